@@ -1,0 +1,295 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"leslie/nearest"
+)
+
+// line is a command line taken apart: flags may have stood anywhere before
+// "--". Faults are everything that is wrong with it.
+type line struct {
+	cmd      *command // nil when no command could be told
+	group    string   // the group that lacks its subcommand
+	flags    []flagValue
+	operands []string
+	help     bool
+	version  bool
+	faults   []fault
+}
+
+type flagValue struct {
+	spec  flagSpec
+	value string // "true" or "false" for a switch
+}
+
+// parse takes argv apart. It knows a flag from an operand by the flags of the
+// command that argv names, wherever that name stands.
+func parse(all []*command, argv []string) line {
+	l := line{}
+	l.cmd, l.group = findCommand(all, argv)
+	specs := flagsFor(all, l.cmd)
+	var words []string
+	for i := 0; i < len(argv); i++ {
+		arg := argv[i]
+		switch {
+		case arg == "--":
+			words = append(words, argv[i+1:]...)
+			i = len(argv)
+		case arg == "--version":
+			l.version = true
+		case len(arg) > 1 && arg[0] == '-' && !isNumber(arg):
+			i += l.flag(specs, arg, argv[i+1:])
+		default:
+			words = append(words, arg)
+		}
+	}
+	l.name(all, words)
+	return l
+}
+
+// flag takes one flag and returns how many further arguments it used.
+func (l *line) flag(specs []flagSpec, arg string, rest []string) (used int) {
+	name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	spec, ok := lookUp(specs, name, strings.HasPrefix(arg, "--"))
+	if !ok {
+		l.faults = append(l.faults, unknownFlag(specs, arg, name))
+		return 0
+	}
+	label := "--" + spec.name
+	switch {
+	case spec.kind == kindSwitch && !joined:
+		value = "true"
+	case spec.kind == kindSwitch:
+		if value != "true" && value != "false" {
+			l.faults = append(l.faults, fault{Field: label, Value: value, Problem: label + " is a switch and takes no value"})
+			return 0
+		}
+	case !joined:
+		if len(rest) == 0 || rest[0] == "--" || isKnownFlag(specs, rest[0]) {
+			l.faults = append(l.faults, fault{Field: label, Problem: label + " needs a value (" + spec.value + ")"})
+			return 0
+		}
+		value, used = rest[0], 1
+	}
+	if spec.name == "help" {
+		l.help = value == "true"
+		return used
+	}
+	if f := checkValue(label, spec.kind, spec.words, value); f != nil {
+		l.faults = append(l.faults, *f)
+		return used
+	}
+	l.set(spec, label, value)
+	return used
+}
+
+// set keeps a value. A command's own flag that takes one value takes it once:
+// dropping the first in silence would lose what somebody meant.
+func (l *line) set(spec flagSpec, label, value string) {
+	for i, old := range l.flags {
+		if old.spec.name != spec.name || spec.kind.repeats() {
+			continue
+		}
+		global := slices.ContainsFunc(globalFlags(), func(f flagSpec) bool { return f.name == spec.name })
+		if !global && old.value != value {
+			l.faults = append(l.faults, fault{Field: label, Value: value, Problem: label + " is given twice"})
+		}
+		l.flags[i].value = value
+		return
+	}
+	l.flags = append(l.flags, flagValue{spec, value})
+}
+
+// name sorts the words into the command and its operands, and checks both.
+func (l *line) name(all []*command, words []string) {
+	switch {
+	case l.cmd != nil:
+		l.operands = words[len(l.cmd.path()):]
+		l.checkOperands(all)
+	case len(words) == 0:
+		l.help = l.help || len(l.faults) == 0
+	case words[0] == "help":
+		l.help = true
+		l.operands = words[1:]
+	case l.group != "":
+		l.faults = append(l.faults, unknownSubcommand(all, l.group, words[1:]))
+	default:
+		names := topNames(all)
+		l.faults = append(l.faults, fault{Field: "command", Value: words[0],
+			Problem: "there is no command " + quoted(words[0]), Nearest: nearest.Name(words[0], names)})
+	}
+}
+
+func (l *line) checkOperands(all []*command) {
+	specs := l.cmd.operands
+	for i, value := range l.operands {
+		if i >= len(specs) {
+			if subs := subNames(all, l.cmd.name); len(specs) == 0 && len(subs) > 0 {
+				l.faults = append(l.faults, unknownSubcommand(all, l.cmd.name, l.operands))
+			} else {
+				l.faults = append(l.faults, fault{Field: "operand", Value: value, Problem: "there is one operand too many: " + quoted(value)})
+			}
+			return
+		}
+		if f := checkValue(specs[i].name, specs[i].kind, nil, value); f != nil {
+			l.faults = append(l.faults, *f)
+		}
+	}
+	for _, spec := range specs[len(l.operands):] {
+		if !spec.optional && !spec.speaks && !l.help {
+			l.faults = append(l.faults, fault{Field: spec.name, Problem: "the operand " + spec.name + " is missing"})
+		}
+	}
+}
+
+// reordered is the line as the library wants it: command, flags, operands.
+func (l *line) reordered() []string {
+	out := append([]string{"leslie"}, l.cmd.path()...)
+	for _, f := range l.flags {
+		out = append(out, "--"+f.spec.name+"="+f.value)
+	}
+	return append(append(out, "--"), l.operands...)
+}
+
+// findCommand tells the command that argv names: of the words that are no flags
+// and no values of flags, the first one or two.
+func findCommand(all []*command, argv []string) (cmd *command, group string) {
+	every := flagsFor(all, nil)
+	var words []string
+	for i := 0; i < len(argv) && len(words) < 2 && argv[i] != "--"; i++ {
+		arg := argv[i]
+		if len(arg) < 2 || arg[0] != '-' {
+			words = append(words, arg)
+			continue
+		}
+		specs := every
+		if len(words) == 1 {
+			if one := named(all, words[0]); one != nil {
+				specs = one.allFlags()
+			} else {
+				specs = groupFlags(all, words[0])
+			}
+		}
+		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		spec, ok := lookUp(specs, name, strings.HasPrefix(arg, "--"))
+		if ok && spec.kind != kindSwitch && !joined {
+			i++
+		}
+	}
+	if len(words) == 0 {
+		return nil, ""
+	}
+	if len(words) == 2 {
+		if cmd := named(all, words[0]+" "+words[1]); cmd != nil {
+			return cmd, ""
+		}
+	}
+	if cmd := named(all, words[0]); cmd != nil {
+		return cmd, ""
+	}
+	if len(subNames(all, words[0])) > 0 {
+		return nil, words[0]
+	}
+	return nil, ""
+}
+
+func named(all []*command, name string) *command {
+	for _, cmd := range all {
+		if cmd.name == name {
+			return cmd
+		}
+	}
+	return nil
+}
+
+// topNames are the first words of all commands.
+func topNames(all []*command) []string {
+	names := []string{"help"}
+	for _, cmd := range all {
+		if first := cmd.path()[0]; !slices.Contains(names, first) {
+			names = append(names, first)
+		}
+	}
+	return names
+}
+
+// subNames are the second words of a group's commands.
+func subNames(all []*command, group string) []string {
+	var names []string
+	for _, cmd := range all {
+		if path := cmd.path(); len(path) == 2 && path[0] == group {
+			names = append(names, path[1])
+		}
+	}
+	return names
+}
+
+func groupFlags(all []*command, group string) []flagSpec {
+	specs := append(globalFlags(), writeFlags()...)
+	for _, cmd := range all {
+		if path := cmd.path(); len(path) == 2 && path[0] == group {
+			specs = append(specs, cmd.flags...)
+		}
+	}
+	return specs
+}
+
+func flagsFor(all []*command, cmd *command) []flagSpec {
+	if cmd != nil {
+		return cmd.allFlags()
+	}
+	var specs []flagSpec
+	for _, cmd := range all {
+		specs = append(specs, cmd.flags...)
+	}
+	return append(append(specs, writeFlags()...), globalFlags()...)
+}
+
+func lookUp(specs []flagSpec, name string, long bool) (flagSpec, bool) {
+	for _, f := range specs {
+		if long && f.name == name || !long && f.short == name && name != "" {
+			return f, true
+		}
+	}
+	return flagSpec{}, false
+}
+
+// isKnownFlag reports whether an argument can only be a flag of this command,
+// so that a flag in front of it lacks its value. A value may begin with one
+// dash ("--tag -old").
+func isKnownFlag(specs []flagSpec, arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+	if !strings.HasPrefix(arg, "--") {
+		return false
+	}
+	_, ok := lookUp(specs, name, true)
+	return ok
+}
+
+func isNumber(arg string) bool { return len(arg) > 1 && arg[1] >= '0' && arg[1] <= '9' }
+
+func unknownFlag(specs []flagSpec, arg, name string) fault {
+	shown, _, _ := strings.Cut(arg, "=")
+	known := make([]string, len(specs))
+	for i, f := range specs {
+		known[i] = f.name
+	}
+	f := fault{Field: shown, Problem: "there is no flag " + quoted(shown)}
+	if near := nearest.Name(name, known); near != "" {
+		f.Nearest = "--" + near
+	}
+	return f
+}
+
+func unknownSubcommand(all []*command, group string, words []string) fault {
+	subs := subNames(all, group)
+	f := fault{Field: "subcommand", Allowed: subs, Problem: quoted(group) + " needs a subcommand: " + orList(subs)}
+	if len(words) > 0 {
+		f.Value = words[0]
+		f.Problem = "there is no subcommand " + quoted(words[0]) + " of " + quoted(group)
+		f.Nearest = nearest.Name(words[0], subs)
+	}
+	return f
+}

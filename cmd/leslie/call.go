@@ -1,0 +1,398 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// call is one run of one command: who acts, what was asked, which store, and
+// what the caller is to be told beside the data.
+type call struct {
+	ctx   context.Context
+	env   env
+	line  line
+	flags *cli.Context // of the command; nil before it is told
+
+	who      globals
+	faults   []fault
+	warnings warnings.List
+	revision *thread.Revision // of the answer; nil where no store was read
+	st       *store.Store
+	params   map[string]any // what a command put in place of a flag's text
+	stamped  *thread.Stamp
+}
+
+// globals are the flags of every command, with their environment.
+type globals struct {
+	format  string // text, json or yaml
+	dir     string // absolute
+	moved   string // what -C said, "" when the working folder was meant
+	as      thread.As
+	actor   string
+	thread  string
+	noInput bool
+	color   string
+	debug   bool
+}
+
+func newCall(ctx context.Context, e env, l line) *call {
+	c := &call{ctx: ctx, env: e, line: l, faults: l.faults, params: map[string]any{}}
+	c.who = c.globals()
+	return c
+}
+
+// globals reads the flags of every command: flag over environment over default.
+func (c *call) globals() globals {
+	value := func(name string) string {
+		for _, f := range c.line.flags {
+			if f.spec.name == name {
+				return f.value
+			}
+		}
+		return c.fromEnv(name)
+	}
+	g := globals{
+		format: value("format"), as: thread.As(value("as")), actor: value("actor"), thread: value("thread"),
+		noInput: value("no-input") == "true", color: value("color"), debug: value("debug") == "true",
+	}
+	if g.format == "" || g.format == "table" {
+		g.format = "text"
+	}
+	if g.as == "" {
+		g.as = c.env.defaultAs()
+	}
+	if g.actor == "" {
+		g.actor = c.env.defaultActor()
+	}
+	g.dir = c.env.dir
+	if dir := value("dir"); dir != "" {
+		g.moved, g.dir = dir, dir
+		if !filepath.IsAbs(dir) {
+			g.dir = filepath.Join(c.env.dir, dir)
+		}
+		if info, err := os.Stat(g.dir); err != nil || !info.IsDir() {
+			c.fault("--dir", dir, "--dir "+quoted(dir)+" is no folder")
+		}
+	}
+	return g
+}
+
+// fromEnv is a global flag's value from the environment, checked like the flag.
+func (c *call) fromEnv(name string) string {
+	for _, spec := range globalFlags() {
+		if spec.name != name || spec.env == "" {
+			continue
+		}
+		value := c.env.getenv(spec.env)
+		if value == "" {
+			return ""
+		}
+		if spec.kind == kindSwitch {
+			return strconv.FormatBool(value != "0" && value != "false")
+		}
+		if f := checkValue(spec.env, spec.kind, spec.words, value); f != nil {
+			c.faults = append(c.faults, *f)
+			return ""
+		}
+		return value
+	}
+	return ""
+}
+
+// agentMarkers are environment variables that a coding agent sets for the
+// commands it runs.
+func agentMarkers() []string {
+	return []string{"AI_AGENT", "AGENT", "CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT", "COPILOT_CLI"}
+}
+
+func (e env) defaultAs() thread.As {
+	for _, key := range agentMarkers() {
+		if e.getenv(key) != "" {
+			return thread.Agent
+		}
+	}
+	return thread.User
+}
+
+func (e env) defaultActor() string {
+	for _, key := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "QWEN_CODE_SESSION_ID"} {
+		if id := e.getenv(key); id != "" {
+			return id
+		}
+	}
+	if e.login != "" {
+		return e.login
+	}
+	return "unknown"
+}
+
+// fault notes one thing that is wrong with the command line.
+func (c *call) fault(field, value, problem string) {
+	c.faults = append(c.faults, fault{Field: field, Value: value, Problem: problem})
+}
+
+// usage is T903 with every fault of the line, nil when there is none.
+func (c *call) usage() error {
+	if len(c.faults) == 0 {
+		return nil
+	}
+	sentences := make([]string, len(c.faults))
+	for i, f := range c.faults {
+		sentences[i] = f.sentence()
+	}
+	err := codes.InvalidArgument.New(fact.Of("reason", strings.Join(sentences, "; ")), fact.Of("fields", c.faults))
+	switch {
+	case c.line.cmd != nil:
+		return err.WithHint("Usage: " + c.line.cmd.usageLine() + ". Example: " + c.line.cmd.example).
+			WithNext("leslie help " + c.line.cmd.name)
+	case c.line.group != "":
+		return err.WithHint("See what " + c.line.group + " can do").WithNext("leslie help " + c.line.group)
+	}
+	return err.WithHint("See the commands").WithNext("leslie help")
+}
+
+// has reports whether a flag was given.
+func (c *call) has(name string) bool { return c.flags.IsSet(name) }
+
+// text is a flag's value, "" when it was not given.
+func (c *call) text(name string) string { return c.flags.String(name) }
+
+// optional is a flag's value, nil when it was not given.
+func (c *call) optional(name string) *string {
+	if !c.has(name) {
+		return nil
+	}
+	v := c.text(name)
+	return &v
+}
+
+// on reports whether a switch was given.
+func (c *call) on(name string) bool { return c.flags.Bool(name) }
+
+// texts are the values of a flag that may be given several times.
+func (c *call) texts(name string) []string { return c.flags.StringSlice(name) }
+
+// parts are the values of a flag that takes several, separated by commas.
+func (c *call) parts(name string) []string {
+	var out []string
+	for _, v := range c.texts(name) {
+		out = append(out, strings.Split(v, ",")...)
+	}
+	return out
+}
+
+// count is a whole number, or def when the flag was not given.
+func (c *call) count(name string, def int) int {
+	if !c.has(name) {
+		return def
+	}
+	n, _ := strconv.Atoi(c.text(name)) // checked with the line
+	return n
+}
+
+// operand is the i-th operand, "" when it was not given.
+func (c *call) operand(i int) string { return c.flags.Args().Get(i) }
+
+// subject is the thread a command is about: its operand, else the thread that
+// the call speaks for; neither is a usage fault.
+func (c *call) subject() string {
+	if id := c.operand(0); id != "" {
+		return id
+	}
+	if c.who.thread == "" {
+		c.fault("ID", "", "the operand ID is missing (or say --thread)")
+	}
+	return c.who.thread
+}
+
+// store finds the store. Errors: T504 with the places that were searched.
+func (c *call) store() (*store.Store, error) {
+	if c.st != nil {
+		return c.st, nil
+	}
+	st, err := store.Find(c.who.dir, c.storeOptions())
+	if err != nil {
+		return nil, err
+	}
+	c.st = st
+	return st, nil
+}
+
+func (c *call) storeOptions() store.Options {
+	return store.Options{
+		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home,
+		Waiting: func(path string) {
+			_, _ = c.env.stderr.Write([]byte("leslie: waiting for the lock " + path + ", which another process holds\n"))
+		},
+	}
+}
+
+// stamp is when and by whom this call's operation is made; one call, one stamp.
+func (c *call) stamp() thread.Stamp {
+	if c.stamped == nil {
+		c.stamped = &thread.Stamp{
+			Operation: thread.OperationID(c.env.newID(thread.PrefixOperation)),
+			Time:      c.env.now().UTC().Truncate(time.Millisecond),
+			As:        c.who.as, Actor: c.who.actor,
+		}
+	}
+	return *c.stamped
+}
+
+// view reads the store.
+func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
+	st, err := c.store()
+	if err != nil {
+		return store.View{}, err
+	}
+	v, err := st.View(c.ctx, fn)
+	c.warnings.Add(v.Warnings...)
+	if err == nil {
+		c.revision = &v.Revision
+	}
+	return v, err
+}
+
+// change is what every writing command's data ends with.
+type change struct {
+	Changed bool `json:"changed"`
+}
+
+func (ch *change) setChanged(changed bool) { ch.Changed = changed }
+
+type written interface {
+	Data
+	setChanged(bool)
+}
+
+// kept is an answer as it is kept for a request id.
+type kept[D any] struct {
+	Data     D             `json:"data"`
+	Warnings warnings.List `json:"warnings,omitempty"`
+}
+
+// write changes the store by one rule. The rule may run again; its answer is
+// that of the run that was committed. Errors: the rule's, and the store's (T501,
+// T502, T503, T505, T506, T509, T904).
+func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D, thread.ThreadID, error)) (D, error) {
+	var data, none D
+	if first, ok, err := answered[D](c); ok || err != nil {
+		return first, err
+	}
+	st, err := c.store()
+	if err != nil {
+		return none, err
+	}
+	request := c.storeCall()
+	commit, err := st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
+		d, id, err := rule(s, request.Stamp)
+		if err != nil {
+			return store.Outcome{}, err
+		}
+		d.setChanged(len(s.Changes()) > 0 || len(s.Planned()) > 0)
+		data = d
+		answer, err := marshal(kept[D]{Data: d, Warnings: c.warnings})
+		return store.Outcome{Thread: id, Answer: answer}, err
+	})
+	if err != nil {
+		return none, err
+	}
+	return committed(c, commit, data)
+}
+
+// answered returns the answer that this call's request id already got.
+func answered[D written](c *call) (data D, ok bool, err error) {
+	if !c.has("request-id") {
+		return data, false, nil
+	}
+	st, err := c.store()
+	if err != nil {
+		return data, false, err
+	}
+	commit, err := st.Answered(c.ctx, c.storeCall())
+	if err != nil || commit == nil {
+		return data, false, err
+	}
+	data, err = committed(c, *commit, data)
+	return data, err == nil, err
+}
+
+func committed[D written](c *call, commit store.Commit, data D) (D, error) {
+	c.revision = &commit.Revision
+	if commit.Replay != nil {
+		var first kept[D]
+		if err := json.Unmarshal(commit.Replay, &first); err != nil {
+			return data, codes.Internal.Wrap(err, fact.Of("reason", "a kept answer cannot be read"))
+		}
+		data = first.Data
+		c.warnings = first.Warnings
+	}
+	c.warnings.Add(commit.Warnings...)
+	return data, nil
+}
+
+func (c *call) storeCall() store.Call {
+	request := store.Call{
+		Stamp: c.stamp(), Command: c.line.cmd.name, Params: c.recordedParams(), Request: c.text("request-id"),
+	}
+	if c.has("expect-revision") {
+		rev := thread.Revision(c.count("expect-revision", 0))
+		request.Expect = &rev
+	}
+	if c.has("lock-timeout") {
+		request.LockTimeout, _ = time.ParseDuration(c.text("lock-timeout")) // checked with the line
+	}
+	return request
+}
+
+// recordedParams are the command's own flags and operands, as the journal keeps
+// them and as a request id is bound to.
+func (c *call) recordedParams() json.RawMessage {
+	params := map[string]any{}
+	for _, f := range c.line.cmd.flags {
+		switch {
+		case !c.has(f.name):
+		case f.kind == kindSwitch:
+			params[camel(f.name)] = c.on(f.name)
+		case f.kind.repeats():
+			params[camel(f.name)] = c.texts(f.name)
+		default:
+			params[camel(f.name)] = c.text(f.name)
+		}
+	}
+	if args := c.flags.Args().Slice(); len(args) > 0 {
+		params["operands"] = args
+	}
+	if c.who.thread != "" {
+		params["thread"] = c.who.thread
+	}
+	for key, value := range c.params {
+		params[key] = value
+	}
+	raw, err := marshal(params)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func camel(name string) string {
+	parts := strings.Split(name, "-")
+	for i, p := range parts[1:] {
+		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
+	}
+	return strings.Join(parts, "")
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"io"
+	"math/big"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// env is everything a call takes from the process around it. Nothing below run
+// reads a global, so a test makes its own.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	// Which of the three is a terminal.
+	stdinTTY, stdoutTTY, stderrTTY bool
+
+	dir    string // the working folder, absolute
+	home   string // the user's home folder, "" when unknown
+	login  string // the user's login name, "" when unknown
+	getenv func(string) string
+	now    func() time.Time
+	// newID makes an id of a kind: its prefix and 8 random base32 characters.
+	newID func(prefix string) string
+	// jitter returns a random duration in (0, max].
+	jitter func(max time.Duration) time.Duration
+}
+
+func processEnv() env {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "."
+	}
+	home, _ := os.UserHomeDir()
+	return env{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
+		dir: dir, home: home, login: loginName(os.Getenv), getenv: os.Getenv,
+		now: time.Now, newID: randomID, jitter: randomDuration,
+	}
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func loginName(getenv func(string) string) string {
+	for _, key := range []string{"LOGNAME", "USER", "USERNAME"} {
+		if name := getenv(key); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func randomID(prefix string) string {
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // never fails: the runtime aborts first
+	return prefix + strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+}
+
+func randomDuration(max time.Duration) time.Duration {
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(max)))
+	if err != nil {
+		return max
+	}
+	return time.Duration(n.Int64()) + 1
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// operationData is one operation as history and observe answer it.
+type operationData struct {
+	Seq         thread.Revision    `json:"seq"`
+	OperationID thread.OperationID `json:"operationId"`
+	Time        time.Time          `json:"time"`
+	As          thread.As          `json:"as"`
+	Actor       string             `json:"actor"`
+	Command     string             `json:"command"`
+	ThreadID    *thread.ThreadID   `json:"threadId"`
+	Params      json.RawMessage    `json:"params,omitempty"`
+}
+
+func operationOf(op thread.Operation) operationData {
+	return operationData{
+		Seq: op.Seq, OperationID: op.ID, Time: op.Time, As: op.As, Actor: op.Actor, Command: op.Command,
+		ThreadID: orNull(op.ThreadID), Params: op.Params,
+	}
+}
+
+type historyData struct{ items[operationData] }
+
+func (d *historyData) Text(p *page) {
+	var rows [][]string
+	for _, op := range d.Items {
+		id := ""
+		if op.ThreadID != nil {
+			id = string(*op.ThreadID)
+		}
+		rows = append(rows, []string{strconv.FormatInt(int64(op.Seq), 10), string(op.OperationID), op.Time.Format(time.RFC3339), string(op.As), op.Actor, op.Command, id})
+	}
+	p.table("SEQ OPERATION TIME AS ACTOR COMMAND THREAD", rows)
+	p.rest(len(d.Items), d.Total)
+	if d.Total == 0 {
+		p.line("no operations")
+	}
+}
+
+func historyCommand() *command {
+	return &command{
+		name: "history", summary: "list recorded operations, newest first",
+		detail:  "Here --thread is a filter: only operations that concern that thread.",
+		example: "leslie history --limit 10",
+		flags:   []flagSpec{limitFlag()}, run: runHistory,
+	}
+}
+
+func runHistory(c *call) (Data, error) {
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	st, err := c.store()
+	if err != nil {
+		return nil, err
+	}
+	q := store.HistoryQuery{Limit: c.count("limit", defaultLimit)}
+	// The environment's thread is whom the call speaks for, not a filter.
+	if arg := c.text("thread"); arg != "" {
+		_, err := c.view(func(s *thread.State) error {
+			t, err := s.Thread(arg)
+			q.Thread = t.ID
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	h, err := st.History(c.ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	c.warnings.Add(h.Warnings...)
+	c.revision = &h.Revision
+	d := &historyData{items[operationData]{Items: []operationData{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
+	for _, op := range h.Operations {
+		d.Items = append(d.Items, operationOf(op))
+	}
+	return d, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// agentsFile is where coding agents look for what a project asks of them.
+const agentsFile = "AGENTS.md"
+
+type initData struct {
+	Root       string  `json:"root"`
+	Created    bool    `json:"created"`
+	AgentsFile *string `json:"agentsFile"` // null with --no-agents
+	change
+}
+
+func (d *initData) Text(p *page) {
+	switch {
+	case d.Created:
+		p.line("created the store in %s/%s", d.Root, store.Dir)
+	case d.Changed:
+		p.line("the store is in %s/%s already", d.Root, store.Dir)
+	default:
+		p.line("nothing to do: the store is in %s/%s", d.Root, store.Dir)
+		return
+	}
+	if d.AgentsFile != nil {
+		p.line("%s tells agents how to use leslie", *d.AgentsFile)
+	}
+	if d.Created {
+		p.line("next: leslie objective create TITLE")
+	}
+}
+
+func initCommand() *command {
+	return &command{
+		name: "init", summary: "make this folder a leslie project and teach its agents the commands", writes: true,
+		detail: "A store that is here or above already is left alone; only the block in AGENTS.md is brought up to date.\n" +
+			"Text outside the block is never touched.",
+		example: "leslie init",
+		flags: []flagSpec{
+			{name: "no-agents", kind: kindSwitch, usage: "leave AGENTS.md alone"},
+			{name: "here", kind: kindSwitch, usage: "make a store in this folder even below another"},
+		},
+		run: runInit,
+	}
+}
+
+func runInit(c *call) (Data, error) {
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	dir := c.who.dir
+	if !c.on("here") {
+		if st, err := store.Find(dir, c.storeOptions()); err == nil {
+			dir = st.Root()
+		} else if !codes.Has(err, codes.NotInitialized) {
+			return nil, err
+		}
+	}
+	st, created, err := store.Create(c.ctx, dir, c.storeOptions())
+	if err != nil {
+		return nil, err
+	}
+	c.st = st
+	// A store of another writer is recognised before anything beside it changes.
+	if _, err := c.view(func(*thread.State) error { return nil }); err != nil {
+		return nil, err
+	}
+	d := &initData{Root: st.Root(), Created: created, change: change{created}}
+	if c.on("no-agents") {
+		return d, nil
+	}
+	edited, err := st.EditFile(agentsFile, func(old []byte) []byte { return withGuide(old, commands()) })
+	if err != nil {
+		// The store stands all the same: the answer says both.
+		if e := codes.Of(err); e != nil {
+			err = e.With(fact.Of("changed", created))
+		}
+		return d, err
+	}
+	name := agentsFile
+	d.AgentsFile, d.Changed = &name, created || edited
+	return d, nil
+}

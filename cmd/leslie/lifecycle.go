@@ -1,0 +1,101 @@
+package main
+
+import (
+	"leslie/thread"
+)
+
+type lifecycleData struct {
+	ThreadID  thread.ThreadID `json:"threadId"`
+	From      thread.Status   `json:"from"`
+	Status    thread.Status   `json:"status"`
+	Reason    string          `json:"reason,omitempty"`
+	Objective struct {
+		ObjectiveID thread.ObjectiveID     `json:"objectiveId"`
+		Status      thread.ObjectiveStatus `json:"status"`
+	} `json:"objective"`
+	Revision thread.Revision `json:"revision"`
+	change
+}
+
+func (d *lifecycleData) Text(p *page) {
+	if d.Changed {
+		p.line("thread %s  %s -> %s", d.ThreadID, d.From, d.Status)
+	} else {
+		p.line("thread %s  %s already; nothing changed", d.ThreadID, d.Status)
+	}
+	p.line("objective %s  %s", d.Objective.ObjectiveID, d.Objective.Status)
+}
+
+func reasonFlag() flagSpec {
+	return flagSpec{name: "reason", kind: kindText, value: "R", usage: "why, for the record"}
+}
+
+func lifecycleCommand() *command {
+	words := make([]string, 0, 5)
+	for _, a := range thread.Actions() {
+		words = append(words, string(a))
+	}
+	return &command{
+		name: "lifecycle", summary: "change where a thread stands", writes: true,
+		detail:   "done, cancel, suspend, resume and archive are also commands of their own.",
+		example:  "leslie lifecycle thread-a1b2c3d4 --action suspend --reason \"waits for the API\"",
+		operands: []operandSpec{threadOperand()},
+		flags: []flagSpec{
+			{name: "action", kind: kindEnum, value: "done|cancel|suspend|resume|archive", words: words, usage: "what is to happen"},
+			reasonFlag(),
+		},
+		run: func(c *call) (Data, error) {
+			c.require("action")
+			return runLifecycle(c, thread.Action(c.text("action")))
+		},
+	}
+}
+
+func doneCommand() *command {
+	return shortLifecycle(thread.Done, "complete a thread")
+}
+
+func cancelCommand() *command {
+	return shortLifecycle(thread.Cancel, "give a thread up")
+}
+
+func suspendCommand() *command {
+	return shortLifecycle(thread.Suspend, "set a thread aside until it is resumed")
+}
+
+func resumeCommand() *command {
+	return shortLifecycle(thread.Resume, "go on with a thread that was set aside")
+}
+
+func archiveCommand() *command {
+	return shortLifecycle(thread.Archive, "move a completed or cancelled thread to the archive; it stays readable")
+}
+
+func shortLifecycle(action thread.Action, summary string) *command {
+	return &command{
+		name: string(action), summary: summary, writes: true,
+		example:  "leslie " + string(action) + " thread-a1b2c3d4",
+		operands: []operandSpec{threadOperand()}, flags: []flagSpec{reasonFlag()},
+		run: func(c *call) (Data, error) { return runLifecycle(c, action) },
+	}
+}
+
+func runLifecycle(c *call, action thread.Action) (Data, error) {
+	id := c.subject()
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*lifecycleData, thread.ThreadID, error) {
+		done, err := s.Lifecycle(id, action, c.text("reason"), stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		t := done.Thread
+		d := &lifecycleData{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Revision: t.Revision}
+		d.Objective.ObjectiveID = t.ObjectiveID
+		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
+			d.Objective.Status = o.Status(s.CountsOf(o))
+		}
+		return d, t.ID, nil
+	})
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"strings"
+
+	"leslie/thread"
+)
+
+type listItem struct {
+	ThreadID    thread.ThreadID    `json:"threadId"`
+	Title       string             `json:"title"`
+	Status      thread.Status      `json:"status"`
+	Executor    thread.Executor    `json:"executor"`
+	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
+	ParentID    *thread.ThreadID   `json:"parentId"`
+}
+
+type listData struct{ items[listItem] }
+
+func (d *listData) Text(p *page) {
+	var rows [][]string
+	for _, t := range d.Items {
+		parent := ""
+		if t.ParentID != nil {
+			parent = string(*t.ParentID)
+		}
+		rows = append(rows, []string{string(t.ThreadID), string(t.Status), string(t.Executor), string(t.ObjectiveID), parent, cut(t.Title, 60)})
+	}
+	p.table("THREAD STATUS EXECUTOR OBJECTIVE PARENT TITLE", rows)
+	p.rest(len(d.Items), d.Total)
+	if d.Total == 0 {
+		p.line("no threads match")
+	}
+}
+
+func statusWords() []string {
+	var words []string
+	for _, s := range thread.Statuses() {
+		words = append(words, string(s))
+	}
+	return words
+}
+
+func executorWords() []string { return []string{string(thread.ByHuman), string(thread.ByAgent)} }
+
+func listCommand() *command {
+	return &command{
+		name: "list", summary: "list threads", example: "leslie list --ready",
+		flags: []flagSpec{
+			{name: "status", kind: kindEnum, value: "S", words: statusWords(), usage: "only of this status: " + strings.Join(statusWords(), ", ")},
+			{name: "objective", kind: kindID, value: "ID", usage: "only of this objective"},
+			{name: "parent", kind: kindID, value: "ID", usage: "only children of this thread"},
+			{name: "tag", kind: kindText, value: "T", usage: "only with this tag"},
+			{name: "executor", kind: kindEnum, value: "human|agent", words: executorWords(), usage: "only for this executor"},
+			{name: "ready", kind: kindSwitch, usage: "only what could be taken up now: active, unclaimed, every dependency terminated"},
+			{name: "all", kind: kindSwitch, usage: "archived threads too"},
+			limitFlag(),
+		},
+		run: runList,
+	}
+}
+
+func runList(c *call) (Data, error) {
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	var all []thread.Thread
+	_, err := c.view(func(s *thread.State) error {
+		f, err := c.filter(s)
+		if err != nil {
+			return err
+		}
+		all, err = s.List(f)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]listItem, len(all))
+	for i, t := range all {
+		rows[i] = listItem{t.ID, t.Title, t.Status, t.Executor, t.ObjectiveID, orNull(t.ParentID)}
+	}
+	return &listData{firstItems(rows, c.count("limit", defaultLimit))}, nil
+}
+
+func (c *call) filter(s *thread.State) (thread.Filter, error) {
+	f := thread.Filter{
+		Status: thread.Status(c.text("status")), Tag: c.text("tag"), Executor: thread.Executor(c.text("executor")),
+		Ready: c.on("ready"), All: c.on("all"),
+	}
+	if id := c.text("objective"); id != "" {
+		o, err := s.Objective(id)
+		if err != nil {
+			return f, err
+		}
+		f.Objective = o.ID
+	}
+	if id := c.text("parent"); id != "" {
+		t, err := s.Thread(id)
+		if err != nil {
+			return f, err
+		}
+		f.Parent = t.ID
+	}
+	return f, nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/store"
+	"leslie/warnings"
+)
+
+// logLimit is the size in bytes from which the log is rotated, once.
+const logLimit = 10 << 20
+
+// log appends this call's error and warnings to the store's log, one line each,
+// without lock or fsync. A call without either writes nothing. Where the log
+// cannot be written a reading command says nothing and a writing one adds W503.
+func (c *call) log(failure *codes.Error) {
+	if failure == nil && len(c.warnings) == 0 {
+		return
+	}
+	st, err := c.store()
+	if err != nil {
+		return
+	}
+	h := &logHandler{now: c.env.now}
+	logger := slog.New(h)
+	for _, w := range c.warnings {
+		logger.LogAttrs(c.ctx, slog.LevelWarn, w.Code.Entry().Title, c.logAttrs(string(w.Code), w.Context)...)
+	}
+	if failure != nil {
+		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, c.logAttrs(string(failure.Code()), failure.Facts())...)
+	}
+	path := st.Path(store.LogsDir + "/leslie.log")
+	if err := appendLog(path, h.lines); err != nil && c.line.cmd != nil && c.line.cmd.writes {
+		c.warnings.Add(warnings.LogUnwritable.New(fact.Of("path", st.Relative(path)), fact.Of("reason", plainReason(err))))
+	}
+}
+
+// logAttrs are the facts of one line. Structures stay out: a line is for
+// reading and for counting, not for parsing.
+func (c *call) logAttrs(code string, facts fact.List) []slog.Attr {
+	attrs := []slog.Attr{slog.String("code", code)}
+	if _, said := facts.Get("threadId"); !said && c.who.thread != "" {
+		attrs = append(attrs, slog.String("threadId", c.who.thread))
+	}
+	for _, f := range facts {
+		switch f.Value.(type) {
+		case []fault, map[string]any, fact.List, []fact.List:
+			continue
+		}
+		attrs = append(attrs, slog.Any(f.Key, f.Value))
+	}
+	return append(attrs, slog.String("as", string(c.who.as)), slog.String("actor", c.who.actor))
+}
+
+func appendLog(path string, lines []byte) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > logLimit {
+		_ = os.Rename(path, path+".1")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(lines); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// logHandler writes slog records as leslie's log lines:
+//
+//	time=2026-02-09T16:00:00Z level=warn threadId=thread-abc code=W202 msg="..." target=thread-old
+//
+// time in whole seconds UTC, msg always quoted, threadId and code in front, a
+// duration in milliseconds (durationMs) as duration to 100 ms.
+type logHandler struct {
+	now   func() time.Time
+	lines []byte
+	attrs []slog.Attr
+}
+
+// Enabled reports true: leslie logs what it is asked to.
+func (h *logHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle appends one line.
+func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
+	attrs := slices.Clone(h.attrs)
+	r.Attrs(func(a slog.Attr) bool { attrs = append(attrs, a); return true })
+	front := fact.List{
+		fact.Of("time", h.now().UTC().Format(time.RFC3339)),
+		fact.Of("level", strings.ToLower(r.Level.String())),
+	}
+	var rest fact.List
+	for _, key := range []string{"threadId", "code"} {
+		for _, a := range attrs {
+			if a.Key == key {
+				front = front.With(fact.Of(key, a.Value.Any()))
+			}
+		}
+	}
+	for _, a := range attrs {
+		if a.Key != "threadId" && a.Key != "code" {
+			rest = rest.With(logFact(a))
+		}
+	}
+	line := front.AppendLogfmt(nil)[1:]
+	line = append(line, " msg="...)
+	line = strconv.AppendQuote(line, r.Message)
+	h.lines = append(append(h.lines, rest.AppendLogfmt(line)...), '\n')
+	return nil
+}
+
+func logFact(a slog.Attr) fact.Fact {
+	name, isMs := strings.CutSuffix(a.Key, "Ms")
+	if ms, ok := a.Value.Any().(int64); ok && isMs {
+		return fact.Of(name, (time.Duration(ms) * time.Millisecond).Round(100*time.Millisecond))
+	}
+	return fact.Of(a.Key, a.Value.Any())
+}
+
+// WithAttrs returns a handler whose lines carry these attributes too.
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &logHandler{now: h.now, attrs: append(slices.Clone(h.attrs), attrs...)}
+}
+
+// WithGroup returns the handler: leslie's lines have no groups.
+func (h *logHandler) WithGroup(string) slog.Handler { return h }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"leslie/codes"
+)
+
+// page is a text answer in the making. Values that come from outside pass
+// through escape, so that no title or content moves a cursor, forges a line or
+// speaks with the terminal.
+type page struct{ b strings.Builder }
+
+func (p *page) String() string { return p.b.String() }
+
+// line writes one line; text arguments are escaped.
+func (p *page) line(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := plainText(a); ok {
+			args[i] = escape(s)
+		}
+	}
+	fmt.Fprintf(&p.b, format+"\n", args...)
+}
+
+// field writes "name: value" and leaves out an empty value.
+func (p *page) field(name string, value any) {
+	if s, ok := plainText(value); ok {
+		if s != "" {
+			p.line("%s: %s", name, s)
+		}
+		return
+	}
+	p.line("%s: %v", name, value)
+}
+
+// table writes rows in columns under a header; nothing when there are no rows.
+func (p *page) table(header string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(&p.b, 0, 0, 2, ' ', tabwriter.StripEscape)
+	_, _ = fmt.Fprintln(w, strings.ReplaceAll(header, " ", "\t"))
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = escape(cell)
+			if cell == "" {
+				row[i] = "-"
+			}
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_ = w.Flush()
+}
+
+// rest says how many of a list were not shown.
+func (p *page) rest(shown, total int) {
+	if shown < total {
+		p.line("(%d of %d shown; --limit 0 shows all)", shown, total)
+	}
+}
+
+func plainText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case fmt.Stringer:
+		return v.String(), true
+	case *string:
+		if v == nil {
+			return "", true
+		}
+		return *v, true
+	}
+	return "", false
+}
+
+// escape makes control and format characters visible, newlines among them.
+func escape(s string) string {
+	if strings.IndexFunc(s, hidden) < 0 && strings.ToValidUTF8(s, "") == s {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if hidden(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// hidden are characters that a terminal acts on or that hide or reorder others.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+func quoted(s string) string { return strconv.Quote(s) }
+
+// shellQuote is s as one word of a POSIX shell.
+func shellQuote(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:@%+=", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// marshal writes JSON as leslie answers it: compact, HTML characters as they
+// are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, codes.Internal.Wrap(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// items is a list as every command answers one.
+type items[T any] struct {
+	Items     []T  `json:"items"`
+	Total     int  `json:"total"`
+	Truncated bool `json:"truncated"`
+}
+
+// defaultLimit is how many items a list shows unless --limit says otherwise.
+const defaultLimit = 50
+
+// firstItems cuts a list to limit items; 0 keeps all.
+func firstItems[T any](all []T, limit int) items[T] {
+	shown := all
+	if limit > 0 && len(all) > limit {
+		shown = all[:limit]
+	}
+	return items[T]{Items: append([]T{}, shown...), Total: len(all), Truncated: len(shown) < len(all)}
+}
+
+// limitFlag is --limit of every list.
+func limitFlag() flagSpec {
+	return flagSpec{name: "limit", kind: kindCount, value: "N", usage: "show at most N (default 50, 0 = all)"}
+}
+
+// orNull is nil for an empty text, so that JSON shows null.
+func orNull[T ~string](v T) *T {
+	if v == "" {
+		return nil
+	}
+	return &v
+}

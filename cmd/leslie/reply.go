@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// envelope is one answer as JSON and YAML show it.
+type envelope struct {
+	Success  bool             `json:"success"`
+	Revision *thread.Revision `json:"revision,omitempty"`
+	Error    *errorReply      `json:"error,omitempty"`
+	Data     any              `json:"data,omitempty"`
+	Warnings warnings.List    `json:"warnings,omitempty"`
+}
+
+type errorReply struct {
+	Code        codes.Code `json:"code"`
+	Kind        string     `json:"kind"`
+	Message     string     `json:"message"`
+	Hint        string     `json:"hint"`
+	Recoverable bool       `json:"recoverable"`
+	Retryable   bool       `json:"retryable"`
+	Next        []string   `json:"next,omitempty"`
+	Details     fact.List  `json:"details"`
+}
+
+// reply gives the one answer of a call: logs it, renders it, and returns the
+// exit status. success, no error and exit status 0 go together.
+func (c *call) reply(data Data, err error) int {
+	failure := c.failure(err)
+	c.log(failure)
+	var answer []byte
+	switch c.who.format {
+	case "json":
+		answer = c.json(c.envelope(data, failure))
+	case "yaml":
+		answer = toYAML(c.json(c.envelope(data, failure)))
+	default:
+		c.textNotes(failure)
+		if failure == nil && data != nil {
+			p := &page{}
+			data.Text(p)
+			answer = []byte(p.String())
+		}
+	}
+	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
+		fmt.Fprintf(c.env.stderr, "leslie: the answer could not be written: %v\n", err)
+		return codes.WriteFailed.ExitStatus()
+	}
+	if failure != nil {
+		return failure.Code().ExitStatus()
+	}
+	return 0
+}
+
+// failure is err with what every error carries: the command, and that nothing
+// was changed (a change that stands is never an error, it is W505).
+func (c *call) failure(err error) *codes.Error {
+	if err == nil {
+		return nil
+	}
+	e := codes.Of(err)
+	if e == nil {
+		e = codes.Unknown.Wrap(err, fact.Of("reason", err.Error()))
+	}
+	if c.who.moved != "" {
+		e = e.WithNext(c.moveAlong(e.Next())...)
+	}
+	e = e.With(fact.Of("operation", c.operation()))
+	if _, said := e.Facts().Get("changed"); !said {
+		e = e.With(fact.Of("changed", false))
+	}
+	if c.who.debug {
+		if causes := causeChain(e.Unwrap()); len(causes) > 0 {
+			e = e.With(fact.Of("causes", causes))
+		}
+	}
+	return e
+}
+
+// moveAlong gives next lines the -C of the call, so that they run as they stand.
+func (c *call) moveAlong(lines []string) []string {
+	for i, l := range lines {
+		if rest, ok := strings.CutPrefix(l, "leslie "); ok && !strings.HasPrefix(rest, "help") && !strings.HasPrefix(rest, "-C ") {
+			lines[i] = "leslie -C " + shellQuote(c.who.moved) + " " + rest
+		}
+	}
+	return lines
+}
+
+func (c *call) operation() string {
+	switch {
+	case c.line.cmd != nil:
+		return c.line.cmd.name
+	case c.line.group != "":
+		return c.line.group
+	}
+	return "leslie"
+}
+
+func causeChain(err error) []string {
+	var out []string
+	for err != nil {
+		out = append(out, err.Error())
+		err = errors.Unwrap(err)
+	}
+	return out
+}
+
+func (c *call) envelope(data Data, failure *codes.Error) envelope {
+	env := envelope{Success: failure == nil, Warnings: c.warnings}
+	if data != nil {
+		env.Data = data
+	}
+	if failure == nil {
+		env.Revision = c.revision
+		return env
+	}
+	entry := failure.Code().Entry()
+	env.Error = &errorReply{
+		Code: failure.Code(), Kind: entry.Kind, Message: failure.Error(), Hint: failure.Hint(),
+		Recoverable: entry.Recoverable, Retryable: entry.Retryable, Next: failure.Next(), Details: failure.Facts(),
+	}
+	return env
+}
+
+// json is the answer as one document: indented for a person, compact elsewhere.
+func (c *call) json(e envelope) []byte {
+	raw, err := marshal(e)
+	if err != nil {
+		raw = []byte(`{"success":false,"error":{"code":"T901","kind":"internal","message":"Internal error: the answer could not be written as JSON.","details":{"operation":` +
+			quoted(c.operation()) + `,"changed":false}}}`)
+	}
+	if c.env.stdoutTTY && c.who.format == "json" {
+		var b bytes.Buffer
+		if json.Indent(&b, raw, "", "  ") == nil {
+			raw = b.Bytes()
+		}
+	}
+	return append(raw, '\n')
+}
+
+// textNotes writes warnings and the error to stderr.
+func (c *call) textNotes(failure *codes.Error) {
+	paint := c.painter()
+	var b strings.Builder
+	for _, w := range c.warnings {
+		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(yellow, "warning"), w.Code, w.Message, pairs(w.Context))
+	}
+	if failure != nil {
+		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), failure.Error(), pairs(shownFacts(failure)))
+		if hint := failure.Hint(); hint != "" {
+			fmt.Fprintf(&b, "%s %s\n", paint(bold, "hint:"), escape(hint))
+		}
+		for _, line := range failure.Next() {
+			fmt.Fprintf(&b, "%s %s\n", paint(bold, "next:"), line)
+		}
+	}
+	_, _ = io.WriteString(c.env.stderr, b.String())
+}
+
+// shownFacts leaves out of the text line what a reader has no use for there:
+// the command, that nothing was changed, a reason that is the whole message,
+// and structures, which are for programs.
+func shownFacts(e *codes.Error) fact.List {
+	var out fact.List
+	for _, f := range e.Facts() {
+		switch f.Value.(type) {
+		case []fault, map[string]any, fact.List, []fact.List:
+			continue
+		}
+		said := f.Key == "reason" && e.Code() == codes.InvalidArgument
+		if said || f.Key == "operation" || f.Key == "changed" && f.Value == false {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func pairs(l fact.List) string { return string(l.AppendLogfmt(nil)) }
+
+// Colours, as a terminal knows them.
+const (
+	red    = "31"
+	yellow = "33"
+	bold   = "1"
+)
+
+func (c *call) painter() func(code, s string) string {
+	on := c.who.color == "always" || c.who.color != "never" && c.env.stderrTTY && c.env.getenv("NO_COLOR") == ""
+	return func(code, s string) string {
+		if !on {
+			return s
+		}
+		return "\x1b[" + code + "m" + s + "\x1b[0m"
+	}
+}
+
+// run is the whole life of a call.
+func run(ctx context.Context, argv []string, e env) int {
+	return perform(ctx, commands(), argv, e)
+}
+
+// perform runs argv against a table of commands. A panic anywhere in a command
+// becomes T901 in the asked format.
+func perform(ctx context.Context, all []*command, argv []string, e env) int {
+	c := newCall(ctx, e, parse(all, argv))
+	data, err := c.do(all)
+	return c.reply(data, err)
+}
+
+func (c *call) do(all []*command) (data Data, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			data, err = nil, c.recovered(r)
+		}
+	}()
+	switch {
+	case c.line.version:
+		return &versionData{Version: version}, nil
+	case c.line.help:
+		return c.help(all)
+	case c.line.cmd == nil || len(c.faults) > 0:
+		return nil, c.usage()
+	}
+	runErr := app(all, func(cmd *command, flags *cli.Context) error {
+		c.flags = flags
+		data, err = cmd.run(c)
+		return nil
+	}).RunContext(c.ctx, c.line.reordered())
+	if runErr != nil && err == nil {
+		c.fault("command", "", runErr.Error())
+		return nil, c.usage()
+	}
+	if isNil(data) {
+		data = nil
+	}
+	return data, err
+}
+
+// isNil reports whether a command that failed gave back its typed nothing.
+func isNil(data Data) bool {
+	v := reflect.ValueOf(data)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// recovered turns a panic into a coded error: one that carries a code keeps it.
+func (c *call) recovered(r any) error {
+	if err, ok := r.(error); ok {
+		if e := codes.Of(err); e != nil {
+			return e
+		}
+	}
+	err := codes.Internal.New(fact.Of("reason", fmt.Sprint(r)))
+	if c.who.debug {
+		err = err.With(fact.Of("stack", strings.Split(string(debug.Stack()), "\n")))
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"strconv"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// summaryData is status without an operand.
+type summaryData struct {
+	Root       string                         `json:"root"`
+	Revision   thread.Revision                `json:"revision"`
+	Objectives map[thread.ObjectiveStatus]int `json:"objectives"`
+	Threads    thread.Counts                  `json:"threads"`
+	References int                            `json:"references"`
+	Pending    []thread.Step                  `json:"pending"`
+}
+
+func (d *summaryData) Text(p *page) {
+	p.field("root", d.Root)
+	p.field("revision", int64(d.Revision))
+	p.field("objectives", strconv.Itoa(d.Objectives[thread.ObjectiveActive])+" active, "+strconv.Itoa(d.Objectives[thread.ObjectiveCompleted])+" completed")
+	p.field("threads", countsText(d.Threads))
+	p.field("references", d.References)
+	if len(d.Pending) > 0 {
+		p.line("pending: %d file changes of a process that died; the next writing command carries them out", len(d.Pending))
+	}
+}
+
+// statusData is one thread with everything that is tied to it.
+type statusData struct {
+	threadData
+	Relations    thread.Relations    `json:"relations"`
+	References   []referenceData     `json:"references"`
+	ReferencedBy []referencedBy      `json:"referencedBy"`
+	Artifacts    items[artifactData] `json:"artifacts"`
+	Approvals    []thread.Approval   `json:"approvals"`
+	Merges       []thread.Merge      `json:"merges"`
+	Injections   []struct{}          `json:"injections"`
+	Claim        *struct{}           `json:"claim"`
+}
+
+type referencedBy struct {
+	RefID   thread.ReferenceID `json:"refId"`
+	From    thread.ThreadID    `json:"from"`
+	Binding thread.Binding     `json:"binding"`
+}
+
+func (d *statusData) Text(p *page) {
+	d.threadData.Text(p)
+	p.field("children", joined(d.Relations.Children))
+	p.field("depended on by", joined(d.Relations.DependedOnBy))
+	for _, ref := range d.References {
+		state := ""
+		if !ref.TargetResolved {
+			state = ", unresolved"
+		} else if len(ref.Stale) > 0 {
+			state = ", changed since: " + joined(ref.Stale)
+		}
+		p.line("reference %s -> %s  %s, %d files%s", ref.RefID, ref.Target, ref.Binding, ref.Files, state)
+	}
+	for _, ref := range d.ReferencedBy {
+		p.line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
+	}
+	p.field("artifacts", d.Artifacts.Total)
+	for _, a := range d.Artifacts.Items {
+		size := ""
+		if a.Size != nil {
+			size = "  " + strconv.FormatInt(*a.Size, 10) + " bytes"
+		}
+		p.line("  %s%s", a.Path, size)
+	}
+	if d.Artifacts.Truncated {
+		p.line("  (%d of %d shown; leslie artifacts %s --limit 0 shows all)", len(d.Artifacts.Items), d.Artifacts.Total, d.ThreadID)
+	}
+}
+
+func statusCommand() *command {
+	return &command{
+		name: "status", summary: "show one thread, or the whole store without an id",
+		example:  "leslie status thread-a1b2c3d4",
+		operands: []operandSpec{{name: "ID", kind: kindID, optional: true}}, run: runStatus,
+	}
+}
+
+func runStatus(c *call) (Data, error) {
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	if c.operand(0) == "" {
+		return c.summary()
+	}
+	return c.threadStatus(c.operand(0))
+}
+
+func (c *call) summary() (Data, error) {
+	st, err := c.store()
+	if err != nil {
+		return nil, err
+	}
+	d := &summaryData{Root: st.Root()}
+	v, err := c.view(func(s *thread.State) error {
+		d.Objectives = map[thread.ObjectiveStatus]int{}
+		for _, o := range s.ObjectivesInOrder() {
+			d.Objectives[o.Status(s.CountsOf(o))]++
+		}
+		d.Threads, d.References = s.Counts(), s.References.Len()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Revision, d.Pending = v.Revision, v.Undone
+	return d, nil
+}
+
+func (c *call) threadStatus(arg string) (Data, error) {
+	st, err := c.store()
+	if err != nil {
+		return nil, err
+	}
+	d := &statusData{Approvals: []thread.Approval{}, Merges: []thread.Merge{}, Injections: []struct{}{}}
+	var refs []thread.Reference
+	_, err = c.view(func(s *thread.State) error {
+		t, err := s.Thread(arg)
+		if err != nil {
+			return err
+		}
+		d.threadData, d.Relations = threadOf(t), s.RelationsOf(t)
+		d.ReferencedBy = []referencedBy{}
+		for _, ref := range s.ReferencesTo(t.ID) {
+			d.ReferencedBy = append(d.ReferencedBy, referencedBy{ref.ID, ref.From, ref.Binding})
+		}
+		refs, err = referencesFrom(s, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.References = []referenceData{}
+	for _, ref := range refs {
+		shown, err := c.compared(ref)
+		if err != nil {
+			return nil, err
+		}
+		d.References = append(d.References, shown)
+	}
+	entries, err := st.Artifacts(d.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	d.Artifacts = firstItems(artifactsOf(filesOf(entries)), defaultLimit)
+	return d, nil
+}
+
+// filesOf leaves out folders: their files say that they are there.
+func filesOf(entries []store.Entry) []store.Entry {
+	var out []store.Entry
+	for _, e := range entries {
+		if e.Type != store.TypeFolder {
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// What several thread commands share: limits, ids, small renderings.
+
+const (
+	maxTitle  = 200      // characters
+	maxIntent = 64 << 10 // bytes
+	maxTag    = 100      // characters
+	maxTags   = 100
+)
+
+func (c *call) checkTitle(label, title string) {
+	if n := utf8.RuneCountInString(title); n > maxTitle {
+		c.fault(label, "", fmt.Sprintf("%s is %d characters long; at most %d", label, n, maxTitle))
+	}
+}
+
+func (c *call) checkTags(tags []string) {
+	if len(tags) > maxTags {
+		c.fault("--tag", "", fmt.Sprintf("--tag is given %d times; at most %d", len(tags), maxTags))
+	}
+	for _, tag := range tags {
+		if utf8.RuneCountInString(tag) > maxTag {
+			c.fault("--tag", tag, fmt.Sprintf("--tag takes at most %d characters", maxTag))
+		}
+	}
+}
+
+// newID is the id that a flag names, else a fresh one that is not taken.
+func (c *call) newID(flag, prefix string, taken func(string) bool) string {
+	if id := c.text(flag); id != "" {
+		return id
+	}
+	for {
+		if id := c.env.newID(prefix); !taken(id) {
+			return id
+		}
+	}
+}
+
+// readContent is a flag's text, or standard input for "-"; at most limit bytes.
+func (c *call) readContent(flag string, limit int) string {
+	value := c.text(flag)
+	if value != "-" {
+		if len(value) > limit {
+			c.tooLong(flag, limit)
+		}
+		return value
+	}
+	raw, err := io.ReadAll(io.LimitReader(c.env.stdin, int64(limit)+1))
+	switch {
+	case err != nil:
+		c.fault("--"+flag, "-", "--"+flag+" could not be read from standard input: "+err.Error())
+	case len(raw) > limit:
+		c.tooLong(flag, limit)
+	case strings.TrimSpace(string(raw)) == "":
+		c.fault("--"+flag, "-", "--"+flag+" is empty: standard input held nothing")
+	}
+	text := strings.ToValidUTF8(string(raw), "\uFFFD")
+	c.params[camel(flag)] = text
+	return text
+}
+
+func (c *call) tooLong(flag string, limit int) {
+	c.fault("--"+flag, "", fmt.Sprintf("--%s is longer than %d KiB", flag, limit>>10))
+}
+
+// firstLine is the beginning of a text as a title.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cut(strings.TrimSpace(line), maxTitle)
+}
+
+// cut shortens a text to n characters, the last one then "…".
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+// countsText reads as "2 active, 1 completed".
+func countsText(counts thread.Counts) string {
+	var parts []string
+	for _, status := range thread.Statuses() {
+		if n := counts[status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// threadPath is a thread's folder as answers show it.
+func threadPath(id thread.ThreadID) string {
+	return store.Dir + "/" + store.ThreadsDir + "/" + string(id)
+}
+
+// leadsOut reports whether an error is about a path that leads outside.
+func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
+
+// plainReason is a cause as one sentence says it, without its wrapping.
+func plainReason(err error) string {
+	if e := codes.Of(err); e != nil {
+		if reason := e.Facts().Text("reason"); reason != "" {
+			return reason
+		}
+	}
+	return strings.TrimSpace(err.Error())
+}
+
+// skippedWarning names entries that are no regular files.
+func (c *call) warnSkipped(paths []string) {
+	if len(paths) > 0 {
+		c.warnings.Add(skippedFiles.NewFilled(fact.List{fact.Of("n", len(paths))}, fact.Of("paths", paths)))
+	}
+}
+
+// joined reads as "a, b".
+func joined[T ~string](values []T) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = string(v)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// require is a fault for each flag that must be given and was not.
+func (c *call) require(flags ...string) {
+	for _, name := range flags {
+		if !c.has(name) {
+			c.fault("--"+name, "", "--"+name+" is missing")
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// Package codes says what can go wrong, by name. It holds one table of T codes
+// (number, kind, title, message template, explanation, causes, hint, first next
+// command, example) and the Error that carries a code, its facts and its cause
+// through every room.
+//
+// What belongs here: facts about codes. No retry loop, no rendering to a
+// terminal, no exit: those read the table from outside.
+//
+// A code's identifier is its human name, its number is the wire name.
+package codes
+
+import "strings"
+
+// Code is the wire name of one kind of failure: "T101".
+type Code string
+
+// T1xx: threads.
+const (
+	ThreadNotFound     Code = "T101"
+	InvalidTransition  Code = "T102"
+	MistakeLimit       Code = "T103"
+	AmbiguousID        Code = "T105"
+	AlreadyExists      Code = "T106"
+	NotWritable        Code = "T107"
+	Claimed            Code = "T108"
+	WaitTimeout        Code = "T109"
+	UndoConflict       Code = "T110"
+	CheckpointNotFound Code = "T111"
+	OperationNotFound  Code = "T112"
+)
+
+// T2xx: references.
+const (
+	CircularReference Code = "T201"
+	TargetCorrupted   Code = "T202"
+	ScopeNotFound     Code = "T203"
+	ReferenceNotFound Code = "T204"
+)
+
+// T3xx: merges.
+const (
+	MergeConflict   Code = "T301"
+	MergeValidation Code = "T302"
+	MergeNotFound   Code = "T303"
+	MergeStale      Code = "T304"
+	MergePending    Code = "T305"
+)
+
+// T4xx: transfers and approvals.
+const (
+	ApprovalTimeout  Code = "T401"
+	PermissionDenied Code = "T402"
+	ApprovalNotFound Code = "T403"
+	ApprovalDenied   Code = "T404"
+)
+
+// T5xx: storage.
+const (
+	LockFailed         Code = "T501"
+	ParseError         Code = "T502"
+	StaleRevision      Code = "T503"
+	NotInitialized     Code = "T504"
+	WriteFailed        Code = "T505"
+	UnsupportedVersion Code = "T506"
+	UnsafePath         Code = "T507"
+	TooLarge           Code = "T508"
+	ReadFailed         Code = "T509"
+)
+
+// T6xx: objectives.
+const (
+	ObjectiveNotFound    Code = "T601"
+	ThreadsNotTerminated Code = "T602"
+	ObjectiveDone        Code = "T603"
+)
+
+// T7xx: agents.
+const (
+	AgentUnavailable Code = "T701"
+	AgentConnection  Code = "T702"
+	AgentTimeout     Code = "T703"
+)
+
+// T9xx: the system.
+const (
+	Internal        Code = "T901"
+	Unknown         Code = "T902"
+	InvalidArgument Code = "T903"
+	Interrupted     Code = "T904"
+)
+
+// ExitStatus is the process exit status of a call that failed with c:
+// 2 for usage, 130 for an interrupt, 10 + N for TNxx (threads 11, references
+// 12, merges 13, transfers 14, storage 15, objectives 16, agents 17), 1 for the
+// rest. New codes never change old exits.
+func (c Code) ExitStatus() int {
+	switch {
+	case c == InvalidArgument:
+		return 2
+	case c == Interrupted:
+		return 130
+	case len(c) == 4 && c[1] >= '1' && c[1] <= '7' && strings.HasPrefix(string(c), "T"):
+		return 10 + int(c[1]-'0')
+	}
+	return 1
+}

@@ -1,0 +1,72 @@
+package codes
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"leslie/fact"
+)
+
+// WriteMarkdown writes the table as Markdown, for docs/codes.md: an overview,
+// then a section for each code, under headings of the second and third level.
+// The same table gives the same bytes. Its only error is w's.
+func WriteMarkdown(w io.Writer) error {
+	var b bytes.Buffer
+	b.WriteString("## Errors\n\n")
+	b.WriteString("| code | kind | message | exit status | recoverable | retryable |\n|---|---|---|---|---|---|\n")
+	for _, e := range table {
+		fmt.Fprintf(&b, "| [%s](#%s) | `%s` | %s | %d | %s | %s |\n",
+			e.Code, strings.ToLower(string(e.Code)), e.Kind, cell(e.named(e.Template)),
+			e.Code.ExitStatus(), yes(e.Recoverable), yes(e.Retryable))
+	}
+	for _, e := range table {
+		e.writeSection(&b)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (e Entry) writeSection(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n### %s\n\n%s: `%s`, exit status %d.\n", e.Code, e.Title, e.Kind, e.Code.ExitStatus())
+	fmt.Fprintf(b, "\n> %s\n", e.named(e.Message(nil)))
+	b.WriteString("\nWhat leads here:\n\n")
+	for _, cause := range e.Causes {
+		fmt.Fprintf(b, "- %s\n", cause)
+	}
+	fmt.Fprintf(b, "\nWhat to do: %s.\n", e.named(e.Hint))
+	fmt.Fprintf(b, "\nNext: %s\n", e.nextText())
+	if keys := e.Details(); len(keys) > 0 {
+		fmt.Fprintf(b, "\nDetails: `%s`\n", strings.Join(keys, "`, `"))
+	}
+	fmt.Fprintf(b, "\nExample: `%s`\n", e.Example)
+}
+
+func (e Entry) nextText() string {
+	switch {
+	case e.Next != "":
+		return "`" + e.named(e.Next) + "`"
+	case e.NoNext != "":
+		return "none. " + e.NoNext
+	}
+	return "each call composes its own."
+}
+
+// named puts the detail key in the place of {id}, as a reader finds it in the
+// details.
+func (e Entry) named(template string) string {
+	if e.Subject == "" {
+		return template
+	}
+	return fact.New(fact.Of("id", "{"+e.Subject+"}")).Fill(template)
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

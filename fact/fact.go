@@ -1,0 +1,261 @@
+// Package fact holds what is known about one outcome: an ordered list of named
+// values. An error's details, a warning's context and a log line are the same
+// facts in three renderings (a JSON object, logfmt pairs, a filled template),
+// so they are kept once, in the order in which they were stated.
+//
+// What belongs here: the list and its three renderings. What a fact means, and
+// which facts a code carries, belongs to the tables in codes and warnings.
+package fact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Fact is one named value. Keys are camelCase. Values are what encoding/json
+// can write, with three kinds that read alike in every rendering: a
+// time.Duration as Go prints it ("1m30s"), a time.Time as RFC 3339 in UTC and
+// whole seconds, an error as its message. A duration that programs compute with
+// is stated in whole milliseconds (see Ms).
+type Fact struct {
+	Key   string
+	Value any
+}
+
+// Of states one fact.
+func Of(key string, value any) Fact { return Fact{Key: key, Value: value} }
+
+// Ms states a duration, in whole milliseconds, as the wire wants it: the key
+// is name + "Ms".
+func Ms(name string, d time.Duration) Fact {
+	return Fact{Key: name + "Ms", Value: d.Milliseconds()}
+}
+
+// List is an ordered list of facts; a key stands in it once.
+type List []Fact
+
+// New returns a list of these facts that shares no memory with them; of a key
+// that is stated twice the later value stands, in the earlier place.
+func New(facts ...Fact) List { return List(nil).With(facts...) }
+
+// Get returns the value of key.
+func (l List) Get(key string) (any, bool) {
+	for _, f := range l {
+		if f.Key == key {
+			return f.Value, true
+		}
+	}
+	return nil, false
+}
+
+// Text returns the value of key as it reads in a sentence, "" when absent.
+func (l List) Text(key string) string {
+	v, ok := l.Get(key)
+	if !ok {
+		return ""
+	}
+	return text(v)
+}
+
+// With returns the list with these facts set: a known key is replaced in its
+// place, a new one is appended. The receiver is left as it was.
+func (l List) With(facts ...Fact) List {
+	out := append(make(List, 0, len(l)+len(facts)), l...)
+next:
+	for _, f := range facts {
+		for i := range out {
+			if out[i].Key == f.Key {
+				out[i] = f
+				continue next
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// Fill replaces every {name} of template for which the list knows a fact. A
+// name that it does not know stays as it stands, so that a test sees it.
+func (l List) Fill(template string) string {
+	var b strings.Builder
+	for {
+		open := strings.IndexByte(template, '{')
+		if open < 0 {
+			break
+		}
+		end := strings.IndexByte(template[open:], '}')
+		if end < 0 {
+			break
+		}
+		end += open
+		b.WriteString(template[:open])
+		if v, ok := l.Get(template[open+1 : end]); ok {
+			b.WriteString(text(v))
+		} else {
+			b.WriteString(template[open : end+1])
+		}
+		template = template[end+1:]
+	}
+	b.WriteString(template)
+	return b.String()
+}
+
+// MarshalJSON writes the list as one JSON object in its own order. HTML
+// characters are not escaped: the reader is a person or a model.
+func (l List) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range l {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := plainJSON(f.Key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := plainJSON(wire(f.Value))
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads an object back in its own order, for answers that were
+// kept for a request id: written again it has the same bytes, numbers and
+// nested objects included. null gives an empty list.
+func (l *List) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	tok, err := dec.Token()
+	if err != nil {
+		return fmt.Errorf("facts: %w", err)
+	}
+	if tok == nil {
+		*l = nil
+		return nil
+	}
+	if tok != json.Delim('{') {
+		return fmt.Errorf("facts: want an object, not %v", tok)
+	}
+	out := List{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return fmt.Errorf("facts: %w", err)
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fmt.Errorf("facts: %w", err)
+		}
+		name, _ := key.(string)
+		out = out.With(Fact{Key: name, Value: value(raw)})
+	}
+	*l = out
+	return nil
+}
+
+// value reads strings as strings and keeps everything else as it was written,
+// so that no number loses digits and no nested object its order.
+func value(raw json.RawMessage) any {
+	var s string
+	if raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return raw
+}
+
+// AppendLogfmt appends the list as logfmt pairs, each with a space before it.
+func (l List) AppendLogfmt(b []byte) []byte {
+	for _, f := range l {
+		b = append(b, ' ')
+		b = append(b, f.Key...)
+		b = append(b, '=')
+		b = AppendValue(b, text(f.Value))
+	}
+	return b
+}
+
+// AppendValue appends s as a logfmt value: bare where that is unambiguous,
+// else quoted with Go's escapes, so that no value can forge a pair or a line.
+func AppendValue(b []byte, s string) []byte {
+	if bare(s) {
+		return append(b, s...)
+	}
+	return strconv.AppendQuote(b, s)
+}
+
+func bare(s string) bool {
+	if s == "" || !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if r <= ' ' || r == '=' || r == '"' || r == '\\' || !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// wire is v as all renderings show it, where encoding/json would differ.
+func wire(v any) any {
+	switch v := v.(type) {
+	case time.Duration:
+		return v.String()
+	case time.Time:
+		return v.UTC().Format(time.RFC3339)
+	case error:
+		return v.Error()
+	}
+	return v
+}
+
+// text is a value as it reads in a sentence or a pair: a string bare, a list
+// of strings with commas, anything else as JSON.
+func text(v any) string {
+	switch v := wire(v).(type) {
+	case string:
+		return v
+	case []string:
+		return strings.Join(v, ", ")
+	case fmt.Stringer:
+		return v.String()
+	default:
+		return jsonText(v)
+	}
+}
+
+func jsonText(v any) string {
+	raw, err := plainJSON(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	var s string // null too: it leaves the string empty
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return strings.Join(list, ", ")
+	}
+	return string(raw)
+}
+
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

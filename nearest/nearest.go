@@ -1,0 +1,25 @@
+// Package nearest guesses which of the known names somebody meant: for
+// commands, flags, values and ids that were not found.
+//
+// What belongs here: the measure of likeness and its threshold, once, so that
+// every "did you mean" of leslie judges alike.
+package nearest
+
+import "github.com/xrash/smetrics"
+
+// Name returns the known name that is closest to given, "" when none is close:
+// at most a third of the longer name's characters may differ. Of equally close
+// names the first one wins, so the answer does not depend on anything else.
+func Name(given string, known []string) string {
+	best, bestCost := "", -1
+	for _, name := range known {
+		cost := smetrics.WagnerFischer(given, name, 1, 1, 1)
+		if cost > max(len(given), len(name))/3 {
+			continue
+		}
+		if bestCost < 0 || cost < bestCost {
+			best, bestCost = name, cost
+		}
+	}
+	return best
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"io/fs"
+	"os"
+)
+
+// This file keeps the backup: the state before the last write, on an inode of
+// its own. It only ever receives a state that was just found whole under the
+// lock, and it is replaced by rename, never written in place.
+//
+// Making it costs nothing: the old state file gets a second name, and the rename
+// of the new state then takes the first name away. A crash between the two
+// leaves both names on one inode, where one stray write would damage both; the
+// next writer makes them two before it does anything else.
+
+// rotate makes the state that was loaded the backup. Errors: T505.
+func (s *Store) rotate(now *loaded) error {
+	if err := s.clearBackupName(); err != nil {
+		return err
+	}
+	temp, backup := s.Path(backupTemp), s.Path(BackupFile)
+	if err := s.linkOld(now, temp); err != nil {
+		if err := s.disk.write(temp, os.O_EXCL, 0o644, now.data); err != nil {
+			return s.writeFailed(err)
+		}
+	}
+	return s.writeFailed(s.disk.rename(temp, backup))
+}
+
+// linkOld gives the file that was loaded a second name. It fails where the file
+// system has no hard links, or where the file is no longer the one whose bytes
+// were found whole.
+func (s *Store) linkOld(now *loaded, temp string) error {
+	if err := s.disk.link(s.Path(StateFile), temp); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(temp); err == nil && unchangedSince(now.file, info) {
+		return nil
+	}
+	_ = os.Remove(temp)
+	return fs.ErrInvalid
+}
+
+func unchangedSince(was, is fs.FileInfo) bool {
+	return os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
+}
+
+// splitBackup makes main and backup two files where they are one. Errors: T505.
+func (s *Store) splitBackup(now *loaded) error {
+	if now.recovered() {
+		return nil
+	}
+	info, err := os.Lstat(s.Path(BackupFile))
+	if err != nil || !os.SameFile(info, now.file) {
+		return nil
+	}
+	return s.copyBackup(now.data)
+}
+
+// copyBackup writes the backup as a file of its own. Errors: T505.
+func (s *Store) copyBackup(data []byte) error {
+	temp := s.Path(backupTemp)
+	err := s.disk.write(temp, os.O_EXCL, 0o644, data)
+	if err == nil {
+		err = s.disk.rename(temp, s.Path(BackupFile))
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return s.writeFailed(err)
+}
+
+// clearBackupName moves a folder at the backup's name aside: no rename could
+// replace it.
+func (s *Store) clearBackupName() error {
+	if info, err := os.Lstat(s.Path(BackupFile)); err != nil || !info.IsDir() {
+		return nil
+	}
+	return s.setAside(BackupFile)
+}

@@ -1,0 +1,327 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+)
+
+// This file keeps content: blobs/sha256/ab/cdef..., each named by the SHA-256 of
+// its bytes (the first two hexadecimal digits are a folder), read-only and
+// written once. A blob gets its name by rename when its bytes are on disk, so
+// what stands under a name was whole once; that it still is, is checked against
+// the name whenever it is read.
+//
+// Blobs are never removed. What does not fit its name, by damage or by a
+// stranger's hand, is never given out, and is replaced when the same content is
+// stored again and the size tells the difference.
+
+const blobsRoot = BlobsDir + "/sha256"
+
+// ErrDamaged is in the chain of the T509 for a blob whose bytes are not those
+// that its name stands for, and for a manifest that cannot be read.
+var ErrDamaged = errors.New("not the content that was stored")
+
+// Blob returns the content of a blob, checked against its name. Errors: T509,
+// with fs.ErrNotExist in its chain when the blob is missing and ErrDamaged when
+// it does not fit; T508 for one larger than MaxFile.
+func (s *Store) Blob(id thread.BlobID) ([]byte, error) {
+	base, err := s.base()
+	if err != nil {
+		return nil, cannotRead(blobPath(id), err)
+	}
+	defer base.Close()
+	return readBlob(base, id)
+}
+
+// CheckBlob reads a blob of any size and compares it with its name. Errors as
+// for Blob, without T508.
+func (s *Store) CheckBlob(id thread.BlobID) error {
+	base, err := s.base()
+	if err != nil {
+		return cannotRead(blobPath(id), err)
+	}
+	defer base.Close()
+	f, _, err := openBlob(base, id)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return cannotRead(blobPath(id), err)
+	}
+	return fitsName(id, sum)
+}
+
+func readBlob(base *os.Root, id thread.BlobID) ([]byte, error) {
+	f, info, err := openBlob(base, id)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > MaxFile {
+		return nil, tooLarge(shown(blobPath(id)), blobPath(id), "")
+	}
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(data, sum), io.LimitReader(f, MaxFile+1)); err != nil {
+		return nil, cannotRead(blobPath(id), err)
+	}
+	return data.Bytes(), fitsName(id, sum)
+}
+
+func openBlob(base *os.Root, id thread.BlobID) (*os.File, fs.FileInfo, error) {
+	if !validBlob(id) {
+		return nil, nil, cannotRead(blobsRoot, &fs.PathError{Op: "open", Path: string(id), Err: ErrDamaged})
+	}
+	if err := realFolder(base, blobsRoot); err != nil {
+		return nil, nil, cannotRead(blobPath(id), err)
+	}
+	f, info, err := openInside(base, blobPath(id))
+	if err != nil {
+		return nil, nil, cannotRead(blobPath(id), err)
+	}
+	return f, info, nil
+}
+
+func fitsName(id thread.BlobID, sum hash.Hash) error {
+	if blobID(sum) != id {
+		return cannotRead(blobPath(id), ErrDamaged)
+	}
+	return nil
+}
+
+func blobID(sum hash.Hash) thread.BlobID { return thread.BlobID(hex.EncodeToString(sum.Sum(nil))) }
+
+// blobPath is where a blob rests, relative to the store's folder.
+func blobPath(id thread.BlobID) string {
+	if !validBlob(id) {
+		return blobsRoot
+	}
+	return path.Join(blobsRoot, string(id[:2]), string(id[2:]))
+}
+
+func validBlob(id thread.BlobID) bool {
+	if len(id) != 2*sha256.Size {
+		return false
+	}
+	for i := range len(id) {
+		if c := id[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// blobWriter stores content. It writes under temporary names in a folder of
+// its own, which is made when the first blob is written, and leaves the folders
+// that have to be synced to folders.settle.
+type blobWriter struct {
+	*folders
+	tmp string // where temporary files lie, relative to the store's folder
+	n   int    // how many were written
+}
+
+// put stores what src holds, up to limit bytes, and returns its name and size.
+// src is read once to see whether the blob is there, and once more to write it
+// when it is not; if it changes in between, what was written counts, and its
+// name fits. On failure no blob has appeared. from says what is read, for
+// errors. Errors: T505, T508, T509.
+func (w *blobWriter) put(src io.ReadSeeker, from string, limit int64) (thread.BlobID, int64, error) {
+	in := &source{r: src, from: from, limit: limit}
+	sum := sha256.New()
+	size, err := io.Copy(sum, in)
+	if err != nil {
+		return "", 0, err
+	}
+	if id := blobID(sum); w.present(id, size) {
+		return id, size, w.rely(id)
+	}
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return "", 0, cannotRead(from, err)
+	}
+	return w.add(&source{r: src, from: from, limit: limit})
+}
+
+// present reports whether the blob is there. One of the right size is taken for
+// whole here; readers check.
+func (w *blobWriter) present(id thread.BlobID, size int64) bool {
+	info, err := w.root.Lstat(blobPath(id))
+	return err == nil && info.Mode().IsRegular() && info.Size() == size &&
+		(w.made[blobsRoot] || realFolder(w.root, blobsRoot) == nil)
+}
+
+// rely makes sure that the name of a blob is on disk once the folders are
+// settled: another process may have stored it a moment ago.
+func (w *blobWriter) rely(id thread.BlobID) error {
+	dir := path.Dir(blobPath(id))
+	if err := w.ensure(dir); err != nil {
+		return err
+	}
+	w.touch(dir)
+	return nil
+}
+
+// add writes a blob: temporary file, fsync, rename.
+func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
+	if err := w.ensure(w.tmp); err != nil {
+		return "", 0, err
+	}
+	w.n++
+	tmp := path.Join(w.tmp, "blob-"+strconv.Itoa(w.n))
+	sum := sha256.New()
+	size, err := w.writeFile(tmp, 0o444, io.TeeReader(in, sum))
+	if err != nil {
+		return "", 0, err
+	}
+	id := blobID(sum)
+	if err := w.rely(id); err != nil {
+		return "", 0, err
+	}
+	if err := w.rename(tmp, blobPath(id)); err != nil {
+		return "", 0, cannotWrite(blobPath(id), err)
+	}
+	return id, size, nil
+}
+
+// writeFile makes a new file of what in holds and has it on disk. One that
+// cannot be finished is removed again as far as that is possible.
+func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size int64, err error) {
+	out, err := f.create(rel, perm)
+	if err != nil {
+		return 0, cannotWrite(rel, err)
+	}
+	err = f.write(rel, func() (err error) { size, err = io.Copy(out, in); return err })
+	if err == nil {
+		err = f.sync(rel, out)
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = f.remove(rel)
+		return 0, cannotWrite(rel, err)
+	}
+	return size, nil
+}
+
+// source reads what is to be stored. Its errors are coded, so that a failed
+// read is never taken for a failed write.
+type source struct {
+	r     io.Reader
+	from  string
+	limit int64 // no limit when it is negative
+	n     int64
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.n += int64(n)
+	if s.limit >= 0 && s.n > s.limit {
+		return 0, tooLarge(shown(s.from), s.from, "")
+	}
+	if err != nil && err != io.EOF {
+		err = cannotRead(s.from, err)
+	}
+	return n, err
+}
+
+// keepTree stores every regular file at dir, an absolute path in the store's
+// folder, or below it as a blob and has the blobs on disk: what leslie replaces
+// or removes is never lost. Links and other special files hold no content;
+// files of any size are kept. What is not there needs no keeping. It is called
+// under the store's lock. Errors: T505, T507, T509.
+func (s *Store) keepTree(dir string) error {
+	rel, err := filepath.Rel(s.Path(""), dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return codes.UnsafePath.New(fact.Of("path", dir))
+	}
+	base, err := s.base()
+	if err != nil {
+		return cannotRead(filepath.ToSlash(rel), err)
+	}
+	defer base.Close()
+	w := &blobWriter{folders: newFolders(s.rooted(base)), tmp: TmpDir + "/keep"}
+	if err := w.forget(); err != nil {
+		return err
+	}
+	if err := w.keep(base, filepath.ToSlash(rel)); err != nil {
+		_ = w.forget()
+		return err
+	}
+	if err := w.settle(); err != nil {
+		return err
+	}
+	return w.forget()
+}
+
+// forget removes the temporary folder, this call's or a dead one's.
+func (w *blobWriter) forget() error {
+	if _, err := w.root.Lstat(w.tmp); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := w.removeAll(w.tmp); err != nil {
+		return cannotWrite(w.tmp, err)
+	}
+	delete(w.made, w.tmp)
+	return nil
+}
+
+func (w *blobWriter) keep(base *os.Root, rel string) error {
+	info, err := base.Lstat(rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return cannotRead(rel, err)
+	case info.Mode().IsRegular():
+		return w.keepFile(base, rel)
+	case !info.IsDir():
+		return nil
+	}
+	names, err := readNames(base, rel)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cannotRead(rel, err)
+	}
+	for _, name := range names {
+		if err := w.keep(base, path.Join(rel, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *blobWriter) keepFile(base *os.Root, rel string) error {
+	f, _, err := openInside(base, rel)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) {
+		return nil
+	}
+	if err != nil {
+		return cannotRead(rel, err)
+	}
+	defer f.Close()
+	_, _, err = w.put(f, rel, -1)
+	return err
+}
+
+// tooLarge is T508 for a file over MaxFile.
+func tooLarge(what, rel string, id thread.ThreadID) error {
+	facts := []fact.Fact{fact.Of("what", what), fact.Of("limit", "64 MiB"), fact.Of("path", shown(rel))}
+	if id != "" {
+		facts = append(facts, fact.Of("threadId", id))
+	}
+	return codes.TooLarge.New(facts...)
+}

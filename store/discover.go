@@ -1,0 +1,150 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// This file finds the store of a folder, like git its repository. What lies in a
+// folder of another user, or behind a mount point, is somebody else's: taking it
+// for the caller's would run a stranger's configuration.
+
+// Find returns the store that start belongs to: that of start, else of the
+// nearest folder above it, else, in a linked git worktree, of the main worktree.
+// A folder has a store when its .leslie, a real folder, holds the state file,
+// its backup or its lock. The user's home (Options.Home) has none: its .leslie
+// is configuration.
+//
+// The way up ends where the file system ends or where a folder belongs to
+// another user than the caller or root; a .leslie above start that does is
+// passed by. root passes everywhere. On Windows neither is asked: the way up ends at the drive.
+//
+// Error: T504 with the facts dir and searched.
+func Find(start string, opts Options) (*Store, error) {
+	dir, err := physical(start)
+	if err != nil {
+		return nil, codes.NotInitialized.Wrap(err, fact.Of("dir", start), fact.Of("searched", []string{start}))
+	}
+	w := walk{home: opts.Home, start: dir}
+	if root := w.up(); root != "" {
+		return Open(root, opts), nil
+	}
+	if root := w.mainWorktree(); root != "" {
+		return Open(root, opts), nil
+	}
+	return nil, codes.NotInitialized.New(fact.Of("dir", dir), fact.Of("searched", w.searched))
+}
+
+// physical is the folder without links, so that the way up is the real one.
+func physical(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// walk is one search and what it saw.
+type walk struct {
+	home     string
+	start    string
+	searched []string
+	gitFile  string // the nearest .git, "" before one was seen
+}
+
+// up looks in start and in the folders above it.
+func (w *walk) up() (root string) {
+	for dir := w.start; ; dir = filepath.Dir(dir) {
+		if dir != w.start && !sameGround(w.start, dir) {
+			return ""
+		}
+		if git := filepath.Join(dir, ".git"); w.gitFile == "" && exists(git) {
+			w.gitFile = git
+		}
+		if w.has(dir) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// has reports whether dir has a store that is the caller's to use.
+func (w *walk) has(dir string) bool {
+	w.searched = append(w.searched, dir)
+	if sameFolder(dir, w.home) {
+		return false
+	}
+	place := filepath.Join(dir, Dir)
+	info, err := os.Lstat(place)
+	if err != nil || !info.IsDir() || dir != w.start && !trusted(info) {
+		return false
+	}
+	for _, name := range []string{StateFile, BackupFile, LockFile} {
+		if exists(filepath.Join(place, name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mainWorktree is the main worktree of the linked one that start lies in, where
+// it has a store.
+func (w *walk) mainWorktree() (root string) {
+	gitDir, ok := pointer(w.gitFile, "gitdir:")
+	if !ok {
+		return ""
+	}
+	common, ok := pointer(filepath.Join(gitDir, "commondir"), "")
+	if !ok || filepath.Base(common) != ".git" {
+		return "" // a submodule, or a bare repository
+	}
+	dir := filepath.Dir(common)
+	info, err := os.Stat(dir)
+	if err != nil || !trusted(info) || !w.has(dir) {
+		return ""
+	}
+	return dir
+}
+
+// pointer reads a file of git's that names a path, relative to its own folder.
+func pointer(file, prefix string) (path string, ok bool) {
+	if file == "" {
+		return "", false
+	}
+	f, info, err := openRegular(file)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	if info.Size() > 1<<16 {
+		return "", false
+	}
+	data := make([]byte, info.Size())
+	if _, err := f.ReadAt(data, 0); err != nil {
+		return "", false
+	}
+	text, ok := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
+	text = strings.TrimSpace(text)
+	if !ok || text == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(text) {
+		text = filepath.Join(filepath.Dir(file), text)
+	}
+	return filepath.Clean(text), true
+}
+
+func sameFolder(a, b string) bool {
+	if b == "" {
+		return false
+	}
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,268 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+)
+
+// This file is how the store opens what strangers may have planted. A project
+// can come from anybody, its .leslie with it: a link where the store expects a
+// folder, a pipe where it expects a file. Three rules hold against that:
+//
+//   - Everything below .leslie is reached through an os.Root of it, so no name
+//     and no link leads out, whatever is swapped while leslie works.
+//   - The store's own folders and a thread's folder have to be real folders: a
+//     link in their place is refused (T507) even where it stays inside.
+//   - A file is opened without waiting and is compared with what stood there:
+//     only a regular file is ever read, a pipe swapped in does not hang.
+//
+// .leslie itself may be a link: whoever works in the project made it the store.
+
+// What stands there instead of a file or a folder is never opened.
+var (
+	errNotRegular = errors.New("not a regular file")
+	errNotFolder  = errors.New("not a folder")
+)
+
+// base opens the store's folder. The caller closes it.
+func (s *Store) base() (*os.Root, error) { return os.OpenRoot(s.Path("")) }
+
+// realFolder returns nil when rel and every folder above it, up to the root,
+// is a folder and no link. Errors: T507 for a link, else the system's own
+// (fs.ErrNotExist).
+func realFolder(root *os.Root, rel string) error {
+	for i := range len(rel) + 1 {
+		if i < len(rel) && rel[i] != '/' {
+			continue
+		}
+		info, err := root.Lstat(rel[:i])
+		switch {
+		case err != nil:
+			return err
+		case info.IsDir():
+		case info.Mode()&fs.ModeSymlink != 0:
+			return codes.UnsafePath.New(fact.Of("path", shown(rel[:i])))
+		default:
+			return &fs.PathError{Op: "open", Path: rel[:i], Err: errNotFolder}
+		}
+	}
+	return nil
+}
+
+// openFolder opens a real folder below the store's as a root of its own.
+// Errors: T507, fs.ErrNotExist, the system's own.
+func (s *Store) openFolder(rel string) (*os.Root, error) {
+	base, err := s.base()
+	if err != nil {
+		return nil, err
+	}
+	defer base.Close()
+	if err := realFolder(base, rel); err != nil {
+		return nil, err
+	}
+	return base.OpenRoot(rel)
+}
+
+// openThread opens a thread's folder. An id that is no single name is T507:
+// such a thread cannot exist.
+func (s *Store) openThread(id thread.ThreadID) (*os.Root, error) {
+	if !singleName(string(id)) {
+		return nil, codes.UnsafePath.New(fact.Of("path", string(id)), fact.Of("threadId", id))
+	}
+	return s.openFolder(ThreadsDir + "/" + string(id))
+}
+
+// openInside opens a regular file for reading, without following a link in its
+// place and without waiting for anybody. The answer describes the open file. A
+// file that is replaced by rename at this moment is opened anew.
+// Errors: errNotRegular, fs.ErrNotExist, the system's own.
+func openInside(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
+	for range 10 {
+		before, err := root.Lstat(rel)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !before.Mode().IsRegular() {
+			return nil, nil, &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
+		}
+		f, err := root.OpenFile(rel, os.O_RDONLY|openCareful, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		info, err := f.Stat()
+		if err == nil && info.Mode().IsRegular() && os.SameFile(before, info) {
+			return f, info, nil
+		}
+		_ = f.Close()
+	}
+	return nil, nil, &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
+}
+
+// readNames returns the names in a real folder, sorted. One that is a folder no
+// more has none. Errors: fs.ErrNotExist, the system's own.
+func readNames(root *os.Root, rel string) ([]string, error) {
+	before, err := root.Lstat(rel)
+	if err != nil || !before.IsDir() {
+		return nil, err
+	}
+	f, err := root.OpenFile(rel, os.O_RDONLY|openCareful, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !os.SameFile(before, info) {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+// singleName reports whether name is one name of a folder's entry, and none
+// that hides.
+func singleName(name string) bool {
+	return fs.ValidPath(name) && !strings.ContainsAny(name, `/\`) && name[0] != '.' && filepath.IsLocal(name)
+}
+
+// rooted carries out steps below the store's folder, through its os.Root.
+type rooted struct {
+	root *os.Root
+	disk disk
+	dir  string // absolute path of the root: what a step is called by
+}
+
+func (s *Store) rooted(base *os.Root) rooted {
+	return rooted{root: base, disk: s.disk, dir: s.Path("")}
+}
+
+func (r rooted) path(rel string) string { return filepath.Join(r.dir, filepath.FromSlash(rel)) }
+
+// mkdir makes one folder. One that is there is fs.ErrExist.
+func (r rooted) mkdir(rel string) error {
+	return r.disk.step(ActMkdir, r.path(rel), func() error { return r.root.Mkdir(rel, 0o755) })
+}
+
+// create opens a new file for writing; one that is there is fs.ErrExist.
+func (r rooted) create(rel string, perm fs.FileMode) (f *os.File, err error) {
+	err = r.disk.step(ActCreate, r.path(rel), func() (err error) {
+		f, err = r.root.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		return err
+	})
+	return f, err
+}
+
+func (r rooted) write(rel string, do func() error) error {
+	return r.disk.step(ActWrite, r.path(rel), do)
+}
+
+func (r rooted) sync(rel string, f *os.File) error {
+	return r.disk.step(ActSync, r.path(rel), f.Sync)
+}
+
+func (r rooted) rename(from, to string) error {
+	return r.disk.step(ActRename, r.path(to), func() error { return r.root.Rename(from, to) })
+}
+
+func (r rooted) remove(rel string) error {
+	return r.disk.step(ActRemove, r.path(rel), func() error { return r.root.Remove(rel) })
+}
+
+func (r rooted) removeAll(rel string) error {
+	return r.disk.step(ActRemove, r.path(rel), func() error { return r.root.RemoveAll(rel) })
+}
+
+func (r rooted) syncDir(rel string) error {
+	return r.disk.step(ActSyncDir, r.path(rel), func() error { return syncInside(r.root, rel) })
+}
+
+// folders makes folders below a root and remembers which names have to be on
+// disk before anything may rely on them.
+type folders struct {
+	rooted
+	made    map[string]bool // known to be a real folder
+	touched map[string]bool // folders whose names changed, or may not be on disk yet
+}
+
+func newFolders(r rooted) *folders {
+	return &folders{rooted: r, made: map[string]bool{".": true}, touched: map[string]bool{}}
+}
+
+// ensure makes the folder rel and those above it. One that is there may have
+// been made by another process a moment ago, so its name is touched as well.
+// Errors: T507 when a link stands there, T505.
+func (f *folders) ensure(rel string) error {
+	if f.made[rel] {
+		return nil
+	}
+	parent := path.Dir(rel)
+	if err := f.ensure(parent); err != nil {
+		return err
+	}
+	if err := f.mkdir(rel); err != nil {
+		if !errors.Is(err, fs.ErrExist) {
+			return cannotWrite(rel, err)
+		}
+		if err := realFolder(f.root, rel); err != nil {
+			return cannotWrite(rel, err)
+		}
+	}
+	f.made[rel] = true
+	f.touch(parent)
+	return nil
+}
+
+// touch remembers that names in the folder changed.
+func (f *folders) touch(rel string) { f.touched[rel] = true }
+
+// settle has every touched folder on disk, the deepest first, each once.
+// Errors: T505.
+func (f *folders) settle() error {
+	all := make([]string, 0, len(f.touched))
+	for rel := range f.touched {
+		all = append(all, rel)
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if d := strings.Count(b, "/") - strings.Count(a, "/"); d != 0 {
+			return d
+		}
+		return strings.Compare(b, a) // "." comes last
+	})
+	for _, rel := range all {
+		if err := f.syncDir(rel); err != nil {
+			return cannotWrite(rel, err)
+		}
+		delete(f.touched, rel)
+	}
+	return nil
+}
+
+// shown is a place in the store's folder as answers name it: relative to the
+// project's root.
+func shown(rel string) string { return path.Join(Dir, rel) }
+
+// cannotWrite is T505 for a place in the store's folder; an error that has a
+// code already keeps it.
+func cannotWrite(rel string, err error) error {
+	if codes.Of(err) != nil {
+		return err
+	}
+	return codes.WriteFailed.Wrap(err, fact.Of("path", shown(rel)), fact.Of("reason", root(err).Error()))
+}
+
+// cannotRead is T509 for a place in the store's folder; an error that has a
+// code already keeps it.
+func cannotRead(rel string, err error) error {
+	if codes.Of(err) != nil {
+		return err
+	}
+	return codes.ReadFailed.Wrap(err, fact.Of("path", shown(rel)), fact.Of("reason", root(err).Error()))
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"leslie/thread"
+)
+
+// This file is the journal: every operation, one sealed line each, appended
+// after the state that it made was committed. So the journal is never ahead of
+// the state, and at most one line behind: the state carries the operation that
+// made it, and the next writer appends it.
+//
+// A line that is torn or damaged is left where it is and skipped; appending
+// starts on a new line.
+
+// entry is one line of the journal.
+type entry struct {
+	thread.Operation
+	// Pending is the file-system work of the operation, where it was not
+	// done when the line was written.
+	Pending []thread.Step `json:"pending,omitempty"`
+}
+
+func (e entry) encode() ([]byte, error) {
+	body, err := plainJSON(e)
+	if err != nil {
+		return nil, err
+	}
+	return seal(body), nil
+}
+
+// readEntry decodes a line; ok is false for one that is damaged.
+func readEntry(line []byte) (e entry, ok bool) {
+	if !intact(line) || json.Unmarshal(line, &e) != nil {
+		return entry{}, false
+	}
+	return e, e.Seq > 0
+}
+
+// journal is the journal file as it was when it was opened. The zero value is
+// one that is missing, or that is no regular file.
+type journal struct {
+	file   *os.File
+	size   int64
+	broken string // why it is no file that can be read, "" when it is
+}
+
+func (s *Store) openJournal() (journal, error) {
+	f, info, err := openRegular(s.Path(JournalFile))
+	var d damage
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return journal{}, nil
+	case errors.As(err, &d):
+		return journal{broken: string(d)}, nil
+	case err != nil:
+		return journal{}, s.readFailed(err)
+	}
+	return journal{file: f, size: info.Size()}, nil
+}
+
+func (j journal) close() {
+	if j.file != nil {
+		_ = j.file.Close()
+	}
+}
+
+// newest calls fn for the intact lines from the newest on until fn returns
+// false.
+func (j journal) newest(fn func(entry) bool) error {
+	if j.file == nil {
+		return nil
+	}
+	for line, err := range backwards(j.file, j.size) {
+		if err != nil {
+			return err
+		}
+		if e, ok := readEntry(line); ok && !fn(e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// tail is the newest operation of the journal; Seq is 0 when it has none.
+// Errors: T509.
+func (s *Store) tail() (last entry, err error) {
+	j, err := s.openJournal()
+	if err != nil {
+		return entry{}, err
+	}
+	defer j.close()
+	err = j.newest(func(e entry) bool { last = e; return false })
+	return last, s.readFailed(err)
+}
+
+// after returns the operations that follow rev without a gap, oldest first, and
+// the newest number that the journal knows. Errors: T509.
+func (s *Store) after(rev thread.Revision) (ops []entry, newest thread.Revision, err error) {
+	j, err := s.openJournal()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer j.close()
+	found := map[thread.Revision]entry{}
+	err = j.newest(func(e entry) bool {
+		newest = max(newest, e.Seq)
+		if _, dup := found[e.Seq]; !dup && e.Seq > rev {
+			found[e.Seq] = e
+		}
+		return e.Seq > rev
+	})
+	for next, ok := found[rev+1]; ok; next, ok = found[rev+1] {
+		ops = append(ops, next)
+		rev++
+	}
+	return ops, newest, s.readFailed(err)
+}
+
+// appendLines adds sealed lines to a file and has them on disk before it
+// returns. A tail without a newline stays, and the lines start on a new one.
+// What is no regular file is moved aside first. Errors: T505.
+func (s *Store) appendLines(name string, lines ...[]byte) error {
+	path := s.Path(name)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		if err := s.setAside(name); err != nil {
+			return err
+		}
+	}
+	fresh, err := s.disk.appendTo(path, lines)
+	if err == nil && fresh {
+		err = s.disk.syncDir(s.Path("."))
+	}
+	return s.writeFailed(err)
+}
+
+// record appends an operation to the journal. Errors: T505.
+func (s *Store) record(op thread.Operation, undone []thread.Step) error {
+	line, err := entry{op, undone}.encode()
+	if err != nil {
+		return err
+	}
+	return s.appendLines(JournalFile, line)
+}

@@ -1,0 +1,302 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+)
+
+// This file is the format of the state file: one JSON object, one record a
+// line, every key always there.
+//
+//	{"version":"2.0","revision":7,"checksum":"crc32c:0a1b2c3d",
+//	"operation":{...},
+//	"objectives":{
+//	"obj-k3mx":{...}
+//	},
+//	"threads":{
+//	},
+//	...
+//	"pending":null
+//	}
+//
+// The checksum covers every byte but its own eight digits. It fits: leslie wrote
+// these bytes and validated them then, so nothing below the first lines is
+// decoded before somebody asks for it. Anything else is not whole.
+
+// Version is the format that this leslie writes and reads.
+const Version = "2.0"
+
+const (
+	headVersion  = `{"version":"` + Version + `","revision":`
+	headChecksum = `,"checksum":"` + sumPrefix
+	headEnd      = "\",\n"
+	tableEnd     = "},\n"
+)
+
+// image is a state as it rests: what one state file holds.
+type image struct {
+	revision  thread.Revision
+	operation *operation // nil at revision 0
+	records   thread.Records
+	pending   *thread.Pending
+}
+
+// operation is the one that made a revision, with the answer that is owed to
+// its request until the answer lies in a file of its own.
+type operation struct {
+	thread.Operation
+	Answer json.RawMessage `json:"answer,omitempty"`
+}
+
+// damage is why a file is not whole. It is data for a warning or for T502, and
+// never leaves the store as it is.
+type damage string
+
+func (d damage) Error() string { return string(d) }
+
+// foreign is another program that wrote the file.
+type foreign string
+
+func (f foreign) Error() string { return "written by " + string(f) }
+
+// encode writes the image in one buffer of its exact size.
+func (m image) encode() ([]byte, error) {
+	head := fmt.Appendf(nil, "%s%d%s", headVersion, m.revision, headChecksum)
+	op, err := plainJSON(m.operation)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := plainJSON(m.pending)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(head)+len(op)+len(pending)+m.size()+256)
+	out = append(out, head...)
+	out = append(out, "00000000"+headEnd+`"operation":`...)
+	out = append(out, op...)
+	out = append(out, ",\n"...)
+	for _, table := range thread.Tables() {
+		if out, err = appendTable(out, table, m.records[table]); err != nil {
+			return nil, err
+		}
+	}
+	out = append(out, `"pending":`...)
+	out = append(out, pending...)
+	out = append(out, "\n}\n"...)
+	sum := checksum(out[:len(head)], out[len(head)+8:])
+	copy(out[len(head):], sum[len(sumPrefix):])
+	return out, nil
+}
+
+func (m image) size() (n int) {
+	for _, lines := range m.records {
+		for _, line := range lines {
+			n += len(line.ID) + len(line.JSON) + len(`"":,`) + 1
+		}
+	}
+	return n
+}
+
+func appendTable(out []byte, name string, lines []thread.Line) ([]byte, error) {
+	out = append(out, `"`+name+"\":{\n"...)
+	for i, line := range lines {
+		if !plainID(line.ID) || bytes.IndexByte(line.JSON, '\n') >= 0 {
+			return nil, codes.Internal.New(fact.Of("reason", "the record "+name+"/"+line.ID+" cannot be written as one line"))
+		}
+		out = append(out, '"')
+		out = append(out, line.ID...)
+		out = append(out, '"', ':')
+		out = append(out, line.JSON...)
+		if i < len(lines)-1 {
+			out = append(out, ',')
+		}
+		out = append(out, '\n')
+	}
+	return append(out, tableEnd...), nil
+}
+
+// plainID reports whether an id needs no escaping in JSON.
+func plainID(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		if c < 0x21 || c > 0x7e || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return id != ""
+}
+
+// decodeState reads a state file. The records are sub-slices of data. Errors:
+// damage and foreign, nothing else.
+func decodeState(data []byte) (image, error) {
+	if len(data) == 0 {
+		return image{}, damage("it is empty")
+	}
+	rev, at, ok := readHead(data)
+	if !ok {
+		return image{}, stranger(data)
+	}
+	if !fits(data, at) {
+		return image{}, damage("its checksum does not fit")
+	}
+	m, err := readBody(data[at+8+len(headEnd):])
+	m.revision = rev
+	return m, err
+}
+
+// readHead reads the first line; at is where the checksum's digits stand.
+func readHead(data []byte) (rev thread.Revision, at int, ok bool) {
+	rest, ok := bytes.CutPrefix(data, []byte(headVersion))
+	if !ok {
+		return 0, 0, false
+	}
+	n := bytes.IndexByte(rest[:min(len(rest), 20)], ',')
+	if n < 1 {
+		return 0, 0, false
+	}
+	number, err := strconv.ParseInt(string(rest[:n]), 10, 64)
+	if err != nil || number < 0 || !bytes.HasPrefix(rest[n:], []byte(headChecksum)) {
+		return 0, 0, false
+	}
+	at = len(headVersion) + n + len(headChecksum)
+	if len(data) < at+8 || !bytes.HasPrefix(data[at+8:], []byte(headEnd)) {
+		return 0, 0, false
+	}
+	return thread.Revision(number), at, true
+}
+
+// fits reports whether the eight digits at at are the checksum of all else.
+func fits(data []byte, at int) bool {
+	return checksum(data[:at], data[at+8:]) == sumPrefix+string(data[at:at+8])
+}
+
+// readBody reads what follows the first line. The checksum has vouched for the
+// bytes, so a form that does not fit means a program that can compute it and
+// yet does not know the format: damage all the same.
+func readBody(rest []byte) (image, error) {
+	m := image{records: thread.Records{}}
+	line, rest := cutLine(rest)
+	if !readKey(line, "operation", &m.operation) {
+		return image{}, damage("its operation cannot be read")
+	}
+	for _, table := range thread.Tables() {
+		lines, after, ok := readTable(rest, table)
+		if !ok {
+			return image{}, damage("its table " + table + " cannot be read")
+		}
+		m.records[table], rest = lines, after
+	}
+	line, rest = cutLine(rest)
+	if !readKey(append(bytes.Clone(line), ','), "pending", &m.pending) || string(rest) != "}\n" {
+		return image{}, damage("its end cannot be read")
+	}
+	return m, nil
+}
+
+func cutLine(data []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(data, []byte("\n"))
+	return line, rest
+}
+
+// readKey decodes a line of the form "key":VALUE, into v.
+func readKey(line []byte, key string, v any) bool {
+	value, ok := bytes.CutPrefix(line, []byte(`"`+key+`":`))
+	if !ok {
+		return false
+	}
+	value, ok = bytes.CutSuffix(value, []byte(","))
+	return ok && json.Unmarshal(value, v) == nil
+}
+
+func readTable(data []byte, name string) (lines []thread.Line, rest []byte, ok bool) {
+	rest, ok = bytes.CutPrefix(data, []byte(`"`+name+"\":{\n"))
+	if !ok {
+		return nil, nil, false
+	}
+	for last := ""; ; {
+		if after, end := bytes.CutPrefix(rest, []byte(tableEnd)); end {
+			return lines, after, true
+		}
+		var line []byte
+		line, rest = cutLine(rest)
+		record, ok := readRecord(line)
+		if !ok || record.ID <= last {
+			return nil, nil, false
+		}
+		lines, last = append(lines, record), record.ID
+	}
+}
+
+func readRecord(line []byte) (thread.Line, bool) {
+	line = bytes.TrimSuffix(line, []byte(","))
+	if len(line) < len(`"i":{}`) || line[0] != '"' {
+		return thread.Line{}, false
+	}
+	end := bytes.IndexByte(line[1:], '"') + 1
+	if end < 2 || end+2 >= len(line) || line[end+1] != ':' {
+		return thread.Line{}, false
+	}
+	return thread.Line{ID: string(line[1:end]), JSON: line[end+2 : len(line) : len(line)]}, true
+}
+
+// stranger says what a file is whose first line is not this version's: another
+// program's state, or damage. A file with a checksum in our manner that does
+// not fit is damaged, whatever version it claims.
+func stranger(data []byte) error {
+	var probe struct {
+		Version    json.RawMessage `json:"version"`
+		Checksum   *string         `json:"checksum"`
+		Operations json.RawMessage `json:"operations"`
+	}
+	if err := json.Unmarshal(data, &probe); err != nil {
+		return damage("it is not valid JSON")
+	}
+	version := string(bytes.Trim(probe.Version, `"`))
+	switch {
+	case version != Version && version != "" && (probe.Checksum == nil || !claimsOurs(*probe.Checksum) || sealedAnyhow(data)):
+		return foreign(writer(version, probe.Operations != nil))
+	case probe.Checksum == nil && probe.Operations != nil:
+		return foreign(writer(version, true))
+	case version == Version && probe.Checksum != nil:
+		return damage("it was changed by another program")
+	}
+	return damage("its first line cannot be read")
+}
+
+func claimsOurs(sum string) bool { return len(sum) >= 6 && sum[:6] == sumPrefix[:6] }
+
+// sealedAnyhow reports whether a file of another version carries our checksum
+// and it fits: then a newer leslie wrote it.
+func sealedAnyhow(data []byte) bool {
+	mark := []byte(`"checksum":"` + sumPrefix)
+	i := bytes.Index(data, mark)
+	return i >= 0 && i+len(mark)+8 <= len(data) && fits(data, i+len(mark))
+}
+
+func writer(version string, node bool) string {
+	switch {
+	case node && version == "":
+		return "the Node edition of leslie"
+	case node:
+		return "the Node edition of leslie (version " + version + ")"
+	}
+	return "another edition of leslie (version " + version + ")"
+}
+
+// plainJSON is v as one line of JSON without HTML escapes, so that raw parts
+// keep their bytes.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, codes.Internal.Wrap(err, fact.Of("reason", "a value cannot be written as JSON"))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

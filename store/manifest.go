@@ -1,0 +1,167 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"leslie/scope"
+	"leslie/thread"
+)
+
+// This file is the manifest: which files a snapshot held, as data. It rests as
+// a blob, one object on one line:
+//
+//	{"version":1,"files":[{"path":"plan.md","sha256":"9f86...","size":4,
+//	"executable":true,"modifiedAt":"2026-02-09T16:00:00.123456789Z"}]}
+//
+// Files stand in the order of their paths, each path once. A manifest is
+// compared with a thread as git compares its index: a file whose size and time
+// are those of the snapshot was not changed, any other is hashed. A file that
+// was written within two seconds before the snapshot could be written again
+// without its time showing it (file systems count time in steps, some in whole
+// seconds); its time is left out of the manifest, so it is always hashed.
+
+const (
+	manifestVersion = 1
+	// racy is the coarsest step in which a file system counts time (FAT).
+	racy = 2 * time.Second
+)
+
+// Manifest lists the files of a snapshot in the order of their paths.
+type Manifest []FileAt
+
+// FileAt is one file of a snapshot.
+type FileAt struct {
+	Path       string        `json:"path"`
+	SHA256     thread.BlobID `json:"sha256"`
+	Size       int64         `json:"size"`
+	Executable bool          `json:"executable,omitempty"`
+	// ModTime is zero where it proves nothing.
+	ModTime time.Time `json:"modifiedAt,omitzero"`
+}
+
+// manifestFile is a manifest as it rests.
+type manifestFile struct {
+	Version int      `json:"version"`
+	Files   Manifest `json:"files"`
+}
+
+// Find returns the file at a path.
+func (m Manifest) Find(path string) (FileAt, bool) {
+	i, ok := slices.BinarySearchFunc(m, path, func(f FileAt, p string) int { return cmp.Compare(f.Path, p) })
+	if !ok {
+		return FileAt{}, false
+	}
+	return m[i], true
+}
+
+// Paths returns the paths in order.
+func (m Manifest) Paths() []string {
+	out := make([]string, len(m))
+	for i, f := range m {
+		out[i] = f.Path
+	}
+	return out
+}
+
+// encode writes the manifest in its one form.
+func (m Manifest) encode() ([]byte, error) {
+	return plainJSON(manifestFile{Version: manifestVersion, Files: append(Manifest{}, m...)})
+}
+
+// Manifest returns a manifest that was stored. Errors: as for Blob; ErrDamaged
+// also for a blob that is no manifest, or one with a path that leads out.
+func (s *Store) Manifest(id thread.BlobID) (Manifest, error) {
+	data, err := s.Blob(id)
+	if err != nil {
+		return nil, err
+	}
+	var file manifestFile
+	if err := json.Unmarshal(data, &file); err != nil || file.Version != manifestVersion || !file.Files.valid() {
+		return nil, cannotRead(blobPath(id), errors.Join(ErrDamaged, err))
+	}
+	return file.Files, nil
+}
+
+// valid reports whether the manifest can be materialized anywhere: local
+// paths in strict order, no file below a file, names of blobs.
+func (m Manifest) valid() bool {
+	last := ""
+	for _, f := range m {
+		if f.Path <= last || f.Path == "." || !fs.ValidPath(f.Path) || !utf8.ValidString(f.Path) || !validBlob(f.SHA256) {
+			return false
+		}
+		last = f.Path
+	}
+	return true
+}
+
+// Compare returns the paths at which the thread's files differ from the
+// manifest within the scope, in order: new, gone, or with other content or
+// executable bit. The manifest was taken with the same scope. A thread without
+// a folder has no files. Errors: T507, T509, T904.
+func (s *Store) Compare(ctx context.Context, id thread.ThreadID, m Manifest, set scope.Set) ([]string, error) {
+	entries, err := s.ArtifactsIn(id, set)
+	if err != nil {
+		return nil, err
+	}
+	c := comparison{was: m, now: map[string]bool{}}
+	for _, e := range entries {
+		c.look(e)
+	}
+	hashed, err := s.Hash(ctx, id, c.doubtful)
+	if err != nil {
+		return nil, err
+	}
+	c.judge(hashed)
+	return c.result(), nil
+}
+
+// comparison sorts a thread's entries against a manifest.
+type comparison struct {
+	was      Manifest
+	now      map[string]bool // paths of the manifest that are as they were
+	fresh    []string        // paths that the manifest lacks
+	doubtful []Entry         // files that only their content can tell
+}
+
+// look settles what can be settled without reading the file.
+func (c *comparison) look(e Entry) {
+	if e.Type != TypeFile {
+		return
+	}
+	was, ok := c.was.Find(e.Path)
+	switch {
+	case !ok:
+		c.fresh = append(c.fresh, e.Path)
+	case e.Executable != was.Executable || e.Size != was.Size:
+	case !was.ModTime.IsZero() && was.ModTime.Equal(e.ModTime):
+		c.now[e.Path] = true
+	default:
+		c.doubtful = append(c.doubtful, e)
+	}
+}
+
+func (c *comparison) judge(hashed []Entry) {
+	for _, e := range hashed {
+		was, _ := c.was.Find(e.Path)
+		c.now[e.Path] = e.Type == TypeFile && e.SHA256 == was.SHA256 && e.Executable == was.Executable
+	}
+}
+
+func (c *comparison) result() []string {
+	changed := c.fresh
+	for _, f := range c.was {
+		if !c.now[f.Path] {
+			changed = append(changed, f.Path)
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}

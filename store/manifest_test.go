@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/scope"
+)
+
+// long ago is a time that no snapshot of a test is near to.
+var longAgo = time.Date(2026, 2, 9, 16, 0, 0, 123456789, time.UTC)
+
+func age(t *testing.T, name string) {
+	t.Helper()
+	require.NoError(t, os.Chtimes(name, longAgo, longAgo))
+}
+
+func snapshotOf(t *testing.T, s *Store, patterns ...string) Manifest {
+	t.Helper()
+	st, err := s.Stage("op-snapshot")
+	require.NoError(t, err)
+	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, patterns...))
+	require.NoError(t, err)
+	require.NoError(t, st.Close())
+	return m
+}
+
+func changedIn(t *testing.T, s *Store, m Manifest, patterns ...string) []string {
+	t.Helper()
+	changed, err := s.Compare(context.Background(), "a", m, scopeOf(t, patterns...))
+	require.NoError(t, err)
+	return changed
+}
+
+func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	m := Manifest{
+		{Path: "a <b>.md", SHA256: hexSum("x"), Size: 1, ModTime: longAgo},
+		{Path: "run.sh", SHA256: hexSum("yy"), Size: 2, Executable: true},
+	}
+	st := stageFor(t, s)
+	id, err := st.PutManifest(m)
+	require.NoError(t, err)
+	data, err := s.Blob(id)
+	require.NoError(t, err)
+	assert.Equal(t, `{"version":1,"files":[{"path":"a <b>.md","sha256":"`+string(hexSum("x"))+
+		`","size":1,"modifiedAt":"2026-02-09T16:00:00.123456789Z"},{"path":"run.sh","sha256":"`+string(hexSum("yy"))+
+		`","size":2,"executable":true}]}`, string(data))
+	again, err := s.Manifest(id)
+	require.NoError(t, err)
+	assert.Equal(t, m, again)
+
+	none, err := st.PutManifest(nil)
+	require.NoError(t, err)
+	empty, err := s.Manifest(none)
+	require.NoError(t, err)
+	assert.Empty(t, empty)
+
+	f, ok := m.Find("run.sh")
+	assert.True(t, ok)
+	assert.Equal(t, int64(2), f.Size)
+	_, ok = m.Find("run")
+	assert.False(t, ok)
+}
+
+func TestAManifestThatAStrangerMadeIsRefused(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	st := stageFor(t, s)
+	file := func(path string) string {
+		return `{"path":"` + path + `","sha256":"` + string(hexSum("x")) + `","size":1}`
+	}
+	for _, bad := range []string{
+		``, `null`, `[]`, `{"version":2,"files":[]}`, `{"files":[]}`, `{"version":1,"files":[` + file("../x") + `]}`,
+		`{"version":1,"files":[` + file("/x") + `]}`, `{"version":1,"files":[` + file(".") + `]}`,
+		`{"version":1,"files":[` + file("a/../b") + `]}`, `{"version":1,"files":[` + file("") + `]}`,
+		`{"version":1,"files":[` + file("b") + `,` + file("a") + `]}`, `{"version":1,"files":[` + file("a") + `,` + file("a") + `]}`,
+		`{"version":1,"files":[{"path":"a","sha256":"../../x","size":1}]}`,
+	} {
+		id, err := st.Put([]byte(bad))
+		require.NoError(t, err)
+		_, err = s.Manifest(id)
+		wantCode(t, err, codes.ReadFailed)
+		require.ErrorIs(t, err, ErrDamaged, bad)
+	}
+}
+
+func TestWhatDiffersFromASnapshotIsNamed(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	for _, rel := range []string{"same.md", "touched.md", "rewritten.md", "grown.md", "gone.md", "mode.sh", "sub/folder.md"} {
+		age(t, putFile(t, s, "threads/a/"+rel, "12345"))
+	}
+	m := snapshotOf(t, s)
+	assert.Empty(t, changedIn(t, s, m))
+
+	putFile(t, s, "threads/a/touched.md", "12345")
+	putFile(t, s, "threads/a/rewritten.md", "54321")
+	age(t, putFile(t, s, "threads/a/grown.md", "123456"))
+	require.NoError(t, os.Remove(s.Path("threads/a/gone.md")))
+	require.NoError(t, os.Chmod(s.Path("threads/a/mode.sh"), 0o755))
+	require.NoError(t, os.Remove(s.Path("threads/a/sub/folder.md")))
+	require.NoError(t, os.Mkdir(s.Path("threads/a/sub/folder.md"), 0o755))
+	putFile(t, s, "threads/a/new/n.md", "new")
+	putFile(t, s, "threads/a/context/inherited/r/n.md", "not an artifact")
+	assert.Equal(t, []string{"gone.md", "grown.md", "mode.sh", "new/n.md", "rewritten.md", "sub/folder.md"}, changedIn(t, s, m))
+
+	require.NoError(t, os.RemoveAll(s.Path("threads/a")))
+	assert.Equal(t, m.Paths(), changedIn(t, s, m))
+}
+
+func TestOnlyWhatTheScopeMeansIsCompared(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	putFile(t, s, "threads/a/plan.md", "plan")
+	m := snapshotOf(t, s, "*.md")
+	putFile(t, s, "threads/a/other.txt", "new")
+	assert.Empty(t, changedIn(t, s, m, "*.md"))
+	putFile(t, s, "threads/a/other.md", "new")
+	assert.Equal(t, []string{"other.md"}, changedIn(t, s, m, "*.md"))
+}
+
+func TestAFileWrittenAroundTheSnapshotIsComparedByContent(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	name := putFile(t, s, "threads/a/plan.md", "plan 1")
+	old := putFile(t, s, "threads/a/old.md", "old 1")
+	age(t, old)
+	m := snapshotOf(t, s)
+	racyFile, _ := m.Find("plan.md")
+	assert.True(t, racyFile.ModTime.IsZero(), "its time proves nothing")
+	oldFile, _ := m.Find("old.md")
+	assert.True(t, oldFile.ModTime.Equal(longAgo))
+
+	was, err := os.Stat(name)
+	require.NoError(t, err)
+	putFile(t, s, "threads/a/plan.md", "plan 2")
+	require.NoError(t, os.Chtimes(name, was.ModTime(), was.ModTime()))
+	assert.Equal(t, []string{"plan.md"}, changedIn(t, s, m))
+}
+
+func TestTheTimeOfAStageDecidesWhatItsTimesProve(t *testing.T) {
+	t.Parallel()
+	st := &Stage{since: longAgo}
+	for _, c := range []struct {
+		before time.Duration
+		proves bool
+	}{{time.Hour, true}, {2 * time.Second, true}, {2*time.Second - 1, false}, {0, false}, {-time.Hour, false}} {
+		assert.Equal(t, c.proves, !st.provable(longAgo.Add(-c.before)).IsZero(), c.before)
+	}
+}
+
+func TestAComparisonReadsOnlyWhatMayHaveChanged(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	name := putFile(t, s, "threads/a/plan.md", "plan 1")
+	age(t, name)
+	m := snapshotOf(t, s)
+	require.NoError(t, os.WriteFile(name, []byte("plan 2"), 0o644))
+	age(t, name) // a time that was put back hides a change of the same size, as it does from git
+	entries, err := s.ArtifactsIn("a", scope.Set{})
+	require.NoError(t, err)
+	c := comparison{was: m, now: map[string]bool{}}
+	for _, e := range entries {
+		c.look(e)
+	}
+	assert.Empty(t, c.doubtful)
+	assert.Empty(t, c.result())
+}

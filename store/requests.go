@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file keeps the answers of calls that carried a request id, so that the
+// same call made again gives the first answer and changes nothing.
+//
+// The state's own operation carries id and answer from the commit on; the file
+// of the answer is written behind it, at the latest by the next writer in front
+// of its own commit. So at every moment one of the two holds the answer.
+
+const (
+	remembered  = 7 * 24 * time.Hour
+	forgetEvery = 64 // revisions between two looks for old answers
+)
+
+// answer is one sealed line: the file of a request.
+type answer struct {
+	ID        string             `json:"id"`
+	Digest    string             `json:"digest"` // of command and params
+	Operation thread.OperationID `json:"operationId"`
+	Revision  thread.Revision    `json:"revision"`
+	Time      time.Time          `json:"time"`
+	Answer    json.RawMessage    `json:"answer"`
+}
+
+// Answered looks, without the lock, whether the call's request was answered
+// before; nil when it was not, or carries no id. Update looks again under the
+// lock. Errors: T903 when the id belongs to another call, T509.
+func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
+	if call.Request == "" {
+		return nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, codes.Interrupted.Wrap(context.Cause(ctx))
+	}
+	var last *operation
+	if now, err := s.load(); err == nil { // else Update says what is wrong
+		last = now.operation
+	}
+	return s.answered(call, last)
+}
+
+// answered returns the commit of the call that first carried this request id.
+func (s *Store) answered(call Call, last *operation) (*Commit, error) {
+	if call.Request == "" {
+		return nil, nil
+	}
+	a, err := s.answerTo(call.Request, last)
+	if err != nil || a == nil || s.now().Sub(a.Time) > remembered {
+		return nil, err
+	}
+	if a.Digest != digest(call.Command, call.Params) {
+		return nil, codes.InvalidArgument.New(
+			fact.Of("reason", "The request id '"+call.Request+"' was used for another call"),
+			fact.Of("requestId", call.Request))
+	}
+	c := &Commit{Revision: a.Revision, Operation: a.Operation, Replay: a.Answer}
+	c.Warnings.Add(warnings.RequestReplayed.New(fact.Of("requestId", call.Request), fact.Of("operationId", a.Operation)))
+	return c, nil
+}
+
+// answerTo finds the answer in the state's own operation or in its file; nil
+// when there is none. A file that is damaged counts as none, but then the
+// journal knows whether the request was carried out.
+func (s *Store) answerTo(id string, last *operation) (*answer, error) {
+	if last != nil && last.RequestID == id {
+		a := owed(last)
+		return &a, nil
+	}
+	data, _, err := readRegular(s.Path(requestFile(id)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var d damage
+	if err != nil && !errors.As(err, &d) {
+		return nil, s.readFailed(err)
+	}
+	var a answer
+	if err == nil && len(data) > 0 && intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil && a.ID == id {
+		return &a, nil
+	}
+	return s.answerInJournal(id)
+}
+
+func (s *Store) answerInJournal(id string) (a *answer, err error) {
+	j, err := s.openJournal()
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	err = j.newest(func(e entry) bool {
+		if e.RequestID == id {
+			found := owed(&operation{Operation: e.Operation})
+			a = &found
+		}
+		return a == nil && s.now().Sub(e.Time) <= remembered
+	})
+	return a, s.readFailed(err)
+}
+
+// owed is the answer as it is kept for an operation.
+func owed(op *operation) answer {
+	a := answer{
+		ID: op.RequestID, Digest: digest(op.Command, op.Params), Operation: op.ID,
+		Revision: op.Seq, Time: op.Time, Answer: op.Answer,
+	}
+	if len(a.Answer) == 0 {
+		a.Answer = json.RawMessage("null")
+	}
+	return a
+}
+
+// keepAnswer writes the file of the answer that an operation owes, if it owes
+// one. Errors: T505.
+func (s *Store) keepAnswer(op *operation) error {
+	if op == nil || op.RequestID == "" {
+		return nil
+	}
+	name := s.Path(requestFile(op.RequestID))
+	if old, _, err := readRegular(name); err == nil && len(old) > 0 && intact(old[:len(old)-1]) {
+		var a answer
+		if json.Unmarshal(old, &a) == nil && a.Operation == op.ID {
+			return nil
+		}
+	}
+	body, err := plainJSON(owed(op))
+	if err != nil {
+		return err
+	}
+	fresh := !exists(s.Path(RequestsDir))
+	if fresh {
+		if err := s.disk.mkdir(s.Path(RequestsDir)); err != nil {
+			return s.writeFailed(err)
+		}
+	}
+	if info, err := os.Lstat(s.Path(RequestsDir)); err != nil || !info.IsDir() {
+		return s.writeFailed(&fs.PathError{Op: "open", Path: s.Path(RequestsDir), Err: errNotFolder})
+	}
+	temp := s.Path(answerTemp)
+	err = s.disk.write(temp, os.O_EXCL, 0o644, append(seal(body), '\n'))
+	if err == nil {
+		err = s.disk.rename(temp, name)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+		return s.writeFailed(err)
+	}
+	if fresh {
+		err = s.disk.syncDir(s.Path("."))
+	}
+	if err == nil {
+		err = s.disk.syncDir(s.Path(RequestsDir))
+	}
+	return s.writeFailed(err)
+}
+
+// forgetOld removes answers that are no longer owed, as far as it can.
+func (s *Store) forgetOld() {
+	entries, err := os.ReadDir(s.Path(RequestsDir))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && s.now().Sub(info.ModTime()) > remembered {
+			_ = s.disk.remove(s.Path(RequestsDir + "/" + e.Name()))
+		}
+	}
+}
+
+// requestFile is where the answer to a request lies: ids are the caller's own
+// text, so the name is their SHA-256.
+func requestFile(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return RequestsDir + "/" + hex.EncodeToString(sum[:])
+}
+
+// digest is what two calls have in common that are the same line.
+func digest(command string, params json.RawMessage) string {
+	compact, err := plainJSON(params)
+	if err != nil {
+		compact = params
+	}
+	h := sha256.New()
+	h.Write([]byte(command))
+	h.Write([]byte{0})
+	h.Write(compact)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// now is the clock: of names, and of the age of answers.
+func (s *Store) now() time.Time {
+	if s.opts.Now != nil {
+		return s.opts.Now()
+	}
+	return time.Now()
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,494 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/scope"
+	"leslie/thread"
+)
+
+// This file prepares files without the store's lock. A stage is the folder
+// tmp/OP with a file in it, lock, that its maker holds by flock. Everything that
+// an operation is going to place is written there and is on disk (Sync) before
+// the operation is recorded; then, under the lock, it is renamed into place.
+//
+// Whoever holds the store's lock sweeps: a stage that nobody holds belongs to a
+// dead process. Between the making of the folder and the locking of its file a
+// sweep may come. So a maker that has its lock looks whether what it locked
+// still stands there, and begins again if not; and a sweep removes a stage only
+// while it holds that same lock, the lock's file last but one, the folder last
+// and only if it is empty. No clock is asked and no name is guessed.
+
+const stageTries = 100
+
+// errContended says that sweeps removed a new stage again and again.
+var errContended = errors.New("it was removed while it was made")
+
+// Stage is the staging folder of one operation. It is not safe for concurrent
+// use.
+type Stage struct {
+	store    *Store
+	op       thread.OperationID
+	lock     *flock.Flock
+	since    time.Time // when it was made, by the file system's clock
+	blobs    blobWriter
+	promised []string // what Rel named
+}
+
+// Stage makes the operation's staging folder and holds it until Close or
+// Discard. Errors: T505; T507 when a link stands in place of a folder.
+func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
+	if !singleName(string(op)) {
+		return nil, codes.UnsafePath.New(fact.Of("path", TmpDir+"/"+string(op)))
+	}
+	base, err := s.base()
+	if err != nil {
+		return nil, cannotWrite(TmpDir, err)
+	}
+	dir := stageDir(op)
+	st := &Stage{store: s, op: op, blobs: blobWriter{folders: newFolders(s.rooted(base)), tmp: dir}}
+	if err := st.enter(dir); err != nil {
+		_ = base.Close()
+		return nil, cannotWrite(dir, err)
+	}
+	return st, nil
+}
+
+// stageDir is the folder of an operation's stage, relative to the store's.
+func stageDir(op thread.OperationID) string { return path.Join(TmpDir, string(op)) }
+
+// enter makes the folder, locks its file, and looks whether that still stands.
+func (st *Stage) enter(dir string) error {
+	w := st.blobs.folders
+	if err := w.ensure(TmpDir); err != nil {
+		return err
+	}
+	for try := range stageTries {
+		err := w.mkdir(dir)
+		if err != nil && (try == 0 || !errors.Is(err, fs.ErrExist)) {
+			return err
+		}
+		lock, info, err := hold(w.rooted, dir+"/"+stageLock)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			_ = w.remove(dir)
+			return err
+		}
+		if lock != nil {
+			st.lock, st.since = lock, info.ModTime()
+			w.made[dir] = true
+			w.touch(TmpDir)
+			return nil
+		}
+	}
+	return errContended
+}
+
+// hold makes and locks a stage's file, waiting for a sweep that has it. The
+// lock is nil when the file is not there any more.
+func hold(r rooted, rel string) (*flock.Flock, fs.FileInfo, error) {
+	lock := stageFlock(r.path(rel))
+	if err := r.disk.step(ActCreate, r.path(rel), lock.Lock); err != nil {
+		return nil, nil, err
+	}
+	ours, err := lock.Stat()
+	if err == nil {
+		var there fs.FileInfo
+		if there, err = r.root.Lstat(rel); err == nil && os.SameFile(ours, there) {
+			return lock, ours, nil
+		}
+	}
+	_ = lock.Unlock()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	return nil, nil, nil
+}
+
+// stageFlock opens the lock's file for writing, as network file systems want
+// it, and neither follows a link nor waits for a pipe in its place.
+func stageFlock(path string) *flock.Flock {
+	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openCareful), flock.SetPermissions(0o644))
+}
+
+// Rel is where a staged file or folder lies, for thread.Step.From. It promises
+// the place to a step: see Close.
+func (st *Stage) Rel(to string) string {
+	if !slices.Contains(st.promised, to) {
+		st.promised = append(st.promised, to)
+	}
+	return path.Join(stageDir(st.op), to)
+}
+
+// Put stores bytes as a blob. Errors: T505, T508.
+func (st *Stage) Put(data []byte) (thread.BlobID, error) {
+	id, _, err := st.blobs.put(bytes.NewReader(data), stageDir(st.op), MaxFile)
+	return id, err
+}
+
+// PutManifest stores a manifest as a blob. Errors: T505, T508.
+func (st *Stage) PutManifest(m Manifest) (thread.BlobID, error) {
+	data, err := m.encode()
+	if err != nil {
+		return "", err
+	}
+	return st.Put(data)
+}
+
+// Snapshot stores the thread's files within the scope as blobs and returns what
+// it read, and the paths that it left out because they are no regular files.
+// Artifacts may change meanwhile: each file is stored as it was read, one that
+// vanishes was never there. A thread without a folder has no files.
+//
+// Errors: T203 (path, threadId, paths) for patterns that match nothing; T507
+// for one that names something through a link, or when a link stands in place
+// of the thread's folder; T508 for a file over MaxFile or more than MaxFiles;
+// T505, T509, T904.
+func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
+	for _, name := range set.Exact() {
+		if err := st.store.CheckPath(id, name); err != nil {
+			return nil, nil, err
+		}
+	}
+	at := threadPath(id, "")
+	folder, err := st.store.openThread(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Manifest{}, nil, unmatched(id, set, nil)
+	}
+	if err != nil {
+		return nil, nil, cannotRead(at, err)
+	}
+	defer folder.Close()
+	t := tree{root: folder, at: at, set: set, skip: ownNames}
+	entries, err := listMeant(id, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	return st.read(ctx, t, entries)
+}
+
+// listMeant lists what a snapshot is to hold, and refuses what it may not.
+func listMeant(id thread.ThreadID, t tree) ([]Entry, error) {
+	files := 0
+	var entries []Entry
+	err := t.walk("", 1, func(e Entry) error {
+		entries = append(entries, e)
+		if e.Type != TypeFile {
+			return nil
+		}
+		if e.Size > MaxFile {
+			return tooLarge(shown(threadPath(id, e.Path)), threadPath(id, e.Path), id)
+		}
+		if files++; files > MaxFiles {
+			return tooMany(id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, byPath)
+	return entries, unmatched(id, t.set, entries)
+}
+
+// read stores the files among the entries.
+func (st *Stage) read(ctx context.Context, t tree, entries []Entry) (m Manifest, skipped []string, err error) {
+	m = Manifest{}
+	for _, e := range entries {
+		if err := stopped(ctx); err != nil {
+			return nil, nil, err
+		}
+		if e.Type == TypeFile {
+			var file FileAt
+			switch file, err = st.readFile(t, e.Path); {
+			case err == nil:
+				m = append(m, file)
+				continue
+			case errors.Is(err, errNotRegular):
+				e.Type = TypeOther
+			case !errors.Is(err, errGone):
+				return nil, nil, err
+			}
+		}
+		if e.Type == TypeLink || e.Type == TypeOther {
+			skipped = append(skipped, e.Path)
+		}
+	}
+	return m, skipped, nil
+}
+
+// errGone says that a file vanished after it was listed.
+var errGone = errors.New("gone")
+
+func (st *Stage) readFile(t tree, rel string) (FileAt, error) {
+	f, info, err := openInside(t.root, rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return FileAt{}, errGone
+	case errors.Is(err, errNotRegular):
+		return FileAt{}, err
+	case err != nil:
+		return FileAt{}, cannotRead(path.Join(t.at, rel), err)
+	}
+	defer f.Close()
+	e := entryAt(rel, info)
+	file := FileAt{Path: rel, Executable: e.Executable, ModTime: st.provable(e.ModTime)}
+	file.SHA256, file.Size, err = st.blobs.put(f, path.Join(t.at, rel), MaxFile)
+	return file, err
+}
+
+// provable is a file's time when an equal time later proves that the file was
+// not written since it was read, else zero.
+func (st *Stage) provable(at time.Time) time.Time {
+	if at.After(st.since.Add(-racy)) {
+		return time.Time{}
+	}
+	return at
+}
+
+// Materialize writes the files of a manifest below the folder to of the stage,
+// which is there afterwards even if the manifest is empty, and may have been
+// there before. The files are copies: whatever becomes of them, the blobs stay.
+// Executable bits are kept; readOnly takes away the right to write files, not
+// folders. The content is on disk, the names are after Sync.
+// Errors: T505, T507 for a place outside the stage, T509 as for Blob, T904.
+func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnly bool) error {
+	if err := st.own(to); err != nil {
+		return err
+	}
+	if err := st.blobs.ensure(path.Join(stageDir(st.op), to)); err != nil {
+		return err
+	}
+	for _, f := range m {
+		if err := stopped(ctx); err != nil {
+			return err
+		}
+		data, err := readBlob(st.blobs.root, f.SHA256)
+		if err != nil {
+			return err
+		}
+		if err := st.place(path.Join(to, f.Path), data, perm(f.Executable, readOnly)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write puts one new file into the stage; its content is on disk, its name is
+// after Sync. Errors: T505, T507 for a place outside the stage.
+func (st *Stage) Write(to string, data []byte, executable bool) error {
+	return st.place(to, data, perm(executable, false))
+}
+
+func (st *Stage) place(to string, data []byte, mode fs.FileMode) error {
+	if err := st.own(to); err != nil {
+		return err
+	}
+	rel := path.Join(stageDir(st.op), to)
+	if err := st.blobs.ensure(path.Dir(rel)); err != nil {
+		return err
+	}
+	st.blobs.touch(path.Dir(rel))
+	_, err := st.blobs.writeFile(rel, mode, bytes.NewReader(data))
+	return err
+}
+
+// own refuses places that are not the caller's to name.
+func (st *Stage) own(to string) error {
+	if to == "." || to == stageLock || !fs.ValidPath(to) {
+		return codes.UnsafePath.New(fact.Of("path", to))
+	}
+	return nil
+}
+
+func perm(executable, readOnly bool) fs.FileMode {
+	mode := fs.FileMode(0o644)
+	if executable {
+		mode = 0o755
+	}
+	if readOnly {
+		mode &^= 0o222
+	}
+	return mode
+}
+
+// Sync has the names of everything that was staged and stored on disk; after
+// it, an operation may be recorded that relies on them. Errors: T505.
+func (st *Stage) Sync() error { return st.blobs.settle() }
+
+// Close ends the stage and removes its folder, unless something that Rel
+// promised to a step still lies there: then the operation may be recorded and
+// its steps not carried out, and the folder is left to the next writer, who
+// sees them through or sweeps. So it is right to defer. After an Update that
+// failed nothing is recorded: Discard. Either may be called again, without
+// effect. Errors: T505; a folder that could not be removed is swept later.
+func (st *Stage) Close() error {
+	for _, to := range st.promised {
+		if st.lock == nil {
+			break
+		}
+		if _, err := st.blobs.root.Lstat(path.Join(stageDir(st.op), to)); err == nil {
+			return st.leave()
+		}
+	}
+	return st.Discard()
+}
+
+// Discard ends the stage and removes its folder with all that lies in it.
+func (st *Stage) Discard() error {
+	if st.lock == nil {
+		return nil
+	}
+	dir := stageDir(st.op)
+	err := removeStage(st.blobs.rooted, dir, st.lock)
+	st.lock = nil
+	return errors.Join(cannotWriteNil(dir, err), st.blobs.root.Close())
+}
+
+func (st *Stage) leave() error {
+	err := st.lock.Unlock()
+	st.lock = nil
+	return errors.Join(cannotWriteNil(stageDir(st.op), err), st.blobs.root.Close())
+}
+
+func cannotWriteNil(rel string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return cannotWrite(rel, err)
+}
+
+// sweepStages removes the stages that nobody holds, keep excepted, and costs a
+// look when there is none. It is called under the store's lock. What is no
+// folder in tmp is none of ours and stays. A stage that cannot be removed is
+// left for the next time; the others are removed. Errors: T505, T507 when tmp
+// is a link.
+func (s *Store) sweepStages(keep thread.OperationID) error {
+	base, err := s.base()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return cannotWrite(TmpDir, err)
+	}
+	defer base.Close()
+	if err := realFolder(base, TmpDir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return cannotWrite(TmpDir, err)
+	}
+	names, err := readNames(base, TmpDir)
+	if err != nil {
+		return cannotWrite(TmpDir, err)
+	}
+	r := s.rooted(base)
+	var first error
+	for _, name := range names {
+		if name != string(keep) {
+			first = cmp.Or(first, sweepStage(r, path.Join(TmpDir, name)))
+		}
+	}
+	return first
+}
+
+// sweepStage removes one stage if nobody holds it.
+func sweepStage(r rooted, dir string) error {
+	if info, err := r.root.Lstat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	lockPath := path.Join(dir, stageLock)
+	if info, err := r.root.Lstat(lockPath); err == nil && !info.Mode().IsRegular() {
+		return cannotWriteNil(dir, r.removeAll(dir)) // no maker ever held this
+	}
+	lock := stageFlock(r.path(lockPath))
+	free, err := lock.TryLock()
+	if err != nil {
+		return cannotWrite(lockPath, err)
+	}
+	if !free {
+		return nil
+	}
+	return cannotWriteNil(dir, removeStage(r, dir, lock))
+}
+
+// removeStage removes a stage whose lock is held, and releases it. The lock's
+// file goes after all the rest and the folder only when it is empty: a maker
+// that came in between finds its file gone, or keeps its folder. A stage that is
+// gone already (its steps were carried out) needs no removing.
+func removeStage(r rooted, dir string, lock *flock.Flock) error {
+	if removeHeld {
+		defer func() { _ = lock.Unlock() }()
+	}
+	err := removeContent(r, dir)
+	if !removeHeld {
+		_ = lock.Unlock()
+	}
+	if err != nil {
+		return err
+	}
+	err = r.remove(path.Join(dir, stageLock))
+	if err == nil {
+		_ = r.remove(dir) // not empty: a maker has it
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func removeContent(r rooted, dir string) error {
+	names, err := readNames(r.root, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, name := range names {
+		if name == stageLock {
+			continue
+		}
+		if err := r.removeAll(path.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmatched is T203 when a pattern matches none of the entries.
+func unmatched(id thread.ThreadID, set scope.Set, entries []Entry) error {
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = asMatched(e)
+	}
+	missing := set.Unmatched(paths)
+	if len(missing) == 0 {
+		return nil
+	}
+	facts := []fact.Fact{fact.Of("path", missing[0]), fact.Of("threadId", id)}
+	if len(missing) > 1 {
+		facts = append(facts, fact.Of("paths", missing))
+	}
+	return codes.ScopeNotFound.New(facts...)
+}
+
+func tooMany(id thread.ThreadID) error {
+	return codes.TooLarge.New(
+		fact.Of("what", "The snapshot of '"+string(id)+"'"),
+		fact.Of("limit", "10,000 files"),
+		fact.Of("path", shown(threadPath(id, ""))),
+		fact.Of("threadId", id),
+	)
+}

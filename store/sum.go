@@ -1,0 +1,52 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+)
+
+// This file holds the checksums: CRC-32C (RFC 3720), written as "crc32c:" and
+// eight lower-case hexadecimal digits. They find damage, not malice. A sum is
+// compared byte for byte, so that one in capitals is damage too.
+
+const (
+	sumPrefix = "crc32c:"
+	sumLen    = len(sumPrefix) + 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum covers the parts as if they were one.
+func checksum(parts ...[]byte) string {
+	var crc uint32
+	for _, p := range parts {
+		crc = crc32.Update(crc, castagnoli, p)
+	}
+	return fmt.Sprintf("%s%08x", sumPrefix, crc)
+}
+
+// A sealed line is a JSON object whose last key is sum, over all bytes in front
+// of it: {...,"sum":"crc32c:xxxxxxxx"}.
+const (
+	sealHead = `,"sum":"`
+	sealTail = `"}`
+	sealLen  = len(sealHead) + sumLen + len(sealTail)
+)
+
+// seal adds the sum to a JSON object.
+func seal(object []byte) []byte {
+	open := object[:len(object)-1]
+	out := make([]byte, 0, len(open)+sealLen)
+	out = append(out, open...)
+	return append(out, sealHead+checksum(open)+sealTail...)
+}
+
+// intact reports whether a sealed line is as it was written.
+func intact(line []byte) bool {
+	if len(line) <= sealLen || line[0] != '{' {
+		return false
+	}
+	open := line[:len(line)-sealLen]
+	return bytes.Equal(line[len(open):], []byte(sealHead+checksum(open)+sealTail))
+}

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/scope"
+	"leslie/thread"
+)
+
+// treeStore is a store with nothing in it but its folders.
+func treeStore(t *testing.T, opts Options) *Store {
+	t.Helper()
+	s := Open(t.TempDir(), opts)
+	require.NoError(t, os.MkdirAll(s.Path(ThreadsDir), 0o755))
+	return s
+}
+
+// putFile writes a file into the store's folder, as somebody else would.
+func putFile(t *testing.T, s *Store, rel, content string) string {
+	t.Helper()
+	name := s.Path(rel)
+	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+	return name
+}
+
+// putSparse makes a file of a size without its bytes.
+func putSparse(t *testing.T, s *Store, rel string, size int64) string {
+	t.Helper()
+	name := putFile(t, s, rel, "")
+	require.NoError(t, os.Truncate(name, size))
+	return name
+}
+
+func scopeOf(t *testing.T, patterns ...string) scope.Set {
+	t.Helper()
+	set, err := scope.Parse(patterns)
+	require.NoError(t, err)
+	return set
+}
+
+func hexSum(content string) thread.BlobID {
+	sum := sha256.Sum256([]byte(content))
+	return thread.BlobID(hex.EncodeToString(sum[:]))
+}
+
+func entryPaths(entries []Entry) []string {
+	out := []string{}
+	for _, e := range entries {
+		out = append(out, e.Path)
+	}
+	return out
+}
+
+func wantCode(t *testing.T, err error, code codes.Code) *codes.Error {
+	t.Helper()
+	require.Error(t, err)
+	require.True(t, codes.Has(err, code), "want %s, got %v", code, err)
+	return codes.Of(err)
+}
+
+func TestArtifactsAreListedByPathWithoutWhatIsLesliesOwn(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	for _, rel := range []string{"plan.md", "plan/a.md", "design/x/y.md", ".meta/own", "context/inherited/r/f", "sub/context/kept", "sub/.meta/kept"} {
+		putFile(t, s, "threads/a/"+rel, rel)
+	}
+	require.NoError(t, os.Mkdir(s.Path("threads/a/empty"), 0o755))
+	got, err := s.Artifacts("a")
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"design", "design/x", "design/x/y.md", "empty", "plan", "plan.md", "plan/a.md",
+		"sub", "sub/.meta", "sub/.meta/kept", "sub/context", "sub/context/kept",
+	}, entryPaths(got))
+	assert.Equal(t, TypeFolder, got[0].Type)
+	assert.Equal(t, TypeFile, got[2].Type)
+	assert.Equal(t, int64(len("design/x/y.md")), got[2].Size)
+	assert.False(t, got[2].ModTime.IsZero())
+}
+
+func TestAThreadWithoutAFolderHasNoArtifacts(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	for _, s := range []*Store{s, Open(t.TempDir(), Options{})} {
+		got, err := s.Artifacts("nobody")
+		require.NoError(t, err)
+		assert.Empty(t, got)
+		require.NoError(t, s.CheckPath("nobody", "plan.md"))
+		got, err = s.Inherited("nobody", "ref-1")
+		require.NoError(t, err)
+		assert.Empty(t, got)
+	}
+}
+
+func TestAScopeSelectsArtifacts(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	for _, rel := range []string{"plan.md", "design/a.md", "design/deep/b.md", "notes/c.txt"} {
+		putFile(t, s, "threads/a/"+rel, rel)
+	}
+	got, err := s.ArtifactsIn("a", scopeOf(t, "design/", "*.md"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"design", "design/a.md", "design/deep", "design/deep/b.md", "plan.md"}, entryPaths(got))
+}
+
+func TestWhatAReferenceFrozeIsListedUnderItsOwnPaths(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	putFile(t, s, "threads/a/context/inherited/ref-1/context/plan.md", "x")
+	putFile(t, s, "threads/a/context/inherited/ref-2/other.md", "x")
+	got, err := s.Inherited("a", "ref-1")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"context", "context/plan.md"}, entryPaths(got))
+	_, err = s.Inherited("a", "../ref-2")
+	wantCode(t, err, codes.UnsafePath)
+}
+
+func TestAFolderThatLiesTooDeepIsNamedAndNotEntered(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	deep := strings.TrimSuffix(strings.Repeat("d/", maxDepth+1), "/")
+	putFile(t, s, "threads/a/"+deep+"/f", "x")
+	got, err := s.Artifacts("a")
+	require.NoError(t, err)
+	require.Len(t, got, maxDepth)
+	last := got[len(got)-1]
+	assert.Equal(t, TypeOther, last.Type)
+	assert.Equal(t, strings.TrimSuffix(strings.Repeat("d/", maxDepth), "/"), last.Path)
+}
+
+func TestHashTellsContentAndForgivesWhatVanished(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	putFile(t, s, "threads/a/plan.md", "# Plan\n")
+	gone := putFile(t, s, "threads/a/gone.md", "x")
+	became := putFile(t, s, "threads/a/became", "x")
+	putSparse(t, s, "threads/a/huge.bin", MaxFile+1)
+	entries, err := s.Artifacts("a")
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(gone))
+	require.NoError(t, os.Remove(became))
+	require.NoError(t, os.Mkdir(became, 0o755))
+
+	got, err := s.Hash(context.Background(), "a", entries)
+	require.NoError(t, err)
+	require.Equal(t, []string{"became", "huge.bin", "plan.md"}, entryPaths(got))
+	assert.Equal(t, Entry{Path: "became", Type: TypeOther}, got[0])
+	assert.Empty(t, got[1].SHA256)
+	assert.Equal(t, int64(MaxFile+1), got[1].Size)
+	assert.Equal(t, hexSum("# Plan\n"), got[2].SHA256)
+}
+
+func TestAHashThatIsInterruptedIsT904(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	putFile(t, s, "threads/a/plan.md", "x")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := s.Hash(ctx, "a", []Entry{{Path: "plan.md", Type: TypeFile}})
+	wantCode(t, err, codes.Interrupted)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestAPathThatLeadsOutIsT507(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	putFile(t, s, "threads/a/plan.md", "x")
+	putFile(t, s, "threads/b/secret.md", "x")
+	require.NoError(t, os.Symlink("../b", s.Path("threads/a/link")))
+	require.NoError(t, os.Symlink("plan.md", s.Path("threads/a/inner")))
+	require.NoError(t, os.Symlink("nowhere", s.Path("threads/a/dangling")))
+	for _, bad := range []string{
+		"..", "../b/secret.md", "/etc/passwd", "x/../../b", "plan.md/..", "a/..",
+		"link", "link/secret.md", "link/new.md", "inner", "dangling", "./link/x",
+	} {
+		err := s.CheckPath("a", bad)
+		require.Error(t, err, bad)
+		facts := wantCode(t, err, codes.UnsafePath).Facts()
+		assert.Equal(t, bad, facts.Text("path"))
+		assert.Equal(t, "a", facts.Text("threadId"))
+	}
+	for _, good := range []string{"plan.md", "./plan.md", "new.md", "new/folder/x.md", "plan.md/below", ".hidden", "a..b"} {
+		assert.NoError(t, s.CheckPath("a", good), good)
+	}
+	wantCode(t, s.CheckPath("a", ""), codes.InvalidArgument)
+	wantCode(t, s.CheckPath("a", "x\x00y"), codes.InvalidArgument)
+}
+
+func TestAThreadIDThatIsAPathIsT507(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	putFile(t, s, "config.json", "{}")
+	for _, id := range []thread.ThreadID{"", ".", "..", "../blobs", "a/b", "/etc", ".meta", `a\b`} {
+		_, err := s.Artifacts(id)
+		wantCode(t, err, codes.UnsafePath)
+	}
+}
+
+func TestAFolderThatAStrangerMadeALinkIsRefused(t *testing.T) {
+	t.Parallel()
+	outside := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(outside, "a"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "a", "secret"), []byte("x"), 0o644))
+	for _, place := range []string{"threads", "threads/a"} {
+		for _, target := range []string{outside, "../.leslie"} {
+			s := Open(t.TempDir(), Options{})
+			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(place)), 0o755))
+			require.NoError(t, os.Symlink(target, s.Path(place)))
+			_, err := s.Artifacts("a")
+			wantCode(t, err, codes.UnsafePath)
+			wantCode(t, s.CheckPath("a", "secret"), codes.UnsafePath)
+			_, err = s.Hash(context.Background(), "a", []Entry{{Path: "secret", Type: TypeFile}})
+			wantCode(t, err, codes.UnsafePath)
+			st, err := s.Stage("op-1")
+			require.NoError(t, err)
+			_, _, err = st.Snapshot(context.Background(), "a", scope.Set{})
+			wantCode(t, err, codes.UnsafePath)
+			require.NoError(t, st.Close())
+		}
+	}
+}

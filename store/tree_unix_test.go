@@ -1,0 +1,176 @@
+//go:build !windows
+
+package store
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/scope"
+)
+
+// putSocket makes a socket; it is born in a folder of its own since the names of
+// sockets are short.
+func putSocket(t *testing.T, name string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	require.NoError(t, os.Rename(filepath.Join(dir, "s"), name))
+}
+
+func TestLinksPipesAndSocketsAreNamedAndNeverOpened(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	outside := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o644))
+	putFile(t, s, "threads/a/d/plan.md", "plan")
+	dir := s.Path("threads/a/d")
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "out")))
+	require.NoError(t, os.Symlink("plan.md", filepath.Join(dir, "in")))
+	require.NoError(t, os.Symlink(".", filepath.Join(dir, "loop")))
+	putSocket(t, filepath.Join(dir, "socket"))
+
+	got, err := s.Artifacts("a")
+	require.NoError(t, err)
+	types := map[string]EntryType{}
+	for _, e := range got {
+		types[e.Path] = e.Type
+	}
+	assert.Equal(t, map[string]EntryType{
+		"d": TypeFolder, "d/plan.md": TypeFile, "d/pipe": TypeOther, "d/socket": TypeOther,
+		"d/out": TypeLink, "d/in": TypeLink, "d/loop": TypeLink,
+	}, types)
+
+	st, err := s.Stage("op-1")
+	require.NoError(t, err)
+	defer st.Close()
+	m, skipped, err := st.Snapshot(context.Background(), "a", scope.Set{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"d/plan.md"}, m.Paths())
+	assert.Equal(t, []string{"d/in", "d/loop", "d/out", "d/pipe", "d/socket"}, skipped)
+	_, err = s.Blob(hexSum("secret"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestAScopeThatNamesALinkIsT507(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	putFile(t, s, "threads/a/real/plan.md", "plan")
+	require.NoError(t, os.Symlink("real", s.Path("threads/a/link")))
+	st, err := s.Stage("op-1")
+	require.NoError(t, err)
+	defer st.Close()
+	for _, bad := range []string{"link", "link/plan.md"} {
+		_, _, err = st.Snapshot(context.Background(), "a", scopeOf(t, bad))
+		wantCode(t, err, codes.UnsafePath)
+	}
+	_, skipped, err := st.Snapshot(context.Background(), "a", scopeOf(t, "li*"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"link"}, skipped)
+}
+
+func TestAPipeThatIsSwappedInDoesNotHang(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	name := putFile(t, s, "threads/a/plan.md", "plan")
+	entries, err := s.Artifacts("a")
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(name))
+	require.NoError(t, syscall.Mkfifo(name, 0o644))
+	got, err := s.Hash(context.Background(), "a", entries)
+	require.NoError(t, err)
+	assert.Equal(t, []Entry{{Path: "plan.md", Type: TypeOther}}, got)
+
+	blob := s.Path(blobPath(hexSum("x")))
+	require.NoError(t, os.MkdirAll(filepath.Dir(blob), 0o755))
+	require.NoError(t, syscall.Mkfifo(blob, 0o644))
+	_, err = s.Blob(hexSum("x"))
+	wantCode(t, err, codes.ReadFailed)
+}
+
+func TestHostileNamesAreReportedAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	odd := []string{"a\nb", "esc\x1b[31m", "-rf", " ", "ünï", `back\slash`, "{a,b}", "[x]", "tab\there"}
+	for _, name := range odd {
+		putFile(t, s, "threads/a/"+name, name)
+	}
+	bad := s.Path("threads/a/\xff\xfe")
+	if err := os.Mkdir(bad, 0o755); err != nil {
+		t.Skip("the file system takes UTF-8 alone")
+	}
+	require.NoError(t, os.WriteFile(bad+"/f", []byte("x"), 0o644))
+	got, err := s.Artifacts("a")
+	require.NoError(t, err)
+	assert.ElementsMatch(t, append([]string{"\xff\xfe"}, odd...), entryPaths(got))
+	for _, e := range got {
+		assert.Equal(t, e.Path == "\xff\xfe", e.Type == TypeOther, "%q", e.Path)
+	}
+
+	st, err := s.Stage("op-1")
+	require.NoError(t, err)
+	defer st.Close()
+	m, skipped, err := st.Snapshot(context.Background(), "a", scope.Set{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"\xff\xfe"}, skipped)
+	id, err := st.PutManifest(m)
+	require.NoError(t, err)
+	again, err := s.Manifest(id)
+	require.NoError(t, err)
+	assert.Equal(t, m, again)
+	require.NoError(t, st.Materialize(context.Background(), again, "copy", false))
+	for _, name := range odd {
+		data, err := os.ReadFile(s.Path("tmp/op-1/copy/" + name))
+		require.NoError(t, err)
+		assert.Equal(t, name, string(data))
+	}
+}
+
+func TestAFileThatIsReplacedByRenameWhileItIsOpenedIsStillRead(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	name := putFile(t, s, "threads/a/plan.md", "plan 0")
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.WriteFile(name+".new", []byte("plan 1"), 0o644)
+				_ = os.Rename(name+".new", name)
+			}
+		}
+	}()
+	root, err := s.openThread("a")
+	require.NoError(t, err)
+	defer root.Close()
+	const tries = 2000
+	misses := 0
+	for range tries {
+		f, _, err := openInside(root, "plan.md")
+		if err != nil {
+			misses++
+			continue
+		}
+		require.NoError(t, f.Close())
+	}
+	close(stop)
+	<-done
+	assert.Less(t, misses, tries/100, "the file was always there")
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+)
+
+// This file is the writer's door: one Update is one revision is one line of the
+// journal. What happens in which order, and why, is in doc.go.
+
+// Update lets fn change the State, under the store's lock, and commits what it
+// changed as one operation.
+//
+// fn gets a fresh State and may have no effect outside it: an Update that fails
+// is made again, by another process or after a plan was made anew. An error or
+// a panic of fn changes nothing; neither does an Update that finds its request
+// answered before (Commit.Replay, W901). When fn changes nothing, nothing is
+// written, except that a recovered state is put on disk.
+//
+// Errors: what fn returns; T501 with attempts and durationMs; T502, T506, T509
+// of loading; T503 (it wins over T102, T107 and T108 of fn, not over an id that
+// is not there); T505 when a write before the commit failed, and then all is as
+// it was; T903 for a request id that belongs to another call; T904 when ctx ends
+// before the commit. From the commit on ctx is not looked at and nothing fails:
+// what could not be settled is W505.
+func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
+	if err := s.refuseForeign(); err != nil {
+		return Commit{}, err
+	}
+	unlock, err := s.lock(ctx, call.LockTimeout)
+	if err != nil {
+		return Commit{}, err
+	}
+	defer unlock()
+	now, err := s.load()
+	if err != nil {
+		return Commit{}, err
+	}
+	if err := s.settle(now); err != nil {
+		return Commit{}, err
+	}
+	if c, err := s.answered(call, now.operation); c != nil || err != nil {
+		return s.unchanged(now, c, err)
+	}
+	st := s.state(now)
+	out, err := fn(st)
+	if err := verdict(ctx, call, st, err); err != nil {
+		return Commit{}, err
+	}
+	if len(st.Changes()) == 0 && len(st.Planned()) == 0 && len(st.ArchivedNow()) == 0 {
+		return s.unchanged(now, nil, nil)
+	}
+	return s.commit(ctx, now, next(call, st, out), st.ArchivedNow())
+}
+
+// verdict is the error of a call whose rules ran.
+func verdict(ctx context.Context, call Call, st *thread.State, err error) error {
+	if call.Expect != nil && (err == nil || yields(err)) {
+		if id, at := st.ChangedAfter(*call.Expect); id != "" {
+			return codes.StaleRevision.New(fact.Of("id", id), fact.Of("actual", at), fact.Of("expected", *call.Expect))
+		}
+	}
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return ended(err)
+}
+
+// yields reports whether an error says only how a record stands: when the
+// caller knew an older record, that is what it has to be told.
+func yields(err error) bool {
+	return codes.Has(err, codes.InvalidTransition) || codes.Has(err, codes.NotWritable) || codes.Has(err, codes.Claimed)
+}
+
+// ended is T904 for the end of a context that has no code of its own.
+func ended(err error) error {
+	over := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if over && codes.Of(err) == nil {
+		return codes.Interrupted.Wrap(err)
+	}
+	return err
+}
+
+// next is the image that an operation makes.
+func next(call Call, st *thread.State, out Outcome) image {
+	op := thread.Operation{
+		Seq:       st.Revision + 1,
+		ID:        call.Stamp.Operation,
+		Time:      call.Stamp.Time,
+		As:        call.Stamp.As,
+		Actor:     call.Stamp.Actor,
+		Command:   call.Command,
+		ThreadID:  out.Thread,
+		Params:    call.Params,
+		RequestID: call.Request,
+		Changes:   st.Changes(),
+	}
+	m := snapshot(st, entry{op, st.Planned()})
+	if call.Request != "" {
+		m.operation.Answer = out.Answer
+	}
+	return m
+}
+
+// unchanged ends an Update that has nothing to commit: a recovered state is put
+// on disk, at its own revision.
+func (s *Store) unchanged(now *loaded, c *Commit, err error) (Commit, error) {
+	if err != nil {
+		return Commit{}, err
+	}
+	if now.recovered() {
+		if err := s.swap(now, now.image); err != nil {
+			return Commit{}, err
+		}
+	}
+	if c == nil {
+		c = &Commit{Revision: now.revision}
+	}
+	c.Warnings = append(now.warnings, c.Warnings...)
+	return *c, nil
+}
+
+// refuseForeign looks, before anything is touched, whether the state is another
+// program's: not even a lock file is made beside it. Errors: T506, T509.
+func (s *Store) refuseForeign() error {
+	if s.looksOurs() {
+		return nil
+	}
+	main := s.readState(StateFile)
+	if !main.usable() {
+		return s.refuse(StateFile, main.err)
+	}
+	return nil
+}
+
+// looksOurs reads no more than the first bytes.
+func (s *Store) looksOurs() bool {
+	f, _, err := openRegular(s.Path(StateFile))
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	defer f.Close()
+	head := make([]byte, len(headVersion))
+	_, err = f.ReadAt(head, 0)
+	return err == nil && string(head) == headVersion
+}

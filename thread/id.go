@@ -1,0 +1,195 @@
+package thread
+
+import (
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/nearest"
+)
+
+// Prefixes of the ids that leslie makes: the prefix, then 8 random lower-case
+// base32 characters.
+const (
+	PrefixThread    = "thread-"
+	PrefixObjective = "obj-"
+	PrefixReference = "ref-"
+	PrefixOperation = "op-"
+)
+
+// MaxID is the length limit of an id that a caller chooses, in characters.
+const MaxID = 64
+
+// minPrefix is how many characters beyond a kind's own prefix a shortened id
+// must have.
+const minPrefix = 4
+
+// ValidID reports whether id is in the alphabet: a letter or digit, then
+// letters, digits, '-' and '_', at most MaxID. It is safe as a file name and
+// in a shell.
+func ValidID(id string) bool {
+	if id == "" || len(id) > MaxID {
+		return false
+	}
+	for i := range len(id) {
+		c := id[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '-' && c != '_') {
+			return false
+		}
+	}
+	return true
+}
+
+// Thread returns the thread that arg names: its id, or a unique prefix of it,
+// archived threads included. Errors: T101 with the nearest id, T105 with the
+// candidates, and those of reading the archive.
+func (s *State) Thread(arg string) (Thread, error) {
+	return find(arg, PrefixThread, &s.Threads, s.coldLines(TableThreads, func() bool { return s.Taken(ThreadID(arg)) }),
+		func(near string) error { return threadNotFound(arg, near) })
+}
+
+// LiveThread is Thread for one that must still accept work of this kind; an
+// archived, completed or cancelled one is T107.
+func (s *State) LiveThread(arg string) (Thread, error) {
+	t, err := s.Thread(arg)
+	if err == nil && t.Status.Terminated() {
+		return Thread{}, notWritable(t)
+	}
+	return t, err
+}
+
+// Objective returns the objective that arg names. Errors: T601, T105.
+func (s *State) Objective(arg string) (Objective, error) {
+	return find(arg, PrefixObjective, &s.Objectives, noCold, func(near string) error {
+		err := codes.ObjectiveNotFound.New(fact.Of("objectiveId", arg))
+		if near != "" {
+			err = err.With(fact.Of("nearest", near)).WithNext("leslie objective status " + near)
+		}
+		return err
+	})
+}
+
+// Reference returns the reference that arg names, those of archived threads
+// included. Errors: T204, T105.
+func (s *State) Reference(arg string) (Reference, error) {
+	return find(arg, PrefixReference, &s.References, s.coldLines(TableReferences, func() bool { return true }),
+		func(near string) error {
+			err := codes.ReferenceNotFound.New(fact.Of("refId", arg))
+			if near != "" {
+				err = err.With(fact.Of("nearest", near)).WithNext("leslie reference show " + near)
+			}
+			return err
+		})
+}
+
+// Taken reports whether a thread has or had this id.
+func (s *State) Taken(id ThreadID) bool {
+	if _, ok := s.Threads.Peek(string(id)); ok {
+		return true
+	}
+	return s.cold != nil && ValidID(string(id)) && s.cold.Taken(id)
+}
+
+func threadNotFound(id, near string) error {
+	err := codes.ThreadNotFound.New(fact.Of("threadId", id))
+	if near != "" {
+		err = err.With(fact.Of("nearest", near)).WithNext("leslie status " + near)
+	}
+	return err
+}
+
+func notWritable(t Thread) error {
+	return codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status))
+}
+
+// coldSource gives the archived lines of a table. exact is asked first: a
+// shortened id is looked for in the archive only where the State has no match,
+// an exact one whenever it may be there, since an exact id always wins.
+type coldSource struct {
+	exact func() bool
+	lines func() ([]Line, error)
+}
+
+var noCold = coldSource{exact: func() bool { return false }, lines: func() ([]Line, error) { return nil, nil }}
+
+func (s *State) coldLines(table string, exact func() bool) coldSource {
+	if s.cold == nil {
+		return noCold
+	}
+	return coldSource{exact: exact, lines: func() ([]Line, error) { return s.cold.Archived(table) }}
+}
+
+// find looks a record up: exactly in the State, exactly in the archive, by
+// prefix in the State, by prefix in the archive.
+func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing func(near string) error) (R, error) {
+	var none R
+	if r, ok := t.Get(arg); ok {
+		return r, nil
+	}
+	var archived []Line
+	read := false
+	look := func() (err error) {
+		if !read {
+			archived, err = cold.lines()
+			read = true
+		}
+		return err
+	}
+	if cold.exact() {
+		if err := look(); err != nil {
+			return none, err
+		}
+		if line, ok := lineOf(archived, arg); ok {
+			return decode[R](line.JSON), nil
+		}
+	}
+	if len(strings.TrimPrefix(arg, kind)) >= minPrefix {
+		ids := t.withPrefix(arg)
+		if len(ids) == 1 {
+			r, _ := t.Get(ids[0])
+			return r, nil
+		}
+		if len(ids) > 1 {
+			return none, ambiguous(arg, ids)
+		}
+		if err := look(); err != nil {
+			return none, err
+		}
+		for _, line := range archived {
+			if strings.HasPrefix(line.ID, arg) {
+				ids = append(ids, line.ID)
+			}
+		}
+		if len(ids) == 1 {
+			line, _ := lineOf(archived, ids[0])
+			return decode[R](line.JSON), nil
+		}
+		if len(ids) > 1 {
+			return none, ambiguous(arg, ids)
+		}
+	}
+	return none, missing(nearest.Name(arg, t.ids()))
+}
+
+func lineOf(lines []Line, id string) (Line, bool) {
+	i, ok := slices.BinarySearchFunc(lines, id, func(l Line, id string) int { return strings.Compare(l.ID, id) })
+	if !ok {
+		return Line{}, false
+	}
+	return lines[i], true
+}
+
+func ambiguous(prefix string, ids []string) error {
+	shown := ids[:min(len(ids), 20)]
+	status := "leslie status "
+	switch {
+	case strings.HasPrefix(ids[0], PrefixObjective):
+		status = "leslie objective status "
+	case strings.HasPrefix(ids[0], PrefixReference):
+		status = "leslie reference show "
+	}
+	return codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", len(ids)), fact.Of("candidates", shown)).
+		WithNext(status + ids[0])
+}

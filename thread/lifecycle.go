@@ -1,0 +1,168 @@
+package thread
+
+import (
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// Status is where a thread stands.
+type Status string
+
+// The statuses. Terminated are the last three.
+const (
+	Active       Status = "active"
+	Suspended    Status = "suspended"
+	WaitingHuman Status = "waiting_human"
+	Completed    Status = "completed"
+	Cancelled    Status = "cancelled"
+	Archived     Status = "archived"
+)
+
+// Statuses returns every status in the order in which answers list them.
+func Statuses() []Status {
+	return []Status{Active, Suspended, WaitingHuman, Completed, Cancelled, Archived}
+}
+
+// Terminated reports whether no more work happens on a thread of this status.
+func (st Status) Terminated() bool {
+	return st == Completed || st == Cancelled || st == Archived
+}
+
+// Action is what somebody asks to happen to a thread.
+type Action string
+
+// The actions.
+const (
+	Done    Action = "done"
+	Cancel  Action = "cancel"
+	Suspend Action = "suspend"
+	Resume  Action = "resume"
+	Archive Action = "archive"
+)
+
+// Actions returns every action.
+func Actions() []Action { return []Action{Done, Cancel, Suspend, Resume, Archive} }
+
+// After returns the status that action leads to; ok is false where the action
+// is not allowed. An action that leads where the thread already stands is
+// allowed and changes nothing.
+func (st Status) After(action Action) (to Status, ok bool) {
+	switch st {
+	case Active, Suspended:
+		switch action {
+		case Done:
+			return Completed, true
+		case Cancel:
+			return Cancelled, true
+		case Suspend:
+			return Suspended, true
+		case Resume:
+			return Active, st == Suspended
+		}
+	case WaitingHuman:
+		switch action {
+		case Cancel:
+			return Cancelled, true
+		case Resume:
+			return Active, true
+		}
+	case Completed:
+		switch action {
+		case Done:
+			return Completed, true
+		case Archive:
+			return Archived, true
+		}
+	case Cancelled:
+		switch action {
+		case Cancel:
+			return Cancelled, true
+		case Archive:
+			return Archived, true
+		}
+	case Archived:
+		return Archived, action == Archive
+	}
+	return "", false
+}
+
+// Allowed returns the actions that are allowed from this status.
+func (st Status) Allowed() []Action {
+	var out []Action
+	for _, a := range Actions() {
+		if _, ok := st.After(a); ok {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// goal is the status that an action aims at, for messages about one that is
+// not allowed.
+func (a Action) goal() Status {
+	return map[Action]Status{Done: Completed, Cancel: Cancelled, Suspend: Suspended, Resume: Active, Archive: Archived}[a]
+}
+
+// Transition is what an action did to a thread.
+type Transition struct {
+	Thread Thread // as it is now
+	From   Status
+}
+
+// Lifecycle carries an action out. Archiving moves the thread's record and
+// those of the references that it made to the archive, and the objective counts
+// it there. Errors: T101, T105, T102 (details: from, to, current, allowed) and
+// T402 where an agent would end the wait for a person.
+func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp) (Transition, error) {
+	t, err := s.Thread(arg)
+	if err != nil {
+		return Transition{}, err
+	}
+	to, ok := t.Status.After(action)
+	if !ok {
+		return Transition{}, codes.InvalidTransition.New(
+			fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", action.goal()),
+			fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(t.Status.Allowed())))
+	}
+	if t.Status == WaitingHuman && action == Resume && stamp.As == Agent {
+		return Transition{}, codes.PermissionDenied.New(
+			fact.Of("capability", "resume of a thread that waits for a person"), fact.Of("threadId", t.ID)).
+			WithHint("A person decides the open approval or resumes the thread").
+			WithNext("leslie status " + string(t.ID))
+	}
+	from := t.Status
+	if to == from {
+		return Transition{Thread: t, From: from}, nil
+	}
+	t.Status, t.Reason, t.Updated = to, reason, stamp.Time
+	if to == Archived {
+		return Transition{Thread: s.archive(t), From: from}, nil
+	}
+	return Transition{Thread: s.Threads.Put(t), From: from}, nil
+}
+
+// archive moves a thread's record, and those of the references that it made, to
+// the archive, and counts it in its objective.
+func (s *State) archive(t Thread) Thread {
+	t = t.withRevision(s.Revision + 1)
+	s.archived = append(s.archived, Change{Record: TableThreads + "/" + string(t.ID), After: encode(t)})
+	s.Threads.Delete(string(t.ID))
+	for _, ref := range s.ReferencesFrom(t.ID) {
+		s.archived = append(s.archived, Change{Record: TableReferences + "/" + string(ref.ID), After: encode(ref)})
+		s.References.Delete(string(ref.ID))
+	}
+	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
+		o.Archived++
+		s.Objectives.Put(o)
+	}
+	return t
+}
+
+// names are words as facts carry them.
+func names[T ~string](words []T) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package thread
+
+import "time"
+
+// Identifiers and numbers that must not be mixed.
+type (
+	ObjectiveID string
+	ThreadID    string
+	ReferenceID string
+	ApprovalID  string
+	MergeID     string
+	OperationID string
+	// Revision numbers operations from 1; 0 is a store in which nothing has
+	// happened yet.
+	Revision int64
+	// BlobID names content by its SHA-256, 64 lower-case hexadecimal digits.
+	BlobID string
+)
+
+// As is who acts, as far as the caller says.
+type As string
+
+// The kinds of actors.
+const (
+	User   As = "user"
+	Agent  As = "agent"
+	System As = "system"
+)
+
+// Stamp says which operation a change belongs to, when it happened (UTC, whole
+// milliseconds) and who acted. Rules never look at a clock: they get a Stamp.
+type Stamp struct {
+	Operation OperationID
+	Time      time.Time
+	As        As
+	Actor     string
+}
+
+// Executor is who carries a thread out.
+type Executor string
+
+// The executors.
+const (
+	ByHuman Executor = "human"
+	ByAgent Executor = "agent"
+)
+
+// Binding is how a reference reads its target.
+type Binding string
+
+// Frozen references keep a copy of what the target held; live ones read the
+// target where it stands.
+const (
+	Frozen Binding = "frozen"
+	Live   Binding = "live"
+)
+
+// Inherit is what a child gets of its parent's artifacts when it is spawned.
+type Inherit string
+
+// The kinds of inheritance.
+const (
+	InheritNone    Inherit = "none"
+	InheritFull    Inherit = "full"
+	InheritPartial Inherit = "partial"
+)
+
+// Objective is a goal. It is completed when it is marked done, or when it has
+// threads and all of them are terminated, archived ones too.
+type Objective struct {
+	ID        ObjectiveID `json:"objectiveId"`
+	Title     string      `json:"title"`
+	CreatedAt time.Time   `json:"createdAt"`
+	DoneAt    *time.Time  `json:"doneAt,omitempty"`
+	// Archived counts its threads whose records have left the State.
+	Archived int      `json:"archived"`
+	Revision Revision `json:"revision"`
+}
+
+// Done reports whether somebody marked the objective done.
+func (o Objective) Done() bool { return o.DoneAt != nil }
+
+// Thread is a unit of work.
+type Thread struct {
+	ID          ThreadID    `json:"threadId"`
+	ObjectiveID ObjectiveID `json:"objectiveId"`
+	ParentID    ThreadID    `json:"parentId,omitempty"`
+	Title       string      `json:"title"`
+	Intent      string      `json:"intent"`
+	Status      Status      `json:"status"`
+	Executor    Executor    `json:"executor"`
+	Tags        []string    `json:"tags,omitempty"`
+	DependsOn   []ThreadID  `json:"dependsOn,omitempty"`
+	Branch      string      `json:"branch,omitempty"`
+	// Worktree is where the thread's code lives: relative to the project's
+	// root where it lies inside it, absolute elsewhere.
+	Worktree string    `json:"worktree,omitempty"`
+	Inherit  Inherit   `json:"inherit"`
+	Shared   []Share   `json:"shared,omitempty"`
+	Reason   string    `json:"reason,omitempty"` // of the last status change
+	Created  By        `json:"created"`
+	Updated  time.Time `json:"updatedAt"`
+	Revision Revision  `json:"revision"`
+}
+
+// By says when and by whom something was made.
+type By struct {
+	At    time.Time `json:"at"`
+	As    As        `json:"as"`
+	Actor string    `json:"actor"`
+}
+
+// Share records content that two threads are known to have had in common at
+// one revision: the base of later merges between them. Manifest is the blob
+// that lists the paths and their hashes.
+type Share struct {
+	With     ThreadID `json:"with"`
+	Manifest BlobID   `json:"manifest"`
+	At       Revision `json:"at"`
+}
+
+// Reference is a read-only tie from one thread to another's artifacts.
+type Reference struct {
+	ID      ReferenceID `json:"refId"`
+	From    ThreadID    `json:"from"`
+	Target  ThreadID    `json:"target"`
+	Binding Binding     `json:"binding"`
+	Scope   []string    `json:"scope,omitempty"`
+	// Resolved is false when the target could not be found or read when the
+	// reference was made or last refreshed; Unresolved then says why.
+	Resolved   bool   `json:"targetResolved"`
+	Unresolved string `json:"unresolved,omitempty"`
+	// Manifest (frozen and resolved only) lists what was frozen.
+	Manifest BlobID    `json:"manifest,omitempty"`
+	Files    int       `json:"files"`
+	TakenAt  time.Time `json:"takenAt"` // of the snapshot, or of the making
+	Created  By        `json:"created"`
+	Revision Revision  `json:"revision"`
+}
+
+// Approval is a decision that a person owes.
+type Approval struct {
+	ID       ApprovalID `json:"approvalId"`
+	ThreadID ThreadID   `json:"threadId"`
+	Status   string     `json:"status"`
+	Revision Revision   `json:"revision"`
+}
+
+// Merge is a merge that waits for decisions.
+type Merge struct {
+	ID       MergeID    `json:"mergeId"`
+	Target   ThreadID   `json:"target"`
+	Sources  []ThreadID `json:"sources"`
+	Status   string     `json:"status"`
+	Revision Revision   `json:"revision"`
+}
+
+// Step is one file-system change of an operation, as it rests in the state
+// until a lock holder has seen it through. Paths are relative to the store's
+// folder, with "/". A step that was done before is done again without effect.
+type Step struct {
+	Do StepKind `json:"do"`
+	// From is the staged file or folder (under tmp/), To the place it gets.
+	From string `json:"from,omitempty"`
+	To   string `json:"to"`
+}
+
+// StepKind is what a step does.
+type StepKind string
+
+const (
+	// StepMakeDir makes the folder To and its parents.
+	StepMakeDir StepKind = "mkdir"
+	// StepPlace renames From to To. A folder or file that stands at To is
+	// first moved aside into the staging folder, its content kept as blobs,
+	// and then removed.
+	StepPlace StepKind = "place"
+	// StepRemove takes To away; its content is first kept as blobs.
+	StepRemove StepKind = "remove"
+)
+
+// Pending is the file-system work of the operation that made this revision.
+type Pending struct {
+	Operation OperationID `json:"operationId"`
+	Steps     []Step      `json:"steps"`
+}
+
+// What a table needs to know of its records.
+func (o Objective) recordID() string                    { return string(o.ID) }
+func (o Objective) revision() Revision                  { return o.Revision }
+func (o Objective) withRevision(r Revision) Objective   { o.Revision = r; return o }
+func (t Thread) recordID() string                       { return string(t.ID) }
+func (t Thread) revision() Revision                     { return t.Revision }
+func (t Thread) withRevision(r Revision) Thread         { t.Revision = r; return t }
+func (ref Reference) recordID() string                  { return string(ref.ID) }
+func (ref Reference) revision() Revision                { return ref.Revision }
+func (ref Reference) withRevision(r Revision) Reference { ref.Revision = r; return ref }
+func (a Approval) recordID() string                     { return string(a.ID) }
+func (a Approval) revision() Revision                   { return a.Revision }
+func (a Approval) withRevision(r Revision) Approval     { a.Revision = r; return a }
+func (m Merge) recordID() string                        { return string(m.ID) }
+func (m Merge) revision() Revision                      { return m.Revision }
+func (m Merge) withRevision(r Revision) Merge           { m.Revision = r; return m }

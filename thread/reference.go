@@ -1,0 +1,224 @@
+package thread
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// NewReference is what a reference is made of.
+type NewReference struct {
+	ID      ReferenceID
+	From    string
+	Target  string // as the caller wrote it; kept when it cannot be found
+	Binding Binding
+	Scope   []string
+	Content Content
+}
+
+// Content is what was found at a reference's target.
+type Content struct {
+	// Unresolved says why the content cannot be accessed, "" when it can.
+	Unresolved string
+	Manifest   BlobID // of what was frozen
+	Files      int
+}
+
+// ReasonMissing is why a target that does not exist is unresolved.
+const ReasonMissing = "file not found"
+
+// Refer ties a thread to another's artifacts. The same tie again (from, target,
+// binding, scope) answers with the one that exists. A target that does not
+// exist is kept as it was written, unresolved. Errors: T101 and T105 for From,
+// T107 where it is terminated, T106 for a taken id, T201 where the references
+// would form a cycle, T105 for an ambiguous target, T903 for a target that is
+// From itself.
+func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool, err error) {
+	from, err := s.LiveThread(in.From)
+	if err != nil {
+		return Reference{}, false, err
+	}
+	target, err := s.ReferenceTarget(in.Target)
+	if err != nil {
+		return Reference{}, false, err
+	}
+	if target == from.ID {
+		return Reference{}, false, codes.InvalidArgument.New(
+			fact.Of("reason", "a thread cannot refer to itself: '"+string(target)+"'"), fact.Of("threadId", target))
+	}
+	scope := sortedSet(in.Scope)
+	if old, ok := s.sameReference(from.ID, target, in.Binding, scope); ok {
+		return old, true, nil
+	}
+	if way := s.referencePath(target, from.ID); way != nil {
+		return Reference{}, false, circular(append([]ThreadID{from.ID}, way...)).
+			With(fact.Of("threadId", from.ID)).WithNext("leslie reference list --from " + string(target))
+	}
+	if _, taken := s.References.Get(string(in.ID)); taken {
+		return Reference{}, false, codes.AlreadyExists.New(fact.Of("id", in.ID))
+	}
+	ref = Reference{
+		ID: in.ID, From: from.ID, Target: target, Binding: in.Binding, Scope: scope,
+		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
+	}
+	return s.References.Put(ref.with(in.Content, stamp.Time)), false, nil
+}
+
+// ReferenceTarget returns the id that a reference to arg would name: the
+// thread's where it is found, else arg as it stands. Errors: T105.
+func (s *State) ReferenceTarget(arg string) (ThreadID, error) {
+	t, err := s.Thread(arg)
+	switch {
+	case err == nil:
+		return t.ID, nil
+	case codes.Has(err, codes.ThreadNotFound):
+		return ThreadID(arg), nil
+	}
+	return "", err
+}
+
+// Refresh records what a reference's target holds now. Errors: T204, T105,
+// T107 where the thread that refers is terminated.
+func (s *State) Refresh(arg string, content Content, stamp Stamp) (Reference, error) {
+	ref, err := s.ownReference(arg)
+	if err != nil {
+		return Reference{}, err
+	}
+	if ref.Resolved == (content.Unresolved == "") && ref.Manifest == content.Manifest && ref.Files == content.Files {
+		return ref, nil
+	}
+	return s.References.Put(ref.with(content, stamp.Time)), nil
+}
+
+// RemoveReference takes a reference away. Errors: T204, T105, T107.
+func (s *State) RemoveReference(arg string) (Reference, error) {
+	ref, err := s.ownReference(arg)
+	if err != nil {
+		return Reference{}, err
+	}
+	s.References.Delete(string(ref.ID))
+	return ref, nil
+}
+
+// ownReference is a reference whose thread still accepts changes.
+func (s *State) ownReference(arg string) (Reference, error) {
+	ref, err := s.Reference(arg)
+	if err != nil {
+		return Reference{}, err
+	}
+	if _, err := s.LiveThread(string(ref.From)); err != nil {
+		return Reference{}, err
+	}
+	return ref, nil
+}
+
+// ReferencesFrom returns the references that a thread made, by creation time,
+// then id; those of an archived thread come from the archive only through
+// AllReferencesFrom.
+func (s *State) ReferencesFrom(id ThreadID) []Reference {
+	return s.references(func(ref Reference) bool { return ref.From == id })
+}
+
+// ReferencesTo returns the references whose target a thread is.
+func (s *State) ReferencesTo(id ThreadID) []Reference {
+	return s.references(func(ref Reference) bool { return ref.Target == id })
+}
+
+// AllReferences returns every reference of the State.
+func (s *State) AllReferences() []Reference {
+	return s.references(func(Reference) bool { return true })
+}
+
+// ArchivedReferencesFrom returns the references of an archived thread.
+func (s *State) ArchivedReferencesFrom(id ThreadID) ([]Reference, error) {
+	if s.cold == nil {
+		return nil, nil
+	}
+	lines, err := s.cold.Archived(TableReferences)
+	if err != nil {
+		return nil, err
+	}
+	var out []Reference
+	for _, line := range lines {
+		if ref := decode[Reference](line.JSON); ref.From == id {
+			out = append(out, ref)
+		}
+	}
+	return inOrder(out), nil
+}
+
+func (s *State) references(keep func(Reference) bool) []Reference {
+	var out []Reference
+	for ref := range s.References.All() {
+		if keep(ref) {
+			out = append(out, ref)
+		}
+	}
+	return inOrder(out)
+}
+
+func inOrder(refs []Reference) []Reference {
+	slices.SortStableFunc(refs, func(a, b Reference) int { return byTime(a.Created.At, b.Created.At) })
+	return refs
+}
+
+func (ref Reference) with(c Content, at time.Time) Reference {
+	ref.Resolved, ref.Unresolved = c.Unresolved == "", c.Unresolved
+	ref.Manifest, ref.Files, ref.TakenAt = c.Manifest, c.Files, at
+	return ref
+}
+
+func (s *State) sameReference(from, target ThreadID, binding Binding, scope []string) (Reference, bool) {
+	for ref := range s.References.All() {
+		if ref.From == from && ref.Target == target && ref.Binding == binding && slices.Equal(ref.Scope, scope) {
+			return ref, true
+		}
+	}
+	return Reference{}, false
+}
+
+// referencePath returns the way along references from one thread to another.
+func (s *State) referencePath(from, to ThreadID) []ThreadID {
+	out := map[ThreadID][]ThreadID{}
+	for ref := range s.References.All() {
+		out[ref.From] = append(out[ref.From], ref.Target)
+	}
+	return path(from, to, func(id ThreadID) []ThreadID { return out[id] })
+}
+
+// path returns a shortest way from one thread to another, both ends included;
+// nil when there is none.
+func path(from, to ThreadID, next func(ThreadID) []ThreadID) []ThreadID {
+	came := map[ThreadID]ThreadID{from: ""}
+	queue := []ThreadID{from}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if at == to {
+			var way []ThreadID
+			for ; at != ""; at = came[at] {
+				way = append(way, at)
+			}
+			slices.Reverse(way)
+			return way
+		}
+		for _, id := range next(at) {
+			if _, seen := came[id]; !seen {
+				came[id] = at
+				queue = append(queue, id)
+			}
+		}
+	}
+	return nil
+}
+
+func circular(way []ThreadID) *codes.Error {
+	names := make([]string, len(way))
+	for i, id := range way {
+		names[i] = string(id)
+	}
+	return codes.CircularReference.New(fact.Of("path", strings.Join(names, " -> ")), fact.Of("threads", names))
+}

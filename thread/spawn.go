@@ -1,0 +1,93 @@
+package thread
+
+import (
+	"slices"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// NewThread is what a new thread is made of. Ids of other records may be
+// shortened. ID is the full id of the new thread.
+type NewThread struct {
+	ID        ThreadID
+	Objective string // "" for the parent's or the only open one
+	Parent    string // "" for none
+	Title     string
+	Intent    string
+	Executor  Executor
+	Tags      []string
+	DependsOn []string
+	Branch    string
+	Worktree  string
+	Inherit   Inherit
+	// Shared is the manifest of what was copied from the parent, "" for nothing.
+	Shared BlobID
+}
+
+// Spawn makes a thread; it starts nobody. Errors: T106 where the id is taken,
+// T101 and T105 for the parent and the dependencies, T107 where the parent is
+// terminated, and those of choosing the objective (T601, T603, T903).
+func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
+	if s.Taken(in.ID) {
+		return Thread{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).WithNext("leslie status " + string(in.ID))
+	}
+	t := Thread{
+		ID: in.ID, Title: in.Title, Intent: in.Intent, Status: Active, Executor: in.Executor,
+		Tags: sortedSet(in.Tags), Branch: in.Branch, Worktree: in.Worktree, Inherit: in.Inherit,
+		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, Updated: stamp.Time,
+	}
+	parent, err := s.parentOf(in.Parent)
+	if err != nil {
+		return Thread{}, err
+	}
+	if t.DependsOn, err = s.threadIDs(in.DependsOn); err != nil {
+		return Thread{}, err
+	}
+	o, err := s.openObjective(in.Objective, parent)
+	if err != nil {
+		return Thread{}, err
+	}
+	t.ObjectiveID = o.ID
+	if parent != nil {
+		t.ParentID = parent.ID
+		if in.Shared != "" {
+			t.Shared = []Share{{With: parent.ID, Manifest: in.Shared, At: s.Revision + 1}}
+		}
+	}
+	return s.Threads.Put(t), nil
+}
+
+func (s *State) parentOf(arg string) (*Thread, error) {
+	if arg == "" {
+		return nil, nil
+	}
+	parent, err := s.LiveThread(arg)
+	if err != nil {
+		return nil, err
+	}
+	return &parent, nil
+}
+
+// threadIDs resolves shortened ids; the result is sorted and holds each once.
+func (s *State) threadIDs(args []string) ([]ThreadID, error) {
+	var ids []ThreadID
+	for _, arg := range args {
+		t, err := s.Thread(arg)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, t.ID)
+	}
+	return sortedSet(ids), nil
+}
+
+// sortedSet returns the values in order, each once; nil for none.
+func sortedSet[T ~string](values []T) []T {
+	if len(values) == 0 {
+		return nil
+	}
+	out := slices.Clone(values)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

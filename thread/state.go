@@ -1,0 +1,158 @@
+package thread
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// Names of the tables, as they stand in the state file and in changes.
+const (
+	TableObjectives = "objectives"
+	TableThreads    = "threads"
+	TableReferences = "references"
+	TableApprovals  = "approvals"
+	TableMerges     = "merges"
+)
+
+// Operation is one recorded change of the store: a line of the journal.
+type Operation struct {
+	Seq       Revision        `json:"seq"`
+	ID        OperationID     `json:"id"`
+	Time      time.Time       `json:"time"`
+	As        As              `json:"as"`
+	Actor     string          `json:"actor"`
+	Command   string          `json:"command"`
+	ThreadID  ThreadID        `json:"threadId,omitempty"`
+	Params    json.RawMessage `json:"params,omitempty"`
+	RequestID string          `json:"requestId,omitempty"`
+	Changes   []Change        `json:"changes"`
+}
+
+// Cold is what the State does not hold. The store answers; a rule asks only
+// when an id is not in the State.
+type Cold interface {
+	// Taken reports whether a thread of this id ever had a folder.
+	Taken(id ThreadID) bool
+	// Archived returns the lines of a table whose records were archived, in
+	// the order of their ids. Errors: T502, T509.
+	Archived(table string) ([]Line, error)
+}
+
+// State is everything that leslie knows, at one revision. Rules are its
+// methods. It is not safe for concurrent use.
+type State struct {
+	Revision   Revision
+	Objectives Table[Objective]
+	Threads    Table[Thread]
+	References Table[Reference]
+	Approvals  Table[Approval]
+	Merges     Table[Merge]
+
+	cold     Cold
+	steps    []Step
+	archived []Change
+}
+
+// Records are the lines of each table, in the order of their ids.
+type Records map[string][]Line
+
+// NewState makes a State of records that were found whole.
+func NewState(rev Revision, records Records, cold Cold) *State {
+	s := &State{Revision: rev, cold: cold}
+	next := func() Revision { return s.Revision + 1 }
+	s.Objectives = newTable[Objective](TableObjectives, records[TableObjectives], next)
+	s.Threads = newTable[Thread](TableThreads, records[TableThreads], next)
+	s.References = newTable[Reference](TableReferences, records[TableReferences], next)
+	s.Approvals = newTable[Approval](TableApprovals, records[TableApprovals], next)
+	s.Merges = newTable[Merge](TableMerges, records[TableMerges], next)
+	return s
+}
+
+// Tables returns the names of the tables in the order of the state file.
+func Tables() []string {
+	return []string{TableObjectives, TableThreads, TableReferences, TableApprovals, TableMerges}
+}
+
+// Lines returns the records of a table as they rest now, in the order of ids.
+func (s *State) Lines(table string) []Line { return s.table(table).Lines() }
+
+// Changes returns what was changed since the State was made, in the order of
+// the tables and, within one, of the ids. It is all that an operation did.
+func (s *State) Changes() []Change {
+	var out []Change
+	for _, name := range Tables() {
+		part := s.table(name).changes()
+		slices.SortFunc(part, func(a, b Change) int { return strings.Compare(a.Record, b.Record) })
+		out = append(out, part...)
+	}
+	return out
+}
+
+// ArchivedNow returns the records that this State's rules moved to the archive:
+// After is the record as the archive keeps it. The same records stand among
+// Changes as ones that left.
+func (s *State) ArchivedNow() []Change { return s.archived }
+
+// ChangedAfter returns a record that this State's rules changed or relied on
+// and that was changed after rev; "" when there is none.
+func (s *State) ChangedAfter(rev Revision) (id string, at Revision) {
+	for _, name := range Tables() {
+		if i, r := s.table(name).changedAfter(rev); r > at {
+			id, at = i, r
+		}
+	}
+	return id, at
+}
+
+// Apply replays the changes of a recorded operation and takes its revision.
+// A change that the State cannot hold is T901.
+func (s *State) Apply(op Operation) error {
+	for _, c := range op.Changes {
+		name, id, _ := strings.Cut(c.Record, "/")
+		t := s.table(name)
+		if t == nil || id == "" {
+			return codes.Internal.New(fact.Of("reason", "operation "+string(op.ID)+" names no table: "+c.Record))
+		}
+		if err := t.apply(id, c.After); err != nil {
+			return codes.Internal.Wrap(err, fact.Of("reason", "operation "+string(op.ID)+" cannot be replayed"))
+		}
+	}
+	s.Revision = op.Seq
+	return nil
+}
+
+// Plan adds file-system work that belongs to this operation. The store records
+// it with the State and then carries it out.
+func (s *State) Plan(steps ...Step) { s.steps = append(s.steps, steps...) }
+
+// Planned returns the work that was added.
+func (s *State) Planned() []Step { return s.steps }
+
+// table is what State does with a table whatever its records are.
+type table interface {
+	Lines() []Line
+	changes() []Change
+	changedAfter(Revision) (string, Revision)
+	apply(id string, after []byte) error
+}
+
+func (s *State) table(name string) table {
+	switch name {
+	case TableObjectives:
+		return &s.Objectives
+	case TableThreads:
+		return &s.Threads
+	case TableReferences:
+		return &s.References
+	case TableApprovals:
+		return &s.Approvals
+	case TableMerges:
+		return &s.Merges
+	}
+	return nil
+}

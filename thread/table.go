@@ -1,0 +1,264 @@
+package thread
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// Line is one record as it rests: its id and its JSON, without a newline.
+type Line struct {
+	ID   string
+	JSON []byte
+}
+
+// Change is one record before and after an operation. Before is nil for a new
+// record, After for one that left the State.
+type Change struct {
+	Record string          `json:"record"` // TABLE/ID
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+type record[R any] interface {
+	recordID() string
+	revision() Revision
+	withRevision(Revision) R
+}
+
+// Table is the records of one kind, in the order of their ids. The records lie
+// as the bytes that were read; one is decoded when it is asked for, and one
+// that nobody changes is written back as it was.
+//
+// A record that Get returns is a value: changing it changes nothing until it
+// is Put. Its slices are shared and must be cloned before they are changed.
+type Table[R record[R]] struct {
+	name  string
+	base  []Line // in the order of ids; never changed
+	slots map[string]*slot[R]
+	next  func() Revision // the revision that a change gets
+}
+
+// slot is a record that was decoded or changed.
+type slot[R any] struct {
+	value       R
+	before, now []byte // nil: not there
+	relied      bool   // a rule looked it up by its id
+}
+
+func newTable[R record[R]](name string, base []Line, next func() Revision) Table[R] {
+	return Table[R]{name: name, base: base, slots: map[string]*slot[R]{}, next: next}
+}
+
+// Get returns the record with exactly this id. A rule that gets a record
+// relies on it: see State.ChangedAfter.
+func (t *Table[R]) Get(id string) (R, bool) {
+	s := t.slot(id)
+	if s == nil || s.now == nil {
+		var none R
+		return none, false
+	}
+	s.relied = true
+	return s.value, true
+}
+
+// Peek is Get for a reader that does not rely on the record.
+func (t *Table[R]) Peek(id string) (R, bool) {
+	s := t.slot(id)
+	if s == nil || s.now == nil {
+		var none R
+		return none, false
+	}
+	return s.value, true
+}
+
+// Put writes a record and returns it as it now stands. One that is as it was
+// stays as it was, its revision too.
+func (t *Table[R]) Put(r R) R {
+	id := r.recordID()
+	s := t.slot(id)
+	if s == nil {
+		s = &slot[R]{}
+		t.slots[id] = s
+	}
+	if s.now != nil {
+		same := r.withRevision(s.value.revision())
+		if bytes.Equal(encode(same), s.now) {
+			return s.value
+		}
+	}
+	s.value = r.withRevision(t.next())
+	s.now = encode(s.value)
+	return s.value
+}
+
+// Delete takes a record out of the State.
+func (t *Table[R]) Delete(id string) {
+	if s := t.slot(id); s != nil {
+		s.now = nil
+	}
+}
+
+// All yields the records in the order of their ids.
+func (t *Table[R]) All() iter.Seq[R] {
+	return func(yield func(R) bool) {
+		for _, line := range t.Lines() {
+			if !yield(t.slot(line.ID).value) {
+				return
+			}
+		}
+	}
+}
+
+// Len is the number of records.
+func (t *Table[R]) Len() int {
+	n := len(t.base)
+	for _, s := range t.slots {
+		switch {
+		case s.before == nil && s.now != nil:
+			n++
+		case s.before != nil && s.now == nil:
+			n--
+		}
+	}
+	return n
+}
+
+// Lines returns the records as they rest, in the order of their ids.
+func (t *Table[R]) Lines() []Line {
+	var fresh []Line
+	changed := false
+	for id, s := range t.slots {
+		if s.before == nil && s.now != nil {
+			fresh = append(fresh, Line{id, s.now})
+		}
+		changed = changed || !bytes.Equal(s.before, s.now)
+	}
+	if !changed {
+		return t.base
+	}
+	out := make([]Line, 0, len(t.base)+len(fresh))
+	for _, line := range t.base {
+		if s := t.slots[line.ID]; s != nil {
+			if s.now == nil {
+				continue
+			}
+			line.JSON = s.now
+		}
+		out = append(out, line)
+	}
+	if len(fresh) > 0 {
+		out = append(out, fresh...)
+		slices.SortFunc(out, func(a, b Line) int { return strings.Compare(a.ID, b.ID) })
+	}
+	return out
+}
+
+// withPrefix returns the ids that begin with prefix, in order.
+func (t *Table[R]) withPrefix(prefix string) []string {
+	lines := t.Lines()
+	i := sort.Search(len(lines), func(i int) bool { return lines[i].ID >= prefix })
+	var ids []string
+	for ; i < len(lines) && strings.HasPrefix(lines[i].ID, prefix); i++ {
+		ids = append(ids, lines[i].ID)
+	}
+	return ids
+}
+
+func (t *Table[R]) ids() []string {
+	lines := t.Lines()
+	ids := make([]string, len(lines))
+	for i, line := range lines {
+		ids[i] = line.ID
+	}
+	return ids
+}
+
+func (t *Table[R]) changes() []Change {
+	var out []Change
+	for id, s := range t.slots {
+		if !bytes.Equal(s.before, s.now) {
+			out = append(out, Change{Record: t.name + "/" + id, Before: s.before, After: s.now})
+		}
+	}
+	return out
+}
+
+// changedAfter returns the relied-on or changed record with the newest
+// revision after rev.
+func (t *Table[R]) changedAfter(rev Revision) (id string, at Revision) {
+	for name, s := range t.slots {
+		if s.before == nil || !s.relied && bytes.Equal(s.before, s.now) {
+			continue
+		}
+		if was := decode[R](s.before).revision(); was > rev && was > at {
+			id, at = name, was
+		}
+	}
+	return id, at
+}
+
+// apply sets a record to what a recorded change says.
+func (t *Table[R]) apply(id string, after []byte) error {
+	var value R
+	if len(after) > 0 && !bytes.Equal(after, []byte("null")) {
+		if err := json.Unmarshal(after, &value); err != nil {
+			return err
+		}
+		if value.recordID() != id {
+			return codes.Internal.New(fact.Of("reason", "the record "+t.name+"/"+id+" carries another id"))
+		}
+	} else {
+		after = nil
+	}
+	s := t.slot(id)
+	if s == nil {
+		s = &slot[R]{}
+		t.slots[id] = s
+	}
+	s.value, s.now = value, after
+	return nil
+}
+
+// slot returns the decoded record, nil when there is none.
+func (t *Table[R]) slot(id string) *slot[R] {
+	if s, ok := t.slots[id]; ok {
+		return s
+	}
+	i := sort.Search(len(t.base), func(i int) bool { return t.base[i].ID >= id })
+	if i == len(t.base) || t.base[i].ID != id {
+		return nil
+	}
+	raw := t.base[i].JSON
+	s := &slot[R]{value: decode[R](raw), before: raw, now: raw}
+	t.slots[id] = s
+	return s
+}
+
+// encode writes a record as one line. Records hold nothing that encoding/json
+// cannot write.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(codes.Internal.Wrap(err, fact.Of("reason", "a record cannot be written as JSON")))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// decode reads a record that leslie wrote: the state's checksum has vouched for
+// the bytes, so one that does not parse is a fault of leslie's own.
+func decode[R any](raw []byte) R {
+	var r R
+	if err := json.Unmarshal(raw, &r); err != nil {
+		panic(codes.Internal.Wrap(err, fact.Of("reason", "a record with a good checksum cannot be read")))
+	}
+	return r
+}
