@@ -48,14 +48,18 @@ func unchangedSince(was, is fs.FileInfo) bool {
 
 // splitBackup makes main and backup two files where they are one. Errors: T505.
 func (s *Store) splitBackup(now *loaded) error {
-	if now.recovered() {
-		return nil
-	}
-	info, err := os.Lstat(s.Path(BackupFile))
-	if err != nil || !os.SameFile(info, now.file) {
+	if !s.sharesBackup(now) {
 		return nil
 	}
 	return s.copyBackup(now.data)
+}
+
+func (s *Store) sharesBackup(now *loaded) bool {
+	if now.recovered() {
+		return false
+	}
+	info, err := os.Lstat(s.Path(BackupFile))
+	return err == nil && os.SameFile(info, now.file)
 }
 
 // copyBackup writes the backup as a file of its own. Errors: T505.

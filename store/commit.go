@@ -7,7 +7,6 @@ import (
 
 	"leslie/codes"
 	"leslie/fact"
-	"leslie/thread"
 	"leslie/warnings"
 )
 
@@ -47,7 +46,7 @@ func (s *Store) settle(now *loaded) error {
 		return nil
 	}
 	if now.tail < now.revision {
-		if err := s.record(now.operation.Operation, nil); err != nil {
+		if err := s.record(now.operation.entry); err != nil {
 			return err
 		}
 		now.tail = now.revision
@@ -68,11 +67,11 @@ func (s *Store) dropTemporary() error {
 }
 
 // commit makes next the store's state and then settles it.
-func (s *Store) commit(ctx context.Context, now *loaded, next image, archive []thread.Change) (Commit, error) {
+func (s *Store) commit(ctx context.Context, now *loaded, next image) (Commit, error) {
 	if err := s.stageRemovals(next.pending); err != nil {
 		return Commit{}, err
 	}
-	if err := s.appendArchive(archive, next.revision); err != nil {
+	if err := s.appendArchive(next.operation.Archived, next.revision); err != nil {
 		return Commit{}, err
 	}
 	if ctx.Err() != nil {
@@ -143,11 +142,11 @@ func (s *Store) afterCommit(m image, out *warnings.List) {
 		return err == nil
 	}
 	settled("making the new state durable", s.disk.syncDir(s.Path(".")))
-	var undone []thread.Step
+	line := m.operation.entry
 	if m.pending != nil && !settled("putting files into place", s.carryOut(m.pending)) {
-		undone = m.pending.Steps
+		line.Pending = m.pending.Steps
 	}
-	settled("writing the journal", s.record(m.operation.Operation, undone))
+	settled("writing the journal", s.record(line))
 	settled("keeping the answer for the request", s.keepAnswer(m.operation))
 	if m.revision%forgetEvery == 0 {
 		s.forgetOld()

@@ -143,10 +143,12 @@ func prepareThread(t testing.TB, s *Store) {
 	require.NoError(t, err)
 }
 
-func runArchive(dir string, opts Options) error {
+func runArchive(dir string, opts Options) error { return archiving(dir, opts, "obj-new") }
+
+func archiving(dir string, opts Options, objective string) error {
 	_, err := runWith(dir, opts, callNamed("archive"), func(st *thread.State) (Outcome, error) {
 		_, err := st.Lifecycle("thread-old", thread.Archive, "", thread.Stamp{Time: noon, As: thread.User})
-		_, _ = create("obj-new")(st)
+		_, _ = create(objective)(st)
 		return Outcome{Thread: "thread-old"}, err
 	})
 	return err
@@ -249,8 +251,8 @@ func (sc scenario) prepared(t testing.TB) *Store {
 }
 
 // steps counts what an undisturbed run does to the disk.
-func (sc scenario) steps(t testing.TB) (n int) {
-	s := sc.prepared(t)
+func (sc scenario) steps(t testing.TB, origin *Store) (n int) {
+	s := copyStore(t, origin)
 	require.NoError(t, sc.run(s.Root(), Options{Now: clock, Before: func(Action, string) error { n++; return nil }}))
 	return n
 }
@@ -301,11 +303,12 @@ func TestAKillAtAnyStepLeavesTheStateBeforeOrAfter(t *testing.T) {
 	for name, sc := range scenarios() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := sc.steps(t)
+			origin := sc.prepared(t)
+			n := sc.steps(t, origin)
 			require.Greater(t, n, 5)
 			var wholes int
 			for i := 1; i <= n; i++ {
-				s := sc.prepared(t)
+				s := copyStore(t, origin)
 				before, _, err := seen(s)
 				require.NoError(t, err)
 				err = child(t, "crash", s.Root(), fmt.Sprintf("%s:%d", name, i)).Run()
@@ -328,9 +331,10 @@ func TestAStepThatFailsIsToldAndLeavesTheStateBeforeOrAfter(t *testing.T) {
 			lasting := errno == syscall.ENOSPC // a full disk stays full
 			t.Run(fmt.Sprintf("%s, %v", name, errno), func(t *testing.T) {
 				t.Parallel()
-				n := sc.steps(t)
+				origin := sc.prepared(t)
+				n := sc.steps(t, origin)
 				for i := 1; i <= n; i++ {
-					s := sc.prepared(t)
+					s := copyStore(t, origin)
 					before, _, err := seen(s)
 					require.NoError(t, err)
 					state := read(t, s, StateFile)

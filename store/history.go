@@ -44,7 +44,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	}
 	r := reading{query: q, out: History{Revision: now.revision, Warnings: now.warnings}}
 	if now.operation != nil && now.tail < now.revision {
-		r.take(entry{Operation: now.operation.Operation})
+		r.take(now.operation.entry)
 	}
 	if err := s.readHistory(ctx, &r); err != nil {
 		return History{}, err

@@ -20,6 +20,12 @@ import (
 // entry is one line of the journal.
 type entry struct {
 	thread.Operation
+	// Archived are the records that the operation moved to the archive, as
+	// they lie there.
+	Archived []thread.Change `json:"archived,omitempty"`
+	// Baseline says that the changes name every record of the state: a state
+	// can be rebuilt from here, whatever the journal lost before.
+	Baseline bool `json:"baseline,omitempty"`
 	// Pending is the file-system work of the operation, where it was not
 	// done when the line was written.
 	Pending []thread.Step `json:"pending,omitempty"`
@@ -139,8 +145,8 @@ func (s *Store) appendLines(name string, lines ...[]byte) error {
 }
 
 // record appends an operation to the journal. Errors: T505.
-func (s *Store) record(op thread.Operation, undone []thread.Step) error {
-	line, err := entry{op, undone}.encode()
+func (s *Store) record(e entry) error {
+	line, err := e.encode()
 	if err != nil {
 		return err
 	}

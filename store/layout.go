@@ -50,7 +50,7 @@ type image struct {
 // operation is the one that made a revision, with the answer that is owed to
 // its request until the answer lies in a file of its own.
 type operation struct {
-	thread.Operation
+	entry
 	Answer json.RawMessage `json:"answer,omitempty"`
 }
 

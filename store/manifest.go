@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"time"
@@ -83,14 +83,17 @@ func (s *Store) Manifest(id thread.BlobID) (Manifest, error) {
 		return nil, err
 	}
 	var file manifestFile
-	if err := json.Unmarshal(data, &file); err != nil || file.Version != manifestVersion || !file.Files.valid() {
-		return nil, cannotRead(blobPath(id), errors.Join(ErrDamaged, err))
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, cannotRead(blobPath(id), fmt.Errorf("%w as a manifest: %w", ErrDamaged, err))
+	}
+	if file.Version != manifestVersion || !file.Files.valid() {
+		return nil, cannotRead(blobPath(id), fmt.Errorf("%w as a manifest", ErrDamaged))
 	}
 	return file.Files, nil
 }
 
-// valid reports whether the manifest can be materialized anywhere: local
-// paths in strict order, no file below a file, names of blobs.
+// valid reports whether no entry leads anywhere but into the folder that the
+// manifest is written to: local paths in strict order, names of blobs.
 func (m Manifest) valid() bool {
 	last := ""
 	for _, f := range m {

@@ -29,29 +29,41 @@ type loaded struct {
 	// broken says that the main file is not whole and has to be moved aside.
 	broken   bool
 	tail     thread.Revision // the newest operation that the journal knows
+	noTail   error           // T509: a reader of a whole state can do without
 	warnings warnings.List
 }
 
 func (l *loaded) recovered() bool { return l.file == nil }
 
-// load finds the store's state. Errors: T502, T506, T509.
+// load finds the store's state. Errors: T502, T506, T509. A state that is whole
+// is given even if the journal cannot be read; loadToWrite insists on both.
 //
 // The journal's tail is read before the state: writers append to it after they
 // renamed the state, so a state that is older than a tail read earlier is truly
 // old, and no race.
 func (s *Store) load() (*loaded, error) {
-	tail, err := s.tail()
-	if err != nil {
-		return nil, err
-	}
+	tail, noTail := s.tail()
 	main := s.readState(StateFile)
 	if main.err == nil && main.revision >= tail.Seq {
-		return &loaded{image: main.image, file: main.info, data: main.data, tail: tail.Seq}, nil
+		return &loaded{image: main.image, file: main.info, data: main.data, tail: tail.Seq, noTail: noTail}, nil
 	}
 	if !main.usable() {
 		return nil, s.refuse(StateFile, main.err)
 	}
+	if noTail != nil {
+		return nil, noTail
+	}
 	return s.recover(main)
+}
+
+// loadToWrite is load for who holds the lock: without the journal there is no
+// writing.
+func (s *Store) loadToWrite() (*loaded, error) {
+	now, err := s.load()
+	if err == nil && now.noTail != nil {
+		return nil, now.noTail
+	}
+	return now, err
 }
 
 // found is one state file as it was found; err is damage, foreign, or what the
@@ -179,13 +191,15 @@ func replayed(m image, op entry) (next image, err error) {
 
 // snapshot is a State as it rests after an operation.
 func snapshot(st *thread.State, op entry) image {
-	m := image{revision: op.Seq, operation: &operation{Operation: op.Operation}, records: thread.Records{}}
+	m := image{revision: op.Seq, records: thread.Records{}}
 	for _, table := range thread.Tables() {
 		m.records[table] = st.Lines(table)
 	}
 	if len(op.Pending) > 0 {
 		m.pending = &thread.Pending{Operation: op.ID, Steps: op.Pending}
 	}
+	op.Pending = nil
+	m.operation = &operation{entry: op}
 	return m
 }
 

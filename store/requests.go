@@ -105,7 +105,7 @@ func (s *Store) answerInJournal(id string) (a *answer, err error) {
 	defer j.close()
 	err = j.newest(func(e entry) bool {
 		if e.RequestID == id {
-			found := owed(&operation{Operation: e.Operation})
+			found := owed(&operation{entry: e})
 			a = &found
 		}
 		return a == nil && s.now().Sub(e.Time) <= remembered

@@ -105,18 +105,29 @@ func hold(r rooted, rel string) (*flock.Flock, fs.FileInfo, error) {
 	if err := r.disk.step(ActCreate, r.path(rel), lock.Lock); err != nil {
 		return nil, nil, err
 	}
-	ours, err := lock.Stat()
-	if err == nil {
-		var there fs.FileInfo
-		if there, err = r.root.Lstat(rel); err == nil && os.SameFile(ours, there) {
-			return lock, ours, nil
-		}
-	}
-	_ = lock.Unlock()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	info, err := standing(r, rel, lock)
+	if info == nil {
+		_ = lock.Unlock()
 		return nil, nil, err
 	}
-	return nil, nil, nil
+	return lock, info, nil
+}
+
+// standing describes the file that was locked if it is the one that stands
+// there, and is nil if it is not.
+func standing(r rooted, rel string, lock *flock.Flock) (fs.FileInfo, error) {
+	there, err := r.root.Lstat(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ours, err := lock.Stat()
+	if err != nil || !os.SameFile(ours, there) {
+		return nil, err
+	}
+	return ours, nil
 }
 
 // stageFlock opens the lock's file for writing, as network file systems want
@@ -417,11 +428,17 @@ func sweepStage(r rooted, dir string) error {
 	}
 	lock := stageFlock(r.path(lockPath))
 	free, err := lock.TryLock()
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // its maker ended it just now
+	case err != nil:
 		return cannotWrite(lockPath, err)
-	}
-	if !free {
+	case !free:
 		return nil
+	}
+	if info, err := standing(r, lockPath, lock); info == nil {
+		_ = lock.Unlock()
+		return cannotWriteNil(lockPath, err)
 	}
 	return cannotWriteNil(dir, removeStage(r, dir, lock))
 }

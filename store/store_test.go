@@ -129,13 +129,16 @@ func put(t testing.TB, s *Store, name string, data []byte) {
 	require.NoError(t, os.WriteFile(s.Path(name), data, 0o644))
 }
 
-// copyStore is the same store in another folder, files that share an inode
-// excepted: they become two.
+// copyStore is the same store in another folder.
 func copyStore(t testing.TB, s *Store) *Store {
 	t.Helper()
 	to := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(to, Dir), os.DirFS(s.Path("."))))
-	return Open(to, s.opts)
+	out := Open(to, s.opts)
+	if now, err := s.load(); err == nil && s.sharesBackup(now) {
+		prepareOneInode(t, out)
+	}
+	return out
 }
 
 // listing is every name below the store's folder, with its content.

@@ -37,7 +37,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 		return Commit{}, err
 	}
 	defer unlock()
-	now, err := s.load()
+	now, err := s.loadToWrite()
 	if err != nil {
 		return Commit{}, err
 	}
@@ -55,7 +55,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if len(st.Changes()) == 0 && len(st.Planned()) == 0 && len(st.ArchivedNow()) == 0 {
 		return s.unchanged(now, nil, nil)
 	}
-	return s.commit(ctx, now, next(call, st, out), st.ArchivedNow())
+	return s.commit(ctx, now, next(call, st, out))
 }
 
 // verdict is the error of a call whose rules ran.
@@ -100,7 +100,7 @@ func next(call Call, st *thread.State, out Outcome) image {
 		RequestID: call.Request,
 		Changes:   st.Changes(),
 	}
-	m := snapshot(st, entry{op, st.Planned()})
+	m := snapshot(st, entry{Operation: op, Archived: st.ArchivedNow(), Pending: st.Planned()})
 	if call.Request != "" {
 		m.operation.Answer = out.Answer
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -169,4 +170,40 @@ func TestAStoreWithoutRightsToWriteIsReadAndRefusesWrites(t *testing.T) {
 	e := requireCode(t, codes.WriteFailed, err)
 	assert.Equal(t, ".leslie/thread_relations.json.tmp", e.Facts().Text("path"))
 	assert.Equal(t, before, listing(t, s))
+}
+
+func TestTheStepsOfAnUpdateComeInTheOrderThatMatters(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"a request": {
+			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json", "fsync-dir .",
+			"create operations.jsonl", "write operations.jsonl", "fsync operations.jsonl",
+			"mkdir requests", "create answer.tmp", "write answer.tmp", "fsync answer.tmp", "rename " + requestFile("try/1"), "fsync-dir .", "fsync-dir requests",
+		},
+		"an archived thread": {
+			"create archive.jsonl", "write archive.jsonl", "fsync archive.jsonl", "fsync-dir .",
+			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json", "fsync-dir .",
+			"create operations.jsonl", "write operations.jsonl", "fsync operations.jsonl",
+		},
+		"a recovery": {
+			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+			"rename thread_relations.json.set-aside-20260209T120000Z", "rename thread_relations.json", "fsync-dir .",
+			"create operations.jsonl", "write operations.jsonl", "fsync operations.jsonl",
+		},
+	} {
+		sc := scenarios()[name]
+		s := sc.prepared(t)
+		var got []string
+		note := func(a Action, path string) error {
+			rel, err := filepath.Rel(s.Path("."), path)
+			if dir := filepath.Dir(rel); dir != ThreadsDir && rel != ThreadsDir {
+				got = append(got, string(a)+" "+filepath.ToSlash(rel))
+			}
+			return err
+		}
+		require.NoError(t, sc.run(s.Root(), Options{Now: clock, Before: note}))
+		assert.Equal(t, want, got, name)
+	}
 }

@@ -86,7 +86,7 @@ func (s *State) Reference(arg string) (Reference, error) {
 
 // Taken reports whether a thread has or had this id.
 func (s *State) Taken(id ThreadID) bool {
-	if _, ok := s.Threads.Peek(string(id)); ok {
+	if _, ok := s.Threads.Peek(string(id)); ok || s.archivedHere(TableThreads, string(id)) {
 		return true
 	}
 	return s.cold != nil && ValidID(string(id)) && s.cold.Taken(id)
@@ -115,10 +115,32 @@ type coldSource struct {
 var noCold = coldSource{exact: func() bool { return false }, lines: func() ([]Line, error) { return nil, nil }}
 
 func (s *State) coldLines(table string, exact func() bool) coldSource {
-	if s.cold == nil {
-		return noCold
+	return coldSource{exact: exact, lines: func() ([]Line, error) { return s.archivedLines(table) }}
+}
+
+// archivedLines are the archived records of a table in the order of their ids,
+// those that this State's own rules archived among them.
+func (s *State) archivedLines(table string) ([]Line, error) {
+	var lines []Line
+	if s.cold != nil {
+		was, err := s.cold.Archived(table)
+		if err != nil {
+			return nil, err
+		}
+		lines = slices.Clone(was)
 	}
-	return coldSource{exact: exact, lines: func() ([]Line, error) { return s.cold.Archived(table) }}
+	for _, c := range s.archived {
+		if id, ok := strings.CutPrefix(c.Record, table+"/"); ok {
+			lines = append(lines, Line{ID: id, JSON: c.After})
+		}
+	}
+	slices.SortFunc(lines, func(a, b Line) int { return strings.Compare(a.ID, b.ID) })
+	return lines, nil
+}
+
+// archivedHere reports whether this State's own rules archived the record.
+func (s *State) archivedHere(table, id string) bool {
+	return slices.ContainsFunc(s.archived, func(c Change) bool { return c.Record == table+"/"+id })
 }
 
 // find looks a record up: exactly in the State, exactly in the archive, by
@@ -142,35 +164,66 @@ func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing f
 			return none, err
 		}
 		if line, ok := lineOf(archived, arg); ok {
-			return decode[R](line.JSON), nil
+			return t.archived(line), nil
 		}
 	}
-	if len(strings.TrimPrefix(arg, kind)) >= minPrefix {
-		ids := t.withPrefix(arg)
+	if len(arg) >= minPrefix {
+		ids := slices.DeleteFunc(t.withPrefix(arg), func(id string) bool { return !shortens(arg, id, kind) })
 		if len(ids) == 1 {
 			r, _ := t.Get(ids[0])
 			return r, nil
 		}
 		if len(ids) > 1 {
-			return none, ambiguous(arg, ids)
+			return none, ambiguous(arg, kind, ids)
 		}
 		if err := look(); err != nil {
 			return none, err
 		}
 		for _, line := range archived {
-			if strings.HasPrefix(line.ID, arg) {
+			if shortens(arg, line.ID, kind) {
 				ids = append(ids, line.ID)
 			}
 		}
 		if len(ids) == 1 {
 			line, _ := lineOf(archived, ids[0])
-			return decode[R](line.JSON), nil
+			return t.archived(line), nil
 		}
 		if len(ids) > 1 {
-			return none, ambiguous(arg, ids)
+			return none, ambiguous(arg, kind, ids)
 		}
 	}
-	return none, missing(nearest.Name(arg, t.ids()))
+	return none, missing(nearestID(arg, kind, t.ids()))
+}
+
+// shortens reports whether arg is a prefix of id that is long enough: the
+// kind's own part of an id says nothing about which one is meant.
+func shortens(arg, id, kind string) bool {
+	if !strings.HasPrefix(id, arg) {
+		return false
+	}
+	if strings.HasPrefix(id, kind) {
+		return len(arg) >= len(kind)+minPrefix
+	}
+	return len(arg) >= minPrefix
+}
+
+// nearestID is the id that was meant, "" when none is close; the kind's own
+// part does not count as likeness.
+func nearestID(arg, kind string, ids []string) string {
+	rest, ok := strings.CutPrefix(arg, kind)
+	if !ok {
+		return nearest.Name(arg, ids)
+	}
+	rests := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if r, ok := strings.CutPrefix(id, kind); ok {
+			rests = append(rests, r)
+		}
+	}
+	if near := nearest.Name(rest, rests); near != "" {
+		return kind + near
+	}
+	return ""
 }
 
 func lineOf(lines []Line, id string) (Line, bool) {
@@ -181,13 +234,13 @@ func lineOf(lines []Line, id string) (Line, bool) {
 	return lines[i], true
 }
 
-func ambiguous(prefix string, ids []string) error {
+func ambiguous(prefix, kind string, ids []string) error {
 	shown := ids[:min(len(ids), 20)]
 	status := "leslie status "
-	switch {
-	case strings.HasPrefix(ids[0], PrefixObjective):
+	switch kind { // not the ids' look: an objective may be called main-2
+	case PrefixObjective:
 		status = "leslie objective status "
-	case strings.HasPrefix(ids[0], PrefixReference):
+	case PrefixReference:
 		status = "leslie reference show "
 	}
 	return codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", len(ids)), fact.Of("candidates", shown)).

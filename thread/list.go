@@ -25,8 +25,8 @@ func (s *State) List(f Filter) ([]Thread, error) {
 			out = append(out, t)
 		}
 	}
-	if (f.All || f.Status == Archived) && s.cold != nil {
-		lines, err := s.cold.Archived(TableThreads)
+	if f.All || f.Status == Archived {
+		lines, err := s.archivedLines(TableThreads)
 		if err != nil {
 			return nil, err
 		}

@@ -134,10 +134,7 @@ func (s *State) AllReferences() []Reference {
 
 // ArchivedReferencesFrom returns the references of an archived thread.
 func (s *State) ArchivedReferencesFrom(id ThreadID) ([]Reference, error) {
-	if s.cold == nil {
-		return nil, nil
-	}
-	lines, err := s.cold.Archived(TableReferences)
+	lines, err := s.archivedLines(TableReferences)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,11 @@ type NewThread struct {
 // terminated, and those of choosing the objective (T601, T603, T903).
 func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	if s.Taken(in.ID) {
-		return Thread{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).WithNext("leslie status " + string(in.ID))
+		next := "leslie status " + string(in.ID)
+		if _, err := s.Thread(string(in.ID)); err != nil {
+			next = "leslie list --all" // a folder without a record
+		}
+		return Thread{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).WithNext(next)
 	}
 	t := Thread{
 		ID: in.ID, Title: in.Title, Intent: in.Intent, Status: Active, Executor: in.Executor,

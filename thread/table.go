@@ -48,8 +48,9 @@ type Table[R record[R]] struct {
 // slot is a record that was decoded or changed.
 type slot[R any] struct {
 	value       R
-	before, now []byte // nil: not there
-	relied      bool   // a rule looked it up by its id
+	before, now []byte   // nil: not there
+	was         Revision // of the record before, in the State or in the archive; 0: not there
+	relied      bool     // a rule looked it up by its id
 }
 
 func newTable[R record[R]](name string, base []Line, next func() Revision) Table[R] {
@@ -76,6 +77,16 @@ func (t *Table[R]) Peek(id string) (R, bool) {
 		return none, false
 	}
 	return s.value, true
+}
+
+// archived returns a record that an archived line holds. A rule that looks it up
+// relies on it as on one of Get.
+func (t *Table[R]) archived(line Line) R {
+	r := decode[R](line.JSON)
+	if t.slot(line.ID) == nil {
+		t.slots[line.ID] = &slot[R]{value: r, was: r.revision(), relied: true}
+	}
+	return r
 }
 
 // Put writes a record and returns it as it now stands. One that is as it was
@@ -191,14 +202,14 @@ func (t *Table[R]) changes() []Change {
 }
 
 // changedAfter returns the relied-on or changed record with the newest
-// revision after rev.
+// revision after rev; of several the one whose id comes first.
 func (t *Table[R]) changedAfter(rev Revision) (id string, at Revision) {
 	for name, s := range t.slots {
-		if s.before == nil || !s.relied && bytes.Equal(s.before, s.now) {
+		if s.was <= rev || !s.relied && bytes.Equal(s.before, s.now) {
 			continue
 		}
-		if was := decode[R](s.before).revision(); was > rev && was > at {
-			id, at = name, was
+		if s.was > at || s.was == at && name < id {
+			id, at = name, s.was
 		}
 	}
 	return id, at
@@ -236,7 +247,8 @@ func (t *Table[R]) slot(id string) *slot[R] {
 		return nil
 	}
 	raw := t.base[i].JSON
-	s := &slot[R]{value: decode[R](raw), before: raw, now: raw}
+	value := decode[R](raw)
+	s := &slot[R]{value: value, before: raw, now: raw, was: value.revision()}
 	t.slots[id] = s
 	return s
 }

@@ -54,8 +54,12 @@ func (l *line) flag(specs []flagSpec, arg string, rest []string) (used int) {
 	name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	spec, ok := lookUp(specs, name, strings.HasPrefix(arg, "--"))
 	if !ok {
-		l.faults = append(l.faults, unknownFlag(specs, arg, name))
-		return 0
+		f := unknownFlag(specs, arg, name)
+		l.faults = append(l.faults, f)
+		if !joined {
+			used = meantValue(specs, f, rest)
+		}
+		return used
 	}
 	label := "--" + spec.name
 	switch {
@@ -174,7 +178,11 @@ func findCommand(all []*command, argv []string) (cmd *command, group string) {
 		}
 		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		spec, ok := lookUp(specs, name, strings.HasPrefix(arg, "--"))
-		if ok && spec.kind != kindSwitch && !joined {
+		switch {
+		case joined:
+		case !ok:
+			i += meantValue(specs, unknownFlag(specs, arg, name), argv[i+1:])
+		case spec.kind != kindSwitch:
 			i++
 		}
 	}
@@ -281,6 +289,16 @@ func unknownFlag(specs []flagSpec, arg, name string) fault {
 		f.Nearest = "--" + near
 	}
 	return f
+}
+
+// meantValue is how many arguments behind an unknown flag are no words of the
+// line: the value that was meant for the flag that was probably meant.
+func meantValue(specs []flagSpec, f fault, rest []string) int {
+	meant, ok := lookUp(specs, strings.TrimPrefix(f.Nearest, "--"), true)
+	if !ok || meant.kind == kindSwitch || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
+		return 0
+	}
+	return 1
 }
 
 func unknownSubcommand(all []*command, group string, words []string) fault {

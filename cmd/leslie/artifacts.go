@@ -96,7 +96,7 @@ func runArtifacts(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.safeScope(); err != nil {
+	if err := c.safeScope(t.ID); err != nil {
 		return nil, err
 	}
 	entries, err := c.matched(st, t.ID, set)
@@ -154,14 +154,12 @@ func (c *call) scope() scope.Set {
 	return set
 }
 
-// safeScope is T507 for a pattern of --scope that leads outside.
-func (c *call) safeScope() error {
+// safeScope is T507 for a pattern of --scope that leads out of the folder of a
+// thread, "" for one that was not found.
+func (c *call) safeScope(id thread.ThreadID) error {
 	_, err := scope.Parse(c.parts("scope"))
-	if e := codes.Of(err); e != nil {
-		if _, said := e.Facts().Get("threadId"); !said && c.who.thread != "" {
-			e = e.With(fact.Of("threadId", c.who.thread))
-		}
-		return e
+	if e := codes.Of(err); e != nil && id != "" {
+		return e.With(fact.Of("threadId", id))
 	}
-	return nil
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,8 @@ type call struct {
 	st       *store.Store
 	params   map[string]any // what a command put in place of a flag's text
 	stamped  *thread.Stamp
+	about    thread.ThreadID // the thread that the call concerns, for the log
+	changed  bool            // a write was committed
 }
 
 // globals are the flags of every command, with their environment.
@@ -51,6 +54,7 @@ type globals struct {
 func newCall(ctx context.Context, e env, l line) *call {
 	c := &call{ctx: ctx, env: e, line: l, faults: l.faults, params: map[string]any{}}
 	c.who = c.globals()
+	c.about = thread.ThreadID(c.who.thread)
 	return c
 }
 
@@ -133,15 +137,25 @@ func (e env) defaultActor() string {
 			return id
 		}
 	}
-	if e.login != "" {
-		return e.login
+	if login := e.login(); login != "" {
+		return login
 	}
 	return "unknown"
 }
 
-// fault notes one thing that is wrong with the command line.
+// fault notes one thing that is wrong with the command line; of one flag or
+// operand the first fault is enough.
 func (c *call) fault(field, value, problem string) {
-	c.faults = append(c.faults, fault{Field: field, Value: value, Problem: problem})
+	if !slices.ContainsFunc(c.faults, func(f fault) bool { return f.Field == field }) {
+		c.faults = append(c.faults, fault{Field: field, Value: value, Problem: problem})
+	}
+}
+
+// lineUsage is usage for help and version: they answer whatever the environment
+// holds, since they are what a caller with a bad environment is sent to.
+func (c *call) lineUsage() error {
+	c.faults = c.line.faults
+	return c.usage()
 }
 
 // usage is T903 with every fault of the line, nil when there is none.
@@ -162,6 +176,12 @@ func (c *call) usage() error {
 		return err.WithHint("See what " + c.line.group + " can do").WithNext("leslie help " + c.line.group)
 	}
 	return err.WithHint("See the commands").WithNext("leslie help")
+}
+
+// faulty reports whether a flag was given in a way that is a fault already: it
+// is not missing then, and nothing follows from its value.
+func (c *call) faulty(name string) bool {
+	return slices.ContainsFunc(c.faults, func(f fault) bool { return f.Field == "--"+name })
 }
 
 // has reports whether a flag was given.
@@ -210,6 +230,7 @@ func (c *call) operand(i int) string { return c.flags.Args().Get(i) }
 // the call speaks for; neither is a usage fault.
 func (c *call) subject() string {
 	if id := c.operand(0); id != "" {
+		c.about = thread.ThreadID(id)
 		return id
 	}
 	if c.who.thread == "" {
@@ -304,12 +325,16 @@ func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D
 		}
 		d.setChanged(len(s.Changes()) > 0 || len(s.Planned()) > 0)
 		data = d
+		if id != "" {
+			c.about = id
+		}
 		answer, err := marshal(kept[D]{Data: d, Warnings: c.warnings})
 		return store.Outcome{Thread: id, Answer: answer}, err
 	})
 	if err != nil {
 		return none, err
 	}
+	c.changed = commit.Changed
 	return committed(c, commit, data)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/big"
 	"os"
+	"os/user"
 	"strings"
 	"time"
 
@@ -20,9 +21,10 @@ type env struct {
 	// Which of the three is a terminal.
 	stdinTTY, stdoutTTY, stderrTTY bool
 
-	dir    string // the working folder, absolute
-	home   string // the user's home folder, "" when unknown
-	login  string // the user's login name, "" when unknown
+	dir  string // the working folder, absolute
+	home string // the user's home folder, "" when unknown
+	// login looks the user's login name up, "" when unknown.
+	login  func() string
 	getenv func(string) string
 	now    func() time.Time
 	// newID makes an id of a kind: its prefix and 8 random base32 characters.
@@ -40,18 +42,21 @@ func processEnv() env {
 	return env{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
-		dir: dir, home: home, login: loginName(os.Getenv), getenv: os.Getenv,
+		dir: dir, home: home, login: loginName, getenv: os.Getenv,
 		now: time.Now, newID: randomID, jitter: randomDuration,
 	}
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-func loginName(getenv func(string) string) string {
+func loginName() string {
 	for _, key := range []string{"LOGNAME", "USER", "USERNAME"} {
-		if name := getenv(key); name != "" {
+		if name := os.Getenv(key); name != "" {
 			return name
 		}
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
 	}
 	return ""
 }

@@ -80,6 +80,9 @@ func explainCommand() *command {
 }
 
 func runExplain(c *call) (Data, error) {
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
 	all := &explainList{}
 	for _, e := range codes.Table() {
 		all.Items = append(all.Items, explainError(e))
@@ -89,13 +92,13 @@ func runExplain(c *call) (Data, error) {
 	}
 	all.Total = len(all.Items)
 	if c.operand(0) == "" {
-		return all, c.usage()
+		return all, nil
 	}
 	wanted := strings.ToUpper(c.operand(0))
 	var known []string
 	for _, e := range all.Items {
 		if e.Code == wanted || e.Kind == strings.ToLower(wanted) {
-			return e, c.usage()
+			return e, nil
 		}
 		known = append(known, e.Code)
 	}

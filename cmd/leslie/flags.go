@@ -127,7 +127,7 @@ func checkValue(label string, k kind, words []string, value string) *fault {
 			return bad("wants a duration above zero such as 90s or 1h30m, not %s", strconv.Quote(value))
 		}
 	case kindEdits:
-		if len(value) < 2 || value[0] != '+' && value[0] != '-' {
+		if strings.TrimSpace(value[1:]) == "" || value[0] != '+' && value[0] != '-' {
 			return bad("wants +VALUE to add or -VALUE to drop, not %s", strconv.Quote(value))
 		}
 	}

@@ -63,7 +63,7 @@ func withGuide(old []byte, all []*command) []byte {
 	if at, end, ok := findBlock(old, oldBegin, oldEnd); ok {
 		return splice(old, at, end, block)
 	}
-	if len(bytes.TrimSpace(old)) == 0 {
+	if len(old) == 0 {
 		return append(append([]byte{}, block...), '\n')
 	}
 	newline := []byte("\n")

@@ -21,8 +21,8 @@ func (d *helpData) Text(p *page) { p.b.WriteString(d.Help) }
 
 // help answers --help, help, and leslie alone.
 func (c *call) help(all []*command) (Data, error) {
-	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return f.Field == "subcommand" && c.line.group != "" })
-	if err := c.usage(); err != nil {
+	c.line.faults = slices.DeleteFunc(c.line.faults, func(f fault) bool { return f.Field == "subcommand" && f.Value == "" })
+	if err := c.lineUsage(); err != nil {
 		return nil, err
 	}
 	topic := strings.Join(c.line.operands, " ")
@@ -32,7 +32,7 @@ func (c *call) help(all []*command) (Data, error) {
 		topic = c.line.group
 	}
 	switch {
-	case topic == "":
+	case topic == "" || topic == "help":
 		return &helpData{Help: overview(all)}, nil
 	case named(all, topic) != nil:
 		return &helpData{Help: helpOf(all, named(all, topic))}, nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"leslie/codes"
 	"leslie/fact"
 	"leslie/store"
@@ -49,11 +51,21 @@ func initCommand() *command {
 	}
 }
 
+// sameFolder: a folder may be reached by several names.
+func sameFolder(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
 func runInit(c *call) (Data, error) {
+	dir := c.who.dir
+	if sameFolder(dir, c.env.home) {
+		c.fault("--dir", dir, "the home folder cannot be a project: its "+store.Dir+" holds your own configuration")
+	}
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	dir := c.who.dir
 	if !c.on("here") {
 		if st, err := store.Find(dir, c.storeOptions()); err == nil {
 			dir = st.Root()

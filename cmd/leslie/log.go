@@ -22,8 +22,9 @@ const logLimit = 10 << 20
 // log appends this call's error and warnings to the store's log, one line each,
 // without lock or fsync. A call without either writes nothing. Where the log
 // cannot be written a reading command says nothing and a writing one adds W503.
+// In another program's store nothing is touched, so nothing is logged there.
 func (c *call) log(failure *codes.Error) {
-	if failure == nil && len(c.warnings) == 0 {
+	if failure == nil && len(c.warnings) == 0 || failure != nil && failure.Code() == codes.UnsupportedVersion {
 		return
 	}
 	st, err := c.store()
@@ -48,12 +49,11 @@ func (c *call) log(failure *codes.Error) {
 // reading and for counting, not for parsing.
 func (c *call) logAttrs(code string, facts fact.List) []slog.Attr {
 	attrs := []slog.Attr{slog.String("code", code)}
-	if _, said := facts.Get("threadId"); !said && c.who.thread != "" {
-		attrs = append(attrs, slog.String("threadId", c.who.thread))
+	if _, said := facts.Get("threadId"); !said && c.about != "" {
+		attrs = append(attrs, slog.String("threadId", string(c.about)))
 	}
 	for _, f := range facts {
-		switch f.Value.(type) {
-		case []fault, map[string]any, fact.List, []fact.List:
+		if structured(f.Value) {
 			continue
 		}
 		attrs = append(attrs, slog.Any(f.Key, f.Value))

@@ -112,9 +112,6 @@ func runReference(c *call) (Data, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	if err := c.safeScope(); err != nil {
-		return nil, err
-	}
 	return c.refer(thread.NewReference{
 		ID: thread.ReferenceID(c.env.newID(thread.PrefixReference)), From: from, Target: c.text("target"), Binding: binding, Scope: set.Strings(),
 	}, set)
@@ -139,6 +136,9 @@ func (c *call) refer(in thread.NewReference, set scope.Set) (Data, error) {
 		_, existed, err = s.Refer(in, c.stamp())
 		return err
 	})
+	if err == nil {
+		err = c.safeScope(target)
+	}
 	if err != nil {
 		return nil, err
 	}

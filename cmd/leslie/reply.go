@@ -15,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/fact"
+	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -44,20 +45,7 @@ type errorReply struct {
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
 	c.log(failure)
-	var answer []byte
-	switch c.who.format {
-	case "json":
-		answer = c.json(c.envelope(data, failure))
-	case "yaml":
-		answer = toYAML(c.json(c.envelope(data, failure)))
-	default:
-		c.textNotes(failure)
-		if failure == nil && data != nil {
-			p := &page{}
-			data.Text(p)
-			answer = []byte(p.String())
-		}
-	}
+	answer, failure := c.rendered(data, failure)
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
 		fmt.Fprintf(c.env.stderr, "leslie: the answer could not be written: %v\n", err)
 		return codes.WriteFailed.ExitStatus()
@@ -68,8 +56,38 @@ func (c *call) reply(data Data, err error) int {
 	return 0
 }
 
-// failure is err with what every error carries: the command, and that nothing
-// was changed (a change that stands is never an error, it is W505).
+// rendered is render, and T901 in the place of an answer whose rendering panics.
+func (c *call) rendered(data Data, failure *codes.Error) (answer []byte, told *codes.Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			told = c.failure(c.recovered(r))
+			c.log(told)
+			answer = c.render(nil, told)
+		}
+	}()
+	return c.render(data, failure), failure
+}
+
+// render is the answer in the asked format; in text the notes go to stderr.
+func (c *call) render(data Data, failure *codes.Error) []byte {
+	switch c.who.format {
+	case "json":
+		return c.json(c.envelope(data, failure))
+	case "yaml":
+		return toYAML(c.json(c.envelope(data, failure)))
+	}
+	c.textNotes(failure)
+	if failure != nil || data == nil {
+		return nil
+	}
+	p := &page{}
+	data.Text(p)
+	return []byte(p.String())
+}
+
+// failure is err with what every error carries: the command, and whether
+// something was changed (a change that stands is no error but W505; only a fault
+// of leslie's own can come behind it).
 func (c *call) failure(err error) *codes.Error {
 	if err == nil {
 		return nil
@@ -78,12 +96,12 @@ func (c *call) failure(err error) *codes.Error {
 	if e == nil {
 		e = codes.Unknown.Wrap(err, fact.Of("reason", err.Error()))
 	}
-	if c.who.moved != "" {
+	e = e.With(fact.Of("operation", c.operation()))
+	if c.who.moved != "" { // after the operation, which a next line may name
 		e = e.WithNext(c.moveAlong(e.Next())...)
 	}
-	e = e.With(fact.Of("operation", c.operation()))
 	if _, said := e.Facts().Get("changed"); !said {
-		e = e.With(fact.Of("changed", false))
+		e = e.With(fact.Of("changed", c.changed))
 	}
 	if c.who.debug {
 		if causes := causeChain(e.Unwrap()); len(causes) > 0 {
@@ -170,8 +188,16 @@ func (c *call) textNotes(failure *codes.Error) {
 		for _, line := range failure.Next() {
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "next:"), line)
 		}
+		if options, ok := failure.Facts().Get("options"); ok {
+			options, _ := options.([]store.Option)
+			for _, o := range options {
+				fmt.Fprintf(&b, "%s %s (%s)\n", paint(bold, "option:"), o.Command, o.What)
+			}
+		}
 	}
-	_, _ = io.WriteString(c.env.stderr, b.String())
+	if b.Len() > 0 {
+		_, _ = io.WriteString(c.env.stderr, b.String())
+	}
 }
 
 // shownFacts leaves out of the text line what a reader has no use for there:
@@ -180,17 +206,30 @@ func (c *call) textNotes(failure *codes.Error) {
 func shownFacts(e *codes.Error) fact.List {
 	var out fact.List
 	for _, f := range e.Facts() {
-		switch f.Value.(type) {
-		case []fault, map[string]any, fact.List, []fact.List:
-			continue
-		}
 		said := f.Key == "reason" && e.Code() == codes.InvalidArgument
-		if said || f.Key == "operation" || f.Key == "changed" && f.Value == false {
+		if said || f.Key == "operation" || f.Key == "changed" && f.Value == false || structured(f.Value) {
 			continue
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// structured reports whether a value is more than a word or a list of words.
+func structured(v any) bool {
+	t := reflect.TypeOf(v)
+	if t == nil {
+		return false
+	}
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Map, reflect.Struct, reflect.Slice, reflect.Interface:
+		_, sentence := v.(fmt.Stringer)
+		return !sentence
+	}
+	return false
 }
 
 func pairs(l fact.List) string { return string(l.AppendLogfmt(nil)) }
@@ -233,12 +272,17 @@ func (c *call) do(all []*command) (data Data, err error) {
 	}()
 	switch {
 	case c.line.version:
+		if err := c.lineUsage(); err != nil {
+			return nil, err
+		}
 		return &versionData{Version: version}, nil
 	case c.line.help:
 		return c.help(all)
-	case c.line.cmd == nil || len(c.faults) > 0:
+	case c.line.cmd == nil:
 		return nil, c.usage()
 	}
+	// A line with faults goes on to its command, which adds its own and then
+	// refuses: the caller is told all of them at once.
 	runErr := app(all, func(cmd *command, flags *cli.Context) error {
 		c.flags = flags
 		data, err = cmd.run(c)

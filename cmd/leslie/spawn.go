@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,13 +117,13 @@ func (c *call) checkInheritance(in *thread.NewThread) {
 	if in.Inherit == "" {
 		in.Inherit = thread.InheritNone
 	}
-	if in.Inherit != thread.InheritNone && in.Parent == "" {
+	if in.Inherit != thread.InheritNone && in.Parent == "" && !c.faulty("parent") {
 		c.fault("--inherit", string(in.Inherit), "--inherit "+string(in.Inherit)+" needs --parent")
 	}
 	if in.Inherit == thread.InheritPartial && !c.has("scope") {
 		c.fault("--scope", "", "--inherit partial needs --scope")
 	}
-	if in.Inherit != thread.InheritPartial && c.has("scope") {
+	if in.Inherit != thread.InheritPartial && c.has("scope") && !c.faulty("inherit") {
 		c.fault("--scope", "", "--scope goes with --inherit partial")
 	}
 }
@@ -130,9 +131,6 @@ func (c *call) checkInheritance(in *thread.NewThread) {
 func runSpawn(c *call) (Data, error) {
 	o := c.spawnOptions()
 	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	if err := c.safeScope(); err != nil {
 		return nil, err
 	}
 	st, err := c.store()
@@ -170,6 +168,9 @@ const folder = "thread"
 // gather copies what the thread inherits and what its references freeze.
 func (c *call) gather(st *store.Store, o spawnOptions) (*gathered, error) {
 	g := &gathered{}
+	if o.thread.Inherit == thread.InheritNone && len(o.refs) == 0 {
+		return g, nil
+	}
 	var parent thread.ThreadID
 	targets := map[string]thread.ThreadID{}
 	_, err := c.view(func(s *thread.State) error {
@@ -177,11 +178,11 @@ func (c *call) gather(st *store.Store, o spawnOptions) (*gathered, error) {
 		parent, err = o.precheck(s, targets)
 		return err
 	})
+	if err == nil {
+		err = c.safeScope(parent)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if o.thread.Inherit == thread.InheritNone && len(o.refs) == 0 {
-		return g, nil
 	}
 	if g.stage, err = st.Stage(c.stamp().Operation); err != nil {
 		return nil, err
@@ -227,7 +228,7 @@ func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, parent thread.
 		}
 		g.inherited = len(m)
 	}
-	for _, target := range o.refs {
+	for _, target := range once(o.refs, targets) {
 		ref := thread.NewReference{ID: thread.ReferenceID(c.env.newID(thread.PrefixReference)), Target: target, Binding: thread.Frozen}
 		to := folder + "/" + store.InheritedDir + "/" + string(ref.ID)
 		var err error
@@ -237,6 +238,21 @@ func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, parent thread.
 		g.refs = append(g.refs, ref)
 	}
 	return g.stage.Sync()
+}
+
+// once leaves out what names a thread that was named before: its folder would
+// be copied twice for one reference.
+func once(refs []string, targets map[string]thread.ThreadID) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool {
+		name := ref
+		if id, ok := targets[ref]; ok {
+			name = string(id)
+		}
+		again := seen[name]
+		seen[name] = true
+		return again
+	})
 }
 
 // spawn is the rule, under the lock.

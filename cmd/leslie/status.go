@@ -111,7 +111,7 @@ func (c *call) summary() (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Revision, d.Pending = v.Revision, v.Undone
+	d.Revision, d.Pending = v.Revision, append([]thread.Step{}, v.Undone...)
 	return d, nil
 }
 

@@ -131,7 +131,7 @@ func (c *call) edit() thread.Edit {
 		}
 	}
 	flags := []string{"title", "tag", "depends-on", "branch", "worktree"}
-	if !slices.ContainsFunc(flags, c.has) {
+	if !slices.ContainsFunc(flags, c.has) && !slices.ContainsFunc(flags, c.faulty) {
 		c.fault("flags", "", "say what is to change: --title, --tag, --depends-on, --branch or --worktree")
 	}
 	return edit

@@ -1,0 +1,84 @@
+# What can be done with leslie's source. `make help` lists it.
+# Only Go is needed; `make race` (part of `make check`) also wants gcc.
+.POSIX:
+
+GO = go
+# At most this many seconds for all fuzz targets together, and for one.
+FUZZ_TOTAL = 120
+FUZZ_EACH = 10
+
+STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
+
+.PHONY: build help demo test check fmt vet lint mod house race fuzz bench docs clean
+
+build: ## build bin/leslie (the default)
+	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
+	echo "building bin/leslie $$version"; \
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$$version" -o bin/leslie ./cmd/leslie
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+
+demo: build ## build leslie and play a whole piece of work with it
+	@CGO_ENABLED=0 $(GO) run ./demo -leslie bin/leslie
+
+test: ## run every test; needs nothing but Go
+	CGO_ENABLED=0 $(GO) test ./...
+
+check: fmt vet lint mod house race fuzz ## everything that a change must pass beyond the tests
+	@echo "check: all passed"
+
+fmt: ## refuse files that gofmt would change
+	@echo "== gofmt"; \
+	files=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) || exit 1; \
+	if [ -n "$$files" ]; then echo "not formatted:"; echo "$$files"; exit 1; fi
+
+vet: ## vet the source for linux, darwin and windows
+	@for os in linux darwin windows; do \
+		echo "== go vet for $$os"; \
+		CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... || exit 1; \
+	done
+
+lint: ## run staticcheck as pinned in tools/go.mod
+	@echo "== staticcheck"; CGO_ENABLED=0 $(STATICCHECK) ./...
+
+mod: ## refuse a go.mod that names more or less than the source uses
+	@echo "== go mod tidy"; $(GO) mod tidy -diff && $(GO) -C tools mod tidy -diff
+
+house: ## hold the import table, the smells, and the documents that repeat the code
+	@echo "== house rules"; CGO_ENABLED=0 $(GO) test -count=1 ./house
+
+race: ## run every test with the race detector; needs gcc
+	@echo "== race detector"; CGO_ENABLED=1 $(GO) test -race ./...
+
+fuzz: ## fuzz every fuzz target for a few seconds
+	@echo "== fuzz"; \
+	listed=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$listed"; exit 1; }; \
+	targets=$$(echo "$$listed" | awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" names[i]; n = 0 }'); \
+	set -- $$targets; \
+	if [ $$# -eq 0 ]; then echo "no fuzz targets"; exit 0; fi; \
+	each=$$(($(FUZZ_TOTAL) / $$#)); \
+	if [ $$each -gt $(FUZZ_EACH) ]; then each=$(FUZZ_EACH); fi; \
+	if [ $$each -lt 1 ]; then each=1; fi; \
+	for target do \
+		echo "$${target%%:*} $${target##*:} for $${each}s"; \
+		$(GO) test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime "$${each}s" "$${target%%:*}" || exit 1; \
+	done
+
+bench: ## run the benchmarks and print a table
+	@out=$$(CGO_ENABLED=0 $(GO) test -p 1 -run '^$$' -bench . -benchmem ./...) || { echo "$$out"; exit 1; }; \
+	echo "$$out" | awk ' \
+		BEGIN { printf "%-44s %14s %12s %12s\n", "benchmark", "time/op", "bytes/op", "allocs/op" } \
+		/^Benchmark/ { n++; time = bytes = allocs = "-"; \
+			for (i = 3; i < NF; i += 2) { \
+				if ($$(i+1) == "ns/op") time = $$i >= 1e6 ? sprintf("%.2f ms", $$i/1e6) : $$i >= 1e3 ? sprintf("%.2f us", $$i/1e3) : $$i " ns"; \
+				if ($$(i+1) == "B/op") bytes = $$i; \
+				if ($$(i+1) == "allocs/op") allocs = $$i } \
+			printf "%-44s %14s %12s %12s\n", substr($$1, 10), time, bytes, allocs } \
+		END { if (!n) print "(no benchmarks)" }'
+
+docs: ## write docs/codes.md anew from the code tables
+	CGO_ENABLED=0 $(GO) test ./house -count=1 -run Codes -update
+
+clean: ## remove what was built
+	rm -rf bin

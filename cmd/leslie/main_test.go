@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// update refreshes scripts and golden files in place of comparing them.
+var update = flag.Bool("update", false, "refresh scripts and golden files")
+
+// TestMain makes the test binary leslie itself where it is called by that name,
+// so that scripts run real processes.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"leslie": main, "as-nobody": asNobody})
+}
+
+// bench is a project folder and a process environment for calls in this
+// process: the clock stands still and ids count up.
+type bench struct {
+	env
+	vars     map[string]string
+	out, err bytes.Buffer
+	ids      int
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	b := &bench{vars: map[string]string{}}
+	b.env = env{
+		stdin: strings.NewReader(""), stdout: &b.out, stderr: &b.err,
+		dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"),
+		login:  func() string { return "kim" },
+		getenv: func(key string) string { return b.vars[key] },
+		now:    func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
+		newID: func(prefix string) string {
+			b.ids++
+			return prefix + fmt.Sprintf("%08d", b.ids)
+		},
+		jitter: func(limit time.Duration) time.Duration { return limit },
+	}
+	require.NoError(t, os.Mkdir(b.dir, 0o755))
+	require.NoError(t, os.Mkdir(b.home, 0o755))
+	return b
+}
+
+// newProject is a bench with a store, the objective ship and the threads main
+// and part, a child of main.
+func newProject(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.must(t, "init")
+	b.must(t, "objective", "create", "Ship it", "--id", "ship")
+	b.must(t, "spawn", "--intent", "Write the parser", "--id", "main")
+	b.must(t, "spawn", "--intent", "Write its tests", "--id", "part", "--parent", "main")
+	return b
+}
+
+// leslie runs one call and returns its exit status; out and err hold what it
+// wrote.
+func (b *bench) leslie(args ...string) int {
+	return b.perform(context.Background(), commands(), args...)
+}
+
+func (b *bench) perform(ctx context.Context, all []*command, args ...string) int {
+	b.out.Reset()
+	b.err.Reset()
+	return perform(ctx, all, args, b.env)
+}
+
+func (b *bench) must(t *testing.T, args ...string) {
+	t.Helper()
+	require.Zero(t, b.leslie(args...), "leslie %s\n%s", strings.Join(args, " "), &b.err)
+}
+
+func (b *bench) write(t *testing.T, path, content string) {
+	t.Helper()
+	path = filepath.Join(b.dir, path)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+}
+
+// answer is an envelope as a caller reads it.
+type answer struct {
+	Success  *bool
+	Revision *int
+	Error    *struct {
+		Code, Kind, Message, Hint string
+		Recoverable, Retryable    *bool
+		Next                      []string
+		Details                   map[string]any
+	}
+	Data     map[string]any
+	Warnings []struct {
+		Code, Message string
+		Context       map[string]any
+	}
+}
+
+// document decodes what must be exactly one JSON document and a newline.
+func document(t *testing.T, raw []byte) answer {
+	t.Helper()
+	var a answer
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	require.NoError(t, dec.Decode(&a), "stdout is no JSON document: %q", raw)
+	assert.False(t, dec.More(), "stdout holds more than one document: %q", raw)
+	assert.True(t, bytes.HasSuffix(raw, []byte("\n")), "the answer ends with a newline")
+	require.NotNil(t, a.Success, "success is always there: %s", raw)
+	return a
+}
+
+// golden compares with a file of testdata/golden, to the character.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}

@@ -1,0 +1,343 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gofrs/flock"
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.yaml.in/yaml/v3"
+)
+
+// TestScripts runs testdata/script: one behaviour a file. Beside testscript's
+// own commands a script has:
+//
+//	exits N CMD...        runs CMD, which ends with exactly this status
+//	json [FIELD [VALUE]]  stdout is one JSON document; its FIELD is VALUE, is there,
+//	                      or, after "!", is not there. a.b.0 goes down, len counts,
+//	                      ~VALUE is a regular expression, "VALUE" a JSON string
+//	yaml ...              the same for YAML
+//	keep VAR FIELD        puts a field of stdout's document into a variable
+//	follow                runs the first next line of the last answer: it exits 0
+//	snapshot DIR          notes every path and byte below DIR, but for the log
+//	unchanged DIR         compares with that
+//	repeat VAR N TEXT     puts N times TEXT into a variable; \n is a newline
+//	fill FILE N           makes a file of N bytes
+//	hold FILE             holds the lock FILE until the script ends, or free
+//	free FILE
+//	nobody CMD...         exits 0 with CMD run as a user whom permissions bind;
+//	nobody -N CMD...      or exits N
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                filepath.Join("testdata", "script"),
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
+		Setup:              setUpScript,
+		Condition:          scriptCondition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow,
+			"snapshot": scriptSnapshot, "unchanged": scriptUnchanged, "repeat": scriptRepeat, "fill": scriptFill,
+			"hold": scriptHold, "free": scriptFree, "nobody": scriptNobody,
+		},
+	})
+}
+
+// setUpScript: testscript inherits nothing of the environment but PATH, so no
+// agent marker and no LESLIE_ variable gets in.
+func setUpScript(e *testscript.Env) error {
+	home := filepath.Join(e.WorkDir, ".home")
+	e.Setenv("HOME", home)
+	e.Setenv("LOGNAME", "kim")
+	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	e.Values["locks"] = map[string]*flock.Flock{}
+	e.Values["trees"] = map[string]map[string]string{}
+	return os.Mkdir(home, 0o755)
+}
+
+func scriptCondition(cond string) (bool, error) {
+	if cond == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+func wants(ts *testscript.TestScript, ok bool, usage string) {
+	if !ok {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) >= 2, "exits N CMD...")
+	if got := statusOf(ts, ts.Exec(args[1], args[2:]...)); strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, not %s", got, args[0])
+	}
+}
+
+func statusOf(ts *testscript.TestScript, err error) int {
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%v", err)
+	}
+	if exit == nil {
+		return 0
+	}
+	return exit.ExitCode()
+}
+
+func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, len(args) <= 2, "json [FIELD [VALUE]]")
+	compareField(ts, neg, scriptDocument(ts), args)
+}
+
+func scriptYAML(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, len(args) <= 2, "yaml [FIELD [VALUE]]")
+	dec := yaml.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	var doc any
+	ts.Check(dec.Decode(&doc))
+	if err := dec.Decode(new(any)); err != io.EOF {
+		ts.Fatalf("stdout holds more than one document")
+	}
+	compareField(ts, neg, doc, args)
+}
+
+// scriptDocument is stdout as exactly one JSON document.
+func scriptDocument(ts *testscript.TestScript) any {
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	dec.UseNumber()
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
+		ts.Fatalf("stdout is no JSON document: %v", err)
+	}
+	if err := dec.Decode(new(any)); err != io.EOF {
+		ts.Fatalf("stdout holds more than one document")
+	}
+	return doc
+}
+
+func compareField(ts *testscript.TestScript, neg bool, doc any, args []string) {
+	if len(args) == 0 {
+		return
+	}
+	value, ok := field(doc, args[0])
+	if len(args) == 1 {
+		if ok == neg {
+			ts.Fatalf("field %s: there is %v", args[0], ok)
+		}
+		return
+	}
+	if !ok {
+		ts.Fatalf("field %s is not there", args[0])
+	}
+	same := fieldText(value) == args[1]
+	if raw, err := marshal(value); err == nil && strings.HasPrefix(args[1], `"`) {
+		same = string(raw) == args[1]
+	}
+	if pattern, is := strings.CutPrefix(args[1], "~"); is {
+		same = regexp.MustCompile(pattern).MatchString(fieldText(value))
+	}
+	if same == neg {
+		ts.Fatalf("field %s is %s", args[0], fieldText(value))
+	}
+}
+
+func field(v any, path string) (any, bool) {
+	for part := range strings.SplitSeq(path, ".") {
+		switch in := v.(type) {
+		case map[string]any:
+			next, ok := in[part]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(part)
+			switch {
+			case part == "len":
+				v = len(in)
+			case err != nil || i >= len(in):
+				return nil, false
+			default:
+				v = in[i]
+			}
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func fieldText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	raw, _ := marshal(v)
+	return string(raw)
+}
+
+func scriptKeep(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 2, "keep VAR FIELD")
+	value, ok := field(scriptDocument(ts), args[1])
+	if !ok {
+		ts.Fatalf("field %s is not there", args[1])
+	}
+	ts.Setenv(args[0], fieldText(value))
+}
+
+func scriptFollow(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 0, "follow")
+	line := ""
+	if out := ts.ReadFile("stdout"); strings.HasPrefix(out, "{") {
+		value, _ := field(scriptDocument(ts), "error.next.0")
+		line, _ = value.(string)
+	} else if m := regexp.MustCompile(`(?m)^next: (.*)$`).FindStringSubmatch(ts.ReadFile("stderr")); m != nil {
+		line = m[1]
+	}
+	if line == "" {
+		ts.Fatalf("the last answer has no next line")
+	}
+	ts.Logf("[follow] %s", line)
+	if got := statusOf(ts, ts.Exec("sh", "-c", line)); got != 0 {
+		ts.Fatalf("%s: exit status %d", line, got)
+	}
+}
+
+func scriptSnapshot(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 1, "snapshot DIR")
+	ts.Value("trees").(map[string]map[string]string)[args[0]] = readTree(ts, args[0])
+}
+
+func scriptUnchanged(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, len(args) == 1, "unchanged DIR")
+	was, ok := ts.Value("trees").(map[string]map[string]string)[args[0]]
+	wants(ts, ok, "snapshot DIR first")
+	now := readTree(ts, args[0])
+	if !neg && !reflect.DeepEqual(was, now) {
+		ts.Fatalf("%s changed:\n%s", args[0], treeDiff(was, now))
+	}
+	if neg && reflect.DeepEqual(was, now) {
+		ts.Fatalf("%s is as it was", args[0])
+	}
+}
+
+// readTree is every path below a folder with its permissions and content. The
+// log and the lock stay out: a failing command logs, and the lock is made by
+// whoever comes first.
+func readTree(ts *testscript.TestScript, dir string) map[string]string {
+	tree := map[string]string{}
+	root := ts.MkAbs(dir)
+	ts.Check(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.Name() == "logs" || strings.HasSuffix(rel, ".lock") || d.Name() == ".tmp" {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		tree[rel] = info.Mode().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			tree[rel] += fmt.Sprintf(" %x", sha256.Sum256(data))
+		}
+		return nil
+	}))
+	return tree
+}
+
+func treeDiff(was, now map[string]string) string {
+	var b strings.Builder
+	for path, is := range was {
+		if now[path] != is {
+			fmt.Fprintf(&b, "- %s %s\n", path, is)
+		}
+	}
+	for path, is := range now {
+		if was[path] != is {
+			fmt.Fprintf(&b, "+ %s %s\n", path, is)
+		}
+	}
+	return b.String()
+}
+
+func scriptRepeat(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 3, "repeat VAR N TEXT")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], strings.Repeat(strings.ReplaceAll(args[2], `\n`, "\n"), n))
+}
+
+func scriptFill(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 2, "fill FILE N")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.Repeat([]byte("a"), n), 0o644))
+}
+
+func scriptHold(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 1, "hold FILE")
+	lock := flock.New(ts.MkAbs(args[0]))
+	ok, err := lock.TryLock()
+	ts.Check(err)
+	wants(ts, ok, "hold a lock that is free")
+	ts.Value("locks").(map[string]*flock.Flock)[args[0]] = lock
+	ts.Defer(func() { _ = lock.Unlock() })
+}
+
+func scriptFree(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 1, "free FILE")
+	ts.Check(ts.Value("locks").(map[string]*flock.Flock)[args[0]].Unlock())
+}
+
+// scriptNobody runs a command as somebody whom permission bits bind: the user
+// nobody when the tests run as root, else the caller.
+func scriptNobody(ts *testscript.TestScript, neg bool, args []string) {
+	want := 0
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		n, err := strconv.Atoi(args[0][1:])
+		ts.Check(err)
+		want, args = n, args[1:]
+	}
+	wants(ts, !neg && len(args) > 0, "nobody [-N] CMD...")
+	if os.Geteuid() == 0 {
+		openUp(ts, ts.Getenv("WORK"))
+		path, err := exec.LookPath("leslie")
+		ts.Check(err)
+		openUp(ts, filepath.Dir(path))
+	}
+	if got := statusOf(ts, ts.Exec("as-nobody", args...)); got != want {
+		ts.Fatalf("exit status %d, not %d", got, want)
+	}
+}
+
+// openUp lets everybody pass through a test's own temporary folders.
+func openUp(ts *testscript.TestScript, dir string) {
+	for ; dir != os.TempDir() && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		ts.Check(err)
+		ts.Check(os.Chmod(dir, info.Mode().Perm()|0o011))
+	}
+}

@@ -1,0 +1,250 @@
+// Demo plays a whole piece of work with leslie in a temporary folder and shows
+// every command with its answer: an objective is split into threads, the
+// project's own documents are the artifacts that they inherit, refer to and
+// change, and at the end the state file is damaged and recovers.
+//
+// It fails when a command does not end as it should, so it is a test as well.
+//
+// Usage: go run ./demo -leslie bin/leslie
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	leslie := flag.String("leslie", "bin/leslie", "the binary to play with")
+	keep := flag.Bool("keep", false, "leave the folder behind")
+	flag.Parse()
+	if err := play(*leslie, *keep); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// stage is the folder that the demo plays in.
+type stage struct {
+	leslie string // absolute path of the binary
+	docs   string // the project's own folder
+	dir    string
+	err    error // the first thing that went wrong; everything after it is left out
+}
+
+func play(leslie string, keep bool) error {
+	binary, err := filepath.Abs(leslie)
+	if err != nil {
+		return err
+	}
+	docs, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "leslie-demo-")
+	if err != nil {
+		return err
+	}
+	if !keep {
+		defer os.RemoveAll(dir)
+	}
+	s := &stage{leslie: binary, docs: docs, dir: dir}
+	s.begin()
+	s.split()
+	s.share()
+	s.finish()
+	s.refuse()
+	s.recover()
+	if s.err == nil {
+		fmt.Println("\nThe demo is over. Everything above was real; nothing of it is left.")
+	}
+	return s.err
+}
+
+func (s *stage) begin() {
+	s.say("A project gets a store, and an objective")
+	s.run("init")
+	s.run("objective", "create", "Write a guide to leslie", "--id", "guide")
+	s.run("spawn", "--id", "main", "--intent", "Plan the guide and bring its parts together", "--executor", "human")
+	s.copy("README.md", "main", "design/readme.md")
+	s.copy("ARCHITECTURE.md", "main", "design/architecture.md")
+	s.write("main", "plan.md", "# Plan\n\n- [ ] Explain the store\n- [ ] Explain the commands\n")
+	s.run("artifacts", "main")
+}
+
+func (s *stage) split() {
+	s.say("Two threads take their parts of the work, each with its own copy of what it needs")
+	s.run("spawn", "--id", "store-part", "--parent", "main", "--intent", "Explain the store to a newcomer",
+		"--inherit", "partial", "--scope", "plan.md,design/architecture.md", "--tag", "docs")
+	s.run("spawn", "--id", "commands-part", "--parent", "main", "--intent", "Explain the commands",
+		"--inherit", "full", "--ref", "store-part", "--depends-on", "store-part", "--tag", "docs")
+	s.write("store-part", "plan.md", "# Plan\n\n- [x] Explain the store\n- [ ] Explain the commands\n")
+	s.copy("docs/store.md", "store-part", "store.md")
+	s.run("list")
+	s.run("list", "--ready")
+}
+
+func (s *stage) share() {
+	s.say("store-part has moved on; who froze it earlier is told, and can look again")
+	s.run("status", "commands-part")
+	s.run("reference", "list", "--from", "commands-part")
+	refs := s.quiet("reference", "list", "--from", "commands-part", "--format", "json")
+	s.run("reference", "refresh", between(refs, `"refId":"`, `"`))
+	s.run("context", "commands-part")
+}
+
+func (s *stage) finish() {
+	s.say("The parts are finished; the dependency is met, then the objective")
+	s.run("done", "store-part")
+	s.run("list", "--ready")
+	s.run("done", "commands-part")
+	s.run("archive", "store-part")
+	s.run("status", "store-part")
+	s.run("done", "main")
+	s.run("objective", "status", "guide")
+	s.run("history", "--limit", "5")
+}
+
+func (s *stage) refuse() {
+	s.say("What is wrong gets a code, a hint, and a line that leads on")
+	s.fail(11, "status", "comands-part")
+	s.fail(11, "suspend", "main")
+	s.fail(2, "spawn", "--intnt", "x", "--inherit", "some")
+	s.run("explain", "T102")
+}
+
+func (s *stage) recover() {
+	s.say("The state file is cut in half; nothing that was acknowledged is lost")
+	state := filepath.Join(s.dir, ".leslie", "thread_relations.json")
+	s.damage(state)
+	s.run("list", "--all")
+	s.run("objective", "create", "Life goes on", "--id", "next")
+	s.run("doctor")
+	s.say("Now the state and its backup are both damaged; the journal brings everything back")
+	s.damage(state)
+	s.damage(state + ".bak")
+	s.fail(15, "list")
+	s.run("doctor", "--repair")
+	s.run("list", "--all")
+	s.run("objective", "list")
+}
+
+func (s *stage) say(what string) {
+	if s.err == nil {
+		fmt.Printf("\n== %s\n", what)
+	}
+}
+
+// run shows a command that is to succeed.
+func (s *stage) run(args ...string) { s.show(0, args) }
+
+// fail shows a command that is to end with this status.
+func (s *stage) fail(status int, args ...string) { s.show(status, args) }
+
+func (s *stage) show(want int, args []string) {
+	if s.err != nil {
+		return
+	}
+	shown := make([]string, len(args))
+	for i, a := range args {
+		shown[i] = a
+		if strings.ContainsAny(a, " *") {
+			shown[i] = `"` + a + `"`
+		}
+	}
+	fmt.Printf("\n$ leslie %s\n", strings.Join(shown, " "))
+	out, status := s.call(args)
+	fmt.Print(strings.ReplaceAll(out, s.dir, "~/project"))
+	if want != 0 {
+		fmt.Printf("(exit status %d)\n", status)
+	}
+	if s.err == nil && status != want {
+		s.err = fmt.Errorf("leslie %s ended with %d, not %d", strings.Join(args, " "), status, want)
+	}
+}
+
+// quiet runs a command that is to succeed and returns its answer.
+func (s *stage) quiet(args ...string) string {
+	if s.err != nil {
+		return ""
+	}
+	out, status := s.call(args)
+	if s.err == nil && status != 0 {
+		s.err = fmt.Errorf("leslie %s ended with %d: %s", strings.Join(args, " "), status, out)
+	}
+	return out
+}
+
+func (s *stage) call(args []string) (out string, status int) {
+	cmd := exec.Command(s.leslie, args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(s.dir, "home"), "LESLIE_AS=user", "LESLIE_ACTOR=you", "LESLIE_FORMAT=", "LESLIE_DIR=", "LESLIE_THREAD=")
+	var both bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &both, &both
+	var exit *exec.ExitError
+	switch err := cmd.Run(); {
+	case err == nil:
+		return both.String(), 0
+	case errors.As(err, &exit):
+		return both.String(), exit.ExitCode()
+	default:
+		s.err = err
+		return both.String(), -1
+	}
+}
+
+// copy brings one of the project's own documents into a thread's folder, as
+// anybody would: with a plain copy.
+func (s *stage) copy(doc, thread, to string) {
+	if s.err != nil {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(s.docs, filepath.FromSlash(doc)))
+	if err != nil {
+		s.err = err
+		return
+	}
+	fmt.Printf("\n$ cp %s .leslie/threads/%s/%s\n", doc, thread, to)
+	s.put(thread, to, data)
+}
+
+func (s *stage) write(thread, to, text string) {
+	if s.err == nil {
+		fmt.Printf("\n$ edit .leslie/threads/%s/%s\n", thread, to)
+		s.put(thread, to, []byte(text))
+	}
+}
+
+func (s *stage) put(thread, to string, data []byte) {
+	path := filepath.Join(s.dir, ".leslie", "threads", thread, filepath.FromSlash(to))
+	if s.err = os.MkdirAll(filepath.Dir(path), 0o755); s.err == nil {
+		s.err = os.WriteFile(path, data, 0o644)
+	}
+}
+
+// damage cuts a file in half, as a torn write would.
+func (s *stage) damage(path string) {
+	if s.err != nil {
+		return
+	}
+	info, err := os.Stat(path)
+	if err == nil {
+		err = os.Truncate(path, info.Size()/2)
+	}
+	s.err = err
+	if err != nil {
+		return
+	}
+	fmt.Printf("\n$ truncate -s %d %s\n", info.Size()/2, strings.TrimPrefix(path, s.dir+string(filepath.Separator)))
+}
+
+func between(text, open, end string) string {
+	_, rest, _ := strings.Cut(text, open)
+	found, _, _ := strings.Cut(rest, end)
+	return found
+}

@@ -1,0 +1,215 @@
+package house_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// This file is the table of rooms: what each may know. A forbidden import fails
+// with the reason why it is forbidden, so that whoever meets it can tell
+// whether the code or the table is wrong.
+
+// room is one package folder and what it may import beside the standard
+// library.
+type room struct {
+	dir string
+	// rooms are leslie's rooms that it may import, modules the other modules.
+	rooms, modules []string
+}
+
+// rooms is the table; ARCHITECTURE.md says what each room is for.
+func rooms() []room {
+	return []room{
+		{dir: "fact"},
+		{dir: "codes", rooms: []string{"fact"}},
+		{dir: "warnings", rooms: []string{"fact"}},
+		{dir: "nearest", modules: []string{"github.com/xrash/smetrics"}},
+		{dir: "scope", rooms: []string{"codes", "fact"}},
+		{dir: "retry", rooms: []string{"codes", "fact"}},
+		{dir: "thread", rooms: []string{"codes", "fact", "warnings", "nearest"}},
+		{dir: "merge", rooms: []string{"codes", "warnings", "fact"}},
+		{
+			dir:     "store",
+			rooms:   []string{"thread", "retry", "codes", "warnings", "fact", "scope"},
+			modules: []string{"github.com/gofrs/flock", "golang.org/x/sys"},
+		},
+		{
+			dir:     "cmd/leslie",
+			rooms:   []string{"fact", "codes", "warnings", "nearest", "scope", "retry", "thread", "merge", "store"},
+			modules: []string{"github.com/urfave/cli/v2", "golang.org/x/term", "go.yaml.in/yaml/v3"},
+		},
+		{dir: "demo"},
+		{dir: "proctest"},
+		{dir: "house", rooms: []string{"codes", "warnings"}},
+	}
+}
+
+// testModules are what tests of every room may import besides; a test may also
+// use a module of any row, to play another process or to read an answer.
+func testModules() []string {
+	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty"}
+}
+
+// whyNotRoom is why a room is closed to those whose row does not name it.
+func whyNotRoom(dir string) string {
+	return reason(dir, map[string]string{
+		"fact":       "facts are made where something is known to have happened",
+		"codes":      "a room below the codes has no failures of its own to name",
+		"warnings":   "this room has nothing to warn about: it answers or fails",
+		"nearest":    "a near miss is named where ids and commands are looked up, by rules and by the command line",
+		"scope":      "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
+		"retry":      "only the lock and calls to agents are tried again; a rule that fails would fail again",
+		"thread":     "the rules stand above this room; a room that knows them cannot serve others",
+		"merge":      "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
+		"store":      "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
+		"cmd/leslie": "nothing imports main; what others need is a room of its own",
+		"demo":       "the demo speaks with the binary as a stranger would",
+		"proctest":   "it tests the binary from outside, with processes of its own",
+		"house":      "the building rules are no part of the product",
+	})
+}
+
+// whyNotModule is why a module is closed to those whose row does not name it.
+func whyNotModule(path string) string {
+	return reason(path, map[string]string{
+		"github.com/gofrs/flock":    "one lock, one place: a second user of it could deadlock or free the store's lock",
+		"golang.org/x/sys":          "calls to the operating system belong to the store",
+		"github.com/urfave/cli/v2":  "only the command line knows the command-line library, so that it can be replaced",
+		"golang.org/x/term":         "only the command line knows terminals; everything below is handed facts about them",
+		"go.yaml.in/yaml/v3":        "YAML is a rendering, and only the command line renders",
+		"github.com/xrash/smetrics": "what counts as near is decided in one room",
+	})
+}
+
+func reason(key string, reasons map[string]string) string {
+	if why := reasons[key]; why != "" {
+		return why
+	}
+	return "house/rooms_test.go gives no reason yet; it needs one"
+}
+
+// closedStd is a package of the standard library that is not open to every room.
+type closedStd struct {
+	path string // also those below it
+	open []string
+	why  string
+}
+
+func closedStds() []closedStd {
+	files := []string{"store", "cmd/leslie", "demo", "house"}
+	speaks := []string{"cmd/leslie"}
+	return []closedStd{
+		{"os/exec", []string{"cmd/leslie", "demo"}, "only a command starts another program, never under the lock and never from the project's configuration alone"},
+		{"os/signal", speaks, "signals end a call's context in main"},
+		{"os/user", speaks, "who acts is handed down as a value"},
+		{"os", files, "this room is pure: files are the store's, the environment is the command line's"},
+		{"path/filepath", files, "this room is pure: paths of artifacts have '/' on every machine (package path)"},
+		{"syscall", files, "this room is pure"},
+		{"math/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
+		{"crypto/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
+		{"log", speaks, "an error is logged once, by the command line; below it is returned"},
+		{"net", nil, "leslie has no daemon and no socket: agents' sandboxes have no network"},
+		{"plugin", nil, "leslie is one static binary"},
+		{"unsafe", nil, "nothing here is worth it"},
+		{"C", nil, "leslie is pure Go: CGO_ENABLED=0"},
+	}
+}
+
+// checkRooms refuses a folder with Go files that has no row.
+func checkRooms(tr *tree) []string {
+	dirs := map[string]bool{}
+	for _, f := range tr.files {
+		dirs[f.dir] = true
+	}
+	var found []string
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		if _, ok := roomOf(dir); !ok {
+			found = append(found, dir+": a room without a row in house/rooms_test.go: say what it may import")
+		}
+	}
+	return found
+}
+
+func roomOf(dir string) (room, bool) {
+	all := rooms()
+	i := slices.IndexFunc(all, func(r room) bool { return r.dir == dir })
+	if i < 0 {
+		return room{}, false
+	}
+	return all[i], true
+}
+
+// checkImports refuses imports that the table does not open.
+func checkImports(tr *tree) []string {
+	var found []string
+	for _, f := range tr.files {
+		r, ok := roomOf(f.dir)
+		if !ok {
+			continue
+		}
+		for p, spec := range f.imports() {
+			if why := r.refuses(p, f.isTest); why != "" {
+				found = append(found, fmt.Sprintf("%s imports %s: %s (open to %s: %s)", f.at(spec), p, why, r.dir, r.allowed()))
+			}
+		}
+	}
+	return found
+}
+
+// refuses says why a room must not import a package, "" when it may.
+func (r room) refuses(p string, isTest bool) string {
+	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
+		if slices.Contains(r.rooms, dir) || isTest && dir == r.dir {
+			return ""
+		}
+		return whyNotRoom(dir)
+	}
+	if first, _, _ := strings.Cut(p, "/"); strings.Contains(first, ".") {
+		return r.refusesModule(p, isTest)
+	}
+	if isTest {
+		return ""
+	}
+	for _, c := range closedStds() {
+		if within(p, c.path) && !slices.Contains(c.open, r.dir) {
+			return c.why
+		}
+	}
+	return ""
+}
+
+func (r room) refusesModule(p string, isTest bool) string {
+	holds := func(modules []string) bool {
+		return slices.ContainsFunc(modules, func(m string) bool { return within(p, m) })
+	}
+	known := ""
+	for _, other := range rooms() {
+		for _, m := range other.modules {
+			if within(p, m) {
+				known = m
+			}
+		}
+	}
+	switch {
+	case holds(r.modules), isTest && known != "", isTest && holds(testModules()):
+		return ""
+	case known != "":
+		return whyNotModule(known)
+	case holds(testModules()):
+		return "it is for tests"
+	}
+	return "a new dependency needs a row in house/rooms_test.go and one in ARCHITECTURE.md that says what it saves us"
+}
+
+// allowed is what the room may import, for a reader.
+func (r room) allowed() string {
+	if open := append(slices.Clone(r.rooms), r.modules...); len(open) > 0 {
+		return "std, " + strings.Join(open, ", ")
+	}
+	return "std alone"
+}
+
+// within reports whether a path is p or below it.
+func within(path, p string) bool { return path == p || strings.HasPrefix(path, p+"/") }

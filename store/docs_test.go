@@ -1,0 +1,30 @@
+package store
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+func TestTheExamplesOfTheDocumentationAreReal(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/store.md")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.Len(t, blocks, 4)
+	m, err := decodeState([]byte(blocks[0][1]))
+	require.NoError(t, err)
+	assert.Equal(t, thread.Revision(2), m.revision)
+	e, ok := readEntry([]byte(strings.TrimSpace(blocks[1][1])))
+	require.True(t, ok)
+	assert.Equal(t, m.operation.ID, e.ID)
+	for _, block := range blocks[1:] {
+		assert.True(t, intact([]byte(strings.TrimSpace(block[1]))), block[1])
+	}
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+func seqs(h History) (out []int) {
+	for _, op := range h.Operations {
+		out = append(out, int(op.Seq))
+	}
+	return out
+}
+
+func TestHistoryGivesWhatIsAskedForNewestFirst(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(3)...)
+	prepareThread(t, s) // 4
+	call := callNamed("ref")
+	_, err := s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+		st.References.Put(thread.Reference{ID: "ref-1", From: "thread-old", Target: "x"})
+		return Outcome{}, nil
+	})
+	require.NoError(t, err) // 5
+	add(t, s, "obj-6")
+	cases := []struct {
+		query HistoryQuery
+		want  []int
+		total int
+	}{
+		{HistoryQuery{}, []int{6, 5, 4, 3, 2, 1}, 6},
+		{HistoryQuery{Limit: 2}, []int{6, 5}, 6},
+		{HistoryQuery{Since: 4}, []int{6, 5}, 2},
+		{HistoryQuery{Since: 4, Limit: 1}, []int{6}, 2},
+		{HistoryQuery{Since: 9}, nil, 0},
+		{HistoryQuery{Thread: "thread-old"}, []int{5, 4}, 2},
+		{HistoryQuery{Thread: "thread-old", Limit: 1}, []int{5}, 2},
+		{HistoryQuery{Thread: "thread-old", Since: 4}, []int{5}, 1},
+		{HistoryQuery{Thread: "thread-none"}, nil, 0},
+	}
+	journal := read(t, s, JournalFile)
+	lines := slices.Collect(bytes.Lines(journal))
+	for _, behind := range []bool{false, true} {
+		if behind { // the state's own operation is not in the file yet
+			put(t, s, JournalFile, bytes.Join(lines[:5], nil))
+		}
+		for _, c := range cases {
+			h, err := s.History(context.Background(), c.query)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, seqs(h), "%+v", c.query)
+			assert.Equal(t, c.total, h.Total, "%+v", c.query)
+			assert.Equal(t, thread.Revision(6), h.Revision)
+		}
+	}
+}
+
+func TestDamagedLinesAreSkipped(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(4)...)
+	lines := slices.Collect(bytes.Lines(read(t, s, JournalFile)))
+	lines[1][30] ^= 1
+	put(t, s, JournalFile, append([]byte("\n\nnoise\n"), bytes.Join(lines, nil)...))
+	h, err := s.History(context.Background(), HistoryQuery{})
+	require.NoError(t, err)
+	assert.Equal(t, []int{4, 3, 1}, seqs(h))
+}
+
+func TestLinesAreReadBackwardsWhateverTheirLength(t *testing.T) {
+	t.Parallel()
+	for _, long := range []int{0, 1, firstChunk - 1, firstChunk, 3*firstChunk + 7} {
+		want := []string{"first", strings.Repeat("x", long) + "y", "", "last"}
+		for _, end := range []string{"", "\n"} {
+			text := strings.Join(want, "\n") + end
+			var got []string
+			for line, err := range backwards(strings.NewReader(text), int64(len(text))) {
+				require.NoError(t, err)
+				got = append(got, string(line))
+			}
+			assert.Equal(t, []string{"last", want[1], "first"}, got, "%d", long)
+		}
+	}
+}
+
+// counted says how much of a file was read.
+type counted struct {
+	*strings.Reader
+	n int
+}
+
+func (c *counted) ReadAt(b []byte, at int64) (int, error) {
+	n, err := c.Reader.ReadAt(b, at)
+	c.n += n
+	return n, err
+}
+
+func TestTheTailCostsTheSameHoweverLongTheHistory(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat(fmt.Sprintf("%0200d\n", 1), 100_000)
+	c := &counted{Reader: strings.NewReader(text)}
+	for range backwards(c, int64(len(text))) {
+		break
+	}
+	assert.LessOrEqual(t, c.n, firstChunk)
+}

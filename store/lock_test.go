@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/retry"
+)
+
+func never() (bool, error) { return false, nil }
+
+func TestALockThatStaysHeldFailsAfterTheWholeSchedule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		said := time.Duration(0)
+		calls := 0
+		start := time.Now()
+		w := waiter{
+			try:     func() (bool, error) { calls++; return false, nil },
+			jitter:  func(most time.Duration) time.Duration { return most / 2 },
+			waiting: func() { require.Zero(t, said, "it is said once"); said = time.Since(start) },
+		}
+		e := requireCode(t, codes.LockFailed, w.acquire(t.Context()))
+		assert.Equal(t, "10", e.Facts().Text("attempts"))
+		assert.Equal(t, "21300", e.Facts().Text("durationMs"))
+		assert.Equal(t, 21300*time.Millisecond, time.Since(start))
+		assert.InDelta(t, time.Second, said, float64(longestPause))
+		assert.Greater(t, calls, 21300/25)
+	})
+}
+
+func TestAWaiterGoesOnWithinMillisecondsOnceTheLockIsFree(t *testing.T) {
+	t.Parallel()
+	for _, free := range []time.Duration{0, 3 * time.Millisecond, 130 * time.Millisecond, 7 * time.Second, 21 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			w := waiter{
+				try:     func() (bool, error) { return time.Since(start) >= free, nil },
+				waiting: func() {},
+			}
+			require.NoError(t, w.acquire(t.Context()))
+			assert.LessOrEqual(t, time.Since(start)-free, longestPause)
+		})
+	}
+}
+
+func TestATimeoutShortensTheSchedule(t *testing.T) {
+	t.Parallel()
+	cases := map[time.Duration]string{
+		time.Millisecond:       "2",
+		100 * time.Millisecond: "2",
+		time.Second:            "5",
+		time.Minute:            "10",
+	}
+	for timeout, attempts := range cases {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			w := waiter{policy: shorten(retry.Policy{}, timeout), limit: timeout, try: never, waiting: func() {}}
+			e := requireCode(t, codes.LockFailed, w.acquire(t.Context()))
+			assert.Equal(t, attempts, e.Facts().Text("attempts"))
+			assert.Equal(t, min(timeout, 21300*time.Millisecond), time.Since(start))
+		})
+	}
+}
+
+func TestAWaiterThatIsInterruptedSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+		defer cancel()
+		w := waiter{try: never, waiting: func() {}}
+		requireCode(t, codes.Interrupted, w.acquire(ctx))
+	})
+}
+
+func TestAnErrorOfTheLockEndsTheWait(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	calls := 0
+	w := waiter{waiting: func() {}, try: func() (bool, error) {
+		if calls++; calls == 3 {
+			return false, broken
+		}
+		return false, nil
+	}}
+	require.ErrorIs(t, w.acquire(t.Context()), broken)
+}
+
+func TestAHeldLockIsToldWithItsAttempts(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	s = with(s, Options{Lock: retry.Policy{InitialDelay: time.Microsecond, MaxDelay: time.Microsecond}})
+	held := flock.New(s.Path(LockFile))
+	ok, err := held.TryLock()
+	require.NoError(t, err)
+	require.True(t, ok)
+	before := listing(t, s)
+	_, err = s.Update(context.Background(), callNamed("x"), create("x"))
+	e := requireCode(t, codes.LockFailed, err)
+	assert.Equal(t, "10", e.Facts().Text("attempts"))
+	assert.Equal(t, before, listing(t, s))
+	requireHolds(t, s, nil, false)
+	require.NoError(t, held.Unlock())
+	add(t, s, "x")
+}
+
+func TestALockFileThatCannotBeOpenedIsAFailedWrite(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(path string) error{
+		"a folder": func(path string) error { return os.Mkdir(path, 0o755) },
+		"a link":   func(path string) error { return os.Symlink("/nowhere/else", path) },
+	}
+	for name, stand := range cases {
+		s := newStore(t, Options{})
+		require.NoError(t, os.Remove(s.Path(LockFile)))
+		require.NoError(t, stand(s.Path(LockFile)))
+		_, err := s.Update(context.Background(), callNamed("x"), create("x"))
+		e := requireCode(t, codes.WriteFailed, err)
+		assert.Equal(t, ".leslie/"+LockFile, e.Facts().Text("path"), name)
+	}
+}
+
+func TestManyProcessesWriteAtOnceAndNoneIsLost(t *testing.T) {
+	t.Parallel()
+	const processes = 32
+	s := newStore(t, Options{})
+	failed := make(chan error, processes)
+	for i := range processes {
+		cmd := child(t, "writes", s.Root(), strconv.Itoa(i))
+		require.NoError(t, cmd.Start())
+		go func() { failed <- cmd.Wait() }()
+	}
+	for range processes {
+		assert.NoError(t, <-failed)
+	}
+	got, view, err := seen(s)
+	require.NoError(t, err)
+	assert.Len(t, got, processes*10)
+	assert.Equal(t, processes*10, int(view.Revision))
+	assert.Empty(t, view.Warnings)
+	requireNoGap(t, s)
+	requireTidy(t, s)
+}

@@ -1,0 +1,299 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// damages are all cuts of a file and all of its bytes flipped, and what else
+// can become of it.
+func damages(data []byte) map[string]func(t testing.TB, path string) {
+	write := func(b []byte) func(testing.TB, string) {
+		return func(t testing.TB, path string) { require.NoError(t, os.WriteFile(path, b, 0o644)) }
+	}
+	out := map[string]func(testing.TB, string){
+		"missing":         func(t testing.TB, path string) { require.NoError(t, os.Remove(path)) },
+		"edited":          write(bytes.Replace(data, []byte("2.0"), []byte("2.0 "), 1)),
+		"an empty object": write([]byte("{}\n")),
+		"not JSON":        write([]byte("hello\n")),
+		"a folder": func(t testing.TB, path string) {
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.Mkdir(path, 0o755))
+		},
+		"a link": func(t testing.TB, path string) {
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.Symlink(path+".lock", path))
+		},
+	}
+	for i := range data {
+		out[fmt.Sprintf("cut at %d", i)] = write(data[:i:i])
+		for _, mask := range []byte{0x01, 0x20, 0xff} {
+			flipped := bytes.Clone(data)
+			flipped[i] ^= mask
+			out[fmt.Sprintf("byte %d changed by %#x", i, mask)] = write(flipped)
+		}
+	}
+	return out
+}
+
+func TestADamagedStateIsReadWithoutLossAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(3)...)
+	whole := read(t, s, StateFile)
+	backup := read(t, s, BackupFile)
+	for name, damage := range damages(whole) {
+		require.NoError(t, os.RemoveAll(s.Path(StateFile)))
+		put(t, s, StateFile, whole)
+		damage(t, s.Path(StateFile))
+		got, view, err := seen(s)
+		require.NoError(t, err, name)
+		require.Equal(t, names(3), got, name)
+		require.Equal(t, thread.Revision(3), view.Revision, name)
+		require.Len(t, view.Warnings, 1, name)
+		context := view.Warnings[0].Context
+		require.Equal(t, warnings.Recovered, view.Warnings[0].Code, name)
+		require.Equal(t, "nothing", context.Text("lost"), name)
+		require.Equal(t, "1", context.Text("replayed"), name)
+	}
+	assert.Equal(t, backup, read(t, s, BackupFile))
+	for name := range listing(t, s) {
+		assert.NotContains(t, name, asideMark, "a reader leaves the files alone")
+	}
+}
+
+func TestADamagedStateIsRepairedByTheNextWriteWithoutLoss(t *testing.T) {
+	t.Parallel()
+	origin := newStore(t, Options{})
+	add(t, origin, names(2)...)
+	whole := read(t, origin, StateFile)
+	backup := read(t, origin, BackupFile)
+	journal := read(t, origin, JournalFile)
+	all := damages(whole)
+	order := slices.Sorted(maps.Keys(all))
+	for part := range 4 {
+		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
+			t.Parallel()
+			s := copyStore(t, origin)
+			for n, name := range order {
+				if n%4 != part || strings.HasSuffix(name, "0x20") || strings.HasSuffix(name, "0x1") {
+					continue
+				}
+				require.NoError(t, os.RemoveAll(s.Path(StateFile)))
+				put(t, s, StateFile, whole)
+				put(t, s, JournalFile, journal)
+				all[name](t, s.Path(StateFile))
+				c, err := s.Update(context.Background(), callNamed("obj-new"), create("obj-new"))
+				require.NoError(t, err, name)
+				require.True(t, hasWarning(c.Warnings, warnings.Recovered), name)
+				requireHolds(t, s, append(names(2), "obj-new"), false)
+				require.Equal(t, backup, read(t, s, BackupFile), "%s: the good backup is left alone", name)
+			}
+			requireTidy(t, s)
+		})
+	}
+}
+
+func TestARecoveredStateIsRepairedByAWriterThatChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(3)...)
+	put(t, s, StateFile, []byte("{"))
+	c, err := s.Update(context.Background(), callNamed("x"), func(*thread.State) (Outcome, error) { return Outcome{}, nil })
+	require.NoError(t, err)
+	assert.False(t, c.Changed)
+	assert.True(t, hasWarning(c.Warnings, warnings.Recovered))
+	requireHolds(t, s, names(3), false)
+	assert.Equal(t, "{", string(read(t, s, StateFile+asideMark+"20260209T120000Z")))
+	requireNoGap(t, s)
+}
+
+func TestAStateThatIsOlderThanTheJournalIsRolledForward(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(3)...)
+	old := read(t, s, StateFile)
+	add(t, s, "obj-x", "obj-y", "obj-z")
+	put(t, s, StateFile, old)
+	want := append(names(3), "obj-x", "obj-y", "obj-z")
+	view := requireHolds(t, s, want, true)
+	assert.Equal(t, "it is older than the journal", view.Warnings[0].Context.Text("reason"))
+	assert.Equal(t, thread.Revision(6), view.Revision)
+	add(t, s, "obj-zz")
+	requireHolds(t, s, append(want, "obj-zz"), false)
+	requireNoGap(t, s)
+}
+
+func TestWhenTheNewestOperationIsOnlyInTheLostStateTheWarningSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(2)...)
+	journal := read(t, s, JournalFile)
+	add(t, s, "obj-unsettled")
+	put(t, s, JournalFile, journal)
+	put(t, s, StateFile, nil)
+	view := requireHolds(t, s, names(2), true)
+	assert.Contains(t, view.Warnings[0].Context.Text("lost"), "not acknowledged")
+}
+
+func TestADamagedLineEndsTheRollAndTheWarningSaysWhatIsLost(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(2)...)
+	backup := read(t, s, BackupFile) // revision 1
+	add(t, s, "obj-3", "obj-4")
+	journal := read(t, s, JournalFile)
+	put(t, s, BackupFile, backup)
+	put(t, s, StateFile, nil)
+	at := bytes.Index(journal, []byte(`"seq":3`))
+	journal[at] ^= 1
+	put(t, s, JournalFile, journal)
+	view := requireHolds(t, s, names(2), true)
+	assert.Contains(t, view.Warnings[0].Context.Text("lost"), "from revision 3 to 4")
+}
+
+func TestWhenNeitherFileIsWholeEverythingKnownIsTold(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(3)...)
+	put(t, s, StateFile, []byte("{"))
+	put(t, s, BackupFile, nil)
+	before := listing(t, s)
+	_, _, err := seen(s)
+	e := requireCode(t, codes.ParseError, err)
+	assert.Equal(t, "it is not valid JSON", e.Facts().Text("main"))
+	assert.Equal(t, "it is empty", e.Facts().Text("backup"))
+	assert.Equal(t, "it holds 3 operations, from revision 1 to 3", e.Facts().Text("journal"))
+	options, _ := e.Facts().Get("options")
+	assert.Equal(t, []string{"leslie doctor", "leslie doctor --repair"}, commands(options.([]Option)))
+	_, err = s.Update(context.Background(), callNamed("x"), create("x"))
+	requireCode(t, codes.ParseError, err)
+	_, created, err := Create(context.Background(), s.Root(), Options{})
+	require.NoError(t, err)
+	assert.False(t, created)
+	assert.Equal(t, before, listing(t, s), "nothing is written over what cannot be read")
+}
+
+func commands(options []Option) (out []string) {
+	for _, o := range options {
+		out = append(out, o.Command)
+	}
+	return out
+}
+
+func TestTheStateOfAnotherEditionIsNotTouched(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ text, writer string }{
+		"the Node edition's":         {"{\n  \"version\": \"1.0\",\n  \"operations\": [],\n  \"threads\": {}\n}\n", "the Node edition of leslie (version 1.0)"},
+		"an old one without version": {`{"operations": []}`, "the Node edition of leslie"},
+		"a newer one":                {`{"version":"3.1","digest":"xyz"}`, "another edition of leslie (version 3.1)"},
+	}
+	for name, c := range cases {
+		root := t.TempDir()
+		require.NoError(t, os.Mkdir(root+"/"+Dir, 0o755))
+		s := Open(root, Options{})
+		put(t, s, StateFile, []byte(c.text))
+		before := listing(t, s)
+		_, _, err := seen(s)
+		e := requireCode(t, codes.UnsupportedVersion, err)
+		assert.Equal(t, c.writer, e.Facts().Text("writer"), name)
+		assert.Equal(t, ".leslie/"+StateFile, e.Facts().Text("path"))
+		_, err = s.Update(context.Background(), callNamed("x"), create("x"))
+		requireCode(t, codes.UnsupportedVersion, err)
+		_, _, err = Create(context.Background(), root, Options{})
+		requireCode(t, codes.UnsupportedVersion, err)
+		assert.Equal(t, before, listing(t, s), "%s: not even a lock is made", name)
+	}
+}
+
+func TestANewerVersionWithAFittingChecksumIsNotTouchedButADamagedDigitIs(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(2)...)
+	newer := bytes.Replace(read(t, s, StateFile), []byte(`"2.0"`), []byte(`"2.1"`), 1)
+	put(t, s, StateFile, newer)
+	requireHolds(t, s, names(2), true)
+	at := bytes.Index(newer, []byte(sumPrefix)) + len(sumPrefix)
+	copy(newer[at:], checksum(newer[:at], newer[at+8:])[len(sumPrefix):])
+	put(t, s, StateFile, newer)
+	_, _, err := seen(s)
+	e := requireCode(t, codes.UnsupportedVersion, err)
+	assert.Equal(t, "another edition of leslie (version 2.1)", e.Facts().Text("writer"))
+}
+
+func TestTheJournalStartsOnANewLineBehindATornTail(t *testing.T) {
+	t.Parallel()
+	origin := newStore(t, Options{})
+	add(t, origin, names(2)...)
+	journal := read(t, origin, JournalFile)
+	second := bytes.IndexByte(journal, '\n') + 1
+	for cut := second; cut < len(journal); cut += 7 {
+		s := copyStore(t, origin)
+		put(t, s, JournalFile, journal[:cut])
+		requireHolds(t, s, names(2), false)
+		add(t, s, "obj-new")
+		h, err := s.History(context.Background(), HistoryQuery{})
+		require.NoError(t, err)
+		require.Len(t, h.Operations, 3, "cut at %d", cut)
+		assert.Equal(t, thread.OperationID("op-obj-0001"), h.Operations[1].ID)
+	}
+}
+
+func TestBackupAndStateNeverShareAnInode(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	two := func() bool {
+		a, errA := os.Stat(s.Path(StateFile))
+		b, errB := os.Stat(s.Path(BackupFile))
+		require.NoError(t, errA)
+		require.NoError(t, errB)
+		return !os.SameFile(a, b)
+	}
+	assert.True(t, two(), "in a new store")
+	add(t, s, names(2)...)
+	assert.True(t, two())
+	require.NoError(t, os.Remove(s.Path(BackupFile)))
+	require.NoError(t, os.Link(s.Path(StateFile), s.Path(BackupFile)))
+	_, err := s.Update(context.Background(), callNamed("x"), func(*thread.State) (Outcome, error) { return Outcome{}, nil })
+	require.NoError(t, err)
+	assert.True(t, two(), "made two by a writer that changes nothing else")
+	requireHolds(t, s, names(2), false)
+}
+
+func TestAFileSystemWithoutLinksGetsACopyAsBackup(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	s = with(s, Options{Before: func(a Action, _ string) error {
+		if a == ActLink {
+			return os.ErrInvalid
+		}
+		return nil
+	}})
+	add(t, s, names(3)...)
+	m, err := decodeState(read(t, s, BackupFile))
+	require.NoError(t, err)
+	assert.Equal(t, thread.Revision(2), m.revision)
+	requireTidy(t, s)
+}
+
+func TestABackupThatIsAFolderIsMovedAside(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	require.NoError(t, os.Remove(s.Path(BackupFile)))
+	require.NoError(t, os.MkdirAll(s.Path(BackupFile+"/inside"), 0o755))
+	add(t, s, "obj-a")
+	assert.DirExists(t, s.Path(BackupFile+asideMark+"20260209T120000Z/inside"))
+}

@@ -1,0 +1,216 @@
+package thread_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+func TestAnIDIsALetterOrDigitAndThenPlainCharacters(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		id   string
+		want bool
+	}{
+		{"a", true}, {"0", true}, {"Z", true}, {"main", true}, {"thread-a1b2c3d4", true}, {"a_b-C9", true},
+		{strings.Repeat("a", thread.MaxID), true}, {strings.Repeat("a", thread.MaxID+1), false},
+		{"", false}, {"-a", false}, {"_a", false}, {"a b", false}, {"a/b", false}, {"..", false}, {"a.b", false},
+		{"a\n", false}, {"a\x00", false}, {"$(a)", false}, {"é", false}, {"aé", false}, {"a\xff", false}, {"a;b", false},
+	}
+	for _, c := range cases {
+		assert.Equal(t, c.want, thread.ValidID(c.id), "%q", c.id)
+	}
+}
+
+func FuzzValidID(f *testing.F) {
+	said := regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\z`)
+	for _, id := range []string{"", "main", "thread-a1b2c3d4", "-a", "a/../b", "a\n", "\xff", strings.Repeat("x", 65)} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		if got, want := thread.ValidID(id), said.MatchString(id); got != want {
+			t.Errorf("ValidID(%q) is %v, the contract's alphabet says %v", id, got, want)
+		}
+	})
+}
+
+// lookups is a world with live and archived threads whose ids are alike.
+func lookups(t *testing.T) *world {
+	t.Helper()
+	w := withThreads(t, "main", "main-line", "thread-aaaa1111", "thread-aaaa2222", "thread-bbbb1111",
+		"old", "older-than-old", "thread-cccc1111", "thread-cccc2222", "thread-dddd1111", "thread-bbbb", "twin-live", "twin-cold")
+	for _, id := range []string{"old", "thread-cccc1111", "thread-cccc2222", "thread-dddd1111", "thread-bbbb", "twin-cold"} {
+		w.moved(id, thread.Done, thread.Archive)
+	}
+	return w
+}
+
+func TestAThreadIsFoundByItsIDOrAUniquePrefix(t *testing.T) {
+	t.Parallel()
+	w := lookups(t)
+	cases := []struct {
+		name, arg string
+		want      thread.ThreadID
+	}{
+		{"an exact id", "thread-aaaa1111", "thread-aaaa1111"},
+		{"an exact id that is another's prefix", "main", "main"},
+		{"an exact id shorter than a prefix may be", "old", "old"},
+		{"an exact archived id before a live one that it is a prefix of", "thread-bbbb", "thread-bbbb"},
+		{"a prefix with 4 characters beyond the kind's own", "thread-bbbb1", "thread-bbbb1111"},
+		{"a prefix of an id of its own", "main-", "main-line"},
+		{"a prefix of 4 characters", "olde", "older-than-old"},
+		{"an archived id", "thread-dddd1111", "thread-dddd1111"},
+		{"a prefix of an archived id", "thread-dddd", "thread-dddd1111"},
+		{"a prefix of a live one before an archived one", "twin", "twin-live"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			th, err := w.Thread(c.arg)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, th.ID)
+		})
+	}
+}
+
+func TestAPrefixThatIsTooShortFindsNothing(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "thread-aaaa1111", "alone")
+	w.tied("ref-aaaa1111", "alone", "thread-aaaa1111")
+	for _, arg := range []string{"t", "thre", "thread", "thread-", "thread-a", "thread-aaa", "alo"} {
+		_, err := w.Thread(arg)
+		failed(t, err, codes.ThreadNotFound, map[string]any{"threadId": arg})
+	}
+	for _, arg := range []string{"obj", "obj-", "obj-o", "obj-on"} {
+		_, err := w.Objective(arg)
+		failed(t, err, codes.ObjectiveNotFound, map[string]any{"objectiveId": arg})
+	}
+	for _, arg := range []string{"ref-", "ref-a", "ref-aaa"} {
+		_, err := w.Reference(arg)
+		failed(t, err, codes.ReferenceNotFound, map[string]any{"refId": arg})
+	}
+}
+
+func TestAShortenedArchivedThreadIsStillRefusedWhenTooShort(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "thread-aaaa1111")
+	w.moved("thread-aaaa1111", thread.Done, thread.Archive)
+	_, err := w.Thread("thread-aaa")
+	failed(t, err, codes.ThreadNotFound, nil)
+	th, err := w.Thread("thread-aaaa")
+	require.NoError(t, err)
+	assert.Equal(t, thread.Archived, th.Status)
+}
+
+func TestAnAmbiguousPrefixNamesTheCandidates(t *testing.T) {
+	t.Parallel()
+	w := lookups(t)
+	w.objective("obj-two2aaaa")
+	w.objective("obj-two2bbbb")
+	w.tied("ref-aaaa1111", "thread-aaaa1111", "main")
+	w.tied("ref-aaaa2222", "thread-aaaa2222", "main")
+	cases := []struct {
+		name, arg  string
+		find       func(string) error
+		candidates []string
+		next       string
+	}{
+		{"of live threads", "thread-aaaa", func(a string) error { _, err := w.Thread(a); return err },
+			[]string{"thread-aaaa1111", "thread-aaaa2222"}, "leslie status thread-aaaa1111"},
+		{"of archived threads", "thread-cccc", func(a string) error { _, err := w.Thread(a); return err },
+			[]string{"thread-cccc1111", "thread-cccc2222"}, "leslie status thread-cccc1111"},
+		{"of objectives", "obj-two2", func(a string) error { _, err := w.Objective(a); return err },
+			[]string{"obj-two2aaaa", "obj-two2bbbb"}, "leslie objective status obj-two2aaaa"},
+		{"of references", "ref-aaaa", func(a string) error { _, err := w.Reference(a); return err },
+			[]string{"ref-aaaa1111", "ref-aaaa2222"}, "leslie reference show ref-aaaa1111"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			e := failed(t, c.find(c.arg), codes.AmbiguousID, map[string]any{"prefix": c.arg, "count": 2, "candidates": c.candidates})
+			assert.Equal(t, []string{c.next}, e.Next())
+		})
+	}
+}
+
+func TestManyCandidatesAreCountedAndTheFirstShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.objective("obj-one")
+	for i := range 30 {
+		w.threads("thread-same" + string(rune('a'+i/10)) + string(rune('a'+i%10)))
+	}
+	_, err := w.Thread("thread-same")
+	e := failed(t, err, codes.AmbiguousID, map[string]any{"count": 30})
+	shown, _ := e.Facts().Get("candidates")
+	assert.Len(t, shown, 20)
+}
+
+func TestAMissingThreadNamesTheNearest(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "main", "thread-abcdefgh", "thread-zzzzzzzz")
+	cases := []struct{ arg, near string }{
+		{"mian", ""}, // two of four characters differ
+		{"mains", "main"},
+		{"thread-abcdefgx", "thread-abcdefgh"},
+		{"thraed-abcdefgh", "thread-abcdefgh"},
+		{"thread-abcxxxxx", ""},
+		{"thread-xyz", ""}, // only the kind's own part is alike
+		{"nothing", ""},
+	}
+	for _, c := range cases {
+		_, err := w.Thread(c.arg)
+		e := failed(t, err, codes.ThreadNotFound, map[string]any{"threadId": c.arg})
+		near := e.Facts().Text("nearest")
+		assert.Equal(t, c.near, near, "%s", c.arg)
+		want := "leslie list"
+		if c.near != "" {
+			want = "leslie status " + c.near
+		}
+		assert.Equal(t, []string{want}, e.Next(), "%s", c.arg)
+	}
+}
+
+func TestAnArchivedReferenceIsFound(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "a", "b")
+	was := w.tied("ref-abcdefgh", "a", "b")
+	w.moved("a", thread.Done, thread.Archive)
+	for _, arg := range []string{"ref-abcdefgh", "ref-abcd"} {
+		ref, err := w.Reference(arg)
+		require.NoError(t, err)
+		assert.Equal(t, was, ref)
+	}
+	_, err := w.Reference("ref-abcdefgx")
+	failed(t, err, codes.ReferenceNotFound, map[string]any{"refId": "ref-abcdefgx"})
+}
+
+func TestTheArchiveIsReadOnlyWhenItMayHoldWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "thread-aaaa1111")
+	for _, arg := range []string{"thread-aaaa1111", "thread-aaaa"} {
+		_, err := w.Thread(arg)
+		require.NoError(t, err)
+	}
+	_, err := w.List(thread.Filter{})
+	require.NoError(t, err)
+	assert.Zero(t, w.archive.reads)
+	_, err = w.Thread("thread-bbbb")
+	require.Error(t, err)
+	assert.Equal(t, 1, w.archive.reads, "and then once")
+}
+
+func TestAStateWithoutAnArchiveAnswers(t *testing.T) {
+	t.Parallel()
+	s := thread.NewState(0, nil, nil)
+	assert.False(t, s.Taken("a"))
+	_, err := s.Thread("thread-aaaa")
+	failed(t, err, codes.ThreadNotFound, nil)
+	all, err := s.List(thread.Filter{All: true})
+	require.NoError(t, err)
+	assert.Empty(t, all)
+}

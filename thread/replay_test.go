@@ -1,0 +1,247 @@
+package thread_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+var seed = flag.Uint64("seed", 0, "play the random operations of this seed; 0 draws one")
+
+// A journal is worth what its replay gives: whatever rules did, their changes,
+// read back from the journal's JSON, lead from the old lines to the new ones,
+// byte for byte, and their inversion leads back.
+func TestChangesReplayExactly(t *testing.T) {
+	t.Parallel()
+	first := *seed
+	if first == 0 {
+		first = rand.Uint64()
+	}
+	lives, operations := 24, 150
+	if testing.Short() {
+		lives = 6
+	}
+	played := 0
+	for life := range lives {
+		at := first + uint64(life)
+		w := newWorld(t)
+		p := &player{world: w, r: rand.New(rand.NewPCG(at, 0)), seed: at}
+		for range operations {
+			played += p.operation(t)
+		}
+		p.requireSound(t)
+	}
+	require.Greater(t, played, lives*operations/3, "too few of the random rules succeeded to say anything")
+}
+
+// player makes random operations in a world.
+type player struct {
+	*world
+	r    *rand.Rand
+	seed uint64
+	n    int // of ids given out
+}
+
+// operation plays one to three rules as one operation, checks its replay, and
+// returns how many rules changed something.
+func (p *player) operation(t *testing.T) (changed int) {
+	t.Helper()
+	old, rev := lines(p.State), p.Revision
+	for range 1 + p.r.IntN(3) {
+		was := len(p.Changes())
+		if err := p.rule(); err != nil {
+			require.Len(t, p.Changes(), was, "-seed %d, revision %d: a rule failed with %v and changed something", p.seed, rev, err)
+		} else if len(p.Changes()) > was {
+			changed++
+		}
+	}
+	op := p.commit()
+	read := recorded(t, op)
+
+	replayed := thread.NewState(rev, old, nil)
+	require.NoError(t, replayed.Apply(read), "-seed %d, revision %d", p.seed, rev)
+	require.Equal(t, op.Seq, replayed.Revision)
+	requireLines(t, lines(p.State), lines(replayed), "-seed %d, revision %d: the replay differs", p.seed, rev)
+
+	for i := range read.Changes {
+		c := &read.Changes[i]
+		c.Before, c.After = c.After, c.Before
+	}
+	undone := thread.NewState(op.Seq, lines(p.State), nil)
+	require.NoError(t, undone.Apply(read), "-seed %d, revision %d", p.seed, rev)
+	requireLines(t, old, lines(undone), "-seed %d, revision %d: the inversion differs", p.seed, rev)
+	if len(op.Changes) == 0 {
+		requireLines(t, old, lines(p.State), "-seed %d, revision %d: no changes, other lines", p.seed, rev)
+	}
+	return changed
+}
+
+// recorded is an operation as it is read back from a journal that, like the
+// store's, leaves characters as they are.
+func recorded(t *testing.T, op thread.Operation) (read thread.Operation) {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(op))
+	require.NoError(t, json.Unmarshal(b.Bytes(), &read))
+	return read
+}
+
+// rule plays one random rule; refusals are part of the play.
+func (p *player) rule() error {
+	stamp := p.stamp([]thread.As{thread.User, thread.Agent}[p.r.IntN(2)])
+	switch p.r.IntN(12) {
+	case 0:
+		_, err := p.CreateObjective(thread.NewObjective{ID: thread.ObjectiveID(p.newID("obj-")), Title: `<b> & "quotes" ` + "\u2028"}, stamp)
+		return err
+	case 1:
+		_, err := p.FinishObjective(p.any(thread.TableObjectives), stamp)
+		return err
+	case 2, 3, 4:
+		_, err := p.Spawn(thread.NewThread{
+			ID: thread.ThreadID(p.newID("thread-")), Objective: p.any(thread.TableObjectives), Parent: p.maybe(thread.TableThreads),
+			Title: "T", Intent: "multi\nline", Tags: p.tags(), DependsOn: p.some(thread.TableThreads), Shared: "m1",
+		}, stamp)
+		return err
+	case 5:
+		title := fmt.Sprint("title ", p.r.IntN(3))
+		_, err := p.Edit(p.any(thread.TableThreads), thread.Edit{
+			Title: &title, AddTags: p.tags(), DropTags: p.tags(), AddDepends: p.some(thread.TableThreads),
+		}, stamp)
+		return err
+	case 6, 7:
+		_, _, err := p.Refer(thread.NewReference{
+			ID: thread.ReferenceID(p.newID("ref-")), From: p.any(thread.TableThreads), Target: p.any(thread.TableThreads),
+			Binding: []thread.Binding{thread.Frozen, thread.Live}[p.r.IntN(2)], Scope: p.tags(), Content: p.content(),
+		}, stamp)
+		return err
+	case 8:
+		_, err := p.Refresh(p.any(thread.TableReferences), p.content(), stamp)
+		return err
+	case 9:
+		_, err := p.RemoveReference(p.any(thread.TableReferences))
+		return err
+	}
+	action := thread.Actions()[p.r.IntN(len(thread.Actions()))]
+	_, err := p.Lifecycle(p.any(thread.TableThreads), action, "why", stamp)
+	return err
+}
+
+func (p *player) newID(prefix string) string {
+	p.n++
+	return fmt.Sprintf("%s%08d", prefix, p.n*7919%100_000_000)
+}
+
+// any is an id of a table, seldom of an archived or an unknown record.
+func (p *player) any(table string) string {
+	from := p.Lines(table)
+	if cold := p.archive.lines[table]; p.r.IntN(8) == 0 && len(cold) > 0 {
+		from = cold
+	}
+	if len(from) == 0 || p.r.IntN(40) == 0 {
+		return "nobody"
+	}
+	return from[p.r.IntN(len(from))].ID
+}
+
+func (p *player) maybe(table string) string {
+	if p.r.IntN(2) == 0 {
+		return ""
+	}
+	return p.any(table)
+}
+
+func (p *player) some(table string) (out []string) {
+	for range p.r.IntN(3) {
+		out = append(out, p.any(table))
+	}
+	return out
+}
+
+func (p *player) tags() (out []string) {
+	for range p.r.IntN(3) {
+		out = append(out, string(rune('a'+p.r.IntN(4))))
+	}
+	return out
+}
+
+func (p *player) content() thread.Content {
+	return []thread.Content{{Manifest: "m1", Files: 1}, {Manifest: "m2", Files: 2}, {Unresolved: thread.ReasonMissing}}[p.r.IntN(3)]
+}
+
+// requireSound asserts what must hold whatever was done.
+func (p *player) requireSound(t *testing.T) {
+	t.Helper()
+	archived := map[thread.ObjectiveID]int{}
+	cold, err := p.List(thread.Filter{Status: thread.Archived})
+	require.NoError(t, err)
+	for _, th := range cold {
+		archived[th.ObjectiveID]++
+	}
+	for o := range p.Objectives.All() {
+		require.Equal(t, archived[o.ID], o.Archived, "-seed %d: archived threads of %s", p.seed, o.ID)
+		if o.Done() {
+			require.Equal(t, thread.ObjectiveCompleted, o.Status(p.CountsOf(o)))
+		}
+	}
+	depends := map[thread.ThreadID][]thread.ThreadID{}
+	for th := range p.Threads.All() {
+		require.NotEqual(t, thread.Archived, th.Status, "-seed %d: %s is archived and in the State", p.seed, th.ID)
+		depends[th.ID] = th.DependsOn
+	}
+	refers := map[thread.ThreadID][]thread.ThreadID{}
+	for ref := range p.References.All() {
+		_, live := p.Threads.Peek(string(ref.From))
+		require.True(t, live, "-seed %d: %s stayed without its thread", p.seed, ref.ID)
+		refers[ref.From] = append(refers[ref.From], ref.Target)
+	}
+	require.False(t, cyclic(depends), "-seed %d: dependencies form a cycle", p.seed)
+	require.False(t, cyclic(refers), "-seed %d: references form a cycle", p.seed)
+}
+
+// cyclic takes away what has nowhere to go until nothing changes.
+func cyclic(edges map[thread.ThreadID][]thread.ThreadID) bool {
+	for {
+		left := len(edges)
+		for id, next := range edges {
+			if !slices.ContainsFunc(next, func(to thread.ThreadID) bool { _, ok := edges[to]; return ok }) {
+				delete(edges, id)
+			}
+		}
+		if len(edges) == 0 || len(edges) == left {
+			return len(edges) > 0
+		}
+	}
+}
+
+func lines(s *thread.State) thread.Records {
+	out := thread.Records{}
+	for _, table := range thread.Tables() {
+		out[table] = s.Lines(table)
+	}
+	return out
+}
+
+func requireLines(t *testing.T, want, got thread.Records, format string, args ...any) {
+	t.Helper()
+	for _, table := range thread.Tables() {
+		require.Equal(t, texts(want[table]), texts(got[table]), append([]any{format}, args...)...)
+	}
+}
+
+func texts(lines []thread.Line) []string {
+	out := []string{}
+	for _, line := range lines {
+		out = append(out, line.ID+" "+string(line.JSON))
+	}
+	return out
+}

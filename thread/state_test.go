@@ -1,0 +1,175 @@
+package thread_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+func TestChangesAreWhatAnOperationDidInOrder(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "b", "c")
+	w.tied("ref-2", "b", "c")
+	before := map[string]string{}
+	for _, table := range thread.Tables() {
+		for _, line := range w.Lines(table) {
+			before[table+"/"+line.ID] = string(line.JSON)
+		}
+	}
+	stamp := w.stamp(thread.User)
+	_, err := w.RemoveReference("ref-2")
+	require.NoError(t, err)
+	_, err = w.Lifecycle("c", thread.Done, "", stamp)
+	require.NoError(t, err)
+	_, err = w.Spawn(thread.NewThread{ID: "a"}, stamp)
+	require.NoError(t, err)
+	_, _, err = w.Refer(thread.NewReference{ID: "ref-1", From: "a", Target: "c"}, stamp)
+	require.NoError(t, err)
+	_, err = w.CreateObjective(thread.NewObjective{ID: "obj-two"}, stamp)
+	require.NoError(t, err)
+
+	assert.Equal(t, []string{"objectives/obj-two", "threads/a", "threads/c", "references/ref-1", "references/ref-2"}, w.recordsChanged())
+	for _, c := range w.Changes() {
+		assert.Equal(t, before[c.Record], string(c.Before), "%s before", c.Record)
+		if c.Record == "references/ref-2" {
+			assert.Nil(t, c.After)
+			continue
+		}
+		var now struct {
+			Revision thread.Revision `json:"revision"`
+		}
+		require.NoError(t, json.Unmarshal(c.After, &now))
+		assert.Equal(t, w.Revision+1, now.Revision, "%s carries the revision of its last change", c.Record)
+	}
+}
+
+func TestAChangeWithoutBeforeOrAfterSaysNullInTheJournal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.objective("obj-one")
+	_, err := w.CreateObjective(thread.NewObjective{ID: "obj-two"}, w.stamp(thread.User))
+	require.NoError(t, err)
+	raw, err := json.Marshal(w.Changes())
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), `"record":"objectives/obj-two","before":null,"after":{`)
+}
+
+func TestApplyRefusesWhatTheStateCannotHold(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ name, record, after string }{
+		{"a table that is not there", "sessions/a", `{}`},
+		{"no id", "threads/", `{}`},
+		{"no table", "a", `{}`},
+		{"bytes that are no JSON", "threads/a", `{`},
+		{"a record of another id", "threads/a", `{"threadId":"b"}`},
+		{"a record without an id", "threads/a", `{}`},
+		{"a value that is no record", "threads/a", `[]`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := thread.NewState(4, nil, nil)
+			err := s.Apply(thread.Operation{Seq: 5, ID: "op-5", Changes: []thread.Change{{Record: c.record, After: json.RawMessage(c.after)}}})
+			e := failed(t, err, codes.Internal, nil)
+			assert.Contains(t, e.Error(), "op-5")
+			assert.Equal(t, thread.Revision(4), s.Revision)
+		})
+	}
+}
+
+func TestApplyTakesARecordAwayWhetherItSaysNullOrNothing(t *testing.T) {
+	t.Parallel()
+	for _, after := range []json.RawMessage{nil, json.RawMessage("null")} {
+		s, _ := objectives(t, "a", "b")
+		require.NoError(t, s.Apply(thread.Operation{Seq: 6, Changes: []thread.Change{{Record: "objectives/a", After: after}, {Record: "objectives/never", After: after}}}))
+		assert.Equal(t, []string{"b"}, lineIDs(s.Lines(thread.TableObjectives)))
+		assert.Equal(t, thread.Revision(6), s.Revision)
+	}
+}
+
+func TestTheNextRuleAfterAReplayGetsTheNextRevision(t *testing.T) {
+	t.Parallel()
+	s, _ := objectives(t, "a")
+	require.NoError(t, s.Apply(thread.Operation{Seq: 9}))
+	assert.Equal(t, thread.Revision(10), s.Objectives.Put(thread.Objective{ID: "b"}).Revision)
+}
+
+func TestChangedAfterNamesWhatAnOperationChangedOrReliedOn(t *testing.T) {
+	t.Parallel()
+	// Revisions: obj-one 1, a 2, b 3, c 4, cold 5 and archived at 7, ref 8 (b -> c).
+	prepared := func(t *testing.T) *world {
+		w := withThreads(t, "a", "b", "c", "cold")
+		w.moved("cold", thread.Done, thread.Archive)
+		w.tied("ref-1", "b", "c")
+		require.Equal(t, thread.Revision(8), w.Revision)
+		return w
+	}
+	spawn := func(in thread.NewThread) func(*world) error {
+		return func(w *world) error {
+			in.ID, in.Objective = "new", "obj-one"
+			_, err := w.Spawn(in, w.stamp(thread.User))
+			return err
+		}
+	}
+	cases := []struct {
+		name string
+		do   func(*world) error
+		rev  thread.Revision
+		id   string
+		at   thread.Revision
+	}{
+		{"a record that is changed", func(w *world) error { _, err := w.Lifecycle("b", thread.Done, "", w.stamp(thread.User)); return err }, 2, "b", 3},
+		{"at that revision it is what the caller knew", func(w *world) error { _, err := w.Lifecycle("b", thread.Done, "", w.stamp(thread.User)); return err }, 3, "", 0},
+		{"a change that is none still relies", func(w *world) error { _, err := w.Edit("b", thread.Edit{}, w.stamp(thread.User)); return err }, 2, "b", 3},
+		{"a parent", spawn(thread.NewThread{Parent: "c"}), 7, "", 0},
+		{"a parent that is newer", spawn(thread.NewThread{Parent: "c"}), 2, "obj-one", 7},
+		{"a dependency in the archive", spawn(thread.NewThread{DependsOn: []string{"cold"}}), 6, "obj-one", 7},
+		{"a record that is read by prefix", func(w *world) error { _, err := w.Thread("cold"); return err }, 6, "cold", 7},
+		{"a refused action", func(w *world) error { _, _ = w.Lifecycle("b", thread.Archive, "", w.stamp(thread.User)); return nil }, 2, "b", 3},
+		{"a refused edit of an archived thread", func(w *world) error { _, _ = w.Edit("cold", thread.Edit{}, w.stamp(thread.User)); return nil }, 6, "cold", 7},
+		{"a list relies on nothing", func(w *world) error { _, err := w.List(thread.Filter{All: true}); return err }, 0, "", 0},
+		{"a reference that is removed", func(w *world) error { _, err := w.RemoveReference("ref-1"); return err }, 7, "ref-1", 8},
+		{"the newest counts, whatever its table", func(w *world) error { _, err := w.RemoveReference("ref-1"); return err }, 0, "ref-1", 8},
+		{"what is new was never changed before", spawn(thread.NewThread{}), 7, "", 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := prepared(t)
+			require.NoError(t, c.do(w))
+			id, at := w.ChangedAfter(c.rev)
+			assert.Equal(t, c.id, id)
+			assert.Equal(t, c.at, at)
+		})
+	}
+}
+
+func TestChangedAfterNamesTheFirstOfSeveralThatChangedTogether(t *testing.T) {
+	t.Parallel()
+	for range 20 { // maps have no order
+		s := thread.NewState(0, nil, nil)
+		for _, id := range []thread.ObjectiveID{"c", "a", "b", "d"} {
+			s.Objectives.Put(thread.Objective{ID: id})
+		}
+		s = thread.NewState(1, thread.Records{thread.TableObjectives: s.Lines(thread.TableObjectives)}, nil)
+		for _, id := range []string{"d", "c", "b"} {
+			s.Objectives.Get(id)
+		}
+		id, at := s.ChangedAfter(0)
+		assert.Equal(t, "b", id)
+		assert.Equal(t, thread.Revision(1), at)
+	}
+}
+
+func TestPlannedStepsBelongToTheOperation(t *testing.T) {
+	t.Parallel()
+	s := thread.NewState(0, nil, nil)
+	s.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/a"})
+	s.Plan(thread.Step{Do: thread.StepRemove, To: "threads/b"})
+	assert.Equal(t, []thread.Step{{Do: thread.StepMakeDir, To: "threads/a"}, {Do: thread.StepRemove, To: "threads/b"}}, s.Planned())
+}
