@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"leslie/codes"
 	"leslie/thread"
@@ -36,9 +37,25 @@ type Diagnosis struct {
 // Diagnose checks the state, its backup, the journal, the archive, pending work,
 // the threads' folders, the ties between records, and the blobs that they name.
 //
+// A writer at work looks, for a moment, like one that died: so what is found to
+// be wrong is looked for once more a little later.
+//
 // Errors: T502 when neither state nor backup can be read, beside a Diagnosis of
 // what can still be checked; T506, T509, T904.
 func (s *Store) Diagnose(ctx context.Context) (Diagnosis, error) {
+	d, err := s.examine(ctx)
+	if err != nil || d.Healthy {
+		return d, err
+	}
+	if sleep(ctx, secondLook) != nil {
+		return d, stopped(ctx)
+	}
+	return s.examine(ctx)
+}
+
+const secondLook = 50 * time.Millisecond
+
+func (s *Store) examine(ctx context.Context) (Diagnosis, error) {
 	now, err := s.load()
 	if err != nil && !codes.Has(err, codes.ParseError) {
 		return Diagnosis{}, err

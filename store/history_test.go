@@ -76,6 +76,19 @@ func TestDamagedLinesAreSkipped(t *testing.T) {
 	assert.Equal(t, []int{4, 3, 1}, seqs(h))
 }
 
+func TestAnOperationThatWasWrittenTwiceIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(3)...)
+	journal := read(t, s, JournalFile)
+	lines := slices.Collect(bytes.Lines(journal))
+	put(t, s, JournalFile, append(journal, lines[2]...))
+	h, err := s.History(context.Background(), HistoryQuery{})
+	require.NoError(t, err)
+	assert.Equal(t, []int{3, 2, 1}, seqs(h))
+	assert.True(t, diagnose(t, s).Healthy)
+}
+
 func TestLinesAreReadBackwardsWhateverTheirLength(t *testing.T) {
 	t.Parallel()
 	for _, long := range []int{0, 1, firstChunk - 1, firstChunk, 3*firstChunk + 7} {

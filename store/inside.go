@@ -252,7 +252,7 @@ func shown(rel string) string { return path.Join(Dir, rel) }
 // cannotWrite is T505 for a place in the store's folder; an error that has a
 // code already keeps it.
 func cannotWrite(rel string, err error) error {
-	if codes.Of(err) != nil {
+	if err == nil || codes.Of(err) != nil {
 		return err
 	}
 	return codes.WriteFailed.Wrap(err, fact.Of("path", shown(rel)), fact.Of("reason", root(err).Error()))
@@ -261,7 +261,7 @@ func cannotWrite(rel string, err error) error {
 // cannotRead is T509 for a place in the store's folder; an error that has a
 // code already keeps it.
 func cannotRead(rel string, err error) error {
-	if codes.Of(err) != nil {
+	if err == nil || codes.Of(err) != nil {
 		return err
 	}
 	return codes.ReadFailed.Wrap(err, fact.Of("path", shown(rel)), fact.Of("reason", root(err).Error()))

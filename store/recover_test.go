@@ -135,6 +135,9 @@ func TestAStateThatIsOlderThanTheJournalIsRolledForward(t *testing.T) {
 	add(t, s, "obj-zz")
 	requireHolds(t, s, append(want, "obj-zz"), false)
 	requireNoGap(t, s)
+	for name := range listing(t, s) {
+		assert.NotContains(t, name, asideMark, "a whole file is not set aside")
+	}
 }
 
 func TestWhenTheNewestOperationIsOnlyInTheLostStateTheWarningSaysSo(t *testing.T) {

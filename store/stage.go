@@ -15,7 +15,6 @@ import (
 
 	"leslie/codes"
 	"leslie/fact"
-	"leslie/scope"
 	"leslie/thread"
 )
 
@@ -160,117 +159,6 @@ func (st *Stage) PutManifest(m Manifest) (thread.BlobID, error) {
 	return st.Put(data)
 }
 
-// Snapshot stores the thread's files within the scope as blobs and returns what
-// it read, and the paths that it left out because they are no regular files.
-// Artifacts may change meanwhile: each file is stored as it was read, one that
-// vanishes was never there. A thread without a folder has no files.
-//
-// Errors: T203 (path, threadId, paths) for patterns that match nothing; T507
-// for one that names something through a link, or when a link stands in place
-// of the thread's folder; T508 for a file over MaxFile or more than MaxFiles;
-// T505, T509, T904.
-func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
-	for _, name := range set.Exact() {
-		if err := st.store.CheckPath(id, name); err != nil {
-			return nil, nil, err
-		}
-	}
-	at := threadPath(id, "")
-	folder, err := st.store.openThread(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, nil, unmatched(id, set, nil)
-	}
-	if err != nil {
-		return nil, nil, cannotRead(at, err)
-	}
-	defer folder.Close()
-	t := tree{root: folder, at: at, set: set, skip: ownNames}
-	entries, err := listMeant(id, t)
-	if err != nil {
-		return nil, nil, err
-	}
-	return st.read(ctx, t, entries)
-}
-
-// listMeant lists what a snapshot is to hold, and refuses what it may not.
-func listMeant(id thread.ThreadID, t tree) ([]Entry, error) {
-	files := 0
-	var entries []Entry
-	err := t.walk("", 1, func(e Entry) error {
-		entries = append(entries, e)
-		if e.Type != TypeFile {
-			return nil
-		}
-		if e.Size > MaxFile {
-			return tooLarge(shown(threadPath(id, e.Path)), threadPath(id, e.Path), id)
-		}
-		if files++; files > MaxFiles {
-			return tooMany(id)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(entries, byPath)
-	return entries, unmatched(id, t.set, entries)
-}
-
-// read stores the files among the entries.
-func (st *Stage) read(ctx context.Context, t tree, entries []Entry) (m Manifest, skipped []string, err error) {
-	m = Manifest{}
-	for _, e := range entries {
-		if err := stopped(ctx); err != nil {
-			return nil, nil, err
-		}
-		if e.Type == TypeFile {
-			var file FileAt
-			switch file, err = st.readFile(t, e.Path); {
-			case err == nil:
-				m = append(m, file)
-				continue
-			case errors.Is(err, errNotRegular):
-				e.Type = TypeOther
-			case !errors.Is(err, errGone):
-				return nil, nil, err
-			}
-		}
-		if e.Type == TypeLink || e.Type == TypeOther {
-			skipped = append(skipped, e.Path)
-		}
-	}
-	return m, skipped, nil
-}
-
-// errGone says that a file vanished after it was listed.
-var errGone = errors.New("gone")
-
-func (st *Stage) readFile(t tree, rel string) (FileAt, error) {
-	f, info, err := openInside(t.root, rel)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return FileAt{}, errGone
-	case errors.Is(err, errNotRegular):
-		return FileAt{}, err
-	case err != nil:
-		return FileAt{}, cannotRead(path.Join(t.at, rel), err)
-	}
-	defer f.Close()
-	e := entryAt(rel, info)
-	file := FileAt{Path: rel, Executable: e.Executable, ModTime: st.provable(e.ModTime)}
-	file.SHA256, file.Size, err = st.blobs.put(f, path.Join(t.at, rel), MaxFile)
-	return file, err
-}
-
-// provable is a file's time when an equal time later proves that the file was
-// not written since it was read, else zero.
-func (st *Stage) provable(at time.Time) time.Time {
-	if at.After(st.since.Add(-racy)) {
-		return time.Time{}
-	}
-	return at
-}
-
 // Materialize writes the files of a manifest below the folder to of the stage,
 // which is there afterwards even if the manifest is empty, and may have been
 // there before. The files are copies: whatever becomes of them, the blobs stay.
@@ -367,20 +255,13 @@ func (st *Stage) Discard() error {
 	dir := stageDir(st.op)
 	err := removeStage(st.blobs.rooted, dir, st.lock)
 	st.lock = nil
-	return errors.Join(cannotWriteNil(dir, err), st.blobs.root.Close())
+	return errors.Join(cannotWrite(dir, err), st.blobs.root.Close())
 }
 
 func (st *Stage) leave() error {
 	err := st.lock.Unlock()
 	st.lock = nil
-	return errors.Join(cannotWriteNil(stageDir(st.op), err), st.blobs.root.Close())
-}
-
-func cannotWriteNil(rel string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return cannotWrite(rel, err)
+	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.root.Close())
 }
 
 // sweepStages removes the stages that nobody holds, keep excepted, and costs a
@@ -424,7 +305,7 @@ func sweepStage(r rooted, dir string) error {
 	}
 	lockPath := path.Join(dir, stageLock)
 	if info, err := r.root.Lstat(lockPath); err == nil && !info.Mode().IsRegular() {
-		return cannotWriteNil(dir, r.removeAll(dir)) // no maker ever held this
+		return cannotWrite(dir, r.removeAll(dir)) // no maker ever held this
 	}
 	lock := stageFlock(r.path(lockPath))
 	free, err := lock.TryLock()
@@ -438,9 +319,9 @@ func sweepStage(r rooted, dir string) error {
 	}
 	if info, err := standing(r, lockPath, lock); info == nil {
 		_ = lock.Unlock()
-		return cannotWriteNil(lockPath, err)
+		return cannotWrite(lockPath, err)
 	}
-	return cannotWriteNil(dir, removeStage(r, dir, lock))
+	return cannotWrite(dir, removeStage(r, dir, lock))
 }
 
 // removeStage removes a stage whose lock is held, and releases it. The lock's
@@ -482,30 +363,4 @@ func removeContent(r rooted, dir string) error {
 		}
 	}
 	return nil
-}
-
-// unmatched is T203 when a pattern matches none of the entries.
-func unmatched(id thread.ThreadID, set scope.Set, entries []Entry) error {
-	paths := make([]string, len(entries))
-	for i, e := range entries {
-		paths[i] = asMatched(e)
-	}
-	missing := set.Unmatched(paths)
-	if len(missing) == 0 {
-		return nil
-	}
-	facts := []fact.Fact{fact.Of("path", missing[0]), fact.Of("threadId", id)}
-	if len(missing) > 1 {
-		facts = append(facts, fact.Of("paths", missing))
-	}
-	return codes.ScopeNotFound.New(facts...)
-}
-
-func tooMany(id thread.ThreadID) error {
-	return codes.TooLarge.New(
-		fact.Of("what", "The snapshot of '"+string(id)+"'"),
-		fact.Of("limit", "10,000 files"),
-		fact.Of("path", shown(threadPath(id, ""))),
-		fact.Of("threadId", id),
-	)
 }

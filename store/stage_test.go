@@ -292,12 +292,23 @@ func rehearse(s *Store) (thread.BlobID, error) {
 	return id, st.Close()
 }
 
+func stagesLeft(t *testing.T, s *Store) []fs.DirEntry {
+	t.Helper()
+	left, err := os.ReadDir(s.Path(TmpDir))
+	if !errors.Is(err, fs.ErrNotExist) {
+		require.NoError(t, err)
+	}
+	return left
+}
+
 func TestAStepThatFailsLeavesNoBlobWithWrongContentAndNothingInTheWay(t *testing.T) {
 	t.Parallel()
+	var failed Action
 	count := func(fail int) (*Store, thread.BlobID, int, error) {
 		n := 0
-		s := treeStore(t, Options{Before: func(Action, string) error {
+		s := treeStore(t, Options{Before: func(a Action, _ string) error {
 			if n++; n == fail {
+				failed = a
 				return errInjected
 			}
 			return nil
@@ -319,14 +330,12 @@ func TestAStepThatFailsLeavesNoBlobWithWrongContentAndNothingInTheWay(t *testing
 			assert.Equal(t, errInjected.Error(), code.Facts().Text("reason"))
 		}
 		storedBlobs(t, s) // each fits its name
-
+		if failed != ActRemove {
+			require.Empty(t, stagesLeft(t, s), "step %d, %s", fail, failed)
+		}
 		again := Open(s.Root(), Options{})
 		require.NoError(t, again.sweepStages(""))
-		left, err := os.ReadDir(s.Path(TmpDir))
-		if !errors.Is(err, fs.ErrNotExist) {
-			require.NoError(t, err)
-		}
-		require.Empty(t, left, "step %d", fail)
+		require.Empty(t, stagesLeft(t, s), "step %d, %s", fail, failed)
 		require.NoError(t, os.RemoveAll(s.Path("threads/child")))
 		id, err := rehearse(again)
 		require.NoError(t, err, "works again after step %d", fail)
@@ -437,9 +446,34 @@ func TestStagesAndSweepsAtOnceLoseNothing(t *testing.T) {
 	makers.Wait()
 	close(stop)
 	sweeper.Wait()
-	left, err := os.ReadDir(s.Path(TmpDir))
+	assert.Empty(t, stagesLeft(t, s))
+}
+
+func TestALockWhoseFileWasReplacedIsNoLock(t *testing.T) {
+	t.Parallel()
+	if !removeHeld {
+		t.Skip("a locked file cannot be replaced here")
+	}
+	s := treeStore(t, Options{})
+	name := putFile(t, s, "tmp/op-1/lock", "")
+	base, err := s.base()
 	require.NoError(t, err)
-	assert.Empty(t, left)
+	defer base.Close()
+	r := s.rooted(base)
+	lock, info, err := hold(r, "tmp/op-1/lock")
+	require.NoError(t, err)
+	require.NotNil(t, info)
+	defer func() { _ = lock.Unlock() }()
+
+	putFile(t, s, "tmp/op-1/new", "")
+	require.NoError(t, os.Rename(s.Path("tmp/op-1/new"), name))
+	info, err = standing(r, "tmp/op-1/lock", lock)
+	require.NoError(t, err)
+	assert.Nil(t, info)
+	require.NoError(t, os.Remove(name))
+	info, err = standing(r, "tmp/op-1/lock", lock)
+	require.NoError(t, err)
+	assert.Nil(t, info)
 }
 
 func TestWhatWasPromisedToAStepOutlivesTheStage(t *testing.T) {

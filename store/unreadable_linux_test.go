@@ -28,9 +28,10 @@ func asNobody(t *testing.T, s *Store, fn func()) {
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		if err := syscall.Setfsuid(65534); err == nil {
-			fn()
+		if err := syscall.Setfsuid(65534); !assert.NoError(t, err) {
+			return
 		}
+		fn()
 	}()
 	<-done
 }

@@ -214,6 +214,17 @@ func TestRefreshTakesTheTargetAsItIsNow(t *testing.T) {
 	assert.Empty(t, found.Unresolved)
 }
 
+func TestALiveReferenceNoticesThatAnEmptyTargetIsGone(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "a", "b")
+	_, _, err := w.Refer(thread.NewReference{ID: "ref-1", From: "a", Target: "b", Binding: thread.Live}, w.stamp(thread.User))
+	require.NoError(t, err)
+	w.commit()
+	ref, err := w.Refresh("ref-1", thread.Content{Unresolved: thread.ReasonMissing}, w.stamp(thread.User))
+	require.NoError(t, err)
+	assert.False(t, ref.Resolved)
+}
+
 func TestAReferenceIsRemoved(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "a", "b")

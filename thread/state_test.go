@@ -68,6 +68,7 @@ func TestApplyRefusesWhatTheStateCannotHold(t *testing.T) {
 		{"bytes that are no JSON", "threads/a", `{`},
 		{"a record of another id", "threads/a", `{"threadId":"b"}`},
 		{"a record without an id", "threads/a", `{}`},
+		{"a record with a field of another kind", "threads/a", `{"threadId":"a","title":5}`},
 		{"a value that is no record", "threads/a", `[]`},
 	}
 	for _, c := range cases {

@@ -29,7 +29,7 @@ type flagValue struct {
 func parse(all []*command, argv []string) line {
 	l := line{}
 	l.cmd, l.group = findCommand(all, argv)
-	specs := flagsFor(all, l.cmd)
+	specs, every := flagsFor(all, l.cmd), flagsFor(all, nil)
 	var words []string
 	for i := 0; i < len(argv); i++ {
 		arg := argv[i]
@@ -39,8 +39,10 @@ func parse(all []*command, argv []string) line {
 			i = len(argv)
 		case arg == "--version":
 			l.version = true
-		case len(arg) > 1 && arg[0] == '-' && !isNumber(arg):
-			i += l.flag(specs, arg, argv[i+1:])
+		case isFlag(arg):
+			used := valueBehind(every, arg, argv[i+1:])
+			l.flag(specs, arg, argv[i+1:i+1+used])
+			i += used
 		default:
 			words = append(words, arg)
 		}
@@ -49,17 +51,13 @@ func parse(all []*command, argv []string) line {
 	return l
 }
 
-// flag takes one flag and returns how many further arguments it used.
-func (l *line) flag(specs []flagSpec, arg string, rest []string) (used int) {
+// flag takes one flag; behind holds the argument that is its value, if any is.
+func (l *line) flag(specs []flagSpec, arg string, behind []string) {
 	name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	spec, ok := lookUp(specs, name, strings.HasPrefix(arg, "--"))
 	if !ok {
-		f := unknownFlag(specs, arg, name)
-		l.faults = append(l.faults, f)
-		if !joined {
-			used = meantValue(specs, f, rest)
-		}
-		return used
+		l.faults = append(l.faults, unknownFlag(specs, arg, name))
+		return
 	}
 	label := "--" + spec.name
 	switch {
@@ -68,25 +66,23 @@ func (l *line) flag(specs []flagSpec, arg string, rest []string) (used int) {
 	case spec.kind == kindSwitch:
 		if value != "true" && value != "false" {
 			l.faults = append(l.faults, fault{Field: label, Value: value, Problem: label + " is a switch and takes no value"})
-			return 0
+			return
 		}
+	case !joined && len(behind) == 0:
+		l.faults = append(l.faults, fault{Field: label, Problem: label + " needs a value (" + spec.value + ")"})
+		return
 	case !joined:
-		if len(rest) == 0 || rest[0] == "--" || isKnownFlag(specs, rest[0]) {
-			l.faults = append(l.faults, fault{Field: label, Problem: label + " needs a value (" + spec.value + ")"})
-			return 0
-		}
-		value, used = rest[0], 1
+		value = behind[0]
 	}
 	if spec.name == "help" {
 		l.help = value == "true"
-		return used
+		return
 	}
 	if f := checkValue(label, spec.kind, spec.words, value); f != nil {
 		l.faults = append(l.faults, *f)
-		return used
+		return
 	}
 	l.set(spec, label, value)
-	return used
 }
 
 // set keeps a value. A command's own flag that takes one value takes it once:
@@ -163,27 +159,10 @@ func findCommand(all []*command, argv []string) (cmd *command, group string) {
 	every := flagsFor(all, nil)
 	var words []string
 	for i := 0; i < len(argv) && len(words) < 2 && argv[i] != "--"; i++ {
-		arg := argv[i]
-		if len(arg) < 2 || arg[0] != '-' {
-			words = append(words, arg)
-			continue
-		}
-		specs := every
-		if len(words) == 1 {
-			if one := named(all, words[0]); one != nil {
-				specs = one.allFlags()
-			} else {
-				specs = groupFlags(all, words[0])
-			}
-		}
-		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		spec, ok := lookUp(specs, name, strings.HasPrefix(arg, "--"))
-		switch {
-		case joined:
-		case !ok:
-			i += meantValue(specs, unknownFlag(specs, arg, name), argv[i+1:])
-		case spec.kind != kindSwitch:
-			i++
+		if isFlag(argv[i]) {
+			i += valueBehind(every, argv[i], argv[i+1:])
+		} else {
+			words = append(words, argv[i])
 		}
 	}
 	if len(words) == 0 {
@@ -194,7 +173,7 @@ func findCommand(all []*command, argv []string) (cmd *command, group string) {
 			return cmd, ""
 		}
 	}
-	if cmd := named(all, words[0]); cmd != nil {
+	if cmd := named(all, words[0]); cmd != nil && len(cmd.path()) == 1 {
 		return cmd, ""
 	}
 	if len(subNames(all, words[0])) > 0 {
@@ -234,16 +213,6 @@ func subNames(all []*command, group string) []string {
 	return names
 }
 
-func groupFlags(all []*command, group string) []flagSpec {
-	specs := append(globalFlags(), writeFlags()...)
-	for _, cmd := range all {
-		if path := cmd.path(); len(path) == 2 && path[0] == group {
-			specs = append(specs, cmd.flags...)
-		}
-	}
-	return specs
-}
-
 func flagsFor(all []*command, cmd *command) []flagSpec {
 	if cmd != nil {
 		return cmd.allFlags()
@@ -264,17 +233,9 @@ func lookUp(specs []flagSpec, name string, long bool) (flagSpec, bool) {
 	return flagSpec{}, false
 }
 
-// isKnownFlag reports whether an argument can only be a flag of this command,
-// so that a flag in front of it lacks its value. A value may begin with one
-// dash ("--tag -old").
-func isKnownFlag(specs []flagSpec, arg string) bool {
-	name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-	if !strings.HasPrefix(arg, "--") {
-		return false
-	}
-	_, ok := lookUp(specs, name, true)
-	return ok
-}
+// isFlag reports whether an argument in front of "--" is a flag; "-" and
+// negative numbers are words.
+func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' && !isNumber(arg) }
 
 func isNumber(arg string) bool { return len(arg) > 1 && arg[1] >= '0' && arg[1] <= '9' }
 
@@ -291,11 +252,26 @@ func unknownFlag(specs []flagSpec, arg, name string) fault {
 	return f
 }
 
-// meantValue is how many arguments behind an unknown flag are no words of the
-// line: the value that was meant for the flag that was probably meant.
-func meantValue(specs []flagSpec, f fault, rest []string) int {
-	meant, ok := lookUp(specs, strings.TrimPrefix(f.Nearest, "--"), true)
-	if !ok || meant.kind == kindSwitch || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
+// valueBehind is how many arguments behind a flag are its value: 0 or 1. It is
+// told by the flags of all commands, so that it does not depend on which command
+// the line names; of an unknown flag by the one that was probably meant. A value
+// may begin with one dash ("--tag -old"), but is no flag that leslie knows.
+func valueBehind(every []flagSpec, arg string, rest []string) int {
+	name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	spec, known := lookUp(every, name, strings.HasPrefix(arg, "--"))
+	if !known {
+		near := unknownFlag(every, arg, name).Nearest
+		spec, _ = lookUp(every, strings.TrimPrefix(near, "--"), true)
+	}
+	switch {
+	case joined, spec.name == "", spec.kind == kindSwitch, len(rest) == 0, rest[0] == "--":
+		return 0
+	case !known && strings.HasPrefix(rest[0], "-"):
+		return 0
+	}
+	next, long := strings.CutPrefix(rest[0], "--")
+	next, _, _ = strings.Cut(next, "=")
+	if _, isFlag := lookUp(every, next, true); long && isFlag {
 		return 0
 	}
 	return 1

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"leslie/codes"
 	"leslie/store"
 )
 
 type doctorData struct {
 	Healthy  bool            `json:"healthy"`
 	Findings []store.Finding `json:"findings"`
+	Options  []store.Option  `json:"options,omitempty"`
 	Repaired []string        `json:"repaired,omitempty"`
 	change
 }
@@ -21,6 +23,9 @@ func (d *doctorData) Text(p *page) {
 			note = "  (leslie doctor --repair mends it)"
 		}
 		p.line("%s %s: %s%s", f.Code, f.Path, f.Message, note)
+	}
+	for _, o := range d.Options {
+		p.line("option: %s (%s)", o.Command, o.What)
 	}
 	if d.Healthy {
 		p.line("healthy")
@@ -53,6 +58,13 @@ func runDoctor(c *call) (Data, error) {
 	}
 	found, err := st.Diagnose(c.ctx)
 	d := &doctorData{Healthy: found.Healthy, Findings: append([]store.Finding{}, found.Findings...)}
+	if codes.Has(err, codes.ParseError) {
+		// What every other command fails with is a finding here: who follows
+		// T502's next line gets an answer, not the same refusal again.
+		options, _ := codes.Of(err).Facts().Get("options")
+		d.Options, _ = options.([]store.Option)
+		err = nil
+	}
 	return d, err
 }
 

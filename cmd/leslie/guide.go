@@ -53,9 +53,12 @@ func (cmd *command) shortUsage() string {
 // withGuide puts the block into a text: in place of an older one, else at the
 // end. Everything outside the block stays as it is, line ends too.
 func withGuide(old []byte, all []*command) []byte {
-	block := []byte(guide(all))
-	if bytes.Contains(old, []byte("\r\n")) {
-		block = bytes.ReplaceAll(block, []byte("\n"), []byte("\r\n"))
+	block, newline := []byte(guide(all)), []byte("\n")
+	// A carriage return at the very end would make a line end with the newline
+	// that follows it.
+	if bytes.Contains(old, []byte("\r\n")) || bytes.HasSuffix(old, []byte("\r")) {
+		newline = []byte("\r\n")
+		block = bytes.ReplaceAll(block, []byte("\n"), newline)
 	}
 	if at, end, ok := findBlock(old, guideBegin, guideEnd); ok {
 		return splice(old, at, end, block)
@@ -65,10 +68,6 @@ func withGuide(old []byte, all []*command) []byte {
 	}
 	if len(old) == 0 {
 		return append(append([]byte{}, block...), '\n')
-	}
-	newline := []byte("\n")
-	if bytes.Contains(old, []byte("\r\n")) {
-		newline = []byte("\r\n")
 	}
 	out := append([]byte{}, old...)
 	if !bytes.HasSuffix(out, newline) {

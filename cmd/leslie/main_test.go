@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,18 @@ var update = flag.Bool("update", false, "refresh scripts and golden files")
 // TestMain makes the test binary leslie itself where it is called by that name,
 // so that scripts run real processes.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"leslie": main, "as-nobody": asNobody})
+	testscript.Main(cleaning{m}, map[string]func(){"leslie": main, "as-nobody": asNobody})
+}
+
+// cleaning removes what all tests share.
+type cleaning struct{ *testing.M }
+
+func (c cleaning) Run() int {
+	status := c.M.Run()
+	if projectDir != "" {
+		_ = os.RemoveAll(projectDir)
+	}
+	return status
 }
 
 // bench is a project folder and a process environment for calls in this
@@ -58,15 +70,34 @@ func newBench(t *testing.T) *bench {
 }
 
 // newProject is a bench with a store, the objective ship and the threads main
-// and part, a child of main.
+// and part, a child of main. The store is made once and copied: what a test
+// pays for is its own writes.
 func newProject(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
-	b.must(t, "init")
-	b.must(t, "objective", "create", "Ship it", "--id", "ship")
-	b.must(t, "spawn", "--intent", "Write the parser", "--id", "main")
-	b.must(t, "spawn", "--intent", "Write its tests", "--id", "part", "--parent", "main")
+	require.NoError(t, os.CopyFS(b.dir, os.DirFS(project(t))))
+	b.ids = 100
 	return b
+}
+
+var (
+	makeProject sync.Once
+	projectDir  string
+)
+
+func project(t *testing.T) string {
+	makeProject.Do(func() {
+		dir, err := os.MkdirTemp("", "leslie-project")
+		require.NoError(t, err)
+		b := newBench(t)
+		b.dir, projectDir = dir, dir
+		b.must(t, "init")
+		b.must(t, "objective", "create", "Ship it", "--id", "ship")
+		b.must(t, "spawn", "--intent", "Write the parser", "--id", "main")
+		b.must(t, "spawn", "--intent", "Write its tests", "--id", "part", "--parent", "main")
+	})
+	require.NotEmpty(t, projectDir, "the project that tests copy could not be made")
+	return projectDir
 }
 
 // leslie runs one call and returns its exit status; out and err hold what it
@@ -91,6 +122,7 @@ func (b *bench) write(t *testing.T, path, content string) {
 	path = filepath.Join(b.dir, path)
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	require.NoError(t, os.Chtimes(path, b.now(), b.now()))
 }
 
 // answer is an envelope as a caller reads it.

@@ -449,14 +449,14 @@ func runReferenceRefresh(c *call) (Data, error) {
 	var ref thread.Reference
 	var target thread.ThreadID
 	_, err = c.view(func(s *thread.State) (err error) {
-		if ref, err = s.Refresh(c.operand(0), thread.Content{}, c.stamp()); err != nil {
+		if ref, err = s.Reference(c.operand(0)); err != nil {
 			return err
 		}
-		ref, _ = s.Reference(c.operand(0))
 		if t, err := s.Thread(string(ref.Target)); err == nil {
 			target = t.ID
 		}
-		return nil
+		_, err = s.Refresh(c.operand(0), thread.Content{}, c.stamp()) // whether it is allowed
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -148,7 +148,9 @@ func compareField(ts *testscript.TestScript, neg bool, doc any, args []string) {
 		same = string(raw) == args[1]
 	}
 	if pattern, is := strings.CutPrefix(args[1], "~"); is {
-		same = regexp.MustCompile(pattern).MatchString(fieldText(value))
+		re, err := regexp.Compile(pattern)
+		ts.Check(err)
+		same = re.MatchString(fieldText(value))
 	}
 	if same == neg {
 		ts.Fatalf("field %s is %s", args[0], fieldText(value))

@@ -156,7 +156,8 @@ func runSpawn(c *call) (Data, error) {
 
 // gathered is what a new thread's folder is made of, staged without the lock.
 type gathered struct {
-	stage     *store.Stage // nil when the folder begins empty
+	stage     *store.Stage // nil when there is nothing to copy
+	filled    bool         // the stage holds the folder; else it begins empty
 	manifest  thread.BlobID
 	inherited int
 	refs      []thread.NewReference
@@ -226,7 +227,7 @@ func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, parent thread.
 		if g.manifest, err = g.stage.PutManifest(m); err != nil {
 			return err
 		}
-		g.inherited = len(m)
+		g.inherited, g.filled = len(m), true
 	}
 	for _, target := range once(o.refs, targets) {
 		ref := thread.NewReference{ID: thread.ReferenceID(c.env.newID(thread.PrefixReference)), Target: target, Binding: thread.Frozen}
@@ -235,6 +236,7 @@ func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, parent thread.
 		if ref.Content, err = c.frozen(st, g.stage, targets[target], scope.Set{}, to); err != nil {
 			return err
 		}
+		g.filled = g.filled || ref.Content.Unresolved == ""
 		g.refs = append(g.refs, ref)
 	}
 	return g.stage.Sync()
@@ -279,7 +281,7 @@ func (o spawnOptions) spawn(c *call, s *thread.State, stamp thread.Stamp, g *gat
 		d.References = append(d.References, referenceOf(ref))
 	}
 	place := thread.Step{Do: thread.StepMakeDir, To: store.ThreadsDir + "/" + string(t.ID)}
-	if g.stage != nil {
+	if g.filled {
 		place = thread.Step{Do: thread.StepPlace, From: g.stage.Rel(folder), To: place.To}
 	}
 	s.Plan(place)

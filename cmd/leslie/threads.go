@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -141,6 +143,10 @@ func plainReason(err error) string {
 		if reason := e.Facts().Text("reason"); reason != "" {
 			return reason
 		}
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) { // the path is told beside it, from the project's root
+		err = path.Err
 	}
 	return strings.TrimSpace(err.Error())
 }

@@ -1,0 +1,475 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+)
+
+// These tests hold what is true of every command's answer.
+
+// example is a line of one command that works in newProject, and one that fails
+// by a rule or an id; nil where none can.
+type example struct{ works, fails []string }
+
+// examples has a row for every command of the table: a new command needs one.
+func examples() map[string]example {
+	line := strings.Fields
+	return map[string]example{
+		"init":              {line("init --no-agents"), nil},
+		"objective create":  {line("objective create Other --id other"), line("objective create Again --id ship")},
+		"objective list":    {line("objective list"), nil},
+		"objective status":  {line("objective status ship"), line("objective status nope-nope")},
+		"objective done":    {line("objective done ship"), line("objective done nope-nope")},
+		"spawn":             {line("spawn --intent x --id fresh --ref main"), line("spawn --intent x --parent nope-nope")},
+		"update":            {line("update main --title New"), line("update main --depends-on +nope-nope")},
+		"list":              {line("list"), line("list --objective nope-nope")},
+		"status":            {line("status main"), line("status nope-nope")},
+		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},
+		"context":           {line("context main"), line("context nope-nope")},
+		"reference":         {line("reference --from part --target main"), line("reference --from nope-nope --target main")},
+		"reference list":    {line("reference list"), line("reference list --from nope-nope")},
+		"reference show":    {line("reference show ref-live"), line("reference show nope-nope")},
+		"reference refresh": {line("reference refresh ref-live"), line("reference refresh nope-nope")},
+		"reference remove":  {line("reference remove ref-live"), line("reference remove nope-nope")},
+		"lifecycle":         {line("lifecycle main --action suspend"), line("lifecycle main --action archive")},
+		"done":              {line("done main"), line("done nope-nope")},
+		"cancel":            {line("cancel main"), line("cancel nope-nope")},
+		"suspend":           {line("suspend main"), line("suspend nope-nope")},
+		"resume":            {line("resume part"), line("resume main")},
+		"archive":           {line("archive old"), line("archive main")},
+		"history":           {line("history"), line("history --thread nope-nope")},
+		"doctor":            {line("doctor"), nil},
+		"explain":           {line("explain T101"), nil},
+	}
+}
+
+// needNoStore are the commands that work outside a project.
+func needNoStore() []string { return []string{"init", "explain"} }
+
+// readyFor is a project in which the examples of a command do what they say.
+func readyFor(t *testing.T, name string) (b *bench, ref string) {
+	t.Helper()
+	b = newProject(t)
+	switch name {
+	case "reference show", "reference refresh", "reference remove":
+		b.must(t, "reference", "--from", "part", "--target", "main", "--binding", "live", "--format", "json")
+		ref, _ = document(t, b.out.Bytes()).Data["refId"].(string)
+		b.write(t, ".leslie/threads/main/new.md", "new")
+	case "resume":
+		b.must(t, "suspend", "part")
+	case "archive":
+		b.must(t, "spawn", "--intent", "old", "--id", "old")
+		b.must(t, "done", "old")
+	case "objective done":
+		b.must(t, "done", "main")
+		b.must(t, "done", "part")
+	case "init":
+		require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie")))
+	}
+	return b, ref
+}
+
+func withRef(argv []string, ref string) []string {
+	out := slices.Clone(argv)
+	for i, arg := range out {
+		if arg == "ref-live" {
+			out[i] = ref
+		}
+	}
+	return out
+}
+
+func TestEveryCommandHasExamples(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, cmd := range commands() {
+		names = append(names, cmd.name)
+	}
+	assert.ElementsMatch(t, names, slices.Collect(maps.Keys(examples())))
+}
+
+// assertAnswer holds what is true of every answer in JSON.
+func assertAnswer(t *testing.T, cmd *command, a answer, status int, raw string) {
+	t.Helper()
+	if *a.Success != (status == 0) || *a.Success != (a.Error == nil) {
+		t.Fatalf("success, no error and exit status 0 go together: status %d, %s", status, raw)
+	}
+	if a.Error == nil {
+		require.NotNil(t, a.Data, "a success has data: %s", raw)
+		if cmd.writes {
+			assert.IsType(t, true, a.Data["changed"], "the data of a writing command says whether something changed: %s", raw)
+		}
+		return
+	}
+	e := a.Error
+	entry := codes.Code(e.Code).Entry()
+	require.Equal(t, e.Code, string(entry.Code), "the code is in the table: %s", raw)
+	assert.Equal(t, entry.Kind, e.Kind)
+	assert.Equal(t, codes.Code(e.Code).ExitStatus(), status, "%s", raw)
+	assert.NotEmpty(t, e.Message)
+	assert.NotContains(t, e.Message+e.Hint+strings.Join(e.Next, ""), "{", "a template was left unfilled: %s", raw)
+	assert.NotEmpty(t, e.Hint)
+	require.NotNil(t, e.Recoverable)
+	require.NotNil(t, e.Retryable)
+	assert.Equal(t, entry.Recoverable, *e.Recoverable)
+	assert.Equal(t, entry.Retryable, *e.Retryable)
+	assert.Equal(t, cmd.name, e.Details["operation"], "%s", raw)
+	assert.Equal(t, false, e.Details["changed"], "%s", raw)
+	assert.LessOrEqual(t, len(e.Next), 3)
+}
+
+func TestEveryCommandAnswersInOneDocument(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		ex := examples()[cmd.name]
+		tests := map[string][]string{
+			"works": ex.works, "fails": ex.fails,
+			"bad flag":     append(slices.Clone(ex.works), "--no-such-flag"),
+			"bad format":   append(slices.Clone(ex.works), "--as", "robot"),
+			"help":         append(slices.Clone(ex.works), "--help"),
+			"bad help":     append(slices.Clone(ex.works), "--help", "--no-such-flag"),
+			"no value":     append(slices.Clone(ex.works), "--actor"),
+			"too much":     append(slices.Clone(ex.works), "one", "two", "three"),
+			"empty folder": append(slices.Clone(ex.works), "-C", "empty"),
+		}
+		for name, argv := range tests {
+			if argv == nil {
+				continue
+			}
+			t.Run(cmd.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				b, ref := readyFor(t, cmd.name)
+				outside := filepath.Join(filepath.Dir(b.dir), "empty")
+				require.NoError(t, os.Mkdir(outside, 0o755))
+				for i, arg := range argv {
+					if arg == "empty" {
+						argv[i] = outside
+					}
+				}
+				argv := append(withRef(argv, ref), "--format", "json")
+				status := b.leslie(argv...)
+				raw := b.out.String()
+				a := document(t, b.out.Bytes())
+				assert.Empty(t, b.err.String(), "in JSON nothing is said beside the document")
+				if name == "help" {
+					assert.True(t, *a.Success)
+					assert.Zero(t, status)
+					return
+				}
+				assertAnswer(t, cmd, a, status, raw)
+				wants := map[string]bool{
+					"works": true, "fails": false, "bad flag": false, "bad format": false, "bad help": false,
+					"no value": false, "too much": false, "empty folder": slices.Contains(needNoStore(), cmd.name),
+				}
+				assert.Equal(t, wants[name], *a.Success, "%s\n%s", strings.Join(argv, " "), raw)
+				if name == "empty folder" && !*a.Success {
+					assert.Equal(t, "T504", a.Error.Code)
+					entries, err := os.ReadDir(outside)
+					require.NoError(t, err)
+					assert.Empty(t, entries, "a call without a store creates nothing")
+				}
+			})
+		}
+	}
+}
+
+func TestInTextModeOnlyTheAnswerIsOnStdout(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		t.Run(cmd.name, func(t *testing.T) {
+			t.Parallel()
+			b, ref := readyFor(t, cmd.name)
+			ex := examples()[cmd.name]
+			if ex.fails != nil {
+				require.NotZero(t, b.leslie(withRef(ex.fails, ref)...))
+				assert.Empty(t, b.out.String())
+				assert.Regexp(t, `^error code=T\d{3} msg="`, b.err.String())
+			}
+			require.Zero(t, b.leslie(withRef(ex.works, ref)...), b.err.String())
+			assert.NotEmpty(t, b.out.String())
+			assert.Empty(t, b.err.String())
+			assert.True(t, strings.HasSuffix(b.out.String(), "\n"))
+		})
+	}
+}
+
+// TestJSONAndYAMLSayTheSame runs each line twice on two projects that are alike.
+func TestJSONAndYAMLSayTheSame(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		ex := examples()[cmd.name]
+		for name, argv := range map[string][]string{"works": ex.works, "fails": ex.fails} {
+			if argv == nil {
+				continue
+			}
+			t.Run(cmd.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				var docs [2]any
+				var roots [2]string
+				for i, format := range []string{"json", "yaml"} {
+					b, ref := readyFor(t, cmd.name)
+					b.leslie(append(withRef(argv, ref), "--format", format)...)
+					roots[i] = b.dir
+					if format == "json" {
+						require.NoError(t, json.Unmarshal(b.out.Bytes(), &docs[i]))
+					} else {
+						require.NoError(t, yaml.Unmarshal(b.out.Bytes(), &docs[i]), b.out.String())
+					}
+				}
+				assert.Equal(t, plain(t, docs[0], roots[0]), plain(t, docs[1], roots[1]))
+			})
+		}
+	}
+}
+
+// plain is a document as text, without what differs from run to run: the
+// project's folder and the times of files.
+func plain(t *testing.T, doc any, root string) string {
+	t.Helper()
+	raw, err := marshal(doc)
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(raw), root, "ROOT")
+}
+
+func FuzzYAML(f *testing.F) {
+	for _, s := range []string{"", "plain", "yes", "012", "1e3", "- x", "a: b", "#", "\n", " lead", "trail ", "a\nb", "\n\n x\n", "\t", "'", `"`, "\u0085", "\u2028", "\x1b[2J", "|", ">", "~", "null", "2026-02-09", "=", "<<", "é", "\ufeff"} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, key, value string) {
+		key, value = strings.ToValidUTF8(key, "?"), strings.ToValidUTF8(value, "?")
+		want := map[string]any{"k": map[string]any{key: []any{value, map[string]any{"n": value}, 12, 1.5, true, nil}}}
+		raw, err := marshal(want)
+		require.NoError(t, err)
+		var fromJSON, fromYAML any
+		require.NoError(t, json.Unmarshal(raw, &fromJSON))
+		require.NoError(t, yaml.Unmarshal(toYAML(raw), &fromYAML), "%s", toYAML(raw))
+		a, err := marshal(fromJSON)
+		require.NoError(t, err)
+		b, err := marshal(fromYAML)
+		require.NoError(t, err)
+		assert.Equal(t, string(a), string(b))
+	})
+}
+
+// TestSpecimens are the contract's, to the character.
+func TestSpecimens(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		golden, stream string
+		argv           string
+		status         int
+	}{
+		{"t101.txt", "err", "status thread-xyz", 11},
+		{"t101.json", "out", "status thread-xyz --format json", 11},
+		{"w202_reference.json", "out", "reference --from part --target thread-old --format json", 0},
+		{"w202_spawn.json", "out", "spawn --intent x --id fresh --ref thread-old --format json", 0},
+		{"w202.txt", "err", "reference --from part --target thread-old", 0},
+		{"t903.json", "out", "spawn --intnt x --inherit som --format json", 2},
+		{"t102.json", "out", "archive main --format json", 11},
+	}
+	for _, tt := range tests {
+		t.Run(tt.golden, func(t *testing.T) {
+			t.Parallel()
+			b := newProject(t)
+			assert.Equal(t, tt.status, b.leslie(strings.Fields(tt.argv)...))
+			said, silent := &b.out, &b.err
+			if tt.stream == "err" {
+				said, silent = &b.err, &b.out
+			}
+			if tt.status != 0 || tt.stream == "out" {
+				assert.Empty(t, silent.String())
+			}
+			golden(t, tt.golden, strings.ReplaceAll(said.String(), filepath.Dir(b.dir), "ROOT"))
+		})
+	}
+}
+
+// broken is a command whose answer breaks in one place.
+type broken struct{ onText, onJSON string }
+
+func (d *broken) Text(*page) {
+	if d.onText != "" {
+		panic(d.onText)
+	}
+}
+
+func (d *broken) MarshalJSON() ([]byte, error) {
+	if d.onJSON != "" {
+		panic(d.onJSON)
+	}
+	return []byte("{}"), nil
+}
+
+func breakingCommands() []*command {
+	coded := codes.ReadFailed.New(fact.Of("path", "x"), fact.Of("reason", "y"))
+	return []*command{
+		{name: "run", run: func(*call) (Data, error) { panic("boom") }},
+		{name: "nil", run: func(c *call) (Data, error) { return nil, c.params["x"].(error) }},
+		{name: "coded", run: func(*call) (Data, error) { panic(coded) }},
+		{name: "text", run: func(*call) (Data, error) { return &broken{onText: "boom"}, nil }},
+		{name: "json", run: func(*call) (Data, error) { return &broken{onJSON: "boom"}, nil }},
+		{name: "unknown", run: func(*call) (Data, error) { return nil, errors.New("never heard of") }},
+	}
+}
+
+func TestPanicIsT901InTheAskedFormat(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ command, format, code string }{
+		{"run", "text", "T901"}, {"run", "json", "T901"}, {"run", "yaml", "T901"},
+		{"nil", "json", "T901"}, {"coded", "json", "T509"}, {"unknown", "json", "T902"},
+		{"text", "text", "T901"}, {"json", "json", "T901"}, {"json", "yaml", "T901"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.command+"/"+tt.format, func(t *testing.T) {
+			t.Parallel()
+			b := newProject(t)
+			status := b.perform(context.Background(), breakingCommands(), tt.command, "--format", tt.format)
+			assert.Equal(t, codes.Code(tt.code).ExitStatus(), status)
+			switch tt.format {
+			case "text":
+				assert.Empty(t, b.out.String())
+				assert.Regexp(t, "^error code="+tt.code+` msg="Internal error: boom\. This is a fault of leslie, not of the call\." reason=boom\n`, b.err.String())
+				return
+			case "yaml":
+				var doc any
+				require.NoError(t, yaml.Unmarshal(b.out.Bytes(), &doc))
+				raw, err := marshal(doc)
+				require.NoError(t, err)
+				b.out.Reset()
+				b.out.Write(append(raw, '\n'))
+			}
+			a := document(t, b.out.Bytes())
+			require.NotNil(t, a.Error)
+			assert.False(t, *a.Success)
+			assert.Equal(t, tt.code, a.Error.Code)
+			assert.Equal(t, tt.command, a.Error.Details["operation"])
+			assert.Equal(t, false, a.Error.Details["changed"])
+			log, err := os.ReadFile(filepath.Join(b.dir, ".leslie/logs/leslie.log"))
+			require.NoError(t, err)
+			assert.Contains(t, string(log), "level=error code="+tt.code)
+		})
+	}
+}
+
+// TestPanicBehindTheCommitSaysThatSomethingChanged: who repeats the call ought
+// to know.
+func TestPanicBehindTheCommitSaysThatSomethingChanged(t *testing.T) {
+	t.Parallel()
+	late := &command{name: "late", writes: true, run: func(c *call) (Data, error) {
+		_, err := write(c, func(s *thread.State, stamp thread.Stamp) (*objectiveWritten, thread.ThreadID, error) {
+			_, err := s.CreateObjective(thread.NewObjective{ID: "late", Title: "x"}, stamp)
+			return &objectiveWritten{}, "", err
+		})
+		require.NoError(t, err)
+		panic("boom")
+	}}
+	b := newProject(t)
+	assert.Equal(t, 1, b.perform(context.Background(), []*command{late}, "late", "--format", "json"))
+	assert.Equal(t, true, document(t, b.out.Bytes()).Error.Details["changed"])
+	b.must(t, "objective", "status", "late")
+}
+
+func TestAnInterruptedCallIsT904AndHasChangedNothing(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		// doctor looks at a few files and is done.
+		if slices.Contains(needNoStore(), cmd.name) || cmd.name == "doctor" {
+			continue
+		}
+		t.Run(cmd.name, func(t *testing.T) {
+			t.Parallel()
+			b, ref := readyFor(t, cmd.name)
+			before, err := os.ReadFile(filepath.Join(b.dir, ".leslie/thread_relations.json"))
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			status := b.perform(ctx, commands(), append(withRef(examples()[cmd.name].works, ref), "--format", "json")...)
+			a := document(t, b.out.Bytes())
+			require.NotNil(t, a.Error, "%s", &b.out)
+			assert.Equal(t, "T904", a.Error.Code)
+			assert.Equal(t, 130, status)
+			assertAnswer(t, cmd, a, status, b.out.String())
+			after, err := os.ReadFile(filepath.Join(b.dir, ".leslie/thread_relations.json"))
+			require.NoError(t, err)
+			assert.Equal(t, string(before), string(after))
+		})
+	}
+}
+
+// TestAnInterruptEndsTheWaitForStandardInput: without it, Ctrl-C would do
+// nothing at "spawn --intent -".
+func TestAnInterruptEndsTheWaitForStandardInput(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	defer w.Close()
+	b.stdin = readerFunc(func(p []byte) (int, error) {
+		cancel() // the call waits for input
+		return r.Read(p)
+	})
+	assert.Equal(t, 130, b.perform(ctx, commands(), "spawn", "--intent", "-"))
+	assert.Contains(t, b.err.String(), "code=T904")
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestNextLinesRunAsPrinted follows the first next line of every failing
+// example.
+func TestNextLinesRunAsPrinted(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		ex := examples()[cmd.name]
+		for name, argv := range map[string][]string{"fails": ex.fails, "bad flag": append(slices.Clone(ex.works), "--no-such-flag")} {
+			if argv == nil {
+				continue
+			}
+			t.Run(cmd.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				b, ref := readyFor(t, cmd.name)
+				b.leslie(append(withRef(argv, ref), "--format", "json")...)
+				next := document(t, b.out.Bytes()).Error.Next
+				require.NotEmpty(t, next)
+				words := strings.Fields(next[0])
+				require.Equal(t, "leslie", words[0])
+				assert.Zero(t, b.leslie(words[1:]...), "%s\n%s", next[0], &b.err)
+			})
+		}
+	}
+}
+
+func TestContextBlockHasAtMost9500Characters(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.must(t, "spawn", "--intent", strings.Repeat("ü line & <b>\n", 4000), "--id", "wordy")
+	for i := range 300 {
+		b.write(t, ".leslie/threads/wordy/"+strings.Repeat("<", 30)+string(rune('a'+i%26))+strings.Repeat("x", i), "")
+		if i > 200 {
+			break
+		}
+	}
+	b.must(t, "context", "wordy")
+	block := strings.TrimSuffix(b.out.String(), "\n")
+	assert.LessOrEqual(t, len([]rune(block)), 9500)
+	assert.Greater(t, len([]rune(block)), 9000, "what fits is there")
+	assert.True(t, strings.HasSuffix(block, "</thread_context>"))
+	assert.Equal(t, 1, strings.Count(block, "<thread_context"))
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v2"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, argv string
+		command    string
+		flags      string // name=value of each, as parsed
+		operands   string
+		fields     string // of the faults
+	}{
+		{"nothing", "", "", "", "", ""},
+		{"a command", "list", "list", "", "", ""},
+		{"a flag behind its operand", "done main --reason r", "done", "reason=r", "main", ""},
+		{"a flag in front of the command", "--format json status main", "status", "format=json", "main", ""},
+		{"a flag between command and subcommand", "reference --from a list", "reference list", "from=a", "", ""},
+		{"a command's own flag in front of it", "--intent x spawn", "spawn", "intent=x", "", ""},
+		{"joined values", "spawn --intent=x=y --format=yaml", "spawn", "intent=x=y format=yaml", "", ""},
+		{"a short flag", "-C d status", "status", "dir=d", "", ""},
+		{"a short flag, joined", "-C=d status", "status", "dir=d", "", ""},
+		{"a switch", "list --all", "list", "all=true", "", ""},
+		{"a switch that is off", "list --all=false", "list", "all=false", "", ""},
+		{"a value that begins with a dash", "update main --tag -old", "update", "tag=-old", "main", ""},
+		{"a value that is a dash", "spawn --intent -", "spawn", "intent=-", "", ""},
+		{"a flag given several times", "spawn --tag a --tag b --intent x", "spawn", "tag=a tag=b intent=x", "", ""},
+		{"a global flag given twice: the last", "list --format json --format yaml", "list", "format=yaml", "", ""},
+		{"everything behind -- is an operand", "objective create -- --format", "objective create", "", "--format", ""},
+		{"flags end at --", "status -- main --format", "status", "", "main --format", "operand"},
+		{"an operand that looks like a subcommand", "status list", "status", "", "list", ""},
+		{"an id that begins like a number", "status 7x", "status", "", "7x", ""},
+		{"a negative number is a value", "list --limit -1", "list", "", "", "--limit"},
+
+		{"an unknown command", "lst", "", "", "", "command"},
+		{"an unknown flag", "list --al", "list", "", "", "--al"},
+		{"an unknown flag takes the value that was meant for another", "--formt json list", "list", "", "", "--formt"},
+		{"a flag of another command takes its value along", "status --intent x main", "status", "", "main", "--intent"},
+		{"a line that begins with a bad flag names its command", "--intnt x done y", "done", "", "y", "--intnt"},
+		{"an unknown flag that means no other takes none", "status --zzz main", "status", "", "main", "--zzz"},
+		{"a group alone", "objective", "", "", "", "subcommand"},
+		{"an unknown subcommand of a group", "objective lst", "", "", "", "subcommand"},
+		{"an unknown subcommand of a command", "reference lst", "reference", "", "lst", "subcommand"},
+		{"a flag without its value", "spawn --intent", "spawn", "", "", "--intent"},
+		{"a flag instead of a value", "spawn --intent --id x", "spawn", "id=x", "", "--intent"},
+		{"a flag in front of --", "done --reason -- x", "done", "", "x", "--reason"},
+		{"an own flag given twice", "done main --reason a --reason b", "done", "reason=b", "main", "--reason"},
+		{"a switch with a value", "list --all=maybe", "list", "", "", "--all"},
+		{"one operand too many", "status a b", "status", "", "a b", "operand"},
+		{"a missing operand", "objective create", "objective create", "", "", "TITLE"},
+		{"a bad value and a bad operand", "status a/b --format x", "status", "", "a/b", "--format ID"},
+		{"a long flag with one dash", "list -format json", "list", "", "", "-format"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := parse(commands(), strings.Fields(tt.argv))
+			name, flags, fields := "", []string{}, []string{}
+			if l.cmd != nil {
+				name = l.cmd.name
+			}
+			for _, f := range l.flags {
+				flags = append(flags, f.spec.name+"="+f.value)
+			}
+			for _, f := range l.faults {
+				fields = append(fields, f.Field)
+			}
+			assert.Equal(t, tt.command, name)
+			assert.Equal(t, tt.flags, strings.Join(flags, " "))
+			assert.Equal(t, tt.operands, strings.Join(l.operands, " "))
+			assert.Equal(t, tt.fields, strings.Join(fields, " "))
+		})
+	}
+}
+
+// TestFlagsMayStandAnywhere puts a flag with its value at every place of every
+// command's line: all of them mean the same.
+func TestFlagsMayStandAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		line := slices.Clone(cmd.path())
+		for range cmd.operands {
+			line = append(line, "operand")
+		}
+		for _, f := range cmd.allFlags() {
+			if f.name == "help" {
+				continue
+			}
+			value, flag := validValue(f), []string{"--" + f.name}
+			if f.kind != kindSwitch {
+				flag = append(flag, value)
+			}
+			for at := range len(line) + 1 {
+				l := parse(commands(), slices.Insert(slices.Clone(line), at, flag...))
+				if assert.Empty(t, l.faults, "%s at %d of %v", flag, at, line) && assert.NotNil(t, l.cmd) {
+					assert.Equal(t, cmd.name, l.cmd.name)
+					assert.Equal(t, line[len(cmd.path()):], append([]string{}, l.operands...))
+					require.Len(t, l.flags, 1)
+					assert.Equal(t, value, l.flags[0].value)
+				}
+			}
+		}
+	}
+}
+
+// TestAFlagsNameTakesAValueInAllCommandsOrInNone: the parser tells where a flag's
+// value ends before it knows the command.
+func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
+	t.Parallel()
+	isSwitch := map[string]bool{}
+	for _, f := range flagsFor(commands(), nil) {
+		was, known := isSwitch[f.name]
+		assert.True(t, !known || was == (f.kind == kindSwitch), "--%s is a switch here and takes a value there", f.name)
+		isSwitch[f.name] = f.kind == kindSwitch
+	}
+}
+
+func validValue(f flagSpec) string {
+	return map[kind]string{
+		kindSwitch: "true", kindText: "some text", kindTexts: "a,b", kindID: "some-id", kindIDs: "a,b", kindScopes: "a/*.md,b",
+		kindCount: "7", kindDuration: "90s", kindEdits: "-x", kindEnum: append(f.words, "")[0],
+	}[f.kind]
+}
+
+// TestValuesOfEveryKind is the table of what a value must be.
+func TestValuesOfEveryKind(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		kind      kind
+		good, bad []string
+	}{
+		{kindText, []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
+		{kindTexts, []string{"a,b"}, []string{""}},
+		{kindEnum, []string{"one"}, []string{"", "One", "on", "one "}},
+		{kindID, []string{"a", "7", "thread-x_Y", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a/b", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
+		{kindIDs, []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
+		{kindScopes, []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
+		{kindCount, []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
+		{kindDuration, []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
+		{kindEdits, []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
+	}
+	for _, tt := range tests {
+		for _, v := range tt.good {
+			assert.Nil(t, checkValue("--flag", tt.kind, []string{"one", "two"}, v), "kind %d takes %q", tt.kind, v)
+		}
+		for _, v := range tt.bad {
+			f := checkValue("--flag", tt.kind, []string{"one", "two"}, v)
+			if assert.NotNil(t, f, "kind %d refuses %q", tt.kind, v) {
+				assert.Equal(t, "--flag", f.Field)
+				assert.Contains(t, f.Problem, "--flag ")
+			}
+		}
+	}
+}
+
+// FuzzParse: no line of arguments makes the parser panic, no operand is lost or
+// moved, and a line without faults says the same to the library.
+func FuzzParse(f *testing.F) {
+	for _, cmd := range commands() {
+		f.Add(strings.ReplaceAll(cmd.name+" a --format json", " ", "\n"))
+		for _, flag := range cmd.allFlags() {
+			f.Add(strings.ReplaceAll(cmd.name, " ", "\n") + "\n--" + flag.name + "\nx\n--" + flag.name + "=y")
+		}
+	}
+	for _, s := range []string{"", "-", "--", "---", "=", "--=", "-=", "-C", "--\n--\n-C", "help\nhelp", "--help=false", "-h=true", "status\n-1", "objective\n--\ncreate", "\x00", "--format", "objective list"} {
+		f.Add(s)
+	}
+	all := commands()
+	f.Fuzz(func(t *testing.T, text string) {
+		argv := strings.Split(text, "\n")
+		l := parse(all, argv)
+		if !inOrder(l.operands, argv) {
+			t.Fatalf("operands %q are not those of %q in order", l.operands, argv)
+		}
+		if at := slices.Index(argv, "--"); at >= 0 && l.cmd != nil && len(l.faults) == 0 {
+			behind := argv[at+1:]
+			if len(l.operands) < len(behind) || !slices.Equal(l.operands[len(l.operands)-len(behind):], behind) {
+				t.Fatalf("operands %q do not end with what stands behind -- in %q", l.operands, argv)
+			}
+		}
+		if l.cmd == nil || len(l.faults) > 0 || l.help || l.version {
+			return
+		}
+		ran := false
+		err := app(all, func(cmd *command, c *cli.Context) error {
+			ran = true
+			if cmd != l.cmd || !slices.Equal(c.Args().Slice(), append([]string{}, l.operands...)) {
+				t.Errorf("the library runs %q with %q, not %q with %q", cmd.name, c.Args().Slice(), l.cmd.name, l.operands)
+			}
+			for _, flag := range l.flags {
+				if flag.spec.kind.repeats() {
+					if !slices.Contains(c.StringSlice(flag.spec.name), flag.value) {
+						t.Errorf("--%s lacks %q", flag.spec.name, flag.value)
+					}
+				} else if flag.spec.kind != kindSwitch && c.String(flag.spec.name) != flag.value {
+					t.Errorf("--%s is %q, not %q", flag.spec.name, c.String(flag.spec.name), flag.value)
+				}
+			}
+			return nil
+		}).Run(l.reordered())
+		if err != nil || !ran {
+			t.Fatalf("%q does not run reordered: %v", argv, err)
+		}
+	})
+}
+
+// inOrder reports whether every part stands in whole, in the same order.
+func inOrder(parts, whole []string) bool {
+	for _, p := range parts {
+		i := slices.Index(whole, p)
+		if i < 0 {
+			return false
+		}
+		whole = whole[i+1:]
+	}
+	return true
+}

@@ -1,0 +1,160 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/gofrs/flock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// process is leslie as a process of its own in a project, with an environment
+// that names no agent.
+func process(t *testing.T, b *bench, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, "leslie", args...)
+	cmd.Dir = b.dir
+	cmd.Env = append([]string{"HOME=" + b.home, "LOGNAME=kim", "PATH=" + os.Getenv("PATH")}, env...)
+	return cmd
+}
+
+// onTerminal runs leslie with all three streams on a pseudo-terminal and
+// returns what it wrote there and its exit status.
+func onTerminal(t *testing.T, b *bench, env []string, args ...string) (string, int) {
+	t.Helper()
+	cmd := process(t, b, env, args...)
+	terminal, err := pty.Start(cmd)
+	require.NoError(t, err)
+	defer terminal.Close()
+	var out bytes.Buffer
+	// Linux answers EIO once the last process has left the terminal.
+	if _, err := io.Copy(&out, terminal); err != nil && !errors.Is(err, syscall.EIO) {
+		require.NoError(t, err)
+	}
+	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, cmd.Wait())
+}
+
+func exitStatus(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	require.NoError(t, err)
+	return 0
+}
+
+func TestJSONIsIndentedOnATerminalAndCompactElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	shown, status := onTerminal(t, b, nil, "status", "--format", "json")
+	assert.Zero(t, status)
+	assert.True(t, strings.HasPrefix(shown, "{\n  \"success\": true,\n"), shown)
+	piped, err := process(t, b, nil, "status", "--format", "json").Output()
+	require.NoError(t, err)
+	assert.Equal(t, 1, bytes.Count(piped, []byte("\n")))
+	assert.Equal(t, document(t, []byte(shown)), document(t, piped), "both say the same")
+}
+
+func TestColourOnlyOnATerminal(t *testing.T) {
+	t.Parallel()
+	const colour = "\x1b[31merror\x1b[0m code=T101"
+	tests := []struct {
+		name     string
+		terminal bool
+		env      []string
+		args     []string
+		want     bool
+	}{
+		{"terminal", true, nil, nil, true},
+		{"terminal, NO_COLOR", true, []string{"NO_COLOR=1"}, nil, false},
+		{"terminal, NO_COLOR empty", true, []string{"NO_COLOR="}, nil, true},
+		{"terminal, never", true, nil, []string{"--color", "never"}, false},
+		{"terminal, always over NO_COLOR", true, []string{"NO_COLOR=1"}, []string{"--color", "always"}, true},
+		{"pipe", false, nil, nil, false},
+		{"pipe, always", false, nil, []string{"--color", "always"}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newProject(t)
+			args := append([]string{"status", "thread-xyz"}, tt.args...)
+			var said string
+			if tt.terminal {
+				said, _ = onTerminal(t, b, tt.env, args...)
+			} else {
+				var stderr bytes.Buffer
+				cmd := process(t, b, tt.env, args...)
+				cmd.Stderr = &stderr
+				assert.Equal(t, 11, exitStatus(t, cmd.Run()))
+				said = stderr.String()
+			}
+			assert.Equal(t, tt.want, strings.Contains(said, colour), "%q", said)
+			assert.Equal(t, tt.want, strings.Contains(said, "\x1b"), "%q", said)
+		})
+	}
+}
+
+// TestNoCommandWaitsForSomebodyWhoIsNotThere: agents run commands on
+// pseudo-terminals too.
+func TestNoCommandWaitsForSomebodyWhoIsNotThere(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		t.Run(cmd.name, func(t *testing.T) {
+			t.Parallel()
+			b, ref := readyFor(t, cmd.name)
+			for _, argv := range [][]string{examples()[cmd.name].fails, cmd.path(), examples()[cmd.name].works} {
+				shown, status := onTerminal(t, b, []string{"CLAUDECODE=1"}, withRef(argv, ref)...)
+				assert.GreaterOrEqual(t, status, 0, "it did not end by itself: %s", shown)
+			}
+		})
+	}
+}
+
+// TestASignalEndsTheWaitForTheLock: the process says what it waits for, so the
+// test knows when to interrupt it.
+func TestASignalEndsTheWaitForTheLock(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newProject(t)
+			lock := flock.New(filepath.Join(b.dir, ".leslie/thread_relations.json.lock"))
+			held, err := lock.TryLock()
+			require.NoError(t, err)
+			require.True(t, held)
+			defer func() { _ = lock.Unlock() }()
+			cmd := process(t, b, nil, "done", "main", "--format", "json")
+			var out bytes.Buffer
+			cmd.Stdout = &out
+			stderr, err := cmd.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			said := make([]byte, len("leslie: waiting for the lock"))
+			_, err = io.ReadFull(stderr, said)
+			require.NoError(t, err)
+			assert.Equal(t, "leslie: waiting for the lock", string(said))
+			require.NoError(t, cmd.Process.Signal(signal))
+			_, _ = io.Copy(io.Discard, stderr)
+			assert.Equal(t, 130, exitStatus(t, cmd.Wait()))
+			a := document(t, out.Bytes())
+			assert.Equal(t, "T904", a.Error.Code)
+			assert.Equal(t, false, a.Error.Details["changed"])
+		})
+	}
+}
