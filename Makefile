@@ -48,8 +48,10 @@ mod: ## refuse a go.mod that names more or less than the source uses
 house: ## hold the import table, the smells, and the documents that repeat the code
 	@echo "== house rules"; CGO_ENABLED=0 $(GO) test -count=1 ./house
 
+# A process with the race detector sleeps a second before it ends unless it is
+# told not to; the tests start many.
 race: ## run every test with the race detector; needs gcc
-	@echo "== race detector"; CGO_ENABLED=1 $(GO) test -race ./...
+	@echo "== race detector"; GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -race ./...
 
 fuzz: ## fuzz every fuzz target for a few seconds
 	@echo "== fuzz"; \

@@ -149,7 +149,7 @@ func (s *storm) requireComplete(id string) {
 			delete(got, name)
 		}
 	}
-	require.Equal(s.t, want, got, "the files of %s", id)
+	require.Empty(s.t, differing(want, got), "the files of %s", id)
 }
 
 func TestNothingAcknowledgedIsLostWhenProcessesAreKilled(t *testing.T) {
@@ -277,7 +277,7 @@ func TestAChangeOfFilesIsWholeAfterAKill(t *testing.T) {
 		s.ok("update", "reader", "--title", fmt.Sprint("Round ", n)) // settles what was begun
 		got := s.files(place)
 		if ok {
-			require.Equal(t, now, got, "an acknowledged refresh")
+			require.Empty(t, differing(now, got), "an acknowledged refresh")
 		}
 		whole := slices.ContainsFunc(versions, func(v map[string]string) bool { return maps.Equal(v, got) })
 		require.True(t, whole, "the files are of no one version: %.200q", got)

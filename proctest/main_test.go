@@ -251,6 +251,25 @@ func (p *project) files(rel string) map[string]string {
 	return out
 }
 
+// differing are the paths at which two sets of files differ; contents may be
+// long.
+func differing(want, got map[string]string) (paths []string) {
+	for name, content := range want {
+		if now, ok := got[name]; !ok {
+			paths = append(paths, name+" is missing")
+		} else if now != content {
+			paths = append(paths, fmt.Sprintf("%s holds %d bytes, not the %d that it should", name, len(now), len(content)))
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			paths = append(paths, name+" is there")
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // write puts artifacts into a thread's folder, as its owner would.
 func (p *project) write(thread string, artifacts map[string]string) {
 	p.t.Helper()

@@ -50,6 +50,9 @@ func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
 	}
 	var last *operation
 	if now, err := s.load(); err == nil { // else Update says what is wrong
+		if len(s.undone(now.pending)) > 0 {
+			return nil, nil // the answer tells of files that Update first puts into place
+		}
 		last = now.operation
 	}
 	return s.answered(call, last)

@@ -124,3 +124,34 @@ func TestTheDigestDoesNotDependOnSpaces(t *testing.T) {
 	assert.NotEqual(t, a, digest("spawn", json.RawMessage(`{"a":2}`)))
 	assert.NotEqual(t, a, digest("done", json.RawMessage(`{"a":1}`)))
 }
+
+// A process that dies between the commit and its file work leaves an answer
+// that tells of files which are not there yet: only a writer may repeat it.
+func TestTheEarlyLookKeepsSilentWhileFilesAreMissing(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	call := callNamed("obj-a")
+	call.Request = "id"
+	folder := thread.Step{Do: thread.StepMakeDir, To: ThreadsDir + "/made"}
+	rule := func(st *thread.State) (Outcome, error) {
+		st.Plan(folder)
+		return create("obj-a")(st)
+	}
+	broken := Open(s.Root(), Options{Before: func(a Action, path string) error {
+		if a == ActMkdir {
+			return os.ErrPermission
+		}
+		return nil
+	}})
+	first, err := broken.Update(context.Background(), call, rule)
+	require.NoError(t, err)
+	require.True(t, hasWarning(first.Warnings, warnings.NotSettled))
+
+	early, err := s.Answered(context.Background(), call)
+	require.NoError(t, err)
+	assert.Nil(t, early)
+	again, err := s.Update(context.Background(), call, rule)
+	require.NoError(t, err)
+	assert.NotNil(t, again.Replay)
+	assert.DirExists(t, s.Path(folder.To))
+}

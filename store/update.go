@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"leslie/codes"
-	"leslie/fact"
 	"leslie/thread"
 )
 
@@ -61,8 +60,8 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 // verdict is the error of a call whose rules ran.
 func verdict(ctx context.Context, call Call, st *thread.State, err error) error {
 	if call.Expect != nil && (err == nil || yields(err)) {
-		if id, at := st.ChangedAfter(*call.Expect); id != "" {
-			return codes.StaleRevision.New(fact.Of("id", id), fact.Of("actual", at), fact.Of("expected", *call.Expect))
+		if err := st.Stale(*call.Expect); err != nil {
+			return err
 		}
 	}
 	if err == nil && ctx.Err() != nil {

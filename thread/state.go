@@ -101,12 +101,33 @@ func (s *State) ArchivedNow() []Change { return s.archived }
 // ChangedAfter returns a record that this State's rules changed or relied on
 // and that was changed after rev; "" when there is none.
 func (s *State) ChangedAfter(rev Revision) (id string, at Revision) {
+	_, id, at = s.changedAfter(rev)
+	return id, at
+}
+
+func (s *State) changedAfter(rev Revision) (table, id string, at Revision) {
 	for _, name := range Tables() {
 		if i, r := s.table(name).changedAfter(rev); r > at {
-			id, at = i, r
+			table, id, at = name, i, r
 		}
 	}
-	return id, at
+	return table, id, at
+}
+
+// Stale is T503 for what ChangedAfter names, nil when that is nothing.
+func (s *State) Stale(rev Revision) error {
+	table, id, at := s.changedAfter(rev)
+	if id == "" {
+		return nil
+	}
+	err := codes.StaleRevision.New(fact.Of("id", id), fact.Of("actual", at), fact.Of("expected", rev))
+	switch table {
+	case TableObjectives:
+		return err.WithNext("leslie objective status " + id)
+	case TableReferences:
+		return err.WithNext("leslie reference show " + id)
+	}
+	return err
 }
 
 // Apply replays the changes of a recorded operation and takes its revision.

@@ -174,3 +174,30 @@ func TestPlannedStepsBelongToTheOperation(t *testing.T) {
 	s.Plan(thread.Step{Do: thread.StepRemove, To: "threads/b"})
 	assert.Equal(t, []thread.Step{{Do: thread.StepMakeDir, To: "threads/a"}, {Do: thread.StepRemove, To: "threads/b"}}, s.Planned())
 }
+
+func TestAStaleRecordIsToldWithTheLineThatReadsItAgain(t *testing.T) {
+	t.Parallel()
+	// Revisions: obj-one 1, a 2, b 3, ref-1 4.
+	cases := []struct {
+		name string
+		do   func(*world) error
+		id   string
+		at   thread.Revision
+		next string
+	}{
+		{"a thread", func(w *world) error { _, err := w.Thread("b"); return err }, "b", 3, "leslie status b"},
+		{"an objective", func(w *world) error { _, err := w.Objective("obj-one"); return err }, "obj-one", 1, "leslie objective status obj-one"},
+		{"a reference", func(w *world) error { _, err := w.Reference("ref-1"); return err }, "ref-1", 4, "leslie reference show ref-1"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := withThreads(t, "a", "b")
+			w.tied("ref-1", "a", "b")
+			require.NoError(t, c.do(w))
+			assert.NoError(t, w.Stale(c.at), "at that revision it is what the caller knew")
+			e := failed(t, w.Stale(c.at-1), codes.StaleRevision, map[string]any{"id": c.id, "actual": c.at, "expected": c.at - 1})
+			assert.Equal(t, []string{c.next}, e.Next())
+		})
+	}
+}

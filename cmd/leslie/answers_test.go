@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -163,8 +165,12 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 					}
 				}
 				argv := append(withRef(argv, ref), "--format", "json")
+				before := tree(t, b.dir)
 				status := b.leslie(argv...)
 				raw := b.out.String()
+				if status != 0 {
+					assert.Equal(t, before, tree(t, b.dir), "a command that fails has changed nothing")
+				}
 				a := document(t, b.out.Bytes())
 				assert.Empty(t, b.err.String(), "in JSON nothing is said beside the document")
 				if name == "help" {
@@ -187,6 +193,27 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 			})
 		}
 	}
+}
+
+// tree is every path below a folder with its content, without the log.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Name() == "logs":
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			files[path] = d.Type().String()
+			return nil
+		}
+		raw, err := os.ReadFile(filepath.Join(dir, path))
+		files[path] = string(raw)
+		return err
+	}))
+	return files
 }
 
 func TestInTextModeOnlyTheAnswerIsOnStdout(t *testing.T) {
@@ -424,8 +451,15 @@ func TestAnInterruptEndsTheWaitForStandardInput(t *testing.T) {
 		cancel() // the call waits for input
 		return r.Read(p)
 	})
-	assert.Equal(t, 130, b.perform(ctx, commands(), "spawn", "--intent", "-"))
-	assert.Contains(t, b.err.String(), "code=T904")
+	status := make(chan int, 1)
+	go func() { status <- b.perform(ctx, commands(), "spawn", "--intent", "-") }()
+	select {
+	case got := <-status:
+		assert.Equal(t, 130, got)
+		assert.Contains(t, b.err.String(), "code=T904")
+	case <-time.After(20 * time.Second):
+		t.Fatal("the call still waits for input")
+	}
 }
 
 type readerFunc func([]byte) (int, error)
@@ -472,4 +506,16 @@ func TestContextBlockHasAtMost9500Characters(t *testing.T) {
 	assert.Greater(t, len([]rune(block)), 9000, "what fits is there")
 	assert.True(t, strings.HasSuffix(block, "</thread_context>"))
 	assert.Equal(t, 1, strings.Count(block, "<thread_context"))
+}
+
+// TestNextLinesNeverSpeakWithTheTerminal: one that names such a folder runs as it
+// stands, so it is for programs alone.
+func TestNextLinesNeverSpeakWithTheTerminal(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	require.NoError(t, os.Mkdir(filepath.Join(b.dir, "a\x1b[2J"), 0o755))
+	assert.Equal(t, 11, b.leslie("-C", "a\x1b[2J", "status", "thread-xyz"))
+	assert.NotContains(t, b.err.String(), "\x1b")
+	assert.Equal(t, 11, b.leslie("-C", "a\x1b[2J", "status", "thread-xyz", "--format", "json"))
+	assert.Equal(t, []string{"leslie -C 'a\x1b[2J' list"}, document(t, b.out.Bytes()).Error.Next)
 }

@@ -88,7 +88,11 @@ func (c *call) globals() globals {
 			g.dir = filepath.Join(c.env.dir, dir)
 		}
 		if info, err := os.Stat(g.dir); err != nil || !info.IsDir() {
-			c.fault("--dir", dir, "--dir "+quoted(dir)+" is no folder")
+			label := "LESLIE_DIR"
+			if slices.ContainsFunc(c.line.flags, func(f flagValue) bool { return f.spec.name == "dir" }) {
+				label = "--dir"
+			}
+			c.fault(label, dir, label+" "+quoted(dir)+" is no folder")
 		}
 	}
 	return g
@@ -154,7 +158,7 @@ func (c *call) fault(field, value, problem string) {
 // lineUsage is usage for help and version: they answer whatever the environment
 // holds, since they are what a caller with a bad environment is sent to.
 func (c *call) lineUsage() error {
-	c.faults = c.line.faults
+	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return strings.HasPrefix(f.Field, "LESLIE_") })
 	return c.usage()
 }
 

@@ -21,7 +21,7 @@ func (d *helpData) Text(p *page) { p.b.WriteString(d.Help) }
 
 // help answers --help, help, and leslie alone.
 func (c *call) help(all []*command) (Data, error) {
-	c.line.faults = slices.DeleteFunc(c.line.faults, func(f fault) bool { return f.Field == "subcommand" && f.Value == "" })
+	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return f.Field == "subcommand" && f.Value == "" })
 	if err := c.lineUsage(); err != nil {
 		return nil, err
 	}

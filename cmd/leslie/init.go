@@ -51,6 +51,16 @@ func initCommand() *command {
 	}
 }
 
+// withoutStore is why no store could be made. Where none is there, the commands
+// that would look at it lead nowhere.
+func (c *call) withoutStore(dir string, err error) error {
+	e := codes.Of(err)
+	if _, missing := store.Find(dir, c.storeOptions()); missing == nil || e == nil {
+		return err
+	}
+	return e.WithNext("leslie help init")
+}
+
 // sameFolder: a folder may be reached by several names.
 func sameFolder(a, b string) bool {
 	x, errX := os.Stat(a)
@@ -75,7 +85,7 @@ func runInit(c *call) (Data, error) {
 	}
 	st, created, err := store.Create(c.ctx, dir, c.storeOptions())
 	if err != nil {
-		return nil, err
+		return nil, c.withoutStore(dir, err)
 	}
 	c.st = st
 	// A store of another writer is recognised before anything beside it changes.

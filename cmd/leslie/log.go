@@ -45,6 +45,20 @@ func (c *call) log(failure *codes.Error) {
 	}
 }
 
+// debugLine says, with --debug, what the call was taken for.
+func (c *call) debugLine() []byte {
+	if !c.who.debug {
+		return nil
+	}
+	attrs := []slog.Attr{slog.String("operation", c.operation()), slog.String("dir", c.who.dir)}
+	if c.st != nil {
+		attrs = append(attrs, slog.String("root", c.st.Root()))
+	}
+	h := &logHandler{now: c.env.now}
+	slog.New(h).LogAttrs(c.ctx, slog.LevelDebug, "Call", append(attrs, c.logAttrs("", nil)[1:]...)...)
+	return h.lines
+}
+
 // logAttrs are the facts of one line. Structures stay out: a line is for
 // reading and for counting, not for parsing.
 func (c *call) logAttrs(code string, facts fact.List) []slog.Attr {

@@ -45,6 +45,9 @@ type errorReply struct {
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
 	c.log(failure)
+	if line := c.debugLine(); line != nil {
+		_, _ = c.env.stderr.Write(line)
+	}
 	answer, failure := c.rendered(data, failure)
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
 		fmt.Fprintf(c.env.stderr, "leslie: the answer could not be written: %v\n", err)
@@ -186,6 +189,9 @@ func (c *call) textNotes(failure *codes.Error) {
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "hint:"), escape(hint))
 		}
 		for _, line := range failure.Next() {
+			if escape(line) != line {
+				continue // shown as it is, it would speak with the terminal; escaped, it would not run
+			}
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "next:"), line)
 		}
 		if options, ok := failure.Facts().Get("options"); ok {

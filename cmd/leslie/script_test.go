@@ -20,6 +20,9 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v3"
+
+	"leslie/codes"
+	"leslie/warnings"
 )
 
 // TestScripts runs testdata/script: one behaviour a file. Beside testscript's
@@ -341,5 +344,50 @@ func openUp(ts *testscript.TestScript, dir string) {
 		info, err := os.Stat(dir)
 		ts.Check(err)
 		ts.Check(os.Chmod(dir, info.Mode().Perm()|0o011))
+	}
+}
+
+// TestEveryCodeIsShownByAScript: who changes what raises a code sees it here. A
+// row says why no script can raise one; a command that can has to take it away.
+func TestEveryCodeIsShownByAScript(t *testing.T) {
+	t.Parallel()
+	absent := map[string]string{
+		"T103": "the mistake limit", "W103": "the mistake limit", "W104": "the mistake limit",
+		"T108": "claims", "T109": "wait", "T110": "undo", "T111": "checkpoints", "T112": "undo",
+		"T301": "merges", "T302": "merges", "T303": "merges", "T304": "merges", "T305": "merges", "W301": "merges", "W303": "merges", "W305": "merges",
+		"T401": "approvals", "T402": "approvals; the rule has a test in package thread", "T403": "approvals", "T404": "approvals", "W401": "approvals", "W402": "approvals",
+		"T701": "agents", "T702": "agents", "T703": "agents",
+		"T901": "a fault of leslie's own: TestPanicIsT901InTheAskedFormat", "T902": "the same",
+		"T904": "a signal: TestASignalEndsTheWaitForTheLock", "W505": "a fault of the disk behind the commit: package store",
+	}
+	names, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			// Only what asserts a code counts.
+			if strings.HasPrefix(line, "json ") || strings.HasPrefix(line, "yaml ") || strings.HasPrefix(line, "stderr ") {
+				all.WriteString(line)
+			}
+		}
+	}
+	var known []string
+	for _, e := range codes.Table() {
+		known = append(known, string(e.Code))
+	}
+	for _, e := range warnings.Table() {
+		known = append(known, string(e.Code))
+	}
+	for _, code := range known {
+		_, none := absent[code]
+		if shown := strings.Contains(all.String(), code); shown == none {
+			t.Errorf("%s: shown by a script: %v; said to be out of reach: %v", code, shown, none)
+		}
 	}
 }
