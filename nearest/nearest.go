@@ -8,13 +8,14 @@ package nearest
 import "github.com/xrash/smetrics"
 
 // Name returns the known name that is closest to given, "" when none is close:
-// at most a third of the longer name's characters may differ. Of equally close
+// at most a third of the longer name's characters, rounded up or down, may differ
+// (two in "spwan"). Of equally close
 // names the first one wins, so the answer does not depend on anything else.
 func Name(given string, known []string) string {
 	best, bestCost := "", -1
 	for _, name := range known {
 		cost := smetrics.WagnerFischer(given, name, 1, 1, 1)
-		if cost > max(len(given), len(name))/3 {
+		if cost > (max(len(given), len(name))+1)/3 {
 			continue
 		}
 		if bestCost < 0 || cost < bestCost {

@@ -20,6 +20,7 @@ func TestTheNearestNameIsTheOneThatWasMeant(t *testing.T) {
 		{"one letter less", "spwn", []string{"status", "spawn"}, "spawn"},
 		{"two letters swapped", "lsit", []string{"list"}, ""}, // two of four differ
 		{"two letters swapped in a longer word", "refernece", []string{"resume", "reference"}, "reference"},
+		{"two of five letters swapped", "spwan", []string{"status", "spawn"}, "spawn"},
 		{"the closest of several", "archiv", []string{"artifacts", "archived", "archive"}, "archive"},
 		{"the first of equally close ones", "cat", []string{"car", "can"}, "car"},
 		{"a third may differ", "abcdxx", []string{"abcdef"}, "abcdef"},

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"leslie/codes"
+	"leslie/fact"
 	"leslie/thread"
 )
 
@@ -26,7 +28,8 @@ const gitignore = `# The store belongs to a working copy: nothing in it is track
 // was interrupted; created is false when there is one already, in whatever
 // condition: it is left alone. A state that is missing while a backup, journal
 // or archive exists is never replaced by an empty one.
-// Errors: T501, T504 when dir does not exist, T505, T506, T904.
+// Errors: T501, T504 when dir does not exist, T505, T506, T507 where a link stands
+// in the folder's place: Find would not follow it. T904.
 func Create(ctx context.Context, dir string, opts Options) (st *Store, created bool, err error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -39,7 +42,7 @@ func Create(ctx context.Context, dir string, opts Options) (st *Store, created b
 	if err := s.makeFolder(); err != nil {
 		return nil, false, s.writeFailed(err)
 	}
-	unlock, err := s.lock(ctx, 0)
+	unlock, err := s.lock(ctx, opts.LockTimeout)
 	if err != nil {
 		return nil, false, err
 	}
@@ -51,7 +54,12 @@ func Create(ctx context.Context, dir string, opts Options) (st *Store, created b
 func (s *Store) makeFolder() error {
 	err := s.disk.mkdir(s.Path("."))
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		info, err := os.Lstat(s.Path("."))
+		if err == nil && !info.IsDir() {
+			return codes.UnsafePath.New(fact.Of("path", Dir)).
+				WithHint("A link or a file stands where the store's folder belongs; move it away").WithNext("leslie help init")
+		}
+		return err
 	}
 	if err != nil {
 		return err

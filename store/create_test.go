@@ -168,3 +168,14 @@ func TestASubmoduleIsNoWorktree(t *testing.T) {
 	_, err := Find(filepath.Join(root, "sub"), Options{})
 	requireCode(t, codes.NotInitialized, err)
 }
+
+func TestAStoreIsNotMadeThroughALink(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, Dir)))
+	_, _, err := Create(context.Background(), dir, Options{})
+	requireCode(t, codes.UnsafePath, err)
+	entries, err := os.ReadDir(elsewhere)
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+}

@@ -43,13 +43,6 @@ func (d disk) mkdir(path string) error {
 	return d.step(ActMkdir, path, func() error { return os.Mkdir(path, 0o755) })
 }
 
-func (d disk) mkdirAll(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil
-	}
-	return d.step(ActMkdir, path, func() error { return os.MkdirAll(path, 0o755) })
-}
-
 func (d disk) rename(from, to string) error {
 	return d.step(ActRename, to, func() error { return os.Rename(from, to) })
 }

@@ -48,20 +48,11 @@ func proper(step thread.Step) bool {
 	return to && from && known
 }
 
-// stageRemovals checks the steps of an operation before it is committed and
-// makes the folder that takes what its removals displace. Errors: T505, T901.
+// stageRemovals checks the steps of an operation before it is committed (they
+// stay in their places, and what they place is there) and makes the folder that
+// takes what removals displace. Errors: T505, T901.
 func (s *Store) stageRemovals(p *thread.Pending) error {
 	if p == nil {
-		return nil
-	}
-	removes := false
-	for _, step := range p.Steps {
-		if !proper(step) || !singleName(string(p.Operation)) {
-			return stray(step)
-		}
-		removes = removes || step.Do == thread.StepRemove
-	}
-	if !removes {
 		return nil
 	}
 	w, err := s.openWork()
@@ -69,6 +60,19 @@ func (s *Store) stageRemovals(p *thread.Pending) error {
 		return s.writeFailed(err)
 	}
 	defer w.close()
+	removes := false
+	for _, step := range p.Steps {
+		if !proper(step) || !singleName(string(p.Operation)) {
+			return stray(step)
+		}
+		if step.Do == thread.StepPlace && !w.there(step.From) {
+			return codes.Internal.New(fact.Of("reason", "nothing was staged to be placed at "+step.To))
+		}
+		removes = removes || step.Do == thread.StepRemove
+	}
+	if !removes {
+		return nil
+	}
 	if err := w.ensure(shelves(p)); err != nil {
 		return err
 	}

@@ -108,3 +108,15 @@ func TestALinkInTheWayIsNotFollowedOut(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, entries)
 }
+
+func TestAnOperationThatPlacesWhatNobodyStagedIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	before := listing(t, s)
+	_, err := s.Update(context.Background(), callNamed("obj-a"), func(st *thread.State) (Outcome, error) {
+		st.Plan(thread.Step{Do: thread.StepPlace, From: TmpDir + "/op-x/gone", To: ThreadsDir + "/x"})
+		return create("obj-a")(st)
+	})
+	requireCode(t, codes.Internal, err)
+	assert.Equal(t, before, listing(t, s))
+}

@@ -34,6 +34,9 @@ const (
 type Options struct {
 	// Lock is the schedule of the lock; its zero value is retry.Default().
 	Lock retry.Policy
+	// LockTimeout, when positive, shortens the lock's schedule of Create; a Call
+	// carries its own.
+	LockTimeout time.Duration
 	// Jitter returns a random duration in (0, max]; nil waits max.
 	Jitter func(max time.Duration) time.Duration
 	// Waiting is called once when the lock has been waited for one second.

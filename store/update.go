@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 
 	"leslie/codes"
 	"leslie/thread"
@@ -73,7 +74,10 @@ func verdict(ctx context.Context, call Call, st *thread.State, err error) error 
 // yields reports whether an error says only how a record stands: when the
 // caller knew an older record, that is what it has to be told.
 func yields(err error) bool {
-	return codes.Has(err, codes.InvalidTransition) || codes.Has(err, codes.NotWritable) || codes.Has(err, codes.Claimed)
+	e := codes.Of(err)
+	return e != nil && slices.Contains([]codes.Code{
+		codes.InvalidTransition, codes.NotWritable, codes.Claimed, codes.ThreadsNotTerminated, codes.ObjectiveDone,
+	}, e.Code())
 }
 
 // ended is T904 for the end of a context that has no code of its own.

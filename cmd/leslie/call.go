@@ -381,10 +381,14 @@ func (c *call) storeCall() store.Call {
 		rev := thread.Revision(c.count("expect-revision", 0))
 		request.Expect = &rev
 	}
-	if c.has("lock-timeout") {
-		request.LockTimeout, _ = time.ParseDuration(c.text("lock-timeout")) // checked with the line
-	}
+	request.LockTimeout = c.lockTimeout()
 	return request
+}
+
+// lockTimeout is --lock-timeout, 0 when it was not given.
+func (c *call) lockTimeout() time.Duration {
+	d, _ := time.ParseDuration(c.text("lock-timeout")) // checked with the line
+	return d
 }
 
 // recordedParams are the command's own flags and operands, as the journal keeps

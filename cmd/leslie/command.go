@@ -15,6 +15,9 @@ type command struct {
 	example  string // one line that works
 	operands []operandSpec
 	flags    []flagSpec
+	// unrecorded: it writes without making an operation, so there is nothing that
+	// --request-id or --expect-revision could be about.
+	unrecorded bool
 	// writes: it has the flags of writing commands and its data says whether
 	// something changed.
 	writes bool
@@ -34,10 +37,18 @@ func (cmd *command) path() []string { return strings.Fields(cmd.name) }
 // allFlags are the command's own flags, then those of every command.
 func (cmd *command) allFlags() []flagSpec {
 	all := append([]flagSpec{}, cmd.flags...)
-	if cmd.writes {
-		all = append(all, writeFlags()...)
+	return append(append(all, cmd.writeFlags()...), globalFlags()...)
+}
+
+// writeFlags are the flags that the command has because it writes.
+func (cmd *command) writeFlags() []flagSpec {
+	switch {
+	case !cmd.writes:
+		return nil
+	case cmd.unrecorded:
+		return writeFlags()[:1]
 	}
-	return append(all, globalFlags()...)
+	return writeFlags()
 }
 
 // usageLine is the command as help and T903 show it.

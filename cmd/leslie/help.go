@@ -91,7 +91,7 @@ func helpOf(all []*command, cmd *command) string {
 	if cmd.writes {
 		p.line("")
 		p.line("Flags of commands that write:")
-		p.flags(writeFlags())
+		p.flags(cmd.writeFlags())
 	}
 	if subs := subNames(all, cmd.name); len(subs) > 0 {
 		p.line("")

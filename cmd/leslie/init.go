@@ -39,7 +39,7 @@ func (d *initData) Text(p *page) {
 
 func initCommand() *command {
 	return &command{
-		name: "init", summary: "make this folder a leslie project and teach its agents the commands", writes: true,
+		name: "init", summary: "make this folder a leslie project and teach its agents the commands", writes: true, unrecorded: true,
 		detail: "A store that is here or above already is left alone; only the block in AGENTS.md is brought up to date.\n" +
 			"Text outside the block is never touched.",
 		example: "leslie init",
@@ -83,7 +83,9 @@ func runInit(c *call) (Data, error) {
 			return nil, err
 		}
 	}
-	st, created, err := store.Create(c.ctx, dir, c.storeOptions())
+	options := c.storeOptions()
+	options.LockTimeout = c.lockTimeout()
+	st, created, err := store.Create(c.ctx, dir, options)
 	if err != nil {
 		return nil, c.withoutStore(dir, err)
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +13,6 @@ import (
 	"leslie/store"
 	"leslie/warnings"
 )
-
-// logLimit is the size in bytes from which the log is rotated, once.
-const logLimit = 10 << 20
 
 // log appends this call's error and warnings to the store's log, one line each,
 // without lock or fsync. A call without either writes nothing. Where the log
@@ -40,7 +35,7 @@ func (c *call) log(failure *codes.Error) {
 		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, c.logAttrs(string(failure.Code()), failure.Facts())...)
 	}
 	path := st.Path(store.LogsDir + "/leslie.log")
-	if err := appendLog(path, h.lines); err != nil && c.line.cmd != nil && c.line.cmd.writes {
+	if err := st.AppendLog(h.lines); err != nil && c.line.cmd != nil && c.line.cmd.writes {
 		c.warnings.Add(warnings.LogUnwritable.New(fact.Of("path", st.Relative(path)), fact.Of("reason", plainReason(err))))
 	}
 }
@@ -73,24 +68,6 @@ func (c *call) logAttrs(code string, facts fact.List) []slog.Attr {
 		attrs = append(attrs, slog.Any(f.Key, f.Value))
 	}
 	return append(attrs, slog.String("as", string(c.who.as)), slog.String("actor", c.who.actor))
-}
-
-func appendLog(path string, lines []byte) error {
-	if info, err := os.Stat(path); err == nil && info.Size() > logLimit {
-		_ = os.Rename(path, path+".1")
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(lines); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
 }
 
 // logHandler writes slog records as leslie's log lines:

@@ -65,6 +65,7 @@ func setUpScript(e *testscript.Env) error {
 	home := filepath.Join(e.WorkDir, ".home")
 	e.Setenv("HOME", home)
 	e.Setenv("LOGNAME", "kim")
+	e.Setenv("GORACE", os.Getenv("GORACE")) // a race build waits a second before it ends
 	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	e.Values["locks"] = map[string]*flock.Flock{}
 	e.Values["trees"] = map[string]map[string]string{}
