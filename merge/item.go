@@ -1,0 +1,160 @@
+package merge
+
+import "strings"
+
+// An item is one line of a Markdown list.
+type item struct {
+	// line is the whole line without its ending.
+	line string
+	// indent is the column of the marker; tabs go to multiples of four.
+	indent int
+	// numbered tells "1." from "-".
+	numbered bool
+	// box is where in line the state of a check box stands, 0 without a box.
+	box int
+}
+
+// state is what stands in the check box: ' ', 'x' or 'X'; 0 without a box.
+func (it item) state() byte {
+	if it.box == 0 {
+		return 0
+	}
+	return it.line[it.box]
+}
+
+// with is the item with another state in its box.
+func (it item) with(state byte) item {
+	if it.box > 0 {
+		it.line = it.line[:it.box] + string(state) + it.line[it.box+1:]
+	}
+	return it
+}
+
+// name is what the item says, whatever the state of its box: two lines with one
+// name are the same item, ticked or not.
+func (it item) name() string { return it.with(' ').line }
+
+// parseItem reads a line, given without its ending, as CommonMark's list item:
+// a bullet or a number, blank, text. A line that only looks like one is not
+// taken: a thematic break, an item without text, one that opens a code block.
+func parseItem(line string) (item, bool) {
+	rest := strings.TrimLeft(line, " \t")
+	it := item{line: line, indent: columns(line[:len(line)-len(rest)])}
+	marker := bullet(rest)
+	it.numbered = marker > 1
+	text := strings.TrimLeft(rest[marker:], " \t")
+	if marker == 0 || text == "" || len(text) == len(rest)-marker || thematic(rest) || fence(text) != "" {
+		return item{}, false
+	}
+	if boxed(text) {
+		it.box = len(line) - len(text) + 1
+	}
+	return it, true
+}
+
+// bullet is the length of the list marker that begins s, 0 without one.
+func bullet(s string) int {
+	if s == "" {
+		return 0
+	}
+	if strings.IndexByte("-*+", s[0]) >= 0 {
+		return 1
+	}
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	if digits == 0 || digits > 9 || digits == len(s) || strings.IndexByte(".)", s[digits]) < 0 {
+		return 0
+	}
+	return digits + 1
+}
+
+// boxed tells whether an item's text begins with a check box and goes on.
+func boxed(text string) bool {
+	return len(text) > 4 && text[0] == '[' && strings.IndexByte(" xX", text[1]) >= 0 && text[2] == ']' &&
+		strings.IndexByte(" \t", text[3]) >= 0
+}
+
+// columns is the width of leading blanks.
+func columns(blanks string) int {
+	const tab = 4
+	n := 0
+	for _, c := range blanks {
+		if c == '\t' {
+			n += tab - n%tab
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// thematic tells whether a line is a rule: three or more of one of * - _ and
+// nothing else but blanks.
+func thematic(line string) bool {
+	return line != "" && strings.IndexByte("*-_", line[0]) >= 0 &&
+		strings.Trim(line, line[:1]+" \t") == "" && strings.Count(line, line[:1]) >= 3
+}
+
+// fence is the run of back-ticks or tildes that opens a code block, "" if s
+// does not begin with one.
+func fence(s string) string {
+	if s == "" || s[0] != '`' && s[0] != '~' {
+		return ""
+	}
+	run := s[:len(s)-len(strings.TrimLeft(s, s[:1]))]
+	if len(run) < 3 || s[0] == '`' && strings.Contains(s[len(run):], "`") {
+		return ""
+	}
+	return run
+}
+
+// prose tells for every line of a Markdown text, and for the place after the
+// last, whether what stands there is prose: not in a code block, a comment or
+// the front matter, where a dash makes no list.
+func prose(v *version) []bool {
+	out := make([]bool, v.len()+1)
+	for i := frontMatter(v); i <= v.len(); {
+		out[i] = true
+		if i == v.len() {
+			break
+		}
+		i = pastBlock(v, i, out)
+	}
+	return out
+}
+
+// pastBlock is the place after line i, or after the block that it opens. Where
+// the block never ends, it reaches to the end of the text and beyond.
+func pastBlock(v *version, i int, out []bool) int {
+	open := strings.TrimSpace(v.line(i))
+	if n := bullet(open); n > 0 {
+		open = strings.TrimSpace(open[n:])
+	}
+	closes := func(string) bool { return true }
+	if run := fence(open); run != "" {
+		closes = func(line string) bool {
+			return strings.HasPrefix(line, run) && strings.Trim(line, run[:1]) == ""
+		}
+		i++
+	} else if strings.HasPrefix(open, "<!--") {
+		closes = func(line string) bool { return strings.Contains(line, "-->") }
+	}
+	for ; i < v.len(); i++ {
+		if closes(strings.TrimSpace(v.line(i))) {
+			return i + 1
+		}
+	}
+	return len(out)
+}
+
+// frontMatter is the number of lines of the metadata block at the top.
+func frontMatter(v *version) int {
+	if v.len() == 0 || strings.TrimRight(v.line(0), " \t\r\n") != "---" {
+		return 0
+	}
+	for i := 1; i < v.len(); i++ {
+		if end := strings.TrimRight(v.line(i), " \t\r\n"); end == "---" || end == "..." {
+			return i + 1
+		}
+	}
+	return 0
+}

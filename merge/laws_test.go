@@ -1,0 +1,284 @@
+package merge_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/merge"
+)
+
+const lawCases = 400
+
+// obeys checks the laws that hold for every three texts.
+func obeys(t *testing.T, base, ours, theirs []byte) {
+	t.Helper()
+	r := merge.Text(base, ours, theirs)
+	tiles(t, r, base, ours, theirs)
+	keepsAdditions(t, r, base, ours, theirs)
+	mirrors(t, r, merge.Text(base, theirs, ours))
+	is := func(want []byte, sides ...[]byte) {
+		got, clean := merge.Texts(sides[0], sides[1:]...).Merged()
+		require.True(t, clean)
+		require.Equal(t, string(want), string(got))
+	}
+	is(base, base, base, base)
+	is(ours, base, ours, ours)
+	is(ours, base, ours, base)
+	is(theirs, base, base, theirs)
+}
+
+// tiles: the hunks put together are the base and every side, byte for byte; what
+// nobody changed reads alike in all of them.
+func tiles(t *testing.T, r *merge.Result, base []byte, sides ...[]byte) {
+	t.Helper()
+	var whole []byte
+	parts := make([][]byte, len(sides))
+	line := make([]int, len(sides)+1)
+	for i, h := range r.Hunks {
+		whole = append(whole, r.Base(i)...)
+		for j := range sides {
+			parts[j] = append(parts[j], r.Side(i, j)...)
+			if h.Kind == merge.Kept || !slices.Contains(h.By, j) {
+				require.Equal(t, string(r.Base(i)), string(r.Side(i, j)))
+			}
+		}
+		for j, at := range append([]merge.Range{h.Base}, h.Sides...) {
+			require.Equal(t, line[j]+1, at.First)
+			line[j] = at.Last
+		}
+		require.True(t, i == 0 || h.Kind == merge.Kept || r.Hunks[i-1].Kind == merge.Kept)
+		require.Equal(t, h.Kind == merge.Kept, len(h.By) == 0)
+	}
+	require.Equal(t, string(base), string(whole))
+	for j := range sides {
+		require.Equal(t, string(sides[j]), string(parts[j]))
+	}
+}
+
+// keepsAdditions: a line that a side added is in the result, as often as there.
+func keepsAdditions(t *testing.T, r *merge.Result, base []byte, sides ...[]byte) {
+	t.Helper()
+	was, is := counted(base), counted(r.Render(merge.Named("b", "o", "t")))
+	for _, side := range sides {
+		for line, n := range counted(side) {
+			if was[line] == 0 {
+				require.GreaterOrEqual(t, is[line], n, "%q", line)
+			}
+		}
+	}
+}
+
+// counted counts lines, whatever ends them.
+func counted(text []byte) map[string]int {
+	count := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		count[strings.TrimRight(line, "\r\n")]++
+	}
+	return count
+}
+
+// mirrors: with the sides swapped the same lines are in conflict and the rest
+// reads the same.
+func mirrors(t *testing.T, r, swapped *merge.Result) {
+	t.Helper()
+	require.Len(t, swapped.Hunks, len(r.Hunks))
+	for i, h := range r.Hunks {
+		s := swapped.Hunks[i]
+		require.Equal(t, h.Kind, s.Kind)
+		require.Equal(t, h.Base, s.Base)
+		require.Equal(t, h.Sides[0], s.Sides[1])
+		require.Equal(t, h.Sides[1], s.Sides[0])
+	}
+	got, clean := r.Merged()
+	again, cleanToo := swapped.Merged()
+	require.Equal(t, clean, cleanToo)
+	require.Equal(t, string(got), string(again))
+}
+
+func TestTextObeysItsLaws(t *testing.T) {
+	t.Parallel()
+	for n := range uint64(lawCases) {
+		c := generate(101, n)
+		obeys(t, c.base, c.ours, c.theirs)
+	}
+}
+
+// orders is every order of three.
+func orders() [][3]int {
+	return [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+}
+
+// threeSources makes three sides of one base.
+func threeSources(seed, n uint64) (base []byte, sources [3][]byte) {
+	c, d := generate(seed, n), generate(seed, n)
+	g := newGen(seed+1, n)
+	edited := g.edited(strings.Split(string(d.base), "\n"), kinds()[g.IntN(len(kinds()))], nil)
+	return c.base, [3][]byte{c.ours, c.theirs, []byte(strings.Join(edited, "\n"))}
+}
+
+func TestSourcesOfOneBaseMergeAlikeInAnyOrder(t *testing.T) {
+	t.Parallel()
+	clean := 0
+	for n := range uint64(lawCases) {
+		base, s := threeSources(202, n)
+		first := merge.Texts(base, base, s[0], s[1], s[2])
+		want, wantClean := first.Merged()
+		for _, o := range orders() {
+			r := merge.Texts(base, base, s[o[0]], s[o[1]], s[o[2]])
+			got, gotClean := r.Merged()
+			require.Equal(t, wantClean, gotClean)
+			require.Equal(t, string(want), string(got))
+			require.Equal(t, first.Conflicts(), r.Conflicts())
+		}
+		if wantClean {
+			clean++
+		}
+	}
+	t.Logf("%d of %d were clean", clean, lawCases)
+	assert.Positive(t, clean)
+}
+
+func TestListObeysItsLaws(t *testing.T) {
+	t.Parallel()
+	settled, refused := 0, 0
+	for n := range uint64(4 * lawCases) {
+		base, sides := listCase(303, n)
+		r := merge.Texts(base, sides...)
+		for _, v := range provesItself(t, r) {
+			if v.Refused == "" {
+				settled++
+			} else {
+				refused++
+			}
+		}
+		anyOrderOfSources(t, base, sides)
+	}
+	t.Logf("%d conflicts settled, %d refused", settled, refused)
+	assert.Positive(t, settled)
+	assert.Positive(t, refused)
+}
+
+// anyOrderOfSources: the first side is the target; the order of the others does
+// not show in what the list merger settles.
+func anyOrderOfSources(t *testing.T, base []byte, sides [][]byte) {
+	t.Helper()
+	if len(sides) < 3 {
+		return
+	}
+	r, _ := merge.Settle("plan.md", merge.Texts(base, sides...), merge.List)
+	swapped := slices.Clone(sides)
+	slices.Reverse(swapped[1:])
+	s, _ := merge.Settle("plan.md", merge.Texts(base, swapped...), merge.List)
+	want, _ := r.Merged()
+	got, _ := s.Merged()
+	require.Equal(t, string(want), string(got))
+}
+
+// provesItself checks every answer of the list merger by lines alone: it holds
+// each line of a side, unless the line is the base's own and another side ticked
+// it; it holds nothing else, and nothing more often than the sides together.
+func provesItself(t *testing.T, r *merge.Result) []merge.Verdict {
+	t.Helper()
+	verdicts := merge.List("progress.md", r)
+	require.Len(t, verdicts, len(r.Conflicts()))
+	for _, v := range verdicts {
+		if v.Refused != "" {
+			require.Empty(t, v.Text)
+			continue
+		}
+		was, is := counted(r.Base(v.Hunk)), counted(v.Text)
+		ticked, given := map[string]bool{}, map[string]int{}
+		for line := range is {
+			ticked[unticked(line)] = true
+		}
+		total := 0
+		for _, side := range r.Hunks[v.Hunk].By {
+			for line, n := range counted(r.Side(v.Hunk, side)) {
+				given[line] += n
+				require.True(t, is[line] > 0 || was[line] > 0 && ticked[unticked(line)], "%q is missing", line)
+			}
+		}
+		for line, n := range is {
+			require.LessOrEqual(t, n, given[line], "%q came from nowhere", line)
+			total += n
+		}
+		require.GreaterOrEqual(t, total, bytes.Count(r.Base(v.Hunk), []byte("\n")), "an item of the base is missing")
+	}
+	return verdicts
+}
+
+func unticked(line string) string {
+	return strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(line)
+}
+
+// listCase makes a list and two or three sides that tick, add and sometimes do
+// what the list merger must refuse.
+func listCase(seed, n uint64) (base []byte, sides [][]byte) {
+	g := newGen(seed, n)
+	list := append([]string{"# List", ""}, many(g, 0, 6, freshItem)...)
+	if g.chance(20) {
+		list = append(list, g.pick("", "text", "## Next", "  more", "- [ ] last", "  - deeper"))
+	}
+	ending := endings()[g.IntN(len(endings()))]
+	sides = make([][]byte, g.between(2, 3))
+	for i := range sides {
+		sides[i] = ending.join(g, g.editedList(list))
+	}
+	return ending.join(g, list), sides
+}
+
+func freshItem(g gen) string {
+	return g.pick("", "", "", "  ") + g.pick("- [ ] ", "- [ ] ", "- [x] ", "- ", "1. ") + g.words(1, 3)
+}
+
+func (g gen) editedList(list []string) []string {
+	out := slices.Clone(list)
+	for range g.between(1, 3) {
+		at := g.between(2, len(out))
+		switch g.IntN(8) {
+		case 0, 1, 2:
+			out = slices.Insert(out, at, many(g, 1, 2, freshItem)...)
+		case 3:
+			out = append(out, freshItem(g))
+		case 4, 5, 6:
+			if at < len(out) {
+				out[at] = strings.Replace(out[at], "[ ]", "[x]", 1)
+			}
+		default:
+			if at < len(out) {
+				out = slices.Delete(out, at, at+1)
+			}
+		}
+	}
+	return out
+}
+
+func FuzzText(f *testing.F) {
+	for n := range uint64(12) {
+		c := generate(404, n)
+		f.Add(c.base, c.ours, c.theirs)
+	}
+	f.Add([]byte("a\nb\nc"), []byte("a\r\nb\r\nc"), []byte("a\nb\nc\n"))
+	f.Add([]byte(""), []byte("\n"), []byte("\x00\n"))
+	f.Add([]byte("x\nx\nx\n"), []byte("x\nx\nx\nx\n"), []byte("x\nx\n"))
+	f.Fuzz(func(t *testing.T, base, ours, theirs []byte) { obeys(t, base, ours, theirs) })
+}
+
+func FuzzList(f *testing.F) {
+	for n := range uint64(12) {
+		base, sides := listCase(505, n)
+		f.Add(base, sides[0], sides[1])
+	}
+	f.Add([]byte("- [ ] a\n"), []byte("- [x] a\n- b"), []byte("- [ ] a\n- c\n"))
+	f.Add([]byte("1. a\n"), []byte("1. a\n2. b\n"), []byte("1. a\n2. c\n"))
+	f.Add([]byte("- a\n\t- b\n"), []byte("- a\n\t- b\n\t- c\n"), []byte("- a\n\t- b\n- d\n"))
+	f.Fuzz(func(t *testing.T, base, ours, theirs []byte) {
+		provesItself(t, merge.Text(base, ours, theirs))
+		provesItself(t, merge.Text(base, theirs, ours))
+	})
+}

@@ -1,0 +1,189 @@
+package merge
+
+import "strings"
+
+// markerLength is the length of git's markers.
+const markerLength = 7
+
+// Labels names the parts of one conflict on its markers: the base, and the sides
+// in the order of the merge. An empty or absent name leaves the bare marker. A
+// name is one line.
+type Labels struct {
+	Base  string
+	Sides []string
+}
+
+func (l Labels) side(i int) string {
+	if i >= len(l.Sides) {
+		return ""
+	}
+	return l.Sides[i]
+}
+
+// Markers says how conflicts are written.
+type Markers struct {
+	// Length is how many characters a marker has; 0 means MarkerLength of all
+	// versions.
+	Length int
+	// Labels names the parts of conflict n of total, counted from 1; nil for
+	// bare markers.
+	Labels func(n, total int) Labels
+}
+
+// Named gives every conflict the same names.
+func Named(base string, sides ...string) Markers {
+	return Markers{Labels: func(int, int) Labels { return Labels{base, sides} }}
+}
+
+// MarkerLength is 7, or, where a line of the texts begins with a run of one
+// marker character that is as long or longer, one more than the longest such
+// run: no line of the texts begins like a marker of this length.
+func MarkerLength(texts ...[]byte) int {
+	length := markerLength
+	for _, text := range texts {
+		length = max(length, longestRun(string(text))+1)
+	}
+	return length
+}
+
+// longestRun is the longest run of one marker character at the start of a line.
+func longestRun(text string) int {
+	longest := 0
+	for line := range strings.Lines(text) {
+		if strings.IndexByte("<|=>", line[0]) < 0 {
+			continue
+		}
+		longest = max(longest, len(line)-len(strings.TrimLeft(line, line[:1])))
+	}
+	return longest
+}
+
+// Render is the merged text with every open conflict between markers, in git's
+// diff3 style:
+//
+//	<<<<<<< first side
+//	||||||| base
+//	=======
+//	>>>>>>> second side
+//
+// Of more than two sides only those that changed something in the conflict are
+// shown, and a line `======= NAME` closes each of those between the second and
+// the last, as `>>>>>>> NAME` closes the last. The markers end in CRLF where the
+// lines around them do; a last line without ending gets one inside a conflict.
+func (r *Result) Render(m Markers) []byte {
+	p := printer{result: r, length: m.Length, total: len(r.Conflicts())}
+	if p.length == 0 {
+		p.length = r.markerLength()
+	}
+	p.out.Grow(len(r.base.text))
+	for i, h := range r.Hunks {
+		if h.Kind != Conflict {
+			p.out.WriteString(r.clean(i))
+			continue
+		}
+		p.count++
+		var names Labels
+		if m.Labels != nil {
+			names = m.Labels(p.count, p.total)
+		}
+		p.conflict(h, names)
+	}
+	return []byte(p.out.String())
+}
+
+func (r *Result) markerLength() int {
+	longest := longestRun(r.base.text)
+	for _, side := range r.sides {
+		longest = max(longest, longestRun(side.text))
+	}
+	return max(markerLength, longest+1)
+}
+
+// printer writes a result with markers.
+type printer struct {
+	out          strings.Builder
+	result       *Result
+	length       int
+	count, total int
+}
+
+func (p *printer) conflict(h Hunk, names Labels) {
+	eol := p.result.markerEnding(h)
+	last := len(h.By) - 1
+	for i, side := range h.By {
+		name := names.side(side)
+		if i == 0 {
+			p.marker('<', name, eol)
+		}
+		p.part(p.result.sides[side].slice(h.Sides[side]), eol)
+		switch {
+		case i == 0:
+			p.marker('|', names.Base, eol)
+			p.part(p.result.base.slice(h.Base), eol)
+			p.marker('=', "", eol)
+		case i < last:
+			p.marker('=', name, eol)
+		default:
+			p.marker('>', name, eol)
+		}
+	}
+}
+
+// marker writes one marker line.
+func (p *printer) marker(char byte, name, eol string) {
+	p.out.WriteString(strings.Repeat(string(char), p.length))
+	if name != "" {
+		p.out.WriteString(" " + name)
+	}
+	p.out.WriteString(eol)
+}
+
+// part writes one version's lines of a conflict.
+func (p *printer) part(text, eol string) {
+	p.out.WriteString(text)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		p.out.WriteString(eol)
+	}
+}
+
+// ending is how a version's lines end around some place.
+type ending int
+
+const (
+	unknown ending = iota
+	lf
+	crlf
+)
+
+// markerEnding is CRLF when the base's first line ends so and no side ends the
+// line before the conflict, or its first line, in a bare line feed. This is
+// git's rule; a base that does not tell means a line feed.
+func (r *Result) markerEnding(h Hunk) string {
+	for _, side := range h.By {
+		if r.sides[side].ending(max(0, h.Sides[side].First-2)) == lf {
+			return "\n"
+		}
+	}
+	if r.base.ending(0) == crlf {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// ending is how line i ends; a last line without an end is judged by the one
+// before it.
+func (v *version) ending(i int) ending {
+	if i == v.len()-1 && i > 0 && !strings.HasSuffix(v.text, "\n") {
+		i--
+	}
+	switch {
+	case i >= v.len():
+		return unknown
+	case strings.HasSuffix(v.line(i), "\r\n"):
+		return crlf
+	case strings.HasSuffix(v.line(i), "\n"):
+		return lf
+	default:
+		return unknown
+	}
+}

@@ -1,0 +1,297 @@
+package merge
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Range is a run of lines of one version, 1-based and inclusive. An empty one
+// has Last == First-1 and stands before line First.
+type Range struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
+}
+
+// Len is the number of lines.
+func (r Range) Len() int { return r.Last - r.First + 1 }
+
+// Kind says what became of a hunk.
+type Kind int
+
+const (
+	// Kept: no side changed these lines.
+	Kept Kind = iota
+	// Changed: one side changed them, or several made the very same change.
+	Changed
+	// Conflict: changes of different sides overlap or touch. It needs a decision.
+	Conflict
+	// Settled: a conflict that somebody or something decided.
+	Settled
+)
+
+// String is the kind as a word.
+func (k Kind) String() string {
+	switch k {
+	case Kept:
+		return "kept"
+	case Changed:
+		return "changed"
+	case Conflict:
+		return "conflict"
+	case Settled:
+		return "settled"
+	}
+	return "unknown"
+}
+
+// Hunk is a stretch of the merge.
+type Hunk struct {
+	Kind Kind
+	// Base is the lines of the base that the hunk is about, Sides those of every
+	// side, in the order of the sides.
+	Base  Range
+	Sides []Range
+	// By lists the sides that changed these lines, ascending; empty when kept.
+	By []int
+	// Text and How are the answer to a settled hunk and who gave it.
+	Text []byte
+	How  string
+}
+
+// Result is a merge as data. It does not alias the texts it was made from, and
+// nothing changes it; the methods that answer conflicts return another Result.
+type Result struct {
+	// Hunks tile the base and every side, in order. Two hunks that are not Kept
+	// never stand next to each other.
+	Hunks []Hunk
+
+	base  *version
+	sides []*version
+}
+
+// Text merges two sides that went on from one base, line by line.
+//
+// A change is clean when no line of the base, nor the seam beside one, was
+// changed by the other side too, or when both sides changed the same lines to
+// the same lines. Everything else is a conflict. Text(x, x, x) is x; if only
+// one side differs from the base, the answer is that side; swapping the sides
+// swaps them in the conflicts and changes nothing else.
+func Text(base, ours, theirs []byte) *Result { return Texts(base, ours, theirs) }
+
+// Texts merges any number of sides that went on from one base, at once, so that
+// their order has no influence on what is clean and on the text of it. With two
+// sides it is Text; with one side the answer is that side.
+func Texts(base []byte, sides ...[]byte) *Result {
+	in := newInterner(base)
+	r := &Result{base: in.cut(base)}
+	for _, side := range sides {
+		r.sides = append(r.sides, in.cut(side))
+	}
+	edits := make([][]change, len(sides))
+	for i, side := range r.sides {
+		edits[i] = diff(r.base.id, side.id, len(in))
+	}
+	r.Hunks = weave(r.base, r.sides, edits)
+	return r
+}
+
+// weave groups the changes of all sides into hunks that tile the base.
+func weave(base *version, sides []*version, edits [][]change) []Hunk {
+	w := weaver{sides: sides, edits: edits, shift: make([]int, len(edits))}
+	var hunks []Hunk
+	done := 0
+	for {
+		g, more := w.next()
+		if !more {
+			break
+		}
+		if done < g.lo {
+			hunks = append(hunks, w.kept(done, g.lo))
+		}
+		hunks = append(hunks, w.hunk(g))
+		done = g.hi
+	}
+	if done < base.len() {
+		hunks = append(hunks, w.kept(done, base.len()))
+	}
+	return hunks
+}
+
+// weaver goes through the changes of all sides from the first line to the last.
+type weaver struct {
+	sides []*version
+	// edits holds the changes of each side that are still to come.
+	edits [][]change
+	// shift is, per side, by how many lines the side is ahead of the base where
+	// the weaver stands.
+	shift []int
+}
+
+// cluster is changes that touch, and the lines [lo,hi) of the base they cover.
+type cluster struct {
+	lo, hi int
+	// of holds each side's changes in it.
+	of [][]change
+}
+
+// next takes the changes that come first and all that touch them; false when no
+// change is left. Changes touch when they share a line of the base, or when one
+// begins where the other ends: what then comes first would be a guess.
+func (w *weaver) next() (cluster, bool) {
+	first, found := 0, false
+	for _, edits := range w.edits {
+		if len(edits) > 0 && (!found || edits[0].aLo < first) {
+			first, found = edits[0].aLo, true
+		}
+	}
+	g := cluster{lo: first, hi: first, of: make([][]change, len(w.edits))}
+	for found && w.grow(&g) {
+	}
+	return g, found
+}
+
+// grow takes the next change of every side if it touches; false when none did.
+func (w *weaver) grow(g *cluster) bool {
+	grown := false
+	for i, edits := range w.edits {
+		if len(edits) > 0 && edits[0].aLo <= g.hi {
+			g.hi = max(g.hi, edits[0].aHi)
+			g.of[i] = append(g.of[i], edits[0])
+			w.edits[i] = edits[1:]
+			grown = true
+		}
+	}
+	return grown
+}
+
+// kept is the hunk of the base's lines [lo,hi) that nobody changed.
+func (w *weaver) kept(lo, hi int) Hunk {
+	h := Hunk{Base: Range{lo + 1, hi}}
+	for _, shift := range w.shift {
+		h.Sides = append(h.Sides, Range{lo + 1 + shift, hi + shift})
+	}
+	return h
+}
+
+// hunk makes a hunk of a cluster and goes past it.
+func (w *weaver) hunk(g cluster) Hunk {
+	h := Hunk{Kind: Conflict, Base: Range{g.lo + 1, g.hi}}
+	for i, changes := range g.of {
+		first := g.lo + 1 + w.shift[i]
+		if len(changes) > 0 {
+			last := changes[len(changes)-1]
+			w.shift[i] = last.bHi - last.aHi
+			h.By = append(h.By, i)
+		}
+		h.Sides = append(h.Sides, Range{first, g.hi + w.shift[i]})
+	}
+	if w.agreed(g, h.By) {
+		h.Kind = Changed
+	}
+	return h
+}
+
+// agreed tells whether the sides made one and the same change.
+func (w *weaver) agreed(g cluster, by []int) bool {
+	for _, i := range by {
+		if len(g.of[i]) != 1 || !w.same(by[0], g.of[by[0]][0], i, g.of[i][0]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *weaver) same(i int, c change, j int, d change) bool {
+	return c.aLo == d.aLo && c.aHi == d.aHi &&
+		slices.Equal(w.sides[i].id[c.bLo:c.bHi], w.sides[j].id[d.bLo:d.bHi])
+}
+
+// Conflicts lists the indexes of the hunks that are still in conflict.
+func (r *Result) Conflicts() []int {
+	var open []int
+	for i, h := range r.Hunks {
+		if h.Kind == Conflict {
+			open = append(open, i)
+		}
+	}
+	return open
+}
+
+// Merged is the merged text, and whether there is one: false as long as a hunk
+// is in conflict.
+func (r *Result) Merged() ([]byte, bool) {
+	var out []byte
+	for i, h := range r.Hunks {
+		if h.Kind == Conflict {
+			return nil, false
+		}
+		out = append(out, r.clean(i)...)
+	}
+	return out, true
+}
+
+// clean is the text of a hunk that is not in conflict.
+func (r *Result) clean(hunk int) string {
+	switch h := r.Hunks[hunk]; h.Kind {
+	case Settled:
+		return string(h.Text)
+	case Changed:
+		return r.sides[h.By[0]].slice(h.Sides[h.By[0]])
+	default:
+		return r.base.slice(h.Base)
+	}
+}
+
+// Base is the base's text in a hunk.
+func (r *Result) Base(hunk int) []byte { return []byte(r.base.slice(r.Hunks[hunk].Base)) }
+
+// Side is the text of one side in a hunk.
+func (r *Result) Side(hunk, side int) []byte {
+	return []byte(r.sides[side].slice(r.Hunks[hunk].Sides[side]))
+}
+
+// Context is up to n lines of the merged text before a hunk and after it, not
+// reaching beyond the next conflict on either side.
+func (r *Result) Context(hunk, n int) (before, after []byte) {
+	var up, down []string
+	for i := hunk - 1; i >= 0 && len(up) < n && r.Hunks[i].Kind != Conflict; i-- {
+		up = append(slices.Collect(strings.Lines(r.clean(i))), up...)
+	}
+	for i := hunk + 1; i < len(r.Hunks) && len(down) < n && r.Hunks[i].Kind != Conflict; i++ {
+		down = slices.AppendSeq(down, strings.Lines(r.clean(i)))
+	}
+	up, down = up[max(0, len(up)-n):], down[:min(n, len(down))]
+	return join(up), join(down)
+}
+
+// Answer decides one hunk: the text that stands there from now on, and who or
+// what gave it ("list", say).
+type Answer struct {
+	Hunk int
+	Text []byte
+	How  string
+}
+
+// Answered is r with these hunks settled. A later answer to a hunk replaces an
+// earlier one. An answer to a hunk that was never in conflict is ignored.
+func (r *Result) Answered(answers ...Answer) *Result {
+	out := *r
+	out.Hunks = slices.Clone(r.Hunks)
+	for _, a := range answers {
+		if h := &out.Hunks[a.Hunk]; h.Kind == Conflict || h.Kind == Settled {
+			h.Kind, h.Text, h.How = Settled, bytes.Clone(a.Text), a.How
+		}
+	}
+	return &out
+}
+
+// sniffed is how many bytes are searched for a NUL, as git does.
+const sniffed = 8000
+
+// Binary tells whether data is no text: a NUL in the first 8,000 bytes, or not
+// UTF-8. Such data is never merged by lines.
+func Binary(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0 || !utf8.Valid(data)
+}
