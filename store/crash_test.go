@@ -47,6 +47,8 @@ func scenarios() map[string]scenario {
 		"an archived thread":                {prepare: prepareThread, run: runArchive, after: afterArchive},
 		"files put into place":              {prepare: prepareFiles, run: runPlace, after: afterPlace},
 		"files behind an unsettled update":  {prepare: prepareHalfPlaced, run: runPlain, after: afterHalfPlaced},
+		"files exchanged":                   {prepare: prepareExchange, run: runExchange, after: afterExchange},
+		"exchanges behind an unsettled one": {prepare: prepareHalfExchanged, run: runPlain, after: func(t testing.TB, s *Store, _ bool) { afterExchange(t, s, true) }},
 	}
 }
 

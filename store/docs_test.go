@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -17,14 +18,19 @@ func TestTheExamplesOfTheDocumentationAreReal(t *testing.T) {
 	text, err := os.ReadFile("../docs/store.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	require.Len(t, blocks, 4)
+	require.Len(t, blocks, 5)
 	m, err := decodeState([]byte(blocks[0][1]))
 	require.NoError(t, err)
 	assert.Equal(t, thread.Revision(2), m.revision)
 	e, ok := readEntry([]byte(strings.TrimSpace(blocks[1][1])))
 	require.True(t, ok)
 	assert.Equal(t, m.operation.ID, e.ID)
-	for _, block := range blocks[1:] {
+	for _, block := range blocks[1:4] {
 		assert.True(t, intact([]byte(strings.TrimSpace(block[1]))), block[1])
 	}
+	dec := json.NewDecoder(strings.NewReader(blocks[4][1]))
+	dec.DisallowUnknownFields()
+	var merge thread.Merge
+	require.NoError(t, dec.Decode(&merge), "a pending merge has these keys")
+	assert.Equal(t, thread.MergeID("merge-fij3aiu2"), merge.ID)
 }

@@ -172,6 +172,11 @@ func (r rooted) rename(from, to string) error {
 	return r.disk.step(ActRename, r.path(to), func() error { return r.root.Rename(from, to) })
 }
 
+// link gives a file a second name; one that is taken is fs.ErrExist.
+func (r rooted) link(from, to string) error {
+	return r.disk.step(ActLink, r.path(to), func() error { return r.root.Link(from, to) })
+}
+
 func (r rooted) remove(rel string) error {
 	return r.disk.step(ActRemove, r.path(rel), func() error { return r.root.Remove(rel) })
 }

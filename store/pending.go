@@ -21,7 +21,11 @@ import (
 //   - mkdir is done when the folder is there;
 //   - place is done when the staged name is gone: a rename took it away;
 //   - remove is done when what stood there lies in tmp/OP.displaced, or when
-//     that folder, which was made before the operation was committed, is gone.
+//     that folder, which was made before the operation was committed, is gone;
+//   - replace is done when the staged name is gone, which is taken away last;
+//     delete when nothing stands there and nothing was displaced. Both look at
+//     what stands there, before it is moved and again after, and take no name
+//     that somebody has: what was saved since the plan stays where it is.
 //
 // What is displaced becomes blobs in that folder, which is then taken away by
 // one rename, the last thing to happen: its absence says that all is done, and
@@ -41,10 +45,10 @@ const (
 func proper(step thread.Step) bool {
 	to := fs.ValidPath(step.To) && (strings.HasPrefix(step.To, ThreadsDir+"/") || strings.HasPrefix(step.To, MergesDir+"/"))
 	from := step.From == ""
-	if step.Do == thread.StepPlace {
+	if step.Do == thread.StepPlace || step.Do == thread.StepReplace {
 		from = fs.ValidPath(step.From) && strings.HasPrefix(step.From, TmpDir+"/") && strings.Count(step.From, "/") >= 2
 	}
-	known := slices.Contains([]thread.StepKind{thread.StepMakeDir, thread.StepPlace, thread.StepRemove}, step.Do)
+	known := slices.Contains([]thread.StepKind{thread.StepMakeDir, thread.StepPlace, thread.StepRemove, thread.StepReplace, thread.StepDelete}, step.Do)
 	return to && from && known
 }
 
@@ -65,10 +69,11 @@ func (s *Store) stageRemovals(p *thread.Pending) error {
 		if !proper(step) || !singleName(string(p.Operation)) {
 			return stray(step)
 		}
-		if step.Do == thread.StepPlace && !w.there(step.From) {
+		placed := step.Do == thread.StepPlace || step.Do == thread.StepReplace
+		if placed && !w.there(step.From) {
 			return codes.Internal.New(fact.Of("reason", "nothing was staged to be placed at "+step.To))
 		}
-		removes = removes || step.Do == thread.StepRemove
+		removes = removes || step.Do == thread.StepRemove || step.Do == thread.StepDelete
 	}
 	if !removes {
 		return nil
@@ -125,8 +130,11 @@ func (w work) done(p *thread.Pending, i int) bool {
 	switch step.Do {
 	case thread.StepMakeDir:
 		return w.there(step.To)
-	case thread.StepPlace:
+	case thread.StepPlace, thread.StepReplace:
 		return !w.there(step.From)
+	}
+	if step.Do == thread.StepDelete { // what was displaced may have to go back
+		return !w.there(shelves(p)) || !w.there(shelf(p, i)) && !w.there(step.To)
 	}
 	return !w.there(shelves(p)) || w.there(shelf(p, i)) || !w.there(step.To)
 }
@@ -154,6 +162,14 @@ func (s *Store) carryOut(p *thread.Pending) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
+	for _, step := range p.Steps {
+		if step.Do != thread.StepReplace || !w.there(step.From) {
+			continue
+		}
+		if err := w.remove(step.From); err != nil { // its other name is on disk
+			return s.writeFailed(err)
+		}
+	}
 	return s.writeFailed(s.clearShelves(w, p))
 }
 
@@ -163,11 +179,14 @@ func (w work) carry(p *thread.Pending, i int) error {
 		return stray(step)
 	}
 	if w.done(p, i) {
-		w.touch(path.Dir(step.To)) // done, but perhaps not on disk yet
+		w.touchStanding(path.Dir(step.To)) // done, but perhaps not on disk yet
 		return nil
 	}
-	if step.Do == thread.StepMakeDir {
+	switch step.Do {
+	case thread.StepMakeDir:
 		return w.ensure(step.To)
+	case thread.StepReplace, thread.StepDelete:
+		return w.exchange(p, i)
 	}
 	if err := w.displace(step.To, shelf(p, i)); err != nil {
 		return err
@@ -180,6 +199,14 @@ func (w work) carry(p *thread.Pending, i int) error {
 	}
 	w.touch(path.Dir(step.To))
 	return w.rename(step.From, step.To)
+}
+
+// touchStanding is touch for a folder that somebody may have taken away since:
+// the steps of an operation are looked at until the next one is made.
+func (w work) touchStanding(rel string) {
+	if realFolder(w.root, rel) == nil {
+		w.touch(rel)
+	}
 }
 
 // displace moves what stands at a name onto a shelf.

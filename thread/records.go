@@ -112,11 +112,16 @@ type By struct {
 
 // Share records content that two threads are known to have had in common at
 // one revision: the base of later merges between them. Manifest is the blob
-// that lists the paths and their hashes.
+// that lists the paths and their hashes; a path that Scope means (all, when it
+// is empty) and Manifest lacks was there in neither.
 type Share struct {
 	With     ThreadID `json:"with"`
 	Manifest BlobID   `json:"manifest"`
+	Scope    []string `json:"scope,omitempty"`
+	How      string   `json:"how"` // spawn, merge
 	At       Revision `json:"at"`
+	// Undo is the blob that lists what a merge replaced; "" for a spawn.
+	Undo BlobID `json:"undo,omitempty"`
 }
 
 // Reference is a read-only tie from one thread to another's artifacts.
@@ -146,13 +151,48 @@ type Approval struct {
 	Revision Revision   `json:"revision"`
 }
 
-// Merge is a merge that waits for decisions.
+// Merge is a merge that waits for decisions. What it would do is not kept: it
+// is planned anew whenever somebody asks, from what the threads hold then and
+// the decisions that were taken.
 type Merge struct {
 	ID       MergeID    `json:"mergeId"`
 	Target   ThreadID   `json:"target"`
 	Sources  []ThreadID `json:"sources"`
-	Status   string     `json:"status"`
-	Revision Revision   `json:"revision"`
+	Scope    []string   `json:"scope,omitempty"`
+	Strategy Strategy   `json:"strategy"`
+	// Validate is the command that was asked for with the merge, as it was
+	// written. It never runs from here: a state may come from a stranger.
+	Validate string `json:"validate,omitempty"`
+	// Decisions are by the id of a conflict, or of all versions of a path.
+	Decisions map[string]Decision `json:"decisions,omitempty"`
+	// Declined says why an agent's answer for a path was refused.
+	Declined map[string]string `json:"declined,omitempty"`
+	// Work is what leslie wrote for editors, by path: its hash tells whether
+	// somebody has edited it.
+	Work     map[string]BlobID `json:"work,omitempty"`
+	Created  By                `json:"created"`
+	Revision Revision          `json:"revision"`
+}
+
+// Strategy says who is asked about the conflicts of a merge.
+type Strategy string
+
+// The strategies.
+const (
+	Interactive Strategy = "interactive"
+	AgentFirst  Strategy = "agent-first"
+	HumanOnly   Strategy = "human"
+	Strict      Strategy = "strict"
+)
+
+// Decision is what somebody chose for one conflict, or for a whole path: a side,
+// or "text" with a text of its own (a blob).
+type Decision struct {
+	Take   string `json:"take"`
+	Text   BlobID `json:"text,omitempty"`
+	How    string `json:"how"` // user, agent, ...
+	Actor  string `json:"actor,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Step is one file-system change of an operation, as it rests in the state
@@ -163,6 +203,8 @@ type Step struct {
 	// From is the staged file or folder (under tmp/), To the place it gets.
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
+	// Expect is the content that the plan found at To.
+	Expect BlobID `json:"expect,omitempty"`
 }
 
 // StepKind is what a step does.
@@ -177,6 +219,13 @@ const (
 	StepPlace StepKind = "place"
 	// StepRemove takes To away; its content is first kept as blobs.
 	StepRemove StepKind = "remove"
+	// StepReplace renames the file From over the file To, if what stands there
+	// still has the hash Expect ("" for nothing). Otherwise somebody saved it
+	// meanwhile: then that stays, and From is put beside it under a name that
+	// ends in ".merge-OP".
+	StepReplace StepKind = "replace"
+	// StepDelete takes the file To away if it still has the hash Expect.
+	StepDelete StepKind = "delete"
 )
 
 // Pending is the file-system work of the operation that made this revision.

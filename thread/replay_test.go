@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,8 @@ type player struct {
 	r    *rand.Rand
 	seed uint64
 	n    int // of ids given out
+	// applied are the operations that applied a merge, as the journal has them.
+	applied []thread.Operation
 }
 
 // operation plays one to three rules as one operation, checks its replay, and
@@ -65,6 +68,14 @@ func (p *player) operation(t *testing.T) (changed int) {
 	}
 	op := p.commit()
 	read := recorded(t, op)
+	for _, c := range op.Changes {
+		merged := read
+		merged.ThreadID = thread.ThreadID(strings.TrimPrefix(c.Record, thread.TableThreads+"/"))
+		if merged.Undoes() != "" {
+			merged.Changes = slices.Clone(read.Changes)
+			p.applied = append(p.applied, merged)
+		}
+	}
 
 	replayed := thread.NewState(rev, old, nil)
 	require.NoError(t, replayed.Apply(read), "-seed %d, revision %d", p.seed, rev)
@@ -99,7 +110,7 @@ func recorded(t *testing.T, op thread.Operation) (read thread.Operation) {
 // rule plays one random rule; refusals are part of the play.
 func (p *player) rule() error {
 	stamp := p.stamp([]thread.As{thread.User, thread.Agent}[p.r.IntN(2)])
-	switch p.r.IntN(12) {
+	switch p.r.IntN(16) {
 	case 0:
 		_, err := p.CreateObjective(thread.NewObjective{ID: thread.ObjectiveID(p.newID("obj-")), Title: `<b> & "quotes" ` + "\u2028"}, stamp)
 		return err
@@ -130,9 +141,59 @@ func (p *player) rule() error {
 	case 9:
 		_, err := p.RemoveReference(p.any(thread.TableReferences))
 		return err
+	case 10, 11:
+		return p.merge(stamp)
+	case 12:
+		op := p.applied[p.r.IntN(len(p.applied)+1):]
+		if len(op) == 0 {
+			return nil
+		}
+		return p.UndoBrought(op[0], stamp)
 	}
 	action := thread.Actions()[p.r.IntN(len(thread.Actions()))]
 	_, err := p.Lifecycle(p.any(thread.TableThreads), action, "why", stamp)
+	return err
+}
+
+// merge begins, decides, ends or applies a merge.
+func (p *player) merge(stamp thread.Stamp) error {
+	target, sources := p.any(thread.TableThreads), p.some(thread.TableThreads)
+	pending := p.any(thread.TableMerges)
+	switch p.r.IntN(4) {
+	case 0:
+		m := thread.Merge{ID: thread.MergeID(p.newID("merge-")), Target: thread.ThreadID(target), Scope: p.tags(), Strategy: []thread.Strategy{thread.Interactive, thread.HumanOnly}[p.r.IntN(2)]}
+		for _, source := range sources {
+			m.Sources = append(m.Sources, thread.ThreadID(source))
+		}
+		_, err := p.BeginMerge(m, stamp)
+		return err
+	case 1:
+		declined := map[string]string{}
+		for _, path := range p.tags() {
+			declined[path] = "why <not>"
+		}
+		_, err := p.Decide(thread.MergeID(pending), func(have map[string]thread.Decision) (map[string]thread.Decision, error) {
+			out := map[string]thread.Decision{}
+			for id, d := range have {
+				if p.r.IntN(3) > 0 {
+					out[id] = d
+				}
+			}
+			for _, id := range p.tags() {
+				out[id] = thread.Decision{Take: "ours", How: "user", Reason: fmt.Sprint(p.n)}
+			}
+			return out, nil
+		}, declined, stamp)
+		return err
+	case 2:
+		_, err := p.EndMerge(pending)
+		return err
+	}
+	var shares []thread.Share
+	for _, source := range sources {
+		shares = append(shares, thread.Share{With: thread.ThreadID(source), Manifest: thread.BlobID(fmt.Sprint("m", p.n)), Scope: p.tags(), How: "merge", Undo: "u"})
+	}
+	_, err := p.Brought(thread.ThreadID(target), shares, stamp)
 	return err
 }
 
@@ -198,6 +259,12 @@ func (p *player) requireSound(t *testing.T) {
 		require.NotEqual(t, thread.Archived, th.Status, "-seed %d: %s is archived and in the State", p.seed, th.ID)
 		depends[th.ID] = th.DependsOn
 	}
+	waiting := map[thread.ThreadID]bool{}
+	for m := range p.Merges.All() {
+		require.False(t, waiting[m.Target], "-seed %d: two merges wait for %s", p.seed, m.Target)
+		waiting[m.Target] = true
+	}
+	p.requireBases(t)
 	refers := map[thread.ThreadID][]thread.ThreadID{}
 	for ref := range p.References.All() {
 		_, live := p.Threads.Peek(string(ref.From))
@@ -206,6 +273,25 @@ func (p *player) requireSound(t *testing.T) {
 	}
 	require.False(t, cyclic(depends), "-seed %d: dependencies form a cycle", p.seed)
 	require.False(t, cyclic(refers), "-seed %d: references form a cycle", p.seed)
+}
+
+// requireBases asserts of all that threads shared that no record of a merge is
+// from the future, or covered by a newer one, and that both threads tell the
+// same, the newest first.
+func (p *player) requireBases(t *testing.T) {
+	t.Helper()
+	for a := range p.Threads.All() {
+		for i, share := range a.Shared {
+			require.LessOrEqual(t, share.At, p.Revision, "-seed %d", p.seed)
+			for _, newer := range a.Shared[i+1:] {
+				covered := newer.With == share.With && len(newer.Scope) == 0
+				require.False(t, covered && newer.At > share.At, "-seed %d: %s keeps what a newer share covers", p.seed, a.ID)
+			}
+			mine, theirs := p.Common(a.ID, share.With), p.Common(share.With, a.ID)
+			require.ElementsMatch(t, mine, theirs, "-seed %d", p.seed)
+			require.True(t, slices.IsSortedFunc(mine, func(x, y thread.Common) int { return int(y.At - x.At) }), "-seed %d: newest first", p.seed)
+		}
+	}
 }
 
 // cyclic takes away what has nowhere to go until nothing changes.

@@ -21,8 +21,10 @@ type NewThread struct {
 	Branch    string
 	Worktree  string
 	Inherit   Inherit
-	// Shared is the manifest of what was copied from the parent, "" for nothing.
+	// Shared is the manifest of what was copied from the parent, "" for nothing;
+	// Scope is what was asked for, nil for everything.
 	Shared BlobID
+	Scope  []string
 }
 
 // Spawn makes a thread; it starts nobody. Errors: T106 where the id is taken,
@@ -56,7 +58,7 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	if parent != nil {
 		t.ParentID = parent.ID
 		if in.Shared != "" {
-			t.Shared = []Share{{With: parent.ID, Manifest: in.Shared, At: s.Revision + 1}}
+			t.Shared = []Share{{With: parent.ID, Manifest: in.Shared, Scope: in.Scope, How: "spawn", At: s.Revision + 1}}
 		}
 	}
 	return s.Threads.Put(t), nil

@@ -26,7 +26,7 @@ func TestANewThreadCarriesWhatItWasGiven(t *testing.T) {
 		ID: "child", ObjectiveID: "obj-one", ParentID: "thread-parent11", Title: "T", Intent: "I", Status: thread.Active,
 		Executor: thread.ByHuman, Tags: []string{"api", "ui"}, DependsOn: []thread.ThreadID{"thread-first111", "thread-second11"},
 		Branch: "b", Worktree: "../w", Inherit: thread.InheritFull,
-		Shared:  []thread.Share{{With: "thread-parent11", Manifest: "m1", At: w.Revision + 1}},
+		Shared:  []thread.Share{{With: "thread-parent11", Manifest: "m1", How: "spawn", At: w.Revision + 1}},
 		Created: thread.By{At: stamp.Time, As: thread.Agent, Actor: "ann"}, Updated: stamp.Time, Revision: w.Revision + 1,
 	}, got)
 	assert.Equal(t, []string{"threads/child"}, w.recordsChanged())

@@ -153,7 +153,7 @@ func TestApprovalsAndMergesRestInTablesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := thread.NewState(0, nil, nil)
 	s.Approvals.Put(thread.Approval{ID: "appr-1", ThreadID: "t", Status: "open"})
-	s.Merges.Put(thread.Merge{ID: "merge-1", Target: "t", Status: "pending"})
+	s.Merges.Put(thread.Merge{ID: "merge-1", Target: "t", Strategy: "strict"})
 	a, _ := s.Approvals.Get("appr-1")
 	m, _ := s.Merges.Get("merge-1")
 	assert.Equal(t, a, s.Approvals.Put(a))

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/thread"
+)
+
+// This file replaces and deletes artifacts, which people and agents may save at
+// any time. Only what still has the content that was planned on is touched; it
+// goes to a shelf first and becomes a blob. What was saved meanwhile stays, and
+// what was to replace it is put beside it: nothing that anybody wrote is lost.
+
+// exchange carries out a replace or a delete, or what is left of one that was
+// cut off: a shelf that is there says that the look was taken.
+func (w work) exchange(p *thread.Pending, i int) error {
+	step, aside := p.Steps[i], shelf(p, i)
+	w.touchStanding(path.Dir(step.To))
+	if step.Do == thread.StepReplace && step.Expect == "" && w.there(step.From) {
+		w.clearEmpty(step.To)
+	}
+	if !w.there(aside) {
+		now, err := hashIn(w.root, step.To)
+		if err != nil {
+			return err
+		}
+		if now != step.Expect {
+			return w.beside(p, step)
+		}
+		if err := w.displace(step.To, aside); err != nil {
+			return err
+		}
+	}
+	if w.there(aside) {
+		now, err := hashIn(w.root, aside)
+		if err != nil {
+			return err
+		}
+		if now != step.Expect { // a save fell between the look and the move
+			return w.putBack(p, step, aside)
+		}
+	}
+	if step.Do == thread.StepDelete {
+		return nil
+	}
+	if err := w.ensure(path.Dir(step.To)); err != nil {
+		return err
+	}
+	w.touch(path.Dir(step.To))
+	err := w.settleIn(step.From, step.To)
+	if errors.Is(err, fs.ErrExist) { // a save fell between the move and this
+		return w.beside(p, step)
+	}
+	return err
+}
+
+// settleIn gives a file a name that nothing has, and fails with fs.ErrExist
+// where something has it. A rename would take the place of what an agent saved
+// an instant ago; a second name cannot. The first name stays until the second
+// is on disk: see carryOut.
+func (w work) settleIn(from, to string) error {
+	err := w.link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if w.there(to) { // no hard links here: what is left is to look first
+		return fs.ErrExist
+	}
+	return w.rename(from, to)
+}
+
+// putBack gives a file that was saved its place back, unless somebody made the
+// name anew. It stays on the shelf as well and becomes a blob either way.
+func (w work) putBack(p *thread.Pending, step thread.Step, aside string) error {
+	if err := w.settleIn(aside, step.To); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return w.beside(p, step)
+}
+
+// beside puts what was to replace a file next to it. A delete has nothing to
+// put, and neither has a replace that is done already.
+func (w work) beside(p *thread.Pending, step thread.Step) error {
+	if step.Do == thread.StepDelete || w.alike(step.From, step.To) {
+		return nil
+	}
+	to := w.besideName(step.To, ".merge-"+string(p.Operation))
+	if err := w.ensure(path.Dir(to)); err != nil {
+		return err
+	}
+	w.touch(path.Dir(to))
+	return w.rename(step.From, to)
+}
+
+// alike reports whether two files have the same content and executable bits.
+func (w work) alike(a, b string) bool {
+	was, err := w.root.Lstat(a)
+	if err != nil {
+		return false
+	}
+	is, err := w.root.Lstat(b)
+	if err != nil || (was.Mode()^is.Mode())&0o111 != 0 {
+		return false
+	}
+	one, err := hashIn(w.root, a)
+	other, otherErr := hashIn(w.root, b)
+	return err == nil && otherErr == nil && one == other && one != special
+}
+
+// besideName is a free name: where a file or a link stands in place of a folder
+// of the thread, the folder gets the mark and not the file in it.
+func (w work) besideName(to, mark string) string {
+	name := to + mark
+	for i := range len(to) {
+		if to[i] != '/' || strings.Count(to[:i], "/") < 2 {
+			continue
+		}
+		if info, err := w.root.Lstat(to[:i]); err == nil && !info.IsDir() {
+			name = to[:i] + mark + to[i:]
+			break
+		}
+	}
+	for w.there(name) {
+		name += "+"
+	}
+	return name
+}
+
+// special is the hash of what is no regular file: nothing expects it.
+const special thread.BlobID = "not a regular file"
+
+// hashIn is the hash of a regular file, "" for none. A file behind a link or in
+// place of a folder counts as special.
+func hashIn(root *os.Root, rel string) (thread.BlobID, error) {
+	err := realFolder(root, path.Dir(rel))
+	if err == nil {
+		var f *os.File
+		if f, _, err = openInside(root, rel); err == nil {
+			defer f.Close()
+			sum := sha256.New()
+			_, err = io.Copy(sum, f)
+			return blobID(sum), err
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return special, nil
+}
+
+// Unmoved reports which of the thread's files have not the content that was
+// planned on ("" for no file). Errors: T507, T509.
+func (s *Store) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (moved []string, err error) {
+	root, err := s.openThread(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		root, err = nil, nil
+	}
+	if err != nil {
+		return nil, cannotRead(threadPath(id, ""), err)
+	}
+	if root != nil {
+		defer root.Close()
+	}
+	for rel, want := range planned {
+		var now thread.BlobID
+		if root != nil {
+			if now, err = hashIn(root, rel); err != nil {
+				return nil, cannotRead(threadPath(id, rel), err)
+			}
+		}
+		if now != want && (want != "" || !folderLike(root, rel)) {
+			moved = append(moved, rel)
+		}
+	}
+	return moved, nil
+}
+
+// folderLike reports whether no file stands at a name although something does: a
+// folder is there, or a file above it. Another step of the same operation may
+// make way; if none does, the step that comes there goes beside.
+func folderLike(root *os.Root, rel string) bool {
+	info, err := root.Lstat(rel)
+	return err == nil && info.IsDir() || errors.Is(err, syscall.ENOTDIR)
+}
+
+// ReadArtifact returns the content of one of the thread's files. Errors: T507,
+// T508, T509 with fs.ErrNotExist in its chain where there is none.
+func (s *Store) ReadArtifact(id thread.ThreadID, rel string) ([]byte, error) {
+	root, err := s.openThread(id)
+	if err != nil {
+		return nil, cannotRead(threadPath(id, rel), err)
+	}
+	defer root.Close()
+	return readLimited(root, threadPath(id, ""), rel, id)
+}
+
+func readLimited(root *os.Root, at, rel string, id thread.ThreadID) ([]byte, error) {
+	if !fs.ValidPath(rel) || codes.Has(realFolder(root, rel), codes.UnsafePath) {
+		return nil, codes.UnsafePath.New(fact.Of("path", shown(at)+"/"+rel))
+	}
+	f, info, err := openInside(root, rel)
+	if err != nil {
+		return nil, cannotRead(path.Join(at, rel), err)
+	}
+	defer f.Close()
+	if info.Size() > MaxFile {
+		return nil, tooLarge(rel, path.Join(at, rel), id)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	switch {
+	case err != nil:
+		return nil, cannotRead(path.Join(at, rel), err)
+	case len(data) > MaxFile: // it grew
+		return nil, tooLarge(rel, path.Join(at, rel), id)
+	}
+	return data, nil
+}
+
+// ReadWork returns a file with markers that a pending merge keeps for editors.
+// Errors: T507, T508, T509 with fs.ErrNotExist in its chain where there is none.
+func (s *Store) ReadWork(id thread.MergeID, rel string) ([]byte, error) {
+	if !singleName(string(id)) {
+		return nil, codes.UnsafePath.New(fact.Of("path", MergesDir+"/"+string(id)))
+	}
+	at := path.Join(MergesDir, string(id), "work")
+	root, err := s.openFolder(at)
+	if err != nil {
+		return nil, cannotRead(at, err)
+	}
+	defer root.Close()
+	return readLimited(root, at, rel, "")
+}

@@ -1,0 +1,177 @@
+//go:build !windows
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+func mkfifo(t testing.TB, path string) {
+	t.Helper()
+	require.NoError(t, syscall.Mkfifo(path, 0o644))
+}
+
+func TestNothingIsWrittenThroughWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name   string
+		plant  func(t *testing.T, s *Store, outside string)
+		path   string
+		beside string
+	}{
+		{"a link to a file", func(t *testing.T, s *Store, outside string) {
+			require.NoError(t, os.Symlink(filepath.Join(outside, "plan.md"), s.Path(inThread+"plan.md")))
+		}, "plan.md", "plan.md" + mark},
+		{"a link to a file of another thread", func(t *testing.T, s *Store, _ string) {
+			require.NoError(t, os.Symlink("../other/plan.md", s.Path(inThread+"plan.md")))
+		}, "plan.md", "plan.md" + mark},
+		{"a link in place of its folder", func(t *testing.T, s *Store, outside string) {
+			require.NoError(t, os.Symlink(outside, s.Path(inThread+"design")))
+		}, "design/plan.md", "design" + mark + "/plan.md"},
+		{"a link to another thread in place of its folder", func(t *testing.T, s *Store, _ string) {
+			require.NoError(t, os.Symlink("../other", s.Path(inThread+"design")))
+		}, "design/plan.md", "design" + mark + "/plan.md"},
+		{"a pipe", func(t *testing.T, s *Store, _ string) { mkfifo(t, s.Path(inThread+"plan.md")) }, "plan.md", "plan.md" + mark},
+	}
+	for _, c := range cases {
+		for _, to := range []string{"new", ""} {
+			t.Run(fmt.Sprintf("%s, to become %q", c.name, to), func(t *testing.T) {
+				t.Parallel()
+				s := exchangeStore(t)
+				outside := t.TempDir()
+				require.NoError(t, os.WriteFile(filepath.Join(outside, "plan.md"), []byte("old"), 0o644))
+				require.NoError(t, os.MkdirAll(s.Path("threads/other"), 0o755))
+				put(t, s, "threads/other/plan.md", []byte("old"))
+				c.plant(t, s, outside)
+				_, err := exchanging(s.Root(), s.opts, "obj-new", exchanged{c.path, "old", to})
+				require.NoError(t, err)
+				for _, file := range []string{filepath.Join(outside, "plan.md"), s.Path("threads/other/plan.md")} {
+					got, err := os.ReadFile(file)
+					require.NoError(t, err, "what a link leads to stays")
+					assert.Equal(t, "old", string(got))
+				}
+				entries, err := os.ReadDir(outside)
+				require.NoError(t, err)
+				assert.Len(t, entries, 1)
+				if to != "" {
+					assert.Equal(t, "new", string(read(t, s, inThread+c.beside)))
+				}
+				assert.Empty(t, kept(t, s), "nothing was displaced")
+				add(t, s, "obj-next")
+				requireTidy(t, s)
+			})
+		}
+	}
+}
+
+func TestAnExchangedFileHasOneName(t *testing.T) {
+	t.Parallel()
+	s := exchangeStore(t)
+	save(t, s, map[string]string{"plan.md": "old"})
+	_, err := exchanging(s.Root(), s.opts, "obj-new", exchanged{"plan.md", "old", "new"})
+	require.NoError(t, err)
+	info, err := os.Stat(s.Path(inThread + "plan.md"))
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, info.Sys().(*syscall.Stat_t).Nlink, "no stray write through a second name")
+}
+
+func TestUnmovedNamesWhatIsNotAsPlanned(t *testing.T) {
+	t.Parallel()
+	s := exchangeStore(t)
+	save(t, s, map[string]string{"same.md": "same", "changed.md": "now", "made.md": "now", "folder/x": "x", "real/y.md": "y"})
+	require.NoError(t, os.Symlink("same.md", s.Path(inThread+"link.md")))
+	require.NoError(t, os.Symlink("real", s.Path(inThread+"way")))
+	mkfifo(t, s.Path(inThread+"pipe"))
+	moved, err := s.Unmoved("thread-old", map[string]thread.BlobID{
+		"same.md": hashOf("same"), "none.md": "", "no/way.md": "",
+		"real": "", "same.md/x": "", // another step may make way there
+		"changed.md": hashOf("then"), "made.md": "", "gone.md": hashOf("x"), "folder": hashOf("x"), "link.md": hashOf("same"), "way/y.md": hashOf("y"), "pipe": "",
+	})
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"changed.md", "made.md", "gone.md", "folder", "link.md", "way/y.md", "pipe"}, moved)
+
+	moved, err = s.Unmoved("no-folder", map[string]thread.BlobID{"a": "", "b": hashOf("b")})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b"}, moved)
+	_, err = s.Unmoved("../thread-old", nil)
+	requireCode(t, codes.UnsafePath, err)
+	require.NoError(t, os.Symlink("thread-old", s.Path("threads/linked")))
+	_, err = s.Unmoved("linked", map[string]thread.BlobID{"same.md": hashOf("same")})
+	requireCode(t, codes.UnsafePath, err)
+}
+
+func TestArtifactsAreReadAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s := exchangeStore(t)
+	save(t, s, map[string]string{"plan.md": "a\r\nplan", "design/api.md": "api", "real/x": "x"})
+	outside := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o644))
+	require.NoError(t, os.Symlink(outside, s.Path(inThread+"out")))
+	require.NoError(t, os.Symlink("plan.md", s.Path(inThread+"within")))
+	require.NoError(t, os.Symlink("real", s.Path(inThread+"way")))
+	require.NoError(t, os.Symlink(filepath.Dir(outside), s.Path(inThread+"away")))
+	require.NoError(t, os.Symlink("thread-old", s.Path("threads/linked")))
+	mkfifo(t, s.Path(inThread+"pipe"))
+	put(t, s, inThread+"big", nil)
+	require.NoError(t, os.Truncate(s.Path(inThread+"big"), MaxFile+1))
+
+	for name, want := range map[string]string{"plan.md": "a\r\nplan", "design/api.md": "api"} {
+		got, err := s.ReadArtifact("thread-old", name)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+	}
+	cases := []struct {
+		id, path string
+		code     codes.Code
+		missing  bool
+	}{
+		{"thread-old", "none.md", codes.ReadFailed, true},
+		{"thread-old", "no/ne.md", codes.ReadFailed, true},
+		{"nobody", "plan.md", codes.ReadFailed, true},
+		{"thread-old", "design", codes.ReadFailed, false},
+		{"thread-old", "pipe", codes.ReadFailed, false},
+		{"thread-old", "plan.md/x", codes.ReadFailed, false},
+		{"thread-old", "big", codes.TooLarge, false},
+		{"thread-old", "../thread-old/plan.md", codes.UnsafePath, false},
+		{"thread-old", "/etc/passwd", codes.UnsafePath, false},
+		{"thread-old", "", codes.UnsafePath, false},
+		{"thread-old", "out", codes.UnsafePath, false},
+		{"thread-old", "within", codes.UnsafePath, false},
+		{"thread-old", "way/x", codes.UnsafePath, false},
+		{"thread-old", "away/secret", codes.UnsafePath, false},
+		{"linked", "plan.md", codes.UnsafePath, false},
+		{"../thread-old", "plan.md", codes.UnsafePath, false},
+	}
+	for _, c := range cases {
+		got, err := s.ReadArtifact(thread.ThreadID(c.id), c.path)
+		assert.Empty(t, got, "%s %s", c.id, c.path)
+		requireCode(t, c.code, err)
+		assert.Equal(t, c.missing, errors.Is(err, fs.ErrNotExist), "%s %s: %v", c.id, c.path, err)
+	}
+}
+
+func TestTheSameContentWithOtherExecutableBitsIsNotTheSame(t *testing.T) {
+	t.Parallel()
+	s := exchangeStore(t)
+	save(t, s, map[string]string{"a": "text", "b": "text", "c": "text", "d": "other"})
+	require.NoError(t, os.Chmod(s.Path(inThread+"c"), 0o755))
+	w, err := s.openWork()
+	require.NoError(t, err)
+	defer w.close()
+	assert.True(t, w.alike(inThread+"a", inThread+"b"))
+	assert.False(t, w.alike(inThread+"a", inThread+"c"))
+	assert.False(t, w.alike(inThread+"a", inThread+"d"))
+	assert.False(t, w.alike(inThread+"a", inThread+"none"))
+}

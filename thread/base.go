@@ -1,0 +1,110 @@
+package thread
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Common is content that one thread gave another at one revision, so that both
+// knew it. A path that Scope means (all, when it is empty) and Manifest lacks was
+// then not there in the thread that gave.
+type Common struct {
+	Manifest BlobID
+	Scope    []string
+	At       Revision
+	From     string // "spawn of thread-a", say
+	// Frozen content lies beside the receiver's artifacts, not among them: what
+	// the receiver gives on does not come from it.
+	Frozen bool
+}
+
+// Common returns what two threads gave each other directly, newest first: what
+// one was given when it was spawned from the other, what a merge brought from
+// one to the other, and what one froze of the other.
+func (s *State) Common(a, b ThreadID) []Common {
+	return newestFirst(append(s.given(a, b), s.given(b, a)...))
+}
+
+// given is what to has had of from.
+func (s *State) given(to, from ThreadID) []Common {
+	var out []Common
+	if t, err := s.Thread(string(to)); err == nil {
+		for _, share := range t.Shared {
+			if share.With == from {
+				out = append(out, Common{Manifest: share.Manifest, Scope: share.Scope, At: share.At, From: share.label(to, from)})
+			}
+		}
+	}
+	for _, ref := range s.ReferencesFrom(to) {
+		if ref.Target == from && ref.Manifest != "" {
+			out = append(out, Common{Manifest: ref.Manifest, Scope: ref.Scope, At: ref.Revision, From: "reference " + string(ref.ID), Frozen: true})
+		}
+	}
+	return newestFirst(out)
+}
+
+func newestFirst(all []Common) []Common {
+	slices.SortStableFunc(all, func(x, y Common) int { return cmp.Compare(y.At, x.At) })
+	return all
+}
+
+func (share Share) label(to, from ThreadID) string {
+	if share.How == "spawn" {
+		return "spawn of " + string(to)
+	}
+	return "merge of " + string(from) + " into " + string(to)
+}
+
+// Third is a thread through which content came to two others: it gave to both,
+// or one gave to it and it gave to the other later. Each list is newest first.
+type Third struct {
+	ID           ThreadID
+	ToA, ToB     []Common // what it gave
+	FromA, FromB []Common // what it was given, frozen content aside
+}
+
+// Thirds returns the threads through which two others may have content in
+// common, by id.
+func (s *State) Thirds(a, b ThreadID) []Third {
+	var out []Third
+	for _, id := range s.partners(a) {
+		if id == a || id == b {
+			continue
+		}
+		third := Third{ID: id, ToA: s.given(a, id), ToB: s.given(b, id), FromA: owned(s.given(id, a)), FromB: owned(s.given(id, b))}
+		both := len(third.ToA) > 0 && len(third.ToB) > 0
+		through := len(third.FromA) > 0 && len(third.ToB) > 0 || len(third.FromB) > 0 && len(third.ToA) > 0
+		if both || through {
+			out = append(out, third)
+		}
+	}
+	return out
+}
+
+func owned(all []Common) []Common {
+	return slices.DeleteFunc(all, func(c Common) bool { return c.Frozen })
+}
+
+// partners are the threads that a thread shared something with, in order.
+func (s *State) partners(id ThreadID) []ThreadID {
+	var out []ThreadID
+	if t, err := s.Thread(string(id)); err == nil {
+		for _, share := range t.Shared {
+			out = append(out, share.With)
+		}
+	}
+	for t := range s.Threads.All() {
+		if slices.ContainsFunc(t.Shared, func(share Share) bool { return share.With == id }) {
+			out = append(out, t.ID)
+		}
+	}
+	for ref := range s.References.All() {
+		switch id {
+		case ref.From:
+			out = append(out, ref.Target)
+		case ref.Target:
+			out = append(out, ref.From)
+		}
+	}
+	return sortedSet(out)
+}

@@ -1,0 +1,201 @@
+package thread
+
+import (
+	"maps"
+	"slices"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// PrefixMerge begins the ids of merges.
+const PrefixMerge = "merge-"
+
+// MergeParties are the threads of a merge, found and allowed.
+type MergeParties struct {
+	Target  Thread
+	Sources []Thread
+}
+
+// Parties finds the threads of a merge. Errors: T101, T105, T107 for a target
+// that is terminated or an archived source, T903 for a source that is the
+// target or named twice.
+func (s *State) Parties(target string, sources []string) (MergeParties, error) {
+	var p MergeParties
+	var err error
+	if p.Target, err = s.LiveThread(target); err != nil {
+		return p, err
+	}
+	for _, arg := range sources {
+		t, err := s.Thread(arg)
+		if err != nil {
+			return p, err
+		}
+		twice := slices.ContainsFunc(p.Sources, func(o Thread) bool { return o.ID == t.ID })
+		switch {
+		case t.ID == p.Target.ID:
+			return p, codes.InvalidArgument.New(fact.Of("reason", "a thread cannot be merged into itself: '"+string(t.ID)+"'"), fact.Of("threadId", t.ID))
+		case twice:
+			return p, codes.InvalidArgument.New(fact.Of("reason", "the source '"+string(t.ID)+"' is named twice"), fact.Of("threadId", t.ID))
+		case t.Status == Archived:
+			return p, notWritable(t)
+		}
+		p.Sources = append(p.Sources, t)
+	}
+	return p, nil
+}
+
+// Merge returns the pending merge that arg names. Errors: T303, T105.
+func (s *State) Merge(arg string) (Merge, error) {
+	return find(arg, PrefixMerge, &s.Merges, noCold, func(near string) error {
+		err := codes.MergeNotFound.New(fact.Of("mergeId", arg))
+		if near != "" {
+			err = err.With(fact.Of("nearest", near)).WithNext("leslie merge status " + near)
+		}
+		return err
+	})
+}
+
+// MergesOf returns the pending merges into a thread or from it, all for "".
+func (s *State) MergesOf(id ThreadID) []Merge {
+	var out []Merge
+	for m := range s.Merges.All() {
+		if id == "" || m.Target == id || slices.Contains(m.Sources, id) {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Merge) int { return byTime(a.Created.At, b.Created.At) })
+	return out
+}
+
+// NoPendingMerge is T305 when the target waits for another merge.
+func (s *State) NoPendingMerge(target ThreadID) error {
+	for m := range s.Merges.All() {
+		if m.Target == target {
+			return codes.MergePending.New(fact.Of("target", target), fact.Of("mergeId", m.ID))
+		}
+	}
+	return nil
+}
+
+// BeginMerge records a merge as pending. Errors: T305, and those of Parties.
+func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
+	if _, err := s.Parties(string(m.Target), names(m.Sources)); err != nil {
+		return Merge{}, err
+	}
+	if err := s.NoPendingMerge(m.Target); err != nil {
+		return Merge{}, err
+	}
+	m.Created = By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+	return s.Merges.Put(m), nil
+}
+
+// Decide changes the decisions of a pending merge, and records why an agent's
+// answers were refused, by path. change gets the decisions as they are and
+// returns what they are to be. Errors: T303, T402 for an agent where a person was
+// asked for, and change's.
+func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]Decision, error), declined map[string]string, stamp Stamp) (Merge, error) {
+	m, err := s.Merge(string(id))
+	if err != nil {
+		return Merge{}, err
+	}
+	if m.Strategy == HumanOnly && stamp.As == Agent {
+		return Merge{}, codes.PermissionDenied.New(fact.Of("capability", "resolving a merge that waits for a person"), fact.Of("mergeId", m.ID)).
+			WithHint("A person resolves it; one whom leslie takes for an agent says --as user").
+			WithNext("leslie merge status " + string(m.ID))
+	}
+	if m.Decisions, err = change(maps.Clone(m.Decisions)); err != nil {
+		return Merge{}, err
+	}
+	if len(m.Decisions) == 0 {
+		m.Decisions = nil
+	}
+	if len(declined) > 0 {
+		all := maps.Clone(m.Declined)
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, declined)
+		m.Declined = all
+	}
+	return s.Merges.Put(m), nil
+}
+
+// EndMerge takes a pending merge away, applied or not. Errors: T303, T105.
+func (s *State) EndMerge(arg string) (Merge, error) {
+	m, err := s.Merge(arg)
+	if err != nil {
+		return Merge{}, err
+	}
+	s.Merges.Delete(string(m.ID))
+	return m, nil
+}
+
+// Brought records what a merge has brought into its target: the content of each
+// source that both now share. A newer share replaces older ones that it covers.
+// Errors: T101, T107.
+func (s *State) Brought(target ThreadID, shares []Share, stamp Stamp) (Thread, error) {
+	t, err := s.LiveThread(string(target))
+	if err != nil {
+		return Thread{}, err
+	}
+	kept := slices.Clone(t.Shared)
+	for _, share := range shares {
+		share.At = s.Revision + 1
+		kept = slices.DeleteFunc(kept, func(old Share) bool {
+			covered := len(share.Scope) == 0 || slices.Equal(old.Scope, share.Scope)
+			return old.With == share.With && covered
+		})
+		kept = append(kept, share)
+	}
+	t.Shared, t.Updated = kept, stamp.Time
+	return s.Threads.Put(t), nil
+}
+
+// Undoes is the blob that lists what an operation replaced, "" for one that
+// applied no merge.
+func (op Operation) Undoes() BlobID {
+	for _, c := range op.Changes {
+		if c.Record != TableThreads+"/"+string(op.ThreadID) || c.After == nil {
+			continue
+		}
+		for _, share := range decode[Thread](c.After).Shared {
+			if share.At == op.Seq {
+				return share.Undo
+			}
+		}
+	}
+	return ""
+}
+
+// UndoBrought takes back what a merge recorded of its target: what was shared
+// before is shared again, so that the same merge can be made anew. Errors: T110
+// where a later merge stands on it, T101, T107.
+func (s *State) UndoBrought(op Operation, stamp Stamp) error {
+	t, err := s.LiveThread(string(op.ThreadID))
+	if err != nil {
+		return err
+	}
+	conflict := func(reason string) error {
+		return codes.UndoConflict.New(fact.Of("operationId", op.ID), fact.Of("reason", reason), fact.Of("threadId", op.ThreadID))
+	}
+	var then *Thread
+	for _, c := range op.Changes {
+		if c.Record == TableThreads+"/"+string(t.ID) && c.Before != nil {
+			was := decode[Thread](c.Before)
+			then = &was
+		}
+	}
+	if then == nil {
+		return conflict("it does not say what the thread was before")
+	}
+	if slices.ContainsFunc(t.Shared, func(share Share) bool { return share.At > op.Seq }) {
+		return conflict("a later merge stands on it")
+	}
+	if !slices.ContainsFunc(t.Shared, func(share Share) bool { return share.At == op.Seq }) {
+		return conflict("it was undone already")
+	}
+	t.Shared, t.Updated = then.Shared, stamp.Time
+	s.Threads.Put(t)
+	return nil
+}
