@@ -57,6 +57,7 @@ func play(leslie string, keep bool) error {
 	s.begin()
 	s.split()
 	s.share()
+	s.merge()
 	s.finish()
 	s.refuse()
 	s.recover()
@@ -96,6 +97,41 @@ func (s *stage) share() {
 	refs := s.quiet("reference", "list", "--from", "commands-part", "--format", "json")
 	s.run("reference", "refresh", between(refs, `"refId":"`, `"`))
 	s.run("context", "commands-part")
+}
+
+func (s *stage) merge() {
+	s.say("The parts come together: lists are merged by item, and one conflict waits for a decision")
+	s.write("main", "design/readme.md", s.doc("README.md")+"\n\nSee also the plan.\n")
+	s.write("commands-part", "design/readme.md", s.doc("README.md")+"\n\nSee also leslie help.\n")
+	s.write("commands-part", "plan.md", "# Plan\n\n- [ ] Explain the store\n- [x] Explain the commands\n- [ ] Show a merge\n")
+	s.run("merge", "--sources", "store-part,commands-part", "--target", "main", "--dry-run")
+	s.fail(13, "merge", "--sources", "store-part,commands-part", "--target", "main")
+	list := s.quiet("merge", "list", "--format", "json")
+	id := between(list, `"mergeId":"`, `"`)
+	s.run("merge", "resolve", id, "design/readme.md", "--take", "both", "--reason", "both hints are useful")
+	s.run("merge", "continue", id)
+	s.run("merge", "--sources", "store-part,commands-part", "--target", "main")
+	s.cat("main", "plan.md")
+}
+
+// cat shows an artifact.
+func (s *stage) cat(thread, name string) {
+	if s.err != nil {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(s.dir, ".leslie", "threads", thread, filepath.FromSlash(name)))
+	s.err = err
+	fmt.Printf("\n$ cat .leslie/threads/%s/%s\n%s", thread, name, data)
+}
+
+// doc is one of the project's own documents.
+func (s *stage) doc(name string) string {
+	if s.err != nil {
+		return ""
+	}
+	data, err := os.ReadFile(filepath.Join(s.docs, filepath.FromSlash(name)))
+	s.err = err
+	return strings.TrimRight(string(data), "\n")
 }
 
 func (s *stage) finish() {

@@ -35,9 +35,10 @@ func rooms() []room {
 			rooms:   []string{"thread", "retry", "codes", "warnings", "fact", "scope"},
 			modules: []string{"github.com/gofrs/flock", "golang.org/x/sys"},
 		},
+		{dir: "agent", rooms: []string{"codes", "fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
 		{
 			dir:     "cmd/leslie",
-			rooms:   []string{"fact", "codes", "warnings", "nearest", "scope", "retry", "thread", "merge", "store"},
+			rooms:   []string{"fact", "codes", "warnings", "nearest", "scope", "retry", "thread", "merge", "store", "agent"},
 			modules: []string{"github.com/urfave/cli/v2", "golang.org/x/term", "go.yaml.in/yaml/v3"},
 		},
 		{dir: "demo"},
@@ -64,6 +65,7 @@ func whyNotRoom(dir string) string {
 		"thread":     "the rules stand above this room; a room that knows them cannot serve others",
 		"merge":      "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
 		"store":      "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
+		"agent":      "who may run what is decided by a command; below it nothing starts a program",
 		"cmd/leslie": "nothing imports main; what others need is a room of its own",
 		"demo":       "the demo speaks with the binary as a stranger would",
 		"proctest":   "it tests the binary from outside, with processes of its own",
@@ -74,12 +76,13 @@ func whyNotRoom(dir string) string {
 // whyNotModule is why a module is closed to those whose row does not name it.
 func whyNotModule(path string) string {
 	return reason(path, map[string]string{
-		"github.com/gofrs/flock":    "one lock, one place: a second user of it could deadlock or free the store's lock",
-		"golang.org/x/sys":          "calls to the operating system belong to the store",
-		"github.com/urfave/cli/v2":  "only the command line knows the command-line library, so that it can be replaced",
-		"golang.org/x/term":         "only the command line knows terminals; everything below is handed facts about them",
-		"go.yaml.in/yaml/v3":        "YAML is a rendering, and only the command line renders",
-		"github.com/xrash/smetrics": "what counts as near is decided in one room",
+		"github.com/gofrs/flock":            "one lock, one place: a second user of it could deadlock or free the store's lock",
+		"golang.org/x/sys":                  "calls to the operating system belong to the store",
+		"github.com/urfave/cli/v2":          "only the command line knows the command-line library, so that it can be replaced",
+		"golang.org/x/term":                 "only the command line knows terminals; everything below is handed facts about them",
+		"go.yaml.in/yaml/v3":                "YAML is a rendering, and only the command line renders",
+		"github.com/kballard/go-shellquote": "a command line is taken apart where it is run",
+		"github.com/xrash/smetrics":         "what counts as near is decided in one room",
 	})
 }
 
@@ -99,14 +102,15 @@ type closedStd struct {
 
 func closedStds() []closedStd {
 	files := []string{"store", "cmd/leslie", "demo", "house"}
+	runs := []string{"agent", "cmd/leslie", "demo"}
 	speaks := []string{"cmd/leslie"}
 	return []closedStd{
-		{"os/exec", []string{"cmd/leslie", "demo"}, "only a command starts another program, never under the lock and never from the project's configuration alone"},
+		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
 		{"os/signal", speaks, "signals end a call's context in main"},
 		{"os/user", speaks, "who acts is handed down as a value"},
-		{"os", files, "this room is pure: files are the store's, the environment is the command line's"},
+		{"os", append(slices.Clone(files), "agent"), "this room is pure: files are the store's, the environment is the command line's"},
 		{"path/filepath", files, "this room is pure: paths of artifacts have '/' on every machine (package path)"},
-		{"syscall", files, "this room is pure"},
+		{"syscall", append(slices.Clone(files), "agent"), "this room is pure"},
 		{"math/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
 		{"crypto/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
 		{"log", speaks, "an error is logged once, by the command line; below it is returned"},

@@ -87,8 +87,9 @@ func (f *file) among(paths []string) bool {
 
 // checkStreams refuses writing to the caller's streams outside the renderer.
 func checkStreams(tr *tree) []string {
-	// reply.go answers, call.go says what is waited for, log.go has --debug.
-	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/call.go", "cmd/leslie/log.go"}
+	// reply.go answers, call.go says what is waited for, log.go has --debug,
+	// merge_ask.go asks.
+	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/call.go", "cmd/leslie/log.go", "cmd/leslie/merge_ask.go"}
 	var found []string
 	for _, f := range tr.product() {
 		f.each(func(n ast.Node) {

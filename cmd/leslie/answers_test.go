@@ -55,14 +55,22 @@ func examples() map[string]example {
 		"suspend":           {line("suspend main"), line("suspend nope-nope")},
 		"resume":            {line("resume part"), line("resume main")},
 		"archive":           {line("archive old"), line("archive main")},
+		"merge":             {line("merge --sources part --target main"), line("merge --sources nope-nope --target main")},
+		"merge list":        {line("merge list"), nil},
+		"merge status":      {line("merge status ref-live"), line("merge status nope-nope")},
+		"merge resolve":     {line("merge resolve ref-live plan.md --take both"), line("merge resolve nope-nope --take ours")},
+		"merge continue":    {line("merge continue ref-live"), line("merge continue nope-nope")},
+		"merge abort":       {line("merge abort ref-live"), line("merge abort nope-nope")},
+		"merge-file":        {line("merge-file ref-live ref-live ref-live"), line("merge-file nope nope nope")},
 		"history":           {line("history"), line("history --thread nope-nope")},
+		"undo":              {line("undo"), line("undo op-nopenope")},
 		"doctor":            {line("doctor"), nil},
 		"explain":           {line("explain T101"), nil},
 	}
 }
 
 // needNoStore are the commands that work outside a project.
-func needNoStore() []string { return []string{"init", "explain"} }
+func needNoStore() []string { return []string{"init", "explain", "merge-file"} }
 
 // readyFor is a project in which the examples of a command do what they say.
 func readyFor(t *testing.T, name string) (b *bench, ref string) {
@@ -81,10 +89,35 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	case "objective done":
 		b.must(t, "done", "main")
 		b.must(t, "done", "part")
+	case "merge":
+		b.write(t, ".leslie/threads/part/plan.md", "part\n")
+	case "merge list", "merge status", "merge resolve", "merge continue", "merge abort":
+		ref = pendingMergeOf(t, b)
+		if name == "merge continue" {
+			b.must(t, "merge", "resolve", ref, "--take", "ours")
+		}
+	case "merge-file":
+		b.write(t, "plan.md", "plan\n")
+		ref = filepath.Join(b.dir, "plan.md")
+	case "undo":
+		b.write(t, ".leslie/threads/part/plan.md", "part\n")
+		b.must(t, "merge", "--sources", "part", "--target", "main")
 	case "init":
 		require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie")))
 	}
 	return b, ref
+}
+
+// pendingMergeOf begins a merge of part into main that waits: both have written
+// plan.md.
+func pendingMergeOf(t *testing.T, b *bench) (id string) {
+	t.Helper()
+	b.write(t, ".leslie/threads/main/plan.md", "main\n")
+	b.write(t, ".leslie/threads/part/plan.md", "part\n")
+	require.Equal(t, 13, b.leslie("merge", "--sources", "part", "--target", "main", "--format", "json"), b.out.String())
+	id, _ = document(t, b.out.Bytes()).Error.Details["mergeId"].(string)
+	require.NotEmpty(t, id)
+	return id
 }
 
 func withRef(argv []string, ref string) []string {

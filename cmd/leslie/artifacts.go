@@ -124,6 +124,14 @@ func (c *call) matched(st *store.Store, id thread.ThreadID, set scope.Set) ([]st
 	if err != nil {
 		return nil, err
 	}
+	if none := set.Unmatched(matchable(entries)); len(none) > 0 {
+		return nil, codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", id), fact.Of("paths", none))
+	}
+	return entries, nil
+}
+
+// matchable are the paths of entries as a scope matches them.
+func matchable(entries []store.Entry) []string {
 	paths := make([]string, len(entries))
 	for i, e := range entries {
 		paths[i] = e.Path
@@ -131,10 +139,7 @@ func (c *call) matched(st *store.Store, id thread.ThreadID, set scope.Set) ([]st
 			paths[i] += "/"
 		}
 	}
-	if none := set.Unmatched(paths); len(none) > 0 {
-		return nil, codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", id), fact.Of("paths", none))
-	}
-	return entries, nil
+	return paths
 }
 
 func countFiles(entries []store.Entry) int {

@@ -8,7 +8,9 @@ func commands() []*command {
 		spawnCommand(), updateCommand(), listCommand(), statusCommand(), artifactsCommand(), contextCommand(),
 		referenceCommand(), referenceListCommand(), referenceShowCommand(), referenceRefreshCommand(), referenceRemoveCommand(),
 		lifecycleCommand(), doneCommand(), cancelCommand(), suspendCommand(), resumeCommand(), archiveCommand(),
-		historyCommand(), doctorCommand(), explainCommand(),
+		mergeCommand(), mergeListCommand(), mergeStatusCommand(), mergeResolveCommand(), mergeContinueCommand(), mergeAbortCommand(),
+		mergeFileCommand(),
+		historyCommand(), undoCommand(), doctorCommand(), explainCommand(),
 	}
 }
 

@@ -26,7 +26,9 @@ type env struct {
 	// login looks the user's login name up, "" when unknown.
 	login  func() string
 	getenv func(string) string
-	now    func() time.Time
+	// environ is the whole environment, for a program that is started.
+	environ func() []string
+	now     func() time.Time
 	// newID makes an id of a kind: its prefix and 8 random base32 characters.
 	newID func(prefix string) string
 	// jitter returns a random duration in (0, max].
@@ -42,7 +44,7 @@ func processEnv() env {
 	return env{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
-		dir: dir, home: home, login: loginName, getenv: os.Getenv,
+		dir: dir, home: home, login: loginName, getenv: os.Getenv, environ: os.Environ,
 		now: time.Now, newID: randomID, jitter: randomDuration,
 	}
 }

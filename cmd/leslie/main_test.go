@@ -56,8 +56,8 @@ func newBench(t *testing.T) *bench {
 		stdin: strings.NewReader(""), stdout: &b.out, stderr: &b.err,
 		dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"),
 		login:  func() string { return "kim" },
-		getenv: func(key string) string { return b.vars[key] },
-		now:    func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
+		getenv: func(key string) string { return b.vars[key] }, environ: os.Environ,
+		now: func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
 		newID: func(prefix string) string {
 			b.ids++
 			return prefix + fmt.Sprintf("%08d", b.ids)

@@ -71,6 +71,13 @@ func (c *call) rendered(data Data, failure *codes.Error) (answer []byte, told *c
 	return c.render(data, failure), failure
 }
 
+// besideError is data that is on stdout in text format too when the call fails:
+// a merge with its conflicts, as git merge-file gives it.
+type besideError interface {
+	Data
+	standsBesideError()
+}
+
 // render is the answer in the asked format; in text the notes go to stderr.
 func (c *call) render(data Data, failure *codes.Error) []byte {
 	switch c.who.format {
@@ -80,7 +87,7 @@ func (c *call) render(data Data, failure *codes.Error) []byte {
 		return toYAML(c.json(c.envelope(data, failure)))
 	}
 	c.textNotes(failure)
-	if failure != nil || data == nil {
+	if _, stands := data.(besideError); data == nil || failure != nil && !stands {
 		return nil
 	}
 	p := &page{}

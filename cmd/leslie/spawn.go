@@ -260,7 +260,7 @@ func once(refs []string, targets map[string]thread.ThreadID) []string {
 // spawn is the rule, under the lock.
 func (o spawnOptions) spawn(c *call, s *thread.State, stamp thread.Stamp, g *gathered) (*spawnData, thread.ThreadID, error) {
 	in := o.thread
-	in.Shared = g.manifest
+	in.Shared, in.Scope = g.manifest, o.scope.Strings()
 	in.ID = thread.ThreadID(c.newID("id", thread.PrefixThread, func(id string) bool { return s.Taken(thread.ThreadID(id)) }))
 	t, err := s.Spawn(in, stamp)
 	if err != nil {

@@ -36,7 +36,7 @@ type statusData struct {
 	ReferencedBy []referencedBy      `json:"referencedBy"`
 	Artifacts    items[artifactData] `json:"artifacts"`
 	Approvals    []thread.Approval   `json:"approvals"`
-	Merges       []thread.Merge      `json:"merges"`
+	Merges       []mergeItem         `json:"merges"`
 	Injections   []struct{}          `json:"injections"`
 	Claim        *struct{}           `json:"claim"`
 }
@@ -62,6 +62,9 @@ func (d *statusData) Text(p *page) {
 	}
 	for _, ref := range d.ReferencedBy {
 		p.line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
+	}
+	for _, m := range d.Merges {
+		p.line("merge %s of %s into %s waits for decisions", m.MergeID, joined(m.Sources), m.Target)
 	}
 	p.field("artifacts", d.Artifacts.Total)
 	for _, a := range d.Artifacts.Items {
@@ -120,7 +123,7 @@ func (c *call) threadStatus(arg string) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &statusData{Approvals: []thread.Approval{}, Merges: []thread.Merge{}, Injections: []struct{}{}}
+	d := &statusData{Approvals: []thread.Approval{}, Injections: []struct{}{}}
 	var refs []thread.Reference
 	_, err = c.view(func(s *thread.State) error {
 		t, err := s.Thread(arg)
@@ -132,6 +135,7 @@ func (c *call) threadStatus(arg string) (Data, error) {
 		for _, ref := range s.ReferencesTo(t.ID) {
 			d.ReferencedBy = append(d.ReferencedBy, referencedBy{ref.ID, ref.From, ref.Binding})
 		}
+		d.Merges = pendingMergesOf(s, t.ID)
 		refs, err = referencesFrom(s, t)
 		return err
 	})

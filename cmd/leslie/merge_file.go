@@ -1,0 +1,133 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/merge"
+)
+
+// mergeFileData is merge-file's answer: the merged text itself in text format,
+// so that it can stand in for git merge-file.
+type mergeFileData struct {
+	Conflicts int    `json:"conflicts"`
+	Merged    string `json:"merged"`
+	inPlace   bool
+}
+
+func (d *mergeFileData) Text(p *page) {
+	if !d.inPlace {
+		p.b.WriteString(d.Merged)
+	}
+}
+
+// standsBesideError: the markers are the answer.
+func (d *mergeFileData) standsBesideError() {}
+
+func mergeFileCommand() *command {
+	return &command{
+		name: "merge-file", summary: "merge three files by lines, like git merge-file --diff3; needs no store",
+		detail: "The merge goes to standard output, or into OURS with --in-place. Exit status 0: clean; 13: conflicts, marked.\n" +
+			"As a git merge driver: git config merge.leslie.driver 'leslie merge-file --in-place -L %X -L %S -L %Y %A %O %B'",
+		example:  "leslie merge-file ours.md base.md theirs.md",
+		operands: []operandSpec{{name: "OURS", kind: kindText}, {name: "BASE", kind: kindText}, {name: "THEIRS", kind: kindText}},
+		flags: []flagSpec{
+			{name: "label", short: "L", kind: kindTexts, value: "NAME", usage: "the names on the markers: ours, base, theirs, in this order"},
+			{name: "in-place", kind: kindSwitch, usage: "write the merge into OURS"},
+		},
+		run: runMergeFile,
+	}
+}
+
+func runMergeFile(c *call) (Data, error) {
+	labels := c.texts("label")
+	if len(labels) > 3 {
+		c.fault("--label", "", "-L is given more than three times")
+	}
+	// The environment's format does not count: a git merge driver wants text.
+	if !c.has("format") {
+		c.who.format = "text"
+	}
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	var texts [3][]byte
+	for i := range texts {
+		var err error
+		if texts[i], err = c.readFile(c.operand(i)); err != nil {
+			return nil, codes.Of(err).WithNext("leslie help merge-file")
+		}
+		if merge.Binary(texts[i]) {
+			return nil, codes.InvalidArgument.New(fact.Of("reason", "cannot merge binary files: "+c.operand(i)), fact.Of("path", c.operand(i)))
+		}
+	}
+	names := c.markerNames(labels)
+	r := merge.Text(texts[1], texts[0], texts[2])
+	markers := merge.Named(names[1], names[0], names[2])
+	markers.Length = 7
+	d := &mergeFileData{Conflicts: len(r.Conflicts()), Merged: string(r.Render(markers)), inPlace: c.on("in-place")}
+	if d.inPlace {
+		if err := c.replaceFile(c.operand(0), []byte(d.Merged)); err != nil {
+			return nil, err
+		}
+	}
+	if d.Conflicts > 0 {
+		return d, codes.MergeConflict.New(fact.Of("count", d.Conflicts), fact.Of("path", c.operand(0)), fact.Of("changed", d.inPlace)).
+			WithHint("Edit the file: the conflicts stand between markers")
+	}
+	return d, nil
+}
+
+// markerNames are the names on the markers: the labels, else the operands. Git
+// before 2.44 hands its placeholders for them over as they stand; those get names
+// that say as much.
+func (c *call) markerNames(labels []string) []string {
+	names := []string{c.operand(0), c.operand(1), c.operand(2)}
+	copy(names, labels)
+	plain := map[string]string{"%X": "ours", "%S": "base", "%Y": "theirs"}
+	for i, name := range names {
+		if known := plain[name]; known != "" {
+			name = known
+		}
+		names[i] = strings.Join(strings.Fields(escape(name)), " ")
+	}
+	return names
+}
+
+// replaceFile writes a plain file of the caller's by rename, so that no reader
+// sees half of it.
+func (c *call) replaceFile(name string, data []byte) error {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.who.dir, path)
+	}
+	failed := func(err error) error {
+		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
+	}
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".leslie-merge-*")
+	if err != nil {
+		return failed(err)
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), mode)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return failed(err)
+	}
+	return nil
+}

@@ -1,0 +1,315 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// These tests merge with a person at a real pseudo-terminal.
+
+// The texts of a file that main and its child both changed, in two places.
+const (
+	mergeBase   = "one\ntwo\nthree\nfour\nfive\n"
+	mergeOurs   = "one\ntwo of main\nthree\nfour of main\nfive\n"
+	mergeTheirs = "one\ntwo of child\nthree\nfour of child\nfive\n"
+	mergeBoth   = "one\ntwo of main\ntwo of child\nthree\nfour of main\nfour of child\nfive\n"
+)
+
+// diverged is a project in which child and main are in conflict over plan.md.
+func diverged(t *testing.T) *bench {
+	t.Helper()
+	b := newProject(t)
+	b.write(t, ".leslie/threads/main/plan.md", mergeBase)
+	b.must(t, "spawn", "--intent", "child", "--id", "child", "--parent", "main", "--inherit", "full")
+	b.write(t, ".leslie/threads/main/plan.md", mergeOurs)
+	b.write(t, ".leslie/threads/child/plan.md", mergeTheirs)
+	return b
+}
+
+func planOf(t *testing.T, b *bench) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// script writes a shell script and returns the command that runs it.
+func script(t *testing.T, b *bench, name, text string) string {
+	t.Helper()
+	path := filepath.Join(b.home, name)
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
+	return path
+}
+
+// typing runs leslie on a pseudo-terminal on which somebody types these lines,
+// and returns what was shown and the exit status.
+func typing(t *testing.T, b *bench, env, lines []string, args ...string) (shown string, status int) {
+	t.Helper()
+	cmd := process(t, b, env, args...)
+	terminal, err := pty.Start(cmd)
+	require.NoError(t, err)
+	defer terminal.Close()
+	_, err = io.WriteString(terminal, strings.Join(append(lines, ""), "\n"))
+	require.NoError(t, err)
+	var out bytes.Buffer
+	// Linux answers EIO once the last process has left the terminal.
+	if _, err := io.Copy(&out, terminal); err != nil && !errors.Is(err, syscall.EIO) {
+		require.NoError(t, err)
+	}
+	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, cmd.Wait())
+}
+
+// What is asked, as it is shown.
+const (
+	askAllow  = "Conflict detected. Allow Agent to attempt auto-resolution? (yes, no, all)"
+	askChoice = "ours, theirs, base, both, edit, agent, skip, quit?"
+)
+
+// bothSides answers every conflict with both sides; it leaves nothing out.
+const bothSides = `grep -v -e '^<<<<<<< ' -e '^=======$' -e '^>>>>>>> ' "$MERGED" | sed '/^||||||| /,/^\(two\|four\)$/d' > text
+cat text > "$MERGED"
+`
+
+func TestThePersonAtTheTerminalIsAsked(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, strategy string
+		agent          string // the text of its script, "" for none
+		editor         string
+		lines          []string
+		status         int
+		want           string // of plan.md
+		allow, choice  int    // how often each question is asked
+	}{
+		{"ours and theirs", "interactive", "", "", []string{"ours", "theirs"}, 0, "one\ntwo of main\nthree\nfour of child\nfive\n", 0, 2},
+		{"base and both", "interactive", "", "", []string{"base", "both"}, 0, "one\ntwo\nthree\nfour of main\nfour of child\nfive\n", 0, 2},
+		{"letters", "interactive", "", "", []string{"O", "t"}, 0, "one\ntwo of main\nthree\nfour of child\nfive\n", 0, 2},
+		{"a word that is none is asked again", "interactive", "", "", []string{"mine", "", "ours", "ours"}, 0, mergeOurs, 0, 4},
+		{"edit", "interactive", "", "grep -q 'two of child' \"$1\" && echo edited > \"$1\"", []string{"edit", "ours"}, 0, "one\nedited\nthree\nfour of main\nfive\n", 0, 2},
+		{"an editor that fails answers nothing", "interactive", "", "exit 1", []string{"edit", "quit"}, 13, mergeOurs, 0, 2},
+		{"skip", "interactive", "", "", []string{"skip", "theirs"}, 13, mergeOurs, 0, 2},
+		{"quit", "interactive", "", "", []string{"quit"}, 13, mergeOurs, 0, 1},
+		{"yes", "interactive", bothSides, "", []string{"yes"}, 0, mergeBoth, 1, 0},
+		{"all", "interactive", bothSides, "", []string{"all"}, 0, mergeBoth, 1, 0},
+		{"no", "interactive", bothSides, "", []string{"no", "theirs", "theirs"}, 0, mergeTheirs, 1, 2},
+		{"no, then the agent after all", "interactive", bothSides, "", []string{"no", "agent"}, 0, mergeBoth, 1, 1},
+		{"yes, and it declines", "interactive", "exit 1", "", []string{"yes", "ours", "ours"}, 0, mergeOurs, 1, 2},
+		{"agent-first succeeds", "agent-first", bothSides, "", nil, 0, mergeBoth, 0, 0},
+		{"agent-first declines", "agent-first", "exit 1", "", []string{"theirs", "theirs"}, 0, mergeTheirs, 0, 2},
+		{"agent-first without an agent", "agent-first", "", "", []string{"theirs", "theirs"}, 0, mergeTheirs, 0, 2},
+		{"human", "human", bothSides, "", []string{"theirs", "ours"}, 0, "one\ntwo of child\nthree\nfour of main\nfive\n", 0, 2},
+		{"strict", "strict", bothSides, "", nil, 13, mergeOurs, 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := diverged(t)
+			args := []string{"merge", "--sources", "child", "--target", "main", "--conflict-strategy", tt.strategy}
+			if tt.agent != "" {
+				args = append(args, "--agent", script(t, b, "agent", tt.agent))
+			}
+			env := []string{"EDITOR=" + script(t, b, "editor", tt.editor)}
+			shown, status := typing(t, b, env, tt.lines, args...)
+			assert.Equal(t, tt.status, status, shown)
+			assert.Equal(t, tt.want, planOf(t, b), shown)
+			assert.Equal(t, tt.allow, strings.Count(shown, askAllow), shown)
+			assert.Equal(t, tt.choice, strings.Count(shown, askChoice), shown)
+			if tt.allow+tt.choice > 0 {
+				for _, side := range []string{"two of main", "two of child", "base (spawn of child)"} {
+					assert.Contains(t, shown, side)
+				}
+			}
+			b.must(t, "merge", "list", "--format", "json")
+			pending := tt.status == 13 && tt.strategy != "strict"
+			assert.Equal(t, pending, strings.Contains(b.out.String(), `"total":1`), &b.out)
+		})
+	}
+}
+
+// TestWhatWasAnsweredIsKept: the person is called away and goes on later.
+func TestWhatWasAnsweredIsKept(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	shown, status := typing(t, b, nil, []string{"theirs", "quit"}, "merge", "--sources", "child", "--target", "main")
+	require.Equal(t, 13, status, shown)
+	assert.Equal(t, mergeOurs, planOf(t, b))
+	b.must(t, "merge", "list", "--format", "json")
+	id, _ := document(t, b.out.Bytes()).Data["items"].([]any)[0].(map[string]any)["mergeId"].(string)
+	shown, status = typing(t, b, nil, []string{"ours"}, "merge", "continue", id)
+	assert.Zero(t, status, shown)
+	assert.Equal(t, 1, strings.Count(shown, askChoice), shown)
+	assert.Equal(t, "one\ntwo of child\nthree\nfour of main\nfive\n", planOf(t, b))
+}
+
+func TestNobodyIsAskedWhereNobodyIsThere(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		env  []string
+		args []string
+	}{
+		{"an agent's marker", []string{"CLAUDECODE=1"}, nil},
+		{"--as agent", nil, []string{"--as", "agent"}},
+		{"--no-input", nil, []string{"--no-input"}},
+		{"LESLIE_NO_INPUT", []string{"LESLIE_NO_INPUT=1"}, nil},
+		{"JSON", nil, []string{"--format", "json"}},
+	}
+	for _, strategy := range []string{"interactive", "agent-first", "human", "strict"} {
+		for _, tt := range tests {
+			t.Run(strategy+"/"+tt.name, func(t *testing.T) {
+				t.Parallel()
+				b := diverged(t)
+				args := append([]string{"merge", "--sources", "child", "--target", "main", "--conflict-strategy", strategy}, tt.args...)
+				shown, status := typing(t, b, tt.env, []string{"theirs", "theirs"}, args...)
+				assert.Equal(t, 13, status, shown)
+				assert.NotContains(t, shown, askChoice)
+				assert.NotContains(t, shown, askAllow)
+				assert.Equal(t, mergeOurs, planOf(t, b))
+			})
+		}
+	}
+}
+
+// TestAnAgentThatFailsLeavesTheTarget: under interactive, with a person who says
+// yes and then leaves, and under agent-first.
+func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, agent, reason string }{
+		{"declines", "exit 1", "it declined"},
+		{"fails", "exit 9", "it ended with 9"},
+		{"leaves markers", "sed '/^=======/d' \"$MERGED\" > text; cat text > \"$MERGED\"", "marker"},
+		{"drops a side", "cat \"$REMOTE\" > \"$MERGED\"", "of main"},
+		{"edits outside", bothSides + "sed 's/^five/FIVE/' \"$MERGED\" > text; cat text > \"$MERGED\"", "outside the conflicts"},
+		{"writes nothing", "exit 0", "not answered"},
+		{"empties the file", ": > \"$MERGED\"", "."},
+		{"is killed", "kill -9 $$", "killed"},
+		{"asks for another try for ever", "exit 75", "75"},
+		{"hangs", "exec sleep 1000", "no answer within"},
+	}
+	for _, strategy := range []string{"interactive", "agent-first"} {
+		for _, tt := range tests {
+			t.Run(strategy+"/"+tt.name, func(t *testing.T) {
+				t.Parallel()
+				b := diverged(t)
+				lines := map[string][]string{"interactive": {"yes", "quit"}, "agent-first": {"quit"}}[strategy]
+				before := tree(t, filepath.Join(b.dir, ".leslie/threads"))
+				shown, status := typing(t, b, nil, lines, "merge", "--sources", "child", "--target", "main",
+					"--conflict-strategy", strategy, "--agent", script(t, b, "agent", tt.agent), "--agent-timeout", "300ms")
+				assert.Equal(t, 13, status, shown)
+				assert.Contains(t, shown, "code=W303")
+				assert.Contains(t, shown, tt.reason)
+				assert.Equal(t, 1, strings.Count(shown, askChoice), "the person is asked then: %s", shown)
+				assert.Equal(t, before, tree(t, filepath.Join(b.dir, ".leslie/threads")))
+			})
+		}
+	}
+}
+
+// TestAnAgentsProcessesEndWithIt: a child that lived on could write later. Every
+// process of the agent holds the pipe open, so its end is theirs.
+func TestAnAgentsProcessesEndWithIt(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]string{"at the timeout": "wait", "when it has ended": "exit 1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := diverged(t)
+			fifo := filepath.Join(b.home, "fifo")
+			require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+			reader, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+			require.NoError(t, err)
+			defer reader.Close()
+			agent := script(t, b, "agent", "exec 9> "+fifo+"\necho alive >&9\nsleep 1000 &\n"+end)
+			status := b.leslie("merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first",
+				"--agent", agent, "--agent-timeout", "1s", "--format", "json")
+			require.Equal(t, 13, status, b.out.String())
+			require.NoError(t, reader.SetReadDeadline(time.Now().Add(20*time.Second)))
+			said, err := io.ReadAll(reader)
+			require.NoError(t, err, "a process of the agent lives on")
+			assert.Contains(t, string(said), "alive")
+			assert.Equal(t, mergeOurs, planOf(t, b))
+		})
+	}
+}
+
+// TestAnInterruptEndsTheWaitForAnAnswer: the merge stays pending.
+func TestAnInterruptEndsTheWaitForAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	cmd := process(t, b, nil, "merge", "--sources", "child", "--target", "main")
+	terminal, err := pty.Start(cmd)
+	require.NoError(t, err)
+	defer terminal.Close()
+	var shown strings.Builder
+	typed := false
+	for buf := make([]byte, 4096); ; {
+		n, err := terminal.Read(buf)
+		shown.Write(buf[:n])
+		if !typed && strings.Contains(shown.String(), askChoice) {
+			typed = true
+			_, werr := io.WriteString(terminal, "\x03")
+			require.NoError(t, werr)
+		}
+		if err != nil {
+			break
+		}
+	}
+	assert.Equal(t, 130, exitStatus(t, cmd.Wait()), shown.String())
+	assert.Contains(t, shown.String(), "code=T904")
+	assert.Equal(t, mergeOurs, planOf(t, b))
+	b.must(t, "merge", "list", "--format", "json")
+	assert.Contains(t, b.out.String(), `"total":1`)
+}
+
+// TestACallerThatIsCutOffFindsItsMergeAgain: it was recorded before anybody was
+// asked.
+func TestACallerThatIsCutOffFindsItsMergeAgain(t *testing.T) {
+	t.Parallel()
+	for signal, status := range map[syscall.Signal]int{syscall.SIGTERM: 130, syscall.SIGKILL: -1} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			b := diverged(t)
+			fifo := filepath.Join(b.home, "fifo")
+			require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+			agent := script(t, b, "agent", "echo $$ > "+fifo+"\nread forever < "+fifo+"\n")
+			cmd := process(t, b, []string{"TMPDIR=" + b.home}, "merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first", "--agent", agent)
+			require.NoError(t, cmd.Start())
+			pid, err := os.ReadFile(fifo) // the agent runs
+			require.NoError(t, err)
+			require.NoError(t, cmd.Process.Signal(signal))
+			_ = cmd.Wait()
+			assert.Equal(t, status, cmd.ProcessState.ExitCode())
+			if signal == syscall.SIGKILL { // nobody was left to end the agent
+				require.NoError(t, endProcess(strings.TrimSpace(string(pid))))
+			}
+			assert.Equal(t, mergeOurs, planOf(t, b))
+			b.must(t, "merge", "list", "--format", "json")
+			assert.Contains(t, b.out.String(), `"total":1`)
+			id, _ := document(t, b.out.Bytes()).Data["items"].([]any)[0].(map[string]any)["mergeId"].(string)
+			b.must(t, "merge", "resolve", id, "--take", "theirs")
+			b.must(t, "merge", "continue", id)
+			assert.Equal(t, mergeTheirs, planOf(t, b))
+		})
+	}
+}
+
+func endProcess(pid string) error {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(n, syscall.SIGKILL)
+}

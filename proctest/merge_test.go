@@ -1,0 +1,307 @@
+package proctest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// merged is what a merge answers.
+type merged struct {
+	MergeID    string `json:"mergeId"`
+	Status     string `json:"status"`
+	Unresolved int    `json:"unresolved"`
+}
+
+// artifacts are a thread's own files.
+func (p *project) artifacts(thread string) map[string]string {
+	p.t.Helper()
+	files := p.files("threads/" + thread)
+	maps.DeleteFunc(files, func(name, _ string) bool {
+		return strings.HasPrefix(name, ".meta/") || strings.HasPrefix(name, "context/")
+	})
+	return files
+}
+
+// copied is the same project in another folder.
+func (p *project) copied(t testing.TB) *project {
+	t.Helper()
+	q := &project{t: t, dir: t.TempDir(), home: p.home}
+	require.NoError(t, os.CopyFS(q.dir, os.DirFS(p.dir)))
+	return q
+}
+
+// fifty is a project in which a merge replaces, adds and deletes fifty files.
+type fifty struct {
+	*project
+	before, after map[string]string
+	usual         time.Duration
+}
+
+func mergeOfFifty() []string { return []string{"merge", "--sources", "part", "--target", "main"} }
+
+func newFifty(t *testing.T) fifty {
+	t.Helper()
+	f := fifty{project: newProject(t), before: map[string]string{}, after: map[string]string{}}
+	f.ok("spawn", "--id", "main", "--intent", "Be merged into")
+	for i := range 45 {
+		f.before[fmt.Sprintf("dir-%d/file-%02d.md", i%4, i)] = strings.Repeat(fmt.Sprintf("file %d, as it was\n", i), 1+i*7)
+	}
+	f.write("main", f.before)
+	f.ok("spawn", "--id", "part", "--intent", "Be merged", "--parent", "main", "--inherit", "full")
+	maps.Copy(f.after, f.before)
+	for i := range 50 {
+		name := fmt.Sprintf("dir-%d/file-%02d.md", i%4, i)
+		switch {
+		case i < 28:
+			f.after[name] = strings.Repeat(fmt.Sprintf("file %d, as it is\n", i), 1+i*5)
+		case i < 40:
+			delete(f.after, name)
+			require.NoError(t, os.Remove(f.path("threads/part/"+name)))
+		case i < 50:
+			name = fmt.Sprintf("new-%d/deep/file-%02d.md", i%3, i)
+			f.after[name] = fmt.Sprintf("new file %d\n", i)
+		}
+	}
+	f.write("part", f.after)
+	require.Empty(t, differing(f.after, f.artifacts("part")))
+	f.usual = time.Hour
+	for range 2 {
+		q := f.copied(t)
+		begin := time.Now()
+		var data merged
+		q.ok(mergeOfFifty()...).into(t, &data)
+		f.usual = min(f.usual, time.Since(begin))
+		require.Equal(t, "merged", data.Status)
+		require.Empty(t, differing(f.after, q.artifacts("main")), "an undisturbed merge")
+	}
+	return f
+}
+
+// requireAtomic kills a merge and asserts that the target is wholly old or, after
+// the next writing command, wholly new, and that the merge can be made again.
+func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committed, killed bool) {
+	t.Helper()
+	p := f.copied(t)
+	was, err := os.Stat(p.path(state))
+	require.NoError(t, err)
+	kill := when(p)
+	_, ok, killed, err := endOrKill(p.start(mergeOfFifty()...), kill)
+	require.NoError(t, err)
+	now, err := os.Stat(p.path(state))
+	require.NoError(t, err)
+	committed = !os.SameFile(was, now)
+	if ok {
+		require.True(t, committed, "an answer without a commit")
+		require.Empty(t, differing(f.after, p.artifacts("main")), "a merge that was acknowledged")
+	}
+	want := f.before
+	if committed {
+		want = f.after
+	} else {
+		require.Empty(t, differing(f.before, p.artifacts("main")), "without a commit the target is wholly old")
+	}
+	p.ok("update", "part", "--title", "The next writing command")
+	require.Empty(t, differing(want, p.artifacts("main")), "committed: %v", committed)
+	p.requireHealthy()
+
+	var data merged
+	p.ok(mergeOfFifty()...).into(t, &data)
+	if committed {
+		require.Equal(t, "nothing_to_do", data.Status)
+	} else {
+		require.Equal(t, "merged", data.Status)
+	}
+	require.Empty(t, differing(f.after, p.artifacts("main")), "after the merge was made again")
+	return committed, killed
+}
+
+func TestAMergeOfFiftyFilesIsWholeWheneverItIsKilled(t *testing.T) {
+	t.Parallel()
+	rounds := 40
+	if testing.Short() {
+		rounds = 8
+	}
+	f, r := newFifty(t), random(t)
+	commits, kills := 0, 0
+	for range rounds {
+		committed, killed := f.requireAtomic(t, func(*project) killer { return within(r.Float64(), f.usual*5/4) })
+		if committed {
+			commits++
+		}
+		if killed {
+			kills++
+		}
+	}
+	t.Logf("%d of %d killed, %d committed, an undisturbed merge takes %v", kills, rounds, commits, f.usual)
+	require.Greater(t, kills, rounds/4, "too few were killed in time")
+}
+
+// The kills fall behind the commit, while the files are on their way.
+func TestAMergeThatIsKilledBehindItsCommitIsSeenThrough(t *testing.T) {
+	t.Parallel()
+	rounds := 20
+	if testing.Short() {
+		rounds = 5
+	}
+	f := newFifty(t)
+	halfway := 0
+	for n := range rounds {
+		_, killed := f.requireAtomic(t, func(p *project) killer {
+			return p.atCommit(float64(n)/float64(rounds), f.usual/4)
+		})
+		if killed {
+			halfway++
+		}
+	}
+	t.Logf("%d of %d were killed behind the commit", halfway, rounds)
+	require.Greater(t, halfway, rounds/4, "too few were killed in time")
+}
+
+// saver is an agent that saves one file again and again, each time with a
+// content that was never there before.
+type saver struct {
+	file, own string // own: its folder, elsewhere
+	saves     []string
+	itself    map[string]bool // what it took away itself
+	err       error
+}
+
+// rename saves as most tools do: a new file takes the old one's name.
+func (s *saver) rename() {
+	content := s.prepare()
+	if s.err == nil {
+		s.err = os.Rename(s.temp(), s.file)
+	}
+	if s.err == nil {
+		s.saves = append(s.saves, content)
+	}
+}
+
+func (s *saver) temp() string { return filepath.Join(s.own, "temp") }
+
+func (s *saver) prepare() (content string) {
+	content = fmt.Sprintf("save %d of %s\n", len(s.saves), s.file)
+	s.err = os.WriteFile(s.temp(), []byte(content), 0o644)
+	return content
+}
+
+// whenGone saves in the instant in which the file is not there, the worst of
+// all moments: leslie has moved it away and is about to place another. It
+// reports whether that instant was met.
+func (s *saver) whenGone(over <-chan struct{}) bool {
+	content := s.prepare()
+	for s.err == nil {
+		if _, err := os.Lstat(s.file); err != nil {
+			if s.err = os.Rename(s.temp(), s.file); s.err == nil {
+				s.saves = append(s.saves, content)
+			}
+			return true
+		}
+		select {
+		case <-over:
+			return false
+		default:
+		}
+	}
+	return false
+}
+
+// backUp saves as careful editors do: the old file is moved away first. So it
+// knows which of its saves it took away itself.
+func (s *saver) backUp() {
+	old := filepath.Join(s.own, "old")
+	if err := os.Rename(s.file, old); err == nil {
+		data, err := os.ReadFile(old)
+		if s.err = err; err != nil {
+			return
+		}
+		s.itself[string(data)] = true
+	}
+	s.rename()
+}
+
+// An acknowledged save is one whose rename has returned. Such a save is lost if
+// it is nowhere when all is over: not in the target, not beside, in no blob; and
+// its saver did not take it away itself. Of a saver that renames over the file
+// only the last save is known not to have been taken away by the next one; one
+// that moves the old file away first knows of each.
+func TestNoAcknowledgedSaveIsLostToAMerge(t *testing.T) {
+	t.Parallel()
+	rounds := 36
+	if testing.Short() {
+		rounds = 9
+	}
+	p, r := newProject(t), random(t)
+	p.ok("spawn", "--id", "main", "--intent", "Be merged into")
+	files := map[string]string{}
+	for n := range rounds {
+		files[fmt.Sprintf("f-%02d.md", n)] = "as inherited\n"
+	}
+	p.write("main", files)
+	p.ok("spawn", "--id", "part", "--intent", "Be merged", "--parent", "main", "--inherit", "full")
+
+	met, gone, saved := 0, 0, 0
+	for n := range rounds {
+		name := fmt.Sprintf("f-%02d.md", n)
+		p.write("part", map[string]string{name: "as merged\n"})
+		s := &saver{file: p.path("threads/main/" + name), own: t.TempDir(), itself: map[string]bool{}}
+		count := 1 + r.IntN(60)
+		committed := p.atCommit(0, 0)
+		call := p.start("merge", "--sources", "part", "--target", "main", "--scope", name)
+		over, done := make(chan struct{}), make(chan struct{})
+		var ended atomic.Bool
+		go func() {
+			defer close(done)
+			if n%3 == 2 {
+				if s.whenGone(over) {
+					gone++
+				}
+				return
+			}
+			committed(over) // from now on the files are on their way
+			for len(s.saves) < count && s.err == nil {
+				if n%3 == 0 {
+					s.rename()
+				} else {
+					s.backUp()
+				}
+			}
+			if !ended.Load() {
+				met++
+			}
+		}()
+		a, err := call.end()
+		ended.Store(true)
+		close(over)
+		<-done
+		require.NoError(t, err)
+		require.NoError(t, s.err)
+		require.Zero(t, a.status, "%s: %v", a.line, a.Error)
+
+		found := map[string]bool{}
+		for _, place := range []map[string]string{p.artifacts("main"), p.files("blobs")} {
+			for _, content := range place {
+				found[content] = true
+			}
+		}
+		owed := s.saves
+		if n%3 == 0 {
+			owed = s.saves[len(s.saves)-1:]
+		}
+		saved += len(owed)
+		for _, content := range owed {
+			require.True(t, found[content] || s.itself[content], "lost: %s", content)
+		}
+		require.True(t, found["as merged\n"], "nor is what was merged lost")
+	}
+	t.Logf("%d saves looked for in %d rounds; in %d all of them fell between commit and answer, in %d one fell between move and place", saved, rounds, met, gone)
+	p.requireHealthy()
+}
