@@ -9,7 +9,7 @@ FUZZ_EACH = 10
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house race fuzz bench docs clean
+.PHONY: build help demo test check fmt vet lint mod house race fuzz bench oracle docs clean
 
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
@@ -78,6 +78,9 @@ bench: ## run the benchmarks and print a table
 				if ($$(i+1) == "allocs/op") allocs = $$i } \
 			printf "%-44s %14s %12s %12s\n", substr($$1, 10), time, bytes, allocs } \
 		END { if (!n) print "(no benchmarks)" }'
+
+oracle: ## compare the line merge with git merge-file in 5,000 cases and print the figures; needs git
+	CGO_ENABLED=0 LESLIE_MERGE_CASES=5000 $(GO) test ./merge -count=1 -v -run TestTextAgreesWithGit
 
 docs: ## write docs/codes.md anew from the code tables
 	CGO_ENABLED=0 $(GO) test ./house -count=1 -run Codes -update

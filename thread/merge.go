@@ -45,6 +45,24 @@ func (s *State) Parties(target string, sources []string) (MergeParties, error) {
 	return p, nil
 }
 
+// PartiesOf finds the threads of a pending merge, wherever they stand now: it
+// can be looked at and aborted whatever became of them. Errors: T101.
+func (s *State) PartiesOf(m Merge) (MergeParties, error) {
+	var p MergeParties
+	var err error
+	if p.Target, err = s.Thread(string(m.Target)); err != nil {
+		return p, err
+	}
+	for _, id := range m.Sources {
+		t, err := s.Thread(string(id))
+		if err != nil {
+			return p, err
+		}
+		p.Sources = append(p.Sources, t)
+	}
+	return p, nil
+}
+
 // Merge returns the pending merge that arg names. Errors: T303, T105.
 func (s *State) Merge(arg string) (Merge, error) {
 	return find(arg, PrefixMerge, &s.Merges, noCold, func(near string) error {

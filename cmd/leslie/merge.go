@@ -131,13 +131,14 @@ type merging struct {
 	c      *call
 	st     *store.Store
 	record thread.Merge
-	// recorded says that the merge is pending in the store.
-	recorded bool
-	stage    *store.Stage
-	set      scope.Set
-	g        *gathering
-	plan     *merge.Plan
-	settings settings
+	// recorded says that the merge is pending in the store, looking that it is
+	// only looked at.
+	recorded, looking bool
+	stage             *store.Stage
+	set               scope.Set
+	g                 *gathering
+	plan              *merge.Plan
+	settings          settings
 }
 
 func runMerge(c *call) (Data, error) {
@@ -181,10 +182,15 @@ func runMerge(c *call) (Data, error) {
 func (m *merging) find(target string, sources []string) (parties, error) {
 	var p parties
 	_, err := m.c.view(func(s *thread.State) (err error) {
-		if p, err = partiesOf(s, target, sources); err != nil {
+		find := func() (thread.MergeParties, error) { return s.Parties(target, sources) }
+		if m.looking {
+			find = func() (thread.MergeParties, error) { return s.PartiesOf(m.record) }
+		}
+		found, err := find()
+		if err != nil {
 			return err
 		}
-		if m.recorded {
+		if p = partiesOf(s, found); m.recorded {
 			return nil
 		}
 		return s.NoPendingMerge(p.Target.ID)

@@ -108,6 +108,7 @@ func runMergeStatus(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.looking = true
 	if err := m.makePlan(looseShelf{m.st, map[string]place{}}); err != nil {
 		return nil, err
 	}

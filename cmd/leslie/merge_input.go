@@ -92,17 +92,13 @@ type parties struct {
 	thirds [][]thread.Third
 }
 
-func partiesOf(s *thread.State, target string, sources []string) (parties, error) {
-	found, err := s.Parties(target, sources)
+func partiesOf(s *thread.State, found thread.MergeParties) parties {
 	p := parties{MergeParties: found}
-	if err != nil {
-		return p, err
-	}
 	for _, t := range found.Sources {
 		p.direct = append(p.direct, s.Common(found.Target.ID, t.ID))
 		p.thirds = append(p.thirds, s.Thirds(found.Target.ID, t.ID))
 	}
-	return p, nil
+	return p
 }
 
 // gathering is everything that a plan is made from.
