@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +32,10 @@ type scenario struct {
 	prepare func(testing.TB, *Store)
 	// run is what is disturbed; it may run in another process.
 	run func(dir string, opts Options) error
+	// stride, when not 0, is for one of very many steps: it is killed at every
+	// stride-th from a random one on (LESLIE_EVERY_STEP=1: at each), and not
+	// failed there as well.
+	stride int
 	// damaged: a reader is warned before run has repaired the state.
 	damaged bool
 	// after checks what run is to have done beside the new objective; whole says
@@ -47,8 +53,26 @@ func scenarios() map[string]scenario {
 		"an archived thread":                {prepare: prepareThread, run: runArchive, after: afterArchive},
 		"files put into place":              {prepare: prepareFiles, run: runPlace, after: afterPlace},
 		"files behind an unsettled update":  {prepare: prepareHalfPlaced, run: runPlain, after: afterHalfPlaced},
-		"files exchanged":                   {prepare: prepareExchange, run: runExchange, after: afterExchange},
+		"files exchanged":                   exchangeScenario(9),
+		"fifty files exchanged":             sampled(exchangeScenario(50), 10),
 		"exchanges behind an unsettled one": {prepare: prepareHalfExchanged, run: runPlain, after: func(t testing.TB, s *Store, _ bool) { afterExchange(t, s, true) }},
+	}
+}
+
+func sampled(sc scenario, stride int) scenario {
+	sc.stride = stride
+	return sc
+}
+
+// chosen are the steps of n at which the scenario is killed.
+func (sc scenario) chosen(n int) iter.Seq[int] {
+	first, stride := 1, 1
+	if sc.stride > 0 && os.Getenv("LESLIE_EVERY_STEP") == "" {
+		first, stride = 1+rand.IntN(sc.stride), sc.stride
+	}
+	return func(yield func(int) bool) {
+		for i := first; i <= n && yield(i); i += stride {
+		}
 	}
 }
 
@@ -308,8 +332,9 @@ func TestAKillAtAnyStepLeavesTheStateBeforeOrAfter(t *testing.T) {
 			origin := sc.prepared(t)
 			n := sc.steps(t, origin)
 			require.Greater(t, n, 5)
-			var wholes int
-			for i := 1; i <= n; i++ {
+			var wholes, kills int
+			for i := range sc.chosen(n) {
+				kills++
 				s := copyStore(t, origin)
 				before, _, err := seen(s)
 				require.NoError(t, err)
@@ -321,7 +346,8 @@ func TestAKillAtAnyStepLeavesTheStateBeforeOrAfter(t *testing.T) {
 				require.False(t, t.Failed(), "step %d of %d", i, n)
 			}
 			assert.Positive(t, wholes)
-			assert.Less(t, wholes, n)
+			assert.Less(t, wholes, kills)
+			t.Logf("killed at %d of %d steps", kills, n)
 		})
 	}
 }
@@ -329,6 +355,9 @@ func TestAKillAtAnyStepLeavesTheStateBeforeOrAfter(t *testing.T) {
 func TestAStepThatFailsIsToldAndLeavesTheStateBeforeOrAfter(t *testing.T) {
 	t.Parallel()
 	for name, sc := range scenarios() {
+		if sc.stride > 0 {
+			continue
+		}
 		for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
 			lasting := errno == syscall.ENOSPC // a full disk stays full
 			t.Run(fmt.Sprintf("%s, %v", name, errno), func(t *testing.T) {

@@ -341,9 +341,12 @@ func TestAFileIsExchangedWithoutHardLinks(t *testing.T) {
 
 // The scenarios below are killed and failed at every step by crash_test.go.
 
-func exchanges() (all []exchanged, before, after map[string]string) {
+func exchanges() (all []exchanged, before, after map[string]string) { return exchangesOf(9) }
+
+// exchangesOf is replaced, added and deleted files, n in all.
+func exchangesOf(n int) (all []exchanged, before, after map[string]string) {
 	before, after = map[string]string{"stays.md": "stays"}, map[string]string{"stays.md": "stays"}
-	for i := range 4 {
+	for i := range n - 5 {
 		name := fmt.Sprintf("part/%d.md", i)
 		all = append(all, exchanged{name, "old " + name, "new " + name})
 	}
@@ -362,20 +365,28 @@ func exchanges() (all []exchanged, before, after map[string]string) {
 	return all, before, after
 }
 
-func prepareExchange(t testing.TB, s *Store) {
-	prepareThread(t, s)
-	_, before, _ := exchanges()
-	save(t, s, before)
+func prepareExchange(t testing.TB, s *Store) { exchangeScenario(9).prepare(t, s) }
+
+func afterExchange(t testing.TB, s *Store, whole bool) { afterExchangeOf(9, t, s, whole) }
+
+// exchangeScenario exchanges n files.
+func exchangeScenario(n int) scenario {
+	all, before, _ := exchangesOf(n)
+	return scenario{
+		prepare: func(t testing.TB, s *Store) {
+			prepareThread(t, s)
+			save(t, s, before)
+		},
+		run: func(dir string, opts Options) error {
+			_, err := exchanging(dir, opts, "obj-new", all...)
+			return err
+		},
+		after: func(t testing.TB, s *Store, whole bool) { afterExchangeOf(n, t, s, whole) },
+	}
 }
 
-func runExchange(dir string, opts Options) error {
-	all, _, _ := exchanges()
-	_, err := exchanging(dir, opts, "obj-new", all...)
-	return err
-}
-
-func afterExchange(t testing.TB, s *Store, whole bool) {
-	all, before, after := exchanges()
+func afterExchangeOf(n int, t testing.TB, s *Store, whole bool) {
+	all, before, after := exchangesOf(n)
 	if !whole {
 		assert.Equal(t, before, held(t, s), "wholly old")
 		return
