@@ -60,6 +60,7 @@ func Table() []Entry { return append([]Entry(nil), table[:]...) }
 // are filled from, in the order in which they are named: what a call that
 // raises the code states.
 func (e Entry) Details() []string {
+	placeholder := regexp.MustCompile(`\{(\w+)\}`)
 	var keys []string
 	for _, template := range []string{e.Template, e.Hint, e.Next} {
 		for _, m := range placeholder.FindAllStringSubmatch(template, -1) {
@@ -88,19 +89,22 @@ func (e Entry) Message(facts fact.List) string {
 	return msg + " " + e.Explanation
 }
 
-// placeholder is a {name} of a template; plainLine is a command line that reads
-// the same in every shell, without quoting.
-var (
-	placeholder = regexp.MustCompile(`\{(\w+)\}`)
-	plainLine   = regexp.MustCompile(`^[A-Za-z0-9 ._/-]+$`)
-)
+// plainLine reports whether a command line reads the same in every shell,
+// without quoting.
+func plainLine(line string) bool {
+	special := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !strings.ContainsRune(" ._/-", r)
+	}
+	return line != "" && strings.IndexFunc(line, special) < 0
+}
 
 // defaultNext fills the row's next command. A fact that is missing, or that a
 // shell would read as more than a word, leaves none: no line is better than
 // one that does not run as it stands.
 func (e Entry) defaultNext(facts fact.List) []string {
 	next := e.withID(facts).Fill(e.Next)
-	if !plainLine.MatchString(next) {
+	if !plainLine(next) {
 		return nil
 	}
 	return []string{next}

@@ -98,25 +98,17 @@ func (s *State) Changes() []Change {
 // Changes as ones that left.
 func (s *State) ArchivedNow() []Change { return s.archived }
 
-// ChangedAfter returns a record that this State's rules changed or relied on
-// and that was changed after rev; "" when there is none.
-func (s *State) ChangedAfter(rev Revision) (id string, at Revision) {
-	_, id, at = s.changedAfter(rev)
-	return id, at
-}
-
-func (s *State) changedAfter(rev Revision) (table, id string, at Revision) {
+// Stale is T503 for a record that this State's rules changed or relied on and
+// that was changed after rev: the one that was changed last. It is nil when
+// there is none.
+func (s *State) Stale(rev Revision) error {
+	var table, id string
+	var at Revision
 	for _, name := range Tables() {
 		if i, r := s.table(name).changedAfter(rev); r > at {
 			table, id, at = name, i, r
 		}
 	}
-	return table, id, at
-}
-
-// Stale is T503 for what ChangedAfter names, nil when that is nothing.
-func (s *State) Stale(rev Revision) error {
-	table, id, at := s.changedAfter(rev)
 	if id == "" {
 		return nil
 	}
@@ -126,6 +118,8 @@ func (s *State) Stale(rev Revision) error {
 		return err.WithNext("leslie objective status " + id)
 	case TableReferences:
 		return err.WithNext("leslie reference show " + id)
+	case TableMerges:
+		return err.WithNext("leslie merge status " + id)
 	}
 	return err
 }

@@ -100,7 +100,7 @@ func TestTheNextRuleAfterAReplayGetsTheNextRevision(t *testing.T) {
 	assert.Equal(t, thread.Revision(10), s.Objectives.Put(thread.Objective{ID: "b"}).Revision)
 }
 
-func TestChangedAfterNamesWhatAnOperationChangedOrReliedOn(t *testing.T) {
+func TestStaleNamesWhatAnOperationChangedOrReliedOn(t *testing.T) {
 	t.Parallel()
 	// Revisions: obj-one 1, a 2, b 3, c 4, cold 5 and archived at 7, ref 8 (b -> c).
 	prepared := func(t *testing.T) *world {
@@ -143,14 +143,28 @@ func TestChangedAfterNamesWhatAnOperationChangedOrReliedOn(t *testing.T) {
 			t.Parallel()
 			w := prepared(t)
 			require.NoError(t, c.do(w))
-			id, at := w.ChangedAfter(c.rev)
+			id, at := stale(t, w.State, c.rev)
 			assert.Equal(t, c.id, id)
 			assert.Equal(t, c.at, at)
 		})
 	}
 }
 
-func TestChangedAfterNamesTheFirstOfSeveralThatChangedTogether(t *testing.T) {
+// stale is what a T503 names; "" and 0 for none.
+func stale(t *testing.T, s *thread.State, rev thread.Revision) (id string, at thread.Revision) {
+	t.Helper()
+	err := s.Stale(rev)
+	if err == nil {
+		return "", 0
+	}
+	e := codes.Of(err)
+	require.NotNil(t, e)
+	require.Equal(t, codes.StaleRevision, e.Code())
+	actual, _ := e.Facts().Get("actual")
+	return e.Facts().Text("id"), actual.(thread.Revision)
+}
+
+func TestStaleNamesTheFirstOfSeveralThatChangedTogether(t *testing.T) {
 	t.Parallel()
 	for range 20 { // maps have no order
 		s := thread.NewState(0, nil, nil)
@@ -161,7 +175,7 @@ func TestChangedAfterNamesTheFirstOfSeveralThatChangedTogether(t *testing.T) {
 		for _, id := range []string{"d", "c", "b"} {
 			s.Objectives.Get(id)
 		}
-		id, at := s.ChangedAfter(0)
+		id, at := stale(t, s, 0)
 		assert.Equal(t, "b", id)
 		assert.Equal(t, thread.Revision(1), at)
 	}
@@ -177,7 +191,7 @@ func TestPlannedStepsBelongToTheOperation(t *testing.T) {
 
 func TestAStaleRecordIsToldWithTheLineThatReadsItAgain(t *testing.T) {
 	t.Parallel()
-	// Revisions: obj-one 1, a 2, b 3, ref-1 4.
+	// Revisions: obj-one 1, a 2, b 3, ref-1 4, merge-1 5.
 	cases := []struct {
 		name string
 		do   func(*world) error
@@ -188,12 +202,14 @@ func TestAStaleRecordIsToldWithTheLineThatReadsItAgain(t *testing.T) {
 		{"a thread", func(w *world) error { _, err := w.Thread("b"); return err }, "b", 3, "leslie status b"},
 		{"an objective", func(w *world) error { _, err := w.Objective("obj-one"); return err }, "obj-one", 1, "leslie objective status obj-one"},
 		{"a reference", func(w *world) error { _, err := w.Reference("ref-1"); return err }, "ref-1", 4, "leslie reference show ref-1"},
+		{"a merge", func(w *world) error { _, err := w.Merge("merge-1"); return err }, "merge-1", 5, "leslie merge status merge-1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := withThreads(t, "a", "b")
 			w.tied("ref-1", "a", "b")
+			w.begun("merge-1", "a", thread.Interactive, "b")
 			require.NoError(t, c.do(w))
 			assert.NoError(t, w.Stale(c.at), "at that revision it is what the caller knew")
 			e := failed(t, w.Stale(c.at-1), codes.StaleRevision, map[string]any{"id": c.id, "actual": c.at, "expected": c.at - 1})

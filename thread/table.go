@@ -58,7 +58,7 @@ func newTable[R record[R]](name string, base []Line, next func() Revision) Table
 }
 
 // Get returns the record with exactly this id. A rule that gets a record
-// relies on it: see State.ChangedAfter.
+// relies on it: see State.Stale.
 func (t *Table[R]) Get(id string) (R, bool) {
 	s := t.slot(id)
 	if s == nil || s.now == nil {
