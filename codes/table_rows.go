@@ -297,7 +297,7 @@ var table = [...]Entry{
 		Hint:        "Retry with longer timeout or use fallback",
 		Next:        "leslie approvals --all",
 		Recoverable: true, Retryable: true,
-		Example: "leslie transfer thread-xyz --direction request_approval --scope git_push --timeout 10m --wait",
+		Example: "leslie transfer thread-xyz --direction request_approval --scope deploy --timeout 10m --wait",
 	},
 	{
 		Code: PermissionDenied, Name: "PermissionDenied", Kind: "permission_denied",
@@ -311,7 +311,7 @@ var table = [...]Entry{
 			"A person was taken for an agent, since a variable of the environment says so.",
 		},
 		Hint:    "Request approval first",
-		Example: "leslie can git_push thread-xyz",
+		Example: "leslie can deploy thread-xyz",
 	},
 	{
 		Code: ApprovalNotFound, Name: "ApprovalNotFound", Kind: "approval_not_found",
@@ -338,7 +338,7 @@ var table = [...]Entry{
 		},
 		Hint:    "Change the plan",
 		Next:    "leslie status {threadId}",
-		Example: "leslie transfer thread-xyz --direction request_approval --scope git_push --wait",
+		Example: "leslie transfer thread-xyz --direction request_approval --scope deploy --wait",
 	},
 
 	// T5xx: storage.

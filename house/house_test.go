@@ -71,7 +71,7 @@ func roomRules() []rule {
 			{"a room of the lowest", imports("fact/a.go", "leslie/codes"), imports("codes/a.go", "leslie/fact")},
 			{"the lock", imports("cmd/leslie/a.go", "github.com/gofrs/flock"), imports("store/a.go", "github.com/gofrs/flock")},
 			{"the lock in a test", imports("cmd/leslie/a_test.go", "example.org/flock"), imports("cmd/leslie/a_test.go", "github.com/gofrs/flock")},
-			{"the command-line library", imports("store/a.go", "github.com/urfave/cli/v2"), imports("cmd/leslie/a.go", "github.com/urfave/cli/v2")},
+			{"the command-line library", imports("cmd/leslie/a.go", "github.com/urfave/cli/v2"), imports("cmd/leslie/a_test.go", "github.com/urfave/cli/v2")},
 			{"terminals", imports("store/a.go", "golang.org/x/term"), imports("cmd/leslie/a.go", "golang.org/x/term")},
 			{"a new dependency", imports("store/a.go", "example.org/x"), imports("store/a.go", "golang.org/x/sys/unix")},
 			{"what is for tests", imports("store/a.go", "github.com/stretchr/testify/assert"), imports("store/a_test.go", "github.com/stretchr/testify/assert")},
@@ -94,7 +94,7 @@ func smellRules() []rule {
 			{"printing", one("cmd/leslie/a.go", "import \"fmt\"\nfunc f() { fmt.Println() }"), one("cmd/leslie/a.go", "import \"fmt\"\nfunc f() { _ = fmt.Sprint() }")},
 			{"the process's streams", one("store/a.go", "import \"os\"\nfunc f() { _ = os.Stderr }"), one("cmd/leslie/env.go", "import \"os\"\nfunc f() { _ = os.Stderr }")},
 			{"what changes the process", one("cmd/leslie/a.go", "import \"os\"\nfunc f() { os.Chdir(\"\") }"), one("cmd/leslie/a_test.go", "import \"os\"\nfunc f() { os.Chdir(\"\") }")},
-			{"a context of one's own", one("store/a.go", "import \"context\"\nfunc f() { _ = context.Background() }"), one("cmd/leslie/main.go", "import \"context\"\nfunc f() { _ = context.Background() }")},
+			{"a context of one's own", one("store/a.go", "import \"context\"\nfunc f() { _ = context.Background() }"), one("cmd/leslie/interrupt.go", "import \"context\"\nfunc f() { _ = context.Background() }")},
 		}},
 		{"only the renderer writes", checkStreams, []sample{
 			{"a stream of env", one("cmd/leslie/a.go", "func f(c call) { c.env.stdout.Write(nil) }"), one("cmd/leslie/reply.go", "func f(c call) { c.env.stdout.Write(nil) }")},

@@ -33,15 +33,20 @@ func rooms() []room {
 		{
 			dir:     "store",
 			rooms:   []string{"thread", "retry", "codes", "warnings", "fact", "scope"},
-			modules: []string{"github.com/gofrs/flock", "golang.org/x/sys"},
+			modules: []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
 		{dir: "agent", rooms: []string{"codes", "fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
 		{
 			dir:     "cmd/leslie",
 			rooms:   []string{"fact", "codes", "warnings", "nearest", "scope", "retry", "thread", "merge", "store", "agent"},
-			modules: []string{"github.com/urfave/cli/v2", "golang.org/x/term", "go.yaml.in/yaml/v3"},
+			modules: []string{"golang.org/x/term", "go.yaml.in/yaml/v3"},
 		},
+		{dir: "bench"},
+		{dir: "bench/empty"},
+		{dir: "bench/floor"},
 		{dir: "demo"},
+		{dir: "torture"},
+		{dir: "soak"},
 		{dir: "proctest"},
 		{dir: "house", rooms: []string{"codes", "warnings"}},
 	}
@@ -50,7 +55,7 @@ func rooms() []room {
 // testModules are what tests of every room may import besides; a test may also
 // use a module of any row, to play another process or to read an answer.
 func testModules() []string {
-	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty"}
+	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "github.com/urfave/cli/v2"}
 }
 
 // whyNotRoom is why a room is closed to those whose row does not name it.
@@ -67,7 +72,10 @@ func whyNotRoom(dir string) string {
 		"store":      "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
 		"agent":      "who may run what is decided by a command; below it nothing starts a program",
 		"cmd/leslie": "nothing imports main; what others need is a room of its own",
+		"bench":      "it measures the binary from outside",
 		"demo":       "the demo speaks with the binary as a stranger would",
+		"torture":    "it tests the shipped binary from outside",
+		"soak":       "it tests the shipped binary from outside",
 		"proctest":   "it tests the binary from outside, with processes of its own",
 		"house":      "the building rules are no part of the product",
 	})
@@ -76,9 +84,9 @@ func whyNotRoom(dir string) string {
 // whyNotModule is why a module is closed to those whose row does not name it.
 func whyNotModule(path string) string {
 	return reason(path, map[string]string{
+		"github.com/fsnotify/fsnotify":      "waiting for a change without losing one wants the store's order: watch first, then look",
 		"github.com/gofrs/flock":            "one lock, one place: a second user of it could deadlock or free the store's lock",
 		"golang.org/x/sys":                  "calls to the operating system belong to the store",
-		"github.com/urfave/cli/v2":          "only the command line knows the command-line library, so that it can be replaced",
 		"golang.org/x/term":                 "only the command line knows terminals; everything below is handed facts about them",
 		"go.yaml.in/yaml/v3":                "YAML is a rendering, and only the command line renders",
 		"github.com/kballard/go-shellquote": "a command line is taken apart where it is run",
@@ -101,9 +109,9 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "cmd/leslie", "demo", "house"}
-	runs := []string{"agent", "cmd/leslie", "demo"}
-	speaks := []string{"cmd/leslie"}
+	files := []string{"store", "cmd/leslie", "demo", "bench", "bench/floor", "torture", "soak", "house"}
+	runs := []string{"agent", "cmd/leslie", "demo", "bench", "torture", "soak"}
+	speaks := []string{"cmd/leslie", "bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
 		{"os/signal", speaks, "signals end a call's context in main"},
@@ -111,7 +119,7 @@ func closedStds() []closedStd {
 		{"os", append(slices.Clone(files), "agent"), "this room is pure: files are the store's, the environment is the command line's"},
 		{"path/filepath", files, "this room is pure: paths of artifacts have '/' on every machine (package path)"},
 		{"syscall", append(slices.Clone(files), "agent"), "this room is pure"},
-		{"math/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
+		{"math/rand", append(slices.Clone(speaks), "torture", "soak"), "randomness is handed down as a value, so that a test decides it"},
 		{"crypto/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
 		{"log", speaks, "an error is logged once, by the command line; below it is returned"},
 		{"net", nil, "leslie has no daemon and no socket: agents' sandboxes have no network"},

@@ -40,7 +40,7 @@ const (
 // the others as gone. inOther holds how often each line occurs in the other text.
 func discard(lines []int32, lo, hi int, inOther []int32, gone []bool) kept {
 	rare := rarities(lines[lo:hi], inOther, min(sqrtish(len(lines)), manyCap))
-	k := kept{gone: gone}
+	k := kept{gone: gone, id: make([]int32, 0, len(rare)), at: make([]int, 0, len(rare))}
 	for i, r := range rare {
 		if r == unseen || r == often && misleading(rare, i) {
 			gone[lo+i] = true

@@ -24,7 +24,11 @@ type interner map[string]int32
 func newInterner(text []byte) interner { return make(interner, bytes.Count(text, []byte("\n"))+1) }
 
 // cut splits text after every line feed and numbers its lines.
-func (in interner) cut(text []byte) *version {
+func (in interner) cut(text []byte) *version { return in.cutAs(text, nil) }
+
+// cutAs is cut for a text that went on from another: where a line is the one that
+// follows there, which most are, it need not be looked up.
+func (in interner) cutAs(text []byte, from *trail) *version {
 	v := &version{text: string(text)}
 	n := strings.Count(v.text, "\n") + 1
 	v.start = make([]int, 0, n+1)
@@ -34,12 +38,54 @@ func (in interner) cut(text []byte) *version {
 		if i := strings.IndexByte(v.text[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
+		line := v.text[at:end]
+		id, known := from.next(line)
+		if !known {
+			id = in.number(line)
+			from.meet(id)
+		}
 		v.start = append(v.start, at)
-		v.id = append(v.id, in.number(v.text[at:end]))
+		v.id = append(v.id, id)
 		at = end
 	}
 	v.start = append(v.start, len(v.text))
 	return v
+}
+
+// trail is a text, and where the one that is being cut has come in it.
+type trail struct {
+	text  *version
+	at    int
+	place []int32 // of a line with this number, from 1; 0: it has none
+}
+
+func newTrail(text *version, ids int) *trail {
+	t := &trail{text: text, place: make([]int32, ids)}
+	for i, id := range text.id {
+		t.place[id] = int32(i) + 1
+	}
+	return t
+}
+
+// next is the number of a line if it is the one that follows.
+func (t *trail) next(line string) (id int32, known bool) {
+	if t == nil || t.at >= t.text.len() || t.text.line(t.at) != line {
+		return 0, false
+	}
+	t.at++
+	return t.text.id[t.at-1], true
+}
+
+// meet goes on behind a line with this number; a line that the text does not
+// have stands in the place of one that it has.
+func (t *trail) meet(id int32) {
+	switch {
+	case t == nil:
+	case int(id) < len(t.place) && t.place[id] > 0:
+		t.at = int(t.place[id])
+	default:
+		t.at++
+	}
 }
 
 func (in interner) number(line string) int32 {

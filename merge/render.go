@@ -1,6 +1,9 @@
 package merge
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // markerLength is the length of git's markers.
 const markerLength = 7
@@ -75,7 +78,7 @@ func (r *Result) Render(m Markers) []byte {
 	if p.length == 0 {
 		p.length = r.markerLength()
 	}
-	p.out.Grow(len(r.base.text))
+	p.out.Grow(p.likely())
 	for i, h := range r.Hunks {
 		if h.Kind != Conflict {
 			p.out.WriteString(r.clean(i))
@@ -88,7 +91,16 @@ func (r *Result) Render(m Markers) []byte {
 		}
 		p.conflict(h, names)
 	}
-	return []byte(p.out.String())
+	return p.out.Bytes()
+}
+
+// likely is about how long the answer will be: as long as the longest version.
+func (p *printer) likely() int {
+	longest := len(p.result.base.text)
+	for _, side := range p.result.sides {
+		longest = max(longest, len(side.text))
+	}
+	return longest + longest/8 + 512
 }
 
 func (r *Result) markerLength() int {
@@ -101,7 +113,7 @@ func (r *Result) markerLength() int {
 
 // printer writes a result with markers.
 type printer struct {
-	out          strings.Builder
+	out          bytes.Buffer
 	result       *Result
 	length       int
 	count, total int

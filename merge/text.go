@@ -86,8 +86,9 @@ func Text(base, ours, theirs []byte) *Result { return Texts(base, ours, theirs) 
 func Texts(base []byte, sides ...[]byte) *Result {
 	in := newInterner(base)
 	r := &Result{base: in.cut(base)}
+	known := len(in)
 	for _, side := range sides {
-		r.sides = append(r.sides, in.cut(side))
+		r.sides = append(r.sides, in.cutAs(side, newTrail(r.base, known)))
 	}
 	edits := make([][]change, len(sides))
 	for i, side := range r.sides {
@@ -100,7 +101,11 @@ func Texts(base []byte, sides ...[]byte) *Result {
 // weave groups the changes of all sides into hunks that tile the base.
 func weave(base *version, sides []*version, edits [][]change) []Hunk {
 	w := weaver{sides: sides, edits: edits, shift: make([]int, len(edits))}
-	var hunks []Hunk
+	changed := 0
+	for _, e := range edits {
+		changed += len(e)
+	}
+	hunks := make([]Hunk, 0, 2*changed+1)
 	done := 0
 	for {
 		g, more := w.next()
@@ -132,7 +137,7 @@ type weaver struct {
 // cluster is changes that touch, and the lines [lo,hi) of the base they cover.
 type cluster struct {
 	lo, hi int
-	// of holds each side's changes in it.
+	// of holds each side's changes in it: a part of the side's own.
 	of [][]change
 }
 
@@ -158,7 +163,10 @@ func (w *weaver) grow(g *cluster) bool {
 	for i, edits := range w.edits {
 		if len(edits) > 0 && edits[0].aLo <= g.hi {
 			g.hi = max(g.hi, edits[0].aHi)
-			g.of[i] = append(g.of[i], edits[0])
+			if g.of[i] == nil {
+				g.of[i] = edits[:0]
+			}
+			g.of[i] = g.of[i][:len(g.of[i])+1] // what follows there follows here
 			w.edits[i] = edits[1:]
 			grown = true
 		}
@@ -168,7 +176,7 @@ func (w *weaver) grow(g *cluster) bool {
 
 // kept is the hunk of the base's lines [lo,hi) that nobody changed.
 func (w *weaver) kept(lo, hi int) Hunk {
-	h := Hunk{Base: Range{lo + 1, hi}}
+	h := Hunk{Base: Range{lo + 1, hi}, Sides: make([]Range, 0, len(w.shift))}
 	for _, shift := range w.shift {
 		h.Sides = append(h.Sides, Range{lo + 1 + shift, hi + shift})
 	}
@@ -177,7 +185,7 @@ func (w *weaver) kept(lo, hi int) Hunk {
 
 // hunk makes a hunk of a cluster and goes past it.
 func (w *weaver) hunk(g cluster) Hunk {
-	h := Hunk{Kind: Conflict, Base: Range{g.lo + 1, g.hi}}
+	h := Hunk{Kind: Conflict, Base: Range{g.lo + 1, g.hi}, Sides: make([]Range, 0, len(g.of))}
 	for i, changes := range g.of {
 		first := g.lo + 1 + w.shift[i]
 		if len(changes) > 0 {

@@ -1,29 +1,55 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"sort"
 	"strings"
 
+	"leslie/fact"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file is the archive: the records of archived threads, one sealed line
 // each, so that the state costs what the live threads cost.
 //
 // A record is appended, and on disk, before the state leaves it out; a crash
-// between the two leaves it in both, and then the state's counts. Of several
-// lines of one record the last counts.
+// between the two leaves it in both, and then the state's counts. So it is with
+// a thread whose archiving was undone. Of several lines of one record the last
+// counts. What a thread took with it counts as long as the thread lies here, and
+// only if it went with it the last time.
+//
+// A line that is damaged or gone is missed: objectives count their archived
+// threads, and a line says how many of its operation follow it. What is missing
+// is looked for in the journal, which holds the same records; the reader is told
+// (W502), the file is left alone, and doctor --repair adds them.
 
 // archived is one line of the archive.
 type archived struct {
 	Record string          `json:"record"` // TABLE/ID
 	Value  json.RawMessage `json:"value"`
 	Seq    thread.Revision `json:"seq"` // of the operation that archived it
+	// Left is how many lines of the operation follow this one.
+	Left int `json:"left,omitempty"`
+}
+
+// archivedBy are the lines that an operation writes.
+func archivedBy(changes []thread.Change, seq thread.Revision) []archived {
+	out := make([]archived, len(changes))
+	for i, c := range changes {
+		value := c.After
+		if value == nil {
+			value = c.Before
+		}
+		out[i] = archived{c.Record, value, seq, len(changes) - 1 - i}
+	}
+	return out
 }
 
 // appendArchive puts the records that an operation archives on disk.
@@ -32,18 +58,14 @@ func (s *Store) appendArchive(changes []thread.Change, seq thread.Revision) erro
 		return nil
 	}
 	lines := make([][]byte, 0, len(changes))
-	for _, c := range changes {
-		value := c.After
-		if value == nil {
-			value = c.Before
-		}
-		body, err := plainJSON(archived{c.Record, value, seq})
+	for _, a := range archivedBy(changes, seq) {
+		body, err := plainJSON(a)
 		if err != nil {
 			return err
 		}
 		lines = append(lines, seal(body))
 	}
-	return s.appendLines(ArchiveFile, lines...)
+	return s.appendLines(ArchiveFile, atOnce, lines...)
 }
 
 // readArchive calls fn for the intact lines, oldest first, and returns how many
@@ -77,9 +99,10 @@ func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
 // cold answers for what the State does not hold. It reads the archive once, and
 // only when asked.
 type cold struct {
-	store   *Store
-	records thread.Records // of the state that was loaded
-	tables  map[string][]thread.Line
+	store  *Store
+	now    *loaded // its warnings get W502 for an archive that lacks records
+	all    *stacks
+	tables map[string][]thread.Line
 }
 
 // Taken reports whether a thread of this id ever had a folder.
@@ -90,31 +113,198 @@ func (c *cold) Taken(id thread.ThreadID) bool {
 
 // Archived returns the archived lines of a table in the order of their ids.
 func (c *cold) Archived(table string) ([]thread.Line, error) {
-	if c.tables == nil {
-		if err := c.read(); err != nil {
-			return nil, err
-		}
+	err := c.read()
+	return c.tables[table], err
+}
+
+// HasLine reports whether the archive has a line of a record, whether or not it
+// counts.
+func (c *cold) HasLine(table, id string) (bool, error) {
+	err := c.read()
+	if err != nil {
+		return false, err
 	}
-	return c.tables[table], nil
+	_, ok := c.all.last[table+"/"+id]
+	return ok, nil
 }
 
 func (c *cold) read() error {
-	last := map[string][]byte{}
-	_, err := c.store.readArchive(func(a archived) { last[a.Record] = a.Value })
+	if c.tables != nil {
+		return nil
+	}
+	all := newStacks(c.now)
+	bad, err := c.store.readArchive(all.put)
 	if err != nil {
 		return err
 	}
-	c.tables = map[string][]thread.Line{}
-	for record, value := range last {
-		table, id, _ := strings.Cut(record, "/")
-		if !holds(c.records[table], id) {
-			c.tables[table] = append(c.tables[table], thread.Line{ID: id, JSON: value})
+	if bad > 0 || all.lack() != "" {
+		if err := c.refill(all, bad); err != nil {
+			return err
 		}
 	}
-	for _, lines := range c.tables {
+	c.all, c.tables = all, all.tables()
+	return nil
+}
+
+// refill looks in the journal for what the archive lacks. Errors: T509.
+func (c *cold) refill(all *stacks, bad int) error {
+	reason, replayed := cmp.Or(all.lack(), fmt.Sprintf("%d damaged lines", bad)), 0
+	ops, err := c.archivings()
+	if err != nil {
+		return err
+	}
+	for _, e := range ops {
+		if all.add(append(archivedBy(e.Archived, e.Seq), e.Archive...)) {
+			replayed++
+		}
+	}
+	lost := all.lack()
+	if replayed == 0 && lost == "" {
+		return nil // the damaged lines stood for nothing: an archiving that was cut off
+	}
+	c.now.warnings.Add(warnings.Recovered.New(
+		fact.Of("path", c.store.rel(c.store.Path(ArchiveFile))),
+		fact.Of("reason", reason),
+		fact.Of("revision", c.now.revision),
+		fact.Of("replayed", replayed),
+		fact.Of("lost", cmp.Or(lost, "nothing")),
+	))
+	return nil
+}
+
+// archivings are the operations up to the state's that moved records to the
+// archive, oldest first. Errors: T509.
+func (c *cold) archivings() (ops []entry, err error) {
+	next := c.now.revision + 1
+	take := func(e entry) bool {
+		if e.Seq < next { // else written twice, or the store went back behind it
+			next = e.Seq
+			if len(e.Archived)+len(e.Archive) > 0 {
+				ops = append(ops, e)
+			}
+		}
+		return true
+	}
+	if op := c.now.operation; op != nil {
+		take(op.entry) // the journal may lack it
+	}
+	j, err := c.store.openJournal()
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	err = j.newest(take)
+	slices.Reverse(ops)
+	return ops, c.store.readFailed(err)
+}
+
+// stacks are the archive's records, and what they say of each other.
+type stacks struct {
+	now   *loaded
+	last  map[string]archived // by record
+	lines map[archivedAt]bool
+	left  map[thread.Revision]map[int]bool // which of an operation's lines are there
+}
+
+type archivedAt struct {
+	record string
+	seq    thread.Revision
+}
+
+func newStacks(now *loaded) *stacks {
+	return &stacks{now: now, last: map[string]archived{}, lines: map[archivedAt]bool{}, left: map[thread.Revision]map[int]bool{}}
+}
+
+// put takes the next line of the archive.
+func (all *stacks) put(a archived) {
+	if a.Seq >= all.last[a.Record].Seq {
+		all.last[a.Record] = a
+	}
+	all.lines[archivedAt{a.Record, a.Seq}] = true
+	if all.left[a.Seq] == nil {
+		all.left[a.Seq] = map[int]bool{}
+	}
+	all.left[a.Seq][a.Left] = true
+}
+
+// add puts those lines of an operation that are missing; some says whether one
+// was that counts.
+func (all *stacks) add(lines []archived) (some bool) {
+	for _, a := range lines {
+		if !all.lines[archivedAt{a.Record, a.Seq}] {
+			all.put(a)
+			some = some || !all.live(a.Record)
+		}
+	}
+	return some
+}
+
+func (all *stacks) live(record string) bool {
+	table, id, _ := strings.Cut(record, "/")
+	return holds(all.now.records[table], id)
+}
+
+// lack says which records are missing, "" when none is known to be.
+func (all *stacks) lack() string {
+	threads, parts := all.counted(), 0
+	for record := range all.last {
+		if strings.HasPrefix(record, thread.TableThreads+"/") && !all.live(record) {
+			threads--
+		}
+	}
+	for record, a := range all.last {
+		if a.Left > 0 && a.Seq <= all.now.revision && !all.left[a.Seq][a.Left-1] && !all.live(record) {
+			parts++
+		}
+	}
+	switch {
+	case threads > 0:
+		return fmt.Sprintf("%d archived threads are missing", threads)
+	case parts > 0:
+		return fmt.Sprintf("references of %d archived threads are missing", parts)
+	}
+	return ""
+}
+
+// counted is how many threads the objectives count as archived.
+func (all *stacks) counted() (n int) {
+	for _, line := range all.now.records[thread.TableObjectives] {
+		var o thread.Objective
+		if json.Unmarshal(line.JSON, &o) == nil {
+			n += o.Archived
+		}
+	}
+	return n
+}
+
+// tables are the records that the state does not hold, in the order of ids.
+func (all *stacks) tables() map[string][]thread.Line {
+	out := map[string][]thread.Line{}
+	for record, a := range all.last {
+		if table, id, _ := strings.Cut(record, "/"); !all.live(record) && all.wentWithItsThread(record, a) {
+			out[table] = append(out[table], thread.Line{ID: id, JSON: a.Value})
+		}
+	}
+	for _, lines := range out {
 		slices.SortFunc(lines, func(a, b thread.Line) int { return strings.Compare(a.ID, b.ID) })
 	}
-	return nil
+	return out
+}
+
+// wentWithItsThread reports whether what a thread took to the archive counts:
+// after an undo the thread may have come back, lost it, and gone without it.
+func (all *stacks) wentWithItsThread(record string, a archived) bool {
+	table, _, _ := strings.Cut(record, "/")
+	var owner struct {
+		From     string `json:"from"`     // of a reference
+		ThreadID string `json:"threadId"` // of a grant
+	}
+	if table != thread.TableReferences && table != thread.TableApprovals || json.Unmarshal(a.Value, &owner) != nil {
+		return true
+	}
+	thread := thread.TableThreads + "/" + owner.From + owner.ThreadID
+	own, known := all.last[thread]
+	return !all.live(thread) && (!known || a.Seq >= own.Seq)
 }
 
 // holds reports whether sorted lines have one of this id.

@@ -15,9 +15,11 @@ import (
 // next writer makes them two before it does anything else.
 
 // rotate makes the state that was loaded the backup. Errors: T505.
-func (s *Store) rotate(now *loaded) error {
-	if err := s.clearBackupName(); err != nil {
-		return err
+func (s *Store) rotate(now *loaded, backed bool) error {
+	if !backed { // a rename would delete what stands there, or could not replace it
+		if err := s.setAside(BackupFile); err != nil {
+			return err
+		}
 	}
 	temp, backup := s.Path(backupTemp), s.Path(BackupFile)
 	if err := s.linkOld(now, temp); err != nil {
@@ -75,11 +77,28 @@ func (s *Store) copyBackup(data []byte) error {
 	return s.writeFailed(err)
 }
 
-// clearBackupName moves a folder at the backup's name aside: no rename could
-// replace it.
-func (s *Store) clearBackupName() error {
-	if info, err := os.Lstat(s.Path(BackupFile)); err != nil || !info.IsDir() {
+func (s *Store) backupIsWhole() bool {
+	f, info, err := openRegular(s.Path(BackupFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return wholeFile(f, info.Size())
+}
+
+// secondPlace sees to it that a recovered state has a backup behind the write
+// that puts it on disk: where there is no whole one, the recovered state itself.
+// Errors: T505.
+func (s *Store) secondPlace(now *loaded, backed bool) error {
+	if backed {
 		return nil
 	}
-	return s.setAside(BackupFile)
+	data, err := now.image.encode()
+	if err != nil {
+		return err
+	}
+	if err := s.setAside(BackupFile); err != nil {
+		return err
+	}
+	return s.copyBackup(data)
 }

@@ -8,9 +8,11 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"leslie/codes"
@@ -26,7 +28,8 @@ import (
 //
 // Blobs are never removed. What does not fit its name, by damage or by a
 // stranger's hand, is never given out, and is replaced when the same content is
-// stored again and the size tells the difference.
+// stored again: what is about to be displaced must not rely on a blob that nobody
+// has looked at since it was written.
 
 const blobsRoot = BlobsDir + "/sha256"
 
@@ -67,28 +70,44 @@ func (s *Store) CheckBlob(id thread.BlobID) error {
 }
 
 func readBlob(base *os.Root, id thread.BlobID) ([]byte, error) {
-	f, info, err := openBlob(base, id)
-	if err != nil {
+	if err := blobsStand(base, id); err != nil {
 		return nil, err
+	}
+	return readContent(base, id, blobPath(id))
+}
+
+// readContent reads a blob from where it lies.
+func readContent(base *os.Root, id thread.BlobID, at string) ([]byte, error) {
+	f, info, err := openInside(base, at)
+	if err != nil {
+		return nil, cannotRead(at, err)
 	}
 	defer f.Close()
 	if info.Size() > MaxFile {
-		return nil, tooLarge(shown(blobPath(id)), blobPath(id), "")
+		return nil, tooLarge(shown(at), at, "")
 	}
 	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	sum := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(data, sum), io.LimitReader(f, MaxFile+1)); err != nil {
-		return nil, cannotRead(blobPath(id), err)
+		return nil, cannotRead(at, err)
 	}
 	return data.Bytes(), fitsName(id, sum)
 }
 
-func openBlob(base *os.Root, id thread.BlobID) (*os.File, fs.FileInfo, error) {
+// blobsStand refuses what is no blob's name, and a folder of blobs that is none.
+func blobsStand(base *os.Root, id thread.BlobID) error {
 	if !validBlob(id) {
-		return nil, nil, cannotRead(blobsRoot, &fs.PathError{Op: "open", Path: string(id), Err: ErrDamaged})
+		return cannotRead(blobsRoot, &fs.PathError{Op: "open", Path: string(id), Err: ErrDamaged})
 	}
 	if err := realFolder(base, blobsRoot); err != nil {
-		return nil, nil, cannotRead(blobPath(id), err)
+		return cannotRead(blobPath(id), err)
+	}
+	return nil
+}
+
+func openBlob(base *os.Root, id thread.BlobID) (*os.File, fs.FileInfo, error) {
+	if err := blobsStand(base, id); err != nil {
+		return nil, nil, err
 	}
 	f, info, err := openInside(base, blobPath(id))
 	if err != nil {
@@ -127,12 +146,23 @@ func validBlob(id thread.BlobID) bool {
 }
 
 // blobWriter stores content. It writes under temporary names in a folder of
-// its own, which is made when the first blob is written, and leaves the folders
-// that have to be synced to folders.settle.
+// its own, which is made when the first blob is written; settle has what was
+// written on disk, several files at once, and gives it its names.
 type blobWriter struct {
 	*folders
-	tmp string // where temporary files lie, relative to the store's folder
-	n   int    // how many were written
+	tmp     string                    // where temporary files lie, relative to the store's folder
+	n       int                       // how many were written
+	unnamed map[thread.BlobID]unnamed // those that have no name yet
+}
+
+// unnamed is a blob that was written, and where it lies.
+type unnamed struct {
+	at   string
+	size int64
+}
+
+func newBlobWriter(f *folders, tmp string) *blobWriter {
+	return &blobWriter{folders: f, tmp: tmp, unnamed: map[thread.BlobID]unnamed{}}
 }
 
 // put stores what src holds, up to limit bytes, and returns its name and size.
@@ -156,12 +186,25 @@ func (w *blobWriter) put(src io.ReadSeeker, from string, limit int64) (thread.Bl
 	return w.add(&source{r: src, from: from, limit: limit})
 }
 
-// present reports whether the blob is there. One of the right size is taken for
-// whole here; readers check.
+// present reports whether the blob is there and whole.
 func (w *blobWriter) present(id thread.BlobID, size int64) bool {
-	info, err := w.root.Lstat(blobPath(id))
-	return err == nil && info.Mode().IsRegular() && info.Size() == size &&
-		(w.made[blobsRoot] || realFolder(w.root, blobsRoot) == nil)
+	if _, written := w.unnamed[id]; written {
+		return true
+	}
+	if !w.made[blobsRoot] && realFolder(w.root, blobsRoot) != nil {
+		return false
+	}
+	f, info, err := openInside(w.root, blobPath(id))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info.Size() != size {
+		return false
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return err == nil && blobID(sum) == id
 }
 
 // rely makes sure that the name of a blob is on disk once the folders are
@@ -175,7 +218,8 @@ func (w *blobWriter) rely(id thread.BlobID) error {
 	return nil
 }
 
-// add writes a blob: temporary file, fsync, rename.
+// add writes a blob to a temporary file; it gets its name when its bytes are on
+// disk.
 func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 	if err := w.ensure(w.tmp); err != nil {
 		return "", 0, err
@@ -191,13 +235,65 @@ func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 	if err := w.rely(id); err != nil {
 		return "", 0, err
 	}
-	if err := w.rename(tmp, blobPath(id)); err != nil {
-		return "", 0, cannotWrite(blobPath(id), err)
+	w.unnamed[id] = unnamed{tmp, size}
+	if len(w.fresh) >= manyFresh {
+		return id, size, w.giveNames()
 	}
 	return id, size, nil
 }
 
-// writeFile makes a new file of what in holds and has it on disk. One that
+// giveNames has the blobs that were written on disk, and each under its name
+// then. Errors: T505.
+func (w *blobWriter) giveNames() error {
+	if err := w.settleFiles(); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.unnamed)) {
+		err := w.clear(blobPath(id))
+		if err == nil {
+			err = w.rename(w.unnamed[id].at, blobPath(id))
+		}
+		if err != nil {
+			return cannotWrite(blobPath(id), err)
+		}
+	}
+	clear(w.unnamed)
+	return nil
+}
+
+// settle has all blobs on disk under their names, and whatever else was written.
+// Errors: T505.
+func (w *blobWriter) settle() error {
+	if err := w.giveNames(); err != nil {
+		return err
+	}
+	return w.folders.settle()
+}
+
+// read returns the content of a blob that may have no name yet. Errors as for
+// Store.Blob.
+func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
+	if own, written := w.unnamed[id]; written {
+		return readContent(w.root, id, own.at)
+	}
+	return readBlob(w.root, id)
+}
+
+// clear moves a folder that stands at a blob's name aside: no rename could
+// replace it.
+func (w *blobWriter) clear(rel string) error {
+	if info, err := w.root.Lstat(rel); err != nil || !info.IsDir() {
+		return nil
+	}
+	for n := 1; ; n++ {
+		to := rel + asideMark + strconv.Itoa(n)
+		if _, err := w.root.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return w.rename(rel, to)
+		}
+	}
+}
+
+// writeFile makes a new file of what in holds; settle has it on disk. One that
 // cannot be finished is removed again as far as that is possible.
 func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size int64, err error) {
 	out, err := f.create(rel, perm)
@@ -205,16 +301,12 @@ func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size in
 		return 0, cannotWrite(rel, err)
 	}
 	err = f.write(rel, func() (err error) { size, err = io.Copy(out, in); return err })
-	if err == nil {
-		err = f.sync(rel, out)
-	}
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
 	if err != nil {
+		_ = out.Close()
 		_ = f.remove(rel)
 		return 0, cannotWrite(rel, err)
 	}
+	f.fresh = append(f.fresh, fresh{rel, out})
 	return size, nil
 }
 
@@ -254,7 +346,7 @@ func (s *Store) keepTree(dir string) error {
 		return cannotRead(filepath.ToSlash(rel), err)
 	}
 	defer base.Close()
-	w := &blobWriter{folders: newFolders(s.rooted(base)), tmp: TmpDir + "/keep"}
+	w := newBlobWriter(newFolders(s.rooted(base)), TmpDir+"/keep")
 	if err := w.forget(); err != nil {
 		return err
 	}
@@ -270,6 +362,7 @@ func (s *Store) keepTree(dir string) error {
 
 // forget removes the temporary folder, this call's or a dead one's.
 func (w *blobWriter) forget() error {
+	w.letGo()
 	if _, err := w.root.Lstat(w.tmp); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

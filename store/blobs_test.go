@@ -51,6 +51,7 @@ func TestABlobRestsUnderItsHashAndCannotBeWritten(t *testing.T) {
 	st := stageFor(t, s)
 	id, err := st.Put([]byte("hello\n"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, thread.BlobID("5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"), id)
 	name := s.Path("blobs/sha256/58/91b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03")
 	info, err := os.Stat(name)
@@ -63,6 +64,7 @@ func TestABlobRestsUnderItsHashAndCannotBeWritten(t *testing.T) {
 
 	empty, err := st.Put(nil)
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	data, err = s.Blob(empty)
 	require.NoError(t, err)
 	assert.Empty(t, data)
@@ -86,7 +88,7 @@ func TestADamagedBlobIsNeverGivenOut(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := treeStore(t, Options{})
-			id, err := stageFor(t, s).Put([]byte(content))
+			id, err := stored(t, s, content)
 			require.NoError(t, err)
 			name := s.Path(blobPath(id))
 			require.NoError(t, os.Chmod(name, 0o644))
@@ -119,11 +121,13 @@ func TestABlobOfTheWrongSizeIsWrittenAnew(t *testing.T) {
 	st := stageFor(t, s)
 	id, err := st.Put([]byte("content"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	name := s.Path(blobPath(id))
 	require.NoError(t, os.Chmod(name, 0o644))
 	require.NoError(t, os.Truncate(name, 3))
 	again, err := st.Put([]byte("content"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	require.Equal(t, id, again)
 	data, err := s.Blob(id)
 	require.NoError(t, err)
@@ -152,6 +156,7 @@ func TestContentThatChangesWhileItIsReadIsStoredAsItWasRead(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, hexSum("second"), id)
 	assert.Equal(t, int64(6), size)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, []thread.BlobID{id}, storedBlobs(t, s))
 }
 
@@ -230,4 +235,13 @@ func TestWhatIsReplacedIsKept(t *testing.T) {
 	assert.Contains(t, storedBlobs(t, s), hexSum("one file"))
 	require.NoError(t, s.keepTree(s.Path("threads/nobody")))
 	wantCode(t, s.keepTree(filepath.Dir(s.Path(""))), codes.UnsafePath)
+}
+
+// stored stores content, and has it under its name.
+func stored(t *testing.T, s *Store, content string) (thread.BlobID, error) {
+	t.Helper()
+	st := stageFor(t, s)
+	id, err := st.Put([]byte(content))
+	require.NoError(t, err)
+	return id, st.Sync()
 }

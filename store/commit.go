@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"leslie/codes"
@@ -22,7 +24,9 @@ const (
 	ignoreTemp = ".gitignore.tmp"
 )
 
-func temporary() []string { return []string{stateTemp, backupTemp, answerTemp, ignoreTemp} }
+func temporary() []string {
+	return []string{stateTemp, backupTemp, answerTemp, ignoreTemp, editTemp}
+}
 
 // settle finishes what an earlier process left behind, before a new operation:
 // temporary files, the two names on one inode, pending steps, the line that the
@@ -34,9 +38,9 @@ func (s *Store) settle(now *loaded) error {
 	if err := s.splitBackup(now); err != nil {
 		return err
 	}
-	if now.pending != nil {
-		if err := s.carryOut(now.pending); err != nil {
-			return s.writeFailed(err)
+	if now.pending != nil && !now.settled {
+		if err := s.finish(now); err != nil {
+			return err
 		}
 	}
 	// A stage that cannot be removed is in nobody's way: doctor names it.
@@ -45,12 +49,23 @@ func (s *Store) settle(now *loaded) error {
 		return nil
 	}
 	if now.tail < now.revision {
-		if err := s.record(now.operation.entry); err != nil {
+		if err := s.record(now.operation.entry, atOnce); err != nil {
 			return err
 		}
 		now.tail = now.revision
 	}
 	return s.keepAnswer(now.operation)
+}
+
+// finish sees the steps of the last operation through. Where they are done already
+// it is enough to have them on disk before the state that names them goes: that is
+// owed to the next write.
+func (s *Store) finish(now *loaded) error {
+	if now.tail == now.revision && addsKinds(now.pending) && len(s.undone(now.pending)) == 0 {
+		now.owed = s.flushAround(now.pending)
+		return nil
+	}
+	return s.seeThrough(now.pending, &now.warnings)
 }
 
 func (s *Store) dropTemporary() error {
@@ -66,7 +81,14 @@ func (s *Store) dropTemporary() error {
 }
 
 // commit makes next the store's state and then settles it.
-func (s *Store) commit(ctx context.Context, now *loaded, next image) (Commit, error) {
+func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commit, err error) {
+	if next.pending != nil {
+		defer func() {
+			if err != nil {
+				_ = os.Remove(s.Path(shelves(next.pending))) // empty still
+			}
+		}()
+	}
 	if err := s.stageRemovals(next.pending); err != nil {
 		return Commit{}, err
 	}
@@ -85,17 +107,20 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (Commit, er
 }
 
 // swap replaces the state file by next: a temporary file, on disk, then the old
-// state as backup, then the rename. Errors: T505, and then all is as it was.
+// state as backup, then the rename. Meanwhile the backup that has to go is looked
+// at. Errors: T505, and then all is as it was.
 func (s *Store) swap(now *loaded, next image) error {
-	data, err := next.encode()
+	backup := meanwhile(s.backupIsWhole)
+	parts, err := next.encodeFrom(now.image)
 	if err != nil {
 		return err
 	}
-	if err := s.disk.write(s.Path(stateTemp), os.O_EXCL, 0o644, data); err != nil {
+	err = s.disk.writeBeside(now.owed, s.Path(stateTemp), os.O_EXCL, 0o644, parts...)
+	if err != nil {
 		s.discard()
 		return s.writeFailed(err)
 	}
-	putBack, err := s.makeRoom(now)
+	putBack, err := s.makeRoom(now, backup())
 	if err == nil {
 		err = s.writeFailed(s.disk.rename(s.Path(stateTemp), s.Path(StateFile)))
 	}
@@ -107,14 +132,15 @@ func (s *Store) swap(now *loaded, next image) error {
 }
 
 // makeRoom takes care of what stands at the state's name: a whole state becomes
-// the backup; what is not whole is moved aside, and the backup left alone.
-func (s *Store) makeRoom(now *loaded) (putBack func(), err error) {
+// the backup; what is not whole is moved aside, and the backup left alone. backed
+// says that what stands at the backup's name is whole.
+func (s *Store) makeRoom(now *loaded, backed bool) (putBack func(), err error) {
 	nothing := func() {}
 	switch {
 	case !now.recovered():
-		return nothing, s.rotate(now)
-	case !now.broken:
-		return nothing, nil // whole but old: its later operations are in next
+		return nothing, s.rotate(now, backed)
+	case !now.broken: // whole but old: its later operations are in next
+		return nothing, s.secondPlace(now, backed)
 	}
 	aside, err := s.moveAside(StateFile)
 	if err != nil || aside == "" {
@@ -131,25 +157,68 @@ func (s *Store) discard() {
 	}
 }
 
+// What a commit leaves to be done, as W505 names it.
+const (
+	durableState = "making the new state durable"
+	filesInPlace = "putting files into place"
+	journalLine  = "writing the journal"
+	keptAnswer   = "keeping the answer for the request"
+)
+
 // afterCommit does what follows the commit. The change stands whatever fails.
 func (s *Store) afterCommit(m image, out *warnings.List) {
-	settled := func(what string, err error) bool {
-		if err != nil {
-			_, reason := s.told(rootCause(err))
-			out.Add(warnings.NotSettled.New(fact.Of("what", what), fact.Of("reason", reason)))
-		}
-		return err == nil
+	if s.addsOnly(m.pending) {
+		s.settleTogether(m, out)
+	} else {
+		s.settleInTurn(m, out)
 	}
-	settled("making the new state durable", s.disk.syncDir(s.Path(".")))
-	line := m.operation.entry
-	if m.pending != nil && !settled("putting files into place", s.carryOut(m.pending)) {
-		line.Pending = m.pending.Steps
-	}
-	settled("writing the journal", s.record(line))
-	settled("keeping the answer for the request", s.keepAnswer(m.operation))
+	s.settled(out, keptAnswer, s.keepAnswer(m.operation))
 	if m.revision%forgetEvery == 0 {
 		s.forgetOld()
 	}
+}
+
+// settleInTurn has the state on disk before a file is moved, and every file before
+// the journal says so.
+func (s *Store) settleInTurn(m image, out *warnings.List) {
+	standing := s.standing(ThreadsDir)
+	durable := s.settled(out, durableState, s.disk.syncDir(s.Path(".")))
+	line := m.operation.entry
+	if m.pending != nil && !s.settled(out, filesInPlace, s.carryOut(m.pending, standing && durable)) {
+		line.Pending = m.pending.Steps
+	}
+	s.settled(out, journalLine, s.record(line, atOnce))
+}
+
+// settleTogether does everything first and then has it on disk at once. A power cut
+// in between may keep any part of it and lose the others; so the line says what was
+// to be done, and nothing is done that could lose something.
+func (s *Store) settleTogether(m image, out *warnings.List) {
+	what, all := []string{durableState}, []flush{s.flushFolder(".")}
+	line := m.operation.entry
+	if m.pending != nil {
+		line.Pending = m.pending.Steps
+		made, err := s.addAll(m.pending)
+		s.settled(out, filesInPlace, err)
+		for _, f := range made {
+			what, all = append(what, filesInPlace), append(all, f)
+		}
+	}
+	if s.settled(out, journalLine, s.record(line, soon)) {
+		what, all = append(what, journalLine), append(all, s.flushJournal())
+	}
+	for i, err := range s.disk.together(all) {
+		s.settled(out, what[i], s.writeFailed(err))
+	}
+}
+
+// settled adds W505 for something behind a commit that failed.
+func (s *Store) settled(out *warnings.List, what string, err error) bool {
+	if err != nil {
+		_, reason := s.told(rootCause(err))
+		out.Add(warnings.NotSettled.New(fact.Of("what", what), fact.Of("reason", reason)))
+	}
+	return err == nil
 }
 
 // rootCause is what a coded error of a write wraps.
@@ -169,23 +238,35 @@ func (s *Store) setAside(name string) error {
 
 func (s *Store) moveAside(name string) (to string, err error) {
 	from := s.Path(name)
-	if _, err := os.Lstat(from); err != nil {
+	switch _, err := os.Lstat(from); {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
+	case err != nil: // what is there would be written over
+		return "", s.readFailed(err)
 	}
-	stamp := s.now().UTC().Format("20060102T150405Z")
-	for n := 1; ; n++ {
-		to = fmt.Sprintf("%s%s%s", from, asideMark, stamp)
-		if n > 1 {
-			to += fmt.Sprintf("-%d", n)
-		}
-		if _, err := os.Lstat(to); err != nil {
-			break
-		}
-	}
+	to = s.asideName(name)
 	if err := s.disk.rename(from, to); err != nil {
 		return "", s.writeFailed(err)
 	}
 	return to, nil
 }
+
+// asideName is a free name for something that is moved aside.
+func (s *Store) asideName(name string) string {
+	stamp := s.now().UTC().Format("20060102T150405Z")
+	for n := 1; ; n++ {
+		to := s.Path(name) + asideMark + stamp
+		if n > 1 {
+			to += fmt.Sprintf("-%d", n)
+		}
+		if _, err := os.Lstat(to); !unknowable(err) && err != nil || n == manyAside {
+			return to
+		}
+	}
+}
+
+// manyAside is how many names are tried: where none can be looked at, moving will
+// fail as well.
+const manyAside = 1_000
 
 const asideMark = ".set-aside-"

@@ -55,6 +55,9 @@ func scenarios() map[string]scenario {
 		"files behind an unsettled update":  {prepare: prepareHalfPlaced, run: runPlain, after: afterHalfPlaced},
 		"files exchanged":                   exchangeScenario(9),
 		"fifty files exchanged":             sampled(exchangeScenario(50), 10),
+		"a line added":                      {prepare: prepareNoted, run: runNote, after: afterNote(notedOld)},
+		"the first line of a file":          {prepare: prepareThread, run: runNote, after: afterNote("")},
+		"a line behind an unsettled update": {prepare: prepareHalfNoted, run: runPlain, after: func(t testing.TB, s *Store, _ bool) { afterNote(notedOld)(t, s, true) }},
 		"exchanges behind an unsettled one": {prepare: prepareHalfExchanged, run: runPlain, after: func(t testing.TB, s *Store, _ bool) { afterExchange(t, s, true) }},
 	}
 }

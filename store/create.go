@@ -10,11 +10,13 @@ import (
 	"leslie/codes"
 	"leslie/fact"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file makes a store. It can be interrupted anywhere and run again: the
 // state file comes last but one, so a store that has one has all but perhaps
-// its backup.
+// its backup. The rename that gives the state its name is the commit here, too:
+// a failure in front of it is T505, one behind it W505.
 
 const gitignore = `# The store belongs to a working copy: nothing in it is tracked by git.
 *
@@ -27,28 +29,30 @@ const gitignore = `# The store belongs to a working copy: nothing in it is track
 // Create makes the store of the project at dir, or completes one whose making
 // was interrupted; created is false when there is one already, in whatever
 // condition: it is left alone. A state that is missing while a backup, journal
-// or archive exists is never replaced by an empty one.
+// or archive exists is never replaced by an empty one. A store that stands and
+// lacks its backup, or may not outlive a power cut, is told of by W505.
 // Errors: T501, T504 when dir does not exist, T505, T506, T507 where a link stands
-// in the folder's place: Find would not follow it. T904.
-func Create(ctx context.Context, dir string, opts Options) (st *Store, created bool, err error) {
+// in the folder's place: Find would not follow it. T904. After an error no store
+// was made.
+func Create(ctx context.Context, dir string, opts Options) (st *Store, created bool, notes warnings.List, err error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	s := Open(root, opts)
 	if err := s.refuseForeign(); err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	if err := s.makeFolder(); err != nil {
-		return nil, false, s.writeFailed(err)
+		return nil, false, nil, s.writeFailed(err)
 	}
 	unlock, err := s.lock(ctx, opts.LockTimeout)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	defer unlock()
-	created, err = s.fill()
-	return s, created, err
+	created, err = s.fill(&notes)
+	return s, created, notes, err
 }
 
 func (s *Store) makeFolder() error {
@@ -61,14 +65,11 @@ func (s *Store) makeFolder() error {
 		}
 		return err
 	}
-	if err != nil {
-		return err
-	}
-	return s.disk.syncDir(s.root)
+	return err
 }
 
 // fill makes what an empty store lacks.
-func (s *Store) fill() (created bool, err error) {
+func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 	main := s.readState(StateFile)
 	if main.err == nil {
 		return s.completeBackup(main)
@@ -88,12 +89,12 @@ func (s *Store) fill() (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, file := range []struct{ temp, name string }{{stateTemp, StateFile}, {backupTemp, BackupFile}} {
-		if err := s.replace(file.temp, file.name, data); err != nil {
-			return false, err
-		}
+	if err := s.replace(stateTemp, StateFile, data); err != nil {
+		return false, err
 	}
-	return true, s.writeFailed(s.disk.syncDir(s.Path(".")))
+	s.settled(notes, "making the backup", s.replace(backupTemp, BackupFile, data))
+	s.settled(notes, "making the new store durable", errors.Join(s.disk.syncDir(s.Path(".")), s.disk.syncDir(s.root)))
+	return true, nil
 }
 
 // completeBackup gives a store in which nothing has happened yet the backup that

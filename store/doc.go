@@ -49,6 +49,10 @@
 //     displaced as blobs.
 //  9. Append the operation to the journal, fsync. Write the request's answer.
 //
+// Where an operation only adds, a few folders or nothing, the fsyncs of 7 to 9 come
+// at once behind them (together.go): the line then says what the steps were, and
+// the next write has their folders on disk once more before its own commit.
+//
 // A failure in 1 to 6, or of the rename, is T505 and changes nothing; one behind
 // it is W505 and undoes nothing.
 //
@@ -64,8 +68,10 @@
 // is told what is not in place yet (View.Undone).
 //
 // A power cut can take back only what no fsync followed. The state's bytes are
-// on disk before its name is, its name before the journal's line, and the answer
-// is given after all of them: what was acknowledged without W505 is on disk.
+// on disk before its name is, its name before anything is moved away, and the
+// answer is given after all of it and the journal's line: what was acknowledged
+// without W505 is on disk. Of an operation that only adds a power cut may keep the
+// line and not the state's name: then the line is rolled forward, steps and all.
 //
 // Why a bad byte loses nothing: state N can be read from main, or from backup
 // N-1 and line N of the journal, or from the lines 1 to N. The journal is at
@@ -78,6 +84,7 @@
 //
 // store.go (the types), update.go and view.go (the doors), commit.go (the swap),
 // recover.go (which state is the store's), then one idea a file: lock, layout,
-// backup, journal, archive, requests, pending, stage, blobs, tree, doctor,
-// repair. docs/store.md has the schema of every file.
+// backup, journal, history, cursor, watch, archive, requests, pending, stage,
+// blobs, tree, doctor with its check_*.go, repair. docs/store.md has the schema of
+// every file.
 package store

@@ -18,7 +18,7 @@ func TestTheExamplesOfTheDocumentationAreReal(t *testing.T) {
 	text, err := os.ReadFile("../docs/store.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	require.Len(t, blocks, 5)
+	require.Len(t, blocks, 6)
 	m, err := decodeState([]byte(blocks[0][1]))
 	require.NoError(t, err)
 	assert.Equal(t, thread.Revision(2), m.revision)
@@ -33,4 +33,9 @@ func TestTheExamplesOfTheDocumentationAreReal(t *testing.T) {
 	var merge thread.Merge
 	require.NoError(t, dec.Decode(&merge), "a pending merge has these keys")
 	assert.Equal(t, thread.MergeID("merge-fij3aiu2"), merge.ID)
+	dec = json.NewDecoder(strings.NewReader(blocks[5][1]))
+	dec.DisallowUnknownFields()
+	var grant thread.Approval
+	require.NoError(t, dec.Decode(&grant), "a grant has these keys")
+	assert.Equal(t, thread.ApprovalID("appr-k3v7q2ma"), grant.ID)
 }

@@ -2,27 +2,24 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"leslie/codes"
 	"leslie/thread"
 )
 
-// This file looks for what is wrong and names it. It takes no lock and writes
-// nothing; repair.go mends.
+// This file looks for what is wrong and names it. It waits for no lock and writes
+// nothing. Each family of checks is a file of its own, check_*.go: what it looks
+// at, what it says, and how that is mended; repair.go carries the mends out.
 
 // Finding is one thing that doctor has to say.
 type Finding struct {
-	Code       string `json:"code"` // the T or W code that stands for it
-	Path       string `json:"path"`
-	Message    string `json:"message"`
-	Repairable bool   `json:"repairable"`
+	Code    string `json:"code"` // the T or W code that stands for it
+	Path    string `json:"path"` // relative to the project's root
+	Message string `json:"message"`
+	// Repairable: Repair takes it away.
+	Repairable bool `json:"repairable"`
 	// Info: nothing is wrong, but somebody ought to know.
 	Info bool `json:"info,omitempty"`
 }
@@ -34,279 +31,187 @@ type Diagnosis struct {
 	Findings []Finding
 }
 
+// checks are all that is looked at, in the order in which findings are told and
+// mended: what stands in the way of others comes first.
+func checks() []func(*examination) error {
+	return []func(*examination) error{
+		(*examination).places,
+		(*examination).state, (*examination).pending, (*examination).backup,
+		(*examination).journal, (*examination).archive,
+		(*examination).records, (*examination).counters, (*examination).relations,
+		(*examination).folders, (*examination).orphans, (*examination).artifacts,
+		(*examination).blobs, (*examination).frozen,
+		(*examination).merges, (*examination).requests,
+		(*examination).leftovers, (*examination).strangers, (*examination).rights, (*examination).log,
+	}
+}
+
 // Diagnose checks the state, its backup, the journal, the archive, pending work,
-// the threads' folders, the ties between records, and the blobs that they name.
+// the threads' folders, the ties between records, every blob and every frozen
+// copy, kept answers, and what lies in the store's folder besides.
 //
-// A writer at work looks, for a moment, like one that died: so what is found to
-// be wrong is looked for once more a little later.
+// A writer at work looks, for a moment, like one that died: so only what two
+// looks find counts.
 //
 // Errors: T502 when neither state nor backup can be read, beside a Diagnosis of
-// what can still be checked; T506, T509, T904.
+// what can still be checked; T506; T509 when the state is there and cannot be
+// read; T904.
 func (s *Store) Diagnose(ctx context.Context) (Diagnosis, error) {
-	d, err := s.examine(ctx)
-	if err != nil || d.Healthy {
-		return d, err
+	seen := newMemory()
+	first, err := s.examine(ctx, seen)
+	if err != nil || len(first.findings) == 0 {
+		return first.result(nil), err
 	}
 	if sleep(ctx, secondLook) != nil {
-		return d, stopped(ctx)
+		return Diagnosis{}, stopped(ctx)
 	}
-	return s.examine(ctx)
+	second, err := s.examine(ctx, seen)
+	return second.result(first.findings), err
 }
 
 const secondLook = 50 * time.Millisecond
 
-func (s *Store) examine(ctx context.Context) (Diagnosis, error) {
-	now, err := s.load()
-	if err != nil && !codes.Has(err, codes.ParseError) {
-		return Diagnosis{}, err
-	}
-	x := &examination{store: s, now: now, unreadable: now == nil}
-	for _, check := range []func() error{
-		x.state, x.backup, x.journal, x.archive, x.pending, x.folders, x.ties, x.strangers,
-		func() error { return x.blobs(ctx) },
-	} {
-		if err := check(); err != nil {
-			return Diagnosis{}, err
-		}
-	}
-	return x.result(), err
-}
-
 // examination is one run of doctor. now is nil when neither file is whole: then
 // the checks that need records have nothing to say.
 type examination struct {
-	store      *Store
-	now        *loaded
-	unreadable bool
-	findings   []Finding
+	store    *Store
+	ctx      context.Context
+	now      *loaded
+	cause    error // T502 when now is nil
+	seen     *memory
+	findings []finding
 
-	history  history
-	archived map[string]bool // TABLE/ID of what the archive holds
+	underWay  map[string]bool // places that a pending step is going to fill
+	history   history
+	noHistory bool // the journal cannot be read: nothing follows from what it lacks
+	cold      wholeArchive
+	noCold    bool // the archive, or the journal that stands in for it, cannot be read
+	census    census
+	ill       map[thread.BlobID]*blobCase // blobs that are missing or damaged
 }
 
-func (x *examination) result() Diagnosis {
-	d := Diagnosis{Healthy: true, Findings: x.findings}
-	for _, f := range x.findings {
-		d.Healthy = d.Healthy && f.Info
+// memory is what earlier looks of one run found sound: what lies under a hash
+// does not change, so it is read once.
+type memory struct {
+	blobs  map[thread.BlobID]bool
+	frozen map[thread.ReferenceID]thread.BlobID // by reference, the list that its copy fits
+	locked bool                                 // the run holds the store's lock: nobody else is at work
+}
+
+func newMemory() *memory {
+	return &memory{blobs: map[thread.BlobID]bool{}, frozen: map[thread.ReferenceID]thread.BlobID{}}
+}
+
+// finding is a Finding with the way to mend it; nil where there is none. One
+// that is not repairable may have one that makes it less harmful.
+type finding struct {
+	Finding
+	mend func(*mending) error
+}
+
+// examine runs every check. The error is T502 beside an examination without
+// records, or one that ends the run.
+func (s *Store) examine(ctx context.Context, seen *memory) (*examination, error) {
+	x := &examination{store: s, ctx: ctx, seen: seen, underWay: map[string]bool{}}
+	x.now, x.cause = s.load()
+	if x.cause != nil && !codes.Has(x.cause, codes.ParseError) {
+		return x, x.cause
 	}
+	for _, check := range checks() {
+		if err := stopped(ctx); err != nil {
+			return x, err
+		}
+		if err := check(x); err != nil {
+			return x, err
+		}
+	}
+	return x, x.cause
+}
+
+// result is what the examination found; where an earlier look is given, what
+// that found as well.
+func (x *examination) result(earlier []finding) Diagnosis {
+	type place struct{ code, path, message string }
+	at := func(f finding) place {
+		if f.Info && f.Repairable { // it passes: the next look may find another's
+			return place{f.Code, f.Path, f.Message}
+		}
+		return place{f.Code, f.Path, ""}
+	}
+	seen := map[place]bool{}
+	for _, f := range earlier {
+		seen[at(f)] = true
+	}
+	d := Diagnosis{Healthy: true}
+	for _, f := range x.findings {
+		if earlier == nil || seen[at(f)] {
+			d.Findings = append(d.Findings, f.Finding)
+			d.Healthy = d.Healthy && f.Info
+		}
+	}
+	d.Findings = x.cut(d.Findings)
 	return d
 }
 
-// The three kinds of findings.
-func (x *examination) mendable(code, name, message string) { x.add(code, name, message, true, false) }
-func (x *examination) lasting(code, name, message string)  { x.add(code, name, message, false, false) }
-func (x *examination) note(code, name, message string)     { x.add(code, name, message, false, true) }
+// mostAlike is how many findings of one kind are told one by one.
+const mostAlike = 50
 
-func (x *examination) add(code, name, message string, repairable, info bool) {
-	path := x.store.rel(x.store.Path(name))
-	x.findings = append(x.findings, Finding{Code: code, Path: path, Message: message, Repairable: repairable, Info: info})
-}
-
-func (x *examination) state() error {
-	main := x.store.readState(StateFile)
-	switch {
-	case x.unreadable:
-		x.add("T502", StateFile, main.reason(), x.store.rebuildable(), false)
-	case main.err != nil || x.now.recovered():
-		x.mendable("W502", StateFile, fmt.Sprintf("%s; the backup and the journal give revision %d", main.reason(), x.now.revision))
+// cut puts one line in the place of the many that say the same of other places.
+func (x *examination) cut(all []Finding) (out []Finding) {
+	kind := func(f Finding) Finding { return Finding{Code: f.Code, Repairable: f.Repairable, Info: f.Info} }
+	count := map[Finding]int{}
+	for _, f := range all {
+		count[kind(f)]++
 	}
-	return nil
-}
-
-func (x *examination) backup() error {
-	backup := x.store.readState(BackupFile)
-	switch {
-	case !backup.usable():
-		x.lasting("T509", BackupFile, backup.reason())
-	case backup.err != nil && x.unreadable:
-		x.add("T502", BackupFile, backup.reason(), x.store.rebuildable(), false)
-	case backup.err != nil:
-		x.mendable("W502", BackupFile, "the backup cannot be used: "+backup.reason())
-	case x.now != nil && x.store.sharesBackup(x.now):
-		x.mendable("W505", BackupFile, "the backup is the same file as the state: one stray write would damage both")
-	}
-	return nil
-}
-
-func (x *examination) journal() error {
-	h, err := x.store.readHistoryOf()
-	if err != nil {
-		return err
-	}
-	x.history = h
-	if h.broken != "" {
-		x.mendable("T502", JournalFile, h.broken)
-	}
-	if h.bad > 0 {
-		x.note("T502", JournalFile, fmt.Sprintf("%d damaged lines are skipped", h.bad))
-	}
-	if x.now == nil {
-		return nil
-	}
-	if first, last := h.gap(x.now.image); first > 0 {
-		x.mendable("T502", JournalFile, fmt.Sprintf("the operations from revision %d to %d are missing", first, last))
-	}
-	return nil
-}
-
-func (x *examination) archive() error {
-	x.archived = map[string]bool{}
-	bad, err := x.store.readArchive(func(a archived) { x.archived[a.Record] = true })
-	if err != nil {
-		return err
-	}
-	if bad > 0 {
-		x.note("T502", ArchiveFile, fmt.Sprintf("%d damaged lines are skipped", bad))
-	}
-	if x.now == nil {
-		return nil
-	}
-	if lost := x.history.unarchived(x.archived, x.now.records); len(lost) > 0 {
-		x.mendable("T502", ArchiveFile, fmt.Sprintf("%d records are missing, among them %s", len(lost), lost[0].Record))
-	}
-	return nil
-}
-
-func (x *examination) pending() error {
-	if x.now == nil {
-		return nil
-	}
-	for _, step := range x.store.undone(x.now.image.pending) {
-		x.mendable("W505", step.To, "the last operation has not put this into place yet ("+string(step.Do)+")")
-	}
-	if op := x.now.operation; op != nil && x.now.tail < x.now.revision {
-		x.note("W505", JournalFile, "the last operation is not in the journal yet; the next write adds it")
-	}
-	return nil
-}
-
-// folders compares the threads' records with their folders.
-func (x *examination) folders() error {
-	if x.now == nil {
-		return nil
-	}
-	known := map[string]bool{}
-	for _, line := range x.now.records[thread.TableThreads] {
-		known[line.ID] = true
-		if info, err := os.Lstat(x.store.Path(ThreadsDir + "/" + line.ID)); errors.Is(err, fs.ErrNotExist) {
-			x.mendable("T202", ThreadsDir+"/"+line.ID, "the thread has no folder")
-		} else if err == nil && !info.IsDir() {
-			x.lasting("T507", ThreadsDir+"/"+line.ID, "the thread's folder is something else")
-		}
-	}
-	entries, err := os.ReadDir(x.store.Path(ThreadsDir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return x.store.readFailed(err)
-	}
-	for _, e := range entries {
-		if !known[e.Name()] && !x.archived[thread.TableThreads+"/"+e.Name()] {
-			x.note("T101", ThreadsDir+"/"+e.Name(), "no thread has this folder")
-		}
-	}
-	return nil
-}
-
-// ties looks for records that name others that are neither live nor archived.
-func (x *examination) ties() error {
-	if x.now == nil {
-		return nil
-	}
-	st := x.store.state(x.now)
-	there := func(table, id string) bool {
-		return holds(x.now.records[table], id) || x.archived[table+"/"+id]
-	}
-	for t := range st.Threads.All() {
-		at := ThreadsDir + "/" + string(t.ID)
-		if t.ParentID != "" && !there(thread.TableThreads, string(t.ParentID)) {
-			x.lasting("T101", at, "its parent '"+string(t.ParentID)+"' does not exist")
-		}
-		for _, id := range t.DependsOn {
-			if !there(thread.TableThreads, string(id)) {
-				x.lasting("T101", at, "it depends on '"+string(id)+"', which does not exist")
-			}
-		}
-		if !there(thread.TableObjectives, string(t.ObjectiveID)) {
-			x.lasting("T601", at, "its objective '"+string(t.ObjectiveID)+"' does not exist")
-		}
-	}
-	for r := range st.References.All() {
-		if !there(thread.TableThreads, string(r.From)) {
-			x.lasting("T101", StateFile, "the reference '"+string(r.ID)+"' comes from '"+string(r.From)+"', which does not exist")
-		}
-		if r.Resolved && !there(thread.TableThreads, string(r.Target)) {
-			x.lasting("T202", StateFile, "the target '"+string(r.Target)+"' of the reference '"+string(r.ID)+"' does not exist")
-		}
-	}
-	return nil
-}
-
-// strangers names what was set aside and what is not the store's own.
-func (x *examination) strangers() error {
-	entries, err := os.ReadDir(x.store.Path("."))
-	if err != nil {
-		return x.store.readFailed(err)
-	}
-	for _, e := range entries {
-		name := e.Name()
-		folder := slices.Contains([]string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir}, name)
-		file := slices.Contains([]string{StateFile, BackupFile, LockFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}, name)
+	told := map[Finding]int{}
+	for _, f := range all {
+		k := kind(f)
+		told[k]++
 		switch {
-		case strings.Contains(name, asideMark):
-			x.note("W502", name, "it was not whole and was moved aside; remove it when nobody needs it")
-		case slices.Contains(temporary(), name):
-			x.note("W505", name, "a write is going on, or was cut off; the next write removes it")
-		case folder && !e.IsDir():
-			x.lasting("T507", name, "it should be a folder")
-		case !folder && !file:
-			x.note("W204", name, "it is not leslie's")
+		case told[k] <= mostAlike:
+			out = append(out, f)
+		case told[k] == count[k]:
+			k.Path, k.Message = x.store.rel(x.store.Path(".")), fmt.Sprintf("%d more of this kind", count[k]-mostAlike)
+			out = append(out, k)
 		}
 	}
-	return nil
+	return out
 }
 
-// blobs reads every blob that a record names, and those that its manifest names.
-func (x *examination) blobs(ctx context.Context) error {
-	if x.now == nil {
-		return nil
-	}
-	seen := map[thread.BlobID]bool{}
-	st := x.store.state(x.now)
-	for t := range st.Threads.All() {
-		for _, share := range t.Shared {
-			if err := x.manifest(ctx, seen, share.Manifest, "what thread '"+string(t.ID)+"' shares with '"+string(share.With)+"'"); err != nil {
-				return err
-			}
-		}
-	}
-	for r := range st.References.All() {
-		if err := x.manifest(ctx, seen, r.Manifest, "the reference '"+string(r.ID)+"'"); err != nil {
-			return err
-		}
-	}
-	return nil
+// mendable is for what Repair takes away.
+func (x *examination) mendable(code, name, message string, mend func(*mending) error) {
+	x.add(Finding{Code: code, Path: name, Message: message, Repairable: true}, mend)
 }
 
-func (x *examination) manifest(ctx context.Context, seen map[thread.BlobID]bool, id thread.BlobID, of string) error {
-	if id == "" || seen[id] {
-		return nil
-	}
-	seen[id] = true
-	m, err := x.store.Manifest(id)
-	if err != nil {
-		x.lasting("T202", blobPath(id), "the list of files of "+of+" is missing or damaged")
-		return nil
-	}
-	for _, f := range m {
-		if err := stopped(ctx); err != nil {
-			return err
+// lasting is for what nobody but a person can mend.
+func (x *examination) lasting(code, name, message string) {
+	x.add(Finding{Code: code, Path: name, Message: message}, nil)
+}
+
+// note is for what is not wrong.
+func (x *examination) note(code, name, message string) {
+	x.add(Finding{Code: code, Path: name, Message: message, Info: true}, nil)
+}
+
+// passing is a note on what goes away by itself, or by Repair.
+func (x *examination) passing(code, name, message string, mend func(*mending) error) {
+	x.add(Finding{Code: code, Path: name, Message: message, Info: true, Repairable: true}, mend)
+}
+
+// cannotTell is for an error that only says that something could not be looked
+// at: the rest is looked at all the same.
+func (x *examination) cannotTell(name string, err error) {
+	code, reason := codes.ReadFailed, err.Error()
+	if e := codes.Of(err); e != nil {
+		code, reason = e.Code(), e.Error()
+		if cause := e.Unwrap(); cause != nil {
+			_, reason = x.store.told(cause)
 		}
-		if seen[f.SHA256] {
-			continue
-		}
-		seen[f.SHA256] = true
-		if err := x.store.CheckBlob(f.SHA256); err != nil {
-			x.lasting("T202", blobPath(f.SHA256), "the content of '"+f.Path+"' of "+of+" is missing or damaged")
-		}
 	}
-	return nil
+	x.lasting(string(code), name, "it cannot be looked at: "+reason)
+}
+
+func (x *examination) add(f Finding, mend func(*mending) error) {
+	f.Path = x.store.rel(x.store.Path(f.Path))
+	x.findings = append(x.findings, finding{f, mend})
 }

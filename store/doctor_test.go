@@ -29,6 +29,7 @@ func lived(t testing.TB) *Store {
 		return Outcome{Thread: "thread-live"}, nil
 	})
 	require.NoError(t, err)
+	add(t, s, "obj-since") // the operation before is done with: its work is no more looked at
 	return s
 }
 
@@ -196,6 +197,23 @@ func TestAStoreInWhichNothingHappenedIsRebuiltEmpty(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, r.After.Healthy)
 	requireHolds(t, s, nil, false)
+}
+
+func TestDoctorNamesACheckpointWhoseFilesAreGone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	gone := thread.BlobID(strings.Repeat("1", 64))
+	_, err := s.Update(context.Background(), callNamed("odd"), func(st *thread.State) (Outcome, error) {
+		st.Objectives.Put(thread.Objective{ID: "obj-a"})
+		st.Threads.Put(thread.Thread{ID: "thread-a", ObjectiveID: "obj-a", Updated: noon, Checkpoints: []thread.Checkpoint{{ID: "ckpt-a", Manifest: gone}}})
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/thread-a"})
+		return Outcome{}, nil
+	})
+	require.NoError(t, err)
+	d := diagnose(t, s)
+	require.Len(t, d.Findings, 1)
+	assert.Equal(t, "T509", d.Findings[0].Code)
+	assert.Contains(t, d.Findings[0].Message, "the checkpoint 'ckpt-a' of 'thread-a'")
 }
 
 func TestDoctorNamesWhatNobodyCanMend(t *testing.T) {

@@ -25,10 +25,14 @@ import (
 func (w work) exchange(p *thread.Pending, i int) error {
 	step, aside := p.Steps[i], shelf(p, i)
 	w.touchStanding(path.Dir(step.To))
-	if step.Do == thread.StepReplace && step.Expect == "" && w.there(step.From) {
+	if step.Do == thread.StepReplace && step.Expect == "" {
 		w.clearEmpty(step.To)
 	}
-	if !w.there(aside) {
+	shelved, err := w.there(aside)
+	if err != nil {
+		return err
+	}
+	if !shelved {
 		now, err := hashIn(w.root, step.To)
 		if err != nil {
 			return err
@@ -40,7 +44,10 @@ func (w work) exchange(p *thread.Pending, i int) error {
 			return err
 		}
 	}
-	if w.there(aside) {
+	if shelved, err = w.there(aside); err != nil {
+		return err
+	}
+	if shelved {
 		now, err := hashIn(w.root, aside)
 		if err != nil {
 			return err
@@ -56,7 +63,7 @@ func (w work) exchange(p *thread.Pending, i int) error {
 		return err
 	}
 	w.touch(path.Dir(step.To))
-	err := w.settleIn(step.From, step.To)
+	err = w.settleIn(step.From, step.To)
 	if errors.Is(err, fs.ErrExist) { // a save fell between the move and this
 		return w.beside(p, step)
 	}
@@ -72,7 +79,11 @@ func (w work) settleIn(from, to string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if w.there(to) { // no hard links here: what is left is to look first
+	taken, err := w.there(to) // no hard links here: what is left is to look first
+	switch {
+	case err != nil:
+		return err
+	case taken:
 		return fs.ErrExist
 	}
 	return w.rename(from, to)
@@ -93,7 +104,10 @@ func (w work) beside(p *thread.Pending, step thread.Step) error {
 	if step.Do == thread.StepDelete || w.alike(step.From, step.To) {
 		return nil
 	}
-	to := w.besideName(step.To, ".merge-"+string(p.Operation))
+	to, err := w.besideName(step.To, ".merge-"+string(p.Operation))
+	if err != nil {
+		return err
+	}
 	if err := w.ensure(path.Dir(to)); err != nil {
 		return err
 	}
@@ -118,7 +132,8 @@ func (w work) alike(a, b string) bool {
 
 // besideName is a free name: where a file or a link stands in place of a folder
 // of the thread, the folder gets the mark and not the file in it.
-func (w work) besideName(to, mark string) string {
+// Errors: T509.
+func (w work) besideName(to, mark string) (string, error) {
 	name := to + mark
 	for i := range len(to) {
 		if to[i] != '/' || strings.Count(to[:i], "/") < 2 {
@@ -129,17 +144,15 @@ func (w work) besideName(to, mark string) string {
 			break
 		}
 	}
-	for w.there(name) {
-		name += "+"
-	}
-	return name
+	return w.free(name, "+")
 }
 
 // special is the hash of what is no regular file: nothing expects it.
 const special thread.BlobID = "not a regular file"
 
 // hashIn is the hash of a regular file, "" for none. A file behind a link or in
-// place of a folder counts as special.
+// place of a folder counts as special. Errors: T509 for what cannot be read:
+// it may be just what was expected.
 func hashIn(root *os.Root, rel string) (thread.BlobID, error) {
 	err := realFolder(root, path.Dir(rel))
 	if err == nil {
@@ -148,11 +161,14 @@ func hashIn(root *os.Root, rel string) (thread.BlobID, error) {
 			defer f.Close()
 			sum := sha256.New()
 			_, err = io.Copy(sum, f)
-			return blobID(sum), err
+			return blobID(sum), cannotRead(rel, err)
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
+	case unknowable(err):
+		return "", cannotRead(rel, err)
 	}
 	return special, nil
 }

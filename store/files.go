@@ -1,8 +1,11 @@
 package store
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"sync"
 )
 
 // This file is the store's only way to change the disk: each call is one named
@@ -44,7 +47,7 @@ func (d disk) mkdir(path string) error {
 }
 
 func (d disk) rename(from, to string) error {
-	return d.step(ActRename, to, func() error { return os.Rename(from, to) })
+	return d.step(ActRename, to, func() error { return replaceName(from, to) })
 }
 
 func (d disk) link(from, to string) error {
@@ -63,6 +66,11 @@ func (d disk) removeAll(path string) error {
 // returns. On failure the file may be there in part: the caller gave it a
 // temporary name.
 func (d disk) write(path string, flag int, perm fs.FileMode, parts ...[]byte) error {
+	return d.writeBeside(nil, path, flag, perm, parts...)
+}
+
+// writeBeside is write that has other things on disk as well.
+func (d disk) writeBeside(others []flush, path string, flag int, perm fs.FileMode, parts ...[]byte) error {
 	var f *os.File
 	err := d.step(ActCreate, path, func() (err error) {
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, perm)
@@ -78,17 +86,26 @@ func (d disk) write(path string, flag int, perm fs.FileMode, parts ...[]byte) er
 			return err
 		}
 	}
-	if err := d.step(ActSync, path, f.Sync); err != nil {
+	all := append(slices.Clone(others), flush{ActSync, path, f.Sync})
+	if err := errors.Join(d.together(all)...); err != nil {
 		_ = f.Close()
 		return err
 	}
 	return f.Close()
 }
 
-// appendTo adds lines to a file and has them on disk before it returns. A tail
-// without a newline gets one first. When writing fails, what was written in
-// part is cut off again as far as possible. fresh: the file was empty before.
-func (d disk) appendTo(path string, lines [][]byte) (fresh bool, err error) {
+// durability says when lines have to be on disk.
+type durability bool
+
+const (
+	atOnce durability = true  // before the call returns
+	soon   durability = false // before something later, which sees to it
+)
+
+// appendTo adds lines to a file. A tail without a newline gets one first. When
+// writing fails, what was written in part is cut off again as far as possible.
+// fresh: the file was empty before.
+func (d disk) appendTo(path string, how durability, lines [][]byte) (fresh bool, err error) {
 	var f *os.File
 	err = d.step(ActCreate, path, func() (err error) {
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openCareful, 0o644)
@@ -98,6 +115,11 @@ func (d disk) appendTo(path string, lines [][]byte) (fresh bool, err error) {
 		return false, err
 	}
 	defer f.Close()
+	return d.extend(f, path, how, lines)
+}
+
+// extend is appendTo for a file that is open for reading and appending.
+func (d disk) extend(f *os.File, path string, how durability, lines [][]byte) (fresh bool, err error) {
 	size, text, err := endOf(f)
 	if err != nil {
 		return false, err
@@ -109,7 +131,46 @@ func (d disk) appendTo(path string, lines [][]byte) (fresh bool, err error) {
 		_ = f.Truncate(size)
 		return false, err
 	}
+	if how == soon {
+		return size == 0, nil
+	}
 	return size == 0, d.step(ActSync, path, f.Sync)
+}
+
+// flush is one thing that is to be on disk.
+type flush struct {
+	action Action // ActSync or ActSyncDir
+	path   string
+	do     func() error
+}
+
+// together has several things on disk, side by side: a disk that is asked for all
+// at once takes hardly longer than for one. The steps are asked for in order, and
+// the errors come in it.
+func (d disk) together(all []flush) []error {
+	out := make([]error, len(all))
+	var group sync.WaitGroup
+	few := make(chan struct{}, 8)
+	for i, f := range all {
+		if out[i] = d.step(f.action, f.path, func() error { return nil }); out[i] != nil {
+			continue
+		}
+		if i == len(all)-1 {
+			out[i] = f.do()
+			break
+		}
+		few <- struct{}{}
+		group.Go(func() { out[i] = f.do(); <-few })
+	}
+	group.Wait()
+	return out
+}
+
+// meanwhile does something beside its caller, who asks for the result.
+func meanwhile[T any](do func() T) (wait func() T) {
+	done := make(chan T, 1)
+	go func() { done <- do() }()
+	return sync.OnceValue(func() T { return <-done })
 }
 
 // endOf returns a file's size and the newline that its last line lacks.

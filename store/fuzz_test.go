@@ -2,12 +2,23 @@ package store
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"leslie/codes"
 	"leslie/thread"
 )
+
+// This file feeds any bytes to what the store reads. What carries a checksum is
+// tried as it is and with a sum that fits: else nothing would ever get past it.
 
 // sample is a state file as leslie writes it.
 func sample(f testing.TB) []byte {
@@ -20,23 +31,56 @@ func sample(f testing.TB) []byte {
 	return data
 }
 
-// FuzzState feeds the loader any bytes: it answers whole, damage or foreign and
-// what it calls whole is what it would write.
+// summed is a state file with the checksum that fits, if it has a place for one.
+func summed(data []byte) []byte {
+	_, at, ok := readHead(data)
+	if !ok {
+		return data
+	}
+	data = bytes.Clone(data)
+	copy(data[at:], checksum(data[:at], data[at+8:])[len(sumPrefix):])
+	return data
+}
+
+// sealedAgain gives every line that ends like a sealed one the sum that fits.
+func sealedAgain(data []byte) []byte {
+	lines := bytes.Split(data, []byte("\n"))
+	for i, line := range lines {
+		if len(line) > sealLen && bytes.HasPrefix(line[len(line)-sealLen:], []byte(sealHead)) {
+			lines[i] = seal(append(bytes.Clone(line[:len(line)-sealLen]), '}'))
+		}
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// FuzzState: any bytes are whole, damaged or another program's; what is whole
+// keeps its records byte for byte when it is written, and is read back the same.
 func FuzzState(f *testing.F) {
-	data := sample(f)
-	f.Add(data)
+	f.Add(sample(f))
 	f.Add([]byte(`{"version":"1.0","operations":[]}`))
 	f.Add([]byte(`{"version":"2.0","revision":1,"checksum":"crc32c:00000000",` + "\n}"))
+	f.Add([]byte(`{"version":"2.1","revision":1,"checksum":"crc32c:00000000",` + "\n}"))
+	for _, at := range newWorld(f).past {
+		f.Add([]byte(at.files[StateFile]))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := decodeState(data)
-		if err != nil {
-			requireKnown(t, err)
-			resum(t, data)
-			return
+		for _, data := range [][]byte{data, summed(data)} {
+			m, err := decodeState(data)
+			if err != nil {
+				requireKnown(t, err)
+				continue
+			}
+			require.True(t, whole(data))
+			written, err := m.encode()
+			require.NoError(t, err, "what was read can be written")
+			again, err := decodeState(written)
+			require.NoError(t, err)
+			require.Equal(t, m.revision, again.revision)
+			require.Equal(t, m.records, again.records)
+			twice, err := again.encode()
+			require.NoError(t, err)
+			require.Equal(t, string(written), string(twice))
 		}
-		again, err := m.encode()
-		require.NoError(t, err)
-		require.Equal(t, len(again) > 0, len(data) > 0)
 	})
 }
 
@@ -48,39 +92,223 @@ func requireKnown(t *testing.T, err error) {
 	}
 }
 
-// resum gives the bytes a checksum that fits, so that what lies behind the
-// checksum is tried as well.
-func resum(t *testing.T, data []byte) {
-	_, at, ok := readHead(data)
-	if !ok {
-		return
-	}
-	data = bytes.Clone(data)
-	copy(data[at:], checksum(data[:at], data[at+8:])[len(sumPrefix):])
-	if _, err := decodeState(data); err != nil {
-		requireKnown(t, err)
-	}
-}
-
-// FuzzJournal feeds the reader any bytes, as they are and sealed.
+// FuzzJournal: the lines are read from the end as they stand, however many; an
+// intact one is written back as it reads; one that cannot be replayed leaves the
+// state alone.
 func FuzzJournal(f *testing.F) {
-	f.Add([]byte(`{"seq":1,"id":"op-x","changes":[]}`))
-	f.Add([]byte("{}\n{}\n\n{"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		n := 0
-		for line, err := range backwards(bytes.NewReader(data), int64(len(data))) {
-			require.NoError(t, err)
-			require.NotContains(t, string(line), "\n")
-			_, _ = readEntry(line)
-			n += len(line)
+	f.Add([]byte(`{"seq":1,"id":"op-x","changes":[]}`), uint16(1))
+	f.Add([]byte("{}\n{}\n\n{"), uint16(30_000))
+	f.Add([]byte(`{"seq":2,"changes":[{"record":"threads/a","after":{"threadId":"b"}}],"pending":[{}],"archived":[{}]}`), uint16(700))
+	f.Add([]byte(`{"seq":-1}`), uint16(2))
+	for line := range strings.Lines(newWorld(f).now().files[JournalFile]) {
+		f.Add([]byte(line), uint16(100))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, times uint16) {
+		if len(data) == 0 {
+			return
 		}
-		require.Equal(t, len(data)-bytes.Count(data, []byte("\n")), n)
-		if len(data) > 1 {
-			line := seal(data)
-			require.True(t, intact(line) || data[0] != '{')
-			if e, ok := readEntry(line); ok {
-				_, _ = replayed(image{records: thread.Records{}}, e)
+		long := bytes.Repeat(data, 1+min(int(times), 300_000/len(data)))
+		var want, got [][]byte
+		for line := range bytes.SplitSeq(long, []byte("\n")) {
+			if len(line) > 0 {
+				want = append(want, line)
+			}
+		}
+		for line, err := range backwards(bytes.NewReader(long), int64(len(long))) {
+			require.NoError(t, err)
+			got = append(got, bytes.Clone(line))
+		}
+		slices.Reverse(got)
+		require.Equal(t, want, got)
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			if len(line) > 1 {
+				readsBack(t, seal(line))
+				readsBack(t, sealedAgain(line))
 			}
 		}
 	})
+}
+
+func readsBack(t *testing.T, line []byte) {
+	e, ok := readEntry(line)
+	if !ok {
+		return
+	}
+	require.True(t, intact(line))
+	require.Positive(t, e.Seq)
+	written, err := e.encode()
+	require.NoError(t, err, "what was read can be written")
+	again, ok := readEntry(written)
+	require.True(t, ok)
+	twice, err := again.encode()
+	require.NoError(t, err)
+	require.Equal(t, string(written), string(twice))
+
+	was := image{revision: 3, records: thread.Records{thread.TableThreads: {{ID: "a", JSON: []byte(`{"threadId":"a"}`)}}}}
+	next, err := replayed(was, e)
+	if err != nil {
+		require.Equal(t, was, next)
+		return
+	}
+	require.Equal(t, e.Seq, next.revision)
+}
+
+// FuzzArchive: whichever lines of the archive are lost, and whatever stands
+// between those that are left, the journal makes up for them.
+func FuzzArchive(f *testing.F) {
+	w := newWorld(f)
+	lines := strings.SplitAfter(strings.TrimSuffix(w.now().files[ArchiveFile], "\n"), "\n")
+	f.Add([]byte("torn"), uint8(0))
+	f.Add([]byte("\n\n"), uint8(0b101))
+	f.Add([]byte(strings.Replace(lines[0], `"threads/first"`, `"threads/lexer"`, 1)), uint8(0b111))
+	f.Add([]byte(`{"record":"","value":null,"seq":-1,"left":9,"sum":"crc32c:00000000"}`), uint8(0b11))
+	now, err := w.load()
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, junk []byte, kept uint8) {
+		var archive []byte
+		for i, line := range lines {
+			if kept>>i&1 == 1 {
+				archive = append(append(archive, junk...), '\n')
+				archive = append(append(archive, strings.TrimSuffix(line, "\n")...), '\n')
+			}
+		}
+		archive = append(archive, junk...)
+		require.NoError(t, os.WriteFile(w.Path(ArchiveFile), archive, 0o644))
+		once := *now
+		cold := &cold{store: w.Store, now: &once}
+		for _, table := range thread.Tables() {
+			found, err := cold.Archived(table)
+			require.NoError(t, err)
+			for _, line := range found {
+				require.Equal(t, w.now().archived[table+"/"+line.ID], string(line.JSON))
+			}
+		}
+		require.Len(t, slices.Concat(cold.tables[thread.TableThreads], cold.tables[thread.TableReferences]), len(lines))
+		require.Contains(t, []string{"", "nothing"}, recoveredFrom(once.warnings, ArchiveFile))
+	})
+}
+
+// FuzzManifest: a list of files that is taken names only places inside the folder
+// that it is written to, and reads back as it was.
+func FuzzManifest(f *testing.F) {
+	m := Manifest{{Path: "a.md", SHA256: hashOf("a"), Size: 1, ModTime: noon.Add(time.Nanosecond)}, {Path: "b/c.md", SHA256: hashOf("b"), Size: 2, Executable: true}}
+	data, err := m.encode()
+	require.NoError(f, err)
+	f.Add(data)
+	f.Add(bytes.ReplaceAll(data, []byte("a.md"), []byte("../x")))
+	f.Add(bytes.ReplaceAll(data, []byte("a.md"), []byte(`\u002e./x`)))
+	f.Add([]byte(`{"version":1,"files":null}`))
+	f.Add(bytes.ReplaceAll(data, []byte("a.md"), []byte("z.md")))
+	f.Add([]byte(`{"Version":1,"version":1,"files":[]} {}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := decodeManifest(data)
+		if err != nil {
+			require.ErrorIs(t, err, ErrDamaged)
+			return
+		}
+		for i, f := range m {
+			require.True(t, fs.ValidPath(f.Path) && f.Path != ".", "%q", f.Path)
+			require.True(t, i == 0 || m[i-1].Path < f.Path)
+			found, ok := m.Find(f.Path)
+			require.True(t, ok)
+			require.Equal(t, f, found)
+		}
+		written, err := m.encode()
+		require.NoError(t, err)
+		again, err := decodeManifest(written)
+		require.NoError(t, err)
+		twice, err := again.encode()
+		require.NoError(t, err)
+		require.Equal(t, string(written), string(twice))
+	})
+}
+
+// FuzzAnswer: any bytes in place of a kept answer, and the request is still not
+// carried out again.
+func FuzzAnswer(f *testing.F) {
+	w := newWorld(f)
+	name := requestFile("try/1")
+	whole := read(f, w.Store, name)
+	for _, seed := range [][]byte{whole, nil, {'{'}, bytes.Replace(whole, []byte("try/1"), []byte("try/2"), 1), bytes.Replace(whole, []byte("2026"), []byte("2016"), 1)} {
+		f.Add(seed)
+	}
+	call := callNamed("request")
+	call.Request = "try/1"
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, data := range [][]byte{data, sealedAgain(data)} {
+			require.NoError(t, os.WriteFile(w.Path(name), data, 0o644))
+			c, err := w.Answered(context.Background(), call)
+			if bytes.Equal(data, whole) {
+				require.JSONEq(t, `{"data":{}}`, string(c.Replay))
+			}
+			if intact(bytes.TrimSuffix(data, []byte("\n"))) {
+				// Only a program that knows the sum writes this: another call's, one
+				// that is too old, or an answer.
+				require.True(t, err == nil || codes.Has(err, codes.InvalidArgument), "%v", err)
+				require.True(t, c == nil || json.Valid(c.Replay))
+				continue
+			}
+			require.NoError(t, err)
+			require.NotNil(t, c, "the journal knows that it was carried out")
+			require.Equal(t, thread.OperationID("op-request"), c.Operation)
+			require.JSONEq(t, `null`, string(c.Replay))
+		}
+	})
+}
+
+// FuzzLoad: any state, backup and journal: a reader gets T502, T506 or a state and
+// leaves the files alone; a writer gets the same, and what it wrote is read
+// without a warning.
+func FuzzLoad(f *testing.F) {
+	s := newStore(f, Options{})
+	add(f, s, names(2)...)
+	before := read(f, s, StateFile)
+	add(f, s, "obj-x")
+	state, backup, journal := read(f, s, StateFile), read(f, s, BackupFile), read(f, s, JournalFile)
+	f.Add(state, backup, journal)
+	f.Add([]byte("{"), backup, journal)
+	f.Add([]byte("{"), []byte("{}"), journal)
+	f.Add(before, []byte(""), journal)
+	f.Add(before, state, []byte("torn"))
+	f.Add([]byte(`{"version":"1.0","operations":[]}`), state, []byte("\n"))
+	w := &world{Store: s}
+	b := w.bench(f)
+	f.Fuzz(func(t *testing.T, state, backup, journal []byte) {
+		loads(t, b, state, backup, journal)
+		loads(t, b, summed(state), summed(backup), sealedAgain(journal))
+	})
+}
+
+func loads(t *testing.T, b *bench, state, backup, journal []byte) {
+	b.restore(t)
+	for name, data := range map[string][]byte{StateFile: state, BackupFile: backup, JournalFile: journal} {
+		put(t, b.Store, name, data)
+	}
+	before := b.all(t)
+	seen := func() (view View, lines []thread.Line, err error) {
+		view, err = b.View(context.Background(), func(st *thread.State) error { lines = st.Lines(thread.TableReferences); return nil })
+		return view, lines, err
+	}
+	view, was, err := seen()
+	requireSame(t, before, b.all(t), "a read changes nothing")
+	call := callNamed("after")
+	_, again := b.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+		st.Approvals.Put(thread.Approval{ID: "appr-after"})
+		return Outcome{}, nil
+	})
+	if err != nil {
+		require.True(t, codes.Has(err, codes.ParseError) || codes.Has(err, codes.UnsupportedVersion), "%v", err)
+		require.Equal(t, codes.Of(err).Code(), requireCode(t, codes.Of(err).Code(), again).Code())
+		requireSame(t, before, b.all(t), "what cannot be read is left alone")
+		return
+	}
+	if codes.Has(again, codes.Internal) || codes.Has(again, codes.WriteFailed) {
+		return // a step, or a record, that no rule could have written
+	}
+	require.NoError(t, again)
+	after, is, err := seen()
+	require.NoError(t, err)
+	require.Equal(t, view.Revision+1, after.Revision)
+	require.Equal(t, was, is)
+	require.Empty(t, after.Warnings)
 }

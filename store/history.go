@@ -3,21 +3,22 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"strings"
+	"iter"
 
 	"leslie/codes"
 	"leslie/thread"
 	"leslie/warnings"
 )
 
-// This file reads the journal for people and for observers.
+// This file reads the journal from its end: for people, who ask for the last
+// operations, and for whoever looks for one of them. cursor.go reads it forward.
 
 // HistoryQuery says which operations are asked for; the zero value asks for all.
 type HistoryQuery struct {
 	Limit  int             // at most so many, the newest; 0: all
 	Thread thread.ThreadID // only those that concern this thread
 	Since  thread.Revision // only those with a greater number
+	Before thread.Revision // only those with a smaller number; 0: all
 	// Uncounted leaves History.Total at what was read: without it a query for
 	// one thread reads the journal as far back as Since.
 	Uncounted bool
@@ -36,34 +37,86 @@ type History struct {
 
 // History returns recorded operations. The state's own operation is among them
 // where the journal lacks it yet; damaged lines are skipped. Without a thread it
-// costs what it returns. Errors: T502, T506, T509, T904.
+// costs what it returns and what lies behind Before. Errors: T502, T506, T509,
+// T904.
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	now, err := s.load()
 	if err != nil {
 		return History{}, err
 	}
-	r := reading{query: q, out: History{Revision: now.revision, Warnings: now.warnings}}
-	if now.operation != nil && now.tail < now.revision {
-		r.take(now.operation.entry)
+	out := History{Revision: now.revision, Warnings: now.warnings}
+	top := now.revision + 1
+	if q.Before > 0 {
+		top = min(top, q.Before)
 	}
-	if err := s.readHistory(ctx, &r); err != nil {
-		return History{}, err
+	for op, err := range s.newestFirst(ctx, now, span{q.Since, q.Before, string(q.Thread)}) {
+		if err != nil {
+			return History{}, err
+		}
+		if q.Thread != "" && !op.Concerns(q.Thread) {
+			continue
+		}
+		full := func() bool { return q.Limit > 0 && len(out.Operations) >= q.Limit }
+		if !full() {
+			out.Operations = append(out.Operations, op)
+		}
+		out.Total++
+		if full() && (q.Thread == "" || q.Uncounted) {
+			break
+		}
 	}
 	if q.Thread == "" {
-		r.out.Total = max(int(now.revision-q.Since), len(r.out.Operations))
+		out.Total = max(int(top-1-q.Since), len(out.Operations))
 	}
-	return r.out, nil
+	return out, nil
 }
 
-func (s *Store) readHistory(ctx context.Context, r *reading) error {
-	j, err := s.openJournal()
+// FindOperation returns the newest operation that want accepts; ok is false when
+// there is none. It reads only as far back as that. Where mark is not empty, only
+// operations are looked at whose line in the journal holds it, which spares
+// decoding the others: an id, say. Errors: T502, T506, T509, T904.
+func (s *Store) FindOperation(ctx context.Context, mark string, want func(thread.Operation) bool) (found thread.Operation, ok bool, err error) {
+	now, err := s.load()
 	if err != nil {
+		return thread.Operation{}, false, err
+	}
+	for op, err := range s.newestFirst(ctx, now, span{mark: mark}) {
+		if err != nil || want(op) {
+			return op, err == nil, err
+		}
+	}
+	return thread.Operation{}, false, nil
+}
+
+// span is a part of the history.
+type span struct {
+	since, before thread.Revision // both excluded; before 0: no end
+	mark          string          // only lines that hold this text are decoded
+}
+
+// newestFirst yields operations from the newest to the oldest, of each number
+// the line that was written last. It reads as far back as it is asked to.
+func (s *Store) newestFirst(ctx context.Context, now *loaded, part span) iter.Seq2[thread.Operation, error] {
+	return func(yield func(thread.Operation, error) bool) {
+		if err := s.yieldNewestFirst(ctx, now, part, func(op thread.Operation) bool { return yield(op, nil) }); err != nil {
+			yield(thread.Operation{}, err)
+		}
+	}
+}
+
+func (s *Store) yieldNewestFirst(ctx context.Context, now *loaded, part span, yield func(thread.Operation) bool) error {
+	last := part.before // the number above those that are still wanted
+	if own := now.operation; own != nil && now.tail < now.revision && own.Seq > part.since && (last == 0 || own.Seq < last) {
+		last = own.Seq
+		if !yield(own.Operation) {
+			return nil
+		}
+	}
+	j, err := s.openJournal()
+	if err != nil || j.file == nil {
 		return err
 	}
 	defer j.close()
-	if j.file == nil {
-		return nil
-	}
 	for line, err := range backwards(j.file, j.size) {
 		if err != nil {
 			return s.readFailed(err)
@@ -71,74 +124,20 @@ func (s *Store) readHistory(ctx context.Context, r *reading) error {
 		if ctx.Err() != nil {
 			return codes.Interrupted.Wrap(context.Cause(ctx))
 		}
-		if !r.worth(line) {
+		seq, ok := numberOf(line)
+		switch {
+		case !ok || last != 0 && seq >= last: // damaged, or written twice
+			continue
+		case seq <= part.since:
+			return nil
+		}
+		last = seq
+		if !bytes.Contains(line, []byte(part.mark)) {
 			continue
 		}
-		if e, ok := readEntry(line); ok && !r.take(e) {
+		if e, ok := readEntry(line); ok && !yield(e.Operation) {
 			return nil
 		}
 	}
 	return nil
-}
-
-// reading is one pass over the journal, from the newest line.
-type reading struct {
-	query HistoryQuery
-	last  thread.Revision // of the operation taken before; 0: none
-	out   History
-}
-
-// worth spares decoding a line that does not even name the thread; one that
-// does not count for Since ends the pass and has to be seen.
-func (r *reading) worth(line []byte) bool {
-	return r.query.Thread == "" || r.query.Since > 0 || bytes.Contains(line, []byte(r.query.Thread))
-}
-
-// take adds an operation that the query asks for; more is false when no older
-// one is needed.
-func (r *reading) take(e entry) (more bool) {
-	if e.Seq <= r.query.Since {
-		return false
-	}
-	if r.last != 0 && e.Seq >= r.last {
-		return true // written twice
-	}
-	r.last = e.Seq
-	if r.query.Thread != "" && !concerns(e.Operation, r.query.Thread) {
-		return true
-	}
-	full := r.query.Limit > 0 && len(r.out.Operations) >= r.query.Limit
-	if !full {
-		r.out.Operations = append(r.out.Operations, e.Operation)
-	}
-	r.out.Total++
-	full = r.query.Limit > 0 && len(r.out.Operations) >= r.query.Limit
-	return !full || r.query.Thread != "" && !r.query.Uncounted
-}
-
-// concerns reports whether an operation is about a thread: by name, by changing
-// its record, or by changing a reference that it made.
-func concerns(op thread.Operation, id thread.ThreadID) bool {
-	if op.ThreadID == id {
-		return true
-	}
-	for _, c := range op.Changes {
-		switch table, rest, _ := strings.Cut(c.Record, "/"); {
-		case table == thread.TableThreads && rest == string(id):
-			return true
-		case table == thread.TableReferences && (madeBy(c.Before) == id || madeBy(c.After) == id):
-			return true
-		}
-	}
-	return false
-}
-
-func madeBy(reference json.RawMessage) thread.ThreadID {
-	var ref struct {
-		From thread.ThreadID `json:"from"`
-	}
-	if len(reference) == 0 || json.Unmarshal(reference, &ref) != nil {
-		return ""
-	}
-	return ref.From
 }

@@ -47,6 +47,12 @@ func TestHistoryGivesWhatIsAskedForNewestFirst(t *testing.T) {
 		{HistoryQuery{Thread: "thread-old", Limit: 1}, []int{5}, 2},
 		{HistoryQuery{Thread: "thread-old", Since: 4}, []int{5}, 1},
 		{HistoryQuery{Thread: "thread-none"}, nil, 0},
+		{HistoryQuery{Before: 6}, []int{5, 4, 3, 2, 1}, 5},
+		{HistoryQuery{Before: 5, Limit: 2}, []int{4, 3}, 4},
+		{HistoryQuery{Before: 99, Limit: 1}, []int{6}, 6},
+		{HistoryQuery{Before: 1}, nil, 0},
+		{HistoryQuery{Before: 5, Since: 2}, []int{4, 3}, 2},
+		{HistoryQuery{Before: 5, Thread: "thread-old"}, []int{4}, 1},
 	}
 	journal := read(t, s, JournalFile)
 	lines := slices.Collect(bytes.Lines(journal))

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -185,17 +187,23 @@ func (r rooted) removeAll(rel string) error {
 	return r.disk.step(ActRemove, r.path(rel), func() error { return r.root.RemoveAll(rel) })
 }
 
-func (r rooted) syncDir(rel string) error {
-	return r.disk.step(ActSyncDir, r.path(rel), func() error { return syncInside(r.root, rel) })
-}
-
-// folders makes folders below a root and remembers which names have to be on
+// folders makes folders and files below a root and remembers what has to be on
 // disk before anything may rely on them.
 type folders struct {
 	rooted
 	made    map[string]bool // known to be a real folder
 	touched map[string]bool // folders whose names changed, or may not be on disk yet
+	fresh   []fresh         // files whose bytes may not be on disk yet
 }
+
+// fresh is a file that was written, and is open until it is on disk.
+type fresh struct {
+	rel  string
+	file *os.File
+}
+
+// manyFresh is how many files are written before they are had on disk together.
+const manyFresh = 32
 
 func newFolders(r rooted) *folders {
 	return &folders{rooted: r, made: map[string]bool{".": true}, touched: map[string]bool{}}
@@ -228,26 +236,73 @@ func (f *folders) ensure(rel string) error {
 // touch remembers that names in the folder changed.
 func (f *folders) touch(rel string) { f.touched[rel] = true }
 
-// settle has every touched folder on disk, the deepest first, each once.
-// Errors: T505.
-func (f *folders) settle() error {
-	all := make([]string, 0, len(f.touched))
-	for rel := range f.touched {
-		all = append(all, rel)
+// settleFiles has every fresh file on disk. One that cannot be is removed as far
+// as that is possible. Errors: T505.
+func (f *folders) settleFiles() error {
+	all := make([]flush, len(f.fresh))
+	for i, one := range f.fresh {
+		all[i] = flush{ActSync, f.path(one.rel), func() error { return errors.Join(one.file.Sync(), one.file.Close()) }}
 	}
+	var first error
+	for i, err := range f.disk.together(all) {
+		if err != nil {
+			_ = f.fresh[i].file.Close()
+			_ = f.remove(f.fresh[i].rel)
+			first = cmp.Or(first, cannotWrite(f.fresh[i].rel, err))
+		}
+	}
+	f.fresh = nil
+	return first
+}
+
+// letGo closes what was written for nothing.
+func (f *folders) letGo() {
+	for _, one := range f.fresh {
+		_ = one.file.Close()
+	}
+	f.fresh = nil
+}
+
+// settle has everything on disk: first the bytes of files, then the names in
+// every touched folder, each once. Errors: T505.
+func (f *folders) settle() error {
+	if err := f.settleFiles(); err != nil {
+		return err
+	}
+	all := f.unsettled()
+	for i, err := range f.disk.together(all) {
+		if err != nil {
+			return f.cannotSettle(all[i], err)
+		}
+	}
+	clear(f.touched)
+	return nil
+}
+
+// cannotSettle is the T505 for a folder whose names are not on disk.
+func (f *folders) cannotSettle(what flush, err error) error {
+	rel, _ := filepath.Rel(f.dir, what.path)
+	return cannotWrite(filepath.ToSlash(rel), err)
+}
+
+// unsettled are the folders that were touched.
+func (f *folders) unsettled() []flush {
+	var out []flush
+	for _, rel := range deepestFirst(f.touched) {
+		out = append(out, flush{ActSyncDir, f.path(rel), func() error { return syncInside(f.root, rel) }})
+	}
+	return out
+}
+
+func deepestFirst(folders map[string]bool) []string {
+	all := slices.Collect(maps.Keys(folders))
 	slices.SortFunc(all, func(a, b string) int {
 		if d := strings.Count(b, "/") - strings.Count(a, "/"); d != 0 {
 			return d
 		}
 		return strings.Compare(b, a) // "." comes last
 	})
-	for _, rel := range all {
-		if err := f.syncDir(rel); err != nil {
-			return cannotWrite(rel, err)
-		}
-		delete(f.touched, rel)
-	}
-	return nil
+	return all
 }
 
 // shown is a place in the store's folder as answers name it: relative to the

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"leslie/thread"
 )
@@ -26,6 +28,8 @@ type entry struct {
 	// Baseline says that the changes name every record of the state: a state
 	// can be rebuilt from here, whatever the journal lost before.
 	Baseline bool `json:"baseline,omitempty"`
+	// Archive is what the archive held when a baseline was made, line by line.
+	Archive []archived `json:"archive,omitempty"`
 	// Pending is the file-system work of the operation, where it was not
 	// done when the line was written.
 	Pending []thread.Step `json:"pending,omitempty"`
@@ -45,6 +49,21 @@ func readEntry(line []byte) (e entry, ok bool) {
 		return entry{}, false
 	}
 	return e, e.Seq > 0
+}
+
+// numberOf is the number of an intact line, without decoding the rest; ok is
+// false for one that is damaged.
+func numberOf(line []byte) (seq thread.Revision, ok bool) {
+	if !intact(line) {
+		return 0, false
+	}
+	rest, first := bytes.CutPrefix(line, []byte(`{"seq":`))
+	digits, _, found := bytes.Cut(rest, []byte(","))
+	if n, err := strconv.ParseInt(string(digits), 10, 64); first && found && err == nil {
+		return thread.Revision(n), n > 0
+	}
+	e, ok := readEntry(line)
+	return e.Seq, ok
 }
 
 // journal is the journal file as it was when it was opened. The zero value is
@@ -92,16 +111,64 @@ func (j journal) newest(fn func(entry) bool) error {
 	return nil
 }
 
-// tail is the newest operation of the journal; Seq is 0 when it has none.
-// Errors: T509.
-func (s *Store) tail() (last entry, err error) {
+// tail is the end of the journal.
+type tail struct {
+	newest thread.Revision // of the intact lines; 0: there is none
+	// settled says that the newest operation's steps were done, and on disk,
+	// when its line was written: it carries none.
+	settled bool
+	// torn says that a damaged line stands behind them. An operation whose
+	// line could not be finished is in the state, so a state that has not more
+	// than newest has lost one.
+	torn bool
+}
+
+// tail reads the end of the journal. Errors: T509.
+func (s *Store) tail() (end tail, err error) {
 	j, err := s.openJournal()
 	if err != nil {
-		return entry{}, err
+		return tail{}, err
 	}
 	defer j.close()
-	err = j.newest(func(e entry) bool { last = e; return false })
-	return last, s.readFailed(err)
+	if j.file == nil {
+		return tail{}, nil
+	}
+	if line := j.last(); line != nil {
+		if seq, ok := numberOf(line); ok {
+			return tailOf(seq, line), nil
+		}
+	}
+	for line, err := range backwards(j.file, j.size) {
+		if err != nil {
+			return end, s.readFailed(err)
+		}
+		if seq, ok := numberOf(line); ok {
+			torn := end.torn
+			end = tailOf(seq, line)
+			end.torn = torn
+			break
+		}
+		end.torn = true
+	}
+	return end, nil
+}
+
+func tailOf(seq thread.Revision, line []byte) tail {
+	return tail{newest: seq, settled: !bytes.Contains(line, []byte(`"pending":[`))}
+}
+
+// last is the last line where it is whole within the last few kilobytes, as most
+// are; nil where it has to be looked for.
+func (j journal) last() []byte {
+	few := make([]byte, min(j.size, 4<<10))
+	if _, err := j.file.ReadAt(few, j.size-int64(len(few))); err != nil {
+		return nil
+	}
+	few, ended := bytes.CutSuffix(few, []byte("\n"))
+	if start := lastNewline(few); ended && start >= 0 {
+		return few[start+1:]
+	}
+	return nil
 }
 
 // after returns the operations that follow rev without a gap, oldest first, and
@@ -127,17 +194,17 @@ func (s *Store) after(rev thread.Revision) (ops []entry, newest thread.Revision,
 	return ops, newest, s.readFailed(err)
 }
 
-// appendLines adds sealed lines to a file and has them on disk before it
+// appendLines adds sealed lines to a file; durably, it has them on disk before it
 // returns. A tail without a newline stays, and the lines start on a new one.
 // What is no regular file is moved aside first. Errors: T505.
-func (s *Store) appendLines(name string, lines ...[]byte) error {
+func (s *Store) appendLines(name string, how durability, lines ...[]byte) error {
 	path := s.Path(name)
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		if err := s.setAside(name); err != nil {
 			return err
 		}
 	}
-	fresh, err := s.disk.appendTo(path, lines)
+	fresh, err := s.disk.appendTo(path, how, lines)
 	if err == nil && fresh {
 		err = s.disk.syncDir(s.Path("."))
 	}
@@ -145,10 +212,10 @@ func (s *Store) appendLines(name string, lines ...[]byte) error {
 }
 
 // record appends an operation to the journal. Errors: T505.
-func (s *Store) record(e entry) error {
+func (s *Store) record(e entry, how durability) error {
 	line, err := e.encode()
 	if err != nil {
 		return err
 	}
-	return s.appendLines(JournalFile, line)
+	return s.appendLines(JournalFile, how, line)
 }

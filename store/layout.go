@@ -45,6 +45,10 @@ type image struct {
 	operation *operation // nil at revision 0
 	records   thread.Records
 	pending   *thread.Pending
+	made      []byte // the line of the operation as it was read
+	// bodies are the lines of each table as they were read; nil where they were
+	// not. See parts.go.
+	bodies map[string][]byte
 }
 
 // operation is the one that made a revision, with the answer that is owed to
@@ -107,7 +111,7 @@ func appendTable(out []byte, name string, lines []thread.Line) ([]byte, error) {
 	out = append(out, `"`+name+"\":{\n"...)
 	for i, line := range lines {
 		if !plainID(line.ID) || bytes.IndexByte(line.JSON, '\n') >= 0 {
-			return nil, codes.Internal.New(fact.Of("reason", "the record "+name+"/"+line.ID+" cannot be written as one line"))
+			return nil, cannotBeLine(name, line.ID)
 		}
 		out = append(out, '"')
 		out = append(out, line.ID...)
@@ -121,20 +125,42 @@ func appendTable(out []byte, name string, lines []thread.Line) ([]byte, error) {
 	return append(out, tableEnd...), nil
 }
 
+func cannotBeLine(table, id string) error {
+	return codes.Internal.New(fact.Of("reason", "the record "+table+"/"+id+" cannot be written as one line"))
+}
+
 // plainID reports whether an id needs no escaping in JSON.
-func plainID(id string) bool {
+func plainID[T string | []byte](id T) bool {
 	for i := range len(id) {
 		c := id[i]
 		if c < 0x21 || c > 0x7e || c == '"' || c == '\\' {
 			return false
 		}
 	}
-	return id != ""
+	return len(id) > 0
 }
 
 // decodeState reads a state file. The records are sub-slices of data. Errors:
 // damage and foreign, nothing else.
 func decodeState(data []byte) (image, error) {
+	m, err := decodeRecords(data)
+	if err == nil {
+		err = m.decodeOperation()
+	}
+	return m, err
+}
+
+// decodeOperation decodes the operation of an image that decodeRecords gave.
+func (m *image) decodeOperation() error {
+	if m.operation == nil && !readKey(m.made, "operation", &m.operation) {
+		return damage("its operation cannot be read")
+	}
+	return nil
+}
+
+// decodeRecords is decodeState without the operation, for a reader of records:
+// decoding it takes as long as all the rest does in a small store.
+func decodeRecords(data []byte) (image, error) {
 	if len(data) == 0 {
 		return image{}, damage("it is empty")
 	}
@@ -176,24 +202,32 @@ func fits(data []byte, at int) bool {
 	return checksum(data[:at], data[at+8:]) == sumPrefix+string(data[at:at+8])
 }
 
+// whole reports whether the bytes are a state of this version with a checksum
+// that fits.
+func whole(data []byte) bool {
+	_, at, ok := readHead(data)
+	return ok && fits(data, at)
+}
+
 // readBody reads what follows the first line. The checksum has vouched for the
 // bytes, so a form that does not fit means a program that can compute it and
 // yet does not know the format: damage all the same.
 func readBody(rest []byte) (image, error) {
-	m := image{records: thread.Records{}}
-	line, rest := cutLine(rest)
-	if !readKey(line, "operation", &m.operation) {
-		return image{}, damage("its operation cannot be read")
-	}
+	m := image{records: thread.Records{}, bodies: map[string][]byte{}}
+	m.made, rest = cutLine(rest)
 	for _, table := range thread.Tables() {
-		lines, after, ok := readTable(rest, table)
+		lines, body, after, ok := readTable(rest, table)
 		if !ok {
 			return image{}, damage("its table " + table + " cannot be read")
 		}
-		m.records[table], rest = lines, after
+		m.records[table], m.bodies[table], rest = lines, body, after
 	}
-	line, rest = cutLine(rest)
-	if !readKey(append(bytes.Clone(line), ','), "pending", &m.pending) || string(rest) != "}\n" {
+	line, rest := cutLine(rest)
+	switch {
+	case string(rest) != "}\n":
+		return image{}, damage("its end cannot be read")
+	case string(line) == `"pending":null`: // as nearly always
+	case !readKey(append(bytes.Clone(line), ','), "pending", &m.pending):
 		return image{}, damage("its end cannot be read")
 	}
 	return m, nil
@@ -212,37 +246,6 @@ func readKey(line []byte, key string, v any) bool {
 	}
 	value, ok = bytes.CutSuffix(value, []byte(","))
 	return ok && json.Unmarshal(value, v) == nil
-}
-
-func readTable(data []byte, name string) (lines []thread.Line, rest []byte, ok bool) {
-	rest, ok = bytes.CutPrefix(data, []byte(`"`+name+"\":{\n"))
-	if !ok {
-		return nil, nil, false
-	}
-	for last := ""; ; {
-		if after, end := bytes.CutPrefix(rest, []byte(tableEnd)); end {
-			return lines, after, true
-		}
-		var line []byte
-		line, rest = cutLine(rest)
-		record, ok := readRecord(line)
-		if !ok || record.ID <= last {
-			return nil, nil, false
-		}
-		lines, last = append(lines, record), record.ID
-	}
-}
-
-func readRecord(line []byte) (thread.Line, bool) {
-	line = bytes.TrimSuffix(line, []byte(","))
-	if len(line) < len(`"i":{}`) || line[0] != '"' {
-		return thread.Line{}, false
-	}
-	end := bytes.IndexByte(line[1:], '"') + 1
-	if end < 2 || end+2 >= len(line) || line[end+1] != ':' {
-		return thread.Line{}, false
-	}
-	return thread.Line{ID: string(line[1:end]), JSON: line[end+2 : len(line) : len(line)]}, true
 }
 
 // stranger says what a file is whose first line is not this version's: another

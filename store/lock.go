@@ -24,6 +24,7 @@ import (
 const (
 	longestPause = 25 * time.Millisecond
 	saidAfter    = time.Second
+	releaseTries = 3
 )
 
 // lock waits for the lock and returns what gives it back. timeout, when
@@ -59,7 +60,19 @@ func (s *Store) lock(ctx context.Context, timeout time.Duration) (unlock func(),
 	if err := w.acquire(ctx); err != nil {
 		return nil, err
 	}
-	return func() { _ = f.Unlock() }, nil
+	return func() { _ = release(f) }, nil
+}
+
+// release gives a lock back. A signal, or a network file system, may fail the
+// call; a lock that was not given back would be waited for by the next lock that
+// this process takes.
+func release(held interface{ Unlock() error }) (err error) {
+	for range releaseTries {
+		if err = held.Unlock(); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // lockable refuses a lock file that is something else: a link would create a

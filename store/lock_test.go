@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,4 +151,21 @@ func TestManyProcessesWriteAtOnceAndNoneIsLost(t *testing.T) {
 	assert.Empty(t, view.Warnings)
 	requireNoGap(t, s)
 	requireTidy(t, s)
+}
+
+// stubborn is a lock that is given back at the last try.
+type stubborn struct{ tries int }
+
+func (l *stubborn) Unlock() error {
+	if l.tries++; l.tries < releaseTries {
+		return syscall.EINTR
+	}
+	return nil
+}
+
+func TestALockIsGivenBackThoughTheCallWasInterrupted(t *testing.T) {
+	t.Parallel()
+	l := &stubborn{}
+	require.NoError(t, release(l))
+	assert.Equal(t, releaseTries, l.tries)
 }

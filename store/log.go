@@ -1,8 +1,13 @@
 package store
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"iter"
 	"os"
 )
 
@@ -37,6 +42,81 @@ func (s *Store) AppendLog(lines []byte) error {
 	}
 	defer folder.Close()
 	return cannotWrite(LogsDir+"/"+logFile, appendLines(folder, lines))
+}
+
+// LogTail returns the log's last whole lines, at most limit bytes of them; none
+// where there is no log that can be read.
+func (s *Store) LogTail(limit int64) []byte {
+	f, err := s.openLog(logFile)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	from := max(info.Size()-limit, 0)
+	data := make([]byte, info.Size()-from)
+	n, _ := f.ReadAt(data, from)
+	data = data[:n]
+	if from > 0 {
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
+	return data
+}
+
+// Log yields the log's lines without their newlines, the oldest first: those of
+// the rotated file, then those of the log. A missing log has none. Errors, which
+// end it: T509, T904.
+func (s *Store) Log(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := stopped(ctx); err != nil {
+			yield("", err)
+			return
+		}
+		for _, name := range []string{logFile + ".1", logFile} {
+			f, err := s.openLog(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				yield("", cannotRead(LogsDir+"/"+name, err))
+				return
+			}
+			more := scanLines(f, func(line string) bool { return yield(line, nil) })
+			_ = f.Close()
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// maxLogLine is the longest line that is read, in bytes.
+const maxLogLine = 1 << 20
+
+// scanLines calls fn with each line until fn returns false. What cannot be read
+// any more, or is too long for a line of leslie's, ends it.
+func scanLines(r io.Reader, fn func(string) bool) (more bool) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLogLine)
+	for lines.Scan() {
+		if !fn(lines.Text()) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Store) openLog(name string) (*os.File, error) {
+	folder, err := s.openFolder(LogsDir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	f, _, err := openInside(folder, name)
+	return f, err
 }
 
 func appendLines(folder *os.Root, lines []byte) error {

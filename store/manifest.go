@@ -82,12 +82,17 @@ func (s *Store) Manifest(id thread.BlobID) (Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, err := decodeManifest(data)
+	return m, cannotRead(blobPath(id), err)
+}
+
+func decodeManifest(data []byte) (Manifest, error) {
 	var file manifestFile
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, cannotRead(blobPath(id), fmt.Errorf("%w as a manifest: %w", ErrDamaged, err))
+		return nil, fmt.Errorf("%w as a manifest: %w", ErrDamaged, err)
 	}
 	if file.Version != manifestVersion || !file.Files.valid() {
-		return nil, cannotRead(blobPath(id), fmt.Errorf("%w as a manifest", ErrDamaged))
+		return nil, fmt.Errorf("%w as a manifest", ErrDamaged)
 	}
 	return file.Files, nil
 }

@@ -27,6 +27,7 @@ func snapshotOf(t *testing.T, s *Store, patterns ...string) Manifest {
 	require.NoError(t, err)
 	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, patterns...))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	require.NoError(t, st.Close())
 	return m
 }
@@ -48,6 +49,7 @@ func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
 	st := stageFor(t, s)
 	id, err := st.PutManifest(m)
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	data, err := s.Blob(id)
 	require.NoError(t, err)
 	assert.Equal(t, `{"version":1,"files":[{"path":"a <b>.md","sha256":"`+string(hexSum("x"))+
@@ -59,6 +61,7 @@ func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
 
 	none, err := st.PutManifest(nil)
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	empty, err := s.Manifest(none)
 	require.NoError(t, err)
 	assert.Empty(t, empty)
@@ -86,6 +89,7 @@ func TestAManifestThatAStrangerMadeIsRefused(t *testing.T) {
 	} {
 		id, err := st.Put([]byte(bad))
 		require.NoError(t, err)
+		require.NoError(t, st.Sync())
 		_, err = s.Manifest(id)
 		wantCode(t, err, codes.ReadFailed)
 		require.ErrorIs(t, err, ErrDamaged, bad)

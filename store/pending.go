@@ -1,15 +1,19 @@
 package store
 
 import (
+	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"leslie/codes"
 	"leslie/fact"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file carries out the file-system work of an operation. The work is
@@ -25,7 +29,8 @@ import (
 //   - replace is done when the staged name is gone, which is taken away last;
 //     delete when nothing stands there and nothing was displaced. Both look at
 //     what stands there, before it is moved and again after, and take no name
-//     that somebody has: what was saved since the plan stays where it is.
+//     that somebody has: what was saved since the plan stays where it is;
+//   - append is done when the file has the line.
 //
 // What is displaced becomes blobs in that folder, which is then taken away by
 // one rename, the last thing to happen: its absence says that all is done, and
@@ -43,6 +48,9 @@ const (
 // proper reports whether a step stays where steps belong. A state that came
 // from a stranger may hold anything.
 func proper(step thread.Step) bool {
+	if step.Do == thread.StepAppend {
+		return fs.ValidPath(step.To) && step.From == "" && oneLine(step)
+	}
 	to := fs.ValidPath(step.To) && (strings.HasPrefix(step.To, ThreadsDir+"/") || strings.HasPrefix(step.To, MergesDir+"/"))
 	from := step.From == ""
 	if step.Do == thread.StepPlace || step.Do == thread.StepReplace {
@@ -69,9 +77,13 @@ func (s *Store) stageRemovals(p *thread.Pending) error {
 		if !proper(step) || !singleName(string(p.Operation)) {
 			return stray(step)
 		}
-		placed := step.Do == thread.StepPlace || step.Do == thread.StepReplace
-		if placed && !w.there(step.From) {
-			return codes.Internal.New(fact.Of("reason", "nothing was staged to be placed at "+step.To))
+		if err := w.staged(step); err != nil {
+			return err
+		}
+		if step.Do == thread.StepAppend {
+			if err := w.appendable(step.To); err != nil {
+				return err
+			}
 		}
 		removes = removes || step.Do == thread.StepRemove || step.Do == thread.StepDelete
 	}
@@ -82,6 +94,18 @@ func (s *Store) stageRemovals(p *thread.Pending) error {
 		return err
 	}
 	return w.settle()
+}
+
+// staged refuses a step that has nothing to place. Errors: T509, T901.
+func (w work) staged(step thread.Step) error {
+	if step.Do != thread.StepPlace && step.Do != thread.StepReplace {
+		return nil
+	}
+	there, err := w.there(step.From)
+	if err == nil && !there {
+		err = codes.Internal.New(fact.Of("reason", "nothing was staged to be placed at "+step.To))
+	}
+	return err
 }
 
 func stray(step thread.Step) error {
@@ -99,11 +123,34 @@ func (s *Store) openWork() (work, error) {
 	return work{newFolders(s.rooted(root))}, nil
 }
 
+// standing reports whether a folder stands right in the store's own. One that
+// does before the store's folder is fsynced has its name on disk afterwards.
+func (s *Store) standing(name string) bool {
+	info, err := os.Lstat(s.Path(name))
+	return err == nil && info.IsDir()
+}
+
 func (w work) close() { _ = w.root.Close() }
 
-func (w work) there(rel string) bool {
+// there reports whether something stands at a name. That nothing does is known
+// only when the system says so: a name that cannot be looked at may hold what a
+// step has to place, and taking it for free would lose that. Errors: T509.
+func (w work) there(rel string) (bool, error) {
 	_, err := w.root.Lstat(rel)
-	return err == nil
+	if unknowable(err) {
+		return false, cannotRead(rel, err)
+	}
+	return err == nil, nil
+}
+
+// unknowable reports whether an error leaves open what stands at a name. A name
+// that leads out or through what is no folder holds nothing of leslie's.
+func unknowable(err error) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	return errno != syscall.ENOTDIR && errno != syscall.ELOOP && errno != syscall.ENAMETOOLONG
 }
 
 // undone returns the steps that are really undone.
@@ -118,25 +165,38 @@ func (s *Store) undone(p *thread.Pending) []thread.Step {
 	defer w.close()
 	var out []thread.Step
 	for i, step := range p.Steps {
-		if proper(step) && !w.done(p, i) {
+		if done, err := w.done(p, i); proper(step) && (!done || err != nil) {
 			out = append(out, step)
 		}
 	}
 	return out
 }
 
-func (w work) done(p *thread.Pending, i int) bool {
+// done reports whether a step was carried out. Errors: T509.
+func (w work) done(p *thread.Pending, i int) (bool, error) {
 	step := p.Steps[i]
 	switch step.Do {
 	case thread.StepMakeDir:
 		return w.there(step.To)
 	case thread.StepPlace, thread.StepReplace:
-		return !w.there(step.From)
+		waiting, err := w.there(step.From)
+		return !waiting, err
+	case thread.StepAppend:
+		return w.appended(step)
 	}
+	shelved, err := w.there(shelves(p))
+	if !shelved || err != nil {
+		return !shelved, err
+	}
+	stands, err := w.there(step.To)
+	if err != nil {
+		return false, err
+	}
+	displaced, err := w.there(shelf(p, i))
 	if step.Do == thread.StepDelete { // what was displaced may have to go back
-		return !w.there(shelves(p)) || !w.there(shelf(p, i)) && !w.there(step.To)
+		return !displaced && !stands, err
 	}
-	return !w.there(shelves(p)) || w.there(shelf(p, i)) || !w.there(step.To)
+	return displaced || !stands, err
 }
 
 // shelves is the folder for what an operation displaces, shelf the name that
@@ -147,13 +207,15 @@ func shelf(p *thread.Pending, i int) string { return path.Join(shelves(p), strco
 
 // carryOut does what is undone of an operation's steps, has it on disk, keeps
 // what was displaced as blobs, and takes it away. It is called under the
-// store's lock. Errors: T505, T507, T509.
-func (s *Store) carryOut(p *thread.Pending) error {
+// store's lock. known says that the folder of threads is there and its name on
+// disk. Errors: T505, T507, T509.
+func (s *Store) carryOut(p *thread.Pending, known bool) error {
 	w, err := s.openWork()
 	if err != nil {
 		return s.writeFailed(err)
 	}
 	defer w.close()
+	w.made[ThreadsDir] = known
 	for i := range p.Steps {
 		if err := w.carry(p, i); err != nil {
 			return s.writeFailed(err)
@@ -162,15 +224,27 @@ func (s *Store) carryOut(p *thread.Pending) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
-	for _, step := range p.Steps {
-		if step.Do != thread.StepReplace || !w.there(step.From) {
-			continue
-		}
-		if err := w.remove(step.From); err != nil { // its other name is on disk
-			return s.writeFailed(err)
-		}
+	if err := w.dropLinked(p); err != nil {
+		return s.writeFailed(err)
 	}
 	return s.writeFailed(s.clearShelves(w, p))
+}
+
+// dropLinked removes the staged names of files whose other name is on disk.
+func (w work) dropLinked(p *thread.Pending) error {
+	for _, step := range p.Steps {
+		if step.Do != thread.StepReplace {
+			continue
+		}
+		there, err := w.there(step.From)
+		if there && err == nil {
+			err = w.remove(step.From)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w work) carry(p *thread.Pending, i int) error {
@@ -178,13 +252,22 @@ func (w work) carry(p *thread.Pending, i int) error {
 	if !proper(step) {
 		return stray(step)
 	}
-	if w.done(p, i) {
+	done, err := w.done(p, i)
+	if err != nil {
+		return err
+	}
+	if done {
 		w.touchStanding(path.Dir(step.To)) // done, but perhaps not on disk yet
+		if step.Do == thread.StepAppend {
+			return w.syncLines(step.To)
+		}
 		return nil
 	}
 	switch step.Do {
 	case thread.StepMakeDir:
 		return w.ensure(step.To)
+	case thread.StepAppend:
+		return w.appendLine(step)
 	case thread.StepReplace, thread.StepDelete:
 		return w.exchange(p, i)
 	}
@@ -211,11 +294,13 @@ func (w work) touchStanding(rel string) {
 
 // displace moves what stands at a name onto a shelf.
 func (w work) displace(name, shelf string) error {
-	if !w.there(name) {
-		return nil
+	stands, err := w.there(name)
+	if !stands || err != nil {
+		return err
 	}
-	for w.there(shelf) { // a process died after it displaced, and somebody made the name anew
-		shelf += "+"
+	// A process may have died after it displaced, and somebody made the name anew.
+	if shelf, err = w.free(shelf, "+"); err != nil {
+		return err
 	}
 	if err := w.ensure(path.Dir(shelf)); err != nil {
 		return err
@@ -224,19 +309,63 @@ func (w work) displace(name, shelf string) error {
 	return w.rename(name, shelf)
 }
 
-// clearShelves keeps what was displaced as blobs and takes it away.
+// free is a name that nothing has, made by adding a mark. Errors: T509.
+func (w work) free(name, mark string) (string, error) {
+	for {
+		taken, err := w.there(name)
+		if !taken || err != nil {
+			return name, err
+		}
+		name += mark
+	}
+}
+
+// clearShelves keeps what was displaced as blobs and takes it away. What cannot
+// be removed then is in nobody's way: sweeps try again, doctor names it.
+// Errors: T505, T509; unkept.
 func (s *Store) clearShelves(w work, p *thread.Pending) error {
 	gone := path.Join(TmpDir, string(p.Operation)+spent)
-	if w.there(shelves(p)) {
+	shelved, err := w.there(shelves(p))
+	if err != nil {
+		return err
+	}
+	if shelved {
 		if err := s.keepTree(s.Path(shelves(p))); err != nil {
-			return err
+			return unkept{err}
 		}
 		if err := w.rename(shelves(p), gone); err != nil {
 			return err
 		}
 	}
-	if !w.there(gone) {
-		return nil
+	if left, err := w.there(gone); left && err == nil {
+		_ = w.removeAll(gone)
 	}
-	return w.removeAll(gone)
+	return nil
+}
+
+// unkept says that all steps are done and on disk, and that what they displaced
+// could not be put into blobs.
+type unkept struct{ error }
+
+func (e unkept) Unwrap() error { return e.error }
+
+// seeThrough is carryOut for the steps of an earlier operation. What they
+// displaced and nobody can read (a folder without permission, a bad sector) must
+// not keep the store from being written for ever: it is moved aside. Errors:
+// T505, T507, T509.
+func (s *Store) seeThrough(p *thread.Pending, out *warnings.List) error {
+	err := s.carryOut(p, false)
+	var e unkept
+	if !errors.As(err, &e) || !codes.Has(err, codes.ReadFailed) {
+		return s.writeFailed(err)
+	}
+	to := s.asideName("displaced")
+	if err := s.disk.rename(s.Path(shelves(p)), to); err != nil {
+		return s.writeFailed(err)
+	}
+	_, reason := s.told(rootCause(e.error))
+	out.Add(warnings.NotSettled.New(
+		fact.Of("what", "keeping what the operation '"+string(p.Operation)+"' displaced"),
+		fact.Of("reason", reason+"; it was moved aside to "+s.rel(to))))
+	return nil
 }

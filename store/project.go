@@ -2,45 +2,83 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"leslie/codes"
 	"leslie/fact"
+	"leslie/warnings"
 )
 
 // This file writes the one kind of file that leslie keeps outside its folder:
 // a text in the project's root that people own, such as AGENTS.md.
 
+// editTemp lies in the project's root, beside what it is going to replace; it
+// exists only while the lock is held, like the other temporary names.
+const editTemp = "../.leslie-edit.tmp"
+
 // EditFile rewrites a file in the project's root: edit gets what is there (nil
-// when there is no such file) and returns what is to be. The file is replaced
-// as a whole, with its permissions; one that would not change is left alone. A
-// link is followed as long as it stays inside the project. Errors: T507 for one
-// that does not, T508 for a file over MaxFile, T505, T509.
-func (s *Store) EditFile(name string, edit func(old []byte) []byte) (changed bool, err error) {
-	path, err := s.insideProject(name)
+// when there is no such file) and returns what is to be; it may run twice. The
+// file is replaced as a whole, with its permissions, under the store's lock; one
+// that would not change is left alone. A link is followed as long as it stays
+// inside the project. What a power cut may undo is told of by W505. Errors, which
+// leave the file as it was: T507 for a link that does not, T508 for a file over
+// MaxFile, T501, T505, T509, T904.
+func (s *Store) EditFile(ctx context.Context, name string, edit func(old []byte) []byte) (changed bool, notes warnings.List, err error) {
+	if _, _, same, err := s.edited(name, edit); same || err != nil {
+		return false, nil, err
+	}
+	unlock, err := s.lock(ctx, s.opts.LockTimeout)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	old, mode, err := s.readText(path)
+	defer unlock()
+	path, data, same, err := s.edited(name, edit) // somebody may have saved it meanwhile
+	if same || err != nil {
+		return false, nil, err
+	}
+	if err := s.replaceText(path, data); err != nil {
+		return false, nil, err
+	}
+	s.settled(&notes, "making "+name+" durable", s.disk.syncDir(filepath.Dir(path)))
+	return true, notes, nil
+}
+
+// edited is a file's real name and what it is to hold; same says that it holds
+// just that. Errors: T507, T508, T509.
+func (s *Store) edited(name string, edit func(old []byte) []byte) (path string, data []byte, same bool, err error) {
+	path, err = s.insideProject(name)
 	if err != nil {
-		return false, err
+		return "", nil, false, err
 	}
-	data := edit(old)
-	if old != nil && bytes.Equal(old, data) {
-		return false, nil
+	old, _, err := s.readText(path)
+	if err != nil {
+		return "", nil, false, err
 	}
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".leslie-tmp")
-	err = s.disk.write(tmp, os.O_TRUNC, mode, data)
+	data = edit(old)
+	return path, data, old != nil && bytes.Equal(old, data), nil
+}
+
+// replaceText gives a file new content. Errors: T505.
+func (s *Store) replaceText(path string, data []byte) error {
+	_, mode, err := s.readText(path)
+	if err != nil {
+		return err
+	}
+	if err := s.dropTemporary(); err != nil {
+		return err
+	}
+	tmp := s.Path(editTemp)
+	err = s.disk.write(tmp, os.O_EXCL, mode, data)
 	if err == nil {
 		err = s.disk.rename(tmp, path)
 	}
 	if err != nil {
 		_ = os.Remove(tmp)
-		return false, s.writeFailed(err)
 	}
-	return true, s.writeFailed(s.disk.syncDir(filepath.Dir(path)))
+	return s.writeFailed(err)
 }
 
 func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {

@@ -21,7 +21,7 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, irregular(info)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|openCareful, 0)
+	f, err := openShared(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +53,7 @@ func readRegular(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	data := make([]byte, info.Size())
+	data := room(info.Size())
 	n, err := io.ReadFull(f, data)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = nil // shorter than it was a moment ago: its checksum will tell
@@ -68,6 +68,24 @@ const firstChunk = 64 << 10
 // grow with what lies before. A line is valid until the next one.
 func backwards(f io.ReaderAt, size int64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
+		for at, err := range backwardsAt(f, size) {
+			if !yield(at.line, err) {
+				return
+			}
+		}
+	}
+}
+
+// placed is a line and where it begins.
+type placed struct {
+	line []byte
+	at   int64
+}
+
+// backwardsAt is backwards with the place of each line. It holds one chunk and
+// one line, whatever lies before.
+func backwardsAt(f io.ReaderAt, size int64) iter.Seq2[placed, error] {
+	return func(yield func(placed, error) bool) {
 		var held []byte // the bytes from pos on that were not yielded
 		pos, chunk := size, int64(firstChunk)
 		for {
@@ -76,13 +94,16 @@ func backwards(f io.ReaderAt, size int64) iter.Seq2[[]byte, error] {
 				n := min(chunk, pos)
 				more := make([]byte, n, n+int64(len(held)))
 				if _, err := f.ReadAt(more, pos-n); err != nil && !errors.Is(err, io.EOF) {
-					yield(nil, err)
+					yield(placed{}, err)
 					return
 				}
+				// Doubled as long as one line goes on, so that a long one is
+				// not copied again for each chunk of it.
 				held, pos, chunk = append(more, held...), pos-n, chunk*2
 				continue
 			}
-			if line := held[start:]; len(line) > 0 && !yield(line, nil) {
+			chunk = firstChunk
+			if line := held[start:]; len(line) > 0 && !yield(placed{line, pos + int64(start)}, nil) {
 				return
 			}
 			if start == 0 {

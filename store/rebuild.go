@@ -1,59 +1,106 @@
 package store
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
-	"strings"
+	"time"
 
 	"leslie/thread"
 )
 
-// This file reads the whole journal: what it can rebuild, and what it lacks.
+// This file reads the whole journal: what it can rebuild, and what it lacks. It
+// keeps an index of the lines, not the lines: a journal only ever grows.
 
-// history is all intact lines of the journal.
+// history is the journal from its beginning to its end.
 type history struct {
-	entries []entry // by number, each once: of two with one number the later line
-	bad     int     // damaged lines
-	broken  string  // why there is no file to read, where there ought to be one
+	// lines are the intact lines that count, by their numbers, which grow. Of two
+	// lines with one number the later counts. So does one whose number is smaller
+	// than that of a line in front of it: the store went back there, and what the
+	// older lines say of later operations never came to be.
+	lines  []lineAt
+	bad    []int           // damaged lines, counted from 1
+	broken string          // why there is no file to read, where there ought to be one
+	torn   bool            // the last line is damaged
+	newest thread.Revision // the greatest number of any intact line
+	// answers are what requests of the last days are owed, by the file that keeps
+	// it, as far as the journal knows: it does not hold the answers themselves.
+	answers map[string]answer
 }
 
-// readHistoryOf reads the journal from its end to its beginning. Errors: T509.
+// lineAt is where a line of the journal lies.
+type lineAt struct {
+	seq      thread.Revision
+	at       int64
+	size     int
+	baseline bool
+}
+
+// readHistoryOf reads the journal. Errors: T509.
 func (s *Store) readHistoryOf() (history, error) {
+	h := history{answers: map[string]answer{}}
 	j, err := s.openJournal()
 	if err != nil {
-		return history{}, err
+		return h, err
 	}
 	defer j.close()
-	h := history{broken: j.broken}
+	h.broken = j.broken
 	if j.file == nil {
 		return h, nil
 	}
-	found := map[thread.Revision]entry{}
-	for line, err := range backwards(j.file, j.size) {
+	in := bufio.NewReaderSize(io.NewSectionReader(j.file, 0, j.size), firstChunk)
+	at := int64(0)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		h.take(n, at, bytes.TrimSuffix(line, []byte("\n")), s.now())
+		at += int64(len(line))
+		if errors.Is(err, io.EOF) {
+			return h, nil
+		}
 		if err != nil {
-			return history{}, s.readFailed(err)
-		}
-		e, ok := readEntry(line)
-		if !ok {
-			h.bad++
-		} else if _, twice := found[e.Seq]; !twice {
-			found[e.Seq] = e
+			return h, s.readFailed(err)
 		}
 	}
-	for _, seq := range slices.Sorted(maps.Keys(found)) {
-		h.entries = append(h.entries, found[seq])
-	}
-	return h, nil
 }
 
-// base is the index of the entry from which a state can be rebuilt: the newest
+func (h *history) take(n int, at int64, line []byte, now time.Time) {
+	if len(line) == 0 {
+		return
+	}
+	e, ok := readEntry(line)
+	h.torn = !ok
+	if !ok {
+		h.bad = append(h.bad, n)
+		return
+	}
+	keep := len(h.lines)
+	for keep > 0 && h.lines[keep-1].seq >= e.Seq {
+		keep--
+	}
+	h.lines = append(h.lines[:keep], lineAt{seq: e.Seq, at: at, size: len(line), baseline: e.Baseline})
+	h.newest = max(h.newest, e.Seq)
+	if e.RequestID != "" && now.Sub(e.Time) <= remembered {
+		h.answers[requestFile(e.RequestID)] = owed(&operation{entry: e})
+	}
+}
+
+// last is the number of the newest line that counts, 0 when there is none.
+func (h history) last() thread.Revision {
+	if len(h.lines) == 0 {
+		return 0
+	}
+	return h.lines[len(h.lines)-1].seq
+}
+
+// base is the index of the line from which a state can be rebuilt: the newest
 // baseline, else the first.
 func (h history) base() int {
-	for i := len(h.entries) - 1; i > 0; i-- {
-		if h.entries[i].Baseline {
+	for i := len(h.lines) - 1; i > 0; i-- {
+		if h.lines[i].baseline {
 			return i
 		}
 	}
@@ -72,15 +119,15 @@ func (h history) gap(m image) (first, last thread.Revision) {
 			return 0, 0
 		}
 	}
-	entries := h.entries[h.base():]
-	if len(entries) > 0 && entries[0].Baseline {
-		want = entries[0].Seq
+	lines := h.lines[h.base():]
+	if len(lines) > 0 && lines[0].baseline {
+		want = lines[0].seq
 	}
-	for _, e := range entries {
-		if e.Seq > want {
-			return want, e.Seq - 1
+	for _, line := range lines {
+		if line.seq > want {
+			return want, line.seq - 1
 		}
-		want = e.Seq + 1
+		want = line.seq + 1
 	}
 	if want <= top {
 		return want, top
@@ -88,46 +135,82 @@ func (h history) gap(m image) (first, last thread.Revision) {
 	return 0, 0
 }
 
-// unarchived returns the records that the journal saw go to the archive and
-// that are neither there nor in the state.
-func (h history) unarchived(archive map[string]bool, records thread.Records) []thread.Change {
-	last := map[string]thread.Change{}
-	for _, e := range h.entries {
-		for _, c := range e.Archived {
-			last[c.Record] = c
+// replay calls fn for the operations from which a state can be rebuilt, oldest
+// first, until it returns false. A line that has changed since the index was made
+// is passed over. Errors: T509.
+func (s *Store) replay(h history, fn func(entry) bool) error {
+	j, err := s.openJournal()
+	if err != nil || j.file == nil {
+		return err
+	}
+	defer j.close()
+	for _, line := range h.lines[h.base():] {
+		data := make([]byte, line.size)
+		if _, err := j.file.ReadAt(data, line.at); err != nil && !errors.Is(err, io.EOF) {
+			return s.readFailed(err)
+		}
+		if e, ok := readEntry(data); ok && e.Seq == line.seq && !fn(e) {
+			return nil
 		}
 	}
-	var out []thread.Change
-	for _, record := range slices.Sorted(maps.Keys(last)) {
-		table, id, _ := strings.Cut(record, "/")
-		if !archive[record] && !holds(records[table], id) {
-			out = append(out, last[record])
-		}
-	}
-	return out
+	return nil
 }
 
 // rebuild makes a state of the journal alone. Where operations are missing, the
 // later ones are applied all the same: each carries its records whole. ok is
-// false when the journal holds nothing to build from.
-func (h history) rebuild() (m image, ok bool) {
+// false when the journal holds nothing to build from. Errors: T509.
+func (s *Store) rebuild(h history) (m image, ok bool, err error) {
 	m = image{records: thread.Records{}}
-	if len(h.entries) == 0 {
-		return m, false
-	}
-	for _, e := range h.entries[h.base():] {
+	err = s.replay(h, func(e entry) bool {
 		if next, err := replayed(m, e); err == nil {
 			m, ok = next, true
 		}
+		return true
+	})
+	return m, ok, err
+}
+
+// givesBack returns the records for which the journal does not say what the
+// state says, in order. Errors: T509.
+func (s *Store) givesBack(h history, m image) (differing []string, err error) {
+	last := map[string][]byte{}
+	note := func(e entry) {
+		for _, c := range e.Changes {
+			last[c.Record] = c.After
+		}
 	}
-	return m, ok
+	err = s.replay(h, func(e entry) bool {
+		if e.Seq <= m.revision {
+			note(e)
+		}
+		return e.Seq < m.revision
+	})
+	if m.operation != nil {
+		note(m.operation.entry) // the journal may lack it yet
+	}
+	for _, table := range thread.Tables() {
+		for _, line := range m.records[table] {
+			record := table + "/" + line.ID
+			if !bytes.Equal(last[record], line.JSON) {
+				differing = append(differing, record)
+			}
+			delete(last, record)
+		}
+	}
+	for record, after := range last {
+		if len(after) > 0 && string(after) != "null" {
+			differing = append(differing, record)
+		}
+	}
+	slices.Sort(differing)
+	return differing, err
 }
 
 // rebuildable reports whether Repair can make a state where neither file is
 // whole.
 func (s *Store) rebuildable() bool {
 	h, err := s.readHistoryOf()
-	return err == nil && (len(h.entries) > 0 || s.untouched(h))
+	return err == nil && (len(h.lines) > 0 || s.untouched(h))
 }
 
 // untouched reports whether nothing ever happened in the store: no operation,
@@ -135,5 +218,5 @@ func (s *Store) rebuildable() bool {
 func (s *Store) untouched(h history) bool {
 	entries, err := os.ReadDir(s.Path(ThreadsDir))
 	none := err == nil && len(entries) == 0 || errors.Is(err, fs.ErrNotExist)
-	return none && h.bad == 0 && h.broken == "" && len(h.entries) == 0 && !exists(s.Path(ArchiveFile))
+	return none && len(h.bad) == 0 && h.broken == "" && len(h.lines) == 0 && !exists(s.Path(ArchiveFile))
 }

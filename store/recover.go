@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,11 +14,13 @@ import (
 
 // This file says which state is the store's: the main file where it is whole
 // and up to date, else the best of main and backup rolled forward with the
-// journal, else none (T502).
+// journal, else none (T502). It is up to date when neither the journal nor the
+// backup is newer.
 //
 // Loading never writes. What a reader recovered in memory, the next writer
-// puts on disk (commit.go): it moves what was not whole aside, leaves the backup
-// alone, and deletes nothing. A load that fails never leads to a write.
+// puts on disk (commit.go): it moves what was not whole aside, leaves a backup
+// that is whole alone, and deletes nothing. A load that fails never leads to a
+// write.
 
 // loaded is a state and where it came from.
 type loaded struct {
@@ -29,6 +32,8 @@ type loaded struct {
 	// broken says that the main file is not whole and has to be moved aside.
 	broken   bool
 	tail     thread.Revision // the newest operation that the journal knows
+	settled  bool            // nothing is left to do of the last operation's steps
+	owed     []flush         // to be had on disk before another state takes the place
 	noTail   error           // T509: a reader of a whole state can do without
 	warnings warnings.List
 }
@@ -38,22 +43,59 @@ func (l *loaded) recovered() bool { return l.file == nil }
 // load finds the store's state. Errors: T502, T506, T509. A state that is whole
 // is given even if the journal cannot be read; loadToWrite insists on both.
 //
-// The journal's tail is read before the state: writers append to it after they
-// renamed the state, so a state that is older than a tail read earlier is truly
-// old, and no race.
+// The journal's tail and the backup's revision are read before the state: writers
+// append to the one after they renamed the state, and give the other no state but
+// the one before. So a state that is older than what was read of them earlier is
+// truly old, and no race.
 func (s *Store) load() (*loaded, error) {
-	tail, noTail := s.tail()
-	main := s.readState(StateFile)
-	if main.err == nil && main.revision >= tail.Seq {
-		return &loaded{image: main.image, file: main.info, data: main.data, tail: tail.Seq, noTail: noTail}, nil
+	end, noTail := s.tail()
+	backup := s.claimsOf(BackupFile)
+	main := s.readMain()
+	if main.err == nil {
+		main.old = s.outdated(main, end, backup)
 	}
-	if !main.usable() {
+	switch {
+	case main.err == nil && main.old == "":
+		out := &loaded{image: main.image, file: main.info, data: main.data, tail: end.newest, noTail: noTail}
+		out.settled = end.settled && !end.torn && end.newest == main.revision
+		if end.torn && main.revision == end.newest {
+			main.old = "it is older than the last line of the journal, which is damaged"
+			out.warn(s, main, 0, lostBehind(main.revision, end.newest+1))
+		}
+		return out, nil
+	case !main.usable():
 		return nil, s.refuse(StateFile, main.err)
-	}
-	if noTail != nil {
+	case noTail != nil:
 		return nil, noTail
 	}
-	return s.recover(main)
+	return s.recover(main, end)
+}
+
+// outdated says why a whole state is not the newest, "" when it is.
+func (s *Store) outdated(main found, end tail, backup thread.Revision) string {
+	if main.revision < end.newest {
+		return "it is older than the journal"
+	}
+	if main.revision < backup {
+		if b := s.readState(BackupFile); b.err == nil && b.revision > main.revision {
+			return "it is older than its backup"
+		}
+	}
+	return ""
+}
+
+// claimsOf is the revision in a state file's first line, 0 when there is none.
+// Nothing vouches for it yet.
+func (s *Store) claimsOf(name string) thread.Revision {
+	f, _, err := openRegular(s.Path(name))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	head := make([]byte, 128)
+	n, _ := f.ReadAt(head, 0)
+	rev, _, _ := readHead(head[:n])
+	return rev
 }
 
 // loadToWrite is load for who holds the lock: without the journal there is no
@@ -73,6 +115,7 @@ type found struct {
 	info fs.FileInfo
 	data []byte
 	err  error
+	old  string // why a whole one is not up to date, "" when it is
 }
 
 // readState reads a state file. A missing one is damage.
@@ -97,9 +140,23 @@ func (f found) usable() bool {
 
 func (f found) reason() string {
 	if f.err == nil {
-		return "it is older than the journal"
+		return f.old
 	}
 	return f.err.Error()
+}
+
+// claims is the newest revision that a state file speaks of. One that is not
+// whole is believed where its first line and its operation agree: no single
+// damage changes both.
+func (f found) claims() thread.Revision {
+	if f.err == nil {
+		return f.revision
+	}
+	rev, at, ok := readHead(f.data)
+	if !ok || !bytes.HasPrefix(f.data[at+8+len(headEnd):], fmt.Appendf(nil, `"operation":{"seq":%d,`, rev)) {
+		return 0
+	}
+	return rev
 }
 
 // refuse is the code for a file that nothing may stand in for: T506 or T509.
@@ -112,7 +169,7 @@ func (s *Store) refuse(name string, err error) error {
 }
 
 // recover makes the newest state that main, backup and journal hold together.
-func (s *Store) recover(main found) (*loaded, error) {
+func (s *Store) recover(main found, end tail) (*loaded, error) {
 	backup := s.readState(BackupFile)
 	if !backup.usable() && main.err != nil {
 		return nil, s.refuse(BackupFile, backup.err)
@@ -125,14 +182,19 @@ func (s *Store) recover(main found) (*loaded, error) {
 		return nil, s.nothingWhole(main, backup)
 	}
 	out := &loaded{image: best.image, broken: main.err != nil, tail: best.newest}
-	out.warnings.Add(warnings.Recovered.New(
+	out.warn(s, main, best.replayed, best.lost(main, backup, end))
+	return out, nil
+}
+
+// warn adds W502 for the state.
+func (l *loaded) warn(s *Store, main found, replayed int, lost string) {
+	l.warnings.Add(warnings.Recovered.New(
 		fact.Of("path", s.rel(s.Path(StateFile))),
 		fact.Of("reason", main.reason()),
-		fact.Of("revision", best.revision),
-		fact.Of("replayed", best.replayed),
-		fact.Of("lost", best.lost(main)),
+		fact.Of("revision", l.revision),
+		fact.Of("replayed", replayed),
+		fact.Of("lost", lost),
 	))
-	return out, nil
 }
 
 // better rolls those that are whole forward and returns the newer one.
@@ -203,17 +265,29 @@ func snapshot(st *thread.State, op entry) image {
 	return m
 }
 
-// lost says what may be missing. The journal is at most one operation behind
-// the state, and the backup is the state before the last write; so a backup
-// that the journal led past stood right behind the state that was lost.
-func (r *rolled) lost(main found) string {
-	switch {
-	case r.newest > r.revision:
-		return fmt.Sprintf("the operations from revision %d to %d, which the journal no longer holds without a gap", r.revision+1, r.newest)
-	case main.err == nil || r.replayed > 0:
-		return "nothing"
+// lost says what may be missing: every operation behind the recovered state that
+// anything speaks of. The journal is at most one operation behind the state, and
+// the backup is the state before the last write. So where the journal leads past
+// the backup, it holds all that was acknowledged; where it does not, the newest
+// operation was not in it yet, or is no longer.
+func (r *rolled) lost(main, backup found, end tail) string {
+	last := max(r.newest, main.claims())
+	if end.torn {
+		last = max(last, r.newest+1)
 	}
-	return "at most one operation, which was not acknowledged"
+	known := main.err != nil && main.claims() == r.revision && r.revision > 0
+	switch {
+	case last > r.revision:
+		return lostBehind(r.revision, last)
+	case backup.err == nil && r.newest <= backup.revision && !known:
+		return "nothing that was acknowledged, unless the journal lost it too"
+	}
+	return "nothing"
+}
+
+// lostBehind names the operations behind a revision.
+func lostBehind(behind, last thread.Revision) string {
+	return fmt.Sprintf("the operations from revision %d to %d, which the journal does not hold without a gap", behind+1, last)
 }
 
 // nothingWhole is T502 with all that is known and what can be done.

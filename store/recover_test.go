@@ -149,7 +149,90 @@ func TestWhenTheNewestOperationIsOnlyInTheLostStateTheWarningSaysSo(t *testing.T
 	put(t, s, JournalFile, journal)
 	put(t, s, StateFile, nil)
 	view := requireHolds(t, s, names(2), true)
-	assert.Contains(t, view.Warnings[0].Context.Text("lost"), "not acknowledged")
+	assert.Equal(t, "nothing that was acknowledged, unless the journal lost it too", view.Warnings[0].Context.Text("lost"))
+}
+
+// lostOf is what W502 for the state says of what is lost.
+func lostOf(t *testing.T, s *Store) (lost string, rev thread.Revision) {
+	t.Helper()
+	_, view, err := seen(s)
+	require.NoError(t, err)
+	return recoveredFrom(view.Warnings, StateFile), view.Revision
+}
+
+func TestWhatIsLostIsToldByAllThatSpeaksOfIt(t *testing.T) {
+	t.Parallel()
+	origin := newStore(t, Options{})
+	var states, journals [][]byte
+	for _, name := range names(6) {
+		add(t, origin, name)
+		states, journals = append(states, read(t, origin, StateFile)), append(journals, read(t, origin, JournalFile))
+	}
+	state := func(data []byte) func(*Store) { return func(s *Store) { put(t, s, StateFile, data) } }
+	journal := func(data []byte) func(*Store) { return func(s *Store) { put(t, s, JournalFile, data) } }
+	torn := func(n int) []byte { return journals[n][:len(journals[n])-20] }
+	const unless = "nothing that was acknowledged, unless the journal lost it too"
+	sixth := "the operations from revision 6 to 6, which the journal does not hold without a gap"
+	for name, c := range map[string]struct {
+		state, journal func(*Store)
+		lost           string
+		revision       thread.Revision
+	}{
+		"the state's own first lines":                     {state(states[5][:len(states[5])-9]), journal(journals[4]), sixth, 5},
+		"a first line that its operation belies":          {state(bytes.Replace(states[5], []byte(`"revision":6`), []byte(`"revision":9`), 1)), journal(journals[5]), "nothing", 6},
+		"a damaged line at the journal's end":             {state(nil), journal(torn(5)), sixth, 5},
+		"nothing":                                         {state(nil), journal(journals[4]), unless, 5},
+		"nothing, and the journal is shorter":             {state(nil), journal(journals[1]), unless, 5},
+		"a state older than the journal's damaged end":    {state(states[4]), journal(torn(5)), sixth, 5},
+		"a state older than its backup":                   {state(states[1]), journal(journals[2]), unless, 5},
+		"a state older than its backup, no journal":       {state(states[1]), journal(nil), unless, 5},
+		"a state older than its backup, its line damaged": {state(states[1]), journal(torn(5)), sixth, 5},
+		"a state older than the journal":                  {state(states[1]), journal(journals[5]), "nothing", 6},
+	} {
+		s := copyStore(t, origin)
+		c.state(s)
+		c.journal(s)
+		lost, revision := lostOf(t, s)
+		assert.Equal(t, c.lost, lost, name)
+		assert.Equal(t, c.revision, revision, name)
+		add(t, s, "obj-then")
+		lost, revision = lostOf(t, s)
+		assert.Empty(t, lost, "%s: told until somebody writes", name)
+		assert.Equal(t, c.revision+1, revision, name)
+	}
+}
+
+func TestABackupThatIsNotWholeIsMovedAsideAndNeverBelieved(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"torn":                 `{"version":"2.0","revision":9,"checksum":"crc32c:00000000",`,
+		"of another program":   `{"version":"1.0","operations":[]}`,
+		"of a newer state":     `{"version":"2.0","revision":900,"checksum":"crc32c:00000000",` + "\n",
+		"empty":                "",
+		"somebody's own notes": "hello\n",
+	} {
+		s := newStore(t, Options{})
+		add(t, s, names(3)...)
+		put(t, s, BackupFile, []byte(text))
+		requireHolds(t, s, names(3), false)
+		add(t, s, "obj-x")
+		requireHolds(t, s, append(names(3), "obj-x"), false)
+		assert.Equal(t, text, string(read(t, s, BackupFile+asideMark+"20260209T120000Z")), name)
+		assert.True(t, entireState(read(t, s, BackupFile)), name)
+	}
+}
+
+func TestARecoveryLeavesAWholeBackupBehindWhateverWasThere(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(2)...)
+	old := read(t, s, StateFile)
+	add(t, s, "obj-x")
+	put(t, s, StateFile, old)
+	put(t, s, BackupFile, []byte("{"))
+	add(t, s, "obj-y")
+	put(t, s, StateFile, nil)
+	requireHolds(t, s, append(names(2), "obj-x", "obj-y"), true)
 }
 
 func TestADamagedLineEndsTheRollAndTheWarningSaysWhatIsLost(t *testing.T) {
@@ -184,7 +267,7 @@ func TestWhenNeitherFileIsWholeEverythingKnownIsTold(t *testing.T) {
 	assert.Equal(t, []string{"leslie doctor", "leslie doctor --repair"}, commands(options.([]Option)))
 	_, err = s.Update(context.Background(), callNamed("x"), create("x"))
 	requireCode(t, codes.ParseError, err)
-	_, created, err := Create(context.Background(), s.Root(), Options{})
+	_, created, _, err := Create(context.Background(), s.Root(), Options{})
 	require.NoError(t, err)
 	assert.False(t, created)
 	assert.Equal(t, before, listing(t, s), "nothing is written over what cannot be read")
@@ -216,7 +299,7 @@ func TestTheStateOfAnotherEditionIsNotTouched(t *testing.T) {
 		assert.Equal(t, ".leslie/"+StateFile, e.Facts().Text("path"))
 		_, err = s.Update(context.Background(), callNamed("x"), create("x"))
 		requireCode(t, codes.UnsupportedVersion, err)
-		_, _, err = Create(context.Background(), root, Options{})
+		_, _, _, err = Create(context.Background(), root, Options{})
 		requireCode(t, codes.UnsupportedVersion, err)
 		assert.Equal(t, before, listing(t, s), "%s: not even a lock is made", name)
 	}

@@ -14,14 +14,17 @@ import (
 // This file compares what a reference says with what lies on disk.
 
 // HasThread reports whether the thread's folder is there: a real folder, or one
-// that the last operation has staged and not placed yet.
-func (s *Store) HasThread(id thread.ThreadID) bool {
+// that the last operation has staged and not placed yet. A folder that cannot be
+// looked at is not missing. Errors: T509.
+func (s *Store) HasThread(id thread.ThreadID) (bool, error) {
 	root, err := s.openThread(id)
-	if err != nil {
-		return false
+	switch {
+	case err == nil:
+		_ = root.Close()
+	case unknowable(err):
+		return false, cannotRead(threadPath(id, ""), err)
 	}
-	_ = root.Close()
-	return true
+	return err == nil, nil
 }
 
 // ChangedSince returns the paths at which a frozen reference's target differs

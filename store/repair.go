@@ -1,49 +1,70 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"leslie/codes"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
-// This file mends what doctor finds, as far as backup, journal and blobs give
-// it back. It moves aside what is not whole and deletes nothing, and it never
-// loses what could be read before: every step either succeeds or leaves the
-// file as it was.
+// This file mends what doctor finds, as far as backup, journal, blobs and copies
+// give it back. It moves aside what is not whole and deletes nothing, and it
+// never loses what could be read before: every mend either succeeds or leaves
+// what it found, and can be done again after a crash at any moment.
 
 // Repair is what was mended and how the store is afterwards.
 type Repair struct {
 	Actions []string
 	After   Diagnosis
+	// Warnings is W505 where a mend failed and a later look found nothing left to
+	// do for it: what it did stands, but perhaps not on disk.
+	Warnings warnings.List
 }
+
+// rounds is how often Repair looks again: what is mended lets others be seen.
+const rounds = 4
 
 // Repair mends the store under its lock. Where the journal lost operations,
 // call is recorded as an operation that names every record, so that the state
 // can be rebuilt from the journal again.
 //
-// Errors: T501, T505, T506, T509, T904; T502 when the journal gives back
-// nothing either, and then nothing was touched.
+// Errors: T501, T506, T509, T904; T502 when the journal gives back nothing
+// either, and then nothing was touched. T505, T507 and others say which mend
+// failed last; the Repair beside them has what was done all the same.
 func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 	if err := s.refuseForeign(); err != nil {
+		return Repair{}, err
+	}
+	seen := newMemory()
+	// What takes long is read before anybody has to wait.
+	if _, err := s.examine(ctx, seen); err != nil && !codes.Has(err, codes.ParseError) {
 		return Repair{}, err
 	}
 	unlock, err := s.lock(ctx, call.LockTimeout)
 	if err != nil {
 		return Repair{}, err
 	}
-	m := &mending{store: s, ctx: ctx, call: call}
+	seen.locked = true
+	m := &mending{store: s, ctx: ctx, call: call, seen: seen}
 	err = m.run()
 	unlock()
-	if err != nil {
+	if err != nil && len(m.actions) == 0 {
 		return Repair{}, err
 	}
-	after, err := s.Diagnose(ctx)
-	return Repair{Actions: m.actions, After: after}, err
+	after, unread := s.Diagnose(ctx)
+	r := Repair{Actions: m.actions, After: after}
+	if err == nil && m.failed != nil {
+		s.settled(&r.Warnings, "mending it at first", m.failed)
+	}
+	return r, cmp.Or(err, unread)
 }
 
 // mending is one run of Repair.
@@ -51,25 +72,62 @@ type mending struct {
 	store   *Store
 	ctx     context.Context
 	call    Call
-	now     *loaded
+	seen    *memory
 	actions []string
+	made    int   // operations
+	failed  error // of a mend, the last
 }
 
 func (m *mending) did(format string, args ...any) {
 	m.actions = append(m.actions, fmt.Sprintf(format, args...))
 }
 
-func (m *mending) run() error {
-	for _, step := range []func() error{m.state, m.settle, m.backup, m.journal, m.archive, m.folders, m.baseline} {
-		if err := step(); err != nil {
+// run looks and mends until a look finds nothing more that a mend could change.
+func (m *mending) run() (err error) {
+	for range rounds {
+		x, unread := m.store.examine(m.ctx, m.seen)
+		if unread != nil && !x.hopeful(unread) {
+			return unread
+		}
+		before := len(m.actions)
+		err = m.mend(x.findings)
+		m.failed = cmp.Or(err, m.failed)
+		if len(m.actions) == before || codes.Has(err, codes.Interrupted) {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
-// state makes the state file whole.
-func (m *mending) state() error {
+// hopeful reports whether an unreadable store can be rebuilt. Without that
+// nothing is touched.
+func (x *examination) hopeful(err error) bool {
+	for _, f := range x.findings {
+		if f.Path == x.store.rel(x.store.Path(StateFile)) && f.Repairable {
+			return codes.Has(err, codes.ParseError)
+		}
+	}
+	return false
+}
+
+// mend carries out what the findings say. One that fails does not keep the
+// others from being mended. Errors: the first.
+func (m *mending) mend(findings []finding) (first error) {
+	for _, f := range findings {
+		if f.mend == nil {
+			continue
+		}
+		if err := stopped(m.ctx); err != nil {
+			return err
+		}
+		first = cmp.Or(first, m.store.writeFailed(f.mend(m)))
+	}
+	return first
+}
+
+// settle makes the state file whole, finishes what its operation left undone, and
+// removes what dead processes left.
+func (m *mending) settle() error {
 	s := m.store
 	now, err := s.loadToWrite()
 	if codes.Has(err, codes.ParseError) {
@@ -78,33 +136,10 @@ func (m *mending) state() error {
 	if err != nil {
 		return err
 	}
-	m.now = now
-	return nil
-}
-
-func (m *mending) rebuild(cause error) (*loaded, error) {
-	h, err := m.store.readHistoryOf()
-	if err != nil {
-		return nil, err
-	}
-	rebuilt, ok := h.rebuild()
-	if !ok && !m.store.untouched(h) {
-		return nil, cause
-	}
-	m.did("rebuilt the state at revision %d from the journal", rebuilt.revision)
-	if first, last := h.gap(rebuilt); first > 0 {
-		m.did("what the operations from revision %d to %d changed, and no later one, is lost: the journal no longer holds them", first, last)
-	}
-	return &loaded{image: rebuilt, broken: true, tail: rebuilt.revision}, nil
-}
-
-// settle finishes what was left undone and puts a recovered state on disk.
-func (m *mending) settle() error {
-	s := m.store
-	undone := len(s.undone(m.now.image.pending))
-	shared := s.sharesBackup(m.now)
-	unwritten := m.now.operation != nil && m.now.tail < m.now.revision
-	if err := s.settle(m.now); err != nil {
+	undone := len(s.undone(now.image.pending))
+	shared := s.sharesBackup(now)
+	unwritten := now.operation != nil && now.tail < now.revision
+	if err := s.settle(now); err != nil {
 		return err
 	}
 	if shared {
@@ -116,99 +151,159 @@ func (m *mending) settle() error {
 	if unwritten {
 		m.did("added the last operation to the journal")
 	}
-	if !m.now.recovered() {
+	if main := s.readState(StateFile); !now.recovered() || main.err == nil && main.revision == now.revision {
 		return nil
 	}
-	if err := s.swap(m.now, m.now.image); err != nil {
+	if err := s.swap(now, now.image); err != nil {
 		return err
 	}
-	m.did("wrote the state at revision %d", m.now.revision)
-	return m.reload()
+	m.did("wrote the state at revision %d", now.revision)
+	return s.writeFailed(s.disk.syncDir(s.Path(".")))
 }
 
-// reload reads the state that was just written.
-func (m *mending) reload() error {
-	now, err := m.store.load()
-	if err == nil && !now.recovered() {
-		m.now = now
-		return m.store.writeFailed(m.store.disk.syncDir(m.store.Path(".")))
+// rebuild makes a state of the journal, where neither file is whole.
+func (m *mending) rebuild(cause error) (*loaded, error) {
+	h, err := m.store.readHistoryOf()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	rebuilt, ok, err := m.store.rebuild(h)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok && !m.store.untouched(h):
+		return nil, cause
+	}
+	m.did("rebuilt the state at revision %d from the journal", rebuilt.revision)
+	if first, last := h.gap(rebuilt); first > 0 {
+		m.did("what the operations from revision %d to %d changed, and no later one, is lost: the journal no longer holds them", first, last)
+	}
+	return &loaded{image: rebuilt, broken: true, tail: rebuilt.revision}, nil
 }
 
-// backup makes the backup whole and a file of its own.
+// standing is the state that is on disk, whole. Errors: T502 as long as it is
+// not, T505, T509.
+func (m *mending) standing() (*loaded, error) {
+	now, err := m.store.loadToWrite()
+	if err != nil {
+		return nil, err
+	}
+	return now, m.store.settle(now)
+}
+
+// backup makes a new backup of the state; one that cannot be used is moved aside.
 func (m *mending) backup() error {
 	s := m.store
-	backup := s.readState(BackupFile)
-	switch {
-	case backup.err == nil:
-		return nil
-	case !backup.usable():
-		return s.refuse(BackupFile, backup.err)
+	now, err := m.standing()
+	if err != nil {
+		return err
 	}
-	if exists(s.Path(BackupFile)) {
-		if err := m.aside(BackupFile); err != nil {
-			return err
-		}
+	if s.readState(BackupFile).err == nil {
+		return nil // the state was just recovered, and a backup came with it
 	}
-	if err := s.copyBackup(m.now.data); err != nil {
+	data, err := now.image.encode()
+	if err != nil {
+		return err
+	}
+	if err := m.aside(BackupFile); err != nil {
+		return err
+	}
+	if err := s.copyBackup(data); err != nil {
 		return err
 	}
 	m.did("made a new backup of the state")
 	return s.writeFailed(s.disk.syncDir(s.Path(".")))
 }
 
+// aside moves something out of the way, if it is there.
 func (m *mending) aside(name string) error {
 	to, err := m.store.moveAside(name)
-	if err == nil && to != "" {
-		m.did("moved %s aside to %s", m.store.rel(m.store.Path(name)), m.store.rel(to))
+	if err != nil || to == "" {
+		return err
 	}
-	return err
+	m.did("moved %s aside to %s", m.store.rel(m.store.Path(name)), m.store.rel(to))
+	return m.store.writeFailed(m.store.disk.syncDir(filepath.Dir(to)))
 }
 
-// journal and archive that are no files are moved out of the way.
+// keepBeside gives a file that is going to be replaced a second name, under which
+// it stays.
+func (m *mending) keepBeside(name string) error {
+	s := m.store
+	if !exists(s.Path(name)) {
+		return nil
+	}
+	to := s.asideName(name)
+	if err := s.disk.link(s.Path(name), to); err != nil {
+		data, _, err := readRegular(s.Path(name))
+		if err != nil {
+			return s.readFailed(err)
+		}
+		if err := s.disk.write(to, os.O_EXCL, 0o644, data); err != nil {
+			return s.writeFailed(err)
+		}
+	}
+	m.did("kept %s as %s", s.rel(s.Path(name)), s.rel(to))
+	return nil
+}
+
+// journal moves what is no file out of the journal's way.
 func (m *mending) journal() error { return m.onlyFile(JournalFile) }
 
 func (m *mending) onlyFile(name string) error {
-	info, err := os.Lstat(m.store.Path(name))
-	if err != nil || info.Mode().IsRegular() {
+	if !m.store.irregular(name) {
 		return nil
 	}
 	return m.aside(name)
 }
 
-// archive adds the records that the journal saw go there and that are gone.
+// archive adds the lines that the journal saw go there and that are gone.
 func (m *mending) archive() error {
-	s := m.store
 	if err := m.onlyFile(ArchiveFile); err != nil {
 		return err
 	}
-	h, err := s.readHistoryOf()
+	now, err := m.standing()
 	if err != nil {
 		return err
 	}
-	there := map[string]bool{}
-	if _, err := s.readArchive(func(a archived) { there[a.Record] = true }); err != nil {
+	all, err := m.store.archiveOf(now, m.alone)
+	if err != nil || len(all.gone) == 0 {
 		return err
 	}
-	lost := h.unarchived(there, m.now.records)
-	if len(lost) == 0 {
-		return nil
+	if err := m.store.appendArchived(all.gone); err != nil {
+		return err
 	}
-	m.did("added %d records to the archive from the journal", len(lost))
-	return s.appendArchive(lost, m.now.revision)
+	m.did("added %d records to the archive from the journal", len(all.gone))
+	return nil
 }
 
-// folders makes the folders that threads lack.
+// alone: under the lock no state moves on.
+func (m *mending) alone() bool { return false }
+
+// folders makes the folders that threads lack, those of archived ones too.
 func (m *mending) folders() error {
+	now, err := m.standing()
+	if err != nil {
+		return err
+	}
+	ids := []string{}
+	for _, line := range now.records[thread.TableThreads] {
+		ids = append(ids, line.ID)
+	}
+	gone, err := (&cold{store: m.store, now: now}).Archived(thread.TableThreads)
+	if err != nil {
+		return err
+	}
+	for _, line := range gone {
+		ids = append(ids, line.ID)
+	}
 	w, err := m.store.openWork()
 	if err != nil {
 		return m.store.writeFailed(err)
 	}
 	defer w.close()
-	for _, line := range m.now.records[thread.TableThreads] {
-		name := ThreadsDir + "/" + line.ID
-		if _, err := w.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) || !singleName(line.ID) {
+	for _, id := range ids {
+		name := ThreadsDir + "/" + id
+		if _, err := w.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) || !singleName(id) {
 			continue
 		}
 		if err := w.ensure(name); err != nil {
@@ -219,28 +314,104 @@ func (m *mending) folders() error {
 	return w.settle()
 }
 
-// baseline records every record where the journal lacks operations.
-func (m *mending) baseline() error {
-	h, err := m.store.readHistoryOf()
+// counters sets what objectives count to what the archive holds, where they count
+// less.
+func (m *mending) counters() error {
+	now, err := m.standing()
 	if err != nil {
 		return err
 	}
-	if first, _ := h.gap(m.now.image); first == 0 {
+	gone, err := (&cold{store: m.store, now: now}).Archived(thread.TableThreads)
+	if err != nil {
+		return err
+	}
+	counts := map[thread.ObjectiveID]int{}
+	for _, line := range gone {
+		var t thread.Thread
+		if json.Unmarshal(line.JSON, &t) == nil {
+			counts[t.ObjectiveID]++
+		}
+	}
+	st := m.store.state(now)
+	for o := range st.Objectives.All() {
+		if o.Archived < counts[o.ID] {
+			o.Archived = counts[o.ID]
+			st.Objectives.Put(o)
+		}
+	}
+	if len(st.Changes()) == 0 {
 		return nil
 	}
-	st := m.store.state(m.now)
-	after := next(m.call, st, Outcome{})
+	after, err := m.commit(now, next(m.operation(), st, Outcome{}))
+	if err == nil {
+		m.did("counted archived threads anew at revision %d", after.revision)
+	}
+	return err
+}
+
+// baseline records every record, those of the archive too, where the journal could
+// not give them back. It takes a number that nothing had before, so that what the
+// journal knows of operations whose state is lost can still be told apart.
+func (m *mending) baseline() error {
+	s := m.store
+	now, err := m.standing()
+	if err != nil {
+		return err
+	}
+	h, err := s.readHistoryOf()
+	if err != nil {
+		return err
+	}
+	all, err := s.archiveOf(now, m.alone)
+	if err != nil {
+		return err
+	}
+	first, _ := h.gap(now.image)
+	differing, err := s.givesBack(h, now.image)
+	torn := h.torn && h.last() == now.revision
+	if err != nil || first == 0 && len(differing) == 0 && len(all.alone) == 0 && !torn {
+		return err
+	}
+	now.image.revision = max(now.image.revision, h.newest)
+	if torn {
+		now.image.revision++
+	}
+	after := next(m.operation(), s.state(now), Outcome{})
 	after.operation.Baseline = true
-	after.operation.RequestID = ""
 	for _, table := range thread.Tables() {
-		for _, line := range m.now.records[table] {
+		for _, line := range now.records[table] {
 			change := thread.Change{Record: table + "/" + line.ID, Before: line.JSON, After: line.JSON}
 			after.operation.Changes = append(after.operation.Changes, change)
 		}
 	}
-	if _, err := m.store.commit(m.ctx, m.now, after); err != nil {
+	if after, err = m.commit(now, after); err != nil {
 		return err
 	}
 	m.did("recorded all records at revision %d, from where the journal can rebuild the state", after.revision)
-	return nil
+	if len(all.kept) == 0 {
+		return nil
+	}
+	// The line once more, with the archive's own: the state need not carry them.
+	line := after.operation.entry
+	line.Archive = all.kept
+	return s.record(line, atOnce)
+}
+
+// operation is the call under an id of its own: a run may make several operations.
+func (m *mending) operation() Call {
+	call := m.call
+	call.Request = ""
+	if m.made > 0 {
+		call.Stamp.Operation += thread.OperationID(fmt.Sprintf("-%d", m.made+1))
+	}
+	return call
+}
+
+// commit makes an operation of Repair's own.
+func (m *mending) commit(now *loaded, after image) (image, error) {
+	if _, err := m.store.commit(m.ctx, now, after); err != nil {
+		return after, err
+	}
+	m.made++
+	return after, nil
 }

@@ -94,7 +94,7 @@ func (s *Store) answerTo(id string, last *operation) (*answer, error) {
 		return nil, s.readFailed(err)
 	}
 	var a answer
-	if err == nil && len(data) > 0 && intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil && a.ID == id {
+	if err == nil && len(data) > 0 && intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil && a.ID == id && len(a.Answer) > 0 {
 		return &a, nil
 	}
 	return s.answerInJournal(id)

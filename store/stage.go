@@ -42,7 +42,7 @@ type Stage struct {
 	op       thread.OperationID
 	lock     *flock.Flock
 	since    time.Time // when it was made, by the file system's clock
-	blobs    blobWriter
+	blobs    *blobWriter
 	promised []string // what Rel named
 }
 
@@ -57,7 +57,7 @@ func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
 		return nil, cannotWrite(TmpDir, err)
 	}
 	dir := stageDir(op)
-	st := &Stage{store: s, op: op, blobs: blobWriter{folders: newFolders(s.rooted(base)), tmp: dir}}
+	st := &Stage{store: s, op: op, blobs: newBlobWriter(newFolders(s.rooted(base)), dir)}
 	if err := st.enter(dir); err != nil {
 		_ = base.Close()
 		return nil, cannotWrite(dir, err)
@@ -84,6 +84,7 @@ func (st *Stage) enter(dir string) error {
 			continue
 		}
 		if err != nil {
+			_ = w.remove(dir + "/" + stageLock)
 			_ = w.remove(dir)
 			return err
 		}
@@ -106,7 +107,7 @@ func hold(r rooted, rel string) (*flock.Flock, fs.FileInfo, error) {
 	}
 	info, err := standing(r, rel, lock)
 	if info == nil {
-		_ = lock.Unlock()
+		_ = release(lock)
 		return nil, nil, err
 	}
 	return lock, info, nil
@@ -144,10 +145,19 @@ func (st *Stage) Rel(to string) string {
 	return path.Join(stageDir(st.op), to)
 }
 
-// Put stores bytes as a blob. Errors: T505, T508.
+// Put stores bytes as a blob, which the store has after Sync. Errors: T505, T508.
 func (st *Stage) Put(data []byte) (thread.BlobID, error) {
 	id, _, err := st.blobs.put(bytes.NewReader(data), stageDir(st.op), MaxFile)
 	return id, err
+}
+
+// Blob is Store.Blob for a blob that this stage may just have stored, and that has
+// its name only after Sync. Errors as there.
+func (st *Stage) Blob(id thread.BlobID) ([]byte, error) {
+	if st.lock == nil { // it has ended
+		return st.store.Blob(id)
+	}
+	return st.blobs.read(id)
 }
 
 // PutManifest stores a manifest as a blob. Errors: T505, T508.
@@ -163,7 +173,7 @@ func (st *Stage) PutManifest(m Manifest) (thread.BlobID, error) {
 // which is there afterwards even if the manifest is empty, and may have been
 // there before. The files are copies: whatever becomes of them, the blobs stay.
 // Executable bits are kept; readOnly takes away the right to write files, not
-// folders. The content is on disk, the names are after Sync.
+// folders. All of it is on disk after Sync.
 // Errors: T505, T507 for a place outside the stage, T509 as for Blob, T904.
 func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnly bool) error {
 	if err := st.own(to); err != nil {
@@ -176,7 +186,7 @@ func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnl
 		if err := stopped(ctx); err != nil {
 			return err
 		}
-		data, err := readBlob(st.blobs.root, f.SHA256)
+		data, err := st.blobs.read(f.SHA256)
 		if err != nil {
 			return err
 		}
@@ -187,8 +197,8 @@ func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnl
 	return nil
 }
 
-// Write puts one new file into the stage; its content is on disk, its name is
-// after Sync. Errors: T505, T507 for a place outside the stage.
+// Write puts one new file into the stage; it is on disk after Sync. Errors: T505,
+// T507 for a place outside the stage.
 func (st *Stage) Write(to string, data []byte, executable bool) error {
 	return st.place(to, data, perm(executable, false))
 }
@@ -202,8 +212,10 @@ func (st *Stage) place(to string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	st.blobs.touch(path.Dir(rel))
-	_, err := st.blobs.writeFile(rel, mode, bytes.NewReader(data))
-	return err
+	if _, err := st.blobs.writeFile(rel, mode, bytes.NewReader(data)); err != nil || len(st.blobs.fresh) < manyFresh {
+		return err
+	}
+	return st.blobs.settleFiles()
 }
 
 // own refuses places that are not the caller's to name.
@@ -225,8 +237,8 @@ func perm(executable, readOnly bool) fs.FileMode {
 	return mode
 }
 
-// Sync has the names of everything that was staged and stored on disk; after
-// it, an operation may be recorded that relies on them. Errors: T505.
+// Sync has everything that was staged and stored on disk; after it, an operation
+// may be recorded that relies on it. Errors: T505.
 func (st *Stage) Sync() error { return st.blobs.settle() }
 
 // Close ends the stage and removes its folder, unless something that Rel
@@ -252,6 +264,7 @@ func (st *Stage) Discard() error {
 	if st.lock == nil {
 		return nil
 	}
+	st.blobs.letGo()
 	dir := stageDir(st.op)
 	err := removeStage(st.blobs.rooted, dir, st.lock)
 	st.lock = nil
@@ -259,7 +272,7 @@ func (st *Stage) Discard() error {
 }
 
 func (st *Stage) leave() error {
-	err := st.lock.Unlock()
+	err := release(st.lock)
 	st.lock = nil
 	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.root.Close())
 }
@@ -318,7 +331,7 @@ func sweepStage(r rooted, dir string) error {
 		return nil
 	}
 	if info, err := standing(r, lockPath, lock); info == nil {
-		_ = lock.Unlock()
+		_ = release(lock)
 		return cannotWrite(lockPath, err)
 	}
 	return cannotWrite(dir, removeStage(r, dir, lock))
@@ -330,11 +343,11 @@ func sweepStage(r rooted, dir string) error {
 // gone already (its steps were carried out) needs no removing.
 func removeStage(r rooted, dir string, lock *flock.Flock) error {
 	if removeHeld {
-		defer func() { _ = lock.Unlock() }()
+		defer func() { _ = release(lock) }()
 	}
 	err := removeContent(r, dir)
 	if !removeHeld {
-		_ = lock.Unlock()
+		_ = release(lock)
 	}
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ func TestAnInheritedCopyIsAWorkingCopyOfItsOwn(t *testing.T) {
 	st := stageFor(t, s)
 	m, skipped, err := st.Snapshot(ctx, "a", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Empty(t, skipped)
 	require.NoError(t, st.Materialize(ctx, m, "child", false))
 	require.NoError(t, st.Sync())
@@ -61,6 +62,7 @@ func TestAFrozenCopyIsReadOnlyFilesInWritableFolders(t *testing.T) {
 	st := stageFor(t, s)
 	m, _, err := st.Snapshot(ctx, "a", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	require.NoError(t, st.Materialize(ctx, m, "child/context/inherited/ref-1", true))
 	mode := func(rel string) fs.FileMode {
 		info, err := os.Stat(s.Path(st.Rel("child/context/inherited/ref-1") + "/" + rel))
@@ -89,9 +91,11 @@ func TestASnapshotThatIsTakenAgainWritesNothing(t *testing.T) {
 	st := stageFor(t, s)
 	first, _, err := st.Snapshot(ctx, "a", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, int32(2), written.Load())
 	second, _, err := st.Snapshot(ctx, "a", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, int32(2), written.Load())
 	assert.Equal(t, first, second)
 	assert.Len(t, storedBlobs(t, s), 2)
@@ -115,10 +119,12 @@ func TestAPatternThatMatchesNothingIsT203(t *testing.T) {
 	assert.Empty(t, storedBlobs(t, s))
 	m, skipped, err := st.Snapshot(ctx, "a", scopeOf(t, "empty", "*.md"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, []string{"plan.md"}, m.Paths())
 	assert.Empty(t, skipped)
 	m, _, err = st.Snapshot(ctx, "nobody", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Empty(t, m)
 }
 
@@ -137,6 +143,7 @@ func TestAFileOverTheLimitIsT508BeforeAnythingIsStored(t *testing.T) {
 	assert.Empty(t, storedBlobs(t, s))
 	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, "a.md"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Len(t, m, 1)
 }
 
@@ -157,6 +164,7 @@ func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 	assert.Equal(t, "a", facts.Text("threadId"))
 	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, "plan.md"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Len(t, m, 1)
 	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
@@ -170,6 +178,7 @@ func TestAStageThatIsInterruptedIsT904(t *testing.T) {
 	st := stageFor(t, s)
 	m, _, err := st.Snapshot(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, _, err = st.Snapshot(ctx, "a", scope.Set{})
@@ -198,6 +207,7 @@ func TestADamagedBlobIsNotMaterialized(t *testing.T) {
 	st := stageFor(t, s)
 	id, err := st.Put([]byte("content"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	name := s.Path(blobPath(id))
 	require.NoError(t, os.Chmod(name, 0o644))
 	require.NoError(t, os.WriteFile(name, []byte("CONTENT"), 0o644))
@@ -247,10 +257,11 @@ func TestContentIsOnDiskBeforeItsNameAndEveryNameAfterSync(t *testing.T) {
 	blob := blobPath(hexSum("plan"))
 	assert.Equal(t, []string{
 		"mkdir tmp", "mkdir tmp/op-1", "create tmp/op-1/lock",
-		"create tmp/op-1/blob-1", "write tmp/op-1/blob-1", "fsync tmp/op-1/blob-1",
-		"mkdir blobs", "mkdir blobs/sha256", "mkdir " + filepath.ToSlash(filepath.Dir(blob)), "rename " + blob,
+		"create tmp/op-1/blob-1", "write tmp/op-1/blob-1",
+		"mkdir blobs", "mkdir blobs/sha256", "mkdir " + filepath.ToSlash(filepath.Dir(blob)),
 		"mkdir tmp/op-1/x", "mkdir tmp/op-1/x/d",
-		"create tmp/op-1/x/d/plan.md", "write tmp/op-1/x/d/plan.md", "fsync tmp/op-1/x/d/plan.md",
+		"create tmp/op-1/x/d/plan.md", "write tmp/op-1/x/d/plan.md",
+		"fsync tmp/op-1/blob-1", "fsync tmp/op-1/x/d/plan.md", "rename " + blob,
 		"fsync-dir tmp/op-1/x/d", "fsync-dir tmp/op-1/x", "fsync-dir " + filepath.ToSlash(filepath.Dir(blob)),
 		"fsync-dir tmp/op-1", "fsync-dir blobs/sha256", "fsync-dir tmp", "fsync-dir blobs", "fsync-dir .",
 	}, tr.steps)

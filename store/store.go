@@ -52,12 +52,14 @@ type Options struct {
 	Before func(Action, string) error
 }
 
-// Store is one project's .leslie folder. It holds no file open and no state:
-// every call reads what is there. Safe for use by many processes at once.
+// Store is one project's .leslie folder. It holds no file open: every call looks
+// at what is there, and reads it unless it is what was read last (memory.go). Safe
+// for use by many processes at once.
 type Store struct {
 	root string // absolute path of the project: the folder that holds .leslie
 	opts Options
 	disk disk
+	seen lastRead
 }
 
 // Open returns the store of the project at root; it looks at nothing yet.

@@ -31,7 +31,7 @@ func newStore(t testing.TB, opts Options) *Store {
 	if opts.Now == nil {
 		opts.Now = clock
 	}
-	s, created, err := Create(context.Background(), t.TempDir(), opts)
+	s, created, _, err := Create(context.Background(), t.TempDir(), opts)
 	require.NoError(t, err)
 	require.True(t, created)
 	return s
@@ -126,6 +126,7 @@ func read(t testing.TB, s *Store, name string) []byte {
 
 func put(t testing.TB, s *Store, name string, data []byte) {
 	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(name)), 0o755))
 	require.NoError(t, os.WriteFile(s.Path(name), data, 0o644))
 }
 

@@ -59,6 +59,7 @@ func TestLinksPipesAndSocketsAreNamedAndNeverOpened(t *testing.T) {
 	defer st.Close()
 	m, skipped, err := st.Snapshot(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, []string{"d/plan.md"}, m.Paths())
 	assert.Equal(t, []string{"d/in", "d/loop", "d/out", "d/pipe", "d/socket"}, skipped)
 	_, err = s.Blob(hexSum("secret"))
@@ -79,6 +80,7 @@ func TestAScopeThatNamesALinkIsT507(t *testing.T) {
 	}
 	_, skipped, err := st.Snapshot(context.Background(), "a", scopeOf(t, "li*"))
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, []string{"link"}, skipped)
 }
 
@@ -125,9 +127,11 @@ func TestHostileNamesAreReportedAsTheyAre(t *testing.T) {
 	defer st.Close()
 	m, skipped, err := st.Snapshot(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	assert.Equal(t, []string{"\xff\xfe"}, skipped)
 	id, err := st.PutManifest(m)
 	require.NoError(t, err)
+	require.NoError(t, st.Sync())
 	again, err := s.Manifest(id)
 	require.NoError(t, err)
 	assert.Equal(t, m, again)

@@ -22,12 +22,12 @@ import (
 // answered before (Commit.Replay, W901). When fn changes nothing, nothing is
 // written, except that a recovered state is put on disk.
 //
-// Errors: what fn returns; T501 with attempts and durationMs; T502, T506, T509
-// of loading; T503 (it wins over T102, T107 and T108 of fn, not over an id that
-// is not there); T505 when a write before the commit failed, and then all is as
-// it was; T903 for a request id that belongs to another call; T904 when ctx ends
-// before the commit. From the commit on ctx is not looked at and nothing fails:
-// what could not be settled is W505.
+// Errors: what fn returns, beside the W502 of what fn saw; T501 with attempts and
+// durationMs; T502, T506, T509 of loading; T503 (it wins over T102, T107 and T108
+// of fn, not over an id that is not there); T505 when a write before the commit
+// failed, and then all is as it was; T903 for a request id that belongs to
+// another call; T904 when ctx ends before the commit. From the commit on ctx is
+// not looked at and nothing fails: what could not be settled is W505.
 func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
 	if err := s.refuseForeign(); err != nil {
 		return Commit{}, err
@@ -50,7 +50,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	st := s.state(now)
 	out, err := fn(st)
 	if err := verdict(ctx, call, st, err); err != nil {
-		return Commit{}, err
+		return Commit{Warnings: now.warnings}, err
 	}
 	if len(st.Changes()) == 0 && len(st.Planned()) == 0 && len(st.ArchivedNow()) == 0 {
 		return s.unchanged(now, nil, nil)

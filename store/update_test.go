@@ -177,20 +177,20 @@ func TestTheStepsOfAnUpdateComeInTheOrderThatMatters(t *testing.T) {
 	for name, want := range map[string][]string{
 		"a request": {
 			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
-			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json", "fsync-dir .",
-			"create operations.jsonl", "write operations.jsonl", "fsync operations.jsonl",
+			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json",
+			"create operations.jsonl", "write operations.jsonl", "fsync-dir .", "fsync operations.jsonl",
 			"mkdir requests", "create answer.tmp", "write answer.tmp", "fsync answer.tmp", "rename " + requestFile("try/1"), "fsync-dir .", "fsync-dir requests",
 		},
 		"an archived thread": {
 			"create archive.jsonl", "write archive.jsonl", "fsync archive.jsonl", "fsync-dir .",
 			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
-			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json", "fsync-dir .",
-			"create operations.jsonl", "write operations.jsonl", "fsync operations.jsonl",
+			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json",
+			"create operations.jsonl", "write operations.jsonl", "fsync-dir .", "fsync operations.jsonl",
 		},
 		"a recovery": {
 			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
-			"rename thread_relations.json.set-aside-20260209T120000Z", "rename thread_relations.json", "fsync-dir .",
-			"create operations.jsonl", "write operations.jsonl", "fsync operations.jsonl",
+			"rename thread_relations.json.set-aside-20260209T120000Z", "rename thread_relations.json",
+			"create operations.jsonl", "write operations.jsonl", "fsync-dir .", "fsync operations.jsonl",
 		},
 	} {
 		sc := scenarios()[name]

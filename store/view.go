@@ -12,8 +12,8 @@ import (
 // what is read is one whole revision.
 
 // View gives fn the State as it stands. fn's error is returned as it is, beside
-// the View. Where the state had to be recovered, the View carries W502 and the
-// files are left as they are. Errors: T502, T506, T509, T904.
+// the View. Where the state, or archived records that fn asked for, had to be
+// recovered, the View carries W502 and the files are left as they are. Errors: T502, T506, T509, T904.
 func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, error) {
 	if ctx.Err() != nil {
 		return View{}, codes.Interrupted.Wrap(context.Cause(ctx))
@@ -22,12 +22,16 @@ func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, e
 	if err != nil {
 		return View{}, err
 	}
-	view := View{Revision: now.revision, Warnings: now.warnings, Undone: s.undone(now.pending)}
-	return view, ended(fn(s.state(now)))
+	var undone []thread.Step
+	if !now.settled {
+		undone = s.undone(now.pending)
+	}
+	err = ended(fn(s.state(now))) // which may find that the archive lacks records
+	return View{Revision: now.revision, Warnings: now.warnings, Undone: undone}, err
 }
 
 // state is a fresh State of what was loaded; the loaded records stay as they
 // are whatever is done to it.
 func (s *Store) state(now *loaded) *thread.State {
-	return thread.NewState(now.revision, now.records, &cold{store: s, records: now.records})
+	return thread.NewState(now.revision, now.records, &cold{store: s, now: now})
 }

@@ -12,10 +12,13 @@ import (
 // Prefixes of the ids that leslie makes: the prefix, then 8 random lower-case
 // base32 characters.
 const (
-	PrefixThread    = "thread-"
-	PrefixObjective = "obj-"
-	PrefixReference = "ref-"
-	PrefixOperation = "op-"
+	PrefixThread     = "thread-"
+	PrefixObjective  = "obj-"
+	PrefixReference  = "ref-"
+	PrefixOperation  = "op-"
+	PrefixApproval   = "appr-"
+	PrefixInjection  = "inj-"
+	PrefixCheckpoint = "ckpt-"
 )
 
 // MaxID is the length limit of an id that a caller chooses, in characters.
@@ -242,7 +245,13 @@ func ambiguous(prefix, kind string, ids []string) error {
 		status = "leslie objective status "
 	case PrefixReference:
 		status = "leslie reference show "
+	case PrefixMerge:
+		status = "leslie merge status "
+	}
+	next := status + ids[0]
+	if kind == PrefixApproval {
+		next = "leslie approvals --all"
 	}
 	return codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", len(ids)), fact.Of("candidates", shown)).
-		WithNext(status + ids[0])
+		WithNext(next)
 }

@@ -112,7 +112,9 @@ type Transition struct {
 // Lifecycle carries an action out. Archiving moves the thread's record and
 // those of the references that it made to the archive, and the objective counts
 // it there. Errors: T101, T105, T102 (details: from, to, current, allowed) and
-// T402 where an agent would end the wait for a person.
+// T402 where anybody else would end the wait for a person, T103 where they would
+// go on after the mistake limit. Leaving the wait for a person withdraws what was
+// asked of them.
 func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp) (Transition, error) {
 	t, err := s.Thread(arg)
 	if err != nil {
@@ -124,25 +126,37 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 			fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", action.goal()),
 			fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(t.Status.Allowed())))
 	}
-	if t.Status == WaitingHuman && action == Resume && stamp.As == Agent {
+	if t.Status == WaitingHuman && action == Resume && stamp.As != User {
 		return Transition{}, codes.PermissionDenied.New(
 			fact.Of("capability", "resume of a thread that waits for a person"), fact.Of("threadId", t.ID)).
 			WithHint("A person decides the open approval or resumes the thread").
 			WithNext("leslie status " + string(t.ID))
 	}
+	if t.Mistakes != nil && action == Resume && stamp.As != User {
+		return Transition{}, t.Mistakes.limit(t.ID)
+	}
 	from := t.Status
 	if to == from {
 		return Transition{Thread: t, From: from}, nil
 	}
+	if from == WaitingHuman {
+		s.withdrawOpen(t.ID, "", "the thread was moved on without it", By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+	}
 	t.Status, t.Reason, t.Updated = to, reason, stamp.Time
+	if to != Suspended {
+		t.Mistakes = nil
+	}
+	if to.Terminated() {
+		t.Claim = nil
+	}
 	if to == Archived {
 		return Transition{Thread: s.archive(t), From: from}, nil
 	}
 	return Transition{Thread: s.Threads.Put(t), From: from}, nil
 }
 
-// archive moves a thread's record, and those of the references that it made, to
-// the archive, and counts it in its objective.
+// archive moves a thread's record, those of the references that it made and of
+// its grants to the archive, and counts it in its objective.
 func (s *State) archive(t Thread) Thread {
 	t = t.withRevision(s.Revision + 1)
 	s.archived = append(s.archived, Change{Record: TableThreads + "/" + string(t.ID), After: encode(t)})
@@ -150,6 +164,10 @@ func (s *State) archive(t Thread) Thread {
 	for _, ref := range s.ReferencesFrom(t.ID) {
 		s.archived = append(s.archived, Change{Record: TableReferences + "/" + string(ref.ID), After: encode(ref)})
 		s.References.Delete(string(ref.ID))
+	}
+	for _, g := range s.ApprovalsOf(t.ID) {
+		s.archived = append(s.archived, Change{Record: TableApprovals + "/" + string(g.ID), After: encode(g)})
+		s.Approvals.Delete(string(g.ID))
 	}
 	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 		o.Archived++

@@ -1,6 +1,10 @@
 package thread
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+	"time"
+)
 
 // Filter says which threads a list shows; an empty field asks for all.
 type Filter struct {
@@ -9,9 +13,10 @@ type Filter struct {
 	Parent    ThreadID
 	Tag       string
 	Executor  Executor
-	// Ready keeps those that somebody could take up: active, unclaimed, and
-	// every dependency terminated.
+	// Ready keeps those that somebody could take up at the time Now: active,
+	// unclaimed, and every dependency terminated.
 	Ready bool
+	Now   time.Time
 	// All includes archived threads; so does Status archived.
 	All bool
 }
@@ -19,12 +24,11 @@ type Filter struct {
 // List returns the threads that pass the filter, by creation time, then id.
 // Errors: those of reading the archive.
 func (s *State) List(f Filter) ([]Thread, error) {
-	var out []Thread
-	for t := range s.Threads.All() {
-		if s.passes(f, t) {
-			out = append(out, t)
-		}
+	mark := "" // of few among many only those few are decoded
+	if f.Ready {
+		mark = `"status":"` + string(Active) + `"`
 	}
+	out := s.Threads.holding(mark, func(t Thread) bool { return s.passes(f, t) })
 	if f.All || f.Status == Archived {
 		lines, err := s.archivedLines(TableThreads)
 		if err != nil {
@@ -36,16 +40,7 @@ func (s *State) List(f Filter) ([]Thread, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Thread) int {
-		if c := byTime(a.Created.At, b.Created.At); c != 0 {
-			return c
-		}
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
-	return out, nil
+	return inListOrder(out), nil
 }
 
 func (s *State) passes(f Filter, t Thread) bool {
@@ -54,12 +49,12 @@ func (s *State) passes(f Filter, t Thread) bool {
 		(f.Parent == "" || t.ParentID == f.Parent) &&
 		(f.Tag == "" || slices.Contains(t.Tags, f.Tag)) &&
 		(f.Executor == "" || t.Executor == f.Executor) &&
-		(!f.Ready || s.Ready(t))
+		(!f.Ready || s.Ready(t, f.Now))
 }
 
-// Ready reports whether somebody could take the thread up now.
-func (s *State) Ready(t Thread) bool {
-	if t.Status != Active {
+// Ready reports whether somebody could take the thread up at this time.
+func (s *State) Ready(t Thread, now time.Time) bool {
+	if t.Status != Active || t.Held(now) != nil {
 		return false
 	}
 	for _, id := range t.DependsOn {
@@ -68,6 +63,30 @@ func (s *State) Ready(t Thread) bool {
 		}
 	}
 	return true
+}
+
+// Wakeable reports whether a suspended thread waits for nothing any more: it has
+// children, and all of them are terminated, archived ones too.
+func (s *State) Wakeable(t Thread) bool {
+	if t.Status != Suspended || t.Mistakes != nil {
+		return false
+	}
+	children := s.Threads.holding(`"parentId":"`+string(t.ID)+`"`, func(o Thread) bool { return o.ParentID == t.ID })
+	for _, child := range children {
+		if !child.Status.Terminated() {
+			return false
+		}
+	}
+	return len(children) > 0 || s.hadChild(t.ID)
+}
+
+// hadChild reports whether the archive holds a child of the thread. An archive
+// that cannot be read holds none.
+func (s *State) hadChild(id ThreadID) bool {
+	lines, _ := s.archivedLines(TableThreads)
+	return slices.ContainsFunc(lines, func(l Line) bool {
+		return bytes.Contains(l.JSON, []byte(`"parentId":"`+string(id)+`"`))
+	})
 }
 
 // StatusOf returns the status of a thread that some record names: one that the
@@ -90,8 +109,8 @@ type Relations struct {
 // whose records are in the State, in the order of a list.
 func (s *State) RelationsOf(t Thread) Relations {
 	r := Relations{Children: []ThreadID{}, DependsOn: append([]ThreadID{}, t.DependsOn...), DependedOnBy: []ThreadID{}}
-	all, _ := s.List(Filter{})
-	for _, o := range all {
+	// Both name it in quotes: so do few others.
+	for _, o := range inListOrder(s.Threads.holding(`"`+string(t.ID)+`"`, func(Thread) bool { return true })) {
 		if o.ParentID == t.ID {
 			r.Children = append(r.Children, o.ID)
 		}

@@ -75,10 +75,10 @@ func TestAThreadIsReadyWhenItIsActiveAndNothingItDependsOnIsOpen(t *testing.T) {
 	for _, status := range thread.Statuses() {
 		w := standing(t, status)
 		dependant := w.spawned(thread.NewThread{ID: "next", Objective: "obj-one", DependsOn: []string{"it"}})
-		assert.Equal(t, status.Terminated(), w.Ready(dependant), "it depends on a thread that is %s", status)
+		assert.Equal(t, status.Terminated(), w.Ready(dependant, noon), "it depends on a thread that is %s", status)
 		it, err := w.Thread("it")
 		require.NoError(t, err)
-		assert.Equal(t, status == thread.Active, w.Ready(it), "%s", status)
+		assert.Equal(t, status == thread.Active, w.Ready(it, noon), "%s", status)
 	}
 }
 

@@ -3,6 +3,7 @@ package thread
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"leslie/codes"
 	"leslie/fact"
@@ -111,8 +112,9 @@ func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
 // Decide changes the decisions of a pending merge, and records why an agent's
 // answers were refused, by path. change gets the decisions as they are and
 // returns what they are to be. Errors: T303, T402 for an agent where a person was
-// asked for, and change's.
-func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]Decision, error), declined map[string]string, stamp Stamp) (Merge, error) {
+// asked for, T402 for decisions that no person took where the target may not
+// resolve conflicts, and change's.
+func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]Decision, error), declined map[string]string, p Policy, stamp Stamp) (Merge, error) {
 	m, err := s.Merge(string(id))
 	if err != nil {
 		return Merge{}, err
@@ -122,8 +124,14 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 			WithHint("A person resolves it; one whom leslie takes for an agent says --as user").
 			WithNext("leslie merge status " + string(m.ID))
 	}
-	if m.Decisions, err = change(maps.Clone(m.Decisions)); err != nil {
+	had := m.Decisions
+	if m.Decisions, err = change(maps.Clone(had)); err != nil {
 		return Merge{}, err
+	}
+	if decidedByOthers(had, m.Decisions) {
+		if err := s.MayResolve(m, p, stamp.Time); err != nil {
+			return Merge{}, err
+		}
 	}
 	if len(m.Decisions) == 0 {
 		m.Decisions = nil
@@ -139,12 +147,35 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 	return s.Merges.Put(m), nil
 }
 
-// EndMerge takes a pending merge away, applied or not. Errors: T303, T105.
-func (s *State) EndMerge(arg string) (Merge, error) {
+// decidedByOthers reports whether a decision is new that no person took.
+func decidedByOthers(had, now map[string]Decision) bool {
+	for key, d := range now {
+		if d != had[key] && d.How != string(User) {
+			return true
+		}
+	}
+	return false
+}
+
+// MayResolve is T402 where conflicts of the merge are a person's to resolve:
+// neither the policy nor a grant gives the target the capability.
+func (s *State) MayResolve(m Merge, p Policy, now time.Time) error {
+	_, err := s.Can(string(m.Target), ResolveConflict, p, now)
+	if e := codes.Of(err); e != nil {
+		return e.With(fact.Of("mergeId", m.ID))
+	}
+	return err
+}
+
+// EndMerge takes a pending merge away, applied or not; why says which. Where its
+// approval is still asked for, nobody has to decide any more. Errors: T303, T105.
+func (s *State) EndMerge(arg, why string, stamp Stamp) (Merge, error) {
 	m, err := s.Merge(arg)
 	if err != nil {
 		return Merge{}, err
 	}
+	s.withdrawOpen(m.Target, m.ID, why, By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+	s.goOn(m.Target, stamp.Time)
 	s.Merges.Delete(string(m.ID))
 	return m, nil
 }
@@ -168,52 +199,4 @@ func (s *State) Brought(target ThreadID, shares []Share, stamp Stamp) (Thread, e
 	}
 	t.Shared, t.Updated = kept, stamp.Time
 	return s.Threads.Put(t), nil
-}
-
-// Undoes is the blob that lists what an operation replaced, "" for one that
-// applied no merge.
-func (op Operation) Undoes() BlobID {
-	for _, c := range op.Changes {
-		if c.Record != TableThreads+"/"+string(op.ThreadID) || c.After == nil {
-			continue
-		}
-		for _, share := range decode[Thread](c.After).Shared {
-			if share.At == op.Seq {
-				return share.Undo
-			}
-		}
-	}
-	return ""
-}
-
-// UndoBrought takes back what a merge recorded of its target: what was shared
-// before is shared again, so that the same merge can be made anew. Errors: T110
-// where a later merge stands on it, T101, T107.
-func (s *State) UndoBrought(op Operation, stamp Stamp) error {
-	t, err := s.LiveThread(string(op.ThreadID))
-	if err != nil {
-		return err
-	}
-	conflict := func(reason string) error {
-		return codes.UndoConflict.New(fact.Of("operationId", op.ID), fact.Of("reason", reason), fact.Of("threadId", op.ThreadID))
-	}
-	var then *Thread
-	for _, c := range op.Changes {
-		if c.Record == TableThreads+"/"+string(t.ID) && c.Before != nil {
-			was := decode[Thread](c.Before)
-			then = &was
-		}
-	}
-	if then == nil {
-		return conflict("it does not say what the thread was before")
-	}
-	if slices.ContainsFunc(t.Shared, func(share Share) bool { return share.At > op.Seq }) {
-		return conflict("a later merge stands on it")
-	}
-	if !slices.ContainsFunc(t.Shared, func(share Share) bool { return share.At == op.Seq }) {
-		return conflict("it was undone already")
-	}
-	t.Shared, t.Updated = then.Shared, stamp.Time
-	s.Threads.Put(t)
-	return nil
 }

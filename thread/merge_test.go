@@ -1,7 +1,6 @@
 package thread_test
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
 
@@ -99,7 +98,7 @@ func TestOneMergeIsPendingPerTarget(t *testing.T) {
 
 	require.NoError(t, w.NoPendingMerge("a"), "its source is free")
 	w.begun("merge-3", "a", thread.Interactive, "b")
-	_, err = w.EndMerge("merge-abcd")
+	_, err = w.EndMerge("merge-abcd", "it was aborted", w.stamp(thread.User))
 	require.NoError(t, err)
 	w.commit()
 	w.begun("merge-4", "main", thread.Interactive, "b")
@@ -115,15 +114,15 @@ func TestAPendingMergeIsFoundByItsIDOrTheBeginningOfIt(t *testing.T) {
 	assert.Equal(t, thread.MergeID("merge-abcd1111"), m.ID)
 	_, err = w.Merge("merge-abcd")
 	failed(t, err, codes.AmbiguousID, map[string]any{"count": 2})
-	_, err = w.EndMerge("merge-abcd")
+	_, err = w.EndMerge("merge-abcd", "it was aborted", w.stamp(thread.User))
 	failed(t, err, codes.AmbiguousID, nil)
 	_, err = w.Merge("merge-zzzz")
 	failed(t, err, codes.MergeNotFound, map[string]any{"mergeId": "merge-zzzz"})
-	_, err = w.EndMerge("merge-zzzz")
+	_, err = w.EndMerge("merge-zzzz", "it was aborted", w.stamp(thread.User))
 	failed(t, err, codes.MergeNotFound, nil)
 	assert.Empty(t, w.Changes())
 
-	ended, err := w.EndMerge("merge-abcd2222")
+	ended, err := w.EndMerge("merge-abcd2222", "it was aborted", w.stamp(thread.User))
 	require.NoError(t, err)
 	assert.Equal(t, thread.ThreadID("a"), ended.Target)
 	assert.Equal(t, []string{"merges/merge-abcd2222"}, w.recordsChanged())
@@ -167,15 +166,15 @@ func TestDecisionsAreKeptWithTheirMerge(t *testing.T) {
 	w.begun("merge-1", "main", thread.Interactive, "a")
 	ours, theirs := thread.Decision{Take: "ours", How: "user"}, thread.Decision{Take: "theirs", How: "agent", Reason: "newer"}
 
-	_, err := w.Decide("merge-1", setting("c1", ours), nil, w.stamp(thread.User))
+	_, err := w.Decide("merge-1", setting("c1", ours), nil, thread.DefaultPolicy(), w.stamp(thread.User))
 	require.NoError(t, err)
 	w.commit()
-	_, err = w.Decide("merge-1", setting("c2", ours), map[string]string{"plan.md": "it declined"}, w.stamp(thread.Agent))
+	_, err = w.Decide("merge-1", setting("c2", ours), map[string]string{"plan.md": "it declined"}, thread.DefaultPolicy(), w.stamp(thread.Agent))
 	require.NoError(t, err, "an agent may decide where no person was asked for")
 	w.commit()
 	before, err := w.Merge("merge-1")
 	require.NoError(t, err)
-	m, err := w.Decide("merge-1", setting("c1", theirs), map[string]string{"design.md": "too long"}, w.stamp(thread.User))
+	m, err := w.Decide("merge-1", setting("c1", theirs), map[string]string{"design.md": "too long"}, thread.DefaultPolicy(), w.stamp(thread.User))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]thread.Decision{"c1": theirs, "c2": ours}, m.Decisions, "an answer given twice is replaced")
 	assert.Equal(t, map[string]string{"plan.md": "it declined", "design.md": "too long"}, m.Declined)
@@ -185,7 +184,7 @@ func TestDecisionsAreKeptWithTheirMerge(t *testing.T) {
 
 	m, err = w.Decide("merge-1", func(map[string]thread.Decision) (map[string]thread.Decision, error) {
 		return map[string]thread.Decision{}, nil
-	}, nil, w.stamp(thread.User))
+	}, nil, thread.DefaultPolicy(), w.stamp(thread.User))
 	require.NoError(t, err)
 	assert.Nil(t, m.Decisions)
 	assert.Len(t, m.Declined, 2)
@@ -199,22 +198,22 @@ func TestADecisionIsRefused(t *testing.T) {
 	asked := false
 	never := func(map[string]thread.Decision) (map[string]thread.Decision, error) { asked = true; return nil, nil }
 
-	_, err := w.Decide("merge-9", never, nil, w.stamp(thread.User))
+	_, err := w.Decide("merge-9", never, nil, thread.DefaultPolicy(), w.stamp(thread.User))
 	failed(t, err, codes.MergeNotFound, map[string]any{"mergeId": "merge-9"})
-	_, err = w.Decide("merge-1", never, nil, w.stamp(thread.Agent))
+	_, err = w.Decide("merge-1", never, nil, thread.DefaultPolicy(), w.stamp(thread.Agent))
 	failed(t, err, codes.PermissionDenied, map[string]any{"mergeId": thread.MergeID("merge-1")})
 	assert.False(t, asked, "nothing is asked of one who may not decide")
 	unfit := errors.New("does not fit")
-	_, err = w.Decide("merge-1", func(have map[string]thread.Decision) (map[string]thread.Decision, error) { return nil, unfit }, nil, w.stamp(thread.User))
+	_, err = w.Decide("merge-1", func(have map[string]thread.Decision) (map[string]thread.Decision, error) { return nil, unfit }, nil, thread.DefaultPolicy(), w.stamp(thread.User))
 	assert.ErrorIs(t, err, unfit)
 	assert.Empty(t, w.Changes())
 
-	_, err = w.Decide("merge-1", ours, nil, w.stamp(thread.User))
+	_, err = w.Decide("merge-1", ours, nil, thread.DefaultPolicy(), w.stamp(thread.User))
 	assert.NoError(t, err, "a person may")
 	for _, s := range []thread.Strategy{thread.Interactive, thread.AgentFirst} {
 		w := withThreads(t, "main", "a")
 		w.begun("merge-1", "main", s, "a")
-		_, err := w.Decide("merge-1", ours, nil, w.stamp(thread.Agent))
+		_, err := w.Decide("merge-1", ours, nil, thread.DefaultPolicy(), w.stamp(thread.Agent))
 		assert.NoError(t, err, "%s", s)
 	}
 }
@@ -290,113 +289,4 @@ func TestWhatWasBroughtIsRecordedOfTheTargetAlone(t *testing.T) {
 	_, err = w.Brought("nobody", []thread.Share{share("a", "1")}, w.stamp(thread.User))
 	failed(t, err, codes.ThreadNotFound, nil)
 	assert.Empty(t, w.Changes())
-}
-
-// journaled is an operation as undo reads it.
-func journaled(t *testing.T, op thread.Operation) thread.Operation {
-	t.Helper()
-	raw, err := json.Marshal(op)
-	require.NoError(t, err)
-	var read thread.Operation
-	require.NoError(t, json.Unmarshal(raw, &read))
-	return read
-}
-
-func TestAnUndoneMergeSharesWhatWasSharedBefore(t *testing.T) {
-	t.Parallel()
-	w := withThreads(t, "main", "a", "b")
-	w.brought("main", share("a", "1"), share("b", "2"))
-	op := journaled(t, w.brought("main", share("a", "3")))
-	require.Equal(t, []string{"2", "3"}, w.shared("main"))
-
-	stamp := w.stamp(thread.User)
-	require.NoError(t, w.UndoBrought(op, stamp))
-	assert.Equal(t, []string{"threads/main"}, w.recordsChanged())
-	w.commit()
-	assert.Equal(t, []string{"1", "2"}, w.shared("main"))
-	main, _ := w.Threads.Get("main")
-	assert.Equal(t, stamp.Time, main.Updated)
-
-	failed(t, w.UndoBrought(op, w.stamp(thread.User)), codes.UndoConflict, map[string]any{"reason": "it was undone already"})
-	w.brought("main", share("a", "3"))
-	assert.Equal(t, []string{"2", "3"}, w.shared("main"), "the same merge can be made anew")
-}
-
-func TestUndoingKeepsWhatElseBecameOfTheThread(t *testing.T) {
-	t.Parallel()
-	w := withThreads(t, "main", "a")
-	op := journaled(t, w.brought("main", share("a", "1")))
-	title := "Renamed"
-	_, err := w.Edit("main", thread.Edit{Title: &title, AddTags: []string{"later"}}, w.stamp(thread.User))
-	require.NoError(t, err)
-	w.commit()
-	w.moved("main", thread.Suspend)
-	require.NoError(t, w.UndoBrought(op, w.stamp(thread.User)))
-	main, _ := w.Threads.Get("main")
-	assert.Equal(t, "Renamed", main.Title)
-	assert.Equal(t, []string{"later"}, main.Tags)
-	assert.Equal(t, thread.Suspended, main.Status)
-	assert.Empty(t, main.Shared)
-}
-
-func TestAnUndoIsRefused(t *testing.T) {
-	t.Parallel()
-	conflict := func(reason string) map[string]any {
-		return map[string]any{"reason": reason, "threadId": thread.ThreadID("main")}
-	}
-	cases := []struct {
-		name  string
-		then  func(w *world, op *thread.Operation)
-		code  codes.Code
-		facts map[string]any
-	}{
-		{"a later merge of the same source", func(w *world, _ *thread.Operation) { w.brought("main", share("a", "2")) }, codes.UndoConflict, conflict("a later merge stands on it")},
-		{"a later merge of another source", func(w *world, _ *thread.Operation) { w.brought("main", share("b", "2")) }, codes.UndoConflict, conflict("a later merge stands on it")},
-		{"an operation that does not tell of the thread", func(_ *world, op *thread.Operation) { op.Changes = nil }, codes.UndoConflict, conflict("it does not say what the thread was before")},
-		{"an operation that made the thread", func(_ *world, op *thread.Operation) { op.Changes[0].Before = nil }, codes.UndoConflict, conflict("it does not say what the thread was before")},
-		{"a completed target", func(w *world, _ *thread.Operation) { w.moved("main", thread.Done) }, codes.NotWritable, nil},
-		{"a target that is gone", func(_ *world, op *thread.Operation) { op.ThreadID = "nobody" }, codes.ThreadNotFound, nil},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w := withThreads(t, "main", "a", "b")
-			op := journaled(t, w.brought("main", share("a", "1")))
-			c.then(w, &op)
-			failed(t, w.UndoBrought(op, w.stamp(thread.User)), c.code, c.facts)
-			assert.Empty(t, w.Changes())
-		})
-	}
-}
-
-// A later merge of another target does not stand on it.
-func TestAMergeElsewhereDoesNotHinderAnUndo(t *testing.T) {
-	t.Parallel()
-	w := withThreads(t, "main", "a", "b")
-	op := journaled(t, w.brought("main", share("a", "1")))
-	w.brought("b", share("a", "2"))
-	assert.NoError(t, w.UndoBrought(op, w.stamp(thread.User)))
-}
-
-func TestAMergeSaysWhereItsUndoLies(t *testing.T) {
-	t.Parallel()
-	w := withThreads(t, "main", "a", "b")
-	first := share("a", "1")
-	first.Undo = "undo-1"
-	op := journaled(t, w.brought("main", first))
-	assert.Equal(t, thread.BlobID("undo-1"), op.Undoes())
-	second := share("b", "2")
-	second.Undo = "undo-2"
-	op = journaled(t, w.brought("main", second))
-	assert.Equal(t, thread.BlobID("undo-2"), op.Undoes(), "the other share is an older merge's")
-
-	title := "Renamed"
-	_, err := w.Edit("main", thread.Edit{Title: &title}, w.stamp(thread.User))
-	require.NoError(t, err)
-	edit := w.commit()
-	edit.ThreadID = "main"
-	assert.Empty(t, journaled(t, edit).Undoes(), "an edit applied no merge")
-	undone := journaled(t, op)
-	undone.ThreadID = "b"
-	assert.Empty(t, undone.Undoes())
 }

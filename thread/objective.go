@@ -56,7 +56,7 @@ func (s *State) FinishObjective(arg string, stamp Stamp) (Objective, error) {
 // CountsOf returns how many threads of each status an objective has, archived
 // ones too. Every status that has none is left out.
 func (s *State) CountsOf(o Objective) Counts {
-	return s.counts(o.Archived, func(t Thread) bool { return t.ObjectiveID == o.ID })
+	return s.counts(o.Archived, func(line []byte) bool { return isOf(line, o.ID) })
 }
 
 // Counts returns how many threads of each status there are.
@@ -65,17 +65,18 @@ func (s *State) Counts() Counts {
 	for o := range s.Objectives.All() {
 		archived += o.Archived
 	}
-	return s.counts(archived, func(Thread) bool { return true })
+	return s.counts(archived, func([]byte) bool { return true })
 }
 
-func (s *State) counts(archived int, keep func(Thread) bool) Counts {
+// counts looks at lines: see glance.go.
+func (s *State) counts(archived int, keep func(line []byte) bool) Counts {
 	counts := Counts{}
 	if archived > 0 {
 		counts[Archived] = archived
 	}
-	for t := range s.Threads.All() {
-		if keep(t) {
-			counts[t.Status]++
+	for _, line := range s.Threads.Lines() {
+		if keep(line.JSON) {
+			counts[statusIn(line.JSON)]++
 		}
 	}
 	return counts

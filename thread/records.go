@@ -9,7 +9,10 @@ type (
 	ReferenceID string
 	ApprovalID  string
 	MergeID     string
-	OperationID string
+	InjectionID string
+	// CheckpointID names a checkpoint of one thread.
+	CheckpointID string
+	OperationID  string
 	// Revision numbers operations from 1; 0 is a store in which nothing has
 	// happened yet.
 	Revision int64
@@ -94,13 +97,81 @@ type Thread struct {
 	Branch      string      `json:"branch,omitempty"`
 	// Worktree is where the thread's code lives: relative to the project's
 	// root where it lies inside it, absolute elsewhere.
-	Worktree string    `json:"worktree,omitempty"`
-	Inherit  Inherit   `json:"inherit"`
-	Shared   []Share   `json:"shared,omitempty"`
-	Reason   string    `json:"reason,omitempty"` // of the last status change
+	Worktree    string       `json:"worktree,omitempty"`
+	Inherit     Inherit      `json:"inherit"`
+	Shared      []Share      `json:"shared,omitempty"`
+	Claim       *Claim       `json:"claim,omitempty"`
+	Injections  []Injection  `json:"injections,omitempty"`
+	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
+	Reason      string       `json:"reason,omitempty"` // of the last change of status or executor
+	// Mistakes is set while the thread is suspended by the mistake limit.
+	Mistakes *Mistakes `json:"mistakes,omitempty"`
 	Created  By        `json:"created"`
 	Updated  time.Time `json:"updatedAt"`
 	Revision Revision  `json:"revision"`
+}
+
+// Claim is a lease: somebody works on the thread until then. One that has run
+// out counts for nothing, whoever looks.
+type Claim struct {
+	Holder string    `json:"holder"` // the actor's name
+	As     As        `json:"as"`
+	At     time.Time `json:"at"`
+	Until  time.Time `json:"until"`
+	// For is what was asked for, by which the holder's own writes prolong it,
+	// in nanoseconds.
+	For time.Duration `json:"for"`
+}
+
+// InjectionType says what injected content is meant as.
+type InjectionType string
+
+// The types of injections.
+const (
+	InjectData       InjectionType = "data"
+	InjectConstraint InjectionType = "constraint"
+	InjectFeedback   InjectionType = "feedback"
+	InjectPriority   InjectionType = "priority"
+)
+
+// Urgency says when the thread's agent should look at an injection.
+type Urgency string
+
+// The urgencies.
+const (
+	Immediate Urgency = "immediate"
+	NextStep  Urgency = "next_step"
+)
+
+// Injection is something that somebody tells a thread while it works. Its content
+// stays in the record until the thread's own agent has got it.
+type Injection struct {
+	ID      InjectionID   `json:"injectionId"`
+	Type    InjectionType `json:"type"`
+	Urgency Urgency       `json:"urgency"`
+	Content string        `json:"content,omitempty"`
+	Created By            `json:"created"`
+	Seen    *By           `json:"seen,omitempty"`
+}
+
+// Checkpoint is a snapshot of a thread's artifacts.
+type Checkpoint struct {
+	ID       CheckpointID `json:"checkpointId"`
+	Name     string       `json:"name,omitempty"` // unique in its thread
+	Manifest BlobID       `json:"manifest"`
+	Files    int          `json:"files"`
+	Created  By           `json:"created"`
+	At       Revision     `json:"at"`
+	// Undo is the blob that lists what a rollback replaced; "" for a checkpoint
+	// that was asked for.
+	Undo BlobID `json:"undo,omitempty"`
+}
+
+// Mistakes says why the mistake limit suspended a thread.
+type Mistakes struct {
+	Count    int    `json:"count"` // failed commands in a row
+	LastCode string `json:"lastCode"`
+	Actor    string `json:"actor"`
 }
 
 // By says when and by whom something was made.
@@ -143,13 +214,64 @@ type Reference struct {
 	Revision Revision  `json:"revision"`
 }
 
-// Approval is a decision that a person owes.
+// Approval is a grant: capabilities that a thread was given, or that somebody
+// asked a person to give it.
 type Approval struct {
-	ID       ApprovalID `json:"approvalId"`
-	ThreadID ThreadID   `json:"threadId"`
-	Status   string     `json:"status"`
-	Revision Revision   `json:"revision"`
+	ID       ApprovalID  `json:"approvalId"`
+	ThreadID ThreadID    `json:"threadId"`
+	Kind     GrantKind   `json:"kind"`
+	Scope    []string    `json:"scope"` // capabilities, in order
+	Reason   string      `json:"reason,omitempty"`
+	Status   GrantStatus `json:"status"`
+	// Deadline is until when a request waits for its decision, nil for ever;
+	// Fallback says what happens then.
+	Deadline *time.Time `json:"deadline,omitempty"`
+	Fallback Fallback   `json:"fallback,omitempty"`
+	// Until is when a grant ends, nil for never.
+	Until *time.Time `json:"until,omitempty"`
+	// Digest is the manifest of the thread's artifacts when it was asked for.
+	Digest BlobID `json:"digest,omitempty"`
+	// MergeID is the merge that waits for the decision, and Plan the blob that
+	// lists what that merge would do. Such a grant is for that plan alone.
+	MergeID  MergeID  `json:"mergeId,omitempty"`
+	Plan     BlobID   `json:"plan,omitempty"`
+	Created  By       `json:"created"`
+	Decided  *By      `json:"decided,omitempty"`
+	Verdict  string   `json:"verdict,omitempty"` // why it was decided so
+	Revision Revision `json:"revision"`
 }
+
+// GrantKind says how a grant came about.
+type GrantKind string
+
+// A request was asked for and waits for a person; a delegation was given.
+const (
+	Request    GrantKind = "request"
+	Delegation GrantKind = "delegation"
+)
+
+// GrantStatus is where a grant stands. Only an approved one grants anything.
+type GrantStatus string
+
+// The statuses of grants.
+const (
+	GrantOpen      GrantStatus = "open"
+	GrantApproved  GrantStatus = "approved"
+	GrantDenied    GrantStatus = "denied"
+	GrantSkipped   GrantStatus = "skipped"
+	GrantWithdrawn GrantStatus = "withdrawn"
+)
+
+// Fallback is what happens to a request whose deadline has passed.
+type Fallback string
+
+// Block leaves it open, skip ends it and grants nothing, auto_approve grants
+// what was asked for.
+const (
+	Block       Fallback = "block"
+	Skip        Fallback = "skip"
+	AutoApprove Fallback = "auto_approve"
+)
 
 // Merge is a merge that waits for decisions. What it would do is not kept: it
 // is planned anew whenever somebody asks, from what the threads hold then and
@@ -169,9 +291,11 @@ type Merge struct {
 	Declined map[string]string `json:"declined,omitempty"`
 	// Work is what leslie wrote for editors, by path: its hash tells whether
 	// somebody has edited it.
-	Work     map[string]BlobID `json:"work,omitempty"`
-	Created  By                `json:"created"`
-	Revision Revision          `json:"revision"`
+	Work map[string]BlobID `json:"work,omitempty"`
+	// RequireApproval: a person decides before it is applied.
+	RequireApproval bool     `json:"requireApproval,omitempty"`
+	Created         By       `json:"created"`
+	Revision        Revision `json:"revision"`
 }
 
 // Strategy says who is asked about the conflicts of a merge.
@@ -205,6 +329,8 @@ type Step struct {
 	To   string `json:"to"`
 	// Expect is the content that the plan found at To.
 	Expect BlobID `json:"expect,omitempty"`
+	// Line is one line without its newline.
+	Line string `json:"line,omitempty"`
 }
 
 // StepKind is what a step does.
@@ -226,6 +352,9 @@ const (
 	StepReplace StepKind = "replace"
 	// StepDelete takes the file To away if it still has the hash Expect.
 	StepDelete StepKind = "delete"
+	// StepAppend adds Line to the file To, which it makes where it is missing,
+	// unless one of its lines is that already.
+	StepAppend StepKind = "append"
 )
 
 // Pending is the file-system work of the operation that made this revision.

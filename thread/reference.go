@@ -119,17 +119,17 @@ func (s *State) ownReference(arg string) (Reference, error) {
 // then id; those of an archived thread come from the archive only through
 // AllReferencesFrom.
 func (s *State) ReferencesFrom(id ThreadID) []Reference {
-	return s.references(func(ref Reference) bool { return ref.From == id })
+	return s.references(keyed("from", string(id)), func(ref Reference) bool { return ref.From == id })
 }
 
 // ReferencesTo returns the references whose target a thread is.
 func (s *State) ReferencesTo(id ThreadID) []Reference {
-	return s.references(func(ref Reference) bool { return ref.Target == id })
+	return s.references(keyed("target", string(id)), func(ref Reference) bool { return ref.Target == id })
 }
 
 // AllReferences returns every reference of the State.
 func (s *State) AllReferences() []Reference {
-	return s.references(func(Reference) bool { return true })
+	return s.references(nil, func(Reference) bool { return true })
 }
 
 // ArchivedReferencesFrom returns the references of an archived thread.
@@ -147,14 +147,8 @@ func (s *State) ArchivedReferencesFrom(id ThreadID) ([]Reference, error) {
 	return inOrder(out), nil
 }
 
-func (s *State) references(keep func(Reference) bool) []Reference {
-	var out []Reference
-	for ref := range s.References.All() {
-		if keep(ref) {
-			out = append(out, ref)
-		}
-	}
-	return inOrder(out)
+func (s *State) references(mark []byte, keep func(Reference) bool) []Reference {
+	return inOrder(s.References.holding(string(mark), keep))
 }
 
 func inOrder(refs []Reference) []Reference {
@@ -169,7 +163,11 @@ func (ref Reference) with(c Content, at time.Time) Reference {
 }
 
 func (s *State) sameReference(from, target ThreadID, binding Binding, scope []string) (Reference, bool) {
-	for ref := range s.References.All() {
+	for _, line := range s.References.Lines() {
+		if !mayTie(line.JSON, from, target) {
+			continue
+		}
+		ref, _ := s.References.Peek(line.ID)
 		if ref.From == from && ref.Target == target && ref.Binding == binding && slices.Equal(ref.Scope, scope) {
 			return ref, true
 		}
@@ -180,8 +178,9 @@ func (s *State) sameReference(from, target ThreadID, binding Binding, scope []st
 // referencePath returns the way along references from one thread to another.
 func (s *State) referencePath(from, to ThreadID) []ThreadID {
 	out := map[ThreadID][]ThreadID{}
-	for ref := range s.References.All() {
-		out[ref.From] = append(out[ref.From], ref.Target)
+	for _, line := range s.References.Lines() {
+		a, b := s.endsOf(line)
+		out[a] = append(out[a], b)
 	}
 	return path(from, to, func(id ThreadID) []ThreadID { return out[id] })
 }

@@ -116,7 +116,7 @@ func TestADependencyMayBeTerminatedOrArchived(t *testing.T) {
 	w.moved("archived-one", thread.Cancel, thread.Archive)
 	th := w.spawned(thread.NewThread{ID: "next", DependsOn: []string{"finished", "archived-o"}})
 	assert.Equal(t, []thread.ThreadID{"archived-one", "finished"}, th.DependsOn)
-	assert.True(t, w.Ready(th))
+	assert.True(t, w.Ready(th, noon))
 }
 
 func TestANewThreadsObjective(t *testing.T) {

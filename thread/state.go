@@ -41,6 +41,9 @@ type Cold interface {
 	// Archived returns the lines of a table whose records were archived, in
 	// the order of their ids. Errors: T502, T509.
 	Archived(table string) ([]Line, error)
+	// HasLine reports whether the archive has a line of a record, be it in the
+	// State as well. Errors: T502, T509.
+	HasLine(table, id string) (bool, error)
 }
 
 // State is everything that leslie knows, at one revision. Rules are its
@@ -71,6 +74,16 @@ func NewState(rev Revision, records Records, cold Cold) *State {
 	s.Approvals = newTable[Approval](TableApprovals, records[TableApprovals], next)
 	s.Merges = newTable[Merge](TableMerges, records[TableMerges], next)
 	return s
+}
+
+// Fork returns a State that begins as this one stands; what is done to it stays
+// with it.
+func (s *State) Fork() *State {
+	out := &State{Revision: s.Revision, cold: s.cold, steps: slices.Clone(s.steps), archived: slices.Clone(s.archived)}
+	next := func() Revision { return out.Revision + 1 }
+	out.Objectives, out.Threads, out.References = s.Objectives.fork(next), s.Threads.fork(next), s.References.fork(next)
+	out.Approvals, out.Merges = s.Approvals.fork(next), s.Merges.fork(next)
+	return out
 }
 
 // Tables returns the names of the tables in the order of the state file.
@@ -147,6 +160,12 @@ func (s *State) Plan(steps ...Step) { s.steps = append(s.steps, steps...) }
 
 // Planned returns the work that was added.
 func (s *State) Planned() []Step { return s.steps }
+
+// Edits counts what rules have done to the State: it grows with each change of
+// a record and each step.
+func (s *State) Edits() int {
+	return s.Objectives.edits + s.Threads.edits + s.References.edits + s.Approvals.edits + s.Merges.edits + len(s.steps)
+}
 
 // table is what State does with a table whatever its records are.
 type table interface {

@@ -43,6 +43,7 @@ type Table[R record[R]] struct {
 	base  []Line // in the order of ids; never changed
 	slots map[string]*slot[R]
 	next  func() Revision // the revision that a change gets
+	edits int             // how often a record was changed
 }
 
 // slot is a record that was decoded or changed.
@@ -55,6 +56,16 @@ type slot[R any] struct {
 
 func newTable[R record[R]](name string, base []Line, next func() Revision) Table[R] {
 	return Table[R]{name: name, base: base, slots: map[string]*slot[R]{}, next: next}
+}
+
+// fork is a table that begins as this one stands.
+func (t *Table[R]) fork(next func() Revision) Table[R] {
+	out := newTable[R](t.name, t.base, next)
+	for id, s := range t.slots {
+		own := *s
+		out.slots[id] = &own
+	}
+	return out
 }
 
 // Get returns the record with exactly this id. A rule that gets a record
@@ -106,13 +117,15 @@ func (t *Table[R]) Put(r R) R {
 	}
 	s.value = r.withRevision(t.next())
 	s.now = encode(s.value)
+	t.edits++
 	return s.value
 }
 
 // Delete takes a record out of the State.
 func (t *Table[R]) Delete(id string) {
-	if s := t.slot(id); s != nil {
+	if s := t.slot(id); s != nil && s.now != nil {
 		s.now = nil
+		t.edits++
 	}
 }
 
@@ -125,6 +138,23 @@ func (t *Table[R]) All() iter.Seq[R] {
 			}
 		}
 	}
+}
+
+// holding returns the records whose line holds mark and that keep wants, in the
+// order of their ids. Only those lines are decoded, so that looking for a few
+// among many costs no more than reading past the others.
+func (t *Table[R]) holding(mark string, keep func(R) bool) []R {
+	var out []R
+	part := sought(mark)
+	for _, line := range t.Lines() {
+		if !bytes.Contains(line.JSON, part) {
+			continue
+		}
+		if r := t.slot(line.ID).value; keep(r) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // Len is the number of records.
@@ -154,21 +184,8 @@ func (t *Table[R]) Lines() []Line {
 	if !changed {
 		return t.base
 	}
-	out := make([]Line, 0, len(t.base)+len(fresh))
-	for _, line := range t.base {
-		if s := t.slots[line.ID]; s != nil {
-			if s.now == nil {
-				continue
-			}
-			line.JSON = s.now
-		}
-		out = append(out, line)
-	}
-	if len(fresh) > 0 {
-		out = append(out, fresh...)
-		slices.SortFunc(out, func(a, b Line) int { return strings.Compare(a.ID, b.ID) })
-	}
-	return out
+	slices.SortFunc(fresh, func(a, b Line) int { return strings.Compare(a.ID, b.ID) })
+	return t.laid(fresh)
 }
 
 // withPrefix returns the ids that begin with prefix, in order.

@@ -29,12 +29,13 @@ type world struct {
 	archive *archive
 }
 
-// archive is what the State does not hold.
+// archive is what the State does not hold. all is every line that it has, lines
+// those that count: the State's own records win.
 type archive struct {
-	lines map[string][]thread.Line
-	taken map[thread.ThreadID]bool
-	err   error
-	reads int
+	all, lines map[string][]thread.Line
+	taken      map[thread.ThreadID]bool
+	err        error
+	reads      int
 }
 
 func (a *archive) Taken(id thread.ThreadID) bool { return a.taken[id] }
@@ -44,14 +45,29 @@ func (a *archive) Archived(table string) ([]thread.Line, error) {
 	return a.lines[table], a.err
 }
 
+func (a *archive) HasLine(table, id string) (bool, error) {
+	return slices.ContainsFunc(a.all[table], func(l thread.Line) bool { return l.ID == id }), a.err
+}
+
+// add puts a record into the archive; an older line of it does not count.
 func (a *archive) add(change thread.Change) {
 	table, id, _ := strings.Cut(change.Record, "/")
-	a.lines[table] = append(a.lines[table], thread.Line{ID: id, JSON: change.After})
-	slices.SortFunc(a.lines[table], func(x, y thread.Line) int { return strings.Compare(x.ID, y.ID) })
+	kept := slices.DeleteFunc(a.all[table], func(l thread.Line) bool { return l.ID == id })
+	a.all[table] = append(kept, thread.Line{ID: id, JSON: change.After})
+	slices.SortFunc(a.all[table], func(x, y thread.Line) int { return strings.Compare(x.ID, y.ID) })
+}
+
+// settle leaves out what the State holds.
+func (a *archive) settle(records thread.Records) {
+	for table, lines := range a.all {
+		a.lines[table] = slices.DeleteFunc(slices.Clone(lines), func(l thread.Line) bool {
+			return slices.ContainsFunc(records[table], func(live thread.Line) bool { return live.ID == l.ID })
+		})
+	}
 }
 
 func newWorld(t testing.TB) *world {
-	a := &archive{lines: map[string][]thread.Line{}, taken: map[thread.ThreadID]bool{}}
+	a := &archive{all: map[string][]thread.Line{}, lines: map[string][]thread.Line{}, taken: map[thread.ThreadID]bool{}}
 	return &world{State: thread.NewState(0, nil, a), t: t, archive: a}
 }
 
@@ -66,6 +82,7 @@ func (w *world) commit() thread.Operation {
 	for _, c := range w.ArchivedNow() {
 		w.archive.add(c)
 	}
+	w.archive.settle(records)
 	for th := range w.Threads.All() {
 		w.archive.taken[th.ID] = true
 	}

@@ -109,6 +109,14 @@ var table = [...]Entry{
 		Hint:        "Check the disk, then run leslie doctor",
 	},
 	{
+		Code: OperationsLost, Name: "OperationsLost", Kind: "operations_lost",
+		Title:       "Operations lost",
+		Template:    "The journal no longer holds the operations from revision {from} to {to}",
+		Context:     []string{"from", "to"},
+		Explanation: "What they changed stands; what they were is not known any more.",
+		Hint:        "Read the state of what matters to you anew; leslie doctor says what is damaged",
+	},
+	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",

@@ -28,6 +28,7 @@ const (
 	Recovered        Code = "W502"
 	LogUnwritable    Code = "W503"
 	NotSettled       Code = "W505"
+	OperationsLost   Code = "W506"
 	RequestReplayed  Code = "W901"
 )
 

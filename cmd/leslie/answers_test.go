@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,6 +56,10 @@ func examples() map[string]example {
 		"suspend":           {line("suspend main"), line("suspend nope-nope")},
 		"resume":            {line("resume part"), line("resume main")},
 		"archive":           {line("archive old"), line("archive main")},
+		"claim":             {line("claim --next"), line("claim nope-nope")},
+		"renew":             {line("renew main"), line("renew part")},
+		"release":           {line("release main"), line("release nope-nope")},
+		"inject":            {line("inject main --type data --content x"), line("inject nope-nope --type data --content x")},
 		"merge":             {line("merge --sources part --target main"), line("merge --sources nope-nope --target main")},
 		"merge list":        {line("merge list"), nil},
 		"merge status":      {line("merge status ref-live"), line("merge status nope-nope")},
@@ -62,8 +67,21 @@ func examples() map[string]example {
 		"merge continue":    {line("merge continue ref-live"), line("merge continue nope-nope")},
 		"merge abort":       {line("merge abort ref-live"), line("merge abort nope-nope")},
 		"merge-file":        {line("merge-file ref-live ref-live ref-live"), line("merge-file nope nope nope")},
+		"transfer":          {line("transfer main --direction request_approval --scope deploy"), line("transfer nope-nope --direction handoff --to human")},
+		"approvals":         {line("approvals"), nil},
+		"approve":           {line("approve ref-live"), line("approve appr-nopenope")},
+		"deny":              {line("deny ref-live"), line("deny appr-nopenope")},
+		"revoke":            {line("revoke ref-live"), line("revoke appr-nopenope")},
+		"can":               {line("can read main"), line("can deploy main")},
 		"history":           {line("history"), line("history --thread nope-nope")},
+		"observe":           {line("observe"), line("observe --target nope-nope")},
+		"wait":              {line("wait main --until decision"), line("wait nope-nope")},
 		"undo":              {line("undo"), line("undo op-nopenope")},
+		"checkpoint":        {line("checkpoint main --name before"), line("checkpoint nope-nope")},
+		"rollback":          {line("rollback main --to first"), line("rollback main --to nope")},
+		"batch":             {line("batch works.jsonl"), line("batch fails.jsonl")},
+		"logs":              {line("logs"), line("logs --thread nope-nope")},
+		"stats":             {line("stats"), nil},
 		"doctor":            {line("doctor"), nil},
 		"explain":           {line("explain T101"), nil},
 	}
@@ -81,6 +99,8 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.must(t, "reference", "--from", "part", "--target", "main", "--binding", "live", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["refId"].(string)
 		b.write(t, ".leslie/threads/main/new.md", "new")
+	case "renew", "release":
+		b.must(t, "claim", "main")
 	case "resume":
 		b.must(t, "suspend", "part")
 	case "archive":
@@ -96,9 +116,18 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		if name == "merge continue" {
 			b.must(t, "merge", "resolve", ref, "--take", "ours")
 		}
+	case "batch":
+		b.write(t, "works.jsonl", `["spawn", "--intent", "x", "--id", "fresh"]`)
+		b.write(t, "fails.jsonl", `["done", "nope-nope"]`)
+	case "approve", "deny", "revoke":
+		b.must(t, "transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--format", "json")
+		ref, _ = document(t, b.out.Bytes()).Data["approvalId"].(string)
 	case "merge-file":
 		b.write(t, "plan.md", "plan\n")
 		ref = filepath.Join(b.dir, "plan.md")
+	case "rollback":
+		b.must(t, "checkpoint", "main", "--name", "first")
+		b.write(t, ".leslie/threads/main/plan.md", "main\n")
 	case "undo":
 		b.write(t, ".leslie/threads/part/plan.md", "part\n")
 		b.must(t, "merge", "--sources", "part", "--target", "main")
@@ -204,8 +233,17 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 				if status != 0 {
 					assert.Equal(t, before, tree(t, b.dir), "a command that fails has changed nothing")
 				}
-				a := document(t, b.out.Bytes())
-				assert.Empty(t, b.err.String(), "in JSON nothing is said beside the document")
+				said, silent := &b.out, &b.err
+				if streams(argv) {
+					if status == 0 {
+						assertStream(t, b)
+						return
+					}
+					said, silent = silent, said
+					raw = said.String()
+				}
+				a := document(t, said.Bytes())
+				assert.Empty(t, silent.String(), "in JSON nothing is said beside the document")
 				if name == "help" {
 					assert.True(t, *a.Success)
 					assert.Zero(t, status)
@@ -226,6 +264,32 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 			})
 		}
 	}
+}
+
+// streams reports whether a line's answer is a stream: without an envelope on
+// stdout, and with its error on stderr.
+func streams(argv []string) bool { return (&call{line: parse(commands(), argv)}).streams() }
+
+// assertStream holds what is true of every stream in JSON that worked.
+func assertStream(t *testing.T, b *bench) {
+	t.Helper()
+	assert.Empty(t, b.err.String())
+	assert.NotEmpty(t, b.out.String())
+	for line := range strings.Lines(b.out.String()) {
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &object), "one object a line: %s", line)
+		assert.NotContains(t, object, "success", "without an envelope")
+	}
+}
+
+// spoken is the one document of the last call: on stdout, or where a stream
+// failed on stderr.
+func spoken(t *testing.T, b *bench) answer {
+	t.Helper()
+	if b.out.Len() == 0 {
+		return document(t, b.err.Bytes())
+	}
+	return document(t, b.out.Bytes())
 }
 
 // tree is every path below a folder with its content, without the log.
@@ -280,21 +344,40 @@ func TestJSONAndYAMLSayTheSame(t *testing.T) {
 			}
 			t.Run(cmd.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				var docs [2]any
+				var docs [2][]any
 				var roots [2]string
 				for i, format := range []string{"json", "yaml"} {
 					b, ref := readyFor(t, cmd.name)
 					b.leslie(append(withRef(argv, ref), "--format", format)...)
 					roots[i] = b.dir
-					if format == "json" {
-						require.NoError(t, json.Unmarshal(b.out.Bytes(), &docs[i]))
-					} else {
-						require.NoError(t, yaml.Unmarshal(b.out.Bytes(), &docs[i]), b.out.String())
+					said := b.out.Bytes()
+					if len(said) == 0 && streams(argv) {
+						said = b.err.Bytes()
 					}
+					docs[i] = documents(t, format, said)
 				}
 				assert.Equal(t, plain(t, docs[0], roots[0]), plain(t, docs[1], roots[1]))
 			})
 		}
+	}
+}
+
+// documents are all that an answer holds: one document, of a stream several.
+func documents(t *testing.T, format string, said []byte) (all []any) {
+	t.Helper()
+	decode := json.NewDecoder(bytes.NewReader(said)).Decode
+	if format == "yaml" {
+		decode = yaml.NewDecoder(bytes.NewReader(said)).Decode
+	}
+	for {
+		var doc any
+		err := decode(&doc)
+		if errors.Is(err, io.EOF) {
+			require.NotEmpty(t, all)
+			return all
+		}
+		require.NoError(t, err, "%s", said)
+		all = append(all, doc)
 	}
 }
 
@@ -448,8 +531,7 @@ func TestPanicBehindTheCommitSaysThatSomethingChanged(t *testing.T) {
 func TestAnInterruptedCallIsT904AndHasChangedNothing(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {
-		// doctor looks at a few files and is done.
-		if slices.Contains(needNoStore(), cmd.name) || cmd.name == "doctor" {
+		if slices.Contains(needNoStore(), cmd.name) {
 			continue
 		}
 		t.Run(cmd.name, func(t *testing.T) {
@@ -460,7 +542,7 @@ func TestAnInterruptedCallIsT904AndHasChangedNothing(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
 			status := b.perform(ctx, commands(), append(withRef(examples()[cmd.name].works, ref), "--format", "json")...)
-			a := document(t, b.out.Bytes())
+			a := spoken(t, b)
 			require.NotNil(t, a.Error, "%s", &b.out)
 			assert.Equal(t, "T904", a.Error.Code)
 			assert.Equal(t, 130, status)
@@ -513,7 +595,7 @@ func TestNextLinesRunAsPrinted(t *testing.T) {
 				t.Parallel()
 				b, ref := readyFor(t, cmd.name)
 				b.leslie(append(withRef(argv, ref), "--format", "json")...)
-				next := document(t, b.out.Bytes()).Error.Next
+				next := spoken(t, b).Error.Next
 				require.NotEmpty(t, next)
 				words := strings.Fields(next[0])
 				require.Equal(t, "leslie", words[0])

@@ -24,12 +24,17 @@ type flagValue struct {
 	value string // "true" or "false" for a switch
 }
 
+// has reports whether a flag was given.
+func (l line) has(name string) bool {
+	return slices.ContainsFunc(l.flags, func(f flagValue) bool { return f.spec.name == name && f.value != "false" })
+}
+
 // parse takes argv apart. It knows a flag from an operand by the flags of the
 // command that argv names, wherever that name stands.
 func parse(all []*command, argv []string) line {
 	l := line{}
 	l.cmd, l.group = findCommand(all, argv)
-	specs, every := flagsFor(all, l.cmd), flagsFor(all, nil)
+	specs, every := ownFlags(all, l.cmd), &vocabulary{all: all, cmd: l.cmd}
 	var words []string
 	for i := 0; i < len(argv); i++ {
 		arg := argv[i]
@@ -52,11 +57,11 @@ func parse(all []*command, argv []string) line {
 }
 
 // flag takes one flag; behind holds the argument that is its value, if any is.
-func (l *line) flag(specs []flagSpec, arg string, behind []string) {
+func (l *line) flag(specs *vocabulary, arg string, behind []string) {
 	name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	spec, ok := lookUp(specs, name, strings.HasPrefix(arg, "--"))
+	spec, ok := specs.find(name, strings.HasPrefix(arg, "--"))
 	if !ok {
-		l.faults = append(l.faults, unknownFlag(specs, arg, name))
+		l.faults = append(l.faults, unknownFlag(specs.list(), arg, name))
 		return
 	}
 	label := "--" + spec.name
@@ -123,8 +128,11 @@ func (l *line) name(all []*command, words []string) {
 }
 
 func (l *line) checkOperands(all []*command) {
-	specs := l.cmd.operands
+	specs := slices.Clone(l.cmd.operands)
 	for i, value := range l.operands {
+		if n := len(specs); i == n && n > 0 && specs[n-1].many {
+			specs = append(specs, specs[n-1])
+		}
 		if i >= len(specs) {
 			if subs := subNames(all, l.cmd.name); len(specs) == 0 && len(subs) > 0 {
 				l.faults = append(l.faults, unknownSubcommand(all, l.cmd.name, l.operands))
@@ -144,19 +152,10 @@ func (l *line) checkOperands(all []*command) {
 	}
 }
 
-// reordered is the line as the library wants it: command, flags, operands.
-func (l *line) reordered() []string {
-	out := append([]string{"leslie"}, l.cmd.path()...)
-	for _, f := range l.flags {
-		out = append(out, "--"+f.spec.name+"="+f.value)
-	}
-	return append(append(out, "--"), l.operands...)
-}
-
 // findCommand tells the command that argv names: of the words that are no flags
 // and no values of flags, the first one or two.
 func findCommand(all []*command, argv []string) (cmd *command, group string) {
-	every := flagsFor(all, nil)
+	every := &vocabulary{all: all}
 	var words []string
 	for i := 0; i < len(argv) && len(words) < 2 && argv[i] != "--"; i++ {
 		if isFlag(argv[i]) {
@@ -213,17 +212,6 @@ func subNames(all []*command, group string) []string {
 	return names
 }
 
-func flagsFor(all []*command, cmd *command) []flagSpec {
-	if cmd != nil {
-		return cmd.allFlags()
-	}
-	var specs []flagSpec
-	for _, cmd := range all {
-		specs = append(specs, cmd.flags...)
-	}
-	return append(append(specs, writeFlags()...), globalFlags()...)
-}
-
 func lookUp(specs []flagSpec, name string, long bool) (flagSpec, bool) {
 	for _, f := range specs {
 		if long && f.name == name || !long && f.short == name && name != "" {
@@ -256,12 +244,15 @@ func unknownFlag(specs []flagSpec, arg, name string) fault {
 // told by the flags of all commands, so that it does not depend on which command
 // the line names; of an unknown flag by the one that was probably meant. A value
 // may begin with one dash ("--tag -old"), but is no flag that leslie knows.
-func valueBehind(every []flagSpec, arg string, rest []string) int {
+func valueBehind(every *vocabulary, arg string, rest []string) int {
 	name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	spec, known := lookUp(every, name, strings.HasPrefix(arg, "--"))
+	if arg == "--version" {
+		return 0
+	}
+	spec, known := every.find(name, strings.HasPrefix(arg, "--"))
 	if !known {
-		near := unknownFlag(every, arg, name).Nearest
-		spec, _ = lookUp(every, strings.TrimPrefix(near, "--"), true)
+		near := unknownFlag(every.list(), arg, name).Nearest
+		spec, _ = every.find(strings.TrimPrefix(near, "--"), true)
 	}
 	switch {
 	case joined, spec.name == "", spec.kind == kindSwitch, len(rest) == 0, rest[0] == "--":
@@ -271,7 +262,10 @@ func valueBehind(every []flagSpec, arg string, rest []string) int {
 	}
 	next, long := strings.CutPrefix(rest[0], "--")
 	next, _, _ = strings.Cut(next, "=")
-	if _, isFlag := lookUp(every, next, true); long && isFlag {
+	if !long {
+		return 1
+	}
+	if _, isFlag := every.find(next, true); isFlag {
 		return 0
 	}
 	return 1

@@ -68,6 +68,7 @@ func (d *artifactList) Text(p *page) {
 func artifactsCommand() *command {
 	return &command{
 		name: "artifacts", summary: "list the files in a thread's folder",
+		teach:    lesson{sharing, "artifacts ID"},
 		example:  "leslie artifacts thread-a1b2c3d4 --scope 'design/**'",
 		operands: []operandSpec{threadOperand()},
 		flags: []flagSpec{

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
 	"leslie/fact"
@@ -24,18 +23,22 @@ import (
 type call struct {
 	ctx   context.Context
 	env   env
+	argv  []string // as it was written
 	line  line
-	flags *cli.Context // of the command; nil before it is told
+	flags *given // of the command; nil before it is told
 
 	who      globals
 	faults   []fault
 	warnings warnings.List
+	told     int              // of the warnings, in a stream: so many were said
 	revision *thread.Revision // of the answer; nil where no store was read
 	st       *store.Store
 	params   map[string]any // what a command put in place of a flag's text
 	stamped  *thread.Stamp
 	about    thread.ThreadID // the thread that the call concerns, for the log
 	changed  bool            // a write was committed
+	note     string          // what the log is told of a call that worked
+	draft    *draft          // of the batch that this call is a line of
 }
 
 // globals are the flags of every command, with their environment.
@@ -45,6 +48,7 @@ type globals struct {
 	moved   string // what -C said, "" when the working folder was meant
 	as      thread.As
 	actor   string
+	unnamed bool // nobody said who acts: the actor is the login name
 	thread  string
 	noInput bool
 	color   string
@@ -60,13 +64,14 @@ func newCall(ctx context.Context, e env, l line) *call {
 
 // globals reads the flags of every command: flag over environment over default.
 func (c *call) globals() globals {
+	known := globalFlags()
 	value := func(name string) string {
 		for _, f := range c.line.flags {
 			if f.spec.name == name {
 				return f.value
 			}
 		}
-		return c.fromEnv(name)
+		return c.fromEnv(known, name)
 	}
 	g := globals{
 		format: value("format"), as: thread.As(value("as")), actor: value("actor"), thread: value("thread"),
@@ -78,8 +83,8 @@ func (c *call) globals() globals {
 	if g.as == "" {
 		g.as = c.env.defaultAs()
 	}
-	if g.actor == "" {
-		g.actor = c.env.defaultActor()
+	if g.actor == "" && c.line.cmd != nil {
+		g.actor, g.unnamed = c.env.defaultActor()
 	}
 	g.dir = c.env.dir
 	if dir := value("dir"); dir != "" {
@@ -99,8 +104,8 @@ func (c *call) globals() globals {
 }
 
 // fromEnv is a global flag's value from the environment, checked like the flag.
-func (c *call) fromEnv(name string) string {
-	for _, spec := range globalFlags() {
+func (c *call) fromEnv(known []flagSpec, name string) string {
+	for _, spec := range known {
 		if spec.name != name || spec.env == "" {
 			continue
 		}
@@ -135,16 +140,16 @@ func (e env) defaultAs() thread.As {
 	return thread.User
 }
 
-func (e env) defaultActor() string {
+func (e env) defaultActor() (name string, login bool) {
 	for _, key := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "QWEN_CODE_SESSION_ID"} {
 		if id := e.getenv(key); id != "" {
-			return id
+			return id, false
 		}
 	}
 	if login := e.login(); login != "" {
-		return login
+		return login, true
 	}
-	return "unknown"
+	return "unknown", true
 }
 
 // fault notes one thing that is wrong with the command line; of one flag or
@@ -248,6 +253,7 @@ func (c *call) store() (*store.Store, error) {
 	if c.st != nil {
 		return c.st, nil
 	}
+	go store.Warm()
 	st, err := store.Find(c.who.dir, c.storeOptions())
 	if err != nil {
 		return nil, err
@@ -265,25 +271,46 @@ func (c *call) storeOptions() store.Options {
 	}
 }
 
+// sayWaiting tells a person which decision the call waits for.
+func (c *call) sayWaiting(id thread.ApprovalID) {
+	if c.who.format == "text" {
+		_, _ = c.env.stderr.Write([]byte("leslie: " + string(id) + " waits for a person: leslie approve " + string(id) + ", or leslie deny " + string(id) + "\n"))
+	}
+}
+
 // stamp is when and by whom this call's operation is made; one call, one stamp.
 func (c *call) stamp() thread.Stamp {
 	if c.stamped == nil {
 		c.stamped = &thread.Stamp{
 			Operation: thread.OperationID(c.env.newID(thread.PrefixOperation)),
-			Time:      c.env.now().UTC().Truncate(time.Millisecond),
+			Time:      c.now(),
 			As:        c.who.as, Actor: c.who.actor,
 		}
 	}
 	return *c.stamped
 }
 
-// view reads the store.
+// now is the time as records carry it.
+func (c *call) now() time.Time { return c.env.now().UTC().Truncate(time.Millisecond) }
+
+// systemActor is the name of what nobody did: leslie itself.
+const systemActor = "leslie"
+
+// view reads the store. Deadlines that have passed show their effect.
 func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
+	if c.draft != nil {
+		return store.View{Revision: c.draft.state.Revision}, fn(c.draft.state.Fork())
+	}
 	st, err := c.store()
 	if err != nil {
 		return store.View{}, err
 	}
-	v, err := st.View(c.ctx, fn)
+	v, err := st.View(c.ctx, func(s *thread.State) error {
+		if now := c.now(); s.Overdue(now) {
+			s.Lapse(thread.Stamp{Time: now, As: thread.System, Actor: systemActor})
+		}
+		return fn(s)
+	})
 	c.warnings.Add(v.Warnings...)
 	if err == nil {
 		c.revision = &v.Revision
@@ -314,6 +341,9 @@ type kept[D any] struct {
 // T502, T503, T505, T506, T509, T904).
 func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D, thread.ThreadID, error)) (D, error) {
 	var data, none D
+	if c.draft != nil {
+		return drafted(c, rule)
+	}
 	if first, ok, err := answered[D](c); ok || err != nil {
 		return first, err
 	}
@@ -322,7 +352,7 @@ func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D
 		return none, err
 	}
 	request := c.storeCall()
-	commit, err := st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
+	commit, err := c.update(st, request, func(s *thread.State) (store.Outcome, error) {
 		d, id, err := rule(s, request.Stamp)
 		if err != nil {
 			return store.Outcome{}, err
@@ -336,10 +366,62 @@ func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D
 		return store.Outcome{Thread: id, Answer: answer}, err
 	})
 	if err != nil {
+		c.warnings.Add(commit.Warnings...)
 		return none, err
 	}
 	c.changed = commit.Changed
 	return committed(c, commit, data)
+}
+
+// errOverdue says that a deadline has passed whose effect is not recorded yet.
+var errOverdue = errors.New("a deadline has passed")
+
+// update is the one way in which commands change the store. What deadlines that
+// have passed mean is recorded first, as an operation of the system; an agent
+// whose thread the mistake limit suspended changes nothing (T103). A change
+// prolongs the claims that the caller works under.
+func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
+	for {
+		commit, err := st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
+			if s.Overdue(request.Stamp.Time) {
+				return store.Outcome{}, errOverdue
+			}
+			if request.Stamp.As == thread.Agent && c.who.thread != "" {
+				if err := s.Limited(c.who.thread); err != nil {
+					return store.Outcome{}, err
+				}
+			}
+			out, err := fn(s)
+			if err == nil {
+				prolong(s, out.Thread, request)
+			}
+			return out, err
+		})
+		if !errors.Is(err, errOverdue) {
+			return commit, err
+		}
+		if err := c.lapse(st, request); err != nil {
+			return store.Commit{}, err
+		}
+	}
+}
+
+// lapse records what passed deadlines mean.
+func (c *call) lapse(st *store.Store, request store.Call) error {
+	_, err := c.system(st, "lapse", request.Stamp.Time, request.LockTimeout, func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+		return s.Lapse(stamp)
+	})
+	return err
+}
+
+// system makes an operation that nobody asked for.
+func (c *call) system(st *store.Store, command string, at time.Time, timeout time.Duration, rule func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
+	request := store.Call{Command: command, LockTimeout: timeout, Stamp: thread.Stamp{
+		Operation: thread.OperationID(c.env.newID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
+	}}
+	return st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
+		return store.Outcome{Thread: rule(s, request.Stamp)}, nil
+	})
 }
 
 // answered returns the answer that this call's request id already got.

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"strings"
-
-	"github.com/urfave/cli/v2"
-)
+import "strings"
 
 // command is one thing leslie can do. The table of them (commands.go) feeds the
 // parser, help, and the block that teaches agents.
@@ -21,6 +17,15 @@ type command struct {
 	// writes: it has the flags of writing commands and its data says whether
 	// something changed.
 	writes bool
+	// alone: it makes operations of its own, or plans against files that another
+	// line may be about to change. It is no line of a batch.
+	alone bool
+	// streams: whether a line is answered by a stream in place of one document
+	// (stream.go); nil: never.
+	streams func(line) bool
+	// teach says how AGENTS.md tells agents of the command; they find one without
+	// a lesson by help.
+	teach lesson
 	// run does it. It may add usage faults while it reads its options, and must
 	// ask c.usage() before it does anything else.
 	run func(c *call) (Data, error)
@@ -55,11 +60,14 @@ func (cmd *command) writeFlags() []flagSpec {
 func (cmd *command) usageLine() string {
 	parts := []string{"leslie", cmd.name}
 	for _, o := range cmd.operands {
-		if o.optional {
-			parts = append(parts, "["+o.name+"]")
-		} else {
-			parts = append(parts, o.name)
+		name := o.name
+		if o.many {
+			name += "..."
 		}
+		if o.optional {
+			name = "[" + name + "]"
+		}
+		parts = append(parts, name)
 	}
 	for _, f := range cmd.flags {
 		parts = append(parts, "["+f.synopsis()+"]")
@@ -73,40 +81,4 @@ func (f flagSpec) synopsis() string {
 		s += " " + f.value
 	}
 	return s
-}
-
-// app builds the library's command tree: for each leaf its own flags, since a
-// flag that stands on the app and on a command shadows itself there.
-func app(all []*command, action func(*command, *cli.Context) error) *cli.App {
-	quiet := func(_ *cli.Context, err error, _ bool) error { return err }
-	root := &cli.App{
-		Name: "leslie", HideHelp: true, HideVersion: true, HideHelpCommand: true,
-		DisableSliceFlagSeparator: true,
-		OnUsageError:              quiet,
-		ExitErrHandler:            func(*cli.Context, error) {},
-	}
-	byName := map[string]*cli.Command{}
-	for _, cmd := range all {
-		leaf := &cli.Command{
-			Name: cmd.path()[len(cmd.path())-1], HideHelp: true, HideHelpCommand: true, OnUsageError: quiet,
-			Action: func(c *cli.Context) error { return action(cmd, c) },
-		}
-		for _, f := range cmd.allFlags() {
-			leaf.Flags = append(leaf.Flags, f.cli())
-		}
-		byName[cmd.name] = leaf
-		parent, _, nested := strings.Cut(cmd.name, " ")
-		switch {
-		case !nested:
-			root.Commands = append(root.Commands, leaf)
-		case byName[parent] == nil: // a group without an action of its own
-			group := &cli.Command{Name: parent, HideHelp: true, HideHelpCommand: true, OnUsageError: quiet}
-			byName[parent] = group
-			root.Commands = append(root.Commands, group)
-			fallthrough
-		default:
-			byName[parent].Subcommands = append(byName[parent].Subcommands, leaf)
-		}
-	}
-	return root
 }

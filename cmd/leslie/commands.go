@@ -8,9 +8,11 @@ func commands() []*command {
 		spawnCommand(), updateCommand(), listCommand(), statusCommand(), artifactsCommand(), contextCommand(),
 		referenceCommand(), referenceListCommand(), referenceShowCommand(), referenceRefreshCommand(), referenceRemoveCommand(),
 		lifecycleCommand(), doneCommand(), cancelCommand(), suspendCommand(), resumeCommand(), archiveCommand(),
+		claimCommand(), renewCommand(), releaseCommand(), injectCommand(),
 		mergeCommand(), mergeListCommand(), mergeStatusCommand(), mergeResolveCommand(), mergeContinueCommand(), mergeAbortCommand(),
 		mergeFileCommand(),
-		historyCommand(), undoCommand(), doctorCommand(), explainCommand(),
+		transferCommand(), approvalsCommand(), approveCommand(), denyCommand(), revokeCommand(), canCommand(),
+		historyCommand(), observeCommand(), waitCommand(), undoCommand(), checkpointCommand(), rollbackCommand(), batchCommand(), logsCommand(), statsCommand(), doctorCommand(), explainCommand(),
 	}
 }
 

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
-	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,15 +19,16 @@ import (
 	"leslie/fact"
 	"leslie/nearest"
 	"leslie/store"
+	"leslie/thread"
 	"leslie/warnings"
 )
 
 // config is one configuration file: the project's (.leslie/config.json) or the
 // user's (~/.leslie/config.json).
 type config struct {
-	Policy       map[string]string `json:"policy"`
-	MistakeLimit *int              `json:"mistakeLimit"`
-	ClaimFor     string            `json:"claimFor"`
+	Policy       thread.Policy `json:"policy"`
+	MistakeLimit *int          `json:"mistakeLimit"`
+	ClaimFor     string        `json:"claimFor"`
 	Merge        struct {
 		Agent    string `json:"agent"`
 		Validate string `json:"validate"`
@@ -40,24 +43,44 @@ type config struct {
 // maxConfig is the largest configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// settings are what both files say together.
+// settings are what both files say together, the user's over the project's.
 type settings struct {
+	policy           thread.Policy
+	agentAutoApprove bool // an agent may ask with the fallback auto_approve
+	mistakeLimit     int
+	claimFor         time.Duration
 	// agent and validate are commands that may run: the user's own, or the
-	// project's where the user trusts its root.
+	// project's where the user trusts its root. Only settings fills them.
 	agent, validate string
 }
 
-// settings reads both files. A project's command that the user does not trust is
-// shown (W305) and not run. Errors: T903 naming file and key, T509.
-func (c *call) settings(st *store.Store) (settings, error) {
-	var user config
+// The settings where no configuration says otherwise.
+const (
+	defaultMistakeLimit = 5
+	defaultClaimFor     = time.Hour
+)
+
+// configs reads both files. Errors: T903 naming file and key, T509.
+func (c *call) configs(st *store.Store) (user, project config, err error) {
 	if c.env.home != "" {
-		var err error
 		if user, err = readConfig(filepath.Join(c.env.home, store.Dir, store.ConfigFile), true); err != nil {
-			return settings{}, err
+			return user, project, err
 		}
 	}
-	project, err := readConfig(st.Path(store.ConfigFile), false)
+	project, err = readConfig(st.Path(store.ConfigFile), false)
+	return user, project, err
+}
+
+// configured is settings for a call that runs no command of the configuration.
+func (c *call) configured(st *store.Store) (settings, error) {
+	user, project, err := c.configs(st)
+	return together(user, project), err
+}
+
+// settings reads both files. A project's command that the user does not trust is
+// shown (W305) and not run. Errors: those of configs.
+func (c *call) settings(st *store.Store) (settings, error) {
+	user, project, err := c.configs(st)
 	if err != nil {
 		return settings{}, err
 	}
@@ -72,13 +95,34 @@ func (c *call) settings(st *store.Store) (settings, error) {
 		}
 		return theirs
 	}
-	return settings{
-		agent:    choose("merge.agent", user.Merge.Agent, project.Merge.Agent),
-		validate: choose("merge.validate", user.Merge.Validate, project.Merge.Validate),
-	}, nil
+	out := together(user, project)
+	out.agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
+	out.validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
+	return out, nil
+}
+
+// together is what the files say but for the commands that they name.
+func together(user, project config) settings {
+	out := settings{
+		policy: thread.DefaultPolicy(), agentAutoApprove: user.Approvals.AgentAutoApprove,
+		mistakeLimit: defaultMistakeLimit, claimFor: defaultClaimFor,
+	}
+	for _, cfg := range []config{project, user} {
+		maps.Copy(out.policy, cfg.Policy)
+		if cfg.MistakeLimit != nil {
+			out.mistakeLimit = *cfg.MistakeLimit
+		}
+		if d, err := time.ParseDuration(cfg.ClaimFor); err == nil { // "" is no duration
+			out.claimFor = d
+		}
+	}
+	return out
 }
 
 func readConfig(path string, users bool) (config, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
+		return config{}, badConfig(path, "", "it is no regular file")
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return config{}, nil
@@ -109,6 +153,9 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 	if err := json.Unmarshal(data, &keys); err != nil {
 		return cfg, badConfig(path, "", "it is not a JSON object: "+err.Error())
 	}
+	if key := keyTwice(json.NewDecoder(bytes.NewReader(data)), ""); key != "" {
+		return cfg, badConfig(path, key, "it stands there twice")
+	}
 	if err := checkKeys(path, "", keys, configKeys(users)); err != nil {
 		return cfg, err
 	}
@@ -128,11 +175,54 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 	if err := dec.Decode(&cfg); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			return cfg, badConfig(path, kind.Field, "it must be a "+kind.Type.String()+", not a "+kind.Value)
+			return cfg, badConfig(path, kind.Field, "it must be "+wanted(kind.Type)+", not "+kind.Value)
 		}
 		return cfg, badConfig(path, "", err.Error())
 	}
 	return cfg, cfg.check(path)
+}
+
+// wanted is what a value has to be, as JSON calls it.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	}
+	return "a string"
+}
+
+// keyTwice names a key that stands twice in one object, "" when none does: which
+// of the two counts would be a guess. The text is known to be JSON.
+func keyTwice(dec *json.Decoder, prefix string) string {
+	token, _ := dec.Token()
+	open, nested := token.(json.Delim)
+	if !nested {
+		return ""
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		name := prefix
+		if open == '{' {
+			key, _ := dec.Token()
+			text, _ := key.(string)
+			name += text
+			if seen[name] {
+				return name
+			}
+			seen[name] = true
+		}
+		if again := keyTwice(dec, name+"."); again != "" {
+			return again
+		}
+	}
+	_, _ = dec.Token() // its end
+	return ""
 }
 
 func configKeys(users bool) []string {
@@ -160,14 +250,12 @@ func checkKeys(path, prefix string, keys map[string]json.RawMessage, known []str
 }
 
 func (cfg config) check(path string) error {
-	capabilities := make([]string, 0, len(cfg.Policy))
-	for name := range cfg.Policy {
-		capabilities = append(capabilities, name)
-	}
-	sort.Strings(capabilities)
-	for _, name := range capabilities {
-		if v := cfg.Policy[name]; v != "auto" && v != "require_human" {
-			return badConfig(path, "policy."+name, "it must be auto or require_human, not "+quoted(v))
+	for _, name := range cfg.Policy.Capabilities() {
+		if !thread.ValidID(name) {
+			return badConfig(path, "policy."+name, "a capability is a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
+		}
+		if v := cfg.Policy[name]; v != thread.Auto && v != thread.RequireHuman {
+			return badConfig(path, "policy."+name, "it must be auto or require_human, not "+quoted(string(v)))
 		}
 	}
 	if cfg.MistakeLimit != nil && *cfg.MistakeLimit < 1 {

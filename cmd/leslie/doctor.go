@@ -1,6 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
 	"leslie/codes"
 	"leslie/store"
 )
@@ -17,12 +23,18 @@ func (d *doctorData) Text(p *page) {
 	for _, done := range d.Repaired {
 		p.line("repaired: %s", done)
 	}
+	wrong := 0
 	for _, f := range d.Findings {
-		note := ""
+		kind, note := "", ""
+		if f.Info {
+			kind = "note "
+		} else {
+			wrong++
+		}
 		if f.Repairable {
 			note = "  (leslie doctor --repair mends it)"
 		}
-		p.line("%s %s: %s%s", f.Code, f.Path, f.Message, note)
+		p.line("%s%s %s: %s%s", kind, f.Code, f.Path, f.Message, note)
 	}
 	for _, o := range d.Options {
 		p.line("option: %s (%s)", o.Command, o.What)
@@ -30,14 +42,18 @@ func (d *doctorData) Text(p *page) {
 	if d.Healthy {
 		p.line("healthy")
 	} else {
-		p.line("not healthy: %d findings", len(d.Findings))
+		p.line("not healthy: %d findings", wrong)
 	}
 }
+
+// standsBesideError: what was mended before a mend failed is told all the same.
+func (d *doctorData) standsBesideError() {}
 
 func doctorCommand() *command {
 	return &command{
 		name: "doctor", summary: "check the store, and mend it with --repair", writes: true,
-		detail: "Damaged files are moved aside as NAME.set-aside-TIME, never deleted.\n" +
+		detail: "Every record, blob, frozen copy, journal line and kept answer is read. A note is for information: a store\n" +
+			"with notes alone is healthy. Damaged files are moved aside as NAME.set-aside-TIME, never deleted.\n" +
 			"When neither the state nor its backup can be read, --repair rebuilds the state from the journal.",
 		example: "leslie doctor",
 		flags:   []flagSpec{{name: "repair", kind: kindSwitch, usage: "mend what can be mended"}},
@@ -57,24 +73,93 @@ func runDoctor(c *call) (Data, error) {
 		return c.repair(st)
 	}
 	found, err := st.Diagnose(c.ctx)
-	d := &doctorData{Healthy: found.Healthy, Findings: append([]store.Finding{}, found.Findings...)}
+	d := c.diagnosed(st, found)
 	if codes.Has(err, codes.ParseError) {
 		// What every other command fails with is a finding here: who follows
 		// T502's next line gets an answer, not the same refusal again.
 		options, _ := codes.Of(err).Facts().Get("options")
 		d.Options, _ = options.([]store.Option)
-		err = nil
+		return d, nil
 	}
-	return d, err
-}
-
-func (c *call) repair(st *store.Store) (Data, error) {
-	fixed, err := st.Repair(c.ctx, c.storeCall())
+	if codes.Has(err, codes.UnsupportedVersion) || codes.Has(err, codes.ReadFailed) {
+		d.Healthy, d.Findings = false, append(d.Findings, unread(codes.Of(err)))
+		return d, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &doctorData{
-		Healthy: fixed.After.Healthy, Findings: append([]store.Finding{}, fixed.After.Findings...),
-		Repaired: fixed.Actions, change: change{len(fixed.Actions) > 0},
-	}, nil
+	return d, nil
+}
+
+// unread is the finding of a state that cannot be looked into: another program's,
+// or one that the system does not give out.
+func unread(e *codes.Error) store.Finding {
+	return store.Finding{Code: string(e.Code()), Path: e.Facts().Text("path"), Message: e.Error()}
+}
+
+// repair mends. Where a mend failed, what the others did stands beside the error.
+func (c *call) repair(st *store.Store) (Data, error) {
+	fixed, err := st.Repair(c.ctx, c.storeCall())
+	if err != nil && len(fixed.Actions) == 0 {
+		return nil, err
+	}
+	c.warnings.Add(fixed.Warnings...)
+	d := c.diagnosed(st, fixed.After)
+	d.Repaired = fixed.Actions
+	d.Changed = len(fixed.Actions) > 0
+	c.changed = d.Changed
+	return d, err
+}
+
+// diagnosed is what the store found, with what lies outside its knowledge.
+func (c *call) diagnosed(st *store.Store, found store.Diagnosis) *doctorData {
+	d := &doctorData{Healthy: found.Healthy, Findings: append([]store.Finding{}, found.Findings...)}
+	d.add(checkConfig(st, st.Path(store.ConfigFile), false))
+	if c.env.home != "" {
+		d.add(checkConfig(st, filepath.Join(c.env.home, store.Dir, store.ConfigFile), true))
+	}
+	d.add(checkGuide(st))
+	return d
+}
+
+func (d *doctorData) add(f *store.Finding) {
+	if f != nil {
+		d.Findings = append(d.Findings, *f)
+		d.Healthy = d.Healthy && f.Info
+	}
+}
+
+// checkConfig finds what commands that read a configuration would refuse.
+func checkConfig(st *store.Store, path string, users bool) *store.Finding {
+	_, err := readConfig(path, users)
+	e := codes.Of(err)
+	if e == nil {
+		return nil
+	}
+	return &store.Finding{Code: string(e.Code()), Path: st.Relative(path), Message: e.Facts().Text("reason")}
+}
+
+// checkGuide finds a block in AGENTS.md that is not this leslie's: an agent that
+// reads it may look for commands in vain. A text without a block wants none.
+func checkGuide(st *store.Store) *store.Finding {
+	note := func(code, message string) *store.Finding {
+		return &store.Finding{Code: code, Path: agentsFile, Message: message, Info: true}
+	}
+	path := filepath.Join(st.Root(), agentsFile)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > store.MaxFile {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return note(string(codes.ReadFailed), "it cannot be read: "+plainReason(err))
+	}
+	_, _, ours := findBlock(text, guideBegin, guideEnd)
+	_, _, older := findBlock(text, oldBegin, oldEnd)
+	if !ours && !older || bytes.Equal(text, withGuide(text, commands())) {
+		return nil
+	}
+	return note("W203", "its block was written by another leslie; leslie init brings it up to date")
 }

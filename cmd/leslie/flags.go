@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"leslie/nearest"
 	"leslie/scope"
 	"leslie/thread"
@@ -18,21 +16,23 @@ import (
 type kind int
 
 const (
-	kindSwitch   kind = iota // no value
-	kindText                 // any text but an empty one
-	kindTexts                // the same, may be given several times
-	kindEnum                 // one of a few words
-	kindID                   // an id or a prefix of one
-	kindIDs                  // ids, separated by commas
-	kindScopes               // paths, folders and globs, separated by commas
-	kindCount                // a whole number from 0
-	kindDuration             // 90s, 1h30m
-	kindEdits                // +VALUE or -VALUE, may be given several times
+	kindSwitch       kind = iota // no value
+	kindText                     // any text but an empty one
+	kindTexts                    // the same, may be given several times
+	kindEnum                     // one of a few words
+	kindID                       // an id or a prefix of one
+	kindIDs                      // ids, separated by commas
+	kindScopes                   // paths, folders and globs, separated by commas
+	kindCount                    // a whole number from 0
+	kindDuration                 // 90s, 1h30m
+	kindEdits                    // +VALUE or -VALUE, may be given several times
+	kindCapability               // the name of a capability
+	kindCapabilities             // the same, separated by commas
 )
 
 // repeats reports whether a flag of this kind may be given several times.
 func (k kind) repeats() bool {
-	return k == kindTexts || k == kindIDs || k == kindScopes || k == kindEdits
+	return k == kindTexts || k == kindIDs || k == kindScopes || k == kindEdits || k == kindCapabilities
 }
 
 // flagSpec is one flag: what the parser, the checks, help and the block for
@@ -53,28 +53,15 @@ type operandSpec struct {
 	optional bool
 	// speaks: a missing operand is the thread that the call speaks for.
 	speaks bool
-}
-
-// cli makes the library's flag. Values stay text there: leslie checks them
-// itself, all at once.
-func (f flagSpec) cli() cli.Flag {
-	var aliases []string
-	if f.short != "" {
-		aliases = []string{f.short}
-	}
-	switch {
-	case f.kind == kindSwitch:
-		return &cli.BoolFlag{Name: f.name, Aliases: aliases, Usage: f.usage}
-	case f.kind.repeats():
-		return &cli.StringSliceFlag{Name: f.name, Aliases: aliases, Usage: f.usage}
-	}
-	return &cli.StringFlag{Name: f.name, Aliases: aliases, Usage: f.usage}
+	// many: it may be given several times; only the last operand may.
+	many bool
 }
 
 // fault is one thing that is wrong with a command line: an element of
 // details.fields.
 type fault struct {
-	Field   string   `json:"field"` // the flag, the operand's name, "command"
+	Line    int      `json:"line,omitempty"` // of a batch
+	Field   string   `json:"field"`          // the flag, the operand's name, "command"
 	Problem string   `json:"problem"`
 	Value   string   `json:"value,omitempty"`
 	Nearest string   `json:"nearest,omitempty"`
@@ -111,6 +98,12 @@ func checkValue(label string, k kind, words []string, value string) *fault {
 		}
 	case kindIDs:
 		return checkParts(label, kindID, value)
+	case kindCapability:
+		if !thread.ValidID(value) {
+			return bad("wants a capability such as code_edit, not %s", strconv.Quote(value))
+		}
+	case kindCapabilities:
+		return checkParts(label, kindCapability, value)
 	case kindScopes:
 		if slices.Contains(strings.Split(value, ","), "") {
 			return bad("has an empty part: %s", strconv.Quote(value))

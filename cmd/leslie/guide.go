@@ -11,7 +11,7 @@ import (
 
 // guideVersion is the version of the block's wording: raised when an agent
 // should read it anew.
-const guideVersion = 1
+const guideVersion = 2
 
 const (
 	guideBegin = "<!-- leslie:begin"
@@ -21,33 +21,69 @@ const (
 	oldEnd   = "</leslie_system_guide>"
 )
 
+// occasion is when an agent needs a command: a heading of the block.
+type occasion string
+
+// The occasions, in the order in which work meets them.
+const (
+	starting  occasion = "Start"
+	sharing   occasion = "Share"
+	asking    occasion = "Ask a person"
+	stepIn    occasion = "Step in"
+	watching  occasion = "Wait and look"
+	bringing  occasion = "Merge"
+	goingBack occasion = "Go back"
+	ending    occasion = "End"
+)
+
+func occasions() []occasion {
+	return []occasion{starting, sharing, asking, stepIn, watching, bringing, goingBack, ending}
+}
+
+// lesson is how the block teaches a command.
+type lesson struct {
+	when occasion
+	line string // an example behind "leslie", with words in capitals to fill in
+}
+
 // guide is the block.
 func guide(all []*command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s v%d: this block is leslie's; leslie init rewrites it -->\n", guideBegin, guideVersion)
 	b.WriteString(`## Working with leslie
 
-This project splits its objectives into threads of work with ` + "`leslie`" + `. A thread has a folder of
-artifacts (plans, designs, progress, notes) in ` + "`.leslie/threads/ID/`" + `: read and write files there with your own
-tools, but never edit ` + "`.leslie/thread_relations.json`" + ` or other files of leslie's. Add ` + "`--format json`" + ` for answers
-to parse; an error names its code, a hint and commands that lead on (` + "`leslie explain CODE`" + `). Set
-` + "`LESLIE_THREAD=ID`" + ` to speak for your thread.
+Objectives are split into threads of work. A thread's artifacts (plans, designs, progress, notes) are files in
+` + "`.leslie/threads/ID/`" + `: write them with your own tools, and change nothing else below ` + "`.leslie/`" + `.
 
+One round: ` + "`leslie claim --next`" + ` (threadId null: nothing is ready), ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work,
+` + "`leslie done`" + `. LESLIE_THREAD says which thread you speak for; its ID may then be left out. Run ` + "`leslie context`" + ` again
+between steps: what others injected comes first, once; heed what is immediate before you go on.
+
+- Answers to parse: ` + "`--format json`" + ` gives success, data, revision. Exit status 0 means done.
+- An error has a code, a hint, and next: lines that run as they stand. A failed command has changed nothing. Try again
+  only what is retryable; ` + "`leslie explain CODE`" + ` says more. After some failed commands in a row your thread is suspended.
+- ` + "`--request-id ID`" + ` makes repeating a write harmless, ` + "`--expect-revision N`" + ` guards what you have read.
+- Nothing prompts you. People decide approvals: ask, then wait. Never say ` + "`--as user`" + `.
 `)
-	for _, cmd := range all {
-		fmt.Fprintf(&b, "- `%s`: %s\n", cmd.shortUsage(), cmd.summary)
+	for _, when := range occasions() {
+		b.WriteString(lessons(all, when))
 	}
-	b.WriteString(guideEnd)
+	b.WriteString("\nMore: `leslie help`, `leslie help COMMAND`\n" + guideEnd)
 	return b.String()
 }
 
-// shortUsage is the command and its operands, without flags.
-func (cmd *command) shortUsage() string {
-	parts := []string{"leslie", cmd.name}
-	for _, o := range cmd.operands {
-		parts = append(parts, o.name)
+// lessons are the commands for one occasion.
+func lessons(all []*command, when occasion) string {
+	var b strings.Builder
+	for _, cmd := range all {
+		if cmd.teach.when == when {
+			fmt.Fprintf(&b, "- `leslie %s`: %s\n", cmd.teach.line, cmd.summary)
+		}
 	}
-	return strings.Join(parts, " ")
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + string(when) + ":\n" + b.String()
 }
 
 // withGuide puts the block into a text: in place of an older one, else at the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -9,13 +10,60 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheBlockTeachesEveryCommand(t *testing.T) {
+func TestTheBlockIsShort(t *testing.T) {
 	t.Parallel()
 	block := guide(commands())
-	for _, cmd := range commands() {
-		assert.Contains(t, block, "leslie "+cmd.name)
-	}
+	assert.LessOrEqual(t, strings.Count(block, "\n"), 60)
 	assert.Less(t, len(block), 4000, "every agent pays for it in every session")
+	for _, name := range []string{"claim", "context", "inject", "wait", "transfer", "can", "merge", "undo", "done"} {
+		assert.NotEmpty(t, named(commands(), name).teach, "agents are not taught %s", name)
+	}
+}
+
+// A lesson is taught on one of the occasions, and belongs to its own command.
+func TestEveryLessonIsALineOfItsCommand(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		if cmd.teach == (lesson{}) {
+			continue
+		}
+		assert.Contains(t, occasions(), cmd.teach.when, cmd.name)
+		l := parse(commands(), strings.Fields(cmd.teach.line))
+		assert.Empty(t, l.faults, "leslie %s", cmd.teach.line)
+		require.NotNil(t, l.cmd, "leslie %s", cmd.teach.line)
+		assert.Equal(t, cmd.name, l.cmd.name)
+	}
+}
+
+// What is no command any more is not taught; what is new is, without this file.
+func TestTheBlockIsMadeFromTheTable(t *testing.T) {
+	t.Parallel()
+	all := []*command{{name: "dance", summary: "move about", teach: lesson{sharing, "dance ID --fast"}}, {name: "hide", summary: "stay away"}}
+	block := guide(all)
+	assert.Contains(t, block, "\nShare:\n- `leslie dance ID --fast`: move about\n")
+	assert.NotContains(t, block, "stay away")
+	assert.NotContains(t, block, "Merge:")
+}
+
+// requireCommands asserts that every line of leslie's that a text names is one:
+// a command of the table, with flags that it has.
+func requireCommands(t *testing.T, text string) {
+	t.Helper()
+	lines := regexp.MustCompile("(?m)`leslie ([^`]+)`|^  leslie ([^:]+):").FindAllStringSubmatch(text, -1)
+	require.NotEmpty(t, lines)
+	for _, m := range lines {
+		l := parse(commands(), strings.Fields(m[1]+m[2]))
+		if l.help {
+			continue
+		}
+		require.NotNil(t, l.cmd, "there is no command: leslie %s", m[1]+m[2])
+		assert.Empty(t, l.faults, "leslie %s", m[1]+m[2])
+	}
+}
+
+func TestEveryCommandThatTheBlockNamesIsThere(t *testing.T) {
+	t.Parallel()
+	requireCommands(t, guide(commands()))
 }
 
 // FuzzWithGuide: whatever AGENTS.md holds, text outside the block stays byte for

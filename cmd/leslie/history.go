@@ -28,6 +28,15 @@ func operationOf(op thread.Operation) operationData {
 	}
 }
 
+// Text is the operation as one line of a stream.
+func (d operationData) Text(p *page) {
+	about := "-"
+	if d.ThreadID != nil {
+		about = string(*d.ThreadID)
+	}
+	p.line("%d  %s  %s  %s %s  %s  %s", int64(d.Seq), d.Time.Format(time.RFC3339), string(d.OperationID), string(d.As), d.Actor, d.Command, about)
+}
+
 type historyData struct{ items[operationData] }
 
 func (d *historyData) Text(p *page) {
@@ -49,9 +58,15 @@ func (d *historyData) Text(p *page) {
 func historyCommand() *command {
 	return &command{
 		name: "history", summary: "list recorded operations, newest first",
-		detail:  "Here --thread is a filter: only operations that concern that thread.",
+		detail: "Here --thread is a filter: only operations that concern that thread. The next page is what comes --before\n" +
+			"the last seq of this one.",
 		example: "leslie history --limit 10",
-		flags:   []flagSpec{limitFlag()}, run: runHistory,
+		flags: []flagSpec{
+			limitFlag(),
+			{name: "since", kind: kindCount, value: "REV", usage: "only what comes after this revision"},
+			{name: "before", kind: kindCount, value: "REV", usage: "only what comes before this revision"},
+		},
+		run: runHistory,
 	}
 }
 
@@ -63,7 +78,10 @@ func runHistory(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := store.HistoryQuery{Limit: c.count("limit", defaultLimit)}
+	q := store.HistoryQuery{Limit: c.count("limit", defaultLimit), Since: thread.Revision(c.count("since", 0))}
+	if c.has("before") {
+		q.Before = max(thread.Revision(c.count("before", 0)), 1) // nothing comes before the first
+	}
 	// The environment's thread is whom the call speaks for, not a filter.
 	if arg := c.text("thread"); arg != "" {
 		_, err := c.view(func(s *thread.State) error {

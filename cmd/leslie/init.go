@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"leslie/codes"
-	"leslie/fact"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -85,28 +84,37 @@ func runInit(c *call) (Data, error) {
 	}
 	options := c.storeOptions()
 	options.LockTimeout = c.lockTimeout()
-	st, created, err := store.Create(c.ctx, dir, options)
+	st, created, notes, err := store.Create(c.ctx, dir, options)
 	if err != nil {
 		return nil, c.withoutStore(dir, err)
 	}
-	c.st = st
-	// A store of another writer is recognised before anything beside it changes.
-	if _, err := c.view(func(*thread.State) error { return nil }); err != nil {
+	c.st, c.changed = st, created // whatever fails now
+	c.warnings.Add(notes...)
+	if err := c.recognise(created); err != nil {
 		return nil, err
 	}
 	d := &initData{Root: st.Root(), Created: created, change: change{created}}
 	if c.on("no-agents") {
 		return d, nil
 	}
-	edited, err := st.EditFile(agentsFile, func(old []byte) []byte { return withGuide(old, commands()) })
+	edited, notes, err := st.EditFile(c.ctx, agentsFile, func(old []byte) []byte { return withGuide(old, commands()) })
 	if err != nil {
-		// The store stands all the same: the answer says both.
-		if e := codes.Of(err); e != nil {
-			err = e.With(fact.Of("changed", created))
-		}
-		return d, err
+		return d, err // a store that was made stands all the same: the answer says both
 	}
+	c.warnings.Add(notes...)
 	name := agentsFile
 	d.AgentsFile, d.Changed = &name, created || edited
 	return d, nil
+}
+
+// recognise sees that a store that was there is one that can be read, before
+// anything beside it changes. One that was just made needs no look, which could
+// fail.
+func (c *call) recognise(created bool) error {
+	if created {
+		c.revision = new(thread.Revision)
+		return nil
+	}
+	_, err := c.view(func(*thread.State) error { return nil })
+	return err
 }

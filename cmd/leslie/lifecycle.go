@@ -52,15 +52,15 @@ func lifecycleCommand() *command {
 }
 
 func doneCommand() *command {
-	return shortLifecycle(thread.Done, "complete a thread")
+	return taught(shortLifecycle(thread.Done, "complete a thread"), lesson{ending, "done ID"})
 }
 
 func cancelCommand() *command {
-	return shortLifecycle(thread.Cancel, "give a thread up")
+	return taught(shortLifecycle(thread.Cancel, "give a thread up"), lesson{ending, "cancel ID --reason TEXT"})
 }
 
 func suspendCommand() *command {
-	return shortLifecycle(thread.Suspend, "set a thread aside until it is resumed")
+	return taught(shortLifecycle(thread.Suspend, "set a thread aside until it is resumed"), lesson{ending, "suspend ID --reason TEXT"})
 }
 
 func resumeCommand() *command {
@@ -69,6 +69,11 @@ func resumeCommand() *command {
 
 func archiveCommand() *command {
 	return shortLifecycle(thread.Archive, "move a completed or cancelled thread to the archive; it stays readable")
+}
+
+func taught(cmd *command, l lesson) *command {
+	cmd.teach = l
+	return cmd
 }
 
 func shortLifecycle(action thread.Action, summary string) *command {

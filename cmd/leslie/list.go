@@ -46,6 +46,7 @@ func executorWords() []string { return []string{string(thread.ByHuman), string(t
 func listCommand() *command {
 	return &command{
 		name: "list", summary: "list threads", example: "leslie list --ready",
+		teach: lesson{starting, "list --ready"},
 		flags: []flagSpec{
 			{name: "status", kind: kindEnum, value: "S", words: statusWords(), usage: "only of this status: " + strings.Join(statusWords(), ", ")},
 			{name: "objective", kind: kindID, value: "ID", usage: "only of this objective"},
@@ -64,29 +65,30 @@ func runList(c *call) (Data, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	var all []thread.Thread
+	limit := c.count("limit", defaultLimit)
+	var page thread.Page
 	_, err := c.view(func(s *thread.State) error {
 		f, err := c.filter(s)
 		if err != nil {
 			return err
 		}
-		all, err = s.List(f)
+		page, err = s.First(f, limit)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]listItem, len(all))
-	for i, t := range all {
+	rows := make([]listItem, len(page.Threads))
+	for i, t := range page.Threads {
 		rows[i] = listItem{t.ID, t.Title, t.Status, t.Executor, t.ObjectiveID, orNull(t.ParentID)}
 	}
-	return &listData{firstItems(rows, c.count("limit", defaultLimit))}, nil
+	return &listData{items[listItem]{Items: rows, Total: page.Total, Truncated: len(rows) < page.Total}}, nil
 }
 
 func (c *call) filter(s *thread.State) (thread.Filter, error) {
 	f := thread.Filter{
 		Status: thread.Status(c.text("status")), Tag: c.text("tag"), Executor: thread.Executor(c.text("executor")),
-		Ready: c.on("ready"), All: c.on("all"),
+		Ready: c.on("ready"), Now: c.now(), All: c.on("all"),
 	}
 	if id := c.text("objective"); id != "" {
 		o, err := s.Objective(id)

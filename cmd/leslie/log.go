@@ -19,7 +19,7 @@ import (
 // cannot be written a reading command says nothing and a writing one adds W503.
 // In another program's store nothing is touched, so nothing is logged there.
 func (c *call) log(failure *codes.Error) {
-	if failure == nil && len(c.warnings) == 0 || failure != nil && failure.Code() == codes.UnsupportedVersion {
+	if failure == nil && len(c.warnings) == 0 && c.note == "" || failure != nil && failure.Code() == codes.UnsupportedVersion {
 		return
 	}
 	st, err := c.store()
@@ -34,6 +34,9 @@ func (c *call) log(failure *codes.Error) {
 	if failure != nil {
 		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, c.logAttrs(string(failure.Code()), failure.Facts())...)
 	}
+	if c.note != "" {
+		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, c.logAttrs("", nil)...)
+	}
 	path := st.Path(store.LogsDir + "/leslie.log")
 	if err := st.AppendLog(h.lines); err != nil && c.line.cmd != nil && c.line.cmd.writes {
 		c.warnings.Add(warnings.LogUnwritable.New(fact.Of("path", st.Relative(path)), fact.Of("reason", plainReason(err))))
@@ -45,19 +48,22 @@ func (c *call) debugLine() []byte {
 	if !c.who.debug {
 		return nil
 	}
-	attrs := []slog.Attr{slog.String("operation", c.operation()), slog.String("dir", c.who.dir)}
+	attrs := []slog.Attr{slog.String("dir", c.who.dir)}
 	if c.st != nil {
 		attrs = append(attrs, slog.String("root", c.st.Root()))
 	}
 	h := &logHandler{now: c.env.now}
-	slog.New(h).LogAttrs(c.ctx, slog.LevelDebug, "Call", append(attrs, c.logAttrs("", nil)[1:]...)...)
+	slog.New(h).LogAttrs(c.ctx, slog.LevelDebug, "Call", append(attrs, c.logAttrs("", nil)...)...)
 	return h.lines
 }
 
 // logAttrs are the facts of one line. Structures stay out: a line is for
 // reading and for counting, not for parsing.
 func (c *call) logAttrs(code string, facts fact.List) []slog.Attr {
-	attrs := []slog.Attr{slog.String("code", code)}
+	var attrs []slog.Attr
+	if code != "" {
+		attrs = append(attrs, slog.String("code", code))
+	}
 	if _, said := facts.Get("threadId"); !said && c.about != "" {
 		attrs = append(attrs, slog.String("threadId", string(c.about)))
 	}
@@ -67,7 +73,14 @@ func (c *call) logAttrs(code string, facts fact.List) []slog.Attr {
 		}
 		attrs = append(attrs, slog.Any(f.Key, f.Value))
 	}
-	return append(attrs, slog.String("as", string(c.who.as)), slog.String("actor", c.who.actor))
+	if _, said := facts.Get("operation"); !said {
+		attrs = append(attrs, slog.String("operation", c.operation()))
+	}
+	if c.who.thread != "" {
+		attrs = append(attrs, slog.String("speaks", c.who.thread))
+	}
+	// Who acts stands at the end: recall tells a caller's own lines by it.
+	return append(attrs, slog.String("line", c.lineDigest()), slog.String("as", string(c.who.as)), slog.String("actor", c.who.actor))
 }
 
 // logHandler writes slog records as leslie's log lines:

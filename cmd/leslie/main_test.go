@@ -57,12 +57,12 @@ func newBench(t *testing.T) *bench {
 		dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"),
 		login:  func() string { return "kim" },
 		getenv: func(key string) string { return b.vars[key] }, environ: os.Environ,
-		now: func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
+		jitter: func(limit time.Duration) time.Duration { return limit },
+		now:    func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
 		newID: func(prefix string) string {
 			b.ids++
 			return prefix + fmt.Sprintf("%08d", b.ids)
 		},
-		jitter: func(limit time.Duration) time.Duration { return limit },
 	}
 	require.NoError(t, os.Mkdir(b.dir, 0o755))
 	require.NoError(t, os.Mkdir(b.home, 0o755))

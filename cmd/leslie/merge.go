@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +29,10 @@ type mergeData struct {
 	Unresolved int               `json:"unresolved"`
 	Declined   map[string]string `json:"declined,omitempty"`
 	Work       []string          `json:"work,omitempty"` // files with markers, for editors
+	// RequireApproval: a person approves it before it is applied; Approval is the
+	// request about it, nil before there is one.
+	RequireApproval bool           `json:"requireApproval,omitempty"`
+	Approval        *mergeApproval `json:"approval,omitempty"`
 	change
 }
 
@@ -66,6 +69,7 @@ func (d *mergeData) Text(p *page) {
 	for _, path := range sortedKeys(d.Declined) {
 		p.line("the agent did not resolve %s: %s", path, d.Declined[path])
 	}
+	p.field("approval", d.Approval.text(d.RequireApproval && d.Status == "pending"))
 }
 
 // maxShownLines is how many lines of a side a text answer shows; JSON has all.
@@ -100,7 +104,8 @@ func disputeText(p *page, c merge.Dispute) {
 func mergeCommand() *command {
 	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly), string(thread.Strict)}
 	return &command{
-		name: "merge", summary: "bring the artifacts of threads together in one of them", writes: true,
+		name: "merge", summary: "bring the artifacts of threads together in one of them", writes: true, alone: true,
+		teach: lesson{bringing, "merge --sources ID --target ID"},
 		detail: "Nothing reaches the target before every conflict is resolved. A conflict that nobody can be asked about\n" +
 			"leaves the merge pending (T301): resolve it with merge resolve, then merge continue.",
 		example: "leslie merge --sources thread-a1b2c3d4 --target main",
@@ -109,6 +114,7 @@ func mergeCommand() *command {
 			{name: "target", kind: kindID, value: "T", usage: "the thread to merge into"},
 			{name: "scope", kind: kindScopes, value: "P,...", usage: "only these artifacts: paths, folders, globs"},
 			{name: "conflict-strategy", kind: kindEnum, value: "interactive|agent-first|human|strict", words: strategies, usage: "who is asked about a conflict"},
+			{name: "require-approval", kind: kindSwitch, usage: "a person approves it before it is applied"},
 			{name: "dry-run", kind: kindSwitch, usage: "show what would happen; write nothing"},
 		}, commitFlags()...),
 		run: runMerge,
@@ -139,6 +145,9 @@ type merging struct {
 	g                 *gathering
 	plan              *merge.Plan
 	settings          settings
+	digest            thread.BlobID     // of the plan, where a person approves it
+	agreed            thread.ApprovalID // what the person at the terminal said yes to
+	approval          *mergeApproval    // as it was when the store was last looked at
 }
 
 func runMerge(c *call) (Data, error) {
@@ -149,7 +158,7 @@ func runMerge(c *call) (Data, error) {
 		}
 	}
 	m := &merging{c: c, set: c.scope(), record: thread.Merge{
-		Strategy: thread.Strategy(c.text("conflict-strategy")), Validate: c.text("validate"),
+		Strategy: thread.Strategy(c.text("conflict-strategy")), Validate: c.text("validate"), RequireApproval: c.on("require-approval"),
 	}}
 	if m.record.Strategy == "" {
 		m.record.Strategy = thread.Interactive
@@ -191,6 +200,7 @@ func (m *merging) find(target string, sources []string) (parties, error) {
 			return err
 		}
 		if p = partiesOf(s, found); m.recorded {
+			m.approval = approvalOfMerge(s, m.record)
 			return nil
 		}
 		return s.NoPendingMerge(p.Target.ID)
@@ -217,7 +227,7 @@ func (m *merging) makePlan(sh shelf) error {
 	if m.g.input.Decisions, err = m.decisions(sh); err != nil {
 		return err
 	}
-	m.plan, err = merge.Make(m.g.input)
+	m.plan, err = m.g.plan()
 	return err
 }
 
@@ -272,7 +282,7 @@ func (m *merging) begin(target string, sources []string) (Data, error) {
 	case m.plan.Open() > 0 && m.record.Strategy == thread.Strict:
 		return nil, m.conflictError()
 	case m.plan.Open() > 0:
-		if err := m.recordPending(); err != nil {
+		if err := m.recordPending(nil); err != nil {
 			return nil, err
 		}
 		if err := m.ask(); err != nil {
@@ -311,6 +321,17 @@ func (m *merging) waits() (Data, error) {
 	return d, m.conflictError()
 }
 
+// waitsForApproval is the answer of a merge that a person has to approve, or has
+// refused: it stays pending.
+func (m *merging) waitsForApproval(err error) (Data, error) {
+	if !m.recorded {
+		return nil, err
+	}
+	d := m.answer("pending")
+	d.setChanged(m.c.changed)
+	return d, err
+}
+
 func (m *merging) openStage() (err error) {
 	if m.stage == nil {
 		m.stage, err = m.st.Stage(m.c.stamp().Operation)
@@ -320,20 +341,21 @@ func (m *merging) openStage() (err error) {
 
 // close ends the stage: nothing that was staged stands.
 func (m *merging) close() {
-	endStage(m.stage, false)
+	m.c.endStage(m.stage, false)
 	m.stage = nil
 }
 
 // keep ends the stage of an operation that stands.
 func (m *merging) keep() {
-	endStage(m.stage, true)
+	m.c.endStage(m.stage, true)
 	m.stage = nil
 }
 
 // answer is the merge as data.
 func (m *merging) answer(status string) *mergeData {
 	d := &mergeData{Status: status, Target: m.record.Target, Sources: m.record.Sources, Strategy: m.record.Strategy,
-		Files: []mergeFile{}, Conflicts: []merge.Dispute{}, MergeID: orNull(m.record.ID), Declined: m.record.Declined}
+		Files: []mergeFile{}, Conflicts: []merge.Dispute{}, MergeID: orNull(m.record.ID), Declined: m.record.Declined,
+		RequireApproval: m.record.RequireApproval, Approval: m.approval}
 	if m.plan != nil {
 		for _, f := range m.plan.Files {
 			d.Files = append(d.Files, mergeFile{f.Path, f.How})
@@ -412,8 +434,9 @@ func workPath(id thread.MergeID, path string) string {
 func workPlace(id thread.MergeID) string { return store.MergesDir + "/" + string(id) + "/work" }
 
 // recordPending keeps the merge before anybody is asked, so that a caller who is
-// cut off finds it again; for editors, files with markers.
-func (m *merging) recordPending() error {
+// cut off finds it again; for editors, files with markers. also, when there is
+// any, belongs to the same operation.
+func (m *merging) recordPending(also func(s *thread.State, stamp thread.Stamp) error) error {
 	work, err := m.stageWork()
 	if err != nil {
 		return err
@@ -433,6 +456,9 @@ func (m *merging) recordPending() error {
 			s.Plan(thread.Step{Do: thread.StepPlace, From: m.stage.Rel("work"), To: workPlace(rec.ID)})
 		}
 		m.record = rec
+		if also != nil {
+			return also(s, stamp)
+		}
 		return nil
 	})
 	if err != nil {
@@ -478,7 +504,7 @@ func (m *merging) stageWork() (map[string]thread.BlobID, error) {
 func (m *merging) update(rule func(s *thread.State, stamp thread.Stamp) error) (store.Commit, error) {
 	request := m.c.storeCall()
 	request.Request = "" // kept for the last one alone
-	commit, err := m.st.Update(m.c.ctx, request, func(s *thread.State) (store.Outcome, error) {
+	commit, err := m.c.update(m.st, request, func(s *thread.State) (store.Outcome, error) {
 		return store.Outcome{Thread: m.record.Target}, rule(s, request.Stamp)
 	})
 	if err == nil {
@@ -512,7 +538,7 @@ func (m *merging) commit() (Data, error) {
 		}
 		if m.plan.Open() > 0 {
 			if !m.recorded && m.record.Strategy != thread.Strict {
-				if err := m.recordPending(); err != nil {
+				if err := m.recordPending(nil); err != nil {
 					return nil, err
 				}
 			}
@@ -539,6 +565,12 @@ func (m *merging) apply() (Data, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
+	if err := m.allowed(); err != nil {
+		return m.waitsForApproval(err)
+	}
+	if err := m.openStage(); err != nil { // whoever asked has ended it
+		return nil, err
+	}
 	steps, undo, err := m.stageResult()
 	if err != nil {
 		return nil, err
@@ -562,14 +594,22 @@ func (m *merging) apply() (Data, error) {
 	}
 	m.keep()
 	m.c.warnAutoResolved(m)
-	m.warnSaved(undo)
+	m.c.warnSaved(m.st, m.record.Target, undo, "the merged text")
 	return data, nil
 }
 
 // rule is the commit, under the lock.
 func (m *merging) rule(s *thread.State, stamp thread.Stamp, steps []thread.Step, shares []thread.Share) (*mergeData, thread.ThreadID, error) {
+	if m.agreed != "" {
+		if _, _, err := s.DecideGrant(string(m.agreed), thread.Approve, "", stamp); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := m.mayApply(s, stamp.Time); err != nil {
+		return nil, "", err
+	}
 	if m.recorded {
-		if _, err := s.EndMerge(string(m.record.ID)); err != nil {
+		if _, err := s.EndMerge(string(m.record.ID), "the merge was applied", stamp); err != nil {
 			return nil, "", err
 		}
 		steps = append(steps, thread.Step{Do: thread.StepRemove, To: store.MergesDir + "/" + string(m.record.ID)})
@@ -603,7 +643,8 @@ func (m *merging) planned() map[string]thread.BlobID {
 	return out
 }
 
-// undoFile is what a merge did to one path: both contents are blobs.
+// undoFile is what a merge or a rollback did to one path: both contents are
+// blobs.
 type undoFile struct {
 	Path       string        `json:"path"`
 	Before     thread.BlobID `json:"before"` // "" for no file
@@ -645,35 +686,18 @@ func (m *merging) stageResult() (steps []thread.Step, undo []undoFile, err error
 	return slices.Concat(first, steps, last), undo, nil
 }
 
-// frees parts the deletions whose name, or a name above or below it, another
-// change needs: a file gives way to a folder, a folder to a file, a name to one
-// that differs only in case.
+// frees parts the deletions whose name another change needs from the others.
 func (m *merging) frees(deletions []thread.Step) (first, last []thread.Step) {
-	files, folders := map[string]bool{}, map[string]bool{} // of what is new, by lower case
+	var added []string
 	for _, f := range m.plan.Files {
-		if f.Before.There() || !f.After.There() {
-			continue
-		}
-		name := strings.ToLower(f.Path)
-		files[name] = true
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			folders[dir] = true
+		if !f.Before.There() && f.After.There() {
+			added = append(added, f.Path)
 		}
 	}
-	inTheWay := func(name string) bool {
-		if folders[name] {
-			return true
-		}
-		for ; name != "."; name = path.Dir(name) {
-			if files[name] {
-				return true
-			}
-		}
-		return false
-	}
+	inTheWay := freeing(added)
 	root := store.ThreadsDir + "/" + string(m.record.Target) + "/"
 	for _, step := range deletions {
-		if inTheWay(strings.ToLower(strings.TrimPrefix(step.To, root))) {
+		if inTheWay(strings.TrimPrefix(step.To, root)) {
 			first = append(first, step)
 		} else {
 			last = append(last, step)
@@ -721,27 +745,6 @@ func (c *call) warnAutoResolved(m *merging) {
 	}
 	for _, how := range sortedKeys(by) {
 		c.warnings.Add(warnings.AutoResolved.NewFilled(fact.List{fact.Of("count", by[how])}, fact.Of("mergeId", string(m.record.ID)), fact.Of("how", how)))
-	}
-}
-
-// warnSaved names files that somebody saved in the moment of the commit: theirs
-// stayed, the merged text lies beside it.
-func (m *merging) warnSaved(undo []undoFile) {
-	want := map[string]thread.BlobID{}
-	for _, u := range undo {
-		want[u.Path] = u.After
-	}
-	moved, err := m.st.Unmoved(m.record.Target, want)
-	if err != nil {
-		return
-	}
-	entries, _ := m.st.Artifacts(m.record.Target)
-	for _, path := range moved {
-		beside := slices.ContainsFunc(entries, func(e store.Entry) bool { return strings.HasPrefix(e.Path, path+".merge-op-") })
-		if beside {
-			m.c.warnings.Add(warnings.NotSettled.New(fact.Of("what", "putting "+path+" into place"),
-				fact.Of("reason", "it was saved meanwhile and stayed; the merged text lies beside it as "+path+".merge-OPERATION")))
-		}
 	}
 }
 

@@ -39,6 +39,14 @@ func (m *merging) askAgent(path string) error {
 		m.declinedBy(path, "no agent is configured")
 		return nil
 	}
+	may, err := m.mayResolve()
+	if err != nil {
+		return err
+	}
+	if !may {
+		m.declinedBy(path, leftToPeople)
+		return nil
+	}
 	reason := ""
 	for range agentAttempts {
 		f, ok := m.file(path)
@@ -53,7 +61,12 @@ func (m *merging) askAgent(path string) error {
 			break // it never answered: there is nothing to do better
 		}
 		if refused == "" {
-			return m.decide(decisions, nil)
+			err := m.decide(decisions, nil)
+			if codes.Has(err, codes.PermissionDenied) { // it was taken back meanwhile
+				m.declinedBy(path, leftToPeople)
+				return nil
+			}
+			return err
 		}
 		reason = refused
 		if strings.HasPrefix(refused, declinedPrefix) {
@@ -62,6 +75,19 @@ func (m *merging) askAgent(path string) error {
 	}
 	m.declinedBy(path, reason)
 	return m.decide(nil, map[string]string{path: reason})
+}
+
+// leftToPeople is why an agent is not asked.
+const leftToPeople = "the policy leaves conflicts to a person (resolve_conflict)"
+
+// mayResolve reports whether the target may have its conflicts resolved by an
+// agent.
+func (m *merging) mayResolve() (bool, error) {
+	_, err := m.c.view(func(s *thread.State) error { return s.MayResolve(m.record, m.settings.policy, m.c.now()) })
+	if codes.Has(err, codes.PermissionDenied) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // declinedPrefix begins the reason of an agent that does not want to.

@@ -101,7 +101,7 @@ func (m *merging) decide(choices []choice, declined map[string]string) error {
 	commit, err := m.update(func(s *thread.State, stamp thread.Stamp) error {
 		rec, err := s.Decide(m.record.ID, func(have map[string]thread.Decision) (map[string]thread.Decision, error) {
 			return m.chosen(have, choices)
-		}, declined, stamp)
+		}, declined, m.settings.policy, stamp)
 		if err == nil {
 			m.record = rec
 		}
@@ -156,6 +156,12 @@ func (c *call) newPrompt() *prompt {
 // was closed, or an interrupt came: the reader is then left behind with the
 // process.
 func (p *prompt) line(question string) (answer string, ok bool) {
+	text, ok := p.text(question)
+	return strings.ToLower(text), ok
+}
+
+// text is line for an answer that is kept as it was written.
+func (p *prompt) text(question string) (answer string, ok bool) {
 	fmt.Fprint(p.out, question+" ")
 	read := make(chan string, 1)
 	go func() {
@@ -167,9 +173,25 @@ func (p *prompt) line(question string) (answer string, ok bool) {
 	}()
 	select {
 	case text, ok := <-read:
-		return strings.ToLower(strings.TrimSpace(text)), ok
+		return strings.TrimSpace(text), ok
 	case <-p.done:
 		return "", false
+	}
+}
+
+// choose asks until the answer is one of the words, or its first letter; ok is
+// false as for line.
+func (p *prompt) choose(question string, words ...string) (answer string, ok bool) {
+	for {
+		answer, ok := p.line(question + " (" + strings.Join(words, ", ") + ")")
+		if !ok {
+			return "", false
+		}
+		for _, word := range words {
+			if answer == word || answer == word[:1] {
+				return word, true
+			}
+		}
 	}
 }
 
@@ -189,6 +211,11 @@ func (m *merging) askPerson() error {
 	if !m.c.canPrompt() {
 		return nil
 	}
+	offer, err := m.mayResolve()
+	if err != nil {
+		return err
+	}
+	offer = offer && m.record.Strategy == thread.Interactive && m.agentCommand() != ""
 	p := m.c.newPrompt()
 	skipped := map[string]bool{}
 	allAgent := false
@@ -198,7 +225,7 @@ func (m *merging) askPerson() error {
 			return nil
 		}
 		m.show(p, d)
-		if m.record.Strategy == thread.Interactive && m.agentCommand() != "" && !skipped["agent "+d.Path] {
+		if offer && !skipped["agent "+d.Path] {
 			answer := "yes"
 			if !allAgent {
 				answer, ok = p.line("Conflict detected. Allow Agent to attempt auto-resolution? (yes, no, all)")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,10 +26,14 @@ type mergeItem struct {
 	Decided   int               `json:"decided"`
 	CreatedAt time.Time         `json:"createdAt"`
 	CreatedBy actorData         `json:"createdBy"`
+	// RequireApproval and Approval are those of mergeData.
+	RequireApproval bool           `json:"requireApproval,omitempty"`
+	Approval        *mergeApproval `json:"approval,omitempty"`
 }
 
-func mergeItemOf(m thread.Merge) mergeItem {
+func mergeItemOf(s *thread.State, m thread.Merge) mergeItem {
 	return mergeItem{
+		RequireApproval: m.RequireApproval, Approval: approvalOfMerge(s, m),
 		MergeID: m.ID, Target: m.Target, Sources: m.Sources, Strategy: m.Strategy, Decided: len(m.Decisions),
 		CreatedAt: m.Created.At, CreatedBy: actorData{As: m.Created.As, Actor: m.Created.Actor},
 	}
@@ -39,9 +44,9 @@ type mergeList struct{ items[mergeItem] }
 func (d *mergeList) Text(p *page) {
 	var rows [][]string
 	for _, m := range d.Items {
-		rows = append(rows, []string{string(m.MergeID), string(m.Target), joined(m.Sources), string(m.Strategy), m.CreatedAt.Format(time.RFC3339), m.CreatedBy.Actor})
+		rows = append(rows, []string{string(m.MergeID), string(m.Target), joined(m.Sources), string(m.Strategy), m.CreatedAt.Format(time.RFC3339), m.CreatedBy.Actor, m.Approval.text(m.RequireApproval)})
 	}
-	p.table("MERGE TARGET SOURCES STRATEGY SINCE BY", rows)
+	p.table("MERGE TARGET SOURCES STRATEGY SINCE BY APPROVAL", rows)
 	p.rest(len(d.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no merge is pending")
@@ -63,7 +68,7 @@ func runMergeList(c *call) (Data, error) {
 	_, err := c.view(func(s *thread.State) error {
 		all = nil
 		for _, m := range s.MergesOf("") {
-			all = append(all, mergeItemOf(m))
+			all = append(all, mergeItemOf(s, m))
 		}
 		return nil
 	})
@@ -78,6 +83,7 @@ func mergeOperand() operandSpec { return operandSpec{name: "M", kind: kindID} }
 func mergeStatusCommand() *command {
 	return &command{
 		name: "merge status", summary: "show a pending merge and its conflicts", example: "leslie merge status merge-a1b2c3d4",
+		teach:    lesson{bringing, "merge status MERGE"},
 		operands: []operandSpec{mergeOperand()}, run: runMergeStatus,
 	}
 }
@@ -117,7 +123,8 @@ func runMergeStatus(c *call) (Data, error) {
 
 func mergeResolveCommand() *command {
 	return &command{
-		name: "merge resolve", summary: "decide a conflict of a pending merge, or a whole path", writes: true,
+		name: "merge resolve", summary: "decide a conflict of a pending merge, or a whole path", writes: true, alone: true,
+		teach: lesson{bringing, "merge resolve MERGE PATH --take SIDE"},
 		detail: "--take chooses a side: ours (the target), theirs (the only source), base, both, delete, keep, or a thread's id.\n" +
 			"--file gives the content: of the one conflict that is named, else of the whole path; - reads standard input.\n" +
 			"Answering again replaces the answer. Without PATH or CONFLICT the choice is for every open conflict.",
@@ -149,6 +156,9 @@ func runMergeResolve(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.settings, err = c.configured(m.st); err != nil {
+		return nil, err
+	}
 	if err := m.openStage(); err != nil {
 		return nil, err
 	}
@@ -166,7 +176,7 @@ func runMergeResolve(c *call) (Data, error) {
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*mergeData, thread.ThreadID, error) {
 		rec, err := s.Decide(m.record.ID, func(have map[string]thread.Decision) (map[string]thread.Decision, error) {
 			return m.chosen(have, choices)
-		}, nil, stamp)
+		}, nil, m.settings.policy, stamp)
 		if err != nil {
 			return nil, "", err
 		}
@@ -174,7 +184,7 @@ func runMergeResolve(c *call) (Data, error) {
 		if m.g.input.Decisions, err = m.decisions(keptShelf{m.st, m.stage}); err != nil {
 			return nil, "", err
 		}
-		if m.plan, err = merge.Make(m.g.input); err != nil {
+		if m.plan, err = m.g.plan(); err != nil {
 			return nil, "", err
 		}
 		return m.answer("pending"), rec.Target, nil
@@ -234,7 +244,14 @@ func (c *call) readFile(name string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	data, err := io.ReadAll(io.LimitReader(in, store.MaxFile+1))
+	var text bytes.Buffer
+	if f, ok := in.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			text.Grow(int(min(info.Size(), store.MaxFile)) + bytes.MinRead) // read in one go
+		}
+	}
+	_, err := text.ReadFrom(io.LimitReader(in, store.MaxFile+1))
+	data := text.Bytes()
 	switch {
 	case err != nil:
 		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
@@ -246,7 +263,8 @@ func (c *call) readFile(name string) ([]byte, error) {
 
 func mergeContinueCommand() *command {
 	return &command{
-		name: "merge continue", summary: "apply a pending merge when nothing is open", writes: true,
+		name: "merge continue", summary: "apply a pending merge when nothing is open", writes: true, alone: true,
+		teach:    lesson{bringing, "merge continue MERGE"},
 		detail:   "Files under the merge's work folder that were edited and have none of its markers left count as resolved.",
 		example:  "leslie merge continue merge-a1b2c3d4",
 		operands: []operandSpec{mergeOperand()}, flags: commitFlags(), run: runMergeContinue,
@@ -316,7 +334,7 @@ func (m *merging) editedWork() ([]choice, error) {
 
 func mergeAbortCommand() *command {
 	return &command{
-		name: "merge abort", summary: "give a pending merge up; the target stays as it is", writes: true,
+		name: "merge abort", summary: "give a pending merge up; the target stays as it is", writes: true, alone: true,
 		example:  "leslie merge abort merge-a1b2c3d4",
 		operands: []operandSpec{mergeOperand()}, run: runMergeAbort,
 	}
@@ -326,8 +344,8 @@ func runMergeAbort(c *call) (Data, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	return write(c, func(s *thread.State, _ thread.Stamp) (*mergeData, thread.ThreadID, error) {
-		rec, err := s.EndMerge(c.operand(0))
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*mergeData, thread.ThreadID, error) {
+		rec, err := s.EndMerge(c.operand(0), "the merge was aborted", stamp)
 		if err != nil {
 			return nil, "", err
 		}
@@ -341,7 +359,7 @@ func runMergeAbort(c *call) (Data, error) {
 func pendingMergesOf(s *thread.State, id thread.ThreadID) []mergeItem {
 	out := []mergeItem{}
 	for _, m := range s.MergesOf(id) {
-		out = append(out, mergeItemOf(m))
+		out = append(out, mergeItemOf(s, m))
 	}
 	return slices.Clip(out)
 }

@@ -8,6 +8,8 @@ import (
 	"leslie/codes"
 	"leslie/fact"
 	"leslie/merge"
+	"leslie/store"
+	"leslie/warnings"
 )
 
 // mergeFileData is merge-file's answer: the merged text itself in text format,
@@ -98,36 +100,22 @@ func (c *call) markerNames(labels []string) []string {
 }
 
 // replaceFile writes a plain file of the caller's by rename, so that no reader
-// sees half of it.
+// sees half of it, and has it on disk. Errors: T505.
 func (c *call) replaceFile(name string, data []byte) error {
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.who.dir, path)
 	}
-	failed := func(err error) error {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
-	}
 	mode := os.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".leslie-merge-*")
+	undurable, err := store.ReplaceFile(path, "."+c.env.newID("leslie-merge-"), data, mode)
 	if err != nil {
-		return failed(err)
+		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
 	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), mode)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return failed(err)
+	if undurable != nil {
+		c.warnings.Add(warnings.NotSettled.New(fact.Of("what", "making "+name+" durable"), fact.Of("reason", plainReason(undurable))))
 	}
 	return nil
 }

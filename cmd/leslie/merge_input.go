@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 
 	"leslie/codes"
@@ -35,7 +37,7 @@ func (k keptShelf) snapshot(ctx context.Context, id thread.ThreadID, set scope.S
 	return k.stage.Snapshot(ctx, id, set)
 }
 
-func (k keptShelf) read(hash string) ([]byte, error) { return k.st.Blob(thread.BlobID(hash)) }
+func (k keptShelf) read(hash string) ([]byte, error) { return k.stage.Blob(thread.BlobID(hash)) }
 
 // looseShelf is the shelf of a reader.
 type looseShelf struct {
@@ -107,6 +109,19 @@ type gathering struct {
 	sources []party
 	set     scope.Set
 	input   merge.Input
+	// unread is why a base could not be looked up.
+	unread error
+}
+
+// plan is the merge that was gathered. Errors: those of merge.Make, and T509
+// where a base is there and could not be read: planned without it, the merge
+// would be another one.
+func (g *gathering) plan() (*merge.Plan, error) {
+	p, err := merge.Make(g.input)
+	if err == nil {
+		err = g.unread
+	}
+	return p, err
 }
 
 // gatherMerge reads the threads and their bases. Errors: T203 for a pattern that
@@ -136,7 +151,7 @@ func (c *call) gatherMerge(st *store.Store, sh shelf, p parties, set scope.Set) 
 		return nil, err
 	}
 	g.input = merge.Input{Target: string(p.Target.ID), Tree: tree, Read: sh.read, Finers: []merge.Finer{merge.List}}
-	b := bases{st: st, set: set, manifests: map[thread.BlobID]store.Manifest{}, parsed: map[string]scope.Set{}}
+	b := bases{st: st, set: set, unread: &g.unread, manifests: map[thread.BlobID]store.Manifest{}, parsed: map[string]scope.Set{}}
 	for i, s := range g.sources {
 		g.input.Sources = append(g.input.Sources, merge.Source{
 			ID: string(s.ID), Title: s.Title, Tree: merge.Tree{Files: filesAt(s.manifest), Others: s.others}, Base: b.of(p.direct[i], p.thirds[i]),
@@ -216,6 +231,7 @@ type bases struct {
 	set       scope.Set
 	manifests map[thread.BlobID]store.Manifest
 	parsed    map[string]scope.Set
+	unread    *error // the first manifest that could not be read
 }
 
 // of gives the base of a path between target and source: of everything that is
@@ -264,22 +280,26 @@ func (b bases) through(third thread.Third, path string) []known {
 	return append(out, b.newest(third.FromA, path, before(toB)), b.newest(third.FromB, path, before(toA)))
 }
 
-// newest is the newest content of the path that passes.
+// newest is the newest content of the path that passes. Where it cannot be read
+// which that is, there is no base as of then: an older one is none.
 func (b bases) newest(all []thread.Common, path string, pass func(known) bool) known {
 	for _, share := range all {
 		if !b.covers(share, path) {
 			continue
 		}
+		k := known{Base: merge.Base{From: share.From}, at: share.At}
 		m, ok := b.manifest(share.Manifest)
 		if !ok {
-			continue
-		}
-		k := known{Base: merge.Base{From: share.From}, at: share.At}
-		if f, ok := m.Find(path); ok {
+			k.File.Hash = "unreadable"
+		} else if f, ok := m.Find(path); ok {
 			k.File = fileAt(f)
 		}
-		if pass(k) {
+		switch {
+		case !pass(k):
+		case ok:
 			return k
+		default:
+			return known{at: share.At}
 		}
 	}
 	return known{}
@@ -299,15 +319,20 @@ func (b bases) covers(share thread.Common, path string) bool {
 }
 
 // manifest reads what was shared. One that is damaged or missing counts as not
-// known: a merge then asks more, and never guesses.
+// known: a merge then asks more, and never guesses. One that the system does not
+// give out may be known the next time, so it ends the merge.
 func (b bases) manifest(id thread.BlobID) (store.Manifest, bool) {
 	if m, ok := b.manifests[id]; ok {
 		return m, m != nil
 	}
 	m, err := b.st.Manifest(id)
-	if err != nil {
+	switch {
+	case err != nil:
 		m = nil
-	} else if m == nil {
+		if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) && *b.unread == nil {
+			*b.unread = err
+		}
+	case m == nil:
 		m = store.Manifest{}
 	}
 	b.manifests[id] = m

@@ -43,6 +43,7 @@ type objectiveWritten struct {
 func objectiveCreateCommand() *command {
 	return &command{
 		name: "objective create", summary: "create an objective: a goal that threads work for", writes: true,
+		teach:    lesson{starting, "objective create TITLE"},
 		example:  `leslie objective create "Ship the parser"`,
 		operands: []operandSpec{{name: "TITLE", kind: kindText}},
 		flags:    []flagSpec{{name: "id", kind: kindID, value: "ID", usage: "use this id in place of a random one"}},

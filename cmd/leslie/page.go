@@ -15,7 +15,7 @@ import (
 // page is a text answer in the making. Values that come from outside pass
 // through escape, so that no title or content moves a cursor, forges a line or
 // speaks with the terminal.
-type page struct{ b strings.Builder }
+type page struct{ b bytes.Buffer }
 
 func (p *page) String() string { return p.b.String() }
 

@@ -79,6 +79,7 @@ func (d *referenceWritten) Text(p *page) {
 func referenceCommand() *command {
 	return &command{
 		name: "reference", summary: "tie a thread to another's artifacts, read-only", writes: true,
+		teach: lesson{sharing, "reference --from ID --target ID"},
 		detail: "frozen copies what the target holds now to context/inherited/REF/; live reads it where it stands.\n" +
 			"A target that does not exist is kept and warned of (W202).",
 		example: "leslie reference --from thread-a1b2c3d4 --target thread-e5f6g7h8 --scope design.md",
@@ -159,15 +160,17 @@ func (c *call) refer(in thread.NewReference, set scope.Set) (Data, error) {
 		c.warnUnresolved(ref)
 		return &referenceWritten{referenceData: referenceOf(ref)}, ref.From, nil
 	})
-	endStage(stage, err == nil && data.Changed)
+	c.endStage(stage, err == nil && data.Changed)
 	return data, err
 }
 
 // endStage ends a stage, if there is one: what an operation that stands has
 // promised to place is left to it, everything else goes.
-func endStage(stage *store.Stage, stands bool) {
+func (c *call) endStage(stage *store.Stage, stands bool) {
 	switch {
 	case stage == nil:
+	case c.draft != nil: // the line may still be part of the operation
+		c.draft.stages = append(c.draft.stages, stage)
 	case stands:
 		_ = stage.Close()
 	default:
@@ -191,7 +194,7 @@ func (c *call) content(st *store.Store, binding thread.Binding, target thread.Th
 		err = stage.Sync()
 	}
 	if err != nil || content.Unresolved != "" {
-		endStage(stage, false)
+		c.endStage(stage, false)
 		return nil, content, err
 	}
 	return stage, content, nil
@@ -208,8 +211,8 @@ func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 
 // live looks at what a live reference's target holds.
 func (c *call) live(st *store.Store, target thread.ThreadID, set scope.Set) (thread.Content, error) {
-	if reason := missing(st, target); reason != "" {
-		return thread.Content{Unresolved: reason}, nil
+	if reason, err := c.missing(st, target); reason != "" || err != nil {
+		return thread.Content{Unresolved: reason}, err
 	}
 	entries, err := c.matched(st, target, set)
 	return thread.Content{Files: countFiles(entries)}, err
@@ -217,8 +220,8 @@ func (c *call) live(st *store.Store, target thread.ThreadID, set scope.Set) (thr
 
 // frozen copies a target's artifacts into a stage.
 func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadID, set scope.Set, to string) (thread.Content, error) {
-	if reason := missing(st, target); reason != "" {
-		return thread.Content{Unresolved: reason}, nil
+	if reason, err := c.missing(st, target); reason != "" || err != nil {
+		return thread.Content{Unresolved: reason}, err
 	}
 	m, skipped, err := stage.Snapshot(c.ctx, target, set)
 	if err != nil {
@@ -232,12 +235,16 @@ func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadI
 	return thread.Content{Manifest: id, Files: len(m)}, err
 }
 
-// missing says why a target cannot be read, "" when it can.
-func missing(st *store.Store, target thread.ThreadID) string {
-	if target == "" || !st.HasThread(target) {
-		return thread.ReasonMissing
+// missing says why a target is not there, "" when it is. Errors: T509.
+func (c *call) missing(st *store.Store, target thread.ThreadID) (string, error) {
+	if target == "" {
+		return thread.ReasonMissing, nil
 	}
-	return ""
+	there, err := st.HasThread(target)
+	if !there && err == nil && !c.draft.begins(target) {
+		return thread.ReasonMissing, nil
+	}
+	return "", err
 }
 
 func isMissing(err error) bool { return codes.Has(err, codes.ThreadNotFound) }
@@ -404,7 +411,11 @@ func (c *call) readable(st *store.Store, ref thread.Reference) ([]store.Entry, e
 			fact.Of("threadId", ref.From), fact.Of("reason", reason))
 	}
 	if ref.Binding == thread.Live {
-		if reason := missing(st, ref.Target); reason != "" {
+		reason, err := c.missing(st, ref.Target)
+		switch {
+		case err != nil:
+			return nil, corrupted(plainReason(err), err)
+		case reason != "":
 			return nil, corrupted(reason, nil)
 		}
 		set, err := scope.Parse(ref.Scope)
@@ -465,7 +476,11 @@ func runReferenceRefresh(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was, reason := ref.Manifest != "" || ref.Binding == thread.Live && ref.Files > 0, missing(st, target); was && reason != "" {
+	reason, err := c.missing(st, target)
+	if err != nil {
+		return nil, err
+	}
+	if was := ref.Manifest != "" || ref.Binding == thread.Live && ref.Files > 0; was && reason != "" {
 		return nil, codes.TargetCorrupted.New(fact.Of("target", ref.Target), fact.Of("refId", ref.ID),
 			fact.Of("threadId", ref.From), fact.Of("reason", reason))
 	}
@@ -487,7 +502,7 @@ func runReferenceRefresh(c *call) (Data, error) {
 		c.warnUnresolved(ref)
 		return &referenceWritten{referenceData: referenceOf(ref)}, ref.From, nil
 	})
-	endStage(stage, err == nil && data.Changed)
+	c.endStage(stage, err == nil && data.Changed)
 	return data, err
 }
 

@@ -11,8 +11,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"leslie/codes"
 	"leslie/fact"
 	"leslie/store"
@@ -44,9 +42,15 @@ type errorReply struct {
 // exit status. success, no error and exit status 0 go together.
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
-	c.log(failure)
+	c.reckon(data, failure)
+	if !c.stopped(failure) {
+		c.log(failure)
+	}
 	if line := c.debugLine(); line != nil {
 		_, _ = c.env.stderr.Write(line)
+	}
+	if c.streams() {
+		return c.endStream(failure)
 	}
 	answer, failure := c.rendered(data, failure)
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
@@ -86,13 +90,13 @@ func (c *call) render(data Data, failure *codes.Error) []byte {
 	case "yaml":
 		return toYAML(c.json(c.envelope(data, failure)))
 	}
-	c.textNotes(failure)
+	c.textNotes(c.warnings, failure)
 	if _, stands := data.(besideError); data == nil || failure != nil && !stands {
 		return nil
 	}
 	p := &page{}
 	data.Text(p)
-	return []byte(p.String())
+	return p.b.Bytes()
 }
 
 // failure is err with what every error carries: the command, and whether
@@ -184,10 +188,10 @@ func (c *call) json(e envelope) []byte {
 }
 
 // textNotes writes warnings and the error to stderr.
-func (c *call) textNotes(failure *codes.Error) {
+func (c *call) textNotes(told warnings.List, failure *codes.Error) {
 	paint := c.painter()
 	var b strings.Builder
-	for _, w := range c.warnings {
+	for _, w := range told {
 		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(yellow, "warning"), w.Code, w.Message, pairs(w.Context))
 	}
 	if failure != nil {
@@ -273,6 +277,7 @@ func run(ctx context.Context, argv []string, e env) int {
 // becomes T901 in the asked format.
 func perform(ctx context.Context, all []*command, argv []string, e env) int {
 	c := newCall(ctx, e, parse(all, argv))
+	c.argv = argv
 	data, err := c.do(all)
 	return c.reply(data, err)
 }
@@ -294,18 +299,13 @@ func (c *call) do(all []*command) (data Data, err error) {
 	case c.line.cmd == nil:
 		return nil, c.usage()
 	}
+	if c.env.ready != nil {
+		c.env.ready(c.line.cmd.writes)
+	}
 	// A line with faults goes on to its command, which adds its own and then
 	// refuses: the caller is told all of them at once.
-	runErr := app(all, func(cmd *command, flags *cli.Context) error {
-		c.flags = flags
-		data, err = cmd.run(c)
-		return nil
-	}).RunContext(c.ctx, c.line.reordered())
-	if runErr != nil && err == nil {
-		c.fault("command", "", runErr.Error())
-		return nil, c.usage()
-	}
-	if isNil(data) {
+	c.flags = &given{&c.line}
+	if data, err = c.line.cmd.run(c); isNil(data) {
 		data = nil
 	}
 	return data, err

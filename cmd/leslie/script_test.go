@@ -353,9 +353,6 @@ func openUp(ts *testscript.TestScript, dir string) {
 func TestEveryCodeIsShownByAScript(t *testing.T) {
 	t.Parallel()
 	absent := map[string]string{
-		"T103": "the mistake limit", "W103": "the mistake limit", "W104": "the mistake limit",
-		"T108": "claims", "T109": "wait", "T111": "checkpoints",
-		"T401": "approvals", "T403": "approvals", "T404": "approvals", "W401": "approvals", "W402": "approvals",
 		"T702": "an agent's, always answered by W303", "T703": "an agent's, always answered by W303",
 		"T901": "a fault of leslie's own: TestPanicIsT901InTheAskedFormat", "T902": "the same",
 		"T904": "a signal: TestASignalEndsTheWaitForTheLock", "W505": "a fault of the disk behind the commit: package store",

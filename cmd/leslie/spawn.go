@@ -50,6 +50,7 @@ func spawnCommand() *command {
 	inherit := []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}
 	return &command{
 		name: "spawn", summary: "create a thread of work; nobody is started", writes: true,
+		teach: lesson{starting, "spawn --intent TEXT --parent ID --inherit full"},
 		detail: "The objective is --objective, else the parent's, else the only one that is not done.\n" +
 			"--inherit full or partial gives the new thread its own working copy of the parent's artifacts.\n" +
 			"--ref freezes what other threads hold now, read-only, under context/inherited/REF/.",
@@ -150,7 +151,7 @@ func runSpawn(c *call) (Data, error) {
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*spawnData, thread.ThreadID, error) {
 		return o.spawn(c, s, stamp, content)
 	})
-	endStage(content.stage, err == nil && data.Changed)
+	c.endStage(content.stage, err == nil && data.Changed)
 	return data, err
 }
 
@@ -189,7 +190,7 @@ func (c *call) gather(st *store.Store, o spawnOptions) (*gathered, error) {
 		return nil, err
 	}
 	if err := c.fill(st, o, g, parent, targets); err != nil {
-		endStage(g.stage, false)
+		c.endStage(g.stage, false)
 		return nil, err
 	}
 	return g, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"time"
 
 	"leslie/store"
 	"leslie/thread"
@@ -35,10 +36,14 @@ type statusData struct {
 	References   []referenceData     `json:"references"`
 	ReferencedBy []referencedBy      `json:"referencedBy"`
 	Artifacts    items[artifactData] `json:"artifacts"`
-	Approvals    []thread.Approval   `json:"approvals"`
+	Approvals    []approvalData      `json:"approvals"`
 	Merges       []mergeItem         `json:"merges"`
-	Injections   []struct{}          `json:"injections"`
-	Claim        *struct{}           `json:"claim"`
+	Injections   []injectionData     `json:"injections"`
+	Checkpoints  []checkpointItem    `json:"checkpoints"`
+	Claim        *heldData           `json:"claim"`
+	Mistakes     *thread.Mistakes    `json:"mistakes"`
+	// Wakeable: it is suspended, and every child that it has is terminated.
+	Wakeable bool `json:"wakeable"`
 }
 
 type referencedBy struct {
@@ -49,6 +54,29 @@ type referencedBy struct {
 
 func (d *statusData) Text(p *page) {
 	d.threadData.Text(p)
+	if d.Mistakes != nil {
+		p.line("suspended by the mistake limit: %d failed commands in a row by %s, last %s; a person resumes it", d.Mistakes.Count, d.Mistakes.Actor, d.Mistakes.LastCode)
+	}
+	if d.Wakeable {
+		p.line("wakeable: every child is terminated; leslie resume %s goes on", d.ThreadID)
+	}
+	if d.Claim != nil {
+		p.line("claimed by %s until %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
+	}
+	for _, a := range d.Approvals {
+		a.line(p)
+	}
+	for _, i := range d.Injections {
+		i.line(p)
+	}
+	for _, ck := range d.Checkpoints {
+		why := ""
+		if ck.Automatic {
+			why = ", before a rollback"
+		}
+		p.line("checkpoint %s  %s  %d files%s", ck.CheckpointID, ck.CreatedAt.Format(time.RFC3339), ck.Files, why)
+		p.field("  name", ck.Name)
+	}
 	p.field("children", joined(d.Relations.Children))
 	p.field("depended on by", joined(d.Relations.DependedOnBy))
 	for _, ref := range d.References {
@@ -82,6 +110,7 @@ func (d *statusData) Text(p *page) {
 func statusCommand() *command {
 	return &command{
 		name: "status", summary: "show one thread, or the whole store without an id",
+		teach:    lesson{watching, "status ID"},
 		example:  "leslie status thread-a1b2c3d4",
 		operands: []operandSpec{{name: "ID", kind: kindID, optional: true}}, run: runStatus,
 	}
@@ -123,7 +152,7 @@ func (c *call) threadStatus(arg string) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &statusData{Approvals: []thread.Approval{}, Injections: []struct{}{}}
+	d := &statusData{Approvals: []approvalData{}}
 	var refs []thread.Reference
 	_, err = c.view(func(s *thread.State) error {
 		t, err := s.Thread(arg)
@@ -136,6 +165,16 @@ func (c *call) threadStatus(arg string) (Data, error) {
 			d.ReferencedBy = append(d.ReferencedBy, referencedBy{ref.ID, ref.From, ref.Binding})
 		}
 		d.Merges = pendingMergesOf(s, t.ID)
+		now := c.now()
+		grants, err := approvalsOf(s, t)
+		if err != nil {
+			return err
+		}
+		for _, g := range grants {
+			d.Approvals = append(d.Approvals, approvalOf(g, now))
+		}
+		d.Injections, d.Checkpoints = injectionsOf(t), checkpointsOf(t)
+		d.Claim, d.Mistakes, d.Wakeable = heldBy(t, now), t.Mistakes, s.Wakeable(t)
 		refs, err = referencesFrom(s, t)
 		return err
 	})

@@ -45,6 +45,11 @@ func (c *call) newID(flag, prefix string, taken func(string) bool) string {
 	if id := c.text(flag); id != "" {
 		return id
 	}
+	return c.freshID(prefix, taken)
+}
+
+// freshID is a random id that is not taken.
+func (c *call) freshID(prefix string, taken func(string) bool) string {
 	for {
 		if id := c.env.newID(prefix); !taken(id) {
 			return id
@@ -77,16 +82,19 @@ func (c *call) readContent(flag string, limit int) string {
 	return text
 }
 
-// readStdin reads at most one byte more than limit. An interrupt ends the wait
+// readStdin reads standard input: see readAll.
+func (c *call) readStdin(limit int) ([]byte, error) { return c.readAll(c.env.stdin, limit) }
+
+// readAll reads at most one byte more than limit. An interrupt ends the wait
 // for it; the reader is left behind with the process.
-func (c *call) readStdin(limit int) ([]byte, error) {
+func (c *call) readAll(in io.Reader, limit int) ([]byte, error) {
 	type result struct {
 		raw []byte
 		err error
 	}
 	done := make(chan result, 1)
 	go func() {
-		raw, err := io.ReadAll(io.LimitReader(c.env.stdin, int64(limit)+1))
+		raw, err := io.ReadAll(io.LimitReader(in, int64(limit)+1))
 		done <- result{raw, err}
 	}()
 	select {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"slices"
-	"strconv"
 	"strings"
 
 	"leslie/codes"
@@ -16,13 +14,23 @@ type undoData struct {
 	OperationID thread.OperationID `json:"operationId"` // the one that was undone
 	Command     string             `json:"command"`
 	ThreadID    *thread.ThreadID   `json:"threadId"`
-	Files       []string           `json:"files"`
+	Records     []undoneRecord     `json:"records"`
+	Files       []string           `json:"files"`          // of a merge or a rollback: put back
 	Kept        []string           `json:"kept,omitempty"` // changed since: left as they are
 	change
 }
 
+// undoneRecord says what became of a record.
+type undoneRecord struct {
+	Record string `json:"record"` // TABLE/ID
+	How    string `json:"how"`    // removed, restored, changed
+}
+
 func (d *undoData) Text(p *page) {
 	p.line("undone: %s (%s)", d.OperationID, d.Command)
+	for _, r := range d.Records {
+		p.line("  %s %s", r.How, r.Record)
+	}
 	for _, f := range d.Files {
 		p.line("  put back %s", f)
 	}
@@ -33,8 +41,11 @@ func (d *undoData) Text(p *page) {
 
 func undoCommand() *command {
 	return &command{
-		name: "undo", summary: "undo a merge: put back the files that it replaced and that have not changed since", writes: true,
-		detail:   "Without OP it is your own last operation.",
+		name: "undo", summary: "take back one operation; later work is never taken away", writes: true, alone: true,
+		teach: lesson{goingBack, "undo"},
+		detail: "Without OP it is your own last operation. What was changed since stays; where that stands in the way,\n" +
+			"nothing is undone (T110). An undo can be undone, unless it put files back.\n" +
+			"An agent undoes what agents did, and no decision.",
 		example:  "leslie undo op-a1b2c3d4",
 		operands: []operandSpec{{name: "OP", kind: kindID, optional: true}}, run: runUndo,
 	}
@@ -51,133 +62,156 @@ func runUndo(c *call) (Data, error) {
 	if first, ok, err := answered[*undoData](c); ok || err != nil {
 		return first, err
 	}
-	op, err := c.undoable(st)
+	op, err := c.findOperation(st, c.operand(0))
 	if err != nil {
 		return nil, err
 	}
-	u, err := c.stageBack(st, op)
+	data, err := c.undo(st, op)
+	return data, c.tellLater(st, op, err)
+}
+
+// undo plans the undo and its file work on what is there, and carries it out.
+// The rule runs again under the lock; what it asks of the files follows from the
+// operation alone, so the plan holds.
+func (c *call) undo(st *store.Store, op thread.Operation) (*undoData, error) {
+	u := &undoing{c: c, st: st, op: op, back: []string{}}
+	_, err := c.view(func(s *thread.State) (err error) {
+		u.in, err = s.Invert(op, c.stamp())
+		return err
+	})
 	if err != nil {
+		return nil, err
+	}
+	if err := u.prepare(); err != nil {
+		c.endStage(u.stage, false)
 		return nil, err
 	}
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*undoData, thread.ThreadID, error) {
-		if err := s.UndoBrought(op, stamp); err != nil {
-			return nil, "", err
-		}
-		if len(u.back) == 0 {
-			return nil, "", codes.UndoConflict.New(fact.Of("operationId", op.ID), fact.Of("reason", "every file that it changed was changed since"), fact.Of("threadId", op.ThreadID))
-		}
-		s.Plan(u.steps...)
-		return &undoData{OperationID: op.ID, Command: op.Command, ThreadID: orNull(op.ThreadID), Files: u.back, Kept: u.kept}, op.ThreadID, nil
+		return u.rule(s, stamp)
 	})
-	endStage(u.stage, err == nil)
+	c.endStage(u.stage, err == nil)
 	return data, err
 }
 
-// undoable finds the operation. Errors: T112, T110 for one that cannot be
-// undone, T402 for an agent that would undo a person's.
-func (c *call) undoable(st *store.Store) (thread.Operation, error) {
-	op, err := c.findOperation(st, c.operand(0))
+// rule is the undo, under the lock.
+func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*undoData, thread.ThreadID, error) {
+	if err := u.free(s); err != nil {
+		return nil, "", err
+	}
+	in, err := s.Invert(u.op, stamp)
+	if err == nil {
+		err = u.untouched()
+	}
 	if err != nil {
-		return op, err
+		return nil, "", err
 	}
-	refuse := func(reason string) error {
-		return codes.UndoConflict.New(fact.Of("operationId", op.ID), fact.Of("reason", reason), fact.Of("threadId", op.ThreadID))
+	s.Plan(u.steps...)
+	d := &undoData{OperationID: u.op.ID, Command: u.op.Command, ThreadID: orNull(u.op.ThreadID), Records: []undoneRecord{}, Files: u.back, Kept: u.kept}
+	for _, c := range in.Changes {
+		how := "changed"
+		switch {
+		case c.After == nil:
+			how = "removed"
+		case c.Before == nil:
+			how = "restored"
+		}
+		d.Records = append(d.Records, undoneRecord{c.Record, how})
 	}
-	switch {
-	case c.who.as == thread.Agent && op.As != thread.Agent:
-		return op, codes.PermissionDenied.New(fact.Of("capability", "undoing what a person did"), fact.Of("operationId", op.ID)).
-			WithHint("A person undoes it; one whom leslie takes for an agent says --as user").WithNext("leslie history")
-	case op.Undoes() == "":
-		return op, refuse("only a merge that was applied can be undone")
-	}
-	return op, nil
+	return d, u.op.ThreadID, nil
 }
 
+// conflict is T110.
+func (u *undoing) conflict(reason string) *codes.Error {
+	err := codes.UndoConflict.New(fact.Of("operationId", u.op.ID), fact.Of("reason", reason))
+	if u.op.ThreadID != "" {
+		err = err.With(fact.Of("threadId", u.op.ThreadID))
+	}
+	return err
+}
+
+// findOperation finds the operation that arg names: its id or a prefix of it, the
+// caller's own last one for "". Only a shortened id has the whole journal read.
+// Errors: T112, T105.
 func (c *call) findOperation(st *store.Store, arg string) (thread.Operation, error) {
-	h, err := st.History(c.ctx, store.HistoryQuery{})
+	if arg == "" {
+		return c.ownLastOperation(st)
+	}
+	var found []thread.Operation
+	op, ok, err := st.FindOperation(c.ctx, arg, func(op thread.Operation) bool {
+		if thread.ShortensOperation(arg, op.ID) {
+			found = append(found, op)
+		}
+		return string(op.ID) == arg
+	})
+	switch {
+	case err != nil || ok:
+		return op, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0:
+		return op, codes.OperationNotFound.New(fact.Of("operationId", arg))
+	}
+	var ids []thread.OperationID
+	for _, op := range found[:min(len(found), 20)] {
+		ids = append(ids, op.ID)
+	}
+	return op, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(found)), fact.Of("candidates", ids)).WithNext("leslie history")
+}
+
+// ownLastOperation is the newest one that the caller made.
+func (c *call) ownLastOperation(st *store.Store) (thread.Operation, error) {
+	actor, err := marshal(c.who.actor)
 	if err != nil {
 		return thread.Operation{}, err
 	}
-	var found []thread.Operation
-	for _, op := range h.Operations {
-		switch {
-		case arg == "" && op.Actor == c.who.actor && op.As == c.who.as, string(op.ID) == arg:
-			return op, nil
-		case len(strings.TrimPrefix(arg, thread.PrefixOperation)) >= 4 && strings.HasPrefix(string(op.ID), arg):
-			found = append(found, op)
-		}
+	op, ok, err := st.FindOperation(c.ctx, `"actor":`+string(actor), func(op thread.Operation) bool {
+		return op.Actor == c.who.actor && op.As == c.who.as
+	})
+	if err == nil && !ok {
+		err = codes.OperationNotFound.New(fact.Of("operationId", "last")).
+			WithHint("You have made no operation here; name one")
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return thread.Operation{}, codes.OperationNotFound.New(fact.Of("operationId", arg))
-	}
-	var ids []string
-	for _, op := range found {
-		ids = append(ids, string(op.ID))
-	}
-	return thread.Operation{}, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(ids)), fact.Of("candidates", ids)).WithNext("leslie history")
+	return op, err
 }
 
-// putBack is an undo, staged.
-type putBack struct {
-	stage      *store.Stage
-	steps      []thread.Step
-	back, kept []string
+// tellLater names, in a T110 about a field, the operation that changed it since,
+// where it is found among the newest.
+func (c *call) tellLater(st *store.Store, op thread.Operation, err error) error {
+	e := codes.Of(err)
+	if !codes.Has(err, codes.UndoConflict) {
+		return err
+	}
+	record, _ := factText(e, "record")
+	field, _ := factText(e, "field")
+	if record == "" || field == "" {
+		return err
+	}
+	_, id, _ := strings.Cut(record, "/")
+	later, ok, lookErr := st.FindOperation(c.ctx, id, func(o thread.Operation) bool {
+		return o.Seq <= op.Seq || o.Changed(record, field)
+	})
+	if lookErr != nil || !ok || later.Seq <= op.Seq {
+		return err
+	}
+	reason, _ := factText(e, "reason")
+	return e.With(fact.Of("reason", reason+" by '"+string(later.ID)+"' ("+later.Command+")"), fact.Of("later", later.ID))
 }
 
-// stageBack stages the replaced files that have not changed since.
-func (c *call) stageBack(st *store.Store, op thread.Operation) (putBack, error) {
-	u := putBack{back: []string{}}
-	raw, err := st.Blob(op.Undoes())
+func factText(e *codes.Error, key string) (string, bool) {
+	v, _ := e.Facts().Get(key)
+	s, ok := v.(string)
+	return s, ok
+}
+
+// replacedFiles reads a list of what was replaced.
+func replacedFiles(st *store.Store, list thread.BlobID) ([]undoFile, error) {
+	raw, err := st.Blob(list)
 	if err != nil {
-		return u, err
+		return nil, err
 	}
 	var files []undoFile
 	if err := json.Unmarshal(raw, &files); err != nil {
-		return u, codes.Internal.Wrap(err, fact.Of("reason", "what the merge replaced cannot be read"))
+		return nil, codes.Internal.Wrap(err, fact.Of("reason", "what was replaced cannot be read"))
 	}
-	after := map[string]thread.BlobID{}
-	for _, f := range files {
-		after[f.Path] = f.After
-	}
-	moved, err := st.Unmoved(op.ThreadID, after)
-	if err != nil {
-		return u, err
-	}
-	if u.stage, err = st.Stage(c.stamp().Operation); err != nil {
-		return u, err
-	}
-	for i, f := range files {
-		if slices.Contains(moved, f.Path) {
-			u.kept = append(u.kept, f.Path)
-			continue
-		}
-		if err := u.put(st, op.ThreadID, i, f); err != nil {
-			endStage(u.stage, false)
-			return u, err
-		}
-	}
-	return u, u.stage.Sync()
-}
-
-func (u *putBack) put(st *store.Store, id thread.ThreadID, i int, f undoFile) error {
-	to := store.ThreadsDir + "/" + string(id) + "/" + f.Path
-	u.back = append(u.back, f.Path)
-	if f.Before == "" {
-		// First: it may free a name for what is put back.
-		u.steps = slices.Insert(u.steps, 0, thread.Step{Do: thread.StepDelete, To: to, Expect: f.After})
-		return nil
-	}
-	content, err := st.Blob(f.Before)
-	if err != nil {
-		return err
-	}
-	name := "back/" + strconv.Itoa(i)
-	if err := u.stage.Write(name, content, f.Executable); err != nil {
-		return err
-	}
-	u.steps = append(u.steps, thread.Step{Do: thread.StepReplace, From: u.stage.Rel(name), To: to, Expect: f.After})
-	return nil
+	return files, nil
 }

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// at sets the clock to a time after the bench's noon.
+func (b *bench) at(after time.Duration) {
+	b.now = func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC).Add(after) }
+}
+
+// held is who holds main until when, "" for nobody.
+func (b *bench) held(t *testing.T) (holder, until string) {
+	t.Helper()
+	b.must(t, "status", "main", "--format", "json")
+	claim, _ := document(t, b.out.Bytes()).Data["claim"].(map[string]any)
+	holder, _ = claim["holder"].(string)
+	until, _ = claim["until"].(string)
+	return holder, until
+}
+
+func TestTheHoldersWritesProlongTheClaim(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.asAgent("a1", "")
+	b.must(t, "claim", "main")
+	b.at(29 * time.Minute)
+	b.must(t, "update", "main", "--tag", "+early")
+	_, until := b.held(t)
+	assert.Equal(t, "2026-02-09T17:00:00Z", until, "more than half is left")
+
+	b.at(40 * time.Minute)
+	b.must(t, "list", "--parent", "main")
+	b.must(t, "update", "main", "--tag", "+early") // changes nothing
+	b.must(t, "update", "main", "--tag", "+other", "--actor", "a2")
+	b.must(t, "update", "part", "--tag", "+other")
+	_, until = b.held(t)
+	assert.Equal(t, "2026-02-09T17:00:00Z", until, "neither reading, nor others, nor other work")
+
+	b.must(t, "history", "--limit", "1", "--format", "json")
+	before := *document(t, b.out.Bytes()).Revision
+	b.must(t, "inject", "main", "--type", "data", "--content", "x", "--format", "json")
+	assert.Equal(t, before+1, *document(t, b.out.Bytes()).Revision, "in the same operation")
+	holder, until := b.held(t)
+	assert.Equal(t, []string{"a1", "2026-02-09T17:40:00Z"}, []string{holder, until})
+
+	b.at(3 * time.Hour)
+	holder, _ = b.held(t)
+	assert.Empty(t, holder)
+	b.must(t, "update", "main", "--tag", "+late")
+	holder, _ = b.held(t)
+	assert.Empty(t, holder, "what has run out is renewed, not prolonged")
+	b.must(t, "renew", "main")
+	_, until = b.held(t)
+	assert.Equal(t, "2026-02-09T20:00:00Z", until)
+}
+
+func TestABatchOfTheHolderProlongsTheClaim(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.asAgent("a1", "")
+	b.must(t, "claim", "main", "--for", "10m")
+	b.at(6 * time.Minute)
+	b.write(t, "lines", `["update", "main", "--tag", "+x"]`+"\n"+`["update", "part", "--tag", "+x"]`+"\n")
+	b.must(t, "batch", "lines")
+	_, until := b.held(t)
+	assert.Equal(t, "2026-02-09T16:16:00Z", until)
+}
+
+// A call that only names a thread is not refused because the thread has changed
+// since the revision that the caller knows.
+func TestProlongingNeverMakesACallStale(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.must(t, "claim", "main", "--for", "10m", "--format", "json")
+	claimed := thread.Revision(*document(t, b.out.Bytes()).Revision)
+	for _, tt := range []struct {
+		expect    thread.Revision
+		own, want bool // the call changes the thread itself; the claim is prolonged
+	}{{claimed - 1, false, false}, {claimed, false, true}, {claimed - 1, true, true}} {
+		_, err := store.Open(b.dir, store.Options{}).View(context.Background(), func(s *thread.State) error {
+			stamp := thread.Stamp{Time: b.now().Add(6 * time.Minute), As: thread.User, Actor: "kim"}
+			_, err := s.CreateObjective(thread.NewObjective{ID: "new", Title: "x"}, stamp)
+			require.NoError(t, err)
+			if tt.own {
+				_, err := s.Edit("main", thread.Edit{AddTags: []string{"x"}}, stamp)
+				require.NoError(t, err)
+			}
+			prolong(s, "main", store.Call{Stamp: stamp, Expect: &tt.expect})
+			th, _ := s.Threads.Peek("main")
+			assert.Equal(t, tt.want, th.Claim.Until.Equal(stamp.Time.Add(10*time.Minute)), "%+v", tt)
+			assert.Equal(t, tt.own, s.Stale(tt.expect) != nil, "%+v", tt)
+			return nil
+		})
+		require.NoError(t, err)
+	}
+}
+
+func TestAClaimThatHasRunOutIsAnybodys(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.asAgent("a1", "")
+	b.must(t, "claim", "main", "--for", "10m")
+	b.asAgent("a2", "")
+	b.at(10*time.Minute - time.Millisecond)
+	require.Equal(t, 11, b.leslie("claim", "main", "--format", "json"))
+	e := document(t, b.out.Bytes()).Error
+	assert.Equal(t, "T108", e.Code)
+	assert.InDelta(t, 1, e.Details["retryAfterMs"], 0)
+	b.at(10 * time.Minute)
+	b.must(t, "release", "main", "--format", "json")
+	released := document(t, b.out.Bytes()).Data
+	assert.Equal(t, []any{"main", nil, nil, false}, []any{released["threadId"], released["holder"], released["until"], released["changed"]})
+	b.must(t, "list", "--ready", "--format", "json")
+	assert.InDelta(t, 2, document(t, b.out.Bytes()).Data["total"], 0)
+	b.must(t, "claim", "--next", "--format", "json")
+	data := document(t, b.out.Bytes()).Data
+	assert.Equal(t, []any{"main", "a2", "2026-02-09T17:10:00Z"}, []any{data["threadId"], data["holder"], data["until"]})
+	b.asAgent("a1", "")
+	assert.Equal(t, 11, b.leslie("renew", "main"))
+}
+
+func TestHowLongAClaimHoldsIsConfigured(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	until := func(args ...string) string {
+		t.Helper()
+		b.must(t, append([]string{"claim", "main", "--format", "json"}, args...)...)
+		text, _ := document(t, b.out.Bytes()).Data["until"].(string)
+		b.must(t, "release", "main")
+		return text
+	}
+	assert.Equal(t, "2026-02-09T17:00:00Z", until())
+	b.write(t, ".leslie/config.json", `{"claimFor": "40m"}`)
+	assert.Equal(t, "2026-02-09T16:40:00Z", until())
+	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), []byte(`{"claimFor": "30m"}`), 0o600))
+	assert.Equal(t, "2026-02-09T16:30:00Z", until(), "the user's own stands over the project's")
+	assert.Equal(t, "2026-02-09T18:00:00Z", until("--for", "2h"))
+}
+
+func TestABatchClaimsOneThreadAfterTheOther(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.asAgent("a1", "")
+	b.write(t, "lines", "[\"claim\", \"--next\"]\n[\"claim\", \"--next\"]\n[\"claim\", \"--next\"]\n")
+	b.must(t, "batch", "lines", "--format", "json")
+	var got []any
+	for _, item := range document(t, b.out.Bytes()).Data["items"].([]any) {
+		got = append(got, item.(map[string]any)["data"].(map[string]any)["threadId"])
+	}
+	assert.Equal(t, []any{"main", "part", nil}, got)
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/kballard/go-shellquote"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+)
+
+// This test is the recovery loop: who does what an error says gets on. It raises
+// every code in a project of its own, runs the first next line as it is printed,
+// and sees it exit 0. No next line decides, takes a side, or destroys.
+
+// fails runs a line that must fail.
+func (b *bench) fails(args ...string) { b.leslie(append(args, "--format", "json")...) }
+
+// raisers say how each code comes about; b.out then holds the error.
+func raisers() map[codes.Code]func(*testing.T, *bench) {
+	line := func(text string) func(*testing.T, *bench) {
+		return func(_ *testing.T, b *bench) { b.fails(strings.Fields(text)...) }
+	}
+	after := func(first ...string) func(string) func(*testing.T, *bench) {
+		return func(last string) func(*testing.T, *bench) {
+			return func(t *testing.T, b *bench) {
+				for _, text := range first {
+					b.must(t, strings.Fields(text)...)
+				}
+				b.fails(strings.Fields(last)...)
+			}
+		}
+	}
+	return map[codes.Code]func(*testing.T, *bench){
+		codes.ThreadNotFound:     line("status nobody"),
+		codes.InvalidTransition:  line("archive main"),
+		codes.MistakeLimit:       raiseMistakeLimit,
+		codes.AmbiguousID:        after("spawn --intent x --id abcd-one", "spawn --intent x --id abcd-two")("status abcd"),
+		codes.AlreadyExists:      line("spawn --intent x --id main"),
+		codes.NotWritable:        after("done main")("spawn --intent x --parent main"),
+		codes.Claimed:            after("claim main --actor one")("claim main --actor two"),
+		codes.WaitTimeout:        line("wait main --timeout 1ms"),
+		codes.UndoConflict:       raiseUndoConflict,
+		codes.CheckpointNotFound: line("rollback main --to nothing"),
+		codes.OperationNotFound:  line("undo op-nopenope"),
+		codes.CircularReference:  after("reference --from part --target main")("reference --from main --target part"),
+		codes.TargetCorrupted:    raiseTargetCorrupted,
+		codes.ScopeNotFound:      line("artifacts main --scope nope.md"),
+		codes.ReferenceNotFound:  line("reference show nothing"),
+		codes.MergeConflict:      func(t *testing.T, b *bench) { pendingMergeOf(t, b) },
+		codes.MergeValidation:    raiseMergeValidation,
+		codes.MergeNotFound:      line("merge status nothing"),
+		codes.MergeStale:         raiseMergeStale,
+		codes.MergePending: func(t *testing.T, b *bench) {
+			pendingMergeOf(t, b)
+			b.fails("merge", "--sources", "part", "--target", "main")
+		},
+		codes.ApprovalTimeout:      raiseApprovalTimeout,
+		codes.PermissionDenied:     line("can deploy main"),
+		codes.ApprovalNotFound:     line("approve nothing"),
+		codes.ApprovalDenied:       raiseApprovalDenied,
+		codes.LockFailed:           raiseLockFailed,
+		codes.ParseError:           raiseParseError,
+		codes.StaleRevision:        after("update main --tag +x")("done main --expect-revision 1"),
+		codes.NotInitialized:       raiseNotInitialized,
+		codes.WriteFailed:          raiseWriteFailed,
+		codes.UnsupportedVersion:   raiseUnsupportedVersion,
+		codes.UnsafePath:           line("artifacts main --scope ../part/x"),
+		codes.TooLarge:             raiseTooLarge,
+		codes.ReadFailed:           raiseReadFailed,
+		codes.ObjectiveNotFound:    line("objective status nothing"),
+		codes.ThreadsNotTerminated: line("objective done ship"),
+		codes.ObjectiveDone:        after("done main", "done part", "objective done ship")("spawn --intent x --objective ship"),
+		codes.AgentUnavailable:     nil, // the agent's codes reach a caller as W303 alone
+		codes.AgentConnection:      nil,
+		codes.AgentTimeout:         nil,
+		codes.Internal:             raiseInternal,
+		codes.Unknown:              raiseUnknown,
+		codes.InvalidArgument:      line("spawn"),
+		codes.Interrupted:          raiseInterrupted,
+	}
+}
+
+func raiseMistakeLimit(_ *testing.T, b *bench) {
+	speak := []string{"--as", "agent", "--thread", "main"}
+	for range defaultMistakeLimit {
+		b.fails(append(speak, "status", "nobody")...)
+	}
+	b.fails(append(speak, "update", "main", "--tag", "+x")...)
+}
+
+func raiseUndoConflict(t *testing.T, b *bench) {
+	b.must(t, "update", "main", "--title", "One", "--format", "json")
+	b.must(t, "history", "--limit", "1", "--format", "json")
+	op := document(t, b.out.Bytes()).Data["items"].([]any)[0].(map[string]any)["operationId"].(string)
+	b.must(t, "update", "main", "--title", "Two")
+	b.fails("undo", op)
+}
+
+func raiseTargetCorrupted(t *testing.T, b *bench) {
+	b.write(t, ".leslie/threads/main/plan.md", "plan\n")
+	b.must(t, "reference", "--from", "part", "--target", "main", "--format", "json")
+	ref := document(t, b.out.Bytes()).Data["refId"].(string)
+	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie/threads/part/context/inherited", ref)))
+	b.fails("reference", "show", ref)
+}
+
+func raiseMergeValidation(t *testing.T, b *bench) {
+	b.write(t, ".leslie/threads/part/plan.md", "part\n")
+	b.fails("merge", "--sources", "part", "--target", "main", "--validate", "false")
+}
+
+func raiseMergeStale(t *testing.T, b *bench) {
+	b.write(t, ".leslie/threads/main/plan.md", "one\ntwo\nthree\nfour\n")
+	b.must(t, "spawn", "--intent", "x", "--id", "kid", "--parent", "main", "--inherit", "full")
+	b.write(t, ".leslie/threads/kid/plan.md", "one\ntwo\nthree\nFOUR\n")
+	plan := filepath.Join(b.dir, ".leslie/threads/main/plan.md")
+	moving := "sh -c 'echo more | cat - " + plan + " > " + plan + ".new && mv " + plan + ".new " + plan + "'"
+	b.fails("merge", "--sources", "kid", "--target", "main", "--validate", moving)
+}
+
+func raiseApprovalTimeout(_ *testing.T, b *bench) {
+	b.env.now = time.Now // a deadline passes
+	b.fails("transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--timeout", "1ms", "--wait")
+}
+
+func raiseApprovalDenied(t *testing.T, b *bench) {
+	b.write(t, ".leslie/threads/part/plan.md", "part\n")
+	b.fails("merge", "--sources", "part", "--target", "main", "--require-approval")
+	details := document(t, b.out.Bytes()).Error.Details
+	b.must(t, "deny", details["approvalId"].(string), "--reason", "not yet")
+	b.fails("merge", "continue", details["mergeId"].(string))
+}
+
+func raiseLockFailed(t *testing.T, b *bench) {
+	lock := flock.New(filepath.Join(b.dir, ".leslie/thread_relations.json.lock"))
+	require.NoError(t, lock.Lock())
+	t.Cleanup(func() { _ = lock.Unlock() })
+	b.fails("done", "main", "--lock-timeout", "1ms")
+}
+
+func raiseParseError(t *testing.T, b *bench) {
+	b.write(t, ".leslie/thread_relations.json", "{")
+	b.write(t, ".leslie/thread_relations.json.bak", "")
+	b.fails("list")
+}
+
+func raiseNotInitialized(t *testing.T, b *bench) {
+	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie")))
+	b.fails("list")
+}
+
+func raiseWriteFailed(t *testing.T, b *bench) {
+	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie/tmp")))
+	b.write(t, ".leslie/tmp", "in the way")
+	b.fails("spawn", "--intent", "x", "--parent", "main", "--inherit", "full")
+}
+
+func raiseUnsupportedVersion(t *testing.T, b *bench) {
+	b.write(t, ".leslie/thread_relations.json", `{"version":"1.0","operations":[]}`)
+	b.fails("list")
+}
+
+func raiseTooLarge(t *testing.T, b *bench) {
+	b.write(t, ".leslie/threads/main/big", "")
+	require.NoError(t, os.Truncate(filepath.Join(b.dir, ".leslie/threads/main/big"), 64<<20+1))
+	b.fails("spawn", "--intent", "x", "--parent", "main", "--inherit", "full")
+}
+
+func raiseReadFailed(t *testing.T, b *bench) {
+	place := filepath.Join(b.dir, ".leslie/threads/main")
+	require.NoError(t, os.RemoveAll(place))
+	b.write(t, ".leslie/threads/main", "no folder")
+	b.fails("artifacts", "main")
+}
+
+func raiseInternal(_ *testing.T, b *bench) {
+	broken := &command{name: "broken", run: func(*call) (Data, error) { panic("broken") }}
+	b.perform(context.Background(), append(commands(), broken), "broken", "--format", "json")
+}
+
+func raiseUnknown(_ *testing.T, b *bench) {
+	plain := &command{name: "plain", run: func(*call) (Data, error) { return nil, errors.New("no code") }}
+	b.perform(context.Background(), append(commands(), plain), "plain", "--format", "json")
+}
+
+func raiseInterrupted(_ *testing.T, b *bench) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	b.perform(ctx, commands(), "list", "--format", "json")
+}
+
+func TestWhoFollowsAnErrorGetsOn(t *testing.T) {
+	t.Parallel()
+	raise := raisers()
+	for _, entry := range codes.Table() {
+		how, known := raise[entry.Code]
+		if !assert.True(t, known, "%s is in no row of raisers", entry.Code) || how == nil {
+			continue
+		}
+		t.Run(string(entry.Code), func(t *testing.T) {
+			t.Parallel()
+			b := newProject(t)
+			how(t, b)
+			a := document(t, b.out.Bytes())
+			require.NotNil(t, a.Error, "nothing failed: %s", b.out)
+			require.Equal(t, string(entry.Code), a.Error.Code, b.out.String())
+			if len(a.Error.Next) == 0 {
+				assert.NotEmpty(t, entry.NoNext, "a code without next says why")
+				return
+			}
+			for _, next := range a.Error.Next {
+				assertSafe(t, next)
+			}
+			argv, err := shellquote.Split(a.Error.Next[0])
+			require.NoError(t, err)
+			require.Equal(t, "leslie", argv[0])
+			assert.Zero(t, b.leslie(argv[1:]...), "%s\n%s%s", a.Error.Next[0], b.out, b.err)
+		})
+	}
+}
+
+// assertSafe holds a next line to the promise: it reads, or is the call put
+// right, and never decides, ends, or takes anything back.
+func assertSafe(t *testing.T, next string) {
+	t.Helper()
+	argv, err := shellquote.Split(next)
+	require.NoError(t, err)
+	require.Equal(t, "leslie", argv[0], next)
+	l := parse(commands(), argv[1:])
+	assert.Empty(t, l.faults, "%s can be run as it stands", next)
+	assert.NotContains(t, next, "--force")
+	assert.NotContains(t, next, "--repair")
+	if l.cmd == nil || !l.cmd.writes || l.cmd.name == "doctor" { // without --repair it only looks
+		return
+	}
+	// What asks for something, begins something, or is the call put right.
+	asks := []string{"init", "transfer", "spawn", "claim", "reference", "objective create", "merge"}
+	assert.True(t, slices.Contains(asks, l.cmd.name), "%s changes or decides something", next)
+	if l.cmd.name == "merge" {
+		assert.Contains(t, argv, "--dry-run", next)
+	}
+	if l.cmd.name == "transfer" {
+		assert.Contains(t, argv, "request_approval", next)
+	}
+}

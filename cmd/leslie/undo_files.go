@@ -1,0 +1,221 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file is an undo's work on files. Everything that it puts somewhere is
+// staged without the lock; what it takes away is looked at under the lock: a
+// folder or a copy goes only when it holds nothing but what the operation put
+// there.
+
+// undoing is one undo with its file work.
+type undoing struct {
+	c          *call
+	st         *store.Store
+	op         thread.Operation
+	in         thread.Inversion
+	stage      *store.Stage // nil when there is nothing to stage
+	steps      []thread.Step
+	back, kept []string
+}
+
+// prepare stages what the undo puts back, and plans the steps.
+func (u *undoing) prepare() (err error) {
+	if len(u.in.Replaced)+len(u.in.Copied)+len(u.in.Remade) > 0 {
+		if u.stage, err = u.st.Stage(u.c.stamp().Operation); err != nil {
+			return err
+		}
+	}
+	for _, part := range []func() error{u.putBackFiles, u.remakeFolders, u.putBackCopies} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	for _, ref := range u.in.Dropped {
+		u.steps = append(u.steps, thread.Step{Do: thread.StepRemove, To: frozenPlace(ref.From, ref.ID)})
+	}
+	for _, t := range u.in.Removed {
+		u.steps = append(u.steps, thread.Step{Do: thread.StepRemove, To: threadPlace(t.ID)})
+	}
+	if u.stage == nil {
+		return nil
+	}
+	return u.stage.Sync()
+}
+
+// threadPlace is a thread's folder in the store's.
+func threadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
+
+// putBackFiles stages the files that a merge or a rollback replaced and that
+// nobody has changed since. Errors: T110 where there is none.
+func (u *undoing) putBackFiles() error {
+	for _, r := range u.in.Replaced {
+		files, err := replacedFiles(u.st, r.List)
+		if err != nil {
+			return err
+		}
+		after := map[string]thread.BlobID{}
+		for _, f := range files {
+			after[f.Path] = f.After
+		}
+		moved, err := u.st.Unmoved(r.ThreadID, after)
+		if err != nil {
+			return err
+		}
+		for i, f := range files {
+			if slices.Contains(moved, f.Path) {
+				u.kept = append(u.kept, f.Path)
+			} else if err := u.putBack(r.ThreadID, i, f); err != nil {
+				return err
+			}
+		}
+	}
+	if len(u.in.Replaced) > 0 && len(u.back) == 0 {
+		return u.conflict("every file that it changed was changed since")
+	}
+	return nil
+}
+
+func (u *undoing) putBack(id thread.ThreadID, i int, f undoFile) error {
+	to := threadPlace(id) + "/" + f.Path
+	u.back = append(u.back, f.Path)
+	if f.Before == "" {
+		// First: it may free a name for what is put back.
+		u.steps = slices.Insert(u.steps, 0, thread.Step{Do: thread.StepDelete, To: to, Expect: f.After})
+		return nil
+	}
+	content, err := u.st.Blob(f.Before)
+	if err != nil {
+		return err
+	}
+	name := "back/" + string(id) + "/" + strconv.Itoa(i)
+	if err := u.stage.Write(name, content, f.Executable); err != nil {
+		return err
+	}
+	u.steps = append(u.steps, thread.Step{Do: thread.StepReplace, From: u.stage.Rel(name), To: to, Expect: f.After})
+	return nil
+}
+
+// remakeFolders stages the folders of threads that are there again, with what
+// they were given when they were spawned.
+func (u *undoing) remakeFolders() error {
+	for _, t := range u.in.Remade {
+		name := "thread/" + string(t.ID)
+		filled := false
+		for _, share := range t.Shared {
+			if share.How == "spawn" {
+				if err := u.materialize(share.Manifest, name, false); err != nil {
+					return err
+				}
+				filled = true
+			}
+		}
+		for _, ref := range u.in.Copied {
+			if ref.From == t.ID {
+				if err := u.materialize(ref.Manifest, name+"/"+store.InheritedDir+"/"+string(ref.ID), true); err != nil {
+					return err
+				}
+				filled = true
+			}
+		}
+		step := thread.Step{Do: thread.StepMakeDir, To: threadPlace(t.ID)}
+		if filled {
+			step = thread.Step{Do: thread.StepPlace, From: u.stage.Rel(name), To: step.To}
+		}
+		u.steps = append(u.steps, step)
+	}
+	return nil
+}
+
+// putBackCopies stages the frozen copies of references whose threads kept their
+// folders.
+func (u *undoing) putBackCopies() error {
+	for _, ref := range u.in.Copied {
+		if slices.ContainsFunc(u.in.Remade, func(t thread.Thread) bool { return t.ID == ref.From }) {
+			continue
+		}
+		name := "copy/" + string(ref.ID)
+		if err := u.materialize(ref.Manifest, name, true); err != nil {
+			return err
+		}
+		u.steps = append(u.steps,
+			thread.Step{Do: thread.StepMakeDir, To: threadPlace(ref.From) + "/" + store.InheritedDir},
+			thread.Step{Do: thread.StepPlace, From: u.stage.Rel(name), To: frozenPlace(ref.From, ref.ID)})
+	}
+	return nil
+}
+
+func (u *undoing) materialize(list thread.BlobID, to string, readOnly bool) error {
+	m, err := u.st.Manifest(list)
+	if err != nil {
+		return err
+	}
+	return u.stage.Materialize(u.c.ctx, m, to, readOnly)
+}
+
+// free refuses to make a folder where one stands. It asks before the records are
+// there again, which would answer for themselves.
+func (u *undoing) free(s *thread.State) error {
+	for _, t := range u.in.Remade {
+		if s.Taken(t.ID) {
+			return u.conflict("something took the place of thread '" + string(t.ID) + "'")
+		}
+	}
+	return nil
+}
+
+// untouched refuses to take away what somebody has written since.
+func (u *undoing) untouched() error {
+	for _, t := range u.in.Removed {
+		found, err := u.written(t)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return u.conflict("artifacts were written in thread '" + string(t.ID) + "': " + someOf(found)).
+				WithHint("leslie cancel ends the thread and keeps its artifacts").
+				WithNext("leslie artifacts " + string(t.ID))
+		}
+	}
+	for _, ref := range u.in.Dropped {
+		entries, damaged, err := u.st.CheckFrozen(u.c.ctx, ref)
+		if err != nil {
+			return err
+		}
+		if len(entries) > 0 && len(damaged) > 0 {
+			return u.conflict("the frozen copy of '" + string(ref.ID) + "' was changed: " + someOf(damaged)).
+				WithHint("leslie reference remove takes the reference away all the same").
+				WithNext("leslie reference list --from " + string(ref.From))
+		}
+	}
+	return nil
+}
+
+// written is what lies in a thread's folder beside what spawn put there, and what
+// of that is not any more as it was.
+func (u *undoing) written(t thread.Thread) ([]string, error) {
+	var given store.Manifest
+	for _, share := range t.Shared {
+		m, err := u.st.Manifest(share.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		given = append(given, m...)
+	}
+	refs := slices.DeleteFunc(slices.Clone(u.in.Taken), func(ref thread.Reference) bool { return ref.From != t.ID })
+	return u.st.Strays(u.c.ctx, t.ID, given, refs)
+}
+
+// someOf names the first few of many.
+func someOf(paths []string) string {
+	const few = 5
+	if len(paths) <= few {
+		return joined(paths)
+	}
+	return joined(paths[:few]) + " and " + strconv.Itoa(len(paths)-few) + " more"
+}

@@ -1,0 +1,40 @@
+//go:build unix
+
+package proctest
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a person decides up to the commit counts: the agent that has seen the
+// approval, and waits for the lock to apply its merge, is stopped there while the
+// approval is taken back.
+func TestAnApprovalThatIsTakenBackBeforeTheCommitIsNone(t *testing.T) {
+	t.Parallel()
+	p := withMain(t)
+	p.ok("spawn", "--intent", "Part", "--id", "part")
+	p.write("part", map[string]string{"plan.md": "plan\n"})
+	a, err := p.try("merge", "--sources", "part", "--target", "main", "--require-approval", "--as", "agent")
+	require.NoError(t, err)
+	require.Equal(t, "T402", a.Error.Code)
+	id, _ := a.Error.Details["mergeId"].(string)
+	approval, _ := a.Error.Details["approvalId"].(string)
+	p.ok("approve", approval)
+
+	release := p.hold()
+	agent := p.startWaiting("merge", "continue", id, "--as", "agent")
+	require.NoError(t, agent.Process.Signal(syscall.SIGSTOP))
+	release()
+	p.ok("revoke", approval)
+	require.NoError(t, agent.Process.Signal(syscall.SIGCONT))
+	got, err := agent.end()
+	require.NoError(t, err)
+	requireFailure(t, got, "T402", 14)
+	assert.Empty(t, p.artifacts("main"))
+	assert.Equal(t, "withdrawn", p.grants()[0].Status)
+	p.requireHealthy()
+}

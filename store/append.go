@@ -1,0 +1,172 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"leslie/thread"
+)
+
+// This file adds a line to a file in a thread's folder, once. The line itself
+// says whether it was done: a step that finds it there adds nothing. A process
+// that died while it wrote leaves a piece of it; the piece stays, on a line of
+// its own, and the whole line follows.
+
+// oneLine reports whether an append names one line of a file in the folder of a
+// thread.
+func oneLine(step thread.Step) bool {
+	inside := strings.HasPrefix(step.To, ThreadsDir+"/") && strings.Count(step.To, "/") >= 2
+	return inside && step.Line != "" && !strings.ContainsAny(step.Line, "\r\n")
+}
+
+// appendable returns nil where a line could be added now: so a file that cannot
+// take one is told before anything is committed. Errors: T505, T507.
+func (w work) appendable(rel string) error {
+	f, err := w.openLines(rel, os.O_WRONLY|os.O_APPEND)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	return cannotWrite(rel, err)
+}
+
+// openLines opens a regular file. What else stands there is neither followed nor
+// waited for. Errors: T507 for a link above it, errNotRegular, fs.ErrNotExist
+// unless flag creates it, the system's own.
+func (w work) openLines(rel string, flag int) (*os.File, error) {
+	if err := realFolder(w.root, path.Dir(rel)); err != nil {
+		return nil, err
+	}
+	before, err := w.root.Lstat(rel)
+	if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
+		return w.root.OpenFile(rel, flag|os.O_EXCL|openCareful, 0o644)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
+	}
+	f, err := w.root.OpenFile(rel, flag&^os.O_CREATE|openCareful, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && os.SameFile(before, info) {
+		return f, nil
+	}
+	_ = f.Close()
+	if err == nil {
+		err = &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
+	}
+	return nil, err
+}
+
+// appended reports whether the line is there. A file that is there and cannot be
+// read may hold it: to take it for free would add it twice. Errors: T509.
+func (w work) appended(step thread.Step) (bool, error) {
+	f, err := w.openLines(step.To, os.O_RDONLY)
+	if err == nil {
+		defer f.Close()
+		var has bool
+		if has, err = hasLine(f, step.Line); err == nil {
+			return has, nil
+		}
+	}
+	if unknowable(err) {
+		return false, cannotRead(step.To, err)
+	}
+	return false, nil
+}
+
+func hasLine(f *os.File, line string) (bool, error) {
+	if endsIn(f, line) {
+		return true, nil
+	}
+	return holdsLine(f, line)
+}
+
+// endsIn looks at the end alone: there it nearly always is, when it is there.
+func endsIn(f *os.File, line string) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	want := []byte("\n" + line + "\n")
+	if info.Size() == int64(len(want)-1) {
+		want = want[1:] // it is the only line
+	}
+	tail := make([]byte, len(want))
+	_, err = f.ReadAt(tail, info.Size()-int64(len(want)))
+	return err == nil && bytes.Equal(tail, want)
+}
+
+// holdsLine reads through a text whose lines may be of any length. A last line
+// that only lacks its newline counts: whoever appends next adds it.
+func holdsLine(r io.Reader, line string) (bool, error) {
+	in := bufio.NewReader(r)
+	rest, same := line, true
+	for {
+		chunk, err := in.ReadSlice('\n')
+		text, ended := bytes.CutSuffix(chunk, []byte("\n"))
+		if same {
+			rest, same = strings.CutPrefix(rest, string(text))
+		}
+		over := err != nil && !errors.Is(err, bufio.ErrBufferFull)
+		if (ended || over) && same && rest == "" {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if over {
+			return false, err
+		}
+		if ended {
+			rest, same = line, true
+		}
+	}
+}
+
+// appendLine adds the line and has it on disk. Errors: T505, T507.
+func (w work) appendLine(step thread.Step) error {
+	if err := w.ensure(path.Dir(step.To)); err != nil {
+		return err
+	}
+	return cannotWrite(step.To, w.addLine(step))
+}
+
+func (w work) addLine(step thread.Step) error {
+	var f *os.File
+	at := w.path(step.To)
+	err := w.disk.step(ActCreate, at, func() (err error) {
+		f, err = w.openLines(step.To, os.O_RDWR|os.O_APPEND|os.O_CREATE)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w.touch(path.Dir(step.To))
+	_, err = w.disk.extend(f, at, atOnce, [][]byte{[]byte(step.Line)})
+	return err
+}
+
+// syncLines has a line on disk that was found there: whoever wrote it may have
+// died in front of that. A file that leslie may only read stays as it is.
+func (w work) syncLines(rel string) error {
+	f, err := w.openLines(rel, os.O_RDWR)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return w.sync(rel, f)
+}

@@ -1,0 +1,247 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+const (
+	noted    = "threads/thread-old/.meta/injections.jsonl"
+	notedOld = "{\"content\":\"old\"}\n{\"content\":\"torn" // as a power cut leaves it
+	newLine  = `{"content":"new, with a \n in it"}`
+)
+
+func prepareNoted(t testing.TB, s *Store) {
+	prepareThread(t, s)
+	require.NoError(t, os.Mkdir(s.Path("threads/thread-old/.meta"), 0o755))
+	put(t, s, noted, []byte(notedOld))
+}
+
+func runNote(dir string, opts Options) error { return noting(dir, opts, "obj-new", newLine) }
+
+func noting(dir string, opts Options, objective, line string) error {
+	_, err := runWith(dir, opts, callNamed("note"), func(st *thread.State) (Outcome, error) {
+		st.Plan(thread.Step{Do: thread.StepAppend, To: noted, Line: line})
+		return create(objective)(st)
+	})
+	return err
+}
+
+// afterNote checks the file whose text was old before.
+func afterNote(old string) func(testing.TB, *Store, bool) {
+	return func(t testing.TB, s *Store, whole bool) {
+		want := old
+		if whole && old != "" {
+			want += "\n"
+		}
+		if whole {
+			want += newLine + "\n"
+		}
+		raw, err := os.ReadFile(s.Path(noted))
+		if !whole && old == "" {
+			require.ErrorIs(t, err, os.ErrNotExist)
+			return
+		}
+		require.NoError(t, err)
+		assert.Equal(t, want, string(raw))
+	}
+}
+
+// prepareHalfNoted leaves the note as a kill behind the rename does.
+func prepareHalfNoted(t testing.TB, s *Store) {
+	prepareNoted(t, s)
+	committed := false
+	opts := Options{Now: clock, Before: func(a Action, path string) error {
+		if committed {
+			return syscall.EIO
+		}
+		committed = a == ActRename && path == s.Path(StateFile)
+		return nil
+	}}
+	require.ErrorIs(t, noting(s.Root(), opts, "obj-half", newLine), errUnsettled)
+}
+
+func TestALineIsAddedOnceWhateverADeadWriterLeft(t *testing.T) {
+	t.Parallel()
+	whole := "{\"content\":\"old\"}\n" + newLine + "\n"
+	for cut := len("{\"content\":\"old\"}\n"); cut <= len(whole); cut++ {
+		s := newStore(t, Options{})
+		prepareHalfNoted(t, s)
+		put(t, s, noted, []byte(whole[:cut]))
+		add(t, s, "obj-then")
+		lines := strings.Split(strings.TrimSuffix(string(read(t, s, noted)), "\n"), "\n")
+		n := 0
+		for _, line := range lines {
+			if line == newLine {
+				n++
+			}
+		}
+		require.Equal(t, 1, n, "the writer died at byte %d: %q", cut, lines)
+		require.Equal(t, newLine, lines[len(lines)-1])
+		require.LessOrEqual(t, len(lines), 3, "%q", lines)
+	}
+}
+
+func TestALineIsFoundWhereverItStands(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a long line ", 1000) // longer than any buffer
+	for _, tt := range []struct {
+		text string
+		has  bool
+	}{
+		{"", false}, {"\n", false}, {long, true}, {long + "\n", true}, {"x\n" + long + "\ny\n", true}, {long + "\n\n", true},
+		{long + "y\n", false}, {"y" + long + "\n", false}, {long[:5000] + "\n" + long[5000:] + "\n", false}, {long[1:], false},
+		{long + long + "\n" + long, true}, {"\r\n" + long + "\r\n", false},
+	} {
+		name := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, os.WriteFile(name, []byte(tt.text), 0o600))
+		f, err := os.Open(name)
+		require.NoError(t, err)
+		has, err := hasLine(f, long)
+		require.NoError(t, err)
+		assert.Equal(t, tt.has, has, "%.20q of %d", tt.text, len(tt.text))
+		assert.Equal(t, strings.HasSuffix("\n"+tt.text, "\n"+long+"\n"), endsIn(f, long), "the end alone is looked at first")
+		require.NoError(t, f.Close())
+	}
+}
+
+// What a line can never be added to is told before anything is committed: a step
+// that can never be done would stand in every later writer's way.
+func TestAFileThatCannotTakeALineIsToldBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		code codes.Code
+		make func(t *testing.T, s *Store, outside string) error
+	}{
+		"a folder in its place": {codes.WriteFailed, func(_ *testing.T, s *Store, _ string) error { return os.MkdirAll(s.Path(noted), 0o755) }},
+		"a link in its place": {codes.WriteFailed, func(t *testing.T, s *Store, outside string) error {
+			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(noted)), 0o755))
+			return os.Symlink(filepath.Join(outside, "f"), s.Path(noted))
+		}},
+		"a link inside, in its place": {codes.WriteFailed, func(t *testing.T, s *Store, _ string) error {
+			put(t, s, "threads/thread-old/plan.md", []byte("the plan\n"))
+			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(noted)), 0o755))
+			return os.Symlink("../plan.md", s.Path(noted))
+		}},
+		"a link for its folder": {codes.UnsafePath, func(_ *testing.T, s *Store, outside string) error {
+			return os.Symlink(outside, filepath.Dir(s.Path(noted)))
+		}},
+		"a file for its folder": {codes.WriteFailed, func(_ *testing.T, s *Store, _ string) error {
+			return os.WriteFile(filepath.Dir(s.Path(noted)), nil, 0o600)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, outside := newStore(t, Options{}), t.TempDir()
+			add(t, s, names(2)...)
+			prepareThread(t, s)
+			require.NoError(t, tt.make(t, s, outside))
+			before := listing(t, s)
+			err := runNote(s.Root(), Options{Now: clock})
+			requireCode(t, tt.code, err)
+			assert.Contains(t, err.Error(), ".leslie/threads/thread-old/.meta")
+			assert.Equal(t, before, listing(t, s))
+			entries, err := os.ReadDir(outside)
+			require.NoError(t, err)
+			assert.Empty(t, entries)
+			add(t, s, "obj-then")
+		})
+	}
+}
+
+func TestALineIsNotAddedThroughALinkThatComesLate(t *testing.T) {
+	t.Parallel()
+	s, outside := newStore(t, Options{}), t.TempDir()
+	add(t, s, names(2)...)
+	prepareNoted(t, s)
+	target := filepath.Join(outside, "f")
+	require.NoError(t, os.WriteFile(target, []byte("theirs"), 0o600))
+	opts := Options{Now: clock, Before: func(a Action, path string) error {
+		if a == ActRename && path == s.Path(StateFile) {
+			require.NoError(t, os.Remove(s.Path(noted)))
+			require.NoError(t, os.Symlink(target, s.Path(noted)))
+		}
+		return nil
+	}}
+	require.ErrorIs(t, runNote(s.Root(), opts), errUnsettled)
+	raw, err := os.ReadFile(target)
+	require.NoError(t, err)
+	assert.Equal(t, "theirs", string(raw))
+
+	_, err = s.Update(context.Background(), callNamed("x"), create("x"))
+	e := requireCode(t, codes.WriteFailed, err)
+	assert.Equal(t, ".leslie/"+noted, e.Facts().Text("path"))
+	require.NoError(t, os.Remove(s.Path(noted)))
+	add(t, s, "obj-then")
+	assert.Equal(t, newLine+"\n", string(read(t, s, noted)), "out of the way, it is added by the next writer")
+}
+
+// The writer may have died between its write and its fsync.
+func TestALineThatIsFoundIsPutOnDisk(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(2)...)
+	prepareHalfNoted(t, s)
+	put(t, s, noted, []byte(newLine+"\n"))
+	synced := false
+	opts := Options{Now: clock, Before: func(a Action, path string) error {
+		synced = synced || a == ActSync && path == s.Path(noted)
+		return nil
+	}}
+	require.NoError(t, runPlain(s.Root(), opts))
+	assert.True(t, synced)
+}
+
+func TestAnAppendStaysInAThreadAndIsOneLine(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, "obj-a")
+	before := listing(t, s)
+	for _, step := range []thread.Step{
+		{Do: thread.StepAppend, To: noted},
+		{Do: thread.StepAppend, To: noted, Line: "two\nlines"},
+		{Do: thread.StepAppend, To: noted, Line: "two\rlines"},
+		{Do: thread.StepAppend, To: noted, Line: "x", From: "tmp/op/x"},
+		{Do: thread.StepAppend, To: "threads/x", Line: "x"},
+		{Do: thread.StepAppend, To: "threads/../x/y", Line: "x"},
+		{Do: thread.StepAppend, To: "threads/x/../../" + JournalFile, Line: "x"},
+		{Do: thread.StepAppend, To: JournalFile, Line: "x"},
+		{Do: thread.StepAppend, To: "merges/m/x", Line: "x"},
+		{Do: thread.StepAppend, To: "/threads/x/y", Line: "x"},
+	} {
+		_, err := s.Update(context.Background(), callNamed("x"), func(st *thread.State) (Outcome, error) {
+			st.Plan(step)
+			return Outcome{}, nil
+		})
+		requireCode(t, codes.Internal, err)
+		assert.Equal(t, before, listing(t, s), "%+v", step)
+	}
+}
+
+func TestSeveralLinesOfOneOperationComeInOrder(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	c, err := s.Update(context.Background(), callNamed("x"), func(st *thread.State) (Outcome, error) {
+		for _, line := range []string{"a", "b", "a", "c"} {
+			st.Plan(thread.Step{Do: thread.StepAppend, To: noted, Line: line})
+		}
+		return create("obj-a")(st)
+	})
+	require.NoError(t, err)
+	assert.False(t, hasWarning(c.Warnings, warnings.NotSettled))
+	assert.Equal(t, "a\nb\nc\n", string(read(t, s, noted)), "a line that is there is there")
+	_, view, err := seen(s)
+	require.NoError(t, err)
+	assert.Empty(t, view.Undone)
+}

@@ -1,0 +1,342 @@
+package store
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"leslie/thread"
+)
+
+// This file reads every blob and compares it with its name, and looks for the
+// blobs that records name. Content that is missing or damaged may lie elsewhere
+// as well, as an artifact or in a frozen copy, and is taken from there: its hash
+// says that it is the same.
+
+// blobCase is a blob that is missing or damaged.
+type blobCase struct {
+	id      thread.BlobID
+	by      *owned // who names it, nil for nobody
+	size    int64  // -1: not known
+	damaged bool   // else missing
+	source  string // where the same content lies, "" for nowhere
+}
+
+// blobs looks for damaged and missing ones.
+func (x *examination) blobs() error {
+	if x.now == nil {
+		return nil // nobody knows what is named
+	}
+	cases, err := x.damagedBlobs()
+	if err != nil {
+		return err
+	}
+	x.missingBlobs(cases)
+	if len(cases) == 0 {
+		return nil
+	}
+	if err := x.salvage(cases); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(cases)) {
+		x.tellBlob(cases[id])
+	}
+	x.ill = cases
+	return nil
+}
+
+func (x *examination) tellBlob(c *blobCase) {
+	code, what := "T509", "its content is not what its name says"
+	if !c.damaged {
+		what = "it is missing"
+	}
+	if c.by != nil {
+		what += "; it is " + c.by.By
+		if c.by.table == thread.TableReferences {
+			code = "T202"
+		}
+	} else {
+		what += "; no record names it"
+	}
+	mend := func(m *mending) error { return m.blob(c) }
+	f := Finding{Code: code, Path: blobPath(c.id), Message: what, Repairable: true}
+	switch {
+	case c.source != "":
+		f.Message += "; the same content lies in " + c.source
+	case c.by != nil:
+		f.Repairable = false
+		if !c.damaged {
+			mend = nil
+		}
+	}
+	x.add(f, mend)
+}
+
+// damagedBlobs reads all blobs, but for those that were sound a moment ago.
+func (x *examination) damagedBlobs() (map[thread.BlobID]*blobCase, error) {
+	cases := map[thread.BlobID]*blobCase{}
+	base, err := x.store.base()
+	if err != nil {
+		x.cannotTell(BlobsDir, err)
+		return cases, nil
+	}
+	defer base.Close()
+	if err := realFolder(base, blobsRoot); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotFolder) {
+			x.cannotTell(blobsRoot, err)
+		}
+		return cases, nil
+	}
+	for _, shelf := range x.blobNames(base, blobsRoot) {
+		at := path.Join(blobsRoot, shelf)
+		for _, name := range x.blobNames(base, at) {
+			if err := stopped(x.ctx); err != nil {
+				return nil, err
+			}
+			id := thread.BlobID(shelf + name)
+			switch {
+			case isAside(name):
+				x.setAside(path.Join(at, name))
+			case len(shelf) != 2 || !validBlob(id):
+				x.note("W204", path.Join(at, name), "it is not leslie's")
+			case !x.seen.blobs[id]:
+				x.readBlob(base, id, cases)
+			}
+		}
+	}
+	return cases, nil
+}
+
+// blobNames are the names in a folder of blobs.
+func (x *examination) blobNames(base *os.Root, folder string) []string {
+	info, err := base.Lstat(folder)
+	switch {
+	case err == nil && !info.IsDir() && isAside(folder):
+		x.setAside(folder)
+	case err == nil && !info.IsDir():
+		x.note("W204", folder, "it is not leslie's")
+	}
+	names, err := readNames(base, folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		x.cannotTell(folder, err)
+	}
+	return names
+}
+
+func (x *examination) readBlob(base *os.Root, id thread.BlobID, cases map[thread.BlobID]*blobCase) {
+	f, _, err := openBlob(base, id)
+	if err == nil {
+		var is thread.BlobID
+		if is, err = contentID(f); err == nil && is != id {
+			err = ErrDamaged
+		}
+		_ = f.Close()
+	}
+	switch {
+	case err == nil:
+		x.seen.blobs[id] = true
+	case errors.Is(err, ErrDamaged), errors.Is(err, errNotRegular):
+		cases[id] = &blobCase{id: id, damaged: true, size: -1}
+	case !errors.Is(err, fs.ErrNotExist):
+		x.seen.blobs[id] = false
+		x.cannotTell(blobPath(id), err)
+	}
+}
+
+func contentID(f io.Reader) (thread.BlobID, error) {
+	sum := sha256.New()
+	_, err := io.Copy(sum, f)
+	return blobID(sum), err
+}
+
+// missingBlobs adds the blobs that records name, and that their lists name, and
+// that are not there; of those that are damaged it learns who names them.
+func (x *examination) missingBlobs(cases map[thread.BlobID]*blobCase) {
+	asked := map[thread.BlobID]bool{}
+	for _, b := range x.census.blobs {
+		x.need(sizedBlob{b, -1}, cases, asked)
+	}
+}
+
+func (x *examination) need(b sizedBlob, cases map[thread.BlobID]*blobCase, asked map[thread.BlobID]bool) {
+	if c := cases[b.ID]; c != nil {
+		c.size = max(c.size, b.size)
+		if c.by == nil || c.by.table != thread.TableReferences && b.table == thread.TableReferences {
+			c.by = &b.owned
+		}
+		return
+	}
+	sound, looked := x.seen.blobs[b.ID]
+	switch {
+	case asked[b.ID]:
+	case sound:
+		asked[b.ID] = true
+		for _, inner := range x.namedBy(b.owned) {
+			x.need(inner, cases, asked)
+		}
+	case !looked && (!validBlob(b.ID) || x.missing(blobPath(b.ID))):
+		cases[b.ID] = &blobCase{id: b.ID, by: &b.owned, size: b.size}
+	}
+}
+
+// sizedBlob is a blob that a list names, with its size where the list says it.
+type sizedBlob struct {
+	owned
+	size int64
+}
+
+// namedBy are the blobs that a list in a blob names.
+func (x *examination) namedBy(b owned) (out []sizedBlob) {
+	switch b.Kind {
+	case thread.BlobManifest:
+		m, err := x.store.Manifest(b.ID)
+		if err != nil {
+			x.lasting("T202", blobPath(b.ID), "it is no list of files, though it is "+b.By)
+		}
+		for _, f := range m {
+			out = append(out, sizedBlob{owned{content(f.SHA256, f.Path, b.By), b.table}, f.Size})
+		}
+	case thread.BlobUndo:
+		for _, r := range x.replacedBy(b) {
+			out = append(out, sizedBlob{owned{content(r.Before, r.Path, b.By), b.table}, -1})
+		}
+	}
+	return out
+}
+
+func content(id thread.BlobID, path, by string) thread.NamedBlob {
+	return thread.NamedBlob{ID: id, Kind: thread.BlobContent, By: "'" + path + "' in " + by}
+}
+
+// replacedFile is a line of the list of what a merge replaced, as docs/store.md
+// has it; what the merge put there is not needed to undo it.
+type replacedFile struct {
+	Path   string        `json:"path"`
+	Before thread.BlobID `json:"before"` // "" for no file
+}
+
+func (x *examination) replacedBy(b owned) []replacedFile {
+	data, err := x.store.Blob(b.ID)
+	var files []replacedFile
+	if err == nil {
+		err = json.Unmarshal(data, &files)
+	}
+	if err != nil {
+		x.lasting("T509", blobPath(b.ID), "it is no list of replaced files, though it is "+b.By)
+		return nil
+	}
+	return slices.DeleteFunc(files, func(f replacedFile) bool { return f.Before == "" })
+}
+
+// errFound ends a search.
+var errFound = errors.New("everything was found")
+
+// salvage looks for the content of blobs among the threads' files, frozen copies,
+// files for editors, and what lies among the blobs under another name.
+func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
+	base, err := x.store.base()
+	if err != nil {
+		return nil
+	}
+	defer base.Close()
+	look := search{x: x, base: base, cases: cases, left: len(cases), sizes: map[int64]bool{}}
+	for _, c := range cases {
+		look.sizes[c.size] = true
+	}
+	for _, top := range []string{ThreadsDir, MergesDir, BlobsDir} {
+		names, _ := readNames(base, top)
+		for _, name := range names {
+			// A folder that cannot be read holds nothing that helps.
+			_ = tree{root: base}.walk(path.Join(top, name), 2, look.visit)
+			if look.left == 0 || stopped(x.ctx) != nil {
+				return stopped(x.ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// search is one search for the content of blobs.
+type search struct {
+	x     *examination
+	base  *os.Root
+	cases map[thread.BlobID]*blobCase
+	left  int            // how many are not found yet
+	sizes map[int64]bool // that they have; -1: any
+}
+
+func (l *search) visit(e Entry) error {
+	switch {
+	case l.left == 0 || stopped(l.x.ctx) != nil:
+		return errFound
+	case e.Type != TypeFile || !l.sizes[-1] && !l.sizes[e.Size] || l.x.soundBlobAt(e.Path):
+		return nil
+	}
+	is, err := hashAt(l.base, e.Path)
+	if c := l.cases[is]; err == nil && c != nil && c.source == "" {
+		c.source = e.Path
+		l.left--
+	}
+	return nil
+}
+
+func hashAt(base *os.Root, rel string) (thread.BlobID, error) {
+	f, _, err := openInside(base, rel)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return contentID(f)
+}
+
+func (x *examination) soundBlobAt(rel string) bool {
+	name, ok := strings.CutPrefix(rel, blobsRoot+"/")
+	return ok && x.seen.blobs[thread.BlobID(strings.ReplaceAll(name, "/", ""))]
+}
+
+// isHash reports whether a name is a SHA-256 in hexadecimal.
+func isHash(name string) bool {
+	_, err := hex.DecodeString(name)
+	return err == nil && len(name) == 2*sha256.Size
+}
+
+// isAside reports whether a file was moved aside.
+func isAside(name string) bool { return strings.Contains(name, asideMark) }
+
+// blob moves what is damaged aside and puts the content in its place where it was
+// found.
+func (m *mending) blob(c *blobCase) error {
+	delete(m.seen.blobs, c.id)
+	if c.damaged {
+		if err := m.aside(blobPath(c.id)); err != nil {
+			return err
+		}
+	}
+	if c.source == "" {
+		return nil
+	}
+	base, err := m.store.base()
+	if err != nil {
+		return m.store.writeFailed(err)
+	}
+	defer base.Close()
+	w := newBlobWriter(newFolders(m.store.rooted(base)), TmpDir+"/keep")
+	if err := w.forget(); err != nil {
+		return err
+	}
+	err = w.keep(base, c.source)
+	err = cmp.Or(err, w.settle(), w.forget())
+	if err == nil && exists(m.store.Path(blobPath(c.id))) {
+		m.did("restored %s from %s", shown(blobPath(c.id)), shown(c.source))
+	}
+	return err
+}

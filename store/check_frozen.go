@@ -1,0 +1,111 @@
+package store
+
+import (
+	"path"
+
+	"leslie/thread"
+)
+
+// This file checks the copies that frozen references took, and makes them anew of
+// the blobs: what a reference froze is known by its list, so nothing is guessed.
+
+// frozen compares every copy with its list.
+func (x *examination) frozen() error {
+	if exists(x.store.Path(ThreadsDir)) && !isFolder(x.store.Path(ThreadsDir)) {
+		return nil // places has told
+	}
+	for _, r := range x.census.references {
+		ref := r.record
+		switch {
+		case ref.Binding != thread.Frozen || !ref.Resolved:
+			continue
+		case ref.Manifest == "":
+			x.lasting("T202", StateFile, "the reference '"+string(ref.ID)+"' does not say what it froze")
+			continue
+		case x.seen.frozen[ref.ID] == ref.Manifest:
+			continue
+		}
+		if err := x.frozenCopy(ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *examination) frozenCopy(ref thread.Reference) error {
+	at := threadPath(ref.From, InheritedDir+"/"+string(ref.ID))
+	m, err := x.store.Manifest(ref.Manifest)
+	if err != nil || x.underWay[at] || x.underWay[threadPath(ref.From, "")] {
+		return nil // told already, as a blob or as work that is under way
+	}
+	_, damaged, err := x.store.CheckFrozen(x.ctx, ref)
+	switch {
+	case stopped(x.ctx) != nil:
+		return stopped(x.ctx)
+	case err != nil && !x.store.isFile(at):
+		x.cannotTell(at, err)
+	case err == nil && len(damaged) == 0 && (len(m) > 0 || exists(x.store.Path(at))):
+		x.seen.frozen[ref.ID] = ref.Manifest
+	default:
+		x.differs(at, ref, m, damaged)
+	}
+	return nil
+}
+
+func (x *examination) differs(at string, ref thread.Reference, m Manifest, damaged []string) {
+	what := "the copy is not what the reference '" + string(ref.ID) + "' froze"
+	if !exists(x.store.Path(at)) {
+		what = "the copy that the reference '" + string(ref.ID) + "' froze is missing"
+	} else if len(damaged) > 0 {
+		what += ": " + some(damaged)
+	}
+	var lost []string
+	for _, f := range m {
+		if c := x.ill[f.SHA256]; c != nil && c.source == "" {
+			lost = append(lost, f.Path)
+		}
+	}
+	if len(lost) > 0 {
+		x.lasting("T202", at, what+"; the content of "+some(lost)+" is lost")
+		return
+	}
+	x.mendable("T202", at, what, func(m *mending) error { return m.refreeze(ref) })
+}
+
+// refreeze makes a copy anew; what stood there is moved aside.
+func (m *mending) refreeze(ref thread.Reference) error {
+	s := m.store
+	list, err := s.Manifest(ref.Manifest)
+	if err != nil {
+		return err
+	}
+	stage, err := s.Stage(m.call.Stamp.Operation)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stage.Discard() }()
+	if err := stage.Materialize(m.ctx, list, "copy", true); err != nil {
+		return err
+	}
+	if err := stage.Sync(); err != nil {
+		return err
+	}
+	w, err := s.openWork()
+	if err != nil {
+		return s.writeFailed(err)
+	}
+	defer w.close()
+	at := threadPath(ref.From, InheritedDir+"/"+string(ref.ID))
+	if err := w.ensure(path.Dir(at)); err != nil {
+		return err
+	}
+	if err := m.aside(at); err != nil {
+		return err
+	}
+	if err := w.rename(stageDir(m.call.Stamp.Operation)+"/copy", at); err != nil {
+		return s.writeFailed(err)
+	}
+	w.touch(path.Dir(at))
+	m.did("made %s anew", shown(at))
+	return w.settle()
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// This file checks the journal: what is damaged there, what is missing, and
+// whether it could still give the state back.
+//
+// A damaged line stays where it is: journal and archive only ever grow. Whether
+// anything was lost with it is a finding of its own.
+
+func (x *examination) journal() (err error) {
+	if x.history, err = x.store.readHistoryOf(); err != nil {
+		x.noHistory = true
+		x.cannotTell(JournalFile, err)
+		return nil
+	}
+	h := x.history
+	if h.broken != "" {
+		x.mendable("T502", JournalFile, h.broken, (*mending).journal)
+	}
+	if len(h.bad) > 0 {
+		x.note("T502", JournalFile, "damaged lines, which are skipped: "+numbers(h.bad))
+	}
+	if x.now == nil {
+		return nil
+	}
+	if first, last := h.gap(x.now.image); first > 0 {
+		x.mendable("T502", JournalFile, fmt.Sprintf("the operations from revision %d to %d are missing", first, last), (*mending).baseline)
+		return nil
+	}
+	differing, err := x.store.givesBack(h, x.now.image)
+	if err != nil {
+		x.cannotTell(JournalFile, err)
+	} else if len(differing) > 0 {
+		x.mendable("T502", JournalFile, "it does not say what the state says of "+some(differing), (*mending).baseline)
+	}
+	return nil
+}
+
+// numbers are the first few of many lines.
+func numbers(lines []int) string {
+	words := make([]string, len(lines))
+	for i, n := range lines {
+		words[i] = strconv.Itoa(n)
+	}
+	return some(words)
+}
+
+// some are the first few of many words.
+func some(words []string) string {
+	const few = 5
+	if len(words) <= few {
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(words[:few], ", "), len(words)-few)
+}

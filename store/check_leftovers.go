@@ -1,0 +1,73 @@
+package store
+
+import (
+	"os"
+	"path"
+
+	"github.com/gofrs/flock"
+
+	"leslie/thread"
+)
+
+// This file names what processes left behind that died or are still at work:
+// temporary files and stages. The next writer removes them; so does Repair.
+
+func (x *examination) leftovers() error {
+	for _, name := range temporary() {
+		if exists(x.store.Path(name)) && x.quiet() {
+			x.passing("W505", name, "a write was cut off; the next write removes it", (*mending).sweep)
+		}
+	}
+	for _, name := range x.namesIn(TmpDir) {
+		at := path.Join(TmpDir, name)
+		if isFolder(x.store.Path(at)) && !isAside(name) && !isHeld(x.store.Path(at+"/"+stageLock)) {
+			x.passing("W505", at, "an operation was cut off; the next write removes what it had staged", (*mending).sweep)
+		}
+	}
+	return nil
+}
+
+// quiet reports whether nobody else is writing.
+func (x *examination) quiet() bool {
+	return x.seen.locked || !isHeld(x.store.Path(LockFile))
+}
+
+// movedOn reports whether the state that is looked at is no longer the newest.
+func (x *examination) movedOn() bool {
+	return !x.seen.locked && x.store.claimsOf(StateFile) > x.now.revision
+}
+
+// isHeld reports whether a process has locked a file. To see it, it is locked with
+// others for an instant, and nothing is made: a writer waits that long, a sweep
+// passes by.
+func isHeld(path string) bool {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|openCareful))
+	free, err := lock.TryRLock()
+	_ = lock.Unlock()
+	return err == nil && !free
+}
+
+// sweep removes temporary files, and stages that nobody holds.
+func (m *mending) sweep() error {
+	left := func() (names []string) {
+		x := &examination{store: m.store, ctx: m.ctx, seen: m.seen}
+		_ = x.leftovers()
+		for _, f := range x.findings {
+			names = append(names, f.Path)
+		}
+		return names
+	}
+	before := left()
+	if err := m.store.dropTemporary(); err != nil {
+		return err
+	}
+	var keep thread.OperationID // none: who holds a stage keeps it
+	err := m.store.sweepStages(keep)
+	if after := left(); len(after) < len(before) {
+		m.did("removed %d leftovers of processes that died", len(before)-len(after))
+	}
+	return err
+}

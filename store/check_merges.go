@@ -1,0 +1,86 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"leslie/thread"
+)
+
+// This file checks what pending merges keep for editors. Whether their threads
+// exist is a matter of relations, whether their texts do one of blobs.
+
+func (x *examination) merges() error {
+	if x.now == nil {
+		return nil
+	}
+	pending := map[string]bool{}
+	for _, m := range x.census.merges {
+		pending[string(m.ID)] = true
+		x.workOf(m)
+	}
+	for _, name := range x.foldersIn(MergesDir) {
+		if !pending[name] && !x.underWay[MergesDir+"/"+name] {
+			x.note("T303", MergesDir+"/"+name, "no pending merge has this folder; its files are left as they are")
+		}
+	}
+	return nil
+}
+
+// workOf looks for files for editors that are gone. Somebody may have taken one
+// away, which is no answer and no fault; so it is a note.
+func (x *examination) workOf(m thread.Merge) {
+	if x.underWay[path.Join(MergesDir, string(m.ID), "work")] {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Work)) {
+		at := path.Join(MergesDir, string(m.ID), "work", name)
+		_, err := x.store.ReadWork(m.ID, name)
+		switch {
+		case err == nil:
+		case !errors.Is(err, fs.ErrNotExist):
+			x.cannotTell(at, err)
+		case x.ill[m.Work[name]] != nil:
+			x.note("T303", at, "the file for editors is gone, and so is its content")
+		default:
+			x.passing("T303", at, "the file for editors is gone", func(mend *mending) error { return mend.work(at, m.Work[name]) })
+		}
+	}
+}
+
+// work writes a file for editors anew, as leslie wrote it.
+func (m *mending) work(at string, id thread.BlobID) error {
+	data, err := m.store.Blob(id)
+	if err != nil {
+		return err
+	}
+	stage, err := m.store.Stage(m.call.Stamp.Operation)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stage.Discard() }()
+	if err := stage.Write("work", data, false); err != nil {
+		return err
+	}
+	w, err := m.store.openWork()
+	if err != nil {
+		return m.store.writeFailed(err)
+	}
+	defer w.close()
+	if err := w.ensure(path.Dir(at)); err != nil {
+		return err
+	}
+	err = w.settleIn(stageDir(m.call.Stamp.Operation)+"/work", at)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // somebody made it a moment ago
+	}
+	if err != nil {
+		return m.store.writeFailed(err)
+	}
+	w.touch(path.Dir(at))
+	m.did("wrote %s anew", shown(at))
+	return w.settle()
+}

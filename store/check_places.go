@@ -1,0 +1,85 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"leslie/thread"
+)
+
+// This file checks the names in the store's folder: that a folder stands where
+// one belongs, and what lies there that is not leslie's.
+
+// homes are the folders that leslie knows in the store's folder.
+func homes() []string {
+	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir}
+}
+
+// papers are the files that leslie knows there.
+func papers() []string {
+	return []string{StateFile, BackupFile, LockFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}
+}
+
+// places checks what the other checks look into. A link is left alone: somebody
+// put it there, and what it leads to is not leslie's to judge.
+func (x *examination) places() error {
+	for _, name := range homes() {
+		info, err := os.Lstat(x.store.Path(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir():
+		case err != nil:
+			x.cannotTell(name, err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			x.lasting("T507", name, "it should be a folder, and is a link: leslie does not follow it")
+		default:
+			x.mendable("T507", name, "it should be a folder, and is none", func(m *mending) error { return m.aside(name) })
+		}
+	}
+	if info, err := os.Lstat(x.store.Path(LockFile)); err == nil && !info.Mode().IsRegular() {
+		x.lasting("T505", LockFile, "it should be an empty file: nothing can be written until it is taken away")
+	}
+	return nil
+}
+
+// strangers names what was set aside and what is not the store's own, in every
+// folder where leslie alone writes.
+func (x *examination) strangers() error {
+	x.unknown(".", func(name string, _ fs.DirEntry) bool {
+		return slices.Contains(homes(), name) || slices.Contains(papers(), name) || slices.Contains(temporary(), name)
+	})
+	x.unknown(ThreadsDir, func(name string, e fs.DirEntry) bool {
+		return e.IsDir() || x.now != nil && x.there(thread.TableThreads, name) // folders tells
+	})
+	x.unknown(MergesDir, func(_ string, e fs.DirEntry) bool { return e.IsDir() })
+	x.unknown(TmpDir, func(_ string, e fs.DirEntry) bool { return e.IsDir() })
+	x.unknown(LogsDir, func(name string, _ fs.DirEntry) bool { return name == logFile || name == logFile+".1" })
+	x.unknown(RequestsDir, func(name string, _ fs.DirEntry) bool { return isHash(name) })
+	return nil
+}
+
+func (x *examination) unknown(folder string, known func(string, fs.DirEntry) bool) {
+	if info, err := os.Lstat(x.store.Path(folder)); err != nil || !info.IsDir() {
+		return
+	}
+	entries, err := os.ReadDir(x.store.Path(folder))
+	if err != nil {
+		x.cannotTell(folder, err)
+		return
+	}
+	for _, e := range entries {
+		name := strings.TrimPrefix(folder+"/"+e.Name(), "./")
+		switch {
+		case strings.Contains(e.Name(), asideMark):
+			x.setAside(name)
+		case !known(e.Name(), e):
+			x.note("W204", name, "it is not leslie's")
+		}
+	}
+}
+
+func (x *examination) setAside(name string) {
+	x.note("W502", name, "it was not whole and was moved aside; remove it when nobody needs it")
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// This file checks the kept answers of requests. Without its file a request would
+// be carried out once more when it is repeated; so a file that is missing or
+// damaged is written anew from what the journal knows: that the request was
+// carried out, by which operation. Its answer is lost, and is null then.
+
+func (x *examination) requests() error {
+	if x.now == nil || x.noHistory {
+		return nil
+	}
+	owed := x.owed()
+	for _, name := range slices.Sorted(maps.Keys(owed)) {
+		if x.missing(name) {
+			x.mendable("T502", name, "the answer to a request of the operation '"+string(owed[name].Operation)+"' is missing: repeated, it would be carried out again",
+				func(m *mending) error { return m.answer(name, owed[name]) })
+		}
+	}
+	entries, err := os.ReadDir(x.store.Path(RequestsDir))
+	if err != nil {
+		return nil // places and strangers say why
+	}
+	for _, e := range entries {
+		name := RequestsDir + "/" + e.Name()
+		if !isHash(e.Name()) {
+			continue
+		}
+		_, err := x.store.readAnswer(name)
+		var d damage
+		switch a, known := owed[name]; {
+		case err == nil, errors.Is(err, fs.ErrNotExist):
+		case !errors.As(err, &d):
+			x.cannotTell(name, err)
+		case known && x.store.irregular(name):
+			// Moved aside, it would for a moment not be known that there was a request.
+			x.lasting("T502", name, "the kept answer of the operation '"+string(a.Operation)+"' is no file: take it away, then it can be written anew")
+		case known:
+			x.mendable("T502", name, "the kept answer of the operation '"+string(a.Operation)+"' is damaged: "+string(d), func(m *mending) error { return m.answer(name, a) })
+		default:
+			x.mendable("T502", name, "a kept answer is damaged, and the journal knows of no such request: "+string(d), func(m *mending) error { return m.aside(name) })
+		}
+	}
+	return nil
+}
+
+// owed are the answers that are to be kept, by file: those that the journal knows
+// of, and that of the state's own operation, with the answer itself.
+func (x *examination) owed() map[string]answer {
+	all := maps.Clone(x.history.answers)
+	if op := x.now.operation; op != nil && op.RequestID != "" && x.store.now().Sub(op.Time) <= remembered {
+		all[requestFile(op.RequestID)] = owed(op)
+	}
+	return all
+}
+
+// readAnswer reads the file of an answer. Errors: damage, else what the system
+// said.
+func (s *Store) readAnswer(name string) (answer, error) {
+	data, _, err := readRegular(s.Path(name))
+	if err != nil {
+		return answer{}, err
+	}
+	a, ok := decodeAnswer(data)
+	switch {
+	case !ok:
+		return a, damage("its checksum does not fit")
+	case requestFile(a.ID) != name:
+		return a, damage("it is that of another request")
+	}
+	return a, nil
+}
+
+// answer writes a kept answer anew. The damaged file keeps its name until the
+// new one takes it: at no moment is there none.
+func (m *mending) answer(name string, a answer) error {
+	s := m.store
+	w, err := s.openWork()
+	if err != nil {
+		return s.writeFailed(err)
+	}
+	defer w.close()
+	if err := w.ensure(RequestsDir); err != nil {
+		return err
+	}
+	if err := m.keepBeside(name); err != nil {
+		return err
+	}
+	data, err := a.encode()
+	if err != nil {
+		return err
+	}
+	if err := s.replace(answerTemp, name, data); err != nil {
+		return err
+	}
+	w.touch(RequestsDir)
+	m.did("wrote %s anew", shown(name))
+	return w.settle()
+}
+
+func decodeAnswer(data []byte) (a answer, ok bool) {
+	ok = len(data) > 0 && intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil
+	return a, ok
+}
+
+func (a answer) encode() ([]byte, error) {
+	body, err := plainJSON(a)
+	return append(seal(body), '\n'), err
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// This file looks for what the caller may not write, without writing.
+
+// rights names what cannot be written where the rest can. A store that its caller
+// may only read is no fault.
+func (x *examination) rights() error {
+	if !mayWrite(x.store.Path(".")) {
+		x.note("T505", ".", "you may only read here")
+		return nil
+	}
+	for _, name := range []string{ThreadsDir, TmpDir, BlobsDir, blobsRoot, MergesDir, RequestsDir, LockFile, JournalFile, ArchiveFile} {
+		if exists(x.store.Path(name)) && !mayWrite(x.store.Path(name)) {
+			x.lasting("T505", name, "you may not write it: commands that need it fail")
+		}
+	}
+	return nil
+}
+
+// log looks whether the log could be written.
+func (x *examination) log() error {
+	name := LogsDir + "/" + logFile
+	switch at := x.store.Path(name); {
+	case !mayWrite(x.store.Path(".")) || !isFolder(x.store.Path(LogsDir)):
+	case x.store.irregular(name):
+		x.mendable("W503", name, "the log cannot be written: "+errNotLog.Error(), func(m *mending) error { return m.aside(name) })
+	case !mayWrite(x.store.Path(LogsDir)), exists(at) && !mayWrite(at):
+		x.lasting("W503", name, "you may not write the log")
+	}
+	return nil
+}
+
+// missing reports whether nothing has the name; one that cannot be looked at may be
+// there.
+func (x *examination) missing(name string) bool {
+	_, err := os.Lstat(x.store.Path(name))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// isFile reports whether something that is neither a folder nor a link has the
+// name.
+func (s *Store) isFile(name string) bool {
+	info, err := os.Lstat(s.Path(name))
+	return err == nil && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0
+}
+
+// irregular reports whether something that is no regular file has the name.
+func (s *Store) irregular(name string) bool {
+	info, err := os.Lstat(s.Path(name))
+	return err == nil && !info.Mode().IsRegular()
+}
+
+func isFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"leslie/thread"
+)
+
+// This file checks the state file, what its operation has left to do, and its
+// backup.
+
+// state says what a reader is warned of.
+func (x *examination) state() error {
+	if x.now == nil {
+		x.unreadable(StateFile, x.store.readState(StateFile).reason())
+		return nil
+	}
+	for _, w := range x.now.warnings {
+		mend, message := (*mending).settle, w.Context.Text("reason")+"; the backup and the journal give revision "+w.Context.Text("revision")
+		if !x.now.recovered() {
+			mend, message = (*mending).baseline, w.Context.Text("reason")
+		}
+		x.mendable("W502", StateFile, message+"; lost: "+w.Context.Text("lost"), mend)
+	}
+	return nil
+}
+
+// unreadable is for a state or a backup where neither is whole.
+func (x *examination) unreadable(name, reason string) {
+	if x.store.rebuildable() {
+		x.mendable("T502", name, reason, (*mending).settle)
+	} else {
+		x.lasting("T502", name, reason)
+	}
+}
+
+func (x *examination) pending() error {
+	if x.now == nil {
+		return nil
+	}
+	if p := x.now.image.pending; p != nil {
+		x.steps(p)
+	}
+	if op := x.now.operation; op != nil && x.now.tail < x.now.revision && x.now.noTail == nil {
+		x.passing("W505", JournalFile, "the last operation, '"+string(op.ID)+"', is not in the journal yet; the next write adds it", (*mending).settle)
+	}
+	return nil
+}
+
+func (x *examination) steps(p *thread.Pending) {
+	for _, step := range p.Steps {
+		if !proper(step) {
+			x.lasting("T507", StateFile, fmt.Sprintf("a step of its pending work leads out of its place: %s %s", step.Do, step.To))
+		}
+	}
+	for _, step := range x.store.undone(p) {
+		x.underWay[step.To] = true
+		x.mendable("W505", step.To, "the last operation has not put this into place yet ("+string(step.Do)+")", (*mending).settle)
+	}
+}
+
+func (x *examination) backup() error {
+	backup := x.store.readState(BackupFile)
+	var other foreign
+	switch {
+	case errors.As(backup.err, &other):
+		x.lasting("T506", BackupFile, backup.reason())
+	case !backup.usable():
+		x.cannotTell(BackupFile, backup.err)
+	case backup.err != nil && x.now == nil:
+		x.unreadable(BackupFile, backup.reason())
+	case backup.err != nil:
+		x.mendable("W502", BackupFile, "the backup cannot be used: "+backup.reason(), (*mending).backup)
+	case x.now != nil && x.quiet() && x.store.oneInode():
+		x.mendable("W505", BackupFile, "the backup is the same file as the state: one stray write would damage both", (*mending).settle)
+	}
+	return nil
+}
+
+// oneInode reports whether state and backup are one file, as they are for an
+// instant in every write.
+func (s *Store) oneInode() bool {
+	main, err := os.Lstat(s.Path(StateFile))
+	if err != nil {
+		return false
+	}
+	backup, err := os.Lstat(s.Path(BackupFile))
+	return err == nil && os.SameFile(main, backup)
+}

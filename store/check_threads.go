@@ -1,0 +1,134 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"leslie/thread"
+)
+
+// This file compares the threads' records with their folders, and looks into the
+// folders for what leslie leaves out or cannot read. The artifacts themselves are
+// the people's: leslie knows nothing of what they ought to be.
+
+// folders looks for threads without a folder. An archived one needs it too: its
+// artifacts are read there, and its id is taken as long as it stands.
+func (x *examination) folders() error {
+	if x.now == nil || len(x.census.threads) == 0 {
+		return nil
+	}
+	if !isFolder(x.store.Path(ThreadsDir)) {
+		if exists(x.store.Path(ThreadsDir)) {
+			return nil // places has told
+		}
+		x.mendable("T202", ThreadsDir, "the folder of all artifacts is missing; it can be made again, what was in it is lost", (*mending).folders)
+		return nil
+	}
+	for _, t := range x.census.threads {
+		name := ThreadsDir + "/" + string(t.record.ID)
+		info, err := os.Lstat(x.store.Path(name))
+		switch {
+		case x.underWay[name]:
+		case !singleName(string(t.record.ID)):
+			x.lasting("T507", StateFile, "the id of the thread '"+string(t.record.ID)+"' cannot be the name of a folder")
+		case errors.Is(err, fs.ErrNotExist):
+			x.mendable("T202", name, "the thread has no folder; it can be made again, what was in it is lost", (*mending).folders)
+		case err != nil:
+			x.cannotTell(name, err)
+		case !info.IsDir():
+			x.lasting("T507", name, "the thread's folder is something else")
+		}
+	}
+	return nil
+}
+
+// orphans names folders without a record: artifacts of nobody's.
+func (x *examination) orphans() error {
+	if x.now == nil || x.noCold {
+		return nil
+	}
+	for _, name := range x.foldersIn(ThreadsDir) {
+		if !x.there(thread.TableThreads, name) {
+			x.note("T101", ThreadsDir+"/"+name, "no thread has this folder; its files are left as they are")
+		}
+	}
+	return nil
+}
+
+// foldersIn are the names of the folders in a folder, set-aside ones left out.
+func (x *examination) foldersIn(name string) (names []string) {
+	entries, err := os.ReadDir(x.store.Path(name))
+	if err != nil {
+		return nil // strangers says why
+	}
+	for _, e := range entries {
+		if e.IsDir() && !isAside(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// artifacts walks the threads' folders.
+func (x *examination) artifacts() error {
+	if x.now == nil {
+		return nil
+	}
+	copies := map[string]bool{}
+	for _, r := range x.census.references {
+		copies[threadPath(r.record.From, InheritedDir+"/"+string(r.record.ID))] = true
+	}
+	for _, t := range x.census.threads {
+		if err := stopped(x.ctx); err != nil {
+			return err
+		}
+		if !singleName(string(t.record.ID)) {
+			continue // folders has told
+		}
+		x.leftOut(t.record.ID)
+		inherited := threadPath(t.record.ID, InheritedDir)
+		for _, name := range x.namesIn(inherited) {
+			switch at := path.Join(inherited, name); {
+			case isAside(name):
+				x.setAside(at)
+			case !copies[at] && !x.underWay[at]:
+				x.note("T204", at, "no reference has this copy; its files are left as they are")
+			}
+		}
+	}
+	return nil
+}
+
+// leftOut names what no snapshot of the thread holds, and folders that cannot be
+// read.
+func (x *examination) leftOut(id thread.ThreadID) {
+	entries, err := x.store.Artifacts(id)
+	if err != nil {
+		if info, gone := os.Lstat(x.store.Path(threadPath(id, ""))); gone == nil && info.IsDir() {
+			x.cannotTell(threadPath(id, ""), err)
+		}
+		return
+	}
+	var paths []string
+	for _, e := range entries {
+		if e.Type == TypeLink || e.Type == TypeOther {
+			paths = append(paths, e.Path)
+		}
+	}
+	if len(paths) > 0 {
+		x.note("W204", threadPath(id, ""), "no regular files, which are left out: "+some(paths))
+	}
+}
+
+// namesIn are the names in a real folder of the store.
+func (x *examination) namesIn(name string) []string {
+	root, err := x.store.openFolder(name)
+	if err != nil {
+		return nil // there is none, or the copies that belong there say why
+	}
+	defer root.Close()
+	names, _ := readNames(root, ".")
+	return names
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+)
+
+// This file reads the main state file, and remembers what it read last: a command
+// that looks before it leaps reads the store twice, and nearly always the same
+// state.
+//
+// What is remembered is given out again if the file is found to be whole, by its
+// checksum, and to be that state, by its length, revision and checksum. So the
+// file is read every time; but it passes through a small buffer, and is neither
+// kept nor taken apart again. An image is never changed, so it can be given out
+// twice.
+
+// lastRead is the state that was read last.
+type lastRead struct{ last atomic.Pointer[found] }
+
+// readMain reads the main state file. A missing one is damage.
+func (s *Store) readMain() found {
+	f, known := s.recall()
+	if !known {
+		if f = s.readRecords(); f.err != nil {
+			return f
+		}
+		kept := f
+		s.seen.last.Store(&kept)
+	}
+	f.err = f.decodeOperation() // here, so that readers and writers agree on what is whole
+	return f
+}
+
+// readRecords reads the main state file without its operation.
+func (s *Store) readRecords() found {
+	data, info, err := readRegular(s.Path(StateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return found{err: damage("it is missing")}
+	}
+	if err != nil {
+		return found{err: err}
+	}
+	m, err := decodeRecords(data)
+	return found{image: m, info: info, data: data, err: err}
+}
+
+// recall gives back what was read last if that is what stands there.
+func (s *Store) recall() (found, bool) {
+	last := s.seen.last.Load()
+	if last == nil {
+		return found{}, false
+	}
+	file, info, err := openRegular(s.Path(StateFile))
+	if err != nil {
+		return found{}, false
+	}
+	defer file.Close()
+	if info.Size() != int64(len(last.data)) || !last.sameAs(file) {
+		return found{}, false
+	}
+	f := *last
+	f.info = info
+	return f, true
+}
+
+// sameAs reports whether a file of the same length is whole and is this state.
+func (f found) sameAs(file *os.File) bool {
+	_, at, ok := readHead(f.data)
+	head := make([]byte, at+8)
+	if _, err := file.ReadAt(head, 0); !ok || err != nil || string(head) != string(f.data[:at+8]) {
+		return false
+	}
+	return wholeFile(file, int64(len(f.data)))
+}
+
+// wholeFile is whole for a file of this size, which passes through a small buffer.
+func wholeFile(file *os.File, size int64) bool {
+	buffer := make([]byte, min(256<<10, size))
+	n, err := io.ReadFull(file, buffer)
+	if err != nil {
+		return false
+	}
+	_, at, ok := readHead(buffer[:n])
+	if !ok {
+		return false
+	}
+	digits := string(buffer[at : at+8])
+	sum := crc32.Update(crc32.Update(0, castagnoli(), buffer[:at]), castagnoli(), buffer[at+8:n])
+	for left := size - int64(n); left > 0; left -= int64(n) {
+		if n, err = io.ReadFull(file, buffer[:min(int64(len(buffer)), left)]); err != nil {
+			return false
+		}
+		sum = crc32.Update(sum, castagnoli(), buffer[:n])
+	}
+	return fmt.Sprintf("%08x", sum) == digits
+}

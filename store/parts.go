@@ -1,0 +1,158 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+
+	"leslie/thread"
+)
+
+// This file lays a state out for writing without copying what did not change. An
+// operation touches a few records, and the others are written from the bytes
+// that were read: as runs of whole lines, between which stands what is new. The
+// bytes are those of encode, in pieces.
+
+const (
+	// shortRun is how many bytes are rather copied than written by themselves.
+	shortRun = 32 << 10
+	// firstOwn and laterOwn are how much memory is taken for what is new, or short:
+	// little where little has changed, and never moved when it is full.
+	firstOwn, laterOwn = 16 << 10, 1 << 20
+)
+
+// pieces is a state in the making.
+type pieces struct {
+	out  [][]byte
+	own  []byte // what is new, or short
+	from int    // where in own the piece begins that is not in out yet
+}
+
+func (p *pieces) text(text string) { p.own = append(p.room(len(text)), text...) }
+
+func (p *pieces) bytes(text []byte) { p.own = append(p.room(len(text)), text...) }
+
+// room is own with memory for so many bytes more.
+func (p *pieces) room(n int) []byte {
+	if cap(p.own)-len(p.own) >= n {
+		return p.own
+	}
+	size := firstOwn
+	if p.own != nil {
+		size = laterOwn
+	}
+	p.flush()
+	p.own, p.from = make([]byte, 0, max(size, n)), 0
+	return p.own
+}
+
+// run adds bytes that stay where they are.
+func (p *pieces) run(bytes []byte) {
+	if len(bytes) < shortRun {
+		p.bytes(bytes)
+		return
+	}
+	p.flush()
+	p.out = append(p.out, bytes)
+}
+
+func (p *pieces) flush() {
+	if p.from < len(p.own) {
+		p.out = append(p.out, p.own[p.from:len(p.own):len(p.own)])
+		p.from = len(p.own)
+	}
+}
+
+// encodeFrom is encode in pieces, for a state that came of another. Pieces share
+// their bytes with the other.
+func (m image) encodeFrom(was image) ([][]byte, error) {
+	head := fmt.Appendf(nil, "%s%d%s", headVersion, m.revision, headChecksum)
+	op, err := plainJSON(m.operation)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := plainJSON(m.pending)
+	if err != nil {
+		return nil, err
+	}
+	p := &pieces{}
+	p.bytes(head)
+	p.text("00000000" + headEnd + `"operation":`)
+	p.bytes(op)
+	p.text(",\n")
+	for _, table := range thread.Tables() {
+		if err := p.table(table, m.records[table], was.records[table], was.bodies[table]); err != nil {
+			return nil, err
+		}
+	}
+	p.text(`"pending":`)
+	p.bytes(pending)
+	p.text("\n}\n")
+	p.flush()
+	first := p.out[0]
+	sum := checksum(append([][]byte{first[:len(head)], first[len(head)+8:]}, p.out[1:]...)...)
+	copy(first[len(head):], sum[len(sumPrefix):])
+	return p.out, nil
+}
+
+// table adds a table; body is the lines of was as they were read, nil where
+// nobody has them.
+func (p *pieces) table(name string, lines, was []thread.Line, body []byte) error {
+	p.text(`"` + name + "\":{\n")
+	if body == nil {
+		was = nil
+	}
+	begin, end := 0, 0 // of the run that goes on, in body
+	at, next := 0, 0   // of the line was[next], in body
+	for i, line := range lines {
+		last := i == len(lines)-1
+		for next < len(was) && was[next].ID < line.ID {
+			at, next = at+extent(was, next), next+1
+		}
+		if next < len(was) && untouched(was[next], line) && last == (next == len(was)-1) {
+			if at != end {
+				p.run(body[begin:end])
+				begin = at
+			}
+			at, next = at+extent(was, next), next+1
+			end = at
+			continue
+		}
+		p.run(body[begin:end])
+		begin, end = at, at
+		if err := p.line(name, line, last); err != nil {
+			return err
+		}
+	}
+	p.run(body[begin:end])
+	p.text(tableEnd)
+	return nil
+}
+
+// line adds a record's line.
+func (p *pieces) line(table string, line thread.Line, last bool) error {
+	if !plainID(line.ID) || bytes.IndexByte(line.JSON, '\n') >= 0 {
+		return cannotBeLine(table, line.ID)
+	}
+	p.text(`"` + line.ID + `":`)
+	p.bytes(line.JSON)
+	if !last {
+		p.text(",")
+	}
+	p.text("\n")
+	return nil
+}
+
+// extent is how many bytes the i-th line of a table takes in the file.
+func extent(lines []thread.Line, i int) int {
+	n := len(`"":`) + len(lines[i].ID) + len(lines[i].JSON) + len("\n")
+	if i < len(lines)-1 {
+		n += len(",")
+	}
+	return n
+}
+
+// untouched reports whether a line is the one that was read: the very same bytes
+// in memory, not equal ones.
+func untouched(was, is thread.Line) bool {
+	return was.ID == is.ID && len(was.JSON) == len(is.JSON) && len(is.JSON) > 0 && &was.JSON[0] == &is.JSON[0]
+}

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/warnings"
+)
+
+func TestAnEditOfAProjectsFileThatFailsLeavesItAndOneThatStandsSaysSo(t *testing.T) {
+	t.Parallel()
+	edit := func(old []byte) []byte { return append(old, "ours\n"...) }
+	for at := 1; ; at++ {
+		n := 0
+		failAt := func(Action, string) error {
+			if n++; n == at {
+				return syscall.EIO
+			}
+			return nil
+		}
+		s := newStore(t, Options{})
+		name := filepath.Join(s.Root(), "AGENTS.md")
+		require.NoError(t, os.WriteFile(name, []byte("theirs\n"), 0o600))
+		changed, notes, err := Open(s.Root(), Options{Before: failAt}).EditFile(context.Background(), "AGENTS.md", edit)
+		text, readErr := os.ReadFile(name)
+		require.NoError(t, readErr)
+		if err != nil {
+			requireCode(t, codes.WriteFailed, err)
+			assert.Equal(t, "theirs\n", string(text), "step %d failed", at)
+		} else {
+			assert.True(t, changed)
+			assert.Equal(t, "theirs\nours\n", string(text))
+			assert.Equal(t, n >= at, hasWarning(notes, warnings.NotSettled), "step %d", at)
+		}
+		entries, readErr := os.ReadDir(s.Root())
+		require.NoError(t, readErr)
+		assert.Len(t, entries, 2, "the file and the store, nothing temporary")
+		if n < at {
+			require.Greater(t, at, 4, "each step was failed")
+			return
+		}
+	}
+}

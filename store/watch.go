@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"leslie/codes"
+)
+
+// This file waits for a file of the store to change, without a look at it
+// before it did: the system tells (inotify and its like). It is told of the
+// folder, not of the file, since a state is replaced by rename.
+//
+// What the system tells is never trusted alone. Network file systems keep silent
+// about other machines, and a limit or a sandbox may forbid to ask: so there is
+// a slow poll beside the notification and a faster one in its place.
+
+const (
+	// pollAlone is how often the file is looked at where nobody tells.
+	pollAlone = 500 * time.Millisecond
+	// pollBeside is how often it is looked at although somebody tells.
+	pollBeside = 2 * time.Second
+	// headBytes reach beyond the revision and the checksum of a state.
+	headBytes = 128
+)
+
+// Watcher waits for one file of the store to change. It is for one goroutine,
+// and must be closed.
+type Watcher struct {
+	path   string
+	last   fingerprint
+	notify *fsnotify.Watcher // nil: only the poll tells
+}
+
+// Watch begins to watch a file of the store, given with "/", which need not be
+// there. What changes from now on ends the next Next, so a caller watches first,
+// then looks, and misses nothing. It never fails: where the system cannot tell
+// of changes, the file is polled.
+func (s *Store) Watch(rel string) *Watcher {
+	w := &Watcher{path: s.Path(rel)}
+	w.notify = notifier(filepath.Dir(w.path))
+	w.last = fingerprintOf(w.path)
+	return w
+}
+
+// notifier is told of changes in a folder, nil where that is impossible.
+func notifier(folder string) *fsnotify.Watcher {
+	n, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil
+	}
+	if n.Add(folder) != nil {
+		_ = n.Close()
+		return nil
+	}
+	return n
+}
+
+// Close ends the watch.
+func (w *Watcher) Close() {
+	if w.notify != nil {
+		_ = w.notify.Close()
+		w.notify = nil
+	}
+}
+
+// Next returns when the file is no longer what it was when Watch or the last
+// Next returned, or after limit, when that is above zero. Several changes are
+// one. Errors: T904 when ctx ends.
+func (w *Watcher) Next(ctx context.Context, limit time.Duration) error {
+	var over <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		over = timer.C
+	}
+	poll := time.NewTicker(w.pace())
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		if w.moved() {
+			return nil
+		}
+		events, failures := w.heard()
+		select {
+		case <-ctx.Done():
+		case <-over:
+			return nil
+		case <-poll.C:
+		case <-events: // of any file of the folder
+		case err := <-failures:
+			// After an overflow nothing is known but that much has changed.
+			if !errors.Is(err, fsnotify.ErrEventOverflow) {
+				w.Close()
+				poll.Reset(w.pace())
+			}
+		}
+	}
+	return codes.Interrupted.Wrap(context.Cause(ctx))
+}
+
+// heard are the channels on which the system tells, nil where it does not.
+func (w *Watcher) heard() (<-chan fsnotify.Event, <-chan error) {
+	if w.notify == nil {
+		return nil, nil
+	}
+	return w.notify.Events, w.notify.Errors
+}
+
+func (w *Watcher) pace() time.Duration {
+	if w.notify == nil {
+		return pollAlone
+	}
+	return pollBeside
+}
+
+// moved reports whether the file is another than it was.
+func (w *Watcher) moved() bool {
+	now := fingerprintOf(w.path)
+	was := w.last
+	w.last = now
+	return !now.equals(was)
+}
+
+// fingerprint tells one content of a file from the next. Number, size and time alone do
+// not: on a fast disk three states can follow each other within one tick of its
+// clock, and the third may get the number of the first.
+type fingerprint struct {
+	info fs.FileInfo // nil: it could not be read
+	head string      // of a state its revision and checksum
+	err  string
+}
+
+func fingerprintOf(path string) fingerprint {
+	f, info, err := openRegular(path)
+	if err != nil {
+		return fingerprint{err: err.Error()}
+	}
+	defer f.Close()
+	head := make([]byte, headBytes)
+	n, _ := f.ReadAt(head, 0)
+	return fingerprint{info: info, head: string(head[:n])}
+}
+
+func (m fingerprint) equals(o fingerprint) bool {
+	if m.info == nil || o.info == nil {
+		return m.info == o.info && m.err == o.err
+	}
+	return os.SameFile(m.info, o.info) && m.info.Size() == o.info.Size() && m.info.ModTime().Equal(o.info.ModTime()) && m.head == o.head
+}

@@ -1,0 +1,92 @@
+package thread
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// This file says which blobs a record names, and so which content may not be
+// lost. Whoever adds a field of type BlobID to a record adds it here: a test
+// fills every such field and looks whether it is listed.
+
+// NamedBlob is a blob that a record names.
+type NamedBlob struct {
+	ID   BlobID
+	Kind BlobKind
+	// By says what names it, for people: "what 'a' shares with 'b'".
+	By string
+}
+
+// BlobKind is what a named blob holds: content, or a list that names further
+// blobs.
+type BlobKind string
+
+// The kinds of blobs.
+const (
+	// BlobContent holds a text or a file as it is.
+	BlobContent BlobKind = "content"
+	// BlobManifest lists the files of a snapshot.
+	BlobManifest BlobKind = "manifest"
+	// BlobDigest is a manifest whose files need not be kept.
+	BlobDigest BlobKind = "digest"
+	// BlobUndo lists what a merge replaced.
+	BlobUndo BlobKind = "undo"
+)
+
+// BlobsOf returns the blobs that a record names, as it rests in the table of
+// that name. Errors: those of encoding/json for a record that cannot be read.
+func BlobsOf(table string, record []byte) ([]NamedBlob, error) {
+	switch table {
+	case TableThreads:
+		return blobsIn[Thread](record)
+	case TableReferences:
+		return blobsIn[Reference](record)
+	case TableMerges:
+		return blobsIn[Merge](record)
+	case TableApprovals:
+		return blobsIn[Approval](record)
+	}
+	return nil, nil
+}
+
+func blobsIn[R interface{ blobs() []NamedBlob }](record []byte) ([]NamedBlob, error) {
+	var r R
+	if err := json.Unmarshal(record, &r); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(r.blobs(), func(b NamedBlob) bool { return b.ID == "" }), nil
+}
+
+func (t Thread) blobs() (out []NamedBlob) {
+	for _, share := range t.Shared {
+		by := "what '" + string(t.ID) + "' shares with '" + string(share.With) + "'"
+		out = append(out,
+			NamedBlob{share.Manifest, BlobManifest, by},
+			NamedBlob{share.Undo, BlobUndo, "what the merge of '" + string(share.With) + "' into '" + string(t.ID) + "' replaced"})
+	}
+	for _, c := range t.Checkpoints {
+		by := "the checkpoint '" + string(c.ID) + "' of '" + string(t.ID) + "'"
+		out = append(out, NamedBlob{c.Manifest, BlobManifest, by}, NamedBlob{c.Undo, BlobUndo, "what the rollback behind " + by + " replaced"})
+	}
+	return out
+}
+
+func (a Approval) blobs() []NamedBlob {
+	by := "the approval '" + string(a.ID) + "'"
+	return []NamedBlob{{a.Digest, BlobDigest, "what " + by + " was asked about"}, {a.Plan, BlobContent, "the plan of " + by}}
+}
+
+func (ref Reference) blobs() []NamedBlob {
+	return []NamedBlob{{ref.Manifest, BlobManifest, "what the reference '" + string(ref.ID) + "' froze"}}
+}
+
+func (m Merge) blobs() (out []NamedBlob) {
+	for _, key := range slices.Sorted(maps.Keys(m.Decisions)) {
+		out = append(out, NamedBlob{m.Decisions[key].Text, BlobContent, "the text decided on in the merge '" + string(m.ID) + "'"})
+	}
+	for _, path := range slices.Sorted(maps.Keys(m.Work)) {
+		out = append(out, NamedBlob{m.Work[path], BlobContent, "the file '" + path + "' for editors of the merge '" + string(m.ID) + "'"})
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package thread
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"leslie/codes"
+	"leslie/fact"
+	"leslie/nearest"
+)
+
+// This file is about checkpoints: snapshots of a thread's artifacts to which it
+// can go back. The snapshot is a manifest among the blobs; what rests here is
+// which one, when, by whom and how many files.
+//
+// A rollback makes one of what it is about to replace, an automatic one. Those
+// pile up without anybody asking, so only the newest stay in the record; what
+// somebody asked for stays until it is undone. The blobs stay either way.
+
+const (
+	// maxCheckpointName is how long a name may be, in characters.
+	maxCheckpointName = 200
+	// maxAutomatic is how many automatic checkpoints a thread keeps.
+	maxAutomatic = 100
+)
+
+// CheckpointNameFault says what is wrong with a name, "" for nothing. A name may
+// not be taken for an id.
+func CheckpointNameFault(name string) string {
+	switch n := utf8.RuneCountInString(name); {
+	case n > maxCheckpointName:
+		return fmt.Sprintf("is %d characters long; at most %d", n, maxCheckpointName)
+	case strings.HasPrefix(name, PrefixCheckpoint):
+		return "begins with " + PrefixCheckpoint + ", as ids do"
+	}
+	return ""
+}
+
+// Automatic reports whether a rollback made the checkpoint.
+func (c Checkpoint) Automatic() bool { return c.Undo != "" }
+
+// NewCheckpoint is what a checkpoint is made of.
+type NewCheckpoint struct {
+	ID       CheckpointID
+	Thread   string
+	Name     string // "" for none
+	Manifest BlobID
+	Files    int
+	Undo     BlobID // of a rollback
+}
+
+// Checkpoint records a snapshot of a thread. Errors: T101, T105, T107 where the
+// thread is terminated, T106 for a name that it has already.
+func (s *State) Checkpoint(in NewCheckpoint, stamp Stamp) (Checkpoint, Thread, error) {
+	t, err := s.LiveThread(in.Thread)
+	if err == nil {
+		err = t.NewCheckpointName(in.Name)
+	}
+	if err != nil {
+		return Checkpoint{}, Thread{}, err
+	}
+	c := Checkpoint{
+		ID: in.ID, Name: in.Name, Manifest: in.Manifest, Files: in.Files, Undo: in.Undo,
+		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, At: s.Revision + 1,
+	}
+	t.Checkpoints = fewAutomatic(append(slices.Clone(t.Checkpoints), c))
+	t.Updated = stamp.Time
+	return c, s.Threads.Put(t), nil
+}
+
+// NewCheckpointName is T106 for a name that a checkpoint of the thread has.
+func (t Thread) NewCheckpointName(name string) error {
+	if name == "" || !slices.ContainsFunc(t.Checkpoints, func(c Checkpoint) bool { return c.Name == name }) {
+		return nil
+	}
+	return codes.AlreadyExists.New(fact.Of("id", name), fact.Of("threadId", t.ID)).
+		WithHint("Use another name").WithNext("leslie status " + string(t.ID))
+}
+
+// fewAutomatic leaves the oldest automatic ones out where there are too many.
+func fewAutomatic(all []Checkpoint) []Checkpoint {
+	tooMany := -maxAutomatic
+	for _, c := range all {
+		if c.Automatic() {
+			tooMany++
+		}
+	}
+	return slices.DeleteFunc(all, func(c Checkpoint) bool {
+		if !c.Automatic() || tooMany <= 0 {
+			return false
+		}
+		tooMany--
+		return true
+	})
+}
+
+// CheckpointOf returns the thread's checkpoint that arg names: its id, its name,
+// or a unique prefix of its id. Errors: T111 with the nearest, T105.
+func (t Thread) CheckpointOf(arg string) (Checkpoint, error) {
+	var short []Checkpoint
+	for _, c := range t.Checkpoints {
+		switch {
+		case string(c.ID) == arg, c.Name == arg && arg != "":
+			return c, nil
+		case shortens(arg, string(c.ID), PrefixCheckpoint):
+			short = append(short, c)
+		}
+	}
+	switch len(short) {
+	case 1:
+		return short[0], nil
+	case 0:
+		return Checkpoint{}, t.noCheckpoint(arg)
+	}
+	var ids []CheckpointID
+	for _, c := range short[:min(len(short), 20)] {
+		ids = append(ids, c.ID)
+	}
+	return Checkpoint{}, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(short)),
+		fact.Of("candidates", ids), fact.Of("threadId", t.ID)).WithNext("leslie status " + string(t.ID))
+}
+
+func (t Thread) noCheckpoint(arg string) error {
+	err := codes.CheckpointNotFound.New(fact.Of("checkpointId", arg), fact.Of("threadId", t.ID))
+	var ids, names []string
+	for _, c := range t.Checkpoints {
+		ids = append(ids, string(c.ID))
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	near := nearestID(arg, PrefixCheckpoint, ids)
+	if near == "" {
+		near = nearest.Name(arg, names)
+	}
+	if near != "" {
+		err = err.With(fact.Of("nearest", near))
+	}
+	return err
+}

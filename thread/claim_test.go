@@ -1,0 +1,211 @@
+package thread_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+// by is the stamp of an agent at a time after noon.
+func (w *world) by(actor string, after time.Duration) thread.Stamp {
+	stamp := w.stamp(thread.Agent)
+	stamp.Actor, stamp.Time = actor, noon.Add(after)
+	return stamp
+}
+
+// claimedBy claims the thread it for an hour and commits.
+func (w *world) claimedBy(actor string, after time.Duration) thread.Thread {
+	w.t.Helper()
+	th, err := w.Claim("it", time.Hour, w.by(actor, after))
+	require.NoError(w.t, err)
+	w.commit()
+	return th
+}
+
+func TestAThreadMayBeClaimedUntilItIsTerminated(t *testing.T) {
+	t.Parallel()
+	for _, status := range thread.Statuses() {
+		w := standing(t, status)
+		th, err := w.Claim("it", time.Hour, w.by("bob", 0))
+		if status.Terminated() {
+			failed(t, err, codes.NotWritable, map[string]any{"status": status})
+			assert.Empty(t, w.Changes())
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, &thread.Claim{Holder: "bob", As: thread.Agent, At: noon, Until: noon.Add(time.Hour), For: time.Hour}, th.Claim)
+		assert.Equal(t, status, th.Status)
+	}
+}
+
+func TestAClaimKeepsOthersAwayUntilItRunsOut(t *testing.T) {
+	t.Parallel()
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	rules := map[string]func(thread.Stamp) error{
+		"claim":   func(s thread.Stamp) error { _, err := w.Claim("it", time.Hour, s); return err },
+		"renew":   func(s thread.Stamp) error { _, err := w.Renew("it", s); return err },
+		"release": func(s thread.Stamp) error { _, err := w.Release("it", s); return err },
+	}
+	for name, rule := range rules {
+		e := failed(t, rule(w.by("eve", 59*time.Minute)), codes.Claimed, map[string]any{
+			"threadId": thread.ThreadID("it"), "holder": "bob", "until": noon.Add(time.Hour), "retryAfterMs": int64(60_000),
+		})
+		assert.Equal(t, "Thread 'it' is claimed by bob until 2026-02-09T13:00:00Z. A claim that is not renewed ends at that time.", e.Error(), name)
+		assert.Equal(t, []string{"leslie list --ready"}, e.Next())
+		assert.Empty(t, w.Changes(), name)
+	}
+	th, err := w.Claim("it", time.Minute, w.by("eve", time.Hour))
+	require.NoError(t, err, "at its end it counts for nothing")
+	assert.Equal(t, "eve", th.Claim.Holder)
+	assert.Equal(t, noon.Add(61*time.Minute), th.Claim.Until)
+	w.commit()
+	failed(t, rules["renew"](w.by("bob", time.Hour)), codes.Claimed, map[string]any{"holder": "eve"})
+}
+
+func TestAClaimOfOnesOwnIsProlongedAndNeverShortened(t *testing.T) {
+	t.Parallel()
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	th, err := w.Claim("it", time.Hour, w.by("bob", 30*time.Minute))
+	require.NoError(t, err)
+	assert.Equal(t, noon.Add(90*time.Minute), th.Claim.Until)
+	assert.Equal(t, noon, th.Claim.At)
+	w.commit()
+	th, err = w.Claim("it", time.Minute, w.by("bob", 31*time.Minute))
+	require.NoError(t, err)
+	assert.Equal(t, noon.Add(90*time.Minute), th.Claim.Until)
+	assert.Equal(t, time.Minute, th.Claim.For)
+}
+
+func TestAHolderRenewsAlsoWhatHasRunOut(t *testing.T) {
+	t.Parallel()
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	th, err := w.Renew("it", w.by("bob", 5*time.Hour))
+	require.NoError(t, err)
+	assert.Equal(t, noon.Add(6*time.Hour), th.Claim.Until)
+
+	_, err = w.Renew("it", w.by("eve", 9*time.Hour))
+	e := failed(t, err, codes.InvalidArgument, map[string]any{"threadId": thread.ThreadID("it")})
+	assert.Equal(t, []string{"leslie claim it"}, e.Next())
+	other := standing(t, thread.Active)
+	_, err = other.Renew("it", other.by("bob", 0))
+	failed(t, err, codes.InvalidArgument, nil)
+	other.moved("it", thread.Done)
+	_, err = other.Renew("it", other.by("bob", 0))
+	failed(t, err, codes.NotWritable, nil)
+}
+
+func TestAClaimIsReleasedByItsHolderOrAPerson(t *testing.T) {
+	t.Parallel()
+	person := thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}
+	for name, stamp := range map[string]thread.Stamp{
+		"its holder":                       {Time: noon, As: thread.Agent, Actor: "bob"},
+		"its holder, after it has run out": {Time: noon.Add(9 * time.Hour), As: thread.Agent, Actor: "bob"},
+		"a person":                         person,
+	} {
+		w := standing(t, thread.Active)
+		w.claimedBy("bob", 0)
+		th, err := w.Release("it", stamp)
+		require.NoError(t, err, name)
+		assert.Nil(t, th.Claim, name)
+		assert.NotEmpty(t, w.Changes(), name)
+	}
+	for _, status := range thread.Statuses() {
+		w := standing(t, status)
+		_, err := w.Release("it", person)
+		require.NoError(t, err, "%s", status)
+		assert.Empty(t, w.Changes(), "nobody has claimed it")
+	}
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	_, err := w.Release("it", w.by("eve", time.Hour))
+	require.NoError(t, err)
+	assert.Empty(t, w.Changes(), "another's that has run out counts for nothing")
+}
+
+func TestAClaimEndsWithTheWork(t *testing.T) {
+	t.Parallel()
+	for _, action := range []thread.Action{thread.Done, thread.Cancel} {
+		w := standing(t, thread.Active)
+		w.claimedBy("bob", 0)
+		assert.Nil(t, w.moved("it", action).Claim, "%s", action)
+	}
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	assert.NotNil(t, w.moved("it", thread.Suspend).Claim)
+}
+
+func TestAClaimKeepsNobodyFromWriting(t *testing.T) {
+	t.Parallel()
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	_, err := w.Edit("it", thread.Edit{AddTags: []string{"x"}}, w.by("eve", 0))
+	require.NoError(t, err)
+	_, err = w.Lifecycle("it", thread.Done, "", w.by("eve", 0))
+	require.NoError(t, err)
+}
+
+func TestWritingProlongsAClaimOfWhichLessThanHalfIsLeft(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, actor string
+		after, want time.Duration
+	}{
+		{"half is left", "bob", 30 * time.Minute, time.Hour},
+		{"less is left", "bob", 31 * time.Minute, 91 * time.Minute},
+		{"somebody else writes", "eve", 31 * time.Minute, time.Hour},
+		{"it has run out", "bob", time.Hour, time.Hour},
+	}
+	for _, tt := range tests {
+		w := standing(t, thread.Active)
+		w.claimedBy("bob", 0)
+		w.Prolong("it", w.by(tt.actor, tt.after))
+		w.Prolong("nobody", w.by(tt.actor, tt.after))
+		assert.Equal(t, noon.Add(tt.want), w.it().Claim.Until, tt.name)
+		assert.Equal(t, tt.want != time.Hour, len(w.Changes()) > 0, tt.name)
+	}
+}
+
+func TestTheNextThreadIsTheFirstThatIsReady(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.objective("obj-one")
+	w.threads("suspended", "first", "second", "waits")
+	w.spawned(thread.NewThread{ID: "person", Executor: thread.ByHuman})
+	w.moved("suspended", thread.Suspend)
+	_, err := w.Edit("waits", thread.Edit{AddDepends: []string{"second"}}, w.stamp(thread.User))
+	require.NoError(t, err)
+	w.commit()
+
+	agents := []thread.Executor{thread.ByAgent}
+	next := func(actor string, executors []thread.Executor, after time.Duration) string {
+		th, ok, err := w.ClaimNext(time.Hour, executors, w.by(actor, after))
+		require.NoError(t, err)
+		assert.Equal(t, ok, len(w.Changes()) > 0)
+		if ok {
+			assert.Equal(t, actor, th.Claim.Holder)
+		}
+		w.commit()
+		return string(th.ID)
+	}
+	assert.Equal(t, "first", next("bob", agents, 0))
+	assert.Equal(t, "second", next("bob", agents, 0), "one's own is taken, too")
+	assert.Empty(t, next("bob", agents, 0), "what is for people, suspended or waits is left")
+	assert.Equal(t, "person", next("kim", nil, 0))
+	assert.Empty(t, next("kim", nil, 0))
+	assert.Equal(t, "first", next("eve", agents, time.Hour), "a claim that has run out is none")
+
+	ready, err := w.List(thread.Filter{Ready: true, Now: noon.Add(59 * time.Minute)})
+	require.NoError(t, err)
+	assert.Empty(t, ready)
+	ready, err = w.List(thread.Filter{Ready: true, Now: noon.Add(time.Hour)})
+	require.NoError(t, err)
+	assert.Equal(t, []thread.ThreadID{"second", "person"}, ids(ready))
+}

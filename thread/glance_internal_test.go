@@ -1,0 +1,275 @@
+package thread
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// This file holds what is read from bytes (glance.go, page.go) against what is
+// read from decoded records, over texts that look like records themselves.
+
+// keysOf counts the keys of a record's type, nested ones too, and lists them in
+// the order in which they are written.
+func keysOf(t reflect.Type) (all []string) {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return nil
+	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Slice, t.Kind() == reflect.Map:
+		return keysOf(t.Elem())
+	case t.Kind() != reflect.Struct:
+		return nil
+	}
+	for i := range t.NumField() {
+		key, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		all = append(append(all, key), keysOf(t.Field(i).Type)...)
+	}
+	return all
+}
+
+func TestAKeyThatIsLookedForInBytesStandsOnceInItsRecord(t *testing.T) {
+	t.Parallel()
+	for record, keys := range map[reflect.Type][]string{
+		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn"},
+		reflect.TypeFor[Reference](): {"from", "target"},
+	} {
+		all := keysOf(record)
+		for _, key := range keys {
+			n := 0
+			for _, k := range all {
+				if strings.HasSuffix(k, key) {
+					n++
+				}
+			}
+			assert.Equal(t, 1, n, "so many keys of %s end with %q", record.Name(), key)
+		}
+	}
+	own := reflect.TypeFor[Thread]()
+	at := func(name string) int { f, _ := own.FieldByName(name); return f.Index[0] }
+	for i := at("Created") + 1; i < own.NumField(); i++ {
+		assert.NotContains(t, keysOf(own.Field(i).Type), "created", "the thread's own time is the last that its line holds")
+	}
+}
+
+// odd are texts that could be taken for parts of a record.
+func odd() []string {
+	return []string{
+		"plain", "", `","status":"cancelled","x":"`, `"status":"active"`, `\`, `\"`, `\\","created":{"at":"1999-01-01T00:00:00Z"`,
+		`"created":{"at":"1999-01-01T00:00:00Z"}`, "line\nbreak\t", "<&>\u2028 é 漢", `"dependsOn":["t-1"]`, `"t-1"`, `"objectiveId":"obj-1"`,
+	}
+}
+
+// invented is a State of n threads and their references, with an archive.
+func invented(t testing.TB, rng *rand.Rand, n int) *State {
+	t.Helper()
+	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
+	at := func() time.Time {
+		return time.Date(2026, 1, 1, 0, 0, rng.IntN(20), rng.IntN(3)*120_000_000, time.UTC)
+	}
+	id := func(i int) ThreadID { return ThreadID(fmt.Sprintf("t-%d", i)) }
+	source := NewState(0, nil, nil)
+	for i := range n {
+		th := Thread{
+			ID: id(i), ObjectiveID: ObjectiveID(pick("obj-1", "obj-2")), Title: pick(odd()...), Intent: pick(odd()...), Reason: pick(odd()...),
+			Status: Statuses()[rng.IntN(5)], Executor: Executor(pick("human", "agent")), Inherit: InheritNone,
+			Created: By{At: at(), As: User, Actor: pick(odd()...)}, Updated: at(),
+		}
+		if i > 0 && rng.IntN(2) == 0 {
+			th.ParentID = id(rng.IntN(i))
+		}
+		for range rng.IntN(3) {
+			th.Tags = append(th.Tags, pick(odd()...))
+			th.DependsOn = append(th.DependsOn, id(rng.IntN(n+2)))
+		}
+		if rng.IntN(3) == 0 {
+			th.Shared = []Share{{With: id(0), Manifest: "m", Scope: []string{pick(odd()...)}, How: "spawn"}}
+		}
+		source.Threads.Put(th)
+	}
+	for i := range n {
+		source.References.Put(Reference{
+			ID: ReferenceID(fmt.Sprintf("r-%d", i)), From: id(rng.IntN(n)), Target: id(rng.IntN(n + 2)), Binding: Live,
+			Unresolved: pick(odd()...), Scope: []string{pick(odd()...)}, TakenAt: at(), Created: By{At: at(), Actor: pick(odd()...)},
+		})
+	}
+	source.Objectives.Put(Objective{ID: "obj-1", Archived: rng.IntN(2)})
+	source.Objectives.Put(Objective{ID: "obj-2"})
+	cold := shelf{}
+	records := Records{}
+	for _, table := range Tables() {
+		records[table] = source.Lines(table)
+	}
+	records[TableThreads] = slices.DeleteFunc(slices.Clone(records[TableThreads]), func(l Line) bool {
+		if rng.IntN(5) > 0 {
+			return false
+		}
+		th := decode[Thread](l.JSON)
+		th.Status = Archived
+		cold.threads = append(cold.threads, Line{ID: l.ID, JSON: encode(th)})
+		return true
+	})
+	return NewState(1, records, cold)
+}
+
+// shelf is an archive of threads, and answers nothing else.
+type shelf struct {
+	Cold
+	threads []Line
+}
+
+func (s shelf) Taken(ThreadID) bool { return false }
+
+func (s shelf) Archived(table string) ([]Line, error) {
+	if table != TableThreads {
+		return nil, nil
+	}
+	return s.threads, nil
+}
+
+func TestTheFirstOfAListAreThoseOfTheWholeList(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(1, seed))
+		s := invented(t, rng, 1+rng.IntN(40))
+		for range 20 {
+			f := Filter{Ready: rng.IntN(3) == 0, All: rng.IntN(3) == 0}
+			f.Status = append(Statuses(), "", "")[rng.IntN(8)]
+			f.Objective = []ObjectiveID{"", "obj-1", "obj-3"}[rng.IntN(3)]
+			f.Parent = []ThreadID{"", "", "t-0", "t-1"}[rng.IntN(4)]
+			f.Tag = append(odd(), "", "", "", "")[rng.IntN(len(odd())+4)]
+			f.Executor = []Executor{"", "", ByHuman, ByAgent}[rng.IntN(4)]
+			limit := rng.IntN(12)
+			want, err := s.List(f)
+			require.NoError(t, err)
+			got, err := s.First(f, limit)
+			require.NoError(t, err)
+			require.Equal(t, len(want), got.Total, "%+v", f)
+			if limit > 0 && limit < len(want) {
+				want = want[:limit]
+			}
+			require.Equal(t, append([]Thread{}, want...), got.Threads, "%+v, limit %d", f, limit)
+		}
+	}
+}
+
+func TestWhatLinesTellIsWhatRecordsSay(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(2, seed))
+		s := invented(t, rng, 1+rng.IntN(40))
+		counts, archived := map[ObjectiveID]Counts{}, 0
+		for o := range s.Objectives.All() {
+			counts[o.ID] = Counts{}
+			if archived += o.Archived; o.Archived > 0 {
+				counts[o.ID][Archived] = o.Archived
+			}
+		}
+		all := Counts{}
+		if archived > 0 {
+			all[Archived] = archived
+		}
+		for _, line := range s.Lines(TableThreads) {
+			th := decode[Thread](line.JSON)
+			counts[th.ObjectiveID][th.Status]++
+			all[th.Status]++
+			assert.Equal(t, th.Status, statusIn(line.JSON))
+			at, ok := createdIn(line.JSON)
+			require.True(t, ok)
+			when, err := time.Parse(time.RFC3339Nano, string(at)+"Z")
+			require.NoError(t, err)
+			assert.True(t, th.Created.At.Equal(when), "%s", line.JSON)
+		}
+		assert.Equal(t, all, s.Counts())
+		for o := range s.Objectives.All() {
+			assert.Equal(t, counts[o.ID], s.CountsOf(o))
+		}
+		for th := range s.Threads.All() {
+			assert.Equal(t, relations(s, th), s.RelationsOf(th))
+			assert.Equal(t, tied(s, func(r Reference) bool { return r.From == th.ID }), s.ReferencesFrom(th.ID))
+			assert.Equal(t, tied(s, func(r Reference) bool { return r.Target == th.ID }), s.ReferencesTo(th.ID))
+			assert.Equal(t, way(s, th.ID, "t-0"), s.referencePath(th.ID, "t-0"))
+		}
+		assert.Equal(t, tied(s, func(Reference) bool { return true }), s.AllReferences())
+	}
+}
+
+// relations, tied and way ask every record.
+func relations(s *State, t Thread) Relations {
+	r := Relations{Children: []ThreadID{}, DependsOn: append([]ThreadID{}, t.DependsOn...), DependedOnBy: []ThreadID{}}
+	all, _ := s.List(Filter{})
+	for _, o := range all {
+		if o.ParentID == t.ID {
+			r.Children = append(r.Children, o.ID)
+		}
+		if slices.Contains(o.DependsOn, t.ID) {
+			r.DependedOnBy = append(r.DependedOnBy, o.ID)
+		}
+	}
+	return r
+}
+
+func tied(s *State, keep func(Reference) bool) (out []Reference) {
+	for ref := range s.References.All() {
+		if keep(ref) {
+			out = append(out, ref)
+		}
+	}
+	return inOrder(out)
+}
+
+func way(s *State, from, to ThreadID) []ThreadID {
+	out := map[ThreadID][]ThreadID{}
+	for ref := range s.References.All() {
+		out[ref.From] = append(out[ref.From], ref.Target)
+	}
+	return path(from, to, func(id ThreadID) []ThreadID { return out[id] })
+}
+
+func TestATextThatIsEscapedIsNotReadFromBytes(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{`{"status":"a\"b"}`, `{"status":"a\u0062"}`, `{"status":"a`, `{"state":"a"}`, ``} {
+		_, ok := told([]byte(line), []byte(`status":"`))
+		assert.False(t, ok, line)
+	}
+	text, ok := told([]byte(`{"title":"\"status\":\"no\"","status":"yes"}`), []byte(`status":"`))
+	assert.True(t, ok)
+	assert.Equal(t, "yes", string(text))
+}
+
+func TestATimeThatIsNotWrittenAsWeWriteItIsDecoded(t *testing.T) {
+	t.Parallel()
+	line := func(at string) Line {
+		return Line{ID: at, JSON: []byte(`{"threadId":"` + at + `","status":"active","created":{"at":"` + at + `","as":"user","actor":"a"},"updatedAt":"2026-01-01T00:00:00Z","revision":1}`)}
+	}
+	// In the order of time; two are written with an offset.
+	lines := []Line{
+		line("2026-01-01T12:00:00+09:00"), line("2026-01-01T03:00:01Z"), line("2026-01-01T03:00:01.2Z"), line("2026-01-01T03:00:01.211Z"),
+		line("2026-01-01T01:00:02-02:00"), line("2026-01-01T03:00:03Z"),
+	}
+	want := []ThreadID{}
+	for _, l := range lines {
+		want = append(want, ThreadID(l.ID))
+	}
+	sorted := slices.SortedFunc(slices.Values(lines), func(a, b Line) int { return strings.Compare(a.ID, b.ID) })
+	s := NewState(1, Records{TableThreads: sorted}, nil)
+	for limit := range len(lines) {
+		page, err := s.First(Filter{}, limit)
+		require.NoError(t, err)
+		got := []ThreadID{}
+		for _, th := range page.Threads {
+			got = append(got, th.ID)
+		}
+		shown := want
+		if limit > 0 {
+			shown = want[:limit]
+		}
+		assert.Equal(t, shown, got)
+	}
+}

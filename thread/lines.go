@@ -1,0 +1,23 @@
+package thread
+
+import "strings"
+
+// laid is the table's lines as they now are: those of base, without what was
+// deleted and with what was changed, and between them the fresh ones, which come
+// in order.
+func (t *Table[R]) laid(fresh []Line) []Line {
+	out := make([]Line, 0, len(t.base)+len(fresh))
+	for _, line := range t.base {
+		for len(fresh) > 0 && strings.Compare(fresh[0].ID, line.ID) < 0 {
+			out, fresh = append(out, fresh[0]), fresh[1:]
+		}
+		if s := t.slots[line.ID]; s != nil {
+			if s.now == nil {
+				continue
+			}
+			line.JSON = s.now
+		}
+		out = append(out, line)
+	}
+	return append(out, fresh...)
+}

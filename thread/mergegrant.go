@@ -1,0 +1,80 @@
+package thread
+
+import (
+	"time"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// This file is about merges that a person has to approve. The request is a grant
+// like any other, in the same queue, but it is for one plan of one merge: it
+// gives the target nothing else, and nothing once the merge would do something
+// else than what was asked about.
+
+// MergeApproval returns the request about a merge that counts: the newest that
+// was not withdrawn.
+func (s *State) MergeApproval(m Merge) (newest Approval, ok bool) {
+	for _, g := range s.ApprovalsOf(m.Target) {
+		if g.MergeID == m.ID && g.Status != GrantWithdrawn && (!ok || g.Revision >= newest.Revision) {
+			newest, ok = g, true
+		}
+	}
+	return newest, ok
+}
+
+// MayMerge says whether a merge may be applied as it is planned: it needs no
+// approval, or the policy or a grant gives its target the capability, or a person
+// approved this plan. Errors: T404 where a person denied this plan, else T402,
+// with approvalId where a request about this plan is open.
+func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
+	if !m.RequireApproval {
+		return nil
+	}
+	_, denied := s.Can(string(m.Target), ApproveMerge, p, now)
+	if denied == nil || !codes.Has(denied, codes.PermissionDenied) {
+		return denied
+	}
+	g, ok := s.MergeApproval(m)
+	if !ok || g.Plan != plan {
+		return unapproved(m)
+	}
+	switch g.Status {
+	case GrantApproved:
+		return nil
+	case GrantDenied:
+		return g.Refusal().With(fact.Of("mergeId", m.ID)).WithNext("leslie merge status " + string(m.ID))
+	}
+	return unapproved(m).With(fact.Of("approvalId", g.ID)).
+		WithHint("A person decides with leslie approve " + string(g.ID) + ", then leslie merge continue " + string(m.ID))
+}
+
+func unapproved(m Merge) *codes.Error {
+	return codes.PermissionDenied.New(fact.Of("capability", ApproveMerge), fact.Of("threadId", m.Target), fact.Of("mergeId", m.ID)).
+		WithHint("A person approves it; leslie merge continue " + string(m.ID) + " asks for that").
+		WithNext("leslie merge status " + string(m.ID))
+}
+
+// AskMerge opens the request about a plan of a merge and withdraws one about
+// another plan, which it returns as old. Where this plan was asked about before,
+// that request is returned as it stands, decided perhaps. Errors: T303 for a merge
+// that is not pending any more, and those of Request.
+func (s *State) AskMerge(m Merge, in NewGrant, stamp Stamp) (g Approval, old *Approval, err error) {
+	if _, err := s.Merge(string(m.ID)); err != nil {
+		return Approval{}, nil, err
+	}
+	if was, ok := s.MergeApproval(m); ok {
+		if was.Plan == in.Plan {
+			return was, nil, nil
+		}
+		old = &was
+	}
+	in.Thread, in.MergeID, in.Scope = string(m.Target), m.ID, []string{ApproveMerge}
+	if g, _, err = s.Request(in, stamp); err != nil {
+		return Approval{}, nil, err
+	}
+	if old != nil && old.Status != GrantDenied {
+		s.settleGrant(*old, GrantWithdrawn, "what the merge would do has changed", By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+	}
+	return g, old, nil
+}

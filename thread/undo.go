@@ -1,0 +1,464 @@
+package thread
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// This file undoes: it takes back what one recorded operation did, and nothing
+// that was done since. The journal says what an operation changed; how a record
+// gets its fields back is in undo_fields.go. Here stands who may undo what, and
+// what must hold afterwards.
+//
+// An undo is an operation like any other, so it can be undone in its turn, as
+// long as it moved no files of a merge or a rollback.
+
+// Inversion is what an undo comes to: the records that it changed, and what is
+// to be done with files, which is no rule's business.
+type Inversion struct {
+	// Changes are the records before and after.
+	Changes []Change
+	// Removed are threads that are no more: their folders go. Taken are the
+	// references that went with them.
+	Removed []Thread
+	Taken   []Reference
+	// Remade are threads that are there again and have no folder.
+	Remade []Thread
+	// Dropped are references whose frozen copies go, Copied those whose copies
+	// come back as their manifests say.
+	Dropped, Copied []Reference
+	// Replaced are the lists of the files that the operation replaced.
+	Replaced []Replaced
+}
+
+// Replaced says where the list of the files lies that an operation replaced in a
+// thread.
+type Replaced struct {
+	ThreadID ThreadID
+	List     BlobID
+}
+
+// Invert undoes an operation. On an error the State is as it was.
+//
+// Errors: T110 where something was changed since that the undo would take away,
+// where it would leave the records in disorder, and for what is not undone at
+// all: a pending merge, an injection, the undo of a merge or a rollback. T402
+// for anybody but a person where the operation is not an agent's, is or ends a
+// person's decision, or would grant something. T107 where files would change in
+// a thread that is terminated. T103 where a thread would go on that the mistake
+// limit suspended.
+func (s *State) Invert(op Operation, stamp Stamp) (Inversion, error) {
+	v := &inverting{s: s.trial(), op: op, stamp: stamp}
+	if err := v.run(); err != nil {
+		return Inversion{}, err
+	}
+	for _, c := range v.out.Changes {
+		table, id, _ := strings.Cut(c.Record, "/")
+		if err := s.table(table).apply(id, c.After); err != nil {
+			return Inversion{}, codes.Internal.Wrap(err)
+		}
+	}
+	return v.out, nil
+}
+
+// trial is the State as it stands, to be tried out on. Its changes are the
+// undo's alone.
+func (s *State) trial() *State {
+	records := Records{}
+	for _, table := range Tables() {
+		records[table] = s.Lines(table)
+	}
+	t := NewState(s.Revision, records, s.cold)
+	t.archived = s.archived
+	return t
+}
+
+// inverting is one undo on its way.
+type inverting struct {
+	s     *State // a trial
+	op    Operation
+	stamp Stamp
+	out   Inversion
+}
+
+func (v *inverting) run() error {
+	if err := v.allowed(); err != nil {
+		return err
+	}
+	for _, c := range v.op.Changes {
+		if err := v.change(c); err != nil {
+			return err
+		}
+	}
+	v.settleWaiting()
+	v.out.Changes = v.s.Changes()
+	if len(v.out.Changes) == 0 {
+		return v.conflict("it changed nothing that can be taken back")
+	}
+	for _, check := range []func() error{v.grants, v.archive, v.order, v.files} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ShortensOperation reports whether arg is enough of the beginning of an id.
+func ShortensOperation(arg string, id OperationID) bool {
+	return shortens(arg, string(id), PrefixOperation)
+}
+
+// Changed reports whether the operation changed a field of a record; one that it
+// made or took away it changed in all fields.
+func (op Operation) Changed(record, field string) bool {
+	return slices.ContainsFunc(op.Changes, func(c Change) bool {
+		if c.Record != record {
+			return false
+		}
+		before, after := valueOf[fields](c.Before), valueOf[fields](c.After)
+		return string(before[field]) != string(after[field])
+	})
+}
+
+// conflict is T110.
+func (v *inverting) conflict(reason string) *codes.Error {
+	err := codes.UndoConflict.New(fact.Of("operationId", v.op.ID), fact.Of("reason", reason))
+	if v.op.ThreadID != "" {
+		err = err.With(fact.Of("threadId", v.op.ThreadID))
+	}
+	return err
+}
+
+func (v *inverting) alreadyUndone() error { return v.conflict("it was undone already") }
+
+// allowed says who may undo what at all: a person everything, anybody else what
+// an agent did.
+func (v *inverting) allowed() error {
+	if v.stamp.As == User || v.op.As == Agent {
+		return nil
+	}
+	whose := "a person"
+	if v.op.As == System {
+		whose = "leslie itself"
+	}
+	return v.denied("undoing what " + whose + " did")
+}
+
+func (v *inverting) denied(what string) *codes.Error {
+	return codes.PermissionDenied.New(fact.Of("capability", what), fact.Of("operationId", v.op.ID)).
+		WithHint("A person undoes it; one whom leslie takes for an agent says --as user").WithNext("leslie history")
+}
+
+// change takes one change back.
+func (v *inverting) change(c Change) error {
+	table, id, _ := strings.Cut(c.Record, "/")
+	switch table {
+	case TableObjectives:
+		return takeBack(v, &v.s.Objectives, c, id)
+	case TableThreads:
+		return v.thread(c, id)
+	case TableReferences:
+		return takeBack(v, &v.s.References, c, id)
+	case TableApprovals:
+		return v.approval(c, id)
+	case TableMerges:
+		return v.merge(c)
+	}
+	return codes.Internal.New(fact.Of("reason", "operation "+string(v.op.ID)+" names no table: "+c.Record))
+}
+
+// thread takes a thread's change back, and notes which files were replaced.
+func (v *inverting) thread(c Change, id string) error {
+	if archived, err := v.s.archivedSince(ThreadID(id), v.op.Seq); archived || err != nil {
+		if err != nil {
+			return err
+		}
+		return v.conflict("thread '" + id + "' was archived since")
+	}
+	if v.op.Command == "undo" && putFilesBack(valueOf[Thread](c.Before), valueOf[Thread](c.After)) {
+		return v.conflict("it put files back").WithHint("What it took back can be made anew: merge or roll back again")
+	}
+	for _, list := range lists(valueOf[Thread](c.After), v.op.Seq) {
+		v.out.Replaced = append(v.out.Replaced, Replaced{ThreadID: ThreadID(id), List: list})
+	}
+	return takeBack(v, &v.s.Threads, c, id)
+}
+
+// archivedSince reports whether a thread lies in the archive by a later operation
+// than that of this number.
+func (s *State) archivedSince(id ThreadID, seq Revision) (bool, error) {
+	if _, live := s.Threads.Peek(string(id)); live {
+		return false, nil
+	}
+	lines, err := s.archivedLines(TableThreads)
+	if err != nil {
+		return false, err
+	}
+	line, ok := lineOf(lines, string(id))
+	return ok && decode[Thread](line.JSON).Revision > seq, nil
+}
+
+// putFilesBack reports whether an undo took the list of replaced files away.
+func putFilesBack(before, after Thread) bool {
+	left := lists(after, 0)
+	return slices.ContainsFunc(lists(before, 0), func(list BlobID) bool { return !slices.Contains(left, list) })
+}
+
+// lists are the lists of replaced files that a thread's record names: those of
+// one operation, or all for 0.
+func lists(t Thread, at Revision) []BlobID {
+	var out []BlobID
+	add := func(list BlobID, of Revision) {
+		if list != "" && (at == 0 || of == at) && !slices.Contains(out, list) {
+			out = append(out, list)
+		}
+	}
+	for _, share := range t.Shared {
+		add(share.Undo, share.At)
+	}
+	for _, c := range t.Checkpoints {
+		add(c.Undo, c.At)
+	}
+	return out
+}
+
+// applied reports whether the operation applied a merge.
+func (v *inverting) applied() bool {
+	return slices.ContainsFunc(v.op.Changes, func(c Change) bool {
+		t := valueOf[Thread](c.After)
+		return strings.HasPrefix(c.Record, TableThreads+"/") &&
+			slices.ContainsFunc(t.Shared, func(share Share) bool { return share.At == v.op.Seq && share.Undo != "" })
+	})
+}
+
+// merge: what a merge waits for is decided by its own commands, and what was
+// applied does not begin to wait again.
+func (v *inverting) merge(c Change) error {
+	m := valueOf[Merge](c.Before)
+	if !absent(c.After) {
+		m = valueOf[Merge](c.After)
+	}
+	_, pending := v.s.Merges.Get(string(m.ID))
+	switch id := string(m.ID); {
+	case absent(c.After) && v.applied():
+		return nil
+	case absent(c.After):
+		return v.conflict("merge '" + id + "' was given up").WithHint("Merge again with leslie merge")
+	case !pending:
+		return v.conflict("merge '" + id + "' is not pending any more").WithHint("Undo the operation that applied it")
+	case absent(c.Before):
+		return v.conflict("merge '" + id + "' is pending").
+			WithHint("Give the merge up with leslie merge abort " + id).WithNext("leslie merge status " + id)
+	default:
+		return v.conflict("merge '" + id + "' is pending").
+			WithHint("Decide anew with leslie merge resolve " + id).WithNext("leslie merge status " + id)
+	}
+}
+
+// approval takes a grant's change back. One for a merge that the operation
+// applied stays as it is: the same plan may then be applied again.
+func (v *inverting) approval(c Change, id string) error {
+	about := cmp.Or(valueOf[Approval](c.Before).MergeID, valueOf[Approval](c.After).MergeID)
+	if _, pending := v.s.Merges.Peek(string(about)); about != "" && !pending && v.applied() {
+		return nil
+	}
+	return takeBack(v, &v.s.Approvals, c, id)
+}
+
+// settleWaiting has the threads that the undo touched wait for a person exactly
+// while something is asked of one.
+func (v *inverting) settleWaiting() {
+	changed := v.s.Changes()
+	for _, id := range v.touched() {
+		t, ok := v.s.Threads.Get(string(id))
+		if !ok {
+			continue
+		}
+		was := t
+		asked := len(v.s.openApprovals(id)) > 0
+		switch {
+		case asked && t.Status == Active:
+			t.Status = WaitingHuman
+		case !asked && t.Status == WaitingHuman:
+			t.Status = Active
+		}
+		if t.Status.Terminated() {
+			t.Claim = nil
+		}
+		own := slices.ContainsFunc(changed, func(c Change) bool { return c.Record == TableThreads+"/"+string(id) })
+		if own || !same(was, t) {
+			t.Updated = v.stamp.Time
+			v.s.Threads.Put(t)
+		}
+	}
+}
+
+// touched are the threads whose records or grants the undo changed, in order.
+func (v *inverting) touched() []ThreadID {
+	var out []ThreadID
+	for _, c := range v.s.Changes() {
+		switch table, id, _ := strings.Cut(c.Record, "/"); table {
+		case TableThreads:
+			out = append(out, ThreadID(id))
+		case TableApprovals:
+			for _, raw := range [][]byte{c.Before, c.After} {
+				if g := valueOf[Approval](raw); g.ThreadID != "" {
+					out = append(out, g.ThreadID)
+				}
+			}
+		}
+	}
+	return sortedSet(out)
+}
+
+// archive: an operation that archived threads took exactly as many away as their
+// objective counts. Those come back with their folders, which stayed.
+func (v *inverting) archive() error {
+	for _, c := range v.op.Changes {
+		id, ok := strings.CutPrefix(c.Record, TableObjectives+"/")
+		if !ok || absent(c.Before) || absent(c.After) {
+			continue
+		}
+		counted := valueOf[Objective](c.After).Archived - valueOf[Objective](c.Before).Archived
+		if counted != 0 && counted != len(v.back(ObjectiveID(id))) {
+			return v.conflict("it moved records to or from the archive in a way that is not taken back").
+				WithHint("leslie archive archives a thread again")
+		}
+	}
+	return nil
+}
+
+// back are the threads of an objective that the undo brought back.
+func (v *inverting) back(id ObjectiveID) []Thread {
+	var out []Thread
+	for _, c := range v.out.Changes {
+		if strings.HasPrefix(c.Record, TableThreads+"/") && absent(c.Before) {
+			if t := valueOf[Thread](c.After); t.ObjectiveID == id {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// unarchived reports whether a thread came back from the archive.
+func (v *inverting) unarchived(t Thread) bool {
+	return slices.ContainsFunc(v.op.Changes, func(c Change) bool {
+		return c.Record == TableObjectives+"/"+string(t.ObjectiveID) &&
+			valueOf[Objective](c.After).Archived > valueOf[Objective](c.Before).Archived
+	})
+}
+
+// cameBack reports whether the undo took a thread from the archive.
+func (v *inverting) cameBack(id ThreadID) bool {
+	return slices.ContainsFunc(v.out.Changes, func(c Change) bool {
+		return c.Record == TableThreads+"/"+string(id) && absent(c.Before) && v.unarchived(valueOf[Thread](c.After))
+	})
+}
+
+// files notes what is to be done with folders and frozen copies.
+func (v *inverting) files() error {
+	v.out.Replaced = slices.DeleteFunc(v.out.Replaced, func(r Replaced) bool { // with its thread
+		_, there := v.s.Threads.Peek(string(r.ThreadID))
+		return !there
+	})
+	for _, r := range v.out.Replaced {
+		if _, err := v.s.LiveThread(string(r.ThreadID)); err != nil {
+			return err
+		}
+	}
+	for _, c := range v.out.Changes {
+		switch table, _, _ := strings.Cut(c.Record, "/"); table {
+		case TableThreads:
+			was, is := valueOf[Thread](c.Before), valueOf[Thread](c.After)
+			switch {
+			case absent(c.After):
+				v.out.Removed = append(v.out.Removed, was)
+			case absent(c.Before) && !v.unarchived(is):
+				v.out.Remade = append(v.out.Remade, is)
+			}
+		case TableReferences:
+			if err := v.copies(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copies notes what becomes of a reference's frozen copy.
+func (v *inverting) copies(c Change) error {
+	was, is := valueOf[Reference](c.Before), valueOf[Reference](c.After)
+	from := was.From
+	if absent(c.Before) {
+		from = is.From
+	}
+	if v.cameBack(from) {
+		return nil // its thread's folder was there all the time
+	}
+	if _, there := v.s.Threads.Peek(string(from)); !there && absent(c.After) {
+		v.out.Taken = append(v.out.Taken, was)
+		return nil
+	}
+	if _, err := v.s.LiveThread(string(from)); err != nil {
+		return err
+	}
+	switch {
+	case was.Manifest == is.Manifest:
+	case is.Manifest != "":
+		v.out.Copied = append(v.out.Copied, is)
+	default:
+		v.out.Dropped = append(v.out.Dropped, was)
+	}
+	return nil
+}
+
+// grants refuses, for anybody but a person, what would be a person's decision: to
+// grant, to end a wait for a person (a thread waits exactly while a request is
+// open), to touch what a person decided.
+func (v *inverting) grants() error {
+	for _, c := range v.out.Changes {
+		switch table, _, _ := strings.Cut(c.Record, "/"); table {
+		case TableApprovals:
+			if err := v.grant(c); err != nil {
+				return err
+			}
+		case TableThreads:
+			is := valueOf[Thread](c.After)
+			if is.Mistakes != nil && is.Status != Suspended {
+				return v.limited(is)
+			}
+		}
+	}
+	return nil
+}
+
+// limited refuses to let a thread go on that the mistake limit has suspended.
+func (v *inverting) limited(t Thread) error {
+	if v.stamp.As == User {
+		return v.conflict("the mistake limit suspended the thread since").WithHint("Resume it with leslie resume " + string(t.ID))
+	}
+	return t.Mistakes.limit(t.ID)
+}
+
+func (v *inverting) grant(c Change) error {
+	was, is := valueOf[Approval](c.Before), valueOf[Approval](c.After)
+	if is.Status == GrantOpen && is.overdue(v.stamp.Time) {
+		return v.conflict("the deadline of '" + string(is.ID) + "' has passed").WithHint("Ask again with leslie transfer")
+	}
+	switch {
+	case v.stamp.As == User:
+		return nil
+	case was.Decided != nil && was.Decided.As == User:
+		return v.denied("undoing a person's decision")
+	case was.Status == GrantOpen && is.Status != GrantOpen:
+		return v.denied("ending the wait for a person by undo")
+	case is.Status == GrantApproved && was.Status != GrantApproved && !v.cameBack(is.ThreadID):
+		return v.denied("granting by undo")
+	}
+	return nil
+}

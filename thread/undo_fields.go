@@ -1,0 +1,282 @@
+package thread
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/fact"
+)
+
+// This file takes one recorded change of one record back. A field that the
+// operation changed must still hold what the operation gave it; then it gets
+// back what it held before. All other fields stay as they are, whoever changed
+// them since.
+//
+// A few fields are more than one value: a counter counts back, a claim is a
+// lease that may have run out, checkpoints go one by one, and what was injected
+// is never taken back.
+
+// fields are a record's, by name, in the one form in which records are written.
+type fields map[string]json.RawMessage
+
+// fieldsOf are those of a record as a journal holds it, nil for none.
+func fieldsOf[R any](raw json.RawMessage) fields {
+	if absent(raw) {
+		return nil
+	}
+	return split(encode(decode[R](raw)))
+}
+
+func absent(raw []byte) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }
+
+func split(record []byte) fields { return decode[fields](record) }
+
+// bookkeeping are the fields that every change of a record moves on.
+func bookkeeping(name string) bool { return name == "revision" || name == "updatedAt" }
+
+// differing are the names of the fields in which two records differ, in order.
+func differing(a, b fields) []string {
+	names := map[string]bool{}
+	for _, one := range []fields{a, b} {
+		for name := range one {
+			if !bookkeeping(name) && !bytes.Equal(a[name], b[name]) {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// takeBack inverts one change.
+func takeBack[R record[R]](v *inverting, t *Table[R], c Change, id string) error {
+	before, after := fieldsOf[R](c.Before), fieldsOf[R](c.After)
+	var now fields
+	if r, there := t.Get(id); there {
+		now = split(encode(r))
+	}
+	switch {
+	case before == nil && after == nil:
+		return nil
+	case after == nil:
+		return bringBack(v, t, c, id, now)
+	case now == nil:
+		return v.conflict(named(c.Record) + " is gone: it was undone or archived since").With(fact.Of("record", c.Record))
+	case before == nil:
+		if err := v.asMade(c.Record, after, now); err != nil {
+			return err
+		}
+		t.Delete(id)
+		return nil
+	}
+	back, err := v.fields(c.Record, before, after, now)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(back)
+	if err != nil {
+		return codes.Internal.Wrap(err)
+	}
+	t.Put(decode[R](raw))
+	return nil
+}
+
+// bringBack puts a record that the operation took away where it was.
+func bringBack[R record[R]](v *inverting, t *Table[R], c Change, id string, now fields) error {
+	switch {
+	case now == nil:
+		t.Put(decode[R](c.Before))
+		return nil
+	case len(differing(fieldsOf[R](c.Before), now)) == 0:
+		return v.alreadyUndone()
+	}
+	return v.conflict("something took the place of " + named(c.Record)).With(fact.Of("record", c.Record))
+}
+
+// asMade is T110 for a record that is not any more as the operation made it. A
+// claim that has run out does not count.
+func (v *inverting) asMade(record string, made, now fields) error {
+	for _, name := range differing(made, now) {
+		if name == "claim" && v.held(now[name]) == nil {
+			continue
+		}
+		return v.changedSince(record, name, now)
+	}
+	return nil
+}
+
+// fields is a record with what the operation changed in it taken back.
+func (v *inverting) fields(record string, before, after, now fields) (fields, error) {
+	changed := differing(before, after)
+	if v.holdsAlready(changed, before, after, now) {
+		return nil, v.alreadyUndone()
+	}
+	back := maps.Clone(now)
+	for _, name := range changed {
+		value, err := v.field(record, name, before, after, now)
+		if err != nil {
+			return nil, err
+		}
+		if value == nil {
+			delete(back, name)
+		} else {
+			back[name] = value
+		}
+	}
+	return back, nil
+}
+
+// holdsAlready reports whether every field holds what it held before, and none
+// what the operation gave it.
+func (v *inverting) holdsAlready(changed []string, before, after, now fields) bool {
+	for _, name := range changed {
+		if !bytes.Equal(now[name], before[name]) || v.special(name) != nil {
+			return false
+		}
+	}
+	return len(changed) > 0 && !slices.ContainsFunc(changed, func(name string) bool { return bytes.Equal(now[name], after[name]) })
+}
+
+// threeWay is what a field gets back; ok is false where it was changed since.
+type threeWay func(before, after, now json.RawMessage) (back json.RawMessage, ok bool, err error)
+
+// special is how a field is taken back that is more than a value, nil for others.
+func (v *inverting) special(name string) threeWay {
+	switch name {
+	case "archived":
+		return countedBack
+	case "claim":
+		return v.claimBack
+	case "checkpoints":
+		return v.checkpointsBack
+	case "injections":
+		return v.injectionsBack
+	}
+	return nil
+}
+
+func (v *inverting) field(record, name string, before, after, now fields) (json.RawMessage, error) {
+	back, ok := before[name], bytes.Equal(now[name], after[name])
+	if special := v.special(name); special != nil {
+		var err error
+		if back, ok, err = special(before[name], after[name], now[name]); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case ok:
+		return back, nil
+	case name == "shared" && v.mergedSince(now[name]):
+		return nil, v.conflict("a later merge stands on it").With(fact.Of("record", record), fact.Of("field", name))
+	case bytes.Equal(now[name], before[name]):
+		return nil, v.alreadyUndone()
+	}
+	return nil, v.changedSince(record, name, now)
+}
+
+func (v *inverting) mergedSince(shared json.RawMessage) bool {
+	return slices.ContainsFunc(listOf[Share](shared), func(s Share) bool { return s.At > v.op.Seq })
+}
+
+// changedSince is T110 for a field of a record. The record's revision is where
+// whoever has the journal begins to look for what changed it.
+func (v *inverting) changedSince(record, field string, now fields) error {
+	var at Revision
+	_ = json.Unmarshal(now["revision"], &at)
+	return v.conflict(field+" of "+named(record)+" was changed since").
+		With(fact.Of("record", record), fact.Of("field", field), fact.Of("revision", at))
+}
+
+// named is a record as a sentence names it: "thread 'main'".
+func named(record string) string {
+	table, id, _ := strings.Cut(record, "/")
+	return strings.TrimSuffix(table, "s") + " '" + id + "'"
+}
+
+// countedBack takes back what the operation added to a counter.
+func countedBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
+	n := valueOf[int](now) - valueOf[int](after) + valueOf[int](before)
+	return encode(n), n >= 0, nil
+}
+
+// valueOf reads a field that may be left out.
+func valueOf[T any](raw json.RawMessage) (value T) {
+	if !absent(raw) {
+		value = decode[T](raw)
+	}
+	return value
+}
+
+func listOf[T any](raw json.RawMessage) []T { return valueOf[[]T](raw) }
+
+// held is a claim that holds, nil for none.
+func (v *inverting) held(raw json.RawMessage) *Claim {
+	return heldOf(valueOf[*Claim](raw), v.stamp.Time)
+}
+
+func heldOf(c *Claim, now time.Time) *Claim { return Thread{Claim: c}.Held(now) }
+
+// claimBack takes a claim back. One that was only prolonged stays: each write of
+// its holder does that. One that ran out since is in nobody's way.
+func (v *inverting) claimBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
+	was, is, stands := valueOf[*Claim](before), valueOf[*Claim](after), valueOf[*Claim](now)
+	switch {
+	case sameHolder(was, is):
+		return now, true, nil
+	case is == nil:
+		return before, heldOf(stands, v.stamp.Time) == nil, nil
+	}
+	return before, sameHolder(is, stands), nil
+}
+
+func sameHolder(a, b *Claim) bool {
+	return a != nil && b != nil && a.Holder == b.Holder
+}
+
+// checkpointsBack takes away the checkpoints that the operation made, and brings
+// back those that made room for them.
+func (v *inverting) checkpointsBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
+	was, is, back := listOf[Checkpoint](before), listOf[Checkpoint](after), listOf[Checkpoint](now)
+	with := func(all []Checkpoint, c Checkpoint) bool {
+		return slices.ContainsFunc(all, func(o Checkpoint) bool { return o.ID == c.ID || c.Name != "" && o.Name == c.Name })
+	}
+	for _, c := range is {
+		switch {
+		case with(was, c):
+		case !with(back, c):
+			return nil, false, v.conflict("its checkpoint '" + string(c.ID) + "' is gone: it was undone, or made room for newer ones")
+		default:
+			back = slices.DeleteFunc(back, func(o Checkpoint) bool { return o.ID == c.ID })
+		}
+	}
+	for _, c := range was {
+		switch {
+		case with(is, c):
+		case with(back, c):
+			return nil, false, v.conflict("a checkpoint took the place of '" + string(c.ID) + "'")
+		default:
+			back = append(back, c)
+		}
+	}
+	if len(back) == 0 {
+		return nil, true, nil
+	}
+	slices.SortStableFunc(back, func(a, b Checkpoint) int { return byTime(a.Created.At, b.Created.At) })
+	return encode(back), true, nil
+}
+
+// injectionsBack: what was told is not untold. That it was seen stays, too.
+func (v *inverting) injectionsBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
+	was := listOf[Injection](before)
+	for _, i := range listOf[Injection](after) {
+		if !slices.ContainsFunc(was, func(o Injection) bool { return o.ID == i.ID }) {
+			return nil, false, v.conflict("what was injected is delivered").
+				WithHint("Inject a correction with leslie inject")
+		}
+	}
+	return now, true, nil
+}
