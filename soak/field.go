@@ -1,0 +1,123 @@
+//go:build unix
+
+package main
+
+import "fmt"
+
+// This file is the play about undo: a worker changes one field after the other of
+// a thread of its own, and takes operations back in any order. What was not
+// changed since gets back what it held, and nothing else moves.
+
+// fielder is what a worker knows of its own thread.
+type fielder struct {
+	born  int // threads so far
+	there bool
+	steps int
+	now   map[string]string // by field
+	past  []edit
+	doubt *edit // a killed call that may have been made; nil for none
+}
+
+// edit is an operation that gave a field a value.
+type edit struct {
+	field, was, is string
+	revision       int64
+}
+
+const fieldSteps = 50
+
+func (w *worker) fieldID() string { return fmt.Sprintf("field-%02d-%d", w.n, w.field.born) }
+
+// takeBack takes a step.
+func (w *worker) takeBack() {
+	f := &w.field
+	if (!f.there || f.steps > fieldSteps) && !w.newField() {
+		return
+	}
+	f.steps++
+	if f.doubt == nil && len(f.past) > 0 && w.r.IntN(2) == 0 {
+		w.undoEdit(w.r.IntN(len(f.past)))
+	} else if f.doubt == nil {
+		w.edit()
+	}
+	w.compareFields()
+}
+
+func (w *worker) newField() bool {
+	if w.field.there {
+		for _, command := range []string{"cancel", "archive"} {
+			if o := w.do(line{command: command, argv: []string{command, w.fieldID()}, family: true, calm: true}); !o.ok() {
+				return false
+			}
+		}
+	}
+	w.field = fielder{born: w.field.born + 1, now: map[string]string{"title": "Fields"}}
+	o := w.do(line{command: "spawn", argv: []string{"spawn", "--intent", "Fields", "--id", w.fieldID(), "--objective", "plays", "--depends-on", gateID}, family: true, calm: true})
+	w.field.there = o.ok()
+	return o.ok()
+}
+
+func (w *worker) edit() {
+	f := &w.field
+	field := []string{"title", "branch", "worktree"}[w.r.IntN(3)]
+	e := edit{field: field, was: f.now[field], is: fmt.Sprintf("%s-%d", field, w.r.Uint32())}
+	o := w.do(line{command: "update", argv: []string{"update", w.fieldID(), "--" + field, e.is}, family: true})
+	switch {
+	case o.ok():
+		e.revision = o.revision()
+		f.past = append(f.past, e)
+		f.now[field] = e.is
+	case o.killed:
+		f.doubt = &e
+	}
+}
+
+// undoEdit takes an edit back: it works exactly while the field holds what it was
+// given.
+func (w *worker) undoEdit(i int) {
+	f := &w.field
+	e := f.past[i]
+	op := w.operationAt(w.fieldID(), e.revision)
+	if op == "" {
+		return
+	}
+	o := w.do(line{command: "undo", argv: []string{"undo", op}, family: true, may: "T110"})
+	stands := f.now[e.field] == e.is
+	switch {
+	case o.killed:
+		f.doubt = &edit{field: e.field, was: f.now[e.field], is: e.was}
+		if !stands {
+			f.doubt = nil
+		}
+	case o.ok() && !stands:
+		w.violate(w, fmt.Sprintf("an undo of %s in %s took away what was given since", e.field, w.fieldID()))
+	case !o.ok() && stands && o.code() == "T110":
+		w.violate(w, fmt.Sprintf("an undo of %s in %s is refused, and nothing has changed it since", e.field, w.fieldID()))
+	case o.ok():
+		f.now[e.field] = e.was
+	}
+	if o.ok() || o.killed {
+		f.past = append(f.past[:i:i], f.past[i+1:]...)
+	}
+}
+
+// compareFields looks at all fields of the thread.
+func (w *worker) compareFields() {
+	f := &w.field
+	o := w.do(line{command: "status", argv: []string{"status", w.fieldID()}, family: true, calm: true, reads: true})
+	var data struct{ Title, Branch, Worktree string }
+	o.into(&data)
+	if !o.ok() {
+		return
+	}
+	got := map[string]string{"title": data.Title, "branch": data.Branch, "worktree": data.Worktree}
+	if e := f.doubt; e != nil && got[e.field] == e.is {
+		f.now[e.field] = e.is
+	}
+	f.doubt = nil
+	for _, field := range sortedKeys(got) {
+		if got[field] != f.now[field] {
+			w.violate(w, fmt.Sprintf("the %s of %s is %q and should be %q", field, w.fieldID(), got[field], f.now[field]))
+		}
+	}
+}

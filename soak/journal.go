@@ -1,0 +1,157 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// This file reads the journal as docs/store.md writes it, and plays it again.
+
+// operation is a line of the journal.
+type operation struct {
+	Seq       int64     `json:"seq"`
+	ID        string    `json:"id"`
+	Time      time.Time `json:"time"`
+	As        string    `json:"as"`
+	Actor     string    `json:"actor"`
+	Command   string    `json:"command"`
+	ThreadID  string    `json:"threadId"`
+	RequestID string    `json:"requestId"`
+	Changes   []change  `json:"changes"`
+	Archived  []change  `json:"archived"`
+}
+
+// change is what an operation did to one record.
+type change struct {
+	Record string          `json:"record"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+func (c change) makes() bool { return none(c.Before) && !none(c.After) }
+
+func none(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// changed reports whether an operation has a record, made new by it or not.
+func (op operation) made(record string) bool {
+	for _, c := range op.Changes {
+		if c.Record == record && c.makes() {
+			return true
+		}
+	}
+	return false
+}
+
+// readJournal reads operations from an offset of the file on, and says where the
+// next ones begin.
+func readJournal(name string, from int64) (ops []operation, next int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, from, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return nil, from, err
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, from, err
+	}
+	ops, err = parseJournal(data)
+	return ops, from + int64(len(data)), err
+}
+
+func parseJournal(data []byte) (ops []operation, err error) {
+	for raw := range bytes.Lines(data) {
+		var op operation
+		if err := json.Unmarshal(raw, &op); err != nil || raw[len(raw)-1] != '\n' {
+			return ops, fmt.Errorf("the journal has a line that is not whole: %.200s", raw)
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+// world is what operations, played again, leave: records by their names.
+type world struct {
+	seq      int64
+	live     map[string]json.RawMessage
+	archived map[string]json.RawMessage
+	claims   map[string]claim
+	requests map[string]int64 // request id -> the operation that it made
+}
+
+func newWorld() *world {
+	return &world{live: map[string]json.RawMessage{}, archived: map[string]json.RawMessage{}, claims: map[string]claim{}, requests: map[string]int64{}}
+}
+
+// play plays an operation and says what is wrong with it: a number that is not
+// the next, a change of what was not there, a claim of what is held, a request
+// that was answered before.
+func (w *world) play(op operation) (problems []string) {
+	say := func(format string, args ...any) {
+		problems = append(problems, fmt.Sprintf("operation %d (%s, %s by %s): ", op.Seq, op.ID, op.Command, op.Actor)+fmt.Sprintf(format, args...))
+	}
+	if op.Seq != w.seq+1 {
+		say("it follows operation %d", w.seq)
+	}
+	w.seq = op.Seq
+	if op.RequestID != "" {
+		if was := w.requests[op.RequestID]; was != 0 {
+			say("request %s was carried out by operation %d", op.RequestID, was)
+		}
+		w.requests[op.RequestID] = op.Seq
+	}
+	for _, c := range op.Changes {
+		if is := w.live[c.Record]; string(is) != string(c.Before) && !(none(is) && none(c.Before)) {
+			say("it changes %s from what that was not: an operation before it is lost", c.Record)
+		}
+		if problem := w.claim(op, c); problem != "" {
+			say("%s", problem)
+		}
+		if none(c.After) {
+			delete(w.live, c.Record)
+		} else {
+			w.live[c.Record] = c.After
+		}
+	}
+	for _, c := range op.Archived {
+		w.archived[c.Record] = c.After
+	}
+	return problems
+}
+
+// claim is who holds a thread.
+type claim struct {
+	Holder string    `json:"holder"`
+	Until  time.Time `json:"until"`
+}
+
+// claim keeps who holds what, and says when a claim is taken that another holds.
+func (w *world) claim(op operation, c change) string {
+	id, is := strings.CutPrefix(c.Record, "threads/")
+	if !is {
+		return ""
+	}
+	var t struct {
+		Claim *claim `json:"claim"`
+	}
+	_ = json.Unmarshal(c.After, &t) // it was read before
+	was, held := w.claims[id]
+	if t.Claim == nil {
+		delete(w.claims, id)
+		return ""
+	}
+	w.claims[id] = *t.Claim
+	if held && was.Holder != t.Claim.Holder && op.Time.Before(was.Until) && op.Time.Before(t.Claim.Until) {
+		return fmt.Sprintf("%s takes %s, which %s holds until %s", t.Claim.Holder, id, was.Holder, was.Until.Format(time.RFC3339Nano))
+	}
+	return ""
+}

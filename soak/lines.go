@@ -1,0 +1,89 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// This file is about lines that are written once, and show when they are torn.
+
+// sealed ends a line with its sum.
+func sealed(text string) string {
+	return fmt.Sprintf("%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
+}
+
+// whole reports whether a line is one that was sealed.
+func whole(line string) bool {
+	i := strings.LastIndexByte(line, ' ')
+	return i > 0 && sealed(line[:i]) == line
+}
+
+// torn is the first line of a text that nobody wrote, "" when there is none.
+func torn(text string) string {
+	for line := range strings.Lines(text) {
+		if !whole(line) {
+			return line
+		}
+	}
+	return ""
+}
+
+// missing is the first of these lines that a text does not have exactly once, and
+// how often it has it.
+func missing(want []string, text string) (line string, times int) {
+	have := map[string]int{}
+	for line := range strings.Lines(text) {
+		have[line]++
+	}
+	for _, line := range want {
+		if n := have[line]; n != 1 {
+			return line, n
+		}
+	}
+	return "", 1
+}
+
+// artifacts are the files of a thread, without what leslie keeps there for itself.
+func (p *project) artifacts(thread string) (map[string]string, error) {
+	out := map[string]string{}
+	root := p.path("threads/" + thread)
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(root, name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (rel == "context" || rel == ".meta"):
+			return filepath.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		out[filepath.ToSlash(rel)] = string(data)
+		return err
+	})
+	return out, err
+}
+
+// differing is the first path at which two sets of files differ, and how.
+func differing(want, got map[string]string) string {
+	for _, name := range sortedKeys(want) {
+		switch now, there := got[name]; {
+		case !there:
+			return name + " is missing"
+		case now != want[name]:
+			return fmt.Sprintf("%s holds %d bytes, not the %d that it should", name, len(now), len(want[name]))
+		}
+	}
+	for _, name := range sortedKeys(got) {
+		if _, there := want[name]; !there {
+			return name + " is there"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// This file knows what there is to name: threads, references, merges, approvals
+// and operations, as they were a moment ago.
+
+// scene is a look at the state's file. What it names may be gone by now: that is
+// what the codes are for.
+type scene struct {
+	objectives []string // not done
+	threads    []seen
+	references []string
+	approvals  []string // open, and some that are decided
+	open       []string
+	merges     []string
+}
+
+type seen struct {
+	ID, Status string
+	Marks      []string // checkpoints
+	Claimed    bool     // by somebody, perhaps until now
+}
+
+// families are the beginnings of the plays' threads, which the rows leave alone.
+const families = "choir- back- field-"
+
+func free(id string) bool {
+	first, _, _ := strings.Cut(id, "-")
+	return !slices.Contains(strings.Fields(families), first+"-")
+}
+
+// stage is the scene that all share, looked at anew after a while.
+type stage struct {
+	mu    sync.Mutex
+	at    time.Time
+	scene *scene
+	ops   []string // the newest operations of the rows
+}
+
+const freshFor = 300 * time.Millisecond
+
+// now is the scene, not older than a moment.
+func (st *stage) now(p *project) *scene {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.scene != nil && time.Since(st.at) < freshFor {
+		return st.scene
+	}
+	data, err := os.ReadFile(p.path(stateFile))
+	if err == nil {
+		var sc *scene
+		if sc, err = sceneOf(data); err == nil {
+			st.scene = sc
+		}
+	}
+	if err != nil && st.scene == nil {
+		st.scene = &scene{}
+	}
+	st.at = time.Now()
+	return st.scene
+}
+
+// state is the state's file as docs/store.md writes it.
+type state struct {
+	Revision   int64                      `json:"revision"`
+	Operation  operation                  `json:"operation"`
+	Objectives map[string]json.RawMessage `json:"objectives"`
+	Threads    map[string]json.RawMessage `json:"threads"`
+	References map[string]json.RawMessage `json:"references"`
+	Approvals  map[string]json.RawMessage `json:"approvals"`
+	Merges     map[string]json.RawMessage `json:"merges"`
+}
+
+// records are all of them by their names.
+func (s state) records() map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for table, records := range map[string]map[string]json.RawMessage{
+		"objectives": s.Objectives, "threads": s.Threads, "references": s.References, "approvals": s.Approvals, "merges": s.Merges,
+	} {
+		for id, raw := range records {
+			out[table+"/"+id] = raw
+		}
+	}
+	return out
+}
+
+func sceneOf(data []byte) (*scene, error) {
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("the state's file: %w", err)
+	}
+	var sc scene
+	for _, name := range sortedKeys(s.records()) {
+		table, id, _ := strings.Cut(name, "/")
+		var r struct {
+			Status, From, ThreadID, Target string
+			DoneAt                         any
+			Checkpoints                    []struct{ CheckpointID string }
+			Claim                          any
+		}
+		_ = json.Unmarshal(s.records()[name], &r)
+		switch {
+		case table == "threads" && free(id):
+			t := seen{ID: id, Status: r.Status, Claimed: r.Claim != nil}
+			for _, c := range r.Checkpoints {
+				t.Marks = append(t.Marks, c.CheckpointID)
+			}
+			sc.threads = append(sc.threads, t)
+		case table == "objectives" && id != "plays":
+			sc.objectives = append(sc.objectives, id)
+		case table == "references":
+			sc.references = append(sc.references, id)
+		case table == "approvals":
+			sc.approvals = append(sc.approvals, id)
+			if r.Status == "open" {
+				sc.open = append(sc.open, id)
+			}
+		case table == "merges" && free(r.Target):
+			sc.merges = append(sc.merges, id)
+		}
+	}
+	return &sc, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+const kept = 300
+
+// heard notes an operation that a row made, for those that undo.
+func (st *stage) heard(id string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ops = append(st.ops, id); len(st.ops) > 2*kept {
+		st.ops = slices.Clone(st.ops[kept:])
+	}
+}
+
+// operation draws one of the newest, more often a very new one; "" for none.
+func (st *stage) operation(r *rand.Rand) string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	back := min(len(st.ops), kept)
+	if r.IntN(2) == 0 {
+		back = min(back, 15)
+	}
+	if back == 0 {
+		return ""
+	}
+	return st.ops[len(st.ops)-1-r.IntN(back)]
+}

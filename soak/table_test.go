@@ -1,0 +1,95 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// commandsOf are the commands that the help of the binary lists.
+func commandsOf(t *testing.T) (names []string) {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "leslie")
+	build := exec.Command("go", "build", "-o", binary, "leslie/cmd/leslie")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command(binary, "help").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	_, text, ok := strings.Cut(string(out), "\nCommands:\n")
+	require.True(t, ok, "%s", out)
+	text, _, _ = strings.Cut(text, "\n\n")
+	for _, found := range regexp.MustCompile(`(?m)^  ([a-z-]+(?: [a-z]+)?)  +\S`).FindAllStringSubmatch(text, -1) {
+		names = append(names, found[1])
+	}
+	require.Len(t, names, strings.Count(text, "\n")+1, "a line of help was not understood:\n%s", text)
+	return names
+}
+
+func TestEveryCommandHasARowOrAReason(t *testing.T) {
+	t.Parallel()
+	names := commandsOf(t)
+	require.Greater(t, len(names), 40)
+	for _, name := range names {
+		row := slices.ContainsFunc(table(), func(r row) bool { return r.name == name })
+		_, left := apart()[name]
+		assert.True(t, row != left, "%s needs a row in soak/table.go, or a reason in apart()", name)
+	}
+	for _, r := range table() {
+		command := r.name == "a save" || r.name == "a configuration" || r.name == "a wrong line" || slices.Contains(names, r.name)
+		assert.True(t, command, "there is no command %s", r.name)
+	}
+}
+
+func TestEveryRowDrawsALineOfItsCommand(t *testing.T) {
+	t.Parallel()
+	full := &scene{
+		objectives: []string{"o-1", "o-2", "o-3", "o-4"}, references: []string{"ref-bbbbbbbb"}, approvals: []string{"appr-bbbbbbbb"}, merges: []string{"merge-bbbbbbbb"},
+		threads: []seen{{ID: "a", Status: "active"}, {ID: "b", Status: "completed", Marks: []string{"ckpt-bbbbbbbb"}}, {ID: "c", Status: "cancelled"}},
+	}
+	for _, sc := range []*scene{full, {}} {
+		g := &ground{project: &project{dir: t.TempDir(), scratch: t.TempDir()}, stage: &stage{scene: sc, at: time.Now().Add(time.Hour)}}
+		w := g.newWorker(1)
+		for _, r := range table() {
+			drawn := 0
+			for range 40 {
+				l, ok := r.draw(w)
+				if !ok {
+					continue
+				}
+				drawn++
+				if l.command == "" && r.name != "a wrong line" {
+					assert.Equal(t, r.name, strings.Join(l.argv[:strings.Count(r.name, " ")+1], " "))
+				}
+			}
+			if calls := r.name != "a save" && r.name != "a configuration"; sc == full && calls {
+				assert.Positive(t, drawn, "%s draws nothing", r.name)
+			}
+			assert.Positive(t, r.weight, "%s", r.name)
+		}
+	}
+}
+
+func TestTheSceneLeavesTheThreadsOfThePlaysAlone(t *testing.T) {
+	t.Parallel()
+	sc, err := sceneOf([]byte(`{"threads":{"a":{"status":"active","checkpoints":[{"checkpointId":"ckpt-1"}]},"choir-1-0":{},"back-00-1":{},"field-00-1":{}},
+		"objectives":{"plays":{},"goal":{}},"merges":{"merge-1":{"target":"choir-1-0"},"merge-2":{"target":"a"}},
+		"approvals":{"appr-1":{"status":"open"},"appr-2":{"status":"denied"}}}`))
+	require.NoError(t, err)
+	assert.Equal(t, []seen{{ID: "a", Status: "active", Marks: []string{"ckpt-1"}}}, sc.threads)
+	assert.Equal(t, []string{"goal"}, sc.objectives)
+	assert.Equal(t, []string{"merge-2"}, sc.merges)
+	assert.Equal(t, []string{"appr-1"}, sc.open)
+	_, err = sceneOf([]byte(`{"threads":`))
+	require.Error(t, err)
+}

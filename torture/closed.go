@@ -1,0 +1,155 @@
+//go:build linux
+
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// This file takes permissions away. They do not bind root, so root runs leslie
+// as another user here.
+
+// nobody is whom root becomes.
+const nobody = 65534
+
+// closing is one way to close a place.
+type closing struct {
+	name   string
+	folder bool
+	mode   fs.FileMode
+	// blind: what is closed cannot be read either.
+	blind bool
+}
+
+func closings() []closing {
+	return []closing{
+		{"read-only", true, 0o555, false},
+		{"no-search", true, 0o600, true},
+		{"read-only", false, 0o444, false},
+		{"unreadable", false, 0o000, true},
+	}
+}
+
+// places are the files and folders of the prepared store that can be closed; of
+// the many folders of blobs one stands for all.
+func (r *ready) places() (folders, files []string) {
+	raw, err := r.origin.rawFiles()
+	if err != nil {
+		return nil, nil
+	}
+	blobs := false
+	for _, name := range sorted(raw) {
+		inBlobs := strings.HasPrefix(name, storeDir+"/blobs/sha256/")
+		switch {
+		case inBlobs && blobs, name == planFile:
+		case raw[name] == "folder":
+			blobs = blobs || inBlobs
+			folders = append(folders, name)
+		case filepath.Dir(name) == storeDir || filepath.Dir(name) == ".":
+			files = append(files, name)
+		}
+	}
+	return folders, files
+}
+
+func (r *ready) closed() (out []work) {
+	folders, files := r.places()
+	for _, how := range closings() {
+		names := files
+		if how.folder {
+			names = folders
+		}
+		if how.folder && !how.blind { // what cannot be searched can be no working folder
+			names = append(slices.Clone(names), ".")
+		}
+		for _, name := range names {
+			out = append(out, work{
+				matrix: "closed", row: r.name, rest: how.name + "/" + name, key: how.name + map[bool]string{true: " folder", false: " file"}[how.folder],
+				run: func(dir string) result { return r.close(dir, []string{name}, how) },
+			})
+		}
+	}
+	return append(out, work{
+		matrix: "closed", row: r.name, rest: "read-only/everything", key: "everything read-only",
+		run: func(dir string) result {
+			return r.close(dir, slices.Concat(folders, files, []string{"."}), closings()[0])
+		},
+	})
+}
+
+// close runs the row's line with places closed, as a user whom that binds.
+func (r *ready) close(dir string, names []string, how closing) result {
+	uid := 0
+	if os.Getuid() == 0 {
+		uid = nobody
+	}
+	p, err := r.origin.copyTo(dir, uid)
+	if err != nil {
+		return result{problem: err.Error()}
+	}
+	defer func() { _ = open(dir, how) }()
+	if err := shut(dir, names, how); err != nil {
+		return result{problem: err.Error()}
+	}
+	a, problem := r.heard(p, p.call(r.argv...))
+	if problem != "" {
+		return result{problem: problem}
+	}
+	a.release = func() error { return open(dir, how) }
+	a.blind = how.blind || r.byFiles()
+	a.spare = a.aside
+	where, problem := r.judge(a)
+	return result{hit: true, outcome: a.outcome(), side: where, problem: problem}
+}
+
+// shut takes permissions away, the deepest first: torture itself may be bound.
+func shut(dir string, names []string, how closing) error {
+	names = slices.Clone(names)
+	slices.SortFunc(names, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
+	for _, name := range names {
+		full := filepath.Join(dir, name)
+		info, err := os.Lstat(full)
+		if err != nil {
+			return err
+		}
+		mode := how.mode
+		if !info.IsDir() {
+			mode &^= 0o111
+		}
+		if err := os.Chmod(full, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open gives back what shut took, wherever leslie moved it meanwhile.
+func open(dir string, how closing) error {
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if d == nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch mode := info.Mode().Perm(); {
+		case d.IsDir() && mode&0o700 != 0o700: // it is entered behind this
+			return os.Chmod(name, 0o755)
+		case d.Type().IsRegular() && mode == how.mode&^0o111 && filepath.Dir(name) == filepath.Join(dir, storeDir), filepath.Dir(name) == dir && !d.IsDir():
+			return os.Chmod(name, 0o644)
+		}
+		return nil
+	})
+}
+
+// aside picks what is moved aside, whole as it may be, because it cannot be read:
+// the backup; and what an earlier operation displaced, when the answer says so.
+func (a aftermath) aside(name string) bool {
+	displaced := strings.HasPrefix(name, storeDir+"/displaced.set-aside-") && a.said == toldDone && !a.settled
+	return displaced || strings.HasPrefix(name, storeDir+"/"+backupPath+".set-aside-")
+}

@@ -1,0 +1,130 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"slices"
+)
+
+// This file kills: SIGKILL in front of each call that changes the disk, of the
+// write of the answer, and of the end of the process.
+
+// A group is what leslie does side by side while it waits for all of it: no call
+// of its first thread that changes the disk comes between. A process that is killed
+// in front of any of them leaves the same files, since a kill takes back nothing
+// that was done. So a kill in front of one counts for all; it is aimed at one after
+// the other, first at those whose path no other group has.
+
+// groups are the points that are not on the first thread, each with those that
+// come at the same time.
+func groups(points []point) map[int][]point {
+	out := map[int][]point{}
+	at := 0
+	for _, c := range points {
+		switch {
+		case c.main && c.ours && c.changes():
+			at++
+		case !c.main && c.ours && c.changes():
+			out[at] = append(out[at], c)
+		}
+	}
+	return out
+}
+
+// mates are the points of the same group, the best to aim at first.
+func (r *ready) mates(c point) []point {
+	all := groups(r.points)
+	times := map[string]int{}
+	for _, group := range all {
+		for _, at := range group {
+			times[at.place]++
+		}
+	}
+	for _, group := range all {
+		if !slices.ContainsFunc(group, c.same) {
+			continue
+		}
+		group = slices.Clone(group)
+		slices.SortStableFunc(group, func(a, b point) int {
+			return times[a.place] - times[b.place]
+		})
+		return group
+	}
+	return []point{c}
+}
+
+// kill is the injection that ends the process when it enters the call.
+func (c point) kill() string { return c.aim("signal=KILL") }
+
+// deadly are the points at which a row is killed. The end of the process is left
+// out where leslie starts other programs: theirs comes first, at the same number.
+func (r *ready) deadly() []point {
+	others := slices.ContainsFunc(r.points, func(c point) bool { return c.name == end && !c.main })
+	return numbered(r.points, func(c point) bool {
+		return c.changes() && c.ours || c.answers() || c.name == end && c.main && !others
+	})
+}
+
+func (r *ready) kills() (out []work) {
+	for _, c := range r.deadly() {
+		out = append(out, work{matrix: "kill", row: r.name, rest: c.String(), run: func(dir string) result { return r.kill(dir, c) }})
+	}
+	return out
+}
+
+// kill kills one run and judges what it left, wherever it really died.
+func (r *ready) kill(dir string, c point) (res result) {
+	for try := range c.tries() {
+		res = r.killOnce(dir, c, try)
+		if res.hit || res.problem != "" {
+			return res
+		}
+	}
+	return res
+}
+
+func (r *ready) killOnce(dir string, c point, try int) result {
+	p, err := r.origin.copyTo(dir, 0)
+	defer os.RemoveAll(dir)
+	if err != nil {
+		return result{problem: err.Error()}
+	}
+	aim, meant := c, []point{c}
+	if !c.main {
+		meant = r.mates(c)
+		aim = meant[try%len(meant)]
+	}
+	o, points := p.traced([]string{aim.kill()}, r.argv...)
+	a, problem := r.lastWords(p, o)
+	if problem != "" {
+		return result{problem: problem}
+	}
+	where, problem := r.judge(a)
+	return result{hit: o.status == -1 && slices.ContainsFunc(meant, func(c point) bool { return diedIn(points, c) }), side: where, problem: problem}
+}
+
+// lastWords is what a call said that was killed, if it came to it: the answer is
+// out before the process ends.
+func (r *ready) lastWords(p *project, o outcome) (aftermath, string) {
+	switch {
+	case o.err == nil && o.status == -1 && len(o.stdout) == 0:
+		return aftermath{project: p}, ""
+	case o.status == -1 && o.doc != nil && o.doc.Success == (r.code == ""):
+		o.status = r.status
+	}
+	return r.heard(p, o)
+}
+
+// diedIn reports whether a point is where the trace of a killed run ends. Several
+// threads may have been at something.
+func diedIn(points []point, c point) bool {
+	if !c.main {
+		return slices.ContainsFunc(points, func(at point) bool { return c.is(at) && at.died() })
+	}
+	i := len(points) - 1
+	for i >= 0 && !points[i].main {
+		i--
+	}
+	return i >= 0 && points[i].name == c.name && points[i].nth == c.nth && points[i].died()
+}

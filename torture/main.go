@@ -1,0 +1,203 @@
+//go:build linux
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+func main() {
+	var pick choice
+	leslie := flag.String("leslie", "", "the binary; built from the source when none is named")
+	flag.StringVar(&pick.only, "only", "", "only the cases of this name, or below it: kill/spawn, fault/spawn/renameat/3/EIO")
+	flag.BoolVar(&pick.short, "short", false, "only every so manieth case, from one on that the seed draws")
+	flag.Uint64Var(&pick.seed, "seed", uint64(time.Now().UnixNano()%1_000_000), "where -short begins")
+	flag.BoolVar(&pick.list, "list", false, "name the cases that would be run, and run none")
+	workers := flag.Int("workers", runtime.NumCPU(), "so many runs at once")
+	flag.Parse()
+	kept, err := torture(*leslie, pick, *workers, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+	}
+	if err != nil || !kept {
+		os.Exit(1)
+	}
+}
+
+// torture runs the cases that are picked and says whether every promise was kept.
+func torture(leslie string, pick choice, workers int, out io.Writer) (kept bool, err error) {
+	r, clean, err := newRig(pick.short)
+	defer clean()
+	if err == nil {
+		err = r.furnish(leslie)
+	}
+	if err != nil {
+		return false, err
+	}
+	how := "all cases"
+	if pick.short {
+		how = fmt.Sprintf("-short -seed %d", pick.seed)
+	}
+	if pick.only != "" {
+		how = "-only " + pick.only
+	}
+	rep := newReport(out, how)
+	matrices := r.matrices(rep)
+	cases := r.cases(pick, workers, rep, matrices)
+	if pick.list {
+		for _, w := range cases {
+			fmt.Fprintln(out, w.name())
+		}
+		return true, nil
+	}
+	each(r, workers, cases, func(dir string, w work) { rep.add(w, w.run(dir)) })
+	return rep.end(), nil
+}
+
+// newRig makes the folders of a rig: one for the binary, which must be allowed to
+// run there, and one for the stores.
+func newRig(short bool) (r *rig, clean func(), err error) {
+	var made []string
+	clean = func() {
+		for _, dir := range made {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	for _, below := range []string{"", inMemory()} {
+		dir, err := os.MkdirTemp(below, "leslie-torture-")
+		if err != nil {
+			return nil, clean, err
+		}
+		made = append(made, dir)
+		if dir, err = filepath.EvalSymlinks(dir); err == nil { // as strace names it
+			err = os.Chmod(dir, 0o755) // another user reaches it as well
+		}
+		if err != nil {
+			return nil, clean, err
+		}
+		made[len(made)-1] = dir
+	}
+	return &rig{dir: made[1], home: filepath.Join(made[1], "home"), leslie: filepath.Join(made[0], "leslie"), short: short}, clean, nil
+}
+
+// inMemory is a folder in memory, "" where there is none with enough room. What
+// is on disk when is read from traces; waiting for a real one shows nothing more.
+func inMemory() string {
+	const (
+		folder = "/dev/shm"
+		tmpfs  = 0x01021994
+		enough = 256 << 20
+	)
+	var fs syscall.Statfs_t
+	if os.Getenv("TMPDIR") != "" || syscall.Statfs(folder, &fs) != nil || fs.Type != tmpfs || fs.Bavail*uint64(fs.Bsize) < enough {
+		return ""
+	}
+	return folder
+}
+
+// furnish puts binary and home into their places.
+func (r *rig) furnish(leslie string) error {
+	if err := os.Mkdir(r.home, 0o755); err != nil {
+		return err
+	}
+	if leslie == "" {
+		build := exec.Command("go", "build", "-trimpath", "-o", r.leslie, "./cmd/leslie")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("the binary cannot be built: %w\n%s", err, out)
+		}
+		return nil
+	}
+	data, err := os.ReadFile(leslie)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.leslie, data, 0o755)
+}
+
+// matrix is one way to disturb.
+type matrix struct {
+	name  string
+	cases func(*ready) []work
+}
+
+// matrices are those that can be run here; the others are named.
+func (r *rig) matrices(rep *report) []matrix {
+	var out []matrix
+	if name, err := exec.LookPath("strace"); err == nil && traces(name) {
+		r.strace = name
+		out = append(out, matrix{"order", (*ready).order}, matrix{"kill", (*ready).kills}, matrix{"fault", (*ready).faults},
+			matrix{"lasting", (*ready).lasting}, matrix{"read", (*ready).reads})
+	} else {
+		rep.over("kill, fault, lasting, read, order", "strace is missing, or may not trace here")
+	}
+	if why := mountable(r.home); why == "" {
+		out = append(out, matrix{"full", (*ready).fullDisks})
+	} else {
+		rep.over("full", why)
+	}
+	return append(out, matrix{"closed", (*ready).closed})
+}
+
+// traces reports whether strace works here: a sandbox may forbid it.
+func traces(strace string) bool {
+	return exec.Command(strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "true").Run() == nil
+}
+
+// cases prepares the rows and gathers what is to be run.
+func (r *rig) cases(pick choice, workers int, rep *report, matrices []matrix) []work {
+	rows := table()
+	found := make([][]work, len(rows))
+	var mu sync.Mutex
+	each(r, workers, indexes(rows), func(_ string, i int) {
+		row := rows[i]
+		wanted := slices.ContainsFunc(matrices, func(m matrix) bool { return pick.wants(m.name, row.name) })
+		if !wanted {
+			return
+		}
+		made, err := r.made(row, filepath.Join(r.dir, row.name))
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == errNoStrace:
+			rep.over(row.name, err.Error())
+		case err != nil:
+			rep.fail(row.name, err)
+		default:
+			for _, m := range matrices {
+				if pick.wants(m.name, row.name) {
+					found[i] = append(found[i], pick.of(m.cases(made))...)
+				}
+			}
+		}
+	})
+	var out []work
+	for _, m := range matrices { // one table after the other
+		for _, works := range found {
+			for _, w := range works {
+				if w.matrix == m.name {
+					out = append(out, w)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func indexes[T any](items []T) []int {
+	out := make([]int, len(items))
+	for i := range items {
+		out[i] = i
+	}
+	return out
+}

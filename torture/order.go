@@ -1,0 +1,213 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// This file reads from a trace what a power cut could take back. It follows
+// every file and folder that a run makes, writes or renames: bytes are on disk
+// behind an fsync of the file, a name behind an fsync of the folder that holds
+// it. Two moments are looked at:
+//
+//   - the commit, which is the rename of the state: everything that the new
+//     state names, archived records and blobs among it, has to be on disk;
+//   - the answer: everything has to be.
+
+// ledger is what is not on disk yet, by path.
+type ledger struct {
+	root  string
+	bytes map[string]bool // files with bytes that no fsync followed
+	names map[string]bool // names that no fsync of their folder followed
+	files map[string]bool // all that were made
+	syncs int
+}
+
+func newLedger(root string) *ledger {
+	return &ledger{root: root, bytes: map[string]bool{}, names: map[string]bool{}, files: map[string]bool{}}
+}
+
+// owed are the paths that are not on disk and that count picks, with what they
+// lack.
+func (l *ledger) owed(counts func(rel string) bool) []string {
+	var out []string
+	for _, kind := range []struct {
+		what  string
+		paths map[string]bool
+	}{{"the bytes of ", l.bytes}, {"the name ", l.names}} {
+		for p := range kind.paths {
+			if rel, err := filepath.Rel(l.root, p); err == nil && counts(rel) {
+				out = append(out, kind.what+rel)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (l *ledger) rel(at string) string {
+	rel, err := filepath.Rel(l.root, at)
+	if err != nil {
+		return at
+	}
+	return rel
+}
+
+// take follows one call that worked.
+func (l *ledger) take(c point, existed func(string) bool) {
+	if len(c.paths) == 0 {
+		return
+	}
+	at := c.paths[0]
+	switch {
+	case c.opensToWrite():
+		if c.creates() && !existed(at) {
+			l.names[at], l.files[at] = true, true
+		}
+	case slices.Contains([]string{"write", "pwrite64", "writev", "ftruncate", "copy_file_range", "fallocate"}, c.name):
+		l.bytes[at] = true
+	case c.name == "fsync" || c.name == "fdatasync":
+		l.synced(at)
+	case strings.HasPrefix(c.name, "mkdir"):
+		l.names[at] = true
+	case strings.HasPrefix(c.name, "link"):
+		l.copied(at, c.paths[1])
+	case strings.HasPrefix(c.name, "rename"):
+		l.moved(at, c.paths[1])
+	case strings.HasPrefix(c.name, "unlink") || c.name == "rmdir":
+		delete(l.bytes, at)
+		delete(l.names, at)
+		delete(l.files, at)
+	}
+}
+
+func (c point) creates() bool {
+	return c.name == "creat" || slices.ContainsFunc(c.args, func(arg string) bool { return strings.Contains(arg, "O_CREAT") })
+}
+
+// synced: of a file its bytes, of a folder the names in it.
+func (l *ledger) synced(at string) {
+	l.syncs++
+	delete(l.bytes, at)
+	for name := range l.names {
+		if filepath.Dir(name) == at {
+			delete(l.names, name)
+		}
+	}
+}
+
+func (l *ledger) copied(from, to string) {
+	l.names[to], l.files[to] = true, true
+	if l.bytes[from] {
+		l.bytes[to] = true
+	}
+}
+
+// moved takes along what lies below a folder.
+func (l *ledger) moved(from, to string) {
+	for _, paths := range []map[string]bool{l.bytes, l.names, l.files} {
+		delete(paths, to)
+		for p := range paths {
+			if p == from || strings.HasPrefix(p, from+"/") {
+				delete(paths, p)
+				paths[to+strings.TrimPrefix(p, from)] = true
+			}
+		}
+	}
+	l.names[to] = true
+}
+
+// volatile reports whether a path may be lost: locks, the log, and what is
+// removed in any case.
+func volatile(rel string) bool {
+	base := filepath.Base(rel)
+	return strings.HasSuffix(base, ".lock") || base == "lock" && strings.HasPrefix(rel, storeDir+"/tmp/") ||
+		rel == storeDir+"/logs" || strings.HasPrefix(rel, storeDir+"/logs/")
+}
+
+// countsAtCommit leaves out the new state's name, which is the commit, the backup
+// and what was moved aside, on which nothing relies, and stages that hold nothing.
+func (l *ledger) countsAtCommit(rel string) bool {
+	switch {
+	case volatile(rel), rel == storeDir+"/"+statePath, rel == storeDir+"/"+backupPath, strings.Contains(rel, ".set-aside-"):
+		return false
+	case strings.HasPrefix(rel, storeDir+"/tmp/"):
+		return l.holds(filepath.Join(l.root, rel))
+	}
+	return true
+}
+
+// holds reports whether a path is a file that this run made, or has one below it
+// that is more than a lock.
+func (l *ledger) holds(at string) bool {
+	for p := range l.files {
+		rel, _ := filepath.Rel(l.root, p)
+		if (p == at || strings.HasPrefix(p, at+"/")) && !volatile(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func countsInAnswer(rel string) bool {
+	return !volatile(rel) && !strings.HasPrefix(rel, storeDir+"/tmp/") && rel != storeDir+"/tmp"
+}
+
+// order judges the trace of the row's undisturbed run.
+func (r *ready) order() []work {
+	return []work{{matrix: "order", row: r.name, run: func(dir string) result {
+		p, err := r.origin.copyTo(dir, 0)
+		defer os.RemoveAll(dir)
+		if err != nil {
+			return result{problem: err.Error()}
+		}
+		existed := map[string]bool{}
+		raw, err := p.rawFiles()
+		for rel := range raw {
+			existed[filepath.Join(p.dir, rel)] = true
+		}
+		o, points := p.traced(nil, r.argv...)
+		if err != nil || !r.done(o) {
+			return result{problem: o.text()}
+		}
+		return judgeOrder(p, points, r.empty, func(name string) bool { return existed[name] })
+	}}}
+}
+
+// judgeOrder follows a trace from the first call to the answer.
+// fresh: there was no store before, so the answer alone counts.
+func judgeOrder(p *project, points []point, fresh bool, existed func(string) bool) result {
+	l := newLedger(p.dir)
+	commitsSeen, answered := 0, false
+	for _, c := range points {
+		if strings.HasPrefix(c.result, "-1") {
+			continue
+		}
+		if c.ours {
+			l.take(c, existed)
+		}
+		switch {
+		case answered && c.ours && c.changes() && c.name != "flock" && !volatile(l.rel(c.paths[len(c.paths)-1])):
+			return result{problem: "behind the answer " + c.name + " changes " + l.rel(c.paths[len(c.paths)-1])}
+		case commits(c, p):
+			commitsSeen++
+			if owed := l.owed(l.countsAtCommit); len(owed) > 0 && !fresh {
+				return result{problem: "at the commit " + strings.Join(owed, ", ") + " is not on disk"}
+			}
+		case c.answers():
+			answered = true
+			if owed := l.owed(countsInAnswer); len(owed) > 0 {
+				return result{problem: "in front of the answer " + strings.Join(owed, ", ") + " is not on disk"}
+			}
+		}
+	}
+	switch {
+	case !answered:
+		return result{problem: "no answer was seen"}
+	}
+	return result{hit: true, commits: commitsSeen, syncs: l.syncs}
+}

@@ -1,0 +1,280 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// This file is the table of rows. A new command is one row: a name, how its
+// store is prepared, and its line.
+
+// row is one command with the store that it works on.
+type row struct {
+	name string
+	// empty: there is no store before; the command makes it.
+	empty bool
+	// prepare brings the common store to where the command begins.
+	prepare func(*setting)
+	// argv is the line. {merge}, {ref}, {op} stand for the newest of their kind.
+	argv []string
+	// status and code are how an undisturbed run ends, where that is not 0.
+	status int
+	code   string
+	// damaged: readers warn, or cannot read, before the command has mended it.
+	damaged bool
+	// again: what was cut off is taken up by the same line, not by any write.
+	again bool
+	// keeps: a failure may leave a part of the work standing, and says so
+	// (details.changed).
+	keeps bool
+	// beside: what it writes is beside the answer, which comes whether that
+	// could be written or not. The answer's revision and warnings say which.
+	beside bool
+	// first is a line that records alone what this one records first, as an
+	// operation of its own: a store that has come so far counts as before.
+	first []string
+	// litters: a kill may leave a temporary file of this kind beside the store,
+	// where no later command knows of it.
+	litters string
+}
+
+// table has every command that writes, in the order of help.
+func table() []row {
+	words := strings.Fields
+	return []row{
+		{name: "init", empty: true, prepare: withAgents, argv: words("init"), again: true, keeps: true},
+		{name: "init-bare", empty: true, argv: words("init --no-agents"), again: true},
+		{name: "init-agents", prepare: withAgents, argv: words("init"), again: true},
+		{name: "objective-create", argv: words("objective create Second --id second")},
+		{name: "objective-done", prepare: withSpare, argv: words("objective done spare")},
+		{name: "spawn", argv: words("spawn --id new --intent Do")},
+		{name: "spawn-inherit", argv: words("spawn --id new --intent Do --parent main --inherit full")},
+		{name: "spawn-ref", argv: words("spawn --id new --intent Do --parent main --inherit partial --scope design --ref other --depends-on child --tag x")},
+		{name: "spawn-request", argv: words("spawn --id new --intent Do --parent main --inherit full --request-id try-1")},
+		{name: "update", argv: words("update child --title Better --tag +x --depends-on +other")},
+		{name: "reference-frozen", argv: words("reference --from child --target other")},
+		{name: "reference-live", argv: words("reference --from child --target other --binding live")},
+		{name: "reference-refresh", prepare: withStaleReference, argv: words("reference refresh {ref}")},
+		{name: "reference-remove", prepare: withStaleReference, argv: words("reference remove {ref}")},
+		{name: "lifecycle", argv: words("lifecycle child --action cancel --reason over")},
+		{name: "suspend", argv: words("suspend child")},
+		{name: "resume", prepare: withSuspended, argv: words("resume child")},
+		{name: "done", argv: words("done child")},
+		{name: "cancel", argv: words("cancel child")},
+		{name: "archive", prepare: withDone, argv: words("archive child")},
+		{name: "claim", argv: words("claim child --as agent --actor bot --for 2h")},
+		{name: "claim-next", argv: words("claim --next --as agent --actor bot")},
+		{name: "renew", prepare: withClaim, argv: words("renew child --as agent --actor bot")},
+		{name: "release", prepare: withClaim, argv: words("release child --as agent --actor bot")},
+		{name: "write-on-claimed", prepare: withClaim, argv: words("update child --title Better --as agent --actor bot")},
+		{name: "inject", argv: words("inject child --type constraint --content Slowly --urgency immediate")},
+		{name: "inject-more", prepare: withInjection, argv: words("inject child --type data --content 42")},
+		{name: "context-seen", prepare: withInjection, argv: words("context child --thread child --as agent --actor bot"), beside: true},
+		{name: "merge-clean", prepare: withChanges, argv: words("merge --sources child --target main")},
+		{name: "merge-pending", prepare: withConflict, argv: words("merge --sources child --target main"), status: 13, code: "T301"},
+		{name: "merge-resolve", prepare: withPending, argv: words("merge resolve {merge} --take theirs")},
+		{name: "merge-continue", prepare: withResolved, argv: words("merge continue {merge}")},
+		{name: "merge-abort", prepare: withPending, argv: words("merge abort {merge}")},
+		{name: "merge-scoped", prepare: withConflict, argv: words("merge --sources child --target main --scope plan.md,tokens,old.md --request-id try-2")},
+		{name: "merge-validated", prepare: withChanges, argv: words("merge --sources child --target main --validate true")},
+		{name: "merge-approval", prepare: withChanges, argv: words("merge --sources child --target main --require-approval"), status: 14, code: "T402"},
+		{name: "merge-approved", prepare: withApprovedMerge, argv: words("merge continue {merge}")},
+		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), litters: ".leslie-merge-"},
+		{name: "transfer-request", argv: words("transfer child --direction request_approval --scope deploy,code_edit --reason ship --timeout 9h")},
+		{name: "transfer-delegate", argv: words("transfer child --direction delegate --scope code_edit --to agent --timeout 9h")},
+		{name: "transfer-handoff", argv: words("transfer child --direction handoff --to human")},
+		{name: "approve", prepare: withRequest, argv: words("approve {appr}")},
+		{name: "deny", prepare: withRequest, argv: words("deny {appr} --reason no")},
+		{name: "revoke", prepare: withGrant, argv: words("revoke {appr}")},
+		{name: "write-past-deadline", prepare: withLapsed, argv: words("update child --title Better"), first: words("update nobody --title Better")},
+		{name: "checkpoint", argv: words("checkpoint main --name first")},
+		{name: "rollback", prepare: withCheckpoint, argv: words("rollback main --to first")},
+		{name: "undo-merge", prepare: withMerged, argv: words("undo")},
+		{name: "undo-update", prepare: withUpdated, argv: words("undo")},
+		{name: "undo-spawn", prepare: withSpawned, argv: words("undo")},
+		{name: "undo-archive", prepare: withArchived, argv: words("undo")},
+		{name: "undo-rollback", prepare: withRolledBack, argv: words("undo")},
+		{name: "undo-batch", prepare: withBatchDone, argv: words("undo")},
+		{name: "batch", prepare: withBatch, argv: words("batch " + planFile)},
+		{name: "mistakes", prepare: withMistakes, argv: words("update nobody-5 --title x --thread child --as agent --actor bot"), status: 11, code: "T101", beside: true},
+		{name: "doctor-repair", prepare: withBothDamaged, argv: words("doctor --repair"), damaged: true, again: true, keeps: true},
+		{name: "write-on-damaged", prepare: withDamaged, argv: words("objective create Second --id second"), damaged: true},
+		{name: "write-on-crashed-spawn", prepare: withCrashedSpawn, argv: words("objective create Second --id second")},
+		{name: "write-on-crashed-merge", prepare: withCrashedMerge, argv: words("objective create Second --id second")},
+	}
+}
+
+const (
+	statePath  = "thread_relations.json"
+	backupPath = statePath + ".bak"
+)
+
+// common is the store that all rows but the empty ones begin with.
+func common(s *setting) {
+	s.ok("init --no-agents")
+	s.ok("objective create Ship --id ship")
+	s.ok("spawn --id main --intent Plan --executor human")
+	s.write("main", "plan.md", "# Plan\n\n- [ ] lexer\n- [ ] parser\n")
+	s.write("main", "design/api.md", lines("api", 40))
+	s.write("main", "design/deep/notes.md", "first\nsecond\nthird\n")
+	s.write("main", "old.md", "to be deleted\n")
+	s.write("main", "data.bin", "\x00\xff"+strings.Repeat("x", 12_000))
+	s.ok("spawn --id child --intent Lexer --parent main --inherit full")
+	s.ok("spawn --id other --intent Other")
+	s.write("other", "progress.md", lines("progress", 300))
+}
+
+func lines(word string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(word + " " + strings.Repeat("=", i%7) + "\n")
+	}
+	return b.String()
+}
+
+const plan = `["objective", "create", "Second", "--id", "second"]
+["spawn", "--id", "new", "--intent", "Do", "--objective", "ship", "--parent", "main", "--inherit", "partial", "--scope", "design"]
+["spawn", "--id", "newer", "--intent", "Do more", "--parent", "new", "--inherit", "full", "--depends-on", "child"]
+["reference", "--from", "child", "--target", "other"]
+["inject", "newer", "--type", "data", "--content", "42"]
+["update", "child", "--tag", "+x"]
+["checkpoint", "main"]
+["suspend", "other"]
+`
+
+func withAgents(s *setting) { s.put("AGENTS.md", "# Agents\n\nBe kind.\n") }
+
+func withStaleReference(s *setting) {
+	s.ok("reference --from child --target other")
+	s.write("other", "progress.md", "all done\n")
+	s.write("other", "more/new.md", "more\n")
+}
+
+func withSpare(s *setting) { s.ok("objective create Spare --id spare") }
+
+func withDone(s *setting) { s.ok("done child") }
+
+func withSuspended(s *setting) { s.ok("suspend child") }
+
+func withClaim(s *setting) { s.ok("claim child --as agent --actor bot") }
+
+func withInjection(s *setting) { s.ok("inject child --type feedback --content Shorter") }
+
+func withRequest(s *setting) {
+	s.ok("transfer child --direction request_approval --scope deploy --reason ship")
+}
+
+func withGrant(s *setting) {
+	withRequest(s)
+	s.ok("approve {appr}")
+}
+
+// withLapsed: a deadline has passed, and nobody has written since.
+func withLapsed(s *setting) {
+	s.ok("transfer child --direction request_approval --scope deploy --timeout 1ms --fallback skip")
+}
+
+// withCheckpoint: since then files were changed, added and removed.
+func withCheckpoint(s *setting) {
+	s.ok("checkpoint main --name first")
+	s.write("main", "plan.md", "# Another plan\n")
+	s.write("main", "design/api.md", lines("another api", 30))
+	s.write("main", "new/file.md", "new\n")
+	s.remove("main", "old.md")
+}
+
+func withRolledBack(s *setting) {
+	withCheckpoint(s)
+	s.ok("rollback main --to first")
+}
+
+func withUpdated(s *setting) { s.ok("update child --title Better --tag +x") }
+
+func withSpawned(s *setting) {
+	s.ok("spawn --id new --intent Do --parent main --inherit full --ref other")
+}
+
+func withArchived(s *setting) {
+	withDone(s)
+	s.ok("archive child")
+}
+
+// planFile is the batch's own input: that it cannot be read is a fault of the
+// line (T903), not of the storage.
+const planFile = "plan.jsonl"
+
+func withBatch(s *setting) { s.put(planFile, plan) }
+
+func withBatchDone(s *setting) {
+	withBatch(s)
+	s.ok("batch " + planFile)
+}
+
+// withMistakes: one more, and the agent's thread is suspended.
+func withMistakes(s *setting) {
+	for i := range 4 {
+		s.ends(11, fmt.Sprintf("update nobody-%d --title x --thread child --as agent --actor bot", i+1))
+	}
+}
+
+func withThreeFiles(s *setting) {
+	s.put("base.md", lines("line", 30))
+	s.put("ours.md", "the beginning\n"+lines("line", 30))
+	s.put("theirs.md", lines("line", 30)+"the end\n")
+}
+
+// withChanges: a merge that replaces, adds and deletes, and merges lines.
+func withChanges(s *setting) {
+	s.write("child", "plan.md", "# Plan\n\n- [x] lexer\n- [ ] parser\n")
+	s.write("child", "design/api.md", lines("api", 40)+"the end\n")
+	s.write("main", "design/api.md", "the beginning\n"+lines("api", 40))
+	s.write("child", "tokens/list.md", "a list\n")
+	s.write("child", "data.bin", "\x00\xfe"+strings.Repeat("y", 9_000))
+	s.remove("child", "old.md")
+}
+
+func withConflict(s *setting) {
+	withChanges(s)
+	s.write("main", "design/deep/notes.md", "first\nours\nthird\n")
+	s.write("child", "design/deep/notes.md", "first\ntheirs\nthird\n")
+}
+
+func withPending(s *setting) {
+	withConflict(s)
+	s.ends(13, "merge --sources child --target main")
+}
+
+func withResolved(s *setting) {
+	withPending(s)
+	s.ok("merge resolve {merge} --take both")
+}
+
+func withMerged(s *setting) {
+	withChanges(s)
+	s.ok("merge --sources child --target main")
+}
+
+func withApprovedMerge(s *setting) {
+	withChanges(s)
+	s.ends(14, "merge --sources child --target main --require-approval")
+	s.ok("approve {appr}")
+}
+
+func withDamaged(s *setting) { s.halve(statePath) }
+
+func withBothDamaged(s *setting) {
+	s.halve(statePath)
+	s.halve(backupPath)
+}
+
+// withCrashedSpawn leaves a store whose last writer died right behind its commit.
+func withCrashedSpawn(s *setting) {
+	s.crash("spawn --id dead --intent Die --parent main --inherit full --ref other --request-id last")
+}
+
+func withCrashedMerge(s *setting) {
+	withChanges(s)
+	s.crash("merge --sources child --target main")
+}

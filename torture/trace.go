@@ -1,0 +1,318 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file runs leslie under strace and reads the trace.
+//
+// strace counts calls for each thread by itself. leslie's main goroutine stays
+// on the process's first thread, so the store's calls are counted there, and an
+// undisturbed run says which number each has. What leslie does side by side, on
+// whatever thread, is known by its path. That a disturbance came where it was
+// meant is read from its own trace, never assumed.
+
+// aimedAt is between an injection and the path, relative to the project, that it is
+// about.
+const aimedAt = "@"
+
+// aim is an injection for this point: what is to happen to it, such as error=EIO.
+// On another thread than the first no number is known, but the path is, unless it
+// has an id that each run draws anew: then the first call of the name is taken.
+func (c point) aim(what string) string {
+	switch {
+	case c.main:
+		return fmt.Sprintf("%s:%s:when=%d", c.name, what, c.nth)
+	case !c.lasting():
+		return fmt.Sprintf("%s:%s:when=1", c.name, what)
+	}
+	return fmt.Sprintf("%s:%s:when=1%s%s", c.name, what, aimedAt, c.place)
+}
+
+// lasting reports whether the point's path is the same in every run.
+func (c point) lasting() bool { return c.place != "" && !randomID.MatchString(c.place) }
+
+// same reports whether two points of one run are the same.
+func (c point) same(at point) bool {
+	return c.name == at.name && c.nth == at.nth && c.main == at.main && c.thread == at.thread
+}
+
+// is reports whether a point of another run is this one.
+func (c point) is(at point) bool {
+	if c.main {
+		return at.main && at.name == c.name && at.nth == c.nth
+	}
+	plain := func(place string) string { return randomID.ReplaceAllString(place, "$1-#") }
+	return !at.main && at.name == c.name && plain(at.place) == plain(c.place)
+}
+
+// tries is how often a disturbance of this point is made that does not come where
+// it was meant: another thread may reach a number first.
+func (c point) tries() int {
+	if c.main {
+		return 5
+	}
+	return 12
+}
+
+// point is one call of the operating system.
+type point struct {
+	name   string // renameat
+	nth    int    // of this name on this thread: what strace counts
+	no     int    // of this name among the points of its row, from 1
+	main   bool   // on the process's first thread
+	thread string // which thread
+	ours   bool   // it names something of the project
+	args   []string
+	paths  []string // absolute, as far as the call names any
+	place  string   // the first of them, relative to the project, where it is ours
+	result string   // what it returned, "?" when the process died in it
+}
+
+// changing are calls that may change the disk, looking those that only look.
+func changing() []string {
+	return []string{
+		"open", "openat", "openat2", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range",
+		"rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "mknod", "mknodat",
+		"truncate", "ftruncate", "fallocate", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "fchownat", "lchown",
+		"utimensat", "futimesat", "utime", "utimes", "symlink", "symlinkat", "flock", "copy_file_range", "sendfile", "splice", "ioctl", "close",
+		"setxattr", "fsetxattr",
+	}
+}
+
+func looking() []string {
+	return []string{"read", "pread64", "readv", "preadv", "getdents64", "stat", "lstat", "newfstatat", "fstat", "statx", "readlink", "readlinkat", "access", "faccessat2"}
+}
+
+// end is the call that ends the process.
+const end = "exit_group"
+
+// traced runs leslie under strace with injections such as
+// "fsync:error=EIO:when=2" and returns its calls, each with the number of its
+// thread's count.
+func (p *project) traced(injections []string, argv ...string) (outcome, []point) {
+	file := p.dir + ".trace"
+	defer os.Remove(file)
+	calls := append(append(changing(), looking()...), end)
+	if len(injections) > 0 { // only whether they came is looked for; execve names the first thread
+		calls = []string{"execve"}
+	}
+	options := []string{"-f", "-qq", "-y", "-s", "16", "-o", file}
+	killing := false
+	for _, i := range injections {
+		i, path, aimed := strings.Cut(i, aimedAt)
+		if aimed { // the program's own path: execve names the first thread
+			options = append(options, "-P", filepath.Join(p.dir, path), "-P", p.leslie)
+		}
+		name, _, _ := strings.Cut(i, ":")
+		calls = append(calls, name)
+		options = append(options, "-e", "inject="+i)
+		killing = killing || strings.Contains(i, "signal=KILL")
+	}
+	options = append(options, "-e", "trace=?"+strings.Join(calls, ",?")) // ?: not every strace knows every call
+	if !killing {                                                        // faster, and it delivers errors but no signals
+		options = append(options, "--seccomp-bpf")
+	}
+	o := p.run(p.strace, append(append(options, p.leslie), argv...))
+	points, err := readTrace(file, p.dir)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return o, points
+}
+
+// readTrace reads what strace wrote.
+func readTrace(file, dir string) ([]point, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	r := traceReader{dir: dir, counts: map[string]int{}, open: map[string]int{}}
+	for lines.Scan() {
+		r.line(lines.Text())
+	}
+	return r.points, lines.Err()
+}
+
+// traceReader puts the lines of a trace together: a call that another thread
+// interrupted is written in two parts.
+type traceReader struct {
+	dir    string
+	first  string // the process's first thread
+	points []point
+	counts map[string]int // by thread and name
+	open   map[string]int // by thread: the point that lacks its end
+}
+
+func (r *traceReader) line(text string) {
+	pid, rest, ok := strings.Cut(text, " ")
+	rest = strings.TrimLeft(rest, " ")
+	if !ok || strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "+++") {
+		return
+	}
+	if r.first == "" {
+		r.first = pid
+	}
+	if resumed, is := strings.CutPrefix(rest, "<... "); is {
+		if i, known := r.open[pid]; known {
+			_, tail, _ := strings.Cut(resumed, "resumed>")
+			r.finish(&r.points[i], strings.Join(r.points[i].args, ", ")+tail)
+			delete(r.open, pid)
+		}
+		return
+	}
+	name, tail, ok := strings.Cut(rest, "(")
+	if !ok || strings.Contains(name, "?") {
+		return
+	}
+	r.counts[pid+" "+name]++
+	r.points = append(r.points, point{name: name, nth: r.counts[pid+" "+name], main: pid == r.first, thread: pid, result: "?"})
+	at := &r.points[len(r.points)-1]
+	if head, unfinished := strings.CutSuffix(tail, " <unfinished ...>"); unfinished {
+		r.open[pid] = len(r.points) - 1
+		at.args = splitArgs(head)
+		r.locate(at)
+		return
+	}
+	r.finish(at, tail)
+}
+
+// finish reads the arguments and the result of a call.
+func (r *traceReader) finish(at *point, tail string) {
+	args, result := tail, "?"
+	if i := strings.LastIndex(tail, " = "); i >= 0 { // in front of it strace aligns
+		args, result = strings.TrimSuffix(strings.TrimRight(tail[:i], " "), ")"), tail[i+len(" = "):]
+	}
+	at.args, at.result = splitArgs(args), result
+	r.locate(at)
+}
+
+func (r *traceReader) locate(at *point) {
+	at.paths = r.named(at)
+	at.ours = slices.ContainsFunc(at.paths, func(p string) bool { return p == r.dir || strings.HasPrefix(p, r.dir+"/") })
+	if at.ours {
+		at.place, _ = strings.CutPrefix(at.paths[0], r.dir+"/")
+	}
+}
+
+// splitArgs takes a list of arguments apart at its own commas.
+func splitArgs(text string) (args []string) {
+	depth, quoted, from := 0, false, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case strings.ContainsRune("{[<", rune(c)):
+			depth++
+		case strings.ContainsRune("}]>", rune(c)):
+			depth--
+		case c == ',' && depth <= 0:
+			args = append(args, strings.TrimSpace(text[from:i]))
+			from = i + 1
+		}
+	}
+	return append(args, strings.TrimSpace(text[from:]))
+}
+
+// named are the absolute paths that a call names.
+func (r *traceReader) named(at *point) []string {
+	var out []string
+	for i := 0; i < len(at.args); i++ {
+		switch arg := at.args[i]; {
+		case at.takesNames() && folderArg(arg) && i+1 < len(at.args) && strings.HasPrefix(at.args[i+1], `"`):
+			out = append(out, join(fdPath(arg), unquote(at.args[i+1])))
+			i++
+		case folderArg(arg):
+			if p := fdPath(arg); strings.HasPrefix(p, "/") {
+				out = append(out, p)
+			}
+		case !strings.Contains(at.name, "write") && strings.HasPrefix(arg, `"/`):
+			out = append(out, unquote(arg))
+		}
+	}
+	return out
+}
+
+// takesNames reports whether a call takes names in open folders.
+func (c point) takesNames() bool {
+	return c.name == "statx" || c.name != "fstat" && strings.HasSuffix(strings.TrimSuffix(c.name, "2"), "at")
+}
+
+// folderArg reports whether an argument is an open file: 5</path>, AT_FDCWD</path>.
+func folderArg(arg string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(arg, "(deleted)"), ">") && strings.Contains(arg, "<")
+}
+
+func fdPath(arg string) string {
+	_, rest, _ := strings.Cut(arg, "<")
+	return strings.TrimSuffix(strings.TrimSuffix(rest, "(deleted)"), ">")
+}
+
+func unquote(arg string) string {
+	if s, err := strconv.Unquote(arg); err == nil {
+		return s
+	}
+	return strings.Trim(arg, `".`)
+}
+
+func join(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}
+
+// answers reports whether a call writes to stdout.
+func (c point) answers() bool { return c.name == "write" && strings.HasPrefix(c.args[0], "1<") }
+
+// opensToWrite reports whether an open creates, cuts off or writes.
+func (c point) opensToWrite() bool {
+	return c.name == "creat" || strings.HasPrefix(c.name, "open") && slices.ContainsFunc(c.args, func(arg string) bool {
+		return strings.Contains(arg, "O_CREAT") || strings.Contains(arg, "O_WRONLY") || strings.Contains(arg, "O_RDWR") || strings.Contains(arg, "O_TRUNC")
+	})
+}
+
+// changes reports whether a call changes the disk, or the lock. Closing a file
+// changes nothing on a local disk.
+func (c point) changes() bool {
+	if strings.HasPrefix(c.name, "open") {
+		return c.opensToWrite()
+	}
+	return c.name != "close" && slices.Contains(changing(), c.name)
+}
+
+// injected reports whether strace made a call fail.
+func (c point) injected() bool { return strings.Contains(c.result, "(INJECTED)") }
+
+// died reports whether the process died in a call.
+func (c point) died() bool { return strings.HasPrefix(c.result, "?") }
+
+func (c point) String() string { return fmt.Sprintf("%s/%d", c.name, c.no) }
+
+// numbered are the points of a row that want picks, each with its number.
+func numbered(points []point, want func(point) bool) []point {
+	counts := map[string]int{}
+	var out []point
+	for _, c := range points {
+		if want(c) {
+			counts[c.name]++
+			c.no = counts[c.name]
+			out = append(out, c)
+		}
+	}
+	return out
+}
