@@ -1,0 +1,126 @@
+package proctest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// This file guards what a command asks of the system, by counting it: calls that
+// touch files, fsyncs, bytes written. Counts do not depend on the machine, and none
+// may grow with the store; times do, and are measured by make bench.
+
+// filing are the calls that are counted: all by which files and folders are looked
+// at, read and changed.
+const filing = "openat,newfstatat,fstat,readlinkat,getdents64,read,pread64,write,pwrite64,fsync,renameat,linkat,mkdirat,unlinkat,flock"
+
+// asked is what one command asked of the system.
+type asked struct {
+	calls   int
+	syncs   int
+	written int // bytes, without what goes to stdout
+}
+
+// watched runs a line under strace.
+func (p *project) watched(strace string, args ...string) asked {
+	p.t.Helper()
+	trace := filepath.Join(p.t.TempDir(), "trace")
+	c := p.command(args...)
+	c.Args = append([]string{strace, "-f", "-qq", "-y", "-s", "0", "-o", trace, "-e", "trace=" + filing, c.Path}, args...)
+	c.Path = strace
+	require.NoError(p.t, c.Start())
+	a, err := c.end()
+	require.NoError(p.t, err)
+	require.True(p.t, a.Success, "%s: %s", c.line, c.stdout.String())
+	text, err := os.ReadFile(trace)
+	require.NoError(p.t, err)
+	return count(string(text))
+}
+
+// ended is a line of a trace in which a call comes to its end.
+var ended = regexp.MustCompile(`^\d+ +(?:<\.\.\. )?([a-z0-9_]+)(?:\((\d+<[^>]*>)?| resumed>).* = (-?\d+)`)
+
+func count(trace string) (out asked) {
+	for line := range strings.Lines(trace) {
+		m := ended.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		out.calls++
+		switch n, _ := strconv.Atoi(m[3]); {
+		case m[1] == "fsync":
+			out.syncs++
+		case m[1] == "write" && !strings.HasPrefix(m[2], "1<"):
+			out.written += max(n, 0)
+		}
+	}
+	return out
+}
+
+// historyPage is how many operations of the history are asked for.
+const historyPage = 5
+
+// crowd is a project with n threads, made by batches.
+func crowd(t testing.TB, n int) *project {
+	t.Helper()
+	p := newProject(t)
+	file := filepath.Join(p.dir, "lines.jsonl")
+	for done := 0; done < n; done += 1_000 {
+		var lines strings.Builder
+		for i := done; i < min(n, done+1_000); i++ {
+			fmt.Fprintf(&lines, "[\"spawn\",\"--objective\",\"goal\",\"--id\",\"t-%05d\",\"--tag\",\"many\",\"--intent\",\"One of many\"]\n", i)
+		}
+		require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o644))
+		p.ok("batch", file)
+	}
+	// The last writes leave nothing to be seen through, and are what a page of history
+	// holds: how long a batch's line is, is no part of what is compared.
+	for i := range historyPage + 1 {
+		p.ok("update", "t-00000", "--title", fmt.Sprintf("Title %d", i))
+	}
+	return p
+}
+
+func TestWhatACommandAsksOfTheSystem(t *testing.T) {
+	t.Parallel()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is missing; the store's own steps are counted in store/cost_test.go all the same")
+	}
+	few, many := crowd(t, 20), crowd(t, 3_000)
+	for _, c := range []struct {
+		line         []string
+		calls, syncs int // at most
+	}{
+		{[]string{"--version"}, 14, 0},
+		{[]string{"status", "t-00003"}, 48, 0},
+		{[]string{"list", "--limit", "20"}, 36, 0},
+		{[]string{"list", "--ready", "--limit", "20"}, 36, 0},
+		{[]string{"history", "--limit", strconv.Itoa(historyPage)}, 48, 0},
+		{[]string{"update", "t-00004", "--title", "Another"}, 85, 3},
+		{[]string{"lifecycle", "t-00005", "--action", "suspend"}, 85, 3},
+		{[]string{"spawn", "--objective", "goal", "--id", "one-more", "--intent", "One more"}, 104, 4},
+	} {
+		name := strings.Join(c.line, " ")
+		a, b := few.watched(strace, c.line...), many.watched(strace, c.line...)
+		t.Logf("%-60s %3d and %3d calls, %d fsyncs, %d and %d bytes", name, a.calls, b.calls, b.syncs, a.written, b.written)
+		assert.LessOrEqual(t, b.calls, c.calls, name)
+		assert.LessOrEqual(t, b.syncs, c.syncs, name)
+		assert.InDelta(t, a.calls, b.calls, 8, "%s: calls may not grow with the store", name)
+		if c.syncs == 0 {
+			assert.Zero(t, b.written, "%s writes", name)
+			continue
+		}
+		state, err := os.Stat(filepath.Join(many.dir, ".leslie", "thread_relations.json"))
+		require.NoError(t, err)
+		assert.Less(t, b.written-int(state.Size()), 2_000, "%s: the state once, and a line", name)
+	}
+}

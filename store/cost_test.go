@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+// This file guards what the store costs, by counting: what a write does to the
+// disk, step by step, and what reading allocates. Counts do not depend on the
+// machine; times do, and are measured by make bench.
+
+// traced is a store that notes its steps as "action place".
+func traced(s *Store) (noting *Store, steps *[]string) {
+	steps = &[]string{}
+	return with(s, Options{Before: func(a Action, path string) error {
+		rel, err := filepath.Rel(s.Path("."), path)
+		*steps = append(*steps, string(a)+" "+filepath.ToSlash(rel))
+		return err
+	}}), steps
+}
+
+// makingThread is a rule that makes a thread and its folder.
+func makingThread(id string) func(*thread.State) (Outcome, error) {
+	return func(st *thread.State) (Outcome, error) {
+		st.Threads.Put(thread.Thread{ID: thread.ThreadID(id), ObjectiveID: "obj-a", Status: thread.Active, Created: thread.By{At: noon}, Updated: noon})
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/" + id})
+		return Outcome{Thread: thread.ThreadID(id)}, nil
+	}
+}
+
+// statePut is what puts a new state on disk: its bytes, the backup's name, the
+// commit, the names.
+func statePut() []string {
+	return []string{
+		"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+		"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json",
+	}
+}
+
+// linePut is the operation's line; onDisk is all of it, at once.
+func linePut() []string { return []string{"create operations.jsonl", "write operations.jsonl"} }
+
+func onDisk(folders ...string) []string {
+	return append(append([]string{"fsync-dir ."}, folders...), "fsync operations.jsonl")
+}
+
+func TestWhatAWriteDoesToTheDisk(t *testing.T) {
+	t.Parallel()
+	origin := newStore(t, Options{})
+	add(t, origin, "obj-a", "obj-b")
+	s, steps := traced(origin)
+	update := func(name string, fn func(*thread.State) (Outcome, error)) []string {
+		*steps = nil
+		_, err := s.Update(context.Background(), callNamed(name), fn)
+		require.NoError(t, err)
+		return *steps
+	}
+	plain := slices.Concat(statePut(), linePut(), onDisk())
+	assert.Equal(t, plain, update("obj-c", create("obj-c")), "a change of records: the disk is waited for twice")
+
+	folder := slices.Concat(statePut(), []string{"mkdir threads/thread-x"}, linePut(), onDisk("fsync-dir threads"))
+	assert.Equal(t, folder, update("thread-x", makingThread("thread-x")), "a new thread: no more waits")
+	after := slices.Insert(slices.Clone(plain), 2, "fsync-dir threads")
+	assert.Equal(t, after, update("obj-d", create("obj-d")), "the folder is on disk before the state that names it as undone goes")
+	assert.Equal(t, plain, update("obj-e", create("obj-e")), "once")
+
+	assert.Empty(t, update("nothing", func(*thread.State) (Outcome, error) { return Outcome{}, nil }), "nothing changes")
+}
+
+// A batch of a thousand is one state, one line, and one fsync of the threads'
+// names.
+func TestAThousandThreadsCostOneCommit(t *testing.T) {
+	t.Parallel()
+	origin := newStore(t, Options{})
+	add(t, origin, "obj-a")
+	s, steps := traced(origin)
+	_, err := s.Update(context.Background(), callNamed("many"), func(st *thread.State) (Outcome, error) {
+		for i := range 1_000 {
+			_, _ = makingThread(fmt.Sprintf("thread-%04d", i))(st)
+		}
+		return Outcome{}, nil
+	})
+	require.NoError(t, err)
+	count := map[string]int{}
+	for _, step := range *steps {
+		action, _, _ := strings.Cut(step, " ")
+		count[action]++
+	}
+	assert.Equal(t, 2, count["fsync"], "the state, the journal")
+	assert.Equal(t, 2, count["fsync-dir"], "the store's folder, that of the threads")
+	assert.Equal(t, 2, count["rename"])
+	assert.Equal(t, 1_000, count["mkdir"])
+	entries, err := os.ReadDir(s.Path(ThreadsDir))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1_000, "each folder is there when Update returns")
+}
+
+// What a write adds to the disk is the state once and its line once.
+func TestWhatAWriteWrites(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(300)...)
+	before := len(read(t, s, JournalFile))
+	archive := exists(s.Path(ArchiveFile))
+	add(t, s, "obj-one-more")
+	line := len(read(t, s, JournalFile)) - before
+	assert.Less(t, line, 700, "one operation")
+	assert.Equal(t, archive, exists(s.Path(ArchiveFile)))
+	state, backup := len(read(t, s, StateFile)), len(read(t, s, BackupFile))
+	assert.InDelta(t, state, backup, 700, "the history is not in the state")
+}
+
+// Reading allocates for a state as a whole, not for its records.
+func TestReadingAllocatesNothingForARecord(t *testing.T) {
+	small, large := grown(t, 200, 50), grown(t, 4_000, 50)
+	allocations := func(m image) float64 {
+		data, err := m.encode()
+		require.NoError(t, err)
+		return testing.AllocsPerRun(3, func() {
+			_, err := decodeRecords(data)
+			require.NoError(t, err)
+		})
+	}
+	few, many := allocations(small), allocations(large)
+	t.Logf("%.0f allocations for 400 records, %.0f for 8,000", few, many)
+	assert.LessOrEqual(t, many, 60.0)
+	assert.LessOrEqual(t, many, few+12)
+}
+
+// A write allocates for what it changes: the rest is written from where it lies.
+func TestWritingAllocatesNothingForARecord(t *testing.T) {
+	allocations := func(n int) float64 {
+		m := grown(t, n, 500)
+		st := thread.NewState(m.revision, m.records, nil)
+		st.Threads.Put(thread.Thread{ID: "thread-00007x", Title: "one more"})
+		next := snapshot(st, entry{Operation: thread.Operation{Seq: 2, ID: "op-2", Changes: st.Changes()}})
+		return testing.AllocsPerRun(3, func() {
+			_, err := next.encodeFrom(m)
+			require.NoError(t, err)
+		})
+	}
+	few, many := allocations(200), allocations(4_000)
+	t.Logf("%.0f allocations among 400 records, %.0f among 8,000", few, many)
+	assert.LessOrEqual(t, many, 80.0)
+	assert.LessOrEqual(t, many, few+12)
+}

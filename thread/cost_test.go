@@ -1,0 +1,116 @@
+package thread_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+// This file guards what rules cost, by counting what they allocate: a question
+// about a few records must not cost what all records would. Counts do not depend
+// on the machine; times do, and are measured by make bench.
+//
+// Its tests count the process's allocations, so they do not run beside others.
+
+// crowded is a State of n threads of two objectives, each third depending on the
+// one before, a tenth of them referring to thread 0, freshly read.
+func crowded(t testing.TB, n int) func() *thread.State {
+	t.Helper()
+	source := thread.NewState(0, nil, nil)
+	for _, id := range []thread.ObjectiveID{"obj-a", "obj-b"} {
+		source.Objectives.Put(thread.Objective{ID: id, CreatedAt: noon})
+	}
+	for i := range n {
+		th := thread.Thread{
+			ID: numbered(i), ObjectiveID: "obj-a", Title: "One of many", Intent: "Do one of many things", Status: thread.Active,
+			Executor: thread.ByAgent, Tags: []string{"many"}, Inherit: thread.InheritNone, Created: thread.By{At: noon, As: thread.User, Actor: "ann"}, Updated: noon,
+		}
+		if i%3 == 2 {
+			th.DependsOn = []thread.ThreadID{numbered(i - 1)}
+		}
+		source.Threads.Put(th)
+		if i%10 == 1 {
+			source.References.Put(thread.Reference{ID: thread.ReferenceID(fmt.Sprintf("ref-%08d", i)), From: th.ID, Target: numbered(0), Binding: thread.Live, Created: th.Created})
+		}
+	}
+	records := thread.Records{}
+	for _, table := range thread.Tables() {
+		records[table] = source.Lines(table)
+	}
+	return func() *thread.State { return thread.NewState(1, records, nil) }
+}
+
+func numbered(i int) thread.ThreadID { return thread.ThreadID(fmt.Sprintf("thread-%08d", i)) }
+
+// questions are what rules and commands ask of a State, with the most that each
+// may allocate on one that was freshly read, whatever its size.
+func questions() map[string]struct {
+	ask  func(*testing.T, *thread.State)
+	most float64
+} {
+	type question = struct {
+		ask  func(*testing.T, *thread.State)
+		most float64
+	}
+	stamp := thread.Stamp{Operation: "op-x", Time: noon, As: thread.User, Actor: "ann"}
+	first := func(f thread.Filter) func(*testing.T, *thread.State) {
+		return func(t *testing.T, s *thread.State) {
+			page, err := s.First(f, 20)
+			require.NoError(t, err)
+			require.Len(t, page.Threads, 20)
+		}
+	}
+	return map[string]question{
+		"one thread":       {func(t *testing.T, s *thread.State) { _, err := s.Thread("thread-00000040"); require.NoError(t, err) }, 50},
+		"a short list":     {first(thread.Filter{}), 650},
+		"a filtered list":  {first(thread.Filter{Status: thread.Active, Objective: "obj-a"}), 650},
+		"an executor's":    {first(thread.Filter{Executor: thread.ByAgent}), 650},
+		"counts":           {func(_ *testing.T, s *thread.State) { s.Counts() }, 50},
+		"an objective's":   {func(t *testing.T, s *thread.State) { o, _ := s.Objectives.Peek("obj-a"); s.CountsOf(o) }, 40},
+		"relations":        {func(t *testing.T, s *thread.State) { th, _ := s.Threads.Peek("thread-00000040"); s.RelationsOf(th) }, 100},
+		"references from":  {func(_ *testing.T, s *thread.State) { s.ReferencesFrom("thread-00000041") }, 50},
+		"references to":    {func(_ *testing.T, s *thread.State) { s.ReferencesTo("thread-00000040") }, 30},
+		"a status changed": {func(t *testing.T, s *thread.State) { lifecycle(t, s, stamp) }, 100},
+		"a new thread": {func(t *testing.T, s *thread.State) {
+			_, err := s.Spawn(thread.NewThread{ID: "thread-new", Objective: "obj-a", Intent: "x", Executor: thread.ByAgent, DependsOn: []string{"thread-00000040"}}, stamp)
+			require.NoError(t, err)
+			s.Lines(thread.TableThreads)
+			s.Changes()
+		}, 100},
+	}
+}
+
+func lifecycle(t *testing.T, s *thread.State, stamp thread.Stamp) {
+	done, err := s.Lifecycle("thread-00000040", thread.Done, "", stamp)
+	require.NoError(t, err)
+	o, _ := s.Objectives.Peek(string(done.Thread.ObjectiveID))
+	s.CountsOf(o)
+	s.Changes()
+}
+
+func TestAQuestionAboutFewThreadsAllocatesForFew(t *testing.T) {
+	few, many := crowded(t, 300), crowded(t, 3_000)
+	for name, q := range questions() {
+		at := func(fresh func() *thread.State) float64 { return testing.AllocsPerRun(3, func() { q.ask(t, fresh()) }) }
+		small, large := at(few), at(many)
+		t.Logf("%s: %.0f allocations among 300 threads, %.0f among 3,000", name, small, large)
+		assert.LessOrEqual(t, large, q.most, name)
+		assert.LessOrEqual(t, large, small+20, "%s: ten times the threads allocate the same", name)
+	}
+}
+
+// A reference is looked for among all references, whose ends are read from bytes:
+// one text for each.
+func TestANewReferenceDoesNotDecodeTheOthers(t *testing.T) {
+	fresh := crowded(t, 3_000)
+	got := testing.AllocsPerRun(3, func() {
+		_, _, err := fresh().Refer(thread.NewReference{ID: "ref-new", From: "thread-00000040", Target: "thread-00000050", Binding: thread.Live}, thread.Stamp{Time: noon})
+		require.NoError(t, err)
+	})
+	t.Logf("%.0f allocations among 300 references", got)
+	assert.Less(t, got, 1_200.0, "decoding them would take ten each")
+}
