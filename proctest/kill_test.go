@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/envelope"
 )
 
 // A killer says when a call that has just begun is killed: it returns at that
@@ -66,8 +68,12 @@ func endOrKill(s *started, when killer) (a answer, ok, killed bool, err error) {
 	<-gone
 	if status, is := s.ProcessState.Sys().(syscall.WaitStatus); is && status.Signaled() {
 		// A process may be killed between its answer and its end.
-		e, readable := oneDocument(s.stdout.Bytes())
-		return answer{envelope: e, line: s.line}, readable == nil && e.Success, true, nil
+		a := answer{line: s.line}
+		doc, readable := envelope.Read(s.stdout.Bytes())
+		if readable == nil {
+			a.Document = *doc
+		}
+		return a, a.Success, true, nil
 	}
 	return a, err == nil && a.Success, false, err
 }

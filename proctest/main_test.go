@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/envelope"
 )
 
 // This file builds the binary and holds what the tests share: a project, calls
@@ -84,37 +85,15 @@ func newProject(t testing.TB) *project {
 	return p
 }
 
-// envelope is an answer as the contract writes it.
-type envelope struct {
-	Success  bool            `json:"success"`
-	Revision *int64          `json:"revision"`
-	Data     json.RawMessage `json:"data"`
-	Error    *struct {
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-		Next    []string       `json:"next"`
-		Details map[string]any `json:"details"`
-	} `json:"error"`
-	Warnings []struct {
-		Code string `json:"code"`
-	} `json:"warnings"`
-}
-
 // answer is one call that ended.
 type answer struct {
-	envelope
+	envelope.Document
 	line   string
 	status int
 	stderr string
 }
 
-func (a answer) warned(code string) bool {
-	return slices.ContainsFunc(a.Warnings, func(w struct {
-		Code string `json:"code"`
-	}) bool {
-		return w.Code == code
-	})
-}
+func (a answer) warned(code string) bool { return a.Document.Warned(code) }
 
 // into reads the data.
 func (a answer) into(t testing.TB, v any) {
@@ -154,25 +133,15 @@ func (s *started) end() (answer, error) {
 	if err != nil && !errors.As(err, &exit) {
 		return a, err
 	}
-	if a.envelope, err = oneDocument(s.stdout.Bytes()); err != nil {
+	doc, err := envelope.Read(s.stdout.Bytes())
+	if err != nil {
 		return a, fmt.Errorf("%s: exit status %d, %w\nstdout: %s\nstderr: %s", s.line, a.status, err, s.stdout.String(), a.stderr)
 	}
+	a.Document = *doc
 	if a.Success != (a.status == 0) || a.Success == (a.Error != nil) {
 		return a, fmt.Errorf("%s: exit status %d with %s", s.line, a.status, s.stdout.String())
 	}
 	return a, nil
-}
-
-func oneDocument(out []byte) (envelope, error) {
-	var e envelope
-	dec := json.NewDecoder(bytes.NewReader(out))
-	if err := dec.Decode(&e); err != nil {
-		return e, fmt.Errorf("no JSON document: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return e, errors.New("more than one JSON document")
-	}
-	return e, nil
 }
 
 // try makes a call; the error says that the answer itself is wrong. It may be

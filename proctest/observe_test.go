@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/envelope"
 )
 
 // operation is a line of a stream of operations.
@@ -175,10 +177,9 @@ func requireEnd(t *testing.T, o *observer, signal os.Signal) {
 	}
 	_ = o.Wait()
 	assert.Equal(t, 130, o.ProcessState.ExitCode())
-	e, err := oneDocument(o.stderr.Bytes())
+	doc, err := envelope.Read(o.stderr.Bytes())
 	require.NoError(t, err, "%s", &o.stderr)
-	require.NotNil(t, e.Error)
-	assert.Equal(t, "T904", e.Error.Code)
+	assert.Equal(t, "T904", doc.Code())
 	assert.Equal(t, 1, bytes.Count(o.stderr.Bytes(), []byte("\n")), "one line")
 }
 

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"leslie/envelope"
 )
 
 // This file holds one answer against the contract: its form, its exit status,
@@ -147,8 +149,8 @@ func (l line) wrongStream(o outcome) string {
 	if o.status == 0 {
 		return l.wrongWords(o)
 	}
-	doc := oneDocument(o.stderr)
-	if doc == nil || doc.Error == nil {
+	doc, err := envelope.Read(o.stderr)
+	if err != nil || doc.Error == nil {
 		return fmt.Sprintf("exit status %d, and stderr is not one error", o.status)
 	}
 	o.doc = doc

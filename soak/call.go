@@ -6,13 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"leslie/envelope"
 )
 
 // This file runs leslie as a shell would, kills it when it is told to, and reads
@@ -37,63 +38,24 @@ func (p *project) path(name string) string {
 	return filepath.Join(p.dir, storeDir, filepath.FromSlash(name))
 }
 
-// document is an answer as the contract writes it.
-type document struct {
-	Success  bool   `json:"success"`
-	Revision *int64 `json:"revision"`
-	Error    *struct {
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-		Hint    string         `json:"hint"`
-		Details map[string]any `json:"details"`
-	} `json:"error"`
-	Warnings []warning       `json:"warnings"`
-	Data     json.RawMessage `json:"data"`
-}
-
-type warning struct {
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Context map[string]any `json:"context"`
-}
-
 // outcome is how a call ended.
 type outcome struct {
 	begin, end     time.Time
 	status         int  // -1 for one that was killed
 	killed         bool // by a signal
 	stdout, stderr []byte
-	doc            *document // nil unless stdout is exactly one JSON document
-	err            error     // the call could not be made, or took too long
+	doc            *envelope.Document // nil unless stdout is exactly one JSON document
+	err            error              // the call could not be made, or took too long
 }
 
-func (o outcome) code() string {
-	if o.doc == nil || o.doc.Error == nil {
-		return ""
-	}
-	return o.doc.Error.Code
-}
+func (o outcome) code() string { return o.doc.Code() }
 
 func (o outcome) ok() bool { return o.doc != nil && o.doc.Success }
 
-func (o outcome) warned(code string) bool {
-	if o.doc != nil {
-		for _, w := range o.doc.Warnings {
-			if w.Code == code {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (o outcome) warned(code string) bool { return o.doc.Warned(code) }
 
 // revision is that of the answer, 0 where it has none.
-func (o outcome) revision() int64 {
-	if o.doc == nil || o.doc.Revision == nil {
-		return 0
-	}
-	return *o.doc.Revision
-}
+func (o outcome) revision() int64 { return o.doc.At() }
 
 // changed is what the answer says of it.
 func (o outcome) changed() bool {
@@ -160,19 +122,6 @@ func (p *project) call(argv []string, stdin string, early end) outcome {
 	o.status, o.stdout, o.stderr = cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes()
 	ended, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	o.killed = ended.Signaled() // by SIGTERM as well, before it listens
-	o.doc = oneDocument(o.stdout)
+	o.doc, _ = envelope.Read(o.stdout)
 	return o
-}
-
-// oneDocument reads stdout, which has to be one JSON document and nothing else.
-func oneDocument(stdout []byte) *document {
-	d := json.NewDecoder(bytes.NewReader(stdout))
-	var doc document
-	if d.Decode(&doc) != nil {
-		return nil
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil
-	}
-	return &doc
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/envelope"
 )
 
 func noon(after time.Duration) time.Time {
@@ -154,7 +156,7 @@ func TestAnAnswerThatBreaksTheContractIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := outcome{status: tc.status, killed: tc.killed, stdout: []byte(tc.stdout), stderr: []byte(tc.stderr)}
-			o.doc = oneDocument(o.stdout)
+			o.doc, _ = envelope.Read(o.stdout)
 			got := line{may: "T101"}.wrong(o)
 			if tc.says == "" {
 				assert.Empty(t, got)
@@ -186,7 +188,8 @@ func TestAnAnswerIsNotOlderThanWhatWasToldBefore(t *testing.T) {
 	g := &ground{}
 	a, b := g.newWorker(1), g.newWorker(2)
 	told := func(s string) outcome {
-		return outcome{stdout: []byte(s), doc: oneDocument([]byte(s))}
+		doc, _ := envelope.Read([]byte(s))
+		return outcome{stdout: []byte(s), doc: doc}
 	}
 	seven := told(`{"success":true,"revision":7,"data":{"changed":true}}`)
 	require.Empty(t, a.older(line{}, seven, 0))

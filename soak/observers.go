@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"leslie/envelope"
 )
 
 // This file follows: processes that observe, are killed or stopped, and go on
@@ -96,10 +98,10 @@ func (o *observer) once() error {
 // endOf says how the end of a stream breaks the contract: killed it is silent,
 // by a signal it is T904.
 func endOf(status int, stderr []byte) error {
-	doc := oneDocument(stderr)
+	doc, _ := envelope.Read(stderr)
 	switch {
 	case status == -1 && len(stderr) == 0:
-	case status == 130 && doc != nil && doc.Error != nil && doc.Error.Code == "T904":
+	case status == 130 && doc.Code() == "T904":
 	case status == -1 && len(stderr) > 0 && inner.Match(stderr), status != -1:
 		return fmt.Errorf("it ended with %d: %s", status, stderr)
 	}

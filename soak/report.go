@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"leslie/envelope"
 )
 
 // This file counts, tells what was wrong, and prints the table.
@@ -64,7 +66,7 @@ func (r *report) count(l line, o outcome, early end) {
 		t.meant++
 	}
 	code := o.code()
-	if doc := oneDocument(o.stderr); l.stream && doc != nil && doc.Error != nil {
+	if doc, _ := envelope.Read(o.stderr); l.stream && doc != nil && doc.Error != nil {
 		code = doc.Error.Code
 	}
 	switch {

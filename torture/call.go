@@ -5,9 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"leslie/envelope"
 )
 
 // This file calls leslie as a shell would and reads its answer.
@@ -42,48 +42,17 @@ type project struct {
 // path is a place in the store's folder.
 func (p *project) path(name string) string { return filepath.Join(p.dir, storeDir, name) }
 
-// document is an answer as the contract writes it.
-type document struct {
-	Success bool `json:"success"`
-	Error   *struct {
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-		Details map[string]any `json:"details"`
-	} `json:"error"`
-	Warnings []warning       `json:"warnings"`
-	Data     json.RawMessage `json:"data"`
-	Revision int             `json:"revision"`
-}
-
-type warning struct {
-	Code string `json:"code"`
-}
-
 // outcome is how a call ended.
 type outcome struct {
 	status         int // -1 for one that was killed
 	stdout, stderr []byte
-	doc            *document // nil unless stdout is exactly one JSON document
-	err            error     // the call could not be made, or took too long
+	doc            *envelope.Document // nil unless stdout is exactly one JSON document
+	err            error              // the call could not be made, or took too long
 }
 
-func (o outcome) code() string {
-	if o.doc == nil || o.doc.Error == nil {
-		return ""
-	}
-	return o.doc.Error.Code
-}
+func (o outcome) code() string { return o.doc.Code() }
 
-func (o outcome) warned(code string) bool {
-	if o.doc != nil {
-		for _, w := range o.doc.Warnings {
-			if w.Code == code {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (o outcome) warned(code string) bool { return o.doc.Warned(code) }
 
 // text is an outcome for a reader.
 func (o outcome) text() string {
@@ -117,19 +86,6 @@ func (p *project) run(program string, argv []string) outcome {
 	case err != nil && !errors.As(err, &exit):
 		o.err = err
 	}
-	o.doc = oneDocument(o.stdout)
+	o.doc, _ = envelope.Read(o.stdout)
 	return o
-}
-
-// oneDocument reads stdout, which has to be one JSON document and nothing else.
-func oneDocument(stdout []byte) *document {
-	d := json.NewDecoder(bytes.NewReader(stdout))
-	var doc document
-	if d.Decode(&doc) != nil {
-		return nil
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil
-	}
-	return &doc
 }

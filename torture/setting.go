@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"leslie/envelope"
 )
 
 // This file prepares the store of a row and measures its reference.
@@ -145,8 +147,8 @@ type reference struct {
 	before, after, beforeThen, afterThen snapshot
 
 	first    snapshot // with what the row's first line records
-	revision int      // of the answer
-	warnings []warning
+	revision int64    // of the answer
+	warnings []envelope.Warning
 }
 
 // ready is a row that can be disturbed.
@@ -232,7 +234,7 @@ func (r *ready) undisturbed(dir string) (ref reference, err error) {
 		return ref, fmt.Errorf("undisturbed, it ended with %d: %s", o.status, o.text())
 	}
 	r.points = points
-	ref.revision, ref.warnings = o.doc.Revision, o.doc.Warnings
+	ref.revision, ref.warnings = o.doc.At(), o.doc.Warnings
 	if ref.after, err = r.take(p); err != nil {
 		return ref, err
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/envelope"
 )
 
 func TestWhatDiffersFromRunToRunIsReplaced(t *testing.T) {
@@ -67,20 +69,13 @@ func TestWhatIsAppendedToMayHaveALineBegun(t *testing.T) {
 	assert.Empty(t, mixed(nil, after, map[string]string{at: "-rw\n"}), "a new file is empty first")
 }
 
-func TestStdoutIsOneDocument(t *testing.T) {
-	t.Parallel()
-	assert.NotNil(t, oneDocument([]byte(`{"success":true}`+"\n")))
-	for _, text := range []string{"", "{", `{"success":true}{}`, `{"success":true} x`} {
-		assert.Nil(t, oneDocument([]byte(text)), "%q", text)
-	}
-}
-
 // A promise that a run breaks has to be seen: these are runs that lie.
 func TestWhatACallSaysIsHeld(t *testing.T) {
 	t.Parallel()
 	r := &ready{row: row{name: "x"}}
 	say := func(status int, doc string) outcome {
-		return outcome{status: status, stdout: []byte(doc), doc: oneDocument([]byte(doc))}
+		read, _ := envelope.Read([]byte(doc))
+		return outcome{status: status, stdout: []byte(doc), doc: read}
 	}
 	failed := `{"success":false,"error":{"code":"T505","details":{"changed":false}}}`
 	for name, tc := range map[string]struct {

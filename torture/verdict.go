@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"leslie/envelope"
 )
 
 // This file judges a store after a disturbance.
@@ -92,7 +94,7 @@ func (r *ready) heard(p *project, o outcome) (a aftermath, problem string) {
 
 // stands reports whether an answer says that what was written beside it stands.
 func (r *ready) stands(o outcome) bool {
-	return o.doc.Revision == r.ref.revision && !slices.ContainsFunc(r.ref.warnings, func(w warning) bool { return !o.warned(w.Code) })
+	return o.doc.At() == r.ref.revision && !slices.ContainsFunc(r.ref.warnings, func(w envelope.Warning) bool { return !o.warned(w.Code) })
 }
 
 // judge looks at what a disturbed run left.
