@@ -3,7 +3,6 @@
 package proctest
 
 import (
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,10 +26,10 @@ func TestAnApprovalThatIsTakenBackBeforeTheCommitIsNone(t *testing.T) {
 
 	release := p.hold()
 	agent := p.startWaiting("merge", "continue", id, "--as", "agent")
-	require.NoError(t, agent.Process.Signal(syscall.SIGSTOP))
+	agent.stop(t)
 	release()
 	p.ok("revoke", approval)
-	require.NoError(t, agent.Process.Signal(syscall.SIGCONT))
+	agent.goOn(t)
 	got, err := agent.end()
 	require.NoError(t, err)
 	requireFailure(t, got, "T402", 14)

@@ -15,8 +15,8 @@ import (
 // next writer makes them two before it does anything else.
 
 // rotate makes the state that was loaded the backup. Errors: T505.
-func (s *Store) rotate(now *loaded, backed bool) error {
-	if !backed { // a rename would delete what stands there, or could not replace it
+func (s *Store) rotate(now *loaded) error {
+	if !now.backup.whole { // a rename would delete what stands there, or could not replace it
 		if err := s.setAside(BackupFile); err != nil {
 			return err
 		}
@@ -77,20 +77,34 @@ func (s *Store) copyBackup(data []byte) error {
 	return s.writeFailed(err)
 }
 
-func (s *Store) backupIsWhole() bool {
+// oldBackup is the backup that has to go.
+type oldBackup struct {
+	file  *os.File // nil where none can be read
+	whole bool
+}
+
+// lookAtBackup opens the backup and reads all of it. It stays open until the lock
+// was given back: to free its blocks takes a file system some time, and then nobody
+// waits for that.
+func (s *Store) lookAtBackup() oldBackup {
 	f, info, err := openRegular(s.Path(BackupFile))
 	if err != nil {
-		return false
+		return oldBackup{}
 	}
-	defer f.Close()
-	return wholeFile(f, info.Size())
+	return oldBackup{f, wholeFile(f, info.Size())}
+}
+
+func (o oldBackup) close() {
+	if o.file != nil {
+		_ = o.file.Close()
+	}
 }
 
 // secondPlace sees to it that a recovered state has a backup behind the write
 // that puts it on disk: where there is no whole one, the recovered state itself.
 // Errors: T505.
-func (s *Store) secondPlace(now *loaded, backed bool) error {
-	if backed {
+func (s *Store) secondPlace(now *loaded) error {
+	if now.backup.whole {
 		return nil
 	}
 	data, err := now.image.encode()

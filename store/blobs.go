@@ -150,19 +150,13 @@ func validBlob(id thread.BlobID) bool {
 // written on disk, several files at once, and gives it its names.
 type blobWriter struct {
 	*folders
-	tmp     string                    // where temporary files lie, relative to the store's folder
-	n       int                       // how many were written
-	unnamed map[thread.BlobID]unnamed // those that have no name yet
-}
-
-// unnamed is a blob that was written, and where it lies.
-type unnamed struct {
-	at   string
-	size int64
+	tmp     string                   // where temporary files lie, relative to the store's folder
+	n       int                      // how many were written
+	unnamed map[thread.BlobID]string // where those lie that have no name yet
 }
 
 func newBlobWriter(f *folders, tmp string) *blobWriter {
-	return &blobWriter{folders: f, tmp: tmp, unnamed: map[thread.BlobID]unnamed{}}
+	return &blobWriter{folders: f, tmp: tmp, unnamed: map[thread.BlobID]string{}}
 }
 
 // put stores what src holds, up to limit bytes, and returns its name and size.
@@ -235,7 +229,7 @@ func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 	if err := w.rely(id); err != nil {
 		return "", 0, err
 	}
-	w.unnamed[id] = unnamed{tmp, size}
+	w.unnamed[id] = tmp
 	if len(w.fresh) >= manyFresh {
 		return id, size, w.giveNames()
 	}
@@ -251,7 +245,7 @@ func (w *blobWriter) giveNames() error {
 	for _, id := range slices.Sorted(maps.Keys(w.unnamed)) {
 		err := w.clear(blobPath(id))
 		if err == nil {
-			err = w.rename(w.unnamed[id].at, blobPath(id))
+			err = w.rename(w.unnamed[id], blobPath(id))
 		}
 		if err != nil {
 			return cannotWrite(blobPath(id), err)
@@ -274,7 +268,7 @@ func (w *blobWriter) settle() error {
 // Store.Blob.
 func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	if own, written := w.unnamed[id]; written {
-		return readContent(w.root, id, own.at)
+		return readContent(w.root, id, own)
 	}
 	return readBlob(w.root, id)
 }

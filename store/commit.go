@@ -110,7 +110,8 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 // state as backup, then the rename. Meanwhile the backup that has to go is looked
 // at. Errors: T505, and then all is as it was.
 func (s *Store) swap(now *loaded, next image) error {
-	backup := meanwhile(s.backupIsWhole)
+	backup := meanwhile(s.lookAtBackup)
+	defer func() { now.backup = backup() }() // to be closed, whatever comes
 	parts, err := next.encodeFrom(now.image)
 	if err != nil {
 		return err
@@ -120,7 +121,8 @@ func (s *Store) swap(now *loaded, next image) error {
 		s.discard()
 		return s.writeFailed(err)
 	}
-	putBack, err := s.makeRoom(now, backup())
+	now.backup = backup()
+	putBack, err := s.makeRoom(now)
 	if err == nil {
 		err = s.writeFailed(s.disk.rename(s.Path(stateTemp), s.Path(StateFile)))
 	}
@@ -132,15 +134,14 @@ func (s *Store) swap(now *loaded, next image) error {
 }
 
 // makeRoom takes care of what stands at the state's name: a whole state becomes
-// the backup; what is not whole is moved aside, and the backup left alone. backed
-// says that what stands at the backup's name is whole.
-func (s *Store) makeRoom(now *loaded, backed bool) (putBack func(), err error) {
+// the backup; what is not whole is moved aside, and the backup left alone.
+func (s *Store) makeRoom(now *loaded) (putBack func(), err error) {
 	nothing := func() {}
 	switch {
 	case !now.recovered():
-		return nothing, s.rotate(now, backed)
+		return nothing, s.rotate(now)
 	case !now.broken: // whole but old: its later operations are in next
-		return nothing, s.secondPlace(now, backed)
+		return nothing, s.secondPlace(now)
 	}
 	aside, err := s.moveAside(StateFile)
 	if err != nil || aside == "" {

@@ -127,7 +127,7 @@ func TestReadingAllocatesNothingForARecord(t *testing.T) {
 		data, err := m.encode()
 		require.NoError(t, err)
 		return testing.AllocsPerRun(3, func() {
-			_, err := decodeRecords(data)
+			_, err := decodeState(data)
 			require.NoError(t, err)
 		})
 	}

@@ -138,18 +138,18 @@ func (s *Store) tail() (end tail, err error) {
 			return tailOf(seq, line), nil
 		}
 	}
+	torn := false
 	for line, err := range backwards(j.file, j.size) {
 		if err != nil {
-			return end, s.readFailed(err)
+			return tail{}, s.readFailed(err)
 		}
 		if seq, ok := numberOf(line); ok {
-			torn := end.torn
 			end = tailOf(seq, line)
-			end.torn = torn
 			break
 		}
-		end.torn = true
+		torn = true
 	}
+	end.torn = torn
 	return end, nil
 }
 

@@ -45,7 +45,6 @@ type image struct {
 	operation *operation // nil at revision 0
 	records   thread.Records
 	pending   *thread.Pending
-	made      []byte // the line of the operation as it was read
 	// bodies are the lines of each table as they were read; nil where they were
 	// not. See parts.go.
 	bodies map[string][]byte
@@ -143,24 +142,6 @@ func plainID[T string | []byte](id T) bool {
 // decodeState reads a state file. The records are sub-slices of data. Errors:
 // damage and foreign, nothing else.
 func decodeState(data []byte) (image, error) {
-	m, err := decodeRecords(data)
-	if err == nil {
-		err = m.decodeOperation()
-	}
-	return m, err
-}
-
-// decodeOperation decodes the operation of an image that decodeRecords gave.
-func (m *image) decodeOperation() error {
-	if m.operation == nil && !readKey(m.made, "operation", &m.operation) {
-		return damage("its operation cannot be read")
-	}
-	return nil
-}
-
-// decodeRecords is decodeState without the operation, for a reader of records:
-// decoding it takes as long as all the rest does in a small store.
-func decodeRecords(data []byte) (image, error) {
 	if len(data) == 0 {
 		return image{}, damage("it is empty")
 	}
@@ -214,7 +195,10 @@ func whole(data []byte) bool {
 // yet does not know the format: damage all the same.
 func readBody(rest []byte) (image, error) {
 	m := image{records: thread.Records{}, bodies: map[string][]byte{}}
-	m.made, rest = cutLine(rest)
+	made, rest := cutLine(rest)
+	if !readKey(made, "operation", &m.operation) {
+		return image{}, damage("its operation cannot be read")
+	}
 	for _, table := range thread.Tables() {
 		lines, body, after, ok := readTable(rest, table)
 		if !ok {

@@ -17,9 +17,10 @@ import (
 // file that is never deleted. The kernel frees it when its holder dies, so a
 // lock is never stale and none is ever broken.
 //
-// An attempt is one step of the schedule in package retry; inside a wait the
-// lock is tried every 1 to 25 ms, so that a waiter goes on within milliseconds
-// once the lock is free.
+// An attempt is one step of the schedule in package retry. Inside a wait the lock is
+// queued for in the kernel, where that is known to pass over a process that is
+// stopped; elsewhere it is tried every 1 to 25 ms. Either way a waiter goes on
+// within milliseconds once the lock is free.
 
 const (
 	longestPause = 25 * time.Millisecond
@@ -40,22 +41,28 @@ func (s *Store) lock(ctx context.Context, timeout time.Duration) (unlock func(),
 	w := waiter{
 		policy: shorten(s.opts.Lock, timeout),
 		limit:  timeout,
-		jitter: s.opts.Jitter,
 		try: func() (bool, error) {
 			ok, err := f.TryLock()
 			if errors.Is(err, syscall.EINTR) {
 				return false, nil
 			}
-			if err != nil {
-				return false, s.writeFailed(err)
-			}
-			return ok, nil
+			return ok, s.writeFailed(err)
 		},
 		waiting: func() {
 			if s.opts.Waiting != nil {
 				s.opts.Waiting(path)
 			}
 		},
+	}
+	w.await = w.polling(s.opts.Jitter)
+	if queues {
+		q := &queue{
+			lock:   func() error { return s.writeFailed(f.Lock()) },
+			unlock: func() { _ = release(f) },
+			left:   make(chan struct{}),
+		}
+		defer q.leave()
+		w.await = q.await
 	}
 	if err := w.acquire(ctx); err != nil {
 		return nil, err
@@ -85,13 +92,13 @@ func (s *Store) lockable(path string) error {
 	return nil
 }
 
-// waiter is the schedule with the lock's own way of waiting. try is a seam: the
-// schedule is tested without a file and in no time.
+// waiter is the schedule with the lock's own way of waiting. try and await are
+// seams: the schedule is tested without a file and in no time.
 type waiter struct {
 	policy  retry.Policy
 	limit   time.Duration // of all waits together; 0: the schedule's own
-	jitter  func(time.Duration) time.Duration
 	try     func() (bool, error)
+	await   func(ctx context.Context, most time.Duration) (bool, error) // waits so long at most
 	waiting func()
 }
 
@@ -107,22 +114,21 @@ func (w waiter) acquire(ctx context.Context) error {
 			if left <= 0 {
 				return nil
 			}
-			if err := sleep(ctx, min(left, w.pause())); err != nil {
-				return err
-			}
-			if !said && time.Since(start) >= saidAfter {
+			if silent := saidAfter - time.Since(start); !said && silent <= 0 {
 				said = true
 				w.waiting()
+			} else if !said {
+				left = min(left, silent)
 			}
 			var err error
-			if held, err = w.try(); err != nil {
+			if held, err = w.await(ctx, left); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return retry.Retry(ctx, w.policy, func(context.Context, int) (err error) {
-		if !held {
+	return retry.Retry(ctx, w.policy, func(_ context.Context, attempt int) (err error) {
+		if attempt == 1 { // from then on whoever waits tries
 			held, err = w.try()
 		}
 		if err == nil && !held {
@@ -132,12 +138,62 @@ func (w waiter) acquire(ctx context.Context) error {
 	})
 }
 
-func (w waiter) pause() time.Duration {
-	if w.jitter == nil {
-		return longestPause
+// polling waits by trying again after a pause.
+func (w waiter) polling(jitter func(time.Duration) time.Duration) func(context.Context, time.Duration) (bool, error) {
+	pause := longestPause
+	return func(ctx context.Context, most time.Duration) (bool, error) {
+		if jitter != nil {
+			pause = min(max(jitter(longestPause), time.Millisecond), longestPause)
+		}
+		if err := sleep(ctx, min(most, pause)); err != nil {
+			return false, err
+		}
+		return w.try()
 	}
-	return min(max(w.jitter(longestPause), time.Millisecond), longestPause)
 }
+
+// queue waits for a lock in the kernel, which cannot be told to give up. So
+// somebody else waits there, and gives the lock back if it comes too late.
+type queue struct {
+	lock   func() error
+	unlock func()
+	left   chan struct{} // closed when nobody wants the lock any more
+	got    chan error    // nil until somebody waits
+}
+
+func (q *queue) await(ctx context.Context, most time.Duration) (bool, error) {
+	if q.got == nil {
+		q.got = make(chan error)
+		go q.stand()
+	}
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case err := <-q.got:
+		return err == nil, err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-t.C:
+		return false, nil
+	}
+}
+
+func (q *queue) stand() {
+	err := q.lock()
+	for errors.Is(err, syscall.EINTR) {
+		err = q.lock()
+	}
+	select {
+	case q.got <- err:
+	case <-q.left:
+		if err == nil {
+			q.unlock()
+		}
+	}
+}
+
+// leave ends the wait, whether the lock is held or not.
+func (q *queue) leave() { close(q.left) }
 
 // shorten returns the schedule with as many attempts as fit into timeout; the
 // last wait is cut by waiter.limit.

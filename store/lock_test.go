@@ -20,6 +20,16 @@ import (
 
 func never() (bool, error) { return false, nil }
 
+// queued is a lock that the kernel hands over after a while.
+func queued(after time.Duration) (q *queue, given *bool) {
+	given = new(bool)
+	return &queue{
+		lock:   func() error { time.Sleep(after); return nil },
+		unlock: func() { *given = true },
+		left:   make(chan struct{}),
+	}, given
+}
+
 func TestALockThatStaysHeldFailsAfterTheWholeSchedule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,9 +38,9 @@ func TestALockThatStaysHeldFailsAfterTheWholeSchedule(t *testing.T) {
 		start := time.Now()
 		w := waiter{
 			try:     func() (bool, error) { calls++; return false, nil },
-			jitter:  func(most time.Duration) time.Duration { return most / 2 },
 			waiting: func() { require.Zero(t, said, "it is said once"); said = time.Since(start) },
 		}
+		w.await = w.polling(func(most time.Duration) time.Duration { return most / 2 })
 		e := requireCode(t, codes.LockFailed, w.acquire(t.Context()))
 		assert.Equal(t, "10", e.Facts().Text("attempts"))
 		assert.Equal(t, "21300", e.Facts().Text("durationMs"))
@@ -49,10 +59,62 @@ func TestAWaiterGoesOnWithinMillisecondsOnceTheLockIsFree(t *testing.T) {
 				try:     func() (bool, error) { return time.Since(start) >= free, nil },
 				waiting: func() {},
 			}
+			w.await = w.polling(nil)
 			require.NoError(t, w.acquire(t.Context()))
 			assert.LessOrEqual(t, time.Since(start)-free, longestPause)
 		})
 	}
+}
+
+func TestAWaiterInTheQueueGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, free := range []time.Duration{0, 3 * time.Millisecond, 7 * time.Second, 21 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			q, given := queued(free)
+			said, start := 0, time.Now()
+			w := waiter{try: never, await: q.await, waiting: func() {
+				said++
+				assert.Equal(t, saidAfter, time.Since(start))
+			}}
+			require.NoError(t, w.acquire(t.Context()))
+			q.leave()
+			synctest.Wait()
+			assert.Equal(t, free, time.Since(start))
+			assert.False(t, *given, "it is held")
+			assert.Equal(t, free > saidAfter, said == 1)
+		})
+	}
+}
+
+func TestALockThatComesTooLateIsGivenBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q, given := queued(time.Minute)
+		w := waiter{try: never, await: q.await, waiting: func() {}}
+		e := requireCode(t, codes.LockFailed, w.acquire(t.Context()))
+		assert.Equal(t, "10", e.Facts().Text("attempts"))
+		assert.Equal(t, "21300", e.Facts().Text("durationMs"))
+		q.leave()
+		time.Sleep(time.Minute)
+		assert.True(t, *given)
+	})
+}
+
+// The same with the lock of a file, whose waiter is the kernel.
+func TestAWaiterThatGaveUpDoesNotKeepTheLock(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	s = with(s, Options{Lock: retry.Policy{InitialDelay: time.Microsecond, MaxDelay: time.Microsecond}})
+	held := flock.New(s.Path(LockFile))
+	require.NoError(t, held.Lock())
+	for range 20 {
+		_, err := s.lock(t.Context(), 0)
+		requireCode(t, codes.LockFailed, err)
+	}
+	require.NoError(t, held.Unlock())
+	require.NoError(t, held.Lock(), "each of them gives it back")
+	require.NoError(t, held.Unlock())
+	add(t, s, "x")
 }
 
 func TestATimeoutShortensTheSchedule(t *testing.T) {
@@ -67,6 +129,7 @@ func TestATimeoutShortensTheSchedule(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			w := waiter{policy: shorten(retry.Policy{}, timeout), limit: timeout, try: never, waiting: func() {}}
+			w.await = w.polling(nil)
 			e := requireCode(t, codes.LockFailed, w.acquire(t.Context()))
 			assert.Equal(t, attempts, e.Facts().Text("attempts"))
 			assert.Equal(t, min(timeout, 21300*time.Millisecond), time.Since(start))
@@ -80,7 +143,17 @@ func TestAWaiterThatIsInterruptedSaysSo(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 		defer cancel()
 		w := waiter{try: never, waiting: func() {}}
+		w.await = w.polling(nil)
 		requireCode(t, codes.Interrupted, w.acquire(ctx))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+		defer cancel()
+		q, given := queued(time.Second)
+		requireCode(t, codes.Interrupted, waiter{try: never, await: q.await, waiting: func() {}}.acquire(ctx))
+		q.leave()
+		time.Sleep(time.Second)
+		assert.True(t, *given)
 	})
 }
 
@@ -94,7 +167,15 @@ func TestAnErrorOfTheLockEndsTheWait(t *testing.T) {
 		}
 		return false, nil
 	}}
+	w.await = w.polling(nil)
 	require.ErrorIs(t, w.acquire(t.Context()), broken)
+
+	synctest.Test(t, func(t *testing.T) {
+		q, _ := queued(0)
+		q.lock = func() error { return broken }
+		require.ErrorIs(t, waiter{try: never, await: q.await, waiting: func() {}}.acquire(t.Context()), broken)
+		q.leave()
+	})
 }
 
 func TestAHeldLockIsToldWithItsAttempts(t *testing.T) {

@@ -21,33 +21,52 @@ import (
 // twice.
 
 // lastRead is the state that was read last.
-type lastRead struct{ last atomic.Pointer[found] }
+type lastRead struct {
+	last  atomic.Pointer[found]
+	ahead atomic.Pointer[[]byte] // memory for the first read, see prepareRoom
+}
+
+// someMore is how much a state may grow while its next reader waits for the lock.
+const someMore = 64 << 10
+
+// prepareRoom takes the memory for the state before the lock is held: to have it
+// put into place takes as long as to read into it.
+func (s *Store) prepareRoom() {
+	if s.seen.last.Load() != nil {
+		return // it will pass through a small buffer
+	}
+	if info, err := os.Lstat(s.Path(StateFile)); err == nil && info.Mode().IsRegular() {
+		data := room(info.Size() + someMore)
+		s.seen.ahead.Store(&data)
+	}
+}
+
+// stateRoom is memory for a state of so many bytes.
+func (s *Store) stateRoom(size int64) []byte {
+	if ahead := s.seen.ahead.Swap(nil); ahead != nil && int64(len(*ahead)) >= size {
+		return (*ahead)[:size:size]
+	}
+	return room(size)
+}
 
 // readMain reads the main state file. A missing one is damage.
 func (s *Store) readMain() found {
-	f, known := s.recall()
-	if !known {
-		if f = s.readRecords(); f.err != nil {
-			return f
-		}
-		kept := f
-		s.seen.last.Store(&kept)
+	if f, known := s.recall(); known {
+		return f
 	}
-	f.err = f.decodeOperation() // here, so that readers and writers agree on what is whole
-	return f
-}
-
-// readRecords reads the main state file without its operation.
-func (s *Store) readRecords() found {
-	data, info, err := readRegular(s.Path(StateFile))
+	data, info, err := readRegularInto(s.Path(StateFile), s.stateRoom)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found{err: damage("it is missing")}
 	}
 	if err != nil {
 		return found{err: err}
 	}
-	m, err := decodeRecords(data)
-	return found{image: m, info: info, data: data, err: err}
+	m, err := decodeState(data)
+	f := found{image: m, info: info, data: data, err: err}
+	if err == nil {
+		s.seen.last.Store(&f)
+	}
+	return f
 }
 
 // recall gives back what was read last if that is what stands there.
@@ -81,7 +100,7 @@ func (f found) sameAs(file *os.File) bool {
 
 // wholeFile is whole for a file of this size, which passes through a small buffer.
 func wholeFile(file *os.File, size int64) bool {
-	buffer := make([]byte, min(256<<10, size))
+	buffer := room(min(256<<10, size))
 	n, err := io.ReadFull(file, buffer)
 	if err != nil {
 		return false

@@ -47,7 +47,10 @@ func irregular(info fs.FileInfo) damage {
 }
 
 // readRegular is the whole content of a regular file.
-func readRegular(path string) ([]byte, fs.FileInfo, error) {
+func readRegular(path string) ([]byte, fs.FileInfo, error) { return readRegularInto(path, room) }
+
+// readRegularInto is readRegular with memory that the caller has for so many bytes.
+func readRegularInto(path string, room func(size int64) []byte) ([]byte, fs.FileInfo, error) {
 	f, info, err := openRegular(path)
 	if err != nil {
 		return nil, nil, err

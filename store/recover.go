@@ -29,6 +29,8 @@ type loaded struct {
 	// nil when the image was recovered.
 	file fs.FileInfo
 	data []byte
+	// backup is what stood at the backup's name, known when it has to go.
+	backup oldBackup
 	// broken says that the main file is not whole and has to be moved aside.
 	broken   bool
 	tail     thread.Revision // the newest operation that the journal knows
@@ -36,6 +38,13 @@ type loaded struct {
 	owed     []flush         // to be had on disk before another state takes the place
 	noTail   error           // T509: a reader of a whole state can do without
 	warnings warnings.List
+}
+
+// letGo closes what was held open for the sake of those who wait for the lock.
+func (l *loaded) letGo() {
+	if l != nil {
+		l.backup.close()
+	}
 }
 
 func (l *loaded) recovered() bool { return l.file == nil }

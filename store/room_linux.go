@@ -20,6 +20,7 @@ func room(size int64) []byte {
 	switch {
 	case size >= hugePages:
 		_ = syscall.Madvise(data, syscall.MADV_HUGEPAGE)
+		_ = syscall.Madvise(data, populate)
 	case size >= manyPages:
 		_ = syscall.Madvise(data, populate)
 	}

@@ -32,12 +32,15 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if err := s.refuseForeign(); err != nil {
 		return Commit{}, err
 	}
+	s.prepareRoom()
+	var now *loaded
+	defer func() { now.letGo() }() // behind unlock
 	unlock, err := s.lock(ctx, call.LockTimeout)
 	if err != nil {
 		return Commit{}, err
 	}
 	defer unlock()
-	now, err := s.loadToWrite()
+	now, err = s.loadToWrite()
 	if err != nil {
 		return Commit{}, err
 	}
