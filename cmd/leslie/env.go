@@ -60,12 +60,11 @@ func processEnv() env {
 // commands end before that.
 const roomBeforeGC = 400
 
-// readyProcess prepares the process for a command. The system calls of one that
-// writes stay on one thread, so that a trace or an injected fault counts them in
-// order; that takes a thread more.
+// readyProcess prepares the process for a command. One that only reads may use any
+// thread, which saves one.
 func readyProcess(writes bool) {
-	if writes {
-		runtime.LockOSThread()
+	if !writes {
+		runtime.UnlockOSThread()
 	}
 	debug.SetGCPercent(roomBeforeGC)
 }

@@ -1,11 +1,18 @@
 package main
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
 // version is set when a release is built (-ldflags "-X main.version=...").
 var version = "dev"
 
 func main() {
+	// First of all, while this is the process's first thread: the system calls of a
+	// command that writes stay there, so that a trace or an injected fault counts them
+	// in order. See readyProcess.
+	runtime.LockOSThread()
 	ctx := &interruptible{}
 	status := run(ctx, os.Args[1:], processEnv())
 	ctx.release()
