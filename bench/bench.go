@@ -156,12 +156,15 @@ func kept() []string {
 
 // save keeps the store's records as they are now; restore puts them back, so
 // that every measurement begins with a store of the same size. Folders of
-// threads that were made meanwhile stay. A long journal is left as it is.
+// threads that were made meanwhile stay: a file system may still be busy with
+// folders that were removed. A long journal is left as it is.
 func (s *store) save() error { return s.copyAll(s.file, s.saved) }
 
 func (s *store) restore() error {
 	s.moved = 0 // the references that were made keep their folders
-	return s.copyAll(s.saved, s.file)
+	err := s.copyAll(s.saved, s.file)
+	flushDisks() // or the next to fsync pays for this
+	return err
 }
 
 func (s *store) saved(name string) string { return filepath.Join(s.dir, "saved-"+name) }

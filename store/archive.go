@@ -103,12 +103,22 @@ type cold struct {
 	now    *loaded // its warnings get W502 for an archive that lacks records
 	all    *stacks
 	tables map[string][]thread.Line
+	taken  map[thread.ThreadID]bool
 }
 
-// Taken reports whether a thread of this id ever had a folder.
+// Taken reports whether a thread of this id ever had a folder. The folder is looked
+// for once.
 func (c *cold) Taken(id thread.ThreadID) bool {
-	_, err := os.Lstat(c.store.Path(ThreadsDir + "/" + string(id)))
-	return err == nil
+	taken, known := c.taken[id]
+	if !known {
+		_, err := os.Lstat(c.store.Path(ThreadsDir + "/" + string(id)))
+		taken = err == nil
+		if c.taken == nil {
+			c.taken = map[thread.ThreadID]bool{}
+		}
+		c.taken[id] = taken
+	}
+	return taken
 }
 
 // Archived returns the archived lines of a table in the order of their ids.

@@ -507,7 +507,7 @@ func rewritten(t testing.TB, p *patient) {
 	e, ok := readEntry(bytes.TrimSuffix(lines[i], []byte("\n")))
 	require.True(t, ok)
 	e.Changes = nil
-	line, err := e.encode()
+	line, err := (&operation{entry: e}).line(nil)
 	require.NoError(t, err)
 	lines[i] = append(line, '\n')
 	put(t, p.Store, JournalFile, bytes.Join(lines, nil))
@@ -921,7 +921,7 @@ func journaled(b *testing.B, s *Store, manifest thread.BlobID) {
 	commit := func(name string, fn func(*thread.State)) {
 		fn(st)
 		m := next(callNamed(name), st, Outcome{})
-		line, err := m.operation.encode()
+		line, err := m.operation.line(nil)
 		require.NoError(b, err)
 		lines = append(lines, line)
 		st = thread.NewState(m.revision, m.records, nil)

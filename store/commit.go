@@ -9,6 +9,7 @@ import (
 
 	"leslie/codes"
 	"leslie/fact"
+	"leslie/thread"
 	"leslie/warnings"
 )
 
@@ -49,7 +50,7 @@ func (s *Store) settle(now *loaded) error {
 		return nil
 	}
 	if now.tail < now.revision {
-		if err := s.record(now.operation.entry, atOnce); err != nil {
+		if err := s.record(now.operation, nil, atOnce); err != nil {
 			return err
 		}
 		now.tail = now.revision
@@ -184,11 +185,11 @@ func (s *Store) afterCommit(m image, out *warnings.List) {
 func (s *Store) settleInTurn(m image, out *warnings.List) {
 	standing := s.standing(ThreadsDir)
 	durable := s.settled(out, durableState, s.disk.syncDir(s.Path(".")))
-	line := m.operation.entry
+	var undone []thread.Step
 	if m.pending != nil && !s.settled(out, filesInPlace, s.carryOut(m.pending, standing && durable)) {
-		line.Pending = m.pending.Steps
+		undone = m.pending.Steps
 	}
-	s.settled(out, journalLine, s.record(line, atOnce))
+	s.settled(out, journalLine, s.record(m.operation, undone, atOnce))
 }
 
 // settleTogether does everything first and then has it on disk at once. A power cut
@@ -196,16 +197,16 @@ func (s *Store) settleInTurn(m image, out *warnings.List) {
 // to be done, and nothing is done that could lose something.
 func (s *Store) settleTogether(m image, out *warnings.List) {
 	what, all := []string{durableState}, []flush{s.flushFolder(".")}
-	line := m.operation.entry
+	var steps []thread.Step
 	if m.pending != nil {
-		line.Pending = m.pending.Steps
+		steps = m.pending.Steps
 		made, err := s.addAll(m.pending)
 		s.settled(out, filesInPlace, err)
 		for _, f := range made {
 			what, all = append(what, filesInPlace), append(all, f)
 		}
 	}
-	if s.settled(out, journalLine, s.record(line, soon)) {
+	if s.settled(out, journalLine, s.record(m.operation, steps, soon)) {
 		what, all = append(what, journalLine), append(all, s.flushJournal())
 	}
 	for i, err := range s.disk.together(all) {

@@ -136,11 +136,11 @@ func readsBack(t *testing.T, line []byte) {
 	}
 	require.True(t, intact(line))
 	require.Positive(t, e.Seq)
-	written, err := e.encode()
+	written, err := (&operation{entry: e}).line(nil)
 	require.NoError(t, err, "what was read can be written")
 	again, ok := readEntry(written)
 	require.True(t, ok)
-	twice, err := again.encode()
+	twice, err := (&operation{entry: again}).line(nil)
 	require.NoError(t, err)
 	require.Equal(t, string(written), string(twice))
 

@@ -35,14 +35,6 @@ type entry struct {
 	Pending []thread.Step `json:"pending,omitempty"`
 }
 
-func (e entry) encode() ([]byte, error) {
-	body, err := plainJSON(e)
-	if err != nil {
-		return nil, err
-	}
-	return seal(body), nil
-}
-
 // readEntry decodes a line; ok is false for one that is damaged.
 func readEntry(line []byte) (e entry, ok bool) {
 	if !intact(line) || json.Unmarshal(line, &e) != nil {
@@ -211,9 +203,10 @@ func (s *Store) appendLines(name string, how durability, lines ...[]byte) error 
 	return s.writeFailed(err)
 }
 
-// record appends an operation to the journal. Errors: T505.
-func (s *Store) record(e entry, how durability) error {
-	line, err := e.encode()
+// record appends an operation to the journal, with its steps where they are not
+// known to be done. Errors: T505.
+func (s *Store) record(o *operation, undone []thread.Step, how durability) error {
+	line, err := o.line(undone)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,54 @@ type image struct {
 type operation struct {
 	entry
 	Answer json.RawMessage `json:"answer,omitempty"`
+
+	made []byte // the entry as JSON, see text
+}
+
+// text is the entry as JSON. It is made once: the state and the journal hold the
+// same, and a batch makes it long.
+func (o *operation) text() ([]byte, error) {
+	var err error
+	if o.made == nil {
+		o.made, err = plainJSON(o.entry)
+	}
+	return o.made, err
+}
+
+// inState is the operation as JSON, as the state holds it.
+func (o *operation) inState() ([]byte, error) {
+	if o == nil {
+		return []byte("null"), nil
+	}
+	text, err := o.text()
+	if err == nil && len(o.Answer) > 0 {
+		return withKey(text, "answer", o.Answer)
+	}
+	return text, err
+}
+
+// line is the operation as a line of the journal, with the steps that are not done.
+func (o *operation) line(undone []thread.Step) ([]byte, error) {
+	text, err := o.text()
+	if err == nil && len(undone) > 0 {
+		text, err = withKey(text, "pending", undone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return seal(text), nil
+}
+
+// withKey is an object with one key more, its last.
+func withKey(object []byte, key string, v any) ([]byte, error) {
+	value, err := plainJSON(v)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(object)+len(key)+len(value)+len(`,"":}`))
+	out = append(out, object[:len(object)-1]...)
+	out = append(out, `,"`+key+`":`...)
+	return append(append(out, value...), '}'), nil
 }
 
 // damage is why a file is not whole. It is data for a warning or for T502, and

@@ -41,7 +41,7 @@ func (p *pieces) room(n int) []byte {
 		size = laterOwn
 	}
 	p.flush()
-	p.own, p.from = make([]byte, 0, max(size, n)), 0
+	p.own, p.from = room(int64(max(size, n)))[:0], 0
 	return p.own
 }
 
@@ -66,7 +66,7 @@ func (p *pieces) flush() {
 // their bytes with the other.
 func (m image) encodeFrom(was image) ([][]byte, error) {
 	head := fmt.Appendf(nil, "%s%d%s", headVersion, m.revision, headChecksum)
-	op, err := plainJSON(m.operation)
+	op, err := m.operation.inState()
 	if err != nil {
 		return nil, err
 	}

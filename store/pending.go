@@ -252,6 +252,9 @@ func (w work) carry(p *thread.Pending, i int) error {
 	if !proper(step) {
 		return stray(step)
 	}
+	if step.Do == thread.StepMakeDir {
+		return w.makeFolder(step.To)
+	}
 	done, err := w.done(p, i)
 	if err != nil {
 		return err
@@ -264,8 +267,6 @@ func (w work) carry(p *thread.Pending, i int) error {
 		return nil
 	}
 	switch step.Do {
-	case thread.StepMakeDir:
-		return w.ensure(step.To)
 	case thread.StepAppend:
 		return w.appendLine(step)
 	case thread.StepReplace, thread.StepDelete:
@@ -282,6 +283,18 @@ func (w work) carry(p *thread.Pending, i int) error {
 	}
 	w.touch(path.Dir(step.To))
 	return w.rename(step.From, step.To)
+}
+
+// makeFolder makes a folder where nothing stands: what does is left as it is.
+func (w work) makeFolder(rel string) error {
+	if err := w.ensure(path.Dir(rel)); err != nil {
+		return err
+	}
+	if err := w.mkdir(rel); err != nil && !errors.Is(err, fs.ErrExist) {
+		return cannotWrite(rel, err)
+	}
+	w.touch(path.Dir(rel))
+	return nil
 }
 
 // touchStanding is touch for a folder that somebody may have taken away since:

@@ -120,3 +120,20 @@ func TestAnOperationThatPlacesWhatNobodyStagedIsNotCommitted(t *testing.T) {
 	requireCode(t, codes.Internal, err)
 	assert.Equal(t, before, listing(t, s))
 }
+
+// What stands where a folder has to go is left as it is, and keeps nobody from
+// writing.
+func TestAStepThatFindsItsPlaceTakenIsDone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	require.NoError(t, os.MkdirAll(s.Path(ThreadsDir), 0o755))
+	put(t, s, ThreadsDir+"/thread-x", []byte("somebody's\n"))
+	c, err := s.Update(context.Background(), callNamed("x"), makingThread("thread-x"))
+	require.NoError(t, err)
+	assert.Empty(t, c.Warnings)
+	add(t, s, "obj-b")
+	assert.Equal(t, "somebody's\n", string(read(t, s, ThreadsDir+"/thread-x")))
+	_, view, err := seen(s)
+	require.NoError(t, err)
+	assert.Empty(t, view.Warnings)
+}

@@ -392,9 +392,9 @@ func (m *mending) baseline() error {
 		return nil
 	}
 	// The line once more, with the archive's own: the state need not carry them.
-	line := after.operation.entry
+	line := &operation{entry: after.operation.entry}
 	line.Archive = all.kept
-	return s.record(line, atOnce)
+	return s.record(line, nil, atOnce)
 }
 
 // operation is the call under an id of its own: a run may make several operations.

@@ -55,7 +55,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if err := verdict(ctx, call, st, err); err != nil {
 		return Commit{Warnings: now.warnings}, err
 	}
-	if len(st.Changes()) == 0 && len(st.Planned()) == 0 && len(st.ArchivedNow()) == 0 {
+	if !st.Changed() {
 		return s.unchanged(now, nil, nil)
 	}
 	return s.commit(ctx, now, next(call, st, out))

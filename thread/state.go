@@ -86,6 +86,21 @@ func (s *State) Fork() *State {
 	return out
 }
 
+// Become makes this State, which nobody has changed yet, what rules have made of
+// another that was made of the very same records. It reports whether it did: records
+// that only look the same are others.
+func (s *State) Become(o *State) bool {
+	if s.Revision != o.Revision || s.Edits() > 0 ||
+		!s.Objectives.begunAs(&o.Objectives) || !s.Threads.begunAs(&o.Threads) || !s.References.begunAs(&o.References) ||
+		!s.Approvals.begunAs(&o.Approvals) || !s.Merges.begunAs(&o.Merges) {
+		return false
+	}
+	cold := s.cold
+	*s = *o.Fork()
+	s.cold = cold
+	return true
+}
+
 // Tables returns the names of the tables in the order of the state file.
 func Tables() []string {
 	return []string{TableObjectives, TableThreads, TableReferences, TableApprovals, TableMerges}
@@ -104,6 +119,12 @@ func (s *State) Changes() []Change {
 		out = append(out, part...)
 	}
 	return out
+}
+
+// Changed reports whether there are changes, steps, or records for the archive: all
+// that makes an operation.
+func (s *State) Changed() bool {
+	return len(s.steps) > 0 || len(s.archived) > 0 || slices.ContainsFunc(Tables(), func(name string) bool { return s.table(name).changed() })
 }
 
 // ArchivedNow returns the records that this State's rules moved to the archive:
@@ -171,6 +192,7 @@ func (s *State) Edits() int {
 type table interface {
 	Lines() []Line
 	changes() []Change
+	changed() bool
 	changedAfter(Revision) (string, Revision)
 	apply(id string, after []byte) error
 }

@@ -68,6 +68,11 @@ func (t *Table[R]) fork(next func() Revision) Table[R] {
 	return out
 }
 
+// begunAs reports whether two tables were made of the same lines in memory.
+func (t *Table[R]) begunAs(o *Table[R]) bool {
+	return len(t.base) == len(o.base) && (len(t.base) == 0 || &t.base[0] == &o.base[0])
+}
+
 // Get returns the record with exactly this id. A rule that gets a record
 // relies on it: see State.Stale.
 func (t *Table[R]) Get(id string) (R, bool) {
@@ -216,6 +221,15 @@ func (t *Table[R]) changes() []Change {
 		}
 	}
 	return out
+}
+
+func (t *Table[R]) changed() bool {
+	for _, s := range t.slots {
+		if !bytes.Equal(s.before, s.now) {
+			return true
+		}
+	}
+	return false
 }
 
 // changedAfter returns the relied-on or changed record with the newest

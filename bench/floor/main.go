@@ -7,29 +7,35 @@
 //	floor write FILE   takes FILE.floor-lock, reads the file, writes the same
 //	                   bytes under another name, fsyncs them, renames that over
 //	                   the file, fsyncs the folder
+//	floor folders FILE FOLDER
+//	                   does the same, makes a thousand folders in FOLDER, which
+//	                   stay, and fsyncs that
 //
 // The second is what replacing a file durably costs on this machine. It keeps no
-// backup and no journal and makes no folder.
+// backup and no journal.
 package main
 
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
+	"time"
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fail("usage: floor read|write FILE")
-	}
 	var err error
-	switch os.Args[1] {
-	case "read":
-		_, err = os.ReadFile(os.Args[2])
-	case "write":
-		err = rewrite(os.Args[2])
+	switch args := os.Args[1:]; {
+	case len(args) == 2 && args[0] == "read":
+		_, err = os.ReadFile(args[1])
+	case len(args) == 2 && args[0] == "write":
+		err = rewrite(args[1])
+	case len(args) == 3 && args[0] == "folders":
+		if err = rewrite(args[1]); err == nil {
+			err = folders(args[2])
+		}
 	default:
-		fail("usage: floor read|write FILE")
+		fail("usage: floor read FILE | write FILE | folders FILE FOLDER")
 	}
 	if err != nil {
 		fail(err.Error())
@@ -75,6 +81,16 @@ func write(name string, data []byte) error {
 		return err
 	}
 	return f.Close()
+}
+
+func folders(in string) error {
+	unique := strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36) + "-"
+	for i := range 1_000 {
+		if err := os.Mkdir(filepath.Join(in, unique+strconv.Itoa(i)), 0o755); err != nil {
+			return err
+		}
+	}
+	return settle(in)
 }
 
 func settle(folder string) error {

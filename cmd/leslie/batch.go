@@ -22,9 +22,10 @@ import (
 //
 // Each line is a call of its own that runs against a draft: a State in memory on
 // which the earlier lines have worked already. It stages its files, and its rule
-// is kept. When every line has passed, all rules run again under one hold of the
-// lock. So the lock is held no longer than for one command, and a batch does
-// whatever its commands do, without knowing them.
+// is kept. When every line has passed, the draft becomes the State under one hold of
+// the lock; where somebody else has written since, all rules run again. So the lock is
+// held no longer than for one command, and a batch does whatever its commands do,
+// without knowing them.
 
 const (
 	maxBatchLines = 10_000
@@ -102,8 +103,12 @@ func runBatch(c *call) (Data, error) {
 	}
 	sum := sha256.Sum256(text)
 	c.params["lines"], c.params["sha256"] = len(b.lines), hex.EncodeToString(sum[:])
-	if _, err := c.store(); err != nil {
+	st, err := c.store()
+	if err != nil {
 		return nil, err
+	}
+	for _, l := range b.lines {
+		l.call.st = st
 	}
 	if first, ok, err := answered[*batchData](c); ok || err != nil {
 		return first, err
@@ -113,7 +118,7 @@ func runBatch(c *call) (Data, error) {
 		return nil, err
 	}
 	if c.on("dry-run") {
-		return b.data(func(l *batchLine) Data { return l.data }), nil
+		return b.data(), nil
 	}
 	data, err := write(c, b.rule)
 	b.stands = err == nil
@@ -167,7 +172,7 @@ type batch struct {
 type batchLine struct {
 	number int
 	call   *call
-	data   Data // of the rehearsal
+	data   Data // of its last run
 	// again is the line's rule; nil for a line that has none.
 	again func(*thread.State, thread.Stamp) (Data, error)
 }
@@ -175,6 +180,7 @@ type batchLine struct {
 // draft is the State on which the lines of a batch are rehearsed.
 type draft struct {
 	state  *thread.State
+	lapsed bool // the state shows what passed deadlines mean, which is not recorded yet
 	stages []*store.Stage
 	again  func(*thread.State, thread.Stamp) (Data, error) // of the line that runs
 }
@@ -258,7 +264,6 @@ func (b *batch) add(number int, argv []string) {
 		b.faults(number, sub)
 		return
 	}
-	sub.st = b.c.st
 	b.lines = append(b.lines, &batchLine{number: number, call: sub})
 }
 
@@ -324,7 +329,10 @@ func aboutLine(err error) bool {
 // open makes a fresh draft.
 func (b *batch) open() error {
 	b.draft = &draft{}
-	_, err := b.c.view(func(s *thread.State) error { b.draft.state = s; return nil })
+	_, err := b.c.view(func(s *thread.State) error {
+		b.draft.state, b.draft.lapsed = s, s.Edits() > 0
+		return nil
+	})
 	return err
 }
 
@@ -400,9 +408,20 @@ func (b *batch) failure(failed []*lineError) error {
 	return codes.Of(failed[0].err).With(fact.Of("line", failed[0].line), fact.Of("errors", all))
 }
 
-// rule runs every line's rule, under the lock.
+// rule is the whole batch, under the lock: the draft, if the store still stands as
+// it did when the draft was begun, else every line's rule again.
 func (b *batch) rule(s *thread.State, stamp thread.Stamp) (*batchData, thread.ThreadID, error) {
-	done := map[*batchLine]Data{}
+	if b.draft.lapsed || !s.Become(b.draft.state) {
+		if err := b.repeat(s, stamp); err != nil {
+			return nil, "", err
+		}
+	}
+	d := b.data()
+	d.Revision = s.Revision + 1
+	return d, "", nil
+}
+
+func (b *batch) repeat(s *thread.State, stamp thread.Stamp) error {
 	for _, l := range b.lines {
 		if l.again == nil {
 			continue
@@ -413,19 +432,17 @@ func (b *batch) rule(s *thread.State, stamp thread.Stamp) (*batchData, thread.Th
 			if errors.As(err, &coded) {
 				err = coded.With(fact.Of("line", l.number))
 			}
-			return nil, "", err
+			return err
 		}
-		done[l] = data
+		l.data = data
 	}
-	d := b.data(func(l *batchLine) Data { return done[l] })
-	d.Revision = s.Revision + 1
-	return d, "", nil
+	return nil
 }
 
-func (b *batch) data(of func(*batchLine) Data) *batchData {
+func (b *batch) data() *batchData {
 	d := &batchData{DryRun: b.c.on("dry-run"), Revision: b.draft.state.Revision}
 	for _, l := range b.lines {
-		d.Items = append(d.Items, batchItem{l.number, of(l)})
+		d.Items = append(d.Items, batchItem{l.number, l.data})
 	}
 	d.Total = len(d.Items)
 	return d

@@ -357,13 +357,16 @@ func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D
 		if err != nil {
 			return store.Outcome{}, err
 		}
-		d.setChanged(len(s.Changes()) > 0 || len(s.Planned()) > 0)
+		d.setChanged(s.Changed())
 		data = d
 		if id != "" {
 			c.about = id
 		}
-		answer, err := marshal(kept[D]{Data: d, Warnings: c.warnings})
-		return store.Outcome{Thread: id, Answer: answer}, err
+		out := store.Outcome{Thread: id}
+		if request.Request != "" {
+			out.Answer, err = marshal(kept[D]{Data: d, Warnings: c.warnings})
+		}
+		return out, err
 	})
 	if err != nil {
 		c.warnings.Add(commit.Warnings...)

@@ -146,8 +146,14 @@ func orList(words []string) string {
 }
 
 // globalFlags are the flags of every command.
-func globalFlags() []flagSpec {
-	return []flagSpec{
+func globalFlags() []flagSpec { return globalTable[:] }
+
+// writeFlags are the further flags of every command that writes.
+func writeFlags() []flagSpec { return writeTable[:] }
+
+// The tables are data of the program: nothing makes them when it starts.
+var (
+	globalTable = [...]flagSpec{
 		{name: "format", kind: kindEnum, value: "text|json|yaml", words: []string{"text", "json", "yaml", "table"}, env: "LESLIE_FORMAT", usage: "how to answer"},
 		{name: "dir", short: "C", kind: kindText, value: "DIR", env: "LESLIE_DIR", usage: "work as if started in DIR"},
 		{name: "as", kind: kindEnum, value: "user|agent|system", words: []string{"user", "agent", "system"}, env: "LESLIE_AS", usage: "who acts"},
@@ -158,13 +164,9 @@ func globalFlags() []flagSpec {
 		{name: "debug", kind: kindSwitch, env: "LESLIE_DEBUG", usage: "debug lines on stderr, the chain of causes in errors"},
 		{name: "help", short: "h", kind: kindSwitch, usage: "show help"},
 	}
-}
-
-// writeFlags are the further flags of every command that writes.
-func writeFlags() []flagSpec {
-	return []flagSpec{
+	writeTable = [...]flagSpec{
 		{name: "lock-timeout", kind: kindDuration, value: "D", usage: "wait at most D for the lock"},
 		{name: "request-id", kind: kindText, value: "ID", usage: "the same line with the same id gives the first answer again"},
 		{name: "expect-revision", kind: kindCount, value: "N", usage: "fail with T503 when what this changes was changed after revision N"},
 	}
-}
+)
