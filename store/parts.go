@@ -17,7 +17,7 @@ const (
 	shortRun = 32 << 10
 	// firstOwn and laterOwn are how much memory is taken for what is new, or short:
 	// little where little has changed, and never moved when it is full.
-	firstOwn, laterOwn = 16 << 10, 1 << 20
+	firstOwn, laterOwn = 16 << 10, 256 << 10
 )
 
 // pieces is a state in the making.

@@ -67,6 +67,14 @@ func (s *Store) stageRemovals(p *thread.Pending) error {
 	if p == nil {
 		return nil
 	}
+	for _, step := range p.Steps {
+		if !proper(step) || !singleName(string(p.Operation)) {
+			return stray(step)
+		}
+	}
+	if !slices.ContainsFunc(p.Steps, func(step thread.Step) bool { return step.Do != thread.StepMakeDir }) {
+		return nil // as for most: nothing was staged, and nothing goes
+	}
 	w, err := s.openWork()
 	if err != nil {
 		return s.writeFailed(err)
@@ -74,9 +82,6 @@ func (s *Store) stageRemovals(p *thread.Pending) error {
 	defer w.close()
 	removes := false
 	for _, step := range p.Steps {
-		if !proper(step) || !singleName(string(p.Operation)) {
-			return stray(step)
-		}
 		if err := w.staged(step); err != nil {
 			return err
 		}

@@ -207,3 +207,16 @@ func inOrder(parts, whole []string) bool {
 	}
 	return true
 }
+
+func TestACommandIsMadeByItsName(t *testing.T) {
+	t.Parallel()
+	for _, m := range makers() {
+		assert.Equal(t, m.name, m.make().name)
+	}
+	assert.Len(t, commandsFor([]string{"spawn", "--intent", "x"}), 1)
+	assert.Len(t, commandsFor([]string{"merge", "list"}), 1)
+	assert.Nil(t, commandsFor([]string{"--version"}))
+	for _, argv := range [][]string{nil, {"lst"}, {"merge", "lst"}, {"spawn", "--nope"}, {"spawn", "--intent", "--approver"}, {"help", "spawn"}, {"spawn", "--help"}} {
+		assert.Len(t, commandsFor(argv), len(makers()), "%q", argv)
+	}
+}

@@ -1,19 +1,111 @@
 package main
 
-// commands is the table of what leslie can do, in the order of help.
-func commands() []*command {
-	return []*command{
-		initCommand(),
-		objectiveCreateCommand(), objectiveListCommand(), objectiveStatusCommand(), objectiveDoneCommand(),
-		spawnCommand(), updateCommand(), listCommand(), statusCommand(), artifactsCommand(), contextCommand(),
-		referenceCommand(), referenceListCommand(), referenceShowCommand(), referenceRefreshCommand(), referenceRemoveCommand(),
-		lifecycleCommand(), doneCommand(), cancelCommand(), suspendCommand(), resumeCommand(), archiveCommand(),
-		claimCommand(), renewCommand(), releaseCommand(), injectCommand(),
-		mergeCommand(), mergeListCommand(), mergeStatusCommand(), mergeResolveCommand(), mergeContinueCommand(), mergeAbortCommand(),
-		mergeFileCommand(),
-		transferCommand(), approvalsCommand(), approveCommand(), denyCommand(), revokeCommand(), canCommand(),
-		historyCommand(), observeCommand(), waitCommand(), undoCommand(), checkpointCommand(), rollbackCommand(), batchCommand(), logsCommand(), statsCommand(), doctorCommand(), explainCommand(),
+import (
+	"slices"
+	"strings"
+)
+
+// maker makes one command. To make all of them takes as long as to read a small
+// store, so a line that says plainly which it means gets that one alone.
+type maker struct {
+	name string
+	make func() *command
+}
+
+// makers are what leslie can do, in the order of help: each command by its name.
+func makers() []maker {
+	return []maker{
+		{"init", initCommand},
+		{"objective create", objectiveCreateCommand},
+		{"objective list", objectiveListCommand},
+		{"objective status", objectiveStatusCommand},
+		{"objective done", objectiveDoneCommand},
+		{"spawn", spawnCommand},
+		{"update", updateCommand},
+		{"list", listCommand},
+		{"status", statusCommand},
+		{"artifacts", artifactsCommand},
+		{"context", contextCommand},
+		{"reference", referenceCommand},
+		{"reference list", referenceListCommand},
+		{"reference show", referenceShowCommand},
+		{"reference refresh", referenceRefreshCommand},
+		{"reference remove", referenceRemoveCommand},
+		{"lifecycle", lifecycleCommand},
+		{"done", doneCommand},
+		{"cancel", cancelCommand},
+		{"suspend", suspendCommand},
+		{"resume", resumeCommand},
+		{"archive", archiveCommand},
+		{"claim", claimCommand},
+		{"renew", renewCommand},
+		{"release", releaseCommand},
+		{"inject", injectCommand},
+		{"merge", mergeCommand},
+		{"merge list", mergeListCommand},
+		{"merge status", mergeStatusCommand},
+		{"merge resolve", mergeResolveCommand},
+		{"merge continue", mergeContinueCommand},
+		{"merge abort", mergeAbortCommand},
+		{"merge-file", mergeFileCommand},
+		{"transfer", transferCommand},
+		{"approvals", approvalsCommand},
+		{"approve", approveCommand},
+		{"deny", denyCommand},
+		{"revoke", revokeCommand},
+		{"can", canCommand},
+		{"history", historyCommand},
+		{"observe", observeCommand},
+		{"wait", waitCommand},
+		{"undo", undoCommand},
+		{"checkpoint", checkpointCommand},
+		{"rollback", rollbackCommand},
+		{"batch", batchCommand},
+		{"logs", logsCommand},
+		{"stats", statsCommand},
+		{"doctor", doctorCommand},
+		{"explain", explainCommand},
 	}
+}
+
+// commands is the table of all commands.
+func commands() []*command {
+	all := make([]*command, 0, 64)
+	for _, m := range makers() {
+		all = append(all, m.make())
+	}
+	return all
+}
+
+// commandsFor are the commands that a line has to be read with: its own, if it
+// begins with its name and says nothing that others would have to be known for, else
+// all of them. What parse makes of the line is the same.
+func commandsFor(argv []string) []*command {
+	if len(argv) == 1 && argv[0] == "--version" {
+		return nil
+	}
+	if cmd := begun(argv); cmd != nil {
+		own := []*command{cmd}
+		l := parse(own, argv)
+		others := l.help || len(l.faults) > 0 || slices.ContainsFunc(l.flags, func(f flagValue) bool { return strings.HasPrefix(f.value, "--") })
+		if l.cmd == cmd && !others {
+			return own
+		}
+	}
+	return commands()
+}
+
+// begun is the command whose name a line begins with, nil when there is none.
+func begun(argv []string) *command {
+	for words := min(len(argv), 2); words > 0; words-- {
+		name := strings.Join(argv[:words], " ")
+		for _, m := range makers() {
+			if m.name == name {
+				return m.make()
+			}
+		}
+	}
+	return nil
 }
 
 // threadOperand is the operand of the thread commands: left out, it is the

@@ -21,7 +21,7 @@ func FuzzReorder(f *testing.F) {
 		"spawn\n--intent\nDo it\n--tag\na\n--tag\nb\n--parent=main", "objective\ncreate\nA title\n--id\nx\n--format\njson",
 		"merge\nresolve\nm\nplan.md\n--take\nboth\n--\n-x", "update\nx\n--tag\n-old\n--tag\n+new", "list\n--limit\n0\n--all\n-C\n..",
 		"reference\n--from\na\n--target\nb\n--scope\nx/*,y", "status\n--\n--", "history\n-1", "merge\n--sources\na,b\n--target\nc\n--dry-run",
-		"status\nx\n--no-input", "objective\nstatus\nx\n--debug",
+		"status\nx\n--no-input", "objective\nstatus\nx\n--debug", "--version", "list\n--version", "spawn\n--intent\n--approver", "merge\nlst", "merge\nlist", "spawn\n-C\n--x\n--intent\n-y",
 	} {
 		for seed := range uint64(10) {
 			f.Add(s, seed)
@@ -29,7 +29,10 @@ func FuzzReorder(f *testing.F) {
 	}
 	all := commands()
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		l := parse(all, strings.Split(text, "\n"))
+		written := strings.Split(text, "\n")
+		l := parse(all, written)
+		alone := parse(commandsFor(written), written)
+		require.Equal(t, plainLine(l), plainLine(alone), "%q", written)
 		if l.cmd == nil || len(l.faults) > 0 || l.help || l.version {
 			return
 		}
@@ -40,6 +43,15 @@ func FuzzReorder(f *testing.F) {
 		require.Equal(t, append([]string{}, l.operands...), append([]string{}, again.operands...), "%q", argv)
 		require.Equal(t, valuesOf(l), valuesOf(again), "%q", argv)
 	})
+}
+
+// plainLine is a line without the pointers in it.
+func plainLine(l line) any {
+	name := ""
+	if l.cmd != nil {
+		name = l.cmd.name
+	}
+	return []any{name, l.group, valuesOf(l), l.operands, l.help, l.version, l.faults}
 }
 
 // shuffled is a line with its flags between its words, in their order. Operands

@@ -270,7 +270,7 @@ func (c *call) painter() func(code, s string) string {
 
 // run is the whole life of a call.
 func run(ctx context.Context, argv []string, e env) int {
-	return perform(ctx, commands(), argv, e)
+	return perform(ctx, commandsFor(argv), argv, e)
 }
 
 // perform runs argv against a table of commands. A panic anywhere in a command
