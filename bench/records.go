@@ -67,7 +67,7 @@ type plan struct {
 func (p plan) threads() int { return p.live + p.archived }
 
 // objectives is one for every fifty threads.
-func (p plan) objectives() int { return p.threads()/50 + 1 }
+func (p plan) objectives() int { return p.live/50 + 1 }
 
 // perReference is how many live threads there are for one reference.
 const perReference = 5

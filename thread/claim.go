@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"slices"
 	"time"
 
 	"leslie/codes"
@@ -46,16 +45,21 @@ func (s *State) Claim(arg string, d time.Duration, stamp Stamp) (Thread, error) 
 // executors; nil executors are all. ok is false where there is none. Errors:
 // those of a list.
 func (s *State) ClaimNext(d time.Duration, executors []Executor, stamp Stamp) (t Thread, ok bool, err error) {
-	ready, err := s.List(Filter{Ready: true, Now: stamp.Time})
-	if err != nil {
-		return Thread{}, false, err
+	if executors == nil {
+		executors = []Executor{""}
 	}
-	for _, t := range ready {
-		if executors == nil || slices.Contains(executors, t.Executor) {
-			return s.hold(t, d, stamp), true, nil
+	var firsts []Thread
+	for _, e := range executors {
+		page, err := s.First(Filter{Ready: true, Now: stamp.Time, Executor: e}, 1)
+		if err != nil {
+			return Thread{}, false, err
 		}
+		firsts = append(firsts, page.Threads...)
 	}
-	return Thread{}, false, nil
+	if len(firsts) == 0 {
+		return Thread{}, false, nil
+	}
+	return s.hold(inListOrder(firsts)[0], d, stamp), true, nil
 }
 
 // Renew prolongs the actor's claim by what was asked for when it was made, also

@@ -37,7 +37,7 @@ func keysOf(t reflect.Type) (all []string) {
 func TestAKeyThatIsLookedForInBytesStandsOnceInItsRecord(t *testing.T) {
 	t.Parallel()
 	for record, keys := range map[reflect.Type][]string{
-		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn"},
+		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn", "claim"},
 		reflect.TypeFor[Reference](): {"from", "target"},
 	} {
 		all := keysOf(record)
@@ -88,6 +88,10 @@ func invented(t testing.TB, rng *rand.Rand, n int) *State {
 			th.Tags = append(th.Tags, pick(odd()...))
 			th.DependsOn = append(th.DependsOn, id(rng.IntN(n+2)))
 		}
+		if rng.IntN(4) == 0 {
+			until := noonish.Add(time.Duration(rng.IntN(20)-10) * time.Minute)
+			th.Claim = &Claim{Holder: pick(odd()...), Until: until}
+		}
 		if rng.IntN(3) == 0 {
 			th.Shared = []Share{{With: id(0), Manifest: "m", Scope: []string{pick(odd()...)}, How: "spawn"}}
 		}
@@ -133,6 +137,29 @@ func (s shelf) Archived(table string) ([]Line, error) {
 	return s.threads, nil
 }
 
+// noonish is when claims run out, more or less.
+var noonish = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// wholeList asks every record, decoded.
+func wholeList(t testing.TB, s *State, f Filter) (out []Thread) {
+	t.Helper()
+	for th := range s.Threads.All() {
+		if s.passes(f, th) {
+			out = append(out, th)
+		}
+	}
+	if f.All || f.Status == Archived {
+		lines, err := s.archivedLines(TableThreads)
+		require.NoError(t, err)
+		for _, line := range lines {
+			if th := decode[Thread](line.JSON); s.passes(f, th) {
+				out = append(out, th)
+			}
+		}
+	}
+	return inListOrder(out)
+}
+
 func TestTheFirstOfAListAreThoseOfTheWholeList(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
@@ -146,8 +173,11 @@ func TestTheFirstOfAListAreThoseOfTheWholeList(t *testing.T) {
 			f.Tag = append(odd(), "", "", "", "")[rng.IntN(len(odd())+4)]
 			f.Executor = []Executor{"", "", ByHuman, ByAgent}[rng.IntN(4)]
 			limit := rng.IntN(12)
-			want, err := s.List(f)
+			f.Now = noonish.Add(time.Duration(rng.IntN(20)-10) * time.Minute)
+			want := wholeList(t, s, f)
+			list, err := s.List(f)
 			require.NoError(t, err)
+			require.Equal(t, append([]Thread{}, want...), list, "%+v", f)
 			got, err := s.First(f, limit)
 			require.NoError(t, err)
 			require.Equal(t, len(want), got.Total, "%+v", f)
@@ -203,8 +233,11 @@ func TestWhatLinesTellIsWhatRecordsSay(t *testing.T) {
 // relations, tied and way ask every record.
 func relations(s *State, t Thread) Relations {
 	r := Relations{Children: []ThreadID{}, DependsOn: append([]ThreadID{}, t.DependsOn...), DependedOnBy: []ThreadID{}}
-	all, _ := s.List(Filter{})
-	for _, o := range all {
+	var all []Thread
+	for o := range s.Threads.All() {
+		all = append(all, o)
+	}
+	for _, o := range inListOrder(all) {
 		if o.ParentID == t.ID {
 			r.Children = append(r.Children, o.ID)
 		}

@@ -24,23 +24,8 @@ type Filter struct {
 // List returns the threads that pass the filter, by creation time, then id.
 // Errors: those of reading the archive.
 func (s *State) List(f Filter) ([]Thread, error) {
-	mark := "" // of few among many only those few are decoded
-	if f.Ready {
-		mark = `"status":"` + string(Active) + `"`
-	}
-	out := s.Threads.holding(mark, func(t Thread) bool { return s.passes(f, t) })
-	if f.All || f.Status == Archived {
-		lines, err := s.archivedLines(TableThreads)
-		if err != nil {
-			return nil, err
-		}
-		for _, line := range lines {
-			if t := decode[Thread](line.JSON); s.passes(f, t) {
-				out = append(out, t)
-			}
-		}
-	}
-	return inListOrder(out), nil
+	page, err := s.First(f, 0)
+	return page.Threads, err
 }
 
 func (s *State) passes(f Filter, t Thread) bool {

@@ -72,16 +72,39 @@ func (f sift) passes(line Line, whole func() Thread) bool {
 			return false
 		}
 	}
-	if f.enough && (!f.filter.Ready || free(line.JSON)) {
-		return true
+	ready := true
+	if f.filter.Ready {
+		if bytes.Contains(line.JSON, []byte(`claim":{`)) {
+			return f.state.passes(f.filter, whole()) // it may have run out
+		}
+		ready = f.state.needsNothing(line.JSON)
+	}
+	if f.enough || !ready {
+		return ready
 	}
 	return f.state.passes(f.filter, whole())
 }
 
-// free reports whether nothing that a thread's line holds could keep somebody
-// from taking it up, but its status.
-func free(line []byte) bool {
-	return !bytes.Contains(line, []byte(`dependsOn":[`)) && !bytes.Contains(line, []byte(`claim":{`))
+// needsNothing reports whether all threads that a thread's line depends on are
+// terminated. The ids stand between quotes, and none of them is escaped.
+func (s *State) needsNothing(line []byte) bool {
+	const key = `dependsOn":[`
+	i := bytes.Index(line, []byte(key))
+	if i < 0 {
+		return true
+	}
+	rest := line[i+len(key):]
+	for len(rest) > 0 && rest[0] == '"' {
+		end := bytes.IndexByte(rest[1:], '"') + 1
+		if end < 1 {
+			return false
+		}
+		if on, there := s.Threads.line(rest[1:end]); there && !statusIn(on).Terminated() {
+			return false
+		}
+		rest = bytes.TrimPrefix(rest[end+1:], []byte(","))
+	}
+	return true
 }
 
 // beginning collects the first lines of a list.

@@ -105,6 +105,18 @@ func (t *Table[R]) archived(line Line) R {
 	return r
 }
 
+// line is a record as it rests now, without decoding it.
+func (t *Table[R]) line(id []byte) (raw []byte, there bool) {
+	if s, ok := t.slots[string(id)]; ok {
+		return s.now, s.now != nil
+	}
+	i := sort.Search(len(t.base), func(i int) bool { return t.base[i].ID >= string(id) })
+	if i == len(t.base) || t.base[i].ID != string(id) {
+		return nil, false
+	}
+	return t.base[i].JSON, true
+}
+
 // Put writes a record and returns it as it now stands. One that is as it was
 // stays as it was, its revision too.
 func (t *Table[R]) Put(r R) R {

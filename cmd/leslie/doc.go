@@ -3,9 +3,8 @@
 // one project.
 //
 // This room is how leslie is spoken with: commands, flags, prompts, renderers.
-// It alone knows the command-line library, the clock, randomness, the
-// environment and terminals; it hands them down as values. The rules are in
-// package thread, the disk in package store.
+// It alone knows the clock, randomness, the environment and terminals; it hands
+// them down as values. The rules are in package thread, the disk in package store.
 //
 // The life of a command, and the files to read in that order:
 //
