@@ -65,6 +65,18 @@ func count(trace string) (out asked) {
 	return out
 }
 
+// spawns is a file of so many lines for batch.
+func (p *project) spawns(name string, n int) string {
+	p.t.Helper()
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, "[\"spawn\",\"--objective\",\"goal\",\"--id\",\"%s-%05d\",\"--tag\",\"many\",\"--intent\",\"One of many\"]\n", name, i)
+	}
+	file := filepath.Join(p.dir, name+".jsonl")
+	require.NoError(p.t, os.WriteFile(file, []byte(lines.String()), 0o644))
+	return file
+}
+
 // historyPage is how many operations of the history are asked for.
 const historyPage = 5
 
@@ -72,41 +84,53 @@ const historyPage = 5
 func crowd(t testing.TB, n int) *project {
 	t.Helper()
 	p := newProject(t)
-	file := filepath.Join(p.dir, "lines.jsonl")
 	for done := 0; done < n; done += 1_000 {
-		var lines strings.Builder
-		for i := done; i < min(n, done+1_000); i++ {
-			fmt.Fprintf(&lines, "[\"spawn\",\"--objective\",\"goal\",\"--id\",\"t-%05d\",\"--tag\",\"many\",\"--intent\",\"One of many\"]\n", i)
-		}
-		require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o644))
-		p.ok("batch", file)
+		p.ok("batch", p.spawns(fmt.Sprintf("t%d", done/1_000), min(n-done, 1_000)))
 	}
 	// The last writes leave nothing to be seen through, and are what a page of history
 	// holds: how long a batch's line is, is no part of what is compared.
 	for i := range historyPage + 1 {
-		p.ok("update", "t-00000", "--title", fmt.Sprintf("Title %d", i))
+		p.ok("update", "t0-00000", "--title", fmt.Sprintf("Title %d", i))
 	}
 	return p
 }
 
-func TestWhatACommandAsksOfTheSystem(t *testing.T) {
-	t.Parallel()
+func straceOrSkip(t *testing.T) string {
+	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("strace is missing; the store's own steps are counted in store/cost_test.go all the same")
 	}
+	return strace
+}
+
+// A line of a batch that makes a thread asks whether its folder is there, and makes
+// it: in the open folder of all of them.
+func TestWhatALineOfABatchAsksOfTheSystem(t *testing.T) {
+	t.Parallel()
+	strace, p := straceOrSkip(t), newProject(t)
+	few := p.watched(strace, "batch", p.spawns("few", 100))
+	many := p.watched(strace, "batch", p.spawns("many", 300))
+	t.Logf("%d calls and %d fsyncs for 100 lines, %d and %d for 300", few.calls, few.syncs, many.calls, many.syncs)
+	assert.LessOrEqual(t, many.calls-few.calls, 200*2+20)
+	assert.Equal(t, few.syncs, many.syncs)
+}
+
+func TestWhatACommandAsksOfTheSystem(t *testing.T) {
+	t.Parallel()
+	strace := straceOrSkip(t)
 	few, many := crowd(t, 20), crowd(t, 3_000)
 	for _, c := range []struct {
 		line         []string
 		calls, syncs int // at most
 	}{
 		{[]string{"--version"}, 14, 0},
-		{[]string{"status", "t-00003"}, 48, 0},
+		{[]string{"status", "t0-00003"}, 48, 0},
 		{[]string{"list", "--limit", "20"}, 36, 0},
 		{[]string{"list", "--ready", "--limit", "20"}, 36, 0},
 		{[]string{"history", "--limit", strconv.Itoa(historyPage)}, 48, 0},
-		{[]string{"update", "t-00004", "--title", "Another"}, 85, 3},
-		{[]string{"lifecycle", "t-00005", "--action", "suspend"}, 85, 3},
+		{[]string{"update", "t0-00004", "--title", "Another"}, 85, 3},
+		{[]string{"lifecycle", "t0-00005", "--action", "suspend"}, 85, 3},
 		{[]string{"spawn", "--objective", "goal", "--id", "one-more", "--intent", "One more"}, 104, 4},
 	} {
 		name := strings.Join(c.line, " ")

@@ -77,22 +77,30 @@ func (s *Store) copyBackup(data []byte) error {
 	return s.writeFailed(err)
 }
 
-// oldBackup is the backup that has to go.
+// oldBackup is the backup that has to go. It stays open until the lock was given
+// back: to free its blocks takes a file system some time, and then nobody waits for
+// that.
 type oldBackup struct {
-	file  *os.File // nil where none can be read
-	whole bool
+	file  *os.File // nil where there is none
+	size  int64
+	whole bool // what isWhole said
 }
 
-// lookAtBackup opens the backup and reads all of it. It stays open until the lock
-// was given back: to free its blocks takes a file system some time, and then nobody
-// waits for that.
-func (s *Store) lookAtBackup() oldBackup {
+// openBackup opens the backup. One that cannot be looked at may be whole, and may
+// not go. Errors: T509.
+func (s *Store) openBackup() (oldBackup, error) {
 	f, info, err := openRegular(s.Path(BackupFile))
-	if err != nil {
-		return oldBackup{}
+	switch {
+	case unknowable(err):
+		return oldBackup{}, s.readFailed(err)
+	case err != nil:
+		return oldBackup{}, nil
 	}
-	return oldBackup{f, wholeFile(f, info.Size())}
+	return oldBackup{file: f, size: info.Size()}, nil
 }
+
+// isWhole reads all of it.
+func (o oldBackup) isWhole() bool { return o.file != nil && wholeFile(o.file, o.size) }
 
 func (o oldBackup) close() {
 	if o.file != nil {

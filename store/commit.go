@@ -109,10 +109,13 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 
 // swap replaces the state file by next: a temporary file, on disk, then the old
 // state as backup, then the rename. Meanwhile the backup that has to go is looked
-// at. Errors: T505, and then all is as it was.
+// at. Errors: T505, T509, and then all is as it was.
 func (s *Store) swap(now *loaded, next image) error {
-	backup := meanwhile(s.lookAtBackup)
-	defer func() { now.backup = backup() }() // to be closed, whatever comes
+	var err error
+	if now.backup, err = s.openBackup(); err != nil {
+		return err
+	}
+	whole := meanwhile(now.backup.isWhole)
 	parts, err := next.encodeFrom(now.image)
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (s *Store) swap(now *loaded, next image) error {
 		s.discard()
 		return s.writeFailed(err)
 	}
-	now.backup = backup()
+	now.backup.whole = whole()
 	putBack, err := s.makeRoom(now)
 	if err == nil {
 		err = s.writeFailed(s.disk.rename(s.Path(stateTemp), s.Path(StateFile)))

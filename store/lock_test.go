@@ -103,8 +103,8 @@ func TestALockThatComesTooLateIsGivenBack(t *testing.T) {
 // The same with the lock of a file, whose waiter is the kernel.
 func TestAWaiterThatGaveUpDoesNotKeepTheLock(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	s = with(s, Options{Lock: retry.Policy{InitialDelay: time.Microsecond, MaxDelay: time.Microsecond}})
+	origin := newStore(t, Options{})
+	s := with(origin, Options{Lock: retry.Policy{InitialDelay: time.Microsecond, MaxDelay: time.Microsecond}})
 	held := flock.New(s.Path(LockFile))
 	require.NoError(t, held.Lock())
 	for range 20 {
@@ -114,7 +114,7 @@ func TestAWaiterThatGaveUpDoesNotKeepTheLock(t *testing.T) {
 	require.NoError(t, held.Unlock())
 	require.NoError(t, held.Lock(), "each of them gives it back")
 	require.NoError(t, held.Unlock())
-	add(t, s, "x")
+	add(t, origin, "x") // which waits, should one of them have it for a moment
 }
 
 func TestATimeoutShortensTheSchedule(t *testing.T) {

@@ -118,14 +118,17 @@ func stray(step thread.Step) error {
 }
 
 // work is the store's folder, open for steps.
-type work struct{ *folders }
+type work struct {
+	*folders
+	open map[string]*os.Root // folders in which many are made
+}
 
 func (s *Store) openWork() (work, error) {
 	root, err := s.base()
 	if err != nil {
 		return work{}, err
 	}
-	return work{newFolders(s.rooted(root))}, nil
+	return work{newFolders(s.rooted(root)), map[string]*os.Root{}}, nil
 }
 
 // standing reports whether a folder stands right in the store's own. One that
@@ -135,7 +138,12 @@ func (s *Store) standing(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-func (w work) close() { _ = w.root.Close() }
+func (w work) close() {
+	for _, dir := range w.open {
+		_ = dir.Close()
+	}
+	_ = w.root.Close()
+}
 
 // there reports whether something stands at a name. That nothing does is known
 // only when the system says so: a name that cannot be looked at may hold what a
@@ -292,13 +300,23 @@ func (w work) carry(p *thread.Pending, i int) error {
 
 // makeFolder makes a folder where nothing stands: what does is left as it is.
 func (w work) makeFolder(rel string) error {
-	if err := w.ensure(path.Dir(rel)); err != nil {
+	dir, name := path.Dir(rel), path.Base(rel)
+	if err := w.ensure(dir); err != nil {
 		return err
 	}
-	if err := w.mkdir(rel); err != nil && !errors.Is(err, fs.ErrExist) {
+	in := w.open[dir]
+	if in == nil {
+		var err error
+		if in, err = w.root.OpenRoot(dir); err != nil {
+			return cannotWrite(rel, err)
+		}
+		w.open[dir] = in
+	}
+	err := w.disk.step(ActMkdir, w.path(rel), func() error { return in.Mkdir(name, 0o755) })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return cannotWrite(rel, err)
 	}
-	w.touch(path.Dir(rel))
+	w.touch(dir)
 	return nil
 }
 

@@ -152,3 +152,24 @@ func TestAPipeIsNeitherReadNorWaitedFor(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// A backup that cannot be looked at is not moved away for that: it may be whole.
+func TestABackupThatCannotBeReadKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(2)...)
+	require.NoError(t, os.Chmod(s.Path("."), 0o777))
+	for _, name := range []string{LockFile, JournalFile} {
+		require.NoError(t, os.Chmod(s.Path(name), 0o666))
+	}
+	require.NoError(t, os.Chmod(s.Path(BackupFile), 0))
+	before := listing(t, s)
+	asNobody(t, s, func() {
+		_, err := s.Update(context.Background(), callNamed("x"), create("x"))
+		assert.True(t, codes.Has(err, codes.ReadFailed), "%v", err)
+	})
+	assert.Equal(t, before, listing(t, s))
+	require.NoError(t, os.Chmod(s.Path(BackupFile), 0o644))
+	add(t, s, "x")
+	requireHolds(t, s, append(names(2), "x"), false)
+}
