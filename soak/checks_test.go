@@ -275,8 +275,13 @@ func TestHalfALineOfTheJournalIsFound(t *testing.T) {
 	assert.Len(t, ops, 2)
 	_, err = parseJournal([]byte("{\"seq\":1}\n{\"seq\":2}"))
 	require.Error(t, err)
-	_, err = parseJournal([]byte("{\"se\n"))
-	require.Error(t, err)
+	ops, err = parseJournal([]byte("{\"seq\":1}\n{\"se\n{\"seq\":2}\n"))
+	require.NoError(t, err, "a kill left its beginning, and the line follows")
+	assert.Len(t, ops, 2)
+	for _, text := range []string{"{\"se\n", "{\"seq\":1}\n{\"se\n", "{\"se\n{\"se\n{\"seq\":1}\n", "{\"x\":\n{\"seq\":1}\n", "{\"seq\":1}\n{\"se"} {
+		_, err = parseJournal([]byte(text))
+		require.Error(t, err, "%q", text)
+	}
 }
 
 func TestLeftoversAreFound(t *testing.T) {

@@ -68,15 +68,26 @@ func readJournal(name string, from int64) (ops []operation, next int64, err erro
 	return ops, from + int64(len(data)), err
 }
 
+// parseJournal reads whole lines. A kill in the middle of a write leaves the
+// beginning of one, which stands: then the line itself has to follow.
 func parseJournal(data []byte) (ops []operation, err error) {
+	var torn []byte
 	for raw := range bytes.Lines(data) {
 		var op operation
-		if err := json.Unmarshal(raw, &op); err != nil || raw[len(raw)-1] != '\n' {
+		whole := json.Unmarshal(raw, &op) == nil && raw[len(raw)-1] == '\n'
+		switch {
+		case !whole && torn == nil:
+			torn = bytes.TrimSuffix(raw, []byte("\n"))
+			continue
+		case !whole || !bytes.HasPrefix(raw, torn):
 			return ops, fmt.Errorf("the journal has a line that is not whole: %.200s", raw)
 		}
-		ops = append(ops, op)
+		torn, ops = nil, append(ops, op)
 	}
-	return ops, nil
+	if torn != nil {
+		err = fmt.Errorf("the journal ends with a line that is not whole: %.200s", torn)
+	}
+	return ops, err
 }
 
 // world is what operations, played again, leave: records by their names.
