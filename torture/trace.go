@@ -58,9 +58,9 @@ func (c point) is(at point) bool {
 // it was meant: another thread may reach a number first.
 func (c point) tries() int {
 	if c.main {
-		return 5
+		return 15
 	}
-	return 12
+	return 40
 }
 
 // point is one call of the operating system.
