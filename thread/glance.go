@@ -1,6 +1,9 @@
 package thread
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // This file tells what a record says without decoding it, so that a rule that
 // asks one thing of ten thousand records decodes the few that it is about.
@@ -70,15 +73,14 @@ func isOf(line []byte, id ObjectiveID) bool {
 	return string(text) == string(id)
 }
 
-// mayTie reports whether a reference's line does not rule out that it ties these
-// two.
-func mayTie(line []byte, from, target ThreadID) bool {
-	a, ok := told(line, []byte(`from":"`))
-	if ok && string(a) != string(from) {
-		return false
+// sightOf is what every line holds that has the id as a text: nothing for an id
+// that somebody made up, which may be escaped.
+func sightOf(id ThreadID) []byte {
+	made := func(r rune) bool { return r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' }
+	if strings.TrimLeftFunc(string(id), made) != "" {
+		return nil
 	}
-	b, ok := told(line, []byte(`target":"`))
-	return !ok || string(b) == string(target)
+	return sought(string(id) + `"`)
 }
 
 // endsOf are the threads that a reference's line ties.

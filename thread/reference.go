@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -163,8 +164,9 @@ func (ref Reference) with(c Content, at time.Time) Reference {
 }
 
 func (s *State) sameReference(from, target ThreadID, binding Binding, scope []string) (Reference, bool) {
+	a, b := sightOf(from), sightOf(target)
 	for _, line := range s.References.Lines() {
-		if !mayTie(line.JSON, from, target) {
+		if !bytes.Contains(line.JSON, a) || !bytes.Contains(line.JSON, b) {
 			continue
 		}
 		ref, _ := s.References.Peek(line.ID)
@@ -175,14 +177,30 @@ func (s *State) sameReference(from, target ThreadID, binding Binding, scope []st
 	return Reference{}, false
 }
 
-// referencePath returns the way along references from one thread to another.
+// referencePath returns the way along references from one thread to another. Most
+// threads refer to none; then nothing is gathered.
 func (s *State) referencePath(from, to ThreadID) []ThreadID {
+	if from != to && !s.refers(from) {
+		return nil
+	}
 	out := map[ThreadID][]ThreadID{}
 	for _, line := range s.References.Lines() {
 		a, b := s.endsOf(line)
 		out[a] = append(out[a], b)
 	}
 	return path(from, to, func(id ThreadID) []ThreadID { return out[id] })
+}
+
+// refers reports whether a thread refers to any.
+func (s *State) refers(id ThreadID) bool {
+	part := sightOf(id)
+	return slices.ContainsFunc(s.References.Lines(), func(line Line) bool {
+		if !bytes.Contains(line.JSON, part) {
+			return false
+		}
+		from, _ := s.endsOf(line)
+		return from == id
+	})
 }
 
 // path returns a shortest way from one thread to another, both ends included;

@@ -1,6 +1,7 @@
 package thread_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,6 +93,14 @@ func TestATargetThatIsNotThereIsKeptAsItWasWritten(t *testing.T) {
 	_, existed, err = w.Refer(thread.NewReference{ID: "ref-2", From: "a", Target: "thread-old", Binding: thread.Frozen}, w.stamp(thread.User))
 	require.NoError(t, err)
 	assert.True(t, existed, "the same missing target again is the same tie")
+	for n, made := range []string{`say "no" & <go>`, `back\slash`, "tab\there", "Ärger", "UPPER", "under_score"} {
+		for i, want := range []bool{false, true} {
+			id := thread.ReferenceID(fmt.Sprintf("ref-made-%d-%d", n, i))
+			_, existed, err := w.Refer(thread.NewReference{ID: id, From: "a", Target: made, Binding: thread.Frozen}, w.stamp(thread.User))
+			require.NoError(t, err)
+			assert.Equal(t, want, existed, "%q", made)
+		}
+	}
 }
 
 func TestReferencesCannotFormACycle(t *testing.T) {
