@@ -120,6 +120,9 @@ func TestWhatACommandAsksOfTheSystem(t *testing.T) {
 	t.Parallel()
 	strace := straceOrSkip(t)
 	few, many := crowd(t, 20), crowd(t, 3_000)
+	for _, p := range []*project{few, many} {
+		require.NoError(t, os.WriteFile(filepath.Join(p.dir, ".leslie", "threads", "t0-00007", "plan.md"), []byte("The plan\n"), 0o644))
+	}
 	for _, c := range []struct {
 		line         []string
 		calls, syncs int // at most
@@ -132,6 +135,7 @@ func TestWhatACommandAsksOfTheSystem(t *testing.T) {
 		{[]string{"update", "t0-00004", "--title", "Another"}, 85, 3},
 		{[]string{"lifecycle", "t0-00005", "--action", "suspend"}, 85, 3},
 		{[]string{"spawn", "--objective", "goal", "--id", "one-more", "--intent", "One more"}, 104, 4},
+		{[]string{"reference", "--from", "t0-00006", "--target", "t0-00007"}, 310, 18},
 	} {
 		name := strings.Join(c.line, " ")
 		a, b := few.watched(strace, c.line...), many.watched(strace, c.line...)

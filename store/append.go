@@ -42,12 +42,12 @@ func (w work) appendable(rel string) error {
 // waited for. Errors: T507 for a link above it, errNotRegular, fs.ErrNotExist
 // unless flag creates it, the system's own.
 func (w work) openLines(rel string, flag int) (*os.File, error) {
-	if err := realFolder(w.root, path.Dir(rel)); err != nil {
+	if err := w.reach(path.Dir(rel)); err != nil {
 		return nil, err
 	}
-	before, err := w.root.Lstat(rel)
+	before, err := w.lstat(rel)
 	if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
-		return w.root.OpenFile(rel, flag|os.O_EXCL|openCareful, 0o644)
+		return w.openFile(rel, flag|os.O_EXCL|openCareful, 0o644)
 	}
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (w work) openLines(rel string, flag int) (*os.File, error) {
 	if !before.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
 	}
-	f, err := w.root.OpenFile(rel, flag&^os.O_CREATE|openCareful, 0)
+	f, err := w.openFile(rel, flag&^os.O_CREATE|openCareful, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -73,12 +73,12 @@ func readBlob(base *os.Root, id thread.BlobID) ([]byte, error) {
 	if err := blobsStand(base, id); err != nil {
 		return nil, err
 	}
-	return readContent(base, id, blobPath(id))
+	return readContent(rooted{root: base}, id, blobPath(id))
 }
 
 // readContent reads a blob from where it lies.
-func readContent(base *os.Root, id thread.BlobID, at string) ([]byte, error) {
-	f, info, err := openInside(base, at)
+func readContent(r rooted, id thread.BlobID, at string) ([]byte, error) {
+	f, info, err := openInside(r.at(at))
 	if err != nil {
 		return nil, cannotRead(at, err)
 	}
@@ -185,10 +185,11 @@ func (w *blobWriter) present(id thread.BlobID, size int64) bool {
 	if _, written := w.unnamed[id]; written {
 		return true
 	}
-	if !w.made[blobsRoot] && realFolder(w.root, blobsRoot) != nil {
+	at := blobPath(id)
+	if w.reach(path.Dir(at)) != nil {
 		return false
 	}
-	f, info, err := openInside(w.root, blobPath(id))
+	f, info, err := openInside(w.at(at))
 	if err != nil {
 		return false
 	}
@@ -236,6 +237,15 @@ func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 	return id, size, nil
 }
 
+// homes are the folders in which blobs will get their names.
+func (w *blobWriter) homes() map[string]bool {
+	out := map[string]bool{}
+	for id := range w.unnamed {
+		out[path.Dir(blobPath(id))] = true
+	}
+	return out
+}
+
 // giveNames has the blobs that were written on disk, and each under its name
 // then. Errors: T505.
 func (w *blobWriter) giveNames() error {
@@ -268,20 +278,26 @@ func (w *blobWriter) settle() error {
 // Store.Blob.
 func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	if own, written := w.unnamed[id]; written {
-		return readContent(w.root, id, own)
+		return readContent(w.rooted, id, own)
 	}
-	return readBlob(w.root, id)
+	if !validBlob(id) {
+		return readBlob(w.root, id) // refuses it
+	}
+	if err := w.reach(path.Dir(blobPath(id))); err != nil {
+		return nil, cannotRead(blobPath(id), err)
+	}
+	return readContent(w.rooted, id, blobPath(id))
 }
 
 // clear moves a folder that stands at a blob's name aside: no rename could
 // replace it.
 func (w *blobWriter) clear(rel string) error {
-	if info, err := w.root.Lstat(rel); err != nil || !info.IsDir() {
+	if info, err := w.lstat(rel); err != nil || !info.IsDir() {
 		return nil
 	}
 	for n := 1; ; n++ {
 		to := rel + asideMark + strconv.Itoa(n)
-		if _, err := w.root.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+		if _, err := w.lstat(to); errors.Is(err, fs.ErrNotExist) {
 			return w.rename(rel, to)
 		}
 	}
@@ -300,7 +316,7 @@ func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size in
 		_ = f.remove(rel)
 		return 0, cannotWrite(rel, err)
 	}
-	f.fresh = append(f.fresh, fresh{rel, out})
+	f.fresh = append(f.fresh, fresh{rel, out, size})
 	return size, nil
 }
 
@@ -339,8 +355,8 @@ func (s *Store) keepTree(dir string) error {
 	if err != nil {
 		return cannotRead(filepath.ToSlash(rel), err)
 	}
-	defer base.Close()
 	w := newBlobWriter(newFolders(s.rooted(base)), TmpDir+"/keep")
+	defer w.close()
 	if err := w.forget(); err != nil {
 		return err
 	}
@@ -357,7 +373,7 @@ func (s *Store) keepTree(dir string) error {
 // forget removes the temporary folder, this call's or a dead one's.
 func (w *blobWriter) forget() error {
 	w.letGo()
-	if _, err := w.root.Lstat(w.tmp); errors.Is(err, fs.ErrNotExist) {
+	if _, err := w.lstat(w.tmp); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err := w.removeAll(w.tmp); err != nil {

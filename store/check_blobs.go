@@ -328,8 +328,8 @@ func (m *mending) blob(c *blobCase) error {
 	if err != nil {
 		return m.store.writeFailed(err)
 	}
-	defer base.Close()
 	w := newBlobWriter(newFolders(m.store.rooted(base)), TmpDir+"/keep")
+	defer w.close()
 	if err := w.forget(); err != nil {
 		return err
 	}

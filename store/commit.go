@@ -30,9 +30,10 @@ func temporary() []string {
 }
 
 // settle finishes what an earlier process left behind, before a new operation:
-// temporary files, the two names on one inode, pending steps, the line that the
-// journal lacks, the answer that a request is owed. Errors: T505.
-func (s *Store) settle(now *loaded) error {
+// temporary files, the two names on one inode, pending steps, stages but the
+// operation's own, the line that the journal lacks, the answer that a request is
+// owed. Errors: T505.
+func (s *Store) settle(now *loaded, own thread.OperationID) error {
 	if err := s.dropTemporary(); err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (s *Store) settle(now *loaded) error {
 		}
 	}
 	// A stage that cannot be removed is in nobody's way: doctor names it.
-	_ = s.sweepStages("")
+	_ = s.sweepStages(own)
 	if now.operation == nil {
 		return nil
 	}
@@ -62,9 +63,15 @@ func (s *Store) settle(now *loaded) error {
 // it is enough to have them on disk before the state that names them goes: that is
 // owed to the next write.
 func (s *Store) finish(now *loaded) error {
-	if now.tail == now.revision && addsKinds(now.pending) && len(s.undone(now.pending)) == 0 {
-		now.owed = s.flushAround(now.pending)
-		return nil
+	if now.tail == now.revision && addsKinds(now.pending) {
+		var err error
+		if now.work, err = s.openWork(); err != nil {
+			return s.writeFailed(err)
+		}
+		if len(now.work.undone(now.pending)) == 0 {
+			now.owed = now.work.flushAround(now.pending)
+			return nil
+		}
 	}
 	return s.seeThrough(now.pending, &now.warnings)
 }
@@ -82,15 +89,19 @@ func (s *Store) dropTemporary() error {
 }
 
 // commit makes next the store's state and then settles it.
-func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commit, err error) {
+func (s *Store) commit(ctx context.Context, now *loaded, next image, staged []*Stage) (made Commit, err error) {
+	var w work
 	if next.pending != nil {
+		if w, err = s.openWork(); err != nil {
+			return Commit{}, s.writeFailed(err)
+		}
 		defer func() {
-			if err != nil {
+			if _ = w.close(); err != nil {
 				_ = os.Remove(s.Path(shelves(next.pending))) // empty still
 			}
 		}()
 	}
-	if err := s.stageRemovals(next.pending); err != nil {
+	if err := s.stageRemovals(w, next.pending); err != nil {
 		return Commit{}, err
 	}
 	if err := s.appendArchive(next.operation.Archived, next.revision); err != nil {
@@ -99,11 +110,21 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 	if ctx.Err() != nil {
 		return Commit{}, codes.Interrupted.Wrap(context.Cause(ctx))
 	}
+	for _, stage := range staged {
+		beside, err := stage.finish()
+		if err != nil {
+			return Commit{}, err
+		}
+		now.owed = append(now.owed, beside...)
+	}
 	if err := s.swap(now, next); err != nil {
 		return Commit{}, err
 	}
+	for _, stage := range staged {
+		stage.blobs.leaveIn(stageDir(stage.op)) // which steps are going to take away
+	}
 	c := Commit{Revision: next.revision, Changed: true, Operation: next.operation.ID, Warnings: now.warnings}
-	s.afterCommit(next, &c.Warnings)
+	s.afterCommit(w, now, next, &c.Warnings)
 	return c, nil
 }
 
@@ -171,11 +192,11 @@ const (
 )
 
 // afterCommit does what follows the commit. The change stands whatever fails.
-func (s *Store) afterCommit(m image, out *warnings.List) {
-	if s.addsOnly(m.pending) {
-		s.settleTogether(m, out)
+func (s *Store) afterCommit(w work, was *loaded, m image, out *warnings.List) {
+	if w.addsOnly(m.pending) {
+		s.settleTogether(w, was, m, out)
 	} else {
-		s.settleInTurn(m, out)
+		s.settleInTurn(w, m, out)
 	}
 	s.settled(out, keptAnswer, s.keepAnswer(m.operation))
 	if m.revision%forgetEvery == 0 {
@@ -185,11 +206,11 @@ func (s *Store) afterCommit(m image, out *warnings.List) {
 
 // settleInTurn has the state on disk before a file is moved, and every file before
 // the journal says so.
-func (s *Store) settleInTurn(m image, out *warnings.List) {
-	standing := s.standing(ThreadsDir)
+func (s *Store) settleInTurn(w work, m image, out *warnings.List) {
+	standing := w.reach(ThreadsDir) == nil
 	durable := s.settled(out, durableState, s.disk.syncDir(s.Path(".")))
 	var undone []thread.Step
-	if m.pending != nil && !s.settled(out, filesInPlace, s.carryOut(m.pending, standing && durable)) {
+	if m.pending != nil && !s.settled(out, filesInPlace, s.carryOut(w, m.pending, standing && durable)) {
 		undone = m.pending.Steps
 	}
 	s.settled(out, journalLine, s.record(m.operation, undone, atOnce))
@@ -198,12 +219,12 @@ func (s *Store) settleInTurn(m image, out *warnings.List) {
 // settleTogether does everything first and then has it on disk at once. A power cut
 // in between may keep any part of it and lose the others; so the line says what was
 // to be done, and nothing is done that could lose something.
-func (s *Store) settleTogether(m image, out *warnings.List) {
-	what, all := []string{durableState}, []flush{s.flushFolder(".")}
+func (s *Store) settleTogether(w work, was *loaded, m image, out *warnings.List) {
+	what, all := []string{durableState}, []flush{s.flushStore()}
 	var steps []thread.Step
 	if m.pending != nil {
 		steps = m.pending.Steps
-		made, err := s.addAll(m.pending)
+		made, err := s.addAll(w, m.pending)
 		s.settled(out, filesInPlace, err)
 		for _, f := range made {
 			what, all = append(what, filesInPlace), append(all, f)
@@ -212,7 +233,9 @@ func (s *Store) settleTogether(m image, out *warnings.List) {
 	if s.settled(out, journalLine, s.record(m.operation, steps, soon)) {
 		what, all = append(what, journalLine), append(all, s.flushJournal())
 	}
-	for i, err := range s.disk.together(all) {
+	onDisk := s.disk.begin(all)
+	was.letGo()
+	for i, err := range onDisk() {
 		s.settled(out, what[i], s.writeFailed(err))
 	}
 }

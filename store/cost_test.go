@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,6 +76,58 @@ func TestWhatAWriteDoesToTheDisk(t *testing.T) {
 	assert.Equal(t, plain, update("obj-e", create("obj-e")), "once")
 
 	assert.Empty(t, update("nothing", func(*thread.State) (Outcome, error) { return Outcome{}, nil }), "nothing changes")
+}
+
+// What a call has staged goes to the disk beside the state: the disk is waited for
+// once in front of the commit, for all of it, and a blob has its name before.
+func TestWhatIsStagedIsOnDiskBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	origin := newStore(t, Options{})
+	add(t, origin, "obj-a")
+	s, steps := traced(origin)
+	_, err := s.Update(context.Background(), callNamed("thread-x"), makingThread("thread-x"))
+	require.NoError(t, err)
+	*steps = nil
+	keep := func(op thread.OperationID, text string) []string {
+		*steps = nil
+		stage, err := s.Stage(op)
+		require.NoError(t, err)
+		_, err = stage.Put([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, stage.Write("copy/plan.md", []byte(text), false))
+		call := callNamed(string(op))
+		call.Stamp.Operation, call.Staged = op, []*Stage{stage}
+		_, err = s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("copy"), To: "threads/thread-x/" + string(op)})
+			return create("obj-" + string(op))(st)
+		})
+		require.NoError(t, err)
+		require.NoError(t, stage.Close())
+		return *steps
+	}
+	before := func(all []string, step string) int {
+		t.Helper()
+		i := slices.Index(all, step)
+		require.GreaterOrEqual(t, i, 0, "%s in\n%s", step, strings.Join(all, "\n"))
+		return i
+	}
+	small := keep("op-small", "kept")
+	blob := blobPath(hexSum("kept"))
+	commit := before(small, "rename "+StateFile)
+	for _, step := range []string{
+		"fsync tmp/op-small/blob-1", "fsync tmp/op-small/copy/plan.md", "rename " + blob, "fsync-dir " + path.Dir(blob), "fsync-dir blobs/sha256",
+		"fsync-dir blobs", "fsync-dir tmp/op-small/copy", "fsync-dir tmp/op-small", "fsync-dir tmp", "fsync thread_relations.json.tmp",
+	} {
+		assert.Less(t, before(small, step), commit, step)
+	}
+	assert.Less(t, before(small, "fsync tmp/op-small/blob-1"), before(small, "rename "+blob), "a name stands for bytes that are on disk")
+	assert.Less(t, before(small, "rename "+blob), before(small, "fsync-dir "+path.Dir(blob)))
+	assert.Less(t, before(small, "write thread_relations.json.tmp"), before(small, "fsync-dir "+path.Dir(blob)), "beside the state")
+
+	large := keep("op-large", strings.Repeat("kept", muchBytes))
+	blob = blobPath(hexSum(strings.Repeat("kept", muchBytes)))
+	assert.Less(t, before(large, "fsync-dir "+path.Dir(blob)), before(large, "create thread_relations.json.tmp"),
+		"what takes a while is on disk before the lock is taken")
 }
 
 // A batch of a thousand is one state, one line, and one fsync of the threads'

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -52,6 +53,7 @@ func scenarios() map[string]scenario {
 		"one inode for state and backup":    {prepare: prepareOneInode, run: runPlain},
 		"an archived thread":                {prepare: prepareThread, run: runArchive, after: afterArchive},
 		"files put into place":              {prepare: prepareFiles, run: runPlace, after: afterPlace},
+		"content kept and placed":           {prepare: prepareThread, run: runKeep, after: afterKeep},
 		"files behind an unsettled update":  {prepare: prepareHalfPlaced, run: runPlain, after: afterHalfPlaced},
 		"files exchanged":                   exchangeScenario(9),
 		"fifty files exchanged":             sampled(exchangeScenario(50), 10),
@@ -217,9 +219,7 @@ func placing(dir string, opts Options, objective string) error {
 			return err
 		}
 	}
-	if err := stage.Sync(); err != nil {
-		return err
-	}
+	call.Staged = []*Stage{stage}
 	_, err = runWith(dir, opts, call, func(st *thread.State) (Outcome, error) {
 		st.Plan(
 			thread.Step{Do: thread.StepMakeDir, To: "threads/thread-old/discuss"},
@@ -229,6 +229,45 @@ func placing(dir string, opts Options, objective string) error {
 		return create(objective)(st)
 	})
 	return err
+}
+
+// runKeep keeps a text as a blob and puts a folder with it into place, as a
+// reference does.
+func runKeep(dir string, opts Options) error {
+	s := Open(dir, opts)
+	call := callNamed("keep")
+	stage, err := s.Stage(call.Stamp.Operation)
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	if _, err := stage.Put([]byte("kept")); err != nil {
+		return err
+	}
+	if err := stage.Write("copy/plan.md", []byte("kept"), false); err != nil {
+		return err
+	}
+	call.Staged = []*Stage{stage}
+	_, err = runWith(dir, opts, call, func(st *thread.State) (Outcome, error) {
+		st.Plan(
+			thread.Step{Do: thread.StepMakeDir, To: "threads/thread-old/context"},
+			thread.Step{Do: thread.StepPlace, From: stage.Rel("copy"), To: "threads/thread-old/context/copy"})
+		return create("obj-new")(st)
+	})
+	return err
+}
+
+func afterKeep(t testing.TB, s *Store, whole bool) {
+	text, err := s.ReadArtifact("thread-old", "context/copy/plan.md")
+	if !whole {
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		return
+	}
+	require.NoError(t, err)
+	assert.Equal(t, "kept", string(text))
+	kept, err := s.Blob(hexSum("kept"))
+	require.NoError(t, err)
+	assert.Equal(t, "kept", string(kept))
 }
 
 func afterPlace(t testing.TB, s *Store, whole bool) {
@@ -372,7 +411,11 @@ func TestAStepThatFailsIsToldAndLeavesTheStateBeforeOrAfter(t *testing.T) {
 					before, _, err := seen(s)
 					require.NoError(t, err)
 					state := read(t, s, StateFile)
-					err = sc.run(s.Root(), Options{Now: clock, Before: failing(i, lasting, errno)})
+					var failed string
+					err = sc.run(s.Root(), Options{Now: clock, Before: firstOf(&failed, failing(i, lasting, errno))})
+					if strings.HasPrefix(failed, "fsync") {
+						require.Error(t, err, "%s failed, and nobody was told", failed)
+					}
 					if err != nil && !errors.Is(err, errUnsettled) {
 						requireCode(t, codes.WriteFailed, err)
 						require.ErrorIs(t, err, errno)
@@ -384,6 +427,17 @@ func TestAStepThatFailsIsToldAndLeavesTheStateBeforeOrAfter(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// firstOf keeps the first step that fails.
+func firstOf(failed *string, before func(Action, string) error) func(Action, string) error {
+	return func(a Action, path string) error {
+		err := before(a, path)
+		if err != nil && *failed == "" {
+			*failed = string(a) + " " + path
+		}
+		return err
 	}
 }
 

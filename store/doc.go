@@ -41,7 +41,9 @@
 //     append the state's operation to the journal, write the answer it owes.
 //  3. Run the rules on a fresh State; check the expected revision.
 //  4. Append records that leave the state to the archive, fsync.
-//  5. Write the new state under a temporary name, fsync.
+//  5. Write the new state under a temporary name, fsync. What the operation staged
+//     is on its way to the disk since before the lock (Call.Staged): its files are
+//     waited for here and blobs get their names, its folders beside the state.
 //  6. Give the old state, which was just found whole, the backup's name too; or,
 //     after a recovery, move what was not whole aside and leave the backup alone.
 //  7. Rename the new state over the old one: the commit. Fsync the folder.

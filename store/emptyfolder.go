@@ -6,14 +6,14 @@ import "path"
 // is to stand: deletions leave such folders behind. One that holds anything else
 // stays, and so does everything in it.
 func (w work) clearEmpty(rel string) {
-	if realFolder(w.root, path.Dir(rel)) == nil && w.hollow(rel, 0) { // never through a link
+	if w.reach(path.Dir(rel)) == nil && w.hollow(rel, 0) { // never through a link
 		w.removeHollow(rel)
 	}
 }
 
 // hollow reports whether a name is a folder without any file below it.
 func (w work) hollow(rel string, depth int) bool {
-	info, err := w.root.Lstat(rel)
+	info, err := w.lstat(rel)
 	if err != nil || !info.IsDir() || depth > maxDepth {
 		return false
 	}

@@ -117,11 +117,11 @@ func (w work) beside(p *thread.Pending, step thread.Step) error {
 
 // alike reports whether two files have the same content and executable bits.
 func (w work) alike(a, b string) bool {
-	was, err := w.root.Lstat(a)
+	was, err := w.lstat(a)
 	if err != nil {
 		return false
 	}
-	is, err := w.root.Lstat(b)
+	is, err := w.lstat(b)
 	if err != nil || (was.Mode()^is.Mode())&0o111 != 0 {
 		return false
 	}
@@ -139,7 +139,7 @@ func (w work) besideName(to, mark string) (string, error) {
 		if to[i] != '/' || strings.Count(to[:i], "/") < 2 {
 			continue
 		}
-		if info, err := w.root.Lstat(to[:i]); err == nil && !info.IsDir() {
+		if info, err := w.lstat(to[:i]); err == nil && !info.IsDir() {
 			name = to[:i] + mark + to[i:]
 			break
 		}

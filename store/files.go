@@ -139,7 +139,7 @@ func (d disk) extend(f *os.File, path string, how durability, lines [][]byte) (f
 
 // flush is one thing that is to be on disk.
 type flush struct {
-	action Action // ActSync or ActSyncDir
+	action Action // ActSync or ActSyncDir; "" for what is on its way and waited for
 	path   string
 	do     func() error
 }
@@ -148,22 +148,30 @@ type flush struct {
 // at once takes hardly longer than for one. The steps are asked for in order, and
 // the errors come in it.
 func (d disk) together(all []flush) []error {
+	last := len(all) - 1
+	if last < 0 {
+		return nil
+	}
+	rest := d.begin(all[:last])
+	err := d.step(all[last].action, all[last].path, all[last].do)
+	return append(rest(), err)
+}
+
+// begin is together for who has other things to do meanwhile.
+func (d disk) begin(all []flush) (wait func() []error) {
 	out := make([]error, len(all))
 	var group sync.WaitGroup
 	few := make(chan struct{}, 8)
 	for i, f := range all {
-		if out[i] = d.step(f.action, f.path, func() error { return nil }); out[i] != nil {
+		if f.action != "" {
+			out[i] = d.step(f.action, f.path, func() error { return nil })
+		}
+		if out[i] != nil {
 			continue
 		}
-		if i == len(all)-1 {
-			out[i] = f.do()
-			break
-		}
-		few <- struct{}{}
-		group.Go(func() { out[i] = f.do(); <-few })
+		group.Go(func() { few <- struct{}{}; out[i] = f.do(); <-few })
 	}
-	group.Wait()
-	return out
+	return func() []error { group.Wait(); return out }
 }
 
 // meanwhile does something beside its caller, who asks for the result.

@@ -47,17 +47,25 @@ func realFolder(root *os.Root, rel string) error {
 			continue
 		}
 		info, err := root.Lstat(rel[:i])
-		switch {
-		case err != nil:
+		if err == nil {
+			err = mustBeFolder(rel[:i], info)
+		}
+		if err != nil {
 			return err
-		case info.IsDir():
-		case info.Mode()&fs.ModeSymlink != 0:
-			return codes.UnsafePath.New(fact.Of("path", shown(rel[:i])))
-		default:
-			return &fs.PathError{Op: "open", Path: rel[:i], Err: errNotFolder}
 		}
 	}
 	return nil
+}
+
+// mustBeFolder refuses what stands in place of a folder: T507 for a link.
+func mustBeFolder(rel string, info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return codes.UnsafePath.New(fact.Of("path", shown(rel)))
+	}
+	return &fs.PathError{Op: "open", Path: rel, Err: errNotFolder}
 }
 
 // openFolder opens a real folder below the store's as a root of its own.
@@ -67,11 +75,14 @@ func (s *Store) openFolder(rel string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer base.Close()
-	if err := realFolder(base, rel); err != nil {
+	f := newFolders(s.rooted(base))
+	defer f.close()
+	if err := f.reach(rel); err != nil {
 		return nil, err
 	}
-	return base.OpenRoot(rel)
+	folder := f.open[rel]
+	delete(f.open, rel) // it is the caller's
+	return folder, nil
 }
 
 // openThread opens a thread's folder. An id that is no single name is T507:
@@ -139,24 +150,47 @@ func singleName(name string) bool {
 type rooted struct {
 	root *os.Root
 	disk disk
-	dir  string // absolute path of the root: what a step is called by
+	dir  string              // absolute path of the root: what a step is called by
+	open map[string]*os.Root // folders that are held open: see at
 }
 
 func (s *Store) rooted(base *os.Root) rooted {
 	return rooted{root: base, disk: s.disk, dir: s.Path("")}
 }
 
+// at is the nearest way to a name: from the folder that it lies in where that is
+// held open, which is one call of the system, else from the root, which is two more
+// for each folder on the way.
+func (r rooted) at(rel string) (in *os.Root, name string) {
+	if in := r.open[path.Dir(rel)]; in != nil {
+		return in, path.Base(rel)
+	}
+	return r.root, rel
+}
+
 func (r rooted) path(rel string) string { return filepath.Join(r.dir, filepath.FromSlash(rel)) }
+
+func (r rooted) lstat(rel string) (fs.FileInfo, error) {
+	in, name := r.at(rel)
+	return in.Lstat(name)
+}
+
+// openFile opens a file without a step: to read, or within one.
+func (r rooted) openFile(rel string, flag int, perm fs.FileMode) (*os.File, error) {
+	in, name := r.at(rel)
+	return in.OpenFile(name, flag, perm)
+}
 
 // mkdir makes one folder. One that is there is fs.ErrExist.
 func (r rooted) mkdir(rel string) error {
-	return r.disk.step(ActMkdir, r.path(rel), func() error { return r.root.Mkdir(rel, 0o755) })
+	in, name := r.at(rel)
+	return r.disk.step(ActMkdir, r.path(rel), func() error { return in.Mkdir(name, 0o755) })
 }
 
 // create opens a new file for writing; one that is there is fs.ErrExist.
 func (r rooted) create(rel string, perm fs.FileMode) (f *os.File, err error) {
 	err = r.disk.step(ActCreate, r.path(rel), func() (err error) {
-		f, err = r.root.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		f, err = r.openFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 		return err
 	})
 	return f, err
@@ -180,33 +214,125 @@ func (r rooted) link(from, to string) error {
 }
 
 func (r rooted) remove(rel string) error {
-	return r.disk.step(ActRemove, r.path(rel), func() error { return r.root.Remove(rel) })
+	in, name := r.at(rel)
+	return r.disk.step(ActRemove, r.path(rel), func() error { return in.Remove(name) })
 }
 
 func (r rooted) removeAll(rel string) error {
-	return r.disk.step(ActRemove, r.path(rel), func() error { return r.root.RemoveAll(rel) })
+	in, name := r.at(rel)
+	return r.disk.step(ActRemove, r.path(rel), func() error { return in.RemoveAll(name) })
 }
 
 // folders makes folders and files below a root and remembers what has to be on
-// disk before anything may rely on them.
+// disk before anything may rely on them. It holds folders open for as long as it is
+// used: see close.
 type folders struct {
 	rooted
-	made    map[string]bool // known to be a real folder
+	made    map[string]bool // known to be a real folder, and touched where its name is
 	touched map[string]bool // folders whose names changed, or may not be on disk yet
 	fresh   []fresh         // files whose bytes may not be on disk yet
+	files   *flight         // the files that are on their way there
+	names   *flight         // the folders that are
 }
 
 // fresh is a file that was written, and is open until it is on disk.
 type fresh struct {
 	rel  string
 	file *os.File
+	size int64
 }
 
-// manyFresh is how many files are written before they are had on disk together.
-const manyFresh = 32
+// flight is what is on its way to the disk: folders, or as many files.
+type flight struct {
+	all   []flush
+	files []fresh
+	wait  func() []error
+}
+
+const (
+	manyFresh = 32 // so many files are written before they are had on disk together
+	manyOpen  = 64 // so many folders are held open
+
+	muchBytes   = 1 << 20 // more than this is had on disk before the store is locked
+	muchFolders = 16      // more than so many, too
+)
 
 func newFolders(r rooted) *folders {
+	r.open = map[string]*os.Root{}
 	return &folders{rooted: r, made: map[string]bool{".": true}, touched: map[string]bool{}}
+}
+
+// close closes what is held open, the root too. What was written for nothing is let
+// go of.
+func (f *folders) close() error {
+	f.letGo()
+	f.leaveIn(".")
+	return f.root.Close()
+}
+
+// leave lets go of a folder and of all in it, which will not be where they were.
+func (f *folders) leave(rel string) {
+	f.leaveIn(rel)
+	f.letGoOf(rel)
+}
+
+// leaveIn lets go of the folders in one.
+func (f *folders) leaveIn(rel string) {
+	for at := range f.open {
+		if rel == "." || strings.HasPrefix(at, rel+"/") {
+			f.letGoOf(at)
+		}
+	}
+}
+
+func (f *folders) letGoOf(rel string) {
+	if folder := f.open[rel]; folder != nil {
+		_ = folder.Close()
+		delete(f.open, rel)
+	}
+}
+
+// rename is rooted.rename; a folder that goes is let go of.
+func (f *folders) rename(from, to string) error {
+	f.leave(from)
+	return f.rooted.rename(from, to)
+}
+
+// remove is rooted.remove; a folder that goes is let go of.
+func (f *folders) remove(rel string) error {
+	f.leave(rel)
+	return f.rooted.remove(rel)
+}
+
+// removeAll is rooted.removeAll; a folder that goes is let go of.
+func (f *folders) removeAll(rel string) error {
+	f.leave(rel)
+	return f.rooted.removeAll(rel)
+}
+
+// reach goes to a real folder and holds it open, and those above it. Errors: T507
+// for a link, errNotFolder, fs.ErrNotExist, the system's own.
+func (f *folders) reach(rel string) error {
+	if rel == "." || f.open[rel] != nil {
+		return nil
+	}
+	if err := f.reach(path.Dir(rel)); err != nil {
+		return err
+	}
+	info, err := f.lstat(rel)
+	if err == nil {
+		err = mustBeFolder(rel, info)
+	}
+	if err != nil || len(f.open) >= manyOpen {
+		return err
+	}
+	in, name := f.at(rel)
+	folder, err := in.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	f.open[rel] = folder
+	return nil
 }
 
 // ensure makes the folder rel and those above it. One that is there may have
@@ -220,13 +346,14 @@ func (f *folders) ensure(rel string) error {
 	if err := f.ensure(parent); err != nil {
 		return err
 	}
-	if err := f.mkdir(rel); err != nil {
-		if !errors.Is(err, fs.ErrExist) {
-			return cannotWrite(rel, err)
+	err := f.reach(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = f.mkdir(rel); err == nil || errors.Is(err, fs.ErrExist) {
+			err = f.reach(rel)
 		}
-		if err := realFolder(f.root, rel); err != nil {
-			return cannotWrite(rel, err)
-		}
+	}
+	if err != nil {
+		return cannotWrite(rel, err)
 	}
 	f.made[rel] = true
 	f.touch(parent)
@@ -236,27 +363,82 @@ func (f *folders) ensure(rel string) error {
 // touch remembers that names in the folder changed.
 func (f *folders) touch(rel string) { f.touched[rel] = true }
 
-// settleFiles has every fresh file on disk. One that cannot be is removed as far
-// as that is possible. Errors: T505.
+// settleFiles has every fresh file on disk. Errors: T505.
 func (f *folders) settleFiles() error {
+	err := f.landFiles()
+	all := f.unflushed()
+	files := f.fresh
+	f.fresh = nil
+	return cmp.Or(err, f.landed(&flight{all, files, func() []error { return f.disk.together(all) }}))
+}
+
+// begin begins to have on disk every fresh file, and the names in the touched
+// folders but those that will be touched again. landFiles and landNames say what
+// became of it.
+func (f *folders) begin(later map[string]bool) {
+	if f.files != nil || f.names != nil {
+		return
+	}
+	files := f.unflushed()
+	f.files = &flight{files, f.fresh, f.disk.begin(files)}
+	f.fresh = nil
+	now := maps.Clone(f.touched)
+	maps.DeleteFunc(now, func(rel string, _ bool) bool { return later[rel] })
+	maps.DeleteFunc(f.touched, func(rel string, _ bool) bool { return now[rel] })
+	names := f.flushes(now)
+	f.names = &flight{all: names, wait: f.disk.begin(names)}
+}
+
+// landFiles waits for the files that are on their way. Errors: T505.
+func (f *folders) landFiles() error {
+	was := f.files
+	f.files = nil
+	return f.landed(was)
+}
+
+// landNames waits for the folders that are on their way. Errors: T505.
+func (f *folders) landNames() error {
+	was := f.names
+	f.names = nil
+	return f.landed(was)
+}
+
+// landed waits. A file that is not on disk then is removed as far as that is
+// possible; a folder stays touched.
+func (f *folders) landed(was *flight) (first error) {
+	if was == nil {
+		return nil
+	}
+	for i, err := range was.wait() {
+		if err == nil {
+			continue
+		}
+		rel, _ := filepath.Rel(f.dir, was.all[i].path)
+		rel = filepath.ToSlash(rel)
+		if i < len(was.files) {
+			_ = was.files[i].file.Close()
+			_ = f.remove(rel)
+		} else {
+			f.touch(rel)
+		}
+		first = cmp.Or(first, cannotWrite(rel, err))
+	}
+	return first
+}
+
+// unflushed are the fresh files. Each is closed with it.
+func (f *folders) unflushed() []flush {
 	all := make([]flush, len(f.fresh))
 	for i, one := range f.fresh {
 		all[i] = flush{ActSync, f.path(one.rel), func() error { return errors.Join(one.file.Sync(), one.file.Close()) }}
 	}
-	var first error
-	for i, err := range f.disk.together(all) {
-		if err != nil {
-			_ = f.fresh[i].file.Close()
-			_ = f.remove(f.fresh[i].rel)
-			first = cmp.Or(first, cannotWrite(f.fresh[i].rel, err))
-		}
-	}
-	f.fresh = nil
-	return first
+	return all
 }
 
 // letGo closes what was written for nothing.
 func (f *folders) letGo() {
+	_ = f.landFiles()
+	_ = f.landNames()
 	for _, one := range f.fresh {
 		_ = one.file.Close()
 	}
@@ -269,27 +451,35 @@ func (f *folders) settle() error {
 	if err := f.settleFiles(); err != nil {
 		return err
 	}
-	all := f.unsettled()
-	for i, err := range f.disk.together(all) {
-		if err != nil {
-			return f.cannotSettle(all[i], err)
-		}
+	if err := f.landNames(); err != nil {
+		return err
 	}
+	all := f.unsettled()
 	clear(f.touched)
-	return nil
+	return f.landed(&flight{all: all, wait: func() []error { return f.disk.together(all) }})
 }
 
-// cannotSettle is the T505 for a folder whose names are not on disk.
-func (f *folders) cannotSettle(what flush, err error) error {
-	rel, _ := filepath.Rel(f.dir, what.path)
-	return cannotWrite(filepath.ToSlash(rel), err)
+// much reports whether it would take a while to have everything on disk.
+func (f *folders) much() bool {
+	size := int64(0)
+	for _, one := range f.fresh {
+		size += one.size
+	}
+	return size > muchBytes || len(f.touched) > muchFolders
 }
 
 // unsettled are the folders that were touched.
-func (f *folders) unsettled() []flush {
+func (f *folders) unsettled() []flush { return f.flushes(f.touched) }
+
+// flushes are the names in folders.
+func (f *folders) flushes(folders map[string]bool) []flush {
 	var out []flush
-	for _, rel := range deepestFirst(f.touched) {
-		out = append(out, flush{ActSyncDir, f.path(rel), func() error { return syncInside(f.root, rel) }})
+	for _, rel := range deepestFirst(folders) {
+		in, name := f.root, rel
+		if folder := f.open[rel]; folder != nil {
+			in, name = folder, "."
+		}
+		out = append(out, flush{ActSyncDir, f.path(rel), func() error { return syncInside(in, name) }})
 	}
 	return out
 }

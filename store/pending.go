@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -63,7 +62,7 @@ func proper(step thread.Step) bool {
 // stageRemovals checks the steps of an operation before it is committed (they
 // stay in their places, and what they place is there) and makes the folder that
 // takes what removals displace. Errors: T505, T901.
-func (s *Store) stageRemovals(p *thread.Pending) error {
+func (s *Store) stageRemovals(w work, p *thread.Pending) error {
 	if p == nil {
 		return nil
 	}
@@ -75,11 +74,6 @@ func (s *Store) stageRemovals(p *thread.Pending) error {
 	if !slices.ContainsFunc(p.Steps, func(step thread.Step) bool { return step.Do != thread.StepMakeDir }) {
 		return nil // as for most: nothing was staged, and nothing goes
 	}
-	w, err := s.openWork()
-	if err != nil {
-		return s.writeFailed(err)
-	}
-	defer w.close()
 	removes := false
 	for _, step := range p.Steps {
 		if err := w.staged(step); err != nil {
@@ -118,38 +112,25 @@ func stray(step thread.Step) error {
 }
 
 // work is the store's folder, open for steps.
-type work struct {
-	*folders
-	open map[string]*os.Root // folders in which many are made
-}
+type work struct{ *folders }
 
 func (s *Store) openWork() (work, error) {
 	root, err := s.base()
 	if err != nil {
 		return work{}, err
 	}
-	return work{newFolders(s.rooted(root)), map[string]*os.Root{}}, nil
+	return work{newFolders(s.rooted(root))}, nil
 }
 
-// standing reports whether a folder stands right in the store's own. One that
-// does before the store's folder is fsynced has its name on disk afterwards.
-func (s *Store) standing(name string) bool {
-	info, err := os.Lstat(s.Path(name))
-	return err == nil && info.IsDir()
-}
-
-func (w work) close() {
-	for _, dir := range w.open {
-		_ = dir.Close()
-	}
-	_ = w.root.Close()
-}
+// knows takes a folder that stands for one whose name is on disk, or will be in
+// time. One that stands right in the store's folder before that is fsynced is so.
+func (w work) knows(rel string) { w.made[rel] = w.reach(rel) == nil }
 
 // there reports whether something stands at a name. That nothing does is known
 // only when the system says so: a name that cannot be looked at may hold what a
 // step has to place, and taking it for free would lose that. Errors: T509.
 func (w work) there(rel string) (bool, error) {
-	_, err := w.root.Lstat(rel)
+	_, err := w.lstat(rel)
 	if unknowable(err) {
 		return false, cannotRead(rel, err)
 	}
@@ -176,7 +157,10 @@ func (s *Store) undone(p *thread.Pending) []thread.Step {
 		return p.Steps
 	}
 	defer w.close()
-	var out []thread.Step
+	return w.undone(p)
+}
+
+func (w work) undone(p *thread.Pending) (out []thread.Step) {
 	for i, step := range p.Steps {
 		if done, err := w.done(p, i); proper(step) && (!done || err != nil) {
 			out = append(out, step)
@@ -222,13 +206,10 @@ func shelf(p *thread.Pending, i int) string { return path.Join(shelves(p), strco
 // what was displaced as blobs, and takes it away. It is called under the
 // store's lock. known says that the folder of threads is there and its name on
 // disk. Errors: T505, T507, T509.
-func (s *Store) carryOut(p *thread.Pending, known bool) error {
-	w, err := s.openWork()
-	if err != nil {
-		return s.writeFailed(err)
+func (s *Store) carryOut(w work, p *thread.Pending, known bool) error {
+	if known {
+		w.knows(ThreadsDir)
 	}
-	defer w.close()
-	w.made[ThreadsDir] = known
 	for i := range p.Steps {
 		if err := w.carry(p, i); err != nil {
 			return s.writeFailed(err)
@@ -300,20 +281,11 @@ func (w work) carry(p *thread.Pending, i int) error {
 
 // makeFolder makes a folder where nothing stands: what does is left as it is.
 func (w work) makeFolder(rel string) error {
-	dir, name := path.Dir(rel), path.Base(rel)
+	dir := path.Dir(rel)
 	if err := w.ensure(dir); err != nil {
 		return err
 	}
-	in := w.open[dir]
-	if in == nil {
-		var err error
-		if in, err = w.root.OpenRoot(dir); err != nil {
-			return cannotWrite(rel, err)
-		}
-		w.open[dir] = in
-	}
-	err := w.disk.step(ActMkdir, w.path(rel), func() error { return in.Mkdir(name, 0o755) })
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := w.mkdir(rel); err != nil && !errors.Is(err, fs.ErrExist) {
 		return cannotWrite(rel, err)
 	}
 	w.touch(dir)
@@ -323,7 +295,7 @@ func (w work) makeFolder(rel string) error {
 // touchStanding is touch for a folder that somebody may have taken away since:
 // the steps of an operation are looked at until the next one is made.
 func (w work) touchStanding(rel string) {
-	if realFolder(w.root, rel) == nil {
+	if w.reach(rel) == nil {
 		w.touch(rel)
 	}
 }
@@ -390,7 +362,12 @@ func (e unkept) Unwrap() error { return e.error }
 // not keep the store from being written for ever: it is moved aside. Errors:
 // T505, T507, T509.
 func (s *Store) seeThrough(p *thread.Pending, out *warnings.List) error {
-	err := s.carryOut(p, false)
+	w, err := s.openWork()
+	if err != nil {
+		return s.writeFailed(err)
+	}
+	defer w.close()
+	err = s.carryOut(w, p, false)
 	var e unkept
 	if !errors.As(err, &e) || !codes.Has(err, codes.ReadFailed) {
 		return s.writeFailed(err)

@@ -35,6 +35,7 @@ type loaded struct {
 	broken   bool
 	tail     thread.Revision // the newest operation that the journal knows
 	settled  bool            // nothing is left to do of the last operation's steps
+	work     work            // the store's folder, open for owed
 	owed     []flush         // to be had on disk before another state takes the place
 	noTail   error           // T509: a reader of a whole state can do without
 	warnings warnings.List
@@ -42,8 +43,12 @@ type loaded struct {
 
 // letGo closes what was held open for the sake of those who wait for the lock.
 func (l *loaded) letGo() {
-	if l != nil {
-		l.backup.close()
+	if l == nil {
+		return
+	}
+	l.backup.close()
+	if l.work.folders != nil {
+		_ = l.work.close()
 	}
 }
 

@@ -139,7 +139,7 @@ func (m *mending) settle() error {
 	undone := len(s.undone(now.image.pending))
 	shared := s.sharesBackup(now)
 	unwritten := now.operation != nil && now.tail < now.revision
-	if err := s.settle(now); err != nil {
+	if err := s.settle(now, ""); err != nil {
 		return err
 	}
 	if shared {
@@ -188,7 +188,7 @@ func (m *mending) standing() (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return now, m.store.settle(now)
+	return now, m.store.settle(now, "")
 }
 
 // backup makes a new backup of the state; one that cannot be used is moved aside.
@@ -303,7 +303,7 @@ func (m *mending) folders() error {
 	defer w.close()
 	for _, id := range ids {
 		name := ThreadsDir + "/" + id
-		if _, err := w.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) || !singleName(id) {
+		if _, err := w.lstat(name); !errors.Is(err, fs.ErrNotExist) || !singleName(id) {
 			continue
 		}
 		if err := w.ensure(name); err != nil {
@@ -409,7 +409,7 @@ func (m *mending) operation() Call {
 
 // commit makes an operation of Repair's own.
 func (m *mending) commit(now *loaded, after image) (image, error) {
-	if _, err := m.store.commit(m.ctx, now, after); err != nil {
+	if _, err := m.store.commit(m.ctx, now, after, nil); err != nil {
 		return after, err
 	}
 	m.made++

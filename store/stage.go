@@ -20,8 +20,8 @@ import (
 
 // This file prepares files without the store's lock. A stage is the folder
 // tmp/OP with a file in it, lock, that its maker holds by flock. Everything that
-// an operation is going to place is written there and is on disk (Sync) before
-// the operation is recorded; then, under the lock, it is renamed into place.
+// an operation is going to place is written there and is on disk before
+// the operation is recorded (Sync, or Call.Staged); then, under the lock, it is renamed into place.
 //
 // Whoever holds the store's lock sweeps: a stage that nobody holds belongs to a
 // dead process. Between the making of the folder and the locking of its file a
@@ -59,7 +59,7 @@ func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
 	dir := stageDir(op)
 	st := &Stage{store: s, op: op, blobs: newBlobWriter(newFolders(s.rooted(base)), dir)}
 	if err := st.enter(dir); err != nil {
-		_ = base.Close()
+		_ = st.blobs.close()
 		return nil, cannotWrite(dir, err)
 	}
 	return st, nil
@@ -92,7 +92,7 @@ func (st *Stage) enter(dir string) error {
 			st.lock, st.since = lock, info.ModTime()
 			w.made[dir] = true
 			w.touch(TmpDir)
-			return nil
+			return w.reach(dir)
 		}
 	}
 	return errContended
@@ -116,7 +116,7 @@ func hold(r rooted, rel string) (*flock.Flock, fs.FileInfo, error) {
 // standing describes the file that was locked if it is the one that stands
 // there, and is nil if it is not.
 func standing(r rooted, rel string, lock *flock.Flock) (fs.FileInfo, error) {
-	there, err := r.root.Lstat(rel)
+	there, err := r.lstat(rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -238,8 +238,35 @@ func perm(executable, readOnly bool) fs.FileMode {
 }
 
 // Sync has everything that was staged and stored on disk; after it, an operation
-// may be recorded that relies on it. Errors: T505.
+// may be recorded that relies on it. One whose Call names the stage needs no Sync.
+// Errors: T505.
 func (st *Stage) Sync() error { return st.blobs.settle() }
+
+// begin begins to have everything on disk; what takes a while is waited for, so
+// that the store's lock is not held for it. See finish. Errors: T505.
+func (st *Stage) begin() error {
+	if st.lock == nil { // it has ended, and nothing of it is wanted
+		return nil
+	}
+	if st.blobs.much() {
+		return st.Sync()
+	}
+	delete(st.blobs.touched, ".") // the commit has that on disk: the state's name is in it
+	st.blobs.begin(st.blobs.homes())
+	return nil
+}
+
+// finish gives the blobs their names, and returns what else has to be on disk
+// before an operation that relies on the stage is recorded. Errors: T505.
+func (st *Stage) finish() ([]flush, error) {
+	if st.lock == nil {
+		return nil, nil
+	}
+	if err := st.blobs.giveNames(); err != nil {
+		return nil, err
+	}
+	return append(st.blobs.unsettled(), flush{do: st.blobs.landNames}), nil
+}
 
 // Close ends the stage and removes its folder, unless something that Rel
 // promised to a step still lies there: then the operation may be recorded and
@@ -252,7 +279,7 @@ func (st *Stage) Close() error {
 		if st.lock == nil {
 			break
 		}
-		if _, err := st.blobs.root.Lstat(path.Join(stageDir(st.op), to)); err == nil {
+		if _, err := st.blobs.lstat(path.Join(stageDir(st.op), to)); err == nil {
 			return st.leave()
 		}
 	}
@@ -264,17 +291,18 @@ func (st *Stage) Discard() error {
 	if st.lock == nil {
 		return nil
 	}
-	st.blobs.letGo()
 	dir := stageDir(st.op)
+	st.blobs.letGo()
+	st.blobs.leaveIn(dir)
 	err := removeStage(st.blobs.rooted, dir, st.lock)
 	st.lock = nil
-	return errors.Join(cannotWrite(dir, err), st.blobs.root.Close())
+	return errors.Join(cannotWrite(dir, err), st.blobs.close())
 }
 
 func (st *Stage) leave() error {
 	err := release(st.lock)
 	st.lock = nil
-	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.root.Close())
+	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.close())
 }
 
 // sweepStages removes the stages that nobody holds, keep excepted, and costs a
@@ -313,11 +341,11 @@ func (s *Store) sweepStages(keep thread.OperationID) error {
 
 // sweepStage removes one stage if nobody holds it.
 func sweepStage(r rooted, dir string) error {
-	if info, err := r.root.Lstat(dir); err != nil || !info.IsDir() {
+	if info, err := r.lstat(dir); err != nil || !info.IsDir() {
 		return nil
 	}
 	lockPath := path.Join(dir, stageLock)
-	if info, err := r.root.Lstat(lockPath); err == nil && !info.Mode().IsRegular() {
+	if info, err := r.lstat(lockPath); err == nil && !info.Mode().IsRegular() {
 		return cannotWrite(dir, r.removeAll(dir)) // no maker ever held this
 	}
 	lock := stageFlock(r.path(lockPath))
@@ -363,7 +391,8 @@ func removeStage(r rooted, dir string, lock *flock.Flock) error {
 }
 
 func removeContent(r rooted, dir string) error {
-	names, err := readNames(r.root, dir)
+	in, name := r.at(dir)
+	names, err := readNames(in, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -89,6 +89,10 @@ type Call struct {
 	Expect *thread.Revision
 	// LockTimeout, when positive, shortens the lock's schedule.
 	LockTimeout time.Duration
+	// Staged are stages that the operation relies on. What they hold is on disk
+	// before the commit: it goes there while the lock is waited for, and beside the
+	// new state.
+	Staged []*Stage
 }
 
 // Outcome is what a rule function gives back beside the changed State.

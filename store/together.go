@@ -29,17 +29,16 @@ func addsKinds(p *thread.Pending) bool {
 	return true
 }
 
-// addsOnly reports whether steps add to what is there and move nothing away.
-func (s *Store) addsOnly(p *thread.Pending) bool {
+// addsOnly reports whether steps add to what is there and move nothing away. A folder
+// that is to be made may stand already.
+func (w work) addsOnly(p *thread.Pending) bool {
 	if p == nil || !addsKinds(p) {
 		return p == nil
 	}
-	w, err := s.openWork()
-	if err != nil {
-		return false
-	}
-	defer w.close()
 	for _, step := range p.Steps {
+		if step.Do == thread.StepMakeDir {
+			continue
+		}
 		if taken, err := w.there(step.To); taken || err != nil {
 			return false
 		}
@@ -49,56 +48,32 @@ func (s *Store) addsOnly(p *thread.Pending) bool {
 
 // addAll carries steps out that only add, and returns what has to be on disk then.
 // Errors: T505, T507, T509.
-func (s *Store) addAll(p *thread.Pending) ([]flush, error) {
-	standing := s.standing(ThreadsDir)
-	w, err := s.openWork()
-	if err != nil {
-		return nil, s.writeFailed(err)
-	}
-	defer w.close()
-	w.made[ThreadsDir] = standing // its own name goes to disk with the state's
+func (s *Store) addAll(w work, p *thread.Pending) ([]flush, error) {
+	w.knows(ThreadsDir) // its own name goes to disk with the state's
+	var err error
 	for i := range p.Steps {
 		if err = w.carry(p, i); err != nil {
 			break
 		}
 	}
 	delete(w.touched, ".")
-	return s.flushFolders(w.touched), s.writeFailed(err)
+	return w.unsettled(), s.writeFailed(err)
 }
 
 // flushAround is what has to be on disk so that steps which were done stay done.
-func (s *Store) flushAround(p *thread.Pending) []flush {
-	folders := map[string]bool{}
+func (w work) flushAround(p *thread.Pending) []flush {
 	for _, step := range p.Steps {
 		for dir := path.Dir(step.To); dir != "."; dir = path.Dir(dir) {
-			folders[dir] = true
+			w.touch(dir)
 		}
 	}
-	return s.flushFolders(folders)
+	return w.unsettled()
 }
 
-func (s *Store) flushFolders(folders map[string]bool) []flush {
-	out := make([]flush, 0, len(folders))
-	for _, rel := range deepestFirst(folders) {
-		out = append(out, s.flushFolder(rel))
-	}
-	return out
-}
-
-// flushFolder is the names in a folder, which is not reached through a link.
-func (s *Store) flushFolder(rel string) flush {
-	at := s.Path(rel)
-	if rel == "." {
-		return flush{ActSyncDir, at, func() error { return syncFolder(at) }}
-	}
-	return flush{ActSyncDir, at, func() error {
-		base, err := s.base()
-		if err != nil {
-			return err
-		}
-		defer base.Close()
-		return syncInside(base, rel)
-	}}
+// flushStore is the names in the store's own folder.
+func (s *Store) flushStore() flush {
+	at := s.Path(".")
+	return flush{ActSyncDir, at, func() error { return syncFolder(at) }}
 }
 
 // flushJournal is the journal's lines.

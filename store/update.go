@@ -32,6 +32,11 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if err := s.refuseForeign(); err != nil {
 		return Commit{}, err
 	}
+	for _, stage := range call.Staged {
+		if err := stage.begin(); err != nil {
+			return Commit{}, err
+		}
+	}
 	s.prepareRoom()
 	var now *loaded
 	defer func() { now.letGo() }() // behind unlock
@@ -44,7 +49,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if err != nil {
 		return Commit{}, err
 	}
-	if err := s.settle(now); err != nil {
+	if err := s.settle(now, call.Stamp.Operation); err != nil {
 		return Commit{}, err
 	}
 	if c, err := s.answered(call, now.operation); c != nil || err != nil {
@@ -58,7 +63,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if !st.Changed() {
 		return s.unchanged(now, nil, nil)
 	}
-	return s.commit(ctx, now, next(call, st, out))
+	return s.commit(ctx, now, next(call, st, out), call.Staged)
 }
 
 // verdict is the error of a call whose rules ran.

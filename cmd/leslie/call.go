@@ -39,6 +39,7 @@ type call struct {
 	changed  bool            // a write was committed
 	note     string          // what the log is told of a call that worked
 	draft    *draft          // of the batch that this call is a line of
+	staged   []*store.Stage  // what the operation relies on
 }
 
 // globals are the flags of every command, with their environment.
@@ -466,7 +467,7 @@ func (c *call) storeCall() store.Call {
 		rev := thread.Revision(c.count("expect-revision", 0))
 		request.Expect = &rev
 	}
-	request.LockTimeout = c.lockTimeout()
+	request.LockTimeout, request.Staged = c.lockTimeout(), c.staged
 	return request
 }
 

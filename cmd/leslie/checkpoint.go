@@ -116,7 +116,7 @@ func (c *call) snapshot(st *store.Store, t thread.Thread) (snapped, error) {
 		snap.manifest, err = stage.PutManifest(m)
 	}
 	if err == nil {
-		err = stage.Sync()
+		err = c.relyOn(stage)
 	}
 	if err != nil {
 		c.endStage(stage, false)

@@ -441,7 +441,7 @@ func (m *merging) recordPending(also func(s *thread.State, stamp thread.Stamp) e
 	if err != nil {
 		return err
 	}
-	if err := m.stage.Sync(); err != nil {
+	if err := m.c.relyOn(m.stage); err != nil {
 		return err
 	}
 	m.record.Work = work
@@ -583,7 +583,7 @@ func (m *merging) apply() (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.stage.Sync(); err != nil {
+	if err := m.c.relyOn(m.stage); err != nil {
 		return nil, err
 	}
 	data, err := write(m.c, func(s *thread.State, stamp thread.Stamp) (*mergeData, thread.ThreadID, error) {

@@ -189,7 +189,7 @@ func (m *merging) askApproval(list []plannedFile, raw []byte) (g thread.Approval
 	if _, err := m.stage.Put(raw); err != nil {
 		return g, nil, err
 	}
-	if err := m.stage.Sync(); err != nil {
+	if err := m.c.relyOn(m.stage); err != nil {
 		return g, nil, err
 	}
 	var old *thread.Approval

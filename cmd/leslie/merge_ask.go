@@ -132,7 +132,7 @@ func (m *merging) keepText(text []byte) (thread.BlobID, error) {
 	if err != nil {
 		return "", err
 	}
-	return id, m.stage.Sync()
+	return id, m.c.relyOn(m.stage)
 }
 
 // canPrompt reports whether a person is there to be asked.

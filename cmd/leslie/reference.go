@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"leslie/codes"
@@ -164,6 +165,18 @@ func (c *call) refer(in thread.NewReference, set scope.Set) (Data, error) {
 	return data, err
 }
 
+// relyOn has what a stage holds on disk before the operation is recorded: beside it,
+// or at once for a line of a batch, which may hold many.
+func (c *call) relyOn(stage *store.Stage) error {
+	if c.draft != nil {
+		return stage.Sync()
+	}
+	if !slices.Contains(c.staged, stage) {
+		c.staged = append(c.staged, stage)
+	}
+	return nil
+}
+
 // endStage ends a stage, if there is one: what an operation that stands has
 // promised to place is left to it, everything else goes.
 func (c *call) endStage(stage *store.Stage, stands bool) {
@@ -191,7 +204,7 @@ func (c *call) content(st *store.Store, binding thread.Binding, target thread.Th
 	}
 	content, err := c.frozen(st, stage, target, set, "ref")
 	if err == nil {
-		err = stage.Sync()
+		err = c.relyOn(stage)
 	}
 	if err != nil || content.Unresolved != "" {
 		c.endStage(stage, false)

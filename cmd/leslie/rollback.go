@@ -163,7 +163,7 @@ func (r *rolling) plan() error {
 		return err
 	}
 	r.order(fresh)
-	return r.stage.Sync()
+	return r.c.relyOn(r.stage)
 }
 
 // compare says what becomes of each path that differs, and returns the files that

@@ -240,7 +240,7 @@ func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, parent thread.
 		g.filled = g.filled || ref.Content.Unresolved == ""
 		g.refs = append(g.refs, ref)
 	}
-	return g.stage.Sync()
+	return c.relyOn(g.stage)
 }
 
 // once leaves out what names a thread that was named before: its folder would

@@ -255,7 +255,7 @@ func (c *call) digest(st *store.Store, stage *store.Stage, id thread.ThreadID) (
 	if err != nil {
 		return "", err
 	}
-	return digest, stage.Sync()
+	return digest, c.relyOn(stage)
 }
 
 func (c *call) newApprovalID(s *thread.State) thread.ApprovalID {

@@ -45,7 +45,7 @@ func (u *undoing) prepare() (err error) {
 	if u.stage == nil {
 		return nil
 	}
-	return u.stage.Sync()
+	return u.c.relyOn(u.stage)
 }
 
 // threadPlace is a thread's folder in the store's.
