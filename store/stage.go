@@ -20,8 +20,9 @@ import (
 
 // This file prepares files without the store's lock. A stage is the folder
 // tmp/OP with a file in it, lock, that its maker holds by flock. Everything that
-// an operation is going to place is written there and is on disk before
-// the operation is recorded (Sync, or Call.Staged); then, under the lock, it is renamed into place.
+// an operation is going to place is written there and is on disk before the
+// operation is recorded (Sync, or Call.Staged); then, under the lock, it is
+// renamed into place.
 //
 // Whoever holds the store's lock sweeps: a stage that nobody holds belongs to a
 // dead process. Between the making of the folder and the locking of its file a
