@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -120,7 +121,11 @@ func (b *bench) measureWrites(s *store) error {
 	if err := s.copyState(copied); err != nil {
 		return err
 	}
-	subjects := append(b.writes(s), fixed("floor", s.dir, b.floor, "write", copied))
+	copies := filepath.Join(s.dir, "floor", "copies")
+	if err := os.MkdirAll(copies, 0o755); err != nil {
+		return err
+	}
+	subjects := append(b.writes(s), fixed("floor", s.dir, b.floor, "write", copied), fixed("copy", s.dir, b.floor, "copy", copied, copies))
 	rivals, err := b.rivals(s)
 	if err != nil {
 		return err
@@ -135,6 +140,9 @@ func (b *bench) measureWrites(s *store) error {
 	t := b.report.table(fmt.Sprintf("Writing, %s threads", grouped(s.plan.live)), fmt.Sprintf("state file %s", megabytes(s.stateSize())))
 	for _, subject := range b.writes(s) {
 		t.add(subject.name, got[subject.name], "the durable floor", got["floor"])
+		if subject.name == "reference" {
+			t.add(subject.name, got[subject.name], "the same with a small file's copy", got["copy"])
+		}
 		b.report.memory(subject.name, s, got[subject.name])
 		if s.judged() {
 			b.report.target(fmt.Sprintf("`%s`, %s threads", subject.name, grouped(s.plan.live)), got[subject.name].wall().median/got["floor"].wall().median, writeLimit)

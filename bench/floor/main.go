@@ -10,6 +10,12 @@
 //	floor folders FILE FOLDER
 //	                   does the same, makes a thousand folders in FOLDER, which
 //	                   stay, and fsyncs that
+//	floor copy FILE FOLDER
+//	                   does the same as write, around what a small copy of a file
+//	                   needs that is there whole or not at all: before, a file in
+//	                   a folder of its own, both fsynced, and the folder's name;
+//	                   then that is renamed into a new folder of a new folder in
+//	                   FOLDER, and the three are fsynced
 //
 // The second is what replacing a file durably costs on this machine. It keeps no
 // backup and no journal.
@@ -34,8 +40,10 @@ func main() {
 		if err = rewrite(args[1]); err == nil {
 			err = folders(args[2])
 		}
+	case len(args) == 3 && args[0] == "copy":
+		err = withCopy(args[1], args[2])
 	default:
-		fail("usage: floor read FILE | write FILE | folders FILE FOLDER")
+		fail("usage: floor read FILE | write FILE | folders FILE FOLDER | copy FILE FOLDER")
 	}
 	if err != nil {
 		fail(err.Error())
@@ -84,13 +92,39 @@ func write(name string, data []byte) error {
 }
 
 func folders(in string) error {
-	unique := strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36) + "-"
+	unique := unique()
 	for i := range 1_000 {
 		if err := os.Mkdir(filepath.Join(in, unique+strconv.Itoa(i)), 0o755); err != nil {
 			return err
 		}
 	}
 	return settle(in)
+}
+
+func unique() string {
+	return strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36) + "-"
+}
+
+func withCopy(name, in string) error {
+	stage, home := filepath.Join(in, unique()+"stage"), filepath.Join(in, unique()+"home")
+	steps := []func() error{
+		func() error { return os.Mkdir(stage, 0o755) },
+		func() error { return write(filepath.Join(stage, "copy"), []byte("What a copy holds\n")) },
+		func() error { return settle(stage) },
+		func() error { return settle(in) },
+		func() error { return rewrite(name) },
+		func() error { return os.MkdirAll(filepath.Join(home, "copies"), 0o755) },
+		func() error { return os.Rename(stage, filepath.Join(home, "copies", "copy")) },
+		func() error { return settle(filepath.Join(home, "copies")) },
+		func() error { return settle(home) },
+		func() error { return settle(in) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func settle(folder string) error {
