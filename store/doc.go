@@ -86,7 +86,7 @@
 //
 // store.go (the types), update.go and view.go (the doors), commit.go (the swap),
 // recover.go (which state is the store's), then one idea a file: lock, layout,
-// backup, journal, history, cursor, watch, archive, requests, pending, stage,
-// blobs, tree, doctor with its check_*.go, repair. docs/store.md has the schema of
+// backup, journal, history, cursor, watch, archive, requests, pending, folders,
+// stage, blobs, tree, doctor with its check_*.go, repair. docs/store.md has the schema of
 // every file.
 package store
