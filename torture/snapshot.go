@@ -35,12 +35,13 @@ type snapshot struct {
 }
 
 var (
-	randomID  = regexp.MustCompile(`\b(thread|obj|ref|merge|appr|inj|op|ckpt)-[a-z2-7]{8}\b`)
-	timeStamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	asideTime = regexp.MustCompile(`set-aside-\d{8}T\d{6}Z`)
-	undone    = regexp.MustCompile(`"pending":\[[^\]]*\]`)
-	unfiled   = regexp.MustCompile(`,"pending":\[[^\]]*\]`)
-	lineSum   = regexp.MustCompile(`crc32c:[0-9a-f]{8}`)
+	randomID    = regexp.MustCompile(`\b(thread|obj|ref|merge|appr|inj|op|ckpt)-[a-z2-7]{8}\b`)
+	timeStamp   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	asideTime   = regexp.MustCompile(`set-aside-\d{8}T\d{6}Z`)
+	asideNumber = regexp.MustCompile(`set-aside-TIME-\d+$`)
+	undone      = regexp.MustCompile(`"pending":\[[^\]]*\]`)
+	unfiled     = regexp.MustCompile(`,"pending":\[[^\]]*\]`)
+	lineSum     = regexp.MustCompile(`crc32c:[0-9a-f]{8}`)
 )
 
 // plain replaces what differs from run to run. Ids that the prepared store had
@@ -162,10 +163,20 @@ func (p *project) alike(raw map[string]string, known map[string]bool) map[string
 	out := map[string]string{}
 	for _, name := range sorted(raw) {
 		if !passing(name) {
-			out[n.text(name)] = ordered(name, n.text(raw[name]))
+			out[asideName(n.text(name), out)] = ordered(name, n.text(raw[name]))
 		}
 	}
 	return out
+}
+
+// asideName is the name of something that was set aside, without the number that it
+// gets where a name seemed to be taken: one that cannot be looked at is.
+func asideName(name string, taken map[string]string) string {
+	bare := asideNumber.ReplaceAllString(name, "set-aside-TIME")
+	if _, both := taken[bare]; both {
+		return name
+	}
+	return bare
 }
 
 // passing are folders that come and go without a meaning.

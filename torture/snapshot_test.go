@@ -172,3 +172,12 @@ func TestATreeIsAnotherButForWhatLiesAbout(t *testing.T) {
 	old := with(storeDir+"/archive.jsonl", "one")
 	assert.False(t, sameBut(old, with(storeDir+"/archive.jsonl", "two")), "what there was stays")
 }
+
+func TestWhatIsSetAsideIsCalledWithoutItsNumberWhereItIsAlone(t *testing.T) {
+	t.Parallel()
+	state := storeDir + "/" + statePath + ".set-aside-20260102T030405Z"
+	p := &project{dir: "/p"}
+	aside := storeDir + "/" + statePath + ".set-aside-TIME"
+	assert.Equal(t, map[string]string{aside: "a"}, p.alike(map[string]string{state + "-2": "a"}, nil))
+	assert.Equal(t, map[string]string{aside: "a", aside + "-2": "b"}, p.alike(map[string]string{state: "a", state + "-2": "b"}, nil))
+}
