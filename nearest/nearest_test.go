@@ -18,7 +18,9 @@ func TestTheNearestNameIsTheOneThatWasMeant(t *testing.T) {
 	}{
 		{"one letter more", "--alll", []string{"--limit", "--all"}, "--all"},
 		{"one letter less", "spwn", []string{"status", "spawn"}, "spawn"},
-		{"two letters swapped", "lsit", []string{"list"}, ""}, // two of four differ
+		{"two letters swapped", "lsit", []string{"lint", "list"}, "list"},
+		{"two letters swapped in a flag", "--form", []string{"--format", "--from"}, "--from"},
+		{"two of four letters differ", "luxt", []string{"list", "last"}, ""},
 		{"two letters swapped in a longer word", "refernece", []string{"resume", "reference"}, "reference"},
 		{"two of five letters swapped", "spwan", []string{"status", "spawn"}, "spawn"},
 		{"the closest of several", "archiv", []string{"artifacts", "archived", "archive"}, "archive"},
