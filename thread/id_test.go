@@ -154,7 +154,8 @@ func TestAMissingThreadNamesTheNearest(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "thread-abcdefgh", "thread-zzzzzzzz")
 	cases := []struct{ arg, near string }{
-		{"mian", ""}, // two of four characters differ
+		{"mian", "main"}, // neighbours swapped
+		{"mixx", ""},     // two of four characters differ
 		{"mains", "main"},
 		{"thread-abcdefgx", "thread-abcdefgh"},
 		{"thraed-abcdefgh", "thread-abcdefgh"},
