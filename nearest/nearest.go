@@ -14,8 +14,9 @@ import "github.com/xrash/smetrics"
 func Name(given string, known []string) string {
 	best, bestCost := "", -1
 	for _, name := range known {
-		cost := distance(given, name)
-		if cost > (max(len(given), len(name))+1)/3 {
+		most := (max(len(given), len(name)) + 1) / 3
+		cost := distance(given, name, most)
+		if cost > most {
 			continue
 		}
 		if bestCost < 0 || cost < bestCost {
@@ -25,13 +26,14 @@ func Name(given string, known []string) string {
 	return best
 }
 
-// longest is the longest text whose neighbours are swapped: nobody types a longer
-// name wrong.
-const longest = 64
-
-func distance(given, name string) int {
+// distance is how many characters differ. Swapped neighbours are looked for only
+// where that brings a name within most: it takes one of two away.
+func distance(given, name string, most int) int {
 	cost := smetrics.WagnerFischer(given, name, 1, 1, 1)
-	for i := 1; i < len(given) && len(given) <= longest; i++ {
+	if cost > most+1 {
+		return cost
+	}
+	for i := 1; i < len(given); i++ {
 		swapped := given[:i-1] + given[i:i+1] + given[i-1:i] + given[i+1:]
 		cost = min(cost, 1+smetrics.WagnerFischer(swapped, name, 1, 1, 1))
 	}

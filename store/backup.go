@@ -77,9 +77,9 @@ func (s *Store) copyBackup(data []byte) error {
 	return s.writeFailed(err)
 }
 
-// oldBackup is the backup that has to go. It stays open until the lock was given
-// back: to free its blocks takes a file system some time, and then nobody waits for
-// that.
+// oldBackup is the backup that has to go. It stays open while others may wait for
+// the processor: to free its blocks takes a file system some time. That is done
+// while the disk is waited for, or behind the lock.
 type oldBackup struct {
 	file  *os.File // nil where there is none
 	size  int64

@@ -94,10 +94,18 @@ func readContent(r rooted, id thread.BlobID, at string) ([]byte, error) {
 	return data.Bytes(), fitsName(id, sum)
 }
 
-// blobsStand refuses what is no blob's name, and a folder of blobs that is none.
-func blobsStand(base *os.Root, id thread.BlobID) error {
+// mustBeBlob refuses what is no blob's name.
+func mustBeBlob(id thread.BlobID) error {
 	if !validBlob(id) {
 		return cannotRead(blobsRoot, &fs.PathError{Op: "open", Path: string(id), Err: ErrDamaged})
+	}
+	return nil
+}
+
+// blobsStand refuses what is no blob's name, and a folder of blobs that is none.
+func blobsStand(base *os.Root, id thread.BlobID) error {
+	if err := mustBeBlob(id); err != nil {
+		return err
 	}
 	if err := realFolder(base, blobsRoot); err != nil {
 		return cannotRead(blobPath(id), err)
@@ -280,8 +288,8 @@ func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	if own, written := w.unnamed[id]; written {
 		return readContent(w.rooted, id, own)
 	}
-	if !validBlob(id) {
-		return readBlob(w.root, id) // refuses it
+	if err := mustBeBlob(id); err != nil {
+		return nil, err
 	}
 	if err := w.reach(path.Dir(blobPath(id))); err != nil {
 		return nil, cannotRead(blobPath(id), err)

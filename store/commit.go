@@ -89,7 +89,7 @@ func (s *Store) dropTemporary() error {
 }
 
 // commit makes next the store's state and then settles it.
-func (s *Store) commit(ctx context.Context, now *loaded, next image, staged []*Stage) (made Commit, err error) {
+func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commit, err error) {
 	var w work
 	if next.pending != nil {
 		if w, err = s.openWork(); err != nil {
@@ -110,18 +110,8 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image, staged []*S
 	if ctx.Err() != nil {
 		return Commit{}, codes.Interrupted.Wrap(context.Cause(ctx))
 	}
-	for _, stage := range staged {
-		beside, err := stage.finish()
-		if err != nil {
-			return Commit{}, err
-		}
-		now.owed = append(now.owed, beside...)
-	}
 	if err := s.swap(now, next); err != nil {
 		return Commit{}, err
-	}
-	for _, stage := range staged {
-		stage.blobs.leaveIn(stageDir(stage.op)) // which steps are going to take away
 	}
 	c := Commit{Revision: next.revision, Changed: true, Operation: next.operation.ID, Warnings: now.warnings}
 	s.afterCommit(w, now, next, &c.Warnings)

@@ -207,25 +207,32 @@ func prepareFiles(t testing.TB, s *Store) {
 func runPlace(dir string, opts Options) error { return placing(dir, opts, "obj-new") }
 
 func placing(dir string, opts Options, objective string) error {
-	s := Open(dir, opts)
-	call := callNamed("place")
-	stage, err := s.Stage(call.Stamp.Operation)
+	return staging(dir, opts, "place", objective, func(stage *Stage) error {
+		return errors.Join(stage.Write("a", []byte("new plan"), false), stage.Write("dir/b", []byte("new file"), false))
+	}, func(stage *Stage) []thread.Step {
+		return []thread.Step{
+			{Do: thread.StepMakeDir, To: "threads/thread-old/discuss"},
+			{Do: thread.StepPlace, From: stage.Rel("a"), To: "threads/thread-old/plan.md"},
+			{Do: thread.StepPlace, From: stage.Rel("dir"), To: "threads/thread-old/design"},
+			{Do: thread.StepRemove, To: "threads/thread-old/gone.md"},
+		}
+	})
+}
+
+// staging makes an objective by an operation with staged files.
+func staging(dir string, opts Options, name, objective string, fill func(*Stage) error, steps func(*Stage) []thread.Step) error {
+	call := callNamed(name)
+	stage, err := Open(dir, opts).Stage(call.Stamp.Operation)
 	if err != nil {
 		return err
 	}
 	defer stage.Close()
-	for name, text := range map[string]string{"a": "new plan", "dir/b": "new file"} {
-		if err := stage.Write(name, []byte(text), false); err != nil {
-			return err
-		}
+	if err := fill(stage); err != nil {
+		return err
 	}
 	call.Staged = []*Stage{stage}
 	_, err = runWith(dir, opts, call, func(st *thread.State) (Outcome, error) {
-		st.Plan(
-			thread.Step{Do: thread.StepMakeDir, To: "threads/thread-old/discuss"},
-			thread.Step{Do: thread.StepPlace, From: stage.Rel("a"), To: "threads/thread-old/plan.md"},
-			thread.Step{Do: thread.StepPlace, From: stage.Rel("dir"), To: "threads/thread-old/design"},
-			thread.Step{Do: thread.StepRemove, To: "threads/thread-old/gone.md"})
+		st.Plan(steps(stage)...)
 		return create(objective)(st)
 	})
 	return err
@@ -234,27 +241,15 @@ func placing(dir string, opts Options, objective string) error {
 // runKeep keeps a text as a blob and puts a folder with it into place, as a
 // reference does.
 func runKeep(dir string, opts Options) error {
-	s := Open(dir, opts)
-	call := callNamed("keep")
-	stage, err := s.Stage(call.Stamp.Operation)
-	if err != nil {
-		return err
-	}
-	defer stage.Close()
-	if _, err := stage.Put([]byte("kept")); err != nil {
-		return err
-	}
-	if err := stage.Write("copy/plan.md", []byte("kept"), false); err != nil {
-		return err
-	}
-	call.Staged = []*Stage{stage}
-	_, err = runWith(dir, opts, call, func(st *thread.State) (Outcome, error) {
-		st.Plan(
-			thread.Step{Do: thread.StepMakeDir, To: "threads/thread-old/context"},
-			thread.Step{Do: thread.StepPlace, From: stage.Rel("copy"), To: "threads/thread-old/context/copy"})
-		return create("obj-new")(st)
+	return staging(dir, opts, "keep", "obj-new", func(stage *Stage) error {
+		_, err := stage.Put([]byte("kept"))
+		return errors.Join(err, stage.Write("copy/plan.md", []byte("kept"), false))
+	}, func(stage *Stage) []thread.Step {
+		return []thread.Step{
+			{Do: thread.StepMakeDir, To: "threads/thread-old/context"},
+			{Do: thread.StepPlace, From: stage.Rel("copy"), To: "threads/thread-old/context/copy"},
+		}
 	})
-	return err
 }
 
 func afterKeep(t testing.TB, s *Store, whole bool) {

@@ -79,6 +79,9 @@ func (s *Store) openFolder(rel string) (*os.Root, error) {
 		return nil, err
 	}
 	folder := f.open[rel]
+	if folder == nil { // it lies deeper than folders are held open
+		return base.OpenRoot(rel)
+	}
 	delete(f.open, rel) // it is the caller's
 	return folder, nil
 }

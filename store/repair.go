@@ -409,7 +409,7 @@ func (m *mending) operation() Call {
 
 // commit makes an operation of Repair's own.
 func (m *mending) commit(now *loaded, after image) (image, error) {
-	if _, err := m.store.commit(m.ctx, now, after, nil); err != nil {
+	if _, err := m.store.commit(m.ctx, now, after); err != nil {
 		return after, err
 	}
 	m.made++

@@ -241,7 +241,10 @@ func perm(executable, readOnly bool) fs.FileMode {
 // Sync has everything that was staged and stored on disk; after it, an operation
 // may be recorded that relies on it. One whose Call names the stage needs no Sync.
 // Errors: T505.
-func (st *Stage) Sync() error { return st.blobs.settle() }
+func (st *Stage) Sync() error {
+	defer st.blobs.leaveIn(stageDir(st.op)) // which steps are going to take away
+	return st.blobs.settle()
+}
 
 // begin begins to have everything on disk; what takes a while is waited for, so
 // that the store's lock is not held for it. See finish. Errors: T505.
@@ -266,7 +269,11 @@ func (st *Stage) finish() ([]flush, error) {
 	if err := st.blobs.giveNames(); err != nil {
 		return nil, err
 	}
-	return append(st.blobs.unsettled(), flush{do: st.blobs.landNames}), nil
+	land := func() error {
+		defer st.blobs.leaveIn(stageDir(st.op)) // which steps are going to take away
+		return st.blobs.landNames()
+	}
+	return append(st.blobs.unsettled(), flush{do: land}), nil
 }
 
 // Close ends the stage and removes its folder, unless something that Rel

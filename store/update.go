@@ -39,7 +39,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	}
 	s.prepareRoom()
 	var now *loaded
-	defer func() { now.letGo() }() // behind unlock
+	defer func() { now.letGo() }() // behind unlock, where the commit has not
 	unlock, err := s.lock(ctx, call.LockTimeout)
 	if err != nil {
 		return Commit{}, err
@@ -63,7 +63,14 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if !st.Changed() {
 		return s.unchanged(now, nil, nil)
 	}
-	return s.commit(ctx, now, next(call, st, out), call.Staged)
+	for _, stage := range call.Staged {
+		beside, err := stage.finish()
+		if err != nil {
+			return Commit{}, err
+		}
+		now.owed = append(now.owed, beside...)
+	}
+	return s.commit(ctx, now, next(call, st, out))
 }
 
 // verdict is the error of a call whose rules ran.

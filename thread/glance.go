@@ -1,9 +1,6 @@
 package thread
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // This file tells what a record says without decoding it, so that a rule that
 // asks one thing of ten thousand records decodes the few that it is about.
@@ -71,16 +68,6 @@ func isOf(line []byte, id ObjectiveID) bool {
 		return decode[Thread](line).ObjectiveID == id
 	}
 	return string(text) == string(id)
-}
-
-// sightOf is what every line holds that has the id as a text: nothing for an id
-// that somebody made up, which may be escaped.
-func sightOf(id ThreadID) []byte {
-	made := func(r rune) bool { return r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' }
-	if strings.TrimLeftFunc(string(id), made) != "" {
-		return nil
-	}
-	return sought(string(id) + `"`)
 }
 
 // endsOf are the threads that a reference's line ties.

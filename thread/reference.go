@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -164,13 +163,8 @@ func (ref Reference) with(c Content, at time.Time) Reference {
 }
 
 func (s *State) sameReference(from, target ThreadID, binding Binding, scope []string) (Reference, bool) {
-	a, b := sightOf(from), sightOf(target)
-	for _, line := range s.References.Lines() {
-		if !bytes.Contains(line.JSON, a) || !bytes.Contains(line.JSON, b) {
-			continue
-		}
-		ref, _ := s.References.Peek(line.ID)
-		if ref.From == from && ref.Target == target && ref.Binding == binding && slices.Equal(ref.Scope, scope) {
+	for _, ref := range s.ReferencesFrom(from) {
+		if ref.Target == target && ref.Binding == binding && slices.Equal(ref.Scope, scope) {
 			return ref, true
 		}
 	}
@@ -180,7 +174,7 @@ func (s *State) sameReference(from, target ThreadID, binding Binding, scope []st
 // referencePath returns the way along references from one thread to another. Most
 // threads refer to none; then nothing is gathered.
 func (s *State) referencePath(from, to ThreadID) []ThreadID {
-	if from != to && !s.refers(from) {
+	if from != to && len(s.ReferencesFrom(from)) == 0 {
 		return nil
 	}
 	out := map[ThreadID][]ThreadID{}
@@ -189,18 +183,6 @@ func (s *State) referencePath(from, to ThreadID) []ThreadID {
 		out[a] = append(out[a], b)
 	}
 	return path(from, to, func(id ThreadID) []ThreadID { return out[id] })
-}
-
-// refers reports whether a thread refers to any.
-func (s *State) refers(id ThreadID) bool {
-	part := sightOf(id)
-	return slices.ContainsFunc(s.References.Lines(), func(line Line) bool {
-		if !bytes.Contains(line.JSON, part) {
-			return false
-		}
-		from, _ := s.endsOf(line)
-		return from == id
-	})
 }
 
 // path returns a shortest way from one thread to another, both ends included;
