@@ -67,7 +67,9 @@
 // file, complete with its operation, its steps and its answer: step 2 of the
 // next Update does what is left of 8 and 9, each part of which can be done again
 // without effect. So a reader sees the state before or after, never between, and
-// is told what is not in place yet (View.Undone).
+// is told what is not in place yet (View.Undone). Threads' files lag behind the
+// state between 7 and 8, so who reads both does so in Consistent, or in Settled
+// when it is going to write.
 //
 // A power cut can take back only what no fsync followed. The state's bytes are
 // on disk before its name is, its name before anything is moved away, and the
@@ -87,6 +89,6 @@
 // store.go (the types), update.go and view.go (the doors), commit.go (the swap),
 // recover.go (which state is the store's), then one idea a file: lock, layout,
 // backup, journal, history, cursor, watch, archive, requests, pending, folders,
-// stage, blobs, tree, doctor with its check_*.go, repair. docs/store.md has the schema of
+// consistent, stage, blobs, tree, doctor with its check_*.go, repair. docs/store.md has the schema of
 // every file.
 package store

@@ -174,7 +174,8 @@ func hashIn(root *os.Root, rel string) (thread.BlobID, error) {
 }
 
 // Unmoved reports which of the thread's files have not the content that was
-// planned on ("" for no file). Errors: T507, T509.
+// planned on ("" for no file). It is asked under the lock, or in Settled.
+// Errors: T507, T509.
 func (s *Store) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (moved []string, err error) {
 	root, err := s.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,8 +209,9 @@ func folderLike(root *os.Root, rel string) bool {
 	return err == nil && info.IsDir() || errors.Is(err, syscall.ENOTDIR)
 }
 
-// ReadArtifact returns the content of one of the thread's files. Errors: T507,
-// T508, T509 with fs.ErrNotExist in its chain where there is none.
+// ReadArtifact returns the content of one of the thread's files, which was listed
+// in the same Consistent or Settled. Errors: T507, T508, T509 with fs.ErrNotExist
+// in its chain where there is none.
 func (s *Store) ReadArtifact(id thread.ThreadID, rel string) ([]byte, error) {
 	root, err := s.openThread(id)
 	if err != nil {

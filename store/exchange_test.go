@@ -116,7 +116,6 @@ func exchangeStore(t testing.TB) *Store {
 
 func TestAFileIsExchangedWhenItIsWhatWasPlannedOn(t *testing.T) {
 	t.Parallel()
-	type files = map[string]string
 	cases := []struct {
 		name       string
 		there      files

@@ -169,7 +169,7 @@ func TestAComparisonReadsOnlyWhatMayHaveChanged(t *testing.T) {
 	m := snapshotOf(t, s)
 	require.NoError(t, os.WriteFile(name, []byte("plan 2"), 0o644))
 	age(t, name) // a time that was put back hides a change of the same size, as it does from git
-	entries, err := s.ArtifactsIn("a", scope.Set{})
+	entries, err := s.ArtifactsIn(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
 	c := comparison{was: m, now: map[string]bool{}}
 	for _, e := range entries {

@@ -24,6 +24,9 @@ import (
 type lastRead struct {
 	last  atomic.Pointer[found]
 	ahead atomic.Pointer[[]byte] // memory for the first read, see prepareRoom
+	// loaded is what that led to, which is another state where the file was
+	// damaged or old.
+	loaded atomic.Pointer[lately]
 }
 
 // someMore is how much a state may grow while its next reader waits for the lock.

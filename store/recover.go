@@ -65,6 +65,14 @@ func (s *Store) load() (*loaded, error) {
 	end, noTail := s.tail()
 	backup := s.claimsOf(BackupFile)
 	main := s.readMain()
+	now, err := s.newest(main, end, noTail, backup)
+	if err == nil {
+		s.seen.loaded.Store(&lately{file: main.info, image: now.image, settled: now.settled})
+	}
+	return now, err
+}
+
+func (s *Store) newest(main found, end tail, noTail error, backup thread.Revision) (*loaded, error) {
 	if main.err == nil {
 		main.old = s.outdated(main, end, backup)
 	}

@@ -53,8 +53,10 @@ func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 		return Repair{}, err
 	}
 	seen.locked = true
+	s.covered.Add(1)
 	m := &mending{store: s, ctx: ctx, call: call, seen: seen}
 	err = m.run()
+	s.covered.Add(-1)
 	unlock()
 	if err != nil && len(m.actions) == 0 {
 		return Repair{}, err

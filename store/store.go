@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"leslie/retry"
@@ -34,8 +35,8 @@ const (
 type Options struct {
 	// Lock is the schedule of the lock; its zero value is retry.Default().
 	Lock retry.Policy
-	// LockTimeout, when positive, shortens the lock's schedule of Create; a Call
-	// carries its own.
+	// LockTimeout, when positive, shortens the lock's schedule of Create, EditFile
+	// and Settled; a Call carries its own.
 	LockTimeout time.Duration
 	// Jitter returns a random duration in (0, max]; nil waits max.
 	Jitter func(max time.Duration) time.Duration
@@ -60,6 +61,9 @@ type Store struct {
 	opts Options
 	disk disk
 	seen lastRead
+	// covered counts who reads files consistently already, or holds the lock.
+	covered atomic.Int32
+	mended  warnings.List // what Settled had to tell, for the next Update
 }
 
 // Open returns the store of the project at root; it looks at nothing yet.

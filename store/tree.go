@@ -64,16 +64,24 @@ type Entry struct {
 }
 
 // Artifacts lists the thread's artifacts, sorted by path, whatever their number
-// and size. A thread without a folder has none. Names are as they are: they may
-// hold control characters. Errors: T507 when a link stands in place of the
-// thread's folder, T509.
-func (s *Store) Artifacts(id thread.ThreadID) ([]Entry, error) {
-	return s.ArtifactsIn(id, scope.Set{})
+// and size, as Consistent reads them. A thread without a folder has none. Names
+// are as they are: they may hold control characters. Errors: T507 when a link
+// stands in place of the thread's folder, T509, T904.
+func (s *Store) Artifacts(ctx context.Context, id thread.ThreadID) ([]Entry, error) {
+	return s.ArtifactsIn(ctx, id, scope.Set{})
 }
 
 // ArtifactsIn is Artifacts for those that a scope means; folders that the scope
 // does not reach are not read.
-func (s *Store) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
+func (s *Store) ArtifactsIn(ctx context.Context, id thread.ThreadID, set scope.Set) (found []Entry, err error) {
+	err = s.Consistent(ctx, []thread.ThreadID{id}, func() error {
+		found, err = s.listIn(id, set)
+		return err
+	})
+	return found, err
+}
+
+func (s *Store) listIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
 	root, err := s.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -85,25 +93,8 @@ func (s *Store) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) 
 	return list(tree{root: root, at: threadPath(id, ""), set: set, skip: ownNames})
 }
 
-// Inherited lists the files that a reference froze into the thread's folder, as
-// Artifacts does; paths are relative to the frozen folder.
-func (s *Store) Inherited(id thread.ThreadID, ref thread.ReferenceID) ([]Entry, error) {
-	at := threadPath(id, InheritedDir+"/"+string(ref))
-	if !singleName(string(id)) || !singleName(string(ref)) {
-		return nil, codes.UnsafePath.New(fact.Of("path", at), fact.Of("threadId", id))
-	}
-	root, err := s.openFolder(at)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, cannotRead(at, err)
-	}
-	defer root.Close()
-	return list(tree{root: root, at: at, skip: func(string) bool { return false }})
-}
-
-// Hash returns the thread's entries with SHA256 set for the files among them,
+// Hash returns the thread's entries, which were listed in the same Consistent or
+// Settled, with SHA256 set for the files among them,
 // and with the size and time of what was read. A file that is gone is left out,
 // one that became something else is TypeOther, one larger than MaxFile keeps an
 // empty hash. Errors: T507, T509, T904.

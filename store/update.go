@@ -45,10 +45,13 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 		return Commit{}, err
 	}
 	defer unlock()
+	s.covered.Add(1)
+	defer s.covered.Add(-1)
 	now, err = s.loadToWrite()
 	if err != nil {
 		return Commit{}, err
 	}
+	now.warnings, s.mended = append(s.mended, now.warnings...), nil
 	if err := s.settle(now, call.Stamp.Operation); err != nil {
 		return Commit{}, err
 	}

@@ -151,5 +151,11 @@ func (m fingerprint) equals(o fingerprint) bool {
 	if m.info == nil || o.info == nil {
 		return m.info == o.info && m.err == o.err
 	}
-	return os.SameFile(m.info, o.info) && m.info.Size() == o.info.Size() && m.info.ModTime().Equal(o.info.ModTime()) && m.head == o.head
+	return unwritten(m.info, o.info) && m.head == o.head
+}
+
+// unwritten reports whether two looks met one file that was not written between
+// them, as far as its place, length and time tell.
+func unwritten(a, b fs.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

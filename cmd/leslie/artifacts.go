@@ -100,12 +100,16 @@ func runArtifacts(c *call) (Data, error) {
 	if err := c.safeScope(t.ID); err != nil {
 		return nil, err
 	}
-	entries, err := c.matched(st, t.ID, set)
-	if err != nil {
-		return nil, err
-	}
-	shown := firstItems(entries, c.count("limit", defaultLimit))
-	hashed, err := st.Hash(c.ctx, t.ID, shown.Items)
+	var shown items[store.Entry]
+	var hashed []store.Entry
+	err = c.settled(st, func() error {
+		entries, err := c.matched(st, t.ID, set)
+		if err == nil {
+			shown = firstItems(entries, c.count("limit", defaultLimit))
+			hashed, err = st.Hash(c.ctx, t.ID, shown.Items)
+		}
+		return err
+	}, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ func (c *call) matched(st *store.Store, id thread.ThreadID, set scope.Set) ([]st
 			return nil, err
 		}
 	}
-	entries, err := st.ArtifactsIn(id, set)
+	entries, err := st.ArtifactsIn(c.ctx, id, set)
 	if err != nil {
 		return nil, err
 	}

@@ -265,7 +265,7 @@ func (c *call) store() (*store.Store, error) {
 
 func (c *call) storeOptions() store.Options {
 	return store.Options{
-		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home,
+		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home, LockTimeout: c.lockTimeout(),
 		Waiting: func(path string) {
 			_, _ = c.env.stderr.Write([]byte("leslie: waiting for the lock " + path + ", which another process holds\n"))
 		},
@@ -317,6 +317,22 @@ func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
 		c.revision = &v.Revision
 	}
 	return v, err
+}
+
+// settled runs read, which looks at these threads' files and perhaps at the State,
+// and sees no operation's file work half done. A call that is going to write has
+// what a dead process left carried out first; one that only looks changes nothing.
+// read may run again, and what it warned of is forgotten then.
+func (c *call) settled(st *store.Store, read func() error, ids ...thread.ThreadID) error {
+	told := len(c.warnings)
+	again := func() error {
+		c.warnings = c.warnings[:told]
+		return read()
+	}
+	if c.line.cmd.writes && !c.on("dry-run") {
+		return st.Settled(c.ctx, ids, again)
+	}
+	return st.Consistent(c.ctx, ids, again)
 }
 
 // change is what every writing command's data ends with.
@@ -471,8 +487,11 @@ func (c *call) storeCall() store.Call {
 	return request
 }
 
-// lockTimeout is --lock-timeout, 0 when it was not given.
+// lockTimeout is --lock-timeout, 0 when it was not given, or nobody knows yet.
 func (c *call) lockTimeout() time.Duration {
+	if c.flags == nil {
+		return 0
+	}
 	d, _ := time.ParseDuration(c.text("lock-timeout")) // checked with the line
 	return d
 }

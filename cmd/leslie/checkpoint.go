@@ -96,7 +96,7 @@ func (c *call) snapshot(st *store.Store, t thread.Thread) (snapped, error) {
 	if snap, ok, err := c.unchangedSince(st, t); ok || err != nil {
 		return snap, err
 	}
-	there, err := st.HasThread(t.ID)
+	there, err := st.HasThread(c.ctx, t.ID)
 	if err != nil {
 		return snapped{}, err
 	}
@@ -137,12 +137,15 @@ func (c *call) unchangedSince(st *store.Store, t thread.Thread) (snapped, bool, 
 	if err != nil {
 		return snapped{}, false, nil // damaged: a new one is better
 	}
-	changed, err := st.Compare(c.ctx, t.ID, m, scope.Set{})
+	var changed []string
+	var entries []store.Entry
+	err = c.settled(st, func() (err error) {
+		if changed, err = st.Compare(c.ctx, t.ID, m, scope.Set{}); err == nil && len(changed) == 0 {
+			entries, err = st.Artifacts(c.ctx, t.ID)
+		}
+		return err
+	}, t.ID)
 	if err != nil || len(changed) > 0 {
-		return snapped{}, false, err
-	}
-	entries, err := st.Artifacts(t.ID)
-	if err != nil {
 		return snapped{}, false, err
 	}
 	c.warnSkipped(specials(entries))

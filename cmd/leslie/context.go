@@ -138,7 +138,7 @@ func (b *contextBlock) gather(s *thread.State, arg, speaker string) error {
 // read lists the artifacts, its own and one level of those it refers to. What
 // cannot be read is said in the block: a context with a gap beats none.
 func (b *contextBlock) read(c *call, st *store.Store) error {
-	entries, err := st.Artifacts(b.thread.ID)
+	entries, err := st.Artifacts(c.ctx, b.thread.ID)
 	if err != nil {
 		return err
 	}

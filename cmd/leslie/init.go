@@ -83,7 +83,6 @@ func runInit(c *call) (Data, error) {
 		}
 	}
 	options := c.storeOptions()
-	options.LockTimeout = c.lockTimeout()
 	st, created, notes, err := store.Create(c.ctx, dir, options)
 	if err != nil {
 		return nil, c.withoutStore(dir, err)

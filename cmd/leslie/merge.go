@@ -215,8 +215,13 @@ func (m *merging) find(target string, sources []string) (parties, error) {
 	return p, err
 }
 
-// makePlan plans from what the threads hold now and the decisions so far.
+// makePlan plans from what the threads hold now and the decisions so far: all of
+// it as it stood at one moment, but for what people and agents save.
 func (m *merging) makePlan(sh shelf) error {
+	return m.c.settled(m.st, func() error { return m.planOn(sh) }, append(slices.Clone(m.record.Sources), m.record.Target)...)
+}
+
+func (m *merging) planOn(sh shelf) error {
 	p, err := m.find(string(m.record.Target), namesOf(m.record.Sources))
 	if err != nil {
 		return err

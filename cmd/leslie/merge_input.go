@@ -51,11 +51,13 @@ type place struct {
 }
 
 func (l looseShelf) snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (store.Manifest, []string, error) {
-	entries, err := l.st.ArtifactsIn(id, set)
-	if err != nil {
-		return nil, nil, err
-	}
-	entries, err = l.st.Hash(ctx, id, entries)
+	var entries []store.Entry
+	err := l.st.Consistent(ctx, []thread.ThreadID{id}, func() (err error) {
+		if entries, err = l.st.ArtifactsIn(ctx, id, set); err == nil {
+			entries, err = l.st.Hash(ctx, id, entries)
+		}
+		return err
+	})
 	var m store.Manifest
 	var skipped []string
 	for _, e := range entries {
@@ -146,7 +148,7 @@ func (c *call) gatherMerge(st *store.Store, sh shelf, p parties, set scope.Set) 
 	if len(unmatched) > 0 {
 		return nil, codes.ScopeNotFound.New(fact.Of("path", unmatched[0]), fact.Of("threadId", p.Target.ID), fact.Of("paths", unmatched))
 	}
-	tree, err := targetTree(st, g.target, set)
+	tree, err := c.targetTree(st, g.target, set)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func (c *call) readParty(st *store.Store, sh shelf, one *party, set scope.Set) (
 			return nil, err
 		}
 	}
-	entries, err := st.ArtifactsIn(one.ID, set)
+	entries, err := st.ArtifactsIn(c.ctx, one.ID, set)
 	if err != nil {
 		return nil, err
 	}
@@ -199,9 +201,9 @@ func (c *call) readParty(st *store.Store, sh shelf, one *party, set scope.Set) (
 
 // targetTree is the target with everything that could stand in the way: also
 // what the scope does not mean, by name alone.
-func targetTree(st *store.Store, target party, set scope.Set) (merge.Tree, error) {
+func (c *call) targetTree(st *store.Store, target party, set scope.Set) (merge.Tree, error) {
 	t := merge.Tree{Files: filesAt(target.manifest), Others: map[string]bool{}}
-	entries, err := st.Artifacts(target.ID)
+	entries, err := st.Artifacts(c.ctx, target.ID)
 	for _, e := range entries {
 		switch {
 		case e.Type == store.TypeLink || e.Type == store.TypeOther:

@@ -28,12 +28,16 @@ func (m *merging) validate() error {
 		}
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "leslie-validate-")
+	dir := ""
+	defer func() { _ = os.RemoveAll(dir) }()
+	err := m.c.settled(m.st, func() (err error) {
+		_ = os.RemoveAll(dir) // an operation came while it was filled
+		if dir, err = os.MkdirTemp("", "leslie-validate-"); err != nil {
+			return codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", plainReason(err)))
+		}
+		return m.copyResult(dir)
+	}, m.record.Target)
 	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", plainReason(err)))
-	}
-	defer os.RemoveAll(dir)
-	if err := m.copyResult(dir); err != nil {
 		return err
 	}
 	result, err := agent.Run(m.c.ctx, agent.Job{Command: command, Dir: dir, Timeout: m.timeout()})
@@ -65,7 +69,7 @@ func (m *merging) copyResult(dir string) error {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", dir), fact.Of("reason", plainReason(err)))
 	}
 	defer root.Close()
-	entries, err := m.st.Artifacts(m.record.Target)
+	entries, err := m.st.Artifacts(m.c.ctx, m.record.Target)
 	if err != nil {
 		return err
 	}

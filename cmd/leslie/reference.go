@@ -150,12 +150,15 @@ func (c *call) refer(in thread.NewReference, set scope.Set) (Data, error) {
 			return nil, err
 		}
 	}
+	if target != "" { // of which the content is, whatever else the name may mean by then
+		in.Target = string(target)
+	}
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*referenceWritten, thread.ThreadID, error) {
 		ref, existed, err := s.Refer(in, stamp)
 		if err != nil {
 			return nil, "", err
 		}
-		if !existed && stage != nil {
+		if !existed && stage != nil && ref.Resolved {
 			s.Plan(placeFrozen(stage, ref)...)
 		}
 		c.warnUnresolved(ref)
@@ -223,22 +226,31 @@ func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 }
 
 // live looks at what a live reference's target holds.
-func (c *call) live(st *store.Store, target thread.ThreadID, set scope.Set) (thread.Content, error) {
-	if reason, err := c.missing(st, target); reason != "" || err != nil {
-		return thread.Content{Unresolved: reason}, err
-	}
-	entries, err := c.matched(st, target, set)
-	return thread.Content{Files: countFiles(entries)}, err
+func (c *call) live(st *store.Store, target thread.ThreadID, set scope.Set) (content thread.Content, err error) {
+	err = c.settled(st, func() error {
+		var entries []store.Entry
+		if content.Unresolved, err = c.missing(st, target); content.Unresolved == "" && err == nil {
+			entries, err = c.matched(st, target, set)
+		}
+		content.Files = countFiles(entries)
+		return err
+	}, target)
+	return content, err
 }
 
 // frozen copies a target's artifacts into a stage.
 func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadID, set scope.Set, to string) (thread.Content, error) {
-	if reason, err := c.missing(st, target); reason != "" || err != nil {
+	var reason string
+	var m store.Manifest
+	var skipped []string
+	err := c.settled(st, func() (err error) {
+		if reason, err = c.missing(st, target); reason == "" && err == nil {
+			m, skipped, err = stage.Snapshot(c.ctx, target, set)
+		}
+		return err
+	}, target)
+	if reason != "" || err != nil {
 		return thread.Content{Unresolved: reason}, err
-	}
-	m, skipped, err := stage.Snapshot(c.ctx, target, set)
-	if err != nil {
-		return thread.Content{}, err
 	}
 	c.warnSkipped(skipped)
 	if err := stage.Materialize(c.ctx, m, to, true); err != nil {
@@ -253,7 +265,11 @@ func (c *call) missing(st *store.Store, target thread.ThreadID) (string, error) 
 	if target == "" {
 		return thread.ReasonMissing, nil
 	}
-	there, err := st.HasThread(target)
+	var there bool
+	err := c.settled(st, func() (err error) {
+		there, err = st.HasThread(c.ctx, target)
+		return err
+	}, target)
 	if !there && err == nil && !c.draft.begins(target) {
 		return thread.ReasonMissing, nil
 	}
@@ -388,32 +404,47 @@ func runReferenceShow(c *call) (Data, error) {
 		return nil, err
 	}
 	var ref thread.Reference
-	_, err := c.view(func(s *thread.State) (err error) {
-		ref, err = s.Reference(c.operand(0))
+	find := func() error {
+		_, err := c.view(func(s *thread.State) (err error) {
+			ref, err = s.Reference(c.operand(0))
+			return err
+		})
 		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	d := &referenceShow{}
-	if !ref.Resolved {
-		c.warnUnresolved(ref)
-		d.referenceData, d.Artifacts = referenceOf(ref), firstItems[artifactData](nil, 0)
-		return d, nil
+	if err := find(); err != nil {
+		return nil, err
 	}
 	st, err := c.store()
 	if err != nil {
 		return nil, err
 	}
-	entries, err := c.readable(st, ref)
+	d := &referenceShow{}
+	err = c.settled(st, func() error { // the reference as it stands beside what it shows
+		if err := find(); err != nil {
+			return err
+		}
+		return d.look(c, st, ref)
+	}, ref.From, ref.Target)
 	if err != nil {
 		return nil, err
 	}
-	if d.referenceData, err = c.compared(ref); err != nil {
-		return nil, err
+	return d, nil
+}
+
+// look reads what can be read through a reference.
+func (d *referenceShow) look(c *call, st *store.Store, ref thread.Reference) (err error) {
+	if !ref.Resolved {
+		c.warnUnresolved(ref)
+		d.referenceData, d.Artifacts = referenceOf(ref), firstItems[artifactData](nil, 0)
+		return nil
+	}
+	entries, err := c.readable(st, ref)
+	if err != nil {
+		return err
 	}
 	d.Artifacts = firstItems(artifactsOf(entries), 0)
-	return d, nil
+	d.referenceData, err = c.compared(ref)
+	return err
 }
 
 // readable lists what can be read through a resolved reference. Errors: T202
@@ -431,15 +462,11 @@ func (c *call) readable(st *store.Store, ref thread.Reference) ([]store.Entry, e
 		case reason != "":
 			return nil, corrupted(reason, nil)
 		}
-		set, err := scope.Parse(ref.Scope)
+		entries, err := c.throughLive(st, ref)
 		if err != nil {
 			return nil, corrupted(plainReason(err), err)
 		}
-		entries, err := st.ArtifactsIn(ref.Target, set)
-		if err != nil {
-			return nil, corrupted(plainReason(err), err)
-		}
-		return st.Hash(c.ctx, ref.Target, entries)
+		return entries, nil
 	}
 	entries, damaged, err := st.CheckFrozen(c.ctx, ref)
 	switch {
@@ -449,6 +476,21 @@ func (c *call) readable(st *store.Store, ref thread.Reference) ([]store.Entry, e
 		return nil, corrupted("the frozen copy differs from what was taken: "+joined(damaged), nil)
 	}
 	return entries, nil
+}
+
+// throughLive lists what a live reference's target holds now, hashes set.
+func (c *call) throughLive(st *store.Store, ref thread.Reference) (entries []store.Entry, err error) {
+	set, err := scope.Parse(ref.Scope)
+	if err != nil {
+		return nil, err
+	}
+	err = c.settled(st, func() error {
+		if entries, err = st.ArtifactsIn(c.ctx, ref.Target, set); err == nil {
+			entries, err = st.Hash(c.ctx, ref.Target, entries)
+		}
+		return err
+	}, ref.Target)
+	return entries, err
 }
 
 func referenceRefreshCommand() *command {
@@ -509,7 +551,7 @@ func runReferenceRefresh(c *call) (Data, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		if stage != nil && (ref.Manifest != was || mend) {
+		if stage != nil && ref.Resolved && (ref.Manifest != was || mend) {
 			s.Plan(placeFrozen(stage, ref)...)
 		}
 		c.warnUnresolved(ref)

@@ -199,7 +199,7 @@ func (r *rolling) compare() store.Manifest {
 // unobstructed is T507 where a link or a special file stands in the way of what
 // comes: it is never written through, and never taken away.
 func (r *rolling) unobstructed(fresh store.Manifest) error {
-	entries, err := r.st.Artifacts(r.id)
+	entries, err := r.st.Artifacts(r.c.ctx, r.id)
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (c *call) warnSaved(st *store.Store, id thread.ThreadID, undo []undoFile, w
 		return
 	}
 	slices.Sort(moved)
-	entries, _ := st.Artifacts(id)
+	entries, _ := st.Artifacts(c.ctx, id)
 	for _, path := range moved {
 		beside := slices.ContainsFunc(entries, func(e store.Entry) bool { return strings.HasPrefix(e.Path, path+".merge-op-") })
 		if beside {

@@ -63,7 +63,11 @@ func (u *undoing) putBackFiles() error {
 		for _, f := range files {
 			after[f.Path] = f.After
 		}
-		moved, err := u.st.Unmoved(r.ThreadID, after)
+		var moved []string
+		err = u.c.settled(u.st, func() (err error) {
+			moved, err = u.st.Unmoved(r.ThreadID, after)
+			return err
+		}, r.ThreadID)
 		if err != nil {
 			return err
 		}

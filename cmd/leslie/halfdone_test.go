@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This test is about a process that dies behind its commit, before its files are
+// in place. Whatever command comes next does what it would have done behind the
+// whole operation: what is only on its way is not taken for deleted.
+
+// workOf begins a project in which parent and child have files of their own, a
+// checkpoint, and something to merge.
+func workOf(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.must(t, "init", "--here")
+	b.must(t, "objective", "create", "Goal", "--id", "goal")
+	b.must(t, "spawn", "--intent", "Parent", "--id", "parent")
+	b.write(t, ".leslie/threads/parent/plan.md", "one\ntwo\nthree\n")
+	b.write(t, ".leslie/threads/parent/notes/a.md", "a\n")
+	b.must(t, "checkpoint", "parent", "--name", "begun")
+	b.must(t, "spawn", "--intent", "Child", "--id", "child", "--parent", "parent", "--inherit", "full")
+	b.write(t, ".leslie/threads/child/plan.md", "one\ntwo\nthree\nfour\n")
+	b.write(t, ".leslie/threads/child/new.md", "new\n")
+	require.NoError(t, os.Remove(filepath.Join(b.dir, ".leslie/threads/child/notes/a.md")))
+	return b
+}
+
+// cutOff are operations with file work.
+func cutOff() map[string][]string {
+	return map[string][]string{
+		"spawn":     {"spawn --intent Second --id second --parent parent --inherit full"},
+		"merge":     {"merge --sources child --target parent"},
+		"rollback":  {"merge --sources child --target parent", "rollback parent --to begun"},
+		"undo":      {"merge --sources child --target parent", "undo"},
+		"reference": {"reference --from child --target parent"},
+	}
+}
+
+// follow are commands that read files, each the first behind the one that was cut
+// off; what comes after it shows what it saw.
+func follow() []string {
+	return []string{
+		"merge --sources parent --target child",
+		"merge --sources second --target parent",
+		"merge --sources child --target parent",
+		"merge --sources parent --target child --conflict-strategy strict",
+		"checkpoint parent --name later; rollback parent --to begun; rollback parent --to later",
+		"rollback parent --to begun",
+		"undo",
+		"spawn --intent Third --id third --parent parent --inherit full",
+		"spawn --intent Third --id third --objective goal --ref parent",
+		"reference --from child --target second",
+		"reference --from child --target parent --binding live; reference list",
+		"transfer parent --direction request_approval --scope deploy --reason because; approvals",
+	}
+}
+
+func TestWhatADeadProcessLeftUndoneIsNotTakenForDeleted(t *testing.T) {
+	t.Parallel()
+	for name, lines := range cutOff() {
+		for _, next := range follow() {
+			t.Run(name+", then "+next, func(t *testing.T) {
+				t.Parallel()
+				var ends [2]map[string]string
+				for i, cut := range []bool{false, true} {
+					b := workOf(t)
+					for _, line := range lines {
+						b.must(t, strings.Fields(line)...)
+					}
+					if cut {
+						b.takeBackFileWork(t)
+					}
+					answer := ""
+					for line := range strings.SplitSeq(next, ";") {
+						status := b.leslie(append(strings.Fields(line), "--format", "json")...)
+						answer += b.out.String()
+						require.Contains(t, []int{0, 11, 13}, status, "leslie %s\n%s", line, answer)
+					}
+					b.must(t, "objective", "create", "Another") // where nothing was to be written
+					ends[i] = b.everything(t)
+					ends[i]["the answer"] = answer
+				}
+				assert.Equal(t, ends[0], ends[1])
+			})
+		}
+	}
+}
+
+// takeBackFileWork makes the project what it was between the newest operation's
+// commit and its first step: staged things lie in their stage again, what they
+// replaced is back, and the journal lacks the line.
+func (b *bench) takeBackFileWork(t *testing.T) {
+	t.Helper()
+	at := func(rel string) string { return filepath.Join(b.dir, store.Dir, filepath.FromSlash(rel)) }
+	raw, err := os.ReadFile(at(store.StateFile))
+	require.NoError(t, err)
+	var state struct {
+		Pending struct {
+			OperationID string
+			Steps       []thread.Step
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &state))
+	require.NotEmpty(t, state.Pending.Steps)
+	blob := func(id thread.BlobID) []byte {
+		data, err := store.Open(b.dir, store.Options{}).Blob(id)
+		require.NoError(t, err)
+		return data
+	}
+	for _, step := range state.Pending.Steps {
+		if step.From != "" {
+			require.NoError(t, os.MkdirAll(at(path.Dir(step.From)), 0o755))
+			require.NoError(t, os.Rename(at(step.To), at(step.From)))
+		}
+		if step.Expect != "" {
+			b.write(t, store.Dir+"/"+step.To, string(blob(step.Expect)))
+		}
+		if step.Do == thread.StepDelete || step.Do == thread.StepRemove { // as prepared before the commit
+			require.NoError(t, os.MkdirAll(at("tmp/"+state.Pending.OperationID+".displaced"), 0o755))
+		}
+	}
+	journal, err := os.ReadFile(at(store.JournalFile))
+	require.NoError(t, err)
+	last := bytes.LastIndexByte(bytes.TrimSuffix(journal, []byte("\n")), '\n') + 1
+	require.NoError(t, os.WriteFile(at(store.JournalFile), journal[:last], 0o644))
+}
+
+// everything are the files of all threads, and what records say of them.
+func (b *bench) everything(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	root := filepath.Join(b.dir, store.Dir, store.ThreadsDir)
+	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(root, name)
+		out[filepath.ToSlash(rel)] = string(data)
+		return err
+	}))
+	return out
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+// This file reads threads' files as no operation has them half done. Between the
+// commit of a merge, say, and the end of its file work the state knows what its
+// target was given, and the target's folder lacks it still; a file that is being
+// replaced is for a moment not there at all. Whoever planned on that would take
+// for deleted what is only on its way.
+//
+// So the state is looked at before and after: if nothing of its last operation is
+// undone in these threads, and if their records and references are the same behind
+// the reading, no operation touched their files meanwhile: each that does so
+// changes one of them. What people and agents save is theirs, and may come at any
+// time.
+
+const (
+	// looks is how often files are read without the lock.
+	looks = 3
+	// deadAfter is how long a reader waits for file work whose maker may be dead.
+	deadAfter = 20 * time.Millisecond
+	// longestWork is how long it waits for a maker that is alive.
+	longestWork = 2 * time.Second
+	lookAgain   = time.Millisecond
+)
+
+// Consistent runs read, which may look at the State and at files of these threads
+// and may run several times, so that it sees the file work of an operation whole
+// or not at all. It takes no lock and changes nothing: what a dead process left
+// undone (View.Undone) stays so, and is waited for 20 ms; what a living one is
+// about to do, two seconds. Errors: read's, T904.
+func (s *Store) Consistent(ctx context.Context, ids []thread.ThreadID, read func() error) error {
+	return s.consistent(ctx, ids, false, read)
+}
+
+// Settled is Consistent for a caller who is going to write. What a dead process
+// left undone is carried out first, as by any writer, and where operations come
+// again and again read runs under the lock: it never sees file work half done.
+// Errors: read's; T501, T502, T505, T506, T509 of seeing the work through; T904.
+func (s *Store) Settled(ctx context.Context, ids []thread.ThreadID, read func() error) error {
+	return s.consistent(ctx, ids, true, read)
+}
+
+// consistent reads beside the others, and a writer under the lock if that fails.
+// What read calls is part of it.
+func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bool, read func() error) error {
+	defer s.covered.Add(-1)
+	if s.covered.Add(1) > 1 {
+		return read()
+	}
+	var last error
+	for range looks {
+		at, err := s.sight(ids)
+		switch {
+		case err != nil:
+			return read() // what is wrong with the state, who reads it is told
+		case len(at.undone) > 0 && writer:
+			return s.underLock(ctx, read)
+		}
+		if err := s.awaitWork(ctx, at); err != nil {
+			return err
+		}
+		if last = read(); ctx.Err() != nil || s.still(at) {
+			return last
+		}
+	}
+	if writer {
+		return s.underLock(ctx, read)
+	}
+	return last
+}
+
+// underLock sees through what is undone, and reads before anybody can go on.
+func (s *Store) underLock(ctx context.Context, read func() error) error {
+	c, err := s.Update(ctx, Call{LockTimeout: s.opts.LockTimeout}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
+	s.mended.Add(c.Warnings...)
+	return err
+}
+
+// sighting is where the store stood when files were read.
+type sighting struct {
+	ids     []thread.ThreadID
+	file    fs.FileInfo // of the state
+	image   image
+	undone  []thread.Step // in these threads
+	pending *thread.Pending
+}
+
+// lately is the state that was loaded last, with the file that stood there then,
+// whole or not.
+type lately struct {
+	file    fs.FileInfo
+	image   image
+	settled bool
+}
+
+// sight looks at the state, which nearly always is the one that was loaded last.
+func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
+	m := sighting{ids: ids}
+	m.file, _ = os.Lstat(s.Path(StateFile))
+	if last := s.seen.loaded.Load(); last != nil && unwritten(last.file, m.file) {
+		if m.image = last.image; last.settled || !m.moves(last.image.pending) {
+			return m, nil
+		}
+	}
+	now, err := s.load()
+	if err != nil {
+		return sighting{}, err
+	}
+	if m.image = now.image; m.moves(now.pending) && !now.settled {
+		m.pending = now.pending
+		m.undone = slices.DeleteFunc(s.undone(now.pending), func(step thread.Step) bool { return !m.moved(step) })
+	}
+	return m, nil
+}
+
+// moves reports whether an operation moves files of these threads.
+func (m sighting) moves(p *thread.Pending) bool {
+	return p != nil && slices.ContainsFunc(p.Steps, m.moved)
+}
+
+// moved reports whether a step moves files of these threads. An empty folder that
+// is made changes nothing for a reader, nor does a line that is appended: it is in
+// the record as well.
+func (m sighting) moved(step thread.Step) bool {
+	rel, ok := strings.CutPrefix(step.To, ThreadsDir+"/")
+	if !ok || step.Do == thread.StepMakeDir || step.Do == thread.StepAppend {
+		return false
+	}
+	id, _, _ := strings.Cut(rel, "/")
+	return slices.Contains(m.ids, thread.ThreadID(id))
+}
+
+// still reports whether no operation touched the threads since.
+func (s *Store) still(m sighting) bool {
+	file, _ := os.Lstat(s.Path(StateFile))
+	if unwritten(file, m.file) {
+		return true
+	}
+	now, err := s.load()
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(m.ids, func(id thread.ThreadID) bool {
+		return !slices.EqualFunc(m.image.about(id), now.image.about(id), bytes.Equal)
+	})
+}
+
+// about are a thread's record and its references, as they lie in the state.
+func (m image) about(id thread.ThreadID) (records [][]byte) {
+	all := m.records[thread.TableThreads]
+	if i, there := slices.BinarySearchFunc(all, string(id), func(l thread.Line, id string) int { return strings.Compare(l.ID, id) }); there {
+		records = append(records, all[i].JSON)
+	}
+	from := []byte(`"from":"` + string(id) + `"`)
+	for _, ref := range m.records[thread.TableReferences] {
+		if bytes.Contains(ref.JSON, from) {
+			records = append(records, ref.JSON)
+		}
+	}
+	return records
+}
+
+// awaitWork waits until the work is done, or nobody is there who would do it.
+func (s *Store) awaitWork(ctx context.Context, m sighting) error {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for waited := time.Duration(0); len(m.undone) > 0; waited += lookAgain {
+		if waited >= longestWork || waited >= deadAfter && !s.alive(m.pending.Operation) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return codes.Interrupted.Wrap(context.Cause(ctx))
+		case <-tick.C:
+		}
+		var err error
+		if m, err = s.sight(m.ids); err != nil {
+			return nil //nolint:nilerr // as in consistent
+		}
+	}
+	return nil
+}
+
+// alive reports whether somebody holds an operation's stage.
+func (s *Store) alive(op thread.OperationID) bool {
+	name := s.Path(path.Join(stageDir(op), stageLock))
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	lock := flock.New(name, flock.SetFlag(os.O_RDONLY|openCareful))
+	free, err := lock.TryRLock()
+	if free {
+		_ = lock.Close()
+	}
+	return err == nil && !free
+}

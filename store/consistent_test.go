@@ -1,0 +1,403 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/scope"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// These tests read a thread's files while an operation is changing them: one
+// replaced, one made, one deleted, one moved.
+
+const oldThread thread.ThreadID = "thread-old"
+
+type files = map[string]string
+
+func beforeWork() files {
+	return files{"plan.md": "old", "gone.md": "gone", "moves/a.md": "moved", "stays.md": "stays"}
+}
+
+func behindWork() files {
+	return files{"plan.md": "new", "fresh.md": "fresh", "moved/a.md": "moved", "stays.md": "stays"}
+}
+
+// working carries the operation out, which changes the thread's record too.
+func working(s *Store, opts Options, name string) error {
+	call := callNamed(name)
+	stage, err := Open(s.Root(), opts).Stage(call.Stamp.Operation)
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	for rel, text := range map[string]string{"0": "new", "1": "fresh", "2": "moved"} {
+		if err := stage.Write(rel, []byte(text), false); err != nil {
+			return err
+		}
+	}
+	call.Staged = []*Stage{stage}
+	at := ThreadsDir + "/" + string(oldThread) + "/"
+	_, err = runWith(s.Root(), opts, call, func(st *thread.State) (Outcome, error) {
+		t, err := st.Thread(string(oldThread))
+		t.Title = name
+		st.Threads.Put(t)
+		st.Plan(
+			thread.Step{Do: thread.StepReplace, From: stage.Rel("0"), To: at + "plan.md", Expect: hexSum("old")},
+			thread.Step{Do: thread.StepReplace, From: stage.Rel("1"), To: at + "fresh.md"},
+			thread.Step{Do: thread.StepReplace, From: stage.Rel("2"), To: at + "moved/a.md"},
+			thread.Step{Do: thread.StepDelete, To: at + "moves/a.md", Expect: hexSum("moved")},
+			thread.Step{Do: thread.StepDelete, To: at + "gone.md", Expect: hexSum("gone")},
+		)
+		return Outcome{Thread: oldThread}, err
+	})
+	return err
+}
+
+func workStore(t *testing.T) *Store {
+	s := newStore(t, Options{})
+	add(t, s, names(1)...)
+	prepareThread(t, s)
+	save(t, s, beforeWork())
+	return s
+}
+
+// contents are the thread's files as a reader of the store sees them.
+func contents(s *Store) (out files, err error) {
+	ctx := context.Background()
+	err = s.Consistent(ctx, []thread.ThreadID{oldThread}, func() error {
+		out = files{}
+		entries, err := s.Artifacts(ctx, oldThread)
+		for _, e := range entries {
+			if e.Type != TypeFile {
+				continue
+			}
+			text, readErr := s.ReadArtifact(oldThread, e.Path)
+			out[e.Path], err = string(text), errors.Join(err, readErr)
+		}
+		return err
+	})
+	return out, err
+}
+
+// snapped are the thread's files as a snapshot holds them.
+func snapped(s *Store) (files, error) {
+	stage, err := s.Stage(thread.OperationID("op-" + rand.Text()))
+	if err != nil {
+		return nil, err
+	}
+	defer stage.Discard()
+	m, _, err := stage.Snapshot(context.Background(), oldThread, scope.Set{})
+	out := files{}
+	for _, f := range m {
+		text, readErr := stage.Blob(f.SHA256)
+		out[f.Path], err = string(text), errors.Join(err, readErr)
+	}
+	return out, err
+}
+
+// readers are the ways to read.
+func readers() map[string]func(*Store) (files, error) {
+	return map[string]func(*Store) (files, error){"a reader": contents, "a snapshot": snapped}
+}
+
+// seenBeside has somebody read in front of every step of the operation. The step
+// is made when the reading is over, or when its reader evidently waits for it.
+func seenBeside(s *Store, read func(*Store) (files, error)) (seen []files, err error) {
+	type look struct {
+		got files
+		err error
+	}
+	var open []chan look
+	opts := Options{Now: clock, Before: func(Action, string) error {
+		done := make(chan look, 1)
+		open = append(open, done)
+		go func() {
+			got, err := read(Open(s.Root(), Options{Now: clock}))
+			done <- look{got, err}
+		}()
+		select {
+		case got := <-done:
+			done <- got
+		case <-time.After(20 * time.Millisecond):
+		}
+		return nil
+	}}
+	err = working(s, opts, "work")
+	for _, done := range open {
+		got := <-done
+		seen, err = append(seen, got.got), errors.Join(err, got.err)
+	}
+	return seen, err
+}
+
+func TestFileWorkIsSeenWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	for name, read := range readers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := workStore(t)
+			seen, err := seenBeside(s, read)
+			require.NoError(t, err)
+			behind := 0
+			for i, got := range seen {
+				if maps.Equal(got, behindWork()) {
+					behind++
+				} else {
+					assert.Equal(t, beforeWork(), got, "in front of step %d", i)
+				}
+			}
+			assert.Greater(t, behind, 5, "the steps behind the commit")
+			assert.Less(t, behind, len(seen), "and those in front of it")
+		})
+	}
+}
+
+// cutOffWork leaves the operation as a kill behind its commit does, after so many
+// steps more.
+func cutOffWork(t *testing.T, s *Store, more int) {
+	committed := false
+	opts := Options{Now: clock, Before: func(a Action, path string) error {
+		if committed {
+			more--
+		}
+		if committed && more < 0 {
+			return syscall.EIO
+		}
+		committed = committed || a == ActRename && path == s.Path(StateFile)
+		return nil
+	}}
+	require.ErrorIs(t, working(s, opts, "work"), errUnsettled)
+}
+
+func TestASnapshotFirstSeesThroughWhatADeadProcessLeft(t *testing.T) {
+	t.Parallel()
+	for more := range 12 {
+		s := workStore(t)
+		cutOffWork(t, s, more)
+		got, err := snapped(s)
+		require.NoError(t, err)
+		require.Equal(t, behindWork(), got, "cut off after %d steps", more)
+	}
+}
+
+func TestAReaderChangesNothingOfWhatADeadProcessLeft(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	cutOffWork(t, s, 1)
+	was := listing(t, s)
+	_, err := contents(s)
+	require.NoError(t, err)
+	assert.Equal(t, was, listing(t, s))
+	view, err := s.View(context.Background(), func(*thread.State) error { return nil })
+	require.NoError(t, err)
+	assert.NotEmpty(t, view.Undone)
+}
+
+func TestAReaderWhoIsInterruptedDoesNotWait(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	cutOffWork(t, s, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := s.Artifacts(ctx, oldThread)
+	wantCode(t, err, codes.Interrupted)
+}
+
+// retitle touches the thread from another process's store.
+func retitle(s *Store, lockTimeout time.Duration) error {
+	call := callNamed("touch-" + rand.Text())
+	call.LockTimeout = lockTimeout
+	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+		t, err := st.Thread(string(oldThread))
+		t.Title += "x"
+		st.Threads.Put(t)
+		return Outcome{}, err
+	})
+	return err
+}
+
+// refer gives the thread a reference.
+func refer(s *Store, _ time.Duration) error {
+	id := rand.Text()
+	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), callNamed("refer-"+id), func(st *thread.State) (Outcome, error) {
+		st.References.Put(thread.Reference{ID: thread.ReferenceID("ref-" + id), From: oldThread, Target: "thread-none", TakenAt: noon})
+		return Outcome{}, nil
+	})
+	return err
+}
+
+func elsewhere(s *Store, _ time.Duration) error {
+	name := rand.Text()
+	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), callNamed(name), create("obj-"+name))
+	return err
+}
+
+func TestReadingIsRepeatedWhenTheThreadWasTouched(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		operation   func(*Store, time.Duration) error
+		times, want int
+	}{
+		"not":                    {retitle, 0, 1},
+		"not, but others were":   {elsewhere, 1, 1},
+		"once":                   {retitle, 1, 2},
+		"once, by a reference":   {refer, 1, 2},
+		"more often than it may": {retitle, looks, looks + 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := workStore(t)
+			runs := 0
+			err := s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+				if runs++; runs > c.times {
+					return nil
+				}
+				return c.operation(s, 0)
+			})
+			require.NoError(t, err)
+			assert.Equal(t, c.want, runs)
+		})
+	}
+}
+
+func TestWhoIsOvertakenTooOftenReadsUnderTheLock(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	runs := 0
+	var last error
+	err := s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+		runs++
+		last = retitle(s, time.Millisecond)
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, looks+1, runs)
+	wantCode(t, last, codes.LockFailed)
+}
+
+func TestAReaderWhoIsOvertakenTooOftenTakesWhatItHas(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	runs := 0
+	err := s.Consistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
+		runs++
+		return retitle(s, 0)
+	})
+	require.NoError(t, err)
+	assert.Equal(t, looks, runs)
+}
+
+func TestWhatHadToBeToldWhileReadingIsToldByTheNextUpdate(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	runs := 0
+	err := s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+		if runs++; runs > looks {
+			return nil
+		}
+		err := retitle(s, 0)
+		if runs == looks {
+			err = errors.Join(err, os.WriteFile(s.Path(StateFile), []byte("damaged"), 0o644))
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, looks+1, runs)
+	commit := add(t, s, "obj-later")
+	require.Len(t, commit.Warnings, 1)
+	assert.Equal(t, warnings.Recovered, commit.Warnings[0].Code)
+	assert.Empty(t, add(t, s, "obj-last").Warnings, "it is told once")
+}
+
+func TestFilesOfAStoreThatCannotBeReadAreReadAllTheSame(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	for _, name := range []string{StateFile, BackupFile, JournalFile} {
+		require.NoError(t, os.WriteFile(s.Path(name), []byte("damaged"), 0o644))
+	}
+	got, err := contents(s)
+	require.NoError(t, err)
+	assert.Equal(t, beforeWork(), got)
+	_, err = s.ReadArtifact(oldThread, "none.md")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+func TestOnlyWorkThatSomebodyStillDoesIsWaitedForLong(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	var during []bool
+	opts := Options{Now: clock, Before: func(a Action, _ string) error {
+		if a == ActLink { // files come into place
+			during = append(during, s.alive("op-work"))
+		}
+		return nil
+	}}
+	require.NoError(t, working(s, opts, "work"))
+	require.Greater(t, len(during), 2)
+	assert.NotContains(t, during, false)
+	s = workStore(t)
+	cutOffWork(t, s, 1)
+	assert.False(t, s.alive("op-work"))
+	assert.False(t, s.alive("op-none"))
+}
+
+func TestStepsThatAReaderOfFilesNeedNotWaitFor(t *testing.T) {
+	t.Parallel()
+	at := sighting{ids: []thread.ThreadID{"a", "b"}}
+	for to, do := range map[string]thread.StepKind{
+		"threads/a":                                  thread.StepMakeDir, // empty, or not there: no artifacts
+		"threads/a/.meta/injections.jsonl":           thread.StepAppend,  // in the record, too
+		"threads/other/plan.md":                      thread.StepReplace,
+		"threads/ab/plan.md":                         thread.StepReplace,
+		"merges/merge-1/" + "work/threads/a/plan.md": thread.StepPlace,
+	} {
+		assert.False(t, at.moved(thread.Step{Do: do, To: to}), to)
+	}
+	for to, do := range map[string]thread.StepKind{
+		"threads/a": thread.StepPlace, "threads/b": thread.StepRemove, "threads/b/design/a.md": thread.StepReplace,
+		"threads/a/plan.md": thread.StepDelete, "threads/a/context/inherited/ref-1": thread.StepPlace,
+	} {
+		assert.True(t, at.moved(thread.Step{Do: do, To: to}), to)
+	}
+}
+
+// A power cut may keep the journal's line of an operation that only adds, and take
+// back the state's name and that of a folder.
+func TestASnapshotSeesThroughWhatAPowerCutTookBack(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	was := read(t, s, StateFile)
+	at := InheritedDir + "/ref-1"
+	require.NoError(t, staging(s.Root(), Options{Now: clock}, "add", "obj-new", func(stage *Stage) error {
+		return stage.Write("copy/plan.md", []byte("copied"), false)
+	}, func(stage *Stage) []thread.Step {
+		return []thread.Step{
+			{Do: thread.StepMakeDir, To: inThread + InheritedDir},
+			{Do: thread.StepPlace, From: stage.Rel("copy"), To: inThread + at},
+		}
+	}))
+	require.NoError(t, os.MkdirAll(s.Path(TmpDir+"/op-add"), 0o755))
+	require.NoError(t, os.Rename(s.Path(inThread+at), s.Path(TmpDir+"/op-add/copy")))
+	require.NoError(t, os.WriteFile(s.Path(StateFile), was, 0o644))
+	s = Open(s.Root(), Options{Now: clock})
+	_, err := s.View(context.Background(), func(*thread.State) error { return nil }) // as a command begins
+	require.NoError(t, err)
+	require.NoError(t, s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+		_, err := os.Stat(s.Path(inThread + at + "/plan.md"))
+		return err
+	}))
+}
