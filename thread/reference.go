@@ -32,7 +32,8 @@ const ReasonMissing = "file not found"
 
 // Refer ties a thread to another's artifacts. The same tie again (from, target,
 // binding, scope) answers with the one that exists. A target that does not
-// exist is kept as it was written, unresolved. Errors: T101 and T105 for From,
+// exist (any more, whatever was found there before) is kept as it was written,
+// unresolved. Errors: T101 and T105 for From,
 // T107 where it is terminated, T106 for a taken id, T201 where the references
 // would form a cycle, T105 for an ambiguous target, T903 for a target that is
 // From itself.
@@ -64,7 +65,16 @@ func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool
 		ID: in.ID, From: from.ID, Target: target, Binding: in.Binding, Scope: scope,
 		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
 	}
-	return s.References.Put(ref.with(in.Content, stamp.Time)), false, nil
+	return s.References.Put(ref.with(s.still(target, in.Content), stamp.Time)), false, nil
+}
+
+// still is what was found at a target, unless its thread was taken back since: what
+// was copied of it then is no copy of anything.
+func (s *State) still(target ThreadID, found Content) Content {
+	if _, err := s.Thread(string(target)); found.Unresolved == "" && codes.Has(err, codes.ThreadNotFound) {
+		return Content{Unresolved: ReasonMissing}
+	}
+	return found
 }
 
 // ReferenceTarget returns the id that a reference to arg would name: the
@@ -87,6 +97,7 @@ func (s *State) Refresh(arg string, content Content, stamp Stamp) (Reference, er
 	if err != nil {
 		return Reference{}, err
 	}
+	content = s.still(ref.Target, content)
 	if ref.Resolved == (content.Unresolved == "") && ref.Manifest == content.Manifest && ref.Files == content.Files {
 		return ref, nil
 	}

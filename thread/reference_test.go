@@ -37,6 +37,23 @@ func TestAReferenceSaysWhatWasFound(t *testing.T) {
 	assert.Equal(t, []string{"references/ref-1"}, w.recordsChanged())
 }
 
+// Between the copying and the commit the target's spawn may be undone.
+func TestWhatWasCopiedOfATargetThatIsGoneIsNotKept(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "a", "b")
+	ref, _, err := w.Refer(thread.NewReference{
+		ID: "ref-1", From: "a", Target: "gone", Binding: thread.Frozen, Content: thread.Content{Manifest: "m1", Files: 3},
+	}, w.stamp(thread.User))
+	require.NoError(t, err)
+	assert.False(t, ref.Resolved)
+	assert.Equal(t, thread.ReasonMissing, ref.Unresolved)
+	assert.Empty(t, ref.Manifest)
+	assert.Zero(t, ref.Files)
+	ref, err = w.Refresh("ref-1", thread.Content{Manifest: "m1", Files: 3}, w.stamp(thread.User))
+	require.NoError(t, err)
+	assert.False(t, ref.Resolved, "nor by a refresh")
+}
+
 func TestTheSameTieIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	first := thread.NewReference{ID: "ref-1", From: "a", Target: "b", Binding: thread.Frozen, Scope: []string{"plan.md", "design"}, Content: thread.Content{Manifest: "m1"}}

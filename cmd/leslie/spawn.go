@@ -157,8 +157,9 @@ func runSpawn(c *call) (Data, error) {
 
 // gathered is what a new thread's folder is made of, staged without the lock.
 type gathered struct {
-	stage     *store.Stage // nil when there is nothing to copy
-	filled    bool         // the stage holds the folder; else it begins empty
+	stage     *store.Stage    // nil when there is nothing to copy
+	filled    bool            // the stage holds the folder; else it begins empty
+	parent    thread.ThreadID // of which the manifest is
 	manifest  thread.BlobID
 	inherited int
 	refs      []thread.NewReference
@@ -173,15 +174,14 @@ func (c *call) gather(st *store.Store, o spawnOptions) (*gathered, error) {
 	if o.thread.Inherit == thread.InheritNone && len(o.refs) == 0 {
 		return g, nil
 	}
-	var parent thread.ThreadID
 	targets := map[string]thread.ThreadID{}
 	_, err := c.view(func(s *thread.State) error {
 		var err error
-		parent, err = o.precheck(s, targets)
+		g.parent, err = o.precheck(s, targets)
 		return err
 	})
 	if err == nil {
-		err = c.safeScope(parent)
+		err = c.safeScope(g.parent)
 	}
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (c *call) gather(st *store.Store, o spawnOptions) (*gathered, error) {
 	if g.stage, err = st.Stage(c.stamp().Operation); err != nil {
 		return nil, err
 	}
-	if err := c.fill(st, o, g, parent, targets); err != nil {
+	if err := c.fill(st, o, g, targets); err != nil {
 		c.endStage(g.stage, false)
 		return nil, err
 	}
@@ -215,9 +215,9 @@ func (o spawnOptions) precheck(s *thread.State, targets map[string]thread.Thread
 	return t.ID, err
 }
 
-func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, parent thread.ThreadID, targets map[string]thread.ThreadID) error {
+func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, targets map[string]thread.ThreadID) error {
 	if o.thread.Inherit != thread.InheritNone {
-		m, skipped, err := g.stage.Snapshot(c.ctx, parent, o.scope)
+		m, skipped, err := g.stage.Snapshot(c.ctx, g.parent, o.scope)
 		if err != nil {
 			return err
 		}
@@ -232,6 +232,9 @@ func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, parent thread.
 	}
 	for _, target := range once(o.refs, targets) {
 		ref := thread.NewReference{ID: thread.ReferenceID(c.env.newID(thread.PrefixReference)), Target: target, Binding: thread.Frozen}
+		if id := targets[target]; id != "" { // of which the content is, whatever else the name may mean by then
+			ref.Target = string(id)
+		}
 		to := folder + "/" + store.InheritedDir + "/" + string(ref.ID)
 		var err error
 		if ref.Content, err = c.frozen(st, g.stage, targets[target], scope.Set{}, to); err != nil {
@@ -262,6 +265,9 @@ func once(refs []string, targets map[string]thread.ThreadID) []string {
 func (o spawnOptions) spawn(c *call, s *thread.State, stamp thread.Stamp, g *gathered) (*spawnData, thread.ThreadID, error) {
 	in := o.thread
 	in.Shared, in.Scope = g.manifest, o.scope.Strings()
+	if g.parent != "" {
+		in.Parent = string(g.parent)
+	}
 	in.ID = thread.ThreadID(c.newID("id", thread.PrefixThread, func(id string) bool { return s.Taken(thread.ThreadID(id)) }))
 	t, err := s.Spawn(in, stamp)
 	if err != nil {
@@ -272,20 +278,23 @@ func (o spawnOptions) spawn(c *call, s *thread.State, stamp thread.Stamp, g *gat
 		Path: threadPath(t.ID), Revision: t.Revision, References: []referenceData{},
 		Inherited: inheritedData{Mode: t.Inherit, Scope: o.scope.Strings(), Files: g.inherited},
 	}
+	steps := []thread.Step{{Do: thread.StepMakeDir, To: store.ThreadsDir + "/" + string(t.ID)}}
+	if g.filled {
+		steps[0] = thread.Step{Do: thread.StepPlace, From: g.stage.Rel(folder), To: steps[0].To}
+	}
 	for _, in := range g.refs {
 		in.From = string(t.ID)
 		ref, _, err := s.Refer(in, stamp)
 		if err != nil {
 			return nil, "", err
 		}
+		if in.Content.Unresolved == "" && !ref.Resolved { // its target was taken back since it was copied
+			steps = append(steps, thread.Step{Do: thread.StepRemove, To: frozenPlace(t.ID, ref.ID)})
+		}
 		c.warnUnresolved(ref)
 		d.References = append(d.References, referenceOf(ref))
 	}
-	place := thread.Step{Do: thread.StepMakeDir, To: store.ThreadsDir + "/" + string(t.ID)}
-	if g.filled {
-		place = thread.Step{Do: thread.StepPlace, From: g.stage.Rel(folder), To: place.To}
-	}
-	s.Plan(place)
+	s.Plan(steps...)
 	return d, t.ID, nil
 }
 

@@ -223,6 +223,7 @@ func (c *call) requestApproval(st *store.Store, o transferOptions) (*transferDat
 	if err != nil {
 		return nil, err
 	}
+	o.grant.Thread = string(about) // of which the digest is
 	o.grant.Digest, err = c.digest(st, stage, about)
 	var data *transferData
 	if err == nil {
@@ -243,7 +244,12 @@ func (c *call) requestApproval(st *store.Store, o transferOptions) (*transferDat
 // digest keeps the hashes of a thread's artifacts, not their contents. Errors:
 // T508 for a file that is too large to be hashed, T505, T509.
 func (c *call) digest(st *store.Store, stage *store.Stage, id thread.ThreadID) (thread.BlobID, error) {
-	m, skipped, err := looseShelf{st, map[string]place{}}.snapshot(c.ctx, id, scope.Set{})
+	var m store.Manifest
+	var skipped []string
+	err := c.settled(st, func() (err error) {
+		m, skipped, err = looseShelf{st, map[string]place{}}.snapshot(c.ctx, id, scope.Set{})
+		return err
+	}, id)
 	if codes.Has(err, codes.TooLarge) {
 		return "", codes.Of(err).WithHint("Move the file out of the thread's folder, then ask again")
 	}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+// These tests have somebody else write between a command's look at the store and
+// its commit.
+
+// meanwhile has another process act in front of the n-th id of a kind.
+func (b *bench) meanwhile(prefix string, n int, act func(other *bench)) {
+	own := b.newID
+	b.newID = func(p string) string {
+		if p == prefix {
+			if n--; n == 0 {
+				other := &bench{env: b.env, vars: b.vars}
+				other.stdout, other.stderr = &other.out, &other.err
+				other.newID = func(p string) string {
+					other.ids++
+					return fmt.Sprintf("%sother%03d", p, other.ids)
+				}
+				act(other)
+			}
+		}
+		return own(p)
+	}
+}
+
+func TestACopyOfAThreadThatWasTakenBackMeanwhileIsNotKept(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.must(t, "spawn", "--intent", "Go", "--id", "gone", "--parent", "main")
+	b.write(t, ".leslie/threads/main/plan.md", "plan\n")
+	b.meanwhile(thread.PrefixReference, 2, func(other *bench) { other.must(t, "undo") })
+	b.must(t, "spawn", "--intent", "Read both", "--id", "new", "--objective", "ship", "--ref", "gone", "--ref", "main", "--format", "json")
+	var answer struct {
+		Data     struct{ References []referenceData }
+		Warnings []struct{ Code string }
+	}
+	require.NoError(t, json.Unmarshal(b.out.Bytes(), &answer))
+	require.Len(t, answer.Data.References, 2)
+	gone, there := answer.Data.References[0], answer.Data.References[1]
+	assert.False(t, gone.TargetResolved)
+	assert.True(t, there.TargetResolved)
+	require.Len(t, answer.Warnings, 1)
+	assert.Equal(t, "W202", answer.Warnings[0].Code)
+	inherited, err := os.ReadDir(filepath.Join(b.dir, ".leslie/threads/new/context/inherited"))
+	require.NoError(t, err)
+	require.Len(t, inherited, 1)
+	assert.Equal(t, string(there.RefID), inherited[0].Name())
+	b.must(t, "doctor", "--format", "json")
+	assert.Contains(t, b.out.String(), `"healthy":true`)
+}
+
+// A shortened id is looked up once: another thread may have it by the time of the
+// commit, and the copies are of the first.
+func TestAShortenedIDMeansWhatItMeantWhenItWasCopied(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	for _, id := range []string{"parent-one", "target-one"} {
+		b.must(t, "spawn", "--intent", "First", "--id", id, "--objective", "ship")
+	}
+	b.meanwhile(thread.PrefixReference, 2, func(other *bench) {
+		other.must(t, "spawn", "--intent", "In the way", "--id", "pare", "--objective", "ship")
+		other.must(t, "spawn", "--intent", "In the way", "--id", "targ", "--objective", "ship")
+	})
+	b.must(t, "spawn", "--intent", "Read", "--id", "new", "--parent", "pare", "--inherit", "full", "--ref", "targ", "--ref", "main", "--format", "json")
+	var answer struct {
+		Data struct {
+			ParentID   thread.ThreadID
+			References []referenceData
+		}
+	}
+	require.NoError(t, json.Unmarshal(b.out.Bytes(), &answer))
+	assert.Equal(t, thread.ThreadID("parent-one"), answer.Data.ParentID)
+	require.Len(t, answer.Data.References, 2)
+	assert.Equal(t, thread.ThreadID("target-one"), answer.Data.References[0].Target)
+}
