@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -317,4 +318,28 @@ func TestAViolationEndsTheSoakAndIsToldWithItsSeed(t *testing.T) {
 	assert.Contains(t, out.String(), "VIOLATION (w01, -seed 41): a line is lost\n")
 	assert.Contains(t, out.String(), `leslie spawn --intent "a b"`)
 	assert.Contains(t, out.String(), "1 violations")
+}
+
+func TestAPauseWaitsForTheLastDeadlineOfAnOpenRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	assert.True(t, w.lapses().IsZero(), "there is none")
+	w.live["approvals/appr-a"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:01Z"}`)
+	w.live["approvals/appr-b"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:02Z"}`)
+	w.live["approvals/appr-c"] = json.RawMessage(`{"status":"skipped","deadline":"2026-02-09T16:00:09Z"}`)
+	w.live["approvals/appr-d"] = json.RawMessage(`{"status":"open"}`)
+	w.live["threads/t"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:09Z"}`)
+	assert.Equal(t, time.Date(2026, 2, 9, 16, 0, 2, 0, time.UTC), w.lapses())
+}
+
+func TestTheLastLinesTellWhatWasWrong(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	g := newGround(&project{}, setup{seed: 7}, &out)
+	g.violate(nil, "a line is lost")
+	assert.Equal(t, 1, strings.Count(out.String(), "a line is lost"), "at once")
+	assert.False(t, g.report.end(g))
+	_, last, found := strings.Cut(out.String(), "1 violations\n")
+	require.True(t, found)
+	assert.Equal(t, "VIOLATION (the pause, -seed 7): a line is lost\n", last)
 }

@@ -61,12 +61,13 @@ func section(n int) string { return sealed(fmt.Sprintf("# %02d", n)) }
 
 // sing takes a step.
 func (w *worker) sing() {
-	if w.choir.unclear && !w.settle(w.voiceID()) {
-		return
-	}
-	w.choir.unclear = false
 	switch w.r.IntN(5) {
 	case 0, 1:
+		// Who saves looks what is there; a merge sees to that by itself.
+		if w.choir.unclear && !w.settle(w.voiceID()) {
+			return
+		}
+		w.choir.unclear = false
 		w.voice()
 	case 2, 3:
 		w.mergeUp()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // This file is the pause: nobody works, and everything is checked.
@@ -31,13 +32,17 @@ func (g *ground) rest() {
 }
 
 // look checks everything. The write comes first: it sees through what killed
-// processes left.
+// processes left. Another comes behind the last deadline: what lapses between two
+// looks would differ.
 func (g *ground) look() (problems []string) {
-	if o := g.own("update", gateID, "--title", fmt.Sprintf("Pause %d", g.pauses)); !o.ok() || len(o.doc.Warnings) > 0 {
-		return []string{"the next write: " + o.text()}
-	}
 	before := len(g.ids)
-	problems = append(problems, g.readOn()...)
+	for _, what := range []string{"Pause", "Nothing lapses any more in pause"} {
+		time.Sleep(time.Until(g.world.lapses()))
+		if o := g.own("update", gateID, "--title", fmt.Sprintf("%s %d", what, g.pauses)); !o.ok() || len(o.doc.Warnings) > 0 {
+			return append(problems, "the next write: "+o.text())
+		}
+		problems = append(problems, g.readOn()...)
+	}
 	problems = append(problems, g.compareState()...)
 	problems = append(problems, g.compareLists(before)...)
 	problems = append(problems, g.compareFiles()...)

@@ -27,7 +27,8 @@ type report struct {
 	tallies  map[string]*tally
 	made     map[string]int // operations by their command
 	broken   int
-	orphans  int // operations of calls that were killed before they answered
+	told     []string // the violations
+	orphans  int      // operations of calls that were killed before they answered
 	warnings map[string]int
 }
 
@@ -116,13 +117,16 @@ func (r *report) violation(who, what string, last []string) {
 	if r.broken++; r.broken > most {
 		return
 	}
-	fmt.Fprintf(r.out, "VIOLATION (%s, -seed %d): %s\n", who, r.setup.seed, what)
+	text := fmt.Sprintf("VIOLATION (%s, -seed %d): %s\n", who, r.setup.seed, what)
 	for _, l := range last {
-		fmt.Fprintln(r.out, "    "+l)
+		text += "    " + l + "\n"
 	}
+	fmt.Fprint(r.out, text)
+	r.told = append(r.told, text)
 }
 
-// end prints the table and the verdict, and says whether everything held.
+// end prints the table, the verdict and, where only the last lines are looked at,
+// the violations once more; it says whether everything held.
 func (r *report) end(g *ground) (held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,6 +148,7 @@ func (r *report) end(g *ground) (held bool) {
 	fmt.Fprintf(r.out, "\nwarnings: %s\n", counted(r.warnings))
 	fmt.Fprintf(r.out, "killed between commit and answer: %d; behind their answer: %d\n", r.orphans, total.late)
 	r.conclude(g, total)
+	fmt.Fprint(r.out, strings.Join(r.told, ""))
 	return r.broken == 0
 }
 

@@ -289,9 +289,14 @@ func (r *ready) then(p *project) (snapshot, error) {
 	return r.take(p)
 }
 
-// write is the next writing command.
+// write is the next writing command: one that copies what a thread has, and so
+// shows whether it took what was on its way for what is there.
 func (r *ready) write(p *project) (problem string) {
-	o := p.call("objective", "create", "Go on", "--id", "go-on")
+	line := []string{"spawn", "--id", "go-on", "--intent", "Go on", "--objective", "ship", "--parent", "main", "--inherit", "full"}
+	if r.empty {
+		line = []string{"objective", "create", "Go on", "--id", "go-on"}
+	}
+	o := p.call(line...)
 	if o.err != nil || o.status != 0 || o.doc == nil || len(o.doc.Warnings) > 0 && !r.damaged {
 		return "the next write: " + o.text()
 	}

@@ -103,6 +103,8 @@ func table() []row {
 		{name: "write-on-damaged", prepare: withDamaged, argv: words("objective create Second --id second"), damaged: true},
 		{name: "write-on-crashed-spawn", prepare: withCrashedSpawn, argv: words("objective create Second --id second")},
 		{name: "write-on-crashed-merge", prepare: withCrashedMerge, argv: words("objective create Second --id second")},
+		{name: "copy-of-crashed-spawn", prepare: withCrashedSpawn, argv: words("spawn --id new --intent Do --parent dead --inherit full")},
+		{name: "copy-of-crashed-merge", prepare: withCrashedMerge, argv: words("spawn --id new --intent Do --parent main --inherit full")},
 	}
 }
 
