@@ -177,20 +177,23 @@ func (m image) about(id thread.ThreadID) (records [][]byte) {
 
 // awaitWork waits until the work is done, or nobody is there who would do it.
 func (s *Store) awaitWork(ctx context.Context, m sighting) error {
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for waited := time.Duration(0); len(m.undone) > 0; waited += lookAgain {
-		if waited >= longestWork || waited >= deadAfter && !s.alive(m.pending.Operation) {
-			return nil
-		}
+	if len(m.undone) == 0 {
+		return nil
+	}
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	dead, late := time.After(deadAfter), time.After(longestWork)
+	for waiting, err := true, error(nil); waiting; {
 		select {
 		case <-ctx.Done():
 			return codes.Interrupted.Wrap(context.Cause(ctx))
-		case <-tick.C:
-		}
-		var err error
-		if m, err = s.sight(m.ids); err != nil {
-			return nil //nolint:nilerr // as in consistent
+		case <-late:
+			return nil
+		case <-dead:
+			waiting, dead = s.alive(m.pending.Operation), time.After(deadAfter)
+		case <-again.C:
+			m, err = s.sight(m.ids)
+			waiting = err == nil && len(m.undone) > 0
 		}
 	}
 	return nil
