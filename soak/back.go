@@ -55,7 +55,9 @@ func (w *worker) goBack() {
 		return
 	}
 	b.steps++
-	switch draw := w.r.IntN(10); {
+	switch draw := w.r.IntN(11); {
+	case draw == 10:
+		w.branch()
 	case draw < 4 || len(b.marks) == 0 && draw < 7:
 		w.shuffle()
 	case draw < 6 || len(b.marks) == 0:
@@ -210,11 +212,33 @@ func (w *worker) operationAt(thread string, revision int64) string {
 	return ""
 }
 
-// clearBack finds out what became of a killed call: after the next write the files
-// are wholly those of before, or wholly those that were asked for.
+// branch copies the thread, and merges the copy back: nothing has changed there, so
+// nothing changes here, whether the copy was all in place or its maker was killed.
+func (w *worker) branch() {
+	id := fmt.Sprintf("branch-%02d-%d-%d", w.n, w.back.born, w.back.steps)
+	spawn := []string{"spawn", "--intent", "Branch off", "--id", id, "--parent", w.backID(), "--inherit", "full", "--depends-on", gateID}
+	if o := w.do(line{command: "spawn", argv: spawn, family: true}); !o.ok() && !o.killed {
+		return
+	}
+	o := w.do(line{command: "merge", argv: []string{"merge", "--sources", id, "--target", w.backID()}, family: true, calm: true, may: "T101"})
+	if w.asBefore("a merge of a copy"); o.changed() {
+		w.violate(w, "a merge of "+id+", a copy that nobody changed, changed "+w.backID())
+	}
+	if !o.ok() {
+		return
+	}
+	for _, command := range []string{"cancel", "archive"} {
+		w.do(line{command: command, argv: []string{command, id}, family: true, calm: true})
+	}
+}
+
+// clearBack finds out what became of a killed call: after the next write, which
+// keeps what is there, the files are wholly those of before, or wholly those that
+// were asked for.
 func (w *worker) clearBack() bool {
 	b := &w.back
-	if !w.settle(w.backID()) {
+	name := fmt.Sprintf("kept behind a kill %d", b.steps)
+	if o := w.do(line{command: "checkpoint", argv: []string{"checkpoint", w.backID(), "--name", name}, family: true, calm: true}); !o.ok() {
 		return false
 	}
 	got, err := w.artifacts(w.backID())
@@ -228,6 +252,7 @@ func (w *worker) clearBack() bool {
 		}
 		b.now = maps.Clone(b.maybe)
 	}
+	b.marks = append(b.marks, mark{name, maps.Clone(b.now)})
 	b.unclear = false
 	return true
 }
