@@ -182,7 +182,7 @@ func (s *State) EndMerge(arg, why string, stamp Stamp) (Merge, error) {
 
 // Brought records what a merge has brought into its target: the content of each
 // source that both now share. A newer share replaces older ones that it covers.
-// Errors: T101, T107.
+// Errors: T101, for a source too that was taken back since, and T107.
 func (s *State) Brought(target ThreadID, shares []Share, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(string(target))
 	if err != nil {
@@ -190,6 +190,9 @@ func (s *State) Brought(target ThreadID, shares []Share, stamp Stamp) (Thread, e
 	}
 	kept := slices.Clone(t.Shared)
 	for _, share := range shares {
+		if _, err := s.Thread(string(share.With)); err != nil {
+			return Thread{}, err
+		}
 		share.At = s.Revision + 1
 		kept = slices.DeleteFunc(kept, func(old Share) bool {
 			covered := len(share.Scope) == 0 || slices.Equal(old.Scope, share.Scope)

@@ -290,3 +290,12 @@ func TestWhatWasBroughtIsRecordedOfTheTargetAlone(t *testing.T) {
 	failed(t, err, codes.ThreadNotFound, nil)
 	assert.Empty(t, w.Changes())
 }
+
+// Between the plan of a merge and its commit the source's spawn may be undone.
+func TestNothingIsSharedWithASourceThatIsGone(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "target", "source")
+	_, err := w.Brought("target", []thread.Share{{With: "source", Manifest: "m1", How: "merge"}, {With: "gone", Manifest: "m2", How: "merge"}}, w.stamp(thread.User))
+	failed(t, err, codes.ThreadNotFound, map[string]any{"threadId": "gone"})
+	assert.Empty(t, w.Changes())
+}
