@@ -115,7 +115,7 @@ func (t Thread) CheckpointOf(arg string) (Checkpoint, error) {
 		return Checkpoint{}, t.noCheckpoint(arg)
 	}
 	var ids []CheckpointID
-	for _, c := range short[:min(len(short), 20)] {
+	for _, c := range short[:min(len(short), MaxCandidates)] {
 		ids = append(ids, c.ID)
 	}
 	return Checkpoint{}, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(short)),

@@ -237,8 +237,12 @@ func lineOf(lines []Line, id string) (Line, bool) {
 	return lines[i], true
 }
 
+// MaxCandidates is how many ids an error names when it cannot tell which is meant;
+// its count says how many there are.
+const MaxCandidates = 20
+
 func ambiguous(prefix, kind string, ids []string) error {
-	shown := ids[:min(len(ids), 20)]
+	shown := ids[:min(len(ids), MaxCandidates)]
 	status := "leslie status "
 	switch kind { // not the ids' look: an objective may be called main-2
 	case PrefixObjective:

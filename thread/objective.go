@@ -142,13 +142,13 @@ func whichObjective(open []Objective) error {
 			WithHint("Create one with leslie objective create TITLE").
 			WithNext("leslie objective list")
 	}
-	ids := make([]ObjectiveID, len(open))
-	for i, o := range open {
-		ids[i] = o.ID
+	var ids []ObjectiveID
+	for _, o := range open[:min(len(open), MaxCandidates)] {
+		ids = append(ids, o.ID)
 	}
 	return codes.InvalidArgument.New(
 		fact.Of("reason", "several objectives are open: say which with --objective"),
-		fact.Of("candidates", ids)).
+		fact.Of("count", len(open)), fact.Of("candidates", ids)).
 		WithHint("Repeat the call with --objective and one of the candidates").
 		WithNext("leslie objective list")
 }

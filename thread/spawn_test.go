@@ -1,6 +1,7 @@
 package thread_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -161,8 +162,20 @@ func TestANewThreadsObjective(t *testing.T) {
 		t.Parallel()
 		w := prepared(t, "second", "first")
 		_, err := w.Spawn(thread.NewThread{ID: "new-one"}, w.stamp(thread.User))
-		e := failed(t, err, codes.InvalidArgument, map[string]any{"candidates": []thread.ObjectiveID{"second", "first"}})
+		e := failed(t, err, codes.InvalidArgument, map[string]any{"count": 2, "candidates": []thread.ObjectiveID{"second", "first"}})
 		assert.Equal(t, []string{"leslie objective list"}, e.Next())
+	})
+	t.Run("is asked for with the first of many", func(t *testing.T) {
+		t.Parallel()
+		var names []string
+		for i := range 30 {
+			names = append(names, fmt.Sprintf("obj-%02d", i))
+		}
+		w := prepared(t, names...)
+		_, err := w.Spawn(thread.NewThread{ID: "new-one"}, w.stamp(thread.User))
+		e := failed(t, err, codes.InvalidArgument, map[string]any{"count": 30})
+		shown, _ := e.Facts().Get("candidates")
+		assert.Len(t, shown, thread.MaxCandidates)
 	})
 	t.Run("is asked for when there is none", func(t *testing.T) {
 		t.Parallel()

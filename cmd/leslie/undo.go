@@ -152,7 +152,7 @@ func (c *call) findOperation(st *store.Store, arg string) (thread.Operation, err
 		return op, codes.OperationNotFound.New(fact.Of("operationId", arg))
 	}
 	var ids []thread.OperationID
-	for _, op := range found[:min(len(found), 20)] {
+	for _, op := range found[:min(len(found), thread.MaxCandidates)] {
 		ids = append(ids, op.ID)
 	}
 	return op, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(found)), fact.Of("candidates", ids)).WithNext("leslie history")
