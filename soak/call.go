@@ -91,7 +91,7 @@ func (o outcome) text() string {
 func (p *project) command(argv []string) *exec.Cmd {
 	cmd := exec.Command(p.leslie, argv...)
 	cmd.Dir = p.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LOGNAME=ann", "LESLIE_FORMAT=json"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TMPDIR=" + p.scratch, "LOGNAME=ann", "LESLIE_FORMAT=json"}
 	return cmd
 }
 

@@ -405,15 +405,21 @@ func (w *worker) merge() (line, bool) {
 		l.argv = append(l.argv, "--require-approval")
 	case 2:
 		l.argv = append(l.argv, "--conflict-strategy", "agent-first")
+		if w.r.IntN(2) == 0 {
+			l.argv = append(l.argv, "--agent", keepsAll, "--agent-timeout", "20s")
+		}
 	case 3:
 		l.argv = append(l.argv, "--conflict-strategy", "strict")
 	case 4:
 		l.argv = append(l.argv, "--conflict-strategy", "human", "--scope", "plan.md,notes")
 	case 5:
-		l.argv = append(l.argv, "--conflict-strategy", "interactive", "--validate", "true")
+		l.argv = append(l.argv, "--conflict-strategy", "interactive", "--validate", []string{"true", "false"}[w.r.IntN(2)])
 	}
 	return l, true
 }
+
+// keepsAll is an agent that keeps every line of both sides, and the base's.
+const keepsAll = `sed -i -e /^<<<<<<</d -e '/^|||||||/d' -e /^=======$/d -e /^>>>>>>>/d merged`
 
 func (w *worker) mergeResolve() (line, bool) {
 	l, ok := ofAny(w, "merge resolve", w.scene().merges, "merge-aaaaaaaa")
