@@ -104,6 +104,8 @@ func table() []row {
 		{name: "write-on-crashed-spawn", prepare: withCrashedSpawn, argv: words("objective create Second --id second")},
 		{name: "write-on-crashed-merge", prepare: withCrashedMerge, argv: words("objective create Second --id second")},
 		{name: "copy-of-crashed-spawn", prepare: withCrashedSpawn, argv: words("spawn --id new --intent Do --parent dead --inherit full")},
+		{name: "undo-of-crashed-merge", prepare: withCrashedMerge, argv: words("undo")},
+		{name: "checkpoint-of-crashed-merge", prepare: withCrashedMerge, argv: words("checkpoint main --name first")},
 		{name: "copy-of-crashed-merge", prepare: withCrashedMerge, argv: words("spawn --id new --intent Do --parent main --inherit full")},
 	}
 }

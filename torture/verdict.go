@@ -204,6 +204,10 @@ func (r *ready) inPlace(p *project, where side, settled bool) string {
 	if blob := missingBlob(after, now); blob != "" {
 		return blob + ", which the state names, is missing"
 	}
+	if r.owes() { // what the dead writer owed was put into place first
+		owed := r.ref.beforeThen.files
+		maps.DeleteFunc(now, func(name, is string) bool { return owed[name] == is })
+	}
 	return mixed(before, after, now)
 }
 
