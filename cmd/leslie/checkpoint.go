@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"time"
 
 	"leslie/scope"
@@ -49,8 +51,21 @@ func runCheckpoint(c *call) (Data, error) {
 	if first, ok, err := answered[*checkpointData](c); ok || err != nil {
 		return first, err
 	}
+	for range tries - 1 {
+		data, err := c.checkpoint(st, id, name, true)
+		if !errors.Is(err, errMoved) {
+			return data, err
+		}
+	}
+	return c.checkpoint(st, id, name, false) // as it was a moment ago
+}
+
+// checkpoint keeps what the thread holds. Where it has to be that of its own place
+// in history, its error is errMoved when another operation came in between and
+// changed it.
+func (c *call) checkpoint(st *store.Store, id, name string, exact bool) (Data, error) {
 	var t thread.Thread
-	_, err = c.view(func(s *thread.State) (err error) {
+	_, err := c.view(func(s *thread.State) (err error) {
 		if t, err = s.LiveThread(id); err == nil {
 			err = t.NewCheckpointName(name)
 		}
@@ -64,8 +79,13 @@ func runCheckpoint(c *call) (Data, error) {
 		return nil, err
 	}
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*checkpointData, thread.ThreadID, error) {
+		if now, err := s.LiveThread(string(t.ID)); err == nil && now.Revision != t.Revision && exact && c.draft == nil {
+			if moved, err := st.Compare(c.ctx, t.ID, snap.held, scope.Set{}); err != nil || len(moved) > 0 {
+				return nil, "", cmp.Or(err, errMoved)
+			}
+		}
 		ck, t, err := s.Checkpoint(thread.NewCheckpoint{
-			ID: c.newCheckpointID(t), Thread: string(t.ID), Name: name, Manifest: snap.manifest, Files: snap.files,
+			ID: c.newCheckpointID(t), Thread: string(t.ID), Name: name, Manifest: snap.manifest, Files: len(snap.held),
 		}, stamp)
 		if err != nil {
 			return nil, "", err
@@ -87,7 +107,7 @@ func (c *call) newCheckpointID(t thread.Thread) thread.CheckpointID {
 type snapped struct {
 	stage    *store.Stage // nil where nothing had to be stored
 	manifest thread.BlobID
-	files    int
+	held     store.Manifest // what that lists
 }
 
 // snapshot stores a thread's artifacts. Where nothing has changed since its last
@@ -111,7 +131,7 @@ func (c *call) snapshot(st *store.Store, t thread.Thread) (snapped, error) {
 	} else {
 		m, skipped, err = stage.Snapshot(c.ctx, t.ID, scope.Set{})
 	}
-	snap := snapped{stage: stage, files: len(m)}
+	snap := snapped{stage: stage, held: m}
 	if err == nil {
 		snap.manifest, err = stage.PutManifest(m)
 	}
@@ -149,7 +169,7 @@ func (c *call) unchangedSince(st *store.Store, t thread.Thread) (snapped, bool, 
 		return snapped{}, false, err
 	}
 	c.warnSkipped(specials(entries))
-	return snapped{manifest: last.Manifest, files: len(m)}, true, nil
+	return snapped{manifest: last.Manifest, held: m}, true, nil
 }
 
 // specials are the paths of what is neither a file nor a folder.

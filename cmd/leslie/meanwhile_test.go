@@ -85,3 +85,22 @@ func TestAShortenedIDMeansWhatItMeantWhenItWasCopied(t *testing.T) {
 	require.Len(t, answer.Data.References, 2)
 	assert.Equal(t, thread.ThreadID("target-one"), answer.Data.References[0].Target)
 }
+
+// History says in which order things were done: what a checkpoint holds is what the
+// operations before it have led to.
+func TestACheckpointHoldsWhatWasMergedBeforeIt(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	plan := ".leslie/threads/main/plan.md"
+	b.write(t, plan, "plan\n")
+	b.must(t, "checkpoint", "main", "--name", "early")
+	b.write(t, ".leslie/threads/part/more.md", "more\n")
+	b.meanwhile(thread.PrefixOperation, 1, func(other *bench) {
+		other.must(t, "merge", "--sources", "part", "--target", "main")
+	})
+	b.must(t, "checkpoint", "main", "--name", "late")
+	b.must(t, "rollback", "main", "--to", "early")
+	require.NoFileExists(t, filepath.Join(b.dir, ".leslie/threads/main/more.md"))
+	b.must(t, "rollback", "main", "--to", "late")
+	assert.FileExists(t, filepath.Join(b.dir, ".leslie/threads/main/more.md"))
+}
