@@ -293,3 +293,44 @@ func TestAChangeOfFilesIsWholeAfterAKill(t *testing.T) {
 	}
 	s.requireHealthy()
 }
+
+// What a killed call has committed is on its way, whoever comes next: a merge, too,
+// that reads files before it writes.
+func TestAMergeRightBehindAKillTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	rounds := 20
+	if testing.Short() {
+		rounds = 5
+	}
+	s := newStorm(t)
+	s.ok("spawn", "--id", "target", "--intent", "Get versions")
+	caught := 0
+	kill := func(line ...string) {
+		_, _, killed, err := endOrKill(s.start(line...), s.atCommit(0, 0))
+		require.NoError(t, err)
+		if killed {
+			caught++
+		}
+	}
+	back := func(source, target string) {
+		a, err := s.try("merge", "--sources", source, "--target", target)
+		require.NoError(t, err)
+		if a.Error != nil { // it was killed before its commit
+			require.Equal(t, "T101", a.Error.Code, a.line)
+		}
+	}
+	for n := range rounds {
+		copied := fmt.Sprintf("copy-%02d", n)
+		kill("spawn", "--id", copied, "--intent", "Copy", "--parent", "base", "--inherit", "full")
+		back(copied, "base")
+		require.Empty(t, differing(s.inherited, s.files("threads/base")), "what was copied and merged back")
+
+		version := map[string]string{"progress.md": fmt.Sprintf("version %d\n", n), "learnings/one.md": strings.Repeat(fmt.Sprintf("%d\n", n), 5000)}
+		s.write("source", version)
+		kill("merge", "--sources", "source", "--target", "target")
+		back("target", "source")
+		require.Empty(t, differing(version, s.files("threads/source")), "what was merged and merged back")
+	}
+	require.Positive(t, caught, "no call was killed")
+	s.requireHealthy()
+}
