@@ -20,7 +20,7 @@ type checkpointData struct {
 }
 
 func (d *checkpointData) Text(p *page) {
-	p.line("checkpoint %s of %s  %d files", d.CheckpointID, d.ThreadID, d.Files)
+	p.line("checkpoint %s of %s  %s", d.CheckpointID, d.ThreadID, many(d.Files, "file"))
 	p.field("name", d.Name)
 }
 

@@ -160,7 +160,7 @@ func assets(entries []store.Entry) []string {
 	var out []string
 	for _, e := range filesOf(entries) {
 		if e.Type == store.TypeFile {
-			out = append(out, fmt.Sprintf("%s (%d bytes)", e.Path, e.Size))
+			out = append(out, fmt.Sprintf("%s (%s)", e.Path, many(int(e.Size), "byte")))
 		}
 	}
 	return out

@@ -42,7 +42,7 @@ func (d *doctorData) Text(p *page) {
 	if d.Healthy {
 		p.line("healthy")
 	} else {
-		p.line("not healthy: %d findings", wrong)
+		p.line("not healthy: %s", many(wrong, "finding"))
 	}
 }
 

@@ -220,7 +220,7 @@ func (m *merging) askApproval(list []plannedFile, raw []byte) (g thread.Approval
 }
 
 func (m *merging) summary(files int) string {
-	return fmt.Sprintf("merge of %s into %s: %d files change", joined(m.record.Sources), m.record.Target, files)
+	return fmt.Sprintf("merge of %s into %s, changing %s", joined(m.record.Sources), m.record.Target, many(files, "file"))
 }
 
 // askToApply asks the person at the terminal. Their yes is recorded with the

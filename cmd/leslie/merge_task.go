@@ -81,7 +81,7 @@ func (m *merging) versions(f merge.Change) (base, ours, theirs []byte, err error
 
 func (m *merging) promptFor(f merge.Change, open []merge.Dispute, earlier string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Resolve %d conflicts in %s\n\n", len(open), escape(f.Path))
+	fmt.Fprintf(&b, "# Resolve %s in %s\n\n", many(len(open), "conflict"), escape(f.Path))
 	fmt.Fprintf(&b, "The artifact %s of thread %s is merged with that of %s.\n", escape(f.Path), m.record.Target, joined(m.record.Sources))
 	b.WriteString(`Files here: ours, base, theirs (whole versions), merged (with conflict markers), conflicts.json (every side of every conflict).
 

@@ -3,7 +3,6 @@ package main
 import (
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"leslie/scope"
@@ -38,11 +37,11 @@ func (d *spawnData) Text(p *page) {
 		p.field("parent", string(*d.ParentID))
 	}
 	if d.Inherited.Mode != thread.InheritNone {
-		p.field("inherited", strconv.Itoa(d.Inherited.Files)+" files ("+string(d.Inherited.Mode)+")")
+		p.field("inherited", many(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
 	}
 	p.field("path", d.Path)
 	for _, ref := range d.References {
-		p.line("reference %s -> %s  %s, %d files", ref.RefID, ref.Target, ref.Binding, ref.Files)
+		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file"))
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *statsData) Text(p *page) {
 		p.line("the log is empty")
 		return
 	}
-	p.line("since %s: %d errors, %d warnings", *d.Since, d.Errors, d.Warnings)
+	p.line("since %s: %s, %s", *d.Since, many(d.Errors, "error"), many(d.Warnings, "warning"))
 	var rows [][]string
 	for _, s := range d.Codes {
 		median, most := "", ""

@@ -74,7 +74,7 @@ func (d *statusData) Text(p *page) {
 		if ck.Automatic {
 			why = ", before a rollback"
 		}
-		p.line("checkpoint %s  %s  %d files%s", ck.CheckpointID, ck.CreatedAt.Format(time.RFC3339), ck.Files, why)
+		p.line("checkpoint %s  %s  %s%s", ck.CheckpointID, ck.CreatedAt.Format(time.RFC3339), many(ck.Files, "file"), why)
 		p.field("  name", ck.Name)
 	}
 	p.field("children", joined(d.Relations.Children))
@@ -86,7 +86,7 @@ func (d *statusData) Text(p *page) {
 		} else if len(ref.Stale) > 0 {
 			state = ", changed since: " + joined(ref.Stale)
 		}
-		p.line("reference %s -> %s  %s, %d files%s", ref.RefID, ref.Target, ref.Binding, ref.Files, state)
+		p.line("reference %s -> %s  %s, %s%s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file"), state)
 	}
 	for _, ref := range d.ReferencedBy {
 		p.line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
@@ -98,7 +98,7 @@ func (d *statusData) Text(p *page) {
 	for _, a := range d.Artifacts.Items {
 		size := ""
 		if a.Size != nil {
-			size = "  " + strconv.FormatInt(*a.Size, 10) + " bytes"
+			size = "  " + many(int(*a.Size), "byte")
 		}
 		p.line("  %s%s", a.Path, size)
 	}

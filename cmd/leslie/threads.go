@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -173,6 +174,14 @@ func joined[T ~string](values []T) string {
 		parts[i] = string(v)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// many counts things by a word whose plural takes an s.
+func many(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
 }
 
 // require is a fault for each flag that must be given and was not.
