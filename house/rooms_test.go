@@ -116,7 +116,7 @@ func closedStds() []closedStd {
 	speaks := []string{"cmd/leslie", "bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
-		{"os/signal", speaks, "signals end a call's context in main"},
+		{"os/signal", append(slices.Clone(speaks), "soak"), "signals end a call's context in main"},
 		{"os/user", speaks, "who acts is handed down as a value"},
 		{"os", append(slices.Clone(files), "agent"), "this room is pure: files are the store's, the environment is the command line's"},
 		{"path/filepath", files, "this room is pure: paths of artifacts have '/' on every machine (package path)"},

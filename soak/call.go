@@ -91,6 +91,7 @@ func (o outcome) text() string {
 func (p *project) command(argv []string) *exec.Cmd {
 	cmd := exec.Command(p.leslie, argv...)
 	cmd.Dir = p.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is soak's alone
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TMPDIR=" + p.scratch, "LOGNAME=ann", "LESLIE_FORMAT=json"}
 	return cmd
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -29,6 +30,8 @@ type ground struct {
 	changes sync.Map     // revision -> who was told that it is theirs
 	ended   atomic.Bool
 	until   time.Time
+	// interrupted ends early, and everything is looked at all the same.
+	interrupted context.Context
 
 	mu        sync.Mutex
 	calls     []called // since the last pause
@@ -103,12 +106,14 @@ func (g *ground) own(argv ...string) outcome {
 }
 
 // over reports whether it is time to end.
-func (g *ground) over() bool { return g.ended.Load() || time.Now().After(g.until) }
+func (g *ground) over() bool {
+	return g.ended.Load() || g.interrupted.Err() != nil || time.Now().After(g.until)
+}
 
-// run lets everybody work, with pauses, until the time is over or something was
-// wrong.
-func (g *ground) run() {
-	g.until = time.Now().Add(g.length)
+// run lets everybody work, with pauses, until the time is over, somebody has enough
+// of it, or something was wrong.
+func (g *ground) run(interrupted context.Context) {
+	g.interrupted, g.until = interrupted, time.Now().Add(g.length)
 	var working, following sync.WaitGroup
 	for _, w := range g.workers {
 		working.Go(w.work)

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"time"
 )
@@ -70,7 +72,9 @@ func soak(s setup, out io.Writer) (held bool, err error) {
 	if err := g.begin(); err != nil {
 		return false, err
 	}
-	g.run()
+	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	g.run(interrupted)
 	return g.report.end(g), nil
 }
 
