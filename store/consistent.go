@@ -123,7 +123,11 @@ func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
 	}
 	if m.image = now.image; m.moves(now.pending) && !now.settled {
 		m.pending = now.pending
-		m.undone = slices.DeleteFunc(s.undone(now.pending), func(step thread.Step) bool { return !m.moved(step) })
+		for _, step := range s.undone(now.pending) {
+			if m.moved(step) {
+				m.undone = append(m.undone, step)
+			}
+		}
 	}
 	return m, nil
 }

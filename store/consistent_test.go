@@ -401,3 +401,12 @@ func TestASnapshotSeesThroughWhatAPowerCutTookBack(t *testing.T) {
 		return err
 	}))
 }
+
+func TestWhatIsUndoneIsNotThePlanItself(t *testing.T) {
+	t.Parallel()
+	plan := &thread.Pending{Operation: "op-1", Steps: []thread.Step{{Do: thread.StepRemove, To: "threads/a"}}}
+	undone := Open(t.TempDir(), Options{}).undone(plan) // nothing can be looked at there
+	require.Len(t, undone, 1)
+	undone[0] = thread.Step{}
+	assert.Equal(t, "threads/a", plan.Steps[0].To)
+}

@@ -154,7 +154,7 @@ func (s *Store) undone(p *thread.Pending) []thread.Step {
 	}
 	w, err := s.openWork()
 	if err != nil {
-		return p.Steps
+		return slices.Clone(p.Steps)
 	}
 	defer w.close()
 	return w.undone(p)

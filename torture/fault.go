@@ -165,8 +165,8 @@ func (r *ready) failOnce(dir string, c point, injections []string) result {
 	if problem != "" {
 		return result{hit: hit, problem: problem}
 	}
-	if looks := !c.changes() && !c.answers(); looks {
-		a.spare = a.aside
+	if !slices.ContainsFunc(points, func(at point) bool { return at.injected() && (at.changes() || at.answers()) }) {
+		a.spare = a.aside // what failed, perhaps not what was meant to, only looked
 	}
 	acknowledged := a.said == toldDone && a.settled && (!r.beside || len(r.ref.warnings) > 0)
 	if lost := p.notOnDisk(points); lost != "" && acknowledged {
