@@ -218,10 +218,7 @@ func TestADecisionAtTheDeadlineIsOneOrTheOther(t *testing.T) {
 // applied once, and not before.
 func TestAMergeIsAppliedOnceItsPlanIsApproved(t *testing.T) {
 	t.Parallel()
-	rounds := 8
-	if testing.Short() {
-		rounds = 3
-	}
+	rounds := orInShort(8, 3)
 	for i := range rounds {
 		p := withMain(t)
 		p.ok("spawn", "--intent", "Part", "--id", "part")
@@ -270,10 +267,7 @@ func TestAMergeIsAppliedOnceItsPlanIsApproved(t *testing.T) {
 // approved, or not at all.
 func TestAnApprovalThatIsTakenBackInTheSameMomentHoldsOrDoesNot(t *testing.T) {
 	t.Parallel()
-	rounds := 8
-	if testing.Short() {
-		rounds = 3
-	}
+	rounds := orInShort(8, 3)
 	applied, r := 0, random(t)
 	for range rounds {
 		p := withMain(t)

@@ -15,10 +15,7 @@ import (
 func TestEightAgentsShareOutAHundredThreads(t *testing.T) {
 	t.Parallel()
 	const agents = 8
-	threads := 100
-	if testing.Short() {
-		threads = 30
-	}
+	threads := orInShort(100, 30)
 	p := newProject(t)
 	for i := range threads {
 		p.ok("spawn", "--id", fmt.Sprintf("t-%03d", i), "--intent", "One of many")

@@ -160,10 +160,7 @@ func (s *storm) requireComplete(id string) {
 
 func TestNothingAcknowledgedIsLostWhenProcessesAreKilled(t *testing.T) {
 	t.Parallel()
-	kills := 60
-	if testing.Short() {
-		kills = 12
-	}
+	kills := orInShort(60, 12)
 	const processes = 4
 	s, r := newStorm(t), random(t)
 	var mu sync.Mutex
@@ -219,10 +216,7 @@ func TestNothingAcknowledgedIsLostWhenProcessesAreKilled(t *testing.T) {
 // Whoever does not know whether a call was carried out makes it again.
 func TestAKilledCallIsMadeAgainWithItsRequestID(t *testing.T) {
 	t.Parallel()
-	rounds := 20
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := orInShort(20, 5)
 	s, r := newStorm(t), random(t)
 	for n := range rounds {
 		id := fmt.Sprintf("once-%02d", n)
@@ -258,10 +252,7 @@ func (s *storm) again(t *testing.T, line []string, r *rand.Rand) []byte {
 
 func TestAChangeOfFilesIsWholeAfterAKill(t *testing.T) {
 	t.Parallel()
-	rounds := 20
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := orInShort(20, 5)
 	s, r := newStorm(t), random(t)
 	s.ok("spawn", "--id", "reader", "--intent", "Refer")
 	var made struct {
@@ -298,10 +289,7 @@ func TestAChangeOfFilesIsWholeAfterAKill(t *testing.T) {
 // that reads files before it writes.
 func TestAMergeRightBehindAKillTakesNothingAway(t *testing.T) {
 	t.Parallel()
-	rounds := 20
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := orInShort(20, 5)
 	s := newStorm(t)
 	s.ok("spawn", "--id", "target", "--intent", "Get versions")
 	caught := 0

@@ -144,6 +144,14 @@ func (s *started) end() (answer, error) {
 	return a, nil
 }
 
+// orInShort is how many, or few of them in a short run.
+func orInShort(many, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return many
+}
+
 // try makes a call; the error says that the answer itself is wrong. It may be
 // used from any goroutine.
 func (p *project) try(args ...string) (answer, error) {

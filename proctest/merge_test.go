@@ -125,10 +125,7 @@ func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committe
 
 func TestAMergeOfFiftyFilesIsWholeWheneverItIsKilled(t *testing.T) {
 	t.Parallel()
-	rounds := 40
-	if testing.Short() {
-		rounds = 8
-	}
+	rounds := orInShort(40, 8)
 	f, r := newFifty(t), random(t)
 	commits, kills := 0, 0
 	for range rounds {
@@ -147,10 +144,7 @@ func TestAMergeOfFiftyFilesIsWholeWheneverItIsKilled(t *testing.T) {
 // The kills fall behind the commit, while the files are on their way.
 func TestAMergeThatIsKilledBehindItsCommitIsSeenThrough(t *testing.T) {
 	t.Parallel()
-	rounds := 20
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := orInShort(20, 5)
 	f := newFifty(t)
 	halfway := 0
 	for n := range rounds {
@@ -235,10 +229,7 @@ func (s *saver) backUp() {
 // that moves the old file away first knows of each.
 func TestNoAcknowledgedSaveIsLostToAMerge(t *testing.T) {
 	t.Parallel()
-	rounds := 36
-	if testing.Short() {
-		rounds = 9
-	}
+	rounds := orInShort(36, 9)
 	p, r := newProject(t), random(t)
 	p.ok("spawn", "--id", "main", "--intent", "Be merged into")
 	files := map[string]string{}

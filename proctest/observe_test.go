@@ -96,10 +96,7 @@ func requireInOrder(t *testing.T, all []operation, from, to int) {
 func TestObserversMissNothingOfAThousandOperationsByEightWriters(t *testing.T) {
 	t.Parallel()
 	const writers = 8
-	each := 125
-	if testing.Short() {
-		each = 15
-	}
+	each := orInShort(125, 15)
 	all := 1 + writers*each // the objective is there
 	p := newProject(t)
 	calm := p.observe("--follow", "--since", "0")

@@ -128,10 +128,7 @@ func TestARollbackIsWholeWheneverItIsKilled(t *testing.T) {
 		"a rollback": {rollback(), r.before, r.after},
 		"its undo":   {[]string{"undo"}, r.after, r.before},
 	}
-	rounds := 16
-	if testing.Short() {
-		rounds = 4
-	}
+	rounds := orInShort(16, 4)
 	for name, c := range calls {
 		commits, kills, behind := 0, 0, 0
 		for n := range rounds {
@@ -160,10 +157,7 @@ func TestARollbackIsWholeWheneverItIsKilled(t *testing.T) {
 // the thread and its folder are both there or both gone.
 func TestAnUndoneSpawnIsWholeWheneverItIsKilled(t *testing.T) {
 	t.Parallel()
-	rounds := 20
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := orInShort(20, 5)
 	s, r := newStorm(t), random(t)
 	s.ok(s.victim("it", "")...)
 	commits := 0
@@ -192,10 +186,7 @@ func TestAnUndoneSpawnIsWholeWheneverItIsKilled(t *testing.T) {
 // rollback says when it gave up because they went on.
 func TestNoSaveIsLostToARollback(t *testing.T) {
 	t.Parallel()
-	rounds := 20
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := orInShort(20, 5)
 	p := newProject(t)
 	p.ok("spawn", "--id", "main", "--intent", "Be rolled back")
 	p.write("main", map[string]string{"a.md": "first\n", "b.md": "first\n"})

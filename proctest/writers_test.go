@@ -13,10 +13,7 @@ import (
 func TestThirtyTwoProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	const processes = 32
-	each := 10
-	if testing.Short() {
-		each = 3
-	}
+	each := orInShort(10, 3)
 	p := newProject(t)
 	var all sync.WaitGroup
 	for i := range processes {
@@ -47,10 +44,7 @@ func TestThirtyTwoProcessesLoseNothing(t *testing.T) {
 // that one too; readers must not notice more than a newer revision.
 func TestReadersSeeWholeStatesWhileWritersWork(t *testing.T) {
 	t.Parallel()
-	rounds := 3
-	if testing.Short() {
-		rounds = 1
-	}
+	rounds := orInShort(3, 1)
 	p := newProject(t)
 	p.ok("spawn", "--id", "common", "--intent", "Be read and edited by all")
 	p.write("common", map[string]string{"plan.md": "a plan\n", "design/api.md": "an API\n"})

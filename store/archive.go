@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 
 	"leslie/fact"
@@ -251,7 +250,8 @@ func (all *stacks) add(lines []archived) (some bool) {
 
 func (all *stacks) live(record string) bool {
 	table, id, _ := strings.Cut(record, "/")
-	return holds(all.now.records[table], id)
+	_, there := thread.LineOf(all.now.records[table], id)
+	return there
 }
 
 // lack says which records are missing, "" when none is known to be.
@@ -315,10 +315,4 @@ func (all *stacks) wentWithItsThread(record string, a archived) bool {
 	thread := thread.TableThreads + "/" + owner.From + owner.ThreadID
 	own, known := all.last[thread]
 	return !all.live(thread) && (!known || a.Seq >= own.Seq)
-}
-
-// holds reports whether sorted lines have one of this id.
-func holds(lines []thread.Line, id string) bool {
-	i := sort.Search(len(lines), func(i int) bool { return lines[i].ID >= id })
-	return i < len(lines) && lines[i].ID == id
 }

@@ -156,7 +156,7 @@ func (x *examination) tiesOf(t thread.Thread) {
 
 // there reports whether a record exists, or will once the archive is mended.
 func (x *examination) there(table, id string) bool {
-	if holds(x.now.records[table], id) {
+	if _, there := thread.LineOf(x.now.records[table], id); there {
 		return true
 	}
 	if x.noCold {

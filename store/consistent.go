@@ -68,7 +68,7 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bo
 		switch {
 		case err != nil:
 			return read() // what is wrong with the state, who reads it is told
-		case len(at.undone) > 0 && writer:
+		case at.owed != nil && writer:
 			return s.underLock(ctx, read)
 		}
 		if err := s.awaitWork(ctx, at); err != nil {
@@ -86,18 +86,17 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bo
 
 // underLock sees through what is undone, and reads before anybody can go on.
 func (s *Store) underLock(ctx context.Context, read func() error) error {
-	c, err := s.Update(ctx, Call{LockTimeout: s.opts.LockTimeout}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
+	c, err := s.Update(ctx, Call{}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
 	s.mended.Add(c.Warnings...)
 	return err
 }
 
 // sighting is where the store stood when files were read.
 type sighting struct {
-	ids     []thread.ThreadID
-	file    fs.FileInfo // of the state
-	image   image
-	undone  []thread.Step // in these threads
-	pending *thread.Pending
+	ids   []thread.ThreadID
+	file  fs.FileInfo // of the state
+	image image
+	owed  *thread.Pending // work that is undone in these threads, nil for none
 }
 
 // lately is the state that was loaded last, with the file that stood there then,
@@ -113,7 +112,8 @@ func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
 	m := sighting{ids: ids}
 	m.file, _ = os.Lstat(s.Path(StateFile))
 	if last := s.seen.loaded.Load(); last != nil && unwritten(last.file, m.file) {
-		if m.image = last.image; last.settled || !m.moves(last.image.pending) {
+		p := last.image.pending
+		if m.image = last.image; last.settled || p == nil || !slices.ContainsFunc(p.Steps, m.moved) {
 			return m, nil
 		}
 	}
@@ -121,20 +121,10 @@ func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
 	if err != nil {
 		return sighting{}, err
 	}
-	if m.image = now.image; m.moves(now.pending) && !now.settled {
-		m.pending = now.pending
-		for _, step := range s.undone(now.pending) {
-			if m.moved(step) {
-				m.undone = append(m.undone, step)
-			}
-		}
+	if m.image = now.image; !now.settled && slices.ContainsFunc(s.undone(now.pending), m.moved) {
+		m.owed = now.pending
 	}
 	return m, nil
-}
-
-// moves reports whether an operation moves files of these threads.
-func (m sighting) moves(p *thread.Pending) bool {
-	return p != nil && slices.ContainsFunc(p.Steps, m.moved)
 }
 
 // moved reports whether a step moves files of these threads. An empty folder that
@@ -166,9 +156,8 @@ func (s *Store) still(m sighting) bool {
 
 // about are a thread's record and its references, as they lie in the state.
 func (m image) about(id thread.ThreadID) (records [][]byte) {
-	all := m.records[thread.TableThreads]
-	if i, there := slices.BinarySearchFunc(all, string(id), func(l thread.Line, id string) int { return strings.Compare(l.ID, id) }); there {
-		records = append(records, all[i].JSON)
+	if own, there := thread.LineOf(m.records[thread.TableThreads], string(id)); there {
+		records = append(records, own.JSON)
 	}
 	from := []byte(`"from":"` + string(id) + `"`)
 	for _, ref := range m.records[thread.TableReferences] {
@@ -181,7 +170,7 @@ func (m image) about(id thread.ThreadID) (records [][]byte) {
 
 // awaitWork waits until the work is done, or nobody is there who would do it.
 func (s *Store) awaitWork(ctx context.Context, m sighting) error {
-	if len(m.undone) == 0 {
+	if m.owed == nil {
 		return nil
 	}
 	again := time.NewTicker(lookAgain)
@@ -194,10 +183,10 @@ func (s *Store) awaitWork(ctx context.Context, m sighting) error {
 		case <-late:
 			return nil
 		case <-dead:
-			waiting, dead = s.alive(m.pending.Operation), time.After(deadAfter)
+			waiting, dead = s.alive(m.owed.Operation), time.After(deadAfter)
 		case <-again.C:
 			m, err = s.sight(m.ids)
-			waiting = err == nil && len(m.undone) > 0
+			waiting = err == nil && m.owed != nil
 		}
 	}
 	return nil

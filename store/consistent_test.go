@@ -218,9 +218,8 @@ func TestAReaderWhoIsInterruptedDoesNotWait(t *testing.T) {
 
 // retitle touches the thread from another process's store.
 func retitle(s *Store, lockTimeout time.Duration) error {
-	call := callNamed("touch-" + rand.Text())
-	call.LockTimeout = lockTimeout
-	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+	other := Open(s.Root(), Options{Now: clock, LockTimeout: lockTimeout})
+	_, err := other.Update(context.Background(), callNamed("touch-"+rand.Text()), func(st *thread.State) (Outcome, error) {
 		t, err := st.Thread(string(oldThread))
 		t.Title += "x"
 		st.Threads.Put(t)

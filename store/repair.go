@@ -48,15 +48,13 @@ func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 	if _, err := s.examine(ctx, seen); err != nil && !codes.Has(err, codes.ParseError) {
 		return Repair{}, err
 	}
-	unlock, err := s.lock(ctx, call.LockTimeout)
+	unlock, err := s.lock(ctx, s.opts.LockTimeout)
 	if err != nil {
 		return Repair{}, err
 	}
 	seen.locked = true
-	s.covered.Add(1)
 	m := &mending{store: s, ctx: ctx, call: call, seen: seen}
 	err = m.run()
-	s.covered.Add(-1)
 	unlock()
 	if err != nil && len(m.actions) == 0 {
 		return Repair{}, err

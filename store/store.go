@@ -35,8 +35,7 @@ const (
 type Options struct {
 	// Lock is the schedule of the lock; its zero value is retry.Default().
 	Lock retry.Policy
-	// LockTimeout, when positive, shortens the lock's schedule of Create, EditFile
-	// and Settled; a Call carries its own.
+	// LockTimeout, when positive, shortens the lock's schedule.
 	LockTimeout time.Duration
 	// Jitter returns a random duration in (0, max]; nil waits max.
 	Jitter func(max time.Duration) time.Duration
@@ -91,8 +90,6 @@ type Call struct {
 	// Expect, when not nil, fails the call with T503 when a record that it
 	// changes or relies on was changed after that revision.
 	Expect *thread.Revision
-	// LockTimeout, when positive, shortens the lock's schedule.
-	LockTimeout time.Duration
 	// Staged are stages that the operation relies on. What they hold is on disk
 	// before the commit: it goes there while the lock is waited for, and beside the
 	// new state.

@@ -81,6 +81,17 @@ func (s *Store) ArtifactsIn(ctx context.Context, id thread.ThreadID, set scope.S
 	return found, err
 }
 
+// HashedIn is ArtifactsIn with hashes, as of Hash. Errors: those of both.
+func (s *Store) HashedIn(ctx context.Context, id thread.ThreadID, set scope.Set) (found []Entry, err error) {
+	err = s.Consistent(ctx, []thread.ThreadID{id}, func() error {
+		if found, err = s.listIn(id, set); err == nil {
+			found, err = s.Hash(ctx, id, found)
+		}
+		return err
+	})
+	return found, err
+}
+
 func (s *Store) listIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
 	root, err := s.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -40,7 +40,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	s.prepareRoom()
 	var now *loaded
 	defer func() { now.letGo() }() // behind unlock, where the commit has not
-	unlock, err := s.lock(ctx, call.LockTimeout)
+	unlock, err := s.lock(ctx, s.opts.LockTimeout)
 	if err != nil {
 		return Commit{}, err
 	}

@@ -166,7 +166,7 @@ func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing f
 		if err := look(); err != nil {
 			return none, err
 		}
-		if line, ok := lineOf(archived, arg); ok {
+		if line, ok := LineOf(archived, arg); ok {
 			return t.archived(line), nil
 		}
 	}
@@ -188,7 +188,7 @@ func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing f
 			}
 		}
 		if len(ids) == 1 {
-			line, _ := lineOf(archived, ids[0])
+			line, _ := LineOf(archived, ids[0])
 			return t.archived(line), nil
 		}
 		if len(ids) > 1 {
@@ -229,7 +229,8 @@ func nearestID(arg, kind string, ids []string) string {
 	return ""
 }
 
-func lineOf(lines []Line, id string) (Line, bool) {
+// LineOf finds a record among lines in the order of their ids.
+func LineOf(lines []Line, id string) (Line, bool) {
 	i, ok := slices.BinarySearchFunc(lines, id, func(l Line, id string) int { return strings.Compare(l.ID, id) })
 	if !ok {
 		return Line{}, false

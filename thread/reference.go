@@ -71,7 +71,10 @@ func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool
 // still is what was found at a target, unless its thread was taken back since: what
 // was copied of it then is no copy of anything.
 func (s *State) still(target ThreadID, found Content) Content {
-	if _, err := s.Thread(string(target)); found.Unresolved == "" && codes.Has(err, codes.ThreadNotFound) {
+	if found.Unresolved != "" {
+		return found
+	}
+	if _, err := s.Thread(string(target)); codes.Has(err, codes.ThreadNotFound) {
 		return Content{Unresolved: ReasonMissing}
 	}
 	return found

@@ -198,7 +198,7 @@ func (s *State) archivedSince(id ThreadID, seq Revision) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	line, ok := lineOf(lines, string(id))
+	line, ok := LineOf(lines, string(id))
 	return ok && decode[Thread](line.JSON).Revision > seq, nil
 }
 

@@ -428,15 +428,15 @@ func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State
 
 // lapse records what passed deadlines mean.
 func (c *call) lapse(st *store.Store, request store.Call) error {
-	_, err := c.system(st, "lapse", request.Stamp.Time, request.LockTimeout, func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+	_, err := c.system(st, "lapse", request.Stamp.Time, func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
 		return s.Lapse(stamp)
 	})
 	return err
 }
 
 // system makes an operation that nobody asked for.
-func (c *call) system(st *store.Store, command string, at time.Time, timeout time.Duration, rule func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
-	request := store.Call{Command: command, LockTimeout: timeout, Stamp: thread.Stamp{
+func (c *call) system(st *store.Store, command string, at time.Time, rule func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
+	request := store.Call{Command: command, Stamp: thread.Stamp{
 		Operation: thread.OperationID(c.env.newID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
 	}}
 	return st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
@@ -483,7 +483,7 @@ func (c *call) storeCall() store.Call {
 		rev := thread.Revision(c.count("expect-revision", 0))
 		request.Expect = &rev
 	}
-	request.LockTimeout, request.Staged = c.lockTimeout(), c.staged
+	request.Staged = c.staged
 	return request
 }
 

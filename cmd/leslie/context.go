@@ -72,9 +72,9 @@ func runContext(c *call) (Data, error) {
 // time; the answer stands.
 func (c *call) see(st *store.Store, id thread.ThreadID, shown []thread.InjectionID) {
 	quiet := c.storeOptions()
-	quiet.Waiting = nil
+	quiet.Waiting, quiet.LockTimeout = nil, seenTimeout
 	by := thread.Stamp{Time: c.now(), As: c.who.as, Actor: c.who.actor}
-	commit, err := c.system(store.Open(st.Root(), quiet), "seen", by.Time, seenTimeout, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
+	commit, err := c.system(store.Open(st.Root(), quiet), "seen", by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
 		if s.Limited(string(id)) != nil {
 			return "" // its agent changes nothing until a person has looked
 		}

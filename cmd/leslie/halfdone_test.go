@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,9 +24,7 @@ import (
 // checkpoint, and something to merge.
 func workOf(t *testing.T) *bench {
 	t.Helper()
-	b := newBench(t)
-	b.must(t, "init", "--here")
-	b.must(t, "objective", "create", "Goal", "--id", "goal")
+	b := newProject(t)
 	b.must(t, "spawn", "--intent", "Parent", "--id", "parent")
 	b.write(t, ".leslie/threads/parent/plan.md", "one\ntwo\nthree\n")
 	b.write(t, ".leslie/threads/parent/notes/a.md", "a\n")
@@ -62,7 +59,7 @@ func follow() []string {
 		"rollback parent --to begun",
 		"undo",
 		"spawn --intent Third --id third --parent parent --inherit full",
-		"spawn --intent Third --id third --objective goal --ref parent",
+		"spawn --intent Third --id third --objective ship --ref parent",
 		"reference --from child --target second",
 		"reference --from child --target parent --binding live; reference list",
 		"transfer parent --direction request_approval --scope deploy --reason because; approvals",
@@ -91,7 +88,7 @@ func TestWhatADeadProcessLeftUndoneIsNotTakenForDeleted(t *testing.T) {
 						require.Contains(t, []int{0, 11, 13}, status, "leslie %s\n%s", line, answer)
 					}
 					b.must(t, "objective", "create", "Another") // where nothing was to be written
-					ends[i] = b.everything(t)
+					ends[i] = tree(t, filepath.Join(b.dir, store.Dir, store.ThreadsDir))
 					ends[i]["the answer"] = answer
 				}
 				assert.Equal(t, ends[0], ends[1])
@@ -137,21 +134,4 @@ func (b *bench) takeBackFileWork(t *testing.T) {
 	require.NoError(t, err)
 	last := bytes.LastIndexByte(bytes.TrimSuffix(journal, []byte("\n")), '\n') + 1
 	require.NoError(t, os.WriteFile(at(store.JournalFile), journal[:last], 0o644))
-}
-
-// everything are the files of all threads, and what records say of them.
-func (b *bench) everything(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	root := filepath.Join(b.dir, store.Dir, store.ThreadsDir)
-	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(name)
-		rel, _ := filepath.Rel(root, name)
-		out[filepath.ToSlash(rel)] = string(data)
-		return err
-	}))
-	return out
 }

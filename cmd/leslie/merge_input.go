@@ -51,13 +51,7 @@ type place struct {
 }
 
 func (l looseShelf) snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (store.Manifest, []string, error) {
-	var entries []store.Entry
-	err := l.st.Consistent(ctx, []thread.ThreadID{id}, func() (err error) {
-		if entries, err = l.st.ArtifactsIn(ctx, id, set); err == nil {
-			entries, err = l.st.Hash(ctx, id, entries)
-		}
-		return err
-	})
+	entries, err := l.st.HashedIn(ctx, id, set)
 	var m store.Manifest
 	var skipped []string
 	for _, e := range entries {

@@ -462,7 +462,11 @@ func (c *call) readable(st *store.Store, ref thread.Reference) ([]store.Entry, e
 		case reason != "":
 			return nil, corrupted(reason, nil)
 		}
-		entries, err := c.throughLive(st, ref)
+		set, err := scope.Parse(ref.Scope)
+		if err != nil {
+			return nil, corrupted(plainReason(err), err)
+		}
+		entries, err := st.HashedIn(c.ctx, ref.Target, set)
 		if err != nil {
 			return nil, corrupted(plainReason(err), err)
 		}
@@ -476,21 +480,6 @@ func (c *call) readable(st *store.Store, ref thread.Reference) ([]store.Entry, e
 		return nil, corrupted("the frozen copy differs from what was taken: "+joined(damaged), nil)
 	}
 	return entries, nil
-}
-
-// throughLive lists what a live reference's target holds now, hashes set.
-func (c *call) throughLive(st *store.Store, ref thread.Reference) (entries []store.Entry, err error) {
-	set, err := scope.Parse(ref.Scope)
-	if err != nil {
-		return nil, err
-	}
-	err = c.settled(st, func() error {
-		if entries, err = st.ArtifactsIn(c.ctx, ref.Target, set); err == nil {
-			entries, err = st.Hash(c.ctx, ref.Target, entries)
-		}
-		return err
-	}, ref.Target)
-	return entries, err
 }
 
 func referenceRefreshCommand() *command {
