@@ -29,40 +29,50 @@ type asked struct {
 	written int // bytes, without what goes to stdout
 }
 
-// watched runs a line under strace.
-func (p *project) watched(strace string, args ...string) asked {
+// watched runs a line under strace. Each thread's calls go to a file of their own
+// (-ff): in a single file one thread's call cuts another's in two, "unfinished" and
+// "resumed", and the second half does not say what the call was made on.
+func (p *project) watched(strace string, args ...string) (out asked) {
 	p.t.Helper()
-	trace := filepath.Join(p.t.TempDir(), "trace")
+	dir := p.t.TempDir()
 	c := p.command(args...)
-	c.Args = append([]string{strace, "-f", "-qq", "-y", "-s", "0", "-o", trace, "-e", "trace=" + filing, c.Path}, args...)
+	c.Args = append([]string{strace, "-ff", "-qq", "-y", "-s", "0", "-o", filepath.Join(dir, "trace"), "-e", "trace=" + filing, c.Path}, args...)
 	c.Path = strace
 	require.NoError(p.t, c.Start())
 	a, err := c.end()
 	require.NoError(p.t, err)
 	require.True(p.t, a.Success, "%s: %s", c.line, c.stdout.String())
-	text, err := os.ReadFile(trace)
+	traces, err := filepath.Glob(filepath.Join(dir, "trace.*"))
 	require.NoError(p.t, err)
-	return count(string(text))
+	for _, trace := range traces {
+		text, err := os.ReadFile(trace)
+		require.NoError(p.t, err)
+		out.count(p.t, string(text))
+	}
+	require.Positive(p.t, out.calls, "%s: strace told of no call", c.line)
+	return out
 }
 
-// ended is a line of a trace in which a call comes to its end.
-var ended = regexp.MustCompile(`^\d+ +(?:<\.\.\. )?([a-z0-9_]+)(?:\((\d+<[^>]*>)?| resumed>).* = (-?\d+)`)
+// ended is a line of a thread's trace: a call, the descriptor that it was made on, and
+// what it gave.
+var ended = regexp.MustCompile(`^([a-z0-9_]+)\((\d+<)?.* = (-?\d+)`)
 
-func count(trace string) (out asked) {
+func (a *asked) count(t testing.TB, trace string) {
+	t.Helper()
 	for line := range strings.Lines(trace) {
+		require.NotContains(t, line, "resumed>", "a thread's trace holds whole calls")
 		m := ended.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
-		out.calls++
+		a.calls++
 		switch n, _ := strconv.Atoi(m[3]); {
 		case m[1] == "fsync":
-			out.syncs++
-		case m[1] == "write" && !strings.HasPrefix(m[2], "1<"):
-			out.written += max(n, 0)
+			a.syncs++
+		case m[1] == "write" && m[2] != "1<":
+			a.written += max(n, 0)
 		}
 	}
-	return out
 }
 
 // spawns is a file of so many lines for batch.
