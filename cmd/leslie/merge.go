@@ -442,6 +442,7 @@ func workPlace(id thread.MergeID) string { return store.MergesDir + "/" + string
 // cut off finds it again; for editors, files with markers. also, when there is
 // any, belongs to the same operation.
 func (m *merging) recordPending(also func(s *thread.State, stamp thread.Stamp) error) error {
+	m.c.hear()
 	work, err := m.stageWork()
 	if err != nil {
 		return err

@@ -164,6 +164,9 @@ func runTransfer(c *call) (Data, error) {
 		return c.delegate(o, set.policy)
 	}
 	o.grant.AgentAutoApprove = set.agentAutoApprove
+	if o.wait {
+		c.hear()
+	}
 	data, err := c.requestApproval(st, o)
 	if err != nil || !o.wait {
 		return data, err

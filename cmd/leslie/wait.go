@@ -362,7 +362,7 @@ const longestNap = time.Minute
 // look. Errors: those of look and of a view, T904.
 func (c *call) await(st *store.Store, deadline time.Time, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
 	began := c.env.now()
-	c.ctx.Done() // who waits hears a signal from the beginning
+	c.hear()
 	ctx, cancel := c.ctx, context.CancelFunc(func() {})
 	if !deadline.IsZero() {
 		ctx, cancel = context.WithTimeout(c.ctx, deadline.Sub(began))
@@ -391,6 +391,11 @@ func (c *call) await(st *store.Store, deadline time.Time, look func(s *thread.St
 		}
 	}
 }
+
+// hear has a signal answered from now on, with T904, where it would have ended the
+// process without a word. Who waits hears from the beginning; who commits and waits
+// then, from in front of the commit, so that its caller is told what stands.
+func (c *call) hear() { c.ctx.Done() }
 
 // nap is how long nothing happens by itself after a look that began at a time.
 // What passed before that was seen, but for the part of a millisecond by which
