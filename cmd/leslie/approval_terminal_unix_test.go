@@ -366,7 +366,7 @@ func TestAnInterruptDecidesNothing(t *testing.T) {
 			}[name]
 			d := converse(t, b, args...)
 			d.until(question, 1)
-			d.types("\x03")
+			interrupt(t, d.terminal)
 			shown, status := d.end()
 			assert.Equal(t, 130, status, shown)
 			assert.Contains(t, shown, "code=T904")

@@ -260,8 +260,7 @@ func TestAnInterruptEndsTheWaitForAnAnswer(t *testing.T) {
 		shown.Write(buf[:n])
 		if !typed && strings.Contains(shown.String(), askChoice) {
 			typed = true
-			_, werr := io.WriteString(terminal, "\x03")
-			require.NoError(t, werr)
+			interrupt(t, terminal)
 		}
 		if err != nil {
 			break

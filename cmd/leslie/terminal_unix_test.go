@@ -49,6 +49,17 @@ func onTerminal(t *testing.T, b *bench, env []string, args ...string) (string, i
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, cmd.Wait())
 }
 
+// interrupt types Ctrl-C. A terminal sends the signal first and then drops what
+// nobody has read yet, which may be the answer to it; this one drops nothing.
+func interrupt(t *testing.T, terminal *os.File) {
+	t.Helper()
+	keep := exec.Command("stty", "noflsh")
+	keep.Stdin = terminal
+	require.NoError(t, keep.Run())
+	_, err := io.WriteString(terminal, "\x03")
+	require.NoError(t, err)
+}
+
 func exitStatus(t *testing.T, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
