@@ -13,7 +13,9 @@ import (
 	"github.com/gofrs/flock"
 
 	"leslie/codes"
+	"leslie/fact"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file reads threads' files as no operation has them half done. Between the
@@ -41,8 +43,8 @@ const (
 // Consistent runs read, which may look at the State and at files of these threads
 // and may run several times, so that it sees the file work of an operation whole
 // or not at all. It takes no lock and changes nothing: what a dead process left
-// undone (View.Undone) stays so, and is waited for 20 ms; what a living one is
-// about to do, two seconds. Errors: read's, T904.
+// undone stays so, is waited for 20 ms, and is told of as W507 (Options.Told); what
+// a living one is about to do, two seconds. Errors: read's, T904.
 func (s *Store) Consistent(ctx context.Context, ids []thread.ThreadID, read func() error) error {
 	return s.consistent(ctx, ids, false, read)
 }
@@ -68,13 +70,14 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bo
 		switch {
 		case err != nil:
 			return read() // what is wrong with the state, who reads it is told
-		case at.owed != nil && writer:
+		case len(at.owed) > 0 && writer:
 			return s.underLock(ctx, read)
 		}
-		if err := s.awaitWork(ctx, at); err != nil {
+		if at, err = s.awaitWork(ctx, at); err != nil {
 			return err
 		}
 		if last = read(); ctx.Err() != nil || s.still(at) {
+			s.tell(at.lacking()...)
 			return last
 		}
 	}
@@ -87,8 +90,15 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bo
 // underLock sees through what is undone, and reads before anybody can go on.
 func (s *Store) underLock(ctx context.Context, read func() error) error {
 	c, err := s.Update(ctx, Call{}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
-	s.mended.Add(c.Warnings...)
+	s.tell(c.Warnings...)
 	return err
+}
+
+// tell says what belongs to no single answer of the store.
+func (s *Store) tell(found ...warnings.Warning) {
+	if s.opts.Told != nil && len(found) > 0 {
+		s.opts.Told(found...)
+	}
 }
 
 // sighting is where the store stood when files were read.
@@ -96,7 +106,7 @@ type sighting struct {
 	ids   []thread.ThreadID
 	file  fs.FileInfo // of the state
 	image image
-	owed  *thread.Pending // work that is undone in these threads, nil for none
+	owed  []thread.Step // what is undone in these threads
 }
 
 // lately is the state that was loaded last, with the file that stood there then,
@@ -121,10 +131,22 @@ func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
 	if err != nil {
 		return sighting{}, err
 	}
-	if m.image = now.image; !now.settled && slices.ContainsFunc(s.undone(now.pending), m.moved) {
-		m.owed = now.pending
+	if m.image = now.image; !now.settled {
+		m.owed = slices.DeleteFunc(s.undone(now.pending), func(step thread.Step) bool { return !m.moved(step) })
 	}
 	return m, nil
+}
+
+// lacking warns of files that are not in place.
+func (m sighting) lacking() []warnings.Warning {
+	if len(m.owed) == 0 {
+		return nil
+	}
+	paths := make([]string, len(m.owed))
+	for i, step := range m.owed {
+		paths[i] = step.To
+	}
+	return []warnings.Warning{warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", m.image.pending.Operation))}
 }
 
 // moved reports whether a step moves files of these threads. An empty folder that
@@ -168,28 +190,32 @@ func (m image) about(id thread.ThreadID) (records [][]byte) {
 	return records
 }
 
-// awaitWork waits until the work is done, or nobody is there who would do it.
-func (s *Store) awaitWork(ctx context.Context, m sighting) error {
-	if m.owed == nil {
-		return nil
+// awaitWork waits until the work is done, or nobody is there who would do it, and
+// returns how the store stood then. Errors: T904.
+func (s *Store) awaitWork(ctx context.Context, m sighting) (sighting, error) {
+	if len(m.owed) == 0 {
+		return m, nil
 	}
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	dead, late := time.After(deadAfter), time.After(longestWork)
-	for waiting, err := true, error(nil); waiting; {
+	for living := true; living && len(m.owed) > 0; {
 		select {
 		case <-ctx.Done():
-			return codes.Interrupted.Wrap(context.Cause(ctx))
+			return m, codes.Interrupted.Wrap(context.Cause(ctx))
 		case <-late:
-			return nil
+			living = false
 		case <-dead:
-			waiting, dead = s.alive(m.owed.Operation), time.After(deadAfter)
+			living, dead = s.alive(m.image.pending.Operation), time.After(deadAfter)
 		case <-again.C:
-			m, err = s.sight(m.ids)
-			waiting = err == nil && m.owed != nil
 		}
+		now, err := s.sight(m.ids) // behind the look for its maker, who may have ended well
+		if err != nil {
+			break // who reads it is told
+		}
+		m = now
 	}
-	return nil
+	return m, nil
 }
 
 // alive reports whether somebody holds an operation's stage.

@@ -198,12 +198,51 @@ func TestAReaderChangesNothingOfWhatADeadProcessLeft(t *testing.T) {
 	s := workStore(t)
 	cutOffWork(t, s, 1)
 	was := listing(t, s)
-	_, err := contents(s)
+	var told warnings.List
+	_, err := contents(Open(s.Root(), Options{Now: clock, Told: told.Add}))
 	require.NoError(t, err)
 	assert.Equal(t, was, listing(t, s))
+	require.Len(t, told, 1)
+	assert.Equal(t, warnings.FilesPending, told[0].Code)
+	paths, _ := told[0].Context.Get("paths")
+	assert.Equal(t, []string{inThread + "plan.md", inThread + "fresh.md", inThread + "moved/a.md", inThread + "moves/a.md", inThread + "gone.md"}, paths)
+	assert.Equal(t, "op-work", told[0].Context.Text("operationId"))
 	view, err := s.View(context.Background(), func(*thread.State) error { return nil })
 	require.NoError(t, err)
 	assert.NotEmpty(t, view.Undone)
+}
+
+// A reader who comes while files are put into place waits longer than for a dead
+// process, and has nothing to be told then.
+func TestAReaderWaitsForALivingProcess(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	var told warnings.List
+	var got files
+	var readErr error
+	done := make(chan struct{})
+	committed, begun := false, false
+	opts := Options{Now: clock, Before: func(a Action, path string) error {
+		committed = committed || a == ActRename && path == s.Path(StateFile)
+		if a == ActLink && committed && !begun {
+			begun = true
+			go func() {
+				defer close(done)
+				got, readErr = contents(Open(s.Root(), Options{Now: clock, Told: told.Add}))
+			}()
+			select {
+			case <-done:
+			case <-time.After(5 * deadAfter):
+			}
+		}
+		return nil
+	}}
+	require.NoError(t, working(s, opts, "work"))
+	require.True(t, begun)
+	<-done
+	require.NoError(t, readErr)
+	assert.Equal(t, behindWork(), got)
+	assert.Empty(t, told)
 }
 
 func TestAReaderWhoIsInterruptedDoesNotWait(t *testing.T) {
@@ -300,9 +339,10 @@ func TestAReaderWhoIsOvertakenTooOftenTakesWhatItHas(t *testing.T) {
 	assert.Equal(t, looks, runs)
 }
 
-func TestWhatHadToBeToldWhileReadingIsToldByTheNextUpdate(t *testing.T) {
+func TestWhatAWriterSawThroughIsTold(t *testing.T) {
 	t.Parallel()
-	s := workStore(t)
+	var told warnings.List
+	s := Open(workStore(t).Root(), Options{Now: clock, Told: told.Add})
 	runs := 0
 	err := s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
 		if runs++; runs > looks {
@@ -316,10 +356,9 @@ func TestWhatHadToBeToldWhileReadingIsToldByTheNextUpdate(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, looks+1, runs)
-	commit := add(t, s, "obj-later")
-	require.Len(t, commit.Warnings, 1)
-	assert.Equal(t, warnings.Recovered, commit.Warnings[0].Code)
-	assert.Empty(t, add(t, s, "obj-last").Warnings, "it is told once")
+	require.Len(t, told, 1)
+	assert.Equal(t, warnings.Recovered, told[0].Code)
+	assert.Empty(t, add(t, s, "obj-later").Warnings, "it is told once")
 }
 
 func TestFilesOfAStoreThatCannotBeReadAreReadAllTheSame(t *testing.T) {

@@ -41,6 +41,9 @@ type Options struct {
 	Jitter func(max time.Duration) time.Duration
 	// Waiting is called once when the lock has been waited for one second.
 	Waiting func(path string)
+	// Told is given what reading files has to tell: W507 of Consistent, and the
+	// warnings of work that Settled saw through. nil drops it.
+	Told func(...warnings.Warning)
 	// Now is the clock for names of files set aside and the age of kept
 	// answers; nil is time.Now.
 	Now func() time.Time
@@ -62,7 +65,6 @@ type Store struct {
 	seen lastRead
 	// covered counts who reads files consistently already, or holds the lock.
 	covered atomic.Int32
-	mended  warnings.List // what Settled had to tell, for the next Update
 }
 
 // Open returns the store of the project at root; it looks at nothing yet.

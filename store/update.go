@@ -51,7 +51,6 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if err != nil {
 		return Commit{}, err
 	}
-	now.warnings, s.mended = append(s.mended, now.warnings...), nil
 	if err := s.settle(now, call.Stamp.Operation); err != nil {
 		return Commit{}, err
 	}

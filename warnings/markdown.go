@@ -13,6 +13,7 @@ import (
 func WriteMarkdown(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("## Warnings\n\n")
+	fmt.Fprintf(&b, "Of more than %d `paths` the first are named; `total` and `truncated` follow then.\n\n", MaxPaths)
 	b.WriteString("| code | kind | message | context |\n|---|---|---|---|\n")
 	for _, e := range table {
 		fmt.Fprintf(&b, "| [%s](#%s) | `%s` | %s | %s |\n",

@@ -117,6 +117,14 @@ var table = [...]Entry{
 		Hint:        "Read the state of what matters to you anew; leslie doctor says what is damaged",
 	},
 	{
+		Code: FilesPending, Name: "FilesPending", Kind: "files_pending",
+		Title:       "Files not in place yet",
+		Template:    "{n} files that operation '{operationId}' changes are not in place yet; this answer shows what stands there now",
+		Context:     []string{"operationId", "paths"},
+		Explanation: "The change is recorded and nothing is lost. The process that was about to move its files has died, or is slow; a reader moves nothing.",
+		Hint:        "The next command that writes puts them into place, and so does leslie doctor --repair",
+	},
+	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",

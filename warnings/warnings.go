@@ -29,6 +29,7 @@ const (
 	LogUnwritable    Code = "W503"
 	NotSettled       Code = "W505"
 	OperationsLost   Code = "W506"
+	FilesPending     Code = "W507"
 	RequestReplayed  Code = "W901"
 )
 
@@ -49,6 +50,21 @@ func (c Code) New(facts ...fact.Fact) Warning { return c.NewFilled(nil, facts...
 func (c Code) NewFilled(filling fact.List, facts ...fact.Fact) Warning {
 	context := fact.New(facts...)
 	return Warning{Code: c, Message: context.With(filling...).Fill(c.Entry().Template), Context: context}
+}
+
+// MaxPaths is how many paths a warning names: who is warned reads them all, and an
+// agent pays for each. The message has their number.
+const MaxPaths = 50
+
+// NewOfPaths states a warning whose context ends with "paths", of which {n} is the
+// number. Of more than MaxPaths it names the first, and says so: "total" and
+// "truncated" follow.
+func (c Code) NewOfPaths(paths []string, filling fact.List, facts ...fact.Fact) Warning {
+	named := slices.Clone(paths[:min(len(paths), MaxPaths)])
+	if facts = append(slices.Clip(facts), fact.Of("paths", named)); len(named) < len(paths) {
+		facts = append(facts, fact.Of("total", len(paths)), fact.Of("truncated", true))
+	}
+	return c.NewFilled(filling.With(fact.Of("n", len(paths))), facts...)
 }
 
 // List is warnings in the order in which they arose; the same warning stands

@@ -38,6 +38,24 @@ func TestAFillingIsForTheMessageAlone(t *testing.T) {
 	assert.Equal(t, fact.New(fact.Of("paths", []string{"a", "b"})), w.Context)
 }
 
+func TestOfManyPathsTheFirstAreNamed(t *testing.T) {
+	t.Parallel()
+	paths := make([]string, warnings.MaxPaths+1)
+	for i := range paths {
+		paths[i] = strconv.Itoa(i)
+	}
+	all := warnings.ArtifactsChanged.NewOfPaths(paths[1:], nil, fact.Of("approvalId", "a"))
+	assert.Equal(t, "50 artifacts changed since the approval was asked for", all.Message)
+	assert.Equal(t, fact.New(fact.Of("approvalId", "a"), fact.Of("paths", paths[1:])), all.Context)
+
+	some := warnings.ArtifactsChanged.NewOfPaths(paths, nil, fact.Of("approvalId", "a"))
+	assert.Equal(t, "51 artifacts changed since the approval was asked for", some.Message)
+	assert.Equal(t, fact.New(fact.Of("approvalId", "a"), fact.Of("paths", paths[:50]), fact.Of("total", 51), fact.Of("truncated", true)), some.Context)
+	paths[0] = "another"
+	named, _ := some.Context.Get("paths")
+	assert.Equal(t, "0", named.([]string)[0], "it shares no memory")
+}
+
 func TestAWarningReadsBackFromJSON(t *testing.T) {
 	t.Parallel()
 	w := warnings.NotSettled.New(fact.Of("what", "fsync"), fact.Of("reason", "input/output error"))
@@ -94,6 +112,9 @@ func declaredCodes(t *testing.T) map[warnings.Code]string {
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
+			return true
+		}
+		if kind, _ := spec.Type.(*ast.Ident); kind == nil || kind.Name != "Code" {
 			return true
 		}
 		for i, name := range spec.Names {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"leslie/fact"
@@ -201,7 +200,6 @@ func (c *call) warnChanged(st *store.Store, g thread.Approval) error {
 
 func (c *call) warnPaths(id thread.ApprovalID, paths []string) {
 	if len(paths) > 0 {
-		c.warnings.Add(warnings.ArtifactsChanged.NewFilled(fact.List{fact.Of("n", len(paths))},
-			fact.Of("approvalId", id), fact.Of("paths", slices.Clone(paths))))
+		c.warnings.Add(warnings.ArtifactsChanged.NewOfPaths(paths, nil, fact.Of("approvalId", id)))
 	}
 }

@@ -30,6 +30,7 @@ type call struct {
 	who      globals
 	faults   []fault
 	warnings warnings.List
+	met      warnings.List    // what the store told beside its answers, however often it was asked
 	told     int              // of the warnings, in a stream: so many were said
 	revision *thread.Revision // of the answer; nil where no store was read
 	st       *store.Store
@@ -265,6 +266,7 @@ func (c *call) store() (*store.Store, error) {
 
 func (c *call) storeOptions() store.Options {
 	return store.Options{
+		Told:   func(found ...warnings.Warning) { c.met.Add(found...) },
 		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home, LockTimeout: c.lockTimeout(),
 		Waiting: func(path string) {
 			_, _ = c.env.stderr.Write([]byte("leslie: waiting for the lock " + path + ", which another process holds\n"))

@@ -97,6 +97,69 @@ func TestWhatADeadProcessLeftUndoneIsNotTakenForDeleted(t *testing.T) {
 	}
 }
 
+// Who only looks behind such a process is told what is not in place, and changes
+// nothing; behind the next write there is nothing to tell.
+func TestWhoLooksBehindADeadProcessIsToldWhatIsNotInPlace(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		lines []string
+		paths []string
+	}{
+		"merge": {[]string{"artifacts parent", "status parent", "context parent", "merge --sources child --target parent --dry-run", "artifacts parent --scope plan.md"},
+			[]string{"threads/parent/new.md", "threads/parent/plan.md", "threads/parent/notes/a.md"}},
+		"spawn":     {[]string{"artifacts second", "status second", "context second"}, []string{"threads/second"}},
+		"reference": {[]string{"artifacts child", "merge --sources child --target parent --dry-run"}, nil},
+	}
+	for name, c := range cases {
+		for _, line := range c.lines {
+			t.Run(name+", then "+line, func(t *testing.T) {
+				t.Parallel()
+				b := workOf(t)
+				for _, cut := range cutOff()[name] {
+					b.must(t, strings.Fields(cut)...)
+				}
+				b.takeBackFileWork(t)
+				was := tree(t, filepath.Join(b.dir, store.Dir))
+				delete(was, store.LogsDir+"/leslie.log")
+				found := b.pendingFiles(t, line)
+				require.NotNil(t, found)
+				if c.paths != nil {
+					assert.Equal(t, c.paths, found)
+				}
+				is := tree(t, filepath.Join(b.dir, store.Dir))
+				delete(is, store.LogsDir+"/leslie.log") // which tells of warnings
+				assert.Equal(t, was, is)
+
+				b.must(t, "objective", "create", "Another")
+				assert.Nil(t, b.pendingFiles(t, line))
+			})
+		}
+	}
+}
+
+// pendingFiles runs a line that works, and returns what W507 names.
+func (b *bench) pendingFiles(t *testing.T, line string) []string {
+	t.Helper()
+	b.must(t, append(strings.Fields(line), "--format", "json")...)
+	var answer struct {
+		Warnings []struct {
+			Code    string
+			Context struct {
+				OperationID string
+				Paths       []string
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(b.out.Bytes(), &answer))
+	for _, w := range answer.Warnings {
+		if w.Code == "W507" {
+			assert.NotEmpty(t, w.Context.OperationID)
+			return w.Context.Paths
+		}
+	}
+	return nil
+}
+
 // takeBackFileWork makes the project what it was between the newest operation's
 // commit and its first step: staged things lie in their stage again, what they
 // replaced is back, and the journal lacks the line.

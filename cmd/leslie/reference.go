@@ -374,9 +374,9 @@ func (c *call) compared(ref thread.Reference) (referenceData, error) {
 		return d, nil
 	}
 	if len(d.Stale) > 0 {
-		c.warnings.Add(warnings.ReferenceStale.NewFilled(
-			fact.List{fact.Of("n", len(d.Stale)), fact.Of("m", max(ref.Files, len(d.Stale))), fact.Of("time", ref.TakenAt.Format(time.RFC3339))},
-			fact.Of("refId", ref.ID), fact.Of("target", ref.Target), fact.Of("paths", d.Stale)))
+		c.warnings.Add(warnings.ReferenceStale.NewOfPaths(d.Stale,
+			fact.List{fact.Of("m", max(ref.Files, len(d.Stale))), fact.Of("time", ref.TakenAt.Format(time.RFC3339))},
+			fact.Of("refId", ref.ID), fact.Of("target", ref.Target)))
 	}
 	return d, nil
 }

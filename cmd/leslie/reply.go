@@ -42,6 +42,7 @@ type errorReply struct {
 // exit status. success, no error and exit status 0 go together.
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
+	c.warnings.Add(c.met...)
 	c.reckon(data, failure)
 	if !c.stopped(failure) {
 		c.log(failure)

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"leslie/codes"
-	"leslie/fact"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -163,7 +162,7 @@ func plainReason(err error) string {
 // skippedWarning names entries that are no regular files.
 func (c *call) warnSkipped(paths []string) {
 	if len(paths) > 0 {
-		c.warnings.Add(skippedFiles.NewFilled(fact.List{fact.Of("n", len(paths))}, fact.Of("paths", paths)))
+		c.warnings.Add(skippedFiles.NewOfPaths(paths, nil))
 	}
 }
 
