@@ -70,6 +70,14 @@ func (m Manifest) Paths() []string {
 	return out
 }
 
+// Alike reports whether two manifests list the same files, with the same content and
+// executable bits. When the files were changed does not matter.
+func (m Manifest) Alike(other Manifest) bool {
+	return slices.EqualFunc(m, other, func(a, b FileAt) bool {
+		return a.Path == b.Path && a.SHA256 == b.SHA256 && a.Executable == b.Executable
+	})
+}
+
 // encode writes the manifest in its one form.
 func (m Manifest) encode() ([]byte, error) {
 	return plainJSON(manifestFile{Version: manifestVersion, Files: append(Manifest{}, m...)})

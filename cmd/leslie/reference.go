@@ -146,7 +146,7 @@ func (c *call) refer(in thread.NewReference, set scope.Set) (Data, error) {
 	}
 	var stage *store.Stage
 	if !existed {
-		if stage, in.Content, err = c.content(st, in.Binding, target, set); err != nil {
+		if stage, in.Content, err = c.content(st, in.Binding, target, set, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -195,8 +195,8 @@ func (c *call) endStage(stage *store.Stage, stands bool) {
 }
 
 // content looks at a reference's target. For a frozen one it stages the copy
-// under "ref"; stage is nil when there is nothing to place.
-func (c *call) content(st *store.Store, binding thread.Binding, target thread.ThreadID, set scope.Set) (*store.Stage, thread.Content, error) {
+// under "ref"; stage is nil when there is nothing to place. known is as for frozen.
+func (c *call) content(st *store.Store, binding thread.Binding, target thread.ThreadID, set scope.Set, known thread.BlobID) (*store.Stage, thread.Content, error) {
 	if binding == thread.Live || target == "" {
 		content, err := c.live(st, target, set)
 		return nil, content, err
@@ -205,7 +205,7 @@ func (c *call) content(st *store.Store, binding thread.Binding, target thread.Th
 	if err != nil {
 		return nil, thread.Content{}, err
 	}
-	content, err := c.frozen(st, stage, target, set, "ref")
+	content, err := c.frozen(st, stage, target, set, "ref", known)
 	if err == nil {
 		err = c.relyOn(stage)
 	}
@@ -238,8 +238,10 @@ func (c *call) live(st *store.Store, target thread.ThreadID, set scope.Set) (con
 	return content, err
 }
 
-// frozen copies a target's artifacts into a stage.
-func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadID, set scope.Set, to string) (thread.Content, error) {
+// frozen copies a target's artifacts into a stage. known is the list of what the
+// reference holds, "" for none: it stands where it lists the same content, since a
+// list tells the files' times as well.
+func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadID, set scope.Set, to string, known thread.BlobID) (thread.Content, error) {
 	var reason string
 	var m store.Manifest
 	var skipped []string
@@ -255,6 +257,11 @@ func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadI
 	c.warnSkipped(skipped)
 	if err := stage.Materialize(c.ctx, m, to, true); err != nil {
 		return thread.Content{}, err
+	}
+	if known != "" {
+		if held, err := st.Manifest(known); err == nil && held.Alike(m) {
+			return thread.Content{Manifest: known, Files: len(m)}, nil
+		}
 	}
 	id, err := stage.PutManifest(m)
 	return thread.Content{Manifest: id, Files: len(m)}, err
@@ -528,7 +535,7 @@ func runReferenceRefresh(c *call) (Data, error) {
 		return nil, codes.TargetCorrupted.New(fact.Of("target", ref.Target), fact.Of("refId", ref.ID),
 			fact.Of("threadId", ref.From), fact.Of("reason", reason))
 	}
-	stage, content, err := c.content(st, ref.Binding, target, set)
+	stage, content, err := c.content(st, ref.Binding, target, set, ref.Manifest)
 	if err != nil {
 		return nil, err
 	}

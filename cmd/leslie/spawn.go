@@ -236,7 +236,7 @@ func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, targets map[st
 		}
 		to := folder + "/" + store.InheritedDir + "/" + string(ref.ID)
 		var err error
-		if ref.Content, err = c.frozen(st, g.stage, targets[target], scope.Set{}, to); err != nil {
+		if ref.Content, err = c.frozen(st, g.stage, targets[target], scope.Set{}, to, ""); err != nil {
 			return err
 		}
 		g.filled = g.filled || ref.Content.Unresolved == ""
