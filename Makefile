@@ -23,7 +23,7 @@ demo: build ## build leslie and play a whole piece of work with it
 	@CGO_ENABLED=0 $(GO) run ./demo -leslie bin/leslie
 
 test: ## run every test; needs nothing but Go
-	CGO_ENABLED=0 $(GO) test ./...
+	CGO_ENABLED=0 $(GO) test -timeout 30m ./...
 
 check: fmt vet lint mod house race fuzz short ## everything that a change must pass beyond the tests
 	@echo "check: all passed"
@@ -51,7 +51,7 @@ house: ## hold the import table, the smells, and the documents that repeat the c
 # A process with the race detector sleeps a second before it ends unless it is
 # told not to; the tests start many.
 race: ## run every test with the race detector; needs gcc
-	@echo "== race detector"; GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -race ./...
+	@echo "== race detector"; GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
 fuzz: ## fuzz every fuzz target for a few seconds
 	@echo "== fuzz"; \
