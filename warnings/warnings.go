@@ -54,7 +54,7 @@ func (c Code) NewFilled(filling fact.List, facts ...fact.Fact) Warning {
 
 // MaxPaths is how many paths a warning names: who is warned reads them all, and an
 // agent pays for each. The message has their number.
-const MaxPaths = 50
+const MaxPaths = 20
 
 // NewOfPaths states a warning whose context ends with "paths", of which {n} is the
 // number. Of more than MaxPaths it names the first, and says so: "total" and

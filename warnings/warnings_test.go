@@ -45,12 +45,12 @@ func TestOfManyPathsTheFirstAreNamed(t *testing.T) {
 		paths[i] = strconv.Itoa(i)
 	}
 	all := warnings.ArtifactsChanged.NewOfPaths(paths[1:], nil, fact.Of("approvalId", "a"))
-	assert.Equal(t, "50 artifacts changed since the approval was asked for", all.Message)
+	assert.Equal(t, "20 artifacts changed since the approval was asked for", all.Message)
 	assert.Equal(t, fact.New(fact.Of("approvalId", "a"), fact.Of("paths", paths[1:])), all.Context)
 
 	some := warnings.ArtifactsChanged.NewOfPaths(paths, nil, fact.Of("approvalId", "a"))
-	assert.Equal(t, "51 artifacts changed since the approval was asked for", some.Message)
-	assert.Equal(t, fact.New(fact.Of("approvalId", "a"), fact.Of("paths", paths[:50]), fact.Of("total", 51), fact.Of("truncated", true)), some.Context)
+	assert.Equal(t, "21 artifacts changed since the approval was asked for", some.Message)
+	assert.Equal(t, fact.New(fact.Of("approvalId", "a"), fact.Of("paths", paths[:20]), fact.Of("total", 21), fact.Of("truncated", true)), some.Context)
 	paths[0] = "another"
 	named, _ := some.Context.Get("paths")
 	assert.Equal(t, "0", named.([]string)[0], "it shares no memory")
