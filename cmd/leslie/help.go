@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -9,6 +10,21 @@ import (
 
 type versionData struct {
 	Version string `json:"version"`
+}
+
+// unversioned is the version of what was built without one.
+const unversioned = "dev"
+
+// versionOf is the version that a build was given, else the one that go install
+// knows: the module's, or the commit's.
+func versionOf(given string, build func() (*debug.BuildInfo, bool)) string {
+	if given != unversioned {
+		return given
+	}
+	if info, ok := build(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return unversioned
 }
 
 func (d *versionData) Text(p *page) { p.line("leslie %s", d.Version) }

@@ -6,7 +6,7 @@ import (
 )
 
 // version is set when a release is built (-ldflags "-X main.version=...").
-var version = "dev"
+var version = unversioned
 
 func main() {
 	// First of all, while this is the process's first thread: the system calls of a

@@ -294,7 +294,7 @@ func (c *call) do(all []*command) (data Data, err error) {
 		if err := c.lineUsage(); err != nil {
 			return nil, err
 		}
-		return &versionData{Version: version}, nil
+		return &versionData{Version: versionOf(version, debug.ReadBuildInfo)}, nil
 	case c.line.help:
 		return c.help(all)
 	case c.line.cmd == nil:
