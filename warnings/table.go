@@ -119,7 +119,7 @@ var table = [...]Entry{
 	{
 		Code: FilesPending, Name: "FilesPending", Kind: "files_pending",
 		Title:       "Files not in place yet",
-		Template:    "{n} files that operation '{operationId}' changes are not in place yet; this answer shows what stands there now",
+		Template:    "Operation '{operationId}' has file changes that are not in place yet ({n}); this answer shows what stands there now",
 		Context:     []string{"operationId", "paths"},
 		Explanation: "The change is recorded and nothing is lost. The process that was about to move its files has died, or is slow; a reader moves nothing.",
 		Hint:        "The next command that writes puts them into place, and so does leslie doctor --repair",
