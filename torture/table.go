@@ -32,6 +32,8 @@ type row struct {
 	// beside: what it writes is beside the answer, which comes whether that
 	// could be written or not. The answer's revision and warnings say which.
 	beside bool
+	// idle: it ends without having changed anything.
+	idle bool
 	// first is a line that records alone what this one records first, as an
 	// operation of its own: a store that has come so far counts as before.
 	first []string
@@ -79,6 +81,7 @@ func table() []row {
 		{name: "merge-abort", prepare: withPending, argv: words("merge abort {merge}")},
 		{name: "merge-scoped", prepare: withConflict, argv: words("merge --sources child --target main --scope plan.md,tokens,old.md --request-id try-2")},
 		{name: "merge-validated", prepare: withChanges, argv: words("merge --sources child --target main --validate true")},
+		{name: "merge-refused", prepare: withChanges, argv: words("merge --sources child --target main --validate false"), status: 13, code: "T302", idle: true},
 		{name: "merge-approval", prepare: withChanges, argv: words("merge --sources child --target main --require-approval"), status: 14, code: "T402"},
 		{name: "merge-approved", prepare: withApprovedMerge, argv: words("merge continue {merge}")},
 		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), litters: ".leslie-merge-"},

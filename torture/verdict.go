@@ -109,7 +109,7 @@ func (r *ready) judge(a aftermath) (where side, problem string) {
 		return where, problem
 	}
 	switch {
-	case a.said == toldDone && where != sideAfter:
+	case a.said == toldDone && where != sideAfter && !r.idle:
 		return where, "it was acknowledged and is not there"
 	case a.said == toldFailed && where != sideBefore:
 		return where, "it failed and stands"
