@@ -274,11 +274,8 @@ func (m *merging) begin(target string, sources []string) (Data, error) {
 			return nil, err
 		}
 	}
-	if err := m.openStage(); err != nil {
-		return nil, err
-	}
 	defer m.close()
-	if err := m.makePlan(keptShelf{m.st, m.stage}); err != nil {
+	if err := m.replan(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -535,11 +532,7 @@ func (m *merging) commit() (Data, error) {
 		if !errors.Is(err, errMoved) {
 			return data, err
 		}
-		m.close()
-		if err := m.openStage(); err != nil {
-			return nil, err
-		}
-		if err := m.makePlan(keptShelf{m.st, m.stage}); err != nil {
+		if err := m.replan(); err != nil {
 			return nil, err
 		}
 		if m.plan.Open() > 0 {

@@ -114,7 +114,7 @@ func (m *merging) decide(choices []choice, declined map[string]string) error {
 	return m.replan()
 }
 
-// replan plans from what the threads hold now, keeping what it reads.
+// replan plans from what the threads hold now, keeping what it reads in a new stage.
 func (m *merging) replan() error {
 	m.close()
 	if err := m.openStage(); err != nil {

@@ -159,11 +159,8 @@ func runMergeResolve(c *call) (Data, error) {
 	if m.settings, err = c.configured(m.st); err != nil {
 		return nil, err
 	}
-	if err := m.openStage(); err != nil {
-		return nil, err
-	}
-	defer func() { m.close() }()
-	if err := m.makePlan(keptShelf{m.st, m.stage}); err != nil {
+	defer m.close()
+	if err := m.replan(); err != nil {
 		return nil, err
 	}
 	choices, err := m.asked(c.operand(1))
@@ -286,11 +283,8 @@ func runMergeContinue(c *call) (Data, error) {
 	if m.settings, err = c.settings(m.st); err != nil {
 		return nil, err
 	}
-	if err := m.openStage(); err != nil {
-		return nil, err
-	}
-	defer func() { m.close() }()
-	if err := m.makePlan(keptShelf{m.st, m.stage}); err != nil {
+	defer m.close()
+	if err := m.replan(); err != nil {
 		return nil, err
 	}
 	edited, err := m.editedWork()
