@@ -200,6 +200,40 @@ func (f *filePlan) unreadable() (Reason, error) {
 	return "", nil
 }
 
+// goOn reports whether files evidently go on from one version: each is that, or
+// shares more than half of the lines of the longer one with it. A file that is not
+// there says nothing.
+func (f *filePlan) goOn(from File, files ...File) (bool, error) {
+	for _, file := range files {
+		switch {
+		case !file.There() || file.Size > maxBytes || from.Size > maxBytes:
+			return false, nil
+		case file.Hash == from.Hash:
+			continue
+		}
+		was, err := f.read(from)
+		if err != nil {
+			return false, err
+		}
+		is, err := f.read(file)
+		if err != nil || Binary(was) || Binary(is) || 2*linesInCommon(was, is) <= max(countLines(was), countLines(is)) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// linesInCommon counts the lines that stand in both texts in the same order.
+func linesInCommon(a, b []byte) int {
+	in := newInterner(a)
+	was, is := in.cut(a), in.cut(b)
+	n := was.len()
+	for _, c := range diff(was.id, is.id, len(in)) {
+		n -= c.aHi - c.aLo
+	}
+	return n
+}
+
 // read is a version's content, nothing for one that is not there.
 func (f *filePlan) read(file File) ([]byte, error) {
 	if text, known := f.texts[file.Hash]; known || !file.There() {

@@ -67,6 +67,9 @@ func (t Tree) hides(path string) bool {
 type Base struct {
 	File
 	From string // "spawn of thread-a", say; "" when nothing was shared
+	// Beside says that the content lay beside a thread's files, not among them: it
+	// is the base only of files that evidently go on from it.
+	Beside bool
 }
 
 // Source is one side that brings changes.
@@ -246,6 +249,13 @@ func (p *planner) path(path string) (*planned, error) {
 		next := side{thread: s.ID, title: s.Title, file: s.Tree.Files[path]}
 		if s.Base != nil {
 			next.base = s.Base(path)
+		}
+		if next.base.Beside {
+			if goOn, err := f.goOn(next.base.File, f.ours, next.file); err != nil {
+				return nil, err
+			} else if !goOn {
+				next.base = Base{}
+			}
 		}
 		if !next.file.same(next.base.File) && !next.file.same(f.ours) {
 			f.sides = append(f.sides, next)

@@ -14,7 +14,7 @@ type Common struct {
 	At       Revision
 	From     string // "spawn of thread-a", say
 	// Frozen content lies beside the receiver's artifacts, not among them: what
-	// the receiver gives on does not come from it.
+	// the receiver gives on does not come from it, unless it took the content over.
 	Frozen bool
 }
 

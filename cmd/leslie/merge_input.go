@@ -228,25 +228,42 @@ type bases struct {
 	manifests map[thread.BlobID]store.Manifest
 	parsed    map[string]scope.Set
 	unread    *error // the first manifest that could not be read
+	frozen    bool   // what was frozen counts as well
 }
 
 // of gives the base of a path between target and source: of everything that is
-// known, the newest.
+// known to have been among their artifacts, the newest. Only where they had no such
+// file in common does a frozen copy count, and then merge looks whether they went on
+// from it (merge.Base).
 func (b bases) of(direct []thread.Common, thirds []thread.Third) func(path string) merge.Base {
 	return func(path string) merge.Base {
 		if !b.set.Match(path) {
 			return merge.Base{} // the scope leaves it alone
 		}
-		best := b.newest(direct, path, func(known) bool { return true })
-		for _, third := range thirds {
-			for _, through := range b.through(third, path) {
-				if through.at > best.at {
-					best = through
-				}
-			}
+		best := b.best(direct, thirds, path)
+		if best.There() || best.at > 0 && best.From == "" { // or it cannot be read
+			return best.Base
+		}
+		all := b
+		all.frozen = true
+		if beside := all.best(direct, thirds, path); beside.There() {
+			beside.Beside = true
+			return beside.Base
 		}
 		return best.Base
 	}
+}
+
+func (b bases) best(direct []thread.Common, thirds []thread.Third, path string) known {
+	best := b.newest(direct, path, func(known) bool { return true })
+	for _, third := range thirds {
+		for _, through := range b.through(third, path) {
+			if through.at > best.at {
+				best = through
+			}
+		}
+	}
+	return best
 }
 
 // known is a base with its revision; at is 0 when nothing is known.
@@ -280,7 +297,7 @@ func (b bases) through(third thread.Third, path string) []known {
 // which that is, there is no base as of then: an older one is none.
 func (b bases) newest(all []thread.Common, path string, pass func(known) bool) known {
 	for _, share := range all {
-		if !b.covers(share, path) {
+		if share.Frozen && !b.frozen || !b.covers(share, path) {
 			continue
 		}
 		k := known{Base: merge.Base{From: share.From}, at: share.At}
