@@ -152,6 +152,22 @@ func (m Marked) remember(names Labels) {
 	}
 }
 
+// Written is a rendering as it was written once, whatever has changed since. Its
+// markers are the longest rows of marker characters that begin a line of it.
+func Written(text []byte) Marked {
+	m := Marked{Text: text, Length: longestRun(string(text)), labels: map[string]bool{}}
+	for line := range bytes.Lines(text) {
+		line := strings.TrimRight(string(line), " \t\r\n")
+		if line == "" || strings.IndexByte("<|=>", line[0]) < 0 {
+			continue
+		}
+		if name := strings.TrimLeft(line, line[:1]); name != "" && name[0] == ' ' && len(line)-len(name) == m.Length {
+			m.labels[line] = true
+		}
+	}
+	return m
+}
+
 // Unmarked reports whether none of the markers with a name of this file's
 // conflicts is left in what an editor made of it, open or decided since. Other
 // lines that look like markers, a bare row of equals signs above all, do not

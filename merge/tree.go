@@ -267,6 +267,12 @@ func (p *planner) path(path string) (*planned, error) {
 	return f.plan()
 }
 
+// Marked renders a path with its conflicts, as Change.Marked does.
+func (p *Plan) Marked(path string) Marked {
+	c, _ := p.change(path)
+	return c.Marked(p.Conflicts)
+}
+
 // change finds the change of a path.
 func (p *Plan) change(path string) (Change, bool) {
 	i, ok := slices.BinarySearchFunc(p.Files, path, func(c Change, path string) int { return cmp.Compare(c.Path, path) })

@@ -148,6 +148,7 @@ type merging struct {
 	digest            thread.BlobID     // of the plan, where a person approves it
 	agreed            thread.ApprovalID // what the person at the terminal said yes to
 	approval          *mergeApproval    // as it was when the store was last looked at
+	outdated          []string          // edited marker files that do not fit what the sides are now
 }
 
 func runMerge(c *call) (Data, error) {
@@ -413,6 +414,12 @@ func (m *merging) conflictError() error {
 			WithNext("leslie merge --sources " + joinedBare(m.record.Sources) + " --target " + string(m.record.Target) + " --dry-run")
 	}
 	id := string(m.record.ID)
+	if len(m.outdated) > 0 {
+		path := m.outdated[0]
+		return err.With(fact.Of("outdated", m.outdated)).
+			WithHint("A side changed "+path+" after its file with markers was written, where you edited it: decide its conflicts one by one, or take the file as you have it with --file "+workPath(m.record.ID, path)).
+			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+shellQuote(path)+" --file "+shellQuote(workPath(m.record.ID, path)))
+	}
 	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT --take ours|theirs|base|both or --file F, or edit the files under "+
 		workPath(m.record.ID, "")+", then leslie merge continue "+id).
 		WithNext("leslie merge status "+id, "leslie merge list")

@@ -301,11 +301,14 @@ func runMergeContinue(c *call) (Data, error) {
 }
 
 // editedWork are decisions that somebody took in the marker files: those that
-// were edited and have none of their markers left.
+// changed and have none of their markers left. What a side has changed since a file
+// was written is merged into what was made of it; where that does not work out, or
+// leaves a marker, the path stays open (outdated).
 func (m *merging) editedWork() ([]choice, error) {
 	var out []choice
+	undecided := m.plan
 	for _, f := range m.plan.Files {
-		wrote, ok := m.record.Work[f.Path]
+		id, ok := m.record.Work[f.Path]
 		if !ok || f.Open == 0 || f.Merge == nil {
 			continue
 		}
@@ -313,11 +316,23 @@ func (m *merging) editedWork() ([]choice, error) {
 		if err != nil {
 			continue // removed: no answer
 		}
-		was, err := m.st.Blob(wrote)
-		if err != nil || string(was) == string(now) || !f.Marked(m.plan.Conflicts).Unmarked(now) {
+		was, err := m.st.Blob(id)
+		wrote := merge.Written(was)
+		if err != nil || string(was) == string(now) || !wrote.Unmarked(now) {
 			continue
 		}
-		text, err := m.keepText(now)
+		if undecided == m.plan && len(m.g.input.Decisions) > 0 {
+			if undecided, err = m.g.undecided(); err != nil {
+				return nil, err
+			}
+		}
+		is := undecided.Marked(f.Path)
+		made, clean := merge.Text(was, now, is.Text).Merged()
+		if !clean || !is.Unmarked(made) || !wrote.Unmarked(made) {
+			m.outdated = append(m.outdated, f.Path)
+			continue
+		}
+		text, err := m.keepText(made)
 		if err != nil {
 			return nil, err
 		}

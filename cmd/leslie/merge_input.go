@@ -120,6 +120,13 @@ func (g *gathering) plan() (*merge.Plan, error) {
 	return p, err
 }
 
+// undecided is the plan as it would be if nobody had decided anything.
+func (g *gathering) undecided() (*merge.Plan, error) {
+	in := g.input
+	in.Decisions = nil
+	return merge.Make(in)
+}
+
 // gatherMerge reads the threads and their bases. Errors: T203 for a pattern that
 // matches in none of them, T508, T509, and T505 where blobs are kept.
 func (c *call) gatherMerge(st *store.Store, sh shelf, p parties, set scope.Set) (*gathering, error) {
