@@ -18,11 +18,62 @@ type Common struct {
 	Frozen bool
 }
 
+// maxReverted is how many spans a thread's record keeps.
+const maxReverted = 20
+
+// reverts are the spans of a thread whose artifacts an operation takes back to what
+// they were at a revision. What was taken back since then is in no span any more;
+// the new one is needed only where something was shared in between. Of too many the
+// oldest become one.
+func (s *State) reverts(t Thread, after, until Revision) []Span {
+	var out []Span
+	for _, span := range t.Reverted {
+		if span.Until < after {
+			out = append(out, span)
+		}
+	}
+	if !s.sharedSince(t, after) {
+		return out
+	}
+	out = append(out, Span{After: after, Until: until})
+	for len(out) > maxReverted {
+		out[1].After = min(out[0].After, out[1].After)
+		out = out[1:]
+	}
+	return out
+}
+
+// sharedSince reports whether a thread gave or was given anything after a revision.
+func (s *State) sharedSince(t Thread, after Revision) bool {
+	since := func(share Share) bool { return share.At > after }
+	given := s.Threads.holding(string(keyed("with", string(t.ID))), func(o Thread) bool {
+		return slices.ContainsFunc(o.Shared, func(share Share) bool { return share.With == t.ID && since(share) })
+	})
+	return len(given) > 0 || slices.ContainsFunc(t.Shared, since)
+}
+
+// goesOnFrom reports whether what a thread held at a revision led to what it holds.
+func (t Thread) goesOnFrom(at Revision) bool {
+	return !slices.ContainsFunc(t.Reverted, func(span Span) bool { return span.After < at && at < span.Until })
+}
+
+// past are those of what was shared that each of these threads goes on from. One
+// that is not found has reverted nothing.
+func (s *State) past(all []Common, ids ...ThreadID) []Common {
+	for _, id := range ids {
+		if t, err := s.Thread(string(id)); err == nil && len(t.Reverted) > 0 {
+			all = slices.DeleteFunc(all, func(c Common) bool { return !t.goesOnFrom(c.At) })
+		}
+	}
+	return all
+}
+
 // Common returns what two threads gave each other directly, newest first: what
 // one was given when it was spawned from the other, what a merge brought from
-// one to the other, and what one froze of the other.
+// one to the other, and what one froze of the other. What either has taken back
+// since (Span) is none of it.
 func (s *State) Common(a, b ThreadID) []Common {
-	return newestFirst(append(s.given(a, b), s.given(b, a)...))
+	return s.past(newestFirst(append(s.given(a, b), s.given(b, a)...)), a, b)
 }
 
 // given is what to has had of from.
@@ -71,7 +122,8 @@ func (s *State) Thirds(a, b ThreadID) []Third {
 		if id == a || id == b {
 			continue
 		}
-		third := Third{ID: id, ToA: s.given(a, id), ToB: s.given(b, id), FromA: owned(s.given(id, a)), FromB: owned(s.given(id, b))}
+		third := Third{ID: id, ToA: s.past(s.given(a, id), a), ToB: s.past(s.given(b, id), b),
+			FromA: s.past(owned(s.given(id, a)), a, id), FromB: s.past(owned(s.given(id, b)), b, id)}
 		both := len(third.ToA) > 0 && len(third.ToB) > 0
 		through := len(third.FromA) > 0 && len(third.ToB) > 0 || len(third.FromB) > 0 && len(third.ToA) > 0
 		if both || through {

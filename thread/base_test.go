@@ -1,6 +1,7 @@
 package thread_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,10 +55,10 @@ func TestTheBaseIsTheNewestThatBothAreKnownToHaveHad(t *testing.T) {
 
 	w.brought("a", share("main", "refreshed")) // the parent went on, the child is refreshed
 	downAt := w.Revision
-	w.both("main", "a", "refreshed", "merged-up")
+	w.both("main", "a", "refreshed", "merged-up", "spawned")
 
 	w.brought("main", share("a", "up-again", "plan.md"))
-	w.both("main", "a", "up-again", "refreshed", "merged-up")
+	w.both("main", "a", "up-again", "refreshed", "merged-up", "spawned")
 	scopedAt := w.Revision
 
 	_, _, err := w.Refer(thread.NewReference{ID: "ref-1", From: "a", Target: "main", Binding: thread.Frozen, Scope: []string{"design"}, Content: thread.Content{Manifest: "frozen", Files: 1}}, w.stamp(thread.User))
@@ -68,6 +69,7 @@ func TestTheBaseIsTheNewestThatBothAreKnownToHaveHad(t *testing.T) {
 		{Manifest: "up-again", Scope: []string{"plan.md"}, At: scopedAt, From: "merge of a into main"},
 		{Manifest: "refreshed", At: downAt, From: "merge of main into a"},
 		{Manifest: "merged-up", At: upAt, From: "merge of a into main"},
+		{Manifest: "spawned", At: spawnedAt, From: "spawn of a"},
 	}, w.Common("main", "a"))
 	assert.Less(t, spawnedAt, upAt)
 }
@@ -193,4 +195,72 @@ func TestAnArchivedThirdIsStillABase(t *testing.T) {
 	require.Len(t, thirds, 1)
 	assert.Equal(t, []string{"to-a"}, manifests(thirds[0].ToA))
 	assert.Equal(t, []string{"from-a"}, manifests(thirds[0].FromA))
+}
+
+// reverted makes a thread's artifacts go back to a checkpoint of it.
+func (w *world) reverted(id string, to thread.Checkpoint) {
+	w.t.Helper()
+	_, _, err := w.Checkpoint(thread.NewCheckpoint{ID: thread.CheckpointID(fmt.Sprintf("ckpt-auto%04d", w.Revision)), Thread: id, Manifest: "m", Undo: "list", To: to}, w.stamp(thread.User))
+	require.NoError(w.t, err)
+	w.commit()
+}
+
+func (w *world) checkpointed(id string) thread.Checkpoint {
+	w.t.Helper()
+	c, _, err := w.Checkpoint(thread.NewCheckpoint{ID: thread.CheckpointID(fmt.Sprintf("ckpt-made%04d", w.Revision)), Thread: id, Manifest: "m"}, w.stamp(thread.User))
+	require.NoError(w.t, err)
+	w.commit()
+	return c
+}
+
+func TestWhatAThreadTookBackIsNoBase(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "main")
+	w.child("a", "main", "to-a")
+	w.child("b", "main", "to-b")
+	before := w.checkpointed("main")
+	w.brought("main", share("a", "from-a"))
+	w.brought("b", share("main", "through-main"))
+	w.brought("a", share("main", "back-to-a"))
+	w.both("main", "a", "back-to-a", "from-a", "to-a")
+	require.NotEmpty(t, w.Thirds("b", "a")[0].FromB)
+
+	w.reverted("main", before)
+	main, err := w.Thread("main")
+	require.NoError(t, err)
+	require.Equal(t, []thread.Span{{After: before.At, Until: w.Revision}}, main.Reverted)
+	w.both("main", "a", "to-a")
+	w.both("main", "b", "to-b")
+	thirds := w.Thirds("b", "a")
+	require.Len(t, thirds, 1)
+	assert.Equal(t, []string{"back-to-a", "to-a"}, manifests(thirds[0].ToB), "what main gave, both had")
+	assert.Empty(t, thirds[0].FromB, "main took back what a had given it")
+
+	w.brought("main", share("a", "again"))
+	w.both("main", "a", "again", "to-a")
+	back := main.Checkpoints[len(main.Checkpoints)-1] // what main held before it went back
+	w.reverted("main", back)
+	w.both("main", "a", "back-to-a", "to-a")
+	w.reverted("main", before)
+	w.both("main", "a", "to-a")
+}
+
+func TestOnlyWhatWasSharedSinceIsRemembered(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "main")
+	w.child("a", "main", "to-a")
+	before := w.checkpointed("main")
+	w.reverted("main", before)
+	main, err := w.Thread("main")
+	require.NoError(t, err)
+	assert.Empty(t, main.Reverted)
+	for range 25 {
+		before = w.checkpointed("main")
+		w.brought("a", share("main", "refreshed"))
+		w.reverted("main", before)
+	}
+	main, err = w.Thread("main")
+	require.NoError(t, err)
+	assert.Len(t, main.Reverted, 20)
+	w.both("main", "a", "to-a")
 }

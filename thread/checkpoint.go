@@ -49,6 +49,8 @@ type NewCheckpoint struct {
 	Manifest BlobID
 	Files    int
 	Undo     BlobID // of a rollback
+	// To is the checkpoint that a rollback goes back to.
+	To Checkpoint
 }
 
 // Checkpoint records a snapshot of a thread. Errors: T101, T105, T107 where the
@@ -66,6 +68,9 @@ func (s *State) Checkpoint(in NewCheckpoint, stamp Stamp) (Checkpoint, Thread, e
 		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, At: s.Revision + 1,
 	}
 	t.Checkpoints = fewAutomatic(append(slices.Clone(t.Checkpoints), c))
+	if c.Automatic() {
+		t.Reverted = s.reverts(t, in.To.At, c.At)
+	}
 	t.Updated = stamp.Time
 	return c, s.Threads.Put(t), nil
 }

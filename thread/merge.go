@@ -181,7 +181,8 @@ func (s *State) EndMerge(arg, why string, stamp Stamp) (Merge, error) {
 }
 
 // Brought records what a merge has brought into its target: the content of each
-// source that both now share. A newer share replaces older ones that it covers.
+// source that both now share. A newer share replaces older ones that it covers, but
+// for what a spawn gave: that is what is left when the newer ones are taken back.
 // Errors: T101, for a source too that was taken back since, and T107.
 func (s *State) Brought(target ThreadID, shares []Share, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(string(target))
@@ -196,7 +197,7 @@ func (s *State) Brought(target ThreadID, shares []Share, stamp Stamp) (Thread, e
 		share.At = s.Revision + 1
 		kept = slices.DeleteFunc(kept, func(old Share) bool {
 			covered := len(share.Scope) == 0 || slices.Equal(old.Scope, share.Scope)
-			return old.With == share.With && covered
+			return old.With == share.With && covered && old.How != "spawn"
 		})
 		kept = append(kept, share)
 	}

@@ -100,6 +100,7 @@ type Thread struct {
 	Worktree    string       `json:"worktree,omitempty"`
 	Inherit     Inherit      `json:"inherit"`
 	Shared      []Share      `json:"shared,omitempty"`
+	Reverted    []Span       `json:"reverted,omitempty"`
 	Claim       *Claim       `json:"claim,omitempty"`
 	Injections  []Injection  `json:"injections,omitempty"`
 	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
@@ -193,6 +194,13 @@ type Share struct {
 	At       Revision `json:"at"`
 	// Undo is the blob that lists what a merge replaced; "" for a spawn.
 	Undo BlobID `json:"undo,omitempty"`
+}
+
+// Span is a part of a thread's history that its artifacts do not go on from: an
+// undo or a rollback (operation Until) took them back to what they were at After.
+type Span struct {
+	After Revision `json:"after"`
+	Until Revision `json:"until"`
 }
 
 // Reference is a read-only tie from one thread to another's artifacts.

@@ -182,10 +182,18 @@ func (v *inverting) thread(c Change, id string) error {
 	if v.op.Command == "undo" && putFilesBack(valueOf[Thread](c.Before), valueOf[Thread](c.After)) {
 		return v.conflict("it put files back").WithHint("What it took back can be made anew: merge or roll back again")
 	}
-	for _, list := range lists(valueOf[Thread](c.After), v.op.Seq) {
+	replaced := lists(valueOf[Thread](c.After), v.op.Seq)
+	for _, list := range replaced {
 		v.out.Replaced = append(v.out.Replaced, Replaced{ThreadID: ThreadID(id), List: list})
 	}
-	return takeBack(v, &v.s.Threads, c, id)
+	if err := takeBack(v, &v.s.Threads, c, id); err != nil || len(replaced) == 0 {
+		return err
+	}
+	if t, there := v.s.Threads.Get(id); there { // its files go back, too
+		t.Reverted = v.s.reverts(t, v.op.Seq, v.s.Revision+1)
+		v.s.Threads.Put(t)
+	}
+	return nil
 }
 
 // archivedSince reports whether a thread lies in the archive by a later operation

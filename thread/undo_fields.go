@@ -155,6 +155,8 @@ func (v *inverting) special(name string) threeWay {
 		return v.checkpointsBack
 	case "injections":
 		return v.injectionsBack
+	case "reverted":
+		return v.revertedBack
 	}
 	return nil
 }
@@ -180,6 +182,22 @@ func (v *inverting) field(record, name string, before, after, now fields) (json.
 
 func (v *inverting) mergedSince(shared json.RawMessage) bool {
 	return slices.ContainsFunc(listOf[Share](shared), func(s Share) bool { return s.At > v.op.Seq })
+}
+
+// revertedBack takes the span of a rollback away, and brings back those that it took
+// into itself: the files are again what they were before it. Later spans stay.
+func (v *inverting) revertedBack(before, _, now json.RawMessage) (json.RawMessage, bool, error) {
+	out := listOf[Span](before)
+	for _, span := range listOf[Span](now) {
+		if span.Until > v.op.Seq {
+			out = append(out, span)
+		}
+	}
+	if len(out) == 0 {
+		return nil, true, nil
+	}
+	raw, err := json.Marshal(out)
+	return raw, true, err
 }
 
 // changedSince is T110 for a field of a record. The record's revision is where

@@ -289,7 +289,7 @@ func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*rollbackData, thre
 	if len(r.files) == 0 {
 		return d, t.ID, nil
 	}
-	ck, t, err := s.Checkpoint(thread.NewCheckpoint{ID: id, Thread: string(t.ID), Manifest: r.manifest, Files: len(r.now), Undo: r.list}, stamp)
+	ck, t, err := s.Checkpoint(thread.NewCheckpoint{ID: id, Thread: string(t.ID), Manifest: r.manifest, Files: len(r.now), Undo: r.list, To: r.to}, stamp)
 	if err != nil {
 		return nil, "", err
 	}

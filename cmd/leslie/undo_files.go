@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path"
 	"slices"
 	"strconv"
 
@@ -54,23 +55,29 @@ func threadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + st
 // putBackFiles stages the files that a merge or a rollback replaced and that
 // nobody has changed since. Errors: T110 where there is none.
 func (u *undoing) putBackFiles() error {
+	all := 0
 	for _, r := range u.in.Replaced {
 		files, err := replacedFiles(u.st, r.List)
 		if err != nil {
 			return err
 		}
+		all += len(files)
 		after := map[string]thread.BlobID{}
 		for _, f := range files {
 			after[f.Path] = f.After
 		}
 		var moved []string
+		var entries []store.Entry
 		err = u.c.settled(u.st, func() (err error) {
-			moved, err = u.st.Unmoved(r.ThreadID, after)
+			if moved, err = u.st.Unmoved(r.ThreadID, after); err == nil {
+				entries, err = u.st.Artifacts(u.c.ctx, r.ThreadID)
+			}
 			return err
 		}, r.ThreadID)
 		if err != nil {
 			return err
 		}
+		moved = append(moved, inTheWay(files, moved, entries)...)
 		for i, f := range files {
 			if slices.Contains(moved, f.Path) {
 				u.kept = append(u.kept, f.Path)
@@ -79,10 +86,40 @@ func (u *undoing) putBackFiles() error {
 			}
 		}
 	}
-	if len(u.in.Replaced) > 0 && len(u.back) == 0 {
+	if all > 0 && len(u.back) == 0 {
 		return u.conflict("every file that it changed was changed since")
 	}
 	return nil
+}
+
+// inTheWay are files that cannot go back to their names: a folder that is not empty
+// stands there by now, or a file stands in place of a folder above, and what lies
+// there is not taken away by the same undo.
+func inTheWay(files []undoFile, moved []string, entries []store.Entry) (out []string) {
+	goes := map[string]bool{}
+	for _, f := range files {
+		goes[f.Path] = f.Before == "" && !slices.Contains(moved, f.Path)
+	}
+	stays, holds := map[string]bool{}, map[string]bool{} // files, and the folders above them
+	for _, e := range entries {
+		if e.Type == store.TypeFolder || goes[e.Path] {
+			continue
+		}
+		stays[e.Path] = true
+		for dir := path.Dir(e.Path); dir != "."; dir = path.Dir(dir) {
+			holds[dir] = true
+		}
+	}
+	for _, f := range files {
+		blocked := holds[f.Path]
+		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+			blocked = blocked || stays[dir]
+		}
+		if blocked && f.After == "" && !slices.Contains(moved, f.Path) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
 }
 
 func (u *undoing) putBack(id thread.ThreadID, i int, f undoFile) error {
