@@ -290,13 +290,13 @@ func transferred(o transferOptions, g *thread.Approval, t thread.Thread) *transf
 // stays open whatever becomes of the wait. Errors: T404 where it was denied or
 // withdrawn, T401 where it was not decided in time, T904.
 func (c *call) awaitDecision(st *store.Store, d *transferData) (Data, error) {
-	var deadline time.Time
+	var patience time.Duration
 	if d.Deadline == nil && c.who.as != thread.User {
-		deadline = c.now().Add(agentsPatience)
+		patience = agentsPatience
 	}
 	c.sayWaiting(*d.ApprovalID)
 	var g thread.Approval
-	err := c.await(st, deadline, func(s *thread.State) (bool, time.Time, error) {
+	err := c.await(st, patience, func(s *thread.State) (bool, time.Time, error) {
 		var err error
 		if g, err = s.Approval(string(*d.ApprovalID)); err != nil {
 			return false, time.Time{}, err

@@ -104,7 +104,7 @@ func runWait(c *call) (Data, error) {
 	if w.st, err = c.store(); err != nil {
 		return nil, err
 	}
-	err = c.await(w.st, c.patience(), w.look)
+	err = c.await(w.st, c.waitTimeout(), w.look)
 	if err != nil && !codes.Has(err, codes.WaitTimeout) {
 		return nil, err
 	}
@@ -135,14 +135,6 @@ func (c *call) waitTimeout() time.Duration {
 		return agentsPatience
 	}
 	return d
-}
-
-// patience is when the wait is given up, the zero time for never.
-func (c *call) patience() time.Time {
-	if d := c.waitTimeout(); d > 0 {
-		return c.env.now().Add(d)
-	}
-	return time.Time{}
 }
 
 // waiting is one run of wait.
@@ -357,15 +349,14 @@ const longestNap = time.Minute
 // await returns when look says that it is done, or fails. look gets the State
 // as it stands now, what passed deadlines mean applied, at once and then after
 // each change of the store; wake is when time alone may change its mind, zero
-// for never (Lapse is seen to). It may be called any number of times. A deadline
+// for never (Lapse is seen to). It may be called any number of times. A patience
 // that is not zero ends the wait with T109 (details: durationMs), after a last
 // look. Errors: those of look and of a view, T904.
-func (c *call) await(st *store.Store, deadline time.Time, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
-	began := c.env.now()
+func (c *call) await(st *store.Store, patience time.Duration, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
 	c.hear()
 	ctx, cancel := c.ctx, context.CancelFunc(func() {})
-	if !deadline.IsZero() {
-		ctx, cancel = context.WithTimeout(c.ctx, deadline.Sub(began))
+	if patience > 0 {
+		ctx, cancel = context.WithTimeout(c.ctx, patience)
 	}
 	defer cancel()
 	w := st.Watch(store.StateFile) // before the first look: nothing falls between
@@ -383,8 +374,7 @@ func (c *call) await(st *store.Store, deadline time.Time, look func(s *thread.St
 		case err != nil || done:
 			return err
 		case last:
-			took := deadline.Sub(began).Round(time.Millisecond)
-			return codes.WaitTimeout.New(fact.Of("duration", took), fact.Ms("duration", took))
+			return codes.WaitTimeout.New(fact.Of("duration", patience), fact.Ms("duration", patience))
 		}
 		if err := w.Next(ctx, nap); err != nil && c.ctx.Err() != nil {
 			return err

@@ -85,7 +85,7 @@ func TestAwaitLooksOnceMoreWhenTheTimeIsUp(t *testing.T) {
 	b.perform(context.Background(), awaiting(func(c *call) error {
 		st, err := c.store()
 		require.NoError(t, err)
-		err = c.await(st, c.env.now().Add(20*time.Millisecond), func(*thread.State) (bool, time.Time, error) {
+		err = c.await(st, 20*time.Millisecond, func(*thread.State) (bool, time.Time, error) {
 			looks++
 			return false, time.Time{}, nil
 		})
@@ -106,7 +106,7 @@ func TestAwaitSeesWhatHappensWhileItLooks(t *testing.T) {
 	b.perform(context.Background(), awaiting(func(c *call) error {
 		st, err := c.store()
 		require.NoError(t, err)
-		return c.await(st, c.env.now().Add(20*time.Second), func(*thread.State) (bool, time.Time, error) {
+		return c.await(st, 20*time.Second, func(*thread.State) (bool, time.Time, error) {
 			if looks++; looks == 1 {
 				other.must(t, "done", "part")
 			}
@@ -125,7 +125,7 @@ func TestAwaitLooksAgainWhenTimeAloneChangesSomething(t *testing.T) {
 		st, err := c.store()
 		require.NoError(t, err)
 		due := c.env.now().Add(15 * time.Millisecond)
-		return c.await(st, time.Time{}, func(*thread.State) (bool, time.Time, error) {
+		return c.await(st, 0, func(*thread.State) (bool, time.Time, error) {
 			looks++
 			return !c.now().Before(due), due, nil
 		})
@@ -142,7 +142,7 @@ func TestAwaitEndsWithTheErrorOfALook(t *testing.T) {
 	b.perform(context.Background(), awaiting(func(c *call) error {
 		st, err := c.store()
 		require.NoError(t, err)
-		err = c.await(st, time.Time{}, func(*thread.State) (bool, time.Time, error) { return true, time.Time{}, broken })
+		err = c.await(st, 0, func(*thread.State) (bool, time.Time, error) { return true, time.Time{}, broken })
 		assert.ErrorIs(t, err, broken)
 		return nil
 	}), "await")
