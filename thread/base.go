@@ -107,7 +107,8 @@ func (share Share) label(to, from ThreadID) string {
 }
 
 // Third is a thread through which content came to two others: it gave to both,
-// or one gave to it and it gave to the other later. Each list is newest first.
+// or one gave to it and it gave to the other later. Each list is newest first, and
+// without what the third has taken back: what it gave later does not go on from that.
 type Third struct {
 	ID           ThreadID
 	ToA, ToB     []Common // what it gave
@@ -122,7 +123,7 @@ func (s *State) Thirds(a, b ThreadID) []Third {
 		if id == a || id == b {
 			continue
 		}
-		third := Third{ID: id, ToA: s.past(s.given(a, id), a), ToB: s.past(s.given(b, id), b),
+		third := Third{ID: id, ToA: s.past(s.given(a, id), a, id), ToB: s.past(s.given(b, id), b, id),
 			FromA: s.past(owned(s.given(id, a)), a, id), FromB: s.past(owned(s.given(id, b)), b, id)}
 		both := len(third.ToA) > 0 && len(third.ToB) > 0
 		through := len(third.FromA) > 0 && len(third.ToB) > 0 || len(third.FromB) > 0 && len(third.ToA) > 0
