@@ -21,21 +21,14 @@ type Common struct {
 // maxReverted is how many spans a thread's record keeps.
 const maxReverted = 20
 
-// reverts are the spans of a thread whose artifacts an operation takes back to what
-// they were at a revision. What was taken back since then is in no span any more;
-// the new one is needed only where something was shared in between. Of too many the
-// oldest become one.
-func (s *State) reverts(t Thread, after, until Revision) []Span {
-	var out []Span
-	for _, span := range t.Reverted {
-		if span.Until < after {
-			out = append(out, span)
-		}
-	}
+// takenBack are a thread's spans and the one of an operation that takes its artifacts
+// back to what they were at a revision, which is needed only where something was
+// shared in between. Of too many the oldest become one.
+func (s *State) takenBack(t Thread, spans []Span, after, until Revision) []Span {
 	if !s.sharedSince(t, after) {
-		return out
+		return spans
 	}
-	out = append(out, Span{After: after, Until: until})
+	out := append(slices.Clone(spans), Span{After: after, Until: until})
 	for len(out) > maxReverted {
 		out[1].After = min(out[0].After, out[1].After)
 		out = out[1:]

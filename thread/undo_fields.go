@@ -184,12 +184,13 @@ func (v *inverting) mergedSince(shared json.RawMessage) bool {
 	return slices.ContainsFunc(listOf[Share](shared), func(s Share) bool { return s.At > v.op.Seq })
 }
 
-// revertedBack takes the span of a rollback away, and brings back those that it took
-// into itself: the files are again what they were before it. Later spans stay.
+// revertedBack takes the span of a rollback away and brings back those that it took
+// into itself, if all files are again what they were before it; else all of them
+// stand. Later spans stay in any case.
 func (v *inverting) revertedBack(before, _, now json.RawMessage) (json.RawMessage, bool, error) {
 	out := listOf[Span](before)
 	for _, span := range listOf[Span](now) {
-		if span.Until > v.op.Seq {
+		if !slices.Contains(out, span) && (span.Until != v.op.Seq || !v.whole) {
 			out = append(out, span)
 		}
 	}

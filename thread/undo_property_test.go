@@ -95,7 +95,7 @@ func (u *undoer) play(t *testing.T) {
 func (u *undoer) tryUndo(t *testing.T, op thread.Operation, as thread.As) (tables, error) {
 	t.Helper()
 	s := thread.NewState(u.Revision, lines(u.State), u.archive)
-	in, err := s.Invert(op, u.stamp(as))
+	in, err := s.Invert(op, true, u.stamp(as))
 	if err != nil {
 		require.NotNil(t, codes.Of(err), "-seed %d: %v has no code", u.seed, err)
 		require.Empty(t, s.Changes(), "-seed %d: an undo of %d failed with %v and changed something", u.seed, op.Seq, err)
