@@ -11,8 +11,8 @@ type command struct {
 	example  string // one line that works
 	operands []operandSpec
 	flags    []flagSpec
-	// unrecorded: it writes without making an operation, so there is nothing that
-	// --request-id or --expect-revision could be about.
+	// unrecorded: what it writes is no operation of its own, so there is nothing that
+	// --request-id or --expect-revision could be about, or that could be part of a batch.
 	unrecorded bool
 	// writes: it has the flags of writing commands and its data says whether
 	// something changed.
