@@ -79,7 +79,7 @@ func examples() map[string]example {
 		"undo":              {line("undo"), line("undo op-nopenope")},
 		"checkpoint":        {line("checkpoint main --name before"), line("checkpoint nope-nope")},
 		"rollback":          {line("rollback main --to first"), line("rollback main --to nope")},
-		"batch":             {line("batch works.jsonl"), line("batch fails.jsonl")},
+		"batch":             {line("batch ../project/works.jsonl"), line("batch fails.jsonl")}, // by a name that -C finds too
 		"logs":              {line("logs"), line("logs --thread nope-nope")},
 		"stats":             {line("stats"), nil},
 		"doctor":            {line("doctor"), nil},

@@ -135,7 +135,7 @@ func (c *call) batchText() []byte {
 	}
 	if name != "" && name != "-" {
 		if !filepath.IsAbs(name) {
-			name = filepath.Join(c.env.dir, name)
+			name = filepath.Join(c.who.dir, name)
 		}
 		f, err := os.Open(name)
 		if err != nil {
