@@ -48,6 +48,7 @@ func scenarios() map[string]scenario {
 	return map[string]scenario{
 		"a plain update":                    {run: runPlain},
 		"a request":                         {run: runRequest, after: afterRequest},
+		"an answer without an operation":    {run: runUnchanged, after: afterUnchanged},
 		"an update behind an unsettled one": {prepare: prepareUnsettled, run: runPlain, after: afterUnsettled},
 		"a recovery":                        {prepare: prepareDamaged, run: runPlain, damaged: true, after: afterDamaged},
 		"one inode for state and backup":    {prepare: prepareOneInode, run: runPlain},
@@ -119,6 +120,36 @@ func afterRequest(t testing.TB, s *Store, whole bool) {
 		assert.Equal(t, thread.Revision(3), c.Revision)
 		assert.True(t, hasWarning(c.Warnings, warnings.RequestReplayed))
 	}
+}
+
+func unchanged() Call {
+	call := callNamed("nothing")
+	call.Request = "try/2"
+	return call
+}
+
+// runUnchanged is a call that had nothing to change, then an update.
+func runUnchanged(dir string, opts Options) error {
+	if err := Open(dir, opts).Keep(context.Background(), unchanged(), 2, json.RawMessage(`{"changed":false}`)); err != nil {
+		return err
+	}
+	return runPlain(dir, opts)
+}
+
+// afterUnchanged: the answer is there from the first one on, and a second changes
+// nothing about it.
+func afterUnchanged(t testing.TB, s *Store, whole bool) {
+	c, err := s.Answered(context.Background(), unchanged())
+	require.NoError(t, err)
+	answered := c != nil
+	assert.True(t, answered || !whole, "what was acknowledged is kept")
+	require.NoError(t, s.Keep(context.Background(), unchanged(), 9, json.RawMessage(`{"changed":false}`)))
+	c, err = s.Answered(context.Background(), unchanged())
+	require.NoError(t, err)
+	require.NotNil(t, c)
+	assert.Equal(t, !answered, c.Revision == 9)
+	assert.JSONEq(t, `{"changed":false}`, string(c.Replay))
+	assert.Empty(t, c.Operation)
 }
 
 // prepareUnsettled leaves a state whose operation is neither in the journal nor

@@ -22,6 +22,9 @@ import (
 // The state's own operation carries id and answer from the commit on; the file
 // of the answer is written behind it, at the latest by the next writer in front
 // of its own commit. So at every moment one of the two holds the answer.
+//
+// A call that changed nothing made no operation: its answer is in the file alone
+// (Keep). Where a crash is faster nothing is lost, since there was nothing to do.
 
 const (
 	remembered  = 7 * 24 * time.Hour
@@ -31,8 +34,8 @@ const (
 // answer is one sealed line: the file of a request.
 type answer struct {
 	ID        string             `json:"id"`
-	Digest    string             `json:"digest"` // of command and params
-	Operation thread.OperationID `json:"operationId"`
+	Digest    string             `json:"digest"`      // of command and params
+	Operation thread.OperationID `json:"operationId"` // "" where nothing was to change
 	Revision  thread.Revision    `json:"revision"`
 	Time      time.Time          `json:"time"`
 	Answer    json.RawMessage    `json:"answer"`
@@ -75,6 +78,30 @@ func (s *Store) answered(call Call, last *operation) (*Commit, error) {
 	c := &Commit{Revision: a.Revision, Operation: a.Operation, Replay: a.Answer}
 	c.Warnings.Add(warnings.RequestReplayed.New(fact.Of("requestId", call.Request), fact.Of("operationId", a.Operation)))
 	return c, nil
+}
+
+// Keep keeps what a call answered that succeeded at a revision and had nothing to
+// change. An answer that the same call got meanwhile stands. Errors: T501, T502,
+// T505, T506, T509, T904; T903 when the id meanwhile belongs to another call.
+func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given json.RawMessage) error {
+	unlock, err := s.lock(ctx, s.opts.LockTimeout)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	now, err := s.load()
+	if err != nil {
+		return err
+	}
+	if first, err := s.answered(call, now.operation); first != nil || err != nil {
+		return err
+	}
+	if err := s.dropTemporary(); err != nil {
+		return err
+	}
+	return s.writeAnswer(answer{
+		ID: call.Request, Digest: digest(call.Command, call.Params), Revision: at, Time: call.Stamp.Time, Answer: given,
+	})
 }
 
 // answerTo finds the answer in the state's own operation or in its file; nil
@@ -141,7 +168,13 @@ func (s *Store) keepAnswer(op *operation) error {
 			return nil
 		}
 	}
-	body, err := plainJSON(owed(op))
+	return s.writeAnswer(owed(op))
+}
+
+// writeAnswer puts the file of an answer on disk. Errors: T505.
+func (s *Store) writeAnswer(a answer) error {
+	name := s.Path(requestFile(a.ID))
+	data, err := a.encode()
 	if err != nil {
 		return err
 	}
@@ -155,7 +188,7 @@ func (s *Store) keepAnswer(op *operation) error {
 		return s.writeFailed(&fs.PathError{Op: "open", Path: s.Path(RequestsDir), Err: errNotFolder})
 	}
 	temp := s.Path(answerTemp)
-	err = s.disk.write(temp, os.O_EXCL, 0o644, append(seal(body), '\n'))
+	err = s.disk.write(temp, os.O_EXCL, 0o644, data)
 	if err == nil {
 		err = s.disk.rename(temp, name)
 	}

@@ -155,3 +155,26 @@ func TestTheEarlyLookKeepsSilentWhileFilesAreMissing(t *testing.T) {
 	assert.NotNil(t, again.Replay)
 	assert.DirExists(t, s.Path(folder.To))
 }
+
+func TestAnAnswerWithoutAnOperationBelongsToOneCall(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	request(t, s, "id", "obj-a")
+	before := listing(t, s)
+	same, other := callNamed("obj-a"), callNamed("obj-b")
+	same.Request, other.Request = "id", "id"
+	require.NoError(t, s.Keep(context.Background(), same, 1, json.RawMessage(`{"objectiveId":"late"}`)))
+	requireCode(t, codes.InvalidArgument, s.Keep(context.Background(), other, 1, json.RawMessage(`{}`)))
+	assert.Equal(t, before, listing(t, s), "the first answer stands")
+}
+
+func TestAnAnswerWithoutAnOperationLeavesAStoreHealthy(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	call := callNamed("obj-a")
+	call.Request = "id"
+	require.NoError(t, s.Keep(context.Background(), call, 0, json.RawMessage(`{}`)))
+	d, err := s.Diagnose(context.Background())
+	require.NoError(t, err)
+	assert.True(t, d.Healthy, "%v", d.Findings)
+}

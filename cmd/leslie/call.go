@@ -38,6 +38,7 @@ type call struct {
 	stamped  *thread.Stamp
 	about    thread.ThreadID // the thread that the call concerns, for the log
 	changed  bool            // a write was committed
+	replayed bool            // the answer is the one that a request got before
 	note     string          // what the log is told of a call that worked
 	draft    *draft          // of the batch that this call is a line of
 	staged   []*store.Stage  // what the operation relies on
@@ -463,6 +464,19 @@ func answered[D written](c *call) (data D, ok bool, err error) {
 	return data, err == nil, err
 }
 
+// keepUnchanged keeps the answer to a request that had nothing to change, which no
+// operation carries. Errors: those of Store.Keep.
+func (c *call) keepUnchanged(data Data) error {
+	if !c.has("request-id") || c.changed || c.replayed {
+		return nil
+	}
+	answer, err := marshal(kept[Data]{Data: data, Warnings: c.warnings})
+	if err != nil {
+		return err
+	}
+	return c.st.Keep(c.ctx, c.storeCall(), *c.revision, answer)
+}
+
 func committed[D written](c *call, commit store.Commit, data D) (D, error) {
 	c.revision = &commit.Revision
 	if commit.Replay != nil {
@@ -471,7 +485,7 @@ func committed[D written](c *call, commit store.Commit, data D) (D, error) {
 			return data, codes.Internal.Wrap(err, fact.Of("reason", "a kept answer cannot be read"))
 		}
 		data = first.Data
-		c.warnings = first.Warnings
+		c.warnings, c.replayed = first.Warnings, true
 	}
 	c.warnings.Add(commit.Warnings...)
 	return data, nil

@@ -306,10 +306,19 @@ func (c *call) do(all []*command) (data Data, err error) {
 	// A line with faults goes on to its command, which adds its own and then
 	// refuses: the caller is told all of them at once.
 	c.flags = &given{&c.line}
+	if c.on("dry-run") {
+		c.meansNothing("with --dry-run", "request-id")
+	}
 	if data, err = c.line.cmd.run(c); isNil(data) {
 		data = nil
 	}
-	return data, err
+	if err != nil {
+		return data, err
+	}
+	if err := c.keepUnchanged(data); err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
 // isNil reports whether a command that failed gave back its typed nothing.
