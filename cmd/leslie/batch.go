@@ -197,8 +197,10 @@ func (d *draft) begins(id thread.ThreadID) bool {
 
 // drafted runs a rule on the draft and keeps it, to be run again under the lock.
 func drafted[D written](c *call, rule func(*thread.State, thread.Stamp) (D, thread.ThreadID, error)) (D, error) {
+	told := len(c.warnings)
 	do := func(s *thread.State, stamp thread.Stamp) (D, error) {
 		before := s.Edits()
+		c.warnings = c.warnings[:told]
 		d, _, err := rule(s, stamp)
 		if err == nil {
 			d.setChanged(s.Edits() > before)
@@ -367,7 +369,6 @@ func (b *batch) run(l *batchLine) error {
 		return err
 	}
 	l.data, l.again = data, b.draft.again
-	b.c.warnings.Add(l.call.warnings...)
 	return nil
 }
 
@@ -439,10 +440,12 @@ func (b *batch) repeat(s *thread.State, stamp thread.Stamp) error {
 	return nil
 }
 
+// data is the answer of the lines as they ran last, with what they warned of.
 func (b *batch) data() *batchData {
 	d := &batchData{DryRun: b.c.on("dry-run"), Revision: b.draft.state.Revision}
 	for _, l := range b.lines {
 		d.Items = append(d.Items, batchItem{l.number, l.data})
+		b.c.warnings.Add(l.call.warnings...)
 	}
 	d.Total = len(d.Items)
 	return d

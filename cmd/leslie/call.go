@@ -356,8 +356,8 @@ type kept[D any] struct {
 	Warnings warnings.List `json:"warnings,omitempty"`
 }
 
-// write changes the store by one rule. The rule may run again; its answer is
-// that of the run that was committed. Errors: the rule's, and the store's (T501,
+// write changes the store by one rule. The rule may run again; its answer and its
+// warnings are those of the run that was committed. Errors: the rule's, and the store's (T501,
 // T502, T503, T505, T506, T509, T904).
 func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D, thread.ThreadID, error)) (D, error) {
 	var data, none D
@@ -371,8 +371,9 @@ func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D
 	if err != nil {
 		return none, err
 	}
-	request := c.storeCall()
+	request, told := c.storeCall(), len(c.warnings)
 	commit, err := c.update(st, request, func(s *thread.State) (store.Outcome, error) {
+		c.warnings = c.warnings[:told]
 		d, id, err := rule(s, request.Stamp)
 		if err != nil {
 			return store.Outcome{}, err
@@ -389,6 +390,7 @@ func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D
 		return out, err
 	})
 	if err != nil {
+		c.warnings = c.warnings[:told]
 		c.warnings.Add(commit.Warnings...)
 		return none, err
 	}
