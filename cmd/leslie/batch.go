@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -98,24 +99,35 @@ func runBatch(c *call) (Data, error) {
 	if len(c.faults) == 0 && c.ctx.Err() == nil {
 		b.parse(text)
 	}
-	if err := c.usage(); err != nil {
-		return nil, err
+	bad := c.usage()
+	if bad != nil && len(b.lines) == 0 {
+		return nil, bad
 	}
 	sum := sha256.Sum256(text)
 	c.params["lines"], c.params["sha256"] = len(b.lines), hex.EncodeToString(sum[:])
 	st, err := c.store()
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(bad, err)
 	}
 	for _, l := range b.lines {
 		l.call.st = st
 	}
-	if first, ok, err := answered[*batchData](c); ok || err != nil {
-		return first, err
+	if bad == nil {
+		if first, ok, err := answered[*batchData](c); ok || err != nil {
+			return first, err
+		}
 	}
 	defer b.endStages()
-	if err := b.rehearse(); err != nil {
+	failed, err := b.rehearse()
+	switch {
+	case bad != nil && len(failed) == 0: // the store could not be read
+		return nil, bad
+	case bad != nil:
+		return nil, tellLines(bad, failed)
+	case err != nil:
 		return nil, err
+	case len(failed) > 0:
+		return nil, tellLines(codes.Of(failed[0].err).With(fact.Of("line", failed[0].line)), failed)
 	}
 	if c.on("dry-run") {
 		return b.data(), nil
@@ -222,28 +234,33 @@ func (b *batch) parse(text []byte) {
 		}
 		if len(b.lines) == maxBatchLines {
 			b.fault(number, fault{Field: "FILE", Problem: fmt.Sprintf("a batch has at most %d commands", maxBatchLines)})
+			b.lines = nil // none is looked at
 			return
 		}
+		var l line
 		var argv []string
-		if err := json.Unmarshal(raw, &argv); err != nil {
-			b.fault(number, fault{Field: "line", Problem: `a line is a JSON array of arguments, such as ["done", "api"]`})
-			continue
+		if err := json.Unmarshal(raw, &argv); err == nil {
+			l = parse(b.commands, argv)
+		} else {
+			l.faults = []fault{{Field: "line", Problem: `a line is a JSON array of arguments, such as ["done", "api"]`}}
 		}
-		b.add(number, argv)
+		b.add(number, l)
 	}
-	if len(b.lines) == 0 && len(b.c.faults) == 0 {
+	if len(b.lines) == 0 {
 		b.c.fault("FILE", "", "FILE holds no command")
 	}
 }
 
 // add makes the call of one line. What concerns the whole operation (who acts,
-// where, how to answer) is said once, for the batch.
-func (b *batch) add(number int, argv []string) {
+// where, how to answer) is said once, for the batch. A line that cannot be one of a
+// batch is a fault of the batch, and fails when it is rehearsed.
+func (b *batch) add(number int, l line) {
 	e := b.c.env
 	e.stdin, e.stdinTTY, e.stdoutTTY, e.stderrTTY = bytes.NewReader(nil), false, false, false
-	l := parse(b.commands, argv)
 	sub := newCall(b.c.ctx, e, l)
 	sub.faults = l.faults // those of the environment are the batch's own
+	refused := l.cmd == nil
+	refuse := func(f fault) { sub.faults, refused = append(sub.faults, f), true }
 	speaks := sub.who.thread
 	sub.who = b.c.who
 	for _, f := range l.flags {
@@ -251,29 +268,33 @@ func (b *batch) add(number int, argv []string) {
 		case name == "thread":
 			sub.who.thread = speaks
 		case name == "wait", slices.ContainsFunc(b.whole, func(g flagSpec) bool { return g.name == name }):
-			b.fault(number, fault{Field: "--" + name, Problem: "--" + name + " belongs to the batch as a whole"})
+			refuse(fault{Field: "--" + name, Problem: "--" + name + " belongs to the batch as a whole"})
 		}
 	}
 	switch {
 	case l.help || l.version:
-		b.fault(number, fault{Field: "command", Problem: "a line is a command that writes"})
+		refuse(fault{Field: "command", Problem: "a line is a command that writes"})
 	case l.cmd == nil && len(sub.faults) == 0:
-		b.fault(number, fault{Field: "command", Problem: "the command is missing"})
-	case l.cmd != nil && (!l.cmd.writes || l.cmd.unrecorded || l.cmd.alone):
-		b.fault(number, fault{Field: "command", Value: l.cmd.name, Problem: quoted(l.cmd.name) + " is no command for a batch", Allowed: batchable()})
+		refuse(fault{Field: "command", Problem: "the command is missing"})
+	case l.cmd != nil && !l.cmd.batchable():
+		refuse(fault{Field: "command", Value: l.cmd.name, Problem: quoted(l.cmd.name) + " is no command for a batch", Allowed: batchable()})
+		sub.line.cmd = nil // it never runs
 	}
-	if l.cmd == nil {
-		b.faults(number, sub)
-		return
+	if refused {
+		for _, f := range sub.faults {
+			b.fault(number, f)
+		}
 	}
 	b.lines = append(b.lines, &batchLine{number: number, call: sub})
 }
+
+func (cmd *command) batchable() bool { return cmd.writes && !cmd.unrecorded && !cmd.alone }
 
 // batchable are the commands that a line may hold.
 func batchable() []string {
 	var out []string
 	for _, cmd := range commands() {
-		if cmd.writes && !cmd.unrecorded && !cmd.alone {
+		if cmd.batchable() {
 			out = append(out, cmd.name)
 		}
 	}
@@ -286,39 +307,29 @@ func (b *batch) fault(number int, f fault) {
 	b.c.faults = append(b.c.faults, f)
 }
 
-func (b *batch) faults(number int, sub *call) {
-	for _, f := range sub.faults {
-		b.fault(number, f)
-	}
-}
-
 // rehearse runs every line on a draft. A line that fails is left out and the
 // others go on without it, so that the caller is told of all of them at once.
-func (b *batch) rehearse() error {
+func (b *batch) rehearse() (failed []*lineError, err error) {
 	if err := b.open(); err != nil {
-		return err
+		return nil, err
 	}
-	var failed []*lineError
 	for _, l := range b.lines {
 		err := b.run(l)
 		if err == nil {
 			continue
 		}
 		if b.c.ctx.Err() != nil || !aboutLine(err) {
-			return err
+			return failed, err
 		}
 		failed = append(failed, &lineError{l.number, err})
 		if l.again = nil; len(failed) == maxLineErrors {
 			break
 		}
 		if err := b.reopen(l); err != nil {
-			return err
+			return failed, err
 		}
 	}
-	if len(failed) > 0 {
-		return b.failure(failed)
-	}
-	return nil
+	return failed, nil
 }
 
 // aboutLine reports whether an error concerns what the line says, not the store.
@@ -394,9 +405,8 @@ type lineError struct {
 	err  error
 }
 
-// failure is the error of the first line that failed, with all of them in its
-// details.
-func (b *batch) failure(failed []*lineError) error {
+// tellLines is the error of a batch with every line that failed in its details.
+func tellLines(err error, failed []*lineError) error {
 	type told struct {
 		Line    int        `json:"line"`
 		Code    codes.Code `json:"code"`
@@ -406,7 +416,7 @@ func (b *batch) failure(failed []*lineError) error {
 	for _, f := range failed {
 		all = append(all, told{f.line, codes.Of(f.err).Code(), f.err.Error()})
 	}
-	return codes.Of(failed[0].err).With(fact.Of("line", failed[0].line), fact.Of("errors", all))
+	return codes.Of(err).With(fact.Of("errors", all))
 }
 
 // rule is the whole batch, under the lock: the draft, if the store still stands as
