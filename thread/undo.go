@@ -2,6 +2,7 @@ package thread
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -91,10 +92,8 @@ func (v *inverting) run() error {
 	if err := v.allowed(); err != nil {
 		return err
 	}
-	for _, c := range v.op.Changes {
-		if err := v.change(c); err != nil {
-			return err
-		}
+	if err := v.changes(); err != nil {
+		return err
 	}
 	v.settleWaiting()
 	v.out.Changes = v.s.Changes()
@@ -108,6 +107,27 @@ func (v *inverting) run() error {
 	}
 	return nil
 }
+
+// changes takes every change back. A record that is as it was before the operation
+// tells only that something undid it; one that tells what stands in the way is
+// believed before it.
+func (v *inverting) changes() (undone error) {
+	for _, c := range v.op.Changes {
+		err := v.change(c)
+		var as *asBefore
+		if err != nil && !errors.As(err, &as) {
+			return err
+		}
+		undone = cmp.Or(undone, err)
+	}
+	return undone
+}
+
+// asBefore is T110 for a record that is as it was before the operation.
+type asBefore struct{ error }
+
+// Unwrap gives the coded error.
+func (e *asBefore) Unwrap() error { return e.error }
 
 // ShortensOperation reports whether arg is enough of the beginning of an id.
 func ShortensOperation(arg string, id OperationID) bool {
@@ -135,7 +155,9 @@ func (v *inverting) conflict(reason string) *codes.Error {
 	return err
 }
 
-func (v *inverting) alreadyUndone() error { return v.conflict("it was undone already") }
+func (v *inverting) alreadyUndone() error {
+	return &asBefore{v.conflict("it was undone already")}
+}
 
 // allowed says who may undo what at all: a person everything, anybody else what
 // an agent did.

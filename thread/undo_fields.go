@@ -63,9 +63,9 @@ func takeBack[R record[R]](v *inverting, t *Table[R], c Change, id string) error
 	case before == nil && after == nil:
 		return nil
 	case after == nil:
-		return bringBack(v, t, c, id, now)
+		return bringBack(v, t, c, now)
 	case now == nil:
-		return v.conflict(named(c.Record) + " is gone: it was undone or archived since").With(fact.Of("record", c.Record))
+		return &asBefore{v.conflict(named(c.Record) + " is gone: it was undone or archived since").With(fact.Of("record", c.Record))}
 	case before == nil:
 		if err := v.asMade(c.Record, after, now); err != nil {
 			return err
@@ -86,7 +86,7 @@ func takeBack[R record[R]](v *inverting, t *Table[R], c Change, id string) error
 }
 
 // bringBack puts a record that the operation took away where it was.
-func bringBack[R record[R]](v *inverting, t *Table[R], c Change, id string, now fields) error {
+func bringBack[R record[R]](v *inverting, t *Table[R], c Change, now fields) error {
 	switch {
 	case now == nil:
 		t.Put(decode[R](c.Before))
