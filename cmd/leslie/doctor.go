@@ -77,8 +77,7 @@ func runDoctor(c *call) (Data, error) {
 	if codes.Has(err, codes.ParseError) {
 		// What every other command fails with is a finding here: who follows
 		// T502's next line gets an answer, not the same refusal again.
-		options, _ := codes.Of(err).Facts().Get("options")
-		d.Options, _ = options.([]store.Option)
+		d.Options = c.ownOptions(optionsOf(codes.Of(err)))
 		return d, nil
 	}
 	if codes.Has(err, codes.UnsupportedVersion) || codes.Has(err, codes.ReadFailed) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"leslie/codes"
@@ -112,8 +113,13 @@ func (c *call) failure(err error) *codes.Error {
 		e = codes.Unknown.Wrap(err, fact.Of("reason", err.Error()))
 	}
 	e = e.With(fact.Of("operation", c.operation()))
-	if c.who.moved != "" { // after the operation, which a next line may name
-		e = e.WithNext(c.moveAlong(e.Next())...)
+	var next []string
+	for _, line := range e.Next() { // after the operation, which a next line may name
+		next = append(next, c.ownLine(line))
+	}
+	e = e.WithNext(next...)
+	if options := optionsOf(e); options != nil {
+		e = e.With(fact.Of("options", c.ownOptions(options)))
 	}
 	if _, said := e.Facts().Get("changed"); !said {
 		e = e.With(fact.Of("changed", c.changed))
@@ -126,14 +132,40 @@ func (c *call) failure(err error) *codes.Error {
 	return e
 }
 
-// moveAlong gives next lines the -C of the call, so that they run as they stand.
-func (c *call) moveAlong(lines []string) []string {
-	for i, l := range lines {
-		if rest, ok := strings.CutPrefix(l, "leslie "); ok && !strings.HasPrefix(rest, "help") && !strings.HasPrefix(rest, "-C ") {
-			lines[i] = "leslie -C " + shellQuote(c.who.moved) + " " + rest
+// ownLine is a line for this caller to run as it stands: with the call's -C, and with
+// its --as and --actor where they are recorded.
+func (c *call) ownLine(line string) string {
+	rest, ours := strings.CutPrefix(line, "leslie ")
+	if !ours || strings.HasPrefix(rest, "help") || strings.HasPrefix(rest, "-C ") {
+		return line
+	}
+	flags := ""
+	if c.who.moved != "" {
+		flags += "-C " + shellQuote(c.who.moved) + " "
+	}
+	if cmd := begun(strings.Fields(rest)); cmd != nil && cmd.writes && !cmd.unrecorded {
+		for _, f := range c.line.flags {
+			if name := f.spec.name; name == "as" || name == "actor" {
+				flags += "--" + name + " " + shellQuote(f.value) + " "
+			}
 		}
 	}
-	return lines
+	return "leslie " + flags + rest
+}
+
+// optionsOf are what can be done about T502, nil in other errors.
+func optionsOf(e *codes.Error) []store.Option {
+	found, _ := e.Facts().Get("options")
+	options, _ := found.([]store.Option)
+	return options
+}
+
+func (c *call) ownOptions(options []store.Option) []store.Option {
+	own := slices.Clone(options)
+	for i := range own {
+		own[i].Command = c.ownLine(own[i].Command)
+	}
+	return own
 }
 
 func (c *call) operation() string {
@@ -206,11 +238,8 @@ func (c *call) textNotes(told warnings.List, failure *codes.Error) {
 			}
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "next:"), line)
 		}
-		if options, ok := failure.Facts().Get("options"); ok {
-			options, _ := options.([]store.Option)
-			for _, o := range options {
-				fmt.Fprintf(&b, "%s %s (%s)\n", paint(bold, "option:"), o.Command, o.What)
-			}
+		for _, o := range optionsOf(failure) {
+			fmt.Fprintf(&b, "%s %s (%s)\n", paint(bold, "option:"), o.Command, o.What)
 		}
 	}
 	if b.Len() > 0 {
