@@ -322,6 +322,16 @@ func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
 	return v, err
 }
 
+// writes reports whether the call is one that may change the store: a dry run and a
+// doctor that mends nothing only look.
+func (c *call) writes() bool {
+	cmd := c.line.cmd
+	if cmd == nil || !cmd.writes || c.line.has("dry-run") {
+		return false
+	}
+	return cmd.name != "doctor" || c.line.has("repair")
+}
+
 // settled runs read, which looks at these threads' files and perhaps at the State,
 // and sees no operation's file work half done. A call that is going to write has
 // what a dead process left carried out first; one that only looks changes nothing.
@@ -332,7 +342,7 @@ func (c *call) settled(st *store.Store, read func() error, ids ...thread.ThreadI
 		c.warnings = c.warnings[:told]
 		return read()
 	}
-	if c.line.cmd.writes && !c.on("dry-run") {
+	if c.writes() {
 		return st.Settled(c.ctx, ids, again)
 	}
 	return st.Consistent(c.ctx, ids, again)

@@ -38,7 +38,7 @@ func (c *call) log(failure *codes.Error) {
 		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, c.logAttrs("", nil)...)
 	}
 	path := st.Path(store.LogsDir + "/leslie.log")
-	if err := st.AppendLog(h.lines); err != nil && c.line.cmd != nil && c.line.cmd.writes {
+	if err := st.AppendLog(h.lines); err != nil && c.writes() {
 		c.warnings.Add(warnings.LogUnwritable.New(fact.Of("path", st.Relative(path)), fact.Of("reason", plainReason(err))))
 	}
 }

@@ -67,7 +67,7 @@ func (c *call) reckon(data Data, failure *codes.Error) {
 // reset is the note of a call that ends a row of failures: a success of who had
 // failed, or a thread resumed by a person.
 func (c *call) reset(data Data) string {
-	if c.line.cmd == nil || !c.line.cmd.writes || c.st == nil {
+	if !c.writes() || c.st == nil {
 		return ""
 	}
 	if d, ok := data.(*lifecycleData); ok && d.Changed && d.Status == thread.Active && c.who.as == thread.User {
