@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"leslie/agent"
 	"leslie/codes"
 	"leslie/fact"
 	"leslie/nearest"
@@ -28,10 +29,10 @@ import (
 type config struct {
 	Policy       thread.Policy `json:"policy"`
 	MistakeLimit *int          `json:"mistakeLimit"`
-	ClaimFor     string        `json:"claimFor"`
+	ClaimFor     *string       `json:"claimFor"`
 	Merge        struct {
-		Agent    string `json:"agent"`
-		Validate string `json:"validate"`
+		Agent    *string `json:"agent"`
+		Validate *string `json:"validate"`
 	} `json:"merge"`
 	// The user's file alone may hold these.
 	Trust     []string `json:"trust"`
@@ -85,15 +86,17 @@ func (c *call) settings(st *store.Store) (settings, error) {
 		return settings{}, err
 	}
 	trusted := slices.Contains(user.Trust, st.Root())
-	choose := func(key, mine, theirs string) string {
+	choose := func(key string, mine, theirs *string) string {
 		switch {
-		case mine != "":
-			return mine
-		case theirs != "" && !trusted:
+		case mine != nil:
+			return *mine
+		case theirs == nil:
+			return ""
+		case !trusted:
 			c.warnings.Add(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
 			return ""
 		}
-		return theirs
+		return *theirs
 	}
 	out := together(user, project)
 	out.agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
@@ -112,8 +115,8 @@ func together(user, project config) settings {
 		if cfg.MistakeLimit != nil {
 			out.mistakeLimit = *cfg.MistakeLimit
 		}
-		if d, err := time.ParseDuration(cfg.ClaimFor); err == nil { // "" is no duration
-			out.claimFor = d
+		if cfg.ClaimFor != nil {
+			out.claimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
 		}
 	}
 	return out
@@ -153,10 +156,10 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 	if err := json.Unmarshal(data, &keys); err != nil {
 		return cfg, badConfig(path, "", "it is not a JSON object: "+err.Error())
 	}
-	if key := keyTwice(json.NewDecoder(bytes.NewReader(data)), ""); key != "" {
-		return cfg, badConfig(path, key, "it stands there twice")
+	if key, reason := misread(json.NewDecoder(bytes.NewReader(data)), ""); reason != "" {
+		return cfg, badConfig(path, key, reason)
 	}
-	if err := checkKeys(path, "", keys, configKeys(users)); err != nil {
+	if err := checkKeys(path, "", keys, users); err != nil {
 		return cfg, err
 	}
 	for _, group := range []string{"merge", "approvals"} {
@@ -165,8 +168,7 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 			if err := json.Unmarshal(raw, &inner); err != nil {
 				return cfg, badConfig(path, group, "it must be an object")
 			}
-			known := map[string][]string{"merge": {"agent", "validate"}, "approvals": {"agentAutoApprove"}}[group]
-			if err := checkKeys(path, group+".", inner, known); err != nil {
+			if err := checkKeys(path, group+".", inner, users); err != nil {
 				return cfg, err
 			}
 		}
@@ -197,54 +199,82 @@ func wanted(t reflect.Type) string {
 	return "a string"
 }
 
-// keyTwice names a key that stands twice in one object, "" when none does: which
-// of the two counts would be a guess. The text is known to be JSON.
-func keyTwice(dec *json.Decoder, prefix string) string {
+// misread names a key of which JSON makes something in silence: one that stands
+// twice in an object (which of the two counts would be a guess), or null (which would
+// count as left out). The reason is "" when there is none. The text is known to be
+// JSON.
+func misread(dec *json.Decoder, at string) (key, reason string) {
 	token, _ := dec.Token()
 	open, nested := token.(json.Delim)
-	if !nested {
-		return ""
+	switch {
+	case token == nil:
+		return at, "it must not be null"
+	case !nested:
+		return "", ""
 	}
 	seen := map[string]bool{}
 	for dec.More() {
-		name := prefix
+		name := at
 		if open == '{' {
 			key, _ := dec.Token()
 			text, _ := key.(string)
-			name += text
+			if name = text; at != "" {
+				name = at + "." + text
+			}
 			if seen[name] {
-				return name
+				return name, "it stands there twice"
 			}
 			seen[name] = true
 		}
-		if again := keyTwice(dec, name+"."); again != "" {
-			return again
+		if key, reason := misread(dec, name); reason != "" {
+			return key, reason
 		}
 	}
 	_, _ = dec.Token() // its end
-	return ""
+	return "", ""
 }
 
-func configKeys(users bool) []string {
-	keys := []string{"policy", "mistakeLimit", "claimFor", "merge"}
-	if users {
-		keys = append(keys, "trust", "approvals")
-	}
-	return keys
+// configKeys are the keys of the project's file, and those that the user's alone may
+// hold; what stands in a group has the group's name in front.
+func configKeys() (both, users []string) {
+	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate"}, []string{"trust", "approvals.agentAutoApprove"}
 }
 
-func checkKeys(path, prefix string, keys map[string]json.RawMessage, known []string) error {
-	names := sortedKeys(keys)
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			reason := "there is no such key"
-			if near := nearest.Name(name, known); near != "" {
-				reason += " (did you mean " + prefix + near + "?)"
-			} else if slices.Contains(configKeys(true), name) {
-				reason = "only the user's own configuration may hold it"
-			}
-			return badConfig(path, prefix+name, reason)
+// namesIn are the names in a group of keys ("merge."), or at the top for "".
+func namesIn(group string, keys []string) []string {
+	var out []string
+	for _, key := range keys {
+		name, _, _ := strings.Cut(strings.TrimPrefix(key, group), ".")
+		if strings.HasPrefix(key, group) && !slices.Contains(out, name) {
+			out = append(out, name)
 		}
+	}
+	return out
+}
+
+func checkKeys(path, group string, keys map[string]json.RawMessage, users bool) error {
+	all, only := configKeys()
+	if users {
+		all = append(all, only...)
+	}
+	known := namesIn(group, all)
+	for _, name := range sortedKeys(keys) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		var facts []fact.Fact
+		reason := "there is no such key"
+		if near := nearest.Name(name, known); near != "" {
+			reason += " (did you mean " + group + near + "?)"
+			facts = append(facts, fact.Of("nearest", group+near))
+		} else if slices.Contains(namesIn("", only), name) {
+			reason = "only the user's own configuration may hold it"
+		}
+		allowed := make([]string, len(known))
+		for i, k := range known {
+			allowed[i] = group + k
+		}
+		return badConfig(path, group+name, reason).With(append(facts, fact.Of("allowed", allowed))...)
 	}
 	return nil
 }
@@ -261,19 +291,36 @@ func (cfg config) check(path string) error {
 	if cfg.MistakeLimit != nil && *cfg.MistakeLimit < 1 {
 		return badConfig(path, "mistakeLimit", "it must be at least 1")
 	}
-	if cfg.ClaimFor != "" {
-		if d, err := time.ParseDuration(cfg.ClaimFor); err != nil || d <= 0 {
-			return badConfig(path, "claimFor", "it must be a duration such as 1h, not "+quoted(cfg.ClaimFor))
+	if cfg.ClaimFor != nil {
+		if d, err := time.ParseDuration(*cfg.ClaimFor); err != nil || d <= 0 {
+			return badConfig(path, "claimFor", "it must be a duration such as 1h, not "+quoted(*cfg.ClaimFor))
+		}
+	}
+	for _, c := range []struct {
+		key     string
+		command *string
+	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}} {
+		if c.command == nil {
+			continue
+		}
+		if _, err := agent.Split(*c.command); err != nil {
+			return badConfig(path, c.key, "it must be a command, quoted as for a shell, not "+quoted(*c.command))
+		}
+	}
+	for _, root := range cfg.Trust {
+		if !filepath.IsAbs(root) {
+			return badConfig(path, "trust", "it must list absolute paths of projects, not "+quoted(root))
 		}
 	}
 	return nil
 }
 
-func badConfig(path, key, reason string) error {
+func badConfig(path, key, reason string) *codes.Error {
 	what := path
 	if key != "" {
 		what += ", key " + key
 	}
+	both, users := configKeys()
 	return codes.InvalidArgument.New(fact.Of("reason", "the configuration "+what+": "+strings.TrimSpace(reason)), fact.Of("path", path), fact.Of("key", key)).
-		WithHint("Mend the file; the README of the project lists the keys").WithNext("leslie help")
+		WithHint("Mend the file. Its keys: " + strings.Join(both, ", ") + "; the user's own file alone: " + strings.Join(users, ", ")).WithNext("leslie help")
 }

@@ -98,7 +98,7 @@ func valuesOf(l line) (out []string) {
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, `{"policy":{"merge":"auto"},"mistakeLimit":3,"claimFor":"1h","merge":{"agent":"a b","validate":"c"}}`,
-		`{"trust":["/x"],"approvals":{"agentAutoApprove":true}}`, `{"merge":{"Agent":"x"},"merge":{}}`, `{"merge":{"agent":"a","agent":"b"}}`,
+		`{"trust":["/x"],"approvals":{"agentAutoApprove":true}}`, `{"trust":["x"]}`, `{"merge":{"agent":"x \"y"}}`, `{"claimFor":null}`, `{"merge":{"Agent":"x"},"merge":{}}`, `{"merge":{"agent":"a","agent":"b"}}`,
 		`{"Merge":{}}`, `{"merge":null,"policy":null}`, `{"mistakeLimit":1e0}`, `{"claimFor":"-1s"}`, `{} {}`, `{"merge":{"agent":"a"},"merge":{"validate":"b"}}`,
 	} {
 		f.Add([]byte(s), true)
@@ -123,15 +123,22 @@ func FuzzConfig(f *testing.F) {
 		}
 		group := func(name string) map[string]any { m, _ := plain[name].(map[string]any); return m }
 		text := func(v any) string { s, _ := v.(string); return s }
-		require.Equal(t, text(group("merge")["agent"]), cfg.Merge.Agent)
-		require.Equal(t, text(group("merge")["validate"]), cfg.Merge.Validate)
+		given := func(v *string) string {
+			if v == nil {
+				return ""
+			}
+			require.NotEmpty(t, *v)
+			return *v
+		}
+		require.Equal(t, text(group("merge")["agent"]), given(cfg.Merge.Agent))
+		require.Equal(t, text(group("merge")["validate"]), given(cfg.Merge.Validate))
 		require.Equal(t, group("approvals")["agentAutoApprove"] == true, cfg.Approvals.AgentAutoApprove)
 		require.Len(t, cfg.Policy, len(group("policy")))
 		for name, v := range cfg.Policy {
 			require.Equal(t, group("policy")[name], string(v))
 			require.Contains(t, []string{"auto", "require_human"}, string(v))
 		}
-		if cfg.ClaimFor != "" {
+		if cfg.ClaimFor != nil {
 			d, err := time.ParseDuration(text(plain["claimFor"]))
 			require.True(t, err == nil && d > 0)
 		}
