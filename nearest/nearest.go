@@ -5,17 +5,23 @@
 // every "did you mean" of leslie judges alike.
 package nearest
 
-import "github.com/xrash/smetrics"
+import (
+	"strings"
+
+	"github.com/xrash/smetrics"
+)
 
 // Name returns the known name that is closest to given, "" when none is close:
 // at most a third of the longer name's characters, rounded up or down, may differ,
-// where two neighbours that were swapped count for one ("lsit"). Of equally close
-// names the first one wins, so the answer does not depend on anything else.
+// where two neighbours that were swapped count for one ("lsit"), and capitals for
+// none. Of equally close names the first one wins, so the answer does not depend on
+// anything else.
 func Name(given string, known []string) string {
 	best, bestCost := "", -1
+	given = strings.ToLower(given)
 	for _, name := range known {
 		most := (max(len(given), len(name)) + 1) / 3
-		cost := distance(given, name, most)
+		cost := distance(given, strings.ToLower(name), most)
 		if cost > most {
 			continue
 		}

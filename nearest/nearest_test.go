@@ -28,6 +28,7 @@ func TestTheNearestNameIsTheOneThatWasMeant(t *testing.T) {
 		{"a third may differ", "abcdxx", []string{"abcdef"}, "abcdef"},
 		{"more than a third is no likeness", "abcxxx", []string{"abcdef"}, ""},
 		{"the name itself", "list", []string{"lisp", "list"}, "list"},
+		{"capitals", "LIST", []string{"last", "List"}, "List"},
 		{"nothing was given", "", []string{"a", "list"}, ""},
 		{"nothing is known", "list", nil, ""},
 		{"a letter of one", "a", []string{"b"}, ""},

@@ -121,9 +121,13 @@ func (l *line) name(all []*command, words []string) {
 	case l.group != "":
 		l.faults = append(l.faults, unknownSubcommand(all, l.group, words[1:]))
 	default:
-		names := topNames(all)
-		l.faults = append(l.faults, fault{Field: "command", Value: words[0],
-			Problem: "there is no command " + quoted(words[0]), Nearest: nearest.Name(words[0], names)})
+		names, f := topNames(all), fault{Field: "command", Value: words[0]}
+		if slices.Contains(names, words[0]) {
+			f.Problem = "the command " + quoted(words[0]) + " must stand in front of --"
+		} else {
+			f.Problem, f.Nearest = "there is no command "+quoted(words[0]), nearest.Name(words[0], names)
+		}
+		l.faults = append(l.faults, f)
 	}
 }
 

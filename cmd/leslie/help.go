@@ -55,9 +55,18 @@ func (c *call) help(all []*command) (Data, error) {
 	case len(subNames(all, topic)) > 0:
 		return &helpData{Help: helpOfGroup(all, topic)}, nil
 	}
-	f := fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, topNames(all))}
+	f := fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, topics(all))}
 	c.faults = append(c.faults, f)
 	return nil, c.usage()
+}
+
+// topics are what help can be asked about: groups and commands.
+func topics(all []*command) []string {
+	names := topNames(all)
+	for _, cmd := range all {
+		names = append(names, cmd.name)
+	}
+	return names
 }
 
 func overview(all []*command) string {
