@@ -182,12 +182,22 @@ func (c *call) usage() error {
 	err := codes.InvalidArgument.New(fact.Of("reason", strings.Join(sentences, "; ")), fact.Of("fields", c.faults))
 	switch {
 	case c.line.cmd != nil:
-		return err.WithHint("Usage: " + c.line.cmd.usageLine() + ". Example: " + c.line.cmd.example).
-			WithNext("leslie help " + c.line.cmd.name)
+		return err.WithHint(c.line.cmd.usageHint()).WithNext("leslie help " + c.line.cmd.name)
 	case c.line.group != "":
 		return err.WithHint("See what " + c.line.group + " can do").WithNext("leslie help " + c.line.group)
 	}
 	return err.WithHint("See the commands").WithNext("leslie help")
+}
+
+// blamed is T903 of something that only a rule or the store can see, told like a
+// fault of the line: with the flag and the usage line. Other errors stay.
+func (c *call) blamed(err error, flag string) error {
+	if !codes.Has(err, codes.InvalidArgument) {
+		return err
+	}
+	e := codes.Of(err)
+	f := fault{Field: "--" + flag, Value: strings.Join(c.texts(flag), " "), Problem: e.Facts().Text("reason")}
+	return e.With(fact.Of("fields", []fault{f})).WithHint(c.line.cmd.usageHint())
 }
 
 // faulty reports whether a flag was given in a way that is a fault already: it

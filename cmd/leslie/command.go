@@ -75,6 +75,11 @@ func (cmd *command) usageLine() string {
 	return strings.Join(parts, " ")
 }
 
+// usageHint is what every T903 of the command says that knows no better.
+func (cmd *command) usageHint() string {
+	return "Usage: " + cmd.usageLine() + ". Example: " + cmd.example
+}
+
 func (f flagSpec) synopsis() string {
 	s := "--" + f.name
 	if f.kind != kindSwitch {

@@ -112,6 +112,9 @@ func (c *call) failure(err error) *codes.Error {
 	if e == nil {
 		e = codes.Unknown.Wrap(err, fact.Of("reason", err.Error()))
 	}
+	if e.Facts().Text("requestId") != "" {
+		e = codes.Of(c.blamed(e, "request-id"))
+	}
 	e = e.With(fact.Of("operation", c.operation()))
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name

@@ -111,7 +111,7 @@ func runUpdate(c *call) (Data, error) {
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*updateData, thread.ThreadID, error) {
 		t, err := s.Edit(id, edit, stamp)
 		if err != nil {
-			return nil, "", err
+			return nil, "", c.blamed(err, "depends-on")
 		}
 		return &updateData{threadData: threadOf(t)}, t.ID, nil
 	})
