@@ -140,7 +140,7 @@ func (a Approval) As(now time.Time) Approval {
 // for it where the thread can ask.
 func (s *State) denied(t Thread, capability string) error {
 	err := codes.PermissionDenied.New(fact.Of("capability", capability), fact.Of("threadId", t.ID))
-	asked := slices.ContainsFunc(s.openApprovals(t.ID), func(g Approval) bool {
+	asked := slices.ContainsFunc(s.OpenRequests(t.ID), func(g Approval) bool {
 		return g.MergeID == "" && slices.Contains(g.Scope, capability)
 	})
 	switch {
@@ -164,9 +164,9 @@ func (s *State) ApprovalsOf(id ThreadID) []Approval {
 	return byAge(s.Approvals.holding(mark, func(g Approval) bool { return id == "" || g.ThreadID == id }))
 }
 
-// openApprovals are the requests that nobody has decided, of a thread or, for
-// "", of all.
-func (s *State) openApprovals(id ThreadID) []Approval {
+// OpenRequests returns the requests that nobody has decided, of a thread or, for
+// "", of all, by creation time, then id.
+func (s *State) OpenRequests(id ThreadID) []Approval {
 	return byAge(s.Approvals.holding(`"status":"open"`, func(g Approval) bool {
 		return g.Status == GrantOpen && (id == "" || g.ThreadID == id)
 	}))
@@ -382,7 +382,7 @@ func (s *State) settleGrant(g Approval, to GrantStatus, reason string, by By) Ap
 // goOn makes a thread active again when it waited and nothing is open any more.
 func (s *State) goOn(id ThreadID, at time.Time) Thread {
 	t, ok := s.Threads.Get(string(id))
-	if !ok || t.Status != WaitingHuman || len(s.openApprovals(id)) > 0 {
+	if !ok || t.Status != WaitingHuman || len(s.OpenRequests(id)) > 0 {
 		return t
 	}
 	return s.turn(t, Active, "", at)
@@ -391,7 +391,7 @@ func (s *State) goOn(id ThreadID, at time.Time) Thread {
 // withdrawOpen ends the open requests of a thread, all or those of one merge.
 // The thread's status is the caller's to change.
 func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by By) {
-	for _, g := range s.openApprovals(id) {
+	for _, g := range s.OpenRequests(id) {
 		if only == "" || g.MergeID == only {
 			s.settleGrant(g, GrantWithdrawn, why, by)
 		}
@@ -401,7 +401,7 @@ func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by By) {
 // Overdue reports whether time has passed for something: Lapse would change
 // the State.
 func (s *State) Overdue(now time.Time) bool {
-	return slices.ContainsFunc(s.openApprovals(""), func(g Approval) bool { return g.overdue(now) })
+	return slices.ContainsFunc(s.OpenRequests(""), func(g Approval) bool { return g.overdue(now) })
 }
 
 // overdue reports whether a request's fallback is due. Block changes nothing: a
@@ -419,7 +419,7 @@ func (a Approval) Late(now time.Time) bool {
 // thread that one of them concerned. A reader applies it to what it read; the
 // next writer records the same as an operation of the system.
 func (s *State) Lapse(stamp Stamp) (about ThreadID) {
-	for _, g := range s.openApprovals("") {
+	for _, g := range s.OpenRequests("") {
 		if !g.overdue(stamp.Time) {
 			continue
 		}

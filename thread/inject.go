@@ -16,8 +16,8 @@ import (
 // record keeps the content until the thread's own agent has got it; a file of the
 // thread keeps it for good.
 
-// MaxUnseen is how many injections of a thread may wait to be seen.
-const MaxUnseen = 100
+// maxUnseen is how many injections of a thread may wait to be seen.
+const maxUnseen = 100
 
 // keptSeen is how many that were seen a thread's record keeps.
 const keptSeen = 20
@@ -38,9 +38,9 @@ func (s *State) Inject(in NewInjection, stamp Stamp) (Injection, Thread, error) 
 	if err != nil {
 		return Injection{}, Thread{}, err
 	}
-	if len(t.Unseen()) >= MaxUnseen {
+	if len(t.Unseen()) >= maxUnseen {
 		return Injection{}, Thread{}, codes.TooLarge.New(
-			fact.Of("what", "the number of injections that '"+string(t.ID)+"' has not seen"), fact.Of("limit", MaxUnseen), fact.Of("threadId", t.ID)).
+			fact.Of("what", "the number of injections that '"+string(t.ID)+"' has not seen"), fact.Of("limit", maxUnseen), fact.Of("threadId", t.ID)).
 			WithHint("Its agent reads them with leslie context").WithNext("leslie status " + string(t.ID))
 	}
 	i := Injection{

@@ -63,7 +63,7 @@ func TestNoMoreThanAHundredInjectionsWaitToBeSeen(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	var all []thread.InjectionID
-	for range thread.MaxUnseen {
+	for range 100 {
 		all = append(all, w.injected("it", thread.NextStep, "x").ID)
 	}
 	in := thread.NewInjection{ID: "inj-more", Thread: "it", Type: thread.InjectData, Urgency: thread.Immediate, Content: "x"}

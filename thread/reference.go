@@ -42,7 +42,7 @@ func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool
 	if err != nil {
 		return Reference{}, false, err
 	}
-	target, err := s.ReferenceTarget(in.Target)
+	target, err := s.referenceTarget(in.Target)
 	if err != nil {
 		return Reference{}, false, err
 	}
@@ -80,9 +80,9 @@ func (s *State) still(target ThreadID, found Content) Content {
 	return found
 }
 
-// ReferenceTarget returns the id that a reference to arg would name: the
+// referenceTarget returns the id that a reference to arg would name: the
 // thread's where it is found, else arg as it stands. Errors: T105.
-func (s *State) ReferenceTarget(arg string) (ThreadID, error) {
+func (s *State) referenceTarget(arg string) (ThreadID, error) {
 	t, err := s.Thread(arg)
 	switch {
 	case err == nil:
@@ -131,7 +131,7 @@ func (s *State) ownReference(arg string) (Reference, error) {
 
 // ReferencesFrom returns the references that a thread made, by creation time,
 // then id; those of an archived thread come from the archive only through
-// AllReferencesFrom.
+// ArchivedReferencesFrom.
 func (s *State) ReferencesFrom(id ThreadID) []Reference {
 	return s.references(keyed("from", string(id)), func(ref Reference) bool { return ref.From == id })
 }

@@ -311,7 +311,7 @@ func (v *inverting) settleWaiting() {
 			continue
 		}
 		was := t
-		asked := len(v.s.openApprovals(id)) > 0
+		asked := len(v.s.OpenRequests(id)) > 0
 		switch {
 		case asked && t.Status == Active:
 			t.Status = WaitingHuman

@@ -157,7 +157,7 @@ func (v *inverting) threadInOrder(was, is Thread) error {
 	if back && is.ParentID != "" && !v.known(is.ParentID) {
 		return v.conflict("its parent '" + string(is.ParentID) + "' is gone")
 	}
-	if open := v.s.openApprovals(is.ID); len(open) > 0 && is.Status != WaitingHuman {
+	if open := v.s.OpenRequests(is.ID); len(open) > 0 && is.Status != WaitingHuman {
 		return v.depends("approval '" + string(open[0].ID) + "' has the thread wait, and it would be " + string(is.Status))
 	}
 	for _, id := range is.DependsOn {

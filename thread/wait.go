@@ -40,15 +40,11 @@ func (s *State) LiveChildren(id ThreadID) []Thread {
 	})
 }
 
-// OpenRequests returns the requests of a thread that nobody has decided, by
-// creation time, then id.
-func (s *State) OpenRequests(id ThreadID) []Approval { return s.openApprovals(id) }
-
 // NextLapse returns when the next deadline passes that Lapse acts on, the zero
 // time when there is none.
 func (s *State) NextLapse() time.Time {
 	var next time.Time
-	for _, g := range s.openApprovals("") {
+	for _, g := range s.OpenRequests("") {
 		if g.Deadline == nil || g.Fallback == Block {
 			continue
 		}

@@ -31,7 +31,7 @@ func canCommand() *command {
 	return &command{
 		name: "can", summary: "ask whether a thread has a capability: exit 0, or T402",
 		teach: lesson{asking, "can CAPABILITY ID"},
-		detail: "Made for hooks: it takes no lock and writes nothing. Without ID and --thread the policy alone answers.\n" +
+		detail: "Made for hooks: it takes no lock and changes nothing; a refusal is noted in the log. Without ID and --thread the policy alone answers.\n" +
 			"See docs/capabilities.md for what leslie enforces itself and what a hook has to.",
 		example:  "leslie can code_edit thread-a1b2c3d4",
 		operands: []operandSpec{{name: "CAPABILITY", kind: kindCapability}, {name: "ID", kind: kindID, optional: true}},

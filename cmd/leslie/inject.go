@@ -105,7 +105,7 @@ func runInject(c *call) (Data, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		s.Plan(thread.Step{Do: thread.StepAppend, To: store.ThreadsDir + "/" + string(t.ID) + "/" + injectionsFile, Line: i.Line()})
+		s.Plan(thread.Step{Do: thread.StepAppend, To: threadPlace(t.ID) + "/" + injectionsFile, Line: i.Line()})
 		return &injectData{
 			InjectionID: i.ID, ThreadID: t.ID, Type: i.Type, Urgency: i.Urgency, CreatedAt: i.Created.At, Revision: t.Revision,
 		}, t.ID, nil

@@ -49,7 +49,7 @@ func frozenPath(ref thread.Reference) string {
 
 // frozenPlace is the same place in the store's folder.
 func frozenPlace(from thread.ThreadID, ref thread.ReferenceID) string {
-	return store.ThreadsDir + "/" + string(from) + "/" + store.InheritedDir + "/" + string(ref)
+	return threadPlace(from) + "/" + store.InheritedDir + "/" + string(ref)
 }
 
 func (d referenceData) Text(p *page) {
@@ -220,7 +220,7 @@ func (c *call) content(st *store.Store, binding thread.Binding, target thread.Th
 func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 	place := frozenPlace(ref.From, ref.ID)
 	return []thread.Step{
-		{Do: thread.StepMakeDir, To: store.ThreadsDir + "/" + string(ref.From) + "/" + store.InheritedDir},
+		{Do: thread.StepMakeDir, To: threadPlace(ref.From) + "/" + store.InheritedDir},
 		{Do: thread.StepPlace, From: stage.Rel("ref"), To: place},
 	}
 }

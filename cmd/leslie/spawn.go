@@ -277,7 +277,7 @@ func (o spawnOptions) spawn(c *call, s *thread.State, stamp thread.Stamp, g *gat
 		Path: threadPath(t.ID), Revision: t.Revision, References: []referenceData{},
 		Inherited: inheritedData{Mode: t.Inherit, Scope: o.scope.Strings(), Files: g.inherited},
 	}
-	steps := []thread.Step{{Do: thread.StepMakeDir, To: store.ThreadsDir + "/" + string(t.ID)}}
+	steps := []thread.Step{{Do: thread.StepMakeDir, To: threadPlace(t.ID)}}
 	if g.filled {
 		steps[0] = thread.Step{Do: thread.StepPlace, From: g.stage.Rel(folder), To: steps[0].To}
 	}

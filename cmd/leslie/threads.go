@@ -138,9 +138,10 @@ func countsText(counts thread.Counts) string {
 }
 
 // threadPath is a thread's folder as answers show it.
-func threadPath(id thread.ThreadID) string {
-	return store.Dir + "/" + store.ThreadsDir + "/" + string(id)
-}
+func threadPath(id thread.ThreadID) string { return store.Dir + "/" + threadPlace(id) }
+
+// threadPlace is the same folder in the store's.
+func threadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
 
 // leadsOut reports whether an error is about a path that leads outside.
 func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
@@ -159,7 +160,7 @@ func plainReason(err error) string {
 	return strings.TrimSpace(err.Error())
 }
 
-// skippedWarning names entries that are no regular files.
+// warnSkipped is W204 for entries that are no regular files.
 func (c *call) warnSkipped(paths []string) {
 	if len(paths) > 0 {
 		c.warnings.Add(skippedFiles.NewOfPaths(paths, nil))

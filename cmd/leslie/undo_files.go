@@ -49,9 +49,6 @@ func (u *undoing) prepare() (err error) {
 	return u.c.relyOn(u.stage)
 }
 
-// threadPlace is a thread's folder in the store's.
-func threadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
-
 // putBackFiles stages the files that a merge or a rollback replaced and that
 // nobody has changed since. Errors: T110 where there is none.
 func (u *undoing) putBackFiles() error {
