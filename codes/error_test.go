@@ -41,7 +41,7 @@ func TestMessagesReadAsTheContractWritesThem(t *testing.T) {
 		{"T903", codes.InvalidArgument.New(fact.Of("reason", "unknown flag --al (did you mean --all?)")),
 			"unknown flag --al (did you mean --all?)"},
 		{"T904", codes.Interrupted.New(),
-			"Interrupted. The call ended before it had changed anything."},
+			"Interrupted. The call ended before its work was done."},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -595,7 +595,7 @@ var table = [...]Entry{
 		Code: Interrupted, Name: "Interrupted", Kind: "interrupted",
 		Title:       "Interrupted",
 		Template:    "Interrupted",
-		Explanation: "The call ended before it had changed anything.",
+		Explanation: "The call ended before its work was done.",
 		Causes: []string{
 			"Somebody pressed Ctrl-C, or the system ended the process.",
 			"The caller's own time limit was reached.",

@@ -185,7 +185,20 @@ func runMerge(c *call) (Data, error) {
 	if c.on("dry-run") {
 		return m.dryRun(c.text("target"), c.parts("sources"))
 	}
-	return m.begin(c.text("target"), c.parts("sources"))
+	data, err := m.begin(c.text("target"), c.parts("sources"))
+	return data, m.stillPending(err)
+}
+
+// stillPending is T904 with the merge that stays pending, where it is recorded; any
+// other error is left as it is.
+func (m *merging) stillPending(err error) error {
+	if !m.recorded || !codes.Has(err, codes.Interrupted) {
+		return err
+	}
+	id := string(m.record.ID)
+	return codes.Of(err).With(fact.Of("mergeId", m.record.ID)).
+		WithHint("The merge stays pending with what was decided so far; its target is as it was").
+		WithNext("leslie merge status "+id, "leslie merge continue "+id)
 }
 
 // find finds the threads, and refuses a target that already waits.

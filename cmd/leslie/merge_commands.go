@@ -283,6 +283,12 @@ func runMergeContinue(c *call) (Data, error) {
 	if m.settings, err = c.settings(m.st); err != nil {
 		return nil, err
 	}
+	data, err := m.goOn()
+	return data, m.stillPending(err)
+}
+
+// goOn takes up a pending merge: with what was edited, and asking about the rest.
+func (m *merging) goOn() (Data, error) {
 	defer m.close()
 	if err := m.replan(); err != nil {
 		return nil, err

@@ -116,6 +116,12 @@ func (c *call) failure(err error) *codes.Error {
 		e = codes.Of(c.blamed(e, "request-id"))
 	}
 	e = e.With(fact.Of("operation", c.operation()))
+	if _, said := e.Facts().Get("changed"); !said {
+		e = e.With(fact.Of("changed", c.changed))
+	}
+	if stoppedHalfway(e) && e.Hint() == codes.Interrupted.Entry().Hint { // nobody has said what stands
+		e = e.WithHint("What the call had recorded by then stands; see it in the history").WithNext("leslie history")
+	}
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name
 		next = append(next, c.ownLine(line))
@@ -124,15 +130,19 @@ func (c *call) failure(err error) *codes.Error {
 	if options := optionsOf(e); options != nil {
 		e = e.With(fact.Of("options", c.ownOptions(options)))
 	}
-	if _, said := e.Facts().Get("changed"); !said {
-		e = e.With(fact.Of("changed", c.changed))
-	}
 	if c.who.debug {
 		if causes := causeChain(e.Unwrap()); len(causes) > 0 {
 			e = e.With(fact.Of("causes", causes))
 		}
 	}
 	return e
+}
+
+// stoppedHalfway reports whether a call was interrupted when it had changed
+// something: the same call would do that again, or find it in its way.
+func stoppedHalfway(e *codes.Error) bool {
+	changed, _ := e.Facts().Get("changed")
+	return e.Code() == codes.Interrupted && changed == true
 }
 
 // ownLine is a line for this caller to run as it stands: with the call's -C, and with
@@ -202,7 +212,7 @@ func (c *call) envelope(data Data, failure *codes.Error) envelope {
 	entry := failure.Code().Entry()
 	env.Error = &errorReply{
 		Code: failure.Code(), Kind: entry.Kind, Message: failure.Error(), Hint: failure.Hint(),
-		Recoverable: entry.Recoverable, Retryable: entry.Retryable, Next: failure.Next(), Details: failure.Facts(),
+		Recoverable: entry.Recoverable, Retryable: entry.Retryable && !stoppedHalfway(failure), Next: failure.Next(), Details: failure.Facts(),
 	}
 	return env
 }

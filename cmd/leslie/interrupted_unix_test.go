@@ -1,0 +1,128 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// These tests interrupt a call that has recorded something by then.
+
+// assertTellsWhatStands looks at what an interrupted call shows when something stands.
+func assertTellsWhatStands(t *testing.T, shown string) {
+	t.Helper()
+	assert.NotContains(t, shown, "before it had changed anything")
+	assert.NotContains(t, shown, "Nothing was changed")
+	assert.Contains(t, shown, "changed=true")
+}
+
+// running begins a merge whose agent waits, and returns when it runs.
+func running(t *testing.T, b *bench, args ...string) (end func(os.Signal) (answer, int)) {
+	t.Helper()
+	fifo := filepath.Join(b.home, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	agent := script(t, b, "agent", "echo > "+fifo+"\nread forever < "+fifo+"\n")
+	cmd := process(t, b, []string{"TMPDIR=" + b.home}, append(args, "--agent", agent, "--format", "json")...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	require.NoError(t, cmd.Start())
+	_, err := os.ReadFile(fifo) // the agent runs
+	require.NoError(t, err)
+	return func(s os.Signal) (answer, int) {
+		require.NoError(t, cmd.Process.Signal(s))
+		status := exitStatus(t, cmd.Wait())
+		return document(t, out.Bytes()), status
+	}
+}
+
+func TestAnInterruptedMergeNamesTheMergeThatStands(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	end := running(t, b, "merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first")
+	a, status := end(syscall.SIGTERM)
+	assert.Equal(t, 130, status)
+	require.NotNil(t, a.Error)
+	assert.Equal(t, "T904", a.Error.Code)
+	assert.Equal(t, true, a.Error.Details["changed"])
+	assert.NotContains(t, a.Error.Message+a.Error.Hint, "changed")
+	assert.Contains(t, a.Error.Hint, "stays pending")
+	assert.False(t, *a.Error.Retryable, "it would meet its own merge: T305")
+	id, _ := a.Error.Details["mergeId"].(string)
+	require.NotEmpty(t, id)
+	assert.Equal(t, []string{"leslie merge status " + id, "leslie merge continue " + id}, a.Error.Next)
+	b.must(t, strings.Fields(a.Error.Next[0])[1:]...)
+}
+
+// A merge that was pending before is not changed by who goes on with it and is
+// interrupted: the same call may be made again.
+func TestAnInterruptedContinueMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	assert.Equal(t, 13, b.leslie("merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first", "--format", "json"))
+	id, _ := document(t, b.out.Bytes()).Error.Details["mergeId"].(string)
+	a, status := running(t, b, "merge", "continue", id)(os.Interrupt)
+	assert.Equal(t, 130, status)
+	require.NotNil(t, a.Error)
+	assert.Equal(t, false, a.Error.Details["changed"])
+	assert.Equal(t, id, a.Error.Details["mergeId"])
+	assert.Contains(t, a.Error.Hint, "stays pending")
+	assert.True(t, *a.Error.Retryable)
+}
+
+func TestAnInterruptAtAPromptSaysWhatStands(t *testing.T) {
+	t.Parallel()
+	t.Run("merge", func(t *testing.T) {
+		t.Parallel()
+		d := converse(t, diverged(t), "merge", "--sources", "child", "--target", "main")
+		d.until(askChoice, 1)
+		d.types("theirs\n")
+		d.until(askChoice, 2)
+		interrupt(t, d.terminal)
+		shown, status := d.end()
+		assert.Equal(t, 130, status, shown)
+		assertTellsWhatStands(t, shown)
+		assert.Contains(t, shown, "leslie merge continue merge-")
+	})
+	t.Run("approve", func(t *testing.T) {
+		t.Parallel()
+		b := newProject(t)
+		b.asks(t, "main", "deploy")
+		b.asks(t, "part", "deploy")
+		d := converse(t, b, "approve")
+		d.until(askDecision, 1)
+		d.types("approve\n")
+		d.until(askDecision, 2)
+		interrupt(t, d.terminal)
+		shown, status := d.end()
+		assert.Equal(t, 130, status, shown)
+		assertTellsWhatStands(t, shown)
+		assert.Contains(t, shown, "leslie history\n")
+	})
+}
+
+func TestAnInterruptedWaitForADecisionSaysThatTheRequestStands(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	cmd := process(t, b, nil, "transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--wait")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	said := make([]byte, len("leslie: appr-"))
+	_, err = io.ReadFull(stderr, said)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	rest, err := io.ReadAll(stderr)
+	require.NoError(t, err)
+	assert.Equal(t, 130, exitStatus(t, cmd.Wait()))
+	assertTellsWhatStands(t, string(rest))
+	assert.Contains(t, string(rest), "hint: The request stays open")
+}
