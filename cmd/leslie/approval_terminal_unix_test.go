@@ -281,7 +281,12 @@ type dialogue struct {
 
 func converse(t *testing.T, b *bench, args ...string) *dialogue {
 	t.Helper()
-	d := &dialogue{t: t, cmd: process(t, b, nil, args...)}
+	return converseIn(t, b, nil, args...)
+}
+
+func converseIn(t *testing.T, b *bench, env []string, args ...string) *dialogue {
+	t.Helper()
+	d := &dialogue{t: t, cmd: process(t, b, env, args...)}
 	var err error
 	d.terminal, err = pty.Start(d.cmd)
 	require.NoError(t, err)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -19,7 +21,8 @@ import (
 type interruptible struct {
 	mu     sync.Mutex
 	caught context.Context // nil before somebody waits
-	stop   context.CancelFunc
+	// typed gets Ctrl-C; told gets what ends the process from elsewhere.
+	typed, told chan os.Signal
 }
 
 func (c *interruptible) context() context.Context {
@@ -33,9 +36,40 @@ func (c *interruptible) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.caught == nil {
-		c.caught, c.stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		c.catch()
 	}
 	return c.caught.Done()
+}
+
+func (c *interruptible) catch() {
+	caught, end := context.WithCancelCause(context.Background())
+	c.caught, c.typed, c.told = caught, make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(c.typed, os.Interrupt)
+	signal.Notify(c.told, syscall.SIGTERM)
+	go func() {
+		var s os.Signal
+		select {
+		case s = <-c.typed:
+		case s = <-c.told:
+		}
+		end(fmt.Errorf("%s signal received", s))
+	}()
+}
+
+// lend runs a program that has the terminal to itself meanwhile, such as an editor:
+// Ctrl-C, which the terminal sends to both, is the program's alone. Until it has
+// begun the signal gets lost here; it is ignored only then, since the program would
+// ignore it as well.
+func (c *interruptible) lend(cmd *exec.Cmd) error {
+	c.Done()
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	signal.Stop(c.typed)
+	defer signal.Notify(c.typed, os.Interrupt)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	signal.Ignore(os.Interrupt)
+	return cmd.Wait()
 }
 
 // Err is nil until the end.
@@ -59,7 +93,8 @@ func (c *interruptible) Deadline() (time.Time, bool) { return time.Time{}, false
 
 // release gives the signals back.
 func (c *interruptible) release() {
-	if c.stop != nil {
-		c.stop()
+	if c.caught != nil {
+		signal.Stop(c.typed)
+		signal.Stop(c.told)
 	}
 }

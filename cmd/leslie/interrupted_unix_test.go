@@ -126,3 +126,80 @@ func TestAnInterruptedWaitForADecisionSaysThatTheRequestStands(t *testing.T) {
 	assertTellsWhatStands(t, string(rest))
 	assert.Contains(t, string(rest), "hint: The request stays open")
 }
+
+// editing is a person whose editor is open. Its file is below temp, so that a test
+// sees what is left of it.
+func editing(t *testing.T, editor string) (d *dialogue, b *bench, temp string) {
+	t.Helper()
+	b = diverged(t)
+	temp = filepath.Join(b.home, "temp")
+	require.NoError(t, os.Mkdir(temp, 0o755))
+	env := []string{"TMPDIR=" + temp, "EDITOR=" + script(t, b, "editor", editor)}
+	d = converseIn(t, b, env, "merge", "--sources", "child", "--target", "main")
+	d.until(askChoice, 1)
+	d.types("edit\n")
+	d.until("the editor is open", 1)
+	return d, b, temp
+}
+
+// keptText is the one file that an editor left in the folder temp.
+func keptText(t *testing.T, temp string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(temp, "*", "plan.md"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	raw, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func TestCtrlCInTheEditorIsTheEditors(t *testing.T) {
+	t.Parallel()
+	d, b, temp := editing(t, `trap 'echo edited > "$1"; exit 0' INT
+echo the editor is open
+read line
+`)
+	interrupt(t, d.terminal)
+	d.until(askChoice, 2)
+	d.types("ours\n")
+	shown, status := d.end()
+	assert.Zero(t, status, shown)
+	assert.Equal(t, "one\nedited\nthree\nfour of main\nfive\n", planOf(t, b))
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	assert.Empty(t, left, "what was taken is not kept beside")
+}
+
+func TestWhatWasTypedOutlivesItsEditor(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, d *dialogue){
+		"Ctrl-C":  func(t *testing.T, d *dialogue) { interrupt(t, d.terminal) },
+		"failure": func(_ *testing.T, d *dialogue) { d.types("\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, b, temp := editing(t, "echo half > \"$1\"\necho the editor is open\nread line\nexit 1\n")
+			end(t, d)
+			d.until(askChoice, 2)
+			interrupt(t, d.terminal) // it is leslie's again
+			shown, status := d.end()
+			assert.Equal(t, 130, status, shown)
+			assert.Contains(t, shown, "what was typed is kept in "+temp)
+			assert.Equal(t, "half\n", keptText(t, temp))
+			assert.Equal(t, mergeOurs, planOf(t, b))
+		})
+	}
+}
+
+func TestAnEditorIsAskedToEndWhenLeslieIs(t *testing.T) {
+	t.Parallel()
+	d, _, temp := editing(t, `trap 'echo saved > "$1"; exit 0' TERM
+echo the editor is open
+read line
+`)
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGTERM))
+	shown, status := d.end()
+	assert.Equal(t, 130, status, shown)
+	assert.Contains(t, shown, "what was typed is kept in "+temp)
+	assert.Equal(t, "saved\n", keptText(t, temp))
+}

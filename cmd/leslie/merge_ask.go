@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"leslie/agent"
 	"leslie/codes"
@@ -348,7 +350,12 @@ func (m *merging) edit(d merge.Dispute) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	keep := false
+	defer func() {
+		if !keep {
+			_ = os.RemoveAll(dir)
+		}
+	}()
 	path := filepath.Join(dir, filepath.Base(d.Path))
 	var text strings.Builder
 	for _, s := range d.Sides {
@@ -360,12 +367,32 @@ func (m *merging) edit(d merge.Dispute) ([]byte, error) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(m.c.ctx, argv[0], append(argv[1:], path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = m.c.env.stdin, m.c.env.stderr, m.c.env.stderr
-	if err := cmd.Run(); err != nil {
-		return nil, err
+	err = m.c.runEditor(argv[0], append(argv[1:], path)...)
+	typed, unread := os.ReadFile(path)
+	if err = errors.Join(err, unread); err == nil {
+		return typed, nil
 	}
-	return os.ReadFile(path)
+	// An editor may have saved what was typed, in its own way too.
+	if left, _ := os.ReadDir(dir); len(left) > 1 || unread == nil && string(typed) != text.String() {
+		keep, err = true, fmt.Errorf("%w; what was typed is kept in %s", err, dir)
+	}
+	return nil, err
+}
+
+// editorPatience is how long an editor may take to save when leslie is ended.
+const editorPatience = 5 * time.Second
+
+// runEditor runs a program that the person has the terminal with. It is asked to
+// end when leslie is, and not killed over what it has not saved.
+func (c *call) runEditor(name string, args ...string) error {
+	cmd := exec.CommandContext(c.ctx, name, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.stdin, c.env.stderr, c.env.stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = editorPatience
+	if own, ok := c.ctx.(*interruptible); ok {
+		return own.lend(cmd)
+	}
+	return cmd.Run()
 }
 
 // agentCommand is the agent that may be asked: the flag's, else the user's own.
