@@ -46,6 +46,9 @@ func (c *interruptible) catch() {
 	c.caught, c.typed, c.told = caught, make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(c.typed, os.Interrupt)
 	signal.Notify(c.told, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(c.told, syscall.SIGHUP)
+	}
 	go func() {
 		var s os.Signal
 		select {

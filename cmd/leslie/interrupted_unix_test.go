@@ -203,3 +203,23 @@ read line
 	assert.Contains(t, shown, "what was typed is kept in "+temp)
 	assert.Equal(t, "saved\n", keptText(t, temp))
 }
+
+// A terminal that closes ends leslie and so its agent, which has a session of its
+// own; one that nohup was said for goes on.
+func TestAMergeUnderNohupOutlivesItsTerminal(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	fifo := filepath.Join(b.home, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	agent := script(t, b, "agent", "echo > "+fifo+"\nread line < "+fifo+"\n"+bothSides)
+	cmd := process(t, b, nil, "merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first", "--agent", agent)
+	leslie := cmd.Path
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh", leslie}, cmd.Args[1:]...)
+	require.NoError(t, cmd.Start())
+	_, err := os.ReadFile(fifo) // the agent runs
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, os.WriteFile(fifo, []byte("on\n"), 0o600))
+	assert.Zero(t, exitStatus(t, cmd.Wait()))
+	assert.Equal(t, mergeBoth, planOf(t, b))
+}

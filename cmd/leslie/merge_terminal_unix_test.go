@@ -277,7 +277,7 @@ func TestAnInterruptEndsTheWaitForAnAnswer(t *testing.T) {
 // asked.
 func TestACallerThatIsCutOffFindsItsMergeAgain(t *testing.T) {
 	t.Parallel()
-	for signal, status := range map[syscall.Signal]int{syscall.SIGTERM: 130, syscall.SIGKILL: -1} {
+	for signal, status := range map[syscall.Signal]int{syscall.SIGTERM: 130, syscall.SIGHUP: 130, syscall.SIGKILL: -1} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			b := diverged(t)
