@@ -61,7 +61,10 @@ func (m *merging) askAgent(path string) error {
 			break // it never answered: there is nothing to do better
 		}
 		if refused == "" {
-			err := m.decide(decisions, nil)
+			late, err := m.answered(decisions)
+			if late {
+				m.declinedBy(path, "what was decided meanwhile stands")
+			}
 			if codes.Has(err, codes.PermissionDenied) { // it was taken back meanwhile
 				m.declinedBy(path, leftToPeople)
 				return nil
@@ -74,7 +77,8 @@ func (m *merging) askAgent(path string) error {
 		}
 	}
 	m.declinedBy(path, reason)
-	return m.decide(nil, map[string]string{path: reason})
+	return m.decideBy(func(have map[string]thread.Decision) (map[string]thread.Decision, error) { return have, nil },
+		map[string]string{path: reason})
 }
 
 // leftToPeople is why an agent is not asked.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -96,14 +97,46 @@ func (m *merging) unfit(err error) error {
 }
 
 // decide records choices and plans anew with them.
-func (m *merging) decide(choices []choice, declined map[string]string) error {
-	if len(choices)+len(declined) == 0 {
+func (m *merging) decide(choices []choice) error {
+	if len(choices) == 0 {
 		return nil
 	}
+	return m.decideBy(func(have map[string]thread.Decision) (map[string]thread.Decision, error) {
+		return m.chosen(have, choices)
+	}, nil)
+}
+
+// answered records what somebody answered who was asked about conflicts. What was
+// decided otherwise while they thought about it stays so: late says that there was
+// such a one.
+func (m *merging) answered(choices []choice) (late bool, err error) {
+	known := m.record.Decisions
+	err = m.decideBy(func(have map[string]thread.Decision) (map[string]thread.Decision, error) {
+		open := slices.DeleteFunc(slices.Clone(choices), func(one choice) bool {
+			whole := m.wholeOf(one.what)
+			return have[one.what] != known[one.what] || have[whole] != known[whole]
+		})
+		late = len(open) < len(choices)
+		return m.chosen(have, open)
+	}, nil)
+	return late, err
+}
+
+// wholeOf is the id under which the path of a conflict is decided as a whole.
+func (m *merging) wholeOf(conflict string) string {
+	for _, d := range m.plan.Conflicts {
+		if d.ID == conflict {
+			f, _ := m.file(d.Path)
+			return f.ID
+		}
+	}
+	return ""
+}
+
+// decideBy changes the decisions on record, and what was declined, and plans anew.
+func (m *merging) decideBy(change func(map[string]thread.Decision) (map[string]thread.Decision, error), declined map[string]string) error {
 	commit, err := m.update(func(s *thread.State, stamp thread.Stamp) error {
-		rec, err := s.Decide(m.record.ID, func(have map[string]thread.Decision) (map[string]thread.Decision, error) {
-			return m.chosen(have, choices)
-		}, declined, m.settings.policy, stamp)
+		rec, err := s.Decide(m.record.ID, change, declined, m.settings.policy, stamp)
 		if err == nil {
 			m.record = rec
 		}
@@ -329,7 +362,11 @@ func (m *merging) askOne(p *prompt, d merge.Dispute, skipped map[string]bool) (q
 			continue
 		}
 		decision.How, decision.Actor = string(m.c.who.as), m.c.who.actor
-		return false, m.decide([]choice{{d.ID, decision}}, nil)
+		late, err := m.answered([]choice{{d.ID, decision}})
+		if late {
+			p.say("%s was decided meanwhile", d.ID)
+		}
+		return false, err
 	}
 }
 

@@ -297,7 +297,7 @@ func (m *merging) goOn() (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.decide(edited, nil); err != nil {
+	if err := m.decide(edited); err != nil {
 		return nil, err
 	}
 	if err := m.ask(); err != nil {

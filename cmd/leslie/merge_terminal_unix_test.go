@@ -155,6 +155,22 @@ func TestWhatWasAnsweredIsKept(t *testing.T) {
 	assert.Equal(t, "one\ntwo of child\nthree\nfour of main\nfive\n", planOf(t, b))
 }
 
+func TestWhatSomebodyElseDecidedAtAPromptStands(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	d := converse(t, b, "merge", "--sources", "child", "--target", "main")
+	d.until(askChoice, 1)
+	b.must(t, "merge", "list", "--format", "json")
+	id, _ := document(t, b.out.Bytes()).Data["items"].([]any)[0].(map[string]any)["mergeId"].(string)
+	b.must(t, "merge", "resolve", id, "--take", "both")
+	d.types("ours\n")
+	shown, status := d.end()
+	assert.Zero(t, status, shown)
+	assert.Contains(t, shown, "was decided meanwhile")
+	assert.Equal(t, 1, strings.Count(shown, askChoice), shown)
+	assert.Equal(t, mergeBoth, planOf(t, b))
+}
+
 func TestNobodyIsAskedWhereNobodyIsThere(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
