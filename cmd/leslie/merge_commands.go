@@ -205,6 +205,8 @@ func (m *merging) asked(about string) ([]choice, error) {
 	var out []choice
 	for _, d := range m.plan.Conflicts {
 		switch {
+		case about == d.ID: // of which another one may be the beginning
+			return []choice{{d.ID, decision}}, nil
 		case about == "" && d.Status == merge.Unresolved, len(about) >= 4 && strings.HasPrefix(d.ID, about):
 			out = append(out, choice{d.ID, decision})
 		case about == d.Path && about != "":
