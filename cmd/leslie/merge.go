@@ -292,18 +292,8 @@ func (m *merging) begin(target string, sources []string) (Data, error) {
 	if err := m.replan(); err != nil {
 		return nil, err
 	}
-	switch {
-	case m.idle():
+	if m.idle() {
 		return m.answer("nothing_to_do"), nil
-	case m.plan.Open() > 0 && m.record.Strategy == thread.Strict:
-		return nil, m.conflictError()
-	case m.plan.Open() > 0:
-		if err := m.recordPending(nil); err != nil {
-			return nil, err
-		}
-		if err := m.ask(); err != nil {
-			return nil, err
-		}
 	}
 	return m.finish()
 }
@@ -320,14 +310,6 @@ func (m *merging) stopAtConflict() error {
 // idle reports whether the target holds already what the plan leads to.
 func (m *merging) idle() bool {
 	return !slices.ContainsFunc(m.plan.Files, func(f merge.Change) bool { return !f.Idle() })
-}
-
-// finish applies the merge when nothing is open; else it stays pending.
-func (m *merging) finish() (Data, error) {
-	if m.plan.Open() > 0 {
-		return m.waits()
-	}
-	return m.commit()
 }
 
 // waits is the answer of a merge that stays pending: T301.
@@ -544,10 +526,17 @@ const tries = 3
 // errMoved says that the target is not what was planned.
 var errMoved = errors.New("the target changed since the merge was planned")
 
-// commit applies the plan. When the target changed meanwhile the merge is
-// planned again, decisions kept; what is open then is asked about as before.
-func (m *merging) commit() (Data, error) {
+// finish asks about what is open and applies the plan when nothing is; else the
+// merge stays pending. When the target changed meanwhile the merge is planned again,
+// decisions kept, and what is open then is asked about in the same way.
+func (m *merging) finish() (Data, error) {
 	for range tries {
+		if err := m.settle(); err != nil {
+			return nil, err
+		}
+		if m.plan.Open() > 0 {
+			return m.waits()
+		}
 		data, err := m.apply()
 		if !errors.Is(err, errMoved) {
 			return data, err
@@ -555,16 +544,25 @@ func (m *merging) commit() (Data, error) {
 		if err := m.replan(); err != nil {
 			return nil, err
 		}
-		if m.plan.Open() > 0 {
-			if !m.recorded && m.record.Strategy != thread.Strict {
-				if err := m.recordPending(nil); err != nil {
-					return nil, err
-				}
-			}
-			return m.waits()
-		}
 	}
 	return nil, m.stale()
+}
+
+// settle asks about what is open, once the merge is recorded; under strict nothing
+// is: T301.
+func (m *merging) settle() error {
+	if m.plan.Open() == 0 {
+		return nil
+	}
+	if !m.recorded {
+		if m.record.Strategy == thread.Strict {
+			return m.conflictError()
+		}
+		if err := m.recordPending(nil); err != nil {
+			return err
+		}
+	}
+	return m.ask()
 }
 
 // stale is T304.

@@ -302,9 +302,6 @@ func (m *merging) goOn() (Data, error) {
 	if err := m.decide(edited); err != nil {
 		return nil, err
 	}
-	if err := m.ask(); err != nil {
-		return nil, err
-	}
 	return m.finish()
 }
 
