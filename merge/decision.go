@@ -60,6 +60,16 @@ func (d Dispute) Fits(take string) error {
 	return nil
 }
 
+// Takes are the choices other than a text that answer the conflict: the words, and
+// the threads instead of an ambiguous "theirs".
+func (d Dispute) Takes() []string {
+	all := []string{TakeOurs, TakeTheirs, TakeBase, TakeBoth, TakeDelete, TakeKeep}
+	if d.misfit(TakeTheirs) != nil {
+		all = append(all, d.threads(d.Sides[1:])...)
+	}
+	return slices.DeleteFunc(all, func(take string) bool { return d.misfit(take) != nil })
+}
+
 func (d Dispute) misfit(take string) *Unfit {
 	if d.Kind == PathClash && take != TakeOurs && take != TakeKeep {
 		return d.unfit(take, "nothing is written there; choose ours, and rename the file at its source to bring it in")

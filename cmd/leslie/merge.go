@@ -415,9 +415,34 @@ func (m *merging) conflictError() error {
 			WithHint("A side changed "+path+" after its file with markers was written, where you edited it: decide its conflicts one by one, or take the file as you have it with --file "+workPath(m.record.ID, path)).
 			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+shellQuote(path)+" --file "+shellQuote(workPath(m.record.ID, path)))
 	}
-	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT --take ours|theirs|base|both or --file F, or edit the files under "+
-		workPath(m.record.ID, "")+", then leslie merge continue "+id).
+	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT "+m.ways()+", then leslie merge continue "+id).
 		WithNext("leslie merge status "+id, "leslie merge list")
+}
+
+// ways are those in which every open conflict can be resolved, and the files with
+// markers where there are such.
+func (m *merging) ways() string {
+	var takes []string
+	text, marked := true, false
+	for _, d := range m.disputes() {
+		if d.Status != merge.Unresolved {
+			continue
+		}
+		if takes == nil {
+			takes = d.Takes()
+		}
+		takes = slices.DeleteFunc(takes, func(take string) bool { return d.Fits(take) != nil })
+		text = text && d.Fits(merge.TakeText) == nil
+		marked = marked || m.record.Work[d.Path] != ""
+	}
+	out := "--take " + strings.Join(takes, "|")
+	if text {
+		out += " or --file F"
+	}
+	if marked {
+		out += ", or edit the files under " + workPath(m.record.ID, "")
+	}
+	return out
 }
 
 func joinedBare[T ~string](ids []T) string { return strings.ReplaceAll(joined(ids), ", ", ",") }
