@@ -71,7 +71,7 @@ func (d Dispute) Takes() []string {
 }
 
 func (d Dispute) misfit(take string) *Unfit {
-	if d.Kind == PathClash && take != TakeOurs && take != TakeKeep {
+	if d.Kind == PathClash && take != TakeOurs && take != TakeKeep && take != d.Sides[0].Thread {
 		return d.unfit(take, "nothing is written there; choose ours, and rename the file at its source to bring it in")
 	}
 	switch take {
