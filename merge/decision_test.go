@@ -223,6 +223,27 @@ func TestAModeConflictIsAboutTheBitAlone(t *testing.T) {
 	assert.Equal(t, files{}, after(t, in, planOf(t, in)), "ours is no file at all")
 }
 
+func TestASideThatIsTakenBringsItsExecutableBit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ ours, theirs, take, want string }{
+		"ours, plain":        {"o\n", "+x t\n", "ours", "o\n"},
+		"ours, executable":   {"+x o\n", "t\n", "ours", "+x o\n"},
+		"the target's id":    {"o\n", "+x t\n", "main", "o\n"},
+		"theirs, plain":      {"+x o\n", "t\n", "theirs", "t\n"},
+		"theirs, executable": {"o\n", "+x t\n", "theirs", "+x t\n"},
+		"both are no one's":  {"o\n", "+x t\n", "both", "+x o\nt\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := input(one(c.ours), from{"a", nil, one(c.theirs)})
+			var err error
+			in.Decisions, err = planOf(t, in).Decide(nil, "f.md", merge.Decision{Take: c.take, How: "user"})
+			require.NoError(t, err)
+			assert.Equal(t, one(c.want), after(t, in, planOf(t, in)))
+		})
+	}
+}
+
 func TestBothLeavesOutWhoChangedNothing(t *testing.T) {
 	t.Parallel()
 	b := one("k\nb\nk\n")

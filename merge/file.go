@@ -340,8 +340,21 @@ func (f *filePlan) content(text []byte, how How) *planned {
 	if len(text) == 0 && !f.ours.There() {
 		return f.planned(Change{How: how})
 	}
-	executable, _ := f.executable()
-	return f.planned(Change{How: how, After: fileOf(text, executable), Content: append([]byte{}, text...)})
+	executable, sure := f.executable()
+	after := fileOf(text, executable)
+	if !sure && how == Decided {
+		after = f.orSide(after)
+	}
+	return f.planned(Change{How: how, After: after, Content: append([]byte{}, text...)})
+}
+
+// orSide is the file of the side whose text was chosen: its bit was chosen with it.
+func (f *filePlan) orSide(file File) File {
+	sides := slices.DeleteFunc(f.versions(), func(v File) bool { return v.Hash != file.Hash })
+	if len(sides) > 0 {
+		file.Executable = slices.ContainsFunc(sides, func(v File) bool { return v.Executable })
+	}
+	return file
 }
 
 // whole plans a path that is in conflict as a whole.
