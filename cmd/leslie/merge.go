@@ -153,9 +153,13 @@ type merging struct {
 
 func runMerge(c *call) (Data, error) {
 	c.require("sources", "target")
-	for _, source := range c.parts("sources") {
-		if source == c.text("target") {
+	sources := c.parts("sources")
+	for i, source := range sources {
+		switch {
+		case source == c.text("target"):
 			c.fault("--sources", source, "--sources names the target: a thread cannot be merged into itself")
+		case slices.Contains(sources[:i], source):
+			c.fault("--sources", source, "--sources names "+quoted(source)+" twice")
 		}
 	}
 	m := &merging{c: c, set: c.scope(), record: thread.Merge{
@@ -183,9 +187,9 @@ func runMerge(c *call) (Data, error) {
 		return nil, err
 	}
 	if c.on("dry-run") {
-		return m.dryRun(c.text("target"), c.parts("sources"))
+		return m.dryRun(c.text("target"), sources)
 	}
-	data, err := m.begin(c.text("target"), c.parts("sources"))
+	data, err := m.begin(c.text("target"), sources)
 	return data, m.stillPending(err)
 }
 
