@@ -87,24 +87,32 @@ func Run(ctx context.Context, job Job) (Result, error) {
 		cmd.Stderr = io.MultiWriter(&tail, job.Progress)
 	}
 	ownGroup(cmd)
+	late, kill := false, cmd.Cancel
+	cmd.Cancel = func() error {
+		late = true
+		return kill()
+	}
 	switch err := cmd.Start(); {
 	case err != nil && limited.Err() != nil: // it was over before it began
-		return judge(ctx, limited, job, cmd, err, "")
+		return judge(ctx, job, cmd, true, err, "")
 	case err != nil:
 		return Result{}, codes.AgentUnavailable.Wrap(err, fact.Of("command", argv[0]), fact.Of("reason", plain(err)))
 	}
 	err = cmd.Wait()
 	endGroup(cmd)
-	return judge(ctx, limited, job, cmd, err, tail.String())
+	return judge(ctx, job, cmd, late, err, tail.String())
 }
 
-func judge(ctx, limited context.Context, job Job, cmd *exec.Cmd, err error, tail string) (Result, error) {
+// judge is the result of a command that ended by itself, or was late and killed for
+// that. Its time may well be up only after it ended, while what it left behind held
+// its output open.
+func judge(ctx context.Context, job Job, cmd *exec.Cmd, late bool, err error, tail string) (Result, error) {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return Result{}, codes.Interrupted.Wrap(context.Cause(ctx))
-	case limited.Err() != nil:
-		return Result{Tail: tail}, codes.AgentTimeout.Wrap(limited.Err(), fact.Of("duration", job.Timeout))
+	case late:
+		return Result{Tail: tail}, codes.AgentTimeout.Wrap(context.DeadlineExceeded, fact.Of("duration", job.Timeout))
 	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
 		return Result{Tail: tail}, codes.AgentConnection.Wrap(err, fact.Of("reason", plain(err)))
 	case cmd.ProcessState.ExitCode() < 0:

@@ -204,6 +204,33 @@ func TestAChildThatKeepsTheOutputOpenDoesNotHoldTheVerdictBack(t *testing.T) {
 	l.requireDead(t)
 }
 
+// The command has ended well before its time was up; what it left behind holds its
+// output open beyond that.
+func TestACommandThatEndedInTimeIsNotCalledLate(t *testing.T) {
+	t.Parallel()
+	for then, want := range map[string]agent.Verdict{"exit 0": agent.Done, "exit 1": agent.Declined} {
+		t.Run(then, func(t *testing.T) {
+			t.Parallel()
+			for range 20 { // a slow machine may not end it in time
+				l := newLifeline(t)
+				job := script(t, strings.Replace(l.holding(t, ">ended; "+then), ">/dev/null 2>&1 &", "&", 1))
+				job.Timeout = time.Second
+				begun := time.Now()
+				got, err := agent.Run(t.Context(), job)
+				l.requireDead(t)
+				info, unfinished := os.Stat(filepath.Join(job.Dir, "ended"))
+				if unfinished != nil || info.ModTime().Sub(begun) > job.Timeout/2 {
+					continue
+				}
+				require.NoError(t, err)
+				assert.Equal(t, want, got.Verdict)
+				return
+			}
+			t.Fatal("it never ended in time")
+		})
+	}
+}
+
 func TestACallThatIsOverDoesNotStartTheCommand(t *testing.T) {
 	t.Parallel()
 	job := script(t, "echo x >started")
