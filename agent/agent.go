@@ -11,11 +11,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	shellquote "github.com/kballard/go-shellquote"
@@ -41,8 +39,6 @@ type Job struct {
 	Dir     string   // the folder it runs in
 	Env     []string // all of it; nil is this process's own
 	Timeout time.Duration
-	// Progress gets what the command writes to its standard error; nil drops it.
-	Progress io.Writer
 }
 
 // Result is what became of a run.
@@ -83,9 +79,6 @@ func Run(ctx context.Context, job Job) (Result, error) {
 	cmd := exec.CommandContext(limited, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = job.Dir, job.Env, waitAfterKill
 	cmd.Stdout, cmd.Stderr = &tail, &tail
-	if job.Progress != nil {
-		cmd.Stderr = io.MultiWriter(&tail, job.Progress)
-	}
 	ownGroup(cmd)
 	late, kill := false, cmd.Cancel
 	cmd.Cancel = func() error {
@@ -149,15 +142,10 @@ func plain(err error) string {
 // tailBytes is how much of a command's output is kept.
 const tailBytes = 4 << 10
 
-// tailWriter keeps the end of what is written to it. Two streams write at once.
-type tailWriter struct {
-	mu  sync.Mutex
-	buf []byte
-}
+// tailWriter keeps the end of what is written to it.
+type tailWriter struct{ buf []byte }
 
 func (t *tailWriter) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.buf = append(t.buf, p...)
 	if over := len(t.buf) - tailBytes; over > 0 {
 		t.buf = bytes.Clone(t.buf[over:])
@@ -166,7 +154,5 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 }
 
 func (t *tailWriter) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	return strings.ToValidUTF8(string(t.buf), "?") // no longer than it was
 }

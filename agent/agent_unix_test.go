@@ -257,18 +257,6 @@ func TestTheEndOfTheOutputIsKept(t *testing.T) {
 	assert.NotContains(t, got.Tail, "\xff")
 }
 
-func TestProgressGetsTheErrorStreamAlone(t *testing.T) {
-	t.Parallel()
-	job := script(t, "echo result; echo half >&2; echo done >&2")
-	var progress strings.Builder
-	job.Progress = &progress
-	got, err := agent.Run(t.Context(), job)
-	require.NoError(t, err)
-	assert.Equal(t, "half\ndone\n", progress.String())
-	assert.Contains(t, got.Tail, "result\n")
-	assert.Contains(t, got.Tail, "half\n")
-}
-
 // onTerminal names the script that the test binary runs when it is started
 // again on a terminal.
 const onTerminal = "LESLIE_AGENT_ON_TERMINAL"

@@ -271,11 +271,9 @@ func (m *merging) decisions(sh shelf) (map[string]merge.Decision, error) {
 }
 
 func (m *merging) dryRun(target string, sources []string) (Data, error) {
-	p, err := m.find(target, sources)
-	if err != nil {
+	if _, err := m.find(target, sources); err != nil {
 		return nil, err
 	}
-	m.record.Target = p.Target.ID
 	if err := m.makePlan(looseShelf{m.st, map[string]place{}}); err != nil {
 		return nil, err
 	}

@@ -103,7 +103,6 @@ func partiesOf(s *thread.State, found thread.MergeParties) parties {
 type gathering struct {
 	target  party
 	sources []party
-	set     scope.Set
 	input   merge.Input
 	// unread is why a base could not be looked up.
 	unread error
@@ -130,7 +129,7 @@ func (g *gathering) undecided() (*merge.Plan, error) {
 // gatherMerge reads the threads and their bases. Errors: T203 for a pattern that
 // matches in none of them, T508, T509, and T505 where blobs are kept.
 func (c *call) gatherMerge(st *store.Store, sh shelf, p parties, set scope.Set) (*gathering, error) {
-	g := &gathering{target: party{Thread: p.Target}, set: set}
+	g := &gathering{target: party{Thread: p.Target}}
 	for _, t := range p.Sources {
 		g.sources = append(g.sources, party{Thread: t})
 	}
