@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -81,7 +85,7 @@ func (m *merging) copyResult(dir string) error {
 		}
 		content, err := m.content(f)
 		if err == nil {
-			err = writeCopy(root, f.Path, content, f.After.Executable)
+			err = writeCopy(root, f.Path, bytes.NewReader(content), f.After.Executable)
 		}
 		if err != nil {
 			return err
@@ -91,18 +95,22 @@ func (m *merging) copyResult(dir string) error {
 		if e.Type != store.TypeFile || replaced[e.Path] {
 			continue
 		}
-		content, err := m.st.ReadArtifact(m.record.Target, e.Path)
-		if err != nil {
-			return err
+		content, err := m.st.OpenArtifact(m.record.Target, e.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // removed since it was listed: an editor's own file, say
+		case err == nil:
+			err = writeCopy(root, e.Path, content, e.Executable)
+			_ = content.Close()
 		}
-		if err := writeCopy(root, e.Path, content, e.Executable); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeCopy(root *os.Root, path string, content []byte, executable bool) error {
+func writeCopy(root *os.Root, path string, content io.Reader, executable bool) error {
 	mode := os.FileMode(0o644)
 	if executable {
 		mode = 0o755
@@ -110,10 +118,19 @@ func writeCopy(root *os.Root, path string, content []byte, executable bool) erro
 	path = filepath.FromSlash(path)
 	err := root.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
-		err = root.WriteFile(path, content, mode)
+		err = fill(root, path, content, mode)
 	}
 	if err != nil {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", strings.TrimPrefix(path, "./")), fact.Of("reason", plainReason(err)))
 	}
 	return nil
+}
+
+func fill(root *os.Root, path string, content io.Reader, mode os.FileMode) error {
+	f, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
 }
