@@ -49,6 +49,9 @@ func runMergeFile(c *call) (Data, error) {
 	if len(labels) > 3 {
 		c.fault("--label", "", "-L is given more than three times")
 	}
+	if c.on("in-place") && c.operand(0) == "-" {
+		c.fault("--in-place", "", "--in-place needs a file as OURS, not standard input")
+	}
 	// The environment's format does not count: a git merge driver wants text.
 	if !c.has("format") {
 		c.who.format = "text"
@@ -100,11 +103,15 @@ func (c *call) markerNames(labels []string) []string {
 }
 
 // replaceFile writes a plain file of the caller's by rename, so that no reader
-// sees half of it, and has it on disk. Errors: T505.
+// sees half of it, and has it on disk. Of a link, the file that it leads to is
+// written. Errors: T505.
 func (c *call) replaceFile(name string, data []byte) error {
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.who.dir, path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
 	}
 	mode := os.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
