@@ -83,7 +83,7 @@ func verdict(ctx context.Context, call Call, st *thread.State, err error) error 
 		}
 	}
 	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+		err = codes.Interrupted.Wrap(context.Cause(ctx))
 	}
 	return ended(err)
 }

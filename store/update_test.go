@@ -207,3 +207,20 @@ func TestTheStepsOfAnUpdateComeInTheOrderThatMatters(t *testing.T) {
 		assert.Equal(t, want, got, name)
 	}
 }
+
+// Whoever ends a context may say why in an error of his own.
+func TestAnUpdateThatIsInterruptedForAReasonOfItsOwnIsT904(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	why := errors.New("a signal was received")
+	ctx, end := context.WithCancelCause(context.Background())
+	_, err := s.Update(ctx, callNamed("late"), func(st *thread.State) (Outcome, error) {
+		end(why)
+		return create("obj-late")(st)
+	})
+	wantCode(t, err, codes.Interrupted)
+	require.ErrorIs(t, err, why)
+	view, err := s.View(context.Background(), func(*thread.State) error { return nil })
+	require.NoError(t, err)
+	assert.Zero(t, view.Revision)
+}

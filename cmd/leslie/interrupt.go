@@ -55,7 +55,7 @@ func (c *interruptible) catch() {
 		case s = <-c.typed:
 		case s = <-c.told:
 		}
-		end(fmt.Errorf("%s signal received", s))
+		end(fmt.Errorf("%w: %s signal received", context.Canceled, s))
 	}()
 }
 
