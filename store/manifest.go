@@ -18,14 +18,18 @@ import (
 // a blob, one object on one line:
 //
 //	{"version":1,"files":[{"path":"plan.md","sha256":"9f86...","size":4,
-//	"executable":true,"modifiedAt":"2026-02-09T16:00:00.123456789Z"}]}
+//	"executable":true,"modifiedAt":"2026-02-09T16:00:00.123456789Z",
+//	"changedAt":"2026-02-09T16:00:00.123456789Z"}]}
 //
 // Files stand in the order of their paths, each path once. A manifest is
-// compared with a thread as git compares its index: a file whose size and time
-// are those of the snapshot was not changed, any other is hashed. A file that
-// was written within two seconds before the snapshot could be written again
-// without its time showing it (file systems count time in steps, some in whole
-// seconds); its time is left out of the manifest, so it is always hashed.
+// compared with a thread as git compares its index: a file whose size and times
+// are those of the snapshot was not changed, any other is hashed. Size and time of
+// modification alone prove nothing: cp -p, tar and rsync put times back. The time
+// of change is the system's own and nobody can set it. A file that was changed
+// within two seconds before the snapshot could be changed again without that
+// showing it (file systems count time in steps, some in whole seconds); its times
+// are left out of the manifest, so it is always hashed. So is every file where the
+// system does not tell the time of change, and one of an older manifest without it.
 
 const (
 	manifestVersion = 1
@@ -42,8 +46,9 @@ type FileAt struct {
 	SHA256     thread.BlobID `json:"sha256"`
 	Size       int64         `json:"size"`
 	Executable bool          `json:"executable,omitempty"`
-	// ModTime is zero where it proves nothing.
-	ModTime time.Time `json:"modifiedAt,omitzero"`
+	// ModTime and ChangeTime are zero where they prove nothing.
+	ModTime    time.Time `json:"modifiedAt,omitzero"`
+	ChangeTime time.Time `json:"changedAt,omitzero"`
 }
 
 // manifestFile is a manifest as it rests.
@@ -165,7 +170,7 @@ func (c *comparison) look(e Entry) {
 	case !ok:
 		c.fresh = append(c.fresh, e.Path)
 	case e.Executable != was.Executable || e.Size != was.Size:
-	case !was.ModTime.IsZero() && was.ModTime.Equal(e.ModTime):
+	case !was.ChangeTime.IsZero() && was.ChangeTime.Equal(e.ChangeTime) && was.ModTime.Equal(e.ModTime):
 		c.now[e.Path] = true
 	default:
 		c.doubtful = append(c.doubtful, e)

@@ -43,7 +43,7 @@ func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
 	m := Manifest{
-		{Path: "a <b>.md", SHA256: hexSum("x"), Size: 1, ModTime: longAgo},
+		{Path: "a <b>.md", SHA256: hexSum("x"), Size: 1, ModTime: longAgo, ChangeTime: longAgo.Add(time.Second)},
 		{Path: "run.sh", SHA256: hexSum("yy"), Size: 2, Executable: true},
 	}
 	st := stageFor(t, s)
@@ -53,7 +53,7 @@ func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
 	data, err := s.Blob(id)
 	require.NoError(t, err)
 	assert.Equal(t, `{"version":1,"files":[{"path":"a <b>.md","sha256":"`+string(hexSum("x"))+
-		`","size":1,"modifiedAt":"2026-02-09T16:00:00.123456789Z"},{"path":"run.sh","sha256":"`+string(hexSum("yy"))+
+		`","size":1,"modifiedAt":"2026-02-09T16:00:00.123456789Z","changedAt":"2026-02-09T16:00:01.123456789Z"},{"path":"run.sh","sha256":"`+string(hexSum("yy"))+
 		`","size":2,"executable":true}]}`, string(data))
 	again, err := s.Manifest(id)
 	require.NoError(t, err)
@@ -131,50 +131,98 @@ func TestOnlyWhatTheScopeMeansIsCompared(t *testing.T) {
 	assert.Equal(t, []string{"other.md"}, changedIn(t, s, m, "*.md"))
 }
 
-func TestAFileWrittenAroundTheSnapshotIsComparedByContent(t *testing.T) {
+// oldSnapshot is a snapshot that finds files which nobody has touched for an hour.
+func oldSnapshot(t *testing.T, s *Store) Manifest {
+	t.Helper()
+	st := stageFor(t, s)
+	st.since = st.since.Add(time.Hour)
+	m, _, err := st.Snapshot(context.Background(), "a", scope.Set{})
+	require.NoError(t, err)
+	if len(m) > 0 && m[0].ChangeTime.IsZero() {
+		t.Skip("the system does not tell when a file was changed")
+	}
+	return m
+}
+
+// rewrite gives a file another content of the same size, and its time back, when the
+// file system's clock has gone on.
+func rewrite(t *testing.T, name, content string) {
+	t.Helper()
+	was, err := os.Stat(name)
+	require.NoError(t, err)
+	for is := was; changeTime(is).Equal(changeTime(was)); {
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+		require.NoError(t, os.Chtimes(name, was.ModTime(), was.ModTime()))
+		is, err = os.Stat(name)
+		require.NoError(t, err)
+		require.Equal(t, was.Size(), is.Size())
+		require.Equal(t, was.ModTime(), is.ModTime())
+	}
+}
+
+// cp -p, tar and rsync put times back.
+func TestATimeThatWasPutBackHidesNoChange(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
 	name := putFile(t, s, "threads/a/plan.md", "plan 1")
-	old := putFile(t, s, "threads/a/old.md", "old 1")
-	age(t, old)
-	m := snapshotOf(t, s)
-	racyFile, _ := m.Find("plan.md")
-	assert.True(t, racyFile.ModTime.IsZero(), "its time proves nothing")
-	oldFile, _ := m.Find("old.md")
-	assert.True(t, oldFile.ModTime.Equal(longAgo))
+	age(t, name)
+	for i, m := range []Manifest{snapshotOf(t, s), oldSnapshot(t, s)} {
+		assert.Equal(t, i == 1, !m[0].ChangeTime.IsZero(), "only old times prove something")
+		rewrite(t, name, "plan 2")
+		assert.Equal(t, []string{"plan.md"}, changedIn(t, s, m))
+		rewrite(t, name, "plan 1")
+		assert.Empty(t, changedIn(t, s, m))
+	}
+}
 
-	was, err := os.Stat(name)
+func TestAnOlderManifestsTimesProveNothing(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	name := putFile(t, s, "threads/a/plan.md", "plan 1")
+	age(t, name)
+	m, err := decodeManifest([]byte(`{"version":1,"files":[{"path":"plan.md","sha256":"` + string(hexSum("plan 1")) +
+		`","size":6,"modifiedAt":"2026-02-09T16:00:00.123456789Z"}]}`))
 	require.NoError(t, err)
-	putFile(t, s, "threads/a/plan.md", "plan 2")
-	require.NoError(t, os.Chtimes(name, was.ModTime(), was.ModTime()))
+	assert.Empty(t, changedIn(t, s, m))
+	require.NoError(t, os.WriteFile(name, []byte("plan 2"), 0o644))
+	age(t, name)
 	assert.Equal(t, []string{"plan.md"}, changedIn(t, s, m))
 }
 
-func TestTheTimeOfAStageDecidesWhatItsTimesProve(t *testing.T) {
+func TestAFileChangedAroundTheSnapshotIsComparedByContent(t *testing.T) {
+	t.Parallel()
+	s := treeStore(t, Options{})
+	age(t, putFile(t, s, "threads/a/plan.md", "plan 1"))
+	m := snapshotOf(t, s)
+	assert.True(t, m[0].ChangeTime.IsZero(), "it proves nothing")
+	assert.True(t, m[0].ModTime.IsZero())
+}
+
+func TestTheTimeOfAStageDecidesWhatATimeOfChangeProves(t *testing.T) {
 	t.Parallel()
 	st := &Stage{since: longAgo}
 	for _, c := range []struct {
 		before time.Duration
 		proves bool
 	}{{time.Hour, true}, {2 * time.Second, true}, {2*time.Second - 1, false}, {0, false}, {-time.Hour, false}} {
-		assert.Equal(t, c.proves, !st.provable(longAgo.Add(-c.before)).IsZero(), c.before)
+		assert.Equal(t, c.proves, st.provable(longAgo.Add(-c.before)), c.before)
 	}
+	assert.False(t, st.provable(time.Time{}), "a system that does not tell")
 }
 
 func TestAComparisonReadsOnlyWhatMayHaveChanged(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
-	name := putFile(t, s, "threads/a/plan.md", "plan 1")
-	age(t, name)
-	m := snapshotOf(t, s)
-	require.NoError(t, os.WriteFile(name, []byte("plan 2"), 0o644))
-	age(t, name) // a time that was put back hides a change of the same size, as it does from git
+	putFile(t, s, "threads/a/plan.md", "plan 1")
+	name := putFile(t, s, "threads/a/saved.md", "same")
+	c := comparison{was: oldSnapshot(t, s), now: map[string]bool{}}
+	rewrite(t, name, "same")
 	entries, err := s.ArtifactsIn(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
-	c := comparison{was: m, now: map[string]bool{}}
 	for _, e := range entries {
 		c.look(e)
 	}
-	assert.Empty(t, c.doubtful)
-	assert.Empty(t, c.result())
+	require.Len(t, c.doubtful, 1)
+	assert.Equal(t, "saved.md", c.doubtful[0].Path)
+	assert.Equal(t, []string{"saved.md"}, c.result())
 }

@@ -125,18 +125,18 @@ func (st *Stage) readFile(t tree, rel string) (FileAt, error) {
 	}
 	defer f.Close()
 	e := entryAt(rel, info)
-	file := FileAt{Path: rel, Executable: e.Executable, ModTime: st.provable(e.ModTime)}
+	file := FileAt{Path: rel, Executable: e.Executable}
+	if st.provable(e.ChangeTime) {
+		file.ModTime, file.ChangeTime = e.ModTime, e.ChangeTime
+	}
 	file.SHA256, file.Size, err = st.blobs.put(f, path.Join(t.at, rel), MaxFile)
 	return file, err
 }
 
-// provable is a file's time when an equal time later proves that the file was
-// not written since it was read, else zero.
-func (st *Stage) provable(at time.Time) time.Time {
-	if at.After(st.since.Add(-racy)) {
-		return time.Time{}
-	}
-	return at
+// provable reports whether an equal time of change later proves that a file was not
+// written since it was read.
+func (st *Stage) provable(changed time.Time) bool {
+	return !changed.IsZero() && !changed.After(st.since.Add(-racy))
 }
 
 // unmatched is T203 when a pattern matches none of the entries.

@@ -52,7 +52,7 @@ const (
 	TypeOther  EntryType = "other"
 )
 
-// Entry is one thing in a tree. Size, Executable, SHA256 and ModTime (UTC) are
+// Entry is one thing in a tree. Size, Executable, SHA256 and the times (UTC) are
 // set for files alone, SHA256 only by Hash.
 type Entry struct {
 	Path       string // relative to the tree, with "/"
@@ -60,6 +60,7 @@ type Entry struct {
 	Size       int64
 	SHA256     thread.BlobID
 	ModTime    time.Time
+	ChangeTime time.Time // zero where the system does not tell it
 	Executable bool
 }
 
@@ -254,6 +255,7 @@ func entryAt(rel string, info fs.FileInfo) Entry {
 func (e *Entry) describe(info fs.FileInfo) {
 	e.Size = info.Size()
 	e.ModTime = info.ModTime().UTC()
+	e.ChangeTime = changeTime(info)
 	e.Executable = info.Mode()&0o111 != 0
 }
 

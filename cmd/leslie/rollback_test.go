@@ -35,6 +35,26 @@ func savesMeanwhile(t *testing.T, times int) (b *bench, saved *int) {
 	return b, saved
 }
 
+// As cp -p, tar and rsync save: another content of the same size, an old time.
+func TestACheckpointHoldsWhatWasSavedUnderAnOldTime(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	plan := filepath.Join(b.dir, ".leslie/threads/main/plan.md")
+	save := func(content string) { b.write(t, ".leslie/threads/main/plan.md", content) }
+	save("version 1\n")
+	b.must(t, "checkpoint", "main", "--name", "a")
+	b.must(t, "reference", "--from", "part", "--target", "main")
+	save("version 2\n")
+	b.must(t, "reference", "list", "--format", "json")
+	assert.Contains(t, b.out.String(), `"stale":["plan.md"]`)
+	b.must(t, "checkpoint", "main", "--name", "b")
+	save("version 3\n")
+	b.must(t, "rollback", "main", "--to", "b")
+	got, err := os.ReadFile(plan)
+	require.NoError(t, err)
+	assert.Equal(t, "version 2\n", string(got))
+}
+
 func TestARollbackIsPlannedAnewWhenSomebodySavesMeanwhile(t *testing.T) {
 	t.Parallel()
 	b, saved := savesMeanwhile(t, 2)
