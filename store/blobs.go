@@ -303,12 +303,11 @@ func (w *blobWriter) clear(rel string) error {
 	if info, err := w.lstat(rel); err != nil || !info.IsDir() {
 		return nil
 	}
-	for n := 1; ; n++ {
-		to := rel + asideMark + strconv.Itoa(n)
-		if _, err := w.lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return w.rename(rel, to)
-		}
+	to, err := w.free(rel+asideMark+"1", "+")
+	if err != nil {
+		return err
 	}
+	return w.rename(rel, to)
 }
 
 // writeFile makes a new file of what in holds; settle has it on disk. One that

@@ -213,6 +213,17 @@ func TestABlobsFolderThatIsALinkIsNotWrittenThrough(t *testing.T) {
 	}
 }
 
+// The lock is held meanwhile: to look for one for ever would stop every writer.
+func TestAFolderInABlobsPlaceThatNoNameIsFoundForIsAnError(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	st := stageFor(t, s)
+	folder := BlobsDir + "/" + strings.Repeat("x", 250) // with a mark it is longer than a name may be
+	require.NoError(t, st.blobs.ensure(folder))
+	require.Error(t, st.blobs.clear(folder))
+	assert.DirExists(t, s.Path(folder))
+}
+
 func TestWhatIsReplacedIsKept(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"leslie/codes"
 	"leslie/fact"
@@ -174,6 +175,38 @@ func (r rooted) path(rel string) string { return filepath.Join(r.dir, filepath.F
 func (r rooted) lstat(rel string) (fs.FileInfo, error) {
 	in, name := r.at(rel)
 	return in.Lstat(name)
+}
+
+// there reports whether something stands at a name. That nothing does is known
+// only when the system says so: a name that cannot be looked at may hold what a
+// step has to place, and taking it for free would lose that. Errors: T509.
+func (r rooted) there(rel string) (bool, error) {
+	_, err := r.lstat(rel)
+	if unknowable(err) {
+		return false, cannotRead(rel, err)
+	}
+	return err == nil, nil
+}
+
+// unknowable reports whether an error leaves open what stands at a name. A name
+// that leads out or through what is no folder holds nothing of leslie's.
+func unknowable(err error) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	return errno != syscall.ENOTDIR && errno != syscall.ELOOP && errno != syscall.ENAMETOOLONG
+}
+
+// free is a name that nothing has, made by adding a mark. Errors: T509.
+func (r rooted) free(name, mark string) (string, error) {
+	for {
+		taken, err := r.there(name)
+		if !taken || err != nil {
+			return name, err
+		}
+		name += mark
+	}
 }
 
 // openFile opens a file without a step: to read, or within one.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"leslie/codes"
 	"leslie/fact"
@@ -125,27 +124,6 @@ func (s *Store) openWork() (work, error) {
 // knows takes a folder that stands for one whose name is on disk, or will be in
 // time. One that stands right in the store's folder before that is fsynced is so.
 func (w work) knows(rel string) { w.made[rel] = w.reach(rel) == nil }
-
-// there reports whether something stands at a name. That nothing does is known
-// only when the system says so: a name that cannot be looked at may hold what a
-// step has to place, and taking it for free would lose that. Errors: T509.
-func (w work) there(rel string) (bool, error) {
-	_, err := w.lstat(rel)
-	if unknowable(err) {
-		return false, cannotRead(rel, err)
-	}
-	return err == nil, nil
-}
-
-// unknowable reports whether an error leaves open what stands at a name. A name
-// that leads out or through what is no folder holds nothing of leslie's.
-func unknowable(err error) bool {
-	var errno syscall.Errno
-	if !errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	return errno != syscall.ENOTDIR && errno != syscall.ELOOP && errno != syscall.ENAMETOOLONG
-}
 
 // undone returns the steps that are really undone.
 func (s *Store) undone(p *thread.Pending) []thread.Step {
@@ -315,17 +293,6 @@ func (w work) displace(name, shelf string) error {
 	}
 	w.touch(path.Dir(name))
 	return w.rename(name, shelf)
-}
-
-// free is a name that nothing has, made by adding a mark. Errors: T509.
-func (w work) free(name, mark string) (string, error) {
-	for {
-		taken, err := w.there(name)
-		if !taken || err != nil {
-			return name, err
-		}
-		name += mark
-	}
 }
 
 // clearShelves keeps what was displaced as blobs and takes it away. What cannot
