@@ -24,8 +24,8 @@ import (
 type Repair struct {
 	Actions []string
 	After   Diagnosis
-	// Warnings is W505 where a mend failed and a later look found nothing left to
-	// do for it: what it did stands, but perhaps not on disk.
+	// Warnings is W505 for what a mend did that stands, but perhaps not on disk; also
+	// where it failed and a later look found nothing left to do for it.
 	Warnings warnings.List
 }
 
@@ -60,7 +60,7 @@ func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 		return Repair{}, err
 	}
 	after, unread := s.Diagnose(ctx)
-	r := Repair{Actions: m.actions, After: after}
+	r := Repair{Actions: m.actions, After: after, Warnings: m.warnings}
 	if err == nil && m.failed != nil {
 		s.settled(&r.Warnings, "mending it at first", m.failed)
 	}
@@ -74,8 +74,10 @@ type mending struct {
 	call    Call
 	seen    *memory
 	actions []string
-	made    int   // operations
-	failed  error // of a mend, the last
+	// warnings are those of settling and of operations of Repair's own.
+	warnings warnings.List
+	made     int   // operations
+	failed   error // of a mend, the last
 }
 
 func (m *mending) did(format string, args ...any) {
@@ -139,7 +141,7 @@ func (m *mending) settle() error {
 	undone := len(s.undone(now.image.pending))
 	shared := s.sharesBackup(now)
 	unwritten := now.operation != nil && now.tail < now.revision
-	if err := s.settle(now, ""); err != nil {
+	if err := m.finish(now); err != nil {
 		return err
 	}
 	if shared {
@@ -159,6 +161,14 @@ func (m *mending) settle() error {
 	}
 	m.did("wrote the state at revision %d", now.revision)
 	return s.writeFailed(s.disk.syncDir(s.Path(".")))
+}
+
+// finish is Store.settle. Of what was found in loading the findings tell.
+func (m *mending) finish(now *loaded) error {
+	now.warnings = nil
+	err := m.store.settle(now, "")
+	m.warnings.Add(now.warnings...)
+	return err
 }
 
 // rebuild makes a state of the journal, where neither file is whole.
@@ -188,7 +198,7 @@ func (m *mending) standing() (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return now, m.store.settle(now, "")
+	return now, m.finish(now)
 }
 
 // backup makes a new backup of the state; one that cannot be used is moved aside.
@@ -409,9 +419,11 @@ func (m *mending) operation() Call {
 
 // commit makes an operation of Repair's own.
 func (m *mending) commit(now *loaded, after image) (image, error) {
-	if _, err := m.store.commit(m.ctx, now, after); err != nil {
+	c, err := m.store.commit(m.ctx, now, after)
+	if err != nil {
 		return after, err
 	}
+	m.warnings.Add(c.Warnings...)
 	m.made++
 	return after, nil
 }
