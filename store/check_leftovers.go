@@ -45,7 +45,7 @@ func isHeld(path string) bool {
 		return false
 	}
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|openCareful))
-	free, err := lock.TryRLock()
+	free, err := tried(lock.TryRLock)
 	_ = lock.Unlock()
 	return err == nil && !free
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"leslie/codes"
 	"leslie/fact"
 	"leslie/thread"
@@ -220,14 +218,5 @@ func (s *Store) awaitWork(ctx context.Context, m sighting) (sighting, error) {
 
 // alive reports whether somebody holds an operation's stage.
 func (s *Store) alive(op thread.OperationID) bool {
-	name := s.Path(path.Join(stageDir(op), stageLock))
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	lock := flock.New(name, flock.SetFlag(os.O_RDONLY|openCareful))
-	free, err := lock.TryRLock()
-	if free {
-		_ = lock.Close()
-	}
-	return err == nil && !free
+	return isHeld(s.Path(path.Join(stageDir(op), stageLock)))
 }

@@ -42,10 +42,7 @@ func (s *Store) lock(ctx context.Context, timeout time.Duration) (unlock func(),
 		policy: shorten(s.opts.Lock, timeout),
 		limit:  timeout,
 		try: func() (bool, error) {
-			ok, err := f.TryLock()
-			if errors.Is(err, syscall.EINTR) {
-				return false, nil
-			}
+			ok, err := tried(f.TryLock)
 			return ok, s.writeFailed(err)
 		},
 		waiting: func() {
@@ -57,7 +54,7 @@ func (s *Store) lock(ctx context.Context, timeout time.Duration) (unlock func(),
 	w.await = w.polling(s.opts.Jitter)
 	if queues {
 		q := &queue{
-			lock:   func() error { return s.writeFailed(f.Lock()) },
+			lock:   func() error { return s.writeFailed(persist(f.Lock)) },
 			unlock: func() { _ = release(f) },
 			left:   make(chan struct{}),
 		}
@@ -68,6 +65,22 @@ func (s *Store) lock(ctx context.Context, timeout time.Duration) (unlock func(),
 		return nil, err
 	}
 	return func() { _ = release(f) }, nil
+}
+
+// persist makes a call for a lock again as long as a signal cuts it off: that says
+// nothing of the lock.
+func persist(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// tried is persist for a call that does not wait.
+func tried(call func() (bool, error)) (got bool, err error) {
+	err = persist(func() (err error) { got, err = call(); return err })
+	return got, err
 }
 
 // release gives a lock back. A signal, or a network file system, may fail the
@@ -180,9 +193,6 @@ func (q *queue) await(ctx context.Context, most time.Duration) (bool, error) {
 
 func (q *queue) stand() {
 	err := q.lock()
-	for errors.Is(err, syscall.EINTR) {
-		err = q.lock()
-	}
 	select {
 	case q.got <- err:
 	case <-q.left:

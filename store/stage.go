@@ -103,7 +103,8 @@ func (st *Stage) enter(dir string) error {
 // lock is nil when the file is not there any more.
 func hold(r rooted, rel string) (*flock.Flock, fs.FileInfo, error) {
 	lock := stageFlock(r.path(rel))
-	if err := r.disk.step(ActCreate, r.path(rel), lock.Lock); err != nil {
+	err := persist(func() error { return r.disk.step(ActCreate, r.path(rel), lock.Lock) })
+	if err != nil {
 		return nil, nil, err
 	}
 	info, err := standing(r, rel, lock)
@@ -357,7 +358,7 @@ func sweepStage(r rooted, dir string) error {
 		return cannotWrite(dir, r.removeAll(dir)) // no maker ever held this
 	}
 	lock := stageFlock(r.path(lockPath))
-	free, err := lock.TryLock()
+	free, err := tried(lock.TryLock)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // its maker ended it just now

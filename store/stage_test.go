@@ -521,3 +521,19 @@ func TestAStageOfAnOperationThatHasOneIsT505(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrExist)
 	require.NoError(t, st.Write("x", nil, false), "the first is unharmed")
 }
+
+// A signal says nothing of the lock that was asked for.
+func TestASignalDoesNotKeepAStageFromBeingMade(t *testing.T) {
+	t.Parallel()
+	left := 3
+	s := newStore(t, Options{Before: func(_ Action, name string) error {
+		if filepath.Base(name) == stageLock && left > 0 {
+			left--
+			return syscall.EINTR
+		}
+		return nil
+	}})
+	st := stageFor(t, s)
+	assert.Zero(t, left)
+	assert.True(t, s.alive(st.op))
+}
