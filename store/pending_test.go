@@ -68,6 +68,35 @@ func TestWhatIsMadeAnewBehindARemovalStays(t *testing.T) {
 	assert.Equal(t, "written on", string(read(t, s, "threads/thread-old/plan.md")))
 }
 
+// What the last operation placed is owed to the disk by the next write, and anybody
+// may have taken it away by then, with the folders it lies in.
+func TestAPlaceThatWasTakenAwaySinceIsInNoWritersWay(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []string{"merges/merge-a", "merges", "threads"} {
+		for _, by := range []string{"nothing", "a file"} {
+			s := newStore(t, Options{})
+			st := stageFor(t, s)
+			require.NoError(t, st.Write("work/plan.md", []byte("<<<<<<<"), false))
+			require.NoError(t, st.Write("plan.md", []byte("plan"), false))
+			require.NoError(t, st.Sync())
+			place := func(from, to string) thread.Step {
+				return thread.Step{Do: thread.StepPlace, From: st.Rel(from), To: to}
+			}
+			_, err := s.Update(context.Background(), callNamed("op-1"), func(state *thread.State) (Outcome, error) {
+				state.Plan(place("work", "merges/merge-a/work"), place("plan.md", "threads/thread-a/deep/plan.md"))
+				return Outcome{}, nil
+			})
+			require.NoError(t, err)
+			require.NoError(t, os.RemoveAll(s.Path(gone)))
+			if by == "a file" {
+				put(t, s, gone, nil)
+			}
+			add(t, s, "obj-next")
+			requireHolds(t, s, []string{"obj-next"}, false)
+		}
+	}
+}
+
 func TestStepsStayWhereStepsBelong(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})

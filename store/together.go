@@ -60,11 +60,12 @@ func (s *Store) addAll(w work, p *thread.Pending) ([]flush, error) {
 	return w.unsettled(), s.writeFailed(err)
 }
 
-// flushAround is what has to be on disk so that steps which were done stay done.
+// flushAround is what has to be on disk so that steps which were done stay done. A
+// folder that somebody has taken away since has no names to be kept.
 func (w work) flushAround(p *thread.Pending) []flush {
 	for _, step := range p.Steps {
 		for dir := path.Dir(step.To); dir != "."; dir = path.Dir(dir) {
-			w.touch(dir)
+			w.touchStanding(dir)
 		}
 	}
 	return w.unsettled()
