@@ -9,11 +9,14 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"strings"
+
+	"github.com/gofrs/flock"
 )
 
 // This file appends to the log, logs/leslie.log. It is no part of what the
 // store promises: lines are written without lock or fsync, and nothing else
-// depends on them.
+// depends on them. Only rotation wants the lock, and does without if it is held.
 
 const (
 	logFile = "leslie.log"
@@ -41,7 +44,11 @@ func (s *Store) AppendLog(lines []byte) error {
 		return cannotWrite(LogsDir, err)
 	}
 	defer folder.Close()
-	return cannotWrite(LogsDir+"/"+logFile, appendLines(folder, lines))
+	err = s.rotateLog(folder)
+	if err == nil {
+		err = appendLines(folder, lines)
+	}
+	return cannotWrite(LogsDir+"/"+logFile, err)
 }
 
 // LogTail returns the log's last whole lines, at most limit bytes of them; none
@@ -84,8 +91,12 @@ func (s *Store) Log(ctx context.Context) iter.Seq2[string, error] {
 				yield("", cannotRead(LogsDir+"/"+name, err))
 				return
 			}
-			more := scanLines(f, func(line string) bool { return yield(line, nil) })
+			more, err := scanLines(f, func(line string) bool { return yield(line, nil) })
 			_ = f.Close()
+			if err != nil {
+				yield("", cannotRead(LogsDir+"/"+name, err))
+				return
+			}
 			if !more {
 				return
 			}
@@ -96,17 +107,25 @@ func (s *Store) Log(ctx context.Context) iter.Seq2[string, error] {
 // maxLogLine is the longest line that is read, in bytes.
 const maxLogLine = 1 << 20
 
-// scanLines calls fn with each line until fn returns false. What cannot be read
-// any more, or is too long for a line of leslie's, ends it.
-func scanLines(r io.Reader, fn func(string) bool) (more bool) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLogLine)
-	for lines.Scan() {
-		if !fn(lines.Text()) {
-			return false
+// scanLines calls fn with each line until fn returns false. One that is too long
+// for a line of leslie's is passed over.
+func scanLines(r io.Reader, fn func(string) bool) (more bool, err error) {
+	in, over := bufio.NewReaderSize(r, maxLogLine), false
+	for {
+		part, err := in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			over = true
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return true, err
+		case !over && len(part) > 0 && !fn(strings.TrimRight(string(part), "\r\n")):
+			return false, nil
+		case err != nil:
+			return true, nil
 		}
+		over = false
 	}
-	return true
 }
 
 func (s *Store) openLog(name string) (*os.File, error) {
@@ -120,13 +139,8 @@ func (s *Store) openLog(name string) (*os.File, error) {
 }
 
 func appendLines(folder *os.Root, lines []byte) error {
-	switch info, err := folder.Lstat(logFile); {
-	case err == nil && !info.Mode().IsRegular():
+	if info, err := folder.Lstat(logFile); err == nil && !info.Mode().IsRegular() {
 		return errNotLog
-	case err == nil && info.Size() > logLimit:
-		if err := folder.Rename(logFile, logFile+".1"); err != nil {
-			return err
-		}
 	}
 	f, err := folder.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND|openCareful, 0o644)
 	if err != nil {
@@ -137,4 +151,27 @@ func appendLines(folder *os.Root, lines []byte) error {
 		return err
 	}
 	return f.Close()
+}
+
+// rotateLog gives a log that has grown large its other name. Two processes that
+// did so at once would put the log that the first has just begun in the place of
+// the one it has rotated; so it is done under the store's lock, and later where
+// somebody else has that now.
+func (s *Store) rotateLog(folder *os.Root) error {
+	large := func() bool {
+		info, err := folder.Lstat(logFile)
+		return err == nil && info.Mode().IsRegular() && info.Size() > logLimit
+	}
+	if !large() || s.lockable(s.Path(LockFile)) != nil {
+		return nil
+	}
+	lock := flock.New(s.Path(LockFile), flock.SetFlag(os.O_RDWR|openCareful))
+	if held, err := tried(lock.TryLock); !held || err != nil {
+		return nil
+	}
+	defer func() { _ = release(lock) }()
+	if !large() {
+		return nil
+	}
+	return folder.Rename(logFile, logFile+".1")
 }

@@ -1,10 +1,14 @@
 package store
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,6 +32,56 @@ func TestTheLogIsAppendedToAndRotatedOnce(t *testing.T) {
 	old, err := os.ReadFile(log + ".1")
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(old), "one\ntwo\n"))
+}
+
+// The store's lock keeps two from rotating at once: the second would put the log that
+// the first has begun in the place of the one it rotated.
+func TestALogIsRotatedByOneAtATime(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	require.NoError(t, s.AppendLog([]byte("one\n")))
+	log := s.Path("logs/leslie.log")
+	require.NoError(t, os.Truncate(log, logLimit+1))
+	unlock, err := s.lock(t.Context(), 0)
+	require.NoError(t, err)
+	require.NoError(t, s.AppendLog([]byte("two\n")))
+	assert.NoFileExists(t, log+".1", "who has the lock may be about to rotate")
+	unlock()
+
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() { assert.NoError(t, s.AppendLog([]byte("three\n"))) })
+	}
+	all.Wait()
+	old, err := os.ReadFile(log + ".1")
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(old), "one\n"))
+}
+
+func TestALineThatIsTooLongHidesNoOther(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	long := strings.Repeat("x", maxLogLine)
+	for _, text := range []string{"one\n", long + "\n", "two\n", long[1:] + "\n", "three\r\n", long + long + "\n" + long} {
+		require.NoError(t, s.AppendLog([]byte(text)))
+	}
+	var got []string
+	for line, err := range s.Log(t.Context()) {
+		require.NoError(t, err)
+		got = append(got, line)
+	}
+	assert.Equal(t, []string{"one", "two", long[1:], "three"}, got)
+}
+
+func TestALogThatCannotBeReadToItsEndSaysSo(t *testing.T) {
+	t.Parallel()
+	var got []string
+	_, err := scanLines(io.MultiReader(strings.NewReader("one\ntw"), iotest.ErrReader(syscall.EIO)), func(line string) bool {
+		got = append(got, line)
+		return true
+	})
+	require.ErrorIs(t, err, syscall.EIO)
+	assert.Equal(t, []string{"one"}, got)
 }
 
 func TestALinkInTheLogsPlaceIsNotWrittenThrough(t *testing.T) {

@@ -119,11 +119,24 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 			rest = rest.With(logFact(a))
 		}
 	}
-	line := front.AppendLogfmt(nil)[1:]
+	line := brief(front).AppendLogfmt(nil)[1:]
 	line = append(line, " msg="...)
 	line = strconv.AppendQuote(line, r.Message)
-	h.lines = append(append(h.lines, rest.AppendLogfmt(line)...), '\n')
+	h.lines = append(append(h.lines, brief(rest).AppendLogfmt(line)...), '\n')
 	return nil
+}
+
+// maxLogged is how many characters of one fact are logged.
+const maxLogged = 1000
+
+// brief is a list as a line has it. A fact may hold an argument of any length, and a
+// look at the log's tail is to find whole lines.
+func brief(l fact.List) fact.List {
+	out := make(fact.List, len(l))
+	for i, f := range l {
+		out[i] = fact.Of(f.Key, cut(l.Text(f.Key), maxLogged))
+	}
+	return out
 }
 
 func logFact(a slog.Attr) fact.Fact {

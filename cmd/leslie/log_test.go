@@ -45,6 +45,22 @@ func TestLogLinesCannotBeForged(t *testing.T) {
 	assert.NotContains(t, string(raw), "\x1b")
 }
 
+// What looks at the log's end wants whole lines there, whatever somebody said.
+func TestALogLineStaysShort(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	long := strings.Repeat("\x00", 500<<10)
+	for range 3 {
+		b.leslie("status", "nobody", "--actor", long, "--bogus="+long, "--format", "json")
+	}
+	assert.Contains(t, b.out.String(), `"W104"`, "a caller's own lines are known by a long name, too")
+	raw, err := os.ReadFile(filepath.Join(b.dir, ".leslie/logs/leslie.log"))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(raw)) {
+		assert.Less(t, len(line), 32<<10)
+	}
+}
+
 func TestAnswersLogTheirThread(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ argv, want string }{

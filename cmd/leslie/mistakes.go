@@ -89,7 +89,7 @@ type pastFailure struct {
 func (c *call) recall(st *store.Store) []pastFailure {
 	var out []pastFailure
 	tail := bytes.TrimRight(st.LogTail(recallBytes), "\n")
-	who := string(fact.List{fact.Of("as", c.who.as), fact.Of("actor", c.who.actor)}.AppendLogfmt(nil))
+	who := string(brief(fact.List{fact.Of("as", c.who.as), fact.Of("actor", c.who.actor)}).AppendLogfmt(nil))
 	for len(tail) > 0 {
 		at := bytes.LastIndexByte(tail, '\n') + 1
 		raw := string(tail[at:])
