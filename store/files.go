@@ -62,6 +62,12 @@ func (d disk) removeAll(path string) error {
 	return d.step(ActRemove, path, func() error { return os.RemoveAll(path) })
 }
 
+// chmod gives a new file the permissions of one that it replaces, whatever the umask
+// is.
+func (d disk) chmod(path string, perm fs.FileMode) error {
+	return d.step(ActWrite, path, func() error { return os.Chmod(path, perm) })
+}
+
 // write makes a file of exactly these bytes and has it on disk before it
 // returns. On failure the file may be there in part: the caller gave it a
 // temporary name.

@@ -24,7 +24,7 @@ func (d disk) replaceFile(path, temporary string, data []byte, perm fs.FileMode)
 		return nil, err // somebody else's
 	}
 	if err == nil {
-		err = d.step(ActWrite, tmp, func() error { return os.Chmod(tmp, perm) }) // whatever the umask is
+		err = d.chmod(tmp, perm)
 	}
 	if err == nil {
 		err = d.rename(tmp, path)

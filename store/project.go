@@ -63,7 +63,7 @@ func (s *Store) edited(name string, edit func(old []byte) []byte) (path string, 
 
 // replaceText gives a file new content. Errors: T505.
 func (s *Store) replaceText(path string, data []byte) error {
-	_, mode, err := s.readText(path)
+	old, mode, err := s.readText(path)
 	if err != nil {
 		return err
 	}
@@ -72,6 +72,9 @@ func (s *Store) replaceText(path string, data []byte) error {
 	}
 	tmp := s.Path(editTemp)
 	err = s.disk.write(tmp, os.O_EXCL, mode, data)
+	if err == nil && old != nil {
+		err = s.disk.chmod(tmp, mode)
+	}
 	if err == nil {
 		err = s.disk.rename(tmp, path)
 	}

@@ -48,3 +48,19 @@ func TestAnEditOfAProjectsFileThatFailsLeavesItAndOneThatStandsSaysSo(t *testing
 		}
 	}
 }
+
+func TestAnEditedFileKeepsItsPermissions(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	name := filepath.Join(s.Root(), "AGENTS.md")
+	for _, mode := range []os.FileMode{0o664, 0o666, 0o755, 0o600} {
+		require.NoError(t, os.WriteFile(name, []byte("theirs\n"), 0o600))
+		require.NoError(t, os.Chmod(name, mode)) // whatever the umask is
+		changed, _, err := s.EditFile(context.Background(), "AGENTS.md", func([]byte) []byte { return []byte("ours\n") })
+		require.NoError(t, err)
+		require.True(t, changed)
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		assert.Equal(t, mode, info.Mode().Perm())
+	}
+}
