@@ -38,7 +38,7 @@ func (s *Store) prepareRoom() {
 	if s.seen.last.Load() != nil {
 		return // it will pass through a small buffer
 	}
-	if info, err := os.Lstat(s.Path(StateFile)); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Lstat(s.Path(StateFile)); err == nil && info.Mode().IsRegular() && info.Size() <= maxWhole {
 		data := room(info.Size() + someMore)
 		s.seen.ahead.Store(&data)
 	}

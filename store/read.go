@@ -46,6 +46,11 @@ func irregular(info fs.FileInfo) damage {
 	return "it is no regular file"
 }
 
+// maxWhole is the largest file that is read as a whole. leslie writes none that is
+// near to it: a larger one is damaged, and the memory for it would be the end of
+// the process.
+const maxWhole = 1 << 30
+
 // readRegular is the whole content of a regular file.
 func readRegular(path string) ([]byte, fs.FileInfo, error) { return readRegularInto(path, room) }
 
@@ -56,6 +61,9 @@ func readRegularInto(path string, room func(size int64) []byte) ([]byte, fs.File
 		return nil, nil, err
 	}
 	defer f.Close()
+	if info.Size() > maxWhole {
+		return nil, info, damage("it is larger than 1 GiB")
+	}
 	data := room(info.Size())
 	n, err := io.ReadFull(f, data)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

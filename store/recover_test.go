@@ -383,3 +383,27 @@ func TestABackupThatIsAFolderIsMovedAside(t *testing.T) {
 	add(t, s, "obj-a")
 	assert.DirExists(t, s.Path(BackupFile+asideMark+"20260209T120000Z/inside"))
 }
+
+// What nobody wrote is not read: the memory for it would be the end of the process.
+func TestAFileThatIsAbsurdlyLargeIsDamaged(t *testing.T) {
+	t.Parallel()
+	const absurd = 20 << 30
+	for _, name := range []string{StateFile, BackupFile} {
+		s := newStore(t, Options{})
+		add(t, s, names(2)...)
+		require.NoError(t, os.Truncate(s.Path(name), absurd)) // a hole: nothing is written
+		requireHolds(t, s, names(2), name == StateFile)
+		add(t, s, "obj-next")
+		requireHolds(t, s, append(names(2), "obj-next"), false)
+	}
+	s := newStore(t, Options{})
+	add(t, s, names(2)...)
+	require.NoError(t, os.Truncate(s.Path(StateFile), absurd))
+	require.NoError(t, os.Truncate(s.Path(BackupFile), absurd))
+	_, _, err := seen(s)
+	requireCode(t, codes.ParseError, err)
+	assert.Equal(t, "it is larger than 1 GiB", codes.Of(err).Facts().Text("main"))
+	_, err = s.Repair(t.Context(), repairCall())
+	require.NoError(t, err)
+	requireHolds(t, s, names(2), false)
+}
