@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func (s *Store) appendArchive(changes []thread.Change, seq thread.Revision) erro
 // were damaged. A missing archive has none; one that is no regular file counts
 // as one damaged line. Errors: T509.
 func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
-	data, _, err := readRegular(s.Path(ArchiveFile))
+	data, _, err := readRegularInto(s.Path(ArchiveFile), math.MaxInt64, room)
 	var d damage
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -57,7 +57,7 @@ func (s *Store) readMain() found {
 	if f, known := s.recall(); known {
 		return f
 	}
-	data, info, err := readRegularInto(s.Path(StateFile), s.stateRoom)
+	data, info, err := readRegularInto(s.Path(StateFile), maxWhole, s.stateRoom)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found{err: damage("it is missing")}
 	}

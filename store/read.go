@@ -46,22 +46,24 @@ func irregular(info fs.FileInfo) damage {
 	return "it is no regular file"
 }
 
-// maxWhole is the largest file that is read as a whole. leslie writes none that is
-// near to it: a larger one is damaged, and the memory for it would be the end of
-// the process.
+// maxWhole is the largest file that is read as a whole, the archive excepted, which
+// grows with the years. leslie writes none that is near to it: a larger one is
+// damaged, and the memory for it would be the end of the process.
 const maxWhole = 1 << 30
 
 // readRegular is the whole content of a regular file.
-func readRegular(path string) ([]byte, fs.FileInfo, error) { return readRegularInto(path, room) }
+func readRegular(path string) ([]byte, fs.FileInfo, error) {
+	return readRegularInto(path, maxWhole, room)
+}
 
 // readRegularInto is readRegular with memory that the caller has for so many bytes.
-func readRegularInto(path string, room func(size int64) []byte) ([]byte, fs.FileInfo, error) {
+func readRegularInto(path string, limit int64, room func(size int64) []byte) ([]byte, fs.FileInfo, error) {
 	f, info, err := openRegular(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	if info.Size() > maxWhole {
+	if info.Size() > limit {
 		return nil, info, damage("it is larger than 1 GiB")
 	}
 	data := room(info.Size())
