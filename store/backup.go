@@ -53,7 +53,7 @@ func (s *Store) splitBackup(now *loaded) error {
 	if !s.sharesBackup(now) {
 		return nil
 	}
-	return s.copyBackup(now.data)
+	return s.replace(backupTemp, BackupFile, now.data)
 }
 
 func (s *Store) sharesBackup(now *loaded) bool {
@@ -62,19 +62,6 @@ func (s *Store) sharesBackup(now *loaded) bool {
 	}
 	info, err := os.Lstat(s.Path(BackupFile))
 	return err == nil && os.SameFile(info, now.file)
-}
-
-// copyBackup writes the backup as a file of its own. Errors: T505.
-func (s *Store) copyBackup(data []byte) error {
-	temp := s.Path(backupTemp)
-	err := s.disk.write(temp, os.O_EXCL, 0o644, data)
-	if err == nil {
-		err = s.disk.rename(temp, s.Path(BackupFile))
-	}
-	if err != nil {
-		_ = os.Remove(temp)
-	}
-	return s.writeFailed(err)
 }
 
 // oldBackup is the backup that has to go. It stays open while others may wait for
@@ -122,5 +109,5 @@ func (s *Store) secondPlace(now *loaded) error {
 	if err := s.setAside(BackupFile); err != nil {
 		return err
 	}
-	return s.copyBackup(data)
+	return s.replace(backupTemp, BackupFile, data)
 }

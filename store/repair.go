@@ -218,7 +218,7 @@ func (m *mending) backup() error {
 	if err := m.aside(BackupFile); err != nil {
 		return err
 	}
-	if err := s.copyBackup(data); err != nil {
+	if err := s.replace(backupTemp, BackupFile, data); err != nil {
 		return err
 	}
 	m.did("made a new backup of the state")
