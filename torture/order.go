@@ -157,8 +157,12 @@ func countsInAnswer(rel string) bool {
 	return !volatile(rel) && !strings.HasPrefix(rel, storeDir+"/tmp/") && rel != storeDir+"/tmp"
 }
 
-// order judges the trace of the row's undisturbed run.
+// order judges the trace of the row's undisturbed run. An answer that nothing was
+// changed relies on nothing.
 func (r *ready) order() []work {
+	if r.idle {
+		return nil
+	}
 	return []work{{matrix: "order", row: r.name, run: func(dir string) result {
 		p, err := r.origin.copyTo(dir, 0)
 		defer os.RemoveAll(dir)
