@@ -71,7 +71,7 @@ func table() []row {
 		{name: "renew", weight: 2, may: thread + "T108 T903", draw: ofOwn("renew")},
 		{name: "release", weight: 3, may: thread + "T108", draw: ofOwn("release")},
 		{name: "inject", weight: 4, may: thread, draw: (*worker).inject},
-		{name: "merge", weight: 10, may: thread + "T102 T203 T301 T302 T304 T305 T402 T404 T503", many: true, draw: (*worker).merge},
+		{name: "merge", weight: 10, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503", many: true, draw: (*worker).merge},
 		{name: "merge list", weight: 1, reads: true, draw: fixed("merge list")},
 		{name: "merge status", weight: 2, reads: true, may: thread + "T303", draw: ofMerge("merge status")},
 		{name: "merge resolve", weight: 5, may: thread + "T303 T304 T402 T903", draw: (*worker).mergeResolve},

@@ -23,12 +23,14 @@ const maxReverted = 20
 
 // takenBack are a thread's spans and the one of an operation that takes its artifacts
 // back to what they were at a revision, which is needed only where something was
-// shared in between. Of too many the oldest become one.
-func (s *State) takenBack(t Thread, spans []Span, after, until Revision) []Span {
+// shared in between. No span ever goes: a rollback may lead back behind any other,
+// and an older base than need be asks more and drops nothing. Of too many the oldest
+// become one.
+func (s *State) takenBack(t Thread, after, until Revision) []Span {
 	if !s.sharedSince(t, after) {
-		return spans
+		return t.Reverted
 	}
-	out := append(slices.Clone(spans), Span{After: after, Until: until})
+	out := append(slices.Clone(t.Reverted), Span{After: after, Until: until})
 	for len(out) > maxReverted {
 		out[1].After = min(out[0].After, out[1].After)
 		out = out[1:]

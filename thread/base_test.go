@@ -240,8 +240,10 @@ func TestWhatAThreadTookBackIsNoBase(t *testing.T) {
 	w.both("main", "a", "again", "to-a")
 	back := main.Checkpoints[len(main.Checkpoints)-1] // what main held before it went back
 	w.reverted("main", back)
-	w.both("main", "a", "back-to-a", "to-a")
-	w.reverted("main", before)
+	w.both("main", "a", "to-a")
+	main, err = w.Thread("main")
+	require.NoError(t, err)
+	w.reverted("main", main.Checkpoints[len(main.Checkpoints)-1]) // without what a had given it
 	w.both("main", "a", "to-a")
 }
 

@@ -69,8 +69,7 @@ func (s *State) Checkpoint(in NewCheckpoint, stamp Stamp) (Checkpoint, Thread, e
 	}
 	t.Checkpoints = fewAutomatic(append(slices.Clone(t.Checkpoints), c))
 	if c.Automatic() {
-		then := slices.DeleteFunc(slices.Clone(t.Reverted), func(span Span) bool { return span.Until >= in.To.At })
-		t.Reverted = s.takenBack(t, then, in.To.At, c.At)
+		t.Reverted = s.takenBack(t, in.To.At, c.At)
 	}
 	t.Updated = stamp.Time
 	return c, s.Threads.Put(t), nil

@@ -151,6 +151,6 @@ func TestAnUndoneRollbackSaysWhatItReplaced(t *testing.T) {
 	assert.Empty(t, in.Replaced, "a checkpoint replaced nothing")
 	second := w.did(thread.User, "rollback", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-4", Thread: "it", Undo: "list-4"}))
 	w.moved("it", thread.Done)
-	_, err := w.Invert(second, true, w.stamp(thread.User))
+	_, err := w.Invert(second, w.stamp(thread.User))
 	failed(t, err, codes.NotWritable, nil)
 }

@@ -154,7 +154,7 @@ func (p *player) rule() error {
 			return nil
 		}
 		recent := p.done[max(0, len(p.done)-8):]
-		_, err := p.Invert(recent[p.r.IntN(len(recent))], true, stamp)
+		_, err := p.Invert(recent[p.r.IntN(len(recent))], stamp)
 		p.undo = p.undo || err == nil
 		return err
 	case 17:

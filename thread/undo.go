@@ -43,8 +43,7 @@ type Replaced struct {
 	List     BlobID
 }
 
-// Invert undoes an operation; whole says that all files that it replaced go back as
-// well. On an error the State is as it was.
+// Invert undoes an operation. On an error the State is as it was.
 //
 // Errors: T110 where something was changed since that the undo would take away,
 // where it would leave the records in disorder, and for what is not undone at
@@ -53,8 +52,8 @@ type Replaced struct {
 // person's decision, or would grant something. T107 where files would change in
 // a thread that is terminated. T103 where a thread would go on that the mistake
 // limit suspended.
-func (s *State) Invert(op Operation, whole bool, stamp Stamp) (Inversion, error) {
-	v := &inverting{s: s.trial(), op: op, whole: whole, stamp: stamp}
+func (s *State) Invert(op Operation, stamp Stamp) (Inversion, error) {
+	v := &inverting{s: s.trial(), op: op, stamp: stamp}
 	if err := v.run(); err != nil {
 		return Inversion{}, err
 	}
@@ -83,7 +82,6 @@ func (s *State) trial() *State {
 type inverting struct {
 	s     *State // a trial
 	op    Operation
-	whole bool
 	stamp Stamp
 	out   Inversion
 }
@@ -214,7 +212,7 @@ func (v *inverting) thread(c Change, id string) error {
 		return err
 	}
 	if t, there := v.s.Threads.Get(id); there { // its files go back, too
-		t.Reverted = v.s.takenBack(t, t.Reverted, v.op.Seq, v.s.Revision+1)
+		t.Reverted = v.s.takenBack(t, v.op.Seq, v.s.Revision+1)
 		v.s.Threads.Put(t)
 	}
 	return nil

@@ -156,7 +156,7 @@ func (v *inverting) special(name string) threeWay {
 	case "injections":
 		return v.injectionsBack
 	case "reverted":
-		return v.revertedBack
+		return revertedBack
 	}
 	return nil
 }
@@ -184,22 +184,8 @@ func (v *inverting) mergedSince(shared json.RawMessage) bool {
 	return slices.ContainsFunc(listOf[Share](shared), func(s Share) bool { return s.At > v.op.Seq })
 }
 
-// revertedBack takes the span of a rollback away and brings back those that it took
-// into itself, if all files are again what they were before it; else all of them
-// stand. Later spans stay in any case.
-func (v *inverting) revertedBack(before, _, now json.RawMessage) (json.RawMessage, bool, error) {
-	out := listOf[Span](before)
-	for _, span := range listOf[Span](now) {
-		if !slices.Contains(out, span) && (span.Until != v.op.Seq || !v.whole) {
-			out = append(out, span)
-		}
-	}
-	if len(out) == 0 {
-		return nil, true, nil
-	}
-	raw, err := json.Marshal(out)
-	return raw, true, err
-}
+// revertedBack leaves the spans as they are (takenBack).
+func revertedBack(_, _, now json.RawMessage) (json.RawMessage, bool, error) { return now, true, nil }
 
 // changedSince is T110 for a field of a record. The record's revision is where
 // whoever has the journal begins to look for what changed it.

@@ -35,7 +35,7 @@ func (w *world) undone(as thread.As, op thread.Operation) (thread.Inversion, thr
 	w.t.Helper()
 	var in thread.Inversion
 	undo := w.did(as, "undo", func(stamp thread.Stamp) (err error) {
-		in, err = w.Invert(op, true, stamp)
+		in, err = w.Invert(op, stamp)
 		return err
 	})
 	return in, undo
@@ -44,7 +44,7 @@ func (w *world) undone(as thread.As, op thread.Operation) (thread.Inversion, thr
 // refused asserts that an undo is T110 with this reason and changes nothing.
 func (w *world) refused(as thread.As, op thread.Operation, reason string) *codes.Error {
 	w.t.Helper()
-	_, err := w.Invert(op, true, w.stamp(as))
+	_, err := w.Invert(op, w.stamp(as))
 	e := failed(w.t, err, codes.UndoConflict, map[string]any{"reason": reason})
 	require.Empty(w.t, w.Changes())
 	return e
@@ -419,7 +419,7 @@ func TestReferencesAndTheirCopies(t *testing.T) {
 	w.refused(thread.User, removed, "references would form a cycle: main -> part -> main")
 	w.undone(thread.User, back)
 	w.moved("main", thread.Done)
-	_, err := w.Invert(removed, true, w.stamp(thread.User))
+	_, err := w.Invert(removed, w.stamp(thread.User))
 	failed(t, err, codes.NotWritable, map[string]any{"threadId": thread.ThreadID("main")})
 }
 
@@ -556,12 +556,12 @@ func TestAnAgentUndoesNoDecisionAndNothingOfAPerson(t *testing.T) {
 			w := withThreads(t, "it")
 			op := do(w)
 			for _, as := range []thread.As{thread.Agent, thread.System} {
-				_, err := w.Invert(op, true, w.stamp(as))
+				_, err := w.Invert(op, w.stamp(as))
 				e := failed(t, err, codes.PermissionDenied, map[string]any{"capability": what, "operationId": op.ID})
 				assert.Contains(t, e.Hint(), "--as user")
 				assert.Empty(t, w.Changes())
 			}
-			_, err := w.Invert(op, true, w.stamp(thread.User))
+			_, err := w.Invert(op, w.stamp(thread.User))
 			assert.NoError(t, err, "a person may")
 		})
 	}
@@ -572,7 +572,7 @@ func TestAnAgentTakesBackNoneOfSeveralQuestions(t *testing.T) {
 	w := withThreads(t, "it")
 	w.asked("appr-1", "it", "deploy")
 	second := w.did(thread.Agent, "transfer", w.asking("appr-2", "it"))
-	_, err := w.Invert(second, true, w.stamp(thread.Agent))
+	_, err := w.Invert(second, w.stamp(thread.Agent))
 	failed(t, err, codes.PermissionDenied, map[string]any{"capability": "ending the wait for a person by undo"})
 	w.undone(thread.User, second)
 	assert.Equal(t, thread.WaitingHuman, w.statusOf("it"))
@@ -591,7 +591,7 @@ func TestTheMistakeLimitIsNotLiftedByUndo(t *testing.T) {
 		_, err := w.SuspendFor("it", thread.Mistakes{Count: 5, LastCode: "T101", Actor: "bot"}, stamp)
 		return err
 	})
-	_, err := w.Invert(op, true, w.stamp(thread.Agent))
+	_, err := w.Invert(op, w.stamp(thread.Agent))
 	failed(t, err, codes.MistakeLimit, map[string]any{"threadId": thread.ThreadID("it"), "count": 5})
 	w.refused(thread.User, op, "the mistake limit suspended the thread since")
 }
@@ -704,7 +704,7 @@ func TestAnUndoneMergeSharesWhatWasSharedBefore(t *testing.T) {
 	w.refused(thread.User, op, "a later merge stands on it")
 	w.undone(thread.User, later)
 	w.moved("main", thread.Done)
-	_, err := w.Invert(op, true, w.stamp(thread.User))
+	_, err := w.Invert(op, w.stamp(thread.User))
 	failed(t, err, codes.NotWritable, map[string]any{"threadId": thread.ThreadID("main")})
 }
 
@@ -757,7 +757,7 @@ func TestAnOperationWithoutChangesIsNotUndone(t *testing.T) {
 	repair := thread.Operation{ID: "op-2", Changes: []thread.Change{{Record: "threads/it", Before: line.JSON, After: line.JSON}}}
 	w.refused(thread.User, repair, "it changed nothing that can be taken back")
 	stray := thread.Operation{ID: "op-3", Changes: []thread.Change{{Record: "wishes/it", After: line.JSON}}}
-	_, err := w.Invert(stray, true, w.stamp(thread.User))
+	_, err := w.Invert(stray, w.stamp(thread.User))
 	failed(t, err, codes.Internal, nil)
 }
 
@@ -766,7 +766,7 @@ func TestTheArchiveThatCannotBeReadIsTold(t *testing.T) {
 	w := withThreads(t)
 	op := w.did(thread.User, "spawn", w.spawning(thread.NewThread{ID: "it"}))
 	w.archive.err = errUnreadable
-	_, err := w.Invert(op, true, w.stamp(thread.User))
+	_, err := w.Invert(op, w.stamp(thread.User))
 	assert.ErrorIs(t, err, errUnreadable)
 	assert.Empty(t, w.Changes())
 }

@@ -76,7 +76,7 @@ func runUndo(c *call) (Data, error) {
 func (c *call) undo(st *store.Store, op thread.Operation) (*undoData, error) {
 	u := &undoing{c: c, st: st, op: op, back: []string{}}
 	_, err := c.view(func(s *thread.State) (err error) {
-		u.in, err = s.Invert(op, true, c.stamp())
+		u.in, err = s.Invert(op, c.stamp())
 		return err
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*undoData, thread.T
 	if err := u.free(s); err != nil {
 		return nil, "", err
 	}
-	in, err := s.Invert(u.op, len(u.kept) == 0, stamp)
+	in, err := s.Invert(u.op, stamp)
 	if err == nil {
 		err = u.untouched()
 	}
