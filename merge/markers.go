@@ -157,12 +157,9 @@ func (m Marked) remember(names Labels) {
 func Written(text []byte) Marked {
 	m := Marked{Text: text, Length: longestRun(string(text)), labels: map[string]bool{}}
 	for line := range bytes.Lines(text) {
-		line := strings.TrimRight(string(line), " \t\r\n")
-		if line == "" || strings.IndexByte("<|=>", line[0]) < 0 {
-			continue
-		}
-		if name := strings.TrimLeft(line, line[:1]); name != "" && name[0] == ' ' && len(line)-len(name) == m.Length {
-			m.labels[line] = true
+		text := strings.TrimRight(string(line), " \t\r\n")
+		if name, is := m.row(text, "<|=>"); is && name != "" {
+			m.labels[text] = true
 		}
 	}
 	return m
@@ -182,19 +179,19 @@ func (m Marked) left(edited []byte, strict bool) int {
 	for line := range bytes.Lines(edited) {
 		n++
 		text := strings.TrimRight(string(line), " \t\r\n")
-		if m.labels[text] || strict && m.row(text) {
+		if _, row := m.row(text, "<|>"); m.labels[text] || strict && row {
 			return n
 		}
 	}
 	return 0
 }
 
-// row reports whether a line begins with a row of marker characters just as long
-// as a marker.
-func (m Marked) row(line string) bool {
-	if line == "" || strings.IndexByte("<|>", line[0]) < 0 {
-		return false
+// row is what follows on a line that begins with a row of one of these characters
+// just as long as a marker.
+func (m Marked) row(line, chars string) (name string, is bool) {
+	if line == "" || strings.IndexByte(chars, line[0]) < 0 {
+		return "", false
 	}
-	rest := strings.TrimLeft(line, line[:1])
-	return len(line)-len(rest) == m.Length && (rest == "" || rest[0] == ' ')
+	name = strings.TrimLeft(line, line[:1])
+	return name, len(line)-len(name) == m.Length && (name == "" || name[0] == ' ')
 }

@@ -332,14 +332,14 @@ func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
 	return v, err
 }
 
-// writes reports whether the call is one that may change the store: a dry run and a
-// doctor that mends nothing only look.
+// writes reports whether the call is one that may change the store: a dry run only
+// looks, and so does a command without the flag with which alone it writes.
 func (c *call) writes() bool {
 	cmd := c.line.cmd
 	if cmd == nil || !cmd.writes || c.line.has("dry-run") {
 		return false
 	}
-	return cmd.name != "doctor" || c.line.has("repair")
+	return cmd.onlyWith == "" || c.line.has(cmd.onlyWith)
 }
 
 // settled runs read, which looks at these threads' files and perhaps at the State,

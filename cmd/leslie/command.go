@@ -14,6 +14,8 @@ type command struct {
 	// unrecorded: what it writes is no operation of its own, so there is nothing that
 	// --request-id or --expect-revision could be about, or that could be part of a batch.
 	unrecorded bool
+	// onlyWith is the flag without which a command that writes only looks.
+	onlyWith string
 	// writes: it has the flags of writing commands and its data says whether
 	// something changed.
 	writes bool

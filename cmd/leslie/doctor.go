@@ -51,7 +51,7 @@ func (d *doctorData) standsBesideError() {}
 
 func doctorCommand() *command {
 	return &command{
-		name: "doctor", summary: "check the store, and mend it with --repair", writes: true, unrecorded: true,
+		name: "doctor", summary: "check the store, and mend it with --repair", writes: true, unrecorded: true, onlyWith: "repair",
 		detail: "Every record, blob, frozen copy, journal line and kept answer is read. A note is for information: a store\n" +
 			"with notes alone is healthy. Damaged files are moved aside as NAME.set-aside-TIME, never deleted.\n" +
 			"When neither the state nor its backup can be read, --repair rebuilds the state from the journal.",
