@@ -20,7 +20,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
 
 demo: build ## build leslie and play a whole piece of work with it
-	@CGO_ENABLED=0 $(GO) run ./demo -leslie bin/leslie
+	@CGO_ENABLED=0 $(GO) run ./test/demo -leslie bin/leslie
 
 test: ## run every test; needs nothing but Go
 	CGO_ENABLED=0 $(GO) test -timeout 30m ./...
@@ -46,7 +46,7 @@ mod: ## refuse a go.mod that names more or less than the source uses
 	@echo "== go mod tidy"; $(GO) mod tidy -diff && $(GO) -C tools mod tidy -diff
 
 house: ## hold the import table, the smells, and the documents that repeat the code
-	@echo "== house rules"; CGO_ENABLED=0 $(GO) test -count=1 ./house
+	@echo "== house rules"; CGO_ENABLED=0 $(GO) test -count=1 ./test/house
 
 # A process with the race detector sleeps a second before it ends unless it is
 # told not to; the tests start many.
@@ -73,9 +73,9 @@ fuzz: ## fuzz every fuzz target for a few seconds
 		esac; \
 	done
 
-# BENCH=-short for a look; BENCH="-only sizes -runs 11" and the like: go run ./bench -help
+# BENCH=-short for a look; BENCH="-only sizes -runs 11" and the like: go run ./test/bench -help
 bench: build ## measure leslie beside floors and print tables (minutes; BENCH=-short for a look)
-	@CGO_ENABLED=0 $(GO) run ./bench -leslie bin/leslie $(BENCH)
+	@CGO_ENABLED=0 $(GO) run ./test/bench -leslie bin/leslie $(BENCH)
 
 micro: ## run the benchmarks of single functions and print a table
 	@out=$$(CGO_ENABLED=0 $(GO) test -p 1 -run '^$$' -bench . -benchmem ./...) || { echo "$$out"; exit 1; }; \
@@ -97,17 +97,17 @@ bytes: ## damage every byte of a small store's files, then 2,000 pairs of them; 
 	echo "$$out" | sed -n 's/^.*damaged: //p' | sort
 
 torture: build ## kill and fail the binary at every call of the system that it makes; needs Linux and strace
-	$(GO) run ./torture -leslie bin/leslie
+	$(GO) run ./test/torture -leslie bin/leslie
 
 soak: build ## 16 processes of random commands and kills for five minutes, against a model (SOAK="-for 1h")
-	CGO_ENABLED=0 $(GO) run ./soak -leslie bin/leslie $(SOAK)
+	CGO_ENABLED=0 $(GO) run ./test/soak -leslie bin/leslie $(SOAK)
 
 short: build ## a sample of torture, and half a minute of soak
-	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run ./torture -leslie bin/leslie -short -seed 1
-	@echo "== soak, half a minute"; CGO_ENABLED=0 $(GO) run ./soak -leslie bin/leslie -short
+	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run ./test/torture -leslie bin/leslie -short -seed 1
+	@echo "== soak, half a minute"; CGO_ENABLED=0 $(GO) run ./test/soak -leslie bin/leslie -short
 
 docs: ## write docs/codes.md anew from the code tables
-	CGO_ENABLED=0 $(GO) test ./house -count=1 -run Codes -update
+	CGO_ENABLED=0 $(GO) test ./test/house -count=1 -run Codes -update
 
 clean: ## remove what was built
 	rm -rf bin

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // Error is a failure with a code: what happened (Facts), what to do (Hint and

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 func TestMessagesReadAsTheContractWritesThem(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // WriteMarkdown writes the table as Markdown, for docs/codes.md: an overview,

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // Entry is one row of the table.

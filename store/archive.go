@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 	"leslie/warnings"
 )

@@ -16,7 +16,7 @@ import (
 	"strconv"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 

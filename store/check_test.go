@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/scope"
+	"leslie/internal/scope"
 	"leslie/thread"
 	"leslie/warnings"
 )

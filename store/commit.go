@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 	"leslie/warnings"
 )

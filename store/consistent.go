@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 	"leslie/warnings"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file finds the store of a folder, like git its repository. What lies in a

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file turns what the operating system says into codes. The cause is kept:

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"leslie/codes"
-	"leslie/retry"
+	"leslie/internal/retry"
 )
 
 // This file is the one lock of a store: an advisory lock of the kernel on a

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/retry"
+	"leslie/internal/retry"
 )
 
 func never() (bool, error) { return false, nil }

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"leslie/scope"
+	"leslie/internal/scope"
 	"leslie/thread"
 )
 

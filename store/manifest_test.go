@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/scope"
+	"leslie/internal/scope"
 )
 
 // long ago is a time that no snapshot of a test is near to.

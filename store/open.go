@@ -5,7 +5,7 @@ import (
 	"io/fs"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 	"leslie/warnings"
 )

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/warnings"
 )
 

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 	"leslie/warnings"
 )

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"leslie/scope"
+	"leslie/internal/scope"
 	"leslie/thread"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/scope"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/thread"
 )
 

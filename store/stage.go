@@ -14,7 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"leslie/retry"
+	"leslie/internal/retry"
 	"leslie/thread"
 	"leslie/warnings"
 )

@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/scope"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/thread"
 )
 

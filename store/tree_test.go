@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/scope"
+	"leslie/internal/scope"
 	"leslie/thread"
 )
 

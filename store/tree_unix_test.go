@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/scope"
+	"leslie/internal/scope"
 )
 
 // putSocket makes a socket; it is born in a folder of its own since the names of

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 

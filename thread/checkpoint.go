@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/nearest"
+	"leslie/internal/fact"
+	"leslie/internal/nearest"
 )
 
 // This file is about checkpoints: snapshots of a thread's artifacts to which it

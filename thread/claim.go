@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file is about claims: leases by which several agents share out threads

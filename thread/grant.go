@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file is about capabilities: which of them a thread has, how it asks a

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/nearest"
+	"leslie/internal/fact"
+	"leslie/internal/nearest"
 )
 
 // Prefixes of the ids that leslie makes: the prefix, then 8 random lower-case

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file is about injections: what somebody tells a thread while it works. The

@@ -2,7 +2,7 @@ package thread
 
 import (
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // Status is where a thread stands.

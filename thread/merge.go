@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // PrefixMerge begins the ids of merges.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file is about merges that a person has to approve. The request is a grant

@@ -2,7 +2,7 @@ package thread
 
 import (
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file is the mistake limit: a thread whose agent fails again and again is

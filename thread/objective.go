@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // ObjectiveStatus is where an objective stands.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // NewThread is what a new thread is made of. Ids of other records may be

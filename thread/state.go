@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // Names of the tables, as they stand in the state file and in changes.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // Line is one record as it rests: its id and its JSON, without a newline.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file undoes: it takes back what one recorded operation did, and nothing

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // This file takes one recorded change of one record back. A field that the

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // Edit is what is to change of a thread. A nil field stays as it is.

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"leslie/fact"
+	"leslie/internal/fact"
 )
 
 // Code is the wire name of one kind of warning: "W202".

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/warnings"
 )
 

@@ -20,7 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 

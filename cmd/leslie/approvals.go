@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"leslie/fact"
-	"leslie/scope"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

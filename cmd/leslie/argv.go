@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"leslie/nearest"
+	"leslie/internal/nearest"
 )
 
 // line is a command line taken apart: flags may have stood anywhere before

@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
 )

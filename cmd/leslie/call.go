@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

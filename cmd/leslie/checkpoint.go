@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"leslie/scope"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 )

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"leslie/agent"
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/nearest"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/internal/nearest"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
@@ -303,7 +303,7 @@ func (cfg config) check(path string) error {
 		if c.command == nil {
 			continue
 		}
-		if _, err := agent.Split(*c.command); err != nil {
+		if _, err := external.Split(*c.command); err != nil {
 			return badConfig(path, c.key, "it must be a command, quoted as for a shell, not "+quoted(*c.command))
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/nearest"
+	"leslie/internal/nearest"
 	"leslie/warnings"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"leslie/nearest"
-	"leslie/scope"
+	"leslie/internal/nearest"
+	"leslie/internal/scope"
 	"leslie/thread"
 )
 

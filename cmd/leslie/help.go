@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"leslie/nearest"
+	"leslie/internal/nearest"
 )
 
 type versionData struct {

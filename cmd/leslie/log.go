@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/warnings"
 )

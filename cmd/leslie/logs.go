@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/nearest"
+	"leslie/internal/fact"
+	"leslie/internal/nearest"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/merge"
-	"leslie/scope"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"leslie/agent"
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/internal/retry"
 	"leslie/merge"
-	"leslie/retry"
 	"leslie/thread"
 )
 
@@ -121,11 +121,11 @@ func (m *merging) agentAttempt(command string, f merge.Change, earlier string) (
 	if err := m.writeTask(dir, f, open, marked, earlier); err != nil {
 		return nil, "", err
 	}
-	var result agent.Result
+	var result external.Result
 	err = retry.Retry(m.c.ctx, agentRetry(), func(ctx context.Context, _ int) error {
 		var err error
-		result, err = agent.Run(ctx, agent.Job{Command: command, Dir: dir, Env: append(m.c.env.environ(), taskEnv(dir)...), Timeout: m.timeout()})
-		if err == nil && result.Verdict == agent.TryAgain {
+		result, err = external.Run(ctx, external.Job{Command: command, Dir: dir, Env: append(m.c.env.environ(), taskEnv(dir)...), Timeout: m.timeout()})
+		if err == nil && result.Verdict == external.TryAgain {
 			err = codes.AgentConnection.New(fact.Of("reason", "it asked to be tried again (exit status 75)"))
 		}
 		return err
@@ -134,9 +134,9 @@ func (m *merging) agentAttempt(command string, f merge.Change, earlier string) (
 		return nil, "", err
 	}
 	switch result.Verdict {
-	case agent.Declined:
+	case external.Declined:
 		return nil, declinedPrefix + lastLine(result.Tail), nil
-	case agent.Failed:
+	case external.Failed:
 		return nil, "it ended with " + strconv.Itoa(result.Status) + lastLine(result.Tail), nil
 	}
 	return m.judge(dir, f, marked)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/scope"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 )

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"leslie/agent"
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/external"
+	"leslie/internal/fact"
 	"leslie/merge"
 	"leslie/thread"
 	"leslie/warnings"
@@ -379,7 +379,7 @@ func (m *merging) edit(d merge.Dispute) ([]byte, error) {
 	if editor == "" {
 		editor = "vi"
 	}
-	argv, err := agent.Split(editor)
+	argv, err := external.Split(editor)
 	if err != nil {
 		return nil, err
 	}
@@ -460,7 +460,7 @@ func (m *merging) askAgentOrSay() error {
 func (c *call) checkCommands() {
 	for _, name := range []string{"agent", "validate"} {
 		if c.has(name) {
-			if _, err := agent.Split(c.text(name)); err != nil {
+			if _, err := external.Split(c.text(name)); err != nil {
 				c.fault("--"+name, c.text(name), "--"+name+" cannot be split into words")
 			}
 		}

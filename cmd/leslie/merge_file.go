@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/merge"
 	"leslie/store"
 	"leslie/warnings"

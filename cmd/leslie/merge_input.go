@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/merge"
-	"leslie/scope"
 	"leslie/store"
 	"leslie/thread"
 )

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"leslie/agent"
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/external"
+	"leslie/internal/fact"
 	"leslie/store"
 )
 
@@ -44,7 +44,7 @@ func (m *merging) validate() error {
 	if err != nil {
 		return err
 	}
-	result, err := agent.Run(m.c.ctx, agent.Job{Command: command, Dir: dir, Timeout: m.timeout()})
+	result, err := external.Run(m.c.ctx, external.Job{Command: command, Dir: dir, Timeout: m.timeout()})
 	switch {
 	case codes.Has(err, codes.AgentTimeout):
 		return m.invalid("the validator gave no answer within "+m.timeout().String(), result.Tail)
@@ -52,7 +52,7 @@ func (m *merging) validate() error {
 		return m.invalid("the validator was ended: "+plainReason(err), result.Tail)
 	case err != nil:
 		return err
-	case result.Verdict != agent.Done:
+	case result.Verdict != external.Done:
 		return m.invalid("the validator ended with "+strconv.Itoa(result.Status), result.Tail)
 	}
 	return nil

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"leslie/fact"
-	"leslie/nearest"
+	"leslie/internal/fact"
+	"leslie/internal/nearest"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

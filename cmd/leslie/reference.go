@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/scope"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

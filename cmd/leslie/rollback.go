@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/scope"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

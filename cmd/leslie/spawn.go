@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"leslie/scope"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 )

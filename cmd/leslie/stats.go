@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/warnings"
 )
 

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/warnings"
 )
 

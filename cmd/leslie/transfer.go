@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
-	"leslie/nearest"
-	"leslie/scope"
+	"leslie/internal/fact"
+	"leslie/internal/nearest"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/fact"
+	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
 )

@@ -1,0 +1,157 @@
+// Package scope says which artifacts are meant: a Set of patterns over the
+// paths of one thread's folder, as --scope gives them and a reference keeps
+// them.
+//
+// A pattern is an exact path (plan.md), a folder (design or design/) or a glob
+// (notes/*.md, **/*.md), never a prefix: "plan" does not mean plan.md. One that
+// matches a folder means everything below it. A pattern that ends in / means
+// folders alone.
+//
+// What belongs here: parsing and matching, over strings. It opens no file; what
+// is there to be matched is the store's business.
+package scope
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+)
+
+// maxPattern is the longest pattern in bytes, and the longest path there is on
+// the systems that leslie runs on.
+const maxPattern = 4096
+
+// Set is a list of patterns: a path is in the set when one of them matches. The
+// zero value is everything.
+type Set struct {
+	patterns []pattern
+}
+
+// Parse reads patterns in their canonical form: cleaned of "." and doubled
+// slashes, each once, in the order given. No pattern at all means everything.
+//
+// Errors: T507 (path) for one that leads out of the folder: absolute, or with
+// a "..". T903 (reason, pattern) for one that is empty, too long, no UTF-8, no
+// glob, or holds a backslash or a NUL.
+func Parse(patterns []string) (Set, error) {
+	var set Set
+	for _, text := range patterns {
+		p, err := parse(text)
+		if err != nil {
+			return Set{}, err
+		}
+		if !slices.Contains(set.Strings(), p.text) {
+			set.patterns = append(set.patterns, p)
+		}
+	}
+	return set, nil
+}
+
+// Match reports whether an artifact is meant. The path is relative to the
+// thread's folder, with "/"; a folder's path ends in "/".
+func (s Set) Match(path string) bool {
+	return s.Everything() || slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.match(path) })
+}
+
+// Reaches reports whether the set may mean something in a folder: a walk can
+// leave out every folder for which it is false.
+func (s Set) Reaches(folder string) bool {
+	return s.Everything() || slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.reaches(folder) })
+}
+
+// Everything reports whether the set has no pattern, and so means all there is.
+func (s Set) Everything() bool { return len(s.patterns) == 0 }
+
+// Unmatched returns the patterns that match none of these paths, in the order
+// of the set. Paths are as for Match.
+func (s Set) Unmatched(paths []string) []string {
+	var out []string
+	for _, p := range s.patterns {
+		if !slices.ContainsFunc(paths, p.match) {
+			out = append(out, p.text)
+		}
+	}
+	return out
+}
+
+// Exact returns the patterns that name one path and are no glob, without a
+// final slash.
+func (s Set) Exact() []string {
+	var out []string
+	for _, p := range s.patterns {
+		if len(p.segments) > 0 && !p.isGlob() {
+			out = append(out, strings.Join(p.segments, "/"))
+		}
+	}
+	return out
+}
+
+// Strings returns the patterns in their canonical form; Parse reads them back.
+func (s Set) Strings() []string {
+	out := make([]string, len(s.patterns))
+	for i, p := range s.patterns {
+		out[i] = p.text
+	}
+	return out
+}
+
+func parse(text string) (pattern, error) {
+	if reason := fault(text); reason != "" {
+		return pattern{}, bad(text, reason)
+	}
+	if leadsOut(text) {
+		return pattern{}, codes.UnsafePath.New(fact.Of("path", text))
+	}
+	clean := path.Clean(text)
+	if clean == "." {
+		return pattern{text: clean}, nil
+	}
+	p := pattern{segments: strings.Split(clean, "/"), folder: strings.HasSuffix(text, "/")}
+	for _, segment := range p.segments {
+		g, err := glob(segment)
+		if err != nil {
+			return pattern{}, bad(text, "is not a glob")
+		}
+		p.globs = append(p.globs, g)
+	}
+	p.text = clean
+	if p.folder {
+		p.text += "/"
+	}
+	return p, nil
+}
+
+// fault says what is wrong with the text of a pattern, "" when nothing is.
+func fault(text string) string {
+	switch {
+	case text == "":
+		return "is empty"
+	case len(text) > maxPattern:
+		return "is too long"
+	case !utf8.ValidString(text):
+		return "is not UTF-8"
+	case strings.ContainsRune(text, 0):
+		return "holds a NUL"
+	case strings.ContainsRune(text, '\\'):
+		return "holds a backslash; paths are written with '/'"
+	}
+	return ""
+}
+
+func leadsOut(text string) bool {
+	return strings.HasPrefix(text, "/") || slices.Contains(strings.Split(text, "/"), "..")
+}
+
+func bad(text, reason string) error {
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "..."
+	}
+	return codes.InvalidArgument.New(
+		fact.Of("reason", "The scope '"+text+"' "+reason),
+		fact.Of("pattern", text),
+	)
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// bench is one run of the program: what it measures with, and where.
+type bench struct {
+	ctx context.Context
+	options
+	leslie string   // absolute path of the binary
+	dir    string   // everything it makes lies here
+	told   *os.File // stderr of what is measured
+	self   string   // this program, which makes stores in a process of its own
+	empty  string   // the floors
+	floor  string
+	stores map[plan]*store
+	report *report
+}
+
+// part is one table of the report.
+type part struct {
+	name string
+	run  func(*bench) error
+}
+
+func parts() []part {
+	return []part{
+		{"start", measureStart},
+		{"sizes", measureSizes},
+		{"batch", measureBatch},
+		{"writers", measureWriters},
+		{"age", measureAge},
+		{"merge-file", measureMergeFile},
+	}
+}
+
+func partNames() string {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// say tells on stderr how far it has come.
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...)
+}
+
+// prepare builds the floors and opens what every measurement needs.
+func (b *bench) prepare() (err error) {
+	b.stores = map[plan]*store{}
+	if b.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if b.told, err = os.Create(filepath.Join(b.dir, "stderr")); err != nil {
+		return err
+	}
+	if err := os.Mkdir(b.home(), 0o755); err != nil {
+		return err
+	}
+	b.empty, b.floor = filepath.Join(b.dir, "empty"), filepath.Join(b.dir, "floor")
+	for _, program := range []string{b.empty, b.floor} {
+		cmd := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-o", program, "./test/bench/"+filepath.Base(program))
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("building the floors (in the project's folder, please): %w\n%s", err, out)
+		}
+	}
+	version, err := b.output(b.dir, b.leslie, "--version")
+	if err != nil {
+		return err
+	}
+	b.report.begin(b, strings.TrimSpace(version))
+	return nil
+}
+
+func (b *bench) home() string { return filepath.Join(b.dir, "home") }
+
+// installed is where a program is that may stand beside, "" where it is not.
+func (b *bench) installed(name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		b.report.note("%s is not installed and was left out.", name)
+		return ""
+	}
+	return path
+}
+
+// store is one project with a store of a known size.
+type store struct {
+	plan plan
+	dir  string // the project's folder
+	// referred and moved count the runs of commands that must not repeat one
+	// another, since the records were put back.
+	referred, moved int
+}
+
+// storeOf makes a store, or gives back the one that was made; it is as doctor
+// wants it.
+func (b *bench) storeOf(p plan) (*store, error) {
+	if s := b.stores[p]; s != nil {
+		return s, nil
+	}
+	s := &store{plan: p, dir: filepath.Join(b.dir, fmt.Sprintf("store-%d-%d-%d", p.live, p.archived, p.operations))}
+	b.say("making a store of %d threads, %d archived ones, %d further operations", p.live, p.archived, p.operations)
+	if err := os.Mkdir(s.dir, 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := b.output(s.dir, b.leslie, "init", "--no-agents"); err != nil {
+		return nil, err
+	}
+	// In a process of its own: the kernel counts a parent's memory as the least
+	// that its children held.
+	_, err := b.output(s.dir, b.self, "-make", s.dir, "-live", fmt.Sprint(p.live), "-archived", fmt.Sprint(p.archived), "-operations", fmt.Sprint(p.operations))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.judge(s); err != nil {
+		return nil, err
+	}
+	b.stores[p] = s
+	return s, s.save()
+}
+
+// tooLong is how many operations are too many to have doctor read them all.
+const tooLong = 300_000
+
+// judge has leslie say that the store is as it should be.
+func (b *bench) judge(s *store) error {
+	if s.plan.operations <= tooLong {
+		out, err := b.output(s.dir, b.leslie, "doctor", "--format", "json")
+		if err != nil || !strings.Contains(out, `"healthy":true`) {
+			return fmt.Errorf("doctor does not like the store: %v\n%s", err, out)
+		}
+	}
+	out, err := b.output(s.dir, b.leslie, "list", "--limit", "1", "--format", "json")
+	if want := fmt.Sprintf(`"total":%d,`, s.plan.live); err != nil || !strings.Contains(out, want) {
+		return fmt.Errorf("the store does not hold %d threads: %v\n%s", s.plan.live, err, out)
+	}
+	return nil
+}
+
+// file is a place in the store's folder.
+func (s *store) file(name string) string { return filepath.Join(s.dir, ".leslie", name) }
+
+func kept() []string {
+	return []string{"thread_relations.json", "thread_relations.json.bak", "operations.jsonl"}
+}
+
+// save keeps the store's records as they are now; restore puts them back, so
+// that every measurement begins with a store of the same size. Folders of
+// threads that were made meanwhile stay: a file system may still be busy with
+// folders that were removed. A long journal is left as it is.
+func (s *store) save() error { return s.copyAll(s.file, s.saved) }
+
+func (s *store) restore() error {
+	s.moved = 0 // the references that were made keep their folders
+	err := s.copyAll(s.saved, s.file)
+	flushDisks() // or the next to fsync pays for this
+	return err
+}
+
+func (s *store) saved(name string) string { return filepath.Join(s.dir, "saved-"+name) }
+
+func (s *store) copyAll(from, to func(string) string) error {
+	if s.plan.operations > tooLong {
+		return nil
+	}
+	for _, name := range kept() {
+		if err := copyFile(from(name), to(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) stateSize() int64 {
+	info, err := os.Stat(s.file("thread_relations.json"))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// live is the id of a live thread, counted from the oldest.
+func (s *store) live(n int) string { return threadID(s.plan.archived + n%s.plan.live) }
+
+// copyState puts the state's bytes where a floor may write.
+func (s *store) copyState(to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return copyFile(s.file("thread_relations.json"), to)
+}

@@ -1,0 +1,229 @@
+package house_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// This file is the table of rooms: what each may know. A forbidden import fails
+// with the reason why it is forbidden, so that whoever meets it can tell
+// whether the code or the table is wrong.
+
+// room is one package folder and what it may import beside the standard
+// library.
+type room struct {
+	dir string
+	// rooms are leslie's rooms that it may import, modules the other modules.
+	rooms, modules []string
+}
+
+// rooms is the table; ARCHITECTURE.md says what each room is for.
+func rooms() []room {
+	return []room{
+		{dir: "internal/fact"},
+		{dir: "codes", rooms: []string{"internal/fact"}},
+		{dir: "warnings", rooms: []string{"internal/fact"}},
+		{dir: "internal/nearest", modules: []string{"github.com/xrash/smetrics"}},
+		{dir: "internal/scope", rooms: []string{"codes", "internal/fact"}},
+		{dir: "internal/retry", rooms: []string{"codes", "internal/fact"}},
+		{dir: "thread", rooms: []string{"codes", "internal/fact", "warnings", "internal/nearest"}},
+		{dir: "merge", rooms: []string{"codes", "warnings", "internal/fact"}},
+		{
+			dir:     "store",
+			rooms:   []string{"thread", "internal/retry", "codes", "warnings", "internal/fact", "internal/scope"},
+			modules: []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
+		},
+		{dir: "internal/external", rooms: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
+		{
+			dir:     "cmd/leslie",
+			rooms:   []string{"internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
+			modules: []string{"golang.org/x/term"},
+		},
+		{dir: "test/harness"},
+		{dir: "test/bench"},
+		{dir: "test/bench/empty"},
+		{dir: "test/bench/floor"},
+		{dir: "test/demo"},
+		{dir: "test/torture", rooms: []string{"test/harness"}},
+		{dir: "test/soak", rooms: []string{"test/harness"}},
+		{dir: "test/proctest", rooms: []string{"test/harness"}},
+		{dir: "test/house", rooms: []string{"codes", "warnings"}},
+	}
+}
+
+// testModules are what tests of every room may import besides; a test may also
+// use a module of any row, to play another process or to read an answer.
+func testModules() []string {
+	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "github.com/urfave/cli/v2", "go.yaml.in/yaml/v3"}
+}
+
+// whyNotRoom is why a room is closed to those whose row does not name it.
+func whyNotRoom(dir string) string {
+	return reason(dir, map[string]string{
+		"internal/fact":     "facts are made where something is known to have happened",
+		"codes":             "a room below the codes has no failures of its own to name",
+		"warnings":          "this room has nothing to warn about: it answers or fails",
+		"internal/nearest":  "a near miss is named where ids and commands are looked up, by rules and by the command line",
+		"internal/scope":    "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
+		"internal/retry":    "only the lock and calls to agents are tried again; a rule that fails would fail again",
+		"thread":            "the rules stand above this room; a room that knows them cannot serve others",
+		"merge":             "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
+		"store":             "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
+		"internal/external": "who may run what is decided by a command; below it nothing starts a program",
+		"cmd/leslie":        "nothing imports main; what others need is a room of its own",
+		"test/harness":      "it is how a stranger reads an answer; leslie itself must not agree with its own reader by sharing it",
+		"test/bench":        "it measures the binary from outside",
+		"test/demo":         "the demo speaks with the binary as a stranger would",
+		"test/torture":      "it tests the shipped binary from outside",
+		"test/soak":         "it tests the shipped binary from outside",
+		"test/proctest":     "it tests the binary from outside, with processes of its own",
+		"test/house":        "the building rules are no part of the product",
+	})
+}
+
+// whyNotModule is why a module is closed to those whose row does not name it.
+func whyNotModule(path string) string {
+	return reason(path, map[string]string{
+		"github.com/fsnotify/fsnotify":      "waiting for a change without losing one wants the store's order: watch first, then look",
+		"github.com/gofrs/flock":            "one lock, one place: a second user of it could deadlock or free the store's lock",
+		"golang.org/x/sys":                  "calls to the operating system belong to the store",
+		"golang.org/x/term":                 "only the command line knows terminals; everything below is handed facts about them",
+		"go.yaml.in/yaml/v3":                "what it prepares at its start takes as long as a short command; tests hold leslie's YAML against it",
+		"github.com/kballard/go-shellquote": "a command line is taken apart where it is run",
+		"github.com/xrash/smetrics":         "what counts as near is decided in one room",
+	})
+}
+
+func reason(key string, reasons map[string]string) string {
+	if why := reasons[key]; why != "" {
+		return why
+	}
+	return "test/house/rooms_test.go gives no reason yet; it needs one"
+}
+
+// closedStd is a package of the standard library that is not open to every room.
+type closedStd struct {
+	path string // also those below it
+	open []string
+	why  string
+}
+
+func closedStds() []closedStd {
+	files := []string{"store", "cmd/leslie", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	runs := []string{"internal/external", "cmd/leslie", "test/demo", "test/bench", "test/torture", "test/soak"}
+	speaks := []string{"cmd/leslie", "test/bench"}
+	return []closedStd{
+		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
+		{"os/signal", append(slices.Clone(speaks), "test/soak"), "signals end a call's context in main"},
+		{"os/user", speaks, "who acts is handed down as a value"},
+		{"os", append(slices.Clone(files), "internal/external"), "this room is pure: files are the store's, the environment is the command line's"},
+		{"path/filepath", files, "this room is pure: paths of artifacts have '/' on every machine (package path)"},
+		{"syscall", append(slices.Clone(files), "internal/external"), "this room is pure"},
+		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "randomness is handed down as a value, so that a test decides it"},
+		{"crypto/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
+		{"log", speaks, "an error is logged once, by the command line; below it is returned"},
+		{"net", nil, "leslie has no daemon and no socket: agents' sandboxes have no network"},
+		{"plugin", nil, "leslie is one static binary"},
+		{"unsafe", nil, "nothing here is worth it"},
+		{"C", nil, "leslie is pure Go: CGO_ENABLED=0"},
+	}
+}
+
+// checkRooms refuses a folder with Go files that has no row.
+func checkRooms(tr *tree) []string {
+	dirs := map[string]bool{}
+	for _, f := range tr.files {
+		dirs[f.dir] = true
+	}
+	var found []string
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		if _, ok := roomOf(dir); !ok {
+			found = append(found, dir+": a room without a row in test/house/rooms_test.go: say what it may import")
+		}
+	}
+	return found
+}
+
+func roomOf(dir string) (room, bool) {
+	all := rooms()
+	i := slices.IndexFunc(all, func(r room) bool { return r.dir == dir })
+	if i < 0 {
+		return room{}, false
+	}
+	return all[i], true
+}
+
+// checkImports refuses imports that the table does not open.
+func checkImports(tr *tree) []string {
+	var found []string
+	for _, f := range tr.files {
+		r, ok := roomOf(f.dir)
+		if !ok {
+			continue
+		}
+		for p, spec := range f.imports() {
+			if why := r.refuses(p, f.isTest); why != "" {
+				found = append(found, fmt.Sprintf("%s imports %s: %s (open to %s: %s)", f.at(spec), p, why, r.dir, r.allowed()))
+			}
+		}
+	}
+	return found
+}
+
+// refuses says why a room must not import a package, "" when it may.
+func (r room) refuses(p string, isTest bool) string {
+	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
+		if slices.Contains(r.rooms, dir) || isTest && dir == r.dir {
+			return ""
+		}
+		return whyNotRoom(dir)
+	}
+	if first, _, _ := strings.Cut(p, "/"); strings.Contains(first, ".") {
+		return r.refusesModule(p, isTest)
+	}
+	if isTest {
+		return ""
+	}
+	for _, c := range closedStds() {
+		if within(p, c.path) && !slices.Contains(c.open, r.dir) {
+			return c.why
+		}
+	}
+	return ""
+}
+
+func (r room) refusesModule(p string, isTest bool) string {
+	holds := func(modules []string) bool {
+		return slices.ContainsFunc(modules, func(m string) bool { return within(p, m) })
+	}
+	known := ""
+	for _, other := range rooms() {
+		for _, m := range other.modules {
+			if within(p, m) {
+				known = m
+			}
+		}
+	}
+	switch {
+	case holds(r.modules), isTest && known != "", isTest && holds(testModules()):
+		return ""
+	case known != "":
+		return whyNotModule(known)
+	case holds(testModules()):
+		return "it is for tests"
+	}
+	return "a new dependency needs a row in test/house/rooms_test.go and one in ARCHITECTURE.md that says what it saves us"
+}
+
+// allowed is what the room may import, for a reader.
+func (r room) allowed() string {
+	if open := append(slices.Clone(r.rooms), r.modules...); len(open) > 0 {
+		return "std, " + strings.Join(open, ", ")
+	}
+	return "std alone"
+}
+
+// within reports whether a path is p or below it.
+func within(path, p string) bool { return path == p || strings.HasPrefix(path, p+"/") }

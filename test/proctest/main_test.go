@@ -1,0 +1,332 @@
+package proctest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
+)
+
+// This file builds the binary and holds what the tests share: a project, calls
+// in it, and looks at its files.
+
+var seed = flag.Uint64("seed", 0, "draw the random moments of this seed; 0 draws one")
+
+// binary is the leslie under test, built by TestMain.
+var binary string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	status, err := buildAndRun(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func buildAndRun(m *testing.M) (status int, err error) {
+	dir, err := os.MkdirTemp("", "leslie-proctest-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "leslie")
+	build := exec.Command("go", "build", "-o", binary, "leslie/cmd/leslie")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("the binary cannot be built: %w\n%s", err, out)
+	}
+	return m.Run(), nil
+}
+
+// random is a source for one test; its seed is printed when the test fails.
+func random(t *testing.T) *rand.Rand {
+	t.Helper()
+	s := *seed
+	if s == 0 {
+		s = rand.Uint64()
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("random moments: -seed %d", s)
+		}
+	})
+	return rand.New(rand.NewPCG(s, 0))
+}
+
+// project is a folder with a store, and a home folder of its own.
+type project struct {
+	t         testing.TB
+	dir, home string
+}
+
+// newProject makes a project with one objective.
+func newProject(t testing.TB) *project {
+	t.Helper()
+	p := &project{t: t, dir: t.TempDir(), home: t.TempDir()}
+	p.ok("init", "--no-agents", "--here")
+	p.ok("objective", "create", "Hold", "--id", "goal")
+	return p
+}
+
+// answer is one call that ended.
+type answer struct {
+	harness.Document
+	line   string
+	status int
+	stderr string
+}
+
+func (a answer) warned(code string) bool { return a.Document.Warned(code) }
+
+// into reads the data.
+func (a answer) into(t testing.TB, v any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(a.Data, v), "%s: %s", a.line, a.Data)
+}
+
+// started is a call that runs.
+type started struct {
+	*exec.Cmd
+	line           string
+	stdout, stderr bytes.Buffer
+}
+
+func (p *project) command(args ...string) *started {
+	s := &started{Cmd: exec.Command(binary, args...), line: "leslie " + strings.Join(args, " ")}
+	s.Dir = p.dir
+	s.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TMPDIR=" + os.TempDir(), "LOGNAME=ann", "LESLIE_FORMAT=json"}
+	s.Stdout, s.Stderr = &s.stdout, &s.stderr
+	return s
+}
+
+// start begins a call.
+func (p *project) start(args ...string) *started {
+	p.t.Helper()
+	s := p.command(args...)
+	require.NoError(p.t, s.Start(), "%s", s.line)
+	return s
+}
+
+// end waits for a call and reads its answer: one JSON document, which says
+// success exactly when the exit status does.
+func (s *started) end() (answer, error) {
+	err := s.Wait()
+	a := answer{line: s.line, status: s.ProcessState.ExitCode(), stderr: s.stderr.String()}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return a, err
+	}
+	doc, err := harness.Read(s.stdout.Bytes())
+	if err != nil {
+		return a, fmt.Errorf("%s: exit status %d, %w\nstdout: %s\nstderr: %s", s.line, a.status, err, s.stdout.String(), a.stderr)
+	}
+	a.Document = *doc
+	if a.Success != (a.status == 0) || a.Success == (a.Error != nil) {
+		return a, fmt.Errorf("%s: exit status %d with %s", s.line, a.status, s.stdout.String())
+	}
+	return a, nil
+}
+
+// orInShort is how many, or few of them in a short run.
+func orInShort(many, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return many
+}
+
+// try makes a call; the error says that the answer itself is wrong. It may be
+// used from any goroutine.
+func (p *project) try(args ...string) (answer, error) {
+	s := p.command(args...)
+	if err := s.Start(); err != nil {
+		return answer{}, err
+	}
+	return s.end()
+}
+
+// succeed is try for a call that must succeed.
+func (p *project) succeed(args ...string) (answer, error) {
+	a, err := p.try(args...)
+	if err == nil && a.status != 0 {
+		err = fmt.Errorf("%s: exit status %d, %s %s", a.line, a.status, a.Error.Code, a.Error.Message)
+	}
+	return a, err
+}
+
+func (p *project) ok(args ...string) answer {
+	p.t.Helper()
+	a, err := p.succeed(args...)
+	require.NoError(p.t, err)
+	return a
+}
+
+// fails makes a call that must fail with this code and status, and must have
+// changed nothing.
+func (p *project) fails(code string, status int, args ...string) answer {
+	p.t.Helper()
+	a, err := p.try(args...)
+	require.NoError(p.t, err)
+	requireFailure(p.t, a, code, status)
+	return a
+}
+
+func requireFailure(t testing.TB, a answer, code string, status int) {
+	t.Helper()
+	require.NotNil(t, a.Error, "%s succeeded", a.line)
+	require.Equal(t, code, a.Error.Code, "%s: %s", a.line, a.Error.Message)
+	require.Equal(t, status, a.status, "%s", a.line)
+	require.Equal(t, false, a.Error.Details["changed"], "%s", a.line)
+}
+
+// path is a place in the store's folder.
+func (p *project) path(rel string) string {
+	return filepath.Join(p.dir, ".leslie", filepath.FromSlash(rel))
+}
+
+func (p *project) read(rel string) []byte {
+	p.t.Helper()
+	data, err := os.ReadFile(p.path(rel))
+	require.NoError(p.t, err)
+	return data
+}
+
+// files are the files below a place, their content by path; nil when the place
+// is not there.
+func (p *project) files(rel string) map[string]string {
+	p.t.Helper()
+	out := map[string]string{}
+	err := fs.WalkDir(os.DirFS(p.path(rel)), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(p.path(rel), path))
+		out[path] = string(data)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	require.NoError(p.t, err)
+	return out
+}
+
+// differing are the paths at which two sets of files differ; contents may be
+// long.
+func differing(want, got map[string]string) (paths []string) {
+	for name, content := range want {
+		if now, ok := got[name]; !ok {
+			paths = append(paths, name+" is missing")
+		} else if now != content {
+			paths = append(paths, fmt.Sprintf("%s holds %d bytes, not the %d that it should", name, len(now), len(content)))
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			paths = append(paths, name+" is there")
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// write puts artifacts into a thread's folder, as its owner would.
+func (p *project) write(thread string, artifacts map[string]string) {
+	p.t.Helper()
+	for name, content := range artifacts {
+		to := filepath.Join(p.path("threads/"+thread), filepath.FromSlash(name))
+		require.NoError(p.t, os.MkdirAll(filepath.Dir(to), 0o755))
+		require.NoError(p.t, os.WriteFile(to, []byte(content), 0o644))
+	}
+}
+
+// threads are the listed threads, their status by id.
+func (p *project) threads() map[string]string {
+	p.t.Helper()
+	a := p.ok("list", "--all", "--limit", "0")
+	assert.Empty(p.t, a.Warnings, "%s", a.line)
+	return statuses(p.t, a)
+}
+
+func statuses(t testing.TB, list answer) map[string]string {
+	t.Helper()
+	var data struct {
+		Items []struct {
+			ThreadID string `json:"threadId"`
+			Status   string `json:"status"`
+		} `json:"items"`
+		Total     int  `json:"total"`
+		Truncated bool `json:"truncated"`
+	}
+	list.into(t, &data)
+	require.False(t, data.Truncated)
+	require.Len(t, data.Items, data.Total)
+	out := map[string]string{}
+	for _, item := range data.Items {
+		out[item.ThreadID] = item.Status
+	}
+	require.Len(t, out, data.Total, "a thread is listed twice")
+	return out
+}
+
+// requireHealthy asserts what holds after any storm: the next writing command
+// succeeds and leaves no staging behind, every thread has its folder and every
+// folder its thread, the journal has no gap, and doctor has nothing to mend.
+func (p *project) requireHealthy() {
+	p.t.Helper()
+	a := p.ok("objective", "create", "After the storm")
+	require.Empty(p.t, a.Warnings, "the next writing command warns")
+	left, err := os.ReadDir(p.path("tmp"))
+	if !errors.Is(err, fs.ErrNotExist) {
+		require.NoError(p.t, err)
+	}
+	require.Empty(p.t, left, "staging is left behind")
+
+	folders, err := os.ReadDir(p.path("threads"))
+	require.NoError(p.t, err)
+	var names []string
+	for _, f := range folders {
+		names = append(names, f.Name())
+	}
+	require.Equal(p.t, slices.Sorted(maps.Keys(p.threads())), names, "threads and folders")
+
+	require.Equal(p.t, *a.Revision, int64(len(p.journal())), "operations in the journal")
+	var checked struct {
+		Healthy  bool              `json:"healthy"`
+		Findings []json.RawMessage `json:"findings"`
+	}
+	p.ok("doctor").into(p.t, &checked)
+	require.True(p.t, checked.Healthy, "%s", checked.Findings)
+}
+
+// journal reads the journal and asserts that it has no gap.
+func (p *project) journal() (operations []string) {
+	p.t.Helper()
+	for i, line := range strings.Split(strings.TrimSuffix(string(p.read("operations.jsonl")), "\n"), "\n") {
+		var op struct {
+			Seq     int    `json:"seq"`
+			Command string `json:"command"`
+		}
+		require.NoError(p.t, json.Unmarshal([]byte(line), &op), "line %d of the journal", i+1)
+		require.Equal(p.t, i+1, op.Seq, "line %d of the journal", i+1)
+		operations = append(operations, op.Command)
+	}
+	return operations
+}

@@ -1,0 +1,345 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
+)
+
+func noon(after time.Duration) time.Time {
+	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(after)
+}
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// held is a thread's record with a claim.
+func held(by string, until time.Duration) json.RawMessage {
+	return raw(`{"threadId":"t","claim":{"holder":"` + by + `","until":"` + noon(until).Format(time.RFC3339Nano) + `"}}`)
+}
+
+func TestOperationsThatCannotFollowEachOtherAreFound(t *testing.T) {
+	t.Parallel()
+	made := operation{Seq: 1, Changes: []change{{Record: "threads/t", After: raw(`{"a":1}`)}}}
+	taken := func(seq int64, at time.Duration, before, after json.RawMessage) operation {
+		return operation{Seq: seq, Time: noon(at), Changes: []change{{Record: "threads/t", Before: before, After: after}}}
+	}
+	for name, tc := range map[string]struct {
+		ops  []operation
+		says string
+	}{
+		"nothing":                     {nil, ""},
+		"one after the other":         {[]operation{made, taken(2, 0, raw(`{"a":1}`), raw("null"))}, ""},
+		"a gap":                       {[]operation{made, {Seq: 3}}, "it follows operation 1"},
+		"a number twice":              {[]operation{made, {Seq: 1}}, "it follows operation 1"},
+		"a lost change":               {[]operation{made, taken(2, 0, raw(`{"a":0}`), raw(`{"a":2}`))}, "is lost"},
+		"a record made twice":         {[]operation{made, taken(2, 0, nil, raw(`{"a":2}`))}, "is lost"},
+		"a request twice":             {[]operation{{Seq: 1, RequestID: "r"}, {Seq: 2, RequestID: "r"}}, "was carried out by operation 1"},
+		"a claim that is taken":       {[]operation{taken(1, 0, nil, held("a", time.Hour)), taken(2, time.Minute, held("a", time.Hour), held("b", 2*time.Hour))}, "which a holds"},
+		"a claim that ran out":        {[]operation{taken(1, 0, nil, held("a", time.Second)), taken(2, time.Minute, held("a", time.Second), held("b", time.Hour))}, ""},
+		"a claim that was given back": {[]operation{taken(1, 0, nil, held("a", time.Hour)), taken(2, 0, held("a", time.Hour), raw("{}")), taken(3, 0, raw("{}"), held("b", time.Hour))}, ""},
+		"a claim that is prolonged":   {[]operation{taken(1, 0, nil, held("a", time.Hour)), taken(2, 0, held("a", time.Hour), held("a", 2*time.Hour))}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld()
+			var problems []string
+			for _, op := range tc.ops {
+				problems = append(problems, w.play(op)...)
+			}
+			requireSays(t, tc.says, problems)
+		})
+	}
+}
+
+func requireSays(t *testing.T, says string, problems []string) {
+	t.Helper()
+	if says == "" {
+		require.Empty(t, problems)
+		return
+	}
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0], says)
+}
+
+func TestEachOperationBelongsToACallAndEachAnswerHasOne(t *testing.T) {
+	t.Parallel()
+	op := func(seq int64, at time.Duration) operation {
+		return operation{Seq: seq, Time: noon(at), As: "user", Actor: "w01", Command: "spawn", Changes: []change{{Record: "threads/t", After: raw("{}")}}}
+	}
+	answered := called{actor: "w01", command: "spawn", begin: noon(0), end: noon(time.Second), changed: true, revision: 7, made: "threads/t"}
+	with := func(edit func(*called)) []called {
+		c := answered
+		edit(&c)
+		return []called{c}
+	}
+	earlier, killed := answered, answered
+	earlier.revision, killed.changed, killed.killed = 6, false, true
+	for name, tc := range map[string]struct {
+		ops   []operation
+		calls []called
+		says  string
+	}{
+		"acknowledged and there":      {[]operation{op(7, 0)}, []called{answered}, ""},
+		"acknowledged and lost":       {nil, []called{answered}, "has no operation"},
+		"acknowledged as another":     {[]operation{op(8, 0)}, []called{answered}, "its operation is 8"},
+		"acknowledged as an earlier":  {[]operation{op(6, 0)}, []called{answered}, "its operation is 6"},
+		"acknowledged and twice":      {[]operation{op(6, 0), op(7, 0)}, []called{answered}, "it made 2 operations"},
+		"of several the last":         {[]operation{op(6, 0), op(7, 0)}, with(func(c *called) { c.many = true }), ""},
+		"asked for by nobody":         {[]operation{op(7, time.Minute)}, nil, "was asked for by no call"},
+		"asked for by another":        {[]operation{{Seq: 7, Time: noon(0), Actor: "w02", Command: "spawn"}}, with(func(c *called) { c.changed = false }), "was asked for by no call"},
+		"another command":             {[]operation{{Seq: 7, Time: noon(0), Actor: "w01", Command: "done"}}, with(func(c *called) { c.changed = false }), "was asked for by no call"},
+		"leslie's own":                {[]operation{{Seq: 7, Actor: "leslie", As: "system", Command: "lapse"}}, nil, ""},
+		"nothing changed, and it did": {[]operation{op(7, 0)}, with(func(c *called) { c.changed = false }), "nothing changed"},
+		"failed and kept a part":      {[]operation{op(7, 0)}, with(func(c *called) { c.failed, c.revision = true, 0 }), ""},
+		"killed before":               {nil, with(func(c *called) { c.killed, c.changed = true, false }), ""},
+		"killed behind":               {[]operation{op(7, 0)}, with(func(c *called) { c.killed, c.changed = true, false }), ""},
+		"killed and twice":            {[]operation{op(7, 0), op(8, 0)}, with(func(c *called) { c.killed, c.changed = true, false }), "killed, it made 2"},
+		"it made something else":      {[]operation{op(7, 0)}, with(func(c *called) { c.made = "threads/other" }), "its operation did not"},
+		"two calls in one moment":     {[]operation{op(6, 0), op(7, 0)}, []called{killed, answered}, ""},
+		"two answers in one moment":   {[]operation{op(6, 0), op(7, 0)}, []called{earlier, answered}, ""},
+		"it waited":                   {[]operation{op(5, 0)}, with(func(c *called) { c.waited = true }), ""},
+		"it waited and was first":     {[]operation{op(8, 0)}, with(func(c *called) { c.waited = true }), "its operation is 8"},
+		"it holds what it does not":   {[]operation{op(7, 0)}, with(func(c *called) { c.made, c.holds = "", "t" }), "says otherwise"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			problems, behind := allot(tc.ops, tc.calls)
+			requireSays(t, tc.says, problems)
+			assert.Equal(t, len(tc.ops) > 0 && tc.calls != nil && tc.calls[0].killed, behind > 0)
+		})
+	}
+}
+
+func TestAnAnswerThatBreaksTheContractIsFound(t *testing.T) {
+	t.Parallel()
+	failed := func(code, message string) string {
+		return `{"success":false,"error":{"code":"` + code + `","message":"` + message + `","details":{"operation":"spawn","changed":false}}}`
+	}
+	for name, tc := range map[string]struct {
+		status         int
+		killed         bool
+		stdout, stderr string
+		says           string
+	}{
+		"done":                         {stdout: `{"success":true,"data":{}}`},
+		"failed as it may":             {status: 11, stdout: failed("T101", "Thread 'x' not found.")},
+		"the lock":                     {status: 15, stdout: failed("T501", "File lock failed")},
+		"nothing":                      {says: "not one JSON document"},
+		"two documents":                {stdout: `{"success":true} {"success":true}`, says: "not one JSON document"},
+		"text":                         {stdout: "created", says: "not one JSON document"},
+		"a status that does not agree": {status: 1, stdout: `{"success":true}`, says: "does not agree"},
+		"a status of another code":     {status: 12, stdout: failed("T101", "x"), says: "exit status 12 with T101"},
+		"an inner error":               {status: 1, stdout: failed("T901", "x"), says: "T901 is no way"},
+		"a code that is not meant":     {status: 13, stdout: failed("T301", "x"), says: "T301 is no way"},
+		"a Go error":                   {status: 11, stdout: failed("T101", "open /x: no such file or directory"), says: "an inner failure"},
+		"a panic":                      {status: 2, stderr: "panic: x\n\ngoroutine 1 [running]:\n", says: "not one JSON document"},
+		"a recovery":                   {stdout: `{"success":true,"warnings":[{"code":"W502"}]}`, says: "it warns: W502"},
+		"work that is not settled":     {stdout: `{"success":true,"warnings":[{"code":"W505","context":{"what":"fsync"}}]}`, says: "it warns: W505"},
+		"talk on stderr":               {stdout: `{"success":true}`, stderr: "hello\n", says: "stderr: hello"},
+		"waiting for the lock":         {stdout: `{"success":true}`, stderr: "leslie: waiting for the lock x, which another process holds\n"},
+		"killed":                       {killed: true, status: -1},
+		"killed behind its answer":     {killed: true, status: -1, stdout: `{"success":true}`},
+		"killed in its answer":         {killed: true, status: -1, stdout: `{"succ`, says: "in the middle"},
+		"no word on what changed":      {status: 11, stdout: `{"success":false,"error":{"code":"T101","details":{}}}`, says: "lack operation or changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := outcome{status: tc.status, killed: tc.killed, stdout: []byte(tc.stdout), stderr: []byte(tc.stderr)}
+			o.doc, _ = harness.Read(o.stdout)
+			got := line{may: "T101"}.wrong(o)
+			if tc.says == "" {
+				assert.Empty(t, got)
+				return
+			}
+			assert.Contains(t, got, tc.says)
+		})
+	}
+	assert.NotEmpty(t, line{}.wrong(outcome{err: errors.New("it took too long")}))
+}
+
+func TestAStreamHasLinesAloneAndOneError(t *testing.T) {
+	t.Parallel()
+	l := line{stream: true, may: "T101"}
+	gone := `{"success":false,"error":{"code":"T101","details":{"operation":"observe","changed":false}}}`
+	assert.Empty(t, l.wrong(outcome{stdout: []byte("{\"seq\":1}\n{\"seq\":2}\n")}))
+	assert.Empty(t, l.wrong(outcome{status: 11, stderr: []byte(gone)}))
+	assert.Contains(t, l.wrong(outcome{stdout: []byte("{\"seq\":1}\n{\"se\n")}), "no JSON")
+	assert.Contains(t, l.wrong(outcome{status: 11}), "not one error")
+	assert.NoError(t, endOf(-1, nil))
+	assert.NoError(t, endOf(130, []byte(`{"success":false,"error":{"code":"T904"}}`)))
+	assert.Error(t, endOf(0, nil), "nobody ended it")
+	assert.Error(t, endOf(1, []byte("x")))
+	assert.Error(t, endOf(-1, []byte("panic: x")))
+}
+
+func TestAnAnswerIsNotOlderThanWhatWasToldBefore(t *testing.T) {
+	t.Parallel()
+	g := &ground{}
+	a, b := g.newWorker(1), g.newWorker(2)
+	told := func(s string) outcome {
+		doc, _ := harness.Read([]byte(s))
+		return outcome{stdout: []byte(s), doc: doc}
+	}
+	seven := told(`{"success":true,"revision":7,"data":{"changed":true}}`)
+	require.Empty(t, a.older(line{}, seven, 0))
+	assert.Equal(t, int64(7), g.told.Load())
+	assert.Contains(t, b.older(line{}, seven, 0), "acknowledged to w01 already")
+	six := told(`{"success":true,"revision":6}`)
+	assert.Empty(t, g.newWorker(3).older(line{}, six, 6), "it may have looked before")
+	assert.Contains(t, a.older(line{}, six, 0), "older than 7", "its own")
+	assert.Contains(t, g.newWorker(4).older(line{}, six, 7), "older than 7", "another's, which ended before it began")
+	assert.Empty(t, a.older(line{}, told(`{"success":true,"revision":2,"warnings":[{"code":"W901"}]}`), 7), "an answer from before")
+}
+
+func TestALineThatIsLostTwiceOrTornIsFound(t *testing.T) {
+	t.Parallel()
+	w := (&ground{}).newWorker(3)
+	one, two := w.line(), w.line()
+	require.NotEqual(t, one, two)
+	line, _ := missing([]string{one, two}, one+two)
+	assert.Empty(t, line)
+	line, times := missing([]string{one, two}, one)
+	assert.Equal(t, two, line)
+	assert.Zero(t, times)
+	_, times = missing([]string{one}, one+one)
+	assert.Equal(t, 2, times)
+	assert.Empty(t, torn(one+two))
+	assert.NotEmpty(t, torn(one+two[:len(two)-1]), "an end is cut off")
+	assert.NotEmpty(t, torn(one[:9]+two), "two halves")
+	assert.NotEmpty(t, torn("<<<<<<< target\n"))
+}
+
+func TestAChoirThatLacksALineIsFound(t *testing.T) {
+	t.Parallel()
+	p := &project{dir: t.TempDir()}
+	w := (&ground{project: p}).newWorker(0)
+	lines := []string{w.line(), w.line(), w.line()}
+	folder := p.path("threads/choir")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "context", "inherited"), 0o755))
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
+	}
+	write("context/inherited/x.md", "not an artifact\n")
+	write(song, score([]int{0, 1})+lines[0]+lines[1])
+	write("w00.md", lines[2])
+	assert.Empty(t, p.sung("choir", lines))
+	write("w00.md", lines[1])
+	assert.Contains(t, p.sung("choir", lines), "a line 2 times")
+	write("w00.md", "")
+	assert.Contains(t, p.sung("choir", lines), "a line 0 times")
+	write("w00.md", lines[2]+"a piece")
+	assert.Contains(t, p.sung("choir", lines), "nobody wrote")
+}
+
+func TestRecordsThatDifferFromTheJournalAreFound(t *testing.T) {
+	t.Parallel()
+	want := map[string]json.RawMessage{"threads/a": raw(`{"x":1}`), "threads/b": raw(`{}`)}
+	assert.Empty(t, unlikeRecords(want, want))
+	requireSays(t, "is not what the journal says", unlikeRecords(want, map[string]json.RawMessage{"threads/a": raw(`{"x":2}`), "threads/b": raw(`{}`)}))
+	requireSays(t, "not in the state", unlikeRecords(want, map[string]json.RawMessage{"threads/a": raw(`{"x":1}`)}))
+	requireSays(t, "not in the journal", unlikeRecords(map[string]json.RawMessage{}, map[string]json.RawMessage{"threads/b": raw(`{}`)}))
+}
+
+func TestWhatIsLiveCountsBeforeWhatIsArchived(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.archived["threads/a"], w.archived["threads/b"] = raw(`{"status":"archived"}`), raw(`{"status":"archived"}`)
+	w.live["threads/a"] = raw(`{"status":"active"}`)
+	assert.Equal(t, map[string]string{"a": "active", "b": "archived"}, w.statuses())
+}
+
+func TestOperationsToldInAnotherOrderOrNotAtAllAreFound(t *testing.T) {
+	t.Parallel()
+	want := []string{"op-a", "op-b"}
+	assert.Empty(t, unlike("it has", want, want))
+	assert.Contains(t, unlike("it has", want, []string{"op-a"}), "no operation 2")
+	assert.Contains(t, unlike("it has", want, []string{"op-b", "op-a"}), "op-b as operation 1")
+	assert.Contains(t, unlike("it has", want, []string{"op-a", "op-b", "op-b"}), "operation 3")
+}
+
+func TestHalfALineOfTheJournalIsFound(t *testing.T) {
+	t.Parallel()
+	ops, err := parseJournal([]byte("{\"seq\":1}\n{\"seq\":2}\n"))
+	require.NoError(t, err)
+	assert.Len(t, ops, 2)
+	_, err = parseJournal([]byte("{\"seq\":1}\n{\"seq\":2}"))
+	require.Error(t, err)
+	ops, err = parseJournal([]byte("{\"seq\":1}\n{\"se\n{\"seq\":2}\n"))
+	require.NoError(t, err, "a kill left its beginning, and the line follows")
+	assert.Len(t, ops, 2)
+	for _, text := range []string{"{\"se\n", "{\"seq\":1}\n{\"se\n", "{\"se\n{\"se\n{\"seq\":1}\n", "{\"x\":\n{\"seq\":1}\n", "{\"seq\":1}\n{\"se"} {
+		_, err = parseJournal([]byte(text))
+		require.Error(t, err, "%q", text)
+	}
+}
+
+func TestLeftoversAreFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "tmp"), 0o755))
+	assert.Empty(t, leftovers(dir))
+	for _, name := range []string{"thread_relations.json.tmp", "operations.jsonl.set-aside-20261120T120000Z", "tmp/op-aaaaaaaa"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+	}
+	found := strings.Join(leftovers(dir), "\n")
+	assert.Equal(t, 2, strings.Count(found, "\n"), "%s", found)
+}
+
+func TestFilesThatDifferAreFound(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{"a": "1", "b": "2"}
+	assert.Empty(t, differing(want, want))
+	assert.Equal(t, "b is missing", differing(want, map[string]string{"a": "1"}))
+	assert.Contains(t, differing(want, map[string]string{"a": "1", "b": "22"}), "b holds 2 bytes")
+	assert.Equal(t, "b is there", differing(map[string]string{}, map[string]string{"b": ""}))
+}
+
+func TestAViolationEndsTheSoakAndIsToldWithItsSeed(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	g := newGround(&project{}, setup{seed: 41, processes: 1}, &out)
+	w := g.newWorker(1)
+	w.remember(line{argv: []string{"spawn", "--intent", "a b"}}, outcome{})
+	g.violate(w, "a line is lost")
+	assert.True(t, g.ended.Load())
+	assert.False(t, g.report.end(g))
+	assert.Contains(t, out.String(), "VIOLATION (w01, -seed 41): a line is lost\n")
+	assert.Contains(t, out.String(), `leslie spawn --intent "a b"`)
+	assert.Contains(t, out.String(), "1 violations")
+}
+
+func TestAPauseWaitsForTheLastDeadlineOfAnOpenRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	assert.True(t, w.lapses().IsZero(), "there is none")
+	w.live["approvals/appr-a"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:01Z"}`)
+	w.live["approvals/appr-b"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:02Z"}`)
+	w.live["approvals/appr-c"] = json.RawMessage(`{"status":"skipped","deadline":"2026-02-09T16:00:09Z"}`)
+	w.live["approvals/appr-d"] = json.RawMessage(`{"status":"open"}`)
+	w.live["threads/t"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:09Z"}`)
+	assert.Equal(t, time.Date(2026, 2, 9, 16, 0, 2, 0, time.UTC), w.lapses())
+}
+
+func TestTheLastLinesTellWhatWasWrong(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	g := newGround(&project{}, setup{seed: 7}, &out)
+	g.violate(nil, "a line is lost")
+	assert.Equal(t, 1, strings.Count(out.String(), "a line is lost"), "at once")
+	assert.False(t, g.report.end(g))
+	_, last, found := strings.Cut(out.String(), "1 violations\n")
+	require.True(t, found)
+	assert.Equal(t, "VIOLATION (the pause, -seed 7): a line is lost\n", last)
+}

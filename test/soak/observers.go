@@ -1,0 +1,187 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"leslie/test/harness"
+)
+
+// This file follows: processes that observe, are killed or stopped, and go on
+// behind the last line that was read whole. All together has each operation once.
+
+// observer is one who follows.
+type observer struct {
+	*ground
+	n int
+	r *rand.Rand
+
+	mu      sync.Mutex
+	heard   []string // ids, in order
+	process func(syscall.Signal)
+	over    bool
+	resumed int
+}
+
+func (g *ground) newObserver(n int) *observer {
+	return &observer{ground: g, n: n, r: rand.New(rand.NewPCG(g.seed, uint64(1000+n)))}
+}
+
+// rows are the actors of the rows.
+var rows = regexp.MustCompile(`^w\d\d$`)
+
+// follow observes again and again.
+func (o *observer) follow() {
+	for {
+		o.mu.Lock()
+		over := o.over
+		o.mu.Unlock()
+		if over {
+			return
+		}
+		if err := o.once(); err != nil {
+			o.violate(nil, fmt.Sprintf("observer %d: %v", o.n, err))
+			return
+		}
+	}
+}
+
+// once observes until it is ended.
+func (o *observer) once() error {
+	o.mu.Lock()
+	since := len(o.heard)
+	o.mu.Unlock()
+	cmd := o.command([]string{"observe", "--follow", "--since", fmt.Sprint(since), "--format", "json"})
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	signal := []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM}[o.r.IntN(3)]
+	o.mu.Lock()
+	o.process = func(s syscall.Signal) { _ = cmd.Process.Signal(s) }
+	over := o.over
+	o.mu.Unlock()
+	after := time.Duration(o.r.IntN(4000)) * time.Millisecond
+	if over {
+		after = 0
+	}
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Signal(signal) })
+	problem := o.read(bufio.NewReader(pipe))
+	if problem != nil {
+		_ = cmd.Process.Kill()
+	}
+	_ = cmd.Wait()
+	timer.Stop()
+	if problem == nil {
+		problem = endOf(cmd.ProcessState.ExitCode(), stderr.Bytes())
+	}
+	o.mu.Lock()
+	o.resumed++
+	o.mu.Unlock()
+	return problem
+}
+
+// endOf says how the end of a stream breaks the contract: killed it is silent,
+// by a signal it is T904.
+func endOf(status int, stderr []byte) error {
+	doc, _ := harness.Read(stderr)
+	switch {
+	case status == -1 && len(stderr) == 0:
+	case status == 130 && doc.Code() == "T904":
+	case status == -1 && len(stderr) > 0 && inner.Match(stderr), status != -1:
+		return fmt.Errorf("it ended with %d: %s", status, stderr)
+	}
+	return nil
+}
+
+// read reads lines until there are no more; half a line is none.
+func (o *observer) read(lines *bufio.Reader) error {
+	for {
+		raw, err := lines.ReadBytes('\n')
+		if err != nil {
+			return nil
+		}
+		var op struct {
+			Seq         int64
+			OperationID string
+			Actor       string
+		}
+		if err := json.Unmarshal(raw, &op); err != nil {
+			return fmt.Errorf("a line is no JSON: %.200s", raw)
+		}
+		o.mu.Lock()
+		next := int64(len(o.heard)) + 1
+		if op.Seq == next {
+			o.heard = append(o.heard, op.OperationID)
+		}
+		o.mu.Unlock()
+		if op.Seq != next {
+			return fmt.Errorf("operation %d was told where %d is the next", op.Seq, next)
+		}
+		if o.n == 0 && rows.MatchString(op.Actor) {
+			o.ground.stage.heard(op.OperationID)
+		}
+	}
+}
+
+// stop ends following.
+func (o *observer) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	if o.process != nil {
+		o.process(syscall.SIGKILL)
+	}
+}
+
+// patience is how long an observer may take to be told what was acknowledged.
+const patience = 30 * time.Second
+
+// caughtUp waits until everything was heard, and compares it.
+func (o *observer) caughtUp(ids []string) string {
+	deadline := time.Now().Add(patience)
+	for {
+		o.mu.Lock()
+		n := len(o.heard)
+		o.mu.Unlock()
+		if n >= len(ids) {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Sprintf("observer %d was told %d of %d operations within %s", o.n, n, len(ids), patience)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return unlike(fmt.Sprintf("observer %d was told", o.n), ids, o.heard)
+}
+
+// unlike is the first place at which two lists of operations differ.
+func unlike(who string, want, got []string) string {
+	for i := range max(len(want), len(got)) {
+		switch {
+		case i >= len(got):
+			return fmt.Sprintf("%s no operation %d", who, i+1)
+		case i >= len(want):
+			return fmt.Sprintf("%s operation %d, which the journal does not have", who, i+1)
+		case want[i] != got[i]:
+			return fmt.Sprintf("%s %s as operation %d, which is %s", who, got[i], i+1, want[i])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"leslie/test/harness"
+)
+
+// This file counts, tells what was wrong, and prints the table.
+
+// report gathers from all.
+type report struct {
+	out   io.Writer
+	start time.Time
+	setup setup
+
+	mu       sync.Mutex
+	tallies  map[string]*tally
+	made     map[string]int // operations by their command
+	broken   int
+	told     []string // the violations
+	orphans  int      // operations of calls that were killed before they answered
+	warnings map[string]int
+}
+
+// tally is one line of the table.
+type tally struct {
+	calls, ok, meant, killed, late int
+	codes                          map[string]int
+	usual                          time.Duration
+}
+
+func newReport(out io.Writer, s setup) *report {
+	return &report{out: out, start: time.Now(), setup: s, tallies: map[string]*tally{}, made: map[string]int{}, warnings: map[string]int{}}
+}
+
+func (r *report) tally(command string) *tally {
+	if r.tallies[command] == nil {
+		r.tallies[command] = &tally{codes: map[string]int{}, usual: 30 * time.Millisecond}
+	}
+	return r.tallies[command]
+}
+
+// usual is how long a call of a command takes.
+func (r *report) usual(command string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tally(command).usual
+}
+
+// count counts a call, and whether it was to be killed.
+func (r *report) count(l line, o outcome, early end) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tally(l.command)
+	t.calls++
+	if early.after > 0 && early.signal == syscall.SIGKILL {
+		t.meant++
+	}
+	code := o.code()
+	if doc, _ := harness.Read(o.stderr); l.stream && doc != nil && doc.Error != nil {
+		code = doc.Error.Code
+	}
+	switch {
+	case o.killed && early.signal == syscall.SIGTERM:
+		t.codes["SIGTERM"]++
+	case o.killed:
+		t.killed++
+		if o.doc != nil {
+			t.late++ // its answer was out
+		}
+	case o.status == 0:
+		t.ok++
+	default:
+		t.codes[code]++
+	}
+	if !o.killed {
+		t.usual += (o.end.Sub(o.begin) - t.usual) / 8
+	}
+	if o.doc != nil {
+		for _, w := range o.doc.Warnings {
+			r.warnings[w.Code]++
+		}
+	}
+}
+
+// operation counts one of the journal.
+func (r *report) operation(op operation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made[op.Command]++
+}
+
+// behind counts calls that were killed between their commit and their answer.
+func (r *report) behind(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orphans += n
+}
+
+// most is how many violations are told; the others follow from them.
+const most = 10
+
+// violation tells what was wrong, at once.
+func (r *report) violation(who, what string, last []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken++; r.broken > most {
+		return
+	}
+	text := fmt.Sprintf("VIOLATION (%s, -seed %d): %s\n", who, r.setup.seed, what)
+	for _, l := range last {
+		text += "    " + l + "\n"
+	}
+	fmt.Fprint(r.out, text)
+	r.told = append(r.told, text)
+}
+
+// end prints the table, the verdict and, where only the last lines are looked at,
+// the violations once more; it says whether everything held.
+func (r *report) end(g *ground) (held bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	total := &tally{codes: map[string]int{}}
+	fmt.Fprintf(r.out, "\n%-18s %7s %7s %7s %7s  %s\n", "command", "calls", "ok", "to kill", "killed", "codes")
+	for _, name := range sortedKeys(r.tallies) {
+		t := r.tallies[name]
+		r.row(name, t)
+		total.calls += t.calls
+		total.ok += t.ok
+		total.meant += t.meant
+		total.killed += t.killed
+		total.late += t.late
+		for code, n := range t.codes {
+			total.codes[code] += n
+		}
+	}
+	r.row("total", total)
+	fmt.Fprintf(r.out, "\nwarnings: %s\n", counted(r.warnings))
+	fmt.Fprintf(r.out, "killed between commit and answer: %d; behind their answer: %d\n", r.orphans, total.late)
+	r.conclude(g, total)
+	fmt.Fprint(r.out, strings.Join(r.told, ""))
+	return r.broken == 0
+}
+
+func (r *report) row(name string, t *tally) {
+	fmt.Fprintf(r.out, "%-18s %7d %7d %7d %7d  %s\n", name, t.calls, t.ok, t.meant, t.killed, counted(t.codes))
+}
+
+// counted is a map of counts as text, in the order of its keys.
+func counted(m map[string]int) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%s %d", key, m[key]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *report) conclude(g *ground, total *tally) {
+	operations := 0
+	for _, n := range r.made {
+		operations += n
+	}
+	resumed := 0
+	for _, o := range g.hearers {
+		resumed += o.resumed
+	}
+	fmt.Fprintf(r.out, "operations: %d, of them merges %d, rollbacks %d, undos %d, batches %d\n",
+		operations, r.made["merge"]+r.made["merge continue"], r.made["rollback"], r.made["undo"], r.made["batch"])
+	fmt.Fprintf(r.out, "merges of lines acknowledged: %d; requests made again: %d; observers: %d, ended and resumed %d times; pauses: %d\n",
+		g.choirs.count, len(g.requested), len(g.hearers), resumed, g.pauses)
+	verdict := "everything held"
+	if r.broken > 0 {
+		verdict = fmt.Sprintf("%d violations", r.broken)
+	}
+	fmt.Fprintf(r.out, "soak: %d calls by %d processes in %s, %d of %d killed, -seed %d: %s\n",
+		total.calls, r.setup.processes, time.Since(r.start).Round(time.Second), total.killed, total.meant, r.setup.seed, verdict)
+}

@@ -1,0 +1,304 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"leslie/test/harness"
+)
+
+// This file prepares the store of a row and measures its reference.
+
+// setting is a store that is being prepared; err is the first thing that went
+// wrong, and everything after it is left out.
+type setting struct {
+	*project
+	err error
+}
+
+func (s *setting) ok(line string) { s.ends(0, line) }
+
+func (s *setting) ends(status int, line string) {
+	if s.err != nil {
+		return
+	}
+	if o := s.call(s.filled(strings.Fields(line))...); o.err != nil || o.status != status {
+		s.err = fmt.Errorf("leslie %s ended with %d: %s", line, o.status, o.text())
+	}
+}
+
+// filled replaces {merge}, {ref} and {op} by the newest of their kind.
+func (p *project) filled(argv []string) []string {
+	out := make([]string, len(argv))
+	for i, arg := range argv {
+		out[i] = arg
+		if kind, is := strings.CutPrefix(arg, "{"); is {
+			kind = strings.TrimSuffix(kind, "}")
+			out[i] = p.newest(kind)
+		}
+	}
+	return out
+}
+
+// newest is the id of a kind that the state's file names last.
+func (p *project) newest(kind string) (id string) {
+	data, err := os.ReadFile(p.path(statePath))
+	if err != nil {
+		return ""
+	}
+	for _, found := range randomID.FindAllString(string(data), -1) {
+		if strings.HasPrefix(found, kind+"-") {
+			id = found
+		}
+	}
+	return id
+}
+
+func (s *setting) put(name, content string) {
+	if s.err != nil {
+		return
+	}
+	full := filepath.Join(s.dir, name)
+	s.err = errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(content), 0o644))
+}
+
+func (s *setting) write(thread, name, content string) {
+	s.put(filepath.Join(storeDir, "threads", thread, name), content)
+}
+
+func (s *setting) remove(thread, name string) {
+	if s.err == nil {
+		s.err = os.Remove(s.path(filepath.Join("threads", thread, name)))
+	}
+}
+
+// halve cuts a file of the store in the middle.
+func (s *setting) halve(name string) {
+	if s.err != nil {
+		return
+	}
+	info, err := os.Stat(s.path(name))
+	if err == nil {
+		err = os.Truncate(s.path(name), info.Size()/2)
+	}
+	s.err = err
+}
+
+// crash runs a line and kills it at the first call that changes the disk behind
+// its commit.
+func (s *setting) crash(line string) {
+	if s.err != nil {
+		return
+	}
+	if s.strace == "" {
+		s.err = errNoStrace
+		return
+	}
+	argv := strings.Fields(line)
+	trial, err := s.copyTo(s.dir+".trial", 0)
+	if err != nil {
+		s.err = err
+		return
+	}
+	defer os.RemoveAll(trial.dir)
+	_, points := trial.traced(nil, argv...)
+	at, ok := behindCommit(trial, points)
+	if !ok {
+		s.err = errors.New("no commit was seen in leslie " + line)
+		return
+	}
+	for range at.tries() {
+		o, _ := s.traced([]string{at.kill()}, argv...)
+		if o.status == -1 {
+			return
+		}
+	}
+	s.err = errors.New("leslie " + line + " could not be killed")
+}
+
+var errNoStrace = errors.New("strace is missing")
+
+// behindCommit is the first point behind the rename of the state after which
+// files are put into place.
+func behindCommit(p *project, points []point) (point, bool) {
+	committed := false
+	for _, c := range points {
+		if committed && c.main && c.ours && (c.name == "renameat" || c.name == "linkat") {
+			return c, true
+		}
+		committed = committed || commits(c, p)
+	}
+	return point{}, false
+}
+
+// commits reports whether a call is the rename that makes a new state.
+func commits(c point, p *project) bool {
+	return strings.HasPrefix(c.name, "rename") && len(c.paths) == 2 && c.paths[1] == p.path(statePath) && !strings.HasPrefix(c.result, "-1")
+}
+
+// reference is what a row's store is before and after, and after one more write
+// behind each. It is measured by undisturbed runs.
+type reference struct {
+	before, after, beforeThen, afterThen snapshot
+
+	first    snapshot // with what the row's first line records
+	revision int64    // of the answer
+	warnings []harness.Warning
+}
+
+// ready is a row that can be disturbed.
+type ready struct {
+	row
+	origin *project
+	argv   []string          // filled
+	raw    map[string]string // every file of origin, as it lies there
+	known  map[string]bool
+	ref    reference
+	points []point // of an undisturbed run; none without strace
+}
+
+// made prepares a row's store and measures.
+func (r *rig) made(of row, dir string) (*ready, error) {
+	origin := &project{rig: r, dir: dir}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	s := &setting{project: origin}
+	if !of.empty {
+		common(s)
+	}
+	if of.prepare != nil {
+		of.prepare(s)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	raw, err := origin.rawFiles()
+	if err != nil {
+		return nil, err
+	}
+	out := &ready{row: of, origin: origin, argv: origin.filled(of.argv), raw: raw, known: idsIn(raw)}
+	return out, out.measure()
+}
+
+// measure takes the reference, twice: a row whose undisturbed runs differ could
+// not be judged.
+func (r *ready) measure() error {
+	var first reference
+	for i := range 2 {
+		now, err := r.undisturbed(fmt.Sprintf("%s.undisturbed-%d", r.origin.dir, i))
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = now
+			continue
+		}
+		if d := first.unlike(now); d != "" {
+			return errors.New("two undisturbed runs differ: " + d)
+		}
+	}
+	r.ref = first
+	return nil
+}
+
+func (a reference) unlike(b reference) string {
+	for _, pair := range [][2]snapshot{{a.before, b.before}, {a.first, b.first}, {a.after, b.after}, {a.beforeThen, b.beforeThen}, {a.afterThen, b.afterThen}} {
+		if d := unlikeDocs(pair[0].docs, pair[1].docs); d != "" {
+			return d
+		}
+		if d := unlikeFiles(pair[0].files, pair[1].files); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+// undisturbed is one run of everything that a reference needs.
+func (r *ready) undisturbed(dir string) (ref reference, err error) {
+	p, err := r.origin.copyTo(dir, 0)
+	if err != nil {
+		return ref, err
+	}
+	defer os.RemoveAll(dir)
+	if ref.before, err = r.take(p); err != nil {
+		return ref, err
+	}
+	o, points := r.disturbedBy(p)
+	if !r.done(o) {
+		return ref, fmt.Errorf("undisturbed, it ended with %d: %s", o.status, o.text())
+	}
+	r.points = points
+	ref.revision, ref.warnings = o.doc.At(), o.doc.Warnings
+	if ref.after, err = r.take(p); err != nil {
+		return ref, err
+	}
+	if ref.afterThen, err = r.then(p); err != nil || r.again {
+		return ref, err
+	}
+	other, err := r.origin.copyTo(dir+"-before", 0)
+	if err != nil {
+		return ref, err
+	}
+	defer os.RemoveAll(other.dir)
+	if ref.beforeThen, err = r.then(other); err != nil || r.row.first == nil {
+		return ref, err
+	}
+	ref.first, err = r.comeSoFar(dir + "-first")
+	return ref, err
+}
+
+// comeSoFar is the store with what the row's first line records.
+func (r *ready) comeSoFar(dir string) (snapshot, error) {
+	p, err := r.origin.copyTo(dir, 0)
+	defer os.RemoveAll(dir)
+	if err != nil {
+		return snapshot{}, err
+	}
+	if o := p.call(r.row.first...); o.err != nil {
+		return snapshot{}, o.err
+	}
+	return r.take(p)
+}
+
+// disturbedBy runs the row's line, under strace where there is one.
+func (r *ready) disturbedBy(p *project, injections ...string) (outcome, []point) {
+	if r.origin.strace == "" {
+		return p.call(r.argv...), nil
+	}
+	return p.traced(injections, r.argv...)
+}
+
+// done reports whether a call ended as an undisturbed one does.
+func (r *ready) done(o outcome) bool {
+	return o.err == nil && o.doc != nil && o.status == r.status && o.code() == r.code
+}
+
+func (r *ready) take(p *project) (snapshot, error) { return p.take(r.known, r.damaged || r.empty) }
+
+// then makes one more write and takes what is there.
+func (r *ready) then(p *project) (snapshot, error) {
+	if problem := r.write(p); problem != "" {
+		return snapshot{}, errors.New(problem)
+	}
+	return r.take(p)
+}
+
+// write is the next writing command: one that copies what a thread has, and so
+// shows whether it took what was on its way for what is there.
+func (r *ready) write(p *project) (problem string) {
+	line := []string{"spawn", "--id", "go-on", "--intent", "Go on", "--objective", "ship", "--parent", "main", "--inherit", "full"}
+	if r.empty {
+		line = []string{"objective", "create", "Go on", "--id", "go-on"}
+	}
+	o := p.call(line...)
+	if o.err != nil || o.status != 0 || o.doc == nil || len(o.doc.Warnings) > 0 && !r.damaged {
+		return "the next write: " + o.text()
+	}
+	return ""
+}

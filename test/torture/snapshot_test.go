@@ -1,0 +1,183 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
+)
+
+func TestWhatDiffersFromRunToRunIsReplaced(t *testing.T) {
+	t.Parallel()
+	n := (&project{dir: "/home/x"}).plain(map[string]bool{"op-aaaaaaaa": true})
+	got := n.text(`/home/x/.leslie op-bbbbbbbb op-aaaaaaaa ref-cccccccc op-bbbbbbbb 2026-01-02T03:04:05.678Z crc32c:0a1b2c3d main`)
+	assert.Equal(t, "ROOT/.leslie op-#1 op-aaaaaaaa ref-#2 op-#1 TIME SUM main", got)
+}
+
+func TestTreesThatDifferAreToldApart(t *testing.T) {
+	t.Parallel()
+	plan, blob := storeDir+"/threads/main/plan.md", storeDir+"/blobs/sha256/ab/cd"
+	was := map[string]string{plan: "old", "AGENTS.md": "x"}
+	for name, tc := range map[string]struct {
+		got  map[string]string
+		says string
+	}{
+		"the same":            {map[string]string{plan: "old", "AGENTS.md": "x"}, ""},
+		"a spare blob":        {map[string]string{plan: "old", "AGENTS.md": "x", blob: "b"}, ""},
+		"another content":     {map[string]string{plan: "new", "AGENTS.md": "x"}, "plan.md"},
+		"something is gone":   {map[string]string{plan: "old"}, "AGENTS.md is missing"},
+		"something is left":   {map[string]string{plan: "old", "AGENTS.md": "x", storeDir + "/tmp/op-1": "folder"}, "should not be there"},
+		"a temporary is left": {map[string]string{plan: "old", "AGENTS.md": "x", storeDir + "/answer.tmp": ""}, "should not be there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.says == "" {
+				assert.Empty(t, unlikeFiles(was, tc.got))
+				return
+			}
+			assert.Contains(t, unlikeFiles(was, tc.got), tc.says)
+		})
+	}
+}
+
+func TestAnArtifactIsOldOrNewOrMissingAndNeverHalf(t *testing.T) {
+	t.Parallel()
+	at := storeDir + "/threads/main/plan.md"
+	before, after := map[string]string{at: "old"}, map[string]string{at: "new"}
+	for _, whole := range []map[string]string{before, after, {}} {
+		assert.Empty(t, mixed(before, after, whole))
+	}
+	assert.Contains(t, mixed(before, after, map[string]string{at: "ne"}), "neither")
+}
+
+func TestWhatIsAppendedToMayHaveALineBegun(t *testing.T) {
+	t.Parallel()
+	at := storeDir + "/threads/main/.meta/injections.jsonl"
+	before, after := map[string]string{at: "-rw\none\n"}, map[string]string{at: "-rw\none\ntwo\n"}
+	for _, is := range []string{"-rw\none\n", "-rw\none\ntw", "-rw\none\ntwo\n"} {
+		assert.Empty(t, mixed(before, after, map[string]string{at: is}), "%q", is)
+	}
+	for _, is := range []string{"-rw\non", "-rw\nxne\ntw", "-rw\ntwo\n", "-rw\none\ntwo\ntwo\n"} {
+		assert.Contains(t, mixed(before, after, map[string]string{at: is}), "neither", "%q", is)
+	}
+	assert.Empty(t, mixed(nil, after, map[string]string{at: "-rw\n"}), "a new file is empty first")
+}
+
+// A promise that a run breaks has to be seen: these are runs that lie.
+func TestWhatACallSaysIsHeld(t *testing.T) {
+	t.Parallel()
+	r := &ready{row: row{name: "x"}}
+	say := func(status int, doc string) outcome {
+		read, _ := harness.Read([]byte(doc))
+		return outcome{status: status, stdout: []byte(doc), doc: read}
+	}
+	failed := `{"success":false,"error":{"code":"T505","details":{"changed":false}}}`
+	for name, tc := range map[string]struct {
+		said outcome
+		want told
+		bad  bool
+	}{
+		"done":                {said: say(0, `{"success":true}`), want: toldDone},
+		"failed":              {said: say(15, failed), want: toldFailed},
+		"no document":         {said: say(0, ""), bad: true},
+		"two documents":       {said: say(0, `{"success":true}{}`), bad: true},
+		"another code":        {said: say(1, `{"success":false,"error":{"code":"T901","details":{"changed":false}}}`), bad: true},
+		"failed with success": {said: say(0, failed), bad: true},
+		"failed and changed":  {said: say(15, `{"success":false,"error":{"code":"T505","details":{"changed":true}}}`), bad: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, problem := r.heard(&project{}, tc.said)
+			assert.Equal(t, tc.bad, problem != "", "%s", problem)
+			if !tc.bad {
+				assert.Equal(t, tc.want, a.said)
+			}
+		})
+	}
+}
+
+func TestInShortEveryRowKeepsCasesAndTheSeedDrawsThem(t *testing.T) {
+	t.Parallel()
+	var all []work
+	for range 100 {
+		all = append(all, work{matrix: "kill", row: "spawn", rest: "write"})
+	}
+	assert.Len(t, choice{}.of(all), 100)
+	some := choice{short: true, seed: 1}.of(all)
+	assert.InDelta(t, 100/choice{short: true}.stride("kill"), len(some), 1)
+	for seed := range uint64(50) {
+		assert.Len(t, choice{short: true, seed: seed}.of(all[:5]), 1, "a row with few cases has one")
+	}
+	assert.Empty(t, choice{only: "kill/spawn/wri"}.of(all), "a name is whole")
+	assert.Len(t, choice{only: "kill/spawn"}.of(all), 100)
+}
+
+func TestACopyIsAsTheOriginal(t *testing.T) {
+	t.Parallel()
+	p := &project{dir: filepath.Join(t.TempDir(), "p")}
+	require.NoError(t, os.MkdirAll(filepath.Join(p.dir, "a", "b"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "a", "b", "c"), []byte("x"), 0o444))
+	q, err := p.copyTo(filepath.Join(t.TempDir(), "q"), 0)
+	require.NoError(t, err)
+	was, err := p.rawFiles()
+	require.NoError(t, err)
+	is, err := q.rawFiles()
+	require.NoError(t, err)
+	assert.Equal(t, was, is)
+	assert.Len(t, is, 3)
+}
+
+func TestNamesOfRowsAreNamesOfFolders(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, r := range table() {
+		assert.Regexp(t, `^[a-z]+(-[a-z]+)*$`, r.name)
+		assert.False(t, seen[r.name], "%s is there twice", r.name)
+		seen[r.name] = true
+	}
+}
+
+func TestABlobThatIsNamedMayNotBeMissing(t *testing.T) {
+	t.Parallel()
+	manifest, blob, kept := blobsDir+"sha256/aa/11", blobsDir+"sha256/bb/22", blobsDir+"sha256/cc/33"
+	after := map[string]string{manifest: "plan.md bb22", blob: "old", kept: "taken away", storeDir + "/" + statePath: `"manifest":"aa11"`}
+	without := func(name string) map[string]string {
+		return only(after, func(n string) bool { return n != name })
+	}
+	assert.Empty(t, missingBlob(after, after))
+	assert.Equal(t, manifest, missingBlob(after, without(manifest)), "the state names it")
+	assert.Equal(t, blob, missingBlob(after, without(blob)), "a manifest names it")
+	assert.Empty(t, missingBlob(after, without(kept)), "nothing names it")
+}
+
+func TestATreeIsAnotherButForWhatLiesAbout(t *testing.T) {
+	t.Parallel()
+	was := map[string]string{"AGENTS.md": "x", storeDir: "folder"}
+	with := func(name, content string) map[string]string {
+		out := only(was, func(string) bool { return true })
+		out[name] = content
+		return out
+	}
+	assert.True(t, sameBut(was, was))
+	assert.True(t, sameBut(was, with(blobsDir+"sha256/bb/22", "spare")))
+	assert.False(t, sameBut(was, with("AGENTS.md", "y")))
+	assert.False(t, sameBut(was, with(storeDir+"/answer.tmp", "")))
+	assert.False(t, sameBut(with("more", ""), was), "something is missing")
+	old := with(storeDir+"/archive.jsonl", "one")
+	assert.False(t, sameBut(old, with(storeDir+"/archive.jsonl", "two")), "what there was stays")
+}
+
+func TestWhatIsSetAsideIsCalledWithoutItsNumberWhereItIsAlone(t *testing.T) {
+	t.Parallel()
+	state := storeDir + "/" + statePath + ".set-aside-20260102T030405Z"
+	p := &project{dir: "/p"}
+	aside := storeDir + "/" + statePath + ".set-aside-TIME"
+	assert.Equal(t, map[string]string{aside: "a"}, p.alike(map[string]string{state + "-2": "a"}, nil))
+	assert.Equal(t, map[string]string{aside: "a", aside + "-2": "b"}, p.alike(map[string]string{state: "a", state + "-2": "b"}, nil))
+}

@@ -1,0 +1,255 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"leslie/test/harness"
+)
+
+// This file judges a store after a disturbance.
+
+// side is which of its two states a store is in.
+type side string
+
+const (
+	sideBefore side = "before"
+	sideAfter  side = "after"
+)
+
+// told is what a disturbed call said of itself, before anybody looked.
+type told int
+
+const (
+	toldNothing told = iota // it died first
+	toldDone
+	toldFailed // and changed nothing
+	toldPart   // it failed, and said that a part of it stands
+	toldBeside // it is done but for what it writes beside its answer
+)
+
+// aftermath is a store that a disturbed run left, and what is known of the run.
+type aftermath struct {
+	*project
+	said told
+	// settled: everything has to be in its place at once, not only behind the
+	// next write.
+	settled bool
+	// release ends a disturbance that lasts; nil when there is none.
+	release func() error
+	// blind: while the disturbance lasts readers need not see anything.
+	blind bool
+	// spare picks files that may be left beside the others; nil picks none.
+	spare func(name string) bool
+}
+
+// sameBut reports whether a tree is another one, but for what may lie about and
+// is read by nobody.
+func sameBut(want, got map[string]string) bool {
+	for name, is := range got {
+		was, there := want[name]
+		if there && was != is || !there && !spare(name) && !passing(name) {
+			return false
+		}
+	}
+	for name := range want {
+		if _, there := got[name]; !there {
+			return false
+		}
+	}
+	return true
+}
+
+// heard is what a call that ended said. Only done, or failed with a code of the
+// storage and nothing changed, is an honest answer.
+func (r *ready) heard(p *project, o outcome) (a aftermath, problem string) {
+	a = aftermath{project: p}
+	switch {
+	case o.err != nil:
+		return a, o.err.Error()
+	case o.doc == nil:
+		return a, "stdout is not one JSON document: " + o.text()
+	case r.done(o) && r.beside && !r.stands(o):
+		a.said = toldBeside
+		return a, ""
+	case r.done(o):
+		a.said, a.settled = toldDone, !o.warned("W505")
+		return a, ""
+	case o.doc.Error == nil || o.status != 15 || !strings.HasPrefix(o.code(), "T5"):
+		return a, fmt.Sprintf("it ended with %d: %s", o.status, o.text())
+	case o.doc.Error.Details["changed"] == false:
+		a.said = toldFailed
+	case r.keeps:
+		a.said = toldPart
+	default:
+		return a, "it failed and changed something: " + o.text()
+	}
+	return a, ""
+}
+
+// stands reports whether an answer says that what was written beside it stands.
+func (r *ready) stands(o outcome) bool {
+	return o.doc.At() == r.ref.revision && !slices.ContainsFunc(r.ref.warnings, func(w harness.Warning) bool { return !o.warned(w.Code) })
+}
+
+// judge looks at what a disturbed run left.
+func (r *ready) judge(a aftermath) (where side, problem string) {
+	if a.blind {
+		if err := a.release(); err != nil {
+			return "", err.Error()
+		}
+	}
+	where, problem = r.seen(a.project)
+	if problem != "" {
+		return where, problem
+	}
+	switch {
+	case a.said == toldDone && where != sideAfter && !r.idle:
+		return where, "it was acknowledged and is not there"
+	case a.said == toldFailed && where != sideBefore:
+		return where, "it failed and stands"
+	case a.said == toldBeside && where != sideBefore:
+		return where, "what it wrote beside its answer stands, and it does not say so"
+	}
+	if problem := r.inPlace(a.project, where, a.settled); problem != "" {
+		return where, problem
+	}
+	if a.release != nil && !a.blind {
+		if err := a.release(); err != nil {
+			return where, err.Error()
+		}
+	}
+	return where, r.goesOn(a, where)
+}
+
+// settles looks at what a disturbed run left, as judge does. Where each file is
+// just what the reference knows, what readers and the next write make of it was
+// measured, and is not asked again.
+func (r *ready) settles(a aftermath) (where side, problem string) {
+	raw, err := a.rawFiles()
+	switch {
+	case err != nil || a.blind:
+	case a.said == toldFailed && sameBut(r.raw, raw):
+		return sideBefore, ""
+	case a.said == toldDone && a.settled && maps.Equal(a.alike(raw, r.known), r.ref.after.files):
+		return sideAfter, healthy(a.project) // who reads every sum
+	}
+	return r.judge(a)
+}
+
+// seen says which state the readers see.
+func (r *ready) seen(p *project) (side, string) {
+	docs, problem := p.view(r.known, r.damaged || r.empty)
+	if problem != "" {
+		return "", "a reader: " + problem
+	}
+	if r.byFiles() {
+		return r.seenByFiles(p)
+	}
+	before := unlikeDocs(r.ref.before.docs, docs)
+	if before == "" || r.row.first != nil && unlikeDocs(r.ref.first.docs, docs) == "" {
+		return sideBefore, ""
+	}
+	after := unlikeDocs(r.ref.after.docs, docs)
+	if after == "" {
+		return sideAfter, ""
+	}
+	return "", fmt.Sprintf("the state is neither before (%s) nor after (%s)", before, after)
+}
+
+// byFiles reports whether the command changes files alone, and no record.
+func (r *ready) byFiles() bool { return unlikeDocs(r.ref.before.docs, r.ref.after.docs) == "" }
+
+// seenByFiles is seen for a command that changes no record.
+func (r *ready) seenByFiles(p *project) (side, string) {
+	now, err := p.files(r.known)
+	if err != nil {
+		return "", err.Error()
+	}
+	outside := func(name string) bool {
+		return !strings.HasPrefix(name, storeDir) && (r.litters == "" || !strings.HasPrefix(name, r.litters))
+	}
+	before := unlikeFiles(only(r.ref.before.files, outside), only(now, outside))
+	if before == "" {
+		return sideBefore, ""
+	}
+	after := unlikeFiles(only(r.ref.after.files, outside), only(now, outside))
+	if after == "" {
+		return sideAfter, ""
+	}
+	return "", fmt.Sprintf("the files are neither before (%s) nor after (%s)", before, after)
+}
+
+// inPlace compares the files at once: artifacts are wholly old or wholly new,
+// one by one, and what the state names is there.
+func (r *ready) inPlace(p *project, where side, settled bool) string {
+	now, err := p.files(r.known)
+	if err != nil {
+		return err.Error()
+	}
+	before, after := r.ref.before.files, r.ref.after.files
+	switch {
+	case where == sideBefore && r.owes():
+		return mixed(before, r.ref.beforeThen.files, now)
+	case where == sideBefore:
+		return unlikeFiles(only(before, artifact), only(now, artifact))
+	case settled:
+		return unlikeFiles(only(after, artifact), only(now, artifact))
+	}
+	if blob := missingBlob(after, now); blob != "" {
+		return blob + ", which the state names, is missing"
+	}
+	if r.owes() { // what the dead writer owed was put into place first
+		owed := r.ref.beforeThen.files
+		maps.DeleteFunc(now, func(name, is string) bool { return owed[name] == is })
+	}
+	return mixed(before, after, now)
+}
+
+// owes reports whether the prepared store's last writer died and left files to
+// the next one.
+func (r *ready) owes() bool {
+	return !r.again && unlikeFiles(only(r.ref.before.files, artifact), only(r.ref.beforeThen.files, artifact)) != ""
+}
+
+// goesOn makes the next write and compares everything with a store that was
+// never disturbed: nothing temporary is left, and doctor finds nothing.
+func (r *ready) goesOn(a aftermath, where side) string {
+	p, want := a.project, r.ref.afterThen
+	switch {
+	case r.again && (where == sideBefore || a.said == toldPart || a.said == toldNothing && r.keeps):
+		if o := p.call(r.argv...); !r.done(o) {
+			return "the same line again: " + o.text()
+		}
+	case where == sideBefore:
+		want = r.ref.beforeThen
+	}
+	if problem := r.write(p); problem != "" {
+		return problem
+	}
+	now, err := p.files(r.known)
+	if err != nil {
+		return err.Error()
+	}
+	counts := func(name string) bool {
+		return (a.spare == nil || !a.spare(name)) && (r.litters == "" || !strings.HasPrefix(name, r.litters))
+	}
+	if d := unlikeFiles(only(want.files, counts), only(now, counts)); d != "" {
+		return "behind the next write: " + d
+	}
+	return healthy(p)
+}
+
+// healthy asks doctor.
+func healthy(p *project) string {
+	o := p.call("doctor")
+	if o.status != 0 || o.doc == nil || !bytes.Contains(o.doc.Data, []byte(`"healthy":true`)) {
+		return "doctor: " + o.text()
+	}
+	return ""
+}
