@@ -39,7 +39,7 @@ type Judgement struct {
 const ByAgent = "agent"
 
 // Accept judges an agent's work on a change and its open conflicts, which are
-// picked from disputes (all of Plan.Conflicts will do).
+// picked from conflicts (all of Plan.Conflicts will do).
 //
 // If After differs from Before it is the answer, and the resolutions give the
 // reasons; where it can be cut into answers in several ways, resolutions that
@@ -51,8 +51,8 @@ const ByAgent = "agent"
 // are not shown as text want a reason too.
 //
 // That the inputs have not moved meanwhile is the caller's to check.
-func Accept(c Change, disputes []Dispute, w Work) Judgement {
-	j := judge{change: c, all: c.own(disputes), work: w, given: map[string]Resolution{}}
+func Accept(c Change, conflicts []Conflict, w Work) Judgement {
+	j := judge{change: c, all: c.own(conflicts), work: w, given: map[string]Resolution{}}
 	for _, d := range j.all {
 		if d.Status == Unresolved {
 			j.open = append(j.open, d)
@@ -68,7 +68,7 @@ func Accept(c Change, disputes []Dispute, w Work) Judgement {
 // judge looks at the work on one file. Its errors are sentences for the agent.
 type judge struct {
 	change    Change
-	all, open []Dispute
+	all, open []Conflict
 	work      Work
 	given     map[string]Resolution
 }
@@ -95,7 +95,7 @@ func (j *judge) path() string { return inert(j.change.Path) }
 // know takes the resolutions of open conflicts; others are a mistake.
 func (j *judge) know() error {
 	for _, r := range j.work.Resolutions {
-		if !slices.ContainsFunc(j.open, func(d Dispute) bool { return d.ID == r.ConflictID }) {
+		if !slices.ContainsFunc(j.open, func(d Conflict) bool { return d.ID == r.ConflictID }) {
 			return refusal(fmt.Sprintf("resolutions.json answers %q, which is no open conflict of %s.", r.ConflictID, j.path()))
 		}
 		if _, twice := j.given[r.ConflictID]; twice {
@@ -122,7 +122,7 @@ func (j *judge) texts() ([][]byte, error) {
 	if n := j.marked().left(j.work.After, true); n > 0 {
 		return nil, refusal(fmt.Sprintf("A conflict marker is left in line %d of the merged file; replace each conflict, markers included, by its answer.", n))
 	}
-	texts, wrong := tiled(j.work.After, j.change.Merge.segments())
+	texts, wrong := aligned(j.work.After, j.change.Merge.segments())
 	if wrong != nil {
 		return nil, wrong.sentence()
 	}
@@ -157,7 +157,7 @@ func (j *judge) byChoice() ([][]byte, error) {
 }
 
 // choice is the decision that a resolution is.
-func (j *judge) choice(d Dispute) (Decision, error) {
+func (j *judge) choice(d Conflict) (Decision, error) {
 	r := j.given[d.ID]
 	if r.Choice == "" {
 		return Decision{}, refusal(fmt.Sprintf("%s is not answered.", j.name(d)))
@@ -175,7 +175,7 @@ func (j *judge) choice(d Dispute) (Decision, error) {
 	return decision, nil
 }
 
-func (j *judge) name(d Dispute) string {
+func (j *judge) name(d Conflict) string {
 	return fmt.Sprintf("Conflict %s (%d of %d) in %s", d.ID, d.Hunk, d.Of, j.path())
 }
 
@@ -216,15 +216,15 @@ func (r *Result) texts() []string {
 	return out
 }
 
-func (j *judge) accepted(d Dispute, decision Decision) Accepted {
+func (j *judge) accepted(d Conflict, decision Decision) Accepted {
 	return Accepted{d.ID, decision, strings.TrimSpace(j.given[d.ID].Reason)}
 }
 
-func (j *judge) reasoned(d Dispute) bool { return strings.TrimSpace(j.given[d.ID].Reason) != "" }
+func (j *judge) reasoned(d Conflict) bool { return strings.TrimSpace(j.given[d.ID].Reason) != "" }
 
 // complete refuses an answer that lacks a line which a side added, unless there
 // is a reason.
-func (j *judge) complete(d Dispute, answer []byte) error {
+func (j *judge) complete(d Conflict, answer []byte) error {
 	if j.reasoned(d) {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (j *judge) complete(d Dispute, answer []byte) error {
 // lost is the first line that a side added and an answer lacks, and whose it is;
 // how lines end does not count. A line that a side put in beside one that the
 // base has already must be there once more than the other sides left it.
-func (d Dispute) lost(answer []byte) (line, thread string) {
+func (d Conflict) lost(answer []byte) (line, thread string) {
 	base, have := countsOf(d.Base.Text), countsOf(string(answer))
 	sides := make([]map[string]int, len(d.Sides))
 	for i, s := range d.Sides {
@@ -288,7 +288,7 @@ func (j *judge) parses(merged []byte, versions []string) error {
 }
 
 // whole judges the answer to a file that is in conflict as a whole.
-func (j *judge) whole(d Dispute) ([]Accepted, error) {
+func (j *judge) whole(d Conflict) ([]Accepted, error) {
 	decision, err := j.wholeChoice(d)
 	if err != nil {
 		return nil, err
@@ -314,7 +314,7 @@ func (j *judge) whole(d Dispute) ([]Accepted, error) {
 // wholeChoice is the decision about a whole file. An edited file is its text
 // where the conflict is one of texts; what was changed here and deleted there
 // wants a word.
-func (j *judge) wholeChoice(d Dispute) (Decision, error) {
+func (j *judge) wholeChoice(d Conflict) (Decision, error) {
 	r := j.given[d.ID]
 	textual := d.Kind == Content || d.Kind == AddAdd
 	byFile := j.edited() && (textual || d.Kind == ModifyDelete && r.Choice == TakeText)
@@ -333,7 +333,7 @@ func (j *judge) wholeChoice(d Dispute) (Decision, error) {
 
 // outcome is the text that a decision about a whole file leaves, and the
 // versions that are there; shown is false if one of them is not shown.
-func (d Dispute) outcome(decision Decision) (text []byte, versions []string, shown bool) {
+func (d Conflict) outcome(decision Decision) (text []byte, versions []string, shown bool) {
 	shown = true
 	for _, s := range d.Sides {
 		if !s.Absent {

@@ -137,7 +137,7 @@ func TestAcceptKeepsTheEdgesOfAFile(t *testing.T) {
 // around is a merge whose two conflicts have one line between them.
 func around(between string) merge.Input {
 	in := input(one("O\n"+between+"P\n"), from{"a", one("1\n" + between + "2\n"), one("T\n" + between + "Q\n")})
-	in.Finers = nil
+	in.Mergers = nil
 	return in
 }
 
@@ -167,7 +167,7 @@ func TestAcceptCutsByWhatStandsBetween(t *testing.T) {
 	}
 
 	three := input(one("O\n-\nP\n-\nR\n"), from{"a", one("1\n-\n2\n-\n3\n"), one("T\n-\nQ\n-\nS\n")})
-	three.Finers = nil
+	three.Mergers = nil
 	_, j := accept(t, three, wrote("O\nT\n-\nP\nQ\n-\nR\nS\n"))
 	wants(t, three, j, "", "O\nT\n-\nP\nQ\n-\nR\nS\n")
 	three.Decisions = map[string]merge.Decision{}
@@ -309,7 +309,7 @@ func FuzzAccept(f *testing.F) {
 	f.Add("a\na\na\n", "a\na\n", "a\nb\na\n", "a\n", "theirs", "", "r")
 	f.Fuzz(func(t *testing.T, ours, base, theirs, after, choice, text, reason string) {
 		in := input(one(ours), from{"a", one(base), one(theirs)})
-		in.Finers = nil
+		in.Mergers = nil
 		p := planOf(t, in)
 		if p.Open() == 0 {
 			return

@@ -28,8 +28,8 @@ const (
 	TakeText   = "text"   // Decision.Text
 )
 
-// Unfit says why a choice does not fit a conflict. It is an error of the caller.
-type Unfit struct {
+// InvalidChoice says why a choice does not fit a conflict. It is an error of the caller.
+type InvalidChoice struct {
 	Path       string
 	ConflictID string // "" when the path is meant
 	Take       string
@@ -39,7 +39,7 @@ type Unfit struct {
 }
 
 // Error is a sentence.
-func (u *Unfit) Error() string {
+func (u *InvalidChoice) Error() string {
 	at := u.Path
 	if u.ConflictID != "" {
 		at += " (" + u.ConflictID + ")"
@@ -47,13 +47,13 @@ func (u *Unfit) Error() string {
 	return "'" + u.Take + "' does not fit the conflict in " + at + ": " + u.Reason
 }
 
-func (d Dispute) unfit(take, reason string, threads ...string) *Unfit {
-	return &Unfit{Path: d.Path, ConflictID: d.ID, Take: take, Reason: reason, Threads: threads}
+func (d Conflict) invalidChoice(take, reason string, threads ...string) *InvalidChoice {
+	return &InvalidChoice{Path: d.Path, ConflictID: d.ID, Take: take, Reason: reason, Threads: threads}
 }
 
-// Fits tells whether a choice answers the conflict: nil, or an *Unfit. It is the
+// Fits tells whether a choice answers the conflict: nil, or an *InvalidChoice. It is the
 // one rule: Make ignores a decision that does not fit.
-func (d Dispute) Fits(take string) error {
+func (d Conflict) Fits(take string) error {
 	if u := d.misfit(take); u != nil {
 		return u
 	}
@@ -62,7 +62,7 @@ func (d Dispute) Fits(take string) error {
 
 // Takes are the choices other than a text that answer the conflict: the words, and
 // the threads instead of an ambiguous "theirs".
-func (d Dispute) Takes() []string {
+func (d Conflict) Takes() []string {
 	all := []string{TakeOurs, TakeTheirs, TakeBase, TakeBoth, TakeDelete, TakeKeep}
 	if d.misfit(TakeTheirs) != nil {
 		all = append(all, d.threads(d.Sides[1:])...)
@@ -70,24 +70,24 @@ func (d Dispute) Takes() []string {
 	return slices.DeleteFunc(all, func(take string) bool { return d.misfit(take) != nil })
 }
 
-func (d Dispute) misfit(take string) *Unfit {
+func (d Conflict) misfit(take string) *InvalidChoice {
 	if d.Kind == PathClash && take != TakeOurs && take != TakeKeep && take != d.Sides[0].Thread {
-		return d.unfit(take, "nothing is written there; choose ours, and rename the file at its source to bring it in")
+		return d.invalidChoice(take, "nothing is written there; choose ours, and rename the file at its source to bring it in")
 	}
 	switch take {
 	case TakeText:
 		if d.Kind == Mode {
-			return d.unfit(take, "only the executable bits differ; choose a side")
+			return d.invalidChoice(take, "only the executable bits differ; choose a side")
 		}
 	case TakeBase:
 		return d.misfitBase(take)
 	case TakeBoth:
 		if d.Whole() {
-			return d.unfit(take, "the file is in conflict as a whole; choose one side or give its text")
+			return d.invalidChoice(take, "the file is in conflict as a whole; choose one side or give its text")
 		}
 	case TakeDelete:
 		if !d.Whole() || d.Kind == Mode {
-			return d.unfit(take, "nobody deleted the file")
+			return d.invalidChoice(take, "nobody deleted the file")
 		}
 	default:
 		_, u := d.pick(take)
@@ -96,18 +96,18 @@ func (d Dispute) misfit(take string) *Unfit {
 	return nil
 }
 
-func (d Dispute) misfitBase(take string) *Unfit {
+func (d Conflict) misfitBase(take string) *InvalidChoice {
 	switch {
 	case d.Kind == Mode:
-		return d.unfit(take, "only the executable bits differ; choose a side")
+		return d.invalidChoice(take, "only the executable bits differ; choose a side")
 	case d.Whole() && d.Base.Hash == "":
-		return d.unfit(take, "the sides have no common base")
+		return d.invalidChoice(take, "the sides have no common base")
 	}
 	return nil
 }
 
 // pick is the side that a choice names.
-func (d Dispute) pick(take string) (DisputeSide, *Unfit) {
+func (d Conflict) pick(take string) (ConflictSide, *InvalidChoice) {
 	switch take {
 	case TakeOurs:
 		return d.Sides[0], nil
@@ -118,29 +118,29 @@ func (d Dispute) pick(take string) (DisputeSide, *Unfit) {
 			return d.Sides[0], nil
 		}
 		if d.Kind != ModifyDelete {
-			return DisputeSide{}, d.unfit(take, "nobody deleted the file")
+			return ConflictSide{}, d.invalidChoice(take, "nobody deleted the file")
 		}
-		return d.only(take, slices.DeleteFunc(slices.Clone(d.Sides), func(s DisputeSide) bool { return s.Absent }))
+		return d.only(take, slices.DeleteFunc(slices.Clone(d.Sides), func(s ConflictSide) bool { return s.Absent }))
 	}
-	i := slices.IndexFunc(d.Sides, func(s DisputeSide) bool { return s.Thread == take })
+	i := slices.IndexFunc(d.Sides, func(s ConflictSide) bool { return s.Thread == take })
 	if i < 0 {
-		return DisputeSide{}, d.unfit(take, "it is no choice and no thread that takes part", d.threads(d.Sides)...)
+		return ConflictSide{}, d.invalidChoice(take, "it is no choice and no thread that takes part", d.threads(d.Sides)...)
 	}
 	return d.Sides[i], nil
 }
 
 // only is the one version that these sides hold.
-func (d Dispute) only(take string, sides []DisputeSide) (DisputeSide, *Unfit) {
+func (d Conflict) only(take string, sides []ConflictSide) (ConflictSide, *InvalidChoice) {
 	for _, s := range sides {
 		if s.identity() != sides[0].identity() {
 			threads := d.threads(sides)
-			return DisputeSide{}, d.unfit(take, "it is ambiguous; name one of "+strings.Join(threads, ", "), threads...)
+			return ConflictSide{}, d.invalidChoice(take, "it is ambiguous; name one of "+strings.Join(threads, ", "), threads...)
 		}
 	}
 	return sides[0], nil
 }
 
-func (d Dispute) threads(sides []DisputeSide) []string {
+func (d Conflict) threads(sides []ConflictSide) []string {
 	var out []string
 	for _, s := range sides {
 		if !slices.Contains(out, s.Thread) {
@@ -152,7 +152,7 @@ func (d Dispute) threads(sides []DisputeSide) []string {
 
 // Text is what a decision puts in the place of a conflict that is a part of its
 // file. The decision has to fit.
-func (d Dispute) Text(decision Decision) []byte {
+func (d Conflict) Text(decision Decision) []byte {
 	switch decision.Take {
 	case TakeText:
 		return decision.Text
@@ -166,7 +166,7 @@ func (d Dispute) Text(decision Decision) []byte {
 }
 
 // both is every side that changed something, each text once.
-func (d Dispute) both() string {
+func (d Conflict) both() string {
 	var seen []string
 	out := ""
 	for i, s := range d.Sides {
@@ -205,7 +205,7 @@ func (r *Result) ended(hunk int, text []byte) []byte {
 
 // decided is the text that a decision among these gives the conflict, if one
 // does and fits.
-func (d Dispute) decided(decisions map[string]Decision) ([]byte, bool) {
+func (d Conflict) decided(decisions map[string]Decision) ([]byte, bool) {
 	decision, ok := decisions[d.ID]
 	if !ok || d.Fits(decision.Take) != nil {
 		return nil, false
@@ -215,7 +215,7 @@ func (d Dispute) decided(decisions map[string]Decision) ([]byte, bool) {
 
 // chosen is the file that a fitting decision gives the whole path; its content
 // too where that is new.
-func (f *filePlan) chosen(d Dispute, decision Decision) (File, []byte) {
+func (f *filePlan) chosen(d Conflict, decision Decision) (File, []byte) {
 	switch decision.Take {
 	case TakeText:
 		executable, _ := f.executable()
@@ -248,49 +248,49 @@ func (f *filePlan) chosen(d Dispute, decision Decision) (File, []byte) {
 // so is every choice where it is in conflict as a whole; any other choice is
 // taken for each of its conflicts, so that what merged cleanly stays.
 //
-// Errors: an *Unfit when the choice does not fit, or there is no such conflict.
+// Errors: an *InvalidChoice when the choice does not fit, or there is no such conflict.
 func (p *Plan) Decide(have map[string]Decision, what string, d Decision) (map[string]Decision, error) {
 	out := maps.Clone(have)
 	if out == nil {
 		out = map[string]Decision{}
 	}
-	if i := slices.IndexFunc(p.Conflicts, func(c Dispute) bool { return c.ID == what }); i >= 0 {
+	if i := slices.IndexFunc(p.Conflicts, func(c Conflict) bool { return c.ID == what }); i >= 0 {
 		c, _ := p.change(p.Conflicts[i].Path)
 		delete(out, c.ID)
 		return out, decide(out, p.Conflicts[i], d)
 	}
 	c, ok := p.change(what)
-	disputes := p.disputes(what)
-	if !ok || len(disputes) == 0 {
-		return nil, &Unfit{Path: what, Take: d.Take, Reason: "there is no such conflict"}
+	conflicts := p.conflictsAt(what)
+	if !ok || len(conflicts) == 0 {
+		return nil, &InvalidChoice{Path: what, Take: d.Take, Reason: "there is no such conflict"}
 	}
-	return out, p.decidePath(out, c, disputes, d)
+	return out, p.decidePath(out, c, conflicts, d)
 }
 
-func (p *Plan) decidePath(out map[string]Decision, c Change, disputes []Dispute, d Decision) error {
+func (p *Plan) decidePath(out map[string]Decision, c Change, conflicts []Conflict, d Decision) error {
 	delete(out, c.ID)
-	for _, dispute := range disputes {
-		delete(out, dispute.ID)
+	for _, conflict := range conflicts {
+		delete(out, conflict.ID)
 	}
-	if !disputes[0].Whole() && (d.Take == TakeText || d.Take == TakeDelete) {
+	if !conflicts[0].Whole() && (d.Take == TakeText || d.Take == TakeDelete) {
 		out[c.ID] = d
 		return nil
 	}
-	for _, dispute := range disputes {
-		if dispute.settled {
+	for _, conflict := range conflicts {
+		if conflict.settled {
 			continue
 		}
-		if err := decide(out, dispute, d); err != nil {
+		if err := decide(out, conflict, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func decide(out map[string]Decision, dispute Dispute, d Decision) error {
-	if err := dispute.Fits(d.Take); err != nil {
+func decide(out map[string]Decision, conflict Conflict, d Decision) error {
+	if err := conflict.Fits(d.Take); err != nil {
 		return err
 	}
-	out[dispute.ID] = d
+	out[conflict.ID] = d
 	return nil
 }

@@ -56,7 +56,7 @@ func TestDecisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := input(one(c.ours), from{"a", one(c.base), one(c.theirs)})
-			in.Finers = nil
+			in.Mergers = nil
 			p := planOf(t, in)
 			require.Len(t, p.Conflicts, 1)
 			d := merge.Decision{Take: c.take, Text: []byte(c.text), How: "user"}
@@ -66,7 +66,7 @@ func TestDecisions(t *testing.T) {
 			if c.want == "?" {
 				assert.Equal(t, 1, decided.Open())
 				assert.Equal(t, one(c.ours), after(t, in, decided))
-				var unfit *merge.Unfit
+				var unfit *merge.InvalidChoice
 				require.ErrorAs(t, err, &unfit)
 				assert.NotEmpty(t, unfit.Error())
 				return
@@ -86,7 +86,7 @@ func TestTheirsIsAmbiguousWithSeveralSources(t *testing.T) {
 	b := one("b\n")
 	p := planOf(t, input(b, from{"one", b, one("x\n")}, from{"two", b, one("y\n")}))
 	_, err := p.Decide(nil, "f.md", merge.Decision{Take: "theirs"})
-	var unfit *merge.Unfit
+	var unfit *merge.InvalidChoice
 	require.ErrorAs(t, err, &unfit)
 	assert.Equal(t, []string{"one", "two"}, unfit.Threads)
 	assert.Contains(t, unfit.Error(), "name one of one, two")
@@ -105,7 +105,7 @@ func TestTheirsIsAmbiguousWithSeveralSources(t *testing.T) {
 func twoPlaces() merge.Input {
 	base := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
 	in := input(one("O\n2\n3\n4\n5\n6\n7\n8\nP\n"), from{"a", one(base), one("T\n2\n3\n4\nnew\n6\n7\n8\nQ\n")})
-	in.Finers = nil
+	in.Mergers = nil
 	return in
 }
 

@@ -24,7 +24,7 @@
 //     data, not text: line ranges of the base and of every side.
 //   - marker: a line of one repeated character and a name that fences off a
 //     part of a conflict in a rendering for editors.
-//   - finer merger (Finer): looks at conflicts by something finer than lines
+//   - merger (Merger): settles conflicts by a unit smaller than a line
 //     and settles those where it can prove its answer.
 //
 // # The way of a text
@@ -32,7 +32,7 @@
 // Texts cuts the versions into lines and numbers them (lines.go), diffs each
 // side against the base (diff.go, with discard.go before the search of myers.go
 // and slide.go after it), and groups changes that touch into hunks (text.go).
-// Settle lets finer mergers look at what is left in conflict (finer.go): List
+// Settle lets mergers look at what is left in conflict (finer.go): List
 // reads it as Markdown items (list.go, item.go) and merges those (listmerge.go).
 // Render writes the result, conflicts between markers (render.go).
 //

@@ -153,30 +153,30 @@ func (f *filePlan) text() (*planned, error) {
 	for _, s := range f.sides {
 		sides = append(sides, f.texts[s.file.Hash])
 	}
-	r, disputes := f.answered(Texts(f.texts[f.sides[0].base.Hash], sides...), f.sides)
-	return f.merged(r, disputes), nil
+	r, conflicts := f.answered(Texts(f.texts[f.sides[0].base.Hash], sides...), f.sides)
+	return f.merged(r, conflicts), nil
 }
 
 // inTurn merges sides of different bases one after the other.
 func (f *filePlan) inTurn() (*planned, error) {
 	now := f.texts[f.ours.Hash]
-	var all []Dispute
+	var all []Conflict
 	for i, s := range f.sides {
-		r, disputes := f.answered(Text(f.texts[s.base.Hash], now, f.texts[s.file.Hash]), f.sides[i:i+1])
+		r, conflicts := f.answered(Text(f.texts[s.base.Hash], now, f.texts[s.file.Hash]), f.sides[i:i+1])
 		merged, clean := r.Merged()
 		if !clean {
 			return f.whole(f.contentKind())
 		}
-		now, all = merged, append(all, disputes...)
+		now, all = merged, append(all, conflicts...)
 	}
 	out := f.content(now, settledBy(all))
-	out.disputes = all
+	out.conflicts = all
 	return out, nil
 }
 
 // unreadable reads all versions, and names the kind of conflict that keeps them
 // from being merged by lines.
-func (f *filePlan) unreadable() (Reason, error) {
+func (f *filePlan) unreadable() (ConflictKind, error) {
 	files := []File{f.ours}
 	for _, s := range f.sides {
 		files = append(files, s.file, s.base.File)
@@ -200,7 +200,7 @@ func (f *filePlan) unreadable() (Reason, error) {
 	return "", nil
 }
 
-// goOn reports whether files evidently go on from one version: each is that, or
+// resumeIfUnblocked reports whether files evidently go on from one version: each is that, or
 // shares more than half of the lines of the longer one with it. A file that is not
 // there says nothing.
 func (f *filePlan) goOn(from File, files ...File) (bool, error) {
@@ -255,49 +255,49 @@ func countLines(text []byte) int {
 	return n
 }
 
-// answered lets finer mergers and decisions answer the conflicts of a line merge
+// answered lets mergers and decisions answer the conflicts of a line merge
 // of the target with sides, and tells of all its conflicts.
-func (f *filePlan) answered(r *Result, sides []side) (*Result, []Dispute) {
-	r, _ = Settle(f.path, r, f.in.Finers...)
+func (f *filePlan) answered(r *Result, sides []side) (*Result, []Conflict) {
+	r, _ = Settle(f.path, r, f.in.Mergers...)
 	var contested []int
 	for i, h := range r.Hunks {
-		if h.Kind == Conflict || h.Kind == Settled {
+		if h.Kind == Conflicting || h.Kind == Settled {
 			contested = append(contested, i)
 		}
 	}
-	var disputes []Dispute
+	var conflicts []Conflict
 	var answers []Answer
 	for n, hunk := range contested {
-		d := f.disputeOf(r, hunk, sides)
+		d := f.conflictOf(r, hunk, sides)
 		d.Hunk, d.Of = n+1, len(contested)
 		d.ID = f.ids.of(d)
 		if text, ok := d.decided(f.in.Decisions); ok {
 			d.Status, d.How, d.settled = Resolved, f.in.Decisions[d.ID].How, false
 			answers = append(answers, Answer{hunk, r.ended(hunk, text), d.How})
 		}
-		disputes = append(disputes, d)
+		conflicts = append(conflicts, d)
 	}
-	return r.Answered(answers...), disputes
+	return r.Answered(answers...), conflicts
 }
 
 // merged plans a path after its line merge.
-func (f *filePlan) merged(r *Result, disputes []Dispute) *planned {
-	if len(disputes) == 0 {
+func (f *filePlan) merged(r *Result, conflicts []Conflict) *planned {
+	if len(conflicts) == 0 {
 		text, _ := r.Merged()
 		return f.content(text, Merged)
 	}
-	d := f.wholeDispute(f.contentKind())
+	d := f.wholeConflict(f.contentKind())
 	id := f.ids.of(d)
 	if decision, ok := f.in.Decisions[id]; ok && d.Fits(decision.Take) == nil {
-		return f.overruled(d, id, decision, disputes)
+		return f.overruled(d, id, decision, conflicts)
 	}
 	text, clean := r.Merged()
 	out := f.planned(Change{How: Waiting})
 	if clean {
-		out = f.content(text, settledBy(disputes))
+		out = f.content(text, settledBy(conflicts))
 	}
-	out.ID, out.Merge, out.disputes = id, r, disputes
-	for _, d := range disputes {
+	out.ID, out.Merge, out.conflicts = id, r, conflicts
+	for _, d := range conflicts {
 		if d.Status == Unresolved {
 			out.Open++
 		}
@@ -307,21 +307,21 @@ func (f *filePlan) merged(r *Result, disputes []Dispute) *planned {
 
 // overruled plans a path whose content somebody decided as a whole, whatever its
 // parts say.
-func (f *filePlan) overruled(d Dispute, id string, decision Decision, disputes []Dispute) *planned {
+func (f *filePlan) overruled(d Conflict, id string, decision Decision, conflicts []Conflict) *planned {
 	c := Change{How: Decided, ID: id}
 	c.After, c.Content = f.chosen(d, decision)
 	out := f.planned(c)
-	for _, part := range disputes {
+	for _, part := range conflicts {
 		part.Status, part.How = Resolved, decision.How
-		out.disputes = append(out.disputes, part)
+		out.conflicts = append(out.conflicts, part)
 	}
 	return out
 }
 
 // settledBy says how conflicts without an open one among them were settled.
-func settledBy(disputes []Dispute) How {
+func settledBy(conflicts []Conflict) How {
 	how := Merged
-	for _, d := range disputes {
+	for _, d := range conflicts {
 		switch {
 		case d.settled:
 			if how == Merged {
@@ -358,7 +358,7 @@ func (f *filePlan) orSide(file File) File {
 }
 
 // whole plans a path that is in conflict as a whole.
-func (f *filePlan) whole(kind Reason) (*planned, error) {
+func (f *filePlan) whole(kind ConflictKind) (*planned, error) {
 	for _, file := range f.versions() {
 		if kind != ModifyDelete || file.Size > maxBytes {
 			continue // read already, or not to be shown
@@ -367,7 +367,7 @@ func (f *filePlan) whole(kind Reason) (*planned, error) {
 			return nil, err
 		}
 	}
-	d := f.wholeDispute(kind)
+	d := f.wholeConflict(kind)
 	d.ID = f.ids.of(d)
 	c := Change{How: Waiting, ID: d.ID, Open: 1}
 	if decision, ok := f.in.Decisions[d.ID]; ok && d.Fits(decision.Take) == nil {
@@ -376,7 +376,7 @@ func (f *filePlan) whole(kind Reason) (*planned, error) {
 		c.After, c.Content = f.chosen(d, decision)
 	}
 	out := f.planned(c)
-	out.disputes = []Dispute{d}
+	out.conflicts = []Conflict{d}
 	return out, nil
 }
 

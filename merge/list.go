@@ -11,7 +11,7 @@ import (
 // How list answers are known.
 const howList = "list"
 
-// List is the finer merger for Markdown lists. It goes by items where the line
+// List is the merger for Markdown lists. It goes by items where the line
 // merge goes by lines, and answers a conflict in which every line of the base
 // and of the sides is a list item and every side kept all items of the base, in
 // their order, and did nothing but

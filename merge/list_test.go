@@ -168,7 +168,7 @@ func TestListTakesManySidesInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestSettleAsksEveryFinerWhatIsLeft(t *testing.T) {
+func TestSettleAsksEveryMergerWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	r := merge.Text([]byte("- a\nx\nb\n"), []byte("- a\n- b\nx\nY\n"), []byte("- a\n- c\nx\nZ\n"))
 	require.Len(t, r.Conflicts(), 2)

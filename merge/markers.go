@@ -30,14 +30,14 @@ type Marked struct {
 // Marked renders the change with its conflicts, which are picked from these (all
 // of Plan.Conflicts will do); open ones get markers. A file in conflict as a whole has none,
 // and no text here either.
-func (c Change) Marked(disputes []Dispute) Marked {
+func (c Change) Marked(conflicts []Conflict) Marked {
 	m := Marked{Length: markerLength, labels: map[string]bool{}}
 	if c.Merge == nil {
 		return m
 	}
 	m.Length = c.markerLength()
-	var open []Dispute
-	for _, d := range c.own(disputes) {
+	var open []Conflict
+	for _, d := range c.own(conflicts) {
 		names := c.labels(d)
 		m.remember(names)
 		if d.Status == Unresolved {
@@ -54,9 +54,9 @@ func (c Change) Marked(disputes []Dispute) Marked {
 }
 
 // own are the conflicts of the change's path.
-func (c Change) own(disputes []Dispute) []Dispute {
-	var out []Dispute
-	for _, d := range disputes {
+func (c Change) own(conflicts []Conflict) []Conflict {
+	var out []Conflict
+	for _, d := range conflicts {
 		if d.Path == c.Path {
 			out = append(out, d)
 		}
@@ -77,7 +77,7 @@ func (c Change) markerLength() int {
 
 // labels names the parts of a conflict; the first part's name tells also where
 // it is.
-func (c Change) labels(d Dispute) Labels {
+func (c Change) labels(d Conflict) Labels {
 	l := Labels{Base: strings.TrimSpace("base " + inert(d.Base.From)), Sides: make([]string, len(c.Sides))}
 	next := 0
 	for i := range c.Sides {
@@ -104,9 +104,9 @@ func (c Change) labels(d Dispute) Labels {
 }
 
 // changedByTarget reports whether the target's part is shown between markers.
-func (d Dispute) changedByTarget() bool { return d.Sides[0].Text != d.Base.Text }
+func (d Conflict) changedByTarget() bool { return d.Sides[0].Text != d.Base.Text }
 
-func (s DisputeSide) label() string {
+func (s ConflictSide) label() string {
 	name := "source " + inert(s.Thread)
 	if s.Role == TakeOurs {
 		name = "target " + inert(s.Thread)

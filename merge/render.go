@@ -80,7 +80,7 @@ func (r *Result) Render(m Markers) []byte {
 	}
 	p.out.Grow(p.likely())
 	for i, h := range r.Hunks {
-		if h.Kind != Conflict {
+		if h.Kind != Conflicting {
 			p.out.WriteString(r.clean(i))
 			continue
 		}

@@ -17,28 +17,28 @@ type Range struct {
 // Len is the number of lines.
 func (r Range) Len() int { return r.Last - r.First + 1 }
 
-// Kind says what became of a hunk.
-type Kind int
+// HunkKind says what became of a hunk.
+type HunkKind int
 
 const (
 	// Kept: no side changed these lines.
-	Kept Kind = iota
+	Kept HunkKind = iota
 	// Changed: one side changed them, or several made the very same change.
 	Changed
-	// Conflict: changes of different sides overlap or touch. It needs a decision.
-	Conflict
+	// Conflicting: changes of different sides overlap or touch. It needs a decision.
+	Conflicting
 	// Settled: a conflict that somebody or something decided.
 	Settled
 )
 
 // String is the kind as a word.
-func (k Kind) String() string {
+func (k HunkKind) String() string {
 	switch k {
 	case Kept:
 		return "kept"
 	case Changed:
 		return "changed"
-	case Conflict:
+	case Conflicting:
 		return "conflict"
 	case Settled:
 		return "settled"
@@ -48,7 +48,7 @@ func (k Kind) String() string {
 
 // Hunk is a stretch of the merge.
 type Hunk struct {
-	Kind Kind
+	Kind HunkKind
 	// Base is the lines of the base that the hunk is about, Sides those of every
 	// side, in the order of the sides.
 	Base  Range
@@ -185,7 +185,7 @@ func (w *weaver) kept(lo, hi int) Hunk {
 
 // hunk makes a hunk of a cluster and goes past it.
 func (w *weaver) hunk(g cluster) Hunk {
-	h := Hunk{Kind: Conflict, Base: Range{g.lo + 1, g.hi}, Sides: make([]Range, 0, len(g.of))}
+	h := Hunk{Kind: Conflicting, Base: Range{g.lo + 1, g.hi}, Sides: make([]Range, 0, len(g.of))}
 	for i, changes := range g.of {
 		first := g.lo + 1 + w.shift[i]
 		if len(changes) > 0 {
@@ -220,7 +220,7 @@ func (w *weaver) same(i int, c change, j int, d change) bool {
 func (r *Result) Conflicts() []int {
 	var open []int
 	for i, h := range r.Hunks {
-		if h.Kind == Conflict {
+		if h.Kind == Conflicting {
 			open = append(open, i)
 		}
 	}
@@ -232,7 +232,7 @@ func (r *Result) Conflicts() []int {
 func (r *Result) Merged() ([]byte, bool) {
 	var out []byte
 	for i, h := range r.Hunks {
-		if h.Kind == Conflict {
+		if h.Kind == Conflicting {
 			return nil, false
 		}
 		out = append(out, r.clean(i)...)
@@ -264,10 +264,10 @@ func (r *Result) Side(hunk, side int) []byte {
 // reaching beyond the next conflict on either side.
 func (r *Result) Context(hunk, n int) (before, after []byte) {
 	var up, down []string
-	for i := hunk - 1; i >= 0 && len(up) < n && r.Hunks[i].Kind != Conflict; i-- {
+	for i := hunk - 1; i >= 0 && len(up) < n && r.Hunks[i].Kind != Conflicting; i-- {
 		up = append(slices.Collect(strings.Lines(r.clean(i))), up...)
 	}
-	for i := hunk + 1; i < len(r.Hunks) && len(down) < n && r.Hunks[i].Kind != Conflict; i++ {
+	for i := hunk + 1; i < len(r.Hunks) && len(down) < n && r.Hunks[i].Kind != Conflicting; i++ {
 		down = slices.AppendSeq(down, strings.Lines(r.clean(i)))
 	}
 	up, down = up[max(0, len(up)-n):], down[:min(n, len(down))]
@@ -288,7 +288,7 @@ func (r *Result) Answered(answers ...Answer) *Result {
 	out := *r
 	out.Hunks = slices.Clone(r.Hunks)
 	for _, a := range answers {
-		if h := &out.Hunks[a.Hunk]; h.Kind == Conflict || h.Kind == Settled {
+		if h := &out.Hunks[a.Hunk]; h.Kind == Conflicting || h.Kind == Settled {
 			h.Kind, h.Text, h.How = Settled, bytes.Clone(a.Text), a.How
 		}
 	}

@@ -171,8 +171,8 @@ func TestRenderLeavesMarkersBareWithoutNames(t *testing.T) {
 
 func TestKindsHaveNames(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[merge.Kind]string{merge.Kept: "kept", merge.Changed: "changed", merge.Conflict: "conflict",
-		merge.Settled: "settled", merge.Kind(9): "unknown"} {
+	for kind, want := range map[merge.HunkKind]string{merge.Kept: "kept", merge.Changed: "changed", merge.Conflicting: "conflict",
+		merge.Settled: "settled", merge.HunkKind(9): "unknown"} {
 		assert.Equal(t, want, kind.String())
 	}
 }

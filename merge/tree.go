@@ -11,7 +11,7 @@ import (
 
 // This file says what a merge of trees is made from and what comes of it: Input
 // and Plan. How one path is planned is in file.go; what keeps a planned path
-// from being written in obstacle.go; conflicts in dispute.go, what may be chosen
+// from being written in obstacle.go; conflicts in conflict.go, what may be chosen
 // for them in decision.go.
 
 // File is a regular file of a tree: its content by hash, and whether it can be
@@ -67,9 +67,9 @@ func (t Tree) hides(path string) bool {
 type Base struct {
 	File
 	From string // "spawn of thread-a", say; "" when nothing was shared
-	// Beside says that the content lay beside a thread's files, not among them: it
+	// Detached says that the content lay beside a thread's files, not among them: it
 	// is the base only of files that evidently go on from it.
-	Beside bool
+	Detached bool
 }
 
 // Source is one side that brings changes.
@@ -92,7 +92,7 @@ type Input struct {
 	// content of a whole path, by Change.ID. One that does not fit, and one whose
 	// conflict is no more, is ignored.
 	Decisions map[string]Decision
-	Finers    []Finer
+	Mergers   []Merger
 }
 
 // Limits of what is merged by lines.
@@ -108,7 +108,7 @@ type Plan struct {
 	Files []Change
 	// Conflicts are all, decided ones too, in the order of Files and hunks. Their
 	// ids are unique.
-	Conflicts []Dispute
+	Conflicts []Conflict
 }
 
 // Open counts the conflicts that still need a decision.
@@ -131,7 +131,7 @@ const (
 	Merged   How = "merged"   // line by line
 	Deleted  How = "deleted"  // a source deleted what nobody else changed
 	ModeOnly How = "mode"     // only the executable bit changes
-	ByList   How = "list"     // a finer merger proved an answer
+	ByList   How = "list"     // a merger proved an answer
 	Decided  How = "resolved" // somebody decided
 	Waiting  How = "conflict" // somebody has to
 )
@@ -182,7 +182,7 @@ func Make(in Input) (*Plan, error) {
 			p.files = append(p.files, file)
 		}
 	}
-	p.obstacles()
+	p.pathConflicts()
 	return p.gather(), nil
 }
 
@@ -195,7 +195,7 @@ type planner struct {
 // planned is one path's part of the plan.
 type planned struct {
 	Change
-	disputes []Dispute
+	conflicts []Conflict
 	sides    []side
 }
 
@@ -203,7 +203,7 @@ func (p *planner) gather() *Plan {
 	plan := &Plan{}
 	for _, f := range p.files {
 		plan.Files = append(plan.Files, f.Change)
-		plan.Conflicts = append(plan.Conflicts, f.disputes...)
+		plan.Conflicts = append(plan.Conflicts, f.conflicts...)
 	}
 	return plan
 }
@@ -250,7 +250,7 @@ func (p *planner) path(path string) (*planned, error) {
 		if s.Base != nil {
 			next.base = s.Base(path)
 		}
-		if next.base.Beside {
+		if next.base.Detached {
 			if goOn, err := f.goOn(next.base.File, f.ours, next.file); err != nil {
 				return nil, err
 			} else if !goOn {
@@ -282,9 +282,9 @@ func (p *Plan) change(path string) (Change, bool) {
 	return p.Files[i], true
 }
 
-// disputes are the conflicts of a path.
-func (p *Plan) disputes(path string) []Dispute {
-	var out []Dispute
+// conflicts are the conflicts of a path.
+func (p *Plan) conflictsAt(path string) []Conflict {
+	var out []Conflict
 	for _, d := range p.Conflicts {
 		if d.Path == path {
 			out = append(out, d)

@@ -53,7 +53,7 @@ func input(target files, sources ...from) merge.Input {
 		}
 	}
 	keep(target)
-	in := merge.Input{Target: "main", Tree: target.tree(), Decisions: map[string]merge.Decision{}, Finers: []merge.Finer{merge.List},
+	in := merge.Input{Target: "main", Tree: target.tree(), Decisions: map[string]merge.Decision{}, Mergers: []merge.Merger{merge.List},
 		Read: func(hash string) ([]byte, error) {
 			text, ok := shelf[hash]
 			if !ok {
@@ -207,7 +207,7 @@ func TestPathRules(t *testing.T) {
 				return
 			}
 			require.Len(t, p.Conflicts, 1)
-			assert.Equal(t, merge.Reason(c.conflict), p.Conflicts[0].Kind)
+			assert.Equal(t, merge.ConflictKind(c.conflict), p.Conflicts[0].Kind)
 			assert.Equal(t, 1, p.Open())
 			assert.Equal(t, 1, p.Files[0].Open)
 		})
@@ -221,11 +221,11 @@ func TestConflictsSayWhatTheyAreAbout(t *testing.T) {
 	require.Len(t, p.Conflicts, 1)
 	d := p.Conflicts[0]
 	at := merge.Range{First: 5, Last: 5}
-	assert.Equal(t, []merge.DisputeSide{{Role: "ours", Thread: "main", Lines: at, Text: "O\n"},
+	assert.Equal(t, []merge.ConflictSide{{Role: "ours", Thread: "main", Lines: at, Text: "O\n"},
 		{Role: "theirs", Thread: "a", Title: "Title of a", Lines: at, Text: "T\n"}}, d.Sides)
 	assert.Equal(t, "spawn of a", d.Base.From)
 	assert.Equal(t, "5\n", d.Base.Text)
-	assert.Equal(t, merge.DisputeContext{Before: "2\n3\n4\n", After: "6\n"}, d.Context)
+	assert.Equal(t, merge.ConflictContext{Before: "2\n3\n4\n", After: "6\n"}, d.Context)
 	assert.False(t, d.Whole())
 	assert.NotNil(t, p.Files[0].Merge)
 
@@ -254,7 +254,7 @@ func TestListAnswersAreReported(t *testing.T) {
 	p = planOf(t, in)
 	assert.Equal(t, merge.Decided, p.Files[0].How, "a decision stands above the list merger")
 	assert.Equal(t, "user", p.Conflicts[0].How)
-	in.Finers = nil
+	in.Mergers = nil
 	assert.NotContains(t, fmt.Sprint(planOf(t, in).Conflicts), "list")
 }
 
@@ -416,7 +416,7 @@ func TestPlansAreInOrder(t *testing.T) {
 func TestConflictsAlikeHaveIdsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	in := input(one("O\nk\nO\n"), from{"a", one("b\nk\nb\n"), one("T\nk\nT\n")})
-	in.Finers = nil
+	in.Mergers = nil
 	p := planOf(t, in)
 	require.Len(t, p.Conflicts, 2)
 	assert.NotEqual(t, p.Conflicts[0].ID, p.Conflicts[1].ID)

@@ -218,8 +218,8 @@ func shown(p *merge.Plan, path string) string {
 
 // named reports whether a conflict names a version that it does not show.
 func named(p *merge.Plan, path, text string) bool {
-	return slices.ContainsFunc(p.Conflicts, func(d merge.Dispute) bool {
-		return d.Path == path && slices.ContainsFunc(d.Sides, func(s merge.DisputeSide) bool { return s.Hash == fileOf(text).Hash })
+	return slices.ContainsFunc(p.Conflicts, func(d merge.Conflict) bool {
+		return d.Path == path && slices.ContainsFunc(d.Sides, func(s merge.ConflictSide) bool { return s.Hash == fileOf(text).Hash })
 	})
 }
 
@@ -265,7 +265,7 @@ const treeCases = 1200
 
 func TestPlansObeyTheLaws(t *testing.T) {
 	t.Parallel()
-	kinds := map[merge.Reason]int{}
+	kinds := map[merge.ConflictKind]int{}
 	ways := map[merge.How]int{}
 	for n := range uint64(treeCases) {
 		target, sources := world(606, n, n%2 == 0)
@@ -278,7 +278,7 @@ func TestPlansObeyTheLaws(t *testing.T) {
 		}
 	}
 	t.Logf("conflicts: %v; paths: %v", kinds, ways)
-	for _, kind := range []merge.Reason{merge.Content, merge.AddAdd, merge.ModifyDelete, merge.Mode, merge.BinaryFile, merge.PathClash} {
+	for _, kind := range []merge.ConflictKind{merge.Content, merge.AddAdd, merge.ModifyDelete, merge.Mode, merge.BinaryFile, merge.PathClash} {
 		assert.Positive(t, kinds[kind], "no %s conflict was tried", kind)
 	}
 	for _, how := range []merge.How{merge.Taken, merge.Merged, merge.Deleted, merge.ModeOnly, merge.ByList, merge.Waiting} {

@@ -27,7 +27,7 @@ func oneLine(step thread.Step) bool {
 
 // appendable returns nil where a line could be added now: so a file that cannot
 // take one is told before anything is committed. Errors: T505, T507.
-func (w work) appendable(rel string) error {
+func (w fileWork) appendable(rel string) error {
 	f, err := w.openLines(rel, os.O_WRONLY|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -41,7 +41,7 @@ func (w work) appendable(rel string) error {
 // openLines opens a regular file. What else stands there is neither followed nor
 // waited for. Errors: T507 for a link above it, errNotRegular, fs.ErrNotExist
 // unless flag creates it, the system's own.
-func (w work) openLines(rel string, flag int) (*os.File, error) {
+func (w fileWork) openLines(rel string, flag int) (*os.File, error) {
 	if err := w.reach(path.Dir(rel)); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (w work) openLines(rel string, flag int) (*os.File, error) {
 
 // appended reports whether the line is there. A file that is there and cannot be
 // read may hold it: to take it for free would add it twice. Errors: T509.
-func (w work) appended(step thread.Step) (bool, error) {
+func (w fileWork) appended(step thread.Step) (bool, error) {
 	f, err := w.openLines(step.To, os.O_RDONLY)
 	if err == nil {
 		defer f.Close()
@@ -137,14 +137,14 @@ func holdsLine(r io.Reader, line string) (bool, error) {
 }
 
 // appendLine adds the line and has it on disk. Errors: T505, T507.
-func (w work) appendLine(step thread.Step) error {
+func (w fileWork) appendLine(step thread.Step) error {
 	if err := w.ensure(path.Dir(step.To)); err != nil {
 		return err
 	}
 	return cannotWrite(step.To, w.addLine(step))
 }
 
-func (w work) addLine(step thread.Step) error {
+func (w fileWork) addLine(step thread.Step) error {
 	var f *os.File
 	at := w.path(step.To)
 	err := w.disk.step(ActCreate, at, func() (err error) {
@@ -162,7 +162,7 @@ func (w work) addLine(step thread.Step) error {
 
 // syncLines has a line on disk that was found there: whoever wrote it may have
 // died in front of that. A file that leslie may only read stays as it is.
-func (w work) syncLines(rel string) error {
+func (w fileWork) syncLines(rel string) error {
 	f, err := w.openLines(rel, os.O_RDWR)
 	if err != nil {
 		return nil

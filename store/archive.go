@@ -96,9 +96,9 @@ func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
 	return bad, nil
 }
 
-// cold answers for what the State does not hold. It reads the archive once, and
+// archiveSource answers for what the State does not hold. It reads the archive once, and
 // only when asked.
-type cold struct {
+type archiveSource struct {
 	store  *Store
 	now    *loaded // its warnings get W502 for an archive that lacks records
 	all    *stacks
@@ -106,9 +106,9 @@ type cold struct {
 	taken  map[thread.ThreadID]bool
 }
 
-// Taken reports whether a thread of this id ever had a folder. The folder is looked
+// Exists reports whether a thread of this id ever had a folder. The folder is looked
 // for once.
-func (c *cold) Taken(id thread.ThreadID) bool {
+func (c *archiveSource) Exists(id thread.ThreadID) bool {
 	taken, known := c.taken[id]
 	if !known {
 		_, err := os.Lstat(c.store.Path(ThreadsDir + "/" + string(id)))
@@ -122,14 +122,14 @@ func (c *cold) Taken(id thread.ThreadID) bool {
 }
 
 // Archived returns the archived lines of a table in the order of their ids.
-func (c *cold) Archived(table string) ([]thread.Line, error) {
+func (c *archiveSource) Archived(table string) ([]thread.Line, error) {
 	err := c.read()
 	return c.tables[table], err
 }
 
 // HasLine reports whether the archive has a line of a record, whether or not it
 // counts.
-func (c *cold) HasLine(table, id string) (bool, error) {
+func (c *archiveSource) HasLine(table, id string) (bool, error) {
 	err := c.read()
 	if err != nil {
 		return false, err
@@ -138,7 +138,7 @@ func (c *cold) HasLine(table, id string) (bool, error) {
 	return ok, nil
 }
 
-func (c *cold) read() error {
+func (c *archiveSource) read() error {
 	if c.tables != nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (c *cold) read() error {
 }
 
 // refill looks in the journal for what the archive lacks. Errors: T509.
-func (c *cold) refill(all *stacks, bad int) error {
+func (c *archiveSource) refill(all *stacks, bad int) error {
 	reason, replayed := cmp.Or(all.lack(), fmt.Sprintf("%d damaged lines", bad)), 0
 	ops, err := c.archivings()
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *cold) refill(all *stacks, bad int) error {
 
 // archivings are the operations up to the state's that moved records to the
 // archive, oldest first. Errors: T509.
-func (c *cold) archivings() (ops []entry, err error) {
+func (c *archiveSource) archivings() (ops []entry, err error) {
 	next := c.now.revision + 1
 	take := func(e entry) bool {
 		if e.Seq < next { // else written twice, or the store went back behind it

@@ -25,7 +25,7 @@ func TestTheLastLineOfARecordCountsAndTheStateWins(t *testing.T) {
 	put1("references/r", `{"n":3}`)
 	put1("threads/b", `{"n":4}`)
 	put1("threads/live", `{"n":5}`)
-	c := &cold{store: s, now: &loaded{image: image{revision: 1, records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
+	c := &archiveSource{store: s, now: &loaded{image: image{revision: 1, records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
 	got, err := c.Archived(thread.TableThreads)
 	require.NoError(t, err)
 	assert.Equal(t, []thread.Line{{ID: "a", JSON: []byte(`{"n":2}`)}, {ID: "b", JSON: []byte(`{"n":4}`)}}, got)
@@ -48,7 +48,7 @@ func TestWhatAThreadTookWithItCountsWhileItLiesThere(t *testing.T) {
 	archive(2, "threads/live", `{"threadId":"live"}`, "references/live", `{"from":"live"}`, "approvals/live", `{"threadId":"live"}`)
 	archive(3, "threads/a", `{"threadId":"a"}`, "references/kept", `{"from":"a"}`)
 	archive(4, "references/orphan", `{"from":"nobody"}`)
-	c := &cold{store: s, now: &loaded{image: image{revision: 4, records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
+	c := &archiveSource{store: s, now: &loaded{image: image{revision: 4, records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
 	ids := func(table string) (out []string) {
 		lines, err := c.Archived(table)
 		require.NoError(t, err)
@@ -73,9 +73,9 @@ func TestAnIdIsTakenWhenItsFolderIsThere(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
 	prepareThread(t, s)
-	c := &cold{store: s}
-	assert.True(t, c.Taken("thread-old"))
-	assert.False(t, c.Taken("thread-new"))
+	c := &archiveSource{store: s}
+	assert.True(t, c.Exists("thread-old"))
+	assert.False(t, c.Exists("thread-new"))
 }
 
 func TestWhatTheArchiveLacksIsMissedAndTheJournalMakesUpForIt(t *testing.T) {

@@ -16,7 +16,7 @@ func manyThreads(b *testing.B) *Store {
 			id := thread.ThreadID(fmt.Sprintf("thread-%08d", i))
 			st.Threads.Put(thread.Thread{
 				ID: id, ObjectiveID: "obj", Title: "A thread of ten thousand", Intent: "Do one of ten thousand things",
-				Status: thread.Active, Executor: thread.ByAgent, Created: thread.By{At: noon, As: thread.User, Actor: "ann"}, Updated: noon,
+				Status: thread.Active, Executor: thread.ByAgent, Created: thread.Attribution{At: noon, As: thread.User, Actor: "ann"}, Updated: noon,
 			})
 		}
 		return Outcome{}, nil

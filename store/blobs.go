@@ -73,11 +73,11 @@ func readBlob(base *os.Root, id thread.BlobID) ([]byte, error) {
 	if err := blobsStand(base, id); err != nil {
 		return nil, err
 	}
-	return readContent(rooted{root: base}, id, blobPath(id))
+	return readContent(saferoot{root: base}, id, blobPath(id))
 }
 
 // readContent reads a blob from where it lies.
-func readContent(r rooted, id thread.BlobID, at string) ([]byte, error) {
+func readContent(r saferoot, id thread.BlobID, at string) ([]byte, error) {
 	f, info, err := openInside(r.at(at))
 	if err != nil {
 		return nil, cannotRead(at, err)
@@ -286,7 +286,7 @@ func (w *blobWriter) settle() error {
 // Store.Blob.
 func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	if own, written := w.unnamed[id]; written {
-		return readContent(w.rooted, id, own)
+		return readContent(w.saferoot, id, own)
 	}
 	if err := mustBeBlob(id); err != nil {
 		return nil, err
@@ -294,7 +294,7 @@ func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	if err := w.reach(path.Dir(blobPath(id))); err != nil {
 		return nil, cannotRead(blobPath(id), err)
 	}
-	return readContent(w.rooted, id, blobPath(id))
+	return readContent(w.saferoot, id, blobPath(id))
 }
 
 // clear moves a folder that stands at a blob's name aside: no rename could
@@ -362,7 +362,7 @@ func (s *Store) keepTree(dir string) error {
 	if err != nil {
 		return cannotRead(filepath.ToSlash(rel), err)
 	}
-	w := newBlobWriter(newFolders(s.rooted(base)), TmpDir+"/keep")
+	w := newBlobWriter(newFolders(s.saferoot(base)), TmpDir+"/keep")
 	defer w.close()
 	if err := w.forget(); err != nil {
 		return err
@@ -379,7 +379,7 @@ func (s *Store) keepTree(dir string) error {
 
 // forget removes the temporary folder, this call's or a dead one's.
 func (w *blobWriter) forget() error {
-	w.letGo()
+	w.closeFiles()
 	if _, err := w.lstat(w.tmp); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -103,7 +103,7 @@ func (s *Store) archiveOf(now *loaded, movedOn func() bool) (all wholeArchive, e
 			all.put(a)
 		}
 	}
-	ops, err := (&cold{store: s, now: now}).archivings()
+	ops, err := (&archiveSource{store: s, now: now}).archivings()
 	if err != nil {
 		return all, err
 	}

@@ -328,7 +328,7 @@ func (m *mending) blob(c *blobCase) error {
 	if err != nil {
 		return m.store.writeFailed(err)
 	}
-	w := newBlobWriter(newFolders(m.store.rooted(base)), TmpDir+"/keep")
+	w := newBlobWriter(newFolders(m.store.saferoot(base)), TmpDir+"/keep")
 	defer w.close()
 	if err := w.forget(); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (p *patient) merges(t testing.TB) {
 		require.NoError(t, err)
 		require.NoError(t, stage.Write("plan.md", []byte("a better plan"), false))
 	}, func(st *thread.State, stamp thread.Stamp) error {
-		_, err := st.Brought("main", []thread.Share{{With: "child", Manifest: p.blobs["brought"], How: "merge", Undo: p.blobs["undo"]}}, stamp)
+		_, err := st.RecordMerge("main", []thread.Share{{With: "child", Manifest: p.blobs["brought"], How: "merge", Undo: p.blobs["undo"]}}, stamp)
 		st.Plan(thread.Step{Do: thread.StepReplace, From: TmpDir + "/op-merged/plan.md", To: "threads/main/plan.md", Expect: was})
 		return err
 	})

@@ -90,7 +90,7 @@ func (s *Store) dropTemporary() error {
 
 // commit makes next the store's state and then settles it.
 func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commit, err error) {
-	var w work
+	var w fileWork
 	if next.pending != nil {
 		if w, err = s.openWork(); err != nil {
 			return Commit{}, s.writeFailed(err)
@@ -182,7 +182,7 @@ const (
 )
 
 // afterCommit does what follows the commit. The change stands whatever fails.
-func (s *Store) afterCommit(w work, was *loaded, m image, out *warnings.List) {
+func (s *Store) afterCommit(w fileWork, was *loaded, m image, out *warnings.List) {
 	if w.addsOnly(m.pending) {
 		s.settleTogether(w, was, m, out)
 	} else {
@@ -196,7 +196,7 @@ func (s *Store) afterCommit(w work, was *loaded, m image, out *warnings.List) {
 
 // settleInTurn has the state on disk before a file is moved, and every file before
 // the journal says so.
-func (s *Store) settleInTurn(w work, m image, out *warnings.List) {
+func (s *Store) settleInTurn(w fileWork, m image, out *warnings.List) {
 	standing := w.reach(ThreadsDir) == nil
 	durable := s.settled(out, durableState, s.disk.syncDir(s.Path(".")))
 	var undone []thread.Step
@@ -209,7 +209,7 @@ func (s *Store) settleInTurn(w work, m image, out *warnings.List) {
 // settleTogether does everything first and then has it on disk at once. A power cut
 // in between may keep any part of it and lose the others; so the line says what was
 // to be done, and nothing is done that could lose something.
-func (s *Store) settleTogether(w work, was *loaded, m image, out *warnings.List) {
+func (s *Store) settleTogether(w fileWork, was *loaded, m image, out *warnings.List) {
 	what, all := []string{durableState}, []flush{s.flushStore()}
 	var steps []thread.Step
 	if m.pending != nil {

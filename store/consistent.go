@@ -64,7 +64,7 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bo
 	}
 	var last error
 	for range looks {
-		at, err := s.sight(ids)
+		at, err := s.observe(ids)
 		switch {
 		case err != nil:
 			return read() // what is wrong with the state, who reads it is told
@@ -74,7 +74,7 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bo
 		if at, err = s.awaitWork(ctx, at); err != nil {
 			return err
 		}
-		if last = read(); ctx.Err() != nil || s.still(at) {
+		if last = read(); ctx.Err() != nil || s.sameAsObserved(at) {
 			s.tell(at.lacking()...)
 			return last
 		}
@@ -99,8 +99,8 @@ func (s *Store) tell(found ...warnings.Warning) {
 	}
 }
 
-// sighting is where the store stood when files were read.
-type sighting struct {
+// observed is where the store stood when files were read.
+type observed struct {
 	ids   []thread.ThreadID
 	file  fs.FileInfo // of the state
 	image image
@@ -115,9 +115,9 @@ type lately struct {
 	settled bool
 }
 
-// sight looks at the state, which nearly always is the one that was loaded last.
-func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
-	m := sighting{ids: ids}
+// observe looks at the state, which nearly always is the one that was loaded last.
+func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
+	m := observed{ids: ids}
 	m.file, _ = os.Lstat(s.Path(StateFile))
 	if last := s.seen.loaded.Load(); last != nil && unwritten(last.file, m.file) {
 		p := last.image.pending
@@ -127,7 +127,7 @@ func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
 	}
 	now, err := s.load()
 	if err != nil {
-		return sighting{}, err
+		return observed{}, err
 	}
 	if m.image = now.image; !now.settled {
 		m.owed = slices.DeleteFunc(s.undone(now.pending), func(step thread.Step) bool { return !m.moved(step) })
@@ -136,7 +136,7 @@ func (s *Store) sight(ids []thread.ThreadID) (sighting, error) {
 }
 
 // lacking warns of files that are not in place.
-func (m sighting) lacking() []warnings.Warning {
+func (m observed) lacking() []warnings.Warning {
 	if len(m.owed) == 0 {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (m sighting) lacking() []warnings.Warning {
 // moved reports whether a step moves files of these threads. An empty folder that
 // is made changes nothing for a reader, nor does a line that is appended: it is in
 // the record as well.
-func (m sighting) moved(step thread.Step) bool {
+func (m observed) moved(step thread.Step) bool {
 	rel, ok := strings.CutPrefix(step.To, ThreadsDir+"/")
 	if !ok || step.Do == thread.StepMakeDir || step.Do == thread.StepAppend {
 		return false
@@ -159,8 +159,8 @@ func (m sighting) moved(step thread.Step) bool {
 	return slices.Contains(m.ids, thread.ThreadID(id))
 }
 
-// still reports whether no operation touched the threads since.
-func (s *Store) still(m sighting) bool {
+// sameAsObserved reports whether no operation touched the threads since.
+func (s *Store) sameAsObserved(m observed) bool {
 	file, _ := os.Lstat(s.Path(StateFile))
 	if unwritten(file, m.file) {
 		return true
@@ -190,7 +190,7 @@ func (m image) about(id thread.ThreadID) (records [][]byte) {
 
 // awaitWork waits until the work is done, or nobody is there who would do it, and
 // returns how the store stood then. Errors: T904.
-func (s *Store) awaitWork(ctx context.Context, m sighting) (sighting, error) {
+func (s *Store) awaitWork(ctx context.Context, m observed) (observed, error) {
 	if len(m.owed) == 0 {
 		return m, nil
 	}
@@ -207,7 +207,7 @@ func (s *Store) awaitWork(ctx context.Context, m sighting) (sighting, error) {
 			living, dead = s.alive(m.image.pending.Operation), time.After(deadAfter)
 		case <-again.C:
 		}
-		now, err := s.sight(m.ids) // behind the look for its maker, who may have ended well
+		now, err := s.observe(m.ids) // behind the look for its maker, who may have ended well
 		if err != nil {
 			break // who reads it is told
 		}

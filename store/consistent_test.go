@@ -395,7 +395,7 @@ func TestOnlyWorkThatSomebodyStillDoesIsWaitedForLong(t *testing.T) {
 
 func TestStepsThatAReaderOfFilesNeedNotWaitFor(t *testing.T) {
 	t.Parallel()
-	at := sighting{ids: []thread.ThreadID{"a", "b"}}
+	at := observed{ids: []thread.ThreadID{"a", "b"}}
 	for to, do := range map[string]thread.StepKind{
 		"threads/a":                                  thread.StepMakeDir, // empty, or not there: no artifacts
 		"threads/a/.meta/injections.jsonl":           thread.StepAppend,  // in the record, too

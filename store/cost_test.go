@@ -33,7 +33,7 @@ func traced(s *Store) (noting *Store, steps *[]string) {
 // makingThread is a rule that makes a thread and its folder.
 func makingThread(id string) func(*thread.State) (Outcome, error) {
 	return func(st *thread.State) (Outcome, error) {
-		st.Threads.Put(thread.Thread{ID: thread.ThreadID(id), ObjectiveID: "obj-a", Status: thread.Active, Created: thread.By{At: noon}, Updated: noon})
+		st.Threads.Put(thread.Thread{ID: thread.ThreadID(id), ObjectiveID: "obj-a", Status: thread.Active, Created: thread.Attribution{At: noon}, Updated: noon})
 		st.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/" + id})
 		return Outcome{Thread: thread.ThreadID(id)}, nil
 	}

@@ -198,7 +198,7 @@ func prepareOneInode(t testing.TB, s *Store) {
 func prepareThread(t testing.TB, s *Store) {
 	call := callNamed("spawn")
 	_, err := s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
-		st.Threads.Put(thread.Thread{ID: "thread-old", ObjectiveID: "obj-0000", Status: thread.Completed, Created: thread.By{At: noon}, Updated: noon})
+		st.Threads.Put(thread.Thread{ID: "thread-old", ObjectiveID: "obj-0000", Status: thread.Completed, Created: thread.Attribution{At: noon}, Updated: noon})
 		st.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/thread-old"})
 		return Outcome{}, nil
 	})

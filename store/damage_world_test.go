@@ -185,7 +185,7 @@ func (w *world) merge(t testing.TB, source, target thread.ThreadID) {
 		require.NoError(t, stage.Materialize(context.Background(), brought, "result", false))
 		return func(st *thread.State, stamp thread.Stamp) error {
 			st.Plan(thread.Step{Do: thread.StepReplace, From: stage.Rel("result/plan.md"), To: threadPath(target, "plan.md"), Expect: was[0].SHA256})
-			_, err := st.Brought(target, []thread.Share{{With: source, Manifest: shared, How: "merge", Undo: blob}}, stamp)
+			_, err := st.RecordMerge(target, []thread.Share{{With: source, Manifest: shared, How: "merge", Undo: blob}}, stamp)
 			return err
 		}
 	})

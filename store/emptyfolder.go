@@ -5,14 +5,14 @@ import "path"
 // clearEmpty removes a folder that holds nothing but empty folders, where a file
 // is to stand: deletions leave such folders behind. One that holds anything else
 // stays, and so does everything in it.
-func (w work) clearEmpty(rel string) {
+func (w fileWork) clearEmpty(rel string) {
 	if w.reach(path.Dir(rel)) == nil && w.hollow(rel, 0) { // never through a link
 		w.removeHollow(rel)
 	}
 }
 
 // hollow reports whether a name is a folder without any file below it.
-func (w work) hollow(rel string, depth int) bool {
+func (w fileWork) hollow(rel string, depth int) bool {
 	info, err := w.lstat(rel)
 	if err != nil || !info.IsDir() || depth > maxDepth {
 		return false
@@ -31,7 +31,7 @@ func (w work) hollow(rel string, depth int) bool {
 
 // removeHollow removes folders from the inside out. A file that somebody saves
 // meanwhile makes the removal of its folder fail.
-func (w work) removeHollow(rel string) {
+func (w fileWork) removeHollow(rel string) {
 	names, _ := readNames(w.root, rel)
 	for _, name := range names {
 		w.removeHollow(path.Join(rel, name))

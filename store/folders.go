@@ -21,12 +21,12 @@ import (
 // disk before anything may rely on them. It holds folders open for as long as it is
 // used: see close.
 type folders struct {
-	rooted
+	saferoot
 	made    map[string]bool // known to be a real folder, and touched where its name is
 	touched map[string]bool // folders whose names changed, or may not be on disk yet
 	fresh   []fresh         // files whose bytes may not be on disk yet
-	files   *flight         // the files that are on their way there
-	names   *flight         // the folders that are
+	files   *pendingSync    // the files that are on their way there
+	names   *pendingSync    // the folders that are
 }
 
 // fresh is a file that was written, and is open until it is on disk.
@@ -36,8 +36,8 @@ type fresh struct {
 	size int64
 }
 
-// flight is what is on its way to the disk: folders, or as many files.
-type flight struct {
+// pendingSync is what is on its way to the disk: folders, or as many files.
+type pendingSync struct {
 	all   []flush
 	files []fresh
 	wait  func() []error
@@ -51,15 +51,15 @@ const (
 	muchFolders = 16      // more than so many, too
 )
 
-func newFolders(r rooted) *folders {
+func newFolders(r saferoot) *folders {
 	r.open = map[string]*os.Root{}
-	return &folders{rooted: r, made: map[string]bool{".": true}, touched: map[string]bool{}}
+	return &folders{saferoot: r, made: map[string]bool{".": true}, touched: map[string]bool{}}
 }
 
 // close closes what is held open, the root too. What was written for nothing is let
 // go of.
 func (f *folders) close() error {
-	f.letGo()
+	f.closeFiles()
 	f.leaveIn(".")
 	return f.root.Close()
 }
@@ -67,19 +67,19 @@ func (f *folders) close() error {
 // leave lets go of a folder and of all in it, which will not be where they were.
 func (f *folders) leave(rel string) {
 	f.leaveIn(rel)
-	f.letGoOf(rel)
+	f.closeFile(rel)
 }
 
 // leaveIn lets go of the folders in one.
 func (f *folders) leaveIn(rel string) {
 	for at := range f.open {
 		if rel == "." || strings.HasPrefix(at, rel+"/") {
-			f.letGoOf(at)
+			f.closeFile(at)
 		}
 	}
 }
 
-func (f *folders) letGoOf(rel string) {
+func (f *folders) closeFile(rel string) {
 	if folder := f.open[rel]; folder != nil {
 		_ = folder.Close()
 		delete(f.open, rel)
@@ -89,19 +89,19 @@ func (f *folders) letGoOf(rel string) {
 // rename is rooted.rename; a folder that goes is let go of.
 func (f *folders) rename(from, to string) error {
 	f.leave(from)
-	return f.rooted.rename(from, to)
+	return f.saferoot.rename(from, to)
 }
 
 // remove is rooted.remove; a folder that goes is let go of.
 func (f *folders) remove(rel string) error {
 	f.leave(rel)
-	return f.rooted.remove(rel)
+	return f.saferoot.remove(rel)
 }
 
 // removeAll is rooted.removeAll; a folder that goes is let go of.
 func (f *folders) removeAll(rel string) error {
 	f.leave(rel)
-	return f.rooted.removeAll(rel)
+	return f.saferoot.removeAll(rel)
 }
 
 // reach goes to a real folder and holds it open, and those above it. Errors: T507
@@ -159,11 +159,11 @@ func (f *folders) touch(rel string) { f.touched[rel] = true }
 
 // settleFiles has every fresh file on disk. Errors: T505.
 func (f *folders) settleFiles() error {
-	err := f.landFiles()
+	err := f.waitFiles()
 	all := f.unflushed()
 	files := f.fresh
 	f.fresh = nil
-	return cmp.Or(err, f.landed(&flight{all, files, func() []error { return f.disk.together(all) }}))
+	return cmp.Or(err, f.waitFor(&pendingSync{all, files, func() []error { return f.disk.together(all) }}))
 }
 
 // begin begins to have on disk every fresh file, and the names in the touched
@@ -174,32 +174,32 @@ func (f *folders) begin(later map[string]bool) {
 		return
 	}
 	files := f.unflushed()
-	f.files = &flight{files, f.fresh, f.disk.begin(files)}
+	f.files = &pendingSync{files, f.fresh, f.disk.begin(files)}
 	f.fresh = nil
 	now := maps.Clone(f.touched)
 	maps.DeleteFunc(now, func(rel string, _ bool) bool { return later[rel] })
 	maps.DeleteFunc(f.touched, func(rel string, _ bool) bool { return now[rel] })
 	names := f.flushes(now)
-	f.names = &flight{all: names, wait: f.disk.begin(names)}
+	f.names = &pendingSync{all: names, wait: f.disk.begin(names)}
 }
 
-// landFiles waits for the files that are on their way. Errors: T505.
-func (f *folders) landFiles() error {
+// waitFiles waits for the files that are on their way. Errors: T505.
+func (f *folders) waitFiles() error {
 	was := f.files
 	f.files = nil
-	return f.landed(was)
+	return f.waitFor(was)
 }
 
-// landNames waits for the folders that are on their way. Errors: T505.
-func (f *folders) landNames() error {
+// waitNames waits for the folders that are on their way. Errors: T505.
+func (f *folders) waitNames() error {
 	was := f.names
 	f.names = nil
-	return f.landed(was)
+	return f.waitFor(was)
 }
 
-// landed waits. A file that is not on disk then is removed as far as that is
+// waitFor waits. A file that is not on disk then is removed as far as that is
 // possible; a folder stays touched.
-func (f *folders) landed(was *flight) (first error) {
+func (f *folders) waitFor(was *pendingSync) (first error) {
 	if was == nil {
 		return nil
 	}
@@ -229,10 +229,10 @@ func (f *folders) unflushed() []flush {
 	return all
 }
 
-// letGo closes what was written for nothing.
-func (f *folders) letGo() {
-	_ = f.landFiles()
-	_ = f.landNames()
+// closeFiles closes what was written for nothing.
+func (f *folders) closeFiles() {
+	_ = f.waitFiles()
+	_ = f.waitNames()
 	for _, one := range f.fresh {
 		_ = one.file.Close()
 	}
@@ -245,12 +245,12 @@ func (f *folders) settle() error {
 	if err := f.settleFiles(); err != nil {
 		return err
 	}
-	if err := f.landNames(); err != nil {
+	if err := f.waitNames(); err != nil {
 		return err
 	}
 	all := f.unsettled()
 	clear(f.touched)
-	return f.landed(&flight{all: all, wait: func() []error { return f.disk.together(all) }})
+	return f.waitFor(&pendingSync{all: all, wait: func() []error { return f.disk.together(all) }})
 }
 
 // much reports whether it would take a while to have everything on disk.

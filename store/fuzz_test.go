@@ -175,7 +175,7 @@ func FuzzArchive(f *testing.F) {
 		archive = append(archive, junk...)
 		require.NoError(t, os.WriteFile(w.Path(ArchiveFile), archive, 0o644))
 		once := *now
-		cold := &cold{store: w.Store, now: &once}
+		cold := &archiveSource{store: w.Store, now: &once}
 		for _, table := range thread.Tables() {
 			found, err := cold.Archived(table)
 			require.NoError(t, err)

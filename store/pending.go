@@ -61,7 +61,7 @@ func proper(step thread.Step) bool {
 // stageRemovals checks the steps of an operation before it is committed (they
 // stay in their places, and what they place is there) and makes the folder that
 // takes what removals displace. Errors: T505, T901.
-func (s *Store) stageRemovals(w work, p *thread.Pending) error {
+func (s *Store) stageRemovals(w fileWork, p *thread.Pending) error {
 	if p == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *Store) stageRemovals(w work, p *thread.Pending) error {
 }
 
 // staged refuses a step that has nothing to place. Errors: T509, T901.
-func (w work) staged(step thread.Step) error {
+func (w fileWork) staged(step thread.Step) error {
 	if step.Do != thread.StepPlace && step.Do != thread.StepReplace {
 		return nil
 	}
@@ -110,20 +110,20 @@ func stray(step thread.Step) error {
 	return codes.Internal.New(fact.Of("reason", "a step leads out of its place: "+string(step.Do)+" "+step.To))
 }
 
-// work is the store's folder, open for steps.
-type work struct{ *folders }
+// fileWork is the store's folder, open for steps.
+type fileWork struct{ *folders }
 
-func (s *Store) openWork() (work, error) {
+func (s *Store) openWork() (fileWork, error) {
 	root, err := s.base()
 	if err != nil {
-		return work{}, err
+		return fileWork{}, err
 	}
-	return work{newFolders(s.rooted(root))}, nil
+	return fileWork{newFolders(s.saferoot(root))}, nil
 }
 
 // knows takes a folder that stands for one whose name is on disk, or will be in
 // time. One that stands right in the store's folder before that is fsynced is so.
-func (w work) knows(rel string) { w.made[rel] = w.reach(rel) == nil }
+func (w fileWork) knows(rel string) { w.made[rel] = w.reach(rel) == nil }
 
 // undone returns the steps that are really undone.
 func (s *Store) undone(p *thread.Pending) []thread.Step {
@@ -138,7 +138,7 @@ func (s *Store) undone(p *thread.Pending) []thread.Step {
 	return w.undone(p)
 }
 
-func (w work) undone(p *thread.Pending) (out []thread.Step) {
+func (w fileWork) undone(p *thread.Pending) (out []thread.Step) {
 	for i, step := range p.Steps {
 		if done, err := w.done(p, i); proper(step) && (!done || err != nil) {
 			out = append(out, step)
@@ -148,7 +148,7 @@ func (w work) undone(p *thread.Pending) (out []thread.Step) {
 }
 
 // done reports whether a step was carried out. Errors: T509.
-func (w work) done(p *thread.Pending, i int) (bool, error) {
+func (w fileWork) done(p *thread.Pending, i int) (bool, error) {
 	step := p.Steps[i]
 	switch step.Do {
 	case thread.StepMakeDir:
@@ -184,7 +184,7 @@ func shelf(p *thread.Pending, i int) string { return path.Join(shelves(p), strco
 // what was displaced as blobs, and takes it away. It is called under the
 // store's lock. known says that the folder of threads is there and its name on
 // disk. Errors: T505, T507, T509.
-func (s *Store) carryOut(w work, p *thread.Pending, known bool) error {
+func (s *Store) carryOut(w fileWork, p *thread.Pending, known bool) error {
 	if known {
 		w.knows(ThreadsDir)
 	}
@@ -203,7 +203,7 @@ func (s *Store) carryOut(w work, p *thread.Pending, known bool) error {
 }
 
 // dropLinked removes the staged names of files whose other name is on disk.
-func (w work) dropLinked(p *thread.Pending) error {
+func (w fileWork) dropLinked(p *thread.Pending) error {
 	for _, step := range p.Steps {
 		if step.Do != thread.StepReplace {
 			continue
@@ -219,7 +219,7 @@ func (w work) dropLinked(p *thread.Pending) error {
 	return nil
 }
 
-func (w work) carry(p *thread.Pending, i int) error {
+func (w fileWork) carry(p *thread.Pending, i int) error {
 	step := p.Steps[i]
 	if !proper(step) {
 		return stray(step)
@@ -258,7 +258,7 @@ func (w work) carry(p *thread.Pending, i int) error {
 }
 
 // makeFolder makes a folder where nothing stands: what does is left as it is.
-func (w work) makeFolder(rel string) error {
+func (w fileWork) makeFolder(rel string) error {
 	dir := path.Dir(rel)
 	if err := w.ensure(dir); err != nil {
 		return err
@@ -272,14 +272,14 @@ func (w work) makeFolder(rel string) error {
 
 // touchStanding is touch for a folder that somebody may have taken away since:
 // the steps of an operation are looked at until the next one is made.
-func (w work) touchStanding(rel string) {
+func (w fileWork) touchStanding(rel string) {
 	if w.reach(rel) == nil {
 		w.touch(rel)
 	}
 }
 
 // displace moves what stands at a name onto a shelf.
-func (w work) displace(name, shelf string) error {
+func (w fileWork) displace(name, shelf string) error {
 	stands, err := w.there(name)
 	if !stands || err != nil {
 		return err
@@ -298,7 +298,7 @@ func (w work) displace(name, shelf string) error {
 // clearShelves keeps what was displaced as blobs and takes it away. What cannot
 // be removed then is in nobody's way: sweeps try again, doctor names it.
 // Errors: T505, T509; unkept.
-func (s *Store) clearShelves(w work, p *thread.Pending) error {
+func (s *Store) clearShelves(w fileWork, p *thread.Pending) error {
 	gone := path.Join(TmpDir, string(p.Operation)+spent)
 	shelved, err := w.there(shelves(p))
 	if err != nil {

@@ -35,7 +35,7 @@ type loaded struct {
 	broken   bool
 	tail     thread.Revision // the newest operation that the journal knows
 	settled  bool            // nothing is left to do of the last operation's steps
-	work     work            // the store's folder, open for owed
+	work     fileWork        // the store's folder, open for owed
 	owed     []flush         // to be had on disk before another state takes the place
 	noTail   error           // T509: a reader of a whole state can do without
 	warnings warnings.List

@@ -299,7 +299,7 @@ func (m *mending) folders() error {
 	for _, line := range now.records[thread.TableThreads] {
 		ids = append(ids, line.ID)
 	}
-	gone, err := (&cold{store: m.store, now: now}).Archived(thread.TableThreads)
+	gone, err := (&archiveSource{store: m.store, now: now}).Archived(thread.TableThreads)
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (m *mending) counters() error {
 	if err != nil {
 		return err
 	}
-	gone, err := (&cold{store: m.store, now: now}).Archived(thread.TableThreads)
+	gone, err := (&archiveSource{store: m.store, now: now}).Archived(thread.TableThreads)
 	if err != nil {
 		return err
 	}

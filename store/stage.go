@@ -58,7 +58,7 @@ func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
 		return nil, cannotWrite(TmpDir, err)
 	}
 	dir := stageDir(op)
-	st := &Stage{store: s, op: op, blobs: newBlobWriter(newFolders(s.rooted(base)), dir)}
+	st := &Stage{store: s, op: op, blobs: newBlobWriter(newFolders(s.saferoot(base)), dir)}
 	if err := st.enter(dir); err != nil {
 		_ = st.blobs.close()
 		return nil, cannotWrite(dir, err)
@@ -80,7 +80,7 @@ func (st *Stage) enter(dir string) error {
 		if err != nil && (try == 0 || !errors.Is(err, fs.ErrExist)) {
 			return err
 		}
-		lock, info, err := hold(w.rooted, dir+"/"+stageLock)
+		lock, info, err := hold(w.saferoot, dir+"/"+stageLock)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -101,7 +101,7 @@ func (st *Stage) enter(dir string) error {
 
 // hold makes and locks a stage's file, waiting for a sweep that has it. The
 // lock is nil when the file is not there any more.
-func hold(r rooted, rel string) (*flock.Flock, fs.FileInfo, error) {
+func hold(r saferoot, rel string) (*flock.Flock, fs.FileInfo, error) {
 	lock := stageFlock(r.path(rel))
 	err := persist(func() error { return r.disk.step(ActCreate, r.path(rel), lock.Lock) })
 	if err != nil {
@@ -117,7 +117,7 @@ func hold(r rooted, rel string) (*flock.Flock, fs.FileInfo, error) {
 
 // standing describes the file that was locked if it is the one that stands
 // there, and is nil if it is not.
-func standing(r rooted, rel string, lock *flock.Flock) (fs.FileInfo, error) {
+func standing(r saferoot, rel string, lock *flock.Flock) (fs.FileInfo, error) {
 	there, err := r.lstat(rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -272,7 +272,7 @@ func (st *Stage) finish() ([]flush, error) {
 	}
 	land := func() error {
 		defer st.blobs.leaveIn(stageDir(st.op)) // which steps are going to take away
-		return st.blobs.landNames()
+		return st.blobs.waitNames()
 	}
 	return append(st.blobs.unsettled(), flush{do: land}), nil
 }
@@ -301,9 +301,9 @@ func (st *Stage) Discard() error {
 		return nil
 	}
 	dir := stageDir(st.op)
-	st.blobs.letGo()
+	st.blobs.closeFiles()
 	st.blobs.leaveIn(dir)
-	err := removeStage(st.blobs.rooted, dir, st.lock)
+	err := removeStage(st.blobs.saferoot, dir, st.lock)
 	st.lock = nil
 	return errors.Join(cannotWrite(dir, err), st.blobs.close())
 }
@@ -338,7 +338,7 @@ func (s *Store) sweepStages(keep thread.OperationID) error {
 	if err != nil {
 		return cannotWrite(TmpDir, err)
 	}
-	r := s.rooted(base)
+	r := s.saferoot(base)
 	var first error
 	for _, name := range names {
 		if name != string(keep) {
@@ -349,7 +349,7 @@ func (s *Store) sweepStages(keep thread.OperationID) error {
 }
 
 // sweepStage removes one stage if nobody holds it.
-func sweepStage(r rooted, dir string) error {
+func sweepStage(r saferoot, dir string) error {
 	if info, err := r.lstat(dir); err != nil || !info.IsDir() {
 		return nil
 	}
@@ -378,7 +378,7 @@ func sweepStage(r rooted, dir string) error {
 // file goes after all the rest and the folder only when it is empty: a maker
 // that came in between finds its file gone, or keeps its folder. A stage that is
 // gone already (its steps were carried out) needs no removing.
-func removeStage(r rooted, dir string, lock *flock.Flock) error {
+func removeStage(r saferoot, dir string, lock *flock.Flock) error {
 	if removeHeld {
 		defer func() { _ = release(lock) }()
 	}
@@ -399,7 +399,7 @@ func removeStage(r rooted, dir string, lock *flock.Flock) error {
 	return err
 }
 
-func removeContent(r rooted, dir string) error {
+func removeContent(r saferoot, dir string) error {
 	in, name := r.at(dir)
 	names, err := readNames(in, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -470,7 +470,7 @@ func TestALockWhoseFileWasReplacedIsNoLock(t *testing.T) {
 	base, err := s.base()
 	require.NoError(t, err)
 	defer base.Close()
-	r := s.rooted(base)
+	r := s.saferoot(base)
 	lock, info, err := hold(r, "tmp/op-1/lock")
 	require.NoError(t, err)
 	require.NotNil(t, info)

@@ -33,5 +33,5 @@ func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, e
 // state is a fresh State of what was loaded; the loaded records stay as they
 // are whatever is done to it.
 func (s *Store) state(now *loaded) *thread.State {
-	return thread.NewState(now.revision, now.records, &cold{store: s, now: now})
+	return thread.NewState(now.revision, now.records, &archiveSource{store: s, now: now})
 }

@@ -26,11 +26,11 @@ const maxReverted = 20
 // shared in between. No span ever goes: a rollback may lead back behind any other,
 // and an older base than need be asks more and drops nothing. Of too many the oldest
 // become one.
-func (s *State) takenBack(t Thread, after, until Revision) []Span {
+func (s *State) takenBack(t Thread, after, until Revision) []RevertedRange {
 	if !s.sharedSince(t, after) {
 		return t.Reverted
 	}
-	out := append(slices.Clone(t.Reverted), Span{After: after, Until: until})
+	out := append(slices.Clone(t.Reverted), RevertedRange{After: after, Until: until})
 	for len(out) > maxReverted {
 		out[1].After = min(out[0].After, out[1].After)
 		out = out[1:]
@@ -41,7 +41,7 @@ func (s *State) takenBack(t Thread, after, until Revision) []Span {
 // sharedSince reports whether a thread gave or was given anything after a revision.
 func (s *State) sharedSince(t Thread, after Revision) bool {
 	since := func(share Share) bool { return share.At > after }
-	given := s.Threads.holding(string(keyed("with", string(t.ID))), func(o Thread) bool {
+	given := s.Threads.where(string(pattern("with", string(t.ID))), func(o Thread) bool {
 		return slices.ContainsFunc(o.Shared, func(share Share) bool { return share.With == t.ID && since(share) })
 	})
 	return len(given) > 0 || slices.ContainsFunc(t.Shared, since)
@@ -49,7 +49,7 @@ func (s *State) sharedSince(t Thread, after Revision) bool {
 
 // goesOnFrom reports whether what a thread held at a revision led to what it holds.
 func (t Thread) goesOnFrom(at Revision) bool {
-	return !slices.ContainsFunc(t.Reverted, func(span Span) bool { return span.After < at && at < span.Until })
+	return !slices.ContainsFunc(t.Reverted, func(span RevertedRange) bool { return span.After < at && at < span.Until })
 }
 
 // past are those of what was shared that each of these threads goes on from. One
@@ -101,24 +101,24 @@ func (share Share) label(to, from ThreadID) string {
 	return "merge of " + string(from) + " into " + string(to)
 }
 
-// Third is a thread through which content came to two others: it gave to both,
+// IndirectBase is a thread through which content came to two others: it gave to both,
 // or one gave to it and it gave to the other later. Each list is newest first, and
 // without what the third has taken back: what it gave later does not go on from that.
-type Third struct {
+type IndirectBase struct {
 	ID           ThreadID
 	ToA, ToB     []Common // what it gave
 	FromA, FromB []Common // what it was given, frozen content aside
 }
 
-// Thirds returns the threads through which two others may have content in
+// IndirectBases returns the threads through which two others may have content in
 // common, by id.
-func (s *State) Thirds(a, b ThreadID) []Third {
-	var out []Third
+func (s *State) IndirectBases(a, b ThreadID) []IndirectBase {
+	var out []IndirectBase
 	for _, id := range s.partners(a) {
 		if id == a || id == b {
 			continue
 		}
-		third := Third{ID: id, ToA: s.past(s.given(a, id), a, id), ToB: s.past(s.given(b, id), b, id),
+		third := IndirectBase{ID: id, ToA: s.past(s.given(a, id), a, id), ToB: s.past(s.given(b, id), b, id),
 			FromA: s.past(owned(s.given(id, a)), a, id), FromB: s.past(owned(s.given(id, b)), b, id)}
 		both := len(third.ToA) > 0 && len(third.ToB) > 0
 		through := len(third.FromA) > 0 && len(third.ToB) > 0 || len(third.FromB) > 0 && len(third.ToA) > 0

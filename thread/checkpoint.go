@@ -65,7 +65,7 @@ func (s *State) Checkpoint(in NewCheckpoint, stamp Stamp) (Checkpoint, Thread, e
 	}
 	c := Checkpoint{
 		ID: in.ID, Name: in.Name, Manifest: in.Manifest, Files: in.Files, Undo: in.Undo,
-		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, At: s.Revision + 1,
+		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, At: s.Revision + 1,
 	}
 	t.Checkpoints = fewAutomatic(append(slices.Clone(t.Checkpoints), c))
 	if c.Automatic() {

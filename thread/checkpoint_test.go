@@ -27,7 +27,7 @@ func TestACheckpointSaysWhatWasThereWhenAndByWhom(t *testing.T) {
 	require.NoError(t, err)
 	want := thread.Checkpoint{
 		ID: "ckpt-1", Name: "before", Manifest: "m1", Files: 3,
-		Created: thread.By{At: stamp.Time, As: thread.Agent, Actor: "ann"}, At: w.Revision + 1,
+		Created: thread.Attribution{At: stamp.Time, As: thread.Agent, Actor: "ann"}, At: w.Revision + 1,
 	}
 	assert.Equal(t, want, c)
 	assert.Equal(t, []thread.Checkpoint{want}, th.Checkpoints)

@@ -27,7 +27,7 @@ func crowded(t testing.TB, n int) func() *thread.State {
 	for i := range n {
 		th := thread.Thread{
 			ID: numbered(i), ObjectiveID: "obj-a", Title: "One of many", Intent: "Do one of many things", Status: thread.Active,
-			Executor: thread.ByAgent, Tags: []string{"many"}, Inherit: thread.InheritNone, Created: thread.By{At: noon, As: thread.User, Actor: "ann"}, Updated: noon,
+			Executor: thread.ByAgent, Tags: []string{"many"}, Inherit: thread.InheritNone, Created: thread.Attribution{At: noon, As: thread.User, Actor: "ann"}, Updated: noon,
 		}
 		if i%3 == 2 {
 			th.DependsOn = []thread.ThreadID{numbered(i - 1)}

@@ -13,7 +13,7 @@ import (
 // person for more, and how a person gives, refuses and takes them back. A
 // request and a delegation are one kind of record, a grant, asked for or given.
 //
-// Nothing here waits. A deadline is judged by whoever looks: Lapse does to a
+// Nothing here waits. A deadline is judged by whoever looks: Expire does to a
 // State what the time that has passed means for it.
 
 // Rule is what a policy says of a capability.
@@ -127,9 +127,9 @@ func (a Approval) Refusal() *codes.Error {
 		fact.Of("approvalId", a.ID), fact.Of("threadId", a.ThreadID), fact.Of("status", a.Status))
 }
 
-// As returns the grant as it stands at a time: one that has run out is
+// EffectiveAt returns the grant as it stands at a time: one that has run out is
 // withdrawn.
-func (a Approval) As(now time.Time) Approval {
+func (a Approval) EffectiveAt(now time.Time) Approval {
 	if a.Status == GrantApproved && a.ended(now) {
 		a.Status, a.Verdict = GrantWithdrawn, "it ended at "+a.Until.Format(time.RFC3339)
 	}
@@ -161,13 +161,13 @@ func (s *State) ApprovalsOf(id ThreadID) []Approval {
 	if id != "" {
 		mark = `"threadId":"` + string(id) + `"`
 	}
-	return byAge(s.Approvals.holding(mark, func(g Approval) bool { return id == "" || g.ThreadID == id }))
+	return byAge(s.Approvals.where(mark, func(g Approval) bool { return id == "" || g.ThreadID == id }))
 }
 
 // OpenRequests returns the requests that nobody has decided, of a thread or, for
 // "", of all, by creation time, then id.
 func (s *State) OpenRequests(id ThreadID) []Approval {
-	return byAge(s.Approvals.holding(`"status":"open"`, func(g Approval) bool {
+	return byAge(s.Approvals.where(`"status":"open"`, func(g Approval) bool {
 		return g.Status == GrantOpen && (id == "" || g.ThreadID == id)
 	}))
 }
@@ -261,7 +261,7 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 	if g.Fallback == "" {
 		g.Fallback = Block
 	}
-	return s.Approvals.Put(g), s.turn(t, WaitingHuman, in.Reason, stamp.Time), nil
+	return s.Approvals.Put(g), s.setStatus(t, WaitingHuman, in.Reason, stamp.Time), nil
 }
 
 // Delegate gives capabilities to a thread at once. An agent gives no more than
@@ -282,14 +282,14 @@ func (s *State) Delegate(in NewGrant, p Policy, stamp Stamp) (Approval, Thread, 
 		at := stamp.Time.Add(in.Timeout)
 		g.Until = &at
 	}
-	g.Decided = &By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+	g.Decided = &Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
 	return s.Approvals.Put(g), t, nil
 }
 
 func (s *State) grant(in NewGrant, t Thread, kind GrantKind, status GrantStatus, stamp Stamp) Approval {
 	return Approval{
 		ID: in.ID, ThreadID: t.ID, Kind: kind, Scope: sortedSet(in.Scope), Reason: in.Reason, Status: status,
-		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
+		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
 	}
 }
 
@@ -307,8 +307,8 @@ func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Th
 	return s.Threads.Put(t), nil
 }
 
-// turn changes where a thread stands.
-func (s *State) turn(t Thread, to Status, reason string, at time.Time) Thread {
+// setStatus changes where a thread stands.
+func (s *State) setStatus(t Thread, to Status, reason string, at time.Time) Thread {
 	if t.Status == to {
 		return t
 	}
@@ -349,7 +349,7 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 	if err != nil {
 		return Approval{}, Thread{}, err
 	}
-	g = g.As(stamp.Time)
+	g = g.EffectiveAt(stamp.Time)
 	to, ok := d.after(g.Status)
 	if !ok {
 		return Approval{}, Thread{}, codes.InvalidTransition.New(
@@ -363,8 +363,8 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 		return Approval{}, Thread{}, codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("approvalId", g.ID)).
 			WithHint("Nothing is left to decide: the grants of a thread end with it")
 	}
-	g = s.settleGrant(g, to, reason, By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
-	return g, s.goOn(g.ThreadID, stamp.Time), nil
+	g = s.settleGrant(g, to, reason, Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+	return g, s.resumeIfUnblocked(g.ThreadID, stamp.Time), nil
 }
 
 func onlyPeople(g Approval, d GrantDecision) error {
@@ -374,23 +374,23 @@ func onlyPeople(g Approval, d GrantDecision) error {
 		WithNext("leslie approvals")
 }
 
-func (s *State) settleGrant(g Approval, to GrantStatus, reason string, by By) Approval {
+func (s *State) settleGrant(g Approval, to GrantStatus, reason string, by Attribution) Approval {
 	g.Status, g.Verdict, g.Decided = to, reason, &by
 	return s.Approvals.Put(g)
 }
 
-// goOn makes a thread active again when it waited and nothing is open any more.
-func (s *State) goOn(id ThreadID, at time.Time) Thread {
+// resumeIfUnblocked makes a thread active again when it waited and nothing is open any more.
+func (s *State) resumeIfUnblocked(id ThreadID, at time.Time) Thread {
 	t, ok := s.Threads.Get(string(id))
 	if !ok || t.Status != WaitingHuman || len(s.OpenRequests(id)) > 0 {
 		return t
 	}
-	return s.turn(t, Active, "", at)
+	return s.setStatus(t, Active, "", at)
 }
 
 // withdrawOpen ends the open requests of a thread, all or those of one merge.
 // The thread's status is the caller's to change.
-func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by By) {
+func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by Attribution) {
 	for _, g := range s.OpenRequests(id) {
 		if only == "" || g.MergeID == only {
 			s.settleGrant(g, GrantWithdrawn, why, by)
@@ -398,7 +398,7 @@ func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by By) {
 	}
 }
 
-// Overdue reports whether time has passed for something: Lapse would change
+// Overdue reports whether time has passed for something: Expire would change
 // the State.
 func (s *State) Overdue(now time.Time) bool {
 	return slices.ContainsFunc(s.OpenRequests(""), func(g Approval) bool { return g.overdue(now) })
@@ -415,10 +415,10 @@ func (a Approval) Late(now time.Time) bool {
 	return a.Deadline != nil && !now.Before(*a.Deadline)
 }
 
-// Lapse does what the passed deadlines mean, as of the deadlines, and returns a
+// Expire does what the passed deadlines mean, as of the deadlines, and returns a
 // thread that one of them concerned. A reader applies it to what it read; the
 // next writer records the same as an operation of the system.
-func (s *State) Lapse(stamp Stamp) (about ThreadID) {
+func (s *State) Expire(stamp Stamp) (about ThreadID) {
 	for _, g := range s.OpenRequests("") {
 		if !g.overdue(stamp.Time) {
 			continue
@@ -427,8 +427,8 @@ func (s *State) Lapse(stamp Stamp) (about ThreadID) {
 		if g.Fallback == AutoApprove {
 			to = GrantApproved
 		}
-		s.settleGrant(g, to, "no decision until the deadline", By{At: *g.Deadline, As: System, Actor: stamp.Actor})
-		s.goOn(g.ThreadID, *g.Deadline)
+		s.settleGrant(g, to, "no decision until the deadline", Attribution{At: *g.Deadline, As: System, Actor: stamp.Actor})
+		s.resumeIfUnblocked(g.ThreadID, *g.Deadline)
 		about = g.ThreadID
 	}
 	return about

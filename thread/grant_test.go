@@ -77,7 +77,7 @@ func TestAThreadWaitsWhileARequestOfItIsOpen(t *testing.T) {
 	deadline := stamp.Time.Add(time.Hour)
 	assert.Equal(t, thread.Approval{
 		ID: "appr-1", ThreadID: "it", Kind: thread.Request, Scope: []string{"code_edit", "deploy"}, Reason: "ship", Status: thread.GrantOpen,
-		Deadline: &deadline, Fallback: thread.Skip, Digest: "d1", Created: thread.By{At: stamp.Time, As: thread.Agent, Actor: "ann"}, Revision: w.Revision + 1,
+		Deadline: &deadline, Fallback: thread.Skip, Digest: "d1", Created: thread.Attribution{At: stamp.Time, As: thread.Agent, Actor: "ann"}, Revision: w.Revision + 1,
 	}, g)
 	assert.Equal(t, thread.WaitingHuman, th.Status)
 	assert.Equal(t, "ship", th.Reason)
@@ -124,7 +124,7 @@ func TestOnlyALiveThreadThatIsNotSetAsideMayAsk(t *testing.T) {
 // Whoever is no person decides nothing, by no decision and about no grant.
 func TestOnlyAPersonDecides(t *testing.T) {
 	t.Parallel()
-	for _, as := range []thread.As{thread.Agent, thread.System} {
+	for _, as := range []thread.ActorKind{thread.Agent, thread.System} {
 		for _, d := range []thread.GrantDecision{thread.Approve, thread.Deny, thread.Revoke} {
 			w := withThreads(t, "it")
 			w.asked("appr-open", "it", "deploy")
@@ -194,7 +194,7 @@ func (w *world) grantThatIs(status thread.GrantStatus) {
 	case thread.GrantWithdrawn:
 		w.decided("appr-1", thread.Revoke, "")
 	case thread.GrantSkipped:
-		w.Lapse(w.stamp(thread.System))
+		w.Expire(w.stamp(thread.System))
 		w.commit()
 	}
 	g, err := w.Approval("appr-1")
@@ -254,8 +254,8 @@ func TestAPersonDelegates(t *testing.T) {
 	assert.Empty(t, w.can("it", "deploy", until), "it has run out, and nobody needed to say so")
 	assert.Empty(t, w.can("it", "delete_file", stamp.Time), "nothing but what was given")
 	assert.Empty(t, w.can("other", "deploy", stamp.Time), "to nobody else")
-	assert.Equal(t, thread.GrantWithdrawn, g.As(until).Status)
-	assert.Equal(t, thread.GrantApproved, g.As(until.Add(-1)).Status)
+	assert.Equal(t, thread.GrantWithdrawn, g.EffectiveAt(until).Status)
+	assert.Equal(t, thread.GrantApproved, g.EffectiveAt(until.Add(-1)).Status)
 
 	late := thread.Stamp{Time: until, As: thread.User, Actor: "ann"}
 	_, _, err = w.DecideGrant("appr-1", thread.Approve, "", late)
@@ -292,7 +292,7 @@ func TestOfSeveralGrantsTheLongestIsTold(t *testing.T) {
 // everybody has it.
 func TestAnAgentCannotDelegateWhatAPersonHasToGrant(t *testing.T) {
 	t.Parallel()
-	for _, as := range []thread.As{thread.Agent, thread.System} {
+	for _, as := range []thread.ActorKind{thread.Agent, thread.System} {
 		w := withThreads(t, "it")
 		_, _, err := w.Delegate(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"read", "deploy"}}, thread.DefaultPolicy(), w.stamp(as))
 		e := failed(t, err, codes.PermissionDenied, map[string]any{"capability": "deploy", "threadId": thread.ThreadID("it")})
@@ -413,14 +413,14 @@ func TestADeadlineDoesWhatItsFallbackSays(t *testing.T) {
 			early := thread.Stamp{Time: at.Add(-time.Millisecond), As: thread.System, Actor: "leslie"}
 			assert.False(t, w.Overdue(early.Time))
 			assert.False(t, g.Late(early.Time))
-			assert.Empty(t, w.Lapse(early))
+			assert.Empty(t, w.Expire(early))
 			assert.Empty(t, w.Changes(), "it is not time yet")
 
 			assert.True(t, g.Late(at))
 			assert.Equal(t, c.fallback != thread.Block, w.Overdue(at))
 			for _, looked := range []time.Duration{0, time.Hour} { // whoever looks, and whenever, sees the same
 				s := w.Fork()
-				s.Lapse(thread.Stamp{Time: at.Add(looked), As: thread.System, Actor: "leslie"})
+				s.Expire(thread.Stamp{Time: at.Add(looked), As: thread.System, Actor: "leslie"})
 				got, err := s.Approval("appr-1")
 				require.NoError(t, err)
 				assert.Equal(t, c.to, got.Status)
@@ -428,12 +428,12 @@ func TestADeadlineDoesWhatItsFallbackSays(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, c.status, th.Status)
 				if c.fallback != thread.Block {
-					assert.Equal(t, &thread.By{At: at, As: thread.System, Actor: "leslie"}, got.Decided)
+					assert.Equal(t, &thread.Attribution{At: at, As: thread.System, Actor: "leslie"}, got.Decided)
 					assert.Equal(t, at, th.Updated)
 				}
 				assert.Equal(t, c.fallback != thread.Block, got.Fallen())
 			}
-			assert.Equal(t, map[bool]thread.ThreadID{true: "it", false: ""}[c.fallback != thread.Block], w.Lapse(thread.Stamp{Time: at, As: thread.System, Actor: "leslie"}))
+			assert.Equal(t, map[bool]thread.ThreadID{true: "it", false: ""}[c.fallback != thread.Block], w.Expire(thread.Stamp{Time: at, As: thread.System, Actor: "leslie"}))
 			w.commit()
 			assert.Equal(t, c.can, w.can("it", "deploy", at))
 			assert.False(t, w.Overdue(at.Add(time.Hour)), "once is enough")
@@ -451,7 +451,7 @@ func TestADeadlineConcernsItsOwnRequestAlone(t *testing.T) {
 	w.askedWith(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Second, Fallback: thread.Skip})
 	w.asked("appr-2", "it", "code_edit")
 	w.askedWith(thread.NewGrant{ID: "appr-3", Thread: "other", Scope: []string{"deploy"}, Timeout: 24 * time.Hour, Fallback: thread.AutoApprove})
-	w.Lapse(w.stamp(thread.System))
+	w.Expire(w.stamp(thread.System))
 	w.commit()
 	assert.Equal(t, thread.WaitingHuman, w.statusOf("it"), "another request of it is open")
 	assert.Equal(t, thread.WaitingHuman, w.statusOf("other"))
@@ -462,7 +462,7 @@ func TestADeadlineConcernsItsOwnRequestAlone(t *testing.T) {
 func TestConsentByDeadlineIsNotAnAgentsToWrite(t *testing.T) {
 	t.Parallel()
 	in := thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy", "code_edit"}, Timeout: time.Hour, Fallback: thread.AutoApprove}
-	for _, as := range []thread.As{thread.Agent, thread.System} {
+	for _, as := range []thread.ActorKind{thread.Agent, thread.System} {
 		w := withThreads(t, "it")
 		_, _, err := w.Request(in, w.stamp(as))
 		e := failed(t, err, codes.PermissionDenied, map[string]any{"threadId": thread.ThreadID("it")})

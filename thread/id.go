@@ -49,7 +49,7 @@ func ValidID(id string) bool {
 // archived threads included. Errors: T101 with the nearest id, T105 with the
 // candidates, and those of reading the archive.
 func (s *State) Thread(arg string) (Thread, error) {
-	return find(arg, PrefixThread, &s.Threads, s.coldLines(TableThreads, func() bool { return s.Taken(ThreadID(arg)) }),
+	return find(arg, PrefixThread, &s.Threads, s.coldLines(TableThreads, func() bool { return s.Exists(ThreadID(arg)) }),
 		func(near string) error { return threadNotFound(arg, near) })
 }
 
@@ -87,12 +87,12 @@ func (s *State) Reference(arg string) (Reference, error) {
 		})
 }
 
-// Taken reports whether a thread has or had this id.
-func (s *State) Taken(id ThreadID) bool {
+// Exists reports whether a thread has or had this id.
+func (s *State) Exists(id ThreadID) bool {
 	if _, ok := s.Threads.Peek(string(id)); ok || s.archivedHere(TableThreads, string(id)) {
 		return true
 	}
-	return s.cold != nil && ValidID(string(id)) && s.cold.Taken(id)
+	return s.cold != nil && ValidID(string(id)) && s.cold.Exists(id)
 }
 
 func threadNotFound(id, near string) error {

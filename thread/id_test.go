@@ -208,7 +208,7 @@ func TestTheArchiveIsReadOnlyWhenItMayHoldWhatIsAskedFor(t *testing.T) {
 func TestAStateWithoutAnArchiveAnswers(t *testing.T) {
 	t.Parallel()
 	s := thread.NewState(0, nil, nil)
-	assert.False(t, s.Taken("a"))
+	assert.False(t, s.Exists("a"))
 	_, err := s.Thread("thread-aaaa")
 	failed(t, err, codes.ThreadNotFound, nil)
 	all, err := s.List(thread.Filter{All: true})

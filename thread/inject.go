@@ -45,7 +45,7 @@ func (s *State) Inject(in NewInjection, stamp Stamp) (Injection, Thread, error) 
 	}
 	i := Injection{
 		ID: in.ID, Type: in.Type, Urgency: in.Urgency, Content: strings.ToValidUTF8(in.Content, "\uFFFD"),
-		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
+		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
 	}
 	t.Injections = append(slices.Clip(t.Injections), i)
 	return i, s.Threads.Put(t), nil
@@ -78,7 +78,7 @@ func (s *State) See(arg string, ids []InjectionID, stamp Stamp) (Thread, error) 
 	all := slices.Clone(t.Injections)
 	for k, i := range all {
 		if i.Seen == nil && slices.Contains(ids, i.ID) {
-			all[k].Content, all[k].Seen = "", &By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+			all[k].Content, all[k].Seen = "", &Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
 		}
 	}
 	t.Injections = withoutOldSeen(all)
@@ -102,10 +102,10 @@ func withoutOldSeen(all []Injection) []Injection {
 	})
 }
 
-// InjectionTaken reports whether some thread of the State has an injection of
+// InjectionExists reports whether some thread of the State has an injection of
 // this id.
-func (s *State) InjectionTaken(id string) bool {
-	return len(s.Threads.holding(`"injectionId":"`+id+`"`, func(t Thread) bool {
+func (s *State) InjectionExists(id string) bool {
+	return len(s.Threads.where(`"injectionId":"`+id+`"`, func(t Thread) bool {
 		return slices.ContainsFunc(t.Injections, func(i Injection) bool { return string(i.ID) == id })
 	})) > 0
 }
@@ -119,7 +119,7 @@ func (i Injection) Line() string {
 		Urgency   Urgency       `json:"urgency"`
 		Content   string        `json:"content"`
 		CreatedAt time.Time     `json:"createdAt"`
-		As        As            `json:"as"`
+		As        ActorKind     `json:"as"`
 		Actor     string        `json:"actor"`
 	}{i.ID, i.Type, i.Urgency, i.Content, i.Created.At, i.Created.As, i.Created.Actor})
 	var b strings.Builder

@@ -48,7 +48,7 @@ func TestAThreadIsToldThingsUntilItIsTerminated(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, thread.Injection{
 			ID: "inj-1", Type: thread.InjectData, Urgency: thread.NextStep, Content: "x\uFFFD",
-			Created: thread.By{At: stamp.Time, As: thread.Agent, Actor: "ann"},
+			Created: thread.Attribution{At: stamp.Time, As: thread.Agent, Actor: "ann"},
 		}, i)
 		assert.Equal(t, []thread.Injection{i}, th.Injections)
 		assert.Equal(t, status, th.Status)
@@ -108,7 +108,7 @@ func TestWhatWasSeenLetsGoOfItsContent(t *testing.T) {
 	th, err := w.See("it", []thread.InjectionID{a.ID, "inj-nobody"}, stamp)
 	require.NoError(t, err)
 	want := a
-	want.Content, want.Seen = "", &thread.By{At: stamp.Time, As: thread.Agent, Actor: "ann"}
+	want.Content, want.Seen = "", &thread.Attribution{At: stamp.Time, As: thread.Agent, Actor: "ann"}
 	assert.Equal(t, []thread.Injection{want, b}, th.Injections)
 	assert.Equal(t, []thread.Injection{b}, th.Unseen())
 	w.commit()
@@ -202,8 +202,8 @@ func TestAnIdThatSomeThreadHasIsTaken(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	i := w.injected("it", thread.NextStep, `"injectionId":"inj-forged"`)
-	assert.True(t, w.InjectionTaken(string(i.ID)))
-	assert.False(t, w.InjectionTaken("inj-forged"), "content is no id")
+	assert.True(t, w.InjectionExists(string(i.ID)))
+	assert.False(t, w.InjectionExists("inj-forged"), "content is no id")
 }
 
 // Whatever is injected, its line is one line that says exactly that, and holds
@@ -222,7 +222,7 @@ func TestAnInjectionIsOneLineWhateverItHolds(t *testing.T) {
 	for _, content := range contents {
 		in := thread.Injection{
 			ID: "inj-1", Type: thread.InjectConstraint, Urgency: thread.Immediate, Content: content,
-			Created: thread.By{At: noon, As: thread.User, Actor: "a\nb"},
+			Created: thread.Attribution{At: noon, As: thread.User, Actor: "a\nb"},
 		}
 		line := in.Line()
 		require.Equal(t, -1, strings.IndexFunc(line, func(r rune) bool {

@@ -140,7 +140,7 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 		return Transition{Thread: t, From: from}, nil
 	}
 	if from == WaitingHuman {
-		s.withdrawOpen(t.ID, "", "the thread was moved on without it", By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+		s.withdrawOpen(t.ID, "", "the thread was moved on without it", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
 	}
 	t.Status, t.Reason, t.Updated = to, reason, stamp.Time
 	if to != Suspended {

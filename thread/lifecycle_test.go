@@ -204,7 +204,7 @@ func TestWhatWasArchivedAMomentAgoIsFoundInTheSameOperation(t *testing.T) {
 	again, err := w.Lifecycle("it", thread.Archive, "", w.stamp(thread.User))
 	require.NoError(t, err)
 	assert.Equal(t, thread.Archived, again.From)
-	assert.True(t, w.Taken("it"))
+	assert.True(t, w.Exists("it"))
 	all, err := w.List(thread.Filter{All: true})
 	require.NoError(t, err)
 	assert.Equal(t, []thread.ThreadID{"it"}, ids(all))

@@ -2,10 +2,10 @@ package thread
 
 import "strings"
 
-// laid is the table's lines as they now are: those of base, without what was
+// merged is the table's lines as they now are: those of base, without what was
 // deleted and with what was changed, and between them the fresh ones, which come
 // in order.
-func (t *Table[R]) laid(fresh []Line) []Line {
+func (t *Table[R]) merged(fresh []Line) []Line {
 	out := make([]Line, 0, len(t.base)+len(fresh))
 	for _, line := range t.base {
 		for len(fresh) > 0 && strings.Compare(fresh[0].ID, line.ID) < 0 {

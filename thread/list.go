@@ -50,13 +50,13 @@ func (s *State) Ready(t Thread, now time.Time) bool {
 	return true
 }
 
-// Wakeable reports whether a suspended thread waits for nothing any more: it has
+// Resumable reports whether a suspended thread waits for nothing any more: it has
 // children, and all of them are terminated, archived ones too.
-func (s *State) Wakeable(t Thread) bool {
+func (s *State) Resumable(t Thread) bool {
 	if t.Status != Suspended || t.Mistakes != nil {
 		return false
 	}
-	children := s.Threads.holding(`"parentId":"`+string(t.ID)+`"`, func(o Thread) bool { return o.ParentID == t.ID })
+	children := s.Threads.where(`"parentId":"`+string(t.ID)+`"`, func(o Thread) bool { return o.ParentID == t.ID })
 	for _, child := range children {
 		if !child.Status.Terminated() {
 			return false
@@ -95,7 +95,7 @@ type Relations struct {
 func (s *State) RelationsOf(t Thread) Relations {
 	r := Relations{Children: []ThreadID{}, DependsOn: append([]ThreadID{}, t.DependsOn...), DependedOnBy: []ThreadID{}}
 	// Both name it in quotes: so do few others.
-	for _, o := range inListOrder(s.Threads.holding(`"`+string(t.ID)+`"`, func(Thread) bool { return true })) {
+	for _, o := range inListOrder(s.Threads.where(`"`+string(t.ID)+`"`, func(Thread) bool { return true })) {
 		if o.ParentID == t.ID {
 			r.Children = append(r.Children, o.ID)
 		}

@@ -105,7 +105,7 @@ func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
 	if err := s.NoPendingMerge(m.Target); err != nil {
 		return Merge{}, err
 	}
-	m.Created = By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+	m.Created = Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
 	return s.Merges.Put(m), nil
 }
 
@@ -174,17 +174,17 @@ func (s *State) EndMerge(arg, why string, stamp Stamp) (Merge, error) {
 	if err != nil {
 		return Merge{}, err
 	}
-	s.withdrawOpen(m.Target, m.ID, why, By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
-	s.goOn(m.Target, stamp.Time)
+	s.withdrawOpen(m.Target, m.ID, why, Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+	s.resumeIfUnblocked(m.Target, stamp.Time)
 	s.Merges.Delete(string(m.ID))
 	return m, nil
 }
 
-// Brought records what a merge has brought into its target: the content of each
+// RecordMerge records what a merge has brought into its target: the content of each
 // source that both now share. A newer share replaces older ones that it covers, but
 // for what a spawn gave: that is what is left when the newer ones are taken back.
 // Errors: T101, for a source too that was taken back since, and T107.
-func (s *State) Brought(target ThreadID, shares []Share, stamp Stamp) (Thread, error) {
+func (s *State) RecordMerge(target ThreadID, shares []Share, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(string(target))
 	if err != nil {
 		return Thread{}, err

@@ -86,7 +86,7 @@ func TestOneMergeIsPendingPerTarget(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, thread.Merge{
 		ID: "merge-abcdefgh", Target: "main", Sources: []thread.ThreadID{"a"}, Strategy: thread.HumanOnly, Scope: []string{"plan.md"},
-		Created: thread.By{At: stamp.Time, As: thread.Agent, Actor: stamp.Actor}, Revision: w.Revision + 1,
+		Created: thread.Attribution{At: stamp.Time, As: thread.Agent, Actor: stamp.Actor}, Revision: w.Revision + 1,
 	}, m)
 	assert.Equal(t, []string{"merges/merge-abcdefgh"}, w.recordsChanged())
 	w.commit()
@@ -221,7 +221,7 @@ func TestADecisionIsRefused(t *testing.T) {
 // brought is a merge that was applied; its operation is what undo gets.
 func (w *world) brought(target string, shares ...thread.Share) thread.Operation {
 	w.t.Helper()
-	_, err := w.Brought(thread.ThreadID(target), shares, w.stamp(thread.User))
+	_, err := w.RecordMerge(thread.ThreadID(target), shares, w.stamp(thread.User))
 	require.NoError(w.t, err)
 	op := w.commit()
 	op.ThreadID = thread.ThreadID(target)
@@ -275,7 +275,7 @@ func TestWhatWasBroughtIsRecordedOfTheTargetAlone(t *testing.T) {
 	w := withThreads(t, "main", "a", "done-one")
 	before, _ := w.Threads.Get("main")
 	stamp := w.stamp(thread.User)
-	got, err := w.Brought("main", []thread.Share{share("a", "1")}, stamp)
+	got, err := w.RecordMerge("main", []thread.Share{share("a", "1")}, stamp)
 	require.NoError(t, err)
 	assert.Equal(t, []thread.Share{{With: "a", Manifest: "1", How: "merge", At: w.Revision + 1}}, got.Shared)
 	assert.Equal(t, stamp.Time, got.Updated)
@@ -284,9 +284,9 @@ func TestWhatWasBroughtIsRecordedOfTheTargetAlone(t *testing.T) {
 	w.commit()
 
 	w.moved("done-one", thread.Done)
-	_, err = w.Brought("done-one", []thread.Share{share("a", "1")}, w.stamp(thread.User))
+	_, err = w.RecordMerge("done-one", []thread.Share{share("a", "1")}, w.stamp(thread.User))
 	failed(t, err, codes.NotWritable, map[string]any{"threadId": thread.ThreadID("done-one")})
-	_, err = w.Brought("nobody", []thread.Share{share("a", "1")}, w.stamp(thread.User))
+	_, err = w.RecordMerge("nobody", []thread.Share{share("a", "1")}, w.stamp(thread.User))
 	failed(t, err, codes.ThreadNotFound, nil)
 	assert.Empty(t, w.Changes())
 }
@@ -295,7 +295,7 @@ func TestWhatWasBroughtIsRecordedOfTheTargetAlone(t *testing.T) {
 func TestNothingIsSharedWithASourceThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "target", "source")
-	_, err := w.Brought("target", []thread.Share{{With: "source", Manifest: "m1", How: "merge"}, {With: "gone", Manifest: "m2", How: "merge"}}, w.stamp(thread.User))
+	_, err := w.RecordMerge("target", []thread.Share{{With: "source", Manifest: "m1", How: "merge"}, {With: "gone", Manifest: "m2", How: "merge"}}, w.stamp(thread.User))
 	failed(t, err, codes.ThreadNotFound, map[string]any{"threadId": "gone"})
 	assert.Empty(t, w.Changes())
 }

@@ -203,7 +203,7 @@ func TestConflictsThatAreAPersonsAreSettledByNobodyElse(t *testing.T) {
 	strict := thread.DefaultPolicy()
 	strict[thread.ResolveConflict] = thread.RequireHuman
 	mine, agents := thread.Decision{Take: "ours", How: "user"}, thread.Decision{Take: "theirs", How: "agent"}
-	decide := func(w *world, d thread.Decision, as thread.As) error {
+	decide := func(w *world, d thread.Decision, as thread.ActorKind) error {
 		_, err := w.Decide("merge-1", setting("c1", d), nil, strict, w.stamp(as))
 		return err
 	}

@@ -30,7 +30,7 @@ func (s *State) Limited(arg string) error {
 // Stopped returns the threads that the mistake limit has suspended, in the order
 // of their ids.
 func (s *State) Stopped() []Thread {
-	return s.Threads.holding(`"mistakes":{`, func(t Thread) bool { return t.Mistakes != nil })
+	return s.Threads.where(`"mistakes":{`, func(t Thread) bool { return t.Mistakes != nil })
 }
 
 // SuspendFor suspends an active thread because of mistakes; what does not work
@@ -41,5 +41,5 @@ func (s *State) SuspendFor(arg string, m Mistakes, stamp Stamp) (Thread, error) 
 		return t, err
 	}
 	t.Mistakes = &m
-	return s.turn(t, Suspended, "the mistake limit was reached", stamp.Time), nil
+	return s.setStatus(t, Suspended, "the mistake limit was reached", stamp.Time), nil
 }

@@ -19,7 +19,7 @@ type Page struct {
 // First returns the first threads of List, at most limit, and counts the others;
 // limit 0 is all of them. Errors: those of reading the archive.
 func (s *State) First(f Filter, limit int) (Page, error) {
-	sift := s.sift(f)
+	sift := s.match(f)
 	page := newBeginning(limit)
 	for _, line := range s.Threads.Lines() {
 		if sift.passes(line, func() Thread { t, _ := s.Threads.Peek(line.ID); return t }) {
@@ -40,20 +40,20 @@ func (s *State) First(f Filter, limit int) (Page, error) {
 	return page.result(s), nil
 }
 
-// sift decides by a line's bytes whether a thread passes a filter, as far as that
+// match decides by a line's bytes whether a thread passes a filter, as far as that
 // is exact.
-type sift struct {
+type match struct {
 	state  *State
 	filter Filter
 	marks  [][]byte // each has to be there
 	enough bool     // a line that has them all passes
 }
 
-func (s *State) sift(f Filter) sift {
-	out := sift{state: s, filter: f, enough: f.Tag == ""}
+func (s *State) match(f Filter) match {
+	out := match{state: s, filter: f, enough: f.Tag == ""}
 	mark := func(key, value string) {
 		if value != "" {
-			out.marks = append(out.marks, keyed(key, value))
+			out.marks = append(out.marks, pattern(key, value))
 		}
 	}
 	mark("status", string(f.Status))
@@ -66,7 +66,7 @@ func (s *State) sift(f Filter) sift {
 	return out
 }
 
-func (f sift) passes(line Line, whole func() Thread) bool {
+func (f match) passes(line Line, whole func() Thread) bool {
 	for _, mark := range f.marks {
 		if !bytes.Contains(line.JSON, mark) {
 			return false

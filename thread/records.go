@@ -20,14 +20,14 @@ type (
 	BlobID string
 )
 
-// As is who acts, as far as the caller says.
-type As string
+// ActorKind is who acts, as far as the caller says.
+type ActorKind string
 
 // The kinds of actors.
 const (
-	User   As = "user"
-	Agent  As = "agent"
-	System As = "system"
+	User   ActorKind = "user"
+	Agent  ActorKind = "agent"
+	System ActorKind = "system"
 )
 
 // Stamp says which operation a change belongs to, when it happened (UTC, whole
@@ -35,7 +35,7 @@ const (
 type Stamp struct {
 	Operation OperationID
 	Time      time.Time
-	As        As
+	As        ActorKind
 	Actor     string
 }
 
@@ -97,26 +97,26 @@ type Thread struct {
 	Branch      string      `json:"branch,omitempty"`
 	// Worktree is where the thread's code lives: relative to the project's
 	// root where it lies inside it, absolute elsewhere.
-	Worktree    string       `json:"worktree,omitempty"`
-	Inherit     Inherit      `json:"inherit"`
-	Shared      []Share      `json:"shared,omitempty"`
-	Reverted    []Span       `json:"reverted,omitempty"`
-	Claim       *Claim       `json:"claim,omitempty"`
-	Injections  []Injection  `json:"injections,omitempty"`
-	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
-	Reason      string       `json:"reason,omitempty"` // of the last change of status or executor
+	Worktree    string          `json:"worktree,omitempty"`
+	Inherit     Inherit         `json:"inherit"`
+	Shared      []Share         `json:"shared,omitempty"`
+	Reverted    []RevertedRange `json:"reverted,omitempty"`
+	Claim       *Claim          `json:"claim,omitempty"`
+	Injections  []Injection     `json:"injections,omitempty"`
+	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
+	Reason      string          `json:"reason,omitempty"` // of the last change of status or executor
 	// Mistakes is set while the thread is suspended by the mistake limit.
-	Mistakes *Mistakes `json:"mistakes,omitempty"`
-	Created  By        `json:"created"`
-	Updated  time.Time `json:"updatedAt"`
-	Revision Revision  `json:"revision"`
+	Mistakes *Mistakes   `json:"mistakes,omitempty"`
+	Created  Attribution `json:"created"`
+	Updated  time.Time   `json:"updatedAt"`
+	Revision Revision    `json:"revision"`
 }
 
 // Claim is a lease: somebody works on the thread until then. One that has run
 // out counts for nothing, whoever looks.
 type Claim struct {
 	Holder string    `json:"holder"` // the actor's name
-	As     As        `json:"as"`
+	As     ActorKind `json:"as"`
 	At     time.Time `json:"at"`
 	Until  time.Time `json:"until"`
 	// For is what was asked for, by which the holder's own writes prolong it,
@@ -151,8 +151,8 @@ type Injection struct {
 	Type    InjectionType `json:"type"`
 	Urgency Urgency       `json:"urgency"`
 	Content string        `json:"content,omitempty"`
-	Created By            `json:"created"`
-	Seen    *By           `json:"seen,omitempty"`
+	Created Attribution   `json:"created"`
+	Seen    *Attribution  `json:"seen,omitempty"`
 }
 
 // Checkpoint is a snapshot of a thread's artifacts.
@@ -161,7 +161,7 @@ type Checkpoint struct {
 	Name     string       `json:"name,omitempty"` // unique in its thread
 	Manifest BlobID       `json:"manifest"`
 	Files    int          `json:"files"`
-	Created  By           `json:"created"`
+	Created  Attribution  `json:"created"`
 	At       Revision     `json:"at"`
 	// Undo is the blob that lists what a rollback replaced; "" for a checkpoint
 	// that was asked for.
@@ -175,10 +175,10 @@ type Mistakes struct {
 	Actor    string `json:"actor"`
 }
 
-// By says when and by whom something was made.
-type By struct {
+// Attribution says when and by whom something was made.
+type Attribution struct {
 	At    time.Time `json:"at"`
-	As    As        `json:"as"`
+	As    ActorKind `json:"as"`
 	Actor string    `json:"actor"`
 }
 
@@ -196,9 +196,9 @@ type Share struct {
 	Undo BlobID `json:"undo,omitempty"`
 }
 
-// Span is a part of a thread's history that its artifacts do not go on from: an
+// RevertedRange is a part of a thread's history that its artifacts do not go on from: an
 // undo or a rollback (operation Until) took them back to what they were at After.
-type Span struct {
+type RevertedRange struct {
 	After Revision `json:"after"`
 	Until Revision `json:"until"`
 }
@@ -215,11 +215,11 @@ type Reference struct {
 	Resolved   bool   `json:"targetResolved"`
 	Unresolved string `json:"unresolved,omitempty"`
 	// Manifest (frozen and resolved only) lists what was frozen.
-	Manifest BlobID    `json:"manifest,omitempty"`
-	Files    int       `json:"files"`
-	TakenAt  time.Time `json:"takenAt"` // of the snapshot, or of the making
-	Created  By        `json:"created"`
-	Revision Revision  `json:"revision"`
+	Manifest BlobID      `json:"manifest,omitempty"`
+	Files    int         `json:"files"`
+	TakenAt  time.Time   `json:"takenAt"` // of the snapshot, or of the making
+	Created  Attribution `json:"created"`
+	Revision Revision    `json:"revision"`
 }
 
 // Approval is a grant: capabilities that a thread was given, or that somebody
@@ -241,12 +241,12 @@ type Approval struct {
 	Digest BlobID `json:"digest,omitempty"`
 	// MergeID is the merge that waits for the decision, and Plan the blob that
 	// lists what that merge would do. Such a grant is for that plan alone.
-	MergeID  MergeID  `json:"mergeId,omitempty"`
-	Plan     BlobID   `json:"plan,omitempty"`
-	Created  By       `json:"created"`
-	Decided  *By      `json:"decided,omitempty"`
-	Verdict  string   `json:"verdict,omitempty"` // why it was decided so
-	Revision Revision `json:"revision"`
+	MergeID  MergeID      `json:"mergeId,omitempty"`
+	Plan     BlobID       `json:"plan,omitempty"`
+	Created  Attribution  `json:"created"`
+	Decided  *Attribution `json:"decided,omitempty"`
+	Verdict  string       `json:"verdict,omitempty"` // why it was decided so
+	Revision Revision     `json:"revision"`
 }
 
 // GrantKind says how a grant came about.
@@ -301,9 +301,9 @@ type Merge struct {
 	// somebody has edited it.
 	Work map[string]BlobID `json:"work,omitempty"`
 	// RequireApproval: a person decides before it is applied.
-	RequireApproval bool     `json:"requireApproval,omitempty"`
-	Created         By       `json:"created"`
-	Revision        Revision `json:"revision"`
+	RequireApproval bool        `json:"requireApproval,omitempty"`
+	Created         Attribution `json:"created"`
+	Revision        Revision    `json:"revision"`
 }
 
 // Strategy says who is asked about the conflicts of a merge.

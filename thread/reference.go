@@ -63,7 +63,7 @@ func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool
 	}
 	ref = Reference{
 		ID: in.ID, From: from.ID, Target: target, Binding: in.Binding, Scope: scope,
-		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
+		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
 	}
 	return s.References.Put(ref.with(s.still(target, in.Content), stamp.Time)), false, nil
 }
@@ -133,12 +133,12 @@ func (s *State) ownReference(arg string) (Reference, error) {
 // then id; those of an archived thread come from the archive only through
 // ArchivedReferencesFrom.
 func (s *State) ReferencesFrom(id ThreadID) []Reference {
-	return s.references(keyed("from", string(id)), func(ref Reference) bool { return ref.From == id })
+	return s.references(pattern("from", string(id)), func(ref Reference) bool { return ref.From == id })
 }
 
 // ReferencesTo returns the references whose target a thread is.
 func (s *State) ReferencesTo(id ThreadID) []Reference {
-	return s.references(keyed("target", string(id)), func(ref Reference) bool { return ref.Target == id })
+	return s.references(pattern("target", string(id)), func(ref Reference) bool { return ref.Target == id })
 }
 
 // AllReferences returns every reference of the State.
@@ -162,7 +162,7 @@ func (s *State) ArchivedReferencesFrom(id ThreadID) ([]Reference, error) {
 }
 
 func (s *State) references(mark []byte, keep func(Reference) bool) []Reference {
-	return inOrder(s.References.holding(string(mark), keep))
+	return inOrder(s.References.where(string(mark), keep))
 }
 
 func inOrder(refs []Reference) []Reference {

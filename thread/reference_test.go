@@ -32,7 +32,7 @@ func TestAReferenceSaysWhatWasFound(t *testing.T) {
 	assert.Equal(t, thread.Reference{
 		ID: "ref-1", From: "thread-aaaa1111", Target: "thread-bbbb2222", Binding: thread.Frozen, Scope: []string{"design", "plan.md"},
 		Resolved: true, Manifest: "m1", Files: 3, TakenAt: stamp.Time,
-		Created: thread.By{At: stamp.Time, As: thread.Agent, Actor: "ann"}, Revision: w.Revision + 1,
+		Created: thread.Attribution{At: stamp.Time, As: thread.Agent, Actor: "ann"}, Revision: w.Revision + 1,
 	}, ref)
 	assert.Equal(t, []string{"references/ref-1"}, w.recordsChanged())
 }

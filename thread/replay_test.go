@@ -57,7 +57,7 @@ type player struct {
 	// done are the operations so far, as the journal has them, and as is who
 	// makes the next one.
 	done []thread.Operation
-	as   thread.As
+	as   thread.ActorKind
 	undo bool // it undoes
 }
 
@@ -66,7 +66,7 @@ type player struct {
 func (p *player) operation(t *testing.T) (changed int) {
 	t.Helper()
 	old, rev := lines(p.State), p.Revision
-	p.as, p.undo = []thread.As{thread.User, thread.Agent}[p.r.IntN(2)], false
+	p.as, p.undo = []thread.ActorKind{thread.User, thread.Agent}[p.r.IntN(2)], false
 	for range 1 + p.r.IntN(3) {
 		was := len(p.Changes())
 		if err := p.rule(); err != nil {
@@ -217,7 +217,7 @@ func (p *player) merge(stamp thread.Stamp) error {
 	for _, source := range sources {
 		shares = append(shares, thread.Share{With: thread.ThreadID(source), Manifest: thread.BlobID(fmt.Sprint("m", p.n)), Scope: p.tags(), How: "merge", Undo: "u"})
 	}
-	_, err := p.Brought(thread.ThreadID(target), shares, stamp)
+	_, err := p.RecordMerge(thread.ThreadID(target), shares, stamp)
 	return err
 }
 
@@ -274,7 +274,7 @@ func (p *player) grant(stamp thread.Stamp) error {
 		_, _, err := p.Delegate(in, thread.DefaultPolicy(), stamp)
 		return err
 	case 1:
-		p.Lapse(stamp)
+		p.Expire(stamp)
 		return nil
 	case 2:
 		_, err := p.HandOff(in.Thread, []thread.Executor{thread.ByHuman, thread.ByAgent}[p.r.IntN(2)], "why", stamp)

@@ -31,7 +31,7 @@ type NewThread struct {
 // T101 and T105 for the parent and the dependencies, T107 where the parent is
 // terminated, and those of choosing the objective (T601, T603, T903).
 func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
-	if s.Taken(in.ID) {
+	if s.Exists(in.ID) {
 		next := "leslie status " + string(in.ID)
 		if _, err := s.Thread(string(in.ID)); err != nil {
 			next = "leslie list --all" // a folder without a record
@@ -41,7 +41,7 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	t := Thread{
 		ID: in.ID, Title: in.Title, Intent: in.Intent, Status: Active, Executor: in.Executor,
 		Tags: sortedSet(in.Tags), Branch: in.Branch, Worktree: in.Worktree, Inherit: in.Inherit,
-		Created: By{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, Updated: stamp.Time,
+		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, Updated: stamp.Time,
 	}
 	parent, err := s.parentOf(in.Parent)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestANewThreadCarriesWhatItWasGiven(t *testing.T) {
 		Executor: thread.ByHuman, Tags: []string{"api", "ui"}, DependsOn: []thread.ThreadID{"thread-first111", "thread-second11"},
 		Branch: "b", Worktree: "../w", Inherit: thread.InheritFull,
 		Shared:  []thread.Share{{With: "thread-parent11", Manifest: "m1", How: "spawn", At: w.Revision + 1}},
-		Created: thread.By{At: stamp.Time, As: thread.Agent, Actor: "ann"}, Updated: stamp.Time, Revision: w.Revision + 1,
+		Created: thread.Attribution{At: stamp.Time, As: thread.Agent, Actor: "ann"}, Updated: stamp.Time, Revision: w.Revision + 1,
 	}, got)
 	assert.Equal(t, []string{"threads/child"}, w.recordsChanged())
 	w.commit()

@@ -24,7 +24,7 @@ type Operation struct {
 	Seq       Revision        `json:"seq"`
 	ID        OperationID     `json:"id"`
 	Time      time.Time       `json:"time"`
-	As        As              `json:"as"`
+	As        ActorKind       `json:"as"`
 	Actor     string          `json:"actor"`
 	Command   string          `json:"command"`
 	ThreadID  ThreadID        `json:"threadId,omitempty"`
@@ -36,8 +36,8 @@ type Operation struct {
 // Cold is what the State does not hold. The store answers; a rule asks only
 // when an id is not in the State.
 type Cold interface {
-	// Taken reports whether a thread of this id ever had a folder.
-	Taken(id ThreadID) bool
+	// Exists reports whether a thread of this id ever had a folder.
+	Exists(id ThreadID) bool
 	// Archived returns the lines of a table whose records were archived, in
 	// the order of their ids. Errors: T502, T509.
 	Archived(table string) ([]Line, error)

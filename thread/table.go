@@ -157,12 +157,12 @@ func (t *Table[R]) All() iter.Seq[R] {
 	}
 }
 
-// holding returns the records whose line holds mark and that keep wants, in the
+// where returns the records whose line holds mark and that keep wants, in the
 // order of their ids. Only those lines are decoded, so that looking for a few
 // among many costs no more than reading past the others.
-func (t *Table[R]) holding(mark string, keep func(R) bool) []R {
+func (t *Table[R]) where(mark string, keep func(R) bool) []R {
 	var out []R
-	part := sought(mark)
+	part := needle(mark)
 	for _, line := range t.Lines() {
 		if !bytes.Contains(line.JSON, part) {
 			continue
@@ -202,7 +202,7 @@ func (t *Table[R]) Lines() []Line {
 		return t.base
 	}
 	slices.SortFunc(fresh, func(a, b Line) int { return strings.Compare(a.ID, b.ID) })
-	return t.laid(fresh)
+	return t.merged(fresh)
 }
 
 // withPrefix returns the ids that begin with prefix, in order.

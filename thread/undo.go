@@ -112,7 +112,7 @@ func (v *inverting) run() error {
 func (v *inverting) changes() (undone error) {
 	for _, c := range v.op.Changes {
 		err := v.change(c)
-		var as *asBefore
+		var as *revertedValue
 		if err != nil && !errors.As(err, &as) {
 			return err
 		}
@@ -121,11 +121,11 @@ func (v *inverting) changes() (undone error) {
 	return undone
 }
 
-// asBefore is T110 for a record that is as it was before the operation.
-type asBefore struct{ error }
+// revertedValue is T110 for a record that is as it was before the operation.
+type revertedValue struct{ error }
 
 // Unwrap gives the coded error.
-func (e *asBefore) Unwrap() error { return e.error }
+func (e *revertedValue) Unwrap() error { return e.error }
 
 // ShortensOperation reports whether arg is enough of the beginning of an id.
 func ShortensOperation(arg string, id OperationID) bool {
@@ -154,7 +154,7 @@ func (v *inverting) conflict(reason string) *codes.Error {
 }
 
 func (v *inverting) alreadyUndone() error {
-	return &asBefore{v.conflict("it was undone already")}
+	return &revertedValue{v.conflict("it was undone already")}
 }
 
 // allowed says who may undo what at all: a person everything, anybody else what

@@ -65,7 +65,7 @@ func takeBack[R record[R]](v *inverting, t *Table[R], c Change, id string) error
 	case after == nil:
 		return bringBack(v, t, c, now)
 	case now == nil:
-		return &asBefore{v.conflict(named(c.Record) + " is gone: it was undone or archived since").With(fact.Of("record", c.Record))}
+		return &revertedValue{v.conflict(named(c.Record) + " is gone: it was undone or archived since").With(fact.Of("record", c.Record))}
 	case before == nil:
 		if err := v.asMade(c.Record, after, now); err != nil {
 			return err

@@ -93,7 +93,7 @@ func (u *undoer) play(t *testing.T) {
 
 // tryUndo undoes an operation on a State of its own, read anew. A refusal has
 // changed nothing.
-func (u *undoer) tryUndo(t *testing.T, op thread.Operation, as thread.As) (tables, error) {
+func (u *undoer) tryUndo(t *testing.T, op thread.Operation, as thread.ActorKind) (tables, error) {
 	t.Helper()
 	s := thread.NewState(u.Revision, lines(u.State), u.archive)
 	in, err := s.Invert(op, u.stamp(as))

@@ -15,7 +15,7 @@ import (
 )
 
 // did makes one operation of rules, and gives it back as the journal has it.
-func (w *world) did(as thread.As, command string, rules ...func(thread.Stamp) error) thread.Operation {
+func (w *world) did(as thread.ActorKind, command string, rules ...func(thread.Stamp) error) thread.Operation {
 	w.t.Helper()
 	stamp := w.stamp(as)
 	for _, rule := range rules {
@@ -31,7 +31,7 @@ func (w *world) did(as thread.As, command string, rules ...func(thread.Stamp) er
 }
 
 // undone undoes an operation by an operation of its own.
-func (w *world) undone(as thread.As, op thread.Operation) (thread.Inversion, thread.Operation) {
+func (w *world) undone(as thread.ActorKind, op thread.Operation) (thread.Inversion, thread.Operation) {
 	w.t.Helper()
 	var in thread.Inversion
 	undo := w.did(as, "undo", func(stamp thread.Stamp) (err error) {
@@ -42,7 +42,7 @@ func (w *world) undone(as thread.As, op thread.Operation) (thread.Inversion, thr
 }
 
 // refused asserts that an undo is T110 with this reason and changes nothing.
-func (w *world) refused(as thread.As, op thread.Operation, reason string) *codes.Error {
+func (w *world) refused(as thread.ActorKind, op thread.Operation, reason string) *codes.Error {
 	w.t.Helper()
 	_, err := w.Invert(op, w.stamp(as))
 	e := failed(w.t, err, codes.UndoConflict, map[string]any{"reason": reason})
@@ -516,7 +516,7 @@ func TestAQuestionWhoseTimeHasPassedIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.askedWith(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Second, Fallback: thread.Skip})
-	op := w.did(thread.System, "lapse", func(stamp thread.Stamp) error { w.Lapse(stamp); return nil })
+	op := w.did(thread.System, "lapse", func(stamp thread.Stamp) error { w.Expire(stamp); return nil })
 	w.refused(thread.User, op, "the deadline of 'appr-1' has passed")
 }
 
@@ -555,7 +555,7 @@ func TestAnAgentUndoesNoDecisionAndNothingOfAPerson(t *testing.T) {
 			t.Parallel()
 			w := withThreads(t, "it")
 			op := do(w)
-			for _, as := range []thread.As{thread.Agent, thread.System} {
+			for _, as := range []thread.ActorKind{thread.Agent, thread.System} {
 				_, err := w.Invert(op, w.stamp(as))
 				e := failed(t, err, codes.PermissionDenied, map[string]any{"capability": what, "operationId": op.ID})
 				assert.Contains(t, e.Hint(), "--as user")
@@ -676,7 +676,7 @@ func TestAnUndoneMergeSharesWhatWasSharedBefore(t *testing.T) {
 	w := withThreads(t, "main", "a", "b")
 	bringing := func(target string, shares ...thread.Share) thread.Operation {
 		return w.did(thread.User, "merge", func(stamp thread.Stamp) error {
-			_, err := w.Brought(thread.ThreadID(target), shares, stamp)
+			_, err := w.RecordMerge(thread.ThreadID(target), shares, stamp)
 			return err
 		})
 	}
@@ -724,7 +724,7 @@ func TestAnAppliedMergeDoesNotBeginToWaitAgain(t *testing.T) {
 		if _, err := w.EndMerge("merge-1", "the merge was applied", stamp); err != nil {
 			return err
 		}
-		_, err := w.Brought("main", []thread.Share{brought}, stamp)
+		_, err := w.RecordMerge("main", []thread.Share{brought}, stamp)
 		return err
 	})
 	require.Equal(t, thread.Active, w.statusOf("main"))

@@ -23,7 +23,7 @@ const (
 func (s *State) Over(t Thread, until Until) bool {
 	switch until {
 	case UntilDone:
-		return t.Status.Terminated() || s.Wakeable(t)
+		return t.Status.Terminated() || s.Resumable(t)
 	case UntilChildren:
 		return len(s.LiveChildren(t.ID)) == 0
 	case UntilDecision:
@@ -35,14 +35,14 @@ func (s *State) Over(t Thread, until Until) bool {
 // LiveChildren returns the children of a thread that are not terminated, in the
 // order of their ids.
 func (s *State) LiveChildren(id ThreadID) []Thread {
-	return s.Threads.holding(`"parentId":"`+string(id)+`"`, func(t Thread) bool {
+	return s.Threads.where(`"parentId":"`+string(id)+`"`, func(t Thread) bool {
 		return t.ParentID == id && !t.Status.Terminated()
 	})
 }
 
-// NextLapse returns when the next deadline passes that Lapse acts on, the zero
+// NextExpiry returns when the next deadline passes that Expire acts on, the zero
 // time when there is none.
-func (s *State) NextLapse() time.Time {
+func (s *State) NextExpiry() time.Time {
 	var next time.Time
 	for _, g := range s.OpenRequests("") {
 		if g.Deadline == nil || g.Fallback == Block {

@@ -80,19 +80,19 @@ func TestTheNextLapseIsTheEarliestDeadlineThatMeansSomething(t *testing.T) {
 	w := newWorld(t)
 	w.objective("obj-one") // 12:01
 	w.threads("it")        // 12:02
-	assert.Zero(t, w.NextLapse())
+	assert.Zero(t, w.NextExpiry())
 	w.askedWith(thread.NewGrant{ID: "appr-block", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Minute, Fallback: thread.Block})
 	w.askedWith(thread.NewGrant{ID: "appr-never", Thread: "it", Scope: []string{"deploy"}, Fallback: thread.Skip})
-	assert.Zero(t, w.NextLapse(), "neither does anything by itself")
+	assert.Zero(t, w.NextExpiry(), "neither does anything by itself")
 	w.askedWith(thread.NewGrant{ID: "appr-late", Thread: "it", Scope: []string{"deploy"}, Timeout: 3 * time.Hour, Fallback: thread.Skip})
 	w.askedWith(thread.NewGrant{ID: "appr-soon", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Hour, Fallback: thread.AutoApprove}) // at 12:06
-	next := w.NextLapse()
+	next := w.NextExpiry()
 	assert.Equal(t, noon.Add(66*time.Minute), next)
 	assert.False(t, w.Overdue(next.Add(-time.Millisecond)))
 	assert.True(t, w.Overdue(next), "then Lapse acts")
-	w.Lapse(thread.Stamp{Time: next, As: thread.System})
+	w.Expire(thread.Stamp{Time: next, As: thread.System})
 	w.commit()
-	assert.Equal(t, noon.Add(185*time.Minute), w.NextLapse())
+	assert.Equal(t, noon.Add(185*time.Minute), w.NextExpiry())
 }
 
 func TestWhomAnOperationConcerns(t *testing.T) {

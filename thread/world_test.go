@@ -38,7 +38,7 @@ type archive struct {
 	reads      int
 }
 
-func (a *archive) Taken(id thread.ThreadID) bool { return a.taken[id] }
+func (a *archive) Exists(id thread.ThreadID) bool { return a.taken[id] }
 
 func (a *archive) Archived(table string) ([]thread.Line, error) {
 	a.reads++
@@ -95,7 +95,7 @@ func (w *world) commit() thread.Operation {
 
 // stamp is the stamp of the operation that the world is about to make; time
 // goes on by a minute with each.
-func (w *world) stamp(as thread.As) thread.Stamp {
+func (w *world) stamp(as thread.ActorKind) thread.Stamp {
 	n := w.Revision + 1
 	return thread.Stamp{
 		Operation: thread.OperationID(fmt.Sprintf("op-%d", n)),

@@ -37,7 +37,7 @@ type approvalData struct {
 
 // approvalOf is a grant as it stands now.
 func approvalOf(g thread.Approval, now time.Time) approvalData {
-	g = g.As(now)
+	g = g.EffectiveAt(now)
 	d := approvalData{
 		ApprovalID: g.ID, ThreadID: g.ThreadID, Kind: g.Kind, Scope: g.Scope, Reason: g.Reason, Status: g.Status,
 		Deadline: g.Deadline, Late: g.Status == thread.GrantOpen && g.Late(now), Fallback: orNull(g.Fallback), Until: g.Until,

@@ -49,7 +49,7 @@ type globals struct {
 	format  string // text, json or yaml
 	dir     string // absolute
 	moved   string // what -C said, "" when the working folder was meant
-	as      thread.As
+	as      thread.ActorKind
 	actor   string
 	unnamed bool // nobody said who acts: the actor is the login name
 	thread  string
@@ -77,7 +77,7 @@ func (c *call) globals() globals {
 		return c.fromEnv(known, name)
 	}
 	g := globals{
-		format: value("format"), as: thread.As(value("as")), actor: value("actor"), thread: value("thread"),
+		format: value("format"), as: thread.ActorKind(value("as")), actor: value("actor"), thread: value("thread"),
 		noInput: value("no-input") == "true", color: value("color"), debug: value("debug") == "true",
 	}
 	if g.format == "" || g.format == "table" {
@@ -134,7 +134,7 @@ func agentMarkers() []string {
 	return []string{"AI_AGENT", "AGENT", "CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT", "COPILOT_CLI"}
 }
 
-func (e env) defaultAs() thread.As {
+func (e env) defaultAs() thread.ActorKind {
 	for _, key := range agentMarkers() {
 		if e.getenv(key) != "" {
 			return thread.Agent
@@ -266,7 +266,7 @@ func (c *call) store() (*store.Store, error) {
 	if c.st != nil {
 		return c.st, nil
 	}
-	go store.Warm()
+	go store.Preheat()
 	st, err := store.Find(c.who.dir, c.storeOptions())
 	if err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
 	}
 	v, err := st.View(c.ctx, func(s *thread.State) error {
 		if now := c.now(); s.Overdue(now) {
-			s.Lapse(thread.Stamp{Time: now, As: thread.System, Actor: systemActor})
+			s.Expire(thread.Stamp{Time: now, As: thread.System, Actor: systemActor})
 		}
 		return fn(s)
 	})
@@ -454,7 +454,7 @@ func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State
 // lapse records what passed deadlines mean.
 func (c *call) lapse(st *store.Store, request store.Call) error {
 	_, err := c.system(st, "lapse", request.Stamp.Time, func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
-		return s.Lapse(stamp)
+		return s.Expire(stamp)
 	})
 	return err
 }

@@ -13,9 +13,9 @@ import (
 
 // heldData is a thread's claim as status shows it.
 type heldData struct {
-	Holder string    `json:"holder"`
-	As     thread.As `json:"as"`
-	Until  time.Time `json:"until"`
+	Holder string           `json:"holder"`
+	As     thread.ActorKind `json:"as"`
+	Until  time.Time        `json:"until"`
 }
 
 // heldBy is the claim that holds now, nil for none.

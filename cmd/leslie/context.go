@@ -113,7 +113,7 @@ func (b *contextBlock) gather(s *thread.State, arg, speaker string) error {
 	if b.refs, err = referencesFrom(s, t); err != nil {
 		return err
 	}
-	b.thread, b.wakeable = t, s.Wakeable(t)
+	b.thread, b.wakeable = t, s.Resumable(t)
 	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 		b.objective = o.Title
 	}
@@ -121,7 +121,7 @@ func (b *contextBlock) gather(s *thread.State, arg, speaker string) error {
 		b.depends = append(b.depends, string(id)+" ("+string(s.StatusOf(id))+")")
 	}
 	for _, g := range s.ApprovalsOf(t.ID) {
-		switch g.As(b.now).Status {
+		switch g.EffectiveAt(b.now).Status {
 		case thread.GrantOpen:
 			b.asked = append(b.asked, g)
 		case thread.GrantApproved:

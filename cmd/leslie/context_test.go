@@ -26,7 +26,7 @@ func told(contents ...string) *contextBlock {
 	for i, content := range contents {
 		b.thread.Injections = append(b.thread.Injections, thread.Injection{
 			ID: thread.InjectionID(fmt.Sprintf("inj-%08d", i)), Type: thread.InjectFeedback, Urgency: thread.NextStep, Content: content,
-			Created: thread.By{At: at, As: thread.User, Actor: "kim"},
+			Created: thread.Attribution{At: at, As: thread.User, Actor: "kim"},
 		})
 	}
 	return b

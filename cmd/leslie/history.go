@@ -14,7 +14,7 @@ type operationData struct {
 	Seq         thread.Revision    `json:"seq"`
 	OperationID thread.OperationID `json:"operationId"`
 	Time        time.Time          `json:"time"`
-	As          thread.As          `json:"as"`
+	As          thread.ActorKind   `json:"as"`
 	Actor       string             `json:"actor"`
 	Command     string             `json:"command"`
 	ThreadID    *thread.ThreadID   `json:"threadId"`

@@ -100,7 +100,7 @@ func runInject(c *call) (Data, error) {
 	}
 	c.about = thread.ThreadID(in.Thread)
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*injectData, thread.ThreadID, error) {
-		in.ID = thread.InjectionID(c.freshID(thread.PrefixInjection, s.InjectionTaken))
+		in.ID = thread.InjectionID(c.freshID(thread.PrefixInjection, s.InjectionExists))
 		i, t, err := s.Inject(in, stamp)
 		if err != nil {
 			return nil, "", err

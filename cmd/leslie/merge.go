@@ -24,7 +24,7 @@ type mergeData struct {
 	Sources    []thread.ThreadID `json:"sources"`
 	Strategy   thread.Strategy   `json:"strategy"`
 	Files      []mergeFile       `json:"files"`
-	Conflicts  []merge.Dispute   `json:"conflicts"`
+	Conflicts  []merge.Conflict  `json:"conflicts"`
 	Resolved   int               `json:"resolved"`
 	Unresolved int               `json:"unresolved"`
 	Declined   map[string]string `json:"declined,omitempty"`
@@ -75,7 +75,7 @@ func (d *mergeData) Text(p *page) {
 // maxShownLines is how many lines of a side a text answer shows; JSON has all.
 const maxShownLines = 12
 
-func disputeText(p *page, c merge.Dispute) {
+func disputeText(p *page, c merge.Conflict) {
 	p.line("conflict %s  %s  %s %d/%d", c.ID, c.Path, c.Kind, c.Hunk, c.Of)
 	p.field("  about", c.Detail)
 	show := func(label, text string, absent bool) {
@@ -354,7 +354,7 @@ func (m *merging) keep() {
 // answer is the merge as data.
 func (m *merging) answer(status string) *mergeData {
 	d := &mergeData{Status: status, Target: m.record.Target, Sources: m.record.Sources, Strategy: m.record.Strategy,
-		Files: []mergeFile{}, Conflicts: []merge.Dispute{}, MergeID: orNull(m.record.ID), Declined: m.record.Declined,
+		Files: []mergeFile{}, Conflicts: []merge.Conflict{}, MergeID: orNull(m.record.ID), Declined: m.record.Declined,
 		RequireApproval: m.record.RequireApproval, Approval: m.approval}
 	if m.plan != nil {
 		for _, f := range m.plan.Files {
@@ -373,8 +373,8 @@ func (m *merging) answer(status string) *mergeData {
 	return d
 }
 
-func (m *merging) disputes() []merge.Dispute {
-	out := append([]merge.Dispute{}, m.plan.Conflicts...)
+func (m *merging) disputes() []merge.Conflict {
+	out := append([]merge.Conflict{}, m.plan.Conflicts...)
 	for i := range out {
 		out[i].MergeID = string(m.record.ID)
 	}
@@ -386,7 +386,7 @@ const maxConflictBytes = 32 << 10
 
 // conflictError is T301 with the conflicts that are open.
 func (m *merging) conflictError() error {
-	var open []merge.Dispute
+	var open []merge.Conflict
 	size, truncated := 0, false
 	for _, d := range m.disputes() {
 		if d.Status != merge.Unresolved {
@@ -667,7 +667,7 @@ func (m *merging) rule(s *thread.State, stamp thread.Stamp, steps []thread.Step,
 	if len(moved) > 0 {
 		return nil, "", errMoved
 	}
-	if _, err := s.Brought(m.record.Target, shares, stamp); err != nil {
+	if _, err := s.RecordMerge(m.record.Target, shares, stamp); err != nil {
 		return nil, "", err
 	}
 	s.Plan(steps...)

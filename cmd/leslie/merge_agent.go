@@ -155,8 +155,8 @@ func lastLine(tail string) string {
 	return ""
 }
 
-func (m *merging) openOf(path string) []merge.Dispute {
-	var out []merge.Dispute
+func (m *merging) openOf(path string) []merge.Conflict {
+	var out []merge.Conflict
 	for _, d := range m.disputes() {
 		if d.Path == path && d.Status == merge.Unresolved {
 			out = append(out, d)

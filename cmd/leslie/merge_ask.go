@@ -89,7 +89,7 @@ func (m *merging) chosen(have map[string]thread.Decision, choices []choice) (map
 // unfit is T903 for a choice that does not fit its conflict.
 func (m *merging) unfit(err error) error {
 	e := codes.InvalidArgument.Wrap(err, fact.Of("reason", err.Error()), fact.Of("mergeId", m.record.ID))
-	var why *merge.Unfit
+	var why *merge.InvalidChoice
 	if errors.As(err, &why) && len(why.Threads) > 0 {
 		e = e.With(fact.Of("threads", why.Threads))
 	}
@@ -284,17 +284,17 @@ func (m *merging) askPerson() error {
 	}
 }
 
-func (m *merging) nextOpen(skipped map[string]bool) (merge.Dispute, bool) {
+func (m *merging) nextOpen(skipped map[string]bool) (merge.Conflict, bool) {
 	for _, d := range m.disputes() {
 		if d.Status == merge.Unresolved && !skipped[d.ID] {
 			return d, true
 		}
 	}
-	return merge.Dispute{}, false
+	return merge.Conflict{}, false
 }
 
 // show draws a conflict: both sides against the base.
-func (m *merging) show(p *prompt, d merge.Dispute) {
+func (m *merging) show(p *prompt, d merge.Conflict) {
 	p.say("\n%s %s  %s %d/%d  %s", p.paint(bold, "conflict"), escape(d.Path), d.Kind, d.Hunk, d.Of, d.ID)
 	if d.Detail != "" {
 		p.say("  %s", escape(d.Detail))
@@ -325,7 +325,7 @@ func (m *merging) show(p *prompt, d merge.Dispute) {
 const green = "32"
 
 // askOne asks about one conflict until it has an answer.
-func (m *merging) askOne(p *prompt, d merge.Dispute, skipped map[string]bool) (quit bool, err error) {
+func (m *merging) askOne(p *prompt, d merge.Conflict, skipped map[string]bool) (quit bool, err error) {
 	for {
 		answer, ok := p.line("ours, theirs, base, both, edit, agent, skip, quit?")
 		if !ok || answer == "quit" || answer == "q" {
@@ -371,7 +371,7 @@ func (m *merging) askOne(p *prompt, d merge.Dispute, skipped map[string]bool) (q
 }
 
 // edit lets the person write the lines of a conflict in their editor.
-func (m *merging) edit(d merge.Dispute) ([]byte, error) {
+func (m *merging) edit(d merge.Conflict) ([]byte, error) {
 	editor := m.c.env.getenv("VISUAL")
 	if editor == "" {
 		editor = m.c.env.getenv("EDITOR")

@@ -289,7 +289,7 @@ func runMergeContinue(c *call) (Data, error) {
 	return data, m.stillPending(err)
 }
 
-// goOn takes up a pending merge: with what was edited, and asking about the rest.
+// resumeIfUnblocked takes up a pending merge: with what was edited, and asking about the rest.
 func (m *merging) goOn() (Data, error) {
 	defer m.close()
 	if err := m.replan(); err != nil {

@@ -87,14 +87,14 @@ type party struct {
 type parties struct {
 	thread.MergeParties
 	direct [][]thread.Common
-	thirds [][]thread.Third
+	thirds [][]thread.IndirectBase
 }
 
 func partiesOf(s *thread.State, found thread.MergeParties) parties {
 	p := parties{MergeParties: found}
 	for _, t := range found.Sources {
 		p.direct = append(p.direct, s.Common(found.Target.ID, t.ID))
-		p.thirds = append(p.thirds, s.Thirds(found.Target.ID, t.ID))
+		p.thirds = append(p.thirds, s.IndirectBases(found.Target.ID, t.ID))
 	}
 	return p
 }
@@ -152,7 +152,7 @@ func (c *call) gatherMerge(st *store.Store, sh shelf, p parties, set scope.Set) 
 	if err != nil {
 		return nil, err
 	}
-	g.input = merge.Input{Target: string(p.Target.ID), Tree: tree, Read: sh.read, Finers: []merge.Finer{merge.List}}
+	g.input = merge.Input{Target: string(p.Target.ID), Tree: tree, Read: sh.read, Mergers: []merge.Merger{merge.List}}
 	b := bases{st: st, set: set, unread: &g.unread, manifests: map[thread.BlobID]store.Manifest{}, parsed: map[string]scope.Set{}}
 	for i, s := range g.sources {
 		g.input.Sources = append(g.input.Sources, merge.Source{
@@ -241,7 +241,7 @@ type bases struct {
 // known to have been among their artifacts, the newest. Only where they had no such
 // file in common does a frozen copy count, and then merge looks whether they went on
 // from it (merge.Base).
-func (b bases) of(direct []thread.Common, thirds []thread.Third) func(path string) merge.Base {
+func (b bases) of(direct []thread.Common, thirds []thread.IndirectBase) func(path string) merge.Base {
 	return func(path string) merge.Base {
 		if !b.set.Match(path) {
 			return merge.Base{} // the scope leaves it alone
@@ -253,14 +253,14 @@ func (b bases) of(direct []thread.Common, thirds []thread.Third) func(path strin
 		all := b
 		all.frozen = true
 		if beside := all.best(direct, thirds, path); beside.There() {
-			beside.Beside = true
+			beside.Detached = true
 			return beside.Base
 		}
 		return best.Base
 	}
 }
 
-func (b bases) best(direct []thread.Common, thirds []thread.Third, path string) known {
+func (b bases) best(direct []thread.Common, thirds []thread.IndirectBase, path string) known {
 	best := b.newest(direct, path, func(known) bool { return true })
 	for _, third := range thirds {
 		for _, through := range b.through(third, path) {
@@ -282,7 +282,7 @@ type known struct {
 // the older of the two, since the newer one went on from that; what one gave to
 // it has to be older than what it gave to the other. A path that it did not have
 // says nothing about where theirs is from.
-func (b bases) through(third thread.Third, path string) []known {
+func (b bases) through(third thread.IndirectBase, path string) []known {
 	var out []known
 	there := func(k known) bool { return k.There() }
 	toA, toB := b.newest(third.ToA, path, there), b.newest(third.ToB, path, there)

@@ -35,7 +35,7 @@ func taskEnv(dir string) []string {
 }
 
 // writeTask fills the folder.
-func (m *merging) writeTask(dir string, f merge.Change, open []merge.Dispute, marked []byte, earlier string) error {
+func (m *merging) writeTask(dir string, f merge.Change, open []merge.Conflict, marked []byte, earlier string) error {
 	conflicts, err := marshal(open)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (m *merging) versions(f merge.Change) (base, ours, theirs []byte, err error
 	return base, ours, theirs, err
 }
 
-func (m *merging) promptFor(f merge.Change, open []merge.Dispute, earlier string) string {
+func (m *merging) promptFor(f merge.Change, open []merge.Conflict, earlier string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Resolve %s in %s\n\n", many(len(open), "conflict"), escape(f.Path))
 	fmt.Fprintf(&b, "The artifact %s of thread %s is merged with that of %s.\n", escape(f.Path), m.record.Target, joined(m.record.Sources))

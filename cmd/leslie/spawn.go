@@ -267,7 +267,7 @@ func (o spawnOptions) spawn(c *call, s *thread.State, stamp thread.Stamp, g *gat
 	if g.parent != "" {
 		in.Parent = string(g.parent)
 	}
-	in.ID = thread.ThreadID(c.newID("id", thread.PrefixThread, func(id string) bool { return s.Taken(thread.ThreadID(id)) }))
+	in.ID = thread.ThreadID(c.newID("id", thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) }))
 	t, err := s.Spawn(in, stamp)
 	if err != nil {
 		return nil, "", err

@@ -42,7 +42,7 @@ type statusData struct {
 	Checkpoints  []checkpointItem    `json:"checkpoints"`
 	Claim        *heldData           `json:"claim"`
 	Mistakes     *thread.Mistakes    `json:"mistakes"`
-	// Wakeable: it is suspended, and every child that it has is terminated.
+	// Resumable: it is suspended, and every child that it has is terminated.
 	Wakeable bool `json:"wakeable"`
 }
 
@@ -174,7 +174,7 @@ func (c *call) threadStatus(arg string) (Data, error) {
 			d.Approvals = append(d.Approvals, approvalOf(g, now))
 		}
 		d.Injections, d.Checkpoints = injectionsOf(t), checkpointsOf(t)
-		d.Claim, d.Mistakes, d.Wakeable = heldBy(t, now), t.Mistakes, s.Wakeable(t)
+		d.Claim, d.Mistakes, d.Wakeable = heldBy(t, now), t.Mistakes, s.Resumable(t)
 		refs, err = referencesFrom(s, t)
 		return err
 	})

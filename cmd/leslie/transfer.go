@@ -330,7 +330,7 @@ func (c *call) awaitDecision(st *store.Store, d *transferData) (Data, error) {
 // acts on it: a person may have decided in the same moment, and then that holds.
 func (c *call) settleDeadline(st *store.Store, d *transferData) (g thread.Approval, err error) {
 	_, err = c.system(st, "lapse", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
-		return s.Lapse(stamp)
+		return s.Expire(stamp)
 	})
 	if err != nil {
 		return g, err

@@ -200,7 +200,7 @@ func (u *undoing) materialize(list thread.BlobID, to string, readOnly bool) erro
 // there again, which would answer for themselves.
 func (u *undoing) free(s *thread.State) error {
 	for _, t := range u.in.Remade {
-		if s.Taken(t.ID) {
+		if s.Exists(t.ID) {
 			return u.conflict("something took the place of thread '" + string(t.ID) + "'")
 		}
 	}
@@ -246,7 +246,7 @@ func (u *undoing) written(t thread.Thread) ([]string, error) {
 		given = append(given, m...)
 	}
 	refs := slices.DeleteFunc(slices.Clone(u.in.Taken), func(ref thread.Reference) bool { return ref.From != t.ID })
-	return u.st.Strays(u.c.ctx, t.ID, given, refs)
+	return u.st.UnknownEntries(u.c.ctx, t.ID, given, refs)
 }
 
 // someOf names the first few of many.

@@ -30,8 +30,8 @@ type threadData struct {
 }
 
 type actorData struct {
-	As    thread.As `json:"as"`
-	Actor string    `json:"actor"`
+	As    thread.ActorKind `json:"as"`
+	Actor string           `json:"actor"`
 }
 
 func threadOf(t thread.Thread) threadData {

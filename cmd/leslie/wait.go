@@ -268,7 +268,7 @@ func (w *waiting) waited(s *thread.State, id thread.ThreadID) waitedThread {
 		t = thread.Thread{ID: id, Status: thread.Archived}
 	}
 	d := waitedThread{
-		ThreadID: id, Status: t.Status, Wakeable: s.Wakeable(t), Met: w.touched[id] || s.Over(t, w.until),
+		ThreadID: id, Status: t.Status, Wakeable: s.Resumable(t), Met: w.touched[id] || s.Over(t, w.until),
 		Children: []thread.ThreadID{}, Approvals: []approvalData{},
 	}
 	children := s.LiveChildren(id)
@@ -349,7 +349,7 @@ const longestNap = time.Minute
 // await returns when look says that it is done, or fails. look gets the State
 // as it stands now, what passed deadlines mean applied, at once and then after
 // each change of the store; wake is when time alone may change its mind, zero
-// for never (Lapse is seen to). It may be called any number of times. A patience
+// for never (Expire is seen to). It may be called any number of times. A patience
 // that is not zero ends the wait with T109 (details: durationMs), after a last
 // look. Errors: those of look and of a view, T904.
 func (c *call) await(st *store.Store, patience time.Duration, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
@@ -367,7 +367,7 @@ func (c *call) await(st *store.Store, patience time.Duration, look func(s *threa
 		_, err := c.view(func(s *thread.State) (err error) {
 			var wake time.Time
 			done, wake, err = look(s)
-			nap = c.nap(at, s.NextLapse(), wake)
+			nap = c.nap(at, s.NextExpiry(), wake)
 			return err
 		})
 		switch {

@@ -19,7 +19,7 @@ func grown(t testing.TB, n, size int) image {
 	st := thread.NewState(0, nil, nil)
 	for i := range n {
 		st.Objectives.Put(thread.Objective{ID: thread.ObjectiveID(fmt.Sprintf("obj-%05d", i)), Title: strings.Repeat("o", size), CreatedAt: noon})
-		st.Threads.Put(thread.Thread{ID: thread.ThreadID(fmt.Sprintf("thread-%05d", i)), Title: "T", Intent: strings.Repeat("i", size), Status: thread.Active, Created: thread.By{At: noon}, Updated: noon})
+		st.Threads.Put(thread.Thread{ID: thread.ThreadID(fmt.Sprintf("thread-%05d", i)), Title: "T", Intent: strings.Repeat("i", size), Status: thread.Active, Created: thread.Attribution{At: noon}, Updated: noon})
 	}
 	data, err := snapshot(st, entry{Operation: thread.Operation{Seq: 1, ID: "op-1", Changes: []thread.Change{}}}).encode()
 	require.NoError(t, err)

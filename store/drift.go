@@ -13,12 +13,12 @@ import (
 
 // This file tells what somebody did in a thread's folder since leslie made it.
 
-// Strays returns the paths at which a thread's folder differs from what it was
+// UnknownEntries returns the paths at which a thread's folder differs from what it was
 // made with: the files of a manifest and the frozen copies of references. What
 // was added, changed or taken away is named, links and special files too; empty
 // folders and leslie's own .meta do not count. A thread without a folder has
 // lost nothing that anybody wrote. Errors: T507, T509, T904.
-func (s *Store) Strays(ctx context.Context, id thread.ThreadID, given Manifest, refs []thread.Reference) ([]string, error) {
+func (s *Store) UnknownEntries(ctx context.Context, id thread.ThreadID, given Manifest, refs []thread.Reference) ([]string, error) {
 	at := threadPath(id, "")
 	root, err := s.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -53,7 +53,7 @@ func TestTiledFindsTheOnlyCut(t *testing.T) {
 		for _, between := range words(4)[1:] {
 			for _, segments := range [][]string{{"", between, ""}, {"x\n", between, "y\n"}, {"", between, "x\n", "y\n"}} {
 				want := tilings(text, segments)
-				got, wrong := tiled([]byte(text), segments)
+				got, wrong := aligned([]byte(text), segments)
 				found[min(2, len(want))]++
 				switch len(want) {
 				case 0:

@@ -74,7 +74,7 @@ func (s *Store) openFolder(rel string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFolders(s.rooted(base))
+	f := newFolders(s.saferoot(base))
 	defer f.close()
 	if err := f.reach(rel); err != nil {
 		return nil, err
@@ -148,31 +148,31 @@ func singleName(name string) bool {
 	return fs.ValidPath(name) && !strings.ContainsAny(name, `/\`) && name[0] != '.' && filepath.IsLocal(name)
 }
 
-// rooted carries out steps below the store's folder, through its os.Root.
-type rooted struct {
+// saferoot carries out steps below the store's folder, through its os.Root.
+type saferoot struct {
 	root *os.Root
 	disk disk
 	dir  string              // absolute path of the root: what a step is called by
 	open map[string]*os.Root // folders that are held open: see at
 }
 
-func (s *Store) rooted(base *os.Root) rooted {
-	return rooted{root: base, disk: s.disk, dir: s.Path("")}
+func (s *Store) saferoot(base *os.Root) saferoot {
+	return saferoot{root: base, disk: s.disk, dir: s.Path("")}
 }
 
 // at is the nearest way to a name: from the folder that it lies in where that is
 // held open, which is one call of the system, else from the root, which is two more
 // for each folder on the way.
-func (r rooted) at(rel string) (in *os.Root, name string) {
+func (r saferoot) at(rel string) (in *os.Root, name string) {
 	if in := r.open[path.Dir(rel)]; in != nil {
 		return in, path.Base(rel)
 	}
 	return r.root, rel
 }
 
-func (r rooted) path(rel string) string { return filepath.Join(r.dir, filepath.FromSlash(rel)) }
+func (r saferoot) path(rel string) string { return filepath.Join(r.dir, filepath.FromSlash(rel)) }
 
-func (r rooted) lstat(rel string) (fs.FileInfo, error) {
+func (r saferoot) lstat(rel string) (fs.FileInfo, error) {
 	in, name := r.at(rel)
 	return in.Lstat(name)
 }
@@ -180,7 +180,7 @@ func (r rooted) lstat(rel string) (fs.FileInfo, error) {
 // there reports whether something stands at a name. That nothing does is known
 // only when the system says so: a name that cannot be looked at may hold what a
 // step has to place, and taking it for free would lose that. Errors: T509.
-func (r rooted) there(rel string) (bool, error) {
+func (r saferoot) there(rel string) (bool, error) {
 	_, err := r.lstat(rel)
 	if unknowable(err) {
 		return false, cannotRead(rel, err)
@@ -199,7 +199,7 @@ func unknowable(err error) bool {
 }
 
 // free is a name that nothing has, made by adding a mark. Errors: T509.
-func (r rooted) free(name, mark string) (string, error) {
+func (r saferoot) free(name, mark string) (string, error) {
 	for {
 		taken, err := r.there(name)
 		if !taken || err != nil {
@@ -210,19 +210,19 @@ func (r rooted) free(name, mark string) (string, error) {
 }
 
 // openFile opens a file without a step: to read, or within one.
-func (r rooted) openFile(rel string, flag int, perm fs.FileMode) (*os.File, error) {
+func (r saferoot) openFile(rel string, flag int, perm fs.FileMode) (*os.File, error) {
 	in, name := r.at(rel)
 	return in.OpenFile(name, flag, perm)
 }
 
 // mkdir makes one folder. One that is there is fs.ErrExist.
-func (r rooted) mkdir(rel string) error {
+func (r saferoot) mkdir(rel string) error {
 	in, name := r.at(rel)
 	return r.disk.step(ActMkdir, r.path(rel), func() error { return in.Mkdir(name, 0o755) })
 }
 
 // create opens a new file for writing; one that is there is fs.ErrExist.
-func (r rooted) create(rel string, perm fs.FileMode) (f *os.File, err error) {
+func (r saferoot) create(rel string, perm fs.FileMode) (f *os.File, err error) {
 	err = r.disk.step(ActCreate, r.path(rel), func() (err error) {
 		f, err = r.openFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 		return err
@@ -230,29 +230,29 @@ func (r rooted) create(rel string, perm fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-func (r rooted) write(rel string, do func() error) error {
+func (r saferoot) write(rel string, do func() error) error {
 	return r.disk.step(ActWrite, r.path(rel), do)
 }
 
-func (r rooted) sync(rel string, f *os.File) error {
+func (r saferoot) sync(rel string, f *os.File) error {
 	return r.disk.step(ActSync, r.path(rel), f.Sync)
 }
 
-func (r rooted) rename(from, to string) error {
+func (r saferoot) rename(from, to string) error {
 	return r.disk.step(ActRename, r.path(to), func() error { return r.root.Rename(from, to) })
 }
 
 // link gives a file a second name; one that is taken is fs.ErrExist.
-func (r rooted) link(from, to string) error {
+func (r saferoot) link(from, to string) error {
 	return r.disk.step(ActLink, r.path(to), func() error { return r.root.Link(from, to) })
 }
 
-func (r rooted) remove(rel string) error {
+func (r saferoot) remove(rel string) error {
 	in, name := r.at(rel)
 	return r.disk.step(ActRemove, r.path(rel), func() error { return in.Remove(name) })
 }
 
-func (r rooted) removeAll(rel string) error {
+func (r saferoot) removeAll(rel string) error {
 	in, name := r.at(rel)
 	return r.disk.step(ActRemove, r.path(rel), func() error { return in.RemoveAll(name) })
 }

@@ -11,9 +11,9 @@ import (
 // but for case. Only paths that are new to the target can be in the way of
 // something: what it holds already stays as it is.
 
-// obstacles turns new paths that cannot stand into conflicts of paths. A
+// pathConflicts turns new paths that cannot stand into conflicts of paths. A
 // decision to leave one out lets those in that only it was in the way of.
-func (p *planner) obstacles() {
+func (p *planner) pathConflicts() {
 	var coming []*planned
 	for _, f := range p.files {
 		if f.comes() {
@@ -55,31 +55,31 @@ func (p *planner) refuse(files []*planned, details []string) {
 		if details[i] == "" {
 			continue
 		}
-		d := p.clashOf(f, details[i])
+		d := p.pathConflict(f, details[i])
 		f.Change = Change{Path: f.Path, How: Waiting, ID: d.ID, Before: f.Before, Open: 1, Sides: f.Sides}
-		f.disputes = []Dispute{d}
+		f.conflicts = []Conflict{d}
 	}
 }
 
 // clash settles a blocked path for which it was decided that the target stays as
 // it is; anything else begins with a rename. False when that was not decided.
 func (p *planner) clash(f *planned, detail string) bool {
-	d := p.clashOf(f, detail)
+	d := p.pathConflict(f, detail)
 	decision, ok := p.in.Decisions[d.ID]
 	if !ok || d.Fits(decision.Take) != nil {
 		return false
 	}
 	d.Status, d.How = Resolved, decision.How
 	f.Change = Change{Path: f.Path, How: Decided, ID: d.ID, Before: f.Before, Sides: f.Sides}
-	f.disputes = []Dispute{d}
+	f.conflicts = []Conflict{d}
 	return true
 }
 
-func (p *planner) clashOf(f *planned, detail string) Dispute {
-	d := Dispute{Path: f.Path, Kind: PathClash, Hunk: 1, Of: 1, Status: Unresolved, Detail: detail,
-		Sides: []DisputeSide{{Role: TakeOurs, Thread: p.in.Target, Absent: true}}}
+func (p *planner) pathConflict(f *planned, detail string) Conflict {
+	d := Conflict{Path: f.Path, Kind: PathClash, Hunk: 1, Of: 1, Status: Unresolved, Detail: detail,
+		Sides: []ConflictSide{{Role: TakeOurs, Thread: p.in.Target, Absent: true}}}
 	for _, s := range f.sides {
-		d.Sides = append(d.Sides, DisputeSide{Role: TakeTheirs, Thread: s.thread, Title: s.title,
+		d.Sides = append(d.Sides, ConflictSide{Role: TakeTheirs, Thread: s.thread, Title: s.title,
 			Absent: !s.file.There(), Hash: s.file.Hash, Executable: s.file.Executable})
 	}
 	d.ID = identities{}.of(d) // one a path: unique without a number

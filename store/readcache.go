@@ -54,7 +54,7 @@ func (s *Store) stateRoom(size int64) []byte {
 
 // readMain reads the main state file. A missing one is damage.
 func (s *Store) readMain() found {
-	if f, known := s.recall(); known {
+	if f, known := s.recallState(); known {
 		return f
 	}
 	data, info, err := readRegularInto(s.Path(StateFile), maxWhole, s.stateRoom)
@@ -72,8 +72,8 @@ func (s *Store) readMain() found {
 	return f
 }
 
-// recall gives back what was read last if that is what stands there.
-func (s *Store) recall() (found, bool) {
+// recallState gives back what was read last if that is what stands there.
+func (s *Store) recallState() (found, bool) {
 	last := s.seen.last.Load()
 	if last == nil {
 		return found{}, false

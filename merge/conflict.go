@@ -10,18 +10,18 @@ import (
 
 // This file holds conflicts as data: what is shown, asked and answered.
 
-// Reason is the kind of a conflict.
-type Reason string
+// ConflictKind is the kind of a conflict.
+type ConflictKind string
 
 // The kinds.
 const (
-	Content      Reason = "content"       // sides changed the same lines
-	AddAdd       Reason = "add/add"       // sides added the path, differently
-	ModifyDelete Reason = "modify/delete" // one changed what another deleted
-	Mode         Reason = "mode"          // alike but for the executable bit
-	BinaryFile   Reason = "binary"        // a NUL in the first 8,000 bytes, or not UTF-8
-	TooLarge     Reason = "too_large"     // over 8 MiB or 200,000 lines
-	PathClash    Reason = "path"          // file against folder, special files, names equal but for case
+	Content      ConflictKind = "content"       // sides changed the same lines
+	AddAdd       ConflictKind = "add/add"       // sides added the path, differently
+	ModifyDelete ConflictKind = "modify/delete" // one changed what another deleted
+	Mode         ConflictKind = "mode"          // alike but for the executable bit
+	BinaryFile   ConflictKind = "binary"        // a NUL in the first 8,000 bytes, or not UTF-8
+	TooLarge     ConflictKind = "too_large"     // over 8 MiB or 200,000 lines
+	PathClash    ConflictKind = "path"          // file against folder, special files, names equal but for case
 )
 
 // Status is whether a conflict has its decision.
@@ -33,35 +33,35 @@ const (
 	Resolved   Status = "resolved"
 )
 
-// Dispute is a conflict as data. Its hunk is a part of the file, with markers in
+// Conflict is a conflict as data. Its hunk is a part of the file, with markers in
 // a rendering; of any kind but content and add/add, and of those where sources
 // with different bases meet, it is the whole file.
-type Dispute struct {
+type Conflict struct {
 	MergeID string `json:"mergeId,omitempty"`
 	// ID is a hash of path, kind, base and sorted sides: the same when the merge
 	// is planned again or its sources are named in another order.
-	ID   string `json:"conflictId"`
-	Path string `json:"path"`
-	Kind Reason `json:"kind"`
+	ID   string       `json:"conflictId"`
+	Path string       `json:"path"`
+	Kind ConflictKind `json:"kind"`
 	// Hunk counts the conflicts of the path, decided ones too, from 1 up to Of.
 	Hunk int `json:"hunk"`
 	Of   int `json:"of"`
 	// Sides are the target and the sources that take part, in the order of the
 	// merge.
-	Sides   []DisputeSide  `json:"sides"`
-	Base    DisputeBase    `json:"base"`
-	Context DisputeContext `json:"context"`
-	Status  Status         `json:"status"`
-	// How says who or what settled it: a decision's How, or a finer merger's name.
+	Sides   []ConflictSide  `json:"sides"`
+	Base    ConflictBase    `json:"base"`
+	Context ConflictContext `json:"context"`
+	Status  Status          `json:"status"`
+	// How says who or what settled it: a decision's How, or a merger's name.
 	How string `json:"how,omitempty"`
 	// Detail says what a conflict of paths is about.
 	Detail string `json:"detail,omitempty"`
 
-	settled bool // by a finer merger
+	settled bool // by a merger
 }
 
-// DisputeSide is what one thread has there.
-type DisputeSide struct {
+// ConflictSide is what one thread has there.
+type ConflictSide struct {
 	Role   string `json:"role"` // ours, theirs
 	Thread string `json:"threadId"`
 	Title  string `json:"title,omitempty"`
@@ -77,9 +77,9 @@ type DisputeSide struct {
 	Executable bool   `json:"executable,omitempty"`
 }
 
-// DisputeBase is what they began from. Of a conflict of the whole file it is
+// ConflictBase is what they began from. Of a conflict of the whole file it is
 // empty when they began from different contents.
-type DisputeBase struct {
+type ConflictBase struct {
 	From  string `json:"from"`
 	Lines Range  `json:"lines"`
 	Text  string `json:"text"`
@@ -88,15 +88,15 @@ type DisputeBase struct {
 	among []string // the hashes, when they differ
 }
 
-// DisputeContext are the lines around a conflict.
-type DisputeContext struct {
+// ConflictContext are the lines around a conflict.
+type ConflictContext struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
 // Whole reports whether the file is in conflict as a whole, without markers.
-func (d Dispute) Whole() bool {
-	return slices.ContainsFunc(d.Sides, func(s DisputeSide) bool { return s.Absent || s.Hash != "" })
+func (d Conflict) Whole() bool {
+	return slices.ContainsFunc(d.Sides, func(s ConflictSide) bool { return s.Absent || s.Hash != "" })
 }
 
 // identities numbers conflicts that are alike in one plan, so that each has an
@@ -104,7 +104,7 @@ func (d Dispute) Whole() bool {
 type identities map[string]int
 
 // of is a conflict's id.
-func (ids identities) of(d Dispute) string {
+func (ids identities) of(d Conflict) string {
 	var sides []string
 	for _, s := range d.Sides {
 		sides = append(sides, s.identity())
@@ -127,7 +127,7 @@ func (ids identities) of(d Dispute) string {
 }
 
 // identity is what a side stands for: not who brought it.
-func (s DisputeSide) identity() string {
+func (s ConflictSide) identity() string {
 	switch {
 	case s.Absent:
 		return "absent"
@@ -141,12 +141,12 @@ func (s DisputeSide) identity() string {
 // contextLines is how many lines around a conflict are shown.
 const contextLines = 3
 
-// disputeOf makes a conflict of a hunk of the merge of the target with sides.
-func (f *filePlan) disputeOf(r *Result, hunk int, sides []side) Dispute {
+// conflictOf makes a conflict of a hunk of the merge of the target with sides.
+func (f *filePlan) conflictOf(r *Result, hunk int, sides []side) Conflict {
 	h := r.Hunks[hunk]
-	d := Dispute{
+	d := Conflict{
 		Path: f.path, Kind: f.contentKind(), Status: Unresolved,
-		Base: DisputeBase{From: sides[0].base.From, Lines: h.Base, Text: string(r.Base(hunk))},
+		Base: ConflictBase{From: sides[0].base.From, Lines: h.Base, Text: string(r.Base(hunk))},
 	}
 	if h.Kind == Settled {
 		d.Status, d.How, d.settled = Resolved, h.How, true
@@ -160,30 +160,30 @@ func (f *filePlan) disputeOf(r *Result, hunk int, sides []side) Dispute {
 		d.Sides = append(d.Sides, s)
 	}
 	before, after := r.Context(hunk, contextLines)
-	d.Context = DisputeContext{Before: string(before), After: string(after)}
+	d.Context = ConflictContext{Before: string(before), After: string(after)}
 	return d
 }
 
 // party names side i of a merge of the target (0) with sides.
-func (f *filePlan) party(i int, sides []side) DisputeSide {
+func (f *filePlan) party(i int, sides []side) ConflictSide {
 	if i == 0 {
-		return DisputeSide{Role: TakeOurs, Thread: f.in.Target}
+		return ConflictSide{Role: TakeOurs, Thread: f.in.Target}
 	}
-	return DisputeSide{Role: TakeTheirs, Thread: sides[i-1].thread, Title: sides[i-1].title}
+	return ConflictSide{Role: TakeTheirs, Thread: sides[i-1].thread, Title: sides[i-1].title}
 }
 
 // contentKind is the kind of a conflict of texts.
-func (f *filePlan) contentKind() Reason {
+func (f *filePlan) contentKind() ConflictKind {
 	if f.onlyAdded() {
 		return AddAdd
 	}
 	return Content
 }
 
-// wholeDispute makes a conflict of the whole file. Texts that were read are
+// wholeConflict makes a conflict of the whole file. Texts that were read are
 // shown.
-func (f *filePlan) wholeDispute(kind Reason) Dispute {
-	d := Dispute{Path: f.path, Kind: kind, Hunk: 1, Of: 1, Status: Unresolved, Base: f.sharedBase()}
+func (f *filePlan) wholeConflict(kind ConflictKind) Conflict {
+	d := Conflict{Path: f.path, Kind: kind, Hunk: 1, Of: 1, Status: Unresolved, Base: f.sharedBase()}
 	d.Base.Text, d.Base.Lines = f.shown(kind, d.Base.Hash)
 	for i := range len(f.sides) + 1 {
 		s, file := f.party(i, f.sides), f.ours
@@ -198,20 +198,20 @@ func (f *filePlan) wholeDispute(kind Reason) Dispute {
 }
 
 // sharedBase is the base of all sides, if they have one.
-func (f *filePlan) sharedBase() DisputeBase {
+func (f *filePlan) sharedBase() ConflictBase {
 	if f.oneBase() {
-		return DisputeBase{From: f.sides[0].base.From, Hash: f.sides[0].base.Hash}
+		return ConflictBase{From: f.sides[0].base.From, Hash: f.sides[0].base.Hash}
 	}
 	var among []string
 	for _, s := range f.sides {
 		among = append(among, s.base.Hash)
 	}
 	slices.Sort(among)
-	return DisputeBase{among: slices.Compact(among)}
+	return ConflictBase{among: slices.Compact(among)}
 }
 
 // shown is a version as text, where the kind of the conflict is about text.
-func (f *filePlan) shown(kind Reason, hash string) (string, Range) {
+func (f *filePlan) shown(kind ConflictKind, hash string) (string, Range) {
 	text, known := f.texts[hash]
 	textual := kind == Content || kind == AddAdd || kind == ModifyDelete
 	if !known || !textual || Binary(text) {

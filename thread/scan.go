@@ -14,13 +14,13 @@ import "bytes"
 // What is looked for never begins with a quote. Package bytes goes from one place
 // of the first byte to the next, which is fast as long as that byte is rare.
 
-// keyed is how a record says that a key has this value, without the first quote.
+// pattern is how a record says that a key has this value, without the first quote.
 // Values are ids and words, which are never escaped.
-func keyed(key, value string) []byte { return []byte(key + `":"` + value + `"`) }
+func pattern(key, value string) []byte { return []byte(key + `":"` + value + `"`) }
 
-// sought is the part of a text that is looked for in its stead: without a quote
+// needle is the part of a text that is looked for in its stead: without a quote
 // in front, and of an id that leslie made the part that no other has.
-func sought(text string) []byte {
+func needle(text string) []byte {
 	const own = len(`a1b2c3d4"`)
 	if len(text) > 0 && text[0] == '"' {
 		text = text[1:]
@@ -31,10 +31,10 @@ func sought(text string) []byte {
 	return []byte(text)
 }
 
-// told is the text behind a key whose bytes, from behind its first quote to the
+// field is the text behind a key whose bytes, from behind its first quote to the
 // opening quote of the text, are mark. ok is false where there is no such key, or
 // where the text is escaped: then the record has to be decoded.
-func told(line, mark []byte) (text []byte, ok bool) {
+func field(line, mark []byte) (text []byte, ok bool) {
 	i := bytes.Index(line, mark)
 	if i < 0 {
 		return nil, false
@@ -49,7 +49,7 @@ func told(line, mark []byte) (text []byte, ok bool) {
 
 // statusIn is the status of a thread's line.
 func statusIn(line []byte) Status {
-	word, ok := told(line, []byte(`status":"`))
+	word, ok := field(line, []byte(`status":"`))
 	if !ok {
 		return decode[Thread](line).Status
 	}
@@ -63,7 +63,7 @@ func statusIn(line []byte) Status {
 
 // isOf reports whether a thread's line says that it is an objective's.
 func isOf(line []byte, id ObjectiveID) bool {
-	text, ok := told(line, []byte(`objectiveId":"`))
+	text, ok := field(line, []byte(`objectiveId":"`))
 	if !ok {
 		return decode[Thread](line).ObjectiveID == id
 	}
@@ -72,8 +72,8 @@ func isOf(line []byte, id ObjectiveID) bool {
 
 // endsOf are the threads that a reference's line ties.
 func (s *State) endsOf(line Line) (from, target ThreadID) {
-	a, okA := told(line.JSON, []byte(`from":"`))
-	b, okB := told(line.JSON, []byte(`target":"`))
+	a, okA := field(line.JSON, []byte(`from":"`))
+	b, okB := field(line.JSON, []byte(`target":"`))
 	if okA && okB {
 		return ThreadID(a), ThreadID(b)
 	}
@@ -92,7 +92,7 @@ func createdIn(line []byte) (at []byte, ok bool) {
 		i = bytes.LastIndex(line, []byte(key+value))
 	}
 	if i >= 0 {
-		at, ok = told(line[i+len(key):], []byte(value))
+		at, ok = field(line[i+len(key):], []byte(value))
 	}
 	at, utc := bytes.CutSuffix(at, []byte("Z"))
 	return at, ok && utc && len(at) >= seconds && (len(at) == seconds || at[seconds] == '.')

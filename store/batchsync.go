@@ -31,7 +31,7 @@ func addsKinds(p *thread.Pending) bool {
 
 // addsOnly reports whether steps add to what is there and move nothing away. A folder
 // that is to be made may stand already.
-func (w work) addsOnly(p *thread.Pending) bool {
+func (w fileWork) addsOnly(p *thread.Pending) bool {
 	if p == nil || !addsKinds(p) {
 		return p == nil
 	}
@@ -48,7 +48,7 @@ func (w work) addsOnly(p *thread.Pending) bool {
 
 // addAll carries steps out that only add, and returns what has to be on disk then.
 // Errors: T505, T507, T509.
-func (s *Store) addAll(w work, p *thread.Pending) ([]flush, error) {
+func (s *Store) addAll(w fileWork, p *thread.Pending) ([]flush, error) {
 	w.knows(ThreadsDir) // its own name goes to disk with the state's
 	var err error
 	for i := range p.Steps {
@@ -62,7 +62,7 @@ func (s *Store) addAll(w work, p *thread.Pending) ([]flush, error) {
 
 // flushAround is what has to be on disk so that steps which were done stay done. A
 // folder that somebody has taken away since has no names to be kept.
-func (w work) flushAround(p *thread.Pending) []flush {
+func (w fileWork) flushAround(p *thread.Pending) []flush {
 	for _, step := range p.Steps {
 		for dir := path.Dir(step.To); dir != "."; dir = path.Dir(dir) {
 			w.touchStanding(dir)

@@ -22,7 +22,7 @@ import (
 
 // exchange carries out a replace or a delete, or what is left of one that was
 // cut off: a shelf that is there says that the look was taken.
-func (w work) exchange(p *thread.Pending, i int) error {
+func (w fileWork) exchange(p *thread.Pending, i int) error {
 	step, aside := p.Steps[i], shelf(p, i)
 	w.touchStanding(path.Dir(step.To))
 	if step.Do == thread.StepReplace && step.Expect == "" {
@@ -74,7 +74,7 @@ func (w work) exchange(p *thread.Pending, i int) error {
 // where something has it. A rename would take the place of what an agent saved
 // an instant ago; a second name cannot. The first name stays until the second
 // is on disk: see carryOut.
-func (w work) settleIn(from, to string) error {
+func (w fileWork) settleIn(from, to string) error {
 	err := w.link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
@@ -91,7 +91,7 @@ func (w work) settleIn(from, to string) error {
 
 // putBack gives a file that was saved its place back, unless somebody made the
 // name anew. It stays on the shelf as well and becomes a blob either way.
-func (w work) putBack(p *thread.Pending, step thread.Step, aside string) error {
+func (w fileWork) putBack(p *thread.Pending, step thread.Step, aside string) error {
 	if err := w.settleIn(aside, step.To); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -100,7 +100,7 @@ func (w work) putBack(p *thread.Pending, step thread.Step, aside string) error {
 
 // beside puts what was to replace a file next to it. A delete has nothing to
 // put, and neither has a replace that is done already.
-func (w work) beside(p *thread.Pending, step thread.Step) error {
+func (w fileWork) beside(p *thread.Pending, step thread.Step) error {
 	if step.Do == thread.StepDelete || w.alike(step.From, step.To) {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (w work) beside(p *thread.Pending, step thread.Step) error {
 }
 
 // alike reports whether two files have the same content and executable bits.
-func (w work) alike(a, b string) bool {
+func (w fileWork) alike(a, b string) bool {
 	was, err := w.lstat(a)
 	if err != nil {
 		return false
@@ -133,7 +133,7 @@ func (w work) alike(a, b string) bool {
 // besideName is a free name: where a file or a link stands in place of a folder
 // of the thread, the folder gets the mark and not the file in it.
 // Errors: T509.
-func (w work) besideName(to, mark string) (string, error) {
+func (w fileWork) besideName(to, mark string) (string, error) {
 	name := to + mark
 	for i := range len(to) {
 		if to[i] != '/' || strings.Count(to[:i], "/") < 2 {

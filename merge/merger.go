@@ -1,15 +1,15 @@
 package merge
 
-// A Finer looks at the conflicts of a merge by something finer than lines: list
+// A Merger looks at the conflicts of a merge by something finer than lines: list
 // items, keys of a document. For every hunk in conflict it gives one verdict: an
 // answer that it can prove, or a refusal with its reason. Where in doubt it
 // refuses, since a refusal costs a question and a wrong answer costs a line.
 //
-// path is where the artifact stands; only its form counts ("plan.md"). A Finer
+// path is where the artifact stands; only its form counts ("plan.md"). A Merger
 // is a pure function and leaves r as it is.
-type Finer func(path string, r *Result) []Verdict
+type Merger func(path string, r *Result) []Verdict
 
-// Verdict is what a finer merger says about one conflict.
+// Verdict is what a merger says about one conflict.
 type Verdict struct {
 	// Hunk is the index of the conflict.
 	Hunk int
@@ -21,12 +21,12 @@ type Verdict struct {
 	Refused string
 }
 
-// Settle lets each finer merger in turn look at what is still in conflict. It
+// Settle lets each merger in turn look at what is still in conflict. It
 // gives back the merge with their answers in it, and all verdicts, refusals
 // included, in the order in which they were given.
-func Settle(path string, r *Result, finers ...Finer) (*Result, []Verdict) {
+func Settle(path string, r *Result, mergers ...Merger) (*Result, []Verdict) {
 	var all []Verdict
-	for _, finer := range finers {
+	for _, finer := range mergers {
 		verdicts := finer(path, r)
 		all = append(all, verdicts...)
 		r = r.Answered(answers(verdicts)...)

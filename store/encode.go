@@ -20,19 +20,19 @@ const (
 	firstOwn, laterOwn = 16 << 10, 256 << 10
 )
 
-// pieces is a state in the making.
-type pieces struct {
+// encoder is a state in the making.
+type encoder struct {
 	out  [][]byte
 	own  []byte // what is new, or short
 	from int    // where in own the piece begins that is not in out yet
 }
 
-func (p *pieces) text(text string) { p.own = append(p.room(len(text)), text...) }
+func (p *encoder) text(text string) { p.own = append(p.room(len(text)), text...) }
 
-func (p *pieces) bytes(text []byte) { p.own = append(p.room(len(text)), text...) }
+func (p *encoder) bytes(text []byte) { p.own = append(p.room(len(text)), text...) }
 
 // room is own with memory for so many bytes more.
-func (p *pieces) room(n int) []byte {
+func (p *encoder) room(n int) []byte {
 	if cap(p.own)-len(p.own) >= n {
 		return p.own
 	}
@@ -46,7 +46,7 @@ func (p *pieces) room(n int) []byte {
 }
 
 // run adds bytes that stay where they are.
-func (p *pieces) run(bytes []byte) {
+func (p *encoder) run(bytes []byte) {
 	if len(bytes) < shortRun {
 		p.bytes(bytes)
 		return
@@ -55,7 +55,7 @@ func (p *pieces) run(bytes []byte) {
 	p.out = append(p.out, bytes)
 }
 
-func (p *pieces) flush() {
+func (p *encoder) flush() {
 	if p.from < len(p.own) {
 		p.out = append(p.out, p.own[p.from:len(p.own):len(p.own)])
 		p.from = len(p.own)
@@ -74,7 +74,7 @@ func (m image) encodeFrom(was image) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pieces{}
+	p := &encoder{}
 	p.bytes(head)
 	p.text("00000000" + headEnd + `"operation":`)
 	p.bytes(op)
@@ -96,7 +96,7 @@ func (m image) encodeFrom(was image) ([][]byte, error) {
 
 // table adds a table; body is the lines of was as they were read, nil where
 // nobody has them.
-func (p *pieces) table(name string, lines, was []thread.Line, body []byte) error {
+func (p *encoder) table(name string, lines, was []thread.Line, body []byte) error {
 	p.text(`"` + name + "\":{\n")
 	if body == nil {
 		was = nil
@@ -129,7 +129,7 @@ func (p *pieces) table(name string, lines, was []thread.Line, body []byte) error
 }
 
 // line adds a record's line.
-func (p *pieces) line(table string, line thread.Line, last bool) error {
+func (p *encoder) line(table string, line thread.Line, last bool) error {
 	if !plainID(line.ID) || bytes.IndexByte(line.JSON, '\n') >= 0 {
 		return cannotBeLine(table, line.ID)
 	}

@@ -40,7 +40,7 @@ func given(t *testing.T) (*Store, func() []string) {
 	putFile(t, s, "threads/a/context/inherited/ref-1/plan.md", "theirs")
 	refs := []thread.Reference{{ID: "ref-1", From: "a", Manifest: frozen}, {ID: "ref-2", From: "a"}}
 	return s, func() []string {
-		out, err := s.Strays(context.Background(), "a", own, refs)
+		out, err := s.UnknownEntries(context.Background(), "a", own, refs)
 		require.NoError(t, err)
 		return out
 	}
@@ -82,17 +82,17 @@ func TestAFolderHoldsNoStraysUntilSomebodyWritesThere(t *testing.T) {
 func TestStraysOfWhatIsNoFolder(t *testing.T) {
 	t.Parallel()
 	s, _ := given(t)
-	got, err := s.Strays(context.Background(), "nobody", Manifest{{Path: "plan.md", SHA256: hexSum("plan")}}, nil)
+	got, err := s.UnknownEntries(context.Background(), "nobody", Manifest{{Path: "plan.md", SHA256: hexSum("plan")}}, nil)
 	require.NoError(t, err)
 	assert.Empty(t, got, "nothing of anybody's is there")
 
 	require.NoError(t, os.Symlink("a", s.Path("threads/b")))
-	_, err = s.Strays(context.Background(), "b", nil, nil)
+	_, err = s.UnknownEntries(context.Background(), "b", nil, nil)
 	requireCode(t, codes.UnsafePath, err)
-	_, err = s.Strays(context.Background(), "a", nil, []thread.Reference{{ID: "ref-1", Manifest: hexSum("gone")}})
+	_, err = s.UnknownEntries(context.Background(), "a", nil, []thread.Reference{{ID: "ref-1", Manifest: hexSum("gone")}})
 	requireCode(t, codes.ReadFailed, err)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = s.Strays(over, "a", nil, nil)
+	_, err = s.UnknownEntries(over, "a", nil, nil)
 	requireCode(t, codes.Interrupted, err)
 }

@@ -79,7 +79,7 @@ func invented(t testing.TB, rng *rand.Rand, n int) *State {
 		th := Thread{
 			ID: id(i), ObjectiveID: ObjectiveID(pick("obj-1", "obj-2")), Title: pick(odd()...), Intent: pick(odd()...), Reason: pick(odd()...),
 			Status: Statuses()[rng.IntN(5)], Executor: Executor(pick("human", "agent")), Inherit: InheritNone,
-			Created: By{At: at(), As: User, Actor: pick(odd()...)}, Updated: at(),
+			Created: Attribution{At: at(), As: User, Actor: pick(odd()...)}, Updated: at(),
 		}
 		if i > 0 && rng.IntN(2) == 0 {
 			th.ParentID = id(rng.IntN(i))
@@ -100,7 +100,7 @@ func invented(t testing.TB, rng *rand.Rand, n int) *State {
 	for i := range n {
 		source.References.Put(Reference{
 			ID: ReferenceID(fmt.Sprintf("r-%d", i)), From: id(rng.IntN(n)), Target: id(rng.IntN(n + 2)), Binding: Live,
-			Unresolved: pick(odd()...), Scope: []string{pick(odd()...)}, TakenAt: at(), Created: By{At: at(), Actor: pick(odd()...)},
+			Unresolved: pick(odd()...), Scope: []string{pick(odd()...)}, TakenAt: at(), Created: Attribution{At: at(), Actor: pick(odd()...)},
 		})
 	}
 	source.Objectives.Put(Objective{ID: "obj-1", Archived: rng.IntN(2)})
@@ -128,7 +128,7 @@ type shelf struct {
 	threads []Line
 }
 
-func (s shelf) Taken(ThreadID) bool { return false }
+func (s shelf) Exists(ThreadID) bool { return false }
 
 func (s shelf) Archived(table string) ([]Line, error) {
 	if table != TableThreads {
@@ -268,10 +268,10 @@ func way(s *State, from, to ThreadID) []ThreadID {
 func TestATextThatIsEscapedIsNotReadFromBytes(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{`{"status":"a\"b"}`, `{"status":"a\u0062"}`, `{"status":"a`, `{"state":"a"}`, ``} {
-		_, ok := told([]byte(line), []byte(`status":"`))
+		_, ok := field([]byte(line), []byte(`status":"`))
 		assert.False(t, ok, line)
 	}
-	text, ok := told([]byte(`{"title":"\"status\":\"no\"","status":"yes"}`), []byte(`status":"`))
+	text, ok := field([]byte(`{"title":"\"status\":\"no\"","status":"yes"}`), []byte(`status":"`))
 	assert.True(t, ok)
 	assert.Equal(t, "yes", string(text))
 }

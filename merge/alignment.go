@@ -11,7 +11,7 @@ import "slices"
 func (r *Result) segments() []string {
 	out := []string{""}
 	for i, h := range r.Hunks {
-		if h.Kind == Conflict {
+		if h.Kind == Conflicting {
 			out = append(out, "")
 			continue
 		}
@@ -29,9 +29,9 @@ type misfit struct {
 	ambiguous bool
 }
 
-// tiled gives what stands in a text between these segments, in their order. Every
+// aligned gives what stands in a text between these segments, in their order. Every
 // line of every segment has to be there, and the cut has to be the only one.
-func tiled(text []byte, segments []string) ([][]byte, *misfit) {
+func aligned(text []byte, segments []string) ([][]byte, *misfit) {
 	in := newInterner(text)
 	v := in.cut(text)
 	known := make([][]int32, len(segments))

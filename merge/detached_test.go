@@ -40,7 +40,7 @@ func TestWhatLayBesideIsABaseOnlyOfWhatGoesOnFromIt(t *testing.T) {
 			base := in.Sources[0].Base
 			in.Sources[0].Base = func(path string) merge.Base {
 				b := base(path)
-				b.Beside = true
+				b.Detached = true
 				return b
 			}
 			plan, err := merge.Make(in)
