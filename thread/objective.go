@@ -68,7 +68,7 @@ func (s *State) Counts() Counts {
 	return s.counts(archived, func([]byte) bool { return true })
 }
 
-// counts looks at lines: see glance.go.
+// counts looks at lines: see scan.go.
 func (s *State) counts(archived int, keep func(line []byte) bool) Counts {
 	counts := Counts{}
 	if archived > 0 {

@@ -8,7 +8,7 @@ import "bytes"
 // It may, because a record rests as encode writes it: no spaces, and in texts
 // every quote is escaped. So the bytes status":" with bare quotes are the end of
 // a key and nothing else can be, and where no other key of the record's type ends
-// so, they stand once in its line. glance_internal_test.go holds the types
+// so, they stand once in its line. scan_internal_test.go holds the types
 // against that, and every answer against the decoded record.
 //
 // What is looked for never begins with a quote. Package bytes goes from one place

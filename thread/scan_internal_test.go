@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This file holds what is read from bytes (glance.go, page.go) against what is
+// This file holds what is read from bytes (scan.go, page.go) against what is
 // read from decoded records, over texts that look like records themselves.
 
 // keysOf counts the keys of a record's type, nested ones too, and lists them in
