@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,9 +13,8 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
-	"leslie/store"
-	"leslie/thread"
 )
 
 // This file is batch: many commands in one operation, or none.
@@ -31,42 +29,20 @@ import (
 const (
 	maxBatchLines = 10_000
 	maxBatchBytes = 16 << 20
-	// maxLineErrors is how many failing lines are told at once.
-	maxLineErrors = 20
 )
 
-type batchItem struct {
-	Line int  `json:"line"` // 1-based
-	Data Data `json:"data"`
-}
+// batchText is a batch's answer.
+type batchText struct{ *app.BatchResult }
 
-// UnmarshalJSON keeps an answer that was kept for a request as it is.
-func (i *batchItem) UnmarshalJSON(raw []byte) error {
-	var kept struct {
-		Line int             `json:"line"`
-		Data json.RawMessage `json:"data"`
-	}
-	err := json.Unmarshal(raw, &kept)
-	i.Line, i.Data = kept.Line, keptLine{kept.Data}
-	return err
-}
-
-// keptLine is a line's answer as it was given before.
-type keptLine struct{ json.RawMessage }
-
-func (d keptLine) Text(p *page) { p.line("%s", string(d.RawMessage)) }
-
-type batchData struct {
-	items[batchItem]
-	DryRun   bool            `json:"dryRun,omitempty"`
-	Revision thread.Revision `json:"revision"`
-	change
-}
-
-func (d *batchData) Text(p *page) {
-	for _, item := range d.Items {
+func (d batchText) Text(p *page) {
+	for _, item := range d.Items.Items {
 		p.line("line %d:", item.Line)
-		item.Data.Text(p)
+		switch data := item.Data.(type) {
+		case Data:
+			data.Text(p)
+		case json.RawMessage: // kept for a request
+			p.line("%s", string(data))
+		}
 	}
 	switch {
 	case d.DryRun:
@@ -95,7 +71,7 @@ func batchCommand() *command {
 
 func runBatch(c *call) (Data, error) {
 	b := &batch{c: c}
-	text := c.batchText()
+	text := c.batchInput()
 	if len(c.faults) == 0 && c.ctx.Err() == nil {
 		b.parse(text)
 	}
@@ -105,40 +81,50 @@ func runBatch(c *call) (Data, error) {
 	}
 	sum := sha256.Sum256(text)
 	c.params["lines"], c.params["sha256"] = len(b.lines), hex.EncodeToString(sum[:])
-	st, err := c.store()
+	op, err := c.open()
 	if err != nil {
 		return nil, cmp.Or(bad, err)
 	}
-	for _, l := range b.lines {
-		l.call.st = st
+	if bad != nil {
+		return nil, alsoFailing(bad, app.Rehearse(op, b.useCases()))
 	}
-	if bad == nil {
-		if first, ok, err := answered[*batchData](c); ok || err != nil {
-			return first, err
+	d, err := app.Batch(op, app.BatchRequest{Lines: b.useCases(), DryRun: c.on("dry-run")})
+	if err != nil {
+		return nil, err
+	}
+	return batchText{d}, nil
+}
+
+// alsoFailing adds to the faults of a batch's lines what else failed when the
+// others were rehearsed.
+func alsoFailing(bad, err error) error {
+	if e := codes.Of(err); e != nil {
+		if failed, ok := e.Facts().Get("errors"); ok {
+			return codes.Of(bad).With(fact.Of("errors", failed))
 		}
 	}
-	defer b.endStages()
-	failed, err := b.rehearse()
-	switch {
-	case bad != nil && len(failed) == 0: // the store could not be read
-		return nil, bad
-	case bad != nil:
-		return nil, tellLines(bad, failed)
-	case err != nil:
-		return nil, err
-	case len(failed) > 0:
-		return nil, tellLines(codes.Of(failed[0].err).With(fact.Of("line", failed[0].line)), failed)
+	return bad
+}
+
+// useCases are the lines as use cases.
+func (b *batch) useCases() []app.BatchLine {
+	var out []app.BatchLine
+	for _, l := range b.lines {
+		out = append(out, app.BatchLine{Number: l.number, Caller: l.call.caller(), Do: l.do})
 	}
-	if c.on("dry-run") {
-		return b.data(), nil
-	}
-	data, err := write(c, b.rule)
-	b.stands = err == nil
+	return out
+}
+
+// do runs the line's command as a part of the batch.
+func (l *batchLine) do(op *app.Call) (any, error) {
+	l.call.op, l.call.stamped = op, nil
+	data, err := l.call.do([]*command{l.call.line.cmd})
+	op.Warn(l.call.warnings...)
 	return data, err
 }
 
-// batchText is the file that is named, else standard input.
-func (c *call) batchText() []byte {
+// batchInput is the file that is named, else standard input.
+func (c *call) batchInput() []byte {
 	var in io.Reader = c.env.stdin
 	name := c.operand(0)
 	if name == "" && c.env.stdinTTY {
@@ -170,11 +156,8 @@ func (c *call) batchText() []byte {
 
 // batch is the lines of one call.
 type batch struct {
-	c      *call
-	lines  []*batchLine
-	draft  *draft
-	stages []*store.Stage
-	stands bool // the operation was committed
+	c     *call
+	lines []*batchLine
 
 	commands []*command // what lines may be, and
 	whole    []flagSpec // what is said once for all of them
@@ -184,43 +167,6 @@ type batch struct {
 type batchLine struct {
 	number int
 	call   *call
-	data   Data // of its last run
-	// again is the line's rule; nil for a line that has none.
-	again func(*thread.State, thread.Stamp) (Data, error)
-}
-
-// draft is the State on which the lines of a batch are rehearsed.
-type draft struct {
-	state  *thread.State
-	lapsed bool // the state shows what passed deadlines mean, which is not recorded yet
-	stages []*store.Stage
-	again  func(*thread.State, thread.Stamp) (Data, error) // of the line that runs
-}
-
-// begins reports whether the thread is one that the batch makes: it has no folder
-// yet, and will have one.
-func (d *draft) begins(id thread.ThreadID) bool {
-	if d == nil {
-		return false
-	}
-	t, ok := d.state.Threads.Peek(string(id))
-	return ok && t.Revision > d.state.Revision
-}
-
-// drafted runs a rule on the draft and keeps it, to be run again under the lock.
-func drafted[D written](c *call, rule func(*thread.State, thread.Stamp) (D, thread.ThreadID, error)) (D, error) {
-	told := len(c.warnings)
-	do := func(s *thread.State, stamp thread.Stamp) (D, error) {
-		before := s.Edits()
-		c.warnings = c.warnings[:told]
-		d, _, err := rule(s, stamp)
-		if err == nil {
-			d.setChanged(s.Edits() > before)
-		}
-		return d, err
-	}
-	c.draft.again = func(s *thread.State, stamp thread.Stamp) (Data, error) { return do(s, stamp) }
-	return do(c.draft.state, c.stamp())
 }
 
 // parse takes the lines apart; faults are told with their line.
@@ -305,158 +251,4 @@ func (b *batch) fault(number int, f fault) {
 	f.Line = number
 	f.Problem = fmt.Sprintf("line %d: %s", number, f.Problem)
 	b.c.faults = append(b.c.faults, f)
-}
-
-// rehearse runs every line on a draft. A line that fails is left out and the
-// others go on without it, so that the caller is told of all of them at once.
-func (b *batch) rehearse() (failed []*lineError, err error) {
-	if err := b.open(); err != nil {
-		return nil, err
-	}
-	for _, l := range b.lines {
-		err := b.run(l)
-		if err == nil {
-			continue
-		}
-		if b.c.ctx.Err() != nil || !aboutLine(err) {
-			return failed, err
-		}
-		failed = append(failed, &lineError{l.number, err})
-		if l.again = nil; len(failed) == maxLineErrors {
-			break
-		}
-		if err := b.reopen(l); err != nil {
-			return failed, err
-		}
-	}
-	return failed, nil
-}
-
-// aboutLine reports whether an error concerns what the line says, not the store.
-func aboutLine(err error) bool {
-	e := codes.Of(err)
-	return e != nil && (e.Code().ExitStatus() != 15 || codes.Has(err, codes.UnsafePath) || codes.Has(err, codes.TooLarge)) &&
-		!codes.Has(err, codes.Internal) && !codes.Has(err, codes.Unknown)
-}
-
-// open makes a fresh draft.
-func (b *batch) open() error {
-	b.draft = &draft{}
-	_, err := b.c.view(func(s *thread.State) error {
-		b.draft.state, b.draft.lapsed = s, s.Edits() > 0
-		return nil
-	})
-	return err
-}
-
-// reopen makes the draft anew from the lines in front of one that failed: what
-// that one did in part is gone with the old draft.
-func (b *batch) reopen(until *batchLine) error {
-	b.keepStages()
-	if err := b.open(); err != nil {
-		return err
-	}
-	for _, l := range b.lines {
-		if l == until {
-			return nil
-		}
-		if l.again == nil {
-			continue
-		}
-		if _, err := l.again(b.draft.state, b.c.stamp()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// run rehearses one line. Its stage gets a name of its own.
-func (b *batch) run(l *batchLine) error {
-	stamp := b.c.stamp()
-	stamp.Operation = thread.OperationID(b.c.env.newID(thread.PrefixOperation))
-	l.call.stamped, l.call.draft, b.draft.again = &stamp, b.draft, nil
-	data, err := l.call.do([]*command{l.call.line.cmd})
-	if err != nil {
-		return err
-	}
-	l.data, l.again = data, b.draft.again
-	return nil
-}
-
-func (b *batch) keepStages() {
-	if b.draft != nil {
-		b.stages = append(b.stages, b.draft.stages...)
-		b.draft.stages = nil
-	}
-}
-
-// endStages ends what the lines staged: what an operation that stands has
-// promised to place is left to it, everything else goes.
-func (b *batch) endStages() {
-	b.keepStages()
-	for _, stage := range b.stages {
-		b.c.endStage(stage, b.stands)
-	}
-}
-
-// lineError is why a line failed.
-type lineError struct {
-	line int
-	err  error
-}
-
-// tellLines is the error of a batch with every line that failed in its details.
-func tellLines(err error, failed []*lineError) error {
-	type told struct {
-		Line    int        `json:"line"`
-		Code    codes.Code `json:"code"`
-		Message string     `json:"message"`
-	}
-	var all []told
-	for _, f := range failed {
-		all = append(all, told{f.line, codes.Of(f.err).Code(), f.err.Error()})
-	}
-	return codes.Of(err).With(fact.Of("errors", all))
-}
-
-// rule is the whole batch, under the lock: the draft, if the store still stands as
-// it did when the draft was begun, else every line's rule again.
-func (b *batch) rule(s *thread.State, stamp thread.Stamp) (*batchData, thread.ThreadID, error) {
-	if b.draft.lapsed || !s.Become(b.draft.state) {
-		if err := b.repeat(s, stamp); err != nil {
-			return nil, "", err
-		}
-	}
-	d := b.data()
-	d.Revision = s.Revision + 1
-	return d, "", nil
-}
-
-func (b *batch) repeat(s *thread.State, stamp thread.Stamp) error {
-	for _, l := range b.lines {
-		if l.again == nil {
-			continue
-		}
-		data, err := l.again(s, stamp)
-		if err != nil {
-			var coded *codes.Error
-			if errors.As(err, &coded) {
-				err = coded.With(fact.Of("line", l.number))
-			}
-			return err
-		}
-		l.data = data
-	}
-	return nil
-}
-
-// data is the answer of the lines as they ran last, with what they warned of.
-func (b *batch) data() *batchData {
-	d := &batchData{DryRun: b.c.on("dry-run"), Revision: b.draft.state.Revision}
-	for _, l := range b.lines {
-		d.Items = append(d.Items, batchItem{l.number, l.data})
-		b.c.warnings.Add(l.call.warnings...)
-	}
-	d.Total = len(d.Items)
-	return d
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
@@ -34,13 +35,13 @@ type call struct {
 	told     int              // of the warnings, in a stream: so many were said
 	revision *thread.Revision // of the answer; nil where no store was read
 	st       *store.Store
+	op       *app.Call      // the use case, once its project is found
 	params   map[string]any // what a command put in place of a flag's text
 	stamped  *thread.Stamp
 	about    thread.ThreadID // the thread that the call concerns, for the log
 	changed  bool            // a write was committed
 	replayed bool            // the answer is the one that a request got before
 	note     string          // what the log is told of a call that worked
-	draft    *draft          // of the batch that this call is a line of
 	staged   []*store.Stage  // what the operation relies on
 }
 
@@ -279,9 +280,7 @@ func (c *call) storeOptions() store.Options {
 	return store.Options{
 		Told:   func(found ...warnings.Warning) { c.met.Add(found...) },
 		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home, LockTimeout: c.lockTimeout(),
-		Waiting: func(path string) {
-			_, _ = c.env.stderr.Write([]byte("leslie: waiting for the lock " + path + ", which another process holds\n"))
-		},
+		Waiting: c.sayLockWait,
 	}
 }
 
@@ -312,8 +311,8 @@ const systemActor = "leslie"
 
 // view reads the store. Deadlines that have passed show their effect.
 func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
-	if c.draft != nil {
-		return store.View{Revision: c.draft.state.Revision}, fn(c.draft.state.Fork())
+	if draft := c.op.DraftState(); draft != nil {
+		return store.View{Revision: draft.Revision}, fn(draft.Fork())
 	}
 	st, err := c.store()
 	if err != nil {
@@ -359,15 +358,12 @@ func (c *call) settled(st *store.Store, read func() error, ids ...thread.ThreadI
 }
 
 // change is what every writing command's data ends with.
-type change struct {
-	Changed bool `json:"changed"`
-}
+type change = app.Change
 
-func (ch *change) setChanged(changed bool) { ch.Changed = changed }
-
-type written interface {
+type written[T any] interface {
+	*T
 	Data
-	setChanged(bool)
+	SetChanged(bool)
 }
 
 // kept is an answer as it is kept for a request id.
@@ -379,12 +375,16 @@ type kept[D any] struct {
 // write changes the store by one rule. The rule may run again; its answer and its
 // warnings are those of the run that was committed. Errors: the rule's, and the store's (T501,
 // T502, T503, T505, T506, T509, T904).
-func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D, thread.ThreadID, error)) (D, error) {
-	var data, none D
-	if c.draft != nil {
-		return drafted(c, rule)
+func write[T any, D written[T]](c *call, rule func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error)) (*T, error) {
+	var data, none *T
+	if c.op.DraftState() != nil {
+		kept := len(c.warnings)
+		return app.Drafted[T, D](c.op, func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error) {
+			c.warnings = c.warnings[:kept]
+			return rule(s, stamp)
+		})
 	}
-	if first, ok, err := answered[D](c); ok || err != nil {
+	if first, ok, err := answered[T](c); ok || err != nil {
 		return first, err
 	}
 	st, err := c.store()
@@ -398,14 +398,14 @@ func write[D written](c *call, rule func(s *thread.State, stamp thread.Stamp) (D
 		if err != nil {
 			return store.Outcome{}, err
 		}
-		d.setChanged(s.Changed())
+		D(d).SetChanged(s.Changed())
 		data = d
 		if id != "" {
 			c.about = id
 		}
 		out := store.Outcome{Thread: id}
 		if request.Request != "" {
-			out.Answer, err = marshal(kept[D]{Data: d, Warnings: c.warnings})
+			out.Answer, err = marshal(kept[*T]{Data: d, Warnings: c.warnings})
 		}
 		return out, err
 	})
@@ -470,7 +470,7 @@ func (c *call) system(st *store.Store, command string, at time.Time, rule func(*
 }
 
 // answered returns the answer that this call's request id already got.
-func answered[D written](c *call) (data D, ok bool, err error) {
+func answered[T any](c *call) (data *T, ok bool, err error) {
 	if !c.has("request-id") {
 		return data, false, nil
 	}
@@ -489,7 +489,7 @@ func answered[D written](c *call) (data D, ok bool, err error) {
 // keepUnchanged keeps the answer to a request that had nothing to change, which no
 // operation carries. Errors: those of Store.Keep.
 func (c *call) keepUnchanged(data Data) error {
-	if !c.has("request-id") || c.changed || c.replayed {
+	if !c.has("request-id") || c.changed || c.replayed || c.op != nil { // a use case keeps its own
 		return nil
 	}
 	answer, err := marshal(kept[Data]{Data: data, Warnings: c.warnings})
@@ -499,10 +499,10 @@ func (c *call) keepUnchanged(data Data) error {
 	return c.st.Keep(c.ctx, c.storeCall(), *c.revision, answer)
 }
 
-func committed[D written](c *call, commit store.Commit, data D) (D, error) {
+func committed[T any](c *call, commit store.Commit, data *T) (*T, error) {
 	c.revision = &commit.Revision
 	if commit.Replay != nil {
-		var first kept[D]
+		var first kept[*T]
 		if err := json.Unmarshal(commit.Replay, &first); err != nil {
 			return data, codes.Internal.Wrap(err, fact.Of("reason", "a kept answer cannot be read"))
 		}

@@ -48,7 +48,7 @@ func runCheckpoint(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*checkpointData](c); ok || err != nil {
+	if first, ok, err := answered[checkpointData](c); ok || err != nil {
 		return first, err
 	}
 	for range tries - 1 {
@@ -79,7 +79,7 @@ func (c *call) checkpoint(st *store.Store, id, name string, exact bool) (Data, e
 		return nil, err
 	}
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*checkpointData, thread.ThreadID, error) {
-		if now, err := s.LiveThread(string(t.ID)); err == nil && now.Revision != t.Revision && exact && c.draft == nil {
+		if now, err := s.LiveThread(string(t.ID)); err == nil && now.Revision != t.Revision && exact && c.op.DraftState() == nil {
 			if moved, err := st.Compare(c.ctx, t.ID, snap.held, scope.Set{}); err != nil || len(moved) > 0 {
 				return nil, "", cmp.Or(err, errMoved)
 			}
@@ -126,7 +126,7 @@ func (c *call) snapshot(st *store.Store, t thread.Thread) (snapped, error) {
 	}
 	var m store.Manifest
 	var skipped []string
-	if c.draft.begins(t.ID) && !there { // it will have what it inherits
+	if c.op.DraftBegins(t.ID) && !there { // it will have what it inherits
 		m, err = inherited(st, t)
 	} else {
 		m, skipped, err = stage.Snapshot(c.ctx, t.ID, scope.Set{})

@@ -71,7 +71,7 @@ func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 	if walk {
 		return c.goThrough(st)
 	}
-	if first, ok, err := answered[*decisionData](c); ok || err != nil {
+	if first, ok, err := answered[decisionData](c); ok || err != nil {
 		return first, err
 	}
 	g, err := c.decidable(c.operand(0), d)
@@ -199,7 +199,7 @@ func (c *call) goThrough(st *store.Store) (Data, error) {
 	}
 	left, err := c.openRequests()
 	d.Open = len(left)
-	d.setChanged(c.changed)
+	d.SetChanged(c.changed)
 	return d, err
 }
 

@@ -92,7 +92,7 @@ func runInit(c *call) (Data, error) {
 	if err := c.recognise(created); err != nil {
 		return nil, err
 	}
-	d := &initData{Root: st.Root(), Created: created, change: change{created}}
+	d := &initData{Root: st.Root(), Created: created, change: change{Changed: created}}
 	if c.on("no-agents") {
 		return d, nil
 	}

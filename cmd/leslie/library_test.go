@@ -32,7 +32,7 @@ func TestTheLibraryReadsEveryLineAsWeDo(t *testing.T) {
 // differences are what the library reads otherwise.
 func differences(all []*command, l line) []string {
 	out := []string{"the library runs nothing"}
-	err := app(all, func(cmd *command, c *cli.Context) error {
+	err := libraryApp(all, func(cmd *command, c *cli.Context) error {
 		out = nil
 		if cmd.name != l.cmd.name {
 			out = append(out, "it runs "+cmd.name)
@@ -63,9 +63,9 @@ func differences(all []*command, l line) []string {
 	return out
 }
 
-// app builds the library's command tree: for each leaf its own flags, since a
-// flag that stands on the app and on a command shadows itself there.
-func app(all []*command, action func(*command, *cli.Context) error) *cli.App {
+// libraryApp builds the library's command tree: for each leaf its own flags, since a
+// flag that stands on the libraryApp and on a command shadows itself there.
+func libraryApp(all []*command, action func(*command, *cli.Context) error) *cli.App {
 	quiet := func(_ *cli.Context, err error, _ bool) error { return err }
 	root := &cli.App{
 		Name: "leslie", HideHelp: true, HideVersion: true, HideHelpCommand: true,

@@ -1,23 +1,13 @@
 package main
 
 import (
+	"leslie/internal/app"
 	"leslie/thread"
 )
 
-type lifecycleData struct {
-	ThreadID  thread.ThreadID `json:"threadId"`
-	From      thread.Status   `json:"from"`
-	Status    thread.Status   `json:"status"`
-	Reason    string          `json:"reason,omitempty"`
-	Objective struct {
-		ObjectiveID thread.ObjectiveID     `json:"objectiveId"`
-		Status      thread.ObjectiveStatus `json:"status"`
-	} `json:"objective"`
-	Revision thread.Revision `json:"revision"`
-	change
-}
+type lifecycleText struct{ *app.LifecycleResult }
 
-func (d *lifecycleData) Text(p *page) {
+func (d lifecycleText) Text(p *page) {
 	if d.Changed {
 		p.line("thread %s  %s -> %s", d.ThreadID, d.From, d.Status)
 	} else {
@@ -86,21 +76,17 @@ func shortLifecycle(action thread.Action, summary string) *command {
 }
 
 func runLifecycle(c *call, action thread.Action) (Data, error) {
-	id := c.subject()
+	in := app.LifecycleRequest{Thread: c.subject(), Action: action, Reason: c.text("reason")}
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	return write(c, func(s *thread.State, stamp thread.Stamp) (*lifecycleData, thread.ThreadID, error) {
-		done, err := s.Lifecycle(id, action, c.text("reason"), stamp)
-		if err != nil {
-			return nil, "", err
-		}
-		t := done.Thread
-		d := &lifecycleData{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Revision: t.Revision}
-		d.Objective.ObjectiveID = t.ObjectiveID
-		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
-			d.Objective.Status = o.Status(s.CountsOf(o))
-		}
-		return d, t.ID, nil
-	})
+	op, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	d, err := app.Lifecycle(op, in)
+	if err != nil {
+		return nil, err
+	}
+	return lifecycleText{d}, nil
 }

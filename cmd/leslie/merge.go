@@ -180,7 +180,7 @@ func runMerge(c *call) (Data, error) {
 	if err := c.safeScope(thread.ThreadID(c.text("target"))); err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*mergeData](c); ok || err != nil {
+	if first, ok, err := answered[mergeData](c); ok || err != nil {
 		return first, err
 	}
 	if m.settings, err = c.settings(m.st); err != nil {
@@ -317,7 +317,7 @@ func (m *merging) idle() bool {
 // waits is the answer of a merge that stays pending: T301.
 func (m *merging) waits() (Data, error) {
 	d := m.answer("pending")
-	d.setChanged(m.c.changed)
+	d.SetChanged(m.c.changed)
 	return d, m.conflictError()
 }
 
@@ -328,7 +328,7 @@ func (m *merging) waitsForApproval(err error) (Data, error) {
 		return nil, err
 	}
 	d := m.answer("pending")
-	d.setChanged(m.c.changed)
+	d.SetChanged(m.c.changed)
 	return d, err
 }
 

@@ -149,7 +149,7 @@ func runMergeResolve(c *call) (Data, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*mergeData](c); ok || err != nil {
+	if first, ok, err := answered[mergeData](c); ok || err != nil {
 		return first, err
 	}
 	m, err := c.pendingMerge()
@@ -275,7 +275,7 @@ func runMergeContinue(c *call) (Data, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*mergeData](c); ok || err != nil {
+	if first, ok, err := answered[mergeData](c); ok || err != nil {
 		return first, err
 	}
 	m, err := c.pendingMerge()

@@ -46,7 +46,7 @@ func mistaken(code codes.Code) bool {
 // reckon looks at how a call ended against how the caller's last ones did. It may
 // suspend the thread that the caller speaks for.
 func (c *call) reckon(data Data, failure *codes.Error) {
-	if c.draft != nil || c.line.help || c.line.version {
+	if c.op.DraftState() != nil || c.line.help || c.line.version {
 		return
 	}
 	if failure == nil {
@@ -69,9 +69,6 @@ func (c *call) reckon(data Data, failure *codes.Error) {
 func (c *call) reset(data Data) string {
 	if !c.writes() || c.st == nil {
 		return ""
-	}
-	if d, ok := data.(*lifecycleData); ok && d.Changed && d.Status == thread.Active && c.who.as == thread.User {
-		return noteResumed
 	}
 	if past := c.recall(c.st); len(past) > 0 {
 		return noteRecovered

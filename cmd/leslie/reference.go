@@ -124,7 +124,7 @@ func (c *call) refer(in thread.NewReference, set scope.Set) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*referenceWritten](c); ok || err != nil {
+	if first, ok, err := answered[referenceWritten](c); ok || err != nil {
 		return first, err
 	}
 	// The rule runs once on what is there now, so that nothing is copied for a
@@ -171,7 +171,7 @@ func (c *call) refer(in thread.NewReference, set scope.Set) (Data, error) {
 // relyOn has what a stage holds on disk before the operation is recorded: beside it,
 // or at once for a line of a batch, which may hold many.
 func (c *call) relyOn(stage *store.Stage) error {
-	if c.draft != nil {
+	if c.op.DraftState() != nil {
 		return stage.Sync()
 	}
 	if !slices.Contains(c.staged, stage) {
@@ -185,8 +185,8 @@ func (c *call) relyOn(stage *store.Stage) error {
 func (c *call) endStage(stage *store.Stage, stands bool) {
 	switch {
 	case stage == nil:
-	case c.draft != nil: // the line may still be part of the operation
-		c.draft.stages = append(c.draft.stages, stage)
+	case c.op.DraftState() != nil: // the line may still be part of the operation
+		c.op.DraftStage(stage)
 	case stands:
 		_ = stage.Close()
 	default:
@@ -277,7 +277,7 @@ func (c *call) missing(st *store.Store, target thread.ThreadID) (string, error) 
 		there, err = st.HasThread(c.ctx, target)
 		return err
 	}, target)
-	if !there && err == nil && !c.draft.begins(target) {
+	if !there && err == nil && !c.op.DraftBegins(target) {
 		return thread.ReasonMissing, nil
 	}
 	return "", err
@@ -505,7 +505,7 @@ func runReferenceRefresh(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*referenceWritten](c); ok || err != nil {
+	if first, ok, err := answered[referenceWritten](c); ok || err != nil {
 		return first, err
 	}
 	var ref thread.Reference

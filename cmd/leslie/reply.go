@@ -43,10 +43,14 @@ type errorReply struct {
 // exit status. success, no error and exit status 0 go together.
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
-	c.warnings.Add(c.met...)
-	c.reckon(data, failure)
-	if !c.stopped(failure) {
-		c.log(failure)
+	if c.op != nil {
+		c.finish(failure)
+	} else {
+		c.warnings.Add(c.met...)
+		c.reckon(data, failure)
+		if !c.stopped(failure) {
+			c.log(failure)
+		}
 	}
 	if line := c.debugLine(); line != nil {
 		_, _ = c.env.stderr.Write(line)
@@ -117,7 +121,7 @@ func (c *call) failure(err error) *codes.Error {
 	}
 	e = e.With(fact.Of("operation", c.operation()))
 	if _, said := e.Facts().Get("changed"); !said {
-		e = e.With(fact.Of("changed", c.changed))
+		e = e.With(fact.Of("changed", c.changed || c.op != nil && c.op.Changed()))
 	}
 	if stoppedHalfway(e) && e.Hint() == codes.Interrupted.Entry().Hint { // nobody has said what stands
 		e = e.WithHint("What the call had recorded by then stands; see it in the history").WithNext("leslie history")

@@ -64,7 +64,7 @@ func runRollback(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*rollbackData](c); ok || err != nil {
+	if first, ok, err := answered[rollbackData](c); ok || err != nil {
 		return first, err
 	}
 	for range tries {

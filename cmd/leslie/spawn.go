@@ -137,7 +137,7 @@ func runSpawn(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*spawnData](c); ok || err != nil {
+	if first, ok, err := answered[spawnData](c); ok || err != nil {
 		return first, err
 	}
 	if o.thread.Worktree != "" {

@@ -141,7 +141,7 @@ func runTransfer(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, ok, err := answered[*transferData](c)
+	first, ok, err := answered[transferData](c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -362,7 +362,7 @@ func (c *call) decision(st *store.Store, d *transferData, g thread.Approval) (Da
 			return nil, err
 		}
 	}
-	d.setChanged(true)
+	d.SetChanged(true)
 	return d, nil
 }
 

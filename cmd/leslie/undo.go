@@ -59,7 +59,7 @@ func runUndo(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first, ok, err := answered[*undoData](c); ok || err != nil {
+	if first, ok, err := answered[undoData](c); ok || err != nil {
 		return first, err
 	}
 	op, err := c.findOperation(st, c.operand(0))

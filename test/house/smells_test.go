@@ -91,7 +91,7 @@ func (f *file) among(paths []string) bool {
 func checkStreams(tr *tree) []string {
 	// reply.go answers, stream.go goes on answering, call.go says what is waited for, log.go has --debug,
 	// merge_ask.go asks.
-	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/stream.go", "cmd/leslie/call.go", "cmd/leslie/log.go", "cmd/leslie/merge_ask.go"}
+	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/stream.go", "cmd/leslie/call.go", "cmd/leslie/open.go", "cmd/leslie/log.go", "cmd/leslie/merge_ask.go"}
 	var found []string
 	for _, f := range tr.product() {
 		f.each(func(n ast.Node) {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/thread"
+)
+
+// open finds the project and begins the call's use case. Errors: T504 with the
+// places that were searched.
+func (c *call) open() (*app.Call, error) {
+	if c.op != nil {
+		return c.op, nil
+	}
+	project, err := app.Open(c.who.dir, c.env.app())
+	if err != nil {
+		return nil, err
+	}
+	c.op = project.Call(c.ctx, c.caller(), c.request())
+	return c.op, nil
+}
+
+// app is the environment as use cases take it.
+func (e env) app() app.Environment {
+	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, Home: e.home, Environ: e.environ}
+}
+
+// caller is who acts.
+func (c *call) caller() app.Caller {
+	return app.Caller{As: c.who.as, Actor: c.who.actor, Unnamed: c.who.unnamed, Thread: c.who.thread}
+}
+
+// request is what the line says of every use case.
+func (c *call) request() app.Request {
+	r := app.Request{Command: c.operation(), ReadOnly: !c.writes(), Digest: c.lineDigest(), Waiting: c.sayLockWait}
+	if c.flags == nil { // the line never got as far as a command
+		return r
+	}
+	r.ID, r.LockTimeout = c.text("request-id"), c.lockTimeout()
+	r.Params = c.recordedParams
+	if c.has("expect-revision") {
+		rev := thread.Revision(c.count("expect-revision", 0))
+		r.Expect = &rev
+	}
+	return r
+}
+
+// sayLockWait tells a person that the lock is waited for.
+func (c *call) sayLockWait(path string) {
+	_, _ = c.env.stderr.Write([]byte("leslie: waiting for the lock " + path + ", which another process holds\n"))
+}
+
+// finish ends the call's use case, and takes over what the answer says of it. The
+// log is written where there is a project.
+func (c *call) finish(failure *codes.Error) {
+	op, err := c.open()
+	if err != nil {
+		return
+	}
+	op.Finish(failure)
+	c.warnings.Add(op.Warnings()...)
+	if rev := op.Revision(); rev != nil {
+		c.revision = rev
+	}
+}

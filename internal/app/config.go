@@ -1,0 +1,326 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/internal/nearest"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// config is one configuration file: the project's (.leslie/config.json) or the
+// user's (~/.leslie/config.json).
+type config struct {
+	Policy       thread.Policy `json:"policy"`
+	MistakeLimit *int          `json:"mistakeLimit"`
+	ClaimFor     *string       `json:"claimFor"`
+	Merge        struct {
+		Agent    *string `json:"agent"`
+		Validate *string `json:"validate"`
+	} `json:"merge"`
+	// The user's file alone may hold these.
+	Trust     []string `json:"trust"`
+	Approvals struct {
+		AgentAutoApprove bool `json:"agentAutoApprove"`
+	} `json:"approvals"`
+}
+
+// maxConfig is the largest configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// settings are what both files say together, the user's over the project's.
+type settings struct {
+	policy           thread.Policy
+	agentAutoApprove bool // an agent may ask with the fallback auto_approve
+	mistakeLimit     int
+	claimFor         time.Duration
+	// agent and validate are commands that may run: the user's own, or the
+	// project's where the user trusts its root. Only settings fills them.
+	agent, validate string
+}
+
+// The settings where no configuration says otherwise.
+const (
+	defaultMistakeLimit = 5
+	defaultClaimFor     = time.Hour
+)
+
+// configs reads both files. Errors: T903 naming file and key, T509.
+func (c *Call) configs() (user, project config, err error) {
+	if c.project.env.Home != "" {
+		if user, err = readConfig(filepath.Join(c.project.env.Home, store.Dir, store.ConfigFile), true); err != nil {
+			return user, project, err
+		}
+	}
+	project, err = readConfig(c.store.Path(store.ConfigFile), false)
+	return user, project, err
+}
+
+// configured is settings for a call that runs no command of the configuration.
+func (c *Call) configured() (settings, error) {
+	user, project, err := c.configs()
+	return combine(user, project), err
+}
+
+// settings reads both files. A project's command that the user does not trust is
+// shown (W305) and not run. Errors: those of configs.
+func (c *Call) settings() (settings, error) {
+	user, project, err := c.configs()
+	if err != nil {
+		return settings{}, err
+	}
+	trusted := slices.Contains(user.Trust, c.project.root)
+	choose := func(key string, mine, theirs *string) string {
+		switch {
+		case mine != nil:
+			return *mine
+		case theirs == nil:
+			return ""
+		case !trusted:
+			c.warn(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
+			return ""
+		}
+		return *theirs
+	}
+	out := combine(user, project)
+	out.agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
+	out.validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
+	return out, nil
+}
+
+// combine is what the files say but for the commands that they name.
+func combine(user, project config) settings {
+	out := settings{
+		policy: thread.DefaultPolicy(), agentAutoApprove: user.Approvals.AgentAutoApprove,
+		mistakeLimit: defaultMistakeLimit, claimFor: defaultClaimFor,
+	}
+	for _, cfg := range []config{project, user} {
+		maps.Copy(out.policy, cfg.Policy)
+		if cfg.MistakeLimit != nil {
+			out.mistakeLimit = *cfg.MistakeLimit
+		}
+		if cfg.ClaimFor != nil {
+			out.claimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
+		}
+	}
+	return out
+}
+
+func readConfig(path string, users bool) (config, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
+		return config{}, badConfig(path, "", "it is no regular file")
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return config{}, nil
+	}
+	if err != nil {
+		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", plainReason(err)))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return config{}, badConfig(path, "", "it is no regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", plainReason(err)))
+	}
+	if len(data) > maxConfig {
+		return config{}, badConfig(path, "", "it is larger than 1 MiB")
+	}
+	return parseConfig(path, data, users)
+}
+
+// parseConfig reads a file strictly: an unknown key is a fault, since a misspelt
+// one would be ignored in silence.
+func parseConfig(path string, data []byte, users bool) (config, error) {
+	var cfg config
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return cfg, badConfig(path, "", "it is not a JSON object: "+err.Error())
+	}
+	if key, reason := misread(json.NewDecoder(bytes.NewReader(data)), ""); reason != "" {
+		return cfg, badConfig(path, key, reason)
+	}
+	if err := checkKeys(path, "", keys, users); err != nil {
+		return cfg, err
+	}
+	for _, group := range []string{"merge", "approvals"} {
+		if raw, ok := keys[group]; ok {
+			var inner map[string]json.RawMessage
+			if err := json.Unmarshal(raw, &inner); err != nil {
+				return cfg, badConfig(path, group, "it must be an object")
+			}
+			if err := checkKeys(path, group+".", inner, users); err != nil {
+				return cfg, err
+			}
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&cfg); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			return cfg, badConfig(path, kind.Field, "it must be "+wanted(kind.Type)+", not "+kind.Value)
+		}
+		return cfg, badConfig(path, "", err.Error())
+	}
+	return cfg, cfg.check(path)
+}
+
+// wanted is what a value has to be, as JSON calls it.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	}
+	return "a string"
+}
+
+// misread names a key of which JSON makes something in silence: one that stands
+// twice in an object (which of the two counts would be a guess), or null (which would
+// count as left out). The reason is "" when there is none. The text is known to be
+// JSON.
+func misread(dec *json.Decoder, at string) (key, reason string) {
+	token, _ := dec.Token()
+	open, nested := token.(json.Delim)
+	switch {
+	case token == nil:
+		return at, "it must not be null"
+	case !nested:
+		return "", ""
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		name := at
+		if open == '{' {
+			key, _ := dec.Token()
+			text, _ := key.(string)
+			if name = text; at != "" {
+				name = at + "." + text
+			}
+			if seen[name] {
+				return name, "it stands there twice"
+			}
+			seen[name] = true
+		}
+		if key, reason := misread(dec, name); reason != "" {
+			return key, reason
+		}
+	}
+	_, _ = dec.Token() // its end
+	return "", ""
+}
+
+// configKeys are the keys of the project's file, and those that the user's alone may
+// hold; what stands in a group has the group's name in front.
+func configKeys() (both, users []string) {
+	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate"}, []string{"trust", "approvals.agentAutoApprove"}
+}
+
+// namesIn are the names in a group of keys ("merge."), or at the top for "".
+func namesIn(group string, keys []string) []string {
+	var out []string
+	for _, key := range keys {
+		name, _, _ := strings.Cut(strings.TrimPrefix(key, group), ".")
+		if strings.HasPrefix(key, group) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func checkKeys(path, group string, keys map[string]json.RawMessage, users bool) error {
+	all, only := configKeys()
+	if users {
+		all = append(all, only...)
+	}
+	known := namesIn(group, all)
+	for _, name := range sortedKeys(keys) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		var facts []fact.Fact
+		reason := "there is no such key"
+		if near := nearest.Name(name, known); near != "" {
+			reason += " (did you mean " + group + near + "?)"
+			facts = append(facts, fact.Of("nearest", group+near))
+		} else if slices.Contains(namesIn("", only), name) {
+			reason = "only the user's own configuration may hold it"
+		}
+		allowed := make([]string, len(known))
+		for i, k := range known {
+			allowed[i] = group + k
+		}
+		return badConfig(path, group+name, reason).With(append(facts, fact.Of("allowed", allowed))...)
+	}
+	return nil
+}
+
+func (cfg config) check(path string) error {
+	for _, name := range cfg.Policy.Capabilities() {
+		if !thread.ValidID(name) {
+			return badConfig(path, "policy."+name, "a capability is a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
+		}
+		if v := cfg.Policy[name]; v != thread.Auto && v != thread.RequireHuman {
+			return badConfig(path, "policy."+name, "it must be auto or require_human, not "+quoted(string(v)))
+		}
+	}
+	if cfg.MistakeLimit != nil && *cfg.MistakeLimit < 1 {
+		return badConfig(path, "mistakeLimit", "it must be at least 1")
+	}
+	if cfg.ClaimFor != nil {
+		if d, err := time.ParseDuration(*cfg.ClaimFor); err != nil || d <= 0 {
+			return badConfig(path, "claimFor", "it must be a duration such as 1h, not "+quoted(*cfg.ClaimFor))
+		}
+	}
+	for _, c := range []struct {
+		key     string
+		command *string
+	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}} {
+		if c.command == nil {
+			continue
+		}
+		if _, err := external.Split(*c.command); err != nil {
+			return badConfig(path, c.key, "it must be a command, quoted as for a shell, not "+quoted(*c.command))
+		}
+	}
+	for _, root := range cfg.Trust {
+		if !filepath.IsAbs(root) {
+			return badConfig(path, "trust", "it must list absolute paths of projects, not "+quoted(root))
+		}
+	}
+	return nil
+}
+
+func badConfig(path, key, reason string) *codes.Error {
+	what := path
+	if key != "" {
+		what += ", key " + key
+	}
+	both, users := configKeys()
+	return codes.InvalidArgument.New(fact.Of("reason", "the configuration "+what+": "+strings.TrimSpace(reason)), fact.Of("path", path), fact.Of("key", key)).
+		WithHint("Correct the file. Its keys: " + strings.Join(both, ", ") + "; the user's own file alone: " + strings.Join(users, ", ")).WithNext("leslie help")
+}

@@ -1,0 +1,316 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file is the batch: many use cases in one operation, or none.
+//
+// Each line is a Call of its own that runs against a draft: a State in memory on
+// which the earlier lines have worked already. It stages its files, and its rule
+// is kept. When every line has passed, the draft becomes the State under one hold
+// of the lock; where somebody else has written since, all rules run again. So the
+// lock is held no longer than for one use case, and a batch does whatever its use
+// cases do, without knowing them.
+
+// maxLineErrors is how many failing lines are reported at once.
+const maxLineErrors = 20
+
+// BatchLine is one use case of a batch.
+type BatchLine struct {
+	Number int // 1-based, of the caller's input
+	Caller Caller
+	// Do runs the use case by the Call it is given and returns its result. It may
+	// run only once; a rule that has to run again changes the result in place.
+	Do func(line *Call) (any, error)
+}
+
+// BatchRequest is what Batch does.
+type BatchRequest struct {
+	Lines []BatchLine
+	// DryRun: only rehearse.
+	DryRun bool
+}
+
+// BatchItem is the result of one line.
+type BatchItem struct {
+	Line int `json:"line"` // 1-based
+	Data any `json:"data"`
+}
+
+// UnmarshalJSON keeps an answer that was kept for a request as it is.
+func (i *BatchItem) UnmarshalJSON(raw []byte) error {
+	var kept struct {
+		Line int             `json:"line"`
+		Data json.RawMessage `json:"data"`
+	}
+	err := json.Unmarshal(raw, &kept)
+	i.Line, i.Data = kept.Line, kept.Data
+	return err
+}
+
+// BatchResult is what a batch did, line by line.
+type BatchResult struct {
+	Items[BatchItem]
+	DryRun   bool            `json:"dryRun,omitempty"`
+	Revision thread.Revision `json:"revision"`
+	Change
+}
+
+// LineError is why a line failed.
+type LineError struct {
+	Line    int        `json:"line"`
+	Code    codes.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+// Batch does all lines in one operation, or none. Errors: of the first line that
+// fails, with its number (details: line) and every failing line (details:
+// errors); those of a write.
+func Batch(c *Call, in BatchRequest) (*BatchResult, error) {
+	b := &batch{c: c}
+	for _, l := range in.Lines {
+		b.lines = append(b.lines, &batchLine{BatchLine: l})
+	}
+	if first, ok, err := answered[BatchResult](c); ok || err != nil {
+		return first, err
+	}
+	defer b.endStages()
+	if err := b.rehearse(); err != nil {
+		return nil, err
+	}
+	if in.DryRun {
+		d := b.data()
+		d.DryRun = true
+		return d, nil
+	}
+	data, err := write(c, b.rule)
+	b.stands = err == nil
+	return data, err
+}
+
+// Rehearse runs every line and changes nothing: it tells what else would fail of a
+// batch that cannot be done. Errors: as of Batch.
+func Rehearse(c *Call, lines []BatchLine) error {
+	b := &batch{c: c}
+	for _, l := range lines {
+		b.lines = append(b.lines, &batchLine{BatchLine: l})
+	}
+	defer b.endStages()
+	return b.rehearse()
+}
+
+// batch is the lines of one call.
+type batch struct {
+	c      *Call
+	lines  []*batchLine
+	draft  *draft
+	stages []*store.Stage
+	stands bool // the operation was committed
+}
+
+// batchLine is one line with its last run.
+type batchLine struct {
+	BatchLine
+	call *Call
+	data any
+	// again is the line's rule; nil for a line that has none.
+	again func(*thread.State, thread.Stamp) error
+}
+
+// draft is the State on which the lines of a batch are rehearsed.
+type draft struct {
+	state   *thread.State
+	expired bool // the state shows what passed deadlines mean, which is not recorded yet
+	stages  []*store.Stage
+	again   func(*thread.State, thread.Stamp) error // of the line that runs
+}
+
+// begins reports whether the thread is one that the batch makes: it has no folder
+// yet, and will have one.
+func (d *draft) begins(id thread.ThreadID) bool {
+	if d == nil {
+		return false
+	}
+	t, ok := d.state.Threads.Peek(string(id))
+	return ok && t.Revision > d.state.Revision
+}
+
+// rehearse runs a rule on the draft and keeps it, to be run again under the lock:
+// the result that the caller has is changed in place then.
+func rehearse[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
+	kept := len(c.warnings)
+	run := func(s *thread.State, stamp thread.Stamp) (*T, error) {
+		before := s.Edits()
+		c.warnings = c.warnings[:kept]
+		d, id, err := do(s, stamp)
+		if err != nil {
+			return nil, err
+		}
+		P(d).SetChanged(s.Edits() > before)
+		if id != "" {
+			c.target = id
+		}
+		return d, nil
+	}
+	first, err := run(c.draft.state, c.operation())
+	c.draft.again = func(s *thread.State, stamp thread.Stamp) error {
+		d, err := run(s, stamp)
+		if err == nil {
+			*first = *d
+		}
+		return err
+	}
+	return first, err
+}
+
+// rehearse runs every line on a draft. A line that fails is left out and the
+// others go on without it, so that the caller is told of all of them at once.
+func (b *batch) rehearse() error {
+	if err := b.open(); err != nil {
+		return err
+	}
+	var failed []LineError
+	var first error
+	for _, l := range b.lines {
+		err := b.run(l)
+		if err == nil {
+			continue
+		}
+		if b.c.ctx.Err() != nil || !aboutLine(err) {
+			return err
+		}
+		if first == nil {
+			first = codes.Of(err).With(fact.Of("line", l.Number))
+		}
+		failed = append(failed, LineError{l.Number, codes.Of(err).Code(), err.Error()})
+		if l.again = nil; len(failed) == maxLineErrors {
+			break
+		}
+		if err := b.reopen(l); err != nil {
+			return err
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return codes.Of(first).With(fact.Of("errors", failed))
+}
+
+// aboutLine reports whether an error concerns what the line says, not the store.
+func aboutLine(err error) bool {
+	e := codes.Of(err)
+	return e != nil && (e.Code().ExitStatus() != 15 || codes.Has(err, codes.UnsafePath) || codes.Has(err, codes.TooLarge)) &&
+		!codes.Has(err, codes.Internal) && !codes.Has(err, codes.Unknown)
+}
+
+// open makes a fresh draft.
+func (b *batch) open() error {
+	b.draft = &draft{}
+	_, err := b.c.view(func(s *thread.State) error {
+		b.draft.state, b.draft.expired = s, s.Edits() > 0
+		return nil
+	})
+	return err
+}
+
+// reopen makes the draft anew from the lines in front of one that failed: what
+// that one did in part is gone with the old draft.
+func (b *batch) reopen(until *batchLine) error {
+	b.keepStages()
+	if err := b.open(); err != nil {
+		return err
+	}
+	for _, l := range b.lines {
+		if l == until {
+			return nil
+		}
+		if l.again == nil {
+			continue
+		}
+		if err := l.again(b.draft.state, b.c.operation()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run rehearses one line. Its stage gets a name of its own.
+func (b *batch) run(l *batchLine) error {
+	request := b.c.request
+	request.ID, request.Expect, request.ReadOnly = "", nil, false
+	l.call = b.c.project.Call(b.c.ctx, l.Caller, request)
+	l.call.draft, b.draft.again = b.draft, nil
+	stamp := b.c.operation()
+	stamp.Operation = thread.OperationID(b.c.project.env.NewID(thread.PrefixOperation))
+	l.call.stamp = &stamp
+	data, err := l.Do(l.call)
+	if err != nil {
+		return err
+	}
+	l.data, l.again = data, b.draft.again
+	return nil
+}
+
+func (b *batch) keepStages() {
+	if b.draft != nil {
+		b.stages = append(b.stages, b.draft.stages...)
+		b.draft.stages = nil
+	}
+}
+
+// endStages ends what the lines staged: what an operation that stands has
+// promised to place is left to it, everything else goes.
+func (b *batch) endStages() {
+	b.keepStages()
+	for _, stage := range b.stages {
+		b.c.endStage(stage, b.stands)
+	}
+}
+
+// rule is the whole batch, under the lock: the draft, if the store still stands as
+// it did when the draft was begun, else every line's rule again.
+func (b *batch) rule(s *thread.State, stamp thread.Stamp) (*BatchResult, thread.ThreadID, error) {
+	if b.draft.expired || !s.Become(b.draft.state) {
+		if err := b.repeat(s, stamp); err != nil {
+			return nil, "", err
+		}
+	}
+	d := b.data()
+	d.Revision = s.Revision + 1
+	return d, "", nil
+}
+
+func (b *batch) repeat(s *thread.State, stamp thread.Stamp) error {
+	for _, l := range b.lines {
+		if l.again == nil {
+			continue
+		}
+		if err := l.again(s, stamp); err != nil {
+			var coded *codes.Error
+			if errors.As(err, &coded) {
+				err = coded.With(fact.Of("line", l.Number))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// data is the result of the lines as they ran last, with what they warned of.
+func (b *batch) data() *BatchResult {
+	d := &BatchResult{Revision: b.draft.state.Revision}
+	for _, l := range b.lines {
+		d.Items.Items = append(d.Items.Items, BatchItem{l.Number, l.data})
+		b.c.warn(slices.Clone(l.call.warnings)...)
+	}
+	d.Total = len(d.Items.Items)
+	return d
+}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// Environment is what use cases take from the process around them, as values.
+type Environment struct {
+	// Now is the clock.
+	Now func() time.Time
+	// NewID makes a random id with a prefix.
+	NewID func(prefix string) string
+	// Jitter returns a random duration in (0, most].
+	Jitter func(most time.Duration) time.Duration
+	// Home is the user's home folder, "" when unknown: their configuration is in it.
+	Home string
+	// Environ is the environment for programs that are started (agents, validators).
+	Environ func() []string
+}
+
+// Project is one store with its environment. It is safe for many goroutines:
+// each Call has its own handle of the store.
+type Project struct {
+	root string
+	env  Environment
+}
+
+// Open finds the project that dir belongs to: see store.Find. Errors: T504 with
+// the places that were searched.
+func Open(dir string, env Environment) (*Project, error) {
+	p := &Project{env: env}
+	st, err := store.Find(dir, p.storeOptions(nil, Request{}))
+	if err != nil {
+		return nil, err
+	}
+	p.root = st.Root()
+	return p, nil
+}
+
+// Root is the project's folder, absolute.
+func (p *Project) Root() string { return p.root }
+
+func (p *Project) storeOptions(report func(...warnings.Warning), r Request) store.Options {
+	return store.Options{
+		Told: report, Jitter: p.env.Jitter, Now: p.env.Now, Home: p.env.Home,
+		LockTimeout: r.LockTimeout, Waiting: r.Waiting,
+	}
+}
+
+// Caller is who acts.
+type Caller struct {
+	As    thread.ActorKind
+	Actor string
+	// Unnamed: nobody said who acts, so Actor is only the login name.
+	Unnamed bool
+	// Thread is the thread that the caller speaks for, "" for none.
+	Thread string
+}
+
+// Request is what a call says beside what it asks for.
+type Request struct {
+	// Command is the operation's name in the journal ("reference refresh").
+	// Params are its parameters as the journal keeps them; an ID is bound to them.
+	Command string
+	Params  func() json.RawMessage
+	// ID, when not empty, makes a repeated call give the first answer (W901).
+	ID string
+	// Expect, when not nil, fails the call with T503 when what it changes was changed
+	// after that revision.
+	Expect *thread.Revision
+	// ReadOnly: the call changes nothing, whatever it finds unfinished.
+	ReadOnly bool
+	// LockTimeout shortens the wait for the lock; 0 leaves it. Waiting is called
+	// when the wait takes longer than a second.
+	LockTimeout time.Duration
+	Waiting     func(path string)
+	// Digest stands for the whole call in the log: equal calls, equal digests.
+	Digest string
+}
+
+// Call is one use case on its way: who acts, which store, and what the caller
+// is told beside the result. It serves one goroutine, once.
+type Call struct {
+	ctx     context.Context
+	project *Project
+	caller  Caller
+	request Request
+	store   *store.Store
+
+	warnings      warnings.List
+	storeWarnings warnings.List // of the store, kept however often a reading is repeated
+	revision      *thread.Revision
+	stamp         *thread.Stamp
+	target        thread.ThreadID // the thread that the call concerns, for the log
+	changed       bool
+	replayed      bool
+	draft         *draft         // of the batch that this call is a line of
+	staged        []*store.Stage // what the operation relies on
+	note          string         // what the log says of a call that worked
+}
+
+// Call begins one use case.
+func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
+	c := &Call{ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread)}
+	c.store = store.Open(p.root, p.storeOptions(func(found ...warnings.Warning) { c.storeWarnings.Add(found...) }, r))
+	return c
+}
+
+// Warnings are what the caller ought to know, in order.
+func (c *Call) Warnings() warnings.List {
+	var all warnings.List
+	all.Add(c.warnings...)
+	all.Add(c.storeWarnings...)
+	return all
+}
+
+// Revision is the store's revision that the result belongs to, nil when nothing
+// was read.
+func (c *Call) Revision() *thread.Revision { return c.revision }
+
+// Changed reports whether the call committed a change.
+func (c *Call) Changed() bool { return c.changed }
+
+// Target is the thread that the call concerned, "" for none.
+func (c *Call) Target() thread.ThreadID { return c.target }
+
+// warn adds a warning.
+func (c *Call) warn(w ...warnings.Warning) { c.warnings.Add(w...) }
+
+// now is the time as records carry it: milliseconds, UTC.
+func (c *Call) now() time.Time { return c.project.env.Now().UTC().Truncate(time.Millisecond) }
+
+// operation is when and by whom this call's operation is made; one call, one stamp.
+func (c *Call) operation() thread.Stamp {
+	if c.stamp == nil {
+		c.stamp = &thread.Stamp{
+			Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)),
+			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor,
+		}
+	}
+	return *c.stamp
+}
+
+// newID is the wanted id, else a fresh one that is not taken.
+func (c *Call) newID(wanted, prefix string, taken func(string) bool) string {
+	if wanted != "" {
+		return wanted
+	}
+	for {
+		if id := c.project.env.NewID(prefix); !taken(id) {
+			return id
+		}
+	}
+}
+
+// threadOr is the named thread, else the one that the caller speaks for.
+func (c *Call) threadOr(id string) string {
+	if id == "" {
+		id = c.caller.Thread
+	}
+	c.target = thread.ThreadID(id)
+	return id
+}
+
+// warnSkipped is W204 for entries that are no regular files.
+func (c *Call) warnSkipped(paths []string) {
+	if len(paths) > 0 {
+		c.warn(warnings.SkippedFiles.NewOfPaths(paths, fact.List(nil)))
+	}
+}

@@ -1,0 +1,240 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// Change is what every writing use case's result ends with.
+type Change struct {
+	Changed bool `json:"changed"`
+}
+
+// SetChanged is called when the operation is made.
+func (ch *Change) SetChanged(changed bool) { ch.Changed = changed }
+
+// written is a pointer to the result of a writing use case.
+type written[T any] interface {
+	*T
+	SetChanged(bool)
+}
+
+// rule is what a use case does to the State. It may run again, so it has no
+// effect outside the State; it returns the thread that it concerns.
+type rule[T any] func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error)
+
+// keptAnswer is a result as it is kept for a request id.
+type keptAnswer[T any] struct {
+	Data     T             `json:"data"`
+	Warnings warnings.List `json:"warnings,omitempty"`
+}
+
+// write changes the store by one rule. The result and the warnings are those of
+// the run that was committed. Errors: the rule's, and the store's (T501, T502,
+// T503, T505, T506, T509, T904).
+func write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
+	if c.draft != nil {
+		return rehearse[T, P](c, do)
+	}
+	if first, ok, err := answered[T](c); ok || err != nil {
+		return first, err
+	}
+	var data *T
+	call, kept := c.storeCall(), len(c.warnings)
+	commit, err := c.update(call, func(s *thread.State) (store.Outcome, error) {
+		c.warnings = c.warnings[:kept]
+		d, id, err := do(s, call.Stamp)
+		if err != nil {
+			return store.Outcome{}, err
+		}
+		P(d).SetChanged(s.Changed())
+		data = d
+		if id != "" {
+			c.target = id
+		}
+		out := store.Outcome{Thread: id}
+		if call.Request != "" {
+			out.Answer, err = marshal(keptAnswer[*T]{Data: d, Warnings: c.warnings})
+		}
+		return out, err
+	})
+	if err != nil {
+		c.warnings = c.warnings[:kept]
+		c.warn(commit.Warnings...)
+		return nil, err
+	}
+	c.changed = c.changed || commit.Changed
+	if data, err = committed(c, commit, data); err != nil {
+		return nil, err
+	}
+	return data, c.keepUnchanged(data)
+}
+
+// errOverdue says that a deadline has passed whose effect is not recorded yet.
+var errOverdue = errors.New("a deadline has passed")
+
+// update is the one way in which use cases change the store. What deadlines that
+// have passed mean is recorded first, as an operation of the system; an agent
+// whose thread the mistake limit suspended changes nothing (T103). A change
+// prolongs the claims that the caller works under.
+func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
+	for {
+		commit, err := c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
+			if s.Overdue(call.Stamp.Time) {
+				return store.Outcome{}, errOverdue
+			}
+			if call.Stamp.As == thread.Agent && c.caller.Thread != "" {
+				if err := s.Limited(c.caller.Thread); err != nil {
+					return store.Outcome{}, err
+				}
+			}
+			out, err := fn(s)
+			if err == nil {
+				prolongClaims(s, out.Thread, call)
+			}
+			return out, err
+		})
+		if !errors.Is(err, errOverdue) {
+			return commit, err
+		}
+		if _, err := c.system("lapse", call.Stamp.Time, (*thread.State).Expire); err != nil {
+			return store.Commit{}, err
+		}
+	}
+}
+
+// system makes an operation that nobody asked for.
+func (c *Call) system(command string, at time.Time, do func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
+	call := store.Call{Command: command, Stamp: thread.Stamp{
+		Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
+	}}
+	return c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
+		return store.Outcome{Thread: do(s, call.Stamp)}, nil
+	})
+}
+
+// prolongClaims lets the caller go on holding the threads that an operation is
+// about, in the same operation. It never makes one fail that Request.Expect lets
+// pass: a thread that is not changed otherwise is left alone where it is newer.
+func prolongClaims(s *thread.State, about thread.ThreadID, call store.Call) {
+	ids := []thread.ThreadID{about}
+	changes := s.Changes()
+	for _, c := range changes {
+		if id, ok := strings.CutPrefix(c.Record, thread.TableThreads+"/"); ok {
+			ids = append(ids, thread.ThreadID(id))
+		}
+	}
+	if len(changes) == 0 && len(s.Planned()) == 0 {
+		return
+	}
+	for _, id := range ids {
+		t, _ := s.Threads.Peek(string(id))
+		if newer := t.Revision <= s.Revision && call.Expect != nil && t.Revision > *call.Expect; !newer {
+			s.Prolong(id, call.Stamp)
+		}
+	}
+}
+
+// answered returns the result that this call's request id already got. A use case
+// that reads files before it writes asks first.
+func answered[T any](c *Call) (data *T, ok bool, err error) {
+	if c.request.ID == "" || c.draft != nil {
+		return nil, false, nil
+	}
+	commit, err := c.store.Answered(c.ctx, c.storeCall())
+	if err != nil || commit == nil {
+		return nil, false, err
+	}
+	data, err = committed[T](c, *commit, nil)
+	return data, err == nil, err
+}
+
+// keepUnchanged keeps the result of a request that had nothing to change, which no
+// operation carries. Errors: those of Store.Keep.
+func (c *Call) keepUnchanged(data any) error {
+	if c.request.ID == "" || c.changed || c.replayed || c.draft != nil || c.revision == nil {
+		return nil
+	}
+	answer, err := marshal(keptAnswer[any]{Data: data, Warnings: c.warnings})
+	if err != nil {
+		return err
+	}
+	return c.store.Keep(c.ctx, c.storeCall(), *c.revision, answer)
+}
+
+func committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
+	c.revision = &commit.Revision
+	if commit.Replay != nil {
+		var first keptAnswer[*T]
+		if err := json.Unmarshal(commit.Replay, &first); err != nil {
+			return data, codes.Internal.Wrap(err, fact.Of("reason", "a kept answer cannot be read"))
+		}
+		data = first.Data
+		c.warnings, c.replayed = first.Warnings, true
+	}
+	c.warn(commit.Warnings...)
+	return data, nil
+}
+
+func (c *Call) storeCall() store.Call {
+	call := store.Call{
+		Stamp: c.operation(), Command: c.request.Command, Params: c.params(), Request: c.request.ID, Expect: c.request.Expect,
+	}
+	call.Staged = c.staged
+	return call
+}
+
+// params are the call's parameters as the journal keeps them.
+func (c *Call) params() json.RawMessage {
+	if c.request.Params == nil {
+		return json.RawMessage("{}")
+	}
+	return c.request.Params()
+}
+
+// relyOn has what a stage holds on disk before the operation is recorded: beside it,
+// or at once for a line of a batch, which may hold many.
+func (c *Call) relyOn(stage *store.Stage) error {
+	if c.draft != nil {
+		return stage.Sync()
+	}
+	if !slices.Contains(c.staged, stage) {
+		c.staged = append(c.staged, stage)
+	}
+	return nil
+}
+
+// endStage ends a stage, if there is one: what an operation that stands has
+// promised to place is left to it, everything else goes.
+func (c *Call) endStage(stage *store.Stage, stands bool) {
+	switch {
+	case stage == nil:
+	case c.draft != nil: // the line may still be part of the operation
+		c.draft.stages = append(c.draft.stages, stage)
+	case stands:
+		_ = stage.Close()
+	default:
+		_ = stage.Discard()
+	}
+}
+
+// marshal writes JSON as leslie answers it: compact, HTML characters as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, codes.Internal.Wrap(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
