@@ -196,7 +196,7 @@ type planner struct {
 type planned struct {
 	Change
 	conflicts []Conflict
-	sides    []side
+	sides     []side
 }
 
 func (p *planner) gather() *Plan {
