@@ -3,6 +3,7 @@ package store
 import (
 	"os"
 	"path"
+	"slices"
 
 	"github.com/gofrs/flock"
 
@@ -18,8 +19,15 @@ func (x *examination) leftovers() error {
 			x.passing("W505", name, "a write was cut off; the next write removes it", (*mending).sweep)
 		}
 	}
+	var keep []thread.OperationID
+	if x.now != nil {
+		keep = x.store.unfinished(x.now)
+	}
 	for _, name := range x.namesIn(TmpDir) {
 		at := path.Join(TmpDir, name)
+		if slices.Contains(keep, operationOf(name)) {
+			continue // pending tells
+		}
 		if isFolder(x.store.Path(at)) && !isAside(name) && !isHeld(x.store.Path(at+"/"+stageLock)) {
 			x.passing("W505", at, "an operation was cut off; the next write removes what it had staged", (*mending).sweep)
 		}
@@ -50,10 +58,21 @@ func isHeld(path string) bool {
 	return err == nil && !free
 }
 
-// sweep removes temporary files, and stages that nobody holds.
+// unfinished are the operations whose steps are not all done: what they staged and
+// displaced is needed.
+func (s *Store) unfinished(now *loaded) (all []thread.OperationID) {
+	if len(s.undone(now.pending)) > 0 {
+		all = append(all, now.pending.Operation)
+	}
+	return all
+}
+
+// sweep removes temporary files, and stages that nobody holds. Where the state cannot
+// be read, nobody knows whose stages are needed, and they stay.
 func (m *mending) sweep() error {
+	now, err := m.store.load()
 	left := func() (names []string) {
-		x := &examination{store: m.store, ctx: m.ctx, seen: m.seen}
+		x := &examination{store: m.store, ctx: m.ctx, seen: m.seen, now: now}
 		_ = x.leftovers()
 		for _, f := range x.findings {
 			names = append(names, f.Path)
@@ -64,8 +83,9 @@ func (m *mending) sweep() error {
 	if err := m.store.dropTemporary(); err != nil {
 		return err
 	}
-	var keep thread.OperationID // none: who holds a stage keeps it
-	err := m.store.sweepStages(keep)
+	if err == nil {
+		err = m.store.sweepStages(m.store.unfinished(now)...)
+	}
 	if after := left(); len(after) < len(before) {
 		m.did("removed %d leftovers of processes that died", len(before)-len(after))
 	}

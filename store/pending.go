@@ -24,16 +24,18 @@ import (
 //   - place is done when the staged name is gone: a rename took it away;
 //   - remove is done when what stood there lies in tmp/OP.displaced, or when
 //     that folder, which was made before the operation was committed, is gone;
-//   - replace is done when the staged name is gone, which is taken away last;
-//     delete when nothing stands there and nothing was displaced. Both look at
-//     what stands there, before it is moved and again after, and take no name
+//   - replace is done when the staged name is gone, which is taken away last, and
+//     the file there has the content that the step names, or one that somebody
+//     saved since; a staged file that is gone too early is made anew of its blob;
+//   - delete is done when nothing stands there and nothing was displaced. Both look
+//     at what stands there, before it is moved and again after, and take no name
 //     that somebody has: what was saved since the plan stays where it is;
 //   - append is done when the file has the line.
 //
 // What is displaced becomes blobs in that folder, which is then taken away by
 // one rename, the last thing to happen: its absence says that all is done, and
 // nothing that somebody makes later at the same name is taken for what had to
-// go.
+// go. So no sweep takes the folders of an operation that has work left.
 
 // These folders stand beside the stage, not in it: its maker may close the stage
 // while a step is still undone.
@@ -153,15 +155,20 @@ func (w fileWork) done(p *thread.Pending, i int) (bool, error) {
 	switch step.Do {
 	case thread.StepMakeDir:
 		return w.there(step.To)
-	case thread.StepPlace, thread.StepReplace:
+	case thread.StepPlace:
 		waiting, err := w.there(step.From)
 		return !waiting, err
+	case thread.StepReplace:
+		return w.replaced(p, step)
 	case thread.StepAppend:
 		return w.appended(step)
 	}
 	shelved, err := w.there(shelves(p))
 	if !shelved || err != nil {
 		return !shelved, err
+	}
+	if err := w.homeOf(step); err != nil {
+		return false, err
 	}
 	stands, err := w.there(step.To)
 	if err != nil {
@@ -238,6 +245,9 @@ func (w fileWork) carry(p *thread.Pending, i int) error {
 		}
 		return nil
 	}
+	if err := w.homeOf(step); err != nil {
+		return err
+	}
 	switch step.Do {
 	case thread.StepAppend:
 		return w.appendLine(step)
@@ -255,6 +265,24 @@ func (w fileWork) carry(p *thread.Pending, i int) error {
 	}
 	w.touch(path.Dir(step.To))
 	return w.rename(step.From, step.To)
+}
+
+// homeOf refuses a step whose thread, or merge, has a link in place of its folder:
+// what the link leads to is not what the step was planned on. A folder that is
+// missing is made. Errors: T507, T509.
+func (w fileWork) homeOf(step thread.Step) error {
+	home := path.Dir(step.To)
+	for strings.Count(home, "/") > 1 {
+		home = path.Dir(home)
+	}
+	err := w.reach(home)
+	if codes.Has(err, codes.UnsafePath) {
+		return err
+	}
+	if unknowable(err) {
+		return cannotRead(home, err)
+	}
+	return nil
 }
 
 // makeFolder makes a folder where nothing stands: what does is left as it is.

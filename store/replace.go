@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -24,6 +25,9 @@ import (
 // cut off: a shelf that is there says that the look was taken.
 func (w fileWork) exchange(p *thread.Pending, i int) error {
 	step, aside := p.Steps[i], shelf(p, i)
+	if err := w.stageAnew(step); err != nil {
+		return err
+	}
 	w.touchStanding(path.Dir(step.To))
 	if step.Do == thread.StepReplace && step.Expect == "" {
 		w.clearEmpty(step.To)
@@ -70,6 +74,44 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 	return err
 }
 
+// replaced reports whether a replace was carried out: its staged file, which goes
+// last, is gone, and what stands in the place is what the step brings or what somebody
+// saved since. Where the plan's own file stands still, or none, the staged file was
+// taken away by others. Errors: T507, T509.
+func (w fileWork) replaced(p *thread.Pending, step thread.Step) (bool, error) {
+	waiting, err := w.there(step.From)
+	if waiting || err != nil || step.Content == "" {
+		return !waiting && err == nil, err
+	}
+	if err := w.homeOf(step); err != nil {
+		return false, err
+	}
+	now, err := hashIn(w.root, step.To)
+	if err != nil || now == step.Content || now != step.Expect && now != "" {
+		return err == nil, err
+	}
+	return w.there(step.To + besideMark(p))
+}
+
+// stageAnew writes a staged file that is gone once more. Errors: T505, T509.
+func (w fileWork) stageAnew(step thread.Step) error {
+	waiting, err := w.there(step.From)
+	if waiting || err != nil || step.Do != thread.StepReplace || step.Content == "" {
+		return err
+	}
+	data, err := readBlob(w.root, step.Content)
+	if err != nil {
+		return err
+	}
+	if err := w.ensure(path.Dir(step.From)); err != nil {
+		return err
+	}
+	if _, err := w.writeFile(step.From, perm(step.Executable, false), bytes.NewReader(data)); err != nil {
+		return err
+	}
+	return w.settleFiles()
+}
+
 // settleIn gives a file a name that nothing has, and fails with fs.ErrExist
 // where something has it. A rename would take the place of what an agent saved
 // an instant ago; a second name cannot. The first name stays until the second
@@ -104,7 +146,7 @@ func (w fileWork) beside(p *thread.Pending, step thread.Step) error {
 	if step.Do == thread.StepDelete || w.alike(step.From, step.To) {
 		return nil
 	}
-	to, err := w.besideName(step.To, ".merge-"+string(p.Operation))
+	to, err := w.besideName(step.To, besideMark(p))
 	if err != nil {
 		return err
 	}
@@ -114,6 +156,9 @@ func (w fileWork) beside(p *thread.Pending, step thread.Step) error {
 	w.touch(path.Dir(to))
 	return w.rename(step.From, to)
 }
+
+// besideMark is what a name gets that an operation puts beside another.
+func besideMark(p *thread.Pending) string { return ".merge-" + string(p.Operation) }
 
 // alike reports whether two files have the same content and executable bits.
 func (w fileWork) alike(a, b string) bool {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -314,12 +315,12 @@ func (st *Stage) leave() error {
 	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.close())
 }
 
-// sweepStages removes the stages that nobody holds, keep excepted, and costs a
-// look when there is none. It is called under the store's lock. What is no
+// sweepStages removes the stages that nobody holds, those of the operations in keep
+// excepted, and costs a look when there is none. It is called under the store's lock. What is no
 // folder in tmp is none of ours and stays. A stage that cannot be removed is
 // left for the next time; the others are removed. Errors: T505, T507 when tmp
 // is a link.
-func (s *Store) sweepStages(keep thread.OperationID) error {
+func (s *Store) sweepStages(keep ...thread.OperationID) error {
 	base, err := s.base()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -341,11 +342,16 @@ func (s *Store) sweepStages(keep thread.OperationID) error {
 	r := s.saferoot(base)
 	var first error
 	for _, name := range names {
-		if name != string(keep) {
+		if !slices.Contains(keep, operationOf(name)) {
 			first = cmp.Or(first, sweepStage(r, path.Join(TmpDir, name)))
 		}
 	}
 	return first
+}
+
+// operationOf is the operation that a folder in tmp belongs to.
+func operationOf(name string) thread.OperationID {
+	return thread.OperationID(strings.TrimSuffix(name, displaced))
 }
 
 // sweepStage removes one stage if nobody holds it.

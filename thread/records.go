@@ -337,6 +337,10 @@ type Step struct {
 	To   string `json:"to"`
 	// Expect is the content that the plan found at To.
 	Expect BlobID `json:"expect,omitempty"`
+	// Content is what is placed: the blob of the file, or of the manifest of the
+	// folder; "" where the operation does not say. Executable goes with a file.
+	Content    BlobID `json:"content,omitempty"`
+	Executable bool   `json:"executable,omitempty"`
 	// Line is one line without its newline.
 	Line string `json:"line,omitempty"`
 }

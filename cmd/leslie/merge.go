@@ -724,7 +724,7 @@ func (m *merging) stageResult() (steps []thread.Step, undo []undoFile, err error
 			return nil, nil, err
 		}
 		undo = append(undo, u)
-		steps = append(steps, thread.Step{Do: thread.StepReplace, From: m.stage.Rel(name), To: root + f.Path, Expect: before})
+		steps = append(steps, thread.Step{Do: thread.StepReplace, From: m.stage.Rel(name), To: root + f.Path, Expect: before, Content: u.After, Executable: f.After.Executable})
 	}
 	first, last := m.frees(deletions)
 	return slices.Concat(first, steps, last), undo, nil

@@ -221,7 +221,7 @@ func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 	place := frozenPlace(ref.From, ref.ID)
 	return []thread.Step{
 		{Do: thread.StepMakeDir, To: threadPlace(ref.From) + "/" + store.InheritedDir},
-		{Do: thread.StepPlace, From: stage.Rel("ref"), To: place},
+		{Do: thread.StepPlace, From: stage.Rel("ref"), To: place, Content: ref.Manifest},
 	}
 }
 

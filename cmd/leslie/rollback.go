@@ -225,7 +225,7 @@ func (r *rolling) order(fresh store.Manifest) {
 		if !there {
 			added = append(added, f.Path)
 		}
-		placed = append(placed, thread.Step{Do: thread.StepReplace, From: r.stage.Rel("result/" + f.Path), To: root + f.Path, Expect: was.SHA256})
+		placed = append(placed, thread.Step{Do: thread.StepReplace, From: r.stage.Rel("result/" + f.Path), To: root + f.Path, Expect: was.SHA256, Content: f.SHA256, Executable: f.Executable})
 	}
 	frees := freeing(added)
 	var first, last []thread.Step

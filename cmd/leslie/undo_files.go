@@ -135,7 +135,7 @@ func (u *undoing) putBack(id thread.ThreadID, i int, f undoFile) error {
 	if err := u.stage.Write(name, content, f.Executable); err != nil {
 		return err
 	}
-	u.steps = append(u.steps, thread.Step{Do: thread.StepReplace, From: u.stage.Rel(name), To: to, Expect: f.After})
+	u.steps = append(u.steps, thread.Step{Do: thread.StepReplace, From: u.stage.Rel(name), To: to, Expect: f.After, Content: f.Before, Executable: f.Executable})
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (u *undoing) putBackCopies() error {
 		}
 		u.steps = append(u.steps,
 			thread.Step{Do: thread.StepMakeDir, To: threadPlace(ref.From) + "/" + store.InheritedDir},
-			thread.Step{Do: thread.StepPlace, From: u.stage.Rel(name), To: frozenPlace(ref.From, ref.ID)})
+			thread.Step{Do: thread.StepPlace, From: u.stage.Rel(name), To: frozenPlace(ref.From, ref.ID), Content: ref.Manifest})
 	}
 	return nil
 }
