@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"leslie/test/harness"
 )
 
 // This file lets a test run parts of itself in processes of their own: the test
@@ -34,6 +36,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if err := harness.UseMemory(); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

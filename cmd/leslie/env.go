@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
@@ -31,6 +32,8 @@ type env struct {
 	// environ is the whole environment, for a program that is started.
 	environ func() []string
 	now     func() time.Time
+	// withTimeout ends a wait: context.WithTimeout.
+	withTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// newID makes an id of a kind: its prefix and 8 random base32 characters.
 	newID func(prefix string) string
 	// jitter returns a random duration in (0, max].
@@ -51,7 +54,7 @@ func processEnv() env {
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
 		dir: dir, home: home, login: loginName, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,
-		now:   time.Now, newID: randomID, jitter: randomDuration,
+		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
 	}
 }
 

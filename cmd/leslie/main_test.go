@@ -16,6 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // update refreshes scripts and golden files in place of comparing them.
@@ -31,6 +33,9 @@ func TestMain(m *testing.M) {
 type cleaning struct{ *testing.M }
 
 func (c cleaning) Run() int {
+	if err := harness.UseMemory(); err != nil {
+		panic(err)
+	}
 	status := c.M.Run()
 	if projectDir != "" {
 		_ = os.RemoveAll(projectDir)
@@ -57,8 +62,9 @@ func newBench(t *testing.T) *bench {
 		dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"),
 		login:  func() string { return "kim" },
 		getenv: func(key string) string { return b.vars[key] }, environ: os.Environ,
-		jitter: func(limit time.Duration) time.Duration { return limit },
-		now:    func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
+		jitter:      func(limit time.Duration) time.Duration { return limit },
+		now:         func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
+		withTimeout: context.WithTimeout,
 		newID: func(prefix string) string {
 			b.ids++
 			return prefix + fmt.Sprintf("%08d", b.ids)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -14,10 +15,9 @@ import (
 func TestAnAgentThatDoesNotSayHowLongIsToldAfter100Seconds(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	now := b.now()
-	b.env.now = func() time.Time {
-		now = now.Add(100*time.Second - 50*time.Millisecond)
-		return now
+	b.env.withTimeout = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+		assert.Equal(t, 100*time.Second, d)
+		return context.WithTimeout(ctx, 50*time.Millisecond)
 	}
 	require.Equal(t, 14, b.leslie("transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--wait", "--as", "agent", "--format", "json"))
 	a := document(t, b.out.Bytes())

@@ -356,7 +356,7 @@ func (c *call) await(st *store.Store, patience time.Duration, look func(s *threa
 	c.hear()
 	ctx, cancel := c.ctx, context.CancelFunc(func() {})
 	if patience > 0 {
-		ctx, cancel = context.WithTimeout(c.ctx, patience)
+		ctx, cancel = c.env.withTimeout(c.ctx, patience)
 	}
 	defer cancel()
 	w := st.Watch(store.StateFile) // before the first look: nothing falls between

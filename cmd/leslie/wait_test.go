@@ -29,7 +29,7 @@ func TestADeadlineThatPassesDuringAWaitIsAChange(t *testing.T) {
 		{"wait", "main", "--until", "any"}, {"wait", "part", "main", "--until", "any"}, {"wait", "--until", "any"},
 	} {
 		b := newProject(t)
-		walking(b, 5*time.Millisecond)
+		walking(b, 20*time.Millisecond)
 		b.must(t, "transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--timeout", "300ms", "--fallback", "skip")
 		b.must(t, append(argv, "--format", "json")...)
 		a := document(t, b.out.Bytes())

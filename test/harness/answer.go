@@ -1,7 +1,3 @@
-// Package harness reads what leslie prints as JSON, for programs that run the
-// binary from outside: the proofs and the tests of real processes. It knows the
-// contract and nothing of leslie's inside, so that a mistake in there cannot
-// agree with itself.
 package harness
 
 import (

@@ -67,6 +67,7 @@ func roomRules() []rule {
 			{"a room above", imports("thread/a.go", "leslie/store"), imports("store/a.go", "leslie/thread")},
 			{"a room above in a test", imports("thread/a_test.go", "leslie/store"), imports("thread/a_test.go", "leslie/thread")},
 			{"a room that no row names", imports("thread/a.go", "leslie/attic"), imports("thread/a.go", "leslie/internal/nearest")},
+			{"the tests' harness", imports("store/a.go", "leslie/test/harness"), imports("store/a_test.go", "leslie/test/harness")},
 			{"main", imports("store/a.go", "leslie/cmd/leslie"), imports("cmd/leslie/a.go", "leslie/store")},
 			{"a room of the lowest", imports("internal/fact/a.go", "leslie/codes"), imports("codes/a.go", "leslie/internal/fact")},
 			{"the lock", imports("cmd/leslie/a.go", "github.com/gofrs/flock"), imports("store/a.go", "github.com/gofrs/flock")},

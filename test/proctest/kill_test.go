@@ -89,7 +89,7 @@ type storm struct {
 func newStorm(t *testing.T) *storm {
 	t.Helper()
 	s := &storm{
-		project: newProject(t),
+		project: newProjectOnDisk(t),
 		inherited: map[string]string{
 			"plan.md": "a plan\n", "design/api.md": strings.Repeat("an API\n", 1000), "design/deep/er/notes.md": "notes\n",
 			"data.bin": strings.Repeat("\x00\xff", 100_000), "empty": "",

@@ -41,6 +41,9 @@ func TestMain(m *testing.M) {
 }
 
 func buildAndRun(m *testing.M) (status int, err error) {
+	if err := harness.UseMemory(); err != nil {
+		return 0, err
+	}
 	dir, err := os.MkdirTemp("", "leslie-proctest-")
 	if err != nil {
 		return 0, err
@@ -79,7 +82,19 @@ type project struct {
 // newProject makes a project with one objective.
 func newProject(t testing.TB) *project {
 	t.Helper()
-	p := &project{t: t, dir: t.TempDir(), home: t.TempDir()}
+	return projectIn(t, t.TempDir())
+}
+
+// newProjectOnDisk is one whose fsyncs take as long as they take, so that
+// processes meet in the middle of them.
+func newProjectOnDisk(t testing.TB) *project {
+	t.Helper()
+	return projectIn(t, harness.DiskDir(t))
+}
+
+func projectIn(t testing.TB, dir string) *project {
+	t.Helper()
+	p := &project{t: t, dir: dir, home: t.TempDir()}
 	p.ok("init", "--no-agents", "--here")
 	p.ok("objective", "create", "Hold", "--id", "goal")
 	return p

@@ -14,7 +14,7 @@ func TestThirtyTwoProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	const processes = 32
 	each := orInShort(10, 3)
-	p := newProject(t)
+	p := newProjectOnDisk(t)
 	var all sync.WaitGroup
 	for i := range processes {
 		all.Go(func() {
