@@ -574,7 +574,7 @@ func readable(t testing.TB, s *Store) map[string]string {
 		out["unreadable"] = ""
 	}
 	for _, th := range threads {
-		entries, err := s.Artifacts(context.Background(), th.ID)
+		entries, err := s.Artifacts(th.ID)
 		if err == nil {
 			entries, err = s.Hash(ctx, th.ID, entries)
 		}

@@ -104,7 +104,7 @@ func (x *examination) artifacts() error {
 // leftOut names what no snapshot of the thread holds, and folders that cannot be
 // read.
 func (x *examination) leftOut(id thread.ThreadID) {
-	entries, err := x.store.Artifacts(x.ctx, id)
+	entries, err := x.store.Artifacts(id)
 	if err != nil {
 		if info, gone := os.Lstat(x.store.Path(threadPath(id, ""))); gone == nil && info.IsDir() {
 			x.cannotTell(threadPath(id, ""), err)

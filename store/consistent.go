@@ -41,62 +41,49 @@ const (
 // Consistent runs read, which may look at the State and at files of these threads
 // and may run several times, so that it sees the file work of an operation whole
 // or not at all. It takes no lock and changes nothing: what a dead process left
-// undone stays so, is waited for 20 ms, and is told of as W507 (Options.Told); what
-// a living one is about to do, two seconds. Errors: read's, T904.
-func (s *Store) Consistent(ctx context.Context, ids []thread.ThreadID, read func() error) error {
-	return s.consistent(ctx, ids, false, read)
+// undone stays so, is waited for 20 ms, and is returned as W507; what a living one
+// is about to do is waited for two seconds. Inside read and inside the function of
+// an Update, files are read as they are: no second Consistent or Settled is needed
+// there, and a Settled could wait for its own lock. Errors: read's, T904.
+func (s *Store) Consistent(ctx context.Context, ids []thread.ThreadID, read func() error) (warnings.List, error) {
+	return s.consistent(ctx, ids, read, nil)
 }
 
 // Settled is Consistent for a caller who is going to write. What a dead process
 // left undone is carried out first, as by any writer, and where operations come
 // again and again read runs under the lock: it never sees file work half done.
-// Errors: read's; T501, T502, T505, T506, T509 of seeing the work through; T904.
-func (s *Store) Settled(ctx context.Context, ids []thread.ThreadID, read func() error) error {
-	return s.consistent(ctx, ids, true, read)
+// The warnings are also those of the work that was carried out. Errors: read's;
+// T501, T502, T505, T506, T509 of carrying it out; T904.
+func (s *Store) Settled(ctx context.Context, wait Wait, ids []thread.ThreadID, read func() error) (warnings.List, error) {
+	return s.consistent(ctx, ids, read, func() (warnings.List, error) {
+		c, err := s.Update(ctx, Call{Wait: wait}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
+		return c.Warnings, err
+	})
 }
 
-// consistent reads beside the others, and a writer under the lock if that fails.
-// What read calls is part of it.
-func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, writer bool, read func() error) error {
-	defer s.covered.Add(-1)
-	if s.covered.Add(1) > 1 {
-		return read()
-	}
+// consistent reads beside the others. locked, when not nil, carries out what is
+// undone and reads before anybody can go on.
+func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, read func() error, locked func() (warnings.List, error)) (warnings.List, error) {
 	var last error
 	for range looks {
 		at, err := s.observe(ids)
 		switch {
 		case err != nil:
-			return read() // what is wrong with the state, who reads it is told
-		case len(at.owed) > 0 && writer:
-			return s.underLock(ctx, read)
+			return nil, read() // who reads the state is told what is wrong with it
+		case len(at.owed) > 0 && locked != nil:
+			return locked()
 		}
 		if at, err = s.awaitWork(ctx, at); err != nil {
-			return err
+			return nil, err
 		}
 		if last = read(); ctx.Err() != nil || s.sameAsObserved(at) {
-			s.tell(at.lacking()...)
-			return last
+			return at.lacking(), last
 		}
 	}
-	if writer {
-		return s.underLock(ctx, read)
+	if locked != nil {
+		return locked()
 	}
-	return last
-}
-
-// underLock sees through what is undone, and reads before anybody can go on.
-func (s *Store) underLock(ctx context.Context, read func() error) error {
-	c, err := s.Update(ctx, Call{}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
-	s.tell(c.Warnings...)
-	return err
-}
-
-// tell says what belongs to no single answer of the store.
-func (s *Store) tell(found ...warnings.Warning) {
-	if s.opts.Told != nil && len(found) > 0 {
-		s.opts.Told(found...)
-	}
+	return nil, last
 }
 
 // observed is where the store stood when files were read.
@@ -136,7 +123,7 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 }
 
 // lacking warns of files that are not in place.
-func (m observed) lacking() []warnings.Warning {
+func (m observed) lacking() warnings.List {
 	if len(m.owed) == 0 {
 		return nil
 	}
@@ -144,7 +131,7 @@ func (m observed) lacking() []warnings.Warning {
 	for i, step := range m.owed {
 		paths[i] = step.To
 	}
-	return []warnings.Warning{warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", m.image.pending.Operation))}
+	return warnings.List{warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", m.image.pending.Operation))}
 }
 
 // moved reports whether a step moves files of these threads. An empty folder that

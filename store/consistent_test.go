@@ -75,20 +75,31 @@ func workStore(t *testing.T) *Store {
 }
 
 // contents are the thread's files as a reader of the store sees them.
-func contents(s *Store) (out files, err error) {
-	ctx := context.Background()
-	err = s.Consistent(ctx, []thread.ThreadID{oldThread}, func() error {
-		out = files{}
-		entries, err := s.Artifacts(ctx, oldThread)
-		for _, e := range entries {
-			if e.Type != TypeFile {
-				continue
-			}
-			text, readErr := s.ReadArtifact(oldThread, e.Path)
-			out[e.Path], err = string(text), errors.Join(err, readErr)
-		}
+func contents(s *Store) (files, error) {
+	out, _, err := contentsWarned(s)
+	return out, err
+}
+
+// contentsWarned is contents with the warnings of the reading.
+func contentsWarned(s *Store) (out files, warned warnings.List, err error) {
+	warned, err = s.Consistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
+		out, err = listed(s)
 		return err
 	})
+	return out, warned, err
+}
+
+// listed are the thread's files as they lie there.
+func listed(s *Store) (files, error) {
+	out := files{}
+	entries, err := s.Artifacts(oldThread)
+	for _, e := range entries {
+		if e.Type != TypeFile {
+			continue
+		}
+		text, readErr := s.ReadArtifact(oldThread, e.Path)
+		out[e.Path], err = string(text), errors.Join(err, readErr)
+	}
 	return out, err
 }
 
@@ -99,7 +110,11 @@ func snapped(s *Store) (files, error) {
 		return nil, err
 	}
 	defer stage.Discard()
-	m, _, err := stage.Snapshot(context.Background(), oldThread, scope.Set{})
+	var m Manifest
+	_, err = s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
+		m, _, err = stage.Snapshot(context.Background(), oldThread, scope.Set{})
+		return err
+	})
 	out := files{}
 	for _, f := range m {
 		text, readErr := stage.Blob(f.SHA256)
@@ -198,8 +213,7 @@ func TestAReaderChangesNothingOfWhatADeadProcessLeft(t *testing.T) {
 	s := workStore(t)
 	cutOffWork(t, s, 1)
 	was := listing(t, s)
-	var told warnings.List
-	_, err := contents(Open(s.Root(), Options{Now: clock, Told: told.Add}))
+	_, told, err := contentsWarned(Open(s.Root(), Options{Now: clock}))
 	require.NoError(t, err)
 	assert.Equal(t, was, listing(t, s))
 	require.Len(t, told, 1)
@@ -228,7 +242,7 @@ func TestAReaderWaitsForALivingProcess(t *testing.T) {
 			begun = true
 			go func() {
 				defer close(done)
-				got, readErr = contents(Open(s.Root(), Options{Now: clock, Told: told.Add}))
+				got, told, readErr = contentsWarned(Open(s.Root(), Options{Now: clock}))
 			}()
 			select {
 			case <-done:
@@ -251,14 +265,15 @@ func TestAReaderWhoIsInterruptedDoesNotWait(t *testing.T) {
 	cutOffWork(t, s, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := s.Artifacts(ctx, oldThread)
+	_, err := s.Consistent(ctx, []thread.ThreadID{oldThread}, func() error { return nil })
 	wantCode(t, err, codes.Interrupted)
 }
 
 // retitle touches the thread from another process's store.
 func retitle(s *Store, lockTimeout time.Duration) error {
-	other := Open(s.Root(), Options{Now: clock, LockTimeout: lockTimeout})
-	_, err := other.Update(context.Background(), callNamed("touch-"+rand.Text()), func(st *thread.State) (Outcome, error) {
+	call := callNamed("touch-" + rand.Text())
+	call.Wait.Timeout = lockTimeout
+	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
 		t, err := st.Thread(string(oldThread))
 		t.Title += "x"
 		st.Threads.Put(t)
@@ -300,7 +315,7 @@ func TestReadingIsRepeatedWhenTheThreadWasTouched(t *testing.T) {
 			t.Parallel()
 			s := workStore(t)
 			runs := 0
-			err := s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+			_, err := s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
 				if runs++; runs > c.times {
 					return nil
 				}
@@ -317,7 +332,7 @@ func TestWhoIsOvertakenTooOftenReadsUnderTheLock(t *testing.T) {
 	s := workStore(t)
 	runs := 0
 	var last error
-	err := s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+	_, err := s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
 		runs++
 		last = retitle(s, time.Millisecond)
 		return nil
@@ -331,7 +346,7 @@ func TestAReaderWhoIsOvertakenTooOftenTakesWhatItHas(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
 	runs := 0
-	err := s.Consistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
+	_, err := s.Consistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
 		runs++
 		return retitle(s, 0)
 	})
@@ -341,10 +356,9 @@ func TestAReaderWhoIsOvertakenTooOftenTakesWhatItHas(t *testing.T) {
 
 func TestWhatAWriterSawThroughIsTold(t *testing.T) {
 	t.Parallel()
-	var told warnings.List
-	s := Open(workStore(t).Root(), Options{Now: clock, Told: told.Add})
+	s := Open(workStore(t).Root(), Options{Now: clock})
 	runs := 0
-	err := s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+	told, err := s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
 		if runs++; runs > looks {
 			return nil
 		}
@@ -434,10 +448,11 @@ func TestASnapshotSeesThroughWhatAPowerCutTookBack(t *testing.T) {
 	s = Open(s.Root(), Options{Now: clock})
 	_, err := s.View(context.Background(), func(*thread.State) error { return nil }) // as a command begins
 	require.NoError(t, err)
-	require.NoError(t, s.Settled(context.Background(), []thread.ThreadID{oldThread}, func() error {
+	_, err = s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
 		_, err := os.Stat(s.Path(inThread + at + "/plan.md"))
 		return err
-	}))
+	})
+	require.NoError(t, err)
 }
 
 func TestWhatIsUndoneIsNotThePlanItself(t *testing.T) {

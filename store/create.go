@@ -34,7 +34,7 @@ const gitignore = `# The store belongs to a working copy: nothing in it is track
 // Errors: T501, T504 when dir does not exist, T505, T506, T507 where a link stands
 // in the folder's place: Find would not follow it. T904. After an error no store
 // was made.
-func Create(ctx context.Context, dir string, opts Options) (st *Store, created bool, notes warnings.List, err error) {
+func Create(ctx context.Context, wait Wait, dir string, opts Options) (st *Store, created bool, notes warnings.List, err error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, false, nil, err
@@ -46,7 +46,7 @@ func Create(ctx context.Context, dir string, opts Options) (st *Store, created b
 	if err := s.makeFolder(); err != nil {
 		return nil, false, nil, s.writeFailed(err)
 	}
-	unlock, err := s.lock(ctx, opts.LockTimeout)
+	unlock, err := s.lock(ctx, wait)
 	if err != nil {
 		return nil, false, nil, err
 	}

@@ -22,7 +22,7 @@ func TestANewStoreIsEmptyAndAnExistingOneIsLeftAlone(t *testing.T) {
 	assert.DirExists(t, s.Path(ThreadsDir))
 	add(t, s, "obj-a")
 	before := listing(t, s)
-	again, created, _, err := Create(context.Background(), s.Root(), Options{})
+	again, created, _, err := Create(context.Background(), Wait{}, s.Root(), Options{})
 	require.NoError(t, err)
 	assert.False(t, created)
 	assert.Equal(t, s.Root(), again.Root())
@@ -36,7 +36,7 @@ func TestAMakingThatIsCutOffAnywhereIsCompletedByTheNext(t *testing.T) {
 	newStore(t, Options{Before: count})
 	for i := 1; i <= n; i++ {
 		dir := t.TempDir()
-		s, created, notes, err := Create(context.Background(), dir, Options{Before: failing(i, true, os.ErrPermission)})
+		s, created, notes, err := Create(context.Background(), Wait{}, dir, Options{Before: failing(i, true, os.ErrPermission)})
 		if err != nil {
 			requireCode(t, codes.WriteFailed, err)
 			assert.NoFileExists(t, filepath.Join(dir, Dir, StateFile), "step %d of %d failed: no store was made", i, n)
@@ -46,7 +46,7 @@ func TestAMakingThatIsCutOffAnywhereIsCompletedByTheNext(t *testing.T) {
 			assert.True(t, hasWarning(notes, warnings.NotSettled), "step %d of %d", i, n)
 			requireHolds(t, s, nil, false)
 		}
-		s, _, _, err = Create(context.Background(), dir, Options{})
+		s, _, _, err = Create(context.Background(), Wait{}, dir, Options{})
 		require.NoError(t, err, "step %d of %d", i, n)
 		requireHolds(t, s, nil, false)
 		requireTidy(t, s)
@@ -69,7 +69,7 @@ func TestALostStateIsNeverReplacedByAnEmptyOne(t *testing.T) {
 			}
 		}
 		before := listing(t, s)
-		_, created, _, err := Create(context.Background(), s.Root(), Options{})
+		_, created, _, err := Create(context.Background(), Wait{}, s.Root(), Options{})
 		require.NoError(t, err)
 		assert.False(t, created, keep)
 		assert.Equal(t, before, listing(t, s), keep)
@@ -78,7 +78,7 @@ func TestALostStateIsNeverReplacedByAnEmptyOne(t *testing.T) {
 
 func TestAStoreIsNotMadeInAFolderThatDoesNotExist(t *testing.T) {
 	t.Parallel()
-	_, _, _, err := Create(context.Background(), filepath.Join(t.TempDir(), "none"), Options{})
+	_, _, _, err := Create(context.Background(), Wait{}, filepath.Join(t.TempDir(), "none"), Options{})
 	requireCode(t, codes.WriteFailed, err)
 }
 
@@ -183,7 +183,7 @@ func TestAStoreIsNotMadeThroughALink(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, Dir)))
-	_, _, _, err := Create(context.Background(), dir, Options{})
+	_, _, _, err := Create(context.Background(), Wait{}, dir, Options{})
 	requireCode(t, codes.UnsafePath, err)
 	entries, err := os.ReadDir(elsewhere)
 	require.NoError(t, err)

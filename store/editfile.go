@@ -26,11 +26,11 @@ const editTemp = "../.leslie-edit.tmp"
 // inside the project. What a power cut may undo is told of by W505. Errors, which
 // leave the file as it was: T507 for a link that does not, T508 for a file over
 // MaxFile, T501, T505, T509, T904.
-func (s *Store) EditFile(ctx context.Context, name string, edit func(old []byte) []byte) (changed bool, notes warnings.List, err error) {
+func (s *Store) EditFile(ctx context.Context, wait Wait, name string, edit func(old []byte) []byte) (changed bool, notes warnings.List, err error) {
 	if _, _, same, err := s.edited(name, edit); same || err != nil {
 		return false, nil, err
 	}
-	unlock, err := s.lock(ctx, s.opts.LockTimeout)
+	unlock, err := s.lock(ctx, wait)
 	if err != nil {
 		return false, nil, err
 	}

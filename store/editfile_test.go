@@ -28,7 +28,7 @@ func TestAnEditOfAProjectsFileThatFailsLeavesItAndOneThatStandsSaysSo(t *testing
 		s := newStore(t, Options{})
 		name := filepath.Join(s.Root(), "AGENTS.md")
 		require.NoError(t, os.WriteFile(name, []byte("theirs\n"), 0o600))
-		changed, notes, err := Open(s.Root(), Options{Before: failAt}).EditFile(context.Background(), "AGENTS.md", edit)
+		changed, notes, err := Open(s.Root(), Options{Before: failAt}).EditFile(context.Background(), Wait{}, "AGENTS.md", edit)
 		text, readErr := os.ReadFile(name)
 		require.NoError(t, readErr)
 		if err != nil {
@@ -56,7 +56,7 @@ func TestAnEditedFileKeepsItsPermissions(t *testing.T) {
 	for _, mode := range []os.FileMode{0o664, 0o666, 0o755, 0o600} {
 		require.NoError(t, os.WriteFile(name, []byte("theirs\n"), 0o600))
 		require.NoError(t, os.Chmod(name, mode)) // whatever the umask is
-		changed, _, err := s.EditFile(context.Background(), "AGENTS.md", func([]byte) []byte { return []byte("ours\n") })
+		changed, _, err := s.EditFile(context.Background(), Wait{}, "AGENTS.md", func([]byte) []byte { return []byte("ours\n") })
 		require.NoError(t, err)
 		require.True(t, changed)
 		info, err := os.Stat(name)

@@ -28,10 +28,10 @@ const (
 	releaseTries = 3
 )
 
-// lock waits for the lock and returns what gives it back. timeout, when
-// positive, shortens the schedule. Errors: T501 with attempts and durationMs,
-// T904 when ctx ends, T505 when the lock file cannot be opened.
-func (s *Store) lock(ctx context.Context, timeout time.Duration) (unlock func(), err error) {
+// lock waits for the lock and returns what gives it back. Errors: T501 with
+// attempts and durationMs, T904 when ctx ends, T505 when the lock file cannot be
+// opened.
+func (s *Store) lock(ctx context.Context, wait Wait) (unlock func(), err error) {
 	path := s.Path(LockFile)
 	if err := s.lockable(path); err != nil {
 		return nil, err
@@ -39,15 +39,15 @@ func (s *Store) lock(ctx context.Context, timeout time.Duration) (unlock func(),
 	// A fresh one each time: a Flock that is held lets its owner in again.
 	f := flock.New(path, flock.SetPermissions(0o644))
 	w := waiter{
-		policy: shorten(s.opts.Lock, timeout),
-		limit:  timeout,
+		policy: shorten(s.opts.Lock, wait.Timeout),
+		limit:  wait.Timeout,
 		try: func() (bool, error) {
 			ok, err := tried(f.TryLock)
 			return ok, s.writeFailed(err)
 		},
 		waiting: func() {
-			if s.opts.Waiting != nil {
-				s.opts.Waiting(path)
+			if wait.Notify != nil {
+				wait.Notify(path)
 			}
 		},
 	}

@@ -109,7 +109,7 @@ func TestAWaiterThatGaveUpDoesNotKeepTheLock(t *testing.T) {
 	held := flock.New(s.Path(LockFile))
 	require.NoError(t, held.Lock())
 	for range 20 {
-		_, err := s.lock(t.Context(), 0)
+		_, err := s.lock(t.Context(), Wait{})
 		requireCode(t, codes.LockFailed, err)
 	}
 	require.NoError(t, held.Unlock())

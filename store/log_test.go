@@ -42,7 +42,7 @@ func TestALogIsRotatedByOneAtATime(t *testing.T) {
 	require.NoError(t, s.AppendLog([]byte("one\n")))
 	log := s.Path("logs/leslie.log")
 	require.NoError(t, os.Truncate(log, logLimit+1))
-	unlock, err := s.lock(t.Context(), 0)
+	unlock, err := s.lock(t.Context(), Wait{})
 	require.NoError(t, err)
 	require.NoError(t, s.AppendLog([]byte("two\n")))
 	assert.NoFileExists(t, log+".1", "who has the lock may be about to rotate")

@@ -126,17 +126,9 @@ func (m Manifest) valid() bool {
 // Compare returns the paths at which the thread's files differ from the
 // manifest within the scope, in order: new, gone, or with other content or
 // executable bit. The manifest was taken with the same scope. A thread without
-// a folder has no files. It reads as Consistent does. Errors: T507, T509, T904.
-func (s *Store) Compare(ctx context.Context, id thread.ThreadID, m Manifest, set scope.Set) (changed []string, err error) {
-	err = s.Consistent(ctx, []thread.ThreadID{id}, func() error {
-		changed, err = s.compare(ctx, id, m, set)
-		return err
-	})
-	return changed, err
-}
-
-func (s *Store) compare(ctx context.Context, id thread.ThreadID, m Manifest, set scope.Set) ([]string, error) {
-	entries, err := s.listIn(id, set)
+// a folder has no files. Errors: T507, T509, T904.
+func (s *Store) Compare(ctx context.Context, id thread.ThreadID, m Manifest, set scope.Set) ([]string, error) {
+	entries, err := s.ArtifactsIn(id, set)
 	if err != nil {
 		return nil, err
 	}

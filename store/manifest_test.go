@@ -217,7 +217,7 @@ func TestAComparisonReadsOnlyWhatMayHaveChanged(t *testing.T) {
 	name := putFile(t, s, "threads/a/saved.md", "same")
 	c := comparison{was: oldSnapshot(t, s), now: map[string]bool{}}
 	rewrite(t, name, "same")
-	entries, err := s.ArtifactsIn(context.Background(), "a", scope.Set{})
+	entries, err := s.ArtifactsIn("a", scope.Set{})
 	require.NoError(t, err)
 	for _, e := range entries {
 		c.look(e)

@@ -267,7 +267,7 @@ func TestWhenNeitherFileIsWholeEverythingKnownIsTold(t *testing.T) {
 	assert.Equal(t, []string{"leslie doctor", "leslie doctor --repair"}, commands(options.([]Option)))
 	_, err = s.Update(context.Background(), callNamed("x"), create("x"))
 	requireCode(t, codes.ParseError, err)
-	_, created, _, err := Create(context.Background(), s.Root(), Options{})
+	_, created, _, err := Create(context.Background(), Wait{}, s.Root(), Options{})
 	require.NoError(t, err)
 	assert.False(t, created)
 	assert.Equal(t, before, listing(t, s), "nothing is written over what cannot be read")
@@ -299,7 +299,7 @@ func TestTheStateOfAnotherEditionIsNotTouched(t *testing.T) {
 		assert.Equal(t, ".leslie/"+StateFile, e.Facts().Text("path"))
 		_, err = s.Update(context.Background(), callNamed("x"), create("x"))
 		requireCode(t, codes.UnsupportedVersion, err)
-		_, _, _, err = Create(context.Background(), root, Options{})
+		_, _, _, err = Create(context.Background(), Wait{}, root, Options{})
 		requireCode(t, codes.UnsupportedVersion, err)
 		assert.Equal(t, before, listing(t, s), "%s: not even a lock is made", name)
 	}

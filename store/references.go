@@ -13,22 +13,18 @@ import (
 
 // This file compares what a reference says with what lies on disk.
 
-// HasThread reports whether the thread's folder is there, a real folder, as
-// Consistent sees it. A folder that cannot be looked at is not missing. Errors:
-// T509, T904.
-func (s *Store) HasThread(ctx context.Context, id thread.ThreadID) (there bool, err error) {
-	err = s.Consistent(ctx, []thread.ThreadID{id}, func() error {
-		root, err := s.openThread(id)
-		switch {
-		case err == nil:
-			_ = root.Close()
-		case unknowable(err):
-			return cannotRead(threadPath(id, ""), err)
-		}
-		there = err == nil
-		return nil
-	})
-	return there, err
+// HasThread reports whether the thread's folder is there, a real folder. A folder
+// that cannot be looked at is not missing. Errors: T509.
+func (s *Store) HasThread(id thread.ThreadID) (bool, error) {
+	root, err := s.openThread(id)
+	switch {
+	case err == nil:
+		_ = root.Close()
+		return true, nil
+	case unknowable(err):
+		return false, cannotRead(threadPath(id, ""), err)
+	}
+	return false, nil
 }
 
 // ChangedSince returns the paths at which a frozen reference's target differs
@@ -46,18 +42,9 @@ func (s *Store) ChangedSince(ctx context.Context, ref thread.Reference) ([]strin
 }
 
 // CheckFrozen reads a frozen reference's copy, hashes set, and returns the
-// paths at which it is not what was frozen: missing, changed or added. It reads
-// as Consistent does. Errors: T507, T509 (also for the list of what was frozen),
-// T904.
+// paths at which it is not what was frozen: missing, changed or added.
+// Errors: T507, T509 (also for the list of what was frozen), T904.
 func (s *Store) CheckFrozen(ctx context.Context, ref thread.Reference) (entries []Entry, damaged []string, err error) {
-	err = s.Consistent(ctx, []thread.ThreadID{ref.From}, func() error {
-		entries, damaged, err = s.checkFrozen(ctx, ref)
-		return err
-	})
-	return entries, damaged, err
-}
-
-func (s *Store) checkFrozen(ctx context.Context, ref thread.Reference) (entries []Entry, damaged []string, err error) {
 	m, err := s.Manifest(ref.Manifest)
 	if err != nil {
 		return nil, nil, err

@@ -48,7 +48,7 @@ func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 	if _, err := s.examine(ctx, seen); err != nil && !codes.Has(err, codes.ParseError) {
 		return Repair{}, err
 	}
-	unlock, err := s.lock(ctx, s.opts.LockTimeout)
+	unlock, err := s.lock(ctx, call.Wait)
 	if err != nil {
 		return Repair{}, err
 	}

@@ -84,7 +84,7 @@ func (s *Store) answered(call Call, last *operation) (*Commit, error) {
 // change. An answer that the same call got meanwhile stands. Errors: T501, T502,
 // T505, T506, T509, T904; T903 when the id meanwhile belongs to another call.
 func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given json.RawMessage) error {
-	unlock, err := s.lock(ctx, s.opts.LockTimeout)
+	unlock, err := s.lock(ctx, call.Wait)
 	if err != nil {
 		return err
 	}

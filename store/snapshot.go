@@ -22,22 +22,14 @@ import (
 // Snapshot stores the thread's files within the scope as blobs and returns what
 // it read, and the paths that it left out because they are no regular files.
 // Artifacts may be saved meanwhile: each file is stored as it was read, one that
-// vanishes was never there. What operations do to them it sees whole or not at
-// all: it reads as Settled does. A thread without a folder has no files.
+// vanishes was never there. A thread without a folder has no files. It is called
+// inside Settled.
 //
 // Errors: T203 (path, threadId, paths) for patterns that match nothing; T507
 // for one that names something through a link, or when a link stands in place
 // of the thread's folder; T508 for a file over MaxFile or more than MaxFiles;
-// T505, T509, T904; those of Settled.
+// T505, T509, T904.
 func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
-	err = st.store.Settled(ctx, []thread.ThreadID{id}, func() error {
-		m, skipped, err = st.snapshot(ctx, id, set)
-		return err
-	})
-	return m, skipped, err
-}
-
-func (st *Stage) snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
 	for _, name := range set.Exact() {
 		if err := st.store.CheckPath(id, name); err != nil {
 			return nil, nil, err

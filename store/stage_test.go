@@ -166,7 +166,7 @@ func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
 	assert.Len(t, m, 1)
-	entries, err := s.Artifacts(context.Background(), "a")
+	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
 	assert.Len(t, entries, MaxFiles+2, "a list has no limit: it is what the error leads to")
 }

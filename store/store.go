@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"leslie/internal/retry"
@@ -35,15 +34,8 @@ const (
 type Options struct {
 	// Lock is the schedule of the lock; its zero value is retry.Default().
 	Lock retry.Policy
-	// LockTimeout, when positive, shortens the lock's schedule.
-	LockTimeout time.Duration
 	// Jitter returns a random duration in (0, max]; nil waits max.
 	Jitter func(max time.Duration) time.Duration
-	// Waiting is called once when the lock has been waited for one second.
-	Waiting func(path string)
-	// Told is given what reading files has to tell: W507 of Consistent, and the
-	// warnings of work that Settled saw through. nil drops it.
-	Told func(...warnings.Warning)
 	// Now is the clock for names of files set aside and the age of kept
 	// answers; nil is time.Now.
 	Now func() time.Time
@@ -56,15 +48,13 @@ type Options struct {
 }
 
 // Store is one project's .leslie folder. It holds no file open: every call looks
-// at what is there, and reads it unless it is what was read last (memory.go). Safe
-// for use by many processes at once.
+// at what is there, and reads it unless it is what was read last (readcache.go).
+// Safe for use by many goroutines and many processes at once.
 type Store struct {
 	root string // absolute path of the project: the folder that holds .leslie
 	opts Options
 	disk disk
 	seen lastRead
-	// covered counts who reads files consistently already, or holds the lock.
-	covered atomic.Int32
 }
 
 // Open returns the store of the project at root; it looks at nothing yet.
@@ -80,9 +70,20 @@ func (s *Store) Path(rel string) string {
 	return filepath.Join(s.root, Dir, filepath.FromSlash(rel))
 }
 
+// Wait says how long a call waits for the store's lock. The zero value is the
+// whole schedule of Options.Lock.
+type Wait struct {
+	// Timeout, when positive, shortens the schedule.
+	Timeout time.Duration
+	// Notify, when not nil, is called once when the lock has been waited for one
+	// second.
+	Notify func(path string)
+}
+
 // Call says which command makes an operation: what the journal records and what
 // the caller asked of the commit.
 type Call struct {
+	Wait    Wait
 	Stamp   thread.Stamp
 	Command string
 	Params  json.RawMessage // the command's own flags and operands

@@ -31,7 +31,7 @@ func newStore(t testing.TB, opts Options) *Store {
 	if opts.Now == nil {
 		opts.Now = clock
 	}
-	s, created, _, err := Create(context.Background(), t.TempDir(), opts)
+	s, created, _, err := Create(context.Background(), Wait{}, t.TempDir(), opts)
 	require.NoError(t, err)
 	require.True(t, created)
 	return s

@@ -65,35 +65,18 @@ type Entry struct {
 }
 
 // Artifacts lists the thread's artifacts, sorted by path, whatever their number
-// and size, as Consistent reads them. A thread without a folder has none. Names
+// and size. Like all that reads a thread's files it is called inside Consistent,
+// Settled or Update, which see to it that no operation has them half done.
+// A thread without a folder has none. Names
 // are as they are: they may hold control characters. Errors: T507 when a link
 // stands in place of the thread's folder, T509, T904.
-func (s *Store) Artifacts(ctx context.Context, id thread.ThreadID) ([]Entry, error) {
-	return s.ArtifactsIn(ctx, id, scope.Set{})
+func (s *Store) Artifacts(id thread.ThreadID) ([]Entry, error) {
+	return s.ArtifactsIn(id, scope.Set{})
 }
 
 // ArtifactsIn is Artifacts for those that a scope means; folders that the scope
 // does not reach are not read.
-func (s *Store) ArtifactsIn(ctx context.Context, id thread.ThreadID, set scope.Set) (found []Entry, err error) {
-	err = s.Consistent(ctx, []thread.ThreadID{id}, func() error {
-		found, err = s.listIn(id, set)
-		return err
-	})
-	return found, err
-}
-
-// HashedIn is ArtifactsIn with hashes, as of Hash. Errors: those of both.
-func (s *Store) HashedIn(ctx context.Context, id thread.ThreadID, set scope.Set) (found []Entry, err error) {
-	err = s.Consistent(ctx, []thread.ThreadID{id}, func() error {
-		if found, err = s.listIn(id, set); err == nil {
-			found, err = s.Hash(ctx, id, found)
-		}
-		return err
-	})
-	return found, err
-}
-
-func (s *Store) listIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
+func (s *Store) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
 	root, err := s.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -103,6 +86,15 @@ func (s *Store) listIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
 	}
 	defer root.Close()
 	return list(tree{root: root, at: threadPath(id, ""), set: set, skip: ownNames})
+}
+
+// HashedIn is ArtifactsIn with hashes, as of Hash. Errors: those of both.
+func (s *Store) HashedIn(ctx context.Context, id thread.ThreadID, set scope.Set) ([]Entry, error) {
+	found, err := s.ArtifactsIn(id, set)
+	if err != nil {
+		return nil, err
+	}
+	return s.Hash(ctx, id, found)
 }
 
 // Hash returns the thread's entries, which were listed in the same Consistent or

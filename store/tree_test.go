@@ -76,7 +76,7 @@ func TestArtifactsAreListedByPathWithoutWhatIsLesliesOwn(t *testing.T) {
 		putFile(t, s, "threads/a/"+rel, rel)
 	}
 	require.NoError(t, os.Mkdir(s.Path("threads/a/empty"), 0o755))
-	got, err := s.Artifacts(context.Background(), "a")
+	got, err := s.Artifacts("a")
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"design", "design/x", "design/x/y.md", "empty", "plan", "plan.md", "plan/a.md",
@@ -92,7 +92,7 @@ func TestAThreadWithoutAFolderHasNoArtifacts(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
 	for _, s := range []*Store{s, Open(t.TempDir(), Options{})} {
-		got, err := s.Artifacts(context.Background(), "nobody")
+		got, err := s.Artifacts("nobody")
 		require.NoError(t, err)
 		assert.Empty(t, got)
 		require.NoError(t, s.CheckPath("nobody", "plan.md"))
@@ -105,7 +105,7 @@ func TestAScopeSelectsArtifacts(t *testing.T) {
 	for _, rel := range []string{"plan.md", "design/a.md", "design/deep/b.md", "notes/c.txt"} {
 		putFile(t, s, "threads/a/"+rel, rel)
 	}
-	got, err := s.ArtifactsIn(context.Background(), "a", scopeOf(t, "design/", "*.md"))
+	got, err := s.ArtifactsIn("a", scopeOf(t, "design/", "*.md"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"design", "design/a.md", "design/deep", "design/deep/b.md", "plan.md"}, entryPaths(got))
 }
@@ -115,7 +115,7 @@ func TestAFolderThatLiesTooDeepIsNamedAndNotEntered(t *testing.T) {
 	s := treeStore(t, Options{})
 	deep := strings.TrimSuffix(strings.Repeat("d/", maxDepth+1), "/")
 	putFile(t, s, "threads/a/"+deep+"/f", "x")
-	got, err := s.Artifacts(context.Background(), "a")
+	got, err := s.Artifacts("a")
 	require.NoError(t, err)
 	require.Len(t, got, maxDepth)
 	last := got[len(got)-1]
@@ -130,7 +130,7 @@ func TestHashTellsContentAndForgivesWhatVanished(t *testing.T) {
 	gone := putFile(t, s, "threads/a/gone.md", "x")
 	became := putFile(t, s, "threads/a/became", "x")
 	putSparse(t, s, "threads/a/huge.bin", 2*MaxFile)
-	entries, err := s.Artifacts(context.Background(), "a")
+	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(gone))
 	require.NoError(t, os.Remove(became))
@@ -186,7 +186,7 @@ func TestAThreadIDThatIsAPathIsT507(t *testing.T) {
 	s := treeStore(t, Options{})
 	putFile(t, s, "config.json", "{}")
 	for _, id := range []thread.ThreadID{"", ".", "..", "../blobs", "a/b", "/etc", ".meta", `a\b`} {
-		_, err := s.Artifacts(context.Background(), id)
+		_, err := s.Artifacts(id)
 		wantCode(t, err, codes.UnsafePath)
 	}
 }
@@ -201,7 +201,7 @@ func TestAFolderThatAStrangerMadeALinkIsRefused(t *testing.T) {
 			s := Open(t.TempDir(), Options{})
 			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(place)), 0o755))
 			require.NoError(t, os.Symlink(target, s.Path(place)))
-			_, err := s.Artifacts(context.Background(), "a")
+			_, err := s.Artifacts("a")
 			wantCode(t, err, codes.UnsafePath)
 			wantCode(t, s.CheckPath("a", "secret"), codes.UnsafePath)
 			_, err = s.Hash(context.Background(), "a", []Entry{{Path: "secret", Type: TypeFile}})

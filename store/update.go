@@ -40,13 +40,11 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	s.prepareRoom()
 	var now *loaded
 	defer func() { now.letGo() }() // behind unlock, where the commit has not
-	unlock, err := s.lock(ctx, s.opts.LockTimeout)
+	unlock, err := s.lock(ctx, call.Wait)
 	if err != nil {
 		return Commit{}, err
 	}
 	defer unlock()
-	s.covered.Add(1)
-	defer s.covered.Add(-1)
 	now, err = s.loadToWrite()
 	if err != nil {
 		return Commit{}, err

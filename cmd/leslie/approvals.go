@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"leslie/internal/fact"
@@ -178,15 +177,16 @@ func (c *call) changedSince(st *store.Store, g thread.Approval) ([]string, error
 	case g.Digest == "":
 		return nil, nil
 	}
-	return changedArtifacts(c.ctx, st, g)
-}
-
-func changedArtifacts(ctx context.Context, st *store.Store, g thread.Approval) ([]string, error) {
 	m, err := st.Manifest(g.Digest)
 	if err != nil {
 		return nil, err
 	}
-	return st.Compare(ctx, g.ThreadID, m, scope.Set{})
+	var paths []string
+	err = c.settled(st, func() error {
+		paths, err = st.Compare(c.ctx, g.ThreadID, m, scope.Set{})
+		return err
+	}, g.ThreadID)
+	return paths, err
 }
 
 // warnChanged is W402 where something has changed since a request.

@@ -117,6 +117,12 @@ func runArtifacts(c *call) (Data, error) {
 		items: items[artifactData]{Items: artifactsOf(hashed), Total: shown.Total, Truncated: shown.Truncated}}, nil
 }
 
+// artifacts lists a thread's artifacts as no operation has them half done.
+func (c *call) artifacts(st *store.Store, id thread.ThreadID) (entries []store.Entry, err error) {
+	err = c.settled(st, func() error { entries, err = st.Artifacts(id); return err }, id)
+	return entries, err
+}
+
 // matched lists a thread's artifacts in a scope. A pattern that matches nothing
 // is T203, one that leads out through a link T507.
 func (c *call) matched(st *store.Store, id thread.ThreadID, set scope.Set) ([]store.Entry, error) {
@@ -125,7 +131,7 @@ func (c *call) matched(st *store.Store, id thread.ThreadID, set scope.Set) ([]st
 			return nil, err
 		}
 	}
-	entries, err := st.ArtifactsIn(c.ctx, id, set)
+	entries, err := st.ArtifactsIn(id, set)
 	if err != nil {
 		return nil, err
 	}

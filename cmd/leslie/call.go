@@ -32,6 +32,7 @@ type call struct {
 	faults   []fault
 	warnings warnings.List
 	met      warnings.List    // what the store told beside its answers, however often it was asked
+	covered  bool             // files are read as no operation has them half done
 	told     int              // of the warnings, in a stream: so many were said
 	revision *thread.Revision // of the answer; nil where no store was read
 	st       *store.Store
@@ -278,10 +279,13 @@ func (c *call) store() (*store.Store, error) {
 
 func (c *call) storeOptions() store.Options {
 	return store.Options{
-		Told:   func(found ...warnings.Warning) { c.met.Add(found...) },
-		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home, LockTimeout: c.lockTimeout(),
-		Waiting: c.sayLockWait,
+		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home,
 	}
+}
+
+// lockWait is how long this call waits for the store's lock, and how it says so.
+func (c *call) lockWait() store.Wait {
+	return store.Wait{Timeout: c.lockTimeout(), Notify: c.sayLockWait}
 }
 
 // sayWaiting tells a person which decision the call waits for.
@@ -344,17 +348,27 @@ func (c *call) writes() bool {
 // settled runs read, which looks at these threads' files and perhaps at the State,
 // and sees no operation's file work half done. A call that is going to write has
 // what a dead process left carried out first; one that only looks changes nothing.
-// read may run again, and what it warned of is forgotten then.
-func (c *call) settled(st *store.Store, read func() error, ids ...thread.ThreadID) error {
+// read may run again, and what it warned of is forgotten then. What read calls, and
+// what a rule calls under the lock, is covered by it.
+func (c *call) settled(st *store.Store, read func() error, ids ...thread.ThreadID) (err error) {
+	if c.covered {
+		return read()
+	}
+	c.covered = true
+	defer func() { c.covered = false }()
 	told := len(c.warnings)
 	again := func() error {
 		c.warnings = c.warnings[:told]
 		return read()
 	}
+	var found warnings.List
 	if c.writes() {
-		return st.Settled(c.ctx, ids, again)
+		found, err = st.Settled(c.ctx, c.lockWait(), ids, again)
+	} else {
+		found, err = st.Consistent(c.ctx, ids, again)
 	}
-	return st.Consistent(c.ctx, ids, again)
+	c.met.Add(found...)
+	return err
 }
 
 // change is what every writing command's data ends with.
@@ -378,8 +392,10 @@ type kept[D any] struct {
 func write[T any, D written[T]](c *call, rule func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error)) (*T, error) {
 	var data, none *T
 	if c.op.DraftState() != nil {
-		kept := len(c.warnings)
+		kept, rehearsed := len(c.warnings), false
 		return app.Drafted[T, D](c.op, func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error) {
+			c.covered = rehearsed // when it runs again, the lock is held
+			defer func() { c.covered, rehearsed = false, true }()
 			c.warnings = c.warnings[:kept]
 			return rule(s, stamp)
 		})
@@ -428,6 +444,8 @@ var errOverdue = errors.New("a deadline has passed")
 func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
 	for {
 		commit, err := st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
+			c.covered = true
+			defer func() { c.covered = false }()
 			if s.Overdue(request.Stamp.Time) {
 				return store.Outcome{}, errOverdue
 			}
@@ -453,15 +471,15 @@ func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State
 
 // lapse records what passed deadlines mean.
 func (c *call) lapse(st *store.Store, request store.Call) error {
-	_, err := c.system(st, "lapse", request.Stamp.Time, func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+	_, err := c.system(st, c.lockWait(), "lapse", request.Stamp.Time, func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
 		return s.Expire(stamp)
 	})
 	return err
 }
 
 // system makes an operation that nobody asked for.
-func (c *call) system(st *store.Store, command string, at time.Time, rule func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
-	request := store.Call{Command: command, Stamp: thread.Stamp{
+func (c *call) system(st *store.Store, wait store.Wait, command string, at time.Time, rule func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
+	request := store.Call{Wait: wait, Command: command, Stamp: thread.Stamp{
 		Operation: thread.OperationID(c.env.newID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
 	}}
 	return st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
@@ -515,7 +533,7 @@ func committed[T any](c *call, commit store.Commit, data *T) (*T, error) {
 
 func (c *call) storeCall() store.Call {
 	request := store.Call{
-		Stamp: c.stamp(), Command: c.line.cmd.name, Params: c.recordedParams(), Request: c.text("request-id"),
+		Wait: c.lockWait(), Stamp: c.stamp(), Command: c.line.cmd.name, Params: c.recordedParams(), Request: c.text("request-id"),
 	}
 	if c.has("expect-revision") {
 		rev := thread.Revision(c.count("expect-revision", 0))

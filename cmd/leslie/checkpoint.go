@@ -116,7 +116,7 @@ func (c *call) snapshot(st *store.Store, t thread.Thread) (snapped, error) {
 	if snap, ok, err := c.unchangedSince(st, t); ok || err != nil {
 		return snap, err
 	}
-	there, err := st.HasThread(c.ctx, t.ID)
+	there, err := c.hasThread(st, t.ID)
 	if err != nil {
 		return snapped{}, err
 	}
@@ -129,7 +129,7 @@ func (c *call) snapshot(st *store.Store, t thread.Thread) (snapped, error) {
 	if c.op.DraftBegins(t.ID) && !there { // it will have what it inherits
 		m, err = inherited(st, t)
 	} else {
-		m, skipped, err = stage.Snapshot(c.ctx, t.ID, scope.Set{})
+		m, skipped, err = c.takeSnapshot(st, stage, t.ID, scope.Set{})
 	}
 	snap := snapped{stage: stage, held: m}
 	if err == nil {
@@ -144,6 +144,15 @@ func (c *call) snapshot(st *store.Store, t thread.Thread) (snapped, error) {
 	}
 	c.warnSkipped(skipped)
 	return snap, nil
+}
+
+// takeSnapshot is Stage.Snapshot of files that no operation has half done.
+func (c *call) takeSnapshot(st *store.Store, stage *store.Stage, id thread.ThreadID, set scope.Set) (m store.Manifest, skipped []string, err error) {
+	err = c.settled(st, func() error {
+		m, skipped, err = stage.Snapshot(c.ctx, id, set)
+		return err
+	}, id)
+	return m, skipped, err
 }
 
 // unchangedSince is the snapshot of the thread's last checkpoint, if its
@@ -161,7 +170,7 @@ func (c *call) unchangedSince(st *store.Store, t thread.Thread) (snapped, bool, 
 	var entries []store.Entry
 	err = c.settled(st, func() (err error) {
 		if changed, err = st.Compare(c.ctx, t.ID, m, scope.Set{}); err == nil && len(changed) == 0 {
-			entries, err = st.Artifacts(c.ctx, t.ID)
+			entries, err = st.Artifacts(t.ID)
 		}
 		return err
 	}, t.ID)

@@ -71,10 +71,8 @@ func runContext(c *call) (Data, error) {
 // since context only reads. Where that cannot be written it waits for the next
 // time; the answer stands.
 func (c *call) see(st *store.Store, id thread.ThreadID, shown []thread.InjectionID) {
-	quiet := c.storeOptions()
-	quiet.Waiting, quiet.LockTimeout = nil, seenTimeout
 	by := thread.Stamp{Time: c.now(), As: c.who.as, Actor: c.who.actor}
-	commit, err := c.system(store.Open(st.Root(), quiet), "seen", by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
+	commit, err := c.system(st, store.Wait{Timeout: seenTimeout}, "seen", by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
 		if s.Limited(string(id)) != nil {
 			return "" // its agent changes nothing until a person has looked
 		}
@@ -138,7 +136,7 @@ func (b *contextBlock) gather(s *thread.State, arg, speaker string) error {
 // read lists the artifacts, its own and one level of those it refers to. What
 // cannot be read is said in the block: a context with a gap beats none.
 func (b *contextBlock) read(c *call, st *store.Store) error {
-	entries, err := st.Artifacts(c.ctx, b.thread.ID)
+	entries, err := c.artifacts(st, b.thread.ID)
 	if err != nil {
 		return err
 	}

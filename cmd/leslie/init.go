@@ -82,8 +82,7 @@ func runInit(c *call) (Data, error) {
 			return nil, err
 		}
 	}
-	options := c.storeOptions()
-	st, created, notes, err := store.Create(c.ctx, dir, options)
+	st, created, notes, err := store.Create(c.ctx, c.lockWait(), dir, c.storeOptions())
 	if err != nil {
 		return nil, c.withoutStore(dir, err)
 	}
@@ -96,7 +95,7 @@ func runInit(c *call) (Data, error) {
 	if c.on("no-agents") {
 		return d, nil
 	}
-	edited, notes, err := st.EditFile(c.ctx, agentsFile, func(old []byte) []byte { return withGuide(old, commands()) })
+	edited, notes, err := st.EditFile(c.ctx, c.lockWait(), agentsFile, func(old []byte) []byte { return withGuide(old, commands()) })
 	if err != nil {
 		return d, err // a store that was made stands all the same: the answer says both
 	}

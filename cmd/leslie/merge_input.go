@@ -170,7 +170,7 @@ func (c *call) readParty(st *store.Store, sh shelf, one *party, set scope.Set) (
 			return nil, err
 		}
 	}
-	entries, err := st.ArtifactsIn(c.ctx, one.ID, set)
+	entries, err := st.ArtifactsIn(one.ID, set)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (c *call) readParty(st *store.Store, sh shelf, one *party, set scope.Set) (
 // what the scope does not mean, by name alone.
 func (c *call) targetTree(st *store.Store, target party, set scope.Set) (merge.Tree, error) {
 	t := merge.Tree{Files: filesAt(target.manifest), Others: map[string]bool{}}
-	entries, err := st.Artifacts(c.ctx, target.ID)
+	entries, err := st.Artifacts(target.ID)
 	for _, e := range entries {
 		switch {
 		case e.Type == store.TypeLink || e.Type == store.TypeOther:

@@ -73,7 +73,7 @@ func (m *merging) copyResult(dir string) error {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", dir), fact.Of("reason", plainReason(err)))
 	}
 	defer root.Close()
-	entries, err := m.st.Artifacts(m.c.ctx, m.record.Target)
+	entries, err := m.st.Artifacts(m.record.Target)
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (c *call) limitMistakes(st *store.Store, count int, failure *codes.Error) {
 	}
 	m := thread.Mistakes{Count: count, LastCode: string(failure.Code()), Actor: c.who.actor}
 	var suspended thread.Thread
-	commit, err := c.system(st, "suspend", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+	commit, err := c.system(st, c.lockWait(), "suspend", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
 		suspended = thread.Thread{}
 		if t, err := s.SuspendFor(c.who.thread, m, stamp); err == nil && len(s.Changes()) > 0 {
 			suspended = t

@@ -247,7 +247,7 @@ func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadI
 	var skipped []string
 	err := c.settled(st, func() (err error) {
 		if reason, err = c.missing(st, target); reason == "" && err == nil {
-			m, skipped, err = stage.Snapshot(c.ctx, target, set)
+			m, skipped, err = c.takeSnapshot(st, stage, target, set)
 		}
 		return err
 	}, target)
@@ -267,16 +267,18 @@ func (c *call) frozen(st *store.Store, stage *store.Stage, target thread.ThreadI
 	return thread.Content{Manifest: id, Files: len(m)}, err
 }
 
+// hasThread reports whether a thread's folder is there.
+func (c *call) hasThread(st *store.Store, id thread.ThreadID) (there bool, err error) {
+	err = c.settled(st, func() error { there, err = st.HasThread(id); return err }, id)
+	return there, err
+}
+
 // missing says why a target is not there, "" when it is. Errors: T509.
 func (c *call) missing(st *store.Store, target thread.ThreadID) (string, error) {
 	if target == "" {
 		return thread.ReasonMissing, nil
 	}
-	var there bool
-	err := c.settled(st, func() (err error) {
-		there, err = st.HasThread(c.ctx, target)
-		return err
-	}, target)
+	there, err := c.hasThread(st, target)
 	if !there && err == nil && !c.op.DraftBegins(target) {
 		return thread.ReasonMissing, nil
 	}
@@ -375,7 +377,7 @@ func (c *call) compared(ref thread.Reference) (referenceData, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Stale, err = st.ChangedSince(c.ctx, ref)
+	err = c.settled(st, func() error { d.Stale, err = st.ChangedSince(c.ctx, ref); return err }, ref.Target)
 	if err != nil {
 		// The snapshot's list cannot be read: show says so (T202), a list goes on.
 		return d, nil
@@ -454,6 +456,15 @@ func (d *referenceShow) look(c *call, st *store.Store, ref thread.Reference) (er
 	return err
 }
 
+// checkFrozen compares a frozen reference's copy with what was frozen.
+func (c *call) checkFrozen(st *store.Store, ref thread.Reference) (entries []store.Entry, damaged []string, err error) {
+	err = c.settled(st, func() error {
+		entries, damaged, err = st.CheckFrozen(c.ctx, ref)
+		return err
+	}, ref.From)
+	return entries, damaged, err
+}
+
 // readable lists what can be read through a resolved reference. Errors: T202
 // where it is damaged or has vanished.
 func (c *call) readable(st *store.Store, ref thread.Reference) ([]store.Entry, error) {
@@ -473,13 +484,14 @@ func (c *call) readable(st *store.Store, ref thread.Reference) ([]store.Entry, e
 		if err != nil {
 			return nil, corrupted(plainReason(err), err)
 		}
-		entries, err := st.HashedIn(c.ctx, ref.Target, set)
+		var entries []store.Entry
+		err = c.settled(st, func() error { entries, err = st.HashedIn(c.ctx, ref.Target, set); return err }, ref.Target)
 		if err != nil {
 			return nil, corrupted(plainReason(err), err)
 		}
 		return entries, nil
 	}
-	entries, damaged, err := st.CheckFrozen(c.ctx, ref)
+	entries, damaged, err := c.checkFrozen(st, ref)
 	switch {
 	case err != nil:
 		return nil, corrupted(plainReason(err), err)
@@ -539,7 +551,7 @@ func runReferenceRefresh(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, damaged, checkErr := st.CheckFrozen(c.ctx, ref)
+	_, damaged, checkErr := c.checkFrozen(st, ref)
 	mend := ref.Binding == thread.Frozen && (checkErr != nil || len(damaged) > 0)
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*referenceWritten, thread.ThreadID, error) {
 		was := ref.Manifest

@@ -138,7 +138,7 @@ func (r *rolling) run(id, to string) (*rollbackData, error) {
 func (r *rolling) plan() error {
 	var skipped []string
 	var err error
-	if r.now, skipped, err = r.stage.Snapshot(r.c.ctx, r.id, scope.Set{}); err != nil {
+	if r.now, skipped, err = r.c.takeSnapshot(r.st, r.stage, r.id, scope.Set{}); err != nil {
 		return err
 	}
 	r.c.warnSkipped(skipped)
@@ -199,7 +199,7 @@ func (r *rolling) compare() store.Manifest {
 // unobstructed is T507 where a link or a special file stands in the way of what
 // comes: it is never written through, and never taken away.
 func (r *rolling) unobstructed(fresh store.Manifest) error {
-	entries, err := r.st.Artifacts(r.c.ctx, r.id)
+	entries, err := r.c.artifacts(r.st, r.id)
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (c *call) warnSaved(st *store.Store, id thread.ThreadID, undo []undoFile, w
 		return
 	}
 	slices.Sort(moved)
-	entries, _ := st.Artifacts(c.ctx, id)
+	entries, _ := c.artifacts(st, id)
 	for _, path := range moved {
 		beside := slices.ContainsFunc(entries, func(e store.Entry) bool { return strings.HasPrefix(e.Path, path+".merge-op-") })
 		if beside {

@@ -216,7 +216,7 @@ func (o spawnOptions) precheck(s *thread.State, targets map[string]thread.Thread
 
 func (c *call) fill(st *store.Store, o spawnOptions, g *gathered, targets map[string]thread.ThreadID) error {
 	if o.thread.Inherit != thread.InheritNone {
-		m, skipped, err := g.stage.Snapshot(c.ctx, g.parent, o.scope)
+		m, skipped, err := c.takeSnapshot(st, g.stage, g.parent, o.scope)
 		if err != nil {
 			return err
 		}

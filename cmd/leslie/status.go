@@ -189,7 +189,7 @@ func (c *call) threadStatus(arg string) (Data, error) {
 		}
 		d.References = append(d.References, shown)
 	}
-	entries, err := st.Artifacts(c.ctx, d.ThreadID)
+	entries, err := c.artifacts(st, d.ThreadID)
 	if err != nil {
 		return nil, err
 	}

@@ -329,7 +329,7 @@ func (c *call) awaitDecision(st *store.Store, d *transferData) (Data, error) {
 // settleDeadline records what a deadline that has passed means before anybody
 // acts on it: a person may have decided in the same moment, and then that holds.
 func (c *call) settleDeadline(st *store.Store, d *transferData) (g thread.Approval, err error) {
-	_, err = c.system(st, "lapse", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+	_, err = c.system(st, c.lockWait(), "lapse", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
 		return s.Expire(stamp)
 	})
 	if err != nil {

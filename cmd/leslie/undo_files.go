@@ -67,7 +67,7 @@ func (u *undoing) putBackFiles() error {
 		var entries []store.Entry
 		err = u.c.settled(u.st, func() (err error) {
 			if moved, err = u.st.Unmoved(r.ThreadID, after); err == nil {
-				entries, err = u.st.Artifacts(u.c.ctx, r.ThreadID)
+				entries, err = u.st.Artifacts(r.ThreadID)
 			}
 			return err
 		}, r.ThreadID)

@@ -162,6 +162,8 @@ func rehearse[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 	}
 	first, err := run(c.draft.state, c.operation())
 	c.draft.again = func(s *thread.State, stamp thread.Stamp) error {
+		c.covered = true // it runs under the lock
+		defer func() { c.covered = false }()
 		d, err := run(s, stamp)
 		if err == nil {
 			*first = *d

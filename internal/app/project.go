@@ -36,7 +36,7 @@ type Project struct {
 // the places that were searched.
 func Open(dir string, env Environment) (*Project, error) {
 	p := &Project{env: env}
-	st, err := store.Find(dir, p.storeOptions(nil, Request{}))
+	st, err := store.Find(dir, p.storeOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +47,8 @@ func Open(dir string, env Environment) (*Project, error) {
 // Root is the project's folder, absolute.
 func (p *Project) Root() string { return p.root }
 
-func (p *Project) storeOptions(report func(...warnings.Warning), r Request) store.Options {
-	return store.Options{
-		Told: report, Jitter: p.env.Jitter, Now: p.env.Now, Home: p.env.Home,
-		LockTimeout: r.LockTimeout, Waiting: r.Waiting,
-	}
+func (p *Project) storeOptions() store.Options {
+	return store.Options{Jitter: p.env.Jitter, Now: p.env.Now, Home: p.env.Home}
 }
 
 // Caller is who acts.
@@ -96,6 +93,7 @@ type Call struct {
 
 	warnings      warnings.List
 	storeWarnings warnings.List // of the store, kept however often a reading is repeated
+	covered       bool          // files are read as no operation has them half done
 	revision      *thread.Revision
 	stamp         *thread.Stamp
 	target        thread.ThreadID // the thread that the call concerns, for the log
@@ -108,9 +106,10 @@ type Call struct {
 
 // Call begins one use case.
 func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
-	c := &Call{ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread)}
-	c.store = store.Open(p.root, p.storeOptions(func(found ...warnings.Warning) { c.storeWarnings.Add(found...) }, r))
-	return c
+	return &Call{
+		ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread),
+		store: store.Open(p.root, p.storeOptions()),
+	}
 }
 
 // Warnings are what the caller ought to know, in order.

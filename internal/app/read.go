@@ -3,6 +3,7 @@ package app
 import (
 	"leslie/store"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // systemActor is the name of what nobody did: leslie itself.
@@ -31,15 +32,25 @@ func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 // settled runs read, which looks at these threads' files and perhaps at the State,
 // and sees no operation's file work half done. A call that is going to write has
 // what a dead process left carried out first; one that only looks changes nothing.
-// read may run again; what it warned of is forgotten then.
-func (c *Call) settled(read func() error, ids ...thread.ThreadID) error {
+// read may run again; what it warned of is forgotten then. What read calls, and what
+// a rule calls under the lock, is covered by it.
+func (c *Call) settled(read func() error, ids ...thread.ThreadID) (err error) {
+	if c.covered {
+		return read()
+	}
+	c.covered = true
+	defer func() { c.covered = false }()
 	kept := len(c.warnings)
 	again := func() error {
 		c.warnings = c.warnings[:kept]
 		return read()
 	}
+	var found warnings.List
 	if c.request.ReadOnly {
-		return c.store.Consistent(c.ctx, ids, again)
+		found, err = c.store.Consistent(c.ctx, ids, again)
+	} else {
+		found, err = c.store.Settled(c.ctx, c.lockWait(), ids, again)
 	}
-	return c.store.Settled(c.ctx, ids, again)
+	c.storeWarnings.Add(found...)
+	return err
 }

@@ -90,6 +90,8 @@ var errOverdue = errors.New("a deadline has passed")
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
 	for {
 		commit, err := c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
+			c.covered = true
+			defer func() { c.covered = false }()
 			if s.Overdue(call.Stamp.Time) {
 				return store.Outcome{}, errOverdue
 			}
@@ -115,7 +117,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 
 // system makes an operation that nobody asked for.
 func (c *Call) system(command string, at time.Time, do func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
-	call := store.Call{Command: command, Stamp: thread.Stamp{
+	call := store.Call{Wait: c.lockWait(), Command: command, Stamp: thread.Stamp{
 		Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
 	}}
 	return c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
@@ -188,10 +190,14 @@ func committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
 
 func (c *Call) storeCall() store.Call {
 	call := store.Call{
-		Stamp: c.operation(), Command: c.request.Command, Params: c.params(), Request: c.request.ID, Expect: c.request.Expect,
+		Wait: c.lockWait(), Stamp: c.operation(), Command: c.request.Command, Params: c.params(), Request: c.request.ID, Expect: c.request.Expect,
 	}
 	call.Staged = c.staged
 	return call
+}
+
+func (c *Call) lockWait() store.Wait {
+	return store.Wait{Timeout: c.request.LockTimeout, Notify: c.request.Waiting}
 }
 
 // params are the call's parameters as the journal keeps them.
