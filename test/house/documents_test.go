@@ -20,7 +20,7 @@ import (
 )
 
 // This file compares documents with what they repeat: the code tables, the
-// rooms, the dependencies, each other's files.
+// packages, the dependencies, each other's files.
 
 // `go test ./test/house -run Codes -update` (make docs) writes docs/codes.md.
 var update = flag.Bool("update", false, "write docs/codes.md anew")
@@ -55,9 +55,9 @@ func TestCodesDocumentIsWhatTheTablesSay(t *testing.T) {
 	assert.Equal(t, want.String(), string(got), "docs/codes.md is out of date: run `make docs`")
 }
 
-func TestEveryRoomHasARowInTheArchitecture(t *testing.T) {
+func TestEveryPackageHasARowInTheArchitecture(t *testing.T) {
 	t.Parallel()
-	rows := tableRows(section(t, "ARCHITECTURE.md", "## Rooms"))
+	rows := tableRows(section(t, "ARCHITECTURE.md", "## Packages"))
 	dirs := map[string]bool{}
 	for _, f := range projectTree(t).files {
 		dirs[f.dir] = true
@@ -66,7 +66,7 @@ func TestEveryRoomHasARowInTheArchitecture(t *testing.T) {
 		named := slices.ContainsFunc(rows, func(row string) bool {
 			return strings.Contains(row, "`"+dir+"/`") || strings.Contains(row, "`"+dir+"`")
 		})
-		assert.True(t, named, "ARCHITECTURE.md has no row under \"## Rooms\" for `%s/`: say what belongs there", dir)
+		assert.True(t, named, "ARCHITECTURE.md has no row under \"## Packages\" for `%s/`: say what belongs there", dir)
 	}
 }
 
