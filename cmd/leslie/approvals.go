@@ -3,6 +3,8 @@ package main
 import (
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/store"
@@ -114,8 +116,8 @@ func approvalsCommand() *command {
 		teach:   lesson{asking, "approvals"},
 		detail:  "--all: also what was decided, delegations, and what archived threads asked for; of more than --limit the newest.",
 		example: "leslie approvals",
-		flags: []flagSpec{
-			{name: "all", kind: kindSwitch, usage: "also what was decided, and delegations"},
+		flags: []cli.Flag{
+			toggle("all", "also what was decided, and delegations"),
 			limitFlag(),
 		},
 		run: runApprovals,

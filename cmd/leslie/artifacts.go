@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
@@ -70,9 +72,9 @@ func artifactsCommand() *command {
 		name: "artifacts", summary: "list the files in a thread's folder",
 		teach:    lesson{sharing, "artifacts ID"},
 		example:  "leslie artifacts thread-a1b2c3d4 --scope 'design/**'",
-		operands: []operandSpec{threadOperand()},
-		flags: []flagSpec{
-			{name: "scope", kind: kindScopes, value: "GLOB", usage: "only these: paths, folders, globs"},
+		operands: []operand{threadOperand()},
+		flags: []cli.Flag{
+			newOption("scope", scopes("GLOB"), "only these: paths, folders, globs"),
 			limitFlag(),
 		},
 		run: runArtifacts,

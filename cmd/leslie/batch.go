@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/fact"
@@ -63,8 +65,8 @@ func batchCommand() *command {
 			"A line sees what the lines before it did. When one fails, nothing is done and every failing\n" +
 			"line is told. Commands that merge, undo or go back to a checkpoint are no lines of a batch.",
 		example:  `leslie batch plan.jsonl`,
-		operands: []operandSpec{{name: "FILE", kind: kindText, optional: true}},
-		flags:    []flagSpec{{name: "dry-run", kind: kindSwitch, usage: "show what would happen; write nothing"}},
+		operands: []operand{{value: anyText("FILE"), optional: true}},
+		flags:    []cli.Flag{toggle("dry-run", "show what would happen; write nothing")},
 		run:      runBatch,
 	}
 }
@@ -118,7 +120,11 @@ func (b *batch) useCases() []app.BatchLine {
 // do runs the line's command as a part of the batch.
 func (l *batchLine) do(op *app.Call) (any, error) {
 	l.call.op, l.call.stamped = op, nil
-	data, err := l.call.do([]*command{l.call.line.cmd})
+	var own []*command
+	if l.call.line.cmd != nil {
+		own = []*command{l.call.line.cmd}
+	}
+	data, err := l.call.do(own)
 	op.Warn(l.call.warnings...)
 	return data, err
 }
@@ -160,7 +166,7 @@ type batch struct {
 	lines []*batchLine
 
 	commands []*command // what lines may be, and
-	whole    []flagSpec // what is said once for all of them
+	whole    []cli.Flag // what is said once for all of them
 }
 
 // batchLine is one command of a batch.
@@ -186,7 +192,7 @@ func (b *batch) parse(text []byte) {
 		var l line
 		var argv []string
 		if err := json.Unmarshal(raw, &argv); err == nil {
-			l = parse(b.commands, argv)
+			l = lint(b.commands, argv)
 		} else {
 			l.faults = []fault{{Field: "line", Problem: `a line is a JSON array of arguments, such as ["done", "api"]`}}
 		}
@@ -207,14 +213,13 @@ func (b *batch) add(number int, l line) {
 	sub.faults = l.faults // those of the environment are the batch's own
 	refused := l.cmd == nil
 	refuse := func(f fault) { sub.faults, refused = append(sub.faults, f), true }
-	speaks := sub.who.thread
 	sub.who = b.c.who
 	for _, f := range l.flags {
-		switch name := f.spec.name; {
-		case name == "thread":
-			sub.who.thread = speaks
-		case name == "wait", slices.ContainsFunc(b.whole, func(g flagSpec) bool { return g.name == name }):
-			refuse(fault{Field: "--" + name, Problem: "--" + name + " belongs to the batch as a whole"})
+		switch {
+		case f.Name == "thread":
+			sub.who.thread = f.text
+		case f.Name == "wait", lookUp(b.whole, f.Name, true) != nil:
+			refuse(fault{Field: "--" + f.Name, Problem: "--" + f.Name + " belongs to the batch as a whole"})
 		}
 	}
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -22,11 +25,13 @@ import (
 // call is one run of one command: who acts, what was asked, which store, and
 // what the caller is to be told beside the data.
 type call struct {
-	ctx   context.Context
-	env   env
-	argv  []string // as it was written
-	line  line
-	flags *given // of the command; nil before it is told
+	ctx     context.Context
+	env     env
+	argv    []string // as it was written
+	line    line
+	flags   *cli.Context // of the command; nil before the library has read the line
+	data    Data         // what the command answers with
+	printed bytes.Buffer // what the library printed, which is part of the answer
 
 	who      globals
 	faults   []fault
@@ -61,22 +66,17 @@ type globals struct {
 }
 
 func newCall(ctx context.Context, e env, l line) *call {
-	c := &call{ctx: ctx, env: e, line: l, faults: l.faults, params: map[string]any{}}
-	c.who = c.globals()
-	c.about = thread.ThreadID(c.who.thread)
-	return c
+	return &call{ctx: ctx, env: e, line: l, faults: l.faults, params: map[string]any{}, who: globals{format: "text"}}
 }
 
 // globals reads the flags of every command: flag over environment over default.
 func (c *call) globals() globals {
 	known := globalFlags()
 	value := func(name string) string {
-		for _, f := range c.line.flags {
-			if f.spec.name == name {
-				return f.value
-			}
+		if c.has(name) {
+			return c.text(name)
 		}
-		return c.fromEnv(known, name)
+		return c.fromEnv(lookUp(known, name, true))
 	}
 	g := globals{
 		format: value("format"), as: thread.ActorKind(value("as")), actor: value("actor"), thread: value("thread"),
@@ -99,7 +99,7 @@ func (c *call) globals() globals {
 		}
 		if info, err := os.Stat(g.dir); err != nil || !info.IsDir() {
 			label := "LESLIE_DIR"
-			if slices.ContainsFunc(c.line.flags, func(f flagValue) bool { return f.spec.name == "dir" }) {
+			if c.has("dir") {
 				label = "--dir"
 			}
 			c.fault(label, dir, label+" "+quoted(dir)+" is no folder")
@@ -109,23 +109,20 @@ func (c *call) globals() globals {
 }
 
 // fromEnv is a global flag's value from the environment, checked like the flag.
-func (c *call) fromEnv(known []flagSpec, name string) string {
-	for _, spec := range known {
-		if spec.name != name || spec.env == "" {
+func (c *call) fromEnv(o *option) string {
+	for _, name := range o.EnvVars {
+		text := c.env.getenv(name)
+		switch {
+		case text == "":
 			continue
+		case o.value().toggle:
+			return strconv.FormatBool(text != "0" && text != "false")
 		}
-		value := c.env.getenv(spec.env)
-		if value == "" {
-			return ""
-		}
-		if spec.kind == kindSwitch {
-			return strconv.FormatBool(value != "0" && value != "false")
-		}
-		if f := checkValue(spec.env, spec.kind, spec.words, value); f != nil {
+		if f := o.value().fault(name, text); f != nil {
 			c.faults = append(c.faults, *f)
 			return ""
 		}
-		return value
+		return text
 	}
 	return ""
 }
@@ -179,7 +176,7 @@ func (c *call) usage() error {
 	}
 	sentences := make([]string, len(c.faults))
 	for i, f := range c.faults {
-		sentences[i] = f.sentence()
+		sentences[i] = f.Error()
 	}
 	err := codes.InvalidArgument.New(fact.Of("reason", strings.Join(sentences, "; ")), fact.Of("fields", c.faults))
 	switch {
@@ -209,10 +206,15 @@ func (c *call) faulty(name string) bool {
 }
 
 // has reports whether a flag was given.
-func (c *call) has(name string) bool { return c.flags.IsSet(name) }
+func (c *call) has(name string) bool { return c.flags != nil && c.flags.IsSet(name) }
 
 // text is a flag's value, "" when it was not given.
-func (c *call) text(name string) string { return c.flags.String(name) }
+func (c *call) text(name string) string {
+	if c.flags == nil {
+		return ""
+	}
+	return c.flags.String(name)
+}
 
 // optional is a flag's value, nil when it was not given.
 func (c *call) optional(name string) *string {
@@ -224,10 +226,15 @@ func (c *call) optional(name string) *string {
 }
 
 // on reports whether a switch was given.
-func (c *call) on(name string) bool { return c.flags.Bool(name) }
+func (c *call) on(name string) bool { return c.flags != nil && c.flags.Bool(name) }
 
 // texts are the values of a flag that may be given several times.
-func (c *call) texts(name string) []string { return c.flags.StringSlice(name) }
+func (c *call) texts(name string) []string {
+	if v, ok := c.flags.Generic(name).(*value); ok {
+		return v.given
+	}
+	return nil
+}
 
 // parts are the values of a flag that takes several, separated by commas.
 func (c *call) parts(name string) []string {
@@ -339,10 +346,10 @@ func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
 // looks, and so does a command without the flag with which alone it writes.
 func (c *call) writes() bool {
 	cmd := c.line.cmd
-	if cmd == nil || !cmd.writes || c.line.has("dry-run") {
+	if cmd == nil || !cmd.writes || c.on("dry-run") {
 		return false
 	}
-	return cmd.onlyWith == "" || c.line.has(cmd.onlyWith)
+	return cmd.onlyWith == "" || c.on(cmd.onlyWith)
 }
 
 // settled runs read, which looks at these threads' files and perhaps at the State,
@@ -545,9 +552,6 @@ func (c *call) storeCall() store.Call {
 
 // lockTimeout is --lock-timeout, 0 when it was not given, or nobody knows yet.
 func (c *call) lockTimeout() time.Duration {
-	if c.flags == nil {
-		return 0
-	}
 	d, _ := time.ParseDuration(c.text("lock-timeout")) // checked with the line
 	return d
 }
@@ -556,15 +560,15 @@ func (c *call) lockTimeout() time.Duration {
 // them and as a request id is bound to.
 func (c *call) recordedParams() json.RawMessage {
 	params := map[string]any{}
-	for _, f := range c.line.cmd.flags {
+	for _, o := range options(c.line.cmd.flags) {
 		switch {
-		case !c.has(f.name):
-		case f.kind == kindSwitch:
-			params[camel(f.name)] = c.on(f.name)
-		case f.kind.repeats():
-			params[camel(f.name)] = c.texts(f.name)
+		case !c.has(o.Name):
+		case o.value().toggle:
+			params[camel(o.Name)] = c.on(o.Name)
+		case o.value().repeats:
+			params[camel(o.Name)] = c.texts(o.Name)
 		default:
-			params[camel(f.name)] = c.text(f.name)
+			params[camel(o.Name)] = c.text(o.Name)
 		}
 	}
 	if args := c.flags.Args().Slice(); len(args) > 0 {

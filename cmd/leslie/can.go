@@ -34,7 +34,7 @@ func canCommand() *command {
 		detail: "Made for hooks: it takes no lock and changes nothing; a refusal is noted in the log. Without ID and --thread the policy alone answers.\n" +
 			"See docs/capabilities.md for what leslie enforces itself and what a hook has to.",
 		example:  "leslie can code_edit thread-a1b2c3d4",
-		operands: []operandSpec{{name: "CAPABILITY", kind: kindCapability}, {name: "ID", kind: kindID, optional: true}},
+		operands: []operand{{value: aCapability()}, {value: anID("ID", threadIDs), optional: true}},
 		run:      runCan,
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
@@ -30,8 +32,8 @@ func checkpointCommand() *command {
 		teach:    lesson{goingBack, "checkpoint ID"},
 		detail:   "leslie rollback goes back to it; leslie status lists a thread's checkpoints.",
 		example:  `leslie checkpoint thread-a1b2c3d4 --name "before the rewrite"`,
-		operands: []operandSpec{threadOperand()},
-		flags:    []flagSpec{{name: "name", kind: kindText, value: "N", usage: "a name of its own in this thread, at most 200 characters"}},
+		operands: []operand{threadOperand()},
+		flags:    []cli.Flag{newOption("name", anyText("N"), "a name of its own in this thread, at most 200 characters")},
 		run:      runCheckpoint,
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/store"
 	"leslie/thread"
 )
@@ -70,10 +72,10 @@ func claimCommand() *command {
 			"release, or with the thread; your own writes to the thread prolong it. --next takes the first of\n" +
 			"leslie list --ready; an agent takes only threads for agents. Without one, threadId is null.",
 		example:  "leslie claim --next",
-		operands: []operandSpec{{name: "ID", kind: kindID, optional: true}},
-		flags: []flagSpec{
-			{name: "next", kind: kindSwitch, usage: "take the next ready thread"},
-			{name: "for", kind: kindDuration, value: "D", usage: "how long (default: claimFor of the configuration, else 1h)"},
+		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
+		flags: []cli.Flag{
+			toggle("next", "take the next ready thread"),
+			newOption("for", aDuration(), "how long (default: claimFor of the configuration, else 1h)"),
 		},
 		run: runClaim,
 	}
@@ -151,7 +153,7 @@ func renewCommand() *command {
 		teach:    lesson{starting, "renew ID"},
 		detail:   "One that has run out is renewed as long as nobody else has claimed the thread.",
 		example:  "leslie renew thread-a1b2c3d4",
-		operands: []operandSpec{threadOperand()},
+		operands: []operand{threadOperand()},
 		run: func(c *call) (Data, error) {
 			return runHolder(c, (*thread.State).Renew)
 		},
@@ -164,7 +166,7 @@ func releaseCommand() *command {
 		teach:    lesson{ending, "release ID"},
 		detail:   "A person may release anybody's claim.",
 		example:  "leslie release thread-a1b2c3d4",
-		operands: []operandSpec{threadOperand()},
+		operands: []operand{threadOperand()},
 		run: func(c *call) (Data, error) {
 			return runHolder(c, (*thread.State).Release)
 		},

@@ -1,6 +1,11 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
 
 // command is one thing leslie can do. The table of them (commands.go) feeds the
 // parser, help, and the block that teaches agents.
@@ -9,8 +14,8 @@ type command struct {
 	summary  string // one line, a verb first
 	detail   string // what help says beyond it
 	example  string // one line that works
-	operands []operandSpec
-	flags    []flagSpec
+	operands []operand
+	flags    []cli.Flag // each an *option
 	// unrecorded: what it writes is no operation of its own, so there is nothing that
 	// --request-id or --expect-revision could be about, or that could be part of a batch.
 	unrecorded bool
@@ -33,6 +38,16 @@ type command struct {
 	run func(c *call) (Data, error)
 }
 
+// operand is one operand of a command.
+type operand struct {
+	*value
+	optional bool
+	// speaks: a missing operand is the thread that the call speaks for.
+	speaks bool
+	// many: it may be given several times; only the last operand may.
+	many bool
+}
+
 // Data is what a command answers with: JSON by its tags, text by its method.
 type Data interface {
 	Text(p *page)
@@ -42,50 +57,61 @@ type Data interface {
 func (cmd *command) path() []string { return strings.Fields(cmd.name) }
 
 // allFlags are the command's own flags, then those of every command.
-func (cmd *command) allFlags() []flagSpec {
-	all := append([]flagSpec{}, cmd.flags...)
-	return append(append(all, cmd.writeFlags()...), globalFlags()...)
+func (cmd *command) allFlags() []cli.Flag {
+	return slices.Concat(cmd.flags, cmd.writeFlags(writeFlags()), globalFlags())
 }
 
-// writeFlags are the flags that the command has because it writes.
-func (cmd *command) writeFlags() []flagSpec {
+// writeFlags are those of the flags of commands that write which the command has.
+func (cmd *command) writeFlags(all []cli.Flag) []cli.Flag {
 	switch {
 	case !cmd.writes:
 		return nil
 	case cmd.unrecorded:
-		return writeFlags()[:1]
+		return all[:1]
 	}
-	return writeFlags()
+	return all
 }
 
-// usageLine is the command as help and T903 show it.
-func (cmd *command) usageLine() string {
-	parts := []string{"leslie", cmd.name}
+// usageParts are the command, its operands and its flags as a usage line shows them; what
+// may be left out is in brackets.
+func (cmd *command) usageParts() (required, optional []string) {
+	required = append(required, "leslie", cmd.name)
 	for _, o := range cmd.operands {
-		name := o.name
+		name := o.shown
 		if o.many {
 			name += "..."
 		}
 		if o.optional {
 			name = "[" + name + "]"
 		}
-		parts = append(parts, name)
+		required = append(required, name)
 	}
-	for _, f := range cmd.flags {
-		parts = append(parts, "["+f.synopsis()+"]")
+	for _, o := range options(cmd.flags) {
+		if o.value().needed {
+			required = append(required, o.synopsis())
+		} else {
+			optional = append(optional, "["+o.synopsis()+"]")
+		}
 	}
-	return strings.Join(parts, " ")
+	return required, optional
 }
 
-// usageHint is what every T903 of the command says that knows no better.
+// usageLine is the command with what it needs.
+func (cmd *command) usageLine() string {
+	required, optional := cmd.usageParts()
+	if len(optional) > 0 {
+		required = append(required, "[flags]")
+	}
+	return strings.Join(required, " ")
+}
+
+// usageScreen is the command with every flag of its own, as help shows it.
+func (cmd *command) usageScreen() string {
+	required, optional := cmd.usageParts()
+	return wrapped(append(required, optional...), helpWidth-len("Usage: "), "       ")
+}
+
+// usageHint is what every T903 of the command says that knows no better: one line.
 func (cmd *command) usageHint() string {
 	return "Usage: " + cmd.usageLine() + ". Example: " + cmd.example
-}
-
-func (f flagSpec) synopsis() string {
-	s := "--" + f.name
-	if f.kind != kindSwitch {
-		s += " " + f.value
-	}
-	return s
 }

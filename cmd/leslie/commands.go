@@ -79,15 +79,15 @@ func commands() []*command {
 
 // commandsFor are the commands that a line has to be read with: its own, if it
 // begins with its name and says nothing that others would have to be known for, else
-// all of them. What parse makes of the line is the same.
+// all of them. What lint makes of the line is the same.
 func commandsFor(argv []string) []*command {
 	if len(argv) == 1 && argv[0] == "--version" {
 		return nil
 	}
 	if cmd := begun(argv); cmd != nil {
 		own := []*command{cmd}
-		l := parse(own, argv)
-		others := l.help || len(l.faults) > 0 || slices.ContainsFunc(l.flags, func(f flagValue) bool { return strings.HasPrefix(f.value, "--") })
+		l := lint(own, argv)
+		others := l.help || l.last != nil || len(l.faults) > 0 || slices.ContainsFunc(l.flags, func(f setFlag) bool { return strings.HasPrefix(f.text, "--") })
 		if l.cmd == cmd && !others {
 			return own
 		}
@@ -110,6 +110,4 @@ func begun(argv []string) *command {
 
 // threadOperand is the operand of the thread commands: left out, it is the
 // thread that the call speaks for.
-func threadOperand() operandSpec {
-	return operandSpec{name: "ID", kind: kindID, speaks: true}
-}
+func threadOperand() operand { return operand{value: anID("ID", threadIDs), speaks: true} }

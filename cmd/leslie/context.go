@@ -40,7 +40,7 @@ func contextCommand() *command {
 			"its dependencies, branch and worktree; at most 9,500 characters. Injections count as seen when an agent\n" +
 			"gets them that speaks for the thread (--thread or LESLIE_THREAD).",
 		example:  "leslie context thread-a1b2c3d4",
-		operands: []operandSpec{threadOperand()}, run: runContext,
+		operands: []operand{threadOperand()}, run: runContext,
 	}
 }
 
@@ -307,7 +307,7 @@ func (b *contextBlock) next(all []*command) []string {
 	ids := strings.NewReplacer("ID", string(b.thread.ID), "PARENT", string(b.thread.ParentID))
 	var out []string
 	for _, line := range b.steps() {
-		if cmd, _ := findCommand(all, strings.Fields(line)); cmd != nil {
+		if cmd := lint(all, strings.Fields(line)).cmd; cmd != nil {
 			out = append(out, "leslie "+ids.Replace(line)+": "+cmd.summary)
 		}
 	}

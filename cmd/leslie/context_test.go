@@ -267,7 +267,7 @@ func TestOnlyTheThreadsOwnAgentMarksInjectionsAsSeen(t *testing.T) {
 func TestWhatWasNotMarkedMovesNoRevision(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	c := newCall(t.Context(), b.env, parse(commands(), []string{"context", "main"}))
+	c := b.call(t, "context", "main")
 	st, err := c.store()
 	require.NoError(t, err)
 	_, err = c.view(func(*thread.State) error { return nil })

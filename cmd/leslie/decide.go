@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/store"
 	"leslie/thread"
@@ -48,7 +50,7 @@ func decisionCommand(d thread.GrantDecision, summary string) *command {
 	return &command{
 		name: string(d), summary: summary, writes: true,
 		example:  "leslie " + string(d) + " appr-a1b2c3d4",
-		operands: []operandSpec{{name: "A", kind: kindID}}, flags: []flagSpec{reasonFlag()},
+		operands: []operand{{value: anID("A", approvalIDs)}}, flags: []cli.Flag{reasonFlag()},
 		run: func(c *call) (Data, error) { return runDecision(c, d) },
 	}
 }

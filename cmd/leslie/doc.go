@@ -9,7 +9,8 @@
 // The life of a command, and the files to read in that order:
 //
 //	main.go      process -> run(ctx, argv, env) -> exit status
-//	argv.go      argv in any order -> one command, its flags and operands, every fault
+//	lint.go      argv in any order -> one command, its flags and operands, every fault
+//	cli.go       the commands as urfave/cli runs them
 //	flags.go     what kinds of flags there are and what a value of each must be
 //	command.go   what a command is; commands.go is the table of them
 //	call.go      one call: who acts, which store, one Update or View

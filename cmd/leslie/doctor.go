@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/store"
 )
@@ -56,7 +58,7 @@ func doctorCommand() *command {
 			"with notes alone is healthy. Damaged files are moved aside as NAME.set-aside-TIME, never deleted.\n" +
 			"When neither the state nor its backup can be read, --repair rebuilds the state from the journal.",
 		example: "leslie doctor",
-		flags:   []flagSpec{{name: "repair", kind: kindSwitch, usage: "mend what can be mended"}},
+		flags:   []cli.Flag{toggle("repair", "mend what can be mended")},
 		run:     runDoctor,
 	}
 }

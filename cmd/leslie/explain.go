@@ -75,7 +75,7 @@ func explainCommand() *command {
 	return &command{
 		name: "explain", summary: "explain an error or warning code, or list all",
 		example:  "leslie explain T101",
-		operands: []operandSpec{{name: "CODE", kind: kindText, optional: true}}, run: runExplain,
+		operands: []operand{{value: anyText("CODE"), optional: true}}, run: runExplain,
 	}
 }
 

@@ -1,61 +1,224 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/internal/nearest"
 	"leslie/internal/scope"
 	"leslie/thread"
 )
 
-// kind says what a flag's value or an operand must be.
-type kind int
+// This file is the flags of commands as the library takes them, and what their
+// values and the operands must be.
+
+// option is a flag: a cli.GenericFlag whose Value is a *value. A command's options
+// are definitions that never change, so many lines may be read with one of them.
+type option struct {
+	cli.GenericFlag
+	names []string
+}
+
+// newOption defines a flag that takes a value.
+func newOption(name string, v *value, usage string) *option {
+	return &option{cli.GenericFlag{Name: name, Value: v, Usage: usage}, []string{name}}
+}
+
+// toggle defines a flag without a value.
+func toggle(name, usage string) *option {
+	return newOption(name, &value{check: checkToggle, toggle: true}, usage)
+}
+
+// short gives a flag a letter.
+func (o *option) short(letter string) *option {
+	o.Aliases, o.names = []string{letter}, append(o.names, letter)
+	return o
+}
+
+// env names the environment variable that stands in for a flag.
+func (o *option) env(name string) *option {
+	o.EnvVars = []string{name}
+	return o
+}
+
+// Apply gives a line a value of its own. The library's Apply would register the
+// letter as a second flag, whose copy doubles what is given several times, and
+// would read the variable from the process and stop at a bad one: the call does
+// that itself (call.globals), in its own environment, and lists it with the other
+// faults of the line.
+func (o *option) Apply(set *flag.FlagSet) error {
+	fresh := *o.value()
+	set.Var(&fresh, o.Name, o.Usage)
+	return nil
+}
+
+// Names are the flag's name and its letter. The library asks often, and its own
+// Names makes them anew with a regular expression.
+func (o *option) Names() []string { return o.names }
+
+// TakesValue is false for a switch.
+func (o *option) TakesValue() bool { return !o.value().toggle }
+
+// String is the flag as help shows it: a label, a tab, what it is for.
+func (o *option) String() string {
+	usage := o.Usage
+	for _, name := range o.EnvVars {
+		usage += " [" + name + "]"
+	}
+	return o.label() + "\t" + usage
+}
+
+func (o *option) value() *value { return o.Value.(*value) }
+
+// synopsis is the flag as a usage line shows it.
+func (o *option) synopsis() string {
+	if o.value().toggle {
+		return "--" + o.Name
+	}
+	return "--" + o.Name + " " + o.value().shown
+}
+
+func (o *option) label() string {
+	if len(o.Aliases) > 0 {
+		return "-" + o.Aliases[0] + ", " + o.synopsis()
+	}
+	return o.synopsis()
+}
+
+// options are flags as what they are.
+func options(flags []cli.Flag) []*option {
+	out := make([]*option, len(flags))
+	for i, f := range flags {
+		out[i] = f.(*option)
+	}
+	return out
+}
+
+// value is what a flag or an operand is given: text that must pass a check. It is
+// the library's cli.Generic.
+type value struct {
+	shown   string              // how help calls it
+	check   func(string) *fault // what is wrong with a text, nil when nothing is
+	words   []string            // of an enum
+	ids     idKind              // of what kind an id is
+	toggle  bool                // a switch: true or false
+	repeats bool                // may be given several times
+	needed  bool                // the command refuses a line without it
+	given   []string            // on the line
+}
+
+// Set takes a text that passes the check. It is an error else.
+func (v *value) Set(text string) error {
+	if f := v.fault("", text); f != nil {
+		return f
+	}
+	if !v.repeats {
+		v.given = nil
+	}
+	v.given = append(v.given, text)
+	return nil
+}
+
+// String is what was given; the library calls it on a nil value, too.
+func (v *value) String() string {
+	if v == nil {
+		return ""
+	}
+	return strings.Join(v.given, ",")
+}
+
+// IsBoolFlag tells package flag that a switch takes no argument.
+func (v *value) IsBoolFlag() bool { return v.toggle }
+
+// as says how help calls the value.
+func (v *value) as(shown string) *value {
+	v.shown = shown
+	return v
+}
+
+// required says that the command refuses a line without the flag. The command does so
+// itself (call.require): the library would answer with help on stdout.
+func (v *value) required() *value {
+	v.needed = true
+	return v
+}
+
+// fault is what is wrong with a text, nil when nothing is. label is the flag or the
+// operand as the caller knows it.
+func (v *value) fault(label, text string) *fault {
+	var f *fault
+	if strings.TrimSpace(text) == "" && !v.toggle {
+		f = wrong("is empty")
+	} else {
+		f = v.check(text)
+	}
+	if f != nil {
+		f.Field, f.Value, f.Problem = label, text, label+" "+f.Problem
+	}
+	return f
+}
+
+// anyText is any text but an empty one.
+func anyText(shown string) *value { return &value{shown: shown, check: fits} }
+
+// texts is the same, as often as wanted.
+func texts(shown string) *value { return &value{shown: shown, check: fits, repeats: true} }
+
+// oneOf is one of a few words.
+func oneOf[W ~string](words ...W) *value {
+	v := &value{}
+	for _, w := range words {
+		v.words = append(v.words, string(w))
+	}
+	v.shown, v.check = strings.Join(v.words, "|"), v.checkWord
+	return v
+}
+
+// anID is an id of this kind or a prefix of one.
+func anID(shown string, of idKind) *value { return &value{shown: shown, check: checkID, ids: of} }
+
+// someIDs are ids, separated by commas.
+func someIDs(shown string, of idKind) *value {
+	return &value{shown: shown, check: parts(checkID), ids: of, repeats: true}
+}
+
+// scopes are paths, folders and globs, separated by commas.
+func scopes(shown string) *value { return &value{shown: shown, check: checkScopes, repeats: true} }
+
+// aCount is a whole number from 0.
+func aCount(shown string) *value { return &value{shown: shown, check: checkCount} }
+
+// aDuration is 90s or 1h30m.
+func aDuration() *value { return &value{shown: "D", check: checkDuration} }
+
+// edits are +VALUE and -VALUE, as many as wanted.
+func edits(shown string) *value { return &value{shown: shown, check: checkEdit, repeats: true} }
+
+// aCapability is the name of a capability.
+func aCapability() *value { return &value{shown: "CAPABILITY", check: checkCapability} }
+
+// capabilities are the same, separated by commas.
+func capabilities() *value {
+	return &value{shown: "CAP,...", check: parts(checkCapability), repeats: true}
+}
+
+// idKind is what an id names: completion offers those.
+type idKind int
 
 const (
-	kindSwitch       kind = iota // no value
-	kindText                     // any text but an empty one
-	kindTexts                    // the same, may be given several times
-	kindEnum                     // one of a few words
-	kindID                       // an id or a prefix of one
-	kindIDs                      // ids, separated by commas
-	kindScopes                   // paths, folders and globs, separated by commas
-	kindCount                    // a whole number from 0
-	kindDuration                 // 90s, 1h30m
-	kindEdits                    // +VALUE or -VALUE, may be given several times
-	kindCapability               // the name of a capability
-	kindCapabilities             // the same, separated by commas
+	otherIDs idKind = iota // not offered
+	threadIDs
+	objectiveIDs
+	referenceIDs
+	mergeIDs
+	approvalIDs
 )
-
-// repeats reports whether a flag of this kind may be given several times.
-func (k kind) repeats() bool {
-	return k == kindTexts || k == kindIDs || k == kindScopes || k == kindEdits || k == kindCapabilities
-}
-
-// flagSpec is one flag: what the parser, the checks, help and the block for
-// agents all read.
-type flagSpec struct {
-	name, short string
-	kind        kind
-	value       string   // how help calls the value
-	words       []string // of an enum
-	env         string   // the environment variable that stands in for it
-	usage       string
-}
-
-// operandSpec is one operand of a command.
-type operandSpec struct {
-	name     string // how help calls it
-	kind     kind
-	optional bool
-	// speaks: a missing operand is the thread that the call speaks for.
-	speaks bool
-	// many: it may be given several times; only the last operand may.
-	many bool
-}
 
 // fault is one thing that is wrong with a command line: an element of
 // details.fields.
@@ -68,73 +231,93 @@ type fault struct {
 	Allowed []string `json:"allowed,omitempty"`
 }
 
-// sentence is the fault as it reads in the message.
-func (f fault) sentence() string {
+// Error is the fault as it reads in the message.
+func (f fault) Error() string {
 	if f.Nearest != "" {
 		return f.Problem + " (did you mean " + f.Nearest + "?)"
 	}
 	return f.Problem
 }
 
-// checkValue returns what is wrong with a value, nil when nothing is. label is
-// the flag or the operand as the caller knows it.
-func checkValue(label string, k kind, words []string, value string) *fault {
-	bad := func(format string, args ...any) *fault {
-		return &fault{Field: label, Value: value, Problem: label + " " + fmt.Sprintf(format, args...)}
+func wrong(problem string) *fault { return &fault{Problem: problem} }
+
+func fits(string) *fault { return nil }
+
+func checkToggle(text string) *fault {
+	if text == "true" || text == "false" {
+		return nil
 	}
-	if strings.TrimSpace(value) == "" && k != kindSwitch {
-		return bad("is empty")
+	return wrong("is a switch and takes no value")
+}
+
+func (v *value) checkWord(text string) *fault {
+	if slices.Contains(v.words, text) {
+		return nil
 	}
-	switch k {
-	case kindEnum:
-		if !slices.Contains(words, value) {
-			f := bad("must be %s, not %s", orList(words), strconv.Quote(value))
-			f.Nearest, f.Allowed = nearest.Name(value, words), words
-			return f
+	f := wrong("must be " + orList(v.words) + ", not " + strconv.Quote(text))
+	f.Nearest, f.Allowed = nearest.Name(text, v.words), v.words
+	return f
+}
+
+func checkID(text string) *fault {
+	if thread.ValidID(text) {
+		return nil
+	}
+	return wrong(fmt.Sprintf("wants an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %q", thread.MaxID, text))
+}
+
+func checkCapability(text string) *fault {
+	if thread.ValidID(text) {
+		return nil
+	}
+	return wrong("wants a capability such as code_edit, not " + strconv.Quote(text))
+}
+
+// parts checks each part between commas.
+func parts(check func(string) *fault) func(string) *fault {
+	return func(text string) *fault {
+		for part := range strings.SplitSeq(text, ",") {
+			if strings.TrimSpace(part) == "" {
+				return wrong("is empty")
+			}
+			if f := check(part); f != nil {
+				return f
+			}
 		}
-	case kindID:
-		if !thread.ValidID(value) {
-			return bad("wants an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %s", thread.MaxID, strconv.Quote(value))
-		}
-	case kindIDs:
-		return checkParts(label, kindID, value)
-	case kindCapability:
-		if !thread.ValidID(value) {
-			return bad("wants a capability such as code_edit, not %s", strconv.Quote(value))
-		}
-	case kindCapabilities:
-		return checkParts(label, kindCapability, value)
-	case kindScopes:
-		if slices.Contains(strings.Split(value, ","), "") {
-			return bad("has an empty part: %s", strconv.Quote(value))
-		}
-		if _, err := scope.Parse(strings.Split(value, ",")); err != nil && !leadsOut(err) {
-			return bad("wants paths, folders or globs: %s", err)
-		}
-	case kindCount:
-		if n, err := strconv.Atoi(value); err != nil || n < 0 {
-			return bad("wants a whole number from 0, not %s", strconv.Quote(value))
-		}
-	case kindDuration:
-		if d, err := time.ParseDuration(value); err != nil || d <= 0 {
-			return bad("wants a duration above zero such as 90s or 1h30m, not %s", strconv.Quote(value))
-		}
-	case kindEdits:
-		if strings.TrimSpace(value[1:]) == "" || value[0] != '+' && value[0] != '-' {
-			return bad("wants +VALUE to add or -VALUE to drop, not %s", strconv.Quote(value))
-		}
+		return nil
+	}
+}
+
+func checkScopes(text string) *fault {
+	split := strings.Split(text, ",")
+	if slices.Contains(split, "") {
+		return wrong("has an empty part: " + strconv.Quote(text))
+	}
+	if _, err := scope.Parse(split); err != nil && !leadsOut(err) {
+		return wrong("wants paths, folders or globs: " + err.Error())
 	}
 	return nil
 }
 
-func checkParts(label string, k kind, value string) *fault {
-	for part := range strings.SplitSeq(value, ",") {
-		if f := checkValue(label, k, nil, part); f != nil {
-			f.Value = value
-			return f
-		}
+func checkCount(text string) *fault {
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+		return nil
 	}
-	return nil
+	return wrong("wants a whole number from 0, not " + strconv.Quote(text))
+}
+
+func checkDuration(text string) *fault {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return nil
+	}
+	return wrong("wants a duration above zero such as 90s or 1h30m, not " + strconv.Quote(text))
+}
+
+func checkEdit(text string) *fault {
+	if strings.TrimSpace(text[1:]) != "" && (text[0] == '+' || text[0] == '-') {
+		return nil
+	}
+	return wrong("wants +VALUE to add or -VALUE to drop, not " + strconv.Quote(text))
 }
 
 // orList reads as "a, b or c".
@@ -146,27 +329,27 @@ func orList(words []string) string {
 }
 
 // globalFlags are the flags of every command.
-func globalFlags() []flagSpec { return globalTable[:] }
+func globalFlags() []cli.Flag {
+	format := oneOf("text", "json", "yaml", "table").as("text|json|yaml")
+	return []cli.Flag{
+		newOption("format", format, "how to answer").env("LESLIE_FORMAT"),
+		newOption("dir", anyText("DIR"), "work as if started in DIR").short("C").env("LESLIE_DIR"),
+		newOption("as", oneOf(thread.User, thread.Agent, thread.System), "who acts").env("LESLIE_AS"),
+		newOption("actor", anyText("NAME"), "the name recorded with operations").env("LESLIE_ACTOR"),
+		newOption("thread", anID("ID", threadIDs), "the thread this call speaks for").env("LESLIE_THREAD"),
+		toggle("no-input", "never prompt").env("LESLIE_NO_INPUT"),
+		newOption("color", oneOf("auto", "always", "never"), "colour in text answers"),
+		toggle("debug", "debug lines on stderr, the chain of causes in errors").env("LESLIE_DEBUG"),
+		toggle("help", "show help").short("h"),
+		toggle("version", "show leslie's version"),
+	}
+}
 
 // writeFlags are the further flags of every command that writes.
-func writeFlags() []flagSpec { return writeTable[:] }
-
-// The tables are data of the program: nothing makes them when it starts.
-var (
-	globalTable = [...]flagSpec{
-		{name: "format", kind: kindEnum, value: "text|json|yaml", words: []string{"text", "json", "yaml", "table"}, env: "LESLIE_FORMAT", usage: "how to answer"},
-		{name: "dir", short: "C", kind: kindText, value: "DIR", env: "LESLIE_DIR", usage: "work as if started in DIR"},
-		{name: "as", kind: kindEnum, value: "user|agent|system", words: []string{"user", "agent", "system"}, env: "LESLIE_AS", usage: "who acts"},
-		{name: "actor", kind: kindText, value: "NAME", env: "LESLIE_ACTOR", usage: "the name recorded with operations"},
-		{name: "thread", kind: kindID, value: "ID", env: "LESLIE_THREAD", usage: "the thread this call speaks for"},
-		{name: "no-input", kind: kindSwitch, env: "LESLIE_NO_INPUT", usage: "never prompt"},
-		{name: "color", kind: kindEnum, value: "auto|always|never", words: []string{"auto", "always", "never"}, usage: "colour in text answers"},
-		{name: "debug", kind: kindSwitch, env: "LESLIE_DEBUG", usage: "debug lines on stderr, the chain of causes in errors"},
-		{name: "help", short: "h", kind: kindSwitch, usage: "show help"},
+func writeFlags() []cli.Flag {
+	return []cli.Flag{
+		newOption("lock-timeout", aDuration(), "wait at most D for the lock"),
+		newOption("request-id", anyText("ID"), "retrying with the same id returns the first result"),
+		newOption("expect-revision", aCount("N"), "fail with T503 when what this changes was changed after revision N"),
 	}
-	writeTable = [...]flagSpec{
-		{name: "lock-timeout", kind: kindDuration, value: "D", usage: "wait at most D for the lock"},
-		{name: "request-id", kind: kindText, value: "ID", usage: "the same line with the same id gives the first answer again"},
-		{name: "expect-revision", kind: kindCount, value: "N", usage: "fail with T503 when what this changes was changed after revision N"},
-	}
-)
+}

@@ -28,7 +28,7 @@ func TestEveryLessonIsALineOfItsCommand(t *testing.T) {
 			continue
 		}
 		assert.Contains(t, occasions(), cmd.teach.when, cmd.name)
-		l := parse(commands(), strings.Fields(cmd.teach.line))
+		l := lint(commands(), strings.Fields(cmd.teach.line))
 		assert.Empty(t, l.faults, "leslie %s", cmd.teach.line)
 		require.NotNil(t, l.cmd, "leslie %s", cmd.teach.line)
 		assert.Equal(t, cmd.name, l.cmd.name)
@@ -52,7 +52,7 @@ func requireCommands(t *testing.T, text string) {
 	lines := regexp.MustCompile("(?m)`leslie ([^`]+)`|^  leslie ([^:]+):").FindAllStringSubmatch(text, -1)
 	require.NotEmpty(t, lines)
 	for _, m := range lines {
-		l := parse(commands(), strings.Fields(m[1]+m[2]))
+		l := lint(commands(), strings.Fields(m[1]+m[2]))
 		if l.help {
 			continue
 		}

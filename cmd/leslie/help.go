@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"leslie/internal/nearest"
 )
@@ -35,29 +38,91 @@ type helpData struct {
 
 func (d *helpData) Text(p *page) { p.b.WriteString(d.Help) }
 
+// helpWidth is how many columns help has: no more than the narrowest screen that it is
+// read on.
+const helpWidth = 80
+
+// The templates of help. rows aligns names with what is said of them, fill breaks lines.
+const (
+	overviewHelp = `leslie splits an objective into threads of work that people and agents share.
+
+Usage: leslie [flags] COMMAND [SUBCOMMAND] [flags] [operands]
+
+Commands:
+{{rows .Commands}}
+Flags of every command, anywhere on the line:
+{{rows .Global}}
+Flags of every command that writes:
+{{rows .Write}}
+leslie help COMMAND says more; leslie explain CODE says what an error or warning
+means.
+First steps: leslie init; leslie objective create TITLE; leslie spawn --intent TEXT
+`
+	groupHelp = `Usage: leslie {{.Name}} SUBCOMMAND [flags] [operands]
+
+{{rows .Commands}}`
+
+	commandHelp = `{{fill .Summary}}
+
+Usage: {{.Usage}}
+{{with .Detail}}
+{{fill .}}
+{{end}}{{with .Own}}
+Flags:
+{{rows .}}{{end}}{{with .Write}}
+Flags of commands that write:
+{{rows .}}{{end}}{{with .Commands}}
+Subcommands:
+{{rows .}}{{end}}
+Example: {{.Example}}
+`
+)
+
+// helpTopic is what a template of help is filled with.
+type helpTopic struct {
+	Name, Summary, Usage, Detail, Example string
+
+	Commands           []helpRow
+	Own, Write, Global []helpRow
+}
+
+// helpRow is a name and what is said of it.
+type helpRow struct{ name, usage string }
+
 // help answers --help, help, and leslie alone.
-func (c *call) help(all []*command) (Data, error) {
+func (c *call) help(cc *cli.Context, all []*command) error {
+	c.read(cc)
 	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return f.Field == "subcommand" && f.Value == "" })
 	if err := c.lineUsage(); err != nil {
-		return nil, err
+		return err
 	}
-	topic := strings.Join(c.line.operands, " ")
-	if c.line.cmd != nil {
-		topic = c.line.cmd.name
-	} else if c.line.group != "" {
-		topic = c.line.group
-	}
+	topic := strings.Join(cc.Args().Slice(), " ")
+	cmd, subs := named(all, topic), within(all, topic)
 	switch {
 	case topic == "" || topic == "help":
-		return &helpData{Help: overview(all)}, nil
-	case named(all, topic) != nil:
-		return &helpData{Help: helpOf(all, named(all, topic))}, nil
-	case len(subNames(all, topic)) > 0:
-		return &helpData{Help: helpOfGroup(all, topic)}, nil
+		c.show(cc, overviewHelp, helpTopic{Commands: commandRows(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
+	case cmd != nil:
+		c.show(cc, commandHelp, helpTopic{
+			Summary: cmd.summary, Usage: cmd.usageScreen(), Detail: cmd.detail, Example: cmd.example,
+			Own: flagRows(cmd.flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
+		})
+	case len(subs) > 0:
+		c.show(cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs)})
+	default:
+		c.faults = append(c.faults, fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, topics(all))})
+		return c.usage()
 	}
-	f := fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, topics(all))}
-	c.faults = append(c.faults, f)
-	return nil, c.usage()
+	return nil
+}
+
+// show fills a template by the library's printer, which writes to what becomes the
+// call's answer.
+func (c *call) show(cc *cli.Context, template string, topic helpTopic) {
+	cli.HelpPrinterCustom(cc.App.Writer, template, topic, map[string]any{
+		"rows": rows,
+		"fill": func(text string) string { return wrapped(strings.Fields(text), helpWidth, "") },
+	})
+	c.data = &helpData{Help: c.printed.String()}
 }
 
 // topics are what help can be asked about: groups and commands.
@@ -69,92 +134,68 @@ func topics(all []*command) []string {
 	return names
 }
 
-func overview(all []*command) string {
-	p := &page{}
-	p.line("leslie splits an objective into threads of work that people and agents share.")
-	p.line("")
-	p.line("Usage: leslie [flags] COMMAND [SUBCOMMAND] [flags] [operands]")
-	p.line("")
-	p.line("Commands:")
-	p.commands(all)
-	p.line("")
-	p.line("Flags of every command, anywhere on the line:")
-	p.flags(globalFlags())
-	p.line("")
-	p.line("Flags of every command that writes:")
-	p.flags(writeFlags())
-	p.line("")
-	p.line("leslie help COMMAND says more; leslie explain CODE says what an error or warning means.")
-	p.line("First steps: leslie init; leslie objective create TITLE; leslie spawn --intent TEXT")
-	return p.String()
+// within are the commands of a group.
+func within(all []*command, group string) []*command {
+	return slices.DeleteFunc(slices.Clone(all), func(cmd *command) bool {
+		path := cmd.path()
+		return len(path) != 2 || path[0] != group
+	})
 }
 
-func helpOfGroup(all []*command, group string) string {
-	p := &page{}
-	p.line("Usage: leslie %s SUBCOMMAND [flags] [operands]", group)
-	p.line("")
-	p.commands(slices.DeleteFunc(slices.Clone(all), func(cmd *command) bool { return cmd.path()[0] != group }))
-	return p.String()
+func commandRows(all []*command) (out []helpRow) {
+	for _, cmd := range all {
+		out = append(out, helpRow{cmd.name, cmd.summary})
+	}
+	return out
 }
 
-func helpOf(all []*command, cmd *command) string {
-	p := &page{}
-	p.line("%s", cmd.summary)
-	p.line("")
-	p.line("Usage: %s", cmd.usageLine())
-	if cmd.detail != "" {
-		p.line("")
-		for line := range strings.SplitSeq(cmd.detail, "\n") {
-			p.line("%s", line)
+func flagRows(flags []cli.Flag) (out []helpRow) {
+	for _, o := range options(flags) {
+		name, usage, _ := strings.Cut(o.String(), "\t")
+		out = append(out, helpRow{name, usage})
+	}
+	return out
+}
+
+// rows aligns what is said of names. What is longer than the screen is wide goes on
+// below itself; a name that is far longer than the others has a line of its own.
+func rows(all []helpRow) string {
+	const widest = 30
+	width := 0
+	for _, r := range all {
+		if len(r.name) <= widest {
+			width = max(width, len(r.name))
 		}
 	}
-	if len(cmd.flags) > 0 {
-		p.line("")
-		p.line("Flags:")
-		p.flags(cmd.flags)
-	}
-	if cmd.writes {
-		p.line("")
-		p.line("Flags of commands that write:")
-		p.flags(cmd.writeFlags())
-	}
-	if subs := subNames(all, cmd.name); len(subs) > 0 {
-		p.line("")
-		p.line("Subcommands: %s", strings.Join(subs, ", "))
-	}
-	p.line("")
-	p.line("Example: %s", cmd.example)
-	return p.String()
-}
-
-func (p *page) commands(all []*command) {
-	width := 0
-	for _, cmd := range all {
-		width = max(width, len(cmd.name))
-	}
-	for _, cmd := range all {
-		p.line("  %-*s  %s", width, cmd.name, cmd.summary)
-	}
-}
-
-func (p *page) flags(specs []flagSpec) {
-	width := 0
-	for _, f := range specs {
-		width = max(width, len(f.label()))
-	}
-	for _, f := range specs {
-		usage := f.usage
-		if f.env != "" {
-			usage += " [" + f.env + "]"
+	var b strings.Builder
+	indent := strings.Repeat(" ", width+4)
+	for _, r := range all {
+		name := "  " + r.name
+		if len(r.name) > width {
+			b.WriteString(name + "\n")
+			name = ""
 		}
-		p.line("  %-*s  %s", width, f.label(), usage)
+		fmt.Fprintf(&b, "%-*s%s\n", len(indent), name, wrapped(strings.Fields(r.usage), helpWidth-len(indent), indent))
 	}
+	return b.String()
 }
 
-func (f flagSpec) label() string {
-	s := f.synopsis()
-	if f.short != "" {
-		s = "-" + f.short + ", " + s
+// wrapped puts words into lines of a width, the second and later ones behind an indent.
+func wrapped(words []string, width int, indent string) string {
+	var b strings.Builder
+	used := 0
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case used+1+len(w) > width:
+			b.WriteString("\n" + indent)
+			used = 0
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(w)
+		used += len(w)
 	}
-	return s
+	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/store"
 	"leslie/thread"
 )
@@ -61,10 +63,10 @@ func historyCommand() *command {
 		detail: "Here --thread is a filter: only operations that concern that thread. The next page is what comes --before\n" +
 			"the last seq of this one.",
 		example: "leslie history --limit 10",
-		flags: []flagSpec{
+		flags: []cli.Flag{
 			limitFlag(),
-			{name: "since", kind: kindCount, value: "REV", usage: "only what comes after this revision"},
-			{name: "before", kind: kindCount, value: "REV", usage: "only what comes before this revision"},
+			newOption("since", aCount("REV"), "only what comes after this revision"),
+			newOption("before", aCount("REV"), "only what comes before this revision"),
 		},
 		run: runHistory,
 	}

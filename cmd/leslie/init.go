@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/store"
 	"leslie/thread"
@@ -42,9 +44,9 @@ func initCommand() *command {
 		detail: "A store that is here or above already is left alone; only the block in AGENTS.md is brought up to date.\n" +
 			"Text outside the block is never touched.",
 		example: "leslie init",
-		flags: []flagSpec{
-			{name: "no-agents", kind: kindSwitch, usage: "leave AGENTS.md alone"},
-			{name: "here", kind: kindSwitch, usage: "make a store in this folder even below another"},
+		flags: []cli.Flag{
+			toggle("no-agents", "leave AGENTS.md alone"),
+			toggle("here", "make a store in this folder even below another"),
 		},
 		run: runInit,
 	}

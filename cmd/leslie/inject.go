@@ -3,6 +3,8 @@ package main
 import (
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/store"
 	"leslie/thread"
 )
@@ -76,11 +78,11 @@ func injectCommand() *command {
 		detail: "The thread's own agent gets it with leslie context, once; status shows it until then, and the thread's\n" +
 			"folder keeps every one, in " + injectionsFile + ".",
 		example:  `leslie inject thread-a1b2c3d4 --type constraint --urgency immediate --content "Keep the old API"`,
-		operands: []operandSpec{{name: "ID", kind: kindID}},
-		flags: []flagSpec{
-			{name: "type", kind: kindEnum, value: "data|constraint|feedback|priority", words: types, usage: "what it is meant as"},
-			{name: "content", kind: kindText, value: "TEXT", usage: "what to tell; - reads standard input, at most 64 KiB"},
-			{name: "urgency", kind: kindEnum, value: "immediate|next_step", words: urgencies, usage: "when it should be looked at (default next_step)"},
+		operands: []operand{{value: anID("ID", threadIDs)}},
+		flags: []cli.Flag{
+			newOption("type", oneOf(types...).required(), "what it is meant as"),
+			newOption("content", anyText("TEXT").required(), "what to tell; - reads standard input, at most 64 KiB"),
+			newOption("urgency", oneOf(urgencies...), "when it should be looked at (default next_step)"),
 		},
 		run: runInject,
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/urfave/cli/v2"
+
 	"leslie/internal/app"
 	"leslie/thread"
 )
@@ -16,8 +18,8 @@ func (d lifecycleText) Text(p *page) {
 	p.line("objective %s  %s", d.Objective.ObjectiveID, d.Objective.Status)
 }
 
-func reasonFlag() flagSpec {
-	return flagSpec{name: "reason", kind: kindText, value: "R", usage: "why, for the record"}
+func reasonFlag() cli.Flag {
+	return newOption("reason", anyText("R"), "why, for the record")
 }
 
 func lifecycleCommand() *command {
@@ -29,9 +31,9 @@ func lifecycleCommand() *command {
 		name: "lifecycle", summary: "change where a thread stands", writes: true,
 		detail:   "done, cancel, suspend, resume and archive are also commands of their own.",
 		example:  "leslie lifecycle thread-a1b2c3d4 --action suspend --reason \"waits for the API\"",
-		operands: []operandSpec{threadOperand()},
-		flags: []flagSpec{
-			{name: "action", kind: kindEnum, value: "done|cancel|suspend|resume|archive", words: words, usage: "what is to happen"},
+		operands: []operand{threadOperand()},
+		flags: []cli.Flag{
+			newOption("action", oneOf(words...).required(), "what is to happen"),
 			reasonFlag(),
 		},
 		run: func(c *call) (Data, error) {
@@ -70,7 +72,7 @@ func shortLifecycle(action thread.Action, summary string) *command {
 	return &command{
 		name: string(action), summary: summary, writes: true,
 		example:  "leslie " + string(action) + " thread-a1b2c3d4",
-		operands: []operandSpec{threadOperand()}, flags: []flagSpec{reasonFlag()},
+		operands: []operand{threadOperand()}, flags: []cli.Flag{reasonFlag()},
 		run: func(c *call) (Data, error) { return runLifecycle(c, action) },
 	}
 }

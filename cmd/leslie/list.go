@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/thread"
 )
 
@@ -47,14 +49,14 @@ func listCommand() *command {
 	return &command{
 		name: "list", summary: "list threads", example: "leslie list --ready",
 		teach: lesson{starting, "list --ready"},
-		flags: []flagSpec{
-			{name: "status", kind: kindEnum, value: "S", words: statusWords(), usage: "only of this status: " + strings.Join(statusWords(), ", ")},
-			{name: "objective", kind: kindID, value: "ID", usage: "only of this objective"},
-			{name: "parent", kind: kindID, value: "ID", usage: "only children of this thread"},
-			{name: "tag", kind: kindText, value: "T", usage: "only with this tag"},
-			{name: "executor", kind: kindEnum, value: "human|agent", words: executorWords(), usage: "only for this executor"},
-			{name: "ready", kind: kindSwitch, usage: "only what could be taken up now: active, unclaimed, every dependency terminated"},
-			{name: "all", kind: kindSwitch, usage: "archived threads too"},
+		flags: []cli.Flag{
+			newOption("status", oneOf(statusWords()...).as("S"), "only of this status: "+strings.Join(statusWords(), ", ")),
+			newOption("objective", anID("ID", objectiveIDs), "only of this objective"),
+			newOption("parent", anID("ID", threadIDs), "only children of this thread"),
+			newOption("tag", anyText("T"), "only with this tag"),
+			newOption("executor", oneOf(executorWords()...), "only for this executor"),
+			toggle("ready", "only what could be taken up now: active, unclaimed, every dependency terminated"),
+			toggle("all", "archived threads too"),
 			limitFlag(),
 		},
 		run: runList,

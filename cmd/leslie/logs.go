@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/nearest"
@@ -59,11 +61,11 @@ func logsCommand() *command {
 		detail: "The newest 50 unless told otherwise. Here --thread is a filter. --since takes a time\n" +
 			"(2026-02-09T16:00:00Z) or how long ago (2h30m).",
 		example: "leslie logs --level error --since 24h",
-		flags: []flagSpec{
-			{name: "level", kind: kindEnum, value: "debug|info|warn|error", words: levels(), usage: "only of this level and above"},
-			{name: "code", kind: kindText, value: "C", usage: "only with this code"},
-			{name: "since", kind: kindText, value: "T", usage: "only from this time on"},
-			{name: "follow", kind: kindSwitch, usage: "go on with new lines as they come"},
+		flags: []cli.Flag{
+			newOption("level", oneOf(levels()...), "only of this level and above"),
+			newOption("code", anyText("C"), "only with this code"),
+			newOption("since", anyText("T"), "only from this time on"),
+			toggle("follow", "go on with new lines as they come"),
 			limitFlag(),
 		},
 		streams: following, run: runLogs,

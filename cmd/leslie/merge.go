@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
@@ -109,13 +111,13 @@ func mergeCommand() *command {
 		detail: "Nothing reaches the target before every conflict is resolved. A conflict that nobody can be asked about\n" +
 			"leaves the merge pending (T301): resolve it with merge resolve, then merge continue.",
 		example: "leslie merge --sources thread-a1b2c3d4 --target main",
-		flags: append([]flagSpec{
-			{name: "sources", kind: kindIDs, value: "A,B", usage: "the threads to merge from, in this order"},
-			{name: "target", kind: kindID, value: "T", usage: "the thread to merge into"},
-			{name: "scope", kind: kindScopes, value: "P,...", usage: "only these artifacts: paths, folders, globs"},
-			{name: "conflict-strategy", kind: kindEnum, value: "interactive|agent-first|human|strict", words: strategies, usage: "who is asked about a conflict"},
-			{name: "require-approval", kind: kindSwitch, usage: "a person approves it before it is applied"},
-			{name: "dry-run", kind: kindSwitch, usage: "show what would happen; write nothing"},
+		flags: append([]cli.Flag{
+			newOption("sources", someIDs("A,B", threadIDs).required(), "the threads to merge from, in this order"),
+			newOption("target", anID("T", threadIDs).required(), "the thread to merge into"),
+			newOption("scope", scopes("P,..."), "only these artifacts: paths, folders, globs"),
+			newOption("conflict-strategy", oneOf(strategies...), "who is asked about a conflict"),
+			toggle("require-approval", "a person approves it before it is applied"),
+			toggle("dry-run", "show what would happen; write nothing"),
 		}, commitFlags()...),
 		run: runMerge,
 	}
@@ -124,11 +126,11 @@ func mergeCommand() *command {
 // commitFlags are those of every command that may apply a merge. What they name
 // is run because the caller says so; what a state or a project's configuration
 // names is not.
-func commitFlags() []flagSpec {
-	return []flagSpec{
-		{name: "agent", kind: kindText, value: "CMD", usage: "the agent that may resolve conflicts"},
-		{name: "agent-timeout", kind: kindDuration, value: "D", usage: "how long the agent may take for a file (default 300s)"},
-		{name: "validate", kind: kindText, value: "CMD", usage: "must succeed in a copy of the target with the result in place"},
+func commitFlags() []cli.Flag {
+	return []cli.Flag{
+		newOption("agent", anyText("CMD"), "the agent that may resolve conflicts"),
+		newOption("agent-timeout", aDuration(), "how long the agent may take for a file (default 300s)"),
+		newOption("validate", anyText("CMD"), "must succeed in a copy of the target with the result in place"),
 	}
 }
 

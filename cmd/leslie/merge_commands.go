@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
@@ -56,7 +58,7 @@ func (d *mergeList) Text(p *page) {
 func mergeListCommand() *command {
 	return &command{
 		name: "merge list", summary: "list the merges that wait for decisions", example: "leslie merge list",
-		flags: []flagSpec{limitFlag()}, run: runMergeList,
+		flags: []cli.Flag{limitFlag()}, run: runMergeList,
 	}
 }
 
@@ -78,13 +80,13 @@ func runMergeList(c *call) (Data, error) {
 	return &mergeList{firstItems(all, c.count("limit", defaultLimit))}, nil
 }
 
-func mergeOperand() operandSpec { return operandSpec{name: "M", kind: kindID} }
+func mergeOperand() operand { return operand{value: anID("M", mergeIDs)} }
 
 func mergeStatusCommand() *command {
 	return &command{
 		name: "merge status", summary: "show a pending merge and its conflicts", example: "leslie merge status merge-a1b2c3d4",
 		teach:    lesson{bringing, "merge status MERGE"},
-		operands: []operandSpec{mergeOperand()}, run: runMergeStatus,
+		operands: []operand{mergeOperand()}, run: runMergeStatus,
 	}
 }
 
@@ -129,11 +131,11 @@ func mergeResolveCommand() *command {
 			"--file gives the content: of the one conflict that is named, else of the whole path; - reads standard input.\n" +
 			"Answering again replaces the answer. Without PATH or CONFLICT the choice is for every open conflict.",
 		example:  "leslie merge resolve merge-a1b2c3d4 plan.md --take both",
-		operands: []operandSpec{mergeOperand(), {name: "PATH|CONFLICT", kind: kindText, optional: true}},
-		flags: []flagSpec{
-			{name: "take", kind: kindText, value: "SIDE", usage: "ours, theirs, base, both, delete, keep, or a thread's id"},
-			{name: "file", kind: kindText, value: "F|-", usage: "a file with the content; - reads standard input"},
-			{name: "reason", kind: kindText, value: "R", usage: "why, for the record"},
+		operands: []operand{mergeOperand(), {value: anyText("PATH|CONFLICT"), optional: true}},
+		flags: []cli.Flag{
+			newOption("take", anyText("SIDE"), "ours, theirs, base, both, delete, keep, or a thread's id"),
+			newOption("file", anyText("F|-"), "a file with the content; - reads standard input"),
+			newOption("reason", anyText("R"), "why, for the record"),
 		},
 		run: runMergeResolve,
 	}
@@ -266,7 +268,7 @@ func mergeContinueCommand() *command {
 		teach:    lesson{bringing, "merge continue MERGE"},
 		detail:   "Files under the merge's work folder that were edited and have none of its markers left count as resolved.",
 		example:  "leslie merge continue merge-a1b2c3d4",
-		operands: []operandSpec{mergeOperand()}, flags: commitFlags(), run: runMergeContinue,
+		operands: []operand{mergeOperand()}, flags: commitFlags(), run: runMergeContinue,
 	}
 }
 
@@ -350,7 +352,7 @@ func mergeAbortCommand() *command {
 	return &command{
 		name: "merge abort", summary: "give a pending merge up; the target stays as it is", writes: true, alone: true,
 		example:  "leslie merge abort merge-a1b2c3d4",
-		operands: []operandSpec{mergeOperand()}, run: runMergeAbort,
+		operands: []operand{mergeOperand()}, run: runMergeAbort,
 	}
 }
 

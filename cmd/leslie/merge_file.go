@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/merge"
@@ -35,10 +37,10 @@ func mergeFileCommand() *command {
 		detail: "The merge goes to standard output, or into OURS with --in-place. Exit status 0: clean; 13: conflicts, marked.\n" +
 			"As a git merge driver: git config merge.leslie.driver 'leslie merge-file --in-place -L %X -L %S -L %Y %A %O %B'",
 		example:  "leslie merge-file ours.md base.md theirs.md",
-		operands: []operandSpec{{name: "OURS", kind: kindText}, {name: "BASE", kind: kindText}, {name: "THEIRS", kind: kindText}},
-		flags: []flagSpec{
-			{name: "label", short: "L", kind: kindTexts, value: "NAME", usage: "the names on the markers: ours, base, theirs, in this order"},
-			{name: "in-place", kind: kindSwitch, usage: "write the merge into OURS"},
+		operands: []operand{{value: anyText("OURS")}, {value: anyText("BASE")}, {value: anyText("THEIRS")}},
+		flags: []cli.Flag{
+			newOption("label", texts("NAME"), "the names on the markers: ours, base, theirs, in this order").short("L"),
+			toggle("in-place", "write the merge into OURS"),
 		},
 		run: runMergeFile,
 	}

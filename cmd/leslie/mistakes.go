@@ -46,7 +46,7 @@ func mistaken(code codes.Code) bool {
 // reckon looks at how a call ended against how the caller's last ones did. It may
 // suspend the thread that the caller speaks for.
 func (c *call) reckon(data Data, failure *codes.Error) {
-	if c.op.DraftState() != nil || c.line.help || c.line.version {
+	if c.op.DraftState() != nil || c.line.asks() {
 		return
 	}
 	if failure == nil {

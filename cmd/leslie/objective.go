@@ -3,6 +3,8 @@ package main
 import (
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/thread"
 )
 
@@ -45,8 +47,8 @@ func objectiveCreateCommand() *command {
 		name: "objective create", summary: "create an objective: a goal that threads work for", writes: true,
 		teach:    lesson{starting, "objective create TITLE"},
 		example:  `leslie objective create "Ship the parser"`,
-		operands: []operandSpec{{name: "TITLE", kind: kindText}},
-		flags:    []flagSpec{{name: "id", kind: kindID, value: "ID", usage: "use this id in place of a random one"}},
+		operands: []operand{{value: anyText("TITLE")}},
+		flags:    []cli.Flag{newOption("id", anID("ID", otherIDs), "use this id in place of a random one")},
 		run:      runObjectiveCreate,
 	}
 }
@@ -86,7 +88,7 @@ func (d *objectiveList) Text(p *page) {
 func objectiveListCommand() *command {
 	return &command{
 		name: "objective list", summary: "list the objectives", example: "leslie objective list",
-		flags: []flagSpec{limitFlag()}, run: runObjectiveList,
+		flags: []cli.Flag{limitFlag()}, run: runObjectiveList,
 	}
 }
 
@@ -111,7 +113,7 @@ func runObjectiveList(c *call) (Data, error) {
 func objectiveStatusCommand() *command {
 	return &command{
 		name: "objective status", summary: "show one objective", example: "leslie objective status obj-a1b2c3d4",
-		operands: []operandSpec{{name: "ID", kind: kindID}}, run: runObjectiveStatus,
+		operands: []operand{{value: anID("ID", objectiveIDs)}}, run: runObjectiveStatus,
 	}
 }
 
@@ -136,7 +138,7 @@ func objectiveDoneCommand() *command {
 		name: "objective done", summary: "mark an objective done", writes: true,
 		detail:   "Every thread of it must be completed, cancelled or archived.",
 		example:  "leslie objective done obj-a1b2c3d4",
-		operands: []operandSpec{{name: "ID", kind: kindID}}, run: runObjectiveDone,
+		operands: []operand{{value: anID("ID", objectiveIDs)}}, run: runObjectiveDone,
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/internal/fact"
 	"leslie/internal/nearest"
 	"leslie/store"
@@ -19,11 +21,11 @@ func observeCommand() *command {
 		detail: "Without --since all of them, with --follow from now on. --follow goes on until a signal comes.\n" +
 			"An event is the name of a command that writes, or its first word: merge is merge continue, too.",
 		example: "leslie observe --since 0 --events spawn,done",
-		flags: []flagSpec{
-			{name: "target", kind: kindID, value: "ID", usage: "only what concerns this thread"},
-			{name: "events", kind: kindTexts, value: "E,...", usage: "only these commands"},
-			{name: "since", kind: kindCount, value: "REV", usage: "only what comes after this revision"},
-			{name: "follow", kind: kindSwitch, usage: "go on with new operations as they come"},
+		flags: []cli.Flag{
+			newOption("target", anID("ID", threadIDs), "only what concerns this thread"),
+			newOption("events", texts("E,..."), "only these commands"),
+			newOption("since", aCount("REV"), "only what comes after this revision"),
+			toggle("follow", "go on with new operations as they come"),
 		},
 		streams: always, run: runObserve,
 	}

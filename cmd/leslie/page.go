@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 )
 
@@ -148,8 +150,8 @@ func firstItems[T any](all []T, limit int) items[T] {
 }
 
 // limitFlag is --limit of every list.
-func limitFlag() flagSpec {
-	return flagSpec{name: "limit", kind: kindCount, value: "N", usage: "show at most N (default 50, 0 = all)"}
+func limitFlag() cli.Flag {
+	return newOption("limit", aCount("N"), "show at most N (default 50, 0 = all)")
 }
 
 // orNull is nil for an empty text, so that JSON shows null.

@@ -236,7 +236,7 @@ func assertSafe(t *testing.T, next string) {
 	argv, err := shellquote.Split(next)
 	require.NoError(t, err)
 	require.Equal(t, "leslie", argv[0], next)
-	l := parse(commands(), argv[1:])
+	l := lint(commands(), argv[1:])
 	assert.Empty(t, l.faults, "%s can be run as it stands", next)
 	assert.NotContains(t, next, "--force")
 	assert.NotContains(t, next, "--repair")

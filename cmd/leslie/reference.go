@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
@@ -84,11 +86,11 @@ func referenceCommand() *command {
 		detail: "frozen copies what the target holds now to context/inherited/REF/; live reads it where it stands.\n" +
 			"A target that does not exist is kept and warned of (W202).",
 		example: "leslie reference --from thread-a1b2c3d4 --target thread-e5f6g7h8 --scope design.md",
-		flags: []flagSpec{
-			{name: "from", kind: kindID, value: "A", usage: "the thread that refers; default: --thread"},
-			{name: "target", kind: kindID, value: "B", usage: "the thread it refers to"},
-			{name: "scope", kind: kindScopes, value: "P,...", usage: "which of its artifacts: paths, folders, globs (default all)"},
-			{name: "binding", kind: kindEnum, value: "frozen|live", words: []string{string(thread.Frozen), string(thread.Live)}, usage: "a snapshot taken now (default), or the target where it stands"},
+		flags: []cli.Flag{
+			newOption("from", anID("A", threadIDs), "the thread that refers; default: --thread"),
+			newOption("target", anID("B", threadIDs).required(), "the thread it refers to"),
+			newOption("scope", scopes("P,..."), "which of its artifacts: paths, folders, globs (default all)"),
+			newOption("binding", oneOf(string(thread.Frozen), string(thread.Live)), "a snapshot taken now (default), or the target where it stands"),
 		},
 		run: runReference,
 	}
@@ -319,8 +321,8 @@ func referenceListCommand() *command {
 	return &command{
 		name: "reference list", summary: "list references and whether their targets have moved on",
 		example: "leslie reference list --from thread-a1b2c3d4",
-		flags: []flagSpec{
-			{name: "from", kind: kindID, value: "A", usage: "only those that this thread made"},
+		flags: []cli.Flag{
+			newOption("from", anID("A", threadIDs), "only those that this thread made"),
 			limitFlag(),
 		},
 		run: runReferenceList,
@@ -404,7 +406,7 @@ func referenceShowCommand() *command {
 	return &command{
 		name: "reference show", summary: "show one reference and what can be read through it",
 		example:  "leslie reference show ref-a1b2c3d4",
-		operands: []operandSpec{{name: "REF", kind: kindID}}, run: runReferenceShow,
+		operands: []operand{{value: anID("REF", referenceIDs)}}, run: runReferenceShow,
 	}
 }
 
@@ -505,7 +507,7 @@ func referenceRefreshCommand() *command {
 	return &command{
 		name: "reference refresh", summary: "take a reference's target as it is now", writes: true,
 		example:  "leslie reference refresh ref-a1b2c3d4",
-		operands: []operandSpec{{name: "REF", kind: kindID}}, run: runReferenceRefresh,
+		operands: []operand{{value: anID("REF", referenceIDs)}}, run: runReferenceRefresh,
 	}
 }
 
@@ -573,7 +575,7 @@ func referenceRemoveCommand() *command {
 	return &command{
 		name: "reference remove", summary: "take a reference away, its frozen copy too", writes: true,
 		example:  "leslie reference remove ref-a1b2c3d4",
-		operands: []operandSpec{{name: "REF", kind: kindID}}, run: runReferenceRemove,
+		operands: []operand{{value: anID("REF", referenceIDs)}}, run: runReferenceRemove,
 	}
 }
 

@@ -162,8 +162,8 @@ func (c *call) ownLine(line string) string {
 	}
 	if cmd := begun(strings.Fields(rest)); cmd != nil && cmd.writes && !cmd.unrecorded {
 		for _, f := range c.line.flags {
-			if name := f.spec.name; name == "as" || name == "actor" {
-				flags += "--" + name + " " + shellQuote(f.value) + " "
+			if f.Name == "as" || f.Name == "actor" {
+				flags += "--" + f.Name + " " + shellQuote(f.text) + " "
 			}
 		}
 	}
@@ -323,7 +323,7 @@ func run(ctx context.Context, argv []string, e env) int {
 // perform runs argv against a table of commands. A panic anywhere in a command
 // becomes T901 in the asked format.
 func perform(ctx context.Context, all []*command, argv []string, e env) int {
-	c := newCall(ctx, e, parse(all, argv))
+	c := newCall(ctx, e, lint(all, argv))
 	c.argv = argv
 	data, err := c.do(all)
 	return c.reply(data, err)
@@ -335,36 +335,8 @@ func (c *call) do(all []*command) (data Data, err error) {
 			data, err = nil, c.recovered(r)
 		}
 	}()
-	switch {
-	case c.line.version:
-		if err := c.lineUsage(); err != nil {
-			return nil, err
-		}
-		return &versionData{Version: versionOf(version, debug.ReadBuildInfo)}, nil
-	case c.line.help:
-		return c.help(all)
-	case c.line.cmd == nil:
-		return nil, c.usage()
-	}
-	if c.env.ready != nil {
-		c.env.ready(c.line.cmd.writes)
-	}
-	// A line with faults goes on to its command, which adds its own and then
-	// refuses: the caller is told all of them at once.
-	c.flags = &given{&c.line}
-	if c.on("dry-run") {
-		c.meansNothing("with --dry-run", "request-id")
-	}
-	if data, err = c.line.cmd.run(c); isNil(data) {
-		data = nil
-	}
-	if err != nil {
-		return data, err
-	}
-	if err := c.keepUnchanged(data); err != nil {
-		return nil, err
-	}
-	return data, nil
+	err = c.library(all).RunContext(c.ctx, c.line.argv())
+	return c.data, err
 }
 
 // isNil reports whether a command that failed gave back its typed nothing.

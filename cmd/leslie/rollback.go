@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
@@ -48,8 +50,8 @@ func rollbackCommand() *command {
 		detail: "What is there is first kept as a checkpoint of its own, so nothing is lost: leslie undo takes the\n" +
 			"rollback back, or roll back to that one.",
 		example:  "leslie rollback thread-a1b2c3d4 --to ckpt-e5f6g7h8",
-		operands: []operandSpec{threadOperand()},
-		flags:    []flagSpec{{name: "to", kind: kindText, value: "CKPT|NAME", usage: "the checkpoint: its id, its name, or the beginning of its id"}},
+		operands: []operand{threadOperand()},
+		flags:    []cli.Flag{newOption("to", anyText("CKPT|NAME").required(), "the checkpoint: its id, its name, or the beginning of its id")},
 		run:      runRollback,
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
@@ -54,20 +56,20 @@ func spawnCommand() *command {
 			"--inherit full or partial gives the new thread its own working copy of the parent's artifacts.\n" +
 			"--ref freezes what other threads hold now, read-only, under context/inherited/REF/.",
 		example: `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
-		flags: []flagSpec{
-			{name: "intent", kind: kindText, value: "TEXT", usage: "what the thread is to achieve; - reads standard input, at most 64 KiB"},
-			{name: "title", kind: kindText, value: "T", usage: "at most 200 characters; default: the intent's first line"},
-			{name: "objective", kind: kindID, value: "ID", usage: "the objective it works for"},
-			{name: "parent", kind: kindID, value: "ID", usage: "the thread it is split from; default: --thread"},
-			{name: "id", kind: kindID, value: "ID", usage: "use this id in place of a random one"},
-			{name: "inherit", kind: kindEnum, value: "none|full|partial", words: inherit, usage: "copy the parent's artifacts: none (default), full, or those of --scope"},
-			{name: "scope", kind: kindScopes, value: "P,...", usage: "which artifacts to inherit: paths, folders, globs"},
-			{name: "ref", kind: kindIDs, value: "ID,...", usage: "threads to refer to, frozen as they are now"},
-			{name: "depends-on", kind: kindIDs, value: "ID,...", usage: "threads that must be terminated before this one is ready"},
-			{name: "tag", kind: kindTexts, value: "T", usage: "a tag; may be given several times"},
-			{name: "executor", kind: kindEnum, value: "human|agent", words: executorWords(), usage: "who is to carry it out (default agent)"},
-			{name: "branch", kind: kindText, value: "B", usage: "the git branch of its code"},
-			{name: "worktree", kind: kindText, value: "DIR", usage: "the git worktree of its code"},
+		flags: []cli.Flag{
+			newOption("intent", anyText("TEXT").required(), "what the thread is to achieve; - reads standard input, at most 64 KiB"),
+			newOption("title", anyText("T"), "at most 200 characters; default: the intent's first line"),
+			newOption("objective", anID("ID", objectiveIDs), "the objective it works for"),
+			newOption("parent", anID("ID", threadIDs), "the thread it is split from; default: --thread"),
+			newOption("id", anID("ID", otherIDs), "use this id in place of a random one"),
+			newOption("inherit", oneOf(inherit...), "copy the parent's artifacts: none (default), full, or those of --scope"),
+			newOption("scope", scopes("P,..."), "which artifacts to inherit: paths, folders, globs"),
+			newOption("ref", someIDs("ID,...", threadIDs), "threads to refer to, frozen as they are now"),
+			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must be terminated before this one is ready"),
+			newOption("tag", texts("T"), "a tag; may be given several times"),
+			newOption("executor", oneOf(executorWords()...), "who is to carry it out (default agent)"),
+			newOption("branch", anyText("B"), "the git branch of its code"),
+			newOption("worktree", anyText("DIR"), "the git worktree of its code"),
 		},
 		run: runSpawn,
 	}

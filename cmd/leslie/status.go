@@ -112,7 +112,7 @@ func statusCommand() *command {
 		name: "status", summary: "show one thread, or the whole store without an id",
 		teach:    lesson{watching, "status ID"},
 		example:  "leslie status thread-a1b2c3d4",
-		operands: []operandSpec{{name: "ID", kind: kindID, optional: true}}, run: runStatus,
+		operands: []operand{{value: anID("ID", threadIDs), optional: true}}, run: runStatus,
 	}
 }
 

@@ -29,7 +29,7 @@ func following(l line) bool { return l.has("follow") }
 // streams reports whether this call's answer is a stream.
 func (c *call) streams() bool {
 	cmd := c.line.cmd
-	return cmd != nil && cmd.streams != nil && !c.line.help && !c.line.version && cmd.streams(c.line)
+	return cmd != nil && cmd.streams != nil && !c.line.asks() && cmd.streams(c.line)
 }
 
 // errUnread says that nobody reads the stream any more.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/nearest"
@@ -68,15 +70,15 @@ func transferCommand() *command {
 			"delegate grants at once, until the --timeout. handoff makes --to the executor.\n" +
 			"--wait returns when it is decided: approved 0, denied T404, late T401.",
 		example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
-		operands: []operandSpec{threadOperand()},
-		flags: []flagSpec{
-			{name: "direction", kind: kindEnum, value: "request_approval|delegate|handoff", words: directions, usage: "what is to happen"},
-			{name: "scope", kind: kindCapabilities, value: "CAP,...", usage: "the capabilities, such as code_edit or deploy"},
-			{name: "to", kind: kindEnum, value: "human|agent", words: executorWords(), usage: "who is asked (human), gets them (agent), or takes over"},
+		operands: []operand{threadOperand()},
+		flags: []cli.Flag{
+			newOption("direction", oneOf(directions...).required(), "what is to happen"),
+			newOption("scope", capabilities(), "the capabilities, such as code_edit or deploy"),
+			newOption("to", oneOf(executorWords()...), "who is asked (human), gets them (agent), or takes over"),
 			reasonFlag(),
-			{name: "timeout", kind: kindDuration, value: "D", usage: "how long a decision is waited for, or a delegation holds"},
-			{name: "fallback", kind: kindEnum, value: "block|skip|auto_approve", words: fallbacks, usage: "what happens when nobody has decided by then"},
-			{name: "wait", kind: kindSwitch, usage: "return when it is decided"},
+			newOption("timeout", aDuration(), "how long a decision is waited for, or a delegation holds"),
+			newOption("fallback", oneOf(fallbacks...), "what happens when nobody has decided by then"),
+			toggle("wait", "return when it is decided"),
 		},
 		run: runTransfer,
 	}

@@ -47,7 +47,7 @@ func undoCommand() *command {
 			"nothing is undone (T110). An undo can be undone, unless it put files back.\n" +
 			"An agent undoes what agents did, and no decision.",
 		example:  "leslie undo op-a1b2c3d4",
-		operands: []operandSpec{{name: "OP", kind: kindID, optional: true}}, run: runUndo,
+		operands: []operand{{value: anID("OP", otherIDs), optional: true}}, run: runUndo,
 	}
 }
 

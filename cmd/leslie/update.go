@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/thread"
 )
 
@@ -82,13 +84,13 @@ func updateCommand() *command {
 	return &command{
 		name: "update", summary: "change a thread's title, tags, dependencies, branch or worktree", writes: true,
 		example:  "leslie update thread-a1b2c3d4 --tag +api --depends-on +thread-e5f6g7h8",
-		operands: []operandSpec{threadOperand()},
-		flags: []flagSpec{
-			{name: "title", kind: kindText, value: "T", usage: "the new title, at most 200 characters"},
-			{name: "tag", kind: kindEdits, value: "+T|-T", usage: "add or drop a tag; may be given several times"},
-			{name: "depends-on", kind: kindEdits, value: "+ID|-ID", usage: "add or drop a dependency; may be given several times"},
-			{name: "branch", kind: kindText, value: "B", usage: "the git branch of the thread's code"},
-			{name: "worktree", kind: kindText, value: "DIR", usage: "the git worktree of the thread's code"},
+		operands: []operand{threadOperand()},
+		flags: []cli.Flag{
+			newOption("title", anyText("T"), "the new title, at most 200 characters"),
+			newOption("tag", edits("+T|-T"), "add or drop a tag; may be given several times"),
+			newOption("depends-on", edits("+ID|-ID"), "add or drop a dependency; may be given several times"),
+			newOption("branch", anyText("B"), "the git branch of the thread's code"),
+			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
 		},
 		run: runUpdate,
 	}
@@ -126,7 +128,7 @@ func (c *call) edit() thread.Edit {
 	}
 	c.checkTags(edit.AddTags)
 	for _, id := range slices.Concat(edit.AddDepends, edit.DropDepend) {
-		if f := checkValue("--depends-on", kindID, nil, id); f != nil {
+		if f := anID("ID", threadIDs).fault("--depends-on", id); f != nil {
 			c.faults = append(c.faults, *f)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/store"
@@ -76,11 +78,11 @@ func waitCommand() *command {
 			"it is wakeable. any ends with the first change of one of the threads after --since, else after now; without\n" +
 			"a thread, with any change at all. Agents wait at most 100s unless --timeout says otherwise.",
 		example:  "leslie wait thread-a1b2c3d4 --timeout 90s",
-		operands: []operandSpec{{name: "ID", kind: kindID, speaks: true, many: true}},
-		flags: []flagSpec{
-			{name: "until", kind: kindEnum, value: "done|any|children|decision", words: untilWords(), usage: "what to wait for (default done)"},
-			{name: "since", kind: kindCount, value: "REV", usage: "any: what changed after this revision counts"},
-			{name: "timeout", kind: kindDuration, value: "D", usage: "give up after D with T109 (default for agents 100s, for people never)"},
+		operands: []operand{{value: anID("ID", threadIDs), speaks: true, many: true}},
+		flags: []cli.Flag{
+			newOption("until", oneOf(untilWords()...), "what to wait for (default done)"),
+			newOption("since", aCount("REV"), "any: what changed after this revision counts"),
+			newOption("timeout", aDuration(), "give up after D with T109 (default for agents 100s, for people never)"),
 		},
 		run: runWait,
 	}

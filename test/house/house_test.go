@@ -72,7 +72,7 @@ func roomRules() []rule {
 			{"a room of the lowest", imports("internal/fact/a.go", "leslie/codes"), imports("codes/a.go", "leslie/internal/fact")},
 			{"the lock", imports("cmd/leslie/a.go", "github.com/gofrs/flock"), imports("store/a.go", "github.com/gofrs/flock")},
 			{"the lock in a test", imports("cmd/leslie/a_test.go", "example.org/flock"), imports("cmd/leslie/a_test.go", "github.com/gofrs/flock")},
-			{"the command-line library", imports("cmd/leslie/a.go", "github.com/urfave/cli/v2"), imports("cmd/leslie/a_test.go", "github.com/urfave/cli/v2")},
+			{"the command-line library", imports("store/a.go", "github.com/urfave/cli/v2"), imports("cmd/leslie/a.go", "github.com/urfave/cli/v2")},
 			{"terminals", imports("store/a.go", "golang.org/x/term"), imports("cmd/leslie/a.go", "golang.org/x/term")},
 			{"a new dependency", imports("store/a.go", "example.org/x"), imports("store/a.go", "golang.org/x/sys/unix")},
 			{"what is for tests", imports("store/a.go", "github.com/stretchr/testify/assert"), imports("store/a_test.go", "github.com/stretchr/testify/assert")},

@@ -40,7 +40,7 @@ func rooms() []room {
 		{
 			dir:     "cmd/leslie",
 			rooms:   []string{"internal/app", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
-			modules: []string{"golang.org/x/term"},
+			modules: []string{"github.com/urfave/cli/v2", "golang.org/x/term"},
 		},
 		{dir: "test/harness"},
 		{dir: "test/bench"},
@@ -57,7 +57,7 @@ func rooms() []room {
 // testModules are what tests of every room may import besides; a test may also
 // use a module of any row, to play another process or to read an answer.
 func testModules() []string {
-	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "github.com/urfave/cli/v2", "go.yaml.in/yaml/v3"}
+	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "go.yaml.in/yaml/v3"}
 }
 
 // whyNotRoom is why a room is closed to those whose row does not name it.
@@ -91,6 +91,7 @@ func whyNotModule(path string) string {
 		"github.com/fsnotify/fsnotify":      "waiting for a change without losing one wants the store's order: watch first, then look",
 		"github.com/gofrs/flock":            "one lock, one place: a second user of it could deadlock or free the store's lock",
 		"golang.org/x/sys":                  "calls to the operating system belong to the store",
+		"github.com/urfave/cli/v2":          "only the command line knows flags and commands; everything below is handed options as values",
 		"golang.org/x/term":                 "only the command line knows terminals; everything below is handed facts about them",
 		"go.yaml.in/yaml/v3":                "what it prepares at its start takes as long as a short command; tests hold leslie's YAML against it",
 		"github.com/kballard/go-shellquote": "a command line is taken apart where it is run",

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestParse(t *testing.T) {
+func TestLint(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, argv string
@@ -47,7 +47,13 @@ func TestParse(t *testing.T) {
 		{"an unknown flag that means no other takes none", "status --zzz main", "status", "", "main", "--zzz"},
 		{"a group alone", "objective", "", "", "", "subcommand"},
 		{"an unknown subcommand of a group", "objective lst", "", "", "", "subcommand"},
-		{"an unknown subcommand of a command", "reference lst", "reference", "", "lst", "subcommand"},
+		{"an unknown subcommand of a command", "reference lst", "", "", "", "subcommand"},
+		{"a command with operands takes any word", "status lst", "status", "", "lst", ""},
+		{"behind -- a word is no subcommand", "reference -- list", "reference", "", "list", "operand"},
+		{"an unknown subcommand behind a flag of its command", "merge --target a lst --sources b", "", "", "", "subcommand"},
+		{"an unknown subcommand and an unknown flag", "merge lst --nope --format json", "", "format=json", "", "--nope subcommand"},
+		{"a line to be completed", "spawn --intent x --generate-bash-completion", "spawn", "intent=x", "", ""},
+		{"behind -- nothing is completed", "status -- --generate-bash-completion", "status", "", "--generate-bash-completion", "ID"},
 		{"a flag without its value", "spawn --intent", "spawn", "", "", "--intent"},
 		{"a flag instead of a value", "spawn --intent --id x", "spawn", "id=x", "", "--intent"},
 		{"a flag in front of --", "done --reason -- x", "done", "", "x", "--reason"},
@@ -61,13 +67,13 @@ func TestParse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := parse(commands(), strings.Fields(tt.argv))
+			l := lint(commands(), strings.Fields(tt.argv))
 			name, flags, fields := "", []string{}, []string{}
 			if l.cmd != nil {
 				name = l.cmd.name
 			}
 			for _, f := range l.flags {
-				flags = append(flags, f.spec.name+"="+f.value)
+				flags = append(flags, f.Name+"="+f.text)
 			}
 			for _, f := range l.faults {
 				fields = append(fields, f.Field)
@@ -76,6 +82,9 @@ func TestParse(t *testing.T) {
 			assert.Equal(t, tt.flags, strings.Join(flags, " "))
 			assert.Equal(t, tt.operands, strings.Join(l.operands, " "))
 			assert.Equal(t, tt.fields, strings.Join(fields, " "))
+			if l.cmd != nil && len(l.faults) == 0 && !l.asks() {
+				assert.Equal(t, l.reading(), readBy(commands(), strings.Fields(tt.argv)), "the library reads it the same")
+			}
 		})
 	}
 }
@@ -84,27 +93,25 @@ func TestParse(t *testing.T) {
 // command's line: all of them mean the same.
 func TestFlagsMayStandAnywhere(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		line := slices.Clone(cmd.path())
+	all := commands()
+	for _, cmd := range all {
+		line := cmd.path()
 		for range cmd.operands {
 			line = append(line, "operand")
 		}
-		for _, f := range cmd.allFlags() {
-			if f.name == "help" {
+		for _, o := range options(cmd.allFlags()) {
+			if o.Name == "help" || o.Name == "version" {
 				continue
 			}
-			value, flag := validValue(f), []string{"--" + f.name}
-			if f.kind != kindSwitch {
+			value, flag := validText(t, o.value()), []string{"--" + o.Name}
+			if o.TakesValue() {
 				flag = append(flag, value)
 			}
 			for at := range len(line) + 1 {
-				l := parse(commands(), slices.Insert(slices.Clone(line), at, flag...))
-				if assert.Empty(t, l.faults, "%s at %d of %v", flag, at, line) && assert.NotNil(t, l.cmd) {
-					assert.Equal(t, cmd.name, l.cmd.name)
-					assert.Equal(t, line[len(cmd.path()):], append([]string{}, l.operands...))
-					require.Len(t, l.flags, 1)
-					assert.Equal(t, value, l.flags[0].value)
-				}
+				argv := slices.Insert(slices.Clone(line), at, flag...)
+				assert.Empty(t, lint(all, argv).faults, "%s at %d of %v", flag, at, line)
+				want := reading{cmd.name, []string{o.Name + "=" + value}, line[len(cmd.path()):]}
+				assert.Equal(t, want, readBy(all, argv), "%q", argv)
 			}
 		}
 	}
@@ -114,61 +121,74 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 // value ends before it knows the command.
 func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	t.Parallel()
-	isSwitch := map[string]bool{}
-	for _, f := range (&vocabulary{all: commands()}).list() {
-		was, known := isSwitch[f.name]
-		assert.True(t, !known || was == (f.kind == kindSwitch), "--%s is a switch here and takes a value there", f.name)
-		isSwitch[f.name] = f.kind == kindSwitch
+	takes := map[string]bool{}
+	for _, cmd := range commands() {
+		for _, o := range options(cmd.allFlags()) {
+			was, known := takes[o.Name]
+			assert.True(t, !known || was == o.TakesValue(), "--%s is a switch here and takes a value there", o.Name)
+			takes[o.Name] = o.TakesValue()
+		}
 	}
 }
 
-func validValue(f flagSpec) string {
-	return map[kind]string{
-		kindSwitch: "true", kindText: "some text", kindTexts: "a,b", kindID: "some-id", kindIDs: "a,b", kindScopes: "a/*.md,b",
-		kindCount: "7", kindDuration: "90s", kindEdits: "-x", kindCapability: "code_edit", kindCapabilities: "read,git_push", kindEnum: append(f.words, "")[0],
-	}[f.kind]
+// validText is a text that a value takes.
+func validText(t *testing.T, v *value) string {
+	t.Helper()
+	for _, text := range append(slices.Clone(v.words), "true", "some text", "some-id", "7", "90s", "-x") {
+		if v.fault("", text) == nil {
+			return text
+		}
+	}
+	t.Fatalf("no text is one for %s", v.shown)
+	return ""
 }
 
 // TestValuesOfEveryKind is the table of what a value must be.
 func TestValuesOfEveryKind(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		kind      kind
+		value     *value
 		good, bad []string
 	}{
-		{kindText, []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
-		{kindTexts, []string{"a,b"}, []string{""}},
-		{kindEnum, []string{"one"}, []string{"", "One", "on", "one "}},
-		{kindID, []string{"a", "7", "thread-x_Y", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a/b", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
-		{kindIDs, []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
-		{kindScopes, []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
-		{kindCount, []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
-		{kindDuration, []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
-		{kindEdits, []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
-		{kindCapability, []string{"code_edit", "git-push"}, []string{"", " ", "a b", "a,b", "-x"}},
-		{kindCapabilities, []string{"deploy", "deploy,code_edit"}, []string{"", "deploy,", ",deploy", "a,,b", "a, b"}},
+		{anyText("T"), []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
+		{texts("T"), []string{"a,b"}, []string{""}},
+		{oneOf("one", "two"), []string{"one"}, []string{"", "One", "on", "one "}},
+		{anID("ID", threadIDs), []string{"a", "7", "thread-x_Y", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a/b", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
+		{someIDs("ID,...", threadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
+		{scopes("P,..."), []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
+		{aCount("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
+		{aDuration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
+		{edits("+T|-T"), []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
+		{aCapability(), []string{"code_edit", "git-push"}, []string{"", " ", "a b", "a,b", "-x"}},
+		{capabilities(), []string{"deploy", "deploy,code_edit"}, []string{"", "deploy,", ",deploy", "a,,b", "a, b"}},
 	}
 	for _, tt := range tests {
-		for _, v := range tt.good {
-			assert.Nil(t, checkValue("--flag", tt.kind, []string{"one", "two"}, v), "kind %d takes %q", tt.kind, v)
+		for _, text := range tt.good {
+			assert.Nil(t, tt.value.fault("--flag", text), "%s takes %q", tt.value.shown, text)
+			fresh := *tt.value
+			require.NoError(t, fresh.Set(text))
+			assert.Equal(t, []string{text}, fresh.given)
 		}
-		for _, v := range tt.bad {
-			f := checkValue("--flag", tt.kind, []string{"one", "two"}, v)
-			if assert.NotNil(t, f, "kind %d refuses %q", tt.kind, v) {
+		for _, text := range tt.bad {
+			f := tt.value.fault("--flag", text)
+			if assert.NotNil(t, f, "%s refuses %q", tt.value.shown, text) {
 				assert.Equal(t, "--flag", f.Field)
 				assert.Contains(t, f.Problem, "--flag ")
 			}
+			fresh := *tt.value
+			require.Error(t, fresh.Set(text))
+			assert.Empty(t, fresh.given)
 		}
 	}
 }
 
-// FuzzParse: no line of arguments makes the parser panic, no operand is lost or
-// moved, and a line without faults says the same to the library.
-func FuzzParse(f *testing.F) {
+// FuzzLint: no line of arguments makes the pass panic, no operand is lost or
+// moved, and the library reads a line without faults as the pass does.
+func FuzzLint(f *testing.F) {
 	for _, cmd := range commands() {
 		f.Add(strings.ReplaceAll(cmd.name+" a --format json", " ", "\n"))
-		for _, flag := range cmd.allFlags() {
-			f.Add(strings.ReplaceAll(cmd.name, " ", "\n") + "\n--" + flag.name + "\nx\n--" + flag.name + "=y")
+		for _, o := range options(cmd.allFlags()) {
+			f.Add(strings.ReplaceAll(cmd.name, " ", "\n") + "\n--" + o.Name + "\nx\n--" + o.Name + "=y")
 		}
 	}
 	for _, s := range []string{"", "-", "--", "---", "=", "--=", "-=", "-C", "--\n--\n-C", "help\nhelp", "--help=false", "-h=true", "status\n-1", "objective\n--\ncreate", "\x00", "--format", "objective list"} {
@@ -177,7 +197,7 @@ func FuzzParse(f *testing.F) {
 	all := commands()
 	f.Fuzz(func(t *testing.T, text string) {
 		argv := strings.Split(text, "\n")
-		l := parse(all, argv)
+		l := lint(all, argv)
 		if !inOrder(l.operands, argv) {
 			t.Fatalf("operands %q are not those of %q in order", l.operands, argv)
 		}
@@ -187,12 +207,10 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("operands %q do not end with what stands behind -- in %q", l.operands, argv)
 			}
 		}
-		if l.cmd == nil || len(l.faults) > 0 || l.help || l.version {
+		if l.cmd == nil || len(l.faults) > 0 || l.asks() {
 			return
 		}
-		if wrong := differences(all, l); len(wrong) > 0 {
-			t.Fatalf("the library reads %q otherwise: %q", argv, wrong)
-		}
+		require.Equal(t, l.reading(), readBy(all, argv), "the library reads %q otherwise", argv)
 	})
 }
 

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/thread"
+)
+
+// This file is the commands as the library runs them: a tree of cli.Commands, each
+// with its flags, its place in the shell's completion, and an action that runs it for
+// this call. The library writes nothing by itself: what it prints (help) goes
+// into the call's answer, and its errors come back as values.
+
+// library is leslie for one line. Flags that commands share stand at each of them, since
+// the library loses one that stands at the root too; there they are for lines without
+// a command alone.
+func (c *call) library(all []*command) *cli.App {
+	root := &cli.App{
+		Name: "leslie", Usage: "split an objective into threads of work that people and agents share",
+		Flags: globalFlags(), Commands: c.tree(all),
+		HideHelp: true, HideHelpCommand: true, HideVersion: true,
+		Action: c.root, OnUsageError: libraryFault,
+		EnableBashCompletion: true, BashComplete: c.complete(nil, topNames(all)),
+		Reader: c.env.stdin, Writer: &c.printed, ErrWriter: io.Discard,
+		ExitErrHandler: func(*cli.Context, error) {}, // the exit status is the renderer's
+		Compiled:       time.Unix(0, 0),              // else the library looks at the program's file
+	}
+	return root
+}
+
+// tree is the commands below the root.
+func (c *call) tree(all []*command) []*cli.Command {
+	help := c.node("help", "show help for a command", func(cc *cli.Context) error { return c.help(cc, all) })
+	help.BashComplete = c.complete(nil, topNames(all))
+	out := []*cli.Command{help}
+	for _, cmd := range all {
+		path := cmd.path()
+		if len(path) == 1 {
+			out = append(out, c.leaf(all, cmd))
+			continue
+		}
+		at := slices.IndexFunc(out, func(node *cli.Command) bool { return node.Name == path[0] })
+		if at < 0 {
+			group := c.node(path[0], "", c.root)
+			group.BashComplete = c.complete(nil, subNames(all, path[0]))
+			at, out = len(out), append(out, group)
+		}
+		out[at].Subcommands = append(out[at].Subcommands, c.leaf(all, cmd))
+	}
+	return out
+}
+
+// node is a command of the library's that has nothing but its action.
+func (c *call) node(name, usage string, action cli.ActionFunc) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, Flags: globalFlags(), Action: action,
+		HideHelp: true, HideHelpCommand: true, OnUsageError: libraryFault,
+	}
+}
+
+// leaf is one of leslie's commands.
+func (c *call) leaf(all []*command, cmd *command) *cli.Command {
+	path := cmd.path()
+	node := c.node(path[len(path)-1], cmd.summary, func(cc *cli.Context) error { return c.act(cc, cmd) })
+	node.UsageText, node.Description = cmd.usageLine(), cmd.detail
+	node.Flags = cmd.allFlags()
+	node.BashComplete = c.complete(cmd, subNames(all, cmd.name))
+	return node
+}
+
+// libraryFault is what the library could not read of a line that the pass in front of it
+// let through.
+func libraryFault(_ *cli.Context, err error, _ bool) error {
+	return codes.InvalidArgument.Wrap(err, fact.Of("reason", strings.TrimSpace(err.Error())))
+}
+
+// root answers a line without a command: its version, or what is wrong with it.
+func (c *call) root(cc *cli.Context) error {
+	c.read(cc)
+	if !c.on("version") {
+		return c.unrouted(cc)
+	}
+	if err := c.lineUsage(); err != nil {
+		return err
+	}
+	c.data = &versionData{Version: versionOf(version, debug.ReadBuildInfo)}
+	return nil
+}
+
+// unrouted is T903 for a line that names no command.
+func (c *call) unrouted(cc *cli.Context) error {
+	if len(c.faults) == 0 {
+		c.fault("command", cc.Args().First(), "there is no command "+quoted(cc.Args().First()))
+	}
+	return c.usage()
+}
+
+// act runs a command. A line with faults goes on to it: it adds its own and then
+// refuses, so that the caller is told all of them at once.
+func (c *call) act(cc *cli.Context, cmd *command) (err error) {
+	c.read(cc)
+	if c.line.cmd != cmd {
+		return c.unrouted(cc)
+	}
+	if c.env.ready != nil {
+		c.env.ready(cmd.writes)
+	}
+	if c.on("dry-run") {
+		c.meansNothing("with --dry-run", "request-id")
+	}
+	if c.data, err = cmd.run(c); isNil(c.data) {
+		c.data = nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.keepUnchanged(c.data); err != nil {
+		c.data = nil
+		return err
+	}
+	return nil
+}
+
+// read takes the flags of the line. Those of every command are the batch's in a line
+// of one.
+func (c *call) read(cc *cli.Context) {
+	c.flags = cc
+	if c.op == nil {
+		c.who = c.globals()
+		c.about = thread.ThreadID(c.who.thread)
+	}
+}

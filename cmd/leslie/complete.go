@@ -1,0 +1,111 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/thread"
+)
+
+// This file is what a shell's completion is offered. The shell runs the line that is
+// being typed with --generate-bash-completion behind it, without the word at the
+// cursor unless that begins with a dash, and picks what fits that word.
+
+// completionData is what may come next, one a line.
+type completionData struct{ words []string }
+
+func (d *completionData) Text(p *page) {
+	for _, word := range d.words {
+		p.line("%s", word)
+	}
+}
+
+// complete offers what may follow the words of a line: in a group, its subcommands;
+// behind a flag, its values; behind a dash, flags; else ids for the operand that is
+// due, or subcommands, or flags. It reads the store where there is one, and fails in
+// silence: nobody reads an error there.
+func (c *call) complete(cmd *command, subs []string) cli.BashCompleteFunc {
+	return func(cc *cli.Context) {
+		c.read(cc)
+		c.faults, c.who.format = nil, "text"
+		c.data = &completionData{c.candidates(cmd, subs)}
+	}
+}
+
+func (c *call) candidates(cmd *command, subs []string) []string {
+	flags := globalFlags()
+	if cmd != nil {
+		flags = cmd.allFlags()
+	}
+	last := *c.line.last
+	if name, long := strings.CutPrefix(last, "--"); isFlag(last) {
+		if o := lookUp(flags, strings.TrimPrefix(name, "-"), long); o != nil && !o.value().toggle {
+			return c.valuesOf(o.value())
+		}
+		return c.flagsLeft(flags)
+	}
+	at := len(c.line.operands)
+	switch {
+	case cmd == nil:
+		return subs
+	case at < len(cmd.operands):
+		return append(subs, c.valuesOf(cmd.operands[at].value)...)
+	case at > 0 && cmd.operands[len(cmd.operands)-1].many:
+		return c.valuesOf(cmd.operands[len(cmd.operands)-1].value)
+	}
+	return append(subs, c.flagsLeft(flags)...)
+}
+
+// flagsLeft are the flags that the line may still get.
+func (c *call) flagsLeft(flags []cli.Flag) []string {
+	var out []string
+	for _, o := range options(flags) {
+		if o.value().repeats || !c.has(o.Name) {
+			out = append(out, "--"+o.Name)
+		}
+	}
+	return out
+}
+
+// valuesOf are the words of an enum, and the ids of the store of the kind that is wanted.
+func (c *call) valuesOf(v *value) []string {
+	if v.ids == otherIDs {
+		return v.words
+	}
+	var out []string
+	_, _ = c.view(func(s *thread.State) error {
+		out = idsOf(s, v.ids)
+		return nil
+	})
+	c.warnings, c.met = nil, nil
+	return out
+}
+
+func idsOf(s *thread.State, kind idKind) (out []string) {
+	switch kind {
+	case threadIDs:
+		for t := range s.Threads.All() {
+			out = append(out, string(t.ID))
+		}
+	case objectiveIDs:
+		for o := range s.Objectives.All() {
+			out = append(out, string(o.ID))
+		}
+	case referenceIDs:
+		for r := range s.References.All() {
+			out = append(out, string(r.ID))
+		}
+	case mergeIDs:
+		for m := range s.Merges.All() {
+			out = append(out, string(m.ID))
+		}
+	case approvalIDs:
+		for a := range s.Approvals.All() {
+			out = append(out, string(a.ID))
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,386 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/internal/nearest"
+)
+
+// This file is the one pass in front of the library, for what the library lacks. It
+// puts the flags of a line, which may stand anywhere before "--", behind the command
+// that they are flags of: the library would take a flag behind an operand for an
+// operand, in silence. And it finds every fault of the line at once, with the name
+// that was probably meant, where the library stops at the first. What it hands on
+// (line.argv) holds no fault that the library could find; a line with faults goes
+// to its command, which adds its own and refuses.
+
+// completionFlag ends a line that a shell wants completed. The library knows it by
+// this name.
+const completionFlag = "--generate-bash-completion"
+
+// line is a command line as the pass has found it.
+type line struct {
+	cmd      *command // nil when no command could be told
+	group    string   // the group that lacks its subcommand
+	flags    []setFlag
+	operands []string
+	help     bool
+	version  bool
+	last     *string // to be completed: its last word
+	faults   []fault
+}
+
+// setFlag is a flag of the line with a value that passed its check.
+type setFlag struct {
+	*option
+	text string
+}
+
+// has reports whether a flag was given, and not as off.
+func (l line) has(name string) bool {
+	return slices.ContainsFunc(l.flags, func(f setFlag) bool { return f.Name == name && f.text != "false" })
+}
+
+// asks reports whether a line asks about leslie in place of running its command.
+func (l line) asks() bool { return l.help || l.version || l.last != nil }
+
+// argv is the line as the library wants it: the command, its flags, "--", its
+// operands. A line without a command goes to the root, which answers with its faults.
+func (l line) argv() []string {
+	out, operands := []string{"leslie"}, l.operands
+	switch {
+	case l.version:
+		operands = nil
+	case l.help:
+		out = append(out, "help")
+		if l.cmd != nil {
+			operands = l.cmd.path()
+		} else if l.group != "" {
+			operands = []string{l.group}
+		}
+	case l.cmd != nil:
+		out = append(out, l.cmd.path()...)
+	case l.last != nil && l.group != "":
+		out = append(out, l.group)
+	default:
+		operands = nil
+	}
+	every := globalFlags()
+	for _, f := range l.flags {
+		if lookUp(every, f.Name, true) != nil || l.cmd != nil && !l.help && !l.version {
+			out = append(out, "--"+f.Name+"="+f.text)
+		}
+	}
+	switch {
+	case l.last != nil:
+		return append(out, completionFlag)
+	case l.version:
+		out = append(out, "--version")
+	}
+	return append(append(out, "--"), operands...)
+}
+
+// lint takes argv apart.
+func lint(all []*command, argv []string) line {
+	l := linter{all: all, writes: writeFlags(), globals: globalFlags()}
+	if n := len(argv) - 1; n >= 0 && argv[n] == completionFlag && !slices.Contains(argv, "--") {
+		argv, l.last = argv[:n], new(string)
+		if n > 0 {
+			*l.last = argv[n-1]
+		}
+	}
+	flags, words, named := l.split(argv)
+	l.name(words[:min(named, 2)])
+	for _, f := range flags {
+		l.flag(f)
+	}
+	l.operate(words)
+	if l.last != nil {
+		l.help, l.version = false, false
+	}
+	return l.line
+}
+
+// linter is the pass at work, with the flags that commands share.
+type linter struct {
+	line
+	all             []*command
+	writes, globals []cli.Flag
+}
+
+// flagArg is a flag as it stands on a line.
+type flagArg struct {
+	arg   string  // --format, or --format=json
+	value *string // nil without one
+}
+
+// name of a flag without dashes and value.
+func (f flagArg) name() (name string, long bool) {
+	name, _, _ = strings.Cut(strings.TrimLeft(f.arg, "-"), "=")
+	return name, strings.HasPrefix(f.arg, "--")
+}
+
+// split tells flags with their values from words; so many words stand before "--".
+// Where a value ends is told by the flags of all commands, so that it does not depend
+// on which command the line names.
+func (l *linter) split(argv []string) (flags []flagArg, words []string, named int) {
+	for i := 0; i < len(argv); i++ {
+		arg := argv[i]
+		switch {
+		case arg == "--":
+			return flags, append(words, argv[i+1:]...), named
+		case !isFlag(arg):
+			words, named = append(words, arg), named+1
+			continue
+		}
+		f := flagArg{arg: arg}
+		if _, value, joined := strings.Cut(arg, "="); joined {
+			f.value = &value
+		} else if l.takes(f, argv[i+1:]) {
+			i++
+			f.value = &argv[i]
+		}
+		flags = append(flags, f)
+	}
+	return flags, words, named
+}
+
+// takes reports whether the argument behind a flag is its value. An unknown flag
+// takes one if the flag that was probably meant does. A value may begin with one dash
+// ("--tag -old"), but is no flag that leslie knows.
+func (l *linter) takes(f flagArg, rest []string) bool {
+	name, long := f.name()
+	meant := l.find(nil, name, long)
+	known := meant != nil
+	if !known {
+		meant = l.find(nil, nearest.Name(name, l.flagNames(nil)), true)
+	}
+	switch {
+	case meant == nil, meant.value().toggle, len(rest) == 0, rest[0] == "--":
+		return false
+	case !known && strings.HasPrefix(rest[0], "-"):
+		return false
+	case !strings.HasPrefix(rest[0], "--"):
+		return true
+	}
+	next, _ := flagArg{arg: rest[0]}.name()
+	return l.find(nil, next, true) == nil
+}
+
+// find returns a command's flag of this name, or of any command where it is not
+// known. Commands that share a flag's name agree on whether it takes a value.
+func (l *linter) find(cmd *command, name string, long bool) *option {
+	for _, flags := range l.flagsOf(cmd) {
+		if o := lookUp(flags, name, long); o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// flagsOf is a command's flags: its own, those of commands that write, those of all
+// commands. Where the command is not known it is every flag.
+func (l *linter) flagsOf(cmd *command) [][]cli.Flag {
+	if cmd != nil {
+		return [][]cli.Flag{cmd.flags, cmd.writeFlags(l.writes), l.globals}
+	}
+	out := make([][]cli.Flag, 0, len(l.all)+2)
+	for _, cmd := range l.all {
+		out = append(out, cmd.flags)
+	}
+	return append(out, l.writes, l.globals)
+}
+
+func (l *linter) flagNames(cmd *command) []string {
+	var out []string
+	for _, o := range options(slices.Concat(l.flagsOf(cmd)...)) {
+		out = append(out, o.Name)
+	}
+	return out
+}
+
+func lookUp(flags []cli.Flag, name string, long bool) *option {
+	for _, f := range flags {
+		o := f.(*option)
+		if long && o.Name == name || !long && slices.Contains(o.Aliases, name) {
+			return o
+		}
+	}
+	return nil
+}
+
+// isFlag reports whether an argument in front of "--" is a flag; "-" and
+// negative numbers are words.
+func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9') }
+
+// name tells the command of a line by its first words.
+func (l *linter) name(words []string) {
+	if len(words) == 0 {
+		return
+	}
+	if len(words) == 2 && !strings.Contains(words[0], " ") {
+		if l.cmd = named(l.all, words[0]+" "+words[1]); l.cmd != nil {
+			return
+		}
+	}
+	first, subs := named(l.all, words[0]), subNames(l.all, words[0])
+	if first != nil && len(first.path()) > 1 {
+		return // two words in one argument
+	}
+	switch {
+	case first != nil && len(subs) > 0 && len(words) == 2 && len(first.operands) == 0:
+		l.group = words[0] // the second word is no subcommand and can be nothing else
+	case first != nil:
+		l.cmd = first
+	case len(subs) > 0:
+		l.group = words[0]
+	}
+}
+
+// flag takes one flag of the line. On a line without a command a flag of some command
+// is left alone: nobody knows which one is meant.
+func (l *linter) flag(f flagArg) {
+	name, long := f.name()
+	o := l.find(l.cmd, name, long)
+	if o == nil {
+		l.faults = append(l.faults, l.unknownFlag(f))
+		return
+	}
+	label, text := "--"+o.Name, "true"
+	switch {
+	case f.value != nil:
+		text = *f.value
+	case !o.value().toggle:
+		l.faults = append(l.faults, fault{Field: label, Problem: label + " needs a value (" + o.value().shown + ")"})
+		return
+	}
+	if l.cmd == nil && lookUp(l.writes, o.Name, true) == nil && lookUp(l.globals, o.Name, true) == nil {
+		return
+	}
+	if f := o.value().fault(label, text); f != nil {
+		l.faults = append(l.faults, *f)
+		return
+	}
+	switch o.Name {
+	case "help":
+		l.help = text == "true"
+	case "version":
+		l.version = text == "true"
+	default:
+		l.set(o, text)
+	}
+}
+
+// set keeps a value. A command's own flag that takes one value takes it once:
+// dropping the first in silence would lose what somebody meant.
+func (l *linter) set(o *option, text string) {
+	at := slices.IndexFunc(l.flags, func(f setFlag) bool { return f.Name == o.Name })
+	if at < 0 || o.value().repeats {
+		l.flags = append(l.flags, setFlag{o, text})
+		return
+	}
+	if lookUp(l.globals, o.Name, true) == nil && l.flags[at].text != text {
+		l.faults = append(l.faults, fault{Field: "--" + o.Name, Value: text, Problem: "--" + o.Name + " is given twice"})
+	}
+	l.flags[at].text = text
+}
+
+// operate keeps the words behind the command, and says what is wrong with them or with
+// a line without a command.
+func (l *linter) operate(words []string) {
+	switch {
+	case l.cmd != nil:
+		l.operands = words[len(l.cmd.path()):]
+		l.checkOperands()
+	case len(words) == 0:
+		l.help = l.help || len(l.faults) == 0
+	case l.group != "":
+		l.faults = append(l.faults, unknownSubcommand(l.all, l.group, words[1:]))
+	case words[0] == "help":
+		l.help, l.operands = true, words[1:]
+	default:
+		names, f := topNames(l.all), fault{Field: "command", Value: words[0]}
+		if slices.Contains(names, words[0]) {
+			f.Problem = "the command " + quoted(words[0]) + " must stand in front of --"
+		} else {
+			f.Problem, f.Nearest = "there is no command "+quoted(words[0]), nearest.Name(words[0], names)
+		}
+		l.faults = append(l.faults, f)
+	}
+}
+
+func (l *linter) checkOperands() {
+	specs := slices.Clone(l.cmd.operands)
+	for i, text := range l.operands {
+		if n := len(specs); i == n && n > 0 && specs[n-1].many {
+			specs = append(specs, specs[n-1])
+		}
+		if i >= len(specs) {
+			l.faults = append(l.faults, fault{Field: "operand", Value: text, Problem: "unexpected argument " + quoted(text)})
+			return
+		}
+		if f := specs[i].fault(specs[i].shown, text); f != nil {
+			l.faults = append(l.faults, *f)
+		}
+	}
+	for _, o := range specs[len(l.operands):] {
+		if !o.optional && !o.speaks && !l.help {
+			l.faults = append(l.faults, fault{Field: o.shown, Problem: "the operand " + o.shown + " is missing"})
+		}
+	}
+}
+
+func (l *linter) unknownFlag(f flagArg) fault {
+	name, _ := f.name()
+	shown, _, _ := strings.Cut(f.arg, "=")
+	bad := fault{Field: shown, Problem: "there is no flag " + quoted(shown)}
+	if near := nearest.Name(name, l.flagNames(l.cmd)); near != "" {
+		bad.Nearest = "--" + near
+	}
+	return bad
+}
+
+func named(all []*command, name string) *command {
+	for _, cmd := range all {
+		if cmd.name == name {
+			return cmd
+		}
+	}
+	return nil
+}
+
+// topNames are the first words of all commands.
+func topNames(all []*command) []string {
+	names := []string{"help"}
+	for _, cmd := range all {
+		if first := cmd.path()[0]; !slices.Contains(names, first) {
+			names = append(names, first)
+		}
+	}
+	return names
+}
+
+// subNames are the second words of a group's commands.
+func subNames(all []*command, group string) []string {
+	var names []string
+	for _, cmd := range all {
+		if path := cmd.path(); len(path) == 2 && path[0] == group {
+			names = append(names, path[1])
+		}
+	}
+	return names
+}
+
+func unknownSubcommand(all []*command, group string, words []string) fault {
+	subs := subNames(all, group)
+	f := fault{Field: "subcommand", Allowed: subs, Problem: quoted(group) + " needs a subcommand: " + orList(subs)}
+	if len(words) > 0 {
+		f.Value = words[0]
+		f.Problem = "there is no subcommand " + quoted(words[0]) + " of " + quoted(group)
+		f.Nearest = nearest.Name(words[0], subs)
+	}
+	return f
+}
