@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/merge"
@@ -617,11 +617,11 @@ func (m *merging) apply() (Data, error) {
 	if err := m.openStage(); err != nil { // whoever asked has ended it
 		return nil, err
 	}
-	steps, undo, err := m.stageResult()
-	if err != nil {
+	changes := m.changes()
+	if err := changes.Stage(m.c.ctx, m.stage, "result", m.stored()); err != nil {
 		return nil, err
 	}
-	replaced, err := m.stageUndo(undo)
+	replaced, err := changes.PutList(m.stage)
 	if err != nil {
 		return nil, err
 	}
@@ -633,19 +633,19 @@ func (m *merging) apply() (Data, error) {
 		return nil, err
 	}
 	data, err := write(m.c, func(s *thread.State, stamp thread.Stamp) (*mergeData, thread.ThreadID, error) {
-		return m.rule(s, stamp, steps, shares)
+		return m.rule(s, stamp, changes, shares)
 	})
 	if err != nil {
 		return nil, err
 	}
 	m.keep()
 	m.c.warnAutoResolved(m)
-	m.c.warnSaved(m.st, m.record.Target, undo, "the merged text")
+	m.c.warnSaved(m.st, changes, "the merged text")
 	return data, nil
 }
 
 // rule is the commit, under the lock.
-func (m *merging) rule(s *thread.State, stamp thread.Stamp, steps []thread.Step, shares []thread.Share) (*mergeData, thread.ThreadID, error) {
+func (m *merging) rule(s *thread.State, stamp thread.Stamp, changes app.ChangeSet, shares []thread.Share) (*mergeData, thread.ThreadID, error) {
 	if m.agreed != "" {
 		if _, _, err := s.DecideGrant(string(m.agreed), thread.Approve, "", stamp); err != nil {
 			return nil, "", err
@@ -654,6 +654,7 @@ func (m *merging) rule(s *thread.State, stamp thread.Stamp, steps []thread.Step,
 	if err := m.mayApply(s, stamp.Time); err != nil {
 		return nil, "", err
 	}
+	steps := changes.Steps(m.stage, "result")
 	if m.recorded {
 		if _, err := s.EndMerge(string(m.record.ID), "the merge was applied", stamp); err != nil {
 			return nil, "", err
@@ -662,7 +663,7 @@ func (m *merging) rule(s *thread.State, stamp thread.Stamp, steps []thread.Step,
 	} else if err := s.NoPendingMerge(m.record.Target); err != nil {
 		return nil, "", err
 	}
-	moved, err := m.st.Unmoved(m.record.Target, m.planned())
+	moved, err := changes.Moved(m.st)
 	if err != nil {
 		return nil, "", err
 	}
@@ -676,80 +677,23 @@ func (m *merging) rule(s *thread.State, stamp thread.Stamp, steps []thread.Step,
 	return m.answer("merged"), m.record.Target, nil
 }
 
-// planned is what the plan found at its paths. Where no file was and none comes,
+// changes are what the plan does to its paths. Where no file was and none comes,
 // nothing can be lost, and what stands in the way there is no change.
-func (m *merging) planned() map[string]thread.BlobID {
-	out := map[string]thread.BlobID{}
+func (m *merging) changes() app.ChangeSet {
+	out := app.ChangeSet{Thread: m.record.Target}
 	for _, f := range m.plan.Files {
-		if f.Idle() && !f.Before.There() {
+		change := app.FileChange{Path: f.Path, Before: thread.BlobID(f.Before.Hash), WasExecutable: f.Before.Executable}
+		switch {
+		case f.Idle() && !f.Before.There():
 			continue
+		case f.Idle():
+			change.After, change.Executable = change.Before, change.WasExecutable
+		case !f.Deletes():
+			change.After, change.Executable = thread.BlobID(f.After.Hash), f.After.Executable
 		}
-		out[f.Path] = thread.BlobID(f.Before.Hash)
+		out.Files = append(out.Files, change)
 	}
 	return out
-}
-
-// undoFile is what a merge or a rollback did to one path: both contents are
-// blobs.
-type undoFile struct {
-	Path       string        `json:"path"`
-	Before     thread.BlobID `json:"before"` // "" for no file
-	After      thread.BlobID `json:"after"`
-	Executable bool          `json:"executable,omitempty"` // before
-}
-
-// stageResult writes the result into the stage and says how it gets into place:
-// replacements first, deletions last, but for those that free a name.
-func (m *merging) stageResult() (steps []thread.Step, undo []undoFile, err error) {
-	root := store.ThreadsDir + "/" + string(m.record.Target) + "/"
-	var deletions []thread.Step
-	for i, f := range m.plan.Files {
-		before := thread.BlobID(f.Before.Hash)
-		u := undoFile{Path: f.Path, Before: before, Executable: f.Before.Executable}
-		switch {
-		case f.Idle():
-			continue
-		case f.Deletes():
-			deletions = append(deletions, thread.Step{Do: thread.StepDelete, To: root + f.Path, Expect: before})
-			undo = append(undo, u)
-			continue
-		}
-		content, err := m.content(f)
-		if err != nil {
-			return nil, nil, err
-		}
-		name := "result/" + strconv.Itoa(i)
-		if err := m.stage.Write(name, content, f.After.Executable); err != nil {
-			return nil, nil, err
-		}
-		if u.After, err = m.stage.Put(content); err != nil {
-			return nil, nil, err
-		}
-		undo = append(undo, u)
-		steps = append(steps, thread.Step{Do: thread.StepReplace, From: m.stage.Rel(name), To: root + f.Path, Expect: before, Content: u.After, Executable: f.After.Executable})
-	}
-	first, last := m.frees(deletions)
-	return slices.Concat(first, steps, last), undo, nil
-}
-
-// frees parts the deletions whose name another change needs from the others.
-func (m *merging) frees(deletions []thread.Step) (first, last []thread.Step) {
-	var added []string
-	for _, f := range m.plan.Files {
-		if !f.Before.There() && f.After.There() {
-			added = append(added, f.Path)
-		}
-	}
-	inTheWay := freeing(added)
-	root := store.ThreadsDir + "/" + string(m.record.Target) + "/"
-	for _, step := range deletions {
-		if inTheWay(strings.TrimPrefix(step.To, root)) {
-			first = append(first, step)
-		} else {
-			last = append(last, step)
-		}
-	}
-	return first, last
 }
 
 // content is what a change gives its path.
@@ -760,12 +704,19 @@ func (m *merging) content(f merge.Change) ([]byte, error) {
 	return m.g.input.Read(f.After.Hash)
 }
 
-func (m *merging) stageUndo(undo []undoFile) (thread.BlobID, error) {
-	raw, err := marshal(undo)
-	if err != nil {
-		return "", err
+// stored returns what a path gets, which becomes a blob.
+func (m *merging) stored() func(app.FileChange) ([]byte, error) {
+	planned := map[string]merge.Change{}
+	for _, f := range m.plan.Files {
+		planned[f.Path] = f
 	}
-	return m.stage.Put(raw)
+	return func(change app.FileChange) ([]byte, error) {
+		content, err := m.content(planned[change.Path])
+		if err == nil {
+			_, err = m.stage.Put(content)
+		}
+		return content, err
+	}
 }
 
 // shares are what target and sources have in common once the merge is applied.

@@ -2,18 +2,17 @@ package main
 
 import (
 	"errors"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
-	"leslie/warnings"
 )
 
 type rollbackData struct {
@@ -93,9 +92,8 @@ type rolling struct {
 	want     store.Manifest // what the checkpoint holds
 	manifest thread.BlobID  // of what is there
 	list     thread.BlobID  // of what is replaced
-	undo     []undoFile
+	changes  app.ChangeSet
 	files    []rolledFile
-	steps    []thread.Step
 }
 
 // run plans without the lock and carries out under it. Its error is errMoved when
@@ -131,7 +129,7 @@ func (r *rolling) run(id, to string) (*rollbackData, error) {
 	case errors.Is(err, errMoved):
 		c.warnings = c.warnings[:told] // the next plan says what it leaves out
 	case err == nil:
-		c.warnSaved(r.st, r.id, r.undo, "what the checkpoint holds")
+		c.warnSaved(r.st, r.changes, "what the checkpoint holds")
 	}
 	return data, err
 }
@@ -144,70 +142,62 @@ func (r *rolling) plan() error {
 		return err
 	}
 	r.c.warnSkipped(skipped)
-	fresh := r.compare()
+	r.compare()
 	if len(r.files) == 0 {
 		return nil
 	}
-	if err := r.unobstructed(fresh); err != nil {
+	if err := r.unobstructed(); err != nil {
 		return err
 	}
 	if r.manifest, err = r.stage.PutManifest(r.now); err != nil {
 		return err
 	}
-	raw, err := marshal(r.undo)
-	if err != nil {
+	if r.list, err = r.changes.PutList(r.stage); err != nil {
 		return err
 	}
-	if r.list, err = r.stage.Put(raw); err != nil {
+	content := func(f app.FileChange) ([]byte, error) { return r.stage.Blob(f.After) }
+	if err := r.changes.Stage(r.c.ctx, r.stage, "result", content); err != nil {
 		return err
 	}
-	if err := r.stage.Materialize(r.c.ctx, fresh, "result", false); err != nil {
-		return err
-	}
-	r.order(fresh)
 	return r.c.relyOn(r.stage)
 }
 
-// compare says what becomes of each path that differs, and returns the files that
-// come.
-func (r *rolling) compare() store.Manifest {
-	r.files = []rolledFile{}
-	var fresh store.Manifest
-	note := func(was store.FileAt, is thread.BlobID, path, how string) {
+// compare says what becomes of each path that differs.
+func (r *rolling) compare() {
+	r.files, r.changes = []rolledFile{}, app.ChangeSet{Thread: r.id}
+	note := func(was, is store.FileAt, path, how string) {
 		r.files = append(r.files, rolledFile{path, how})
-		r.undo = append(r.undo, undoFile{Path: path, Before: was.SHA256, After: is, Executable: was.Executable})
+		r.changes.Files = append(r.changes.Files, app.FileChange{
+			Path: path, Before: was.SHA256, After: is.SHA256, WasExecutable: was.Executable, Executable: is.Executable,
+		})
 	}
 	for _, f := range r.want {
 		was, there := r.now.Find(f.Path)
 		switch {
 		case !there:
-			note(was, f.SHA256, f.Path, "restored")
+			note(was, f, f.Path, "restored")
 		case was.SHA256 != f.SHA256 || was.Executable != f.Executable:
-			note(was, f.SHA256, f.Path, "replaced")
-		default:
-			continue
+			note(was, f, f.Path, "replaced")
 		}
-		fresh = append(fresh, f)
 	}
 	for _, f := range r.now {
 		if _, stays := r.want.Find(f.Path); !stays {
-			note(f, "", f.Path, "removed")
+			note(f, store.FileAt{}, f.Path, "removed")
 		}
 	}
 	slices.SortFunc(r.files, func(a, b rolledFile) int { return strings.Compare(a.Path, b.Path) })
-	return fresh
 }
 
 // unobstructed is T507 where a link or a special file stands in the way of what
 // comes: it is never written through, and never taken away.
-func (r *rolling) unobstructed(fresh store.Manifest) error {
+func (r *rolling) unobstructed() error {
 	entries, err := r.c.artifacts(r.st, r.id)
 	if err != nil {
 		return err
 	}
 	for _, special := range specials(entries) {
-		inTheWay := slices.ContainsFunc(fresh, func(f store.FileAt) bool {
-			return special == f.Path || strings.HasPrefix(f.Path, special+"/") || strings.HasPrefix(special, f.Path+"/")
+		inTheWay := slices.ContainsFunc(r.changes.Files, func(f app.FileChange) bool {
+			return f.After != "" && (special == f.Path || strings.HasPrefix(f.Path, special+"/") || strings.HasPrefix(special, f.Path+"/"))
 		})
 		if inTheWay {
 			return codes.UnsafePath.New(fact.Of("path", special), fact.Of("threadId", r.id)).
@@ -215,59 +205,6 @@ func (r *rolling) unobstructed(fresh store.Manifest) error {
 		}
 	}
 	return nil
-}
-
-// order lets what frees a name go first, and all other removals last.
-func (r *rolling) order(fresh store.Manifest) {
-	root := threadPlace(r.id) + "/"
-	var added []string
-	var placed []thread.Step
-	for _, f := range fresh {
-		was, there := r.now.Find(f.Path)
-		if !there {
-			added = append(added, f.Path)
-		}
-		placed = append(placed, thread.Step{Do: thread.StepReplace, From: r.stage.Rel("result/" + f.Path), To: root + f.Path, Expect: was.SHA256, Content: f.SHA256, Executable: f.Executable})
-	}
-	frees := freeing(added)
-	var first, last []thread.Step
-	for _, u := range r.undo {
-		step := thread.Step{Do: thread.StepDelete, To: root + u.Path, Expect: u.Before}
-		switch {
-		case u.After != "":
-		case frees(u.Path):
-			first = append(first, step)
-		default:
-			last = append(last, step)
-		}
-	}
-	r.steps = slices.Concat(first, placed, last)
-}
-
-// freeing tells of a path whether its name, or a name above or below it, is
-// needed by one that is added: a file gives way to a folder, a folder to a file,
-// a name to one that differs only in case.
-func freeing(added []string) func(name string) bool {
-	files, folders := map[string]bool{}, map[string]bool{} // by lower case
-	for _, name := range added {
-		name = strings.ToLower(name)
-		files[name] = true
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			folders[dir] = true
-		}
-	}
-	return func(name string) bool {
-		name = strings.ToLower(name)
-		if folders[name] {
-			return true
-		}
-		for ; name != "."; name = path.Dir(name) {
-			if files[name] {
-				return true
-			}
-		}
-		return false
-	}
 }
 
 // rule is the rollback, under the lock.
@@ -295,29 +232,14 @@ func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*rollbackData, thre
 	if err != nil {
 		return nil, "", err
 	}
-	s.Plan(r.steps...)
+	s.Plan(r.changes.Steps(r.stage, "result")...)
 	d.CheckpointID, d.Revision = &ck.ID, t.Revision
 	return d, t.ID, nil
 }
 
 // warnSaved names files that somebody saved in the moment of the commit: theirs
 // stayed, and what was to replace it lies beside it.
-func (c *call) warnSaved(st *store.Store, id thread.ThreadID, undo []undoFile, what string) {
-	want := map[string]thread.BlobID{}
-	for _, u := range undo {
-		want[u.Path] = u.After
-	}
-	moved, err := st.Unmoved(id, want)
-	if err != nil {
-		return
-	}
-	slices.Sort(moved)
-	entries, _ := c.artifacts(st, id)
-	for _, path := range moved {
-		beside := slices.ContainsFunc(entries, func(e store.Entry) bool { return strings.HasPrefix(e.Path, path+".merge-op-") })
-		if beside {
-			c.warnings.Add(warnings.NotSettled.New(fact.Of("what", "putting "+path+" into place"),
-				fact.Of("reason", "it was saved meanwhile and stayed; "+what+" lies beside it as "+path+".merge-OPERATION")))
-		}
-	}
+func (c *call) warnSaved(st *store.Store, changes app.ChangeSet, what string) {
+	artifacts := func() ([]store.Entry, error) { return c.artifacts(st, changes.Thread) }
+	c.warnings.Add(changes.SavedMeanwhile(st, artifacts, what)...)
 }

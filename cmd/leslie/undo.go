@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 
 	"leslie/codes"
@@ -201,17 +200,4 @@ func factText(e *codes.Error, key string) (string, bool) {
 	v, _ := e.Facts().Get(key)
 	s, ok := v.(string)
 	return s, ok
-}
-
-// replacedFiles reads a list of what was replaced.
-func replacedFiles(st *store.Store, list thread.BlobID) ([]undoFile, error) {
-	raw, err := st.Blob(list)
-	if err != nil {
-		return nil, err
-	}
-	var files []undoFile
-	if err := json.Unmarshal(raw, &files); err != nil {
-		return nil, codes.Internal.Wrap(err, fact.Of("reason", "what was replaced cannot be read"))
-	}
-	return files, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"leslie/internal/app"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -54,34 +55,38 @@ func (u *undoing) prepare() (err error) {
 func (u *undoing) putBackFiles() error {
 	all := 0
 	for _, r := range u.in.Replaced {
-		files, err := replacedFiles(u.st, r.List)
+		files, err := app.ChangeList(u.st, r.List)
 		if err != nil {
 			return err
 		}
 		all += len(files)
-		after := map[string]thread.BlobID{}
-		for _, f := range files {
-			after[f.Path] = f.After
-		}
-		var moved []string
-		var entries []store.Entry
+		back := app.ChangeSet{Thread: r.ThreadID, Files: files}.Inverse()
+		var kept []string
 		err = u.c.settled(u.st, func() (err error) {
-			if moved, err = u.st.Unmoved(r.ThreadID, after); err == nil {
+			if kept, err = back.Moved(u.st); err == nil {
+				var entries []store.Entry
 				entries, err = u.st.Artifacts(r.ThreadID)
+				kept = append(kept, inTheWay(back.Files, kept, entries)...)
 			}
 			return err
 		}, r.ThreadID)
 		if err != nil {
 			return err
 		}
-		moved = append(moved, inTheWay(files, moved, entries)...)
-		for i, f := range files {
-			if slices.Contains(moved, f.Path) {
+		back.Files = slices.DeleteFunc(back.Files, func(f app.FileChange) bool { return slices.Contains(kept, f.Path) })
+		for _, f := range files {
+			if slices.Contains(kept, f.Path) {
 				u.kept = append(u.kept, f.Path)
-			} else if err := u.putBack(r.ThreadID, i, f); err != nil {
-				return err
+			} else {
+				u.back = append(u.back, f.Path)
 			}
 		}
+		dir := "back/" + string(r.ThreadID)
+		content := func(f app.FileChange) ([]byte, error) { return u.st.Blob(f.After) }
+		if err := back.Stage(u.c.ctx, u.stage, dir, content); err != nil {
+			return err
+		}
+		u.steps = append(u.steps, back.Steps(u.stage, dir)...)
 	}
 	if all > 0 && len(u.back) == 0 {
 		return u.conflict("every file that it changed was changed since")
@@ -92,10 +97,10 @@ func (u *undoing) putBackFiles() error {
 // inTheWay are files that cannot go back to their names: a folder that is not empty
 // stands there by now, or a file stands in place of a folder above, and what lies
 // there is not taken away by the same undo.
-func inTheWay(files []undoFile, moved []string, entries []store.Entry) (out []string) {
+func inTheWay(back []app.FileChange, moved []string, entries []store.Entry) (out []string) {
 	goes := map[string]bool{}
-	for _, f := range files {
-		goes[f.Path] = f.Before == "" && !slices.Contains(moved, f.Path)
+	for _, f := range back {
+		goes[f.Path] = f.After == "" && !slices.Contains(moved, f.Path)
 	}
 	stays, holds := map[string]bool{}, map[string]bool{} // files, and the folders above them
 	for _, e := range entries {
@@ -107,36 +112,16 @@ func inTheWay(files []undoFile, moved []string, entries []store.Entry) (out []st
 			holds[dir] = true
 		}
 	}
-	for _, f := range files {
+	for _, f := range back {
 		blocked := holds[f.Path]
 		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
 			blocked = blocked || stays[dir]
 		}
-		if blocked && f.After == "" && !slices.Contains(moved, f.Path) {
+		if blocked && f.Before == "" && !slices.Contains(moved, f.Path) {
 			out = append(out, f.Path)
 		}
 	}
 	return out
-}
-
-func (u *undoing) putBack(id thread.ThreadID, i int, f undoFile) error {
-	to := threadPlace(id) + "/" + f.Path
-	u.back = append(u.back, f.Path)
-	if f.Before == "" {
-		// First: it may free a name for what is put back.
-		u.steps = slices.Insert(u.steps, 0, thread.Step{Do: thread.StepDelete, To: to, Expect: f.After})
-		return nil
-	}
-	content, err := u.st.Blob(f.Before)
-	if err != nil {
-		return err
-	}
-	name := "back/" + string(id) + "/" + strconv.Itoa(i)
-	if err := u.stage.Write(name, content, f.Executable); err != nil {
-		return err
-	}
-	u.steps = append(u.steps, thread.Step{Do: thread.StepReplace, From: u.stage.Rel(name), To: to, Expect: f.After, Content: f.Before, Executable: f.Executable})
-	return nil
 }
 
 // remakeFolders stages the folders of threads that are there again, with what
