@@ -3,6 +3,9 @@
 .POSIX:
 
 GO = go
+# What leslie does not use of its command-line library, left out: it would cost
+# time at every start. leslie builds without the tags, too.
+TAGS = -tags urfave_cli_no_docs,urfave_cli_no_suggest
 # At most this many seconds for all fuzz targets together, and for one.
 FUZZ_TOTAL = 120
 FUZZ_EACH = 10
@@ -14,16 +17,16 @@ STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
 	echo "building bin/leslie $$version"; \
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$$version" -o bin/leslie ./cmd/leslie
+	CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -buildvcs=false -ldflags "-X main.version=$$version" -o bin/leslie ./cmd/leslie
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
 
 demo: build ## build leslie and play a whole piece of work with it
-	@CGO_ENABLED=0 $(GO) run ./test/demo -leslie bin/leslie
+	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/demo -leslie bin/leslie
 
 test: ## run every test; needs nothing but Go
-	CGO_ENABLED=0 $(GO) test -timeout 30m ./...
+	CGO_ENABLED=0 $(GO) test $(TAGS) -timeout 30m ./...
 
 check: fmt vet lint mod house race fuzz short ## everything that a change must pass beyond the tests
 	@echo "check: all passed"
@@ -36,26 +39,26 @@ fmt: ## refuse files that gofmt would change
 vet: ## vet the source for linux, darwin and windows
 	@for os in linux darwin windows; do \
 		echo "== go vet for $$os"; \
-		CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... || exit 1; \
+		CGO_ENABLED=0 GOOS=$$os $(GO) vet $(TAGS) ./... || exit 1; \
 	done
 
 lint: ## run staticcheck as pinned in tools/go.mod
-	@echo "== staticcheck"; CGO_ENABLED=0 $(STATICCHECK) ./...
+	@echo "== staticcheck"; CGO_ENABLED=0 $(STATICCHECK) $(TAGS) ./...
 
 mod: ## refuse a go.mod that names more or less than the source uses
 	@echo "== go mod tidy"; $(GO) mod tidy -diff && $(GO) -C tools mod tidy -diff
 
 house: ## hold the import table, the smells, and the documents that repeat the code
-	@echo "== house rules"; CGO_ENABLED=0 $(GO) test -count=1 ./test/house
+	@echo "== house rules"; CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 ./test/house
 
 # A process with the race detector sleeps a second before it ends unless it is
 # told not to; the tests start many.
 race: ## run every test with the race detector; needs gcc
-	@echo "== race detector"; GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
+	@echo "== race detector"; GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -race -timeout 30m ./...
 
 fuzz: ## fuzz every fuzz target for a few seconds
 	@echo "== fuzz"; \
-	listed=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$listed"; exit 1; }; \
+	listed=$$($(GO) test $(TAGS) -list '^Fuzz' ./...) || { echo "$$listed"; exit 1; }; \
 	targets=$$(echo "$$listed" | awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" names[i]; n = 0 }'); \
 	set -- $$targets; \
 	if [ $$# -eq 0 ]; then echo "no fuzz targets"; exit 0; fi; \
@@ -64,7 +67,7 @@ fuzz: ## fuzz every fuzz target for a few seconds
 	if [ $$each -lt 1 ]; then each=1; fi; \
 	for target do \
 		echo "$${target%%:*} $${target##*:} for $${each}s"; \
-		out=$$($(GO) test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime "$${each}s" "$${target%%:*}" 2>&1) && { echo "$$out"; continue; }; \
+		out=$$($(GO) test $(TAGS) -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime "$${each}s" "$${target%%:*}" 2>&1) && { echo "$$out"; continue; }; \
 		echo "$$out"; \
 		case "$$out" in \
 		*"Failing input"*) exit 1 ;; \
@@ -75,10 +78,10 @@ fuzz: ## fuzz every fuzz target for a few seconds
 
 # BENCH=-short for a look; BENCH="-only sizes -runs 11" and the like: go run ./test/bench -help
 bench: build ## measure leslie beside floors and print tables (minutes; BENCH=-short for a look)
-	@CGO_ENABLED=0 $(GO) run ./test/bench -leslie bin/leslie $(BENCH)
+	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/bench -leslie bin/leslie $(BENCH)
 
 micro: ## run the benchmarks of single functions and print a table
-	@out=$$(CGO_ENABLED=0 $(GO) test -p 1 -run '^$$' -bench . -benchmem ./...) || { echo "$$out"; exit 1; }; \
+	@out=$$(CGO_ENABLED=0 $(GO) test $(TAGS) -p 1 -run '^$$' -bench . -benchmem ./...) || { echo "$$out"; exit 1; }; \
 	echo "$$out" | awk ' \
 		BEGIN { printf "%-44s %14s %12s %12s\n", "benchmark", "time/op", "bytes/op", "allocs/op" } \
 		/^Benchmark/ { n++; time = bytes = allocs = "-"; \
@@ -90,24 +93,24 @@ micro: ## run the benchmarks of single functions and print a table
 		END { if (!n) print "(no benchmarks)" }'
 
 oracle: ## compare the line merge with git merge-file in 5,000 cases and print the figures; needs git
-	CGO_ENABLED=0 LESLIE_MERGE_CASES=5000 $(GO) test ./merge -count=1 -v -run TestTextAgreesWithGit
+	CGO_ENABLED=0 LESLIE_MERGE_CASES=5000 $(GO) test $(TAGS) ./merge -count=1 -v -run TestTextAgreesWithGit
 
 bytes: ## damage every byte of a small store's files, then 2,000 pairs of them; print what became of it
-	@out=$$(LESLIE_EVERY_BYTE=1 LESLIE_DAMAGE_PAIRS=2000 LESLIE_DAMAGE_SEED=$${LESLIE_DAMAGE_SEED:-$$(date +%s)} CGO_ENABLED=0 $(GO) test ./store -count=1 -timeout 60m -v -run 'TestEvery(Byte|File)|TestTwoDamages') || { echo "$$out"; exit 1; }; \
+	@out=$$(LESLIE_EVERY_BYTE=1 LESLIE_DAMAGE_PAIRS=2000 LESLIE_DAMAGE_SEED=$${LESLIE_DAMAGE_SEED:-$$(date +%s)} CGO_ENABLED=0 $(GO) test $(TAGS) ./store -count=1 -timeout 60m -v -run 'TestEvery(Byte|File)|TestTwoDamages') || { echo "$$out"; exit 1; }; \
 	echo "$$out" | sed -n 's/^.*damaged: //p' | sort
 
 torture: build ## kill and fail the binary at every call of the system that it makes; needs Linux and strace
-	$(GO) run ./test/torture -leslie bin/leslie
+	$(GO) run $(TAGS) ./test/torture -leslie bin/leslie
 
 soak: build ## 16 processes of random commands and kills for five minutes, against a model (SOAK="-for 1h")
-	CGO_ENABLED=0 $(GO) run ./test/soak -leslie bin/leslie $(SOAK)
+	CGO_ENABLED=0 $(GO) run $(TAGS) ./test/soak -leslie bin/leslie $(SOAK)
 
 short: build ## a sample of torture, and half a minute of soak
-	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run ./test/torture -leslie bin/leslie -short -seed 1
-	@echo "== soak, half a minute"; CGO_ENABLED=0 $(GO) run ./test/soak -leslie bin/leslie -short
+	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/torture -leslie bin/leslie -short -seed 1
+	@echo "== soak, half a minute"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/soak -leslie bin/leslie -short
 
 docs: ## write docs/codes.md anew from the code tables
-	CGO_ENABLED=0 $(GO) test ./test/house -count=1 -run Codes -update
+	CGO_ENABLED=0 $(GO) test $(TAGS) ./test/house -count=1 -run Codes -update
 
 clean: ## remove what was built
 	rm -rf bin

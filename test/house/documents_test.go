@@ -86,6 +86,19 @@ func TestEveryDependencyHasARowInTheArchitecture(t *testing.T) {
 	}
 }
 
+func TestLeslieIsBuiltWithTheSameTagsEverywhere(t *testing.T) {
+	t.Parallel()
+	const tags = "urfave_cli_no_docs,urfave_cli_no_suggest"
+	for _, name := range []string{"Makefile", "README.md", "test/harness/build.go"} {
+		assert.Contains(t, read(t, name), tags, "%s builds leslie with other tags than the others: its start takes longer", name)
+	}
+	for line := range strings.Lines(read(t, "Makefile")) {
+		if regexp.MustCompile(`\$\(GO\) (build|run|test|vet)`).MatchString(line) {
+			assert.Contains(t, line, "$(TAGS)", "a line of the Makefile that builds without the tags")
+		}
+	}
+}
+
 func TestLintersStayOutOfTheProductsModule(t *testing.T) {
 	t.Parallel()
 	gomod := read(t, "go.mod")

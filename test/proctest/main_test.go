@@ -50,10 +50,8 @@ func buildAndRun(m *testing.M) (status int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "leslie")
-	build := exec.Command("go", "build", "-o", binary, "leslie/cmd/leslie")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("the binary cannot be built: %w\n%s", err, out)
+	if err := harness.Build(binary); err != nil {
+		return 0, err
 	}
 	return m.Run(), nil
 }

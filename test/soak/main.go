@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"time"
+
+	"leslie/test/harness"
 )
 
 // setup is what the flags say.
@@ -87,12 +88,7 @@ func furnish(dir, leslie string) (*project, error) {
 		}
 	}
 	if leslie == "" {
-		build := exec.Command("go", "build", "-trimpath", "-o", p.leslie, "leslie/cmd/leslie")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("the binary cannot be built: %w\n%s", err, out)
-		}
-		return p, nil
+		return p, harness.Build(p.leslie)
 	}
 	data, err := os.ReadFile(leslie) // a copy: whoever builds meanwhile changes nothing here
 	if err != nil {

@@ -3,10 +3,7 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,31 +11,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// commandsOf are the commands that the help of the binary lists.
-func commandsOf(t *testing.T) (names []string) {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "leslie")
-	build := exec.Command("go", "build", "-o", binary, "leslie/cmd/leslie")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	out, err = exec.Command(binary, "help").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	_, text, ok := strings.Cut(string(out), "\nCommands:\n")
-	require.True(t, ok, "%s", out)
-	text, _, _ = strings.Cut(text, "\n\n")
-	for _, found := range regexp.MustCompile(`(?m)^  ([a-z-]+(?: [a-z]+)?)  +\S`).FindAllStringSubmatch(text, -1) {
-		names = append(names, found[1])
-	}
-	require.Len(t, names, strings.Count(text, "\n")+1, "a line of help was not understood:\n%s", text)
-	return names
-}
+	"leslie/test/harness"
+)
 
 func TestEveryCommandHasARowOrAReason(t *testing.T) {
 	t.Parallel()
-	names := commandsOf(t)
+	binary := filepath.Join(t.TempDir(), "leslie")
+	require.NoError(t, harness.Build(binary))
+	names, err := harness.Commands(binary)
+	require.NoError(t, err)
 	require.Greater(t, len(names), 40)
 	for _, name := range names {
 		row := slices.ContainsFunc(table(), func(r row) bool { return r.name == name })

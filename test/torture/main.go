@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"leslie/test/harness"
 )
 
 func main() {
@@ -111,12 +113,7 @@ func (r *rig) furnish(leslie string) error {
 		return err
 	}
 	if leslie == "" {
-		build := exec.Command("go", "build", "-trimpath", "-o", r.leslie, "./cmd/leslie")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("the binary cannot be built: %w\n%s", err, out)
-		}
-		return nil
+		return harness.Build(r.leslie)
 	}
 	data, err := os.ReadFile(leslie)
 	if err != nil {

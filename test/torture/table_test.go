@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // reading are the commands that have no row, each with its reason.
@@ -35,18 +37,6 @@ func help(t *testing.T, leslie string, argv ...string) string {
 	return string(out)
 }
 
-// commandsIn are the names in a list of commands: two blanks, the name, two
-// blanks or more, what it does.
-func commandsIn(text string) (names []string) {
-	_, list, _ := strings.Cut(text, "\nCommands:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
-	for line := range strings.Lines(list) {
-		name, _, _ := strings.Cut(strings.TrimPrefix(line, "  "), "  ")
-		names = append(names, strings.TrimSpace(name))
-	}
-	return names
-}
-
 // named is the command of a line: two words where there is one of two.
 func named(argv, names []string) string {
 	if two := strings.Join(argv[:min(2, len(argv))], " "); slices.Contains(names, two) {
@@ -59,10 +49,9 @@ func named(argv, names []string) string {
 func TestEveryCommandThatWritesHasARow(t *testing.T) {
 	t.Parallel()
 	leslie := filepath.Join(t.TempDir(), "leslie")
-	build := exec.Command("go", "build", "-o", leslie, "leslie/cmd/leslie")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	names := commandsIn(help(t, leslie))
+	require.NoError(t, harness.Build(leslie))
+	names, err := harness.Commands(leslie)
+	require.NoError(t, err)
 	require.Contains(t, names, "merge continue")
 	require.Greater(t, len(names), 40)
 
