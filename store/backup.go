@@ -23,9 +23,7 @@ func (s *Store) rotate(now *loaded) error {
 	}
 	temp, backup := s.Path(backupTemp), s.Path(BackupFile)
 	if err := s.linkOld(now, temp); err != nil {
-		if err := s.disk.write(temp, os.O_EXCL, 0o644, now.data); err != nil {
-			return s.writeFailed(err)
-		}
+		return s.replace(BackupFile, now.data)
 	}
 	return s.writeFailed(s.disk.rename(temp, backup))
 }
@@ -53,7 +51,7 @@ func (s *Store) splitBackup(now *loaded) error {
 	if !s.sharesBackup(now) {
 		return nil
 	}
-	return s.replace(backupTemp, BackupFile, now.data)
+	return s.replace(BackupFile, now.data)
 }
 
 func (s *Store) sharesBackup(now *loaded) bool {
@@ -109,5 +107,5 @@ func (s *Store) secondPlace(now *loaded) error {
 	if err := s.setAside(BackupFile); err != nil {
 		return err
 	}
-	return s.replace(backupTemp, BackupFile, data)
+	return s.replace(BackupFile, data)
 }

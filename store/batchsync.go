@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 
+	"leslie/internal/atomicfile"
 	"leslie/thread"
 )
 
@@ -74,7 +75,7 @@ func (w fileWork) flushAround(p *thread.Pending) []flush {
 // flushStore is the names in the store's own folder.
 func (s *Store) flushStore() flush {
 	at := s.Path(".")
-	return flush{ActSyncDir, at, func() error { return syncFolder(at) }}
+	return flush{ActSyncDir, at, func() error { return atomicfile.SyncFolder(at) }}
 }
 
 // flushJournal is the journal's lines.

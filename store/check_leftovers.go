@@ -14,8 +14,9 @@ import (
 // temporary files and stages. The next writer removes them; so does Repair.
 
 func (x *examination) leftovers() error {
-	for _, name := range temporary() {
-		if exists(x.store.Path(name)) && x.quiet() {
+	names, _ := x.store.leftTemporary() // where it cannot be read, unknown entries says so
+	for _, name := range names {
+		if x.quiet() {
 			x.passing("W505", name, "a write was cut off; the next write removes it", (*mending).sweep)
 		}
 	}

@@ -48,7 +48,7 @@ func (x *examination) places() error {
 // folder where leslie alone writes.
 func (x *examination) strangers() error {
 	x.unknown(".", func(name string, _ fs.DirEntry) bool {
-		return slices.Contains(homes(), name) || slices.Contains(papers(), name) || slices.Contains(temporary(), name)
+		return slices.Contains(homes(), name) || slices.Contains(papers(), name) || temporary(name)
 	})
 	x.unknown(ThreadsDir, func(name string, e fs.DirEntry) bool {
 		return e.IsDir() || x.now != nil && x.there(thread.TableThreads, name) // folders tells

@@ -98,7 +98,7 @@ func (m *mending) answer(name string, a answer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.replace(answerTemp, name, data); err != nil {
+	if err := s.replace(name, data); err != nil {
 		return err
 	}
 	w.touch(RequestsDir)

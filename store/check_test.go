@@ -416,7 +416,7 @@ func harms() map[string]harm {
 		"the log is a folder":                  {do: together(says(LogsDir+"/x", "x"), isFolderNow(LogsDir+"/"+logFile)), finds: []string{"W503 logs/leslie.log"}, notes: []string{"W204 logs/x"}},
 		"the lock is a folder":                 {do: isFolderNow(LockFile), finds: []string{"!T505 thread_relations.json.lock"}, refused: codes.WriteFailed},
 		"a stage of a dead process":            {do: says(TmpDir+"/op-dead/x", "x")},
-		"a temporary file of a dead process":   {do: says(stateTemp, "x")},
+		"a temporary file of a dead process":   {do: says(oldTemp, "x")},
 		"an answer is damaged":                 {do: cutAt(request, 20), finds: []string{"T502 " + request}},
 		"an answer is a folder":                {do: isFolderNow(request), finds: []string{"!T502 " + request}, stays: []string{"!T502 " + request}},
 		"an answer is that of another request": {do: func(t testing.TB, p *patient) { put(t, p.Store, requestFile("x"), read(t, p.Store, request)) }, finds: []string{"T502 " + requestFile("x")}},
@@ -664,7 +664,7 @@ func requireNothingDeleted(t testing.TB, was, is map[string]string) {
 	}
 	for name, content := range was {
 		whole := (name == StateFile || name == BackupFile) && whole([]byte(content))
-		leftover := strings.HasPrefix(name, TmpDir+"/") || slices.Contains(temporary(), name)
+		leftover := strings.HasPrefix(name, TmpDir+"/") || temporary(name)
 		if whole || leftover || there[content] || strings.HasPrefix(is[name], content) {
 			continue
 		}

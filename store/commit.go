@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"leslie/codes"
+	"leslie/internal/atomicfile"
 	"leslie/internal/fact"
 	"leslie/thread"
 	"leslie/warnings"
@@ -17,17 +19,12 @@ import (
 // swap is the commit: a failure in front of it leaves all as it was (T505), one
 // behind it leaves the change standing (W505).
 
-// Names that exist only while the lock is held; a dead process may leave them.
-const (
-	stateTemp  = StateFile + ".tmp"
-	backupTemp = BackupFile + ".tmp"
-	answerTemp = "answer.tmp"
-	ignoreTemp = ".gitignore.tmp"
-)
+// backupTemp is the second name of the old state until it is the backup.
+const backupTemp = BackupFile + ".tmp"
 
-func temporary() []string {
-	return []string{stateTemp, backupTemp, answerTemp, ignoreTemp, editTemp}
-}
+// temporary reports whether a name in the store's folder exists only while the lock
+// is held; a dead process may leave it.
+func temporary(name string) bool { return name == backupTemp || atomicfile.Temporary(name) }
 
 // settle finishes what an earlier process left behind, before a new operation:
 // temporary files, the two names on one inode, pending steps, stages but the
@@ -77,15 +74,24 @@ func (s *Store) finish(now *loaded) error {
 }
 
 func (s *Store) dropTemporary() error {
-	for _, name := range temporary() {
-		if _, err := os.Lstat(s.Path(name)); err != nil {
-			continue
-		}
+	names, err := s.leftTemporary()
+	for _, name := range names {
 		if err := s.disk.removeAll(s.Path(name)); err != nil {
 			return s.writeFailed(err)
 		}
 	}
-	return nil
+	return s.readFailed(err)
+}
+
+// leftTemporary are the temporary names in the store's folder.
+func (s *Store) leftTemporary() ([]string, error) {
+	folder, err := os.Open(s.Path("."))
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(-1)
+	return slices.DeleteFunc(names, func(name string) bool { return !temporary(name) }), err
 }
 
 // commit makes next the store's state and then settles it.
@@ -131,19 +137,19 @@ func (s *Store) swap(now *loaded, next image) error {
 	if err != nil {
 		return err
 	}
-	err = s.disk.writeBeside(now.owed, s.Path(stateTemp), os.O_EXCL, 0o644, parts...)
+	state, err := s.disk.prepare(s.newFile(StateFile, parts...), now.owed...)
 	if err != nil {
-		s.discard()
 		return s.writeFailed(err)
 	}
+	defer state.Cleanup()
 	now.backup.whole = whole()
 	putBack, err := s.makeRoom(now)
 	if err == nil {
-		err = s.writeFailed(s.disk.rename(s.Path(stateTemp), s.Path(StateFile)))
+		err = s.writeFailed(s.disk.put(state, s.Path(StateFile)))
 	}
 	if err != nil {
 		putBack()
-		s.discard()
+		_ = os.Remove(s.Path(backupTemp))
 	}
 	return err
 }
@@ -163,14 +169,6 @@ func (s *Store) makeRoom(now *loaded) (putBack func(), err error) {
 		return nothing, err
 	}
 	return func() { _ = os.Rename(aside, s.Path(StateFile)) }, nil
-}
-
-// discard removes the temporary files of a failed swap, as far as it can; what
-// stays is removed by the next writer.
-func (s *Store) discard() {
-	for _, name := range []string{stateTemp, backupTemp} {
-		_ = os.Remove(s.Path(name))
-	}
 }
 
 // What a commit leaves to be done, as W505 names it.

@@ -43,7 +43,7 @@ func makingThread(id string) func(*thread.State) (Outcome, error) {
 // commit, the names.
 func statePut() []string {
 	return []string{
-		"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+		"create thread_relations.json", "write thread_relations.json", "fsync thread_relations.json",
 		"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json",
 	}
 }
@@ -116,17 +116,17 @@ func TestWhatIsStagedIsOnDiskBeforeTheCommit(t *testing.T) {
 	commit := before(small, "rename "+StateFile)
 	for _, step := range []string{
 		"fsync tmp/op-small/blob-1", "fsync tmp/op-small/copy/plan.md", "rename " + blob, "fsync-dir " + path.Dir(blob), "fsync-dir blobs/sha256",
-		"fsync-dir blobs", "fsync-dir tmp/op-small/copy", "fsync-dir tmp/op-small", "fsync-dir tmp", "fsync thread_relations.json.tmp",
+		"fsync-dir blobs", "fsync-dir tmp/op-small/copy", "fsync-dir tmp/op-small", "fsync-dir tmp", "fsync thread_relations.json",
 	} {
 		assert.Less(t, before(small, step), commit, step)
 	}
 	assert.Less(t, before(small, "fsync tmp/op-small/blob-1"), before(small, "rename "+blob), "a name stands for bytes that are on disk")
 	assert.Less(t, before(small, "rename "+blob), before(small, "fsync-dir "+path.Dir(blob)))
-	assert.Less(t, before(small, "write thread_relations.json.tmp"), before(small, "fsync-dir "+path.Dir(blob)), "beside the state")
+	assert.Less(t, before(small, "write thread_relations.json"), before(small, "fsync-dir "+path.Dir(blob)), "beside the state")
 
 	large := keep("op-large", strings.Repeat("kept", muchBytes))
 	blob = blobPath(hexSum(strings.Repeat("kept", muchBytes)))
-	assert.Less(t, before(large, "fsync-dir "+path.Dir(blob)), before(large, "create thread_relations.json.tmp"),
+	assert.Less(t, before(large, "fsync-dir "+path.Dir(blob)), before(large, "create thread_relations.json"),
 		"what takes a while is on disk before the lock is taken")
 }
 

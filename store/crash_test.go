@@ -152,6 +152,9 @@ func afterUnchanged(t testing.TB, s *Store, whole bool) {
 	assert.Empty(t, c.Operation)
 }
 
+// oldTemp is a temporary file that a dead process left.
+const oldTemp = "." + StateFile + "5577006791947779410"
+
 // prepareUnsettled leaves a state whose operation is neither in the journal nor
 // answered, as a kill behind the rename does.
 func prepareUnsettled(t testing.TB, s *Store) {
@@ -162,7 +165,7 @@ func prepareUnsettled(t testing.TB, s *Store) {
 	require.NoError(t, err)
 	put(t, s, JournalFile, journal)
 	require.NoError(t, os.RemoveAll(s.Path(RequestsDir)))
-	require.NoError(t, os.WriteFile(s.Path(stateTemp), []byte("torn"), 0o600))
+	require.NoError(t, os.WriteFile(s.Path(oldTemp), []byte("torn"), 0o600))
 	require.NoError(t, os.Link(s.Path(StateFile), s.Path(backupTemp)))
 }
 

@@ -89,10 +89,10 @@ func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := s.replace(stateTemp, StateFile, data); err != nil {
+	if err := s.replace(StateFile, data); err != nil {
 		return false, err
 	}
-	s.settled(notes, "making the backup", s.replace(backupTemp, BackupFile, data))
+	s.settled(notes, "making the backup", s.replace(BackupFile, data))
 	s.settled(notes, "making the new store durable", errors.Join(s.disk.syncDir(s.Path(".")), s.disk.syncDir(s.root)))
 	return true, nil
 }
@@ -106,13 +106,13 @@ func (s *Store) completeBackup(main found) (created bool, err error) {
 	if err := s.dropTemporary(); err != nil {
 		return false, err
 	}
-	return true, s.replace(backupTemp, BackupFile, main.data)
+	return true, s.replace(BackupFile, main.data)
 }
 
 // furnish makes what stands beside the state.
 func (s *Store) furnish() error {
 	if !exists(s.Path(".gitignore")) {
-		if err := s.replace(ignoreTemp, ".gitignore", []byte(gitignore)); err != nil {
+		if err := s.replace(".gitignore", []byte(gitignore)); err != nil {
 			return err
 		}
 	}
@@ -122,15 +122,13 @@ func (s *Store) furnish() error {
 	return s.disk.mkdir(s.Path(ThreadsDir))
 }
 
-// replace writes a file as a whole: temporary name, on disk, rename.
-// Errors: T505.
-func (s *Store) replace(temp, name string, data []byte) error {
-	err := s.disk.write(s.Path(temp), os.O_EXCL, 0o644, data)
-	if err == nil {
-		err = s.disk.rename(s.Path(temp), s.Path(name))
-	}
-	if err != nil {
-		_ = os.Remove(s.Path(temp))
-	}
-	return s.writeFailed(err)
+// newFile is a file of the store as it is to be. Its temporary name lies in the
+// store's folder, wherever the file lies: there the next writer looks.
+func (s *Store) newFile(name string, parts ...[]byte) newFile {
+	return newFile{path: s.Path(name), temp: s.Path("."), perm: 0o644, parts: parts}
+}
+
+// replace writes a file of the store as a whole. Errors: T505.
+func (s *Store) replace(name string, data []byte) error {
+	return s.writeFailed(s.disk.replace(s.newFile(name, data)))
 }

@@ -15,10 +15,6 @@ import (
 // This file writes the one kind of file that leslie keeps outside its folder:
 // a text in the project's root that people own, such as AGENTS.md.
 
-// editTemp lies in the project's root, beside what it is going to replace; it
-// exists only while the lock is held, like the other temporary names.
-const editTemp = "../.leslie-edit.tmp"
-
 // EditFile rewrites a file in the project's root: edit gets what is there (nil
 // when there is no such file) and returns what is to be; it may run twice. The
 // file is replaced as a whole, with its permissions, under the store's lock; one
@@ -70,18 +66,9 @@ func (s *Store) replaceText(path string, data []byte) error {
 	if err := s.dropTemporary(); err != nil {
 		return err
 	}
-	tmp := s.Path(editTemp)
-	err = s.disk.write(tmp, os.O_EXCL, mode, data)
-	if err == nil && old != nil {
-		err = s.disk.chmod(tmp, mode)
-	}
-	if err == nil {
-		err = s.disk.rename(tmp, path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp)
-	}
-	return s.writeFailed(err)
+	c := s.newFile("", data)
+	c.path, c.perm, c.exact = path, mode, old != nil
+	return s.writeFailed(s.disk.replace(c))
 }
 
 func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"leslie/internal/atomicfile"
 )
 
 // This file is the store's only way to change the disk: each call is one named
@@ -47,7 +49,7 @@ func (d disk) mkdir(path string) error {
 }
 
 func (d disk) rename(from, to string) error {
-	return d.step(ActRename, to, func() error { return replaceName(from, to) })
+	return d.step(ActRename, to, func() error { return atomicfile.Rename(from, to) })
 }
 
 func (d disk) link(from, to string) error {
@@ -62,42 +64,71 @@ func (d disk) removeAll(path string) error {
 	return d.step(ActRemove, path, func() error { return os.RemoveAll(path) })
 }
 
-// chmod gives a new file the permissions of one that it replaces, whatever the umask
-// is.
-func (d disk) chmod(path string, perm fs.FileMode) error {
-	return d.step(ActWrite, path, func() error { return os.Chmod(path, perm) })
+// newFile is a file as it is to be.
+type newFile struct {
+	path string
+	temp string // the folder of the temporary file
+	perm fs.FileMode
+	// exact: the permissions are those of a file that is replaced, whatever the
+	// umask is.
+	exact bool
+	parts [][]byte
 }
 
-// write makes a file of exactly these bytes and has it on disk before it
-// returns. On failure the file may be there in part: the caller gave it a
-// temporary name.
-func (d disk) write(path string, flag int, perm fs.FileMode, parts ...[]byte) error {
-	return d.writeBeside(nil, path, flag, perm, parts...)
-}
-
-// writeBeside is write that has other things on disk as well.
-func (d disk) writeBeside(others []flush, path string, flag int, perm fs.FileMode, parts ...[]byte) error {
-	var f *os.File
-	err := d.step(ActCreate, path, func() (err error) {
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, perm)
+// prepare has the content on disk under a temporary name, and others beside it.
+// The steps are named after the file that it is going to replace.
+func (d disk) prepare(c newFile, others ...flush) (f *atomicfile.File, err error) {
+	err = d.step(ActCreate, c.path, func() (err error) {
+		f, err = atomicfile.New(c.temp, c.path, c.perm)
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, named(err, c.path)
 	}
-	for _, part := range parts {
-		err = d.step(ActWrite, path, func() error { _, err := f.Write(part); return err })
-		if err != nil {
-			_ = f.Close()
-			return err
+	if c.exact {
+		err = d.step(ActWrite, c.path, func() error { return f.Chmod(c.perm) })
+	}
+	for _, part := range c.parts {
+		if err == nil {
+			err = d.step(ActWrite, c.path, func() error { _, err := f.Write(part); return err })
 		}
 	}
-	all := append(slices.Clone(others), flush{ActSync, path, f.Sync})
-	if err := errors.Join(d.together(all)...); err != nil {
-		_ = f.Close()
+	if err == nil {
+		all := append(slices.Clone(others), flush{ActSync, c.path, f.Sync})
+		err = errors.Join(d.together(all)...)
+	}
+	if err != nil {
+		_ = f.Cleanup()
+		return nil, named(err, c.path)
+	}
+	return f, nil
+}
+
+// put gives what was prepared its name.
+func (d disk) put(f *atomicfile.File, path string) error {
+	err := d.step(ActRename, path, f.Replace)
+	if err != nil {
+		_ = f.Cleanup()
+	}
+	return named(err, path)
+}
+
+// replace writes a file as a whole; its folder is not on disk then.
+func (d disk) replace(c newFile) error {
+	f, err := d.prepare(c)
+	if err != nil {
 		return err
 	}
-	return f.Close()
+	return d.put(f, c.path)
+}
+
+// named is an error with the name of the file that is replaced, in place of a
+// random one.
+func named(err error, path string) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: "replace", Path: path, Err: root(err)}
 }
 
 // durability says when lines have to be on disk.
@@ -205,5 +236,5 @@ func endOf(f *os.File) (size int64, missing []byte, err error) {
 
 // syncDir has the names in a folder on disk.
 func (d disk) syncDir(path string) error {
-	return d.step(ActSyncDir, path, func() error { return syncFolder(path) })
+	return d.step(ActSyncDir, path, func() error { return atomicfile.SyncFolder(path) })
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"leslie/codes"
@@ -218,7 +217,7 @@ func (m *mending) backup() error {
 	if err := m.aside(BackupFile); err != nil {
 		return err
 	}
-	if err := s.replace(backupTemp, BackupFile, data); err != nil {
+	if err := s.replace(BackupFile, data); err != nil {
 		return err
 	}
 	m.did("made a new backup of the state")
@@ -248,7 +247,9 @@ func (m *mending) keepBeside(name string) error {
 		if err != nil {
 			return s.readFailed(err)
 		}
-		if err := s.disk.write(to, os.O_EXCL, 0o644, data); err != nil {
+		c := s.newFile(name, data)
+		c.path = to
+		if err := s.disk.replace(c); err != nil {
 			return s.writeFailed(err)
 		}
 	}

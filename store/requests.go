@@ -173,7 +173,6 @@ func (s *Store) keepAnswer(op *operation) error {
 
 // writeAnswer puts the file of an answer on disk. Errors: T505.
 func (s *Store) writeAnswer(a answer) error {
-	name := s.Path(requestFile(a.ID))
 	data, err := a.encode()
 	if err != nil {
 		return err
@@ -187,14 +186,8 @@ func (s *Store) writeAnswer(a answer) error {
 	if info, err := os.Lstat(s.Path(RequestsDir)); err != nil || !info.IsDir() {
 		return s.writeFailed(&fs.PathError{Op: "open", Path: s.Path(RequestsDir), Err: errNotFolder})
 	}
-	temp := s.Path(answerTemp)
-	err = s.disk.write(temp, os.O_EXCL, 0o644, data)
-	if err == nil {
-		err = s.disk.rename(temp, name)
-	}
-	if err != nil {
-		_ = os.Remove(temp)
-		return s.writeFailed(err)
+	if err := s.replace(requestFile(a.ID), data); err != nil {
+		return err
 	}
 	if fresh {
 		err = s.disk.syncDir(s.Path("."))

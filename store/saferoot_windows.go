@@ -7,5 +7,5 @@ import "os"
 // leaves the folder to the maker.
 const removeHeld = false
 
-// syncInside does nothing: see syncFolder.
+// syncInside does nothing: see atomicfile.SyncFolder.
 func syncInside(*os.Root, string) error { return nil }

@@ -166,7 +166,7 @@ func listing(t testing.TB, s *Store) map[string]string {
 func requireTidy(t testing.TB, s *Store) {
 	t.Helper()
 	for name := range listing(t, s) {
-		assert.NotContains(t, temporary(), name)
+		assert.False(t, temporary(name), "%s is left", name)
 		assert.False(t, strings.HasPrefix(name, TmpDir+"/"), "%s is left", name)
 	}
 }

@@ -168,7 +168,7 @@ func TestAStoreWithoutRightsToWriteIsReadAndRefusesWrites(t *testing.T) {
 	}
 	_, err := s.Update(context.Background(), callNamed("x"), create("x"))
 	e := requireCode(t, codes.WriteFailed, err)
-	assert.Equal(t, ".leslie/thread_relations.json.tmp", e.Facts().Text("path"))
+	assert.Equal(t, ".leslie/thread_relations.json", e.Facts().Text("path"))
 	assert.Equal(t, before, listing(t, s))
 }
 
@@ -176,19 +176,19 @@ func TestTheStepsOfAnUpdateComeInTheOrderThatMatters(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
 		"a request": {
-			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+			"create thread_relations.json", "write thread_relations.json", "fsync thread_relations.json",
 			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json",
 			"create operations.jsonl", "write operations.jsonl", "fsync-dir .", "fsync operations.jsonl",
-			"mkdir requests", "create answer.tmp", "write answer.tmp", "fsync answer.tmp", "rename " + requestFile("try/1"), "fsync-dir .", "fsync-dir requests",
+			"mkdir requests", "create " + requestFile("try/1"), "write " + requestFile("try/1"), "fsync " + requestFile("try/1"), "rename " + requestFile("try/1"), "fsync-dir .", "fsync-dir requests",
 		},
 		"an archived thread": {
 			"create archive.jsonl", "write archive.jsonl", "fsync archive.jsonl", "fsync-dir .",
-			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+			"create thread_relations.json", "write thread_relations.json", "fsync thread_relations.json",
 			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json",
 			"create operations.jsonl", "write operations.jsonl", "fsync-dir .", "fsync operations.jsonl",
 		},
 		"a recovery": {
-			"create thread_relations.json.tmp", "write thread_relations.json.tmp", "fsync thread_relations.json.tmp",
+			"create thread_relations.json", "write thread_relations.json", "fsync thread_relations.json",
 			"rename thread_relations.json.set-aside-20260209T120000Z", "rename thread_relations.json",
 			"create operations.jsonl", "write operations.jsonl", "fsync-dir .", "fsync operations.jsonl",
 		},

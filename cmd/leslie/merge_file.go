@@ -119,7 +119,7 @@ func (c *call) replaceFile(name string, data []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	undurable, err := store.ReplaceFile(path, "."+c.env.newID("leslie-merge-"), data, mode)
+	undurable, err := store.ReplaceFile(path, data, mode)
 	if err != nil {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
 	}

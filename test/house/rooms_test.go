@@ -28,11 +28,12 @@ func rooms() []room {
 		{dir: "internal/nearest", modules: []string{"github.com/xrash/smetrics"}},
 		{dir: "internal/scope", rooms: []string{"codes", "internal/fact"}},
 		{dir: "internal/retry", rooms: []string{"codes", "internal/fact"}},
+		{dir: "internal/atomicfile", modules: []string{"github.com/google/renameio/v2"}},
 		{dir: "thread", rooms: []string{"codes", "internal/fact", "warnings", "internal/nearest"}},
 		{dir: "merge", rooms: []string{"codes", "warnings", "internal/fact"}},
 		{
 			dir:     "store",
-			rooms:   []string{"thread", "internal/retry", "codes", "warnings", "internal/fact", "internal/scope"},
+			rooms:   []string{"thread", "internal/retry", "internal/atomicfile", "codes", "warnings", "internal/fact", "internal/scope"},
 			modules: []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
 		{dir: "internal/external", rooms: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
@@ -63,25 +64,26 @@ func testModules() []string {
 // whyNotRoom is why a room is closed to those whose row does not name it.
 func whyNotRoom(dir string) string {
 	return reason(dir, map[string]string{
-		"internal/fact":     "facts are made where something is known to have happened",
-		"codes":             "a room below the codes has no failures of its own to name",
-		"warnings":          "this room has nothing to warn about: it answers or fails",
-		"internal/nearest":  "a near miss is named where ids and commands are looked up, by rules and by the command line",
-		"internal/scope":    "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
-		"internal/retry":    "only the lock and calls to agents are tried again; a rule that fails would fail again",
-		"thread":            "the rules stand above this room; a room that knows them cannot serve others",
-		"merge":             "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
-		"store":             "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
-		"internal/external": "who may run what is decided by a command; below it nothing starts a program",
-		"internal/app":      "use cases are what commands, interfaces and servers call; nothing below knows them",
-		"cmd/leslie":        "nothing imports main; what others need is a room of its own",
-		"test/harness":      "it runs the binary and reads its answers from outside, for tests; leslie itself must not agree with its own reader by sharing it",
-		"test/bench":        "it measures the binary from outside",
-		"test/demo":         "the demo speaks with the binary as a stranger would",
-		"test/torture":      "it tests the shipped binary from outside",
-		"test/soak":         "it tests the shipped binary from outside",
-		"test/proctest":     "it tests the binary from outside, with processes of its own",
-		"test/house":        "the building rules are no part of the product",
+		"internal/fact":       "facts are made where something is known to have happened",
+		"codes":               "a room below the codes has no failures of its own to name",
+		"warnings":            "this room has nothing to warn about: it answers or fails",
+		"internal/nearest":    "a near miss is named where ids and commands are looked up, by rules and by the command line",
+		"internal/scope":      "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
+		"internal/atomicfile": "files are written by the store",
+		"internal/retry":      "only the lock and calls to agents are tried again; a rule that fails would fail again",
+		"thread":              "the rules stand above this room; a room that knows them cannot serve others",
+		"merge":               "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
+		"store":               "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
+		"internal/external":   "who may run what is decided by a command; below it nothing starts a program",
+		"internal/app":        "use cases are what commands, interfaces and servers call; nothing below knows them",
+		"cmd/leslie":          "nothing imports main; what others need is a room of its own",
+		"test/harness":        "it runs the binary and reads its answers from outside, for tests; leslie itself must not agree with its own reader by sharing it",
+		"test/bench":          "it measures the binary from outside",
+		"test/demo":           "the demo speaks with the binary as a stranger would",
+		"test/torture":        "it tests the shipped binary from outside",
+		"test/soak":           "it tests the shipped binary from outside",
+		"test/proctest":       "it tests the binary from outside, with processes of its own",
+		"test/house":          "the building rules are no part of the product",
 	})
 }
 
@@ -89,6 +91,7 @@ func whyNotRoom(dir string) string {
 func whyNotModule(path string) string {
 	return reason(path, map[string]string{
 		"github.com/fsnotify/fsnotify":      "waiting for a change without losing one wants the store's order: watch first, then look",
+		"github.com/google/renameio/v2":     "internal/atomicfile replaces files, on every system",
 		"github.com/gofrs/flock":            "one lock, one place: a second user of it could deadlock or free the store's lock",
 		"golang.org/x/sys":                  "calls to the operating system belong to the store",
 		"github.com/urfave/cli/v2":          "only the command line knows flags and commands; everything below is handed options as values",
@@ -114,7 +117,7 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	files := []string{"store", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
 	runs := []string{"internal/external", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/torture", "test/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{

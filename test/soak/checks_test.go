@@ -290,7 +290,7 @@ func TestLeftoversAreFound(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "tmp"), 0o755))
 	assert.Empty(t, leftovers(dir))
-	for _, name := range []string{"thread_relations.json.tmp", "operations.jsonl.set-aside-20261120T120000Z", "tmp/op-aaaaaaaa"} {
+	for _, name := range []string{".thread_relations.json5577006791947779410", "operations.jsonl.set-aside-20261120T120000Z", "tmp/op-aaaaaaaa"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 	}
 	found := strings.Join(leftovers(dir), "\n")

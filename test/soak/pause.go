@@ -250,7 +250,7 @@ func leftovers(folder string) (problems []string) {
 		return []string{err.Error()}
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".tmp") || strings.Contains(e.Name(), "set-aside") {
+		if strings.HasSuffix(e.Name(), ".tmp") || strings.HasPrefix(e.Name(), ".thread_relations") || strings.Contains(e.Name(), "set-aside") {
 			problems = append(problems, e.Name()+" is left in the store's folder")
 		}
 	}
