@@ -1,17 +1,16 @@
-// Package codes says what can go wrong, by name. It holds one table of T codes
-// (number, kind, title, message template, explanation, causes, hint, first next
-// command, example) and the Error that carries a code, its facts and its cause
-// through every room.
+// Package codes defines leslie's errors: the table of T codes (number, kind,
+// title, message template, explanation, causes, hint, first next command,
+// example) and the Error type, which carries a code, its facts and its cause.
 //
-// What belongs here: facts about codes. No retry loop, no rendering to a
-// terminal, no exit: those read the table from outside.
+// What belongs here: facts about codes. Retrying, printing and exiting belong to
+// the packages that read the table.
 //
 // A code's identifier is its human name, its number is the wire name.
 package codes
 
 import "strings"
 
-// Code is the wire name of one kind of failure: "T101".
+// Code is the wire name of one kind of error: "T101".
 type Code string
 
 // T1xx: threads.
@@ -91,8 +90,8 @@ const (
 
 // ExitStatus is the process exit status of a call that failed with c:
 // 2 for usage, 130 for an interrupt, 10 + N for TNxx (threads 11, references
-// 12, merges 13, transfers 14, storage 15, objectives 16, agents 17), 1 for the
-// rest. New codes never change old exits.
+// 12, merges 13, transfers 14, storage 15, objectives 16, agents 17), 1 for all
+// others. Adding a code never changes the exit status of another.
 func (c Code) ExitStatus() int {
 	switch {
 	case c == InvalidArgument:

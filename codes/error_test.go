@@ -14,7 +14,7 @@ import (
 	"leslie/internal/fact"
 )
 
-func TestMessagesReadAsTheContractWritesThem(t *testing.T) {
+func TestMessagesMatchTheContract(t *testing.T) {
 	t.Parallel()
 	id := func(key string) fact.Fact { return fact.Of(key, "x-1") }
 	cases := []struct {
@@ -25,11 +25,11 @@ func TestMessagesReadAsTheContractWritesThem(t *testing.T) {
 		{"T101", codes.ThreadNotFound.New(fact.Of("threadId", "thread-xyz")),
 			"Thread 'thread-xyz' not found. It may have been archived or the ID is incorrect."},
 		{"T102", codes.InvalidTransition.New(fact.Of("from", "completed"), fact.Of("to", "active")),
-			"Invalid state transition from completed to active. The thread was left as it is."},
+			"Invalid state transition from completed to active. The thread was not changed."},
 		{"T108", codes.Claimed.New(id("threadId"), fact.Of("holder", "ada"), fact.Of("until", time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC))),
-			"Thread 'x-1' is claimed by ada until 2026-02-09T16:00:00Z. A claim that is not renewed ends at that time."},
+			"Thread 'x-1' is claimed by ada until 2026-02-09T16:00:00Z. The claim expires then unless its holder renews it."},
 		{"T109", codes.WaitTimeout.New(fact.Of("duration", 100*time.Second)),
-			"Nothing happened within 1m40s. The wait ended, not the work."},
+			"Nothing happened within 1m40s. Only the wait ended."},
 		{"T203", codes.ScopeNotFound.New(fact.Of("path", "plan.md"), id("threadId")),
 			"'plan.md' matches no artifact of 'x-1'. A scope names exact paths, folders or globs inside the thread's folder."},
 		{"T404 without a reason", codes.ApprovalDenied.New(fact.Of("operation", "git_push"), fact.Of("actor", "ada"), fact.Of("reason", "")),
@@ -51,7 +51,7 @@ func TestMessagesReadAsTheContractWritesThem(t *testing.T) {
 	}
 }
 
-func TestTheSubjectStandsForTheIDInTheMessage(t *testing.T) {
+func TestTheSubjectFillsTheIDInTheMessage(t *testing.T) {
 	t.Parallel()
 	for _, e := range codes.Table() {
 		facts := make([]fact.Fact, 0, len(e.Details()))
@@ -75,7 +75,7 @@ func TestTheHintIsFilledWithTheFacts(t *testing.T) {
 	assert.Equal(t, "Wait for ada", err.WithHint("Wait for ada").Hint())
 }
 
-func TestTheNextLineComesFromTheCallElseFromTheTable(t *testing.T) {
+func TestNextComesFromTheCallOrElseFromTheTable(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name string
@@ -144,7 +144,7 @@ func TestWrapKeepsTheCauseReachable(t *testing.T) {
 	err := fmt.Errorf("load: %w", codes.ReadFailed.Wrap(inner, fact.Of("path", "p"), fact.Of("reason", "r")))
 
 	assert.ErrorIs(t, err, fs.ErrPermission)
-	assert.ErrorIs(t, err, codes.ReadFailed.New(), "the code is asked for by an empty error of it")
+	assert.ErrorIs(t, err, codes.ReadFailed.New(), "an empty error of a code matches it")
 	assert.ErrorIs(t, err, codes.ParseError.New(), "an inner code too")
 	assert.NotErrorIs(t, err, codes.LockFailed.New())
 	var path *fs.PathError
@@ -175,7 +175,7 @@ func TestExitStatusFollowsTheGroupOfTheCode(t *testing.T) {
 		}
 		assert.Equal(t, want, e.Code.ExitStatus(), "%s", e.Code)
 	}
-	for _, strange := range []codes.Code{"", "T", "T001", "T801", "T1", "W101", "T1011"} {
-		assert.Equal(t, 1, strange.ExitStatus(), "%q", strange)
+	for _, unknown := range []codes.Code{"", "T", "T001", "T801", "T1", "W101", "T1011"} {
+		assert.Equal(t, 1, unknown.ExitStatus(), "%q", unknown)
 	}
 }

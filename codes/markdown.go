@@ -9,9 +9,9 @@ import (
 	"leslie/internal/fact"
 )
 
-// WriteMarkdown writes the table as Markdown, for docs/codes.md: an overview,
-// then a section for each code, under headings of the second and third level.
-// The same table gives the same bytes. Its only error is w's.
+// WriteMarkdown writes the table as Markdown for docs/codes.md: an overview under
+// a second-level heading, then a section for each code under a third-level one.
+// The output depends only on the table. It returns only errors of w.
 func WriteMarkdown(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("## Errors\n\n")
@@ -31,7 +31,7 @@ func WriteMarkdown(w io.Writer) error {
 func (e Entry) writeSection(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n### %s\n\n%s: `%s`, exit status %d.\n", e.Code, e.Title, e.Kind, e.Code.ExitStatus())
 	fmt.Fprintf(b, "\n> %s\n", e.named(e.Message(nil)))
-	b.WriteString("\nWhat leads here:\n\n")
+	b.WriteString("\nCauses:\n\n")
 	for _, cause := range e.Causes {
 		fmt.Fprintf(b, "- %s\n", cause)
 	}
@@ -50,11 +50,10 @@ func (e Entry) nextText() string {
 	case e.NoNext != "":
 		return "none. " + e.NoNext
 	}
-	return "each call composes its own."
+	return "depends on the call."
 }
 
-// named puts the detail key in the place of {id}, as a reader finds it in the
-// details.
+// named replaces {id} by the detail key that readers find in the details.
 func (e Entry) named(template string) string {
 	if e.Subject == "" {
 		return template

@@ -12,36 +12,36 @@ import (
 // Entry is one row of the table.
 type Entry struct {
 	Code Code
-	// Name is the identifier in this package, for readers of the code.
+	// Name is the identifier in this package.
 	Name string
 	// Kind is the stable snake_case name on the wire.
 	Kind string
-	// Title is the short name, as it stands in the log.
+	// Title is the short name that the log uses.
 	Title string
-	// Template is the message with {names}; Subject is the detail key whose
-	// value stands for {id}, "" where the template has none or the key is id.
+	// Template is the message with {names}. Subject is the detail key whose
+	// value fills {id}; "" if the template has no {id} or the key is id itself.
 	Template, Subject string
-	// Stands is the {name} that the Subject stands for where it is not {id}.
-	Stands string
+	// Placeholder is the {name} that Subject fills if it is not {id}.
+	Placeholder string
 	// Explanation follows the template in the message; one or two sentences.
 	Explanation string
-	// Causes are what usually leads here, one sentence each.
+	// Causes are the usual causes, one sentence each.
 	Causes []string
-	// Hint says what to do; it may name facts, as the template does.
+	// Hint says what to do; like the template it may contain {names}.
 	Hint string
-	// Next is the first next command as a template over the facts. It is ""
-	// where no line fits every caller (NoNext then says why) or where each call
-	// composes its own (NoNext is "" too).
+	// Next is the first next command, a template like Hint. It is "" if no line
+	// fits every caller (NoNext then says why) or if each call composes its own
+	// (NoNext is then "" too).
 	Next, NoNext string
-	// Recoverable: the caller can get on without a person. Retryable: the same
+	// Recoverable: the caller can continue without a person. Retryable: the same
 	// call may succeed later.
 	Recoverable, Retryable bool
 	// Example is a command line that can raise the code.
 	Example string
 }
 
-// Entry returns the row of c; a code that is not in the table gets the row of
-// Unknown, so that no caller ever has to check.
+// Entry returns the row of c, or the row of Unknown if c is not in the table, so
+// callers need no check.
 func (c Code) Entry() Entry {
 	i := sort.Search(len(table), func(i int) bool { return table[i].Code >= c })
 	if i < len(table) && table[i].Code == c {
@@ -53,19 +53,19 @@ func (c Code) Entry() Entry {
 	return Unknown.Entry()
 }
 
-// Table returns every row in the order of the numbers.
+// Table returns a copy of all rows, ordered by number.
 func Table() []Entry { return append([]Entry(nil), table[:]...) }
 
-// Details returns the detail keys that the row's message, hint and next command
-// are filled from, in the order in which they are named: what a call that
-// raises the code states.
+// Details returns the detail keys that fill the row's message, hint and next
+// command, in order of appearance: the facts that a call raising the code must
+// provide.
 func (e Entry) Details() []string {
-	placeholder := regexp.MustCompile(`\{(\w+)\}`)
+	name := regexp.MustCompile(`\{(\w+)\}`)
 	var keys []string
 	for _, template := range []string{e.Template, e.Hint, e.Next} {
-		for _, m := range placeholder.FindAllStringSubmatch(template, -1) {
+		for _, m := range name.FindAllStringSubmatch(template, -1) {
 			key := m[1]
-			if key == e.stands() && e.Subject != "" {
+			if key == e.placeholder() && e.Subject != "" {
 				key = e.Subject
 			}
 			if !slices.Contains(keys, key) {
@@ -76,8 +76,8 @@ func (e Entry) Details() []string {
 	return keys
 }
 
-// Message returns the message that these facts make: the template filled, then
-// the explanation as a sentence of its own.
+// Message returns the template filled with these facts, followed by the
+// explanation as its own sentence.
 func (e Entry) Message(facts fact.List) string {
 	msg := strings.TrimSuffix(e.withID(facts).Fill(e.Template), ": ")
 	if e.Explanation == "" {
@@ -89,8 +89,8 @@ func (e Entry) Message(facts fact.List) string {
 	return msg + " " + e.Explanation
 }
 
-// plainLine reports whether a command line reads the same in every shell,
-// without quoting.
+// plainLine reports whether a command line means the same in every shell without
+// quoting.
 func plainLine(line string) bool {
 	special := func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -99,9 +99,9 @@ func plainLine(line string) bool {
 	return line != "" && strings.IndexFunc(line, special) < 0
 }
 
-// defaultNext fills the row's next command. A fact that is missing, or that a
-// shell would read as more than a word, leaves none: no line is better than
-// one that does not run as it stands.
+// defaultNext fills the row's next command. It returns none if a fact is missing
+// or is more than one word to a shell: no line is better than one that does not
+// run unchanged.
 func (e Entry) defaultNext(facts fact.List) []string {
 	next := e.withID(facts).Fill(e.Next)
 	if !plainLine(next) {
@@ -118,12 +118,12 @@ func (e Entry) withID(facts fact.List) fact.List {
 	if !ok {
 		return facts
 	}
-	return facts.With(fact.Of(e.stands(), v))
+	return facts.With(fact.Of(e.placeholder(), v))
 }
 
-func (e Entry) stands() string {
-	if e.Stands != "" {
-		return e.Stands
+func (e Entry) placeholder() string {
+	if e.Placeholder != "" {
+		return e.Placeholder
 	}
 	return "id"
 }

@@ -20,7 +20,7 @@ import (
 	"leslie/codes"
 )
 
-func TestTheTableIsSortedAndEachCodeStandsOnce(t *testing.T) {
+func TestTheTableIsSortedWithoutDuplicates(t *testing.T) {
 	t.Parallel()
 	rows := codes.Table()
 	require.NotEmpty(t, rows)
@@ -41,7 +41,7 @@ func TestEveryCodeHasARowUnderItsOwnName(t *testing.T) {
 	assert.Equal(t, declared, named)
 }
 
-// declaredCodes reads codes.go, so that a constant without a row is noticed.
+// declaredCodes reads codes.go, so that the test notices a constant without a row.
 func declaredCodes(t *testing.T) map[codes.Code]string {
 	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestEveryRowIsComplete(t *testing.T) {
 	}
 }
 
-func TestTheSubjectNamesTheDetailBehindTheID(t *testing.T) {
+func TestSubjectIsTheDetailKeyOfTheID(t *testing.T) {
 	t.Parallel()
 	want := map[codes.Code]string{
 		codes.ThreadNotFound: "threadId", codes.MistakeLimit: "threadId", codes.NotWritable: "threadId",
@@ -103,17 +103,17 @@ func TestTheSubjectNamesTheDetailBehindTheID(t *testing.T) {
 	}
 	got := map[codes.Code]string{}
 	for _, e := range codes.Table() {
-		stands := cmp.Or(e.Stands, "id")
-		if strings.Contains(e.Template, "{"+stands+"}") && (e.Subject != "" || stands == "id") {
+		placeholder := cmp.Or(e.Placeholder, "id")
+		if strings.Contains(e.Template, "{"+placeholder+"}") && (e.Subject != "" || placeholder == "id") {
 			got[e.Code] = e.Subject
 		} else {
-			assert.Empty(t, e.Subject, "%s has no {%s} that a subject could stand for", e.Code, stands)
+			assert.Empty(t, e.Subject, "%s has no {%s} that Subject could fill", e.Code, placeholder)
 		}
 	}
 	assert.Equal(t, want, got)
 }
 
-// Two codes leave the first next command to the call, which alone knows the
+// Two codes have no next command in the table, because only the call knows the
 // candidates or the capability.
 func TestARowHasANextCommandOrSaysWhyThereIsNone(t *testing.T) {
 	t.Parallel()
@@ -133,8 +133,8 @@ func TestARowHasANextCommandOrSaysWhyThereIsNone(t *testing.T) {
 	}
 }
 
-// testdata/contract.tsv is the table that callers were promised. In its next
-// column ID, M and COMMAND stand for the facts that fill the line.
+// testdata/contract.tsv is the table promised to callers. In its next column, ID,
+// M and COMMAND represent the facts that fill the line.
 func TestTheTableKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
@@ -148,8 +148,8 @@ func TestTheTableKeepsTheContract(t *testing.T) {
 	assert.Equal(t, string(want), got.String())
 }
 
-// contractHint is the row's hint, but for the one that the contract describes
-// rather than states: each T903 writes its own.
+// contractHint is the row's hint, except for T903: the contract only describes
+// that one, because each T903 has its own.
 func contractHint(e codes.Entry) string {
 	if e.Code == codes.InvalidArgument {
 		return "the usage line and an example"
@@ -180,14 +180,14 @@ func TestTheLogTitleOfAFailedLockIsThePublishedOne(t *testing.T) {
 	assert.Equal(t, "File lock failed", codes.LockFailed.Entry().Title)
 }
 
-func TestDetailsNamesWhatARowIsFilledFrom(t *testing.T) {
+func TestDetailsListsTheKeysThatFillARow(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{"from", "to", "current", "threadId"}, codes.InvalidTransition.Entry().Details())
 	assert.Equal(t, []string{"path", "threadId"}, codes.ScopeNotFound.Entry().Details())
 	assert.Empty(t, codes.Interrupted.Entry().Details())
 }
 
-func TestACodeThatIsNotInTheTableReadsAsUnknown(t *testing.T) {
+func TestAnUnlistedCodeHasTheRowOfUnknown(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, codes.Unknown.Entry(), codes.Code("T999").Entry())
 	assert.Equal(t, codes.Unknown.Entry(), codes.Code("").Entry())
@@ -218,21 +218,21 @@ Mistake limit reached: `+"`mistake_limit`"+`, exit status 11.
 
 > Thread '{threadId}' was suspended after {count} failed commands in a row. Only a person can resume it.
 
-What leads here:
+Causes:
 
 - The same failing command was repeated without changing anything.
-- Something that the thread needs, a tool or a permission, is missing where it runs.
+- A tool or a permission that the thread needs is missing.
 
-What to do: A person looks at it and resumes it.
+What to do: Ask a person to review and resume it.
 
-Next: none. A person has to see what kept failing before the thread goes on.
+Next: none. A person has to review the failures before the thread continues.
 
 Details: `+"`threadId`, `count`"+`
 
 Example: `+"`leslie --as agent resume thread-xyz`"+`
 `)
 	assert.Contains(t, doc, "Next: `leslie status {threadId}`\n")
-	assert.Contains(t, doc, "Next: each call composes its own.\n")
+	assert.Contains(t, doc, "Next: depends on the call.\n")
 	assert.NotContains(t, doc, "..\n", "no sentence ends twice")
 }
 

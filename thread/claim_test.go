@@ -56,7 +56,7 @@ func TestAClaimKeepsOthersAwayUntilItRunsOut(t *testing.T) {
 		e := failed(t, rule(w.by("eve", 59*time.Minute)), codes.Claimed, map[string]any{
 			"threadId": thread.ThreadID("it"), "holder": "bob", "until": noon.Add(time.Hour), "retryAfterMs": int64(60_000),
 		})
-		assert.Equal(t, "Thread 'it' is claimed by bob until 2026-02-09T13:00:00Z. A claim that is not renewed ends at that time.", e.Error(), name)
+		assert.Equal(t, "Thread 'it' is claimed by bob until 2026-02-09T13:00:00Z. The claim expires then unless its holder renews it.", e.Error(), name)
 		assert.Equal(t, []string{"leslie list --ready"}, e.Next())
 		assert.Empty(t, w.Changes(), name)
 	}

@@ -145,7 +145,7 @@ func TestWhatNobodyTouchesRestsAsItWasRead(t *testing.T) {
 func TestARecordThatCannotBeReadIsAFaultOfLeslie(t *testing.T) {
 	t.Parallel()
 	s := thread.NewState(5, thread.Records{thread.TableObjectives: {{ID: "a", JSON: []byte(`{`)}}}, nil)
-	assert.PanicsWithError(t, "Internal error: a record with a good checksum cannot be read. This is a fault of leslie, not of the call.",
+	assert.PanicsWithError(t, "Internal error: a record with a good checksum cannot be read. This is a bug in leslie, not in your call.",
 		func() { s.Objectives.Get("a") })
 }
 

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// WriteMarkdown writes the table as Markdown, for docs/codes.md: an overview,
-// then a section for each code, under headings of the second and third level.
-// The same table gives the same bytes. Its only error is w's.
+// WriteMarkdown writes the table as Markdown for docs/codes.md: an overview under
+// a second-level heading, then a section for each code under a third-level one.
+// The output depends only on the table. It returns only errors of w.
 func WriteMarkdown(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("## Warnings\n\n")
-	fmt.Fprintf(&b, "Of more than %d `paths` the first are named; `total` and `truncated` follow then.\n\n", MaxPaths)
+	fmt.Fprintf(&b, "A warning lists at most %d `paths`; if there are more, it also has `total` and `truncated`.\n\n", MaxPaths)
 	b.WriteString("| code | kind | message | context |\n|---|---|---|---|\n")
 	for _, e := range table {
 		fmt.Fprintf(&b, "| [%s](#%s) | `%s` | %s | %s |\n",

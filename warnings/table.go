@@ -1,15 +1,15 @@
 package warnings
 
-// table is every code, in the order of the numbers. What callers rely on (kind,
-// template, context) is the product's contract and only ever grows; the rest of
-// a row may be worded better at any time.
+// table has every code, ordered by number. Kind, template and context are
+// promises to callers, so they are only added to; the other texts may be
+// reworded at any time.
 var table = [...]Entry{
 	{
 		Code: ThreadSuspended, Name: "ThreadSuspended", Kind: "thread_suspended",
 		Title:       "Thread suspended",
 		Template:    "Thread '{threadId}' was suspended: {count} failed commands in a row",
 		Context:     []string{"threadId", "count", "lastCode"},
-		Explanation: "A person has to look at the thread before it goes on; an agent cannot resume it.",
+		Explanation: "A person has to review and resume the thread; an agent cannot.",
 		Hint:        "Stop here and tell a person what failed",
 	},
 	{
@@ -18,14 +18,14 @@ var table = [...]Entry{
 		Template:    "This command failed {count} times in a row in the same way. Change something before the next try",
 		Context:     []string{"count", "code"},
 		Explanation: "More failures of this kind suspend the thread.",
-		Hint:        "Read the last error again and do something else",
+		Hint:        "Read the last error again and try something else",
 	},
 	{
 		Code: TargetUnresolved, Name: "TargetUnresolved", Kind: "target_unresolved",
 		Title:       "Reference target corrupted",
 		Template:    "Reference target '{target}' could not be resolved. The reference was created but content cannot be accessed.",
 		Context:     []string{"target", "reason"},
-		Explanation: "The reference stands and resolves once the target can be read.",
+		Explanation: "The reference was created and resolves as soon as the target can be read.",
 		Hint:        "Check the target's id, then refresh or remove the reference",
 	},
 	{
@@ -33,24 +33,24 @@ var table = [...]Entry{
 		Title:       "Reference out of date",
 		Template:    "{n} of {m} files of '{target}' differ from the snapshot of {time}",
 		Context:     []string{"refId", "target", "paths"},
-		Explanation: "The frozen copy is still what was read at that time; the target has moved on.",
+		Explanation: "The frozen copy is unchanged since then; the target is not.",
 		Hint:        "Refresh the reference if the newer files matter",
 	},
 	{
 		Code: SkippedFiles, Name: "SkippedFiles", Kind: "skipped_files",
-		Title:       "Files left out",
+		Title:       "Files skipped",
 		Template:    "{n} entries were left out: not regular files",
 		Context:     []string{"paths"},
-		Explanation: "Links, pipes, sockets and devices are never opened or followed.",
-		Hint:        "Put regular files there if they belong to the work",
+		Explanation: "leslie never opens or follows links, pipes, sockets and devices.",
+		Hint:        "Replace them with regular files if they belong to the work",
 	},
 	{
 		Code: AutoResolved, Name: "AutoResolved", Kind: "auto_resolved",
-		Title:       "Conflicts settled automatically",
+		Title:       "Conflicts resolved automatically",
 		Template:    "{count} conflicts were settled without a person",
 		Context:     []string{"mergeId", "how"},
-		Explanation: "A merger that can prove its answer, or an agent, settled them.",
-		Hint:        "Read the merged files",
+		Explanation: "An agent, or a merger that can prove its answer, resolved them.",
+		Hint:        "Review the merged files",
 	},
 	{
 		Code: AgentDeclined, Name: "AgentDeclined", Kind: "agent_declined",
@@ -65,7 +65,7 @@ var table = [...]Entry{
 		Title:       "Untrusted command",
 		Template:    "The project's configuration names a command that your own configuration does not trust; it was not run",
 		Context:     []string{"path", "key"},
-		Explanation: "Commands run only when a flag or your own configuration names them.",
+		Explanation: "Commands in a project's configuration run only when you trust the project.",
 		Hint:        "Read the command, and trust the project in your own configuration if you want it to run",
 	},
 	{
@@ -73,15 +73,15 @@ var table = [...]Entry{
 		Title:       "Fallback used",
 		Template:    "No decision within {duration}; fallback {fallback} was used",
 		Context:     []string{"approvalId", "fallback"},
-		Explanation: "Nobody decided in time, so the rule that the request named took effect; skip grants nothing.",
-		Hint:        "Ask again with a longer timeout where a person should decide",
+		Explanation: "Nobody decided before the timeout, so the request's fallback applied; skip grants nothing.",
+		Hint:        "Ask again with a longer timeout if a person should decide",
 	},
 	{
 		Code: ArtifactsChanged, Name: "ArtifactsChanged", Kind: "artifacts_changed",
 		Title:       "Artifacts changed",
 		Template:    "{n} artifacts changed since the approval was asked for",
 		Context:     []string{"approvalId", "paths"},
-		Explanation: "What a person looks at now is no longer what the request was about.",
+		Explanation: "The artifacts are no longer those that the request was about.",
 		Hint:        "Read the changed artifacts before deciding",
 	},
 	{
@@ -105,7 +105,7 @@ var table = [...]Entry{
 		Title:       "Change not settled",
 		Template:    "The change stands, but {what} failed ({reason}): a power cut may undo it",
 		Context:     []string{"what", "reason"},
-		Explanation: "The change was made and can be read; it may not be on the disk yet.",
+		Explanation: "The change was made and can be read; it may not be on disk yet.",
 		Hint:        "Check the disk, then run leslie doctor",
 	},
 	{
@@ -113,23 +113,23 @@ var table = [...]Entry{
 		Title:       "Operations lost",
 		Template:    "The journal no longer holds the operations from revision {from} to {to}",
 		Context:     []string{"from", "to"},
-		Explanation: "What they changed stands; what they were is not known any more.",
-		Hint:        "Read the state of what matters to you anew; leslie doctor says what is damaged",
+		Explanation: "Their changes are still in the state; the operations themselves are lost.",
+		Hint:        "Read again what matters to you; leslie doctor says what is damaged",
 	},
 	{
 		Code: FilesPending, Name: "FilesPending", Kind: "files_pending",
 		Title:       "Files not in place yet",
 		Template:    "Operation '{operationId}' has file changes that are not in place yet ({n}); this answer shows what stands there now",
 		Context:     []string{"operationId", "paths"},
-		Explanation: "The change is recorded and nothing is lost. The process that was about to move its files has died, or is slow; a reader moves nothing.",
-		Hint:        "The next command that writes puts them into place, and so does leslie doctor --repair",
+		Explanation: "The change is recorded and nothing is lost. The process that moves its files died or is slow; readers never move files.",
+		Hint:        "The next command that writes, or leslie doctor --repair, moves them into place",
 	},
 	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",
 		Context:     []string{"requestId", "operationId"},
-		Explanation: "The answer is the one that the request got the first time.",
-		Hint:        "Use another request id for another request",
+		Explanation: "This is the answer that the request got the first time.",
+		Hint:        "Use a new request id for a new request",
 	},
 }

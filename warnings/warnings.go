@@ -1,6 +1,6 @@
-// Package warnings says what the caller ought to know although it worked: the
-// table of W codes, the Warning with its facts, and an ordered List of them.
-// It never logs and never prints.
+// Package warnings defines leslie's warnings, which accompany a successful result:
+// the table of W codes, the Warning type with its facts, and an ordered List of
+// them. It never logs and never prints.
 package warnings
 
 import (
@@ -33,32 +33,31 @@ const (
 	RequestReplayed  Code = "W901"
 )
 
-// Warning is one thing the caller ought to know. Two kinds of facts make it:
-// those of the context, which the wire shows, and those that only the message
-// needs (Fill).
+// Warning is one thing that the caller should know. Its Context is part of the
+// output; the message may contain further facts (NewFilled).
 type Warning struct {
 	Code    Code      `json:"code"`
 	Message string    `json:"message"`
 	Context fact.List `json:"context,omitempty"`
 }
 
-// New states a warning; the facts fill the template and are the context.
+// New returns a warning. The facts fill the template and are the context.
 func (c Code) New(facts ...fact.Fact) Warning { return c.NewFilled(nil, facts...) }
 
-// NewFilled states a warning whose template names more than its context
-// carries ("{n} of {m} files"): filling is for the message alone.
+// NewFilled returns a warning whose template needs more than its context ("{n} of
+// {m} files"): filling appears only in the message.
 func (c Code) NewFilled(filling fact.List, facts ...fact.Fact) Warning {
 	context := fact.New(facts...)
 	return Warning{Code: c, Message: context.With(filling...).Fill(c.Entry().Template), Context: context}
 }
 
-// MaxPaths is how many paths a warning names: who is warned reads them all, and an
-// agent pays for each. The message has their number.
+// MaxPaths is the number of paths that a warning lists at most, because readers
+// read all of them and agents pay for each. The message has the full count.
 const MaxPaths = 20
 
-// NewOfPaths states a warning whose context ends with "paths", of which {n} is the
-// number. Of more than MaxPaths it names the first, and says so: "total" and
-// "truncated" follow.
+// NewOfPaths returns a warning whose context ends with "paths"; {n} is their
+// number. If there are more than MaxPaths, it lists the first ones, and "total"
+// and "truncated" follow.
 func (c Code) NewOfPaths(paths []string, filling fact.List, facts ...fact.Fact) Warning {
 	named := slices.Clone(paths[:min(len(paths), MaxPaths)])
 	if facts = append(slices.Clip(facts), fact.Of("paths", named)); len(named) < len(paths) {
@@ -67,11 +66,11 @@ func (c Code) NewOfPaths(paths []string, filling fact.List, facts ...fact.Fact) 
 	return c.NewFilled(filling.With(fact.Of("n", len(paths))), facts...)
 }
 
-// List is warnings in the order in which they arose; the same warning stands
-// in it once: same code, message and context.
+// List has warnings in the order in which they arose, each only once: two
+// warnings are the same if code, message and context are equal.
 type List []Warning
 
-// Add appends those that the list does not hold yet.
+// Add appends the warnings that the list does not contain yet.
 func (l *List) Add(more ...Warning) {
 	for _, w := range more {
 		same := func(o Warning) bool { return reflect.DeepEqual(o, w) }
@@ -84,23 +83,23 @@ func (l *List) Add(more ...Warning) {
 // Entry is one row of the table.
 type Entry struct {
 	Code Code
-	// Name is the identifier in this package, for readers of the code.
+	// Name is the identifier in this package.
 	Name string
 	// Kind is the code's stable snake_case name.
 	Kind string
-	// Title is the short name, as it stands in the log.
+	// Title is the short name that the log uses.
 	Title string
 	// Template is the message with {names}.
 	Template string
-	// Context is the keys of the context, in their order.
+	// Context has the keys of the context, in order.
 	Context []string
-	// Explanation is what it means for the caller, one or two sentences.
+	// Explanation says what the warning means, in one or two sentences.
 	Explanation string
-	// Hint is what to do about it.
+	// Hint says what to do about it.
 	Hint string
 }
 
-// Entry returns the row of c, an empty one with its number for an unknown code.
+// Entry returns the row of c, or a row with only the number if c is unknown.
 func (c Code) Entry() Entry {
 	for _, e := range table {
 		if e.Code == c {
@@ -110,5 +109,5 @@ func (c Code) Entry() Entry {
 	return Entry{Code: c, Template: string(c)}
 }
 
-// Table returns every row in the order of the numbers.
+// Table returns a copy of all rows, ordered by number.
 func Table() []Entry { return append([]Entry(nil), table[:]...) }

@@ -20,7 +20,7 @@ import (
 	"leslie/warnings"
 )
 
-func TestAnUnresolvedTargetReadsAsTheContractWritesIt(t *testing.T) {
+func TestAnUnresolvedTargetMatchesTheContract(t *testing.T) {
 	t.Parallel()
 	w := warnings.TargetUnresolved.New(fact.Of("target", "thread-old"), fact.Of("reason", "file not found"))
 	got, err := json.Marshal(warnings.List{w})
@@ -31,14 +31,14 @@ func TestAnUnresolvedTargetReadsAsTheContractWritesIt(t *testing.T) {
 	assert.Equal(t, "Reference target corrupted", warnings.TargetUnresolved.Entry().Title)
 }
 
-func TestAFillingIsForTheMessageAlone(t *testing.T) {
+func TestFillingAppearsOnlyInTheMessage(t *testing.T) {
 	t.Parallel()
 	w := warnings.SkippedFiles.NewFilled(fact.New(fact.Of("n", 2)), fact.Of("paths", []string{"a", "b"}))
 	assert.Equal(t, "2 entries were left out: not regular files", w.Message)
 	assert.Equal(t, fact.New(fact.Of("paths", []string{"a", "b"})), w.Context)
 }
 
-func TestOfManyPathsTheFirstAreNamed(t *testing.T) {
+func TestAWarningListsOnlyTheFirstOfManyPaths(t *testing.T) {
 	t.Parallel()
 	paths := make([]string, warnings.MaxPaths+1)
 	for i := range paths {
@@ -74,7 +74,7 @@ func TestAWarningSharesNoMemoryWithItsCaller(t *testing.T) {
 	assert.Equal(t, "log", w.Context.Text("path"))
 }
 
-func TestTheSameWarningStandsInAListOnce(t *testing.T) {
+func TestAListContainsAWarningOnce(t *testing.T) {
 	t.Parallel()
 	agent := warnings.UntrustedCommand.New(fact.Of("path", "config.json"), fact.Of("key", "merge.agent"))
 	validate := warnings.UntrustedCommand.New(fact.Of("path", "config.json"), fact.Of("key", "merge.validate"))
@@ -85,7 +85,7 @@ func TestTheSameWarningStandsInAListOnce(t *testing.T) {
 	assert.Equal(t, warnings.List{failed, agent, validate}, l, "in the order in which they arose; another context is another warning")
 }
 
-func TestTheTableIsSortedAndEachCodeStandsOnce(t *testing.T) {
+func TestTheTableIsSortedWithoutDuplicates(t *testing.T) {
 	t.Parallel()
 	rows := warnings.Table()
 	require.NotEmpty(t, rows)
@@ -104,7 +104,8 @@ func TestEveryCodeHasARowUnderItsOwnName(t *testing.T) {
 	assert.Equal(t, declaredCodes(t), named)
 }
 
-// declaredCodes reads warnings.go, so that a constant without a row is noticed.
+// declaredCodes reads warnings.go, so that the test notices a constant without a
+// row.
 func declaredCodes(t *testing.T) map[warnings.Code]string {
 	file, err := parser.ParseFile(token.NewFileSet(), "warnings.go", nil, 0)
 	require.NoError(t, err)
@@ -147,7 +148,7 @@ func TestEveryRowIsComplete(t *testing.T) {
 	}
 }
 
-// testdata/contract.tsv is the table that callers were promised.
+// testdata/contract.tsv is the table promised to callers.
 func TestTheTableKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
@@ -161,7 +162,7 @@ func TestTheTableKeepsTheContract(t *testing.T) {
 	assert.Equal(t, string(want), got.String())
 }
 
-func TestACodeThatIsNotInTheTableReadsAsItsNumber(t *testing.T) {
+func TestAnUnlistedCodeReadsAsItsNumber(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, warnings.Warning{Code: "W999", Message: "W999", Context: fact.List{}}, warnings.Code("W999").New())
 }

@@ -487,7 +487,7 @@ func TestPanicIsT901InTheAskedFormat(t *testing.T) {
 			switch tt.format {
 			case "text":
 				assert.Empty(t, b.out.String())
-				assert.Regexp(t, "^error code="+tt.code+` msg="Internal error: boom\. This is a fault of leslie, not of the call\." reason=boom\n`, b.err.String())
+				assert.Regexp(t, "^error code="+tt.code+` msg="Internal error: boom\. This is a bug in leslie, not in your call\." reason=boom\n`, b.err.String())
 				return
 			case "yaml":
 				var doc any

@@ -27,14 +27,14 @@ var update = flag.Bool("update", false, "write docs/codes.md anew")
 
 const codesIntro = `# Codes
 
-Every way in which leslie says no (T) and everything it mentions although it worked (W). The number is the wire name,
-the kind a stable word for programs. ` + "`leslie explain CODE`" + ` shows the same in a terminal.
+Every error (T) and every warning (W). The number is the wire name, the kind a stable word for programs. ` + "`leslie explain CODE`" + `
+shows the same in a terminal.
 
-Names in braces are filled from an error's ` + "`details`" + ` and a warning's ` + "`context`" + `. Every error also carries
-` + "`operation`" + ` (the command) and ` + "`changed`" + ` (false when nothing was written). *Recoverable*: the caller can get on
-without a person. *Retryable*: the same call may succeed later.
+Names in braces are filled from an error's ` + "`details`" + ` and a warning's ` + "`context`" + `. Every error also has ` + "`operation`" + `
+(the command) and ` + "`changed`" + ` (false if nothing was written). *Recoverable*: the caller can continue without a person.
+*Retryable*: the same call may succeed later.
 
-This page is written from ` + "`codes/table_rows.go` and `warnings/table.go` by `make docs`" + `; a test compares them.
+` + "`make docs` generates this page from `codes/table_rows.go` and `warnings/table.go`" + `; a test compares them.
 
 `
 
