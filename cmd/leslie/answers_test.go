@@ -20,8 +20,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
-	"leslie/thread"
 )
 
 // These tests hold what is true of every command's answer.
@@ -515,10 +515,7 @@ func TestPanicIsT901InTheAskedFormat(t *testing.T) {
 func TestPanicBehindTheCommitSaysThatSomethingChanged(t *testing.T) {
 	t.Parallel()
 	late := &command{name: "late", writes: true, run: func(c *call) (Data, error) {
-		_, err := write(c, func(s *thread.State, stamp thread.Stamp) (*objectiveWritten, thread.ThreadID, error) {
-			_, err := s.CreateObjective(thread.NewObjective{ID: "late", Title: "x"}, stamp)
-			return &objectiveWritten{}, "", err
-		})
+		_, err := useCase(c, app.CreateObjective, app.CreateObjectiveRequest{ID: "late", Title: "x"})
 		require.NoError(t, err)
 		panic("boom")
 	}}

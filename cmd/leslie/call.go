@@ -188,13 +188,16 @@ func (c *call) usage() error {
 	return err.WithHint("See the commands").WithNext("leslie help")
 }
 
-// blamed is T903 of something that only a rule or the store can see, told like a
-// fault of the line: with the flag and the usage line. Other errors stay.
-func (c *call) blamed(err error, flag string) error {
-	if !codes.Has(err, codes.InvalidArgument) {
+// asUsageError is T903 of something that only a rule or the store can see, told like
+// a fault of the line: with the flag and the usage line. Other errors stay.
+func (c *call) asUsageError(err error, flag string) error {
+	e := codes.Of(err)
+	if !codes.Has(err, codes.InvalidArgument) || (e.Facts().Text("requestId") != "") != (flag == "request-id") {
 		return err
 	}
-	e := codes.Of(err)
+	if _, told := e.Facts().Get("fields"); told {
+		return err
+	}
 	f := fault{Field: "--" + flag, Value: strings.Join(c.texts(flag), " "), Problem: e.Facts().Text("reason")}
 	return e.With(fact.Of("fields", []fault{f})).WithHint(c.line.cmd.usageHint())
 }
@@ -257,9 +260,9 @@ func (c *call) count(name string, def int) int {
 // operand is the i-th operand, "" when it was not given.
 func (c *call) operand(i int) string { return c.flags.Args().Get(i) }
 
-// subject is the thread a command is about: its operand, else the thread that
+// targetThread is the thread a command is about: its operand, else the thread that
 // the call speaks for; neither is a usage fault.
-func (c *call) subject() string {
+func (c *call) targetThread() string {
 	if id := c.operand(0); id != "" {
 		c.about = thread.ThreadID(id)
 		return id

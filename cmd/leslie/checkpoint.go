@@ -39,7 +39,7 @@ func checkpointCommand() *command {
 }
 
 func runCheckpoint(c *call) (Data, error) {
-	id, name := c.subject(), c.text("name")
+	id, name := c.targetThread(), c.text("name")
 	if fault := thread.CheckpointNameFault(name); fault != "" {
 		c.fault("--name", "", "--name "+fault)
 	}

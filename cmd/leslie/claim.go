@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"leslie/internal/app"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -13,34 +14,9 @@ import (
 // This file is claim, renew and release: how several agents share out threads.
 // Whoever writes to a thread that they hold goes on holding it.
 
-// heldData is a thread's claim as status shows it.
-type heldData struct {
-	Holder string           `json:"holder"`
-	As     thread.ActorKind `json:"as"`
-	Until  time.Time        `json:"until"`
-}
+type claimText struct{ *app.ClaimResult }
 
-// heldBy is the claim that holds now, nil for none.
-func heldBy(t thread.Thread, now time.Time) *heldData {
-	c := t.Held(now)
-	if c == nil {
-		return nil
-	}
-	return &heldData{Holder: c.Holder, As: c.As, Until: c.Until}
-}
-
-// claimData is who holds a thread now. Without a thread there was none to claim,
-// without a holder nobody holds it.
-type claimData struct {
-	ThreadID *thread.ThreadID `json:"threadId"`
-	Holder   *string          `json:"holder"`
-	Until    *time.Time       `json:"until"`
-	Revision thread.Revision  `json:"revision"`
-	change
-	taken bool // by this call
-}
-
-func (d *claimData) Text(p *page) {
+func (d claimText) Text(p *page) {
 	switch {
 	case d.ThreadID == nil:
 		p.line("no thread is ready to be claimed")
@@ -51,17 +27,9 @@ func (d *claimData) Text(p *page) {
 	default:
 		p.line("thread %s  not claimed; nothing changed", string(*d.ThreadID))
 	}
-	if d.taken {
+	if d.Taken() {
 		p.line("next: leslie context --thread %s", string(*d.ThreadID))
 	}
-}
-
-func claimOf(t thread.Thread) *claimData {
-	d := &claimData{ThreadID: &t.ID, Revision: t.Revision}
-	if c := t.Claim; c != nil {
-		d.Holder, d.Until = &c.Holder, &c.Until
-	}
-	return d
 }
 
 func claimCommand() *command {
@@ -82,62 +50,19 @@ func claimCommand() *command {
 }
 
 func runClaim(c *call) (Data, error) {
-	id := ""
+	in := app.ClaimRequest{Next: c.on("next")}
 	switch {
-	case !c.on("next"):
-		id = c.subject()
+	case !in.Next:
+		in.Thread = c.targetThread()
 	case c.operand(0) != "":
 		c.fault("--next", "", "--next chooses the thread: leave ID out")
 	}
 	c.checkHolder()
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	d, err := c.claimFor()
-	if err != nil {
-		return nil, err
-	}
-	return write(c, func(s *thread.State, stamp thread.Stamp) (*claimData, thread.ThreadID, error) {
-		t, found, err := thread.Thread{}, true, error(nil)
-		if id != "" {
-			t, err = s.Claim(id, d, stamp)
-		} else {
-			t, found, err = s.ClaimNext(d, claimable(stamp), stamp)
-		}
-		switch {
-		case err != nil:
-			return nil, "", err
-		case !found:
-			return &claimData{Revision: s.Revision}, "", nil
-		}
-		data := claimOf(t)
-		data.taken = true
-		return data, t.ID, nil
-	})
+	in.For, _ = time.ParseDuration(c.text("for")) // checked with the line
+	return runUseCase(c, app.Claim, in, claimed)
 }
 
-// claimable are the executors whose threads --next takes, nil for all: an agent
-// leaves to people what is theirs.
-func claimable(stamp thread.Stamp) []thread.Executor {
-	if stamp.As == thread.Agent {
-		return []thread.Executor{thread.ByAgent}
-	}
-	return nil
-}
-
-// claimFor is --for, else what the configuration says. Errors: T504, T903, T509.
-func (c *call) claimFor() (time.Duration, error) {
-	st, err := c.store()
-	if err != nil {
-		return 0, err
-	}
-	if c.has("for") {
-		d, err := time.ParseDuration(c.text("for"))
-		return d, err // checked with the line
-	}
-	set, err := c.configured(st)
-	return set.claimFor, err
-}
+func claimed(d *app.ClaimResult) Data { return claimText{d} }
 
 // checkHolder refuses an agent that goes by the login name: all agents of that
 // user would be one holder.
@@ -155,7 +80,7 @@ func renewCommand() *command {
 		example:  "leslie renew thread-a1b2c3d4",
 		operands: []operand{threadOperand()},
 		run: func(c *call) (Data, error) {
-			return runHolder(c, (*thread.State).Renew)
+			return runHolder(c, app.Renew)
 		},
 	}
 }
@@ -168,29 +93,16 @@ func releaseCommand() *command {
 		example:  "leslie release thread-a1b2c3d4",
 		operands: []operand{threadOperand()},
 		run: func(c *call) (Data, error) {
-			return runHolder(c, (*thread.State).Release)
+			return runHolder(c, app.Release)
 		},
 	}
 }
 
 // runHolder is a command of the holder of a claim.
-func runHolder(c *call, rule func(*thread.State, string, thread.Stamp) (thread.Thread, error)) (Data, error) {
-	id := c.subject()
+func runHolder(c *call, do func(*app.Call, app.HolderRequest) (*app.ClaimResult, error)) (Data, error) {
+	in := app.HolderRequest{Thread: c.targetThread()}
 	c.checkHolder()
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	return write(c, func(s *thread.State, stamp thread.Stamp) (*claimData, thread.ThreadID, error) {
-		t, err := rule(s, id, stamp)
-		if err != nil {
-			return nil, "", err
-		}
-		d := claimOf(t)
-		if t.Held(stamp.Time) == nil { // another's that has run out
-			d.Holder, d.Until = nil, nil
-		}
-		return d, t.ID, nil
-	})
+	return runUseCase(c, do, in, claimed)
 }
 
 // prolong lets the caller go on holding the threads that an operation is about,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/internal/app"
 	"leslie/thread"
 )
 
@@ -43,7 +44,7 @@ func TestACopyOfAThreadThatWasTakenBackMeanwhileIsNotKept(t *testing.T) {
 	b.meanwhile(thread.PrefixReference, 2, func(other *bench) { other.must(t, "undo") })
 	b.must(t, "spawn", "--intent", "Read both", "--id", "new", "--objective", "ship", "--ref", "gone", "--ref", "main", "--format", "json")
 	var answer struct {
-		Data     struct{ References []referenceData }
+		Data     struct{ References []app.ReferenceRecord }
 		Warnings []struct{ Code string }
 	}
 	require.NoError(t, json.Unmarshal(b.out.Bytes(), &answer))
@@ -77,7 +78,7 @@ func TestAShortenedIDMeansWhatItMeantWhenItWasCopied(t *testing.T) {
 	var answer struct {
 		Data struct {
 			ParentID   thread.ThreadID
-			References []referenceData
+			References []app.ReferenceRecord
 		}
 	}
 	require.NoError(t, json.Unmarshal(b.out.Bytes(), &answer))

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"leslie/internal/app"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -45,7 +46,7 @@ func contextCommand() *command {
 }
 
 func runContext(c *call) (Data, error) {
-	arg := c.subject()
+	arg := c.targetThread()
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func (b *contextBlock) injections(room int) (told string, shown []thread.Injecti
 func (b *contextBlock) injection(in thread.Injection, room int) (text string, fits bool) {
 	head := inert(fmt.Sprintf("%s, %s, %s from %s %s at %s", in.Type, in.Urgency, in.ID,
 		in.Created.As, cut(in.Created.Actor, maxTitle), in.Created.At.Format(time.RFC3339))) + ":\n"
-	tail := "  (cut here: " + threadPath(b.thread.ID) + "/" + injectionsFile + " has all of it)\n"
+	tail := "  (cut here: " + threadPath(b.thread.ID) + "/" + app.InjectionsFile + " has all of it)\n"
 	text, whole, fits := quotation(in.Content, room-width(head)-width(tail))
 	if !whole {
 		text += tail

@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -13,7 +14,7 @@ import (
 
 // decisionData is a grant as a decision left it.
 type decisionData struct {
-	approvalData
+	app.ApprovalRecord
 	ThreadStatus thread.Status `json:"threadStatus"`
 	change
 }
@@ -113,7 +114,7 @@ func (c *call) decideGrant(arg string, d thread.GrantDecision, reason string) (*
 		if err != nil {
 			return nil, "", err
 		}
-		return &decisionData{approvalData: approvalOf(g, stamp.Time), ThreadStatus: t.Status}, g.ThreadID, nil
+		return &decisionData{ApprovalRecord: app.ApprovalOf(g, stamp.Time), ThreadStatus: t.Status}, g.ThreadID, nil
 	})
 }
 
@@ -156,13 +157,13 @@ func sayChanged(p *prompt, paths []string) {
 
 // leftOpen is the answer of a decision that was not taken.
 func (c *call) leftOpen(g thread.Approval) *decisionData {
-	return &decisionData{approvalData: approvalOf(g, c.now()), ThreadStatus: thread.WaitingHuman}
+	return &decisionData{ApprovalRecord: app.ApprovalOf(g, c.now()), ThreadStatus: thread.WaitingHuman}
 }
 
 // queueData is what became of all that waited.
 type queueData struct {
-	Decided []approvalData `json:"decided"`
-	Open    int            `json:"open"`
+	Decided []app.ApprovalRecord `json:"decided"`
+	Open    int                  `json:"open"`
 	change
 }
 
@@ -180,7 +181,7 @@ func (d *queueData) Text(p *page) {
 // goThrough shows each open request and asks. Each decision is recorded at
 // once, so that nothing is lost when the person is called away.
 func (c *call) goThrough(st *store.Store) (Data, error) {
-	d := &queueData{Decided: []approvalData{}}
+	d := &queueData{Decided: []app.ApprovalRecord{}}
 	open, err := c.openRequests()
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (c *call) goThrough(st *store.Store) (Data, error) {
 	for i, id := range open {
 		decided, quit, err := c.askAbout(st, p, id, i+1, len(open))
 		if decided != nil {
-			d.Decided = append(d.Decided, decided.approvalData)
+			d.Decided = append(d.Decided, decided.ApprovalRecord)
 		}
 		c.changed = len(d.Decided) > 0
 		if err != nil {
@@ -268,7 +269,7 @@ func (c *call) showRequest(st *store.Store, p *prompt, g thread.Approval, n, of 
 	p.say("\n%s %d of %d: %s  %s asks for %s", p.paint(bold, "request"), n, of, g.ID, g.ThreadID, p.paint(bold, joined(g.Scope)))
 	p.say("  thread: %s", escape(title))
 	page := &page{}
-	approvalOf(g, c.now()).facts(page)
+	approvalFacts(page, app.ApprovalOf(g, c.now()))
 	p.say("%s  asked by: %s (%s), %s", page.String(), escape(g.Created.Actor), string(g.Created.As), g.Created.At.Format("2006-01-02 15:04:05Z"))
 	if g.MergeID != "" {
 		if err := c.showPlan(st, p, g); err != nil {

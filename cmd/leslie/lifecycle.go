@@ -78,7 +78,7 @@ func shortLifecycle(action thread.Action, summary string) *command {
 }
 
 func runLifecycle(c *call, action thread.Action) (Data, error) {
-	in := app.LifecycleRequest{Thread: c.subject(), Action: action, Reason: c.text("reason")}
+	in := app.LifecycleRequest{Thread: c.targetThread(), Action: action, Reason: c.text("reason")}
 	if err := c.usage(); err != nil {
 		return nil, err
 	}

@@ -5,23 +5,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"leslie/internal/app"
 	"leslie/thread"
 )
 
-type listItem struct {
-	ThreadID    thread.ThreadID    `json:"threadId"`
-	Title       string             `json:"title"`
-	Status      thread.Status      `json:"status"`
-	Executor    thread.Executor    `json:"executor"`
-	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
-	ParentID    *thread.ThreadID   `json:"parentId"`
-}
+type listText struct{ *app.ListResult }
 
-type listData struct{ items[listItem] }
-
-func (d *listData) Text(p *page) {
+func (d listText) Text(p *page) {
 	var rows [][]string
-	for _, t := range d.Items {
+	for _, t := range d.Items.Items {
 		parent := ""
 		if t.ParentID != nil {
 			parent = string(*t.ParentID)
@@ -29,7 +21,7 @@ func (d *listData) Text(p *page) {
 		rows = append(rows, []string{string(t.ThreadID), string(t.Status), string(t.Executor), string(t.ObjectiveID), parent, cut(t.Title, 60)})
 	}
 	p.table("THREAD STATUS EXECUTOR OBJECTIVE PARENT TITLE", rows)
-	p.rest(len(d.Items), d.Total)
+	p.rest(len(rows), d.Total)
 	if d.Total == 0 {
 		p.line("no threads match")
 	}
@@ -64,47 +56,9 @@ func listCommand() *command {
 }
 
 func runList(c *call) (Data, error) {
-	if err := c.usage(); err != nil {
-		return nil, err
+	in := app.ListRequest{
+		Status: thread.Status(c.text("status")), Objective: c.text("objective"), Parent: c.text("parent"), Tag: c.text("tag"),
+		Executor: thread.Executor(c.text("executor")), Ready: c.on("ready"), All: c.on("all"), Limit: c.count("limit", app.DefaultLimit),
 	}
-	limit := c.count("limit", defaultLimit)
-	var page thread.Page
-	_, err := c.view(func(s *thread.State) error {
-		f, err := c.filter(s)
-		if err != nil {
-			return err
-		}
-		page, err = s.First(f, limit)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]listItem, len(page.Threads))
-	for i, t := range page.Threads {
-		rows[i] = listItem{t.ID, t.Title, t.Status, t.Executor, t.ObjectiveID, orNull(t.ParentID)}
-	}
-	return &listData{items[listItem]{Items: rows, Total: page.Total, Truncated: len(rows) < page.Total}}, nil
-}
-
-func (c *call) filter(s *thread.State) (thread.Filter, error) {
-	f := thread.Filter{
-		Status: thread.Status(c.text("status")), Tag: c.text("tag"), Executor: thread.Executor(c.text("executor")),
-		Ready: c.on("ready"), Now: c.now(), All: c.on("all"),
-	}
-	if id := c.text("objective"); id != "" {
-		o, err := s.Objective(id)
-		if err != nil {
-			return f, err
-		}
-		f.Objective = o.ID
-	}
-	if id := c.text("parent"); id != "" {
-		t, err := s.Thread(id)
-		if err != nil {
-			return f, err
-		}
-		f.Parent = t.ID
-	}
-	return f, nil
+	return runUseCase(c, app.List, in, func(d *app.ListResult) Data { return listText{d} })
 }

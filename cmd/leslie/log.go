@@ -48,6 +48,9 @@ func (c *call) debugLine() []byte {
 	if !c.who.debug {
 		return nil
 	}
+	if c.op != nil {
+		return c.op.DebugLine(c.who.dir)
+	}
 	attrs := []slog.Attr{slog.String("dir", c.who.dir)}
 	if c.st != nil {
 		attrs = append(attrs, slog.String("root", c.st.Root()))

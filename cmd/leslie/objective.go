@@ -5,29 +5,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"leslie/thread"
+	"leslie/internal/app"
 )
 
-// objectiveData is one objective as every command answers it.
-type objectiveData struct {
-	ObjectiveID thread.ObjectiveID     `json:"objectiveId"`
-	Title       string                 `json:"title"`
-	Status      thread.ObjectiveStatus `json:"status"`
-	CreatedAt   time.Time              `json:"createdAt"`
-	DoneAt      *time.Time             `json:"doneAt,omitempty"`
-	Threads     thread.Counts          `json:"threads"`
-	Revision    thread.Revision        `json:"revision"`
-}
+// objectiveText is one objective.
+type objectiveText struct{ app.ObjectiveRecord }
 
-func objectiveOf(s *thread.State, o thread.Objective) objectiveData {
-	counts := s.CountsOf(o)
-	return objectiveData{
-		ObjectiveID: o.ID, Title: o.Title, Status: o.Status(counts), CreatedAt: o.CreatedAt, DoneAt: o.DoneAt,
-		Threads: counts, Revision: o.Revision,
-	}
-}
-
-func (d objectiveData) Text(p *page) {
+func (d objectiveText) Text(p *page) {
 	p.line("objective %s  %s", d.ObjectiveID, d.Status)
 	p.field("title", d.Title)
 	p.field("created", d.CreatedAt.Format(time.RFC3339))
@@ -37,10 +21,11 @@ func (d objectiveData) Text(p *page) {
 	p.field("threads", countsText(d.Threads))
 }
 
-type objectiveWritten struct {
-	objectiveData
-	change
-}
+type objectiveWrittenText struct{ *app.ObjectiveResult }
+
+func (d objectiveWrittenText) Text(p *page) { objectiveText{d.ObjectiveRecord}.Text(p) }
+
+func objectiveWritten(d *app.ObjectiveResult) Data { return objectiveWrittenText{d} }
 
 func objectiveCreateCommand() *command {
 	return &command{
@@ -54,32 +39,20 @@ func objectiveCreateCommand() *command {
 }
 
 func runObjectiveCreate(c *call) (Data, error) {
-	title := c.operand(0)
-	c.checkTitle("TITLE", title)
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	return write(c, func(s *thread.State, stamp thread.Stamp) (*objectiveWritten, thread.ThreadID, error) {
-		o, err := s.CreateObjective(thread.NewObjective{ID: thread.ObjectiveID(c.newID("id", thread.PrefixObjective, func(id string) bool {
-			_, taken := s.Objectives.Peek(id)
-			return taken
-		})), Title: title}, stamp)
-		if err != nil {
-			return nil, "", err
-		}
-		return &objectiveWritten{objectiveData: objectiveOf(s, o)}, "", nil
-	})
+	in := app.CreateObjectiveRequest{Title: c.operand(0), ID: c.text("id")}
+	c.checkRequest(in.Faults, map[string]string{"Title": "TITLE"})
+	return runUseCase(c, app.CreateObjective, in, objectiveWritten)
 }
 
-type objectiveList struct{ items[objectiveData] }
+type objectiveListText struct{ *app.ListObjectivesResult }
 
-func (d *objectiveList) Text(p *page) {
+func (d objectiveListText) Text(p *page) {
 	var rows [][]string
-	for _, o := range d.Items {
+	for _, o := range d.Items.Items {
 		rows = append(rows, []string{string(o.ObjectiveID), string(o.Status), countsText(o.Threads), o.Title})
 	}
 	p.table("OBJECTIVE STATUS THREADS TITLE", rows)
-	p.rest(len(d.Items), d.Total)
+	p.rest(len(rows), d.Total)
 	if d.Total == 0 {
 		p.line("no objectives yet; create one with: leslie objective create TITLE")
 	}
@@ -93,21 +66,8 @@ func objectiveListCommand() *command {
 }
 
 func runObjectiveList(c *call) (Data, error) {
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	var all []objectiveData
-	_, err := c.view(func(s *thread.State) error {
-		all = nil
-		for _, o := range s.ObjectivesInOrder() {
-			all = append(all, objectiveOf(s, o))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &objectiveList{firstItems(all, c.count("limit", defaultLimit))}, nil
+	in := app.ListObjectivesRequest{Limit: c.count("limit", app.DefaultLimit)}
+	return runUseCase(c, app.ListObjectives, in, func(d *app.ListObjectivesResult) Data { return objectiveListText{d} })
 }
 
 func objectiveStatusCommand() *command {
@@ -118,19 +78,8 @@ func objectiveStatusCommand() *command {
 }
 
 func runObjectiveStatus(c *call) (Data, error) {
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	var d objectiveData
-	_, err := c.view(func(s *thread.State) error {
-		o, err := s.Objective(c.operand(0))
-		d = objectiveOf(s, o)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+	in := app.ObjectiveRequest{Objective: c.operand(0)}
+	return runUseCase(c, app.ShowObjective, in, func(d *app.ObjectiveRecord) Data { return objectiveText{*d} })
 }
 
 func objectiveDoneCommand() *command {
@@ -143,14 +92,5 @@ func objectiveDoneCommand() *command {
 }
 
 func runObjectiveDone(c *call) (Data, error) {
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	return write(c, func(s *thread.State, stamp thread.Stamp) (*objectiveWritten, thread.ThreadID, error) {
-		o, err := s.FinishObjective(c.operand(0), stamp)
-		if err != nil {
-			return nil, "", err
-		}
-		return &objectiveWritten{objectiveData: objectiveOf(s, o)}, "", nil
-	})
+	return runUseCase(c, app.FinishObjective, app.ObjectiveRequest{Objective: c.operand(0)}, objectiveWritten)
 }

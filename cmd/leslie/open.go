@@ -1,6 +1,9 @@
 package main
 
 import (
+	"strings"
+	"unicode"
+
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/thread"
@@ -62,4 +65,55 @@ func (c *call) finish(failure *codes.Error) {
 	if rev := op.Revision(); rev != nil {
 		c.revision = rev
 	}
+}
+
+// runUseCase carries a use case out, once the line has no faults, and gives its result
+// the text form.
+func runUseCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in In, text func(*Out) Data) (Data, error) {
+	d, err := useCase(c, do, in)
+	if err != nil {
+		return nil, err
+	}
+	return text(d), nil
+}
+
+// useCase carries a use case out, once the line has no faults. Errors: T903 with all
+// of them, T504, and those of the use case.
+func useCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in In) (*Out, error) {
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	op, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	return do(op, in)
+}
+
+// checkRequest adds what is wrong with a use case's request to the faults of the
+// line. labels are the flags and operands whose name is not that of the field.
+func (c *call) checkRequest(faults func(app.Names) []app.Fault, labels map[string]string) {
+	label := func(field string) string {
+		if name, ok := labels[field]; ok {
+			return name
+		}
+		return flagOf(field)
+	}
+	for _, f := range faults(label) {
+		if f.With == "" || !c.faulty(strings.TrimPrefix(label(f.With), "--")) {
+			c.fault(label(f.Field), f.Value, f.Problem)
+		}
+	}
+}
+
+// flagOf is the flag for a request's field: DependsOn is --depends-on.
+func flagOf(field string) string {
+	var b strings.Builder
+	for i, r := range field {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return "--" + b.String()
 }

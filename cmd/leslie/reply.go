@@ -116,9 +116,7 @@ func (c *call) failure(err error) *codes.Error {
 	if e == nil {
 		e = codes.Unknown.Wrap(err, fact.Of("reason", err.Error()))
 	}
-	if e.Facts().Text("requestId") != "" {
-		e = codes.Of(c.blamed(e, "request-id"))
-	}
+	e = codes.Of(c.asUsageError(e, "request-id"))
 	e = e.With(fact.Of("operation", c.operation()))
 	if _, said := e.Facts().Get("changed"); !said {
 		e = e.With(fact.Of("changed", c.changed || c.op != nil && c.op.Changed()))

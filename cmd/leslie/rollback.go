@@ -56,7 +56,7 @@ func rollbackCommand() *command {
 }
 
 func runRollback(c *call) (Data, error) {
-	id := c.subject()
+	id := c.targetThread()
 	c.require("to")
 	if err := c.usage(); err != nil {
 		return nil, err

@@ -4,21 +4,13 @@ import (
 	"strconv"
 	"time"
 
-	"leslie/store"
+	"leslie/internal/app"
 	"leslie/thread"
 )
 
-// summaryData is status without an operand.
-type summaryData struct {
-	Root       string                         `json:"root"`
-	Revision   thread.Revision                `json:"revision"`
-	Objectives map[thread.ObjectiveStatus]int `json:"objectives"`
-	Threads    thread.Counts                  `json:"threads"`
-	References int                            `json:"references"`
-	Pending    []thread.Step                  `json:"pending"`
-}
+type summaryText struct{ *app.SummaryResult }
 
-func (d *summaryData) Text(p *page) {
+func (d summaryText) Text(p *page) {
 	p.field("root", d.Root)
 	p.field("revision", int64(d.Revision))
 	p.field("objectives", strconv.Itoa(d.Objectives[thread.ObjectiveActive])+" active, "+strconv.Itoa(d.Objectives[thread.ObjectiveCompleted])+" completed")
@@ -29,31 +21,10 @@ func (d *summaryData) Text(p *page) {
 	}
 }
 
-// statusData is one thread with everything that is tied to it.
-type statusData struct {
-	threadData
-	Relations    thread.Relations    `json:"relations"`
-	References   []referenceData     `json:"references"`
-	ReferencedBy []referencedBy      `json:"referencedBy"`
-	Artifacts    items[artifactData] `json:"artifacts"`
-	Approvals    []approvalData      `json:"approvals"`
-	Merges       []mergeItem         `json:"merges"`
-	Injections   []injectionData     `json:"injections"`
-	Checkpoints  []checkpointItem    `json:"checkpoints"`
-	Claim        *heldData           `json:"claim"`
-	Mistakes     *thread.Mistakes    `json:"mistakes"`
-	// Resumable: it is suspended, and every child that it has is terminated.
-	Wakeable bool `json:"wakeable"`
-}
+type statusText struct{ *app.ThreadStatusResult }
 
-type referencedBy struct {
-	RefID   thread.ReferenceID `json:"refId"`
-	From    thread.ThreadID    `json:"from"`
-	Binding thread.Binding     `json:"binding"`
-}
-
-func (d *statusData) Text(p *page) {
-	d.threadData.Text(p)
+func (d statusText) Text(p *page) {
+	threadText(p, d.ThreadRecord)
 	if d.Mistakes != nil {
 		p.line("suspended by the mistake limit: %d failed commands in a row by %s, last %s; a person resumes it", d.Mistakes.Count, d.Mistakes.Actor, d.Mistakes.LastCode)
 	}
@@ -64,10 +35,10 @@ func (d *statusData) Text(p *page) {
 		p.line("claimed by %s until %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
 	}
 	for _, a := range d.Approvals {
-		a.line(p)
+		approvalText(p, a)
 	}
 	for _, i := range d.Injections {
-		i.line(p)
+		injectionText(p, i)
 	}
 	for _, ck := range d.Checkpoints {
 		why := ""
@@ -117,93 +88,8 @@ func statusCommand() *command {
 }
 
 func runStatus(c *call) (Data, error) {
-	if err := c.usage(); err != nil {
-		return nil, err
+	if id := c.operand(0); id != "" {
+		return runUseCase(c, app.ThreadStatus, app.ThreadStatusRequest{Thread: id}, func(d *app.ThreadStatusResult) Data { return statusText{d} })
 	}
-	if c.operand(0) == "" {
-		return c.summary()
-	}
-	return c.threadStatus(c.operand(0))
-}
-
-func (c *call) summary() (Data, error) {
-	st, err := c.store()
-	if err != nil {
-		return nil, err
-	}
-	d := &summaryData{Root: st.Root()}
-	v, err := c.view(func(s *thread.State) error {
-		d.Objectives = map[thread.ObjectiveStatus]int{}
-		for _, o := range s.ObjectivesInOrder() {
-			d.Objectives[o.Status(s.CountsOf(o))]++
-		}
-		d.Threads, d.References = s.Counts(), s.References.Len()
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	d.Revision, d.Pending = v.Revision, append([]thread.Step{}, v.Undone...)
-	return d, nil
-}
-
-func (c *call) threadStatus(arg string) (Data, error) {
-	st, err := c.store()
-	if err != nil {
-		return nil, err
-	}
-	d := &statusData{Approvals: []approvalData{}}
-	var refs []thread.Reference
-	_, err = c.view(func(s *thread.State) error {
-		t, err := s.Thread(arg)
-		if err != nil {
-			return err
-		}
-		d.threadData, d.Relations = threadOf(t), s.RelationsOf(t)
-		d.ReferencedBy = []referencedBy{}
-		for _, ref := range s.ReferencesTo(t.ID) {
-			d.ReferencedBy = append(d.ReferencedBy, referencedBy{ref.ID, ref.From, ref.Binding})
-		}
-		d.Merges = pendingMergesOf(s, t.ID)
-		now := c.now()
-		grants, err := approvalsOf(s, t)
-		if err != nil {
-			return err
-		}
-		for _, g := range grants {
-			d.Approvals = append(d.Approvals, approvalOf(g, now))
-		}
-		d.Injections, d.Checkpoints = injectionsOf(t), checkpointsOf(t)
-		d.Claim, d.Mistakes, d.Wakeable = heldBy(t, now), t.Mistakes, s.Resumable(t)
-		refs, err = referencesFrom(s, t)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	d.References = []referenceData{}
-	for _, ref := range refs {
-		shown, err := c.compared(ref)
-		if err != nil {
-			return nil, err
-		}
-		d.References = append(d.References, shown)
-	}
-	entries, err := c.artifacts(st, d.ThreadID)
-	if err != nil {
-		return nil, err
-	}
-	d.Artifacts = firstItems(artifactsOf(filesOf(entries)), defaultLimit)
-	return d, nil
-}
-
-// filesOf leaves out folders: their files say that they are there.
-func filesOf(entries []store.Entry) []store.Entry {
-	var out []store.Entry
-	for _, e := range entries {
-		if e.Type != store.TypeFolder {
-			out = append(out, e)
-		}
-	}
-	return out
+	return runUseCase(c, app.Summary, app.SummaryRequest{}, func(d *app.SummaryResult) Data { return summaryText{d} })
 }

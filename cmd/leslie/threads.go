@@ -12,41 +12,12 @@ import (
 	"leslie/codes"
 	"leslie/store"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // What several thread commands share: limits, ids, small renderings.
 
-const (
-	maxTitle  = 200      // characters
-	maxIntent = 64 << 10 // bytes
-	maxTag    = 100      // characters
-	maxTags   = 100
-)
-
-func (c *call) checkTitle(label, title string) {
-	if n := utf8.RuneCountInString(title); n > maxTitle {
-		c.fault(label, "", fmt.Sprintf("%s is %d characters long; at most %d", label, n, maxTitle))
-	}
-}
-
-func (c *call) checkTags(tags []string) {
-	if len(tags) > maxTags {
-		c.fault("--tag", "", fmt.Sprintf("--tag is given %d times; at most %d", len(tags), maxTags))
-	}
-	for _, tag := range tags {
-		if utf8.RuneCountInString(tag) > maxTag {
-			c.fault("--tag", tag, fmt.Sprintf("--tag takes at most %d characters", maxTag))
-		}
-	}
-}
-
-// newID is the id that a flag names, else a fresh one that is not taken.
-func (c *call) newID(flag, prefix string, taken func(string) bool) string {
-	if id := c.text(flag); id != "" {
-		return id
-	}
-	return c.freshID(prefix, taken)
-}
+const maxTitle = 200 // characters of a title
 
 // freshID is a random id that is not taken.
 func (c *call) freshID(prefix string, taken func(string) bool) string {
@@ -69,7 +40,7 @@ func (c *call) readContent(flag string, limit int) string {
 	raw, err := c.readStdin(limit)
 	switch {
 	case c.ctx.Err() != nil: // the next step says T904
-		return ""
+		return value
 	case err != nil:
 		c.fault("--"+flag, "-", "--"+flag+" could not be read from standard input: "+err.Error())
 	case len(raw) > limit:
@@ -163,7 +134,7 @@ func plainReason(err error) string {
 // warnSkipped is W204 for entries that are no regular files.
 func (c *call) warnSkipped(paths []string) {
 	if len(paths) > 0 {
-		c.warnings.Add(skippedFiles.NewOfPaths(paths, nil))
+		c.warnings.Add(warnings.SkippedFiles.NewOfPaths(paths, nil))
 	}
 }
 

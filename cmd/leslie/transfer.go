@@ -97,7 +97,7 @@ func (c *call) transferOptions() transferOptions {
 	o := transferOptions{direction: c.text("direction"), to: thread.Executor(c.text("to")), wait: c.on("wait")}
 	timeout, _ := time.ParseDuration(c.text("timeout")) // checked with the line
 	o.grant = thread.NewGrant{
-		Thread: c.subject(), Scope: c.parts("scope"), Reason: c.text("reason"),
+		Thread: c.targetThread(), Scope: c.parts("scope"), Reason: c.text("reason"),
 		Timeout: timeout, Fallback: thread.Fallback(c.text("fallback")),
 	}
 	switch o.direction {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
@@ -41,7 +42,7 @@ type waitedThread struct {
 	// Children are those that are not terminated.
 	Children []thread.ThreadID `json:"children"`
 	// Approvals are the open requests; until a decision, also the decided ones.
-	Approvals []approvalData `json:"approvals"`
+	Approvals []app.ApprovalRecord `json:"approvals"`
 }
 
 // standsBesideError: what was gathered is worth as much when the time is up.
@@ -59,7 +60,7 @@ func (d *waitData) Text(p *page) {
 		}
 		p.field("  children that go on", joined(t.Children))
 		for _, a := range t.Approvals {
-			a.line(p)
+			approvalText(p, a)
 		}
 	}
 	if d.Operations != nil {
@@ -122,7 +123,7 @@ func runWait(c *call) (Data, error) {
 func (c *call) waitedFor(until thread.Until) []string {
 	args := c.flags.Args().Slice()
 	if len(args) == 0 && (c.who.thread != "" || until != thread.UntilAny) {
-		args = []string{c.subject()}
+		args = []string{c.targetThread()}
 	}
 	if len(args) == 1 {
 		c.about = thread.ThreadID(args[0])
@@ -271,7 +272,7 @@ func (w *waiting) waited(s *thread.State, id thread.ThreadID) waitedThread {
 	}
 	d := waitedThread{
 		ThreadID: id, Status: t.Status, Wakeable: s.Resumable(t), Met: w.touched[id] || s.Over(t, w.until),
-		Children: []thread.ThreadID{}, Approvals: []approvalData{},
+		Children: []thread.ThreadID{}, Approvals: []app.ApprovalRecord{},
 	}
 	children := s.LiveChildren(id)
 	for _, child := range children {
@@ -282,7 +283,7 @@ func (w *waiting) waited(s *thread.State, id thread.ThreadID) waitedThread {
 		grants = s.ApprovalsOf(id)
 	}
 	for _, g := range grants {
-		d.Approvals = append(d.Approvals, approvalOf(g, w.c.now()))
+		d.Approvals = append(d.Approvals, app.ApprovalOf(g, w.c.now()))
 	}
 	switch {
 	case d.Met:

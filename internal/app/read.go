@@ -9,6 +9,10 @@ import (
 // systemActor is the name of what nobody did: leslie itself.
 const systemActor = "leslie"
 
+// readOnly marks the call as one that changes nothing, whatever it finds unfinished.
+// Every use case that only reads begins with it.
+func (c *Call) readOnly() { c.request.ReadOnly = true }
+
 // view reads the State as it is now; deadlines that have passed show their
 // effect. A line of a batch sees what the lines before it did. Errors: fn's, and
 // those of Store.View.

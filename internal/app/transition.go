@@ -1,6 +1,8 @@
 package app
 
 import (
+	"time"
+
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
@@ -30,3 +32,6 @@ func (c *Call) DraftBegins(id thread.ThreadID) bool { return c != nil && c.draft
 
 // Warn adds warnings.
 func (c *Call) Warn(found ...warnings.Warning) { c.warn(found...) }
+
+// ApprovalOf is a grant as it stands at a time.
+func ApprovalOf(g thread.Approval, now time.Time) ApprovalRecord { return approvalOf(g, now) }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"time"
+
+	"leslie/internal/app"
+)
+
+// This file is the text form of records that several commands show.
+
+func threadText(p *page, d app.ThreadRecord) {
+	p.line("thread %s  %s", d.ThreadID, d.Status)
+	p.field("title", d.Title)
+	if firstLine(d.Intent) != d.Title {
+		p.field("intent", cut(d.Intent, 2000))
+	}
+	p.field("reason", d.Reason)
+	p.field("executor", string(d.Executor))
+	p.field("objective", string(d.ObjectiveID))
+	if d.ParentID != nil {
+		p.field("parent", string(*d.ParentID)+" (inherits: "+string(d.Inherit)+")")
+	}
+	p.field("tags", joined(d.Tags))
+	p.field("depends on", joined(d.DependsOn))
+	p.field("branch", d.Branch)
+	p.field("worktree", d.Worktree)
+	p.field("path", d.Path)
+	p.field("created", d.CreatedAt.Format(time.RFC3339)+" by "+d.CreatedBy.Actor+" ("+string(d.CreatedBy.As)+")")
+	p.field("updated", d.UpdatedAt.Format(time.RFC3339))
+	p.field("revision", int64(d.Revision))
+}
+
+// approvalText is a grant: its line and what is known beyond who and what.
+func approvalText(p *page, d app.ApprovalRecord) {
+	p.line("approval %s  %s  %s  %s  %s", d.ApprovalID, d.ThreadID, d.Kind, d.Status, joined(d.Scope))
+	approvalFacts(p, d)
+	if d.DecidedBy != nil {
+		p.line("  decided: by %s (%s), %s", d.DecidedBy.Actor, d.DecidedBy.As, d.DecidedAt.Format(time.RFC3339))
+	}
+	p.field("  verdict", d.Verdict)
+}
+
+// approvalFacts are what is known of a grant beyond who and what.
+func approvalFacts(p *page, d app.ApprovalRecord) {
+	p.field("  reason", d.Reason)
+	if d.Deadline != nil {
+		late := ""
+		if d.Late {
+			late = " (passed)"
+		}
+		p.line("  deadline: %s%s, then %s", d.Deadline.Format(time.RFC3339), late, *d.Fallback)
+	}
+	if d.Until != nil {
+		p.field("  until", d.Until.Format(time.RFC3339))
+	}
+	if d.MergeID != nil {
+		p.field("  merge", string(*d.MergeID))
+	}
+}
+
+// injectionText is an injection: what it says is there until it was seen.
+func injectionText(p *page, d app.InjectionRecord) {
+	seen := "not seen yet"
+	if d.SeenAt != nil {
+		seen = "seen"
+	}
+	p.line("injection %s  %s, %s, %s", d.InjectionID, d.Type, d.Urgency, seen)
+	p.field("  content", cut(d.Content, maxTitle))
+}

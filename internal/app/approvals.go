@@ -1,0 +1,64 @@
+package app
+
+import "leslie/thread"
+
+// This file shows grants: what waits for a person, and what was decided.
+
+// ListApprovalsRequest lists grants.
+type ListApprovalsRequest struct {
+	All   bool // also what was decided, delegations, and what archived threads asked for
+	Limit int  // 0: all; with All it is the newest that are shown
+}
+
+// ListApprovalsResult is what waits for a person.
+type ListApprovalsResult struct {
+	Items[ApprovalRecord]
+	// Suspended are the threads that the mistake limit stopped: a person looks at
+	// them, too.
+	Suspended []SuspendedThread `json:"suspended"`
+}
+
+// SuspendedThread is a thread that the mistake limit stopped.
+type SuspendedThread struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	thread.Mistakes
+}
+
+// ListApprovals lists what waits for a person. Errors: those of reading.
+func ListApprovals(c *Call, in ListApprovalsRequest) (*ListApprovalsResult, error) {
+	c.readOnly()
+	d := &ListApprovalsResult{}
+	var grants []thread.Approval
+	_, err := c.view(func(s *thread.State) (err error) {
+		grants, d.Suspended = s.OpenRequests(""), []SuspendedThread{}
+		for _, t := range s.Stopped() {
+			d.Suspended = append(d.Suspended, SuspendedThread{t.ID, *t.Mistakes})
+		}
+		if in.All {
+			grants, err = s.AllApprovals()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	total := len(grants)
+	if in.All && in.Limit > 0 && total > in.Limit { // what was decided last is what is looked for
+		grants = grants[total-in.Limit:]
+	}
+	all := make([]ApprovalRecord, 0, len(grants))
+	for _, g := range grants {
+		all = append(all, approvalOf(g, c.now()))
+	}
+	d.Items = First(all, in.Limit)
+	d.Total, d.Truncated = total, len(d.Items.Items) < total
+	return d, nil
+}
+
+// approvalsOf are the grants of a thread, wherever its records are.
+func approvalsOf(s *thread.State, t thread.Thread) ([]thread.Approval, error) {
+	if t.Status == thread.Archived {
+		return s.ArchivedApprovals(t.ID)
+	}
+	return s.ApprovalsOf(t.ID), nil
+}

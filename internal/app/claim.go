@@ -1,0 +1,137 @@
+package app
+
+import (
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/thread"
+)
+
+// This file is about claims: how several agents share out threads. Whoever writes to
+// a thread that they hold goes on holding it.
+
+// ClaimRequest claims a thread, or with Next the first one that is ready.
+type ClaimRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	Next   bool
+	For    time.Duration // 0: what the configuration says
+}
+
+// ClaimResult is who holds a thread now. Without a thread there was none to claim,
+// without a holder nobody holds it.
+type ClaimResult struct {
+	ThreadID *thread.ThreadID `json:"threadId"`
+	Holder   *string          `json:"holder"`
+	Until    *time.Time       `json:"until"`
+	Revision thread.Revision  `json:"revision"`
+	Change
+	taken bool
+}
+
+// Taken reports whether this very call claimed the thread.
+func (d *ClaimResult) Taken() bool { return d.taken }
+
+func claimOf(t thread.Thread) *ClaimResult {
+	d := &ClaimResult{ThreadID: &t.ID, Revision: t.Revision}
+	if c := t.Claim; c != nil {
+		d.Holder, d.Until = &c.Holder, &c.Until
+	}
+	return d
+}
+
+// Claim makes the caller the holder of a thread for a while. Errors: T903, T101,
+// T105, T107, T108, T509 for the configuration, and those of a write.
+func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
+	if err := checkHolder(c); err != nil {
+		return nil, err
+	}
+	switch {
+	case in.For < 0:
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "For must not be negative"))
+	case in.Next && in.Thread != "":
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "Next chooses the thread: leave Thread empty"))
+	}
+	id := ""
+	if !in.Next {
+		id = c.threadOr(in.Thread)
+	}
+	d := in.For
+	if d == 0 {
+		set, err := c.configured()
+		if err != nil {
+			return nil, err
+		}
+		d = set.claimFor
+	}
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*ClaimResult, thread.ThreadID, error) {
+		t, found, err := thread.Thread{}, true, error(nil)
+		if in.Next {
+			t, found, err = s.ClaimNext(d, claimable(stamp), stamp)
+		} else {
+			t, err = s.Claim(id, d, stamp)
+		}
+		switch {
+		case err != nil:
+			return nil, "", err
+		case !found:
+			return &ClaimResult{Revision: s.Revision}, "", nil
+		}
+		data := claimOf(t)
+		data.taken = true
+		return data, t.ID, nil
+	})
+}
+
+// claimable are the executors whose threads Next takes, nil for all: an agent leaves
+// to people what is theirs.
+func claimable(stamp thread.Stamp) []thread.Executor {
+	if stamp.As == thread.Agent {
+		return []thread.Executor{thread.ByAgent}
+	}
+	return nil
+}
+
+// HolderRequest is what the holder of a claim asks for.
+type HolderRequest struct {
+	Thread string // "": the thread that the caller speaks for
+}
+
+// Renew prolongs the caller's claim. Errors: T903, T101, T105, T107, T108, and those of
+// a write.
+func Renew(c *Call, in HolderRequest) (*ClaimResult, error) {
+	return changeClaim(c, in, (*thread.State).Renew)
+}
+
+// Release ends the caller's claim; a person ends anybody's. Errors: T903, T101, T105,
+// T108, and those of a write.
+func Release(c *Call, in HolderRequest) (*ClaimResult, error) {
+	return changeClaim(c, in, (*thread.State).Release)
+}
+
+func changeClaim(c *Call, in HolderRequest, do func(*thread.State, string, thread.Stamp) (thread.Thread, error)) (*ClaimResult, error) {
+	if err := checkHolder(c); err != nil {
+		return nil, err
+	}
+	id := c.threadOr(in.Thread)
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*ClaimResult, thread.ThreadID, error) {
+		t, err := do(s, id, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		d := claimOf(t)
+		if t.Held(stamp.Time) == nil { // another's that has run out
+			d.Holder, d.Until = nil, nil
+		}
+		return d, t.ID, nil
+	})
+}
+
+// checkHolder refuses an agent that goes by the login name: all agents of that user
+// would be one holder. Errors: T903.
+func checkHolder(c *Call) error {
+	if c.caller.As == thread.Agent && c.caller.Unnamed {
+		return codes.InvalidArgument.New(fact.Of("reason", "Actor: an agent whose session has no id must say who it is"))
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package app
+
+import "leslie/thread"
+
+// ListRequest lists threads; a field that is empty asks for nothing.
+type ListRequest struct {
+	Status    thread.Status
+	Objective string
+	Parent    string
+	Tag       string
+	Executor  thread.Executor
+	Ready     bool // only what could be taken up now: active, unclaimed, every dependency terminated
+	All       bool // archived threads too
+	Limit     int  // 0: all
+}
+
+// Faults are what is wrong with the request.
+func (in ListRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	if in.Status != "" {
+		oneOf(k, "Status", in.Status, thread.Statuses()...)
+	}
+	if in.Executor != "" {
+		oneOf(k, "Executor", in.Executor, thread.ByHuman, thread.ByAgent)
+	}
+	return k.faults
+}
+
+// ListResult is threads, as a list shows them.
+type ListResult struct{ Items[ThreadItem] }
+
+// ThreadItem is a thread in a list.
+type ThreadItem struct {
+	ThreadID    thread.ThreadID    `json:"threadId"`
+	Title       string             `json:"title"`
+	Status      thread.Status      `json:"status"`
+	Executor    thread.Executor    `json:"executor"`
+	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
+	ParentID    *thread.ThreadID   `json:"parentId"`
+}
+
+// List lists threads. Errors: T903, T601, T101 and T105 for what is asked for, those
+// of reading.
+func List(c *Call, in ListRequest) (*ListResult, error) {
+	c.readOnly()
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	var page thread.Page
+	_, err := c.view(func(s *thread.State) error {
+		f, err := in.filter(c, s)
+		if err != nil {
+			return err
+		}
+		page, err = s.First(f, in.Limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]ThreadItem, len(page.Threads))
+	for i, t := range page.Threads {
+		rows[i] = ThreadItem{t.ID, t.Title, t.Status, t.Executor, t.ObjectiveID, orNull(t.ParentID)}
+	}
+	return &ListResult{Items[ThreadItem]{Items: rows, Total: page.Total, Truncated: len(rows) < page.Total}}, nil
+}
+
+func (in ListRequest) filter(c *Call, s *thread.State) (thread.Filter, error) {
+	f := thread.Filter{Status: in.Status, Tag: in.Tag, Executor: in.Executor, Ready: in.Ready, Now: c.now(), All: in.All}
+	if in.Objective != "" {
+		o, err := s.Objective(in.Objective)
+		if err != nil {
+			return f, err
+		}
+		f.Objective = o.ID
+	}
+	if in.Parent != "" {
+		t, err := s.Thread(in.Parent)
+		if err != nil {
+			return f, err
+		}
+		f.Parent = t.ID
+	}
+	return f, nil
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"strings"
+	"time"
+
+	"leslie/thread"
+)
+
+// This file holds records as results show them.
+
+// Actor is who did something.
+type Actor struct {
+	As    thread.ActorKind `json:"as"`
+	Actor string           `json:"actor"`
+}
+
+func actorOf(by thread.Attribution) Actor { return Actor{As: by.As, Actor: by.Actor} }
+
+// ThreadRecord is a thread's own fields.
+type ThreadRecord struct {
+	ThreadID    thread.ThreadID    `json:"threadId"`
+	Title       string             `json:"title"`
+	Intent      string             `json:"intent"`
+	Status      thread.Status      `json:"status"`
+	Reason      string             `json:"reason,omitempty"`
+	Executor    thread.Executor    `json:"executor"`
+	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
+	ParentID    *thread.ThreadID   `json:"parentId"`
+	Tags        []string           `json:"tags"`
+	DependsOn   []thread.ThreadID  `json:"dependsOn"`
+	Branch      *string            `json:"branch"`
+	Worktree    *string            `json:"worktree"`
+	Inherit     thread.Inherit     `json:"inherit"`
+	Path        string             `json:"path"`
+	CreatedAt   time.Time          `json:"createdAt"`
+	CreatedBy   Actor              `json:"createdBy"`
+	UpdatedAt   time.Time          `json:"updatedAt"`
+	Revision    thread.Revision    `json:"revision"`
+}
+
+func threadOf(t thread.Thread) ThreadRecord {
+	return ThreadRecord{
+		ThreadID: t.ID, Title: t.Title, Intent: t.Intent, Status: t.Status, Reason: t.Reason, Executor: t.Executor,
+		ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID), Tags: append([]string{}, t.Tags...),
+		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Branch: orNull(t.Branch), Worktree: orNull(t.Worktree),
+		Inherit: t.Inherit, Path: threadPath(t.ID), CreatedAt: t.Created.At,
+		CreatedBy: actorOf(t.Created), UpdatedAt: t.Updated, Revision: t.Revision,
+	}
+}
+
+// ObjectiveRecord is one objective with the counts of its threads.
+type ObjectiveRecord struct {
+	ObjectiveID thread.ObjectiveID     `json:"objectiveId"`
+	Title       string                 `json:"title"`
+	Status      thread.ObjectiveStatus `json:"status"`
+	CreatedAt   time.Time              `json:"createdAt"`
+	DoneAt      *time.Time             `json:"doneAt,omitempty"`
+	Threads     thread.Counts          `json:"threads"`
+	Revision    thread.Revision        `json:"revision"`
+}
+
+func objectiveOf(s *thread.State, o thread.Objective) ObjectiveRecord {
+	counts := s.CountsOf(o)
+	return ObjectiveRecord{
+		ObjectiveID: o.ID, Title: o.Title, Status: o.Status(counts), CreatedAt: o.CreatedAt, DoneAt: o.DoneAt,
+		Threads: counts, Revision: o.Revision,
+	}
+}
+
+// ApprovalRecord is a grant: a request, a delegation, or a merge that waits for a
+// person.
+type ApprovalRecord struct {
+	ApprovalID thread.ApprovalID  `json:"approvalId"`
+	ThreadID   thread.ThreadID    `json:"threadId"`
+	Kind       thread.GrantKind   `json:"kind"`
+	Scope      []string           `json:"scope"`
+	Reason     string             `json:"reason"`
+	Status     thread.GrantStatus `json:"status"`
+	Deadline   *time.Time         `json:"deadline"`
+	Late       bool               `json:"late"` // the deadline has passed; a person may still decide
+	Fallback   *thread.Fallback   `json:"fallback"`
+	Until      *time.Time         `json:"until"`
+	MergeID    *thread.MergeID    `json:"mergeId"`
+	CreatedAt  time.Time          `json:"createdAt"`
+	CreatedBy  Actor              `json:"createdBy"`
+	DecidedAt  *time.Time         `json:"decidedAt"`
+	DecidedBy  *Actor             `json:"decidedBy"`
+	Verdict    string             `json:"verdict,omitempty"`
+	Revision   thread.Revision    `json:"revision"`
+}
+
+// approvalOf is a grant as it stands now.
+func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
+	g = g.EffectiveAt(now)
+	d := ApprovalRecord{
+		ApprovalID: g.ID, ThreadID: g.ThreadID, Kind: g.Kind, Scope: g.Scope, Reason: g.Reason, Status: g.Status,
+		Deadline: g.Deadline, Late: g.Status == thread.GrantOpen && g.Late(now), Fallback: orNull(g.Fallback), Until: g.Until,
+		MergeID: orNull(g.MergeID), CreatedAt: g.Created.At, CreatedBy: actorOf(g.Created),
+		Verdict: g.Verdict, Revision: g.Revision,
+	}
+	if g.Decided != nil {
+		by := actorOf(*g.Decided)
+		d.DecidedAt, d.DecidedBy = &g.Decided.At, &by
+	}
+	return d
+}
+
+// InjectionRecord is an injection; its content is there until it was seen.
+type InjectionRecord struct {
+	InjectionID thread.InjectionID   `json:"injectionId"`
+	Type        thread.InjectionType `json:"type"`
+	Urgency     thread.Urgency       `json:"urgency"`
+	Content     string               `json:"content,omitempty"`
+	CreatedAt   time.Time            `json:"createdAt"`
+	CreatedBy   Actor                `json:"createdBy"`
+	SeenAt      *time.Time           `json:"seenAt"`
+	SeenBy      *Actor               `json:"seenBy"`
+}
+
+func injectionsOf(t thread.Thread) []InjectionRecord {
+	out := []InjectionRecord{}
+	for _, i := range t.Injections {
+		d := InjectionRecord{
+			InjectionID: i.ID, Type: i.Type, Urgency: i.Urgency, Content: i.Content,
+			CreatedAt: i.Created.At, CreatedBy: actorOf(i.Created),
+		}
+		if i.Seen != nil {
+			by := actorOf(*i.Seen)
+			d.SeenAt, d.SeenBy = &i.Seen.At, &by
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// CheckpointItem is a checkpoint in its thread's status.
+type CheckpointItem struct {
+	CheckpointID thread.CheckpointID `json:"checkpointId"`
+	Name         *string             `json:"name"`
+	Files        int                 `json:"files"`
+	Automatic    bool                `json:"automatic"` // a rollback made it of what it replaced
+	CreatedAt    time.Time           `json:"createdAt"`
+	CreatedBy    Actor               `json:"createdBy"`
+}
+
+func checkpointsOf(t thread.Thread) []CheckpointItem {
+	out := []CheckpointItem{}
+	for _, c := range t.Checkpoints {
+		out = append(out, CheckpointItem{
+			CheckpointID: c.ID, Name: orNull(c.Name), Files: c.Files, Automatic: c.Automatic(),
+			CreatedAt: c.Created.At, CreatedBy: actorOf(c.Created),
+		})
+	}
+	return out
+}
+
+// MergeItem is a pending merge in a list.
+type MergeItem struct {
+	MergeID   thread.MergeID    `json:"mergeId"`
+	Target    thread.ThreadID   `json:"target"`
+	Sources   []thread.ThreadID `json:"sources"`
+	Strategy  thread.Strategy   `json:"strategy"`
+	Decided   int               `json:"decided"`
+	CreatedAt time.Time         `json:"createdAt"`
+	CreatedBy Actor             `json:"createdBy"`
+	// RequireApproval: a person has to approve it. Approval is their request, nil
+	// while there is none.
+	RequireApproval bool           `json:"requireApproval,omitempty"`
+	Approval        *MergeApproval `json:"approval,omitempty"`
+}
+
+// MergeItemOf is a pending merge as lists show it.
+func MergeItemOf(s *thread.State, m thread.Merge) MergeItem {
+	return MergeItem{
+		RequireApproval: m.RequireApproval, Approval: ApprovalOfMerge(s, m),
+		MergeID: m.ID, Target: m.Target, Sources: m.Sources, Strategy: m.Strategy, Decided: len(m.Decisions),
+		CreatedAt: m.Created.At, CreatedBy: actorOf(m.Created),
+	}
+}
+
+// MergeApproval is the request about a merge, as its results show it.
+type MergeApproval struct {
+	ApprovalID thread.ApprovalID  `json:"approvalId"`
+	Status     thread.GrantStatus `json:"status"`
+}
+
+// ApprovalOfMerge is the request about a merge, nil for none.
+func ApprovalOfMerge(s *thread.State, m thread.Merge) *MergeApproval {
+	g, ok := s.MergeApproval(m)
+	if !ok {
+		return nil
+	}
+	return &MergeApproval{g.ID, g.Status}
+}
+
+// ClaimRecord is a claim that holds.
+type ClaimRecord struct {
+	Holder string           `json:"holder"`
+	As     thread.ActorKind `json:"as"`
+	Until  time.Time        `json:"until"`
+}
+
+// currentClaim is the claim that holds now, nil for none.
+func currentClaim(t thread.Thread, now time.Time) *ClaimRecord {
+	c := t.Held(now)
+	if c == nil {
+		return nil
+	}
+	return &ClaimRecord{Holder: c.Holder, As: c.As, Until: c.Until}
+}
+
+// firstLine is the beginning of a text as a title.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cut(strings.TrimSpace(line), maxTitle)
+}

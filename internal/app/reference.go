@@ -1,0 +1,375 @@
+package app
+
+import (
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file is about references: read-only ties from one thread to another's
+// artifacts. What they freeze is in freeze.go.
+
+// ReferenceRecord is one reference.
+type ReferenceRecord struct {
+	RefID          thread.ReferenceID `json:"refId"`
+	From           thread.ThreadID    `json:"from"`
+	Target         thread.ThreadID    `json:"target"`
+	Binding        thread.Binding     `json:"binding"`
+	Scope          []string           `json:"scope,omitempty"`
+	TargetResolved bool               `json:"targetResolved"`
+	LocalPath      *string            `json:"localPath"`
+	Files          int                `json:"files"`
+	TakenAt        time.Time          `json:"takenAt"`
+	Stale          []string           `json:"stale,omitempty"` // what of the target has changed since
+	Revision       thread.Revision    `json:"revision"`
+}
+
+func referenceOf(ref thread.Reference) ReferenceRecord {
+	d := ReferenceRecord{
+		RefID: ref.ID, From: ref.From, Target: ref.Target, Binding: ref.Binding, Scope: ref.Scope,
+		TargetResolved: ref.Resolved, Files: ref.Files, TakenAt: ref.TakenAt, Revision: ref.Revision,
+	}
+	if ref.Resolved {
+		path := threadPath(ref.Target)
+		if ref.Binding == thread.Frozen {
+			path = store.Dir + "/" + frozenPlace(ref.From, ref.ID)
+		}
+		d.LocalPath = &path
+	}
+	return d
+}
+
+// ReferenceResult is a reference as a change left it.
+type ReferenceResult struct {
+	ReferenceRecord
+	Change
+}
+
+// CreateReferenceRequest ties a thread to another's artifacts.
+type CreateReferenceRequest struct {
+	From    string // "": the thread that the caller speaks for
+	Target  string
+	Scope   []string       // paths, folders, globs; nil: all
+	Binding thread.Binding // "": frozen
+}
+
+// Faults are what is wrong with the request.
+func (in CreateReferenceRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	k.needed("Target", in.Target)
+	k.ids("Target", in.Target)
+	k.ids("From", in.From)
+	if in.From != "" && in.From == in.Target {
+		k.add("Target", in.From, "is the thread that refers: a thread cannot refer to itself")
+	}
+	if in.Binding != "" {
+		oneOf(k, "Binding", in.Binding, thread.Frozen, thread.Live)
+	}
+	return k.faults
+}
+
+// CreateReference ties a thread to another's artifacts; a target that does not exist
+// is kept and warned of (W202). Errors: T903, T101 and T105 for the thread that refers,
+// T107, T203, T507, T508, and those of a write.
+func CreateReference(c *Call, in CreateReferenceRequest) (*ReferenceResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if first, ok, err := answered[ReferenceResult](c); ok || err != nil {
+		return first, err
+	}
+	from := in.From
+	if from == "" {
+		from = c.caller.Thread
+	}
+	set, bad := scopeIn(in.Scope, "")
+	if bad != nil && !leadsOut(bad) {
+		return nil, bad
+	}
+	if in.Binding == "" {
+		in.Binding = thread.Frozen
+	}
+	wanted := thread.NewReference{
+		ID: thread.ReferenceID(c.project.env.NewID(thread.PrefixReference)), From: from, Target: in.Target, Binding: in.Binding, Scope: set.Strings(),
+	}
+	// The rule runs once on what is there now, so that nothing is copied for a
+	// reference that cannot be or is there already.
+	var target thread.ThreadID
+	var existed bool
+	_, err := c.view(func(s *thread.State) error {
+		if t, err := s.Thread(in.Target); err == nil {
+			target = t.ID
+		}
+		var err error
+		_, existed, err = s.Refer(wanted, c.operation())
+		return err
+	})
+	if err == nil {
+		_, err = scopeIn(in.Scope, target)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var stage *store.Stage
+	if !existed {
+		if stage, wanted.Content, err = stageContent(c, in.Binding, target, set, ""); err != nil {
+			return nil, err
+		}
+	}
+	if target != "" { // of which the content is, whatever else the name may mean by then
+		wanted.Target = string(target)
+	}
+	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*ReferenceResult, thread.ThreadID, error) {
+		ref, existed, err := s.Refer(wanted, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		if !existed && stage != nil && ref.Resolved {
+			s.Plan(placeFrozen(stage, ref)...)
+		}
+		warnUnresolved(c, ref)
+		return &ReferenceResult{ReferenceRecord: referenceOf(ref)}, ref.From, nil
+	})
+	c.endStage(stage, err == nil && data.Changed)
+	return data, err
+}
+
+// warnUnresolved is W202 for a reference whose target could not be read.
+func warnUnresolved(c *Call, ref thread.Reference) {
+	if !ref.Resolved {
+		c.warn(warnings.TargetUnresolved.New(fact.Of("target", ref.Target), fact.Of("reason", ref.Unresolved)))
+	}
+}
+
+// ListReferencesRequest lists references.
+type ListReferencesRequest struct {
+	From  string // only those that this thread made; "": all
+	Limit int    // 0: all
+}
+
+// ListReferencesResult is references in order.
+type ListReferencesResult struct{ Items[ReferenceRecord] }
+
+// ListReferences lists references; W203 where targets have changed since they were
+// frozen. Errors: T101, T105, those of reading.
+func ListReferences(c *Call, in ListReferencesRequest) (*ListReferencesResult, error) {
+	c.readOnly()
+	var refs []thread.Reference
+	_, err := c.view(func(s *thread.State) error {
+		if in.From == "" {
+			refs = s.AllReferences()
+			return nil
+		}
+		t, err := s.Thread(in.From)
+		if err != nil {
+			return err
+		}
+		refs, err = referencesFrom(s, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := First(refs, in.Limit)
+	out := &ListReferencesResult{Items[ReferenceRecord]{Items: []ReferenceRecord{}, Total: all.Total, Truncated: all.Truncated}}
+	for _, ref := range all.Items {
+		out.Items.Items = append(out.Items.Items, comparedReference(c, ref))
+	}
+	return out, nil
+}
+
+// referencesFrom are the references that a thread made, wherever its records are.
+func referencesFrom(s *thread.State, t thread.Thread) ([]thread.Reference, error) {
+	if t.Status == thread.Archived {
+		return s.ArchivedReferencesFrom(t.ID)
+	}
+	return s.ReferencesFrom(t.ID), nil
+}
+
+// comparedReference is a reference with what of its target has changed since it was
+// frozen, and W203 where something has.
+func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
+	d := referenceOf(ref)
+	if ref.Binding != thread.Frozen || !ref.Resolved {
+		return d
+	}
+	err := c.settled(func() (err error) { d.Stale, err = c.store.ChangedSince(c.ctx, ref); return err }, ref.Target)
+	if err != nil {
+		// The snapshot's list cannot be read: show says so (T202), a list goes on.
+		d.Stale = nil
+		return d
+	}
+	if len(d.Stale) > 0 {
+		c.warn(warnings.ReferenceStale.NewOfPaths(d.Stale,
+			fact.List{fact.Of("m", max(ref.Files, len(d.Stale))), fact.Of("time", ref.TakenAt.Format(time.RFC3339))},
+			fact.Of("refId", ref.ID), fact.Of("target", ref.Target)))
+	}
+	return d
+}
+
+// ReferenceRequest names a reference, by its id or the beginning of one.
+type ReferenceRequest struct {
+	Reference string
+}
+
+// ShowReferenceResult is one reference and what can be read through it.
+type ShowReferenceResult struct {
+	ReferenceRecord
+	Artifacts Items[Artifact] `json:"artifacts"`
+}
+
+// ShowReference is one reference and what can be read through it. Errors: T204, T105,
+// T202 where its target is damaged or has vanished, those of reading.
+func ShowReference(c *Call, in ReferenceRequest) (*ShowReferenceResult, error) {
+	c.readOnly()
+	var ref thread.Reference
+	find := func() error {
+		_, err := c.view(func(s *thread.State) (err error) {
+			ref, err = s.Reference(in.Reference)
+			return err
+		})
+		return err
+	}
+	if err := find(); err != nil {
+		return nil, err
+	}
+	d := &ShowReferenceResult{}
+	err := c.settled(func() error { // the reference as it stands beside what it shows
+		if err := find(); err != nil {
+			return err
+		}
+		return d.look(c, ref)
+	}, ref.From, ref.Target)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// look reads what can be read through a reference.
+func (d *ShowReferenceResult) look(c *Call, ref thread.Reference) error {
+	if !ref.Resolved {
+		warnUnresolved(c, ref)
+		d.ReferenceRecord, d.Artifacts = referenceOf(ref), First[Artifact](nil, 0)
+		return nil
+	}
+	entries, err := readableThrough(c, ref)
+	if err != nil {
+		return err
+	}
+	d.Artifacts, d.ReferenceRecord = First(artifactsOf(entries), 0), comparedReference(c, ref)
+	return nil
+}
+
+// readableThrough lists what can be read through a resolved reference. Errors: T202
+// where it is damaged or has vanished.
+func readableThrough(c *Call, ref thread.Reference) ([]store.Entry, error) {
+	corrupted := func(reason string, cause error) error {
+		return codes.TargetCorrupted.Wrap(cause, fact.Of("target", ref.Target), fact.Of("refId", ref.ID),
+			fact.Of("threadId", ref.From), fact.Of("reason", reason))
+	}
+	if ref.Binding == thread.Live {
+		reason, err := missingReason(c, ref.Target)
+		switch {
+		case err != nil:
+			return nil, corrupted(plainReason(err), err)
+		case reason != "":
+			return nil, corrupted(reason, nil)
+		}
+		set, err := scope.Parse(ref.Scope)
+		if err != nil {
+			return nil, corrupted(plainReason(err), err)
+		}
+		var entries []store.Entry
+		err = c.settled(func() (err error) { entries, err = c.store.HashedIn(c.ctx, ref.Target, set); return err }, ref.Target)
+		if err != nil {
+			return nil, corrupted(plainReason(err), err)
+		}
+		return entries, nil
+	}
+	entries, damaged, err := checkFrozen(c, ref)
+	switch {
+	case err != nil:
+		return nil, corrupted(plainReason(err), err)
+	case len(damaged) > 0:
+		return nil, corrupted("the frozen copy differs from what was taken: "+joined(damaged), nil)
+	}
+	return entries, nil
+}
+
+// RefreshReference takes a reference's target as it is now. Errors: T204, T105, T107,
+// T202 where what was there has vanished, T203, T507, T508, and those of a write.
+func RefreshReference(c *Call, in ReferenceRequest) (*ReferenceResult, error) {
+	if first, ok, err := answered[ReferenceResult](c); ok || err != nil {
+		return first, err
+	}
+	var ref thread.Reference
+	var target thread.ThreadID
+	_, err := c.view(func(s *thread.State) (err error) {
+		if ref, err = s.Reference(in.Reference); err != nil {
+			return err
+		}
+		if t, err := s.Thread(string(ref.Target)); err == nil {
+			target = t.ID
+		}
+		_, err = s.Refresh(in.Reference, thread.Content{}, c.operation()) // whether it is allowed
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	set, err := scope.Parse(ref.Scope)
+	if err != nil {
+		return nil, err
+	}
+	reason, err := missingReason(c, target)
+	if err != nil {
+		return nil, err
+	}
+	if was := ref.Manifest != "" || ref.Binding == thread.Live && ref.Files > 0; was && reason != "" {
+		return nil, codes.TargetCorrupted.New(fact.Of("target", ref.Target), fact.Of("refId", ref.ID),
+			fact.Of("threadId", ref.From), fact.Of("reason", reason))
+	}
+	stage, content, err := stageContent(c, ref.Binding, target, set, ref.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	_, damaged, checkErr := checkFrozen(c, ref)
+	replace := ref.Binding == thread.Frozen && (checkErr != nil || len(damaged) > 0)
+	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*ReferenceResult, thread.ThreadID, error) {
+		was := ref.Manifest
+		ref, err := s.Refresh(in.Reference, content, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		if stage != nil && ref.Resolved && (ref.Manifest != was || replace) {
+			s.Plan(placeFrozen(stage, ref)...)
+		}
+		warnUnresolved(c, ref)
+		return &ReferenceResult{ReferenceRecord: referenceOf(ref)}, ref.From, nil
+	})
+	c.endStage(stage, err == nil && data.Changed)
+	return data, err
+}
+
+// RemoveReference takes a reference away, with its frozen copy. Errors: T204, T105,
+// T107, and those of a write.
+func RemoveReference(c *Call, in ReferenceRequest) (*ReferenceResult, error) {
+	return write(c, func(s *thread.State, _ thread.Stamp) (*ReferenceResult, thread.ThreadID, error) {
+		ref, err := s.RemoveReference(in.Reference)
+		if err != nil {
+			return nil, "", err
+		}
+		if ref.Binding == thread.Frozen && ref.Resolved {
+			s.Plan(thread.Step{Do: thread.StepRemove, To: frozenPlace(ref.From, ref.ID)})
+		}
+		d := &ReferenceResult{ReferenceRecord: referenceOf(ref)}
+		d.LocalPath = nil
+		return d, ref.From, nil
+	})
+}

@@ -1,0 +1,269 @@
+package app
+
+import (
+	"slices"
+
+	"leslie/internal/scope"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// SpawnRequest makes a thread of work. Ids of other records may be shortened.
+type SpawnRequest struct {
+	Intent    string
+	Title     string // "": the intent's first line
+	ID        string // "": a random one
+	Objective string // "": the parent's, else the only one that is not done
+	Parent    string // "": the thread that the caller speaks for, if any
+	Inherit   thread.Inherit
+	Scope     []string // of Inherit partial: paths, folders, globs
+	Refs      []string // threads whose artifacts are frozen for the new one
+	DependsOn []string
+	Tags      []string
+	Executor  thread.Executor // "": agent
+	Branch    string
+	Worktree  string // a folder, absolute or from the project's root
+}
+
+// Faults are what is wrong with the request.
+func (in SpawnRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	k.content("Intent", in.Intent)
+	k.title("Title", in.Title)
+	k.tags("Tags", in.Tags)
+	k.ids("ID", in.ID)
+	k.ids("Objective", in.Objective)
+	k.ids("Parent", in.Parent)
+	k.ids("Refs", in.Refs...)
+	k.ids("DependsOn", in.DependsOn...)
+	if in.Executor != "" {
+		oneOf(k, "Executor", in.Executor, thread.ByHuman, thread.ByAgent)
+	}
+	in.inheritFaults(k)
+	for _, ref := range in.Refs {
+		if ref == in.ID {
+			k.add("Refs", ref, "is the new thread itself")
+		}
+	}
+	return k.faults
+}
+
+func (in SpawnRequest) inheritFaults(k *checks) {
+	if in.Inherit != "" {
+		oneOf(k, "Inherit", in.Inherit, thread.InheritNone, thread.InheritFull, thread.InheritPartial)
+	}
+	if in.inherits() && in.Parent == "" {
+		k.with("Parent", "Inherit", string(in.Inherit), "%s needs %s", in.Inherit, k.name("Parent"))
+	}
+	partial := in.Inherit == thread.InheritPartial
+	switch {
+	case partial && len(in.Scope) == 0:
+		k.faults = append(k.faults, Fault{Field: "Scope", Problem: k.name("Inherit") + " partial needs " + k.name("Scope")})
+	case !partial && len(in.Scope) > 0:
+		k.with("Inherit", "Scope", "", "goes with %s partial", k.name("Inherit"))
+	}
+}
+
+func (in SpawnRequest) inherits() bool { return in.Inherit != "" && in.Inherit != thread.InheritNone }
+
+// SpawnResult is the new thread.
+type SpawnResult struct {
+	ThreadID    thread.ThreadID    `json:"threadId"`
+	ParentID    *thread.ThreadID   `json:"parentId"`
+	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
+	Status      thread.Status      `json:"status"`
+	Title       string             `json:"title"`
+	Path        string             `json:"path"` // its folder, from the project's root
+	Inherited   Inherited          `json:"inherited"`
+	References  []ReferenceRecord  `json:"references"`
+	Revision    thread.Revision    `json:"revision"`
+	Change
+}
+
+// Inherited is what a new thread got of its parent's artifacts.
+type Inherited struct {
+	Mode  thread.Inherit `json:"mode"`
+	Scope []string       `json:"scope,omitempty"`
+	Files int            `json:"files"`
+}
+
+// Spawn makes a thread of work and its folder; nobody is started. Errors: T903, T106
+// where the id is taken, T101 and T105 for the parent, references and dependencies,
+// T107 where the parent is terminated, T203, T507, T508 for what is inherited, T601,
+// T603 for the objective, and those of a write.
+func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
+	if in.Parent == "" {
+		in.Parent = c.caller.Thread
+	}
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if first, ok, err := answered[SpawnResult](c); ok || err != nil {
+		return first, err
+	}
+	if in.Executor == "" {
+		in.Executor = thread.ByAgent
+	}
+	if in.Inherit == "" {
+		in.Inherit = thread.InheritNone
+	}
+	if in.Title == "" {
+		in.Title = firstLine(in.Intent)
+	}
+	in.Worktree = c.project.worktree(in.Worktree)
+	content, err := gatherFolder(c, in)
+	if err != nil {
+		return nil, err
+	}
+	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*SpawnResult, thread.ThreadID, error) {
+		return in.spawn(c, s, stamp, content)
+	})
+	c.endStage(content.stage, err == nil && data.Changed)
+	return data, err
+}
+
+// newFolder is what a new thread's folder is made of, staged without the lock.
+type newFolder struct {
+	stage     *store.Stage // nil when there is nothing to copy
+	filled    bool         // the stage holds the folder; else it begins empty
+	scope     scope.Set
+	parent    thread.ThreadID // of which the manifest is
+	manifest  thread.BlobID
+	inherited int
+	refs      []thread.NewReference
+}
+
+// folder is the staged folder of the new thread.
+const folder = "thread"
+
+// gatherFolder copies what the thread inherits and what its references freeze.
+func gatherFolder(c *Call, in SpawnRequest) (*newFolder, error) {
+	f := &newFolder{}
+	if !in.inherits() && len(in.Refs) == 0 {
+		return f, nil
+	}
+	targets := map[string]thread.ThreadID{}
+	_, err := c.view(func(s *thread.State) (err error) {
+		f.parent, err = in.precheck(s, targets)
+		return err
+	})
+	if err == nil {
+		f.scope, err = scopeIn(in.Scope, f.parent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.stage, err = c.store.Stage(c.operation().Operation); err != nil {
+		return nil, err
+	}
+	if err := f.fill(c, in, targets); err != nil {
+		c.endStage(f.stage, false)
+		return nil, err
+	}
+	return f, nil
+}
+
+// precheck finds the parent and the targets of references before anything is
+// copied. The rule checks the parent again under the lock.
+func (in SpawnRequest) precheck(s *thread.State, targets map[string]thread.ThreadID) (thread.ThreadID, error) {
+	for _, ref := range in.Refs {
+		t, err := s.Thread(ref)
+		switch {
+		case err == nil:
+			targets[ref] = t.ID
+		case !isMissing(err):
+			return "", err
+		}
+	}
+	if in.Parent == "" {
+		return "", nil
+	}
+	t, err := s.LiveThread(in.Parent)
+	return t.ID, err
+}
+
+func (f *newFolder) fill(c *Call, in SpawnRequest, targets map[string]thread.ThreadID) error {
+	if in.inherits() {
+		m, skipped, err := takeSnapshot(c, f.stage, f.parent, f.scope)
+		if err != nil {
+			return err
+		}
+		c.warnSkipped(skipped)
+		if err := f.stage.Materialize(c.ctx, m, folder, false); err != nil {
+			return err
+		}
+		if f.manifest, err = f.stage.PutManifest(m); err != nil {
+			return err
+		}
+		f.inherited, f.filled = len(m), true
+	}
+	for _, target := range once(in.Refs, targets) {
+		ref := thread.NewReference{ID: thread.ReferenceID(c.project.env.NewID(thread.PrefixReference)), Target: target, Binding: thread.Frozen}
+		if id := targets[target]; id != "" { // of which the content is, whatever else the name may mean by then
+			ref.Target = string(id)
+		}
+		to := folder + "/" + store.InheritedDir + "/" + string(ref.ID)
+		var err error
+		if ref.Content, err = freeze(c, f.stage, targets[target], scope.Set{}, to, ""); err != nil {
+			return err
+		}
+		f.filled = f.filled || ref.Content.Unresolved == ""
+		f.refs = append(f.refs, ref)
+	}
+	return c.relyOn(f.stage)
+}
+
+// once leaves out what names a thread that was named before: its folder would
+// be copied twice for one reference.
+func once(refs []string, targets map[string]thread.ThreadID) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool {
+		name := ref
+		if id, ok := targets[ref]; ok {
+			name = string(id)
+		}
+		again := seen[name]
+		seen[name] = true
+		return again
+	})
+}
+
+// spawn is the rule, under the lock.
+func (in SpawnRequest) spawn(c *Call, s *thread.State, stamp thread.Stamp, f *newFolder) (*SpawnResult, thread.ThreadID, error) {
+	scope := f.scope.Strings()
+	n := thread.NewThread{
+		ID:        thread.ThreadID(c.newID(in.ID, thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) })),
+		Objective: in.Objective, Parent: in.Parent, Title: in.Title, Intent: in.Intent, Executor: in.Executor, Tags: in.Tags,
+		DependsOn: in.DependsOn, Branch: in.Branch, Worktree: in.Worktree, Inherit: in.Inherit, Shared: f.manifest, Scope: scope,
+	}
+	if f.parent != "" {
+		n.Parent = string(f.parent)
+	}
+	t, err := s.Spawn(n, stamp)
+	if err != nil {
+		return nil, "", err
+	}
+	d := &SpawnResult{
+		ThreadID: t.ID, ParentID: orNull(t.ParentID), ObjectiveID: t.ObjectiveID, Status: t.Status, Title: t.Title,
+		Path: threadPath(t.ID), Revision: t.Revision, References: []ReferenceRecord{},
+		Inherited: Inherited{Mode: t.Inherit, Scope: scope, Files: f.inherited},
+	}
+	steps := []thread.Step{{Do: thread.StepMakeDir, To: threadPlace(t.ID)}}
+	if f.filled {
+		steps[0] = thread.Step{Do: thread.StepPlace, From: f.stage.Rel(folder), To: steps[0].To}
+	}
+	for _, wanted := range f.refs {
+		wanted.From = string(t.ID)
+		ref, _, err := s.Refer(wanted, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		if wanted.Content.Unresolved == "" && !ref.Resolved { // its target was taken back since it was copied
+			steps = append(steps, thread.Step{Do: thread.StepRemove, To: frozenPlace(t.ID, ref.ID)})
+		}
+		warnUnresolved(c, ref)
+		d.References = append(d.References, referenceOf(ref))
+	}
+	s.Plan(steps...)
+	return d, t.ID, nil
+}

@@ -1,0 +1,126 @@
+package app
+
+import (
+	"slices"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// SummaryRequest asks for the whole store at a glance.
+type SummaryRequest struct{}
+
+// SummaryResult is the whole store at a glance.
+type SummaryResult struct {
+	Root       string                         `json:"root"`
+	Revision   thread.Revision                `json:"revision"`
+	Objectives map[thread.ObjectiveStatus]int `json:"objectives"`
+	Threads    thread.Counts                  `json:"threads"`
+	References int                            `json:"references"`
+	Pending    []thread.Step                  `json:"pending"`
+}
+
+// Summary counts what the store holds. Errors: those of reading.
+func Summary(c *Call, _ SummaryRequest) (*SummaryResult, error) {
+	c.readOnly()
+	d := &SummaryResult{Root: c.project.root}
+	v, err := c.view(func(s *thread.State) error {
+		d.Objectives = map[thread.ObjectiveStatus]int{}
+		for _, o := range s.ObjectivesInOrder() {
+			d.Objectives[o.Status(s.CountsOf(o))]++
+		}
+		d.Threads, d.References = s.Counts(), s.References.Len()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Revision, d.Pending = v.Revision, append([]thread.Step{}, v.Undone...)
+	return d, nil
+}
+
+// ThreadStatusRequest names a thread, by its id or the beginning of one.
+type ThreadStatusRequest struct {
+	Thread string // "": the thread that the caller speaks for
+}
+
+// ThreadStatusResult is one thread with everything that is tied to it.
+type ThreadStatusResult struct {
+	ThreadRecord
+	Relations    thread.Relations  `json:"relations"`
+	References   []ReferenceRecord `json:"references"`
+	ReferencedBy []ReferencedBy    `json:"referencedBy"`
+	Artifacts    Items[Artifact]   `json:"artifacts"`
+	Approvals    []ApprovalRecord  `json:"approvals"`
+	Merges       []MergeItem       `json:"merges"`
+	Injections   []InjectionRecord `json:"injections"`
+	Checkpoints  []CheckpointItem  `json:"checkpoints"`
+	Claim        *ClaimRecord      `json:"claim"`
+	Mistakes     *thread.Mistakes  `json:"mistakes"`
+	// Wakeable: it is suspended, and every child that it has is terminated.
+	Wakeable bool `json:"wakeable"`
+}
+
+// ReferencedBy is a reference to a thread, as that thread's status shows it.
+type ReferencedBy struct {
+	RefID   thread.ReferenceID `json:"refId"`
+	From    thread.ThreadID    `json:"from"`
+	Binding thread.Binding     `json:"binding"`
+}
+
+// ThreadStatus is one thread with everything that is tied to it; W203 for references
+// whose targets have changed. Errors: T101, T105, those of reading.
+func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) {
+	c.readOnly()
+	id := in.Thread
+	if id == "" {
+		id = c.threadOr("")
+	}
+	d := &ThreadStatusResult{References: []ReferenceRecord{}}
+	var refs []thread.Reference
+	_, err := c.view(func(s *thread.State) error {
+		t, err := s.Thread(id)
+		if err != nil {
+			return err
+		}
+		d.ThreadRecord, d.Relations = threadOf(t), s.RelationsOf(t)
+		d.ReferencedBy = []ReferencedBy{}
+		for _, ref := range s.ReferencesTo(t.ID) {
+			d.ReferencedBy = append(d.ReferencedBy, ReferencedBy{ref.ID, ref.From, ref.Binding})
+		}
+		d.Merges = []MergeItem{}
+		for _, m := range s.MergesOf(t.ID) {
+			d.Merges = append(d.Merges, MergeItemOf(s, m))
+		}
+		now := c.now()
+		grants, err := approvalsOf(s, t)
+		if err != nil {
+			return err
+		}
+		d.Approvals = []ApprovalRecord{}
+		for _, g := range grants {
+			d.Approvals = append(d.Approvals, approvalOf(g, now))
+		}
+		d.Injections, d.Checkpoints = injectionsOf(t), checkpointsOf(t)
+		d.Claim, d.Mistakes, d.Wakeable = currentClaim(t, now), t.Mistakes, s.Resumable(t)
+		refs, err = referencesFrom(s, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs {
+		d.References = append(d.References, comparedReference(c, ref))
+	}
+	entries, err := listArtifacts(c, d.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	d.Artifacts = First(artifactsOf(filesOf(entries)), DefaultLimit)
+	return d, nil
+}
+
+// filesOf leaves out folders: their files say that they are there.
+func filesOf(entries []store.Entry) []store.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Type == store.TypeFolder })
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/thread"
+)
+
+// UpdateRequest changes a thread's own fields; what is nil stays as it is.
+type UpdateRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	thread.Edit
+}
+
+// Faults are what is wrong with the request. Adding and dropping are told of under
+// the names of what is added (AddTags, AddDepends).
+func (in UpdateRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	if in.Title != nil {
+		k.needed("Title", *in.Title)
+		k.title("Title", *in.Title)
+	}
+	k.tags("AddTags", in.AddTags)
+	k.ids("AddDepends", slices.Concat(in.AddDepends, in.DropDepend)...)
+	for _, edit := range []struct {
+		field     string
+		add, drop []string
+	}{{"AddTags", in.AddTags, in.DropTags}, {"AddDepends", in.AddDepends, in.DropDepend}} {
+		for _, v := range edit.add {
+			if slices.Contains(edit.drop, v) {
+				k.add(edit.field, v, "both adds and drops %s", quoted(v))
+			}
+		}
+	}
+	return k.faults
+}
+
+// UpdateResult is the thread as the change left it.
+type UpdateResult struct {
+	ThreadRecord
+	Change
+}
+
+// Update changes a thread's own fields. A worktree is a folder, absolute or from the
+// project's root. Errors: T903 (also for a dependency on the thread itself), T101,
+// T105, T107 for an archived thread, T201 where dependencies would form a cycle, and
+// those of a write.
+func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	id, edit := c.threadOr(in.Thread), in.Edit
+	if edit.Worktree != nil {
+		place := c.project.worktree(*edit.Worktree)
+		edit.Worktree = &place
+	}
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*UpdateResult, thread.ThreadID, error) {
+		t, err := s.Edit(id, edit, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return &UpdateResult{ThreadRecord: threadOf(t)}, t.ID, nil
+	})
+}
+
+// worktree is a folder as a thread keeps it: relative to the project's root where
+// it is inside it, absolute elsewhere.
+func (p *Project) worktree(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.root, dir)
+	}
+	if rel, err := filepath.Rel(p.root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.Clean(dir)
+}
