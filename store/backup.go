@@ -28,6 +28,22 @@ func (s *Store) rotate(now *loaded) error {
 	return s.writeFailed(s.disk.rename(temp, backup))
 }
 
+// keepBefore keeps the last state of the version before, once. Errors: T505, T509.
+func (s *Store) keepBefore(now *loaded) error {
+	if now.image.version != versionBefore || exists(s.Path(UpgradedFile)) {
+		return nil
+	}
+	data := now.data
+	if now.recovered() {
+		backup := s.readState(BackupFile)
+		if backup.err != nil || backup.version != versionBefore {
+			return nil
+		}
+		data = backup.data
+	}
+	return s.replace(backupTemp, UpgradedFile, data)
+}
+
 // linkOld gives the file that was loaded a second name. It fails where the file
 // system has no hard links, or where the file is no longer the one whose bytes
 // were found whole.

@@ -20,7 +20,7 @@ func homes() []string {
 
 // papers are the files that leslie knows there.
 func papers() []string {
-	return []string{StateFile, BackupFile, LockFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}
+	return []string{StateFile, BackupFile, LockFile, UpgradedFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}
 }
 
 // places checks what the other checks look into. A link is left alone: somebody

@@ -12,7 +12,8 @@ import (
 // This file checks the kept answers of requests. Without its file a request would
 // be carried out once more when it is repeated; so a file that is missing or
 // damaged is written anew from what the journal knows: that the request was
-// carried out, by which operation. Its answer is lost, and is null then.
+// carried out, by which operation, with which answer. Lines of version 2.0 lack the
+// answer; it is null then.
 
 func (x *examination) requests() error {
 	if x.now == nil || x.noHistory {

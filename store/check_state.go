@@ -17,6 +17,12 @@ func (x *examination) state() error {
 		x.unreadable(StateFile, x.store.readState(StateFile).reason())
 		return nil
 	}
+	if x.now.image.version == versionBefore {
+		x.note("T506", StateFile, "its format is "+versionBefore+"; the next write makes it "+Version+", which an older leslie does not read, and keeps this one as "+UpgradedFile)
+	}
+	if exists(x.store.Path(UpgradedFile)) {
+		x.note("T506", UpgradedFile, "the state as it was before its format became "+Version+"; remove it when nobody goes back to an older leslie")
+	}
 	for _, w := range x.now.warnings {
 		mend, message := (*mending).settle, w.Context.Text("reason")+"; the backup and the journal give revision "+w.Context.Text("revision")
 		if !x.now.recovered() {

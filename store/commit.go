@@ -107,6 +107,7 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 			}
 		}()
 	}
+	next = next.follows(now.image)
 	if err := s.stageRemovals(w, next.pending); err != nil {
 		return Commit{}, err
 	}
@@ -143,7 +144,10 @@ func (s *Store) swap(now *loaded, next image) error {
 	}
 	defer state.Cleanup()
 	now.backup.whole = whole()
-	putBack, err := s.makeRoom(now)
+	putBack := func() {}
+	if err = s.keepBefore(now); err == nil {
+		putBack, err = s.makeRoom(now)
+	}
 	if err == nil {
 		err = s.writeFailed(s.disk.put(state, s.Path(StateFile)))
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"fmt"
 
 	"leslie/thread"
 )
@@ -65,12 +64,12 @@ func (p *encoder) flush() {
 // encodeFrom is encode in pieces, for a state that came of another. Pieces share
 // their bytes with the other.
 func (m image) encodeFrom(was image) ([][]byte, error) {
-	head := fmt.Appendf(nil, "%s%d%s", headVersion, m.revision, headChecksum)
+	head := m.head()
 	op, err := m.operation.inState()
 	if err != nil {
 		return nil, err
 	}
-	pending, err := plainJSON(m.pending)
+	tail, err := m.tail()
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +83,7 @@ func (m image) encodeFrom(was image) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	p.text(`"pending":`)
-	p.bytes(pending)
-	p.text("\n}\n")
+	p.bytes(tail)
 	p.flush()
 	first := p.out[0]
 	sum := checksum(append([][]byte{first[:len(head)], first[len(head)+8:]}, p.out[1:]...)...)

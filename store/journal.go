@@ -25,6 +25,8 @@ type entry struct {
 	// Archived are the records that the operation moved to the archive, as
 	// they lie there.
 	Archived []thread.Change `json:"archived,omitempty"`
+	// Answer is what the call answered, where it carried a request id.
+	Answer json.RawMessage `json:"answer,omitempty"`
 	// Baseline says that the changes name every record of the state: a state
 	// can be rebuilt from here, whatever the journal lost before.
 	Baseline bool `json:"baseline,omitempty"`

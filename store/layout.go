@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -14,7 +15,7 @@ import (
 // This file is the format of the state file: one JSON object, one record a
 // line, every key always there.
 //
-//	{"version":"2.0","revision":7,"checksum":"crc32c:0a1b2c3d",
+//	{"version":"3.0","revision":7,"checksum":"crc32c:0a1b2c3d",
 //	"operation":{...},
 //	"objectives":{
 //	"obj-k3mx":{...}
@@ -22,18 +23,27 @@ import (
 //	"threads":{
 //	},
 //	...
+//	"quarantined":[],
 //	"pending":null
 //	}
 //
 // The checksum covers every byte but its own eight digits. It fits: leslie wrote
 // these bytes and validated them then, so nothing below the first lines is
 // decoded before somebody asks for it. Anything else is not whole.
+//
+// A file of version 2.0 is read as well, and the first write makes it one of this
+// version. So is one of a newer 3.x: what such a leslie adds to records, or in lines
+// in front of "quarantined", is carried, and its version stays.
 
-// Version is the format that this leslie writes and reads.
-const Version = "2.0"
+// Version is the format that this leslie writes; versionBefore is read and upgraded.
+const (
+	Version       = "3.0"
+	versionBefore = "2.0"
+)
 
 const (
-	headVersion  = `{"version":"` + Version + `","revision":`
+	headVersion  = `{"version":"`
+	headRevision = `","revision":`
 	headChecksum = `,"checksum":"` + sumPrefix
 	headEnd      = "\",\n"
 	tableEnd     = "},\n"
@@ -45,16 +55,19 @@ type image struct {
 	operation *operation // nil at revision 0
 	records   thread.Records
 	pending   *thread.Pending
+	// quarantined are steps of earlier operations that are not done yet.
+	quarantined []thread.Quarantined
+	version     string // that was read, "" for this leslie's own
+	// beyond are the lines behind the tables that only a newer leslie knows.
+	beyond []byte
 	// bodies are the lines of each table as they were read; nil where they were
 	// not. See parts.go.
 	bodies map[string][]byte
 }
 
-// operation is the one that made a revision, with the answer that is owed to
-// its request until the answer lies in a file of its own.
+// operation is the one that made a revision.
 type operation struct {
 	entry
-	Answer json.RawMessage `json:"answer,omitempty"`
 
 	made []byte // the entry as JSON, see text
 }
@@ -74,11 +87,7 @@ func (o *operation) inState() ([]byte, error) {
 	if o == nil {
 		return []byte("null"), nil
 	}
-	text, err := o.text()
-	if err == nil && len(o.Answer) > 0 {
-		return withKey(text, "answer", o.Answer)
-	}
-	return text, err
+	return o.text()
 }
 
 // line is the operation as a line of the journal, with the steps that are not done.
@@ -118,16 +127,16 @@ func (f foreign) Error() string { return "written by " + string(f) }
 
 // encode writes the image in one buffer of its exact size.
 func (m image) encode() ([]byte, error) {
-	head := fmt.Appendf(nil, "%s%d%s", headVersion, m.revision, headChecksum)
-	op, err := plainJSON(m.operation)
+	head := m.head()
+	op, err := m.operation.inState()
 	if err != nil {
 		return nil, err
 	}
-	pending, err := plainJSON(m.pending)
+	tail, err := m.tail()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, len(head)+len(op)+len(pending)+m.size()+256)
+	out := make([]byte, 0, len(head)+len(op)+len(tail)+m.size()+256)
 	out = append(out, head...)
 	out = append(out, "00000000"+headEnd+`"operation":`...)
 	out = append(out, op...)
@@ -137,12 +146,38 @@ func (m image) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
-	out = append(out, `"pending":`...)
-	out = append(out, pending...)
-	out = append(out, "\n}\n"...)
+	out = append(out, tail...)
 	sum := checksum(out[:len(head)], out[len(head)+8:])
 	copy(out[len(head):], sum[len(sumPrefix):])
 	return out, nil
+}
+
+// head is the first line as far as the checksum's digits.
+func (m image) head() []byte {
+	version := m.version
+	if version == "" || version == versionBefore {
+		version = Version
+	}
+	return fmt.Appendf(nil, "%s%s%s%d%s", headVersion, version, headRevision, m.revision, headChecksum)
+}
+
+// tail is what stands behind the tables.
+func (m image) tail() ([]byte, error) {
+	quarantined, err := thread.Encode(append([]thread.Quarantined{}, m.quarantined...))
+	if err != nil {
+		return nil, codes.Internal.Wrap(err)
+	}
+	pending, err := thread.Encode(m.pending)
+	if err != nil {
+		return nil, codes.Internal.Wrap(err)
+	}
+	return fmt.Appendf(nil, "%s%s%s,\n%s%s\n}\n", m.beyond, tailQuarantined, quarantined, tailPending, pending), nil
+}
+
+// follows makes an image one that comes of another: what the other carries goes on.
+func (m image) follows(was image) image {
+	m.version, m.beyond = was.version, was.beyond
+	return m
 }
 
 func (m image) size() (n int) {
@@ -200,14 +235,40 @@ func decodeState(data []byte) (image, error) {
 	if !fits(data, at) {
 		return image{}, damage("its checksum does not fit")
 	}
-	m, err := readBody(data[at+8+len(headEnd):])
-	m.revision = rev
+	version, _, _ := readVersion(data)
+	m, err := readBody(data[at+8+len(headEnd):], version)
+	m.revision, m.version = rev, version
 	return m, err
+}
+
+// readVersion reads the beginning of the first line; ok is false for a version that
+// this leslie cannot read.
+func readVersion(data []byte) (version string, rest []byte, ok bool) {
+	rest, ok = bytes.CutPrefix(data, []byte(headVersion))
+	if !ok {
+		return "", nil, false
+	}
+	n := max(0, bytes.IndexByte(rest[:min(len(rest), longestVersion)], '"'))
+	version = string(rest[:n])
+	rest, ok = bytes.CutPrefix(rest[n:], []byte(headRevision))
+	return version, rest, ok && readableVersion(version)
+}
+
+const longestVersion = 8
+
+// readableVersion reports whether this leslie reads a version: the one before, and 3.x.
+func readableVersion(version string) bool {
+	if version == versionBefore || version == Version {
+		return true
+	}
+	minor, ok := strings.CutPrefix(version, "3.")
+	n, err := strconv.Atoi(minor)
+	return ok && err == nil && n > 0 && minor == strconv.Itoa(n)
 }
 
 // readHead reads the first line; at is where the checksum's digits stand.
 func readHead(data []byte) (rev thread.Revision, at int, ok bool) {
-	rest, ok := bytes.CutPrefix(data, []byte(headVersion))
+	_, rest, ok := readVersion(data)
 	if !ok {
 		return 0, 0, false
 	}
@@ -219,7 +280,7 @@ func readHead(data []byte) (rev thread.Revision, at int, ok bool) {
 	if err != nil || number < 0 || !bytes.HasPrefix(rest[n:], []byte(headChecksum)) {
 		return 0, 0, false
 	}
-	at = len(headVersion) + n + len(headChecksum)
+	at = len(data) - len(rest) + n + len(headChecksum)
 	if len(data) < at+8 || !bytes.HasPrefix(data[at+8:], []byte(headEnd)) {
 		return 0, 0, false
 	}
@@ -241,29 +302,53 @@ func whole(data []byte) bool {
 // readBody reads what follows the first line. The checksum has vouched for the
 // bytes, so a form that does not fit means a program that can compute it and
 // yet does not know the format: damage all the same.
-func readBody(rest []byte) (image, error) {
+func readBody(rest []byte, version string) (image, error) {
 	m := image{records: thread.Records{}, bodies: map[string][]byte{}}
 	made, rest := cutLine(rest)
 	if !readKey(made, "operation", &m.operation) {
 		return image{}, damage("its operation cannot be read")
 	}
-	for _, table := range thread.Tables() {
+	if m.operation != nil {
+		m.operation.made = made[len(`"operation":`) : len(made)-1]
+	}
+	tables := thread.Tables()
+	if version == versionBefore {
+		tables = tables[:tablesBefore]
+	}
+	for _, table := range tables {
 		lines, body, after, ok := readTable(rest, table)
 		if !ok {
 			return image{}, damage("its table " + table + " cannot be read")
 		}
 		m.records[table], m.bodies[table], rest = lines, body, after
 	}
+	if version != versionBefore {
+		at := bytes.Index(rest, []byte(tailQuarantined))
+		if at < 0 || at > 0 && (rest[at-1] != '\n' || version == Version) {
+			return image{}, damage("its end cannot be read")
+		}
+		line, end := cutLine(rest[at:])
+		if string(line) != tailQuarantined+"[]," && !readKey(line, "quarantined", &m.quarantined) {
+			return image{}, damage("its end cannot be read")
+		}
+		m.beyond, rest = rest[:at:at], end
+	}
 	line, rest := cutLine(rest)
 	switch {
 	case string(rest) != "}\n":
 		return image{}, damage("its end cannot be read")
-	case string(line) == `"pending":null`: // as nearly always
+	case string(line) == tailPending+"null": // as nearly always
 	case !readKey(append(bytes.Clone(line), ','), "pending", &m.pending):
 		return image{}, damage("its end cannot be read")
 	}
 	return m, nil
 }
+
+const (
+	tablesBefore    = 5 // so many tables has a file of the version before
+	tailQuarantined = `"quarantined":`
+	tailPending     = `"pending":`
+)
 
 func cutLine(data []byte) (line, rest []byte) {
 	line, rest, _ = bytes.Cut(data, []byte("\n"))
@@ -277,7 +362,7 @@ func readKey(line []byte, key string, v any) bool {
 		return false
 	}
 	value, ok = bytes.CutSuffix(value, []byte(","))
-	return ok && json.Unmarshal(value, v) == nil
+	return ok && thread.Decode(value, v) == nil
 }
 
 // stranger says what a file is whose first line is not this version's: another
@@ -294,11 +379,11 @@ func stranger(data []byte) error {
 	}
 	version := string(bytes.Trim(probe.Version, `"`))
 	switch {
-	case version != Version && version != "" && (probe.Checksum == nil || !claimsOurs(*probe.Checksum) || sealedAnyhow(data)):
+	case version != Version && version != versionBefore && version != "" && (probe.Checksum == nil || !claimsOurs(*probe.Checksum) || sealedAnyhow(data)):
 		return foreign(writer(version, probe.Operations != nil))
 	case probe.Checksum == nil && probe.Operations != nil:
 		return foreign(writer(version, true))
-	case version == Version && probe.Checksum != nil:
+	case readableVersion(version) && probe.Checksum != nil:
 		return damage("it was changed by another program")
 	}
 	return damage("its first line cannot be read")

@@ -270,7 +270,7 @@ func replayed(m image, op entry) (next image, err error) {
 	if err := st.Apply(op.Operation); err != nil {
 		return m, err
 	}
-	return snapshot(st, op), nil
+	return snapshot(st, op).follows(m), nil
 }
 
 // snapshot is a State as it rests after an operation.

@@ -26,7 +26,7 @@ func damages(data []byte) map[string]func(t testing.TB, path string) {
 	}
 	out := map[string]func(testing.TB, string){
 		"missing":         func(t testing.TB, path string) { require.NoError(t, os.Remove(path)) },
-		"edited":          write(bytes.Replace(data, []byte("2.0"), []byte("2.0 "), 1)),
+		"edited":          write(bytes.Replace(data, []byte("3.0"), []byte("3.0 "), 1)),
 		"an empty object": write([]byte("{}\n")),
 		"not JSON":        write([]byte("hello\n")),
 		"a folder": func(t testing.TB, path string) {
@@ -309,7 +309,7 @@ func TestANewerVersionWithAFittingChecksumIsNotTouchedButADamagedDigitIs(t *test
 	t.Parallel()
 	s := newStore(t, Options{})
 	add(t, s, names(2)...)
-	newer := bytes.Replace(read(t, s, StateFile), []byte(`"2.0"`), []byte(`"2.1"`), 1)
+	newer := bytes.Replace(read(t, s, StateFile), []byte(`"3.0"`), []byte(`"4.0"`), 1)
 	put(t, s, StateFile, newer)
 	requireHolds(t, s, names(2), true)
 	at := bytes.Index(newer, []byte(sumPrefix)) + len(sumPrefix)
@@ -317,7 +317,7 @@ func TestANewerVersionWithAFittingChecksumIsNotTouchedButADamagedDigitIs(t *test
 	put(t, s, StateFile, newer)
 	_, _, err := seen(s)
 	e := requireCode(t, codes.UnsupportedVersion, err)
-	assert.Equal(t, "another edition of leslie (version 2.1)", e.Facts().Text("writer"))
+	assert.Equal(t, "another edition of leslie (version 4.0)", e.Facts().Text("writer"))
 }
 
 func TestTheJournalStartsOnANewLineBehindATornTail(t *testing.T) {

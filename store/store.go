@@ -16,6 +16,7 @@ const (
 	StateFile    = "thread_relations.json"
 	BackupFile   = StateFile + ".bak"
 	LockFile     = StateFile + ".lock"
+	UpgradedFile = StateFile + ".v2" // the last state of the version before
 	JournalFile  = "operations.jsonl"
 	ArchiveFile  = "archive.jsonl"
 	ThreadsDir   = "threads"

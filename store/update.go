@@ -118,10 +118,11 @@ func next(call Call, st *thread.State, out Outcome) image {
 		RequestID: call.Request,
 		Changes:   st.Changes(),
 	}
-	m := snapshot(st, entry{Operation: op, Archived: st.ArchivedNow(), Pending: st.Planned()})
+	e := entry{Operation: op, Archived: st.ArchivedNow(), Pending: st.Planned()}
 	if call.Request != "" {
-		m.operation.Answer = out.Answer
+		e.Answer = out.Answer
 	}
+	m := snapshot(st, e)
 	return m
 }
 
@@ -163,7 +164,8 @@ func (s *Store) looksOurs() bool {
 		return errors.Is(err, os.ErrNotExist)
 	}
 	defer f.Close()
-	head := make([]byte, len(headVersion))
-	_, err = f.ReadAt(head, 0)
-	return err == nil && string(head) == headVersion
+	head := make([]byte, len(headVersion)+longestVersion+len(headRevision))
+	n, _ := f.ReadAt(head, 0)
+	_, _, ok := readVersion(head[:n])
+	return ok
 }

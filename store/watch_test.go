@@ -180,7 +180,7 @@ func TestAStateOfTheSameSizeTimeAndFileIsAnother(t *testing.T) {
 	s := newStore(t, Options{})
 	w := watched(t, s, StateFile, false)
 	state := read(t, s, StateFile)
-	state[len(`{"version":"2.0","revision":`)]++
+	state[len(`{"version":"3.0","revision":`)]++
 	info, err := os.Stat(s.Path(StateFile))
 	require.NoError(t, err)
 	put(t, s, StateFile, state)

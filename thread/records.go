@@ -1,6 +1,9 @@
 package thread
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Identifiers and numbers that must not be mixed.
 type (
@@ -9,6 +12,8 @@ type (
 	ReferenceID string
 	ApprovalID  string
 	MergeID     string
+	QuestionID  string
+	CommentID   string
 	InjectionID string
 	// CheckpointID names a checkpoint of one thread.
 	CheckpointID string
@@ -78,6 +83,8 @@ type Objective struct {
 	// Archived counts its threads whose records have left the State.
 	Archived int      `json:"archived"`
 	Revision Revision `json:"revision"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Done reports whether somebody marked the objective done.
@@ -109,7 +116,13 @@ type Thread struct {
 	Mistakes *Mistakes   `json:"mistakes,omitempty"`
 	Created  Attribution `json:"created"`
 	Updated  time.Time   `json:"updatedAt"`
-	Revision Revision    `json:"revision"`
+	// Code and Run are kept for a later leslie, which has the thread's code and the
+	// runs of its agent in them.
+	Code     []json.RawMessage `json:"code,omitempty"`
+	Run      []json.RawMessage `json:"run,omitempty"`
+	Revision Revision          `json:"revision"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Claim is a lease: somebody works on the thread until then. One that has run
@@ -122,6 +135,8 @@ type Claim struct {
 	// For is what was asked for, by which the holder's own writes prolong it,
 	// in nanoseconds.
 	For time.Duration `json:"for"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // InjectionType says what injected content is meant as.
@@ -153,6 +168,8 @@ type Injection struct {
 	Content string        `json:"content,omitempty"`
 	Created Attribution   `json:"created"`
 	Seen    *Attribution  `json:"seen,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Checkpoint is a snapshot of a thread's artifacts.
@@ -166,6 +183,8 @@ type Checkpoint struct {
 	// Undo is the blob that lists what a rollback replaced; "" for a checkpoint
 	// that was asked for.
 	Undo BlobID `json:"undo,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Mistakes says why the mistake limit suspended a thread.
@@ -173,6 +192,8 @@ type Mistakes struct {
 	Count    int    `json:"count"` // failed commands in a row
 	LastCode string `json:"lastCode"`
 	Actor    string `json:"actor"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Attribution says when and by whom something was made.
@@ -180,6 +201,8 @@ type Attribution struct {
 	At    time.Time `json:"at"`
 	As    ActorKind `json:"as"`
 	Actor string    `json:"actor"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Share records content that two threads are known to have had in common at
@@ -194,6 +217,8 @@ type Share struct {
 	At       Revision `json:"at"`
 	// Undo is the blob that lists what a merge replaced; "" for a spawn.
 	Undo BlobID `json:"undo,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // RevertedRange is a part of a thread's history that its artifacts do not go on from: an
@@ -201,6 +226,8 @@ type Share struct {
 type RevertedRange struct {
 	After Revision `json:"after"`
 	Until Revision `json:"until"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Reference is a read-only tie from one thread to another's artifacts.
@@ -220,6 +247,8 @@ type Reference struct {
 	TakenAt  time.Time   `json:"takenAt"` // of the snapshot, or of the making
 	Created  Attribution `json:"created"`
 	Revision Revision    `json:"revision"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Approval is a grant: capabilities that a thread was given, or that somebody
@@ -247,6 +276,8 @@ type Approval struct {
 	Decided  *Attribution `json:"decided,omitempty"`
 	Verdict  string       `json:"verdict,omitempty"` // why it was decided so
 	Revision Revision     `json:"revision"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // GrantKind says how a grant came about.
@@ -304,6 +335,8 @@ type Merge struct {
 	RequireApproval bool        `json:"requireApproval,omitempty"`
 	Created         Attribution `json:"created"`
 	Revision        Revision    `json:"revision"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Strategy says who is asked about the conflicts of a merge.
@@ -325,6 +358,8 @@ type Decision struct {
 	How    string `json:"how"` // user, agent, ...
 	Actor  string `json:"actor,omitempty"`
 	Reason string `json:"reason,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Step is one file-system change of an operation, as it rests in the state
@@ -343,6 +378,8 @@ type Step struct {
 	Executable bool   `json:"executable,omitempty"`
 	// Line is one line without its newline.
 	Line string `json:"line,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // StepKind is what a step does.
@@ -373,7 +410,43 @@ const (
 type Pending struct {
 	Operation OperationID `json:"operationId"`
 	Steps     []Step      `json:"steps"`
+
+	Unknown Unknown `json:"-"`
 }
+
+// Quarantined are steps of an earlier operation that cannot be carried out for a
+// while: a link stands in place of their thread's folder, say. They are tried again by
+// each writer and never dropped.
+type Quarantined struct {
+	// Record is the thread or merge whose files the steps change, as Change.Record
+	// has it.
+	Record    string      `json:"record"`
+	Operation OperationID `json:"operationId"`
+	Steps     []Step      `json:"steps"`
+	// At is the number of each step in its operation.
+	At []int `json:"at"`
+	// Reason is why the first of them could not be carried out when it was last tried.
+	Reason string `json:"reason"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// Question and Comment are records that a later leslie fills: all but their ids is
+// carried as it is.
+type (
+	Question struct {
+		ID       QuestionID `json:"questionId"`
+		Revision Revision   `json:"revision"`
+
+		Unknown Unknown `json:"-"`
+	}
+	Comment struct {
+		ID       CommentID `json:"commentId"`
+		Revision Revision  `json:"revision"`
+
+		Unknown Unknown `json:"-"`
+	}
+)
 
 // What a table needs to know of its records.
 func (o Objective) recordID() string                    { return string(o.ID) }
@@ -391,3 +464,9 @@ func (a Approval) withRevision(r Revision) Approval     { a.Revision = r; return
 func (m Merge) recordID() string                        { return string(m.ID) }
 func (m Merge) revision() Revision                      { return m.Revision }
 func (m Merge) withRevision(r Revision) Merge           { m.Revision = r; return m }
+func (q Question) recordID() string                     { return string(q.ID) }
+func (q Question) revision() Revision                   { return q.Revision }
+func (q Question) withRevision(r Revision) Question     { q.Revision = r; return q }
+func (c Comment) recordID() string                      { return string(c.ID) }
+func (c Comment) revision() Revision                    { return c.Revision }
+func (c Comment) withRevision(r Revision) Comment       { c.Revision = r; return c }

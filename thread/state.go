@@ -17,6 +17,8 @@ const (
 	TableReferences = "references"
 	TableApprovals  = "approvals"
 	TableMerges     = "merges"
+	TableQuestions  = "questions"
+	TableComments   = "comments"
 )
 
 // Operation is one recorded change of the store: a line of the journal.
@@ -55,6 +57,8 @@ type State struct {
 	References Table[Reference]
 	Approvals  Table[Approval]
 	Merges     Table[Merge]
+	Questions  Table[Question]
+	Comments   Table[Comment]
 
 	cold     Cold
 	steps    []Step
@@ -73,6 +77,8 @@ func NewState(rev Revision, records Records, cold Cold) *State {
 	s.References = newTable[Reference](TableReferences, records[TableReferences], next)
 	s.Approvals = newTable[Approval](TableApprovals, records[TableApprovals], next)
 	s.Merges = newTable[Merge](TableMerges, records[TableMerges], next)
+	s.Questions = newTable[Question](TableQuestions, records[TableQuestions], next)
+	s.Comments = newTable[Comment](TableComments, records[TableComments], next)
 	return s
 }
 
@@ -83,6 +89,7 @@ func (s *State) Fork() *State {
 	next := func() Revision { return out.Revision + 1 }
 	out.Objectives, out.Threads, out.References = s.Objectives.fork(next), s.Threads.fork(next), s.References.fork(next)
 	out.Approvals, out.Merges = s.Approvals.fork(next), s.Merges.fork(next)
+	out.Questions, out.Comments = s.Questions.fork(next), s.Comments.fork(next)
 	return out
 }
 
@@ -92,7 +99,8 @@ func (s *State) Fork() *State {
 func (s *State) Become(o *State) bool {
 	if s.Revision != o.Revision || s.Edits() > 0 ||
 		!s.Objectives.begunAs(&o.Objectives) || !s.Threads.begunAs(&o.Threads) || !s.References.begunAs(&o.References) ||
-		!s.Approvals.begunAs(&o.Approvals) || !s.Merges.begunAs(&o.Merges) {
+		!s.Approvals.begunAs(&o.Approvals) || !s.Merges.begunAs(&o.Merges) ||
+		!s.Questions.begunAs(&o.Questions) || !s.Comments.begunAs(&o.Comments) {
 		return false
 	}
 	cold := s.cold
@@ -103,7 +111,7 @@ func (s *State) Become(o *State) bool {
 
 // Tables returns the names of the tables in the order of the state file.
 func Tables() []string {
-	return []string{TableObjectives, TableThreads, TableReferences, TableApprovals, TableMerges}
+	return []string{TableObjectives, TableThreads, TableReferences, TableApprovals, TableMerges, TableQuestions, TableComments}
 }
 
 // Lines returns the records of a table as they rest now, in the order of ids.
@@ -185,7 +193,8 @@ func (s *State) Planned() []Step { return s.steps }
 // Edits counts what rules have done to the State: it grows with each change of
 // a record and each step.
 func (s *State) Edits() int {
-	return s.Objectives.edits + s.Threads.edits + s.References.edits + s.Approvals.edits + s.Merges.edits + len(s.steps)
+	return s.Objectives.edits + s.Threads.edits + s.References.edits + s.Approvals.edits + s.Merges.edits +
+		s.Questions.edits + s.Comments.edits + len(s.steps)
 }
 
 // table is what State does with a table whatever its records are.
@@ -209,6 +218,10 @@ func (s *State) table(name string) table {
 		return &s.Approvals
 	case TableMerges:
 		return &s.Merges
+	case TableQuestions:
+		return &s.Questions
+	case TableComments:
+		return &s.Comments
 	}
 	return nil
 }

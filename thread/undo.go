@@ -189,6 +189,10 @@ func (v *inverting) change(c Change) error {
 		return v.approval(c, id)
 	case TableMerges:
 		return v.merge(c)
+	case TableQuestions:
+		return takeBack(v, &v.s.Questions, c, id)
+	case TableComments:
+		return takeBack(v, &v.s.Comments, c, id)
 	}
 	return codes.Internal.New(fact.Of("reason", "operation "+string(v.op.ID)+" names no table: "+c.Record))
 }

@@ -207,7 +207,7 @@ func (w *writer) folders() error {
 
 // state writes the state file: all but its sum in one pass, the sum afterwards.
 func (w *writer) state() error {
-	head := fmt.Sprintf(`{"version":"2.0","revision":%d,"checksum":"crc32c:`, w.seq)
+	head := fmt.Sprintf(`{"version":"3.0","revision":%d,"checksum":"crc32c:`, w.seq)
 	f, err := os.Create(filepath.Join(w.dir, "thread_relations.json"))
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (w *writer) state() error {
 	live := w.plan.archived
 	s.table("threads", w.plan.live, func(n int) (string, any) { return threadID(live + n), w.threadNow(live + n) })
 	s.table("references", len(w.references), func(n int) (string, any) { return w.references[n].ID, w.references[n] })
-	s.text("\"approvals\":{\n},\n\"merges\":{\n},\n\"pending\":null\n}\n")
+	s.text("\"approvals\":{\n},\n\"merges\":{\n},\n\"questions\":{\n},\n\"comments\":{\n},\n\"quarantined\":[],\n\"pending\":null\n}\n")
 	if s.err == nil {
 		s.err = out.Flush()
 	}
