@@ -41,7 +41,7 @@ func (s *Store) keepBefore(now *loaded) error {
 		}
 		data = backup.data
 	}
-	return s.replace(backupTemp, UpgradedFile, data)
+	return s.replace(UpgradedFile, data)
 }
 
 // linkOld gives the file that was loaded a second name. It fails where the file
