@@ -25,7 +25,7 @@ func (c *call) open() (*app.Call, error) {
 
 // app is the environment as use cases take it.
 func (e env) app() app.Environment {
-	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, Home: e.home, Environ: e.environ}
+	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Environ: e.environ}
 }
 
 // caller is who acts.
@@ -93,16 +93,40 @@ func useCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in In) 
 // checkRequest adds what is wrong with a use case's request to the faults of the
 // line. labels are the flags and operands whose name is not that of the field.
 func (c *call) checkRequest(faults func(app.Names) []app.Fault, labels map[string]string) {
-	label := func(field string) string {
-		if name, ok := labels[field]; ok {
-			return name
-		}
-		return flagOf(field)
-	}
+	label := labelled(labels)
 	for _, f := range faults(label) {
 		if f.With == "" || !c.faulty(strings.TrimPrefix(label(f.With), "--")) {
 			c.fault(label(f.Field), f.Value, f.Problem)
 		}
+	}
+}
+
+// usageOf is a use case's refusal of its request as the command line tells it, with
+// the flags; other errors stay.
+func (c *call) usageOf(err error, labels map[string]string) error {
+	if !codes.Has(err, codes.InvalidArgument) {
+		return err
+	}
+	found, _ := codes.Of(err).Facts().Get("fields")
+	faults, ok := found.([]app.Fault)
+	if !ok {
+		return err
+	}
+	for _, f := range faults {
+		c.faults = append(c.faults, fault{
+			Field: labelled(labels)(f.Field), Problem: f.Problem, Value: f.Value, Nearest: f.Nearest, Allowed: f.Allowed,
+		})
+	}
+	return c.usage()
+}
+
+// labelled are the names that a command line has for a request's fields.
+func labelled(labels map[string]string) app.Names {
+	return func(field string) string {
+		if name, ok := labels[field]; ok {
+			return name
+		}
+		return flagOf(field)
 	}
 }
 
