@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"hash/fnv"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -54,11 +57,22 @@ func (c *call) sayLockWait(path string) {
 }
 
 // finish ends the call's use case, and takes over what the answer says of it. The
-// log is written where there is a project.
+// log is written where there is a project. A signal is how a stream that follows
+// ends, and no failure. Help is no use case.
 func (c *call) finish(failure *codes.Error) {
+	if c.stopped(failure) {
+		failure = nil
+	}
+	if c.line.help || c.line.version && failure == nil {
+		return
+	}
+	begun := c.op != nil
 	op, err := c.open()
 	if err != nil {
 		return
+	}
+	if !begun {
+		op.Takes(c.about, slices.Concat(c.warnings, c.met))
 	}
 	op.Finish(failure)
 	c.warnings.Add(op.Warnings()...)
@@ -140,4 +154,26 @@ func flagOf(field string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return "--" + b.String()
+}
+
+// debugLine says, with --debug, what the call was taken for.
+func (c *call) debugLine() []byte {
+	if !c.who.debug {
+		return nil
+	}
+	root := ""
+	if _, err := c.open(); err == nil {
+		root = c.op.Root()
+	}
+	return app.DebugLine(c.ctx, c.env.app(), c.who.dir, root, c.caller(), c.request())
+}
+
+// lineDigest stands for the command line in the log: the same line, the same
+// digest.
+func (c *call) lineDigest() string {
+	h := fnv.New32a()
+	for _, arg := range c.argv {
+		_, _ = fmt.Fprintf(h, "%q ", arg)
+	}
+	return fmt.Sprintf("%08x", h.Sum32())
 }

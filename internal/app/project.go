@@ -122,6 +122,9 @@ func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
 	}
 }
 
+// Root is the project's folder, absolute.
+func (c *Call) Root() string { return c.project.root }
+
 // Warnings are what the caller ought to know, in order.
 func (c *Call) Warnings() warnings.List {
 	var all warnings.List
