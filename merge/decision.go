@@ -15,6 +15,8 @@ type Decision struct {
 	// Text is the answer when Take is TakeText.
 	Text []byte
 	How  string // who or what decided: "user", "agent", ...
+	// Actor and Reason are for the record; they mean nothing here.
+	Actor, Reason string
 }
 
 // The choices that are not a thread's id.

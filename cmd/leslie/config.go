@@ -21,7 +21,6 @@ import (
 	"leslie/internal/nearest"
 	"leslie/store"
 	"leslie/thread"
-	"leslie/warnings"
 )
 
 // config is one configuration file: the project's (.leslie/config.json) or the
@@ -50,9 +49,6 @@ type settings struct {
 	agentAutoApprove bool // an agent may ask with the fallback auto_approve
 	mistakeLimit     int
 	claimFor         time.Duration
-	// agent and validate are commands that may run: the user's own, or the
-	// project's where the user trusts its root. Only settings fills them.
-	agent, validate string
 }
 
 // The settings where no configuration says otherwise.
@@ -72,36 +68,10 @@ func (c *call) configs(st *store.Store) (user, project config, err error) {
 	return user, project, err
 }
 
-// configured is settings for a call that runs no command of the configuration.
+// configured is what both files say but for the commands that they name.
 func (c *call) configured(st *store.Store) (settings, error) {
 	user, project, err := c.configs(st)
 	return together(user, project), err
-}
-
-// settings reads both files. A project's command that the user does not trust is
-// shown (W305) and not run. Errors: those of configs.
-func (c *call) settings(st *store.Store) (settings, error) {
-	user, project, err := c.configs(st)
-	if err != nil {
-		return settings{}, err
-	}
-	trusted := slices.Contains(user.Trust, st.Root())
-	choose := func(key string, mine, theirs *string) string {
-		switch {
-		case mine != nil:
-			return *mine
-		case theirs == nil:
-			return ""
-		case !trusted:
-			c.warnings.Add(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
-			return ""
-		}
-		return *theirs
-	}
-	out := together(user, project)
-	out.agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
-	out.validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
-	return out, nil
 }
 
 // together is what the files say but for the commands that they name.

@@ -5,6 +5,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/merging"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -272,7 +273,9 @@ func (c *call) showRequest(st *store.Store, p *prompt, g thread.Approval, n, of 
 	approvalFacts(page, app.ApprovalOf(g, c.now()))
 	p.say("%s  asked by: %s (%s), %s", page.String(), escape(g.Created.Actor), string(g.Created.As), g.Created.At.Format("2006-01-02 15:04:05Z"))
 	if g.MergeID != "" {
-		if err := c.showPlan(st, p, g); err != nil {
+		list, err := merging.ReadPlan(st, g.Plan)
+		p.plan(g, list)
+		if err != nil {
 			return err
 		}
 	}

@@ -24,12 +24,9 @@ import (
 var update = flag.Bool("update", false, "refresh scripts and golden files")
 
 // TestMain makes the test binary leslie itself where it is called by that name,
-// so that scripts can run real processes.
+// so that scripts run real processes.
 func TestMain(m *testing.M) {
-	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "leslie" {
-		main()
-	}
-	testscript.Main(cleaning{m}, map[string]func(){"as-nobody": asNobody})
+	testscript.Main(cleaning{m}, map[string]func(){"leslie": main, "as-nobody": asNobody})
 }
 
 // cleaning removes what all tests share.
@@ -39,15 +36,9 @@ func (c cleaning) Run() int {
 	if err := harness.UseMemory(); err != nil {
 		panic(err)
 	}
-	bin, err := installLeslie()
-	if err != nil {
-		panic(err)
-	}
 	status := c.M.Run()
-	for _, dir := range []string{bin, projectDir} {
-		if dir != "" {
-			_ = os.RemoveAll(dir)
-		}
+	if projectDir != "" {
+		_ = os.RemoveAll(projectDir)
 	}
 	return status
 }

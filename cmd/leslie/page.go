@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
+	"leslie/internal/external"
 )
 
 // page is a text answer in the making. Values that come from outside pass
@@ -108,15 +109,7 @@ func hidden(r rune) bool {
 func quoted(s string) string { return strconv.Quote(s) }
 
 // shellQuote is s as one word of a POSIX shell.
-func shellQuote(s string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:@%+=", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func shellQuote(s string) string { return external.Word(s) }
 
 // marshal writes JSON as leslie answers it: compact, HTML characters as they
 // are.

@@ -81,6 +81,12 @@ func runRollback(c *call) (Data, error) {
 		WithHint("Roll back again when nobody writes there").WithNext("leslie artifacts " + string(c.about))
 }
 
+// tries is how often something is planned anew because the files moved.
+const tries = 3
+
+// errMoved says that files are not what was planned on.
+var errMoved = errors.New("the files changed since that was planned")
+
 // rolling is one rollback, planned on what the thread holds.
 type rolling struct {
 	c        *call

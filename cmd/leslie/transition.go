@@ -232,7 +232,7 @@ func (c *call) scope() scope.Set {
 func (c *call) changedSince(st *store.Store, g thread.Approval) ([]string, error) {
 	switch {
 	case g.MergeID != "":
-		return c.planChanged(st, g)
+		return c.planChanged(g)
 	case g.Digest == "":
 		return nil, nil
 	}
@@ -245,6 +245,21 @@ func (c *call) changedSince(st *store.Store, g thread.Approval) ([]string, error
 		paths, err = st.Compare(c.ctx, g.ThreadID, m, scope.Set{})
 		return err
 	}, g.ThreadID)
+	return paths, err
+}
+
+// planChanged are the paths with which the merge would now do something else
+// than what was asked about.
+func (c *call) planChanged(g thread.Approval) ([]string, error) {
+	project, err := app.Open(c.who.dir, c.env.app())
+	if err != nil {
+		return nil, err
+	}
+	look := c.request()
+	look.ID, look.Expect = "", nil
+	op := project.Call(c.ctx, c.caller(), look) // a call of its own: this one's is not the use case's yet
+	paths, err := app.MergeChanged(op, g)
+	c.warnings.Add(op.Warnings()...)
 	return paths, err
 }
 
@@ -269,13 +284,4 @@ func (c *call) newID(flag, prefix string, taken func(string) bool) string {
 		return id
 	}
 	return c.freshID(prefix, taken)
-}
-
-func (c *call) newApprovalID(s *thread.State) thread.ApprovalID {
-	for {
-		id := c.env.newID(thread.PrefixApproval)
-		if _, taken := s.Approvals.Peek(id); !taken {
-			return thread.ApprovalID(id)
-		}
-	}
 }

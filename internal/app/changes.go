@@ -1,185 +1,19 @@
 package app
 
 import (
-	"context"
-	"encoding/json"
-	"path"
-	"slices"
-	"strconv"
-	"strings"
-
-	"leslie/codes"
-	"leslie/internal/fact"
-	"leslie/store"
+	"leslie/internal/app/changes"
 	"leslie/thread"
-	"leslie/warnings"
 )
 
-// This file is how merges, rollbacks and undos change files of a thread: planned
-// without the lock (Stage), compared with what is there under it (Moved), carried
-// out by steps of the operation (Steps), and kept for whoever takes it back
-// (PutList).
+// What one operation does to the files of one thread: see package changes.
+type (
+	// ChangeSet is changes.Set.
+	ChangeSet = changes.Set
+	// FileChange is changes.File.
+	FileChange = changes.File
+)
 
-// FileChange is what becomes of one path in a thread's folder. Contents are named
-// by their blobs, "" for no file.
-type FileChange struct {
-	Path   string        `json:"path"`
-	Before thread.BlobID `json:"before"`
-	After  thread.BlobID `json:"after"`
-	// WasExecutable is of the file before, Executable of the one after.
-	WasExecutable bool `json:"executable,omitempty"`
-	Executable    bool `json:"-"`
-}
-
-// idle reports whether the change leaves the path as it is. Such a one says what
-// the plan relies on.
-func (f FileChange) idle() bool { return f.Before == f.After && f.WasExecutable == f.Executable }
-
-// ChangeSet is what one operation does to the files of one thread.
-type ChangeSet struct {
-	Thread thread.ThreadID
-	Files  []FileChange
-}
-
-// Inverse puts back what the change set replaced.
-func (cs ChangeSet) Inverse() ChangeSet {
-	out := ChangeSet{Thread: cs.Thread}
-	for _, f := range cs.Files {
-		out.Files = append(out.Files, FileChange{
-			Path: f.Path, Before: f.After, After: f.Before, WasExecutable: f.Executable, Executable: f.WasExecutable,
-		})
-	}
-	return out
-}
-
-// Moved returns the paths, in order, that do not hold what the change set was
-// planned on. It is asked under the lock, or in a settled read. Errors: T507, T509.
-func (cs ChangeSet) Moved(st *store.Store) ([]string, error) {
-	planned := map[string]thread.BlobID{}
-	for _, f := range cs.Files {
-		planned[f.Path] = f.Before
-	}
-	moved, err := st.Unmoved(cs.Thread, planned)
-	slices.Sort(moved)
-	return moved, err
-}
-
-// Stage writes the new contents into a folder of the stage. content returns what
-// a path gets. Errors: content's, T505, T507, T904.
-func (cs ChangeSet) Stage(ctx context.Context, stage *store.Stage, dir string, content func(FileChange) ([]byte, error)) error {
-	for i, f := range cs.Files {
-		if f.idle() || f.After == "" {
-			continue
-		}
-		if ctx.Err() != nil {
-			return codes.Interrupted.Wrap(context.Cause(ctx))
-		}
-		data, err := content(f)
-		if err != nil {
-			return err
-		}
-		if err := stage.Write(staged(dir, i), data, f.Executable); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// staged is where a change's content is staged. It is a number: names that differ
-// only in case, or a file and a folder of one name, are at home in the thread one
-// after the other, in the stage at the same time.
-func staged(dir string, i int) string { return dir + "/" + strconv.Itoa(i) }
-
-// Steps carry the change set out, with what Stage wrote: replacements first and
-// deletions last, but for deletions that free a name for a new file.
-func (cs ChangeSet) Steps(stage *store.Stage, dir string) []thread.Step {
-	frees := cs.freeing()
-	var first, replacements, last []thread.Step
-	for i, f := range cs.Files {
-		to := threadPlace(cs.Thread) + "/" + f.Path
-		switch {
-		case f.idle():
-		case f.After != "":
-			replacements = append(replacements, thread.Step{
-				Do: thread.StepReplace, From: stage.Rel(staged(dir, i)), To: to, Expect: f.Before, Content: f.After, Executable: f.Executable,
-			})
-		case frees(f.Path):
-			first = append(first, thread.Step{Do: thread.StepDelete, To: to, Expect: f.Before})
-		default:
-			last = append(last, thread.Step{Do: thread.StepDelete, To: to, Expect: f.Before})
-		}
-	}
-	return slices.Concat(first, replacements, last)
-}
-
-// freeing tells of a path whether its name, or a name above or below it, is
-// needed by a file that comes: a file gives way to a folder, a folder to a file,
-// a name to one that differs only in case.
-func (cs ChangeSet) freeing() func(name string) bool {
-	files, folders := map[string]bool{}, map[string]bool{} // by lower case
-	for _, f := range cs.Files {
-		if f.Before != "" || f.After == "" {
-			continue
-		}
-		name := strings.ToLower(f.Path)
-		files[name] = true
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			folders[dir] = true
-		}
-	}
-	return func(name string) bool {
-		name = strings.ToLower(name)
-		if folders[name] {
-			return true
-		}
-		for ; name != "."; name = path.Dir(name) {
-			if files[name] {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// PutList keeps the changes as a blob, for an undo. Errors: T505, T508.
-func (cs ChangeSet) PutList(stage *store.Stage) (thread.BlobID, error) {
-	files := slices.DeleteFunc(slices.Clone(cs.Files), FileChange.idle)
-	raw, err := marshal(files)
-	if err != nil {
-		return "", err
-	}
-	return stage.Put(raw)
-}
-
-// ChangeList reads what PutList kept. Errors: T509, T901.
-func ChangeList(st *store.Store, list thread.BlobID) ([]FileChange, error) {
-	raw, err := st.Blob(list)
-	if err != nil {
-		return nil, err
-	}
-	var files []FileChange
-	if err := json.Unmarshal(raw, &files); err != nil {
-		return nil, codes.Internal.Wrap(err, fact.Of("reason", "what was replaced cannot be read"))
-	}
-	return files, nil
-}
-
-// SavedMeanwhile warns (W505) of files that somebody saved in the moment of the
-// commit: theirs stayed, and what was to replace it is beside it. artifacts lists
-// the thread's files as they are after the commit.
-func (cs ChangeSet) SavedMeanwhile(st *store.Store, artifacts func() ([]store.Entry, error), what string) warnings.List {
-	moved, err := cs.Inverse().Moved(st)
-	if err != nil || len(moved) == 0 {
-		return nil
-	}
-	entries, _ := artifacts()
-	var found warnings.List
-	for _, path := range moved {
-		beside := slices.ContainsFunc(entries, func(e store.Entry) bool { return strings.HasPrefix(e.Path, path+".merge-op-") })
-		if beside {
-			found.Add(warnings.NotSettled.New(fact.Of("what", "putting "+path+" into place"),
-				fact.Of("reason", "it was saved meanwhile and stayed; "+what+" lies beside it as "+path+".merge-OPERATION")))
-		}
-	}
-	return found
+// ChangeList is changes.List.
+func ChangeList(blobs changes.Blobs, list thread.BlobID) ([]FileChange, error) {
+	return changes.List(blobs, list)
 }

@@ -155,45 +155,6 @@ func checkpointsOf(t thread.Thread) []CheckpointItem {
 	return out
 }
 
-// MergeItem is a pending merge in a list.
-type MergeItem struct {
-	MergeID   thread.MergeID    `json:"mergeId"`
-	Target    thread.ThreadID   `json:"target"`
-	Sources   []thread.ThreadID `json:"sources"`
-	Strategy  thread.Strategy   `json:"strategy"`
-	Decided   int               `json:"decided"`
-	CreatedAt time.Time         `json:"createdAt"`
-	CreatedBy Actor             `json:"createdBy"`
-	// RequireApproval: a person has to approve it. Approval is their request, nil
-	// while there is none.
-	RequireApproval bool           `json:"requireApproval,omitempty"`
-	Approval        *MergeApproval `json:"approval,omitempty"`
-}
-
-// MergeItemOf is a pending merge as lists show it.
-func MergeItemOf(s *thread.State, m thread.Merge) MergeItem {
-	return MergeItem{
-		RequireApproval: m.RequireApproval, Approval: ApprovalOfMerge(s, m),
-		MergeID: m.ID, Target: m.Target, Sources: m.Sources, Strategy: m.Strategy, Decided: len(m.Decisions),
-		CreatedAt: m.Created.At, CreatedBy: actorOf(m.Created),
-	}
-}
-
-// MergeApproval is the request about a merge, as its results show it.
-type MergeApproval struct {
-	ApprovalID thread.ApprovalID  `json:"approvalId"`
-	Status     thread.GrantStatus `json:"status"`
-}
-
-// ApprovalOfMerge is the request about a merge, nil for none.
-func ApprovalOfMerge(s *thread.State, m thread.Merge) *MergeApproval {
-	g, ok := s.MergeApproval(m)
-	if !ok {
-		return nil
-	}
-	return &MergeApproval{g.ID, g.Status}
-}
-
 // ClaimRecord is a claim that holds.
 type ClaimRecord struct {
 	Holder string           `json:"holder"`

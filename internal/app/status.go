@@ -3,6 +3,7 @@ package app
 import (
 	"slices"
 
+	"leslie/internal/app/merging"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -52,7 +53,7 @@ type ThreadStatusResult struct {
 	ReferencedBy []ReferencedBy    `json:"referencedBy"`
 	Artifacts    Items[Artifact]   `json:"artifacts"`
 	Approvals    []ApprovalRecord  `json:"approvals"`
-	Merges       []MergeItem       `json:"merges"`
+	Merges       []merging.Item    `json:"merges"`
 	Injections   []InjectionRecord `json:"injections"`
 	Checkpoints  []CheckpointItem  `json:"checkpoints"`
 	Claim        *ClaimRecord      `json:"claim"`
@@ -88,10 +89,7 @@ func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) 
 		for _, ref := range s.ReferencesTo(t.ID) {
 			d.ReferencedBy = append(d.ReferencedBy, ReferencedBy{ref.ID, ref.From, ref.Binding})
 		}
-		d.Merges = []MergeItem{}
-		for _, m := range s.MergesOf(t.ID) {
-			d.Merges = append(d.Merges, MergeItemOf(s, m))
-		}
+		d.Merges = merging.Pendings(s, t.ID)
 		now := c.now()
 		grants, err := approvalsOf(s, t)
 		if err != nil {

@@ -62,6 +62,17 @@ func Split(command string) ([]string, error) {
 	return argv, nil
 }
 
+// Word is s as one word of a POSIX shell.
+func Word(s string) string {
+	special := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:@%+=", r))
+	}
+	if s != "" && !strings.ContainsFunc(s, special) {
+		return s
+	}
+	return quote(s)
+}
+
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Run runs the job to its end, or ends its process group at the timeout or when

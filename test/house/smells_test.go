@@ -90,8 +90,8 @@ func (f *file) among(paths []string) bool {
 // checkStreams refuses writing to the caller's streams outside the renderer.
 func checkStreams(tr *tree) []string {
 	// reply.go answers, stream.go goes on answering, call.go says what is waited for, log.go has --debug,
-	// merge_ask.go asks.
-	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/stream.go", "cmd/leslie/call.go", "cmd/leslie/open.go", "cmd/leslie/log.go", "cmd/leslie/merge_ask.go"}
+	// prompt.go and merge_prompt.go ask.
+	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/stream.go", "cmd/leslie/call.go", "cmd/leslie/open.go", "cmd/leslie/log.go", "cmd/leslie/prompt.go", "cmd/leslie/merge_prompt.go"}
 	var found []string
 	for _, f := range tr.product() {
 		f.each(func(n ast.Node) {

@@ -87,5 +87,12 @@ func furnish(dir, leslie string) (*project, error) {
 			return nil, err
 		}
 	}
-	return p, harness.CopyOrBuild(leslie, p.leslie)
+	if leslie == "" {
+		return p, harness.Build(p.leslie)
+	}
+	data, err := os.ReadFile(leslie) // a copy: whoever builds meanwhile changes nothing here
+	if err != nil {
+		return nil, err
+	}
+	return p, os.WriteFile(p.leslie, data, 0o755)
 }

@@ -1,10 +1,13 @@
-package main
+package merging
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -12,37 +15,18 @@ import (
 	"leslie/merge"
 	"leslie/store"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
-// This file gathers what a merge is planned from: the trees of its threads and
+// This file reads what a merge is planned from: the trees of its threads, and
 // the newest content that they are known to have shared.
 
-// shelf reads trees. A writer's keeps what it reads as blobs; a reader's (status,
-// --dry-run) keeps nothing and so works where nothing may be written.
-type shelf interface {
-	// snapshot lists the thread's files in the scope, with hashes, and names
-	// what is no regular file.
-	snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m store.Manifest, skipped []string, err error)
-	// read gives content by its hash.
-	read(hash string) ([]byte, error)
-}
-
-// keptShelf is the shelf of a writer.
-type keptShelf struct {
-	st    *store.Store
-	stage *store.Stage
-}
-
-func (k keptShelf) snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (store.Manifest, []string, error) {
-	return k.stage.Snapshot(ctx, id, set)
-}
-
-func (k keptShelf) read(hash string) ([]byte, error) { return k.stage.Blob(thread.BlobID(hash)) }
-
-// looseShelf is the shelf of a reader.
-type looseShelf struct {
-	st    *store.Store
-	where map[string]place // of each hash
+// treeReader reads trees and their contents, and stores nothing. It keeps what
+// it read, so that planning again reads nothing.
+type treeReader struct {
+	files    Files
+	where    map[thread.BlobID]place // of each hash
+	contents map[thread.BlobID][]byte
 }
 
 type place struct {
@@ -50,17 +34,29 @@ type place struct {
 	path string
 }
 
-func (l looseShelf) snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (store.Manifest, []string, error) {
-	entries, err := l.st.HashedIn(ctx, id, set)
-	var m store.Manifest
-	var skipped []string
+func newTreeReader(files Files) *treeReader {
+	return &treeReader{files: files, where: map[thread.BlobID]place{}, contents: map[thread.BlobID][]byte{}}
+}
+
+// Manifest lists a thread's files in a scope with their hashes, and names what is
+// no regular file. Nothing is stored. Errors: T508 for what is too large to be
+// merged or shared, T507, T509, T904.
+func Manifest(ctx context.Context, files Files, id thread.ThreadID, set scope.Set) (m store.Manifest, skipped []string, err error) {
+	return newTreeReader(files).list(ctx, id, set)
+}
+
+func (r *treeReader) list(ctx context.Context, id thread.ThreadID, set scope.Set) (m store.Manifest, skipped []string, err error) {
+	entries, err := r.files.HashedIn(ctx, id, set)
+	folder := store.Dir + "/" + store.ThreadsDir + "/" + string(id)
 	for _, e := range entries {
 		switch {
 		case e.Type == store.TypeFile && e.SHA256 == "":
-			return nil, nil, codes.TooLarge.New(fact.Of("what", e.Path), fact.Of("limit", "64 MiB"), fact.Of("path", threadPath(id)+"/"+e.Path), fact.Of("threadId", id))
+			return nil, nil, codes.TooLarge.New(fact.Of("what", e.Path), fact.Of("limit", "64 MiB"), fact.Of("path", folder+"/"+e.Path), fact.Of("threadId", id))
+		case e.Type == store.TypeFile && len(m) == store.MaxFiles:
+			return nil, nil, codes.TooLarge.New(fact.Of("what", "The snapshot of '"+string(id)+"'"), fact.Of("limit", "10,000 files"), fact.Of("path", folder), fact.Of("threadId", id))
 		case e.Type == store.TypeFile:
 			m = append(m, store.FileAt{Path: e.Path, SHA256: e.SHA256, Size: e.Size, Executable: e.Executable})
-			l.where[string(e.SHA256)] = place{id, e.Path}
+			r.where[e.SHA256] = place{id, e.Path}
 		case e.Type != store.TypeFolder:
 			skipped = append(skipped, e.Path)
 		}
@@ -68,11 +64,39 @@ func (l looseShelf) snapshot(ctx context.Context, id thread.ThreadID, set scope.
 	return m, skipped, err
 }
 
-func (l looseShelf) read(hash string) ([]byte, error) {
-	if at, ok := l.where[hash]; ok {
-		return l.st.ReadArtifact(at.id, at.path)
+// read gives content by its hash, and keeps it: what planning asks for is text of
+// a few megabytes at most. Its error is errMoved where the file was saved
+// anew after it was listed.
+func (r *treeReader) read(hash string) ([]byte, error) {
+	data, err := r.content(hash)
+	if err == nil {
+		r.contents[thread.BlobID(hash)] = data
 	}
-	return l.st.Blob(thread.BlobID(hash))
+	return data, err
+}
+
+// content is read for what is wanted once, and may be large.
+func (r *treeReader) content(hash string) ([]byte, error) {
+	id := thread.BlobID(hash)
+	if data, known := r.contents[id]; known {
+		return data, nil
+	}
+	at, listed := r.where[id]
+	if !listed {
+		return r.files.Blob(id)
+	}
+	data, err := r.files.ReadArtifact(at.id, at.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && blobOf(data) != id:
+		return nil, errMoved
+	}
+	return data, err
+}
+
+// blobOf is the name that content has as a blob.
+func blobOf(data []byte) thread.BlobID {
+	sum := sha256.Sum256(data)
+	return thread.BlobID(hex.EncodeToString(sum[:]))
 }
 
 // party is one thread of a merge with what it holds.
@@ -80,66 +104,69 @@ type party struct {
 	thread.Thread
 	manifest store.Manifest
 	others   map[string]bool // links and the like, which are not read
+	set      scope.Set       // what of the scope it has
 }
 
 // parties are the threads of a merge with what each source shared with the
 // target.
 type parties struct {
 	thread.MergeParties
-	direct [][]thread.Common
-	thirds [][]thread.IndirectBase
+	direct   [][]thread.Common
+	indirect [][]thread.IndirectBase
 }
 
 func partiesOf(s *thread.State, found thread.MergeParties) parties {
 	p := parties{MergeParties: found}
 	for _, t := range found.Sources {
 		p.direct = append(p.direct, s.Common(found.Target.ID, t.ID))
-		p.thirds = append(p.thirds, s.IndirectBases(found.Target.ID, t.ID))
+		p.indirect = append(p.indirect, s.IndirectBases(found.Target.ID, t.ID))
 	}
 	return p
 }
 
-// gathering is everything that a plan is made from.
-type gathering struct {
+// mergeInputs is everything that a plan is made from.
+type mergeInputs struct {
 	target  party
 	sources []party
 	input   merge.Input
+	reader  *treeReader
 	// unread is why a base could not be looked up.
 	unread error
 }
 
-// plan is the merge that was gathered. Errors: those of merge.Make, and T509
+// plan is the merge of what was read. Errors: those of merge.Make, and T509
 // where a base is there and could not be read: planned without it, the merge
 // would be another one.
-func (g *gathering) plan() (*merge.Plan, error) {
-	p, err := merge.Make(g.input)
+func (in *mergeInputs) plan() (*merge.Plan, error) {
+	p, err := merge.Make(in.input)
 	if err == nil {
-		err = g.unread
+		err = in.unread
 	}
 	return p, err
 }
 
 // undecided is the plan as it would be if nobody had decided anything.
-func (g *gathering) undecided() (*merge.Plan, error) {
-	in := g.input
-	in.Decisions = nil
-	return merge.Make(in)
+func (in *mergeInputs) undecided() (*merge.Plan, error) {
+	input := in.input
+	input.Decisions = nil
+	return merge.Make(input)
 }
 
-// gatherMerge reads the threads and their bases. Errors: T203 for a pattern that
-// matches in none of them, T508, T509, and T505 where blobs are kept.
-func (c *call) gatherMerge(st *store.Store, sh shelf, p parties, set scope.Set) (*gathering, error) {
-	g := &gathering{target: party{Thread: p.Target}}
+// gather reads the threads and their bases. Errors: T203 for a pattern that
+// matches in none of them, T507, T508, T509.
+func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {
+	in := &mergeInputs{target: party{Thread: p.Target}}
 	for _, t := range p.Sources {
-		g.sources = append(g.sources, party{Thread: t})
+		in.sources = append(in.sources, party{Thread: t})
 	}
-	all := []*party{&g.target}
-	for i := range g.sources {
-		all = append(all, &g.sources[i])
+	all := []*party{&in.target}
+	for i := range in.sources {
+		all = append(all, &in.sources[i])
 	}
+	in.reader = newTreeReader(c.Files)
 	unmatched := set.Strings()
 	for _, one := range all {
-		missed, err := c.readParty(st, sh, one, set)
+		missed, err := one.read(c, in.reader, set)
 		if err != nil {
 			return nil, err
 		}
@@ -148,62 +175,73 @@ func (c *call) gatherMerge(st *store.Store, sh shelf, p parties, set scope.Set) 
 	if len(unmatched) > 0 {
 		return nil, codes.ScopeNotFound.New(fact.Of("path", unmatched[0]), fact.Of("threadId", p.Target.ID), fact.Of("paths", unmatched))
 	}
-	tree, err := c.targetTree(st, g.target, set)
+	tree, err := in.target.tree(c, set)
 	if err != nil {
 		return nil, err
 	}
-	g.input = merge.Input{Target: string(p.Target.ID), Tree: tree, Read: sh.read, Mergers: []merge.Merger{merge.List}}
-	b := bases{st: st, set: set, unread: &g.unread, manifests: map[thread.BlobID]store.Manifest{}, parsed: map[string]scope.Set{}}
-	for i, s := range g.sources {
-		g.input.Sources = append(g.input.Sources, merge.Source{
-			ID: string(s.ID), Title: s.Title, Tree: merge.Tree{Files: filesAt(s.manifest), Others: s.others}, Base: b.of(p.direct[i], p.thirds[i]),
+	in.input = merge.Input{Target: string(p.Target.ID), Tree: tree, Read: in.reader.read, Mergers: []merge.Merger{merge.List}}
+	b := bases{files: c.Files, set: set, unread: &in.unread, manifests: map[thread.BlobID]store.Manifest{}, parsed: map[string]scope.Set{}}
+	for i, one := range in.sources {
+		in.input.Sources = append(in.input.Sources, merge.Source{
+			ID: string(one.ID), Title: one.Title, Tree: merge.Tree{Files: filesAt(one.manifest), Others: one.others}, Base: b.of(p.direct[i], p.indirect[i]),
 		})
 	}
-	return g, nil
+	return in, nil
 }
 
-// readParty snapshots one thread; missed are the patterns that match nothing in
-// it, which is no fault as long as they match in another.
-func (c *call) readParty(st *store.Store, sh shelf, one *party, set scope.Set) (missed []string, err error) {
+// read lists one thread; missed are the patterns that match nothing in it, which
+// is no fault as long as they match in another.
+func (p *party) read(c Call, reader *treeReader, set scope.Set) (missed []string, err error) {
 	for _, path := range set.Exact() {
-		if err := st.CheckPath(one.ID, path); err != nil {
+		if err := c.Files.CheckPath(p.ID, path); err != nil {
 			return nil, err
 		}
 	}
-	entries, err := st.ArtifactsIn(one.ID, set)
+	entries, err := c.Files.ArtifactsIn(p.ID, set)
 	if err != nil {
 		return nil, err
 	}
 	missed = set.Unmatched(matchable(entries))
 	if len(missed) > 0 {
-		var rest []string
-		for _, p := range set.Strings() {
-			if !slices.Contains(missed, p) {
-				rest = append(rest, p)
-			}
-		}
+		rest := slices.DeleteFunc(set.Strings(), func(pattern string) bool { return slices.Contains(missed, pattern) })
 		if len(rest) == 0 {
+			p.set = set
 			return missed, nil
 		}
 		if set, err = scope.Parse(rest); err != nil {
 			return nil, err
 		}
 	}
+	p.set = set
 	var skipped []string
-	one.manifest, skipped, err = sh.snapshot(c.ctx, one.ID, set)
-	c.warnSkipped(skipped)
-	one.others = map[string]bool{}
+	p.manifest, skipped, err = reader.list(c.Context, p.ID, set)
+	if len(skipped) > 0 {
+		c.Warn(warnings.SkippedFiles.NewOfPaths(skipped, nil))
+	}
+	p.others = map[string]bool{}
 	for _, path := range skipped {
-		one.others[path] = true
+		p.others[path] = true
 	}
 	return missed, err
 }
 
-// targetTree is the target with everything that could stand in the way: also
-// what the scope does not mean, by name alone.
-func (c *call) targetTree(st *store.Store, target party, set scope.Set) (merge.Tree, error) {
-	t := merge.Tree{Files: filesAt(target.manifest), Others: map[string]bool{}}
-	entries, err := st.Artifacts(target.ID)
+// matchable are the entries as patterns see them: a folder ends in "/".
+func matchable(entries []store.Entry) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.Path
+		if e.Type == store.TypeFolder {
+			out[i] += "/"
+		}
+	}
+	return out
+}
+
+// tree is the target with everything that could stand in the way: also what the
+// scope does not mean, by name alone.
+func (p *party) tree(c Call, set scope.Set) (merge.Tree, error) {
+	t := merge.Tree{Files: filesAt(p.manifest), Others: map[string]bool{}}
+	entries, err := c.Files.Artifacts(p.ID)
 	for _, e := range entries {
 		switch {
 		case e.Type == store.TypeLink || e.Type == store.TypeOther:
@@ -229,7 +267,7 @@ func fileAt(f store.FileAt) merge.File {
 
 // bases looks up what threads shared. Manifests are read once.
 type bases struct {
-	st        *store.Store
+	files     Files
 	set       scope.Set
 	manifests map[thread.BlobID]store.Manifest
 	parsed    map[string]scope.Set
@@ -241,29 +279,29 @@ type bases struct {
 // known to have been among their artifacts, the newest. Only where they had no such
 // file in common does a frozen copy count, and then merge looks whether they went on
 // from it (merge.Base).
-func (b bases) of(direct []thread.Common, thirds []thread.IndirectBase) func(path string) merge.Base {
+func (b bases) of(direct []thread.Common, indirect []thread.IndirectBase) func(path string) merge.Base {
 	return func(path string) merge.Base {
 		if !b.set.Match(path) {
 			return merge.Base{} // the scope leaves it alone
 		}
-		best := b.best(direct, thirds, path)
+		best := b.best(direct, indirect, path)
 		if best.There() || best.at > 0 && best.From == "" { // or it cannot be read
 			return best.Base
 		}
 		all := b
 		all.frozen = true
-		if beside := all.best(direct, thirds, path); beside.There() {
-			beside.Detached = true
-			return beside.Base
+		if detached := all.best(direct, indirect, path); detached.There() {
+			detached.Detached = true
+			return detached.Base
 		}
 		return best.Base
 	}
 }
 
-func (b bases) best(direct []thread.Common, thirds []thread.IndirectBase, path string) known {
+func (b bases) best(direct []thread.Common, indirect []thread.IndirectBase, path string) known {
 	best := b.newest(direct, path, func(known) bool { return true })
-	for _, third := range thirds {
-		for _, through := range b.through(third, path) {
+	for _, one := range indirect {
+		for _, through := range b.through(one, path) {
 			if through.at > best.at {
 				best = through
 			}
@@ -328,7 +366,7 @@ func (b bases) covers(share thread.Common, path string) bool {
 	if len(share.Scope) == 0 {
 		return true
 	}
-	key := joined(share.Scope)
+	key := strings.Join(share.Scope, "\x00")
 	set, ok := b.parsed[key]
 	if !ok {
 		set, _ = scope.Parse(share.Scope)
@@ -344,7 +382,7 @@ func (b bases) manifest(id thread.BlobID) (store.Manifest, bool) {
 	if m, ok := b.manifests[id]; ok {
 		return m, m != nil
 	}
-	m, err := b.st.Manifest(id)
+	m, err := b.files.Manifest(id)
 	switch {
 	case err != nil:
 		m = nil

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+// This file is a conversation with the person at the terminal.
+
+// canPrompt reports whether a person is there to be asked.
+func (c *call) canPrompt() bool {
+	return c.env.stdinTTY && c.env.stderrTTY && c.who.as == thread.User && c.who.format == "text" && !c.who.noInput
+}
+
+// prompt is a conversation on the terminal, on stderr: stdout is the answer's.
+type prompt struct {
+	in    *bufio.Reader
+	out   io.Writer
+	done  <-chan struct{} // closed when the call is interrupted
+	paint func(code, s string) string
+}
+
+func (c *call) newPrompt() *prompt {
+	return &prompt{in: bufio.NewReader(c.env.stdin), out: c.env.stderr, done: c.ctx.Done(), paint: c.painter()}
+}
+
+// line asks and returns the answer in lower case; ok is false when the terminal
+// was closed, or an interrupt came: the reader is then left behind with the
+// process.
+func (p *prompt) line(question string) (answer string, ok bool) {
+	text, ok := p.text(question)
+	return strings.ToLower(text), ok
+}
+
+// text is line for an answer that is kept as it was written.
+func (p *prompt) text(question string) (answer string, ok bool) {
+	fmt.Fprint(p.out, question+" ")
+	read := make(chan string, 1)
+	go func() {
+		text, err := p.in.ReadString('\n')
+		if err == nil || text != "" {
+			read <- text
+		}
+		close(read)
+	}()
+	select {
+	case text, ok := <-read:
+		return strings.TrimSpace(text), ok
+	case <-p.done:
+		return "", false
+	}
+}
+
+// choose asks until the answer is one of the words, or its first letter; ok is
+// false as for line.
+func (p *prompt) choose(question string, words ...string) (answer string, ok bool) {
+	for {
+		answer, ok := p.line(question + " (" + strings.Join(words, ", ") + ")")
+		if !ok {
+			return "", false
+		}
+		for _, word := range words {
+			if answer == word || answer == word[:1] {
+				return word, true
+			}
+		}
+	}
+}
+
+// interrupted is T904 when the call was interrupted, nil when the person left.
+func (c *call) interrupted() error {
+	if c.ctx.Err() == nil {
+		return nil
+	}
+	return codes.Interrupted.Wrap(context.Cause(c.ctx))
+}
+
+func (p *prompt) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
+
+const green = "32"
+
+// editorPatience is how long an editor may take to save when leslie is ended.
+const editorPatience = 5 * time.Second
+
+// runEditor runs a program that the person has the terminal with. It is asked to
+// end when leslie is, and not killed over what it has not saved.
+func (c *call) runEditor(name string, args ...string) error {
+	cmd := exec.CommandContext(c.ctx, name, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.stdin, c.env.stderr, c.env.stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = editorPatience
+	if own, ok := c.ctx.(*interruptible); ok {
+		return own.lend(cmd)
+	}
+	return cmd.Run()
+}

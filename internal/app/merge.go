@@ -1,0 +1,286 @@
+package app
+
+import (
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/app/merging"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file is the use cases of merging; how a merge goes is in package merging.
+
+// MergeResult is a merge as every use case returns it.
+type MergeResult = merging.Result
+
+// MergeMeans is who and what may be called on for a merge: what a caller names is
+// run because the caller says so, what a state or a project's configuration names
+// is not.
+type MergeMeans struct {
+	// Agent and Validate are commands, split by shell quoting rules and run without a
+	// shell; "" leaves it to the user's configuration. Timeout is how long each may
+	// take, 0 for five minutes.
+	Agent, Validate string
+	Timeout         time.Duration
+	// Person decides conflicts, and Approver whether a merge is applied that needs
+	// approval; nil where nobody can be asked.
+	Person   merging.Resolver
+	Approver merging.Approver
+}
+
+// defaultMergeTimeout is how long an agent, or a validator, may take.
+const defaultMergeTimeout = 300 * time.Second
+
+// MergeRequest begins a merge.
+type MergeRequest struct {
+	Sources  []string
+	Target   string
+	Scope    []string        // patterns; empty: everything
+	Strategy thread.Strategy // "": interactive
+	// RequireApproval: a person approves it before it is applied.
+	RequireApproval bool
+	// DryRun: show what would happen, and change nothing.
+	DryRun bool
+	MergeMeans
+}
+
+// Merge brings the artifacts of threads together in one of them. Errors: T101,
+// T105, T107, T203, T305, T507, T508, T509, T903; T301 while a conflict is open,
+// T302, T304, T402, T404; those of a write. With T301, T402 and T404 the result of
+// a merge that is pending is returned too.
+func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
+	set, err := scope.Parse(in.Scope)
+	if err != nil {
+		return nil, codes.Of(err).With(fact.Of("threadId", in.Target))
+	}
+	if first, ok, err := answered[MergeResult](c); ok || err != nil {
+		return first, err
+	}
+	conf, err := c.settings()
+	if err != nil {
+		return nil, err
+	}
+	request := merging.Request{
+		Target: in.Target, Sources: in.Sources, Scope: set, Strategy: in.Strategy, Validate: in.Validate, RequireApproval: in.RequireApproval,
+	}
+	begin := merging.Start
+	if in.DryRun {
+		begin = merging.Preview
+	}
+	s, err := begin(c.merging(in.MergeMeans, conf), request)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.DryRun:
+		return s.Result(merging.Planned), nil
+	}
+	return c.finishMerge(s)
+}
+
+// finishMerge asks and applies. A merge with nothing to do makes no operation; its
+// result is kept for a request all the same.
+func (c *Call) finishMerge(s *merging.Session) (*MergeResult, error) {
+	result, err := s.Finish()
+	if err == nil {
+		err = c.keepUnchanged(result)
+	}
+	return result, err
+}
+
+// MergeListRequest asks for the merges that wait for decisions.
+type MergeListRequest struct {
+	Limit int // 0: all
+}
+
+// MergeListResult are the merges that wait for decisions.
+type MergeListResult struct{ Items[merging.Item] }
+
+// MergeList lists the merges that wait for decisions. Errors: those of a view.
+func MergeList(c *Call, in MergeListRequest) (*MergeListResult, error) {
+	var all []merging.Item
+	if _, err := c.view(func(s *thread.State) error { all = merging.Pendings(s, ""); return nil }); err != nil {
+		return nil, err
+	}
+	return &MergeListResult{First(all, in.Limit)}, nil
+}
+
+// MergeStatusRequest names a pending merge.
+type MergeStatusRequest struct{ Merge string }
+
+// MergeStatus shows a pending merge as it stands now. Errors: T303, T105, and those
+// of planning it.
+func MergeStatus(c *Call, in MergeStatusRequest) (*MergeResult, error) {
+	s, err := merging.Look(c.merging(MergeMeans{}, settings{}), in.Merge)
+	if err != nil {
+		return nil, err
+	}
+	return s.Result(merging.Pending), nil
+}
+
+// MergeResolveRequest decides a part of a pending merge.
+type MergeResolveRequest struct {
+	Merge string
+	merging.Choice
+}
+
+// MergeResolve records a decision. Errors: T303, T105, T402, T903, those of planning
+// the merge, and of a write.
+func MergeResolve(c *Call, in MergeResolveRequest) (*MergeResult, error) {
+	if first, ok, err := answered[MergeResult](c); ok || err != nil {
+		return first, err
+	}
+	conf, err := c.configured()
+	if err != nil {
+		return nil, err
+	}
+	s, err := merging.Load(c.merging(MergeMeans{}, conf), in.Merge)
+	if err != nil {
+		return nil, err
+	}
+	return s.Choose(in.Choice)
+}
+
+// MergeContinueRequest takes up a pending merge.
+type MergeContinueRequest struct {
+	Merge string
+	MergeMeans
+}
+
+// MergeContinue takes what was edited in the files with markers, asks about the rest,
+// and applies the merge when nothing is open. Errors: T303 and those of Merge.
+func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
+	if first, ok, err := answered[MergeResult](c); ok || err != nil {
+		return first, err
+	}
+	conf, err := c.settings()
+	if err != nil {
+		return nil, err
+	}
+	s, err := merging.Load(c.merging(in.MergeMeans, conf), in.Merge)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.TakeEdited(); err != nil {
+		return nil, err
+	}
+	return c.finishMerge(s)
+}
+
+// MergeAbortRequest names a pending merge.
+type MergeAbortRequest struct{ Merge string }
+
+// MergeAbort takes a pending merge away; its target stays as it is. Errors: T303,
+// T105, and those of a write.
+func MergeAbort(c *Call, in MergeAbortRequest) (*MergeResult, error) {
+	return merging.Abort(c.merging(MergeMeans{}, settings{}), in.Merge)
+}
+
+// MergePlan is what the merge would do that a request is about. Errors: T509.
+func MergePlan(c *Call, g thread.Approval) ([]merging.PlannedFile, error) {
+	return merging.ReadPlan(c.store, g.Plan)
+}
+
+// MergeChanged are the paths with which a merge would now do something else than
+// what the request was about. Errors: T509, and those of planning the merge.
+func MergeChanged(c *Call, g thread.Approval) ([]string, error) {
+	return merging.Differing(c.merging(MergeMeans{}, settings{}), g)
+}
+
+// merging is the call as a merge session needs it.
+func (c *Call) merging(means MergeMeans, conf settings) merging.Call {
+	agent, validate, timeout := means.Agent, means.Validate, means.Timeout
+	if agent == "" {
+		agent = conf.agent
+	}
+	if validate == "" {
+		validate = conf.validate
+	}
+	if timeout == 0 {
+		timeout = defaultMergeTimeout
+	}
+	return merging.Call{
+		Context: c.ctx, Operations: mergeOperations{c}, Files: c.store, As: c.caller.As, Actor: c.caller.Actor, Now: c.now,
+		NewID:  func(prefix string, taken func(string) bool) string { return c.newID("", prefix, taken) },
+		Policy: conf.policy, Agent: agent, Validate: validate, Timeout: timeout, Environ: c.project.env.Environ,
+		Person: means.Person, Approver: means.Approver,
+	}
+}
+
+// mergeOperations are a call's operations as a session makes them.
+type mergeOperations struct{ c *Call }
+
+// View implements merging.Operations.
+func (o mergeOperations) View(read func(*thread.State) error) error {
+	_, err := o.c.view(read)
+	return err
+}
+
+// Settled implements merging.Operations.
+func (o mergeOperations) Settled(read func() error, ids ...thread.ThreadID) error {
+	return o.c.settled(read, ids...)
+}
+
+// Update implements merging.Operations. A merge may take several operations, each
+// with a stamp of its own; the answer of a request is kept for the last one alone.
+func (o mergeOperations) Update(about thread.ThreadID, prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) error) error {
+	c := o.c
+	stage, err := o.stage(prepare)
+	if err != nil {
+		return err
+	}
+	call := c.storeCall()
+	call.Request = ""
+	commit, err := c.update(call, func(s *thread.State) (store.Outcome, error) {
+		return store.Outcome{Thread: about}, rule(s, call.Stamp)
+	})
+	c.endStage(stage, err == nil)
+	if err != nil {
+		c.warn(commit.Warnings...)
+		return err
+	}
+	c.revision, c.changed = &commit.Revision, c.changed || commit.Changed
+	c.stamp, c.staged = nil, nil
+	c.warn(commit.Warnings...)
+	return nil
+}
+
+// Commit implements merging.Operations.
+func (o mergeOperations) Commit(prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) (*MergeResult, thread.ThreadID, error)) (*MergeResult, error) {
+	stage, err := o.stage(prepare)
+	if err != nil {
+		return nil, err
+	}
+	result, err := write(o.c, rule)
+	o.c.endStage(stage, err == nil)
+	o.c.staged = nil
+	return result, err
+}
+
+// stage is what an operation relies on, nil for nothing.
+func (o mergeOperations) stage(prepare func(*store.Stage) error) (*store.Stage, error) {
+	if prepare == nil {
+		return nil, nil
+	}
+	stage, err := o.c.store.Stage(o.c.operation().Operation)
+	if err != nil {
+		return nil, err
+	}
+	if err = prepare(stage); err == nil {
+		err = o.c.relyOn(stage)
+	}
+	if err != nil {
+		o.c.endStage(stage, false)
+		return nil, err
+	}
+	return stage, nil
+}
+
+// Changed implements merging.Operations.
+func (o mergeOperations) Changed() bool { return o.c.changed }
+
+// Warn implements merging.Operations.
+func (o mergeOperations) Warn(found ...warnings.Warning) { o.c.warn(found...) }

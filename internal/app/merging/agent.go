@@ -1,0 +1,279 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/internal/retry"
+	"leslie/merge"
+)
+
+// This file asks an agent about one file: a fresh folder with the versions, the
+// conflicts and a prompt; its answer is judged by package merge. It has two
+// attempts; the second is told why the first was refused.
+
+const agentAttempts = 2
+
+// leftToPeople is why an agent is not asked.
+const leftToPeople = "the policy leaves conflicts to a person (resolve_conflict)"
+
+// declinedPrefix begins the reason of an agent that does not want to.
+const declinedPrefix = "it declined"
+
+// AskAgent asks the agent about the open conflicts of a path. What it declines or
+// fails at stays open, with the reason on record (W303). Errors: T904, and those
+// of Answer.
+func (s *Session) AskAgent(path string) error {
+	if s.call.Agent == "" {
+		s.declinedBy(path, "no agent is configured")
+		return nil
+	}
+	may, err := s.mayResolve()
+	if err != nil {
+		return err
+	}
+	if !may {
+		s.declinedBy(path, leftToPeople)
+		return nil
+	}
+	reason := ""
+	for range agentAttempts {
+		f, ok := s.file(path)
+		if !ok || f.Open == 0 {
+			return nil
+		}
+		task := agentTask{session: s, file: f, open: s.Open(path), earlier: reason}
+		answers, refused, err := task.attempt()
+		if err != nil {
+			if reason, err = unavailable(err); err != nil {
+				return err
+			}
+			break // it never answered: there is nothing to do better
+		}
+		if refused == "" {
+			return s.answeredByAgent(path, answers)
+		}
+		reason = refused
+		if strings.HasPrefix(refused, declinedPrefix) {
+			break
+		}
+	}
+	s.declinedBy(path, reason)
+	return s.settle(&answering{Session: s, declined: map[string]string{path: reason}})
+}
+
+func (s *Session) answeredByAgent(path string, answers []Answer) error {
+	late, err := s.Answer(answers...)
+	if late {
+		s.declinedBy(path, "what was decided meanwhile stands")
+	}
+	if codes.Has(err, codes.PermissionDenied) { // it was taken back meanwhile
+		s.declinedBy(path, leftToPeople)
+		return nil
+	}
+	return err
+}
+
+// unavailable turns the failure of an agent that gave no answer into a reason;
+// every other failure, the caller's interrupt too, stays an error.
+func unavailable(err error) (reason string, stop error) {
+	for _, code := range []codes.Code{codes.AgentUnavailable, codes.AgentConnection, codes.AgentTimeout, codes.InvalidArgument} {
+		if codes.Has(err, code) {
+			return err.Error(), nil
+		}
+	}
+	return "", err
+}
+
+// agentTask is what an agent is asked to do about one file.
+type agentTask struct {
+	session *Session
+	file    merge.Change
+	open    []merge.Conflict
+	given   []byte // what it gets as merged
+	earlier string // why its first answer was refused
+}
+
+// attempt runs the agent once. refused says why its answer was not taken.
+func (t *agentTask) attempt() (out []Answer, refused string, err error) {
+	c := t.session.call
+	dir, err := os.MkdirTemp("", "leslie-agent-")
+	if err != nil {
+		return nil, "", cannotWrite(os.TempDir(), err)
+	}
+	defer os.RemoveAll(dir)
+	if err := t.write(dir); err != nil {
+		return nil, "", err
+	}
+	var result external.Result
+	err = retry.Retry(c.Context, agentRetry(), func(ctx context.Context, _ int) error {
+		var err error
+		result, err = external.Run(ctx, external.Job{Command: c.Agent, Dir: dir, Env: append(slices.Clone(c.Environ()), taskEnv(dir)...), Timeout: c.Timeout})
+		if err == nil && result.Verdict == external.TryAgain {
+			err = codes.AgentConnection.New(fact.Of("reason", "it asked to be tried again (exit status 75)"))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	switch result.Verdict {
+	case external.Declined:
+		return nil, declinedPrefix + lastLine(result.Tail), nil
+	case external.Failed:
+		return nil, "it ended with " + strconv.Itoa(result.Status) + lastLine(result.Tail), nil
+	}
+	out, refused = t.judge(dir)
+	return out, refused, nil
+}
+
+// agentRetry starts an agent again whose connection was lost: twice, soon.
+func agentRetry() retry.Policy {
+	return retry.Policy{MaxAttempts: 3, InitialDelay: 100 * time.Millisecond, MaxDelay: time.Second, Multiplier: 2, Retryable: []codes.Code{codes.AgentConnection}}
+}
+
+func lastLine(tail string) string {
+	lines := strings.Split(strings.TrimSpace(tail), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + cut(last, 200)
+	}
+	return ""
+}
+
+// judge reads the agent's answer and takes it or says why not.
+func (t *agentTask) judge(dir string) (out []Answer, refused string) {
+	work := merge.Work{Before: t.given}
+	var err error
+	if work.After, err = readAnswer(filepath.Join(dir, "merged")); err != nil {
+		return nil, "the file merged cannot be read"
+	}
+	raw, err := readAnswer(filepath.Join(dir, "resolutions.json"))
+	switch {
+	case err == nil:
+		if work.Resolutions, err = merge.ParseResolutions(raw); err != nil {
+			return nil, "resolutions.json: " + err.Error()
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, "resolutions.json cannot be read"
+	}
+	judgement := merge.Accept(t.file, t.session.plan.Conflicts, work)
+	if judgement.Refused != "" {
+		return nil, judgement.Refused
+	}
+	for _, a := range judgement.Accepted {
+		d := a.Decision
+		d.Actor, d.Reason = "agent", a.Reason
+		out = append(out, Answer{a.ConflictID, d})
+	}
+	return out, ""
+}
+
+// taskNames are the files of a task and the variables that name them; a git
+// mergetool knows the latter half.
+func taskNames() [][2]string {
+	return [][2]string{
+		{"LESLIE_OURS", "ours"}, {"LESLIE_BASE", "base"}, {"LESLIE_THEIRS", "theirs"}, {"LESLIE_MERGED", "merged"},
+		{"LESLIE_CONFLICTS", "conflicts.json"}, {"LESLIE_PROMPT", "prompt.md"},
+		{"LOCAL", "ours"}, {"BASE", "base"}, {"REMOTE", "theirs"}, {"MERGED", "merged"},
+	}
+}
+
+func taskEnv(dir string) []string {
+	var env []string
+	for _, n := range taskNames() {
+		env = append(env, n[0]+"="+filepath.Join(dir, n[1]))
+	}
+	return env
+}
+
+// write fills the folder of the task.
+func (t *agentTask) write(dir string) (err error) {
+	if t.given, err = t.marked(); err != nil {
+		return err
+	}
+	conflicts, err := marshal(t.open)
+	if err != nil {
+		return err
+	}
+	base, ours, theirs, err := t.versions()
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"ours": ours, "base": base, "theirs": theirs, "merged": t.given,
+		"conflicts.json": append(conflicts, '\n'), "prompt.md": []byte(t.prompt()),
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o600); err != nil {
+			return cannotWrite(filepath.Join(dir, name), err)
+		}
+	}
+	return nil
+}
+
+// marked is what the agent gets as merged: the file with markers, or the target's
+// version of one that is in conflict as a whole.
+func (t *agentTask) marked() ([]byte, error) {
+	if t.file.Merge != nil {
+		return t.file.Marked(t.session.plan.Conflicts).Text, nil
+	}
+	if !t.file.Before.There() {
+		return nil, nil
+	}
+	return t.session.inputs.reader.content(t.file.Before.Hash)
+}
+
+// versions are the three texts of a file: with several sources, theirs is the
+// first one that changed it; conflicts.json has all sides.
+func (t *agentTask) versions() (base, ours, theirs []byte, err error) {
+	input := t.session.inputs.input
+	read := func(file merge.File) []byte {
+		if err != nil || !file.There() {
+			return nil
+		}
+		var data []byte
+		data, err = t.session.inputs.reader.content(file.Hash)
+		return data
+	}
+	ours = read(t.file.Before)
+	for _, s := range input.Sources {
+		if len(t.file.Sides) > 1 && s.ID == t.file.Sides[1] {
+			theirs = read(s.Tree.Files[t.file.Path])
+			if s.Base != nil {
+				base = read(s.Base(t.file.Path).File)
+			}
+		}
+	}
+	return base, ours, theirs, err
+}
+
+func (t *agentTask) prompt() string {
+	var b strings.Builder
+	record, path := t.session.record, shown(t.file.Path)
+	b.WriteString("# Resolve " + many(len(t.open), "conflict") + " in " + path + "\n\n" +
+		"The artifact " + path + " of thread " + string(record.Target) + " is merged with that of " + joined(record.Sources) + ".\n")
+	b.WriteString(`Files here: ours, base, theirs (whole versions), merged (with conflict markers), conflicts.json (every side of every conflict).
+
+Answer in one of two ways, or both:
+- edit merged: replace each conflict, markers included, by its text; change nothing else;
+- write resolutions.json beside it: [{"conflictId": "...", "choice": "ours|theirs|base|both|text|delete|keep", "text": "...", "reason": "..."}].
+
+Keep every line that one side added. If one has to go, say why in resolutions.json (reason) for that conflict.
+Exit with 0 when done, 1 to decline, 75 to be tried again.
+`)
+	if t.earlier != "" {
+		b.WriteString("\nYour first answer was not taken: " + shown(t.earlier) + "\n")
+	}
+	return b.String()
+}

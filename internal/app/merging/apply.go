@@ -1,0 +1,192 @@
+package merging
+
+import (
+	"maps"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/app/changes"
+	"leslie/internal/fact"
+	"leslie/merge"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file applies a plan with nothing open: it is validated, approved where that
+// is required, staged, and recorded under one hold of the lock if the target is
+// still what was planned on.
+
+// Apply carries out the plan, in which nothing is open. Its error is errMoved, which
+// Finish handles, where the files are not what was planned on.
+func (s *Session) Apply() (*Result, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	consent, err := s.consent()
+	if err != nil {
+		return s.waits(err)
+	}
+	a := &application{Session: s, consent: consent, changes: s.changeSet()}
+	result, err := s.call.Commit(a.prepare, a.rule)
+	if err != nil {
+		return nil, err
+	}
+	a.warnResolved()
+	a.call.Warn(a.changes.SavedMeanwhile(s.call.Files, func() ([]store.Entry, error) { return s.call.Files.Artifacts(s.record.Target) }, "the merged text")...)
+	return result, nil
+}
+
+// application is one attempt at applying a plan.
+type application struct {
+	*Session
+	consent *consent
+	changes changes.Set
+	stage   *store.Stage
+	shares  []thread.Share
+}
+
+// resultDir is where the result is in the stage.
+const resultDir = "result"
+
+// prepare stages the result and keeps what the operation will name: what is
+// replaced, and what target and sources have in common then.
+func (a *application) prepare(stage *store.Stage) error {
+	a.stage = stage
+	planned := map[string]merge.Change{}
+	for _, f := range a.plan.Files {
+		planned[f.Path] = f
+	}
+	for _, f := range a.changes.Files {
+		if err := a.keepBefore(f); err != nil {
+			return err
+		}
+	}
+	err := a.changes.Stage(a.call.Context, stage, resultDir, func(f changes.File) ([]byte, error) {
+		content, err := a.content(planned[f.Path])
+		if err == nil {
+			_, err = stage.Put(content)
+		}
+		return content, err
+	})
+	if err != nil {
+		return err
+	}
+	undo, err := a.changes.PutList(stage)
+	if err != nil {
+		return err
+	}
+	for i := range a.inputs.sources {
+		source := &a.inputs.sources[i]
+		manifest, err := a.keepSource(source)
+		if err != nil {
+			return err
+		}
+		a.shares = append(a.shares, thread.Share{With: source.ID, Manifest: manifest, Scope: a.record.Scope, How: "merge", Undo: undo})
+	}
+	return nil
+}
+
+// keepBefore stores what a change replaces, so that it can be taken back.
+func (a *application) keepBefore(f changes.File) error {
+	if f.Before == "" || f.Before == f.After && f.WasExecutable == f.Executable {
+		return nil
+	}
+	content, err := a.inputs.reader.content(string(f.Before))
+	if err == nil {
+		_, err = a.stage.Put(content)
+	}
+	return err
+}
+
+// keepSource stores a source's files: later merges begin from them. Its error is
+// errMoved where they are not what was planned on.
+func (a *application) keepSource(source *party) (thread.BlobID, error) {
+	var now store.Manifest
+	err := a.call.Settled(func() (err error) {
+		now, _, err = a.stage.Snapshot(a.call.Context, source.ID, source.set)
+		return err
+	}, source.ID)
+	if codes.Has(err, codes.ScopeNotFound) {
+		now, err = nil, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	same := slices.EqualFunc(now, source.manifest, func(x, y store.FileAt) bool {
+		return x.Path == y.Path && x.SHA256 == y.SHA256 && x.Executable == y.Executable
+	})
+	if !same {
+		return "", errMoved
+	}
+	return a.stage.PutManifest(now)
+}
+
+// changeSet is what the plan does to its paths. Where no file was and none comes,
+// nothing can be lost, and what stands in the way there is no change.
+func (s *Session) changeSet() changes.Set {
+	out := changes.Set{Thread: s.record.Target}
+	for _, f := range s.plan.Files {
+		change := changes.File{Path: f.Path, Before: thread.BlobID(f.Before.Hash), WasExecutable: f.Before.Executable}
+		switch {
+		case f.Idle() && !f.Before.There():
+			continue
+		case f.Idle():
+			change.After, change.Executable = change.Before, change.WasExecutable
+		case !f.Deletes():
+			change.After, change.Executable = thread.BlobID(f.After.Hash), f.After.Executable
+		}
+		out.Files = append(out.Files, change)
+	}
+	return out
+}
+
+// rule is the commit, under the lock.
+func (a *application) rule(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
+	if a.consent.agreed != "" {
+		if _, _, err := st.DecideGrant(string(a.consent.agreed), thread.Approve, "", stamp); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := a.consent.given(st, stamp.Time); err != nil {
+		return nil, "", err
+	}
+	steps := a.changes.Steps(a.stage, resultDir)
+	if a.recorded {
+		rec, err := st.EndMerge(string(a.record.ID), "the merge was applied", stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		if !maps.Equal(rec.Decisions, a.record.Decisions) {
+			return nil, "", errMoved
+		}
+		steps = append(steps, removal(rec.ID))
+	} else if err := st.NoPendingMerge(a.record.Target); err != nil {
+		return nil, "", err
+	}
+	moved, err := a.changes.Moved(a.call.Files)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(moved) > 0 {
+		return nil, "", errMoved
+	}
+	if _, err := st.RecordMerge(a.record.Target, a.shares, stamp); err != nil {
+		return nil, "", err
+	}
+	st.Plan(steps...)
+	return a.Result(Merged), a.record.Target, nil
+}
+
+// warnResolved is W301 for conflicts that were settled without a person.
+func (a *application) warnResolved() {
+	by := map[string]int{}
+	for _, c := range a.plan.Conflicts {
+		if c.How != "" && c.How != string(thread.User) {
+			by[c.How]++
+		}
+	}
+	for _, how := range slices.Sorted(maps.Keys(by)) {
+		a.call.Warn(warnings.AutoResolved.NewFilled(fact.List{fact.Of("count", by[how])}, fact.Of("mergeId", string(a.record.ID)), fact.Of("how", how)))
+	}
+}

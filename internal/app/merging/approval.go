@@ -1,0 +1,226 @@
+package merging
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file is about a merge that a person has to approve. The request is for one
+// plan: what the merge would do is listed in a blob, and the hash of that list is
+// what is approved. A merge that would do something else asks anew.
+
+// Approver is asked whether a merge is applied that a person has to approve.
+type Approver interface {
+	// Approve decides about a request that is open, and about the plan that it is
+	// for. Errors: T904.
+	Approve(ctx context.Context, g thread.Approval, plan []PlannedFile) (Verdict, error)
+}
+
+// Verdict is what an Approver decided. The zero value leaves the request open.
+type Verdict struct {
+	Decision thread.GrantDecision // thread.Approve, thread.Deny, or "" for later
+	Reason   string
+}
+
+// PlannedFile is one path of a plan, as the list holds it.
+type PlannedFile struct {
+	Path       string        `json:"path"`
+	Before     thread.BlobID `json:"before"` // "" for no file
+	After      thread.BlobID `json:"after"`
+	Executable bool          `json:"executable,omitempty"` // after
+	Open       int           `json:"open,omitempty"`       // conflicts
+}
+
+// Verb is what happens to the path, in one word.
+func (f PlannedFile) Verb() string {
+	switch {
+	case f.Open > 0:
+		return "conflict"
+	case f.Before == "":
+		return "add"
+	case f.After == "":
+		return "delete"
+	}
+	return "change"
+}
+
+// planList is what the merge would do to its target, path by path.
+func (s *Session) planList() []PlannedFile {
+	out := []PlannedFile{}
+	for _, f := range s.plan.Files {
+		if f.Idle() {
+			continue
+		}
+		one := PlannedFile{Path: f.Path, Before: thread.BlobID(f.Before.Hash), Open: f.Open}
+		if f.Open == 0 {
+			one.After, one.Executable = thread.BlobID(f.After.Hash), f.After.Executable
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// ReadPlan reads the list that a request was about. Errors: T509.
+func ReadPlan(files Files, id thread.BlobID) (list []PlannedFile, err error) {
+	raw, err := files.Blob(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, codes.Internal.Wrap(err)
+	}
+	return list, nil
+}
+
+// Differing are the paths with which a pending merge would now do something else
+// than what a request was about; none for a merge that was applied. Errors: those
+// of ReadPlan and Look.
+func Differing(c Call, g thread.Approval) ([]string, error) {
+	was, err := ReadPlan(c.Files, g.Plan)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Look(c, string(g.MergeID))
+	if codes.Has(err, codes.MergeNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return differing(was, s.planList()), nil
+}
+
+// differing are the paths with which two plans do not do the same.
+func differing(was, now []PlannedFile) []string {
+	left := map[string]PlannedFile{}
+	for _, f := range was {
+		left[f.Path] = f
+	}
+	var out []string
+	for _, f := range now {
+		if left[f.Path] != f {
+			out = append(out, f.Path)
+		}
+		delete(left, f.Path)
+	}
+	for path := range left {
+		out = append(out, path)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// consent is the approval of one plan.
+type consent struct {
+	*Session
+	list   []PlannedFile
+	raw    []byte
+	digest thread.BlobID
+	agreed thread.ApprovalID // what the Approver said yes to
+}
+
+// consent returns once the merge may be applied as it is planned: at once where
+// nobody has to approve it, else when a person has. A request is opened where none
+// is; an Approver is asked there and then. Errors: T402 while the request is open,
+// T404 when it was denied.
+func (s *Session) consent() (*consent, error) {
+	c := &consent{Session: s}
+	if !s.record.RequireApproval {
+		return c, nil
+	}
+	c.list = s.planList()
+	raw, err := marshal(c.list)
+	if err != nil {
+		return nil, err
+	}
+	c.raw, c.digest = raw, blobOf(raw)
+	if err := c.look(); !codes.Has(err, codes.PermissionDenied) {
+		return c, err
+	}
+	g, denied, err := c.request()
+	switch {
+	case err != nil || g.Status == thread.GrantApproved:
+		return c, err
+	case g.Status == thread.GrantOpen && s.call.Approver != nil:
+		return c, c.ask(g)
+	}
+	return c, denied
+}
+
+// look asks whether the merge may be applied as the State is now.
+func (c *consent) look() error {
+	return c.call.View(func(st *thread.State) error { return c.given(st, c.call.Now()) })
+}
+
+// given is State.MayMerge for the plan; one that changes nothing needs nobody.
+func (c *consent) given(st *thread.State, at time.Time) error {
+	c.approval = ApprovalOf(st, c.record)
+	if c.idle() {
+		return nil
+	}
+	return st.MayMerge(c.record, c.digest, c.call.Policy, at)
+}
+
+// request opens the request about the plan, together with the merge where that is
+// not recorded yet, or finds the one that is there. W402 names what has changed
+// since an earlier request. denied is why the merge may not be applied then: it is
+// known with the request, since behind its commit nothing may fail.
+func (c *consent) request() (g thread.Approval, denied, err error) {
+	var old *thread.Approval
+	prepare := func(stage *store.Stage) error {
+		_, err := stage.Put(c.raw)
+		return err
+	}
+	ask := func(st *thread.State, stamp thread.Stamp) error {
+		id := thread.ApprovalID(c.call.NewID(thread.PrefixApproval, taken(&st.Approvals)))
+		in := thread.NewGrant{ID: id, Plan: c.digest, Reason: "merge of " + joined(c.record.Sources) + " into " + string(c.record.Target) + ", changing " + many(len(c.list), "file")}
+		if g, old, err = st.AskMerge(c.record, in, stamp); err == nil {
+			denied = c.given(st, stamp.Time)
+		}
+		return err
+	}
+	if c.recorded {
+		err = c.call.Update(c.record.Target, prepare, ask)
+	} else {
+		err = c.recordPending(prepare, ask)
+	}
+	c.approval = &Approval{g.ID, g.Status}
+	if err != nil || old == nil {
+		return g, denied, err
+	}
+	if was, err := ReadPlan(c.call.Files, old.Plan); err == nil {
+		if paths := differing(was, c.list); len(paths) > 0 {
+			c.call.Warn(warnings.ArtifactsChanged.NewOfPaths(paths, nil, fact.Of("approvalId", old.ID)))
+		}
+	}
+	return g, denied, nil
+}
+
+// ask asks the Approver. A yes is recorded with the merge itself, in one operation.
+func (c *consent) ask(g thread.Approval) error {
+	verdict, err := c.call.Approver.Approve(c.call.Context, g, c.list)
+	if err != nil {
+		return err
+	}
+	switch verdict.Decision {
+	case thread.Approve:
+		c.agreed = g.ID
+		return nil
+	case thread.Deny:
+		if err := c.call.Update(c.record.Target, nil, func(st *thread.State, stamp thread.Stamp) error {
+			_, _, err := st.DecideGrant(string(g.ID), thread.Deny, verdict.Reason, stamp)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return c.look()
+}

@@ -1,0 +1,86 @@
+package merging
+
+import (
+	"context"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// Resolver is one who may be asked about the open conflicts of a session: the
+// person at a terminal, an agent's command, a test.
+type Resolver interface {
+	// Resolve looks at what is open (Session.Open) and decides as much of it as it
+	// can, by Session.Answer; each answer is recorded at once. What it leaves open is
+	// no error. Errors: those of Answer and Ask, T904.
+	Resolve(ctx context.Context, s *Session) error
+}
+
+// resolvers are those who are asked, in turn. This is the one place that knows
+// what a strategy means.
+func (s *Session) resolvers() []Resolver {
+	var out []Resolver
+	if s.record.Strategy == thread.AgentFirst {
+		out = append(out, agentFirst{})
+	}
+	if s.call.Person != nil && s.record.Strategy != thread.Strict {
+		out = append(out, s.call.Person)
+	}
+	return out
+}
+
+// ask asks until nothing is open or nobody is left to be asked.
+func (s *Session) ask() error {
+	for _, one := range s.resolvers() {
+		if s.plan.Open() == 0 {
+			return nil
+		}
+		if err := one.Resolve(s.call.Context, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OfferAgent reports whether whoever is asked ought to be offered the agent's
+// help first.
+func (s *Session) OfferAgent() (bool, error) {
+	may, err := s.mayResolve()
+	return may && s.record.Strategy == thread.Interactive && s.call.Agent != "", err
+}
+
+// mayResolve reports whether the target may have its conflicts resolved by an
+// agent.
+func (s *Session) mayResolve() (bool, error) {
+	err := s.call.View(func(st *thread.State) error { return st.MayResolve(s.record, s.call.Policy, s.call.Now()) })
+	if codes.Has(err, codes.PermissionDenied) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// agentFirst asks the agent about each file, or says that there is none.
+type agentFirst struct{}
+
+// Resolve implements Resolver.
+func (agentFirst) Resolve(_ context.Context, s *Session) error {
+	if s.call.Agent == "" {
+		s.declinedBy("every conflict", "no agent is configured: say --agent, or set merge.agent in your own configuration")
+		return nil
+	}
+	for _, f := range s.plan.Files {
+		if f.Open > 0 {
+			if err := s.AskAgent(f.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// declinedBy is W303.
+func (s *Session) declinedBy(path, reason string) {
+	s.call.Warn(warnings.AgentDeclined.New(fact.Of("path", path), fact.Of("reason", reason)))
+}

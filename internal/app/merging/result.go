@@ -1,0 +1,200 @@
+package merging
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/merge"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// Status is where a merge stands.
+type Status string
+
+// The statuses.
+const (
+	Merged      Status = "merged"
+	Pending     Status = "pending"
+	NothingToDo Status = "nothing_to_do"
+	Planned     Status = "planned"
+	Aborted     Status = "aborted"
+)
+
+// Result is a merge as every use case returns it.
+type Result struct {
+	MergeID    *thread.MergeID   `json:"mergeId"`
+	Status     Status            `json:"status"`
+	Target     thread.ThreadID   `json:"target"`
+	Sources    []thread.ThreadID `json:"sources"`
+	Strategy   thread.Strategy   `json:"strategy"`
+	Files      []File            `json:"files"`
+	Conflicts  []merge.Conflict  `json:"conflicts"`
+	Resolved   int               `json:"resolved"`
+	Unresolved int               `json:"unresolved"`
+	Declined   map[string]string `json:"declined,omitempty"`
+	Work       []string          `json:"work,omitempty"` // files with markers, for editors
+	// RequireApproval: a person approves it before it is applied; Approval is the
+	// request about it, nil before there is one.
+	RequireApproval bool      `json:"requireApproval,omitempty"`
+	Approval        *Approval `json:"approval,omitempty"`
+	Changed         bool      `json:"changed"`
+}
+
+// SetChanged is called when the operation is made.
+func (r *Result) SetChanged(changed bool) { r.Changed = changed }
+
+// File is one path of a merge and how it was settled.
+type File struct {
+	Path string    `json:"path"`
+	How  merge.How `json:"how"`
+}
+
+// Approval is the request about a merge, as its results show it.
+type Approval struct {
+	ApprovalID thread.ApprovalID  `json:"approvalId"`
+	Status     thread.GrantStatus `json:"status"`
+}
+
+// ApprovalOf is the request about a merge that counts, nil for none.
+func ApprovalOf(s *thread.State, m thread.Merge) *Approval {
+	g, ok := s.MergeApproval(m)
+	if !ok {
+		return nil
+	}
+	return &Approval{g.ID, g.Status}
+}
+
+// Item is a pending merge in a list.
+type Item struct {
+	MergeID   thread.MergeID    `json:"mergeId"`
+	Target    thread.ThreadID   `json:"target"`
+	Sources   []thread.ThreadID `json:"sources"`
+	Strategy  thread.Strategy   `json:"strategy"`
+	Decided   int               `json:"decided"`
+	CreatedAt time.Time         `json:"createdAt"`
+	CreatedBy Actor             `json:"createdBy"`
+	// RequireApproval and Approval are those of Result.
+	RequireApproval bool      `json:"requireApproval,omitempty"`
+	Approval        *Approval `json:"approval,omitempty"`
+}
+
+// Actor is who began a merge.
+type Actor struct {
+	As    thread.ActorKind `json:"as"`
+	Actor string           `json:"actor"`
+}
+
+// Pendings are the pending merges into a thread or from it, all for "".
+func Pendings(s *thread.State, id thread.ThreadID) []Item {
+	out := []Item{}
+	for _, m := range s.MergesOf(id) {
+		out = append(out, Item{
+			RequireApproval: m.RequireApproval, Approval: ApprovalOf(s, m),
+			MergeID: m.ID, Target: m.Target, Sources: m.Sources, Strategy: m.Strategy, Decided: len(m.Decisions),
+			CreatedAt: m.Created.At, CreatedBy: Actor{As: m.Created.As, Actor: m.Created.Actor},
+		})
+	}
+	return slices.Clip(out)
+}
+
+// Result is the merge as it stands.
+func (s *Session) Result(status Status) *Result {
+	r := &Result{Status: status, Target: s.record.Target, Sources: s.record.Sources, Strategy: s.record.Strategy,
+		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: s.record.Declined,
+		RequireApproval: s.record.RequireApproval, Approval: s.approval}
+	if id := s.record.ID; id != "" {
+		r.MergeID = &id
+	}
+	if s.plan != nil {
+		for _, f := range s.plan.Files {
+			r.Files = append(r.Files, File{f.Path, f.How})
+		}
+		r.Conflicts = s.Conflicts()
+		r.Unresolved = s.plan.Open()
+		r.Resolved = len(s.plan.Conflicts) - r.Unresolved
+	}
+	if s.recorded && status == Pending {
+		for path := range s.record.Work {
+			r.Work = append(r.Work, workPath(s.record.ID, path))
+		}
+		slices.Sort(r.Work)
+	}
+	return r
+}
+
+// maxConflictBytes is how much of the conflicts an error carries.
+const maxConflictBytes = 32 << 10
+
+// conflictError is T301 with the conflicts that are open.
+func (s *Session) conflictError() error {
+	var open []merge.Conflict
+	size, truncated := 0, false
+	for _, c := range s.Open("") {
+		raw, _ := marshal(c)
+		if size += len(raw); size > maxConflictBytes {
+			truncated = true
+			break
+		}
+		open = append(open, c)
+	}
+	total := s.plan.Open()
+	facts := []fact.Fact{fact.Of("count", total)}
+	if s.recorded {
+		facts = append(facts, fact.Of("mergeId", s.record.ID))
+	}
+	facts = append(facts, fact.Of("target", s.record.Target), fact.Of("conflicts", open), fact.Of("total", total), fact.Of("truncated", truncated))
+	err := codes.MergeConflict.New(facts...)
+	if !s.recorded {
+		return err.WithHint("Use --conflict-strategy interactive, agent-first or human, which keep the merge until it is resolved").
+			WithNext("leslie merge --sources " + strings.Join(namesOf(s.record.Sources), ",") + " --target " + string(s.record.Target) + " --dry-run")
+	}
+	id := string(s.record.ID)
+	if len(s.outdated) > 0 {
+		path := s.outdated[0]
+		return err.With(fact.Of("outdated", s.outdated)).
+			WithHint("A side changed "+path+" after its file with markers was written, where you edited it: decide its conflicts one by one, or take the file as you have it with --file "+workPath(s.record.ID, path)).
+			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+external.Word(path)+" --file "+external.Word(workPath(s.record.ID, path)))
+	}
+	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT "+s.ways()+", then leslie merge continue "+id).
+		WithNext("leslie merge status "+id, "leslie merge list")
+}
+
+// ways are those in which every open conflict can be resolved, and the files with
+// markers where there are such.
+func (s *Session) ways() string {
+	var takes []string
+	text, marked := true, false
+	for _, c := range s.Open("") {
+		if takes == nil {
+			takes = c.Takes()
+		}
+		takes = slices.DeleteFunc(takes, func(take string) bool { return c.Fits(take) != nil })
+		text = text && c.Fits(merge.TakeText) == nil
+		marked = marked || s.record.Work[c.Path] != ""
+	}
+	out := "--take " + strings.Join(takes, "|")
+	if text {
+		out += " or --file F"
+	}
+	if marked {
+		out += ", or edit the files under " + workPath(s.record.ID, "")
+	}
+	return out
+}
+
+// workPath is where a merge's marker files lie, from the project's root.
+func workPath(id thread.MergeID, path string) string {
+	return store.Dir + "/" + workPlace(id) + "/" + path
+}
+
+func workPlace(id thread.MergeID) string { return store.MergesDir + "/" + string(id) + "/work" }
+
+// removal takes away what a pending merge keeps for editors.
+func removal(id thread.MergeID) thread.Step {
+	return thread.Step{Do: thread.StepRemove, To: store.MergesDir + "/" + string(id)}
+}

@@ -1,0 +1,116 @@
+package merging
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file holds small values that several files share.
+
+// taken tells which ids a table has.
+func taken[T any](table interface {
+	Peek(id string) (T, bool)
+}) func(id string) bool {
+	return func(id string) bool {
+		_, there := table.Peek(id)
+		return there
+	}
+}
+
+func namesOf[T ~string](ids []T) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return out
+}
+
+// joined reads as "a, b".
+func joined(ids []thread.ThreadID) string { return strings.Join(namesOf(ids), ", ") }
+
+// many counts things by a word whose plural takes an s.
+func many(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}
+
+// cut shortens a text to n characters, the last one then "…".
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+func quoted(s string) string { return strconv.Quote(s) }
+
+// shown is a text as it stands, quoted if it holds anything that cannot be seen.
+func shown(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+// marshal writes JSON as leslie answers it: compact, HTML characters as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, codes.Internal.Wrap(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// plainReason is a cause as one sentence says it, without its wrapping.
+func plainReason(err error) string {
+	if e := codes.Of(err); e != nil {
+		if reason := e.Facts().Text("reason"); reason != "" {
+			return reason
+		}
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) { // the path is told beside it
+		err = path.Err
+	}
+	return strings.TrimSpace(err.Error())
+}
+
+func cannotWrite(path string, err error) error {
+	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", plainReason(err)))
+}
+
+// maxAnswer is the largest file of an agent that is read, in bytes.
+const maxAnswer = store.MaxFile
+
+func readAnswer(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxAnswer {
+		return nil, os.ErrInvalid
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxAnswer))
+}
