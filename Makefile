@@ -6,13 +6,15 @@ GO = go
 # What leslie does not use of its command-line library, left out: it would cost
 # time at every start. leslie builds without the tags, too.
 TAGS = -tags urfave_cli_no_docs,urfave_cli_no_suggest
+# Tests at once: many wait, for a lock or for a deadline.
+PARALLEL = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # At most this many seconds for all fuzz targets together, and for one.
 FUZZ_TOTAL = 120
 FUZZ_EACH = 10
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house race fuzz short bench micro oracle bytes torture soak docs clean
+.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes torture soak docs clean
 
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
@@ -25,10 +27,12 @@ help: ## show this list
 demo: build ## build leslie and play a whole piece of work with it
 	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/demo -leslie bin/leslie
 
+# -short: random walks, kills and rounds are a sample; "make whole" has them all.
+# GOGC saves collections that memory for two test processes makes needless.
 test: ## run every test; needs nothing but Go
-	CGO_ENABLED=0 $(GO) test $(TAGS) -timeout 30m ./...
+	CGO_ENABLED=0 GOGC=400 $(GO) test $(TAGS) -short -parallel $(PARALLEL) -timeout 15m ./...
 
-check: fmt vet lint mod house race fuzz short ## everything that a change must pass beyond the tests
+check: fmt vet lint mod house whole race fuzz short ## everything that a change must pass beyond the tests
 	@echo "check: all passed"
 
 fmt: ## refuse files that gofmt would change
@@ -51,10 +55,14 @@ mod: ## refuse a go.mod that names more or less than the source uses
 house: ## hold the import table, the smells, and the documents that repeat the code
 	@echo "== house rules"; CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 ./test/house
 
+whole: ## run whole what "make test" samples, and every script's calls as processes
+	@echo "== samples as a whole"; \
+	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -parallel $(PARALLEL) -timeout 30m ./cmd/leslie ./thread ./test/proctest
+
 # A process with the race detector sleeps a second before it ends unless it is
 # told not to; the tests start many.
 race: ## run every test with the race detector; needs gcc
-	@echo "== race detector"; GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -race -timeout 30m ./...
+	@echo "== race detector"; GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -race -short -parallel $(PARALLEL) -timeout 30m ./...
 
 fuzz: ## fuzz every fuzz target for a few seconds
 	@echo "== fuzz"; \

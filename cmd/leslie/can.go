@@ -3,20 +3,12 @@ package main
 import (
 	"time"
 
-	"leslie/thread"
+	"leslie/internal/app"
 )
 
-// canData says that a thread may do something, and why.
-type canData struct {
-	Capability string             `json:"capability"`
-	ThreadID   *thread.ThreadID   `json:"threadId"` // null: the policy alone was asked
-	Allowed    bool               `json:"allowed"`
-	By         string             `json:"by"` // policy, delegation, approval
-	ApprovalID *thread.ApprovalID `json:"approvalId,omitempty"`
-	Until      *time.Time         `json:"until,omitempty"`
-}
+type canText struct{ *app.CanResult }
 
-func (d *canData) Text(p *page) {
+func (d canText) Text(p *page) {
 	by := d.By
 	if d.ApprovalID != nil {
 		by += " " + string(*d.ApprovalID)
@@ -40,38 +32,7 @@ func canCommand() *command {
 }
 
 func runCan(c *call) (Data, error) {
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	st, err := c.store()
-	if err != nil {
-		return nil, err
-	}
-	set, err := c.configured(st)
-	if err != nil {
-		return nil, err
-	}
-	capability, about := c.operand(0), c.operand(1)
-	if err := c.knownCapabilities("CAPABILITY", []string{capability}, set.policy); err != nil {
-		return nil, err
-	}
-	if about == "" {
-		about = c.who.thread
-	}
-	c.about = thread.ThreadID(about)
-	d := &canData{Capability: capability, Allowed: true}
-	_, err = c.view(func(s *thread.State) error {
-		why, err := s.Can(about, capability, set.policy, c.now())
-		if err != nil || about == "" {
-			d.By = why.By
-			return err
-		}
-		t, err := s.Thread(about)
-		d.ThreadID, d.By, d.ApprovalID, d.Until = &t.ID, why.By, orNull(why.Grant), why.Until
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+	in := app.CanRequest{Capability: c.operand(0), Thread: c.operand(1)}
+	data, err := runUseCase(c, app.Can, in, func(d *app.CanResult) Data { return canText{d} })
+	return data, c.usageOf(err, map[string]string{"Capability": "CAPABILITY"})
 }

@@ -25,13 +25,16 @@ import (
 func (c *call) library(all []*command) *cli.App {
 	root := &cli.App{
 		Name: "leslie", Usage: "split an objective into threads of work that people and agents share",
-		Flags: globalFlags(), Commands: c.tree(all),
+		Commands: c.tree(all),
 		HideHelp: true, HideHelpCommand: true, HideVersion: true,
 		Action: c.root, OnUsageError: libraryFault,
-		EnableBashCompletion: true, BashComplete: c.complete(nil, topNames(all)),
+		EnableBashCompletion: true, BashComplete: c.complete(all, nil, ""),
 		Reader: c.env.stdin, Writer: &c.printed, ErrWriter: io.Discard,
 		ExitErrHandler: func(*cli.Context, error) {}, // the exit status is the renderer's
 		Compiled:       time.Unix(0, 0),              // else the library looks at the program's file
+	}
+	if c.line.cmd == nil || c.line.asks() {
+		root.Flags = globalFlags()
 	}
 	return root
 }
@@ -39,7 +42,7 @@ func (c *call) library(all []*command) *cli.App {
 // tree is the commands below the root.
 func (c *call) tree(all []*command) []*cli.Command {
 	help := c.node("help", "show help for a command", func(cc *cli.Context) error { return c.help(cc, all) })
-	help.BashComplete = c.complete(nil, topNames(all))
+	help.BashComplete = c.complete(all, nil, "")
 	out := []*cli.Command{help}
 	for _, cmd := range all {
 		path := cmd.path()
@@ -50,7 +53,7 @@ func (c *call) tree(all []*command) []*cli.Command {
 		at := slices.IndexFunc(out, func(node *cli.Command) bool { return node.Name == path[0] })
 		if at < 0 {
 			group := c.node(path[0], "", c.root)
-			group.BashComplete = c.complete(nil, subNames(all, path[0]))
+			group.BashComplete = c.complete(all, nil, path[0])
 			at, out = len(out), append(out, group)
 		}
 		out[at].Subcommands = append(out[at].Subcommands, c.leaf(all, cmd))
@@ -70,9 +73,9 @@ func (c *call) node(name, usage string, action cli.ActionFunc) *cli.Command {
 func (c *call) leaf(all []*command, cmd *command) *cli.Command {
 	path := cmd.path()
 	node := c.node(path[len(path)-1], cmd.summary, func(cc *cli.Context) error { return c.act(cc, cmd) })
-	node.UsageText, node.Description = cmd.usageLine(), cmd.detail
+	node.Description = cmd.detail
 	node.Flags = cmd.allFlags()
-	node.BashComplete = c.complete(cmd, subNames(all, cmd.name))
+	node.BashComplete = c.complete(all, cmd, cmd.name)
 	return node
 }
 

@@ -53,7 +53,7 @@ func readBy(all []*command, argv []string) (r reading) {
 		own.run = func(c *call) (Data, error) {
 			r = reading{command: own.name, operands: append([]string{}, c.flags.Args().Slice()...)}
 			for _, o := range options(own.allFlags()) {
-				if c.has(o.Name) != (len(c.texts(o.Name)) > 0) || c.on(o.Name) != (c.text(o.Name) == "true") {
+				if c.has(o.Name) != c.flags.IsSet(o.Name) || c.on(o.Name) != c.flags.Bool(o.Name) || c.text(o.Name) != c.flags.String(o.Name) {
 					r.flags = append(r.flags, "the ways to read --"+o.Name+" differ")
 				}
 				for _, text := range c.texts(o.Name) {

@@ -26,9 +26,13 @@ func (d *completionData) Text(p *page) {
 // behind a flag, its values; behind a dash, flags; else ids for the operand that is
 // due, or subcommands, or flags. It reads the store where there is one, and fails in
 // silence: nobody reads an error there.
-func (c *call) complete(cmd *command, subs []string) cli.BashCompleteFunc {
+func (c *call) complete(all []*command, cmd *command, group string) cli.BashCompleteFunc {
 	return func(cc *cli.Context) {
 		c.read(cc)
+		subs := subNames(all, group)
+		if group == "" {
+			subs = topNames(all)
+		}
 		c.faults, c.who.format = nil, "text"
 		c.data = &completionData{c.candidates(cmd, subs)}
 	}
@@ -40,7 +44,7 @@ func (c *call) candidates(cmd *command, subs []string) []string {
 		flags = cmd.allFlags()
 	}
 	last := *c.line.last
-	if name, long := strings.CutPrefix(last, "--"); isFlag(last) {
+	if name, long := strings.CutPrefix(last, "--"); strings.HasPrefix(last, "-") {
 		if o := lookUp(flags, strings.TrimPrefix(name, "-"), long); o != nil && !o.value().toggle {
 			return c.valuesOf(o.value())
 		}
@@ -48,11 +52,11 @@ func (c *call) candidates(cmd *command, subs []string) []string {
 	}
 	at := len(c.line.operands)
 	switch {
-	case cmd == nil:
+	case cmd == nil, c.line.help:
 		return subs
 	case at < len(cmd.operands):
 		return append(subs, c.valuesOf(cmd.operands[at].value)...)
-	case at > 0 && cmd.operands[len(cmd.operands)-1].many:
+	case len(cmd.operands) > 0 && cmd.operands[len(cmd.operands)-1].many:
 		return c.valuesOf(cmd.operands[len(cmd.operands)-1].value)
 	}
 	return append(subs, c.flagsLeft(flags)...)

@@ -22,12 +22,12 @@ import (
 // are definitions that never change, so many lines may be read with one of them.
 type option struct {
 	cli.GenericFlag
-	names []string
+	names []string // its name, and perhaps a letter that stands for it
 }
 
 // newOption defines a flag that takes a value.
 func newOption(name string, v *value, usage string) *option {
-	return &option{cli.GenericFlag{Name: name, Value: v, Usage: usage}, []string{name}}
+	return &option{cli.GenericFlag{Name: name, Usage: usage, Value: v}, []string{name}}
 }
 
 // toggle defines a flag without a value.
@@ -37,13 +37,7 @@ func toggle(name, usage string) *option {
 
 // short gives a flag a letter.
 func (o *option) short(letter string) *option {
-	o.Aliases, o.names = []string{letter}, append(o.names, letter)
-	return o
-}
-
-// env names the environment variable that stands in for a flag.
-func (o *option) env(name string) *option {
-	o.EnvVars = []string{name}
+	o.names = append(o.names, letter)
 	return o
 }
 
@@ -85,8 +79,8 @@ func (o *option) synopsis() string {
 }
 
 func (o *option) label() string {
-	if len(o.Aliases) > 0 {
-		return "-" + o.Aliases[0] + ", " + o.synopsis()
+	for _, letter := range o.names[1:] {
+		return "-" + letter + ", " + o.synopsis()
 	}
 	return o.synopsis()
 }
@@ -104,8 +98,8 @@ func options(flags []cli.Flag) []*option {
 // the library's cli.Generic.
 type value struct {
 	shown   string              // how help calls it
+	words   []string            // what it may be; nil where check tells
 	check   func(string) *fault // what is wrong with a text, nil when nothing is
-	words   []string            // of an enum
 	ids     idKind              // of what kind an id is
 	toggle  bool                // a switch: true or false
 	repeats bool                // may be given several times
@@ -153,9 +147,12 @@ func (v *value) required() *value {
 // operand as the caller knows it.
 func (v *value) fault(label, text string) *fault {
 	var f *fault
-	if strings.TrimSpace(text) == "" && !v.toggle {
+	switch {
+	case strings.TrimSpace(text) == "" && !v.toggle:
 		f = wrong("is empty")
-	} else {
+	case v.words != nil:
+		f = checkWord(v.words, text)
+	default:
 		f = v.check(text)
 	}
 	if f != nil {
@@ -176,8 +173,7 @@ func oneOf[W ~string](words ...W) *value {
 	for _, w := range words {
 		v.words = append(v.words, string(w))
 	}
-	v.shown, v.check = strings.Join(v.words, "|"), v.checkWord
-	return v
+	return v.as(strings.Join(v.words, "|"))
 }
 
 // anID is an id of this kind or a prefix of one.
@@ -250,12 +246,12 @@ func checkToggle(text string) *fault {
 	return wrong("is a switch and takes no value")
 }
 
-func (v *value) checkWord(text string) *fault {
-	if slices.Contains(v.words, text) {
+func checkWord(words []string, text string) *fault {
+	if slices.Contains(words, text) {
 		return nil
 	}
-	f := wrong("must be " + orList(v.words) + ", not " + strconv.Quote(text))
-	f.Nearest, f.Allowed = nearest.Name(text, v.words), v.words
+	f := wrong("must be " + orList(words) + ", not " + strconv.Quote(text))
+	f.Nearest, f.Allowed = nearest.Name(text, words), words
 	return f
 }
 
@@ -329,27 +325,70 @@ func orList(words []string) string {
 }
 
 // globalFlags are the flags of every command.
-func globalFlags() []cli.Flag {
-	format := oneOf("text", "json", "yaml", "table").as("text|json|yaml")
-	return []cli.Flag{
-		newOption("format", format, "how to answer").env("LESLIE_FORMAT"),
-		newOption("dir", anyText("DIR"), "work as if started in DIR").short("C").env("LESLIE_DIR"),
-		newOption("as", oneOf(thread.User, thread.Agent, thread.System), "who acts").env("LESLIE_AS"),
-		newOption("actor", anyText("NAME"), "the name recorded with operations").env("LESLIE_ACTOR"),
-		newOption("thread", anID("ID", threadIDs), "the thread this call speaks for").env("LESLIE_THREAD"),
-		toggle("no-input", "never prompt").env("LESLIE_NO_INPUT"),
-		newOption("color", oneOf("auto", "always", "never"), "colour in text answers"),
-		toggle("debug", "debug lines on stderr, the chain of causes in errors").env("LESLIE_DEBUG"),
-		toggle("help", "show help").short("h"),
-		toggle("version", "show leslie's version"),
-	}
-}
+func globalFlags() []cli.Flag { return flagsIn(globalTable[:]) }
 
 // writeFlags are the further flags of every command that writes.
-func writeFlags() []cli.Flag {
-	return []cli.Flag{
-		newOption("lock-timeout", aDuration(), "wait at most D for the lock"),
-		newOption("request-id", anyText("ID"), "retrying with the same id returns the first result"),
-		newOption("expect-revision", aCount("N"), "fail with T503 when what this changes was changed after revision N"),
+func writeFlags() []cli.Flag { return flagsIn(writeTable[:]) }
+
+func flagsIn(table []option) []cli.Flag {
+	out := make([]cli.Flag, len(table))
+	for i := range table {
+		out[i] = &table[i]
 	}
+	return out
 }
+
+// The tables are data of the program: nothing makes them when it starts, or for each
+// line of a batch.
+var (
+	globalTable = [...]option{
+		{cli.GenericFlag{
+			Name: "format", EnvVars: []string{"LESLIE_FORMAT"}, Usage: "how to answer",
+			Value: &value{shown: "text|json|yaml", words: []string{"text", "json", "yaml", "table"}},
+		}, []string{"format"}},
+		{cli.GenericFlag{
+			Name: "dir", EnvVars: []string{"LESLIE_DIR"}, Usage: "work as if started in DIR",
+			Value: &value{shown: "DIR", check: fits},
+		}, []string{"dir", "C"}},
+		{cli.GenericFlag{
+			Name: "as", EnvVars: []string{"LESLIE_AS"}, Usage: "who acts",
+			Value: &value{shown: "user|agent|system", words: []string{"user", "agent", "system"}},
+		}, []string{"as"}},
+		{cli.GenericFlag{
+			Name: "actor", EnvVars: []string{"LESLIE_ACTOR"}, Usage: "the name recorded with operations",
+			Value: &value{shown: "NAME", check: fits},
+		}, []string{"actor"}},
+		{cli.GenericFlag{
+			Name: "thread", EnvVars: []string{"LESLIE_THREAD"}, Usage: "the thread this call speaks for",
+			Value: &value{shown: "ID", check: checkID, ids: threadIDs},
+		}, []string{"thread"}},
+		{cli.GenericFlag{
+			Name: "no-input", EnvVars: []string{"LESLIE_NO_INPUT"}, Usage: "never prompt",
+			Value: &value{check: checkToggle, toggle: true},
+		}, []string{"no-input"}},
+		{cli.GenericFlag{
+			Name: "color", Usage: "colour in text answers",
+			Value: &value{shown: "auto|always|never", words: []string{"auto", "always", "never"}},
+		}, []string{"color"}},
+		{cli.GenericFlag{
+			Name: "debug", EnvVars: []string{"LESLIE_DEBUG"}, Usage: "debug lines on stderr, the chain of causes in errors",
+			Value: &value{check: checkToggle, toggle: true},
+		}, []string{"debug"}},
+		{cli.GenericFlag{Name: "help", Usage: "show help", Value: &value{check: checkToggle, toggle: true}}, []string{"help", "h"}},
+		{cli.GenericFlag{Name: "version", Usage: "show leslie's version", Value: &value{check: checkToggle, toggle: true}}, []string{"version"}},
+	}
+	writeTable = [...]option{
+		{cli.GenericFlag{
+			Name: "lock-timeout", Usage: "wait at most D for the lock",
+			Value: &value{shown: "D", check: checkDuration},
+		}, []string{"lock-timeout"}},
+		{cli.GenericFlag{
+			Name: "request-id", Usage: "retrying with the same id returns the first result",
+			Value: &value{shown: "ID", check: fits},
+		}, []string{"request-id"}},
+		{cli.GenericFlag{
+			Name: "expect-revision", Usage: "fail with T503 when what this changes was changed after revision N",
+			Value: &value{shown: "N", check: checkCount},
+		}, []string{"expect-revision"}},
+	}
+)

@@ -52,6 +52,10 @@ func (l line) asks() bool { return l.help || l.version || l.last != nil }
 func (l line) argv() []string {
 	out, operands := []string{"leslie"}, l.operands
 	switch {
+	case l.last != nil && l.cmd != nil:
+		out = append(out, l.cmd.path()...)
+	case l.last != nil:
+		out = append(out, strings.Fields(l.group)...)
 	case l.version:
 		operands = nil
 	case l.help:
@@ -63,14 +67,12 @@ func (l line) argv() []string {
 		}
 	case l.cmd != nil:
 		out = append(out, l.cmd.path()...)
-	case l.last != nil && l.group != "":
-		out = append(out, l.group)
 	default:
 		operands = nil
 	}
 	every := globalFlags()
 	for _, f := range l.flags {
-		if lookUp(every, f.Name, true) != nil || l.cmd != nil && !l.help && !l.version {
+		if lookUp(every, f.Name, true) != nil || l.cmd != nil && (l.last != nil || !l.help && !l.version) {
 			out = append(out, "--"+f.Name+"="+f.text)
 		}
 	}
@@ -86,22 +88,40 @@ func (l line) argv() []string {
 // lint takes argv apart.
 func lint(all []*command, argv []string) line {
 	l := linter{all: all, writes: writeFlags(), globals: globalFlags()}
-	if n := len(argv) - 1; n >= 0 && argv[n] == completionFlag && !slices.Contains(argv, "--") {
-		argv, l.last = argv[:n], new(string)
-		if n > 0 {
-			*l.last = argv[n-1]
-		}
+	l.every = make([][]cli.Flag, 0, len(all)+2)
+	for _, cmd := range all {
+		l.every = append(l.every, cmd.flags)
 	}
+	l.every = append(l.every, l.writes, l.globals)
+	argv, l.last = typed(argv)
 	flags, words, named := l.split(argv)
+	if l.last != nil && named > 0 && words[0] == "help" {
+		l.help, words, named = true, words[1:], named-1
+	}
 	l.name(words[:min(named, 2)])
 	for _, f := range flags {
 		l.flag(f)
 	}
 	l.operate(words)
-	if l.last != nil {
-		l.help, l.version = false, false
-	}
 	return l.line
+}
+
+// typed is what stands on a line that is to be completed, and its last word; nil where
+// nothing is to be completed. Behind "--" the flag is an operand, but a "--" right in front
+// of it is a flag whose name is being typed: the line must not run then.
+func typed(argv []string) (rest []string, last *string) {
+	n := len(argv) - 1
+	if n < 0 || argv[n] != completionFlag || slices.Contains(argv[:max(n-1, 0)], "--") {
+		return argv, nil
+	}
+	rest, last = argv[:n], new(string)
+	if n > 0 {
+		*last = argv[n-1]
+	}
+	if *last == "--" {
+		rest = rest[:n-1]
+	}
+	return rest, last
 }
 
 // linter is the pass at work, with the flags that commands share.
@@ -109,6 +129,7 @@ type linter struct {
 	line
 	all             []*command
 	writes, globals []cli.Flag
+	every           [][]cli.Flag // the flags of all commands
 }
 
 // flagArg is a flag as it stands on a line.
@@ -184,14 +205,10 @@ func (l *linter) find(cmd *command, name string, long bool) *option {
 // flagsOf is a command's flags: its own, those of commands that write, those of all
 // commands. Where the command is not known it is every flag.
 func (l *linter) flagsOf(cmd *command) [][]cli.Flag {
-	if cmd != nil {
-		return [][]cli.Flag{cmd.flags, cmd.writeFlags(l.writes), l.globals}
+	if cmd == nil {
+		return l.every
 	}
-	out := make([][]cli.Flag, 0, len(l.all)+2)
-	for _, cmd := range l.all {
-		out = append(out, cmd.flags)
-	}
-	return append(out, l.writes, l.globals)
+	return [][]cli.Flag{cmd.flags, cmd.writeFlags(l.writes), l.globals}
 }
 
 func (l *linter) flagNames(cmd *command) []string {
@@ -205,7 +222,7 @@ func (l *linter) flagNames(cmd *command) []string {
 func lookUp(flags []cli.Flag, name string, long bool) *option {
 	for _, f := range flags {
 		o := f.(*option)
-		if long && o.Name == name || !long && slices.Contains(o.Aliases, name) {
+		if long && o.Name == name || !long && slices.Contains(o.names[1:], name) {
 			return o
 		}
 	}
@@ -221,15 +238,15 @@ func (l *linter) name(words []string) {
 	if len(words) == 0 {
 		return
 	}
-	if len(words) == 2 && !strings.Contains(words[0], " ") {
+	if strings.Contains(words[0], " ") {
+		return // the words of a command in one argument
+	}
+	if len(words) == 2 {
 		if l.cmd = named(l.all, words[0]+" "+words[1]); l.cmd != nil {
 			return
 		}
 	}
 	first, subs := named(l.all, words[0]), subNames(l.all, words[0])
-	if first != nil && len(first.path()) > 1 {
-		return // two words in one argument
-	}
 	switch {
 	case first != nil && len(subs) > 0 && len(words) == 2 && len(first.operands) == 0:
 		l.group = words[0] // the second word is no subcommand and can be nothing else
@@ -367,8 +384,8 @@ func topNames(all []*command) []string {
 func subNames(all []*command, group string) []string {
 	var names []string
 	for _, cmd := range all {
-		if path := cmd.path(); len(path) == 2 && path[0] == group {
-			names = append(names, path[1])
+		if first, second, ok := strings.Cut(cmd.name, " "); ok && first == group {
+			names = append(names, second)
 		}
 	}
 	return names

@@ -24,9 +24,12 @@ import (
 var update = flag.Bool("update", false, "refresh scripts and golden files")
 
 // TestMain makes the test binary leslie itself where it is called by that name,
-// so that scripts run real processes.
+// so that scripts can run real processes.
 func TestMain(m *testing.M) {
-	testscript.Main(cleaning{m}, map[string]func(){"leslie": main, "as-nobody": asNobody})
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "leslie" {
+		main()
+	}
+	testscript.Main(cleaning{m}, map[string]func(){"as-nobody": asNobody})
 }
 
 // cleaning removes what all tests share.
@@ -36,9 +39,15 @@ func (c cleaning) Run() int {
 	if err := harness.UseMemory(); err != nil {
 		panic(err)
 	}
+	bin, err := installLeslie()
+	if err != nil {
+		panic(err)
+	}
 	status := c.M.Run()
-	if projectDir != "" {
-		_ = os.RemoveAll(projectDir)
+	for _, dir := range []string{bin, projectDir} {
+		if dir != "" {
+			_ = os.RemoveAll(dir)
+		}
 	}
 	return status
 }

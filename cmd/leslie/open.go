@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"hash/fnv"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -25,7 +28,7 @@ func (c *call) open() (*app.Call, error) {
 
 // app is the environment as use cases take it.
 func (e env) app() app.Environment {
-	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, Home: e.home, Environ: e.environ}
+	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Environ: e.environ}
 }
 
 // caller is who acts.
@@ -54,11 +57,22 @@ func (c *call) sayLockWait(path string) {
 }
 
 // finish ends the call's use case, and takes over what the answer says of it. The
-// log is written where there is a project.
+// log is written where there is a project. A signal is how a stream that follows
+// ends, and no failure. Help is no use case.
 func (c *call) finish(failure *codes.Error) {
+	if c.stopped(failure) {
+		failure = nil
+	}
+	if c.line.help || c.line.version && failure == nil {
+		return
+	}
+	begun := c.op != nil
 	op, err := c.open()
 	if err != nil {
 		return
+	}
+	if !begun {
+		op.Takes(c.about, slices.Concat(c.warnings, c.met))
 	}
 	op.Finish(failure)
 	c.warnings.Add(op.Warnings()...)
@@ -93,16 +107,40 @@ func useCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in In) 
 // checkRequest adds what is wrong with a use case's request to the faults of the
 // line. labels are the flags and operands whose name is not that of the field.
 func (c *call) checkRequest(faults func(app.Names) []app.Fault, labels map[string]string) {
-	label := func(field string) string {
-		if name, ok := labels[field]; ok {
-			return name
-		}
-		return flagOf(field)
-	}
+	label := labelled(labels)
 	for _, f := range faults(label) {
 		if f.With == "" || !c.faulty(strings.TrimPrefix(label(f.With), "--")) {
 			c.fault(label(f.Field), f.Value, f.Problem)
 		}
+	}
+}
+
+// usageOf is a use case's refusal of its request as the command line tells it, with
+// the flags; other errors stay.
+func (c *call) usageOf(err error, labels map[string]string) error {
+	if !codes.Has(err, codes.InvalidArgument) {
+		return err
+	}
+	found, _ := codes.Of(err).Facts().Get("fields")
+	faults, ok := found.([]app.Fault)
+	if !ok {
+		return err
+	}
+	for _, f := range faults {
+		c.faults = append(c.faults, fault{
+			Field: labelled(labels)(f.Field), Problem: f.Problem, Value: f.Value, Nearest: f.Nearest, Allowed: f.Allowed,
+		})
+	}
+	return c.usage()
+}
+
+// labelled are the names that a command line has for a request's fields.
+func labelled(labels map[string]string) app.Names {
+	return func(field string) string {
+		if name, ok := labels[field]; ok {
+			return name
+		}
+		return flagOf(field)
 	}
 }
 
@@ -116,4 +154,26 @@ func flagOf(field string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return "--" + b.String()
+}
+
+// debugLine says, with --debug, what the call was taken for.
+func (c *call) debugLine() []byte {
+	if !c.who.debug {
+		return nil
+	}
+	root := ""
+	if _, err := c.open(); err == nil {
+		root = c.op.Root()
+	}
+	return app.DebugLine(c.ctx, c.env.app(), c.who.dir, root, c.caller(), c.request())
+}
+
+// lineDigest stands for the command line in the log: the same line, the same
+// digest.
+func (c *call) lineDigest() string {
+	h := fnv.New32a()
+	for _, arg := range c.argv {
+		_, _ = fmt.Fprintf(h, "%q ", arg)
+	}
+	return fmt.Sprintf("%08x", h.Sum32())
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
@@ -43,15 +44,7 @@ type errorReply struct {
 // exit status. success, no error and exit status 0 go together.
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
-	if c.op != nil {
-		c.finish(failure)
-	} else {
-		c.warnings.Add(c.met...)
-		c.reckon(data, failure)
-		if !c.stopped(failure) {
-			c.log(failure)
-		}
-	}
+	c.finish(failure)
 	if line := c.debugLine(); line != nil {
 		_, _ = c.env.stderr.Write(line)
 	}
@@ -74,7 +67,9 @@ func (c *call) rendered(data Data, failure *codes.Error) (answer []byte, told *c
 	defer func() {
 		if r := recover(); r != nil {
 			told = c.failure(c.recovered(r))
-			c.log(told)
+			if c.op != nil {
+				app.LogFailure(c.op, told)
+			}
 			answer = c.render(nil, told)
 		}
 	}()
@@ -269,29 +264,12 @@ func shownFacts(e *codes.Error) fact.List {
 	var out fact.List
 	for _, f := range e.Facts() {
 		said := f.Key == "reason" && e.Code() == codes.InvalidArgument
-		if said || f.Key == "operation" || f.Key == "changed" && f.Value == false || structured(f.Value) {
+		if said || f.Key == "operation" || f.Key == "changed" && f.Value == false || app.Structured(f.Value) {
 			continue
 		}
 		out = append(out, f)
 	}
 	return out
-}
-
-// structured reports whether a value is more than a word or a list of words.
-func structured(v any) bool {
-	t := reflect.TypeOf(v)
-	if t == nil {
-		return false
-	}
-	if t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	switch t.Kind() {
-	case reflect.Map, reflect.Struct, reflect.Slice, reflect.Interface:
-		_, sentence := v.(fmt.Stringer)
-		return !sentence
-	}
-	return false
 }
 
 func pairs(l fact.List) string { return string(l.AppendLogfmt(nil)) }

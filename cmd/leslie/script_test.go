@@ -28,6 +28,7 @@ import (
 // TestScripts runs testdata/script: one behaviour a file. Beside testscript's
 // own commands a script has:
 //
+//	leslie ARG...         a call in this process (script_leslie_test.go)
 //	exits N CMD...        runs CMD, which ends with exactly this status
 //	json [FIELD [VALUE]]  stdout is one JSON document; its FIELD is VALUE, is there,
 //	                      or, after "!", is not there. a.b.0 goes down, len counts,
@@ -54,7 +55,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow,
 			"snapshot": scriptSnapshot, "unchanged": scriptUnchanged, "repeat": scriptRepeat, "fill": scriptFill,
-			"hold": scriptHold, "free": scriptFree, "nobody": scriptNobody,
+			"leslie": scriptLeslie, "hold": scriptHold, "free": scriptFree, "nobody": scriptNobody,
 		},
 	})
 }
@@ -67,6 +68,11 @@ func setUpScript(e *testscript.Env) error {
 	e.Setenv("LOGNAME", "kim")
 	e.Setenv("GORACE", os.Getenv("GORACE")) // a race build waits a second before it ends
 	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	text, err := scriptText(e.WorkDir)
+	if err != nil {
+		return err
+	}
+	e.Values[scriptKey{}] = newScript(text, e.Vars)
 	e.Values["locks"] = map[string]*flock.Flock{}
 	e.Values["trees"] = map[string]map[string]string{}
 	return os.Mkdir(home, 0o755)
@@ -87,7 +93,13 @@ func wants(ts *testscript.TestScript, ok bool, usage string) {
 
 func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, !neg && len(args) >= 2, "exits N CMD...")
-	if got := statusOf(ts, ts.Exec(args[1], args[2:]...)); strconv.Itoa(got) != args[0] {
+	got := 0
+	if args[1] == "leslie" {
+		got = leslieInScript(ts, args[2:])
+	} else {
+		got = statusOf(ts, ts.Exec(args[1], args[2:]...))
+	}
+	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit status %d, not %s", got, args[0])
 	}
 }

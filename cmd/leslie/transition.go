@@ -285,3 +285,12 @@ func (c *call) newID(flag, prefix string, taken func(string) bool) string {
 	}
 	return c.freshID(prefix, taken)
 }
+
+func (c *call) newApprovalID(s *thread.State) thread.ApprovalID {
+	for {
+		id := c.env.newID(thread.PrefixApproval)
+		if _, taken := s.Approvals.Peek(id); !taken {
+			return thread.ApprovalID(id)
+		}
+	}
+}

@@ -27,11 +27,21 @@ const (
 
 // Fault is one thing that is wrong with a request.
 type Fault struct {
-	Field   string // of the request
-	Value   string // that it has
-	Problem string // a sentence, with the field as its caller calls it
+	Field   string   `json:"field"`   // of the request
+	Problem string   `json:"problem"` // a sentence, with the field as its caller calls it
+	Value   string   `json:"value,omitempty"`
+	Nearest string   `json:"nearest,omitempty"` // the value that was probably meant
+	Allowed []string `json:"allowed,omitempty"`
 	// With is another field that the fault is about, "" for none.
-	With string
+	With string `json:"-"`
+}
+
+// Sentence is the fault as it reads in a message.
+func (f Fault) Sentence() string {
+	if f.Nearest != "" {
+		return f.Problem + " (did you mean " + f.Nearest + "?)"
+	}
+	return f.Problem
 }
 
 // Names tells what a caller calls a request's field; nil: as it is.
@@ -111,16 +121,16 @@ func oneOf[T ~string](k *checks, field string, value T, words ...T) {
 	}
 }
 
-// refused is T903 for a request with faults, nil for one without.
+// refused is T903 for a request with faults (details: fields), nil for one without.
 func refused(faults []Fault) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	problems := make([]string, len(faults))
+	sentences := make([]string, len(faults))
 	for i, f := range faults {
-		problems[i] = f.Problem
+		sentences[i] = f.Sentence()
 	}
-	return codes.InvalidArgument.New(fact.Of("reason", strings.Join(problems, "; ")))
+	return codes.InvalidArgument.New(fact.Of("reason", strings.Join(sentences, "; ")), fact.Of("fields", faults))
 }
 
 // orList reads as "a, b or c".

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strings"
 
@@ -19,8 +20,8 @@ import (
 const (
 	// repetitions is how often a call fails in the same way before W104.
 	repetitions = 3
-	// recentBytes is how far back the log is looked at.
-	recentBytes = 128 << 10
+	// recentBytes is how far back the log is looked at, by an agent's every call.
+	recentBytes = 64 << 10
 )
 
 // Short titles of log lines that are no errors or warnings.
@@ -36,8 +37,8 @@ func (c *Call) Finish(failure *codes.Error) {
 	if c.draft != nil {
 		return
 	}
-	c.trackFailures(failure)
-	c.log(failure)
+	trackFailures(c, failure)
+	logCall(c, failure)
 }
 
 // mistaken reports whether a failure counts towards the mistake limit: it says
@@ -52,19 +53,29 @@ func mistaken(code codes.Code) bool {
 }
 
 // trackFailures looks at how a call ended against how the caller's last ones did. It
-// may suspend the thread that the caller speaks for.
-func (c *Call) trackFailures(failure *codes.Error) {
+// may suspend the thread that the caller speaks for. A success ends a row of
+// failures; that of a call that only reads is of interest where the mistake limit holds.
+func trackFailures(c *Call, failure *codes.Error) {
+	limited := c.caller.As == thread.Agent && c.caller.Thread != ""
 	if failure == nil {
-		if c.note == "" && !c.request.ReadOnly && len(c.recentFailures()) > 0 {
+		if c.note == "" && (limited || !c.request.ReadOnly) && failedLast(c) {
 			c.note = noteRecovered
 		}
 		return
 	}
-	past := c.recentFailures()
-	c.warnRepeated(past, failure)
-	if c.caller.As == thread.Agent && c.caller.Thread != "" && mistaken(failure.Code()) {
-		c.limitMistakes(1+len(mistakesAmong(past)), failure)
+	past := recentFailures(c)
+	warnRepeated(c, past, failure)
+	if limited && mistaken(failure.Code()) {
+		limitMistakes(c, 1+len(mistakesAmong(past)), failure)
 	}
+}
+
+// failedLast reports whether the caller has failed since its last success.
+func failedLast(c *Call) bool {
+	for range pastFailures(c) {
+		return true
+	}
+	return false
 }
 
 // pastFailure is a failed call as the log tells it.
@@ -73,34 +84,39 @@ type pastFailure struct {
 	digest string // of the call
 }
 
-// recentFailures is the caller's failed calls since its last success, the newest first.
-func (c *Call) recentFailures() []pastFailure {
-	var out []pastFailure
-	tail := bytes.TrimRight(c.store.LogTail(recentBytes), "\n")
-	who := string(brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil))
-	for len(tail) > 0 {
-		at := bytes.LastIndexByte(tail, '\n') + 1
-		raw := string(tail[at:])
-		tail = tail[:max(at-1, 0)]
-		own := strings.HasSuffix(raw, who)
-		if !own && !strings.Contains(raw, noteResumed) {
-			continue
-		}
-		l, ok := fact.ParseLogfmt(raw)
-		switch {
-		case !ok:
-		case l.Text("msg") == noteResumed:
-			if c.caller.Thread != "" && strings.HasPrefix(l.Text("threadId"), c.caller.Thread) {
-				return out
+// recentFailures are the caller's failed calls since its last success, the newest first.
+func recentFailures(c *Call) []pastFailure { return slices.Collect(pastFailures(c)) }
+
+// pastFailures yields them from the log's tail, the newest first.
+func pastFailures(c *Call) iter.Seq[pastFailure] {
+	who, resumed := brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil), []byte(noteResumed)
+	return func(yield func(pastFailure) bool) {
+		tail := bytes.TrimRight(c.store.LogTail(recentBytes), "\n")
+		anyResumed := bytes.Contains(tail, resumed)
+		for len(tail) > 0 {
+			at := bytes.LastIndexByte(tail, '\n') + 1
+			raw := tail[at:]
+			tail = tail[:max(at-1, 0)]
+			if !bytes.HasSuffix(raw, who) && !(anyResumed && bytes.Contains(raw, resumed)) {
+				continue
 			}
-		case l.Text("speaks") != c.caller.Thread:
-		case l.Text("msg") == noteRecovered:
-			return out
-		case l.Text("level") == "error":
-			out = append(out, pastFailure{codes.Code(l.Text("code")), l.Text("line")})
+			l, ok := fact.ParseLogfmt(string(raw))
+			switch {
+			case !ok:
+			case l.Text("msg") == noteResumed:
+				if c.caller.Thread != "" && strings.HasPrefix(l.Text("threadId"), c.caller.Thread) {
+					return
+				}
+			case l.Text("speaks") != c.caller.Thread:
+			case l.Text("msg") == noteRecovered:
+				return
+			case l.Text("level") == "error":
+				if !yield(pastFailure{codes.Code(l.Text("code")), l.Text("line")}) {
+					return
+				}
+			}
 		}
 	}
-	return out
 }
 
 func mistakesAmong(past []pastFailure) []pastFailure {
@@ -109,7 +125,7 @@ func mistakesAmong(past []pastFailure) []pastFailure {
 
 // warnRepeated is W104 for a call that failed in the same way again and again,
 // unless trying again is what its code advises, or a hook only asks.
-func (c *Call) warnRepeated(past []pastFailure, failure *codes.Error) {
+func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) {
 	if failure.Code().Entry().Retryable || c.request.Command == "can" {
 		return
 	}
@@ -127,8 +143,8 @@ func (c *Call) warnRepeated(past []pastFailure, failure *codes.Error) {
 
 // limitMistakes suspends the thread when the limit is reached: an operation of
 // the system. The call keeps its own code.
-func (c *Call) limitMistakes(count int, failure *codes.Error) {
-	if count < c.mistakeLimit() {
+func limitMistakes(c *Call, count int, failure *codes.Error) {
+	if count < mistakeLimit(c) {
 		return
 	}
 	m := thread.Mistakes{Count: count, LastCode: string(failure.Code()), Actor: c.caller.Actor}
@@ -148,7 +164,7 @@ func (c *Call) limitMistakes(count int, failure *codes.Error) {
 
 // mistakeLimit is the configured one; a configuration that cannot be read is told
 // by the use cases that need it.
-func (c *Call) mistakeLimit() int {
+func mistakeLimit(c *Call) int {
 	set, err := c.configured()
 	if err != nil {
 		return defaultMistakeLimit

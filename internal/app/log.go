@@ -13,14 +13,15 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/store"
+	"leslie/thread"
 	"leslie/warnings"
 )
 
-// log appends this call's error and warnings to the store's log, one line each,
+// logCall appends a call's error and warnings to the store's log, one line each,
 // without lock or fsync. A call without either writes nothing. Where the log
 // cannot be written a reading call says nothing and a writing one adds W503.
 // In another program's store nothing is touched, so nothing is logged there.
-func (c *Call) log(failure *codes.Error) {
+func logCall(c *Call, failure *codes.Error) {
 	all := c.Warnings()
 	if failure == nil && len(all) == 0 && c.note == "" || failure != nil && failure.Code() == codes.UnsupportedVersion {
 		return
@@ -28,13 +29,13 @@ func (c *Call) log(failure *codes.Error) {
 	h := &logHandler{now: c.project.env.Now}
 	logger := slog.New(h)
 	for _, w := range all {
-		logger.LogAttrs(c.ctx, slog.LevelWarn, w.Code.Entry().Title, c.logAttrs(string(w.Code), w.Context)...)
+		logger.LogAttrs(c.ctx, slog.LevelWarn, w.Code.Entry().Title, logAttrs(c, string(w.Code), w.Context)...)
 	}
 	if failure != nil {
-		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, c.logAttrs(string(failure.Code()), failure.Facts())...)
+		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, logAttrs(c, string(failure.Code()), failure.Facts())...)
 	}
 	if c.note != "" {
-		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, c.logAttrs("", nil)...)
+		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, logAttrs(c, "", nil)...)
 	}
 	path := c.store.Path(store.LogsDir + "/leslie.log")
 	if err := c.store.AppendLog(h.lines); err != nil && !c.request.ReadOnly {
@@ -42,18 +43,30 @@ func (c *Call) log(failure *codes.Error) {
 	}
 }
 
-// DebugLine is a log line that says what a call was taken for: in which folder,
-// for which project, by whom.
-func (c *Call) DebugLine(dir string) []byte {
+// LogFailure appends one more error to the log: a fault of leslie's own that came
+// up when the result was shown.
+func LogFailure(c *Call, failure *codes.Error) {
 	h := &logHandler{now: c.project.env.Now}
-	attrs := []slog.Attr{slog.String("dir", dir), slog.String("root", c.project.root)}
-	slog.New(h).LogAttrs(c.ctx, slog.LevelDebug, "Call", append(attrs, c.logAttrs("", nil)...)...)
+	slog.New(h).LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, logAttrs(c, string(failure.Code()), failure.Facts())...)
+	_ = c.store.AppendLog(h.lines)
+}
+
+// DebugLine is a log line that says what a call was taken for: in which folder,
+// for which project ("" for none), by whom.
+func DebugLine(ctx context.Context, env Environment, dir, root string, caller Caller, r Request) []byte {
+	c := &Call{caller: caller, request: r, target: thread.ThreadID(caller.Thread)}
+	h := &logHandler{now: env.Now}
+	attrs := []slog.Attr{slog.String("dir", dir)}
+	if root != "" {
+		attrs = append(attrs, slog.String("root", root))
+	}
+	slog.New(h).LogAttrs(ctx, slog.LevelDebug, "Call", append(attrs, logAttrs(c, "", nil)...)...)
 	return h.lines
 }
 
 // logAttrs are the facts of one line. Structures stay out: a line is for
 // reading and for counting, not for parsing.
-func (c *Call) logAttrs(code string, facts fact.List) []slog.Attr {
+func logAttrs(c *Call, code string, facts fact.List) []slog.Attr {
 	var attrs []slog.Attr
 	if code != "" {
 		attrs = append(attrs, slog.String("code", code))

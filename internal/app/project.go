@@ -19,10 +19,20 @@ type Environment struct {
 	NewID func(prefix string) string
 	// Jitter returns a random duration in (0, most].
 	Jitter func(most time.Duration) time.Duration
+	// WithTimeout ends a wait; nil: context.WithTimeout.
+	WithTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// Home is the user's home folder, "" when unknown: their configuration is in it.
 	Home string
 	// Environ is the environment for programs that are started (agents, validators).
 	Environ func() []string
+}
+
+// timeout is a context that ends after a duration.
+func (e Environment) timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if e.WithTimeout == nil {
+		return context.WithTimeout(ctx, d)
+	}
+	return e.WithTimeout(ctx, d)
 }
 
 // Project is one store with its environment. It is safe for many goroutines:
@@ -111,6 +121,9 @@ func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
 		store: store.Open(p.root, p.storeOptions()),
 	}
 }
+
+// Root is the project's folder, absolute.
+func (c *Call) Root() string { return c.project.root }
 
 // Warnings are what the caller ought to know, in order.
 func (c *Call) Warnings() warnings.List {

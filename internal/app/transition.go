@@ -35,3 +35,11 @@ func (c *Call) Warn(found ...warnings.Warning) { c.warn(found...) }
 
 // ApprovalOf is a grant as it stands at a time.
 func ApprovalOf(g thread.Approval, now time.Time) ApprovalRecord { return approvalOf(g, now) }
+
+// Takes takes over what a command that is no use case yet knows: the thread it was about,
+// and what it warns of.
+func (c *Call) Takes(about thread.ThreadID, found warnings.List) {
+	if c.warn(found...); about != "" {
+		c.target = about
+	}
+}

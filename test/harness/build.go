@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -11,14 +12,42 @@ import (
 // Tags are the build tags that the Makefile builds leslie with.
 const Tags = "urfave_cli_no_docs,urfave_cli_no_suggest"
 
-// Build builds leslie as the Makefile does, in the module that the process runs in.
+// Build builds leslie as the Makefile does, in the module that the process runs in,
+// but for -trimpath: so it shares with "go test" what was compiled.
 func Build(path string) error {
-	build := exec.Command("go", "build", "-trimpath", "-tags", Tags, "-o", path, "leslie/cmd/leslie")
+	build := exec.Command("go", "build", "-tags", Tags, "-o", path, "leslie/cmd/leslie")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("the binary cannot be built: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// CopyOrBuild copies the binary, so that somebody who builds meanwhile changes
+// nothing here; it builds one where none is named.
+func CopyOrBuild(binary, to string) error {
+	if binary == "" {
+		return Build(to)
+	}
+	return CopyFile(binary, to)
+}
+
+// CopyFile copies a program.
+func CopyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		_ = out.Close()
+		return err
+	}
+	return out.Close()
 }
 
 // Commands are the commands that the help of a binary lists.

@@ -87,12 +87,5 @@ func furnish(dir, leslie string) (*project, error) {
 			return nil, err
 		}
 	}
-	if leslie == "" {
-		return p, harness.Build(p.leslie)
-	}
-	data, err := os.ReadFile(leslie) // a copy: whoever builds meanwhile changes nothing here
-	if err != nil {
-		return nil, err
-	}
-	return p, os.WriteFile(p.leslie, data, 0o755)
+	return p, harness.CopyOrBuild(leslie, p.leslie)
 }

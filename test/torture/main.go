@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"leslie/test/harness"
@@ -75,7 +74,7 @@ func newRig(short bool) (r *rig, clean func(), err error) {
 			_ = os.RemoveAll(dir)
 		}
 	}
-	for _, below := range []string{"", inMemory()} {
+	for _, below := range []string{"", harness.MemoryDir()} {
 		dir, err := os.MkdirTemp(below, "leslie-torture-")
 		if err != nil {
 			return nil, clean, err
@@ -92,34 +91,12 @@ func newRig(short bool) (r *rig, clean func(), err error) {
 	return &rig{dir: made[1], home: filepath.Join(made[1], "home"), leslie: filepath.Join(made[0], "leslie"), short: short}, clean, nil
 }
 
-// inMemory is a folder in memory, "" where there is none with enough room. What
-// is on disk when is read from traces; waiting for a real one shows nothing more.
-func inMemory() string {
-	const (
-		folder = "/dev/shm"
-		tmpfs  = 0x01021994
-		enough = 256 << 20
-	)
-	var fs syscall.Statfs_t
-	if os.Getenv("TMPDIR") != "" || syscall.Statfs(folder, &fs) != nil || fs.Type != tmpfs || fs.Bavail*uint64(fs.Bsize) < enough {
-		return ""
-	}
-	return folder
-}
-
 // furnish puts binary and home into their places.
 func (r *rig) furnish(leslie string) error {
 	if err := os.Mkdir(r.home, 0o755); err != nil {
 		return err
 	}
-	if leslie == "" {
-		return harness.Build(r.leslie)
-	}
-	data, err := os.ReadFile(leslie)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(r.leslie, data, 0o755)
+	return harness.CopyOrBuild(leslie, r.leslie)
 }
 
 // matrix is one way to disturb.

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"leslie/test/harness"
+)
+
+// This file is what "leslie" means in a script: a call in the test's own process,
+// with the script's folder, environment and streams, since most of the time of a
+// process goes into starting it. "exec leslie" is always a process, and so is
+// every call of a script that sets stdin, which testscript gives to processes
+// alone, or that counts on a millisecond passing between two calls.
+// LESLIE_SCRIPT_PROCESSES=1 (make scripts) makes every call a process.
+
+// installLeslie puts the test binary into a folder of PATH under leslie's name;
+// called by that name it is leslie.
+func installLeslie() (dir string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "leslie-script-"); err != nil {
+		return "", err
+	}
+	name := "leslie"
+	if filepath.Ext(self) == ".exe" {
+		name += ".exe"
+	}
+	if err := harness.CopyFile(self, filepath.Join(dir, name)); err != nil {
+		return dir, err
+	}
+	return dir, os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
+// leslieInScript runs a call of a script and returns its exit status.
+func leslieInScript(ts *testscript.TestScript, args []string) int {
+	s := ts.Value(scriptKey{}).(*scriptFacts)
+	if s.processes {
+		return statusOf(ts, ts.Exec("leslie", args...))
+	}
+	e := processEnv()
+	e.stdin, e.stdout, e.stderr = strings.NewReader(""), ts.Stdout(), ts.Stderr()
+	e.stdinTTY, e.stdoutTTY, e.stderrTTY = false, false, false
+	e.dir, e.home = ts.MkAbs("."), ts.Getenv("HOME")
+	e.login = func() string { return ts.Getenv("LOGNAME") }
+	e.getenv = ts.Getenv
+	e.environ = func() []string { return s.environ(ts) }
+	e.ready = nil
+	e.now = s.clock()
+	defer func() { s.ended = e.now() }()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	return run(ctx, args, e)
+}
+
+// clock is the time of a call: as between two processes, at least a millisecond
+// passes since the call before, so that lists have one order.
+func (s *scriptFacts) clock() func() time.Time {
+	ahead := max(0, time.Until(s.ended.Add(time.Millisecond)))
+	return func() time.Time { return time.Now().Add(ahead) }
+}
+
+// scriptFacts is what is known of a script that runs.
+type scriptFacts struct {
+	processes bool      // every call is a process
+	variables []string  // the names of its environment
+	ended     time.Time // of the last call in this process
+}
+
+type scriptKey struct{}
+
+// newScript reads a script's text for what testscript does not tell: whether it
+// needs processes, and which variables it adds to those that it begins with.
+func newScript(text string, vars []string) *scriptFacts {
+	s := &scriptFacts{processes: os.Getenv("LESLIE_SCRIPT_PROCESSES") != ""}
+	for _, v := range vars {
+		name, _, _ := strings.Cut(v, "=")
+		s.variables = append(s.variables, name)
+	}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) < 2:
+		case words[0] == "stdin", words[0] == "ttyin", slices.Contains(words, "1ms"):
+			s.processes = true
+		case words[0] == "env":
+			for _, word := range words[1:] {
+				name, _, _ := strings.Cut(word, "=")
+				s.variables = append(s.variables, name)
+			}
+		}
+	}
+	return s
+}
+
+func (s *scriptFacts) environ(ts *testscript.TestScript) (all []string) {
+	for _, name := range s.variables {
+		all = append(all, name+"="+ts.Getenv(name))
+	}
+	return all
+}
+
+// scriptLeslie is the command of a script: the call succeeds, or fails behind "!".
+func scriptLeslie(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, len(args) == 0 || !strings.HasPrefix(args[len(args)-1], "&"), "exec leslie ... & runs in the background")
+	switch status := leslieInScript(ts, args); {
+	case status != 0 && !neg:
+		ts.Fatalf("exit status %d, not 0", status)
+	case status == 0 && neg:
+		ts.Fatalf("unexpected success")
+	}
+}
+
+// scriptText is the text of the script that a folder was made for.
+func scriptText(workDir string) (string, error) {
+	name := strings.TrimPrefix(filepath.Base(workDir), "script-")
+	text, err := os.ReadFile(filepath.Join("testdata", "script", name+".txtar"))
+	return string(text), err
+}

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"time"
+
+	"leslie/internal/nearest"
+	"leslie/thread"
+)
+
+// CanRequest asks whether a thread has a capability.
+type CanRequest struct {
+	Capability string
+	Thread     string // "": the thread that the caller speaks for; without one the policy alone answers
+}
+
+// CanResult says that a thread may do something, and why.
+type CanResult struct {
+	Capability string             `json:"capability"`
+	ThreadID   *thread.ThreadID   `json:"threadId"` // null: the policy alone was asked
+	Allowed    bool               `json:"allowed"`
+	By         string             `json:"by"` // policy, delegation, approval
+	ApprovalID *thread.ApprovalID `json:"approvalId,omitempty"`
+	Until      *time.Time         `json:"until,omitempty"`
+}
+
+// Can asks whether a thread has a capability. Errors: T402 where it has not, T903 for
+// one that there is none of, T101, T105, T509 for the configuration, those of reading.
+func Can(c *Call, in CanRequest) (*CanResult, error) {
+	c.readOnly()
+	set, err := c.configured()
+	if err != nil {
+		return nil, err
+	}
+	if err := refused(unknownCapabilities("Capability", []string{in.Capability}, set.policy)); err != nil {
+		return nil, err
+	}
+	about := c.threadOr(in.Thread)
+	d := &CanResult{Capability: in.Capability, Allowed: true}
+	_, err = c.view(func(s *thread.State) error {
+		why, err := s.Can(about, in.Capability, set.policy, c.now())
+		if err != nil || about == "" {
+			d.By = why.By
+			return err
+		}
+		t, err := s.Thread(about)
+		d.ThreadID, d.By, d.ApprovalID, d.Until = &t.ID, why.By, orNull(why.Grant), why.Until
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// unknownCapabilities are faults of names that neither the default policy nor a
+// configured one has.
+func unknownCapabilities(field string, names []string, p thread.Policy) (faults []Fault) {
+	for _, name := range names {
+		if _, known := p[name]; !known {
+			all := p.Capabilities()
+			faults = append(faults, Fault{
+				Field: field, Value: name, Problem: "there is no capability " + quoted(name), Nearest: nearest.Name(name, all), Allowed: all,
+			})
+		}
+	}
+	return faults
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/warnings"
+)
+
+// StatsRequest asks what the log says all together.
+type StatsRequest struct{}
+
+// CodeStats is how often a code was logged.
+type CodeStats struct {
+	Code  string `json:"code"`
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
+	// Recovered counts how often a caller that had failed with this code then
+	// succeeded with a writing command; Calls are how many calls that took,
+	// from the first failure to the success.
+	Recovered int            `json:"recovered"`
+	Calls     *RecoveryCalls `json:"calls"` // null where nothing was recovered, and for warnings
+}
+
+// RecoveryCalls are how many calls it took to recover.
+type RecoveryCalls struct {
+	Median int `json:"median"`
+	Max    int `json:"max"`
+}
+
+// CommandStats is how often a command failed or warned.
+type CommandStats struct {
+	Command  string `json:"command"`
+	Errors   int    `json:"errors"`
+	Warnings int    `json:"warnings"`
+}
+
+// StatsResult is what the log says all together.
+type StatsResult struct {
+	Since    *string        `json:"since"` // the time of the oldest line
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Codes    []CodeStats    `json:"codes"`
+	Commands []CommandStats `json:"commands"`
+}
+
+// Stats counts what the log holds. It reads the log alone, so it reaches as far
+// back as that does. Errors: T509, T904.
+func Stats(c *Call, _ StatsRequest) (*StatsResult, error) {
+	c.readOnly()
+	t := newTally()
+	if err := t.read(c.store.Log(c.ctx)); err != nil {
+		return nil, err
+	}
+	return t.result(), nil
+}
+
+// tally counts lines of the log in their order.
+type tally struct {
+	since    string
+	codes    map[string]*CodeStats
+	calls    map[string][]int // of each code, one for each recovery
+	commands map[string]*CommandStats
+	open     map[string][]string // of each caller, the codes of its failures since its last success
+}
+
+func newTally() *tally {
+	return &tally{codes: map[string]*CodeStats{}, calls: map[string][]int{}, commands: map[string]*CommandStats{}, open: map[string][]string{}}
+}
+
+func (t *tally) read(log iter.Seq2[string, error]) error {
+	for line, err := range log {
+		if err != nil {
+			return err
+		}
+		if l, ok := fact.ParseLogfmt(line); ok {
+			t.add(l)
+		}
+	}
+	return nil
+}
+
+func (t *tally) add(l fact.List) {
+	t.since = cmp.Or(t.since, l.Text("time"))
+	caller := l.Text("as") + " " + l.Text("actor") + " " + l.Text("speaks")
+	switch l.Text("level") {
+	case "error":
+		t.count(l).Errors++
+		t.open[caller] = append(t.open[caller], l.Text("code"))
+	case "warn":
+		t.count(l).Warnings++
+	case "info":
+		if l.Text("msg") == noteRecovered {
+			t.recovered(t.open[caller])
+			delete(t.open, caller)
+		}
+	}
+}
+
+// count counts a line for its code and returns its command's counters.
+func (t *tally) count(l fact.List) *CommandStats {
+	code := l.Text("code")
+	s, ok := t.codes[code]
+	if !ok {
+		s = &CodeStats{Code: code, Kind: kindOf(code)}
+		t.codes[code] = s
+	}
+	s.Count++
+	name := l.Text("operation")
+	if _, ok := t.commands[name]; !ok {
+		t.commands[name] = &CommandStats{Command: name}
+	}
+	return t.commands[name]
+}
+
+// recovered counts a success for each code that led to it, from its first time.
+func (t *tally) recovered(failed []string) {
+	seen := map[string]bool{}
+	for i, code := range failed {
+		if !seen[code] {
+			seen[code] = true
+			t.calls[code] = append(t.calls[code], len(failed)-i+1)
+		}
+	}
+}
+
+func kindOf(code string) string {
+	for _, e := range codes.Table() {
+		if string(e.Code) == code {
+			return e.Kind
+		}
+	}
+	for _, e := range warnings.Table() {
+		if string(e.Code) == code {
+			return e.Kind
+		}
+	}
+	return ""
+}
+
+func (t *tally) result() *StatsResult {
+	d := &StatsResult{Since: orNull(t.since), Codes: []CodeStats{}, Commands: []CommandStats{}}
+	for _, code := range sortedKeys(t.codes) {
+		s := *t.codes[code]
+		if took := t.calls[code]; len(took) > 0 {
+			slices.Sort(took)
+			s.Recovered, s.Calls = len(took), &RecoveryCalls{Median: took[len(took)/2], Max: took[len(took)-1]}
+		}
+		d.Codes = append(d.Codes, s)
+	}
+	for _, name := range sortedKeys(t.commands) {
+		d.Commands = append(d.Commands, *t.commands[name])
+		d.Errors += t.commands[name].Errors
+		d.Warnings += t.commands[name].Warnings
+	}
+	return d
+}

@@ -1,0 +1,375 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file is transfer: a thread asks a person for capabilities, is given some,
+// or gets another executor. How a decision is waited for stands at the end.
+
+// Direction is what a transfer does.
+type Direction string
+
+// The directions of a transfer.
+const (
+	RequestApproval Direction = "request_approval" // a person is asked; the thread waits
+	Delegate        Direction = "delegate"         // the capabilities are given at once
+	HandOff         Direction = "handoff"          // somebody else carries the thread out
+)
+
+// TransferRequest asks for capabilities, gives some, or hands a thread over.
+type TransferRequest struct {
+	Thread    string // "": the thread that the caller speaks for
+	Direction Direction
+	Scope     []string // capabilities
+	To        thread.Executor
+	Reason    string
+	Timeout   time.Duration   // how long a decision is waited for, or a delegation holds; 0: for ever
+	Fallback  thread.Fallback // what holds when nobody has decided by then; "": block
+	// Wait returns when the request is decided. Waiting, if not nil, is called with
+	// the request when the wait begins.
+	Wait    bool
+	Waiting func(thread.ApprovalID)
+}
+
+// Faults are what is wrong with the request.
+func (in TransferRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	if in.Direction == "" {
+		k.needed("Direction", "")
+	} else {
+		oneOf(k, "Direction", in.Direction, RequestApproval, Delegate, HandOff)
+	}
+	if in.Timeout < 0 {
+		k.add("Timeout", in.Timeout.String(), "must not be negative")
+	}
+	if in.Fallback != "" {
+		oneOf(k, "Fallback", in.Fallback, thread.Block, thread.Skip, thread.AutoApprove)
+	}
+	only := func(to thread.Executor, why string) {
+		if in.To != "" && in.To != to {
+			k.add("To", string(in.To), "must be %s: %s", to, why)
+		}
+	}
+	meaningless := func(field string, given bool) {
+		if given {
+			k.add(field, "", "means nothing with %s", in.Direction)
+		}
+	}
+	if len(in.Scope) == 0 && (in.Direction == RequestApproval || in.Direction == Delegate) {
+		k.needed("Scope", "")
+	}
+	switch in.Direction {
+	case RequestApproval:
+		only(thread.ByHuman, "a person is asked for approval")
+		if in.Fallback != "" && in.Fallback != thread.Block && in.Timeout == 0 {
+			k.add("Fallback", string(in.Fallback), "%s needs %s", in.Fallback, k.name("Timeout"))
+		}
+	case Delegate:
+		only(thread.ByAgent, "capabilities are delegated to an agent")
+		meaningless("Fallback", in.Fallback != "")
+		meaningless("Wait", in.Wait)
+	case HandOff:
+		if in.To == "" {
+			k.needed("To", "")
+		} else {
+			oneOf(k, "To", in.To, thread.ByHuman, thread.ByAgent)
+		}
+		meaningless("Scope", len(in.Scope) > 0)
+		meaningless("Timeout", in.Timeout > 0)
+		meaningless("Fallback", in.Fallback != "")
+		meaningless("Wait", in.Wait)
+	}
+	return k.faults
+}
+
+// TransferResult is what became of a transfer. A handoff has no approval.
+type TransferResult struct {
+	ApprovalID   *thread.ApprovalID  `json:"approvalId"`
+	ThreadID     thread.ThreadID     `json:"threadId"`
+	Direction    Direction           `json:"direction"`
+	Status       *thread.GrantStatus `json:"status"`
+	ThreadStatus thread.Status       `json:"threadStatus"`
+	Scope        []string            `json:"scope"`
+	Executor     thread.Executor     `json:"executor"`
+	Deadline     *time.Time          `json:"deadline"`
+	Fallback     *thread.Fallback    `json:"fallback"`
+	Until        *time.Time          `json:"until"`
+	Revision     thread.Revision     `json:"revision"`
+	Change
+}
+
+// transferred is the result; g is nil for a handoff.
+func transferred(in TransferRequest, g *thread.Approval, t thread.Thread) *TransferResult {
+	d := &TransferResult{ThreadID: t.ID, Direction: in.Direction, ThreadStatus: t.Status, Scope: []string{}, Executor: t.Executor, Revision: t.Revision}
+	if g != nil {
+		d.ApprovalID, d.Status, d.Scope = &g.ID, &g.Status, slices.Clone(g.Scope)
+		d.Deadline, d.Fallback, d.Until, d.Revision = g.Deadline, orNull(g.Fallback), g.Until, g.Revision
+	}
+	return d
+}
+
+// Transfer asks a person for capabilities, gives some, or hands a thread over.
+// Errors: T903, T101, T105, T107, T102 for a suspended thread, T402 for what only a
+// person may do, T508 for a file that is too large to be told from another, T509, and
+// those of a write; of a wait T404 where the request was denied or withdrawn, T401
+// where it was not decided in time, T904. The request stays open whatever becomes of
+// the wait.
+func Transfer(c *Call, in TransferRequest) (*TransferResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	first, ok, err := answered[TransferResult](c)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok && in.Wait:
+		return awaitDecision(c, first, in.Waiting)
+	case ok:
+		return first, nil
+	}
+	in.Thread = c.threadOr(in.Thread)
+	set, err := c.configured()
+	if err != nil {
+		return nil, err
+	}
+	if err := refused(unknownCapabilities("Scope", in.Scope, set.policy)); err != nil {
+		return nil, err
+	}
+	switch in.Direction {
+	case HandOff:
+		return handOff(c, in)
+	case Delegate:
+		return delegate(c, in, set.policy)
+	}
+	if in.Wait {
+		catchSignals(c)
+	}
+	data, err := requestApproval(c, in, set.agentAutoApprove)
+	if err != nil || !in.Wait {
+		return data, err
+	}
+	return awaitDecision(c, data, in.Waiting)
+}
+
+func (in TransferRequest) grant() thread.NewGrant {
+	return thread.NewGrant{Thread: in.Thread, Scope: in.Scope, Reason: in.Reason, Timeout: in.Timeout, Fallback: in.Fallback}
+}
+
+func handOff(c *Call, in TransferRequest) (*TransferResult, error) {
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
+		t, err := s.HandOff(in.Thread, in.To, in.Reason, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return transferred(in, nil, t), t.ID, nil
+	})
+}
+
+func delegate(c *Call, in TransferRequest, p thread.Policy) (*TransferResult, error) {
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
+		grant := in.grant()
+		grant.ID = newApprovalID(c, s)
+		g, t, err := s.Delegate(grant, p, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return transferred(in, &g, t), t.ID, nil
+	})
+}
+
+// requestApproval opens a request that knows what the thread held when it was
+// made.
+func requestApproval(c *Call, in TransferRequest, agentAutoApprove bool) (*TransferResult, error) {
+	grant := in.grant()
+	grant.AgentAutoApprove = agentAutoApprove
+	var about thread.ThreadID
+	_, err := c.view(func(s *thread.State) error {
+		_, t, err := s.Request(grant, c.operation()) // whether it is allowed
+		about = t.ID
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	stage, err := c.store.Stage(c.operation().Operation)
+	if err != nil {
+		return nil, err
+	}
+	grant.Thread = string(about) // of which the digest is
+	grant.Digest, err = artifactsDigest(c, stage, about)
+	var data *TransferResult
+	if err == nil {
+		data, err = write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
+			grant := grant
+			grant.ID = newApprovalID(c, s)
+			g, t, err := s.Request(grant, stamp)
+			if err != nil {
+				return nil, "", err
+			}
+			return transferred(in, &g, t), t.ID, nil
+		})
+	}
+	c.endStage(stage, err == nil)
+	return data, err
+}
+
+func newApprovalID(c *Call, s *thread.State) thread.ApprovalID {
+	return thread.ApprovalID(c.newID("", thread.PrefixApproval, func(id string) bool {
+		_, taken := s.Approvals.Peek(id)
+		return taken
+	}))
+}
+
+// artifactsDigest keeps the hashes of a thread's artifacts, not their contents.
+// Errors: T508 for a file that is too large to be hashed, T505, T509.
+func artifactsDigest(c *Call, stage *store.Stage, id thread.ThreadID) (thread.BlobID, error) {
+	var entries []store.Entry
+	err := c.settled(func() (err error) {
+		entries, err = c.store.HashedIn(c.ctx, id, scope.Set{})
+		return err
+	}, id)
+	if err != nil {
+		return "", err
+	}
+	var m store.Manifest
+	var skipped []string
+	for _, e := range entries {
+		switch {
+		case e.Type == store.TypeFile && e.SHA256 == "":
+			return "", codes.TooLarge.New(fact.Of("what", e.Path), fact.Of("limit", "64 MiB"), fact.Of("path", threadPath(id)+"/"+e.Path), fact.Of("threadId", id)).
+				WithHint("Move the file out of the thread's folder, then ask again")
+		case e.Type == store.TypeFile:
+			m = append(m, store.FileAt{Path: e.Path, SHA256: e.SHA256, Size: e.Size, Executable: e.Executable})
+		case e.Type != store.TypeFolder:
+			skipped = append(skipped, e.Path)
+		}
+	}
+	c.warnSkipped(skipped)
+	digest, err := stage.PutManifest(m)
+	if err != nil {
+		return "", err
+	}
+	return digest, c.relyOn(stage)
+}
+
+// awaitDecision waits until a request is decided and says what came of it; it
+// stays open whatever becomes of the wait. Errors: T404 where it was denied or
+// withdrawn, T401 where it was not decided in time, T904.
+func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) (*TransferResult, error) {
+	var patience time.Duration
+	if d.Deadline == nil && c.caller.As != thread.User {
+		patience = AgentsPatience
+	}
+	if waiting != nil {
+		waiting(*d.ApprovalID)
+	}
+	var g thread.Approval
+	err := await(c, patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
+		g, err = d.look(s)
+		if g.Status != thread.GrantOpen || g.Deadline == nil {
+			return g.Status != thread.GrantOpen, time.Time{}, err
+		}
+		return g.Late(c.now()), *g.Deadline, err
+	})
+	switch {
+	case codes.Has(err, codes.WaitTimeout):
+		return nil, undecided(g, AgentsPatience).WithHint("The request stays open; wait again").
+			WithNext("leslie approvals --all", "leslie wait "+string(g.ThreadID)+" --until decision")
+	case codes.Has(err, codes.Interrupted):
+		return nil, codes.Of(err).With(fact.Of("approvalId", *d.ApprovalID), fact.Of("threadId", d.ThreadID)).
+			WithHint("The request stays open; leslie approvals shows it").WithNext("leslie approvals")
+	case err != nil:
+		return nil, err
+	}
+	if g.Fallen() {
+		if g, err = recordDeadline(c, d); err != nil {
+			return nil, err
+		}
+	}
+	return decided(c, d, g)
+}
+
+// look reads how the request stands.
+func (d *TransferResult) look(s *thread.State) (thread.Approval, error) {
+	g, err := s.Approval(string(*d.ApprovalID))
+	if err != nil {
+		return g, err
+	}
+	t, err := s.Thread(string(g.ThreadID))
+	d.Status, d.ThreadStatus, d.Revision = &g.Status, t.Status, g.Revision
+	return g, err
+}
+
+// recordDeadline records what a deadline that has passed means before anybody
+// acts on it: a person may have decided in the same moment, and then that holds.
+func recordDeadline(c *Call, d *TransferResult) (g thread.Approval, err error) {
+	if _, err := c.system("lapse", c.now(), (*thread.State).Expire); err != nil {
+		return g, err
+	}
+	_, err = c.view(func(s *thread.State) (err error) {
+		g, err = d.look(s)
+		return err
+	})
+	return g, err
+}
+
+// decided is the end of a wait.
+func decided(c *Call, d *TransferResult, g thread.Approval) (*TransferResult, error) {
+	switch {
+	case g.Status == thread.GrantOpen:
+		return nil, undecided(g, g.Deadline.Sub(g.Created.At))
+	case g.Status == thread.GrantDenied, g.Status == thread.GrantWithdrawn:
+		return nil, g.Refusal()
+	case g.Fallen():
+		c.warn(warnings.FallbackUsed.NewFilled(
+			fact.List{fact.Of("duration", g.Deadline.Sub(g.Created.At))}, fact.Of("approvalId", g.ID), fact.Of("fallback", g.Fallback)))
+	}
+	if g.Status == thread.GrantApproved {
+		paths, err := changedArtifacts(c, g)
+		if err != nil {
+			return nil, err
+		}
+		warnChanged(c, g.ID, paths)
+	}
+	d.SetChanged(true)
+	return d, nil
+}
+
+// changedArtifacts are the paths at which a thread's artifacts are not what they were
+// when the request was made. Errors: T509 where that cannot be read any more.
+func changedArtifacts(c *Call, g thread.Approval) (paths []string, err error) {
+	if g.Digest == "" {
+		return nil, nil
+	}
+	m, err := c.store.Manifest(g.Digest)
+	if err != nil {
+		return nil, err
+	}
+	err = c.settled(func() error {
+		paths, err = c.store.Compare(c.ctx, g.ThreadID, m, scope.Set{})
+		return err
+	}, g.ThreadID)
+	return paths, err
+}
+
+// warnChanged is W402 where something has changed since a request.
+func warnChanged(c *Call, id thread.ApprovalID, paths []string) {
+	if len(paths) > 0 {
+		c.warn(warnings.ArtifactsChanged.NewOfPaths(paths, nil, fact.Of("approvalId", id)))
+	}
+}
+
+// undecided is T401: the request stays open.
+func undecided(g thread.Approval, waited time.Duration) *codes.Error {
+	return codes.ApprovalTimeout.New(fact.Of("duration", waited), fact.Ms("duration", waited),
+		fact.Of("approvalId", g.ID), fact.Of("threadId", g.ThreadID))
+}
