@@ -126,7 +126,7 @@ func TestToGoThroughTakesNoFlagForOneOperation(t *testing.T) {
 	b.asks(t, "main", "deploy")
 	shown, status := typing(t, b, nil, []string{"approve"}, "approve", "--request-id", "r", "--expect-revision", "9")
 	assert.Equal(t, 2, status, shown)
-	assert.Contains(t, shown, "--request-id means nothing without an id")
+	assert.Contains(t, shown, "--request-id cannot be used without an id")
 	assert.Equal(t, map[string]string{"deploy": "open"}, b.verdicts(t))
 }
 

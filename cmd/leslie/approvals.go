@@ -34,12 +34,12 @@ func (d approvalsText) Text(p *page) {
 
 func approvalsCommand() *command {
 	return &command{
-		name: "approvals", summary: "list what waits for a person's decision",
+		name: "approvals", summary: "list the requests that wait for a person's decision",
 		teach:   lesson{asking, "approvals"},
-		detail:  "--all: also what was decided, delegations, and what archived threads asked for; of more than --limit the newest.",
+		detail:  "--all includes decided requests, delegations and requests of archived threads. If there are more than --limit, the newest are shown.",
 		example: "leslie approvals",
 		flags: []cli.Flag{
-			toggle("all", "also what was decided, and delegations"),
+			toggle("all", "include decided requests and delegations"),
 			limitFlag(),
 		},
 		run: runApprovals,

@@ -40,7 +40,7 @@ func artifactsCommand() *command {
 		example:  "leslie artifacts thread-a1b2c3d4 --scope 'design/**'",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
-			newOption("scope", scopes("GLOB"), "only these: paths, folders, globs"),
+			newOption("scope", scopes("GLOB"), "only these artifacts: paths, folders, globs"),
 			limitFlag(),
 		},
 		run: runArtifacts,

@@ -58,15 +58,15 @@ func (d batchText) Text(p *page) {
 
 func batchCommand() *command {
 	return &command{
-		name: "batch", summary: "do many writing commands in one operation, or none", writes: true, alone: true,
+		name: "batch", summary: "run many commands that write as one operation: all or none", writes: true, alone: true,
 		teach: lesson{starting, "batch FILE"},
 		detail: "Each line of FILE, or of standard input, is one command as a JSON array of its arguments:\n" +
-			`["spawn", "--id", "api", "--intent", "Design the API"]` + "\n" +
-			"A line sees what the lines before it did. When one fails, nothing is done and every failing\n" +
-			"line is told. Commands that merge, undo or go back to a checkpoint are no lines of a batch.",
+			`  ["spawn", "--id", "api", "--intent", "Design the API"]` + "\n" +
+			"A line sees the changes of the lines before it. If one line fails, nothing is changed and every failing line is reported. " +
+			"merge, undo and rollback cannot be part of a batch.",
 		example:  `leslie batch plan.jsonl`,
 		operands: []operand{{value: anyText("FILE"), optional: true}},
-		flags:    []cli.Flag{toggle("dry-run", "show what would happen; write nothing")},
+		flags:    []cli.Flag{toggle("dry-run", "show what would happen without changing anything")},
 		run:      runBatch,
 	}
 }
@@ -194,7 +194,7 @@ func (b *batch) parse(text []byte) {
 		if err := json.Unmarshal(raw, &argv); err == nil {
 			l = lint(b.commands, argv)
 		} else {
-			l.faults = []fault{{Field: "line", Problem: `a line is a JSON array of arguments, such as ["done", "api"]`}}
+			l.faults = []fault{{Field: "line", Problem: `a line must be a JSON array of arguments, such as ["done", "api"]`}}
 		}
 		b.add(number, l)
 	}
@@ -219,16 +219,16 @@ func (b *batch) add(number int, l line) {
 		case f.Name == "thread":
 			sub.who.thread = f.text
 		case f.Name == "wait", lookUp(b.whole, f.Name, true) != nil:
-			refuse(fault{Field: "--" + f.Name, Problem: "--" + f.Name + " belongs to the batch as a whole"})
+			refuse(fault{Field: "--" + f.Name, Problem: "--" + f.Name + " applies to the whole batch and cannot be used in a line"})
 		}
 	}
 	switch {
 	case l.help || l.version:
-		refuse(fault{Field: "command", Problem: "a line is a command that writes"})
+		refuse(fault{Field: "command", Problem: "a line must be a command that writes"})
 	case l.cmd == nil && len(sub.faults) == 0:
 		refuse(fault{Field: "command", Problem: "the command is missing"})
 	case l.cmd != nil && !l.cmd.batchable():
-		refuse(fault{Field: "command", Value: l.cmd.name, Problem: quoted(l.cmd.name) + " is no command for a batch", Allowed: batchable()})
+		refuse(fault{Field: "command", Value: l.cmd.name, Problem: quoted(l.cmd.name) + " cannot be part of a batch", Allowed: batchable()})
 		sub.line.cmd = nil // it never runs
 	}
 	if refused {

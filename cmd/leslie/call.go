@@ -102,7 +102,7 @@ func (c *call) globals() globals {
 			if c.has("dir") {
 				label = "--dir"
 			}
-			c.fault(label, dir, label+" "+quoted(dir)+" is no folder")
+			c.fault(label, dir, label+" "+quoted(dir)+" is not a directory")
 		}
 	}
 	return g

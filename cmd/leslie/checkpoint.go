@@ -28,12 +28,12 @@ func (d *checkpointData) Text(p *page) {
 
 func checkpointCommand() *command {
 	return &command{
-		name: "checkpoint", summary: "keep a thread's artifacts as they are, to go back to", writes: true,
+		name: "checkpoint", summary: "save a thread's artifacts so that rollback can restore them", writes: true,
 		teach:    lesson{goingBack, "checkpoint ID"},
-		detail:   "leslie rollback goes back to it; leslie status lists a thread's checkpoints.",
+		detail:   "leslie rollback restores a checkpoint. leslie status lists a thread's checkpoints.",
 		example:  `leslie checkpoint thread-a1b2c3d4 --name "before the rewrite"`,
 		operands: []operand{threadOperand()},
-		flags:    []cli.Flag{newOption("name", anyText("N"), "a name of its own in this thread, at most 200 characters")},
+		flags:    []cli.Flag{newOption("name", anyText("N"), "a name, unique in this thread, at most 200 characters")},
 		run:      runCheckpoint,
 	}
 }

@@ -34,16 +34,16 @@ func (d claimText) Text(p *page) {
 
 func claimCommand() *command {
 	return &command{
-		name: "claim", summary: "take a thread for a while, or with --next the next that is ready", writes: true,
+		name: "claim", summary: "claim a thread; --next picks the first ready one", writes: true,
 		teach: lesson{starting, "claim --next"},
-		detail: "A claim keeps others from claiming the thread, not from writing to it. It ends at its time, with\n" +
-			"release, or with the thread; your own writes to the thread prolong it. --next takes the first of\n" +
-			"leslie list --ready; an agent takes only threads for agents. Without one, threadId is null.",
+		detail: "A claim keeps others from claiming the thread, not from writing to it. It ends when its time is up, when you release it, " +
+			"or when the thread ends. Your own writes to the thread extend it. --next picks the first thread of leslie list --ready; " +
+			"an agent gets only threads for agents. If no thread is ready, threadId is null.",
 		example:  "leslie claim --next",
 		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
 		flags: []cli.Flag{
-			toggle("next", "take the next ready thread"),
-			newOption("for", aDuration(), "how long (default: claimFor of the configuration, else 1h)"),
+			toggle("next", "claim the first ready thread"),
+			newOption("for", aDuration(), "how long (default: claimFor in the configuration, else 1h)"),
 		},
 		run: runClaim,
 	}
@@ -74,9 +74,9 @@ func (c *call) checkHolder() {
 
 func renewCommand() *command {
 	return &command{
-		name: "renew", summary: "prolong your claim of a thread", writes: true,
+		name: "renew", summary: "extend your claim on a thread", writes: true,
 		teach:    lesson{starting, "renew ID"},
-		detail:   "One that has run out is renewed as long as nobody else has claimed the thread.",
+		detail:   "An expired claim can be renewed unless somebody else has claimed the thread.",
 		example:  "leslie renew thread-a1b2c3d4",
 		operands: []operand{threadOperand()},
 		run: func(c *call) (Data, error) {
@@ -87,9 +87,9 @@ func renewCommand() *command {
 
 func releaseCommand() *command {
 	return &command{
-		name: "release", summary: "give a claimed thread back", writes: true,
+		name: "release", summary: "release your claim on a thread", writes: true,
 		teach:    lesson{ending, "release ID"},
-		detail:   "A person may release anybody's claim.",
+		detail:   "A person can release anybody's claim.",
 		example:  "leslie release thread-a1b2c3d4",
 		operands: []operand{threadOperand()},
 		run: func(c *call) (Data, error) {

@@ -35,11 +35,11 @@ func (d *contextData) Text(p *page) { p.b.WriteString(d.Context + "\n") }
 
 func contextCommand() *command {
 	return &command{
-		name: "context", summary: "print what a thread's agent has to know, as a block for its prompt",
+		name: "context", summary: "print what a thread's agent needs to know, as a block for its prompt",
 		teach: lesson{starting, "context ID"},
-		detail: "What others injected, claim, approvals, what to run next; the thread's artifacts and those it refers to,\n" +
-			"its dependencies, branch and worktree; at most 9,500 characters. Injections count as seen when an agent\n" +
-			"gets them that speaks for the thread (--thread or LESLIE_THREAD).",
+		detail: "Injections, claim, approvals, suggested commands, the thread's artifacts and referenced artifacts, dependencies, " +
+			"branch and worktree; at most 9,500 characters. Injections count as seen once the thread's own agent " +
+			"(--thread or LESLIE_THREAD) has read them.",
 		example:  "leslie context thread-a1b2c3d4",
 		operands: []operand{threadOperand()}, run: runContext,
 	}

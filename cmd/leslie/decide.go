@@ -33,7 +33,7 @@ func (d *decisionData) Text(p *page) {
 }
 
 func approveCommand() *command {
-	cmd := decisionCommand(thread.Approve, "grant what a thread asked for; a person's decision")
+	cmd := decisionCommand(thread.Approve, "approve a request; only a person can")
 	cmd.operands[0].optional = true
 	cmd.detail = "On a terminal, without an id, it goes through everything that waits.\n" +
 		"What of the thread has changed since it asked is told (W402)."
@@ -41,11 +41,11 @@ func approveCommand() *command {
 }
 
 func denyCommand() *command {
-	return decisionCommand(thread.Deny, "refuse what a thread asked for; a person's decision")
+	return decisionCommand(thread.Deny, "deny a request; only a person can")
 }
 
 func revokeCommand() *command {
-	return decisionCommand(thread.Revoke, "take back a grant, or a request; a person's decision")
+	return decisionCommand(thread.Revoke, "revoke a grant or a request; only a person can")
 }
 
 func decisionCommand(d thread.GrantDecision, summary string) *command {

@@ -53,12 +53,12 @@ func (d *doctorData) standsBesideError() {}
 
 func doctorCommand() *command {
 	return &command{
-		name: "doctor", summary: "check the store, and mend it with --repair", writes: true, unrecorded: true, onlyWith: "repair",
-		detail: "Every record, blob, frozen copy, journal line and kept answer is read. A note is for information: a store\n" +
-			"with notes alone is healthy. Damaged files are moved aside as NAME.set-aside-TIME, never deleted.\n" +
-			"When neither the state nor its backup can be read, --repair rebuilds the state from the journal.",
+		name: "doctor", summary: "check the store; --repair repairs it", writes: true, unrecorded: true, onlyWith: "repair",
+		detail: "Reads every record, blob, frozen copy, journal line and stored answer. Notes are for information: a store with only " +
+			"notes is healthy. Damaged files are moved aside as NAME.set-aside-TIME, never deleted. If neither the state nor its " +
+			"backup can be read, --repair rebuilds the state from the journal.",
 		example: "leslie doctor",
-		flags:   []cli.Flag{toggle("repair", "mend what can be mended")},
+		flags:   []cli.Flag{toggle("repair", "repair what can be repaired")},
 		run:     runDoctor,
 	}
 }

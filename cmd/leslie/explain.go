@@ -73,7 +73,7 @@ func (d *explainList) Text(p *page) {
 
 func explainCommand() *command {
 	return &command{
-		name: "explain", summary: "explain an error or warning code, or list all",
+		name: "explain", summary: "explain an error or warning code, or all codes",
 		example:  "leslie explain T101",
 		operands: []operand{{value: anyText("CODE"), optional: true}}, run: runExplain,
 	}

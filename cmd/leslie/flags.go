@@ -259,14 +259,14 @@ func checkID(text string) *fault {
 	if thread.ValidID(text) {
 		return nil
 	}
-	return wrong(fmt.Sprintf("wants an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %q", thread.MaxID, text))
+	return wrong(fmt.Sprintf("must be an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %q", thread.MaxID, text))
 }
 
 func checkCapability(text string) *fault {
 	if thread.ValidID(text) {
 		return nil
 	}
-	return wrong("wants a capability such as code_edit, not " + strconv.Quote(text))
+	return wrong("must be a capability such as code_edit, not " + strconv.Quote(text))
 }
 
 // parts checks each part between commas.
@@ -290,7 +290,7 @@ func checkScopes(text string) *fault {
 		return wrong("has an empty part: " + strconv.Quote(text))
 	}
 	if _, err := scope.Parse(split); err != nil && !leadsOut(err) {
-		return wrong("wants paths, folders or globs: " + err.Error())
+		return wrong("must be paths, folders or globs: " + err.Error())
 	}
 	return nil
 }
@@ -299,21 +299,21 @@ func checkCount(text string) *fault {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 		return nil
 	}
-	return wrong("wants a whole number from 0, not " + strconv.Quote(text))
+	return wrong("must be a whole number from 0, not " + strconv.Quote(text))
 }
 
 func checkDuration(text string) *fault {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return nil
 	}
-	return wrong("wants a duration above zero such as 90s or 1h30m, not " + strconv.Quote(text))
+	return wrong("must be a duration above zero such as 90s or 1h30m, not " + strconv.Quote(text))
 }
 
 func checkEdit(text string) *fault {
 	if strings.TrimSpace(text[1:]) != "" && (text[0] == '+' || text[0] == '-') {
 		return nil
 	}
-	return wrong("wants +VALUE to add or -VALUE to drop, not " + strconv.Quote(text))
+	return wrong("must be +VALUE to add or -VALUE to remove, not " + strconv.Quote(text))
 }
 
 // orList reads as "a, b or c".

@@ -54,9 +54,11 @@ Flags of every command, anywhere on the line:
 {{rows .Global}}
 Flags of every command that writes:
 {{rows .Write}}
-leslie help COMMAND says more; leslie explain CODE says what an error or warning
-means.
-First steps: leslie init; leslie objective create TITLE; leslie spawn --intent TEXT
+More: leslie help COMMAND; leslie explain CODE for an error or warning.
+First steps:
+  leslie init
+  leslie objective create TITLE
+  leslie spawn --intent TEXT
 `
 	groupHelp = `Usage: leslie {{.Name}} SUBCOMMAND [flags] [operands]
 
@@ -120,7 +122,7 @@ func (c *call) help(cc *cli.Context, all []*command) error {
 func (c *call) show(cc *cli.Context, template string, topic helpTopic) {
 	cli.HelpPrinterCustom(cc.App.Writer, template, topic, map[string]any{
 		"rows": rows,
-		"fill": func(text string) string { return wrapped(strings.Fields(text), helpWidth, "") },
+		"fill": filled,
 	})
 	c.data = &helpData{Help: c.printed.String()}
 }
@@ -178,6 +180,17 @@ func rows(all []helpRow) string {
 		fmt.Fprintf(&b, "%-*s%s\n", len(indent), name, wrapped(strings.Fields(r.usage), helpWidth-len(indent), indent))
 	}
 	return b.String()
+}
+
+// filled breaks the lines of a text. An indented line is one to copy, and stays whole.
+func filled(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, " ") {
+			lines[i] = wrapped(strings.Fields(line), helpWidth, "")
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // wrapped puts words into lines of a width, the second and later ones behind an indent.

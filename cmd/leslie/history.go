@@ -59,14 +59,13 @@ func (d *historyData) Text(p *page) {
 
 func historyCommand() *command {
 	return &command{
-		name: "history", summary: "list recorded operations, newest first",
-		detail: "Here --thread is a filter: only operations that concern that thread. The next page is what comes --before\n" +
-			"the last seq of this one.",
+		name: "history", summary: "list operations, newest first",
+		detail:  "Here --thread is a filter: only operations on that thread. To get the next page, pass the last seq of this page as --before.",
 		example: "leslie history --limit 10",
 		flags: []cli.Flag{
 			limitFlag(),
-			newOption("since", aCount("REV"), "only what comes after this revision"),
-			newOption("before", aCount("REV"), "only what comes before this revision"),
+			newOption("since", aCount("REV"), "only operations after this revision"),
+			newOption("before", aCount("REV"), "only operations before this revision"),
 		},
 		run: runHistory,
 	}

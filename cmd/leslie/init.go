@@ -40,13 +40,12 @@ func (d *initData) Text(p *page) {
 
 func initCommand() *command {
 	return &command{
-		name: "init", summary: "make this folder a leslie project and teach its agents the commands", writes: true, unrecorded: true,
-		detail: "A store that is here or above already is left alone; only the block in AGENTS.md is brought up to date.\n" +
-			"Text outside the block is never touched.",
+		name: "init", summary: "create a store in this folder and tell agents about leslie in AGENTS.md", writes: true, unrecorded: true,
+		detail:  "If there is a store in this folder or above, only the block in AGENTS.md is updated. Text outside the block is never changed.",
 		example: "leslie init",
 		flags: []cli.Flag{
-			toggle("no-agents", "leave AGENTS.md alone"),
-			toggle("here", "make a store in this folder even below another"),
+			toggle("no-agents", "do not change AGENTS.md"),
+			toggle("here", "create a store in this folder even if there is one above"),
 		},
 		run: runInit,
 	}

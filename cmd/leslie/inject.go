@@ -20,16 +20,16 @@ func injectCommand() *command {
 	types := []string{string(thread.InjectData), string(thread.InjectConstraint), string(thread.InjectFeedback), string(thread.InjectPriority)}
 	urgencies := []string{string(thread.Immediate), string(thread.NextStep)}
 	return &command{
-		name: "inject", summary: "tell a thread something while it works", writes: true,
+		name: "inject", summary: "send a thread data, constraints or feedback while it works", writes: true,
 		teach: lesson{stepIn, "inject ID --type feedback --content TEXT"},
-		detail: "The thread's own agent gets it with leslie context, once; status shows it until then, and the thread's\n" +
-			"folder keeps every one, in " + app.InjectionsFile + ".",
+		detail: "The thread's own agent gets it once, with leslie context. Until then status shows it. All injections are kept in the thread's " +
+			"folder, in " + app.InjectionsFile + ".",
 		example:  `leslie inject thread-a1b2c3d4 --type constraint --urgency immediate --content "Keep the old API"`,
 		operands: []operand{{value: anID("ID", threadIDs)}},
 		flags: []cli.Flag{
-			newOption("type", oneOf(types...).required(), "what it is meant as"),
-			newOption("content", anyText("TEXT").required(), "what to tell; - reads standard input, at most 64 KiB"),
-			newOption("urgency", oneOf(urgencies...), "when it should be looked at (default next_step)"),
+			newOption("type", oneOf(types...).required(), "what kind of information it is"),
+			newOption("content", anyText("TEXT").required(), "the text, at most 64 KiB; - reads standard input"),
+			newOption("urgency", oneOf(urgencies...), "when the agent should act on it (default next_step)"),
 		},
 		run: runInject,
 	}

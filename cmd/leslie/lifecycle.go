@@ -28,12 +28,12 @@ func lifecycleCommand() *command {
 		words = append(words, string(a))
 	}
 	return &command{
-		name: "lifecycle", summary: "change where a thread stands", writes: true,
-		detail:   "done, cancel, suspend, resume and archive are also commands of their own.",
+		name: "lifecycle", summary: "change a thread's status", writes: true,
+		detail:   "done, cancel, suspend, resume and archive are also commands.",
 		example:  "leslie lifecycle thread-a1b2c3d4 --action suspend --reason \"waits for the API\"",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
-			newOption("action", oneOf(words...).required(), "what is to happen"),
+			newOption("action", oneOf(words...).required(), "what to do"),
 			reasonFlag(),
 		},
 		run: func(c *call) (Data, error) {
@@ -48,19 +48,19 @@ func doneCommand() *command {
 }
 
 func cancelCommand() *command {
-	return taught(shortLifecycle(thread.Cancel, "give a thread up"), lesson{ending, "cancel ID --reason TEXT"})
+	return taught(shortLifecycle(thread.Cancel, "cancel a thread"), lesson{ending, "cancel ID --reason TEXT"})
 }
 
 func suspendCommand() *command {
-	return taught(shortLifecycle(thread.Suspend, "set a thread aside until it is resumed"), lesson{ending, "suspend ID --reason TEXT"})
+	return taught(shortLifecycle(thread.Suspend, "suspend a thread until it is resumed"), lesson{ending, "suspend ID --reason TEXT"})
 }
 
 func resumeCommand() *command {
-	return shortLifecycle(thread.Resume, "go on with a thread that was set aside")
+	return shortLifecycle(thread.Resume, "resume a suspended thread")
 }
 
 func archiveCommand() *command {
-	return shortLifecycle(thread.Archive, "move a completed or cancelled thread to the archive; it stays readable")
+	return shortLifecycle(thread.Archive, "archive a completed or cancelled thread; it stays readable")
 }
 
 func taught(cmd *command, l lesson) *command {

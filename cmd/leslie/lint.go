@@ -321,7 +321,7 @@ func (l *linter) operate(words []string) {
 	default:
 		names, f := topNames(l.all), fault{Field: "command", Value: words[0]}
 		if slices.Contains(names, words[0]) {
-			f.Problem = "the command " + quoted(words[0]) + " must stand in front of --"
+			f.Problem = "put the command " + quoted(words[0]) + " before --"
 		} else {
 			f.Problem, f.Nearest = "there is no command "+quoted(words[0]), nearest.Name(words[0], names)
 		}

@@ -57,15 +57,14 @@ func levels() []string { return []string{"debug", "info", "warn", "error"} }
 
 func logsCommand() *command {
 	return &command{
-		name: "logs", summary: "show errors and warnings of past calls, oldest first",
-		detail: "The newest 50 unless told otherwise. Here --thread is a filter. --since takes a time\n" +
-			"(2026-02-09T16:00:00Z) or how long ago (2h30m).",
+		name: "logs", summary: "show errors and warnings of earlier calls, oldest first",
+		detail:  "Shows the newest 50 by default. Here --thread is a filter. --since takes a time (2026-02-09T16:00:00Z) or an age (2h30m).",
 		example: "leslie logs --level error --since 24h",
 		flags: []cli.Flag{
-			newOption("level", oneOf(levels()...), "only of this level and above"),
+			newOption("level", oneOf(levels()...), "only this level and above"),
 			newOption("code", anyText("C"), "only with this code"),
-			newOption("since", anyText("T"), "only from this time on"),
-			toggle("follow", "go on with new lines as they come"),
+			newOption("since", anyText("T"), "only entries since this time"),
+			toggle("follow", "keep printing new entries"),
 			limitFlag(),
 		},
 		streams: following, run: runLogs,
@@ -89,7 +88,7 @@ func (c *call) logFilter() logFilter {
 	if since := c.text("since"); since != "" {
 		var ok bool
 		if f.since, ok = c.past(since); !ok {
-			c.fault("--since", since, "--since wants a time such as 2026-02-09T16:00:00Z, or how long ago, such as 2h30m, not "+quoted(since))
+			c.fault("--since", since, "--since must be a time such as 2026-02-09T16:00:00Z or an age such as 2h30m, not "+quoted(since))
 		}
 	}
 	return f

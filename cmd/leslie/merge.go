@@ -91,18 +91,18 @@ func conflictText(p *page, c merge.Conflict) {
 func mergeCommand() *command {
 	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly), string(thread.Strict)}
 	return &command{
-		name: "merge", summary: "bring the artifacts of threads together in one of them", writes: true, alone: true,
+		name: "merge", summary: "merge the artifacts of threads into another thread", writes: true, alone: true,
 		teach: lesson{bringing, "merge --sources ID --target ID"},
-		detail: "Nothing reaches the target before every conflict is resolved. A conflict that nobody can be asked about\n" +
-			"leaves the merge pending (T301): resolve it with merge resolve, then merge continue.",
+		detail: "The target does not change until every conflict is resolved. If nobody can be asked about a conflict, the merge stays pending " +
+			"(T301): resolve the conflict with merge resolve, then run merge continue.",
 		example: "leslie merge --sources thread-a1b2c3d4 --target main",
 		flags: append([]cli.Flag{
 			newOption("sources", someIDs("A,B", threadIDs).required(), "the threads to merge from, in this order"),
 			newOption("target", anID("T", threadIDs).required(), "the thread to merge into"),
 			newOption("scope", scopes("P,..."), "only these artifacts: paths, folders, globs"),
-			newOption("conflict-strategy", oneOf(strategies...), "who is asked about a conflict"),
-			toggle("require-approval", "a person approves it before it is applied"),
-			toggle("dry-run", "show what would happen; write nothing"),
+			newOption("conflict-strategy", oneOf(strategies...), "who resolves conflicts"),
+			toggle("require-approval", "apply only after a person's approval"),
+			toggle("dry-run", "show what would happen without changing anything"),
 		}, commitFlags()...),
 		run: runMerge,
 	}
@@ -114,8 +114,8 @@ func mergeCommand() *command {
 func commitFlags() []cli.Flag {
 	return []cli.Flag{
 		newOption("agent", anyText("CMD"), "the agent that may resolve conflicts"),
-		newOption("agent-timeout", aDuration(), "how long the agent may take for a file (default 300s)"),
-		newOption("validate", anyText("CMD"), "must succeed in a copy of the target with the result in place"),
+		newOption("agent-timeout", aDuration(), "how long the agent may take per file (default 300s)"),
+		newOption("validate", anyText("CMD"), "a command that must succeed in a copy of the target that holds the result"),
 	}
 }
 

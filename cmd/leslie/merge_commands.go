@@ -33,7 +33,7 @@ func (d mergeListText) Text(p *page) {
 
 func mergeListCommand() *command {
 	return &command{
-		name: "merge list", summary: "list the merges that wait for decisions", example: "leslie merge list",
+		name: "merge list", summary: "list pending merges", example: "leslie merge list",
 		flags: []cli.Flag{limitFlag()}, run: runMergeList,
 	}
 }
@@ -59,11 +59,11 @@ func runMergeStatus(c *call) (Data, error) {
 
 func mergeResolveCommand() *command {
 	return &command{
-		name: "merge resolve", summary: "decide a conflict of a pending merge, or a whole path", writes: true, alone: true,
+		name: "merge resolve", summary: "resolve a conflict of a pending merge, or all conflicts of a path", writes: true, alone: true,
 		teach: lesson{bringing, "merge resolve MERGE PATH --take SIDE"},
-		detail: "--take chooses a side: ours (the target), theirs (the only source), base, both, delete, keep, or a thread's id.\n" +
-			"--file gives the content: of the one conflict that is named, else of the whole path; - reads standard input.\n" +
-			"Answering again replaces the answer. Without PATH or CONFLICT the choice is for every open conflict.",
+		detail: "--take chooses a side: ours (the target), theirs (the only source), base, both, delete, keep, or a thread's id. " +
+			"--file gives the content of the named conflict, or of the whole path; - reads standard input. " +
+			"Resolving again replaces the answer. Without PATH or CONFLICT, the choice applies to every open conflict.",
 		example:  "leslie merge resolve merge-a1b2c3d4 plan.md --take both",
 		operands: []operand{mergeOperand(), {value: anyText("PATH|CONFLICT"), optional: true}},
 		flags: []cli.Flag{
@@ -125,9 +125,9 @@ func (c *call) readFile(name string) ([]byte, error) {
 
 func mergeContinueCommand() *command {
 	return &command{
-		name: "merge continue", summary: "apply a pending merge when nothing is open", writes: true, alone: true,
+		name: "merge continue", summary: "apply a pending merge once all conflicts are resolved", writes: true, alone: true,
 		teach:    lesson{bringing, "merge continue MERGE"},
-		detail:   "Files under the merge's work folder that were edited and have none of its markers left count as resolved.",
+		detail:   "Files in the merge's work folder count as resolved if they were edited and have no conflict markers left.",
 		example:  "leslie merge continue merge-a1b2c3d4",
 		operands: []operand{mergeOperand()}, flags: commitFlags(), run: runMergeContinue,
 	}
@@ -140,7 +140,7 @@ func runMergeContinue(c *call) (Data, error) {
 
 func mergeAbortCommand() *command {
 	return &command{
-		name: "merge abort", summary: "give a pending merge up; the target stays as it is", writes: true, alone: true,
+		name: "merge abort", summary: "abort a pending merge; the target stays unchanged", writes: true, alone: true,
 		example:  "leslie merge abort merge-a1b2c3d4",
 		operands: []operand{mergeOperand()}, run: runMergeAbort,
 	}

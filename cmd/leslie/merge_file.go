@@ -33,14 +33,14 @@ func (d *mergeFileData) standsBesideError() {}
 
 func mergeFileCommand() *command {
 	return &command{
-		name: "merge-file", summary: "merge three files by lines, like git merge-file --diff3; needs no store",
-		detail: "The merge goes to standard output, or into OURS with --in-place. Exit status 0: clean; 13: conflicts, marked.\n" +
-			"As a git merge driver: git config merge.leslie.driver 'leslie merge-file --in-place -L %X -L %S -L %Y %A %O %B'",
+		name: "merge-file", summary: "merge three files line by line, like git merge-file --diff3; needs no store",
+		detail: "Prints the result, or writes it into OURS with --in-place. Exit status 0: no conflicts; 13: conflicts, marked in the result. As a git merge driver:\n" +
+			"  git config merge.leslie.driver 'leslie merge-file --in-place -L %X -L %S -L %Y %A %O %B'",
 		example:  "leslie merge-file ours.md base.md theirs.md",
 		operands: []operand{{value: anyText("OURS")}, {value: anyText("BASE")}, {value: anyText("THEIRS")}},
 		flags: []cli.Flag{
-			newOption("label", texts("NAME"), "the names on the markers: ours, base, theirs, in this order").short("L"),
-			toggle("in-place", "write the merge into OURS"),
+			newOption("label", texts("NAME"), "the names in conflict markers: ours, base, theirs, in this order").short("L"),
+			toggle("in-place", "write the result into OURS"),
 		},
 		run: runMergeFile,
 	}

@@ -33,7 +33,7 @@ func objectiveCreateCommand() *command {
 		teach:    lesson{starting, "objective create TITLE"},
 		example:  `leslie objective create "Ship the parser"`,
 		operands: []operand{{value: anyText("TITLE")}},
-		flags:    []cli.Flag{newOption("id", anID("ID", otherIDs), "use this id in place of a random one")},
+		flags:    []cli.Flag{newOption("id", anID("ID", otherIDs), "use this id instead of a random one")},
 		run:      runObjectiveCreate,
 	}
 }
@@ -85,7 +85,7 @@ func runObjectiveStatus(c *call) (Data, error) {
 func objectiveDoneCommand() *command {
 	return &command{
 		name: "objective done", summary: "mark an objective done", writes: true,
-		detail:   "Every thread of it must be completed, cancelled or archived.",
+		detail:   "All its threads must be completed, cancelled or archived.",
 		example:  "leslie objective done obj-a1b2c3d4",
 		operands: []operand{{value: anID("ID", objectiveIDs)}}, run: runObjectiveDone,
 	}

@@ -16,16 +16,16 @@ import (
 
 func observeCommand() *command {
 	return &command{
-		name: "observe", summary: "stream recorded operations, oldest first; go on with --since the last seq",
+		name: "observe", summary: "stream operations, oldest first; continue with --since and the last seq",
 		teach: lesson{watching, "observe --target ID --follow"},
-		detail: "Without --since all of them, with --follow from now on. --follow goes on until a signal comes.\n" +
-			"An event is the name of a command that writes, or its first word: merge is merge continue, too.",
+		detail: "Without --since, streams all operations; with --follow, new ones until interrupted. " +
+			"An event is the name of a command that writes, or its first word: merge includes merge continue.",
 		example: "leslie observe --since 0 --events spawn,done",
 		flags: []cli.Flag{
-			newOption("target", anID("ID", threadIDs), "only what concerns this thread"),
-			newOption("events", texts("E,..."), "only these commands"),
-			newOption("since", aCount("REV"), "only what comes after this revision"),
-			toggle("follow", "go on with new operations as they come"),
+			newOption("target", anID("ID", threadIDs), "only operations on this thread"),
+			newOption("events", texts("E,..."), "only operations of these commands"),
+			newOption("since", aCount("REV"), "only operations after this revision"),
+			toggle("follow", "keep printing new operations"),
 		},
 		streams: always, run: runObserve,
 	}

@@ -36,16 +36,16 @@ func referenceWritten(d *app.ReferenceResult) Data { return referenceWrittenText
 
 func referenceCommand() *command {
 	return &command{
-		name: "reference", summary: "tie a thread to another's artifacts, read-only", writes: true,
+		name: "reference", summary: "reference another thread's artifacts (read-only)", writes: true,
 		teach: lesson{sharing, "reference --from ID --target ID"},
-		detail: "frozen copies what the target holds now to context/inherited/REF/; live reads it where it stands.\n" +
-			"A target that does not exist is kept and warned of (W202).",
+		detail: "A frozen reference copies the target's artifacts to context/inherited/REF/; a live reference reads them in the target's folder. " +
+			"If the target does not exist, the reference is created with a warning (W202).",
 		example: "leslie reference --from thread-a1b2c3d4 --target thread-e5f6g7h8 --scope design.md",
 		flags: []cli.Flag{
-			newOption("from", anID("A", threadIDs), "the thread that refers; default: --thread"),
-			newOption("target", anID("B", threadIDs).required(), "the thread it refers to"),
-			newOption("scope", scopes("P,..."), "which of its artifacts: paths, folders, globs (default all)"),
-			newOption("binding", oneOf(string(thread.Frozen), string(thread.Live)), "a snapshot taken now (default), or the target where it stands"),
+			newOption("from", anID("A", threadIDs), "the thread that gets the reference (default: --thread)"),
+			newOption("target", anID("B", threadIDs).required(), "the referenced thread"),
+			newOption("scope", scopes("P,..."), "which artifacts: paths, folders, globs (default all)"),
+			newOption("binding", oneOf(string(thread.Frozen), string(thread.Live)), "a snapshot taken now (default), or the target's current artifacts"),
 		},
 		run: runReference,
 	}
@@ -88,10 +88,10 @@ func (d referenceListText) Text(p *page) {
 
 func referenceListCommand() *command {
 	return &command{
-		name: "reference list", summary: "list references and whether their targets have moved on",
+		name: "reference list", summary: "list references and whether their targets have changed",
 		example: "leslie reference list --from thread-a1b2c3d4",
 		flags: []cli.Flag{
-			newOption("from", anID("A", threadIDs), "only those that this thread made"),
+			newOption("from", anID("A", threadIDs), "only references of this thread"),
 			limitFlag(),
 		},
 		run: runReferenceList,
@@ -112,7 +112,7 @@ func (d referenceShowText) Text(p *page) {
 
 func referenceShowCommand() *command {
 	return &command{
-		name: "reference show", summary: "show one reference and what can be read through it",
+		name: "reference show", summary: "show a reference and the artifacts it gives access to",
 		example:  "leslie reference show ref-a1b2c3d4",
 		operands: []operand{{value: anID("REF", referenceIDs)}}, run: runReferenceShow,
 	}
@@ -125,7 +125,7 @@ func runReferenceShow(c *call) (Data, error) {
 
 func referenceRefreshCommand() *command {
 	return &command{
-		name: "reference refresh", summary: "take a reference's target as it is now", writes: true,
+		name: "reference refresh", summary: "update a frozen reference to the target's current artifacts", writes: true,
 		example:  "leslie reference refresh ref-a1b2c3d4",
 		operands: []operand{{value: anID("REF", referenceIDs)}}, run: runReferenceRefresh,
 	}
@@ -137,7 +137,7 @@ func runReferenceRefresh(c *call) (Data, error) {
 
 func referenceRemoveCommand() *command {
 	return &command{
-		name: "reference remove", summary: "take a reference away, its frozen copy too", writes: true,
+		name: "reference remove", summary: "remove a reference and its frozen copy", writes: true,
 		example:  "leslie reference remove ref-a1b2c3d4",
 		operands: []operand{{value: anID("REF", referenceIDs)}}, run: runReferenceRemove,
 	}

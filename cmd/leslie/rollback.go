@@ -44,13 +44,12 @@ func (d *rollbackData) Text(p *page) {
 
 func rollbackCommand() *command {
 	return &command{
-		name: "rollback", summary: "bring a thread's artifacts back to a checkpoint", writes: true, alone: true,
-		teach: lesson{goingBack, "rollback ID --to NAME"},
-		detail: "What is there is first kept as a checkpoint of its own, so nothing is lost: leslie undo takes the\n" +
-			"rollback back, or roll back to that one.",
+		name: "rollback", summary: "restore a thread's artifacts from a checkpoint", writes: true, alone: true,
+		teach:    lesson{goingBack, "rollback ID --to NAME"},
+		detail:   "The current files are saved as a checkpoint first, so nothing is lost: undo the rollback, or roll back to that checkpoint.",
 		example:  "leslie rollback thread-a1b2c3d4 --to ckpt-e5f6g7h8",
 		operands: []operand{threadOperand()},
-		flags:    []cli.Flag{newOption("to", anyText("CKPT|NAME").required(), "the checkpoint: its id, its name, or the beginning of its id")},
+		flags:    []cli.Flag{newOption("to", anyText("CKPT|NAME").required(), "the checkpoint: its id, a prefix of its id, or its name")},
 		run:      runRollback,
 	}
 }

@@ -30,26 +30,26 @@ func (d spawnText) Text(p *page) {
 func spawnCommand() *command {
 	inherit := []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}
 	return &command{
-		name: "spawn", summary: "create a thread of work; nobody is started", writes: true,
+		name: "spawn", summary: "create a thread of work; this does not start an agent", writes: true,
 		teach: lesson{starting, "spawn --intent TEXT --parent ID --inherit full"},
-		detail: "The objective is --objective, else the parent's, else the only one that is not done.\n" +
-			"--inherit full or partial gives the new thread its own working copy of the parent's artifacts.\n" +
-			"--ref freezes what other threads hold now, read-only, under context/inherited/REF/.",
+		detail: "The objective is --objective, else the parent's, else the only one that is not done. " +
+			"--inherit full or partial copies the parent's artifacts into the new thread. " +
+			"--ref adds frozen references: read-only copies under context/inherited/REF/.",
 		example: `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
 		flags: []cli.Flag{
-			newOption("intent", anyText("TEXT").required(), "what the thread is to achieve; - reads standard input, at most 64 KiB"),
-			newOption("title", anyText("T"), "at most 200 characters; default: the intent's first line"),
-			newOption("objective", anID("ID", objectiveIDs), "the objective it works for"),
-			newOption("parent", anID("ID", threadIDs), "the thread it is split from; default: --thread"),
-			newOption("id", anID("ID", otherIDs), "use this id in place of a random one"),
-			newOption("inherit", oneOf(inherit...), "copy the parent's artifacts: none (default), full, or those of --scope"),
+			newOption("intent", anyText("TEXT").required(), "what the thread should achieve, at most 64 KiB; - reads standard input"),
+			newOption("title", anyText("T"), "at most 200 characters (default: the first line of the intent)"),
+			newOption("objective", anID("ID", objectiveIDs), "the objective of the thread"),
+			newOption("parent", anID("ID", threadIDs), "the parent thread (default: --thread)"),
+			newOption("id", anID("ID", otherIDs), "use this id instead of a random one"),
+			newOption("inherit", oneOf(inherit...), "copy the parent's artifacts: none (default), all, or those in --scope"),
 			newOption("scope", scopes("P,..."), "which artifacts to inherit: paths, folders, globs"),
-			newOption("ref", someIDs("ID,...", threadIDs), "threads to refer to, frozen as they are now"),
-			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must be terminated before this one is ready"),
-			newOption("tag", texts("T"), "a tag; may be given several times"),
-			newOption("executor", oneOf(executorWords()...), "who is to carry it out (default agent)"),
-			newOption("branch", anyText("B"), "the git branch of its code"),
-			newOption("worktree", anyText("DIR"), "the git worktree of its code"),
+			newOption("ref", someIDs("ID,...", threadIDs), "threads to reference, as snapshots taken now"),
+			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must terminate before this one is ready"),
+			newOption("tag", texts("T"), "a tag; can be repeated"),
+			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
+			newOption("branch", anyText("B"), "the git branch of the thread's code"),
+			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
 		},
 		run: runSpawn,
 	}

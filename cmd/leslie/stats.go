@@ -32,7 +32,7 @@ func (d statsText) Text(p *page) {
 
 func statsCommand() *command {
 	return &command{
-		name: "stats", summary: "count errors and warnings by code and command, and the calls it took to recover",
+		name: "stats", summary: "count errors and warnings by code and command, and calls until recovery",
 		example: "leslie stats", run: runStats,
 	}
 }

@@ -36,22 +36,22 @@ func transferCommand() *command {
 	directions := []string{string(app.RequestApproval), string(app.Delegate), string(app.HandOff)}
 	fallbacks := []string{string(thread.Block), string(thread.Skip), string(thread.AutoApprove)}
 	return &command{
-		name: "transfer", summary: "ask a person for capabilities, give some, or hand a thread over", writes: true,
+		name: "transfer", summary: "request or delegate capabilities, or hand a thread over", writes: true,
 		teach: lesson{asking, "transfer ID --direction request_approval --scope CAPABILITY"},
-		detail: "request_approval asks a person; the thread waits until it is decided. Past the --timeout the --fallback\n" +
-			"holds: block (default) leaves the request open, skip ends it and grants nothing, auto_approve grants it.\n" +
-			"delegate grants at once, until the --timeout. handoff makes --to the executor.\n" +
-			"--wait returns when it is decided: approved 0, denied T404, late T401.",
+		detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback applies: " +
+			"block (default) leaves the request open, skip ends it without a grant, auto_approve grants it. " +
+			"delegate grants the capabilities at once, until --timeout. handoff makes --to the executor. " +
+			"--wait returns after the decision: approved 0, denied T404, no decision in time T401.",
 		example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
-			newOption("direction", oneOf(directions...).required(), "what is to happen"),
+			newOption("direction", oneOf(directions...).required(), "what to do"),
 			newOption("scope", capabilities(), "the capabilities, such as code_edit or deploy"),
-			newOption("to", oneOf(executorWords()...), "who is asked (human), gets them (agent), or takes over"),
+			newOption("to", oneOf(executorWords()...), "who decides (human), gets the capabilities (agent), or takes over"),
 			reasonFlag(),
-			newOption("timeout", aDuration(), "how long a decision is waited for, or a delegation holds"),
-			newOption("fallback", oneOf(fallbacks...), "what happens when nobody has decided by then"),
-			toggle("wait", "return when it is decided"),
+			newOption("timeout", aDuration(), "how long to wait for the decision, or how long a delegation lasts"),
+			newOption("fallback", oneOf(fallbacks...), "what happens without a decision in time"),
+			toggle("wait", "return after the decision"),
 		},
 		run: runTransfer,
 	}
@@ -72,7 +72,7 @@ func runTransfer(c *call) (Data, error) {
 func (c *call) meansNothing(where string, flags ...string) {
 	for _, name := range flags {
 		if c.has(name) {
-			c.fault("--"+name, "", "--"+name+" means nothing "+where)
+			c.fault("--"+name, "", "--"+name+" cannot be used "+where)
 		}
 	}
 }

@@ -40,11 +40,11 @@ func (d *undoData) Text(p *page) {
 
 func undoCommand() *command {
 	return &command{
-		name: "undo", summary: "take back one operation; later work is never taken away", writes: true, alone: true,
+		name: "undo", summary: "undo one operation; later work stays", writes: true, alone: true,
 		teach: lesson{goingBack, "undo"},
-		detail: "Without OP it is your own last operation. What was changed since stays; where that stands in the way,\n" +
-			"nothing is undone (T110). An undo can be undone, unless it put files back.\n" +
-			"An agent undoes what agents did, and no decision.",
+		detail: "Without OP, undoes your own last operation. Later changes stay; if one of them conflicts with the undo, " +
+			"nothing is undone (T110). An undo can be undone unless it restored files. " +
+			"An agent can undo only operations of agents, and no decisions.",
 		example:  "leslie undo op-a1b2c3d4",
 		operands: []operand{{value: anID("OP", otherIDs), optional: true}}, run: runUndo,
 	}

@@ -25,8 +25,8 @@ func updateCommand() *command {
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
 			newOption("title", anyText("T"), "the new title, at most 200 characters"),
-			newOption("tag", edits("+T|-T"), "add or drop a tag; may be given several times"),
-			newOption("depends-on", edits("+ID|-ID"), "add or drop a dependency; may be given several times"),
+			newOption("tag", edits("+T|-T"), "add or remove a tag; can be repeated"),
+			newOption("depends-on", edits("+ID|-ID"), "add or remove a dependency; can be repeated"),
 			newOption("branch", anyText("B"), "the git branch of the thread's code"),
 			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
 		},

@@ -73,16 +73,16 @@ func (d *waitData) Text(p *page) {
 
 func waitCommand() *command {
 	return &command{
-		name: "wait", summary: "wait until threads are done, change, have no child at work, or are decided about",
+		name: "wait", summary: "wait until threads are done, change, have no active children, or have a decision",
 		teach: lesson{watching, "wait ID --until any"},
-		detail: "done (the default) and children also end for a suspended thread all of whose children are terminated:\n" +
-			"it is wakeable. any ends with the first change of one of the threads after --since, else after now; without\n" +
-			"a thread, with any change at all. Agents wait at most 100s unless --timeout says otherwise.",
+		detail: "done (the default) and children also return for a suspended thread whose children have all terminated: " +
+			"it can be resumed. any returns with the first change of one of the threads after --since (default: from now on), or without " +
+			"a thread with any change at all. Agents wait at most 100s by default.",
 		example:  "leslie wait thread-a1b2c3d4 --timeout 90s",
 		operands: []operand{{value: anID("ID", threadIDs), speaks: true, many: true}},
 		flags: []cli.Flag{
 			newOption("until", oneOf(untilWords()...), "what to wait for (default done)"),
-			newOption("since", aCount("REV"), "any: what changed after this revision counts"),
+			newOption("since", aCount("REV"), "with any: changes after this revision count"),
 			newOption("timeout", aDuration(), "give up after D with T109 (default for agents 100s, for people never)"),
 		},
 		run: runWait,

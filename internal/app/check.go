@@ -109,7 +109,7 @@ func (k *checks) content(field, text string) {
 func (k *checks) ids(field string, ids ...string) {
 	for _, id := range ids {
 		if id != "" && !thread.ValidID(id) {
-			k.add(field, id, "wants an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %s", thread.MaxID, quoted(id))
+			k.add(field, id, "must be an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %s", thread.MaxID, quoted(id))
 		}
 	}
 }

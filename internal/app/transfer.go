@@ -61,7 +61,7 @@ func (in TransferRequest) Faults(name Names) []Fault {
 	}
 	meaningless := func(field string, given bool) {
 		if given {
-			k.add(field, "", "means nothing with %s", in.Direction)
+			k.add(field, "", "cannot be used with %s", in.Direction)
 		}
 	}
 	if len(in.Scope) == 0 && (in.Direction == RequestApproval || in.Direction == Delegate) {

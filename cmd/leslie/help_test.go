@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Help is read on narrow screens; only what is there to be copied is as long as it is.
+func TestHelpFitsAScreen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	topics := [][]string{{}, {"objective"}}
+	for _, cmd := range commands() {
+		topics = append(topics, cmd.path())
+	}
+	for _, topic := range topics {
+		b.must(t, append([]string{"help"}, topic...)...)
+		assert.NotContains(t, b.out.String(), "\n\n\n", "leslie help %q", topic)
+		for line := range strings.Lines(b.out.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			copied := strings.HasPrefix(line, "Example: ") || strings.HasPrefix(line, "  git config ")
+			assert.True(t, copied || len([]rune(line)) <= helpWidth, "leslie help %q: %q", topic, line)
+			assert.Equal(t, strings.TrimRight(line, " "), line, "leslie help %q", topic)
+		}
+	}
+}
+
+// The hint of a usage error is the usage line with what the command needs and an
+// example, on one line.
+func TestTheUsageHintIsOneLine(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands() {
+		hint := cmd.usageHint()
+		assert.NotContains(t, hint, "\n", cmd.name)
+		assert.Less(t, len(hint), 200, cmd.name)
+		assert.Contains(t, hint, cmd.example)
+	}
+}
