@@ -18,16 +18,16 @@ import (
 
 // line is what a worker is about to call.
 type line struct {
-	command string // as help names it
-	argv    []string
-	stdin   string
-	as      string // "" lets the worker draw one
-	family  bool   // of a play: its operations are told apart from the rows'
-	may     string // the codes with which it may end
-	many    bool   // it may make several operations
-	stream  bool   // it answers with lines
-	calm    bool   // it is not killed
-	reads   bool   // it makes no operation
+	command  string // as help names it
+	argv     []string
+	stdin    string
+	as       string // "" lets the worker draw one
+	scenario bool   // of a scenario: its operations are distinct from those of the rows
+	may      string // the codes with which it may end
+	many     bool   // it may make several operations
+	stream   bool   // it answers with lines
+	noKill   bool   // it is not killed
+	reads    bool   // it makes no operation
 }
 
 // waits reports whether a line makes its operation and then waits: its answer
@@ -111,7 +111,7 @@ func (l line) wrongWarning(o outcome) string {
 			return "it warns: " + w.Code + " " + w.Message
 		}
 		// Of a merge or a rollback that met a save, which stays.
-		if w.Code == "W505" && (l.family || !strings.Contains(fmt.Sprint(w.Context), "saved")) {
+		if w.Code == "W505" && (l.scenario || !strings.Contains(fmt.Sprint(w.Context), "saved")) {
 			return "it warns: " + w.Code + " " + w.Message
 		}
 	}

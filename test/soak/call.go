@@ -97,7 +97,7 @@ func (p *project) command(argv []string) *exec.Cmd {
 }
 
 // call runs leslie, perhaps to be ended before it has done its work.
-func (p *project) call(argv []string, stdin string, early end) outcome {
+func (p *project) call(argv []string, stdin string, kill interruption) outcome {
 	cmd := p.command(argv)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
@@ -107,8 +107,8 @@ func (p *project) call(argv []string, stdin string, early end) outcome {
 	}
 	limit := time.AfterFunc(longest, func() { _ = cmd.Process.Kill() })
 	over := make(chan struct{})
-	if early.after > 0 {
-		go early.come(cmd.Process, over)
+	if kill.after > 0 {
+		go kill.send(cmd.Process, over)
 	}
 	err := cmd.Wait()
 	close(over)

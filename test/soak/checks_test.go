@@ -53,10 +53,10 @@ func TestOperationsThatCannotFollowEachOtherAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld()
+			w := newModel()
 			var problems []string
 			for _, op := range tc.ops {
-				problems = append(problems, w.play(op)...)
+				problems = append(problems, w.apply(op)...)
 			}
 			requireSays(t, tc.says, problems)
 		})
@@ -115,7 +115,7 @@ func TestEachOperationBelongsToACallAndEachAnswerHasOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			problems, behind := allot(tc.ops, tc.calls)
+			problems, behind := assign(tc.ops, tc.calls)
 			requireSays(t, tc.says, problems)
 			assert.Equal(t, len(tc.ops) > 0 && tc.calls != nil && tc.calls[0].killed, behind > 0)
 		})
@@ -186,7 +186,7 @@ func TestAStreamHasLinesAloneAndOneError(t *testing.T) {
 
 func TestAnAnswerIsNotOlderThanWhatWasToldBefore(t *testing.T) {
 	t.Parallel()
-	g := &ground{}
+	g := &soakRun{}
 	a, b := g.newWorker(1), g.newWorker(2)
 	told := func(s string) outcome {
 		doc, _ := harness.Read([]byte(s))
@@ -205,7 +205,7 @@ func TestAnAnswerIsNotOlderThanWhatWasToldBefore(t *testing.T) {
 
 func TestALineThatIsLostTwiceOrTornIsFound(t *testing.T) {
 	t.Parallel()
-	w := (&ground{}).newWorker(3)
+	w := (&soakRun{}).newWorker(3)
 	one, two := w.line(), w.line()
 	require.NotEqual(t, one, two)
 	line, _ := missing([]string{one, two}, one+two)
@@ -221,26 +221,26 @@ func TestALineThatIsLostTwiceOrTornIsFound(t *testing.T) {
 	assert.NotEmpty(t, torn("<<<<<<< target\n"))
 }
 
-func TestAChoirThatLacksALineIsFound(t *testing.T) {
+func TestAGroupThatLacksALineIsFound(t *testing.T) {
 	t.Parallel()
 	p := &project{dir: t.TempDir()}
-	w := (&ground{project: p}).newWorker(0)
+	w := (&soakRun{project: p}).newWorker(0)
 	lines := []string{w.line(), w.line(), w.line()}
-	folder := p.path("threads/choir")
+	folder := p.path("threads/group")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "context", "inherited"), 0o755))
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	write("context/inherited/x.md", "not an artifact\n")
-	write(song, score([]int{0, 1})+lines[0]+lines[1])
+	write(sharedFile, template([]int{0, 1})+lines[0]+lines[1])
 	write("w00.md", lines[2])
-	assert.Empty(t, p.sung("choir", lines))
+	assert.Empty(t, p.lineProblem("group", lines))
 	write("w00.md", lines[1])
-	assert.Contains(t, p.sung("choir", lines), "a line 2 times")
+	assert.Contains(t, p.lineProblem("group", lines), "a line 2 times")
 	write("w00.md", "")
-	assert.Contains(t, p.sung("choir", lines), "a line 0 times")
+	assert.Contains(t, p.lineProblem("group", lines), "a line 0 times")
 	write("w00.md", lines[2]+"a piece")
-	assert.Contains(t, p.sung("choir", lines), "nobody wrote")
+	assert.Contains(t, p.lineProblem("group", lines), "nobody wrote")
 }
 
 func TestRecordsThatDifferFromTheJournalAreFound(t *testing.T) {
@@ -254,7 +254,7 @@ func TestRecordsThatDifferFromTheJournalAreFound(t *testing.T) {
 
 func TestWhatIsLiveCountsBeforeWhatIsArchived(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newModel()
 	w.archived["threads/a"], w.archived["threads/b"] = raw(`{"status":"archived"}`), raw(`{"status":"archived"}`)
 	w.live["threads/a"] = raw(`{"status":"active"}`)
 	assert.Equal(t, map[string]string{"a": "active", "b": "archived"}, w.statuses())
@@ -309,7 +309,7 @@ func TestFilesThatDifferAreFound(t *testing.T) {
 func TestAViolationEndsTheSoakAndIsToldWithItsSeed(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	g := newGround(&project{}, setup{seed: 41, processes: 1}, &out)
+	g := newRun(&project{}, setup{seed: 41, processes: 1}, &out)
 	w := g.newWorker(1)
 	w.remember(line{argv: []string{"spawn", "--intent", "a b"}}, outcome{})
 	g.violate(w, "a line is lost")
@@ -322,7 +322,7 @@ func TestAViolationEndsTheSoakAndIsToldWithItsSeed(t *testing.T) {
 
 func TestAPauseWaitsForTheLastDeadlineOfAnOpenRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newModel()
 	assert.True(t, w.lapses().IsZero(), "there is none")
 	w.live["approvals/appr-a"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:01Z"}`)
 	w.live["approvals/appr-b"] = json.RawMessage(`{"status":"open","deadline":"2026-02-09T16:00:02Z"}`)
@@ -335,7 +335,7 @@ func TestAPauseWaitsForTheLastDeadlineOfAnOpenRequest(t *testing.T) {
 func TestTheLastLinesTellWhatWasWrong(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	g := newGround(&project{}, setup{seed: 7}, &out)
+	g := newRun(&project{}, setup{seed: 7}, &out)
 	g.violate(nil, "a line is lost")
 	assert.Equal(t, 1, strings.Count(out.String(), "a line is lost"), "at once")
 	assert.False(t, g.report.end(g))

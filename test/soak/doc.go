@@ -1,25 +1,25 @@
-// Soak lets many processes of the shipped binary work on one store for a while:
-// all commands, in random order, under random names, some of them killed. It
-// holds what comes of it against a model of what must hold.
+// Soak runs many processes of the shipped binary on one store for a while: all
+// commands, in random order, under random names, some of them killed. It compares
+// the result with a model of what must hold.
 //
-// # Words
+// # Terms
 //
-//   - A worker runs one process after the other. Its operations carry its name
-//     as their actor, so the journal says whose they are.
-//   - A row is one command with the way to draw a line of it. table.go has them
-//     all: a new command is one more row there.
-//   - A play is what one worker does with threads that are its own, so that it
-//     knows what has to come of it: merged lines (choir.go), rollbacks (back.go),
-//     undone fields (field.go), requests made again (again.go). The rows leave
-//     the threads of the plays alone, and among themselves do as they like.
-//   - A pause is when nobody works and everything is checked: each operation of
-//     the journal is one that a worker asked for, each answer has its operation,
-//     and the operations, played again, give what state, archive, list and
-//     folders hold.
+//   - A worker runs one process at a time. Its operations carry its name as their
+//     actor, so the journal shows which worker made them.
+//   - A row is one command and the way to draw a line of it. table.go has all rows:
+//     a new command is one more row there.
+//   - A scenario works on threads of one worker's own, so the worker knows what the
+//     result has to be: merged lines (merge_scenario.go), rollbacks
+//     (rollback_scenario.go), undone fields (undo_scenario.go), repeated requests
+//     (retry.go). The rows leave the threads of scenarios alone; among themselves
+//     they interfere freely.
+//   - A pause stops all workers and checks everything: each operation of the journal
+//     was requested by a worker, each answer has its operation, and the operations,
+//     replayed, give the contents of state, archive, list and folders.
 //
 // # What belongs here
 //
-// What can be seen from outside, through the command line and the files that
-// docs/store.md describes. Nothing of leslie is imported. One process alone,
-// killed at every call of the system, is torture's.
+// What can be seen from outside: the command line and the files that docs/store.md
+// describes. Nothing of leslie is imported. test/torture kills one process at every
+// system call.
 package main

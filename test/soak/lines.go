@@ -13,15 +13,15 @@ import (
 
 // This file is about lines that are written once, and show when they are torn.
 
-// sealed ends a line with its sum.
-func sealed(text string) string {
+// withChecksum ends a line with its sum.
+func withChecksum(text string) string {
 	return fmt.Sprintf("%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
 }
 
-// whole reports whether a line is one that was sealed.
+// whole reports whether a line is one that was withChecksum.
 func whole(line string) bool {
 	i := strings.LastIndexByte(line, ' ')
-	return i > 0 && sealed(line[:i]) == line
+	return i > 0 && withChecksum(line[:i]) == line
 }
 
 // torn is the first line of a text that nobody wrote, "" when there is none.

@@ -69,7 +69,7 @@ func soak(s setup, out io.Writer) (held bool, err error) {
 		return false, err
 	}
 	fmt.Fprintf(out, "soak: %d processes for %s, -seed %d\n", s.processes, s.length, s.seed)
-	g := newGround(p, s, out)
+	g := newRun(p, s, out)
 	if err := g.begin(); err != nil {
 		return false, err
 	}

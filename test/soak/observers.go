@@ -16,12 +16,12 @@ import (
 	"leslie/test/harness"
 )
 
-// This file follows: processes that observe, are killed or stopped, and go on
-// behind the last line that was read whole. All together has each operation once.
+// This file follows the store: processes that observe, are killed or stopped, and
+// go on after the last complete line. Together they have each operation once.
 
-// observer is one who follows.
+// observer follows the operations.
 type observer struct {
-	*ground
+	*soakRun
 	n int
 	r *rand.Rand
 
@@ -32,8 +32,8 @@ type observer struct {
 	resumed int
 }
 
-func (g *ground) newObserver(n int) *observer {
-	return &observer{ground: g, n: n, r: rand.New(rand.NewPCG(g.seed, uint64(1000+n)))}
+func (r *soakRun) newObserver(n int) *observer {
+	return &observer{soakRun: r, n: n, r: rand.New(rand.NewPCG(r.seed, uint64(1000+n)))}
 }
 
 // rows are the actors of the rows.
@@ -133,7 +133,7 @@ func (o *observer) read(lines *bufio.Reader) error {
 			return fmt.Errorf("operation %d was told where %d is the next", op.Seq, next)
 		}
 		if o.n == 0 && rows.MatchString(op.Actor) {
-			o.ground.stage.heard(op.OperationID)
+			o.shared.note(op.OperationID)
 		}
 	}
 }

@@ -13,96 +13,96 @@ import (
 
 // This file is the pause: nobody works, and everything is checked.
 
-// rest stops everybody, looks, and lets them go on.
-func (g *ground) rest() {
-	g.turn.Lock()
-	defer g.turn.Unlock()
-	broken := g.ended.Load()
-	g.pauses++
-	for _, problem := range g.look() {
-		g.violate(nil, problem)
+// pauseAndCheck stops everybody, looks, and lets them go on.
+func (r *soakRun) pauseAndCheck() {
+	r.pausing.Lock()
+	defer r.pausing.Unlock()
+	broken := r.ended.Load()
+	r.pauses++
+	for _, problem := range r.look() {
+		r.violate(nil, problem)
 		broken = true
 	}
-	if broken || !g.choirs.due(g.workers) {
+	if broken || !r.groups.due(r.workers) {
 		return
 	}
-	if err := g.rehearse(); err != nil {
-		g.violate(nil, err.Error())
+	if err := r.newGeneration(); err != nil {
+		r.violate(nil, err.Error())
 	}
 }
 
 // look checks everything. The write comes first: it sees through what killed
 // processes left. Another comes behind the last deadline: what lapses between two
 // looks would differ.
-func (g *ground) look() (problems []string) {
-	before := len(g.ids)
+func (r *soakRun) look() (problems []string) {
+	before := len(r.ids)
 	for _, what := range []string{"Pause", "Nothing lapses any more in pause"} {
-		time.Sleep(time.Until(g.world.lapses()))
-		if o := g.own("update", gateID, "--title", fmt.Sprintf("%s %d", what, g.pauses)); !o.ok() || len(o.doc.Warnings) > 0 {
+		time.Sleep(time.Until(r.model.lapses()))
+		if o := r.own("update", gateID, "--title", fmt.Sprintf("%s %d", what, r.pauses)); !o.ok() || len(o.doc.Warnings) > 0 {
 			return append(problems, "the next write: "+o.text())
 		}
-		problems = append(problems, g.readOn()...)
+		problems = append(problems, r.readOn()...)
 	}
-	problems = append(problems, g.compareState()...)
-	problems = append(problems, g.compareLists(before)...)
-	problems = append(problems, g.compareFiles()...)
-	problems = append(problems, g.choirs.compare(g.project, g.workers)...)
-	problems = append(problems, g.compareRequests()...)
-	for _, o := range g.hearers {
-		if !g.ended.Load() { // who waits for what is lost waits long
-			problems = append(problems, o.caughtUp(g.ids))
+	problems = append(problems, r.compareState()...)
+	problems = append(problems, r.compareLists(before)...)
+	problems = append(problems, r.compareFiles()...)
+	problems = append(problems, r.groups.compare(r.project, r.workers)...)
+	problems = append(problems, r.compareRequests()...)
+	for _, o := range r.observers {
+		if !r.ended.Load() { // who waits for what is lost waits long
+			problems = append(problems, o.caughtUp(r.ids))
 		}
 	}
 	var doctor struct {
 		Healthy  bool
 		Findings json.RawMessage
 	}
-	if g.own("doctor").into(&doctor); !doctor.Healthy {
+	if r.own("doctor").into(&doctor); !doctor.Healthy {
 		problems = append(problems, "doctor: "+string(doctor.Findings))
 	}
 	return slices.DeleteFunc(problems, func(s string) bool { return s == "" })
 }
 
 // readOn reads what is new in the journal, and holds it against the calls.
-func (g *ground) readOn() (problems []string) {
-	ops, next, err := readJournal(g.path("operations.jsonl"), g.offset)
+func (r *soakRun) readOn() (problems []string) {
+	ops, next, err := readJournal(r.path("operations.jsonl"), r.offset)
 	if err != nil {
 		problems = append(problems, err.Error())
 	}
-	g.offset = next
+	r.offset = next
 	for _, op := range ops {
-		problems = append(problems, g.world.play(op)...)
-		g.ids = append(g.ids, op.ID)
-		g.report.operation(op)
+		problems = append(problems, r.model.apply(op)...)
+		r.ids = append(r.ids, op.ID)
+		r.report.operation(op)
 	}
-	g.mu.Lock()
-	calls := g.calls
-	g.calls = nil
-	g.mu.Unlock()
-	found, behind := allot(ops, calls)
-	g.report.behind(behind)
+	r.mu.Lock()
+	calls := r.calls
+	r.calls = nil
+	r.mu.Unlock()
+	found, behind := assign(ops, calls)
+	r.report.behind(behind)
 	return append(problems, found...)
 }
 
 // readAgain reads the journal from its beginning: what was there still is.
-func (g *ground) readAgain() {
-	ops, _, err := readJournal(g.path("operations.jsonl"), 0)
+func (r *soakRun) readAgain() {
+	ops, _, err := readJournal(r.path("operations.jsonl"), 0)
 	if err != nil {
-		g.violate(nil, err.Error())
+		r.violate(nil, err.Error())
 		return
 	}
 	ids := make([]string, len(ops))
 	for i, op := range ops {
 		ids[i] = op.ID
 	}
-	if d := unlike("the journal, read again, has", g.ids, ids[:min(len(ids), len(g.ids))]); d != "" {
-		g.violate(nil, d)
+	if d := unlike("the journal, read again, has", r.ids, ids[:min(len(ids), len(r.ids))]); d != "" {
+		r.violate(nil, d)
 	}
 }
 
 // compareState holds the state's file against the operations, played again.
-func (g *ground) compareState() (problems []string) {
-	data, err := os.ReadFile(g.path(stateFile))
+func (r *soakRun) compareState() (problems []string) {
+	data, err := os.ReadFile(r.path(stateFile))
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -110,10 +110,10 @@ func (g *ground) compareState() (problems []string) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return []string{"the state's file: " + err.Error()}
 	}
-	if s.Revision != g.world.seq {
-		problems = append(problems, fmt.Sprintf("the state is at revision %d, the journal at %d", s.Revision, g.world.seq))
+	if s.Revision != r.model.seq {
+		problems = append(problems, fmt.Sprintf("the state is at revision %d, the journal at %d", s.Revision, r.model.seq))
 	}
-	return append(problems, unlikeRecords(g.world.live, s.records())...)
+	return append(problems, unlikeRecords(r.model.live, s.records())...)
 }
 
 func unlikeRecords(want, got map[string]json.RawMessage) (problems []string) {
@@ -133,7 +133,7 @@ func unlikeRecords(want, got map[string]json.RawMessage) (problems []string) {
 }
 
 // statuses are what every thread's status has to be.
-func (w *world) statuses() map[string]string {
+func (w *model) statuses() map[string]string {
 	out := map[string]string{}
 	for _, records := range []map[string]json.RawMessage{w.archived, w.live} { // what is live counts
 		for name, raw := range records {
@@ -147,12 +147,12 @@ func (w *world) statuses() map[string]string {
 }
 
 // compareLists holds what the reading commands answer against the operations.
-func (g *ground) compareLists(before int) (problems []string) {
-	want := g.world.statuses()
+func (r *soakRun) compareLists(before int) (problems []string) {
+	want := r.model.statuses()
 	var list struct {
 		Items []struct{ ThreadID, Status string }
 	}
-	g.own("list", "--all", "--limit", "0").into(&list)
+	r.own("list", "--all", "--limit", "0").into(&list)
 	got := map[string]string{}
 	for _, item := range list.Items {
 		if got[item.ThreadID] != "" {
@@ -166,23 +166,23 @@ func (g *ground) compareLists(before int) (problems []string) {
 	var history struct {
 		Items []struct{ OperationID string }
 	}
-	g.own("history", "--limit", "0", "--since", fmt.Sprint(before)).into(&history)
+	r.own("history", "--limit", "0", "--since", fmt.Sprint(before)).into(&history)
 	var ids []string
 	for _, item := range slices.Backward(history.Items) {
 		ids = append(ids, item.OperationID)
 	}
-	problems = append(problems, unlike(fmt.Sprintf("leslie history --since %d has", before), g.ids[before:], ids))
-	return append(problems, g.compareCounts(want)...)
+	problems = append(problems, unlike(fmt.Sprintf("leslie history --since %d has", before), r.ids[before:], ids))
+	return append(problems, r.compareCounts(want)...)
 }
 
 // compareCounts holds the counts of the summary and of the objectives against the
 // threads.
-func (g *ground) compareCounts(threads map[string]string) (problems []string) {
+func (r *soakRun) compareCounts(threads map[string]string) (problems []string) {
 	var status struct {
 		Revision int64
 		Threads  map[string]int
 	}
-	g.own("status").into(&status)
+	r.own("status").into(&status)
 	want := map[string]int{}
 	for _, s := range threads {
 		if s != "archived" {
@@ -194,8 +194,8 @@ func (g *ground) compareCounts(threads map[string]string) (problems []string) {
 			problems = append(problems, fmt.Sprintf("leslie status counts %d %s threads of %d", status.Threads[s], s, want[s]))
 		}
 	}
-	if status.Revision != g.world.seq {
-		problems = append(problems, fmt.Sprintf("leslie status is at revision %d of %d", status.Revision, g.world.seq))
+	if status.Revision != r.model.seq {
+		problems = append(problems, fmt.Sprintf("leslie status is at revision %d of %d", status.Revision, r.model.seq))
 	}
 	var objectives struct {
 		Items []struct {
@@ -203,10 +203,10 @@ func (g *ground) compareCounts(threads map[string]string) (problems []string) {
 			Threads     map[string]int
 		}
 	}
-	g.own("objective", "list", "--limit", "0").into(&objectives)
+	r.own("objective", "list", "--limit", "0").into(&objectives)
 	total := 0
 	for _, o := range objectives.Items {
-		if _, there := g.world.live["objectives/"+o.ObjectiveID]; !there {
+		if _, there := r.model.live["objectives/"+o.ObjectiveID]; !there {
 			problems = append(problems, "leslie objective list has "+o.ObjectiveID+", which nobody made")
 		}
 		for _, n := range o.Threads {
@@ -221,16 +221,16 @@ func (g *ground) compareCounts(threads map[string]string) (problems []string) {
 
 // compareFiles looks at folders: each thread has one, nothing temporary is left,
 // and no line of an artifact is torn.
-func (g *ground) compareFiles() (problems []string) {
-	for id, status := range g.world.statuses() {
-		if _, err := os.Stat(g.path("threads/" + id)); err != nil {
+func (r *soakRun) compareFiles() (problems []string) {
+	for id, status := range r.model.statuses() {
+		if _, err := os.Stat(r.path("threads/" + id)); err != nil {
 			problems = append(problems, err.Error())
 			continue
 		}
 		if status == "archived" {
 			continue
 		}
-		files, err := g.artifacts(id)
+		files, err := r.artifacts(id)
 		if err != nil {
 			problems = append(problems, err.Error())
 		}
@@ -240,7 +240,7 @@ func (g *ground) compareFiles() (problems []string) {
 			}
 		}
 	}
-	return append(problems, leftovers(g.path("."))...)
+	return append(problems, leftovers(r.path("."))...)
 }
 
 // leftovers are what dead processes left in a store's folder.
@@ -262,11 +262,11 @@ func leftovers(folder string) (problems []string) {
 }
 
 // compareRequests: each request that was answered is in the journal.
-func (g *ground) compareRequests() (problems []string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, id := range g.requested {
-		if g.world.requests[id] == 0 {
+func (r *soakRun) compareRequests() (problems []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range r.requested {
+		if r.model.requests[id] == 0 {
 			problems = append(problems, "request "+id+" was answered and not carried out")
 		}
 	}

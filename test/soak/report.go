@@ -58,12 +58,12 @@ func (r *report) usual(command string) time.Duration {
 }
 
 // count counts a call, and whether it was to be killed.
-func (r *report) count(l line, o outcome, early end) {
+func (r *report) count(l line, o outcome, kill interruption) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.tally(l.command)
 	t.calls++
-	if early.after > 0 && early.signal == syscall.SIGKILL {
+	if kill.after > 0 && kill.signal == syscall.SIGKILL {
 		t.meant++
 	}
 	code := o.code()
@@ -71,7 +71,7 @@ func (r *report) count(l line, o outcome, early end) {
 		code = doc.Error.Code
 	}
 	switch {
-	case o.killed && early.signal == syscall.SIGTERM:
+	case o.killed && kill.signal == syscall.SIGTERM:
 		t.codes["SIGTERM"]++
 	case o.killed:
 		t.killed++
@@ -127,7 +127,7 @@ func (r *report) violation(who, what string, last []string) {
 
 // end prints the table, the verdict and, where only the last lines are looked at,
 // the violations once more; it says whether everything held.
-func (r *report) end(g *ground) (held bool) {
+func (r *report) end(g *soakRun) (held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	total := &tally{codes: map[string]int{}}
@@ -165,19 +165,19 @@ func counted(m map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *report) conclude(g *ground, total *tally) {
+func (r *report) conclude(g *soakRun, total *tally) {
 	operations := 0
 	for _, n := range r.made {
 		operations += n
 	}
 	resumed := 0
-	for _, o := range g.hearers {
+	for _, o := range g.observers {
 		resumed += o.resumed
 	}
 	fmt.Fprintf(r.out, "operations: %d, of them merges %d, rollbacks %d, undos %d, batches %d\n",
 		operations, r.made["merge"]+r.made["merge continue"], r.made["rollback"], r.made["undo"], r.made["batch"])
 	fmt.Fprintf(r.out, "merges of lines acknowledged: %d; requests made again: %d; observers: %d, ended and resumed %d times; pauses: %d\n",
-		g.choirs.count, len(g.requested), len(g.hearers), resumed, g.pauses)
+		g.groups.count, len(g.requested), len(g.observers), resumed, g.pauses)
 	verdict := "everything held"
 	if r.broken > 0 {
 		verdict = fmt.Sprintf("%d violations", r.broken)

@@ -12,7 +12,7 @@ import (
 )
 
 // This file is the table of rows: every command of leslie, how often it is
-// called, with which codes it may end, and how a line of it is drawn. The plays
+// called, with which codes it may end, and how a line of it is drawn. The scenarios
 // call some of them besides.
 
 // row is one command.
@@ -38,8 +38,8 @@ const (
 // mostThreads is about how many threads the rows have at once.
 const mostThreads = 80
 
-// apart are commands without a row, and why.
-func apart() map[string]string {
+// withoutRow are commands without a row, and why.
+func withoutRow() map[string]string {
 	return map[string]string{}
 }
 
@@ -132,7 +132,7 @@ func maybeOf(lines ...string) func(*worker) (line, bool) {
 
 func ofObjective(command string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
-		all := w.scene().objectives
+		all := w.snapshot().objectives
 		if len(all) == 0 || command == "objective done" && len(all) < 4 {
 			return line{}, false
 		}
@@ -142,20 +142,20 @@ func ofObjective(command string) func(*worker) (line, bool) {
 
 func ofReference(command string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
-		return ofAny(w, command, w.scene().references, "ref-aaaaaaaa")
+		return ofAny(w, command, w.snapshot().references, "ref-aaaaaaaa")
 	}
 }
 
 func ofMerge(command string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
-		return ofAny(w, command, w.scene().merges, "merge-aaaaaaaa")
+		return ofAny(w, command, w.snapshot().merges, "merge-aaaaaaaa")
 	}
 }
 
 func ofApproval(command string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
-		all := w.scene().approvals
-		if open := w.scene().open; len(open) > 0 && w.r.IntN(4) > 0 {
+		all := w.snapshot().approvals
+		if open := w.snapshot().open; len(open) > 0 && w.r.IntN(4) > 0 {
 			all = open
 		}
 		l, ok := ofAny(w, command, all, "appr-aaaaaaaa")
@@ -194,11 +194,11 @@ func ofAny(w *worker, command string, ids []string, absent string) (line, bool) 
 	return line{argv: append(strings.Fields(command), id)}, true
 }
 
-func (w *worker) scene() *scene { return w.stage.now(w.project) }
+func (w *worker) snapshot() *snapshot { return w.shared.now(w.project) }
 
 // thread draws a thread, seldom one that is not there.
 func (w *worker) thread() string {
-	all := w.scene().threads
+	all := w.snapshot().threads
 	if len(all) == 0 || w.r.IntN(60) == 0 {
 		return "nobody"
 	}
@@ -207,7 +207,7 @@ func (w *worker) thread() string {
 
 // inStatus draws a thread of a status, "" when there is none.
 func (w *worker) inStatus(statuses string) string {
-	all := w.scene().threads
+	all := w.snapshot().threads
 	for range 20 {
 		if len(all) == 0 {
 			break
@@ -235,7 +235,7 @@ func (w *worker) guarded(l line) line {
 }
 
 func (w *worker) objectiveCreate() (line, bool) {
-	if len(w.scene().objectives) > 30 {
+	if len(w.snapshot().objectives) > 30 {
 		return line{}, false
 	}
 	l := line{argv: []string{"objective", "create", "A goal\nof two lines"}}
@@ -246,7 +246,7 @@ func (w *worker) objectiveCreate() (line, bool) {
 }
 
 func (w *worker) spawn() (line, bool) {
-	sc := w.scene()
+	sc := w.snapshot()
 	if len(sc.threads) > mostThreads || len(sc.objectives) == 0 {
 		return w.thinOut()
 	}
@@ -299,7 +299,7 @@ func (w *worker) context() (line, bool) {
 }
 
 func (w *worker) reference() (line, bool) {
-	if len(w.scene().references) > 300 {
+	if len(w.snapshot().references) > 300 {
 		return line{}, false
 	}
 	a, b := w.thread(), w.thread()
@@ -331,7 +331,7 @@ func (w *worker) resume() (line, bool) {
 
 // cancel is more frequent where there are many threads.
 func (w *worker) cancel() (line, bool) {
-	if len(w.scene().threads) < mostThreads/3 && w.r.IntN(3) > 0 {
+	if len(w.snapshot().threads) < mostThreads/3 && w.r.IntN(3) > 0 {
 		return line{}, false
 	}
 	return line{argv: []string{"cancel", w.thread()}}, true
@@ -372,7 +372,7 @@ func (w *worker) claim() (line, bool) {
 // claimed draws a thread that somebody holds, "" when there is none.
 func (w *worker) claimed() string {
 	var held []string
-	for _, t := range w.scene().threads {
+	for _, t := range w.snapshot().threads {
 		if t.Claimed && t.Status != "completed" && t.Status != "cancelled" {
 			held = append(held, t.ID)
 		}
@@ -422,7 +422,7 @@ func (w *worker) merge() (line, bool) {
 const keepsAll = `sed -i -e /^<<<<<<</d -e '/^|||||||/d' -e /^=======$/d -e /^>>>>>>>/d merged`
 
 func (w *worker) mergeResolve() (line, bool) {
-	l, ok := ofAny(w, "merge resolve", w.scene().merges, "merge-aaaaaaaa")
+	l, ok := ofAny(w, "merge resolve", w.snapshot().merges, "merge-aaaaaaaa")
 	switch w.r.IntN(4) {
 	case 0:
 		l.argv = append(l.argv, "plan.md", "--file", "-")
@@ -480,7 +480,7 @@ func (w *worker) wait() (line, bool) {
 
 func (w *worker) undo() (line, bool) {
 	l := line{argv: []string{"undo"}}
-	if op := w.stage.operation(w.r); op != "" && w.r.IntN(4) > 0 {
+	if op := w.shared.operation(w.r); op != "" && w.r.IntN(4) > 0 {
 		l.argv = append(l.argv, op)
 	}
 	return l, true
@@ -495,13 +495,13 @@ func (w *worker) checkpoint() (line, bool) {
 }
 
 func (w *worker) rollback() (line, bool) {
-	all := w.scene().threads
+	all := w.snapshot().threads
 	for range 20 {
 		if len(all) == 0 {
 			break
 		}
-		if t := all[w.r.IntN(len(all))]; len(t.Marks) > 0 {
-			return line{argv: []string{"rollback", t.ID, "--to", t.Marks[w.r.IntN(len(t.Marks))]}}, true
+		if t := all[w.r.IntN(len(all))]; len(t.Checkpoints) > 0 {
+			return line{argv: []string{"rollback", t.ID, "--to", t.Checkpoints[w.r.IntN(len(t.Checkpoints))]}}, true
 		}
 	}
 	return line{argv: []string{"rollback", w.thread(), "--to", "nowhere"}}, true
@@ -509,7 +509,7 @@ func (w *worker) rollback() (line, bool) {
 
 // batch draws a few lines as a batch; a line that asks for too much, all.
 func (w *worker) batch() (line, bool) {
-	sc := w.scene()
+	sc := w.snapshot()
 	if len(sc.objectives) == 0 || len(sc.threads) > mostThreads {
 		return line{}, false
 	}

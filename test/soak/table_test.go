@@ -24,8 +24,8 @@ func TestEveryCommandHasARowOrAReason(t *testing.T) {
 	require.Greater(t, len(names), 40)
 	for _, name := range names {
 		row := slices.ContainsFunc(table(), func(r row) bool { return r.name == name })
-		_, left := apart()[name]
-		assert.True(t, row != left, "%s needs a row in soak/table.go, or a reason in apart()", name)
+		_, left := withoutRow()[name]
+		assert.True(t, row != left, "%s needs a row in soak/table.go, or a reason in withoutRow()", name)
 	}
 	for _, r := range table() {
 		command := r.name == "a save" || r.name == "a configuration" || r.name == "a wrong line" || slices.Contains(names, r.name)
@@ -35,12 +35,12 @@ func TestEveryCommandHasARowOrAReason(t *testing.T) {
 
 func TestEveryRowDrawsALineOfItsCommand(t *testing.T) {
 	t.Parallel()
-	full := &scene{
+	full := &snapshot{
 		objectives: []string{"o-1", "o-2", "o-3", "o-4"}, references: []string{"ref-bbbbbbbb"}, approvals: []string{"appr-bbbbbbbb"}, merges: []string{"merge-bbbbbbbb"},
-		threads: []seen{{ID: "a", Status: "active"}, {ID: "b", Status: "completed", Marks: []string{"ckpt-bbbbbbbb"}}, {ID: "c", Status: "cancelled"}},
+		threads: []seen{{ID: "a", Status: "active"}, {ID: "b", Status: "completed", Checkpoints: []string{"ckpt-bbbbbbbb"}}, {ID: "c", Status: "cancelled"}},
 	}
-	for _, sc := range []*scene{full, {}} {
-		g := &ground{project: &project{dir: t.TempDir(), scratch: t.TempDir()}, stage: &stage{scene: sc, at: time.Now().Add(time.Hour)}}
+	for _, sc := range []*snapshot{full, {}} {
+		g := &soakRun{project: &project{dir: t.TempDir(), scratch: t.TempDir()}, shared: &sharedSnapshot{snapshot: sc, at: time.Now().Add(time.Hour)}}
 		w := g.newWorker(1)
 		for _, r := range table() {
 			drawn := 0
@@ -62,16 +62,16 @@ func TestEveryRowDrawsALineOfItsCommand(t *testing.T) {
 	}
 }
 
-func TestTheSceneLeavesTheThreadsOfThePlaysAlone(t *testing.T) {
+func TestTheSnapshotLeavesTheThreadsOfTheScenariosAlone(t *testing.T) {
 	t.Parallel()
-	sc, err := sceneOf([]byte(`{"threads":{"a":{"status":"active","checkpoints":[{"checkpointId":"ckpt-1"}]},"choir-1-0":{},"back-00-1":{},"field-00-1":{}},
-		"objectives":{"plays":{},"goal":{}},"merges":{"merge-1":{"target":"choir-1-0"},"merge-2":{"target":"a"}},
+	sc, err := snapshotOf([]byte(`{"threads":{"a":{"status":"active","checkpoints":[{"checkpointId":"ckpt-1"}]},"group-1-0":{},"rollback-00-1":{},"undo-00-1":{}},
+		"objectives":{"scenarios":{},"goal":{}},"merges":{"merge-1":{"target":"group-1-0"},"merge-2":{"target":"a"}},
 		"approvals":{"appr-1":{"status":"open"},"appr-2":{"status":"denied"}}}`))
 	require.NoError(t, err)
-	assert.Equal(t, []seen{{ID: "a", Status: "active", Marks: []string{"ckpt-1"}}}, sc.threads)
+	assert.Equal(t, []seen{{ID: "a", Status: "active", Checkpoints: []string{"ckpt-1"}}}, sc.threads)
 	assert.Equal(t, []string{"goal"}, sc.objectives)
 	assert.Equal(t, []string{"merge-2"}, sc.merges)
 	assert.Equal(t, []string{"appr-1"}, sc.open)
-	_, err = sceneOf([]byte(`{"threads":`))
+	_, err = snapshotOf([]byte(`{"threads":`))
 	require.Error(t, err)
 }

@@ -17,26 +17,26 @@ import (
 
 // worker runs one process at a time.
 type worker struct {
-	*ground
-	n       int
-	r       *rand.Rand
-	known   int64    // the highest revision that it was told
-	last    []string // its newest calls, for whoever has to find out
-	written int      // lines
-	holds   string   // the thread that it claimed last
-	choir   choirist
-	back    backer
-	field   fielder
+	*soakRun
+	n         int
+	r         *rand.Rand
+	known     int64    // the highest revision that it was told
+	last      []string // its newest calls, for a report
+	written   int      // lines
+	holds     string   // the thread that it claimed last
+	member    mergeMember
+	rollbacks rollbackScenario
+	undos     undoScenario
 }
 
-func (g *ground) newWorker(n int) *worker {
-	return &worker{ground: g, n: n, r: rand.New(rand.NewPCG(g.seed, uint64(n)))}
+func (r *soakRun) newWorker(n int) *worker {
+	return &worker{soakRun: r, n: n, r: rand.New(rand.NewPCG(r.seed, uint64(n)))}
 }
 
-// name is the actor of its rows, and family that of its plays, so that an undo
-// of one's own last operation never meets a play.
-func (w *worker) name() string   { return fmt.Sprintf("w%02d", w.n) }
-func (w *worker) family() string { return w.name() + "-f" }
+// name is the actor of its rows, scenarioActor that of its scenarios, so that an
+// undo of its own last operation never meets a scenario.
+func (w *worker) name() string          { return fmt.Sprintf("w%02d", w.n) }
+func (w *worker) scenarioActor() string { return w.name() + "-f" }
 
 // work goes on until it is over.
 func (w *worker) work() {
@@ -45,13 +45,13 @@ func (w *worker) work() {
 		total += row.weight
 	}
 	for !w.over() {
-		w.turn.RLock()
+		w.pausing.RLock()
 		if w.r.IntN(100) < 35 {
-			w.play()
+			w.scenarioStep()
 		} else {
 			w.row(rows, w.r.IntN(total))
 		}
-		w.turn.RUnlock()
+		w.pausing.RUnlock()
 	}
 }
 
@@ -71,53 +71,53 @@ func (w *worker) row(rows []row, draw int) {
 	}
 }
 
-// play takes a step of one of the plays.
-func (w *worker) play() {
+// scenarioStep takes a step of one of the scenarios.
+func (w *worker) scenarioStep() {
 	switch w.r.IntN(7) {
 	case 0, 1, 2:
-		w.sing()
+		w.mergeStep()
 	case 3, 4:
-		w.goBack()
+		w.rollbackStep()
 	case 5:
-		w.takeBack()
+		w.undoStep()
 	default:
-		w.again()
+		w.retryStep()
 	}
 }
 
-// deadlyOneIn is how many calls there are to one that is killed, politeOneIn to
+// killOneIn is how many calls there are to one that is killed, terminateOneIn to
 // one that is asked to end.
 const (
-	deadlyOneIn = 12
-	politeOneIn = 40
+	killOneIn      = 12
+	terminateOneIn = 40
 )
 
-// do calls, perhaps to end it early.
+// do calls, perhaps to end it kill.
 func (w *worker) do(l line) outcome {
-	var early end
+	var kill interruption
 	switch {
-	case l.calm:
-	case w.r.IntN(deadlyOneIn) == 0:
-		early = killAfter(w.moment(l.command))
+	case l.noKill:
+	case w.r.IntN(killOneIn) == 0:
+		kill = killAfter(w.moment(l.command))
 		if !l.reads && w.r.IntN(2) == 0 {
-			early = w.atCommit(l)
+			kill = w.atCommit(l)
 		}
-	case w.r.IntN(politeOneIn) == 0:
-		early = end{after: w.moment(l.command), signal: syscall.SIGTERM}
+	case w.r.IntN(terminateOneIn) == 0:
+		kill = interruption{after: w.moment(l.command), signal: syscall.SIGTERM}
 		l.may += " T904"
 	}
-	return w.call(l, early)
+	return w.call(l, kill)
 }
 
 // call calls, and checks the answer.
-func (w *worker) call(l line, early end) outcome {
+func (w *worker) call(l line, kill interruption) outcome {
 	actor := w.identify(&l)
 	floor := w.told.Load()
-	o := w.project.call(l.argv, l.stdin, early)
+	o := w.project.call(l.argv, l.stdin, kill)
 	w.remember(l, o)
-	w.report.count(l, o, early)
+	w.report.count(l, o, kill)
 	problem := l.wrong(o)
-	if problem == "" && o.killed && early.after == 0 {
+	if problem == "" && o.killed && kill.after == 0 {
 		problem = "it was killed by somebody else"
 	}
 	if problem == "" {
@@ -135,8 +135,8 @@ func (w *worker) call(l line, early end) outcome {
 
 // actor is whose operation a line makes.
 func (w *worker) actor(l line) string {
-	if l.family {
-		return w.family()
+	if l.scenario {
+		return w.scenarioActor()
 	}
 	return w.name()
 }
@@ -146,7 +146,7 @@ func (w *worker) identify(l *line) (actor string) {
 	if l.as == "" {
 		l.as = []string{"user", "user", "user", "user", "agent", "agent", "agent", "agent", "system"}[w.r.IntN(9)]
 	}
-	if l.family {
+	if l.scenario {
 		l.as = "user"
 	}
 	actor = w.actor(*l)
@@ -212,7 +212,7 @@ func shown(argv []string) string {
 // line is a line that nobody else writes, and that shows when it is torn.
 func (w *worker) line() string {
 	w.written++
-	return sealed(fmt.Sprintf("w%02d %06d", w.n, w.written))
+	return withChecksum(fmt.Sprintf("w%02d %06d", w.n, w.written))
 }
 
 // save puts a file into a thread's folder as an editor does: beside it, then by

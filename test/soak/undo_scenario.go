@@ -4,18 +4,18 @@ package main
 
 import "fmt"
 
-// This file is the play about undo: a worker changes one field after the other of
+// This file is the undo scenario: a worker changes one field after the other of
 // a thread of its own, and takes operations back in any order. What was not
 // changed since gets back what it held, and nothing else moves.
 
-// fielder is what a worker knows of its own thread.
-type fielder struct {
-	born  int // threads so far
-	there bool
-	steps int
-	now   map[string]string // by field
-	past  []edit
-	doubt *edit // a killed call that may have been made; nil for none
+// undoScenario is what a worker knows of its own thread.
+type undoScenario struct {
+	threads int // threads so far
+	there   bool
+	steps   int
+	now     map[string]string // by field
+	past    []edit
+	doubt   *edit // a killed call that may have been made; nil for none
 }
 
 // edit is an operation that gave a field a value.
@@ -24,14 +24,14 @@ type edit struct {
 	revision       int64
 }
 
-const fieldSteps = 50
+const undoSteps = 50
 
-func (w *worker) fieldID() string { return fmt.Sprintf("field-%02d-%d", w.n, w.field.born) }
+func (w *worker) undoThread() string { return fmt.Sprintf("undo-%02d-%d", w.n, w.undos.threads) }
 
-// takeBack takes a step.
-func (w *worker) takeBack() {
-	f := &w.field
-	if (!f.there || f.steps > fieldSteps) && !w.newField() {
+// undoStep takes a step.
+func (w *worker) undoStep() {
+	f := &w.undos
+	if (!f.there || f.steps > undoSteps) && !w.newUndoThread() {
 		return
 	}
 	f.steps++
@@ -43,25 +43,25 @@ func (w *worker) takeBack() {
 	w.compareFields()
 }
 
-func (w *worker) newField() bool {
-	if w.field.there {
+func (w *worker) newUndoThread() bool {
+	if w.undos.there {
 		for _, command := range []string{"cancel", "archive"} {
-			if o := w.do(line{command: command, argv: []string{command, w.fieldID()}, family: true, calm: true}); !o.ok() {
+			if o := w.do(line{command: command, argv: []string{command, w.undoThread()}, scenario: true, noKill: true}); !o.ok() {
 				return false
 			}
 		}
 	}
-	w.field = fielder{born: w.field.born + 1, now: map[string]string{"title": "Fields"}}
-	o := w.do(line{command: "spawn", argv: []string{"spawn", "--intent", "Fields", "--id", w.fieldID(), "--objective", "plays", "--depends-on", gateID}, family: true, calm: true})
-	w.field.there = o.ok()
+	w.undos = undoScenario{threads: w.undos.threads + 1, now: map[string]string{"title": "Fields"}}
+	o := w.do(line{command: "spawn", argv: []string{"spawn", "--intent", "Fields", "--id", w.undoThread(), "--objective", "scenarios", "--depends-on", gateID}, scenario: true, noKill: true})
+	w.undos.there = o.ok()
 	return o.ok()
 }
 
 func (w *worker) edit() {
-	f := &w.field
+	f := &w.undos
 	field := []string{"title", "branch", "worktree"}[w.r.IntN(3)]
 	e := edit{field: field, was: f.now[field], is: fmt.Sprintf("%s-%d", field, w.r.Uint32())}
-	o := w.do(line{command: "update", argv: []string{"update", w.fieldID(), "--" + field, e.is}, family: true})
+	o := w.do(line{command: "update", argv: []string{"update", w.undoThread(), "--" + field, e.is}, scenario: true})
 	switch {
 	case o.ok():
 		e.revision = o.revision()
@@ -75,13 +75,13 @@ func (w *worker) edit() {
 // undoEdit takes an edit back: it works exactly while the field holds what it was
 // given.
 func (w *worker) undoEdit(i int) {
-	f := &w.field
+	f := &w.undos
 	e := f.past[i]
-	op := w.operationAt(w.fieldID(), e.revision)
+	op := w.operationAt(w.undoThread(), e.revision)
 	if op == "" {
 		return
 	}
-	o := w.do(line{command: "undo", argv: []string{"undo", op}, family: true, may: "T110"})
+	o := w.do(line{command: "undo", argv: []string{"undo", op}, scenario: true, may: "T110"})
 	stands := f.now[e.field] == e.is
 	switch {
 	case o.killed:
@@ -90,9 +90,9 @@ func (w *worker) undoEdit(i int) {
 			f.doubt = nil
 		}
 	case o.ok() && !stands:
-		w.violate(w, fmt.Sprintf("an undo of %s in %s took away what was given since", e.field, w.fieldID()))
+		w.violate(w, fmt.Sprintf("an undo of %s in %s took away what was given since", e.field, w.undoThread()))
 	case !o.ok() && stands && o.code() == "T110":
-		w.violate(w, fmt.Sprintf("an undo of %s in %s is refused, and nothing has changed it since", e.field, w.fieldID()))
+		w.violate(w, fmt.Sprintf("an undo of %s in %s is refused, and nothing has changed it since", e.field, w.undoThread()))
 	case o.ok():
 		f.now[e.field] = e.was
 	}
@@ -103,8 +103,8 @@ func (w *worker) undoEdit(i int) {
 
 // compareFields looks at all fields of the thread.
 func (w *worker) compareFields() {
-	f := &w.field
-	o := w.do(line{command: "status", argv: []string{"status", w.fieldID()}, family: true, calm: true, reads: true})
+	f := &w.undos
+	o := w.do(line{command: "status", argv: []string{"status", w.undoThread()}, scenario: true, noKill: true, reads: true})
 	var data struct{ Title, Branch, Worktree string }
 	o.into(&data)
 	if !o.ok() {
@@ -117,7 +117,7 @@ func (w *worker) compareFields() {
 	f.doubt = nil
 	for _, field := range sortedKeys(got) {
 		if got[field] != f.now[field] {
-			w.violate(w, fmt.Sprintf("the %s of %s is %q and should be %q", field, w.fieldID(), got[field], f.now[field]))
+			w.violate(w, fmt.Sprintf("the %s of %s is %q and should be %q", field, w.undoThread(), got[field], f.now[field]))
 		}
 	}
 }

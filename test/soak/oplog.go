@@ -33,9 +33,9 @@ func (c called) text() string {
 	return fmt.Sprintf("%s by %s from %s to %s", c.command, c.actor, c.begin.UTC().Format("15:04:05.000"), c.end.UTC().Format("15:04:05.000"))
 }
 
-// allot gives each operation to its call and says what does not fit. behind is
-// how many calls were killed behind their commit.
-func allot(ops []operation, calls []called) (problems []string, behind int) {
+// assign gives each operation to its call and says what does not fit. behind is
+// how many calls were killed after their commit.
+func assign(ops []operation, calls []called) (problems []string, behind int) {
 	by := map[string][]int{} // the calls of an actor, in the order in which they were made
 	for i, c := range calls {
 		by[c.actor] = append(by[c.actor], i)
@@ -45,7 +45,7 @@ func allot(ops []operation, calls []called) (problems []string, behind int) {
 	}
 	given := make([][]operation, len(calls))
 	for _, op := range ops {
-		if systems(op) {
+		if bySystem(op) {
 			continue
 		}
 		i := owner(op, by[op.Actor], calls)
@@ -66,8 +66,8 @@ func allot(ops []operation, calls []called) (problems []string, behind int) {
 	return problems, behind
 }
 
-// systems reports whether leslie made an operation by itself.
-func systems(op operation) bool {
+// bySystem reports whether leslie made an operation by itself.
+func bySystem(op operation) bool {
 	return op.Actor == "leslie" && op.As == "system" && slices.Contains([]string{"lapse", "seen", "suspend"}, op.Command)
 }
 
@@ -119,7 +119,7 @@ func (c called) unlike(ops []operation) string {
 
 // unheld says when an acknowledged claim is not in its operation.
 func (c called) unheld(op operation) string {
-	w := newWorld()
+	w := newModel()
 	for _, ch := range op.Changes {
 		w.claim(op, ch)
 	}
@@ -130,13 +130,13 @@ func (c called) unheld(op operation) string {
 }
 
 // note keeps a call; what was answered again made nothing of its own.
-func (g *ground) note(actor string, l line, o outcome) {
+func (r *soakRun) note(actor string, l line, o outcome) {
 	c := called{actor: actor, command: l.command, begin: o.begin.Round(0), end: o.end.Round(0), many: l.many, bare: l.reads, waited: l.waits(),
 		killed: o.killed && o.doc == nil, changed: o.changed() && !o.warned("W901"), failed: !o.ok(), revision: o.revision()}
 	c.made, c.holds = madeBy(l, o)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.calls = append(g.calls, c)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, c)
 }
 
 // madeBy is what an answer says is there now.

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// This file knows what there is to name: threads, references, merges, approvals
-// and operations, as they were a moment ago.
+// This file lists the threads, references, merges, approvals and operations that
+// a line can name, as they were a moment ago.
 
-// scene is a look at the state's file. What it names may be gone by now: that is
-// what the codes are for.
-type scene struct {
+// snapshot lists what the state's file names. Some of it may be gone by now: the
+// codes are for that.
+type snapshot struct {
 	objectives []string // not done
 	threads    []seen
 	references []string
@@ -28,48 +28,48 @@ type scene struct {
 }
 
 type seen struct {
-	ID, Status string
-	Marks      []string // checkpoints
-	Claimed    bool     // by somebody, perhaps until now
+	ID, Status  string
+	Checkpoints []string // checkpoints
+	Claimed     bool     // by somebody, perhaps until now
 }
 
-// families are the beginnings of the plays' threads, which the rows leave alone.
-const families = "choir- back- field-"
+// scenarioPrefixes begin the ids of the scenarios' threads, which the rows leave alone.
+const scenarioPrefixes = "group- rollback- undo-"
 
-func free(id string) bool {
+func openToRows(id string) bool {
 	first, _, _ := strings.Cut(id, "-")
-	return !slices.Contains(strings.Fields(families), first+"-")
+	return !slices.Contains(strings.Fields(scenarioPrefixes), first+"-")
 }
 
-// stage is the scene that all share, looked at anew after a while.
-type stage struct {
-	mu    sync.Mutex
-	at    time.Time
-	scene *scene
-	ops   []string // the newest operations of the rows
+// sharedSnapshot is the snapshot that all workers share; it is read again after a while.
+type sharedSnapshot struct {
+	mu       sync.Mutex
+	at       time.Time
+	snapshot *snapshot
+	ops      []string // the newest operations of the rows
 }
 
 const freshFor = 300 * time.Millisecond
 
-// now is the scene, not older than a moment.
-func (st *stage) now(p *project) *scene {
+// now is the snapshot, not older than a moment.
+func (st *sharedSnapshot) now(p *project) *snapshot {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.scene != nil && time.Since(st.at) < freshFor {
-		return st.scene
+	if st.snapshot != nil && time.Since(st.at) < freshFor {
+		return st.snapshot
 	}
 	data, err := os.ReadFile(p.path(stateFile))
 	if err == nil {
-		var sc *scene
-		if sc, err = sceneOf(data); err == nil {
-			st.scene = sc
+		var sc *snapshot
+		if sc, err = snapshotOf(data); err == nil {
+			st.snapshot = sc
 		}
 	}
-	if err != nil && st.scene == nil {
-		st.scene = &scene{}
+	if err != nil && st.snapshot == nil {
+		st.snapshot = &snapshot{}
 	}
 	st.at = time.Now()
-	return st.scene
+	return st.snapshot
 }
 
 // state is the state's file as docs/store.md writes it.
@@ -96,12 +96,12 @@ func (s state) records() map[string]json.RawMessage {
 	return out
 }
 
-func sceneOf(data []byte) (*scene, error) {
+func snapshotOf(data []byte) (*snapshot, error) {
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("the state's file: %w", err)
 	}
-	var sc scene
+	var sc snapshot
 	for _, name := range sortedKeys(s.records()) {
 		table, id, _ := strings.Cut(name, "/")
 		var r struct {
@@ -112,13 +112,13 @@ func sceneOf(data []byte) (*scene, error) {
 		}
 		_ = json.Unmarshal(s.records()[name], &r)
 		switch {
-		case table == "threads" && free(id):
+		case table == "threads" && openToRows(id):
 			t := seen{ID: id, Status: r.Status, Claimed: r.Claim != nil}
 			for _, c := range r.Checkpoints {
-				t.Marks = append(t.Marks, c.CheckpointID)
+				t.Checkpoints = append(t.Checkpoints, c.CheckpointID)
 			}
 			sc.threads = append(sc.threads, t)
-		case table == "objectives" && id != "plays":
+		case table == "objectives" && id != "scenarios":
 			sc.objectives = append(sc.objectives, id)
 		case table == "references":
 			sc.references = append(sc.references, id)
@@ -127,7 +127,7 @@ func sceneOf(data []byte) (*scene, error) {
 			if r.Status == "open" {
 				sc.open = append(sc.open, id)
 			}
-		case table == "merges" && free(r.Target):
+		case table == "merges" && openToRows(r.Target):
 			sc.merges = append(sc.merges, id)
 		}
 	}
@@ -145,8 +145,8 @@ func sortedKeys[V any](m map[string]V) []string {
 
 const kept = 300
 
-// heard notes an operation that a row made, for those that undo.
-func (st *stage) heard(id string) {
+// note records an operation that a row made, for undo.
+func (st *sharedSnapshot) note(id string) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.ops = append(st.ops, id); len(st.ops) > 2*kept {
@@ -155,7 +155,7 @@ func (st *stage) heard(id string) {
 }
 
 // operation draws one of the newest, more often a very new one; "" for none.
-func (st *stage) operation(r *rand.Rand) string {
+func (st *sharedSnapshot) operation(r *rand.Rand) string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	back := min(len(st.ops), kept)

@@ -90,8 +90,8 @@ func parseJournal(data []byte) (ops []operation, err error) {
 	return ops, err
 }
 
-// world is what operations, played again, leave: records by their names.
-type world struct {
+// model is what operations, played again, leave: records by their names.
+type model struct {
 	seq      int64
 	live     map[string]json.RawMessage
 	archived map[string]json.RawMessage
@@ -99,14 +99,14 @@ type world struct {
 	requests map[string]int64 // request id -> the operation that it made
 }
 
-func newWorld() *world {
-	return &world{live: map[string]json.RawMessage{}, archived: map[string]json.RawMessage{}, claims: map[string]claim{}, requests: map[string]int64{}}
+func newModel() *model {
+	return &model{live: map[string]json.RawMessage{}, archived: map[string]json.RawMessage{}, claims: map[string]claim{}, requests: map[string]int64{}}
 }
 
-// play plays an operation and says what is wrong with it: a number that is not
+// apply applies an operation and says what is wrong with it: a number that is not
 // the next, a change of what was not there, a claim of what is held, a request
 // that was answered before.
-func (w *world) play(op operation) (problems []string) {
+func (w *model) apply(op operation) (problems []string) {
 	say := func(format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("operation %d (%s, %s by %s): ", op.Seq, op.ID, op.Command, op.Actor)+fmt.Sprintf(format, args...))
 	}
@@ -140,7 +140,7 @@ func (w *world) play(op operation) (problems []string) {
 }
 
 // lapses is when the last of the open requests gets its answer by itself.
-func (w *world) lapses() (last time.Time) {
+func (w *model) lapses() (last time.Time) {
 	for name, raw := range w.live {
 		var g struct {
 			Status   string
@@ -160,7 +160,7 @@ type claim struct {
 }
 
 // claim keeps who holds what, and says when a claim is taken that another holds.
-func (w *world) claim(op operation, c change) string {
+func (w *model) claim(op operation, c change) string {
 	id, is := strings.CutPrefix(c.Record, "threads/")
 	if !is {
 		return ""

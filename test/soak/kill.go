@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// This file ends processes before they are done: at some moment, or right behind
-// their commit.
+// This file ends processes before they are done: at a random moment, or right
+// after their commit.
 
-// end is a signal that comes after a while; none comes after 0.
-type end struct {
+// interruption is a signal that comes after a while; none comes after 0.
+type interruption struct {
 	after  time.Duration
 	signal syscall.Signal
 	// begun, when there is one, is asked again and again, and the while begins
@@ -23,10 +23,10 @@ type end struct {
 	begun func() bool
 }
 
-func killAfter(d time.Duration) end { return end{after: d, signal: syscall.SIGKILL} }
+func killAfter(d time.Duration) interruption { return interruption{after: d, signal: syscall.SIGKILL} }
 
-// come sends the signal when it is time, unless the process is over first.
-func (e end) come(process *os.Process, over <-chan struct{}) {
+// send sends the signal when it is time, unless the process is over first.
+func (e interruption) send(process *os.Process, over <-chan struct{}) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for e.begun != nil && !e.begun() {
@@ -50,19 +50,19 @@ func (w *worker) moment(command string) time.Duration {
 	return 1 + time.Duration(w.r.Float64()*1.2*float64(w.report.usual(command)))
 }
 
-// behindCommit is about how long a call has to do behind its commit.
-const behindCommit = 4 * time.Millisecond
+// afterCommit is about how long a call works after its commit.
+const afterCommit = 4 * time.Millisecond
 
-// atCommit kills a call right behind its commit, when there is most to be lost:
+// atCommit kills a call right after its commit, when most can be lost:
 // as soon as the state's first operation is its own.
-func (w *worker) atCommit(l line) end {
+func (w *worker) atCommit(l line) interruption {
 	actor, floor := w.actor(l), w.told.Load()
-	early := killAfter(1 + time.Duration(w.r.Int64N(int64(behindCommit))))
-	early.begun = func() bool {
+	kill := killAfter(1 + time.Duration(w.r.Int64N(int64(afterCommit))))
+	kill.begun = func() bool {
 		seq, by := w.newest()
 		return by == actor && seq > floor
 	}
-	return early
+	return kill
 }
 
 // newestOperation is the beginning of a state's file.

@@ -1,0 +1,252 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// This file is the merge scenario. A group is a thread and a few workers, each
+// with a child of it. Each writes lines into its own section of one file and into
+// a file of its own, merges them up and everybody's down, and nobody takes
+// anything back: so a line is, once, wherever an acknowledged merge brought it,
+// for good. From time to time a new generation begins, so that files stay small.
+
+// workersPerGroup is how many workers share one group's thread.
+const workersPerGroup = 4
+
+// linesPerGeneration is how many lines a worker writes before a new generation is due.
+const linesPerGeneration = 60
+
+// mergeGroups is what has to hold of all groups.
+type mergeGroups struct {
+	mu          sync.Mutex
+	generations int
+	up          map[string][]string // by group, the lines that its thread must have
+	count       int                 // acknowledged merges
+}
+
+// mergeMember is what a worker knows of its own child.
+type mergeMember struct {
+	mine    []string // written into it, for good
+	others  []string // merged down into it
+	unclear bool     // a killed call may have left work for the next writer
+}
+
+func (w *worker) groupID() string {
+	return fmt.Sprintf("group-%d-%d", w.groups.generations, w.n/workersPerGroup)
+}
+
+func (w *worker) memberID() string { return fmt.Sprintf("%s-%02d", w.groupID(), w.n) }
+
+const sharedFile = "shared.md"
+
+// template is the file without lines: a section for each worker, far enough from
+// the next.
+func template(workers []int) string {
+	var b strings.Builder
+	for _, n := range workers {
+		b.WriteString(section(n))
+		for i := range 5 {
+			b.WriteString(withChecksum(fmt.Sprintf("filler %d of %02d", i, n)))
+		}
+	}
+	return b.String()
+}
+
+func section(n int) string { return withChecksum(fmt.Sprintf("# %02d", n)) }
+
+// mergeStep takes a step.
+func (w *worker) mergeStep() {
+	switch w.r.IntN(5) {
+	case 0, 1:
+		// A save starts from the files in place; a merge finishes pending work by itself.
+		if w.member.unclear && !w.settle(w.memberID()) {
+			return
+		}
+		w.member.unclear = false
+		w.writeLines()
+	case 2, 3:
+		w.mergeUp()
+	default:
+		w.mergeDown()
+	}
+}
+
+// settle makes a write that sees an earlier one's work through.
+func (w *worker) settle(id string) bool {
+	o := w.do(line{command: "update", argv: []string{"update", id, "--title", fmt.Sprintf("Settled %d", w.r.Uint32())}, scenario: true, noKill: true})
+	return o.ok()
+}
+
+// writeLines writes a few lines.
+func (w *worker) writeLines() {
+	if len(w.member.mine) > 3*linesPerGeneration {
+		return // a new generation is long due
+	}
+	for range 1 + w.r.IntN(3) {
+		name, line := sharedFile, w.line()
+		if w.r.IntN(3) == 0 {
+			name = w.name() + ".md"
+		}
+		text, err := os.ReadFile(w.path("threads/" + w.memberID() + "/" + name))
+		if err != nil && name == sharedFile {
+			w.violate(w, "the sharedFile of "+w.memberID()+" cannot be read: "+err.Error())
+			return
+		}
+		if name == sharedFile {
+			text = []byte(strings.Replace(string(text), section(w.n), section(w.n)+line, 1))
+		} else {
+			text = append(text, line...)
+		}
+		if err := w.save(w.memberID(), name, string(text)); err != nil {
+			w.violate(w, "a line cannot be saved: "+err.Error())
+			return
+		}
+		w.member.mine = append(w.member.mine, line)
+	}
+}
+
+// mergeUp merges the worker's thread into the group's. Others do so too: a plan
+// may be overtaken too often.
+func (w *worker) mergeUp() {
+	brought := slices.Concat(w.member.mine, w.member.others)
+	o := w.merged(w.memberID(), w.groupID())
+	if !o.ok() {
+		return
+	}
+	w.groups.mu.Lock()
+	defer w.groups.mu.Unlock()
+	w.groups.count++
+	w.groups.up[w.groupID()] = union(w.groups.up[w.groupID()], brought)
+}
+
+// mergeDown merges the group's thread into the worker's, and checks it at once:
+// nobody else writes there.
+func (w *worker) mergeDown() {
+	w.groups.mu.Lock()
+	there := slices.Clone(w.groups.up[w.groupID()])
+	w.groups.mu.Unlock()
+	if o := w.merged(w.groupID(), w.memberID()); !o.ok() {
+		return
+	}
+	w.groups.mu.Lock()
+	w.groups.count++
+	w.groups.mu.Unlock()
+	for _, line := range there {
+		if !slices.Contains(w.member.mine, line) && !slices.Contains(w.member.others, line) {
+			w.member.others = append(w.member.others, line)
+		}
+	}
+	if problem := w.lineProblem(w.memberID(), slices.Concat(w.member.mine, w.member.others)); problem != "" {
+		w.violate(w, problem)
+	}
+}
+
+func union(a, b []string) []string {
+	known := map[string]bool{}
+	for _, s := range a {
+		known[s] = true
+	}
+	for _, s := range b {
+		if !known[s] {
+			a = append(a, s)
+		}
+	}
+	return a
+}
+
+func (w *worker) merged(from, to string) outcome {
+	o := w.do(line{command: "merge", argv: []string{"merge", "--sources", from, "--target", to}, scenario: true, may: "T304"})
+	w.member.unclear = w.member.unclear || o.killed
+	return o
+}
+
+// lineProblem says which line a thread of a group lacks, has twice, or never should
+// have had.
+func (p *project) lineProblem(id string, lines []string) string {
+	files, err := p.artifacts(id)
+	if err != nil {
+		return "the artifacts of " + id + " cannot be read: " + err.Error()
+	}
+	all := ""
+	for _, name := range sortedKeys(files) {
+		all += files[name]
+	}
+	if line, times := missing(lines, all); line != "" {
+		return fmt.Sprintf("%s has a line %d times that was merged into it: %s", id, times, line)
+	}
+	if line := torn(all); line != "" {
+		return fmt.Sprintf("%s has a line that nobody wrote: %q", id, line)
+	}
+	return ""
+}
+
+// compare checks all groups and children while nobody works.
+func (c *mergeGroups) compare(p *project, workers []*worker) (problems []string) {
+	for _, id := range sortedKeys(c.up) {
+		if problem := p.lineProblem(id, c.up[id]); problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	for _, w := range workers {
+		if problem := p.lineProblem(w.memberID(), slices.Concat(w.member.mine, w.member.others)); problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
+// due reports whether somebody has written enough.
+func (c *mergeGroups) due(workers []*worker) bool {
+	return c.generations == 0 || slices.ContainsFunc(workers, func(w *worker) bool { return len(w.member.mine) > linesPerGeneration })
+}
+
+// newGeneration ends a generation and begins the next, while nobody works.
+func (r *soakRun) newGeneration() error {
+	c := &r.groups
+	for _, w := range r.workers {
+		if c.generations > 0 {
+			if err := r.all("done "+w.memberID(), "archive "+w.memberID()); err != nil {
+				return err
+			}
+		}
+		w.member = mergeMember{}
+	}
+	for _, id := range sortedKeys(c.up) {
+		if err := r.all("done "+id, "archive "+id); err != nil {
+			return err
+		}
+	}
+	c.generations++
+	c.up = map[string][]string{}
+	for _, w := range r.workers {
+		if _, there := c.up[w.groupID()]; !there {
+			c.up[w.groupID()] = nil
+			if err := r.newGroup(w); err != nil {
+				return err
+			}
+		}
+		if err := r.all("spawn --intent Merge --id " + w.memberID() + " --parent " + w.groupID() + " --inherit full --depends-on " + gateID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *soakRun) newGroup(w *worker) error {
+	if err := r.all("spawn --intent Group --objective scenarios --id " + w.groupID() + " --depends-on " + gateID); err != nil {
+		return err
+	}
+	var all []int
+	for _, other := range r.workers {
+		if other.n/workersPerGroup == w.n/workersPerGroup {
+			all = append(all, other.n)
+		}
+	}
+	return w.save(w.groupID(), sharedFile, template(all))
+}

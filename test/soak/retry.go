@@ -1,0 +1,48 @@
+//go:build unix
+
+package main
+
+import "fmt"
+
+// This file is the scenario of repeated requests: a call with a request id is killed
+// and repeated until it answers. However often it was made, it is carried out once.
+
+// retryStep makes a call until it is answered, and then once more.
+func (w *worker) retryStep() {
+	if len(w.snapshot().threads) > mostThreads {
+		return
+	}
+	id := fmt.Sprintf("retry-%s-%d", w.name(), w.r.Uint64())
+	l := line{command: "spawn", argv: []string{"spawn", "--intent", "Be made once", "--objective", "scenarios", "--executor", "human", "--title", id, "--request-id", id}, scenario: true}
+	var first outcome
+	for tries := 0; tries < 6 && !first.ok(); tries++ {
+		first = w.call(l, w.sometimes(l))
+	}
+	then := w.call(l, interruption{})
+	if !first.ok() || !then.ok() {
+		return
+	}
+	var a, b struct{ ThreadID string }
+	first.into(&a)
+	then.into(&b)
+	if a != b || !then.warned("W901") {
+		w.violate(w, fmt.Sprintf("request %s was answered with %s, then with %s", id, a.ThreadID, b.ThreadID))
+	}
+	w.mu.Lock()
+	w.requested = append(w.requested, id)
+	w.mu.Unlock()
+	for _, command := range []string{"cancel", "archive"} { // others may have been there first
+		w.do(line{command: command, argv: []string{command, a.ThreadID}, scenario: true, may: thread + "T102"})
+	}
+}
+
+// sometimes is an end at some moment, at the commit, or none.
+func (w *worker) sometimes(l line) interruption {
+	switch w.r.IntN(3) {
+	case 0:
+		return killAfter(w.moment(l.command))
+	case 1:
+		return w.atCommit(l)
+	}
+	return interruption{}
+}

@@ -1,0 +1,260 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// This file is the rollback scenario. Each worker has a thread whose files it
+// alone changes, so it knows them to the byte: at each checkpoint, and after each
+// rollback, undone rollback, and killed rollback.
+
+// rollbackScenario is what a worker knows of its own thread.
+type rollbackScenario struct {
+	threads     int // threads so far
+	there       bool
+	steps       int
+	now         map[string]string
+	checkpoints []savedFiles
+	last        *doneRollback // the newest rollback, while it can be undone
+	unclear     bool
+	maybe       map[string]string // what may be there after a killed call; nil is as before
+}
+
+// savedFiles is a checkpoint that the worker may go back to.
+type savedFiles struct {
+	name  string
+	files map[string]string
+}
+
+// doneRollback is a rollback that was acknowledged.
+type doneRollback struct {
+	automatic string // the checkpoint of what was there before
+	before    map[string]string
+	revision  int64
+}
+
+const (
+	rollbackSteps  = 60 // then a new thread is begun
+	maxCheckpoints = 12
+)
+
+func (w *worker) rollbackThread() string {
+	return fmt.Sprintf("rollback-%02d-%d", w.n, w.rollbacks.threads)
+}
+
+// rollbackStep takes a step.
+func (w *worker) rollbackStep() {
+	b := &w.rollbacks
+	if (!b.there || b.steps > rollbackSteps) && !w.newRollbackThread() {
+		return
+	}
+	if b.unclear && !w.resolveKilled() {
+		return
+	}
+	b.steps++
+	switch draw := w.r.IntN(11); {
+	case draw == 10:
+		w.branch()
+	case draw < 4 || len(b.checkpoints) == 0 && draw < 7:
+		w.changeFiles()
+	case draw < 6 || len(b.checkpoints) == 0:
+		w.makeCheckpoint()
+	case draw == 9 && b.last != nil:
+		w.undoRollback()
+	default:
+		w.rollBackTo(b.checkpoints[w.r.IntN(len(b.checkpoints))])
+	}
+}
+
+// newRollbackThread ends the thread and begins another.
+func (w *worker) newRollbackThread() bool {
+	if w.rollbacks.there {
+		for _, command := range []string{"cancel", "archive"} {
+			if o := w.do(line{command: command, argv: []string{command, w.rollbackThread()}, scenario: true, noKill: true}); !o.ok() {
+				return false
+			}
+		}
+	}
+	w.rollbacks = rollbackScenario{threads: w.rollbacks.threads + 1, now: map[string]string{}}
+	o := w.do(line{command: "spawn", argv: []string{"spawn", "--intent", "Go back", "--id", w.rollbackThread(), "--objective", "scenarios", "--depends-on", gateID}, scenario: true, noKill: true})
+	w.rollbacks.there = o.ok()
+	return o.ok()
+}
+
+// changeFiles writes and removes a few files.
+func (w *worker) changeFiles() {
+	b := &w.rollbacks
+	b.last = nil
+	for range 1 + w.r.IntN(4) {
+		name := []string{"plan.md", "design/a.md", "design/b.md", "notes.md", "swap", "swap2/in.md"}[w.r.IntN(6)]
+		if _, there := b.now[name]; there && w.r.IntN(3) == 0 {
+			if err := os.Remove(w.path("threads/" + w.rollbackThread() + "/" + filepath.FromSlash(name))); err != nil {
+				w.violate(w, "a file is gone that nobody took away: "+err.Error())
+				return
+			}
+			delete(b.now, name)
+			continue
+		}
+		content := ""
+		for range w.r.IntN(30) {
+			content += w.line()
+		}
+		if err := w.save(w.rollbackThread(), name, content); err != nil {
+			w.violate(w, "a file cannot be saved: "+err.Error())
+			return
+		}
+		b.now[name] = content
+	}
+}
+
+// makeCheckpoint makes a checkpoint.
+func (w *worker) makeCheckpoint() {
+	b := &w.rollbacks
+	if len(b.checkpoints) >= maxCheckpoints {
+		b.checkpoints = b.checkpoints[1:]
+	}
+	name := fmt.Sprintf("mark %d", b.steps)
+	o := w.do(line{command: "checkpoint", argv: []string{"checkpoint", w.rollbackThread(), "--name", name}, scenario: true})
+	if o.ok() {
+		b.checkpoints = append(b.checkpoints, savedFiles{name, maps.Clone(b.now)})
+	}
+	w.requireUnchanged("checkpoint")
+}
+
+// requireUnchanged asserts that the files are what the worker knows.
+func (w *worker) requireUnchanged(command string) {
+	w.requireFiles(command, w.rollbacks.now)
+}
+
+func (w *worker) requireFiles(command string, want map[string]string) {
+	got, err := w.artifacts(w.rollbackThread())
+	if err != nil {
+		w.violate(w, "the artifacts of "+w.rollbackThread()+" cannot be read: "+err.Error())
+		return
+	}
+	if d := differing(want, got); d != "" {
+		w.violate(w, fmt.Sprintf("after %s in %s: %s", command, w.rollbackThread(), d))
+	}
+}
+
+// rollBackTo goes back to a checkpoint.
+func (w *worker) rollBackTo(to savedFiles) {
+	b := &w.rollbacks
+	o := w.do(line{command: "rollback", argv: []string{"rollback", w.rollbackThread(), "--to", to.name}, scenario: true})
+	switch {
+	case o.ok():
+		w.requireFiles("rollback", to.files)
+		var data struct {
+			CheckpointID string
+			Changed      bool
+		}
+		o.into(&data)
+		if !data.Changed {
+			return
+		}
+		b.last = &doneRollback{data.CheckpointID, maps.Clone(b.now), o.revision()}
+		b.checkpoints = append(b.checkpoints, savedFiles{data.CheckpointID, b.last.before})
+		b.now = maps.Clone(to.files)
+	case o.killed:
+		b.unclear, b.maybe, b.last = true, to.files, nil
+	}
+}
+
+// undoRollback takes the newest rollback back, and its checkpoint with it.
+func (w *worker) undoRollback() {
+	b := &w.rollbacks
+	last := *b.last
+	op := w.operationAt(w.rollbackThread(), last.revision)
+	if op == "" {
+		return
+	}
+	o := w.do(line{command: "undo", argv: []string{"undo", op}, scenario: true})
+	if !o.ok() && !o.killed {
+		return
+	}
+	b.last = nil
+	for i, m := range b.checkpoints {
+		if m.name == last.automatic {
+			b.checkpoints = append(b.checkpoints[:i:i], b.checkpoints[i+1:]...)
+			break
+		}
+	}
+	if o.killed {
+		b.unclear, b.maybe = true, last.before
+		return
+	}
+	w.requireFiles("undo of a rollback", last.before)
+	b.now = last.before
+}
+
+// operationAt is the operation of a thread at a revision, "" when it cannot be
+// asked for now.
+func (w *worker) operationAt(thread string, revision int64) string {
+	o := w.do(line{command: "history", argv: []string{"history", "--thread", thread, "--limit", "300"}, scenario: true, noKill: true, reads: true})
+	var data struct {
+		Items []struct {
+			Seq         int64
+			OperationID string
+		}
+	}
+	o.into(&data)
+	for _, item := range data.Items {
+		if item.Seq == revision {
+			return item.OperationID
+		}
+	}
+	if o.ok() {
+		w.violate(w, fmt.Sprintf("operation %d of %s was acknowledged and is not in its history", revision, thread))
+	}
+	return ""
+}
+
+// branch copies the thread, and merges the copy back: nothing has changed there, so
+// nothing changes here, whether the copy was all in place or its maker was killed.
+func (w *worker) branch() {
+	id := fmt.Sprintf("branch-%02d-%d-%d", w.n, w.rollbacks.threads, w.rollbacks.steps)
+	spawn := []string{"spawn", "--intent", "Branch off", "--id", id, "--parent", w.rollbackThread(), "--inherit", "full", "--depends-on", gateID}
+	if o := w.do(line{command: "spawn", argv: spawn, scenario: true}); !o.ok() && !o.killed {
+		return
+	}
+	o := w.do(line{command: "merge", argv: []string{"merge", "--sources", id, "--target", w.rollbackThread()}, scenario: true, noKill: true, may: "T101"})
+	if w.requireUnchanged("a merge of a copy"); o.changed() {
+		w.violate(w, "a merge of "+id+", a copy that nobody changed, changed "+w.rollbackThread())
+	}
+	if !o.ok() {
+		return
+	}
+	for _, command := range []string{"cancel", "archive"} {
+		w.do(line{command: command, argv: []string{command, id}, scenario: true, noKill: true})
+	}
+}
+
+// resolveKilled finds out what became of a killed call: after the next write, which
+// keeps what is there, the files are wholly those of before, or wholly those that
+// were asked for.
+func (w *worker) resolveKilled() bool {
+	b := &w.rollbacks
+	name := fmt.Sprintf("kept after a kill %d", b.steps)
+	if o := w.do(line{command: "checkpoint", argv: []string{"checkpoint", w.rollbackThread(), "--name", name}, scenario: true, noKill: true}); !o.ok() {
+		return false
+	}
+	got, err := w.artifacts(w.rollbackThread())
+	if err != nil {
+		w.violate(w, "the artifacts of "+w.rollbackThread()+" cannot be read: "+err.Error())
+		return false
+	}
+	if d := differing(b.now, got); d != "" {
+		if after := differing(b.maybe, got); after != "" {
+			w.violate(w, fmt.Sprintf("after a killed call %s is neither as before (%s) nor as it was to be (%s)", w.rollbackThread(), d, after))
+		}
+		b.now = maps.Clone(b.maybe)
+	}
+	b.checkpoints = append(b.checkpoints, savedFiles{name, maps.Clone(b.now)})
+	b.unclear = false
+	return true
+}

@@ -1,0 +1,153 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// This file is one run of soak: what all workers share, how it begins and
+// how it ends.
+
+// soakRun is one store, the workers and the observers.
+type soakRun struct {
+	*project
+	setup
+	report    *report
+	shared    *sharedSnapshot
+	groups    mergeGroups
+	workers   []*worker
+	observers []*observer
+
+	pausing sync.RWMutex // held for reading by workers, for writing by a pause
+	told    atomic.Int64 // the highest revision that anybody was told
+	changes sync.Map     // revision -> the worker it was acknowledged to
+	ended   atomic.Bool
+	until   time.Time
+	// interrupted ends kill, and everything is looked at all the same.
+	interrupted context.Context
+
+	mu        sync.Mutex
+	calls     []called // since the last pause
+	requested []string // ids of requests that were answered
+
+	model  *model
+	ids    []string // of all operations, in order
+	offset int64    // of the journal, as far as it was read
+	pauses int
+}
+
+// gateID is a thread that is never done: what depends on it is never ready, so
+// claim --next leaves the scenarios alone.
+const gateID = "group-gate"
+
+func newRun(p *project, s setup, out io.Writer) *soakRun {
+	g := &soakRun{project: p, setup: s, report: newReport(out, s), shared: &sharedSnapshot{}, model: newModel()}
+	g.groups.up = map[string][]string{}
+	return g
+}
+
+// observerCount is how many processes follow.
+const observerCount = 3
+
+// begin makes the store and everybody at work.
+func (r *soakRun) begin() error {
+	err := r.all("init --here", "objective create Scenarios --id scenarios", "objective create Goal --id goal-first",
+		"spawn --intent Gate --objective scenarios --id "+gateID, "suspend "+gateID)
+	for i := 0; i < 8 && err == nil; i++ {
+		err = r.all(fmt.Sprintf("spawn --intent First --objective goal-first --id first-%d", i))
+	}
+	if err != nil {
+		return err
+	}
+	for i := range r.processes {
+		r.workers = append(r.workers, r.newWorker(i))
+	}
+	for i := range observerCount {
+		r.observers = append(r.observers, r.newObserver(i))
+	}
+	return r.newGeneration()
+}
+
+// all calls lines of soak's own, each of which must succeed.
+func (r *soakRun) all(lines ...string) error {
+	for _, text := range lines {
+		if o := r.own(strings.Fields(text)...); !o.ok() || len(o.doc.Warnings) > 0 {
+			return fmt.Errorf("leslie %s: %s", text, o.text())
+		}
+	}
+	return nil
+}
+
+// ownActor is the actor of soak's own calls.
+const ownActor = "soak"
+
+// own is a call of soak's own.
+func (r *soakRun) own(argv ...string) outcome {
+	command := argv[0]
+	if (command == "objective" || command == "merge") && len(argv) > 1 && !strings.HasPrefix(argv[1], "-") {
+		command += " " + argv[1]
+	}
+	l := line{command: command, argv: append(argv, "--as", "user", "--actor", ownActor), scenario: true}
+	l.reads = command == "init" || command == "doctor"
+	o := r.project.call(l.argv, "", interruption{})
+	r.report.count(l, o, interruption{})
+	if problem := l.wrong(o); problem != "" {
+		r.violate(nil, "leslie "+shown(l.argv)+": "+problem+"\n    "+o.text())
+	}
+	r.note(ownActor, l, o)
+	return o
+}
+
+// over reports whether it is time to end.
+func (r *soakRun) over() bool {
+	return r.ended.Load() || r.interrupted.Err() != nil || time.Now().After(r.until)
+}
+
+// run lets all workers work, with pauses, until the time is over, the user
+// interrupts it, or something was wrong.
+func (r *soakRun) run(interrupted context.Context) {
+	r.interrupted, r.until = interrupted, time.Now().Add(r.length)
+	var working, following sync.WaitGroup
+	for _, w := range r.workers {
+		working.Go(w.work)
+	}
+	for _, o := range r.observers {
+		following.Go(o.follow)
+	}
+	for next := time.Now().Add(r.pause); !r.over(); {
+		time.Sleep(100 * time.Millisecond)
+		if time.Now().After(next) {
+			r.pauseAndCheck()
+			next = time.Now().Add(r.pause)
+		}
+	}
+	working.Wait()
+	r.pauseAndCheck()
+	r.readAgain()
+	r.ended.Store(true)
+	for _, o := range r.observers {
+		o.stop()
+	}
+	following.Wait()
+}
+
+// violate tells what was wrong, and ends it all.
+func (r *soakRun) violate(w *worker, what string) {
+	r.ended.Store(true)
+	var last []string
+	who := "the pause"
+	if w != nil {
+		r.mu.Lock()
+		last = append(last, w.last...)
+		r.mu.Unlock()
+		who = w.name()
+	}
+	r.report.violation(who, what, last)
+}
