@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// Common is content that one thread gave another at one revision, so that both
-// knew it. A path that Scope means (all, when it is empty) and Manifest lacks was
-// then not there in the thread that gave.
+// Common is content that one thread gave another at one revision, so both had it
+// then. A path that matches Scope (an empty Scope matches all) and is not in
+// Manifest did not exist in the giving thread at that revision.
 type Common struct {
 	Manifest BlobID
 	Scope    []string
 	At       Revision
 	From     string // "spawn of thread-a", say
-	// Frozen content lies beside the receiver's artifacts, not among them: what
-	// the receiver gives on does not come from it, unless it took the content over.
+	// Frozen content is stored next to the receiver's artifacts, not among them:
+	// what the receiver passes on is not derived from it, unless the receiver
+	// copied the content.
 	Frozen bool
 }
 
-// maxReverted is how many spans a thread's record keeps.
+// maxReverted is how many reverted ranges a thread's record keeps.
 const maxReverted = 20
 
-// takenBack are a thread's spans and the one of an operation that takes its artifacts
-// back to what they were at a revision, which is needed only where something was
-// shared in between. No span ever goes: a rollback may lead back behind any other,
-// and an older base than need be asks more and drops nothing. Of too many the oldest
-// become one.
-func (s *State) takenBack(t Thread, after, until Revision) []RevertedRange {
+// withReverted returns a thread's reverted ranges plus the one of an operation that
+// returns its artifacts to their state at a revision. The range is added only if
+// something was shared in between. No range is ever removed: a rollback may go back
+// beyond any other, and a base that is older than necessary causes more conflicts
+// but loses nothing. If there are too many ranges, the oldest ones are joined.
+func (s *State) withReverted(t Thread, after, until Revision) []RevertedRange {
 	if !s.sharedSince(t, after) {
 		return t.Reverted
 	}
@@ -38,7 +39,7 @@ func (s *State) takenBack(t Thread, after, until Revision) []RevertedRange {
 	return out
 }
 
-// sharedSince reports whether a thread gave or was given anything after a revision.
+// sharedSince reports whether a thread gave or received anything after a revision.
 func (s *State) sharedSince(t Thread, after Revision) bool {
 	since := func(share Share) bool { return share.At > after }
 	given := s.Threads.where(string(pattern("with", string(t.ID))), func(o Thread) bool {
@@ -47,31 +48,32 @@ func (s *State) sharedSince(t Thread, after Revision) bool {
 	return len(given) > 0 || slices.ContainsFunc(t.Shared, since)
 }
 
-// goesOnFrom reports whether what a thread held at a revision led to what it holds.
-func (t Thread) goesOnFrom(at Revision) bool {
-	return !slices.ContainsFunc(t.Reverted, func(span RevertedRange) bool { return span.After < at && at < span.Until })
+// continuesFrom reports whether the thread's present content is derived from its
+// content at a revision.
+func (t Thread) continuesFrom(at Revision) bool {
+	return !slices.ContainsFunc(t.Reverted, func(r RevertedRange) bool { return r.After < at && at < r.Until })
 }
 
-// past are those of what was shared that each of these threads goes on from. One
-// that is not found has reverted nothing.
-func (s *State) past(all []Common, ids ...ThreadID) []Common {
+// notReverted returns the entries of all from which each of these threads continues.
+// A thread that is not found has reverted nothing.
+func (s *State) notReverted(all []Common, ids ...ThreadID) []Common {
 	for _, id := range ids {
 		if t, err := s.Thread(string(id)); err == nil && len(t.Reverted) > 0 {
-			all = slices.DeleteFunc(all, func(c Common) bool { return !t.goesOnFrom(c.At) })
+			all = slices.DeleteFunc(all, func(c Common) bool { return !t.continuesFrom(c.At) })
 		}
 	}
 	return all
 }
 
 // Common returns what two threads gave each other directly, newest first: what
-// one was given when it was spawned from the other, what a merge brought from
-// one to the other, and what one froze of the other. What either has taken back
-// since (Span) is none of it.
+// one inherited when it was spawned from the other, what a merge brought from one
+// to the other, and what one froze of the other. It leaves out what either has
+// reverted since (RevertedRange).
 func (s *State) Common(a, b ThreadID) []Common {
-	return s.past(newestFirst(append(s.given(a, b), s.given(b, a)...)), a, b)
+	return s.notReverted(newestFirst(append(s.given(a, b), s.given(b, a)...)), a, b)
 }
 
-// given is what to has had of from.
+// given returns what the thread to has received from the thread from.
 func (s *State) given(to, from ThreadID) []Common {
 	var out []Common
 	if t, err := s.Thread(string(to)); err == nil {
@@ -101,25 +103,26 @@ func (share Share) label(to, from ThreadID) string {
 	return "merge of " + string(from) + " into " + string(to)
 }
 
-// IndirectBase is a thread through which content came to two others: it gave to both,
-// or one gave to it and it gave to the other later. Each list is newest first, and
-// without what the third has taken back: what it gave later does not go on from that.
+// IndirectBase is a thread through which two others may have received the same
+// content: it gave to both, or one gave to it and it later gave to the other. Each
+// list is newest first and leaves out what this thread has reverted, because what
+// it gave later does not continue from that.
 type IndirectBase struct {
 	ID           ThreadID
 	ToA, ToB     []Common // what it gave
-	FromA, FromB []Common // what it was given, frozen content aside
+	FromA, FromB []Common // what it received, without frozen content
 }
 
 // IndirectBases returns the threads through which two others may have content in
-// common, by id.
+// common, ordered by id.
 func (s *State) IndirectBases(a, b ThreadID) []IndirectBase {
 	var out []IndirectBase
 	for _, id := range s.partners(a) {
 		if id == a || id == b {
 			continue
 		}
-		third := IndirectBase{ID: id, ToA: s.past(s.given(a, id), a, id), ToB: s.past(s.given(b, id), b, id),
-			FromA: s.past(owned(s.given(id, a)), a, id), FromB: s.past(owned(s.given(id, b)), b, id)}
+		third := IndirectBase{ID: id, ToA: s.notReverted(s.given(a, id), a, id), ToB: s.notReverted(s.given(b, id), b, id),
+			FromA: s.notReverted(owned(s.given(id, a)), a, id), FromB: s.notReverted(owned(s.given(id, b)), b, id)}
 		both := len(third.ToA) > 0 && len(third.ToB) > 0
 		through := len(third.FromA) > 0 && len(third.ToB) > 0 || len(third.FromB) > 0 && len(third.ToA) > 0
 		if both || through {
@@ -133,7 +136,8 @@ func owned(all []Common) []Common {
 	return slices.DeleteFunc(all, func(c Common) bool { return c.Frozen })
 }
 
-// partners are the threads that a thread shared something with, in order.
+// partners returns the threads with which a thread has shared content, ordered by
+// id.
 func (s *State) partners(id ThreadID) []ThreadID {
 	var out []ThreadID
 	if t, err := s.Thread(string(id)); err == nil {

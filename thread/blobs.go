@@ -6,36 +6,36 @@ import (
 	"slices"
 )
 
-// This file says which blobs a record names, and so which content may not be
-// lost. Whoever adds a field of type BlobID to a record adds it here: a test
-// fills every such field and looks whether it is listed.
+// This file lists the blobs that a record names, that is, the content that must be
+// kept. If you add a field of type BlobID to a record, add it here: a test fills
+// every such field and checks that it is listed.
 
 // NamedBlob is a blob that a record names.
 type NamedBlob struct {
 	ID   BlobID
 	Kind BlobKind
-	// By says what names it, for people: "what 'a' shares with 'b'".
+	// By describes for people what names the blob: "what 'a' shares with 'b'".
 	By string
 }
 
-// BlobKind is what a named blob holds: content, or a list that names further
+// BlobKind says what a named blob contains: content, or a list that names other
 // blobs.
 type BlobKind string
 
 // The kinds of blobs.
 const (
-	// BlobContent holds a text or a file as it is.
+	// BlobContent is the content of a text or a file.
 	BlobContent BlobKind = "content"
 	// BlobManifest lists the files of a snapshot.
 	BlobManifest BlobKind = "manifest"
-	// BlobDigest is a manifest whose files need not be kept.
+	// BlobDigest is a manifest whose files may be deleted.
 	BlobDigest BlobKind = "digest"
 	// BlobUndo lists what a merge replaced.
 	BlobUndo BlobKind = "undo"
 )
 
-// BlobsOf returns the blobs that a record names, as it rests in the table of
-// that name. Errors: those of encoding/json for a record that cannot be read.
+// BlobsOf returns the blobs that a record of the named table names. record is its
+// JSON. Errors: those of encoding/json for a record that cannot be decoded.
 func BlobsOf(table string, record []byte) ([]NamedBlob, error) {
 	switch table {
 	case TableThreads:

@@ -11,29 +11,29 @@ import (
 	"leslie/internal/nearest"
 )
 
-// This file is about checkpoints: snapshots of a thread's artifacts to which it
-// can go back. The snapshot is a manifest among the blobs; what rests here is
-// which one, when, by whom and how many files.
+// This file handles checkpoints: snapshots of a thread's artifacts that a rollback
+// can restore. The snapshot itself is a manifest blob; the record says which blob,
+// when, by whom, and how many files.
 //
-// A rollback makes one of what it is about to replace, an automatic one. Those
-// pile up without anybody asking, so only the newest stay in the record; what
-// somebody asked for stays until it is undone. The blobs stay either way.
+// A rollback first saves the current files as an automatic checkpoint. Nobody
+// requests these, so the record keeps only the newest of them; a checkpoint that
+// somebody requested stays until it is undone. The blobs stay in both cases.
 
 const (
-	// maxCheckpointName is how long a name may be, in characters.
+	// maxCheckpointName is the length limit of a name, in characters.
 	maxCheckpointName = 200
 	// maxAutomatic is how many automatic checkpoints a thread keeps.
 	maxAutomatic = 100
 )
 
-// CheckpointNameFault says what is wrong with a name, "" for nothing. A name may
-// not be taken for an id.
+// CheckpointNameFault says what is wrong with a name, or "" if it is valid. A name
+// must not look like an id.
 func CheckpointNameFault(name string) string {
 	switch n := utf8.RuneCountInString(name); {
 	case n > maxCheckpointName:
 		return fmt.Sprintf("is %d characters long; at most %d", n, maxCheckpointName)
 	case strings.HasPrefix(name, PrefixCheckpoint):
-		return "begins with " + PrefixCheckpoint + ", as ids do"
+		return "starts with " + PrefixCheckpoint + ", which is reserved for ids"
 	}
 	return ""
 }
@@ -41,7 +41,7 @@ func CheckpointNameFault(name string) string {
 // Automatic reports whether a rollback made the checkpoint.
 func (c Checkpoint) Automatic() bool { return c.Undo != "" }
 
-// NewCheckpoint is what a checkpoint is made of.
+// NewCheckpoint has the parameters of a new checkpoint.
 type NewCheckpoint struct {
 	ID       CheckpointID
 	Thread   string
@@ -49,12 +49,12 @@ type NewCheckpoint struct {
 	Manifest BlobID
 	Files    int
 	Undo     BlobID // of a rollback
-	// To is the checkpoint that a rollback goes back to.
+	// To is the checkpoint that a rollback restores.
 	To Checkpoint
 }
 
-// Checkpoint records a snapshot of a thread. Errors: T101, T105, T107 where the
-// thread is terminated, T106 for a name that it has already.
+// Checkpoint records a snapshot of a thread. Errors: T101, T105, T107 if the thread
+// is terminated, T106 if it already has a checkpoint of this name.
 func (s *State) Checkpoint(in NewCheckpoint, stamp Stamp) (Checkpoint, Thread, error) {
 	t, err := s.LiveThread(in.Thread)
 	if err == nil {
@@ -69,13 +69,14 @@ func (s *State) Checkpoint(in NewCheckpoint, stamp Stamp) (Checkpoint, Thread, e
 	}
 	t.Checkpoints = fewAutomatic(append(slices.Clone(t.Checkpoints), c))
 	if c.Automatic() {
-		t.Reverted = s.takenBack(t, in.To.At, c.At)
+		t.Reverted = s.withReverted(t, in.To.At, c.At)
 	}
 	t.Updated = stamp.Time
 	return c, s.Threads.Put(t), nil
 }
 
-// NewCheckpointName is T106 for a name that a checkpoint of the thread has.
+// NewCheckpointName returns T106 if the thread already has a checkpoint of this
+// name, otherwise nil.
 func (t Thread) NewCheckpointName(name string) error {
 	if name == "" || !slices.ContainsFunc(t.Checkpoints, func(c Checkpoint) bool { return c.Name == name }) {
 		return nil
@@ -84,7 +85,7 @@ func (t Thread) NewCheckpointName(name string) error {
 		WithHint("Use another name").WithNext("leslie status " + string(t.ID))
 }
 
-// fewAutomatic leaves the oldest automatic ones out where there are too many.
+// fewAutomatic removes the oldest automatic checkpoints if there are too many.
 func fewAutomatic(all []Checkpoint) []Checkpoint {
 	tooMany := -maxAutomatic
 	for _, c := range all {
@@ -101,8 +102,8 @@ func fewAutomatic(all []Checkpoint) []Checkpoint {
 	})
 }
 
-// CheckpointOf returns the thread's checkpoint that arg names: its id, its name,
-// or a unique prefix of its id. Errors: T111 with the nearest, T105.
+// CheckpointOf returns the thread's checkpoint that arg names: by its id, its name,
+// or a unique prefix of its id. Errors: T111 with the nearest id or name, T105.
 func (t Thread) CheckpointOf(arg string) (Checkpoint, error) {
 	var short []Checkpoint
 	for _, c := range t.Checkpoints {

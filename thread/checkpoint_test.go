@@ -132,10 +132,10 @@ func TestCheckpointsAreUndoneOneByOne(t *testing.T) {
 	w.did(thread.User, "checkpoint", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-2", Thread: "it"}))
 	_, undo := w.undone(thread.User, first)
 	assert.Equal(t, []string{"ckpt-2"}, checkpointIDs(w.get("it")), "a later one does not stand on it")
-	w.refused(thread.User, first, "its checkpoint 'ckpt-1' is gone: it was undone, or made room for newer ones")
+	w.refused(thread.User, first, "its checkpoint 'ckpt-1' is gone: it was undone, or dropped for newer ones")
 
 	w.did(thread.User, "checkpoint", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-3", Thread: "it", Name: "one"}))
-	w.refused(thread.User, undo, "a checkpoint took the place of 'ckpt-1'")
+	w.refused(thread.User, undo, "another checkpoint has the id or the name of 'ckpt-1'")
 }
 
 func TestAnUndoneRollbackSaysWhatItReplaced(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAnUndoneRollbackSaysWhatItReplaced(t *testing.T) {
 	w.did(thread.User, "rollback", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-2", Thread: "it", Undo: "list-2"}))
 	in, undo := w.undone(thread.User, op)
 	assert.Equal(t, []thread.Replaced{{ThreadID: "it", List: "list-1"}}, in.Replaced)
-	w.refused(thread.User, undo, "it put files back")
+	w.refused(thread.User, undo, "it restored files")
 	asked := w.did(thread.User, "checkpoint", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-3", Thread: "it"}))
 	in, _ = w.undone(thread.User, asked)
 	assert.Empty(t, in.Replaced, "a checkpoint replaced nothing")

@@ -7,12 +7,12 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file is about claims: leases by which several agents share out threads
-// without talking to each other. A claim is advice to those who ask for one; it
-// keeps nobody from writing. One that has run out counts for nothing, whoever
-// looks, and needs nobody to end it.
+// This file handles claims: leases with which several agents distribute threads
+// among themselves without communicating. A claim only affects other claims; it
+// prevents nobody from writing. An expired claim has no effect, and nobody has to
+// end it.
 
-// Held is the claim that holds at a time, nil for none.
+// Held returns the claim that is valid at a time, or nil.
 func (t Thread) Held(now time.Time) *Claim {
 	if t.Claim == nil || !now.Before(t.Claim.Until) {
 		return nil
@@ -20,7 +20,8 @@ func (t Thread) Held(now time.Time) *Claim {
 	return t.Claim
 }
 
-// heldByOther is the claim of anybody but this actor that holds now.
+// heldByOther returns the claim that is valid now and belongs to another actor, or
+// nil.
 func (t Thread) heldByOther(stamp Stamp) *Claim {
 	if held := t.Held(stamp.Time); held != nil && held.Holder != stamp.Actor {
 		return held
@@ -28,8 +29,8 @@ func (t Thread) heldByOther(stamp Stamp) *Claim {
 	return nil
 }
 
-// Claim makes the actor the holder of a thread for a while; a claim of their own
-// is prolonged. Errors: T101, T105, T107 where the thread is terminated, T108.
+// Claim makes the actor the holder of a thread for d, or extends the actor's own
+// claim. Errors: T101, T105, T107 if the thread is terminated, T108.
 func (s *State) Claim(arg string, d time.Duration, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {
@@ -41,9 +42,8 @@ func (s *State) Claim(arg string, d time.Duration, stamp Stamp) (Thread, error) 
 	return s.hold(t, d, stamp), nil
 }
 
-// ClaimNext claims the first thread of a list of ready ones, of those for these
-// executors; nil executors are all. ok is false where there is none. Errors:
-// those of a list.
+// ClaimNext claims the first ready thread for one of these executors; nil means any
+// executor. ok is false if there is none. Errors: those of List.
 func (s *State) ClaimNext(d time.Duration, executors []Executor, stamp Stamp) (t Thread, ok bool, err error) {
 	if executors == nil {
 		executors = []Executor{""}
@@ -62,9 +62,9 @@ func (s *State) ClaimNext(d time.Duration, executors []Executor, stamp Stamp) (t
 	return s.hold(inListOrder(firsts)[0], d, stamp), true, nil
 }
 
-// Renew prolongs the actor's claim by what was asked for when it was made, also
-// one that has run out while nobody else took the thread. Errors: T101, T105,
-// T107, T108, T903 where there is no claim.
+// Renew extends the actor's claim by its original duration. It also renews an
+// expired claim if nobody else has claimed the thread. Errors: T101, T105, T107,
+// T108, T903 if the actor has no claim.
 func (s *State) Renew(arg string, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {
@@ -81,8 +81,8 @@ func (s *State) Renew(arg string, stamp Stamp) (Thread, error) {
 	return s.hold(t, t.Claim.For, stamp), nil
 }
 
-// Release ends a claim: the holder's own, or anybody's for a person. A thread
-// that nobody has claimed stays as it is. Errors: T101, T105, T108.
+// Release ends a claim: the holder's own, or any claim if a person asks. A thread
+// without a claim is not changed. Errors: T101, T105, T108.
 func (s *State) Release(arg string, stamp Stamp) (Thread, error) {
 	t, err := s.Thread(arg)
 	if err != nil {
@@ -93,15 +93,15 @@ func (s *State) Release(arg string, stamp Stamp) (Thread, error) {
 	case held != nil && stamp.As != User:
 		return Thread{}, claimed(t, held, stamp.Time)
 	case held == nil && (t.Claim == nil || t.Claim.Holder != stamp.Actor):
-		return t, nil // none, or another's that has run out
+		return t, nil // no claim, or an expired one of another actor
 	}
 	t.Claim = nil
 	return s.Threads.Put(t), nil
 }
 
-// Prolong lets a holder's claim go on when less than half of it is left: who
-// writes is at work. Everybody else's is left alone, and so is a thread that is
-// not there.
+// Prolong extends the actor's claim if less than half of it is left, because an
+// actor that writes is still working. It does not change another actor's claim or
+// a thread that does not exist.
 func (s *State) Prolong(id ThreadID, stamp Stamp) {
 	t, _ := s.Threads.Peek(string(id))
 	held := t.Held(stamp.Time)
@@ -111,7 +111,7 @@ func (s *State) Prolong(id ThreadID, stamp Stamp) {
 	s.hold(t, held.For, stamp)
 }
 
-// hold writes the actor's claim; one of their own never gets shorter.
+// hold writes the actor's claim. It never shortens an existing one.
 func (s *State) hold(t Thread, d time.Duration, stamp Stamp) Thread {
 	c := Claim{Holder: stamp.Actor, As: stamp.As, At: stamp.Time, Until: stamp.Time.Add(d), For: d}
 	if was := t.Claim; was != nil && was.Holder == stamp.Actor {

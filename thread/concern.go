@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// This file says whom an operation concerns: what history, observers and waits
-// filter by.
+// This file says which threads an operation concerns. history, observe and wait
+// filter by it.
 
-// Concerns reports whether an operation is about a thread: by name, by changing
-// its record, or by changing a reference that it made or one of its grants.
+// Concerns reports whether an operation concerns a thread: it names the thread, or
+// changes its record, a reference that it made, or one of its grants.
 func (op Operation) Concerns(id ThreadID) bool {
 	if op.ThreadID == id {
 		return true
@@ -23,7 +23,7 @@ func (op Operation) Concerns(id ThreadID) bool {
 	return false
 }
 
-// ownerOf is the thread that a reference or a grant belongs to, "" for every
+// ownerOf returns the thread that a reference or a grant belongs to, or "" for any
 // other record.
 func ownerOf(table string, raw json.RawMessage) ThreadID {
 	if len(raw) == 0 || table != TableReferences && table != TableApprovals {

@@ -1,26 +1,26 @@
-// Package thread says what objectives, threads and references are and what may
-// happen to them.
+// Package thread defines objectives, threads and references, and the rules for
+// changing them.
 //
-// It is pure: no files, no clock, no randomness, no environment. A rule is a
-// method of State that takes what it needs, among it a Stamp (which operation,
-// when, who), and answers with the changed record or a coded error. A rule that
-// fails has changed nothing that a caller may keep: the store throws the State
-// of a failed rule away.
+// It does no IO: no files, no clock, no randomness, no environment. A rule is a
+// method of State. It receives everything it needs, including a Stamp (which
+// operation, when, by whom), and returns the changed record or a coded error. The
+// caller must discard the State of a rule that failed; the store does so.
 //
-// Words:
+// Terms:
 //
-//   - An objective is a goal; a thread is one unit of work under one objective,
-//     with a parent when it was spawned from another.
-//   - A reference is a read-only tie from one thread to another's artifacts:
-//     frozen (a snapshot taken now) or live (read where it stands).
-//   - A record is one objective, thread, reference, approval or merge. It rests
-//     as one line of JSON and carries the revision of its last change.
-//   - An operation is one recorded change; its number is the store's revision.
-//   - A change is one record before and after an operation. The list of them is
-//     all that an operation did: the journal keeps it, recovery replays it.
-//   - Cold is what the State does not hold: records of archived threads. An id
-//     that a record names and the State lacks is archived, hence terminated.
+//   - An objective is a goal. A thread is one unit of work under one objective; it
+//     has a parent if it was spawned from another thread.
+//   - A reference gives a thread read-only access to another thread's artifacts:
+//     frozen (a snapshot taken at that moment) or live (the current files).
+//   - A record is one objective, thread, reference, approval or merge. It is stored
+//     as one line of JSON and has the revision of its last change.
+//   - An operation is one recorded change of the store; its number is the revision.
+//   - A change is one record before and after an operation. The list of changes is
+//     everything that an operation did: the journal keeps it, recovery replays it.
+//   - Cold records are those that the State does not contain: records of archived
+//     threads. If a record names an id that is not in the State, that thread is
+//     archived and therefore terminated.
 //
-// Read first: records.go (the nouns), table.go (how records rest and change),
-// state.go, then one file a rule.
+// Start with records.go (the types), table.go (how records are stored and changed)
+// and state.go; then each rule has its own file.
 package thread

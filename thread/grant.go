@@ -9,14 +9,14 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file is about capabilities: which of them a thread has, how it asks a
-// person for more, and how a person gives, refuses and takes them back. A
-// request and a delegation are one kind of record, a grant, asked for or given.
+// This file handles capabilities: which ones a thread has, how it requests more,
+// and how a person grants, denies and revokes them. A request and a delegation are
+// the same kind of record, a grant.
 //
-// Nothing here waits. A deadline is judged by whoever looks: Expire does to a
-// State what the time that has passed means for it.
+// Nothing here waits for a deadline. Each reader applies passed deadlines to the
+// State it has read (Expire).
 
-// Rule is what a policy says of a capability.
+// Rule is what a policy says about a capability.
 type Rule string
 
 // The rules.
@@ -25,17 +25,17 @@ const (
 	RequireHuman Rule = "require_human"
 )
 
-// Capabilities that leslie itself asks about.
+// Capabilities that leslie itself checks.
 const (
-	ResolveConflict = "resolve_conflict" // an agent settles a conflict of a merge
+	ResolveConflict = "resolve_conflict" // an agent resolves a merge conflict
 	ApproveMerge    = "approve_merge"    // deciding that a merge may be applied
 )
 
-// Policy says of each capability whether a thread has it or a person has to
-// grant it. A capability that it does not name does not exist.
+// Policy says for each capability whether every thread has it or a person has to
+// grant it. A capability that is not in the policy does not exist.
 type Policy map[string]Rule
 
-// DefaultPolicy is the policy where no configuration says otherwise.
+// DefaultPolicy returns the policy that applies without configuration.
 func DefaultPolicy() Policy {
 	return Policy{
 		"read": Auto, "search": Auto, "analyze": Auto, "test_run": Auto, ResolveConflict: Auto,
@@ -44,7 +44,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Capabilities returns the names in order.
+// Capabilities returns the sorted names.
 func (p Policy) Capabilities() []string {
 	names := make([]string, 0, len(p))
 	for name := range p {
@@ -61,15 +61,15 @@ type Permission struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// Can says why the thread that arg names may do something; an empty arg asks
-// the policy alone. The grants of a thread end with it. Errors: T402, T101, T105.
+// Can returns why the thread that arg names has a capability; for an empty arg only
+// the policy counts. A terminated thread has no grants. Errors: T402, T101, T105.
 func (s *State) Can(arg, capability string, p Policy, now time.Time) (Permission, error) {
 	if arg == "" {
 		if p[capability] == Auto {
 			return Permission{By: "policy"}, nil
 		}
 		return Permission{}, codes.PermissionDenied.New(fact.Of("capability", capability)).
-			WithHint("A thread asks for it with leslie transfer").WithNext("leslie list")
+			WithHint("Request it for a thread with leslie transfer").WithNext("leslie list")
 	}
 	t, err := s.Thread(arg)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *State) Can(arg, capability string, p Policy, now time.Time) (Permission
 	return Permission{}, s.denied(t, capability)
 }
 
-// grantOf is the grant of the capability that holds longest from now.
+// grantOf returns the valid grant of the capability that ends last.
 func (s *State) grantOf(id ThreadID, capability string, now time.Time) (best Approval, ok bool) {
 	for _, g := range s.ApprovalsOf(id) {
 		if g.holds(now) && slices.Contains(g.Scope, capability) && (!ok || g.outlasts(best)) {
@@ -98,23 +98,23 @@ func (s *State) grantOf(id ThreadID, capability string, now time.Time) (best App
 	return best, ok
 }
 
-// holds reports whether a grant gives its capabilities now. One for a single
-// merge gives nothing else, and what was not given by a person gives nothing by
-// itself: it was no more than the policy gave, and the policy may have changed.
+// holds reports whether a grant gives its capabilities now. A grant for one merge
+// gives nothing else. A delegation by anyone but a person gives nothing by itself:
+// it passed on what the policy allowed then, and the policy may have changed.
 func (a Approval) holds(now time.Time) bool {
 	given := a.Kind == Request || a.Created.As == User
 	return a.Status == GrantApproved && a.MergeID == "" && given && !a.ended(now)
 }
 
-// outlasts reports whether a grant ends later than another one.
+// outlasts reports whether a ends later than b.
 func (a Approval) outlasts(b Approval) bool {
 	return b.Until != nil && (a.Until == nil || a.Until.After(*b.Until))
 }
 
-// ended reports whether a grant has run out.
+// ended reports whether a grant has expired.
 func (a Approval) ended(now time.Time) bool { return a.Until != nil && !now.Before(*a.Until) }
 
-// Refusal is T404 for a request that was denied, or withdrawn.
+// Refusal returns T404 for a request that was denied or withdrawn.
 func (a Approval) Refusal() *codes.Error {
 	actor, reason := "nobody", a.Verdict
 	if a.Decided != nil {
@@ -127,7 +127,7 @@ func (a Approval) Refusal() *codes.Error {
 		fact.Of("approvalId", a.ID), fact.Of("threadId", a.ThreadID), fact.Of("status", a.Status))
 }
 
-// EffectiveAt returns the grant as it stands at a time: one that has run out is
+// EffectiveAt returns the grant as of a time: an expired one has the status
 // withdrawn.
 func (a Approval) EffectiveAt(now time.Time) Approval {
 	if a.Status == GrantApproved && a.ended(now) {
@@ -136,8 +136,8 @@ func (a Approval) EffectiveAt(now time.Time) Approval {
 	return a
 }
 
-// denied is T402 for a thread that lacks a capability, with the line that asks
-// for it where the thread can ask.
+// denied returns T402 for a thread that lacks a capability. Its next line requests
+// the capability if the thread can do that.
 func (s *State) denied(t Thread, capability string) error {
 	err := codes.PermissionDenied.New(fact.Of("capability", capability), fact.Of("threadId", t.ID))
 	asked := slices.ContainsFunc(s.OpenRequests(t.ID), func(g Approval) bool {
@@ -145,7 +145,7 @@ func (s *State) denied(t Thread, capability string) error {
 	})
 	switch {
 	case asked:
-		return err.WithHint("It was asked for; a person decides").WithNext("leslie approvals")
+		return err.WithHint("It is already requested; a person decides").WithNext("leslie approvals")
 	case t.Status == Active || t.Status == WaitingHuman:
 		return err.WithNext("leslie transfer " + string(t.ID) + " --direction request_approval --scope " + capability)
 	case t.Status == Suspended:
@@ -154,8 +154,8 @@ func (s *State) denied(t Thread, capability string) error {
 	return err.WithHint("The thread is " + string(t.Status) + ", and its grants ended with it").WithNext("leslie status " + string(t.ID))
 }
 
-// ApprovalsOf returns the grants of a thread, of all for "", by creation time,
-// then id.
+// ApprovalsOf returns the grants of a thread, or of all threads for "", ordered by
+// creation time, then id.
 func (s *State) ApprovalsOf(id ThreadID) []Approval {
 	mark := ""
 	if id != "" {
@@ -164,15 +164,15 @@ func (s *State) ApprovalsOf(id ThreadID) []Approval {
 	return byAge(s.Approvals.where(mark, func(g Approval) bool { return id == "" || g.ThreadID == id }))
 }
 
-// OpenRequests returns the requests that nobody has decided, of a thread or, for
-// "", of all, by creation time, then id.
+// OpenRequests returns the undecided requests of a thread, or of all threads for
+// "", ordered by creation time, then id.
 func (s *State) OpenRequests(id ThreadID) []Approval {
 	return byAge(s.Approvals.where(`"status":"open"`, func(g Approval) bool {
 		return g.Status == GrantOpen && (id == "" || g.ThreadID == id)
 	}))
 }
 
-// ArchivedApprovals returns the grants of an archived thread, of all for "".
+// ArchivedApprovals returns the grants of an archived thread, or of all for "".
 // Errors: those of reading the archive.
 func (s *State) ArchivedApprovals(id ThreadID) ([]Approval, error) {
 	lines, err := s.archivedLines(TableApprovals)
@@ -188,8 +188,8 @@ func (s *State) ArchivedApprovals(id ThreadID) ([]Approval, error) {
 	return byAge(out), nil
 }
 
-// AllApprovals returns every grant that there ever was, by creation time, then
-// id. Errors: those of reading the archive.
+// AllApprovals returns every grant, including archived ones, ordered by creation
+// time, then id. Errors: those of reading the archive.
 func (s *State) AllApprovals() ([]Approval, error) {
 	cold, err := s.ArchivedApprovals("")
 	if err != nil {
@@ -205,8 +205,8 @@ func byAge(grants []Approval) []Approval {
 	return grants
 }
 
-// Approval returns the grant that arg names, those of archived threads
-// included. Errors: T403, T105.
+// Approval returns the grant that arg names, also one of an archived thread.
+// Errors: T403, T105.
 func (s *State) Approval(arg string) (Approval, error) {
 	return find(arg, PrefixApproval, &s.Approvals, s.coldLines(TableApprovals, func() bool { return true }),
 		func(near string) error {
@@ -218,24 +218,24 @@ func (s *State) Approval(arg string) (Approval, error) {
 		})
 }
 
-// NewGrant is what a grant is made of.
+// NewGrant has the parameters of a new grant.
 type NewGrant struct {
 	ID       ApprovalID
 	Thread   string
 	Scope    []string // capabilities
 	Reason   string
-	Timeout  time.Duration // of a request until its fallback, of a delegation until it ends; 0: never
+	Timeout  time.Duration // until a request's fallback applies or a delegation ends; 0: no limit
 	Fallback Fallback      // of a request
 	Digest   BlobID        // of a request
 	MergeID  MergeID       // of a request for a merge
-	Plan     BlobID        // what that merge would do
-	// AgentAutoApprove allows an agent the fallback auto_approve.
+	Plan     BlobID        // the blob that lists what that merge would do
+	// AgentAutoApprove allows an agent to use the fallback auto_approve.
 	AgentAutoApprove bool
 }
 
 // Request opens a request: the thread waits until a person has decided it.
-// Errors: T101, T105, T107 where the thread is terminated, T102 where it is
-// suspended, T402 for an agent that would have a deadline mean consent.
+// Errors: T101, T105, T107 if the thread is terminated, T102 if it is suspended,
+// T402 for an agent that uses the fallback auto_approve without permission.
 func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 	t, err := s.LiveThread(in.Thread)
 	if err != nil {
@@ -245,10 +245,10 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 		return Approval{}, Thread{}, codes.InvalidTransition.New(
 			fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", WaitingHuman),
 			fact.Of("current", t.Status), fact.Of("action", "request_approval"), fact.Of("allowed", names(t.Status.Allowed()))).
-			WithHint("The thread is suspended; somebody resumes it, then it may ask")
+			WithHint("Resume the thread, then request approval")
 	}
 	if in.Fallback == AutoApprove && stamp.As != User && !in.AgentAutoApprove {
-		return Approval{}, Thread{}, codes.PermissionDenied.New(fact.Of("capability", "consent by deadline (--fallback auto_approve)"), fact.Of("threadId", t.ID)).
+		return Approval{}, Thread{}, codes.PermissionDenied.New(fact.Of("capability", "approval by deadline (--fallback auto_approve)"), fact.Of("threadId", t.ID)).
 			WithHint("Ask with --fallback block or skip; a person may allow it in their own configuration (approvals.agentAutoApprove)").
 			WithNext("leslie transfer " + string(t.ID) + " --direction request_approval --scope " + strings.Join(in.Scope, ","))
 	}
@@ -264,9 +264,9 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 	return s.Approvals.Put(g), s.setStatus(t, WaitingHuman, in.Reason, stamp.Time), nil
 }
 
-// Delegate gives capabilities to a thread at once. An agent gives no more than
-// the policy gives everybody, and only as long. Errors: T101, T105, T107, and
-// T402 for an agent that would give what only a person may.
+// Delegate gives capabilities to a thread immediately. An agent can give only what
+// the policy gives every thread, and only while it does. Errors: T101, T105, T107,
+// and T402 for an agent that delegates what only a person may give.
 func (s *State) Delegate(in NewGrant, p Policy, stamp Stamp) (Approval, Thread, error) {
 	t, err := s.LiveThread(in.Thread)
 	if err != nil {
@@ -293,7 +293,7 @@ func (s *State) grant(in NewGrant, t Thread, kind GrantKind, status GrantStatus,
 	}
 }
 
-// HandOff makes somebody else the thread's executor; a claim on it ends.
+// HandOff changes the thread's executor and ends a claim on the thread.
 // Errors: T101, T105, T107.
 func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
@@ -307,7 +307,7 @@ func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Th
 	return s.Threads.Put(t), nil
 }
 
-// setStatus changes where a thread stands.
+// setStatus changes a thread's status.
 func (s *State) setStatus(t Thread, to Status, reason string, at time.Time) Thread {
 	if t.Status == to {
 		return t
@@ -316,27 +316,27 @@ func (s *State) setStatus(t Thread, to Status, reason string, at time.Time) Thre
 	return s.Threads.Put(t)
 }
 
-// GrantDecision is what a person decides about a grant.
+// GrantDecision is a person's decision about a grant.
 type GrantDecision string
 
 // The decisions.
 const (
 	Approve GrantDecision = "approve"
 	Deny    GrantDecision = "deny"
-	Revoke  GrantDecision = "revoke" // takes back what was granted, or the question
+	Revoke  GrantDecision = "revoke" // takes back a grant or an open request
 )
 
-// after is the status that a decision leads to; ok is false where it is too
-// late for it.
+// after returns the status that a decision leads to; ok is false if the grant can
+// no longer be decided that way.
 func (d GrantDecision) after(from GrantStatus) (to GrantStatus, ok bool) {
 	to = map[GrantDecision]GrantStatus{Approve: GrantApproved, Deny: GrantDenied, Revoke: GrantWithdrawn}[d]
 	return to, from == to || from == GrantOpen || d == Revoke && from == GrantApproved
 }
 
-// DecideGrant carries a person's decision out: the thread goes on when no other
-// request of it is open. The same decision again changes nothing. Errors: T403,
-// T105, T402 for anybody but a person, T102 for a request that was decided
-// otherwise, T107 where the thread is terminated: its grants ended with it.
+// DecideGrant records a person's decision; the thread continues if it has no other
+// open request. Repeating a decision changes nothing. Errors: T403, T105, T402 for
+// anyone but a person, T102 for a request that was decided differently, T107 if the
+// thread is terminated, because its grants ended with it.
 func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp Stamp) (Approval, Thread, error) {
 	g, err := s.Approval(arg)
 	if err != nil {
@@ -354,14 +354,14 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 	if !ok {
 		return Approval{}, Thread{}, codes.InvalidTransition.New(
 			fact.Of("from", g.Status), fact.Of("to", to), fact.Of("current", g.Status), fact.Of("approvalId", g.ID), fact.Of("threadId", g.ThreadID)).
-			WithHint("It was decided before; ask again or revoke what was granted").WithNext("leslie approvals --all")
+			WithHint("It is already decided; request approval again, or revoke the grant").WithNext("leslie approvals --all")
 	}
 	if g.Status == to {
 		return g, t, nil
 	}
 	if t.Status.Terminated() {
 		return Approval{}, Thread{}, codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("approvalId", g.ID)).
-			WithHint("Nothing is left to decide: the grants of a thread end with it")
+			WithHint("The thread has ended, and its grants with it")
 	}
 	g = s.settleGrant(g, to, reason, Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
 	return g, s.resumeIfUnblocked(g.ThreadID, stamp.Time), nil
@@ -370,7 +370,7 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 func onlyPeople(g Approval, d GrantDecision) error {
 	return codes.PermissionDenied.New(
 		fact.Of("capability", "deciding an approval ("+string(d)+")"), fact.Of("approvalId", g.ID), fact.Of("threadId", g.ThreadID)).
-		WithHint("A person decides; one whom leslie takes for an agent says --as user").
+		WithHint("Ask a person to decide (as a person, pass --as user)").
 		WithNext("leslie approvals")
 }
 
@@ -379,7 +379,8 @@ func (s *State) settleGrant(g Approval, to GrantStatus, reason string, by Attrib
 	return s.Approvals.Put(g)
 }
 
-// resumeIfUnblocked makes a thread active again when it waited and nothing is open any more.
+// resumeIfUnblocked makes a thread active again if it was waiting and has no open
+// request left.
 func (s *State) resumeIfUnblocked(id ThreadID, at time.Time) Thread {
 	t, ok := s.Threads.Get(string(id))
 	if !ok || t.Status != WaitingHuman || len(s.OpenRequests(id)) > 0 {
@@ -388,8 +389,8 @@ func (s *State) resumeIfUnblocked(id ThreadID, at time.Time) Thread {
 	return s.setStatus(t, Active, "", at)
 }
 
-// withdrawOpen ends the open requests of a thread, all or those of one merge.
-// The thread's status is the caller's to change.
+// withdrawOpen withdraws the open requests of a thread: all of them, or those of
+// one merge. The caller has to change the thread's status.
 func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by Attribution) {
 	for _, g := range s.OpenRequests(id) {
 		if only == "" || g.MergeID == only {
@@ -398,14 +399,13 @@ func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by Attributi
 	}
 }
 
-// Overdue reports whether time has passed for something: Expire would change
-// the State.
+// Overdue reports whether Expire would change the State.
 func (s *State) Overdue(now time.Time) bool {
 	return slices.ContainsFunc(s.OpenRequests(""), func(g Approval) bool { return g.overdue(now) })
 }
 
-// overdue reports whether a request's fallback is due. Block changes nothing: a
-// person may still decide.
+// overdue reports whether a request's fallback is due. The fallback block never is:
+// a person may still decide.
 func (a Approval) overdue(now time.Time) bool {
 	return a.Deadline != nil && !now.Before(*a.Deadline) && a.Fallback != Block
 }
@@ -415,9 +415,9 @@ func (a Approval) Late(now time.Time) bool {
 	return a.Deadline != nil && !now.Before(*a.Deadline)
 }
 
-// Expire does what the passed deadlines mean, as of the deadlines, and returns a
-// thread that one of them concerned. A reader applies it to what it read; the
-// next writer records the same as an operation of the system.
+// Expire applies the fallbacks of passed deadlines, dated at the deadlines, and
+// returns one of the threads concerned, "" for none. A reader applies it to what it
+// has read; the next writer records the same result as an operation of the system.
 func (s *State) Expire(stamp Stamp) (about ThreadID) {
 	for _, g := range s.OpenRequests("") {
 		if !g.overdue(stamp.Time) {
@@ -427,14 +427,14 @@ func (s *State) Expire(stamp Stamp) (about ThreadID) {
 		if g.Fallback == AutoApprove {
 			to = GrantApproved
 		}
-		s.settleGrant(g, to, "no decision until the deadline", Attribution{At: *g.Deadline, As: System, Actor: stamp.Actor})
+		s.settleGrant(g, to, "no decision before the deadline", Attribution{At: *g.Deadline, As: System, Actor: stamp.Actor})
 		s.resumeIfUnblocked(g.ThreadID, *g.Deadline)
 		about = g.ThreadID
 	}
 	return about
 }
 
-// Fallen reports whether a request was settled by its deadline, not by a person.
+// Fallen reports whether a deadline decided a request, not a person.
 func (a Approval) Fallen() bool {
 	return a.Kind == Request && (a.Status == GrantSkipped || a.Status == GrantApproved) && a.Decided != nil && a.Decided.As == System
 }

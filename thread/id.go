@@ -9,7 +9,7 @@ import (
 	"leslie/internal/nearest"
 )
 
-// Prefixes of the ids that leslie makes: the prefix, then 8 random lower-case
+// Prefixes of the ids that leslie generates: prefix, then 8 random lower-case
 // base32 characters.
 const (
 	PrefixThread     = "thread-"
@@ -24,13 +24,13 @@ const (
 // MaxID is the length limit of an id that a caller chooses, in characters.
 const MaxID = 64
 
-// minPrefix is how many characters beyond a kind's own prefix a shortened id
-// must have.
+// minPrefix is how many characters a shortened id must have beyond the prefix of
+// its kind.
 const minPrefix = 4
 
-// ValidID reports whether id is in the alphabet: a letter or digit, then
-// letters, digits, '-' and '_', at most MaxID. It is safe as a file name and
-// in a shell.
+// ValidID reports whether id is valid: a letter or digit, then letters, digits, '-'
+// and '_', at most MaxID characters. A valid id is safe as a file name and in a
+// shell.
 func ValidID(id string) bool {
 	if id == "" || len(id) > MaxID {
 		return false
@@ -45,16 +45,16 @@ func ValidID(id string) bool {
 	return true
 }
 
-// Thread returns the thread that arg names: its id, or a unique prefix of it,
-// archived threads included. Errors: T101 with the nearest id, T105 with the
+// Thread returns the thread that arg names, by its id or a unique prefix of it; it
+// also finds archived threads. Errors: T101 with the nearest id, T105 with the
 // candidates, and those of reading the archive.
 func (s *State) Thread(arg string) (Thread, error) {
 	return find(arg, PrefixThread, &s.Threads, s.coldLines(TableThreads, func() bool { return s.Exists(ThreadID(arg)) }),
 		func(near string) error { return threadNotFound(arg, near) })
 }
 
-// LiveThread is Thread for one that must still accept work of this kind; an
-// archived, completed or cancelled one is T107.
+// LiveThread is like Thread, but returns T107 for a terminated thread (completed,
+// cancelled or archived).
 func (s *State) LiveThread(arg string) (Thread, error) {
 	t, err := s.Thread(arg)
 	if err == nil && t.Status.Terminated() {
@@ -74,8 +74,8 @@ func (s *State) Objective(arg string) (Objective, error) {
 	})
 }
 
-// Reference returns the reference that arg names, those of archived threads
-// included. Errors: T204, T105.
+// Reference returns the reference that arg names, also one of an archived thread.
+// Errors: T204, T105.
 func (s *State) Reference(arg string) (Reference, error) {
 	return find(arg, PrefixReference, &s.References, s.coldLines(TableReferences, func() bool { return true }),
 		func(near string) error {
@@ -107,9 +107,9 @@ func notWritable(t Thread) error {
 	return codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status))
 }
 
-// coldSource gives the archived lines of a table. exact is asked first: a
-// shortened id is looked for in the archive only where the State has no match,
-// an exact one whenever it may be there, since an exact id always wins.
+// coldSource gives access to the archived lines of a table. An exact id always
+// wins, so find searches the archive for it whenever exact reports that it may be
+// there; it searches the archive for a shortened id only if the State has no match.
 type coldSource struct {
 	exact func() bool
 	lines func() ([]Line, error)
@@ -121,8 +121,8 @@ func (s *State) coldLines(table string, exact func() bool) coldSource {
 	return coldSource{exact: exact, lines: func() ([]Line, error) { return s.archivedLines(table) }}
 }
 
-// archivedLines are the archived records of a table in the order of their ids,
-// those that this State's own rules archived among them.
+// archivedLines returns the archived records of a table ordered by id, including
+// those that this State's own rules archived.
 func (s *State) archivedLines(table string) ([]Line, error) {
 	var lines []Line
 	if s.cold != nil {
@@ -146,8 +146,8 @@ func (s *State) archivedHere(table, id string) bool {
 	return slices.ContainsFunc(s.archived, func(c Change) bool { return c.Record == table+"/"+id })
 }
 
-// find looks a record up: exactly in the State, exactly in the archive, by
-// prefix in the State, by prefix in the archive.
+// find looks up a record: by exact id in the State, then in the archive, by prefix
+// in the State, then in the archive.
 func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing func(near string) error) (R, error) {
 	var none R
 	if r, ok := t.Get(arg); ok {
@@ -198,8 +198,8 @@ func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing f
 	return none, missing(nearestID(arg, kind, t.ids()))
 }
 
-// shortens reports whether arg is a prefix of id that is long enough: the
-// kind's own part of an id says nothing about which one is meant.
+// shortens reports whether arg is a long enough prefix of id. The prefix of the kind
+// does not count, because all ids of a kind have it.
 func shortens(arg, id, kind string) bool {
 	if !strings.HasPrefix(id, arg) {
 		return false
@@ -210,8 +210,8 @@ func shortens(arg, id, kind string) bool {
 	return len(arg) >= minPrefix
 }
 
-// nearestID is the id that was meant, "" when none is close; the kind's own
-// part does not count as likeness.
+// nearestID returns the id most similar to arg, or "" if none is close. The prefix
+// of the kind does not count as similarity.
 func nearestID(arg, kind string, ids []string) string {
 	rest, ok := strings.CutPrefix(arg, kind)
 	if !ok {
@@ -229,7 +229,7 @@ func nearestID(arg, kind string, ids []string) string {
 	return ""
 }
 
-// LineOf finds a record among lines in the order of their ids.
+// LineOf finds a record in lines that are ordered by id.
 func LineOf(lines []Line, id string) (Line, bool) {
 	i, ok := slices.BinarySearchFunc(lines, id, func(l Line, id string) int { return strings.Compare(l.ID, id) })
 	if !ok {
@@ -238,14 +238,14 @@ func LineOf(lines []Line, id string) (Line, bool) {
 	return lines[i], true
 }
 
-// MaxCandidates is how many ids an error names when it cannot tell which is meant;
-// its count says how many there are.
+// MaxCandidates is how many ids an ambiguity error lists at most; its count says how
+// many there are.
 const MaxCandidates = 20
 
 func ambiguous(prefix, kind string, ids []string) error {
 	shown := ids[:min(len(ids), MaxCandidates)]
 	status := "leslie status "
-	switch kind { // not the ids' look: an objective may be called main-2
+	switch kind { // not the prefix of the ids: an objective may be called thread-2
 	case PrefixObjective:
 		status = "leslie objective status "
 	case PrefixReference:

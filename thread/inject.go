@@ -12,17 +12,17 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file is about injections: what somebody tells a thread while it works. The
-// record keeps the content until the thread's own agent has got it; a file of the
-// thread keeps it for good.
+// This file handles injections: information that somebody sends to a thread while it
+// works. The record keeps the content until the thread's own agent has received it;
+// a file in the thread's folder keeps it permanently.
 
-// maxUnseen is how many injections of a thread may wait to be seen.
+// maxUnseen is how many unseen injections a thread may have.
 const maxUnseen = 100
 
-// keptSeen is how many that were seen a thread's record keeps.
+// keptSeen is how many seen injections a thread's record keeps.
 const keptSeen = 20
 
-// NewInjection is what an injection is made of.
+// NewInjection has the parameters of a new injection.
 type NewInjection struct {
 	ID      InjectionID
 	Thread  string
@@ -31,8 +31,8 @@ type NewInjection struct {
 	Content string
 }
 
-// Inject tells a thread something. Errors: T101, T105, T107 where the thread is
-// terminated, T508 where too much waits to be seen already.
+// Inject adds an injection to a thread. Errors: T101, T105, T107 if the thread is
+// terminated, T508 if it has too many unseen injections.
 func (s *State) Inject(in NewInjection, stamp Stamp) (Injection, Thread, error) {
 	t, err := s.LiveThread(in.Thread)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *State) Inject(in NewInjection, stamp Stamp) (Injection, Thread, error) 
 	return i, s.Threads.Put(t), nil
 }
 
-// Unseen returns what the thread's agent has not seen, in the order in which it
-// should: what is immediate first, and the oldest first.
+// Unseen returns the injections that the thread's agent has not seen, in the order
+// in which it should see them: immediate ones first, then oldest first.
 func (t Thread) Unseen() []Injection {
 	var now, later []Injection
 	for _, i := range t.Injections {
@@ -67,9 +67,9 @@ func (t Thread) Unseen() []Injection {
 	return append(now, later...)
 }
 
-// See notes that the thread's agent got these injections, and lets go of their
-// content. What was seen before, or is not there, stays as it is; so does an
-// archived thread. Errors: T101, T105.
+// See marks these injections as seen by the thread's agent and drops their content.
+// Seen and unknown injections, and archived threads, are not changed. Errors: T101,
+// T105.
 func (s *State) See(arg string, ids []InjectionID, stamp Stamp) (Thread, error) {
 	t, err := s.Thread(arg)
 	if err != nil || t.Status == Archived {
@@ -85,7 +85,7 @@ func (s *State) See(arg string, ids []InjectionID, stamp Stamp) (Thread, error) 
 	return s.Threads.Put(t), nil
 }
 
-// withoutOldSeen keeps, of those that were seen, the newest.
+// withoutOldSeen removes all seen injections but the newest ones.
 func withoutOldSeen(all []Injection) []Injection {
 	seen := 0
 	for _, i := range all {
@@ -102,7 +102,7 @@ func withoutOldSeen(all []Injection) []Injection {
 	})
 }
 
-// InjectionExists reports whether some thread of the State has an injection of
+// InjectionExists reports whether any thread of the State has an injection with
 // this id.
 func (s *State) InjectionExists(id string) bool {
 	return len(s.Threads.where(`"injectionId":"`+id+`"`, func(t Thread) bool {
@@ -110,8 +110,8 @@ func (s *State) InjectionExists(id string) bool {
 	})) > 0
 }
 
-// Line is the injection as one line of JSON for the thread's own file. Characters
-// that a terminal acts on, or that end a line for some reader, are escaped.
+// Line returns the injection as one line of JSON for the thread's file. It escapes
+// characters that control a terminal or that some readers take for a line end.
 func (i Injection) Line() string {
 	raw := encode(struct {
 		ID        InjectionID   `json:"injectionId"`

@@ -5,10 +5,10 @@ import (
 	"leslie/internal/fact"
 )
 
-// Status is where a thread stands.
+// Status is the status of a thread.
 type Status string
 
-// The statuses. Terminated are the last three.
+// The statuses. The last three are terminated.
 const (
 	Active       Status = "active"
 	Suspended    Status = "suspended"
@@ -18,17 +18,17 @@ const (
 	Archived     Status = "archived"
 )
 
-// Statuses returns every status in the order in which answers list them.
+// Statuses returns all statuses in the order in which answers list them.
 func Statuses() []Status {
 	return []Status{Active, Suspended, WaitingHuman, Completed, Cancelled, Archived}
 }
 
-// Terminated reports whether no more work happens on a thread of this status.
+// Terminated reports whether a thread with this status has ended.
 func (st Status) Terminated() bool {
 	return st == Completed || st == Cancelled || st == Archived
 }
 
-// Action is what somebody asks to happen to a thread.
+// Action is a requested change of a thread's status.
 type Action string
 
 // The actions.
@@ -40,12 +40,12 @@ const (
 	Archive Action = "archive"
 )
 
-// Actions returns every action.
+// Actions returns all actions.
 func Actions() []Action { return []Action{Done, Cancel, Suspend, Resume, Archive} }
 
-// After returns the status that action leads to; ok is false where the action
-// is not allowed. An action that leads where the thread already stands is
-// allowed and changes nothing.
+// After returns the status that action leads to; ok is false if the action is not
+// allowed. An action that leads to the present status is allowed and changes
+// nothing.
 func (st Status) After(action Action) (to Status, ok bool) {
 	switch st {
 	case Active, Suspended:
@@ -97,24 +97,25 @@ func (st Status) Allowed() []Action {
 	return out
 }
 
-// goal is the status that an action aims at, for messages about one that is
-// not allowed.
+// goal returns the status that an action would lead to, for messages about an
+// action that is not allowed.
 func (a Action) goal() Status {
 	return map[Action]Status{Done: Completed, Cancel: Cancelled, Suspend: Suspended, Resume: Active, Archive: Archived}[a]
 }
 
-// Transition is what an action did to a thread.
+// Transition is the result of an action.
 type Transition struct {
 	Thread Thread // as it is now
 	From   Status
 }
 
-// Lifecycle carries an action out. Archiving moves the thread's record and
-// those of the references that it made to the archive, and the objective counts
-// it there. Errors: T101, T105, T102 (details: from, to, current, allowed) and
-// T402 where anybody else would end the wait for a person, T103 where they would
-// go on after the mistake limit. Leaving the wait for a person withdraws what was
-// asked of them.
+// Lifecycle carries out an action. Archiving moves the thread's record, its
+// references and its grants to the archive, and the objective counts it there.
+// Leaving waiting_human withdraws the thread's open requests.
+//
+// Errors: T101, T105, T102 (details: from, to, current, allowed); T402 if anyone
+// but a person resumes a thread that waits for a person; T103 if anyone but a
+// person resumes a thread that the mistake limit suspended.
 func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp) (Transition, error) {
 	t, err := s.Thread(arg)
 	if err != nil {
@@ -128,8 +129,8 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	}
 	if t.Status == WaitingHuman && action == Resume && stamp.As != User {
 		return Transition{}, codes.PermissionDenied.New(
-			fact.Of("capability", "resume of a thread that waits for a person"), fact.Of("threadId", t.ID)).
-			WithHint("A person decides the open approval or resumes the thread").
+			fact.Of("capability", "resuming a thread that waits for a person"), fact.Of("threadId", t.ID)).
+			WithHint("Ask a person to decide the open approval or to resume the thread").
 			WithNext("leslie status " + string(t.ID))
 	}
 	if t.Mistakes != nil && action == Resume && stamp.As != User {
@@ -140,7 +141,7 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 		return Transition{Thread: t, From: from}, nil
 	}
 	if from == WaitingHuman {
-		s.withdrawOpen(t.ID, "", "the thread was moved on without it", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+		s.withdrawOpen(t.ID, "", "the thread was resumed or cancelled without a decision", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
 	}
 	t.Status, t.Reason, t.Updated = to, reason, stamp.Time
 	if to != Suspended {
@@ -155,8 +156,8 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	return Transition{Thread: s.Threads.Put(t), From: from}, nil
 }
 
-// archive moves a thread's record, those of the references that it made and of
-// its grants to the archive, and counts it in its objective.
+// archive moves a thread's record, the references that it made and its grants to the
+// archive, and counts the thread in its objective.
 func (s *State) archive(t Thread) Thread {
 	t = t.withRevision(s.Revision + 1)
 	s.archived = append(s.archived, Change{Record: TableThreads + "/" + string(t.ID), After: encode(t)})
@@ -176,7 +177,7 @@ func (s *State) archive(t Thread) Thread {
 	return t
 }
 
-// names are words as facts carry them.
+// names converts words to plain strings, as facts contain them.
 func names[T ~string](words []T) []string {
 	out := make([]string, len(words))
 	for i, w := range words {

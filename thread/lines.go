@@ -2,9 +2,8 @@ package thread
 
 import "strings"
 
-// merged is the table's lines as they now are: those of base, without what was
-// deleted and with what was changed, and between them the fresh ones, which come
-// in order.
+// merged returns the table's current lines: those of base, without deleted and with
+// changed records, merged with the new ones. fresh must be ordered by id.
 func (t *Table[R]) merged(fresh []Line) []Line {
 	out := make([]Line, 0, len(t.base)+len(fresh))
 	for _, line := range t.base {

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Filter says which threads a list shows; an empty field asks for all.
+// Filter selects the threads of a list; an empty field selects all.
 type Filter struct {
 	Status    Status
 	Objective ObjectiveID
 	Parent    ThreadID
 	Tag       string
 	Executor  Executor
-	// Ready keeps those that somebody could take up at the time Now: active,
-	// unclaimed, and every dependency terminated.
+	// Ready selects threads that can be claimed at the time Now: active, unclaimed,
+	// and every dependency terminated.
 	Ready bool
 	Now   time.Time
 	// All includes archived threads; so does Status archived.
 	All bool
 }
 
-// List returns the threads that pass the filter, by creation time, then id.
+// List returns the threads that match the filter, ordered by creation time, then id.
 // Errors: those of reading the archive.
 func (s *State) List(f Filter) ([]Thread, error) {
 	page, err := s.First(f, 0)
@@ -37,7 +37,8 @@ func (s *State) passes(f Filter, t Thread) bool {
 		(!f.Ready || s.Ready(t, f.Now))
 }
 
-// Ready reports whether somebody could take the thread up at this time.
+// Ready reports whether the thread is active and unclaimed at this time, and all its
+// dependencies are terminated.
 func (s *State) Ready(t Thread, now time.Time) bool {
 	if t.Status != Active || t.Held(now) != nil {
 		return false
@@ -50,8 +51,9 @@ func (s *State) Ready(t Thread, now time.Time) bool {
 	return true
 }
 
-// Resumable reports whether a suspended thread waits for nothing any more: it has
-// children, and all of them are terminated, archived ones too.
+// Resumable reports whether a suspended thread has children and all of them,
+// archived ones included, are terminated. A thread that the mistake limit suspended
+// is not resumable.
 func (s *State) Resumable(t Thread) bool {
 	if t.Status != Suspended || t.Mistakes != nil {
 		return false
@@ -65,8 +67,8 @@ func (s *State) Resumable(t Thread) bool {
 	return len(children) > 0 || s.hadChild(t.ID)
 }
 
-// hadChild reports whether the archive holds a child of the thread. An archive
-// that cannot be read holds none.
+// hadChild reports whether the archive contains a child of the thread. An archive
+// that cannot be read counts as empty.
 func (s *State) hadChild(id ThreadID) bool {
 	lines, _ := s.archivedLines(TableThreads)
 	return slices.ContainsFunc(lines, func(l Line) bool {
@@ -74,8 +76,8 @@ func (s *State) hadChild(id ThreadID) bool {
 	})
 }
 
-// StatusOf returns the status of a thread that some record names: one that the
-// State lacks is archived.
+// StatusOf returns the status of a thread that a record names. A thread that is not
+// in the State is archived.
 func (s *State) StatusOf(id ThreadID) Status {
 	if t, ok := s.Threads.Peek(string(id)); ok {
 		return t.Status
@@ -83,18 +85,18 @@ func (s *State) StatusOf(id ThreadID) Status {
 	return Archived
 }
 
-// Relations are a thread's ties to other threads.
+// Relations are the relations of a thread to other threads.
 type Relations struct {
 	Children     []ThreadID `json:"children"`
 	DependsOn    []ThreadID `json:"dependsOn"`
 	DependedOnBy []ThreadID `json:"dependedOnBy"`
 }
 
-// RelationsOf returns the ties of a thread; children and dependants are those
-// whose records are in the State, in the order of a list.
+// RelationsOf returns the relations of a thread. Children and dependants include
+// only threads in the State, ordered as in a list.
 func (s *State) RelationsOf(t Thread) Relations {
 	r := Relations{Children: []ThreadID{}, DependsOn: append([]ThreadID{}, t.DependsOn...), DependedOnBy: []ThreadID{}}
-	// Both name it in quotes: so do few others.
+	// Both contain its id in quotes, and few other lines do.
 	for _, o := range inListOrder(s.Threads.where(`"`+string(t.ID)+`"`, func(Thread) bool { return true })) {
 		if o.ParentID == t.ID {
 			r.Children = append(r.Children, o.ID)

@@ -9,18 +9,18 @@ import (
 	"leslie/internal/fact"
 )
 
-// PrefixMerge begins the ids of merges.
+// PrefixMerge is the prefix of merge ids.
 const PrefixMerge = "merge-"
 
-// MergeParties are the threads of a merge, found and allowed.
+// MergeParties has the threads of a merge.
 type MergeParties struct {
 	Target  Thread
 	Sources []Thread
 }
 
-// Parties finds the threads of a merge. Errors: T101, T105, T107 for a target
-// that is terminated or an archived source, T903 for a source that is the
-// target or named twice.
+// Parties finds the threads of a merge and checks that they may be merged. Errors:
+// T101, T105, T107 for a terminated target or an archived source, T903 for a source
+// that is the target or is named twice.
 func (s *State) Parties(target string, sources []string) (MergeParties, error) {
 	var p MergeParties
 	var err error
@@ -46,8 +46,8 @@ func (s *State) Parties(target string, sources []string) (MergeParties, error) {
 	return p, nil
 }
 
-// PartiesOf finds the threads of a pending merge, wherever they stand now: it
-// can be looked at and aborted whatever became of them. Errors: T101.
+// PartiesOf finds the threads of a pending merge, whatever their status is now: a
+// merge can always be inspected and aborted. Errors: T101.
 func (s *State) PartiesOf(m Merge) (MergeParties, error) {
 	var p MergeParties
 	var err error
@@ -75,7 +75,7 @@ func (s *State) Merge(arg string) (Merge, error) {
 	})
 }
 
-// MergesOf returns the pending merges into a thread or from it, all for "".
+// MergesOf returns the pending merges into or from a thread, or all for "".
 func (s *State) MergesOf(id ThreadID) []Merge {
 	var out []Merge
 	for m := range s.Merges.All() {
@@ -87,7 +87,7 @@ func (s *State) MergesOf(id ThreadID) []Merge {
 	return out
 }
 
-// NoPendingMerge is T305 when the target waits for another merge.
+// NoPendingMerge returns T305 if the target has a pending merge, otherwise nil.
 func (s *State) NoPendingMerge(target ThreadID) error {
 	for m := range s.Merges.All() {
 		if m.Target == target {
@@ -109,11 +109,11 @@ func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
 	return s.Merges.Put(m), nil
 }
 
-// Decide changes the decisions of a pending merge, and records why an agent's
-// answers were refused, by path. change gets the decisions as they are and
-// returns what they are to be. Errors: T303, T402 for an agent where a person was
-// asked for, T402 for decisions that no person took where the target may not
-// resolve conflicts, and change's.
+// Decide changes the decisions of a pending merge and records in declined, by path,
+// why an agent's answers were refused. change receives the present decisions and
+// returns the new ones. Errors: T303, T402 for an agent under the strategy human,
+// T402 for decisions that no person made if the target may not resolve conflicts,
+// and those of change.
 func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]Decision, error), declined map[string]string, p Policy, stamp Stamp) (Merge, error) {
 	m, err := s.Merge(string(id))
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 	}
 	if m.Strategy == HumanOnly && stamp.As == Agent {
 		return Merge{}, codes.PermissionDenied.New(fact.Of("capability", "resolving a merge that waits for a person"), fact.Of("mergeId", m.ID)).
-			WithHint("A person resolves it; one whom leslie takes for an agent says --as user").
+			WithHint("Ask a person to resolve it (as a person, pass --as user)").
 			WithNext("leslie merge status " + string(m.ID))
 	}
 	had := m.Decisions
@@ -147,7 +147,7 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 	return s.Merges.Put(m), nil
 }
 
-// decidedByOthers reports whether a decision is new that no person took.
+// decidedByOthers reports whether there is a new decision that no person made.
 func decidedByOthers(had, now map[string]Decision) bool {
 	for key, d := range now {
 		if d != had[key] && d.How != string(User) {
@@ -157,7 +157,7 @@ func decidedByOthers(had, now map[string]Decision) bool {
 	return false
 }
 
-// MayResolve is T402 where conflicts of the merge are a person's to resolve:
+// MayResolve returns T402 if only a person may resolve conflicts of the merge:
 // neither the policy nor a grant gives the target the capability.
 func (s *State) MayResolve(m Merge, p Policy, now time.Time) error {
 	_, err := s.Can(string(m.Target), ResolveConflict, p, now)
@@ -167,8 +167,8 @@ func (s *State) MayResolve(m Merge, p Policy, now time.Time) error {
 	return err
 }
 
-// EndMerge takes a pending merge away, applied or not; why says which. Where its
-// approval is still asked for, nobody has to decide any more. Errors: T303, T105.
+// EndMerge removes a pending merge, applied or not; why says which. It withdraws an
+// open request for the merge's approval. Errors: T303, T105.
 func (s *State) EndMerge(arg, why string, stamp Stamp) (Merge, error) {
 	m, err := s.Merge(arg)
 	if err != nil {
@@ -180,10 +180,10 @@ func (s *State) EndMerge(arg, why string, stamp Stamp) (Merge, error) {
 	return m, nil
 }
 
-// RecordMerge records what a merge has brought into its target: the content of each
-// source that both now share. A newer share replaces older ones that it covers, but
-// for what a spawn gave: that is what is left when the newer ones are taken back.
-// Errors: T101, for a source too that was taken back since, and T107.
+// RecordMerge records what a merge brought into its target: for each source, the
+// content that both now share. A new share replaces older ones that it covers,
+// except what a spawn gave: that share remains if the newer ones are undone.
+// Errors: T101, also for a source whose spawn was undone since, and T107.
 func (s *State) RecordMerge(target ThreadID, shares []Share, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(string(target))
 	if err != nil {

@@ -7,13 +7,11 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file is about merges that a person has to approve. The request is a grant
-// like any other, in the same queue, but it is for one plan of one merge: it
-// gives the target nothing else, and nothing once the merge would do something
-// else than what was asked about.
+// This file handles merges that a person has to approve. The request is a grant like
+// any other, in the same queue, but it covers one plan of one merge: it gives the
+// target nothing else, and nothing once the merge would do something different.
 
-// MergeApproval returns the request about a merge that counts: the newest that
-// was not withdrawn.
+// MergeApproval returns the newest request about a merge that was not withdrawn.
 func (s *State) MergeApproval(m Merge) (newest Approval, ok bool) {
 	for _, g := range s.ApprovalsOf(m.Target) {
 		if g.MergeID == m.ID && g.Status != GrantWithdrawn && (!ok || g.Revision >= newest.Revision) {
@@ -23,10 +21,10 @@ func (s *State) MergeApproval(m Merge) (newest Approval, ok bool) {
 	return newest, ok
 }
 
-// MayMerge says whether a merge may be applied as it is planned: it needs no
-// approval, or the policy or a grant gives its target the capability, or a person
-// approved this plan. Errors: T404 where a person denied this plan, else T402,
-// with approvalId where a request about this plan is open.
+// MayMerge checks whether a merge may be applied as planned: it needs no approval,
+// or the policy or a grant gives its target the capability, or a person approved
+// this plan. Errors: T404 if a person denied this plan, otherwise T402, with
+// approvalId if a request about this plan is open.
 func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 	if !m.RequireApproval {
 		return nil
@@ -46,19 +44,19 @@ func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 		return g.Refusal().With(fact.Of("mergeId", m.ID)).WithNext("leslie merge status " + string(m.ID))
 	}
 	return unapproved(m).With(fact.Of("approvalId", g.ID)).
-		WithHint("A person decides with leslie approve " + string(g.ID) + ", then leslie merge continue " + string(m.ID))
+		WithHint("Ask a person to run leslie approve " + string(g.ID) + ", then run leslie merge continue " + string(m.ID))
 }
 
 func unapproved(m Merge) *codes.Error {
 	return codes.PermissionDenied.New(fact.Of("capability", ApproveMerge), fact.Of("threadId", m.Target), fact.Of("mergeId", m.ID)).
-		WithHint("A person approves it; leslie merge continue " + string(m.ID) + " asks for that").
+		WithHint("Request a person's approval with leslie merge continue " + string(m.ID)).
 		WithNext("leslie merge status " + string(m.ID))
 }
 
-// AskMerge opens the request about a plan of a merge and withdraws one about
-// another plan, which it returns as old. Where this plan was asked about before,
-// that request is returned as it stands, decided perhaps. Errors: T303 for a merge
-// that is not pending any more, and those of Request.
+// AskMerge opens a request about a plan of a merge and withdraws the one about
+// another plan, which it returns as old. If there already is a request about this
+// plan, AskMerge returns it, whether or not it is decided. Errors: T303 for a merge
+// that is no longer pending, and those of Request.
 func (s *State) AskMerge(m Merge, in NewGrant, stamp Stamp) (g Approval, old *Approval, err error) {
 	if _, err := s.Merge(string(m.ID)); err != nil {
 		return Approval{}, nil, err

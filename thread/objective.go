@@ -8,7 +8,7 @@ import (
 	"leslie/internal/fact"
 )
 
-// ObjectiveStatus is where an objective stands.
+// ObjectiveStatus is the status of an objective.
 type ObjectiveStatus string
 
 // The statuses of an objective.
@@ -17,16 +17,16 @@ const (
 	ObjectiveCompleted ObjectiveStatus = "completed"
 )
 
-// Counts is how many threads there are of each status.
+// Counts has the number of threads with each status.
 type Counts map[Status]int
 
-// NewObjective is what a new objective is made of.
+// NewObjective has the parameters of a new objective.
 type NewObjective struct {
 	ID    ObjectiveID
 	Title string
 }
 
-// CreateObjective makes an objective. Errors: T106.
+// CreateObjective creates an objective. Errors: T106.
 func (s *State) CreateObjective(in NewObjective, stamp Stamp) (Objective, error) {
 	if _, ok := s.Objectives.Get(string(in.ID)); ok {
 		return Objective{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).
@@ -35,8 +35,8 @@ func (s *State) CreateObjective(in NewObjective, stamp Stamp) (Objective, error)
 	return s.Objectives.Put(Objective{ID: in.ID, Title: in.Title, CreatedAt: stamp.Time}), nil
 }
 
-// FinishObjective marks an objective done; one that is marked already stays as
-// it is. Errors: T601, T105, T602 while a thread of it is not terminated.
+// FinishObjective marks an objective done. One that is already done is not changed.
+// Errors: T601, T105, T602 while one of its threads is not terminated.
 func (s *State) FinishObjective(arg string, stamp Stamp) (Objective, error) {
 	o, err := s.Objective(arg)
 	if err != nil || o.Done() {
@@ -53,13 +53,13 @@ func (s *State) FinishObjective(arg string, stamp Stamp) (Objective, error) {
 	return s.Objectives.Put(o), nil
 }
 
-// CountsOf returns how many threads of each status an objective has, archived
-// ones too. Every status that has none is left out.
+// CountsOf returns the number of an objective's threads with each status, archived
+// ones included. It has no entry for a status without threads.
 func (s *State) CountsOf(o Objective) Counts {
 	return s.counts(o.Archived, func(line []byte) bool { return isOf(line, o.ID) })
 }
 
-// Counts returns how many threads of each status there are.
+// Counts returns the number of threads with each status.
 func (s *State) Counts() Counts {
 	archived := 0
 	for o := range s.Objectives.All() {
@@ -68,7 +68,7 @@ func (s *State) Counts() Counts {
 	return s.counts(archived, func([]byte) bool { return true })
 }
 
-// counts looks at lines: see scan.go.
+// counts scans the lines without decoding them: see scan.go.
 func (s *State) counts(archived int, keep func(line []byte) bool) Counts {
 	counts := Counts{}
 	if archived > 0 {
@@ -82,8 +82,8 @@ func (s *State) counts(archived int, keep func(line []byte) bool) Counts {
 	return counts
 }
 
-// Status is completed when the objective is marked done, or has threads and
-// all of them are terminated.
+// Status returns completed if the objective is marked done, or has threads and all
+// of them are terminated.
 func (o Objective) Status(counts Counts) ObjectiveStatus {
 	total, open := 0, 0
 	for status, n := range counts {
@@ -98,20 +98,20 @@ func (o Objective) Status(counts Counts) ObjectiveStatus {
 	return ObjectiveActive
 }
 
-// ObjectivesInOrder returns the objectives by creation time, then id.
+// ObjectivesInOrder returns the objectives ordered by creation time, then id.
 func (s *State) ObjectivesInOrder() []Objective {
 	all := slices.Collect(s.Objectives.All())
 	slices.SortStableFunc(all, func(a, b Objective) int { return byTime(a.CreatedAt, b.CreatedAt) })
 	return all
 }
 
-// byTime orders by time; records come in the order of their ids and the sort is
-// stable, so that equal times stay in that order.
+// byTime compares times. Records come ordered by id and the sorts are stable, so
+// records with equal times stay ordered by id.
 func byTime(a, b time.Time) int { return a.Compare(b) }
 
-// openObjective chooses the objective of a new thread: the one named, else the
-// parent's, else the only one that is not marked done. Errors: T601, T603, and
-// T903 with the candidates where there is no only one.
+// openObjective chooses the objective of a new thread: the named one, otherwise the
+// parent's, otherwise the only one that is not done. Errors: T601, T603, and T903
+// with the candidates if there is not exactly one.
 func (s *State) openObjective(arg string, parent *Thread) (Objective, error) {
 	if arg == "" && parent != nil {
 		arg = string(parent.ObjectiveID)
@@ -138,7 +138,7 @@ func (s *State) openObjective(arg string, parent *Thread) (Objective, error) {
 
 func whichObjective(open []Objective) error {
 	if len(open) == 0 {
-		return codes.InvalidArgument.New(fact.Of("reason", "there is no open objective to put the thread under")).
+		return codes.InvalidArgument.New(fact.Of("reason", "there is no open objective for the thread")).
 			WithHint("Create one with leslie objective create TITLE").
 			WithNext("leslie objective list")
 	}
@@ -147,7 +147,7 @@ func whichObjective(open []Objective) error {
 		ids = append(ids, o.ID)
 	}
 	return codes.InvalidArgument.New(
-		fact.Of("reason", "several objectives are open: say which with --objective"),
+		fact.Of("reason", "several objectives are open: choose one with --objective"),
 		fact.Of("count", len(open)), fact.Of("candidates", ids)).
 		WithHint("Repeat the call with --objective and one of the candidates").
 		WithNext("leslie objective list")

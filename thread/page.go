@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// This file lists threads for somebody who wants to see the first of them: those
-// are decoded, of the others it is known that they pass and when they were made.
+// This file lists the first threads that match a filter. It decodes only those; for
+// the others it determines from the bytes that they match and when they were
+// created.
 
-// Page is the beginning of a list, and how many threads the whole of it has.
+// Page is the beginning of a list, with the number of threads in the whole list.
 type Page struct {
 	Threads []Thread
 	Total   int
 }
 
-// First returns the first threads of List, at most limit, and counts the others;
-// limit 0 is all of them. Errors: those of reading the archive.
+// First returns the first limit threads of List, or all for limit 0, and their total
+// number. Errors: those of reading the archive.
 func (s *State) First(f Filter, limit int) (Page, error) {
-	sift := s.match(f)
+	matcher := s.match(f)
 	page := newBeginning(limit)
 	for _, line := range s.Threads.Lines() {
-		if sift.passes(line, func() Thread { t, _ := s.Threads.Peek(line.ID); return t }) {
+		if matcher.passes(line, func() Thread { t, _ := s.Threads.Peek(line.ID); return t }) {
 			page.add(line)
 		}
 	}
@@ -32,7 +33,7 @@ func (s *State) First(f Filter, limit int) (Page, error) {
 			return Page{}, err
 		}
 		for _, line := range lines {
-			if sift.passes(line, func() Thread { return decode[Thread](line.JSON) }) {
+			if matcher.passes(line, func() Thread { return decode[Thread](line.JSON) }) {
 				page.add(line)
 			}
 		}
@@ -40,42 +41,42 @@ func (s *State) First(f Filter, limit int) (Page, error) {
 	return page.result(s), nil
 }
 
-// match decides by a line's bytes whether a thread passes a filter, as far as that
-// is exact.
+// match decides from a line's bytes whether a thread matches a filter, as far as the
+// bytes are conclusive.
 type match struct {
-	state  *State
-	filter Filter
-	marks  [][]byte // each has to be there
-	enough bool     // a line that has them all passes
+	state    *State
+	filter   Filter
+	patterns [][]byte // the line must contain each of them
+	enough   bool     // a line that contains all patterns matches
 }
 
 func (s *State) match(f Filter) match {
 	out := match{state: s, filter: f, enough: f.Tag == ""}
-	mark := func(key, value string) {
+	add := func(key, value string) {
 		if value != "" {
-			out.marks = append(out.marks, pattern(key, value))
+			out.patterns = append(out.patterns, pattern(key, value))
 		}
 	}
-	mark("status", string(f.Status))
-	mark("objectiveId", string(f.Objective))
-	mark("parentId", string(f.Parent))
-	mark("executor", string(f.Executor))
+	add("status", string(f.Status))
+	add("objectiveId", string(f.Objective))
+	add("parentId", string(f.Parent))
+	add("executor", string(f.Executor))
 	if f.Ready {
-		mark("status", string(Active))
+		add("status", string(Active))
 	}
 	return out
 }
 
 func (f match) passes(line Line, whole func() Thread) bool {
-	for _, mark := range f.marks {
-		if !bytes.Contains(line.JSON, mark) {
+	for _, p := range f.patterns {
+		if !bytes.Contains(line.JSON, p) {
 			return false
 		}
 	}
 	ready := true
 	if f.filter.Ready {
 		if bytes.Contains(line.JSON, []byte(`claim":{`)) {
-			return f.state.passes(f.filter, whole()) // it may have run out
+			return f.state.passes(f.filter, whole()) // it may have expired
 		}
 		ready = f.state.needsNothing(line.JSON)
 	}
@@ -85,8 +86,8 @@ func (f match) passes(line Line, whole func() Thread) bool {
 	return f.state.passes(f.filter, whole())
 }
 
-// needsNothing reports whether all threads that a thread's line depends on are
-// terminated. The ids stand between quotes, and none of them is escaped.
+// needsNothing reports whether all dependencies in a thread's line are terminated.
+// The ids are quoted strings without escapes.
 func (s *State) needsNothing(line []byte) bool {
 	const key = `dependsOn":[`
 	i := bytes.Index(line, []byte(key))
@@ -111,14 +112,14 @@ func (s *State) needsNothing(line []byte) bool {
 type beginning struct {
 	limit int
 	total int
-	first []listed // in order, once there are limit of them
+	first []listed // ordered, once there are limit of them
 }
 
-// listed is a line and its place in the order of a list.
+// listed is a line with its sort key.
 type listed struct {
 	line    Line
-	created []byte    // see createdIn; nil where only time is known
-	time    time.Time // of a line whose bytes do not tell
+	created []byte    // see createdIn; nil if only time is known
+	time    time.Time // of a line from whose bytes it cannot be read
 }
 
 func newBeginning(limit int) *beginning { return &beginning{limit: limit} }
@@ -157,7 +158,7 @@ func (b *beginning) result(s *State) Page {
 	return page
 }
 
-// compare orders by creation time, then id.
+// compare compares by creation time, then id.
 func (l listed) compare(o listed) int {
 	c := bytes.Compare(l.created, o.created)
 	if l.created == nil || o.created == nil {

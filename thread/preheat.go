@@ -2,7 +2,8 @@ package thread
 
 import "time"
 
-// Preheat has encoding/json meet the types of records: see store.Warm.
+// Preheat makes encoding/json build its type information for records: see
+// store.Preheat.
 func Preheat() {
 	at := time.Unix(0, 0).UTC()
 	decode[Thread](encode(Thread{Tags: []string{""}, DependsOn: []ThreadID{""}, Created: Attribution{At: at}, Updated: at}))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Identifiers and numbers that must not be mixed.
+// Identifiers and numbers that must not be confused.
 type (
 	ObjectiveID string
 	ThreadID    string
@@ -18,14 +18,13 @@ type (
 	// CheckpointID names a checkpoint of one thread.
 	CheckpointID string
 	OperationID  string
-	// Revision numbers operations from 1; 0 is a store in which nothing has
-	// happened yet.
+	// Revision numbers operations from 1; 0 is a store without operations.
 	Revision int64
-	// BlobID names content by its SHA-256, 64 lower-case hexadecimal digits.
+	// BlobID is the SHA-256 of content: 64 lower-case hexadecimal digits.
 	BlobID string
 )
 
-// ActorKind is who acts, as far as the caller says.
+// ActorKind says who acts, as claimed by the caller.
 type ActorKind string
 
 // The kinds of actors.
@@ -36,7 +35,7 @@ const (
 )
 
 // Stamp says which operation a change belongs to, when it happened (UTC, whole
-// milliseconds) and who acted. Rules never look at a clock: they get a Stamp.
+// milliseconds) and who acted. Rules never read a clock; they receive a Stamp.
 type Stamp struct {
 	Operation OperationID
 	Time      time.Time
@@ -44,7 +43,7 @@ type Stamp struct {
 	Actor     string
 }
 
-// Executor is who carries a thread out.
+// Executor says who works on a thread.
 type Executor string
 
 // The executors.
@@ -53,17 +52,17 @@ const (
 	ByAgent Executor = "agent"
 )
 
-// Binding is how a reference reads its target.
+// Binding says how a reference reads its target.
 type Binding string
 
-// Frozen references keep a copy of what the target held; live ones read the
-// target where it stands.
+// A frozen reference keeps a copy of the target's content; a live one reads the
+// target's current files.
 const (
 	Frozen Binding = "frozen"
 	Live   Binding = "live"
 )
 
-// Inherit is what a child gets of its parent's artifacts when it is spawned.
+// Inherit says which of its parent's artifacts a child gets when it is spawned.
 type Inherit string
 
 // The kinds of inheritance.
@@ -74,20 +73,20 @@ const (
 )
 
 // Objective is a goal. It is completed when it is marked done, or when it has
-// threads and all of them are terminated, archived ones too.
+// threads and all of them, archived ones included, are terminated.
 type Objective struct {
 	ID        ObjectiveID `json:"objectiveId"`
 	Title     string      `json:"title"`
 	CreatedAt time.Time   `json:"createdAt"`
 	DoneAt    *time.Time  `json:"doneAt,omitempty"`
-	// Archived counts its threads whose records have left the State.
+	// Archived is the number of its threads in the archive.
 	Archived int      `json:"archived"`
 	Revision Revision `json:"revision"`
 
 	Unknown Unknown `json:"-"`
 }
 
-// Done reports whether somebody marked the objective done.
+// Done reports whether the objective is marked done.
 func (o Objective) Done() bool { return o.DoneAt != nil }
 
 // Thread is a unit of work.
@@ -102,8 +101,8 @@ type Thread struct {
 	Tags        []string    `json:"tags,omitempty"`
 	DependsOn   []ThreadID  `json:"dependsOn,omitempty"`
 	Branch      string      `json:"branch,omitempty"`
-	// Worktree is where the thread's code lives: relative to the project's
-	// root where it lies inside it, absolute elsewhere.
+	// Worktree is the folder of the thread's code: relative to the project's root
+	// if it is inside it, otherwise absolute.
 	Worktree    string          `json:"worktree,omitempty"`
 	Inherit     Inherit         `json:"inherit"`
 	Shared      []Share         `json:"shared,omitempty"`
@@ -125,21 +124,21 @@ type Thread struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Claim is a lease: somebody works on the thread until then. One that has run
-// out counts for nothing, whoever looks.
+// Claim is a lease: somebody is working on the thread until the given time. An
+// expired claim has no effect.
 type Claim struct {
 	Holder string    `json:"holder"` // the actor's name
 	As     ActorKind `json:"as"`
 	At     time.Time `json:"at"`
 	Until  time.Time `json:"until"`
-	// For is what was asked for, by which the holder's own writes prolong it,
-	// in nanoseconds.
+	// For is the requested duration in nanoseconds; the holder's own writes extend
+	// the claim by it.
 	For time.Duration `json:"for"`
 
 	Unknown Unknown `json:"-"`
 }
 
-// InjectionType says what injected content is meant as.
+// InjectionType says how injected content is meant.
 type InjectionType string
 
 // The types of injections.
@@ -150,7 +149,7 @@ const (
 	InjectPriority   InjectionType = "priority"
 )
 
-// Urgency says when the thread's agent should look at an injection.
+// Urgency says when the thread's agent should consider an injection.
 type Urgency string
 
 // The urgencies.
@@ -159,8 +158,8 @@ const (
 	NextStep  Urgency = "next_step"
 )
 
-// Injection is something that somebody tells a thread while it works. Its content
-// stays in the record until the thread's own agent has got it.
+// Injection is information that somebody sends to a thread while it works. Its
+// content stays in the record until the thread's own agent has received it.
 type Injection struct {
 	ID      InjectionID   `json:"injectionId"`
 	Type    InjectionType `json:"type"`
@@ -181,7 +180,7 @@ type Checkpoint struct {
 	Created  Attribution  `json:"created"`
 	At       Revision     `json:"at"`
 	// Undo is the blob that lists what a rollback replaced; "" for a checkpoint
-	// that was asked for.
+	// that somebody requested.
 	Undo BlobID `json:"undo,omitempty"`
 
 	Unknown Unknown `json:"-"`
@@ -196,7 +195,7 @@ type Mistakes struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Attribution says when and by whom something was made.
+// Attribution says when and by whom something was done.
 type Attribution struct {
 	At    time.Time `json:"at"`
 	As    ActorKind `json:"as"`
@@ -205,10 +204,10 @@ type Attribution struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Share records content that two threads are known to have had in common at
-// one revision: the base of later merges between them. Manifest is the blob
-// that lists the paths and their hashes; a path that Scope means (all, when it
-// is empty) and Manifest lacks was there in neither.
+// Share records content that two threads had in common at one revision: the base of
+// later merges between them. Manifest is the blob that lists the paths and their
+// hashes. A path that matches Scope (an empty Scope matches all) and is not in
+// Manifest existed in neither thread.
 type Share struct {
 	With     ThreadID `json:"with"`
 	Manifest BlobID   `json:"manifest"`
@@ -221,8 +220,9 @@ type Share struct {
 	Unknown Unknown `json:"-"`
 }
 
-// RevertedRange is a part of a thread's history that its artifacts do not go on from: an
-// undo or a rollback (operation Until) took them back to what they were at After.
+// RevertedRange is a part of a thread's history from which its artifacts do not
+// continue: an undo or a rollback (operation Until) returned them to their state at
+// After.
 type RevertedRange struct {
 	After Revision `json:"after"`
 	Until Revision `json:"until"`
@@ -230,66 +230,65 @@ type RevertedRange struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Reference is a read-only tie from one thread to another's artifacts.
+// Reference gives a thread read-only access to another thread's artifacts.
 type Reference struct {
 	ID      ReferenceID `json:"refId"`
 	From    ThreadID    `json:"from"`
 	Target  ThreadID    `json:"target"`
 	Binding Binding     `json:"binding"`
 	Scope   []string    `json:"scope,omitempty"`
-	// Resolved is false when the target could not be found or read when the
-	// reference was made or last refreshed; Unresolved then says why.
+	// Resolved is false if the target could not be found or read when the reference
+	// was created or last refreshed; Unresolved then says why.
 	Resolved   bool   `json:"targetResolved"`
 	Unresolved string `json:"unresolved,omitempty"`
-	// Manifest (frozen and resolved only) lists what was frozen.
+	// Manifest (frozen and resolved references only) lists the frozen files.
 	Manifest BlobID      `json:"manifest,omitempty"`
 	Files    int         `json:"files"`
-	TakenAt  time.Time   `json:"takenAt"` // of the snapshot, or of the making
+	TakenAt  time.Time   `json:"takenAt"` // of the snapshot, otherwise of the creation
 	Created  Attribution `json:"created"`
 	Revision Revision    `json:"revision"`
 
 	Unknown Unknown `json:"-"`
 }
 
-// Approval is a grant: capabilities that a thread was given, or that somebody
-// asked a person to give it.
+// Approval is a grant: capabilities that somebody gave to a thread or requested for
+// it.
 type Approval struct {
 	ID       ApprovalID  `json:"approvalId"`
 	ThreadID ThreadID    `json:"threadId"`
 	Kind     GrantKind   `json:"kind"`
-	Scope    []string    `json:"scope"` // capabilities, in order
+	Scope    []string    `json:"scope"` // capabilities, sorted
 	Reason   string      `json:"reason,omitempty"`
 	Status   GrantStatus `json:"status"`
-	// Deadline is until when a request waits for its decision, nil for ever;
-	// Fallback says what happens then.
+	// Deadline is when a request's Fallback applies; nil: never.
 	Deadline *time.Time `json:"deadline,omitempty"`
 	Fallback Fallback   `json:"fallback,omitempty"`
-	// Until is when a grant ends, nil for never.
+	// Until is when a grant ends; nil: never.
 	Until *time.Time `json:"until,omitempty"`
-	// Digest is the manifest of the thread's artifacts when it was asked for.
+	// Digest is the manifest of the thread's artifacts at the time of the request.
 	Digest BlobID `json:"digest,omitempty"`
 	// MergeID is the merge that waits for the decision, and Plan the blob that
-	// lists what that merge would do. Such a grant is for that plan alone.
+	// lists what that merge would do. Such a grant covers only that plan.
 	MergeID  MergeID      `json:"mergeId,omitempty"`
 	Plan     BlobID       `json:"plan,omitempty"`
 	Created  Attribution  `json:"created"`
 	Decided  *Attribution `json:"decided,omitempty"`
-	Verdict  string       `json:"verdict,omitempty"` // why it was decided so
+	Verdict  string       `json:"verdict,omitempty"` // the reason of the decision
 	Revision Revision     `json:"revision"`
 
 	Unknown Unknown `json:"-"`
 }
 
-// GrantKind says how a grant came about.
+// GrantKind says how a grant was created.
 type GrantKind string
 
-// A request was asked for and waits for a person; a delegation was given.
+// A request waits for a person's decision; a delegation is effective at once.
 const (
 	Request    GrantKind = "request"
 	Delegation GrantKind = "delegation"
 )
 
-// GrantStatus is where a grant stands. Only an approved one grants anything.
+// GrantStatus is the status of a grant. Only an approved one grants anything.
 type GrantStatus string
 
 // The statuses of grants.
@@ -301,37 +300,37 @@ const (
 	GrantWithdrawn GrantStatus = "withdrawn"
 )
 
-// Fallback is what happens to a request whose deadline has passed.
+// Fallback says what happens to a request when its deadline passes.
 type Fallback string
 
-// Block leaves it open, skip ends it and grants nothing, auto_approve grants
-// what was asked for.
+// Block leaves the request open, skip ends it and grants nothing, auto_approve
+// approves it.
 const (
 	Block       Fallback = "block"
 	Skip        Fallback = "skip"
 	AutoApprove Fallback = "auto_approve"
 )
 
-// Merge is a merge that waits for decisions. What it would do is not kept: it
-// is planned anew whenever somebody asks, from what the threads hold then and
-// the decisions that were taken.
+// Merge is a pending merge. It does not store what the merge would do: leslie
+// computes the plan again whenever it needs it, from the threads' current content
+// and the decisions so far.
 type Merge struct {
 	ID       MergeID    `json:"mergeId"`
 	Target   ThreadID   `json:"target"`
 	Sources  []ThreadID `json:"sources"`
 	Scope    []string   `json:"scope,omitempty"`
 	Strategy Strategy   `json:"strategy"`
-	// Validate is the command that was asked for with the merge, as it was
-	// written. It never runs from here: a state may come from a stranger.
+	// Validate is the validator requested with the merge. leslie never runs it from
+	// here, because a state file may come from a stranger.
 	Validate string `json:"validate,omitempty"`
-	// Decisions are by the id of a conflict, or of all versions of a path.
+	// Decisions has decisions by the id of a conflict, or of all versions of a path.
 	Decisions map[string]Decision `json:"decisions,omitempty"`
-	// Declined says why an agent's answer for a path was refused.
+	// Declined says, by path, why an agent's answer was refused.
 	Declined map[string]string `json:"declined,omitempty"`
-	// Work is what leslie wrote for editors, by path: its hash tells whether
-	// somebody has edited it.
+	// Work has the files that leslie wrote for editing, by path: a different hash
+	// shows that somebody has edited the file.
 	Work map[string]BlobID `json:"work,omitempty"`
-	// RequireApproval: a person decides before it is applied.
+	// RequireApproval: a person has to approve the merge before it is applied.
 	RequireApproval bool        `json:"requireApproval,omitempty"`
 	Created         Attribution `json:"created"`
 	Revision        Revision    `json:"revision"`
@@ -339,7 +338,7 @@ type Merge struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Strategy says who is asked about the conflicts of a merge.
+// Strategy says who resolves the conflicts of a merge.
 type Strategy string
 
 // The strategies.
@@ -350,8 +349,8 @@ const (
 	Strict      Strategy = "strict"
 )
 
-// Decision is what somebody chose for one conflict, or for a whole path: a side,
-// or "text" with a text of its own (a blob).
+// Decision is the choice for one conflict or for a whole path: a side, or "text"
+// with a text of its own (a blob).
 type Decision struct {
 	Take   string `json:"take"`
 	Text   BlobID `json:"text,omitempty"`
@@ -362,18 +361,18 @@ type Decision struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Step is one file-system change of an operation, as it rests in the state
-// until a lock holder has seen it through. Paths are relative to the store's
-// folder, with "/". A step that was done before is done again without effect.
+// Step is one file-system change of an operation, stored in the state until a
+// process that holds the lock has carried it out. Paths are relative to the store's
+// folder, with "/". Repeating a step that is done has no effect.
 type Step struct {
 	Do StepKind `json:"do"`
-	// From is the staged file or folder (under tmp/), To the place it gets.
+	// From is the staged file or folder (under tmp/), To its destination.
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
-	// Expect is the content that the plan found at To.
+	// Expect is the content of To at the time of planning.
 	Expect BlobID `json:"expect,omitempty"`
 	// Content is what is placed: the blob of the file, or of the manifest of the
-	// folder; "" where the operation does not say. Executable goes with a file.
+	// folder; "" if the operation does not say. Executable belongs to a file.
 	Content    BlobID `json:"content,omitempty"`
 	Executable bool   `json:"executable,omitempty"`
 	// Line is one line without its newline.
@@ -382,31 +381,30 @@ type Step struct {
 	Unknown Unknown `json:"-"`
 }
 
-// StepKind is what a step does.
+// StepKind says what a step does.
 type StepKind string
 
 const (
-	// StepMakeDir makes the folder To and its parents.
+	// StepMakeDir creates the folder To and its parents.
 	StepMakeDir StepKind = "mkdir"
-	// StepPlace renames From to To. A folder or file that stands at To is
-	// first moved aside into the staging folder, its content kept as blobs,
-	// and then removed.
+	// StepPlace renames From to To. If a folder or file exists at To, it is first
+	// moved into the staging folder, its content is saved as blobs, and then it is
+	// removed.
 	StepPlace StepKind = "place"
-	// StepRemove takes To away; its content is first kept as blobs.
+	// StepRemove removes To after saving its content as blobs.
 	StepRemove StepKind = "remove"
-	// StepReplace renames the file From over the file To, if what stands there
-	// still has the hash Expect ("" for nothing). Otherwise somebody saved it
-	// meanwhile: then that stays, and From is put beside it under a name that
-	// ends in ".merge-OP".
+	// StepReplace renames the file From over the file To if To still has the hash
+	// Expect ("" for no file). Otherwise somebody has saved To since: then To stays,
+	// and From is put next to it under a name that ends in ".merge-OP".
 	StepReplace StepKind = "replace"
-	// StepDelete takes the file To away if it still has the hash Expect.
+	// StepDelete removes the file To if it still has the hash Expect.
 	StepDelete StepKind = "delete"
-	// StepAppend adds Line to the file To, which it makes where it is missing,
-	// unless one of its lines is that already.
+	// StepAppend appends Line to the file To unless the file already contains it. It
+	// creates a missing file.
 	StepAppend StepKind = "append"
 )
 
-// Pending is the file-system work of the operation that made this revision.
+// Pending is the file-system work of the operation that created this revision.
 type Pending struct {
 	Operation OperationID `json:"operationId"`
 	Steps     []Step      `json:"steps"`

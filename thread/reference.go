@@ -9,34 +9,33 @@ import (
 	"leslie/internal/fact"
 )
 
-// NewReference is what a reference is made of.
+// NewReference has the parameters of a new reference.
 type NewReference struct {
 	ID      ReferenceID
 	From    string
-	Target  string // as the caller wrote it; kept when it cannot be found
+	Target  string // as the caller wrote it; kept if it cannot be found
 	Binding Binding
 	Scope   []string
 	Content Content
 }
 
-// Content is what was found at a reference's target.
+// Content is the content of a reference's target.
 type Content struct {
-	// Unresolved says why the content cannot be accessed, "" when it can.
+	// Unresolved says why the content cannot be accessed, or "" if it can.
 	Unresolved string
-	Manifest   BlobID // of what was frozen
+	Manifest   BlobID // of the frozen files
 	Files      int
 }
 
-// ReasonMissing is why a target that does not exist is unresolved.
+// ReasonMissing is the Unresolved reason for a target that does not exist.
 const ReasonMissing = "file not found"
 
-// Refer ties a thread to another's artifacts. The same tie again (from, target,
-// binding, scope) answers with the one that exists. A target that does not
-// exist (any more, whatever was found there before) is kept as it was written,
-// unresolved. Errors: T101 and T105 for From,
-// T107 where it is terminated, T106 for a taken id, T201 where the references
-// would form a cycle, T105 for an ambiguous target, T903 for a target that is
-// From itself.
+// Refer adds a reference from a thread to another's artifacts. If the same reference
+// (from, target, binding, scope) exists, Refer returns it. A target that does not
+// exist, or no longer exists, is stored as written, unresolved. Errors: T101 and
+// T105 for From, T107 if From is terminated, T106 for a taken id, T201 if the
+// references would form a cycle, T105 for an ambiguous target, T903 if the target
+// is From itself.
 func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool, err error) {
 	from, err := s.LiveThread(in.From)
 	if err != nil {
@@ -54,8 +53,8 @@ func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool
 	if old, ok := s.sameReference(from.ID, target, in.Binding, scope); ok {
 		return old, true, nil
 	}
-	if way := s.referencePath(target, from.ID); way != nil {
-		return Reference{}, false, circular(append([]ThreadID{from.ID}, way...)).
+	if route := s.referencePath(target, from.ID); route != nil {
+		return Reference{}, false, circular(append([]ThreadID{from.ID}, route...)).
 			With(fact.Of("threadId", from.ID)).WithNext("leslie reference list --from " + string(target))
 	}
 	if _, taken := s.References.Get(string(in.ID)); taken {
@@ -65,12 +64,12 @@ func (s *State) Refer(in NewReference, stamp Stamp) (ref Reference, existed bool
 		ID: in.ID, From: from.ID, Target: target, Binding: in.Binding, Scope: scope,
 		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
 	}
-	return s.References.Put(ref.with(s.still(target, in.Content), stamp.Time)), false, nil
+	return s.References.Put(ref.with(s.currentContent(target, in.Content), stamp.Time)), false, nil
 }
 
-// still is what was found at a target, unless its thread was taken back since: what
-// was copied of it then is no copy of anything.
-func (s *State) still(target ThreadID, found Content) Content {
+// currentContent returns found, unless the target's thread no longer exists because
+// its spawn was undone since: then the copied content is unresolved.
+func (s *State) currentContent(target ThreadID, found Content) Content {
 	if found.Unresolved != "" {
 		return found
 	}
@@ -80,8 +79,8 @@ func (s *State) still(target ThreadID, found Content) Content {
 	return found
 }
 
-// referenceTarget returns the id that a reference to arg would name: the
-// thread's where it is found, else arg as it stands. Errors: T105.
+// referenceTarget returns the id of the thread that arg names, or arg itself if
+// there is none. Errors: T105.
 func (s *State) referenceTarget(arg string) (ThreadID, error) {
 	t, err := s.Thread(arg)
 	switch {
@@ -93,21 +92,21 @@ func (s *State) referenceTarget(arg string) (ThreadID, error) {
 	return "", err
 }
 
-// Refresh records what a reference's target holds now. Errors: T204, T105,
-// T107 where the thread that refers is terminated.
+// Refresh records the current content of a reference's target. Errors: T204, T105,
+// T107 if the referring thread is terminated.
 func (s *State) Refresh(arg string, content Content, stamp Stamp) (Reference, error) {
 	ref, err := s.ownReference(arg)
 	if err != nil {
 		return Reference{}, err
 	}
-	content = s.still(ref.Target, content)
+	content = s.currentContent(ref.Target, content)
 	if ref.Resolved == (content.Unresolved == "") && ref.Manifest == content.Manifest && ref.Files == content.Files {
 		return ref, nil
 	}
 	return s.References.Put(ref.with(content, stamp.Time)), nil
 }
 
-// RemoveReference takes a reference away. Errors: T204, T105, T107.
+// RemoveReference removes a reference. Errors: T204, T105, T107.
 func (s *State) RemoveReference(arg string) (Reference, error) {
 	ref, err := s.ownReference(arg)
 	if err != nil {
@@ -117,7 +116,7 @@ func (s *State) RemoveReference(arg string) (Reference, error) {
 	return ref, nil
 }
 
-// ownReference is a reference whose thread still accepts changes.
+// ownReference returns the reference that arg names if its thread accepts changes.
 func (s *State) ownReference(arg string) (Reference, error) {
 	ref, err := s.Reference(arg)
 	if err != nil {
@@ -129,14 +128,14 @@ func (s *State) ownReference(arg string) (Reference, error) {
 	return ref, nil
 }
 
-// ReferencesFrom returns the references that a thread made, by creation time,
-// then id; those of an archived thread come from the archive only through
+// ReferencesFrom returns the references of a thread, ordered by creation time, then
+// id. It does not read the archive: for an archived thread use
 // ArchivedReferencesFrom.
 func (s *State) ReferencesFrom(id ThreadID) []Reference {
 	return s.references(pattern("from", string(id)), func(ref Reference) bool { return ref.From == id })
 }
 
-// ReferencesTo returns the references whose target a thread is.
+// ReferencesTo returns the references to a thread.
 func (s *State) ReferencesTo(id ThreadID) []Reference {
 	return s.references(pattern("target", string(id)), func(ref Reference) bool { return ref.Target == id })
 }
@@ -185,8 +184,9 @@ func (s *State) sameReference(from, target ThreadID, binding Binding, scope []st
 	return Reference{}, false
 }
 
-// referencePath returns the way along references from one thread to another. Most
-// threads refer to none; then nothing is gathered.
+// referencePath returns a shortest path along references from one thread to another,
+// both ends included; nil if there is none. It does no work for a thread without
+// references, which is the usual case.
 func (s *State) referencePath(from, to ThreadID) []ThreadID {
 	if from != to && len(s.ReferencesFrom(from)) == 0 {
 		return nil
@@ -199,25 +199,25 @@ func (s *State) referencePath(from, to ThreadID) []ThreadID {
 	return path(from, to, func(id ThreadID) []ThreadID { return out[id] })
 }
 
-// path returns a shortest way from one thread to another, both ends included;
-// nil when there is none.
+// path returns a shortest path from one thread to another, both ends included; nil
+// if there is none.
 func path(from, to ThreadID, next func(ThreadID) []ThreadID) []ThreadID {
-	came := map[ThreadID]ThreadID{from: ""}
+	previous := map[ThreadID]ThreadID{from: ""}
 	queue := []ThreadID{from}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		if at == to {
-			var way []ThreadID
-			for ; at != ""; at = came[at] {
-				way = append(way, at)
+			var route []ThreadID
+			for ; at != ""; at = previous[at] {
+				route = append(route, at)
 			}
-			slices.Reverse(way)
-			return way
+			slices.Reverse(route)
+			return route
 		}
 		for _, id := range next(at) {
-			if _, seen := came[id]; !seen {
-				came[id] = at
+			if _, seen := previous[id]; !seen {
+				previous[id] = at
 				queue = append(queue, id)
 			}
 		}
@@ -225,9 +225,9 @@ func path(from, to ThreadID, next func(ThreadID) []ThreadID) []ThreadID {
 	return nil
 }
 
-func circular(way []ThreadID) *codes.Error {
-	names := make([]string, len(way))
-	for i, id := range way {
+func circular(route []ThreadID) *codes.Error {
+	names := make([]string, len(route))
+	for i, id := range route {
 		names[i] = string(id)
 	}
 	return codes.CircularReference.New(fact.Of("path", strings.Join(names, " -> ")), fact.Of("threads", names))

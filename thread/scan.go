@@ -2,38 +2,38 @@ package thread
 
 import "bytes"
 
-// This file tells what a record says without decoding it, so that a rule that
-// asks one thing of ten thousand records decodes the few that it is about.
+// This file reads single fields of a record without decoding it, so that a rule that
+// needs one field of ten thousand records decodes only the few that matter.
 //
-// It may, because a record rests as encode writes it: no spaces, and in texts
-// every quote is escaped. So the bytes status":" with bare quotes are the end of
-// a key and nothing else can be, and where no other key of the record's type ends
-// so, they stand once in its line. scan_internal_test.go holds the types
-// against that, and every answer against the decoded record.
+// This is correct because encode writes records without spaces and escapes every
+// quote in a text. The bytes status":" with unescaped quotes can therefore only be
+// the end of a key, and if no other key of the record's type ends like that, they
+// occur once in its line. scan_internal_test.go checks that for all types, and
+// compares every result with the decoded record.
 //
-// What is looked for never begins with a quote. Package bytes goes from one place
-// of the first byte to the next, which is fast as long as that byte is rare.
+// Search patterns never start with a quote: package bytes jumps between occurrences
+// of the first byte, which is fast only if that byte is rare.
 
-// pattern is how a record says that a key has this value, without the first quote.
-// Values are ids and words, which are never escaped.
+// pattern returns the bytes by which a record says that a key has this value, without
+// the first quote. Values are ids and words, which never need escaping.
 func pattern(key, value string) []byte { return []byte(key + `":"` + value + `"`) }
 
-// needle is the part of a text that is looked for in its stead: without a quote
-// in front, and of an id that leslie made the part that no other has.
+// needle returns the part of a text to search for: without a leading quote, and for
+// a generated id only its random part.
 func needle(text string) []byte {
-	const own = len(`a1b2c3d4"`)
+	const random = len(`a1b2c3d4"`)
 	if len(text) > 0 && text[0] == '"' {
 		text = text[1:]
 	}
-	if made := len(text) - own; made > 0 && text[made-1] == '-' {
-		text = text[made:]
+	if start := len(text) - random; start > 0 && text[start-1] == '-' {
+		text = text[start:]
 	}
 	return []byte(text)
 }
 
-// field is the text behind a key whose bytes, from behind its first quote to the
-// opening quote of the text, are mark. ok is false where there is no such key, or
-// where the text is escaped: then the record has to be decoded.
+// field returns the text value of a key. mark has the bytes after the key's first
+// quote up to the opening quote of the value. ok is false if there is no such key or
+// the value contains an escape: then the record has to be decoded.
 func field(line, mark []byte) (text []byte, ok bool) {
 	i := bytes.Index(line, mark)
 	if i < 0 {
@@ -47,13 +47,13 @@ func field(line, mark []byte) (text []byte, ok bool) {
 	return rest[:end], true
 }
 
-// statusIn is the status of a thread's line.
+// statusIn returns the status in a thread's line.
 func statusIn(line []byte) Status {
 	word, ok := field(line, []byte(`status":"`))
 	if !ok {
 		return decode[Thread](line).Status
 	}
-	for _, status := range Statuses() { // makes no text
+	for _, status := range Statuses() { // does not allocate
 		if string(word) == string(status) {
 			return status
 		}
@@ -61,7 +61,7 @@ func statusIn(line []byte) Status {
 	return Status(word)
 }
 
-// isOf reports whether a thread's line says that it is an objective's.
+// isOf reports whether a thread's line names this objective as its own.
 func isOf(line []byte, id ObjectiveID) bool {
 	text, ok := field(line, []byte(`objectiveId":"`))
 	if !ok {
@@ -70,7 +70,7 @@ func isOf(line []byte, id ObjectiveID) bool {
 	return string(text) == string(id)
 }
 
-// endsOf are the threads that a reference's line ties.
+// endsOf returns the two threads of a reference's line.
 func (s *State) endsOf(line Line) (from, target ThreadID) {
 	a, okA := field(line.JSON, []byte(`from":"`))
 	b, okB := field(line.JSON, []byte(`target":"`))
@@ -81,10 +81,10 @@ func (s *State) endsOf(line Line) (from, target ThreadID) {
 	return ref.From, ref.Target
 }
 
-// createdIn is when a thread's line says that it was made, as text that sorts as
-// time does: RFC 3339 in UTC without its Z, a fraction without trailing zeros.
-// What a thread holds may have been created too, so the last one counts: the
-// thread's own time stands near the end.
+// createdIn returns the creation time in a thread's line as text that sorts like
+// times: RFC 3339 in UTC without the Z, fractions without trailing zeros. Parts of a
+// thread have creation times too, so the last one counts: the thread's own is near
+// the end of the line.
 func createdIn(line []byte) (at []byte, ok bool) {
 	const key, value, seconds = `"created":`, `{"at":"`, len("2006-01-02T15:04:05")
 	i := lastBrace(line) - len(key)
@@ -98,7 +98,7 @@ func createdIn(line []byte) (at []byte, ok bool) {
 	return at, ok && utc && len(at) >= seconds && (len(at) == seconds || at[seconds] == '.')
 }
 
-// lastBrace is where the last brace opens that does so near the end.
+// lastBrace returns the index of the last opening brace near the end, or -1.
 func lastBrace(line []byte) int {
 	const near = 256
 	at := max(0, len(line)-near)

@@ -7,8 +7,8 @@ import (
 	"leslie/internal/fact"
 )
 
-// NewThread is what a new thread is made of. Ids of other records may be
-// shortened. ID is the full id of the new thread.
+// NewThread has the parameters of a new thread. Ids of other records may be
+// shortened; ID is the full id of the new thread.
 type NewThread struct {
 	ID        ThreadID
 	Objective string // "" for the parent's or the only open one
@@ -21,14 +21,14 @@ type NewThread struct {
 	Branch    string
 	Worktree  string
 	Inherit   Inherit
-	// Shared is the manifest of what was copied from the parent, "" for nothing;
-	// Scope is what was asked for, nil for everything.
+	// Shared is the manifest of the files copied from the parent, "" for none;
+	// Scope is the requested scope, nil for everything.
 	Shared BlobID
 	Scope  []string
 }
 
-// Spawn makes a thread; it starts nobody. Errors: T106 where the id is taken,
-// T101 and T105 for the parent and the dependencies, T107 where the parent is
+// Spawn creates a thread. It does not start anyone. Errors: T106 if the id is taken,
+// T101 and T105 for the parent and the dependencies, T107 if the parent is
 // terminated, and those of choosing the objective (T601, T603, T903).
 func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	if s.Exists(in.ID) {
@@ -75,7 +75,7 @@ func (s *State) parentOf(arg string) (*Thread, error) {
 	return &parent, nil
 }
 
-// threadIDs resolves shortened ids; the result is sorted and holds each once.
+// threadIDs resolves shortened ids. The result is sorted, without duplicates.
 func (s *State) threadIDs(args []string) ([]ThreadID, error) {
 	var ids []ThreadID
 	for _, arg := range args {
@@ -88,7 +88,7 @@ func (s *State) threadIDs(args []string) ([]ThreadID, error) {
 	return sortedSet(ids), nil
 }
 
-// sortedSet returns the values in order, each once; nil for none.
+// sortedSet returns the values sorted, without duplicates; nil for none.
 func sortedSet[T ~string](values []T) []T {
 	if len(values) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"leslie/internal/fact"
 )
 
-// Names of the tables, as they stand in the state file and in changes.
+// Names of the tables in the state file and in changes.
 const (
 	TableObjectives = "objectives"
 	TableThreads    = "threads"
@@ -35,21 +35,21 @@ type Operation struct {
 	Changes   []Change        `json:"changes"`
 }
 
-// Cold is what the State does not hold. The store answers; a rule asks only
-// when an id is not in the State.
+// Cold gives access to what the State does not contain. The store implements it; a
+// rule asks only for ids that are not in the State.
 type Cold interface {
-	// Exists reports whether a thread of this id ever had a folder.
+	// Exists reports whether a thread with this id ever had a folder.
 	Exists(id ThreadID) bool
-	// Archived returns the lines of a table whose records were archived, in
-	// the order of their ids. Errors: T502, T509.
+	// Archived returns the archived records of a table as lines ordered by id.
+	// Errors: T502, T509.
 	Archived(table string) ([]Line, error)
-	// HasLine reports whether the archive has a line of a record, be it in the
-	// State as well. Errors: T502, T509.
+	// HasLine reports whether the archive has a line of a record, even if the State
+	// contains the record as well. Errors: T502, T509.
 	HasLine(table, id string) (bool, error)
 }
 
-// State is everything that leslie knows, at one revision. Rules are its
-// methods. It is not safe for concurrent use.
+// State has all live records at one revision. The rules are its methods. It is not
+// safe for concurrent use.
 type State struct {
 	Revision   Revision
 	Objectives Table[Objective]
@@ -65,10 +65,10 @@ type State struct {
 	archived []Change
 }
 
-// Records are the lines of each table, in the order of their ids.
+// Records has the lines of each table, ordered by id.
 type Records map[string][]Line
 
-// NewState makes a State of records that were found whole.
+// NewState returns a State with these records, which must have been verified.
 func NewState(rev Revision, records Records, cold Cold) *State {
 	s := &State{Revision: rev, cold: cold}
 	next := func() Revision { return s.Revision + 1 }
@@ -82,8 +82,7 @@ func NewState(rev Revision, records Records, cold Cold) *State {
 	return s
 }
 
-// Fork returns a State that begins as this one stands; what is done to it stays
-// with it.
+// Fork returns a copy of the State that can be changed independently.
 func (s *State) Fork() *State {
 	out := &State{Revision: s.Revision, cold: s.cold, steps: slices.Clone(s.steps), archived: slices.Clone(s.archived)}
 	next := func() Revision { return out.Revision + 1 }
@@ -93,9 +92,9 @@ func (s *State) Fork() *State {
 	return out
 }
 
-// Become makes this State, which nobody has changed yet, what rules have made of
-// another that was made of the very same records. It reports whether it did: records
-// that only look the same are others.
+// Become copies to this unchanged State what rules have done to o, if both were
+// created from the same records in memory, and reports whether it did. Equal but
+// different records do not count as the same.
 func (s *State) Become(o *State) bool {
 	if s.Revision != o.Revision || s.Edits() > 0 ||
 		!s.Objectives.begunAs(&o.Objectives) || !s.Threads.begunAs(&o.Threads) || !s.References.begunAs(&o.References) ||
@@ -114,11 +113,11 @@ func Tables() []string {
 	return []string{TableObjectives, TableThreads, TableReferences, TableApprovals, TableMerges, TableQuestions, TableComments}
 }
 
-// Lines returns the records of a table as they rest now, in the order of ids.
+// Lines returns the current records of a table as lines ordered by id.
 func (s *State) Lines(table string) []Line { return s.table(table).Lines() }
 
-// Changes returns what was changed since the State was made, in the order of
-// the tables and, within one, of the ids. It is all that an operation did.
+// Changes returns everything that was changed since the State was created, ordered
+// by table, then id: all that an operation did.
 func (s *State) Changes() []Change {
 	var out []Change
 	for _, name := range Tables() {
@@ -129,20 +128,19 @@ func (s *State) Changes() []Change {
 	return out
 }
 
-// Changed reports whether there are changes, steps, or records for the archive: all
-// that makes an operation.
+// Changed reports whether there are changes, steps or archived records, that is,
+// whether there is an operation to record.
 func (s *State) Changed() bool {
 	return len(s.steps) > 0 || len(s.archived) > 0 || slices.ContainsFunc(Tables(), func(name string) bool { return s.table(name).changed() })
 }
 
-// ArchivedNow returns the records that this State's rules moved to the archive:
-// After is the record as the archive keeps it. The same records stand among
-// Changes as ones that left.
+// ArchivedNow returns the records that this State's rules moved to the archive; After
+// is the record in the archive. Changes contains the same records as removed ones.
 func (s *State) ArchivedNow() []Change { return s.archived }
 
-// Stale is T503 for a record that this State's rules changed or relied on and
-// that was changed after rev: the one that was changed last. It is nil when
-// there is none.
+// Stale returns T503 for a record that this State's rules changed or relied on and
+// that has changed after rev; of several, the one that changed last. It returns nil
+// if there is none.
 func (s *State) Stale(rev Revision) error {
 	var table, id string
 	var at Revision
@@ -166,8 +164,8 @@ func (s *State) Stale(rev Revision) error {
 	return err
 }
 
-// Apply replays the changes of a recorded operation and takes its revision.
-// A change that the State cannot hold is T901.
+// Apply replays the changes of a recorded operation and adopts its revision. Errors:
+// T901 for a change that cannot be applied.
 func (s *State) Apply(op Operation) error {
 	for _, c := range op.Changes {
 		name, id, _ := strings.Cut(c.Record, "/")
@@ -183,21 +181,20 @@ func (s *State) Apply(op Operation) error {
 	return nil
 }
 
-// Plan adds file-system work that belongs to this operation. The store records
-// it with the State and then carries it out.
+// Plan adds file-system steps to this operation. The store records them with the
+// State and then carries them out.
 func (s *State) Plan(steps ...Step) { s.steps = append(s.steps, steps...) }
 
-// Planned returns the work that was added.
+// Planned returns the steps added by Plan.
 func (s *State) Planned() []Step { return s.steps }
 
-// Edits counts what rules have done to the State: it grows with each change of
-// a record and each step.
+// Edits returns a counter that increases with each change of a record and each step.
 func (s *State) Edits() int {
 	return s.Objectives.edits + s.Threads.edits + s.References.edits + s.Approvals.edits + s.Merges.edits +
 		s.Questions.edits + s.Comments.edits + len(s.steps)
 }
 
-// table is what State does with a table whatever its records are.
+// table has the methods of a Table that do not depend on its record type.
 type table interface {
 	Lines() []Line
 	changes() []Change

@@ -13,14 +13,14 @@ import (
 	"leslie/internal/fact"
 )
 
-// Line is one record as it rests: its id and its JSON, without a newline.
+// Line is one stored record: its id and its JSON, without a newline.
 type Line struct {
 	ID   string
 	JSON []byte
 }
 
 // Change is one record before and after an operation. Before is nil for a new
-// record, After for one that left the State.
+// record, After for a record that left the State.
 type Change struct {
 	Record string          `json:"record"` // TABLE/ID
 	Before json.RawMessage `json:"before"`
@@ -33,25 +33,25 @@ type record[R any] interface {
 	withRevision(Revision) R
 }
 
-// Table is the records of one kind, in the order of their ids. The records lie
-// as the bytes that were read; one is decoded when it is asked for, and one
-// that nobody changes is written back as it was.
+// Table has the records of one kind, ordered by id. It keeps records as the bytes
+// that were read, decodes a record only on access, and writes unchanged records
+// back byte for byte.
 //
-// A record that Get returns is a value: changing it changes nothing until it
-// is Put. Its slices are shared and must be cloned before they are changed.
+// A record that Get returns is a value: changing it has no effect before Put. Its
+// slices are shared, so clone them before you change them.
 type Table[R record[R]] struct {
 	name  string
-	base  []Line // in the order of ids; never changed
+	base  []Line // ordered by id; never changed
 	slots map[string]*slot[R]
-	next  func() Revision // the revision that a change gets
-	edits int             // how often a record was changed
+	next  func() Revision // the revision of a changed record
+	edits int             // number of changes
 }
 
 // slot is a record that was decoded or changed.
 type slot[R any] struct {
 	value       R
-	before, now []byte   // nil: not there
-	was         Revision // of the record before, in the State or in the archive; 0: not there
+	before, now []byte   // nil: does not exist
+	was         Revision // of the record before, in the State or in the archive; 0: did not exist
 	relied      bool     // a rule looked it up by its id
 }
 
@@ -59,7 +59,7 @@ func newTable[R record[R]](name string, base []Line, next func() Revision) Table
 	return Table[R]{name: name, base: base, slots: map[string]*slot[R]{}, next: next}
 }
 
-// fork is a table that begins as this one stands.
+// fork returns a copy of the table that can be changed independently.
 func (t *Table[R]) fork(next func() Revision) Table[R] {
 	out := newTable[R](t.name, t.base, next)
 	for id, s := range t.slots {
@@ -69,13 +69,13 @@ func (t *Table[R]) fork(next func() Revision) Table[R] {
 	return out
 }
 
-// begunAs reports whether two tables were made of the same lines in memory.
+// begunAs reports whether two tables were created from the same lines in memory.
 func (t *Table[R]) begunAs(o *Table[R]) bool {
 	return len(t.base) == len(o.base) && (len(t.base) == 0 || &t.base[0] == &o.base[0])
 }
 
-// Get returns the record with exactly this id. A rule that gets a record
-// relies on it: see State.Stale.
+// Get returns the record with exactly this id. A rule that calls Get relies on the
+// record: see State.Stale.
 func (t *Table[R]) Get(id string) (R, bool) {
 	s := t.slot(id)
 	if s == nil || s.now == nil {
@@ -86,7 +86,7 @@ func (t *Table[R]) Get(id string) (R, bool) {
 	return s.value, true
 }
 
-// Peek is Get for a reader that does not rely on the record.
+// Peek is like Get, but the rule does not rely on the record.
 func (t *Table[R]) Peek(id string) (R, bool) {
 	s := t.slot(id)
 	if s == nil || s.now == nil {
@@ -96,8 +96,8 @@ func (t *Table[R]) Peek(id string) (R, bool) {
 	return s.value, true
 }
 
-// archived returns a record that an archived line holds. A rule that looks it up
-// relies on it as on one of Get.
+// archived returns the record of an archived line. Like Get, it counts as relying on
+// the record.
 func (t *Table[R]) archived(line Line) R {
 	r := decode[R](line.JSON)
 	if t.slot(line.ID) == nil {
@@ -106,7 +106,7 @@ func (t *Table[R]) archived(line Line) R {
 	return r
 }
 
-// line is a record as it rests now, without decoding it.
+// line returns a current record without decoding it.
 func (t *Table[R]) line(id []byte) (raw []byte, there bool) {
 	if s, ok := t.slots[string(id)]; ok {
 		return s.now, s.now != nil
@@ -118,8 +118,8 @@ func (t *Table[R]) line(id []byte) (raw []byte, there bool) {
 	return t.base[i].JSON, true
 }
 
-// Put writes a record and returns it as it now stands. One that is as it was
-// stays as it was, its revision too.
+// Put stores a record and returns it with its revision. Storing an unchanged record
+// has no effect, and its revision stays the same.
 func (t *Table[R]) Put(r R) R {
 	id := r.recordID()
 	s := t.slot(id)
@@ -141,7 +141,7 @@ func (t *Table[R]) Put(r R) R {
 	return s.value
 }
 
-// Delete takes a record out of the State.
+// Delete removes a record from the State.
 func (t *Table[R]) Delete(id string) {
 	if s := t.slot(id); s != nil && s.now != nil {
 		s.now = nil
@@ -149,7 +149,7 @@ func (t *Table[R]) Delete(id string) {
 	}
 }
 
-// All yields the records in the order of their ids.
+// All yields the records ordered by id.
 func (t *Table[R]) All() iter.Seq[R] {
 	return func(yield func(R) bool) {
 		for _, line := range t.Lines() {
@@ -160,9 +160,9 @@ func (t *Table[R]) All() iter.Seq[R] {
 	}
 }
 
-// where returns the records whose line holds mark and that keep wants, in the
-// order of their ids. Only those lines are decoded, so that looking for a few
-// among many costs no more than reading past the others.
+// where returns the records whose line contains mark and for which keep returns
+// true, ordered by id. It decodes only lines that contain mark, so finding a few
+// among many records is cheap.
 func (t *Table[R]) where(mark string, keep func(R) bool) []R {
 	var out []R
 	part := needle(mark)
@@ -177,7 +177,7 @@ func (t *Table[R]) where(mark string, keep func(R) bool) []R {
 	return out
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (t *Table[R]) Len() int {
 	n := len(t.base)
 	for _, s := range t.slots {
@@ -191,7 +191,7 @@ func (t *Table[R]) Len() int {
 	return n
 }
 
-// Lines returns the records as they rest, in the order of their ids.
+// Lines returns the current records as lines ordered by id.
 func (t *Table[R]) Lines() []Line {
 	var fresh []Line
 	changed := false
@@ -208,7 +208,7 @@ func (t *Table[R]) Lines() []Line {
 	return t.merged(fresh)
 }
 
-// withPrefix returns the ids that begin with prefix, in order.
+// withPrefix returns the ids that start with prefix, sorted.
 func (t *Table[R]) withPrefix(prefix string) []string {
 	lines := t.Lines()
 	i := sort.Search(len(lines), func(i int) bool { return lines[i].ID >= prefix })
@@ -247,8 +247,8 @@ func (t *Table[R]) changed() bool {
 	return false
 }
 
-// changedAfter returns the relied-on or changed record with the newest
-// revision after rev; of several the one whose id comes first.
+// changedAfter returns the record that was relied on or changed and has the newest
+// revision after rev; of several, the one with the smallest id.
 func (t *Table[R]) changedAfter(rev Revision) (id string, at Revision) {
 	for name, s := range t.slots {
 		if s.was <= rev || !s.relied && bytes.Equal(s.before, s.now) {
@@ -261,7 +261,7 @@ func (t *Table[R]) changedAfter(rev Revision) (id string, at Revision) {
 	return id, at
 }
 
-// apply sets a record to what a recorded change says.
+// apply sets a record to the result of a recorded change.
 func (t *Table[R]) apply(id string, after []byte) error {
 	var value R
 	if len(after) > 0 && !bytes.Equal(after, []byte("null")) {
@@ -283,7 +283,7 @@ func (t *Table[R]) apply(id string, after []byte) error {
 	return nil
 }
 
-// slot returns the decoded record, nil when there is none.
+// slot returns the decoded record, or nil if there is none.
 func (t *Table[R]) slot(id string) *slot[R] {
 	if s, ok := t.slots[id]; ok {
 		return s
@@ -299,8 +299,8 @@ func (t *Table[R]) slot(id string) *slot[R] {
 	return s
 }
 
-// encode writes a record as one line. Records hold nothing that encoding/json
-// cannot write.
+// encode returns a record as one line. Records contain nothing that encoding/json
+// cannot encode.
 func encode(v any) []byte {
 	data, err := Encode(v)
 	if err != nil {
@@ -309,8 +309,8 @@ func encode(v any) []byte {
 	return data
 }
 
-// decode reads a record that leslie wrote: the state's checksum has vouched for
-// the bytes, so one that does not parse is a fault of leslie's own.
+// decode decodes a record that leslie wrote. The checksum of the file has been
+// verified, so a record that does not parse is a bug in leslie.
 func decode[R any](raw []byte) R {
 	var r R
 	if err := Decode(raw, &r); err != nil {

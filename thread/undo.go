@@ -10,48 +10,47 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file undoes: it takes back what one recorded operation did, and nothing
-// that was done since. The journal says what an operation changed; how a record
-// gets its fields back is in undo_fields.go. Here stands who may undo what, and
-// what must hold afterwards.
+// This file implements undo: it reverts what one recorded operation did, and nothing
+// that was done since. The journal says what an operation changed; undo_fields.go
+// restores the fields of a record. This file decides who may undo what, and what
+// must be true afterwards.
 //
-// An undo is an operation like any other, so it can be undone in its turn, as
-// long as it moved no files of a merge or a rollback.
+// An undo is an operation like any other, so it can be undone too, unless it
+// restored files of a merge or a rollback.
 
-// Inversion is what an undo comes to: the records that it changed, and what is
-// to be done with files, which is no rule's business.
+// Inversion is the result of an undo: the records that it changed, and what the
+// caller has to do with files.
 type Inversion struct {
 	// Changes are the records before and after.
 	Changes []Change
-	// Removed are threads that are no more: their folders go. Taken are the
-	// references that went with them.
+	// Removed has threads that no longer exist: their folders have to be removed.
+	// Taken has the references that were removed with them.
 	Removed []Thread
 	Taken   []Reference
-	// Remade are threads that are there again and have no folder.
+	// Remade has threads that exist again and need a folder.
 	Remade []Thread
-	// Dropped are references whose frozen copies go, Copied those whose copies
-	// come back as their manifests say.
+	// Dropped has references whose frozen copies have to be removed; Copied has those
+	// whose copies have to be restored from their manifests.
 	Dropped, Copied []Reference
-	// Replaced are the lists of the files that the operation replaced.
+	// Replaced has the lists of files that the operation replaced.
 	Replaced []Replaced
 }
 
-// Replaced says where the list of the files lies that an operation replaced in a
+// Replaced names the blob that lists the files that an operation replaced in a
 // thread.
 type Replaced struct {
 	ThreadID ThreadID
 	List     BlobID
 }
 
-// Invert undoes an operation. On an error the State is as it was.
+// Invert undoes an operation. On an error it does not change the State.
 //
-// Errors: T110 where something was changed since that the undo would take away,
-// where it would leave the records in disorder, and for what is not undone at
-// all: a pending merge, an injection, the undo of a merge or a rollback. T402
-// for anybody but a person where the operation is not an agent's, is or ends a
-// person's decision, or would grant something. T107 where files would change in
-// a thread that is terminated. T103 where a thread would go on that the mistake
-// limit suspended.
+// Errors: T110 if the undo would discard a later change or leave inconsistent
+// records, and for what cannot be undone: a pending merge, an injection, the undo of
+// a merge or a rollback. T402 for anyone but a person if the operation is not an
+// agent's, or if the undo would revert a person's decision, end a wait for a person,
+// or grant something. T107 if files would change in a terminated thread. T103 if a
+// thread would continue that the mistake limit suspended.
 func (s *State) Invert(op Operation, stamp Stamp) (Inversion, error) {
 	v := &inverting{s: s.trial(), op: op, stamp: stamp}
 	if err := v.run(); err != nil {
@@ -66,8 +65,7 @@ func (s *State) Invert(op Operation, stamp Stamp) (Inversion, error) {
 	return v.out, nil
 }
 
-// trial is the State as it stands, to be tried out on. Its changes are the
-// undo's alone.
+// trial returns a copy of the State in which the undo's changes are the only ones.
 func (s *State) trial() *State {
 	records := Records{}
 	for _, table := range Tables() {
@@ -78,7 +76,7 @@ func (s *State) trial() *State {
 	return t
 }
 
-// inverting is one undo on its way.
+// inverting is one undo in progress.
 type inverting struct {
 	s     *State // a trial
 	op    Operation
@@ -96,7 +94,7 @@ func (v *inverting) run() error {
 	v.settleWaiting()
 	v.out.Changes = v.s.Changes()
 	if len(v.out.Changes) == 0 {
-		return v.conflict("it changed nothing that can be taken back")
+		return v.conflict("it changed nothing that can be undone")
 	}
 	for _, check := range []func() error{v.grants, v.archive, v.order, v.files} {
 		if err := check(); err != nil {
@@ -106,9 +104,9 @@ func (v *inverting) run() error {
 	return nil
 }
 
-// changes takes every change back. A record that is as it was before the operation
-// tells only that something undid it; one that tells what stands in the way is
-// believed before it.
+// changes reverts every change. A record that already has its old values only shows
+// that the operation was undone, so an error that says what prevents the undo takes
+// precedence over that.
 func (v *inverting) changes() (undone error) {
 	for _, c := range v.op.Changes {
 		err := v.change(c)
@@ -121,19 +119,20 @@ func (v *inverting) changes() (undone error) {
 	return undone
 }
 
-// revertedValue is T110 for a record that is as it was before the operation.
+// revertedValue is T110 for a record that already has its values from before the
+// operation.
 type revertedValue struct{ error }
 
-// Unwrap gives the coded error.
+// Unwrap returns the coded error.
 func (e *revertedValue) Unwrap() error { return e.error }
 
-// ShortensOperation reports whether arg is enough of the beginning of an id.
+// ShortensOperation reports whether arg is a long enough prefix of an id.
 func ShortensOperation(arg string, id OperationID) bool {
 	return shortens(arg, string(id), PrefixOperation)
 }
 
-// Changed reports whether the operation changed a field of a record; one that it
-// made or took away it changed in all fields.
+// Changed reports whether the operation changed a field of a record. Creating or
+// removing a record changes all its fields.
 func (op Operation) Changed(record, field string) bool {
 	return slices.ContainsFunc(op.Changes, func(c Change) bool {
 		if c.Record != record {
@@ -144,7 +143,7 @@ func (op Operation) Changed(record, field string) bool {
 	})
 }
 
-// conflict is T110.
+// conflict returns T110.
 func (v *inverting) conflict(reason string) *codes.Error {
 	err := codes.UndoConflict.New(fact.Of("operationId", v.op.ID), fact.Of("reason", reason))
 	if v.op.ThreadID != "" {
@@ -154,11 +153,11 @@ func (v *inverting) conflict(reason string) *codes.Error {
 }
 
 func (v *inverting) alreadyUndone() error {
-	return &revertedValue{v.conflict("it was undone already")}
+	return &revertedValue{v.conflict("it is already undone")}
 }
 
-// allowed says who may undo what at all: a person everything, anybody else what
-// an agent did.
+// allowed checks who may undo the operation: a person may undo everything, others
+// only operations of agents.
 func (v *inverting) allowed() error {
 	if v.stamp.As == User || v.op.As == Agent {
 		return nil
@@ -172,10 +171,10 @@ func (v *inverting) allowed() error {
 
 func (v *inverting) denied(what string) *codes.Error {
 	return codes.PermissionDenied.New(fact.Of("capability", what), fact.Of("operationId", v.op.ID)).
-		WithHint("A person undoes it; one whom leslie takes for an agent says --as user").WithNext("leslie history")
+		WithHint("Ask a person to undo it (as a person, pass --as user)").WithNext("leslie history")
 }
 
-// change takes one change back.
+// change reverts one change.
 func (v *inverting) change(c Change) error {
 	table, id, _ := strings.Cut(c.Record, "/")
 	switch table {
@@ -197,7 +196,7 @@ func (v *inverting) change(c Change) error {
 	return codes.Internal.New(fact.Of("reason", "operation "+string(v.op.ID)+" names no table: "+c.Record))
 }
 
-// thread takes a thread's change back, and notes which files were replaced.
+// thread reverts a change of a thread and collects the lists of replaced files.
 func (v *inverting) thread(c Change, id string) error {
 	if archived, err := v.s.archivedSince(ThreadID(id), v.op.Seq); archived || err != nil {
 		if err != nil {
@@ -205,8 +204,8 @@ func (v *inverting) thread(c Change, id string) error {
 		}
 		return v.conflict("thread '" + id + "' was archived since")
 	}
-	if v.op.Command == "undo" && putFilesBack(valueOf[Thread](c.Before), valueOf[Thread](c.After)) {
-		return v.conflict("it put files back").WithHint("What it took back can be made anew: merge or roll back again")
+	if v.op.Command == "undo" && restoredFiles(valueOf[Thread](c.Before), valueOf[Thread](c.After)) {
+		return v.conflict("it restored files").WithHint("Merge or roll back again")
 	}
 	replaced := lists(valueOf[Thread](c.After), v.op.Seq)
 	for _, list := range replaced {
@@ -215,15 +214,14 @@ func (v *inverting) thread(c Change, id string) error {
 	if err := takeBack(v, &v.s.Threads, c, id); err != nil || len(replaced) == 0 {
 		return err
 	}
-	if t, there := v.s.Threads.Get(id); there { // its files go back, too
-		t.Reverted = v.s.takenBack(t, v.op.Seq, v.s.Revision+1)
+	if t, there := v.s.Threads.Get(id); there { // its files are restored, too
+		t.Reverted = v.s.withReverted(t, v.op.Seq, v.s.Revision+1)
 		v.s.Threads.Put(t)
 	}
 	return nil
 }
 
-// archivedSince reports whether a thread lies in the archive by a later operation
-// than that of this number.
+// archivedSince reports whether an operation after seq archived a thread.
 func (s *State) archivedSince(id ThreadID, seq Revision) (bool, error) {
 	if _, live := s.Threads.Peek(string(id)); live {
 		return false, nil
@@ -236,13 +234,14 @@ func (s *State) archivedSince(id ThreadID, seq Revision) (bool, error) {
 	return ok && decode[Thread](line.JSON).Revision > seq, nil
 }
 
-// putFilesBack reports whether an undo took the list of replaced files away.
-func putFilesBack(before, after Thread) bool {
+// restoredFiles reports whether an undo removed a list of replaced files, that is,
+// whether it restored the files.
+func restoredFiles(before, after Thread) bool {
 	left := lists(after, 0)
 	return slices.ContainsFunc(lists(before, 0), func(list BlobID) bool { return !slices.Contains(left, list) })
 }
 
-// lists are the lists of replaced files that a thread's record names: those of
+// lists returns the lists of replaced files that a thread's record names: those of
 // one operation, or all for 0.
 func lists(t Thread, at Revision) []BlobID {
 	var out []BlobID
@@ -269,8 +268,8 @@ func (v *inverting) applied() bool {
 	})
 }
 
-// merge: what a merge waits for is decided by its own commands, and what was
-// applied does not begin to wait again.
+// merge refuses changes of a pending merge, which has its own commands. It leaves a
+// merge that was applied as it is: it does not become pending again.
 func (v *inverting) merge(c Change) error {
 	m := valueOf[Merge](c.Before)
 	if !absent(c.After) {
@@ -281,20 +280,20 @@ func (v *inverting) merge(c Change) error {
 	case absent(c.After) && v.applied():
 		return nil
 	case absent(c.After):
-		return v.conflict("merge '" + id + "' was given up").WithHint("Merge again with leslie merge")
+		return v.conflict("merge '" + id + "' was aborted").WithHint("Merge again with leslie merge")
 	case !pending:
-		return v.conflict("merge '" + id + "' is not pending any more").WithHint("Undo the operation that applied it")
+		return v.conflict("merge '" + id + "' is no longer pending").WithHint("Undo the operation that applied it")
 	case absent(c.Before):
 		return v.conflict("merge '" + id + "' is pending").
-			WithHint("Give the merge up with leslie merge abort " + id).WithNext("leslie merge status " + id)
+			WithHint("Abort the merge with leslie merge abort " + id).WithNext("leslie merge status " + id)
 	default:
 		return v.conflict("merge '" + id + "' is pending").
-			WithHint("Decide anew with leslie merge resolve " + id).WithNext("leslie merge status " + id)
+			WithHint("Decide again with leslie merge resolve " + id).WithNext("leslie merge status " + id)
 	}
 }
 
-// approval takes a grant's change back. One for a merge that the operation
-// applied stays as it is: the same plan may then be applied again.
+// approval reverts a change of a grant. It leaves a grant for a merge that the
+// operation applied as it is, so the same plan may be applied again.
 func (v *inverting) approval(c Change, id string) error {
 	about := cmp.Or(valueOf[Approval](c.Before).MergeID, valueOf[Approval](c.After).MergeID)
 	if _, pending := v.s.Merges.Peek(string(about)); about != "" && !pending && v.applied() {
@@ -303,8 +302,8 @@ func (v *inverting) approval(c Change, id string) error {
 	return takeBack(v, &v.s.Approvals, c, id)
 }
 
-// settleWaiting has the threads that the undo touched wait for a person exactly
-// while something is asked of one.
+// settleWaiting sets the status of the threads that the undo touched: they wait for
+// a person exactly if they have an open request.
 func (v *inverting) settleWaiting() {
 	changed := v.s.Changes()
 	for _, id := range v.touched() {
@@ -331,7 +330,8 @@ func (v *inverting) settleWaiting() {
 	}
 }
 
-// touched are the threads whose records or grants the undo changed, in order.
+// touched returns the threads whose records or grants the undo changed, ordered by
+// id.
 func (v *inverting) touched() []ThreadID {
 	var out []ThreadID
 	for _, c := range v.s.Changes() {
@@ -349,8 +349,8 @@ func (v *inverting) touched() []ThreadID {
 	return sortedSet(out)
 }
 
-// archive: an operation that archived threads took exactly as many away as their
-// objective counts. Those come back with their folders, which stayed.
+// archive checks that the undo brings back as many threads as the operation archived
+// according to the objective's count. Their folders were never removed.
 func (v *inverting) archive() error {
 	for _, c := range v.op.Changes {
 		id, ok := strings.CutPrefix(c.Record, TableObjectives+"/")
@@ -359,14 +359,14 @@ func (v *inverting) archive() error {
 		}
 		counted := valueOf[Objective](c.After).Archived - valueOf[Objective](c.Before).Archived
 		if counted != 0 && counted != len(v.back(ObjectiveID(id))) {
-			return v.conflict("it moved records to or from the archive in a way that is not taken back").
-				WithHint("leslie archive archives a thread again")
+			return v.conflict("its changes to the archive cannot be undone").
+				WithHint("Archive the thread again with leslie archive")
 		}
 	}
 	return nil
 }
 
-// back are the threads of an objective that the undo brought back.
+// back returns the threads of an objective that the undo brought back.
 func (v *inverting) back(id ObjectiveID) []Thread {
 	var out []Thread
 	for _, c := range v.out.Changes {
@@ -387,16 +387,16 @@ func (v *inverting) unarchived(t Thread) bool {
 	})
 }
 
-// cameBack reports whether the undo took a thread from the archive.
+// cameBack reports whether the undo brought a thread back from the archive.
 func (v *inverting) cameBack(id ThreadID) bool {
 	return slices.ContainsFunc(v.out.Changes, func(c Change) bool {
 		return c.Record == TableThreads+"/"+string(id) && absent(c.Before) && v.unarchived(valueOf[Thread](c.After))
 	})
 }
 
-// files notes what is to be done with folders and frozen copies.
+// files collects what has to be done with folders and frozen copies.
 func (v *inverting) files() error {
-	v.out.Replaced = slices.DeleteFunc(v.out.Replaced, func(r Replaced) bool { // with its thread
+	v.out.Replaced = slices.DeleteFunc(v.out.Replaced, func(r Replaced) bool { // removed with its thread
 		_, there := v.s.Threads.Peek(string(r.ThreadID))
 		return !there
 	})
@@ -424,7 +424,7 @@ func (v *inverting) files() error {
 	return nil
 }
 
-// copies notes what becomes of a reference's frozen copy.
+// copies collects what has to be done with a reference's frozen copy.
 func (v *inverting) copies(c Change) error {
 	was, is := valueOf[Reference](c.Before), valueOf[Reference](c.After)
 	from := was.From
@@ -432,7 +432,7 @@ func (v *inverting) copies(c Change) error {
 		from = is.From
 	}
 	if v.cameBack(from) {
-		return nil // its thread's folder was there all the time
+		return nil // its thread's folder was never removed
 	}
 	if _, there := v.s.Threads.Peek(string(from)); !there && absent(c.After) {
 		v.out.Taken = append(v.out.Taken, was)
@@ -451,9 +451,9 @@ func (v *inverting) copies(c Change) error {
 	return nil
 }
 
-// grants refuses, for anybody but a person, what would be a person's decision: to
-// grant, to end a wait for a person (a thread waits exactly while a request is
-// open), to touch what a person decided.
+// grants refuses, for anyone but a person, what only a person may decide: to grant,
+// to end a wait for a person (a thread waits exactly while a request is open), to
+// change a person's decision.
 func (v *inverting) grants() error {
 	for _, c := range v.out.Changes {
 		switch table, _, _ := strings.Cut(c.Record, "/"); table {
@@ -471,7 +471,7 @@ func (v *inverting) grants() error {
 	return nil
 }
 
-// limited refuses to let a thread go on that the mistake limit has suspended.
+// limited refuses to continue a thread that the mistake limit has suspended.
 func (v *inverting) limited(t Thread) error {
 	if v.stamp.As == User {
 		return v.conflict("the mistake limit suspended the thread since").WithHint("Resume it with leslie resume " + string(t.ID))
@@ -490,7 +490,7 @@ func (v *inverting) grant(c Change) error {
 	case was.Decided != nil && was.Decided.As == User:
 		return v.denied("undoing a person's decision")
 	case was.Status == GrantOpen && is.Status != GrantOpen:
-		return v.denied("ending the wait for a person by undo")
+		return v.denied("ending a wait for a person by undo")
 	case is.Status == GrantApproved && was.Status != GrantApproved && !v.cameBack(is.ThreadID):
 		return v.denied("granting by undo")
 	}

@@ -12,19 +12,17 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file takes one recorded change of one record back. A field that the
-// operation changed must still hold what the operation gave it; then it gets
-// back what it held before. All other fields stay as they are, whoever changed
-// them since.
+// This file reverts one recorded change of one record. If a field that the operation
+// changed still has the value that the operation gave it, it gets back its old
+// value. All other fields stay as they are, whoever changed them since.
 //
-// A few fields are more than one value: a counter counts back, a claim is a
-// lease that may have run out, checkpoints go one by one, and what was injected
-// is never taken back.
+// A few fields are not single values: a counter is decreased, a claim may have
+// expired, checkpoints are removed one by one, and injections are never reverted.
 
-// fields are a record's, by name, in the one form in which records are written.
+// fields has a record's fields by name, in their canonical encoding.
 type fields map[string]json.RawMessage
 
-// fieldsOf are those of a record as a journal holds it, nil for none.
+// fieldsOf returns the fields of a record in the journal, nil for no record.
 func fieldsOf[R any](raw json.RawMessage) fields {
 	if absent(raw) {
 		return nil
@@ -36,10 +34,10 @@ func absent(raw []byte) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("
 
 func split(record []byte) fields { return decode[fields](record) }
 
-// bookkeeping are the fields that every change of a record moves on.
+// bookkeeping reports whether every change of a record changes the field.
 func bookkeeping(name string) bool { return name == "revision" || name == "updatedAt" }
 
-// differing are the names of the fields in which two records differ, in order.
+// differing returns the sorted names of the fields in which two records differ.
 func differing(a, b fields) []string {
 	names := map[string]bool{}
 	for _, one := range []fields{a, b} {
@@ -85,7 +83,7 @@ func takeBack[R record[R]](v *inverting, t *Table[R], c Change, id string) error
 	return nil
 }
 
-// bringBack puts a record that the operation took away where it was.
+// bringBack restores a record that the operation removed.
 func bringBack[R record[R]](v *inverting, t *Table[R], c Change, now fields) error {
 	switch {
 	case now == nil:
@@ -94,11 +92,11 @@ func bringBack[R record[R]](v *inverting, t *Table[R], c Change, now fields) err
 	case len(differing(fieldsOf[R](c.Before), now)) == 0:
 		return v.alreadyUndone()
 	}
-	return v.conflict("something took the place of " + named(c.Record)).With(fact.Of("record", c.Record))
+	return v.conflict(named(c.Record) + " exists again with other values").With(fact.Of("record", c.Record))
 }
 
-// asMade is T110 for a record that is not any more as the operation made it. A
-// claim that has run out does not count.
+// asMade returns T110 for a record that has changed since the operation created it.
+// An expired claim does not count.
 func (v *inverting) asMade(record string, made, now fields) error {
 	for _, name := range differing(made, now) {
 		if name == "claim" && v.held(now[name]) == nil {
@@ -109,7 +107,7 @@ func (v *inverting) asMade(record string, made, now fields) error {
 	return nil
 }
 
-// fields is a record with what the operation changed in it taken back.
+// fields returns a record with the changes of the operation reverted.
 func (v *inverting) fields(record string, before, after, now fields) (fields, error) {
 	changed := differing(before, after)
 	if v.holdsAlready(changed, before, after, now) {
@@ -130,8 +128,8 @@ func (v *inverting) fields(record string, before, after, now fields) (fields, er
 	return back, nil
 }
 
-// holdsAlready reports whether every field holds what it held before, and none
-// what the operation gave it.
+// holdsAlready reports whether every changed field has its old value, and none the
+// value that the operation gave it.
 func (v *inverting) holdsAlready(changed []string, before, after, now fields) bool {
 	for _, name := range changed {
 		if !bytes.Equal(now[name], before[name]) || v.special(name) != nil {
@@ -141,10 +139,11 @@ func (v *inverting) holdsAlready(changed []string, before, after, now fields) bo
 	return len(changed) > 0 && !slices.ContainsFunc(changed, func(name string) bool { return bytes.Equal(now[name], after[name]) })
 }
 
-// threeWay is what a field gets back; ok is false where it was changed since.
+// threeWay returns the value that a field gets back; ok is false if the field was
+// changed since.
 type threeWay func(before, after, now json.RawMessage) (back json.RawMessage, ok bool, err error)
 
-// special is how a field is taken back that is more than a value, nil for others.
+// special returns how to revert a field that is not a single value, nil for others.
 func (v *inverting) special(name string) threeWay {
 	switch name {
 	case "archived":
@@ -173,7 +172,7 @@ func (v *inverting) field(record, name string, before, after, now fields) (json.
 	case ok:
 		return back, nil
 	case name == "shared" && v.mergedSince(now[name]):
-		return nil, v.conflict("a later merge stands on it").With(fact.Of("record", record), fact.Of("field", name))
+		return nil, v.conflict("a later merge depends on it").With(fact.Of("record", record), fact.Of("field", name))
 	case bytes.Equal(now[name], before[name]):
 		return nil, v.alreadyUndone()
 	}
@@ -184,11 +183,11 @@ func (v *inverting) mergedSince(shared json.RawMessage) bool {
 	return slices.ContainsFunc(listOf[Share](shared), func(s Share) bool { return s.At > v.op.Seq })
 }
 
-// revertedBack leaves the spans as they are (takenBack).
+// revertedBack leaves the ranges as they are: see withReverted.
 func revertedBack(_, _, now json.RawMessage) (json.RawMessage, bool, error) { return now, true, nil }
 
-// changedSince is T110 for a field of a record. The record's revision is where
-// whoever has the journal begins to look for what changed it.
+// changedSince returns T110 for a field of a record. A caller with the journal can
+// search back from the record's revision for the operation that changed it.
 func (v *inverting) changedSince(record, field string, now fields) error {
 	var at Revision
 	_ = json.Unmarshal(now["revision"], &at)
@@ -196,19 +195,19 @@ func (v *inverting) changedSince(record, field string, now fields) error {
 		With(fact.Of("record", record), fact.Of("field", field), fact.Of("revision", at))
 }
 
-// named is a record as a sentence names it: "thread 'main'".
+// named returns a record's name for a sentence: "thread 'main'".
 func named(record string) string {
 	table, id, _ := strings.Cut(record, "/")
 	return strings.TrimSuffix(table, "s") + " '" + id + "'"
 }
 
-// countedBack takes back what the operation added to a counter.
+// countedBack subtracts what the operation added to a counter.
 func countedBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
 	n := valueOf[int](now) - valueOf[int](after) + valueOf[int](before)
 	return encode(n), n >= 0, nil
 }
 
-// valueOf reads a field that may be left out.
+// valueOf decodes a field that may be absent.
 func valueOf[T any](raw json.RawMessage) (value T) {
 	if !absent(raw) {
 		value = decode[T](raw)
@@ -218,15 +217,15 @@ func valueOf[T any](raw json.RawMessage) (value T) {
 
 func listOf[T any](raw json.RawMessage) []T { return valueOf[[]T](raw) }
 
-// held is a claim that holds, nil for none.
+// held returns a valid claim, nil for none.
 func (v *inverting) held(raw json.RawMessage) *Claim {
 	return heldOf(valueOf[*Claim](raw), v.stamp.Time)
 }
 
 func heldOf(c *Claim, now time.Time) *Claim { return Thread{Claim: c}.Held(now) }
 
-// claimBack takes a claim back. One that was only prolonged stays: each write of
-// its holder does that. One that ran out since is in nobody's way.
+// claimBack reverts a claim. A claim that was only extended stays, because each
+// write of its holder extends it. A claim that expired since prevents nothing.
 func (v *inverting) claimBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
 	was, is, stands := valueOf[*Claim](before), valueOf[*Claim](after), valueOf[*Claim](now)
 	switch {
@@ -242,8 +241,8 @@ func sameHolder(a, b *Claim) bool {
 	return a != nil && b != nil && a.Holder == b.Holder
 }
 
-// checkpointsBack takes away the checkpoints that the operation made, and brings
-// back those that made room for them.
+// checkpointsBack removes the checkpoints that the operation created, and restores
+// those that were dropped to make room for them.
 func (v *inverting) checkpointsBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
 	was, is, back := listOf[Checkpoint](before), listOf[Checkpoint](after), listOf[Checkpoint](now)
 	with := func(all []Checkpoint, c Checkpoint) bool {
@@ -253,7 +252,7 @@ func (v *inverting) checkpointsBack(before, after, now json.RawMessage) (json.Ra
 		switch {
 		case with(was, c):
 		case !with(back, c):
-			return nil, false, v.conflict("its checkpoint '" + string(c.ID) + "' is gone: it was undone, or made room for newer ones")
+			return nil, false, v.conflict("its checkpoint '" + string(c.ID) + "' is gone: it was undone, or dropped for newer ones")
 		default:
 			back = slices.DeleteFunc(back, func(o Checkpoint) bool { return o.ID == c.ID })
 		}
@@ -262,7 +261,7 @@ func (v *inverting) checkpointsBack(before, after, now json.RawMessage) (json.Ra
 		switch {
 		case with(is, c):
 		case with(back, c):
-			return nil, false, v.conflict("a checkpoint took the place of '" + string(c.ID) + "'")
+			return nil, false, v.conflict("another checkpoint has the id or the name of '" + string(c.ID) + "'")
 		default:
 			back = append(back, c)
 		}
@@ -274,12 +273,12 @@ func (v *inverting) checkpointsBack(before, after, now json.RawMessage) (json.Ra
 	return encode(back), true, nil
 }
 
-// injectionsBack: what was told is not untold. That it was seen stays, too.
+// injectionsBack refuses to remove an injection, and keeps the mark that it was seen.
 func (v *inverting) injectionsBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
 	was := listOf[Injection](before)
 	for _, i := range listOf[Injection](after) {
 		if !slices.ContainsFunc(was, func(o Injection) bool { return o.ID == i.ID }) {
-			return nil, false, v.conflict("what was injected is delivered").
+			return nil, false, v.conflict("the injection was delivered").
 				WithHint("Inject a correction with leslie inject")
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"leslie/codes"
 )
 
-// This file looks at what an undo would leave behind: nothing may name what is
-// gone, nothing may name what was never there, and what rules keep apart stays
-// apart. An undo that would leave records in disorder is T110, since it is later
-// work that stands in its way.
+// This file checks the records that an undo would leave: no record may name one that
+// does not exist, and no combination may exist that the rules forbid. An undo that
+// would leave inconsistent records is T110, because later work depends on what it
+// reverts.
 
-// order checks every record that the undo touched.
+// order checks every record that the undo changed.
 func (v *inverting) order() error {
 	for _, c := range v.out.Changes {
 		if err := v.inOrder(c); err != nil {
@@ -42,13 +42,13 @@ func (v *inverting) inOrder(c Change) error {
 	return nil
 }
 
-// depends is T110 for later work that stands on what the undo would take away.
+// depends returns T110 for later work that depends on what the undo would remove.
 func (v *inverting) depends(what string) *codes.Error {
 	return v.conflict("later work depends on it: " + what)
 }
 
-// unnamed refuses to take a thread away that another record names, or that the
-// archive knows.
+// unnamed refuses to remove a thread that another record names or that the archive
+// contains.
 func (v *inverting) unnamed(t Thread) error {
 	id := t.ID
 	switch what, err := v.s.naming(id); {
@@ -59,13 +59,13 @@ func (v *inverting) unnamed(t Thread) error {
 	}
 	known, err := v.s.hasLine(TableThreads, string(id))
 	if err == nil && known {
-		return v.conflict("thread '" + string(id) + "' lies in the archive, which forgets nothing").
-			WithHint("leslie cancel ends the thread, leslie archive archives it")
+		return v.conflict("thread '" + string(id) + "' is in the archive, from which nothing is removed").
+			WithHint("End it with leslie cancel, then archive it with leslie archive")
 	}
 	return err
 }
 
-// naming says which record names a thread, and how; "" for none.
+// naming returns which record names a thread, and how; "" for none.
 func (s *State) naming(id ThreadID) (string, error) {
 	for _, table := range []string{TableThreads, TableReferences, TableApprovals, TableMerges} {
 		if what := namingIn(table, s.Lines(table), id); what != "" {
@@ -95,7 +95,7 @@ func namingIn(table string, lines []Line, id ThreadID) string {
 	return ""
 }
 
-// tie says how a record names a thread, "" when it does not.
+// tie returns how a record names a thread, "" if it does not.
 func tie(table string, line Line, id ThreadID) string {
 	switch table {
 	case TableThreads:
@@ -128,8 +128,8 @@ func (t Thread) tieTo(id ThreadID) string {
 	return ""
 }
 
-// hasLine reports whether the archive holds a record, whether or not the State
-// holds it as well.
+// hasLine reports whether the archive contains a record, even if the State contains
+// it as well.
 func (s *State) hasLine(table, id string) (bool, error) {
 	if s.archivedHere(table, id) {
 		return true, nil
@@ -140,7 +140,7 @@ func (s *State) hasLine(table, id string) (bool, error) {
 	return s.cold.HasLine(table, id)
 }
 
-// emptied refuses to take an objective away that has threads, archived ones too.
+// emptied refuses to remove an objective that has threads, archived ones included.
 func (v *inverting) emptied(o Objective) error {
 	counts := v.s.CountsOf(o)
 	for _, n := range counts {
@@ -151,23 +151,23 @@ func (v *inverting) emptied(o Objective) error {
 	return nil
 }
 
-// threadInOrder looks at a thread that the undo changed or brought back.
+// threadInOrder checks a thread that the undo changed or brought back.
 func (v *inverting) threadInOrder(was, is Thread) error {
 	back := was.ID == ""
 	if back && is.ParentID != "" && !v.known(is.ParentID) {
 		return v.conflict("its parent '" + string(is.ParentID) + "' is gone")
 	}
 	if open := v.s.OpenRequests(is.ID); len(open) > 0 && is.Status != WaitingHuman {
-		return v.depends("approval '" + string(open[0].ID) + "' has the thread wait, and it would be " + string(is.Status))
+		return v.depends("the thread waits for approval '" + string(open[0].ID) + "' and would be " + string(is.Status))
 	}
 	for _, id := range is.DependsOn {
 		switch {
 		case !back && slices.Contains(was.DependsOn, id):
 		case !v.known(id):
-			return v.conflict("'" + string(id) + "', on which it depends, is gone")
+			return v.conflict("its dependency '" + string(id) + "' is gone")
 		}
-		if way := v.s.dependencyPath(id, is.ID); way != nil {
-			return v.conflict("dependencies would form a cycle: " + joinWay(append([]ThreadID{is.ID}, way...)))
+		if route := v.s.dependencyPath(id, is.ID); route != nil {
+			return v.conflict("dependencies would form a cycle: " + joinRoute(append([]ThreadID{is.ID}, route...)))
 		}
 	}
 	return v.objectiveInOrder(is.ObjectiveID)
@@ -179,7 +179,8 @@ func (v *inverting) known(id ThreadID) bool {
 	return err == nil && t.ID == id
 }
 
-// objectiveInOrder refuses an open thread under an objective that is done.
+// objectiveInOrder refuses a thread that is not terminated under an objective that
+// is done.
 func (v *inverting) objectiveInOrder(id ObjectiveID) error {
 	o, ok := v.s.Objectives.Peek(string(id))
 	switch {
@@ -190,31 +191,31 @@ func (v *inverting) objectiveInOrder(id ObjectiveID) error {
 	}
 	for status, n := range v.s.CountsOf(o) {
 		if n > 0 && !status.Terminated() {
-			return v.conflict("objective '" + string(id) + "' is done, and a thread of it would be " + string(status))
+			return v.conflict("objective '" + string(id) + "' is done, and one of its threads would be " + string(status))
 		}
 	}
 	return nil
 }
 
-// referenceInOrder looks at a reference that the undo brought back.
+// referenceInOrder checks a reference that the undo brought back.
 func (v *inverting) referenceInOrder(ref Reference) error {
 	if _, live := v.s.Threads.Peek(string(ref.From)); !live {
-		return v.conflict("thread '" + string(ref.From) + "', which refers, is gone or archived")
+		return v.conflict("its thread '" + string(ref.From) + "' is gone or archived")
 	}
 	for o := range v.s.References.All() {
 		if o.ID != ref.ID && o.From == ref.From && o.Target == ref.Target && o.Binding == ref.Binding && slices.Equal(o.Scope, ref.Scope) {
-			return v.conflict("reference '" + string(o.ID) + "' took the place of '" + string(ref.ID) + "'")
+			return v.conflict("reference '" + string(o.ID) + "' has replaced '" + string(ref.ID) + "'")
 		}
 	}
-	if way := v.s.referencePath(ref.Target, ref.From); way != nil {
-		return v.conflict("references would form a cycle: " + joinWay(append([]ThreadID{ref.From}, way...)))
+	if route := v.s.referencePath(ref.Target, ref.From); route != nil {
+		return v.conflict("references would form a cycle: " + joinRoute(append([]ThreadID{ref.From}, route...)))
 	}
 	return nil
 }
 
-func joinWay(way []ThreadID) string { return strings.Join(names(way), " -> ") }
+func joinRoute(route []ThreadID) string { return strings.Join(names(route), " -> ") }
 
-// approvalInOrder: a thread waits while something is asked for it.
+// approvalInOrder checks that a thread waits while it has an open request.
 func (v *inverting) approvalInOrder(g Approval) error {
 	t, ok := v.s.Threads.Peek(string(g.ThreadID))
 	switch {
@@ -226,7 +227,7 @@ func (v *inverting) approvalInOrder(g Approval) error {
 		return nil
 	}
 	if _, pending := v.s.Merges.Peek(string(g.MergeID)); !pending {
-		return v.conflict("merge '" + string(g.MergeID) + "', which it is for, is not pending any more")
+		return v.conflict("its merge '" + string(g.MergeID) + "' is no longer pending")
 	}
 	return nil
 }

@@ -159,7 +159,7 @@ func mayRefuse(err error) bool {
 	if codes.Has(err, codes.NotWritable) {
 		return true // the operation itself ended a thread whose files it changed
 	}
-	reasons := regexp.MustCompile(`merge '.*' (is|was|is not)|it put files back|deadline of|archive|nothing that can be taken back`)
+	reasons := regexp.MustCompile(`merge '.*' (is|was|is no longer)|it restored files|deadline of|archive|nothing that can be undone`)
 	return codes.Has(err, codes.UndoConflict) && reasons.MatchString(err.Error())
 }
 

@@ -113,7 +113,7 @@ func TestAnUndoneEditKeepsWhatElseWasChangedSince(t *testing.T) {
 	require.Len(t, in.Changes, 1)
 	assert.Empty(t, append(in.Removed, in.Remade...), "an edit moves no files")
 
-	w.refused(thread.User, op, "it was undone already")
+	w.refused(thread.User, op, "it is already undone")
 }
 
 func TestAFieldThatWasChangedSinceIsNamed(t *testing.T) {
@@ -261,14 +261,14 @@ func TestAThreadDoesNotComeBackWithoutWhatItNames(t *testing.T) {
 		other := w.did(thread.User, "spawn", w.spawning(thread.NewThread{ID: "other"}))
 		_, undo := undoOf(w, thread.NewThread{ID: "it", DependsOn: []string{"other"}})
 		w.undone(thread.User, other)
-		w.refused(thread.User, undo, "'other', on which it depends, is gone")
+		w.refused(thread.User, undo, "its dependency 'other' is gone")
 	})
 	t.Run("an open objective", func(t *testing.T) {
 		t.Parallel()
 		w := withThreads(t)
 		_, undo := undoOf(w, thread.NewThread{ID: "it"})
 		done := w.did(thread.User, "objective done", func(stamp thread.Stamp) error { _, err := w.FinishObjective("obj-one", stamp); return err })
-		w.refused(thread.User, undo, "objective 'obj-one' is done, and a thread of it would be active")
+		w.refused(thread.User, undo, "objective 'obj-one' is done, and one of its threads would be active")
 		w.undone(thread.User, done)
 		w.undone(thread.User, undo)
 	})
@@ -290,7 +290,7 @@ func TestAThreadDoesNotComeBackWithoutWhatItNames(t *testing.T) {
 		_, undo := undoOf(w, thread.NewThread{ID: "it"})
 		delete(w.archive.taken, "it") // its folder is gone
 		w.threads("it")
-		w.refused(thread.User, undo, "something took the place of thread 'it'")
+		w.refused(thread.User, undo, "thread 'it' exists again with other values")
 	})
 }
 
@@ -334,8 +334,8 @@ func TestArchivingIsUndone(t *testing.T) {
 	assert.Empty(t, in.Remade, "its folder stayed")
 	assert.Empty(t, in.Copied, "and the copy in it")
 
-	w.refused(thread.User, op, "it was undone already")
-	e := w.refused(thread.User, undo, "it moved records to or from the archive in a way that is not taken back")
+	w.refused(thread.User, op, "it is already undone")
+	e := w.refused(thread.User, undo, "its changes to the archive cannot be undone")
 	assert.Contains(t, e.Hint(), "leslie archive")
 	w.did(thread.User, "update", w.editing("it", titled("New")))
 	w.moved("it", thread.Archive)
@@ -353,14 +353,14 @@ func TestAThreadThatWasArchivedOnceIsNotTakenAway(t *testing.T) {
 	archive := w.did(thread.User, "archive", w.moving("it", thread.Archive))
 	w.undone(thread.User, archive)
 	w.undone(thread.User, done)
-	w.refused(thread.User, spawn, "thread 'it' lies in the archive, which forgets nothing")
+	w.refused(thread.User, spawn, "thread 'it' is in the archive, from which nothing is removed")
 }
 
 func TestAnOperationThatArchivedWhatItHadMadeIsNotUndone(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t)
 	op := w.did(thread.User, "batch", w.spawning(thread.NewThread{ID: "it"}), w.moving("it", thread.Done), w.moving("it", thread.Archive))
-	w.refused(thread.User, op, "it moved records to or from the archive in a way that is not taken back")
+	w.refused(thread.User, op, "its changes to the archive cannot be undone")
 }
 
 func TestAnOperationOfSeveralRulesIsUndoneAsAWhole(t *testing.T) {
@@ -413,7 +413,7 @@ func TestReferencesAndTheirCopies(t *testing.T) {
 	w.undone(thread.User, undo)
 
 	w.did(thread.User, "reference", w.tying("ref-2", "main", "part", one))
-	w.refused(thread.User, removed, "reference 'ref-2' took the place of 'ref-1'")
+	w.refused(thread.User, removed, "reference 'ref-2' has replaced 'ref-1'")
 	w.did(thread.User, "reference remove", func(thread.Stamp) error { _, err := w.RemoveReference("ref-2"); return err })
 	back := w.did(thread.User, "reference", w.tying("ref-3", "part", "main", one))
 	w.refused(thread.User, removed, "references would form a cycle: main -> part -> main")
@@ -437,10 +437,10 @@ func TestAThreadIsNotOpenedUnderAnObjectiveThatIsDone(t *testing.T) {
 	w := withThreads(t, "it")
 	op := w.did(thread.User, "done", w.moving("it", thread.Done))
 	finish := w.did(thread.User, "objective done", func(stamp thread.Stamp) error { _, err := w.FinishObjective("obj-one", stamp); return err })
-	w.refused(thread.User, op, "objective 'obj-one' is done, and a thread of it would be active")
+	w.refused(thread.User, op, "objective 'obj-one' is done, and one of its threads would be active")
 	_, undo := w.undone(thread.User, finish)
 	w.undone(thread.User, op)
-	w.refused(thread.User, undo, "objective 'obj-one' is done, and a thread of it would be active")
+	w.refused(thread.User, undo, "objective 'obj-one' is done, and one of its threads would be active")
 }
 
 func TestAPersonUndoesTheirDecisions(t *testing.T) {
@@ -509,7 +509,7 @@ func TestAThreadIsNotEndedBehindARequestThatIsYounger(t *testing.T) {
 	cancelled := w.did(thread.User, "cancel", w.moving("it", thread.Cancel))
 	_, undo := w.undone(thread.User, cancelled)
 	w.asked("appr-2", "it", "read")
-	w.refused(thread.User, undo, "later work depends on it: approval 'appr-2' has the thread wait, and it would be cancelled")
+	w.refused(thread.User, undo, "later work depends on it: the thread waits for approval 'appr-2' and would be cancelled")
 }
 
 func TestAQuestionWhoseTimeHasPassedIsNotAskedAgain(t *testing.T) {
@@ -532,7 +532,7 @@ func TestAnAgentUndoesNoDecisionAndNothingOfAPerson(t *testing.T) {
 				return err
 			})
 		},
-		"ending the wait for a person by undo": func(w *world) thread.Operation {
+		"ending a wait for a person by undo": func(w *world) thread.Operation {
 			return w.did(thread.Agent, "transfer", w.asking("appr-1", "it"))
 		},
 		"granting by undo": func(w *world) thread.Operation {
@@ -573,7 +573,7 @@ func TestAnAgentTakesBackNoneOfSeveralQuestions(t *testing.T) {
 	w.asked("appr-1", "it", "deploy")
 	second := w.did(thread.Agent, "transfer", w.asking("appr-2", "it"))
 	_, err := w.Invert(second, w.stamp(thread.Agent))
-	failed(t, err, codes.PermissionDenied, map[string]any{"capability": "ending the wait for a person by undo"})
+	failed(t, err, codes.PermissionDenied, map[string]any{"capability": "ending a wait for a person by undo"})
 	w.undone(thread.User, second)
 	assert.Equal(t, thread.WaitingHuman, w.statusOf("it"))
 }
@@ -610,8 +610,8 @@ func TestAPendingMergeIsNotUndone(t *testing.T) {
 	assert.Contains(t, w.refused(thread.User, begin, "merge 'merge-1' is pending").Hint(), "leslie merge abort merge-1")
 	assert.Contains(t, w.refused(thread.User, decide, "merge 'merge-1' is pending").Hint(), "leslie merge resolve merge-1")
 	abort := w.did(thread.User, "merge abort", func(stamp thread.Stamp) error { _, err := w.EndMerge("merge-1", "it was aborted", stamp); return err })
-	w.refused(thread.User, abort, "merge 'merge-1' was given up")
-	w.refused(thread.User, begin, "merge 'merge-1' is not pending any more")
+	w.refused(thread.User, abort, "merge 'merge-1' was aborted")
+	w.refused(thread.User, begin, "merge 'merge-1' is no longer pending")
 }
 
 func TestWhatWasToldIsNotUntold(t *testing.T) {
@@ -621,12 +621,12 @@ func TestWhatWasToldIsNotUntold(t *testing.T) {
 		_, _, err := w.Inject(thread.NewInjection{ID: "inj-1", Thread: "it", Type: thread.InjectData, Urgency: thread.NextStep, Content: "x"}, stamp)
 		return err
 	})
-	assert.Contains(t, w.refused(thread.User, tell, "what was injected is delivered").Hint(), "leslie inject")
+	assert.Contains(t, w.refused(thread.User, tell, "the injection was delivered").Hint(), "leslie inject")
 	see := w.did(thread.Agent, "context", func(stamp thread.Stamp) error {
 		_, err := w.See("it", []thread.InjectionID{"inj-1"}, stamp)
 		return err
 	})
-	w.refused(thread.Agent, see, "it changed nothing that can be taken back")
+	w.refused(thread.Agent, see, "it changed nothing that can be undone")
 }
 
 func TestAClaimIsTakenBackWhileItIsTheSameHolders(t *testing.T) {
@@ -641,7 +641,7 @@ func TestAClaimIsTakenBackWhileItIsTheSameHolders(t *testing.T) {
 	w := withThreads(t, "it")
 	op := claiming(w, "one", 10*time.Minute)
 	renew := w.did(thread.Agent, "renew", func(stamp thread.Stamp) error { stamp.Actor = "one"; _, err := w.Renew("it", stamp); return err })
-	w.refused(thread.Agent, renew, "it changed nothing that can be taken back")
+	w.refused(thread.Agent, renew, "it changed nothing that can be undone")
 	w.undone(thread.Agent, op)
 	assert.Nil(t, w.get("it").Claim, "though it was prolonged since")
 
@@ -695,13 +695,13 @@ func TestAnUndoneMergeSharesWhatWasSharedBefore(t *testing.T) {
 	assert.Equal(t, []thread.Replaced{{ThreadID: "main", List: "undo-3"}}, in.Replaced)
 	assert.Equal(t, []string{"1", "2"}, w.shared("main"))
 	assert.Equal(t, "Renamed", w.get("main").Title)
-	w.refused(thread.User, op, "it was undone already")
-	w.refused(thread.User, undo, "it put files back")
+	w.refused(thread.User, op, "it is already undone")
+	w.refused(thread.User, undo, "it restored files")
 
 	op = bringing("main", applied("a", "3"))
 	assert.Equal(t, []string{"2", "3"}, w.shared("main"), "the same merge can be made anew")
 	later := bringing("main", applied("b", "5"))
-	w.refused(thread.User, op, "a later merge stands on it")
+	w.refused(thread.User, op, "a later merge depends on it")
 	w.undone(thread.User, later)
 	w.moved("main", thread.Done)
 	_, err := w.Invert(op, w.stamp(thread.User))
@@ -746,16 +746,16 @@ func TestADecisionAboutAMergeThatIsOverStands(t *testing.T) {
 	})
 	op := w.did(thread.User, "deny", w.deciding("appr-1", thread.Deny))
 	w.did(thread.User, "merge abort", func(stamp thread.Stamp) error { _, err := w.EndMerge("merge-1", "it was aborted", stamp); return err })
-	w.refused(thread.User, op, "merge 'merge-1', which it is for, is not pending any more")
+	w.refused(thread.User, op, "its merge 'merge-1' is no longer pending")
 }
 
 func TestAnOperationWithoutChangesIsNotUndone(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
-	w.refused(thread.User, thread.Operation{ID: "op-1", Command: "doctor"}, "it changed nothing that can be taken back")
+	w.refused(thread.User, thread.Operation{ID: "op-1", Command: "doctor"}, "it changed nothing that can be undone")
 	line := w.Lines(thread.TableThreads)[0]
 	repair := thread.Operation{ID: "op-2", Changes: []thread.Change{{Record: "threads/it", Before: line.JSON, After: line.JSON}}}
-	w.refused(thread.User, repair, "it changed nothing that can be taken back")
+	w.refused(thread.User, repair, "it changed nothing that can be undone")
 	stray := thread.Operation{ID: "op-3", Changes: []thread.Change{{Record: "wishes/it", After: line.JSON}}}
 	_, err := w.Invert(stray, w.stamp(thread.User))
 	failed(t, err, codes.Internal, nil)

@@ -7,7 +7,7 @@ import (
 	"leslie/internal/fact"
 )
 
-// Edit is what is to change of a thread. A nil field stays as it is.
+// Edit has the requested changes of a thread. A nil field is not changed.
 type Edit struct {
 	Title                  *string
 	AddTags, DropTags      []string
@@ -16,7 +16,7 @@ type Edit struct {
 }
 
 // Edit changes a thread's own fields. Errors: T101, T105, T107 for an archived
-// thread, T201 where the dependencies would form a cycle.
+// thread, T201 if the dependencies would form a cycle.
 func (s *State) Edit(arg string, in Edit, stamp Stamp) (Thread, error) {
 	t, err := s.Thread(arg)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *State) editedDepends(t Thread, in Edit) ([]ThreadID, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A dependency that is dropped need not exist any more.
+	// A dropped dependency may no longer exist.
 	var drop []ThreadID
 	for _, arg := range in.DropDepend {
 		id := ThreadID(arg)
@@ -81,8 +81,8 @@ func (s *State) editedDepends(t Thread, in Edit) ([]ThreadID, error) {
 	return edited(t.DependsOn, add, drop), nil
 }
 
-// dependencyPath returns the way along dependencies from one thread to
-// another, both ends included; nil when there is none.
+// dependencyPath returns a shortest path along dependencies from one thread to
+// another, both ends included; nil if there is none.
 func (s *State) dependencyPath(from, to ThreadID) []ThreadID {
 	return path(from, to, func(id ThreadID) []ThreadID {
 		t, _ := s.Threads.Peek(string(id))

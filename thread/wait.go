@@ -4,13 +4,13 @@ import (
 	"time"
 )
 
-// This file is what a wait looks at: whether what somebody waits for holds, what
-// stands in its way, and when time alone changes something.
+// This file answers the questions of a wait: whether the condition holds, what
+// prevents it, and when the next deadline passes.
 
-// Until is what somebody waits for.
+// Until is the condition of a wait.
 type Until string
 
-// What can be waited for.
+// The conditions of a wait.
 const (
 	UntilDone     Until = "done"     // each thread is terminated, or wakeable
 	UntilAny      Until = "any"      // an operation concerns one of them
@@ -18,8 +18,8 @@ const (
 	UntilDecision Until = "decision" // none of them has an open request
 )
 
-// Over reports whether what is waited for holds for a thread. Whether any
-// operation concerned it is not the State's to say: for UntilAny it is false.
+// Over reports whether the condition holds for a thread. It returns false for
+// UntilAny, because the State does not know which operations concerned a thread.
 func (s *State) Over(t Thread, until Until) bool {
 	switch until {
 	case UntilDone:
@@ -32,16 +32,16 @@ func (s *State) Over(t Thread, until Until) bool {
 	return false
 }
 
-// LiveChildren returns the children of a thread that are not terminated, in the
-// order of their ids.
+// LiveChildren returns the children of a thread that are not terminated, ordered by
+// id.
 func (s *State) LiveChildren(id ThreadID) []Thread {
 	return s.Threads.where(`"parentId":"`+string(id)+`"`, func(t Thread) bool {
 		return t.ParentID == id && !t.Status.Terminated()
 	})
 }
 
-// NextExpiry returns when the next deadline passes that Expire acts on, the zero
-// time when there is none.
+// NextExpiry returns the next deadline to which Expire will react, or the zero time
+// if there is none.
 func (s *State) NextExpiry() time.Time {
 	var next time.Time
 	for _, g := range s.OpenRequests("") {

@@ -95,8 +95,8 @@ func TestAnAgentWaitsWhileAPersonRefuses(t *testing.T) {
 	}{
 		{"denied", func(p *project, g grant) { p.ok("deny", g.ApprovalID, "--reason", "not today") }, "not today"},
 		{"withdrawn", func(p *project, g grant) { p.ok("revoke", g.ApprovalID, "--reason", "ask Ann") }, "ask Ann"},
-		{"resumed", func(p *project, g grant) { p.ok("resume", "main") }, "the thread was moved on without it"},
-		{"cancelled", func(p *project, g grant) { p.ok("cancel", "main") }, "the thread was moved on without it"},
+		{"resumed", func(p *project, g grant) { p.ok("resume", "main") }, "the thread was resumed or cancelled without a decision"},
+		{"cancelled", func(p *project, g grant) { p.ok("cancel", "main") }, "the thread was resumed or cancelled without a decision"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
