@@ -91,14 +91,14 @@ func (r *ready) failing(matrix string, points []point, pick func(i int, of []str
 	return out
 }
 
-// lasting are the cases in which a disk turns read-only: from a point on every
+// permanent are the cases in which a disk turns read-only: from a point on every
 // call that changes it fails, and so does what tries to clean up. Opens and
 // writes are left alone: they cannot be told from reading and answering.
-func (r *ready) lasting() (out []work) {
+func (r *ready) permanent() (out []work) {
 	for i, c := range r.points {
 		if c.main && c.ours && turnsReadOnly(c.name) {
 			out = append(out, work{
-				matrix: "lasting", row: r.name, rest: fmt.Sprintf("%s/%d", c.name, len(out)+1), key: "EROFS from there on",
+				matrix: "permanent", row: r.name, rest: fmt.Sprintf("%s/%d", c.name, len(out)+1), key: "EROFS from there on",
 				run: func(dir string) result { return r.fail(dir, c, r.from(i)) },
 			})
 		}
@@ -158,17 +158,17 @@ func (r *ready) failOnce(dir string, c point, injections []string) result {
 		return result{} // two threads had their first call of the name: nobody knows what could not be told
 	}
 	if mute && o.doc == nil && o.status > 0 {
-		where, problem := r.judge(aftermath{project: p, said: toldDone, settled: true})
+		where, problem := r.check(postcondition{project: p, said: saidDone, settled: true})
 		return result{hit: hit, outcome: unanswered, problem: problem, side: where}
 	}
-	a, problem := r.heard(p, o)
+	a, problem := r.readAnswer(p, o)
 	if problem != "" {
 		return result{hit: hit, problem: problem}
 	}
 	if !slices.ContainsFunc(points, func(at point) bool { return at.injected() && (at.changes() || at.answers()) }) {
-		a.spare = a.aside // what failed, perhaps not what was meant to, only looked
+		a.mayRemain = a.aside // what failed, perhaps not what was meant to, only looked
 	}
-	acknowledged := a.said == toldDone && a.settled && (!r.beside || len(r.ref.warnings) > 0)
+	acknowledged := a.said == saidDone && a.settled && (!r.unrecorded || len(r.ref.warnings) > 0)
 	if lost := p.notOnDisk(points); lost != "" && acknowledged {
 		return result{hit: hit, problem: lost + " is not on disk, and no W505 says so"}
 	}
@@ -176,20 +176,20 @@ func (r *ready) failOnce(dir string, c point, injections []string) result {
 	if left := r.leftBy(a); left != "" && once && c.changes() && !removes(c.name) {
 		return result{hit: hit, problem: "it failed and left " + left}
 	}
-	where, problem := r.settles(a)
+	where, problem := r.checkOnce(a)
 	return result{hit: hit, outcome: a.outcome(), problem: problem, side: where}
 }
 
 // leftBy is what a failed run left beside what there was. One error is no reason
 // to: only where removing it is what failed it may stay, for the next writer. A
 // store that is made, or that owes an earlier operation its files, comes further.
-func (r *ready) leftBy(a aftermath) string {
+func (r *ready) leftBy(a postcondition) string {
 	raw, err := a.rawFiles()
-	if err != nil || a.said != toldFailed || r.empty || r.damaged || r.owes() {
+	if err != nil || a.said != saidFailed || r.empty || r.damaged || r.pendingFiles() {
 		return ""
 	}
 	for _, name := range sorted(raw) {
-		if _, was := r.raw[name]; !was && !spare(name) && !passing(name) {
+		if _, was := r.raw[name]; !was && !unreferenced(name) && !transient(name) {
 			return name
 		}
 	}
@@ -223,24 +223,24 @@ func (p *project) notOnDisk(points []point) string {
 
 // What a disturbed call that ended honestly said.
 const (
-	succeeded  = "success"
-	unsettled  = "success, W505"
-	refused    = "T5xx"
-	inPart     = "T5xx, in part"
-	withoutIt  = "unnoted"
-	unanswered = "no answer"
+	succeeded        = "success"
+	unsettled        = "success, W505"
+	refused          = "T5xx"
+	inPart           = "T5xx, in part"
+	unrecordedAnswer = "unnoted"
+	unanswered       = "no answer"
 )
 
-func (a aftermath) outcome() string {
+func (a postcondition) outcome() string {
 	switch {
-	case a.said == toldDone && a.settled:
+	case a.said == saidDone && a.settled:
 		return succeeded
-	case a.said == toldDone:
+	case a.said == saidDone:
 		return unsettled
-	case a.said == toldPart:
+	case a.said == saidPart:
 		return inPart
-	case a.said == toldBeside:
-		return withoutIt
+	case a.said == saidUnrecorded:
+		return unrecordedAnswer
 	}
 	return refused
 }

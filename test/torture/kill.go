@@ -32,8 +32,8 @@ func groups(points []point) map[int][]point {
 	return out
 }
 
-// mates are the points of the same group, the best to aim at first.
-func (r *ready) mates(c point) []point {
+// sameGroup are the points of the same group, the best to aim at first.
+func (r *ready) sameGroup(c point) []point {
 	all := groups(r.points)
 	times := map[string]int{}
 	for _, group := range all {
@@ -57,9 +57,9 @@ func (r *ready) mates(c point) []point {
 // kill is the injection that ends the process when it enters the call.
 func (c point) kill() string { return c.aim("signal=KILL") }
 
-// deadly are the points at which a row is killed. The end of the process is left
+// killPoints are the points at which a row is killed. The end of the process is left
 // out where leslie starts other programs: theirs comes first, at the same number.
-func (r *ready) deadly() []point {
+func (r *ready) killPoints() []point {
 	others := slices.ContainsFunc(r.points, func(c point) bool { return c.name == end && !c.main })
 	return numbered(r.points, func(c point) bool {
 		return c.changes() && c.ours || c.answers() || c.name == end && c.main && !others
@@ -67,7 +67,7 @@ func (r *ready) deadly() []point {
 }
 
 func (r *ready) kills() (out []work) {
-	for _, c := range r.deadly() {
+	for _, c := range r.killPoints() {
 		out = append(out, work{matrix: "kill", row: r.name, rest: c.String(), run: func(dir string) result { return r.kill(dir, c) }})
 	}
 	return out
@@ -92,7 +92,7 @@ func (r *ready) killOnce(dir string, c point, try int) result {
 	}
 	aim, meant := c, []point{c}
 	if !c.main {
-		meant = r.mates(c)
+		meant = r.sameGroup(c)
 		aim = meant[try%len(meant)]
 	}
 	o, points := p.traced([]string{aim.kill()}, r.argv...)
@@ -100,20 +100,20 @@ func (r *ready) killOnce(dir string, c point, try int) result {
 	if problem != "" {
 		return result{problem: problem}
 	}
-	where, problem := r.judge(a)
+	where, problem := r.check(a)
 	return result{hit: o.status == -1 && slices.ContainsFunc(meant, func(c point) bool { return diedIn(points, c) }), side: where, problem: problem}
 }
 
 // lastWords is what a call said that was killed, if it came to it: the answer is
 // out before the process ends.
-func (r *ready) lastWords(p *project, o outcome) (aftermath, string) {
+func (r *ready) lastWords(p *project, o outcome) (postcondition, string) {
 	switch {
 	case o.err == nil && o.status == -1 && len(o.stdout) == 0:
-		return aftermath{project: p}, ""
+		return postcondition{project: p}, ""
 	case o.status == -1 && o.doc != nil && o.doc.Success == (r.code == ""):
 		o.status = r.status
 	}
-	return r.heard(p, o)
+	return r.readAnswer(p, o)
 }
 
 // diedIn reports whether a point is where the trace of a killed run ends. Several

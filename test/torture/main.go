@@ -111,16 +111,16 @@ func (r *rig) matrices(rep *report) []matrix {
 	if name, err := exec.LookPath("strace"); err == nil && traces(name) {
 		r.strace = name
 		out = append(out, matrix{"order", (*ready).order}, matrix{"kill", (*ready).kills}, matrix{"fault", (*ready).faults},
-			matrix{"lasting", (*ready).lasting}, matrix{"read", (*ready).reads})
+			matrix{"permanent", (*ready).permanent}, matrix{"read", (*ready).reads})
 	} else {
-		rep.over("kill, fault, lasting, read, order", "strace is missing, or may not trace here")
+		rep.over("kill, fault, permanent, read, order", "strace is missing, or may not trace here")
 	}
 	if why := mountable(r.home); why == "" {
-		out = append(out, matrix{"full", (*ready).fullDisks})
+		out = append(out, matrix{"diskfull", (*ready).fullDisks})
 	} else {
-		rep.over("full", why)
+		rep.over("diskfull", why)
 	}
-	return append(out, matrix{"closed", (*ready).closed})
+	return append(out, matrix{"permissions", (*ready).permissions})
 }
 
 // traces reports whether strace works here: a sandbox may forbid it.

@@ -11,15 +11,15 @@ import (
 
 // This file reads from a trace what a power cut could take back. It follows
 // every file and folder that a run makes, writes or renames: bytes are on disk
-// behind an fsync of the file, a name behind an fsync of the folder that holds
+// after an fsync of the file, a name after an fsync of the folder that holds
 // it. Two moments are looked at:
 //
 //   - the commit, which is the rename of the state: everything that the new
 //     state names, archived records and blobs among it, has to be on disk;
 //   - the answer: everything has to be.
 
-// ledger is what is not on disk yet, by path.
-type ledger struct {
+// unsynced is what is not on disk yet, by path.
+type unsynced struct {
 	root  string
 	bytes map[string]bool // files with bytes that no fsync followed
 	names map[string]bool // names that no fsync of their folder followed
@@ -27,13 +27,13 @@ type ledger struct {
 	syncs int
 }
 
-func newLedger(root string) *ledger {
-	return &ledger{root: root, bytes: map[string]bool{}, names: map[string]bool{}, files: map[string]bool{}}
+func newUnsynced(root string) *unsynced {
+	return &unsynced{root: root, bytes: map[string]bool{}, names: map[string]bool{}, files: map[string]bool{}}
 }
 
-// owed are the paths that are not on disk and that count picks, with what they
+// missing are the paths that are not on disk and that count picks, with what they
 // lack.
-func (l *ledger) owed(counts func(rel string) bool) []string {
+func (l *unsynced) missing(counts func(rel string) bool) []string {
 	var out []string
 	for _, kind := range []struct {
 		what  string
@@ -49,7 +49,7 @@ func (l *ledger) owed(counts func(rel string) bool) []string {
 	return out
 }
 
-func (l *ledger) rel(at string) string {
+func (l *unsynced) rel(at string) string {
 	rel, err := filepath.Rel(l.root, at)
 	if err != nil {
 		return at
@@ -58,7 +58,7 @@ func (l *ledger) rel(at string) string {
 }
 
 // take follows one call that worked.
-func (l *ledger) take(c point, existed func(string) bool) {
+func (l *unsynced) take(c point, existed func(string) bool) {
 	if len(c.paths) == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (c point) creates() bool {
 }
 
 // synced: of a file its bytes, of a folder the names in it.
-func (l *ledger) synced(at string) {
+func (l *unsynced) synced(at string) {
 	l.syncs++
 	delete(l.bytes, at)
 	for name := range l.names {
@@ -100,7 +100,7 @@ func (l *ledger) synced(at string) {
 	}
 }
 
-func (l *ledger) copied(from, to string) {
+func (l *unsynced) copied(from, to string) {
 	l.names[to], l.files[to] = true, true
 	if l.bytes[from] {
 		l.bytes[to] = true
@@ -108,7 +108,7 @@ func (l *ledger) copied(from, to string) {
 }
 
 // moved takes along what lies below a folder.
-func (l *ledger) moved(from, to string) {
+func (l *unsynced) moved(from, to string) {
 	for _, paths := range []map[string]bool{l.bytes, l.names, l.files} {
 		delete(paths, to)
 		for p := range paths {
@@ -131,7 +131,7 @@ func volatile(rel string) bool {
 
 // countsAtCommit leaves out the new state's name, which is the commit, the backup
 // and what was moved aside, on which nothing relies, and stages that hold nothing.
-func (l *ledger) countsAtCommit(rel string) bool {
+func (l *unsynced) countsAtCommit(rel string) bool {
 	switch {
 	case volatile(rel), rel == storeDir+"/"+statePath, rel == storeDir+"/"+backupPath, strings.Contains(rel, ".set-aside-"):
 		return false
@@ -143,7 +143,7 @@ func (l *ledger) countsAtCommit(rel string) bool {
 
 // holds reports whether a path is a file that this run made, or has one below it
 // that is more than a lock.
-func (l *ledger) holds(at string) bool {
+func (l *unsynced) holds(at string) bool {
 	for p := range l.files {
 		rel, _ := filepath.Rel(l.root, p)
 		if (p == at || strings.HasPrefix(p, at+"/")) && !volatile(rel) {
@@ -178,14 +178,14 @@ func (r *ready) order() []work {
 		if err != nil || !r.done(o) {
 			return result{problem: o.text()}
 		}
-		return judgeOrder(p, points, r.empty, func(name string) bool { return existed[name] })
+		return checkOrder(p, points, r.empty, func(name string) bool { return existed[name] })
 	}}}
 }
 
-// judgeOrder follows a trace from the first call to the answer.
+// checkOrder follows a trace from the first call to the answer.
 // fresh: there was no store before, so the answer alone counts.
-func judgeOrder(p *project, points []point, fresh bool, existed func(string) bool) result {
-	l := newLedger(p.dir)
+func checkOrder(p *project, points []point, fresh bool, existed func(string) bool) result {
+	l := newUnsynced(p.dir)
 	commitsSeen, answered := 0, false
 	for _, c := range points {
 		if strings.HasPrefix(c.result, "-1") {
@@ -196,16 +196,16 @@ func judgeOrder(p *project, points []point, fresh bool, existed func(string) boo
 		}
 		switch {
 		case answered && c.ours && c.changes() && c.name != "flock" && !volatile(l.rel(c.paths[len(c.paths)-1])):
-			return result{problem: "behind the answer " + c.name + " changes " + l.rel(c.paths[len(c.paths)-1])}
+			return result{problem: "after the answer " + c.name + " changes " + l.rel(c.paths[len(c.paths)-1])}
 		case commits(c, p):
 			commitsSeen++
-			if owed := l.owed(l.countsAtCommit); len(owed) > 0 && !fresh {
-				return result{problem: "at the commit " + strings.Join(owed, ", ") + " is not on disk"}
+			if lacks := l.missing(l.countsAtCommit); len(lacks) > 0 && !fresh {
+				return result{problem: "at the commit " + strings.Join(lacks, ", ") + " is not on disk"}
 			}
 		case c.answers():
 			answered = true
-			if owed := l.owed(countsInAnswer); len(owed) > 0 {
-				return result{problem: "in front of the answer " + strings.Join(owed, ", ") + " is not on disk"}
+			if lacks := l.missing(countsInAnswer); len(lacks) > 0 {
+				return result{problem: "in front of the answer " + strings.Join(lacks, ", ") + " is not on disk"}
 			}
 		}
 	}

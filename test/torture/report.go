@@ -76,7 +76,7 @@ func (r *report) add(w work, res result) {
 	}
 	t.violations++
 	r.broken = append(r.broken, w.name())
-	r.say("VIOLATION %s: %s\n    go run ./torture -only '%s'", w.name(), res.problem, w.name())
+	r.say("VIOLATION %s: %s\n    go run ./test/torture -only '%s'", w.name(), res.problem, w.name())
 }
 
 func (r *report) line(w work) *tally {
@@ -117,15 +117,15 @@ func (r *report) end() (kept bool) {
 	bad := column{"violations", func(t *tally) int { return t.violations }}
 	before := column{"before", func(t *tally) int { return t.before }}
 	after := column{"after", func(t *tally) int { return t.after }}
-	said := []column{outcomeColumn(succeeded), outcomeColumn(unsettled), outcomeColumn(refused), outcomeColumn(inPart), outcomeColumn(withoutIt), outcomeColumn(unanswered)}
+	said := []column{outcomeColumn(succeeded), outcomeColumn(unsettled), outcomeColumn(refused), outcomeColumn(inPart), outcomeColumn(unrecordedAnswer), outcomeColumn(unanswered)}
 	r.table("kill", "Killed in front of each call that changes the disk", "command",
 		[]column{{"possible", runs.of}, {"achieved", hits.of}, before, after, bad})
 	faulty := slices.Concat([]column{runs, hits}, said, []column{bad})
 	r.table("fault", "Each call that changes the disk fails", "error", faulty)
-	r.table("lasting", "Everything from a call on fails", "error", faulty)
+	r.table("permanent", "Everything from a call on fails", "error", faulty)
 	r.table("read", "Each call that only looks fails", "error", faulty)
-	r.table("full", "A full disk", "room", faulty)
-	r.table("closed", "Permissions taken away", "what", faulty)
+	r.table("diskfull", "A full disk", "room", faulty)
+	r.table("permissions", "Permissions taken away", "what", faulty)
 	r.table("order", "On disk before it is acknowledged", "command", []column{
 		{"answers", hits.of}, {"commits", func(t *tally) int { return t.commits }}, {"fsyncs", func(t *tally) int { return t.syncs }}, bad,
 	})
@@ -199,12 +199,12 @@ func (r *report) conclude() {
 	for _, t := range r.tallies {
 		runs += t.runs
 	}
-	verdict := "every promise was kept"
+	conclusion := "every promise was kept"
 	switch {
 	case len(r.broken) > 0:
-		verdict = fmt.Sprintf("%d violations, the first: go run ./torture -only '%s'", len(r.broken), r.broken[0])
+		conclusion = fmt.Sprintf("%d violations, the first: go run ./test/torture -only '%s'", len(r.broken), r.broken[0])
 	case r.missed():
-		verdict = "fewer than 95 % of the kills came where they were meant"
+		conclusion = "fewer than 95 % of the kills came where they were meant"
 	}
-	r.say("torture: %d runs in %s (%s): %s", runs, time.Since(r.start).Round(time.Second), r.how, verdict)
+	r.say("torture: %d runs in %s (%s): %s", runs, time.Since(r.start).Round(time.Second), r.how, conclusion)
 }

@@ -44,19 +44,19 @@ var (
 	lineSum     = regexp.MustCompile(`crc32c:[0-9a-f]{8}`)
 )
 
-// plain replaces what differs from run to run. Ids that the prepared store had
+// normalizer replaces what differs from run to run. Ids that the prepared store had
 // stay; others are numbered in the order in which they are met.
-type plain struct {
+type normalizer struct {
 	root  string
 	known map[string]bool
 	met   map[string]string
 }
 
-func (p *project) plain(known map[string]bool) *plain {
-	return &plain{root: p.dir, known: known, met: map[string]string{}}
+func (p *project) normalizer(known map[string]bool) *normalizer {
+	return &normalizer{root: p.dir, known: known, met: map[string]string{}}
 }
 
-func (n *plain) text(s string) string {
+func (n *normalizer) text(s string) string {
 	s = strings.ReplaceAll(s, n.root, "ROOT")
 	s = timeStamp.ReplaceAllString(s, "TIME")
 	s = asideTime.ReplaceAllString(s, "set-aside-TIME")
@@ -87,7 +87,7 @@ func idsIn(files map[string]string) map[string]bool {
 // view asks the readers, whose warnings count like the rest. damaged: what a damaged store's readers warn of, and
 // why they cannot read it, changes while it is mended; only that they do counts.
 func (p *project) view(known map[string]bool, damaged bool) (docs []string, problem string) {
-	n := p.plain(known)
+	n := p.normalizer(known)
 	for _, argv := range readers() {
 		o := p.call(argv...)
 		// What is not in its place yet is told by status, and judged by the files.
@@ -153,16 +153,16 @@ func (p *project) files(known map[string]bool) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.alike(raw, known), nil
+	return p.normalized(raw, known), nil
 }
 
-// alike are files without what differs from run to run.
-func (p *project) alike(raw map[string]string, known map[string]bool) map[string]string {
-	n := p.plain(known)
+// normalized are files without what differs from run to run.
+func (p *project) normalized(raw map[string]string, known map[string]bool) map[string]string {
+	n := p.normalizer(known)
 	n.text(unfiled.ReplaceAllString(raw[storeDir+"/operations.jsonl"], "")) // ids are numbered as they came
 	out := map[string]string{}
 	for _, name := range sorted(raw) {
-		if !passing(name) {
+		if !transient(name) {
 			out[asideName(n.text(name), out)] = ordered(name, n.text(raw[name]))
 		}
 	}
@@ -179,8 +179,8 @@ func asideName(name string, taken map[string]string) string {
 	return bare
 }
 
-// passing are folders that come and go without a meaning.
-func passing(name string) bool {
+// transient are folders that come and go without a meaning.
+func transient(name string) bool {
 	switch name {
 	case storeDir + "/tmp", storeDir + "/requests", storeDir + "/merges", storeDir + "/blobs", storeDir + "/blobs/sha256":
 		return true
@@ -249,14 +249,14 @@ func unlikeFiles(want, got map[string]string) string {
 		}
 	}
 	for _, name := range sorted(got) {
-		if _, there := want[name]; !there && !spare(name) {
+		if _, there := want[name]; !there && !unreferenced(name) {
 			return name + " should not be there"
 		}
 	}
 	return ""
 }
 
-func spare(name string) bool {
+func unreferenced(name string) bool {
 	return strings.HasPrefix(name, blobsDir) || name == storeDir+"/archive.jsonl"
 }
 

@@ -15,7 +15,7 @@ import (
 
 func TestWhatDiffersFromRunToRunIsReplaced(t *testing.T) {
 	t.Parallel()
-	n := (&project{dir: "/home/x"}).plain(map[string]bool{"op-aaaaaaaa": true})
+	n := (&project{dir: "/home/x"}).normalizer(map[string]bool{"op-aaaaaaaa": true})
 	got := n.text(`/home/x/.leslie op-bbbbbbbb op-aaaaaaaa ref-cccccccc op-bbbbbbbb 2026-01-02T03:04:05.678Z crc32c:0a1b2c3d main`)
 	assert.Equal(t, "ROOT/.leslie op-#1 op-aaaaaaaa ref-#2 op-#1 TIME SUM main", got)
 }
@@ -28,12 +28,12 @@ func TestTreesThatDifferAreToldApart(t *testing.T) {
 		got  map[string]string
 		says string
 	}{
-		"the same":            {map[string]string{plan: "old", "AGENTS.md": "x"}, ""},
-		"a spare blob":        {map[string]string{plan: "old", "AGENTS.md": "x", blob: "b"}, ""},
-		"another content":     {map[string]string{plan: "new", "AGENTS.md": "x"}, "plan.md"},
-		"something is gone":   {map[string]string{plan: "old"}, "AGENTS.md is missing"},
-		"something is left":   {map[string]string{plan: "old", "AGENTS.md": "x", storeDir + "/tmp/op-1": "folder"}, "should not be there"},
-		"a temporary is left": {map[string]string{plan: "old", "AGENTS.md": "x", storeDir + "/answer.tmp": ""}, "should not be there"},
+		"the same":             {map[string]string{plan: "old", "AGENTS.md": "x"}, ""},
+		"an unreferenced blob": {map[string]string{plan: "old", "AGENTS.md": "x", blob: "b"}, ""},
+		"another content":      {map[string]string{plan: "new", "AGENTS.md": "x"}, "plan.md"},
+		"something is gone":    {map[string]string{plan: "old"}, "AGENTS.md is missing"},
+		"something is left":    {map[string]string{plan: "old", "AGENTS.md": "x", storeDir + "/tmp/op-1": "folder"}, "should not be there"},
+		"a temporary is left":  {map[string]string{plan: "old", "AGENTS.md": "x", storeDir + "/answer.tmp": ""}, "should not be there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,11 +80,11 @@ func TestWhatACallSaysIsHeld(t *testing.T) {
 	failed := `{"success":false,"error":{"code":"T505","details":{"changed":false}}}`
 	for name, tc := range map[string]struct {
 		said outcome
-		want told
+		want statement
 		bad  bool
 	}{
-		"done":                {said: say(0, `{"success":true}`), want: toldDone},
-		"failed":              {said: say(15, failed), want: toldFailed},
+		"done":                {said: say(0, `{"success":true}`), want: saidDone},
+		"failed":              {said: say(15, failed), want: saidFailed},
 		"no document":         {said: say(0, ""), bad: true},
 		"two documents":       {said: say(0, `{"success":true}{}`), bad: true},
 		"another code":        {said: say(1, `{"success":false,"error":{"code":"T901","details":{"changed":false}}}`), bad: true},
@@ -93,7 +93,7 @@ func TestWhatACallSaysIsHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, problem := r.heard(&project{}, tc.said)
+			a, problem := r.readAnswer(&project{}, tc.said)
 			assert.Equal(t, tc.bad, problem != "", "%s", problem)
 			if !tc.bad {
 				assert.Equal(t, tc.want, a.said)
@@ -165,7 +165,7 @@ func TestATreeIsAnotherButForWhatLiesAbout(t *testing.T) {
 		return out
 	}
 	assert.True(t, sameBut(was, was))
-	assert.True(t, sameBut(was, with(blobsDir+"sha256/bb/22", "spare")))
+	assert.True(t, sameBut(was, with(blobsDir+"sha256/bb/22", "unreferenced")))
 	assert.False(t, sameBut(was, with("AGENTS.md", "y")))
 	assert.False(t, sameBut(was, with(storeDir+"/answer.tmp", "")))
 	assert.False(t, sameBut(with("more", ""), was), "something is missing")
@@ -178,6 +178,6 @@ func TestWhatIsSetAsideIsCalledWithoutItsNumberWhereItIsAlone(t *testing.T) {
 	state := storeDir + "/" + statePath + ".set-aside-20260102T030405Z"
 	p := &project{dir: "/p"}
 	aside := storeDir + "/" + statePath + ".set-aside-TIME"
-	assert.Equal(t, map[string]string{aside: "a"}, p.alike(map[string]string{state + "-2": "a"}, nil))
-	assert.Equal(t, map[string]string{aside: "a", aside + "-2": "b"}, p.alike(map[string]string{state: "a", state + "-2": "b"}, nil))
+	assert.Equal(t, map[string]string{aside: "a"}, p.normalized(map[string]string{state + "-2": "a"}, nil))
+	assert.Equal(t, map[string]string{aside: "a", aside + "-2": "b"}, p.normalized(map[string]string{state: "a", state + "-2": "b"}, nil))
 }

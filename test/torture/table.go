@@ -16,7 +16,7 @@ type row struct {
 	// empty: there is no store before; the command makes it.
 	empty bool
 	// prepare brings the common store to where the command begins.
-	prepare func(*setting)
+	prepare func(*fixture)
 	// argv is the line. {merge}, {ref}, {op} stand for the newest of their kind.
 	argv []string
 	// status and code are how an undisturbed run ends, where that is not 0.
@@ -31,15 +31,15 @@ type row struct {
 	keeps bool
 	// beside: what it writes is beside the answer, which comes whether that
 	// could be written or not. The answer's revision and warnings say which.
-	beside bool
+	unrecorded bool
 	// idle: it ends without having changed anything.
 	idle bool
 	// first is a line that records alone what this one records first, as an
 	// operation of its own: a store that has come so far counts as before.
 	first []string
-	// litters: a kill may leave a temporary file of this kind beside the store,
+	// leavesTemporary: a kill may leave a temporary file of this kind beside the store,
 	// where no later command knows of it.
-	litters string
+	leavesTemporary string
 }
 
 // table has every command that writes, in the order of help.
@@ -73,7 +73,7 @@ func table() []row {
 		{name: "write-on-claimed", prepare: withClaim, argv: words("update child --title Better --as agent --actor bot")},
 		{name: "inject", argv: words("inject child --type constraint --content Slowly --urgency immediate")},
 		{name: "inject-more", prepare: withInjection, argv: words("inject child --type data --content 42")},
-		{name: "context-seen", prepare: withInjection, argv: words("context child --thread child --as agent --actor bot"), beside: true},
+		{name: "context-seen", prepare: withInjection, argv: words("context child --thread child --as agent --actor bot"), unrecorded: true},
 		{name: "merge-clean", prepare: withChanges, argv: words("merge --sources child --target main")},
 		{name: "merge-pending", prepare: withConflict, argv: words("merge --sources child --target main"), status: 13, code: "T301"},
 		{name: "merge-resolve", prepare: withPending, argv: words("merge resolve {merge} --take theirs")},
@@ -84,7 +84,7 @@ func table() []row {
 		{name: "merge-refused", prepare: withChanges, argv: words("merge --sources child --target main --validate false"), status: 13, code: "T302", idle: true},
 		{name: "merge-approval", prepare: withChanges, argv: words("merge --sources child --target main --require-approval"), status: 14, code: "T402"},
 		{name: "merge-approved", prepare: withApprovedMerge, argv: words("merge continue {merge}")},
-		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), litters: ".leslie-merge-"},
+		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), leavesTemporary: ".leslie-merge-"},
 		{name: "transfer-request", argv: words("transfer child --direction request_approval --scope deploy,code_edit --reason ship --timeout 9h")},
 		{name: "transfer-delegate", argv: words("transfer child --direction delegate --scope code_edit --to agent --timeout 9h")},
 		{name: "transfer-handoff", argv: words("transfer child --direction handoff --to human")},
@@ -101,7 +101,7 @@ func table() []row {
 		{name: "undo-rollback", prepare: withRolledBack, argv: words("undo")},
 		{name: "undo-batch", prepare: withBatchDone, argv: words("undo")},
 		{name: "batch", prepare: withBatch, argv: words("batch " + planFile)},
-		{name: "mistakes", prepare: withMistakes, argv: words("update nobody-5 --title x --thread child --as agent --actor bot"), status: 11, code: "T101", beside: true},
+		{name: "mistakes", prepare: withMistakes, argv: words("update nobody-5 --title x --thread child --as agent --actor bot"), status: 11, code: "T101", unrecorded: true},
 		{name: "doctor-repair", prepare: withBothDamaged, argv: words("doctor --repair"), damaged: true, again: true, keeps: true},
 		{name: "write-on-damaged", prepare: withDamaged, argv: words("objective create Second --id second"), damaged: true},
 		{name: "write-on-crashed-spawn", prepare: withCrashedSpawn, argv: words("objective create Second --id second")},
@@ -119,18 +119,18 @@ const (
 )
 
 // common is the store that all rows but the empty ones begin with.
-func common(s *setting) {
-	s.ok("init --no-agents")
-	s.ok("objective create Ship --id ship")
-	s.ok("spawn --id main --intent Plan --executor human")
-	s.write("main", "plan.md", "# Plan\n\n- [ ] lexer\n- [ ] parser\n")
-	s.write("main", "design/api.md", lines("api", 40))
-	s.write("main", "design/deep/notes.md", "first\nsecond\nthird\n")
-	s.write("main", "old.md", "to be deleted\n")
-	s.write("main", "data.bin", "\x00\xff"+strings.Repeat("x", 12_000))
-	s.ok("spawn --id child --intent Lexer --parent main --inherit full")
-	s.ok("spawn --id other --intent Other")
-	s.write("other", "progress.md", lines("progress", 300))
+func common(f *fixture) {
+	f.ok("init --no-agents")
+	f.ok("objective create Ship --id ship")
+	f.ok("spawn --id main --intent Plan --executor human")
+	f.write("main", "plan.md", "# Plan\n\n- [ ] lexer\n- [ ] parser\n")
+	f.write("main", "design/api.md", lines("api", 40))
+	f.write("main", "design/deep/notes.md", "first\nsecond\nthird\n")
+	f.write("main", "old.md", "to be deleted\n")
+	f.write("main", "data.bin", "\x00\xff"+strings.Repeat("x", 12_000))
+	f.ok("spawn --id child --intent Lexer --parent main --inherit full")
+	f.ok("spawn --id other --intent Other")
+	f.write("other", "progress.md", lines("progress", 300))
 }
 
 func lines(word string, n int) string {
@@ -151,137 +151,137 @@ const plan = `["objective", "create", "Second", "--id", "second"]
 ["suspend", "other"]
 `
 
-func withAgents(s *setting) { s.put("AGENTS.md", "# Agents\n\nBe kind.\n") }
+func withAgents(f *fixture) { f.put("AGENTS.md", "# Agents\n\nBe kind.\n") }
 
-func withStaleReference(s *setting) {
-	s.ok("reference --from child --target other")
-	s.write("other", "progress.md", "all done\n")
-	s.write("other", "more/new.md", "more\n")
+func withStaleReference(f *fixture) {
+	f.ok("reference --from child --target other")
+	f.write("other", "progress.md", "all done\n")
+	f.write("other", "more/new.md", "more\n")
 }
 
-func withSpare(s *setting) { s.ok("objective create Spare --id spare") }
+func withSpare(f *fixture) { f.ok("objective create Spare --id spare") }
 
-func withDone(s *setting) { s.ok("done child") }
+func withDone(f *fixture) { f.ok("done child") }
 
-func withSuspended(s *setting) { s.ok("suspend child") }
+func withSuspended(f *fixture) { f.ok("suspend child") }
 
-func withClaim(s *setting) { s.ok("claim child --as agent --actor bot") }
+func withClaim(f *fixture) { f.ok("claim child --as agent --actor bot") }
 
-func withInjection(s *setting) { s.ok("inject child --type feedback --content Shorter") }
+func withInjection(f *fixture) { f.ok("inject child --type feedback --content Shorter") }
 
-func withRequest(s *setting) {
-	s.ok("transfer child --direction request_approval --scope deploy --reason ship")
+func withRequest(f *fixture) {
+	f.ok("transfer child --direction request_approval --scope deploy --reason ship")
 }
 
-func withGrant(s *setting) {
-	withRequest(s)
-	s.ok("approve {appr}")
+func withGrant(f *fixture) {
+	withRequest(f)
+	f.ok("approve {appr}")
 }
 
 // withLapsed: a deadline has passed, and nobody has written since.
-func withLapsed(s *setting) {
-	s.ok("transfer child --direction request_approval --scope deploy --timeout 1ms --fallback skip")
+func withLapsed(f *fixture) {
+	f.ok("transfer child --direction request_approval --scope deploy --timeout 1ms --fallback skip")
 }
 
 // withCheckpoint: since then files were changed, added and removed.
-func withCheckpoint(s *setting) {
-	s.ok("checkpoint main --name first")
-	s.write("main", "plan.md", "# Another plan\n")
-	s.write("main", "design/api.md", lines("another api", 30))
-	s.write("main", "new/file.md", "new\n")
-	s.remove("main", "old.md")
+func withCheckpoint(f *fixture) {
+	f.ok("checkpoint main --name first")
+	f.write("main", "plan.md", "# Another plan\n")
+	f.write("main", "design/api.md", lines("another api", 30))
+	f.write("main", "new/file.md", "new\n")
+	f.remove("main", "old.md")
 }
 
-func withRolledBack(s *setting) {
-	withCheckpoint(s)
-	s.ok("rollback main --to first")
+func withRolledBack(f *fixture) {
+	withCheckpoint(f)
+	f.ok("rollback main --to first")
 }
 
-func withUpdated(s *setting) { s.ok("update child --title Better --tag +x") }
+func withUpdated(f *fixture) { f.ok("update child --title Better --tag +x") }
 
-func withSpawned(s *setting) {
-	s.ok("spawn --id new --intent Do --parent main --inherit full --ref other")
+func withSpawned(f *fixture) {
+	f.ok("spawn --id new --intent Do --parent main --inherit full --ref other")
 }
 
-func withArchived(s *setting) {
-	withDone(s)
-	s.ok("archive child")
+func withArchived(f *fixture) {
+	withDone(f)
+	f.ok("archive child")
 }
 
 // planFile is the batch's own input: that it cannot be read is a fault of the
 // line (T903), not of the storage.
 const planFile = "plan.jsonl"
 
-func withBatch(s *setting) { s.put(planFile, plan) }
+func withBatch(f *fixture) { f.put(planFile, plan) }
 
-func withBatchDone(s *setting) {
-	withBatch(s)
-	s.ok("batch " + planFile)
+func withBatchDone(f *fixture) {
+	withBatch(f)
+	f.ok("batch " + planFile)
 }
 
 // withMistakes: one more, and the agent's thread is suspended.
-func withMistakes(s *setting) {
+func withMistakes(f *fixture) {
 	for i := range 4 {
-		s.ends(11, fmt.Sprintf("update nobody-%d --title x --thread child --as agent --actor bot", i+1))
+		f.ends(11, fmt.Sprintf("update nobody-%d --title x --thread child --as agent --actor bot", i+1))
 	}
 }
 
-func withThreeFiles(s *setting) {
-	s.put("base.md", lines("line", 30))
-	s.put("ours.md", "the beginning\n"+lines("line", 30))
-	s.put("theirs.md", lines("line", 30)+"the end\n")
+func withThreeFiles(f *fixture) {
+	f.put("base.md", lines("line", 30))
+	f.put("ours.md", "the beginning\n"+lines("line", 30))
+	f.put("theirs.md", lines("line", 30)+"the end\n")
 }
 
 // withChanges: a merge that replaces, adds and deletes, and merges lines.
-func withChanges(s *setting) {
-	s.write("child", "plan.md", "# Plan\n\n- [x] lexer\n- [ ] parser\n")
-	s.write("child", "design/api.md", lines("api", 40)+"the end\n")
-	s.write("main", "design/api.md", "the beginning\n"+lines("api", 40))
-	s.write("child", "tokens/list.md", "a list\n")
-	s.write("child", "data.bin", "\x00\xfe"+strings.Repeat("y", 9_000))
-	s.remove("child", "old.md")
+func withChanges(f *fixture) {
+	f.write("child", "plan.md", "# Plan\n\n- [x] lexer\n- [ ] parser\n")
+	f.write("child", "design/api.md", lines("api", 40)+"the end\n")
+	f.write("main", "design/api.md", "the beginning\n"+lines("api", 40))
+	f.write("child", "tokens/list.md", "a list\n")
+	f.write("child", "data.bin", "\x00\xfe"+strings.Repeat("y", 9_000))
+	f.remove("child", "old.md")
 }
 
-func withConflict(s *setting) {
-	withChanges(s)
-	s.write("main", "design/deep/notes.md", "first\nours\nthird\n")
-	s.write("child", "design/deep/notes.md", "first\ntheirs\nthird\n")
+func withConflict(f *fixture) {
+	withChanges(f)
+	f.write("main", "design/deep/notes.md", "first\nours\nthird\n")
+	f.write("child", "design/deep/notes.md", "first\ntheirs\nthird\n")
 }
 
-func withPending(s *setting) {
-	withConflict(s)
-	s.ends(13, "merge --sources child --target main")
+func withPending(f *fixture) {
+	withConflict(f)
+	f.ends(13, "merge --sources child --target main")
 }
 
-func withResolved(s *setting) {
-	withPending(s)
-	s.ok("merge resolve {merge} --take both")
+func withResolved(f *fixture) {
+	withPending(f)
+	f.ok("merge resolve {merge} --take both")
 }
 
-func withMerged(s *setting) {
-	withChanges(s)
-	s.ok("merge --sources child --target main")
+func withMerged(f *fixture) {
+	withChanges(f)
+	f.ok("merge --sources child --target main")
 }
 
-func withApprovedMerge(s *setting) {
-	withChanges(s)
-	s.ends(14, "merge --sources child --target main --require-approval")
-	s.ok("approve {appr}")
+func withApprovedMerge(f *fixture) {
+	withChanges(f)
+	f.ends(14, "merge --sources child --target main --require-approval")
+	f.ok("approve {appr}")
 }
 
-func withDamaged(s *setting) { s.halve(statePath) }
+func withDamaged(f *fixture) { f.halve(statePath) }
 
-func withBothDamaged(s *setting) {
-	s.halve(statePath)
-	s.halve(backupPath)
+func withBothDamaged(f *fixture) {
+	f.halve(statePath)
+	f.halve(backupPath)
 }
 
-// withCrashedSpawn leaves a store whose last writer died right behind its commit.
-func withCrashedSpawn(s *setting) {
-	s.crash("spawn --id dead --intent Die --parent main --inherit full --ref other --request-id last")
+// withCrashedSpawn leaves a store whose last writer died right after its commit.
+func withCrashedSpawn(f *fixture) {
+	f.crash("spawn --id dead --intent Die --parent main --inherit full --ref other --request-id last")
 }
 
-func withCrashedMerge(s *setting) {
-	withChanges(s)
-	s.crash("merge --sources child --target main")
+func withCrashedMerge(f *fixture) {
+	withChanges(f)
+	f.crash("merge --sources child --target main")
 }

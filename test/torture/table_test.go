@@ -45,7 +45,7 @@ func named(argv, names []string) string {
 	return argv[0]
 }
 
-// The table may not fall behind: what can write is disturbed.
+// Every command that can write has a row.
 func TestEveryCommandThatWritesHasARow(t *testing.T) {
 	t.Parallel()
 	leslie := filepath.Join(t.TempDir(), "leslie")

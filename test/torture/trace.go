@@ -31,14 +31,14 @@ func (c point) aim(what string) string {
 	switch {
 	case c.main:
 		return fmt.Sprintf("%s:%s:when=%d", c.name, what, c.nth)
-	case !c.lasting():
+	case !c.samePath():
 		return fmt.Sprintf("%s:%s:when=1", c.name, what)
 	}
 	return fmt.Sprintf("%s:%s:when=1%s%s", c.name, what, aimedAt, c.place)
 }
 
-// lasting reports whether the point's path is the same in every run.
-func (c point) lasting() bool { return c.place != "" && !randomID.MatchString(c.place) }
+// samePath reports whether the point's path is the same in every run.
+func (c point) samePath() bool { return c.place != "" && !randomID.MatchString(c.place) }
 
 // same reports whether two points of one run are the same.
 func (c point) same(at point) bool {

@@ -114,27 +114,27 @@ fsync .leslie/operations.jsonl
 answer
 `
 
-func judged(text string) result {
+func checked(text string) result {
 	old := map[string]bool{"/p/.leslie/operations.jsonl": true}
-	return judgeOrder(&project{dir: "/p"}, steps(text), false, func(name string) bool { return old[name] })
+	return checkOrder(&project{dir: "/p"}, steps(text), false, func(name string) bool { return old[name] })
 }
 
 func TestAWellOrderedRunOwesNothing(t *testing.T) {
 	t.Parallel()
-	res := judged(wellOrdered)
+	res := checked(wellOrdered)
 	assert.Empty(t, res.problem)
 	assert.True(t, res.hit)
 	assert.Equal(t, 1, res.commits)
 	assert.Equal(t, 7, res.syncs)
 }
 
-// Each fsync is needed: without it something would be owed.
+// Each fsync is needed: without it something would be lacks.
 func TestAMissingFsyncIsFound(t *testing.T) {
 	t.Parallel()
 	lines := strings.SplitAfter(strings.TrimSpace(wellOrdered)+"\n", "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "fsync") {
-			res := judged(strings.Join(lines[:i], "") + strings.Join(lines[i+1:], ""))
+			res := checked(strings.Join(lines[:i], "") + strings.Join(lines[i+1:], ""))
 			assert.Contains(t, res.problem, "is not on disk", "without %s", line)
 		}
 	}
@@ -142,16 +142,16 @@ func TestAMissingFsyncIsFound(t *testing.T) {
 
 func TestANewFileOfTheJournalNeedsItsNameOnDisk(t *testing.T) {
 	t.Parallel()
-	res := judged(strings.ReplaceAll(wellOrdered, "operations.jsonl", "archive.jsonl"))
+	res := checked(strings.ReplaceAll(wellOrdered, "operations.jsonl", "archive.jsonl"))
 	assert.Contains(t, res.problem, "the name .leslie/archive.jsonl")
 }
 
 func TestNothingIsChangedBehindTheAnswer(t *testing.T) {
 	t.Parallel()
-	assert.Empty(t, judged(wellOrdered+"write .leslie/logs/leslie.log\n").problem)
+	assert.Empty(t, checked(wellOrdered+"write .leslie/logs/leslie.log\n").problem)
 	for _, late := range []string{
 		"renameat .leslie/thread_relations.json.tmp .leslie/thread_relations.json", "write .leslie/operations.jsonl", "unlinkat .leslie/tmp/op",
 	} {
-		assert.Contains(t, judged(wellOrdered+late+"\n").problem, "behind the answer", late)
+		assert.Contains(t, checked(wellOrdered+late+"\n").problem, "after the answer", late)
 	}
 }

@@ -43,7 +43,7 @@ type choice struct {
 
 // stride is, in short, every how manieth case of a matrix is run.
 func (c choice) stride(matrix string) int {
-	strides := map[string]int{"kill": 8, "fault": 50, "lasting": 40, "read": 120, "full": 12, "closed": 40}
+	strides := map[string]int{"kill": 8, "fault": 50, "permanent": 40, "read": 120, "diskfull": 12, "permissions": 40}
 	if n := strides[matrix]; c.short && n > 0 {
 		return n
 	}

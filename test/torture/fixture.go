@@ -14,21 +14,21 @@ import (
 
 // This file prepares the store of a row and measures its reference.
 
-// setting is a store that is being prepared; err is the first thing that went
+// fixture is a store that is being prepared; err is the first thing that went
 // wrong, and everything after it is left out.
-type setting struct {
+type fixture struct {
 	*project
 	err error
 }
 
-func (s *setting) ok(line string) { s.ends(0, line) }
+func (f *fixture) ok(line string) { f.ends(0, line) }
 
-func (s *setting) ends(status int, line string) {
-	if s.err != nil {
+func (f *fixture) ends(status int, line string) {
+	if f.err != nil {
 		return
 	}
-	if o := s.call(s.filled(strings.Fields(line))...); o.err != nil || o.status != status {
-		s.err = fmt.Errorf("leslie %s ended with %d: %s", line, o.status, o.text())
+	if o := f.call(f.filled(strings.Fields(line))...); o.err != nil || o.status != status {
+		f.err = fmt.Errorf("leslie %s ended with %d: %s", line, o.status, o.text())
 	}
 }
 
@@ -59,73 +59,73 @@ func (p *project) newest(kind string) (id string) {
 	return id
 }
 
-func (s *setting) put(name, content string) {
-	if s.err != nil {
+func (f *fixture) put(name, content string) {
+	if f.err != nil {
 		return
 	}
-	full := filepath.Join(s.dir, name)
-	s.err = errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(content), 0o644))
+	full := filepath.Join(f.dir, name)
+	f.err = errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(content), 0o644))
 }
 
-func (s *setting) write(thread, name, content string) {
-	s.put(filepath.Join(storeDir, "threads", thread, name), content)
+func (f *fixture) write(thread, name, content string) {
+	f.put(filepath.Join(storeDir, "threads", thread, name), content)
 }
 
-func (s *setting) remove(thread, name string) {
-	if s.err == nil {
-		s.err = os.Remove(s.path(filepath.Join("threads", thread, name)))
+func (f *fixture) remove(thread, name string) {
+	if f.err == nil {
+		f.err = os.Remove(f.path(filepath.Join("threads", thread, name)))
 	}
 }
 
 // halve cuts a file of the store in the middle.
-func (s *setting) halve(name string) {
-	if s.err != nil {
+func (f *fixture) halve(name string) {
+	if f.err != nil {
 		return
 	}
-	info, err := os.Stat(s.path(name))
+	info, err := os.Stat(f.path(name))
 	if err == nil {
-		err = os.Truncate(s.path(name), info.Size()/2)
+		err = os.Truncate(f.path(name), info.Size()/2)
 	}
-	s.err = err
+	f.err = err
 }
 
-// crash runs a line and kills it at the first call that changes the disk behind
+// crash runs a line and kills it at the first call that changes the disk after
 // its commit.
-func (s *setting) crash(line string) {
-	if s.err != nil {
+func (f *fixture) crash(line string) {
+	if f.err != nil {
 		return
 	}
-	if s.strace == "" {
-		s.err = errNoStrace
+	if f.strace == "" {
+		f.err = errNoStrace
 		return
 	}
 	argv := strings.Fields(line)
-	trial, err := s.copyTo(s.dir+".trial", 0)
+	trial, err := f.copyTo(f.dir+".trial", 0)
 	if err != nil {
-		s.err = err
+		f.err = err
 		return
 	}
 	defer os.RemoveAll(trial.dir)
 	_, points := trial.traced(nil, argv...)
-	at, ok := behindCommit(trial, points)
+	at, ok := afterCommit(trial, points)
 	if !ok {
-		s.err = errors.New("no commit was seen in leslie " + line)
+		f.err = errors.New("no commit was seen in leslie " + line)
 		return
 	}
 	for range at.tries() {
-		o, _ := s.traced([]string{at.kill()}, argv...)
+		o, _ := f.traced([]string{at.kill()}, argv...)
 		if o.status == -1 {
 			return
 		}
 	}
-	s.err = errors.New("leslie " + line + " could not be killed")
+	f.err = errors.New("leslie " + line + " could not be killed")
 }
 
 var errNoStrace = errors.New("strace is missing")
 
-// behindCommit is the first point behind the rename of the state after which
+// afterCommit is the first point after the rename of the state after which
 // files are put into place.
-func behindCommit(p *project, points []point) (point, bool) {
+func afterCommit(p *project, points []point) (point, bool) {
 	committed := false
 	for _, c := range points {
 		if committed && c.main && c.ours && (c.name == "renameat" || c.name == "linkat") {
@@ -142,7 +142,7 @@ func commits(c point, p *project) bool {
 }
 
 // reference is what a row's store is before and after, and after one more write
-// behind each. It is measured by undisturbed runs.
+// after each. It is measured by undisturbed runs.
 type reference struct {
 	before, after, beforeThen, afterThen snapshot
 
@@ -168,15 +168,15 @@ func (r *rig) made(of row, dir string) (*ready, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	s := &setting{project: origin}
+	f := &fixture{project: origin}
 	if !of.empty {
-		common(s)
+		common(f)
 	}
 	if of.prepare != nil {
-		of.prepare(s)
+		of.prepare(f)
 	}
-	if s.err != nil {
-		return nil, s.err
+	if f.err != nil {
+		return nil, f.err
 	}
 	raw, err := origin.rawFiles()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// This file fills disks: a tmpfs with so many pages, or so many files, left.
+// This file fills disks: a tmpfs with a given number of pages or files left.
 // Nothing is injected here, so short writes are real ones.
 
 const (
@@ -22,15 +22,15 @@ const (
 	someLevels = 12
 )
 
-// kindOfFull is what there is too little of.
-type kindOfFull struct {
+// scarcity is a resource that runs out.
+type scarcity struct {
 	name    string // left: pages or files
 	options string
 	fill    func(dir string, left int) error
 }
 
-func kindsOfFull() []kindOfFull {
-	return []kindOfFull{
+func scarcities() []scarcity {
+	return []scarcity{
 		{"pages", "size=1m,mode=755", fillPages},
 		{"files", "size=4m,nr_inodes=220,mode=755", fillFiles},
 	}
@@ -38,16 +38,16 @@ func kindsOfFull() []kindOfFull {
 
 // fullDisks are a case for each level, from nothing left to what is enough.
 func (r *ready) fullDisks() (out []work) {
-	for _, kind := range kindsOfFull() {
+	for _, kind := range scarcities() {
 		enough := someLevels
 		if !r.origin.short {
 			enough = r.enough(kind)
 		}
 		for level := range enough + 1 {
 			out = append(out, work{
-				matrix: "full", row: r.name, rest: fmt.Sprintf("%s/%d", kind.name, level), key: kind.name + " left",
+				matrix: "diskfull", row: r.name, rest: fmt.Sprintf("%s/%d", kind.name, level), key: kind.name + " left",
 				run: func(dir string) result {
-					return inOwnMounts(func() result { return r.full(dir, kind, level) })
+					return inOwnMounts(func() result { return r.diskfull(dir, kind, level) })
 				},
 			})
 		}
@@ -56,9 +56,9 @@ func (r *ready) fullDisks() (out []work) {
 }
 
 // enough is the least level at which the command succeeds.
-func (r *ready) enough(kind kindOfFull) int {
+func (r *ready) enough(kind scarcity) int {
 	works := func(level int) bool {
-		return inOwnMounts(func() result { return r.full(r.origin.dir+"-full/p", kind, level) }).outcome == succeeded
+		return inOwnMounts(func() result { return r.diskfull(r.origin.dir+"-full/p", kind, level) }).outcome == succeeded
 	}
 	low, high := -1, 1
 	for high < mostLevel && !works(high) {
@@ -104,8 +104,8 @@ func mountable(dir string) string {
 	}).problem
 }
 
-// full runs the row's line with so much left.
-func (r *ready) full(dir string, kind kindOfFull, level int) result {
+// diskfull runs the row's line with so much left.
+func (r *ready) diskfull(dir string, kind scarcity, level int) result {
 	disk := filepath.Dir(dir)
 	if err := os.MkdirAll(disk, 0o755); err != nil {
 		return result{problem: err.Error()}
@@ -121,12 +121,12 @@ func (r *ready) full(dir string, kind kindOfFull, level int) result {
 	if err != nil {
 		return result{problem: err.Error()}
 	}
-	a, problem := r.heard(p, p.call(r.argv...))
+	a, problem := r.readAnswer(p, p.call(r.argv...))
 	if problem != "" {
 		return result{problem: problem}
 	}
 	a.release = func() error { return os.RemoveAll(filepath.Join(disk, "filler")) }
-	where, problem := r.settles(a)
+	where, problem := r.checkOnce(a)
 	return result{hit: true, outcome: a.outcome(), side: where, problem: problem}
 }
 

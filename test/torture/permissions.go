@@ -16,8 +16,8 @@ import (
 // nobody is whom root becomes.
 const nobody = 65534
 
-// closing is one way to close a place.
-type closing struct {
+// restriction is one way to close a place.
+type restriction struct {
 	name   string
 	folder bool
 	mode   fs.FileMode
@@ -25,8 +25,8 @@ type closing struct {
 	blind bool
 }
 
-func closings() []closing {
-	return []closing{
+func restrictions() []restriction {
+	return []restriction{
 		{"read-only", true, 0o555, false},
 		{"no-search", true, 0o600, true},
 		{"read-only", false, 0o444, false},
@@ -56,9 +56,9 @@ func (r *ready) places() (folders, files []string) {
 	return folders, files
 }
 
-func (r *ready) closed() (out []work) {
+func (r *ready) permissions() (out []work) {
 	folders, files := r.places()
-	for _, how := range closings() {
+	for _, how := range restrictions() {
 		names := files
 		if how.folder {
 			names = folders
@@ -68,21 +68,21 @@ func (r *ready) closed() (out []work) {
 		}
 		for _, name := range names {
 			out = append(out, work{
-				matrix: "closed", row: r.name, rest: how.name + "/" + name, key: how.name + map[bool]string{true: " folder", false: " file"}[how.folder],
+				matrix: "permissions", row: r.name, rest: how.name + "/" + name, key: how.name + map[bool]string{true: " folder", false: " file"}[how.folder],
 				run: func(dir string) result { return r.close(dir, []string{name}, how) },
 			})
 		}
 	}
 	return append(out, work{
-		matrix: "closed", row: r.name, rest: "read-only/everything", key: "everything read-only",
+		matrix: "permissions", row: r.name, rest: "read-only/everything", key: "everything read-only",
 		run: func(dir string) result {
-			return r.close(dir, slices.Concat(folders, files, []string{"."}), closings()[0])
+			return r.close(dir, slices.Concat(folders, files, []string{"."}), restrictions()[0])
 		},
 	})
 }
 
 // close runs the row's line with places closed, as a user whom that binds.
-func (r *ready) close(dir string, names []string, how closing) result {
+func (r *ready) close(dir string, names []string, how restriction) result {
 	uid := 0
 	if os.Getuid() == 0 {
 		uid = nobody
@@ -95,19 +95,19 @@ func (r *ready) close(dir string, names []string, how closing) result {
 	if err := shut(dir, names, how); err != nil {
 		return result{problem: err.Error()}
 	}
-	a, problem := r.heard(p, p.call(r.argv...))
+	a, problem := r.readAnswer(p, p.call(r.argv...))
 	if problem != "" {
 		return result{problem: problem}
 	}
 	a.release = func() error { return open(dir, how) }
 	a.blind = how.blind || r.byFiles()
-	a.spare = a.aside
-	where, problem := r.judge(a)
+	a.mayRemain = a.aside
+	where, problem := r.check(a)
 	return result{hit: true, outcome: a.outcome(), side: where, problem: problem}
 }
 
 // shut takes permissions away, the deepest first: torture itself may be bound.
-func shut(dir string, names []string, how closing) error {
+func shut(dir string, names []string, how restriction) error {
 	names = slices.Clone(names)
 	slices.SortFunc(names, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
 	for _, name := range names {
@@ -128,7 +128,7 @@ func shut(dir string, names []string, how closing) error {
 }
 
 // open gives back what shut took, wherever leslie moved it meanwhile.
-func open(dir string, how closing) error {
+func open(dir string, how restriction) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if d == nil {
 			return err
@@ -138,7 +138,7 @@ func open(dir string, how closing) error {
 			return err
 		}
 		switch mode := info.Mode().Perm(); {
-		case d.IsDir() && mode&0o700 != 0o700: // it is entered behind this
+		case d.IsDir() && mode&0o700 != 0o700: // it is entered after this
 			return os.Chmod(name, 0o755)
 		case d.Type().IsRegular() && mode == how.mode&^0o111 && filepath.Dir(name) == filepath.Join(dir, storeDir), filepath.Dir(name) == dir && !d.IsDir():
 			return os.Chmod(name, 0o644)
@@ -149,7 +149,7 @@ func open(dir string, how closing) error {
 
 // aside picks what is moved aside, whole as it may be, because it cannot be read:
 // the backup; and what an earlier operation displaced, when the answer says so.
-func (a aftermath) aside(name string) bool {
-	displaced := strings.HasPrefix(name, storeDir+"/displaced.set-aside-") && a.said == toldDone && !a.settled
+func (a postcondition) aside(name string) bool {
+	displaced := strings.HasPrefix(name, storeDir+"/displaced.set-aside-") && a.said == saidDone && !a.settled
 	return displaced || strings.HasPrefix(name, storeDir+"/"+backupPath+".set-aside-")
 }

@@ -12,7 +12,7 @@ import (
 	"leslie/test/harness"
 )
 
-// This file judges a store after a disturbance.
+// This file checks a store after a disturbance.
 
 // side is which of its two states a store is in.
 type side string
@@ -22,30 +22,30 @@ const (
 	sideAfter  side = "after"
 )
 
-// told is what a disturbed call said of itself, before anybody looked.
-type told int
+// statement is what a disturbed call reported of itself.
+type statement int
 
 const (
-	toldNothing told = iota // it died first
-	toldDone
-	toldFailed // and changed nothing
-	toldPart   // it failed, and said that a part of it stands
-	toldBeside // it is done but for what it writes beside its answer
+	saidNothing statement = iota // it died first
+	saidDone
+	saidFailed     // and changed nothing
+	saidPart       // it failed, and said that a part of it stands
+	saidUnrecorded // it is done but for what it writes beside its answer
 )
 
-// aftermath is a store that a disturbed run left, and what is known of the run.
-type aftermath struct {
+// postcondition is a store that a disturbed run left, and what is known of the run.
+type postcondition struct {
 	*project
-	said told
-	// settled: everything has to be in its place at once, not only behind the
+	said statement
+	// settled: everything has to be in its place at once, not only after the
 	// next write.
 	settled bool
 	// release ends a disturbance that lasts; nil when there is none.
 	release func() error
 	// blind: while the disturbance lasts readers need not see anything.
 	blind bool
-	// spare picks files that may be left beside the others; nil picks none.
-	spare func(name string) bool
+	// mayRemain picks files that may be left beside the others; nil picks none.
+	mayRemain func(name string) bool
 }
 
 // sameBut reports whether a tree is another one, but for what may lie about and
@@ -53,7 +53,7 @@ type aftermath struct {
 func sameBut(want, got map[string]string) bool {
 	for name, is := range got {
 		was, there := want[name]
-		if there && was != is || !there && !spare(name) && !passing(name) {
+		if there && was != is || !there && !unreferenced(name) && !transient(name) {
 			return false
 		}
 	}
@@ -65,27 +65,27 @@ func sameBut(want, got map[string]string) bool {
 	return true
 }
 
-// heard is what a call that ended said. Only done, or failed with a code of the
+// readAnswer is what a call that ended said. Only done, or failed with a code of the
 // storage and nothing changed, is an honest answer.
-func (r *ready) heard(p *project, o outcome) (a aftermath, problem string) {
-	a = aftermath{project: p}
+func (r *ready) readAnswer(p *project, o outcome) (a postcondition, problem string) {
+	a = postcondition{project: p}
 	switch {
 	case o.err != nil:
 		return a, o.err.Error()
 	case o.doc == nil:
 		return a, "stdout is not one JSON document: " + o.text()
-	case r.done(o) && r.beside && !r.stands(o):
-		a.said = toldBeside
+	case r.done(o) && r.unrecorded && !r.stands(o):
+		a.said = saidUnrecorded
 		return a, ""
 	case r.done(o):
-		a.said, a.settled = toldDone, !o.warned("W505")
+		a.said, a.settled = saidDone, !o.warned("W505")
 		return a, ""
 	case o.doc.Error == nil || o.status != 15 || !strings.HasPrefix(o.code(), "T5"):
 		return a, fmt.Sprintf("it ended with %d: %s", o.status, o.text())
 	case o.doc.Error.Details["changed"] == false:
-		a.said = toldFailed
+		a.said = saidFailed
 	case r.keeps:
-		a.said = toldPart
+		a.said = saidPart
 	default:
 		return a, "it failed and changed something: " + o.text()
 	}
@@ -97,8 +97,8 @@ func (r *ready) stands(o outcome) bool {
 	return o.doc.At() == r.ref.revision && !slices.ContainsFunc(r.ref.warnings, func(w harness.Warning) bool { return !o.warned(w.Code) })
 }
 
-// judge looks at what a disturbed run left.
-func (r *ready) judge(a aftermath) (where side, problem string) {
+// check looks at what a disturbed run left.
+func (r *ready) check(a postcondition) (where side, problem string) {
 	if a.blind {
 		if err := a.release(); err != nil {
 			return "", err.Error()
@@ -109,11 +109,11 @@ func (r *ready) judge(a aftermath) (where side, problem string) {
 		return where, problem
 	}
 	switch {
-	case a.said == toldDone && where != sideAfter && !r.idle:
+	case a.said == saidDone && where != sideAfter && !r.idle:
 		return where, "it was acknowledged and is not there"
-	case a.said == toldFailed && where != sideBefore:
+	case a.said == saidFailed && where != sideBefore:
 		return where, "it failed and stands"
-	case a.said == toldBeside && where != sideBefore:
+	case a.said == saidUnrecorded && where != sideBefore:
 		return where, "what it wrote beside its answer stands, and it does not say so"
 	}
 	if problem := r.inPlace(a.project, where, a.settled); problem != "" {
@@ -124,22 +124,22 @@ func (r *ready) judge(a aftermath) (where side, problem string) {
 			return where, err.Error()
 		}
 	}
-	return where, r.goesOn(a, where)
+	return where, r.nextWrite(a, where)
 }
 
-// settles looks at what a disturbed run left, as judge does. Where each file is
+// checkOnce looks at what a disturbed run left, as check does. Where each file is
 // just what the reference knows, what readers and the next write make of it was
 // measured, and is not asked again.
-func (r *ready) settles(a aftermath) (where side, problem string) {
+func (r *ready) checkOnce(a postcondition) (where side, problem string) {
 	raw, err := a.rawFiles()
 	switch {
 	case err != nil || a.blind:
-	case a.said == toldFailed && sameBut(r.raw, raw):
+	case a.said == saidFailed && sameBut(r.raw, raw):
 		return sideBefore, ""
-	case a.said == toldDone && a.settled && maps.Equal(a.alike(raw, r.known), r.ref.after.files):
+	case a.said == saidDone && a.settled && maps.Equal(a.normalized(raw, r.known), r.ref.after.files):
 		return sideAfter, healthy(a.project) // who reads every sum
 	}
-	return r.judge(a)
+	return r.check(a)
 }
 
 // seen says which state the readers see.
@@ -172,7 +172,7 @@ func (r *ready) seenByFiles(p *project) (side, string) {
 		return "", err.Error()
 	}
 	outside := func(name string) bool {
-		return !strings.HasPrefix(name, storeDir) && (r.litters == "" || !strings.HasPrefix(name, r.litters))
+		return !strings.HasPrefix(name, storeDir) && (r.leavesTemporary == "" || !strings.HasPrefix(name, r.leavesTemporary))
 	}
 	before := unlikeFiles(only(r.ref.before.files, outside), only(now, outside))
 	if before == "" {
@@ -194,7 +194,7 @@ func (r *ready) inPlace(p *project, where side, settled bool) string {
 	}
 	before, after := r.ref.before.files, r.ref.after.files
 	switch {
-	case where == sideBefore && r.owes():
+	case where == sideBefore && r.pendingFiles():
 		return mixed(before, r.ref.beforeThen.files, now)
 	case where == sideBefore:
 		return unlikeFiles(only(before, artifact), only(now, artifact))
@@ -204,25 +204,25 @@ func (r *ready) inPlace(p *project, where side, settled bool) string {
 	if blob := missingBlob(after, now); blob != "" {
 		return blob + ", which the state names, is missing"
 	}
-	if r.owes() { // what the dead writer owed was put into place first
-		owed := r.ref.beforeThen.files
-		maps.DeleteFunc(now, func(name, is string) bool { return owed[name] == is })
+	if r.pendingFiles() { // what the dead writer lacks was put into place first
+		lacks := r.ref.beforeThen.files
+		maps.DeleteFunc(now, func(name, is string) bool { return lacks[name] == is })
 	}
 	return mixed(before, after, now)
 }
 
-// owes reports whether the prepared store's last writer died and left files to
+// pendingFiles reports whether the prepared store's last writer died and left files to
 // the next one.
-func (r *ready) owes() bool {
+func (r *ready) pendingFiles() bool {
 	return !r.again && unlikeFiles(only(r.ref.before.files, artifact), only(r.ref.beforeThen.files, artifact)) != ""
 }
 
-// goesOn makes the next write and compares everything with a store that was
+// nextWrite makes the next write and compares everything with a store that was
 // never disturbed: nothing temporary is left, and doctor finds nothing.
-func (r *ready) goesOn(a aftermath, where side) string {
+func (r *ready) nextWrite(a postcondition, where side) string {
 	p, want := a.project, r.ref.afterThen
 	switch {
-	case r.again && (where == sideBefore || a.said == toldPart || a.said == toldNothing && r.keeps):
+	case r.again && (where == sideBefore || a.said == saidPart || a.said == saidNothing && r.keeps):
 		if o := p.call(r.argv...); !r.done(o) {
 			return "the same line again: " + o.text()
 		}
@@ -237,10 +237,10 @@ func (r *ready) goesOn(a aftermath, where side) string {
 		return err.Error()
 	}
 	counts := func(name string) bool {
-		return (a.spare == nil || !a.spare(name)) && (r.litters == "" || !strings.HasPrefix(name, r.litters))
+		return (a.mayRemain == nil || !a.mayRemain(name)) && (r.leavesTemporary == "" || !strings.HasPrefix(name, r.leavesTemporary))
 	}
 	if d := unlikeFiles(only(want.files, counts), only(now, counts)); d != "" {
-		return "behind the next write: " + d
+		return "after the next write: " + d
 	}
 	return healthy(p)
 }
