@@ -38,13 +38,9 @@ func newTreeReader(files Files) *treeReader {
 	return &treeReader{files: files, where: map[thread.BlobID]place{}, contents: map[thread.BlobID][]byte{}}
 }
 
-// Manifest lists a thread's files in a scope with their hashes, and names what is
-// no regular file. Nothing is stored. Errors: T508 for what is too large to be
-// merged or shared, T507, T509, T904.
-func Manifest(ctx context.Context, files Files, id thread.ThreadID, set scope.Set) (m store.Manifest, skipped []string, err error) {
-	return newTreeReader(files).list(ctx, id, set)
-}
-
+// list lists a thread's files in a scope with their hashes, and names what is no
+// regular file. Errors: T508 for what is too large to be merged or shared, T507,
+// T509, T904.
 func (r *treeReader) list(ctx context.Context, id thread.ThreadID, set scope.Set) (m store.Manifest, skipped []string, err error) {
 	entries, err := r.files.HashedIn(ctx, id, set)
 	folder := store.Dir + "/" + store.ThreadsDir + "/" + string(id)
