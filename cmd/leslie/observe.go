@@ -2,16 +2,14 @@ package main
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"leslie/internal/fact"
+	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/nearest"
-	"leslie/store"
 	"leslie/thread"
-	"leslie/warnings"
 )
 
 func observeCommand() *command {
@@ -32,79 +30,40 @@ func observeCommand() *command {
 }
 
 func runObserve(c *call) (Data, error) {
-	events := c.events()
+	in := app.ObserveRequest{
+		Target: c.text("target"), Events: c.events(), Since: c.revisionOf("since"), Follow: c.on("follow"), Pause: c.tellWarnings,
+	}
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	st, err := c.store()
+	op, err := c.open()
 	if err != nil {
 		return nil, err
 	}
-	w := st.Watch(store.StateFile) // before the first look: nothing falls between
-	defer w.Close()
-	q, err := c.observed()
-	if err != nil {
-		return nil, err
-	}
-	cursor := st.Cursor(q)
 	return c.stream(func(emit func(Data) error) error {
-		for {
-			found, err := cursor.Read(c.ctx, 0, func(op thread.Operation) error {
-				if !meant(events, op.Command) {
-					return nil
-				}
-				return emit(operationOf(op))
-			})
-			c.warnings.Add(found...)
-			if err != nil || !c.on("follow") {
-				return err
-			}
-			c.tellWarnings()
-			if err := w.Next(c.ctx, 0); err != nil {
-				return err
-			}
-		}
+		err := app.Observe(op, in, func(o app.OperationRecord) error { return emit(operationText{o}) })
+		return c.sinceFault(err)
 	})
 }
 
-// observed is where observing begins, and what. Errors: T101, T105, and T903 for
-// a revision that is not there yet: who asks for it takes this store for
-// another one.
-func (c *call) observed() (store.CursorQuery, error) {
-	q := store.CursorQuery{Lost: c.lost}
-	v, err := c.view(func(s *thread.State) error {
-		arg := c.text("target")
-		if arg == "" {
-			return nil
-		}
-		t, err := s.Thread(arg)
-		q.Thread, c.about = t.ID, t.ID
+// sinceFault is what only the store can see wrong with --since, as a fault of the
+// line. Other errors stay.
+func (c *call) sinceFault(err error) error {
+	if !codes.Has(err, codes.InvalidArgument) {
 		return err
-	})
-	if err != nil {
-		return q, err
 	}
-	if c.on("follow") {
-		q.Since = v.Revision
-	}
-	if c.has("since") {
-		q.Since, err = c.since(v.Revision)
-	}
-	return q, err
+	reason := codes.Of(err).Facts().Text("reason")
+	c.fault("--since", c.text("since"), "--since"+strings.TrimPrefix(reason, "Since"))
+	return c.usage()
 }
 
-// lost notes operations that nobody can be told of any more.
-func (c *call) lost(from, to thread.Revision) {
-	c.warnings.Add(warnings.OperationsLost.New(fact.Of("from", from), fact.Of("to", to)))
-}
-
-// since is --since. Errors: T903 where it lies ahead.
-func (c *call) since(now thread.Revision) (thread.Revision, error) {
-	rev := thread.Revision(c.count("since", 0))
-	if rev > now {
-		c.fault("--since", c.text("since"), "--since "+c.text("since")+" lies ahead: this store is at revision "+strconv.FormatInt(int64(now), 10))
+// revisionOf is the revision that a flag names, nil when it was not given.
+func (c *call) revisionOf(flag string) *thread.Revision {
+	if !c.has(flag) {
+		return nil
 	}
-	return rev, c.usage()
+	rev := thread.Revision(c.count(flag, 0))
+	return &rev
 }
 
 // events is --events, each the name of a command that makes operations, or the
@@ -136,10 +95,4 @@ func eventNames() []string {
 		}
 	}
 	return names
-}
-
-// meant reports whether events name a command; none name every one.
-func meant(events []string, command string) bool {
-	first, _, _ := strings.Cut(command, " ")
-	return len(events) == 0 || slices.Contains(events, command) || slices.Contains(events, first)
 }

@@ -86,6 +86,9 @@ func (c *call) streamed(v any) []byte {
 // tellWarnings says on stderr what was not said yet. What follows tells that in
 // the meantime, so it is not kept back until the end.
 func (c *call) tellWarnings() {
+	if c.op != nil {
+		c.warnings.Add(c.op.Warnings()...)
+	}
 	fresh := c.warnings[c.told:]
 	c.told = len(c.warnings)
 	switch {

@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"leslie/codes"
-	"leslie/thread"
 )
 
 // walking makes a bench's clock go on by a step whenever somebody reads it, so
@@ -71,94 +67,4 @@ func TestAgentsWaitAHundredSecondsAndPeopleForEver(t *testing.T) {
 			assert.Equal(t, d, got, "%v", argv)
 		}
 	}
-}
-
-// awaiting is a command that runs await by itself.
-func awaiting(run func(c *call) error) []*command {
-	return []*command{{name: "await", run: func(c *call) (Data, error) { return &versionData{}, run(c) }}}
-}
-
-func TestAwaitLooksOnceMoreWhenTheTimeIsUp(t *testing.T) {
-	t.Parallel()
-	b := newProject(t)
-	looks := 0
-	b.perform(context.Background(), awaiting(func(c *call) error {
-		st, err := c.store()
-		require.NoError(t, err)
-		err = c.await(st, 20*time.Millisecond, func(*thread.State) (bool, time.Time, error) {
-			looks++
-			return false, time.Time{}, nil
-		})
-		e := codes.Of(err)
-		require.NotNil(t, e)
-		assert.Equal(t, codes.WaitTimeout, e.Code())
-		assert.Equal(t, "20", e.Facts().Text("durationMs"))
-		return nil
-	}), "await")
-	assert.Equal(t, 2, looks, "one at the beginning, one at the end, none between: nothing happened")
-}
-
-func TestAwaitSeesWhatHappensWhileItLooks(t *testing.T) {
-	t.Parallel()
-	b, other := newProject(t), newBench(t)
-	other.dir = b.dir
-	looks := 0
-	b.perform(context.Background(), awaiting(func(c *call) error {
-		st, err := c.store()
-		require.NoError(t, err)
-		return c.await(st, 20*time.Second, func(*thread.State) (bool, time.Time, error) {
-			if looks++; looks == 1 {
-				other.must(t, "done", "part")
-			}
-			return looks == 2, time.Time{}, nil
-		})
-	}), "await")
-	assert.Empty(t, b.err.String(), "it looked again at once")
-}
-
-func TestAwaitLooksAgainWhenTimeAloneChangesSomething(t *testing.T) {
-	t.Parallel()
-	b := newProject(t)
-	walking(b, time.Millisecond)
-	looks := 0
-	b.perform(context.Background(), awaiting(func(c *call) error {
-		st, err := c.store()
-		require.NoError(t, err)
-		due := c.env.now().Add(15 * time.Millisecond)
-		return c.await(st, 0, func(*thread.State) (bool, time.Time, error) {
-			looks++
-			return !c.now().Before(due), due, nil
-		})
-	}), "await")
-	assert.Empty(t, b.err.String())
-	assert.Greater(t, looks, 1)
-	assert.LessOrEqual(t, looks, 16, "no more looks than its clock took steps")
-}
-
-func TestAwaitEndsWithTheErrorOfALook(t *testing.T) {
-	t.Parallel()
-	b := newProject(t)
-	broken := errors.New("broken")
-	b.perform(context.Background(), awaiting(func(c *call) error {
-		st, err := c.store()
-		require.NoError(t, err)
-		err = c.await(st, 0, func(*thread.State) (bool, time.Time, error) { return true, time.Time{}, broken })
-		assert.ErrorIs(t, err, broken)
-		return nil
-	}), "await")
-}
-
-func TestAWakeThatHasPassedIsNoReasonToLookAgain(t *testing.T) {
-	t.Parallel()
-	b := newProject(t)
-	b.perform(context.Background(), awaiting(func(c *call) error {
-		now := c.env.now()
-		assert.Equal(t, longestNap, c.nap(now))
-		assert.Equal(t, longestNap, c.nap(now, time.Time{}, now.Add(time.Hour), now.Add(-time.Second)))
-		assert.Equal(t, 3*time.Second, c.nap(now, now.Add(time.Minute), now.Add(3*time.Second)))
-		assert.Equal(t, time.Millisecond, c.nap(now, now))
-		assert.Equal(t, time.Millisecond, c.nap(now.Add(-time.Minute), now.Add(-time.Second)), "it passed during the look")
-		return nil
-	}), "await")
-	assert.Empty(t, b.err.String())
 }

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+func TestAwaitLooksOnceMoreWhenTheTimeIsUp(t *testing.T) {
+	t.Parallel()
+	b, looks := newBench(t), 0
+	err := await(b.call(), 20*time.Millisecond, func(*thread.State) (bool, time.Time, error) {
+		looks++
+		return false, time.Time{}, nil
+	})
+	e := codes.Of(err)
+	require.NotNil(t, e)
+	assert.Equal(t, codes.WaitTimeout, e.Code())
+	assert.Equal(t, "20", e.Facts().Text("durationMs"))
+	assert.Equal(t, 2, looks, "one at the beginning, one at the end, none between: nothing happened")
+}
+
+func TestAwaitSeesWhatHappensWhileItLooks(t *testing.T) {
+	t.Parallel()
+	b, looks := newBench(t), 0
+	err := await(b.call(), 20*time.Second, func(*thread.State) (bool, time.Time, error) {
+		if looks++; looks == 1 {
+			_, err := Lifecycle(b.call(), LifecycleRequest{Thread: "part", Action: thread.Done})
+			require.NoError(t, err)
+		}
+		return looks == 2, time.Time{}, nil
+	})
+	assert.NoError(t, err, "it looked again at once")
+}
+
+func TestAwaitLooksAgainWhenTimeAloneChangesSomething(t *testing.T) {
+	t.Parallel()
+	b, looks := newBench(t), 0
+	at := b.now()
+	b.now = func() time.Time {
+		at = at.Add(time.Millisecond)
+		return at
+	}
+	c, due := b.call(), b.now().Add(15*time.Millisecond)
+	err := await(c, 0, func(*thread.State) (bool, time.Time, error) {
+		looks++
+		return !c.now().Before(due), due, nil
+	})
+	require.NoError(t, err)
+	assert.Greater(t, looks, 1)
+	assert.LessOrEqual(t, looks, 16, "no more looks than its clock took steps")
+}
+
+func TestAwaitEndsWithTheErrorOfALook(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	err := await(newBench(t).call(), 0, func(*thread.State) (bool, time.Time, error) { return true, time.Time{}, broken })
+	assert.ErrorIs(t, err, broken)
+}
+
+func TestAWakeThatHasPassedIsNoReasonToLookAgain(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC)
+	assert.Equal(t, longestSleep, sleepUntil(now, now))
+	assert.Equal(t, longestSleep, sleepUntil(now, now, time.Time{}, now.Add(time.Hour), now.Add(-time.Second)))
+	assert.Equal(t, 3*time.Second, sleepUntil(now, now, now.Add(time.Minute), now.Add(3*time.Second)))
+	assert.Equal(t, time.Millisecond, sleepUntil(now, now, now))
+	assert.Equal(t, time.Millisecond, sleepUntil(now.Add(-time.Minute), now, now.Add(-time.Second)), "it passed during the look")
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"encoding/json"
+	"time"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// OperationRecord is one operation of the history.
+type OperationRecord struct {
+	Seq         thread.Revision    `json:"seq"`
+	OperationID thread.OperationID `json:"operationId"`
+	Time        time.Time          `json:"time"`
+	As          thread.ActorKind   `json:"as"`
+	Actor       string             `json:"actor"`
+	Command     string             `json:"command"`
+	ThreadID    *thread.ThreadID   `json:"threadId"`
+	Params      json.RawMessage    `json:"params,omitempty"`
+}
+
+func operationOf(op thread.Operation) OperationRecord {
+	return OperationRecord{
+		Seq: op.Seq, OperationID: op.ID, Time: op.Time, As: op.As, Actor: op.Actor, Command: op.Command,
+		ThreadID: orNull(op.ThreadID), Params: op.Params,
+	}
+}
+
+// HistoryRequest asks for recorded operations.
+type HistoryRequest struct {
+	Thread string // only those that concern it; "": all
+	// Since leaves out what comes up to that revision, Before, when not nil, what comes from that
+	// revision on.
+	Since  thread.Revision
+	Before *thread.Revision
+	Limit  int // 0: all
+}
+
+// HistoryResult is the operations, newest first.
+type HistoryResult struct{ Items[OperationRecord] }
+
+// History lists recorded operations. Errors: T101, T105, those of reading.
+func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
+	c.readOnly()
+	q := store.HistoryQuery{Limit: in.Limit, Since: in.Since}
+	if in.Before != nil {
+		q.Before = max(*in.Before, 1) // nothing comes before the first
+	}
+	var err error
+	if q.Thread, err = c.filter(in.Thread); err != nil {
+		return nil, err
+	}
+	h, err := c.store.History(c.ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	c.warn(h.Warnings...)
+	c.revision = &h.Revision
+	d := &HistoryResult{Items[OperationRecord]{Items: []OperationRecord{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
+	for _, op := range h.Operations {
+		d.Items.Items = append(d.Items.Items, operationOf(op))
+	}
+	return d, nil
+}
+
+// filter is the thread that a request names as a filter, "" for none. Errors:
+// T101, T105.
+func (c *Call) filter(named string) (id thread.ThreadID, err error) {
+	if named == "" {
+		return "", nil
+	}
+	_, err = c.view(func(s *thread.State) error {
+		t, err := s.Thread(named)
+		id = t.ID
+		return err
+	})
+	return id, err
+}

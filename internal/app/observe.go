@@ -1,0 +1,101 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// ObserveRequest asks for operations as they are recorded.
+type ObserveRequest struct {
+	Target string   // only those that concern this thread; "": all
+	Events []string // commands, or their first words; nil: all
+	// Since leaves out what comes up to that revision. nil: everything from the
+	// beginning, or with Follow from now on.
+	Since *thread.Revision
+	// Follow goes on with new operations until the call's context ends.
+	Follow bool
+	// Pause, when not nil, is called before new operations are waited for.
+	Pause func()
+}
+
+// Observe gives emit the recorded operations, oldest first. An error of emit ends
+// it and is returned. Errors: T101, T105, T903 for a revision that is not there yet,
+// those of reading, T904.
+func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error {
+	c.readOnly()
+	w := c.store.Watch(store.StateFile) // before the first look: nothing falls between
+	defer w.Close()
+	q, err := observed(c, in)
+	if err != nil {
+		return err
+	}
+	cursor := c.store.Cursor(q)
+	for {
+		found, err := cursor.Read(c.ctx, 0, func(op thread.Operation) error {
+			if !in.meant(op.Command) {
+				return nil
+			}
+			return emit(operationOf(op))
+		})
+		c.warn(found...)
+		if err != nil || !in.Follow {
+			return err
+		}
+		if in.Pause != nil {
+			in.Pause()
+		}
+		if err := w.Next(c.ctx, 0); err != nil {
+			return err
+		}
+	}
+}
+
+// observed is where observing begins, and what.
+func observed(c *Call, in ObserveRequest) (store.CursorQuery, error) {
+	q := store.CursorQuery{Lost: c.lostOperations}
+	v, err := c.view(func(s *thread.State) error {
+		if in.Target == "" {
+			return nil
+		}
+		t, err := s.Thread(in.Target)
+		q.Thread, c.target = t.ID, t.ID
+		return err
+	})
+	switch {
+	case err != nil:
+		return q, err
+	case in.Since != nil:
+		q.Since = *in.Since
+		return q, notAhead(q.Since, v.Revision)
+	case in.Follow:
+		q.Since = v.Revision
+	}
+	return q, nil
+}
+
+// lostOperations warns of operations that nobody can be told of any more.
+func (c *Call) lostOperations(from, to thread.Revision) {
+	c.warn(warnings.OperationsLost.New(fact.Of("from", from), fact.Of("to", to)))
+}
+
+// notAhead is T903 for a revision that is not there yet: who asks for it takes
+// this store for another one.
+func notAhead(since, now thread.Revision) error {
+	if since <= now {
+		return nil
+	}
+	return codes.InvalidArgument.New(fact.Of("reason", fmt.Sprintf("Since %d lies ahead: this store is at revision %d", since, now)))
+}
+
+// meant reports whether a command is one of those that are asked for.
+func (in ObserveRequest) meant(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	return len(in.Events) == 0 || slices.Contains(in.Events, command) || slices.Contains(in.Events, first)
+}

@@ -1,0 +1,276 @@
+package app
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// WaitRequest says what is waited for.
+type WaitRequest struct {
+	// Threads are all waited for. None means the thread that the caller speaks for,
+	// or with UntilAny every thread.
+	Threads []string
+	Until   thread.Until // "": UntilDone
+	// Since, of a wait for any change: what changed after that revision counts; nil: after now.
+	Since *thread.Revision
+	// Timeout ends the wait with T109; 0: never.
+	Timeout time.Duration
+}
+
+// WaitResult is what a wait ended with, or what was gathered until it gave up.
+type WaitResult struct {
+	Until    thread.Until    `json:"until"`
+	Revision thread.Revision `json:"revision"` // everything up to it was looked at
+	Threads  []WaitedThread  `json:"threads"`
+	// Operations are those that ended a wait for any change.
+	Operations *Items[OperationRecord] `json:"operations,omitempty"`
+	Met        bool                    `json:"met"`
+}
+
+// WaitedThread is one thread as it was when it was last looked at.
+type WaitedThread struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Status   thread.Status   `json:"status"`
+	Wakeable bool            `json:"wakeable"`
+	Met      bool            `json:"met"` // what is waited for holds for it
+	// Children are those that are not terminated.
+	Children []thread.ThreadID `json:"children"`
+	// Approvals are the open requests; until a decision, also the decided ones.
+	Approvals []ApprovalRecord `json:"approvals"`
+}
+
+// Wait returns when what is waited for holds. With T109 it returns what was gathered,
+// too. Errors: T101, T105, T109, T903 for a revision that is not there yet, those of
+// reading, T904.
+func Wait(c *Call, in WaitRequest) (*WaitResult, error) {
+	c.readOnly()
+	if in.Until == "" {
+		in.Until = thread.UntilDone
+	}
+	if len(in.Threads) == 0 && (c.caller.Thread != "" || in.Until != thread.UntilAny) {
+		in.Threads = []string{c.caller.Thread}
+	}
+	if len(in.Threads) == 1 {
+		c.target = thread.ThreadID(in.Threads[0])
+	}
+	w := &waiting{WaitRequest: in, c: c, touched: map[thread.ThreadID]bool{}}
+	w.seen.Items = []OperationRecord{}
+	err := await(c, in.Timeout, w.look)
+	switch {
+	case err == nil:
+		w.data.Met = true
+		return &w.data, nil
+	case codes.Has(err, codes.WaitTimeout):
+		return &w.data, w.timedOut(codes.Of(err))
+	}
+	return nil, err
+}
+
+// waiting is one run of wait.
+type waiting struct {
+	WaitRequest
+	c    *Call
+	ids  []thread.ThreadID // nil: every thread
+	data WaitResult        // of the last look
+	// inTheWay are the threads that somebody has to do something about.
+	inTheWay []thread.Thread
+
+	// Of a wait for any change: where it stands in the history, what it found
+	// there and whom that concerns.
+	cursor  *store.Cursor
+	any     bool
+	touched map[thread.ThreadID]bool
+	seen    Items[OperationRecord]
+	// lapsed are the records that a passed deadline had changed when the wait
+	// began; no operation says so yet.
+	lapsed []string
+}
+
+// look is one look of the wait. Errors: T101, T105, T903, those of reading.
+func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
+	if w.cursor == nil {
+		err = w.begin(s)
+	}
+	if err == nil {
+		err = w.happened(s)
+	}
+	if err != nil {
+		return false, wake, err
+	}
+	w.data = WaitResult{Until: w.Until, Revision: s.Revision, Threads: []WaitedThread{}}
+	w.inTheWay = nil
+	all := true
+	for _, id := range w.ids {
+		t := w.waited(s, id)
+		all = all && t.Met
+		w.data.Threads = append(w.data.Threads, t)
+	}
+	if w.Until == thread.UntilAny {
+		w.data.Operations = &w.seen
+		return w.any, wake, nil
+	}
+	return all, wake, nil
+}
+
+// begin finds the threads and the place in the history.
+func (w *waiting) begin(s *thread.State) error {
+	for _, arg := range w.Threads {
+		t, err := s.Thread(arg)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(w.ids, t.ID) {
+			w.ids = append(w.ids, t.ID)
+		}
+	}
+	since := s.Revision
+	if w.Since != nil {
+		if since = *w.Since; notAhead(since, s.Revision) != nil {
+			return notAhead(since, s.Revision)
+		}
+	}
+	w.cursor = w.c.store.Cursor(store.CursorQuery{Since: since, Lost: w.c.lostOperations})
+	w.lapsed = records(s.Changes())
+	return nil
+}
+
+// happened reads what was recorded since the last look, up to the State that is
+// looked at, and keeps what concerns the threads. Errors: those of reading.
+func (w *waiting) happened(s *thread.State) error {
+	if w.Until != thread.UntilAny {
+		return nil
+	}
+	found, err := w.cursor.Read(w.c.ctx, s.Revision, func(op thread.Operation) error {
+		w.touch(op)
+		return nil
+	})
+	w.c.warn(found...)
+	if err != nil {
+		return err
+	}
+	// A deadline that passed while this waits is a change, although no operation
+	// records it yet.
+	fresh := slices.DeleteFunc(s.Changes(), func(ch thread.Change) bool { return slices.Contains(w.lapsed, ch.Record) })
+	for _, id := range w.ids {
+		if (thread.Operation{Changes: fresh}).Concerns(id) {
+			w.any, w.touched[id] = true, true
+		}
+	}
+	w.any = w.any || len(w.ids) == 0 && len(fresh) > 0
+	return nil
+}
+
+// touch keeps an operation that concerns one of the threads; without threads,
+// each does.
+func (w *waiting) touch(op thread.Operation) {
+	concerns := len(w.ids) == 0
+	for _, id := range w.ids {
+		if op.Concerns(id) {
+			w.touched[id], concerns = true, true
+		}
+	}
+	if !concerns {
+		return
+	}
+	w.any = true
+	if w.seen.Total++; len(w.seen.Items) < DefaultLimit {
+		w.seen.Items = append(w.seen.Items, operationOf(op))
+	}
+	w.seen.Truncated = w.seen.Total > len(w.seen.Items)
+}
+
+func records(changes []thread.Change) []string {
+	out := make([]string, len(changes))
+	for i, ch := range changes {
+		out[i] = ch.Record
+	}
+	return out
+}
+
+// waited is one thread as it stands. One that the State lacks is archived.
+func (w *waiting) waited(s *thread.State, id thread.ThreadID) WaitedThread {
+	t, ok := s.Threads.Peek(string(id))
+	if !ok {
+		t = thread.Thread{ID: id, Status: thread.Archived}
+	}
+	d := WaitedThread{
+		ThreadID: id, Status: t.Status, Wakeable: s.Resumable(t), Met: w.touched[id] || s.Over(t, w.Until),
+		Children: []thread.ThreadID{}, Approvals: []ApprovalRecord{},
+	}
+	children := s.LiveChildren(id)
+	for _, child := range children {
+		d.Children = append(d.Children, child.ID)
+	}
+	grants := s.OpenRequests(id)
+	if w.Until == thread.UntilDecision {
+		grants = s.ApprovalsOf(id)
+	}
+	for _, g := range grants {
+		d.Approvals = append(d.Approvals, approvalOf(g, w.c.now()))
+	}
+	switch {
+	case d.Met:
+	case w.Until == thread.UntilChildren:
+		w.inTheWay = append(w.inTheWay, children...)
+	default:
+		w.inTheWay = append(w.inTheWay, t)
+	}
+	return d
+}
+
+// timedOut is T109 with what stands in the way and how to go on waiting.
+func (w *waiting) timedOut(e *codes.Error) error {
+	for _, t := range w.data.Threads {
+		if !t.Met {
+			e = e.With(fact.Of("threadId", t.ThreadID))
+			return e.WithHint(w.advice()).WithNext("leslie status "+string(t.ThreadID), w.again())
+		}
+	}
+	return e.WithHint(w.advice()).WithNext("leslie status", w.again())
+}
+
+// advice says who has to do something before waiting again is of use.
+func (w *waiting) advice() string {
+	now := w.c.now()
+	groups := []struct {
+		say  string
+		when func(thread.Thread) bool
+	}{
+		{"waiting for a person (leslie approvals)", func(t thread.Thread) bool { return t.Status == thread.WaitingHuman }},
+		{"suspended until somebody resumes it", func(t thread.Thread) bool { return t.Status == thread.Suspended }},
+		{"claimed by nobody", func(t thread.Thread) bool { return t.Status == thread.Active && t.Held(now) == nil }},
+	}
+	parts := []string{"Wait again"}
+	for _, g := range groups {
+		var ids []string
+		for _, t := range w.inTheWay {
+			if g.when(t) && !slices.Contains(ids, string(t.ID)) {
+				ids = append(ids, string(t.ID))
+			}
+		}
+		if len(ids) > 0 {
+			parts = append(parts, strings.Join(ids, ", ")+": "+g.say)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// again is the line that goes on waiting where this one gave up.
+func (w *waiting) again() string {
+	words := []string{"leslie", "wait"}
+	for _, id := range w.ids {
+		words = append(words, string(id))
+	}
+	if w.Until != thread.UntilDone {
+		words = append(words, "--until", string(w.Until))
+	}
+	words = append(words, "--since", strconv.FormatInt(int64(w.data.Revision), 10), "--timeout", w.Timeout.String())
+	return strings.Join(words, " ")
+}
