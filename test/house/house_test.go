@@ -1,6 +1,7 @@
 package house_test
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -54,22 +55,22 @@ func TestEachHouseRuleSeesWhatItRefuses(t *testing.T) {
 
 // rules is what the source must hold, in the order in which a reader meets it.
 func rules() []rule {
-	return append(roomRules(), smellRules()...)
+	return append(packageRules(), sourceRules()...)
 }
 
-func roomRules() []rule {
+func packageRules() []rule {
 	imports := func(path, imported string) map[string]string { return one(path, "import _ \""+imported+"\"") }
 	return []rule{
-		{"every room has a row", checkRooms, []sample{
+		{"every package has a row", checkPackages, []sample{
 			{"a new folder", one("attic/a.go", ""), one("thread/a.go", "")},
 		}},
-		{"a room imports what its row opens", checkImports, []sample{
-			{"a room above", imports("thread/a.go", "leslie/store"), imports("store/a.go", "leslie/thread")},
-			{"a room above in a test", imports("thread/a_test.go", "leslie/store"), imports("thread/a_test.go", "leslie/thread")},
-			{"a room that no row names", imports("thread/a.go", "leslie/attic"), imports("thread/a.go", "leslie/internal/nearest")},
+		{"a package imports only what its row allows", checkImports, []sample{
+			{"a package above", imports("thread/a.go", "leslie/store"), imports("store/a.go", "leslie/thread")},
+			{"a package above in a test", imports("thread/a_test.go", "leslie/store"), imports("thread/a_test.go", "leslie/thread")},
+			{"a package without a row", imports("thread/a.go", "leslie/attic"), imports("thread/a.go", "leslie/internal/nearest")},
 			{"the tests' harness", imports("store/a.go", "leslie/test/harness"), imports("store/a_test.go", "leslie/test/harness")},
 			{"main", imports("store/a.go", "leslie/cmd/leslie"), imports("cmd/leslie/a.go", "leslie/store")},
-			{"a room of the lowest", imports("internal/fact/a.go", "leslie/codes"), imports("codes/a.go", "leslie/internal/fact")},
+			{"one of the lowest packages", imports("internal/fact/a.go", "leslie/codes"), imports("codes/a.go", "leslie/internal/fact")},
 			{"the lock", imports("cmd/leslie/a.go", "github.com/gofrs/flock"), imports("store/a.go", "github.com/gofrs/flock")},
 			{"the lock in a test", imports("cmd/leslie/a_test.go", "example.org/flock"), imports("cmd/leslie/a_test.go", "github.com/gofrs/flock")},
 			{"the command-line library", imports("store/a.go", "github.com/urfave/cli/v2"), imports("cmd/leslie/a.go", "github.com/urfave/cli/v2")},
@@ -86,7 +87,7 @@ func roomRules() []rule {
 	}
 }
 
-func smellRules() []rule {
+func sourceRules() []rule {
 	return []rule{
 		{"names of other packages stay where they belong", checkNames, []sample{
 			{"the clock", one("cmd/leslie/a.go", "import clock \"time\"\nfunc f() { _ = clock.Now }"), one("cmd/leslie/a.go", "func f(time struct{ Now int }) { _ = time.Now }")},
@@ -120,11 +121,18 @@ func smellRules() []rule {
 			{"an error", one("codes/a.go", "func fail(args ...any) error { return nil }"), one("codes/a.go", "func fail(args ...Fact) error { return nil }")},
 			{"the long spelling", one("codes/a.go", "func fail(format string, args ...interface{}) error { return nil }"), one("cmd/leslie/page.go", "func (p *page) line(format string, args ...any) {}")},
 		}},
+		{"no type of a command or a use case is large", checkMethods, []sample{
+			{"one method too many", one("cmd/leslie/a.go", methodsOf("(t *T[K])", maxMethods+1)), one("cmd/leslie/a.go", methodsOf("(t *T[K])", maxMethods))},
+			{"a use case", one("internal/app/a.go", methodsOf("(T)", maxMethods+1)), one("store/a.go", methodsOf("(T)", maxMethods+1))},
+		}},
+		{"commands ask internal/app, not the store", checkStoreImports, []sample{
+			{"a new command", one("cmd/leslie/a.go", "import _ \"leslie/store\""), one("cmd/leslie/a_test.go", "import _ \"leslie/store\"")},
+		}},
 		{"no function is long", checkLength, []sample{
 			{"one line too many", one("store/a.go", "func f() {\n"+fillerLines(maxFuncLines-1)+"}"), one("store/a.go", "func f() {\n"+fillerLines(maxFuncLines-2)+"}")},
 		}},
 		{"what is offered is documented", checkDocs, []sample{
-			{"a room", map[string]string{"store/a.go": "package store"}, map[string]string{"store/a.go": "package store", "store/doc.go": source("store", "")}},
+			{"a package", map[string]string{"store/a.go": "package store"}, map[string]string{"store/a.go": "package store", "store/doc.go": source("store", "")}},
 			{"a function", one("store/a.go", "func F() {}"), one("store/a.go", "// F does.\nfunc F() {}")},
 			{"a method", one("store/a.go", "func (s *Store[T]) F() {}"), one("store/a.go", "func (s *hidden) F() {}")},
 			{"a type", one("store/a.go", "type T struct{}"), one("store/a.go", "// T is.\ntype T struct{}\ntype hidden int")},
@@ -133,7 +141,7 @@ func smellRules() []rule {
 		{"names say something", checkEmptyNames, []sample{
 			{"a type", one("store/a.go", "type blobManager struct{}"), one("store/a.go", "type blobs struct{}")},
 			{"a file", one("store/string_utils.go", ""), one("store/strings.go", "")},
-			{"a room", one("common/a.go", ""), one("store/a.go", "")},
+			{"a package", one("common/a.go", ""), one("store/a.go", "")},
 		}},
 		{"nothing is left unfinished", checkUnfinished, []sample{
 			{"a comment", one("store/a.go", "// TODO: all of it"), one("store/a.go", "const todo = \"TODO\"")},
@@ -154,3 +162,12 @@ func source(pkg, code string) string {
 }
 
 func fillerLines(n int) string { return strings.Repeat("\t_ = 0\n", n) }
+
+// methodsOf is so many methods of a type.
+func methodsOf(receiver string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "func %s m%d() {}\n", receiver, i)
+	}
+	return b.String()
+}

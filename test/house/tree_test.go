@@ -25,7 +25,7 @@ import (
 // nothing is built: a name's meaning comes from go/types with imports left
 // unresolved, which is enough to tell time.Now from a variable called time.
 
-// module is the path in front of every room.
+// module is the path before every package.
 const module = "leslie"
 
 // root is the project's folder, seen from this package.
@@ -34,7 +34,7 @@ const root = "../.."
 // file is one Go file.
 type file struct {
 	path   string // from the root, with "/"
-	dir    string // its room
+	dir    string // its package
 	isTest bool
 	ast    *ast.File
 	tree   *tree

@@ -7,78 +7,78 @@ import (
 	"strings"
 )
 
-// This file is the table of rooms: what each may know. A forbidden import fails
+// This file is the table of packages: what each may know. A forbidden import fails
 // with the reason why it is forbidden, so that whoever meets it can tell
 // whether the code or the table is wrong.
 
-// room is one package folder and what it may import beside the standard
+// allowance is one package folder and what it may import besides the standard
 // library.
-type room struct {
+type allowance struct {
 	dir string
-	// rooms are leslie's rooms that it may import, modules the other modules.
-	rooms, modules []string
+	// packages are leslie's packages that it may import, modules the other modules.
+	packages, modules []string
 }
 
-// rooms is the table; ARCHITECTURE.md says what each room is for.
-func rooms() []room {
-	return []room{
+// allowances is the table; ARCHITECTURE.md says what each package is for.
+func allowances() []allowance {
+	return []allowance{
 		{dir: "internal/fact"},
-		{dir: "codes", rooms: []string{"internal/fact"}},
-		{dir: "warnings", rooms: []string{"internal/fact"}},
+		{dir: "codes", packages: []string{"internal/fact"}},
+		{dir: "warnings", packages: []string{"internal/fact"}},
 		{dir: "internal/nearest", modules: []string{"github.com/xrash/smetrics"}},
-		{dir: "internal/scope", rooms: []string{"codes", "internal/fact"}},
-		{dir: "internal/retry", rooms: []string{"codes", "internal/fact"}},
+		{dir: "internal/scope", packages: []string{"codes", "internal/fact"}},
+		{dir: "internal/retry", packages: []string{"codes", "internal/fact"}},
 		{dir: "internal/atomicfile", modules: []string{"github.com/google/renameio/v2"}},
-		{dir: "thread", rooms: []string{"codes", "internal/fact", "warnings", "internal/nearest"}},
-		{dir: "merge", rooms: []string{"codes", "warnings", "internal/fact"}},
+		{dir: "thread", packages: []string{"codes", "internal/fact", "warnings", "internal/nearest"}},
+		{dir: "merge", packages: []string{"codes", "warnings", "internal/fact"}},
 		{
-			dir:     "store",
-			rooms:   []string{"thread", "internal/retry", "internal/atomicfile", "codes", "warnings", "internal/fact", "internal/scope"},
-			modules: []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
+			dir:      "store",
+			packages: []string{"thread", "internal/retry", "internal/atomicfile", "codes", "warnings", "internal/fact", "internal/scope"},
+			modules:  []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
-		{dir: "internal/external", rooms: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
-		{dir: "internal/app/changes", rooms: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
-		{dir: "internal/app/merging", rooms: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external"}},
-		{dir: "internal/app", rooms: []string{"internal/app/changes", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external"}},
+		{dir: "internal/external", packages: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
+		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
+		{dir: "internal/app/merging", packages: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external"}},
+		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external"}},
 		{
-			dir:     "cmd/leslie",
-			rooms:   []string{"internal/app", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
-			modules: []string{"github.com/urfave/cli/v2", "golang.org/x/term"},
+			dir:      "cmd/leslie",
+			packages: []string{"internal/app", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
+			modules:  []string{"github.com/urfave/cli/v2", "golang.org/x/term"},
 		},
 		{dir: "test/harness"},
 		{dir: "test/bench"},
 		{dir: "test/bench/empty"},
 		{dir: "test/bench/floor"},
 		{dir: "test/demo"},
-		{dir: "test/torture", rooms: []string{"test/harness"}},
-		{dir: "test/soak", rooms: []string{"test/harness"}},
-		{dir: "test/proctest", rooms: []string{"test/harness"}},
-		{dir: "test/house", rooms: []string{"codes", "warnings"}},
+		{dir: "test/torture", packages: []string{"test/harness"}},
+		{dir: "test/soak", packages: []string{"test/harness"}},
+		{dir: "test/proctest", packages: []string{"test/harness"}},
+		{dir: "test/house", packages: []string{"codes", "warnings"}},
 	}
 }
 
-// testModules are what tests of every room may import besides; a test may also
+// testModules are what tests of every package may import besides; a test may also
 // use a module of any row, to play another process or to read an answer.
 func testModules() []string {
 	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "go.yaml.in/yaml/v3"}
 }
 
-// whyNotRoom is why a room is closed to those whose row does not name it.
-func whyNotRoom(dir string) string {
+// whyNotPackage is why a package is closed to those whose row does not name it.
+func whyNotPackage(dir string) string {
 	return reason(dir, map[string]string{
 		"internal/fact":       "facts are made where something is known to have happened",
-		"codes":               "a room below the codes has no failures of its own to name",
-		"warnings":            "this room has nothing to warn about: it answers or fails",
+		"codes":               "a package below the codes has no failures of its own to name",
+		"warnings":            "this package has nothing to warn about: it answers or fails",
 		"internal/nearest":    "a near miss is named where ids and commands are looked up, by rules and by the command line",
 		"internal/scope":      "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
 		"internal/atomicfile": "files are written by the store",
 		"internal/retry":      "only the lock and calls to agents are tried again; a rule that fails would fail again",
-		"thread":              "the rules stand above this room; a room that knows them cannot serve others",
+		"thread":              "the rules stand above this package; a package that knows them cannot serve others",
 		"merge":               "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
 		"store":               "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
 		"internal/external":   "who may run what is decided by a command; below it nothing starts a program",
 		"internal/app":        "use cases are what commands, interfaces and servers call; nothing below knows them",
-		"cmd/leslie":          "nothing imports main; what others need is a room of its own",
+		"cmd/leslie":          "nothing imports main; what others need is a package of its own",
 		"test/harness":        "it runs the binary and reads its answers from outside, for tests; leslie itself must not agree with its own reader by sharing it",
 		"test/bench":          "it measures the binary from outside",
 		"test/demo":           "the demo speaks with the binary as a stranger would",
@@ -100,7 +100,7 @@ func whyNotModule(path string) string {
 		"golang.org/x/term":                 "only the command line knows terminals; everything below is handed facts about them",
 		"go.yaml.in/yaml/v3":                "what it prepares at its start takes as long as a short command; tests hold leslie's YAML against it",
 		"github.com/kballard/go-shellquote": "a command line is taken apart where it is run",
-		"github.com/xrash/smetrics":         "what counts as near is decided in one room",
+		"github.com/xrash/smetrics":         "what counts as near is decided in one package",
 	})
 }
 
@@ -108,10 +108,10 @@ func reason(key string, reasons map[string]string) string {
 	if why := reasons[key]; why != "" {
 		return why
 	}
-	return "test/house/rooms_test.go gives no reason yet; it needs one"
+	return "test/house/packages_test.go gives no reason yet; it needs one"
 }
 
-// closedStd is a package of the standard library that is not open to every room.
+// closedStd is a package of the standard library that is not open to every package.
 type closedStd struct {
 	path string // also those below it
 	open []string
@@ -126,9 +126,9 @@ func closedStds() []closedStd {
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
 		{"os/signal", append(slices.Clone(speaks), "test/soak"), "signals end a call's context in main"},
 		{"os/user", speaks, "who acts is handed down as a value"},
-		{"os", append(slices.Clone(files), "internal/external"), "this room is pure: files are the store's, the environment is the command line's"},
-		{"path/filepath", files, "this room is pure: paths of artifacts have '/' on every machine (package path)"},
-		{"syscall", append(slices.Clone(files), "internal/external"), "this room is pure"},
+		{"os", append(slices.Clone(files), "internal/external"), "this package is pure: files are the store's, the environment is the command line's"},
+		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
+		{"syscall", append(slices.Clone(files), "internal/external"), "this package is pure"},
 		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "randomness is handed down as a value, so that a test decides it"},
 		{"crypto/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
 		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; below it is returned"},
@@ -139,26 +139,26 @@ func closedStds() []closedStd {
 	}
 }
 
-// checkRooms refuses a folder with Go files that has no row.
-func checkRooms(tr *tree) []string {
+// checkPackages refuses a folder with Go files that has no row.
+func checkPackages(tr *tree) []string {
 	dirs := map[string]bool{}
 	for _, f := range tr.files {
 		dirs[f.dir] = true
 	}
 	var found []string
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		if _, ok := roomOf(dir); !ok {
-			found = append(found, dir+": a room without a row in test/house/rooms_test.go: say what it may import")
+		if _, ok := packageOf(dir); !ok {
+			found = append(found, dir+": a package without a row in test/house/packages_test.go: say what it may import")
 		}
 	}
 	return found
 }
 
-func roomOf(dir string) (room, bool) {
-	all := rooms()
-	i := slices.IndexFunc(all, func(r room) bool { return r.dir == dir })
+func packageOf(dir string) (allowance, bool) {
+	all := allowances()
+	i := slices.IndexFunc(all, func(r allowance) bool { return r.dir == dir })
 	if i < 0 {
-		return room{}, false
+		return allowance{}, false
 	}
 	return all[i], true
 }
@@ -167,7 +167,7 @@ func roomOf(dir string) (room, bool) {
 func checkImports(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {
-		r, ok := roomOf(f.dir)
+		r, ok := packageOf(f.dir)
 		if !ok {
 			continue
 		}
@@ -180,13 +180,13 @@ func checkImports(tr *tree) []string {
 	return found
 }
 
-// refuses says why a room must not import a package, "" when it may.
-func (r room) refuses(p string, isTest bool) string {
+// refuses says why a package must not import another, "" when it may.
+func (r allowance) refuses(p string, isTest bool) string {
 	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
-		if slices.Contains(r.rooms, dir) || isTest && (dir == r.dir || dir == "test/harness") {
+		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness") {
 			return ""
 		}
-		return whyNotRoom(dir)
+		return whyNotPackage(dir)
 	}
 	if first, _, _ := strings.Cut(p, "/"); strings.Contains(first, ".") {
 		return r.refusesModule(p, isTest)
@@ -202,12 +202,12 @@ func (r room) refuses(p string, isTest bool) string {
 	return ""
 }
 
-func (r room) refusesModule(p string, isTest bool) string {
+func (r allowance) refusesModule(p string, isTest bool) string {
 	holds := func(modules []string) bool {
 		return slices.ContainsFunc(modules, func(m string) bool { return within(p, m) })
 	}
 	known := ""
-	for _, other := range rooms() {
+	for _, other := range allowances() {
 		for _, m := range other.modules {
 			if within(p, m) {
 				known = m
@@ -222,12 +222,12 @@ func (r room) refusesModule(p string, isTest bool) string {
 	case holds(testModules()):
 		return "it is for tests"
 	}
-	return "a new dependency needs a row in test/house/rooms_test.go and one in ARCHITECTURE.md that says what it saves us"
+	return "a new dependency needs a row in test/house/packages_test.go and one in ARCHITECTURE.md that says what it saves us"
 }
 
-// allowed is what the room may import, for a reader.
-func (r room) allowed() string {
-	if open := append(slices.Clone(r.rooms), r.modules...); len(open) > 0 {
+// allowed is what the package may import, for a reader.
+func (r allowance) allowed() string {
+	if open := append(slices.Clone(r.packages), r.modules...); len(open) > 0 {
 		return "std, " + strings.Join(open, ", ")
 	}
 	return "std alone"

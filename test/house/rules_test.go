@@ -184,7 +184,7 @@ func checkVars(tr *tree) []string {
 				if name.Name == "_" || made || allowedVars()[f.dir+"."+name.Name] != "" {
 					continue
 				}
-				found = append(found, fmt.Sprintf("%s has the package variable %s: pass it as a value; if nothing ever changes it, say so in test/house/smells_test.go", f.at(name), name.Name))
+				found = append(found, fmt.Sprintf("%s has the package variable %s: pass it as a value; if nothing ever changes it, say so in test/house/rules_test.go", f.at(name), name.Name))
 			}
 		}
 	}
@@ -304,8 +304,99 @@ func checkLength(tr *tree) []string {
 	return found
 }
 
-// checkDocs refuses rooms without a law above the door, and exported names
-// without a word on what they promise.
+// maxMethods is how many methods a type of a command or a use case may have at
+// most: a type with more is several things, and nobody can tell which of them a
+// method needs.
+const maxMethods = 25
+
+// largeTypes are the types that still have more, with how many they may have. The
+// list only shrinks, and is to be empty.
+func largeTypes() map[string]int {
+	return map[string]int{
+		"cmd/leslie.call":              155,
+		"internal/app.Call":            33,
+		"internal/app/merging.Session": 49,
+	}
+}
+
+// checkMethods refuses types with too many methods in cmd/leslie and internal/app.
+func checkMethods(tr *tree) []string {
+	methods, first := map[string]int{}, map[string]string{}
+	for _, f := range tr.product() {
+		if !within(f.dir, "cmd/leslie") && !within(f.dir, "internal/app") {
+			continue
+		}
+		for _, fn := range f.funcs() {
+			if fn.Recv == nil {
+				continue
+			}
+			name := f.dir + "." + receiver(fn)
+			methods[name]++
+			if first[name] == "" {
+				first[name] = f.at(fn)
+			}
+		}
+	}
+	var found []string
+	for name, n := range methods {
+		if n > max(maxMethods, largeTypes()[name]) {
+			found = append(found, fmt.Sprintf("%s: %s has %d methods; %d is the most: make the parts types of their own", first[name], name, n, maxMethods))
+		}
+	}
+	return found
+}
+
+// receiver is the name of a method's type.
+func receiver(fn *ast.FuncDecl) (name string) {
+	ast.Inspect(fn.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
+}
+
+// storeImporters are the files of cmd/leslie that still import the store. The list
+// only shrinks, and is to be empty: a command asks internal/app.
+func storeImporters() []string {
+	return []string{
+		"cmd/leslie/call.go",
+		"cmd/leslie/checkpoint.go",
+		"cmd/leslie/claim.go",
+		"cmd/leslie/config.go",
+		"cmd/leslie/context.go",
+		"cmd/leslie/decide.go",
+		"cmd/leslie/doctor.go",
+		"cmd/leslie/history.go",
+		"cmd/leslie/init.go",
+		"cmd/leslie/logs.go",
+		"cmd/leslie/merge_commands.go",
+		"cmd/leslie/merge_file.go",
+		"cmd/leslie/observe.go",
+		"cmd/leslie/reply.go",
+		"cmd/leslie/rollback.go",
+		"cmd/leslie/threads.go",
+		"cmd/leslie/transition.go",
+		"cmd/leslie/undo.go",
+		"cmd/leslie/undo_files.go",
+		"cmd/leslie/wait.go",
+	}
+}
+
+// checkStoreImports refuses further files of cmd/leslie that import the store.
+func checkStoreImports(tr *tree) []string {
+	var found []string
+	for _, f := range tr.product() {
+		if spec := f.imports()[module+"/store"]; spec != nil && f.dir == "cmd/leslie" && !slices.Contains(storeImporters(), f.path) {
+			found = append(found, f.at(spec)+" imports the store: ask internal/app, which terminal interfaces and servers share")
+		}
+	}
+	return found
+}
+
+// checkDocs refuses packages without a package comment, and exported names without
+// a doc comment.
 func checkDocs(tr *tree) []string {
 	var found []string
 	documented := map[string]bool{}
@@ -377,18 +468,18 @@ func receiverIsExported(fn *ast.FuncDecl) bool {
 // emptyName is a name that says nothing about what it names.
 var emptyName = regexp.MustCompile(`(?i)(manager|helper|util)`)
 
-// emptyRooms are names of rooms that would hold anything.
-func emptyRooms() []string {
+// emptyPackageNames are names of packages that would hold anything.
+func emptyPackageNames() []string {
 	return []string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc", "shared", "base"}
 }
 
-// checkEmptyNames refuses names that would fit anything, of rooms, files and
+// checkEmptyNames refuses names that would fit anything, of packages, files and
 // what they declare.
 func checkEmptyNames(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {
-		if slices.Contains(emptyRooms(), path.Base(f.dir)) {
-			found = append(found, f.dir+": a room's name says what belongs there")
+		if slices.Contains(emptyPackageNames(), path.Base(f.dir)) {
+			found = append(found, f.dir+": a package's name says what belongs there")
 		}
 		if emptyName.MatchString(path.Base(f.path)) {
 			found = append(found, f.path+": a file's name says its one idea")
