@@ -90,7 +90,7 @@ func (s *State) Release(arg string, stamp Stamp) (Thread, error) {
 	}
 	held := t.heldByOther(stamp)
 	switch {
-	case held != nil && stamp.As != User:
+	case held != nil && !stamp.ByPerson():
 		return Thread{}, claimed(t, held, stamp.Time)
 	case held == nil && (t.Claim == nil || t.Claim.Holder != stamp.Actor):
 		return t, nil // no claim, or an expired one of another actor

@@ -102,7 +102,7 @@ func (s *State) grantOf(id ThreadID, capability string, now time.Time) (best App
 // gives nothing else. A delegation by anyone but a person gives nothing by itself:
 // it passed on what the policy allowed then, and the policy may have changed.
 func (a Approval) holds(now time.Time) bool {
-	given := a.Kind == Request || a.Created.As == User
+	given := a.Kind == Request || a.Created.As.Person()
 	return a.Status == GrantApproved && a.MergeID == "" && given && !a.ended(now)
 }
 
@@ -247,7 +247,7 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 			fact.Of("current", t.Status), fact.Of("action", "request_approval"), fact.Of("allowed", names(t.Status.Allowed()))).
 			WithHint("Resume the thread, then request approval")
 	}
-	if in.Fallback == AutoApprove && stamp.As != User && !in.AgentAutoApprove {
+	if in.Fallback == AutoApprove && !stamp.ByPerson() && !in.AgentAutoApprove {
 		return Approval{}, Thread{}, codes.PermissionDenied.New(fact.Of("capability", "approval by deadline (--fallback auto_approve)"), fact.Of("threadId", t.ID)).
 			WithHint("Ask with --fallback block or skip; a person may allow it in their own configuration (approvals.agentAutoApprove)").
 			WithNext("leslie transfer " + string(t.ID) + " --direction request_approval --scope " + strings.Join(in.Scope, ","))
@@ -273,7 +273,7 @@ func (s *State) Delegate(in NewGrant, p Policy, stamp Stamp) (Approval, Thread, 
 		return Approval{}, Thread{}, err
 	}
 	for _, capability := range in.Scope {
-		if stamp.As != User && p[capability] != Auto {
+		if !stamp.ByPerson() && p[capability] != Auto {
 			return Approval{}, Thread{}, s.denied(t, capability)
 		}
 	}
@@ -342,7 +342,7 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 	if err != nil {
 		return Approval{}, Thread{}, err
 	}
-	if stamp.As != User {
+	if !stamp.ByPerson() {
 		return Approval{}, Thread{}, onlyPeople(g, d)
 	}
 	t, err := s.Thread(string(g.ThreadID))

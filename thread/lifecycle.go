@@ -127,13 +127,13 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 			fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", action.goal()),
 			fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(t.Status.Allowed())))
 	}
-	if t.Status == WaitingHuman && action == Resume && stamp.As != User {
+	if t.Status == WaitingHuman && action == Resume && !stamp.ByPerson() {
 		return Transition{}, codes.PermissionDenied.New(
 			fact.Of("capability", "resuming a thread that waits for a person"), fact.Of("threadId", t.ID)).
 			WithHint("Ask a person to decide the open approval or to resume the thread").
 			WithNext("leslie status " + string(t.ID))
 	}
-	if t.Mistakes != nil && action == Resume && stamp.As != User {
+	if t.Mistakes != nil && action == Resume && !stamp.ByPerson() {
 		return Transition{}, t.Mistakes.limit(t.ID)
 	}
 	from := t.Status

@@ -111,7 +111,8 @@ func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
 
 // Decide changes the decisions of a pending merge and records in declined, by path,
 // why an agent's answers were refused. change receives the present decisions and
-// returns the new ones. Errors: T303, T402 for an agent under the strategy human,
+// returns the new ones. Errors: T303, T402 for anyone but a person under the
+// strategy human,
 // T402 for decisions that no person made if the target may not resolve conflicts,
 // and those of change.
 func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]Decision, error), declined map[string]string, p Policy, stamp Stamp) (Merge, error) {
@@ -119,7 +120,7 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 	if err != nil {
 		return Merge{}, err
 	}
-	if m.Strategy == HumanOnly && stamp.As == Agent {
+	if m.Strategy == HumanOnly && !stamp.ByPerson() {
 		return Merge{}, codes.PermissionDenied.New(fact.Of("capability", "resolving a merge that waits for a person"), fact.Of("mergeId", m.ID)).
 			WithHint("Ask a person to resolve it (as a person, pass --as user)").
 			WithNext("leslie merge status " + string(m.ID))
@@ -150,7 +151,7 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 // decidedByOthers reports whether there is a new decision that no person made.
 func decidedByOthers(had, now map[string]Decision) bool {
 	for key, d := range now {
-		if d != had[key] && d.How != string(User) {
+		if d != had[key] && !ActorKind(d.How).Person() {
 			return true
 		}
 	}

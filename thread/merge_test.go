@@ -202,6 +202,8 @@ func TestADecisionIsRefused(t *testing.T) {
 	failed(t, err, codes.MergeNotFound, map[string]any{"mergeId": "merge-9"})
 	_, err = w.Decide("merge-1", never, nil, thread.DefaultPolicy(), w.stamp(thread.Agent))
 	failed(t, err, codes.PermissionDenied, map[string]any{"mergeId": thread.MergeID("merge-1")})
+	_, err = w.Decide("merge-1", never, nil, thread.DefaultPolicy(), w.stamp(thread.System))
+	failed(t, err, codes.PermissionDenied, map[string]any{"mergeId": thread.MergeID("merge-1")})
 	assert.False(t, asked, "nothing is asked of one who may not decide")
 	unfit := errors.New("does not fit")
 	_, err = w.Decide("merge-1", func(have map[string]thread.Decision) (map[string]thread.Decision, error) { return nil, unfit }, nil, thread.DefaultPolicy(), w.stamp(thread.User))

@@ -34,6 +34,10 @@ const (
 	System ActorKind = "system"
 )
 
+// Person reports whether a person acts. Nobody else has a person's authority: where
+// leslie lets a person do what an agent may not, the system may not either.
+func (k ActorKind) Person() bool { return k == User }
+
 // Stamp says which operation a change belongs to, when it happened (UTC, whole
 // milliseconds) and who acted. Rules never read a clock; they receive a Stamp.
 type Stamp struct {
@@ -42,6 +46,9 @@ type Stamp struct {
 	As        ActorKind
 	Actor     string
 }
+
+// ByPerson reports whether a person acts, with a person's authority.
+func (s Stamp) ByPerson() bool { return s.As.Person() }
 
 // Executor says who works on a thread.
 type Executor string

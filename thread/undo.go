@@ -159,7 +159,7 @@ func (v *inverting) alreadyUndone() error {
 // allowed checks who may undo the operation: a person may undo everything, others
 // only operations of agents.
 func (v *inverting) allowed() error {
-	if v.stamp.As == User || v.op.As == Agent {
+	if v.stamp.ByPerson() || v.op.As == Agent {
 		return nil
 	}
 	whose := "a person"
@@ -473,7 +473,7 @@ func (v *inverting) grants() error {
 
 // limited refuses to continue a thread that the mistake limit has suspended.
 func (v *inverting) limited(t Thread) error {
-	if v.stamp.As == User {
+	if v.stamp.ByPerson() {
 		return v.conflict("the mistake limit suspended the thread since").WithHint("Resume it with leslie resume " + string(t.ID))
 	}
 	return t.Mistakes.limit(t.ID)
@@ -485,9 +485,9 @@ func (v *inverting) grant(c Change) error {
 		return v.conflict("the deadline of '" + string(is.ID) + "' has passed").WithHint("Ask again with leslie transfer")
 	}
 	switch {
-	case v.stamp.As == User:
+	case v.stamp.ByPerson():
 		return nil
-	case was.Decided != nil && was.Decided.As == User:
+	case was.Decided != nil && was.Decided.As.Person():
 		return v.denied("undoing a person's decision")
 	case was.Status == GrantOpen && is.Status != GrantOpen:
 		return v.denied("ending a wait for a person by undo")

@@ -447,8 +447,8 @@ func write[T any, D written[T]](c *call, rule func(s *thread.State, stamp thread
 var errOverdue = errors.New("a deadline has passed")
 
 // update is the one way in which commands change the store. What deadlines that
-// have passed mean is recorded first, as an operation of the system; an agent
-// whose thread the mistake limit suspended changes nothing (T103). A change
+// have passed mean is recorded first, as an operation of the system; who is no person and
+// speaks for a thread that the mistake limit suspended changes nothing (T103). A change
 // prolongs the claims that the caller works under.
 func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
 	for {
@@ -458,7 +458,7 @@ func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State
 			if s.Overdue(request.Stamp.Time) {
 				return store.Outcome{}, errOverdue
 			}
-			if request.Stamp.As == thread.Agent && c.who.thread != "" {
+			if !request.Stamp.ByPerson() && c.who.thread != "" {
 				if err := s.Limited(c.who.thread); err != nil {
 					return store.Outcome{}, err
 				}

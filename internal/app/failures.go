@@ -56,7 +56,7 @@ func mistaken(code codes.Code) bool {
 // may suspend the thread that the caller speaks for. A success ends a row of
 // failures; that of a call that only reads is of interest where the mistake limit holds.
 func trackFailures(c *Call, failure *codes.Error) {
-	limited := c.caller.As == thread.Agent && c.caller.Thread != ""
+	limited := !c.caller.As.Person() && c.caller.Thread != ""
 	if failure == nil {
 		if c.note == "" && (limited || !c.request.ReadOnly) && failedLast(c) {
 			c.note = noteRecovered

@@ -43,7 +43,7 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 		}
 		return d, t.ID, nil
 	})
-	if err == nil && d.Changed && d.Status == thread.Active && c.caller.As == thread.User {
+	if err == nil && d.Changed && d.Status == thread.Active && c.caller.As.Person() {
 		c.note = noteResumed
 	}
 	return d, err

@@ -266,7 +266,7 @@ func artifactsDigest(c *Call, stage *store.Stage, id thread.ThreadID) (thread.Bl
 // withdrawn, T401 where it was not decided in time, T904.
 func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) (*TransferResult, error) {
 	var patience time.Duration
-	if d.Deadline == nil && c.caller.As != thread.User {
+	if d.Deadline == nil && !c.caller.As.Person() {
 		patience = AgentsPatience
 	}
 	if waiting != nil {

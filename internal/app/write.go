@@ -84,8 +84,8 @@ func write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 var errOverdue = errors.New("a deadline has passed")
 
 // update is the one way in which use cases change the store. What deadlines that
-// have passed mean is recorded first, as an operation of the system; an agent
-// whose thread the mistake limit suspended changes nothing (T103). A change
+// have passed mean is recorded first, as an operation of the system; who is no person and
+// speaks for a thread that the mistake limit suspended changes nothing (T103). A change
 // prolongs the claims that the caller works under.
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
 	for {
@@ -95,7 +95,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			if s.Overdue(call.Stamp.Time) {
 				return store.Outcome{}, errOverdue
 			}
-			if call.Stamp.As == thread.Agent && c.caller.Thread != "" {
+			if !call.Stamp.ByPerson() && c.caller.Thread != "" {
 				if err := s.Limited(c.caller.Thread); err != nil {
 					return store.Outcome{}, err
 				}
