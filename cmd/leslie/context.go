@@ -261,7 +261,7 @@ func (b *contextBlock) rest() string {
 		if ref.Binding == thread.Frozen {
 			where = frozenPath(ref)
 		}
-		body.WriteString(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:\n", ref.ID, ref.Target, ref.Binding, where) + listed(b.referred[i]))
+		body.WriteString(inert(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target, ref.Binding, where)) + "\n" + listed(b.referred[i]))
 	}
 	return body.String()
 }

@@ -152,7 +152,7 @@ func sayChanged(p *prompt, paths []string) {
 			p.say("    (%d more)", len(paths)-i)
 			break
 		}
-		p.say("    %s", escape(path))
+		p.say("    %s", path)
 	}
 }
 
@@ -268,10 +268,10 @@ func (c *call) showRequest(st *store.Store, p *prompt, g thread.Approval, n, of 
 		return err
 	}
 	p.say("\n%s %d of %d: %s  %s asks for %s", p.paint(bold, "request"), n, of, g.ID, g.ThreadID, p.paint(bold, joined(g.Scope)))
-	p.say("  thread: %s", escape(title))
+	p.say("  thread: %s", title)
 	page := &page{}
 	approvalFacts(page, app.ApprovalOf(g, c.now()))
-	p.say("%s  asked by: %s (%s), %s", page.String(), escape(g.Created.Actor), string(g.Created.As), g.Created.At.Format("2006-01-02 15:04:05Z"))
+	p.say("%s  asked by: %s (%s), %s", styled(page.String()), g.Created.Actor, g.Created.As, g.Created.At.Format("2006-01-02 15:04:05Z"))
 	if g.MergeID != "" {
 		list, err := merging.ReadPlan(st, g.Plan)
 		p.plan(g, list)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -22,14 +23,23 @@ type page struct{ b bytes.Buffer }
 
 func (p *page) String() string { return p.b.String() }
 
-// line writes one line; text arguments are escaped.
-func (p *page) line(format string, args ...any) {
+// line writes one line; its arguments are escaped.
+func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", escaped(args)...) }
+
+// styled is text that is written as it is: what a person sees in it was escaped.
+type styled string
+
+// escaped are the arguments of a line, made harmless whatever their type; numbers and
+// truth values stay what they are.
+func escaped(args []any) []any {
+	out := make([]any, len(args))
 	for i, a := range args {
 		if s, ok := plainText(a); ok {
-			args[i] = escape(s)
+			a = escape(s)
 		}
+		out[i] = a
 	}
-	fmt.Fprintf(&p.b, format+"\n", args...)
+	return out
 }
 
 // field writes "name: value" and leaves out an empty value.
@@ -69,19 +79,29 @@ func (p *page) rest(shown, total int) {
 	}
 }
 
-func plainText(v any) (string, bool) {
+// plainText is a value as text; ok is false for numbers and truth values, and for
+// what is styled already.
+func plainText(v any) (text string, ok bool) {
 	switch v := v.(type) {
-	case string:
-		return v, true
+	case styled:
+		return "", false
 	case fmt.Stringer:
 		return v.String(), true
-	case *string:
-		if v == nil {
+	}
+	r := reflect.ValueOf(v)
+	if r.Kind() == reflect.Pointer {
+		if r.IsNil() {
 			return "", true
 		}
-		return *v, true
+		r = r.Elem()
 	}
-	return "", false
+	switch {
+	case r.Kind() == reflect.String:
+		return r.String(), true
+	case r.CanInt() || r.CanUint() || r.CanFloat() || r.Kind() == reflect.Bool:
+		return "", false
+	}
+	return fmt.Sprint(v), true
 }
 
 // escape makes control and format characters visible, newlines among them.

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
 )
 
 func TestEscape(t *testing.T) {
@@ -54,11 +61,13 @@ func FuzzTextAnswers(f *testing.F) {
 		p.line("%s", s)
 		p.field("name", s)
 		p.field("name", &s)
+		p.line("%s", thread.Status(s))
+		p.line("%v %d %t", errors.New(s), 1, true)
 		p.table("A B", [][]string{{s, s}, {"x", s}})
 		lines := strings.Split(strings.TrimSuffix(p.String(), "\n"), "\n")
-		want := 6
+		want := 8
 		if s == "" {
-			want = 4
+			want = 6
 		}
 		require.Len(t, lines, want, "%q", p.String())
 		for _, l := range lines {
@@ -84,4 +93,46 @@ func TestListsAreCut(t *testing.T) {
 	assert.Equal(t, items[int]{three, 3, false}, firstItems(three, 3))
 	assert.Equal(t, items[int]{three, 3, false}, firstItems(three, 0))
 	assert.Equal(t, items[int]{[]int{}, 0, false}, firstItems[int](nil, 0), "no items are an empty list, not null")
+}
+
+// Whoever can write the state can make its checksum fit: no value in it speaks with
+// the terminal, of whatever kind it is.
+func TestAForgedStateDoesNotSpeakWithTheTerminal(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.must(t, "reference", "--from", "main", "--target", "part", "--binding", "live")
+	b.must(t, "checkpoint", "main")
+	b.must(t, "inject", "main", "--type", "data", "--content", "x")
+	b.must(t, "transfer", "part", "--direction", "request_approval", "--scope", "deploy")
+	b.must(t, "claim", "main")
+	path := filepath.Join(b.dir, ".leslie/thread_relations.json")
+	state, err := os.ReadFile(path)
+	require.NoError(t, err)
+	forged := string(state)
+	for _, value := range []string{
+		`"status":"active"`, `"status":"waiting_human"`, `"binding":"live"`, `"kind":"request"`, `"type":"data"`, `"urgency":"next_step"`,
+		`"executor":"agent"`, `"as":"user"`, `"objectiveId":"ship"`, `"target":"part"`, `"parentId":"main"`, `"inherit":"none"`, `"scope":["deploy"`,
+	} {
+		require.Contains(t, forged, value)
+		end := strings.LastIndex(value, `"`)
+		forged = strings.ReplaceAll(forged, value, value[:end]+`\u001b[2J\n`+value[end:])
+	}
+	at := strings.Index(forged, `"crc32c:`) + len(`"crc32c:`)
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Update(crc32.Checksum([]byte(forged[:at]), table), table, []byte(forged[at+8:]))
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "%s%08x%s", forged[:at], sum, forged[at+8:]), 0o644))
+
+	before := strings.Count(forged, `\u001b`)
+	require.Greater(t, before, 12)
+	for _, line := range []string{
+		"status", "status main", "status part", "list", "objective list", "objective status ship", "reference list", "approvals", "approvals --all",
+		"artifacts main", "wait main --timeout 1ms", "stats", "history", "checkpoint main", "rollback main --to nothing", "update main --tag +x", "suspend main",
+		"resume main", "done main", "release main", "claim part", "inject main --type data --content y", "context main", "can deploy main", "merge list",
+		"transfer main --direction handoff --to human", "transfer main --direction delegate --scope code_edit", "spawn --intent i --parent main --ref part",
+	} {
+		b.leslie(strings.Fields(line)...)
+		for _, l := range strings.Split(b.out.String()+b.err.String(), "\n") {
+			assert.Equal(t, -1, strings.IndexFunc(l, hidden), "%s: %q", line, l)
+		}
+	}
 }

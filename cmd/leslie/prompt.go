@@ -26,7 +26,7 @@ type prompt struct {
 	in    *bufio.Reader
 	out   io.Writer
 	done  <-chan struct{} // closed when the call is interrupted
-	paint func(code, s string) string
+	paint func(code, s string) styled
 }
 
 func (c *call) newPrompt() *prompt {
@@ -84,7 +84,8 @@ func (c *call) interrupted() error {
 	return codes.Interrupted.Wrap(context.Cause(c.ctx))
 }
 
-func (p *prompt) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
+// say writes a line to the person; its arguments are escaped.
+func (p *prompt) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", escaped(args)...) }
 
 const green = "32"
 

@@ -249,7 +249,7 @@ func (c *call) textNotes(told warnings.List, failure *codes.Error) {
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "next:"), line)
 		}
 		for _, o := range optionsOf(failure) {
-			fmt.Fprintf(&b, "%s %s (%s)\n", paint(bold, "option:"), o.Command, o.What)
+			fmt.Fprintf(&b, "%s %s (%s)\n", paint(bold, "option:"), escape(o.Command), escape(o.What))
 		}
 	}
 	if b.Len() > 0 {
@@ -281,13 +281,15 @@ const (
 	bold   = "1"
 )
 
-func (c *call) painter() func(code, s string) string {
+// painter gives text a colour, where colours are wanted.
+func (c *call) painter() func(code, s string) styled {
 	on := c.who.color == "always" || c.who.color != "never" && c.env.stderrTTY && c.env.getenv("NO_COLOR") == ""
-	return func(code, s string) string {
+	return func(code, s string) styled {
+		s = escape(s)
 		if !on {
-			return s
+			return styled(s)
 		}
-		return "\x1b[" + code + "m" + s + "\x1b[0m"
+		return styled("\x1b[" + code + "m" + s + "\x1b[0m")
 	}
 }
 
