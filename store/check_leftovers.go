@@ -59,15 +59,6 @@ func isHeld(path string) bool {
 	return err == nil && !free
 }
 
-// unfinished are the operations whose steps are not all done: what they staged and
-// displaced is needed.
-func (s *Store) unfinished(now *loaded) (all []thread.OperationID) {
-	if len(s.undone(now.pending)) > 0 {
-		all = append(all, now.pending.Operation)
-	}
-	return all
-}
-
 // sweep removes temporary files, and stages that nobody holds. Where the state cannot
 // be read, nobody knows whose stages are needed, and they stay.
 func (m *mending) sweep() error {

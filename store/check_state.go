@@ -49,6 +49,9 @@ func (x *examination) pending() error {
 	if p := x.now.image.pending; p != nil {
 		x.steps(p)
 	}
+	for _, q := range x.now.image.quarantined {
+		x.held(q)
+	}
 	if op := x.now.operation; op != nil && x.now.tail < x.now.revision && x.now.noTail == nil {
 		x.passing("W505", JournalFile, "the last operation, '"+string(op.ID)+"', is not in the journal yet; the next write adds it", (*mending).settle)
 	}
@@ -64,6 +67,24 @@ func (x *examination) steps(p *thread.Pending) {
 	for _, step := range x.store.undone(p) {
 		x.underWay[step.To] = true
 		x.mendable("W505", step.To, "the last operation has not put this into place yet ("+string(step.Do)+")", (*mending).settle)
+	}
+}
+
+// held names the steps of earlier operations that wait until their place is whole.
+func (x *examination) held(q thread.Quarantined) {
+	w, err := x.store.openWork()
+	if err != nil {
+		return
+	}
+	defer w.close()
+	p := work(q)
+	for _, step := range w.undone(p) {
+		x.underWay[step.To] = true
+		x.add(Finding{
+			Code: "T507", Path: step.To, Repairable: w.homeOf(step) == nil,
+			Message: "the operation '" + string(q.Operation) + "' could not put this into place (" + string(step.Do) + "): " + q.Reason +
+				"; it is tried again by each write and by doctor --repair, and nothing else is written to " + q.Record + " until then",
+		}, (*mending).settle)
 	}
 }
 

@@ -37,18 +37,23 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 	if err := s.splitBackup(now); err != nil {
 		return err
 	}
-	if now.pending != nil && !now.settled {
+	pending := now.pending
+	if pending != nil && !now.settled || len(now.quarantined) > 0 {
 		if err := s.finish(now); err != nil {
 			return err
 		}
 	}
 	// A stage that cannot be removed is in nobody's way: doctor names it.
-	_ = s.sweepStages(own)
+	_ = s.sweepStages(append(now.held(), own)...)
 	if now.operation == nil {
 		return nil
 	}
 	if now.tail < now.revision {
-		if err := s.record(now.operation, nil, atOnce); err != nil {
+		var undone []thread.Step
+		if pending != nil && slices.Contains(now.held(), pending.Operation) {
+			undone = pending.Steps
+		}
+		if err := s.record(now.operation, undone, atOnce); err != nil {
 			return err
 		}
 		now.tail = now.revision
@@ -60,7 +65,7 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 // it is enough to have them on disk before the state that names them goes: that is
 // owed to the next write.
 func (s *Store) finish(now *loaded) error {
-	if now.tail == now.revision && addsKinds(now.pending) {
+	if now.tail == now.revision && addsKinds(now.pending) && len(now.quarantined) == 0 {
 		var err error
 		if now.work, err = s.openWork(); err != nil {
 			return s.writeFailed(err)
@@ -70,7 +75,7 @@ func (s *Store) finish(now *loaded) error {
 			return nil
 		}
 	}
-	return s.seeThrough(now.pending, &now.warnings)
+	return s.retry(now)
 }
 
 func (s *Store) dropTemporary() error {
@@ -108,6 +113,7 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 		}()
 	}
 	next = next.follows(now.image)
+	next.quarantined, next.operation.held = now.quarantined, now.quarantined
 	if err := s.stageRemovals(w, next.pending); err != nil {
 		return Commit{}, err
 	}
@@ -275,10 +281,11 @@ func (s *Store) moveAside(name string) (to string, err error) {
 func (s *Store) asideName(name string) string {
 	stamp := s.now().UTC().Format("20060102T150405Z")
 	for n := 1; ; n++ {
-		to := s.Path(name) + asideMark + stamp
+		mark := asideMark + stamp
 		if n > 1 {
-			to += fmt.Sprintf("-%d", n)
+			mark += fmt.Sprintf("-%d", n)
 		}
+		to := s.Path(withMark(name, mark))
 		if _, err := os.Lstat(to); !unknowable(err) && err != nil || n == manyAside {
 			return to
 		}

@@ -53,10 +53,11 @@ func (s *Store) Consistent(ctx context.Context, ids []thread.ThreadID, read func
 // left undone is carried out first, as by any writer, and where operations come
 // again and again read runs under the lock: it never sees file work half done.
 // The warnings are also those of the work that was carried out. Errors: read's;
-// T501, T502, T505, T506, T509 of carrying it out; T904.
+// T501, T502, T505, T506, T509 of carrying it out; T507 where it cannot be carried
+// out for now; T904.
 func (s *Store) Settled(ctx context.Context, wait Wait, ids []thread.ThreadID, read func() error) (warnings.List, error) {
 	return s.consistent(ctx, ids, read, func() (warnings.List, error) {
-		c, err := s.Update(ctx, Call{Wait: wait}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
+		c, err := s.Update(ctx, Call{Wait: wait, files: ids}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
 		return c.Warnings, err
 	})
 }
@@ -70,7 +71,7 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, read func
 		switch {
 		case err != nil:
 			return nil, read() // who reads the state is told what is wrong with it
-		case len(at.owed) > 0 && locked != nil:
+		case len(at.owed)+len(at.held) > 0 && locked != nil:
 			return locked()
 		}
 		if at, err = s.awaitWork(ctx, at); err != nil {
@@ -91,7 +92,8 @@ type observed struct {
 	ids   []thread.ThreadID
 	file  fs.FileInfo // of the state
 	image image
-	owed  []thread.Step // what is undone in these threads
+	owed  []thread.Step    // what the last operation has undone in these threads
+	held  []thread.Pending // and earlier ones, whose steps nobody can carry out for now
 }
 
 // lately is the state that was loaded last, with the file that stood there then,
@@ -108,7 +110,8 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 	m.file, _ = os.Lstat(s.Path(StateFile))
 	if last := s.seen.loaded.Load(); last != nil && unwritten(last.file, m.file) {
 		p := last.image.pending
-		if m.image = last.image; last.settled || p == nil || !slices.ContainsFunc(p.Steps, m.moved) {
+		m.image = last.image
+		if len(m.image.quarantined) == 0 && (last.settled || p == nil || !slices.ContainsFunc(p.Steps, m.moved)) {
 			return m, nil
 		}
 	}
@@ -117,21 +120,36 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 		return observed{}, err
 	}
 	if m.image = now.image; !now.settled {
-		m.owed = slices.DeleteFunc(s.undone(now.pending), func(step thread.Step) bool { return !m.moved(step) })
+		m.owed = m.movedBy(s.undone(now.pending))
+	}
+	for _, q := range m.image.quarantined {
+		if steps := m.movedBy(s.undone(work(q))); len(steps) > 0 {
+			m.held = append(m.held, thread.Pending{Operation: q.Operation, Steps: steps})
+		}
 	}
 	return m, nil
 }
 
 // lacking warns of files that are not in place.
 func (m observed) lacking() warnings.List {
-	if len(m.owed) == 0 {
-		return nil
+	all := m.held
+	if len(m.owed) > 0 {
+		all = append(all, thread.Pending{Operation: m.image.pending.Operation, Steps: m.owed})
 	}
-	paths := make([]string, len(m.owed))
-	for i, step := range m.owed {
-		paths[i] = step.To
+	var out warnings.List
+	for _, p := range all {
+		paths := make([]string, len(p.Steps))
+		for i, step := range p.Steps {
+			paths[i] = step.To
+		}
+		out = append(out, warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", p.Operation)))
 	}
-	return warnings.List{warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", m.image.pending.Operation))}
+	return out
+}
+
+// movedBy are those of the steps that move files of these threads.
+func (m observed) movedBy(steps []thread.Step) []thread.Step {
+	return slices.DeleteFunc(steps, func(step thread.Step) bool { return !m.moved(step) })
 }
 
 // moved reports whether a step moves files of these threads. An empty folder that

@@ -16,6 +16,8 @@
 //   - A stage is a folder in tmp/ in which files wait for their operation; a
 //     step renames them into place. Pending are the steps of the operation that
 //     made the state.
+//   - Quarantined are steps of earlier operations that cannot be carried out for now:
+//     they stay in the state and are tried by each writer (quarantine.go).
 //   - A blob is content under its SHA-256; a manifest is a list of paths and
 //     blobs.
 //   - Set aside: moved to NAME.set-aside-TIME because it was not whole.

@@ -35,6 +35,8 @@ type entry struct {
 	// Pending is the file-system work of the operation, where it was not
 	// done when the line was written.
 	Pending []thread.Step `json:"pending,omitempty"`
+	// Quarantined are the steps of earlier operations that were not done either.
+	Quarantined []thread.Quarantined `json:"quarantined,omitempty"`
 }
 
 // readEntry decodes a line; ok is false for one that is damaged.

@@ -69,7 +69,8 @@ type image struct {
 type operation struct {
 	entry
 
-	made []byte // the entry as JSON, see text
+	made []byte               // the entry as JSON, see text
+	held []thread.Quarantined // the state's, which the journal's line has as well
 }
 
 // text is the entry as JSON. It is made once: the state and the journal hold the
@@ -95,6 +96,9 @@ func (o *operation) line(undone []thread.Step) ([]byte, error) {
 	text, err := o.text()
 	if err == nil && len(undone) > 0 {
 		text, err = withKey(text, "pending", undone)
+	}
+	if err == nil && len(o.held) > 0 {
+		text, err = withKey(text, "quarantined", o.held)
 	}
 	if err != nil {
 		return nil, err
@@ -332,6 +336,9 @@ func readBody(rest []byte, version string) (image, error) {
 			return image{}, damage("its end cannot be read")
 		}
 		m.beyond, rest = rest[:at:at], end
+		if m.operation != nil {
+			m.operation.held = m.quarantined
+		}
 	}
 	line, rest := cutLine(rest)
 	switch {

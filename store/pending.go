@@ -185,7 +185,15 @@ func (w fileWork) done(p *thread.Pending, i int) (bool, error) {
 // what step i displaces gets there.
 func shelves(p *thread.Pending) string { return path.Join(TmpDir, string(p.Operation)+displaced) }
 
-func shelf(p *thread.Pending, i int) string { return path.Join(shelves(p), strconv.Itoa(i)) }
+func shelf(p *thread.Pending, i int) string { return path.Join(shelves(p), strconv.Itoa(number(p, i))) }
+
+// number is that of a step in its operation.
+func number(p *thread.Pending, i int) int {
+	if p.At != nil {
+		return p.At[i]
+	}
+	return i
+}
 
 // carryOut does what is undone of an operation's steps, has it on disk, keeps
 // what was displaced as blobs, and takes it away. It is called under the
@@ -352,17 +360,11 @@ type unkept struct{ error }
 
 func (e unkept) Unwrap() error { return e.error }
 
-// seeThrough is carryOut for the steps of an earlier operation. What they
-// displaced and nobody can read (a folder without permission, a bad sector) must
-// not keep the store from being written for ever: it is moved aside. Errors:
-// T505, T507, T509.
-func (s *Store) seeThrough(p *thread.Pending, out *warnings.List) error {
-	w, err := s.openWork()
-	if err != nil {
-		return s.writeFailed(err)
-	}
-	defer w.close()
-	err = s.carryOut(w, p, false)
+// clearUp is clearShelves for the steps of an earlier operation. What they displaced
+// and nobody can read (a folder without permission, a bad sector) must not keep the
+// store from being written for ever: it is moved aside. Errors: T505, T507, T509.
+func (s *Store) clearUp(w fileWork, p *thread.Pending, out *warnings.List) error {
+	err := s.clearShelves(w, p)
 	var e unkept
 	if !errors.As(err, &e) || !codes.Has(err, codes.ReadFailed) {
 		return s.writeFailed(err)

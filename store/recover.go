@@ -32,13 +32,15 @@ type loaded struct {
 	// backup is what stood at the backup's name, known when it has to go.
 	backup oldBackup
 	// broken says that the main file is not whole and has to be moved aside.
-	broken   bool
-	tail     thread.Revision // the newest operation that the journal knows
-	settled  bool            // nothing is left to do of the last operation's steps
-	work     fileWork        // the store's folder, open for owed
-	owed     []flush         // to be had on disk before another state takes the place
-	noTail   error           // T509: a reader of a whole state can do without
-	warnings warnings.List
+	broken  bool
+	tail    thread.Revision // the newest operation that the journal knows
+	settled bool            // nothing is left to do of the last operation's steps
+	// requarantined says that the quarantined steps are not those on disk any more.
+	requarantined bool
+	work          fileWork // the store's folder, open for owed
+	owed          []flush  // to be had on disk before another state takes the place
+	noTail        error    // T509: a reader of a whole state can do without
+	warnings      warnings.List
 }
 
 // letGo closes what was held open for the sake of those who wait for the lock.
@@ -282,8 +284,9 @@ func snapshot(st *thread.State, op entry) image {
 	if len(op.Pending) > 0 {
 		m.pending = &thread.Pending{Operation: op.ID, Steps: op.Pending}
 	}
-	op.Pending = nil
-	m.operation = &operation{entry: op}
+	m.quarantined = op.Quarantined
+	op.Pending, op.Quarantined = nil, nil
+	m.operation = &operation{entry: op, held: m.quarantined}
 	return m
 }
 

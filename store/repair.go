@@ -137,7 +137,7 @@ func (m *mending) settle() error {
 	if err != nil {
 		return err
 	}
-	undone := len(s.undone(now.image.pending))
+	undone := len(s.undoneOf(now))
 	shared := s.sharesBackup(now)
 	unwritten := now.operation != nil && now.tail < now.revision
 	if err := m.finish(now); err != nil {
@@ -146,19 +146,23 @@ func (m *mending) settle() error {
 	if shared {
 		m.did("made state and backup two files")
 	}
-	if undone > 0 {
+	if undone -= len(s.undoneOf(now)); undone > 0 {
 		m.did("put %d files and folders of the last operation into place", undone)
 	}
 	if unwritten {
 		m.did("added the last operation to the journal")
 	}
-	if main := s.readState(StateFile); !now.recovered() || main.err == nil && main.revision == now.revision {
+	main := s.readState(StateFile)
+	lost := now.recovered() && (main.err != nil || main.revision != now.revision)
+	if !lost && !now.requarantined {
 		return nil
 	}
 	if err := s.swap(now, now.image); err != nil {
 		return err
 	}
-	m.did("wrote the state at revision %d", now.revision)
+	if lost {
+		m.did("wrote the state at revision %d", now.revision)
+	}
 	return s.writeFailed(s.disk.syncDir(s.Path(".")))
 }
 
@@ -403,7 +407,7 @@ func (m *mending) baseline() error {
 		return nil
 	}
 	// The line once more, with the archive's own: the state need not carry them.
-	line := &operation{entry: after.operation.entry}
+	line := &operation{entry: after.operation.entry, held: after.operation.held}
 	line.Archive = all.kept
 	return s.record(line, nil, atOnce)
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -90,7 +91,7 @@ func (w fileWork) replaced(p *thread.Pending, step thread.Step) (bool, error) {
 	if err != nil || now == step.Content || now != step.Expect && now != "" {
 		return err == nil, err
 	}
-	return w.there(step.To + besideMark(p))
+	return w.there(withMark(step.To, besideMark(p)))
 }
 
 // stageAnew writes a staged file that is gone once more. Errors: T505, T509.
@@ -179,17 +180,34 @@ func (w fileWork) alike(a, b string) bool {
 // of the thread, the folder gets the mark and not the file in it.
 // Errors: T509.
 func (w fileWork) besideName(to, mark string) (string, error) {
-	name := to + mark
+	name := withMark(to, mark)
 	for i := range len(to) {
 		if to[i] != '/' || strings.Count(to[:i], "/") < 2 {
 			continue
 		}
 		if info, err := w.lstat(to[:i]); err == nil && !info.IsDir() {
-			name = to[:i] + mark + to[i:]
+			name = withMark(to[:i], mark) + to[i:]
 			break
 		}
 	}
 	return w.free(name, "+")
+}
+
+// longestName is how long a name with a mark may be, in bytes: file systems allow 255.
+const longestName = 240
+
+// withMark is a name with a mark at its end, cut short where both are too long for a
+// file system.
+func withMark(name, mark string) string {
+	start := strings.LastIndexByte(name, '/') + 1
+	if over := len(name) - start + len(mark) - longestName; over > 0 {
+		end := max(start+1, len(name)-over)
+		for end > start+1 && !utf8.RuneStart(name[end]) {
+			end--
+		}
+		name = name[:end]
+	}
+	return name + mark
 }
 
 // special is the hash of what is no regular file: nothing expects it.

@@ -98,6 +98,8 @@ type Call struct {
 	// before the commit: it goes there while the lock is waited for, and beside the
 	// new state.
 	Staged []*Stage
+
+	files []thread.ThreadID // whose files are read under the lock: see Settled
 }
 
 // Outcome is what a rule function gives back beside the changed State.

@@ -55,8 +55,14 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if c, err := s.answered(call, now.operation); c != nil || err != nil {
 		return s.unchanged(now, c, err)
 	}
+	if err := now.heldBack(threadRecords(call.files)...); err != nil {
+		return Commit{Warnings: now.warnings}, err
+	}
 	st := s.state(now)
 	out, err := fn(st)
+	if err == nil && st.Changed() {
+		err = now.heldBack(written(call, st, out)...)
+	}
 	if err := verdict(ctx, call, st, err); err != nil {
 		return Commit{Warnings: now.warnings}, err
 	}
@@ -127,15 +133,13 @@ func next(call Call, st *thread.State, out Outcome) image {
 }
 
 // unchanged ends an Update that has nothing to commit: a recovered state is put
-// on disk, at its own revision.
+// on disk, and one with other quarantined steps, at its own revision.
 func (s *Store) unchanged(now *loaded, c *Commit, err error) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	if now.recovered() {
-		if err := s.swap(now, now.image); err != nil {
-			return Commit{}, err
-		}
+	if err := s.keepQuarantine(now); err != nil {
+		return Commit{}, err
 	}
 	if c == nil {
 		c = &Commit{Revision: now.revision}

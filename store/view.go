@@ -22,10 +22,7 @@ func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, e
 	if err != nil {
 		return View{}, err
 	}
-	var undone []thread.Step
-	if !now.settled {
-		undone = s.undone(now.pending)
-	}
+	undone := s.undoneOf(now)
 	err = ended(fn(s.state(now))) // which may find that the archive lacks records
 	return View{Revision: now.revision, Warnings: now.warnings, Undone: undone}, err
 }

@@ -45,6 +45,18 @@ func ValidID(id string) bool {
 	return true
 }
 
+// reservedName is T903 for a new id that Windows keeps for a device: no folder can have
+// it there, and a store may be copied from one system to another.
+func reservedName(id string) error {
+	name := strings.ToLower(id)
+	device := slices.Contains([]string{"con", "prn", "aux", "nul"}, name)
+	numbered := len(name) == 4 && (name[:3] == "com" || name[:3] == "lpt") && name[3] >= '1' && name[3] <= '9'
+	if !device && !numbered {
+		return nil
+	}
+	return codes.InvalidArgument.New(fact.Of("reason", "the id '"+id+"' is a reserved name on Windows; choose another"), fact.Of("id", id))
+}
+
 // Thread returns the thread that arg names, by its id or a unique prefix of it; it
 // also finds archived threads. Errors: T101 with the nearest id, T105 with the
 // candidates, and those of reading the archive.

@@ -215,3 +215,20 @@ func TestAStateWithoutAnArchiveAnswers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, all)
 }
+
+func TestNamesOfDevicesAreNoNewIDs(t *testing.T) {
+	t.Parallel()
+	s := thread.NewState(0, thread.Records{}, nil)
+	_, err := s.CreateObjective(thread.NewObjective{ID: "ship", Title: "Ship"}, thread.Stamp{})
+	require.NoError(t, err)
+	for _, id := range []string{"nul", "CON", "Aux", "prn", "com1", "COM9", "lpt5"} {
+		_, err := s.Spawn(thread.NewThread{ID: thread.ThreadID(id), Objective: "ship", Intent: "x"}, thread.Stamp{})
+		assert.True(t, codes.Has(err, codes.InvalidArgument), "%s: %v", id, err)
+		_, err = s.CreateObjective(thread.NewObjective{ID: thread.ObjectiveID(id), Title: "x"}, thread.Stamp{})
+		assert.True(t, codes.Has(err, codes.InvalidArgument), "%s: %v", id, err)
+	}
+	for _, id := range []string{"null", "com", "com0", "com10", "lpt", "console", "nul-1"} {
+		_, err := s.Spawn(thread.NewThread{ID: thread.ThreadID(id), Objective: "ship", Intent: "x"}, thread.Stamp{})
+		assert.NoError(t, err, id)
+	}
+}

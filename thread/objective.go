@@ -26,11 +26,14 @@ type NewObjective struct {
 	Title string
 }
 
-// CreateObjective creates an objective. Errors: T106.
+// CreateObjective creates an objective. Errors: T106; T903 for a reserved id.
 func (s *State) CreateObjective(in NewObjective, stamp Stamp) (Objective, error) {
 	if _, ok := s.Objectives.Get(string(in.ID)); ok {
 		return Objective{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).
 			WithNext("leslie objective status " + string(in.ID))
+	}
+	if err := reservedName(string(in.ID)); err != nil {
+		return Objective{}, err
 	}
 	return s.Objectives.Put(Objective{ID: in.ID, Title: in.Title, CreatedAt: stamp.Time}), nil
 }

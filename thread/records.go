@@ -415,6 +415,8 @@ const (
 type Pending struct {
 	Operation OperationID `json:"operationId"`
 	Steps     []Step      `json:"steps"`
+	// At is the number of each step in its operation; nil where these are all of it.
+	At []int `json:"-"`
 
 	Unknown Unknown `json:"-"`
 }

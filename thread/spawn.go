@@ -29,7 +29,8 @@ type NewThread struct {
 
 // Spawn creates a thread. It does not start anyone. Errors: T106 if the id is taken,
 // T101 and T105 for the parent and the dependencies, T107 if the parent is
-// terminated, and those of choosing the objective (T601, T603, T903).
+// terminated, T903 for a reserved id, and those of choosing the objective (T601, T603,
+// T903).
 func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	if s.Exists(in.ID) {
 		next := "leslie status " + string(in.ID)
@@ -37,6 +38,9 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 			next = "leslie list --all" // a folder without a record
 		}
 		return Thread{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).WithNext(next)
+	}
+	if err := reservedName(string(in.ID)); err != nil {
+		return Thread{}, err
 	}
 	t := Thread{
 		ID: in.ID, Title: in.Title, Intent: in.Intent, Status: Active, Executor: in.Executor,

@@ -22,7 +22,7 @@ func fill(v reflect.Value) {
 			return
 		}
 		for i := range v.NumField() {
-			if v.Type().Field(i).Type != reflect.TypeFor[Unknown]() {
+			if f := v.Type().Field(i); f.Type != reflect.TypeFor[Unknown]() && f.Tag.Get("json") != "-" {
 				fill(v.Field(i))
 			}
 		}
