@@ -9,48 +9,48 @@ import (
 	"strings"
 )
 
-// This file judges what an agent made of the conflicts of one file. The judge
-// trusts nothing: an answer is taken when it can be shown that nothing was lost
-// that the agent did not give a reason for, and else the conflict stays open.
+// This file checks an agent's answers to the conflicts of one file. It trusts
+// nothing: it accepts an answer only if it can prove that nothing was lost for which
+// the agent gave no reason. Otherwise the conflict stays open.
 
-// Work is what an agent left behind for one file.
+// Work is the output of an agent for one file.
 type Work struct {
-	// Before and After are the file with markers as the agent got it and left it.
-	// Of a file in conflict as a whole, Before is whatever it got.
+	// Before and After are the file with markers as the agent received it and left
+	// it. If the whole file is in conflict, Before is whatever the agent received.
 	Before, After []byte
 	Resolutions   []Resolution
 }
 
-// Accepted is the answer to one conflict, and the agent's reason, if it gave one.
+// Accepted is the answer to one conflict, with the agent's reason if it gave one.
 type Accepted struct {
 	ConflictID string
 	Decision   Decision
 	Reason     string
 }
 
-// Judgement is every answer, or why none is taken.
+// Judgement has all answers, or the reason why none is accepted.
 type Judgement struct {
 	Accepted []Accepted
-	// Refused is a sentence that tells the agent what to do better.
+	// Refused is a sentence that tells the agent what to correct.
 	Refused string
 }
 
 // ByAgent is the How of an agent's decisions.
 const ByAgent = "agent"
 
-// Accept judges an agent's work on a change and its open conflicts, which are
-// picked from conflicts (all of Plan.Conflicts will do).
+// Accept checks an agent's work on the open conflicts of a change. It selects them
+// from conflicts, so callers may pass all of Plan.Conflicts.
 //
-// If After differs from Before it is the answer, and the resolutions give the
-// reasons; where it can be cut into answers in several ways, resolutions that
-// say the same decide. Otherwise the resolutions are the answer. The answers are
-// accepted only together, when every open conflict has one, no marker is left,
-// every byte outside the conflicts is as it was, each line that a side added in a
-// conflict is in its answer or the conflict has a reason, and a JSON file of
-// which every version parses still does. Choices that leave out versions which
-// are not shown as text want a reason too.
+// If After differs from Before, After is the answer and the resolutions give the
+// reasons; if After can be split into answers in several ways, resolutions with the
+// same result decide. Otherwise the resolutions are the answer. Accept accepts all
+// answers or none: every open conflict needs an answer, no marker may be left, every
+// byte outside the conflicts must be unchanged, each line that a side added in a
+// conflict must be in its answer unless the conflict has a reason, and a JSON file
+// whose versions all parse must still parse. Choices that drop a version which is
+// not shown as text need a reason, too.
 //
-// That the inputs have not moved meanwhile is the caller's to check.
+// The caller must check that the inputs have not changed in between.
 func Accept(c Change, conflicts []Conflict, w Work) Judgement {
 	j := judge{change: c, all: c.own(conflicts), work: w, given: map[string]Resolution{}}
 	for _, d := range j.all {
@@ -65,7 +65,7 @@ func Accept(c Change, conflicts []Conflict, w Work) Judgement {
 	return Judgement{Accepted: accepted}
 }
 
-// judge looks at the work on one file. Its errors are sentences for the agent.
+// judge checks the work on one file. Its errors are sentences for the agent.
 type judge struct {
 	change    Change
 	all, open []Conflict
@@ -92,7 +92,7 @@ func (j *judge) judge() ([]Accepted, error) {
 
 func (j *judge) path() string { return inert(j.change.Path) }
 
-// know takes the resolutions of open conflicts; others are a mistake.
+// know records the resolutions, which must be about open conflicts.
 func (j *judge) know() error {
 	for _, r := range j.work.Resolutions {
 		if !slices.ContainsFunc(j.open, func(d Conflict) bool { return d.ID == r.ConflictID }) {
@@ -108,7 +108,7 @@ func (j *judge) know() error {
 
 func (j *judge) edited() bool { return !bytes.Equal(j.work.Before, j.work.After) }
 
-// texts is the answer to every open conflict, each a part of the file.
+// texts returns the answer to every open conflict, each a part of the file.
 func (j *judge) texts() ([][]byte, error) {
 	chosen, err := j.byChoice()
 	if !j.edited() {
@@ -120,7 +120,7 @@ func (j *judge) texts() ([][]byte, error) {
 		}
 	}
 	if n := j.marked().left(j.work.After, true); n > 0 {
-		return nil, refusal(fmt.Sprintf("A conflict marker is left in line %d of the merged file; replace each conflict, markers included, by its answer.", n))
+		return nil, refusal(fmt.Sprintf("A conflict marker is left in line %d of the merged file; replace each conflict, including its markers, by its answer.", n))
 	}
 	texts, wrong := aligned(j.work.After, j.change.Merge.segments())
 	if wrong != nil {
@@ -132,17 +132,17 @@ func (j *judge) texts() ([][]byte, error) {
 func (m *misfit) sentence() error {
 	switch {
 	case m.ambiguous:
-		return refusal("It cannot be told which lines of the merged file answer which conflict; give each answer in resolutions.json, with choice and text.")
+		return refusal("It is ambiguous which lines of the merged file answer which conflict; give each answer in resolutions.json, with choice and text.")
 	case m.line > 0:
-		return refusal(fmt.Sprintf("Line %d of the merged file lies outside the conflicts and was changed; change nothing but the conflicts.", m.line))
+		return refusal(fmt.Sprintf("Line %d of the merged file is outside the conflicts and was changed; change only the conflicts.", m.line))
 	default:
-		return refusal("A line between two conflicts was changed in the merged file; change nothing but the conflicts.")
+		return refusal("A line between two conflicts was changed in the merged file; change only the conflicts.")
 	}
 }
 
 func (j *judge) marked() Marked { return j.change.Marked(j.all) }
 
-// byChoice is the answers that the resolutions give.
+// byChoice returns the answers given by the resolutions.
 func (j *judge) byChoice() ([][]byte, error) {
 	var out [][]byte
 	hunks := j.change.Merge.Conflicts()
@@ -156,7 +156,7 @@ func (j *judge) byChoice() ([][]byte, error) {
 	return out, nil
 }
 
-// choice is the decision that a resolution is.
+// choice returns the decision given by a resolution.
 func (j *judge) choice(d Conflict) (Decision, error) {
 	r := j.given[d.ID]
 	if r.Choice == "" {
@@ -179,7 +179,7 @@ func (j *judge) name(d Conflict) string {
 	return fmt.Sprintf("Conflict %s (%d of %d) in %s", d.ID, d.Hunk, d.Of, j.path())
 }
 
-// answered is the merge with these answers.
+// answered returns the merge with these answers.
 func (j *judge) answered(texts [][]byte) *Result {
 	var answers []Answer
 	for i, hunk := range j.change.Merge.Conflicts() {
@@ -188,7 +188,7 @@ func (j *judge) answered(texts [][]byte) *Result {
 	return j.change.Merge.Answered(answers...)
 }
 
-// parts judges the answers to the conflicts of a file.
+// parts checks the answers to the conflicts of a file.
 func (j *judge) parts(texts [][]byte) ([]Accepted, error) {
 	var out []Accepted
 	marked := j.marked()
@@ -205,7 +205,7 @@ func (j *judge) parts(texts [][]byte) ([]Accepted, error) {
 	return out, j.parses(merged, j.change.Merge.texts())
 }
 
-// texts are the sides that have anything.
+// texts returns the sides that are not empty.
 func (r *Result) texts() []string {
 	var out []string
 	for _, side := range r.sides {
@@ -222,8 +222,8 @@ func (j *judge) accepted(d Conflict, decision Decision) Accepted {
 
 func (j *judge) reasoned(d Conflict) bool { return strings.TrimSpace(j.given[d.ID].Reason) != "" }
 
-// complete refuses an answer that lacks a line which a side added, unless there
-// is a reason.
+// complete refuses an answer without a line that a side added, unless there is a
+// reason.
 func (j *judge) complete(d Conflict, answer []byte) error {
 	if j.reasoned(d) {
 		return nil
@@ -234,9 +234,10 @@ func (j *judge) complete(d Conflict, answer []byte) error {
 	return nil
 }
 
-// lost is the first line that a side added and an answer lacks, and whose it is;
-// how lines end does not count. A line that a side put in beside one that the
-// base has already must be there once more than the other sides left it.
+// lost returns the first line that a side added and that is missing from an answer,
+// with the thread that added it. It ignores line endings. If a side added another
+// copy of a line that the base has, the answer must have one more copy than the
+// other sides left.
 func (d Conflict) lost(answer []byte) (line, thread string) {
 	base, have := countsOf(d.Base.Text), countsOf(string(answer))
 	sides := make([]map[string]int, len(d.Sides))
@@ -262,7 +263,7 @@ func (d Conflict) lost(answer []byte) (line, thread string) {
 	return "", ""
 }
 
-// countsOf counts lines without their ends.
+// countsOf counts lines without their line endings.
 func countsOf(text string) map[string]int {
 	out := map[string]int{}
 	for line := range strings.Lines(text) {
@@ -271,7 +272,7 @@ func countsOf(text string) map[string]int {
 	return out
 }
 
-// parses refuses JSON that is broken though every version of it was not.
+// parses refuses JSON that does not parse although every version of it does.
 func (j *judge) parses(merged []byte, versions []string) error {
 	if strings.ToLower(path.Ext(j.change.Path)) != ".json" {
 		return nil
@@ -282,12 +283,12 @@ func (j *judge) parses(merged []byte, versions []string) error {
 		}
 	}
 	if !json.Valid(merged) {
-		return refusal(fmt.Sprintf("With these answers %s is no valid JSON any more, though every version of it was.", j.path()))
+		return refusal(fmt.Sprintf("With these answers %s is no longer valid JSON, although every version of it was.", j.path()))
 	}
 	return nil
 }
 
-// whole judges the answer to a file that is in conflict as a whole.
+// whole checks the answer to a file that is in conflict as a whole.
 func (j *judge) whole(d Conflict) ([]Accepted, error) {
 	decision, err := j.wholeChoice(d)
 	if err != nil {
@@ -311,9 +312,9 @@ func (j *judge) whole(d Conflict) ([]Accepted, error) {
 	return []Accepted{j.accepted(d, decision)}, nil
 }
 
-// wholeChoice is the decision about a whole file. An edited file is its text
-// where the conflict is one of texts; what was changed here and deleted there
-// wants a word.
+// wholeChoice returns the decision about a whole file. An edited file is the answer
+// if the conflict is between texts; a modify/delete conflict needs an explicit
+// choice.
 func (j *judge) wholeChoice(d Conflict) (Decision, error) {
 	r := j.given[d.ID]
 	textual := d.Kind == Content || d.Kind == AddAdd
@@ -331,8 +332,8 @@ func (j *judge) wholeChoice(d Conflict) (Decision, error) {
 	return decision, err
 }
 
-// outcome is the text that a decision about a whole file leaves, and the
-// versions that are there; shown is false if one of them is not shown.
+// outcome returns the text that a decision about a whole file leaves, and the
+// existing versions; shown is false if one of them is not shown as text.
 func (d Conflict) outcome(decision Decision) (text []byte, versions []string, shown bool) {
 	shown = true
 	for _, s := range d.Sides {

@@ -141,7 +141,7 @@ func around(between string) merge.Input {
 	return in
 }
 
-func TestAcceptCutsByWhatStandsBetween(t *testing.T) {
+func TestAcceptSplitsByTheTextBetweenConflicts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		between, edit string
@@ -149,11 +149,11 @@ func TestAcceptCutsByWhatStandsBetween(t *testing.T) {
 		refused       string
 	}{
 		"the line once":                  {"\n", "O\nT\n\nP\nQ\n", nil, ""},
-		"the line twice":                 {"\n", "O\n\nT\n\nP\nQ\n", nil, "cannot be told which lines"},
+		"the line twice":                 {"\n", "O\n\nT\n\nP\nQ\n", nil, "is ambiguous which lines"},
 		"said again in words":            {"\n", "O\n\nT\n\nP\nQ\n", []says{{1, "text", "O\n\nT\n", ""}, {2, "both", "", ""}}, ""},
-		"said otherwise in words":        {"\n", "O\n\nT\n\nP\nQ\n", []says{{1, "text", "O\nT\n", ""}, {2, "both", "", ""}}, "cannot be told"},
+		"said otherwise in words":        {"\n", "O\n\nT\n\nP\nQ\n", []says{{1, "text", "O\nT\n", ""}, {2, "both", "", ""}}, "is ambiguous"},
 		"one of two lines again":         {"x\n\n", "O\n\nT\nx\n\nP\nx\nQ\n", nil, ""},
-		"lines that overlap with itself": {"x\nx\n", "O\nT\nx\nx\nx\nP\nQ\n", nil, "cannot be told"},
+		"lines that overlap with itself": {"x\nx\n", "O\nT\nx\nx\nx\nP\nQ\n", nil, "is ambiguous"},
 		"gone":                           {"\n", "O\nT\nP\nQ\n", nil, "between two conflicts was changed"},
 		"half of them":                   {"x\ny\n", "O\nT\nx\nP\nQ\n", nil, "between two conflicts was changed"},
 	} {
@@ -172,7 +172,7 @@ func TestAcceptCutsByWhatStandsBetween(t *testing.T) {
 	wants(t, three, j, "", "O\nT\n-\nP\nQ\n-\nR\nS\n")
 	three.Decisions = map[string]merge.Decision{}
 	_, j = accept(t, three, wrote("O\nT\n-\nP\n-\nQ\n-\nR\nS\n"))
-	wants(t, three, j, "cannot be told", "")
+	wants(t, three, j, "is ambiguous", "")
 }
 
 func TestAcceptCountsLines(t *testing.T) {
@@ -209,7 +209,7 @@ func TestAcceptLooksOnlyAtWhatIsOpen(t *testing.T) {
 	_, refused := accept(t, in, wrote(edit), says{n: 1, reason: "again"})
 	assert.Contains(t, refused.Refused, "no open conflict")
 	_, refused = accept(t, in, wrote("x"+edit))
-	assert.Contains(t, refused.Refused, "Line 1 of", "what was decided lies outside the conflicts")
+	assert.Contains(t, refused.Refused, "Line 1 of", "what was decided is outside the conflicts")
 	wants(t, in, j, "", edit)
 	_, refused = accept(t, in, nil)
 	assert.Contains(t, refused.Refused, "No conflict of f.md is open")
@@ -251,7 +251,7 @@ func TestAcceptKeepsJSONWhole(t *testing.T) {
 			}
 			_, j := accept(t, in, edit, words...)
 			if c.refused {
-				assert.Contains(t, j.Refused, "no valid JSON any more")
+				assert.Contains(t, j.Refused, "no longer valid JSON")
 				return
 			}
 			assert.Empty(t, j.Refused)
@@ -259,7 +259,7 @@ func TestAcceptKeepsJSONWhole(t *testing.T) {
 	}
 }
 
-func TestAcceptJudgesWholeFiles(t *testing.T) {
+func TestAcceptChecksWholeFiles(t *testing.T) {
 	t.Parallel()
 	different := func() merge.Input {
 		return input(one("b\nc\n"), from{"a", one("b\n"), one("x\n")}, from{"e", one("c\n"), one("y\n")})
@@ -292,7 +292,7 @@ func TestAcceptJudgesWholeFiles(t *testing.T) {
 		"theirs of those":           {in: different(), says: []says{{1, "theirs", "", "r"}}, refused: "name one of a, e"},
 		"one of those, with reason": {in: different(), says: []says{{1, "e", "", "r"}}, want: "y\n"},
 		"a path as it is":           {in: input(files{"f.md@": ""}, from{"a", nil, one("t\n")}), says: []says{{1, "ours", "", ""}}, want: "-"},
-		"a path written through":    {in: input(files{"f.md@": ""}, from{"a", nil, one("t\n")}), says: []says{{1, "theirs", "", "r"}}, refused: "nothing is written there"},
+		"a path written through":    {in: input(files{"f.md@": ""}, from{"a", nil, one("t\n")}), says: []says{{1, "theirs", "", "r"}}, refused: "the path cannot be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

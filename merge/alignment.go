@@ -2,12 +2,12 @@ package merge
 
 import "slices"
 
-// This file finds the conflicts of a file in what an editor made of it: the text
-// between them is known, line by line.
+// This file finds the answers to the conflicts in an edited file. The text between
+// the conflicts is known, line by line.
 
-// segments are the stretches of merged text between the open conflicts of r:
-// before the first, between each two, after the last. All but the first and the
-// last have a line.
+// segments returns the merged text between the open conflicts of r: before the first,
+// between each two, after the last. All but the first and the last have at least one
+// line.
 func (r *Result) segments() []string {
 	out := []string{""}
 	for i, h := range r.Hunks {
@@ -20,17 +20,16 @@ func (r *Result) segments() []string {
 	return out
 }
 
-// misfit is why a text could not be cut.
+// misfit says why a text could not be split.
 type misfit struct {
-	// line is the first line of the text, from 1, that is not as it was; 0 when
-	// that cannot be told.
+	// line is the first line of the text, from 1, that was changed; 0 if unknown.
 	line int
-	// ambiguous: there is more than one way to cut it.
+	// ambiguous: there is more than one way to split it.
 	ambiguous bool
 }
 
-// aligned gives what stands in a text between these segments, in their order. Every
-// line of every segment has to be there, and the cut has to be the only one.
+// aligned returns the parts of a text between these segments, in order. The text must
+// contain every line of every segment, and there must be only one way to split it.
 func aligned(text []byte, segments []string) ([][]byte, *misfit) {
 	in := newInterner(text)
 	v := in.cut(text)
@@ -57,8 +56,8 @@ func aligned(text []byte, segments []string) ([][]byte, *misfit) {
 	return v.between(len(first), len(middle), places, known[1:len(known)-1]), nil
 }
 
-// between is what stands between the places of segments, in the n lines from
-// line on.
+// between returns the text between the segments at these places, within the n lines
+// after line.
 func (v *version) between(line, n int, places []int, segments [][]int32) [][]byte {
 	var out [][]byte
 	from := 0
@@ -69,8 +68,8 @@ func (v *version) between(line, n int, places []int, segments [][]int32) [][]byt
 	return append(out, []byte(v.slice(Range{line + from + 1, line + n})))
 }
 
-// earliest puts every segment as early as it can stand after the one before it. If
-// the last places they can have are the same, there is no other way.
+// earliest returns the first possible place of every segment after the one before it.
+// If the last possible places (latest) are the same, the split is unique.
 func earliest(text []int32, segments [][]int32) ([]int, bool) {
 	places := make([]int, 0, len(segments))
 	from := 0
@@ -85,7 +84,7 @@ func earliest(text []int32, segments [][]int32) ([]int, bool) {
 	return places, true
 }
 
-// latest puts every segment as late as it can stand; they do fit.
+// latest returns the last possible place of every segment. The segments must fit.
 func latest(text []int32, segments [][]int32) []int {
 	var mirrored [][]int32
 	for _, s := range slices.Backward(segments) {
@@ -99,8 +98,8 @@ func latest(text []int32, segments [][]int32) []int {
 	return places
 }
 
-// find is where a run of lines first stands in a text, -1 for nowhere, in one
-// pass (Knuth, Morris and Pratt).
+// find returns the first index of a run of lines in a text, or -1, in one pass
+// (Knuth, Morris and Pratt).
 func find(text, run []int32) int {
 	next := borders(run)
 	have := 0
@@ -118,7 +117,8 @@ func find(text, run []int32) int {
 	return -1
 }
 
-// borders is, for each beginning of a run, how much of it ends like it begins.
+// borders returns, for each prefix of a run, the length of the longest proper prefix
+// that is also its suffix.
 func borders(run []int32) []int {
 	out := make([]int, len(run))
 	for i, have := 1, 0; i < len(run); i++ {

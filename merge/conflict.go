@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// This file holds conflicts as data: what is shown, asked and answered.
+// This file defines conflicts as data.
 
 // ConflictKind is the kind of a conflict.
 type ConflictKind string
@@ -18,13 +18,13 @@ const (
 	Content      ConflictKind = "content"       // sides changed the same lines
 	AddAdd       ConflictKind = "add/add"       // sides added the path, differently
 	ModifyDelete ConflictKind = "modify/delete" // one changed what another deleted
-	Mode         ConflictKind = "mode"          // alike but for the executable bit
+	Mode         ConflictKind = "mode"          // only the executable bit differs
 	BinaryFile   ConflictKind = "binary"        // a NUL in the first 8,000 bytes, or not UTF-8
 	TooLarge     ConflictKind = "too_large"     // over 8 MiB or 200,000 lines
-	PathClash    ConflictKind = "path"          // file against folder, special files, names equal but for case
+	PathClash    ConflictKind = "path"          // file against folder, special files, names that differ only in case
 )
 
-// Status is whether a conflict has its decision.
+// Status says whether a conflict has a decision.
 type Status string
 
 // The statuses.
@@ -33,62 +33,62 @@ const (
 	Resolved   Status = "resolved"
 )
 
-// Conflict is a conflict as data. Its hunk is a part of the file, with markers in
-// a rendering; of any kind but content and add/add, and of those where sources
-// with different bases meet, it is the whole file.
+// Conflict is a conflict as data. A conflict of the kind content or add/add is a part
+// of the file, with markers in a rendering. It is the whole file for any other kind,
+// and if sources with different bases meet.
 type Conflict struct {
 	MergeID string `json:"mergeId,omitempty"`
-	// ID is a hash of path, kind, base and sorted sides: the same when the merge
-	// is planned again or its sources are named in another order.
+	// ID is a hash of path, kind, base and sorted sides. It stays the same if the
+	// merge is planned again or its sources are named in another order.
 	ID   string       `json:"conflictId"`
 	Path string       `json:"path"`
 	Kind ConflictKind `json:"kind"`
-	// Hunk counts the conflicts of the path, decided ones too, from 1 up to Of.
+	// Hunk numbers the conflicts of the path, including decided ones, from 1 to Of.
 	Hunk int `json:"hunk"`
 	Of   int `json:"of"`
-	// Sides are the target and the sources that take part, in the order of the
+	// Sides has the target and the sources that take part, in the order of the
 	// merge.
 	Sides   []ConflictSide  `json:"sides"`
 	Base    ConflictBase    `json:"base"`
 	Context ConflictContext `json:"context"`
 	Status  Status          `json:"status"`
-	// How says who or what settled it: a decision's How, or a merger's name.
+	// How says who or what resolved it: a decision's How, or a merger's name.
 	How string `json:"how,omitempty"`
-	// Detail says what a conflict of paths is about.
+	// Detail explains a path conflict.
 	Detail string `json:"detail,omitempty"`
 
 	settled bool // by a merger
 }
 
-// ConflictSide is what one thread has there.
+// ConflictSide is the version of one thread.
 type ConflictSide struct {
 	Role   string `json:"role"` // ours, theirs
 	Thread string `json:"threadId"`
 	Title  string `json:"title,omitempty"`
 	// Lines and Text are the conflict's part of the file. In a conflict of the
-	// whole file Text is its content, and Lines is the zero Range where that is
+	// whole file Text is its content, and Lines is the zero Range if the content is
 	// not shown as text.
 	Lines Range  `json:"lines"`
 	Text  string `json:"text"`
-	// Absent, Hash and Executable belong to a conflict of the whole file: the
-	// thread has no such file, or this one.
+	// Absent, Hash and Executable are set in a conflict of the whole file: the
+	// thread has no such file, or has this one.
 	Absent     bool   `json:"absent,omitempty"`
 	Hash       string `json:"sha256,omitempty"`
 	Executable bool   `json:"executable,omitempty"`
 }
 
-// ConflictBase is what they began from. Of a conflict of the whole file it is
-// empty when they began from different contents.
+// ConflictBase is the base of the sides. In a conflict of the whole file it is empty
+// if the sides have different bases.
 type ConflictBase struct {
 	From  string `json:"from"`
 	Lines Range  `json:"lines"`
 	Text  string `json:"text"`
 	Hash  string `json:"sha256,omitempty"`
 
-	among []string // the hashes, when they differ
+	among []string // the hashes, if they differ
 }
 
-// ConflictContext are the lines around a conflict.
+// ConflictContext has the lines around a conflict.
 type ConflictContext struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -99,11 +99,10 @@ func (d Conflict) Whole() bool {
 	return slices.ContainsFunc(d.Sides, func(s ConflictSide) bool { return s.Absent || s.Hash != "" })
 }
 
-// identities numbers conflicts that are alike in one plan, so that each has an
-// id of its own.
+// identities numbers equal conflicts of one plan, so that each has its own id.
 type identities map[string]int
 
-// of is a conflict's id.
+// of returns a conflict's id.
 func (ids identities) of(d Conflict) string {
 	var sides []string
 	for _, s := range d.Sides {
@@ -126,7 +125,7 @@ func (ids identities) of(d Conflict) string {
 	return id
 }
 
-// identity is what a side stands for: not who brought it.
+// identity identifies a side's content, whichever thread it belongs to.
 func (s ConflictSide) identity() string {
 	switch {
 	case s.Absent:
@@ -138,10 +137,10 @@ func (s ConflictSide) identity() string {
 	}
 }
 
-// contextLines is how many lines around a conflict are shown.
+// contextLines is how many lines before and after a conflict are shown.
 const contextLines = 3
 
-// conflictOf makes a conflict of a hunk of the merge of the target with sides.
+// conflictOf returns the conflict for a hunk of the merge of the target with sides.
 func (f *filePlan) conflictOf(r *Result, hunk int, sides []side) Conflict {
 	h := r.Hunks[hunk]
 	d := Conflict{
@@ -153,7 +152,7 @@ func (f *filePlan) conflictOf(r *Result, hunk int, sides []side) Conflict {
 	}
 	for i, lines := range h.Sides {
 		if i > 0 && !slices.Contains(h.By, i) {
-			continue // a source that left these lines alone
+			continue // a source that did not change these lines
 		}
 		s := f.party(i, sides)
 		s.Lines, s.Text = lines, string(r.Side(hunk, i))
@@ -164,7 +163,7 @@ func (f *filePlan) conflictOf(r *Result, hunk int, sides []side) Conflict {
 	return d
 }
 
-// party names side i of a merge of the target (0) with sides.
+// party describes side i of a merge of the target (0) with sides.
 func (f *filePlan) party(i int, sides []side) ConflictSide {
 	if i == 0 {
 		return ConflictSide{Role: TakeOurs, Thread: f.in.Target}
@@ -172,7 +171,7 @@ func (f *filePlan) party(i int, sides []side) ConflictSide {
 	return ConflictSide{Role: TakeTheirs, Thread: sides[i-1].thread, Title: sides[i-1].title}
 }
 
-// contentKind is the kind of a conflict of texts.
+// contentKind returns the kind of a conflict between texts.
 func (f *filePlan) contentKind() ConflictKind {
 	if f.onlyAdded() {
 		return AddAdd
@@ -180,8 +179,8 @@ func (f *filePlan) contentKind() ConflictKind {
 	return Content
 }
 
-// wholeConflict makes a conflict of the whole file. Texts that were read are
-// shown.
+// wholeConflict returns a conflict of the whole file. It includes the texts that were
+// read.
 func (f *filePlan) wholeConflict(kind ConflictKind) Conflict {
 	d := Conflict{Path: f.path, Kind: kind, Hunk: 1, Of: 1, Status: Unresolved, Base: f.sharedBase()}
 	d.Base.Text, d.Base.Lines = f.shown(kind, d.Base.Hash)
@@ -197,7 +196,7 @@ func (f *filePlan) wholeConflict(kind ConflictKind) Conflict {
 	return d
 }
 
-// sharedBase is the base of all sides, if they have one.
+// sharedBase returns the common base of all sides, if they have one.
 func (f *filePlan) sharedBase() ConflictBase {
 	if f.oneBase() {
 		return ConflictBase{From: f.sides[0].base.From, Hash: f.sides[0].base.Hash}
@@ -210,7 +209,7 @@ func (f *filePlan) sharedBase() ConflictBase {
 	return ConflictBase{among: slices.Compact(among)}
 }
 
-// shown is a version as text, where the kind of the conflict is about text.
+// shown returns a version as text if the conflict is of a kind between texts.
 func (f *filePlan) shown(kind ConflictKind, hash string) (string, Range) {
 	text, known := f.texts[hash]
 	textual := kind == Content || kind == AddAdd || kind == ModifyDelete

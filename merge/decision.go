@@ -6,41 +6,42 @@ import (
 	"strings"
 )
 
-// This file says what may be chosen for a conflict, and what comes of it.
+// This file defines the choices for a conflict and their results.
 
-// Decision is what somebody chose for one conflict, or for a whole path.
+// Decision is the choice for one conflict, or for a whole path.
 type Decision struct {
-	// Take is one of the words below, or the id of a thread that takes part.
+	// Take is one of the words below, or the id of a thread in the conflict.
 	Take string
-	// Text is the answer when Take is TakeText.
+	// Text is the answer if Take is TakeText.
 	Text []byte
 	How  string // who or what decided: "user", "agent", ...
-	// Actor and Reason are for the record; they mean nothing here.
+	// Actor and Reason are for the record; this package does not use them.
 	Actor, Reason string
 }
 
 // The choices that are not a thread's id.
 const (
-	TakeOurs   = "ours"   // the target's
-	TakeTheirs = "theirs" // the sources', if they bring one and the same
-	TakeBase   = "base"   // what they began from
-	TakeBoth   = "both"   // every side that changed something, one after the other
+	TakeOurs   = "ours"   // the target's version
+	TakeTheirs = "theirs" // the sources' version, if they all have the same
+	TakeBase   = "base"   // the base
+	TakeBoth   = "both"   // every changed side, one after the other
 	TakeDelete = "delete" // no such file
-	TakeKeep   = "keep"   // modify/delete: the one version that is left; path: the target as it is
+	TakeKeep   = "keep"   // modify/delete: the remaining version; path: the target unchanged
 	TakeText   = "text"   // Decision.Text
 )
 
-// InvalidChoice says why a choice does not fit a conflict. It is an error of the caller.
+// InvalidChoice says why a choice does not fit a conflict. It is a mistake of the
+// caller.
 type InvalidChoice struct {
 	Path       string
-	ConflictID string // "" when the path is meant
+	ConflictID string // "" for a decision about the path
 	Take       string
-	Reason     string // a clause that reads on after "because"
-	// Threads are the ids that may be named instead, for an ambiguous choice.
+	Reason     string // a clause that could follow "because"
+	// Threads has the ids to choose from instead of an ambiguous choice.
 	Threads []string
 }
 
-// Error is a sentence.
+// Error returns a sentence.
 func (u *InvalidChoice) Error() string {
 	at := u.Path
 	if u.ConflictID != "" {
@@ -53,8 +54,8 @@ func (d Conflict) invalidChoice(take, reason string, threads ...string) *Invalid
 	return &InvalidChoice{Path: d.Path, ConflictID: d.ID, Take: take, Reason: reason, Threads: threads}
 }
 
-// Fits tells whether a choice answers the conflict: nil, or an *InvalidChoice. It is the
-// one rule: Make ignores a decision that does not fit.
+// Fits returns nil if a choice can answer the conflict, otherwise an *InvalidChoice.
+// Make ignores decisions that do not fit.
 func (d Conflict) Fits(take string) error {
 	if u := d.misfit(take); u != nil {
 		return u
@@ -62,8 +63,8 @@ func (d Conflict) Fits(take string) error {
 	return nil
 }
 
-// Takes are the choices other than a text that answer the conflict: the words, and
-// the threads instead of an ambiguous "theirs".
+// Takes returns the choices other than a text that can answer the conflict: the
+// words, and the threads instead of an ambiguous "theirs".
 func (d Conflict) Takes() []string {
 	all := []string{TakeOurs, TakeTheirs, TakeBase, TakeBoth, TakeDelete, TakeKeep}
 	if d.misfit(TakeTheirs) != nil {
@@ -74,7 +75,7 @@ func (d Conflict) Takes() []string {
 
 func (d Conflict) misfit(take string) *InvalidChoice {
 	if d.Kind == PathClash && take != TakeOurs && take != TakeKeep && take != d.Sides[0].Thread {
-		return d.invalidChoice(take, "nothing is written there; choose ours, and rename the file at its source to bring it in")
+		return d.invalidChoice(take, "the path cannot be written; choose ours, or rename the file in its source to merge it")
 	}
 	switch take {
 	case TakeText:
@@ -108,7 +109,7 @@ func (d Conflict) misfitBase(take string) *InvalidChoice {
 	return nil
 }
 
-// pick is the side that a choice names.
+// pick returns the side that a choice names.
 func (d Conflict) pick(take string) (ConflictSide, *InvalidChoice) {
 	switch take {
 	case TakeOurs:
@@ -126,12 +127,12 @@ func (d Conflict) pick(take string) (ConflictSide, *InvalidChoice) {
 	}
 	i := slices.IndexFunc(d.Sides, func(s ConflictSide) bool { return s.Thread == take })
 	if i < 0 {
-		return ConflictSide{}, d.invalidChoice(take, "it is no choice and no thread that takes part", d.threads(d.Sides)...)
+		return ConflictSide{}, d.invalidChoice(take, "it is neither a choice nor a thread of this conflict", d.threads(d.Sides)...)
 	}
 	return d.Sides[i], nil
 }
 
-// only is the one version that these sides hold.
+// only returns the version of these sides, which must all be the same.
 func (d Conflict) only(take string, sides []ConflictSide) (ConflictSide, *InvalidChoice) {
 	for _, s := range sides {
 		if s.identity() != sides[0].identity() {
@@ -152,8 +153,8 @@ func (d Conflict) threads(sides []ConflictSide) []string {
 	return out
 }
 
-// Text is what a decision puts in the place of a conflict that is a part of its
-// file. The decision has to fit.
+// Text returns the text with which a decision replaces a conflict that is a part of
+// its file. The decision must fit.
 func (d Conflict) Text(decision Decision) []byte {
 	switch decision.Take {
 	case TakeText:
@@ -167,7 +168,7 @@ func (d Conflict) Text(decision Decision) []byte {
 	return []byte(side.Text)
 }
 
-// both is every side that changed something, each text once.
+// both returns the text of every changed side, without repeating equal texts.
 func (d Conflict) both() string {
 	var seen []string
 	out := ""
@@ -184,7 +185,7 @@ func (d Conflict) both() string {
 	return out
 }
 
-// eolOf is how lines end, by the first text that tells.
+// eolOf returns the line ending of the first text that has one.
 func eolOf(texts ...string) string {
 	for _, text := range texts {
 		if i := strings.IndexByte(text, '\n'); i >= 0 {
@@ -197,7 +198,7 @@ func eolOf(texts ...string) string {
 	return "\n"
 }
 
-// ended is an answer to a hunk with an end to its last line where lines follow.
+// ended returns an answer with a line ending after its last line if lines follow.
 func (r *Result) ended(hunk int, text []byte) []byte {
 	if len(text) == 0 || text[len(text)-1] == '\n' || hunk == len(r.Hunks)-1 {
 		return text
@@ -205,7 +206,7 @@ func (r *Result) ended(hunk int, text []byte) []byte {
 	return append(slices.Clone(text), r.markerEnding(r.Hunks[hunk])...)
 }
 
-// decided is the text that a decision among these gives the conflict, if one
+// decided returns the text that these decisions give the conflict, if one of them
 // does and fits.
 func (d Conflict) decided(decisions map[string]Decision) ([]byte, bool) {
 	decision, ok := decisions[d.ID]
@@ -215,8 +216,8 @@ func (d Conflict) decided(decisions map[string]Decision) ([]byte, bool) {
 	return d.Text(decision), true
 }
 
-// chosen is the file that a fitting decision gives the whole path; its content
-// too where that is new.
+// chosen returns the file that a fitting decision gives the whole path, and its
+// content if that is new.
 func (f *filePlan) chosen(d Conflict, decision Decision) (File, []byte) {
 	switch decision.Take {
 	case TakeText:
@@ -244,13 +245,12 @@ func (f *filePlan) chosen(d Conflict, decision Decision) (File, []byte) {
 	return File{}, nil
 }
 
-// Decide is what a person's or an agent's word does to the decisions: have with
-// this one in it and those out of it that it replaces. what is the id of a
-// conflict, or a path. Of a path, text and delete are about the whole file, and
-// so is every choice where it is in conflict as a whole; any other choice is
-// taken for each of its conflicts, so that what merged cleanly stays.
+// Decide adds a decision to have, removes those that it replaces, and returns the
+// result. what is the id of a conflict, or a path. For a path, text and delete decide
+// the whole file, and so does every choice if the whole file is in conflict; any
+// other choice applies to each of its conflicts, so cleanly merged parts stay.
 //
-// Errors: an *InvalidChoice when the choice does not fit, or there is no such conflict.
+// Errors: an *InvalidChoice if the choice does not fit or there is no such conflict.
 func (p *Plan) Decide(have map[string]Decision, what string, d Decision) (map[string]Decision, error) {
 	out := maps.Clone(have)
 	if out == nil {

@@ -1,19 +1,17 @@
 package merge
 
-// change says that lines [aLo,aHi) of a gave way to lines [bLo,bHi) of b, lines
-// counted from 0. One of the two runs may be empty, never both.
+// change says that lines [bLo,bHi) of b replace lines [aLo,aHi) of a, counted from 0.
+// One of the two runs may be empty, never both.
 type change struct{ aLo, aHi, bLo, bHi int }
 
-// diff lists the changes that turn a into b, in order; between two of them
-// stands at least one line that both have. a and b hold line numbers of one
-// interner, all below ids.
+// diff returns the changes that turn a into b, in order. At least one common line is
+// between two changes. a and b have line numbers of one interner, all below ids.
 //
-// The work is done in four steps, each in its own file or function: the ends
-// that both have in common are set aside; lines that cannot help or would
-// mislead are left out (discard.go); what remains goes through the divide and
-// conquer of Myers (myers.go); and changes that could stand in several places
-// are slid to one of them (slide.go). The answer is short but, beyond the cost
-// cap of myers.go, not always the shortest.
+// diff works in four steps, each in its own file or function: it removes the common
+// prefix and suffix; it discards lines that cannot help or would mislead
+// (discard.go); it searches the rest with Myers's divide and conquer (myers.go); and
+// it moves changes with several possible positions to one of them (slide.go). The
+// result is short but, beyond the cost cap of myers.go, not always the shortest.
 func diff(a, b []int32, ids int) []change {
 	goneA, goneB := make([]bool, len(a)), make([]bool, len(b))
 	mark(a, b, ids, goneA, goneB)
@@ -22,8 +20,8 @@ func diff(a, b []int32, ids int) []change {
 	return changes(goneA, goneB)
 }
 
-// mark sets goneA and goneB for the lines that have no partner on the other
-// side. The lines left unmarked are equal in number and pair up in order.
+// mark sets goneA and goneB for the lines without a partner in the other text. The
+// unmarked lines of both texts correspond one to one, in order.
 func mark(a, b []int32, ids int, goneA, goneB []bool) {
 	head, tail := commonEnds(a, b)
 	count := tally{inA: occurrences(a, ids), inB: occurrences(b, ids)}
@@ -32,7 +30,7 @@ func mark(a, b []int32, ids int, goneA, goneB []bool) {
 	newSearch(left, right).solve(box{0, len(left.id), 0, len(right.id)})
 }
 
-// tally holds how often each line occurs in either text.
+// tally has the number of occurrences of each line in either text.
 type tally struct{ inA, inB []int32 }
 
 func occurrences(lines []int32, ids int) []int32 {
@@ -43,8 +41,8 @@ func occurrences(lines []int32, ids int) []int32 {
 	return count
 }
 
-// commonEnds counts the equal lines at the start, and those at the end that the
-// start has not taken.
+// commonEnds returns the length of the common prefix, and that of the common suffix
+// of the rest.
 func commonEnds(a, b []int32) (head, tail int) {
 	shorter := min(len(a), len(b))
 	for head < shorter && a[head] == b[head] {
@@ -56,7 +54,8 @@ func commonEnds(a, b []int32) (head, tail int) {
 	return head, tail
 }
 
-// changes reads the marks: runs of marked lines between pairs of unmarked ones.
+// changes converts the marks to changes: runs of marked lines between pairs of
+// unmarked ones.
 func changes(goneA, goneB []bool) []change {
 	var out []change
 	for i, j := 0, 0; i < len(goneA) || j < len(goneB); i, j = i+1, j+1 {
@@ -69,7 +68,7 @@ func changes(goneA, goneB []bool) []change {
 	return out
 }
 
-// runEnd is the first unmarked place from i on.
+// runEnd returns the first unmarked index from i on.
 func runEnd(gone []bool, i int) int {
 	for i < len(gone) && gone[i] {
 		i++

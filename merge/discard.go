@@ -2,42 +2,42 @@ package merge
 
 import "math/bits"
 
-// Before the search, two kinds of lines are taken out and marked as changed:
-// those that the other text does not have at all, which no diff could keep, and
-// those that it has so often that, standing among lines it does not have, they
-// would rather tear a change apart than carry it. The idea is that of "confusing
-// lines" in the classic Unix diff programs; the figures are those that git's
-// diff is known to use, because equal figures are what makes equal diffs.
+// Before the search, two kinds of lines are discarded and marked as changed: lines
+// that the other text does not contain, which no diff could keep, and lines that it
+// contains so often that, among lines it does not contain, they would split a change
+// rather than help to align it. The classic Unix diff programs call these "confusing
+// lines". The figures are those of git's diff, because equal figures give equal
+// diffs.
 const (
-	// manyCap bounds how often is "often" in long texts.
+	// manyCap limits the threshold for "often" in long texts.
 	manyCap = 1024
-	// neighbourhood is how many lines on each side of an often seen line are
-	// looked at.
+	// neighbourhood is how many lines are examined on each side of a frequent line.
 	neighbourhood = 100
-	// confusion is the share of often seen lines below which they are misled by
-	// those around them: fewer than one in four.
+	// confusion: a frequent line is misleading if fewer than one in four of the
+	// lines around it are frequent.
 	confusion = 4
 )
 
-// kept is what takes part in the search: line numbers with where they stood,
-// and the marks of the text they came from.
+// kept has the lines that take part in the search: their numbers, their positions,
+// and the marks of their text.
 type kept struct {
 	id   []int32
 	at   []int
 	gone []bool
 }
 
-// rarity says how a line meets the other text.
+// rarity says how often the other text contains a line.
 type rarity uint8
 
 const (
-	unseen rarity = iota // the other text does not have it
+	unseen rarity = iota // never
 	seen
 	often
 )
 
-// discard chooses the lines of [lo,hi) that take part in the search, and marks
-// the others as gone. inOther holds how often each line occurs in the other text.
+// discard selects the lines of [lo,hi) that take part in the search, and marks the
+// others as gone. inOther has the number of occurrences of each line in the other
+// text.
 func discard(lines []int32, lo, hi int, inOther []int32, gone []bool) kept {
 	rare := rarities(lines[lo:hi], inOther, min(sqrtish(len(lines)), manyCap))
 	k := kept{gone: gone, id: make([]int32, 0, len(rare)), at: make([]int, 0, len(rare))}
@@ -67,9 +67,9 @@ func rarities(lines, inOther []int32, many int) []rarity {
 	return rare
 }
 
-// misleading tells whether an often seen line stands among lines without
-// partner: on each side, up to the nearest line that is seen but not often,
-// there is one, and together they clearly outnumber the often seen ones.
+// misleading reports whether a frequent line is among lines without a partner: there
+// is one on each side before the nearest line that is seen but not frequent, and
+// together they clearly outnumber the frequent ones.
 func misleading(rare []rarity, i int) bool {
 	lonelyUp, oftenUp := around(rare, i, -1)
 	if lonelyUp == 0 {
@@ -83,7 +83,7 @@ func misleading(rare []rarity, i int) bool {
 	return frequent*confusion < frequent+lonely
 }
 
-// around counts the unseen and the often seen lines next to i in one direction.
+// around counts the unseen and the frequent lines next to i in one direction.
 func around(rare []rarity, i, step int) (lonely, frequent int) {
 	for n := 1; n <= neighbourhood; n++ {
 		j := i + n*step
@@ -99,6 +99,6 @@ func around(rare []rarity, i, step int) (lonely, frequent int) {
 	return lonely, frequent
 }
 
-// sqrtish is the least power of two whose square exceeds n: cheap, and within a
-// factor of two of the square root.
+// sqrtish returns the smallest power of two whose square exceeds n, a cheap
+// approximation of the square root within a factor of two.
 func sqrtish(n int) int { return 1 << ((bits.Len(uint(n)) + 1) / 2) }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// This file plans one path: whether one version is the answer, or a line merge,
-// or a conflict of the whole file.
+// This file plans one path: the result is one of the versions, a line merge, or a
+// conflict of the whole file.
 
 // filePlan plans one path that at least one source changed.
 type filePlan struct {
@@ -14,9 +14,10 @@ type filePlan struct {
 	path  string
 	ours  File
 	sides []side
-	// texts remembers what was read, by hash.
+	// texts caches what was read, by hash.
 	texts map[string][]byte
-	// folded is the answer but for the executable bit, when only that is open.
+	// folded is the result without its executable bit, if only the bit is in
+	// conflict.
 	folded File
 }
 
@@ -31,9 +32,9 @@ func (f *filePlan) plan() (*planned, error) {
 	return f.text()
 }
 
-// fold is the version that the others lead to: a source that began from what
-// the target holds replaces it (O = B: take T), and then another one may follow
-// on from there. It is false when a source changed what had changed.
+// fold returns the version to which the others lead without a merge: a source whose
+// base is the target's version replaces it (ours = base: take theirs), and another
+// source may continue from there. It returns false if versions changed in parallel.
 func (f *filePlan) fold() (File, bool) {
 	now, left := f.ours, f.sides
 	for len(left) > 0 {
@@ -55,11 +56,11 @@ func (f *filePlan) fold() (File, bool) {
 	return now, now.There() || !slices.ContainsFunc(f.sides, side.bitAlone)
 }
 
-// bitAlone reports whether the source changed no more than the executable bit,
-// which is merged on its own while there is a file.
+// bitAlone reports whether the source changed only the executable bit, which is
+// merged separately while the file exists.
 func (s side) bitAlone() bool { return s.file.There() && s.file.Hash == s.base.Hash }
 
-// take plans a path whose content is clear; what is left is its executable bit.
+// take plans a path whose content is decided; only its executable bit is left.
 func (f *filePlan) take(file File) (*planned, error) {
 	if !file.There() {
 		return f.planned(Change{How: Deleted}), nil
@@ -80,9 +81,9 @@ func (f *filePlan) take(file File) (*planned, error) {
 	return f.planned(c), nil
 }
 
-// executable merges the executable bit on its own. Two values leave no room for
-// two different changes, so that it is clear wherever there was a base; false
-// when sides that share none have it differently, and then it is set.
+// executable merges the executable bit. With only two values, two changes from one
+// base cannot differ, so the result is sure if there was a base. If sides without a
+// base disagree, sure is false and set is true.
 func (f *filePlan) executable() (set, sure bool) {
 	from := f.ours
 	for _, s := range f.sides {
@@ -103,8 +104,8 @@ func (f *filePlan) executable() (set, sure bool) {
 	return set, sure
 }
 
-// deletion reports whether some version is there and another one was deleted.
-// That the target lacks what sources only added is no deletion.
+// deletion reports whether one version exists and another one was deleted. A file
+// that sources only added is not deleted in the target.
 func (f *filePlan) deletion() bool {
 	gone, there := !f.ours.There() && !f.onlyAdded(), f.ours.There()
 	for _, s := range f.sides {
@@ -124,7 +125,7 @@ func (f *filePlan) onlyAdded() bool {
 	return true
 }
 
-// oneBase reports whether all sides began from the same content.
+// oneBase reports whether all sides have the same base.
 func (f *filePlan) oneBase() bool {
 	for _, s := range f.sides {
 		if s.base.Hash != f.sides[0].base.Hash {
@@ -134,10 +135,9 @@ func (f *filePlan) oneBase() bool {
 	return true
 }
 
-// text merges by lines: all sides at once when they began from one base. Sides
-// with other bases come in turn as long as nothing is left in conflict; else the
-// file is in conflict as a whole, since parts of different merges do not fit
-// together.
+// text merges by lines: all sides at once if they have one base. Sides with
+// different bases are merged one after the other; if that leaves a conflict, the
+// whole file is in conflict, because parts of different merges cannot be combined.
 func (f *filePlan) text() (*planned, error) {
 	kind, err := f.unreadable()
 	if err != nil {
@@ -174,8 +174,8 @@ func (f *filePlan) inTurn() (*planned, error) {
 	return out, nil
 }
 
-// unreadable reads all versions, and names the kind of conflict that keeps them
-// from being merged by lines.
+// unreadable reads all versions, and returns the kind of conflict if they cannot be
+// merged by lines.
 func (f *filePlan) unreadable() (ConflictKind, error) {
 	files := []File{f.ours}
 	for _, s := range f.sides {
@@ -200,10 +200,10 @@ func (f *filePlan) unreadable() (ConflictKind, error) {
 	return "", nil
 }
 
-// resumeIfUnblocked reports whether files evidently go on from one version: each is that, or
-// shares more than half of the lines of the longer one with it. A file that is not
-// there says nothing.
-func (f *filePlan) goOn(from File, files ...File) (bool, error) {
+// derived reports whether files are clearly derived from one version: each is equal to
+// it, or the two have more than half of the lines of the longer one in common. For a
+// file that does not exist it returns false.
+func (f *filePlan) derived(from File, files ...File) (bool, error) {
 	for _, file := range files {
 		switch {
 		case !file.There() || file.Size > maxBytes || from.Size > maxBytes:
@@ -223,7 +223,7 @@ func (f *filePlan) goOn(from File, files ...File) (bool, error) {
 	return true, nil
 }
 
-// linesInCommon counts the lines that stand in both texts in the same order.
+// linesInCommon returns the number of lines that both texts have in the same order.
 func linesInCommon(a, b []byte) int {
 	in := newInterner(a)
 	was, is := in.cut(a), in.cut(b)
@@ -234,7 +234,7 @@ func linesInCommon(a, b []byte) int {
 	return n
 }
 
-// read is a version's content, nothing for one that is not there.
+// read returns a version's content, nil for one that does not exist.
 func (f *filePlan) read(file File) ([]byte, error) {
 	if text, known := f.texts[file.Hash]; known || !file.There() {
 		return text, nil
@@ -246,7 +246,7 @@ func (f *filePlan) read(file File) ([]byte, error) {
 	return text, err
 }
 
-// countLines counts a last line without an end as well.
+// countLines returns the number of lines, including a last line without line ending.
 func countLines(text []byte) int {
 	n := bytes.Count(text, []byte("\n"))
 	if len(text) > 0 && text[len(text)-1] != '\n' {
@@ -255,8 +255,8 @@ func countLines(text []byte) int {
 	return n
 }
 
-// answered lets mergers and decisions answer the conflicts of a line merge
-// of the target with sides, and tells of all its conflicts.
+// answered applies mergers and decisions to the conflicts of a line merge of the
+// target with sides. It returns the result and all conflicts, resolved or not.
 func (f *filePlan) answered(r *Result, sides []side) (*Result, []Conflict) {
 	r, _ = Settle(f.path, r, f.in.Mergers...)
 	var contested []int
@@ -305,8 +305,8 @@ func (f *filePlan) merged(r *Result, conflicts []Conflict) *planned {
 	return out
 }
 
-// overruled plans a path whose content somebody decided as a whole, whatever its
-// parts say.
+// overruled plans a path with a decision about the whole file, which overrides
+// decisions about its parts.
 func (f *filePlan) overruled(d Conflict, id string, decision Decision, conflicts []Conflict) *planned {
 	c := Change{How: Decided, ID: id}
 	c.After, c.Content = f.chosen(d, decision)
@@ -318,7 +318,7 @@ func (f *filePlan) overruled(d Conflict, id string, decision Decision, conflicts
 	return out
 }
 
-// settledBy says how conflicts without an open one among them were settled.
+// settledBy says how conflicts, none of which is open, were resolved.
 func settledBy(conflicts []Conflict) How {
 	how := Merged
 	for _, d := range conflicts {
@@ -334,8 +334,8 @@ func settledBy(conflicts []Conflict) How {
 	return how
 }
 
-// content plans a path that gets new content. Nothing where the target had
-// nothing stays nothing: that is what "ours" is there.
+// content plans a path that gets new content. Empty content for a path that the
+// target lacks means no file: that is what "ours" means there.
 func (f *filePlan) content(text []byte, how How) *planned {
 	if len(text) == 0 && !f.ours.There() {
 		return f.planned(Change{How: how})
@@ -348,7 +348,7 @@ func (f *filePlan) content(text []byte, how How) *planned {
 	return f.planned(Change{How: how, After: after, Content: append([]byte{}, text...)})
 }
 
-// orSide is the file of the side whose text was chosen: its bit was chosen with it.
+// orSide returns the file with the executable bit of the side whose text was chosen.
 func (f *filePlan) orSide(file File) File {
 	sides := slices.DeleteFunc(f.versions(), func(v File) bool { return v.Hash != file.Hash })
 	if len(sides) > 0 {
@@ -361,7 +361,7 @@ func (f *filePlan) orSide(file File) File {
 func (f *filePlan) whole(kind ConflictKind) (*planned, error) {
 	for _, file := range f.versions() {
 		if kind != ModifyDelete || file.Size > maxBytes {
-			continue // read already, or not to be shown
+			continue // already read, or not shown
 		}
 		if _, err := f.read(file); err != nil {
 			return nil, err
@@ -380,7 +380,7 @@ func (f *filePlan) whole(kind ConflictKind) (*planned, error) {
 	return out, nil
 }
 
-// planned completes a change.
+// planned fills in the common fields of a change.
 func (f *filePlan) planned(c Change) *planned {
 	c.Path, c.Before, c.Sides = f.path, f.ours, []string{f.in.Target}
 	for _, s := range f.sides {
@@ -389,7 +389,7 @@ func (f *filePlan) planned(c Change) *planned {
 	return &planned{Change: c, sides: f.sides}
 }
 
-// versions are all files that the conflict is about, the bases last.
+// versions returns all files of the conflict, the bases last.
 func (f *filePlan) versions() []File {
 	files := []File{f.ours}
 	for _, s := range f.sides {

@@ -6,15 +6,15 @@ import "strings"
 type item struct {
 	// line is the whole line without its ending.
 	line string
-	// indent is the column of the marker; tabs go to multiples of four.
+	// indent is the column of the marker; tabs advance to multiples of four.
 	indent int
-	// numbered tells "1." from "-".
+	// numbered is true for "1." and false for "-".
 	numbered bool
-	// box is where in line the state of a check box stands, 0 without a box.
+	// box is the index in line of the check box state, 0 without a box.
 	box int
 }
 
-// state is what stands in the check box: ' ', 'x' or 'X'; 0 without a box.
+// state returns the state of the check box: ' ', 'x' or 'X'; 0 without a box.
 func (it item) state() byte {
 	if it.box == 0 {
 		return 0
@@ -22,7 +22,7 @@ func (it item) state() byte {
 	return it.line[it.box]
 }
 
-// with is the item with another state in its box.
+// with returns the item with another check box state.
 func (it item) with(state byte) item {
 	if it.box > 0 {
 		it.line = it.line[:it.box] + string(state) + it.line[it.box+1:]
@@ -30,13 +30,13 @@ func (it item) with(state byte) item {
 	return it
 }
 
-// name is what the item says, whatever the state of its box: two lines with one
+// name returns the item's line independent of its check box: two lines with the same
 // name are the same item, ticked or not.
 func (it item) name() string { return it.with(' ').line }
 
-// parseItem reads a line, given without its ending, as CommonMark's list item:
-// a bullet or a number, blank, text. A line that only looks like one is not
-// taken: a thematic break, an item without text, one that opens a code block.
+// parseItem parses a line without its ending as a CommonMark list item: a bullet or a
+// number, blanks, text. It rejects lines that only look like one: a thematic break,
+// an item without text, an item that opens a code block.
 func parseItem(line string) (item, bool) {
 	rest := strings.TrimLeft(line, " \t")
 	it := item{line: line, indent: columns(line[:len(line)-len(rest)])}
@@ -52,7 +52,7 @@ func parseItem(line string) (item, bool) {
 	return it, true
 }
 
-// bullet is the length of the list marker that begins s, 0 without one.
+// bullet returns the length of the list marker at the start of s, 0 without one.
 func bullet(s string) int {
 	if s == "" {
 		return 0
@@ -67,13 +67,13 @@ func bullet(s string) int {
 	return digits + 1
 }
 
-// boxed tells whether an item's text begins with a check box and goes on.
+// boxed reports whether an item's text starts with a check box followed by text.
 func boxed(text string) bool {
 	return len(text) > 4 && text[0] == '[' && strings.IndexByte(" xX", text[1]) >= 0 && text[2] == ']' &&
 		strings.IndexByte(" \t", text[3]) >= 0
 }
 
-// columns is the width of leading blanks.
+// columns returns the width of leading blanks.
 func columns(blanks string) int {
 	const tab = 4
 	n := 0
@@ -87,15 +87,15 @@ func columns(blanks string) int {
 	return n
 }
 
-// thematic tells whether a line is a rule: three or more of one of * - _ and
-// nothing else but blanks.
+// thematic reports whether a line is a thematic break: three or more of one of * - _,
+// and otherwise only blanks.
 func thematic(line string) bool {
 	return line != "" && strings.IndexByte("*-_", line[0]) >= 0 &&
 		strings.Trim(line, line[:1]+" \t") == "" && strings.Count(line, line[:1]) >= 3
 }
 
-// fence is the run of back-ticks or tildes that opens a code block, "" if s
-// does not begin with one.
+// fence returns the run of backticks or tildes that opens a code block, "" if s does
+// not start with one.
 func fence(s string) string {
 	if s == "" || s[0] != '`' && s[0] != '~' {
 		return ""
@@ -107,9 +107,9 @@ func fence(s string) string {
 	return run
 }
 
-// prose tells for every line of a Markdown text, and for the place after the
-// last, whether what stands there is prose: not in a code block, a comment or
-// the front matter, where a dash makes no list.
+// prose reports for every line of a Markdown text, and for the position after the
+// last, whether it is prose: not in a code block, a comment or the front matter,
+// where a dash does not start a list item.
 func prose(v *version) []bool {
 	out := make([]bool, v.len()+1)
 	for i := frontMatter(v); i <= v.len(); {
@@ -122,8 +122,8 @@ func prose(v *version) []bool {
 	return out
 }
 
-// pastBlock is the place after line i, or after the block that it opens. Where
-// the block never ends, it reaches to the end of the text and beyond.
+// pastBlock returns the index after line i, or after the block that line i opens. For
+// a block that is never closed it is beyond the end of the text.
 func pastBlock(v *version, i int, out []bool) int {
 	open := strings.TrimSpace(v.line(i))
 	if n := bullet(open); n > 0 {
@@ -146,7 +146,7 @@ func pastBlock(v *version, i int, out []bool) int {
 	return len(out)
 }
 
-// frontMatter is the number of lines of the metadata block at the top.
+// frontMatter returns the number of lines of the metadata block at the top.
 func frontMatter(v *version) int {
 	if v.len() == 0 || strings.TrimRight(v.line(0), " \t\r\n") != "---" {
 		return 0

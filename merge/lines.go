@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// version is one text cut into lines. Lines are numbered from 0 here and from 1
-// in what the package exports.
+// version is one text split into lines. Lines are numbered from 0 here, and from 1 in
+// the exported API.
 type version struct {
 	text string
-	// start holds where each line begins, and the length of text at its end.
+	// start has the offset of each line, and finally the length of text.
 	start []int
-	// id holds for each line the number that stands for its bytes: within one
-	// interner two lines are equal exactly when their numbers are.
+	// id has the number of each line: within one interner, two lines are equal
+	// exactly if their numbers are.
 	id []int32
 }
 
-// interner gives equal lines equal numbers, counted from 0 upward, so that the
-// diff compares integers and can use them as indexes.
+// interner gives equal lines equal numbers, from 0 upward, so that the diff compares
+// integers and can use them as indexes.
 type interner map[string]int32
 
-// newInterner has room for the lines of one text.
+// newInterner returns an interner with capacity for the lines of one text.
 func newInterner(text []byte) interner { return make(interner, bytes.Count(text, []byte("\n"))+1) }
 
 // cut splits text after every line feed and numbers its lines.
 func (in interner) cut(text []byte) *version { return in.cutAs(text, nil) }
 
-// cutAs is cut for a text that went on from another: where a line is the one that
-// follows there, which most are, it need not be looked up.
+// cutAs is cut for a text that is derived from another: a line that also comes next
+// in the other text, as most do, needs no lookup.
 func (in interner) cutAs(text []byte, from *trail) *version {
 	v := &version{text: string(text)}
 	n := strings.Count(v.text, "\n") + 1
@@ -52,11 +52,11 @@ func (in interner) cutAs(text []byte, from *trail) *version {
 	return v
 }
 
-// trail is a text, and where the one that is being cut has come in it.
+// trail is a text, and the position in it that corresponds to the text being split.
 type trail struct {
 	text  *version
 	at    int
-	place []int32 // of a line with this number, from 1; 0: it has none
+	place []int32 // of the line with this number, from 1; 0: none
 }
 
 func newTrail(text *version, ids int) *trail {
@@ -67,7 +67,7 @@ func newTrail(text *version, ids int) *trail {
 	return t
 }
 
-// next is the number of a line if it is the one that follows.
+// next returns the number of a line if that line comes next.
 func (t *trail) next(line string) (id int32, known bool) {
 	if t == nil || t.at >= t.text.len() || t.text.line(t.at) != line {
 		return 0, false
@@ -76,8 +76,8 @@ func (t *trail) next(line string) (id int32, known bool) {
 	return t.text.id[t.at-1], true
 }
 
-// meet goes on behind a line with this number; a line that the text does not
-// have stands in the place of one that it has.
+// meet moves to the position after the line with this number. A line that the text
+// does not contain counts as a replacement of the next one.
 func (t *trail) meet(id int32) {
 	switch {
 	case t == nil:
@@ -97,16 +97,16 @@ func (in interner) number(line string) int32 {
 	return n
 }
 
-// len is the number of lines.
+// len returns the number of lines.
 func (v *version) len() int { return len(v.id) }
 
-// line is line i with its ending.
+// line returns line i with its ending.
 func (v *version) line(i int) string { return v.text[v.start[i]:v.start[i+1]] }
 
-// slice is the text of the lines of r.
+// slice returns the text of the lines of r.
 func (v *version) slice(r Range) string { return v.text[v.start[r.First-1]:v.start[r.Last]] }
 
-// lines is the lines of r, one by one.
+// lines returns the lines of r.
 func (v *version) lines(r Range) []string {
 	out := make([]string, 0, r.Len())
 	for i := r.First; i <= r.Last; i++ {
@@ -115,5 +115,5 @@ func (v *version) lines(r Range) []string {
 	return out
 }
 
-// join is lines put back together.
+// join concatenates lines.
 func join(lines []string) []byte { return []byte(strings.Join(lines, "")) }

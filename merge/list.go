@@ -8,31 +8,29 @@ import (
 	"strings"
 )
 
-// How list answers are known.
+// howList is the How of answers by List.
 const howList = "list"
 
-// List is the merger for Markdown lists. It goes by items where the line
-// merge goes by lines, and answers a conflict in which every line of the base
-// and of the sides is a list item and every side kept all items of the base, in
-// their order, and did nothing but
+// List is the merger for Markdown lists. It merges items instead of lines. It answers
+// a conflict if every line of the base and of the sides is a list item, and every
+// side kept all items of the base in their order and only
 //
-//   - tick or untick boxes: each box takes the state that a side gave it, and
-//   - add items: all of them are taken, an item that several sides added alike
-//     once.
+//   - ticked or unticked boxes: each box gets the state that a side gave it; or
+//   - added items: the answer has all of them, and an item that several sides added
+//     equally only once.
 //
-// Items added by several sides in one place follow each other: those that lie
-// deeper first, since they belong to the item above; then those of the first
-// side (ours); then those of the other sides in the order of their bytes, so
-// that the order in which sources are named does not show in the text.
+// Items that several sides added in one place come in this order: deeper items
+// first, because they belong to the item above; then those of the first side (ours);
+// then those of the other sides, sorted by their bytes, so that the order of the
+// sources does not matter.
 //
-// What it guarantees of an answer: every item of the base and every item that a
-// side added is in it exactly once, under the same parent as where it came from,
-// and every box that a side changed has that side's state. It refuses where it
-// cannot: an item removed, moved or reworded; a line that is no item; one box
-// changed in two ways; an item that reads like another one; numbered items from
-// two sides in one place; text below that would hang on another item; lines
-// that do not all end alike; code blocks, comments and front matter; a path that
-// does not name a Markdown file.
+// An answer guarantees that every item of the base and every added item is in it
+// exactly once, under the same parent as in its version, and that every box that a
+// side changed has that side's state. List refuses if it cannot guarantee that: an
+// item was removed, moved or reworded; a line is not an item; a box was changed in
+// two ways; two items read the same; two sides added numbered items in one place;
+// the text below would belong to another item; line endings differ; the conflict is
+// in a code block, a comment or the front matter; the path is not a Markdown file.
 func List(path string, r *Result) []Verdict {
 	verdicts := make([]Verdict, 0)
 	look := lister{result: r, read: map[*version]reading{}}
@@ -54,23 +52,22 @@ func markdown(name string) bool {
 	return slices.Contains([]string{".md", ".markdown", ".mdown", ".mkd"}, strings.ToLower(path.Ext(name)))
 }
 
-// refusal is why a conflict stays one.
+// refusal says why a conflict is not resolved.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
 func refuse(format, item string) error { return refusal(fmt.Sprintf(format, item)) }
 
-// lister looks at the conflicts of one result.
+// lister resolves the conflicts of one result.
 type lister struct {
 	result *Result
-	// read remembers what was read of each version.
+	// read caches the reading of each version.
 	read map[*version]reading
 }
 
-// reading is a Markdown text line by line: which lines are prose, and which is
-// the first line from there on that is not blank. Both have one more place than
-// the text has lines.
+// reading has, for each line of a Markdown text and the position after the last,
+// whether it is prose, and the first line from there on that is not blank.
 type reading struct {
 	prose   []bool
 	written []int
@@ -99,12 +96,12 @@ func written(v *version) []int {
 // entry is an item of one version in one conflict.
 type entry struct {
 	item
-	// node is the number of the item among all versions: equal when its name and
-	// the names of all items it lies under are.
+	// node is the number of the item among all versions. It is equal if the item's
+	// name and the names of all its ancestors are equal.
 	node int
 }
 
-// outline numbers items by where they lie.
+// outline numbers items by parent and name.
 type outline map[place]int
 
 type place struct {
@@ -112,14 +109,14 @@ type place struct {
 	name   string
 }
 
-// part is one version's lines of a conflict.
+// part has one version's lines of a conflict.
 type part struct {
 	entries []entry
 	// ended is false if the last line lacks its ending.
 	ended bool
 }
 
-// settle answers one conflict, or says why not.
+// settle returns the answer to one conflict, or the reason why there is none.
 func (l *lister) settle(h Hunk) (string, error) {
 	eol, err := l.ending(h)
 	if err != nil {
@@ -155,7 +152,7 @@ func (l *lister) settle(h Hunk) (string, error) {
 	return text.String(), nil
 }
 
-// ending is what ends all lines of the conflict. Only a last line may lack it.
+// ending returns the line ending of the conflict. Only a last line may lack it.
 func (l *lister) ending(h Hunk) (string, error) {
 	lines := l.result.base.lines(h.Base)
 	for _, side := range h.By {
@@ -165,7 +162,7 @@ func (l *lister) ending(h Hunk) (string, error) {
 	for _, line := range lines {
 		eol := line[len(strings.TrimRight(line, "\r\n")):]
 		if eol != "" && eol != cmp.Or(found, eol) || eol != "" && !strings.HasSuffix(eol, "\n") {
-			return "", refusal("its lines do not all end alike")
+			return "", refusal("its line endings differ")
 		}
 		found = cmp.Or(found, eol)
 	}
@@ -176,17 +173,17 @@ func (l *lister) ending(h Hunk) (string, error) {
 	return cmp.Or(found, "\n"), nil
 }
 
-// part reads one version's lines as items.
+// part parses one version's lines as items.
 func (l *lister) part(o outline, v *version, r Range) (part, error) {
 	if !l.reading(v).prose[r.First-1] {
-		return part{}, refusal("it lies in a code block, a comment or the front matter")
+		return part{}, refusal("it is in a code block, a comment or the front matter")
 	}
 	p := part{ended: true}
 	for _, line := range v.lines(r) {
 		bare := strings.TrimRight(line, "\r\n")
 		it, ok := parseItem(bare)
 		if !ok {
-			return part{}, refuse("%q is no list item", bare)
+			return part{}, refuse("%q is not a list item", bare)
 		}
 		p.entries = append(p.entries, entry{item: it})
 		p.ended = bare != line
@@ -194,8 +191,8 @@ func (l *lister) part(o outline, v *version, r Range) (part, error) {
 	return p, o.number(p.entries)
 }
 
-// number gives every item its node; an item that reads like another one of the
-// same version, under the same parent, cannot be told from it.
+// number gives every item its node. It refuses two items of one version with the same
+// name and the same parent, because they cannot be distinguished.
 func (o outline) number(entries []entry) error {
 	seen := map[int]bool{}
 	var open []entry
@@ -212,7 +209,7 @@ func (o outline) number(entries []entry) error {
 		}
 		e.node = o[at]
 		if seen[e.node] {
-			return refuse("%q stands there more than once", e.line)
+			return refuse("%q occurs more than once", e.line)
 		}
 		seen[e.node] = true
 		entries[i] = e
@@ -221,8 +218,8 @@ func (o outline) number(entries []entry) error {
 	return nil
 }
 
-// followed looks at what stands below the conflict in every version: items
-// added at its end (tail) must not come between it and what it belongs to.
+// followed checks the text below the conflict in every version: items added at its
+// end (tail) must not come between that text and the item it belongs to.
 func (l *lister) followed(h Hunk, tail []entry) error {
 	if len(tail) == 0 {
 		return nil
@@ -239,7 +236,7 @@ func (l *lister) followed(h Hunk, tail []entry) error {
 	return nil
 }
 
-// below looks at the first line from i on that is not blank.
+// below checks the first line from i on that is not blank.
 func (l *lister) below(v *version, i, indent int) error {
 	below := l.reading(v).written[i]
 	if below == v.len() {
@@ -248,7 +245,7 @@ func (l *lister) below(v *version, i, indent int) error {
 	line := strings.TrimRight(v.line(below), "\r\n")
 	if it, ok := parseItem(line); ok {
 		if it.indent > indent {
-			return refuse("%q below would hang on another item", line)
+			return refuse("%q below would belong to another item", line)
 		}
 		return nil
 	}

@@ -99,39 +99,39 @@ func TestListRefusesWhatItCannotProve(t *testing.T) {
 		"added in two places": {
 			"- [ ] a\n", "- n\n- [x] a\n", "- [x] a\n- n\n", `"- n" was added in two places`},
 		"items that read alike": {
-			"- [ ] a\n- [ ] a\n", "- [x] a\n- [ ] a\n", "- [ ] a\n- [x] a\n", `"- [ ] a" stands there more than once`},
+			"- [ ] a\n- [ ] a\n", "- [x] a\n- [ ] a\n", "- [ ] a\n- [x] a\n", `"- [ ] a" occurs more than once`},
 		"both numbered on": {
 			"1. a\n", "1. a\n2. b\n", "1. a\n2. c\n", `several sides numbered items from "2. b" on`},
 		"a paragraph": {
-			"- a\n", "- a\ntext\n", "- a\n- b\n", `"text" is no list item`},
+			"- a\n", "- a\ntext\n", "- a\n- b\n", `"text" is not a list item`},
 		"a blank line": {
-			"- a\n", "- a\n\n- b\n", "- a\n- c\n", `"" is no list item`},
+			"- a\n", "- a\n\n- b\n", "- a\n- c\n", `"" is not a list item`},
 		"a rule": {
-			"- a\n", "- a\n* * *\n", "- a\n- b\n", `"* * *" is no list item`},
+			"- a\n", "- a\n* * *\n", "- a\n- b\n", `"* * *" is not a list item`},
 		"an item without text": {
-			"- a\n", "- a\n- \n", "- a\n- b\n", `"- " is no list item`},
+			"- a\n", "- a\n- \n", "- a\n- b\n", `"- " is not a list item`},
 		"an item that opens a code block": {
-			"- a\n", "- a\n- ```sh\n", "- a\n- b\n", "\"- ```sh\" is no list item"},
+			"- a\n", "- a\n- ```sh\n", "- a\n- b\n", "\"- ```sh\" is not a list item"},
 		"a sub-item below would change its parent": {
-			"- a\n  - a1\n", "- a\n- b\n  - a1\n", "- a\n- c\n  - a1\n", `"  - a1" below would hang on another item`},
+			"- a\n  - a1\n", "- a\n- b\n  - a1\n", "- a\n- c\n  - a1\n", `"  - a1" below would belong to another item`},
 		"an added sub-item would change its parent": {
-			"- a\n- z\n", "- a\n  - a1\n- b\n- z\n", "- a\n  - a2\n- c\n- z\n", `"  - a2" would hang on another item`},
+			"- a\n- z\n", "- a\n  - a1\n- b\n- z\n", "- a\n  - a2\n- c\n- z\n", `"  - a2" would belong to another item`},
 		"a paragraph that belongs to the last item": {
 			"- a\ntext\n", "- a\n- b\ntext\n", "- a\n- c\ntext\n", `"text" below may belong to an item`},
 		"an indented paragraph below": {
 			"- a\n\n  text\n", "- a\n- b\n\n  text\n", "- a\n- c\n\n  text\n", `"  text" below may belong to an item`},
 		"lines that end differently": {
-			"- a\n", "- a\n- b\r\n", "- a\n- c\n", "its lines do not all end alike"},
+			"- a\n", "- a\n- b\r\n", "- a\n- c\n", "its line endings differ"},
 		"a lone carriage return at the end": {
-			"", "- a\r", "- b\r", "its lines do not all end alike"},
+			"", "- a\r", "- b\r", "its line endings differ"},
 		"a code block": {
-			"```\n- a\n```\n", "```\n- a\n- b\n```\n", "```\n- a\n- c\n```\n", "it lies in a code block, a comment or the front matter"},
+			"```\n- a\n```\n", "```\n- a\n- b\n```\n", "```\n- a\n- c\n```\n", "it is in a code block, a comment or the front matter"},
 		"a code block that never ends": {
-			"~~~\n- a\n", "~~~\n- a\n- b\n", "~~~\n- a\n- c\n", "it lies in a code block, a comment or the front matter"},
+			"~~~\n- a\n", "~~~\n- a\n- b\n", "~~~\n- a\n- c\n", "it is in a code block, a comment or the front matter"},
 		"a comment": {
-			"<!--\n- a\n-->\n", "<!--\n- a\n- b\n-->\n", "<!--\n- a\n- c\n-->\n", "it lies in a code block, a comment or the front matter"},
+			"<!--\n- a\n-->\n", "<!--\n- a\n- b\n-->\n", "<!--\n- a\n- c\n-->\n", "it is in a code block, a comment or the front matter"},
 		"front matter": {
-			"---\n- a\n---\n", "---\n- a\n- b\n---\n", "---\n- a\n- c\n---\n", "it lies in a code block, a comment or the front matter"},
+			"---\n- a\n---\n", "---\n- a\n- b\n---\n", "---\n- a\n- c\n---\n", "it is in a code block, a comment or the front matter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

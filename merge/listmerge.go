@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// listMerge merges the parts of one conflict by item. A gap is a place between
-// items of the base: gap i stands before item i, the last one after all.
+// listMerge merges the parts of one conflict by item. A gap is a position between
+// items of the base: gap i is before item i, the last gap after all items.
 type listMerge struct {
 	base  part
 	sides []listSide
@@ -19,17 +19,17 @@ type listSide struct {
 	first bool
 }
 
-// addition is what one side added in one gap.
+// addition has the items that one side added in one gap.
 type addition struct {
 	entries []entry
 	first   bool
 }
 
-// mergedList is the answer: its items, and those of them that were added after
-// the last one of the base.
+// mergedList is the answer: all items, and in tail those that were added after the
+// last item of the base.
 type mergedList struct{ entries, tail []entry }
 
-// merge is the answer, or the reason why there is none.
+// merge returns the answer, or the reason why there is none.
 func (m listMerge) merge(o outline) (mergedList, error) {
 	items, gaps, err := m.collect()
 	if err != nil {
@@ -51,8 +51,8 @@ func (m listMerge) merge(o outline) (mergedList, error) {
 	return out, o.prove(out.entries)
 }
 
-// collect goes through every side along the base: changed boxes go into the
-// items, what was added into gaps.
+// collect applies each side's changed boxes to the items, and puts its additions into
+// the gaps.
 func (m listMerge) collect() (items []entry, gaps [][]addition, err error) {
 	items = slices.Clone(m.base.entries)
 	gaps = make([][]addition, len(items)+1)
@@ -75,8 +75,8 @@ func (m listMerge) collect() (items []entry, gaps [][]addition, err error) {
 	return items, gaps, nil
 }
 
-// align finds the base's items in a side, all of them and in their order; what
-// stands between them was added.
+// align finds the base's items in a side, all of them in order; everything between
+// them was added.
 func (m listMerge) align(side listSide) (kept []entry, added [][]entry, err error) {
 	base, known := m.base.entries, map[int]bool{}
 	for _, e := range base {
@@ -106,8 +106,8 @@ func gone(missing []entry) error {
 	return refuse("one side removed, moved or reworded %q", missing[0].line)
 }
 
-// tick gives an item the state that a side gave its box. Another side may have
-// given it the same state, but no other one.
+// tick sets an item's box to the state that a side gave it. It refuses if another side
+// gave it a different one.
 func tick(merged *entry, base, side entry) error {
 	if side.state() == base.state() {
 		return nil
@@ -119,7 +119,7 @@ func tick(merged *entry, base, side entry) error {
 	return nil
 }
 
-// inOnePlace refuses an item that sides added in different gaps.
+// inOnePlace refuses an item that was added in different gaps.
 func inOnePlace(gaps [][]addition) error {
 	place := map[int]int{}
 	for i, gap := range gaps {
@@ -135,8 +135,8 @@ func inOnePlace(gaps [][]addition) error {
 	return nil
 }
 
-// combine puts what several sides added in one gap one after the other. A block
-// (an item with those under it) that several sides added alike is taken once.
+// combine concatenates what several sides added in one gap. A block (an item with its
+// descendants) that several sides added equally occurs once.
 func combine(gap []addition) ([]entry, error) {
 	gap = slices.Clone(gap)
 	slices.SortStableFunc(gap, earlier)
@@ -179,8 +179,7 @@ func earlier(a, b addition) int {
 	return slices.CompareFunc(a.entries, b.entries, func(x, y entry) int { return strings.Compare(x.line, y.line) })
 }
 
-// blocks cuts added items where one begins that does not lie under the first of
-// its block.
+// blocks splits added items into blocks: an item with its descendants.
 func blocks(entries []entry) [][]entry {
 	var out [][]entry
 	from := 0
@@ -193,8 +192,8 @@ func blocks(entries []entry) [][]entry {
 	return out
 }
 
-// prove checks the answer as a reader would: every item of it lies under the
-// same parent as in the version it came from, and none stands there twice.
+// prove checks the answer by reading it again: every item has the same parent as in
+// its version, and none occurs twice.
 func (o outline) prove(entries []entry) error {
 	read := slices.Clone(entries)
 	if err := o.number(read); err != nil {
@@ -202,14 +201,15 @@ func (o outline) prove(entries []entry) error {
 	}
 	for i, e := range read {
 		if e.node != entries[i].node {
-			return refuse("%q would hang on another item", e.line)
+			return refuse("%q would belong to another item", e.line)
 		}
 	}
 	return nil
 }
 
-// ended tells whether the last line of the answer has an ending: what a side
-// made of the base's; where the base has no line here, if any side ends its own.
+// ended reports whether the last line of the answer has a line ending: as in a side
+// that changed it; if the base has no line here, whether any side's last line has
+// one.
 func (m listMerge) ended() bool {
 	ended := m.base.ended && len(m.base.entries) > 0
 	for _, side := range m.sides {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// This file writes the conflicts of one file for editors, with names that say
-// where each part comes from, and tells whether an editor left any of them.
+// This file renders the conflicts of one file for editing, with names that say where
+// each part comes from, and detects markers that are left after editing.
 
 // Marked is a file with its open conflicts between markers:
 //
@@ -17,19 +17,19 @@ import (
 //	=======
 //	>>>>>>> source thread-a "Design API" 8f31c2a9
 //
-// A marker is 7 characters long, or longer than any such run in what was merged.
-// Names are one line, whatever a title or a path holds.
+// A marker has 7 characters, or more if the merged texts contain such runs. A name is
+// one line, whatever a title or a path contains.
 type Marked struct {
 	Text []byte
-	// Length is how many characters a marker has.
+	// Length is the number of characters of a marker.
 	Length int
 
 	labels map[string]bool
 }
 
-// Marked renders the change with its conflicts, which are picked from these (all
-// of Plan.Conflicts will do); open ones get markers. A file in conflict as a whole has none,
-// and no text here either.
+// Marked renders the change with markers around its open conflicts. It selects them
+// from conflicts, so callers may pass all of Plan.Conflicts. For a file that is in
+// conflict as a whole it returns no text.
 func (c Change) Marked(conflicts []Conflict) Marked {
 	m := Marked{Length: markerLength, labels: map[string]bool{}}
 	if c.Merge == nil {
@@ -53,7 +53,7 @@ func (c Change) Marked(conflicts []Conflict) Marked {
 	return m
 }
 
-// own are the conflicts of the change's path.
+// own returns the conflicts of the change's path.
 func (c Change) own(conflicts []Conflict) []Conflict {
 	var out []Conflict
 	for _, d := range conflicts {
@@ -64,7 +64,7 @@ func (c Change) own(conflicts []Conflict) []Conflict {
 	return out
 }
 
-// markerLength is also longer than runs in what was answered so far.
+// markerLength also considers runs in the answers so far.
 func (c Change) markerLength() int {
 	length := c.Merge.markerLength()
 	for _, h := range c.Merge.Hunks {
@@ -75,8 +75,8 @@ func (c Change) markerLength() int {
 	return length
 }
 
-// labels names the parts of a conflict; the first part's name tells also where
-// it is.
+// labels names the parts of a conflict. The first part's name also says where the
+// conflict is.
 func (c Change) labels(d Conflict) Labels {
 	l := Labels{Base: strings.TrimSpace("base " + inert(d.Base.From)), Sides: make([]string, len(c.Sides))}
 	next := 0
@@ -103,7 +103,7 @@ func (c Change) labels(d Conflict) Labels {
 	return l
 }
 
-// changedByTarget reports whether the target's part is shown between markers.
+// changedByTarget reports whether the target's part is between the markers.
 func (d Conflict) changedByTarget() bool { return d.Sides[0].Text != d.Base.Text }
 
 func (s ConflictSide) label() string {
@@ -117,11 +117,11 @@ func (s ConflictSide) label() string {
 	return name
 }
 
-// longestName is how many characters of a name are shown.
+// longestName is the length limit of a name, in characters.
 const longestName = 120
 
-// inert is a name that cannot be more than a name: one line, without characters
-// that control a terminal or the direction of text, and not too long.
+// inert returns a name that is safe to print: one line of limited length, without
+// characters that control a terminal or the direction of text.
 func inert(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || unicode.IsSpace(r) {
@@ -136,8 +136,8 @@ func inert(name string) string {
 	return name
 }
 
-// remember keeps the markers that bear these names. A bare row of equals signs
-// is not among them: it is a legal underline in Markdown.
+// remember records the markers with these names. It leaves out a bare row of equals
+// signs, which is a valid underline in Markdown.
 func (m Marked) remember(names Labels) {
 	keep := func(char, name string) {
 		if name != "" {
@@ -152,8 +152,8 @@ func (m Marked) remember(names Labels) {
 	}
 }
 
-// Written is a rendering as it was written once, whatever has changed since. Its
-// markers are the longest rows of marker characters that begin a line of it.
+// Written returns the Marked of a rendering that was written earlier. Its markers are
+// the longest rows of marker characters at the start of a line.
 func Written(text []byte) Marked {
 	m := Marked{Text: text, Length: longestRun(string(text)), labels: map[string]bool{}}
 	for line := range bytes.Lines(text) {
@@ -165,15 +165,14 @@ func Written(text []byte) Marked {
 	return m
 }
 
-// Unmarked reports whether none of the markers with a name of this file's
-// conflicts is left in what an editor made of it, open or decided since. Other
-// lines that look like markers, a bare row of equals signs above all, do not
-// count.
+// Unmarked reports whether an edited file contains none of the markers that name this
+// file's conflicts, open or resolved since. Other lines that look like markers, in
+// particular a bare row of equals signs, do not count.
 func (m Marked) Unmarked(edited []byte) bool { return m.left(edited, false) == 0 }
 
-// left is the number of the first line that is a marker, 0 for none. A strict
-// look counts every row of marker characters of the markers' length, but for
-// bare equals signs.
+// left returns the number of the first line that is a marker, 0 for none. If strict,
+// every row of marker characters of the markers' length counts, except bare equals
+// signs.
 func (m Marked) left(edited []byte, strict bool) int {
 	n := 0
 	for line := range bytes.Lines(edited) {
@@ -186,8 +185,8 @@ func (m Marked) left(edited []byte, strict bool) int {
 	return 0
 }
 
-// row is what follows on a line that begins with a row of one of these characters
-// just as long as a marker.
+// row returns the rest of a line that starts with a row of one of these characters,
+// exactly as long as a marker.
 func (m Marked) row(line, chars string) (name string, is bool) {
 	if line == "" || strings.IndexByte(chars, line[0]) < 0 {
 		return "", false

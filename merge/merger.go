@@ -1,40 +1,39 @@
 package merge
 
-// A Merger looks at the conflicts of a merge by something finer than lines: list
-// items, keys of a document. For every hunk in conflict it gives one verdict: an
-// answer that it can prove, or a refusal with its reason. Where in doubt it
-// refuses, since a refusal costs a question and a wrong answer costs a line.
+// A Merger resolves conflicts by a unit other than lines: list items, or keys of a
+// document. It returns one verdict for every hunk in conflict: an answer that it can
+// prove, or a refusal with a reason. In doubt it refuses, because a refusal costs a
+// question and a wrong answer costs a line.
 //
-// path is where the artifact stands; only its form counts ("plan.md"). A Merger
-// is a pure function and leaves r as it is.
+// path is the artifact's path; only its form counts ("plan.md"). A Merger is a pure
+// function and does not change r.
 type Merger func(path string, r *Result) []Verdict
 
-// Verdict is what a merger says about one conflict.
+// Verdict is the result of a merger for one conflict.
 type Verdict struct {
 	// Hunk is the index of the conflict.
 	Hunk int
 	// How is the name of the merger.
 	How string
-	// Text is the answer, unless Refused says why there is none.
+	// Text is the answer if Refused is "".
 	Text []byte
-	// Refused is a clause that reads on after "because".
+	// Refused is a clause that could follow "because".
 	Refused string
 }
 
-// Settle lets each merger in turn look at what is still in conflict. It
-// gives back the merge with their answers in it, and all verdicts, refusals
-// included, in the order in which they were given.
+// Settle applies each merger in turn to the remaining conflicts. It returns the merge
+// with their answers, and all verdicts, including refusals, in order.
 func Settle(path string, r *Result, mergers ...Merger) (*Result, []Verdict) {
 	var all []Verdict
-	for _, finer := range mergers {
-		verdicts := finer(path, r)
+	for _, merger := range mergers {
+		verdicts := merger(path, r)
 		all = append(all, verdicts...)
 		r = r.Answered(answers(verdicts)...)
 	}
 	return r, all
 }
 
-// answers picks the verdicts that are no refusals.
+// answers returns the verdicts that are not refusals.
 func answers(verdicts []Verdict) []Answer {
 	var out []Answer
 	for _, v := range verdicts {

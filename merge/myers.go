@@ -3,30 +3,29 @@ package merge
 import "math"
 
 // The search follows E. W. Myers, "An O(ND) Difference Algorithm and Its
-// Variations", Algorithmica 1 (1986), section 4b: from both corners of the edit
-// graph furthest reaching paths grow step by step until they meet, the meeting
-// point cuts the problem in two, and each part is solved alike. It needs space
-// for one number per diagonal and direction.
+// Variations", Algorithmica 1 (1986), section 4b: furthest reaching paths grow step
+// by step from both corners of the edit graph until they meet, the meeting point
+// divides the problem in two, and each part is solved in the same way. It needs one
+// number per diagonal and direction.
 //
-// In a graph where a's line x and b's line y are the axes, diagonal k holds the
-// points with x - y = k. Where several shortest ways exist, the order in which
-// diagonals are tried decides: from the highest to the lowest, and of two ways
-// to a point the one that has consumed more of a. git's diff decides so as well,
-// which is why the order must not be changed for taste.
+// With a's line x and b's line y as axes, diagonal k has the points with x - y = k.
+// If several shortest paths exist, the order of the diagonals decides: from the
+// highest to the lowest, and of two paths to a point the one that has consumed more
+// of a. git's diff decides in the same way, so do not change the order.
 //
-// Cost is capped: a box whose two fronts have not met after costCap steps is cut
-// where the path that came furthest stands. What lies behind that path costs no
-// more than costCap, so that the cap never comes into play there again. Texts
-// with nothing in common thus cost a multiple of their length, not its square.
-// git has the same cap as long as fewer than 65,533 lines of both texts take
-// part in the search, and raises it beyond; here it stays, so that ten times the
-// lines cost ten times the time.
+// Cost is capped: if the two fronts have not met after costCap steps, the box is
+// divided where the path that came furthest ends. The part that this path has passed
+// costs at most costCap, so the cap does not apply to it again. The cost for texts
+// without common lines is therefore proportional to their length, not to its square.
+// git has the same cap while fewer than 65,533 lines of both texts take part in the
+// search, and raises it beyond that; here it is constant, so that ten times the lines
+// take ten times as long.
 const costCap = 256
 
-// search holds the two texts and, per diagonal, how far the paths reach.
+// search has the two texts and, per diagonal, how far the paths reach.
 type search struct {
 	left, right kept
-	// fwd and bwd hold the x reached on diagonal k at index k+off.
+	// fwd and bwd have the x reached on diagonal k at index k+off.
 	fwd, bwd []int
 	off      int
 }
@@ -34,7 +33,7 @@ type search struct {
 // box is a part of the edit graph: lines [aLo,aHi) against [bLo,bHi).
 type box struct{ aLo, aHi, bLo, bHi int }
 
-// span is the diagonals that a front has reached.
+// span has the diagonals that a front has reached.
 type span struct{ lo, hi int }
 
 func newSearch(left, right kept) *search {
@@ -69,7 +68,7 @@ func (k kept) drop(lo, hi int) {
 	}
 }
 
-// trim takes equal lines off both ends of the box.
+// trim removes equal lines from both ends of the box.
 func (s *search) trim(b box) box {
 	a, c := s.left.id, s.right.id
 	for b.aLo < b.aHi && b.bLo < b.bHi && a[b.aLo] == c[b.bLo] {
@@ -83,13 +82,13 @@ func (s *search) trim(b box) box {
 	return b
 }
 
-// split finds where to divide a box that is empty in neither direction.
+// split returns where to divide a box that is not empty in either direction.
 func (s *search) split(b box) (x, y int) {
 	first, last := b.aLo-b.bLo, b.aHi-b.bHi
 	f, r := span{first, first}, span{last, last}
 	s.fwd[first+s.off], s.bwd[last+s.off] = b.aLo, b.aHi
-	// The fronts meet on a forward step exactly when the corners' diagonals
-	// differ by an odd number.
+	// The fronts meet on a forward step exactly if the corners' diagonals differ by
+	// an odd number.
 	odd := (first-last)&1 != 0
 	for cost := 1; ; cost++ {
 		f = s.widen(s.fwd, f, b, -1)
@@ -106,9 +105,9 @@ func (s *search) split(b box) (x, y int) {
 	}
 }
 
-// widen lets a front reach one diagonal further on either side, or one less
-// where it has come to the corner of the box. Beyond its ends stands wall, so
-// that no path comes from there.
+// widen extends a front by one diagonal on either side, or shrinks it by one if it has
+// reached the corner of the box. It puts wall beyond its ends, so that no path comes
+// from there.
 func (s *search) widen(at []int, d span, b box, wall int) span {
 	if d.lo > b.aLo-b.bHi {
 		d.lo--
@@ -125,9 +124,9 @@ func (s *search) widen(at []int, d span, b box, wall int) span {
 	return d
 }
 
-// forward takes one step on every second diagonal of f from the upper left
-// corner on, each followed by all equal lines. With meet it stops where a path
-// meets the backward front, at line x of a on diagonal k.
+// forward takes one step from the upper left corner on every second diagonal of f,
+// each followed by all equal lines. If meet is set, it stops where a path meets the
+// backward front, at line x of a on diagonal k.
 func (s *search) forward(b box, f, r span, meet bool) (x, k int, met bool) {
 	a, c, fwd, bwd, off := s.left.id[:b.aHi], s.right.id[:b.bHi], s.fwd, s.bwd, s.off
 	for k = f.hi; k >= f.lo; k -= 2 {
@@ -159,9 +158,8 @@ func (s *search) backward(b box, f, r span, meet bool) (x, k int, met bool) {
 	return 0, 0, false
 }
 
-// furthest cuts where the path that has come furthest stands, whichever
-// direction it came from. A path may have stepped over the edge of the box; it
-// is taken back onto it.
+// furthest returns the end of the path that has come furthest in either direction. A
+// path may have stepped over the edge of the box; its end is moved back to the edge.
 func (s *search) furthest(b box, f, r span) (x, y int) {
 	fx, fsum := 0, -1
 	for k := f.hi; k >= f.lo; k -= 2 {

@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// This file keeps the plan from writing what cannot stand in one tree: a file
-// where a folder is needed, anything through a link or special file, names equal
-// but for case. Only paths that are new to the target can be in the way of
-// something: what it holds already stays as it is.
+// This file detects paths that cannot exist together in one tree: a file where a
+// folder is needed, anything below a link or special file, names that differ only in
+// case. Only paths that are new to the target can cause such conflicts; existing
+// ones stay.
 
-// pathConflicts turns new paths that cannot stand into conflicts of paths. A
-// decision to leave one out lets those in that only it was in the way of.
+// pathConflicts turns new paths that cannot be written into path conflicts. A decision
+// to leave one path out admits the paths that only it blocked.
 func (p *planner) pathConflicts() {
 	var coming []*planned
 	for _, f := range p.files {
@@ -34,14 +34,14 @@ func (p *planner) pathConflicts() {
 	p.refuse(left, p.blocked(left))
 }
 
-// comes reports whether the target would get a path that it lacks.
+// comes reports whether the change adds a path to the target.
 func (f *planned) comes() bool {
 	return !f.Before.There() && (f.Open > 0 || f.After.There())
 }
 
-// blocked says for each path that comes what is in its way, "" for nothing.
+// blocked returns for each new path what blocks it, "" for nothing.
 func (p *planner) blocked(coming []*planned) []string {
-	w := p.way(coming)
+	w := p.layout(coming)
 	out := make([]string, len(coming))
 	for i, f := range coming {
 		out[i] = w.blocks(f.Path)
@@ -49,7 +49,7 @@ func (p *planner) blocked(coming []*planned) []string {
 	return out
 }
 
-// refuse makes conflicts of the paths that are blocked.
+// refuse turns blocked paths into conflicts.
 func (p *planner) refuse(files []*planned, details []string) {
 	for i, f := range files {
 		if details[i] == "" {
@@ -61,8 +61,8 @@ func (p *planner) refuse(files []*planned, details []string) {
 	}
 }
 
-// clash settles a blocked path for which it was decided that the target stays as
-// it is; anything else begins with a rename. False when that was not decided.
+// clash resolves a blocked path if there is a decision to leave the target as it is,
+// the only choice without a rename. It returns false without such a decision.
 func (p *planner) clash(f *planned, detail string) bool {
 	d := p.pathConflict(f, detail)
 	decision, ok := p.in.Decisions[d.ID]
@@ -82,24 +82,23 @@ func (p *planner) pathConflict(f *planned, detail string) Conflict {
 		d.Sides = append(d.Sides, ConflictSide{Role: TakeTheirs, Thread: s.thread, Title: s.title,
 			Absent: !s.file.There(), Hash: s.file.Hash, Executable: s.file.Executable})
 	}
-	d.ID = identities{}.of(d) // one a path: unique without a number
+	d.ID = identities{}.of(d) // one per path: unique without a number
 	return d
 }
 
-// way is what the target will hold once the plan is carried out.
-type way struct {
+// layout has the paths of the target after the plan is carried out.
+type layout struct {
 	others map[string]bool // links and special files
 	files  map[string]bool
-	// folders hold something; held are the names that the target keeps, of every
-	// sort.
+	// folders has folders that are not empty; held has all names that the target
+	// keeps.
 	folders, held map[string]bool
-	// spelled holds, by what names have in common whatever their case, the first
-	// two of them in the order of their bytes.
+	// spelled has, by case-folded name, the first two names in byte order.
 	spelled map[string][2]string
 }
 
-func (p *planner) way(coming []*planned) way {
-	w := way{others: p.in.Tree.Others, files: map[string]bool{}, folders: map[string]bool{}, held: map[string]bool{},
+func (p *planner) layout(coming []*planned) layout {
+	w := layout{others: p.in.Tree.Others, files: map[string]bool{}, folders: map[string]bool{}, held: map[string]bool{},
 		spelled: map[string][2]string{}}
 	gone := map[string]bool{}
 	for _, f := range p.files {
@@ -108,22 +107,22 @@ func (p *planner) way(coming []*planned) way {
 	for name := range p.in.Tree.Files {
 		if !gone[name] {
 			w.files[name] = true
-			w.stands(name, w.held)
+			w.add(name, w.held)
 		}
 	}
 	for name := range w.others {
-		w.stands(name, w.held)
+		w.add(name, w.held)
 	}
 	seen := map[string]bool{}
 	for _, f := range coming {
 		w.files[f.Path] = true
-		w.stands(f.Path, seen)
+		w.add(f.Path, seen)
 	}
 	return w
 }
 
-// stands enters a name and the folders that it lies in; done are those known.
-func (w way) stands(name string, done map[string]bool) {
+// add enters a name and its parent folders; done has those already entered.
+func (w layout) add(name string, done map[string]bool) {
 	for dir := parent(name); dir != "" && !(done[dir] && w.folders[dir]); dir = parent(dir) {
 		w.folders[dir] = true
 		w.spell(dir, done)
@@ -131,9 +130,9 @@ func (w way) stands(name string, done map[string]bool) {
 	w.spell(name, done)
 }
 
-func (w way) spell(name string, done map[string]bool) {
+func (w layout) spell(name string, done map[string]bool) {
 	done[name] = true
-	key := folded(name)
+	key := caseFolded(name)
 	s := w.spelled[key]
 	switch {
 	case s[0] == name || s[1] == name:
@@ -147,20 +146,20 @@ func (w way) spell(name string, done map[string]bool) {
 	w.spelled[key] = s
 }
 
-// blocks says what keeps a new path from being written, "" for nothing.
-func (w way) blocks(name string) string {
+// blocks returns what prevents a new path from being written, "" for nothing.
+func (w layout) blocks(name string) string {
 	if !fs.ValidPath(name) || name == "." {
-		return "it is no path inside a folder"
+		return "it is not a path inside the folder"
 	}
 	if w.folders[name] {
-		return "a folder with files stands at " + name
+		return name + " is a folder with files"
 	}
 	for at := name; at != ""; at = parent(at) {
 		switch {
 		case w.others[at]:
-			return "a link or special file stands at " + at
+			return at + " is a link or a special file"
 		case at != name && w.files[at]:
-			return "the file " + at + " stands where a folder is needed"
+			return at + " is a file, but a folder is needed"
 		}
 		if other := w.twin(at); other != "" {
 			return at + " differs from " + other + " only in case"
@@ -169,10 +168,10 @@ func (w way) blocks(name string) string {
 	return ""
 }
 
-// twin is another name that is equal but for case, unless the target lives with
-// both already.
-func (w way) twin(name string) string {
-	s := w.spelled[folded(name)]
+// twin returns another name that differs only in case, unless the target already has
+// both.
+func (w layout) twin(name string) string {
+	s := w.spelled[caseFolded(name)]
 	switch {
 	case w.held[name]:
 		return ""
@@ -183,14 +182,14 @@ func (w way) twin(name string) string {
 	}
 }
 
-// parent is the folder that a path lies in, "" at the top.
+// parent returns the folder of a path, "" at the top.
 func parent(name string) string {
 	return name[:max(0, strings.LastIndexByte(name, '/'))]
 }
 
-// folded is what a name has in common with those equal but for case, as
-// strings.EqualFold judges.
-func folded(name string) string {
+// caseFolded returns a key that is equal for names that differ only in case, as defined
+// by strings.EqualFold.
+func caseFolded(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {

@@ -12,20 +12,20 @@ import (
 	"leslie/merge"
 )
 
-func TestObstacles(t *testing.T) {
+func TestPathsThatCannotBeWrittenAreConflicts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		base, ours, theirs files
 		want               []string // path: detail
 	}{
-		"a file where a folder is needed":      {nil, files{"x": "1"}, files{"x/y": "2"}, []string{"x/y: the file x stands where a folder is needed"}},
-		"two levels up":                        {nil, files{"x": "1"}, files{"x/y/z": "2"}, []string{"x/y/z: the file x stands where a folder is needed"}},
-		"a folder where a file is needed":      {nil, files{"x/y": "1"}, files{"x": "2"}, []string{"x: a folder with files stands at x"}},
-		"a folder of a link":                   {nil, files{"x/y@": ""}, files{"x": "2"}, []string{"x: a folder with files stands at x"}},
-		"a link at the path":                   {nil, files{"x@": ""}, files{"x": "2"}, []string{"x: a link or special file stands at x"}},
-		"a link above the path":                {nil, files{"x@": ""}, files{"x/y": "2"}, []string{"x/y: a link or special file stands at x"}},
-		"a link took the place of a file":      {files{"x": "1"}, files{"x@": ""}, files{"x": "2"}, []string{"x: a link or special file stands at x"}},
-		"a link took the place of a folder":    {files{"x/y": "1"}, files{"x@": ""}, files{"x/y": "2"}, []string{"x/y: a link or special file stands at x"}},
+		"a file where a folder is needed":      {nil, files{"x": "1"}, files{"x/y": "2"}, []string{"x/y: x is a file, but a folder is needed"}},
+		"two levels up":                        {nil, files{"x": "1"}, files{"x/y/z": "2"}, []string{"x/y/z: x is a file, but a folder is needed"}},
+		"a folder where a file is needed":      {nil, files{"x/y": "1"}, files{"x": "2"}, []string{"x: x is a folder with files"}},
+		"a folder of a link":                   {nil, files{"x/y@": ""}, files{"x": "2"}, []string{"x: x is a folder with files"}},
+		"a link at the path":                   {nil, files{"x@": ""}, files{"x": "2"}, []string{"x: x is a link or a special file"}},
+		"a link above the path":                {nil, files{"x@": ""}, files{"x/y": "2"}, []string{"x/y: x is a link or a special file"}},
+		"a link took the place of a file":      {files{"x": "1"}, files{"x@": ""}, files{"x": "2"}, []string{"x: x is a link or a special file"}},
+		"a link took the place of a folder":    {files{"x/y": "1"}, files{"x@": ""}, files{"x/y": "2"}, []string{"x/y: x is a link or a special file"}},
 		"a link, and the source deleted":       {files{"x": "1"}, files{"x@": ""}, files{}, nil},
 		"names equal but for case":             {nil, files{"Plan.md": "1"}, files{"plan.md": "2"}, []string{"plan.md: plan.md differs from Plan.md only in case"}},
 		"folders equal but for case":           {nil, files{"Docs/a": "1"}, files{"docs/b": "2"}, []string{"docs/b: docs differs from Docs only in case"}},
@@ -36,13 +36,13 @@ func TestObstacles(t *testing.T) {
 		"a new file in a folder of two cases":  {files{"A/x": "1", "a/y": "2"}, files{"A/x": "1", "a/y": "2"}, files{"A/x": "1", "a/y": "2", "a/z": "3"}, nil},
 		"a deletion frees the name":            {files{"x": "1"}, files{"x": "1"}, files{"x/y": "2"}, nil},
 		"deletions free the folder":            {files{"x/y": "1", "x/z": "1"}, files{"x/y": "1", "x/z": "1"}, files{"x": "2"}, nil},
-		"one deletion does not free it":        {files{"x/y": "1"}, files{"x/y": "1", "x/z": "1"}, files{"x": "2"}, []string{"x: a folder with files stands at x"}},
+		"one deletion does not free it":        {files{"x/y": "1"}, files{"x/y": "1", "x/z": "1"}, files{"x": "2"}, []string{"x: x is a folder with files"}},
 		"a rename in case":                     {files{"Plan.md": "1"}, files{"Plan.md": "1"}, files{"plan.md": "1"}, nil},
 		"changing what stands is no obstacle":  {files{"x": "1"}, files{"x": "1"}, files{"x": "2"}, nil},
 		"a prefix is no folder":                {nil, files{"x": "1"}, files{"xy": "2", "x.md": "3"}, nil},
-		"a path that leads out":                {nil, files{}, files{"../x": "1", "/y": "2", "a//b": "3"}, []string{"../x: it is no path inside a folder", "/y: it is no path inside a folder", "a//b: it is no path inside a folder"}},
-		"an open deletion does not free yet":   {files{"x": "1"}, files{"x": "2"}, files{"x/y": "3"}, []string{"x/y: the file x stands where a folder is needed"}},
-		"deleted here, changed there, blocked": {files{"x": "1"}, files{"x/y": "2"}, files{"x": "3"}, []string{"x: a folder with files stands at x"}},
+		"a path that leads out":                {nil, files{}, files{"../x": "1", "/y": "2", "a//b": "3"}, []string{"../x: it is not a path inside the folder", "/y: it is not a path inside the folder", "a//b: it is not a path inside the folder"}},
+		"an open deletion does not free yet":   {files{"x": "1"}, files{"x": "2"}, files{"x/y": "3"}, []string{"x/y: x is a file, but a folder is needed"}},
+		"deleted here, changed there, blocked": {files{"x": "1"}, files{"x/y": "2"}, files{"x": "3"}, []string{"x: x is a folder with files"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,7 @@ func TestADecidedDeletionFreesTheName(t *testing.T) {
 	assert.Equal(t, []string{"x modify/delete 1/1 resolved", "x/y path 1/1 unresolved"}, summary(planOf(t, in)))
 }
 
-func TestObstaclesCostWhatFilesCost(t *testing.T) {
+func TestPathsThatCannotBeWrittenAreConflictsCostWhatFilesCost(t *testing.T) {
 	t.Parallel()
 	target, source := files{}, files{}
 	for i := range 20_000 {
@@ -133,7 +133,7 @@ func TestObstaclesCostWhatFilesCost(t *testing.T) {
 	assert.Equal(t, 1<<12, p.Open())
 }
 
-func TestObstaclesAreNamedAlikeInEveryRun(t *testing.T) {
+func TestPathsThatCannotBeWrittenAreConflictsAreNamedAlikeInEveryRun(t *testing.T) {
 	t.Parallel()
 	in := input(files{"aBC": "1", "ABC": "2", "Abc": "3"}, from{"a", nil, files{"abc": "4"}})
 	for range 20 {

@@ -8,9 +8,9 @@ import (
 // markerLength is the length of git's markers.
 const markerLength = 7
 
-// Labels names the parts of one conflict on its markers: the base, and the sides
-// in the order of the merge. An empty or absent name leaves the bare marker. A
-// name is one line.
+// Labels has the names on the markers of one conflict: of the base, and of the sides
+// in the order of the merge. An empty or missing name gives a bare marker. A name is
+// one line.
 type Labels struct {
 	Base  string
 	Sides []string
@@ -23,24 +23,24 @@ func (l Labels) side(i int) string {
 	return l.Sides[i]
 }
 
-// Markers says how conflicts are written.
+// Markers says how to render conflicts.
 type Markers struct {
-	// Length is how many characters a marker has; 0 means MarkerLength of all
+	// Length is the number of characters of a marker; 0 means MarkerLength of all
 	// versions.
 	Length int
-	// Labels names the parts of conflict n of total, counted from 1; nil for
-	// bare markers.
+	// Labels returns the names for conflict n of total, from 1; nil for bare
+	// markers.
 	Labels func(n, total int) Labels
 }
 
-// Named gives every conflict the same names.
+// Named returns Markers with the same names for every conflict.
 func Named(base string, sides ...string) Markers {
 	return Markers{Labels: func(int, int) Labels { return Labels{base, sides} }}
 }
 
-// MarkerLength is 7, or, where a line of the texts begins with a run of one
-// marker character that is as long or longer, one more than the longest such
-// run: no line of the texts begins like a marker of this length.
+// MarkerLength returns 7, or one more than the longest run of a marker character at
+// the start of a line, if that is 7 or longer. So no line of the texts starts like a
+// marker of this length.
 func MarkerLength(texts ...[]byte) int {
 	length := markerLength
 	for _, text := range texts {
@@ -49,7 +49,8 @@ func MarkerLength(texts ...[]byte) int {
 	return length
 }
 
-// longestRun is the longest run of one marker character at the start of a line.
+// longestRun returns the length of the longest run of one marker character at the
+// start of a line.
 func longestRun(text string) int {
 	longest := 0
 	for line := range strings.Lines(text) {
@@ -61,7 +62,7 @@ func longestRun(text string) int {
 	return longest
 }
 
-// Render is the merged text with every open conflict between markers, in git's
+// Render returns the merged text with every open conflict between markers, in git's
 // diff3 style:
 //
 //	<<<<<<< first side
@@ -69,10 +70,10 @@ func longestRun(text string) int {
 //	=======
 //	>>>>>>> second side
 //
-// Of more than two sides only those that changed something in the conflict are
-// shown, and a line `======= NAME` closes each of those between the second and
-// the last, as `>>>>>>> NAME` closes the last. The markers end in CRLF where the
-// lines around them do; a last line without ending gets one inside a conflict.
+// With more than two sides, only those that changed the conflict's lines are shown;
+// a line `======= NAME` ends each of those between the first and the last, and
+// `>>>>>>> NAME` ends the last. Markers end in CRLF if the lines around them do. Inside
+// a conflict, a last line without a line ending gets one.
 func (r *Result) Render(m Markers) []byte {
 	p := printer{result: r, length: m.Length, total: len(r.Conflicts())}
 	if p.length == 0 {
@@ -94,7 +95,7 @@ func (r *Result) Render(m Markers) []byte {
 	return p.out.Bytes()
 }
 
-// likely is about how long the answer will be: as long as the longest version.
+// likely estimates the length of the result from the longest version.
 func (p *printer) likely() int {
 	longest := len(p.result.base.text)
 	for _, side := range p.result.sides {
@@ -111,7 +112,7 @@ func (r *Result) markerLength() int {
 	return max(markerLength, longest+1)
 }
 
-// printer writes a result with markers.
+// printer renders a result with markers.
 type printer struct {
 	out          bytes.Buffer
 	result       *Result
@@ -158,7 +159,7 @@ func (p *printer) part(text, eol string) {
 	}
 }
 
-// ending is how a version's lines end around some place.
+// ending is a kind of line ending.
 type ending int
 
 const (
@@ -167,9 +168,9 @@ const (
 	crlf
 )
 
-// markerEnding is CRLF when the base's first line ends so and no side ends the
-// line before the conflict, or its first line, in a bare line feed. This is
-// git's rule; a base that does not tell means a line feed.
+// markerEnding returns CRLF if the base's first line ends with it and no side ends the
+// line before the conflict, or the conflict's first line, with a bare line feed. This
+// is git's rule; a base without a line ending means a line feed.
 func (r *Result) markerEnding(h Hunk) string {
 	for _, side := range h.By {
 		if r.sides[side].ending(max(0, h.Sides[side].First-2)) == lf {
@@ -182,8 +183,8 @@ func (r *Result) markerEnding(h Hunk) string {
 	return "\n"
 }
 
-// ending is how line i ends; a last line without an end is judged by the one
-// before it.
+// ending returns the line ending of line i; for a last line without one, that of the
+// line before.
 func (v *version) ending(i int) ending {
 	if i == v.len()-1 && i > 0 && !strings.HasSuffix(v.text, "\n") {
 		i--

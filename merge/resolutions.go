@@ -9,28 +9,27 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads the answers that an agent gives as data.
+// This file parses resolutions.json, the answers of an agent.
 
-// Resolution is an agent's word on one conflict.
+// Resolution is an agent's answer to one conflict.
 type Resolution struct {
 	ConflictID string
-	Choice     string // as Decision.Take; "" for a reason alone
+	Choice     string // as Decision.Take; "" if there is only a reason
 	Text       string // with the choice "text"
-	// HasText tells an empty text from none.
+	// HasText distinguishes an empty text from none.
 	HasText bool
 	Reason  string
 }
 
-// maxResolutions is the longest list of resolutions in bytes: a few times the
-// longest text that is merged by lines.
+// maxResolutions is the size limit of the list in bytes: a few times the longest text
+// that is merged by lines.
 const maxResolutions = 4 * maxBytes
 
-// ParseResolutions reads an array of objects with conflictId, choice, text and
-// reason, all strings; null is as good as absent. Anything that could be read in
-// two ways is refused: other keys, a key or a conflict named twice, no
-// conflictId, bytes that are not UTF-8, anything after the array, more than
-// 32 MiB. The error is a sentence for whoever wrote the file. Whether a conflict
-// exists and a choice fits it is Accept's to say.
+// ParseResolutions parses an array of objects with conflictId, choice, text and reason,
+// all strings; null counts as absent. It refuses anything ambiguous: other keys, a
+// key or a conflict named twice, a missing conflictId, bytes that are not UTF-8,
+// anything after the array, more than 32 MiB. The error is a sentence for the author
+// of the file. Accept checks whether a conflict exists and a choice fits it.
 func ParseResolutions(data []byte) ([]Resolution, error) {
 	if len(data) > maxResolutions {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxResolutions)
@@ -106,7 +105,7 @@ func parseResolution(in *json.Decoder) (Resolution, error) {
 	return r, nil
 }
 
-// parseMember reads a key and its value; nil stands for null.
+// parseMember reads a key and its value; nil means null.
 func parseMember(in *json.Decoder) (key string, value *string, err error) {
 	token, err := in.Token()
 	if err != nil {
@@ -129,7 +128,7 @@ func parseMember(in *json.Decoder) (key string, value *string, err error) {
 func (r *Resolution) set(key string, value *string) error {
 	into := map[string]*string{"conflictId": &r.ConflictID, "choice": &r.Choice, "text": &r.Text, "reason": &r.Reason}[key]
 	if into == nil {
-		return fmt.Errorf("%q is no key of a resolution (conflictId, choice, text, reason)", key)
+		return fmt.Errorf("%q is not a key of a resolution (conflictId, choice, text, reason)", key)
 	}
 	if value != nil {
 		*into = *value

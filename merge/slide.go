@@ -1,14 +1,14 @@
 package merge
 
-// A change that is bordered by a line equal to the one at its other end can
-// stand one line further up or down: of three equal lines any one may be the
-// new one. Where it stands decides whether two sides' changes touch, so every
-// diff must choose alike. The choice here is the one git's merge makes:
+// If the line next to a change equals the line at the change's other end, the change
+// can be moved by one line: of three equal lines any one may be the new one. The
+// position decides whether changes of two sides touch, so every diff must choose in
+// the same way. These are the rules of git's merge:
 //
 //   - a group of changed lines that meets another one while sliding joins it;
-//   - a group that can line up with changed lines of the other text does so, at
-//     the lowest such place, since then both read as one change;
-//   - any other group goes as far down as it can.
+//   - a group that can line up with changed lines of the other text does so, at the
+//     lowest such position, because both then read as one change;
+//   - any other group moves as far down as possible.
 
 // group is a run of changed lines [lo,hi) of one text, possibly empty, between
 // two unchanged lines or the ends. Groups of two texts correspond by number:
@@ -18,10 +18,10 @@ type group struct {
 	lo, hi int
 }
 
-// firstGroup is the group at the start of a text.
+// firstGroup returns the group at the start of a text.
 func firstGroup(gone []bool) group { return group{gone, 0, runEnd(gone, 0)} }
 
-// next goes on to the following group; false at the end.
+// next moves to the following group; it returns false at the end.
 func (g *group) next() bool {
 	if g.hi == len(g.gone) {
 		return false
@@ -31,14 +31,14 @@ func (g *group) next() bool {
 	return true
 }
 
-// previous goes back to the group before, which must exist.
+// previous moves to the group before, which must exist.
 func (g *group) previous() {
 	g.hi = g.lo - 1
 	g.lo = g.hi
 	g.reachUp()
 }
 
-// reachUp takes in the changed lines that stand directly above.
+// reachUp includes the changed lines directly above.
 func (g *group) reachUp() {
 	for g.lo > 0 && g.gone[g.lo-1] {
 		g.lo--
@@ -47,7 +47,8 @@ func (g *group) reachUp() {
 
 func (g *group) empty() bool { return g.lo == g.hi }
 
-// up slides the group by one line and joins what it meets; false if it cannot.
+// up moves the group up by one line and joins a group that it meets; it returns false
+// if it cannot move.
 func (g *group) up(lines []int32) bool {
 	if g.lo == 0 || lines[g.lo-1] != lines[g.hi-1] {
 		return false
@@ -59,7 +60,7 @@ func (g *group) up(lines []int32) bool {
 	return true
 }
 
-// down is up in the other direction.
+// down is like up in the other direction.
 func (g *group) down(lines []int32) bool {
 	if g.hi == len(g.gone) || lines[g.lo] != lines[g.hi] {
 		return false
@@ -70,8 +71,8 @@ func (g *group) down(lines []int32) bool {
 	return true
 }
 
-// slide moves the changed groups of one text to where they belong, given the
-// marks of the other text, which stay as they are.
+// slide moves the changed groups of one text to their final positions, given the marks
+// of the other text, which it does not change.
 func slide(lines []int32, gone, goneOther []bool) {
 	g, other := firstGroup(gone), firstGroup(goneOther)
 	for {
@@ -85,7 +86,7 @@ func slide(lines []int32, gone, goneOther []bool) {
 	}
 }
 
-// settle slides one group; other follows it, so that both stay in step.
+// settle slides one group; other moves along, so that both stay in step.
 func settle(lines []int32, g, other *group) {
 	for {
 		size := g.hi - g.lo
@@ -98,7 +99,7 @@ func settle(lines []int32, g, other *group) {
 			matched = matched || !other.empty()
 		}
 		if g.hi-g.lo != size {
-			continue // it joined another group and may reach further now
+			continue // it joined another group and may now move further
 		}
 		if matched && g.hi != highest {
 			for other.empty() && g.up(lines) {

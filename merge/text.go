@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// Range is a run of lines of one version, 1-based and inclusive. An empty one
-// has Last == First-1 and stands before line First.
+// Range is a run of lines of one version, 1-based and inclusive. An empty range has
+// Last == First-1 and is before line First.
 type Range struct {
 	First int `json:"first"`
 	Last  int `json:"last"`
 }
 
-// Len is the number of lines.
+// Len returns the number of lines.
 func (r Range) Len() int { return r.Last - r.First + 1 }
 
-// HunkKind says what became of a hunk.
+// HunkKind is the kind of a hunk.
 type HunkKind int
 
 const (
 	// Kept: no side changed these lines.
 	Kept HunkKind = iota
-	// Changed: one side changed them, or several made the very same change.
+	// Changed: one side changed them, or several made the same change.
 	Changed
 	// Conflicting: changes of different sides overlap or touch. It needs a decision.
 	Conflicting
-	// Settled: a conflict that somebody or something decided.
+	// Settled: a conflict that was resolved.
 	Settled
 )
 
-// String is the kind as a word.
+// String returns the kind as a word.
 func (k HunkKind) String() string {
 	switch k {
 	case Kept:
@@ -46,43 +46,43 @@ func (k HunkKind) String() string {
 	return "unknown"
 }
 
-// Hunk is a stretch of the merge.
+// Hunk is a section of the merge.
 type Hunk struct {
 	Kind HunkKind
-	// Base is the lines of the base that the hunk is about, Sides those of every
-	// side, in the order of the sides.
+	// Base has the hunk's lines of the base, Sides those of every side, in the order
+	// of the sides.
 	Base  Range
 	Sides []Range
-	// By lists the sides that changed these lines, ascending; empty when kept.
+	// By has the sides that changed these lines, ascending; empty for a kept hunk.
 	By []int
-	// Text and How are the answer to a settled hunk and who gave it.
+	// Text and How are the answer of a settled hunk, and who or what gave it.
 	Text []byte
 	How  string
 }
 
-// Result is a merge as data. It does not alias the texts it was made from, and
-// nothing changes it; the methods that answer conflicts return another Result.
+// Result is a merge as data. It does not alias its input texts, and it is immutable;
+// the methods that answer conflicts return another Result.
 type Result struct {
-	// Hunks tile the base and every side, in order. Two hunks that are not Kept
-	// never stand next to each other.
+	// Hunks cover the base and every side completely, in order. Two hunks that are
+	// not Kept are never adjacent.
 	Hunks []Hunk
 
 	base  *version
 	sides []*version
 }
 
-// Text merges two sides that went on from one base, line by line.
+// Text merges two sides that are derived from one base, line by line.
 //
-// A change is clean when no line of the base, nor the seam beside one, was
-// changed by the other side too, or when both sides changed the same lines to
-// the same lines. Everything else is a conflict. Text(x, x, x) is x; if only
-// one side differs from the base, the answer is that side; swapping the sides
-// swaps them in the conflicts and changes nothing else.
+// A change is clean if the other side changed neither the same lines of the base nor
+// a position next to them, or if both sides changed the same lines to the same lines.
+// Everything else is a conflict. Text(x, x, x) is x; if only one side differs from
+// the base, the result is that side; swapping the sides swaps them in the conflicts
+// and changes nothing else.
 func Text(base, ours, theirs []byte) *Result { return Texts(base, ours, theirs) }
 
-// Texts merges any number of sides that went on from one base, at once, so that
-// their order has no influence on what is clean and on the text of it. With two
-// sides it is Text; with one side the answer is that side.
+// Texts merges any number of sides that are derived from one base, all at once, so
+// that their order affects neither what is clean nor its text. With two sides it is
+// Text; with one side the result is that side.
 func Texts(base []byte, sides ...[]byte) *Result {
 	in := newInterner(base)
 	r := &Result{base: in.cut(base)}
@@ -98,7 +98,7 @@ func Texts(base []byte, sides ...[]byte) *Result {
 	return r
 }
 
-// weave groups the changes of all sides into hunks that tile the base.
+// weave groups the changes of all sides into hunks that cover the base.
 func weave(base *version, sides []*version, edits [][]change) []Hunk {
 	w := weaver{sides: sides, edits: edits, shift: make([]int, len(edits))}
 	changed := 0
@@ -127,23 +127,23 @@ func weave(base *version, sides []*version, edits [][]change) []Hunk {
 // weaver goes through the changes of all sides from the first line to the last.
 type weaver struct {
 	sides []*version
-	// edits holds the changes of each side that are still to come.
+	// edits has the remaining changes of each side.
 	edits [][]change
-	// shift is, per side, by how many lines the side is ahead of the base where
-	// the weaver stands.
+	// shift has, per side, by how many lines the side is ahead of the base at the
+	// current position.
 	shift []int
 }
 
-// cluster is changes that touch, and the lines [lo,hi) of the base they cover.
+// cluster has touching changes, and the lines [lo,hi) of the base that they cover.
 type cluster struct {
 	lo, hi int
-	// of holds each side's changes in it: a part of the side's own.
+	// of has each side's changes in it: a subslice of the side's changes.
 	of [][]change
 }
 
-// next takes the changes that come first and all that touch them; false when no
-// change is left. Changes touch when they share a line of the base, or when one
-// begins where the other ends: what then comes first would be a guess.
+// next removes the first changes and all that touch them; it returns false if no
+// change is left. Changes touch if they share a line of the base, or if one begins
+// where the other ends, because their order would then be a guess.
 func (w *weaver) next() (cluster, bool) {
 	first, found := 0, false
 	for _, edits := range w.edits {
@@ -157,7 +157,8 @@ func (w *weaver) next() (cluster, bool) {
 	return g, found
 }
 
-// grow takes the next change of every side if it touches; false when none did.
+// grow adds the next change of every side if it touches; it returns false if none
+// does.
 func (w *weaver) grow(g *cluster) bool {
 	grown := false
 	for i, edits := range w.edits {
@@ -174,7 +175,7 @@ func (w *weaver) grow(g *cluster) bool {
 	return grown
 }
 
-// kept is the hunk of the base's lines [lo,hi) that nobody changed.
+// kept returns the hunk of the base's lines [lo,hi), which no side changed.
 func (w *weaver) kept(lo, hi int) Hunk {
 	h := Hunk{Base: Range{lo + 1, hi}, Sides: make([]Range, 0, len(w.shift))}
 	for _, shift := range w.shift {
@@ -183,7 +184,7 @@ func (w *weaver) kept(lo, hi int) Hunk {
 	return h
 }
 
-// hunk makes a hunk of a cluster and goes past it.
+// hunk converts a cluster to a hunk and moves past it.
 func (w *weaver) hunk(g cluster) Hunk {
 	h := Hunk{Kind: Conflicting, Base: Range{g.lo + 1, g.hi}, Sides: make([]Range, 0, len(g.of))}
 	for i, changes := range g.of {
@@ -201,7 +202,7 @@ func (w *weaver) hunk(g cluster) Hunk {
 	return h
 }
 
-// agreed tells whether the sides made one and the same change.
+// agreed reports whether the sides made the same change.
 func (w *weaver) agreed(g cluster, by []int) bool {
 	for _, i := range by {
 		if len(g.of[i]) != 1 || !w.same(by[0], g.of[by[0]][0], i, g.of[i][0]) {
@@ -216,7 +217,7 @@ func (w *weaver) same(i int, c change, j int, d change) bool {
 		slices.Equal(w.sides[i].id[c.bLo:c.bHi], w.sides[j].id[d.bLo:d.bHi])
 }
 
-// Conflicts lists the indexes of the hunks that are still in conflict.
+// Conflicts returns the indexes of the hunks that are still in conflict.
 func (r *Result) Conflicts() []int {
 	var open []int
 	for i, h := range r.Hunks {
@@ -227,8 +228,7 @@ func (r *Result) Conflicts() []int {
 	return open
 }
 
-// Merged is the merged text, and whether there is one: false as long as a hunk
-// is in conflict.
+// Merged returns the merged text, or false while a hunk is in conflict.
 func (r *Result) Merged() ([]byte, bool) {
 	var out []byte
 	for i, h := range r.Hunks {
@@ -240,7 +240,7 @@ func (r *Result) Merged() ([]byte, bool) {
 	return out, true
 }
 
-// clean is the text of a hunk that is not in conflict.
+// clean returns the text of a hunk that is not in conflict.
 func (r *Result) clean(hunk int) string {
 	switch h := r.Hunks[hunk]; h.Kind {
 	case Settled:
@@ -252,16 +252,16 @@ func (r *Result) clean(hunk int) string {
 	}
 }
 
-// Base is the base's text in a hunk.
+// Base returns the base's text in a hunk.
 func (r *Result) Base(hunk int) []byte { return []byte(r.base.slice(r.Hunks[hunk].Base)) }
 
-// Side is the text of one side in a hunk.
+// Side returns the text of one side in a hunk.
 func (r *Result) Side(hunk, side int) []byte {
 	return []byte(r.sides[side].slice(r.Hunks[hunk].Sides[side]))
 }
 
-// Context is up to n lines of the merged text before a hunk and after it, not
-// reaching beyond the next conflict on either side.
+// Context returns up to n lines of the merged text before and after a hunk, but none
+// beyond the next conflict on either side.
 func (r *Result) Context(hunk, n int) (before, after []byte) {
 	var up, down []string
 	for i := hunk - 1; i >= 0 && len(up) < n && r.Hunks[i].Kind != Conflicting; i-- {
@@ -274,16 +274,16 @@ func (r *Result) Context(hunk, n int) (before, after []byte) {
 	return join(up), join(down)
 }
 
-// Answer decides one hunk: the text that stands there from now on, and who or
-// what gave it ("list", say).
+// Answer resolves one hunk: the text that replaces it, and who or what gave it, for
+// example "list".
 type Answer struct {
 	Hunk int
 	Text []byte
 	How  string
 }
 
-// Answered is r with these hunks settled. A later answer to a hunk replaces an
-// earlier one. An answer to a hunk that was never in conflict is ignored.
+// Answered returns r with these hunks settled. A later answer to a hunk replaces an
+// earlier one. Answers to hunks that were never in conflict are ignored.
 func (r *Result) Answered(answers ...Answer) *Result {
 	out := *r
 	out.Hunks = slices.Clone(r.Hunks)
@@ -298,8 +298,8 @@ func (r *Result) Answered(answers ...Answer) *Result {
 // sniffed is how many bytes are searched for a NUL, as git does.
 const sniffed = 8000
 
-// Binary tells whether data is no text: a NUL in the first 8,000 bytes, or not
-// UTF-8. Such data is never merged by lines.
+// Binary reports whether data is not text: it has a NUL in the first 8,000 bytes, or
+// is not UTF-8. Such data is never merged by lines.
 func Binary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0 || !utf8.Valid(data)
 }

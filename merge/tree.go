@@ -9,46 +9,43 @@ import (
 	"strings"
 )
 
-// This file says what a merge of trees is made from and what comes of it: Input
-// and Plan. How one path is planned is in file.go; what keeps a planned path
-// from being written in obstacle.go; conflicts in conflict.go, what may be chosen
-// for them in decision.go.
+// This file defines the input and the result of a merge of trees: Input and Plan.
+// file.go plans one path, pathconflict.go detects paths that cannot be written,
+// conflict.go defines conflicts, and decision.go the choices for them.
 
-// File is a regular file of a tree: its content by hash, and whether it can be
-// executed. The zero value is no file.
+// File is a regular file of a tree: the hash of its content, and whether it is
+// executable. The zero value means no file.
 type File struct {
 	Hash       string // SHA-256, 64 hexadecimal digits in lower case
 	Size       int64
 	Executable bool
 }
 
-// There reports whether there is a file.
+// There reports whether the file exists.
 func (f File) There() bool { return f.Hash != "" }
 
-// same reports whether two files hold the same and can both be executed or not;
-// two that are not there are the same.
+// same reports whether two files have the same content and executable bit. Two files
+// that do not exist are the same.
 func (f File) same(g File) bool {
 	return f.Hash == g.Hash && (f.Executable == g.Executable || !f.There())
 }
 
-// fileOf is the file that holds content.
+// fileOf returns the file with this content.
 func fileOf(content []byte, executable bool) File {
 	sum := sha256.Sum256(content)
 	return File{Hash: hex.EncodeToString(sum[:]), Size: int64(len(content)), Executable: executable}
 }
 
-// Tree is one version of a thread's artifacts. Paths are relative and have "/".
+// Tree is one version of a thread's artifacts. Paths are relative, with "/".
 type Tree struct {
 	Files map[string]File
-	// Others are entries that are neither files nor folders (links, pipes and the
-	// like) and whatever could not be read. Nothing is read or written through
-	// them, and what a source has there or below counts as unchanged, never as
-	// deleted.
+	// Others has entries that are neither files nor folders (such as links and
+	// pipes) or could not be read. The merge never reads or writes through them, and
+	// a source's files at or below them count as unchanged, never as deleted.
 	Others map[string]bool
 }
 
-// hides reports whether something that is no readable file stands at a path or
-// above it.
+// hides reports whether a path, or a folder above it, is in Others.
 func (t Tree) hides(path string) bool {
 	if len(t.Others) == 0 {
 		return false
@@ -61,57 +58,57 @@ func (t Tree) hides(path string) bool {
 	return false
 }
 
-// Base is the newest content of a path that a source and the target are known
-// to have shared, and where that is known from. A file that is not there means
-// that both lacked it, or that nothing was shared.
+// Base is the newest content of a path that a source and the target are known to have
+// shared, and how that is known. A file that does not exist means that both lacked
+// it, or that nothing was shared.
 type Base struct {
 	File
-	From string // "spawn of thread-a", say; "" when nothing was shared
-	// Detached says that the content lay beside a thread's files, not among them: it
-	// is the base only of files that evidently go on from it.
+	From string // for example "spawn of thread-a"; "" if nothing was shared
+	// Detached says that the content was stored next to a thread's files, not among
+	// them: it is a base only for files that are clearly derived from it.
 	Detached bool
 }
 
-// Source is one side that brings changes.
+// Source is one side of the merge other than the target.
 type Source struct {
 	ID, Title string
 	Tree      Tree
-	// Base gives the base of a path; nil means that nothing was ever shared.
+	// Base returns the base of a path; nil means that nothing was ever shared.
 	Base func(path string) Base
 }
 
-// Input is what a merge is planned from.
+// Input has everything that a plan depends on.
 type Input struct {
 	Target  string // the target's thread id
 	Tree    Tree
 	Sources []Source
-	// Read gives content by its hash. It is asked only for what is merged by
-	// lines or shown in a conflict.
+	// Read returns content by its hash. Make calls it only for files that are merged
+	// by lines or shown in a conflict.
 	Read func(hash string) ([]byte, error)
-	// Decisions are what was decided before: by the id of a conflict or, for the
-	// content of a whole path, by Change.ID. One that does not fit, and one whose
-	// conflict is no more, is ignored.
+	// Decisions has earlier decisions by the id of a conflict or, for the content of
+	// a whole path, by Change.ID. Make ignores a decision that does not fit or whose
+	// conflict no longer exists.
 	Decisions map[string]Decision
 	Mergers   []Merger
 }
 
-// Limits of what is merged by lines.
+// Size limits for merging by lines.
 const (
 	maxBytes = 8 << 20
 	maxLines = 200_000
 )
 
-// Plan is what a merge would do to the target.
+// Plan says what a merge would do to the target.
 type Plan struct {
-	// Files are the paths that change, in order of their bytes. A path with an
-	// open conflict is among them with Open > 0.
+	// Files has the paths that change, sorted by their bytes. It includes a path with
+	// an open conflict, with Open > 0.
 	Files []Change
-	// Conflicts are all, decided ones too, in the order of Files and hunks. Their
-	// ids are unique.
+	// Conflicts has all conflicts, including resolved ones, in the order of Files and
+	// hunks. Their ids are unique.
 	Conflicts []Conflict
 }
 
-// Open counts the conflicts that still need a decision.
+// Open returns the number of conflicts that still need a decision.
 func (p *Plan) Open() int {
 	n := 0
 	for _, c := range p.Conflicts {
@@ -122,55 +119,55 @@ func (p *Plan) Open() int {
 	return n
 }
 
-// How says how a path was settled.
+// How says how the result of a path was determined.
 type How string
 
-// The ways.
+// The values of How.
 const (
 	Taken    How = "taken"    // from the one source that changed it
 	Merged   How = "merged"   // line by line
-	Deleted  How = "deleted"  // a source deleted what nobody else changed
+	Deleted  How = "deleted"  // a source deleted it and nobody else changed it
 	ModeOnly How = "mode"     // only the executable bit changes
 	ByList   How = "list"     // a merger proved an answer
 	Decided  How = "resolved" // somebody decided
-	Waiting  How = "conflict" // somebody has to
+	Waiting  How = "conflict" // a decision is missing
 )
 
-// Change is what happens to one path of the target.
+// Change says what the merge does to one path of the target.
 type Change struct {
 	Path string
 	How  How
-	// ID stands for all versions of the path as they are in conflict, "" without
-	// one. A Decision under it gives the path its whole content, and is void when
-	// any version changes.
+	// ID identifies all versions of a path in conflict, "" without a conflict. A
+	// Decision with this id decides the whole content of the path, and becomes void
+	// if any version changes.
 	ID     string
-	Before File // what the plan found at the target; nothing for a new path
-	// After is what the path gets when Open is 0; not there means that the path
-	// goes, or does not come.
+	Before File // the file in the target; no file for a new path
+	// After is the result if Open is 0. No file means that the path is deleted or not
+	// added.
 	After File
-	// Content is After's content where that is new: merged or decided. It is nil
-	// where Read gives it.
+	// Content is After's content if that is new: merged or decided. It is nil if Read
+	// returns it.
 	Content []byte
 	Open    int // conflicts without a decision
-	// Merge is the line merge behind conflicts that lie in parts of the file, for
-	// rendering; nil where the file is in conflict as a whole or in none. Decided
-	// conflicts are settled in it.
+	// Merge is the line merge of a file with conflicts in parts of it, for rendering;
+	// nil if the whole file or nothing is in conflict. Resolved conflicts are settled
+	// in it.
 	Merge *Result
-	// Sides names the threads of Merge's sides, the target first.
+	// Sides has the threads of Merge's sides, the target first.
 	Sides []string
 }
 
-// Deletes reports whether the change takes away a file that is there.
+// Deletes reports whether the change deletes an existing file.
 func (c Change) Deletes() bool { return c.Open == 0 && c.Before.There() && !c.After.There() }
 
-// Idle reports whether the target holds already what the change leads to, as
-// when a conflict was decided for the target's own version.
+// Idle reports whether the target already has the result, for example because a
+// conflict was decided for the target's version.
 func (c Change) Idle() bool { return c.Open == 0 && c.After.same(c.Before) }
 
-// Make plans the merge of all sources into the target. The plan depends on
-// nothing but the input, and for a clean path of one common base not on the
-// order of the sources. Every change of a source is in Files or in Conflicts,
-// and no open conflict changes the target. Errors are those of Read.
+// Make plans the merge of all sources into the target. The plan depends only on the
+// input; for a clean path with one common base, it does not depend on the order of
+// the sources. Every change of a source is in Files or in Conflicts, and an open
+// conflict never changes the target. Errors: those of Read.
 func Make(in Input) (*Plan, error) {
 	p := &planner{in: in, ids: identities{}}
 	for _, path := range p.paths() {
@@ -208,8 +205,8 @@ func (p *planner) gather() *Plan {
 	return plan
 }
 
-// paths are all paths that take part. One that neither the target nor a source
-// holds is in no plan: what all deleted is deleted.
+// paths returns all paths that take part. A path that neither the target nor a source
+// has is not in the plan: all have deleted it.
 func (p *planner) paths() []string {
 	all := map[string]bool{}
 	trees := []Tree{p.in.Tree}
@@ -225,35 +222,35 @@ func (p *planner) paths() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// takesPart is false for what a thread does not write itself.
+// takesPart reports whether a path is a thread's own artifact, not leslie's.
 func takesPart(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return first != ".meta" && first != "context"
 }
 
-// side is one source at a path that differs from what it began from and from
-// what the target holds.
+// side is one source's version of a path, if it differs from its base and from the
+// target's version.
 type side struct {
 	thread, title string
 	base          Base
 	file          File
 }
 
-// path plans one path; nil when nothing happens to it.
+// path plans one path. It returns nil if the merge does not change it.
 func (p *planner) path(path string) (*planned, error) {
 	f := &filePlan{planner: p, path: path, ours: p.in.Tree.Files[path], texts: map[string][]byte{}}
 	for _, s := range p.in.Sources {
 		if s.Tree.hides(path) {
-			continue // named in W204 by whoever read the tree
+			continue // the caller that read the tree names it in W204
 		}
 		next := side{thread: s.ID, title: s.Title, file: s.Tree.Files[path]}
 		if s.Base != nil {
 			next.base = s.Base(path)
 		}
 		if next.base.Detached {
-			if goOn, err := f.goOn(next.base.File, f.ours, next.file); err != nil {
+			if derived, err := f.derived(next.base.File, f.ours, next.file); err != nil {
 				return nil, err
-			} else if !goOn {
+			} else if !derived {
 				next.base = Base{}
 			}
 		}
@@ -273,7 +270,7 @@ func (p *Plan) Marked(path string) Marked {
 	return c.Marked(p.Conflicts)
 }
 
-// change finds the change of a path.
+// change returns the change of a path.
 func (p *Plan) change(path string) (Change, bool) {
 	i, ok := slices.BinarySearchFunc(p.Files, path, func(c Change, path string) int { return cmp.Compare(c.Path, path) })
 	if !ok {
@@ -282,7 +279,7 @@ func (p *Plan) change(path string) (Change, bool) {
 	return p.Files[i], true
 }
 
-// conflicts are the conflicts of a path.
+// conflictsAt returns the conflicts of a path.
 func (p *Plan) conflictsAt(path string) []Conflict {
 	var out []Conflict
 	for _, d := range p.Conflicts {

@@ -1,10 +1,10 @@
-// Package agent runs a command that resolves conflicts or validates a result:
-// files in, files out, an exit status. It is a tiny contract, so that anything
-// can serve: a script, a git mergetool, a coding agent.
+// Package external runs a command that resolves conflicts or validates a result:
+// files in, files out, an exit status. The contract is small, so that anything can
+// implement it: a script, a git mergetool, a coding agent.
 //
-// What belongs here: splitting a command line without a shell, running it in a
-// fresh folder, ending it with its whole process group. What an answer is worth
-// is judged in package merge; who may run what is decided by the caller.
+// What belongs here: splitting a command line without a shell, running it in a fresh
+// folder, ending it with its whole process group. Package merge checks the answers;
+// the caller decides who may run what.
 package external
 
 import (
@@ -22,7 +22,7 @@ import (
 	"leslie/internal/fact"
 )
 
-// Verdict is what a command said with its exit status.
+// Verdict is the meaning of a command's exit status.
 type Verdict int
 
 // The verdicts.
@@ -36,24 +36,24 @@ const (
 // Job is one run of a command.
 type Job struct {
 	Command string   // split by shell quoting rules, run without a shell
-	Dir     string   // the folder it runs in
-	Env     []string // all of it; nil is this process's own
+	Dir     string   // the working folder
+	Env     []string // the complete environment; nil: this process's own
 	Timeout time.Duration
 }
 
-// Result is what became of a run.
+// Result is the result of a run.
 type Result struct {
 	Verdict Verdict
 	Status  int
-	// Tail is the end of what the command wrote, both streams, at most 4 KiB.
+	// Tail is the end of the command's output, both streams, at most 4 KiB.
 	Tail string
 }
 
-// waitAfterKill is how long a killed group's pipes may stay open.
+// waitAfterKill is how long the pipes of a killed group may stay open.
 const waitAfterKill = 2 * time.Second
 
-// Split takes a command line apart. Errors: T903 for one that has no words or an
-// open quote.
+// Split splits a command line into words. Errors: T903 if it has no words or an
+// unclosed quote.
 func Split(command string) ([]string, error) {
 	argv, err := shellquote.Split(command)
 	if err != nil || len(argv) == 0 {
@@ -62,7 +62,7 @@ func Split(command string) ([]string, error) {
 	return argv, nil
 }
 
-// Word is s as one word of a POSIX shell.
+// Word returns s quoted as one word of a POSIX shell.
 func Word(s string) string {
 	special := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:@%+=", r))
@@ -75,10 +75,10 @@ func Word(s string) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// Run runs the job to its end, or ends its process group at the timeout or when
-// ctx ends. Errors: T903 for a command line that cannot be split, T701 when it
-// cannot be started, T702 when it was killed by a signal, T703 at the timeout,
-// T904 when ctx ended.
+// Run runs the job until it ends, or kills its process group at the timeout or when
+// ctx ends. Errors: T903 for a command line that cannot be split, T701 if the command
+// cannot be started, T702 if a signal killed it, T703 at the timeout, T904 if ctx
+// ended.
 func Run(ctx context.Context, job Job) (Result, error) {
 	argv, err := Split(job.Command)
 	if err != nil {
@@ -97,7 +97,7 @@ func Run(ctx context.Context, job Job) (Result, error) {
 		return kill()
 	}
 	switch err := cmd.Start(); {
-	case err != nil && limited.Err() != nil: // it was over before it began
+	case err != nil && limited.Err() != nil: // the time was up before it started
 		return judge(ctx, job, cmd, true, err, "")
 	case err != nil:
 		return Result{}, codes.AgentUnavailable.Wrap(err, fact.Of("command", argv[0]), fact.Of("reason", plain(err)))
@@ -107,9 +107,9 @@ func Run(ctx context.Context, job Job) (Result, error) {
 	return judge(ctx, job, cmd, late, err, tail.String())
 }
 
-// judge is the result of a command that ended by itself, or was late and killed for
-// that. Its time may well be up only after it ended, while what it left behind held
-// its output open.
+// judge returns the result of a command that ended by itself, or was killed because it
+// was late. The time may also be up only after the command ended, while processes
+// that it left behind kept its output open.
 func judge(ctx context.Context, job Job, cmd *exec.Cmd, late bool, err error, tail string) (Result, error) {
 	var exit *exec.ExitError
 	switch {
@@ -153,7 +153,7 @@ func plain(err error) string {
 // tailBytes is how much of a command's output is kept.
 const tailBytes = 4 << 10
 
-// tailWriter keeps the end of what is written to it.
+// tailWriter keeps the last tailBytes written to it.
 type tailWriter struct{ buf []byte }
 
 func (t *tailWriter) Write(p []byte) (int, error) {
@@ -165,5 +165,5 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 }
 
 func (t *tailWriter) String() string {
-	return strings.ToValidUTF8(string(t.buf), "?") // no longer than it was
+	return strings.ToValidUTF8(string(t.buf), "?") // never longer than before
 }

@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// ownGroup starts the command in a session, and so a process group, of its own,
-// which is what a timeout ends: an agent's children go with it. It has no
-// terminal: not even through /dev/tty does its output get among a person's.
+// ownGroup starts the command in its own session, and so in its own process group, so
+// that a timeout also ends the command's children. It has no terminal, so it cannot
+// even write to /dev/tty.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// endGroup ends what the command left behind.
+// endGroup kills processes that the command left behind.
 func endGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

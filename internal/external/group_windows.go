@@ -2,8 +2,8 @@ package external
 
 import "os/exec"
 
-// ownGroup does nothing: Windows has no process groups of this kind; a timeout
-// ends the command alone.
+// ownGroup does nothing: Windows has no such process groups, so a timeout ends only
+// the command itself.
 func ownGroup(*exec.Cmd) {}
 
 func endGroup(*exec.Cmd) {}

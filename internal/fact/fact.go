@@ -1,10 +1,10 @@
-// Package fact holds what is known about one outcome: an ordered list of named
-// values. An error's details, a warning's context and a log line are the same
-// facts in three renderings (a JSON object, logfmt pairs, a filled template),
-// so they are kept once, in the order in which they were stated.
+// Package fact provides an ordered list of named values that describe one outcome. An
+// error's details, a warning's context and a log line are the same facts in three
+// renderings: a JSON object, a filled template, logfmt pairs. The list keeps them
+// once, in the order in which they were given.
 //
-// What belongs here: the list and its three renderings. What a fact means, and
-// which facts a code carries, belongs to the tables in codes and warnings.
+// What belongs here: the list and its renderings. The tables in codes and warnings
+// say which facts a code has and what they mean.
 package fact
 
 import (
@@ -18,30 +18,28 @@ import (
 	"unicode/utf8"
 )
 
-// Fact is one named value. Keys are camelCase. Values are what encoding/json
-// can write, with three kinds that read alike in every rendering: a
-// time.Duration as Go prints it ("1m30s"), a time.Time as RFC 3339 in UTC and
-// whole seconds, an error as its message. A duration that programs compute with
-// is stated in whole milliseconds (see Ms).
+// Fact is one named value. Keys are camelCase. A value is anything that encoding/json
+// can encode. Three types look the same in every rendering: a time.Duration as Go
+// prints it ("1m30s"), a time.Time as RFC 3339 in UTC and whole seconds, an error as
+// its message. For a duration that programs compute with, use Ms.
 type Fact struct {
 	Key   string
 	Value any
 }
 
-// Of states one fact.
+// Of returns a fact.
 func Of(key string, value any) Fact { return Fact{Key: key, Value: value} }
 
-// Ms states a duration, in whole milliseconds, as the wire wants it: the key
-// is name + "Ms".
+// Ms returns a duration as a fact in whole milliseconds with the key name + "Ms".
 func Ms(name string, d time.Duration) Fact {
 	return Fact{Key: name + "Ms", Value: d.Milliseconds()}
 }
 
-// List is an ordered list of facts; a key stands in it once.
+// List is an ordered list of facts with unique keys.
 type List []Fact
 
-// New returns a list of these facts that shares no memory with them; of a key
-// that is stated twice the later value stands, in the earlier place.
+// New returns a list of these facts that shares no memory with them. If a key is given
+// twice, the later value gets the earlier place.
 func New(facts ...Fact) List { return List(nil).With(facts...) }
 
 // Get returns the value of key.
@@ -54,7 +52,7 @@ func (l List) Get(key string) (any, bool) {
 	return nil, false
 }
 
-// Text returns the value of key as it reads in a sentence, "" when absent.
+// Text returns the value of key as text for a sentence, "" if absent.
 func (l List) Text(key string) string {
 	v, ok := l.Get(key)
 	if !ok {
@@ -63,8 +61,8 @@ func (l List) Text(key string) string {
 	return text(v)
 }
 
-// With returns the list with these facts set: a known key is replaced in its
-// place, a new one is appended. The receiver is left as it was.
+// With returns a copy of the list with these facts set: it replaces the value of an
+// existing key in its place, and appends a new key.
 func (l List) With(facts ...Fact) List {
 	out := append(make(List, 0, len(l)+len(facts)), l...)
 next:
@@ -80,8 +78,8 @@ next:
 	return out
 }
 
-// Fill replaces every {name} of template for which the list knows a fact. A
-// name that it does not know stays as it stands, so that a test sees it.
+// Fill replaces every {name} in template with the fact of that name. An unknown name
+// stays, so that tests notice it.
 func (l List) Fill(template string) string {
 	var b strings.Builder
 	for {
@@ -106,8 +104,8 @@ func (l List) Fill(template string) string {
 	return b.String()
 }
 
-// MarshalJSON writes the list as one JSON object in its own order. HTML
-// characters are not escaped: the reader is a person or a model.
+// MarshalJSON encodes the list as one JSON object in its order. It does not escape HTML
+// characters, because the reader is a person or a model.
 func (l List) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -131,9 +129,9 @@ func (l List) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads an object back in its own order, for answers that were
-// kept for a request id: written again it has the same bytes, numbers and
-// nested objects included. null gives an empty list.
+// UnmarshalJSON decodes an object in its order, for answers stored under a request id:
+// encoded again, it has the same bytes, including numbers and nested objects. null
+// gives an empty list.
 func (l *List) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	tok, err := dec.Token()
@@ -164,8 +162,8 @@ func (l *List) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// value reads strings as strings and keeps everything else as it was written,
-// so that no number loses digits and no nested object its order.
+// value decodes strings and keeps everything else as JSON, so that no number loses
+// digits and no nested object its order.
 func value(raw json.RawMessage) any {
 	var s string
 	if raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
@@ -174,7 +172,7 @@ func value(raw json.RawMessage) any {
 	return raw
 }
 
-// AppendLogfmt appends the list as logfmt pairs, each with a space before it.
+// AppendLogfmt appends the list as logfmt pairs, each preceded by a space.
 func (l List) AppendLogfmt(b []byte) []byte {
 	for _, f := range l {
 		b = append(b, ' ')
@@ -185,8 +183,8 @@ func (l List) AppendLogfmt(b []byte) []byte {
 	return b
 }
 
-// AppendValue appends s as a logfmt value: bare where that is unambiguous,
-// else quoted with Go's escapes, so that no value can forge a pair or a line.
+// AppendValue appends s as a logfmt value: bare if that is unambiguous, otherwise
+// quoted with Go's escapes, so that no value can forge a pair or a line.
 func AppendValue(b []byte, s string) []byte {
 	if bare(s) {
 		return append(b, s...)
@@ -206,7 +204,7 @@ func bare(s string) bool {
 	return true
 }
 
-// wire is v as all renderings show it, where encoding/json would differ.
+// wire converts v to the form used in all renderings, if encoding/json would differ.
 func wire(v any) any {
 	switch v := v.(type) {
 	case time.Duration:
@@ -219,8 +217,8 @@ func wire(v any) any {
 	return v
 }
 
-// text is a value as it reads in a sentence or a pair: a string bare, a list
-// of strings with commas, anything else as JSON.
+// text returns a value for a sentence or a pair: a string as it is, a list of strings
+// with commas, anything else as JSON.
 func text(v any) string {
 	switch v := wire(v).(type) {
 	case string:
@@ -239,7 +237,7 @@ func jsonText(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	var s string // null too: it leaves the string empty
+	var s string // also for null, which leaves the string empty
 	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}

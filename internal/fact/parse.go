@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ParseLogfmt reads the pairs of one line that AppendLogfmt wrote; every value is
-// a string. ok is false for a line of another form.
+// ParseLogfmt parses the pairs of one line that AppendLogfmt wrote. Every value is a
+// string. ok is false for a line of another form.
 func ParseLogfmt(line string) (l List, ok bool) {
 	rest := strings.TrimLeft(line, " ")
 	for rest != "" {
@@ -24,7 +24,7 @@ func ParseLogfmt(line string) (l List, ok bool) {
 	return l, len(l) > 0
 }
 
-// cutValue takes one value, bare or quoted, off the front of a line.
+// cutValue splits one value, bare or quoted, from the start of a line.
 func cutValue(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		value, rest, _ = strings.Cut(s, " ")

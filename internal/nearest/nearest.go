@@ -1,8 +1,8 @@
-// Package nearest guesses which of the known names somebody meant: for
-// commands, flags, values and ids that were not found.
+// Package nearest guesses which known name was meant by a misspelt command, flag,
+// value or id.
 //
-// What belongs here: the measure of likeness and its threshold, once, so that
-// every "did you mean" of leslie judges alike.
+// What belongs here: the measure of similarity and its threshold, so that every "did
+// you mean" of leslie uses the same.
 package nearest
 
 import (
@@ -11,11 +11,10 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// Name returns the known name that is closest to given, "" when none is close:
-// at most a third of the longer name's characters, rounded up or down, may differ,
-// where two neighbours that were swapped count for one ("lsit"), and capitals for
-// none. Of equally close names the first one wins, so the answer does not depend on
-// anything else.
+// Name returns the known name closest to given, or "" if none is close: at most a third
+// of the longer name's characters, rounded to the nearest integer, may differ. Two
+// swapped neighbours count as one difference ("lsit"), and letter case does not count.
+// Of equally close names the first wins, so the result is deterministic.
 func Name(given string, known []string) string {
 	best, bestCost := "", -1
 	given = strings.ToLower(given)
@@ -32,8 +31,8 @@ func Name(given string, known []string) string {
 	return best
 }
 
-// distance is how many characters differ. Swapped neighbours are looked for only
-// where that brings a name within most: it takes one of two away.
+// distance returns the number of differences. It looks for swapped neighbours only if
+// that can bring the result down to most, because it saves one difference.
 func distance(given, name string, most int) int {
 	cost := smetrics.WagnerFischer(given, name, 1, 1, 1)
 	if cost > most+1 {

@@ -1,11 +1,9 @@
-// Package retry holds the capped exponential backoff, once, for the lock and
-// for agents: how often something is tried, how long to wait in between, and
-// which failures are worth another try.
+// Package retry implements capped exponential backoff for the lock and for agents: how
+// often to try, how long to wait in between, and which errors to retry.
 //
-// What belongs here: the schedule and the loop. What a failure means belongs to
-// codes; what is done while waiting belongs to the caller (Policy.Wait). The
-// clock is read only to measure how long the tries took, never to record a
-// point in time.
+// What belongs here: the schedule and the loop. codes defines what an error means;
+// the caller decides what happens during a wait (Policy.Wait). The package reads the
+// clock only to measure durations, never to record a time.
 package retry
 
 import (
@@ -19,29 +17,29 @@ import (
 	"leslie/internal/fact"
 )
 
-// Policy says how often to try and how long to wait. The zero Policy is
-// Default: each field that is zero, or that cannot be used (negative, a
-// Multiplier below 1), takes Default's value. To try once, set MaxAttempts to
-// 1; to retry nothing, set Retryable to an empty list that is not nil.
+// Policy says how often to try and how long to wait. The zero Policy is Default: each
+// field that is zero or invalid (negative, a Multiplier below 1) has Default's value.
+// To try once, set MaxAttempts to 1; to retry nothing, set Retryable to an empty list
+// that is not nil.
 type Policy struct {
-	// MaxAttempts counts the calls of fn, the first one included.
+	// MaxAttempts is the maximum number of calls of fn, including the first.
 	MaxAttempts int
 	// InitialDelay is the wait after the first attempt; each further wait is
 	// Multiplier times the one before it, and none is longer than MaxDelay.
 	InitialDelay, MaxDelay time.Duration
 	Multiplier             float64
-	// Retryable are the codes that are worth another attempt. The outermost
-	// code of an error decides; an error without a code is never retried.
+	// Retryable has the codes to retry. The outermost code of an error decides; an
+	// error without a code is never retried.
 	Retryable []codes.Code
-	// Wait waits for d between two attempts. It may return nil earlier, when
-	// the next attempt is worth making; an error ends the retry. Wait returns
-	// an error once ctx is done. nil is a timer that honours ctx.
+	// Wait waits for d between two attempts. It may return nil earlier if another
+	// attempt is promising; an error ends Retry. Wait must return an error once ctx
+	// is done. nil means a timer that honours ctx.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Default is the policy of the lock and of agents: ten attempts, with waits of
-// 100, 200, 400, 800, 1600, 3200, 5000, 5000 and 5000 ms between them, 21.3 s
-// in all, for a lock that is held (T501) and a connection that was lost (T702).
+// Default returns the policy of the lock and of agents: ten attempts, with waits of
+// 100, 200, 400, 800, 1600, 3200, 5000, 5000 and 5000 ms between them, 21.3 s in
+// total, for a held lock (T501) and a lost connection (T702).
 func Default() Policy {
 	return Policy{
 		MaxAttempts:  10,
@@ -52,9 +50,9 @@ func Default() Policy {
 	}
 }
 
-// Delay is the wait after attempt n, counted from 1; a smaller n counts as 1.
-// It never exceeds MaxDelay and does not overflow, whatever n is. The last
-// attempt is followed by no wait, though Delay would name one.
+// Delay returns the wait after attempt n, from 1; a smaller n counts as 1. It never
+// exceeds MaxDelay and never overflows. Retry does not wait after the last attempt,
+// although Delay returns a value for it.
 func (p Policy) Delay(n int) time.Duration {
 	p = p.withDefaults()
 	d := float64(p.InitialDelay) * math.Pow(p.Multiplier, float64(max(n, 1)-1))
@@ -64,9 +62,8 @@ func (p Policy) Delay(n int) time.Duration {
 	return time.Duration(d)
 }
 
-// Total is the sum of the waits when every attempt fails: how long Retry takes
-// at most, apart from fn itself. A sum too large for a Duration is the largest
-// Duration.
+// Total returns the sum of the waits if every attempt fails: the maximum time that
+// Retry takes apart from fn. It is at most the largest Duration.
 func (p Policy) Total() time.Duration {
 	p = p.withDefaults()
 	var total time.Duration
@@ -80,20 +77,20 @@ func (p Policy) Total() time.Duration {
 	return total
 }
 
-// Retry calls fn until it succeeds, fails in a way that is not worth another
-// attempt, or has failed MaxAttempts times. attempt counts from 1. fn runs on
-// the caller's goroutine, one call at a time, with ctx as it was given.
+// Retry calls fn until it succeeds, returns an error that p does not retry, or has
+// failed MaxAttempts times. attempt counts from 1. fn runs on the caller's goroutine,
+// one call at a time, with the unchanged ctx.
 //
-// It returns
+// Retry returns
 //   - nil as soon as fn does;
-//   - an error whose code p does not list at once and unchanged: the same value;
-//   - after the last attempt fn's last error with the facts attempts and
-//     durationMs (whole milliseconds since the first attempt began) set on its
-//     outermost code; the causes of that error stay reachable;
-//   - codes.Interrupted (T904) when ctx is done before the first attempt or
-//     during a wait: errors.Is finds context.Cause(ctx) and fn's last error in
-//     it. fn decides itself what a ctx that ends during an attempt means;
-//   - an error of p.Wait unchanged, when ctx is not done.
+//   - an error whose code p does not list, immediately and unchanged;
+//   - after the last attempt, fn's last error with the facts attempts and durationMs
+//     (whole milliseconds since the start of the first attempt) set on its outermost
+//     code; the causes of that error stay reachable;
+//   - codes.Interrupted (T904) if ctx is done before the first attempt or during a
+//     wait: errors.Is finds context.Cause(ctx) and fn's last error in it. fn itself
+//     decides what to do if ctx ends during an attempt;
+//   - an error of p.Wait, unchanged, if ctx is not done.
 func Retry(ctx context.Context, p Policy, fn func(ctx context.Context, attempt int) error) error {
 	p = p.withDefaults()
 	if ctx.Err() != nil {
@@ -145,8 +142,8 @@ func (p Policy) retries(err error) bool {
 	return e != nil && slices.Contains(p.Retryable, e.Code())
 }
 
-// exhausted states the facts on the outermost code of err. Where err only wraps
-// that code, all of err becomes the cause, so that nothing of the chain is lost.
+// exhausted sets the facts on the outermost coded error of err. If err only wraps that
+// error, err becomes its cause, so that nothing of the chain is lost.
 func exhausted(err error, attempts int, took time.Duration) error {
 	e := codes.Of(err)
 	if error(e) != err {
@@ -159,7 +156,7 @@ func interrupted(ctx context.Context, last error) error {
 	return codes.Interrupted.Wrap(errors.Join(context.Cause(ctx), last))
 }
 
-// sleep waits for d or until ctx is done, which wins when both are true.
+// sleep waits for d or until ctx is done; ctx wins if both are true.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

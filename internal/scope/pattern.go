@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// pattern is one pattern, cut at its slashes. Matching goes segment by segment,
-// so nothing but ** ever crosses a slash, a negated class neither.
+// pattern is one pattern, split at its slashes. Matching goes segment by segment, so
+// only ** matches across a slash; a negated class does not.
 type pattern struct {
 	text     string   // canonical
-	segments []string // none: the thread's folder itself, hence everything
+	segments []string // empty: the thread's folder itself, that is, everything
 	globs    []string // the segments as path.Match reads them
-	folder   bool     // it ended in "/": folders alone
+	folder   bool     // it ends in "/": matches only folders
 }
 
-// match reports whether the pattern matches the path, or a folder that the path
-// lies in.
+// match reports whether the pattern matches the path or one of its parent folders.
 func (p pattern) match(name string) bool {
 	isFolder := strings.HasSuffix(name, "/")
 	parts := split(name)
@@ -30,8 +29,8 @@ func (p pattern) match(name string) bool {
 	return len(p.segments) == 0
 }
 
-// reaches reports whether the pattern may match something in the folder: the
-// folder itself or one above it matches, or leads on to the pattern's rest.
+// reaches reports whether the pattern may match something in the folder: it matches
+// the folder or a folder above it, or its start matches the folder's path.
 func (p pattern) reaches(folder string) bool {
 	parts := split(folder)
 	if p.match(strings.Join(parts, "/") + "/") {
@@ -51,10 +50,9 @@ func (p pattern) reaches(folder string) bool {
 // isGlob reports whether the pattern may match more than one path.
 func (p pattern) isGlob() bool { return strings.ContainsAny(p.text, "*?[") }
 
-// matchParts is the usual match of wildcards over segments, where ** stands for
-// any number of them. Going back to the last ** is enough: an earlier one cannot
-// match what the last one could not. So its cost is at most the product of the
-// lengths.
+// matchParts is the usual wildcard match over segments, where ** matches any number of
+// them. Backtracking to the last ** is enough, because an earlier one cannot match
+// what the last one could not. The cost is at most the product of the lengths.
 func (p pattern) matchParts(parts []string) bool {
 	at, n := 0, 0
 	star, from := -1, 0
@@ -80,17 +78,17 @@ func (p pattern) matchParts(parts []string) bool {
 }
 
 func (p pattern) matchPart(at int, part string) bool {
-	if p.segments[at] == part { // a name with a bracket in it is found by itself
+	if p.segments[at] == part { // a name that contains a bracket matches itself
 		return true
 	}
 	ok, err := path.Match(p.globs[at], part)
 	return ok && err == nil
 }
 
-// glob reads one segment as path.Match does, with [!a] for [^a].
+// glob converts one segment to the syntax of path.Match: [!a] becomes [^a].
 func glob(segment string) (string, error) {
 	out := []byte(segment)
-	open := -1 // where the class began that we are in
+	open := -1 // start of the current class
 	for i, c := range out {
 		switch {
 		case open < 0 && c == '[':

@@ -1,14 +1,12 @@
-// Package scope says which artifacts are meant: a Set of patterns over the
-// paths of one thread's folder, as --scope gives them and a reference keeps
-// them.
+// Package scope selects artifacts: a Set of patterns for the paths in one thread's
+// folder, as in --scope and in references.
 //
 // A pattern is an exact path (plan.md), a folder (design or design/) or a glob
-// (notes/*.md, **/*.md), never a prefix: "plan" does not mean plan.md. One that
-// matches a folder means everything below it. A pattern that ends in / means
-// folders alone.
+// (notes/*.md, **/*.md). It is never a prefix: "plan" does not match plan.md. A
+// pattern that matches a folder matches everything below it. A pattern that ends in /
+// matches only folders.
 //
-// What belongs here: parsing and matching, over strings. It opens no file; what
-// is there to be matched is the store's business.
+// What belongs here: parsing and matching of strings. The package opens no files.
 package scope
 
 import (
@@ -21,22 +19,22 @@ import (
 	"leslie/internal/fact"
 )
 
-// maxPattern is the longest pattern in bytes, and the longest path there is on
-// the systems that leslie runs on.
+// maxPattern is the length limit of a pattern in bytes, which is also the longest path
+// on the systems that leslie supports.
 const maxPattern = 4096
 
-// Set is a list of patterns: a path is in the set when one of them matches. The
-// zero value is everything.
+// Set is a list of patterns. It contains a path if one of them matches. The zero value
+// contains everything.
 type Set struct {
 	patterns []pattern
 }
 
-// Parse reads patterns in their canonical form: cleaned of "." and doubled
-// slashes, each once, in the order given. No pattern at all means everything.
+// Parse parses patterns and normalises them: without "." and double slashes, without
+// duplicates, in the given order. No pattern means everything.
 //
-// Errors: T507 (path) for one that leads out of the folder: absolute, or with
-// a "..". T903 (reason, pattern) for one that is empty, too long, no UTF-8, no
-// glob, or holds a backslash or a NUL.
+// Errors: T507 (path) for a pattern that leads out of the folder: absolute, or with
+// "..". T903 (reason, pattern) for one that is empty, too long, not UTF-8, not a
+// valid glob, or contains a backslash or a NUL.
 func Parse(patterns []string) (Set, error) {
 	var set Set
 	for _, text := range patterns {
@@ -51,23 +49,23 @@ func Parse(patterns []string) (Set, error) {
 	return set, nil
 }
 
-// Match reports whether an artifact is meant. The path is relative to the
-// thread's folder, with "/"; a folder's path ends in "/".
+// Match reports whether the set contains a path. The path is relative to the thread's
+// folder, with "/"; a folder's path ends in "/".
 func (s Set) Match(path string) bool {
 	return s.Everything() || slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.match(path) })
 }
 
-// Reaches reports whether the set may mean something in a folder: a walk can
-// leave out every folder for which it is false.
+// Reaches reports whether the set may contain something in a folder. A walk can skip
+// every folder for which it returns false.
 func (s Set) Reaches(folder string) bool {
 	return s.Everything() || slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.reaches(folder) })
 }
 
-// Everything reports whether the set has no pattern, and so means all there is.
+// Everything reports whether the set has no pattern and so contains everything.
 func (s Set) Everything() bool { return len(s.patterns) == 0 }
 
-// Unmatched returns the patterns that match none of these paths, in the order
-// of the set. Paths are as for Match.
+// Unmatched returns the patterns that match none of these paths, in the order of the
+// set. Paths have the form described at Match.
 func (s Set) Unmatched(paths []string) []string {
 	var out []string
 	for _, p := range s.patterns {
@@ -78,8 +76,7 @@ func (s Set) Unmatched(paths []string) []string {
 	return out
 }
 
-// Exact returns the patterns that name one path and are no glob, without a
-// final slash.
+// Exact returns the patterns that are not globs, without a final slash.
 func (s Set) Exact() []string {
 	var out []string
 	for _, p := range s.patterns {
@@ -90,7 +87,7 @@ func (s Set) Exact() []string {
 	return out
 }
 
-// Strings returns the patterns in their canonical form; Parse reads them back.
+// Strings returns the patterns in the normalised form, which Parse accepts.
 func (s Set) Strings() []string {
 	out := make([]string, len(s.patterns))
 	for i, p := range s.patterns {
@@ -125,7 +122,7 @@ func parse(text string) (pattern, error) {
 	return p, nil
 }
 
-// fault says what is wrong with the text of a pattern, "" when nothing is.
+// fault says what is wrong with the text of a pattern, or "".
 func fault(text string) string {
 	switch {
 	case text == "":
@@ -135,9 +132,9 @@ func fault(text string) string {
 	case !utf8.ValidString(text):
 		return "is not UTF-8"
 	case strings.ContainsRune(text, 0):
-		return "holds a NUL"
+		return "contains a NUL"
 	case strings.ContainsRune(text, '\\'):
-		return "holds a backslash; paths are written with '/'"
+		return "contains a backslash; use '/' in paths"
 	}
 	return ""
 }
