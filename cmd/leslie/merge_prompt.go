@@ -203,7 +203,7 @@ func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 func (p *mergePrompt) Approve(_ context.Context, g thread.Approval, plan []merging.PlannedFile) (merging.Verdict, error) {
 	p.prompt = p.c.newPrompt()
 	p.say("\n%s %s  %s", p.paint(bold, "approval"), g.ID, escape(g.Reason))
-	p.plan(g, plan)
+	p.plan(g.MergeID, plan)
 	answer, ok := p.choose("Apply this merge?", "yes", "no", "later")
 	switch {
 	case !ok:
@@ -218,10 +218,10 @@ func (p *mergePrompt) Approve(_ context.Context, g thread.Approval, plan []mergi
 }
 
 // plan draws what a merge that is asked about would do.
-func (p *prompt) plan(g thread.Approval, list []merging.PlannedFile) {
+func (p *prompt) plan(id thread.MergeID, list []merging.PlannedFile) {
 	for i, f := range list {
 		if i == maxShownLines {
-			p.say("    (%d more; leslie merge status %s)", len(list)-i, g.MergeID)
+			p.say("    (%d more; leslie merge status %s)", len(list)-i, id)
 			break
 		}
 		p.say("    %s %s", f.Verb(), escape(f.Path))

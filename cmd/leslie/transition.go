@@ -226,73 +226,12 @@ func (c *call) scope() scope.Set {
 	return set
 }
 
-// changedSince are the paths at which a request is no longer about what it was
-// about: of the thread's artifacts, or of what the merge would do. Errors: T509
-// where what was asked about cannot be read any more, and those of a plan.
-func (c *call) changedSince(st *store.Store, g thread.Approval) ([]string, error) {
-	switch {
-	case g.MergeID != "":
-		return c.planChanged(g)
-	case g.Digest == "":
-		return nil, nil
-	}
-	m, err := st.Manifest(g.Digest)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	err = c.settled(st, func() error {
-		paths, err = st.Compare(c.ctx, g.ThreadID, m, scope.Set{})
-		return err
-	}, g.ThreadID)
-	return paths, err
-}
-
-// planChanged are the paths with which the merge would now do something else
-// than what was asked about.
-func (c *call) planChanged(g thread.Approval) ([]string, error) {
-	project, err := app.Open(c.who.dir, c.env.app())
-	if err != nil {
-		return nil, err
-	}
-	look := c.request()
-	look.ID, look.Expect = "", nil
-	op := project.Call(c.ctx, c.caller(), look) // a call of its own: this one's is not the use case's yet
-	paths, err := app.MergeChanged(op, g)
-	c.warnings.Add(op.Warnings()...)
-	return paths, err
-}
-
-// warnChanged is W402 where something has changed since a request.
-func (c *call) warnChanged(st *store.Store, g thread.Approval) error {
-	paths, err := c.changedSince(st, g)
-	if err == nil {
-		c.warnPaths(g.ID, paths)
-	}
-	return err
-}
-
-func (c *call) warnPaths(id thread.ApprovalID, paths []string) {
-	if len(paths) > 0 {
-		c.warnings.Add(warnings.ArtifactsChanged.NewOfPaths(paths, nil, fact.Of("approvalId", id)))
-	}
-}
-
 // newID is the id that a flag names, else a fresh one that is not taken.
 func (c *call) newID(flag, prefix string, taken func(string) bool) string {
 	if id := c.text(flag); id != "" {
 		return id
 	}
 	return c.freshID(prefix, taken)
-}
-
-func (c *call) newApprovalID(s *thread.State) thread.ApprovalID {
-	for {
-		id := c.env.newID(thread.PrefixApproval)
-		if _, taken := s.Approvals.Peek(id); !taken {
-			return thread.ApprovalID(id)
-		}
-	}
 }
 
 // hear has a signal answered from now on, with T904, where it would have ended the
