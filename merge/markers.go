@@ -53,6 +53,49 @@ func (c Change) Marked(conflicts []Conflict) Marked {
 	return m
 }
 
+// Marked renders one conflict for an editor: its sides and base between markers, as
+// Change.Marked does for a whole file. What the editor leaves of it is the conflict's
+// text. It is an *InvalidChoice (TakeText) where a side is not shown as text.
+func (d Conflict) Marked() (Marked, error) {
+	if err := d.Fits(TakeText); err != nil {
+		return Marked{}, err
+	}
+	texts := [][]byte{[]byte(d.Base.Text)}
+	for _, s := range d.Sides {
+		if d.Whole() && !s.Absent && s.Lines == (Range{}) {
+			return Marked{}, d.invalidChoice(TakeText, "the file is not shown as text; choose a side")
+		}
+		texts = append(texts, []byte(s.Text))
+	}
+	m := Marked{Length: MarkerLength(texts...), labels: map[string]bool{}}
+	var sides []ConflictSide
+	for i, s := range d.Sides {
+		if i > 0 || len(d.Sides) == 2 || d.Whole() || d.changedByTarget() {
+			sides = append(sides, s)
+		}
+	}
+	names := Labels{Base: strings.TrimSpace("base " + inert(d.Base.From))}
+	p := printer{length: m.Length}
+	eol := eolOf(d.Sides[0].Text, d.Sides[1].Text, d.Context.Before)
+	for i, s := range sides {
+		name := s.label()
+		if i == 0 {
+			name += d.where()
+		}
+		name += " " + d.ID
+		names.Sides = append(names.Sides, name)
+		p.side(i, len(sides)-1, s.Text, d.Base.Text, name, names.Base, eol)
+	}
+	m.Text = p.out.Bytes()
+	m.remember(names)
+	return m, nil
+}
+
+// where tells which conflict of which file it is.
+func (d Conflict) where() string {
+	return " " + inert(d.Path) + " " + strconv.Itoa(d.Hunk) + "/" + strconv.Itoa(d.Of)
+}
+
 // own returns the conflicts of the change's path.
 func (c Change) own(conflicts []Conflict) []Conflict {
 	var out []Conflict
@@ -88,14 +131,13 @@ func (c Change) labels(d Conflict) Labels {
 			}
 		}
 	}
-	where := " " + inert(d.Path) + " " + strconv.Itoa(d.Hunk) + "/" + strconv.Itoa(d.Of)
 	first := true
 	for i, name := range l.Sides {
 		if name == "" {
 			continue
 		}
 		if first && (i > 0 || d.changedByTarget()) {
-			name += where
+			name += d.where()
 			first = false
 		}
 		l.Sides[i] = name + " " + d.ID

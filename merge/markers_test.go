@@ -145,3 +145,48 @@ func TestEveryFileHasItsOwnMarkers(t *testing.T) {
 		assert.Equal(t, p.Conflicts[i].ID, j.Accepted[0].ConflictID)
 	}
 }
+
+// conflictMarked is the rendering of the only conflict of a plan.
+func conflictMarked(t *testing.T, in merge.Input) (id string, m merge.Marked, err error) {
+	t.Helper()
+	p := planOf(t, in)
+	require.Len(t, p.Conflicts, 1)
+	m, err = p.Conflicts[0].Marked()
+	return p.Conflicts[0].ID, m, err
+}
+
+func TestOneConflictIsShownBetweenMarkers(t *testing.T) {
+	t.Parallel()
+	b := one("a\nb\nc\n")
+	in := input(b, from{"one", b, one("a\n1\nc\n")}, from{"two", b, one("a\n2\nc\n")})
+	id, m, err := conflictMarked(t, in)
+	require.NoError(t, err)
+	assert.Equal(t, "<<<<<<< source one \"Title of one\" f.md 1/1 "+id+"\n1\n||||||| base spawn of one\nb\n=======\n2\n>>>>>>> source two \"Title of two\" "+id+"\n", string(m.Text),
+		"a target that changed nothing is left out, as in the whole file")
+	assert.False(t, m.Unmarked(m.Text))
+	assert.True(t, m.Unmarked([]byte("1\n2\n")))
+
+	in = input(one("ours\r\n"), from{"one", one("base\r\n"), one("======== 8\r\n")})
+	id, m, err = conflictMarked(t, in)
+	require.NoError(t, err)
+	assert.Equal(t, "<<<<<<<<< target main f.md 1/1 "+id+"\r\nours\r\n||||||||| base spawn of one\r\nbase\r\n=========\r\n======== 8\r\n>>>>>>>>> source one \"Title of one\" "+id+"\r\n", string(m.Text))
+}
+
+func TestADeletedSideIsEmptyBetweenMarkers(t *testing.T) {
+	t.Parallel()
+	id, m, err := conflictMarked(t, input(one("ours\n"), from{"one", one("base\n"), one("-")}))
+	require.NoError(t, err)
+	assert.Equal(t, "<<<<<<< target main f.md 1/1 "+id+"\nours\n||||||| base spawn of one\nbase\n=======\n>>>>>>> source one \"Title of one\" "+id+"\n", string(m.Text))
+}
+
+func TestWhatIsNotShownAsTextHasNoMarkers(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]merge.Input{
+		"binary":  input(one("\x00ours"), from{"one", one("\x00base"), one("\x00theirs")}),
+		"deleted": input(one("\x00ours"), from{"one", one("\x00base"), one("-")}),
+	} {
+		_, _, err := conflictMarked(t, in)
+		var why *merge.InvalidChoice
+		assert.ErrorAs(t, err, &why, name)
+	}
+}

@@ -124,21 +124,26 @@ func (p *printer) conflict(h Hunk, names Labels) {
 	eol := p.result.markerEnding(h)
 	last := len(h.By) - 1
 	for i, side := range h.By {
-		name := names.side(side)
-		if i == 0 {
-			p.marker('<', name, eol)
-		}
-		p.part(p.result.sides[side].slice(h.Sides[side]), eol)
-		switch {
-		case i == 0:
-			p.marker('|', names.Base, eol)
-			p.part(p.result.base.slice(h.Base), eol)
-			p.marker('=', "", eol)
-		case i < last:
-			p.marker('=', name, eol)
-		default:
-			p.marker('>', name, eol)
-		}
+		p.side(i, last, p.result.sides[side].slice(h.Sides[side]), p.result.base.slice(h.Base), names.side(side), names.Base, eol)
+	}
+}
+
+// side writes side i of a conflict, counted from 0 up to last; the base follows the
+// first.
+func (p *printer) side(i, last int, text, base, name, baseName, eol string) {
+	if i == 0 {
+		p.marker('<', name, eol)
+	}
+	p.part(text, eol)
+	switch {
+	case i == 0:
+		p.marker('|', baseName, eol)
+		p.part(base, eol)
+		p.marker('=', "", eol)
+	case i < last:
+		p.marker('=', name, eol)
+	default:
+		p.marker('>', name, eol)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,17 +56,18 @@ func (p *mergePrompt) Resolve(_ context.Context, s *merging.Session) error {
 		if offer && !p.offered[d.Path] {
 			answer := "yes"
 			if !allAgent {
-				answer, ok = p.line("Conflict detected. Allow Agent to attempt auto-resolution? (yes, no, all)")
+				answer, ok = p.choose("Conflict detected. Allow Agent to attempt auto-resolution?", "yes", "no", "all")
 				if !ok {
 					return p.c.interrupted()
 				}
 			}
-			allAgent = allAgent || answer == "all" || answer == "a"
+			allAgent = allAgent || answer == "all"
 			p.offered[d.Path] = true
-			if allAgent || strings.HasPrefix(answer, "y") {
+			if allAgent || answer == "yes" {
 				if err := s.AskAgent(d.Path); err != nil {
 					return err
 				}
+				p.sayResolved(s, d.Path)
 				continue
 			}
 		}
@@ -118,43 +120,85 @@ func (p *mergePrompt) show(d merge.Conflict) {
 // askOne asks about one conflict until it has an answer.
 func (p *mergePrompt) askOne(s *merging.Session, d merge.Conflict) (quit bool, err error) {
 	for {
-		answer, ok := p.line("ours, theirs, base, both, edit, agent, skip, quit?")
-		if !ok || answer == "quit" || answer == "q" {
+		answer, ok := p.word("ours", "theirs", "base", "both", "edit", "agent", "skip", "quit")
+		switch {
+		case !ok || answer == "quit":
 			return true, p.c.interrupted()
-		}
-		decision := merge.Decision{How: string(p.c.who.as), Actor: p.c.who.actor}
-		switch answer {
-		case "edit", "e":
-			decision.Take = merge.TakeText
-			if decision.Text, err = p.edit(d); err != nil {
-				p.say("the editor did not finish: %s", escape(err.Error()))
-				continue
-			}
-		case "agent", "a":
-			return false, s.AskAgent(d.Path)
-		case "skip", "s":
+		case answer == "agent":
+			err := s.AskAgent(d.Path)
+			p.sayResolved(s, d.Path)
+			return false, err
+		case answer == "skip":
 			p.skipped[d.ID] = true
 			return false, nil
-		default:
-			decision.Take = answer
-			if whole, ok := map[string]string{"o": "ours", "t": "theirs", "b": "base"}[answer]; ok {
-				decision.Take = whole
+		}
+		decision := merge.Decision{Take: answer, How: string(p.c.who.as), Actor: p.c.who.actor}
+		said := answer
+		if answer == "edit" {
+			if decision.Text, err = p.edit(d); err != nil {
+				p.say("%s stays open: %s", place(d), escape(err.Error()))
+				continue
 			}
+			decision.Take, said = merge.TakeText, "edited"
 		}
 		if err := d.Fits(decision.Take); err != nil {
 			p.say("%s", escape(err.Error()))
 			continue
 		}
 		late, err := s.Answer(merging.Answer{About: d.ID, Decision: decision})
-		if late {
+		switch {
+		case late:
 			p.say("%s was decided meanwhile", d.ID)
+		case err == nil:
+			p.say("%s: %s", place(d), escape(said))
 		}
 		return false, err
 	}
 }
 
-// edit lets the person write the lines of a conflict in their editor.
+// place is which conflict of which file it is.
+func place(d merge.Conflict) string { return fmt.Sprintf("%s %d/%d", escape(d.Path), d.Hunk, d.Of) }
+
+// sayResolved says what of a path the agent has decided.
+func (p *mergePrompt) sayResolved(s *merging.Session, path string) {
+	for _, d := range s.Conflicts() {
+		if d.Path == path && d.How == merge.ByAgent {
+			p.say("%s: agent", place(d))
+		}
+	}
+}
+
+// word asks for one of these words, or the beginning of one. What begins several is
+// asked again; what begins none is returned as it is: a thread's id, say.
+func (p *mergePrompt) word(words ...string) (answer string, ok bool) {
+	for {
+		answer, ok := p.line(strings.Join(words, ", ") + "?")
+		if !ok || slices.Contains(words, answer) {
+			return answer, ok
+		}
+		meant := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, answer) })
+		switch {
+		case answer == "":
+		case len(meant) == 1:
+			return meant[0], true
+		case len(meant) > 1:
+			p.say("'%s' could mean %s", escape(answer), strings.Join(meant, " or "))
+		default:
+			return answer, true
+		}
+	}
+}
+
+// errUnchanged says that an editor was left without a change.
+var errUnchanged = errors.New("nothing was changed in the editor")
+
+// edit lets the person write the lines of a conflict in their editor, which shows
+// them with markers. It is an error when they leave it as it was, or markers in it.
 func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
+	marked, err := d.Marked()
+	if err != nil {
+		return nil, err
+	}
 	editor := p.c.env.getenv("VISUAL")
 	if editor == "" {
 		editor = p.c.env.getenv("EDITOR")
@@ -177,23 +221,25 @@ func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 		}
 	}()
 	path := filepath.Join(dir, filepath.Base(d.Path))
-	var text strings.Builder
-	for _, s := range d.Sides {
-		text.WriteString(s.Text)
-		if s.Text != "" && !strings.HasSuffix(s.Text, "\n") {
-			text.WriteString("\n")
-		}
-	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+	if err := os.WriteFile(path, marked.Text, 0o600); err != nil {
 		return nil, err
 	}
 	err = p.c.runEditor(argv[0], append(argv[1:], path)...)
 	typed, unread := os.ReadFile(path)
-	if err = errors.Join(err, unread); err == nil {
+	err = errors.Join(err, unread)
+	changed := unread == nil && !bytes.Equal(typed, marked.Text)
+	switch {
+	case err == nil && !changed:
+		return nil, errUnchanged
+	case err == nil && marked.Unmarked(typed):
 		return typed, nil
+	case err == nil:
+		err = errors.New("there are conflict markers left in it")
+	default:
+		err = fmt.Errorf("the editor did not finish: %w", err)
 	}
 	// An editor may have saved what was typed, in its own way too.
-	if left, _ := os.ReadDir(dir); len(left) > 1 || unread == nil && string(typed) != text.String() {
+	if left, _ := os.ReadDir(dir); len(left) > 1 || changed {
 		keep, err = true, fmt.Errorf("%w; what was typed is kept in %s", err, dir)
 	}
 	return nil, err

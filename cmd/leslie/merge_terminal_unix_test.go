@@ -100,6 +100,10 @@ func TestThePersonAtTheTerminalIsAsked(t *testing.T) {
 		{"letters", "interactive", "", "", []string{"O", "t"}, 0, "one\ntwo of main\nthree\nfour of child\nfive\n", 0, 2},
 		{"a word that is none is asked again", "interactive", "", "", []string{"mine", "", "ours", "ours"}, 0, mergeOurs, 0, 4},
 		{"edit", "interactive", "", "grep -q 'two of child' \"$1\" && echo edited > \"$1\"", []string{"edit", "ours"}, 0, "one\nedited\nthree\nfour of main\nfive\n", 0, 2},
+		{"edit shows the sides between markers", "interactive", "", "test \"$(grep -c -e '^<<<<<<< target main plan.md 1/2' -e '^||||||| base spawn of child' -e '^=======$' -e '^>>>>>>> source child' \"$1\")\" = 4 && echo edited > \"$1\"", []string{"edit", "ours"}, 0, "one\nedited\nthree\nfour of main\nfive\n", 0, 2},
+		{"an editor that saves nothing answers nothing", "interactive", "", "exit 0", []string{"edit", "theirs", "ours"}, 0, "one\ntwo of child\nthree\nfour of main\nfive\n", 0, 3},
+		{"an editor that leaves markers answers nothing", "interactive", "", "echo more >> \"$1\"", []string{"edit", "theirs", "ours"}, 0, "one\ntwo of child\nthree\nfour of main\nfive\n", 0, 3},
+		{"a letter that could mean two words is asked again", "interactive", "", "", []string{"b", "bo", "b", "base"}, 0, "one\ntwo of main\ntwo of child\nthree\nfour\nfive\n", 0, 4},
 		{"an editor that fails answers nothing", "interactive", "", "exit 1", []string{"edit", "quit"}, 13, mergeOurs, 0, 2},
 		{"skip", "interactive", "", "", []string{"skip", "theirs"}, 13, mergeOurs, 0, 2},
 		{"quit", "interactive", "", "", []string{"quit"}, 13, mergeOurs, 0, 1},
@@ -136,6 +140,56 @@ func TestThePersonAtTheTerminalIsAsked(t *testing.T) {
 			b.must(t, "merge", "list", "--format", "json")
 			pending := tt.status == 13 && tt.strategy != "strict"
 			assert.Equal(t, pending, strings.Contains(b.out.String(), `"total":1`), &b.out)
+		})
+	}
+}
+
+func TestAfterEachAnswerItIsSaidWhatWasDecided(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	env := []string{"EDITOR=" + script(t, b, "editor", "echo edited > \"$1\"")}
+	shown, status := typing(t, b, env, []string{"b", "base", "e"}, "merge", "--sources", "child", "--target", "main")
+	assert.Zero(t, status, shown)
+	for _, line := range []string{"'b' could mean base or both", "plan.md 1/2: base", "plan.md 2/2: edited"} {
+		assert.Contains(t, shown, line+"\n")
+	}
+	assert.Equal(t, "one\ntwo\nthree\nedited\nfive\n", planOf(t, b))
+}
+
+// An editor shows text; what is none is never given to one, and what was only
+// deleted on one side is no text that an unsaved buffer could stand for.
+func TestWhatIsNotTextIsNotEdited(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name               string
+		base, ours, theirs string // "" for no file
+		lines              []string
+		edited             bool
+		status             int
+		want, said         string
+	}{
+		{"binary", "\x00base", "\x00ours", "\x00theirs", []string{"edit", "theirs"}, false, 0, "\x00theirs", "plan.md 1/1 stays open: 'text' does not fit the conflict in plan.md"},
+		{"modify/delete, not saved", "base\n", "ours\n", "", []string{"edit", "quit"}, true, 13, "ours\n", "plan.md 1/1 stays open: nothing was changed in the editor"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newProject(t)
+			b.write(t, ".leslie/threads/main/plan.md", tt.base)
+			b.must(t, "spawn", "--intent", "child", "--id", "child", "--parent", "main", "--inherit", "full")
+			b.write(t, ".leslie/threads/main/plan.md", tt.ours)
+			if tt.theirs == "" {
+				require.NoError(t, os.Remove(filepath.Join(b.dir, ".leslie/threads/child/plan.md")))
+			} else {
+				b.write(t, ".leslie/threads/child/plan.md", tt.theirs)
+			}
+			ran := filepath.Join(b.home, "ran")
+			shown, status := typing(t, b, []string{"EDITOR=" + script(t, b, "editor", "touch "+ran)}, tt.lines, "merge", "--sources", "child", "--target", "main")
+			assert.Equal(t, tt.status, status, shown)
+			assert.Contains(t, shown, tt.said)
+			assert.Equal(t, tt.want, planOf(t, b), shown)
+			_, err := os.Stat(ran)
+			assert.Equal(t, tt.edited, err == nil, "the editor ran")
 		})
 	}
 }
