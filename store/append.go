@@ -156,8 +156,10 @@ func (w fileWork) addLine(step thread.Step) error {
 	}
 	defer f.Close()
 	w.touch(path.Dir(step.To))
-	_, err = w.disk.extend(f, at, atOnce, [][]byte{[]byte(step.Line)})
-	return err
+	if _, err = w.disk.extend(f, at, [][]byte{[]byte(step.Line)}); err != nil {
+		return err
+	}
+	return w.sync(step.To, f)
 }
 
 // syncLines has a line on disk that was found there: whoever wrote it may have

@@ -65,14 +65,14 @@ func (s *Store) appendArchive(changes []thread.Change, seq thread.Revision) erro
 		}
 		lines = append(lines, seal(body))
 	}
-	return s.appendLines(ArchiveFile, atOnce, lines...)
+	return s.appendLines(ArchiveFile, lines...)
 }
 
 // readArchive calls fn for the intact lines, oldest first, and returns how many
 // were damaged. A missing archive has none; one that is no regular file counts
 // as one damaged line. Errors: T509.
 func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
-	data, _, err := readRegularInto(s.Path(ArchiveFile), math.MaxInt64, room)
+	data, _, err := readUpTo(s.Path(ArchiveFile), math.MaxInt64)
 	var d damage
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

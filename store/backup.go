@@ -16,7 +16,10 @@ import (
 
 // rotate makes the state that was loaded the backup. Errors: T505.
 func (s *Store) rotate(now *loaded) error {
-	if !now.backup.whole { // a rename would delete what stands there, or could not replace it
+	switch whole, err := s.backupIsWhole(); {
+	case err != nil:
+		return err
+	case !whole: // a rename would delete what stands there, or could not replace it
 		if err := s.setAside(BackupFile); err != nil {
 			return err
 		}
@@ -78,43 +81,22 @@ func (s *Store) sharesBackup(now *loaded) bool {
 	return err == nil && os.SameFile(info, now.file)
 }
 
-// oldBackup is the backup that has to go. It stays open while others may wait for
-// the processor: to free its blocks takes a file system some time. That is done
-// while the disk is waited for, or behind the lock.
-type oldBackup struct {
-	file  *os.File // nil where there is none
-	size  int64
-	whole bool // what isWhole said
-}
-
-// openBackup opens the backup. One that cannot be looked at may be whole, and may
-// not go. Errors: T509.
-func (s *Store) openBackup() (oldBackup, error) {
-	f, info, err := openRegular(s.Path(BackupFile))
-	switch {
-	case unknowable(err):
-		return oldBackup{}, s.readFailed(err)
-	case err != nil:
-		return oldBackup{}, nil
+// backupIsWhole reads the backup. One that cannot be looked at may be whole, and
+// may not go. Errors: T509.
+func (s *Store) backupIsWhole() (bool, error) {
+	data, _, err := readRegular(s.Path(BackupFile))
+	if unknowable(err) {
+		return false, s.readFailed(err)
 	}
-	return oldBackup{file: f, size: info.Size()}, nil
-}
-
-// isWhole reads all of it.
-func (o oldBackup) isWhole() bool { return o.file != nil && wholeFile(o.file, o.size) }
-
-func (o oldBackup) close() {
-	if o.file != nil {
-		_ = o.file.Close()
-	}
+	return err == nil && whole(data), nil
 }
 
 // secondPlace sees to it that a recovered state has a backup behind the write
 // that puts it on disk: where there is no whole one, the recovered state itself.
 // Errors: T505.
 func (s *Store) secondPlace(now *loaded) error {
-	if now.backup.whole {
-		return nil
+	if whole, err := s.backupIsWhole(); whole || err != nil {
+		return err
 	}
 	data, err := now.image.encode()
 	if err != nil {

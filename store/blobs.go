@@ -245,15 +245,6 @@ func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 	return id, size, nil
 }
 
-// homes are the folders in which blobs will get their names.
-func (w *blobWriter) homes() map[string]bool {
-	out := map[string]bool{}
-	for id := range w.unnamed {
-		out[path.Dir(blobPath(id))] = true
-	}
-	return out
-}
-
 // giveNames has the blobs that were written on disk, and each under its name
 // then. Errors: T505.
 func (w *blobWriter) giveNames() error {
@@ -323,7 +314,7 @@ func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size in
 		_ = f.remove(rel)
 		return 0, cannotWrite(rel, err)
 	}
-	f.fresh = append(f.fresh, fresh{rel, out, size})
+	f.fresh = append(f.fresh, fresh{rel, out})
 	return size, nil
 }
 

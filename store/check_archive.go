@@ -154,5 +154,5 @@ func (s *Store) appendArchived(lines []archived) error {
 		}
 		sealed = append(sealed, seal(body))
 	}
-	return s.appendLines(ArchiveFile, atOnce, sealed...)
+	return s.appendLines(ArchiveFile, sealed...)
 }

@@ -39,7 +39,7 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 	}
 	pending := now.pending
 	if pending != nil && !now.settled || len(now.quarantined) > 0 {
-		if err := s.finish(now); err != nil {
+		if err := s.retry(now); err != nil {
 			return err
 		}
 	}
@@ -53,29 +53,12 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 		if pending != nil && slices.Contains(now.held(), pending.Operation) {
 			undone = pending.Steps
 		}
-		if err := s.record(now.operation, undone, atOnce); err != nil {
+		if err := s.record(now.operation, undone); err != nil {
 			return err
 		}
 		now.tail = now.revision
 	}
 	return s.keepAnswer(now.operation)
-}
-
-// finish sees the steps of the last operation through. Where they are done already
-// it is enough to have them on disk before the state that names them goes: that is
-// owed to the next write.
-func (s *Store) finish(now *loaded) error {
-	if now.tail == now.revision && addsKinds(now.pending) && len(now.quarantined) == 0 {
-		var err error
-		if now.work, err = s.openWork(); err != nil {
-			return s.writeFailed(err)
-		}
-		if len(now.work.undone(now.pending)) == 0 {
-			now.owed = now.work.flushAround(now.pending)
-			return nil
-		}
-	}
-	return s.retry(now)
 }
 
 func (s *Store) dropTemporary() error {
@@ -127,29 +110,22 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 		return Commit{}, err
 	}
 	c := Commit{Revision: next.revision, Changed: true, Operation: next.operation.ID, Warnings: now.warnings}
-	s.afterCommit(w, now, next, &c.Warnings)
+	s.afterCommit(w, next, &c.Warnings)
 	return c, nil
 }
 
 // swap replaces the state file by next: a temporary file, on disk, then the old
-// state as backup, then the rename. Meanwhile the backup that has to go is looked
-// at. Errors: T505, T509, and then all is as it was.
+// state as backup, then the rename. Errors: T505, T509, and then all is as it was.
 func (s *Store) swap(now *loaded, next image) error {
-	var err error
-	if now.backup, err = s.openBackup(); err != nil {
-		return err
-	}
-	whole := meanwhile(now.backup.isWhole)
 	parts, err := next.encodeFrom(now.image)
 	if err != nil {
 		return err
 	}
-	state, err := s.disk.prepare(s.newFile(StateFile, parts...), now.owed...)
+	state, err := s.disk.prepare(s.newFile(StateFile, parts...))
 	if err != nil {
 		return s.writeFailed(err)
 	}
 	defer state.Cleanup()
-	now.backup.whole = whole()
 	putBack := func() {}
 	if err = s.keepBefore(now); err == nil {
 		putBack, err = s.makeRoom(now)
@@ -190,9 +166,9 @@ const (
 )
 
 // afterCommit does what follows the commit. The change stands whatever fails.
-func (s *Store) afterCommit(w fileWork, was *loaded, m image, out *warnings.List) {
-	if w.addsOnly(m.pending) {
-		s.settleTogether(w, was, m, out)
+func (s *Store) afterCommit(w fileWork, m image, out *warnings.List) {
+	if onlyFolders(m.pending) {
+		s.settleAtOnce(w, m, out)
 	} else {
 		s.settleInTurn(w, m, out)
 	}
@@ -205,37 +181,61 @@ func (s *Store) afterCommit(w fileWork, was *loaded, m image, out *warnings.List
 // settleInTurn has the state on disk before a file is moved, and every file before
 // the journal says so.
 func (s *Store) settleInTurn(w fileWork, m image, out *warnings.List) {
-	standing := w.reach(ThreadsDir) == nil
+	standing := m.pending != nil && w.reach(ThreadsDir) == nil
 	durable := s.settled(out, durableState, s.disk.syncDir(s.Path(".")))
 	var undone []thread.Step
 	if m.pending != nil && !s.settled(out, filesInPlace, s.carryOut(w, m.pending, standing && durable)) {
 		undone = m.pending.Steps
 	}
-	s.settled(out, journalLine, s.record(m.operation, undone, atOnce))
+	s.settled(out, journalLine, s.record(m.operation, undone))
 }
 
-// settleTogether does everything first and then has it on disk at once. A power cut
-// in between may keep any part of it and lose the others; so the line says what was
-// to be done, and nothing is done that could lose something.
-func (s *Store) settleTogether(w fileWork, was *loaded, m image, out *warnings.List) {
-	what, all := []string{durableState}, []flush{s.flushStore()}
+// onlyFolders reports whether an operation makes a few folders, or nothing.
+func onlyFolders(p *thread.Pending) bool {
+	const few = 8
+	return p == nil || len(p.Steps) <= few && !slices.ContainsFunc(p.Steps, func(step thread.Step) bool {
+		return step.Do != thread.StepMakeDir
+	})
+}
+
+// settleAtOnce does all of it and then has it on disk at once: asked one after the
+// other, the disk takes up to three times as long. A power cut in between may keep
+// any part and lose the others, which loses nothing where only folders are made. The
+// line names the steps, which are done again by who rolls a state forward.
+func (s *Store) settleAtOnce(w fileWork, m image, out *warnings.List) {
+	all := []flush{flushDir(durableState, s.Path("."))}
 	var steps []thread.Step
 	if m.pending != nil {
 		steps = m.pending.Steps
-		made, err := s.addAll(w, m.pending)
+		made, err := s.makeFolders(w, m.pending)
 		s.settled(out, filesInPlace, err)
-		for _, f := range made {
-			what, all = append(what, filesInPlace), append(all, f)
+		all = append(all, made...)
+	}
+	line, err := m.operation.line(steps)
+	var added []flush
+	if err == nil {
+		added, err = s.addLines(JournalFile, line)
+	}
+	if s.settled(out, journalLine, err) {
+		all = append(all, added...)
+	}
+	for i, err := range s.disk.together(all) {
+		s.settled(out, all[i].what, s.writeFailed(err))
+	}
+}
+
+// makeFolders carries out steps that make folders, and returns what has to be on
+// disk then. Errors: T505, T507.
+func (s *Store) makeFolders(w fileWork, p *thread.Pending) ([]flush, error) {
+	w.knows(ThreadsDir) // its own name goes to disk with the state's
+	var err error
+	for i := range p.Steps {
+		if err = w.carry(p, i); err != nil {
+			break
 		}
 	}
-	if s.settled(out, journalLine, s.record(m.operation, steps, soon)) {
-		what, all = append(what, journalLine), append(all, s.flushJournal())
-	}
-	onDisk := s.disk.begin(all)
-	was.letGo()
-	for i, err := range onDisk() {
-		s.settled(out, what[i], s.writeFailed(err))
-	}
+	delete(w.touched, ".")
+	return w.names(deepestFirst(w.touched)), s.writeFailed(err)
 }
 
 // settled adds W505 for something behind a commit that failed.

@@ -108,7 +108,7 @@ type lately struct {
 func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 	m := observed{ids: ids}
 	m.file, _ = os.Lstat(s.Path(StateFile))
-	if last := s.seen.loaded.Load(); last != nil && unwritten(last.file, m.file) {
+	if last := s.recent.Load(); last != nil && unwritten(last.file, m.file) {
 		p := last.image.pending
 		m.image = last.image
 		if len(m.image.quarantined) == 0 && (last.settled || p == nil || !slices.ContainsFunc(p.Steps, m.moved)) {

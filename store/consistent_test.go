@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -427,23 +428,27 @@ func TestStepsThatAReaderOfFilesNeedNotWaitFor(t *testing.T) {
 	}
 }
 
-// A power cut may keep the journal's line of an operation that only adds, and take
-// back the state's name and that of a folder.
-func TestASnapshotSeesThroughWhatAPowerCutTookBack(t *testing.T) {
+// A state that is older than the journal is rolled forward, with the steps that the
+// line names as undone.
+func TestASnapshotSeesThroughWhatTheJournalNamesAsUndone(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
 	was := read(t, s, StateFile)
 	at := InheritedDir + "/ref-1"
-	require.NoError(t, staging(s.Root(), Options{Now: clock}, "add", "obj-new", func(stage *Stage) error {
+	failed := func(a Action, place string) error {
+		if a == ActRename && strings.HasSuffix(place, "/ref-1") {
+			return syscall.EIO
+		}
+		return nil
+	}
+	require.ErrorIs(t, staging(s.Root(), Options{Now: clock, Before: failed}, "add", "obj-new", func(stage *Stage) error {
 		return stage.Write("copy/plan.md", []byte("copied"), false)
 	}, func(stage *Stage) []thread.Step {
 		return []thread.Step{
 			{Do: thread.StepMakeDir, To: inThread + InheritedDir},
 			{Do: thread.StepPlace, From: stage.Rel("copy"), To: inThread + at},
 		}
-	}))
-	require.NoError(t, os.MkdirAll(s.Path(TmpDir+"/op-add"), 0o755))
-	require.NoError(t, os.Rename(s.Path(inThread+at), s.Path(TmpDir+"/op-add/copy")))
+	}), errUnsettled)
 	require.NoError(t, os.WriteFile(s.Path(StateFile), was, 0o644))
 	s = Open(s.Root(), Options{Now: clock})
 	_, err := s.View(context.Background(), func(*thread.State) error { return nil }) // as a command begins

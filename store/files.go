@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"sync"
 
 	"leslie/internal/atomicfile"
@@ -75,9 +74,8 @@ type newFile struct {
 	parts [][]byte
 }
 
-// prepare has the content on disk under a temporary name, and others beside it.
-// The steps are named after the file that it is going to replace.
-func (d disk) prepare(c newFile, others ...flush) (f *atomicfile.File, err error) {
+// prepare has the content on disk under a temporary name. The steps are named after the file that it is going to replace.
+func (d disk) prepare(c newFile) (f *atomicfile.File, err error) {
 	err = d.step(ActCreate, c.path, func() (err error) {
 		f, err = atomicfile.New(c.temp, c.path, c.perm)
 		return err
@@ -94,8 +92,7 @@ func (d disk) prepare(c newFile, others ...flush) (f *atomicfile.File, err error
 		}
 	}
 	if err == nil {
-		all := append(slices.Clone(others), flush{ActSync, c.path, f.Sync})
-		err = errors.Join(d.together(all)...)
+		err = d.step(ActSync, c.path, f.Sync)
 	}
 	if err != nil {
 		_ = f.Cleanup()
@@ -131,32 +128,26 @@ func named(err error, path string) error {
 	return &fs.PathError{Op: "replace", Path: path, Err: root(err)}
 }
 
-// durability says when lines have to be on disk.
-type durability bool
-
-const (
-	atOnce durability = true  // before the call returns
-	soon   durability = false // before something later, which sees to it
-)
-
-// appendTo adds lines to a file. A tail without a newline gets one first. When
-// writing fails, what was written in part is cut off again as far as possible.
-// fresh: the file was empty before.
-func (d disk) appendTo(path string, how durability, lines [][]byte) (fresh bool, err error) {
-	var f *os.File
+// appendTo adds lines to a file and leaves it open: they are on disk when it was
+// synced. A tail without a newline gets one first. When writing fails, what was
+// written in part is cut off again as far as possible. fresh: the file was empty
+// before.
+func (d disk) appendTo(path string, lines [][]byte) (f *os.File, fresh bool, err error) {
 	err = d.step(ActCreate, path, func() (err error) {
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openCareful, 0o644)
 		return err
 	})
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
-	defer f.Close()
-	return d.extend(f, path, how, lines)
+	if fresh, err = d.extend(f, path, lines); err != nil {
+		_ = f.Close()
+	}
+	return f, fresh, err
 }
 
 // extend is appendTo for a file that is open for reading and appending.
-func (d disk) extend(f *os.File, path string, how durability, lines [][]byte) (fresh bool, err error) {
+func (d disk) extend(f *os.File, path string, lines [][]byte) (fresh bool, err error) {
 	size, text, err := endOf(f)
 	if err != nil {
 		return false, err
@@ -168,15 +159,13 @@ func (d disk) extend(f *os.File, path string, how durability, lines [][]byte) (f
 		_ = f.Truncate(size)
 		return false, err
 	}
-	if how == soon {
-		return size == 0, nil
-	}
-	return size == 0, d.step(ActSync, path, f.Sync)
+	return size == 0, nil
 }
 
 // flush is one thing that is to be on disk.
 type flush struct {
-	action Action // ActSync or ActSyncDir; "" for what is on its way and waited for
+	what   string // as W505 names it, where that matters
+	action Action // ActSync or ActSyncDir
 	path   string
 	do     func() error
 }
@@ -185,37 +174,18 @@ type flush struct {
 // at once takes hardly longer than for one. The steps are asked for in order, and
 // the errors come in it.
 func (d disk) together(all []flush) []error {
-	last := len(all) - 1
-	if last < 0 {
-		return nil
-	}
-	rest := d.begin(all[:last])
-	err := d.step(all[last].action, all[last].path, all[last].do)
-	return append(rest(), err)
-}
-
-// begin is together for who has other things to do meanwhile.
-func (d disk) begin(all []flush) (wait func() []error) {
 	out := make([]error, len(all))
 	var group sync.WaitGroup
 	few := make(chan struct{}, 8)
 	for i, f := range all {
-		if f.action != "" {
-			out[i] = d.step(f.action, f.path, func() error { return nil })
-		}
-		if out[i] != nil {
+		if err := d.step(f.action, f.path, func() error { return nil }); err != nil {
+			out[i] = err
 			continue
 		}
 		group.Go(func() { few <- struct{}{}; out[i] = f.do(); <-few })
 	}
-	return func() []error { group.Wait(); return out }
-}
-
-// meanwhile does something beside its caller, who asks for the result.
-func meanwhile[T any](do func() T) (wait func() T) {
-	done := make(chan T, 1)
-	go func() { done <- do() }()
-	return sync.OnceValue(func() T { return <-done })
+	group.Wait()
+	return out
 }
 
 // endOf returns a file's size and the newline that its last line lacks.
@@ -236,5 +206,14 @@ func endOf(f *os.File) (size int64, missing []byte, err error) {
 
 // syncDir has the names in a folder on disk.
 func (d disk) syncDir(path string) error {
-	return d.step(ActSyncDir, path, func() error { return atomicfile.SyncFolder(path) })
+	return errors.Join(d.together([]flush{flushDir("", path)})...)
+}
+
+func flushDir(what, path string) flush {
+	return flush{what, ActSyncDir, path, func() error { return atomicfile.SyncFolder(path) }}
+}
+
+// flushFile is a flush of a file, which it closes.
+func flushFile(what, path string, f *os.File) flush {
+	return flush{what, ActSync, path, func() error { return errors.Join(f.Sync(), f.Close()) }}
 }

@@ -25,30 +25,17 @@ type folders struct {
 	made    map[string]bool // known to be a real folder, and touched where its name is
 	touched map[string]bool // folders whose names changed, or may not be on disk yet
 	fresh   []fresh         // files whose bytes may not be on disk yet
-	files   *pendingSync    // the files that are on their way there
-	names   *pendingSync    // the folders that are
 }
 
 // fresh is a file that was written, and is open until it is on disk.
 type fresh struct {
 	rel  string
 	file *os.File
-	size int64
-}
-
-// pendingSync is what is on its way to the disk: folders, or as many files.
-type pendingSync struct {
-	all   []flush
-	files []fresh
-	wait  func() []error
 }
 
 const (
 	manyFresh = 32 // so many files are written before they are had on disk together
 	manyOpen  = 64 // so many folders are held open
-
-	muchBytes   = 1 << 20 // more than this is had on disk before the store is locked
-	muchFolders = 16      // more than so many, too
 )
 
 func newFolders(r saferoot) *folders {
@@ -157,82 +144,35 @@ func (f *folders) ensure(rel string) error {
 // touch remembers that names in the folder changed.
 func (f *folders) touch(rel string) { f.touched[rel] = true }
 
-// settleFiles has every fresh file on disk. Errors: T505.
+// settleFiles has every fresh file on disk, and closes it. One that is not on disk
+// then is removed as far as that is possible. Errors: T505.
 func (f *folders) settleFiles() error {
-	err := f.waitFiles()
-	all := f.unflushed()
 	files := f.fresh
 	f.fresh = nil
-	return cmp.Or(err, f.waitFor(&pendingSync{all, files, func() []error { return f.disk.together(all) }}))
-}
-
-// begin begins to have on disk every fresh file, and the names in the touched
-// folders but those that will be touched again. landFiles and landNames say what
-// became of it.
-func (f *folders) begin(later map[string]bool) {
-	if f.files != nil || f.names != nil {
-		return
+	all := make([]flush, len(files))
+	for i, one := range files {
+		all[i] = flushFile("", f.path(one.rel), one.file)
 	}
-	files := f.unflushed()
-	f.files = &pendingSync{files, f.fresh, f.disk.begin(files)}
-	f.fresh = nil
-	now := maps.Clone(f.touched)
-	maps.DeleteFunc(now, func(rel string, _ bool) bool { return later[rel] })
-	maps.DeleteFunc(f.touched, func(rel string, _ bool) bool { return now[rel] })
-	names := f.flushes(now)
-	f.names = &pendingSync{all: names, wait: f.disk.begin(names)}
+	return f.waitFor(all, func(i int) {
+		_ = files[i].file.Close()
+		_ = f.remove(files[i].rel)
+	})
 }
 
-// waitFiles waits for the files that are on their way. Errors: T505.
-func (f *folders) waitFiles() error {
-	was := f.files
-	f.files = nil
-	return f.waitFor(was)
-}
-
-// waitNames waits for the folders that are on their way. Errors: T505.
-func (f *folders) waitNames() error {
-	was := f.names
-	f.names = nil
-	return f.waitFor(was)
-}
-
-// waitFor waits. A file that is not on disk then is removed as far as that is
-// possible; a folder stays touched.
-func (f *folders) waitFor(was *pendingSync) (first error) {
-	if was == nil {
-		return nil
-	}
-	for i, err := range was.wait() {
-		if err == nil {
-			continue
+// waitFor has all of it on disk; failed is told which is not. Errors: T505.
+func (f *folders) waitFor(all []flush, failed func(int)) (first error) {
+	for i, err := range f.disk.together(all) {
+		if err != nil {
+			failed(i)
+			rel, _ := filepath.Rel(f.dir, all[i].path)
+			first = cmp.Or(first, cannotWrite(filepath.ToSlash(rel), err))
 		}
-		rel, _ := filepath.Rel(f.dir, was.all[i].path)
-		rel = filepath.ToSlash(rel)
-		if i < len(was.files) {
-			_ = was.files[i].file.Close()
-			_ = f.remove(rel)
-		} else {
-			f.touch(rel)
-		}
-		first = cmp.Or(first, cannotWrite(rel, err))
 	}
 	return first
 }
 
-// unflushed are the fresh files. Each is closed with it.
-func (f *folders) unflushed() []flush {
-	all := make([]flush, len(f.fresh))
-	for i, one := range f.fresh {
-		all[i] = flush{ActSync, f.path(one.rel), func() error { return errors.Join(one.file.Sync(), one.file.Close()) }}
-	}
-	return all
-}
-
 // closeFiles closes what was written for nothing.
 func (f *folders) closeFiles() {
-	_ = f.waitFiles()
-	_ = f.waitNames()
 	for _, one := range f.fresh {
 		_ = one.file.Close()
 	}
@@ -240,42 +180,28 @@ func (f *folders) closeFiles() {
 }
 
 // settle has everything on disk: first the bytes of files, then the names in
-// every touched folder, each once. Errors: T505.
+// every touched folder, each once. A folder that fails stays touched. Errors: T505.
 func (f *folders) settle() error {
 	if err := f.settleFiles(); err != nil {
 		return err
 	}
-	if err := f.waitNames(); err != nil {
-		return err
-	}
-	all := f.unsettled()
+	folders := deepestFirst(f.touched)
+	all := f.names(folders)
 	clear(f.touched)
-	return f.waitFor(&pendingSync{all: all, wait: func() []error { return f.disk.together(all) }})
+	return f.waitFor(all, func(i int) { f.touch(folders[i]) })
 }
 
-// much reports whether it would take a while to have everything on disk.
-func (f *folders) much() bool {
-	size := int64(0)
-	for _, one := range f.fresh {
-		size += one.size
-	}
-	return size > muchBytes || len(f.touched) > muchFolders
-}
-
-// unsettled are the folders that were touched.
-func (f *folders) unsettled() []flush { return f.flushes(f.touched) }
-
-// flushes are the names in folders.
-func (f *folders) flushes(folders map[string]bool) []flush {
-	var out []flush
-	for _, rel := range deepestFirst(folders) {
+// names are the names in folders.
+func (f *folders) names(folders []string) []flush {
+	all := make([]flush, len(folders))
+	for i, rel := range folders {
 		in, name := f.root, rel
 		if folder := f.open[rel]; folder != nil {
 			in, name = folder, "."
 		}
-		out = append(out, flush{ActSyncDir, f.path(rel), func() error { return syncInside(in, name) }})
+		all[i] = flush{filesInPlace, ActSyncDir, f.path(rel), func() error { return syncInside(in, name) }}
 	}
-	return out
+	return all
 }
 
 func deepestFirst(folders map[string]bool) []string {

@@ -190,29 +190,42 @@ func (s *Store) after(rev thread.Revision) (ops []entry, newest thread.Revision,
 	return ops, newest, s.readFailed(err)
 }
 
-// appendLines adds sealed lines to a file; durably, it has them on disk before it
-// returns. A tail without a newline stays, and the lines start on a new one.
-// What is no regular file is moved aside first. Errors: T505.
-func (s *Store) appendLines(name string, how durability, lines ...[]byte) error {
-	path := s.Path(name)
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		if err := s.setAside(name); err != nil {
-			return err
-		}
-	}
-	fresh, err := s.disk.appendTo(path, how, lines)
-	if err == nil && fresh {
-		err = s.disk.syncDir(s.Path("."))
+// appendLines adds sealed lines to a file and has them on disk. Errors: T505.
+func (s *Store) appendLines(name string, lines ...[]byte) error {
+	onDisk, err := s.addLines(name, lines...)
+	if err == nil {
+		err = errors.Join(s.disk.together(onDisk)...)
 	}
 	return s.writeFailed(err)
 }
 
+// addLines adds sealed lines to a file, and returns what has to be on disk then. A
+// tail without a newline stays, and the lines start on a new one. What is no regular
+// file is moved aside first. Errors: T505.
+func (s *Store) addLines(name string, lines ...[]byte) ([]flush, error) {
+	path := s.Path(name)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		if err := s.setAside(name); err != nil {
+			return nil, err
+		}
+	}
+	f, fresh, err := s.disk.appendTo(path, lines)
+	if err != nil {
+		return nil, s.writeFailed(err)
+	}
+	all := []flush{flushFile(journalLine, path, f)}
+	if fresh {
+		all = append(all, flushDir(journalLine, s.Path(".")))
+	}
+	return all, nil
+}
+
 // record appends an operation to the journal, with its steps where they are not
 // known to be done. Errors: T505.
-func (s *Store) record(o *operation, undone []thread.Step, how durability) error {
+func (s *Store) record(o *operation, undone []thread.Step) error {
 	line, err := o.line(undone)
 	if err != nil {
 		return err
 	}
-	return s.appendLines(JournalFile, how, line)
+	return s.appendLines(JournalFile, line)
 }

@@ -53,11 +53,11 @@ const maxWhole = 1 << 30
 
 // readRegular is the whole content of a regular file.
 func readRegular(path string) ([]byte, fs.FileInfo, error) {
-	return readRegularInto(path, maxWhole, room)
+	return readUpTo(path, maxWhole)
 }
 
-// readRegularInto is readRegular with memory that the caller has for so many bytes.
-func readRegularInto(path string, limit int64, room func(size int64) []byte) ([]byte, fs.FileInfo, error) {
+// readUpTo is readRegular with a limit of the caller's.
+func readUpTo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, info, err := openRegular(path)
 	if err != nil {
 		return nil, nil, err

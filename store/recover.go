@@ -29,29 +29,14 @@ type loaded struct {
 	// nil when the image was recovered.
 	file fs.FileInfo
 	data []byte
-	// backup is what stood at the backup's name, known when it has to go.
-	backup oldBackup
 	// broken says that the main file is not whole and has to be moved aside.
 	broken  bool
 	tail    thread.Revision // the newest operation that the journal knows
 	settled bool            // nothing is left to do of the last operation's steps
 	// requarantined says that the quarantined steps are not those on disk any more.
 	requarantined bool
-	work          fileWork // the store's folder, open for owed
-	owed          []flush  // to be had on disk before another state takes the place
-	noTail        error    // T509: a reader of a whole state can do without
+	noTail        error // T509: a reader of a whole state can do without
 	warnings      warnings.List
-}
-
-// letGo closes what was held open for the sake of those who wait for the lock.
-func (l *loaded) letGo() {
-	if l == nil {
-		return
-	}
-	l.backup.close()
-	if l.work.folders != nil {
-		_ = l.work.close()
-	}
 }
 
 func (l *loaded) recovered() bool { return l.file == nil }
@@ -66,10 +51,10 @@ func (l *loaded) recovered() bool { return l.file == nil }
 func (s *Store) load() (*loaded, error) {
 	end, noTail := s.tail()
 	backup := s.claimsOf(BackupFile)
-	main := s.readMain()
+	main := s.readState(StateFile)
 	now, err := s.newest(main, end, noTail, backup)
 	if err == nil {
-		s.seen.loaded.Store(&lately{file: main.info, image: now.image, settled: now.settled})
+		s.recent.Store(&lately{file: main.info, image: now.image, settled: now.settled})
 	}
 	return now, err
 }

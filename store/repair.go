@@ -409,7 +409,7 @@ func (m *mending) baseline() error {
 	// The line once more, with the archive's own: the state need not carry them.
 	line := &operation{entry: after.operation.entry, held: after.operation.held}
 	line.Archive = all.kept
-	return s.record(line, nil, atOnce)
+	return s.record(line, nil)
 }
 
 // operation is the call under an id of its own: a run may make several operations.

@@ -244,38 +244,11 @@ func perm(executable, readOnly bool) fs.FileMode {
 // may be recorded that relies on it. One whose Call names the stage needs no Sync.
 // Errors: T505.
 func (st *Stage) Sync() error {
-	defer st.blobs.leaveIn(stageDir(st.op)) // which steps are going to take away
-	return st.blobs.settle()
-}
-
-// begin begins to have everything on disk; what takes a while is waited for, so
-// that the store's lock is not held for it. See finish. Errors: T505.
-func (st *Stage) begin() error {
 	if st.lock == nil { // it has ended, and nothing of it is wanted
 		return nil
 	}
-	if st.blobs.much() {
-		return st.Sync()
-	}
-	delete(st.blobs.touched, ".") // the commit has that on disk: the state's name is in it
-	st.blobs.begin(st.blobs.homes())
-	return nil
-}
-
-// finish gives the blobs their names, and returns what else has to be on disk
-// before an operation that relies on the stage is recorded. Errors: T505.
-func (st *Stage) finish() ([]flush, error) {
-	if st.lock == nil {
-		return nil, nil
-	}
-	if err := st.blobs.giveNames(); err != nil {
-		return nil, err
-	}
-	land := func() error {
-		defer st.blobs.leaveIn(stageDir(st.op)) // which steps are going to take away
-		return st.blobs.waitNames()
-	}
-	return append(st.blobs.unsettled(), flush{do: land}), nil
+	defer st.blobs.leaveIn(stageDir(st.op)) // which steps are going to take away
+	return st.blobs.settle()
 }
 
 // Close ends the stage and removes its folder, unless something that Rel

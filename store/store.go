@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"leslie/internal/retry"
@@ -49,13 +50,12 @@ type Options struct {
 }
 
 // Store is one project's .leslie folder. It holds no file open: every call looks
-// at what is there, and reads it unless it is what was read last (readcache.go).
-// Safe for use by many goroutines and many processes at once.
+// at what is there. Safe for use by many goroutines and many processes at once.
 type Store struct {
-	root string // absolute path of the project: the folder that holds .leslie
-	opts Options
-	disk disk
-	seen lastRead
+	root   string // absolute path of the project: the folder that holds .leslie
+	opts   Options
+	disk   disk
+	recent atomic.Pointer[lately]
 }
 
 // Open returns the store of the project at root; it looks at nothing yet.

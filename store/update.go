@@ -33,19 +33,16 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 		return Commit{}, err
 	}
 	for _, stage := range call.Staged {
-		if err := stage.begin(); err != nil {
+		if err := stage.Sync(); err != nil {
 			return Commit{}, err
 		}
 	}
-	s.prepareRoom()
-	var now *loaded
-	defer func() { now.letGo() }() // behind unlock, where the commit has not
 	unlock, err := s.lock(ctx, call.Wait)
 	if err != nil {
 		return Commit{}, err
 	}
 	defer unlock()
-	now, err = s.loadToWrite()
+	now, err := s.loadToWrite()
 	if err != nil {
 		return Commit{}, err
 	}
@@ -68,13 +65,6 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	}
 	if !st.Changed() {
 		return s.unchanged(now, nil, nil)
-	}
-	for _, stage := range call.Staged {
-		beside, err := stage.finish()
-		if err != nil {
-			return Commit{}, err
-		}
-		now.owed = append(now.owed, beside...)
 	}
 	return s.commit(ctx, now, next(call, st, out))
 }

@@ -182,6 +182,7 @@ func TestTheStepsOfAnUpdateComeInTheOrderThatMatters(t *testing.T) {
 			"mkdir requests", "create " + requestFile("try/1"), "write " + requestFile("try/1"), "fsync " + requestFile("try/1"), "rename " + requestFile("try/1"), "fsync-dir .", "fsync-dir requests",
 		},
 		"an archived thread": {
+			"fsync-dir .", // of the folder that was made before
 			"create archive.jsonl", "write archive.jsonl", "fsync archive.jsonl", "fsync-dir .",
 			"create thread_relations.json", "write thread_relations.json", "fsync thread_relations.json",
 			"link thread_relations.json.bak.tmp", "rename thread_relations.json.bak", "rename thread_relations.json",

@@ -277,7 +277,6 @@ func (c *call) store() (*store.Store, error) {
 	if c.st != nil {
 		return c.st, nil
 	}
-	go store.Preheat()
 	st, err := store.Find(c.who.dir, c.storeOptions())
 	if err != nil {
 		return nil, err
