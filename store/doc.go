@@ -44,8 +44,7 @@
 //  3. Run the rules on a fresh State; check the expected revision.
 //  4. Append records that leave the state to the archive, fsync.
 //  5. Write the new state under a temporary name, fsync. What the operation staged
-//     is on its way to the disk since before the lock (Call.Staged): its files are
-//     waited for here and blobs get their names, its folders beside the state.
+//     is on disk since before the lock (Call.Staged).
 //  6. Give the old state, which was just found whole, the backup's name too; or,
 //     after a recovery, move what was not whole aside and leave the backup alone.
 //  7. Rename the new state over the old one: the commit. Fsync the folder.
@@ -53,9 +52,9 @@
 //     displaced as blobs.
 //  9. Append the operation to the journal, fsync. Write the request's answer.
 //
-// Where an operation only adds, a few folders or nothing, the fsyncs of 7 to 9 come
-// at once behind them (together.go): the line then says what the steps were, and
-// the next write has their folders on disk once more before its own commit.
+// Where an operation makes a few folders, or nothing, the fsyncs of 7 to 9 come at
+// once behind them (settleAtOnce): the line then says what the steps were, and the
+// next write has their folders on disk once more before its own commit.
 //
 // A failure in 1 to 6, or of the rename, is T505 and changes nothing; one behind
 // it is W505 and undoes nothing.
@@ -76,7 +75,7 @@
 // A power cut can take back only what no fsync followed. The state's bytes are
 // on disk before its name is, its name before anything is moved away, and the
 // answer is given after all of it and the journal's line: what was acknowledged
-// without W505 is on disk. Of an operation that only adds a power cut may keep the
+// without W505 is on disk. Of an operation that makes folders a power cut may keep the
 // line and not the state's name: then the line is rolled forward, steps and all.
 //
 // Why a bad byte loses nothing: state N can be read from main, or from backup

@@ -95,8 +95,7 @@ type Call struct {
 	// changes or relies on was changed after that revision.
 	Expect *thread.Revision
 	// Staged are stages that the operation relies on. What they hold is on disk
-	// before the commit: it goes there while the lock is waited for, and beside the
-	// new state.
+	// before the lock is taken.
 	Staged []*Stage
 
 	files []thread.ThreadID // whose files are read under the lock: see Settled
