@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -126,7 +127,24 @@ func (l *batchLine) do(op *app.Call) (any, error) {
 	}
 	data, err := l.call.do(own)
 	op.Warn(l.call.warnings...)
+	l.call.keepGiven()
 	return data, err
+}
+
+// keepGiven keeps what the line gave and lets go of the library's tables for it: a
+// batch holds thousands of lines.
+func (c *call) keepGiven() {
+	if c.flags == nil {
+		return
+	}
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	for _, f := range c.line.flags {
+		if v, ok := c.flags.Generic(f.Name).(*value); ok && set.Lookup(f.Name) == nil {
+			set.Var(v, f.Name, "")
+		}
+	}
+	_ = set.Parse(append([]string{"--"}, c.flags.Args().Slice()...)) // only operands
+	c.flags = cli.NewContext(nil, set, nil)
 }
 
 // batchInput is the file that is named, else standard input.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,7 +54,7 @@ func readBy(all []*command, argv []string) (r reading) {
 		own.run = func(c *call) (Data, error) {
 			r = reading{command: own.name, operands: append([]string{}, c.flags.Args().Slice()...)}
 			for _, o := range options(own.allFlags()) {
-				if c.has(o.Name) != c.flags.IsSet(o.Name) || c.on(o.Name) != c.flags.Bool(o.Name) || c.text(o.Name) != c.flags.String(o.Name) {
+				if c.has(o.Name) != c.flags.IsSet(o.Name) || !o.TakesValue() && c.on(o.Name) != c.flags.Bool(o.Name) || c.text(o.Name) != c.flags.String(o.Name) {
 					r.flags = append(r.flags, "the ways to read --"+o.Name+" differ")
 				}
 				for _, text := range c.texts(o.Name) {
@@ -154,4 +155,20 @@ func TestTheTreeHoldsEveryCommand(t *testing.T) {
 		want = append(want, cmd.name)
 	}
 	assert.ElementsMatch(t, want, names)
+}
+
+// What a line of a batch keeps reads as before.
+func TestALineOfABatchKeepsWhatItWasGiven(t *testing.T) {
+	t.Parallel()
+	c := newProject(t).call(t, "update", "main", "--tag", "+a", "--title", "T", "--tag=-b,c", "--lock-timeout", "1s")
+	for range 2 {
+		assert.Equal(t, []string{"+a", "-b,c"}, c.texts("tag"))
+		assert.Equal(t, "T", c.text("title"))
+		assert.False(t, c.has("branch"))
+		assert.Nil(t, c.optional("branch"))
+		assert.Equal(t, "main", c.operand(0))
+		assert.Equal(t, "", c.operand(1))
+		assert.Equal(t, time.Second, c.lockTimeout())
+		c.keepGiven()
+	}
 }

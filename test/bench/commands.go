@@ -12,7 +12,7 @@ import (
 
 // The limits that docs/performance.md promises.
 const (
-	startLimit  = 1.5  // --version, by the empty program
+	startLimit  = 2.0  // --version, by the empty program
 	readLimit   = 2.0  // status ID and list --limit 20, by the reading floor
 	writeLimit  = 2.0  // spawn, reference, lifecycle, by the durable floor
 	ageLimit    = 1.10 // archived threads and old operations, by a store without
