@@ -10,14 +10,14 @@ import (
 	"leslie/merge"
 )
 
-// says is a resolution of conflict n, counted from 1.
+// says returns a resolution of conflict n, from 1.
 type says struct {
 	n                    int
 	choice, text, reason string
 }
 
-// accept lets an agent work on the only file of a plan. No edit leaves the file
-// with markers as it was.
+// accept applies an agent's work to the only file of a plan. Without an edit, the file
+// with markers stays unchanged.
 func accept(t *testing.T, in merge.Input, edit func(marked string) string, words ...says) (*merge.Plan, merge.Judgement) {
 	t.Helper()
 	p, m := marked(t, in)
@@ -37,7 +37,7 @@ func accept(t *testing.T, in merge.Input, edit func(marked string) string, words
 
 func wrote(text string) func(string) string { return func(string) string { return text } }
 
-// wants checks a judgement: a refusal that says this, or else this result.
+// wants checks a judgement: a refusal with this text, or otherwise this result.
 func wants(t *testing.T, in merge.Input, j merge.Judgement, refused, result string) {
 	t.Helper()
 	if refused != "" {
@@ -56,7 +56,7 @@ func wants(t *testing.T, in merge.Input, j merge.Judgement, refused, result stri
 	assert.Equal(t, one(result), after(t, in, p))
 }
 
-func TestAcceptJudgesPartsOfAFile(t *testing.T) {
+func TestAcceptChecksPartsOfAFile(t *testing.T) {
 	t.Parallel()
 	good := "O\nT\n2\n3\n4\nnew\n6\n7\n8\nP\nQ\n"
 	for name, c := range map[string]struct {
@@ -134,7 +134,7 @@ func TestAcceptKeepsTheEdgesOfAFile(t *testing.T) {
 	assert.Contains(t, j.Refused, "outside the conflicts", "one line cannot stand before and after")
 }
 
-// around is a merge whose two conflicts have one line between them.
+// around returns a merge with two conflicts and one line between them.
 func around(between string) merge.Input {
 	in := input(one("O\n"+between+"P\n"), from{"a", one("1\n" + between + "2\n"), one("T\n" + between + "Q\n")})
 	in.Mergers = nil
@@ -197,7 +197,7 @@ func TestAcceptCountsLines(t *testing.T) {
 	wants(t, crlf, j, "", "O\nT\n")
 }
 
-func TestAcceptLooksOnlyAtWhatIsOpen(t *testing.T) {
+func TestAcceptChecksOnlyOpenConflicts(t *testing.T) {
 	t.Parallel()
 	in := twoPlaces()
 	p := planOf(t, in)
@@ -328,7 +328,7 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// soundly checks what is accepted by other means than the judge's.
+// soundly checks accepted answers independently of the judge.
 func soundly(t *testing.T, in merge.Input, p *merge.Plan, w merge.Work) {
 	t.Helper()
 	c := p.Files[0]

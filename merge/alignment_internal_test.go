@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// words is every text of up to n lines that are x or y.
+// words returns every text of up to n lines that are x or y.
 func words(n int) []string {
 	all := []string{""}
 	for from := 0; n > 0; n-- {
@@ -22,8 +22,8 @@ func words(n int) []string {
 	return all
 }
 
-// tilings is every way to cut a text, found by trying.
-func tilings(text string, segments []string) [][]string {
+// splits returns every way to split a text, by brute force.
+func splits(text string, segments []string) [][]string {
 	rest, ok := strings.CutPrefix(text, segments[0])
 	if !ok {
 		return nil
@@ -39,20 +39,20 @@ func tilings(text string, segments []string) [][]string {
 	}
 	var out [][]string
 	for at := 0; at <= len(rest); at += 2 { // a line has two bytes
-		for _, more := range tilings(rest[at:], segments[1:]) {
+		for _, more := range splits(rest[at:], segments[1:]) {
 			out = append(out, append([]string{rest[:at]}, more...))
 		}
 	}
 	return out
 }
 
-func TestTiledFindsTheOnlyCut(t *testing.T) {
+func TestAlignedFindsTheOnlySplit(t *testing.T) {
 	t.Parallel()
 	found := map[int]int{}
 	for _, text := range words(7) {
 		for _, between := range words(4)[1:] {
 			for _, segments := range [][]string{{"", between, ""}, {"x\n", between, "y\n"}, {"", between, "x\n", "y\n"}} {
-				want := tilings(text, segments)
+				want := splits(text, segments)
 				got, wrong := aligned([]byte(text), segments)
 				found[min(2, len(want))]++
 				switch len(want) {
@@ -76,7 +76,7 @@ func TestTiledFindsTheOnlyCut(t *testing.T) {
 	assert.Len(t, found, 3)
 }
 
-func TestFindIsTheFirstPlace(t *testing.T) {
+func TestFindReturnsTheFirstPlace(t *testing.T) {
 	t.Parallel()
 	ids := func(text string) []int32 {
 		var out []int32

@@ -26,7 +26,7 @@ func loads() []load {
 	}
 }
 
-// source is n lines as a program has them: most are unique, a third are not.
+// source returns n lines like a program's: two thirds are unique.
 func source(g gen, n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -44,7 +44,7 @@ func source(g gen, n int) []string {
 	return out
 }
 
-// edited changes one line in every few, on each side.
+// edited changes one line in every few on each side.
 func edited(g gen, n, every int) threeWay {
 	base := source(g, n)
 	side := func(name string) []byte {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A threeWay is one generated case: a base and two sides that went on from it.
+// A threeWay is one generated case: a base and two sides derived from it.
 type threeWay struct {
 	name               string
 	base, ours, theirs []byte
 }
 
-// generate makes case n of a seed: the same bytes in every run.
+// generate returns case n of a seed: the same bytes in every run.
 func generate(seed, n uint64) threeWay {
 	g := newGen(seed, n)
 	kind := kinds()[g.IntN(len(kinds()))]
@@ -54,7 +54,7 @@ func vocabulary() []string {
 		"the", "a", "schema", "design", "cache", "naïve", "ship", "🙂", "draft", "index", "token", "client"}
 }
 
-// A kind makes the lines of a base, and single new lines that fit into it.
+// A kind generates the lines of a base, and single new lines that fit into it.
 type kind struct {
 	name  string
 	lines func(gen) []string
@@ -173,7 +173,7 @@ func many(g gen, lo, hi int, line func(gen) string) []string {
 	return out
 }
 
-// An eolStyle is how a text is written: what ends its lines, and its last one.
+// An eolStyle says how the lines of a text end, and whether its last line does.
 type eolStyle struct {
 	name    string
 	eol     string
@@ -202,8 +202,8 @@ func (e eolStyle) join(g gen, lines []string) []byte {
 	return []byte(out.String())
 }
 
-// sides edits the base twice. Some edits of the second side fall on the places
-// of the first side's or next to them, some are the very same.
+// sides edits the base twice. Some edits of the second side are at or next to those of
+// the first, some are the same.
 func (g gen) sides(base []string, k kind) (ours, theirs []string) {
 	switch g.IntN(40) {
 	case 0: // both wrote from nothing
@@ -229,9 +229,9 @@ func (g gen) sides(base []string, k kind) (ours, theirs []string) {
 	return ours, g.edited(base, k, append(near, g.places(len(base))...))
 }
 
-// heavy makes a text of many hundred lines, and sides that wrote whole stretches
-// of it anew: so much that the search for the shortest diff is cut short, or with
-// so many new lines that the common ones among them mislead it.
+// heavy returns a text of many hundred lines and sides that rewrote large parts of it:
+// so much that the search for the shortest diff hits its cost cap, or with so many new
+// lines that the common ones among them mislead it.
 func (g gen) heavy() (base, ours, theirs []string) {
 	alphabet, fresh := g.between(2, 300), 0
 	if g.chance(50) {
@@ -261,7 +261,7 @@ func (g gen) heavy() (base, ours, theirs []string) {
 	return base, side(), side()
 }
 
-// places chooses where to edit: mostly a few, now and then many.
+// places chooses where to edit: mostly a few places, sometimes many.
 func (g gen) places(n int) []int {
 	count := g.between(1, 3)
 	if g.chance(15) {
@@ -314,7 +314,7 @@ func (g gen) edit(lines []string, k kind, at int) []string {
 	}
 }
 
-// repetitive tells whether at least a quarter of the lines occur more than once.
+// repetitive reports whether at least a quarter of the lines occur more than once.
 func repetitive(text []byte) bool {
 	count, total, repeated := map[string]int{}, 0, 0
 	for line := range strings.Lines(string(text)) {

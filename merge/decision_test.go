@@ -101,7 +101,7 @@ func TestTheirsIsAmbiguousWithSeveralSources(t *testing.T) {
 	assert.Equal(t, []string{"one", "two"}, unfit.Threads, "there is more than one version to keep")
 }
 
-// twoPlaces is a merge with two conflicts and a clean change between them.
+// twoPlaces returns a merge with two conflicts and a clean change between them.
 func twoPlaces() merge.Input {
 	base := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
 	in := input(one("O\n2\n3\n4\n5\n6\n7\n8\nP\n"), from{"a", one(base), one("T\n2\n3\n4\nnew\n6\n7\n8\nQ\n")})
@@ -205,7 +205,7 @@ func TestDecidingAPathLeavesWhatAMergerProved(t *testing.T) {
 	assert.Equal(t, one("- a\n- o\n- t\n\ntext\n\nO\n"), after(t, in, planOf(t, in)))
 }
 
-func TestAModeConflictIsAboutTheBitAlone(t *testing.T) {
+func TestAModeConflictIsOnlyAboutTheExecutableBit(t *testing.T) {
 	t.Parallel()
 	in := input(one("b\n"), from{"a", one("b\n"), one("new\n")}, from{"e", nil, one("+x new\n")})
 	p := planOf(t, in)
@@ -223,7 +223,7 @@ func TestAModeConflictIsAboutTheBitAlone(t *testing.T) {
 	assert.Equal(t, files{}, after(t, in, planOf(t, in)), "ours is no file at all")
 }
 
-func TestASideThatIsTakenBringsItsExecutableBit(t *testing.T) {
+func TestAChosenSideKeepsItsExecutableBit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ ours, theirs, take, want string }{
 		"ours, plain":        {"o\n", "+x t\n", "ours", "o\n"},
@@ -244,7 +244,7 @@ func TestASideThatIsTakenBringsItsExecutableBit(t *testing.T) {
 	}
 }
 
-func TestBothLeavesOutWhoChangedNothing(t *testing.T) {
+func TestBothLeavesOutUnchangedSides(t *testing.T) {
 	t.Parallel()
 	b := one("k\nb\nk\n")
 	in := input(b, from{"one", b, one("k\nx\nk\n")}, from{"two", b, one("k\ny\nk\n")}, from{"three", b, one("k\nx\nk\n")})

@@ -9,8 +9,8 @@ import (
 	"leslie/merge"
 )
 
-// What lay beside a thread's files is the base of those that evidently go on from it.
-func TestWhatLayBesideIsABaseOnlyOfWhatGoesOnFromIt(t *testing.T) {
+// Content stored next to a thread's files is a base only for files derived from it.
+func TestDetachedContentIsABaseOnlyForDerivedFiles(t *testing.T) {
 	t.Parallel()
 	const old = "1\n2\n3\n4\n5\n6\n"
 	for name, c := range map[string]struct {

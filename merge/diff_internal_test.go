@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ids makes one line of every character.
+// ids returns one line per character.
 func ids(text string) []int32 {
 	out := make([]int32, 0, len(text))
 	for _, c := range []byte(text) {
@@ -18,7 +18,7 @@ func ids(text string) []int32 {
 	return out
 }
 
-// changed writes a text with its marked lines in upper case.
+// changed returns a text with its marked lines in upper case.
 func changed(text string, gone []bool) string {
 	var out strings.Builder
 	for i, c := range text {
@@ -31,7 +31,7 @@ func changed(text string, gone []bool) string {
 	return out.String()
 }
 
-// marks is the reverse of changed.
+// marks is the inverse of changed.
 func marks(text string) []bool {
 	gone := make([]bool, len(text))
 	for i, c := range text {
@@ -75,7 +75,7 @@ func TestDiffMarksWhatChanged(t *testing.T) {
 	}
 }
 
-func TestSlideMovesChangesWhereGitHasThem(t *testing.T) {
+func TestSlideMovesChangesToGitsPositions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, other, want string }{
 		"nothing to move":                     {"aBc", "ac", "aBc"},
@@ -99,8 +99,8 @@ func TestSlideMovesChangesWhereGitHasThem(t *testing.T) {
 	}
 }
 
-// Below the cost cap and without lines worth leaving out, the diff is as short
-// as any: the lengths are compared with the textbook table.
+// Below the cost cap and without discarded lines, the diff is a shortest one: the test
+// compares its length with the textbook table.
 func TestDiffIsShortest(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -128,7 +128,7 @@ func letters(rng *rand.Rand, n int) string {
 	return string(out)
 }
 
-// common is the length of the longest common subsequence.
+// common returns the length of the longest common subsequence.
 func common(a, b string) int {
 	row := make([]int, len(b)+1)
 	for i := range a {
@@ -156,7 +156,7 @@ func count(gone []bool) int {
 	return n
 }
 
-// Whatever the shortcuts do, what is left unmarked pairs up in order.
+// The unmarked lines always correspond in order.
 func TestDiffPairsEqualLines(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(8, 8))

@@ -14,7 +14,7 @@ import (
 
 const lawCases = 400
 
-// obeys checks the laws that hold for every three texts.
+// obeys checks the properties that hold for every three texts.
 func obeys(t *testing.T, base, ours, theirs []byte) {
 	t.Helper()
 	r := merge.Text(base, ours, theirs)
@@ -32,8 +32,8 @@ func obeys(t *testing.T, base, ours, theirs []byte) {
 	is(theirs, base, base, theirs)
 }
 
-// tiles: the hunks put together are the base and every side, byte for byte; what
-// nobody changed reads alike in all of them.
+// tiles: the concatenated hunks are the base and every side, byte for byte; kept hunks
+// are equal in all of them.
 func tiles(t *testing.T, r *merge.Result, base []byte, sides ...[]byte) {
 	t.Helper()
 	var whole []byte
@@ -60,7 +60,7 @@ func tiles(t *testing.T, r *merge.Result, base []byte, sides ...[]byte) {
 	}
 }
 
-// keepsAdditions: a line that a side added is in the result, as often as there.
+// keepsAdditions: a line that a side added is in the result equally often.
 func keepsAdditions(t *testing.T, r *merge.Result, base []byte, sides ...[]byte) {
 	t.Helper()
 	was, is := counted(base), counted(r.Render(merge.Named("b", "o", "t")))
@@ -73,7 +73,7 @@ func keepsAdditions(t *testing.T, r *merge.Result, base []byte, sides ...[]byte)
 	}
 }
 
-// counted counts lines, whatever ends them.
+// counted counts lines without their endings.
 func counted(text []byte) map[string]int {
 	count := map[string]int{}
 	for line := range strings.Lines(string(text)) {
@@ -82,8 +82,7 @@ func counted(text []byte) map[string]int {
 	return count
 }
 
-// mirrors: with the sides swapped the same lines are in conflict and the rest
-// reads the same.
+// mirrors: with the sides swapped, the same lines are in conflict and the rest is equal.
 func mirrors(t *testing.T, r, swapped *merge.Result) {
 	t.Helper()
 	require.Len(t, swapped.Hunks, len(r.Hunks))
@@ -100,7 +99,7 @@ func mirrors(t *testing.T, r, swapped *merge.Result) {
 	require.Equal(t, string(got), string(again))
 }
 
-func TestTextObeysItsLaws(t *testing.T) {
+func TestTextHasItsProperties(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(lawCases) {
 		c := generate(101, n)
@@ -108,12 +107,12 @@ func TestTextObeysItsLaws(t *testing.T) {
 	}
 }
 
-// orders is every order of three.
+// orders returns every order of three.
 func orders() [][3]int {
 	return [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 }
 
-// threeSources makes three sides of one base.
+// threeSources returns three sides of one base.
 func threeSources(seed, n uint64) (base []byte, sources [3][]byte) {
 	c, d := generate(seed, n), generate(seed, n)
 	g := newGen(seed+1, n)
@@ -121,7 +120,7 @@ func threeSources(seed, n uint64) (base []byte, sources [3][]byte) {
 	return c.base, [3][]byte{c.ours, c.theirs, []byte(strings.Join(edited, "\n"))}
 }
 
-func TestSourcesOfOneBaseMergeAlikeInAnyOrder(t *testing.T) {
+func TestSourcesOfOneBaseMergeTheSameInAnyOrder(t *testing.T) {
 	t.Parallel()
 	clean := 0
 	for n := range uint64(lawCases) {
@@ -143,7 +142,7 @@ func TestSourcesOfOneBaseMergeAlikeInAnyOrder(t *testing.T) {
 	assert.Positive(t, clean)
 }
 
-func TestListObeysItsLaws(t *testing.T) {
+func TestListHasItsProperties(t *testing.T) {
 	t.Parallel()
 	settled, refused := 0, 0
 	for n := range uint64(4 * lawCases) {
@@ -163,8 +162,8 @@ func TestListObeysItsLaws(t *testing.T) {
 	assert.Positive(t, refused)
 }
 
-// anyOrderOfSources: the first side is the target; the order of the others does
-// not show in what the list merger settles.
+// anyOrderOfSources: the first side is the target; the order of the others does not
+// affect the list merger's answers.
 func anyOrderOfSources(t *testing.T, base []byte, sides [][]byte) {
 	t.Helper()
 	if len(sides) < 3 {
@@ -179,9 +178,9 @@ func anyOrderOfSources(t *testing.T, base []byte, sides [][]byte) {
 	require.Equal(t, string(want), string(got))
 }
 
-// provesItself checks every answer of the list merger by lines alone: it holds
-// each line of a side, unless the line is the base's own and another side ticked
-// it; it holds nothing else, and nothing more often than the sides together.
+// provesItself checks every answer of the list merger by lines only: it contains each
+// line of a side, unless the base has the line and another side ticked it; it contains
+// nothing else, and no line more often than the sides together.
 func provesItself(t *testing.T, r *merge.Result) []merge.Verdict {
 	t.Helper()
 	verdicts := merge.List("progress.md", r)
@@ -216,8 +215,8 @@ func unticked(line string) string {
 	return strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(line)
 }
 
-// listCase makes a list and two or three sides that tick, add and sometimes do
-// what the list merger must refuse.
+// listCase returns a list and two or three sides that tick, add, and sometimes do what
+// the list merger must refuse.
 func listCase(seed, n uint64) (base []byte, sides [][]byte) {
 	g := newGen(seed, n)
 	list := append([]string{"# List", ""}, many(g, 0, 6, freshItem)...)

@@ -9,7 +9,7 @@ import (
 	"leslie/merge"
 )
 
-func TestListSettlesWhatItCanProve(t *testing.T) {
+func TestListResolvesWhatItCanProve(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ base, ours, theirs, want string }{
 		"both ticked, one each": {
@@ -168,7 +168,7 @@ func TestListTakesManySidesInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestSettleAsksEveryMergerWhatIsLeft(t *testing.T) {
+func TestSettleAppliesEveryMergerToTheRest(t *testing.T) {
 	t.Parallel()
 	r := merge.Text([]byte("- a\nx\nb\n"), []byte("- a\n- b\nx\nY\n"), []byte("- a\n- c\nx\nZ\n"))
 	require.Len(t, r.Conflicts(), 2)

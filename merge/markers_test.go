@@ -10,7 +10,7 @@ import (
 	"leslie/merge"
 )
 
-// marked is the rendering of the only file of a plan.
+// marked returns the rendering of the only file of a plan.
 func marked(t *testing.T, in merge.Input) (*merge.Plan, merge.Marked) {
 	t.Helper()
 	p := planOf(t, in)
@@ -18,7 +18,7 @@ func marked(t *testing.T, in merge.Input) (*merge.Plan, merge.Marked) {
 	return p, p.Files[0].Marked(p.Conflicts)
 }
 
-func TestMarkersBearNames(t *testing.T) {
+func TestMarkersHaveNames(t *testing.T) {
 	t.Parallel()
 	p, m := marked(t, twoPlaces())
 	a, b := p.Conflicts[0].ID, p.Conflicts[1].ID
@@ -28,7 +28,7 @@ func TestMarkersBearNames(t *testing.T) {
 	assert.Equal(t, 7, m.Length)
 }
 
-func TestMarkersOfWhatIsLeft(t *testing.T) {
+func TestMarkersOfRemainingConflicts(t *testing.T) {
 	t.Parallel()
 	in := twoPlaces()
 	p, all := marked(t, in)

@@ -17,7 +17,7 @@ import (
 	"leslie/merge"
 )
 
-// An oracle is git merge-file in a folder of its own.
+// An oracle runs git merge-file in its own folder.
 type oracle struct {
 	git string
 	dir string
@@ -33,7 +33,7 @@ func newOracle(t testing.TB) oracle {
 	return oracle{git, dir, []string{"HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" + dir, "LC_ALL=C"}}
 }
 
-// merge asks git. conflicts is git's exit status.
+// merge runs git. conflicts is git's exit status.
 func (o oracle) merge(c threeWay) (merged []byte, conflicts int, err error) {
 	for name, text := range map[string][]byte{"ours": c.ours, "base": c.base, "theirs": c.theirs} {
 		if err := os.WriteFile(filepath.Join(o.dir, name), text, 0o600); err != nil {
@@ -49,7 +49,7 @@ func (o oracle) merge(c threeWay) (merged []byte, conflicts int, err error) {
 	return merged, 0, err
 }
 
-// render is what git would have written.
+// render returns what git would have written.
 func render(c threeWay) (merged []byte, conflicts int) {
 	r := merge.Text(c.base, c.ours, c.theirs)
 	m := merge.Named("base", "ours", "theirs")
@@ -95,7 +95,7 @@ func (a *agreement) String() string {
 		a.falseConflicts, a.falseClean, a.otherClean, a.others)
 }
 
-// number reads a figure from the environment, for longer runs.
+// number reads a number from the environment, for longer runs.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
 	text, set := os.LookupEnv(name)
 	if !set {
@@ -106,7 +106,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// LESLIE_MERGE_CASES=5000 makes the long run, LESLIE_MERGE_SEED another one.
+// LESLIE_MERGE_CASES sets the number of cases, LESLIE_MERGE_SEED the seed.
 func TestTextAgreesWithGit(t *testing.T) {
 	t.Parallel()
 	cases, seed := number(t, "LESLIE_MERGE_CASES", 500), number(t, "LESLIE_MERGE_SEED", 1)
@@ -143,7 +143,7 @@ func TestTextAgreesWithGit(t *testing.T) {
 	assert.GreaterOrEqual(t, all.repetitive*10, all.cases, "the generator must repeat enough lines")
 }
 
-func TestGitRefusesWhatIsBinaryForItsNUL(t *testing.T) {
+func TestGitRefusesFilesWithNULBytes(t *testing.T) {
 	t.Parallel()
 	git := newOracle(t)
 	for at, binary := range map[int]bool{0: true, 7999: true, 8000: false, 9000: false} {

@@ -74,7 +74,7 @@ func TestPathsThatCannotBeWrittenAreConflicts(t *testing.T) {
 	}
 }
 
-func TestSourcesThatGetInEachOthersWay(t *testing.T) {
+func TestSourcesThatBlockEachOther(t *testing.T) {
 	t.Parallel()
 	in := input(files{"k": "k"}, from{"a", nil, files{"x": "1"}}, from{"b", nil, files{"x/y": "2"}}, from{"c", nil, files{"X": "3"}})
 	p := planOf(t, in)
@@ -111,7 +111,7 @@ func TestADecidedDeletionFreesTheName(t *testing.T) {
 	assert.Equal(t, []string{"x modify/delete 1/1 resolved", "x/y path 1/1 unresolved"}, summary(planOf(t, in)))
 }
 
-func TestPathsThatCannotBeWrittenAreConflictsCostWhatFilesCost(t *testing.T) {
+func TestPathConflictsCostIsProportionalToFiles(t *testing.T) {
 	t.Parallel()
 	target, source := files{}, files{}
 	for i := range 20_000 {
@@ -133,7 +133,7 @@ func TestPathsThatCannotBeWrittenAreConflictsCostWhatFilesCost(t *testing.T) {
 	assert.Equal(t, 1<<12, p.Open())
 }
 
-func TestPathsThatCannotBeWrittenAreConflictsAreNamedAlikeInEveryRun(t *testing.T) {
+func TestPathConflictsAreTheSameInEveryRun(t *testing.T) {
 	t.Parallel()
 	in := input(files{"aBC": "1", "ABC": "2", "Abc": "3"}, from{"a", nil, files{"abc": "4"}})
 	for range 20 {

@@ -10,7 +10,7 @@ import (
 	"leslie/merge"
 )
 
-// lines writes one line for every character.
+// lines returns one line per character.
 func lines(chars string) []byte {
 	var out strings.Builder
 	for _, c := range chars {
@@ -19,7 +19,7 @@ func lines(chars string) []byte {
 	return []byte(out.String())
 }
 
-func TestTextMergesWhatDoesNotTouch(t *testing.T) {
+func TestTextMergesChangesThatDoNotTouch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ base, ours, theirs, want string }{
 		"nothing":                       {"", "", "", ""},
@@ -177,7 +177,7 @@ func TestKindsHaveNames(t *testing.T) {
 	}
 }
 
-func TestMarkerLengthExceedsWhatTheTextsHold(t *testing.T) {
+func TestMarkerLengthExceedsRunsInTheTexts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 7, "======\n": 7, "=======\n": 8, "a\n<<<<<<<<< x\n": 10, "x =========\n": 7, ">>>>>>>": 8,
 		"<<<<===>>>>\n": 7} {

@@ -16,7 +16,7 @@ import (
 	"leslie/merge"
 )
 
-// files is a tree by path; a content that begins with "+x " is executable.
+// files is a tree by path; a content that starts with "+x " is executable.
 type files map[string]string
 
 func (f files) tree() merge.Tree {
@@ -37,13 +37,13 @@ func fileOf(text string) merge.File {
 	return merge.File{Hash: hex.EncodeToString(sum[:]), Size: int64(len(text)), Executable: executable}
 }
 
-// from is a thread that brings files, and what each began from.
+// from is a source thread with its files and their bases.
 type from struct {
 	id          string
 	base, files files
 }
 
-// input is a merge into the thread main.
+// input returns a merge into the thread main.
 func input(target files, sources ...from) merge.Input {
 	shelf := map[string]string{}
 	keep := func(f files) {
@@ -82,7 +82,7 @@ func planOf(t *testing.T, in merge.Input) *merge.Plan {
 	return p
 }
 
-// after is the target as the plan leaves it; paths that wait stay as they were.
+// after returns the target after the plan; paths with open conflicts are unchanged.
 func after(t *testing.T, in merge.Input, p *merge.Plan) files {
 	t.Helper()
 	out := files{}
@@ -116,7 +116,7 @@ func after(t *testing.T, in merge.Input, p *merge.Plan) files {
 	return out
 }
 
-// summary is the conflicts of a plan in short.
+// summary describes the conflicts of a plan briefly.
 func summary(p *merge.Plan) []string {
 	out := []string{}
 	for _, d := range p.Conflicts {
@@ -214,7 +214,7 @@ func TestPathRules(t *testing.T) {
 	}
 }
 
-func TestConflictsSayWhatTheyAreAbout(t *testing.T) {
+func TestConflictsDescribeTheirSides(t *testing.T) {
 	t.Parallel()
 	in := input(files{"f.txt": "1\n2\n3\n4\nO\n6\n"}, from{"a", files{"f.txt": "1\n2\n3\n4\n5\n6\n"}, files{"f.txt": "1\n2\n3\n4\nT\n6\n"}})
 	p := planOf(t, in)
@@ -272,7 +272,7 @@ func TestLaterSourcesJoinAnOpenConflict(t *testing.T) {
 	assert.Equal(t, threads, p.Files[0].Sides)
 }
 
-func TestSourcesOfDifferentBasesComeInTurn(t *testing.T) {
+func TestSourcesOfDifferentBasesAreMergedInTurn(t *testing.T) {
 	t.Parallel()
 	in := input(one("a\nb\nc\nd\ne\n"), from{"old", one("a\nb\nc\n"), one("A\nb\nc\n")}, from{"new", one("a\nb\nc\nd\n"), one("a\nb\nC\nd\n")})
 	p := planOf(t, in)
@@ -300,7 +300,7 @@ func TestSourcesOfDifferentBasesComeInTurn(t *testing.T) {
 	}
 }
 
-func TestSourcesThatFollowOnFromEachOther(t *testing.T) {
+func TestSourcesThatContinueFromEachOther(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ours string
@@ -358,7 +358,7 @@ func TestSeveralSourcesAndDeletions(t *testing.T) {
 	assert.Equal(t, []string{"f.md mode 1/1 unresolved"}, summary(planOf(t, in)))
 }
 
-func TestWhatTakesNoPart(t *testing.T) {
+func TestPathsThatAreNotMerged(t *testing.T) {
 	t.Parallel()
 	base := files{"d/f.md": "b\n", "l.md": "b\n", "p/q/r.md": "b\n"}
 	source := files{".meta/x": "1", "context/inherited/y": "2", "d@": "", "l.md@": "", "p/q@": "", "contexts.md": "3"}
@@ -377,7 +377,7 @@ func TestWhatTakesNoPart(t *testing.T) {
 	assert.Equal(t, want, after(t, in, p), "what stands behind a link counts as unchanged")
 }
 
-func TestReadIsAskedOnlyForWhatIsMergedOrShown(t *testing.T) {
+func TestReadIsCalledOnlyForMergedOrShownFiles(t *testing.T) {
 	t.Parallel()
 	base := files{"taken": "b", "bit": "b", "gone": "b", "binary": "b"}
 	in := input(files{"taken": "b", "bit": "b", "gone": "b", "binary": "\x00"}, from{"a", base, files{"taken": "t", "bit": "+x b", "new": "n", "binary": "\x00\x00"}})
@@ -401,7 +401,7 @@ func TestReadIsAskedOnlyForWhatIsMergedOrShown(t *testing.T) {
 	require.ErrorIs(t, err, failed, "a deletion is shown beside the text")
 }
 
-func TestPlansAreInOrder(t *testing.T) {
+func TestPlansAreOrdered(t *testing.T) {
 	t.Parallel()
 	in := input(files{"b": "b\n", "d/e": "x"}, from{"a", files{"b": "c\n"}, files{"b": "x\n", "a": "1", "z": "2", "d": "3", "d-": "4"}})
 	p := planOf(t, in)
@@ -413,7 +413,7 @@ func TestPlansAreInOrder(t *testing.T) {
 	assert.Equal(t, []string{"b content 1/1 unresolved", "d path 1/1 unresolved"}, summary(p))
 }
 
-func TestConflictsAlikeHaveIdsOfTheirOwn(t *testing.T) {
+func TestEqualConflictsHaveTheirOwnIDs(t *testing.T) {
 	t.Parallel()
 	in := input(one("O\nk\nO\n"), from{"a", one("b\nk\nb\n"), one("T\nk\nT\n")})
 	in.Mergers = nil
@@ -425,7 +425,7 @@ func TestConflictsAlikeHaveIdsOfTheirOwn(t *testing.T) {
 	assert.Equal(t, []string{"f.md content 1/2 unresolved", "f.md content 2/2 resolved"}, summary(p))
 }
 
-func TestIdsStandForPathKindBaseAndSides(t *testing.T) {
+func TestIDsIdentifyPathKindBaseAndSides(t *testing.T) {
 	t.Parallel()
 	id := func(path, base, ours, theirs string) string {
 		p := planOf(t, input(files{path: ours}, from{"a", files{path: base}, files{path: theirs}}))

@@ -13,9 +13,9 @@ import (
 	"leslie/merge"
 )
 
-// world makes the files of a target and of sources: with one base for all, or
-// with bases of their own.
-func world(seed, n uint64, oneBase bool) (target files, sources []from) {
+// randomInput returns the files of a target and of sources, with one base for all or
+// with their own bases.
+func randomInput(seed, n uint64, oneBase bool) (target files, sources []from) {
 	g := newGen(seed, n)
 	base, still := g.files(), g.pick("50", "85", "92")
 	target = g.changed(base, still)
@@ -64,7 +64,7 @@ func (g gen) line() string {
 	return g.pick("- [ ] ", "- ", "", "") + g.words(1, 2) + g.pick("\n", "\n", "\n", "\r\n")
 }
 
-// changed is what a thread made of files, of which so many of a hundred stay.
+// changed returns edited files, of which the given percentage stays unchanged.
 func (g gen) changed(was files, still string) files {
 	out := maps.Clone(was)
 	percent, _ := strconv.Atoi(still)
@@ -108,7 +108,7 @@ func (g gen) changedText(text string) string {
 	return strings.Join(lines, "")
 }
 
-// lawful checks a plan, and what becomes of it, by the laws of the room.
+// lawful checks the properties of a plan and of its result.
 func lawful(t *testing.T, target files, sources []from) *merge.Plan {
 	t.Helper()
 	in := input(target, sources...)
@@ -124,7 +124,7 @@ func lawful(t *testing.T, target files, sources []from) *merge.Plan {
 	return p
 }
 
-// inOneTree checks ids, counts, and that all that is written fits into one tree.
+// inOneTree checks ids, counts, and that all written paths can exist in one tree.
 func inOneTree(t *testing.T, in merge.Input, p *merge.Plan) {
 	t.Helper()
 	ids := idsOf(p)
@@ -150,8 +150,8 @@ func inOneTree(t *testing.T, in merge.Input, p *merge.Plan) {
 	}
 }
 
-// nothingLost: every line that one side alone added is in the result or shown in
-// a conflict, and what cannot be shown is named in one.
+// nothingLost: every line that only one side added is in the result or shown in a
+// conflict, and a version that cannot be shown is named in one.
 func nothingLost(t *testing.T, in merge.Input, p *merge.Plan, target files, sources []from) {
 	t.Helper()
 	result := after(t, in, p)
@@ -198,7 +198,7 @@ func (s from) hides(path string) bool {
 	return false
 }
 
-// shown is all that the conflicts of a path show, and what merged beside them.
+// shown returns all text that the conflicts of a path show, and its merged text.
 func shown(p *merge.Plan, path string) string {
 	out := ""
 	for _, d := range p.Conflicts {
@@ -223,8 +223,8 @@ func named(p *merge.Plan, path, text string) bool {
 	})
 }
 
-// decideAll decides until nothing is open: a deletion that is decided may free
-// a name, and a kept file block one.
+// decideAll decides until nothing is open: a decided deletion may free a name, and a
+// kept file may block one.
 func decideAll(t *testing.T, in *merge.Input) {
 	t.Helper()
 	for range 4 {
@@ -245,8 +245,8 @@ func decideAll(t *testing.T, in *merge.Input) {
 	}
 }
 
-// nothingLeft: what was merged is shared from then on, and merging the same
-// sources again finds nothing to do.
+// nothingLeft: merged content is the base from then on, and merging the same sources
+// again changes nothing.
 func nothingLeft(t *testing.T, in merge.Input, result files, sources []from) {
 	t.Helper()
 	for special := range in.Tree.Others {
@@ -263,12 +263,12 @@ func nothingLeft(t *testing.T, in merge.Input, result files, sources []from) {
 
 const treeCases = 1200
 
-func TestPlansObeyTheLaws(t *testing.T) {
+func TestPlansHaveTheirProperties(t *testing.T) {
 	t.Parallel()
 	kinds := map[merge.ConflictKind]int{}
 	ways := map[merge.How]int{}
 	for n := range uint64(treeCases) {
-		target, sources := world(606, n, n%2 == 0)
+		target, sources := randomInput(606, n, n%2 == 0)
 		p := lawful(t, target, sources)
 		for _, d := range p.Conflicts {
 			kinds[d.Kind]++
@@ -290,7 +290,7 @@ func TestSourcesOfOneBaseInSixOrders(t *testing.T) {
 	t.Parallel()
 	clean := 0
 	for n := range uint64(treeCases) {
-		target, s := world(707, n, true)
+		target, s := randomInput(707, n, true)
 		var result files
 		var ids []string
 		for i, o := range orders() {

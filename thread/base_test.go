@@ -11,7 +11,7 @@ import (
 )
 
 // child spawns a thread that inherits a manifest of its parent.
-func (w *world) child(id, parent, manifest string, scope ...string) {
+func (w *fixture) child(id, parent, manifest string, scope ...string) {
 	w.t.Helper()
 	w.spawned(thread.NewThread{
 		ID: thread.ThreadID(id), Parent: parent, Title: id, Intent: id, Inherit: thread.InheritFull, Shared: thread.BlobID(manifest), Scope: scope,
@@ -25,8 +25,8 @@ func manifests(all []thread.Common) (out []string) {
 	return out
 }
 
-// both asserts what two threads shared, whoever is asked first.
-func (w *world) both(a, b thread.ThreadID, want ...string) {
+// both asserts what two threads shared, in either order of arguments.
+func (w *fixture) both(a, b thread.ThreadID, want ...string) {
 	w.t.Helper()
 	assert.Equal(w.t, want, manifests(w.Common(a, b)), "%s and %s", a, b)
 	assert.Equal(w.t, want, manifests(w.Common(b, a)), "%s and %s", b, a)
@@ -42,7 +42,7 @@ func TestThreadsThatSharedNothingHaveNoBase(t *testing.T) {
 	assert.Empty(t, w.Common("main", "nobody"))
 }
 
-func TestTheBaseIsTheNewestThatBothAreKnownToHaveHad(t *testing.T) {
+func TestTheBaseIsTheNewestContentThatBothHad(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main")
 	w.child("a", "main", "spawned")
@@ -112,7 +112,7 @@ func TestALiveOrUnresolvedReferenceSharesNothing(t *testing.T) {
 	assert.Empty(t, w.IndirectBases("main", "a"))
 }
 
-func TestSiblingsShareWhatBothHadOfAThird(t *testing.T) {
+func TestSiblingsShareContentFromAThirdThread(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "zoo", "main", "lonely")
 	w.child("a", "main", "to-a")
@@ -155,8 +155,8 @@ func TestSiblingsShareWhatBothHadOfAThird(t *testing.T) {
 	assert.Equal(t, []string{"m1"}, manifests(thirds[1].ToB))
 }
 
-// What a thread froze lies beside its artifacts: it does not give it on.
-func TestFrozenContentDoesNotComeThroughAThird(t *testing.T) {
+// A frozen copy is stored next to a thread's artifacts, so the thread does not pass it on.
+func TestFrozenContentIsNotPassedOnThroughAThirdThread(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "a", "b")
 	w.tied("ref-1", "main", "a")
@@ -169,9 +169,9 @@ func TestFrozenContentDoesNotComeThroughAThird(t *testing.T) {
 	assert.Equal(t, []string{"m2"}, manifests(thirds[0].ToB))
 }
 
-// That the way through a third was open in time is for package main to say,
-// which has the revisions: all of them are here, newest first.
-func TestAThirdTellsAllThatItGaveNewestFirst(t *testing.T) {
+// The caller checks with the revisions whether content passed through the third thread
+// in time: IndirectBases returns all of them, newest first.
+func TestIndirectBasesAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main")
 	w.child("a", "main", "1")
@@ -184,7 +184,7 @@ func TestAThirdTellsAllThatItGaveNewestFirst(t *testing.T) {
 	assert.Equal(t, []string{"4", "2"}, manifests(thirds[0].ToB))
 }
 
-func TestAnArchivedThirdIsStillABase(t *testing.T) {
+func TestAnArchivedThreadIsStillAnIndirectBase(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main")
 	w.child("a", "main", "to-a")
@@ -197,15 +197,15 @@ func TestAnArchivedThirdIsStillABase(t *testing.T) {
 	assert.Equal(t, []string{"from-a"}, manifests(thirds[0].FromA))
 }
 
-// reverted makes a thread's artifacts go back to a checkpoint of it.
-func (w *world) reverted(id string, to thread.Checkpoint) {
+// reverted rolls a thread's artifacts back to one of its checkpoints.
+func (w *fixture) reverted(id string, to thread.Checkpoint) {
 	w.t.Helper()
 	_, _, err := w.Checkpoint(thread.NewCheckpoint{ID: thread.CheckpointID(fmt.Sprintf("ckpt-auto%04d", w.Revision)), Thread: id, Manifest: "m", Undo: "list", To: to}, w.stamp(thread.User))
 	require.NoError(w.t, err)
 	w.commit()
 }
 
-func (w *world) checkpointed(id string) thread.Checkpoint {
+func (w *fixture) checkpointed(id string) thread.Checkpoint {
 	w.t.Helper()
 	c, _, err := w.Checkpoint(thread.NewCheckpoint{ID: thread.CheckpointID(fmt.Sprintf("ckpt-made%04d", w.Revision)), Thread: id, Manifest: "m"}, w.stamp(thread.User))
 	require.NoError(w.t, err)
@@ -213,7 +213,7 @@ func (w *world) checkpointed(id string) thread.Checkpoint {
 	return c
 }
 
-func TestWhatAThreadTookBackIsNoBase(t *testing.T) {
+func TestRevertedContentIsNoBase(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main")
 	w.child("a", "main", "to-a")
@@ -247,7 +247,7 @@ func TestWhatAThreadTookBackIsNoBase(t *testing.T) {
 	w.both("main", "a", "to-a")
 }
 
-func TestOnlyWhatWasSharedSinceIsRemembered(t *testing.T) {
+func TestARevertedRangeIsKeptOnlyIfSomethingWasSharedSince(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main")
 	w.child("a", "main", "to-a")

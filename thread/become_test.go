@@ -9,7 +9,7 @@ import (
 	"leslie/thread"
 )
 
-func TestAStateBecomesWhatRulesMadeOfTheSameRecords(t *testing.T) {
+func TestAStateBecomesTheResultOfRulesOnTheSameRecords(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	records := thread.Records{}

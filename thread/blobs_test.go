@@ -19,8 +19,7 @@ func everyRecord() map[string]any {
 	}
 }
 
-// fillBlobs gives every BlobID in v a value of its own; a slice or map gets one
-// element.
+// fillBlobs gives every BlobID in v its own value; a slice or map gets one element.
 func fillBlobs(v reflect.Value, next func() BlobID) {
 	switch v.Kind() {
 	case reflect.Pointer:

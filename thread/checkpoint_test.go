@@ -19,7 +19,7 @@ func checkpointIDs(t thread.Thread) (out []string) {
 	return out
 }
 
-func TestACheckpointSaysWhatWasThereWhenAndByWhom(t *testing.T) {
+func TestACheckpointRecordsContentTimeAndActor(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "thread-abcd1111")
 	stamp := w.stamp(thread.Agent)
@@ -36,7 +36,7 @@ func TestACheckpointSaysWhatWasThereWhenAndByWhom(t *testing.T) {
 	assert.False(t, c.Automatic())
 }
 
-func TestACheckpointWantsALiveThreadAndANewName(t *testing.T) {
+func TestACheckpointNeedsALiveThreadAndANewName(t *testing.T) {
 	t.Parallel()
 	for _, status := range thread.Statuses() {
 		t.Run(string(status), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestACheckpointWantsALiveThreadAndANewName(t *testing.T) {
 	assert.NoError(t, err, "no name is no name that is taken")
 }
 
-func TestANameMayNotBeTakenForAnID(t *testing.T) {
+func TestACheckpointNameMustNotLookLikeAnID(t *testing.T) {
 	t.Parallel()
 	for name, fine := range map[string]bool{
 		"": true, "before": true, "vor dem Umbau, 2. Anlauf": true, strings.Repeat("ü", 200): true,
@@ -75,7 +75,7 @@ func TestANameMayNotBeTakenForAnID(t *testing.T) {
 	}
 }
 
-func TestACheckpointIsFoundByItsIDItsNameOrTheBeginningOfItsID(t *testing.T) {
+func TestACheckpointIsFoundByIDNameOrPrefix(t *testing.T) {
 	t.Parallel()
 	th := thread.Thread{ID: "it", Checkpoints: []thread.Checkpoint{
 		{ID: "ckpt-abcd1111"}, {ID: "ckpt-abcd2222", Name: "before"}, {ID: "ckpt-wxyz1111", Name: "abcd"}, {ID: "ckpt-wxyz"},
@@ -102,7 +102,7 @@ func TestACheckpointIsFoundByItsIDItsNameOrTheBeginningOfItsID(t *testing.T) {
 	assert.Equal(t, []string{"leslie status it"}, e.Next())
 }
 
-func TestOfAutomaticCheckpointsTheNewestHundredStay(t *testing.T) {
+func TestTheNewestHundredAutomaticCheckpointsStay(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.did(thread.User, "checkpoint", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-named", Thread: "it", Name: "first"}),
@@ -138,7 +138,7 @@ func TestCheckpointsAreUndoneOneByOne(t *testing.T) {
 	w.refused(thread.User, undo, "another checkpoint has the id or the name of 'ckpt-1'")
 }
 
-func TestAnUndoneRollbackSaysWhatItReplaced(t *testing.T) {
+func TestTheUndoOfARollbackListsTheReplacedFiles(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	op := w.did(thread.User, "rollback", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-1", Thread: "it", Undo: "list-1"}))

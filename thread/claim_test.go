@@ -11,15 +11,15 @@ import (
 	"leslie/thread"
 )
 
-// by is the stamp of an agent at a time after noon.
-func (w *world) by(actor string, after time.Duration) thread.Stamp {
+// by returns the stamp of an agent at a time after noon.
+func (w *fixture) by(actor string, after time.Duration) thread.Stamp {
 	stamp := w.stamp(thread.Agent)
 	stamp.Actor, stamp.Time = actor, noon.Add(after)
 	return stamp
 }
 
 // claimedBy claims the thread it for an hour and commits.
-func (w *world) claimedBy(actor string, after time.Duration) thread.Thread {
+func (w *fixture) claimedBy(actor string, after time.Duration) thread.Thread {
 	w.t.Helper()
 	th, err := w.Claim("it", time.Hour, w.by(actor, after))
 	require.NoError(w.t, err)
@@ -43,7 +43,7 @@ func TestAThreadMayBeClaimedUntilItIsTerminated(t *testing.T) {
 	}
 }
 
-func TestAClaimKeepsOthersAwayUntilItRunsOut(t *testing.T) {
+func TestAClaimExcludesOthersUntilItExpires(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	w.claimedBy("bob", 0)
@@ -68,7 +68,7 @@ func TestAClaimKeepsOthersAwayUntilItRunsOut(t *testing.T) {
 	failed(t, rules["renew"](w.by("bob", time.Hour)), codes.Claimed, map[string]any{"holder": "eve"})
 }
 
-func TestAClaimOfOnesOwnIsProlongedAndNeverShortened(t *testing.T) {
+func TestAnOwnClaimIsExtendedAndNeverShortened(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	w.claimedBy("bob", 0)
@@ -83,7 +83,7 @@ func TestAClaimOfOnesOwnIsProlongedAndNeverShortened(t *testing.T) {
 	assert.Equal(t, time.Minute, th.Claim.For)
 }
 
-func TestAHolderRenewsAlsoWhatHasRunOut(t *testing.T) {
+func TestAHolderCanRenewAnExpiredClaim(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	w.claimedBy("bob", 0)
@@ -130,7 +130,7 @@ func TestAClaimIsReleasedByItsHolderOrAPerson(t *testing.T) {
 	assert.Empty(t, w.Changes(), "another's that has run out counts for nothing")
 }
 
-func TestAClaimEndsWithTheWork(t *testing.T) {
+func TestAClaimEndsWithItsThread(t *testing.T) {
 	t.Parallel()
 	for _, action := range []thread.Action{thread.Done, thread.Cancel} {
 		w := standing(t, thread.Active)
@@ -142,7 +142,7 @@ func TestAClaimEndsWithTheWork(t *testing.T) {
 	assert.NotNil(t, w.moved("it", thread.Suspend).Claim)
 }
 
-func TestAClaimKeepsNobodyFromWriting(t *testing.T) {
+func TestAClaimPreventsNobodyFromWriting(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	w.claimedBy("bob", 0)
@@ -152,7 +152,7 @@ func TestAClaimKeepsNobodyFromWriting(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestWritingProlongsAClaimOfWhichLessThanHalfIsLeft(t *testing.T) {
+func TestWritingExtendsAClaimWithLessThanHalfLeft(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, actor string
@@ -175,7 +175,7 @@ func TestWritingProlongsAClaimOfWhichLessThanHalfIsLeft(t *testing.T) {
 
 func TestTheNextThreadIsTheFirstThatIsReady(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("suspended", "first", "second", "waits")
 	w.spawned(thread.NewThread{ID: "person", Executor: thread.ByHuman})

@@ -10,14 +10,14 @@ import (
 	"leslie/thread"
 )
 
-// This file guards what rules cost, by counting what they allocate: a question
-// about a few records must not cost what all records would. Counts do not depend
-// on the machine; times do, and are measured by make bench.
+// This file limits the allocations of rules: a query about a few records must not cost
+// as much as one about all. Allocation counts do not depend on the machine; make bench
+// measures times.
 //
-// Its tests count the process's allocations, so they do not run beside others.
+// The tests count the allocations of the whole process, so they are not parallel.
 
-// crowded is a State of n threads of two objectives, each third depending on the
-// one before, a tenth of them referring to thread 0, freshly read.
+// crowded returns a freshly read State with n threads of two objectives. Every third
+// thread depends on the one before, and every tenth refers to thread 0.
 func crowded(t testing.TB, n int) func() *thread.State {
 	t.Helper()
 	source := thread.NewState(0, nil, nil)
@@ -46,8 +46,8 @@ func crowded(t testing.TB, n int) func() *thread.State {
 
 func numbered(i int) thread.ThreadID { return thread.ThreadID(fmt.Sprintf("thread-%08d", i)) }
 
-// questions are what rules and commands ask of a State, with the most that each
-// may allocate on one that was freshly read, whatever its size.
+// questions returns the queries of rules and commands, with the maximum number of
+// allocations of each on a freshly read State of any size.
 func questions() map[string]struct {
 	ask  func(*testing.T, *thread.State)
 	most float64
@@ -92,7 +92,7 @@ func lifecycle(t *testing.T, s *thread.State, stamp thread.Stamp) {
 	s.Changes()
 }
 
-func TestAQuestionAboutFewThreadsAllocatesForFew(t *testing.T) {
+func TestAQueryForFewThreadsAllocatesLittle(t *testing.T) {
 	few, many := crowded(t, 300), crowded(t, 3_000)
 	for name, q := range questions() {
 		at := func(fresh func() *thread.State) float64 { return testing.AllocsPerRun(3, func() { q.ask(t, fresh()) }) }
@@ -103,8 +103,8 @@ func TestAQuestionAboutFewThreadsAllocatesForFew(t *testing.T) {
 	}
 }
 
-// A reference is looked for among all references, whose ends are read from bytes:
-// one text for each.
+// Adding a reference scans all references, whose ends are read from bytes: one string
+// for each.
 func TestANewReferenceDoesNotDecodeTheOthers(t *testing.T) {
 	fresh := crowded(t, 3_000)
 	got := testing.AllocsPerRun(3, func() {

@@ -12,13 +12,13 @@ import (
 	"leslie/thread"
 )
 
-// asked opens a request of a thread; in says more than its scope.
-func (w *world) asked(id, by string, scope ...string) thread.Approval {
+// asked opens a request of a thread; in has further parameters.
+func (w *fixture) asked(id, by string, scope ...string) thread.Approval {
 	w.t.Helper()
 	return w.askedWith(thread.NewGrant{ID: thread.ApprovalID(id), Thread: by, Scope: scope})
 }
 
-func (w *world) askedWith(in thread.NewGrant) thread.Approval {
+func (w *fixture) askedWith(in thread.NewGrant) thread.Approval {
 	w.t.Helper()
 	g, _, err := w.Request(in, w.stamp(thread.User))
 	require.NoError(w.t, err)
@@ -26,8 +26,8 @@ func (w *world) askedWith(in thread.NewGrant) thread.Approval {
 	return g
 }
 
-// decided carries a person's decision out.
-func (w *world) decided(id string, d thread.GrantDecision, reason string) (thread.Approval, thread.Thread) {
+// decided records a person's decision.
+func (w *fixture) decided(id string, d thread.GrantDecision, reason string) (thread.Approval, thread.Thread) {
 	w.t.Helper()
 	g, th, err := w.DecideGrant(id, d, reason, w.stamp(thread.User))
 	require.NoError(w.t, err)
@@ -35,11 +35,11 @@ func (w *world) decided(id string, d thread.GrantDecision, reason string) (threa
 	return g, th
 }
 
-// now is when the next operation happens.
-func (w *world) now() time.Time { return w.stamp(thread.User).Time }
+// now returns the time of the next operation.
+func (w *fixture) now() time.Time { return w.stamp(thread.User).Time }
 
-// can is by what a thread has a capability, "" when it lacks it.
-func (w *world) can(id, capability string, at time.Time) string {
+// can returns why a thread has a capability, "" if it does not.
+func (w *fixture) can(id, capability string, at time.Time) string {
 	w.t.Helper()
 	why, err := w.Can(id, capability, thread.DefaultPolicy(), at)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestAThreadWaitsWhileARequestOfItIsOpen(t *testing.T) {
 	assert.Empty(t, w.can("it", "delete_file", w.now()))
 }
 
-func TestOnlyALiveThreadThatIsNotSetAsideMayAsk(t *testing.T) {
+func TestOnlyALiveThreadThatIsNotSuspendedMayRequest(t *testing.T) {
 	t.Parallel()
 	want := map[thread.Status]codes.Code{
 		thread.Suspended: codes.InvalidTransition, thread.Completed: codes.NotWritable, thread.Cancelled: codes.NotWritable, thread.Archived: codes.NotWritable,
@@ -121,7 +121,7 @@ func TestOnlyALiveThreadThatIsNotSetAsideMayAsk(t *testing.T) {
 	failed(t, err, codes.ThreadNotFound, nil)
 }
 
-// Whoever is no person decides nothing, by no decision and about no grant.
+// Only a person decides, for every decision and every grant.
 func TestOnlyAPersonDecides(t *testing.T) {
 	t.Parallel()
 	for _, as := range []thread.ActorKind{thread.Agent, thread.System} {
@@ -182,8 +182,8 @@ func TestADecisionFromEveryStatus(t *testing.T) {
 	}
 }
 
-// grantThatIs makes appr-1 of the thread it, in this status.
-func (w *world) grantThatIs(status thread.GrantStatus) {
+// grantThatIs creates appr-1 of the thread it, with this status.
+func (w *fixture) grantThatIs(status thread.GrantStatus) {
 	w.t.Helper()
 	w.askedWith(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Second, Fallback: thread.Skip})
 	switch status {
@@ -202,7 +202,7 @@ func (w *world) grantThatIs(status thread.GrantStatus) {
 	require.Equal(w.t, status, g.Status)
 }
 
-func TestAGrantThatIsNotThereIsNotDecided(t *testing.T) {
+func TestAMissingGrantCannotBeDecided(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.asked("appr-abcd1111", "it", "deploy")
@@ -216,7 +216,7 @@ func TestAGrantThatIsNotThereIsNotDecided(t *testing.T) {
 	assert.Equal(t, thread.ApprovalID("appr-abcd2222"), g.ID, "the beginning of an id is enough")
 }
 
-func TestToMoveAThreadOnWithdrawsWhatItAsked(t *testing.T) {
+func TestResumingOrCancellingWithdrawsOpenRequests(t *testing.T) {
 	t.Parallel()
 	for _, action := range []thread.Action{thread.Resume, thread.Cancel} {
 		w := withThreads(t, "it", "other")
@@ -265,7 +265,7 @@ func TestAPersonDelegates(t *testing.T) {
 	assert.Empty(t, w.Changes(), "it is over already")
 }
 
-func TestOfSeveralGrantsTheLongestIsTold(t *testing.T) {
+func TestTheGrantThatEndsLastIsReported(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	give := func(id string, timeout time.Duration) {
@@ -288,8 +288,7 @@ func TestOfSeveralGrantsTheLongestIsTold(t *testing.T) {
 	assert.Equal(t, thread.ApprovalID("appr-c"), longest(), "what was taken back counts for nothing")
 }
 
-// An agent passes on no more than everybody has, and that no longer than
-// everybody has it.
+// An agent passes on only what every thread has, and only while every thread has it.
 func TestAnAgentCannotDelegateWhatAPersonHasToGrant(t *testing.T) {
 	t.Parallel()
 	for _, as := range []thread.ActorKind{thread.Agent, thread.System} {
@@ -371,7 +370,7 @@ func approvalIDs(grants []thread.Approval) (out []thread.ApprovalID) {
 	return out
 }
 
-func TestWhoLacksACapabilityIsToldHowToAsk(t *testing.T) {
+func TestADenialSaysHowToRequestTheCapability(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	next := func() (hint string, next []string) {
@@ -391,8 +390,8 @@ func TestWhoLacksACapabilityIsToldHowToAsk(t *testing.T) {
 	assert.Equal(t, []string{"leslie status it"}, lines, "one that is set aside cannot ask")
 }
 
-// The deadline is the moment from which it has passed.
-func TestADeadlineDoesWhatItsFallbackSays(t *testing.T) {
+// At the deadline itself, the deadline has passed.
+func TestAPassedDeadlineAppliesTheFallback(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		fallback thread.Fallback
@@ -445,7 +444,7 @@ func TestADeadlineDoesWhatItsFallbackSays(t *testing.T) {
 	}
 }
 
-func TestADeadlineConcernsItsOwnRequestAlone(t *testing.T) {
+func TestADeadlineAffectsOnlyItsOwnRequest(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it", "other")
 	w.askedWith(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Second, Fallback: thread.Skip})
@@ -459,7 +458,7 @@ func TestADeadlineConcernsItsOwnRequestAlone(t *testing.T) {
 	assert.Equal(t, thread.Active, th.Status)
 }
 
-func TestConsentByDeadlineIsNotAnAgentsToWrite(t *testing.T) {
+func TestAnAgentMayNotRequestApprovalByDeadline(t *testing.T) {
 	t.Parallel()
 	in := thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy", "code_edit"}, Timeout: time.Hour, Fallback: thread.AutoApprove}
 	for _, as := range []thread.ActorKind{thread.Agent, thread.System} {
@@ -479,7 +478,7 @@ func TestConsentByDeadlineIsNotAnAgentsToWrite(t *testing.T) {
 	require.NoError(t, err, "a person may write it")
 }
 
-func TestAHandoffChangesWhoCarriesAThreadOut(t *testing.T) {
+func TestAHandoffChangesTheExecutor(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	th, _ := w.Threads.Get("it")

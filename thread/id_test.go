@@ -40,8 +40,8 @@ func FuzzValidID(f *testing.F) {
 	})
 }
 
-// lookups is a world with live and archived threads whose ids are alike.
-func lookups(t *testing.T) *world {
+// lookups returns a fixture with live and archived threads with similar ids.
+func lookups(t *testing.T) *fixture {
 	t.Helper()
 	w := withThreads(t, "main", "main-line", "thread-aaaa1111", "thread-aaaa2222", "thread-bbbb1111",
 		"old", "older-than-old", "thread-cccc1111", "thread-cccc2222", "thread-dddd1111", "thread-bbbb", "twin-live", "twin-cold")
@@ -139,7 +139,7 @@ func TestAnAmbiguousPrefixNamesTheCandidates(t *testing.T) {
 
 func TestManyCandidatesAreCountedAndTheFirstShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	for i := range 30 {
 		w.threads("thread-same" + string(rune('a'+i/10)) + string(rune('a'+i%10)))

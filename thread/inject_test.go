@@ -17,7 +17,7 @@ import (
 )
 
 // injected injects into a thread and commits.
-func (w *world) injected(id string, urgency thread.Urgency, content string) thread.Injection {
+func (w *fixture) injected(id string, urgency thread.Urgency, content string) thread.Injection {
 	w.t.Helper()
 	i, _, err := w.Inject(thread.NewInjection{
 		ID: thread.InjectionID(fmt.Sprintf("inj-%08d", w.Revision)), Thread: id, Type: thread.InjectFeedback, Urgency: urgency, Content: content,
@@ -27,14 +27,14 @@ func (w *world) injected(id string, urgency thread.Urgency, content string) thre
 	return i
 }
 
-func (w *world) it() thread.Thread {
+func (w *fixture) it() thread.Thread {
 	w.t.Helper()
 	t, err := w.Thread("it")
 	require.NoError(w.t, err)
 	return t
 }
 
-func TestAThreadIsToldThingsUntilItIsTerminated(t *testing.T) {
+func TestAThreadAcceptsInjectionsUntilItIsTerminated(t *testing.T) {
 	t.Parallel()
 	for _, status := range thread.Statuses() {
 		w := standing(t, status)
@@ -59,7 +59,7 @@ func TestAThreadIsToldThingsUntilItIsTerminated(t *testing.T) {
 	failed(t, err, codes.ThreadNotFound, nil)
 }
 
-func TestNoMoreThanAHundredInjectionsWaitToBeSeen(t *testing.T) {
+func TestAThreadHasAtMostAHundredUnseenInjections(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	var all []thread.InjectionID
@@ -80,7 +80,7 @@ func TestNoMoreThanAHundredInjectionsWaitToBeSeen(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestWhatIsImmediateComesFirstAndThenTheOldest(t *testing.T) {
+func TestImmediateInjectionsComeFirstThenTheOldest(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	for _, urgency := range []thread.Urgency{thread.NextStep, thread.Immediate, thread.NextStep, thread.Immediate} {
@@ -100,7 +100,7 @@ func TestWhatIsImmediateComesFirstAndThenTheOldest(t *testing.T) {
 	assert.Equal(t, []string{fmt.Sprint(n + 1), fmt.Sprint(n + 3), first, fmt.Sprint(n + 2)}, order)
 }
 
-func TestWhatWasSeenLetsGoOfItsContent(t *testing.T) {
+func TestASeenInjectionDropsItsContent(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	a, b := w.injected("it", thread.NextStep, "one"), w.injected("it", thread.NextStep, "two")
@@ -121,7 +121,7 @@ func TestWhatWasSeenLetsGoOfItsContent(t *testing.T) {
 	failed(t, err, codes.ThreadNotFound, nil)
 }
 
-func TestAnArchivedThreadKeepsWhatItDidNotSee(t *testing.T) {
+func TestAnArchivedThreadKeepsUnseenInjections(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	i := w.injected("it", thread.NextStep, "late")
@@ -176,8 +176,8 @@ func TestInjectionsReplayFromTheJournal(t *testing.T) {
 	}
 }
 
-// A State that begins as another stands shares its slices.
-func TestWhatHappensInOneStateStaysThere(t *testing.T) {
+// A forked State shares slices with the original.
+func TestAForkedStateIsIndependent(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	for _, content := range []string{"one", "two", "three"} { // so that the slice has room
@@ -198,7 +198,7 @@ func TestWhatHappensInOneStateStaysThere(t *testing.T) {
 	assert.Nil(t, w.it().Injections[0].Seen)
 }
 
-func TestAnIdThatSomeThreadHasIsTaken(t *testing.T) {
+func TestAnInjectionIDIsTakenIfAnyThreadHasIt(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Active)
 	i := w.injected("it", thread.NextStep, `"injectionId":"inj-forged"`)
@@ -206,9 +206,9 @@ func TestAnIdThatSomeThreadHasIsTaken(t *testing.T) {
 	assert.False(t, w.InjectionExists("inj-forged"), "content is no id")
 }
 
-// Whatever is injected, its line is one line that says exactly that, and holds
-// nothing that a terminal acts on.
-func TestAnInjectionIsOneLineWhateverItHolds(t *testing.T) {
+// Any injection gives exactly one line that decodes to it and contains no terminal
+// control characters.
+func TestAnInjectionIsAlwaysOneLine(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 0))
 	contents := []string{"", "a\nb\r\nc", "\u2028\u2029\u0085\v\f", "\x1b[2J\u009b2J\x7f", "\U000e0041\u202e\ufeff", `{"injectionId":"inj-2"}`, "\"}\n{", "ü 漢 😀"}

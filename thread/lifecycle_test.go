@@ -42,8 +42,8 @@ func TestEveryActionFromEveryStatusDoesWhatTheContractSays(t *testing.T) {
 	assert.Equal(t, string(want), b.String(), "thread/testdata/transitions.golden is the contract's table")
 }
 
-// outcome plays one action: the status it leads to, "=" for no change, "-" for
-// a refusal that changes nothing.
+// outcome runs one action and returns the new status, "=" for no change, or "-" for a
+// refusal that changes nothing.
 func outcome(t *testing.T, from thread.Status, action thread.Action) string {
 	t.Helper()
 	w := standing(t, from)
@@ -77,7 +77,7 @@ func TestTheTerminatedStatusesAreTheLastThree(t *testing.T) {
 	}
 }
 
-func TestARefusedActionSaysWhereTheThreadStandsAndWhatIsAllowed(t *testing.T) {
+func TestARefusedActionReportsTheStatusAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		from    thread.Status
@@ -108,7 +108,7 @@ func TestARefusedActionSaysWhereTheThreadStandsAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestAnAgentCannotEndTheWaitForAPerson(t *testing.T) {
+func TestAnAgentCannotEndAWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.WaitingHuman)
 	_, err := w.Lifecycle("it", thread.Resume, "", w.stamp(thread.Agent))
@@ -151,7 +151,7 @@ func TestAStatusChangeIsStamped(t *testing.T) {
 
 func TestArchivingMovesTheThreadAndItsReferencesOutOfTheState(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("api", "docs", "other")
 	w.tied("ref-1", "docs", "api")
@@ -192,7 +192,7 @@ func TestArchivingMovesTheThreadAndItsReferencesOutOfTheState(t *testing.T) {
 	assert.Equal(t, thread.Archived, w.StatusOf("docs"), "an id that the State lacks is archived")
 }
 
-func TestWhatWasArchivedAMomentAgoIsFoundInTheSameOperation(t *testing.T) {
+func TestAnArchivedRecordIsFoundInTheSameOperation(t *testing.T) {
 	t.Parallel()
 	w := standing(t, thread.Completed)
 	_, err := w.Lifecycle("it", thread.Archive, "", w.stamp(thread.User))

@@ -11,7 +11,7 @@ import (
 
 func TestAListIsFilteredAndInOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("first")
 	w.objective("second")
 	for _, in := range []thread.NewThread{
@@ -55,9 +55,9 @@ func TestAListIsFilteredAndInOrder(t *testing.T) {
 	}
 }
 
-func TestThreadsOfOneMomentAreListedByID(t *testing.T) {
+func TestThreadsCreatedAtTheSameTimeAreListedByID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	for _, id := range []thread.ThreadID{"c", "a", "b"} {
 		_, err := w.Spawn(thread.NewThread{ID: id}, w.stamp(thread.User))

@@ -69,8 +69,8 @@ func TestTheThreadsOfAMergeAreRefused(t *testing.T) {
 	}
 }
 
-// begun is a pending merge that must be recorded.
-func (w *world) begun(id, target string, strategy thread.Strategy, sources ...thread.ThreadID) thread.Merge {
+// begun records a pending merge, which must succeed.
+func (w *fixture) begun(id, target string, strategy thread.Strategy, sources ...thread.ThreadID) thread.Merge {
 	w.t.Helper()
 	m, err := w.BeginMerge(thread.Merge{ID: thread.MergeID(id), Target: thread.ThreadID(target), Sources: sources, Strategy: strategy}, w.stamp(thread.Agent))
 	require.NoError(w.t, err)
@@ -104,7 +104,7 @@ func TestOneMergeIsPendingPerTarget(t *testing.T) {
 	w.begun("merge-4", "main", thread.Interactive, "b")
 }
 
-func TestAPendingMergeIsFoundByItsIDOrTheBeginningOfIt(t *testing.T) {
+func TestAPendingMergeIsFoundByIDOrPrefix(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "a", "b")
 	w.begun("merge-abcd1111", "main", thread.Interactive, "a")
@@ -131,7 +131,7 @@ func TestAPendingMergeIsFoundByItsIDOrTheBeginningOfIt(t *testing.T) {
 	failed(t, err, codes.MergeNotFound, map[string]any{"mergeId": "merge-abcd2222"})
 }
 
-func TestPendingMergesAreListedByTheTimeOfTheirBegin(t *testing.T) {
+func TestPendingMergesAreListedByCreationTime(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "a", "b", "c")
 	w.begun("merge-z", "main", thread.Interactive, "a", "b")
@@ -149,7 +149,7 @@ func TestPendingMergesAreListedByTheTimeOfTheirBegin(t *testing.T) {
 	assert.Empty(t, of("nobody"))
 }
 
-// setting is a change of decisions.
+// setting returns a function that sets a decision.
 func setting(id string, d thread.Decision) func(map[string]thread.Decision) (map[string]thread.Decision, error) {
 	return func(all map[string]thread.Decision) (map[string]thread.Decision, error) {
 		if all == nil {
@@ -220,8 +220,8 @@ func TestADecisionIsRefused(t *testing.T) {
 	}
 }
 
-// brought is a merge that was applied; its operation is what undo gets.
-func (w *world) brought(target string, shares ...thread.Share) thread.Operation {
+// brought records an applied merge and returns its operation for undo.
+func (w *fixture) brought(target string, shares ...thread.Share) thread.Operation {
 	w.t.Helper()
 	_, err := w.RecordMerge(thread.ThreadID(target), shares, w.stamp(thread.User))
 	require.NoError(w.t, err)
@@ -234,7 +234,7 @@ func share(with, manifest string, scope ...string) thread.Share {
 	return thread.Share{With: thread.ThreadID(with), Manifest: thread.BlobID(manifest), Scope: scope, How: "merge"}
 }
 
-func (w *world) shared(id string) (out []string) {
+func (w *fixture) shared(id string) (out []string) {
 	w.t.Helper()
 	th, err := w.Thread(id)
 	require.NoError(w.t, err)
@@ -272,7 +272,7 @@ func TestANewerShareReplacesTheOnesItCovers(t *testing.T) {
 	}
 }
 
-func TestWhatWasBroughtIsRecordedOfTheTargetAlone(t *testing.T) {
+func TestAMergeIsRecordedOnlyInItsTarget(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "a", "done-one")
 	before, _ := w.Threads.Get("main")

@@ -11,8 +11,8 @@ import (
 	"leslie/thread"
 )
 
-// requiring is a pending merge of a into main that a person has to approve.
-func requiring(t *testing.T) (*world, thread.Merge) {
+// requiring returns a pending merge of a into main that a person has to approve.
+func requiring(t *testing.T) (*fixture, thread.Merge) {
 	t.Helper()
 	w := withThreads(t, "main", "a")
 	m, err := w.BeginMerge(thread.Merge{ID: "merge-1", Target: "main", Sources: []thread.ThreadID{"a"}, RequireApproval: true}, w.stamp(thread.Agent))
@@ -22,7 +22,7 @@ func requiring(t *testing.T) (*world, thread.Merge) {
 }
 
 // askedFor opens the request about a plan of a merge, or finds it.
-func (w *world) askedFor(m thread.Merge, id, plan string) (g thread.Approval, old *thread.Approval) {
+func (w *fixture) askedFor(m thread.Merge, id, plan string) (g thread.Approval, old *thread.Approval) {
 	w.t.Helper()
 	g, old, err := w.AskMerge(m, thread.NewGrant{ID: thread.ApprovalID(id), Plan: thread.BlobID(plan)}, w.stamp(thread.Agent))
 	require.NoError(w.t, err)
@@ -30,7 +30,7 @@ func (w *world) askedFor(m thread.Merge, id, plan string) (g thread.Approval, ol
 	return g, old
 }
 
-func (w *world) mayMerge(m thread.Merge, plan string) error {
+func (w *fixture) mayMerge(m thread.Merge, plan string) error {
 	return w.MayMerge(m, thread.BlobID(plan), thread.DefaultPolicy(), w.now())
 }
 
@@ -72,7 +72,7 @@ func TestAMergeWaitsForTheApprovalOfItsPlan(t *testing.T) {
 	assert.Equal(t, thread.GrantApproved, found.Status, "whoever asks again finds the decision")
 }
 
-// An approval is for what was shown.
+// An approval covers only the plan that was shown.
 func TestAnApprovalIsForOnePlanOfOneMerge(t *testing.T) {
 	t.Parallel()
 	w, m := requiring(t)
@@ -101,7 +101,7 @@ func TestAnApprovalIsForOnePlanOfOneMerge(t *testing.T) {
 	assert.Len(t, w.OpenRequests("main"), 1)
 }
 
-func TestAMergeThatWasDeniedIsNotAskedAboutAgain(t *testing.T) {
+func TestADeniedMergeIsNotRequestedAgain(t *testing.T) {
 	t.Parallel()
 	w, m := requiring(t)
 	w.askedFor(m, "appr-1", "p1")
@@ -119,7 +119,7 @@ func TestAMergeThatWasDeniedIsNotAskedAboutAgain(t *testing.T) {
 	assert.Equal(t, thread.GrantDenied, first.Status, "what was decided stays decided")
 }
 
-func TestAnApprovalThatWasTakenBackIsAskedForAgain(t *testing.T) {
+func TestARevokedApprovalIsRequestedAgain(t *testing.T) {
 	t.Parallel()
 	w, m := requiring(t)
 	w.askedFor(m, "appr-1", "p1")
@@ -145,7 +145,7 @@ func TestWhoeverMayApproveMergesNeedsNoRequest(t *testing.T) {
 	failed(t, w.MayMerge(m, "p1", thread.DefaultPolicy(), w.now().Add(2*time.Hour)), codes.PermissionDenied, nil)
 }
 
-func TestAMergeIntoAThreadThatIsSetAsideCannotAsk(t *testing.T) {
+func TestAMergeIntoASuspendedThreadCannotRequestApproval(t *testing.T) {
 	t.Parallel()
 	w, m := requiring(t)
 	w.moved("main", thread.Suspend)
@@ -154,7 +154,7 @@ func TestAMergeIntoAThreadThatIsSetAsideCannotAsk(t *testing.T) {
 	assert.Empty(t, w.Changes())
 }
 
-func TestTheEndOfAMergeEndsTheQuestion(t *testing.T) {
+func TestTheEndOfAMergeWithdrawsItsRequest(t *testing.T) {
 	t.Parallel()
 	w, m := requiring(t)
 	w.askedFor(m, "appr-1", "p1")
@@ -172,8 +172,8 @@ func TestTheEndOfAMergeEndsTheQuestion(t *testing.T) {
 	_ = m
 }
 
-// Whoever still holds the record of a merge that is over asks for nothing.
-func TestAMergeThatIsOverIsNotAskedAbout(t *testing.T) {
+// A stale record of an ended merge cannot open a request.
+func TestAnEndedMergeCannotRequestApproval(t *testing.T) {
 	t.Parallel()
 	w, m := requiring(t)
 	_, err := w.EndMerge("merge-1", "the merge was applied", w.stamp(thread.Agent))
@@ -198,12 +198,12 @@ func TestADecidedRequestOutlivesItsMerge(t *testing.T) {
 	assert.Equal(t, thread.User, g.Decided.As)
 }
 
-func TestConflictsThatAreAPersonsAreSettledByNobodyElse(t *testing.T) {
+func TestOnlyAPersonResolvesConflictsReservedForPeople(t *testing.T) {
 	t.Parallel()
 	strict := thread.DefaultPolicy()
 	strict[thread.ResolveConflict] = thread.RequireHuman
 	mine, agents := thread.Decision{Take: "ours", How: "user"}, thread.Decision{Take: "theirs", How: "agent"}
-	decide := func(w *world, d thread.Decision, as thread.ActorKind) error {
+	decide := func(w *fixture, d thread.Decision, as thread.ActorKind) error {
 		_, err := w.Decide("merge-1", setting("c1", d), nil, strict, w.stamp(as))
 		return err
 	}

@@ -40,7 +40,7 @@ func TestAnObjectiveIsCompletedWhenMarkedDoneOrWhenAllItsThreadsAre(t *testing.T
 
 func TestAnArchivedThreadStillCountsInItsObjective(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("a", "b")
 	w.moved("a", thread.Done, thread.Archive)
@@ -55,7 +55,7 @@ func TestAnArchivedThreadStillCountsInItsObjective(t *testing.T) {
 
 func TestAnObjectiveCannotBeDoneBeforeItsThreads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("a", "b", "c")
 	w.moved("a", thread.Done)
@@ -72,7 +72,7 @@ func TestAnObjectiveCannotBeDoneBeforeItsThreads(t *testing.T) {
 
 func TestMarkingAnObjectiveDoneTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("a")
 	w.moved("a", thread.Done)
@@ -89,9 +89,9 @@ func TestMarkingAnObjectiveDoneTwiceChangesNothing(t *testing.T) {
 	assert.Empty(t, w.Changes())
 }
 
-func TestAnObjectiveThatIsDoneTakesNoFurtherThreads(t *testing.T) {
+func TestADoneObjectiveAcceptsNoNewThreads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	_, err := w.FinishObjective("obj-one", w.stamp(thread.User))
 	require.NoError(t, err, "an empty one can be given up")
@@ -103,7 +103,7 @@ func TestAnObjectiveThatIsDoneTakesNoFurtherThreads(t *testing.T) {
 
 func TestAnObjectivesIDIsTakenOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	_, err := w.CreateObjective(thread.NewObjective{ID: "obj-one", Title: "again"}, w.stamp(thread.User))
 	e := failed(t, err, codes.AlreadyExists, map[string]any{"id": thread.ObjectiveID("obj-one")})
@@ -112,7 +112,7 @@ func TestAnObjectivesIDIsTakenOnce(t *testing.T) {
 
 func TestAMissingObjectiveNamesTheNearest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-abcdefgh")
 	_, err := w.Objective("obj-abcdefgx")
 	e := failed(t, err, codes.ObjectiveNotFound, map[string]any{"objectiveId": "obj-abcdefgx", "nearest": "obj-abcdefgh"})
@@ -124,9 +124,9 @@ func TestAMissingObjectiveNamesTheNearest(t *testing.T) {
 	assert.False(t, said)
 }
 
-func TestObjectivesComeByCreationTimeThenID(t *testing.T) {
+func TestObjectivesAreOrderedByCreationTimeThenID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("zeta")
 	w.objective("alpha")
 	for _, id := range []thread.ObjectiveID{"twin-b", "twin-a"} {

@@ -11,9 +11,9 @@ import (
 	"leslie/thread"
 )
 
-func withThreads(t testing.TB, names ...string) *world {
+func withThreads(t testing.TB, names ...string) *fixture {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads(names...)
 	return w
@@ -38,7 +38,7 @@ func TestAReferenceSaysWhatWasFound(t *testing.T) {
 }
 
 // Between the copying and the commit the target's spawn may be undone.
-func TestWhatWasCopiedOfATargetThatIsGoneIsNotKept(t *testing.T) {
+func TestContentOfAVanishedTargetIsNotKept(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "a", "b")
 	ref, _, err := w.Refer(thread.NewReference{
@@ -54,7 +54,7 @@ func TestWhatWasCopiedOfATargetThatIsGoneIsNotKept(t *testing.T) {
 	assert.False(t, ref.Resolved, "nor by a refresh")
 }
 
-func TestTheSameTieIsMadeOnce(t *testing.T) {
+func TestTheSameReferenceIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	first := thread.NewReference{ID: "ref-1", From: "a", Target: "b", Binding: thread.Frozen, Scope: []string{"plan.md", "design"}, Content: thread.Content{Manifest: "m1"}}
 	cases := []struct {
@@ -94,7 +94,7 @@ func TestTheSameTieIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestATargetThatIsNotThereIsKeptAsItWasWritten(t *testing.T) {
+func TestAMissingTargetIsStoredAsWritten(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "a")
 	ref, existed, err := w.Refer(thread.NewReference{
@@ -190,7 +190,7 @@ func TestAReferenceIsRefused(t *testing.T) {
 	}
 }
 
-func TestATerminatedThreadCanStillBeReferred(t *testing.T) {
+func TestATerminatedThreadCanStillBeReferenced(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "a", "done-one", "archived-one")
 	w.moved("done-one", thread.Done)
@@ -202,7 +202,7 @@ func TestATerminatedThreadCanStillBeReferred(t *testing.T) {
 	}
 }
 
-func TestAThreadMayReferToItsSurroundingsWhileItWaits(t *testing.T) {
+func TestAWaitingThreadMayAddReferences(t *testing.T) {
 	t.Parallel()
 	for _, status := range []thread.Status{thread.Suspended, thread.WaitingHuman} {
 		w := standing(t, status)
@@ -211,7 +211,7 @@ func TestAThreadMayReferToItsSurroundingsWhileItWaits(t *testing.T) {
 	}
 }
 
-func TestRefreshTakesTheTargetAsItIsNow(t *testing.T) {
+func TestRefreshRecordsTheTargetsCurrentContent(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "a", "b")
 	was := w.tied("ref-abcdefgh", "a", "b")
@@ -240,7 +240,7 @@ func TestRefreshTakesTheTargetAsItIsNow(t *testing.T) {
 	assert.Empty(t, found.Unresolved)
 }
 
-func TestALiveReferenceNoticesThatAnEmptyTargetIsGone(t *testing.T) {
+func TestALiveReferenceNoticesThatAnEmptyTargetVanished(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "a", "b")
 	_, _, err := w.Refer(thread.NewReference{ID: "ref-1", From: "a", Target: "b", Binding: thread.Live}, w.stamp(thread.User))

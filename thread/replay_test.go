@@ -15,7 +15,7 @@ import (
 	"leslie/thread"
 )
 
-// The seed is fixed, so that what passes once passes again; 0 looks further.
+// The seed is fixed, so that runs are repeatable; 0 chooses a random one.
 var seed = flag.Uint64("seed", 1, "play the random operations of this seed; 0 draws one")
 
 func drawn() uint64 {
@@ -25,9 +25,9 @@ func drawn() uint64 {
 	return *seed
 }
 
-// A journal is worth what its replay gives: whatever rules did, their changes,
-// read back from the journal's JSON, lead from the old lines to the new ones,
-// byte for byte, and their inversion leads back.
+// Replaying a journal must be exact: the changes of any rules, read back from the
+// journal's JSON, lead from the old lines to the new ones, byte for byte, and their
+// inversion leads back.
 func TestChangesReplayExactly(t *testing.T) {
 	t.Parallel()
 	first := drawn()
@@ -38,8 +38,8 @@ func TestChangesReplayExactly(t *testing.T) {
 	played := 0
 	for life := range lives {
 		at := first + uint64(life)
-		w := newWorld(t)
-		p := &player{world: w, r: rand.New(rand.NewPCG(at, 0)), seed: at}
+		w := newFixture(t)
+		p := &player{fixture: w, r: rand.New(rand.NewPCG(at, 0)), seed: at}
 		for range operations {
 			played += p.operation(t)
 		}
@@ -48,21 +48,21 @@ func TestChangesReplayExactly(t *testing.T) {
 	require.Greater(t, played, lives*operations/3, "too few of the random rules succeeded to say anything")
 }
 
-// player makes random operations in a world.
+// player runs random operations on a fixture.
 type player struct {
-	*world
+	*fixture
 	r    *rand.Rand
 	seed uint64
 	n    int // of ids given out
-	// done are the operations so far, as the journal has them, and as is who
-	// makes the next one.
+	// done has the operations so far, as in the journal; as is the actor of the next
+	// one.
 	done []thread.Operation
 	as   thread.ActorKind
 	undo bool // it undoes
 }
 
-// operation plays one to three rules as one operation, checks its replay, and
-// returns how many rules changed something.
+// operation runs one to three rules as one operation, checks its replay, and returns
+// how many rules changed something.
 func (p *player) operation(t *testing.T) (changed int) {
 	t.Helper()
 	old, rev := lines(p.State), p.Revision
@@ -101,8 +101,8 @@ func (p *player) operation(t *testing.T) (changed int) {
 	return changed
 }
 
-// recorded is an operation as it is read back from a journal that, like the
-// store's, leaves characters as they are.
+// recorded returns an operation as read back from a journal that, like the store's,
+// does not escape HTML characters.
 func recorded(t *testing.T, op thread.Operation) (read thread.Operation) {
 	t.Helper()
 	var b bytes.Buffer
@@ -113,7 +113,7 @@ func recorded(t *testing.T, op thread.Operation) (read thread.Operation) {
 	return read
 }
 
-// rule plays one random rule; refusals are part of the play.
+// rule runs one random rule, which may be refused.
 func (p *player) rule() error {
 	stamp := p.stamp(p.as)
 	switch p.r.IntN(22) {
@@ -226,7 +226,7 @@ func (p *player) newID(prefix string) string {
 	return fmt.Sprintf("%s%08d", prefix, p.n*7919%100_000_000)
 }
 
-// any is an id of a table, seldom of an archived or an unknown record.
+// any returns a random id of a table, rarely one of an archived or unknown record.
 func (p *player) any(table string) string {
 	from := p.Lines(table)
 	if cold := p.archive.lines[table]; p.r.IntN(8) == 0 && len(cold) > 0 {
@@ -263,7 +263,7 @@ func (p *player) content() thread.Content {
 	return []thread.Content{{Manifest: "m1", Files: 1}, {Manifest: "m2", Files: 2}, {Unresolved: thread.ReasonMissing}}[p.r.IntN(3)]
 }
 
-// grant asks for capabilities, gives them, decides, or lets time pass.
+// grant requests or delegates capabilities, decides, or lets time pass.
 func (p *player) grant(stamp thread.Stamp) error {
 	in := thread.NewGrant{
 		ID: thread.ApprovalID(p.newID("appr-")), Thread: p.any(thread.TableThreads), Scope: []string{"deploy", "read"}[p.r.IntN(2):],
@@ -296,9 +296,9 @@ func (p *player) grant(stamp thread.Stamp) error {
 	return err
 }
 
-// requireGrants asserts that a thread waits exactly while a request of it is
-// open, that no grant outlives its thread's record, and that nothing beyond the
-// policy was given but by a person or by a deadline that a person wrote.
+// requireGrants asserts that a thread waits exactly while it has an open request, that
+// no grant outlives its thread's record, and that only a person, or a deadline set by
+// a person, granted anything beyond the policy.
 func (p *player) requireGrants(t *testing.T) {
 	t.Helper()
 	for th := range p.Threads.All() {
@@ -319,7 +319,7 @@ func (p *player) requireGrants(t *testing.T) {
 	}
 }
 
-// requireSound asserts what must hold whatever was done.
+// requireSound asserts the invariants of every State.
 func (p *player) requireSound(t *testing.T) {
 	t.Helper()
 	archived := map[thread.ObjectiveID]int{}
@@ -356,9 +356,8 @@ func (p *player) requireSound(t *testing.T) {
 	require.False(t, cyclic(refers), "-seed %d: references form a cycle", p.seed)
 }
 
-// requireBases asserts of all that threads shared that no record of a merge is
-// from the future, or covered by a newer one, and that both threads tell the
-// same, the newest first.
+// requireBases asserts that no share is from the future or covered by a newer one, and
+// that Common is symmetric and ordered newest first.
 func (p *player) requireBases(t *testing.T) {
 	t.Helper()
 	for a := range p.Threads.All() {
@@ -375,7 +374,7 @@ func (p *player) requireBases(t *testing.T) {
 	}
 }
 
-// cyclic takes away what has nowhere to go until nothing changes.
+// cyclic removes nodes without outgoing edges until nothing changes.
 func cyclic(edges map[thread.ThreadID][]thread.ThreadID) bool {
 	for {
 		left := len(edges)

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This file holds what is read from bytes (scan.go, page.go) against what is
-// read from decoded records, over texts that look like records themselves.
+// This file compares what is read from bytes (scan.go, page.go) with what is read from
+// decoded records, with texts that look like parts of records.
 
-// keysOf counts the keys of a record's type, nested ones too, and lists them in
-// the order in which they are written.
+// keysOf counts the keys of a record's type, including nested ones, and lists them in
+// encoding order.
 func keysOf(t reflect.Type) (all []string) {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -34,7 +34,7 @@ func keysOf(t reflect.Type) (all []string) {
 	return all
 }
 
-func TestAKeyThatIsLookedForInBytesStandsOnceInItsRecord(t *testing.T) {
+func TestAScannedKeyOccursOnceInItsRecord(t *testing.T) {
 	t.Parallel()
 	for record, keys := range map[reflect.Type][]string{
 		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn", "claim"},
@@ -58,7 +58,7 @@ func TestAKeyThatIsLookedForInBytesStandsOnceInItsRecord(t *testing.T) {
 	}
 }
 
-// odd are texts that could be taken for parts of a record.
+// odd returns texts that look like parts of a record.
 func odd() []string {
 	return []string{
 		"plain", "", `","status":"cancelled","x":"`, `"status":"active"`, `\`, `\"`, `\\","created":{"at":"1999-01-01T00:00:00Z"`,
@@ -66,7 +66,7 @@ func odd() []string {
 	}
 }
 
-// invented is a State of n threads and their references, with an archive.
+// invented returns a State with n threads, their references, and an archive.
 func invented(t testing.TB, rng *rand.Rand, n int) *State {
 	t.Helper()
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
@@ -105,7 +105,7 @@ func invented(t testing.TB, rng *rand.Rand, n int) *State {
 	}
 	source.Objectives.Put(Objective{ID: "obj-1", Archived: rng.IntN(2)})
 	source.Objectives.Put(Objective{ID: "obj-2"})
-	cold := shelf{}
+	cold := threadArchive{}
 	records := Records{}
 	for _, table := range Tables() {
 		records[table] = source.Lines(table)
@@ -122,25 +122,25 @@ func invented(t testing.TB, rng *rand.Rand, n int) *State {
 	return NewState(1, records, cold)
 }
 
-// shelf is an archive of threads, and answers nothing else.
-type shelf struct {
+// threadArchive is an archive that has only threads.
+type threadArchive struct {
 	Cold
 	threads []Line
 }
 
-func (s shelf) Exists(ThreadID) bool { return false }
+func (s threadArchive) Exists(ThreadID) bool { return false }
 
-func (s shelf) Archived(table string) ([]Line, error) {
+func (s threadArchive) Archived(table string) ([]Line, error) {
 	if table != TableThreads {
 		return nil, nil
 	}
 	return s.threads, nil
 }
 
-// noonish is when claims run out, more or less.
+// noonish returns a time near noon at which claims expire.
 var noonish = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// wholeList asks every record, decoded.
+// wholeList computes a list from all decoded records.
 func wholeList(t testing.TB, s *State, f Filter) (out []Thread) {
 	t.Helper()
 	for th := range s.Threads.All() {
@@ -160,7 +160,7 @@ func wholeList(t testing.TB, s *State, f Filter) (out []Thread) {
 	return inListOrder(out)
 }
 
-func TestTheFirstOfAListAreThoseOfTheWholeList(t *testing.T) {
+func TestFirstReturnsTheStartOfTheWholeList(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(1, seed))
@@ -189,7 +189,7 @@ func TestTheFirstOfAListAreThoseOfTheWholeList(t *testing.T) {
 	}
 }
 
-func TestWhatLinesTellIsWhatRecordsSay(t *testing.T) {
+func TestScannedLinesMatchDecodedRecords(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(2, seed))
@@ -230,7 +230,7 @@ func TestWhatLinesTellIsWhatRecordsSay(t *testing.T) {
 	}
 }
 
-// relations, tied and way ask every record.
+// relations, tied and way use all decoded records.
 func relations(s *State, t Thread) Relations {
 	r := Relations{Children: []ThreadID{}, DependsOn: append([]ThreadID{}, t.DependsOn...), DependedOnBy: []ThreadID{}}
 	var all []Thread
@@ -265,7 +265,7 @@ func way(s *State, from, to ThreadID) []ThreadID {
 	return path(from, to, func(id ThreadID) []ThreadID { return out[id] })
 }
 
-func TestATextThatIsEscapedIsNotReadFromBytes(t *testing.T) {
+func TestAnEscapedTextIsNotReadFromBytes(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{`{"status":"a\"b"}`, `{"status":"a\u0062"}`, `{"status":"a`, `{"state":"a"}`, ``} {
 		_, ok := field([]byte(line), []byte(`status":"`))
@@ -276,12 +276,12 @@ func TestATextThatIsEscapedIsNotReadFromBytes(t *testing.T) {
 	assert.Equal(t, "yes", string(text))
 }
 
-func TestATimeThatIsNotWrittenAsWeWriteItIsDecoded(t *testing.T) {
+func TestATimeInAnotherFormIsDecoded(t *testing.T) {
 	t.Parallel()
 	line := func(at string) Line {
 		return Line{ID: at, JSON: []byte(`{"threadId":"` + at + `","status":"active","created":{"at":"` + at + `","as":"user","actor":"a"},"updatedAt":"2026-01-01T00:00:00Z","revision":1}`)}
 	}
-	// In the order of time; two are written with an offset.
+	// Ordered by time; two have a UTC offset.
 	lines := []Line{
 		line("2026-01-01T12:00:00+09:00"), line("2026-01-01T03:00:01Z"), line("2026-01-01T03:00:01.2Z"), line("2026-01-01T03:00:01.211Z"),
 		line("2026-01-01T01:00:02-02:00"), line("2026-01-01T03:00:03Z"),

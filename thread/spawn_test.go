@@ -11,9 +11,9 @@ import (
 	"leslie/thread"
 )
 
-func TestANewThreadCarriesWhatItWasGiven(t *testing.T) {
+func TestANewThreadHasItsParameters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("thread-parent11", "thread-first111", "thread-second11")
 	stamp := w.stamp(thread.Agent)
@@ -37,9 +37,9 @@ func TestANewThreadCarriesWhatItWasGiven(t *testing.T) {
 	assert.Equal(t, got, again, "it is read back as it was written")
 }
 
-func TestAThreadsIDIsTakenForEver(t *testing.T) {
+func TestAThreadIDIsNeverReused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("live", "old")
 	w.moved("old", thread.Done, thread.Archive)
@@ -56,7 +56,7 @@ func TestAThreadsIDIsTakenForEver(t *testing.T) {
 
 func TestAnIDIsTakenWithinOneOperation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	_, err := w.Spawn(thread.NewThread{ID: "a"}, w.stamp(thread.User))
 	require.NoError(t, err)
@@ -68,10 +68,10 @@ func TestAnIDIsTakenWithinOneOperation(t *testing.T) {
 	}
 }
 
-func TestSpawnRefusesWhatItsTiesDoNotAllow(t *testing.T) {
+func TestSpawnRefusesInvalidRelations(t *testing.T) {
 	t.Parallel()
-	prepared := func(t *testing.T) *world {
-		w := newWorld(t)
+	prepared := func(t *testing.T) *fixture {
+		w := newFixture(t)
 		w.objective("obj-one")
 		w.threads("thread-twin1aaa", "thread-twin1bbb", "done-one", "cancelled-one", "archived-one", "waiting-one")
 		w.moved("done-one", thread.Done)
@@ -110,7 +110,7 @@ func TestSpawnRefusesWhatItsTiesDoNotAllow(t *testing.T) {
 
 func TestADependencyMayBeTerminatedOrArchived(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("finished", "archived-one")
 	w.moved("finished", thread.Done)
@@ -122,8 +122,8 @@ func TestADependencyMayBeTerminatedOrArchived(t *testing.T) {
 
 func TestANewThreadsObjective(t *testing.T) {
 	t.Parallel()
-	prepared := func(t *testing.T, open ...string) *world {
-		w := newWorld(t)
+	prepared := func(t *testing.T, open ...string) *fixture {
+		w := newFixture(t)
 		w.objective("finished")
 		w.spawned(thread.NewThread{ID: "old-parent", Objective: "finished"})
 		w.moved("old-parent", thread.Done)
@@ -202,7 +202,7 @@ func TestANewThreadsObjective(t *testing.T) {
 
 func TestNothingIsSharedWithoutAParent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	th, err := w.Spawn(thread.NewThread{ID: "a", Shared: "m1"}, w.stamp(thread.User))
 	require.NoError(t, err)

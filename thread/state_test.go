@@ -11,7 +11,7 @@ import (
 	"leslie/thread"
 )
 
-func TestChangesAreWhatAnOperationDidInOrder(t *testing.T) {
+func TestChangesAreOrdered(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "b", "c")
 	w.tied("ref-2", "b", "c")
@@ -50,7 +50,7 @@ func TestChangesAreWhatAnOperationDidInOrder(t *testing.T) {
 
 func TestAChangeWithoutBeforeOrAfterSaysNullInTheJournal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	_, err := w.CreateObjective(thread.NewObjective{ID: "obj-two"}, w.stamp(thread.User))
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestAChangeWithoutBeforeOrAfterSaysNullInTheJournal(t *testing.T) {
 	assert.Contains(t, string(raw), `"record":"objectives/obj-two","before":null,"after":{`)
 }
 
-func TestApplyRefusesWhatTheStateCannotHold(t *testing.T) {
+func TestApplyRefusesInvalidChanges(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ name, record, after string }{
 		{"a table that is not there", "sessions/a", `{}`},
@@ -83,7 +83,7 @@ func TestApplyRefusesWhatTheStateCannotHold(t *testing.T) {
 	}
 }
 
-func TestApplyTakesARecordAwayWhetherItSaysNullOrNothing(t *testing.T) {
+func TestApplyRemovesARecordForNullAndForNothing(t *testing.T) {
 	t.Parallel()
 	for _, after := range []json.RawMessage{nil, json.RawMessage("null")} {
 		s, _ := objectives(t, "a", "b")
@@ -100,18 +100,18 @@ func TestTheNextRuleAfterAReplayGetsTheNextRevision(t *testing.T) {
 	assert.Equal(t, thread.Revision(10), s.Objectives.Put(thread.Objective{ID: "b"}).Revision)
 }
 
-func TestStaleNamesWhatAnOperationChangedOrReliedOn(t *testing.T) {
+func TestStaleNamesARecordThatWasChangedOrReliedOn(t *testing.T) {
 	t.Parallel()
 	// Revisions: obj-one 1, a 2, b 3, c 4, cold 5 and archived at 7, ref 8 (b -> c).
-	prepared := func(t *testing.T) *world {
+	prepared := func(t *testing.T) *fixture {
 		w := withThreads(t, "a", "b", "c", "cold")
 		w.moved("cold", thread.Done, thread.Archive)
 		w.tied("ref-1", "b", "c")
 		require.Equal(t, thread.Revision(8), w.Revision)
 		return w
 	}
-	spawn := func(in thread.NewThread) func(*world) error {
-		return func(w *world) error {
+	spawn := func(in thread.NewThread) func(*fixture) error {
+		return func(w *fixture) error {
 			in.ID, in.Objective = "new", "obj-one"
 			_, err := w.Spawn(in, w.stamp(thread.User))
 			return err
@@ -119,23 +119,23 @@ func TestStaleNamesWhatAnOperationChangedOrReliedOn(t *testing.T) {
 	}
 	cases := []struct {
 		name string
-		do   func(*world) error
+		do   func(*fixture) error
 		rev  thread.Revision
 		id   string
 		at   thread.Revision
 	}{
-		{"a record that is changed", func(w *world) error { _, err := w.Lifecycle("b", thread.Done, "", w.stamp(thread.User)); return err }, 2, "b", 3},
-		{"at that revision it is what the caller knew", func(w *world) error { _, err := w.Lifecycle("b", thread.Done, "", w.stamp(thread.User)); return err }, 3, "", 0},
-		{"a change that is none still relies", func(w *world) error { _, err := w.Edit("b", thread.Edit{}, w.stamp(thread.User)); return err }, 2, "b", 3},
+		{"a record that is changed", func(w *fixture) error { _, err := w.Lifecycle("b", thread.Done, "", w.stamp(thread.User)); return err }, 2, "b", 3},
+		{"at that revision it is what the caller knew", func(w *fixture) error { _, err := w.Lifecycle("b", thread.Done, "", w.stamp(thread.User)); return err }, 3, "", 0},
+		{"a change that is none still relies", func(w *fixture) error { _, err := w.Edit("b", thread.Edit{}, w.stamp(thread.User)); return err }, 2, "b", 3},
 		{"a parent", spawn(thread.NewThread{Parent: "c"}), 7, "", 0},
 		{"a parent that is newer", spawn(thread.NewThread{Parent: "c"}), 2, "obj-one", 7},
 		{"a dependency in the archive", spawn(thread.NewThread{DependsOn: []string{"cold"}}), 6, "obj-one", 7},
-		{"a record that is read by prefix", func(w *world) error { _, err := w.Thread("cold"); return err }, 6, "cold", 7},
-		{"a refused action", func(w *world) error { _, _ = w.Lifecycle("b", thread.Archive, "", w.stamp(thread.User)); return nil }, 2, "b", 3},
-		{"a refused edit of an archived thread", func(w *world) error { _, _ = w.Edit("cold", thread.Edit{}, w.stamp(thread.User)); return nil }, 6, "cold", 7},
-		{"a list relies on nothing", func(w *world) error { _, err := w.List(thread.Filter{All: true}); return err }, 0, "", 0},
-		{"a reference that is removed", func(w *world) error { _, err := w.RemoveReference("ref-1"); return err }, 7, "ref-1", 8},
-		{"the newest counts, whatever its table", func(w *world) error { _, err := w.RemoveReference("ref-1"); return err }, 0, "ref-1", 8},
+		{"a record that is read by prefix", func(w *fixture) error { _, err := w.Thread("cold"); return err }, 6, "cold", 7},
+		{"a refused action", func(w *fixture) error { _, _ = w.Lifecycle("b", thread.Archive, "", w.stamp(thread.User)); return nil }, 2, "b", 3},
+		{"a refused edit of an archived thread", func(w *fixture) error { _, _ = w.Edit("cold", thread.Edit{}, w.stamp(thread.User)); return nil }, 6, "cold", 7},
+		{"a list relies on nothing", func(w *fixture) error { _, err := w.List(thread.Filter{All: true}); return err }, 0, "", 0},
+		{"a reference that is removed", func(w *fixture) error { _, err := w.RemoveReference("ref-1"); return err }, 7, "ref-1", 8},
+		{"the newest counts, whatever its table", func(w *fixture) error { _, err := w.RemoveReference("ref-1"); return err }, 0, "ref-1", 8},
 		{"what is new was never changed before", spawn(thread.NewThread{}), 7, "", 0},
 	}
 	for _, c := range cases {
@@ -150,7 +150,7 @@ func TestStaleNamesWhatAnOperationChangedOrReliedOn(t *testing.T) {
 	}
 }
 
-// stale is what a T503 names; "" and 0 for none.
+// stale returns the record and revision of a T503; "" and 0 for none.
 func stale(t *testing.T, s *thread.State, rev thread.Revision) (id string, at thread.Revision) {
 	t.Helper()
 	err := s.Stale(rev)
@@ -189,20 +189,20 @@ func TestPlannedStepsBelongToTheOperation(t *testing.T) {
 	assert.Equal(t, []thread.Step{{Do: thread.StepMakeDir, To: "threads/a"}, {Do: thread.StepRemove, To: "threads/b"}}, s.Planned())
 }
 
-func TestAStaleRecordIsToldWithTheLineThatReadsItAgain(t *testing.T) {
+func TestStaleSuggestsTheCommandThatReadsTheRecordAgain(t *testing.T) {
 	t.Parallel()
 	// Revisions: obj-one 1, a 2, b 3, ref-1 4, merge-1 5.
 	cases := []struct {
 		name string
-		do   func(*world) error
+		do   func(*fixture) error
 		id   string
 		at   thread.Revision
 		next string
 	}{
-		{"a thread", func(w *world) error { _, err := w.Thread("b"); return err }, "b", 3, "leslie status b"},
-		{"an objective", func(w *world) error { _, err := w.Objective("obj-one"); return err }, "obj-one", 1, "leslie objective status obj-one"},
-		{"a reference", func(w *world) error { _, err := w.Reference("ref-1"); return err }, "ref-1", 4, "leslie reference show ref-1"},
-		{"a merge", func(w *world) error { _, err := w.Merge("merge-1"); return err }, "merge-1", 5, "leslie merge status merge-1"},
+		{"a thread", func(w *fixture) error { _, err := w.Thread("b"); return err }, "b", 3, "leslie status b"},
+		{"an objective", func(w *fixture) error { _, err := w.Objective("obj-one"); return err }, "obj-one", 1, "leslie objective status obj-one"},
+		{"a reference", func(w *fixture) error { _, err := w.Reference("ref-1"); return err }, "ref-1", 4, "leslie reference show ref-1"},
+		{"a merge", func(w *fixture) error { _, err := w.Merge("merge-1"); return err }, "merge-1", 5, "leslie merge status merge-1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

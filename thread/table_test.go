@@ -12,8 +12,7 @@ import (
 	"leslie/thread"
 )
 
-// objectives is a State at revision 5 that holds these objectives, and the
-// lines as they were read.
+// objectives returns a State at revision 5 with these objectives, and their lines.
 func objectives(t testing.TB, names ...string) (*thread.State, []thread.Line) {
 	t.Helper()
 	var lines []thread.Line
@@ -52,7 +51,7 @@ func TestARecordIsAValueUntilItIsPut(t *testing.T) {
 	assert.Equal(t, put, peeked)
 }
 
-func TestARecordThatIsPutAsItWasKeepsItsRevision(t *testing.T) {
+func TestAnUnchangedRecordKeepsItsRevision(t *testing.T) {
 	t.Parallel()
 	s, lines := objectives(t, "a", "b")
 	o, _ := s.Objectives.Get("b")
@@ -81,7 +80,7 @@ func TestARecordThatIsDeletedAndPutAgainIsAChange(t *testing.T) {
 	assert.Equal(t, 1, s.Objectives.Len())
 }
 
-func TestARecordThatCameAndWentIsNoChange(t *testing.T) {
+func TestARecordThatWasAddedAndDeletedIsNoChange(t *testing.T) {
 	t.Parallel()
 	s, lines := objectives(t, "a")
 	s.Objectives.Put(thread.Objective{ID: "new"})
@@ -92,7 +91,7 @@ func TestARecordThatCameAndWentIsNoChange(t *testing.T) {
 	assert.Equal(t, 1, s.Objectives.Len())
 }
 
-func TestAllYieldsWhatStandsNow(t *testing.T) {
+func TestAllYieldsCurrentRecords(t *testing.T) {
 	t.Parallel()
 	s, _ := objectives(t, "a", "c", "d")
 	s.Objectives.Delete("c")
@@ -110,7 +109,7 @@ func TestAllYieldsWhatStandsNow(t *testing.T) {
 	}
 }
 
-func TestLinesStayInTheOrderOfTheirIDs(t *testing.T) {
+func TestLinesStayOrderedByID(t *testing.T) {
 	t.Parallel()
 	s, _ := objectives(t, "b", "d", "f")
 	for _, id := range []thread.ObjectiveID{"g", "a", "e", "c"} {
@@ -122,9 +121,9 @@ func TestLinesStayInTheOrderOfTheirIDs(t *testing.T) {
 	assert.Equal(t, 6, s.Objectives.Len())
 }
 
-func TestWhatNobodyTouchesRestsAsItWasRead(t *testing.T) {
+func TestAnUntouchedRecordKeepsItsBytes(t *testing.T) {
 	t.Parallel()
-	// A later leslie wrote a field that this one does not know.
+	// A newer leslie wrote a field that this version does not know.
 	odd := []thread.Line{
 		{ID: "a", JSON: []byte(`{"objectiveId":"a","later":[1, 2],"title":"T","createdAt":"2026-02-09T12:00:00Z","archived":0,"revision":1}`)},
 		{ID: "b", JSON: []byte(`{"objectiveId":"b","title":"<&>","createdAt":"2026-02-09T12:00:00Z","archived":0,"revision":2}`)},
@@ -142,14 +141,14 @@ func TestWhatNobodyTouchesRestsAsItWasRead(t *testing.T) {
 	assert.Equal(t, []byte(`{"objectiveId":"b","title":"<&>","createdAt":"2026-02-09T12:00:00Z","archived":0,"revision":2}`), odd[1].JSON, "what was read is never written to")
 }
 
-func TestARecordThatCannotBeReadIsAFaultOfLeslie(t *testing.T) {
+func TestAnUnreadableRecordIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	s := thread.NewState(5, thread.Records{thread.TableObjectives: {{ID: "a", JSON: []byte(`{`)}}}, nil)
 	assert.PanicsWithError(t, "Internal error: a record with a good checksum cannot be read. This is a bug in leslie, not in your call.",
 		func() { s.Objectives.Get("a") })
 }
 
-func TestApprovalsAndMergesRestInTablesOfTheirOwn(t *testing.T) {
+func TestApprovalsAndMergesHaveTheirOwnTables(t *testing.T) {
 	t.Parallel()
 	s := thread.NewState(0, nil, nil)
 	s.Approvals.Put(thread.Approval{ID: "appr-1", ThreadID: "t", Status: "open"})

@@ -17,12 +17,11 @@ import (
 	"leslie/thread"
 )
 
-// This file plays random operations and undoes them. What an undo gives is
-// compared with the records of the State before and after the operation, field
-// by field.
+// This file runs random operations and undoes them. It compares the result of an undo
+// with the records of the State before and after the operation, field by field.
 
-// tables are the records of a State: record -> field -> JSON, without what every
-// change moves on.
+// tables has the records of a State: record -> field -> JSON, without the fields that
+// every change updates.
 type tables map[string]map[string]string
 
 func fieldsOf(records thread.Records) tables {
@@ -48,12 +47,12 @@ func fieldsOf(records thread.Records) tables {
 	return out
 }
 
-// differences are the fields in which two States differ.
+// differences returns the fields in which two States differ.
 func differences(want, got tables) (out []string) {
 	for _, side := range []tables{want, got} {
 		for record, fields := range side {
 			for name := range fields {
-				// What was taken back once stays on record: no span ever goes.
+				// Reverted ranges are never removed.
 				if name != "reverted" && want[record][name] != got[record][name] {
 					out = append(out, fmt.Sprintf("%s %s: %q, not %q", record, name, got[record][name], want[record][name]))
 				}
@@ -72,7 +71,7 @@ func holderOf(claim json.RawMessage) string {
 	return c.Holder
 }
 
-// undoer plays on and keeps every State that was.
+// undoer runs operations and keeps every earlier State.
 type undoer struct {
 	*player
 	was map[thread.Revision]tables
@@ -80,7 +79,7 @@ type undoer struct {
 
 func newUndoer(t *testing.T, at uint64) *undoer {
 	return &undoer{
-		player: &player{world: newWorld(t), r: rand.New(rand.NewPCG(at, 1)), seed: at},
+		player: &player{fixture: newFixture(t), r: rand.New(rand.NewPCG(at, 1)), seed: at},
 		was:    map[thread.Revision]tables{0: {}},
 	}
 }
@@ -91,8 +90,8 @@ func (u *undoer) play(t *testing.T) {
 	u.was[u.Revision] = fieldsOf(lines(u.State))
 }
 
-// tryUndo undoes an operation on a State of its own, read anew. A refusal has
-// changed nothing.
+// tryUndo undoes an operation on a fresh copy of the State. A refusal must change
+// nothing.
 func (u *undoer) tryUndo(t *testing.T, op thread.Operation, as thread.ActorKind) (tables, error) {
 	t.Helper()
 	s := thread.NewState(u.Revision, lines(u.State), u.archive)
@@ -108,13 +107,13 @@ func (u *undoer) tryUndo(t *testing.T, op thread.Operation, as thread.ActorKind)
 	return fieldsOf(lines(s)), nil
 }
 
-// requireSoundly asserts of a State after an undo what holds of every State.
+// requireSoundly asserts the invariants of every State after an undo.
 func (u *undoer) requireSoundly(t *testing.T, s *thread.State, op thread.Operation) {
 	t.Helper()
 	records := lines(s)
 	cold := &archive{all: u.archive.all, lines: map[string][]thread.Line{}, taken: u.archive.taken}
 	cold.settle(records)
-	after := &player{world: &world{State: thread.NewState(s.Revision+1, records, cold), t: t, archive: cold}, seed: u.seed}
+	after := &player{fixture: &fixture{State: thread.NewState(s.Revision+1, records, cold), t: t, archive: cold}, seed: u.seed}
 	defer func() {
 		if t.Failed() {
 			t.Logf("undone: %d %s", op.Seq, op.Changes)
@@ -153,8 +152,8 @@ func touches(op thread.Operation, table string) bool {
 	return slices.ContainsFunc(op.Changes, func(c thread.Change) bool { return strings.HasPrefix(c.Record, table+"/") })
 }
 
-// mayRefuse is what a person may be told who undoes the last operation of all:
-// what is not undone whatever came after.
+// mayRefuse reports whether undoing the very last operation may be refused with this
+// error: only for what can never be undone.
 func mayRefuse(err error) bool {
 	if codes.Has(err, codes.NotWritable) {
 		return true // the operation itself ended a thread whose files it changed
@@ -213,8 +212,8 @@ func TestUndoOfAnEarlierOperationKeepsAllThatWasDoneSince(t *testing.T) {
 	assert.Greater(t, undone, n*10, "too few undone to say anything")
 }
 
-// requireKept asserts that what later operations changed is as it was before the
-// undo, and that what the operation changed is as it was before that.
+// requireKept asserts that fields changed by later operations are unchanged by the
+// undo, and that fields changed by the operation have their old values.
 func (u *undoer) requireKept(t *testing.T, op thread.Operation, got tables) {
 	t.Helper()
 	before, then, now := u.was[op.Seq-1], u.was[op.Seq], u.was[u.Revision]
@@ -264,9 +263,9 @@ func (u *undoer) requireFieldsKept(t *testing.T, record string, before, then, no
 	}
 }
 
-// Whatever an agent undoes, nothing is granted by it, nobody's question to a
-// person goes away, and what people decided stands.
-func TestAnAgentGetsNothingByUndoThatAPersonWouldHaveToGive(t *testing.T) {
+// An undo by an agent never grants anything, never withdraws an open request, and never
+// changes a person's decision.
+func TestAnAgentGainsNothingByUndo(t *testing.T) {
 	t.Parallel()
 	first, n := lives(t)
 	undone, refused := 0, 0

@@ -14,8 +14,8 @@ import (
 	"leslie/thread"
 )
 
-// did makes one operation of rules, and gives it back as the journal has it.
-func (w *world) did(as thread.ActorKind, command string, rules ...func(thread.Stamp) error) thread.Operation {
+// did runs rules as one operation and returns it as in the journal.
+func (w *fixture) did(as thread.ActorKind, command string, rules ...func(thread.Stamp) error) thread.Operation {
 	w.t.Helper()
 	stamp := w.stamp(as)
 	for _, rule := range rules {
@@ -30,8 +30,8 @@ func (w *world) did(as thread.ActorKind, command string, rules ...func(thread.St
 	return read
 }
 
-// undone undoes an operation by an operation of its own.
-func (w *world) undone(as thread.ActorKind, op thread.Operation) (thread.Inversion, thread.Operation) {
+// undone undoes an operation, which must succeed.
+func (w *fixture) undone(as thread.ActorKind, op thread.Operation) (thread.Inversion, thread.Operation) {
 	w.t.Helper()
 	var in thread.Inversion
 	undo := w.did(as, "undo", func(stamp thread.Stamp) (err error) {
@@ -42,7 +42,7 @@ func (w *world) undone(as thread.ActorKind, op thread.Operation) (thread.Inversi
 }
 
 // refused asserts that an undo is T110 with this reason and changes nothing.
-func (w *world) refused(as thread.ActorKind, op thread.Operation, reason string) *codes.Error {
+func (w *fixture) refused(as thread.ActorKind, op thread.Operation, reason string) *codes.Error {
 	w.t.Helper()
 	_, err := w.Invert(op, w.stamp(as))
 	e := failed(w.t, err, codes.UndoConflict, map[string]any{"reason": reason})
@@ -50,42 +50,42 @@ func (w *world) refused(as thread.ActorKind, op thread.Operation, reason string)
 	return e
 }
 
-// Rules as operations are made of them.
-func (w *world) spawning(in thread.NewThread) func(thread.Stamp) error {
+// Rules as functions for did.
+func (w *fixture) spawning(in thread.NewThread) func(thread.Stamp) error {
 	return func(stamp thread.Stamp) error { _, err := w.Spawn(in, stamp); return err }
 }
 
-func (w *world) moving(id string, action thread.Action) func(thread.Stamp) error {
+func (w *fixture) moving(id string, action thread.Action) func(thread.Stamp) error {
 	return func(stamp thread.Stamp) error { _, err := w.Lifecycle(id, action, "why", stamp); return err }
 }
 
-func (w *world) editing(id string, in thread.Edit) func(thread.Stamp) error {
+func (w *fixture) editing(id string, in thread.Edit) func(thread.Stamp) error {
 	return func(stamp thread.Stamp) error { _, err := w.Edit(id, in, stamp); return err }
 }
 
-func (w *world) tying(id, from, target string, content thread.Content) func(thread.Stamp) error {
+func (w *fixture) tying(id, from, target string, content thread.Content) func(thread.Stamp) error {
 	return func(stamp thread.Stamp) error {
 		_, _, err := w.Refer(thread.NewReference{ID: thread.ReferenceID(id), From: from, Target: target, Binding: thread.Frozen, Content: content}, stamp)
 		return err
 	}
 }
 
-func (w *world) asking(id, by string) func(thread.Stamp) error {
+func (w *fixture) asking(id, by string) func(thread.Stamp) error {
 	return func(stamp thread.Stamp) error {
 		_, _, err := w.Request(thread.NewGrant{ID: thread.ApprovalID(id), Thread: by, Scope: []string{"deploy"}}, stamp)
 		return err
 	}
 }
 
-func (w *world) deciding(id string, d thread.GrantDecision) func(thread.Stamp) error {
+func (w *fixture) deciding(id string, d thread.GrantDecision) func(thread.Stamp) error {
 	return func(stamp thread.Stamp) error { _, _, err := w.DecideGrant(id, d, "", stamp); return err }
 }
 
-func (w *world) checkpointing(in thread.NewCheckpoint) func(thread.Stamp) error {
+func (w *fixture) checkpointing(in thread.NewCheckpoint) func(thread.Stamp) error {
 	return func(stamp thread.Stamp) error { _, _, err := w.Checkpoint(in, stamp); return err }
 }
 
-func (w *world) get(id string) thread.Thread {
+func (w *fixture) get(id string) thread.Thread {
 	w.t.Helper()
 	th, err := w.Thread(id)
 	require.NoError(w.t, err)
@@ -164,47 +164,47 @@ func TestAnUndoCanBeUndone(t *testing.T) {
 	}
 }
 
-func TestAThreadThatLaterWorkNamesIsNotTakenAway(t *testing.T) {
+func TestAThreadThatLaterWorkNamesIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	spawn := thread.NewThread{ID: "it", Title: "It", Intent: "Be undone"}
 	tests := []struct {
 		name, reason string
-		later        func(w *world)
+		later        func(w *fixture)
 	}{
-		{"a child", "later work depends on it: thread 'child' was spawned from it", func(w *world) {
+		{"a child", "later work depends on it: thread 'child' was spawned from it", func(w *fixture) {
 			w.spawned(thread.NewThread{ID: "child", Parent: "it"})
 		}},
-		{"an archived child", "later work depends on it: thread 'child' was spawned from it", func(w *world) {
+		{"an archived child", "later work depends on it: thread 'child' was spawned from it", func(w *fixture) {
 			w.spawned(thread.NewThread{ID: "child", Parent: "it"})
 			w.moved("child", thread.Done, thread.Archive)
 		}},
-		{"a dependency", "later work depends on it: thread 'other' depends on it", func(w *world) {
+		{"a dependency", "later work depends on it: thread 'other' depends on it", func(w *fixture) {
 			w.did(thread.User, "update", w.editing("other", thread.Edit{AddDepends: []string{"it"}}))
 		}},
-		{"a merge from it", "later work depends on it: thread 'other' was merged with it", func(w *world) { w.brought("other", share("it", "m1")) }},
-		{"a reference to it", "later work depends on it: reference 'ref-1' names it", func(w *world) { w.tied("ref-1", "other", "it") }},
-		{"a reference from it", "later work depends on it: reference 'ref-1' names it", func(w *world) { w.tied("ref-1", "it", "other") }},
-		{"a grant", "later work depends on it: approval 'appr-1' was given to it", func(w *world) {
+		{"a merge from it", "later work depends on it: thread 'other' was merged with it", func(w *fixture) { w.brought("other", share("it", "m1")) }},
+		{"a reference to it", "later work depends on it: reference 'ref-1' names it", func(w *fixture) { w.tied("ref-1", "other", "it") }},
+		{"a reference from it", "later work depends on it: reference 'ref-1' names it", func(w *fixture) { w.tied("ref-1", "it", "other") }},
+		{"a grant", "later work depends on it: approval 'appr-1' was given to it", func(w *fixture) {
 			w.did(thread.User, "transfer", func(stamp thread.Stamp) error {
 				_, _, err := w.Delegate(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"read"}}, thread.DefaultPolicy(), stamp)
 				return err
 			})
 		}},
-		{"a pending merge", "later work depends on it: merge 'merge-1' names it", func(w *world) { w.begun("merge-1", "other", thread.Interactive, "it") }},
-		{"a new title", "title of thread 'it' was changed since", func(w *world) { w.did(thread.User, "update", w.editing("it", titled("New"))) }},
-		{"a checkpoint", "checkpoints of thread 'it' was changed since", func(w *world) {
+		{"a pending merge", "later work depends on it: merge 'merge-1' names it", func(w *fixture) { w.begun("merge-1", "other", thread.Interactive, "it") }},
+		{"a new title", "title of thread 'it' was changed since", func(w *fixture) { w.did(thread.User, "update", w.editing("it", titled("New"))) }},
+		{"a checkpoint", "checkpoints of thread 'it' was changed since", func(w *fixture) {
 			w.did(thread.User, "checkpoint", w.checkpointing(thread.NewCheckpoint{ID: "ckpt-1", Thread: "it", Manifest: "m1"}))
 		}},
-		{"an injection", "injections of thread 'it' was changed since", func(w *world) {
+		{"an injection", "injections of thread 'it' was changed since", func(w *fixture) {
 			w.did(thread.User, "inject", func(stamp thread.Stamp) error {
 				_, _, err := w.Inject(thread.NewInjection{ID: "inj-1", Thread: "it", Type: thread.InjectData, Urgency: thread.NextStep, Content: "x"}, stamp)
 				return err
 			})
 		}},
-		{"a claim", "claim of thread 'it' was changed since", func(w *world) {
+		{"a claim", "claim of thread 'it' was changed since", func(w *fixture) {
 			w.did(thread.User, "claim", func(stamp thread.Stamp) error { _, err := w.Claim("it", time.Hour, stamp); return err })
 		}},
-		{"its end", "thread 'it' was archived since", func(w *world) { w.moved("it", thread.Done, thread.Archive) }},
+		{"its end", "thread 'it' was archived since", func(w *fixture) { w.moved("it", thread.Done, thread.Archive) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestAThreadThatLaterWorkNamesIsNotTakenAway(t *testing.T) {
 	}
 }
 
-func TestAThreadThatNobodyNamesIsTakenAwayWithItsReferences(t *testing.T) {
+func TestAThreadThatNothingNamesIsRemovedWithItsReferences(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "parent", "other")
 	frozen := thread.Content{Manifest: "m2", Files: 2}
@@ -240,9 +240,9 @@ func TestAThreadThatNobodyNamesIsTakenAwayWithItsReferences(t *testing.T) {
 	assert.Equal(t, thread.ThreadID("parent"), w.get("it").ParentID)
 }
 
-func TestAThreadDoesNotComeBackWithoutWhatItNames(t *testing.T) {
+func TestAThreadIsNotRestoredWithoutTheRecordsItNames(t *testing.T) {
 	t.Parallel()
-	undoOf := func(w *world, in thread.NewThread) (spawn, undo thread.Operation) {
+	undoOf := func(w *fixture, in thread.NewThread) (spawn, undo thread.Operation) {
 		spawn = w.did(thread.User, "spawn", w.spawning(in))
 		_, undo = w.undone(thread.User, spawn)
 		return spawn, undo
@@ -274,7 +274,7 @@ func TestAThreadDoesNotComeBackWithoutWhatItNames(t *testing.T) {
 	})
 	t.Run("an objective at all", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t)
+		w := newFixture(t)
 		made := w.did(thread.User, "objective create", func(stamp thread.Stamp) error {
 			_, err := w.CreateObjective(thread.NewObjective{ID: "obj-one", Title: "One"}, stamp)
 			return err
@@ -294,9 +294,9 @@ func TestAThreadDoesNotComeBackWithoutWhatItNames(t *testing.T) {
 	})
 }
 
-func TestAnObjectiveWithThreadsIsNotTakenAway(t *testing.T) {
+func TestAnObjectiveWithThreadsIsNotRemoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	op := w.did(thread.User, "objective create", func(stamp thread.Stamp) error {
 		_, err := w.CreateObjective(thread.NewObjective{ID: "obj-one", Title: "One"}, stamp)
 		return err
@@ -343,9 +343,9 @@ func TestArchivingIsUndone(t *testing.T) {
 	w.refused(thread.User, op, "thread 'it' was archived since")
 }
 
-// Undone to the beginning, a thread that was archived once would still be in the
+// If its spawn were undone, a thread that was archived once would still be in the
 // archive.
-func TestAThreadThatWasArchivedOnceIsNotTakenAway(t *testing.T) {
+func TestAThreadThatWasArchivedOnceIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t)
 	spawn := w.did(thread.User, "spawn", w.spawning(thread.NewThread{ID: "it"}))
@@ -356,7 +356,7 @@ func TestAThreadThatWasArchivedOnceIsNotTakenAway(t *testing.T) {
 	w.refused(thread.User, spawn, "thread 'it' is in the archive, from which nothing is removed")
 }
 
-func TestAnOperationThatArchivedWhatItHadMadeIsNotUndone(t *testing.T) {
+func TestAnOperationThatArchivedItsOwnThreadIsNotUndone(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t)
 	op := w.did(thread.User, "batch", w.spawning(thread.NewThread{ID: "it"}), w.moving("it", thread.Done), w.moving("it", thread.Archive))
@@ -423,7 +423,7 @@ func TestReferencesAndTheirCopies(t *testing.T) {
 	failed(t, err, codes.NotWritable, map[string]any{"threadId": thread.ThreadID("main")})
 }
 
-func TestDependenciesThatWouldFormACycleDoNotComeBack(t *testing.T) {
+func TestDependenciesThatWouldFormACycleAreNotRestored(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "a", "b")
 	w.did(thread.User, "update", w.editing("a", thread.Edit{AddDepends: []string{"b"}}))
@@ -432,7 +432,7 @@ func TestDependenciesThatWouldFormACycleDoNotComeBack(t *testing.T) {
 	w.refused(thread.User, op, "dependencies would form a cycle: a -> b -> a")
 }
 
-func TestAThreadIsNotOpenedUnderAnObjectiveThatIsDone(t *testing.T) {
+func TestAThreadIsNotReopenedUnderADoneObjective(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	op := w.did(thread.User, "done", w.moving("it", thread.Done))
@@ -489,7 +489,7 @@ func TestAThreadWaitsAsLongAsOneOfItsRequestsIsOpen(t *testing.T) {
 	w.refused(thread.User, denied, "decided of approval 'appr-3' was changed since")
 }
 
-func TestARequestDoesNotOpenAgainBehindItsThread(t *testing.T) {
+func TestARequestIsNotReopenedForATerminatedThread(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.asked("appr-1", "it", "deploy")
@@ -502,7 +502,7 @@ func TestARequestDoesNotOpenAgainBehindItsThread(t *testing.T) {
 	w.refused(thread.User, op, "approval 'appr-1' is gone: it was undone or archived since")
 }
 
-func TestAThreadIsNotEndedBehindARequestThatIsYounger(t *testing.T) {
+func TestAThreadIsNotEndedWhileALaterRequestIsOpen(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.asked("appr-1", "it", "deploy")
@@ -512,7 +512,7 @@ func TestAThreadIsNotEndedBehindARequestThatIsYounger(t *testing.T) {
 	w.refused(thread.User, undo, "later work depends on it: the thread waits for approval 'appr-2' and would be cancelled")
 }
 
-func TestAQuestionWhoseTimeHasPassedIsNotAskedAgain(t *testing.T) {
+func TestARequestIsNotReopenedAfterItsDeadline(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.askedWith(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Second, Fallback: thread.Skip})
@@ -520,22 +520,22 @@ func TestAQuestionWhoseTimeHasPassedIsNotAskedAgain(t *testing.T) {
 	w.refused(thread.User, op, "the deadline of 'appr-1' has passed")
 }
 
-func TestAnAgentUndoesNoDecisionAndNothingOfAPerson(t *testing.T) {
+func TestAnAgentUndoesNoDecisionAndNoOperationOfAPerson(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(w *world) thread.Operation{
-		"undoing what a person did": func(w *world) thread.Operation {
+	tests := map[string]func(w *fixture) thread.Operation{
+		"undoing what a person did": func(w *fixture) thread.Operation {
 			return w.did(thread.User, "update", w.editing("it", titled("New")))
 		},
-		"undoing what leslie itself did": func(w *world) thread.Operation {
+		"undoing what leslie itself did": func(w *fixture) thread.Operation {
 			return w.did(thread.System, "suspend", func(stamp thread.Stamp) error {
 				_, err := w.SuspendFor("it", thread.Mistakes{Count: 5, LastCode: "T101", Actor: "bot"}, stamp)
 				return err
 			})
 		},
-		"ending a wait for a person by undo": func(w *world) thread.Operation {
+		"ending a wait for a person by undo": func(w *fixture) thread.Operation {
 			return w.did(thread.Agent, "transfer", w.asking("appr-1", "it"))
 		},
-		"granting by undo": func(w *world) thread.Operation {
+		"granting by undo": func(w *fixture) thread.Operation {
 			give := w.did(thread.Agent, "transfer", func(stamp thread.Stamp) error {
 				_, _, err := w.Delegate(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"read"}}, thread.DefaultPolicy(), stamp)
 				return err
@@ -543,7 +543,7 @@ func TestAnAgentUndoesNoDecisionAndNothingOfAPerson(t *testing.T) {
 			_, undo := w.undone(thread.Agent, give)
 			return undo
 		},
-		"undoing a person's decision": func(w *world) thread.Operation {
+		"undoing a person's decision": func(w *fixture) thread.Operation {
 			w.asked("appr-1", "it", "deploy")
 			op := w.did(thread.User, "approve", w.deciding("appr-1", thread.Approve))
 			op.As = thread.Agent // as no journal has it
@@ -567,7 +567,7 @@ func TestAnAgentUndoesNoDecisionAndNothingOfAPerson(t *testing.T) {
 	}
 }
 
-func TestAnAgentTakesBackNoneOfSeveralQuestions(t *testing.T) {
+func TestAnAgentWithdrawsNoneOfSeveralRequests(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.asked("appr-1", "it", "deploy")
@@ -578,7 +578,7 @@ func TestAnAgentTakesBackNoneOfSeveralQuestions(t *testing.T) {
 	assert.Equal(t, thread.WaitingHuman, w.statusOf("it"))
 }
 
-// The field holds what the operation gave it, but by another hand.
+// The field has the value that the operation gave it, but another operation set it.
 func TestTheMistakeLimitIsNotLiftedByUndo(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
@@ -614,7 +614,7 @@ func TestAPendingMergeIsNotUndone(t *testing.T) {
 	w.refused(thread.User, begin, "merge 'merge-1' is no longer pending")
 }
 
-func TestWhatWasToldIsNotUntold(t *testing.T) {
+func TestAnInjectionIsNotUndone(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	tell := w.did(thread.User, "inject", func(stamp thread.Stamp) error {
@@ -629,9 +629,9 @@ func TestWhatWasToldIsNotUntold(t *testing.T) {
 	w.refused(thread.Agent, see, "it changed nothing that can be undone")
 }
 
-func TestAClaimIsTakenBackWhileItIsTheSameHolders(t *testing.T) {
+func TestAClaimIsUndoneWhileItsHolderIsTheSame(t *testing.T) {
 	t.Parallel()
-	claiming := func(w *world, actor string, d time.Duration) thread.Operation {
+	claiming := func(w *fixture, actor string, d time.Duration) thread.Operation {
 		return w.did(thread.Agent, "claim", func(stamp thread.Stamp) error {
 			stamp.Actor = actor
 			_, err := w.Claim("it", d, stamp)
@@ -661,7 +661,7 @@ func TestAClaimIsTakenBackWhileItIsTheSameHolders(t *testing.T) {
 	assert.Equal(t, "one", w.get("it").Claim.Holder)
 }
 
-func TestAThreadThatIsDoneAgainIsNobodys(t *testing.T) {
+func TestAThreadThatIsDoneAgainHasNoClaim(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	_, undo := w.undone(thread.User, w.did(thread.User, "done", w.moving("it", thread.Done)))
@@ -671,7 +671,7 @@ func TestAThreadThatIsDoneAgainIsNobodys(t *testing.T) {
 	assert.Nil(t, w.get("it").Claim, "the claim came later, and ended with the thread")
 }
 
-func TestAnUndoneMergeSharesWhatWasSharedBefore(t *testing.T) {
+func TestUndoingAMergeRestoresTheEarlierShares(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "a", "b")
 	bringing := func(target string, shares ...thread.Share) thread.Operation {
@@ -708,9 +708,8 @@ func TestAnUndoneMergeSharesWhatWasSharedBefore(t *testing.T) {
 	failed(t, err, codes.NotWritable, map[string]any{"threadId": thread.ThreadID("main")})
 }
 
-// The merge that waited is not taken up again, and what a person said of it
-// stands.
-func TestAnAppliedMergeDoesNotBeginToWaitAgain(t *testing.T) {
+// The merge does not become pending again, and a person's decision about it stays.
+func TestAnAppliedMergeDoesNotBecomePendingAgain(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "a")
 	m := w.begun("merge-1", "main", thread.Interactive, "a")
@@ -736,7 +735,7 @@ func TestAnAppliedMergeDoesNotBeginToWaitAgain(t *testing.T) {
 	assert.Empty(t, w.shared("main"))
 }
 
-func TestADecisionAboutAMergeThatIsOverStands(t *testing.T) {
+func TestADecisionAboutAnEndedMergeStays(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "a")
 	m := w.begun("merge-1", "main", thread.Interactive, "a")
@@ -761,7 +760,7 @@ func TestAnOperationWithoutChangesIsNotUndone(t *testing.T) {
 	failed(t, err, codes.Internal, nil)
 }
 
-func TestTheArchiveThatCannotBeReadIsTold(t *testing.T) {
+func TestAnUnreadableArchiveIsReported(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t)
 	op := w.did(thread.User, "spawn", w.spawning(thread.NewThread{ID: "it"}))
@@ -778,7 +777,7 @@ func TestAnOperationsIDMayBeShortened(t *testing.T) {
 	}
 }
 
-// Names of undone records are the sentences of T110.
+// T110 names records in words.
 func TestReasonsNameRecordsInWords(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "main", "part")

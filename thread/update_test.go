@@ -12,10 +12,10 @@ import (
 
 func ptr(s string) *string { return &s }
 
-func TestAnEditChangesWhatItNamesAndNothingElse(t *testing.T) {
+func TestAnEditChangesOnlyTheNamedFields(t *testing.T) {
 	t.Parallel()
-	prepared := func(t *testing.T) (*world, thread.Thread) {
-		w := newWorld(t)
+	prepared := func(t *testing.T) (*fixture, thread.Thread) {
+		w := newFixture(t)
 		w.objective("obj-one")
 		w.threads("first", "second")
 		return w, w.spawned(thread.NewThread{
@@ -54,7 +54,7 @@ func TestAnEditChangesWhatItNamesAndNothingElse(t *testing.T) {
 
 func TestAnEditThatChangesNothingKeepsRevisionAndTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("first")
 	was := w.spawned(thread.NewThread{ID: "it", Title: "T", Tags: []string{"api"}, DependsOn: []string{"first"}, Branch: "b"})
@@ -72,7 +72,7 @@ func TestAnEditThatChangesNothingKeepsRevisionAndTime(t *testing.T) {
 
 func TestAnEditLeavesTheStateAsItWasWhenTagsAreShared(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	was := w.spawned(thread.NewThread{ID: "it", Tags: []string{"a", "b", "c"}})
 	before, _ := w.Threads.Get("it")
@@ -96,7 +96,7 @@ func TestATerminatedThreadIsEditedUntilItIsArchived(t *testing.T) {
 
 func TestDependenciesCannotFormACycle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("a", "x")
 	w.spawned(thread.NewThread{ID: "b", DependsOn: []string{"a", "x"}})
@@ -121,9 +121,9 @@ func TestDependenciesCannotFormACycle(t *testing.T) {
 	assert.NoError(t, err, "two ways to one thread are no cycle")
 }
 
-func TestAnEditRefusesDependenciesThatAreNotThere(t *testing.T) {
+func TestAnEditRefusesMissingDependencies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("a", "other")
 	_, err := w.Edit("a", thread.Edit{AddDepends: []string{"nobody"}}, w.stamp(thread.User))
@@ -139,7 +139,7 @@ func TestAnEditRefusesDependenciesThatAreNotThere(t *testing.T) {
 
 func TestADependencyThatVanishedCanBeDropped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("gone")
 	w.spawned(thread.NewThread{ID: "it", DependsOn: []string{"gone"}})

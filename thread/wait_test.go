@@ -11,8 +11,8 @@ import (
 	"leslie/thread"
 )
 
-// over says for what a thread's wait would be over, by what is waited for.
-func (w *world) over(id thread.ThreadID) map[thread.Until]bool {
+// over returns, for each condition, whether a wait for the thread would be over.
+func (w *fixture) over(id thread.ThreadID) map[thread.Until]bool {
 	w.t.Helper()
 	th, err := w.Thread(string(id))
 	require.NoError(w.t, err)
@@ -36,7 +36,7 @@ func TestAWaitIsOverWhenItsThreadIsTerminated(t *testing.T) {
 
 func TestAWaitForChildrenIsOverWithTheLastOfThem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("parent", "other")
 	for _, id := range []thread.ThreadID{"b", "a"} {
@@ -62,7 +62,7 @@ func TestAWaitForChildrenIsOverWithTheLastOfThem(t *testing.T) {
 
 func TestAWaitForADecisionIsOverWithTheLastOpenRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("it", "other")
 	w.askedWith(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy"}, Fallback: thread.Block})
@@ -75,9 +75,9 @@ func TestAWaitForADecisionIsOverWithTheLastOpenRequest(t *testing.T) {
 	assert.Equal(t, true, w.over("it")[thread.UntilDecision])
 }
 
-func TestTheNextLapseIsTheEarliestDeadlineThatMeansSomething(t *testing.T) {
+func TestTheNextExpiryIsTheEarliestEffectiveDeadline(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one") // 12:01
 	w.threads("it")        // 12:02
 	assert.Zero(t, w.NextExpiry())
@@ -95,7 +95,7 @@ func TestTheNextLapseIsTheEarliestDeadlineThatMeansSomething(t *testing.T) {
 	assert.Equal(t, noon.Add(185*time.Minute), w.NextExpiry())
 }
 
-func TestWhomAnOperationConcerns(t *testing.T) {
+func TestAnOperationConcernsTheThreadsItChanges(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		op   thread.Operation

@@ -21,7 +21,7 @@ import (
 	"leslie/internal/external"
 )
 
-// script is a job of a shell script.
+// script returns a job that runs a shell script.
 func script(t testing.TB, text string) external.Job {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "an agent")
@@ -72,7 +72,7 @@ func TestTheCommandRunsInItsFolderWithItsEnvironmentAndNothingToRead(t *testing.
 	assert.Equal(t, "nothing", wrote("read"), "it does not wait for a person's input")
 }
 
-func TestACommandThatCannotBeStartedIsToldOf(t *testing.T) {
+func TestACommandThatCannotBeStartedIsT701(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
@@ -95,7 +95,7 @@ func TestACommandThatCannotBeStartedIsToldOf(t *testing.T) {
 	}
 }
 
-func TestACommandKilledByASignalIsNoVerdict(t *testing.T) {
+func TestACommandKilledByASignalIsT702(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []string{"KILL", "TERM", "SEGV"} {
 		got, err := external.Run(t.Context(), script(t, "echo before; kill -"+signal+" $$"))
@@ -104,8 +104,8 @@ func TestACommandKilledByASignalIsNoVerdict(t *testing.T) {
 	}
 }
 
-// lifeline is a pipe that a process of the test's holds open: it ends when the
-// last of those who hold it is dead.
+// lifeline is a pipe that the processes of a test keep open: reading it ends when the
+// last of them is dead.
 type lifeline struct{ *os.File }
 
 func newLifeline(t testing.TB) lifeline {
@@ -118,15 +118,15 @@ func newLifeline(t testing.TB) lifeline {
 	return lifeline{f}
 }
 
-// outlives is a script of a grandchild that says that it lives, and then waits
-// for ever.
+// outlives is a script whose grandchild reports that it is alive and then waits
+// forever.
 func (l lifeline) outlives() string {
 	return `sh -c 'trap "" HUP TERM INT; exec 3>"` + l.Name() + `" && echo alive >&3; while :; do read -r x <"` + l.Name() + `.never"; done' >/dev/null 2>&1 &
 	`
 }
 
-// requireDead asserts that whoever held the lifeline is dead, and reports
-// whether somebody ever did.
+// requireDead asserts that all processes that held the lifeline are dead, and reports
+// whether there were any.
 func (l lifeline) requireDead(t testing.TB) (lived bool) {
 	t.Helper()
 	require.NoError(t, l.SetReadDeadline(time.Now().Add(20*time.Second)))
@@ -135,7 +135,7 @@ func (l lifeline) requireDead(t testing.TB) (lived bool) {
 	return string(said) == "alive\n"
 }
 
-// holding is a script whose grandchild waits on a pipe that nobody writes to.
+// holding is a script whose grandchild waits on a pipe without a writer.
 func (l lifeline) holding(t testing.TB, then string) string {
 	t.Helper()
 	require.NoError(t, syscall.Mkfifo(l.Name()+".never", 0o600))
@@ -180,7 +180,7 @@ func TestAnInterruptEndsTheWholeGroup(t *testing.T) {
 	l.requireDead(t)
 }
 
-func TestWhatACommandLeavesBehindIsEnded(t *testing.T) {
+func TestProcessesThatACommandLeavesBehindAreKilled(t *testing.T) {
 	t.Parallel()
 	l := newLifeline(t)
 	up := l.Name() + ".up"
@@ -192,8 +192,8 @@ func TestWhatACommandLeavesBehindIsEnded(t *testing.T) {
 	assert.True(t, l.requireDead(t), "the grandchild was up before the command ended")
 }
 
-// A child that keeps the output open does not keep leslie waiting for ever.
-func TestAChildThatKeepsTheOutputOpenDoesNotHoldTheVerdictBack(t *testing.T) {
+// A child that keeps the output open does not keep leslie waiting forever.
+func TestAChildThatKeepsTheOutputOpenDoesNotDelayTheVerdict(t *testing.T) {
 	t.Parallel()
 	l := newLifeline(t)
 	text := strings.Replace(l.holding(t, "echo said; exit 0"), ">/dev/null 2>&1 &", "&", 1)
@@ -204,8 +204,8 @@ func TestAChildThatKeepsTheOutputOpenDoesNotHoldTheVerdictBack(t *testing.T) {
 	l.requireDead(t)
 }
 
-// The command has ended well before its time was up; what it left behind holds its
-// output open beyond that.
+// The command ends before its timeout; a process that it left behind keeps its output
+// open beyond that.
 func TestACommandThatEndedInTimeIsNotCalledLate(t *testing.T) {
 	t.Parallel()
 	for then, want := range map[string]external.Verdict{"exit 0": external.Done, "exit 1": external.Declined} {
@@ -231,7 +231,7 @@ func TestACommandThatEndedInTimeIsNotCalledLate(t *testing.T) {
 	}
 }
 
-func TestACallThatIsOverDoesNotStartTheCommand(t *testing.T) {
+func TestACancelledCallDoesNotStartTheCommand(t *testing.T) {
 	t.Parallel()
 	job := script(t, "echo x >started")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -257,8 +257,8 @@ func TestTheEndOfTheOutputIsKept(t *testing.T) {
 	assert.NotContains(t, got.Tail, "\xff")
 }
 
-// onTerminal names the script that the test binary runs when it is started
-// again on a terminal.
+// onTerminal is the environment variable with the script that the test binary runs when
+// it is started again on a terminal.
 const onTerminal = "LESLIE_AGENT_ON_TERMINAL"
 
 func TestMain(m *testing.M) {
@@ -273,7 +273,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestNothingOfTheCommandGetsOntoTheTerminal(t *testing.T) {
+func TestTheCommandCannotWriteToTheTerminal(t *testing.T) {
 	t.Parallel()
 	job := script(t, `for fd in 0 1 2; do if [ -t $fd ]; then echo "no""ise: $fd is a terminal"; fi; done
 ( echo no""ise >/dev/tty ) 2>/dev/null && exit 3

@@ -15,7 +15,7 @@ import (
 	"leslie/internal/fact"
 )
 
-func TestAListIsOneJSONObjectInItsOwnOrder(t *testing.T) {
+func TestAListIsOneOrderedJSONObject(t *testing.T) {
 	t.Parallel()
 	l := fact.New(
 		fact.Of("threadId", "thread-xyz"),
@@ -44,13 +44,13 @@ func TestJSONDoesNotEscapeHTML(t *testing.T) {
 	assert.Equal(t, `{"line":"a < b && c > d"}`, string(got))
 }
 
-func TestAValueThatJSONCannotWriteIsAnError(t *testing.T) {
+func TestAValueThatJSONCannotEncodeIsAnError(t *testing.T) {
 	t.Parallel()
 	_, err := fact.New(fact.Of("f", func() {})).MarshalJSON()
 	assert.Error(t, err)
 }
 
-func TestValuesReadAlikeInEveryRendering(t *testing.T) {
+func TestValuesLookTheSameInEveryRendering(t *testing.T) {
 	t.Parallel()
 	type id string
 	at := time.Date(2026, 2, 9, 17, 0, 0, 123, time.FixedZone("CET", 3600))
@@ -92,7 +92,7 @@ func TestAnAbsentFactHasNoText(t *testing.T) {
 	assert.Empty(t, fact.New(fact.Of("a", 1)).Text("b"))
 }
 
-func TestFillReplacesKnownNamesAndLeavesOthersToBeSeen(t *testing.T) {
+func TestFillReplacesKnownNamesAndKeepsOthers(t *testing.T) {
 	t.Parallel()
 	l := fact.New(fact.Of("id", "{from}"), fact.Of("from", "active"))
 	cases := map[string]string{
@@ -110,7 +110,7 @@ func TestFillReplacesKnownNamesAndLeavesOthersToBeSeen(t *testing.T) {
 	}
 }
 
-func TestWithReplacesInPlaceAppendsAndLeavesTheReceiver(t *testing.T) {
+func TestWithReplacesInPlaceAndAppendsInACopy(t *testing.T) {
 	t.Parallel()
 	before := append(make(fact.List, 0, 8), fact.Of("a", 1), fact.Of("b", 2))
 	after := before.With(fact.Of("a", 10), fact.Of("c", 3), fact.Of("c", 30))
@@ -144,7 +144,7 @@ func TestReadingBackGivesTheSameBytes(t *testing.T) {
 	assert.Empty(t, l.Text("no"))
 }
 
-func TestReadingBackRefusesWhatIsNoObject(t *testing.T) {
+func TestReadingBackRefusesAnythingButAnObject(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{``, `[]`, `"a"`, `3`, `{"a":`, `{"a" 1}`} {
 		l := fact.New(fact.Of("kept", 1))

@@ -12,8 +12,8 @@ import (
 	"leslie/internal/fact"
 )
 
-// FuzzFacts: an object that was kept is written again with the same bytes, its
-// numbers and inner objects as they were, each key once.
+// FuzzFacts: a decoded object is encoded again with the same bytes, including numbers
+// and nested objects, each key once.
 func FuzzFacts(f *testing.F) {
 	for _, s := range []string{
 		`null`, `{}`, `{"a":1,"b":"x","c":[1.50,{"z":1,"a":2}],"d":null,"e":1e400}`, `{"a":1,"a":2}`, `{"<":"&","\u2028":"\ud800"}`,
@@ -41,8 +41,8 @@ func FuzzFacts(f *testing.F) {
 	})
 }
 
-// asAnswered is a list as answers, the log and the journal have it: characters of
-// HTML stand as they are, in what was written elsewhere too.
+// asAnswered encodes a list as in answers, the log and the journal: without escaping
+// HTML characters.
 func asAnswered(t *testing.T, l fact.List) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -51,7 +51,7 @@ func asAnswered(t *testing.T, l fact.List) []byte {
 	return b.Bytes()
 }
 
-// object is what any reader of JSON finds, numbers as they are written.
+// object decodes JSON independently, keeping numbers as written.
 func object(t *testing.T, data []byte) (m map[string]any) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -59,8 +59,7 @@ func object(t *testing.T, data []byte) (m map[string]any) {
 	return m
 }
 
-// FuzzLogfmt: a line of pairs is taken apart again into what was stated, whatever
-// the values hold.
+// FuzzLogfmt: a line of pairs can be parsed back, whatever the values contain.
 func FuzzLogfmt(f *testing.F) {
 	f.Add("plain", "two words", "")
 	f.Add("a=b", `"x" y=z`, "x\nerror code=T101")
@@ -73,8 +72,8 @@ func FuzzLogfmt(f *testing.F) {
 	})
 }
 
-// pairs reads logfmt as its readers do: a key, "=", and a value that is quoted or
-// ends at the next space.
+// pairs parses logfmt independently: a key, "=", and a value that is quoted or ends at
+// the next space.
 func pairs(t *testing.T, line string) (out [][2]string) {
 	for line != "" {
 		key, rest, ok := strings.Cut(strings.TrimPrefix(line, " "), "=")

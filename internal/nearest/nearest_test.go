@@ -9,7 +9,7 @@ import (
 	"leslie/internal/nearest"
 )
 
-func TestTheNearestNameIsTheOneThatWasMeant(t *testing.T) {
+func TestNameFindsTheIntendedName(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name, given string

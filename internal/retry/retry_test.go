@@ -17,7 +17,7 @@ import (
 	"leslie/internal/retry"
 )
 
-// published is the waits of the published schedule, in milliseconds.
+// published returns the waits of the published schedule in milliseconds.
 var published = [...]time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000}
 
 func TestTheDefaultScheduleIsThePublishedOne(t *testing.T) {
@@ -64,7 +64,7 @@ func TestATotalThatIsTooLargeIsTheLargestDuration(t *testing.T) {
 	assert.Equal(t, time.Duration(math.MaxInt64), p.Total())
 }
 
-func TestAFieldThatCannotBeUsedTakesTheDefault(t *testing.T) {
+func TestAnInvalidFieldHasTheDefault(t *testing.T) {
 	t.Parallel()
 	for _, p := range []retry.Policy{
 		{},
@@ -111,7 +111,7 @@ func TestAfterTheLastAttemptTheErrorSaysHowOftenAndHowLong(t *testing.T) {
 	})
 }
 
-func TestTheDurationHoldsTheTimeOfTheAttemptsToo(t *testing.T) {
+func TestTheDurationIncludesTheAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		err := retry.Retry(t.Context(), retry.Policy{MaxAttempts: 2}, func(context.Context, int) error {
@@ -134,7 +134,7 @@ func TestAWrappedErrorKeepsItsWholeChain(t *testing.T) {
 	assert.ErrorIs(t, err, cause)
 }
 
-func TestAnErrorThatIsNotListedReturnsAtOnceAndUnchanged(t *testing.T) {
+func TestAnUnlistedErrorReturnsAtOnceAndUnchanged(t *testing.T) {
 	t.Parallel()
 	cases := map[string]error{
 		"another code":              codes.WriteFailed.New(fact.Of("path", "p")),
@@ -226,7 +226,7 @@ func TestNothingIsTriedUnderACancelledContext(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-func TestACustomWaitStandsInForTheTimer(t *testing.T) {
+func TestACustomWaitReplacesTheTimer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var waits []time.Duration
@@ -297,7 +297,7 @@ func TestTheAttemptRunsUnderTheCallersContext(t *testing.T) {
 	}))
 }
 
-// noWait is the default policy in a test where no wait may happen.
+// noWait is the default policy for tests in which no wait may happen.
 func noWait(t *testing.T) retry.Policy {
 	p := retry.Default()
 	p.Wait = func(context.Context, time.Duration) error {

@@ -8,9 +8,9 @@ import (
 	"leslie/internal/scope"
 )
 
-// FuzzMatch compares a set with the rule in its plainest words: a pattern means a
-// path when its segments, ** standing for any number of them, match those of the
-// path or of a folder that it lies in.
+// FuzzMatch compares a set with a direct implementation of the rule: a pattern matches
+// a path if its segments, with ** for any number of them, match those of the path or
+// of one of its parent folders.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"plan.md", "plan.md"}, {"plan", "plan.md"}, {"**/*.md", "a/b.md"}, {"a/**/b/**/c", "a/b/x/b/c/c"}, {"**/**", "a"},
@@ -53,8 +53,8 @@ func means(pattern, name string) bool {
 	return false
 }
 
-// walk matches segment by segment and tries every number that ** may stand for;
-// tried are the pairs that are known to fail.
+// walk matches segment by segment and tries every length for **; tried has the pairs
+// that are known to fail.
 func walk(segments, parts []string, tried map[[2]int]bool) bool {
 	at := [2]int{len(segments), len(parts)}
 	switch {

@@ -70,7 +70,7 @@ func TestNoPatternMeansEverything(t *testing.T) {
 	}
 }
 
-func TestPatternsAreKeptInOrderEachOnceInOneForm(t *testing.T) {
+func TestPatternsAreNormalisedAndUniqueInOrder(t *testing.T) {
 	t.Parallel()
 	set := parse(t, "./b.md", "a//c/", "b.md", "a/c", "**/*.md", ".")
 	assert.Equal(t, []string{"b.md", "a/c/", "a/c", "**/*.md", "."}, set.Strings())
@@ -101,14 +101,14 @@ func TestABadPatternIsT903AndNamed(t *testing.T) {
 	}
 }
 
-func TestWhatMatchesNothingIsNamed(t *testing.T) {
+func TestUnmatchedPatternsAreNamed(t *testing.T) {
 	t.Parallel()
 	set := parse(t, "plan.md", "design/", "*.txt", "gone/**")
 	assert.Equal(t, []string{"*.txt", "gone/**"}, set.Unmatched([]string{"plan.md", "design/", "design/a.md"}))
 	assert.Equal(t, set.Strings(), set.Unmatched(nil))
 }
 
-func TestAWalkMayLeaveOutFoldersThatAreNotReached(t *testing.T) {
+func TestAWalkMaySkipFoldersThatAreNotReached(t *testing.T) {
 	t.Parallel()
 	set := parse(t, "a/b/c.md", "d/*/e", "f", "g/**/h")
 	for _, folder := range []string{"a", "a/b", "d", "d/x", "f", "f/deep/er", "g", "g/x/y", "d/x/e"} {
@@ -119,15 +119,15 @@ func TestAWalkMayLeaveOutFoldersThatAreNotReached(t *testing.T) {
 	}
 }
 
-func TestManyWildcardsDoNotTakeForEver(t *testing.T) {
+func TestManyWildcardsMatchInBoundedTime(t *testing.T) {
 	t.Parallel()
 	set := parse(t, strings.Repeat("**/*a*/", 500)+"b")
 	assert.False(t, set.Match(strings.Repeat("aaaaaaaa/", 500)+"c"))
 }
 
-// FuzzScope holds a set to its laws: it never panics, its canonical form reads
-// back as itself, a match of a path is a match of all below it, and a walk that
-// leaves out what is not reached misses nothing.
+// FuzzScope checks the properties of a set: it never panics, its normalised form parses
+// to itself, a match of a folder is a match of everything below it, and a walk that
+// skips folders that are not reached misses nothing.
 func FuzzScope(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"plan.md", "plan.md"}, {"**/*.md", "a/b.md"}, {"a/[!b]/", "a/c/d"}, {"../x", "x"}, {"a[", "a["},

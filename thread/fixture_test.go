@@ -16,21 +16,21 @@ import (
 	"leslie/thread"
 )
 
-// This file holds what the tests of the rules share: a world, which is a State
-// with an archive behind it and a commit in memory, and looks at errors.
+// This file has what the tests of the rules share: a fixture, which is a State with an
+// archive and a commit in memory, and assertions about errors.
 
 var noon = time.Date(2026, 2, 9, 12, 0, 0, 0, time.UTC)
 
-// world plays the store: it keeps the records, moves archived ones to the
-// archive, and makes a fresh State of them after each operation.
-type world struct {
+// fixture stands in for the store: it keeps the records, moves archived ones to the
+// archive, and creates a fresh State from them after each operation.
+type fixture struct {
 	*thread.State
 	t       testing.TB
 	archive *archive
 }
 
-// archive is what the State does not hold. all is every line that it has, lines
-// those that count: the State's own records win.
+// archive implements thread.Cold. all has every line, lines only those that count: the
+// State's own records take precedence.
 type archive struct {
 	all, lines map[string][]thread.Line
 	taken      map[thread.ThreadID]bool
@@ -49,7 +49,7 @@ func (a *archive) HasLine(table, id string) (bool, error) {
 	return slices.ContainsFunc(a.all[table], func(l thread.Line) bool { return l.ID == id }), a.err
 }
 
-// add puts a record into the archive; an older line of it does not count.
+// add puts a record into the archive and drops an older line of it.
 func (a *archive) add(change thread.Change) {
 	table, id, _ := strings.Cut(change.Record, "/")
 	kept := slices.DeleteFunc(a.all[table], func(l thread.Line) bool { return l.ID == id })
@@ -57,7 +57,7 @@ func (a *archive) add(change thread.Change) {
 	slices.SortFunc(a.all[table], func(x, y thread.Line) int { return strings.Compare(x.ID, y.ID) })
 }
 
-// settle leaves out what the State holds.
+// settle removes the records that the State has from lines.
 func (a *archive) settle(records thread.Records) {
 	for table, lines := range a.all {
 		a.lines[table] = slices.DeleteFunc(slices.Clone(lines), func(l thread.Line) bool {
@@ -66,13 +66,13 @@ func (a *archive) settle(records thread.Records) {
 	}
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	a := &archive{all: map[string][]thread.Line{}, lines: map[string][]thread.Line{}, taken: map[thread.ThreadID]bool{}}
-	return &world{State: thread.NewState(0, nil, a), t: t, archive: a}
+	return &fixture{State: thread.NewState(0, nil, a), t: t, archive: a}
 }
 
-// commit settles what the rules changed and goes on with a fresh State.
-func (w *world) commit() thread.Operation {
+// commit records what the rules changed and continues with a fresh State.
+func (w *fixture) commit() thread.Operation {
 	w.t.Helper()
 	op := thread.Operation{Seq: w.Revision + 1, ID: thread.OperationID(fmt.Sprintf("op-%d", w.Revision+1)), Changes: w.Changes()}
 	records := thread.Records{}
@@ -93,9 +93,8 @@ func (w *world) commit() thread.Operation {
 	return op
 }
 
-// stamp is the stamp of the operation that the world is about to make; time
-// goes on by a minute with each.
-func (w *world) stamp(as thread.ActorKind) thread.Stamp {
+// stamp returns the stamp of the next operation; time advances by a minute with each.
+func (w *fixture) stamp(as thread.ActorKind) thread.Stamp {
 	n := w.Revision + 1
 	return thread.Stamp{
 		Operation: thread.OperationID(fmt.Sprintf("op-%d", n)),
@@ -103,9 +102,8 @@ func (w *world) stamp(as thread.ActorKind) thread.Stamp {
 	}
 }
 
-// objective, spawned, moved and tied are operations of their own that must
-// succeed.
-func (w *world) objective(id string) thread.Objective {
+// objective, spawned, moved and tied each run one operation, which must succeed.
+func (w *fixture) objective(id string) thread.Objective {
 	w.t.Helper()
 	o, err := w.CreateObjective(thread.NewObjective{ID: thread.ObjectiveID(id), Title: "Objective " + id}, w.stamp(thread.User))
 	require.NoError(w.t, err)
@@ -113,7 +111,7 @@ func (w *world) objective(id string) thread.Objective {
 	return o
 }
 
-func (w *world) spawned(in thread.NewThread) thread.Thread {
+func (w *fixture) spawned(in thread.NewThread) thread.Thread {
 	w.t.Helper()
 	th, err := w.Spawn(in, w.stamp(thread.User))
 	require.NoError(w.t, err)
@@ -122,14 +120,14 @@ func (w *world) spawned(in thread.NewThread) thread.Thread {
 }
 
 // threads spawns plain threads under the only open objective.
-func (w *world) threads(ids ...string) {
+func (w *fixture) threads(ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		w.spawned(thread.NewThread{ID: thread.ThreadID(id), Title: "Thread " + id, Intent: "Do " + id, Executor: thread.ByAgent, Inherit: thread.InheritNone})
 	}
 }
 
-func (w *world) moved(id string, actions ...thread.Action) thread.Thread {
+func (w *fixture) moved(id string, actions ...thread.Action) thread.Thread {
 	w.t.Helper()
 	var last thread.Transition
 	for _, action := range actions {
@@ -141,7 +139,7 @@ func (w *world) moved(id string, actions ...thread.Action) thread.Thread {
 	return last.Thread
 }
 
-func (w *world) tied(id, from, target string) thread.Reference {
+func (w *fixture) tied(id, from, target string) thread.Reference {
 	w.t.Helper()
 	ref, existed, err := w.Refer(thread.NewReference{
 		ID: thread.ReferenceID(id), From: from, Target: target, Binding: thread.Frozen, Content: thread.Content{Manifest: "m1", Files: 1},
@@ -152,10 +150,10 @@ func (w *world) tied(id, from, target string) thread.Reference {
 	return ref
 }
 
-// standing makes a thread of this status in a world of its own.
-func standing(t testing.TB, status thread.Status) *world {
+// standing returns a fixture with one thread of this status.
+func standing(t testing.TB, status thread.Status) *fixture {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.objective("obj-one")
 	w.threads("it")
 	switch status {
@@ -178,15 +176,15 @@ func standing(t testing.TB, status thread.Status) *world {
 	return w
 }
 
-func (w *world) statusOf(id string) thread.Status {
+func (w *fixture) statusOf(id string) thread.Status {
 	w.t.Helper()
 	th, err := w.Thread(id)
 	require.NoError(w.t, err)
 	return th.Status
 }
 
-// recordsChanged are the names of the records that the rules changed, in order.
-func (w *world) recordsChanged() []string {
+// recordsChanged returns the names of the records that the rules changed, in order.
+func (w *fixture) recordsChanged() []string {
 	names := []string{}
 	for _, c := range w.Changes() {
 		names = append(names, c.Record)
@@ -194,7 +192,7 @@ func (w *world) recordsChanged() []string {
 	return names
 }
 
-// failed asserts that err carries the code and these facts.
+// failed asserts that err has the code and these facts.
 func failed(t testing.TB, err error, code codes.Code, facts map[string]any) *codes.Error {
 	t.Helper()
 	require.Error(t, err)
