@@ -34,6 +34,9 @@ func (d mergeText) Text(p *page) {
 	for _, f := range d.Files {
 		p.line("  %s  %s", f.How, f.Path)
 	}
+	if d.Replaced > 0 {
+		p.line("replaced %s", many(d.Replaced, "earlier answer"))
+	}
 	if d.Resolved+d.Unresolved > 0 {
 		p.line("conflicts: %d resolved, %d unresolved", d.Resolved, d.Unresolved)
 	}

@@ -63,12 +63,14 @@ func mergeResolveCommand() *command {
 		teach: lesson{bringing, "merge resolve MERGE PATH --take SIDE"},
 		detail: "--take chooses a side: ours (the target), theirs (the only source), base, both, delete, keep, or a thread's id. " +
 			"--file gives the content of the named conflict, or of the whole path; - reads standard input. " +
-			"Resolving again replaces the answer. Without PATH or CONFLICT, the choice applies to every open conflict.",
+			"A PATH means its open conflicts; without PATH or CONFLICT, the choice applies to every open conflict. " +
+			"--all, or naming a CONFLICT, also replaces answers that were given.",
 		example:  "leslie merge resolve merge-a1b2c3d4 plan.md --take both",
 		operands: []operand{mergeOperand(), {value: anyText("PATH|CONFLICT"), optional: true}},
 		flags: []cli.Flag{
 			newOption("take", anyText("SIDE"), "ours, theirs, base, both, delete, keep, or a thread's id"),
 			newOption("file", anyText("F|-"), "a file with the content; - reads standard input"),
+			toggle("all", "also replace answers that were given already"),
 			newOption("reason", anyText("R"), "why, for the record"),
 		},
 		run: runMergeResolve,
@@ -82,7 +84,7 @@ func runMergeResolve(c *call) (Data, error) {
 	if c.has("file") && c.operand(1) == "" {
 		c.fault("PATH|CONFLICT", "", "--file needs the PATH or the CONFLICT that it is for")
 	}
-	in := app.MergeResolveRequest{Merge: c.operand(0), Choice: merging.Choice{About: c.operand(1), Take: c.text("take"), Reason: c.text("reason")}}
+	in := app.MergeResolveRequest{Merge: c.operand(0), Choice: merging.Choice{About: c.operand(1), All: c.on("all"), Take: c.text("take"), Reason: c.text("reason")}}
 	if c.has("file") {
 		in.Take = merge.TakeText
 		in.Content = func() ([]byte, error) { return c.readFile(c.text("file")) }

@@ -77,6 +77,7 @@ type answering struct {
 	known    map[string]thread.Decision
 	declined map[string]string // why an agent's answers were refused, by path
 	late     bool              // an answer came behind another one
+	replaced int               // how many earlier decisions have gone
 }
 
 // prepare stages the texts that are decided on, nil where there is none.
@@ -128,7 +129,14 @@ func (a *answering) change(have map[string]thread.Decision) (map[string]thread.D
 		return a.asked && (have[one.About] != a.known[one.About] || have[whole] != a.known[whole])
 	})
 	a.late = len(open) < len(a.answers)
-	return a.decided(have, open)
+	out, err := a.decided(have, open)
+	a.replaced = 0
+	for id, d := range have {
+		if out[id] != d {
+			a.replaced++
+		}
+	}
+	return out, err
 }
 
 // decided is the decisions on record with these answers among them. Errors: T903
@@ -173,7 +181,9 @@ func (s *Session) invalidChoice(err error) error {
 
 // Choice is a decision about a part of a merge, as a request has it.
 type Choice struct {
-	About  string // a path, a conflict's id or the beginning of one; "": every open conflict
+	About string // a path, a conflict's id or the beginning of one; "": every open conflict
+	// All: answers that were given already are replaced too.
+	All    bool
 	Take   string
 	Reason string
 	// Content gives the text when Take is merge.TakeText. It is asked for once the
@@ -199,40 +209,89 @@ func (s *Session) Choose(c Choice) (*Result, error) {
 		if err := s.replan(); err != nil {
 			return nil, "", err
 		}
-		return s.Result(Pending), s.record.Target, nil
+		r := s.Result(Pending)
+		r.Replaced = a.replaced
+		return r, s.record.Target, nil
 	})
 }
 
-// meant are the answers that a choice is.
+// meant are the answers that a choice is. A path, or everything, means what is open;
+// all means what is decided too.
 func (s *Session) meant(c Choice) ([]Answer, error) {
+	found, err := s.about(c.About)
+	if err != nil {
+		return nil, err
+	}
 	var text []byte
 	if c.Take == merge.TakeText && c.Content != nil {
-		var err error
 		if text, err = c.Content(); err != nil {
 			return nil, err
 		}
 	}
-	var out []Answer
-	for _, d := range s.plan.Conflicts {
-		switch {
-		case c.About == d.ID: // of which another one may be the beginning
-			return []Answer{s.by(d.ID, c.Take, c.Reason, text)}, nil
-		case c.About == "" && d.Status == merge.Unresolved, len(c.About) >= 4 && strings.HasPrefix(d.ID, c.About):
-			out = append(out, s.by(d.ID, c.Take, c.Reason, text))
-		case c.About == d.Path && c.About != "":
-			return []Answer{s.by(d.Path, c.Take, c.Reason, text)}, nil
+	answers := func(about ...string) (out []Answer) {
+		for _, one := range about {
+			out = append(out, s.by(one, c.Take, c.Reason, text))
+		}
+		return out
+	}
+	var open, paths []string
+	for _, d := range found {
+		if d.Status == merge.Unresolved {
+			open = append(open, d.ID)
+		}
+		if !slices.Contains(paths, d.Path) {
+			paths = append(paths, d.Path)
 		}
 	}
-	if len(out) > 0 && (c.About == "" || len(out) == 1) {
-		return out, nil
-	}
-	reason := "the merge has no conflict and no path " + quoted(c.About)
+	named, path := len(found) == 1 && c.About != found[0].Path, c.About != ""
+	whole := path && !named && (c.Take == merge.TakeText || c.Take == merge.TakeDelete)
 	switch {
-	case c.About == "":
-		reason = "every conflict of the merge is resolved already"
-	case len(out) > 1:
-		reason = quoted(c.About) + " begins the ids of several conflicts"
+	case named && path:
+		return answers(found[0].ID), nil
+	case c.All, whole && len(open) > 0:
+		return answers(paths...), nil
+	case len(open) == 0:
+		reason := "every conflict of the merge is resolved already"
+		if path {
+			reason = "every conflict of " + quoted(c.About) + " is resolved already"
+		}
+		return nil, s.noChoice(reason).WithHint("Say --all to replace the answers that were given, or name a CONFLICT")
 	}
-	return nil, codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("mergeId", s.record.ID)).
+	return answers(open...), nil
+}
+
+// about are the conflicts of a path, the one with an id or the beginning of one, or
+// all for "". Errors: T903 where there is none, or more than one id begins so.
+func (s *Session) about(what string) (found []merge.Conflict, err error) {
+	for _, d := range s.plan.Conflicts {
+		switch {
+		case what == d.ID: // of which another one may be the beginning
+			return []merge.Conflict{d}, nil
+		case what == "", what == d.Path:
+			found = append(found, d)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	for _, d := range s.plan.Conflicts {
+		if len(what) >= 4 && strings.HasPrefix(d.ID, what) {
+			found = append(found, d)
+		}
+	}
+	switch {
+	case what == "":
+		return nil, s.noChoice("every conflict of the merge is resolved already")
+	case len(found) == 0:
+		return nil, s.noChoice("the merge has no conflict and no path " + quoted(what))
+	case len(found) > 1:
+		return nil, s.noChoice(quoted(what) + " begins the ids of several conflicts")
+	}
+	return found, nil
+}
+
+// noChoice is T903 for a choice about nothing.
+func (s *Session) noChoice(reason string) *codes.Error {
+	return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("mergeId", s.record.ID)).
 		WithHint("See the conflicts of the merge").WithNext("leslie merge status " + string(s.record.ID))
 }

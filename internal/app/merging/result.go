@@ -42,7 +42,9 @@ type Result struct {
 	// request about it, nil before there is one.
 	RequireApproval bool      `json:"requireApproval,omitempty"`
 	Approval        *Approval `json:"approval,omitempty"`
-	Changed         bool      `json:"changed"`
+	// Replaced counts the earlier decisions that a choice took the place of.
+	Replaced int  `json:"replaced,omitempty"`
+	Changed  bool `json:"changed"`
 }
 
 // SetChanged is called when the operation is made.
