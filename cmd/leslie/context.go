@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"leslie/internal/app"
-	"leslie/store"
 	"leslie/thread"
 )
 
@@ -23,8 +22,6 @@ const (
 	maxInjected = 3000
 	// maxField is the longest value on a line of its own.
 	maxField = 500
-	// seenTimeout is how long the note that something was seen waits for the lock.
-	seenTimeout = time.Second
 )
 
 type contextData struct {
@@ -46,121 +43,27 @@ func contextCommand() *command {
 }
 
 func runContext(c *call) (Data, error) {
-	arg := c.targetThread()
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	st, err := c.store()
+	d, err := useCase(c, app.Context, app.ContextRequest{Thread: c.targetThread()})
 	if err != nil {
 		return nil, err
 	}
-	b := &contextBlock{agent: c.who.as == thread.Agent, now: c.now()}
-	if _, err := c.view(func(s *thread.State) error { return b.gather(s, arg, c.who.thread) }); err != nil {
-		return nil, err
+	block, shown := (&contextBlock{d, c.who.as == thread.Agent}).render()
+	if d.Speaks && len(shown) > 0 {
+		app.MarkSeen(c.op, d.Thread.ID, shown)
 	}
-	if err := b.read(c, st); err != nil {
-		return nil, err
-	}
-	text, shown := b.render()
-	if b.speaks && len(shown) > 0 {
-		c.see(st, b.thread.ID, shown)
-	}
-	return &contextData{Context: text}, nil
-}
-
-// see notes what the thread's agent has just got: an operation of the system,
-// since context only reads. Where that cannot be written it waits for the next
-// time; the answer stands.
-func (c *call) see(st *store.Store, id thread.ThreadID, shown []thread.InjectionID) {
-	by := thread.Stamp{Time: c.now(), As: c.who.as, Actor: c.who.actor}
-	commit, err := c.system(st, store.Wait{Timeout: seenTimeout}, "seen", by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
-		if s.Limited(string(id)) != nil {
-			return "" // its agent changes nothing until a person has looked
-		}
-		_, _ = s.See(string(id), shown, by) // what is gone was seen by nobody
-		return id
-	})
-	// When nothing came between, the caller knows this revision: its own next
-	// --expect-revision is not to fail because of it.
-	if err == nil && commit.Changed && commit.Revision == *c.revision+1 {
-		c.revision = &commit.Revision
-	}
+	return &contextData{Context: block}, nil
 }
 
 // contextBlock is what the block says.
 type contextBlock struct {
-	agent     bool // an agent asks
-	speaks    bool // it speaks for the thread
-	now       time.Time
-	thread    thread.Thread
-	objective string
-	depends   []string
-	asked     []thread.Approval // nobody has decided them
-	granted   []thread.Approval
-	wakeable  bool
-	refs      []thread.Reference
-	own       []string
-	referred  [][]string // of each reference
+	*app.ContextResult
+	agent bool // an agent asks
 }
 
-// gather takes from the State what the block says.
-func (b *contextBlock) gather(s *thread.State, arg, speaker string) error {
-	t, err := s.Thread(arg)
-	if err != nil {
-		return err
-	}
-	if b.refs, err = referencesFrom(s, t); err != nil {
-		return err
-	}
-	b.thread, b.wakeable = t, s.Resumable(t)
-	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
-		b.objective = o.Title
-	}
-	for _, id := range t.DependsOn {
-		b.depends = append(b.depends, string(id)+" ("+string(s.StatusOf(id))+")")
-	}
-	for _, g := range s.ApprovalsOf(t.ID) {
-		switch g.EffectiveAt(b.now).Status {
-		case thread.GrantOpen:
-			b.asked = append(b.asked, g)
-		case thread.GrantApproved:
-			b.granted = append(b.granted, g)
-		}
-	}
-	if b.agent && speaker != "" {
-		own, err := s.Thread(speaker)
-		b.speaks = err == nil && own.ID == t.ID
-	}
-	return nil
-}
-
-// read lists the artifacts, its own and one level of those it refers to. What
-// cannot be read is said in the block: a context with a gap beats none.
-func (b *contextBlock) read(c *call, st *store.Store) error {
-	entries, err := c.artifacts(st, b.thread.ID)
-	if err != nil {
-		return err
-	}
-	b.own = assets(entries)
-	for _, ref := range b.refs {
-		switch entries, err := c.readable(st, ref); {
-		case !ref.Resolved:
-			b.referred = append(b.referred, []string{"(the target could not be resolved)"})
-		case err != nil:
-			b.referred = append(b.referred, []string{"(cannot be read: " + err.Error() + ")"})
-		default:
-			b.referred = append(b.referred, assets(entries))
-		}
-	}
-	return nil
-}
-
-func assets(entries []store.Entry) []string {
+func fileLines(files []app.ContextFile) []string {
 	var out []string
-	for _, e := range filesOf(entries) {
-		if e.Type == store.TypeFile {
-			out = append(out, fmt.Sprintf("%s (%s)", e.Path, many(int(e.Size), "byte")))
-		}
+	for _, f := range files {
+		out = append(out, fmt.Sprintf("%s (%s)", f.Path, many(int(f.Size), "byte")))
 	}
 	return out
 }
@@ -169,9 +72,9 @@ func assets(entries []store.Entry) []string {
 // so that none of it can end the block, begin another, or look like a line of
 // leslie's own. Lists are cut first, then the intent, the injections last.
 func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
-	open := fmt.Sprintf("<thread_context thread=%q objective=%q relations_file=%q>\n", b.thread.ID, b.thread.ObjectiveID, store.Dir+"/"+store.StateFile)
+	open := fmt.Sprintf("<thread_context thread=%q objective=%q relations_file=%q>\n", b.Thread.ID, b.Thread.ObjectiveID, app.StatePath)
 	const closing = "</thread_context>"
-	head := saying("status", string(b.thread.Status)) + saying("title", b.thread.Title)
+	head := saying("status", string(b.Thread.Status)) + saying("title", b.Thread.Title)
 	room := maxContext - width(open) - width(head) - width(closing)
 	told, shown := b.injections(room - width(cutNotice))
 	return open + head + told + fitted(b.rest(), room-width(told)) + closing, shown
@@ -179,20 +82,20 @@ func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
 
 // injections are those that were not seen, as far as there is room.
 func (b *contextBlock) injections(room int) (told string, shown []thread.InjectionID) {
-	unseen := b.thread.Unseen()
+	unseen := b.Thread.Unseen()
 	if len(unseen) == 0 {
 		return "", nil
 	}
 	told = fmt.Sprintf("injections: %d not seen yet", len(unseen))
-	if b.agent && !b.speaks {
-		told += " (nor now: only --thread " + string(b.thread.ID) + " marks them as seen)"
+	if b.agent && !b.Speaks {
+		told += " (nor now: only --thread " + string(b.Thread.ID) + " marks them as seen)"
 	}
 	told += "\n"
 	more := func(n int) string {
-		if b.speaks {
+		if b.Speaks {
 			return fmt.Sprintf("(%d more come with the next leslie context)\n", n)
 		}
-		return fmt.Sprintf("(%d more: leslie status %s)\n", n, b.thread.ID)
+		return fmt.Sprintf("(%d more: leslie status %s)\n", n, b.Thread.ID)
 	}
 	for i, in := range unseen {
 		part, fits := b.injection(in, room-width(told)-width(more(len(unseen))))
@@ -210,7 +113,7 @@ func (b *contextBlock) injections(room int) (told string, shown []thread.Injecti
 func (b *contextBlock) injection(in thread.Injection, room int) (text string, fits bool) {
 	head := inert(fmt.Sprintf("%s, %s, %s from %s %s at %s", in.Type, in.Urgency, in.ID,
 		in.Created.As, cut(in.Created.Actor, maxTitle), in.Created.At.Format(time.RFC3339))) + ":\n"
-	tail := "  (cut here: " + threadPath(b.thread.ID) + "/" + app.InjectionsFile + " has all of it)\n"
+	tail := "  (cut here: " + b.Folder + "/" + app.InjectionsFile + " has all of it)\n"
 	text, whole, fits := quotation(in.Content, room-width(head)-width(tail))
 	if !whole {
 		text += tail
@@ -248,20 +151,24 @@ func quotation(text string, room int) (lines string, whole, fits bool) {
 
 // rest is the block behind what was injected.
 func (b *contextBlock) rest() string {
-	t := b.thread
+	t := b.Thread
+	var depends []string
+	for _, on := range b.DependsOn {
+		depends = append(depends, string(on.ID)+" ("+string(on.Status)+")")
+	}
 	var body strings.Builder
-	body.WriteString(saying("goal", b.objective) + saying("executor", string(t.Executor)) + b.standing() +
+	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() +
 		saying("parent", string(t.ParentID)) + saying("branch", t.Branch) + saying("worktree", t.Worktree) +
-		saying("depends on", strings.Join(b.depends, ", ")) + saying("tags", joined(t.Tags)))
+		saying("depends on", strings.Join(depends, ", ")) + saying("tags", joined(t.Tags)))
 	body.WriteString("next:\n" + listed(b.next(commands())))
 	body.WriteString("intent:\n" + indented(cut(t.Intent, 4000)))
-	body.WriteString("artifacts in " + threadPath(t.ID) + "/:\n" + listed(b.own))
-	for i, ref := range b.refs {
-		where := threadPath(ref.Target)
-		if ref.Binding == thread.Frozen {
-			where = frozenPath(ref)
+	body.WriteString("artifacts in " + b.Folder + "/:\n" + listed(fileLines(b.Files)))
+	for _, ref := range b.References {
+		lines := fileLines(ref.Files)
+		if ref.Problem != "" {
+			lines = []string{"(" + ref.Problem + ")"}
 		}
-		body.WriteString(inert(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target, ref.Binding, where)) + "\n" + listed(b.referred[i]))
+		body.WriteString(inert(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target, ref.Binding, ref.Folder)) + "\n" + listed(lines))
 	}
 	return body.String()
 }
@@ -269,10 +176,10 @@ func (b *contextBlock) rest() string {
 // standing is who holds the thread, what it waits for and what it may do.
 func (b *contextBlock) standing() string {
 	var out strings.Builder
-	if held := b.thread.Held(b.now); held != nil {
+	if held := b.Thread.Held(b.At); held != nil {
 		out.WriteString(saying("claim", held.Holder+" until "+held.Until.Format(time.RFC3339)))
 	}
-	for _, g := range b.asked {
+	for _, g := range b.Requested {
 		what := string(g.ID) + " for " + joined(g.Scope)
 		if g.MergeID != "" {
 			what += " of " + string(g.MergeID)
@@ -282,7 +189,7 @@ func (b *contextBlock) standing() string {
 		}
 		out.WriteString(saying("waits for a person", what))
 	}
-	for _, g := range b.granted {
+	for _, g := range b.Granted {
 		what := joined(g.Scope) + " (" + string(g.ID)
 		if g.MergeID != "" {
 			what += ", for " + string(g.MergeID) + " alone"
@@ -292,10 +199,10 @@ func (b *contextBlock) standing() string {
 		}
 		out.WriteString(saying("granted", what+")"))
 	}
-	if m := b.thread.Mistakes; m != nil {
+	if m := b.Thread.Mistakes; m != nil {
 		out.WriteString(saying("stopped", fmt.Sprintf("%d failed commands in a row, last %s; a person looks at it and resumes it", m.Count, m.LastCode)))
 	}
-	if b.wakeable {
+	if b.Resumable {
 		out.WriteString("wakeable: every child is terminated\n")
 	}
 	return out.String()
@@ -305,7 +212,7 @@ func (b *contextBlock) standing() string {
 // with the summaries of their commands. A line whose command is not in the table
 // is left out.
 func (b *contextBlock) next(all []*command) []string {
-	ids := strings.NewReplacer("ID", string(b.thread.ID), "PARENT", string(b.thread.ParentID))
+	ids := strings.NewReplacer("ID", string(b.Thread.ID), "PARENT", string(b.Thread.ParentID))
 	var out []string
 	for _, line := range b.steps() {
 		if cmd := lint(all, strings.Fields(line)).cmd; cmd != nil {
@@ -317,12 +224,12 @@ func (b *contextBlock) next(all []*command) []string {
 
 // steps are next's lines, with ID for the thread and PARENT for its parent.
 func (b *contextBlock) steps() []string {
-	switch st := b.thread.Status; {
-	case b.thread.Mistakes != nil:
+	switch st := b.Thread.Status; {
+	case b.Thread.Mistakes != nil:
 		return []string{"status ID"}
 	case st == thread.WaitingHuman:
 		return []string{"wait ID --until decision"}
-	case st == thread.Suspended && b.wakeable:
+	case st == thread.Suspended && b.Resumable:
 		return []string{"resume ID"}
 	case st == thread.Suspended:
 		return []string{"wait ID --until any", "resume ID"}
@@ -330,7 +237,7 @@ func (b *contextBlock) steps() []string {
 		return []string{"checkpoint ID", "spawn --parent ID --intent TEXT", "transfer ID --direction request_approval --scope CAP", "done ID"}
 	case st == thread.Archived:
 		return []string{"status ID"}
-	case b.thread.ParentID != "":
+	case b.Thread.ParentID != "":
 		return []string{"merge --sources ID --target PARENT", "archive ID"}
 	}
 	return []string{"archive ID"}

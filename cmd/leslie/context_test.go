@@ -14,17 +14,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/internal/app"
 	"leslie/thread"
 )
 
 // told is a block of a thread that was told these things.
 func told(contents ...string) *contextBlock {
 	at := time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC)
-	b := &contextBlock{agent: true, speaks: true, now: at, objective: "Ship", thread: thread.Thread{
+	b := &contextBlock{&app.ContextResult{Speaks: true, At: at, Objective: "Ship", Folder: ".leslie/threads/main", Thread: thread.Thread{
 		ID: "main", ObjectiveID: "ship", Title: "Parser", Intent: "Write it\nwell", Status: thread.Active, Executor: thread.ByAgent,
-	}, own: []string{"plan.md (9 bytes)"}}
+	}, Files: []app.ContextFile{{Path: "plan.md", Size: 9}}}, true}
 	for i, content := range contents {
-		b.thread.Injections = append(b.thread.Injections, thread.Injection{
+		b.Thread.Injections = append(b.Thread.Injections, thread.Injection{
 			ID: thread.InjectionID(fmt.Sprintf("inj-%08d", i)), Type: thread.InjectFeedback, Urgency: thread.NextStep, Content: content,
 			Created: thread.Attribution{At: at, As: thread.User, Actor: "kim"},
 		})
@@ -69,10 +70,10 @@ func FuzzContextIsInert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content, actor string) {
 		content = strings.ToValidUTF8(content, "\uFFFD") // as the rule takes it
 		b, harmless := told(content, "second"), told("x", "second")
-		b.thread.Injections[1].Created.Actor, b.thread.Title, b.thread.Intent, b.objective = actor, cut(actor, maxTitle), actor, content
+		b.Thread.Injections[1].Created.Actor, b.Thread.Title, b.Thread.Intent, b.Objective = actor, cut(actor, maxTitle), actor, content
 		block, shown := b.render()
 		requireInert(t, block)
-		require.Equal(t, b.thread.Injections[0].ID, shown[0])
+		require.Equal(t, b.Thread.Injections[0].ID, shown[0])
 
 		if strings.Count(content, "\n") > 1000 {
 			return // its margins leave no room for the second
@@ -116,15 +117,15 @@ func TestInjectionsAreTheLastThingThatIsCut(t *testing.T) {
 			contents = append(contents, strings.Repeat([]string{"x", "<", "\n", "a line\n", "ü", "\x1b"}[r.IntN(6)], r.IntN(4000)))
 		}
 		b := told(contents...)
-		b.speaks = r.IntN(2) == 0
-		b.thread.Intent = strings.Repeat([]string{"intent ", "an intent\n", "<"}[r.IntN(3)], r.IntN(1000))
-		b.thread.Tags = []string{strings.Repeat("t", r.IntN(20000))}
+		b.Speaks = r.IntN(2) == 0
+		b.Thread.Intent = strings.Repeat([]string{"intent ", "an intent\n", "<"}[r.IntN(3)], r.IntN(1000))
+		b.Thread.Tags = []string{strings.Repeat("t", r.IntN(20000))}
 		for i := range r.IntN(300) {
-			b.own = append(b.own, fmt.Sprintf("artifact-%d.md (9 bytes)", i))
+			b.Files = append(b.Files, app.ContextFile{Path: fmt.Sprintf("artifact-%d.md", i), Size: 9})
 		}
 		block, shown := b.render()
 		requireInert(t, block)
-		all := b.thread.Unseen()
+		all := b.Thread.Unseen()
 		require.NotEmpty(t, shown)
 		for i, in := range all {
 			is := strings.Contains(block, string(in.ID))
@@ -145,13 +146,13 @@ func TestInjectionsAreTheLastThingThatIsCut(t *testing.T) {
 func TestALongValueHidesNothingElse(t *testing.T) {
 	t.Parallel()
 	b := told("mind this")
-	b.thread.Tags, b.depends = []string{strings.Repeat("t", 20000)}, []string{strings.Repeat("d", 20000)}
+	b.Thread.Tags, b.DependsOn = []string{strings.Repeat("t", 20000)}, []app.ContextDependency{{ID: thread.ThreadID(strings.Repeat("d", 20000))}}
 	block, _ := b.render()
 	requireInert(t, block)
 	assert.True(t, strings.Contains(block, "\n  plan.md (9 bytes)\n"))
 	assert.True(t, strings.Contains(block, "\ntags: "+strings.Repeat("t", maxField-1)+"…\n"))
-	b.thread.Intent = strings.Repeat("i", 4000)
-	b.thread.Injections[0].Content = strings.Repeat("x\n", 800)
+	b.Thread.Intent = strings.Repeat("i", 4000)
+	b.Thread.Injections[0].Content = strings.Repeat("x\n", 800)
 	block, _ = b.render()
 	requireInert(t, block)
 	assert.True(t, strings.Contains(block, "\nintent:\n  iiii"), "a long line is cut, not dropped")
@@ -163,12 +164,12 @@ func TestEveryCommandThatAContextNamesIsThere(t *testing.T) {
 	for _, status := range thread.Statuses() {
 		for _, change := range []func(*contextBlock){
 			func(*contextBlock) {},
-			func(b *contextBlock) { b.thread.ParentID = "IDLE" },
-			func(b *contextBlock) { b.wakeable = true },
-			func(b *contextBlock) { b.thread.Mistakes = &thread.Mistakes{Count: 5, LastCode: "T101"} },
+			func(b *contextBlock) { b.Thread.ParentID = "IDLE" },
+			func(b *contextBlock) { b.Resumable = true },
+			func(b *contextBlock) { b.Thread.Mistakes = &thread.Mistakes{Count: 5, LastCode: "T101"} },
 		} {
 			b := told()
-			b.thread.Status = status
+			b.Thread.Status = status
 			change(b)
 			assert.Len(t, b.next(commands()), len(b.steps()), "%s: no line is about a command that is not there", status)
 			block, _ := b.render()
@@ -183,11 +184,11 @@ func TestEveryCommandThatAContextNamesIsThere(t *testing.T) {
 func TestAContextSaysWhereTheThreadStands(t *testing.T) {
 	t.Parallel()
 	b := told()
-	at := b.now.Add(time.Hour)
-	b.thread.Claim = &thread.Claim{Holder: "a\nb", Until: at}
-	b.asked = []thread.Approval{{ID: "appr-1", Scope: []string{"deploy"}, Deadline: &at, Fallback: thread.Skip, MergeID: "merge-1"}}
-	b.granted = []thread.Approval{{ID: "appr-2", Scope: []string{"code_edit", "deploy"}, Until: &at}, {ID: "appr-3", Scope: []string{"approve_merge"}, MergeID: "merge-2"}}
-	b.thread.Mistakes, b.wakeable = &thread.Mistakes{Count: 5, LastCode: "T903"}, true
+	at := b.At.Add(time.Hour)
+	b.Thread.Claim = &thread.Claim{Holder: "a\nb", Until: at}
+	b.Requested = []thread.Approval{{ID: "appr-1", Scope: []string{"deploy"}, Deadline: &at, Fallback: thread.Skip, MergeID: "merge-1"}}
+	b.Granted = []thread.Approval{{ID: "appr-2", Scope: []string{"code_edit", "deploy"}, Until: &at}, {ID: "appr-3", Scope: []string{"approve_merge"}, MergeID: "merge-2"}}
+	b.Thread.Mistakes, b.Resumable = &thread.Mistakes{Count: 5, LastCode: "T903"}, true
 	block, _ := b.render()
 	for _, line := range []string{
 		`claim: a\nb until 2026-02-09T17:00:00Z`,
@@ -199,7 +200,7 @@ func TestAContextSaysWhereTheThreadStands(t *testing.T) {
 	} {
 		assert.Contains(t, block, "\n"+line+"\n")
 	}
-	b.now = at
+	b.At = at
 	block, _ = b.render()
 	assert.NotContains(t, block, "claim:")
 }
@@ -261,21 +262,6 @@ func TestOnlyTheThreadsOwnAgentMarksInjectionsAsSeen(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(b.dir, ".leslie/threads/main/.meta/injections.jsonl"))
 	require.NoError(t, err)
 	assert.Equal(t, 2, strings.Count(string(raw), "\n"), "the thread's folder keeps them all")
-}
-
-// Somebody else's operation is not one that the caller knows.
-func TestWhatWasNotMarkedMovesNoRevision(t *testing.T) {
-	t.Parallel()
-	b := newProject(t)
-	c := b.call(t, "context", "main")
-	st, err := c.store()
-	require.NoError(t, err)
-	_, err = c.view(func(*thread.State) error { return nil })
-	require.NoError(t, err)
-	known := *c.revision
-	b.must(t, "update", "part", "--title", "New")
-	c.see(st, "main", []thread.InjectionID{"inj-nobody"})
-	assert.Equal(t, known, *c.revision)
 }
 
 func TestWhatDidNotFitIntoTheContextComesNext(t *testing.T) {

@@ -60,6 +60,9 @@ func cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
+// StatePath is the state's file from the project's root.
+const StatePath = store.Dir + "/" + store.StateFile
+
 // threadPath is a thread's folder from the project's root.
 func threadPath(id thread.ThreadID) string { return store.Dir + "/" + threadPlace(id) }
 

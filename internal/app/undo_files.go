@@ -1,11 +1,11 @@
-package main
+package app
 
 import (
 	"path"
 	"slices"
 	"strconv"
 
-	"leslie/internal/app"
+	"leslie/internal/app/changes"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -17,8 +17,7 @@ import (
 
 // undoing is one undo with its file work.
 type undoing struct {
-	c          *call
-	st         *store.Store
+	c          *Call
 	op         thread.Operation
 	in         thread.Inversion
 	stage      *store.Stage // nil when there is nothing to stage
@@ -29,7 +28,7 @@ type undoing struct {
 // prepare stages what the undo puts back, and plans the steps.
 func (u *undoing) prepare() (err error) {
 	if len(u.in.Replaced)+len(u.in.Copied)+len(u.in.Remade) > 0 {
-		if u.stage, err = u.st.Stage(u.c.stamp().Operation); err != nil {
+		if u.stage, err = u.c.store.Stage(u.c.operation().Operation); err != nil {
 			return err
 		}
 	}
@@ -55,17 +54,17 @@ func (u *undoing) prepare() (err error) {
 func (u *undoing) putBackFiles() error {
 	all := 0
 	for _, r := range u.in.Replaced {
-		files, err := app.ChangeList(u.st, r.List)
+		files, err := changes.List(u.c.store, r.List)
 		if err != nil {
 			return err
 		}
 		all += len(files)
-		back := app.ChangeSet{Thread: r.ThreadID, Files: files}.Inverse()
+		back := changes.Set{Thread: r.ThreadID, Files: files}.Inverse()
 		var kept []string
-		err = u.c.settled(u.st, func() (err error) {
-			if kept, err = back.Moved(u.st); err == nil {
+		err = u.c.settled(func() (err error) {
+			if kept, err = back.Moved(u.c.store); err == nil {
 				var entries []store.Entry
-				entries, err = u.st.Artifacts(r.ThreadID)
+				entries, err = u.c.store.Artifacts(r.ThreadID)
 				kept = append(kept, inTheWay(back.Files, kept, entries)...)
 			}
 			return err
@@ -73,7 +72,7 @@ func (u *undoing) putBackFiles() error {
 		if err != nil {
 			return err
 		}
-		back.Files = slices.DeleteFunc(back.Files, func(f app.FileChange) bool { return slices.Contains(kept, f.Path) })
+		back.Files = slices.DeleteFunc(back.Files, func(f changes.File) bool { return slices.Contains(kept, f.Path) })
 		for _, f := range files {
 			if slices.Contains(kept, f.Path) {
 				u.kept = append(u.kept, f.Path)
@@ -82,7 +81,7 @@ func (u *undoing) putBackFiles() error {
 			}
 		}
 		dir := "back/" + string(r.ThreadID)
-		content := func(f app.FileChange) ([]byte, error) { return u.st.Blob(f.After) }
+		content := func(f changes.File) ([]byte, error) { return u.c.store.Blob(f.After) }
 		if err := back.Stage(u.c.ctx, u.stage, dir, content); err != nil {
 			return err
 		}
@@ -97,7 +96,7 @@ func (u *undoing) putBackFiles() error {
 // inTheWay are files that cannot go back to their names: a folder that is not empty
 // stands there by now, or a file stands in place of a folder above, and what lies
 // there is not taken away by the same undo.
-func inTheWay(back []app.FileChange, moved []string, entries []store.Entry) (out []string) {
+func inTheWay(back []changes.File, moved []string, entries []store.Entry) (out []string) {
 	goes := map[string]bool{}
 	for _, f := range back {
 		goes[f.Path] = f.After == "" && !slices.Contains(moved, f.Path)
@@ -174,7 +173,7 @@ func (u *undoing) putBackCopies() error {
 }
 
 func (u *undoing) materialize(list thread.BlobID, to string, readOnly bool) error {
-	m, err := u.st.Manifest(list)
+	m, err := u.c.store.Manifest(list)
 	if err != nil {
 		return err
 	}
@@ -206,7 +205,7 @@ func (u *undoing) untouched() error {
 		}
 	}
 	for _, ref := range u.in.Dropped {
-		entries, damaged, err := u.st.CheckFrozen(u.c.ctx, ref)
+		entries, damaged, err := u.c.store.CheckFrozen(u.c.ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -224,14 +223,14 @@ func (u *undoing) untouched() error {
 func (u *undoing) written(t thread.Thread) ([]string, error) {
 	var given store.Manifest
 	for _, share := range t.Shared {
-		m, err := u.st.Manifest(share.Manifest)
+		m, err := u.c.store.Manifest(share.Manifest)
 		if err != nil {
 			return nil, err
 		}
 		given = append(given, m...)
 	}
 	refs := slices.DeleteFunc(slices.Clone(u.in.Taken), func(ref thread.Reference) bool { return ref.From != t.ID })
-	return u.st.UnknownEntries(u.c.ctx, t.ID, given, refs)
+	return u.c.store.UnknownEntries(u.c.ctx, t.ID, given, refs)
 }
 
 // someOf names the first few of many.

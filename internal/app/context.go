@@ -1,0 +1,157 @@
+package app
+
+import (
+	"time"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// ContextRequest asks what a thread's agent needs to know.
+type ContextRequest struct {
+	Thread string // "": the thread that the caller speaks for
+}
+
+// ContextResult is what a thread's agent needs to know, for a block in its prompt.
+type ContextResult struct {
+	Thread    thread.Thread       `json:"thread"`
+	Objective string              `json:"objective"` // its title
+	DependsOn []ContextDependency `json:"dependsOn"`
+	Requested []thread.Approval   `json:"requested"` // nobody has decided them
+	Granted   []thread.Approval   `json:"granted"`
+	Resumable bool                `json:"resumable"`
+	Folder    string              `json:"folder"` // from the project's root
+	Files     []ContextFile       `json:"files"`
+	// References are one level of what the thread refers to.
+	References []ContextReference `json:"references"`
+	// Speaks: the caller is an agent that speaks for the thread. What it is shown of
+	// the injections counts as seen: see MarkSeen.
+	Speaks bool      `json:"speaks"`
+	At     time.Time `json:"at"` // of the look
+}
+
+// ContextDependency is a thread that the thread depends on.
+type ContextDependency struct {
+	ID     thread.ThreadID `json:"threadId"`
+	Status thread.Status   `json:"status"`
+}
+
+// ContextReference is a reference with what can be read through it.
+type ContextReference struct {
+	thread.Reference
+	Folder  string        `json:"folder"` // from the project's root
+	Files   []ContextFile `json:"files"`
+	Problem string        `json:"problem,omitempty"` // why there are none
+}
+
+// ContextFile is an artifact.
+type ContextFile struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+}
+
+// Context gathers what a thread's agent needs to know. What cannot be read of a
+// reference is said in its place: a context with a gap beats none. Errors: T101,
+// T105, T507, T509, those of reading.
+func Context(c *Call, in ContextRequest) (*ContextResult, error) {
+	c.readOnly()
+	id := c.threadOr(in.Thread)
+	d := &ContextResult{At: c.now()}
+	if _, err := c.view(func(s *thread.State) error { return d.gather(c, s, id) }); err != nil {
+		return nil, err
+	}
+	entries, err := listArtifacts(c, d.Thread.ID)
+	if err != nil {
+		return nil, err
+	}
+	d.Folder, d.Files = threadPath(d.Thread.ID), contextFiles(entries)
+	for i := range d.References {
+		d.References[i].read(c)
+	}
+	return d, nil
+}
+
+// gather takes from the State what there is to know.
+func (d *ContextResult) gather(c *Call, s *thread.State, id string) error {
+	t, err := s.Thread(id)
+	if err != nil {
+		return err
+	}
+	refs, err := referencesFrom(s, t)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		d.References = append(d.References, ContextReference{Reference: ref})
+	}
+	d.Thread, d.Resumable = t, s.Resumable(t)
+	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
+		d.Objective = o.Title
+	}
+	for _, on := range t.DependsOn {
+		d.DependsOn = append(d.DependsOn, ContextDependency{on, s.StatusOf(on)})
+	}
+	for _, g := range s.ApprovalsOf(t.ID) {
+		switch g.EffectiveAt(d.At).Status {
+		case thread.GrantOpen:
+			d.Requested = append(d.Requested, g)
+		case thread.GrantApproved:
+			d.Granted = append(d.Granted, g)
+		}
+	}
+	if c.caller.As == thread.Agent && c.caller.Thread != "" {
+		own, err := s.Thread(c.caller.Thread)
+		d.Speaks = err == nil && own.ID == t.ID
+	}
+	return nil
+}
+
+func (r *ContextReference) read(c *Call) {
+	r.Folder = threadPath(r.Target)
+	if r.Binding == thread.Frozen {
+		r.Folder = store.Dir + "/" + frozenPlace(r.From, r.ID)
+	}
+	if !r.Resolved {
+		r.Problem = "the target could not be resolved"
+		return
+	}
+	entries, err := readableThrough(c, r.Reference)
+	if err != nil {
+		r.Problem = "cannot be read: " + err.Error()
+		return
+	}
+	r.Files = contextFiles(entries)
+}
+
+func contextFiles(entries []store.Entry) []ContextFile {
+	var out []ContextFile
+	for _, e := range entries {
+		if e.Type == store.TypeFile {
+			out = append(out, ContextFile{e.Path, e.Size})
+		}
+	}
+	return out
+}
+
+// seenTimeout is how long the note that something was seen waits for the lock.
+const seenTimeout = time.Second
+
+// MarkSeen notes which injections the thread's agent has just been shown, after
+// Context: an operation of the system, since a context only reads. Where that cannot
+// be written the next context shows them again.
+func MarkSeen(c *Call, id thread.ThreadID, shown []thread.InjectionID) {
+	c.request.LockTimeout, c.request.Waiting = seenTimeout, nil
+	by := thread.Stamp{Time: c.now(), As: c.caller.As, Actor: c.caller.Actor}
+	commit, err := c.system("seen", by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
+		if s.Limited(string(id)) != nil {
+			return "" // its agent changes nothing until a person has looked
+		}
+		_, _ = s.See(string(id), shown, by) // what is gone was seen by nobody
+		return id
+	})
+	// When nothing came between, the caller knows this revision: its own next
+	// Expect is not to fail because of it.
+	if err == nil && commit.Changed && c.revision != nil && commit.Revision == *c.revision+1 {
+		c.revision = &commit.Revision
+	}
+}

@@ -1,0 +1,225 @@
+package app
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/app/changes"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// RollbackRequest restores a thread's artifacts.
+type RollbackRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	To     string // a checkpoint: its id, a prefix of its id, or its name
+}
+
+// RollbackResult is what became of the thread's artifacts.
+type RollbackResult struct {
+	// CheckpointID is of what was there before; null where nothing was replaced.
+	CheckpointID *thread.CheckpointID `json:"checkpointId"`
+	ThreadID     thread.ThreadID      `json:"threadId"`
+	To           thread.CheckpointID  `json:"to"`
+	Files        []RolledFile         `json:"files"`
+	Revision     thread.Revision      `json:"revision"`
+	Change
+}
+
+// RolledFile is what became of one file.
+type RolledFile struct {
+	Path string `json:"path"`
+	How  string `json:"how"` // replaced, restored, removed
+}
+
+// attempts is how often something is planned because the files moved.
+const attempts = 3
+
+// errMoved says that files are not what was planned on.
+var errMoved = errors.New("the files changed since that was planned")
+
+// Rollback restores a thread's artifacts from a checkpoint; what is there is saved
+// as one first. Errors: T101, T102, T105, T111, T505 where somebody saves there all
+// the time, T507 for a link in the way, T508, T509, those of a write.
+func Rollback(c *Call, in RollbackRequest) (*RollbackResult, error) {
+	id := c.threadOr(in.Thread)
+	if first, ok, err := answered[RollbackResult](c); ok || err != nil {
+		return first, err
+	}
+	for range attempts {
+		r := &rolling{c: c}
+		data, err := r.run(id, in.To)
+		if !errors.Is(err, errMoved) {
+			return data, err
+		}
+	}
+	return nil, codes.WriteFailed.New(
+		fact.Of("path", threadPath(c.target)), fact.Of("reason", "its artifacts were saved again and again meanwhile"),
+		fact.Of("threadId", c.target), fact.Of("attempts", attempts)).
+		WithHint("Roll back again when nobody writes there").WithNext("leslie artifacts " + string(c.target))
+}
+
+// rolling is one rollback, planned on what the thread holds.
+type rolling struct {
+	c        *Call
+	id       thread.ThreadID
+	to       thread.Checkpoint
+	stage    *store.Stage
+	now      store.Manifest // what is there
+	want     store.Manifest // what the checkpoint holds
+	manifest thread.BlobID  // of what is there
+	list     thread.BlobID  // of what is replaced
+	changes  changes.Set
+	files    []RolledFile
+}
+
+// run plans without the lock and carries out under it. Its error is errMoved when
+// somebody saved something in between.
+func (r *rolling) run(id, to string) (*RollbackResult, error) {
+	c := r.c
+	told := len(c.warnings)
+	_, err := c.view(func(s *thread.State) error {
+		t, err := s.LiveThread(id)
+		if err != nil {
+			return err
+		}
+		r.id, c.target = t.ID, t.ID
+		r.to, err = t.CheckpointOf(to)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.want, err = r.c.store.Manifest(r.to.Manifest); err != nil {
+		return nil, err
+	}
+	if r.stage, err = r.c.store.Stage(c.operation().Operation); err != nil {
+		return nil, err
+	}
+	if err := r.plan(); err != nil {
+		c.endStage(r.stage, false)
+		return nil, err
+	}
+	data, err := write(c, r.rule)
+	c.endStage(r.stage, err == nil)
+	switch {
+	case errors.Is(err, errMoved):
+		c.warnings = c.warnings[:told] // the next plan says what it leaves out
+	case err == nil:
+		warnSaved(c, r.changes, "what the checkpoint holds")
+	}
+	return data, err
+}
+
+// plan keeps what is there, and stages what is to come.
+func (r *rolling) plan() error {
+	var skipped []string
+	var err error
+	if r.now, skipped, err = takeSnapshot(r.c, r.stage, r.id, scope.Set{}); err != nil {
+		return err
+	}
+	r.c.warnSkipped(skipped)
+	r.compare()
+	if len(r.files) == 0 {
+		return nil
+	}
+	if err := r.unobstructed(); err != nil {
+		return err
+	}
+	if r.manifest, err = r.stage.PutManifest(r.now); err != nil {
+		return err
+	}
+	if r.list, err = r.changes.PutList(r.stage); err != nil {
+		return err
+	}
+	content := func(f changes.File) ([]byte, error) { return r.stage.Blob(f.After) }
+	if err := r.changes.Stage(r.c.ctx, r.stage, "result", content); err != nil {
+		return err
+	}
+	return r.c.relyOn(r.stage)
+}
+
+// compare says what becomes of each path that differs.
+func (r *rolling) compare() {
+	r.files, r.changes = []RolledFile{}, changes.Set{Thread: r.id}
+	note := func(was, is store.FileAt, path, how string) {
+		r.files = append(r.files, RolledFile{path, how})
+		r.changes.Files = append(r.changes.Files, changes.File{
+			Path: path, Before: was.SHA256, After: is.SHA256, WasExecutable: was.Executable, Executable: is.Executable,
+		})
+	}
+	for _, f := range r.want {
+		was, there := r.now.Find(f.Path)
+		switch {
+		case !there:
+			note(was, f, f.Path, "restored")
+		case was.SHA256 != f.SHA256 || was.Executable != f.Executable:
+			note(was, f, f.Path, "replaced")
+		}
+	}
+	for _, f := range r.now {
+		if _, stays := r.want.Find(f.Path); !stays {
+			note(f, store.FileAt{}, f.Path, "removed")
+		}
+	}
+	slices.SortFunc(r.files, func(a, b RolledFile) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// unobstructed is T507 where a link or a special file stands in the way of what
+// comes: it is never written through, and never taken away.
+func (r *rolling) unobstructed() error {
+	entries, err := listArtifacts(r.c, r.id)
+	if err != nil {
+		return err
+	}
+	for _, special := range specials(entries) {
+		inTheWay := slices.ContainsFunc(r.changes.Files, func(f changes.File) bool {
+			return f.After != "" && (special == f.Path || strings.HasPrefix(f.Path, special+"/") || strings.HasPrefix(special, f.Path+"/"))
+		})
+		if inTheWay {
+			return codes.UnsafePath.New(fact.Of("path", special), fact.Of("threadId", r.id)).
+				WithHint("A link or special file stands where the checkpoint has a file: move it away")
+		}
+	}
+	return nil
+}
+
+// rule is the rollback, under the lock.
+func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*RollbackResult, thread.ThreadID, error) {
+	t, err := s.LiveThread(string(r.id))
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := t.CheckpointOf(string(r.to.ID)); err != nil {
+		return nil, "", err
+	}
+	id := newCheckpointID(r.c, t)
+	moved, err := r.c.store.Compare(r.c.ctx, r.id, r.now, scope.Set{})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(moved) > 0:
+		return nil, "", errMoved
+	}
+	d := &RollbackResult{ThreadID: t.ID, To: r.to.ID, Files: r.files, Revision: t.Revision}
+	if len(r.files) == 0 {
+		return d, t.ID, nil
+	}
+	ck, t, err := s.Checkpoint(thread.NewCheckpoint{ID: id, Thread: string(t.ID), Manifest: r.manifest, Files: len(r.now), Undo: r.list, To: r.to}, stamp)
+	if err != nil {
+		return nil, "", err
+	}
+	s.Plan(r.changes.Steps(r.stage, "result")...)
+	d.CheckpointID, d.Revision = &ck.ID, t.Revision
+	return d, t.ID, nil
+}
+
+// warnSaved names files that somebody saved in the moment of the commit.
+func warnSaved(c *Call, set changes.Set, what string) {
+	artifacts := func() ([]store.Entry, error) { return listArtifacts(c, set.Thread) }
+	c.warn(set.SavedMeanwhile(c.store, artifacts, what)...)
+}
