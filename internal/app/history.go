@@ -48,7 +48,7 @@ func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
 		q.Before = max(*in.Before, 1) // nothing comes before the first
 	}
 	var err error
-	if q.Thread, err = c.filter(in.Thread); err != nil {
+	if q.Thread, err = filterThread(c, in.Thread); err != nil {
 		return nil, err
 	}
 	h, err := c.store.History(c.ctx, q)
@@ -64,9 +64,9 @@ func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
 	return d, nil
 }
 
-// filter is the thread that a request names as a filter, "" for none. Errors:
+// filterThread is the thread that a request names as a filter, "" for none. Errors:
 // T101, T105.
-func (c *Call) filter(named string) (id thread.ThreadID, err error) {
+func filterThread(c *Call, named string) (id thread.ThreadID, err error) {
 	if named == "" {
 		return "", nil
 	}

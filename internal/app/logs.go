@@ -103,7 +103,7 @@ type logFilter struct {
 }
 
 func (in LogsRequest) filter(c *Call) (logFilter, error) {
-	id, err := c.filter(in.Thread)
+	id, err := filterThread(c, in.Thread)
 	return logFilter{in, slices.Index(LogLevels(), in.Level), id}, err
 }
 

@@ -59,7 +59,7 @@ func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error
 
 // observed is where observing begins, and what.
 func observed(c *Call, in ObserveRequest) (store.CursorQuery, error) {
-	q := store.CursorQuery{Lost: c.lostOperations}
+	q := store.CursorQuery{Lost: lostOperations(c)}
 	v, err := c.view(func(s *thread.State) error {
 		if in.Target == "" {
 			return nil
@@ -81,8 +81,10 @@ func observed(c *Call, in ObserveRequest) (store.CursorQuery, error) {
 }
 
 // lostOperations warns of operations that nobody can be told of any more.
-func (c *Call) lostOperations(from, to thread.Revision) {
-	c.warn(warnings.OperationsLost.New(fact.Of("from", from), fact.Of("to", to)))
+func lostOperations(c *Call) func(from, to thread.Revision) {
+	return func(from, to thread.Revision) {
+		c.warn(warnings.OperationsLost.New(fact.Of("from", from), fact.Of("to", to)))
+	}
 }
 
 // notAhead is T903 for a revision that is not there yet: who asks for it takes

@@ -3,7 +3,6 @@ package app
 import (
 	"time"
 
-	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -23,12 +22,6 @@ func (c *Call) DraftState() *thread.State {
 	}
 	return c.draft.state
 }
-
-// DraftStage leaves a stage to the batch.
-func (c *Call) DraftStage(stage *store.Stage) { c.draft.stages = append(c.draft.stages, stage) }
-
-// DraftBegins reports whether the thread is one that the batch makes.
-func (c *Call) DraftBegins(id thread.ThreadID) bool { return c != nil && c.draft.begins(id) }
 
 // Warn adds warnings.
 func (c *Call) Warn(found ...warnings.Warning) { c.warn(found...) }

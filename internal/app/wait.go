@@ -136,7 +136,7 @@ func (w *waiting) begin(s *thread.State) error {
 			return notAhead(since, s.Revision)
 		}
 	}
-	w.cursor = w.c.store.Cursor(store.CursorQuery{Since: since, Lost: w.c.lostOperations})
+	w.cursor = w.c.store.Cursor(store.CursorQuery{Since: since, Lost: lostOperations(w.c)})
 	w.lapsed = records(s.Changes())
 	return nil
 }
