@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,7 +18,6 @@ import (
 	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/nearest"
-	"leslie/store"
 	"leslie/thread"
 )
 
@@ -43,54 +41,8 @@ type config struct {
 // maxConfig is the largest configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// settings are what both files say together, the user's over the project's.
-type settings struct {
-	policy           thread.Policy
-	agentAutoApprove bool // an agent may ask with the fallback auto_approve
-	mistakeLimit     int
-	claimFor         time.Duration
-}
-
-// The settings where no configuration says otherwise.
-const (
-	defaultMistakeLimit = 5
-	defaultClaimFor     = time.Hour
-)
-
-// configs reads both files. Errors: T903 naming file and key, T509.
-func (c *call) configs(st *store.Store) (user, project config, err error) {
-	if c.env.home != "" {
-		if user, err = readConfig(filepath.Join(c.env.home, store.Dir, store.ConfigFile), true); err != nil {
-			return user, project, err
-		}
-	}
-	project, err = readConfig(st.Path(store.ConfigFile), false)
-	return user, project, err
-}
-
-// configured is what both files say but for the commands that they name.
-func (c *call) configured(st *store.Store) (settings, error) {
-	user, project, err := c.configs(st)
-	return together(user, project), err
-}
-
-// together is what the files say but for the commands that they name.
-func together(user, project config) settings {
-	out := settings{
-		policy: thread.DefaultPolicy(), agentAutoApprove: user.Approvals.AgentAutoApprove,
-		mistakeLimit: defaultMistakeLimit, claimFor: defaultClaimFor,
-	}
-	for _, cfg := range []config{project, user} {
-		maps.Copy(out.policy, cfg.Policy)
-		if cfg.MistakeLimit != nil {
-			out.mistakeLimit = *cfg.MistakeLimit
-		}
-		if cfg.ClaimFor != nil {
-			out.claimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
-		}
-	}
-	return out
-}
+// defaultMistakeLimit is the limit where no configuration says otherwise.
+const defaultMistakeLimit = 5
 
 func readConfig(path string, users bool) (config, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer

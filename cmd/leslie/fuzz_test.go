@@ -1,17 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"leslie/codes"
 )
 
 // FuzzReorder: wherever the flags of a line stand in front of "--", it says the
@@ -86,83 +80,5 @@ func valuesOf(l line) (out []string) {
 	for _, f := range l.flags {
 		out = append(out, f.Name+"="+f.text)
 	}
-	return out
-}
-
-// FuzzConfig: a configuration is refused with T903 or means what it says: every
-// key in it is one that leslie knows, none stands twice, and each value is the
-// one that any reader of JSON finds.
-func FuzzConfig(f *testing.F) {
-	for _, s := range []string{
-		`{}`, `null`, `{"policy":{"merge":"auto"},"mistakeLimit":3,"claimFor":"1h","merge":{"agent":"a b","validate":"c"}}`,
-		`{"trust":["/x"],"approvals":{"agentAutoApprove":true}}`, `{"trust":["x"]}`, `{"merge":{"agent":"x \"y"}}`, `{"claimFor":null}`, `{"merge":{"Agent":"x"},"merge":{}}`, `{"merge":{"agent":"a","agent":"b"}}`,
-		`{"Merge":{}}`, `{"merge":null,"policy":null}`, `{"mistakeLimit":1e0}`, `{"claimFor":"-1s"}`, `{} {}`, `{"merge":{"agent":"a"},"merge":{"validate":"b"}}`,
-	} {
-		f.Add([]byte(s), true)
-		f.Add([]byte(s), false)
-	}
-	f.Fuzz(func(t *testing.T, data []byte, users bool) {
-		cfg, err := parseConfig("config.json", data, users)
-		if err != nil {
-			require.True(t, codes.Has(err, codes.InvalidArgument), "%v", err)
-			return
-		}
-		var plain map[string]any
-		require.NoError(t, json.Unmarshal(data, &plain))
-		known := []string{"policy", "mistakeLimit", "claimFor", "merge", "merge.agent", "merge.validate"}
-		if users {
-			known = append(known, "trust", "approvals", "approvals.agentAutoApprove")
-		}
-		seen := keysOf(t, json.NewDecoder(bytes.NewReader(data)), "")
-		for i, key := range seen {
-			require.True(t, slices.Contains(known, key) || strings.HasPrefix(key, "policy."), "%q", key)
-			require.NotContains(t, seen[:i], key, "a key stands twice")
-		}
-		group := func(name string) map[string]any { m, _ := plain[name].(map[string]any); return m }
-		text := func(v any) string { s, _ := v.(string); return s }
-		given := func(v *string) string {
-			if v == nil {
-				return ""
-			}
-			require.NotEmpty(t, *v)
-			return *v
-		}
-		require.Equal(t, text(group("merge")["agent"]), given(cfg.Merge.Agent))
-		require.Equal(t, text(group("merge")["validate"]), given(cfg.Merge.Validate))
-		require.Equal(t, group("approvals")["agentAutoApprove"] == true, cfg.Approvals.AgentAutoApprove)
-		require.Len(t, cfg.Policy, len(group("policy")))
-		for name, v := range cfg.Policy {
-			require.Equal(t, group("policy")[name], string(v))
-			require.Contains(t, []string{"auto", "require_human"}, string(v))
-		}
-		if cfg.ClaimFor != nil {
-			d, err := time.ParseDuration(text(plain["claimFor"]))
-			require.True(t, err == nil && d > 0)
-		}
-		require.True(t, cfg.MistakeLimit == nil || *cfg.MistakeLimit >= 1)
-	})
-}
-
-// keysOf are the keys of an object and of those in it, as they stand there.
-func keysOf(t *testing.T, dec *json.Decoder, prefix string) (out []string) {
-	token, err := dec.Token()
-	require.NoError(t, err)
-	switch token {
-	case json.Delim('['):
-		for dec.More() {
-			keysOf(t, dec, "")
-		}
-	case json.Delim('{'):
-		for dec.More() {
-			key, err := dec.Token()
-			require.NoError(t, err)
-			out = append(out, prefix+key.(string))
-			out = append(out, keysOf(t, dec, prefix+key.(string)+".")...)
-		}
-	default:
-		return nil
-	}
-	_, err = dec.Token()
-	require.NoError(t, err)
 	return out
 }
