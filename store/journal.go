@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 
 	"leslie/thread"
@@ -25,6 +26,9 @@ type entry struct {
 	// Archived are the records that the operation moved to the archive, as
 	// they lie there.
 	Archived []thread.Change `json:"archived,omitempty"`
+	// Texts says where a parameter's text is that the changes hold as well: it is null
+	// in Params as the line has them.
+	Texts map[string]string `json:"texts,omitempty"`
 	// Answer is what the call answered, where it carried a request id.
 	Answer json.RawMessage `json:"answer,omitempty"`
 	// Baseline says that the changes name every record of the state: a state
@@ -44,7 +48,27 @@ func readEntry(line []byte) (e entry, ok bool) {
 	if !intact(line) || json.Unmarshal(line, &e) != nil {
 		return entry{}, false
 	}
+	e.whole()
 	return e, e.Seq > 0
+}
+
+// slim is the entry as it is written: without what its records say already.
+func (e entry) slim() entry {
+	if e.Baseline { // which is there to say all of it
+		return e
+	}
+	e.Changes = slices.Clone(e.Changes)
+	for i, c := range e.Changes {
+		e.Changes[i] = c.Slim()
+	}
+	e.Params, e.Texts = thread.SlimParams(e.Params, e.Changes)
+	return e
+}
+
+// whole gives an entry that was read its parameters back. Its changes stay as they
+// are written: see thread.Change.Whole.
+func (e *entry) whole() {
+	e.Params, e.Texts = thread.WholeParams(e.Params, e.Texts, e.Changes), nil
 }
 
 // numberOf is the number of an intact line, without decoding the rest; ok is

@@ -78,7 +78,7 @@ type operation struct {
 func (o *operation) text() ([]byte, error) {
 	var err error
 	if o.made == nil {
-		o.made, err = plainJSON(o.entry)
+		o.made, err = plainJSON(o.entry.slim())
 	}
 	return o.made, err
 }
@@ -313,6 +313,7 @@ func readBody(rest []byte, version string) (image, error) {
 		return image{}, damage("its operation cannot be read")
 	}
 	if m.operation != nil {
+		m.operation.whole()
 		m.operation.made = made[len(`"operation":`) : len(made)-1]
 	}
 	tables := thread.Tables()

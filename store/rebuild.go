@@ -157,8 +157,8 @@ func (s *Store) replay(h history, fn func(entry) bool) error {
 }
 
 // rebuild makes a state of the journal alone. Where operations are missing, the
-// later ones are applied all the same: each carries its records whole. ok is
-// false when the journal holds nothing to build from. Errors: T509.
+// later ones are applied all the same: each carries its records whole, but for long
+// texts that it left alone, which are those of the lines in front of it. ok is false when the journal holds nothing to build from. Errors: T509.
 func (s *Store) rebuild(h history) (m image, ok bool, err error) {
 	m = image{records: thread.Records{}}
 	err = s.replay(h, func(e entry) bool {
@@ -176,7 +176,7 @@ func (s *Store) givesBack(h history, m image) (differing []string, err error) {
 	last := map[string][]byte{}
 	note := func(e entry) {
 		for _, c := range e.Changes {
-			last[c.Record] = c.After
+			last[c.Record] = c.Whole(last[c.Record])
 		}
 	}
 	err = s.replay(h, func(e entry) bool {

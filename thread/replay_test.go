@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,10 @@ func (p *player) operation(t *testing.T) (changed int) {
 // does not escape HTML characters.
 func recorded(t *testing.T, op thread.Operation) (read thread.Operation) {
 	t.Helper()
+	op.Changes = slices.Clone(op.Changes) // as the journal has them
+	for i, c := range op.Changes {
+		op.Changes[i] = c.Slim()
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -126,7 +131,7 @@ func (p *player) rule() error {
 	case 2, 3, 4:
 		_, err := p.Spawn(thread.NewThread{
 			ID: thread.ThreadID(p.newID("thread-")), Objective: p.any(thread.TableObjectives), Parent: p.maybe(thread.TableThreads),
-			Title: "T", Intent: "multi\nline", Tags: p.tags(), DependsOn: p.some(thread.TableThreads), Shared: "m1",
+			Title: "T", Intent: strings.Repeat("multi\nline ", 30), Tags: p.tags(), DependsOn: p.some(thread.TableThreads), Shared: "m1",
 		}, stamp)
 		return err
 	case 5:

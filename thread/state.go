@@ -173,7 +173,7 @@ func (s *State) Apply(op Operation) error {
 		if t == nil || id == "" {
 			return codes.Internal.New(fact.Of("reason", "operation "+string(op.ID)+" names no table: "+c.Record))
 		}
-		if err := t.apply(id, c.After); err != nil {
+		if err := t.apply(id, c); err != nil {
 			return codes.Internal.Wrap(err, fact.Of("reason", "operation "+string(op.ID)+" cannot be replayed"))
 		}
 	}
@@ -200,7 +200,7 @@ type table interface {
 	changes() []Change
 	changed() bool
 	changedAfter(Revision) (string, Revision)
-	apply(id string, after []byte) error
+	apply(id string, c Change) error
 }
 
 func (s *State) table(name string) table {

@@ -25,6 +25,9 @@ type Change struct {
 	Record string          `json:"record"` // TABLE/ID
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
+	// Same names the members that the change leaves as they are and does not repeat:
+	// they are null in Before and After. See Whole.
+	Same []string `json:"same,omitempty"`
 }
 
 type record[R any] interface {
@@ -262,8 +265,10 @@ func (t *Table[R]) changedAfter(rev Revision) (id string, at Revision) {
 }
 
 // apply sets a record to the result of a recorded change.
-func (t *Table[R]) apply(id string, after []byte) error {
+func (t *Table[R]) apply(id string, c Change) error {
 	var value R
+	base, _ := t.line([]byte(id))
+	after := c.Whole(base)
 	if len(after) > 0 && !bytes.Equal(after, []byte("null")) {
 		if err := Decode(after, &value); err != nil {
 			return err

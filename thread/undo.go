@@ -58,7 +58,7 @@ func (s *State) Invert(op Operation, stamp Stamp) (Inversion, error) {
 	}
 	for _, c := range v.out.Changes {
 		table, id, _ := strings.Cut(c.Record, "/")
-		if err := s.table(table).apply(id, c.After); err != nil {
+		if err := s.table(table).apply(id, c); err != nil {
 			return Inversion{}, codes.Internal.Wrap(err)
 		}
 	}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+// wordy is a store whose thread has an intent of 60 KB and was suspended and resumed
+// thirty times, with the operation that spawned it.
+func wordy(t testing.TB) (s *Store, spawn Call) {
+	t.Helper()
+	s = newStore(t, Options{})
+	add(t, s, "obj-a")
+	intent := strings.Repeat("Say \"it\" at <length>. ", 60<<10/22)
+	spawn = callNamed("spawn")
+	var err error
+	spawn.Params, err = plainJSON(map[string]string{"id": "wordy", "intent": intent})
+	require.NoError(t, err)
+	spawn.Request = "try/1"
+	rule := func(act func(*thread.State) error) func(*thread.State) (Outcome, error) {
+		return func(st *thread.State) (Outcome, error) {
+			return Outcome{Thread: "wordy", Answer: json.RawMessage(`{"data":1}`)}, act(st)
+		}
+	}
+	_, err = s.Update(context.Background(), spawn, rule(func(st *thread.State) error {
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: threadPath("wordy", "")})
+		_, err := st.Spawn(thread.NewThread{ID: "wordy", Objective: "obj-a", Title: "T", Intent: intent}, spawn.Stamp)
+		return err
+	}))
+	require.NoError(t, err)
+	for i := range 60 {
+		action := []thread.Action{thread.Suspend, thread.Resume}[i%2]
+		call := callNamed(fmt.Sprint("act-", i))
+		_, err := s.Update(context.Background(), call, rule(func(st *thread.State) error {
+			_, err := st.Lifecycle("wordy", action, fmt.Sprint("reason ", i), call.Stamp)
+			return err
+		}))
+		require.NoError(t, err)
+	}
+	return s, spawn
+}
+
+func TestALongIntentIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := wordy(t)
+	text := "Say \\\"it\\\" at <length>. Say"
+	const one = 60 << 10 / 22
+	lines := strings.Count(string(read(t, s, JournalFile)), text)
+	assert.LessOrEqual(t, lines, one, "in the journal")
+	assert.LessOrEqual(t, strings.Count(string(read(t, s, StateFile)), text), one, "and in the state")
+	assert.Less(t, len(read(t, s, JournalFile)), 160<<10)
+}
+
+// What is left out of the journal is given back wherever the journal is needed.
+func TestSlimLinesGiveEverythingBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	origin, spawn := wordy(t)
+	records := recordsOfState(t, origin)
+	for name, lose := range map[string]func(s *Store){
+		"the state": func(s *Store) { put(t, s, StateFile, []byte("{")) },
+		"both, and it is rebuilt": func(s *Store) {
+			put(t, s, StateFile, []byte("{"))
+			put(t, s, BackupFile, []byte("{"))
+			_, err := s.Repair(ctx, repairCall())
+			require.NoError(t, err)
+		},
+	} {
+		s := copyStore(t, origin)
+		lose(s)
+		assert.Equal(t, records, recordsOfState(t, s), name)
+		add(t, s, "obj-next")
+		d, err := s.Diagnose(ctx)
+		require.NoError(t, err)
+		assert.True(t, d.Healthy, "%s: %v", name, d.Findings)
+	}
+
+	h, err := origin.History(ctx, HistoryQuery{})
+	require.NoError(t, err)
+	first := h.Operations[len(h.Operations)-2]
+	assert.Equal(t, string(spawn.Params), string(first.Params))
+	c, err := origin.Answered(ctx, spawn)
+	require.NoError(t, err, "the call is known by its parameters")
+	require.NotNil(t, c)
+	put(t, origin, requestFile("try/1"), []byte("{"))
+	c, err = origin.Answered(ctx, spawn)
+	require.NoError(t, err, "from the journal, too")
+	require.NotNil(t, c)
+	assert.JSONEq(t, `{"data":1}`, string(c.Replay))
+
+	undo := callNamed("undo")
+	_, err = origin.Update(ctx, undo, func(st *thread.State) (Outcome, error) {
+		_, err := st.Invert(h.Operations[0], undo.Stamp)
+		return Outcome{Thread: "wordy"}, err
+	})
+	require.NoError(t, err)
+	var th thread.Thread
+	line, _ := thread.LineOf(recordsOfState(t, origin)[thread.TableThreads], "wordy")
+	require.NoError(t, json.Unmarshal(line.JSON, &th))
+	assert.Equal(t, thread.Suspended, th.Status)
+	assert.Equal(t, "reason 58", th.Reason)
+	assert.Greater(t, len(th.Intent), 59<<10)
+}
