@@ -27,7 +27,7 @@ type CanResult struct {
 // one that there is none of, T101, T105, T509 for the configuration, those of reading.
 func Can(c *Call, in CanRequest) (*CanResult, error) {
 	c.readOnly()
-	set, err := c.configured()
+	set, err := configured(c)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func TestReadsOfRecordsChangeNothingForADirectCaller(t *testing.T) {
 		"list": ask(List, ListRequest{}), "summary": ask(Summary, SummaryRequest{}), "status": ask(ThreadStatus, ThreadStatusRequest{Thread: "main"}),
 		"artifacts": ask(Artifacts, ArtifactsRequest{Thread: "main"}), "objectives": ask(ListObjectives, ListObjectivesRequest{}),
 		"objective": ask(ShowObjective, ObjectiveRequest{Objective: "ship"}), "references": ask(ListReferences, ListReferencesRequest{}),
-		"approvals": ask(ListApprovals, ListApprovalsRequest{All: true}), "can": ask(Can, CanRequest{Capability: "code_edit", Thread: "main"}),
+		"approvals": ask(ListApprovals, ListApprovalsRequest{All: true}), "can": ask(Can, CanRequest{Capability: "read", Thread: "main"}),
 	} {
 		c := b.call()
 		require.NoError(t, read(c), name)

@@ -58,7 +58,7 @@ func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 	}
 	d := in.For
 	if d == 0 {
-		set, err := c.configured()
+		set, err := configured(c)
 		if err != nil {
 			return nil, err
 		}

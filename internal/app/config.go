@@ -51,7 +51,7 @@ type settings struct {
 	mistakeLimit     int
 	claimFor         time.Duration
 	// agent and validate are commands that may run: the user's own, or the
-	// project's where the user trusts its root. Only settings fills them.
+	// project's where the user trusts its root. Only settingsOf fills them.
 	agent, validate string
 }
 
@@ -62,7 +62,7 @@ const (
 )
 
 // configs reads both files. Errors: T903 naming file and key, T509.
-func (c *Call) configs() (user, project config, err error) {
+func configs(c *Call) (user, project config, err error) {
 	if c.project.env.Home != "" {
 		if user, err = readConfig(filepath.Join(c.project.env.Home, store.Dir, store.ConfigFile), true); err != nil {
 			return user, project, err
@@ -72,16 +72,16 @@ func (c *Call) configs() (user, project config, err error) {
 	return user, project, err
 }
 
-// configured is settings for a call that runs no command of the configuration.
-func (c *Call) configured() (settings, error) {
-	user, project, err := c.configs()
+// configured are the settings for a call that runs no command of the configuration.
+func configured(c *Call) (settings, error) {
+	user, project, err := configs(c)
 	return combine(user, project), err
 }
 
-// settings reads both files. A project's command that the user does not trust is
+// settingsOf reads both files. A project's command that the user does not trust is
 // shown (W305) and not run. Errors: those of configs.
-func (c *Call) settings() (settings, error) {
-	user, project, err := c.configs()
+func settingsOf(c *Call) (settings, error) {
+	user, project, err := configs(c)
 	if err != nil {
 		return settings{}, err
 	}

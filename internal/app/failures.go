@@ -165,7 +165,7 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 // mistakeLimit is the configured one; a configuration that cannot be read is told
 // by the use cases that need it.
 func mistakeLimit(c *Call) int {
-	set, err := c.configured()
+	set, err := configured(c)
 	if err != nil {
 		return defaultMistakeLimit
 	}

@@ -60,7 +60,7 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	if first, ok, err := answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}
-	conf, err := c.settings()
+	conf, err := settingsOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func MergeResolve(c *Call, in MergeResolveRequest) (*MergeResult, error) {
 	if first, ok, err := answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}
-	conf, err := c.configured()
+	conf, err := configured(c)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
 	if first, ok, err := answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}
-	conf, err := c.settings()
+	conf, err := settingsOf(c)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func Transfer(c *Call, in TransferRequest) (*TransferResult, error) {
 		return first, nil
 	}
 	in.Thread = c.threadOr(in.Thread)
-	set, err := c.configured()
+	set, err := configured(c)
 	if err != nil {
 		return nil, err
 	}
