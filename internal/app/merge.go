@@ -71,19 +71,19 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	if in.DryRun {
 		begin = merging.Preview
 	}
-	s, err := begin(c.merging(in.MergeMeans, conf), request)
+	s, err := begin(mergeCall(c, in.MergeMeans, conf), request)
 	switch {
 	case err != nil:
 		return nil, err
 	case in.DryRun:
 		return s.Result(merging.Planned), nil
 	}
-	return c.finishMerge(s)
+	return finishMerge(c, s)
 }
 
 // finishMerge asks and applies. A merge with nothing to do makes no operation; its
 // result is kept for a request all the same.
-func (c *Call) finishMerge(s *merging.Session) (*MergeResult, error) {
+func finishMerge(c *Call, s *merging.Session) (*MergeResult, error) {
 	result, err := s.Finish()
 	if err == nil {
 		err = c.keepUnchanged(result)
@@ -114,7 +114,7 @@ type MergeStatusRequest struct{ Merge string }
 // MergeStatus shows a pending merge as it stands now. Errors: T303, T105, and those
 // of planning it.
 func MergeStatus(c *Call, in MergeStatusRequest) (*MergeResult, error) {
-	s, err := merging.Look(c.merging(MergeMeans{}, settings{}), in.Merge)
+	s, err := merging.Look(mergeCall(c, MergeMeans{}, settings{}), in.Merge)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func MergeResolve(c *Call, in MergeResolveRequest) (*MergeResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := merging.Load(c.merging(MergeMeans{}, conf), in.Merge)
+	s, err := merging.Load(mergeCall(c, MergeMeans{}, conf), in.Merge)
 	if err != nil {
 		return nil, err
 	}
@@ -160,14 +160,14 @@ func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := merging.Load(c.merging(in.MergeMeans, conf), in.Merge)
+	s, err := merging.Load(mergeCall(c, in.MergeMeans, conf), in.Merge)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.TakeEdited(); err != nil {
 		return nil, err
 	}
-	return c.finishMerge(s)
+	return finishMerge(c, s)
 }
 
 // MergeAbortRequest names a pending merge.
@@ -176,7 +176,7 @@ type MergeAbortRequest struct{ Merge string }
 // MergeAbort takes a pending merge away; its target stays as it is. Errors: T303,
 // T105, and those of a write.
 func MergeAbort(c *Call, in MergeAbortRequest) (*MergeResult, error) {
-	return merging.Abort(c.merging(MergeMeans{}, settings{}), in.Merge)
+	return merging.Abort(mergeCall(c, MergeMeans{}, settings{}), in.Merge)
 }
 
 // MergePlan is what the merge would do that a request is about. Errors: T509.
@@ -187,11 +187,11 @@ func MergePlan(c *Call, g thread.Approval) ([]merging.PlannedFile, error) {
 // MergeChanged are the paths with which a merge would now do something else than
 // what the request was about. Errors: T509, and those of planning the merge.
 func MergeChanged(c *Call, g thread.Approval) ([]string, error) {
-	return merging.Differing(c.merging(MergeMeans{}, settings{}), g)
+	return merging.Differing(mergeCall(c, MergeMeans{}, settings{}), g)
 }
 
-// merging is the call as a merge session needs it.
-func (c *Call) merging(means MergeMeans, conf settings) merging.Call {
+// mergeCall is the call as a merge session needs it.
+func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
 	agent, validate, timeout := means.Agent, means.Validate, means.Timeout
 	if agent == "" {
 		agent = conf.agent

@@ -184,7 +184,7 @@ func TestAnAnswerReadsNoFileAgain(t *testing.T) {
 		answered = syncs
 		return err
 	})
-	mc := c.merging(MergeMeans{Person: person}, combine(config{}, config{}))
+	mc := mergeCall(c, MergeMeans{Person: person}, combine(config{}, config{}))
 	mc.Files = counted{c.store, &trees, &contents}
 	s, err := merging.Start(mc, merging.Request{Target: "main", Sources: []string{"child"}})
 	require.NoError(t, err)

@@ -59,10 +59,10 @@ func (s *Session) settle(a *answering) error {
 
 // replanned plans again from what is loaded; it is loaded anew if something was not
 // read before and has moved.
-func (s *Session) replanned() error {
-	err := s.replan()
+func (p *Planning) replanned() error {
+	err := p.replan()
 	if errors.Is(err, errMoved) {
-		err = s.load()
+		err = p.load()
 	}
 	return err
 }
@@ -141,14 +141,14 @@ func (a *answering) change(have map[string]thread.Decision) (map[string]thread.D
 
 // decided is the decisions on record with these answers among them. Errors: T903
 // for one that does not fit.
-func (s *Session) decided(have map[string]thread.Decision, answers []Answer) (map[string]thread.Decision, error) {
-	decisions, err := s.decisionsOf(have)
+func (a *answering) decided(have map[string]thread.Decision, answers []Answer) (map[string]thread.Decision, error) {
+	decisions, err := a.decisionsOf(have)
 	if err != nil {
 		return nil, err
 	}
 	for _, one := range answers {
-		if decisions, err = s.plan.Decide(decisions, one.About, one.Decision); err != nil {
-			return nil, s.invalidChoice(err)
+		if decisions, err = a.plan.Decide(decisions, one.About, one.Decision); err != nil {
+			return nil, a.invalidChoice(err)
 		}
 	}
 	out := map[string]thread.Decision{}
@@ -159,10 +159,10 @@ func (s *Session) decided(have map[string]thread.Decision, answers []Answer) (ma
 }
 
 // wholeOf is the id under which the path of a conflict is decided as a whole.
-func (s *Session) wholeOf(conflict string) string {
-	for _, c := range s.plan.Conflicts {
+func (a *answering) wholeOf(conflict string) string {
+	for _, c := range a.plan.Conflicts {
 		if c.ID == conflict {
-			f, _ := s.file(c.Path)
+			f, _ := a.file(c.Path)
 			return f.ID
 		}
 	}
@@ -170,13 +170,13 @@ func (s *Session) wholeOf(conflict string) string {
 }
 
 // invalidChoice is T903 for a choice that does not fit its conflict.
-func (s *Session) invalidChoice(err error) error {
-	e := codes.InvalidArgument.Wrap(err, fact.Of("reason", err.Error()), fact.Of("mergeId", s.record.ID))
+func (a *answering) invalidChoice(err error) error {
+	e := codes.InvalidArgument.Wrap(err, fact.Of("reason", err.Error()), fact.Of("mergeId", a.record.ID))
 	var why *merge.InvalidChoice
 	if errors.As(err, &why) && len(why.Threads) > 0 {
 		e = e.With(fact.Of("threads", why.Threads))
 	}
-	return e.WithHint("See the conflicts of the merge and what they allow").WithNext("leslie merge status " + string(s.record.ID))
+	return e.WithHint("See the conflicts of the merge and what they allow").WithNext("leslie merge status " + string(a.record.ID))
 }
 
 // Choice is a decision about a part of a merge, as a request has it.
@@ -194,7 +194,7 @@ type Choice struct {
 // Choose records a choice as the use case's own operation. Errors: those of Answer,
 // and T903 for a choice about nothing.
 func (s *Session) Choose(c Choice) (*Result, error) {
-	answers, err := s.meant(c)
+	answers, err := choosing{s, c}.answers()
 	if err != nil {
 		return nil, err
 	}
@@ -215,10 +215,16 @@ func (s *Session) Choose(c Choice) (*Result, error) {
 	})
 }
 
-// meant are the answers that a choice is. A path, or everything, means what is open;
+// choosing is a choice about a session.
+type choosing struct {
+	*Session
+	Choice
+}
+
+// answers are those that a choice is. A path, or everything, means what is open;
 // all means what is decided too.
-func (s *Session) meant(c Choice) ([]Answer, error) {
-	found, err := s.about(c.About)
+func (c choosing) answers() ([]Answer, error) {
+	found, err := c.conflicts(c.About)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +236,7 @@ func (s *Session) meant(c Choice) ([]Answer, error) {
 	}
 	answers := func(about ...string) (out []Answer) {
 		for _, one := range about {
-			out = append(out, s.by(one, c.Take, c.Reason, text))
+			out = append(out, c.by(one, c.Take, c.Reason, text))
 		}
 		return out
 	}
@@ -255,15 +261,15 @@ func (s *Session) meant(c Choice) ([]Answer, error) {
 		if path {
 			reason = "every conflict of " + quoted(c.About) + " is resolved already"
 		}
-		return nil, s.noChoice(reason).WithHint("Say --all to replace the answers that were given, or name a CONFLICT")
+		return nil, c.noChoice(reason).WithHint("Say --all to replace the answers that were given, or name a CONFLICT")
 	}
 	return answers(open...), nil
 }
 
-// about are the conflicts of a path, the one with an id or the beginning of one, or
+// conflicts are those of a path, the one with an id or the beginning of one, or
 // all for "". Errors: T903 where there is none, or more than one id begins so.
-func (s *Session) about(what string) (found []merge.Conflict, err error) {
-	for _, d := range s.plan.Conflicts {
+func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
+	for _, d := range c.plan.Conflicts {
 		switch {
 		case what == d.ID: // of which another one may be the beginning
 			return []merge.Conflict{d}, nil
@@ -274,24 +280,24 @@ func (s *Session) about(what string) (found []merge.Conflict, err error) {
 	if len(found) > 0 {
 		return found, nil
 	}
-	for _, d := range s.plan.Conflicts {
+	for _, d := range c.plan.Conflicts {
 		if len(what) >= 4 && strings.HasPrefix(d.ID, what) {
 			found = append(found, d)
 		}
 	}
 	switch {
 	case what == "":
-		return nil, s.noChoice("every conflict of the merge is resolved already")
+		return nil, c.noChoice("every conflict of the merge is resolved already")
 	case len(found) == 0:
-		return nil, s.noChoice("the merge has no conflict and no path " + quoted(what))
+		return nil, c.noChoice("the merge has no conflict and no path " + quoted(what))
 	case len(found) > 1:
-		return nil, s.noChoice(quoted(what) + " begins the ids of several conflicts")
+		return nil, c.noChoice(quoted(what) + " begins the ids of several conflicts")
 	}
 	return found, nil
 }
 
 // noChoice is T903 for a choice about nothing.
-func (s *Session) noChoice(reason string) *codes.Error {
-	return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("mergeId", s.record.ID)).
-		WithHint("See the conflicts of the merge").WithNext("leslie merge status " + string(s.record.ID))
+func (c choosing) noChoice(reason string) *codes.Error {
+	return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("mergeId", c.record.ID)).
+		WithHint("See the conflicts of the merge").WithNext("leslie merge status " + string(c.record.ID))
 }

@@ -20,7 +20,7 @@ import (
 // Apply carries out the plan, in which nothing is open. Its error is errMoved, which
 // Finish handles, where the files are not what was planned on.
 func (s *Session) Apply() (*Result, error) {
-	if err := s.validate(); err != nil {
+	if err := (&validation{s.Planning}).run(); err != nil {
 		return nil, err
 	}
 	consent, err := s.consent()
@@ -124,9 +124,9 @@ func (a *application) keepSource(source *party) (thread.BlobID, error) {
 
 // changeSet is what the plan does to its paths. Where no file was and none comes,
 // nothing can be lost, and what stands in the way there is no change.
-func (s *Session) changeSet() changes.Set {
-	out := changes.Set{Thread: s.record.Target}
-	for _, f := range s.plan.Files {
+func (p *Planning) changeSet() changes.Set {
+	out := changes.Set{Thread: p.record.Target}
+	for _, f := range p.plan.Files {
 		change := changes.File{Path: f.Path, Before: thread.BlobID(f.Before.Hash), WasExecutable: f.Before.Executable}
 		switch {
 		case f.Idle() && !f.Before.There():

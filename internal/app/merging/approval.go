@@ -53,9 +53,9 @@ func (f PlannedFile) Verb() string {
 }
 
 // planList is what the merge would do to its target, path by path.
-func (s *Session) planList() []PlannedFile {
+func (p *Planning) planList() []PlannedFile {
 	out := []PlannedFile{}
-	for _, f := range s.plan.Files {
+	for _, f := range p.plan.Files {
 		if f.Idle() {
 			continue
 		}

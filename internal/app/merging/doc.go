@@ -6,7 +6,7 @@
 //	session.Answer(merging.Answer{...})           // record decisions and plan again
 //	result, err := session.Finish()               // ask who may be asked, then Apply
 //
-// The plan is pure and in memory: Start and Load read the trees once
+// The plan is pure and in memory (planning.go): Start and Load read the trees once
 // (inputs.go), merge.Make plans from what was read, and an answer plans again
 // from the same. Nothing is stored before Apply, or before somebody is asked:
 // then the merge is recorded as pending, so that a caller who is cut off finds

@@ -61,11 +61,11 @@ func (s *Session) recordPending(prepare func(*store.Stage) error, also func(*thr
 }
 
 // markedTexts renders what is open for editors, by path.
-func (s *Session) markedTexts() map[string][]byte {
+func (p *Planning) markedTexts() map[string][]byte {
 	out := map[string][]byte{}
-	for _, f := range s.plan.Files {
+	for _, f := range p.plan.Files {
 		if f.Open > 0 && f.Merge != nil {
-			out[f.Path] = f.Marked(s.plan.Conflicts).Text
+			out[f.Path] = f.Marked(p.plan.Conflicts).Text
 		}
 	}
 	return out

@@ -53,8 +53,8 @@ func (s *Session) OfferAgent() (bool, error) {
 
 // mayResolve reports whether the target may have its conflicts resolved by an
 // agent.
-func (s *Session) mayResolve() (bool, error) {
-	err := s.call.View(func(st *thread.State) error { return st.MayResolve(s.record, s.call.Policy, s.call.Now()) })
+func (p *Planning) mayResolve() (bool, error) {
+	err := p.call.View(func(st *thread.State) error { return st.MayResolve(p.record, p.call.Policy, p.call.Now()) })
 	if codes.Has(err, codes.PermissionDenied) {
 		return false, nil
 	}
@@ -81,6 +81,6 @@ func (agentFirst) Resolve(_ context.Context, s *Session) error {
 }
 
 // declinedBy is W303.
-func (s *Session) declinedBy(path, reason string) {
-	s.call.Warn(warnings.AgentDeclined.New(fact.Of("path", path), fact.Of("reason", reason)))
+func (p *Planning) declinedBy(path, reason string) {
+	p.call.Warn(warnings.AgentDeclined.New(fact.Of("path", path), fact.Of("reason", reason)))
 }

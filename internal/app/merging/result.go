@@ -105,24 +105,24 @@ func Pendings(s *thread.State, id thread.ThreadID) []Item {
 }
 
 // Result is the merge as it stands.
-func (s *Session) Result(status Status) *Result {
-	r := &Result{Status: status, Target: s.record.Target, Sources: s.record.Sources, Strategy: s.record.Strategy,
-		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: s.record.Declined,
-		RequireApproval: s.record.RequireApproval, Approval: s.approval}
-	if id := s.record.ID; id != "" {
+func (p *Planning) Result(status Status) *Result {
+	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy,
+		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: p.record.Declined,
+		RequireApproval: p.record.RequireApproval, Approval: p.approval}
+	if id := p.record.ID; id != "" {
 		r.MergeID = &id
 	}
-	if s.plan != nil {
-		for _, f := range s.plan.Files {
+	if p.plan != nil {
+		for _, f := range p.plan.Files {
 			r.Files = append(r.Files, File{f.Path, f.How})
 		}
-		r.Conflicts = s.Conflicts()
-		r.Unresolved = s.plan.Open()
-		r.Resolved = len(s.plan.Conflicts) - r.Unresolved
+		r.Conflicts = p.Conflicts()
+		r.Unresolved = p.plan.Open()
+		r.Resolved = len(p.plan.Conflicts) - r.Unresolved
 	}
-	if s.recorded && status == Pending {
-		for path := range s.record.Work {
-			r.Work = append(r.Work, workPath(s.record.ID, path))
+	if p.recorded && status == Pending {
+		for path := range p.record.Work {
+			r.Work = append(r.Work, workPath(p.record.ID, path))
 		}
 		slices.Sort(r.Work)
 	}
@@ -133,10 +133,10 @@ func (s *Session) Result(status Status) *Result {
 const maxConflictBytes = 32 << 10
 
 // conflictError is T301 with the conflicts that are open.
-func (s *Session) conflictError() error {
+func (p *Planning) conflictError() error {
 	var open []merge.Conflict
 	size, truncated := 0, false
-	for _, c := range s.Open("") {
+	for _, c := range p.Open("") {
 		raw, _ := marshal(c)
 		if size += len(raw); size > maxConflictBytes {
 			truncated = true
@@ -144,47 +144,47 @@ func (s *Session) conflictError() error {
 		}
 		open = append(open, c)
 	}
-	total := s.plan.Open()
+	total := p.plan.Open()
 	facts := []fact.Fact{fact.Of("count", total)}
-	if s.recorded {
-		facts = append(facts, fact.Of("mergeId", s.record.ID))
+	if p.recorded {
+		facts = append(facts, fact.Of("mergeId", p.record.ID))
 	}
-	facts = append(facts, fact.Of("target", s.record.Target), fact.Of("conflicts", open), fact.Of("total", total), fact.Of("truncated", truncated))
+	facts = append(facts, fact.Of("target", p.record.Target), fact.Of("conflicts", open), fact.Of("total", total), fact.Of("truncated", truncated))
 	err := codes.MergeConflict.New(facts...)
-	if !s.recorded {
+	if !p.recorded {
 		return err.WithHint("Use --conflict-strategy interactive, agent-first or human, which keep the merge until it is resolved").
-			WithNext("leslie merge --sources " + strings.Join(namesOf(s.record.Sources), ",") + " --target " + string(s.record.Target) + " --dry-run")
+			WithNext("leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target) + " --dry-run")
 	}
-	id := string(s.record.ID)
-	if len(s.outdated) > 0 {
-		path := s.outdated[0]
-		return err.With(fact.Of("outdated", s.outdated)).
-			WithHint("A side changed "+path+" after its file with markers was written, where you edited it: decide its conflicts one by one, or take the file as you have it with --file "+workPath(s.record.ID, path)).
-			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+external.Word(path)+" --file "+external.Word(workPath(s.record.ID, path)))
+	id := string(p.record.ID)
+	if len(p.outdated) > 0 {
+		path := p.outdated[0]
+		return err.With(fact.Of("outdated", p.outdated)).
+			WithHint("A side changed "+path+" after its file with markers was written, where you edited it: decide its conflicts one by one, or take the file as you have it with --file "+workPath(p.record.ID, path)).
+			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+external.Word(path)+" --file "+external.Word(workPath(p.record.ID, path)))
 	}
-	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT "+s.ways()+", then leslie merge continue "+id).
+	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT "+p.ways()+", then leslie merge continue "+id).
 		WithNext("leslie merge status "+id, "leslie merge list")
 }
 
 // ways are those in which every open conflict can be resolved, and the files with
 // markers where there are such.
-func (s *Session) ways() string {
+func (p *Planning) ways() string {
 	var takes []string
 	text, marked := true, false
-	for _, c := range s.Open("") {
+	for _, c := range p.Open("") {
 		if takes == nil {
 			takes = c.Takes()
 		}
 		takes = slices.DeleteFunc(takes, func(take string) bool { return c.Fits(take) != nil })
 		text = text && c.Fits(merge.TakeText) == nil
-		marked = marked || s.record.Work[c.Path] != ""
+		marked = marked || p.record.Work[c.Path] != ""
 	}
 	out := "--take " + strings.Join(takes, "|")
 	if text {
 		out += " or --file F"
 	}
 	if marked {
-		out += ", or edit the files under " + workPath(s.record.ID, "")
+		out += ", or edit the files under " + workPath(p.record.ID, "")
 	}
 	return out
 }

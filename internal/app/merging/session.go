@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
-	"leslie/merge"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
@@ -83,30 +81,13 @@ type Request struct {
 	RequireApproval bool
 }
 
-// Session is one merge on its way.
-type Session struct {
-	call   Call
-	record thread.Merge
-	// recorded: the merge is pending in the store. looking: it is only looked at.
-	recorded, looking bool
-	set               scope.Set
-	inputs            *mergeInputs
-	plan              *merge.Plan
-	texts             map[thread.BlobID][]byte // of decisions that this session took
-	approval          *Approval                // as it was when the State was last looked at
-	outdated          []string                 // edited marker files that do not fit what the sides are now
-}
-
-// tries is how often a merge is planned because what it was planned on moved.
-const tries = 3
-
-// errMoved says that a thread's files are not what was planned on.
-var errMoved = errors.New("the files changed since the merge was planned")
+// Session is one merge on its way: it asks, records and applies what is planned.
+type Session struct{ *Planning }
 
 // Preview plans a merge that nobody begins. Errors: T101, T105, T107, T203, T305,
 // T507, T508, T509, T903.
 func Preview(c Call, r Request) (*Session, error) {
-	s := newSession(c, r)
+	s := &Session{newPlanning(c, r)}
 	if err := s.begin(r); err != nil {
 		return nil, err
 	}
@@ -126,31 +107,6 @@ func Start(c Call, r Request) (*Session, error) {
 	return s, nil
 }
 
-func newSession(c Call, r Request) *Session {
-	s := &Session{call: c, set: r.Scope, texts: map[thread.BlobID][]byte{}, record: thread.Merge{
-		Strategy: r.Strategy, Scope: r.Scope.Strings(), Validate: r.Validate, RequireApproval: r.RequireApproval,
-	}}
-	if s.record.Strategy == "" {
-		s.record.Strategy = thread.Interactive
-	}
-	return s
-}
-
-// begin finds the threads by the names that the request has for them.
-func (s *Session) begin(r Request) error {
-	return s.call.View(func(st *thread.State) error {
-		found, err := st.Parties(r.Target, r.Sources)
-		if err != nil {
-			return err
-		}
-		s.record.Target, s.record.Sources = found.Target.ID, nil
-		for _, t := range found.Sources {
-			s.record.Sources = append(s.record.Sources, t.ID)
-		}
-		return st.NoPendingMerge(found.Target.ID)
-	})
-}
-
 // Load finds a pending merge and plans it from what its threads hold now. Errors:
 // T303, T105, and those of Preview.
 func Load(c Call, id string) (*Session, error) { return open(c, id, false) }
@@ -160,7 +116,7 @@ func Load(c Call, id string) (*Session, error) { return open(c, id, false) }
 func Look(c Call, id string) (*Session, error) { return open(c, id, true) }
 
 func open(c Call, id string, looking bool) (*Session, error) {
-	s := &Session{call: c, recorded: true, looking: looking, texts: map[thread.BlobID][]byte{}}
+	s := &Session{&Planning{call: c, recorded: true, looking: looking, texts: map[thread.BlobID][]byte{}}}
 	err := c.View(func(st *thread.State) (err error) {
 		s.record, err = st.Merge(id)
 		return err
@@ -172,120 +128,6 @@ func open(c Call, id string, looking bool) (*Session, error) {
 		return nil, err
 	}
 	return s, s.load()
-}
-
-// load reads the threads' files as they stood at one moment, but for what people
-// and agents save, and plans.
-func (s *Session) load() error {
-	for range tries {
-		err := s.call.Settled(s.read, append(slices.Clone(s.record.Sources), s.record.Target)...)
-		if !errors.Is(err, errMoved) {
-			return err
-		}
-	}
-	return s.stale()
-}
-
-func (s *Session) read() error {
-	p, err := s.find()
-	if err != nil {
-		return err
-	}
-	if s.inputs, err = gather(s.call, p, s.set); err != nil {
-		return err
-	}
-	return s.replan()
-}
-
-// find finds the threads, and what a pending merge has on record by now.
-func (s *Session) find() (p parties, err error) {
-	err = s.call.View(func(st *thread.State) error {
-		if s.recorded {
-			rec, err := st.Merge(string(s.record.ID))
-			if err != nil {
-				return err
-			}
-			s.record = rec
-		}
-		found, err := s.parties(st)
-		if err != nil {
-			return err
-		}
-		p = partiesOf(st, found)
-		if s.recorded {
-			s.approval = ApprovalOf(st, s.record)
-			return nil
-		}
-		return st.NoPendingMerge(s.record.Target)
-	})
-	return p, err
-}
-
-func (s *Session) parties(st *thread.State) (thread.MergeParties, error) {
-	if s.looking {
-		return st.PartiesOf(s.record)
-	}
-	return st.Parties(string(s.record.Target), namesOf(s.record.Sources))
-}
-
-// replan plans from what is loaded and the decisions on record.
-func (s *Session) replan() (err error) {
-	if s.inputs.input.Decisions, err = s.decisionsOf(s.record.Decisions); err != nil {
-		return err
-	}
-	s.plan, err = s.inputs.plan()
-	return err
-}
-
-// decisionsOf are decisions on record with their texts. Errors: T509 for a text
-// that cannot be read.
-func (s *Session) decisionsOf(record map[string]thread.Decision) (map[string]merge.Decision, error) {
-	out := map[string]merge.Decision{}
-	for key, d := range record {
-		text, known := s.texts[d.Text]
-		if d.Text != "" && !known {
-			var err error
-			if text, err = s.call.Files.Blob(d.Text); err != nil {
-				return nil, err
-			}
-			s.texts[d.Text] = text
-		}
-		out[key] = merge.Decision{Take: d.Take, Text: text, How: d.How, Actor: d.Actor, Reason: d.Reason}
-	}
-	return out, nil
-}
-
-// Record is the merge as it is, or would be, on record.
-func (s *Session) Record() thread.Merge { return s.record }
-
-// Conflicts are all conflicts of the plan, decided ones too.
-func (s *Session) Conflicts() []merge.Conflict {
-	out := append([]merge.Conflict{}, s.plan.Conflicts...)
-	for i := range out {
-		out[i].MergeID = string(s.record.ID)
-	}
-	return out
-}
-
-// Open are the conflicts of a path that still need a decision, all for "".
-func (s *Session) Open(path string) []merge.Conflict {
-	return slices.DeleteFunc(s.Conflicts(), func(c merge.Conflict) bool {
-		return c.Status != merge.Unresolved || path != "" && c.Path != path
-	})
-}
-
-// file is the change of a path.
-func (s *Session) file(path string) (merge.Change, bool) {
-	i := slices.IndexFunc(s.plan.Files, func(f merge.Change) bool { return f.Path == path })
-	if i < 0 {
-		return merge.Change{}, false
-	}
-	return s.plan.Files[i], true
-}
-
-// idle reports whether the target holds already what the plan leads to.
-func (s *Session) idle() bool {
-	return !slices.ContainsFunc(s.plan.Files, func(f merge.Change) bool { return !f.Idle() })
 }
 
 // Finish asks about what is open and applies the plan when nothing is; else the
@@ -353,15 +195,6 @@ func (s *Session) waits(why error) (*Result, error) {
 	return r, why
 }
 
-// stale is T304.
-func (s *Session) stale() error {
-	err := codes.MergeStale.New(fact.Of("target", s.record.Target), fact.Of("attempts", tries))
-	if s.recorded {
-		return err.With(fact.Of("mergeId", s.record.ID))
-	}
-	return err.WithHint("Merge again").WithNext("leslie artifacts " + string(s.record.Target))
-}
-
 // stillPending is T904 with the merge that stays pending, where it is recorded; any
 // other error is left as it is.
 func (s *Session) stillPending(err error) error {
@@ -383,7 +216,7 @@ func Abort(c Call, id string) (*Result, error) {
 			return nil, "", err
 		}
 		st.Plan(removal(rec.ID))
-		s := &Session{call: c, record: rec}
-		return s.Result(Aborted), rec.Target, nil
+		aborted := &Planning{call: c, record: rec}
+		return aborted.Result(Aborted), rec.Target, nil
 	})
 }

@@ -16,71 +16,74 @@ import (
 	"leslie/store"
 )
 
-// validate runs the validator in a copy of the target with the result in place. A
+// validation runs a command on what the target will be.
+type validation struct{ *Planning }
+
+// run runs the validator in a copy of the target with the result in place. A
 // merge that was begun with one is not applied without it. Errors: T302 with the
 // tail of the output, T701.
-func (s *Session) validate() error {
-	command := s.call.Validate
+func (v *validation) run() error {
+	command := v.call.Validate
 	if command == "" {
-		if s.record.Validate != "" {
+		if v.record.Validate != "" {
 			return codes.MergeValidation.New(fact.Of("reason", "the merge was begun with --validate, which is not run from the store"),
-				fact.Of("mergeId", s.record.ID), fact.Of("validate", s.record.Validate)).
+				fact.Of("mergeId", v.record.ID), fact.Of("validate", v.record.Validate)).
 				WithHint("Repeat the call with --validate; look at the command first")
 		}
 		return nil
 	}
 	dir := ""
 	defer func() { _ = os.RemoveAll(dir) }()
-	err := s.call.Settled(func() (err error) {
+	err := v.call.Settled(func() (err error) {
 		_ = os.RemoveAll(dir) // an operation came while it was filled
 		if dir, err = os.MkdirTemp("", "leslie-validate-"); err != nil {
 			return cannotWrite(os.TempDir(), err)
 		}
-		return s.copyResult(dir)
-	}, s.record.Target)
+		return v.copyResult(dir)
+	}, v.record.Target)
 	if err != nil {
 		return err
 	}
-	result, err := external.Run(s.call.Context, external.Job{Command: command, Dir: dir, Timeout: s.call.Timeout})
+	result, err := external.Run(v.call.Context, external.Job{Command: command, Dir: dir, Timeout: v.call.Timeout})
 	switch {
 	case codes.Has(err, codes.AgentTimeout):
-		return s.invalid("the validator gave no answer within "+s.call.Timeout.String(), result.Tail)
+		return v.invalid("the validator gave no answer within "+v.call.Timeout.String(), result.Tail)
 	case codes.Has(err, codes.AgentConnection):
-		return s.invalid("the validator was ended: "+plainReason(err), result.Tail)
+		return v.invalid("the validator was ended: "+plainReason(err), result.Tail)
 	case err != nil:
 		return err
 	case result.Verdict != external.Done:
-		return s.invalid("the validator ended with "+strconv.Itoa(result.Status), result.Tail)
+		return v.invalid("the validator ended with "+strconv.Itoa(result.Status), result.Tail)
 	}
 	return nil
 }
 
-func (s *Session) invalid(reason, tail string) error {
+func (v *validation) invalid(reason, tail string) error {
 	err := codes.MergeValidation.New(fact.Of("reason", reason), fact.Of("output", tail))
-	if !s.recorded {
-		return err.WithNext("leslie artifacts " + string(s.record.Target))
+	if !v.recorded {
+		return err.WithNext("leslie artifacts " + string(v.record.Target))
 	}
-	return err.With(fact.Of("mergeId", s.record.ID))
+	return err.With(fact.Of("mergeId", v.record.ID))
 }
 
 // copyResult writes the target as it will be.
-func (s *Session) copyResult(dir string) error {
+func (v *validation) copyResult(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return cannotWrite(dir, err)
 	}
 	defer root.Close()
-	entries, err := s.call.Files.Artifacts(s.record.Target)
+	entries, err := v.call.Files.Artifacts(v.record.Target)
 	if err != nil {
 		return err
 	}
 	replaced := map[string]bool{}
-	for _, f := range s.plan.Files {
+	for _, f := range v.plan.Files {
 		replaced[f.Path] = true
 		if !f.After.There() {
 			continue
 		}
-		content, err := s.content(f)
+		content, err := v.content(f)
 		if err == nil {
 			err = writeCopy(root, f.Path, bytes.NewReader(content), f.After.Executable)
 		}
@@ -92,7 +95,7 @@ func (s *Session) copyResult(dir string) error {
 		if e.Type != store.TypeFile || replaced[e.Path] {
 			continue
 		}
-		content, err := s.call.Files.OpenArtifact(s.record.Target, e.Path)
+		content, err := v.call.Files.OpenArtifact(v.record.Target, e.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // removed since it was listed: an editor's own file, say
@@ -108,11 +111,11 @@ func (s *Session) copyResult(dir string) error {
 }
 
 // content is what a change gives its path.
-func (s *Session) content(f merge.Change) ([]byte, error) {
+func (p *Planning) content(f merge.Change) ([]byte, error) {
 	if f.Content != nil {
 		return f.Content, nil
 	}
-	return s.inputs.reader.content(f.After.Hash)
+	return p.inputs.reader.content(f.After.Hash)
 }
 
 func writeCopy(root *os.Root, path string, content io.Reader, executable bool) error {

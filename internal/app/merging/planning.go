@@ -1,0 +1,180 @@
+package merging
+
+import (
+	"errors"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/merge"
+	"leslie/thread"
+)
+
+// This file is the plan of a session: what it is made from and how it is made
+// again.
+
+// Planning is a merge as it is planned now.
+type Planning struct {
+	call   Call
+	record thread.Merge
+	// recorded: the merge is pending in the store. looking: it is only looked at.
+	recorded, looking bool
+	set               scope.Set
+	inputs            *mergeInputs
+	plan              *merge.Plan
+	texts             map[thread.BlobID][]byte // of decisions that this session took
+	approval          *Approval                // as it was when the State was last looked at
+	outdated          []string                 // edited marker files that do not fit what the sides are now
+}
+
+// tries is how often a merge is planned because what it was planned on moved.
+const tries = 3
+
+// errMoved says that a thread's files are not what was planned on.
+var errMoved = errors.New("the files changed since the merge was planned")
+
+func newPlanning(c Call, r Request) *Planning {
+	p := &Planning{call: c, set: r.Scope, texts: map[thread.BlobID][]byte{}, record: thread.Merge{
+		Strategy: r.Strategy, Scope: r.Scope.Strings(), Validate: r.Validate, RequireApproval: r.RequireApproval,
+	}}
+	if p.record.Strategy == "" {
+		p.record.Strategy = thread.Interactive
+	}
+	return p
+}
+
+// begin finds the threads by the names that the request has for them.
+func (p *Planning) begin(r Request) error {
+	return p.call.View(func(st *thread.State) error {
+		found, err := st.Parties(r.Target, r.Sources)
+		if err != nil {
+			return err
+		}
+		p.record.Target, p.record.Sources = found.Target.ID, nil
+		for _, t := range found.Sources {
+			p.record.Sources = append(p.record.Sources, t.ID)
+		}
+		return st.NoPendingMerge(found.Target.ID)
+	})
+}
+
+// load reads the threads' files as they stood at one moment, but for what people
+// and agents save, and plans.
+func (p *Planning) load() error {
+	for range tries {
+		err := p.call.Settled(p.read, append(slices.Clone(p.record.Sources), p.record.Target)...)
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+	return p.stale()
+}
+
+func (p *Planning) read() error {
+	found, err := p.find()
+	if err != nil {
+		return err
+	}
+	if p.inputs, err = gather(p.call, found, p.set); err != nil {
+		return err
+	}
+	return p.replan()
+}
+
+// find finds the threads, and what a pending merge has on record by now.
+func (p *Planning) find() (found parties, err error) {
+	err = p.call.View(func(st *thread.State) error {
+		if p.recorded {
+			rec, err := st.Merge(string(p.record.ID))
+			if err != nil {
+				return err
+			}
+			p.record = rec
+		}
+		who, err := p.parties(st)
+		if err != nil {
+			return err
+		}
+		found = partiesOf(st, who)
+		if p.recorded {
+			p.approval = ApprovalOf(st, p.record)
+			return nil
+		}
+		return st.NoPendingMerge(p.record.Target)
+	})
+	return found, err
+}
+
+func (p *Planning) parties(st *thread.State) (thread.MergeParties, error) {
+	if p.looking {
+		return st.PartiesOf(p.record)
+	}
+	return st.Parties(string(p.record.Target), namesOf(p.record.Sources))
+}
+
+// replan plans from what is loaded and the decisions on record.
+func (p *Planning) replan() (err error) {
+	if p.inputs.input.Decisions, err = p.decisionsOf(p.record.Decisions); err != nil {
+		return err
+	}
+	p.plan, err = p.inputs.plan()
+	return err
+}
+
+// decisionsOf are decisions on record with their texts. Errors: T509 for a text
+// that cannot be read.
+func (p *Planning) decisionsOf(record map[string]thread.Decision) (map[string]merge.Decision, error) {
+	out := map[string]merge.Decision{}
+	for key, d := range record {
+		text, known := p.texts[d.Text]
+		if d.Text != "" && !known {
+			var err error
+			if text, err = p.call.Files.Blob(d.Text); err != nil {
+				return nil, err
+			}
+			p.texts[d.Text] = text
+		}
+		out[key] = merge.Decision{Take: d.Take, Text: text, How: d.How, Actor: d.Actor, Reason: d.Reason}
+	}
+	return out, nil
+}
+
+// Conflicts are all conflicts of the plan, decided ones too.
+func (p *Planning) Conflicts() []merge.Conflict {
+	out := append([]merge.Conflict{}, p.plan.Conflicts...)
+	for i := range out {
+		out[i].MergeID = string(p.record.ID)
+	}
+	return out
+}
+
+// Open are the conflicts of a path that still need a decision, all for "".
+func (p *Planning) Open(path string) []merge.Conflict {
+	return slices.DeleteFunc(p.Conflicts(), func(c merge.Conflict) bool {
+		return c.Status != merge.Unresolved || path != "" && c.Path != path
+	})
+}
+
+// file is the change of a path.
+func (p *Planning) file(path string) (merge.Change, bool) {
+	i := slices.IndexFunc(p.plan.Files, func(f merge.Change) bool { return f.Path == path })
+	if i < 0 {
+		return merge.Change{}, false
+	}
+	return p.plan.Files[i], true
+}
+
+// idle reports whether the target holds already what the plan leads to.
+func (p *Planning) idle() bool {
+	return !slices.ContainsFunc(p.plan.Files, func(f merge.Change) bool { return !f.Idle() })
+}
+
+// stale is T304.
+func (p *Planning) stale() error {
+	err := codes.MergeStale.New(fact.Of("target", p.record.Target), fact.Of("attempts", tries))
+	if p.recorded {
+		return err.With(fact.Of("mergeId", p.record.ID))
+	}
+	return err.WithHint("Merge again").WithNext("leslie artifacts " + string(p.record.Target))
+}
