@@ -35,7 +35,7 @@ func (d approvalsText) Text(p *page) {
 func approvalsCommand() *command {
 	return &command{
 		name: "approvals", summary: "list the requests that wait for a person's decision",
-		teach:   lesson{asking, "approvals"},
+		hint:    hint{asking, "approvals"},
 		detail:  "--all includes decided requests, delegations and requests of archived threads. If there are more than --limit, the newest are shown.",
 		example: "leslie approvals",
 		flags: []cli.Flag{

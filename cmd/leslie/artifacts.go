@@ -36,7 +36,7 @@ func (d artifactsText) Text(p *page) {
 func artifactsCommand() *command {
 	return &command{
 		name: "artifacts", summary: "list the files in a thread's folder",
-		teach:    lesson{sharing, "artifacts ID"},
+		hint:     hint{sharing, "artifacts ID"},
 		example:  "leslie artifacts thread-a1b2c3d4 --scope 'design/**'",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{

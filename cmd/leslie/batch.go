@@ -59,8 +59,8 @@ func (d batchText) Text(p *page) {
 
 func batchCommand() *command {
 	return &command{
-		name: "batch", summary: "run many commands that write as one operation: all or none", writes: true, alone: true,
-		teach: lesson{starting, "batch FILE"},
+		name: "batch", summary: "run many commands that write as one operation: all or none", writes: true, notBatchable: true,
+		hint: hint{starting, "batch FILE"},
 		detail: "Each line of FILE, or of standard input, is one command as a JSON array of its arguments:\n" +
 			`  ["spawn", "--id", "api", "--intent", "Design the API"]` + "\n" +
 			"A line sees the changes of the lines before it. If one line fails, nothing is changed and every failing line is reported. " +
@@ -257,7 +257,7 @@ func (b *batch) add(number int, l line) {
 	b.lines = append(b.lines, &batchLine{number: number, call: sub})
 }
 
-func (cmd *command) batchable() bool { return cmd.writes && !cmd.unrecorded && !cmd.alone }
+func (cmd *command) batchable() bool { return cmd.writes && !cmd.unrecorded && !cmd.notBatchable }
 
 // batchable are the commands that a line may hold.
 func batchable() []string {

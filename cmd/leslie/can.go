@@ -22,7 +22,7 @@ func (d canText) Text(p *page) {
 func canCommand() *command {
 	return &command{
 		name: "can", summary: "check whether a thread has a capability: exit 0, or T402",
-		teach: lesson{asking, "can CAPABILITY ID"},
+		hint: hint{asking, "can CAPABILITY ID"},
 		detail: "Made for hooks: it takes no lock and changes nothing. A refusal is logged. Without ID and --thread, only the policy decides. " +
 			"docs/capabilities.md says what leslie enforces itself and what a hook has to enforce.",
 		example:  "leslie can code_edit thread-a1b2c3d4",

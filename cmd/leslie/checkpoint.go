@@ -16,7 +16,7 @@ func (d checkpointText) Text(p *page) {
 func checkpointCommand() *command {
 	return &command{
 		name: "checkpoint", summary: "save a thread's artifacts so that rollback can restore them", writes: true,
-		teach:    lesson{goingBack, "checkpoint ID"},
+		hint:     hint{goingBack, "checkpoint ID"},
 		detail:   "leslie rollback restores a checkpoint. leslie status lists a thread's checkpoints.",
 		example:  `leslie checkpoint thread-a1b2c3d4 --name "before the rewrite"`,
 		operands: []operand{threadOperand()},

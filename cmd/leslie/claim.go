@@ -35,7 +35,7 @@ func (d claimText) Text(p *page) {
 func claimCommand() *command {
 	return &command{
 		name: "claim", summary: "claim a thread; --next picks the first ready one", writes: true,
-		teach: lesson{starting, "claim --next"},
+		hint: hint{starting, "claim --next"},
 		detail: "A claim keeps others from claiming the thread, not from writing to it. It ends when its time is up, when you release it, " +
 			"or when the thread ends. Your own writes to the thread extend it. --next picks the first thread of leslie list --ready; " +
 			"an agent gets only threads for agents. If no thread is ready, threadId is null.",
@@ -75,7 +75,7 @@ func (c *call) checkHolder() {
 func renewCommand() *command {
 	return &command{
 		name: "renew", summary: "extend your claim on a thread", writes: true,
-		teach:    lesson{starting, "renew ID"},
+		hint:     hint{starting, "renew ID"},
 		detail:   "An expired claim can be renewed unless somebody else has claimed the thread.",
 		example:  "leslie renew thread-a1b2c3d4",
 		operands: []operand{threadOperand()},
@@ -88,7 +88,7 @@ func renewCommand() *command {
 func releaseCommand() *command {
 	return &command{
 		name: "release", summary: "release your claim on a thread", writes: true,
-		teach:    lesson{ending, "release ID"},
+		hint:     hint{ending, "release ID"},
 		detail:   "A person can release anybody's claim.",
 		example:  "leslie release thread-a1b2c3d4",
 		operands: []operand{threadOperand()},

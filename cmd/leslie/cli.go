@@ -14,14 +14,13 @@ import (
 	"leslie/thread"
 )
 
-// This file is the commands as the library runs them: a tree of cli.Commands, each
-// with its flags, its place in the shell's completion, and an action that runs it for
-// this call. The library writes nothing by itself: what it prints (help) goes
-// into the call's answer, and its errors come back as values.
+// This file makes the tree of cli.Commands that the library runs, each with its flags,
+// its completion and its action. The library writes nothing to the process's streams:
+// the help that it prints becomes the call's answer, and errors are returned.
 
-// library is leslie for one line. Flags that commands share stand at each of them, since
-// the library loses one that stands at the root too; there they are for lines without
-// a command alone.
+// library is the cli.App for this call's line. Each command has its own copy of the
+// flags that all commands share, and the root has them only for a line without a
+// command: if root and command both had them, the library would lose values.
 func (c *call) library(all []*command) *cli.App {
 	root := &cli.App{
 		Name: "leslie", Usage: "split an objective into threads of work that people and agents share",
@@ -30,8 +29,8 @@ func (c *call) library(all []*command) *cli.App {
 		Action: c.root, OnUsageError: libraryFault,
 		EnableBashCompletion: true, BashComplete: c.complete(all, nil, ""),
 		Reader: c.env.stdin, Writer: &c.printed, ErrWriter: io.Discard,
-		ExitErrHandler: func(*cli.Context, error) {}, // the exit status is the renderer's
-		Compiled:       time.Unix(0, 0),              // else the library looks at the program's file
+		ExitErrHandler: func(*cli.Context, error) {}, // the renderer returns the exit status
+		Compiled:       time.Unix(0, 0),              // otherwise the library stats the program's file
 	}
 	if c.line.cmd == nil || c.line.asks() {
 		root.Flags = globalFlags()
@@ -39,7 +38,7 @@ func (c *call) library(all []*command) *cli.App {
 	return root
 }
 
-// tree is the commands below the root.
+// tree are the commands below the root.
 func (c *call) tree(all []*command) []*cli.Command {
 	help := c.node("help", "show help for a command", func(cc *cli.Context) error { return c.help(cc, all) })
 	help.BashComplete = c.complete(all, nil, "")
@@ -61,7 +60,7 @@ func (c *call) tree(all []*command) []*cli.Command {
 	return out
 }
 
-// node is a command of the library's that has nothing but its action.
+// node is a cli.Command with the settings that all have in common.
 func (c *call) node(name, usage string, action cli.ActionFunc) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, Flags: globalFlags(), Action: action,
@@ -69,7 +68,7 @@ func (c *call) node(name, usage string, action cli.ActionFunc) *cli.Command {
 	}
 }
 
-// leaf is one of leslie's commands.
+// leaf is the cli.Command of a command.
 func (c *call) leaf(all []*command, cmd *command) *cli.Command {
 	path := cmd.path()
 	node := c.node(path[len(path)-1], cmd.summary, func(cc *cli.Context) error { return c.act(cc, cmd) })
@@ -79,13 +78,12 @@ func (c *call) leaf(all []*command, cmd *command) *cli.Command {
 	return node
 }
 
-// libraryFault is what the library could not read of a line that the pass in front of it
-// let through.
+// libraryFault is T903 for a line that passed lint and that the library cannot read.
 func libraryFault(_ *cli.Context, err error, _ bool) error {
 	return codes.InvalidArgument.Wrap(err, fact.Of("reason", strings.TrimSpace(err.Error())))
 }
 
-// root answers a line without a command: its version, or what is wrong with it.
+// root answers a line without a command: with the version, or with its faults.
 func (c *call) root(cc *cli.Context) error {
 	c.read(cc)
 	if !c.on("version") {
@@ -106,8 +104,8 @@ func (c *call) unrouted(cc *cli.Context) error {
 	return c.usage()
 }
 
-// act runs a command. A line with faults goes on to it: it adds its own and then
-// refuses, so that the caller is told all of them at once.
+// act runs a command. A line with faults gets here too: the command adds its own
+// faults and returns one T903 for all of them.
 func (c *call) act(cc *cli.Context, cmd *command) (err error) {
 	c.read(cc)
 	if c.line.cmd != cmd {
@@ -132,8 +130,8 @@ func (c *call) act(cc *cli.Context, cmd *command) (err error) {
 	return nil
 }
 
-// read takes the flags of the line. Those of every command are the batch's in a line
-// of one.
+// read takes over the flags that the library has read. In a line of a batch, the flags
+// of every command are the batch's.
 func (c *call) read(cc *cli.Context) {
 	c.flags = cc
 	if c.op == nil {

@@ -7,34 +7,33 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// command is one thing leslie can do. The table of them (commands.go) feeds the
-// parser, help, and the block that teaches agents.
+// command defines one command. The table of them (commands.go) is the source of the
+// library's tree, the lint pass, help, completion, and the block in AGENTS.md.
 type command struct {
 	name     string // "reference list"
-	summary  string // one line, a verb first
-	detail   string // what help says beyond it
+	summary  string // one line that starts with a verb
+	detail   string // further paragraphs of help; help wraps them, except indented lines
 	example  string // one line that works
 	operands []operand
 	flags    []cli.Flag // each an *option
-	// unrecorded: what it writes is no operation of its own, so there is nothing that
-	// --request-id or --expect-revision could be about, or that could be part of a batch.
+	// unrecorded: its writes are not operations, so it has neither --request-id nor
+	// --expect-revision and cannot be part of a batch.
 	unrecorded bool
-	// onlyWith is the flag without which a command that writes only looks.
+	// onlyWith is the flag without which a command that writes only reads.
 	onlyWith string
-	// writes: it has the flags of writing commands and its data says whether
-	// something changed.
+	// writes: it has the flags of commands that write, and its data has "changed".
 	writes bool
-	// alone: it makes operations of its own, or plans against files that another
-	// line may be about to change. It is no line of a batch.
-	alone bool
-	// streams: whether a line is answered by a stream in place of one document
-	// (stream.go); nil: never.
+	// notBatchable: it makes operations of its own, or plans against files that another
+	// line may be about to change.
+	notBatchable bool
+	// streams reports whether the answer to a line is a stream instead of one document
+	// (stream.go); nil means never.
 	streams func(line) bool
-	// teach says how AGENTS.md tells agents of the command; they find one without
-	// a lesson by help.
-	teach lesson
-	// run does it. It may add usage faults while it reads its options, and must
-	// ask c.usage() before it does anything else.
+	// hint is how the block in AGENTS.md shows the command to agents; they find a command
+	// without a hint in the help.
+	hint hint
+	// run runs it. It may add usage faults while it reads its options, and must call
+	// c.usage() before it does anything else.
 	run func(c *call) (Data, error)
 }
 
@@ -42,9 +41,9 @@ type command struct {
 type operand struct {
 	*value
 	optional bool
-	// speaks: a missing operand is the thread that the call speaks for.
+	// speaks: if it is missing, it is the thread that the call speaks for (--thread).
 	speaks bool
-	// many: it may be given several times; only the last operand may.
+	// many: it can be repeated. Only the last operand can.
 	many bool
 }
 
@@ -61,7 +60,7 @@ func (cmd *command) allFlags() []cli.Flag {
 	return slices.Concat(cmd.flags, cmd.writeFlags(writeFlags()), globalFlags())
 }
 
-// writeFlags are those of the flags of commands that write which the command has.
+// writeFlags are the command's share of the flags of commands that write.
 func (cmd *command) writeFlags(all []cli.Flag) []cli.Flag {
 	switch {
 	case !cmd.writes:
@@ -72,8 +71,8 @@ func (cmd *command) writeFlags(all []cli.Flag) []cli.Flag {
 	return all
 }
 
-// usageParts are the command, its operands and its flags as a usage line shows them; what
-// may be left out is in brackets.
+// usageParts are the words of a usage line: the command with its operands and required
+// flags, and its optional flags in brackets.
 func (cmd *command) usageParts() (required, optional []string) {
 	required = append(required, "leslie", cmd.name)
 	for _, o := range cmd.operands {
@@ -96,7 +95,7 @@ func (cmd *command) usageParts() (required, optional []string) {
 	return required, optional
 }
 
-// usageLine is the command with what it needs.
+// usageLine is the usage line without the optional flags.
 func (cmd *command) usageLine() string {
 	required, optional := cmd.usageParts()
 	if len(optional) > 0 {
@@ -111,7 +110,7 @@ func (cmd *command) usageScreen() string {
 	return wrapped(append(required, optional...), helpWidth-len("Usage: "), "       ")
 }
 
-// usageHint is what every T903 of the command says that knows no better: one line.
+// usageHint is the hint of a T903 that has no better one: one line.
 func (cmd *command) usageHint() string {
 	return "Usage: " + cmd.usageLine() + ". Example: " + cmd.example
 }

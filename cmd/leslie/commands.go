@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// maker makes one command. To make all of them takes as long as to read a small
-// store, so a line that says plainly which it means gets that one alone.
+// maker makes one command. Making all of them takes as long as reading a small store,
+// so a line that begins with its command's name gets only that one.
 type maker struct {
 	name string
 	make func() *command
 }
 
-// makers are what leslie can do, in the order of help: each command by its name.
+// makers are all commands by name, in the order of help.
 func makers() []maker {
 	return []maker{
 		{"init", initCommand},
@@ -77,9 +77,9 @@ func commands() []*command {
 	return all
 }
 
-// commandsFor are the commands that a line has to be read with: its own, if it
-// begins with its name and says nothing that others would have to be known for, else
-// all of them. What lint makes of the line is the same.
+// commandsFor are the commands that lint needs for a line: only the line's own if it
+// begins with the name of its command and has no fault and no word that only the flags of
+// other commands could explain, else all. Lint's result is the same either way.
 func commandsFor(argv []string) []*command {
 	if len(argv) == 1 && argv[0] == "--version" {
 		return nil
@@ -108,6 +108,6 @@ func begun(argv []string) *command {
 	return nil
 }
 
-// threadOperand is the operand of the thread commands: left out, it is the
+// threadOperand is the operand of commands on one thread. If it is missing, it is the
 // thread that the call speaks for.
 func threadOperand() operand { return operand{value: anID("ID", threadIDs), speaks: true} }

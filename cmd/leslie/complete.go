@@ -9,11 +9,11 @@ import (
 	"leslie/thread"
 )
 
-// This file is what a shell's completion is offered. The shell runs the line that is
-// being typed with --generate-bash-completion behind it, without the word at the
-// cursor unless that begins with a dash, and picks what fits that word.
+// This file answers shell completion. The shell runs the line so far with
+// --generate-bash-completion at its end. The line includes the word at the cursor only
+// if that begins with a dash; the shell selects the candidates that match the word.
 
-// completionData is what may come next, one a line.
+// completionData are the candidates, one per line.
 type completionData struct{ words []string }
 
 func (d *completionData) Text(p *page) {
@@ -22,10 +22,9 @@ func (d *completionData) Text(p *page) {
 	}
 }
 
-// complete offers what may follow the words of a line: in a group, its subcommands;
-// behind a flag, its values; behind a dash, flags; else ids for the operand that is
-// due, or subcommands, or flags. It reads the store where there is one, and fails in
-// silence: nobody reads an error there.
+// complete offers candidates for the next word: after a flag its values, after a dash
+// flags, otherwise subcommands and ids for the next operand, or flags if there is none.
+// It reads the store if there is one. It reports no errors: nobody would see them.
 func (c *call) complete(all []*command, cmd *command, group string) cli.BashCompleteFunc {
 	return func(cc *cli.Context) {
 		c.read(cc)
@@ -62,7 +61,7 @@ func (c *call) candidates(cmd *command, subs []string) []string {
 	return append(subs, c.flagsLeft(flags)...)
 }
 
-// flagsLeft are the flags that the line may still get.
+// flagsLeft are the flags that can still be added to the line.
 func (c *call) flagsLeft(flags []cli.Flag) []string {
 	var out []string
 	for _, o := range options(flags) {
@@ -73,7 +72,7 @@ func (c *call) flagsLeft(flags []cli.Flag) []string {
 	return out
 }
 
-// valuesOf are the words of an enum, and the ids of the store of the kind that is wanted.
+// valuesOf are the words of an enum, or the ids in the store.
 func (c *call) valuesOf(v *value) []string {
 	if v.ids == otherIDs {
 		return v.words

@@ -33,7 +33,7 @@ func (d *contextData) Text(p *page) { p.b.WriteString(d.Context + "\n") }
 func contextCommand() *command {
 	return &command{
 		name: "context", summary: "print what a thread's agent needs to know, as a block for its prompt",
-		teach: lesson{starting, "context ID"},
+		hint: hint{starting, "context ID"},
 		detail: "Injections, claim, approvals, suggested commands, the thread's artifacts and referenced artifacts, dependencies, " +
 			"branch and worktree; at most 9,500 characters. Injections count as seen once the thread's own agent " +
 			"(--thread or LESLIE_THREAD) has read them.",

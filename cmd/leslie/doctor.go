@@ -48,8 +48,8 @@ func (d *doctorData) Text(p *page) {
 	}
 }
 
-// standsBesideError: what was mended before a mend failed is told all the same.
-func (d *doctorData) standsBesideError() {}
+// isPartialResult: what was mended before a mend failed is told all the same.
+func (d *doctorData) isPartialResult() {}
 
 func doctorCommand() *command {
 	return &command{
@@ -79,7 +79,7 @@ func runDoctor(c *call) (Data, error) {
 	if codes.Has(err, codes.ParseError) {
 		// What every other command fails with is a finding here: who follows
 		// T502's next line gets an answer, not the same refusal again.
-		d.Options = c.ownOptions(optionsOf(codes.Of(err)))
+		d.Options = c.callerOptions(optionsOf(codes.Of(err)))
 		return d, nil
 	}
 	if codes.Has(err, codes.UnsupportedVersion) || codes.Has(err, codes.ReadFailed) {

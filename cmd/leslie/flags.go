@@ -15,14 +15,14 @@ import (
 	"leslie/thread"
 )
 
-// This file is the flags of commands as the library takes them, and what their
-// values and the operands must be.
+// This file defines flags as the library wants them, and the values that flags and
+// operands accept.
 
-// option is a flag: a cli.GenericFlag whose Value is a *value. A command's options
-// are definitions that never change, so many lines may be read with one of them.
+// option is a flag: a cli.GenericFlag whose Value is a *value. An option is a definition
+// and never changes, so many lines can be read with it.
 type option struct {
 	cli.GenericFlag
-	names []string // its name, and perhaps a letter that stands for it
+	names []string // its name, and its short name if it has one
 }
 
 // newOption defines a flag that takes a value.
@@ -41,25 +41,24 @@ func (o *option) short(letter string) *option {
 	return o
 }
 
-// Apply gives a line a value of its own. The library's Apply would register the
-// letter as a second flag, whose copy doubles what is given several times, and
-// would read the variable from the process and stop at a bad one: the call does
-// that itself (call.globals), in its own environment, and lists it with the other
-// faults of the line.
+// Apply registers a new value for the line. The library's Apply would register the short
+// name as a second flag, which doubles repeated values. It would also read the
+// environment variable from the process and stop at a bad one; call.globals reads it from the
+// call's environment and reports a bad one with the other faults of the line.
 func (o *option) Apply(set *flag.FlagSet) error {
 	fresh := *o.value()
 	set.Var(&fresh, o.Name, o.Usage)
 	return nil
 }
 
-// Names are the flag's name and its letter. The library asks often, and its own
-// Names makes them anew with a regular expression.
+// Names are the flag's name and short name. The library calls it often, and its own
+// Names uses a regular expression each time.
 func (o *option) Names() []string { return o.names }
 
 // TakesValue is false for a switch.
 func (o *option) TakesValue() bool { return !o.value().toggle }
 
-// String is the flag as help shows it: a label, a tab, what it is for.
+// String is the flag as help shows it: label, tab, usage.
 func (o *option) String() string {
 	usage := o.Usage
 	for _, name := range o.EnvVars {
@@ -94,8 +93,8 @@ func options(flags []cli.Flag) []*option {
 	return out
 }
 
-// value is what a flag or an operand is given: text that must pass a check. It is
-// the library's cli.Generic.
+// value is the value of a flag or an operand: text that must pass a check. It is a
+// cli.Generic.
 type value struct {
 	shown   string              // how help calls it
 	words   []string            // what it may be; nil where check tells
@@ -107,7 +106,7 @@ type value struct {
 	given   []string            // on the line
 }
 
-// Set takes a text that passes the check. It is an error else.
+// Set adds or replaces the text, or returns the fault that the check found.
 func (v *value) Set(text string) error {
 	if f := v.fault("", text); f != nil {
 		return f
@@ -119,7 +118,7 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// String is what was given; the library calls it on a nil value, too.
+// String is the text; package flag also calls it on a nil value.
 func (v *value) String() string {
 	if v == nil {
 		return ""
@@ -127,24 +126,24 @@ func (v *value) String() string {
 	return strings.Join(v.given, ",")
 }
 
-// IsBoolFlag tells package flag that a switch takes no argument.
+// IsBoolFlag tells package flag that a switch has no argument.
 func (v *value) IsBoolFlag() bool { return v.toggle }
 
-// as says how help calls the value.
+// as sets how help calls the value.
 func (v *value) as(shown string) *value {
 	v.shown = shown
 	return v
 }
 
-// required says that the command refuses a line without the flag. The command does so
-// itself (call.require): the library would answer with help on stdout.
+// required marks a flag that the command needs, for usage lines. The command checks it
+// with call.require: the library's own Required prints help to stdout.
 func (v *value) required() *value {
 	v.needed = true
 	return v
 }
 
-// fault is what is wrong with a text, nil when nothing is. label is the flag or the
-// operand as the caller knows it.
+// fault returns the fault of a text, nil if it has none. label is the flag or operand
+// as the caller writes it.
 func (v *value) fault(label, text string) *fault {
 	var f *fault
 	switch {
@@ -161,10 +160,10 @@ func (v *value) fault(label, text string) *fault {
 	return f
 }
 
-// anyText is any text but an empty one.
+// anyText is any text that is not empty.
 func anyText(shown string) *value { return &value{shown: shown, check: fits} }
 
-// texts is the same, as often as wanted.
+// texts is the same, repeated.
 func texts(shown string) *value { return &value{shown: shown, check: fits, repeats: true} }
 
 // oneOf is one of a few words.
@@ -193,7 +192,7 @@ func aCount(shown string) *value { return &value{shown: shown, check: checkCount
 // aDuration is 90s or 1h30m.
 func aDuration() *value { return &value{shown: "D", check: checkDuration} }
 
-// edits are +VALUE and -VALUE, as many as wanted.
+// edits are +VALUE or -VALUE, repeated.
 func edits(shown string) *value { return &value{shown: shown, check: checkEdit, repeats: true} }
 
 // aCapability is the name of a capability.
@@ -204,7 +203,7 @@ func capabilities() *value {
 	return &value{shown: "CAP,...", check: parts(checkCapability), repeats: true}
 }
 
-// idKind is what an id names: completion offers those.
+// idKind says which ids of the store completion offers.
 type idKind int
 
 const (
@@ -338,8 +337,7 @@ func flagsIn(table []option) []cli.Flag {
 	return out
 }
 
-// The tables are data of the program: nothing makes them when it starts, or for each
-// line of a batch.
+// The tables are static data, so that neither a start nor a line of a batch builds them.
 var (
 	globalTable = [...]option{
 		{cli.GenericFlag{

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// This file writes the block in AGENTS.md that teaches an agent the commands.
-// It is made from the command table, so it cannot say what leslie does not do.
+// This file writes the block in AGENTS.md that tells agents which commands to use. It is
+// generated from the command table, so it cannot name a command that does not exist.
 
-// guideVersion is the version of the block's wording: raised when an agent
-// should read it anew.
-const guideVersion = 2
+// guideVersion is the version of the block's wording. Increase it when agents should
+// read the block again.
+const guideVersion = 3
 
 const (
 	guideBegin = "<!-- leslie:begin"
@@ -21,28 +21,28 @@ const (
 	oldEnd   = "</leslie_system_guide>"
 )
 
-// occasion is when an agent needs a command: a heading of the block.
-type occasion string
+// topic is a heading of the block.
+type topic string
 
-// The occasions, in the order in which work meets them.
+// The topics, in the order of an agent's work.
 const (
-	starting  occasion = "Start"
-	sharing   occasion = "Share"
-	asking    occasion = "Ask a person"
-	stepIn    occasion = "Step in"
-	watching  occasion = "Wait and look"
-	bringing  occasion = "Merge"
-	goingBack occasion = "Go back"
-	ending    occasion = "End"
+	starting  topic = "Start"
+	sharing   topic = "Share"
+	asking    topic = "Ask a person"
+	stepIn    topic = "Steer another thread"
+	watching  topic = "Wait and watch"
+	bringing  topic = "Merge"
+	goingBack topic = "Go back"
+	ending    topic = "Finish"
 )
 
-func occasions() []occasion {
-	return []occasion{starting, sharing, asking, stepIn, watching, bringing, goingBack, ending}
+func topics() []topic {
+	return []topic{starting, sharing, asking, stepIn, watching, bringing, goingBack, ending}
 }
 
-// lesson is how the block teaches a command.
-type lesson struct {
-	when occasion
+// hint is how the block shows a command.
+type hint struct {
+	when topic
 	line string // an example behind "leslie", with words in capitals to fill in
 }
 
@@ -55,29 +55,29 @@ func guide(all []*command) string {
 Objectives are split into threads of work. A thread's artifacts (plans, designs, progress, notes) are files in
 ` + "`.leslie/threads/ID/`" + `: write them with your own tools, and change nothing else below ` + "`.leslie/`" + `.
 
-One round: ` + "`leslie claim --next`" + ` (threadId null: nothing is ready), ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work,
-` + "`leslie done`" + `. LESLIE_THREAD says which thread you speak for; its ID may then be left out. Run ` + "`leslie context`" + ` again
-between steps: what others injected comes first, once; heed what is immediate before you go on.
+One round: ` + "`leslie claim --next`" + ` (threadId null: no thread is ready), ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work,
+` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. Run ` + "`leslie context`" + ` again between steps: it starts
+with new injections and shows each once; act on immediate ones before you continue.
 
-- Answers to parse: ` + "`--format json`" + ` gives success, data, revision. Exit status 0 means done.
-- An error has a code, a hint, and next: lines that run as they stand. A failed command has changed nothing. Try again
-  only what is retryable; ` + "`leslie explain CODE`" + ` says more. After some failed commands in a row your thread is suspended.
-- ` + "`--request-id ID`" + ` makes repeating a write harmless, ` + "`--expect-revision N`" + ` guards what you have read.
-- Nothing prompts you. People decide approvals: ask, then wait. Never say ` + "`--as user`" + `.
+- For output to parse, use ` + "`--format json`" + `: success, data, revision. Exit status 0 means success.
+- An error has a code, a hint, and next: lines you can run unchanged. A failed command has changed nothing. Retry only
+  if the error is retryable; ` + "`leslie explain CODE`" + ` explains it. Too many failed commands in a row suspend your thread.
+- ` + "`--request-id ID`" + ` makes it safe to repeat a write; ` + "`--expect-revision N`" + ` makes it fail if what you read has changed.
+- Nothing prompts you. People decide approvals: request one, then wait. Never use ` + "`--as user`" + `.
 `)
-	for _, when := range occasions() {
-		b.WriteString(lessons(all, when))
+	for _, when := range topics() {
+		b.WriteString(hints(all, when))
 	}
 	b.WriteString("\nMore: `leslie help`, `leslie help COMMAND`\n" + guideEnd)
 	return b.String()
 }
 
-// lessons are the commands for one occasion.
-func lessons(all []*command, when occasion) string {
+// hints are the commands for one topic.
+func hints(all []*command, when topic) string {
 	var b strings.Builder
 	for _, cmd := range all {
-		if cmd.teach.when == when {
-			fmt.Fprintf(&b, "- `leslie %s`: %s\n", cmd.teach.line, cmd.summary)
+		if cmd.hint.when == when {
+			fmt.Fprintf(&b, "- `leslie %s`: %s\n", cmd.hint.line, cmd.summary)
 		}
 	}
 	if b.Len() == 0 {
@@ -86,8 +86,8 @@ func lessons(all []*command, when occasion) string {
 	return "\n" + string(when) + ":\n" + b.String()
 }
 
-// withGuide puts the block into a text: in place of an older one, else at the
-// end. Everything outside the block stays as it is, line ends too.
+// withGuide puts the block into a text: it replaces an older block or adds one at the
+// end. Everything outside the block stays unchanged, including line ends.
 func withGuide(old []byte, all []*command) []byte {
 	block, newline := []byte(guide(all)), []byte("\n")
 	// A carriage return at the very end would make a line end with the newline

@@ -16,21 +16,21 @@ func TestTheBlockIsShort(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(block, "\n"), 60)
 	assert.Less(t, len(block), 4000, "every agent pays for it in every session")
 	for _, name := range []string{"claim", "context", "inject", "wait", "transfer", "can", "merge", "undo", "done"} {
-		assert.NotEmpty(t, named(commands(), name).teach, "agents are not taught %s", name)
+		assert.NotEmpty(t, named(commands(), name).hint, "the block does not show %s to agents", name)
 	}
 }
 
-// A lesson is taught on one of the occasions, and belongs to its own command.
-func TestEveryLessonIsALineOfItsCommand(t *testing.T) {
+// A hint has one of the topics, and belongs to its own command.
+func TestEveryHintIsALineOfItsCommand(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {
-		if cmd.teach == (lesson{}) {
+		if cmd.hint == (hint{}) {
 			continue
 		}
-		assert.Contains(t, occasions(), cmd.teach.when, cmd.name)
-		l := lint(commands(), strings.Fields(cmd.teach.line))
-		assert.Empty(t, l.faults, "leslie %s", cmd.teach.line)
-		require.NotNil(t, l.cmd, "leslie %s", cmd.teach.line)
+		assert.Contains(t, topics(), cmd.hint.when, cmd.name)
+		l := lint(commands(), strings.Fields(cmd.hint.line))
+		assert.Empty(t, l.faults, "leslie %s", cmd.hint.line)
+		require.NotNil(t, l.cmd, "leslie %s", cmd.hint.line)
 		assert.Equal(t, cmd.name, l.cmd.name)
 	}
 }
@@ -38,7 +38,7 @@ func TestEveryLessonIsALineOfItsCommand(t *testing.T) {
 // What is no command any more is not taught; what is new is, without this file.
 func TestTheBlockIsMadeFromTheTable(t *testing.T) {
 	t.Parallel()
-	all := []*command{{name: "dance", summary: "move about", teach: lesson{sharing, "dance ID --fast"}}, {name: "hide", summary: "stay away"}}
+	all := []*command{{name: "dance", summary: "move about", hint: hint{sharing, "dance ID --fast"}}, {name: "hide", summary: "stay away"}}
 	block := guide(all)
 	assert.Contains(t, block, "\nShare:\n- `leslie dance ID --fast`: move about\n")
 	assert.NotContains(t, block, "stay away")

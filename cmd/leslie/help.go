@@ -38,11 +38,10 @@ type helpData struct {
 
 func (d *helpData) Text(p *page) { p.b.WriteString(d.Help) }
 
-// helpWidth is how many columns help has: no more than the narrowest screen that it is
-// read on.
+// helpWidth is the number of columns of help.
 const helpWidth = 80
 
-// The templates of help. rows aligns names with what is said of them, fill breaks lines.
+// The help templates. rows aligns names and texts, fill wraps paragraphs.
 const (
 	overviewHelp = `leslie splits an objective into threads of work that people and agents share.
 
@@ -80,7 +79,7 @@ Example: {{.Example}}
 `
 )
 
-// helpTopic is what a template of help is filled with.
+// helpTopic is the data of a help template.
 type helpTopic struct {
 	Name, Summary, Usage, Detail, Example string
 
@@ -88,7 +87,7 @@ type helpTopic struct {
 	Own, Write, Global []helpRow
 }
 
-// helpRow is a name and what is said of it.
+// helpRow is a command or a flag with its text.
 type helpRow struct{ name, usage string }
 
 // help answers --help, help, and leslie alone.
@@ -111,13 +110,13 @@ func (c *call) help(cc *cli.Context, all []*command) error {
 	case len(subs) > 0:
 		c.show(cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs)})
 	default:
-		c.faults = append(c.faults, fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, topics(all))})
+		c.faults = append(c.faults, fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, helpTopics(all))})
 		return c.usage()
 	}
 	return nil
 }
 
-// show fills a template by the library's printer, which writes to what becomes the
+// show executes a template with the library's help printer. What it prints becomes the
 // call's answer.
 func (c *call) show(cc *cli.Context, template string, topic helpTopic) {
 	cli.HelpPrinterCustom(cc.App.Writer, template, topic, map[string]any{
@@ -127,8 +126,8 @@ func (c *call) show(cc *cli.Context, template string, topic helpTopic) {
 	c.data = &helpData{Help: c.printed.String()}
 }
 
-// topics are what help can be asked about: groups and commands.
-func topics(all []*command) []string {
+// helpTopics are the topics of help: groups and commands.
+func helpTopics(all []*command) []string {
 	names := topNames(all)
 	for _, cmd := range all {
 		names = append(names, cmd.name)
@@ -159,8 +158,8 @@ func flagRows(flags []cli.Flag) (out []helpRow) {
 	return out
 }
 
-// rows aligns what is said of names. What is longer than the screen is wide goes on
-// below itself; a name that is far longer than the others has a line of its own.
+// rows aligns names and texts and wraps the texts. A name that is much longer than the
+// others gets a line of its own.
 func rows(all []helpRow) string {
 	const widest = 30
 	width := 0
@@ -182,7 +181,8 @@ func rows(all []helpRow) string {
 	return b.String()
 }
 
-// filled breaks the lines of a text. An indented line is one to copy, and stays whole.
+// filled wraps the lines of a text. It does not wrap indented lines: they are examples to
+// copy.
 func filled(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -193,7 +193,8 @@ func filled(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// wrapped puts words into lines of a width, the second and later ones behind an indent.
+// wrapped arranges words in lines of the given width and indents all lines but the
+// first.
 func wrapped(words []string, width int, indent string) string {
 	var b strings.Builder
 	used := 0

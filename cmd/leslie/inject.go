@@ -21,7 +21,7 @@ func injectCommand() *command {
 	urgencies := []string{string(thread.Immediate), string(thread.NextStep)}
 	return &command{
 		name: "inject", summary: "send a thread data, constraints or feedback while it works", writes: true,
-		teach: lesson{stepIn, "inject ID --type feedback --content TEXT"},
+		hint: hint{stepIn, "inject ID --type feedback --content TEXT"},
 		detail: "The thread's own agent gets it once, with leslie context. Until then status shows it. All injections are kept in the thread's " +
 			"folder, in " + app.InjectionsFile + ".",
 		example:  `leslie inject thread-a1b2c3d4 --type constraint --urgency immediate --content "Keep the old API"`,

@@ -44,15 +44,15 @@ func lifecycleCommand() *command {
 }
 
 func doneCommand() *command {
-	return taught(shortLifecycle(thread.Done, "complete a thread"), lesson{ending, "done ID"})
+	return withHint(shortLifecycle(thread.Done, "complete a thread"), hint{ending, "done ID"})
 }
 
 func cancelCommand() *command {
-	return taught(shortLifecycle(thread.Cancel, "cancel a thread"), lesson{ending, "cancel ID --reason TEXT"})
+	return withHint(shortLifecycle(thread.Cancel, "cancel a thread"), hint{ending, "cancel ID --reason TEXT"})
 }
 
 func suspendCommand() *command {
-	return taught(shortLifecycle(thread.Suspend, "suspend a thread until it is resumed"), lesson{ending, "suspend ID --reason TEXT"})
+	return withHint(shortLifecycle(thread.Suspend, "suspend a thread until it is resumed"), hint{ending, "suspend ID --reason TEXT"})
 }
 
 func resumeCommand() *command {
@@ -63,8 +63,8 @@ func archiveCommand() *command {
 	return shortLifecycle(thread.Archive, "archive a completed or cancelled thread; it stays readable")
 }
 
-func taught(cmd *command, l lesson) *command {
-	cmd.teach = l
+func withHint(cmd *command, h hint) *command {
+	cmd.hint = h
 	return cmd
 }
 

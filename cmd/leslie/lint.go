@@ -9,45 +9,45 @@ import (
 	"leslie/internal/nearest"
 )
 
-// This file is the one pass in front of the library, for what the library lacks. It
-// puts the flags of a line, which may stand anywhere before "--", behind the command
-// that they are flags of: the library would take a flag behind an operand for an
-// operand, in silence. And it finds every fault of the line at once, with the name
-// that was probably meant, where the library stops at the first. What it hands on
-// (line.argv) holds no fault that the library could find; a line with faults goes
-// to its command, which adds its own and refuses.
+// This file is the pass that a line goes through before the library, for what the
+// library lacks. Flags can be anywhere before "--"; lint moves them behind the command's
+// name, because the library silently takes a flag after an operand as an operand. Lint
+// also finds all faults of a line, with the nearest names; the library stops at the
+// first. The resulting argv (line.argv) has no fault that the library could find. A
+// line with faults still goes to its command, which adds its own and returns T903.
 
-// completionFlag ends a line that a shell wants completed. The library knows it by
-// this name.
+// completionFlag is the last word of a line that a shell wants to complete. The name is
+// the library's.
 const completionFlag = "--generate-bash-completion"
 
-// line is a command line as the pass has found it.
+// line is a command line as lint has read it.
 type line struct {
-	cmd      *command // nil when no command could be told
-	group    string   // the group that lacks its subcommand
+	cmd      *command // nil if the line names none
+	group    string   // the first word of a command whose subcommand is missing or unknown
 	flags    []setFlag
 	operands []string
 	help     bool
 	version  bool
-	last     *string // to be completed: its last word
+	last     *string // the last word of a line to complete; nil otherwise
 	faults   []fault
 }
 
-// setFlag is a flag of the line with a value that passed its check.
+// setFlag is a flag of the line with its checked value.
 type setFlag struct {
 	*option
 	text string
 }
 
-// has reports whether a flag was given, and not as off.
+// has reports whether a flag is on the line and not switched off.
 func (l line) has(name string) bool {
 	return slices.ContainsFunc(l.flags, func(f setFlag) bool { return f.Name == name && f.text != "false" })
 }
 
-// asks reports whether a line asks about leslie in place of running its command.
+// asks reports whether a line asks for help, version or completion instead of running
+// its command.
 func (l line) asks() bool { return l.help || l.version || l.last != nil }
 
-// argv is the line as the library wants it: the command, its flags, "--", its
+// argv is the line in the order that the library wants: command, flags, "--",
 // operands. A line without a command goes to the root, which answers with its faults.
 func (l line) argv() []string {
 	out, operands := []string{"leslie"}, l.operands
@@ -85,7 +85,7 @@ func (l line) argv() []string {
 	return append(append(out, "--"), operands...)
 }
 
-// lint takes argv apart.
+// lint reads argv.
 func lint(all []*command, argv []string) line {
 	l := linter{all: all, writes: writeFlags(), globals: globalFlags()}
 	l.every = make([][]cli.Flag, 0, len(all)+2)
@@ -106,9 +106,9 @@ func lint(all []*command, argv []string) line {
 	return l.line
 }
 
-// typed is what stands on a line that is to be completed, and its last word; nil where
-// nothing is to be completed. Behind "--" the flag is an operand, but a "--" right in front
-// of it is a flag whose name is being typed: the line must not run then.
+// typed are the words of a line to complete, and the last of them; last is nil if there
+// is nothing to complete. After "--" the flag is an operand. But a "--" directly before it
+// is the beginning of a flag at the cursor, and the line must not run then.
 func typed(argv []string) (rest []string, last *string) {
 	n := len(argv) - 1
 	if n < 0 || argv[n] != completionFlag || slices.Contains(argv[:max(n-1, 0)], "--") {
@@ -124,7 +124,7 @@ func typed(argv []string) (rest []string, last *string) {
 	return rest, last
 }
 
-// linter is the pass at work, with the flags that commands share.
+// linter reads one line.
 type linter struct {
 	line
 	all             []*command
@@ -132,21 +132,21 @@ type linter struct {
 	every           [][]cli.Flag // the flags of all commands
 }
 
-// flagArg is a flag as it stands on a line.
+// flagArg is a flag as the line has it.
 type flagArg struct {
 	arg   string  // --format, or --format=json
 	value *string // nil without one
 }
 
-// name of a flag without dashes and value.
+// name is the flag's name without dashes and value.
 func (f flagArg) name() (name string, long bool) {
 	name, _, _ = strings.Cut(strings.TrimLeft(f.arg, "-"), "=")
 	return name, strings.HasPrefix(f.arg, "--")
 }
 
-// split tells flags with their values from words; so many words stand before "--".
-// Where a value ends is told by the flags of all commands, so that it does not depend
-// on which command the line names.
+// split separates flags with their values from words; named is the number of words before
+// "--". Whether a flag takes a value comes from the flags of all commands, so it does
+// not depend on the line's command.
 func (l *linter) split(argv []string) (flags []flagArg, words []string, named int) {
 	for i := 0; i < len(argv); i++ {
 		arg := argv[i]
@@ -169,9 +169,9 @@ func (l *linter) split(argv []string) (flags []flagArg, words []string, named in
 	return flags, words, named
 }
 
-// takes reports whether the argument behind a flag is its value. An unknown flag
-// takes one if the flag that was probably meant does. A value may begin with one dash
-// ("--tag -old"), but is no flag that leslie knows.
+// takes reports whether the argument after a flag is its value. An unknown flag takes
+// one if the flag with the nearest name does. A value can begin with one dash
+// ("--tag -old"), but a known flag is not a value.
 func (l *linter) takes(f flagArg, rest []string) bool {
 	name, long := f.name()
 	meant := l.find(nil, name, long)
@@ -191,8 +191,8 @@ func (l *linter) takes(f flagArg, rest []string) bool {
 	return l.find(nil, next, true) == nil
 }
 
-// find returns a command's flag of this name, or of any command where it is not
-// known. Commands that share a flag's name agree on whether it takes a value.
+// find returns the command's flag of this name, or any command's if cmd is nil. Flags
+// of the same name take a value in all commands or in none.
 func (l *linter) find(cmd *command, name string, long bool) *option {
 	for _, flags := range l.flagsOf(cmd) {
 		if o := lookUp(flags, name, long); o != nil {
@@ -202,8 +202,8 @@ func (l *linter) find(cmd *command, name string, long bool) *option {
 	return nil
 }
 
-// flagsOf is a command's flags: its own, those of commands that write, those of all
-// commands. Where the command is not known it is every flag.
+// flagsOf are the command's flags: its own, those of commands that write, those of all
+// commands. If cmd is nil, they are the flags of all commands.
 func (l *linter) flagsOf(cmd *command) [][]cli.Flag {
 	if cmd == nil {
 		return l.every
@@ -229,17 +229,17 @@ func lookUp(flags []cli.Flag, name string, long bool) *option {
 	return nil
 }
 
-// isFlag reports whether an argument in front of "--" is a flag; "-" and
-// negative numbers are words.
+// isFlag reports whether an argument before "--" is a flag; "-" and negative numbers
+// are words.
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9') }
 
-// name tells the command of a line by its first words.
+// name finds the command by the first words of the line.
 func (l *linter) name(words []string) {
 	if len(words) == 0 {
 		return
 	}
 	if strings.Contains(words[0], " ") {
-		return // the words of a command in one argument
+		return // two words in one argument
 	}
 	if len(words) == 2 {
 		if l.cmd = named(l.all, words[0]+" "+words[1]); l.cmd != nil {
@@ -249,7 +249,7 @@ func (l *linter) name(words []string) {
 	first, subs := named(l.all, words[0]), subNames(l.all, words[0])
 	switch {
 	case first != nil && len(subs) > 0 && len(words) == 2 && len(first.operands) == 0:
-		l.group = words[0] // the second word is no subcommand and can be nothing else
+		l.group = words[0] // the second word can only be a misspelt subcommand
 	case first != nil:
 		l.cmd = first
 	case len(subs) > 0:
@@ -257,8 +257,8 @@ func (l *linter) name(words []string) {
 	}
 }
 
-// flag takes one flag of the line. On a line without a command a flag of some command
-// is left alone: nobody knows which one is meant.
+// flag checks one flag of the line. If the line names no command, the flags of single
+// commands are ignored: their meaning is unknown.
 func (l *linter) flag(f flagArg) {
 	name, long := f.name()
 	o := l.find(l.cmd, name, long)
@@ -291,8 +291,8 @@ func (l *linter) flag(f flagArg) {
 	}
 }
 
-// set keeps a value. A command's own flag that takes one value takes it once:
-// dropping the first in silence would lose what somebody meant.
+// set keeps a value. A command's own flag that takes one value can be given only once:
+// silently dropping one of two values would lose what the caller meant.
 func (l *linter) set(o *option, text string) {
 	at := slices.IndexFunc(l.flags, func(f setFlag) bool { return f.Name == o.Name })
 	if at < 0 || o.value().repeats {
@@ -305,8 +305,8 @@ func (l *linter) set(o *option, text string) {
 	l.flags[at].text = text
 }
 
-// operate keeps the words behind the command, and says what is wrong with them or with
-// a line without a command.
+// operate keeps the operands and adds their faults, or the fault of a line without a
+// command.
 func (l *linter) operate(words []string) {
 	switch {
 	case l.cmd != nil:

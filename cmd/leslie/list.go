@@ -40,7 +40,7 @@ func executorWords() []string { return []string{string(thread.ByHuman), string(t
 func listCommand() *command {
 	return &command{
 		name: "list", summary: "list threads", example: "leslie list --ready",
-		teach: lesson{starting, "list --ready"},
+		hint: hint{starting, "list --ready"},
 		flags: []cli.Flag{
 			newOption("status", oneOf(statusWords()...).as("S"), "only threads with this status: "+strings.Join(statusWords(), ", ")),
 			newOption("objective", anID("ID", objectiveIDs), "only threads of this objective"),

@@ -94,8 +94,8 @@ func conflictText(p *page, c merge.Conflict) {
 func mergeCommand() *command {
 	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly), string(thread.Strict)}
 	return &command{
-		name: "merge", summary: "merge the artifacts of threads into another thread", writes: true, alone: true,
-		teach: lesson{bringing, "merge --sources ID --target ID"},
+		name: "merge", summary: "merge the artifacts of threads into another thread", writes: true, notBatchable: true,
+		hint: hint{bringing, "merge --sources ID --target ID"},
 		detail: "The target does not change until every conflict is resolved. If nobody can be asked about a conflict, the merge stays pending " +
 			"(T301): resolve the conflict with merge resolve, then run merge continue.",
 		example: "leslie merge --sources thread-a1b2c3d4 --target main",

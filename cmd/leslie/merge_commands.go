@@ -48,7 +48,7 @@ func mergeOperand() operand { return operand{value: anID("M", mergeIDs)} }
 func mergeStatusCommand() *command {
 	return &command{
 		name: "merge status", summary: "show a pending merge and its conflicts", example: "leslie merge status merge-a1b2c3d4",
-		teach:    lesson{bringing, "merge status MERGE"},
+		hint:     hint{bringing, "merge status MERGE"},
 		operands: []operand{mergeOperand()}, run: runMergeStatus,
 	}
 }
@@ -59,8 +59,8 @@ func runMergeStatus(c *call) (Data, error) {
 
 func mergeResolveCommand() *command {
 	return &command{
-		name: "merge resolve", summary: "resolve a conflict of a pending merge, or all conflicts of a path", writes: true, alone: true,
-		teach: lesson{bringing, "merge resolve MERGE PATH --take SIDE"},
+		name: "merge resolve", summary: "resolve a conflict of a pending merge, or all conflicts of a path", writes: true, notBatchable: true,
+		hint: hint{bringing, "merge resolve MERGE PATH --take SIDE"},
 		detail: "--take chooses a side: ours (the target), theirs (the only source), base, both, delete, keep, or a thread's id. " +
 			"--file gives the content of the named conflict, or of the whole path; - reads standard input. " +
 			"A PATH means its open conflicts; without PATH or CONFLICT, the choice applies to every open conflict. " +
@@ -127,8 +127,8 @@ func (c *call) readFile(name string) ([]byte, error) {
 
 func mergeContinueCommand() *command {
 	return &command{
-		name: "merge continue", summary: "apply a pending merge once all conflicts are resolved", writes: true, alone: true,
-		teach:    lesson{bringing, "merge continue MERGE"},
+		name: "merge continue", summary: "apply a pending merge once all conflicts are resolved", writes: true, notBatchable: true,
+		hint:     hint{bringing, "merge continue MERGE"},
 		detail:   "Files in the merge's work folder count as resolved if they were edited and have no conflict markers left.",
 		example:  "leslie merge continue merge-a1b2c3d4",
 		operands: []operand{mergeOperand()}, flags: commitFlags(), run: runMergeContinue,
@@ -142,7 +142,7 @@ func runMergeContinue(c *call) (Data, error) {
 
 func mergeAbortCommand() *command {
 	return &command{
-		name: "merge abort", summary: "abort a pending merge; the target stays unchanged", writes: true, alone: true,
+		name: "merge abort", summary: "abort a pending merge; the target stays unchanged", writes: true, notBatchable: true,
 		example:  "leslie merge abort merge-a1b2c3d4",
 		operands: []operand{mergeOperand()}, run: runMergeAbort,
 	}

@@ -28,8 +28,8 @@ func (d *mergeFileData) Text(p *page) {
 	}
 }
 
-// standsBesideError: the markers are the answer.
-func (d *mergeFileData) standsBesideError() {}
+// isPartialResult: the markers are the answer.
+func (d *mergeFileData) isPartialResult() {}
 
 func mergeFileCommand() *command {
 	return &command{

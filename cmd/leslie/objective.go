@@ -30,7 +30,7 @@ func objectiveWritten(d *app.ObjectiveResult) Data { return objectiveWrittenText
 func objectiveCreateCommand() *command {
 	return &command{
 		name: "objective create", summary: "create an objective: a goal that threads work for", writes: true,
-		teach:    lesson{starting, "objective create TITLE"},
+		hint:     hint{starting, "objective create TITLE"},
 		example:  `leslie objective create "Ship the parser"`,
 		operands: []operand{{value: anyText("TITLE")}},
 		flags:    []cli.Flag{newOption("id", anID("ID", otherIDs), "use this id instead of a random one")},

@@ -15,7 +15,7 @@ import (
 func observeCommand() *command {
 	return &command{
 		name: "observe", summary: "stream operations, oldest first; continue with --since and the last seq",
-		teach: lesson{watching, "observe --target ID --follow"},
+		hint: hint{watching, "observe --target ID --follow"},
 		detail: "Without --since, streams all operations; with --follow, new ones until interrupted. " +
 			"An event is the name of a command that writes, or its first word: merge includes merge continue.",
 		example: "leslie observe --since 0 --events spawn,done",

@@ -37,7 +37,7 @@ func referenceWritten(d *app.ReferenceResult) Data { return referenceWrittenText
 func referenceCommand() *command {
 	return &command{
 		name: "reference", summary: "reference another thread's artifacts (read-only)", writes: true,
-		teach: lesson{sharing, "reference --from ID --target ID"},
+		hint: hint{sharing, "reference --from ID --target ID"},
 		detail: "A frozen reference copies the target's artifacts to context/inherited/REF/; a live reference reads them in the target's folder. " +
 			"If the target does not exist, the reference is created with a warning (W202).",
 		example: "leslie reference --from thread-a1b2c3d4 --target thread-e5f6g7h8 --scope design.md",

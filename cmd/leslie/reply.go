@@ -76,11 +76,11 @@ func (c *call) rendered(data Data, failure *codes.Error) (answer []byte, told *c
 	return c.render(data, failure), failure
 }
 
-// besideError is data that is on stdout in text format too when the call fails:
+// partialResult is data that is on stdout in text format too when the call fails:
 // a merge with its conflicts, as git merge-file gives it.
-type besideError interface {
+type partialResult interface {
 	Data
-	standsBesideError()
+	isPartialResult()
 }
 
 // render is the answer in the asked format; in text the notes go to stderr.
@@ -92,7 +92,7 @@ func (c *call) render(data Data, failure *codes.Error) []byte {
 		return toYAML(c.json(c.envelope(data, failure)))
 	}
 	c.textNotes(c.warnings, failure)
-	if _, stands := data.(besideError); data == nil || failure != nil && !stands {
+	if _, stands := data.(partialResult); data == nil || failure != nil && !stands {
 		return nil
 	}
 	p := &page{}
@@ -121,11 +121,11 @@ func (c *call) failure(err error) *codes.Error {
 	}
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name
-		next = append(next, c.ownLine(line))
+		next = append(next, c.callerLine(line))
 	}
 	e = e.WithNext(next...)
 	if options := optionsOf(e); options != nil {
-		e = e.With(fact.Of("options", c.ownOptions(options)))
+		e = e.With(fact.Of("options", c.callerOptions(options)))
 	}
 	if c.who.debug {
 		if causes := causeChain(e.Unwrap()); len(causes) > 0 {
@@ -142,9 +142,9 @@ func stoppedHalfway(e *codes.Error) bool {
 	return e.Code() == codes.Interrupted && changed == true
 }
 
-// ownLine is a line for this caller to run as it stands: with the call's -C, and with
+// callerLine is a line for this caller to run as it stands: with the call's -C, and with
 // its --as and --actor where they are recorded.
-func (c *call) ownLine(line string) string {
+func (c *call) callerLine(line string) string {
 	rest, ours := strings.CutPrefix(line, "leslie ")
 	if !ours || strings.HasPrefix(rest, "help") || strings.HasPrefix(rest, "-C ") {
 		return line
@@ -170,10 +170,10 @@ func optionsOf(e *codes.Error) []store.Option {
 	return options
 }
 
-func (c *call) ownOptions(options []store.Option) []store.Option {
+func (c *call) callerOptions(options []store.Option) []store.Option {
 	own := slices.Clone(options)
 	for i := range own {
-		own[i].Command = c.ownLine(own[i].Command)
+		own[i].Command = c.callerLine(own[i].Command)
 	}
 	return own
 }

@@ -22,8 +22,8 @@ func (d rollbackText) Text(p *page) {
 
 func rollbackCommand() *command {
 	return &command{
-		name: "rollback", summary: "restore a thread's artifacts from a checkpoint", writes: true, alone: true,
-		teach:    lesson{goingBack, "rollback ID --to NAME"},
+		name: "rollback", summary: "restore a thread's artifacts from a checkpoint", writes: true, notBatchable: true,
+		hint:     hint{goingBack, "rollback ID --to NAME"},
 		detail:   "The current files are saved as a checkpoint first, so nothing is lost: undo the rollback, or roll back to that checkpoint.",
 		example:  "leslie rollback thread-a1b2c3d4 --to ckpt-e5f6g7h8",
 		operands: []operand{threadOperand()},

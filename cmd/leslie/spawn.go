@@ -31,7 +31,7 @@ func spawnCommand() *command {
 	inherit := []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}
 	return &command{
 		name: "spawn", summary: "create a thread of work; this does not start an agent", writes: true,
-		teach: lesson{starting, "spawn --intent TEXT --parent ID --inherit full"},
+		hint: hint{starting, "spawn --intent TEXT --parent ID --inherit full"},
 		detail: "The objective is --objective, else the parent's, else the only one that is not done. " +
 			"--inherit full or partial copies the parent's artifacts into the new thread. " +
 			"--ref adds frozen references: read-only copies under context/inherited/REF/.",

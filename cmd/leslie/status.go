@@ -81,7 +81,7 @@ func (d statusText) Text(p *page) {
 func statusCommand() *command {
 	return &command{
 		name: "status", summary: "show a thread, or without an id a summary of the store",
-		teach:    lesson{watching, "status ID"},
+		hint:     hint{watching, "status ID"},
 		example:  "leslie status thread-a1b2c3d4",
 		operands: []operand{{value: anID("ID", threadIDs), optional: true}}, run: runStatus,
 	}

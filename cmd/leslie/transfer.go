@@ -37,7 +37,7 @@ func transferCommand() *command {
 	fallbacks := []string{string(thread.Block), string(thread.Skip), string(thread.AutoApprove)}
 	return &command{
 		name: "transfer", summary: "request or delegate capabilities, or hand a thread over", writes: true,
-		teach: lesson{asking, "transfer ID --direction request_approval --scope CAPABILITY"},
+		hint: hint{asking, "transfer ID --direction request_approval --scope CAPABILITY"},
 		detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback applies: " +
 			"block (default) leaves the request open, skip ends it without a grant, auto_approve grants it. " +
 			"delegate grants the capabilities at once, until --timeout. handoff makes --to the executor. " +

@@ -19,8 +19,8 @@ func (d undoText) Text(p *page) {
 
 func undoCommand() *command {
 	return &command{
-		name: "undo", summary: "undo one operation; later work stays", writes: true, alone: true,
-		teach: lesson{goingBack, "undo"},
+		name: "undo", summary: "undo one operation; later work stays", writes: true, notBatchable: true,
+		hint: hint{goingBack, "undo"},
 		detail: "Without OP, undoes your own last operation. Later changes stay; if one of them conflicts with the undo, " +
 			"nothing is undone (T110). An undo can be undone unless it restored files. " +
 			"An agent can undo only operations of agents, and no decisions.",

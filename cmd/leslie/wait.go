@@ -11,8 +11,8 @@ import (
 
 type waitText struct{ *app.WaitResult }
 
-// standsBesideError: what was gathered is worth as much when the time is up.
-func (d waitText) standsBesideError() {}
+// isPartialResult: what was gathered is worth as much when the time is up.
+func (d waitText) isPartialResult() {}
 
 func (d waitText) Text(p *page) {
 	for _, t := range d.Threads {
@@ -40,7 +40,7 @@ func (d waitText) Text(p *page) {
 func waitCommand() *command {
 	return &command{
 		name: "wait", summary: "wait until threads are done, change, have no active children, or have a decision",
-		teach: lesson{watching, "wait ID --until any"},
+		hint: hint{watching, "wait ID --until any"},
 		detail: "done (the default) and children also return for a suspended thread whose children have all terminated: " +
 			"it can be resumed. any returns with the first change of one of the threads after --since (default: from now on), or without " +
 			"a thread with any change at all. Agents wait at most 100s by default.",
