@@ -322,5 +322,5 @@ func badConfig(path, key, reason string) *codes.Error {
 	}
 	both, users := configKeys()
 	return codes.InvalidArgument.New(fact.Of("reason", "the configuration "+what+": "+strings.TrimSpace(reason)), fact.Of("path", path), fact.Of("key", key)).
-		WithHint("Correct the file. Its keys: " + strings.Join(both, ", ") + "; the user's own file alone: " + strings.Join(users, ", ")).WithNext("leslie help")
+		WithHint("Correct the file. Its keys: " + strings.Join(both, ", ") + "; only in the user's own file: " + strings.Join(users, ", ")).WithNext("leslie help")
 }
