@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 const (
@@ -118,7 +120,7 @@ func TestADamagedStateAndBackupAreRebuiltByDoctor(t *testing.T) {
 	now := p.files(".")
 	maps.DeleteFunc(was, isLog)
 	maps.DeleteFunc(now, isLog)
-	require.Empty(t, differing(was, now), "a failed call leaves everything as it was")
+	require.Empty(t, harness.Differing(was, now), "a failed call leaves everything as it was")
 
 	a = p.ok("doctor", "--repair")
 	a.into(t, &data)

@@ -155,7 +155,7 @@ func (s *storm) requireComplete(id string) {
 			delete(got, name)
 		}
 	}
-	require.Empty(s.t, differing(want, got), "the files of %s", id)
+	require.Empty(s.t, harness.Differing(want, got), "the files of %s", id)
 }
 
 func TestNothingAcknowledgedIsLostWhenProcessesAreKilled(t *testing.T) {
@@ -274,7 +274,7 @@ func TestAChangeOfFilesIsWholeAfterAKill(t *testing.T) {
 		s.ok("update", "reader", "--title", fmt.Sprint("Round ", n)) // settles what was begun
 		got := s.files(place)
 		if ok {
-			require.Empty(t, differing(now, got), "an acknowledged refresh")
+			require.Empty(t, harness.Differing(now, got), "an acknowledged refresh")
 		}
 		whole := slices.ContainsFunc(versions, func(v map[string]string) bool { return maps.Equal(v, got) })
 		require.True(t, whole, "the files are of no one version: %.200q", got)
@@ -311,13 +311,13 @@ func TestAMergeRightBehindAKillTakesNothingAway(t *testing.T) {
 		copied := fmt.Sprintf("copy-%02d", n)
 		kill("spawn", "--id", copied, "--intent", "Copy", "--parent", "base", "--inherit", "full")
 		back(copied, "base")
-		require.Empty(t, differing(s.inherited, s.files("threads/base")), "what was copied and merged back")
+		require.Empty(t, harness.Differing(s.inherited, s.files("threads/base")), "what was copied and merged back")
 
 		version := map[string]string{"progress.md": fmt.Sprintf("version %d\n", n), "learnings/one.md": strings.Repeat(fmt.Sprintf("%d\n", n), 5000)}
 		s.write("source", version)
 		kill("merge", "--sources", "source", "--target", "target")
 		back("target", "source")
-		require.Empty(t, differing(version, s.files("threads/source")), "what was merged and merged back")
+		require.Empty(t, harness.Differing(version, s.files("threads/source")), "what was merged and merged back")
 	}
 	require.Positive(t, caught, "no call was killed")
 	s.requireHealthy()

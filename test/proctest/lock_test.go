@@ -10,6 +10,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // hold takes the store's lock, as a writing process does, and returns what
@@ -63,7 +65,7 @@ func TestAWriterGivesUpWhenTheLockStaysHeld(t *testing.T) {
 	now := p.files(".")
 	delete(was, "logs/leslie.log")
 	delete(now, "logs/leslie.log")
-	assert.Empty(t, differing(was, now), "nothing but the log was written")
+	assert.Empty(t, harness.Differing(was, now), "nothing but the log was written")
 }
 
 func TestAWaiterGoesOnOnceTheLockIsFree(t *testing.T) {

@@ -124,7 +124,7 @@ type started struct {
 func (p *project) command(args ...string) *started {
 	s := &started{Cmd: exec.Command(binary, args...), line: "leslie " + strings.Join(args, " ")}
 	s.Dir = p.dir
-	s.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TMPDIR=" + os.TempDir(), "LOGNAME=ann", "LESLIE_FORMAT=json"}
+	s.Env = harness.Environment(p.home, os.TempDir())
 	s.Stdout, s.Stderr = &s.stdout, &s.stderr
 	return s
 }
@@ -239,25 +239,6 @@ func (p *project) files(rel string) map[string]string {
 	}
 	require.NoError(p.t, err)
 	return out
-}
-
-// differing are the paths at which two sets of files differ; contents may be
-// long.
-func differing(want, got map[string]string) (paths []string) {
-	for name, content := range want {
-		if now, ok := got[name]; !ok {
-			paths = append(paths, name+" is missing")
-		} else if now != content {
-			paths = append(paths, fmt.Sprintf("%s holds %d bytes, not the %d that it should", name, len(now), len(content)))
-		}
-	}
-	for name := range got {
-		if _, ok := want[name]; !ok {
-			paths = append(paths, name+" is there")
-		}
-	}
-	slices.Sort(paths)
-	return paths
 }
 
 // write puts artifacts into a thread's folder, as its owner would.

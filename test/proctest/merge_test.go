@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // merged is what a merge answers.
@@ -71,7 +73,7 @@ func newFifty(t *testing.T) fifty {
 		}
 	}
 	f.write("part", f.after)
-	require.Empty(t, differing(f.after, f.artifacts("part")))
+	require.Empty(t, harness.Differing(f.after, f.artifacts("part")))
 	f.usual = time.Hour
 	for range 2 {
 		q := f.copied(t)
@@ -80,7 +82,7 @@ func newFifty(t *testing.T) fifty {
 		q.ok(mergeOfFifty()...).into(t, &data)
 		f.usual = min(f.usual, time.Since(begin))
 		require.Equal(t, "merged", data.Status)
-		require.Empty(t, differing(f.after, q.artifacts("main")), "an undisturbed merge")
+		require.Empty(t, harness.Differing(f.after, q.artifacts("main")), "an undisturbed merge")
 	}
 	return f
 }
@@ -100,16 +102,16 @@ func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committe
 	committed = !os.SameFile(was, now)
 	if ok {
 		require.True(t, committed, "an answer without a commit")
-		require.Empty(t, differing(f.after, p.artifacts("main")), "a merge that was acknowledged")
+		require.Empty(t, harness.Differing(f.after, p.artifacts("main")), "a merge that was acknowledged")
 	}
 	want := f.before
 	if committed {
 		want = f.after
 	} else {
-		require.Empty(t, differing(f.before, p.artifacts("main")), "without a commit the target is wholly old")
+		require.Empty(t, harness.Differing(f.before, p.artifacts("main")), "without a commit the target is wholly old")
 	}
 	p.ok("update", "part", "--title", "The next writing command")
-	require.Empty(t, differing(want, p.artifacts("main")), "committed: %v", committed)
+	require.Empty(t, harness.Differing(want, p.artifacts("main")), "committed: %v", committed)
 	p.requireHealthy()
 
 	var data merged
@@ -119,7 +121,7 @@ func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committe
 	} else {
 		require.Equal(t, "merged", data.Status)
 	}
-	require.Empty(t, differing(f.after, p.artifacts("main")), "after the merge was made again")
+	require.Empty(t, harness.Differing(f.after, p.artifacts("main")), "after the merge was made again")
 	return committed, killed
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // A merge is recorded before anybody is asked: a caller that is cut off while an
@@ -43,7 +45,7 @@ func TestAPendingMergeSurvivesItsCaller(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, agent.Close())
 
-	assert.Empty(t, differing(was, p.artifacts("main")), "the target is as it was")
+	assert.Empty(t, harness.Differing(was, p.artifacts("main")), "the target is as it was")
 	var list struct {
 		Items []merged `json:"items"`
 	}
@@ -60,7 +62,7 @@ func TestAPendingMergeSurvivesItsCaller(t *testing.T) {
 	var data merged
 	p.ok("merge", "continue", id).into(t, &data)
 	assert.Equal(t, "merged", data.Status)
-	assert.Empty(t, differing(map[string]string{"plan.md": "one\ntwo of part\nthree\n", "new.md": "new\n"}, p.artifacts("main")))
+	assert.Empty(t, harness.Differing(map[string]string{"plan.md": "one\ntwo of part\nthree\n", "new.md": "new\n"}, p.artifacts("main")))
 	p.ok("merge", "list").into(t, &list)
 	assert.Empty(t, list.Items)
 	assert.NoDirExists(t, p.path("merges/"+id))

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // rolled is a project in which a rollback replaces, restores and removes many
@@ -49,16 +51,16 @@ func newRolled(t *testing.T) *rolled {
 	r.before["swap/inside.md"] = "a folder has its name\n"
 	require.NoError(t, os.Remove(r.path("threads/main/swap")))
 	r.write("main", r.before)
-	require.Empty(t, differing(r.before, r.artifacts("main")))
+	require.Empty(t, harness.Differing(r.before, r.artifacts("main")))
 	r.usual = time.Hour
 	for range 2 {
 		q := r.copied(t)
 		begin := time.Now()
 		q.ok(rollback()...)
 		r.usual = min(r.usual, time.Since(begin))
-		require.Empty(t, differing(r.after, q.artifacts("main")), "an undisturbed rollback")
+		require.Empty(t, harness.Differing(r.after, q.artifacts("main")), "an undisturbed rollback")
 		q.ok("undo")
-		require.Empty(t, differing(r.before, q.artifacts("main")), "undone")
+		require.Empty(t, harness.Differing(r.before, q.artifacts("main")), "undone")
 	}
 	return r
 }
@@ -102,17 +104,17 @@ func (r *rolled) requireWhole(t *testing.T, call []string, from, to map[string]s
 		require.NotEqual(t, marked, p.checkpoints("main"), "the record tells of it")
 	default:
 		require.False(t, ok, "an answer without a commit")
-		require.Empty(t, differing(from, p.artifacts("main")), "without a commit all is as it was")
+		require.Empty(t, harness.Differing(from, p.artifacts("main")), "without a commit all is as it was")
 		require.Equal(t, marked, p.checkpoints("main"))
 	}
 	if ok {
-		require.Empty(t, differing(to, p.artifacts("main")), "a call that was acknowledged")
+		require.Empty(t, harness.Differing(to, p.artifacts("main")), "a call that was acknowledged")
 	}
 	p.ok("update", "main", "--title", "The next writing command", "--actor", "somebody else")
-	require.Empty(t, differing(want, p.artifacts("main")), "committed: %v", committed)
+	require.Empty(t, harness.Differing(want, p.artifacts("main")), "committed: %v", committed)
 	if !committed {
 		p.ok(call...)
-		require.Empty(t, differing(to, p.artifacts("main")), "made again")
+		require.Empty(t, harness.Differing(to, p.artifacts("main")), "made again")
 	}
 	p.requireHealthy()
 	return committed, killed

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // asleep begins a call and returns when it watches the store.
@@ -50,7 +52,7 @@ func TestAWaiterStandsInNobodysWay(t *testing.T) {
 	p.ok("spawn", "--intent", "Work", "--id", "slow")
 	was := p.files(".")
 	s := p.asleep("wait", "slow")
-	assert.Empty(t, differing(was, p.files(".")), "it writes nothing while it waits")
+	assert.Empty(t, harness.Differing(was, p.files(".")), "it writes nothing while it waits")
 	doomed := p.asleep("wait", "slow")
 	require.NoError(t, doomed.Process.Kill())
 	require.Error(t, doomed.Wait())

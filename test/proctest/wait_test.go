@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // waited is what a wait answers.
@@ -112,7 +114,7 @@ func TestAWaitThatGaveUpIsTakenUpAgain(t *testing.T) {
 	a := p.fails("T109", 11, "wait", "slow", "--until", "any", "--timeout", "30ms")
 	now := p.files(".")
 	delete(now, "logs/leslie.log")
-	assert.Empty(t, differing(was, now), "a waiter leaves no trace")
+	assert.Empty(t, harness.Differing(was, now), "a waiter leaves no trace")
 	p.ok(strings.Fields(a.Error.Next[0])[1:]...)
 
 	p.ok("done", "slow") // between the two

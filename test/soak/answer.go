@@ -44,16 +44,16 @@ var inner = regexp.MustCompile(`panic:|goroutine \d+|runtime error|<nil>|%!|inva
 // wrong says how an answer breaks the contract, "" when it does not.
 func (l line) wrong(o outcome) string {
 	switch {
-	case o.err != nil:
-		return o.err.Error()
-	case o.killed:
+	case o.Err != nil:
+		return o.Err.Error()
+	case o.Killed:
 		return l.lastWords(o)
 	case l.stream:
 		return l.wrongStream(o)
-	case o.doc == nil:
-		return fmt.Sprintf("exit status %d, and stdout is not one JSON document", o.status)
-	case o.doc.Success != (o.doc.Error == nil) || o.doc.Success != (o.status == 0):
-		return fmt.Sprintf("exit status %d does not agree with the document", o.status)
+	case o.Doc == nil:
+		return fmt.Sprintf("exit status %d, and stdout is not one JSON document", o.Status)
+	case o.Doc.Success != (o.Doc.Error == nil) || o.Doc.Success != (o.Status == 0):
+		return fmt.Sprintf("exit status %d does not agree with the document", o.Status)
 	}
 	return firstOf(l.wrongCode(o), l.wrongWarning(o), l.wrongWords(o))
 }
@@ -69,21 +69,21 @@ func firstOf(all ...string) string {
 
 // lastWords: a killed call has said nothing, or its whole answer.
 func (l line) lastWords(o outcome) string {
-	if l.stream || len(o.stdout) == 0 || o.doc != nil {
+	if l.stream || len(o.Stdout) == 0 || o.Doc != nil {
 		return l.wrongWords(o)
 	}
 	return "killed in the middle of its answer"
 }
 
 func (l line) wrongCode(o outcome) string {
-	if o.doc.Error == nil {
+	if o.Doc.Error == nil {
 		return ""
 	}
-	code, details := o.doc.Error.Code, o.doc.Error.Details
+	code, details := o.Doc.Error.Code, o.Doc.Error.Details
 	_, told := details["changed"].(bool)
 	switch {
-	case o.status != exitOf(code):
-		return fmt.Sprintf("exit status %d with %s", o.status, code)
+	case o.Status != exitOf(code):
+		return fmt.Sprintf("exit status %d with %s", o.Status, code)
 	case strings.Contains(fatal, code) || !slices.Contains(strings.Fields(l.may), code) && code != "T501":
 		return code + " is no way for this call to end"
 	case !told || details["operation"] == nil:
@@ -106,7 +106,7 @@ func exitOf(code string) int {
 }
 
 func (l line) wrongWarning(o outcome) string {
-	for _, w := range o.doc.Warnings {
+	for _, w := range o.Doc.Warnings {
 		if strings.Contains(fatal, w.Code) {
 			return "it warns: " + w.Code + " " + w.Message
 		}
@@ -120,7 +120,7 @@ func (l line) wrongWarning(o outcome) string {
 
 // wrongWords looks for what only a programmer should ever see.
 func (l line) wrongWords(o outcome) string {
-	for said := range strings.Lines(string(o.stderr)) {
+	for said := range strings.Lines(string(o.Stderr)) {
 		waits := strings.HasPrefix(said, "leslie: waiting for the lock ")
 		asked := strings.HasPrefix(said, "time=") && slices.Contains(l.argv, "--debug")
 		if !l.stream && !waits && !asked {
@@ -130,10 +130,10 @@ func (l line) wrongWords(o outcome) string {
 			return "an inner failure: " + said
 		}
 	}
-	if o.doc == nil || o.doc.Error == nil {
+	if o.Doc == nil || o.Doc.Error == nil {
 		return ""
 	}
-	if found := inner.FindString(o.doc.Error.Message + "\n" + o.doc.Error.Hint); found != "" {
+	if found := inner.FindString(o.Doc.Error.Message + "\n" + o.Doc.Error.Hint); found != "" {
 		return "an inner failure: " + found
 	}
 	return ""
@@ -141,18 +141,18 @@ func (l line) wrongWords(o outcome) string {
 
 // wrongStream: JSON lines on stdout, an error as one line on stderr.
 func (l line) wrongStream(o outcome) string {
-	for raw := range bytes.Lines(o.stdout) {
+	for raw := range bytes.Lines(o.Stdout) {
 		if !json.Valid(raw) {
 			return fmt.Sprintf("a line of the stream is no JSON: %.200s", raw)
 		}
 	}
-	if o.status == 0 {
+	if o.Status == 0 {
 		return l.wrongWords(o)
 	}
-	doc, err := harness.Read(o.stderr)
+	doc, err := harness.Read(o.Stderr)
 	if err != nil || doc.Error == nil {
-		return fmt.Sprintf("exit status %d, and stderr is not one error", o.status)
+		return fmt.Sprintf("exit status %d, and stderr is not one error", o.Status)
 	}
-	o.doc = doc
+	o.Doc = doc
 	return l.wrongCode(o)
 }

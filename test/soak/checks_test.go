@@ -156,8 +156,8 @@ func TestAnAnswerThatBreaksTheContractIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := outcome{status: tc.status, killed: tc.killed, stdout: []byte(tc.stdout), stderr: []byte(tc.stderr)}
-			o.doc, _ = harness.Read(o.stdout)
+			o := outcome{Status: tc.status, Killed: tc.killed, Stdout: []byte(tc.stdout), Stderr: []byte(tc.stderr)}
+			o.Doc, _ = harness.Read(o.Stdout)
 			got := line{may: "T101"}.wrong(o)
 			if tc.says == "" {
 				assert.Empty(t, got)
@@ -166,17 +166,17 @@ func TestAnAnswerThatBreaksTheContractIsFound(t *testing.T) {
 			assert.Contains(t, got, tc.says)
 		})
 	}
-	assert.NotEmpty(t, line{}.wrong(outcome{err: errors.New("it took too long")}))
+	assert.NotEmpty(t, line{}.wrong(outcome{Err: errors.New("it took too long")}))
 }
 
 func TestAStreamHasLinesAloneAndOneError(t *testing.T) {
 	t.Parallel()
 	l := line{stream: true, may: "T101"}
 	gone := `{"success":false,"error":{"code":"T101","details":{"operation":"observe","changed":false}}}`
-	assert.Empty(t, l.wrong(outcome{stdout: []byte("{\"seq\":1}\n{\"seq\":2}\n")}))
-	assert.Empty(t, l.wrong(outcome{status: 11, stderr: []byte(gone)}))
-	assert.Contains(t, l.wrong(outcome{stdout: []byte("{\"seq\":1}\n{\"se\n")}), "no JSON")
-	assert.Contains(t, l.wrong(outcome{status: 11}), "not one error")
+	assert.Empty(t, l.wrong(outcome{Stdout: []byte("{\"seq\":1}\n{\"seq\":2}\n")}))
+	assert.Empty(t, l.wrong(outcome{Status: 11, Stderr: []byte(gone)}))
+	assert.Contains(t, l.wrong(outcome{Stdout: []byte("{\"seq\":1}\n{\"se\n")}), "no JSON")
+	assert.Contains(t, l.wrong(outcome{Status: 11}), "not one error")
 	assert.NoError(t, endOf(-1, nil))
 	assert.NoError(t, endOf(130, []byte(`{"success":false,"error":{"code":"T904"}}`)))
 	assert.Error(t, endOf(0, nil), "nobody ended it")
@@ -190,7 +190,7 @@ func TestAnAnswerIsNotOlderThanWhatWasToldBefore(t *testing.T) {
 	a, b := g.newWorker(1), g.newWorker(2)
 	told := func(s string) outcome {
 		doc, _ := harness.Read([]byte(s))
-		return outcome{stdout: []byte(s), doc: doc}
+		return outcome{Stdout: []byte(s), Doc: doc}
 	}
 	seven := told(`{"success":true,"revision":7,"data":{"changed":true}}`)
 	require.Empty(t, a.older(line{}, seven, 0))
@@ -295,15 +295,6 @@ func TestLeftoversAreFound(t *testing.T) {
 	}
 	found := strings.Join(leftovers(dir), "\n")
 	assert.Equal(t, 2, strings.Count(found, "\n"), "%s", found)
-}
-
-func TestFilesThatDifferAreFound(t *testing.T) {
-	t.Parallel()
-	want := map[string]string{"a": "1", "b": "2"}
-	assert.Empty(t, differing(want, want))
-	assert.Equal(t, "b is missing", differing(want, map[string]string{"a": "1"}))
-	assert.Contains(t, differing(want, map[string]string{"a": "1", "b": "22"}), "b holds 2 bytes")
-	assert.Equal(t, "b is there", differing(map[string]string{}, map[string]string{"b": ""}))
 }
 
 func TestAViolationEndsTheSoakAndIsToldWithItsSeed(t *testing.T) {

@@ -69,21 +69,3 @@ func (p *project) artifacts(thread string) (map[string]string, error) {
 	})
 	return out, err
 }
-
-// differing is the first path at which two sets of files differ, and how.
-func differing(want, got map[string]string) string {
-	for _, name := range sortedKeys(want) {
-		switch now, there := got[name]; {
-		case !there:
-			return name + " is missing"
-		case now != want[name]:
-			return fmt.Sprintf("%s holds %d bytes, not the %d that it should", name, len(now), len(want[name]))
-		}
-	}
-	for _, name := range sortedKeys(got) {
-		if _, there := want[name]; !there {
-			return name + " is there"
-		}
-	}
-	return ""
-}

@@ -80,7 +80,7 @@ func (w *worker) mergeStep() {
 // settle makes a write that sees an earlier one's work through.
 func (w *worker) settle(id string) bool {
 	o := w.do(line{command: "update", argv: []string{"update", id, "--title", fmt.Sprintf("Settled %d", w.r.Uint32())}, scenario: true, noKill: true})
-	return o.ok()
+	return o.OK()
 }
 
 // writeLines writes a few lines.
@@ -116,7 +116,7 @@ func (w *worker) writeLines() {
 func (w *worker) mergeUp() {
 	brought := slices.Concat(w.member.mine, w.member.others)
 	o := w.merged(w.memberID(), w.groupID())
-	if !o.ok() {
+	if !o.OK() {
 		return
 	}
 	w.groups.mu.Lock()
@@ -131,7 +131,7 @@ func (w *worker) mergeDown() {
 	w.groups.mu.Lock()
 	there := slices.Clone(w.groups.up[w.groupID()])
 	w.groups.mu.Unlock()
-	if o := w.merged(w.groupID(), w.memberID()); !o.ok() {
+	if o := w.merged(w.groupID(), w.memberID()); !o.OK() {
 		return
 	}
 	w.groups.mu.Lock()
@@ -162,7 +162,7 @@ func union(a, b []string) []string {
 
 func (w *worker) merged(from, to string) outcome {
 	o := w.do(line{command: "merge", argv: []string{"merge", "--sources", from, "--target", to}, scenario: true, may: "T304"})
-	w.member.unclear = w.member.unclear || o.killed
+	w.member.unclear = w.member.unclear || o.Killed
 	return o
 }
 

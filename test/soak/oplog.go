@@ -131,8 +131,8 @@ func (c called) unheld(op operation) string {
 
 // note keeps a call; what was answered again made nothing of its own.
 func (r *soakRun) note(actor string, l line, o outcome) {
-	c := called{actor: actor, command: l.command, begin: o.begin.Round(0), end: o.end.Round(0), many: l.many, bare: l.reads, waited: l.waits(),
-		killed: o.killed && o.doc == nil, changed: o.changed() && !o.warned("W901"), failed: !o.ok(), revision: o.revision()}
+	c := called{actor: actor, command: l.command, begin: o.Begin.Round(0), end: o.End.Round(0), many: l.many, bare: l.reads, waited: l.waits(),
+		killed: o.Killed && o.Doc == nil, changed: o.Changed() && !o.Warned("W901"), failed: !o.OK(), revision: o.Revision()}
 	c.made, c.holds = madeBy(l, o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +142,8 @@ func (r *soakRun) note(actor string, l line, o outcome) {
 // madeBy is what an answer says is there now.
 func madeBy(l line, o outcome) (made, holds string) {
 	var data struct{ ThreadID, ObjectiveID, RefID, ApprovalID string }
-	o.into(&data)
-	if !o.changed() || o.warned("W901") {
+	o.Into(&data)
+	if !o.Changed() || o.Warned("W901") {
 		return "", ""
 	}
 	switch l.command {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"leslie/test/harness"
 )
 
 // This file is the pause: nobody works, and everything is checked.
@@ -38,8 +40,8 @@ func (r *soakRun) look() (problems []string) {
 	before := len(r.ids)
 	for _, what := range []string{"Pause", "Nothing lapses any more in pause"} {
 		time.Sleep(time.Until(r.model.lapses()))
-		if o := r.own("update", gateID, "--title", fmt.Sprintf("%s %d", what, r.pauses)); !o.ok() || len(o.doc.Warnings) > 0 {
-			return append(problems, "the next write: "+o.text())
+		if o := r.own("update", gateID, "--title", fmt.Sprintf("%s %d", what, r.pauses)); !o.OK() || len(o.Doc.Warnings) > 0 {
+			return append(problems, "the next write: "+o.Text())
 		}
 		problems = append(problems, r.readOn()...)
 	}
@@ -57,7 +59,7 @@ func (r *soakRun) look() (problems []string) {
 		Healthy  bool
 		Findings json.RawMessage
 	}
-	if r.own("doctor").into(&doctor); !doctor.Healthy {
+	if r.own("doctor").Into(&doctor); !doctor.Healthy {
 		problems = append(problems, "doctor: "+string(doctor.Findings))
 	}
 	return slices.DeleteFunc(problems, func(s string) bool { return s == "" })
@@ -152,7 +154,7 @@ func (r *soakRun) compareLists(before int) (problems []string) {
 	var list struct {
 		Items []struct{ ThreadID, Status string }
 	}
-	r.own("list", "--all", "--limit", "0").into(&list)
+	r.own("list", "--all", "--limit", "0").Into(&list)
 	got := map[string]string{}
 	for _, item := range list.Items {
 		if got[item.ThreadID] != "" {
@@ -160,13 +162,13 @@ func (r *soakRun) compareLists(before int) (problems []string) {
 		}
 		got[item.ThreadID] = item.Status
 	}
-	if d := differing(want, got); d != "" {
+	if d := firstOf(harness.Differing(want, got)...); d != "" {
 		problems = append(problems, "leslie list --all: "+d)
 	}
 	var history struct {
 		Items []struct{ OperationID string }
 	}
-	r.own("history", "--limit", "0", "--since", fmt.Sprint(before)).into(&history)
+	r.own("history", "--limit", "0", "--since", fmt.Sprint(before)).Into(&history)
 	var ids []string
 	for _, item := range slices.Backward(history.Items) {
 		ids = append(ids, item.OperationID)
@@ -182,7 +184,7 @@ func (r *soakRun) compareCounts(threads map[string]string) (problems []string) {
 		Revision int64
 		Threads  map[string]int
 	}
-	r.own("status").into(&status)
+	r.own("status").Into(&status)
 	want := map[string]int{}
 	for _, s := range threads {
 		if s != "archived" {
@@ -203,7 +205,7 @@ func (r *soakRun) compareCounts(threads map[string]string) (problems []string) {
 			Threads     map[string]int
 		}
 	}
-	r.own("objective", "list", "--limit", "0").into(&objectives)
+	r.own("objective", "list", "--limit", "0").Into(&objectives)
 	total := 0
 	for _, o := range objectives.Items {
 		if _, there := r.model.live["objectives/"+o.ObjectiveID]; !there {

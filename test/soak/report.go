@@ -66,28 +66,28 @@ func (r *report) count(l line, o outcome, kill interruption) {
 	if kill.after > 0 && kill.signal == syscall.SIGKILL {
 		t.meant++
 	}
-	code := o.code()
-	if doc, _ := harness.Read(o.stderr); l.stream && doc != nil && doc.Error != nil {
+	code := o.Code()
+	if doc, _ := harness.Read(o.Stderr); l.stream && doc != nil && doc.Error != nil {
 		code = doc.Error.Code
 	}
 	switch {
-	case o.killed && kill.signal == syscall.SIGTERM:
+	case o.Killed && kill.signal == syscall.SIGTERM:
 		t.codes["SIGTERM"]++
-	case o.killed:
+	case o.Killed:
 		t.killed++
-		if o.doc != nil {
+		if o.Doc != nil {
 			t.late++ // its answer was out
 		}
-	case o.status == 0:
+	case o.Status == 0:
 		t.ok++
 	default:
 		t.codes[code]++
 	}
-	if !o.killed {
-		t.usual += (o.end.Sub(o.begin) - t.usual) / 8
+	if !o.Killed {
+		t.usual += (o.End.Sub(o.Begin) - t.usual) / 8
 	}
-	if o.doc != nil {
-		for _, w := range o.doc.Warnings {
+	if o.Doc != nil {
+		for _, w := range o.Doc.Warnings {
 			r.warnings[w.Code]++
 		}
 	}

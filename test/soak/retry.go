@@ -15,17 +15,17 @@ func (w *worker) retryStep() {
 	id := fmt.Sprintf("retry-%s-%d", w.name(), w.r.Uint64())
 	l := line{command: "spawn", argv: []string{"spawn", "--intent", "Be made once", "--objective", "scenarios", "--executor", "human", "--title", id, "--request-id", id}, scenario: true}
 	var first outcome
-	for tries := 0; tries < 6 && !first.ok(); tries++ {
+	for tries := 0; tries < 6 && !first.OK(); tries++ {
 		first = w.call(l, w.sometimes(l))
 	}
 	then := w.call(l, interruption{})
-	if !first.ok() || !then.ok() {
+	if !first.OK() || !then.OK() {
 		return
 	}
 	var a, b struct{ ThreadID string }
-	first.into(&a)
-	then.into(&b)
-	if a != b || !then.warned("W901") {
+	first.Into(&a)
+	then.Into(&b)
+	if a != b || !then.Warned("W901") {
 		w.violate(w, fmt.Sprintf("request %s was answered with %s, then with %s", id, a.ThreadID, b.ThreadID))
 	}
 	w.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+
+	"leslie/test/harness"
 )
 
 // This file is the rollback scenario. Each worker has a thread whose files it
@@ -75,15 +77,15 @@ func (w *worker) rollbackStep() {
 func (w *worker) newRollbackThread() bool {
 	if w.rollbacks.there {
 		for _, command := range []string{"cancel", "archive"} {
-			if o := w.do(line{command: command, argv: []string{command, w.rollbackThread()}, scenario: true, noKill: true}); !o.ok() {
+			if o := w.do(line{command: command, argv: []string{command, w.rollbackThread()}, scenario: true, noKill: true}); !o.OK() {
 				return false
 			}
 		}
 	}
 	w.rollbacks = rollbackScenario{threads: w.rollbacks.threads + 1, now: map[string]string{}}
 	o := w.do(line{command: "spawn", argv: []string{"spawn", "--intent", "Go back", "--id", w.rollbackThread(), "--objective", "scenarios", "--depends-on", gateID}, scenario: true, noKill: true})
-	w.rollbacks.there = o.ok()
-	return o.ok()
+	w.rollbacks.there = o.OK()
+	return o.OK()
 }
 
 // changeFiles writes and removes a few files.
@@ -120,7 +122,7 @@ func (w *worker) makeCheckpoint() {
 	}
 	name := fmt.Sprintf("mark %d", b.steps)
 	o := w.do(line{command: "checkpoint", argv: []string{"checkpoint", w.rollbackThread(), "--name", name}, scenario: true})
-	if o.ok() {
+	if o.OK() {
 		b.checkpoints = append(b.checkpoints, savedFiles{name, maps.Clone(b.now)})
 	}
 	w.requireUnchanged("checkpoint")
@@ -137,7 +139,7 @@ func (w *worker) requireFiles(command string, want map[string]string) {
 		w.violate(w, "the artifacts of "+w.rollbackThread()+" cannot be read: "+err.Error())
 		return
 	}
-	if d := differing(want, got); d != "" {
+	if d := firstOf(harness.Differing(want, got)...); d != "" {
 		w.violate(w, fmt.Sprintf("after %s in %s: %s", command, w.rollbackThread(), d))
 	}
 }
@@ -147,20 +149,20 @@ func (w *worker) rollBackTo(to savedFiles) {
 	b := &w.rollbacks
 	o := w.do(line{command: "rollback", argv: []string{"rollback", w.rollbackThread(), "--to", to.name}, scenario: true})
 	switch {
-	case o.ok():
+	case o.OK():
 		w.requireFiles("rollback", to.files)
 		var data struct {
 			CheckpointID string
 			Changed      bool
 		}
-		o.into(&data)
+		o.Into(&data)
 		if !data.Changed {
 			return
 		}
-		b.last = &doneRollback{data.CheckpointID, maps.Clone(b.now), o.revision()}
+		b.last = &doneRollback{data.CheckpointID, maps.Clone(b.now), o.Revision()}
 		b.checkpoints = append(b.checkpoints, savedFiles{data.CheckpointID, b.last.before})
 		b.now = maps.Clone(to.files)
-	case o.killed:
+	case o.Killed:
 		b.unclear, b.maybe, b.last = true, to.files, nil
 	}
 }
@@ -174,7 +176,7 @@ func (w *worker) undoRollback() {
 		return
 	}
 	o := w.do(line{command: "undo", argv: []string{"undo", op}, scenario: true})
-	if !o.ok() && !o.killed {
+	if !o.OK() && !o.Killed {
 		return
 	}
 	b.last = nil
@@ -184,7 +186,7 @@ func (w *worker) undoRollback() {
 			break
 		}
 	}
-	if o.killed {
+	if o.Killed {
 		b.unclear, b.maybe = true, last.before
 		return
 	}
@@ -202,13 +204,13 @@ func (w *worker) operationAt(thread string, revision int64) string {
 			OperationID string
 		}
 	}
-	o.into(&data)
+	o.Into(&data)
 	for _, item := range data.Items {
 		if item.Seq == revision {
 			return item.OperationID
 		}
 	}
-	if o.ok() {
+	if o.OK() {
 		w.violate(w, fmt.Sprintf("operation %d of %s was acknowledged and is not in its history", revision, thread))
 	}
 	return ""
@@ -219,14 +221,14 @@ func (w *worker) operationAt(thread string, revision int64) string {
 func (w *worker) branch() {
 	id := fmt.Sprintf("branch-%02d-%d-%d", w.n, w.rollbacks.threads, w.rollbacks.steps)
 	spawn := []string{"spawn", "--intent", "Branch off", "--id", id, "--parent", w.rollbackThread(), "--inherit", "full", "--depends-on", gateID}
-	if o := w.do(line{command: "spawn", argv: spawn, scenario: true}); !o.ok() && !o.killed {
+	if o := w.do(line{command: "spawn", argv: spawn, scenario: true}); !o.OK() && !o.Killed {
 		return
 	}
 	o := w.do(line{command: "merge", argv: []string{"merge", "--sources", id, "--target", w.rollbackThread()}, scenario: true, noKill: true, may: "T101"})
-	if w.requireUnchanged("a merge of a copy"); o.changed() {
+	if w.requireUnchanged("a merge of a copy"); o.Changed() {
 		w.violate(w, "a merge of "+id+", a copy that nobody changed, changed "+w.rollbackThread())
 	}
-	if !o.ok() {
+	if !o.OK() {
 		return
 	}
 	for _, command := range []string{"cancel", "archive"} {
@@ -240,7 +242,7 @@ func (w *worker) branch() {
 func (w *worker) resolveKilled() bool {
 	b := &w.rollbacks
 	name := fmt.Sprintf("kept after a kill %d", b.steps)
-	if o := w.do(line{command: "checkpoint", argv: []string{"checkpoint", w.rollbackThread(), "--name", name}, scenario: true, noKill: true}); !o.ok() {
+	if o := w.do(line{command: "checkpoint", argv: []string{"checkpoint", w.rollbackThread(), "--name", name}, scenario: true, noKill: true}); !o.OK() {
 		return false
 	}
 	got, err := w.artifacts(w.rollbackThread())
@@ -248,8 +250,8 @@ func (w *worker) resolveKilled() bool {
 		w.violate(w, "the artifacts of "+w.rollbackThread()+" cannot be read: "+err.Error())
 		return false
 	}
-	if d := differing(b.now, got); d != "" {
-		if after := differing(b.maybe, got); after != "" {
+	if d := firstOf(harness.Differing(b.now, got)...); d != "" {
+		if after := firstOf(harness.Differing(b.maybe, got)...); after != "" {
 			w.violate(w, fmt.Sprintf("after a killed call %s is neither as before (%s) nor as it was to be (%s)", w.rollbackThread(), d, after))
 		}
 		b.now = maps.Clone(b.maybe)

@@ -78,8 +78,8 @@ func (r *soakRun) begin() error {
 // all calls lines of soak's own, each of which must succeed.
 func (r *soakRun) all(lines ...string) error {
 	for _, text := range lines {
-		if o := r.own(strings.Fields(text)...); !o.ok() || len(o.doc.Warnings) > 0 {
-			return fmt.Errorf("leslie %s: %s", text, o.text())
+		if o := r.own(strings.Fields(text)...); !o.OK() || len(o.Doc.Warnings) > 0 {
+			return fmt.Errorf("leslie %s: %s", text, o.Text())
 		}
 	}
 	return nil
@@ -99,7 +99,7 @@ func (r *soakRun) own(argv ...string) outcome {
 	o := r.project.call(l.argv, "", interruption{})
 	r.report.count(l, o, interruption{})
 	if problem := l.wrong(o); problem != "" {
-		r.violate(nil, "leslie "+shown(l.argv)+": "+problem+"\n    "+o.text())
+		r.violate(nil, "leslie "+shown(l.argv)+": "+problem+"\n    "+o.Text())
 	}
 	r.note(ownActor, l, o)
 	return o

@@ -46,15 +46,15 @@ func (w *worker) undoStep() {
 func (w *worker) newUndoThread() bool {
 	if w.undos.there {
 		for _, command := range []string{"cancel", "archive"} {
-			if o := w.do(line{command: command, argv: []string{command, w.undoThread()}, scenario: true, noKill: true}); !o.ok() {
+			if o := w.do(line{command: command, argv: []string{command, w.undoThread()}, scenario: true, noKill: true}); !o.OK() {
 				return false
 			}
 		}
 	}
 	w.undos = undoScenario{threads: w.undos.threads + 1, now: map[string]string{"title": "Fields"}}
 	o := w.do(line{command: "spawn", argv: []string{"spawn", "--intent", "Fields", "--id", w.undoThread(), "--objective", "scenarios", "--depends-on", gateID}, scenario: true, noKill: true})
-	w.undos.there = o.ok()
-	return o.ok()
+	w.undos.there = o.OK()
+	return o.OK()
 }
 
 func (w *worker) edit() {
@@ -63,11 +63,11 @@ func (w *worker) edit() {
 	e := edit{field: field, was: f.now[field], is: fmt.Sprintf("%s-%d", field, w.r.Uint32())}
 	o := w.do(line{command: "update", argv: []string{"update", w.undoThread(), "--" + field, e.is}, scenario: true})
 	switch {
-	case o.ok():
-		e.revision = o.revision()
+	case o.OK():
+		e.revision = o.Revision()
 		f.past = append(f.past, e)
 		f.now[field] = e.is
-	case o.killed:
+	case o.Killed:
 		f.doubt = &e
 	}
 }
@@ -84,19 +84,19 @@ func (w *worker) undoEdit(i int) {
 	o := w.do(line{command: "undo", argv: []string{"undo", op}, scenario: true, may: "T110"})
 	stands := f.now[e.field] == e.is
 	switch {
-	case o.killed:
+	case o.Killed:
 		f.doubt = &edit{field: e.field, was: f.now[e.field], is: e.was}
 		if !stands {
 			f.doubt = nil
 		}
-	case o.ok() && !stands:
+	case o.OK() && !stands:
 		w.violate(w, fmt.Sprintf("an undo of %s in %s took away what was given since", e.field, w.undoThread()))
-	case !o.ok() && stands && o.code() == "T110":
+	case !o.OK() && stands && o.Code() == "T110":
 		w.violate(w, fmt.Sprintf("an undo of %s in %s is refused, and nothing has changed it since", e.field, w.undoThread()))
-	case o.ok():
+	case o.OK():
 		f.now[e.field] = e.was
 	}
-	if o.ok() || o.killed {
+	if o.OK() || o.Killed {
 		f.past = append(f.past[:i:i], f.past[i+1:]...)
 	}
 }
@@ -106,8 +106,8 @@ func (w *worker) compareFields() {
 	f := &w.undos
 	o := w.do(line{command: "status", argv: []string{"status", w.undoThread()}, scenario: true, noKill: true, reads: true})
 	var data struct{ Title, Branch, Worktree string }
-	o.into(&data)
-	if !o.ok() {
+	o.Into(&data)
+	if !o.OK() {
 		return
 	}
 	got := map[string]string{"title": data.Title, "branch": data.Branch, "worktree": data.Worktree}

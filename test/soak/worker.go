@@ -117,14 +117,14 @@ func (w *worker) call(l line, kill interruption) outcome {
 	w.remember(l, o)
 	w.report.count(l, o, kill)
 	problem := l.wrong(o)
-	if problem == "" && o.killed && kill.after == 0 {
+	if problem == "" && o.Killed && kill.after == 0 {
 		problem = "it was killed by somebody else"
 	}
 	if problem == "" {
 		problem = w.older(l, o, floor)
 	}
 	if problem != "" {
-		w.violate(w, "leslie "+shown(l.argv)+": "+problem+"\n    "+o.text())
+		w.violate(w, "leslie "+shown(l.argv)+": "+problem+"\n    "+o.Text())
 	}
 	if _, id := madeBy(l, o); id != "" {
 		w.holds = id
@@ -162,8 +162,8 @@ func (w *worker) identify(l *line) (actor string) {
 // older says when an answer knows less than was told before it was asked for, or
 // gives a number that another answer has.
 func (w *worker) older(l line, o outcome, floor int64) string {
-	rev := o.revision()
-	if rev == 0 || o.warned("W901") {
+	rev := o.Revision()
+	if rev == 0 || o.Warned("W901") {
 		return ""
 	}
 	if rev < max(w.known, floor) {
@@ -173,7 +173,7 @@ func (w *worker) older(l line, o outcome, floor int64) string {
 	for told := floor; rev > told && !w.told.CompareAndSwap(told, rev); {
 		told = w.told.Load()
 	}
-	if !l.reads && !l.waits() && o.ok() && o.changed() {
+	if !l.reads && !l.waits() && o.OK() && o.Changed() {
 		if other, twice := w.changes.LoadOrStore(rev, w.name()); twice {
 			return fmt.Sprintf("revision %d was acknowledged to %v already", rev, other)
 		}
@@ -184,13 +184,13 @@ func (w *worker) older(l line, o outcome, floor int64) string {
 const remembered = 12
 
 func (w *worker) remember(l line, o outcome) {
-	how := fmt.Sprint(o.status)
-	if o.killed {
+	how := fmt.Sprint(o.Status)
+	if o.Killed {
 		how = "killed"
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = append(w.last, fmt.Sprintf("%s leslie %s: %s %s", o.begin.UTC().Format("15:04:05.000"), shown(l.argv), how, o.code()))
+	w.last = append(w.last, fmt.Sprintf("%s leslie %s: %s %s", o.Begin.UTC().Format("15:04:05.000"), shown(l.argv), how, o.Code()))
 	if len(w.last) > remembered {
 		w.last = w.last[1:]
 	}

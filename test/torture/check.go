@@ -70,31 +70,31 @@ func sameBut(want, got map[string]string) bool {
 func (r *ready) readAnswer(p *project, o outcome) (a postcondition, problem string) {
 	a = postcondition{project: p}
 	switch {
-	case o.err != nil:
-		return a, o.err.Error()
-	case o.doc == nil:
-		return a, "stdout is not one JSON document: " + o.text()
+	case o.Err != nil:
+		return a, o.Err.Error()
+	case o.Doc == nil:
+		return a, "stdout is not one JSON document: " + o.Text()
 	case r.done(o) && r.unrecorded && !r.stands(o):
 		a.said = saidUnrecorded
 		return a, ""
 	case r.done(o):
-		a.said, a.settled = saidDone, !o.warned("W505")
+		a.said, a.settled = saidDone, !o.Warned("W505")
 		return a, ""
-	case o.doc.Error == nil || o.status != 15 || !strings.HasPrefix(o.code(), "T5"):
-		return a, fmt.Sprintf("it ended with %d: %s", o.status, o.text())
-	case o.doc.Error.Details["changed"] == false:
+	case o.Doc.Error == nil || o.Status != 15 || !strings.HasPrefix(o.Code(), "T5"):
+		return a, fmt.Sprintf("it ended with %d: %s", o.Status, o.Text())
+	case o.Doc.Error.Details["changed"] == false:
 		a.said = saidFailed
 	case r.keeps:
 		a.said = saidPart
 	default:
-		return a, "it failed and changed something: " + o.text()
+		return a, "it failed and changed something: " + o.Text()
 	}
 	return a, ""
 }
 
 // stands reports whether an answer says that what was written beside it stands.
 func (r *ready) stands(o outcome) bool {
-	return o.doc.At() == r.ref.revision && !slices.ContainsFunc(r.ref.warnings, func(w harness.Warning) bool { return !o.warned(w.Code) })
+	return o.Doc.At() == r.ref.revision && !slices.ContainsFunc(r.ref.warnings, func(w harness.Warning) bool { return !o.Warned(w.Code) })
 }
 
 // check looks at what a disturbed run left.
@@ -224,7 +224,7 @@ func (r *ready) nextWrite(a postcondition, where side) string {
 	switch {
 	case r.again && (where == sideBefore || a.said == saidPart || a.said == saidNothing && r.keeps):
 		if o := p.call(r.argv...); !r.done(o) {
-			return "the same line again: " + o.text()
+			return "the same line again: " + o.Text()
 		}
 	case where == sideBefore:
 		want = r.ref.beforeThen
@@ -248,8 +248,8 @@ func (r *ready) nextWrite(a postcondition, where side) string {
 // healthy asks doctor.
 func healthy(p *project) string {
 	o := p.call("doctor")
-	if o.status != 0 || o.doc == nil || !bytes.Contains(o.doc.Data, []byte(`"healthy":true`)) {
-		return "doctor: " + o.text()
+	if o.Status != 0 || o.Doc == nil || !bytes.Contains(o.Doc.Data, []byte(`"healthy":true`)) {
+		return "doctor: " + o.Text()
 	}
 	return ""
 }

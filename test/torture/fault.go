@@ -157,7 +157,7 @@ func (r *ready) failOnce(dir string, c point, injections []string) result {
 	if mute && slices.ContainsFunc(points, func(at point) bool { return !at.answers() && at.injected() }) {
 		return result{} // two threads had their first call of the name: nobody knows what could not be told
 	}
-	if mute && o.doc == nil && o.status > 0 {
+	if mute && o.Doc == nil && o.Status > 0 {
 		where, problem := r.check(postcondition{project: p, said: saidDone, settled: true})
 		return result{hit: hit, outcome: unanswered, problem: problem, side: where}
 	}

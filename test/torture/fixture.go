@@ -27,8 +27,8 @@ func (f *fixture) ends(status int, line string) {
 	if f.err != nil {
 		return
 	}
-	if o := f.call(f.filled(strings.Fields(line))...); o.err != nil || o.status != status {
-		f.err = fmt.Errorf("leslie %s ended with %d: %s", line, o.status, o.text())
+	if o := f.call(f.filled(strings.Fields(line))...); o.Err != nil || o.Status != status {
+		f.err = fmt.Errorf("leslie %s ended with %d: %s", line, o.Status, o.Text())
 	}
 }
 
@@ -114,7 +114,7 @@ func (f *fixture) crash(line string) {
 	}
 	for range at.tries() {
 		o, _ := f.traced([]string{at.kill()}, argv...)
-		if o.status == -1 {
+		if o.Status == -1 {
 			return
 		}
 	}
@@ -231,10 +231,10 @@ func (r *ready) undisturbed(dir string) (ref reference, err error) {
 	}
 	o, points := r.disturbedBy(p)
 	if !r.done(o) {
-		return ref, fmt.Errorf("undisturbed, it ended with %d: %s", o.status, o.text())
+		return ref, fmt.Errorf("undisturbed, it ended with %d: %s", o.Status, o.Text())
 	}
 	r.points = points
-	ref.revision, ref.warnings = o.doc.At(), o.doc.Warnings
+	ref.revision, ref.warnings = o.Doc.At(), o.Doc.Warnings
 	if ref.after, err = r.take(p); err != nil {
 		return ref, err
 	}
@@ -260,8 +260,8 @@ func (r *ready) comeSoFar(dir string) (snapshot, error) {
 	if err != nil {
 		return snapshot{}, err
 	}
-	if o := p.call(r.row.first...); o.err != nil {
-		return snapshot{}, o.err
+	if o := p.call(r.row.first...); o.Err != nil {
+		return snapshot{}, o.Err
 	}
 	return r.take(p)
 }
@@ -276,7 +276,7 @@ func (r *ready) disturbedBy(p *project, injections ...string) (outcome, []point)
 
 // done reports whether a call ended as an undisturbed one does.
 func (r *ready) done(o outcome) bool {
-	return o.err == nil && o.doc != nil && o.status == r.status && o.code() == r.code
+	return o.Err == nil && o.Doc != nil && o.Status == r.status && o.Code() == r.code
 }
 
 func (r *ready) take(p *project) (snapshot, error) { return p.take(r.known, r.damaged || r.empty) }
@@ -297,8 +297,8 @@ func (r *ready) write(p *project) (problem string) {
 		line = []string{"objective", "create", "Go on", "--id", "go-on"}
 	}
 	o := p.call(line...)
-	if o.err != nil || o.status != 0 || o.doc == nil || len(o.doc.Warnings) > 0 && !r.damaged {
-		return "the next write: " + o.text()
+	if o.Err != nil || o.Status != 0 || o.Doc == nil || len(o.Doc.Warnings) > 0 && !r.damaged {
+		return "the next write: " + o.Text()
 	}
 	return ""
 }

@@ -101,17 +101,17 @@ func (r *ready) killOnce(dir string, c point, try int) result {
 		return result{problem: problem}
 	}
 	where, problem := r.check(a)
-	return result{hit: o.status == -1 && slices.ContainsFunc(meant, func(c point) bool { return diedIn(points, c) }), side: where, problem: problem}
+	return result{hit: o.Status == -1 && slices.ContainsFunc(meant, func(c point) bool { return diedIn(points, c) }), side: where, problem: problem}
 }
 
 // lastWords is what a call said that was killed, if it came to it: the answer is
 // out before the process ends.
 func (r *ready) lastWords(p *project, o outcome) (postcondition, string) {
 	switch {
-	case o.err == nil && o.status == -1 && len(o.stdout) == 0:
+	case o.Err == nil && o.Status == -1 && len(o.Stdout) == 0:
 		return postcondition{project: p}, ""
-	case o.status == -1 && o.doc != nil && o.doc.Success == (r.code == ""):
-		o.status = r.status
+	case o.Status == -1 && o.Doc != nil && o.Doc.Success == (r.code == ""):
+		o.Status = r.status
 	}
 	return r.readAnswer(p, o)
 }

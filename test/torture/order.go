@@ -176,7 +176,7 @@ func (r *ready) order() []work {
 		}
 		o, points := p.traced(nil, r.argv...)
 		if err != nil || !r.done(o) {
-			return result{problem: o.text()}
+			return result{problem: o.Text()}
 		}
 		return checkOrder(p, points, r.empty, func(name string) bool { return existed[name] })
 	}}}

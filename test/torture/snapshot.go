@@ -91,15 +91,15 @@ func (p *project) view(known map[string]bool, damaged bool) (docs []string, prob
 	for _, argv := range readers() {
 		o := p.call(argv...)
 		// What is not in its place yet is told by status, and judged by the files.
-		o.stdout = undone.ReplaceAll(o.stdout, []byte(`"pending":[]`))
+		o.Stdout = undone.ReplaceAll(o.Stdout, []byte(`"pending":[]`))
 		line := "leslie " + strings.Join(argv, " ")
 		switch {
-		case o.doc == nil:
-			return nil, line + " gave no JSON document: " + o.text()
+		case o.Doc == nil:
+			return nil, line + " gave no JSON document: " + o.Text()
 		case !damaged:
-			docs = append(docs, line+": "+n.text(trimmed(o.stdout)))
-		case o.status == 0:
-			docs = append(docs, line+": "+n.text(withoutWarnings(o.stdout)))
+			docs = append(docs, line+": "+n.text(trimmed(o.Stdout)))
+		case o.Status == 0:
+			docs = append(docs, line+": "+n.text(withoutWarnings(o.Stdout)))
 		default:
 			docs = append(docs, line+": unreadable")
 		}

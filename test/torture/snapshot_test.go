@@ -75,7 +75,7 @@ func TestWhatACallSaysIsHeld(t *testing.T) {
 	r := &ready{row: row{name: "x"}}
 	say := func(status int, doc string) outcome {
 		read, _ := harness.Read([]byte(doc))
-		return outcome{status: status, stdout: []byte(doc), doc: read}
+		return outcome{Status: status, Stdout: []byte(doc), Doc: read}
 	}
 	failed := `{"success":false,"error":{"code":"T505","details":{"changed":false}}}`
 	for name, tc := range map[string]struct {

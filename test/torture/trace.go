@@ -123,8 +123,8 @@ func (p *project) traced(injections []string, argv ...string) (outcome, []point)
 	}
 	o := p.run(p.strace, append(append(options, p.leslie), argv...))
 	points, err := readTrace(file, p.dir)
-	if err != nil && o.err == nil {
-		o.err = err
+	if err != nil && o.Err == nil {
+		o.Err = err
 	}
 	return o, points
 }
