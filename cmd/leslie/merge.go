@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
-	"leslie/internal/external"
 	"leslie/merge"
 	"leslie/thread"
 )
@@ -129,26 +127,12 @@ func runMerge(c *call) (Data, error) {
 		Strategy: thread.Strategy(c.text("conflict-strategy")), RequireApproval: c.on("require-approval"), DryRun: c.on("dry-run"),
 		MergeMeans: c.mergeMeans(),
 	}
-	for i, source := range in.Sources {
-		switch {
-		case source == in.Target:
-			c.fault("--sources", source, "--sources names the target: a thread cannot be merged into itself")
-		case slices.Contains(in.Sources[:i], source):
-			c.fault("--sources", source, "--sources names "+quoted(source)+" twice")
-		}
-	}
+	c.checkRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
 	return runMerging(c, app.Merge, in)
 }
 
 // mergeMeans are the options of every command that may apply a merge.
 func (c *call) mergeMeans() app.MergeMeans {
-	for _, name := range []string{"agent", "validate"} {
-		if c.has(name) {
-			if _, err := external.Split(c.text(name)); err != nil {
-				c.fault("--"+name, c.text(name), "--"+name+" cannot be split into words")
-			}
-		}
-	}
 	means := app.MergeMeans{Agent: c.text("agent"), Validate: c.text("validate")}
 	means.Timeout, _ = time.ParseDuration(c.text("agent-timeout")) // checked with the line
 	means.Person, means.Approver = c.person()

@@ -137,6 +137,7 @@ func mergeContinueCommand() *command {
 
 func runMergeContinue(c *call) (Data, error) {
 	in := app.MergeContinueRequest{Merge: c.operand(0), MergeMeans: c.mergeMeans()}
+	c.checkRequest(in.Faults, map[string]string{"Merge": "M", "Timeout": "--agent-timeout"})
 	return runMerging(c, app.MergeContinue, in)
 }
 

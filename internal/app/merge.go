@@ -1,12 +1,15 @@
 package app
 
 import (
+	"slices"
 	"time"
 
 	"leslie/codes"
 	"leslie/internal/app/merging"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
+	"leslie/merge"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
@@ -32,6 +35,18 @@ type MergeMeans struct {
 	Approver merging.Approver
 }
 
+// faults are what is wrong with commands that cannot be split into words.
+func (in MergeMeans) faults(k *checks) {
+	for _, one := range [][2]string{{"Agent", in.Agent}, {"Validate", in.Validate}} {
+		if _, err := external.Split(one[1]); err != nil && one[1] != "" {
+			k.add(one[0], one[1], "cannot be split into words")
+		}
+	}
+	if in.Timeout < 0 {
+		k.add("Timeout", in.Timeout.String(), "must not be negative")
+	}
+}
+
 // defaultMergeTimeout is how long an agent, or a validator, may take.
 const defaultMergeTimeout = 300 * time.Second
 
@@ -48,11 +63,38 @@ type MergeRequest struct {
 	MergeMeans
 }
 
+// Faults are what is wrong with the request.
+func (in MergeRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	k.needed("Target", in.Target)
+	if len(in.Sources) == 0 {
+		k.add("Sources", "", "is missing")
+	}
+	k.ids("Sources", in.Sources...)
+	k.ids("Target", in.Target)
+	for i, source := range in.Sources {
+		switch {
+		case source == in.Target:
+			k.add("Sources", source, "names the target: a thread cannot be merged into itself")
+		case slices.Contains(in.Sources[:i], source):
+			k.add("Sources", source, "names %s twice", quoted(source))
+		}
+	}
+	if in.Strategy != "" {
+		oneOf(k, "Strategy", in.Strategy, thread.Interactive, thread.AgentFirst, thread.HumanOnly, thread.Strict)
+	}
+	in.faults(k)
+	return k.faults
+}
+
 // Merge brings the artifacts of threads together in one of them. Errors: T101,
 // T105, T107, T203, T305, T507, T508, T509, T903; T301 while a conflict is open,
 // T302, T304, T402, T404; those of a write. With T301, T402 and T404 the result of
 // a merge that is pending is returned too.
 func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
 	set, err := scope.Parse(in.Scope)
 	if err != nil {
 		return nil, codes.Of(err).With(fact.Of("threadId", in.Target))
@@ -127,9 +169,23 @@ type MergeResolveRequest struct {
 	merging.Choice
 }
 
+// Faults are what is wrong with the request.
+func (in MergeResolveRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	k.needed("Merge", in.Merge)
+	k.needed("Take", in.Take)
+	if in.Take == merge.TakeText && (in.Content == nil || in.About == "") {
+		k.add("Take", in.Take, "needs a content, and the path or conflict that it is for")
+	}
+	return k.faults
+}
+
 // MergeResolve records a decision. Errors: T303, T105, T402, T903, those of planning
 // the merge, and of a write.
 func MergeResolve(c *Call, in MergeResolveRequest) (*MergeResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
 	if first, ok, err := answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}
@@ -150,9 +206,20 @@ type MergeContinueRequest struct {
 	MergeMeans
 }
 
+// Faults are what is wrong with the request.
+func (in MergeContinueRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	k.needed("Merge", in.Merge)
+	in.faults(k)
+	return k.faults
+}
+
 // MergeContinue takes what was edited in the files with markers, asks about the rest,
 // and applies the merge when nothing is open. Errors: T303 and those of Merge.
 func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
 	if first, ok, err := answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}

@@ -271,3 +271,25 @@ func TestReadersSeeAMergeWholeOrNotAtAll(t *testing.T) {
 		assert.Equal(t, "theirs "+strconv.Itoa(i)+"\n", m.read("main", "plan-"+strconv.Itoa(i)+".md"))
 	}
 }
+
+func TestAMergeThatNobodyCheckedIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	before := b.tree()
+	for reason, do := range map[string]asked{
+		"Target is missing; Sources is missing":          ask(Merge, MergeRequest{}),
+		"Sources must be an id":                          ask(Merge, MergeRequest{Sources: []string{"../x"}, Target: "main"}),
+		"Sources names the target":                       ask(Merge, MergeRequest{Sources: []string{"main"}, Target: "main"}),
+		`Sources names "part" twice`:                     ask(Merge, MergeRequest{Sources: []string{"part", "part"}, Target: "main"}),
+		"Strategy must be":                               ask(Merge, MergeRequest{Sources: []string{"part"}, Target: "main", Strategy: "boldly"}),
+		"Agent cannot be split into words":               ask(Merge, MergeRequest{Sources: []string{"part"}, Target: "main", MergeMeans: MergeMeans{Agent: "'"}}),
+		"Merge is missing; Validate cannot be split":     ask(MergeContinue, MergeContinueRequest{MergeMeans: MergeMeans{Validate: "'"}}),
+		"Merge is missing; Take is missing":              ask(MergeResolve, MergeResolveRequest{}),
+		"Take needs a content, and the path or conflict": ask(MergeResolve, MergeResolveRequest{Merge: "m", Choice: merging.Choice{Take: merge.TakeText}}),
+	} {
+		err := do(b.call())
+		assert.True(t, codes.Has(err, codes.InvalidArgument), "%s: %v", reason, err)
+		assert.ErrorContains(t, err, reason)
+	}
+	assert.Equal(t, before, b.tree())
+}

@@ -1,0 +1,89 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"leslie/internal/app"
+	"leslie/internal/app/merging"
+	"leslie/merge"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// bothSides decides conflicts for both sides, and lets an approval wait.
+type bothSides struct{}
+
+func (bothSides) Resolve(_ context.Context, s *merging.Session) error {
+	for _, c := range s.Open("") {
+		fmt.Printf("%s %d/%d: %q or %q?\n", c.Path, c.Hunk, c.Of, c.Sides[0].Text, c.Sides[1].Text)
+		both := merge.Decision{Take: merge.TakeBoth, How: string(thread.User), Actor: "kim"}
+		if _, err := s.Answer(merging.Answer{About: c.ID, Decision: both}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A merge with a conflict that a person resolves, which another one approves, and
+// which is taken back then.
+func Example_merge() {
+	dir, err := os.MkdirTemp("", "leslie-example-")
+	orPanic(err)
+	defer os.RemoveAll(dir)
+	_, _, _, err = store.Create(context.Background(), store.Wait{}, dir, store.Options{})
+	orPanic(err)
+	var ids atomic.Int64
+	project, err := app.Open(dir, app.Environment{
+		Now: time.Now, NewID: func(prefix string) string { return fmt.Sprintf("%s%08d", prefix, ids.Add(1)) },
+		Jitter: func(most time.Duration) time.Duration { return most }, Environ: func() []string { return nil },
+	})
+	orPanic(err)
+	call := func(command string) *app.Call {
+		return project.Call(context.Background(), app.Caller{As: thread.User, Actor: "kim"}, app.Request{Command: command})
+	}
+	plan := func(id string) string { return filepath.Join(dir, store.Dir, store.ThreadsDir, id, "plan.md") }
+
+	_, err = app.CreateObjective(call("objective create"), app.CreateObjectiveRequest{Title: "Ship it", ID: "ship"})
+	orPanic(err)
+	_, err = app.Spawn(call("spawn"), app.SpawnRequest{Intent: "Plan", ID: "main"})
+	orPanic(err)
+	orPanic(os.WriteFile(plan("main"), []byte("a list\n"), 0o644))
+	_, err = app.Spawn(call("spawn"), app.SpawnRequest{Intent: "Design", ID: "design", Parent: "main", Inherit: thread.InheritFull})
+	orPanic(err)
+	orPanic(os.WriteFile(plan("main"), []byte("a table\n"), 0o644))
+	orPanic(os.WriteFile(plan("design"), []byte("a graph\n"), 0o644))
+
+	merged, err := app.Merge(call("merge"), app.MergeRequest{
+		Sources: []string{"design"}, Target: "main", RequireApproval: true, MergeMeans: app.MergeMeans{Person: bothSides{}},
+	})
+	fmt.Println(merged.Status, err)
+	_, err = app.Decide(call("approve"), app.DecideRequest{Approval: string(merged.Approval.ApprovalID), Decision: thread.Approve})
+	orPanic(err)
+	merged, err = app.MergeContinue(call("merge continue"), app.MergeContinueRequest{Merge: string(*merged.MergeID)})
+	orPanic(err)
+	text, err := os.ReadFile(plan("main"))
+	orPanic(err)
+	fmt.Printf("%s: %q\n", merged.Status, text)
+
+	_, err = app.Undo(call("undo"), app.UndoRequest{})
+	orPanic(err)
+	text, err = os.ReadFile(plan("main"))
+	orPanic(err)
+	fmt.Printf("undone: %s", text)
+	// Output:
+	// plan.md 1/1: "a table\n" or "a graph\n"?
+	// pending Permission denied for approve_merge. Neither the policy nor an approval allows it.
+	// merged: "a table\na graph\n"
+	// undone: a table
+}
+
+func orPanic(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
