@@ -31,10 +31,10 @@ func (x *examination) archive() error {
 		x.note("T502", ArchiveFile, fmt.Sprintf("%d damaged lines, which are skipped", all.bad))
 	}
 	if len(all.gone) > 0 {
-		x.mendable("T502", ArchiveFile, "records are missing that the journal saw go there: "+recordsOf(all.gone), (*mending).archive)
+		x.mendable("T502", ArchiveFile, "records that the journal archived are missing: "+recordsOf(all.gone), (*mending).archive)
 	}
 	if len(all.alone) > 0 {
-		x.mendable("T502", JournalFile, "it could not give back what the archive holds of "+recordsOf(all.alone), (*mending).baseline)
+		x.mendable("T502", JournalFile, "it could not restore from the archive: "+recordsOf(all.alone), (*mending).baseline)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (x *examination) counters() error {
 	for _, o := range x.census.objectives {
 		switch have := counts[o.ID]; {
 		case have > o.Archived:
-			x.mendable("T502", StateFile, fmt.Sprintf("the objective '%s' counts %d archived threads, the archive holds %d", o.ID, o.Archived, have), (*mending).counters)
+			x.mendable("T502", StateFile, fmt.Sprintf("the objective '%s' counts %d archived threads, but the archive has %d", o.ID, o.Archived, have), (*mending).counters)
 		case have < o.Archived:
 			told = true
 			x.lasting("T502", ArchiveFile, fmt.Sprintf("%d archived threads of the objective '%s' are missing, and the journal does not have them", o.Archived-have, o.ID))

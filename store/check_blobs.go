@@ -71,7 +71,7 @@ func (x *examination) tellBlob(c *blobCase) {
 	f := Finding{Code: code, Path: blobPath(c.id), Message: what, Repairable: true}
 	switch {
 	case c.source != "":
-		f.Message += "; the same content lies in " + c.source
+		f.Message += "; the same content is in " + c.source
 	case c.by != nil:
 		f.Repairable = false
 		if !c.damaged {
@@ -200,7 +200,7 @@ func (x *examination) namedBy(b owned) (out []sizedBlob) {
 	case thread.BlobManifest:
 		m, err := x.store.Manifest(b.ID)
 		if err != nil {
-			x.lasting("T202", blobPath(b.ID), "it is no list of files, though it is "+b.By)
+			x.lasting("T202", blobPath(b.ID), "it is not a list of files, although it is "+b.By)
 		}
 		for _, f := range m {
 			out = append(out, sizedBlob{owned{content(f.SHA256, f.Path, b.By), b.table}, f.Size})
@@ -231,7 +231,7 @@ func (x *examination) replacedBy(b owned) []replacedFile {
 		err = json.Unmarshal(data, &files)
 	}
 	if err != nil {
-		x.lasting("T509", blobPath(b.ID), "it is no list of replaced files, though it is "+b.By)
+		x.lasting("T509", blobPath(b.ID), "it is not a list of replaced files, although it is "+b.By)
 		return nil
 	}
 	return slices.DeleteFunc(files, func(f replacedFile) bool { return f.Before == "" })

@@ -20,7 +20,7 @@ func (x *examination) frozen() error {
 		case ref.Binding != thread.Frozen || !ref.Resolved:
 			continue
 		case ref.Manifest == "":
-			x.lasting("T202", StateFile, "the reference '"+string(ref.ID)+"' does not say what it froze")
+			x.lasting("T202", StateFile, "the reference '"+string(ref.ID)+"' does not name its frozen files")
 			continue
 		case x.seen.frozen[ref.ID] == ref.Manifest:
 			continue
@@ -106,6 +106,6 @@ func (m *mending) refreeze(ref thread.Reference) error {
 		return s.writeFailed(err)
 	}
 	w.touch(path.Dir(at))
-	m.did("made %s anew", shown(at))
+	m.did("restored %s", shown(at))
 	return w.settle()
 }

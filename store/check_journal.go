@@ -36,7 +36,7 @@ func (x *examination) journal() (err error) {
 	if err != nil {
 		x.cannotTell(JournalFile, err)
 	} else if len(differing) > 0 {
-		x.mendable("T502", JournalFile, "it does not say what the state says of "+some(differing), (*mending).baseline)
+		x.mendable("T502", JournalFile, "it contradicts the state about "+some(differing), (*mending).baseline)
 	}
 	return nil
 }

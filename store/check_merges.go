@@ -24,7 +24,7 @@ func (x *examination) merges() error {
 	}
 	for _, name := range x.foldersIn(MergesDir) {
 		if !pending[name] && !x.underWay[MergesDir+"/"+name] {
-			x.note("T303", MergesDir+"/"+name, "no pending merge has this folder; its files are left as they are")
+			x.note("T303", MergesDir+"/"+name, "no pending merge has this folder; its files are not touched")
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func (x *examination) workOf(m thread.Merge) {
 		case !errors.Is(err, fs.ErrNotExist):
 			x.cannotTell(at, err)
 		case x.ill[m.Work[name]] != nil:
-			x.note("T303", at, "the file for editors is gone, and so is its content")
+			x.note("T303", at, "the file to edit is missing, and so is its content")
 		default:
 			x.passing("T303", at, "the file for editors is gone", func(mend *mending) error { return mend.work(at, m.Work[name]) })
 		}
@@ -81,6 +81,6 @@ func (m *mending) work(at string, id thread.BlobID) error {
 		return m.store.writeFailed(err)
 	}
 	w.touch(path.Dir(at))
-	m.did("wrote %s anew", shown(at))
+	m.did("wrote %s again", shown(at))
 	return w.settle()
 }

@@ -33,13 +33,13 @@ func (x *examination) places() error {
 		case err != nil:
 			x.cannotTell(name, err)
 		case info.Mode()&fs.ModeSymlink != 0:
-			x.lasting("T507", name, "it should be a folder, and is a link: leslie does not follow it")
+			x.lasting("T507", name, "expected a directory, found a link: leslie does not follow it")
 		default:
-			x.mendable("T507", name, "it should be a folder, and is none", func(m *mending) error { return m.aside(name) })
+			x.mendable("T507", name, "expected a directory", func(m *mending) error { return m.aside(name) })
 		}
 	}
 	if info, err := os.Lstat(x.store.Path(LockFile)); err == nil && !info.Mode().IsRegular() {
-		x.lasting("T505", LockFile, "it should be an empty file: nothing can be written until it is taken away")
+		x.lasting("T505", LockFile, "expected an empty file: nothing can be written until you remove it")
 	}
 	return nil
 }
@@ -81,5 +81,5 @@ func (x *examination) unknown(folder string, known func(string, fs.DirEntry) boo
 }
 
 func (x *examination) setAside(name string) {
-	x.note("W502", name, "it was not whole and was moved aside; remove it when nobody needs it")
+	x.note("W502", name, "it was damaged and moved aside; remove it when nobody needs it")
 }

@@ -22,7 +22,7 @@ func (x *examination) requests() error {
 	owed := x.owed()
 	for _, name := range slices.Sorted(maps.Keys(owed)) {
 		if x.missing(name) {
-			x.mendable("T502", name, "the answer to a request of the operation '"+string(owed[name].Operation)+"' is missing: repeated, it would be carried out again",
+			x.mendable("T502", name, "the answer to a request of the operation '"+string(owed[name].Operation)+"' is missing: a repeated request would run again",
 				func(m *mending) error { return m.answer(name, owed[name]) })
 		}
 	}
@@ -43,11 +43,11 @@ func (x *examination) requests() error {
 			x.cannotTell(name, err)
 		case known && x.store.irregular(name):
 			// Moved aside, it would for a moment not be known that there was a request.
-			x.lasting("T502", name, "the kept answer of the operation '"+string(a.Operation)+"' is no file: take it away, then it can be written anew")
+			x.lasting("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is not a file: remove it, then it can be written again")
 		case known:
-			x.mendable("T502", name, "the kept answer of the operation '"+string(a.Operation)+"' is damaged: "+string(d), func(m *mending) error { return m.answer(name, a) })
+			x.mendable("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is damaged: "+string(d), func(m *mending) error { return m.answer(name, a) })
 		default:
-			x.mendable("T502", name, "a kept answer is damaged, and the journal knows of no such request: "+string(d), func(m *mending) error { return m.aside(name) })
+			x.mendable("T502", name, "a stored answer is damaged, and the journal has no such request: "+string(d), func(m *mending) error { return m.aside(name) })
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (m *mending) answer(name string, a answer) error {
 		return err
 	}
 	w.touch(RequestsDir)
-	m.did("wrote %s anew", shown(name))
+	m.did("wrote %s again", shown(name))
 	return w.settle()
 }
 

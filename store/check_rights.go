@@ -12,7 +12,7 @@ import (
 // may only read is no fault.
 func (x *examination) rights() error {
 	if !mayWrite(x.store.Path(".")) {
-		x.note("T505", ".", "you may only read here")
+		x.note("T505", ".", "you have only read permission here")
 		return nil
 	}
 	for _, name := range []string{ThreadsDir, TmpDir, BlobsDir, blobsRoot, MergesDir, RequestsDir, LockFile, JournalFile, ArchiveFile} {

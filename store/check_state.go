@@ -21,7 +21,7 @@ func (x *examination) state() error {
 		x.note("T506", StateFile, "its format is "+versionBefore+"; the next write makes it "+Version+", which an older leslie does not read, and keeps this one as "+UpgradedFile)
 	}
 	if exists(x.store.Path(UpgradedFile)) {
-		x.note("T506", UpgradedFile, "the state as it was before its format became "+Version+"; remove it when nobody goes back to an older leslie")
+		x.note("T506", UpgradedFile, "the state from before its format became "+Version+"; remove it when nobody needs an older leslie")
 	}
 	for _, w := range x.now.warnings {
 		mend, message := (*mending).settle, w.Context.Text("reason")+"; the backup and the journal give revision "+w.Context.Text("revision")
@@ -61,7 +61,7 @@ func (x *examination) pending() error {
 func (x *examination) steps(p *thread.Pending) {
 	for _, step := range p.Steps {
 		if !proper(step) {
-			x.lasting("T507", StateFile, fmt.Sprintf("a step of its pending work leads out of its place: %s %s", step.Do, step.To))
+			x.lasting("T507", StateFile, fmt.Sprintf("a step of its pending work leads out of its folder: %s %s", step.Do, step.To))
 		}
 	}
 	for _, step := range x.store.undone(p) {

@@ -23,7 +23,7 @@ func (x *examination) folders() error {
 		if exists(x.store.Path(ThreadsDir)) {
 			return nil // places has told
 		}
-		x.mendable("T202", ThreadsDir, "the folder of all artifacts is missing; it can be made again, what was in it is lost", (*mending).folders)
+		x.mendable("T202", ThreadsDir, "the folder of all artifacts is missing; it can be created again, but its content is lost", (*mending).folders)
 		return nil
 	}
 	for _, t := range x.census.threads {
@@ -34,11 +34,11 @@ func (x *examination) folders() error {
 		case !singleName(string(t.record.ID)):
 			x.lasting("T507", StateFile, "the id of the thread '"+string(t.record.ID)+"' cannot be the name of a folder")
 		case errors.Is(err, fs.ErrNotExist):
-			x.mendable("T202", name, "the thread has no folder; it can be made again, what was in it is lost", (*mending).folders)
+			x.mendable("T202", name, "the thread has no folder; it can be created again, but its content is lost", (*mending).folders)
 		case err != nil:
 			x.cannotTell(name, err)
 		case !info.IsDir():
-			x.lasting("T507", name, "the thread's folder is something else")
+			x.lasting("T507", name, "the thread's folder is not a directory")
 		}
 	}
 	return nil
@@ -51,7 +51,7 @@ func (x *examination) orphans() error {
 	}
 	for _, name := range x.foldersIn(ThreadsDir) {
 		if !x.there(thread.TableThreads, name) {
-			x.note("T101", ThreadsDir+"/"+name, "no thread has this folder; its files are left as they are")
+			x.note("T101", ThreadsDir+"/"+name, "no thread has this folder; its files are not touched")
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (x *examination) artifacts() error {
 			case isAside(name):
 				x.setAside(at)
 			case !copies[at] && !x.underWay[at]:
-				x.note("T204", at, "no reference has this copy; its files are left as they are")
+				x.note("T204", at, "no reference has this copy; its files are not touched")
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (x *examination) leftOut(id thread.ThreadID) {
 		}
 	}
 	if len(paths) > 0 {
-		x.note("W204", threadPath(id, ""), "no regular files, which are left out: "+some(paths))
+		x.note("W204", threadPath(id, ""), "skipped: not regular files: "+some(paths))
 	}
 }
 

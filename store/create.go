@@ -61,7 +61,7 @@ func (s *Store) makeFolder() error {
 		info, err := os.Lstat(s.Path("."))
 		if err == nil && !info.IsDir() {
 			return codes.UnsafePath.New(fact.Of("path", Dir)).
-				WithHint("A link or a file stands where the store's folder belongs; move it away").WithNext("leslie help init")
+				WithHint("A link or a file is in the place of the store's folder: move it away").WithNext("leslie help init")
 		}
 		return err
 	}

@@ -208,7 +208,7 @@ func (x *examination) cannotTell(name string, err error) {
 			_, reason = x.store.told(cause)
 		}
 	}
-	x.lasting(string(code), name, "it cannot be looked at: "+reason)
+	x.lasting(string(code), name, "it cannot be read: "+reason)
 }
 
 func (x *examination) add(f Finding, mend func(*mending) error) {

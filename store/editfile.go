@@ -79,7 +79,7 @@ func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {
 	case err != nil:
 		return nil, 0, s.readFailed(err)
 	case !info.Mode().IsRegular():
-		return nil, 0, codes.WriteFailed.New(fact.Of("path", s.rel(path)), fact.Of("reason", "it is no regular file"))
+		return nil, 0, codes.WriteFailed.New(fact.Of("path", s.rel(path)), fact.Of("reason", "it is not a regular file"))
 	case info.Size() > MaxFile:
 		return nil, 0, tooLarge("A file", s.rel(path), "")
 	}
@@ -97,7 +97,7 @@ func (s *Store) insideProject(name string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if os.IsNotExist(err) {
 		if _, err := os.Lstat(path); err == nil {
-			return "", codes.UnsafePath.New(fact.Of("path", name)).WithHint("The link leads to nothing; remove it or create its target")
+			return "", codes.UnsafePath.New(fact.Of("path", name)).WithHint("The link has no target: remove it or create its target")
 		}
 		return path, nil
 	}

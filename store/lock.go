@@ -100,7 +100,7 @@ func release(held interface{ Unlock() error }) (err error) {
 func (s *Store) lockable(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return s.writeFailed(&os.PathError{Op: "lock", Path: path, Err: errors.New("it is no regular file")})
+		return s.writeFailed(&os.PathError{Op: "lock", Path: path, Err: errors.New("it is not a regular file")})
 	}
 	return nil
 }

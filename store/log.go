@@ -25,7 +25,7 @@ const (
 )
 
 // errNotLog says that something else stands in the log's place.
-var errNotLog = errors.New("it is no regular file")
+var errNotLog = errors.New("it is not a regular file")
 
 // AppendLog appends whole lines to the log, which it makes where it is missing.
 // A log over 10 MiB becomes leslie.log.1 first. Links in its place are not

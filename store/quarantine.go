@@ -166,7 +166,7 @@ func (m image) heldBack(records ...string) error {
 			facts = append(facts, fact.Of("threadId", id))
 		}
 		return codes.UnsafePath.New(facts...).WithNext("leslie doctor --repair").
-			WithHint("Operation '" + string(q.Operation) + "' has changes that could not be put there (" + q.Reason + "); make the place whole again, then repair")
+			WithHint("Operation '" + string(q.Operation) + "' has changes that could not be put there (" + q.Reason + "); correct that, then run leslie doctor --repair")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func irregular(info fs.FileInfo) damage {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return "it is a link"
 	}
-	return "it is no regular file"
+	return "it is not a regular file"
 }
 
 // maxWhole is the largest file that is read as a whole, the archive excepted, which

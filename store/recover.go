@@ -297,7 +297,7 @@ func (r *rolled) lost(main, backup found, end tail) string {
 
 // lostBehind names the operations behind a revision.
 func lostBehind(behind, last thread.Revision) string {
-	return fmt.Sprintf("the operations from revision %d to %d, which the journal does not hold without a gap", behind+1, last)
+	return fmt.Sprintf("the operations from revision %d to %d, which are not complete in the journal", behind+1, last)
 }
 
 // nothingWhole is T502 with all that is known and what can be done.
@@ -356,7 +356,7 @@ func (s *Store) aboutJournal() (about string, known bool) {
 	case err != nil:
 		return "it cannot be read: " + err.Error(), false
 	case n == 0:
-		return "it holds no operation", j.size == 0
+		return "it has no operation", j.size == 0
 	}
-	return fmt.Sprintf("it holds %d operations, from revision %d to %d", n, first, last), true
+	return fmt.Sprintf("it has %d operations, from revision %d to %d", n, first, last), true
 }

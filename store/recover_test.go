@@ -172,7 +172,7 @@ func TestWhatIsLostIsToldByAllThatSpeaksOfIt(t *testing.T) {
 	journal := func(data []byte) func(*Store) { return func(s *Store) { put(t, s, JournalFile, data) } }
 	torn := func(n int) []byte { return journals[n][:len(journals[n])-20] }
 	const unless = "nothing that was acknowledged, unless the journal lost it too"
-	sixth := "the operations from revision 6 to 6, which the journal does not hold without a gap"
+	sixth := "the operations from revision 6 to 6, which are not complete in the journal"
 	for name, c := range map[string]struct {
 		state, journal func(*Store)
 		lost           string
@@ -262,7 +262,7 @@ func TestWhenNeitherFileIsWholeEverythingKnownIsTold(t *testing.T) {
 	e := requireCode(t, codes.ParseError, err)
 	assert.Equal(t, "it is not valid JSON", e.Facts().Text("main"))
 	assert.Equal(t, "it is empty", e.Facts().Text("backup"))
-	assert.Equal(t, "it holds 3 operations, from revision 1 to 3", e.Facts().Text("journal"))
+	assert.Equal(t, "it has 3 operations, from revision 1 to 3", e.Facts().Text("journal"))
 	options, _ := e.Facts().Get("options")
 	assert.Equal(t, []string{"leslie doctor", "leslie doctor --repair"}, commands(options.([]Option)))
 	_, err = s.Update(context.Background(), callNamed("x"), create("x"))

@@ -144,7 +144,7 @@ func (m *mending) settle() error {
 		return err
 	}
 	if shared {
-		m.did("made state and backup two files")
+		m.did("separated state and backup")
 	}
 	if undone -= len(s.undoneOf(now)); undone > 0 {
 		m.did("put %d files and folders of the last operation into place", undone)
@@ -189,7 +189,7 @@ func (m *mending) rebuild(cause error) (*loaded, error) {
 	}
 	m.did("rebuilt the state at revision %d from the journal", rebuilt.revision)
 	if first, last := h.gap(rebuilt); first > 0 {
-		m.did("what the operations from revision %d to %d changed, and no later one, is lost: the journal no longer holds them", first, last)
+		m.did("the changes of the operations from revision %d to %d are lost: the journal no longer has them", first, last)
 	}
 	return &loaded{image: rebuilt, broken: true, tail: rebuilt.revision}, nil
 }
@@ -359,7 +359,7 @@ func (m *mending) counters() error {
 	}
 	after, err := m.commit(now, next(m.operation(), st, Outcome{}))
 	if err == nil {
-		m.did("counted archived threads anew at revision %d", after.revision)
+		m.did("counted archived threads again at revision %d", after.revision)
 	}
 	return err
 }

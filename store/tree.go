@@ -123,7 +123,7 @@ func (s *Store) Hash(ctx context.Context, id thread.ThreadID, entries []Entry) (
 // empty path or a NUL, T509.
 func (s *Store) CheckPath(id thread.ThreadID, name string) error {
 	if name == "" || strings.ContainsRune(name, 0) {
-		return codes.InvalidArgument.New(fact.Of("reason", "A path is empty or holds a NUL"), fact.Of("path", name))
+		return codes.InvalidArgument.New(fact.Of("reason", "A path is empty or contains a NUL"), fact.Of("path", name))
 	}
 	unsafe := codes.UnsafePath.New(fact.Of("path", name), fact.Of("threadId", id))
 	if path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(name)) || slices.Contains(strings.Split(name, "/"), "..") {

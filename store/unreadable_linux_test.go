@@ -62,7 +62,7 @@ func TestAFileThatCannotBeReadIsNotTakenForDamaged(t *testing.T) {
 			d, err := s.Diagnose(context.Background())
 			if name == JournalFile {
 				assert.NoError(t, err, "the rest is looked at all the same")
-				assert.Equal(t, []Finding{{Code: "T509", Path: ".leslie/" + name, Message: "it cannot be looked at: permission denied"}}, d.Findings)
+				assert.Equal(t, []Finding{{Code: "T509", Path: ".leslie/" + name, Message: "it cannot be read: permission denied"}}, d.Findings)
 			} else {
 				assert.True(t, codes.Has(err, codes.ReadFailed), "%v", err)
 			}

@@ -67,15 +67,15 @@ func TestAPersonGoesThroughWhatWaits(t *testing.T) {
 		left  string
 	}{
 		{"one after the other", []string{"approve", "deny", "Not on a Friday", "later"}, nil,
-			map[string]string{"deploy": "approved", "code_edit": "denied: Not on a Friday", "delete_file": "open"}, 3, "1 still wait"},
+			map[string]string{"deploy": "approved", "code_edit": "denied: Not on a Friday", "delete_file": "open"}, 3, "1 still open"},
 		{"letters, and none of the words", []string{"a", "yes", "", "D", "", "approve"}, nil,
-			map[string]string{"deploy": "approved", "code_edit": "denied", "delete_file": "approved"}, 5, "nothing waits"},
+			map[string]string{"deploy": "approved", "code_edit": "denied", "delete_file": "approved"}, 5, "no open requests"},
 		{"quit", []string{"later", "quit"}, nil,
-			map[string]string{"deploy": "open", "code_edit": "open", "delete_file": "open"}, 2, "3 still wait"},
+			map[string]string{"deploy": "open", "code_edit": "open", "delete_file": "open"}, 2, "3 still open"},
 		{"a reason for all", []string{"deny", "approve", "deny"}, []string{"--reason", "says Kim"},
-			map[string]string{"deploy": "denied: says Kim", "code_edit": "approved: says Kim", "delete_file": "denied: says Kim"}, 3, "nothing waits"},
+			map[string]string{"deploy": "denied: says Kim", "code_edit": "approved: says Kim", "delete_file": "denied: says Kim"}, 3, "no open requests"},
 		{"the terminal is closed", []string{"deny", "\x04"}, nil,
-			map[string]string{"deploy": "open", "code_edit": "open", "delete_file": "open"}, 1, "3 still wait"},
+			map[string]string{"deploy": "open", "code_edit": "open", "delete_file": "open"}, 1, "3 still open"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestApproveWithoutAnythingThatWaitsSaysSo(t *testing.T) {
 	t.Parallel()
 	shown, status := typing(t, newProject(t), nil, nil, "approve")
 	assert.Zero(t, status, shown)
-	assert.Contains(t, shown, "nothing waits for a decision")
+	assert.Contains(t, shown, "no open requests")
 }
 
 func TestToGoThroughTakesNoFlagForOneOperation(t *testing.T) {
@@ -334,7 +334,7 @@ func TestADecisionThatSomebodyElseTookMeanwhileStands(t *testing.T) {
 	d.types("approve\n")
 	shown, status := d.end()
 	assert.Zero(t, status, shown)
-	assert.Equal(t, 2, strings.Count(shown, "was decided meanwhile"), shown)
+	assert.Equal(t, 2, strings.Count(shown, "has been decided in the meantime"), shown)
 	assert.Equal(t, map[string]string{"deploy": "denied: faster", "code_edit": "approved: faster", "delete_file": "approved"}, b.verdicts(t))
 }
 

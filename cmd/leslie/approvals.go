@@ -26,9 +26,9 @@ func (d approvalsText) Text(p *page) {
 	switch {
 	case len(d.Items.Items)+len(d.Suspended) > 0:
 	case d.all:
-		p.line("nothing was ever asked for")
+		p.line("no approvals yet")
 	default:
-		p.line("nothing waits for a person")
+		p.line("no open requests")
 	}
 }
 

@@ -217,7 +217,7 @@ func (b *batch) parse(text []byte) {
 		b.add(number, l)
 	}
 	if len(b.lines) == 0 {
-		b.c.fault("FILE", "", "FILE holds no command")
+		b.c.fault("FILE", "", "FILE contains no command")
 	}
 }
 

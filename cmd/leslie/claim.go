@@ -68,7 +68,7 @@ func claimed(d *app.ClaimResult) Data { return claimText{d} }
 // user would be one holder.
 func (c *call) checkHolder() {
 	if c.who.as == thread.Agent && c.who.unnamed {
-		c.fault("--actor", "", "an agent whose session has no id must say who it is: --actor NAME or LESLIE_ACTOR")
+		c.fault("--actor", "", "an agent without a session id must give its name: --actor NAME or LESLIE_ACTOR")
 	}
 }
 

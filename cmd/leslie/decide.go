@@ -28,7 +28,7 @@ func approveCommand() *command {
 	cmd := decisionCommand(thread.Approve, "approve a request; only a person can")
 	cmd.operands[0].optional = true
 	cmd.detail = "On a terminal, without an id, it goes through everything that waits.\n" +
-		"What of the thread has changed since it asked is told (W402)."
+		"W402 reports what has changed in the thread since the request."
 	return cmd
 }
 
@@ -100,10 +100,10 @@ func (d reviewText) Text(p *page) {
 		p.line("approval %s  %s  %s  %s", a.ApprovalID, a.ThreadID, string(a.Status), joined(a.Scope))
 	}
 	if d.Open == 0 {
-		p.line("nothing waits for a decision")
+		p.line("no open requests")
 		return
 	}
-	p.line("%d still wait; leslie approve goes through them again", d.Open)
+	p.line("%d still open; run leslie approve again to continue", d.Open)
 }
 
 // reviewPrompt asks the person at the terminal about each request.
@@ -113,7 +113,7 @@ type reviewPrompt struct {
 }
 
 // Gone implements app.Reviewer.
-func (p *reviewPrompt) Gone(id thread.ApprovalID) { p.say("%s was decided meanwhile", id) }
+func (p *reviewPrompt) Gone(id thread.ApprovalID) { p.say("%s has been decided in the meantime", id) }
 
 // Review implements app.Reviewer.
 func (p *reviewPrompt) Review(r app.Review) (v app.ReviewVerdict, err error) {

@@ -34,7 +34,7 @@ func (d *doctorData) Text(p *page) {
 			wrong++
 		}
 		if f.Repairable {
-			note = "  (leslie doctor --repair mends it)"
+			note = "  (leslie doctor --repair repairs it)"
 		}
 		p.line("%s%s %s: %s%s", kind, f.Code, f.Path, f.Message, note)
 	}

@@ -68,7 +68,7 @@ func (d *explainList) Text(p *page) {
 		rows = append(rows, []string{e.Code, e.Kind, e.Message})
 	}
 	p.table("CODE KIND MESSAGE", rows)
-	p.line("leslie explain CODE says what leads to one and what to do")
+	p.line("leslie explain CODE shows its causes and what to do")
 }
 
 func explainCommand() *command {

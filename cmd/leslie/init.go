@@ -25,7 +25,7 @@ func (d *initData) Text(p *page) {
 	case d.Created:
 		p.line("created the store in %s/%s", d.Root, store.Dir)
 	case d.Changed:
-		p.line("the store is in %s/%s already", d.Root, store.Dir)
+		p.line("the store already exists in %s/%s", d.Root, store.Dir)
 	default:
 		p.line("nothing to do: the store is in %s/%s", d.Root, store.Dir)
 		return
@@ -71,7 +71,7 @@ func sameFolder(a, b string) bool {
 func runInit(c *call) (Data, error) {
 	dir := c.who.dir
 	if sameFolder(dir, c.env.home) {
-		c.fault("--dir", dir, "the home folder cannot be a project: its "+store.Dir+" holds your own configuration")
+		c.fault("--dir", dir, "the home folder cannot be a project: its "+store.Dir+" contains your own configuration")
 	}
 	if err := c.usage(); err != nil {
 		return nil, err

@@ -22,10 +22,10 @@ func (d mergeText) Text(p *page) {
 	}
 	switch d.Status {
 	case merging.NothingToDo:
-		p.line("nothing to do: %s has everything of %s", d.Target, joined(d.Sources))
+		p.line("nothing to do: %s already has all changes of %s", d.Target, joined(d.Sources))
 		return
 	case merging.Aborted:
-		p.line("merge%s aborted; %s is as it was", name, d.Target)
+		p.line("merge%s aborted; %s is unchanged", name, d.Target)
 		return
 	}
 	p.line("merge%s of %s into %s  %s", name, joined(d.Sources), d.Target, string(d.Status))
@@ -116,7 +116,7 @@ func commitFlags() []cli.Flag {
 	return []cli.Flag{
 		newOption("agent", anyText("CMD"), "the agent that may resolve conflicts"),
 		newOption("agent-timeout", aDuration(), "how long the agent may take per file (default 300s)"),
-		newOption("validate", anyText("CMD"), "a command that must succeed in a copy of the target that holds the result"),
+		newOption("validate", anyText("CMD"), "a command that must succeed in a copy of the target with the result"),
 	}
 }
 

@@ -83,7 +83,7 @@ func runMergeFile(c *call) (Data, error) {
 	}
 	if d.Conflicts > 0 {
 		return d, codes.MergeConflict.New(fact.Of("count", d.Conflicts), fact.Of("path", c.operand(0)), fact.Of("changed", d.inPlace)).
-			WithHint("Edit the file: the conflicts stand between markers")
+			WithHint("Edit the file: the conflicts are between markers")
 	}
 	return d, nil
 }

@@ -148,7 +148,7 @@ func (p *mergePrompt) askOne(s *merging.Session, d merge.Conflict) (quit bool, e
 		late, err := s.Answer(merging.Answer{About: d.ID, Decision: decision})
 		switch {
 		case late:
-			p.say("%s was decided meanwhile", d.ID)
+			p.say("%s has been decided in the meantime", d.ID)
 		case err == nil:
 			p.say("%s: %s", place(d), escape(said))
 		}

@@ -220,7 +220,7 @@ func TestWhatSomebodyElseDecidedAtAPromptStands(t *testing.T) {
 	d.types("ours\n")
 	shown, status := d.end()
 	assert.Zero(t, status, shown)
-	assert.Contains(t, shown, "was decided meanwhile")
+	assert.Contains(t, shown, "has been decided in the meantime")
 	assert.Equal(t, 1, strings.Count(shown, askChoice), shown)
 	assert.Equal(t, mergeBoth, planOf(t, b))
 }

@@ -117,7 +117,7 @@ func (c *call) failure(err error) *codes.Error {
 		e = e.With(fact.Of("changed", c.changed || c.op != nil && c.op.Changed()))
 	}
 	if stoppedHalfway(e) && e.Hint() == codes.Interrupted.Entry().Hint { // nobody has said what stands
-		e = e.WithHint("What the call had recorded by then stands; see it in the history").WithNext("leslie history")
+		e = e.WithHint("The changes recorded until then are kept; see the history").WithNext("leslie history")
 	}
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name

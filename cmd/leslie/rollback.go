@@ -10,14 +10,14 @@ type rollbackText struct{ *app.RollbackResult }
 
 func (d rollbackText) Text(p *page) {
 	if d.CheckpointID == nil {
-		p.line("nothing to do: %s holds what checkpoint %s holds", d.ThreadID, d.To)
+		p.line("nothing to do: %s already matches checkpoint %s", d.ThreadID, d.To)
 		return
 	}
-	p.line("%s is back at checkpoint %s", d.ThreadID, d.To)
+	p.line("%s restored to checkpoint %s", d.ThreadID, d.To)
 	for _, f := range d.Files {
 		p.line("  %s  %s", f.How, f.Path)
 	}
-	p.line("what was there before is checkpoint %s", *d.CheckpointID)
+	p.line("the previous files are saved as checkpoint %s", *d.CheckpointID)
 }
 
 func rollbackCommand() *command {

@@ -79,7 +79,7 @@ func TestARollbackGivesUpWhenSomebodyGoesOnSaving(t *testing.T) {
 	a := document(t, b.out.Bytes())
 	assert.Equal(t, "T505", a.Error.Code)
 	assert.True(t, *a.Error.Retryable)
-	assert.Contains(t, a.Error.Message, "saved again and again")
+	assert.Contains(t, a.Error.Message, "kept changing")
 	assert.Equal(t, false, a.Error.Details["changed"])
 	assert.Equal(t, float64(3), a.Error.Details["attempts"])
 	assert.Equal(t, 3, *saved)

@@ -26,10 +26,10 @@ type statusText struct{ *app.ThreadStatusResult }
 func (d statusText) Text(p *page) {
 	threadText(p, d.ThreadRecord)
 	if d.Mistakes != nil {
-		p.line("suspended by the mistake limit: %d failed commands in a row by %s, last %s; a person resumes it", d.Mistakes.Count, d.Mistakes.Actor, d.Mistakes.LastCode)
+		p.line("suspended by the mistake limit: %d failed commands in a row by %s, last %s; a person has to resume it", d.Mistakes.Count, d.Mistakes.Actor, d.Mistakes.LastCode)
 	}
 	if d.Wakeable {
-		p.line("wakeable: every child is terminated; leslie resume %s goes on", d.ThreadID)
+		p.line("wakeable: every child is terminated; leslie resume %s continues it", d.ThreadID)
 	}
 	if d.Claim != nil {
 		p.line("claimed by %s until %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))

@@ -32,8 +32,8 @@ func (c *call) streams() bool {
 	return cmd != nil && cmd.streams != nil && !c.line.asks() && cmd.streams(c.line)
 }
 
-// errUnread says that nobody reads the stream any more.
-var errUnread = errors.New("nobody reads the stream any more")
+// errUnread says that nobody reads the stream.
+var errUnread = errors.New("nobody reads the stream")
 
 // stream answers with what run emits, as it comes. emit fails when there is
 // nobody left to tell: run then ends with that error. The command that calls it

@@ -16,7 +16,7 @@ type transferText struct{ *app.TransferResult }
 
 func (d transferText) Text(p *page) {
 	if d.ApprovalID == nil {
-		p.line("thread %s  %s, carried out by: %s", d.ThreadID, d.ThreadStatus, string(d.Executor))
+		p.line("thread %s  %s, executor: %s", d.ThreadID, d.ThreadStatus, string(d.Executor))
 		return
 	}
 	p.line("approval %s  %s  %s", *d.ApprovalID, string(*d.Status), joined(d.Scope))

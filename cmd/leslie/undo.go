@@ -10,10 +10,10 @@ func (d undoText) Text(p *page) {
 		p.line("  %s %s", r.How, r.Record)
 	}
 	for _, f := range d.Files {
-		p.line("  put back %s", f)
+		p.line("  restored %s", f)
 	}
 	for _, f := range d.Kept {
-		p.line("  kept %s, which was changed since", f)
+		p.line("  kept %s (changed since)", f)
 	}
 }
 

@@ -22,9 +22,9 @@ func (d waitText) Text(p *page) {
 		}
 		p.line("%s  %s%s", t.ThreadID, t.Status, met)
 		if t.Wakeable {
-			p.line("  wakeable: every child is terminated; leslie resume %s goes on", t.ThreadID)
+			p.line("  wakeable: every child is terminated; leslie resume %s continues it", t.ThreadID)
 		}
-		p.field("  children that go on", joined(t.Children))
+		p.field("  active children", joined(t.Children))
 		for _, a := range t.Approvals {
 			approvalText(p, a)
 		}

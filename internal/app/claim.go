@@ -131,7 +131,7 @@ func changeClaim(c *Call, in HolderRequest, do func(*thread.State, string, threa
 // would be one holder. Errors: T903.
 func checkHolder(c *Call) error {
 	if c.caller.As == thread.Agent && c.caller.Unnamed {
-		return codes.InvalidArgument.New(fact.Of("reason", "Actor: an agent whose session has no id must say who it is"))
+		return codes.InvalidArgument.New(fact.Of("reason", "Actor: an agent without a session id must give its name"))
 	}
 	return nil
 }

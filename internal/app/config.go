@@ -124,7 +124,7 @@ func combine(user, project config) settings {
 
 func readConfig(path string, users bool) (config, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return config{}, badConfig(path, "", "it is no regular file")
+		return config{}, badConfig(path, "", "it is not a regular file")
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +136,7 @@ func readConfig(path string, users bool) (config, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return config{}, badConfig(path, "", "it is no regular file")
+		return config{}, badConfig(path, "", "it is not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
@@ -222,7 +222,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 				name = at + "." + text
 			}
 			if seen[name] {
-				return name, "it stands there twice"
+				return name, "it occurs twice"
 			}
 			seen[name] = true
 		}
@@ -268,7 +268,7 @@ func checkKeys(path, group string, keys map[string]json.RawMessage, users bool) 
 			reason += " (did you mean " + group + near + "?)"
 			facts = append(facts, fact.Of("nearest", group+near))
 		} else if slices.Contains(namesIn("", only), name) {
-			reason = "only the user's own configuration may hold it"
+			reason = "only the user's own configuration may contain it"
 		}
 		allowed := make([]string, len(known))
 		for i, k := range known {

@@ -93,7 +93,7 @@ func notAhead(since, now thread.Revision) error {
 	if since <= now {
 		return nil
 	}
-	return codes.InvalidArgument.New(fact.Of("reason", fmt.Sprintf("Since %d lies ahead: this store is at revision %d", since, now)))
+	return codes.InvalidArgument.New(fact.Of("reason", fmt.Sprintf("Since %d is in the future: this store is at revision %d", since, now)))
 }
 
 // meant reports whether a command is one of those that are asked for.

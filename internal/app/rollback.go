@@ -58,9 +58,9 @@ func Rollback(c *Call, in RollbackRequest) (*RollbackResult, error) {
 		}
 	}
 	return nil, codes.WriteFailed.New(
-		fact.Of("path", threadPath(c.target)), fact.Of("reason", "its artifacts were saved again and again meanwhile"),
+		fact.Of("path", threadPath(c.target)), fact.Of("reason", "its artifacts kept changing"),
 		fact.Of("threadId", c.target), fact.Of("attempts", attempts)).
-		WithHint("Roll back again when nobody writes there").WithNext("leslie artifacts " + string(c.target))
+		WithHint("Roll back again when nobody is writing to the thread").WithNext("leslie artifacts " + string(c.target))
 }
 
 // rolling is one rollback, planned on what the thread holds.
@@ -182,7 +182,7 @@ func (r *rolling) unobstructed() error {
 		})
 		if inTheWay {
 			return codes.UnsafePath.New(fact.Of("path", special), fact.Of("threadId", r.id)).
-				WithHint("A link or special file stands where the checkpoint has a file: move it away")
+				WithHint("The checkpoint has a file at this path: move the link or special file away")
 		}
 	}
 	return nil

@@ -141,7 +141,7 @@ func ownLastOperation(c *Call) (thread.Operation, error) {
 	})
 	if err == nil && !ok {
 		err = codes.OperationNotFound.New(fact.Of("operationId", "last")).
-			WithHint("You have made no operation here; name one")
+			WithHint("You have no operation here to undo; name one")
 	}
 	return op, err
 }

@@ -185,7 +185,7 @@ func (u *undoing) materialize(list thread.BlobID, to string, readOnly bool) erro
 func (u *undoing) free(s *thread.State) error {
 	for _, t := range u.in.Remade {
 		if s.Exists(t.ID) {
-			return u.conflict("something took the place of thread '" + string(t.ID) + "'")
+			return u.conflict("another folder is in the place of thread '" + string(t.ID) + "'")
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func (u *undoing) untouched() error {
 		}
 		if len(found) > 0 {
 			return u.conflict("artifacts were written in thread '" + string(t.ID) + "': " + someOf(found)).
-				WithHint("leslie cancel ends the thread and keeps its artifacts").
+				WithHint("End the thread with leslie cancel; its artifacts stay").
 				WithNext("leslie artifacts " + string(t.ID))
 		}
 	}
@@ -211,7 +211,7 @@ func (u *undoing) untouched() error {
 		}
 		if len(entries) > 0 && len(damaged) > 0 {
 			return u.conflict("the frozen copy of '" + string(ref.ID) + "' was changed: " + someOf(damaged)).
-				WithHint("leslie reference remove takes the reference away all the same").
+				WithHint("Remove the reference with leslie reference remove").
 				WithNext("leslie reference list --from " + string(ref.From))
 		}
 	}

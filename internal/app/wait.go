@@ -245,7 +245,7 @@ func (w *waiting) advice() string {
 	}{
 		{"waiting for a person (leslie approvals)", func(t thread.Thread) bool { return t.Status == thread.WaitingHuman }},
 		{"suspended until somebody resumes it", func(t thread.Thread) bool { return t.Status == thread.Suspended }},
-		{"claimed by nobody", func(t thread.Thread) bool { return t.Status == thread.Active && t.Held(now) == nil }},
+		{"not claimed", func(t thread.Thread) bool { return t.Status == thread.Active && t.Held(now) == nil }},
 	}
 	parts := []string{"Wait again"}
 	for _, g := range groups {

@@ -179,7 +179,7 @@ func committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
 	if commit.Replay != nil {
 		var first keptAnswer[*T]
 		if err := json.Unmarshal(commit.Replay, &first); err != nil {
-			return data, codes.Internal.Wrap(err, fact.Of("reason", "a kept answer cannot be read"))
+			return data, codes.Internal.Wrap(err, fact.Of("reason", "a stored answer cannot be read"))
 		}
 		data = first.Data
 		c.warnings, c.replayed = first.Warnings, true

@@ -171,7 +171,7 @@ func List(st Blobs, list thread.BlobID) ([]File, error) {
 	}
 	var files []File
 	if err := json.Unmarshal(raw, &files); err != nil {
-		return nil, codes.Internal.Wrap(err, fact.Of("reason", "what was replaced cannot be read"))
+		return nil, codes.Internal.Wrap(err, fact.Of("reason", "the list of replaced files cannot be read"))
 	}
 	return files, nil
 }
@@ -190,7 +190,7 @@ func (cs Set) SavedMeanwhile(st Files, artifacts func() ([]store.Entry, error), 
 		beside := slices.ContainsFunc(entries, func(e store.Entry) bool { return strings.HasPrefix(e.Path, path+".merge-op-") })
 		if beside {
 			found.Add(warnings.NotSettled.New(fact.Of("what", "putting "+path+" into place"),
-				fact.Of("reason", "it was saved meanwhile and stayed; "+what+" lies beside it as "+path+".merge-OPERATION")))
+				fact.Of("reason", "somebody saved it in the meantime, so it stays; "+what+" is next to it as "+path+".merge-OPERATION")))
 		}
 	}
 	return found

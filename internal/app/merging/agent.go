@@ -76,7 +76,7 @@ func (s *Session) AskAgent(path string) error {
 func (s *Session) answeredByAgent(path string, answers []Answer) error {
 	late, err := s.Answer(answers...)
 	if late {
-		s.declinedBy(path, "what was decided meanwhile stands")
+		s.declinedBy(path, "it was decided in the meantime")
 	}
 	if codes.Has(err, codes.PermissionDenied) { // it was taken back meanwhile
 		s.declinedBy(path, leftToPeople)

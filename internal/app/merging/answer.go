@@ -176,7 +176,7 @@ func (a *answering) invalidChoice(err error) error {
 	if errors.As(err, &why) && len(why.Threads) > 0 {
 		e = e.With(fact.Of("threads", why.Threads))
 	}
-	return e.WithHint("See the conflicts of the merge and what they allow").WithNext("leslie merge status " + string(a.record.ID))
+	return e.WithHint("See the conflicts of the merge and their choices").WithNext("leslie merge status " + string(a.record.ID))
 }
 
 // Choice is a decision about a part of a merge, as a request has it.
@@ -261,7 +261,7 @@ func (c choosing) answers() ([]Answer, error) {
 		if path {
 			reason = "every conflict of " + quoted(c.About) + " is resolved already"
 		}
-		return nil, c.noChoice(reason).WithHint("Say --all to replace the answers that were given, or name a CONFLICT")
+		return nil, c.noChoice(reason).WithHint("Pass --all to replace earlier answers, or name a CONFLICT")
 	}
 	return answers(open...), nil
 }

@@ -159,7 +159,7 @@ func (p *Planning) conflictError() error {
 	if len(p.outdated) > 0 {
 		path := p.outdated[0]
 		return err.With(fact.Of("outdated", p.outdated)).
-			WithHint("A side changed "+path+" after its file with markers was written, where you edited it: decide its conflicts one by one, or take the file as you have it with --file "+workPath(p.record.ID, path)).
+			WithHint("A side changed "+path+" after its file with markers was written, in lines that you edited: resolve its conflicts one by one, or use your file with --file "+workPath(p.record.ID, path)).
 			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+external.Word(path)+" --file "+external.Word(workPath(p.record.ID, path)))
 	}
 	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT "+p.ways()+", then leslie merge continue "+id).

@@ -203,7 +203,7 @@ func (s *Session) stillPending(err error) error {
 	}
 	id := string(s.record.ID)
 	return codes.Of(err).With(fact.Of("mergeId", s.record.ID)).
-		WithHint("The merge stays pending with what was decided so far; its target is as it was").
+		WithHint("The merge stays pending with the decisions so far; its target is untouched").
 		WithNext("leslie merge status "+id, "leslie merge continue "+id)
 }
 

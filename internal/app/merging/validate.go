@@ -26,9 +26,9 @@ func (v *validation) run() error {
 	command := v.call.Validate
 	if command == "" {
 		if v.record.Validate != "" {
-			return codes.MergeValidation.New(fact.Of("reason", "the merge was begun with --validate, which is not run from the store"),
+			return codes.MergeValidation.New(fact.Of("reason", "the merge was started with --validate, and a command from the store never runs"),
 				fact.Of("mergeId", v.record.ID), fact.Of("validate", v.record.Validate)).
-				WithHint("Repeat the call with --validate; look at the command first")
+				WithHint("Check the command, then repeat the call with --validate")
 		}
 		return nil
 	}
