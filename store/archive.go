@@ -196,7 +196,11 @@ func (c *archiveSource) archivings() (ops []entry, err error) {
 		return true
 	}
 	if op := c.now.operation; op != nil {
-		take(op.entry) // the journal may lack it
+		own, err := op.all()
+		if err != nil {
+			return nil, err
+		}
+		take(own) // the journal may lack it
 	}
 	j, err := c.store.openJournal()
 	if err != nil {

@@ -58,7 +58,9 @@ func (x *examination) requests() error {
 func (x *examination) owed() map[string]answer {
 	all := maps.Clone(x.history.answers)
 	if op := x.now.operation; op != nil && op.RequestID != "" && x.store.now().Sub(op.Time) <= remembered {
-		all[requestFile(op.RequestID)] = owed(op)
+		if e, err := op.all(); err == nil {
+			all[requestFile(op.RequestID)] = owed(e)
+		}
 	}
 	return all
 }

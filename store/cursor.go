@@ -70,9 +70,13 @@ func (c *Cursor) Read(ctx context.Context, upTo thread.Revision, each func(threa
 			return now.warnings, err
 		}
 	}
-	own := now.operation
-	if own == nil || own.Seq <= c.at || upTo != 0 && own.Seq > upTo {
+	last := now.operation
+	if last == nil || last.Seq <= c.at || upTo != 0 && last.Seq > upTo {
 		return now.warnings, nil
+	}
+	own, err := last.all()
+	if err != nil {
+		return now.warnings, err
 	}
 	c.pass(own.Seq)
 	return now.warnings, c.give(own.Operation, each)

@@ -108,8 +108,8 @@ func (s *Store) yieldNewestFirst(ctx context.Context, now *loaded, part span, yi
 	last := part.before // the number above those that are still wanted
 	if own := now.operation; own != nil && now.tail < now.revision && own.Seq > part.since && (last == 0 || own.Seq < last) {
 		last = own.Seq
-		if !yield(own.Operation) {
-			return nil
+		if e, err := own.all(); err != nil || !yield(e.Operation) {
+			return err
 		}
 	}
 	j, err := s.openJournal()

@@ -143,13 +143,31 @@ type tail struct {
 	torn bool
 }
 
-// tail reads the end of the journal. Errors: T509.
-func (s *Store) tail() (end tail, err error) {
-	j, err := s.openJournal()
-	if err != nil {
-		return tail{}, err
+// endsWith reports whether the journal ends with the line of a state's operation, all
+// of whose steps are done: by its length, its beginning and its checksum. A line may
+// be long, and a reader has its bytes in the state.
+func (j journal) endsWith(o *operation) bool {
+	if j.file == nil || o == nil || len(o.made) < largeOperation || len(o.held) > 0 {
+		return false
 	}
-	defer j.close()
+	open := o.made[:len(o.made)-1]
+	end := []byte(sealHead + checksum(open) + sealTail + "\n")
+	begin := append([]byte("\n"), open[:64]...)
+	at := j.size - int64(len(open)+len(end)) - 1
+	if at == -1 {
+		at, begin = 0, begin[1:] // the journal's only line
+	}
+	return j.holds(at, begin) && j.holds(j.size-int64(len(end)), end)
+}
+
+func (j journal) holds(at int64, want []byte) bool {
+	got := make([]byte, len(want))
+	_, err := j.file.ReadAt(got, at)
+	return err == nil && bytes.Equal(got, want)
+}
+
+// tail reads the end of the journal.
+func (j journal) tail() (end tail, err error) {
 	if j.file == nil {
 		return tail{}, nil
 	}
@@ -161,7 +179,7 @@ func (s *Store) tail() (end tail, err error) {
 	torn := false
 	for line, err := range backwards(j.file, j.size) {
 		if err != nil {
-			return tail{}, s.readFailed(err)
+			return tail{}, err
 		}
 		if seq, ok := numberOf(line); ok {
 			end = tailOf(seq, line)

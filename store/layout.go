@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,8 +61,9 @@ type image struct {
 	version     string // that was read, "" for this leslie's own
 	// beyond are the lines behind the tables that only a newer leslie knows.
 	beyond []byte
+	unread []byte // the line of many pending steps, see readPending
 	// bodies are the lines of each table as they were read; nil where they were
-	// not. See parts.go.
+	// not. See encode.go.
 	bodies map[string][]byte
 }
 
@@ -69,6 +71,7 @@ type image struct {
 type operation struct {
 	entry
 
+	part bool                 // the entry is only what is in front of the changes
 	made []byte               // the entry as JSON, see text
 	held []thread.Quarantined // the state's, which the journal's line has as well
 }
@@ -116,6 +119,48 @@ func withKey(object []byte, key string, v any) ([]byte, error) {
 	out = append(out, object[:len(object)-1]...)
 	out = append(out, `,"`+key+`":`...)
 	return append(append(out, value...), '}'), nil
+}
+
+// largeOperation is from how many bytes on an operation is decoded in part.
+const largeOperation = 16 << 10
+
+// readOperation reads the state's own operation. What a large one changed is not
+// decoded, since nobody who reads a record asks for it: see all.
+func readOperation(line []byte) (*operation, bool) {
+	value, there := bytes.CutPrefix(line, []byte(`"operation":`))
+	text, ended := bytes.CutSuffix(value, []byte(","))
+	if !there || !ended {
+		return nil, false
+	}
+	if string(text) == "null" {
+		return nil, true
+	}
+	o := &operation{made: text}
+	if at := bytes.Index(text, []byte(`,"changes":[`)); at > 0 && len(text) > largeOperation {
+		head := append(slices.Clone(text[:at]), '}')
+		if o.part = thread.Decode(head, &o.entry) == nil && o.Seq > 0; o.part {
+			return o, true
+		}
+		o.entry = entry{}
+	}
+	if thread.Decode(text, &o.entry) != nil {
+		return nil, false
+	}
+	o.entry.whole()
+	return o, true
+}
+
+// all is all of the operation. Errors: T901 for one that cannot be decoded although
+// its checksum fits.
+func (o *operation) all() (e entry, err error) {
+	if !o.part {
+		return o.entry, nil
+	}
+	if err := thread.Decode(o.made, &e); err != nil {
+		return e, codes.Internal.Wrap(err, fact.Of("reason", "the state's operation cannot be read"))
+	}
+	e.whole()
+	return e, nil
 }
 
 // damage is why a file is not whole. It is data for a warning or for T502, and
@@ -309,13 +354,11 @@ func whole(data []byte) bool {
 func readBody(rest []byte, version string) (image, error) {
 	m := image{records: thread.Records{}, bodies: map[string][]byte{}}
 	made, rest := cutLine(rest)
-	if !readKey(made, "operation", &m.operation) {
+	op, ok := readOperation(made)
+	if !ok {
 		return image{}, damage("its operation cannot be read")
 	}
-	if m.operation != nil {
-		m.operation.whole()
-		m.operation.made = made[len(`"operation":`) : len(made)-1]
-	}
+	m.operation = op
 	tables := thread.Tables()
 	if version == versionBefore {
 		tables = tables[:tablesBefore]
@@ -346,10 +389,24 @@ func readBody(rest []byte, version string) (image, error) {
 	case string(rest) != "}\n":
 		return image{}, damage("its end cannot be read")
 	case string(line) == tailPending+"null": // as nearly always
-	case !readKey(append(bytes.Clone(line), ','), "pending", &m.pending):
-		return image{}, damage("its end cannot be read")
+	case len(line) > largeOperation:
+		m.unread = line
+	default:
+		m.unread = line
+		return m, m.readPending()
 	}
 	return m, nil
+}
+
+// readPending decodes the pending steps, which nobody asks for of an operation that
+// is known to be done.
+func (m *image) readPending() error {
+	line := m.unread
+	m.unread = nil
+	if line != nil && !readKey(append(bytes.Clone(line), ','), "pending", &m.pending) {
+		return damage("its end cannot be read")
+	}
+	return nil
 }
 
 const (

@@ -84,7 +84,7 @@ func (h *history) take(n int, at int64, line []byte, now time.Time) {
 	h.lines = append(h.lines[:keep], lineAt{seq: e.Seq, at: at, size: len(line), baseline: e.Baseline})
 	h.newest = max(h.newest, e.Seq)
 	if e.RequestID != "" && now.Sub(e.Time) <= remembered {
-		h.answers[requestFile(e.RequestID)] = owed(&operation{entry: e})
+		h.answers[requestFile(e.RequestID)] = owed(e)
 	}
 }
 
@@ -115,7 +115,7 @@ func (h history) gap(m image) (first, last thread.Revision) {
 	top := m.revision
 	if m.operation != nil {
 		top--
-		if m.operation.Baseline {
+		if e, err := m.operation.all(); err == nil && e.Baseline {
 			return 0, 0
 		}
 	}
@@ -186,7 +186,11 @@ func (s *Store) givesBack(h history, m image) (differing []string, err error) {
 		return e.Seq < m.revision
 	})
 	if m.operation != nil {
-		note(m.operation.entry) // the journal may lack it yet
+		e, err := m.operation.all()
+		if err != nil {
+			return nil, err
+		}
+		note(e) // the journal may lack it yet
 	}
 	for _, table := range thread.Tables() {
 		for _, line := range m.records[table] {

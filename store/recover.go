@@ -49,9 +49,26 @@ func (l *loaded) recovered() bool { return l.file == nil }
 // the one before. So a state that is older than what was read of them earlier is
 // truly old, and no race.
 func (s *Store) load() (*loaded, error) {
-	end, noTail := s.tail()
+	return s.loadWith(func(j journal, main found) (tail, error) {
+		if main.err == nil && j.endsWith(main.operation) {
+			return tail{newest: main.revision, settled: true}, nil
+		}
+		return j.tail()
+	})
+}
+
+// loadWith is load with a way to read the end of the journal as it was before the
+// state was read.
+func (s *Store) loadWith(tailOf func(journal, found) (tail, error)) (*loaded, error) {
+	j, noTail := s.openJournal()
+	defer j.close()
 	backup := s.claimsOf(BackupFile)
 	main := s.readState(StateFile)
+	var end tail
+	if noTail == nil {
+		end, noTail = tailOf(j, main)
+		noTail = s.readFailed(noTail)
+	}
 	now, err := s.newest(main, end, noTail, backup)
 	if err == nil {
 		s.recent.Store(&lately{file: main.info, image: now.image, settled: now.settled})
@@ -70,6 +87,11 @@ func (s *Store) newest(main found, end tail, noTail error, backup thread.Revisio
 		if end.torn && main.revision == end.newest {
 			main.old = "it is older than the last line of the journal, which is damaged"
 			out.warn(s, main, 0, lostBehind(main.revision, end.newest+1))
+		}
+		if !out.settled {
+			if err := out.readPending(); err != nil {
+				return nil, s.refuse(StateFile, err)
+			}
 		}
 		return out, nil
 	case !main.usable():
@@ -108,9 +130,9 @@ func (s *Store) claimsOf(name string) thread.Revision {
 }
 
 // loadToWrite is load for who holds the lock: without the journal there is no
-// writing.
+// writing, and all of its last line is checked.
 func (s *Store) loadToWrite() (*loaded, error) {
-	now, err := s.load()
+	now, err := s.loadWith(func(j journal, _ found) (tail, error) { return j.tail() })
 	if err == nil && now.noTail != nil {
 		return nil, now.noTail
 	}
@@ -235,6 +257,9 @@ func (s *Store) rollForward(m image) (*rolled, error) {
 	ops, newest, err := s.after(m.revision)
 	if err != nil {
 		return nil, err
+	}
+	if err := m.readPending(); err != nil {
+		return nil, s.readFailed(err)
 	}
 	out := &rolled{image: m, base: m.revision, newest: newest}
 	for _, op := range ops {

@@ -109,8 +109,9 @@ func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given j
 // journal knows whether the request was carried out.
 func (s *Store) answerTo(id string, last *operation) (*answer, error) {
 	if last != nil && last.RequestID == id {
-		a := owed(last)
-		return &a, nil
+		e, err := last.all()
+		a := owed(e)
+		return &a, err
 	}
 	data, _, err := readRegular(s.Path(requestFile(id)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +136,7 @@ func (s *Store) answerInJournal(id string) (a *answer, err error) {
 	defer j.close()
 	err = j.newest(func(e entry) bool {
 		if e.RequestID == id {
-			found := owed(&operation{entry: e})
+			found := owed(e)
 			a = &found
 		}
 		return a == nil && s.now().Sub(e.Time) <= remembered
@@ -144,7 +145,7 @@ func (s *Store) answerInJournal(id string) (a *answer, err error) {
 }
 
 // owed is the answer as it is kept for an operation.
-func owed(op *operation) answer {
+func owed(op entry) answer {
 	a := answer{
 		ID: op.RequestID, Digest: digest(op.Command, op.Params), Operation: op.ID,
 		Revision: op.Seq, Time: op.Time, Answer: op.Answer,
@@ -168,7 +169,11 @@ func (s *Store) keepAnswer(op *operation) error {
 			return nil
 		}
 	}
-	return s.writeAnswer(owed(op))
+	e, err := op.all()
+	if err != nil {
+		return err
+	}
+	return s.writeAnswer(owed(e))
 }
 
 // writeAnswer puts the file of an answer on disk. Errors: T505.
