@@ -31,16 +31,22 @@ func TestAStateBecomesTheResultOfRulesOnTheSameRecords(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEqual(t, draft.Changes(), same.Changes(), "what is done to one stays with it")
 
-	copied := thread.Records{}
+	copied, altered := thread.Records{}, thread.Records{}
 	for table, lines := range records {
 		copied[table] = append([]thread.Line(nil), lines...)
+		altered[table] = copied[table]
 	}
+	require.NotEmpty(t, copied[thread.TableThreads])
+	altered[thread.TableThreads] = append([]thread.Line(nil), copied[thread.TableThreads]...)
+	altered[thread.TableThreads][0].JSON = append([]byte(nil), copied[thread.TableThreads][0].JSON...)
+	altered[thread.TableThreads][0].JSON[1] = ' '
 	for name, other := range map[string]*thread.State{
 		"of another revision": thread.NewState(w.Revision+1, records, nil),
-		"of equal records":    thread.NewState(w.Revision, copied, nil),
+		"of other records":    thread.NewState(w.Revision, altered, nil),
 	} {
 		assert.False(t, other.Become(draft), name)
 		assert.False(t, other.Changed(), name)
 	}
+	assert.True(t, thread.NewState(w.Revision, copied, nil).Become(draft), "of equal records, which were read anew")
 	assert.False(t, same.Become(draft), "it has changed already")
 }

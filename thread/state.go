@@ -93,8 +93,7 @@ func (s *State) Fork() *State {
 }
 
 // Become copies to this unchanged State what rules have done to o, if both were
-// created from the same records in memory, and reports whether it did. Equal but
-// different records do not count as the same.
+// created from the same records, and reports whether it did.
 func (s *State) Become(o *State) bool {
 	if s.Revision != o.Revision || s.Edits() > 0 ||
 		!s.Objectives.begunAs(&o.Objectives) || !s.Threads.begunAs(&o.Threads) || !s.References.begunAs(&o.References) ||

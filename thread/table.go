@@ -72,9 +72,12 @@ func (t *Table[R]) fork(next func() Revision) Table[R] {
 	return out
 }
 
-// begunAs reports whether two tables were created from the same lines in memory.
+// begunAs reports whether two tables were created from the same lines.
 func (t *Table[R]) begunAs(o *Table[R]) bool {
-	return len(t.base) == len(o.base) && (len(t.base) == 0 || &t.base[0] == &o.base[0])
+	if len(t.base) > 0 && len(t.base) == len(o.base) && &t.base[0] == &o.base[0] {
+		return true
+	}
+	return slices.EqualFunc(t.base, o.base, func(a, b Line) bool { return a.ID == b.ID && bytes.Equal(a.JSON, b.JSON) })
 }
 
 // Get returns the record with exactly this id. A rule that calls Get relies on the

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +36,6 @@ type call struct {
 	faults   []fault
 	warnings warnings.List
 	met      warnings.List    // what the store told beside its answers, however often it was asked
-	covered  bool             // files are read as no operation has them half done
 	told     int              // of the warnings, in a stream: so many were said
 	revision *thread.Revision // of the answer; nil where no store was read
 	st       *store.Store
@@ -46,9 +44,6 @@ type call struct {
 	stamped  *thread.Stamp
 	about    thread.ThreadID // the thread that the call concerns, for the log
 	changed  bool            // a write was committed
-	replayed bool            // the answer is the one that a request got before
-	note     string          // what the log is told of a call that worked
-	staged   []*store.Stage  // what the operation relies on
 }
 
 // globals are the flags of every command, with their environment.
@@ -291,11 +286,6 @@ func (c *call) storeOptions() store.Options {
 	}
 }
 
-// lockWait is how long this call waits for the store's lock, and how it says so.
-func (c *call) lockWait() store.Wait {
-	return store.Wait{Timeout: c.lockTimeout(), Notify: c.sayLockWait}
-}
-
 // sayWaiting tells a person which decision the call waits for.
 func (c *call) sayWaiting(id thread.ApprovalID) {
 	if c.who.format == "text" {
@@ -323,9 +313,6 @@ const systemActor = "leslie"
 
 // view reads the store. Deadlines that have passed show their effect.
 func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
-	if draft := c.op.DraftState(); draft != nil {
-		return store.View{Revision: draft.Revision}, fn(draft.Fork())
-	}
 	st, err := c.store()
 	if err != nil {
 		return store.View{}, err
@@ -353,203 +340,8 @@ func (c *call) writes() bool {
 	return cmd.onlyWith == "" || c.on(cmd.onlyWith)
 }
 
-// settled runs read, which looks at these threads' files and perhaps at the State,
-// and sees no operation's file work half done. A call that is going to write has
-// what a dead process left carried out first; one that only looks changes nothing.
-// read may run again, and what it warned of is forgotten then. What read calls, and
-// what a rule calls under the lock, is covered by it.
-func (c *call) settled(st *store.Store, read func() error, ids ...thread.ThreadID) (err error) {
-	if c.covered {
-		return read()
-	}
-	c.covered = true
-	defer func() { c.covered = false }()
-	told := len(c.warnings)
-	again := func() error {
-		c.warnings = c.warnings[:told]
-		return read()
-	}
-	var found warnings.List
-	if c.writes() {
-		found, err = st.Settled(c.ctx, c.lockWait(), ids, again)
-	} else {
-		found, err = st.Consistent(c.ctx, ids, again)
-	}
-	c.met.Add(found...)
-	return err
-}
-
 // change is what every writing command's data ends with.
 type change = app.Change
-
-type written[T any] interface {
-	*T
-	Data
-	SetChanged(bool)
-}
-
-// kept is an answer as it is kept for a request id.
-type kept[D any] struct {
-	Data     D             `json:"data"`
-	Warnings warnings.List `json:"warnings,omitempty"`
-}
-
-// write changes the store by one rule. The rule may run again; its answer and its
-// warnings are those of the run that was committed. Errors: the rule's, and the store's (T501,
-// T502, T503, T505, T506, T509, T904).
-func write[T any, D written[T]](c *call, rule func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error)) (*T, error) {
-	var data, none *T
-	if c.op.DraftState() != nil {
-		kept, rehearsed := len(c.warnings), false
-		return app.Drafted[T, D](c.op, func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error) {
-			c.covered = rehearsed // when it runs again, the lock is held
-			defer func() { c.covered, rehearsed = false, true }()
-			c.warnings = c.warnings[:kept]
-			return rule(s, stamp)
-		})
-	}
-	if first, ok, err := answered[T](c); ok || err != nil {
-		return first, err
-	}
-	st, err := c.store()
-	if err != nil {
-		return none, err
-	}
-	request, told := c.storeCall(), len(c.warnings)
-	commit, err := c.update(st, request, func(s *thread.State) (store.Outcome, error) {
-		c.warnings = c.warnings[:told]
-		d, id, err := rule(s, request.Stamp)
-		if err != nil {
-			return store.Outcome{}, err
-		}
-		D(d).SetChanged(s.Changed())
-		data = d
-		if id != "" {
-			c.about = id
-		}
-		out := store.Outcome{Thread: id}
-		if request.Request != "" {
-			out.Answer, err = marshal(kept[*T]{Data: d, Warnings: c.warnings})
-		}
-		return out, err
-	})
-	if err != nil {
-		c.warnings = c.warnings[:told]
-		c.warnings.Add(commit.Warnings...)
-		return none, err
-	}
-	c.changed = commit.Changed
-	return committed(c, commit, data)
-}
-
-// errOverdue says that a deadline has passed whose effect is not recorded yet.
-var errOverdue = errors.New("a deadline has passed")
-
-// update is the one way in which commands change the store. What deadlines that
-// have passed mean is recorded first, as an operation of the system; who is no person and
-// speaks for a thread that the mistake limit suspended changes nothing (T103). A change
-// prolongs the claims that the caller works under.
-func (c *call) update(st *store.Store, request store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
-	for {
-		commit, err := st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
-			c.covered = true
-			defer func() { c.covered = false }()
-			if s.Overdue(request.Stamp.Time) {
-				return store.Outcome{}, errOverdue
-			}
-			if !request.Stamp.ByPerson() && c.who.thread != "" {
-				if err := s.Limited(c.who.thread); err != nil {
-					return store.Outcome{}, err
-				}
-			}
-			out, err := fn(s)
-			if err == nil {
-				prolong(s, out.Thread, request)
-			}
-			return out, err
-		})
-		if !errors.Is(err, errOverdue) {
-			return commit, err
-		}
-		if err := c.lapse(st, request); err != nil {
-			return store.Commit{}, err
-		}
-	}
-}
-
-// lapse records what passed deadlines mean.
-func (c *call) lapse(st *store.Store, request store.Call) error {
-	_, err := c.system(st, c.lockWait(), "lapse", request.Stamp.Time, func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
-		return s.Expire(stamp)
-	})
-	return err
-}
-
-// system makes an operation that nobody asked for.
-func (c *call) system(st *store.Store, wait store.Wait, command string, at time.Time, rule func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
-	request := store.Call{Wait: wait, Command: command, Stamp: thread.Stamp{
-		Operation: thread.OperationID(c.env.newID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
-	}}
-	return st.Update(c.ctx, request, func(s *thread.State) (store.Outcome, error) {
-		return store.Outcome{Thread: rule(s, request.Stamp)}, nil
-	})
-}
-
-// answered returns the answer that this call's request id already got.
-func answered[T any](c *call) (data *T, ok bool, err error) {
-	if !c.has("request-id") {
-		return data, false, nil
-	}
-	st, err := c.store()
-	if err != nil {
-		return data, false, err
-	}
-	commit, err := st.Answered(c.ctx, c.storeCall())
-	if err != nil || commit == nil {
-		return data, false, err
-	}
-	data, err = committed(c, *commit, data)
-	return data, err == nil, err
-}
-
-// keepUnchanged keeps the answer to a request that had nothing to change, which no
-// operation carries. Errors: those of Store.Keep.
-func (c *call) keepUnchanged(data Data) error {
-	if !c.has("request-id") || c.changed || c.replayed || c.op != nil { // a use case keeps its own
-		return nil
-	}
-	answer, err := marshal(kept[Data]{Data: data, Warnings: c.warnings})
-	if err != nil {
-		return err
-	}
-	return c.st.Keep(c.ctx, c.storeCall(), *c.revision, answer)
-}
-
-func committed[T any](c *call, commit store.Commit, data *T) (*T, error) {
-	c.revision = &commit.Revision
-	if commit.Replay != nil {
-		var first kept[*T]
-		if err := json.Unmarshal(commit.Replay, &first); err != nil {
-			return data, codes.Internal.Wrap(err, fact.Of("reason", "a stored answer cannot be read"))
-		}
-		data = first.Data
-		c.warnings, c.replayed = first.Warnings, true
-	}
-	c.warnings.Add(commit.Warnings...)
-	return data, nil
-}
-
-func (c *call) storeCall() store.Call {
-	request := store.Call{
-		Wait: c.lockWait(), Stamp: c.stamp(), Command: c.line.cmd.name, Params: c.recordedParams(), Request: c.text("request-id"),
-	}
-	if c.has("expect-revision") {
-		rev := thread.Revision(c.count("expect-revision", 0))
-		request.Expect = &rev
-	}
-	request.Staged = c.staged
-	return request
-}
 
 // lockTimeout is --lock-timeout, 0 when it was not given, or nobody knows yet.
 func (c *call) lockTimeout() time.Duration {
@@ -594,4 +386,20 @@ func camel(name string) string {
 		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
 	}
 	return strings.Join(parts, "")
+}
+
+func (c *call) storeCall() store.Call {
+	request := store.Call{
+		Wait: c.lockWait(), Stamp: c.stamp(), Command: c.line.cmd.name, Params: c.recordedParams(), Request: c.text("request-id"),
+	}
+	if c.has("expect-revision") {
+		rev := thread.Revision(c.count("expect-revision", 0))
+		request.Expect = &rev
+	}
+	return request
+}
+
+// lockWait is how long this call waits for the store's lock, and how it says so.
+func (c *call) lockWait() store.Wait {
+	return store.Wait{Timeout: c.lockTimeout(), Notify: c.sayLockWait}
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
-	"leslie/store"
 	"leslie/thread"
 )
 
@@ -103,26 +101,4 @@ func runHolder(c *call, do func(*app.Call, app.HolderRequest) (*app.ClaimResult,
 	in := app.HolderRequest{Thread: c.targetThread()}
 	c.checkHolder()
 	return runUseCase(c, do, in, claimed)
-}
-
-// prolong lets the caller go on holding the threads that an operation is about,
-// in the same operation. It never makes one fail that --expect-revision lets
-// pass: a thread that is not changed otherwise is left alone where it is newer.
-func prolong(s *thread.State, about thread.ThreadID, request store.Call) {
-	ids := []thread.ThreadID{about}
-	changes := s.Changes()
-	for _, c := range changes {
-		if id, ok := strings.CutPrefix(c.Record, thread.TableThreads+"/"); ok {
-			ids = append(ids, thread.ThreadID(id))
-		}
-	}
-	if len(changes) == 0 && len(s.Planned()) == 0 {
-		return
-	}
-	for _, id := range ids {
-		t, _ := s.Threads.Peek(string(id))
-		if newer := t.Revision <= s.Revision && request.Expect != nil && t.Revision > *request.Expect; !newer {
-			s.Prolong(id, request.Stamp)
-		}
-	}
 }

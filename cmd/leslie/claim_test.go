@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,9 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"leslie/store"
-	"leslie/thread"
 )
 
 // at sets the clock to a time after the bench's noon.
@@ -75,35 +71,6 @@ func TestABatchOfTheHolderProlongsTheClaim(t *testing.T) {
 	b.must(t, "batch", "lines")
 	_, until := b.held(t)
 	assert.Equal(t, "2026-02-09T16:16:00Z", until)
-}
-
-// A call that only names a thread is not refused because the thread has changed
-// since the revision that the caller knows.
-func TestProlongingNeverMakesACallStale(t *testing.T) {
-	t.Parallel()
-	b := newProject(t)
-	b.must(t, "claim", "main", "--for", "10m", "--format", "json")
-	claimed := thread.Revision(*document(t, b.out.Bytes()).Revision)
-	for _, tt := range []struct {
-		expect    thread.Revision
-		own, want bool // the call changes the thread itself; the claim is prolonged
-	}{{claimed - 1, false, false}, {claimed, false, true}, {claimed - 1, true, true}} {
-		_, err := store.Open(b.dir, store.Options{}).View(context.Background(), func(s *thread.State) error {
-			stamp := thread.Stamp{Time: b.now().Add(6 * time.Minute), As: thread.User, Actor: "kim"}
-			_, err := s.CreateObjective(thread.NewObjective{ID: "new", Title: "x"}, stamp)
-			require.NoError(t, err)
-			if tt.own {
-				_, err := s.Edit("main", thread.Edit{AddTags: []string{"x"}}, stamp)
-				require.NoError(t, err)
-			}
-			prolong(s, "main", store.Call{Stamp: stamp, Expect: &tt.expect})
-			th, _ := s.Threads.Peek("main")
-			assert.Equal(t, tt.want, th.Claim.Until.Equal(stamp.Time.Add(10*time.Minute)), "%+v", tt)
-			assert.Equal(t, tt.own, s.Stale(tt.expect) != nil, "%+v", tt)
-			return nil
-		})
-		require.NoError(t, err)
-	}
 }
 
 func TestAClaimThatHasRunOutIsAnybodys(t *testing.T) {

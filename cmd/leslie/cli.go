@@ -120,14 +120,7 @@ func (c *call) act(cc *cli.Context, cmd *command) (err error) {
 	if c.data, err = cmd.run(c); isNil(c.data) {
 		c.data = nil
 	}
-	if err != nil {
-		return err
-	}
-	if err := c.keepUnchanged(c.data); err != nil {
-		c.data = nil
-		return err
-	}
-	return nil
+	return err
 }
 
 // read takes over the flags that the library has read. In a line of a batch, the flags

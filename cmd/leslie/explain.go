@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/nearest"
 	"leslie/warnings"
 )
@@ -60,11 +61,11 @@ func (d explained) Text(p *page) {
 	}
 }
 
-type explainList struct{ items[explained] }
+type explainList struct{ app.Items[explained] }
 
 func (d *explainList) Text(p *page) {
 	var rows [][]string
-	for _, e := range d.Items {
+	for _, e := range d.Items.Items {
 		rows = append(rows, []string{e.Code, e.Kind, e.Message})
 	}
 	p.table("CODE KIND MESSAGE", rows)
@@ -85,18 +86,18 @@ func runExplain(c *call) (Data, error) {
 	}
 	all := &explainList{}
 	for _, e := range codes.Table() {
-		all.Items = append(all.Items, explainError(e))
+		all.Items.Items = append(all.Items.Items, explainError(e))
 	}
 	for _, e := range warnings.Table() {
-		all.Items = append(all.Items, explainWarning(e))
+		all.Items.Items = append(all.Items.Items, explainWarning(e))
 	}
-	all.Total = len(all.Items)
+	all.Total = len(all.Items.Items)
 	if c.operand(0) == "" {
 		return all, nil
 	}
 	wanted := strings.ToUpper(c.operand(0))
 	var known []string
-	for _, e := range all.Items {
+	for _, e := range all.Items.Items {
 		if e.Code == wanted || e.Kind == strings.ToLower(wanted) {
 			return e, nil
 		}

@@ -69,7 +69,7 @@ func logsCommand() *command {
 // logsRequest reads the line.
 func (c *call) logsRequest() app.LogsRequest {
 	in := app.LogsRequest{
-		Level: c.text("level"), Code: strings.ToUpper(c.text("code")), Limit: c.count("limit", defaultLimit),
+		Level: c.text("level"), Code: strings.ToUpper(c.text("code")), Limit: c.count("limit", app.DefaultLimit),
 		Thread: c.text("thread"), // the environment's is whom the call speaks for, and filters nothing
 	}
 	if known := knownCodes(); in.Code != "" && !slices.Contains(known, in.Code) {

@@ -143,34 +143,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// items is a list as every command answers one.
-type items[T any] struct {
-	Items     []T  `json:"items"`
-	Total     int  `json:"total"`
-	Truncated bool `json:"truncated"`
-}
-
-// defaultLimit is how many items a list shows unless --limit says otherwise.
-const defaultLimit = 50
-
-// firstItems cuts a list to limit items; 0 keeps all.
-func firstItems[T any](all []T, limit int) items[T] {
-	shown := all
-	if limit > 0 && len(all) > limit {
-		shown = all[:limit]
-	}
-	return items[T]{Items: append([]T{}, shown...), Total: len(all), Truncated: len(shown) < len(all)}
-}
-
 // limitFlag is --limit of every list.
 func limitFlag() cli.Flag {
 	return newOption("limit", aCount("N"), "show at most N (default 50, 0 = all)")
-}
-
-// orNull is nil for an empty text, so that JSON shows null.
-func orNull[T ~string](v T) *T {
-	if v == "" {
-		return nil
-	}
-	return &v
 }

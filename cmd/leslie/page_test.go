@@ -86,15 +86,6 @@ func TestShellQuoteIsOneWord(t *testing.T) {
 	assert.Equal(t, "p/sub-1", shellQuote("p/sub-1"), "what needs no quotes has none")
 }
 
-func TestListsAreCut(t *testing.T) {
-	t.Parallel()
-	three := []int{1, 2, 3}
-	assert.Equal(t, items[int]{[]int{1, 2}, 3, true}, firstItems(three, 2))
-	assert.Equal(t, items[int]{three, 3, false}, firstItems(three, 3))
-	assert.Equal(t, items[int]{three, 3, false}, firstItems(three, 0))
-	assert.Equal(t, items[int]{[]int{}, 0, false}, firstItems[int](nil, 0), "no items are an empty list, not null")
-}
-
 // Whoever can write the state can make its checksum fit: no value in it speaks with
 // the terminal, of whatever kind it is.
 func TestAForgedStateDoesNotSpeakWithTheTerminal(t *testing.T) {

@@ -12,23 +12,12 @@ import (
 	"unicode/utf8"
 
 	"leslie/codes"
-	"leslie/store"
 	"leslie/thread"
-	"leslie/warnings"
 )
 
 // What several thread commands share: limits, ids, small renderings.
 
 const maxTitle = 200 // characters of a title
-
-// freshID is a random id that is not taken.
-func (c *call) freshID(prefix string, taken func(string) bool) string {
-	for {
-		if id := c.env.newID(prefix); !taken(id) {
-			return id
-		}
-	}
-}
 
 // readContent is a flag's text, or standard input for "-"; at most limit bytes.
 func (c *call) readContent(flag string, limit int) string {
@@ -110,12 +99,6 @@ func countsText(counts thread.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// threadPath is a thread's folder as answers show it.
-func threadPath(id thread.ThreadID) string { return store.Dir + "/" + threadPlace(id) }
-
-// threadPlace is the same folder in the store's.
-func threadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
-
 // leadsOut reports whether an error is about a path that leads outside.
 func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
 
@@ -131,13 +114,6 @@ func plainReason(err error) string {
 		err = path.Err
 	}
 	return strings.TrimSpace(err.Error())
-}
-
-// warnSkipped is W204 for entries that are no regular files.
-func (c *call) warnSkipped(paths []string) {
-	if len(paths) > 0 {
-		c.warnings.Add(warnings.SkippedFiles.NewOfPaths(paths, nil))
-	}
 }
 
 // joined reads as "a, b".
