@@ -45,6 +45,7 @@ vet: ## vet the source for linux, darwin and windows
 		echo "== go vet for $$os"; \
 		CGO_ENABLED=0 GOOS=$$os $(GO) vet $(TAGS) ./... || exit 1; \
 	done
+	@echo "== go vet without the build tags"; CGO_ENABLED=0 $(GO) vet -tags= ./cmd/leslie
 
 lint: ## run staticcheck as pinned in tools/go.mod
 	@echo "== staticcheck"; CGO_ENABLED=0 $(STATICCHECK) $(TAGS) ./...

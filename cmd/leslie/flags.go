@@ -167,12 +167,8 @@ func anyText(shown string) *value { return &value{shown: shown, check: fits} }
 func texts(shown string) *value { return &value{shown: shown, check: fits, repeats: true} }
 
 // oneOf is one of a few words.
-func oneOf[W ~string](words ...W) *value {
-	v := &value{}
-	for _, w := range words {
-		v.words = append(v.words, string(w))
-	}
-	return v.as(strings.Join(v.words, "|"))
+func oneOf(words ...string) *value {
+	return &value{shown: strings.Join(words, "|"), words: words}
 }
 
 // anID is an id of this kind or a prefix of one.

@@ -93,7 +93,7 @@ func TestLeslieIsBuiltWithTheSameTagsEverywhere(t *testing.T) {
 		assert.Contains(t, read(t, name), tags, "%s builds leslie with other tags than the others: its start takes longer", name)
 	}
 	for line := range strings.Lines(read(t, "Makefile")) {
-		if regexp.MustCompile(`\$\(GO\) (build|run|test|vet)`).MatchString(line) {
+		if regexp.MustCompile(`\$\(GO\) (build|run|test|vet)`).MatchString(line) && !strings.Contains(line, "-tags= ") {
 			assert.Contains(t, line, "$(TAGS)", "a line of the Makefile that builds without the tags")
 		}
 	}
