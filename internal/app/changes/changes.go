@@ -1,7 +1,7 @@
-// Package changes is how merges, rollbacks and undos change files of a thread:
-// planned without the lock (Stage), compared with what is there under it (Moved),
-// carried out by steps of the operation (Steps), and kept for whoever takes it
-// back (PutList).
+// Package changes applies a set of file changes to a thread's folder, for merges,
+// rollbacks and undos. The set is planned without the lock (Stage), compared with the
+// current files under it (Moved), carried out by steps of the operation (Steps), and
+// saved so that it can be undone (PutList).
 package changes
 
 import (
@@ -20,38 +20,38 @@ import (
 	"leslie/warnings"
 )
 
-// File is what becomes of one path in a thread's folder. Contents are named
-// by their blobs, "" for no file.
+// File is the change of one path in a thread's folder. Contents are named by their
+// blobs, "" for no file.
 type File struct {
 	Path   string        `json:"path"`
 	Before thread.BlobID `json:"before"`
 	After  thread.BlobID `json:"after"`
-	// WasExecutable is of the file before, Executable of the one after.
+	// WasExecutable belongs to the file before, Executable to the file after.
 	WasExecutable bool `json:"executable,omitempty"`
 	Executable    bool `json:"-"`
 }
 
-// idle reports whether the change leaves the path as it is. Such a one says what
-// the plan relies on.
+// idle reports whether the change leaves the path unchanged. An idle change records
+// what the plan relies on.
 func (f File) idle() bool { return f.Before == f.After && f.WasExecutable == f.Executable }
 
-// Set is what one operation does to the files of one thread.
+// Set has the changes of one operation to the files of one thread.
 type Set struct {
 	Thread thread.ThreadID
 	Files  []File
 }
 
-// Files tells what a thread's files hold; a store.Store does.
+// Files reads the current content of a thread's files; store.Store implements it.
 type Files interface {
 	Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (moved []string, err error)
 }
 
-// Blobs reads what was kept; a store.Store does.
+// Blobs reads stored content; store.Store implements it.
 type Blobs interface {
 	Blob(id thread.BlobID) ([]byte, error)
 }
 
-// Inverse puts back what the change set replaced.
+// Inverse returns the set that reverts this one.
 func (cs Set) Inverse() Set {
 	out := Set{Thread: cs.Thread}
 	for _, f := range cs.Files {
@@ -62,8 +62,8 @@ func (cs Set) Inverse() Set {
 	return out
 }
 
-// Moved returns the paths, in order, that do not hold what the change set was
-// planned on. It is asked under the lock, or in a settled read. Errors: T507, T509.
+// Moved returns the sorted paths whose content is not what the set was planned on.
+// Call it under the lock, or in a settled read. Errors: T507, T509.
 func (cs Set) Moved(st Files) ([]string, error) {
 	planned := map[string]thread.BlobID{}
 	for _, f := range cs.Files {
@@ -74,8 +74,8 @@ func (cs Set) Moved(st Files) ([]string, error) {
 	return moved, err
 }
 
-// Stage writes the new contents into a folder of the stage. content returns what
-// a path gets. Errors: content's, T505, T507, T904.
+// Stage writes the new contents into a folder of the stage. content returns the
+// content of a path. Errors: content's, T505, T507, T904.
 func (cs Set) Stage(ctx context.Context, stage *store.Stage, dir string, content func(File) ([]byte, error)) error {
 	for i, f := range cs.Files {
 		if f.idle() || f.After == "" {
@@ -95,13 +95,13 @@ func (cs Set) Stage(ctx context.Context, stage *store.Stage, dir string, content
 	return nil
 }
 
-// staged is where a change's content is staged. It is a number: names that differ
-// only in case, or a file and a folder of one name, are at home in the thread one
-// after the other, in the stage at the same time.
+// staged returns the staged name of a change's content. It is a number, because names
+// that differ only in case, or a file and a folder of the same name, may follow each
+// other in the thread but would exist at the same time in the stage.
 func staged(dir string, i int) string { return dir + "/" + strconv.Itoa(i) }
 
-// Steps carry the change set out, with what Stage wrote: replacements first and
-// deletions last, but for deletions that free a name for a new file.
+// Steps returns the steps that carry out the set with what Stage wrote: replacements
+// first and deletions last, except deletions that free a name for a new file.
 func (cs Set) Steps(stage *store.Stage, dir string) []thread.Step {
 	frees := cs.freeing()
 	var first, replacements, last []thread.Step
@@ -122,9 +122,9 @@ func (cs Set) Steps(stage *store.Stage, dir string) []thread.Step {
 	return slices.Concat(first, replacements, last)
 }
 
-// freeing tells of a path whether its name, or a name above or below it, is
-// needed by a file that comes: a file gives way to a folder, a folder to a file,
-// a name to one that differs only in case.
+// freeing returns a function that reports whether a new file needs a name, or a name
+// above or below it: a file may give way to a folder, a folder to a file, a name to
+// one that differs only in case.
 func (cs Set) freeing() func(name string) bool {
 	files, folders := map[string]bool{}, map[string]bool{} // by lower case
 	for _, f := range cs.Files {
@@ -151,7 +151,7 @@ func (cs Set) freeing() func(name string) bool {
 	}
 }
 
-// PutList keeps the changes as a blob, for an undo. Errors: T505, T508.
+// PutList stores the changes as a blob, for an undo. Errors: T505, T508.
 func (cs Set) PutList(stage *store.Stage) (thread.BlobID, error) {
 	files := slices.DeleteFunc(slices.Clone(cs.Files), File.idle)
 	var raw bytes.Buffer
@@ -163,7 +163,7 @@ func (cs Set) PutList(stage *store.Stage) (thread.BlobID, error) {
 	return stage.Put(bytes.TrimSuffix(raw.Bytes(), []byte("\n")))
 }
 
-// List reads what PutList kept. Errors: T509, T901.
+// List reads a blob of PutList. Errors: T509, T901.
 func List(st Blobs, list thread.BlobID) ([]File, error) {
 	raw, err := st.Blob(list)
 	if err != nil {
@@ -176,9 +176,9 @@ func List(st Blobs, list thread.BlobID) ([]File, error) {
 	return files, nil
 }
 
-// SavedMeanwhile warns (W505) of files that somebody saved in the moment of the
-// commit: theirs stayed, and what was to replace it is beside it. artifacts lists
-// the thread's files as they are after the commit.
+// SavedMeanwhile warns (W505) of files that somebody saved at the moment of the
+// commit: they stayed, and their replacements are next to them. artifacts lists the
+// thread's files after the commit.
 func (cs Set) SavedMeanwhile(st Files, artifacts func() ([]store.Entry, error), what string) warnings.List {
 	moved, err := cs.Inverse().Moved(st)
 	if err != nil || len(moved) == 0 {

@@ -19,21 +19,21 @@ import (
 	"leslie/merge"
 )
 
-// This file asks an agent about one file: a fresh folder with the versions, the
-// conflicts and a prompt; its answer is judged by package merge. It has two
-// attempts; the second is told why the first was refused.
+// This file asks an agent about one file: it gets a fresh folder with the versions,
+// the conflicts and a prompt, and package merge checks its answer. An agent has two
+// attempts; the second includes the reason why the first was refused.
 
 const agentAttempts = 2
 
-// leftToPeople is why an agent is not asked.
+// leftToPeople is the reason for not asking an agent.
 const leftToPeople = "the policy leaves conflicts to a person (resolve_conflict)"
 
-// declinedPrefix begins the reason of an agent that does not want to.
+// declinedPrefix starts the reason of an agent that declines.
 const declinedPrefix = "it declined"
 
-// AskAgent asks the agent about the open conflicts of a path. What it declines or
-// fails at stays open, with the reason on record (W303). Errors: T904, and those
-// of Answer.
+// AskAgent asks the agent about the open conflicts of a path. Conflicts that it
+// declines or fails to resolve stay open, with the reason on record (W303). Errors:
+// T904, and those of Answer.
 func (s *Session) AskAgent(path string) error {
 	if s.call.Agent == "" {
 		s.declinedBy(path, "no agent is configured")
@@ -85,8 +85,8 @@ func (s *Session) answeredByAgent(path string, answers []Answer) error {
 	return err
 }
 
-// unavailable turns the failure of an agent that gave no answer into a reason;
-// every other failure, the caller's interrupt too, stays an error.
+// unavailable turns the failure of an agent that gave no answer into a reason. Every
+// other failure, including an interrupt by the caller, stays an error.
 func unavailable(err error) (reason string, stop error) {
 	for _, code := range []codes.Code{codes.AgentUnavailable, codes.AgentConnection, codes.AgentTimeout, codes.InvalidArgument} {
 		if codes.Has(err, code) {
@@ -96,7 +96,7 @@ func unavailable(err error) (reason string, stop error) {
 	return "", err
 }
 
-// agentTask is what an agent is asked to do about one file.
+// agentTask is an agent's task for one file.
 type agentTask struct {
 	session *Session
 	file    merge.Change
@@ -105,7 +105,7 @@ type agentTask struct {
 	earlier string // why its first answer was refused
 }
 
-// attempt runs the agent once. refused says why its answer was not taken.
+// attempt runs the agent once. refused says why its answer was not accepted.
 func (t *agentTask) attempt() (out []Answer, refused string, err error) {
 	c := t.session.call
 	dir, err := os.MkdirTemp("", "leslie-agent-")
@@ -138,7 +138,7 @@ func (t *agentTask) attempt() (out []Answer, refused string, err error) {
 	return out, refused, nil
 }
 
-// agentRetry starts an agent again whose connection was lost: twice, soon.
+// agentRetry restarts an agent whose connection was lost: twice, quickly.
 func agentRetry() retry.Policy {
 	return retry.Policy{MaxAttempts: 3, InitialDelay: 100 * time.Millisecond, MaxDelay: time.Second, Multiplier: 2, Retryable: []codes.Code{codes.AgentConnection}}
 }
@@ -151,7 +151,7 @@ func lastLine(tail string) string {
 	return ""
 }
 
-// judge reads the agent's answer and takes it or says why not.
+// judge checks the agent's answer and accepts it or says why not.
 func (t *agentTask) judge(dir string) (out []Answer, refused string) {
 	work := merge.Work{Before: t.given}
 	var err error
@@ -179,8 +179,8 @@ func (t *agentTask) judge(dir string) (out []Answer, refused string) {
 	return out, ""
 }
 
-// taskNames are the files of a task and the variables that name them; a git
-// mergetool knows the latter half.
+// taskNames has the files of a task and the environment variables that name them; the
+// second half has the names that git mergetools use.
 func taskNames() [][2]string {
 	return [][2]string{
 		{"LESLIE_OURS", "ours"}, {"LESLIE_BASE", "base"}, {"LESLIE_THEIRS", "theirs"}, {"LESLIE_MERGED", "merged"},
@@ -222,8 +222,8 @@ func (t *agentTask) write(dir string) (err error) {
 	return nil
 }
 
-// marked is what the agent gets as merged: the file with markers, or the target's
-// version of one that is in conflict as a whole.
+// marked returns the agent's initial merged file: the file with markers, or the
+// target's version if the whole file is in conflict.
 func (t *agentTask) marked() ([]byte, error) {
 	if t.file.Merge != nil {
 		return t.file.Marked(t.session.plan.Conflicts).Text, nil
@@ -234,7 +234,7 @@ func (t *agentTask) marked() ([]byte, error) {
 	return t.session.inputs.reader.content(t.file.Before.Hash)
 }
 
-// versions are the three texts of a file: with several sources, theirs is the
+// versions returns the three texts of a file. With several sources, theirs is the
 // first one that changed it; conflicts.json has all sides.
 func (t *agentTask) versions() (base, ours, theirs []byte, err error) {
 	input := t.session.inputs.input

@@ -13,8 +13,8 @@ import (
 	"leslie/thread"
 )
 
-// This file is the one way of a decision: from whoever took it, over the plan
-// that it has to fit, to the record.
+// This file is the only path by which a decision, whoever made it, is checked against
+// the plan and recorded.
 
 // Answer is a decision about a conflict, by its id, or about a path.
 type Answer struct {
@@ -22,12 +22,12 @@ type Answer struct {
 	Decision merge.Decision
 }
 
-// by is an answer of the caller.
+// by returns an answer of the caller.
 func (s *Session) by(about, take, reason string, text []byte) Answer {
 	return Answer{about, merge.Decision{Take: take, Text: text, How: string(s.call.As), Actor: s.call.Actor, Reason: reason}}
 }
 
-// recordOf is a decision as a pending merge keeps it.
+// recordOf converts a decision to the form that a pending merge stores.
 func recordOf(d merge.Decision) thread.Decision {
 	out := thread.Decision{Take: d.Take, How: d.How, Actor: d.Actor, Reason: d.Reason}
 	if d.Take == merge.TakeText {
@@ -36,17 +36,17 @@ func recordOf(d merge.Decision) thread.Decision {
 	return out
 }
 
-// Answer records what somebody decided who was asked, and plans again. What was
-// decided otherwise while they thought about it stays: late says that there was
-// such an answer. Errors: T903 for one that does not fit its conflict; T303 and
-// T402 as of thread.State.Decide; those of a write.
+// Answer records the decisions of somebody who was asked, and plans again. A different
+// decision that was recorded in the meantime stays: late reports that there was one.
+// Errors: T903 for an answer that does not fit its conflict; T303 and T402 as for
+// thread.State.Decide; those of a write.
 func (s *Session) Answer(answers ...Answer) (late bool, err error) {
 	a := &answering{Session: s, answers: answers, asked: true, known: maps.Clone(s.record.Decisions)}
 	err = s.settle(a)
 	return a.late, err
 }
 
-// settle records answers in an operation of their own and plans again.
+// settle records answers as their own operation and plans again.
 func (s *Session) settle(a *answering) error {
 	if err := a.rehearse(); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (s *Session) settle(a *answering) error {
 	return s.replanned()
 }
 
-// replanned plans again from what is loaded; it is loaded anew if something was not
-// read before and has moved.
+// replanned plans again from what is loaded. It loads again only if something that was
+// not read before has moved.
 func (p *Planning) replanned() error {
 	err := p.replan()
 	if errors.Is(err, errMoved) {
@@ -67,12 +67,12 @@ func (p *Planning) replanned() error {
 	return err
 }
 
-// answering is a change of the decisions on record.
+// answering is a change of the recorded decisions.
 type answering struct {
 	*Session
 	answers []Answer
-	// asked: somebody was asked, when these were the decisions on record. What was
-	// decided otherwise since then stays.
+	// asked: somebody was asked while these decisions were on record. Decisions that
+	// have changed since stay.
 	asked    bool
 	known    map[string]thread.Decision
 	declined map[string]string // why an agent's answers were refused, by path
@@ -80,7 +80,7 @@ type answering struct {
 	replaced int               // how many earlier decisions have gone
 }
 
-// prepare stages the texts that are decided on, nil where there is none.
+// prepare returns a function that stages the decided texts, nil if there is none.
 func (a *answering) prepare() func(*store.Stage) error {
 	var texts [][]byte
 	for _, one := range a.answers {
@@ -102,7 +102,7 @@ func (a *answering) prepare() func(*store.Stage) error {
 	}
 }
 
-// rehearse refuses answers before their texts are staged.
+// rehearse rejects invalid answers before their texts are staged.
 func (a *answering) rehearse() error {
 	return a.call.View(func(s *thread.State) error {
 		_, err := a.decide(s, thread.Stamp{Time: a.call.Now(), As: a.call.As, Actor: a.call.Actor})
@@ -110,7 +110,7 @@ func (a *answering) rehearse() error {
 	})
 }
 
-// rule changes the decisions of the merge on record.
+// rule changes the decisions of the recorded merge.
 func (a *answering) rule(s *thread.State, stamp thread.Stamp) error {
 	rec, err := a.decide(s, stamp)
 	if err == nil {
@@ -139,8 +139,8 @@ func (a *answering) change(have map[string]thread.Decision) (map[string]thread.D
 	return out, err
 }
 
-// decided is the decisions on record with these answers among them. Errors: T903
-// for one that does not fit.
+// decided returns the recorded decisions with these answers added. Errors: T903 for an
+// answer that does not fit.
 func (a *answering) decided(have map[string]thread.Decision, answers []Answer) (map[string]thread.Decision, error) {
 	decisions, err := a.decisionsOf(have)
 	if err != nil {
@@ -158,7 +158,7 @@ func (a *answering) decided(have map[string]thread.Decision, answers []Answer) (
 	return out, nil
 }
 
-// wholeOf is the id under which the path of a conflict is decided as a whole.
+// wholeOf returns the id under which the whole path of a conflict is decided.
 func (a *answering) wholeOf(conflict string) string {
 	for _, c := range a.plan.Conflicts {
 		if c.ID == conflict {
@@ -179,20 +179,20 @@ func (a *answering) invalidChoice(err error) error {
 	return e.WithHint("See the conflicts of the merge and their choices").WithNext("leslie merge status " + string(a.record.ID))
 }
 
-// Choice is a decision about a part of a merge, as a request has it.
+// Choice is a decision about a part of a merge, as in a request.
 type Choice struct {
 	About string // a path, a conflict's id or the beginning of one; "": every open conflict
-	// All: answers that were given already are replaced too.
+	// All: also replace earlier answers.
 	All    bool
 	Take   string
 	Reason string
-	// Content gives the text when Take is merge.TakeText. It is asked for once the
+	// Content returns the text if Take is merge.TakeText. It is called only once the
 	// merge is known.
 	Content func() ([]byte, error)
 }
 
 // Choose records a choice as the use case's own operation. Errors: those of Answer,
-// and T903 for a choice about nothing.
+// and T903 for a choice without a conflict.
 func (s *Session) Choose(c Choice) (*Result, error) {
 	answers, err := choosing{s, c}.answers()
 	if err != nil {
@@ -215,14 +215,14 @@ func (s *Session) Choose(c Choice) (*Result, error) {
 	})
 }
 
-// choosing is a choice about a session.
+// choosing is a choice for a session.
 type choosing struct {
 	*Session
 	Choice
 }
 
-// answers are those that a choice is. A path, or everything, means what is open;
-// all means what is decided too.
+// answers returns the answers for a choice. A path, or everything, selects the open
+// conflicts; All selects the resolved ones as well.
 func (c choosing) answers() ([]Answer, error) {
 	found, err := c.conflicts(c.About)
 	if err != nil {
@@ -266,8 +266,8 @@ func (c choosing) answers() ([]Answer, error) {
 	return answers(open...), nil
 }
 
-// conflicts are those of a path, the one with an id or the beginning of one, or
-// all for "". Errors: T903 where there is none, or more than one id begins so.
+// conflicts returns the conflicts of a path, the one with an id or an id prefix, or
+// all for "". Errors: T903 if there is none, or if several ids have the prefix.
 func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
 	for _, d := range c.plan.Conflicts {
 		switch {
@@ -296,7 +296,7 @@ func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
 	return found, nil
 }
 
-// noChoice is T903 for a choice about nothing.
+// noChoice returns T903 for a choice without a conflict.
 func (c choosing) noChoice(reason string) *codes.Error {
 	return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("mergeId", c.record.ID)).
 		WithHint("See the conflicts of the merge").WithNext("leslie merge status " + string(c.record.ID))

@@ -13,12 +13,11 @@ import (
 	"leslie/warnings"
 )
 
-// This file applies a plan with nothing open: it is validated, approved where that
-// is required, staged, and recorded under one hold of the lock if the target is
-// still what was planned on.
+// This file applies a plan without open conflicts: it validates, gets approval if
+// required, stages, and records under one lock if the target is still as planned.
 
-// Apply carries out the plan, in which nothing is open. Its error is errMoved, which
-// Finish handles, where the files are not what was planned on.
+// Apply carries out the plan, which must have no open conflicts. Its error is
+// errMoved, which Finish handles, if the files have changed since planning.
 func (s *Session) Apply() (*Result, error) {
 	if err := (&validation{s.Planning}).run(); err != nil {
 		return nil, err
@@ -46,11 +45,11 @@ type application struct {
 	shares  []thread.Share
 }
 
-// resultDir is where the result is in the stage.
+// resultDir is the folder of the result in the stage.
 const resultDir = "result"
 
-// prepare stages the result and keeps what the operation will name: what is
-// replaced, and what target and sources have in common then.
+// prepare stages the result and stores the blobs that the operation will name: what is
+// replaced, and what target and sources will have in common.
 func (a *application) prepare(stage *store.Stage) error {
 	a.stage = stage
 	planned := map[string]merge.Change{}
@@ -87,7 +86,7 @@ func (a *application) prepare(stage *store.Stage) error {
 	return nil
 }
 
-// keepBefore stores what a change replaces, so that it can be taken back.
+// keepBefore stores what a change replaces, so that it can be undone.
 func (a *application) keepBefore(f changes.File) error {
 	if f.Before == "" || f.Before == f.After && f.WasExecutable == f.Executable {
 		return nil
@@ -99,8 +98,8 @@ func (a *application) keepBefore(f changes.File) error {
 	return err
 }
 
-// keepSource stores a source's files: later merges begin from them. Its error is
-// errMoved where they are not what was planned on.
+// keepSource stores a source's files: they are the base of later merges. Its error is
+// errMoved if they have changed since planning.
 func (a *application) keepSource(source *party) (thread.BlobID, error) {
 	var now store.Manifest
 	err := a.call.Settled(func() (err error) {
@@ -122,8 +121,8 @@ func (a *application) keepSource(source *party) (thread.BlobID, error) {
 	return a.stage.PutManifest(now)
 }
 
-// changeSet is what the plan does to its paths. Where no file was and none comes,
-// nothing can be lost, and what stands in the way there is no change.
+// changeSet returns the plan's changes. A path without a file before and after is not
+// a change, because nothing can be lost there.
 func (p *Planning) changeSet() changes.Set {
 	out := changes.Set{Thread: p.record.Target}
 	for _, f := range p.plan.Files {
@@ -178,7 +177,7 @@ func (a *application) rule(st *thread.State, stamp thread.Stamp) (*Result, threa
 	return a.Result(Merged), a.record.Target, nil
 }
 
-// warnResolved is W301 for conflicts that were settled without a person.
+// warnResolved adds W301 for conflicts that were resolved without a person.
 func (a *application) warnResolved() {
 	by := map[string]int{}
 	for _, c := range a.plan.Conflicts {

@@ -13,24 +13,23 @@ import (
 	"leslie/warnings"
 )
 
-// This file is about a merge that a person has to approve. The request is for one
-// plan: what the merge would do is listed in a blob, and the hash of that list is
-// what is approved. A merge that would do something else asks anew.
+// This file handles merges that a person has to approve. A request covers one plan: a
+// blob lists what the merge would do, and its hash is what is approved. If the merge
+// would do something else, it needs a new approval.
 
-// Approver is asked whether a merge is applied that a person has to approve.
+// Approver decides whether to apply a merge that needs a person's approval.
 type Approver interface {
-	// Approve decides about a request that is open, and about the plan that it is
-	// for. Errors: T904.
+	// Approve decides an open request about a plan. Errors: T904.
 	Approve(ctx context.Context, g thread.Approval, plan []PlannedFile) (Verdict, error)
 }
 
-// Verdict is what an Approver decided. The zero value leaves the request open.
+// Verdict is the decision of an Approver. The zero value leaves the request open.
 type Verdict struct {
 	Decision thread.GrantDecision // thread.Approve, thread.Deny, or "" for later
 	Reason   string
 }
 
-// PlannedFile is one path of a plan, as the list holds it.
+// PlannedFile is one path in the list of a plan.
 type PlannedFile struct {
 	Path       string        `json:"path"`
 	Before     thread.BlobID `json:"before"` // "" for no file
@@ -39,7 +38,7 @@ type PlannedFile struct {
 	Open       int           `json:"open,omitempty"`       // conflicts
 }
 
-// Verb is what happens to the path, in one word.
+// Verb says in one word what happens to the path.
 func (f PlannedFile) Verb() string {
 	switch {
 	case f.Open > 0:
@@ -52,7 +51,7 @@ func (f PlannedFile) Verb() string {
 	return "change"
 }
 
-// planList is what the merge would do to its target, path by path.
+// planList lists what the merge would do to its target, path by path.
 func (p *Planning) planList() []PlannedFile {
 	out := []PlannedFile{}
 	for _, f := range p.plan.Files {
@@ -80,9 +79,9 @@ func ReadPlan(files Files, id thread.BlobID) (list []PlannedFile, err error) {
 	return list, nil
 }
 
-// Differing are the paths with which a pending merge would now do something else
-// than what a request was about; none for a merge that was applied. Errors: those
-// of ReadPlan and Look.
+// Differing returns the paths for which a pending merge would now do something else
+// than the request says; none for an applied merge. Errors: those of ReadPlan and
+// Look.
 func Differing(c Call, g thread.Approval) ([]string, error) {
 	was, err := ReadPlan(c.Files, g.Plan)
 	if err != nil {
@@ -98,7 +97,7 @@ func Differing(c Call, g thread.Approval) ([]string, error) {
 	return differing(was, s.planList()), nil
 }
 
-// differing are the paths with which two plans do not do the same.
+// differing returns the paths for which two plans differ.
 func differing(was, now []PlannedFile) []string {
 	left := map[string]PlannedFile{}
 	for _, f := range was {
@@ -127,10 +126,10 @@ type consent struct {
 	agreed thread.ApprovalID // what the Approver said yes to
 }
 
-// consent returns once the merge may be applied as it is planned: at once where
-// nobody has to approve it, else when a person has. A request is opened where none
-// is; an Approver is asked there and then. Errors: T402 while the request is open,
-// T404 when it was denied.
+// consent returns once the merge may be applied as planned: immediately if nobody has
+// to approve it, otherwise after a person has. If there is no request it opens one; it
+// asks an Approver directly. Errors: T402 while the request is open, T404 if it was
+// denied.
 func (s *Session) consent() (*consent, error) {
 	c := &consent{Session: s}
 	if !s.record.RequireApproval {
@@ -155,12 +154,12 @@ func (s *Session) consent() (*consent, error) {
 	return c, denied
 }
 
-// look asks whether the merge may be applied as the State is now.
+// look checks whether the merge may be applied in the current State.
 func (c *consent) look() error {
 	return c.call.View(func(st *thread.State) error { return c.given(st, c.call.Now()) })
 }
 
-// given is State.MayMerge for the plan; one that changes nothing needs nobody.
+// given is State.MayMerge for the plan; a plan without changes needs no approval.
 func (c *consent) given(st *thread.State, at time.Time) error {
 	c.approval = ApprovalOf(st, c.record)
 	if c.idle() {
@@ -169,10 +168,10 @@ func (c *consent) given(st *thread.State, at time.Time) error {
 	return st.MayMerge(c.record, c.digest, c.call.Policy, at)
 }
 
-// request opens the request about the plan, together with the merge where that is
-// not recorded yet, or finds the one that is there. W402 names what has changed
-// since an earlier request. denied is why the merge may not be applied then: it is
-// known with the request, since behind its commit nothing may fail.
+// request opens the request about the plan, together with the merge if that is not
+// recorded yet, or finds the existing one. W402 names what has changed since an
+// earlier request. denied is the reason why the merge may not be applied now; it is
+// computed with the request, because nothing may fail after the commit.
 func (c *consent) request() (g thread.Approval, denied, err error) {
 	var old *thread.Approval
 	prepare := func(stage *store.Stage) error {
@@ -204,7 +203,8 @@ func (c *consent) request() (g thread.Approval, denied, err error) {
 	return g, denied, nil
 }
 
-// ask asks the Approver. A yes is recorded with the merge itself, in one operation.
+// ask asks the Approver. An approval is recorded with the merge itself, in one
+// operation.
 func (c *consent) ask(g thread.Approval) error {
 	verdict, err := c.call.Approver.Approve(c.call.Context, g, c.list)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 	"leslie/warnings"
 )
 
-// This file reads what a merge is planned from: the trees of its threads, and
-// the newest content that they are known to have shared.
+// This file reads the inputs of a plan: the trees of the threads, and the newest
+// content that they are known to have shared.
 
-// treeReader reads trees and their contents, and stores nothing. It keeps what
-// it read, so that planning again reads nothing.
+// treeReader reads trees and their contents, and stores nothing. It caches what it
+// reads, so that planning again reads nothing.
 type treeReader struct {
 	files    Files
 	where    map[thread.BlobID]place // of each hash
@@ -38,8 +38,8 @@ func newTreeReader(files Files) *treeReader {
 	return &treeReader{files: files, where: map[thread.BlobID]place{}, contents: map[thread.BlobID][]byte{}}
 }
 
-// list lists a thread's files in a scope with their hashes, and names what is no
-// regular file. Errors: T508 for what is too large to be merged or shared, T507,
+// list lists a thread's files in a scope with their hashes, and returns the paths that
+// are not regular files. Errors: T508 for what is too large to merge or share, T507,
 // T509, T904.
 func (r *treeReader) list(ctx context.Context, id thread.ThreadID, set scope.Set) (m store.Manifest, skipped []string, err error) {
 	entries, err := r.files.HashedIn(ctx, id, set)
@@ -60,9 +60,9 @@ func (r *treeReader) list(ctx context.Context, id thread.ThreadID, set scope.Set
 	return m, skipped, err
 }
 
-// read gives content by its hash, and keeps it: what planning asks for is text of
-// a few megabytes at most. Its error is errMoved where the file was saved
-// anew after it was listed.
+// read returns content by its hash and caches it: planning asks only for texts of a
+// few megabytes at most. Its error is errMoved if the file was saved again after it
+// was listed.
 func (r *treeReader) read(hash string) ([]byte, error) {
 	data, err := r.content(hash)
 	if err == nil {
@@ -71,7 +71,8 @@ func (r *treeReader) read(hash string) ([]byte, error) {
 	return data, err
 }
 
-// content is read for what is wanted once, and may be large.
+// content is like read for content that is needed once and may be large; it does not
+// cache.
 func (r *treeReader) content(hash string) ([]byte, error) {
 	id := thread.BlobID(hash)
 	if data, known := r.contents[id]; known {
@@ -89,13 +90,13 @@ func (r *treeReader) content(hash string) ([]byte, error) {
 	return data, err
 }
 
-// blobOf is the name that content has as a blob.
+// blobOf returns the blob id of content.
 func blobOf(data []byte) thread.BlobID {
 	sum := sha256.Sum256(data)
 	return thread.BlobID(hex.EncodeToString(sum[:]))
 }
 
-// party is one thread of a merge with what it holds.
+// party is one thread of a merge with its content.
 type party struct {
 	thread.Thread
 	manifest store.Manifest
@@ -103,8 +104,7 @@ type party struct {
 	set      scope.Set       // what of the scope it has
 }
 
-// parties are the threads of a merge with what each source shared with the
-// target.
+// parties has the threads of a merge, and what each source shared with the target.
 type parties struct {
 	thread.MergeParties
 	direct   [][]thread.Common
@@ -120,7 +120,7 @@ func partiesOf(s *thread.State, found thread.MergeParties) parties {
 	return p
 }
 
-// mergeInputs is everything that a plan is made from.
+// mergeInputs has everything that a plan depends on.
 type mergeInputs struct {
 	target  party
 	sources []party
@@ -130,9 +130,9 @@ type mergeInputs struct {
 	unread error
 }
 
-// plan is the merge of what was read. Errors: those of merge.Make, and T509
-// where a base is there and could not be read: planned without it, the merge
-// would be another one.
+// plan computes the merge of what was read. Errors: those of merge.Make, and T509 if a
+// base exists and could not be read, because a plan without it would be a different
+// merge.
 func (in *mergeInputs) plan() (*merge.Plan, error) {
 	p, err := merge.Make(in.input)
 	if err == nil {
@@ -141,15 +141,15 @@ func (in *mergeInputs) plan() (*merge.Plan, error) {
 	return p, err
 }
 
-// undecided is the plan as it would be if nobody had decided anything.
+// undecided returns the plan without any decisions.
 func (in *mergeInputs) undecided() (*merge.Plan, error) {
 	input := in.input
 	input.Decisions = nil
 	return merge.Make(input)
 }
 
-// gather reads the threads and their bases. Errors: T203 for a pattern that
-// matches in none of them, T507, T508, T509.
+// gather reads the threads and their bases. Errors: T203 for a pattern that matches in
+// none of them, T507, T508, T509.
 func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {
 	in := &mergeInputs{target: party{Thread: p.Target}}
 	for _, t := range p.Sources {
@@ -185,8 +185,8 @@ func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {
 	return in, nil
 }
 
-// read lists one thread; missed are the patterns that match nothing in it, which
-// is no fault as long as they match in another.
+// read lists one thread; missed has the patterns that match nothing in it, which is
+// fine if they match in another thread.
 func (p *party) read(c Call, reader *treeReader, set scope.Set) (missed []string, err error) {
 	for _, path := range set.Exact() {
 		if err := c.Files.CheckPath(p.ID, path); err != nil {
@@ -221,7 +221,7 @@ func (p *party) read(c Call, reader *treeReader, set scope.Set) (missed []string
 	return missed, err
 }
 
-// matchable are the entries as patterns see them: a folder ends in "/".
+// matchable returns the entries in the form that patterns match: a folder ends in "/".
 func matchable(entries []store.Entry) []string {
 	out := make([]string, len(entries))
 	for i, e := range entries {
@@ -233,8 +233,8 @@ func matchable(entries []store.Entry) []string {
 	return out
 }
 
-// tree is the target with everything that could stand in the way: also what the
-// scope does not mean, by name alone.
+// tree returns the target with everything that could block a new path, including names
+// outside the scope.
 func (p *party) tree(c Call, set scope.Set) (merge.Tree, error) {
 	t := merge.Tree{Files: filesAt(p.manifest), Others: map[string]bool{}}
 	entries, err := c.Files.Artifacts(p.ID)
@@ -261,7 +261,7 @@ func fileAt(f store.FileAt) merge.File {
 	return merge.File{Hash: string(f.SHA256), Size: f.Size, Executable: f.Executable}
 }
 
-// bases looks up what threads shared. Manifests are read once.
+// bases looks up what threads shared. It reads each manifest once.
 type bases struct {
 	files     Files
 	set       scope.Set
@@ -271,10 +271,10 @@ type bases struct {
 	frozen    bool   // what was frozen counts as well
 }
 
-// of gives the base of a path between target and source: of everything that is
-// known to have been among their artifacts, the newest. Only where they had no such
-// file in common does a frozen copy count, and then merge looks whether they went on
-// from it (merge.Base).
+// of returns a function for the base of a path between target and source: the newest
+// content that is known to have been among the artifacts of both. Only if they had no
+// such file in common, a frozen copy counts, and merge then checks whether they are
+// derived from it (merge.Base).
 func (b bases) of(direct []thread.Common, indirect []thread.IndirectBase) func(path string) merge.Base {
 	return func(path string) merge.Base {
 		if !b.set.Match(path) {
@@ -306,16 +306,16 @@ func (b bases) best(direct []thread.Common, indirect []thread.IndirectBase, path
 	return best
 }
 
-// known is a base with its revision; at is 0 when nothing is known.
+// known is a base with its revision; at is 0 if nothing is known.
 type known struct {
 	merge.Base
 	at thread.Revision
 }
 
-// through is what came to both by way of a third thread. What it gave to both is
-// the older of the two, since the newer one went on from that; what one gave to
-// it has to be older than what it gave to the other. A path that it did not have
-// says nothing about where theirs is from.
+// through returns what both received through a third thread. If it gave to both, the
+// older content counts, because the newer one is derived from it; if one gave to it,
+// that must be older than what it gave to the other. A path that the third thread did
+// not have says nothing about the origin of theirs.
 func (b bases) through(third thread.IndirectBase, path string) []known {
 	var out []known
 	there := func(k known) bool { return k.There() }
@@ -333,8 +333,8 @@ func (b bases) through(third thread.IndirectBase, path string) []known {
 	return append(out, b.newest(third.FromA, path, before(toB)), b.newest(third.FromB, path, before(toA)))
 }
 
-// newest is the newest content of the path that passes. Where it cannot be read
-// which that is, there is no base as of then: an older one is none.
+// newest returns the newest content of the path that passes. If a manifest that might
+// have it cannot be read, there is no base: an older one would be wrong.
 func (b bases) newest(all []thread.Common, path string, pass func(known) bool) known {
 	for _, share := range all {
 		if share.Frozen && !b.frozen || !b.covers(share, path) {
@@ -371,9 +371,9 @@ func (b bases) covers(share thread.Common, path string) bool {
 	return set.Match(path)
 }
 
-// manifest reads what was shared. One that is damaged or missing counts as not
-// known: a merge then asks more, and never guesses. One that the system does not
-// give out may be known the next time, so it ends the merge.
+// manifest reads a manifest of shared content. A damaged or missing one counts as
+// unknown: the merge then has more conflicts, and never guesses. One that the system
+// cannot read now may be readable later, so it ends the merge.
 func (b bases) manifest(id thread.BlobID) (store.Manifest, bool) {
 	if m, ok := b.manifests[id]; ok {
 		return m, m != nil

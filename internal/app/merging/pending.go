@@ -9,12 +9,12 @@ import (
 	"leslie/thread"
 )
 
-// This file records a merge as pending, with files for editors, and takes up what
-// editors made of them.
+// This file records a merge as pending, with files to edit, and takes over the edited
+// files.
 
-// recordPending keeps the merge before anybody is asked, so that a caller who is
-// cut off finds it again; for editors, files with markers. prepare and also belong
-// to the same operation.
+// recordPending records the merge before anybody is asked, so that a caller who is
+// interrupted finds it again, and writes the files with markers. prepare and also
+// belong to the same operation.
 func (s *Session) recordPending(prepare func(*store.Stage) error, also func(*thread.State, thread.Stamp) error) error {
 	s.call.Context.Done() // from here on an interrupt has something to tell: see stillPending
 	texts := s.markedTexts()
@@ -60,7 +60,7 @@ func (s *Session) recordPending(prepare func(*store.Stage) error, also func(*thr
 	return err
 }
 
-// markedTexts renders what is open for editors, by path.
+// markedTexts renders the open conflicts for editing, by path.
 func (p *Planning) markedTexts() map[string][]byte {
 	out := map[string][]byte{}
 	for _, f := range p.plan.Files {
@@ -71,10 +71,10 @@ func (p *Planning) markedTexts() map[string][]byte {
 	return out
 }
 
-// TakeEdited takes what somebody decided in the files with markers: those that
-// changed and have none of their markers left. What a side has changed since a file
-// was written is merged into what was made of it; where that does not work out, or
-// leaves a marker, the path stays open. Errors: those of Answer.
+// TakeEdited takes decisions from the files with markers: those that were edited and
+// contain none of their markers. Changes of a side after a file was written are merged
+// into the edited file; if that leaves a conflict or a marker, the path stays open.
+// Errors: those of Answer.
 func (s *Session) TakeEdited() error {
 	var out []Answer
 	undecided := s.plan

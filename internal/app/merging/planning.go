@@ -11,14 +11,13 @@ import (
 	"leslie/thread"
 )
 
-// This file is the plan of a session: what it is made from and how it is made
-// again.
+// This file is the plan of a session: its inputs, and planning again.
 
 // Planning is a merge as it is planned now.
 type Planning struct {
 	call   Call
 	record thread.Merge
-	// recorded: the merge is pending in the store. looking: it is only looked at.
+	// recorded: the merge is pending in the store. looking: it is only inspected.
 	recorded, looking bool
 	set               scope.Set
 	inputs            *mergeInputs
@@ -28,10 +27,10 @@ type Planning struct {
 	outdated          []string                 // edited marker files that do not fit what the sides are now
 }
 
-// tries is how often a merge is planned because what it was planned on moved.
+// tries is how often a merge is planned if its inputs keep changing.
 const tries = 3
 
-// errMoved says that a thread's files are not what was planned on.
+// errMoved says that a thread's files have changed since planning.
 var errMoved = errors.New("the files changed since the merge was planned")
 
 func newPlanning(c Call, r Request) *Planning {
@@ -44,7 +43,7 @@ func newPlanning(c Call, r Request) *Planning {
 	return p
 }
 
-// begin finds the threads by the names that the request has for them.
+// begin finds the threads that the request names.
 func (p *Planning) begin(r Request) error {
 	return p.call.View(func(st *thread.State) error {
 		found, err := st.Parties(r.Target, r.Sources)
@@ -59,8 +58,8 @@ func (p *Planning) begin(r Request) error {
 	})
 }
 
-// load reads the threads' files as they stood at one moment, but for what people
-// and agents save, and plans.
+// load reads the threads' files at one consistent moment, except for what people and
+// agents save, and plans.
 func (p *Planning) load() error {
 	for range tries {
 		err := p.call.Settled(p.read, append(slices.Clone(p.record.Sources), p.record.Target)...)
@@ -82,7 +81,7 @@ func (p *Planning) read() error {
 	return p.replan()
 }
 
-// find finds the threads, and what a pending merge has on record by now.
+// find finds the threads, and the current record of a pending merge.
 func (p *Planning) find() (found parties, err error) {
 	err = p.call.View(func(st *thread.State) error {
 		if p.recorded {
@@ -113,7 +112,7 @@ func (p *Planning) parties(st *thread.State) (thread.MergeParties, error) {
 	return st.Parties(string(p.record.Target), namesOf(p.record.Sources))
 }
 
-// replan plans from what is loaded and the decisions on record.
+// replan plans from what is loaded and the recorded decisions.
 func (p *Planning) replan() (err error) {
 	if p.inputs.input.Decisions, err = p.decisionsOf(p.record.Decisions); err != nil {
 		return err
@@ -122,7 +121,7 @@ func (p *Planning) replan() (err error) {
 	return err
 }
 
-// decisionsOf are decisions on record with their texts. Errors: T509 for a text
+// decisionsOf converts recorded decisions, with their texts. Errors: T509 for a text
 // that cannot be read.
 func (p *Planning) decisionsOf(record map[string]thread.Decision) (map[string]merge.Decision, error) {
 	out := map[string]merge.Decision{}
@@ -140,7 +139,7 @@ func (p *Planning) decisionsOf(record map[string]thread.Decision) (map[string]me
 	return out, nil
 }
 
-// Conflicts are all conflicts of the plan, decided ones too.
+// Conflicts returns all conflicts of the plan, including resolved ones.
 func (p *Planning) Conflicts() []merge.Conflict {
 	out := append([]merge.Conflict{}, p.plan.Conflicts...)
 	for i := range out {
@@ -149,7 +148,7 @@ func (p *Planning) Conflicts() []merge.Conflict {
 	return out
 }
 
-// Open are the conflicts of a path that still need a decision, all for "".
+// Open returns the open conflicts of a path, or all for "".
 func (p *Planning) Open(path string) []merge.Conflict {
 	return slices.DeleteFunc(p.Conflicts(), func(c merge.Conflict) bool {
 		return c.Status != merge.Unresolved || path != "" && c.Path != path
@@ -165,7 +164,7 @@ func (p *Planning) file(path string) (merge.Change, bool) {
 	return p.plan.Files[i], true
 }
 
-// idle reports whether the target holds already what the plan leads to.
+// idle reports whether the target already has the plan's result.
 func (p *Planning) idle() bool {
 	return !slices.ContainsFunc(p.plan.Files, func(f merge.Change) bool { return !f.Idle() })
 }

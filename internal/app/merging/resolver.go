@@ -9,17 +9,17 @@ import (
 	"leslie/warnings"
 )
 
-// Resolver is one who may be asked about the open conflicts of a session: the
-// person at a terminal, an agent's command, a test.
+// Resolver resolves open conflicts of a session: the person at a terminal, an agent's
+// command, a test.
 type Resolver interface {
-	// Resolve looks at what is open (Session.Open) and decides as much of it as it
-	// can, by Session.Answer; each answer is recorded at once. What it leaves open is
-	// no error. Errors: those of Answer and Ask, T904.
+	// Resolve decides as many of the open conflicts (Session.Open) as it can, by
+	// Session.Answer; each answer is recorded at once. Leaving conflicts open is not
+	// an error. Errors: those of Answer and Ask, T904.
 	Resolve(ctx context.Context, s *Session) error
 }
 
-// resolvers are those who are asked, in turn. This is the one place that knows
-// what a strategy means.
+// resolvers returns the resolvers in order. This is the only place that knows what a
+// strategy means.
 func (s *Session) resolvers() []Resolver {
 	var out []Resolver
 	if s.record.Strategy == thread.AgentFirst {
@@ -31,7 +31,7 @@ func (s *Session) resolvers() []Resolver {
 	return out
 }
 
-// ask asks until nothing is open or nobody is left to be asked.
+// ask asks the resolvers until no conflict is open or none is left.
 func (s *Session) ask() error {
 	for _, one := range s.resolvers() {
 		if s.plan.Open() == 0 {
@@ -44,15 +44,13 @@ func (s *Session) ask() error {
 	return nil
 }
 
-// OfferAgent reports whether whoever is asked ought to be offered the agent's
-// help first.
+// OfferAgent reports whether a resolver should offer the agent's help first.
 func (s *Session) OfferAgent() (bool, error) {
 	may, err := s.mayResolve()
 	return may && s.record.Strategy == thread.Interactive && s.call.Agent != "", err
 }
 
-// mayResolve reports whether the target may have its conflicts resolved by an
-// agent.
+// mayResolve reports whether an agent may resolve the target's conflicts.
 func (p *Planning) mayResolve() (bool, error) {
 	err := p.call.View(func(st *thread.State) error { return st.MayResolve(p.record, p.call.Policy, p.call.Now()) })
 	if codes.Has(err, codes.PermissionDenied) {
@@ -61,7 +59,7 @@ func (p *Planning) mayResolve() (bool, error) {
 	return err == nil, err
 }
 
-// agentFirst asks the agent about each file, or says that there is none.
+// agentFirst asks the agent about each file, or reports that there is none.
 type agentFirst struct{}
 
 // Resolve implements Resolver.

@@ -13,7 +13,7 @@ import (
 	"leslie/thread"
 )
 
-// Status is where a merge stands.
+// Status is the status of a merge.
 type Status string
 
 // The statuses.
@@ -25,7 +25,7 @@ const (
 	Aborted     Status = "aborted"
 )
 
-// Result is a merge as every use case returns it.
+// Result is a merge as all use cases return it.
 type Result struct {
 	MergeID    *thread.MergeID   `json:"mergeId"`
 	Status     Status            `json:"status"`
@@ -38,31 +38,31 @@ type Result struct {
 	Unresolved int               `json:"unresolved"`
 	Declined   map[string]string `json:"declined,omitempty"`
 	Work       []string          `json:"work,omitempty"` // files with markers, for editors
-	// RequireApproval: a person approves it before it is applied; Approval is the
-	// request about it, nil before there is one.
+	// RequireApproval: a person has to approve the merge before it is applied.
+	// Approval is the request about it, nil if there is none yet.
 	RequireApproval bool      `json:"requireApproval,omitempty"`
 	Approval        *Approval `json:"approval,omitempty"`
-	// Replaced counts the earlier decisions that a choice took the place of.
+	// Replaced is the number of earlier decisions that a choice replaced.
 	Replaced int  `json:"replaced,omitempty"`
 	Changed  bool `json:"changed"`
 }
 
-// SetChanged is called when the operation is made.
+// SetChanged is called after the operation.
 func (r *Result) SetChanged(changed bool) { r.Changed = changed }
 
-// File is one path of a merge and how it was settled.
+// File is one path of a merge and how its result was determined.
 type File struct {
 	Path string    `json:"path"`
 	How  merge.How `json:"how"`
 }
 
-// Approval is the request about a merge, as its results show it.
+// Approval is the request about a merge in results.
 type Approval struct {
 	ApprovalID thread.ApprovalID  `json:"approvalId"`
 	Status     thread.GrantStatus `json:"status"`
 }
 
-// ApprovalOf is the request about a merge that counts, nil for none.
+// ApprovalOf returns the current request about a merge, nil for none.
 func ApprovalOf(s *thread.State, m thread.Merge) *Approval {
 	g, ok := s.MergeApproval(m)
 	if !ok {
@@ -80,18 +80,18 @@ type Item struct {
 	Decided   int               `json:"decided"`
 	CreatedAt time.Time         `json:"createdAt"`
 	CreatedBy Actor             `json:"createdBy"`
-	// RequireApproval and Approval are those of Result.
+	// RequireApproval and Approval are as in Result.
 	RequireApproval bool      `json:"requireApproval,omitempty"`
 	Approval        *Approval `json:"approval,omitempty"`
 }
 
-// Actor is who began a merge.
+// Actor started a merge.
 type Actor struct {
 	As    thread.ActorKind `json:"as"`
 	Actor string           `json:"actor"`
 }
 
-// Pendings are the pending merges into a thread or from it, all for "".
+// Pendings returns the pending merges into or from a thread, or all for "".
 func Pendings(s *thread.State, id thread.ThreadID) []Item {
 	out := []Item{}
 	for _, m := range s.MergesOf(id) {
@@ -104,7 +104,7 @@ func Pendings(s *thread.State, id thread.ThreadID) []Item {
 	return slices.Clip(out)
 }
 
-// Result is the merge as it stands.
+// Result returns the current merge.
 func (p *Planning) Result(status Status) *Result {
 	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy,
 		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: p.record.Declined,
@@ -129,10 +129,10 @@ func (p *Planning) Result(status Status) *Result {
 	return r
 }
 
-// maxConflictBytes is how much of the conflicts an error carries.
+// maxConflictBytes limits the conflicts in an error.
 const maxConflictBytes = 32 << 10
 
-// conflictError is T301 with the conflicts that are open.
+// conflictError returns T301 with the open conflicts.
 func (p *Planning) conflictError() error {
 	var open []merge.Conflict
 	size, truncated := 0, false
@@ -166,8 +166,8 @@ func (p *Planning) conflictError() error {
 		WithNext("leslie merge status "+id, "leslie merge list")
 }
 
-// ways are those in which every open conflict can be resolved, and the files with
-// markers where there are such.
+// ways lists the choices that every open conflict allows, and the files with markers
+// if there are any.
 func (p *Planning) ways() string {
 	var takes []string
 	text, marked := true, false
@@ -189,14 +189,15 @@ func (p *Planning) ways() string {
 	return out
 }
 
-// workPath is where a merge's marker files lie, from the project's root.
+// workPath returns the folder of a merge's files with markers, relative to the
+// project's root.
 func workPath(id thread.MergeID, path string) string {
 	return store.Dir + "/" + workPlace(id) + "/" + path
 }
 
 func workPlace(id thread.MergeID) string { return store.MergesDir + "/" + string(id) + "/work" }
 
-// removal takes away what a pending merge keeps for editors.
+// removal returns the step that removes the files to edit of a pending merge.
 func removal(id thread.MergeID) thread.Step {
 	return thread.Step{Do: thread.StepRemove, To: store.MergesDir + "/" + string(id)}
 }

@@ -14,26 +14,26 @@ import (
 	"leslie/warnings"
 )
 
-// Operations are what a session does to the store, as part of one use case.
+// Operations is what a session does to the store, as part of one use case.
 type Operations interface {
-	// View reads the State as it is now.
+	// View reads the current State.
 	View(read func(s *thread.State) error) error
-	// Settled runs read, which looks at these threads' files and perhaps at the
-	// State, so that it sees no operation's file work half done. read may run again.
+	// Settled runs read, which reads these threads' files and perhaps the State, so
+	// that it sees no operation's file work half done. read may run again.
 	Settled(read func() error, ids ...thread.ThreadID) error
-	// Update makes one operation on the way of a merge. prepare, if not nil, stages
-	// what the operation relies on. rule may run again.
+	// Update records one operation during a merge. prepare, if not nil, stages what
+	// the operation relies on. rule may run again.
 	Update(about thread.ThreadID, prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) error) error
-	// Commit makes the operation whose result is the use case's.
+	// Commit records the operation whose result is the use case's.
 	Commit(prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) (*Result, thread.ThreadID, error)) (*Result, error)
 	// Changed reports whether an operation changed anything.
 	Changed() bool
-	// Warn tells the caller something beside the result.
+	// Warn adds warnings to the result.
 	Warn(found ...warnings.Warning)
 }
 
-// Files are the trees and contents that a merge is planned from; a store.Store
-// has them.
+// Files has the trees and contents from which a merge is planned; store.Store
+// implements it.
 type Files interface {
 	CheckPath(id thread.ThreadID, name string) error
 	Artifacts(id thread.ThreadID) ([]store.Entry, error)
@@ -47,31 +47,31 @@ type Files interface {
 	Blob(id thread.BlobID) ([]byte, error)
 }
 
-// Call is what a session needs of the use case that it works for.
+// Call is what a session needs from its use case.
 type Call struct {
 	Context context.Context
 	Operations
 	Files Files
-	// As and Actor are who answers where nobody else is named.
+	// As and Actor say who answers if nobody else is named.
 	As    thread.ActorKind
 	Actor string
 	Now   func() time.Time
-	// NewID makes an id that is not taken.
+	// NewID returns an id that is not taken.
 	NewID func(prefix string, taken func(string) bool) string
-	// Policy says what the target may do by itself.
+	// Policy says what the target may do without a grant.
 	Policy thread.Policy
-	// Agent and Validate are commands that may run, "" for none; Timeout is how long
-	// each may take, and Environ the agent's environment.
+	// Agent and Validate are commands that may run, "" for none. Timeout limits each,
+	// and Environ is the agent's environment.
 	Agent, Validate string
 	Timeout         time.Duration
 	Environ         func() []string
-	// Person decides conflicts, and Approver whether a merge is applied; nil where
+	// Person resolves conflicts, and Approver decides whether to apply a merge; nil if
 	// nobody can be asked.
 	Person   Resolver
 	Approver Approver
 }
 
-// Request is a merge that is to begin.
+// Request has the parameters of a new merge.
 type Request struct {
 	Target          string
 	Sources         []string
@@ -81,10 +81,10 @@ type Request struct {
 	RequireApproval bool
 }
 
-// Session is one merge on its way: it asks, records and applies what is planned.
+// Session is one merge in progress: it asks, records and applies what is planned.
 type Session struct{ *Planning }
 
-// Preview plans a merge that nobody begins. Errors: T101, T105, T107, T203, T305,
+// Preview plans a merge that is not started. Errors: T101, T105, T107, T203, T305,
 // T507, T508, T509, T903.
 func Preview(c Call, r Request) (*Session, error) {
 	s := &Session{newPlanning(c, r)}
@@ -107,12 +107,12 @@ func Start(c Call, r Request) (*Session, error) {
 	return s, nil
 }
 
-// Load finds a pending merge and plans it from what its threads hold now. Errors:
-// T303, T105, and those of Preview.
+// Load finds a pending merge and plans it from the current content of its threads.
+// Errors: T303, T105, and those of Preview.
 func Load(c Call, id string) (*Session, error) { return open(c, id, false) }
 
-// Look is Load for a caller who changes nothing: it works whatever became of the
-// merge's threads.
+// Look is like Load for a caller that changes nothing: it works whatever the status of
+// the merge's threads.
 func Look(c Call, id string) (*Session, error) { return open(c, id, true) }
 
 func open(c Call, id string, looking bool) (*Session, error) {
@@ -130,11 +130,11 @@ func open(c Call, id string, looking bool) (*Session, error) {
 	return s, s.load()
 }
 
-// Finish asks about what is open and applies the plan when nothing is; else the
-// merge stays pending. Where the files moved meanwhile the merge is planned again,
-// decisions kept, and what is open then is asked about in the same way. Errors:
-// T301 while something is open, T302, T304, T402, T404, those of Preview, and of
-// a write; with the first and with those of an approval the result is there too.
+// Finish asks about open conflicts and applies the plan if none is left; otherwise the
+// merge stays pending. If the files change in the meantime, it plans again, keeps the
+// decisions, and asks about what is open then. Errors: T301 while a conflict is open,
+// T302, T304, T402, T404, those of Preview, and of a write. With T301 and the errors
+// of an approval it also returns the result.
 func (s *Session) Finish() (*Result, error) {
 	result, err := s.finish()
 	return result, s.stillPending(err)
@@ -156,8 +156,8 @@ func (s *Session) finish() (*Result, error) {
 	return nil, s.stale()
 }
 
-// attempt asks and applies once. Its error is errMoved where the files are not what
-// was planned on.
+// attempt asks and applies once. Its error is errMoved if the files have changed since
+// planning.
 func (s *Session) attempt() (*Result, error) {
 	if err := s.resolve(); err != nil {
 		return nil, err
@@ -168,8 +168,8 @@ func (s *Session) attempt() (*Result, error) {
 	return s.Apply()
 }
 
-// resolve asks about what is open, once the merge is recorded; under strict nobody
-// is asked: T301.
+// resolve asks about open conflicts after recording the merge. Under strict it asks
+// nobody and returns T301.
 func (s *Session) resolve() error {
 	if s.plan.Open() == 0 {
 		return nil
@@ -185,7 +185,7 @@ func (s *Session) resolve() error {
 	return s.ask()
 }
 
-// waits is the result of a merge that stays pending, with why.
+// waits returns the result of a merge that stays pending, with the reason.
 func (s *Session) waits(why error) (*Result, error) {
 	if !s.recorded {
 		return nil, why
@@ -195,8 +195,8 @@ func (s *Session) waits(why error) (*Result, error) {
 	return r, why
 }
 
-// stillPending is T904 with the merge that stays pending, where it is recorded; any
-// other error is left as it is.
+// stillPending adds the pending merge to T904 if it is recorded; it returns any other
+// error unchanged.
 func (s *Session) stillPending(err error) error {
 	if !s.recorded || !codes.Has(err, codes.Interrupted) {
 		return err
@@ -207,8 +207,8 @@ func (s *Session) stillPending(err error) error {
 		WithNext("leslie merge status "+id, "leslie merge continue "+id)
 }
 
-// Abort takes a pending merge away; its target stays as it is. Errors: T303, T105,
-// and those of a write.
+// Abort removes a pending merge; its target does not change. Errors: T303, T105, and
+// those of a write.
 func Abort(c Call, id string) (*Result, error) {
 	return c.Commit(nil, func(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
 		rec, err := st.EndMerge(id, "the merge was aborted", stamp)

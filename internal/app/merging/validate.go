@@ -16,12 +16,12 @@ import (
 	"leslie/store"
 )
 
-// validation runs a command on what the target will be.
+// validation runs a command on the target's future content.
 type validation struct{ *Planning }
 
-// run runs the validator in a copy of the target with the result in place. A
-// merge that was begun with one is not applied without it. Errors: T302 with the
-// tail of the output, T701.
+// run runs the validator in a copy of the target with the result in place. A merge
+// that was started with a validator is not applied without it. Errors: T302 with the
+// end of the output, T701.
 func (v *validation) run() error {
 	command := v.call.Validate
 	if command == "" {
@@ -66,7 +66,7 @@ func (v *validation) invalid(reason, tail string) error {
 	return err.With(fact.Of("mergeId", v.record.ID))
 }
 
-// copyResult writes the target as it will be.
+// copyResult writes the target's future content.
 func (v *validation) copyResult(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func (v *validation) copyResult(dir string) error {
 	return nil
 }
 
-// content is what a change gives its path.
+// content returns the new content of a path.
 func (p *Planning) content(f merge.Change) ([]byte, error) {
 	if f.Content != nil {
 		return f.Content, nil

@@ -18,9 +18,9 @@ import (
 	"leslie/thread"
 )
 
-// This file holds small values that several files share.
+// This file has small values that several files share.
 
-// taken tells which ids a table has.
+// taken returns a function that reports whether a table has an id.
 func taken[T any](table interface {
 	Peek(id string) (T, bool)
 }) func(id string) bool {
@@ -38,10 +38,10 @@ func namesOf[T ~string](ids []T) []string {
 	return out
 }
 
-// joined reads as "a, b".
+// joined formats ids as "a, b".
 func joined(ids []thread.ThreadID) string { return strings.Join(namesOf(ids), ", ") }
 
-// many counts things by a word whose plural takes an s.
+// many formats a count with a word whose plural ends in s.
 func many(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -59,7 +59,7 @@ func cut(text string, n int) string {
 
 func quoted(s string) string { return strconv.Quote(s) }
 
-// shown is a text as it stands, quoted if it holds anything that cannot be seen.
+// shown returns a text as it is, or quoted if it contains invisible characters.
 func shown(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return s
@@ -67,7 +67,7 @@ func shown(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
-// marshal writes JSON as leslie answers it: compact, HTML characters as they are.
+// marshal encodes JSON as in answers: compact, without escaping HTML characters.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -78,7 +78,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// plainReason is a cause as one sentence says it, without its wrapping.
+// plainReason formats a cause as one sentence, without its wrapping.
 func plainReason(err error) string {
 	if e := codes.Of(err); e != nil {
 		if reason := e.Facts().Text("reason"); reason != "" {
@@ -96,7 +96,7 @@ func cannotWrite(path string, err error) error {
 	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", plainReason(err)))
 }
 
-// maxAnswer is the largest file of an agent that is read, in bytes.
+// maxAnswer is the size limit of an agent's file, in bytes.
 const maxAnswer = store.MaxFile
 
 func readAnswer(path string) ([]byte, error) {
