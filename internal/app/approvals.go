@@ -2,7 +2,7 @@ package app
 
 import "leslie/thread"
 
-// This file shows grants: what waits for a person, and what was decided.
+// This file lists grants: open requests, and decided ones.
 
 // ListApprovalsRequest lists grants.
 type ListApprovalsRequest struct {
@@ -10,21 +10,21 @@ type ListApprovalsRequest struct {
 	Limit int  // 0: all; with All it is the newest that are shown
 }
 
-// ListApprovalsResult is what waits for a person.
+// ListApprovalsResult has what waits for a person.
 type ListApprovalsResult struct {
 	Items[ApprovalRecord]
-	// Suspended are the threads that the mistake limit stopped: a person looks at
-	// them, too.
+	// Suspended has the threads that the mistake limit suspended, which a person has
+	// to review as well.
 	Suspended []SuspendedThread `json:"suspended"`
 }
 
-// SuspendedThread is a thread that the mistake limit stopped.
+// SuspendedThread is a thread that the mistake limit suspended.
 type SuspendedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	thread.Mistakes
 }
 
-// ListApprovals lists what waits for a person. Errors: those of reading.
+// ListApprovals lists what waits for a person. Errors: those of a view.
 func ListApprovals(c *Call, in ListApprovalsRequest) (*ListApprovalsResult, error) {
 	c.readOnly()
 	d := &ListApprovalsResult{}
@@ -55,7 +55,7 @@ func ListApprovals(c *Call, in ListApprovalsRequest) (*ListApprovalsResult, erro
 	return d, nil
 }
 
-// approvalsOf are the grants of a thread, wherever its records are.
+// approvalsOf returns the grants of a thread, live or archived.
 func approvalsOf(s *thread.State, t thread.Thread) ([]thread.Approval, error) {
 	if t.Status == thread.Archived {
 		return s.ArchivedApprovals(t.ID)

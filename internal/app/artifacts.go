@@ -11,10 +11,9 @@ import (
 	"leslie/thread"
 )
 
-// This file is about artifacts: the files in a thread's folder.
+// This file handles artifacts: the files in a thread's folder.
 
-// Artifact is one entry of a thread's folder; the last three are there for files
-// only.
+// Artifact is one entry of a thread's folder. Only files have the last three fields.
 type Artifact struct {
 	Path       string          `json:"path"`
 	Type       store.EntryType `json:"type"`
@@ -42,7 +41,7 @@ type ArtifactsRequest struct {
 	Limit  int      // 0: all
 }
 
-// ArtifactsResult is what is in a thread's folder.
+// ArtifactsResult has the entries of a thread's folder.
 type ArtifactsResult struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Folder   string          `json:"folder"` // from the project's root
@@ -83,14 +82,14 @@ func Artifacts(c *Call, in ArtifactsRequest) (*ArtifactsResult, error) {
 		Items: Items[Artifact]{Items: artifactsOf(hashed), Total: shown.Total, Truncated: shown.Truncated}}, nil
 }
 
-// listArtifacts lists a thread's artifacts as no operation has them half done.
+// listArtifacts lists a thread's artifacts, never with an operation half done.
 func listArtifacts(c *Call, id thread.ThreadID) (entries []store.Entry, err error) {
 	err = c.settled(func() error { entries, err = c.store.Artifacts(id); return err }, id)
 	return entries, err
 }
 
-// matchedArtifacts lists a thread's artifacts in a scope. A pattern that matches nothing
-// is T203, one that leads out through a link T507.
+// matchedArtifacts lists a thread's artifacts in a scope. Errors: T203 for a pattern
+// that matches nothing, T507 for one that leads out through a link.
 func matchedArtifacts(c *Call, id thread.ThreadID, set scope.Set) ([]store.Entry, error) {
 	for _, path := range set.Exact() {
 		if err := c.store.CheckPath(id, path); err != nil {
@@ -107,7 +106,7 @@ func matchedArtifacts(c *Call, id thread.ThreadID, set scope.Set) ([]store.Entry
 	return entries, nil
 }
 
-// matchable are the paths of entries as a scope matches them.
+// matchable returns the paths of entries in the form that a scope matches.
 func matchable(entries []store.Entry) []string {
 	paths := make([]string, len(entries))
 	for i, e := range entries {
@@ -129,8 +128,8 @@ func countFiles(entries []store.Entry) int {
 	return n
 }
 
-// scopeIn reads patterns. Errors: T507 for one that leads out of the folder of a
-// thread, "" for one that was not found; T903 for one that is none.
+// scopeIn parses patterns. id is the thread named in errors, "" if it was not found.
+// Errors: T507 for a pattern that leads out of the folder; T903 for an invalid one.
 func scopeIn(patterns []string, id thread.ThreadID) (scope.Set, error) {
 	set, err := scope.Parse(patterns)
 	switch e := codes.Of(err); {

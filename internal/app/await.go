@@ -10,23 +10,22 @@ import (
 	"leslie/thread"
 )
 
-// This file is waiting for whatever a look at the State can tell. Nothing here runs
-// beside the caller: a wait sleeps until the store changes or a deadline passes.
+// This file waits for a condition on the State. Nothing runs in the background: a wait
+// sleeps until the store changes or a deadline passes.
 
-// AgentsPatience is how long an agent waits unless it says otherwise: their
-// shells end a call after two minutes, without an answer.
+// AgentsPatience is an agent's default timeout: agents' shells kill a call after two
+// minutes, without an answer.
 const AgentsPatience = 100 * time.Second
 
-// longestSleep is how long a wait goes without a look when nothing happens: a
-// clock that was set, or a machine that slept, makes deadlines pass unheard.
+// longestSleep limits the time between two looks, because deadlines may pass unnoticed
+// if the clock is set or the machine sleeps.
 const longestSleep = time.Minute
 
-// await returns when look says that it is done, or fails. look gets the State
-// as it is now, what passed deadlines mean applied, at once and then after
-// each change of the store; wake is when time alone may change its mind, zero
-// for never (Expire is seen to). It may be called any number of times. A patience
-// that is not zero ends the wait with T109 (details: durationMs), after a last
-// look. Errors: those of look and of a view, T904.
+// await returns when look reports done or fails. It calls look with the current State,
+// with passed deadlines applied, at once and then after each change of the store, any
+// number of times. wake is when time alone may change the result, zero for never
+// (await itself watches for Expire). A patience above zero ends the wait with T109
+// (details: durationMs), after a last look. Errors: those of look and of a view, T904.
 func await(c *Call, patience time.Duration, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
 	catchSignals(c)
 	ctx, cancel := c.ctx, context.CancelFunc(func() {})
@@ -57,15 +56,15 @@ func await(c *Call, patience time.Duration, look func(s *thread.State) (done boo
 	}
 }
 
-// catchSignals has a signal end the call with T904 from now on: a context may begin
-// to listen for it when it is first asked. Who waits asks from the beginning; who
-// commits and waits then, in front of the commit, so that its caller is told what
-// stands.
+// catchSignals makes a signal end the call with T904 from now on: a context may start
+// to listen only when it is first asked for Done. A call that waits asks at the start;
+// a call that commits and then waits asks before the commit, so that its caller learns
+// what was recorded.
 func catchSignals(c *Call) { c.ctx.Done() }
 
-// sleepUntil is how long nothing happens by itself after a look that began at a
-// time. What passed before that was seen, but for the part of a millisecond by
-// which the look's own time is cut.
+// sleepUntil returns how long nothing happens by itself after a look that began at a
+// time. The look has seen everything before that, except within the fraction of a
+// millisecond by which its time is truncated.
 func sleepUntil(at, now time.Time, wakes ...time.Time) time.Duration {
 	d := longestSleep
 	for _, wake := range wakes {

@@ -13,7 +13,7 @@ type CanRequest struct {
 	Thread     string // "": the thread that the caller speaks for; without one the policy alone answers
 }
 
-// CanResult says that a thread may do something, and why.
+// CanResult says that a thread has a capability, and why.
 type CanResult struct {
 	Capability string             `json:"capability"`
 	ThreadID   *thread.ThreadID   `json:"threadId"` // null: the policy alone was asked
@@ -23,8 +23,8 @@ type CanResult struct {
 	Until      *time.Time         `json:"until,omitempty"`
 }
 
-// Can asks whether a thread has a capability. Errors: T402 where it has not, T903 for
-// one that there is none of, T101, T105, T509 for the configuration, those of reading.
+// Can checks whether a thread has a capability. Errors: T402 if not, T903 for an
+// unknown capability, T101, T105, T509 for the configuration, those of reading.
 func Can(c *Call, in CanRequest) (*CanResult, error) {
 	c.readOnly()
 	set, err := configured(c)
@@ -52,8 +52,8 @@ func Can(c *Call, in CanRequest) (*CanResult, error) {
 	return d, nil
 }
 
-// unknownCapabilities are faults of names that neither the default policy nor a
-// configured one has.
+// unknownCapabilities returns faults for names that are neither in the default policy
+// nor in a configured one.
 func unknownCapabilities(field string, names []string, p thread.Policy) (faults []Fault) {
 	for _, name := range names {
 		if _, known := p[name]; !known {

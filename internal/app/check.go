@@ -12,12 +12,11 @@ import (
 	"leslie/thread"
 )
 
-// This file says what is wrong with a request, before anything is read for it.
-// A caller that has names of its own for a request's fields (the flags of a
-// command line) asks a request for its faults; every use case asks again and
-// refuses with T903, so a caller that did not ask is told too.
+// This file validates requests before anything is read for them. A caller with its own
+// names for a request's fields (such as flags) asks a request for its faults first.
+// Every use case validates again and refuses with T903.
 
-// The limits of what a request may hold.
+// Limits of requests.
 const (
 	maxTitle   = 200      // characters
 	maxTag     = 100      // characters
@@ -32,11 +31,11 @@ type Fault struct {
 	Value   string   `json:"value,omitempty"`
 	Nearest string   `json:"nearest,omitempty"` // the value that was probably meant
 	Allowed []string `json:"allowed,omitempty"`
-	// With is another field that the fault is about, "" for none.
+	// With is another field that the fault concerns, "" for none.
 	With string `json:"-"`
 }
 
-// Sentence is the fault as it reads in a message.
+// Sentence formats the fault for a message.
 func (f Fault) Sentence() string {
 	if f.Nearest != "" {
 		return f.Problem + " (did you mean " + f.Nearest + "?)"
@@ -44,10 +43,10 @@ func (f Fault) Sentence() string {
 	return f.Problem
 }
 
-// Names tells what a caller calls a request's field; nil: as it is.
+// Names returns the caller's name for a request's field; nil: the field's own name.
 type Names func(field string) string
 
-// checks gathers the faults of one request.
+// checks collects the faults of one request.
 type checks struct {
 	name   Names
 	faults []Fault
@@ -60,18 +59,18 @@ func newChecks(name Names) *checks {
 	return &checks{name: name}
 }
 
-// add notes a fault; its sentence begins with the field's name.
+// add adds a fault; its sentence starts with the field's name.
 func (k *checks) add(field, value, format string, args ...any) {
 	k.faults = append(k.faults, Fault{Field: field, Value: value, Problem: k.name(field) + " " + fmt.Sprintf(format, args...)})
 }
 
-// with notes a fault that is about another field as well.
+// with adds a fault that concerns another field as well.
 func (k *checks) with(other, field, value, format string, args ...any) {
 	k.add(field, value, format, args...)
 	k.faults[len(k.faults)-1].With = other
 }
 
-// needed is a fault of a field that must be given.
+// needed adds a fault if a required field is missing.
 func (k *checks) needed(field, value string) {
 	if strings.TrimSpace(value) == "" {
 		k.add(field, "", "is missing")
@@ -105,7 +104,7 @@ func (k *checks) content(field, text string) {
 	}
 }
 
-// ids are faults of what is no id, nor the beginning of one; "" is none.
+// ids adds faults for texts that are neither ids nor id prefixes; "" is ignored.
 func (k *checks) ids(field string, ids ...string) {
 	for _, id := range ids {
 		if id != "" && !thread.ValidID(id) {
@@ -114,14 +113,14 @@ func (k *checks) ids(field string, ids ...string) {
 	}
 }
 
-// oneOf is a fault of a word that is none of those that the field takes.
+// oneOf adds a fault if value is not one of the words of the field.
 func oneOf[T ~string](k *checks, field string, value T, words ...T) {
 	if !slices.Contains(words, value) {
 		k.add(field, string(value), "must be %s, not %s", orList(words), strconv.Quote(string(value)))
 	}
 }
 
-// refused is T903 for a request with faults (details: fields), nil for one without.
+// refused returns T903 for faults (details: fields), nil for none.
 func refused(faults []Fault) error {
 	if len(faults) == 0 {
 		return nil
@@ -133,7 +132,7 @@ func refused(faults []Fault) error {
 	return codes.InvalidArgument.New(fact.Of("reason", strings.Join(sentences, "; ")), fact.Of("fields", faults))
 }
 
-// orList reads as "a, b or c".
+// orList formats words as "a, b or c".
 func orList[T ~string](words []T) string {
 	if len(words) < 2 {
 		return joined(words)

@@ -15,7 +15,7 @@ type CheckpointRequest struct {
 	Name   string // of its own in this thread; "": none
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in CheckpointRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	if fault := thread.CheckpointNameFault(in.Name); fault != "" {
@@ -34,8 +34,8 @@ type CheckpointResult struct {
 	Change
 }
 
-// Checkpoint saves a thread's artifacts as they are, to go back to (Rollback).
-// Errors: T101, T102, T105, T106, T508, T903, those of a write.
+// Checkpoint saves a thread's artifacts for Rollback. Errors: T101, T102, T105, T106,
+// T508, T903, those of a write.
 func Checkpoint(c *Call, in CheckpointRequest) (*CheckpointResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -53,9 +53,9 @@ func Checkpoint(c *Call, in CheckpointRequest) (*CheckpointResult, error) {
 	return checkpoint(c, id, in.Name, false) // as it was a moment ago
 }
 
-// checkpoint keeps what the thread holds. Where it has to be that of its own place
-// in history, its error is errMoved when another operation came in between and
-// changed it.
+// checkpoint saves the thread's content. If exact, its error is errMoved when another
+// operation changed the thread in between, so that the checkpoint has its right place
+// in history.
 func checkpoint(c *Call, id, name string, exact bool) (*CheckpointResult, error) {
 	var t thread.Thread
 	_, err := c.view(func(s *thread.State) (err error) {
@@ -96,15 +96,15 @@ func newCheckpointID(c *Call, t thread.Thread) thread.CheckpointID {
 	}))
 }
 
-// snapped is a thread's artifacts among the blobs.
+// snapped is a snapshot of a thread's artifacts in the blobs.
 type snapped struct {
 	stage    *store.Stage // nil where nothing had to be stored
 	manifest thread.BlobID
 	held     store.Manifest // what that lists
 }
 
-// snapshot stores a thread's artifacts. Where nothing has changed since its last
-// checkpoint, that one's manifest serves, and no file is read that need not be.
+// snapshot stores a thread's artifacts. If nothing has changed since its last
+// checkpoint, it reuses that manifest and reads only the files that it must.
 func snapshot(c *Call, t thread.Thread) (snapped, error) {
 	if snap, ok, err := unchangedSince(c, t); ok || err != nil {
 		return snap, err
@@ -140,8 +140,8 @@ func snapshot(c *Call, t thread.Thread) (snapped, error) {
 	return snap, nil
 }
 
-// unchangedSince is the snapshot of the thread's last checkpoint, if its
-// artifacts are still the same.
+// unchangedSince returns the snapshot of the thread's last checkpoint if the artifacts
+// are still the same.
 func unchangedSince(c *Call, t thread.Thread) (snapped, bool, error) {
 	if len(t.Checkpoints) == 0 {
 		return snapped{}, false, nil
@@ -166,7 +166,7 @@ func unchangedSince(c *Call, t thread.Thread) (snapped, bool, error) {
 	return snapped{manifest: last.Manifest, held: m}, true, nil
 }
 
-// specials are the paths of what is neither a file nor a folder.
+// specials returns the paths that are neither files nor folders.
 func specials(entries []store.Entry) []string {
 	var out []string
 	for _, e := range entries {
@@ -177,7 +177,7 @@ func specials(entries []store.Entry) []string {
 	return out
 }
 
-// inherited is what a thread was given when it was spawned.
+// inherited returns what a thread inherited when it was spawned.
 func inherited(st *store.Store, t thread.Thread) (store.Manifest, error) {
 	for _, share := range t.Shared {
 		if share.How == "spawn" {

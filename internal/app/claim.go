@@ -8,18 +8,18 @@ import (
 	"leslie/thread"
 )
 
-// This file is about claims: how several agents share out threads. Whoever writes to
-// a thread that they hold goes on holding it.
+// This file handles claims, by which several agents distribute threads. Writing to a
+// thread extends the holder's claim.
 
-// ClaimRequest claims a thread, or with Next the first one that is ready.
+// ClaimRequest claims a thread, or with Next the first ready one.
 type ClaimRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	Next   bool
 	For    time.Duration // 0: what the configuration says
 }
 
-// ClaimResult is who holds a thread now. Without a thread there was none to claim,
-// without a holder nobody holds it.
+// ClaimResult says who holds a thread. Without a thread, there was none to claim;
+// without a holder, the thread is not claimed.
 type ClaimResult struct {
 	ThreadID *thread.ThreadID `json:"threadId"`
 	Holder   *string          `json:"holder"`
@@ -29,7 +29,7 @@ type ClaimResult struct {
 	taken bool
 }
 
-// Taken reports whether this very call claimed the thread.
+// Taken reports whether this call claimed the thread.
 func (d *ClaimResult) Taken() bool { return d.taken }
 
 func claimOf(t thread.Thread) *ClaimResult {
@@ -40,8 +40,8 @@ func claimOf(t thread.Thread) *ClaimResult {
 	return d
 }
 
-// Claim makes the caller the holder of a thread for a while. Errors: T903, T101,
-// T105, T107, T108, T509 for the configuration, and those of a write.
+// Claim makes the caller the holder of a thread for a limited time. Errors: T903,
+// T101, T105, T107, T108, T509 for the configuration, and those of a write.
 func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 	if err := checkHolder(c); err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 	})
 }
 
-// claimable are the executors whose threads Next takes, nil for all: an agent leaves
-// to people what is theirs.
+// claimable returns the executors whose threads Next may claim, nil for all: an agent
+// does not claim threads of people.
 func claimable(stamp thread.Stamp) []thread.Executor {
 	if stamp.As == thread.Agent {
 		return []thread.Executor{thread.ByAgent}
@@ -92,19 +92,19 @@ func claimable(stamp thread.Stamp) []thread.Executor {
 	return nil
 }
 
-// HolderRequest is what the holder of a claim asks for.
+// HolderRequest is a request by the holder of a claim.
 type HolderRequest struct {
 	Thread string // "": the thread that the caller speaks for
 }
 
-// Renew prolongs the caller's claim. Errors: T903, T101, T105, T107, T108, and those of
+// Renew extends the caller's claim. Errors: T903, T101, T105, T107, T108, and those of
 // a write.
 func Renew(c *Call, in HolderRequest) (*ClaimResult, error) {
 	return changeClaim(c, in, (*thread.State).Renew)
 }
 
-// Release ends the caller's claim; a person ends anybody's. Errors: T903, T101, T105,
-// T108, and those of a write.
+// Release ends the caller's claim; a person may end anybody's. Errors: T903, T101,
+// T105, T108, and those of a write.
 func Release(c *Call, in HolderRequest) (*ClaimResult, error) {
 	return changeClaim(c, in, (*thread.State).Release)
 }
@@ -127,8 +127,8 @@ func changeClaim(c *Call, in HolderRequest, do func(*thread.State, string, threa
 	})
 }
 
-// checkHolder refuses an agent that goes by the login name: all agents of that user
-// would be one holder. Errors: T903.
+// checkHolder refuses an agent that has only the login name, because all agents of
+// that user would count as one holder. Errors: T903.
 func checkHolder(c *Call) error {
 	if c.caller.As == thread.Agent && c.caller.Unnamed {
 		return codes.InvalidArgument.New(fact.Of("reason", "Actor: an agent without a session id must give its name"))

@@ -34,28 +34,28 @@ type config struct {
 		Agent    *string `json:"agent"`
 		Validate *string `json:"validate"`
 	} `json:"merge"`
-	// The user's file alone may hold these.
+	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
 	Approvals struct {
 		AgentAutoApprove bool `json:"agentAutoApprove"`
 	} `json:"approvals"`
 }
 
-// maxConfig is the largest configuration file, in bytes.
+// maxConfig is the size limit of a configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// settings are what both files say together, the user's over the project's.
+// settings combines both files; the user's overrides the project's.
 type settings struct {
 	policy           thread.Policy
 	agentAutoApprove bool // an agent may ask with the fallback auto_approve
 	mistakeLimit     int
 	claimFor         time.Duration
-	// agent and validate are commands that may run: the user's own, or the
-	// project's where the user trusts its root. Only settingsOf fills them.
+	// agent and validate are commands that may run: the user's own, or the project's
+	// if the user trusts its root. Only settingsOf sets them.
 	agent, validate string
 }
 
-// The settings where no configuration says otherwise.
+// Defaults without configuration.
 const (
 	defaultMistakeLimit = 5
 	defaultClaimFor     = time.Hour
@@ -72,14 +72,14 @@ func configs(c *Call) (user, project config, err error) {
 	return user, project, err
 }
 
-// configured are the settings for a call that runs no command of the configuration.
+// configured returns the settings for a call that runs no configured command.
 func configured(c *Call) (settings, error) {
 	user, project, err := configs(c)
 	return combine(user, project), err
 }
 
-// settingsOf reads both files. A project's command that the user does not trust is
-// shown (W305) and not run. Errors: those of configs.
+// settingsOf reads both files. It warns of an untrusted project's command (W305) and
+// leaves it out. Errors: those of configs.
 func settingsOf(c *Call) (settings, error) {
 	user, project, err := configs(c)
 	if err != nil {
@@ -104,7 +104,7 @@ func settingsOf(c *Call) (settings, error) {
 	return out, nil
 }
 
-// combine is what the files say but for the commands that they name.
+// combine merges the files, without the commands that they name.
 func combine(user, project config) settings {
 	out := settings{
 		policy: thread.DefaultPolicy(), agentAutoApprove: user.Approvals.AgentAutoApprove,
@@ -148,8 +148,8 @@ func readConfig(path string, users bool) (config, error) {
 	return parseConfig(path, data, users)
 }
 
-// parseConfig reads a file strictly: an unknown key is a fault, since a misspelt
-// one would be ignored in silence.
+// parseConfig parses a file strictly: an unknown key is an error, because a misspelt
+// key would otherwise be ignored silently.
 func parseConfig(path string, data []byte, users bool) (config, error) {
 	var cfg config
 	var keys map[string]json.RawMessage
@@ -184,7 +184,7 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 	return cfg, cfg.check(path)
 }
 
-// wanted is what a value has to be, as JSON calls it.
+// wanted returns the JSON name of a type.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Map, reflect.Struct:
@@ -199,10 +199,9 @@ func wanted(t reflect.Type) string {
 	return "a string"
 }
 
-// misread names a key of which JSON makes something in silence: one that stands
-// twice in an object (which of the two counts would be a guess), or null (which would
-// count as left out). The reason is "" when there is none. The text is known to be
-// JSON.
+// misread finds a key that JSON decodes ambiguously: one that occurs twice in an
+// object (it is unclear which counts), or null (it would count as absent). reason is
+// "" if there is none. The text must be valid JSON.
 func misread(dec *json.Decoder, at string) (key, reason string) {
 	token, _ := dec.Token()
 	open, nested := token.(json.Delim)
@@ -234,13 +233,13 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 	return "", ""
 }
 
-// configKeys are the keys of the project's file, and those that the user's alone may
-// hold; what stands in a group has the group's name in front.
+// configKeys returns the keys of the project's file, and those that only the user's
+// file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
 	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate"}, []string{"trust", "approvals.agentAutoApprove"}
 }
 
-// namesIn are the names in a group of keys ("merge."), or at the top for "".
+// namesIn returns the names in a group of keys ("merge."), or at the top level for "".
 func namesIn(group string, keys []string) []string {
 	var out []string
 	for _, key := range keys {

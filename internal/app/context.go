@@ -7,12 +7,12 @@ import (
 	"leslie/thread"
 )
 
-// ContextRequest asks what a thread's agent needs to know.
+// ContextRequest asks for the context of a thread's agent.
 type ContextRequest struct {
 	Thread string // "": the thread that the caller speaks for
 }
 
-// ContextResult is what a thread's agent needs to know, for a block in its prompt.
+// ContextResult has what a thread's agent needs to know, for a block in its prompt.
 type ContextResult struct {
 	Thread    thread.Thread       `json:"thread"`
 	Objective string              `json:"objective"` // its title
@@ -22,10 +22,10 @@ type ContextResult struct {
 	Resumable bool                `json:"resumable"`
 	Folder    string              `json:"folder"` // from the project's root
 	Files     []ContextFile       `json:"files"`
-	// References are one level of what the thread refers to.
+	// References has the thread's direct references.
 	References []ContextReference `json:"references"`
-	// Speaks: the caller is an agent that speaks for the thread. What it is shown of
-	// the injections counts as seen: see MarkSeen.
+	// Speaks: the caller is an agent that speaks for the thread, so the injections
+	// that it is shown count as seen (MarkSeen).
 	Speaks bool      `json:"speaks"`
 	At     time.Time `json:"at"` // of the look
 }
@@ -36,7 +36,7 @@ type ContextDependency struct {
 	Status thread.Status   `json:"status"`
 }
 
-// ContextReference is a reference with what can be read through it.
+// ContextReference is a reference with its readable files.
 type ContextReference struct {
 	thread.Reference
 	Folder  string        `json:"folder"` // from the project's root
@@ -50,9 +50,9 @@ type ContextFile struct {
 	Size int64  `json:"size"`
 }
 
-// Context gathers what a thread's agent needs to know. What cannot be read of a
-// reference is said in its place: a context with a gap beats none. Errors: T101,
-// T105, T507, T509, those of reading.
+// Context collects what a thread's agent needs to know. If a reference cannot be read,
+// its entry says so: an incomplete context is better than none. Errors: T101, T105,
+// T507, T509, those of reading.
 func Context(c *Call, in ContextRequest) (*ContextResult, error) {
 	c.readOnly()
 	id := c.threadOr(in.Thread)
@@ -71,7 +71,7 @@ func Context(c *Call, in ContextRequest) (*ContextResult, error) {
 	return d, nil
 }
 
-// gather takes from the State what there is to know.
+// gather collects what the State knows.
 func (d *ContextResult) gather(c *Call, s *thread.State, id string) error {
 	t, err := s.Thread(id)
 	if err != nil {
@@ -133,12 +133,12 @@ func contextFiles(entries []store.Entry) []ContextFile {
 	return out
 }
 
-// seenTimeout is how long the note that something was seen waits for the lock.
+// seenTimeout is how long MarkSeen waits for the lock.
 const seenTimeout = time.Second
 
-// MarkSeen notes which injections the thread's agent has just been shown, after
-// Context: an operation of the system, since a context only reads. Where that cannot
-// be written the next context shows them again.
+// MarkSeen records, after Context, which injections the thread's agent has been shown.
+// It is an operation of the system, because Context only reads. If it cannot be
+// written, the next context shows the injections again.
 func MarkSeen(c *Call, id thread.ThreadID, shown []thread.InjectionID) {
 	c.request.LockTimeout, c.request.Waiting = seenTimeout, nil
 	by := thread.Stamp{Time: c.now(), As: c.caller.As, Actor: c.caller.Actor}
@@ -149,8 +149,8 @@ func MarkSeen(c *Call, id thread.ThreadID, shown []thread.InjectionID) {
 		_, _ = s.See(string(id), shown, by) // what is gone was seen by nobody
 		return id
 	})
-	// When nothing came between, the caller knows this revision: its own next
-	// Expect is not to fail because of it.
+	// If nothing came in between, the caller knows this revision, so its next Expect
+	// must not fail because of it.
 	if err == nil && commit.Changed && c.revision != nil && commit.Revision == *c.revision+1 {
 		c.revision = &commit.Revision
 	}

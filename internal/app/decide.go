@@ -6,19 +6,19 @@ import (
 	"leslie/thread"
 )
 
-// This file is how a person decides about grants: one, or all that waits.
+// This file records a person's decisions about grants: one, or all open ones.
 
 // DecideRequest is a person's decision about a grant.
 type DecideRequest struct {
 	Approval string
 	Decision thread.GrantDecision
 	Reason   string
-	// Confirm is asked before a request is approved that is no longer about what it was
-	// about: false leaves it open. nil approves, with W402.
+	// Confirm is called before a request is approved whose subject has changed; false
+	// leaves it open. nil approves, with W402.
 	Confirm func(changed []string) (bool, error)
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in DecideRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	k.needed("Approval", in.Approval)
@@ -26,7 +26,7 @@ func (in DecideRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// DecideResult is a grant as a decision left it.
+// DecideResult is a grant after a decision.
 type DecideResult struct {
 	ApprovalRecord
 	ThreadStatus thread.Status `json:"threadStatus"`
@@ -34,8 +34,8 @@ type DecideResult struct {
 }
 
 // Decide records a person's decision about a grant. Errors: T903, T403, T105, T402 for
-// anybody but a person, T102 where it was decided otherwise, T107 where the thread is
-// terminated, T509 where what was asked about cannot be read, those of Confirm and
+// anyone but a person, T102 if it was decided differently, T107 if the thread is
+// terminated, T509 if the subject of the request cannot be read, those of Confirm and
 // those of a write.
 func Decide(c *Call, in DecideRequest) (*DecideResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
@@ -72,7 +72,7 @@ func Decide(c *Call, in DecideRequest) (*DecideResult, error) {
 	return decideGrant(c, g.ID, in.Decision, in.Reason)
 }
 
-// decidable is the grant as it is, if the decision is allowed.
+// decidable returns the current grant if the decision is allowed.
 func decidable(c *Call, arg string, d thread.GrantDecision) (g thread.Approval, err error) {
 	_, err = c.view(func(s *thread.State) error {
 		if g, err = s.Approval(arg); err != nil {
@@ -84,8 +84,7 @@ func decidable(c *Call, arg string, d thread.GrantDecision) (g thread.Approval, 
 	return g, err
 }
 
-// decideGrant records a decision; its time is that of the decision, not of the
-// question.
+// decideGrant records a decision, with the time of the decision, not of the question.
 func decideGrant(c *Call, id thread.ApprovalID, d thread.GrantDecision, reason string) (*DecideResult, error) {
 	if c.draft == nil {
 		c.stamp = nil
@@ -99,9 +98,9 @@ func decideGrant(c *Call, id thread.ApprovalID, d thread.GrantDecision, reason s
 	})
 }
 
-// changedSince are the paths at which a request is no longer about what it was
-// about: of the thread's artifacts, or of what the merge would do. Errors: T509
-// where what was asked about cannot be read any more, and those of a plan.
+// changedSince returns the paths at which the subject of a request has changed: the
+// thread's artifacts, or what the merge would do. Errors: T509 if the original can no
+// longer be read, and those of a plan.
 func changedSince(c *Call, g thread.Approval) ([]string, error) {
 	if g.MergeID != "" {
 		return MergeChanged(c, g)
@@ -109,7 +108,7 @@ func changedSince(c *Call, g thread.Approval) ([]string, error) {
 	return changedArtifacts(c, g)
 }
 
-// Review is a request as who decides sees it.
+// Review is a request as shown to the person who decides.
 type Review struct {
 	ApprovalRecord
 	Number, Of int                   // its place among those that waited
@@ -118,36 +117,36 @@ type Review struct {
 	Changed    []string              // paths with which it is no longer about what it was about
 }
 
-// ReviewVerdict is what a reviewer makes of a request.
+// ReviewVerdict is a reviewer's decision.
 type ReviewVerdict struct {
 	Decision thread.GrantDecision // "": left for later
 	Reason   string
 	Quit     bool // the rest is left too
 }
 
-// Reviewer decides what waits, one request after another.
+// Reviewer decides open requests, one after the other.
 type Reviewer interface {
-	// Review is asked about a request.
+	// Review decides one request.
 	Review(Review) (ReviewVerdict, error)
-	// Gone says that somebody else decided a request meanwhile.
+	// Gone reports that somebody else has decided a request in the meantime.
 	Gone(thread.ApprovalID)
 }
 
-// ReviewRequest goes through all that waits for a person.
+// ReviewRequest reviews all open requests.
 type ReviewRequest struct {
 	Reviewer Reviewer
 }
 
-// ReviewResult is what became of all that waited.
+// ReviewResult has the results of a review.
 type ReviewResult struct {
 	Decided []ApprovalRecord `json:"decided"`
 	Open    int              `json:"open"`
 	Change
 }
 
-// ReviewAll asks the reviewer about each open request. Each decision is recorded at
-// once, so that nothing is lost when the reviewer is called away. Errors: those of the
-// reviewer and of Decide; what was decided by then stands.
+// ReviewAll asks the reviewer about each open request. It records each decision at
+// once, so that nothing is lost if the review is interrupted. Errors: those of the
+// reviewer and of Decide; decisions made before stay recorded.
 func ReviewAll(c *Call, in ReviewRequest) (*ReviewResult, error) {
 	if in.Reviewer == nil {
 		return nil, refused([]Fault{{Field: "Reviewer", Problem: "Reviewer is missing"}})
@@ -186,8 +185,8 @@ func openRequests(c *Call) (ids []thread.ApprovalID, err error) {
 	return ids, err
 }
 
-// reviewOne asks about one request; decided is nil when it is left for later, or
-// was decided meanwhile.
+// reviewOne asks about one request. decided is nil if it is left for later, or was
+// decided in the meantime.
 func reviewOne(c *Call, by Reviewer, id thread.ApprovalID, n, of int) (decided *DecideResult, quit bool, err error) {
 	g, err := decidable(c, string(id), thread.Approve)
 	if err != nil || g.Status != thread.GrantOpen {
@@ -209,7 +208,7 @@ func reviewOne(c *Call, by Reviewer, id thread.ApprovalID, n, of int) (decided *
 	return decided, v.Quit, nil
 }
 
-// unlessGone tells the reviewer that somebody else was faster, which is no error.
+// unlessGone turns the error that somebody else decided first into a call of Gone.
 func unlessGone(by Reviewer, id thread.ApprovalID, err error) error {
 	if err != nil && !codes.Has(err, codes.InvalidTransition) && !codes.Has(err, codes.ApprovalNotFound) && !codes.Has(err, codes.NotWritable) {
 		return err

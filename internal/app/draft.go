@@ -11,31 +11,30 @@ import (
 	"leslie/thread"
 )
 
-// This file is the batch: many use cases in one operation, or none.
+// This file implements batches: many use cases in one operation, or none.
 //
-// Each line is a Call of its own that runs against a draft: a State in memory on
-// which the earlier lines have worked already. It stages its files, and its rule
-// is kept. When every line has passed, the draft becomes the State under one hold
-// of the lock; where somebody else has written since, all rules run again. So the
-// lock is held no longer than for one use case, and a batch does whatever its use
-// cases do, without knowing them.
+// Each line is its own Call on a draft: a State in memory on which the earlier lines
+// have already run. The line stages its files, and its rule is kept. When every line
+// has succeeded, the draft becomes the State under one lock; if somebody else has
+// written since, all rules run again. So the lock is held no longer than for one use
+// case, and a batch supports any use case without knowing it.
 
-// maxLineErrors is how many failing lines are reported at once.
+// maxLineErrors is how many failing lines are reported at most.
 const maxLineErrors = 20
 
 // BatchLine is one use case of a batch.
 type BatchLine struct {
 	Number int // 1-based, of the caller's input
 	Caller Caller
-	// Do runs the use case by the Call it is given and returns its result. It may
-	// run only once; a rule that has to run again changes the result in place.
+	// Do runs the use case on the given Call and returns its result. It may run only
+	// once; if its rule has to run again, it changes the result in place.
 	Do func(line *Call) (any, error)
 }
 
-// BatchRequest is what Batch does.
+// BatchRequest has the lines of a batch.
 type BatchRequest struct {
 	Lines []BatchLine
-	// DryRun: only rehearse.
+	// DryRun: run the lines without changing anything.
 	DryRun bool
 }
 
@@ -45,7 +44,7 @@ type BatchItem struct {
 	Data any `json:"data"`
 }
 
-// UnmarshalJSON keeps an answer that was kept for a request as it is.
+// UnmarshalJSON keeps a stored answer of a request unchanged.
 func (i *BatchItem) UnmarshalJSON(raw []byte) error {
 	var kept struct {
 		Line int             `json:"line"`
@@ -56,7 +55,7 @@ func (i *BatchItem) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// BatchResult is what a batch did, line by line.
+// BatchResult has the results of a batch, line by line.
 type BatchResult struct {
 	Items[BatchItem]
 	DryRun   bool            `json:"dryRun,omitempty"`
@@ -64,15 +63,15 @@ type BatchResult struct {
 	Change
 }
 
-// LineError is why a line failed.
+// LineError says why a line failed.
 type LineError struct {
 	Line    int        `json:"line"`
 	Code    codes.Code `json:"code"`
 	Message string     `json:"message"`
 }
 
-// Batch does all lines in one operation, or none. Errors: of the first line that
-// fails, with its number (details: line) and every failing line (details:
+// Batch executes all lines in one operation, or none. Errors: that of the first
+// failing line, with its number (details: line) and every failing line (details:
 // errors); those of a write.
 func Batch(c *Call, in BatchRequest) (*BatchResult, error) {
 	b := &batch{c: c}
@@ -96,8 +95,8 @@ func Batch(c *Call, in BatchRequest) (*BatchResult, error) {
 	return data, err
 }
 
-// Rehearse runs every line and changes nothing: it tells what else would fail of a
-// batch that cannot be done. Errors: as of Batch.
+// Rehearse runs every line and changes nothing. It finds further errors of a batch
+// that cannot be executed. Errors: as of Batch.
 func Rehearse(c *Call, lines []BatchLine) error {
 	b := &batch{c: c}
 	for _, l := range lines {
@@ -121,11 +120,11 @@ type batchLine struct {
 	BatchLine
 	call *Call
 	data any
-	// again is the line's rule; nil for a line that has none.
+	// again is the line's rule; nil if it has none.
 	again func(*thread.State, thread.Stamp) error
 }
 
-// draft is the State on which the lines of a batch are rehearsed.
+// draft is the State on which the lines of a batch run.
 type draft struct {
 	state   *thread.State
 	expired bool // the state shows what passed deadlines mean, which is not recorded yet
@@ -133,8 +132,8 @@ type draft struct {
 	again   func(*thread.State, thread.Stamp) error // of the line that runs
 }
 
-// begins reports whether the thread is one that the batch makes: it has no folder
-// yet, and will have one.
+// begins reports whether the batch itself creates the thread, so that it has no folder
+// yet.
 func (d *draft) begins(id thread.ThreadID) bool {
 	if d == nil {
 		return false
@@ -143,8 +142,8 @@ func (d *draft) begins(id thread.ThreadID) bool {
 	return ok && t.Revision > d.state.Revision
 }
 
-// rehearse runs a rule on the draft and keeps it, to be run again under the lock:
-// the result that the caller has is changed in place then.
+// rehearse runs a rule on the draft and keeps it for another run under the lock, which
+// then changes the caller's result in place.
 func rehearse[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 	kept := len(c.warnings)
 	run := func(s *thread.State, stamp thread.Stamp) (*T, error) {
@@ -173,8 +172,8 @@ func rehearse[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 	return first, err
 }
 
-// rehearse runs every line on a draft. A line that fails is left out and the
-// others go on without it, so that the caller is told of all of them at once.
+// rehearse runs every line on a draft. It leaves out failing lines and continues, so
+// that the caller learns of all of them at once.
 func (b *batch) rehearse() error {
 	if err := b.open(); err != nil {
 		return err
@@ -206,14 +205,14 @@ func (b *batch) rehearse() error {
 	return codes.Of(first).With(fact.Of("errors", failed))
 }
 
-// aboutLine reports whether an error concerns what the line says, not the store.
+// aboutLine reports whether an error concerns the line, not the store.
 func aboutLine(err error) bool {
 	e := codes.Of(err)
 	return e != nil && (e.Code().ExitStatus() != 15 || codes.Has(err, codes.UnsafePath) || codes.Has(err, codes.TooLarge)) &&
 		!codes.Has(err, codes.Internal) && !codes.Has(err, codes.Unknown)
 }
 
-// open makes a fresh draft.
+// open creates a fresh draft.
 func (b *batch) open() error {
 	b.draft = &draft{}
 	_, err := b.c.view(func(s *thread.State) error {
@@ -223,8 +222,8 @@ func (b *batch) open() error {
 	return err
 }
 
-// reopen makes the draft anew from the lines in front of one that failed: what
-// that one did in part is gone with the old draft.
+// reopen creates the draft again from the lines before a failing one, to discard what
+// that line did partly.
 func (b *batch) reopen(until *batchLine) error {
 	b.keepStages()
 	if err := b.open(); err != nil {
@@ -244,7 +243,7 @@ func (b *batch) reopen(until *batchLine) error {
 	return nil
 }
 
-// run rehearses one line. Its stage gets a name of its own.
+// run runs one line on the draft. Its stage gets its own name.
 func (b *batch) run(l *batchLine) error {
 	request := b.c.request
 	request.ID, request.Expect, request.ReadOnly = "", nil, false
@@ -268,8 +267,8 @@ func (b *batch) keepStages() {
 	}
 }
 
-// endStages ends what the lines staged: what an operation that stands has
-// promised to place is left to it, everything else goes.
+// endStages ends the stages of the lines: files that a committed operation still has
+// to place stay, all others are removed.
 func (b *batch) endStages() {
 	b.keepStages()
 	for _, stage := range b.stages {
@@ -277,8 +276,8 @@ func (b *batch) endStages() {
 	}
 }
 
-// rule is the whole batch, under the lock: the draft, if the store still stands as
-// it did when the draft was begun, else every line's rule again.
+// rule is the whole batch, under the lock: the draft if the store has not changed
+// since the draft was created, otherwise every line's rule again.
 func (b *batch) rule(s *thread.State, stamp thread.Stamp) (*BatchResult, thread.ThreadID, error) {
 	if b.draft.expired || !s.Become(b.draft.state) {
 		if err := b.repeat(s, stamp); err != nil {
@@ -306,7 +305,7 @@ func (b *batch) repeat(s *thread.State, stamp thread.Stamp) error {
 	return nil
 }
 
-// data is the result of the lines as they ran last, with what they warned of.
+// data returns the results and warnings of the last run of the lines.
 func (b *batch) data() *BatchResult {
 	d := &BatchResult{Revision: b.draft.state.Revision}
 	for _, l := range b.lines {

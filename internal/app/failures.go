@@ -12,27 +12,26 @@ import (
 	"leslie/warnings"
 )
 
-// This file is what leslie makes of failures that follow one another: an agent
-// that fails again and again is stopped (the mistake limit), and who repeats a
-// failing call is told so. Both are read from the tail of the log, best effort:
-// a log that cannot be read has nothing to say.
+// This file handles consecutive failures: an agent that fails repeatedly is stopped
+// (the mistake limit), and a caller that repeats a failing call is warned. Both read
+// the end of the log, best effort: a log that cannot be read counts as empty.
 
 const (
 	// repetitions is how often a call fails in the same way before W104.
 	repetitions = 3
-	// recentBytes is how far back the log is looked at, by an agent's every call.
+	// recentBytes is how much of the log's end each call of an agent reads.
 	recentBytes = 64 << 10
 )
 
-// Short titles of log lines that are no errors or warnings.
+// Titles of log lines that are neither errors nor warnings.
 const (
 	noteRecovered = "Recovered" // a caller's command worked after it had failed
 	noteResumed   = "Resumed"   // a person resumed a thread
 )
 
-// Finish ends a call: it looks at how it ended against how the caller's last ones
-// did (W104, the mistake limit), and writes the log. A failed call has its code
-// and facts complete by then. A line of a batch is part of the batch's call.
+// Finish ends a call: it compares the result with the caller's last ones (W104, the
+// mistake limit), and writes the log. The code and facts of a failure must be
+// complete. A line of a batch is part of the batch's call.
 func (c *Call) Finish(failure *codes.Error) {
 	if c.draft != nil {
 		return
@@ -41,8 +40,8 @@ func (c *Call) Finish(failure *codes.Error) {
 	logCall(c, failure)
 }
 
-// mistaken reports whether a failure counts towards the mistake limit: it says
-// that the caller did something wrong. Waits, conflicts, denials and locks do not.
+// mistaken reports whether a failure counts towards the mistake limit, because the
+// caller did something wrong. Waits, conflicts, denials and locks do not count.
 func mistaken(code codes.Code) bool {
 	switch code {
 	case codes.ThreadNotFound, codes.InvalidTransition, codes.AmbiguousID, codes.AlreadyExists, codes.NotWritable,
@@ -52,9 +51,9 @@ func mistaken(code codes.Code) bool {
 	return code[:2] == "T2" || code[:2] == "T6"
 }
 
-// trackFailures looks at how a call ended against how the caller's last ones did. It
-// may suspend the thread that the caller speaks for. A success ends a row of
-// failures; that of a call that only reads is of interest where the mistake limit holds.
+// trackFailures compares the result of a call with the caller's last ones, and may
+// suspend the thread that the caller speaks for. A success ends a row of failures; for
+// a call that only reads this matters only if the mistake limit applies.
 func trackFailures(c *Call, failure *codes.Error) {
 	limited := !c.caller.As.Person() && c.caller.Thread != ""
 	if failure == nil {
@@ -78,16 +77,17 @@ func failedLast(c *Call) bool {
 	return false
 }
 
-// pastFailure is a failed call as the log tells it.
+// pastFailure is a failed call in the log.
 type pastFailure struct {
 	code   codes.Code
 	digest string // of the call
 }
 
-// recentFailures are the caller's failed calls since its last success, the newest first.
+// recentFailures returns the caller's failed calls since its last success, newest
+// first.
 func recentFailures(c *Call) []pastFailure { return slices.Collect(pastFailures(c)) }
 
-// pastFailures yields them from the log's tail, the newest first.
+// pastFailures yields them from the end of the log, newest first.
 func pastFailures(c *Call) iter.Seq[pastFailure] {
 	who, resumed := brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil), []byte(noteResumed)
 	return func(yield func(pastFailure) bool) {
@@ -123,8 +123,8 @@ func mistakesAmong(past []pastFailure) []pastFailure {
 	return slices.DeleteFunc(slices.Clone(past), func(p pastFailure) bool { return !mistaken(p.code) })
 }
 
-// warnRepeated is W104 for a call that failed in the same way again and again,
-// unless trying again is what its code advises, or a hook only asks.
+// warnRepeated adds W104 for a call that failed in the same way repeatedly, unless its
+// code advises retrying, or a hook only asked.
 func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) {
 	if failure.Code().Entry().Retryable || c.request.Command == "can" {
 		return
@@ -141,8 +141,8 @@ func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) {
 	}
 }
 
-// limitMistakes suspends the thread when the limit is reached: an operation of
-// the system. The call keeps its own code.
+// limitMistakes suspends the thread when the limit is reached, as an operation of the
+// system. The call keeps its own code.
 func limitMistakes(c *Call, count int, failure *codes.Error) {
 	if count < mistakeLimit(c) {
 		return
@@ -162,8 +162,8 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 	}
 }
 
-// mistakeLimit is the configured one; a configuration that cannot be read is told
-// by the use cases that need it.
+// mistakeLimit returns the configured limit; use cases that need the configuration
+// report it if it cannot be read.
 func mistakeLimit(c *Call) int {
 	set, err := configured(c)
 	if err != nil {

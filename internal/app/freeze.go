@@ -6,16 +6,16 @@ import (
 	"leslie/thread"
 )
 
-// This file looks at what references refer to, and copies it for frozen ones: into a
+// This file reads the targets of references, and copies them for frozen ones into a
 // stage, without the lock; the operation that records the reference places the copy.
 
-// frozenPlace is where a frozen reference's copy is, from the store's folder.
+// frozenPlace returns the path of a frozen reference's copy in the store's folder.
 func frozenPlace(from thread.ThreadID, ref thread.ReferenceID) string {
 	return threadPlace(from) + "/" + store.InheritedDir + "/" + string(ref)
 }
 
-// stageContent looks at a reference's target. For a frozen one it stages the copy
-// under "ref"; stage is nil when there is nothing to place. known is as for freeze.
+// stageContent reads a reference's target. For a frozen one it stages the copy under
+// "ref"; stage is nil if there is nothing to place. known is as for freeze.
 func stageContent(c *Call, binding thread.Binding, target thread.ThreadID, set scope.Set, known thread.BlobID) (*store.Stage, thread.Content, error) {
 	if binding == thread.Live || target == "" {
 		content, err := liveContent(c, target, set)
@@ -36,7 +36,8 @@ func stageContent(c *Call, binding thread.Binding, target thread.ThreadID, set s
 	return stage, content, nil
 }
 
-// placeFrozen puts a staged copy where the reference's files are read.
+// placeFrozen returns the step that places a staged copy where the reference's files
+// are read.
 func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 	place := frozenPlace(ref.From, ref.ID)
 	return []thread.Step{
@@ -45,7 +46,7 @@ func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 	}
 }
 
-// liveContent looks at what a live reference's target holds.
+// liveContent reads the content of a live reference's target.
 func liveContent(c *Call, target thread.ThreadID, set scope.Set) (content thread.Content, err error) {
 	err = c.settled(func() error {
 		var entries []store.Entry
@@ -58,9 +59,9 @@ func liveContent(c *Call, target thread.ThreadID, set scope.Set) (content thread
 	return content, err
 }
 
-// freeze copies a target's artifacts into a stage. known is the list of what the
-// reference holds, "" for none: it stays where it lists the same content, since a
-// list tells the files' times as well.
+// freeze copies a target's artifacts into a stage. known is the reference's present
+// manifest, "" for none. It stays if it lists the same content, because a new manifest
+// would differ in the files' times.
 func freeze(c *Call, stage *store.Stage, target thread.ThreadID, set scope.Set, to string, known thread.BlobID) (thread.Content, error) {
 	var reason string
 	var m store.Manifest
@@ -87,7 +88,7 @@ func freeze(c *Call, stage *store.Stage, target thread.ThreadID, set scope.Set, 
 	return thread.Content{Manifest: id, Files: len(m)}, err
 }
 
-// missingReason says why a target is not there, "" when it is. Errors: T509.
+// missingReason says why a target does not exist, "" if it does. Errors: T509.
 func missingReason(c *Call, target thread.ThreadID) (string, error) {
 	if target == "" {
 		return thread.ReasonMissing, nil
@@ -100,7 +101,7 @@ func missingReason(c *Call, target thread.ThreadID) (string, error) {
 	return "", err
 }
 
-// checkFrozen compares a frozen reference's copy with what was frozen.
+// checkFrozen compares a frozen reference's copy with its manifest.
 func checkFrozen(c *Call, ref thread.Reference) (entries []store.Entry, damaged []string, err error) {
 	err = c.settled(func() error {
 		entries, damaged, err = c.store.CheckFrozen(c.ctx, ref)

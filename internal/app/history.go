@@ -30,14 +30,14 @@ func operationOf(op thread.Operation) OperationRecord {
 // HistoryRequest asks for recorded operations.
 type HistoryRequest struct {
 	Thread string // only those that concern it; "": all
-	// Since leaves out what comes up to that revision, Before, when not nil, what comes from that
-	// revision on.
+	// Since excludes operations up to that revision, Before, if not nil, those from
+	// that revision on.
 	Since  thread.Revision
 	Before *thread.Revision
 	Limit  int // 0: all
 }
 
-// HistoryResult is the operations, newest first.
+// HistoryResult has the operations, newest first.
 type HistoryResult struct{ Items[OperationRecord] }
 
 // History lists recorded operations. Errors: T101, T105, those of reading.
@@ -64,8 +64,8 @@ func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
 	return d, nil
 }
 
-// filterThread is the thread that a request names as a filter, "" for none. Errors:
-// T101, T105.
+// filterThread returns the thread that a request names as a filter, "" for none.
+// Errors: T101, T105.
 func filterThread(c *Call, named string) (id thread.ThreadID, err error) {
 	if named == "" {
 		return "", nil

@@ -7,10 +7,10 @@ import (
 	"leslie/thread"
 )
 
-// InjectionsFile is in a thread's folder and keeps every injection.
+// InjectionsFile is the file in a thread's folder that keeps every injection.
 const InjectionsFile = store.MetaDir + "/injections.jsonl"
 
-// InjectRequest tells a thread something while it works.
+// InjectRequest sends information to a thread while it works.
 type InjectRequest struct {
 	Thread  string
 	Type    thread.InjectionType
@@ -18,7 +18,7 @@ type InjectRequest struct {
 	Content string
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in InjectRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	if in.Type == "" {
@@ -44,9 +44,9 @@ type InjectResult struct {
 	Change
 }
 
-// Inject tells a thread something; its agent gets it as context, once, and the
-// thread's folder keeps it. Errors: T903, T101, T105, T107, T508 where too much waits
-// to be seen, and those of a write.
+// Inject adds an injection to a thread; the thread's agent gets it once, as context,
+// and the thread's folder keeps it. Errors: T903, T101, T105, T107, T508 if too many
+// injections are unseen, and those of a write.
 func Inject(c *Call, in InjectRequest) (*InjectResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ type LifecycleRequest struct {
 	Reason string
 }
 
-// LifecycleResult is the thread's status, and its objective's.
+// LifecycleResult has the status of the thread and of its objective.
 type LifecycleResult struct {
 	ThreadID  thread.ThreadID    `json:"threadId"`
 	From      thread.Status      `json:"from"`

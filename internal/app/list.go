@@ -2,7 +2,7 @@ package app
 
 import "leslie/thread"
 
-// ListRequest lists threads; a field that is empty asks for nothing.
+// ListRequest lists threads; an empty field selects all.
 type ListRequest struct {
 	Status    thread.Status
 	Objective string
@@ -14,7 +14,7 @@ type ListRequest struct {
 	Limit     int  // 0: all
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in ListRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	if in.Status != "" {
@@ -26,7 +26,7 @@ func (in ListRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// ListResult is threads, as a list shows them.
+// ListResult has threads in the form of a list.
 type ListResult struct{ Items[ThreadItem] }
 
 // ThreadItem is a thread in a list.
@@ -39,8 +39,8 @@ type ThreadItem struct {
 	ParentID    *thread.ThreadID   `json:"parentId"`
 }
 
-// List lists threads. Errors: T903, T601, T101 and T105 for what is asked for, those
-// of reading.
+// List lists threads. Errors: T903, T601, T101 and T105 for the filters, those of
+// reading.
 func List(c *Call, in ListRequest) (*ListResult, error) {
 	c.readOnly()
 	if err := refused(in.Faults(nil)); err != nil {

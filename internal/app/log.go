@@ -18,9 +18,9 @@ import (
 )
 
 // logCall appends a call's error and warnings to the store's log, one line each,
-// without lock or fsync. A call without either writes nothing. Where the log
-// cannot be written a reading call says nothing and a writing one adds W503.
-// In another program's store nothing is touched, so nothing is logged there.
+// without lock or fsync. A call without either writes nothing. If the log cannot be
+// written, a reading call is silent and a writing call adds W503. leslie never logs to
+// another program's store.
 func logCall(c *Call, failure *codes.Error) {
 	all := c.Warnings()
 	if failure == nil && len(all) == 0 && c.note == "" || failure != nil && failure.Code() == codes.UnsupportedVersion {
@@ -43,15 +43,15 @@ func logCall(c *Call, failure *codes.Error) {
 	}
 }
 
-// LogFailure appends one more error to the log: a fault of leslie's own that came
-// up when the result was shown.
+// LogFailure appends one more error to the log: a bug in leslie that appeared while
+// the result was shown.
 func LogFailure(c *Call, failure *codes.Error) {
 	h := &logHandler{now: c.project.env.Now}
 	slog.New(h).LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, logAttrs(c, string(failure.Code()), failure.Facts())...)
 	_ = c.store.AppendLog(h.lines)
 }
 
-// DebugLine is a log line that says what a call was taken for: in which folder,
+// DebugLine returns a log line that says how a call was understood: in which folder,
 // for which project ("" for none), by whom.
 func DebugLine(ctx context.Context, env Environment, dir, root string, caller Caller, r Request) []byte {
 	c := &Call{caller: caller, request: r, target: thread.ThreadID(caller.Thread)}
@@ -64,8 +64,8 @@ func DebugLine(ctx context.Context, env Environment, dir, root string, caller Ca
 	return h.lines
 }
 
-// logAttrs are the facts of one line. Structures stay out: a line is for
-// reading and for counting, not for parsing.
+// logAttrs returns the facts of one line, without structured values: a line is for
+// reading and counting, not for parsing.
 func logAttrs(c *Call, code string, facts fact.List) []slog.Attr {
 	var attrs []slog.Attr
 	if code != "" {
@@ -86,7 +86,7 @@ func logAttrs(c *Call, code string, facts fact.List) []slog.Attr {
 	if c.caller.Thread != "" {
 		attrs = append(attrs, slog.String("speaks", c.caller.Thread))
 	}
-	// Who acts stands at the end: recentFailures tells a caller's own lines by it.
+	// The actor comes last: recentFailures finds a caller's own lines by it.
 	return append(attrs, slog.String("line", c.request.Digest), slog.String("as", string(c.caller.As)), slog.String("actor", c.caller.Actor))
 }
 
@@ -119,7 +119,7 @@ type logHandler struct {
 	attrs []slog.Attr
 }
 
-// Enabled reports true: leslie logs what it is asked to.
+// Enabled reports true for every level.
 func (h *logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle appends one line.
@@ -153,8 +153,8 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 // maxLogged is how many characters of one fact are logged.
 const maxLogged = 1000
 
-// brief is a list as a line has it. A fact may hold an argument of any length, and a
-// look at the log's tail is to find whole lines.
+// brief shortens a list for a line. A fact may contain an argument of any length, but
+// the end of the log should contain whole lines.
 func brief(l fact.List) fact.List {
 	out := make(fact.List, len(l))
 	for i, f := range l {
@@ -171,7 +171,7 @@ func logFact(a slog.Attr) fact.Fact {
 	return fact.Of(a.Key, a.Value.Any())
 }
 
-// WithAttrs returns a handler whose lines carry these attributes too.
+// WithAttrs returns a handler that adds these attributes to each line.
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &logHandler{now: h.now, attrs: append(slices.Clone(h.attrs), attrs...)}
 }

@@ -9,10 +9,10 @@ import (
 	"leslie/thread"
 )
 
-// LogLine is one line of the log: its pairs, in their order.
+// LogLine is one line of the log: its pairs in order.
 type LogLine struct{ fact.List }
 
-// LogLevels are the log's, the least first.
+// LogLevels returns the levels of the log, the lowest first.
 func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
 // LogsRequest asks for lines of the log.
@@ -24,7 +24,7 @@ type LogsRequest struct {
 	Limit  int       // only the newest; 0: all
 }
 
-// LogsResult is the lines, oldest first.
+// LogsResult has the lines, oldest first.
 type LogsResult struct{ Items[LogLine] }
 
 // Logs returns the newest lines of the log. Errors: T101, T105, T509, T904.
@@ -47,9 +47,9 @@ func Logs(c *Call, in LogsRequest) (*LogsResult, error) {
 	return d, nil
 }
 
-// FollowLogs gives emit the newest lines of the log as it is, and then those that
-// come, until the call's context ends. An error of emit ends it and is returned.
-// Errors: T101, T105, T509, T904.
+// FollowLogs calls emit with the newest lines of the log, and then with each new line,
+// until the call's context ends. An error of emit ends it and is returned. Errors:
+// T101, T105, T509, T904.
 func FollowLogs(c *Call, in LogsRequest, emit func(LogLine) error) error {
 	c.readOnly()
 	f, err := in.filter(c)
@@ -87,7 +87,7 @@ func FollowLogs(c *Call, in LogsRequest, emit func(LogLine) error) error {
 	}
 }
 
-// newest are the last of the lines; 0 keeps all.
+// newest returns the last lines; 0 keeps all.
 func newest(lines []LogLine, limit int) []LogLine {
 	if limit > 0 && len(lines) > limit {
 		return lines[len(lines)-limit:]
@@ -107,7 +107,7 @@ func (in LogsRequest) filter(c *Call) (logFilter, error) {
 	return logFilter{in, slices.Index(LogLevels(), in.Level), id}, err
 }
 
-// with appends a line that passes.
+// with appends a line that matches.
 func (f logFilter) with(lines []LogLine, raw string) []LogLine {
 	if l, ok := fact.ParseLogfmt(raw); ok && f.wants(l) {
 		return append(lines, LogLine{l})

@@ -15,27 +15,27 @@ import (
 	"leslie/warnings"
 )
 
-// This file is the use cases of merging; how a merge goes is in package merging.
+// This file has the use cases of merging; package merging implements the merge.
 
-// MergeResult is a merge as every use case returns it.
+// MergeResult is a merge as all use cases return it.
 type MergeResult = merging.Result
 
-// MergeMeans is who and what may be called on for a merge: what a caller names is
-// run because the caller says so, what a state or a project's configuration names
-// is not.
+// MergeMeans says who and what may be used for a merge: a command that the caller
+// names runs, because the caller says so; a command that a state or a project's
+// configuration names does not.
 type MergeMeans struct {
 	// Agent and Validate are commands, split by shell quoting rules and run without a
-	// shell; "" leaves it to the user's configuration. Timeout is how long each may
-	// take, 0 for five minutes.
+	// shell; "" means the user's configuration. Timeout limits each; 0 means five
+	// minutes.
 	Agent, Validate string
 	Timeout         time.Duration
-	// Person decides conflicts, and Approver whether a merge is applied that needs
-	// approval; nil where nobody can be asked.
+	// Person resolves conflicts, and Approver decides whether to apply a merge that
+	// needs approval; nil if nobody can be asked.
 	Person   merging.Resolver
 	Approver merging.Approver
 }
 
-// faults are what is wrong with commands that cannot be split into words.
+// faults adds faults for commands that cannot be split into words.
 func (in MergeMeans) faults(k *checks) {
 	for _, one := range [][2]string{{"Agent", in.Agent}, {"Validate", in.Validate}} {
 		if _, err := external.Split(one[1]); err != nil && one[1] != "" {
@@ -47,23 +47,23 @@ func (in MergeMeans) faults(k *checks) {
 	}
 }
 
-// defaultMergeTimeout is how long an agent, or a validator, may take.
+// defaultMergeTimeout is how long an agent or a validator may take.
 const defaultMergeTimeout = 300 * time.Second
 
-// MergeRequest begins a merge.
+// MergeRequest starts a merge.
 type MergeRequest struct {
 	Sources  []string
 	Target   string
 	Scope    []string        // patterns; empty: everything
 	Strategy thread.Strategy // "": interactive
-	// RequireApproval: a person approves it before it is applied.
+	// RequireApproval: a person has to approve the merge before it is applied.
 	RequireApproval bool
-	// DryRun: show what would happen, and change nothing.
+	// DryRun: show what would happen without changing anything.
 	DryRun bool
 	MergeMeans
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in MergeRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	k.needed("Target", in.Target)
@@ -87,10 +87,10 @@ func (in MergeRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// Merge brings the artifacts of threads together in one of them. Errors: T101,
-// T105, T107, T203, T305, T507, T508, T509, T903; T301 while a conflict is open,
-// T302, T304, T402, T404; those of a write. With T301, T402 and T404 the result of
-// a merge that is pending is returned too.
+// Merge merges the artifacts of threads into one of them. Errors: T101, T105, T107,
+// T203, T305, T507, T508, T509, T903; T301 while a conflict is open, T302, T304, T402,
+// T404; those of a write. With T301, T402 and T404 it also returns the result of the
+// pending merge.
 func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -123,8 +123,8 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	return finishMerge(c, s)
 }
 
-// finishMerge asks and applies. A merge with nothing to do makes no operation; its
-// result is kept for a request all the same.
+// finishMerge asks and applies. A merge with nothing to do is not an operation; its
+// result is still stored for a request id.
 func finishMerge(c *Call, s *merging.Session) (*MergeResult, error) {
 	result, err := s.Finish()
 	if err == nil {
@@ -133,15 +133,15 @@ func finishMerge(c *Call, s *merging.Session) (*MergeResult, error) {
 	return result, err
 }
 
-// MergeListRequest asks for the merges that wait for decisions.
+// MergeListRequest lists pending merges.
 type MergeListRequest struct {
 	Limit int // 0: all
 }
 
-// MergeListResult are the merges that wait for decisions.
+// MergeListResult has the pending merges.
 type MergeListResult struct{ Items[merging.Item] }
 
-// MergeList lists the merges that wait for decisions. Errors: those of a view.
+// MergeList lists pending merges. Errors: those of a view.
 func MergeList(c *Call, in MergeListRequest) (*MergeListResult, error) {
 	var all []merging.Item
 	if _, err := c.view(func(s *thread.State) error { all = merging.Pendings(s, ""); return nil }); err != nil {
@@ -153,8 +153,8 @@ func MergeList(c *Call, in MergeListRequest) (*MergeListResult, error) {
 // MergeStatusRequest names a pending merge.
 type MergeStatusRequest struct{ Merge string }
 
-// MergeStatus shows a pending merge as it stands now. Errors: T303, T105, and those
-// of planning it.
+// MergeStatus shows a pending merge as of now. Errors: T303, T105, and those of
+// planning it.
 func MergeStatus(c *Call, in MergeStatusRequest) (*MergeResult, error) {
 	s, err := merging.Look(mergeCall(c, MergeMeans{}, settings{}), in.Merge)
 	if err != nil {
@@ -169,7 +169,7 @@ type MergeResolveRequest struct {
 	merging.Choice
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in MergeResolveRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	k.needed("Merge", in.Merge)
@@ -200,13 +200,13 @@ func MergeResolve(c *Call, in MergeResolveRequest) (*MergeResult, error) {
 	return s.Choose(in.Choice)
 }
 
-// MergeContinueRequest takes up a pending merge.
+// MergeContinueRequest continues a pending merge.
 type MergeContinueRequest struct {
 	Merge string
 	MergeMeans
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in MergeContinueRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	k.needed("Merge", in.Merge)
@@ -214,8 +214,8 @@ func (in MergeContinueRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// MergeContinue takes what was edited in the files with markers, asks about the rest,
-// and applies the merge when nothing is open. Errors: T303 and those of Merge.
+// MergeContinue takes decisions from the edited files with markers, asks about the
+// rest, and applies the merge if nothing is open. Errors: T303 and those of Merge.
 func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -240,24 +240,24 @@ func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
 // MergeAbortRequest names a pending merge.
 type MergeAbortRequest struct{ Merge string }
 
-// MergeAbort takes a pending merge away; its target stays as it is. Errors: T303,
-// T105, and those of a write.
+// MergeAbort removes a pending merge; its target does not change. Errors: T303, T105,
+// and those of a write.
 func MergeAbort(c *Call, in MergeAbortRequest) (*MergeResult, error) {
 	return merging.Abort(mergeCall(c, MergeMeans{}, settings{}), in.Merge)
 }
 
-// MergePlan is what the merge would do that a request is about. Errors: T509.
+// MergePlan returns what the merge of a request would do. Errors: T509.
 func MergePlan(c *Call, g thread.Approval) ([]merging.PlannedFile, error) {
 	return merging.ReadPlan(c.store, g.Plan)
 }
 
-// MergeChanged are the paths with which a merge would now do something else than
-// what the request was about. Errors: T509, and those of planning the merge.
+// MergeChanged returns the paths for which a merge would now do something else than
+// the request says. Errors: T509, and those of planning the merge.
 func MergeChanged(c *Call, g thread.Approval) ([]string, error) {
 	return merging.Differing(mergeCall(c, MergeMeans{}, settings{}), g)
 }
 
-// mergeCall is the call as a merge session needs it.
+// mergeCall returns the call in the form that a merge session needs.
 func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
 	agent, validate, timeout := means.Agent, means.Validate, means.Timeout
 	if agent == "" {
@@ -277,7 +277,7 @@ func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
 	}
 }
 
-// mergeOperations are a call's operations as a session makes them.
+// mergeOperations implements merging.Operations for a call.
 type mergeOperations struct{ c *Call }
 
 // View implements merging.Operations.
@@ -291,8 +291,8 @@ func (o mergeOperations) Settled(read func() error, ids ...thread.ThreadID) erro
 	return o.c.settled(read, ids...)
 }
 
-// Update implements merging.Operations. A merge may take several operations, each
-// with a stamp of its own; the answer of a request is kept for the last one alone.
+// Update implements merging.Operations. A merge may take several operations, each with
+// its own stamp; only the last one stores the answer of a request.
 func (o mergeOperations) Update(about thread.ThreadID, prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) error) error {
 	c := o.c
 	stage, err := o.stage(prepare)
@@ -327,7 +327,7 @@ func (o mergeOperations) Commit(prepare func(*store.Stage) error, rule func(*thr
 	return result, err
 }
 
-// stage is what an operation relies on, nil for nothing.
+// stage returns the files that an operation relies on, nil for none.
 func (o mergeOperations) stage(prepare func(*store.Stage) error) (*store.Stage, error) {
 	if prepare == nil {
 		return nil, nil

@@ -2,15 +2,15 @@ package app
 
 import "leslie/thread"
 
-// This file is about objectives: goals that threads work for.
+// This file handles objectives: goals that threads work for.
 
-// CreateObjectiveRequest makes an objective.
+// CreateObjectiveRequest creates an objective.
 type CreateObjectiveRequest struct {
 	Title string
 	ID    string // "" for a random one
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in CreateObjectiveRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	k.needed("Title", in.Title)
@@ -19,14 +19,14 @@ func (in CreateObjectiveRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// ObjectiveResult is an objective as a change left it.
+// ObjectiveResult is an objective after a change.
 type ObjectiveResult struct {
 	ObjectiveRecord
 	Change
 }
 
-// CreateObjective makes an objective. Errors: T903, T106 where the id is taken,
-// and those of a write.
+// CreateObjective creates an objective. Errors: T903, T106 if the id is taken, and
+// those of a write.
 func CreateObjective(c *Call, in CreateObjectiveRequest) (*ObjectiveResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ type ListObjectivesRequest struct {
 	Limit int // 0: all
 }
 
-// ListObjectivesResult is the objectives in order.
+// ListObjectivesResult has the objectives in order.
 type ListObjectivesResult struct{ Items[ObjectiveRecord] }
 
 // ListObjectives lists the objectives. Errors: those of reading.
@@ -69,12 +69,12 @@ func ListObjectives(c *Call, in ListObjectivesRequest) (*ListObjectivesResult, e
 	return &ListObjectivesResult{First(all, in.Limit)}, nil
 }
 
-// ObjectiveRequest names an objective, by its id or the beginning of one.
+// ObjectiveRequest names an objective by its id or a prefix of it.
 type ObjectiveRequest struct {
 	Objective string
 }
 
-// ShowObjective is one objective. Errors: T601, T105, those of reading.
+// ShowObjective returns one objective. Errors: T601, T105, those of reading.
 func ShowObjective(c *Call, in ObjectiveRequest) (*ObjectiveRecord, error) {
 	c.readOnly()
 	d := &ObjectiveRecord{}

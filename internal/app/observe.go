@@ -16,18 +16,18 @@ import (
 type ObserveRequest struct {
 	Target string   // only those that concern this thread; "": all
 	Events []string // commands, or their first words; nil: all
-	// Since leaves out what comes up to that revision. nil: everything from the
-	// beginning, or with Follow from now on.
+	// Since excludes operations up to that revision. nil: everything from the
+	// beginning, or with Follow only new operations.
 	Since *thread.Revision
-	// Follow goes on with new operations until the call's context ends.
+	// Follow continues with new operations until the call's context ends.
 	Follow bool
-	// Pause, when not nil, is called before new operations are waited for.
+	// Pause, if not nil, is called before waiting for new operations.
 	Pause func()
 }
 
-// Observe gives emit the recorded operations, oldest first. An error of emit ends
-// it and is returned. Errors: T101, T105, T903 for a revision that is not there yet,
-// those of reading, T904.
+// Observe calls emit with the recorded operations, oldest first. An error of emit ends
+// it and is returned. Errors: T101, T105, T903 for a future revision, those of
+// reading, T904.
 func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error {
 	c.readOnly()
 	w := c.store.Watch(store.StateFile) // before the first look: nothing falls between
@@ -57,7 +57,7 @@ func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error
 	}
 }
 
-// observed is where observing begins, and what.
+// observed returns where observing starts, and its filters.
 func observed(c *Call, in ObserveRequest) (store.CursorQuery, error) {
 	q := store.CursorQuery{Lost: lostOperations(c)}
 	v, err := c.view(func(s *thread.State) error {
@@ -80,15 +80,15 @@ func observed(c *Call, in ObserveRequest) (store.CursorQuery, error) {
 	return q, nil
 }
 
-// lostOperations warns of operations that nobody can be told of any more.
+// lostOperations warns of operations that the journal has lost.
 func lostOperations(c *Call) func(from, to thread.Revision) {
 	return func(from, to thread.Revision) {
 		c.warn(warnings.OperationsLost.New(fact.Of("from", from), fact.Of("to", to)))
 	}
 }
 
-// notAhead is T903 for a revision that is not there yet: who asks for it takes
-// this store for another one.
+// notAhead returns T903 for a future revision: the caller confuses this store with
+// another one.
 func notAhead(since, now thread.Revision) error {
 	if since <= now {
 		return nil
@@ -96,7 +96,7 @@ func notAhead(since, now thread.Revision) error {
 	return codes.InvalidArgument.New(fact.Of("reason", fmt.Sprintf("Since %d is in the future: this store is at revision %d", since, now)))
 }
 
-// meant reports whether a command is one of those that are asked for.
+// meant reports whether a command is one of the requested ones.
 func (in ObserveRequest) meant(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
 	return len(in.Events) == 0 || slices.Contains(in.Events, command) || slices.Contains(in.Events, first)

@@ -11,23 +11,23 @@ import (
 	"leslie/warnings"
 )
 
-// Environment is what use cases take from the process around them, as values.
+// Environment has what use cases need from the process, as values.
 type Environment struct {
 	// Now is the clock.
 	Now func() time.Time
-	// NewID makes a random id with a prefix.
+	// NewID returns a random id with a prefix.
 	NewID func(prefix string) string
 	// Jitter returns a random duration in (0, most].
 	Jitter func(most time.Duration) time.Duration
-	// WithTimeout ends a wait; nil: context.WithTimeout.
+	// WithTimeout returns a context with a timeout; nil: context.WithTimeout.
 	WithTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
-	// Home is the user's home folder, "" when unknown: their configuration is in it.
+	// Home is the user's home folder with their configuration, "" if unknown.
 	Home string
-	// Environ is the environment for programs that are started (agents, validators).
+	// Environ returns the environment for started programs (agents, validators).
 	Environ func() []string
 }
 
-// timeout is a context that ends after a duration.
+// timeout returns a context that ends after a duration.
 func (e Environment) timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if e.WithTimeout == nil {
 		return context.WithTimeout(ctx, d)
@@ -35,15 +35,15 @@ func (e Environment) timeout(ctx context.Context, d time.Duration) (context.Cont
 	return e.WithTimeout(ctx, d)
 }
 
-// Project is one store with its environment. It is safe for many goroutines:
-// each Call has its own handle of the store.
+// Project is one store with its environment. It is safe for concurrent use by many
+// goroutines: each Call has its own handle of the store.
 type Project struct {
 	root string
 	env  Environment
 }
 
-// Open finds the project that dir belongs to: see store.Find. Errors: T504 with
-// the places that were searched.
+// Open finds the project of dir: see store.Find. Errors: T504 with the searched
+// places.
 func Open(dir string, env Environment) (*Project, error) {
 	p := &Project{env: env}
 	st, err := store.Find(dir, p.storeOptions())
@@ -65,35 +65,35 @@ func (p *Project) storeOptions() store.Options {
 type Caller struct {
 	As    thread.ActorKind
 	Actor string
-	// Unnamed: nobody said who acts, so Actor is only the login name.
+	// Unnamed: nobody named the caller, so Actor is only the login name.
 	Unnamed bool
 	// Thread is the thread that the caller speaks for, "" for none.
 	Thread string
 }
 
-// Request is what a call says beside what it asks for.
+// Request has the parameters that all calls have in common.
 type Request struct {
-	// Command is the operation's name in the journal ("reference refresh").
-	// Params are its parameters as the journal keeps them; an ID is bound to them.
+	// Command is the operation's name in the journal ("reference refresh"). Params are
+	// its parameters in the journal; an ID is bound to them.
 	Command string
 	Params  func() json.RawMessage
-	// ID, when not empty, makes a repeated call give the first answer (W901).
+	// ID, if not empty, makes a repeated call return the first result (W901).
 	ID string
-	// Expect, when not nil, fails the call with T503 when what it changes was changed
+	// Expect, if not nil, makes the call fail with T503 if what it changes has changed
 	// after that revision.
 	Expect *thread.Revision
-	// ReadOnly: the call changes nothing, whatever it finds unfinished.
+	// ReadOnly: the call changes nothing, even if it finds unfinished work.
 	ReadOnly bool
-	// LockTimeout shortens the wait for the lock; 0 leaves it. Waiting is called
-	// when the wait takes longer than a second.
+	// LockTimeout shortens the wait for the lock; 0 keeps the default. Waiting is
+	// called if the wait takes longer than a second.
 	LockTimeout time.Duration
 	Waiting     func(path string)
-	// Digest stands for the whole call in the log: equal calls, equal digests.
+	// Digest identifies the whole call in the log: equal calls have equal digests.
 	Digest string
 }
 
-// Call is one use case on its way: who acts, which store, and what the caller
-// is told beside the result. It serves one goroutine, once.
+// Call is one use case in progress: who acts, on which store, and the warnings for the
+// caller. It serves one goroutine, once.
 type Call struct {
 	ctx     context.Context
 	project *Project
@@ -114,7 +114,7 @@ type Call struct {
 	note          string         // what the log says of a call that worked
 }
 
-// Call begins one use case.
+// Call starts one use case.
 func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
 	return &Call{
 		ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread),
@@ -125,7 +125,7 @@ func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
 // Root is the project's folder, absolute.
 func (c *Call) Root() string { return c.project.root }
 
-// Warnings are what the caller ought to know, in order.
+// Warnings returns the warnings for the caller, in order.
 func (c *Call) Warnings() warnings.List {
 	var all warnings.List
 	all.Add(c.warnings...)
@@ -133,23 +133,22 @@ func (c *Call) Warnings() warnings.List {
 	return all
 }
 
-// Revision is the store's revision that the result belongs to, nil when nothing
-// was read.
+// Revision returns the store's revision of the result, nil if nothing was read.
 func (c *Call) Revision() *thread.Revision { return c.revision }
 
 // Changed reports whether the call committed a change.
 func (c *Call) Changed() bool { return c.changed }
 
-// Target is the thread that the call concerned, "" for none.
+// Target returns the thread that the call concerns, "" for none.
 func (c *Call) Target() thread.ThreadID { return c.target }
 
 // warn adds a warning.
 func (c *Call) warn(w ...warnings.Warning) { c.warnings.Add(w...) }
 
-// now is the time as records carry it: milliseconds, UTC.
+// now returns the time as in records: milliseconds, UTC.
 func (c *Call) now() time.Time { return c.project.env.Now().UTC().Truncate(time.Millisecond) }
 
-// operation is when and by whom this call's operation is made; one call, one stamp.
+// operation returns the stamp of this call's operation; a call has one stamp.
 func (c *Call) operation() thread.Stamp {
 	if c.stamp == nil {
 		c.stamp = &thread.Stamp{
@@ -160,7 +159,7 @@ func (c *Call) operation() thread.Stamp {
 	return *c.stamp
 }
 
-// newID is the wanted id, else a fresh one that is not taken.
+// newID returns the wanted id, otherwise a fresh one that is not taken.
 func (c *Call) newID(wanted, prefix string, taken func(string) bool) string {
 	if wanted != "" {
 		return wanted
@@ -172,7 +171,7 @@ func (c *Call) newID(wanted, prefix string, taken func(string) bool) string {
 	}
 }
 
-// threadOr is the named thread, else the one that the caller speaks for.
+// threadOr returns the named thread, otherwise the one that the caller speaks for.
 func (c *Call) threadOr(id string) string {
 	if id == "" {
 		id = c.caller.Thread
@@ -181,7 +180,7 @@ func (c *Call) threadOr(id string) string {
 	return id
 }
 
-// warnSkipped is W204 for entries that are no regular files.
+// warnSkipped adds W204 for entries that are not regular files.
 func (c *Call) warnSkipped(paths []string) {
 	if len(paths) > 0 {
 		c.warn(warnings.SkippedFiles.NewOfPaths(paths, fact.List(nil)))

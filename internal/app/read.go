@@ -6,16 +6,15 @@ import (
 	"leslie/warnings"
 )
 
-// systemActor is the name of what nobody did: leslie itself.
+// systemActor is the actor of operations by leslie itself.
 const systemActor = "leslie"
 
-// readOnly marks the call as one that changes nothing, whatever it finds unfinished.
-// Every use case that only reads begins with it.
+// readOnly marks the call as one that changes nothing, even if it finds unfinished
+// work. Every use case that only reads calls it first.
 func (c *Call) readOnly() { c.request.ReadOnly = true }
 
-// view reads the State as it is now; deadlines that have passed show their
-// effect. A line of a batch sees what the lines before it did. Errors: fn's, and
-// those of Store.View.
+// view reads the current State with passed deadlines applied. A line of a batch sees
+// the effects of the lines before it. Errors: fn's, and those of Store.View.
 func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 	if c.draft != nil {
 		return store.View{Revision: c.draft.state.Revision}, fn(c.draft.state.Fork())
@@ -33,11 +32,11 @@ func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 	return v, err
 }
 
-// settled runs read, which looks at these threads' files and perhaps at the State,
-// and sees no operation's file work half done. A call that is going to write has
-// what a dead process left carried out first; one that only looks changes nothing.
-// read may run again; what it warned of is forgotten then. What read calls, and what
-// a rule calls under the lock, is covered by it.
+// settled runs read, which reads these threads' files and perhaps the State, and sees
+// no operation's file work half done. A call that is going to write first finishes
+// what a dead process left; one that only reads changes nothing. read may run again,
+// and its earlier warnings are then dropped. This also covers what read calls, and
+// what a rule calls under the lock.
 func (c *Call) settled(read func() error, ids ...thread.ThreadID) (err error) {
 	if c.covered {
 		return read()

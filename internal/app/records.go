@@ -7,9 +7,9 @@ import (
 	"leslie/thread"
 )
 
-// This file holds records as results show them.
+// This file defines records as results show them.
 
-// Actor is who did something.
+// Actor says who did something.
 type Actor struct {
 	As    thread.ActorKind `json:"as"`
 	Actor string           `json:"actor"`
@@ -17,7 +17,7 @@ type Actor struct {
 
 func actorOf(by thread.Attribution) Actor { return Actor{As: by.As, Actor: by.Actor} }
 
-// ThreadRecord is a thread's own fields.
+// ThreadRecord has a thread's own fields.
 type ThreadRecord struct {
 	ThreadID    thread.ThreadID    `json:"threadId"`
 	Title       string             `json:"title"`
@@ -68,8 +68,7 @@ func objectiveOf(s *thread.State, o thread.Objective) ObjectiveRecord {
 	}
 }
 
-// ApprovalRecord is a grant: a request, a delegation, or a merge that waits for a
-// person.
+// ApprovalRecord is a grant: a request, a delegation, or a request about a merge.
 type ApprovalRecord struct {
 	ApprovalID thread.ApprovalID  `json:"approvalId"`
 	ThreadID   thread.ThreadID    `json:"threadId"`
@@ -90,7 +89,7 @@ type ApprovalRecord struct {
 	Revision   thread.Revision    `json:"revision"`
 }
 
-// approvalOf is a grant as it stands now.
+// approvalOf returns a grant as of now.
 func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
 	g = g.EffectiveAt(now)
 	d := ApprovalRecord{
@@ -106,7 +105,7 @@ func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
 	return d
 }
 
-// InjectionRecord is an injection; its content is there until it was seen.
+// InjectionRecord is an injection; it has its content until it was seen.
 type InjectionRecord struct {
 	InjectionID thread.InjectionID   `json:"injectionId"`
 	Type        thread.InjectionType `json:"type"`
@@ -155,14 +154,14 @@ func checkpointsOf(t thread.Thread) []CheckpointItem {
 	return out
 }
 
-// ClaimRecord is a claim that holds.
+// ClaimRecord is a valid claim.
 type ClaimRecord struct {
 	Holder string           `json:"holder"`
 	As     thread.ActorKind `json:"as"`
 	Until  time.Time        `json:"until"`
 }
 
-// currentClaim is the claim that holds now, nil for none.
+// currentClaim returns the claim that is valid now, nil for none.
 func currentClaim(t thread.Thread, now time.Time) *ClaimRecord {
 	c := t.Held(now)
 	if c == nil {
@@ -171,7 +170,7 @@ func currentClaim(t thread.Thread, now time.Time) *ClaimRecord {
 	return &ClaimRecord{Holder: c.Holder, As: c.As, Until: c.Until}
 }
 
-// firstLine is the beginning of a text as a title.
+// firstLine returns the beginning of a text as a title.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return cut(strings.TrimSpace(line), maxTitle)

@@ -11,8 +11,8 @@ import (
 	"leslie/warnings"
 )
 
-// This file is about references: read-only ties from one thread to another's
-// artifacts. What they freeze is in freeze.go.
+// This file handles references, which give a thread read-only access to another
+// thread's artifacts. freeze.go copies frozen content.
 
 // ReferenceRecord is one reference.
 type ReferenceRecord struct {
@@ -44,13 +44,13 @@ func referenceOf(ref thread.Reference) ReferenceRecord {
 	return d
 }
 
-// ReferenceResult is a reference as a change left it.
+// ReferenceResult is a reference after a change.
 type ReferenceResult struct {
 	ReferenceRecord
 	Change
 }
 
-// CreateReferenceRequest ties a thread to another's artifacts.
+// CreateReferenceRequest references another thread's artifacts.
 type CreateReferenceRequest struct {
 	From    string // "": the thread that the caller speaks for
 	Target  string
@@ -58,7 +58,7 @@ type CreateReferenceRequest struct {
 	Binding thread.Binding // "": frozen
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in CreateReferenceRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	k.needed("Target", in.Target)
@@ -73,9 +73,9 @@ func (in CreateReferenceRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// CreateReference ties a thread to another's artifacts; a target that does not exist
-// is kept and warned of (W202). Errors: T903, T101 and T105 for the thread that refers,
-// T107, T203, T507, T508, and those of a write.
+// CreateReference references another thread's artifacts. A target that does not exist
+// is stored with a warning (W202). Errors: T903, T101 and T105 for the referring
+// thread, T107, T203, T507, T508, and those of a write.
 func CreateReference(c *Call, in CreateReferenceRequest) (*ReferenceResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func CreateReference(c *Call, in CreateReferenceRequest) (*ReferenceResult, erro
 	wanted := thread.NewReference{
 		ID: thread.ReferenceID(c.project.env.NewID(thread.PrefixReference)), From: from, Target: in.Target, Binding: in.Binding, Scope: set.Strings(),
 	}
-	// The rule runs once on what is there now, so that nothing is copied for a
-	// reference that cannot be or is there already.
+	// Run the rule once on the current State, so that nothing is copied for a
+	// reference that is not allowed or exists already.
 	var target thread.ThreadID
 	var existed bool
 	_, err := c.view(func(s *thread.State) error {
@@ -139,7 +139,7 @@ func CreateReference(c *Call, in CreateReferenceRequest) (*ReferenceResult, erro
 	return data, err
 }
 
-// warnUnresolved is W202 for a reference whose target could not be read.
+// warnUnresolved adds W202 for a reference whose target could not be read.
 func warnUnresolved(c *Call, ref thread.Reference) {
 	if !ref.Resolved {
 		c.warn(warnings.TargetUnresolved.New(fact.Of("target", ref.Target), fact.Of("reason", ref.Unresolved)))
@@ -155,7 +155,7 @@ type ListReferencesRequest struct {
 // ListReferencesResult is references in order.
 type ListReferencesResult struct{ Items[ReferenceRecord] }
 
-// ListReferences lists references; W203 where targets have changed since they were
+// ListReferences lists references; W203 if targets have changed since they were
 // frozen. Errors: T101, T105, those of reading.
 func ListReferences(c *Call, in ListReferencesRequest) (*ListReferencesResult, error) {
 	c.readOnly()
@@ -183,7 +183,7 @@ func ListReferences(c *Call, in ListReferencesRequest) (*ListReferencesResult, e
 	return out, nil
 }
 
-// referencesFrom are the references that a thread made, wherever its records are.
+// referencesFrom returns the references of a thread, live or archived.
 func referencesFrom(s *thread.State, t thread.Thread) ([]thread.Reference, error) {
 	if t.Status == thread.Archived {
 		return s.ArchivedReferencesFrom(t.ID)
@@ -191,8 +191,8 @@ func referencesFrom(s *thread.State, t thread.Thread) ([]thread.Reference, error
 	return s.ReferencesFrom(t.ID), nil
 }
 
-// comparedReference is a reference with what of its target has changed since it was
-// frozen, and W203 where something has.
+// comparedReference returns a reference with what has changed in its target since it
+// was frozen, and adds W203 if something has.
 func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
 	d := referenceOf(ref)
 	if ref.Binding != thread.Frozen || !ref.Resolved {
@@ -200,7 +200,8 @@ func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
 	}
 	err := c.settled(func() (err error) { d.Stale, err = c.store.ChangedSince(c.ctx, ref); return err }, ref.Target)
 	if err != nil {
-		// The snapshot's list cannot be read: show says so (T202), a list goes on.
+		// The snapshot's manifest cannot be read: show reports it (T202), a list
+		// continues.
 		d.Stale = nil
 		return d
 	}
@@ -212,19 +213,19 @@ func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
 	return d
 }
 
-// ReferenceRequest names a reference, by its id or the beginning of one.
+// ReferenceRequest names a reference by its id or a prefix of it.
 type ReferenceRequest struct {
 	Reference string
 }
 
-// ShowReferenceResult is one reference and what can be read through it.
+// ShowReferenceResult is one reference with its readable files.
 type ShowReferenceResult struct {
 	ReferenceRecord
 	Artifacts Items[Artifact] `json:"artifacts"`
 }
 
-// ShowReference is one reference and what can be read through it. Errors: T204, T105,
-// T202 where its target is damaged or has vanished, those of reading.
+// ShowReference returns one reference with its readable files. Errors: T204, T105,
+// T202 if its target is damaged or has vanished, those of reading.
 func ShowReference(c *Call, in ReferenceRequest) (*ShowReferenceResult, error) {
 	c.readOnly()
 	var ref thread.Reference
@@ -251,7 +252,7 @@ func ShowReference(c *Call, in ReferenceRequest) (*ShowReferenceResult, error) {
 	return d, nil
 }
 
-// look reads what can be read through a reference.
+// look reads the files of a reference.
 func (d *ShowReferenceResult) look(c *Call, ref thread.Reference) error {
 	if !ref.Resolved {
 		warnUnresolved(c, ref)
@@ -266,8 +267,8 @@ func (d *ShowReferenceResult) look(c *Call, ref thread.Reference) error {
 	return nil
 }
 
-// readableThrough lists what can be read through a resolved reference. Errors: T202
-// where it is damaged or has vanished.
+// readableThrough lists the files of a resolved reference. Errors: T202 if it is
+// damaged or has vanished.
 func readableThrough(c *Call, ref thread.Reference) ([]store.Entry, error) {
 	corrupted := func(reason string, cause error) error {
 		return codes.TargetCorrupted.Wrap(cause, fact.Of("target", ref.Target), fact.Of("refId", ref.ID),
@@ -302,8 +303,9 @@ func readableThrough(c *Call, ref thread.Reference) ([]store.Entry, error) {
 	return entries, nil
 }
 
-// RefreshReference takes a reference's target as it is now. Errors: T204, T105, T107,
-// T202 where what was there has vanished, T203, T507, T508, and those of a write.
+// RefreshReference updates a reference to its target's current content. Errors: T204,
+// T105, T107, T202 if the earlier content has vanished, T203, T507, T508, and those of
+// a write.
 func RefreshReference(c *Call, in ReferenceRequest) (*ReferenceResult, error) {
 	if first, ok, err := answered[ReferenceResult](c); ok || err != nil {
 		return first, err
@@ -357,8 +359,8 @@ func RefreshReference(c *Call, in ReferenceRequest) (*ReferenceResult, error) {
 	return data, err
 }
 
-// RemoveReference takes a reference away, with its frozen copy. Errors: T204, T105,
-// T107, and those of a write.
+// RemoveReference removes a reference and its frozen copy. Errors: T204, T105, T107,
+// and those of a write.
 func RemoveReference(c *Call, in ReferenceRequest) (*ReferenceResult, error) {
 	return write(c, func(s *thread.State, _ thread.Stamp) (*ReferenceResult, thread.ThreadID, error) {
 		ref, err := s.RemoveReference(in.Reference)

@@ -19,9 +19,10 @@ type RollbackRequest struct {
 	To     string // a checkpoint: its id, a prefix of its id, or its name
 }
 
-// RollbackResult is what became of the thread's artifacts.
+// RollbackResult says how the thread's artifacts changed.
 type RollbackResult struct {
-	// CheckpointID is of what was there before; null where nothing was replaced.
+	// CheckpointID is the checkpoint of the previous files; null if nothing was
+	// replaced.
 	CheckpointID *thread.CheckpointID `json:"checkpointId"`
 	ThreadID     thread.ThreadID      `json:"threadId"`
 	To           thread.CheckpointID  `json:"to"`
@@ -30,21 +31,21 @@ type RollbackResult struct {
 	Change
 }
 
-// RolledFile is what became of one file.
+// RolledFile says how one file changed.
 type RolledFile struct {
 	Path string `json:"path"`
 	How  string `json:"how"` // replaced, restored, removed
 }
 
-// attempts is how often something is planned because the files moved.
+// attempts is how often something is planned if the files keep changing.
 const attempts = 3
 
-// errMoved says that files are not what was planned on.
+// errMoved says that files have changed since planning.
 var errMoved = errors.New("the files changed since that was planned")
 
-// Rollback restores a thread's artifacts from a checkpoint; what is there is saved
-// as one first. Errors: T101, T102, T105, T111, T505 where somebody saves there all
-// the time, T507 for a link in the way, T508, T509, those of a write.
+// Rollback restores a thread's artifacts from a checkpoint; the current files are
+// saved as a checkpoint first. Errors: T101, T102, T105, T111, T505 if the files keep
+// changing, T507 for a link in the way, T508, T509, those of a write.
 func Rollback(c *Call, in RollbackRequest) (*RollbackResult, error) {
 	id := c.threadOr(in.Thread)
 	if first, ok, err := answered[RollbackResult](c); ok || err != nil {
@@ -63,7 +64,7 @@ func Rollback(c *Call, in RollbackRequest) (*RollbackResult, error) {
 		WithHint("Roll back again when nobody is writing to the thread").WithNext("leslie artifacts " + string(c.target))
 }
 
-// rolling is one rollback, planned on what the thread holds.
+// rolling is one rollback, planned from the thread's current files.
 type rolling struct {
 	c        *Call
 	id       thread.ThreadID
@@ -77,8 +78,8 @@ type rolling struct {
 	files    []RolledFile
 }
 
-// run plans without the lock and carries out under it. Its error is errMoved when
-// somebody saved something in between.
+// run plans without the lock and carries out under it. Its error is errMoved if
+// somebody saved a file in between.
 func (r *rolling) run(id, to string) (*RollbackResult, error) {
 	c := r.c
 	told := len(c.warnings)
@@ -115,7 +116,7 @@ func (r *rolling) run(id, to string) (*RollbackResult, error) {
 	return data, err
 }
 
-// plan keeps what is there, and stages what is to come.
+// plan saves the current files, and stages the files to restore.
 func (r *rolling) plan() error {
 	var skipped []string
 	var err error
@@ -143,7 +144,7 @@ func (r *rolling) plan() error {
 	return r.c.relyOn(r.stage)
 }
 
-// compare says what becomes of each path that differs.
+// compare determines the change of each path that differs.
 func (r *rolling) compare() {
 	r.files, r.changes = []RolledFile{}, changes.Set{Thread: r.id}
 	note := func(was, is store.FileAt, path, how string) {
@@ -169,8 +170,8 @@ func (r *rolling) compare() {
 	slices.SortFunc(r.files, func(a, b RolledFile) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// unobstructed is T507 where a link or a special file stands in the way of what
-// comes: it is never written through, and never taken away.
+// unobstructed returns T507 if a link or a special file is where a restored file has
+// to go: leslie never writes through it and never removes it.
 func (r *rolling) unobstructed() error {
 	entries, err := listArtifacts(r.c, r.id)
 	if err != nil {
@@ -218,7 +219,7 @@ func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*RollbackResult, th
 	return d, t.ID, nil
 }
 
-// warnSaved names files that somebody saved in the moment of the commit.
+// warnSaved names files that somebody saved at the moment of the commit.
 func warnSaved(c *Call, set changes.Set, what string) {
 	artifacts := func() ([]store.Entry, error) { return listArtifacts(c, set.Thread) }
 	c.warn(set.SavedMeanwhile(c.store, artifacts, what)...)

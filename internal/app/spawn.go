@@ -8,7 +8,7 @@ import (
 	"leslie/thread"
 )
 
-// SpawnRequest makes a thread of work. Ids of other records may be shortened.
+// SpawnRequest creates a thread of work. Ids of other records may be shortened.
 type SpawnRequest struct {
 	Intent    string
 	Title     string // "": the intent's first line
@@ -25,7 +25,7 @@ type SpawnRequest struct {
 	Worktree  string // a folder, absolute or from the project's root
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in SpawnRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	k.content("Intent", in.Intent)
@@ -80,17 +80,17 @@ type SpawnResult struct {
 	Change
 }
 
-// Inherited is what a new thread got of its parent's artifacts.
+// Inherited says what a new thread got of its parent's artifacts.
 type Inherited struct {
 	Mode  thread.Inherit `json:"mode"`
 	Scope []string       `json:"scope,omitempty"`
 	Files int            `json:"files"`
 }
 
-// Spawn makes a thread of work and its folder; nobody is started. Errors: T903, T106
-// where the id is taken, T101 and T105 for the parent, references and dependencies,
-// T107 where the parent is terminated, T203, T507, T508 for what is inherited, T601,
-// T603 for the objective, and those of a write.
+// Spawn creates a thread of work and its folder; it starts nobody. Errors: T903, T106
+// if the id is taken, T101 and T105 for the parent, references and dependencies, T107
+// if the parent is terminated, T203, T507, T508 for inherited files, T601, T603 for
+// the objective, and those of a write.
 func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	if in.Parent == "" {
 		in.Parent = c.caller.Thread
@@ -122,7 +122,7 @@ func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	return data, err
 }
 
-// newFolder is what a new thread's folder is made of, staged without the lock.
+// newFolder is a new thread's folder, staged without the lock.
 type newFolder struct {
 	stage     *store.Stage // nil when there is nothing to copy
 	filled    bool         // the stage holds the folder; else it begins empty
@@ -163,8 +163,8 @@ func gatherFolder(c *Call, in SpawnRequest) (*newFolder, error) {
 	return f, nil
 }
 
-// precheck finds the parent and the targets of references before anything is
-// copied. The rule checks the parent again under the lock.
+// precheck finds the parent and the targets of references before anything is copied.
+// The rule checks the parent again under the lock.
 func (in SpawnRequest) precheck(s *thread.State, targets map[string]thread.ThreadID) (thread.ThreadID, error) {
 	for _, ref := range in.Refs {
 		t, err := s.Thread(ref)
@@ -213,8 +213,8 @@ func (f *newFolder) fill(c *Call, in SpawnRequest, targets map[string]thread.Thr
 	return c.relyOn(f.stage)
 }
 
-// once leaves out what names a thread that was named before: its folder would
-// be copied twice for one reference.
+// once drops references to a thread that was named before, whose folder would
+// otherwise be copied twice.
 func once(refs []string, targets map[string]thread.ThreadID) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool {

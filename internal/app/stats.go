@@ -10,35 +10,35 @@ import (
 	"leslie/warnings"
 )
 
-// StatsRequest asks what the log says all together.
+// StatsRequest asks for statistics of the log.
 type StatsRequest struct{}
 
-// CodeStats is how often a code was logged.
+// CodeStats says how often a code was logged.
 type CodeStats struct {
 	Code  string `json:"code"`
 	Kind  string `json:"kind"`
 	Count int    `json:"count"`
 	// Recovered counts how often a caller that had failed with this code then
-	// succeeded with a writing command; Calls are how many calls that took,
-	// from the first failure to the success.
+	// succeeded with a writing command; Calls is how many calls that took, from the
+	// first failure to the success.
 	Recovered int            `json:"recovered"`
 	Calls     *RecoveryCalls `json:"calls"` // null where nothing was recovered, and for warnings
 }
 
-// RecoveryCalls are how many calls it took to recover.
+// RecoveryCalls says how many calls it took to recover.
 type RecoveryCalls struct {
 	Median int `json:"median"`
 	Max    int `json:"max"`
 }
 
-// CommandStats is how often a command failed or warned.
+// CommandStats says how often a command failed or warned.
 type CommandStats struct {
 	Command  string `json:"command"`
 	Errors   int    `json:"errors"`
 	Warnings int    `json:"warnings"`
 }
 
-// StatsResult is what the log says all together.
+// StatsResult has statistics of the log.
 type StatsResult struct {
 	Since    *string        `json:"since"` // the time of the oldest line
 	Errors   int            `json:"errors"`
@@ -47,8 +47,8 @@ type StatsResult struct {
 	Commands []CommandStats `json:"commands"`
 }
 
-// Stats counts what the log holds. It reads the log alone, so it reaches as far
-// back as that does. Errors: T509, T904.
+// Stats counts the lines of the log. It reads only the log, so it goes back only as
+// far. Errors: T509, T904.
 func Stats(c *Call, _ StatsRequest) (*StatsResult, error) {
 	c.readOnly()
 	t := newTally()
@@ -116,7 +116,8 @@ func (t *tally) count(l fact.List) *CommandStats {
 	return t.commands[name]
 }
 
-// recovered counts a success for each code that led to it, from its first time.
+// recovered counts a success for each code that it recovered from, since the code's
+// first failure.
 func (t *tally) recovered(failed []string) {
 	seen := map[string]bool{}
 	for i, code := range failed {

@@ -8,10 +8,10 @@ import (
 	"leslie/thread"
 )
 
-// SummaryRequest asks for the whole store at a glance.
+// SummaryRequest asks for a summary of the store.
 type SummaryRequest struct{}
 
-// SummaryResult is the whole store at a glance.
+// SummaryResult is a summary of the store.
 type SummaryResult struct {
 	Root       string                         `json:"root"`
 	Revision   thread.Revision                `json:"revision"`
@@ -21,7 +21,7 @@ type SummaryResult struct {
 	Pending    []thread.Step                  `json:"pending"`
 }
 
-// Summary counts what the store holds. Errors: those of reading.
+// Summary counts the records of the store. Errors: those of reading.
 func Summary(c *Call, _ SummaryRequest) (*SummaryResult, error) {
 	c.readOnly()
 	d := &SummaryResult{Root: c.project.root}
@@ -40,12 +40,12 @@ func Summary(c *Call, _ SummaryRequest) (*SummaryResult, error) {
 	return d, nil
 }
 
-// ThreadStatusRequest names a thread, by its id or the beginning of one.
+// ThreadStatusRequest names a thread by its id or a prefix of it.
 type ThreadStatusRequest struct {
 	Thread string // "": the thread that the caller speaks for
 }
 
-// ThreadStatusResult is one thread with everything that is tied to it.
+// ThreadStatusResult is one thread with all its relations.
 type ThreadStatusResult struct {
 	ThreadRecord
 	Relations    thread.Relations  `json:"relations"`
@@ -58,7 +58,7 @@ type ThreadStatusResult struct {
 	Checkpoints  []CheckpointItem  `json:"checkpoints"`
 	Claim        *ClaimRecord      `json:"claim"`
 	Mistakes     *thread.Mistakes  `json:"mistakes"`
-	// Wakeable: it is suspended, and every child that it has is terminated.
+	// Wakeable: it is suspended, and all its children are terminated.
 	Wakeable bool `json:"wakeable"`
 }
 
@@ -69,8 +69,8 @@ type ReferencedBy struct {
 	Binding thread.Binding     `json:"binding"`
 }
 
-// ThreadStatus is one thread with everything that is tied to it; W203 for references
-// whose targets have changed. Errors: T101, T105, those of reading.
+// ThreadStatus returns one thread with all its relations; W203 for references whose
+// targets have changed. Errors: T101, T105, those of reading.
 func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) {
 	c.readOnly()
 	id := in.Thread
@@ -118,7 +118,7 @@ func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) 
 	return d, nil
 }
 
-// filesOf leaves out folders: their files say that they are there.
+// filesOf leaves out folders, because their files imply them.
 func filesOf(entries []store.Entry) []store.Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Type == store.TypeFolder })
 }

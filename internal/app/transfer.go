@@ -12,10 +12,10 @@ import (
 	"leslie/warnings"
 )
 
-// This file is transfer: a thread asks a person for capabilities, is given some,
-// or gets another executor. How a decision is waited for stands at the end.
+// This file implements transfer: a thread requests capabilities from a person,
+// receives some, or gets another executor. The wait for a decision is at the end.
 
-// Direction is what a transfer does.
+// Direction says what a transfer does.
 type Direction string
 
 // The directions of a transfer.
@@ -25,7 +25,7 @@ const (
 	HandOff         Direction = "handoff"          // somebody else carries the thread out
 )
 
-// TransferRequest asks for capabilities, gives some, or hands a thread over.
+// TransferRequest requests capabilities, delegates some, or hands a thread over.
 type TransferRequest struct {
 	Thread    string // "": the thread that the caller speaks for
 	Direction Direction
@@ -34,13 +34,13 @@ type TransferRequest struct {
 	Reason    string
 	Timeout   time.Duration   // how long a decision is waited for, or a delegation holds; 0: for ever
 	Fallback  thread.Fallback // what holds when nobody has decided by then; "": block
-	// Wait returns when the request is decided. Waiting, if not nil, is called with
-	// the request when the wait begins.
+	// Wait: return when the request is decided. Waiting, if not nil, is called with
+	// the request when the wait starts.
 	Wait    bool
 	Waiting func(thread.ApprovalID)
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in TransferRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	if in.Direction == "" {
@@ -91,7 +91,7 @@ func (in TransferRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// TransferResult is what became of a transfer. A handoff has no approval.
+// TransferResult is the result of a transfer. A handoff has no approval.
 type TransferResult struct {
 	ApprovalID   *thread.ApprovalID  `json:"approvalId"`
 	ThreadID     thread.ThreadID     `json:"threadId"`
@@ -107,7 +107,7 @@ type TransferResult struct {
 	Change
 }
 
-// transferred is the result; g is nil for a handoff.
+// transferred builds the result; g is nil for a handoff.
 func transferred(in TransferRequest, g *thread.Approval, t thread.Thread) *TransferResult {
 	d := &TransferResult{ThreadID: t.ID, Direction: in.Direction, ThreadStatus: t.Status, Scope: []string{}, Executor: t.Executor, Revision: t.Revision}
 	if g != nil {
@@ -117,12 +117,11 @@ func transferred(in TransferRequest, g *thread.Approval, t thread.Thread) *Trans
 	return d
 }
 
-// Transfer asks a person for capabilities, gives some, or hands a thread over.
-// Errors: T903, T101, T105, T107, T102 for a suspended thread, T402 for what only a
-// person may do, T508 for a file that is too large to be told from another, T509, and
-// those of a write; of a wait T404 where the request was denied or withdrawn, T401
-// where it was not decided in time, T904. The request stays open whatever becomes of
-// the wait.
+// Transfer requests capabilities from a person, delegates some, or hands a thread
+// over. Errors: T903, T101, T105, T107, T102 for a suspended thread, T402 for what
+// only a person may do, T508 for a file that is too large to hash, T509, and those of
+// a write; of a wait: T404 if the request was denied or withdrawn, T401 if it was not
+// decided in time, T904. The request stays open however the wait ends.
 func Transfer(c *Call, in TransferRequest) (*TransferResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -186,8 +185,7 @@ func delegate(c *Call, in TransferRequest, p thread.Policy) (*TransferResult, er
 	})
 }
 
-// requestApproval opens a request that knows what the thread held when it was
-// made.
+// requestApproval opens a request that records the hashes of the thread's artifacts.
 func requestApproval(c *Call, in TransferRequest, agentAutoApprove bool) (*TransferResult, error) {
 	grant := in.grant()
 	grant.AgentAutoApprove = agentAutoApprove
@@ -229,8 +227,8 @@ func newApprovalID(c *Call, s *thread.State) thread.ApprovalID {
 	}))
 }
 
-// artifactsDigest keeps the hashes of a thread's artifacts, not their contents.
-// Errors: T508 for a file that is too large to be hashed, T505, T509.
+// artifactsDigest stores the hashes of a thread's artifacts, not their contents.
+// Errors: T508 for a file that is too large to hash, T505, T509.
 func artifactsDigest(c *Call, stage *store.Stage, id thread.ThreadID) (thread.BlobID, error) {
 	var entries []store.Entry
 	err := c.settled(func() (err error) {
@@ -261,9 +259,9 @@ func artifactsDigest(c *Call, stage *store.Stage, id thread.ThreadID) (thread.Bl
 	return digest, c.relyOn(stage)
 }
 
-// awaitDecision waits until a request is decided and says what came of it; it
-// stays open whatever becomes of the wait. Errors: T404 where it was denied or
-// withdrawn, T401 where it was not decided in time, T904.
+// awaitDecision waits until a request is decided and returns the result; the request
+// stays open however the wait ends. Errors: T404 if it was denied or withdrawn, T401
+// if it was not decided in time, T904.
 func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) (*TransferResult, error) {
 	var patience time.Duration
 	if d.Deadline == nil && !c.caller.As.Person() {
@@ -298,7 +296,7 @@ func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) 
 	return decided(c, d, g)
 }
 
-// look reads how the request stands.
+// look reads the current request.
 func (d *TransferResult) look(s *thread.State) (thread.Approval, error) {
 	g, err := s.Approval(string(*d.ApprovalID))
 	if err != nil {
@@ -309,8 +307,8 @@ func (d *TransferResult) look(s *thread.State) (thread.Approval, error) {
 	return g, err
 }
 
-// recordDeadline records what a deadline that has passed means before anybody
-// acts on it: a person may have decided in the same moment, and then that holds.
+// recordDeadline records the effect of a passed deadline before anybody acts on it: a
+// person may have decided at the same moment, and then that decision counts.
 func recordDeadline(c *Call, d *TransferResult) (g thread.Approval, err error) {
 	if _, err := c.system("lapse", c.now(), (*thread.State).Expire); err != nil {
 		return g, err
@@ -322,7 +320,7 @@ func recordDeadline(c *Call, d *TransferResult) (g thread.Approval, err error) {
 	return g, err
 }
 
-// decided is the end of a wait.
+// decided returns the result of a wait.
 func decided(c *Call, d *TransferResult, g thread.Approval) (*TransferResult, error) {
 	switch {
 	case g.Status == thread.GrantOpen:
@@ -344,8 +342,8 @@ func decided(c *Call, d *TransferResult, g thread.Approval) (*TransferResult, er
 	return d, nil
 }
 
-// changedArtifacts are the paths at which a thread's artifacts are not what they were
-// when the request was made. Errors: T509 where that cannot be read any more.
+// changedArtifacts returns the paths at which a thread's artifacts have changed since
+// the request. Errors: T509 if the original can no longer be read.
 func changedArtifacts(c *Call, g thread.Approval) (paths []string, err error) {
 	if g.Digest == "" {
 		return nil, nil
@@ -361,14 +359,14 @@ func changedArtifacts(c *Call, g thread.Approval) (paths []string, err error) {
 	return paths, err
 }
 
-// warnChanged is W402 where something has changed since a request.
+// warnChanged adds W402 if something has changed since a request.
 func warnChanged(c *Call, id thread.ApprovalID, paths []string) {
 	if len(paths) > 0 {
 		c.warn(warnings.ArtifactsChanged.NewOfPaths(paths, nil, fact.Of("approvalId", id)))
 	}
 }
 
-// undecided is T401: the request stays open.
+// undecided returns T401: the request stays open.
 func undecided(g thread.Approval, waited time.Duration) *codes.Error {
 	return codes.ApprovalTimeout.New(fact.Of("duration", waited), fact.Ms("duration", waited),
 		fact.Of("approvalId", g.ID), fact.Of("threadId", g.ThreadID))

@@ -13,7 +13,7 @@ type UndoRequest struct {
 	Operation string // its id or a prefix of it; "": the caller's own last one
 }
 
-// UndoResult is what was undone.
+// UndoResult says what was undone.
 type UndoResult struct {
 	OperationID thread.OperationID `json:"operationId"` // the one that was undone
 	Command     string             `json:"command"`
@@ -24,14 +24,14 @@ type UndoResult struct {
 	Change
 }
 
-// UndoneRecord says what became of a record.
+// UndoneRecord says how a record changed.
 type UndoneRecord struct {
 	Record string `json:"record"` // TABLE/ID
 	How    string `json:"how"`    // removed, restored, changed
 }
 
-// Undo undoes one operation. Later changes stay; where one of them stands in the way, nothing is
-// undone. Errors: T105, T110, T112, T402, T509, those of a write.
+// Undo undoes one operation. Later changes stay; if one of them prevents the undo,
+// nothing is undone. Errors: T105, T110, T112, T402, T509, those of a write.
 func Undo(c *Call, in UndoRequest) (*UndoResult, error) {
 	if first, ok, err := answered[UndoResult](c); ok || err != nil {
 		return first, err
@@ -44,9 +44,9 @@ func Undo(c *Call, in UndoRequest) (*UndoResult, error) {
 	return data, nameLater(c, op, err)
 }
 
-// undo plans the undo and its file work on what is there, and carries it out.
-// The rule runs again under the lock; what it asks of the files follows from the
-// operation alone, so the plan holds.
+// undo plans the undo and its file work from the current State, and carries it out.
+// The rule runs again under the lock; its effect on files depends only on the
+// operation, so the plan stays valid.
 func undo(c *Call, op thread.Operation) (*UndoResult, error) {
 	u := &undoing{c: c, op: op, back: []string{}}
 	_, err := c.view(func(s *thread.State) (err error) {
@@ -92,7 +92,7 @@ func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread
 	return d, u.op.ThreadID, nil
 }
 
-// conflict is T110.
+// conflict returns T110.
 func (u *undoing) conflict(reason string) *codes.Error {
 	err := codes.UndoConflict.New(fact.Of("operationId", u.op.ID), fact.Of("reason", reason))
 	if u.op.ThreadID != "" {
@@ -101,9 +101,9 @@ func (u *undoing) conflict(reason string) *codes.Error {
 	return err
 }
 
-// findOperation finds the operation that arg names: its id or a prefix of it, the
-// caller's own last one for "". Only a shortened id has the whole journal read.
-// Errors: T112, T105.
+// findOperation finds the operation that arg names by its id or a prefix of it, or the
+// caller's own last one for "". Only a shortened id requires reading the whole
+// journal. Errors: T112, T105.
 func findOperation(c *Call, arg string) (thread.Operation, error) {
 	if arg == "" {
 		return ownLastOperation(c)
@@ -130,7 +130,7 @@ func findOperation(c *Call, arg string) (thread.Operation, error) {
 	return op, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(found)), fact.Of("candidates", ids)).WithNext("leslie history")
 }
 
-// ownLastOperation is the newest one that the caller made.
+// ownLastOperation returns the caller's newest operation.
 func ownLastOperation(c *Call) (thread.Operation, error) {
 	actor, err := marshal(c.caller.Actor)
 	if err != nil {
@@ -146,8 +146,8 @@ func ownLastOperation(c *Call) (thread.Operation, error) {
 	return op, err
 }
 
-// nameLater names, in a T110 about a field, the operation that changed it since,
-// where it is found among the newest.
+// nameLater adds to a T110 about a field the operation that changed it since, if it is
+// among the newest.
 func nameLater(c *Call, op thread.Operation, err error) error {
 	e := codes.Of(err)
 	if !codes.Has(err, codes.UndoConflict) {

@@ -10,10 +10,9 @@ import (
 	"leslie/thread"
 )
 
-// This file is an undo's work on files. Everything that it puts somewhere is
-// staged without the lock; what it takes away is looked at under the lock: a
-// folder or a copy goes only when it holds nothing but what the operation put
-// there.
+// This file does the file work of an undo. It stages what it restores without the
+// lock; under the lock it checks what it removes: a folder or a copy is removed only
+// if it contains nothing but what the operation put there.
 
 // undoing is one undo with its file work.
 type undoing struct {
@@ -25,7 +24,7 @@ type undoing struct {
 	back, kept []string
 }
 
-// prepare stages what the undo puts back, and plans the steps.
+// prepare stages what the undo restores, and plans the steps.
 func (u *undoing) prepare() (err error) {
 	if len(u.in.Replaced)+len(u.in.Copied)+len(u.in.Remade) > 0 {
 		if u.stage, err = u.c.store.Stage(u.c.operation().Operation); err != nil {
@@ -49,8 +48,8 @@ func (u *undoing) prepare() (err error) {
 	return u.c.relyOn(u.stage)
 }
 
-// putBackFiles stages the files that a merge or a rollback replaced and that
-// nobody has changed since. Errors: T110 where there is none.
+// putBackFiles stages the files that a merge or a rollback replaced and that have not
+// changed since. Errors: T110 if there is none.
 func (u *undoing) putBackFiles() error {
 	all := 0
 	for _, r := range u.in.Replaced {
@@ -93,9 +92,9 @@ func (u *undoing) putBackFiles() error {
 	return nil
 }
 
-// inTheWay are files that cannot go back to their names: a folder that is not empty
-// stands there by now, or a file stands in place of a folder above, and what lies
-// there is not taken away by the same undo.
+// inTheWay returns the files that cannot be restored to their names: there is a folder
+// that is not empty, or a file in place of a parent folder, and the same undo does not
+// remove it.
 func inTheWay(back []changes.File, moved []string, entries []store.Entry) (out []string) {
 	goes := map[string]bool{}
 	for _, f := range back {
@@ -123,8 +122,8 @@ func inTheWay(back []changes.File, moved []string, entries []store.Entry) (out [
 	return out
 }
 
-// remakeFolders stages the folders of threads that are there again, with what
-// they were given when they were spawned.
+// remakeFolders stages the folders of restored threads, with what they inherited when
+// they were spawned.
 func (u *undoing) remakeFolders() error {
 	for _, t := range u.in.Remade {
 		name := "thread/" + string(t.ID)
@@ -180,8 +179,8 @@ func (u *undoing) materialize(list thread.BlobID, to string, readOnly bool) erro
 	return u.stage.Materialize(u.c.ctx, m, to, readOnly)
 }
 
-// free refuses to make a folder where one stands. It asks before the records are
-// there again, which would answer for themselves.
+// free refuses to create a folder where one exists. Call it before the records are
+// restored, because they would count as the folder's owner.
 func (u *undoing) free(s *thread.State) error {
 	for _, t := range u.in.Remade {
 		if s.Exists(t.ID) {
@@ -191,7 +190,7 @@ func (u *undoing) free(s *thread.State) error {
 	return nil
 }
 
-// untouched refuses to take away what somebody has written since.
+// untouched refuses to remove what somebody has written since.
 func (u *undoing) untouched() error {
 	for _, t := range u.in.Removed {
 		found, err := u.written(t)
@@ -218,8 +217,8 @@ func (u *undoing) untouched() error {
 	return nil
 }
 
-// written is what lies in a thread's folder beside what spawn put there, and what
-// of that is not any more as it was.
+// written returns the paths in a thread's folder that spawn did not put there, or that
+// have changed since.
 func (u *undoing) written(t thread.Thread) ([]string, error) {
 	var given store.Manifest
 	for _, share := range t.Shared {

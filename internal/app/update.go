@@ -8,14 +8,14 @@ import (
 	"leslie/thread"
 )
 
-// UpdateRequest changes a thread's own fields; what is nil stays as it is.
+// UpdateRequest changes a thread's own fields; a nil field is not changed.
 type UpdateRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	thread.Edit
 }
 
-// Faults are what is wrong with the request. Adding and dropping are told of under
-// the names of what is added (AddTags, AddDepends).
+// Faults returns what is wrong with the request. Faults of dropped values use the
+// names of the added ones (AddTags, AddDepends).
 func (in UpdateRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
 	if in.Title != nil {
@@ -37,16 +37,16 @@ func (in UpdateRequest) Faults(name Names) []Fault {
 	return k.faults
 }
 
-// UpdateResult is the thread as the change left it.
+// UpdateResult is the thread after the change.
 type UpdateResult struct {
 	ThreadRecord
 	Change
 }
 
-// Update changes a thread's own fields. A worktree is a folder, absolute or from the
-// project's root. Errors: T903 (also for a dependency on the thread itself), T101,
-// T105, T107 for an archived thread, T201 where dependencies would form a cycle, and
-// those of a write.
+// Update changes a thread's own fields. A worktree is a folder, absolute or relative
+// to the project's root. Errors: T903 (also for a dependency on the thread itself),
+// T101, T105, T107 for an archived thread, T201 if dependencies would form a cycle,
+// and those of a write.
 func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 	})
 }
 
-// worktree is a folder as a thread keeps it: relative to the project's root where
-// it is inside it, absolute elsewhere.
+// worktree returns a folder as stored in a thread: relative to the project's root if
+// it is inside it, otherwise absolute.
 func (p *Project) worktree(dir string) string {
 	if dir == "" {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"leslie/thread"
 )
 
-// This file holds small values that several use cases share.
+// This file has small values that several use cases share.
 
 // Items is a list as every use case returns one.
 type Items[T any] struct {
@@ -23,7 +23,7 @@ type Items[T any] struct {
 	Truncated bool `json:"truncated"`
 }
 
-// DefaultLimit is how many items a list shows unless its request says otherwise.
+// DefaultLimit is the default limit of lists.
 const DefaultLimit = 50
 
 // First cuts a list to limit items; 0 keeps all.
@@ -35,7 +35,7 @@ func First[T any](all []T, limit int) Items[T] {
 	return Items[T]{Items: append([]T{}, shown...), Total: len(all), Truncated: len(shown) < len(all)}
 }
 
-// orNull is nil for an empty text, so that JSON shows null.
+// orNull returns nil for an empty text, so that JSON has null.
 func orNull[T ~string](v T) *T {
 	if v == "" {
 		return nil
@@ -43,7 +43,7 @@ func orNull[T ~string](v T) *T {
 	return &v
 }
 
-// joined reads as "a, b".
+// joined formats values as "a, b".
 func joined[T ~string](values []T) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -60,13 +60,13 @@ func cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// StatePath is the state's file from the project's root.
+// StatePath is the path of the state file relative to the project's root.
 const StatePath = store.Dir + "/" + store.StateFile
 
-// threadPath is a thread's folder from the project's root.
+// threadPath returns a thread's folder relative to the project's root.
 func threadPath(id thread.ThreadID) string { return store.Dir + "/" + threadPlace(id) }
 
-// threadPlace is the same folder from the store's.
+// threadPlace returns a thread's folder relative to the store's.
 func threadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
 
 // isMissing reports whether an error says that a thread does not exist.
@@ -75,7 +75,7 @@ func isMissing(err error) bool { return codes.Has(err, codes.ThreadNotFound) }
 // leadsOut reports whether an error is about a path that leads outside.
 func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
 
-// plainReason is a cause as one sentence says it, without its wrapping.
+// plainReason formats a cause as one sentence, without its wrapping.
 func plainReason(err error) string {
 	if e := codes.Of(err); e != nil {
 		if reason := e.Facts().Text("reason"); reason != "" {

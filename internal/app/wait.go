@@ -12,43 +12,43 @@ import (
 	"leslie/thread"
 )
 
-// WaitRequest says what is waited for.
+// WaitRequest has the condition of a wait.
 type WaitRequest struct {
-	// Threads are all waited for. None means the thread that the caller speaks for,
-	// or with UntilAny every thread.
+	// Threads has all threads to wait for. None means the thread that the caller
+	// speaks for, or with UntilAny every thread.
 	Threads []string
 	Until   thread.Until // "": UntilDone
-	// Since, of a wait for any change: what changed after that revision counts; nil: after now.
+	// Since, for a wait for any change: changes after that revision count; nil: after
+	// now.
 	Since *thread.Revision
 	// Timeout ends the wait with T109; 0: never.
 	Timeout time.Duration
 }
 
-// WaitResult is what a wait ended with, or what was gathered until it gave up.
+// WaitResult is the result of a wait, or the state when it timed out.
 type WaitResult struct {
 	Until    thread.Until    `json:"until"`
 	Revision thread.Revision `json:"revision"` // everything up to it was looked at
 	Threads  []WaitedThread  `json:"threads"`
-	// Operations are those that ended a wait for any change.
+	// Operations has those that ended a wait for any change.
 	Operations *Items[OperationRecord] `json:"operations,omitempty"`
 	Met        bool                    `json:"met"`
 }
 
-// WaitedThread is one thread as it was when it was last looked at.
+// WaitedThread is one thread at the last look.
 type WaitedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Status   thread.Status   `json:"status"`
 	Wakeable bool            `json:"wakeable"`
 	Met      bool            `json:"met"` // what is waited for holds for it
-	// Children are those that are not terminated.
+	// Children has those that are not terminated.
 	Children []thread.ThreadID `json:"children"`
-	// Approvals are the open requests; until a decision, also the decided ones.
+	// Approvals has the open requests; for until decision, also the decided ones.
 	Approvals []ApprovalRecord `json:"approvals"`
 }
 
-// Wait returns when what is waited for holds. With T109 it returns what was gathered,
-// too. Errors: T101, T105, T109, T903 for a revision that is not there yet, those of
-// reading, T904.
+// Wait returns when the condition holds. With T109 it also returns the state at that
+// time. Errors: T101, T105, T109, T903 for a future revision, those of reading, T904.
 func Wait(c *Call, in WaitRequest) (*WaitResult, error) {
 	c.readOnly()
 	if in.Until == "" {
@@ -73,27 +73,27 @@ func Wait(c *Call, in WaitRequest) (*WaitResult, error) {
 	return nil, err
 }
 
-// waiting is one run of wait.
+// waiting is one run of Wait.
 type waiting struct {
 	WaitRequest
 	c    *Call
 	ids  []thread.ThreadID // nil: every thread
 	data WaitResult        // of the last look
-	// inTheWay are the threads that somebody has to do something about.
+	// inTheWay has the threads that keep the condition from holding.
 	inTheWay []thread.Thread
 
-	// Of a wait for any change: where it stands in the history, what it found
-	// there and whom that concerns.
+	// For a wait for any change: the position in the history, what was found there,
+	// and which threads it concerns.
 	cursor  *store.Cursor
 	any     bool
 	touched map[thread.ThreadID]bool
 	seen    Items[OperationRecord]
-	// lapsed are the records that a passed deadline had changed when the wait
-	// began; no operation says so yet.
+	// lapsed has the records that a passed deadline had changed when the wait started,
+	// although no operation records it yet.
 	lapsed []string
 }
 
-// look is one look of the wait. Errors: T101, T105, T903, those of reading.
+// look checks the condition. Errors: T101, T105, T903, those of reading.
 func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
 	if w.cursor == nil {
 		err = w.begin(s)
@@ -119,7 +119,7 @@ func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
 	return all, wake, nil
 }
 
-// begin finds the threads and the place in the history.
+// begin finds the threads and the position in the history.
 func (w *waiting) begin(s *thread.State) error {
 	for _, arg := range w.Threads {
 		t, err := s.Thread(arg)
@@ -141,8 +141,8 @@ func (w *waiting) begin(s *thread.State) error {
 	return nil
 }
 
-// happened reads what was recorded since the last look, up to the State that is
-// looked at, and keeps what concerns the threads. Errors: those of reading.
+// happened reads what was recorded since the last look, up to the given State, and
+// keeps what concerns the threads. Errors: those of reading.
 func (w *waiting) happened(s *thread.State) error {
 	if w.Until != thread.UntilAny {
 		return nil
@@ -155,7 +155,7 @@ func (w *waiting) happened(s *thread.State) error {
 	if err != nil {
 		return err
 	}
-	// A deadline that passed while this waits is a change, although no operation
+	// A deadline that passed during this wait is a change, although no operation
 	// records it yet.
 	fresh := slices.DeleteFunc(s.Changes(), func(ch thread.Change) bool { return slices.Contains(w.lapsed, ch.Record) })
 	for _, id := range w.ids {
@@ -167,8 +167,8 @@ func (w *waiting) happened(s *thread.State) error {
 	return nil
 }
 
-// touch keeps an operation that concerns one of the threads; without threads,
-// each does.
+// touch keeps an operation that concerns one of the threads; without threads, each
+// operation does.
 func (w *waiting) touch(op thread.Operation) {
 	concerns := len(w.ids) == 0
 	for _, id := range w.ids {
@@ -194,7 +194,7 @@ func records(changes []thread.Change) []string {
 	return out
 }
 
-// waited is one thread as it stands. One that the State lacks is archived.
+// waited returns one thread's state. A thread that is not in the State is archived.
 func (w *waiting) waited(s *thread.State, id thread.ThreadID) WaitedThread {
 	t, ok := s.Threads.Peek(string(id))
 	if !ok {
@@ -225,7 +225,7 @@ func (w *waiting) waited(s *thread.State, id thread.ThreadID) WaitedThread {
 	return d
 }
 
-// timedOut is T109 with what stands in the way and how to go on waiting.
+// timedOut returns T109 with what prevents the condition, and how to continue waiting.
 func (w *waiting) timedOut(e *codes.Error) error {
 	for _, t := range w.data.Threads {
 		if !t.Met {
@@ -236,7 +236,7 @@ func (w *waiting) timedOut(e *codes.Error) error {
 	return e.WithHint(w.advice()).WithNext("leslie status", w.again())
 }
 
-// advice says who has to do something before waiting again is of use.
+// advice says who has to act before waiting again makes sense.
 func (w *waiting) advice() string {
 	now := w.c.now()
 	groups := []struct {
@@ -262,7 +262,7 @@ func (w *waiting) advice() string {
 	return strings.Join(parts, "; ")
 }
 
-// again is the line that goes on waiting where this one gave up.
+// again returns the command that continues the wait.
 func (w *waiting) again() string {
 	words := []string{"leslie", "wait"}
 	for _, id := range w.ids {

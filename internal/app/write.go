@@ -15,33 +15,33 @@ import (
 	"leslie/warnings"
 )
 
-// Change is what every writing use case's result ends with.
+// Change is embedded in the result of every use case that writes.
 type Change struct {
 	Changed bool `json:"changed"`
 }
 
-// SetChanged is called when the operation is made.
+// SetChanged is called after the operation.
 func (ch *Change) SetChanged(changed bool) { ch.Changed = changed }
 
-// written is a pointer to the result of a writing use case.
+// written is a pointer to the result of a use case that writes.
 type written[T any] interface {
 	*T
 	SetChanged(bool)
 }
 
-// rule is what a use case does to the State. It may run again, so it has no
-// effect outside the State; it returns the thread that it concerns.
+// rule is what a use case does to the State. It may run again, so it has no effect
+// outside the State. It returns the thread that it concerns.
 type rule[T any] func(s *thread.State, stamp thread.Stamp) (*T, thread.ThreadID, error)
 
-// keptAnswer is a result as it is kept for a request id.
+// keptAnswer is a result as stored for a request id.
 type keptAnswer[T any] struct {
 	Data     T             `json:"data"`
 	Warnings warnings.List `json:"warnings,omitempty"`
 }
 
-// write changes the store by one rule. The result and the warnings are those of
-// the run that was committed. Errors: the rule's, and the store's (T501, T502,
-// T503, T505, T506, T509, T904).
+// write changes the store by one rule. The result and the warnings are those of the
+// committed run. Errors: the rule's, and the store's (T501, T502, T503, T505, T506,
+// T509, T904).
 func write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 	if c.draft != nil {
 		return rehearse[T, P](c, do)
@@ -80,13 +80,13 @@ func write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 	return data, c.keepUnchanged(data)
 }
 
-// errOverdue says that a deadline has passed whose effect is not recorded yet.
+// errOverdue says that the effect of a passed deadline is not recorded yet.
 var errOverdue = errors.New("a deadline has passed")
 
-// update is the one way in which use cases change the store. What deadlines that
-// have passed mean is recorded first, as an operation of the system; who is no person and
-// speaks for a thread that the mistake limit suspended changes nothing (T103). A change
-// prolongs the claims that the caller works under.
+// update is the only way in which use cases change the store. It first records the
+// effect of passed deadlines, as an operation of the system. A caller that is not a
+// person and speaks for a thread that the mistake limit suspended may not change
+// anything (T103). A change extends the claims under which the caller works.
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
 	for {
 		commit, err := c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
@@ -115,7 +115,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 	}
 }
 
-// system makes an operation that nobody asked for.
+// system records an operation of leslie itself.
 func (c *Call) system(command string, at time.Time, do func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
 	call := store.Call{Wait: c.lockWait(), Command: command, Stamp: thread.Stamp{
 		Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
@@ -125,9 +125,9 @@ func (c *Call) system(command string, at time.Time, do func(*thread.State, threa
 	})
 }
 
-// prolongClaims lets the caller go on holding the threads that an operation is
-// about, in the same operation. It never makes one fail that Request.Expect lets
-// pass: a thread that is not changed otherwise is left alone where it is newer.
+// prolongClaims extends the caller's claims on the threads that an operation concerns,
+// in the same operation. It never makes Request.Expect fail: it skips a thread that is
+// newer and not changed otherwise.
 func prolongClaims(s *thread.State, about thread.ThreadID, call store.Call) {
 	ids := []thread.ThreadID{about}
 	changes := s.Changes()
@@ -147,8 +147,8 @@ func prolongClaims(s *thread.State, about thread.ThreadID, call store.Call) {
 	}
 }
 
-// answered returns the result that this call's request id already got. A use case
-// that reads files before it writes asks first.
+// answered returns the result that this call's request id already got. A use case that
+// reads files before it writes calls it first.
 func answered[T any](c *Call) (data *T, ok bool, err error) {
 	if c.request.ID == "" || c.draft != nil {
 		return nil, false, nil
@@ -161,8 +161,8 @@ func answered[T any](c *Call) (data *T, ok bool, err error) {
 	return data, err == nil, err
 }
 
-// keepUnchanged keeps the result of a request that had nothing to change, which no
-// operation carries. Errors: those of Store.Keep.
+// keepUnchanged stores the result of a request that changed nothing, because no
+// operation has it. Errors: those of Store.Keep.
 func (c *Call) keepUnchanged(data any) error {
 	if c.request.ID == "" || c.changed || c.replayed || c.draft != nil || c.revision == nil {
 		return nil
@@ -200,7 +200,7 @@ func (c *Call) lockWait() store.Wait {
 	return store.Wait{Timeout: c.request.LockTimeout, Notify: c.request.Waiting}
 }
 
-// params are the call's parameters as the journal keeps them.
+// params returns the call's parameters as in the journal.
 func (c *Call) params() json.RawMessage {
 	if c.request.Params == nil {
 		return json.RawMessage("{}")
@@ -208,8 +208,8 @@ func (c *Call) params() json.RawMessage {
 	return c.request.Params()
 }
 
-// relyOn has what a stage holds on disk before the operation is recorded: beside it,
-// or at once for a line of a batch, which may hold many.
+// relyOn makes the content of a stage durable before the operation is recorded:
+// concurrently with it, or at once for a line of a batch, which may have many.
 func (c *Call) relyOn(stage *store.Stage) error {
 	if c.draft != nil {
 		return stage.Sync()
@@ -220,8 +220,8 @@ func (c *Call) relyOn(stage *store.Stage) error {
 	return nil
 }
 
-// endStage ends a stage, if there is one: what an operation that stands has
-// promised to place is left to it, everything else goes.
+// endStage ends a stage, if there is one: files that a committed operation still has
+// to place stay, all others are removed.
 func (c *Call) endStage(stage *store.Stage, stands bool) {
 	switch {
 	case stage == nil:
@@ -234,7 +234,7 @@ func (c *Call) endStage(stage *store.Stage, stands bool) {
 	}
 }
 
-// marshal writes JSON as leslie answers it: compact, HTML characters as they are.
+// marshal encodes JSON as in answers: compact, without escaping HTML characters.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
