@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"leslie/store/internal/lockfile"
 	"leslie/thread"
 )
 
@@ -54,7 +55,7 @@ func isHeld(path string) bool {
 		return false
 	}
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|openCareful))
-	free, err := tried(lock.TryRLock)
+	free, err := lockfile.Try(lock.TryRLock)
 	_ = lock.Unlock()
 	return err == nil && !free
 }

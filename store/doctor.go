@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"leslie/codes"
+	"leslie/store/internal/lockfile"
 	"leslie/thread"
 )
 
@@ -62,7 +63,7 @@ func (s *Store) Diagnose(ctx context.Context) (Diagnosis, error) {
 	if err != nil || len(first.findings) == 0 {
 		return first.result(nil), err
 	}
-	if sleep(ctx, secondLook) != nil {
+	if lockfile.Sleep(ctx, secondLook) != nil {
 		return Diagnosis{}, stopped(ctx)
 	}
 	second, err := s.examine(ctx, seen)

@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gofrs/flock"
+	"leslie/store/internal/lockfile"
 )
 
 // This file appends to the log, logs/leslie.log. It is no part of what the
@@ -162,14 +162,14 @@ func (s *Store) rotateLog(folder *os.Root) error {
 		info, err := folder.Lstat(logFile)
 		return err == nil && info.Mode().IsRegular() && info.Size() > logLimit
 	}
-	if !large() || s.lockable(s.Path(LockFile)) != nil {
+	if !large() {
 		return nil
 	}
-	lock := flock.New(s.Path(LockFile), flock.SetFlag(os.O_RDWR|openCareful))
-	if held, err := tried(lock.TryLock); !held || err != nil {
+	unlock := lockfile.AcquireNow(s.Path(LockFile), os.O_RDWR|openCareful)
+	if unlock == nil {
 		return nil
 	}
-	defer func() { _ = release(lock) }()
+	defer unlock()
 	if !large() {
 		return nil
 	}

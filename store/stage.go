@@ -16,6 +16,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/lockfile"
 	"leslie/thread"
 )
 
@@ -104,13 +105,13 @@ func (st *Stage) enter(dir string) error {
 // lock is nil when the file is not there any more.
 func hold(r saferoot, rel string) (*flock.Flock, fs.FileInfo, error) {
 	lock := stageFlock(r.path(rel))
-	err := persist(func() error { return r.disk.step(ActCreate, r.path(rel), lock.Lock) })
+	err := lockfile.Persist(func() error { return r.disk.step(ActCreate, r.path(rel), lock.Lock) })
 	if err != nil {
 		return nil, nil, err
 	}
 	info, err := standing(r, rel, lock)
 	if info == nil {
-		_ = release(lock)
+		_ = lockfile.Release(lock)
 		return nil, nil, err
 	}
 	return lock, info, nil
@@ -283,7 +284,7 @@ func (st *Stage) Discard() error {
 }
 
 func (st *Stage) leave() error {
-	err := release(st.lock)
+	err := lockfile.Release(st.lock)
 	st.lock = nil
 	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.close())
 }
@@ -337,7 +338,7 @@ func sweepStage(r saferoot, dir string) error {
 		return cannotWrite(dir, r.removeAll(dir)) // no maker ever held this
 	}
 	lock := stageFlock(r.path(lockPath))
-	free, err := tried(lock.TryLock)
+	free, err := lockfile.Try(lock.TryLock)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // its maker ended it just now
@@ -347,7 +348,7 @@ func sweepStage(r saferoot, dir string) error {
 		return nil
 	}
 	if info, err := standing(r, lockPath, lock); info == nil {
-		_ = release(lock)
+		_ = lockfile.Release(lock)
 		return cannotWrite(lockPath, err)
 	}
 	return cannotWrite(dir, removeStage(r, dir, lock))
@@ -359,11 +360,11 @@ func sweepStage(r saferoot, dir string) error {
 // gone already (its steps were carried out) needs no removing.
 func removeStage(r saferoot, dir string, lock *flock.Flock) error {
 	if removeHeld {
-		defer func() { _ = release(lock) }()
+		defer func() { _ = lockfile.Release(lock) }()
 	}
 	err := removeContent(r, dir)
 	if !removeHeld {
-		_ = release(lock)
+		_ = lockfile.Release(lock)
 	}
 	if err != nil {
 		return err

@@ -31,9 +31,10 @@ func allowances() []allowance {
 		{dir: "internal/atomicfile", modules: []string{"github.com/google/renameio/v2"}},
 		{dir: "thread", packages: []string{"codes", "internal/fact", "warnings", "internal/nearest"}},
 		{dir: "merge", packages: []string{"codes", "warnings", "internal/fact"}},
+		{dir: "store/internal/lockfile", packages: []string{"codes", "internal/retry"}, modules: []string{"github.com/gofrs/flock"}},
 		{
 			dir:      "store",
-			packages: []string{"thread", "internal/retry", "internal/atomicfile", "codes", "warnings", "internal/fact", "internal/scope"},
+			packages: []string{"thread", "internal/retry", "internal/atomicfile", "store/internal/lockfile", "codes", "warnings", "internal/fact", "internal/scope"},
 			modules:  []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
 		{dir: "internal/external", packages: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
@@ -66,26 +67,27 @@ func testModules() []string {
 // whyNotPackage is why a package is closed to those whose row does not name it.
 func whyNotPackage(dir string) string {
 	return reason(dir, map[string]string{
-		"internal/fact":       "facts are made where something is known to have happened",
-		"codes":               "a package below the codes has no failures of its own to name",
-		"warnings":            "this package has nothing to warn about: it answers or fails",
-		"internal/nearest":    "a near miss is named where ids and commands are looked up, by rules and by the command line",
-		"internal/scope":      "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
-		"internal/atomicfile": "files are written by the store",
-		"internal/retry":      "only the lock and calls to agents are tried again; a rule that fails would fail again",
-		"thread":              "the rules stand above this package; a package that knows them cannot serve others",
-		"merge":               "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
-		"store":               "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
-		"internal/external":   "who may run what is decided by a command; below it nothing starts a program",
-		"internal/app":        "use cases are what commands, interfaces and servers call; nothing below knows them",
-		"cmd/leslie":          "nothing imports main; what others need is a package of its own",
-		"test/harness":        "it runs the binary and reads its answers from outside, for tests; leslie itself must not agree with its own reader by sharing it",
-		"test/bench":          "it measures the binary from outside",
-		"test/demo":           "the demo speaks with the binary as a stranger would",
-		"test/torture":        "it tests the shipped binary from outside",
-		"test/soak":           "it tests the shipped binary from outside",
-		"test/proctest":       "it tests the binary from outside, with processes of its own",
-		"test/house":          "the building rules are no part of the product",
+		"internal/fact":           "facts are made where something is known to have happened",
+		"codes":                   "a package below the codes has no failures of its own to name",
+		"warnings":                "this package has nothing to warn about: it answers or fails",
+		"internal/nearest":        "a near miss is named where ids and commands are looked up, by rules and by the command line",
+		"internal/scope":          "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
+		"internal/atomicfile":     "files are written by the store",
+		"internal/retry":          "only the lock and calls to agents are tried again; a rule that fails would fail again",
+		"thread":                  "the rules stand above this package; a package that knows them cannot serve others",
+		"merge":                   "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
+		"store/internal/lockfile": "locks are the store's",
+		"store":                   "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
+		"internal/external":       "who may run what is decided by a command; below it nothing starts a program",
+		"internal/app":            "use cases are what commands, interfaces and servers call; nothing below knows them",
+		"cmd/leslie":              "nothing imports main; what others need is a package of its own",
+		"test/harness":            "it runs the binary and reads its answers from outside, for tests; leslie itself must not agree with its own reader by sharing it",
+		"test/bench":              "it measures the binary from outside",
+		"test/demo":               "the demo speaks with the binary as a stranger would",
+		"test/torture":            "it tests the shipped binary from outside",
+		"test/soak":               "it tests the shipped binary from outside",
+		"test/proctest":           "it tests the binary from outside, with processes of its own",
+		"test/house":              "the building rules are no part of the product",
 	})
 }
 
@@ -119,7 +121,7 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	files := []string{"store", "store/internal/lockfile", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
 	runs := []string{"internal/external", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/torture", "test/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package store
+package lockfile
 
 // queues: what the queue does with a process that is stopped is not known here.
 const queues = false
