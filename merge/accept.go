@@ -21,11 +21,10 @@ type Work struct {
 	Resolutions   []Resolution
 }
 
-// Accepted is the answer to one conflict, with the agent's reason if it gave one.
+// Accepted is the answer to one conflict, with the agent's reason, if it gave one.
 type Accepted struct {
 	ConflictID string
 	Decision   Decision
-	Reason     string
 }
 
 // Judgement has all answers, or the reason why none is accepted.
@@ -217,7 +216,8 @@ func (r *Result) texts() []string {
 }
 
 func (j *judge) accepted(d Conflict, decision Decision) Accepted {
-	return Accepted{d.ID, decision, strings.TrimSpace(j.given[d.ID].Reason)}
+	decision.Reason = strings.TrimSpace(j.given[d.ID].Reason)
+	return Accepted{d.ID, decision}
 }
 
 func (j *judge) reasoned(d Conflict) bool { return strings.TrimSpace(j.given[d.ID].Reason) != "" }

@@ -219,7 +219,7 @@ func TestAcceptedAnswersCarryReasons(t *testing.T) {
 	t.Parallel()
 	p, j := accept(t, twoPlaces(), nil, says{1, "ours", "", " O is right \n"}, says{2, "both", "", ""})
 	assert.Equal(t, []merge.Accepted{
-		{ConflictID: p.Conflicts[0].ID, Decision: merge.Decision{Take: "text", Text: []byte("O\n"), How: "agent"}, Reason: "O is right"},
+		{ConflictID: p.Conflicts[0].ID, Decision: merge.Decision{Take: "text", Text: []byte("O\n"), How: "agent", Reason: "O is right"}},
 		{ConflictID: p.Conflicts[1].ID, Decision: merge.Decision{Take: "text", Text: []byte("P\nQ\n"), How: "agent"}}}, j.Accepted)
 }
 
@@ -341,7 +341,7 @@ func soundly(t *testing.T, in merge.Input, p *merge.Plan, w merge.Work) {
 	in.Decisions = map[string]merge.Decision{}
 	for i, a := range j.Accepted {
 		in.Decisions[a.ConflictID] = a.Decision
-		if a.Reason != "" || p.Conflicts[i].Whole() {
+		if a.Decision.Reason != "" || p.Conflicts[i].Whole() {
 			continue
 		}
 		for _, s := range p.Conflicts[i].Sides {

@@ -172,9 +172,8 @@ func (t *agentTask) judge(dir string) (out []Answer, refused string) {
 		return nil, judgement.Refused
 	}
 	for _, a := range judgement.Accepted {
-		d := a.Decision
-		d.Actor, d.Reason = "agent", a.Reason
-		out = append(out, Answer{a.ConflictID, d})
+		a.Decision.Actor = "agent"
+		out = append(out, Answer{a.ConflictID, a.Decision})
 	}
 	return out, ""
 }
