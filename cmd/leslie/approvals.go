@@ -6,10 +6,10 @@ import (
 	"leslie/internal/app"
 )
 
-// This file shows grants: what waits for a person, what was decided, and what of
-// a thread has changed since it asked.
+// This file lists grants: open requests and decided ones, and what has changed in a
+// thread since its request.
 
-// approvalsText is what waits for a person.
+// approvalsText has what waits for a person.
 type approvalsText struct {
 	*app.ListApprovalsResult
 	all bool

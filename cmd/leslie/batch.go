@@ -20,14 +20,13 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file is batch: many commands in one operation, or none.
+// This file implements batch: many commands in one operation, or none.
 //
-// Each line is a call of its own that runs against a draft: a State in memory on
-// which the earlier lines have worked already. It stages its files, and its rule
-// is kept. When every line has passed, the draft becomes the State under one hold of
-// the lock; where somebody else has written since, all rules run again. So the lock is
-// held no longer than for one command, and a batch does whatever its commands do,
-// without knowing them.
+// Each line is its own call on a draft: a State in memory on which the earlier lines
+// have already run. The line stages its files, and its rule is kept. When every line
+// has succeeded, the draft becomes the State under one lock; if somebody else has
+// written since, all rules run again. So the lock is held no longer than for one
+// command, and a batch supports its commands without knowing them.
 
 const (
 	maxBatchLines = 10_000
@@ -98,8 +97,8 @@ func runBatch(c *call) (Data, error) {
 	return batchText{d}, nil
 }
 
-// alsoFailing adds to the faults of a batch's lines what else failed when the
-// others were rehearsed.
+// alsoFailing adds the errors of the other lines, found by rehearsing them, to the
+// faults of a batch.
 func alsoFailing(bad, err error) error {
 	if e := codes.Of(err); e != nil {
 		if failed, ok := e.Facts().Get("errors"); ok {
@@ -109,7 +108,7 @@ func alsoFailing(bad, err error) error {
 	return bad
 }
 
-// useCases are the lines as use cases.
+// useCases returns the lines as use cases.
 func (b *batch) useCases() []app.BatchLine {
 	var out []app.BatchLine
 	for _, l := range b.lines {
@@ -131,8 +130,8 @@ func (l *batchLine) do(op *app.Call) (any, error) {
 	return data, err
 }
 
-// keepGiven keeps what the line gave and lets go of the library's tables for it: a
-// batch holds thousands of lines.
+// keepGiven keeps the line's values and releases the library's tables for it, because
+// a batch may have thousands of lines.
 func (c *call) keepGiven() {
 	if c.flags == nil {
 		return
@@ -147,7 +146,7 @@ func (c *call) keepGiven() {
 	c.flags = cli.NewContext(nil, set, nil)
 }
 
-// batchInput is the file that is named, else standard input.
+// batchInput returns the named file, otherwise standard input.
 func (c *call) batchInput() []byte {
 	var in io.Reader = c.env.stdin
 	name := c.operand(0)
@@ -178,7 +177,7 @@ func (c *call) batchInput() []byte {
 	return text
 }
 
-// batch is the lines of one call.
+// batch has the lines of one call.
 type batch struct {
 	c     *call
 	lines []*batchLine
@@ -193,7 +192,7 @@ type batchLine struct {
 	call   *call
 }
 
-// parse takes the lines apart; faults are told with their line.
+// parse splits the lines; faults name their line.
 func (b *batch) parse(text []byte) {
 	b.commands, b.whole = commands(), slices.Concat(globalFlags(), writeFlags())
 	number := 0
@@ -221,8 +220,8 @@ func (b *batch) parse(text []byte) {
 	}
 }
 
-// add makes the call of one line. What concerns the whole operation (who acts,
-// where, how to answer) is said once, for the batch. A line that cannot be one of a
+// add creates the call of one line. What concerns the whole operation (who acts,
+// where, the output format) belongs to the batch. A line that cannot be part of a
 // batch is a fault of the batch, and fails when it is rehearsed.
 func (b *batch) add(number int, l line) {
 	e := b.c.env
@@ -259,7 +258,7 @@ func (b *batch) add(number int, l line) {
 
 func (cmd *command) batchable() bool { return cmd.writes && !cmd.unrecorded && !cmd.notBatchable }
 
-// batchable are the commands that a line may hold.
+// batchable returns the commands that a line may contain.
 func batchable() []string {
 	var out []string
 	for _, cmd := range commands() {

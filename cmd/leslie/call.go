@@ -21,8 +21,8 @@ import (
 	"leslie/warnings"
 )
 
-// call is one run of one command: who acts, what was asked, which store, and
-// what the caller is to be told beside the data.
+// call is one run of one command: who acts, what was requested, which store, and the
+// warnings for the caller.
 type call struct {
 	ctx     context.Context
 	env     env
@@ -103,7 +103,7 @@ func (c *call) globals() globals {
 	return g
 }
 
-// fromEnv is a global flag's value from the environment, checked like the flag.
+// fromEnv returns a global flag's value from the environment, checked like the flag.
 func (c *call) fromEnv(o *option) string {
 	for _, name := range o.EnvVars {
 		text := c.env.getenv(name)
@@ -149,22 +149,22 @@ func (e env) defaultActor() (name string, login bool) {
 	return "unknown", true
 }
 
-// fault notes one thing that is wrong with the command line; of one flag or
-// operand the first fault is enough.
+// fault adds a fault of the command line; only the first fault of a flag or an operand
+// counts.
 func (c *call) fault(field, value, problem string) {
 	if !slices.ContainsFunc(c.faults, func(f fault) bool { return f.Field == field }) {
 		c.faults = append(c.faults, fault{Field: field, Value: value, Problem: problem})
 	}
 }
 
-// lineUsage is usage for help and version: they answer whatever the environment
-// holds, since they are what a caller with a bad environment is sent to.
+// lineUsage is usage for help and version, which work with any environment, because a
+// caller with a bad environment is sent to them.
 func (c *call) lineUsage() error {
 	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return strings.HasPrefix(f.Field, "LESLIE_") })
 	return c.usage()
 }
 
-// usage is T903 with every fault of the line, nil when there is none.
+// usage returns T903 with every fault of the line, nil if there is none.
 func (c *call) usage() error {
 	if len(c.faults) == 0 {
 		return nil
@@ -183,8 +183,9 @@ func (c *call) usage() error {
 	return err.WithHint("See the commands").WithNext("leslie help")
 }
 
-// asUsageError is T903 of something that only a rule or the store can see, told like
-// a fault of the line: with the flag and the usage line. Other errors stay.
+// asUsageError converts a T903 that only a rule or the store can find to the form of a
+// fault of the line: with the flag and the usage line. It returns other errors
+// unchanged.
 func (c *call) asUsageError(err error, flag string) error {
 	e := codes.Of(err)
 	if !codes.Has(err, codes.InvalidArgument) || (e.Facts().Text("requestId") != "") != (flag == "request-id") {
@@ -197,8 +198,8 @@ func (c *call) asUsageError(err error, flag string) error {
 	return e.With(fact.Of("fields", []fault{f})).WithHint(c.line.cmd.usageHint())
 }
 
-// faulty reports whether a flag was given in a way that is a fault already: it
-// is not missing then, and nothing follows from its value.
+// faulty reports whether a flag already has a fault: then it is not missing, and its
+// value must not be used.
 func (c *call) faulty(name string) bool {
 	return slices.ContainsFunc(c.faults, func(f fault) bool { return f.Field == "--"+name })
 }
@@ -221,8 +222,8 @@ func (c *call) optional(name string) *string {
 // on reports whether a switch was given.
 func (c *call) on(name string) bool { return c.text(name) == "true" }
 
-// texts are the values of a flag that may be given several times. The library's own
-// IsSet sorts all flags each time it is asked, which takes time in a long batch.
+// texts returns the values of a flag that may be repeated. The library's own IsSet
+// sorts all flags on each call, which takes time in a long batch.
 func (c *call) texts(name string) []string {
 	if c.flags == nil {
 		return nil
@@ -254,7 +255,7 @@ func (c *call) count(name string, def int) int {
 // operand is the i-th operand, "" when it was not given.
 func (c *call) operand(i int) string { return c.flags.Args().Get(i) }
 
-// targetThread is the thread a command is about: its operand, else the thread that
+// targetThread returns the thread of a command: its operand, otherwise the thread that
 // the call speaks for; neither is a usage fault.
 func (c *call) targetThread() string {
 	if id := c.operand(0); id != "" {
@@ -286,14 +287,14 @@ func (c *call) storeOptions() store.Options {
 	}
 }
 
-// sayWaiting tells a person which decision the call waits for.
+// sayWaiting tells a person for which decision the call waits.
 func (c *call) sayWaiting(id thread.ApprovalID) {
 	if c.who.format == "text" {
 		_, _ = c.env.stderr.Write([]byte("leslie: " + string(id) + " waits for a person: leslie approve " + string(id) + ", or leslie deny " + string(id) + "\n"))
 	}
 }
 
-// stamp is when and by whom this call's operation is made; one call, one stamp.
+// stamp returns the stamp of this call's operation; a call has one stamp.
 func (c *call) stamp() thread.Stamp {
 	if c.stamped == nil {
 		c.stamped = &thread.Stamp{
@@ -308,7 +309,7 @@ func (c *call) stamp() thread.Stamp {
 // now is the time as records carry it.
 func (c *call) now() time.Time { return c.env.now().UTC().Truncate(time.Millisecond) }
 
-// systemActor is the name of what nobody did: leslie itself.
+// systemActor is the actor of operations by leslie itself.
 const systemActor = "leslie"
 
 // view reads the store. Deadlines that have passed show their effect.
@@ -330,8 +331,8 @@ func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
 	return v, err
 }
 
-// writes reports whether the call is one that may change the store: a dry run only
-// looks, and so does a command without the flag with which alone it writes.
+// writes reports whether the call may change the store. A dry run may not, nor a
+// command without the flag that makes it write.
 func (c *call) writes() bool {
 	cmd := c.line.cmd
 	if cmd == nil || !cmd.writes || c.on("dry-run") {
@@ -340,17 +341,17 @@ func (c *call) writes() bool {
 	return cmd.onlyWith == "" || c.on(cmd.onlyWith)
 }
 
-// change is what every writing command's data ends with.
+// change is embedded in the data of every command that writes.
 type change = app.Change
 
-// lockTimeout is --lock-timeout, 0 when it was not given, or nobody knows yet.
+// lockTimeout returns --lock-timeout, 0 if it was not given.
 func (c *call) lockTimeout() time.Duration {
 	d, _ := time.ParseDuration(c.text("lock-timeout")) // checked with the line
 	return d
 }
 
-// recordedParams are the command's own flags and operands, as the journal keeps
-// them and as a request id is bound to.
+// recordedParams returns the command's own flags and operands, as in the journal; a
+// request id is bound to them.
 func (c *call) recordedParams() json.RawMessage {
 	params := map[string]any{}
 	for _, o := range options(c.line.cmd.flags) {
@@ -399,7 +400,8 @@ func (c *call) storeCall() store.Call {
 	return request
 }
 
-// lockWait is how long this call waits for the store's lock, and how it says so.
+// lockWait says how long this call waits for the store's lock, and how it reports
+// that.
 func (c *call) lockWait() store.Wait {
 	return store.Wait{Timeout: c.lockTimeout(), Notify: c.sayLockWait}
 }

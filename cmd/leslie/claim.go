@@ -9,8 +9,8 @@ import (
 	"leslie/thread"
 )
 
-// This file is claim, renew and release: how several agents share out threads.
-// Whoever writes to a thread that they hold goes on holding it.
+// This file implements claim, renew and release, by which several agents distribute
+// threads. Writing to a thread extends the holder's claim.
 
 type claimText struct{ *app.ClaimResult }
 
@@ -62,8 +62,8 @@ func runClaim(c *call) (Data, error) {
 
 func claimed(d *app.ClaimResult) Data { return claimText{d} }
 
-// checkHolder refuses an agent that goes by the login name: all agents of that
-// user would be one holder.
+// checkHolder refuses an agent that has only the login name, because all agents of
+// that user would count as one holder.
 func (c *call) checkHolder() {
 	if c.who.as == thread.Agent && c.who.unnamed {
 		c.fault("--actor", "", "an agent without a session id must give its name: --actor NAME or LESLIE_ACTOR")
@@ -96,7 +96,7 @@ func releaseCommand() *command {
 	}
 }
 
-// runHolder is a command of the holder of a claim.
+// runHolder runs a command of the holder of a claim.
 func runHolder(c *call, do func(*app.Call, app.HolderRequest) (*app.ClaimResult, error)) (Data, error) {
 	in := app.HolderRequest{Thread: c.targetThread()}
 	c.checkHolder()

@@ -10,17 +10,17 @@ import (
 	"leslie/thread"
 )
 
-// This file is context: what a thread's agent has to know, as one block for its
-// prompt. What others told the thread comes first and is cut last; what the block
-// has shown to that agent counts as seen.
+// This file implements context: what a thread's agent needs to know, as one block for
+// its prompt. Injections come first and are cut last; those that the block has shown
+// to the thread's agent count as seen.
 
 const (
-	// maxContext is the longest block, in characters: it is made for a prompt,
-	// where every token is paid for.
+	// maxContext is the length limit of the block in characters, because a prompt pays
+	// for every token.
 	maxContext = 9500
-	// maxInjected is the most of one injection, in characters as they read.
+	// maxInjected is the length limit of one injection, in displayed characters.
 	maxInjected = 3000
-	// maxField is the longest value on a line of its own.
+	// maxField is the length limit of a value on its own line.
 	maxField = 500
 )
 
@@ -54,7 +54,7 @@ func runContext(c *call) (Data, error) {
 	return &contextData{Context: block}, nil
 }
 
-// contextBlock is what the block says.
+// contextBlock has the content of the block.
 type contextBlock struct {
 	*app.ContextResult
 	agent bool // an agent asks
@@ -68,9 +68,9 @@ func fileLines(files []app.ContextFile) []string {
 	return out
 }
 
-// render writes the block, and says which injections it shows. Content is escaped
-// so that none of it can end the block, begin another, or look like a line of
-// leslie's own. Lists are cut first, then the intent, the injections last.
+// render writes the block, and returns which injections it shows. Content is escaped
+// so that none of it can end the block, start another, or look like a line of leslie's
+// own. Lists are cut first, then the intent, injections last.
 func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
 	open := fmt.Sprintf("<thread_context thread=%q objective=%q relations_file=%q>\n", b.Thread.ID, b.Thread.ObjectiveID, app.StatePath)
 	const closing = "</thread_context>"
@@ -80,7 +80,7 @@ func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
 	return open + head + told + fitted(b.rest(), room-width(told)) + closing, shown
 }
 
-// injections are those that were not seen, as far as there is room.
+// injections renders the unseen injections that fit.
 func (b *contextBlock) injections(room int) (told string, shown []thread.InjectionID) {
 	unseen := b.Thread.Unseen()
 	if len(unseen) == 0 {
@@ -107,9 +107,9 @@ func (b *contextBlock) injections(room int) (told string, shown []thread.Injecti
 	return told, shown
 }
 
-// injection is one of them, in at most room characters; fits is false where they
-// and not its own limit cut it. Such a one is better told another time, unless it
-// is the first.
+// injection renders one injection in at most room characters; fits is false if room,
+// not the injection's own limit, cut it. Such an injection is left for the next
+// context, unless it is the first.
 func (b *contextBlock) injection(in thread.Injection, room int) (text string, fits bool) {
 	head := inert(fmt.Sprintf("%s, %s, %s from %s %s at %s", in.Type, in.Urgency, in.ID,
 		in.Created.As, cut(in.Created.Actor, maxTitle), in.Created.At.Format(time.RFC3339))) + ":\n"
@@ -121,9 +121,9 @@ func (b *contextBlock) injection(in thread.Injection, room int) (text string, fi
 	return head + text, fits
 }
 
-// quotation is a text in lines with a margin that no line of leslie's own has, in
-// at most room characters. whole says that all of it is there, fits that room did
-// not cut it: of a long one its beginning is there.
+// quotation renders a text in lines with a margin that no line of leslie's own has, in
+// at most room characters. whole says that all of it is included, fits that room did
+// not cut it.
 func quotation(text string, room int) (lines string, whole, fits bool) {
 	const margin = "  | "
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
@@ -149,7 +149,7 @@ func quotation(text string, room int) (lines string, whole, fits bool) {
 	return b.String() + "\n", true, true
 }
 
-// rest is the block behind what was injected.
+// rest renders the block after the injections.
 func (b *contextBlock) rest() string {
 	t := b.Thread
 	var depends []string
@@ -173,7 +173,7 @@ func (b *contextBlock) rest() string {
 	return body.String()
 }
 
-// standing is who holds the thread, what it waits for and what it may do.
+// standing renders who holds the thread, what it waits for and what it may do.
 func (b *contextBlock) standing() string {
 	var out strings.Builder
 	if held := b.Thread.Held(b.At); held != nil {
@@ -208,9 +208,9 @@ func (b *contextBlock) standing() string {
 	return out.String()
 }
 
-// next is what the thread's agent may run next: lines in which the thread stands,
-// with the summaries of their commands. A line whose command is not in the table
-// is left out.
+// next returns the commands that the thread's agent may run next, with this thread's
+// id and the summaries of the commands. It leaves out commands that are not in the
+// table.
 func (b *contextBlock) next(all []*command) []string {
 	ids := strings.NewReplacer("ID", string(b.Thread.ID), "PARENT", string(b.Thread.ParentID))
 	var out []string
@@ -222,7 +222,7 @@ func (b *contextBlock) next(all []*command) []string {
 	return out
 }
 
-// steps are next's lines, with ID for the thread and PARENT for its parent.
+// steps returns next's commands, with ID for the thread and PARENT for its parent.
 func (b *contextBlock) steps() []string {
 	switch st := b.Thread.Status; {
 	case b.Thread.Mistakes != nil:
@@ -243,7 +243,7 @@ func (b *contextBlock) steps() []string {
 	return []string{"archive ID"}
 }
 
-// saying is a field on a line of its own; nothing for an empty one.
+// saying renders a field on its own line; nothing for an empty one.
 func saying(name, value string) string {
 	if value == "" {
 		return ""
@@ -256,8 +256,8 @@ func width(text string) int { return utf8.RuneCountInString(text) }
 
 const cutNotice = "(cut here: leslie status and leslie artifacts show the rest)\n"
 
-// fitted cuts lines off the end until the text is at most n characters long, and
-// says so; the notice alone has to fit. A long line is cut, not dropped.
+// fitted removes lines from the end until the text has at most n characters, and adds
+// a notice. A long line is cut, not removed.
 func fitted(text string, n int) string {
 	if width(text) <= n {
 		return text
@@ -296,5 +296,5 @@ func indented(text string) string {
 	return b.String()
 }
 
-// inert is content that cannot be taken for the block's own markup.
+// inert escapes content so that it cannot look like the block's markup.
 func inert(s string) string { return strings.ReplaceAll(escape(s), "<", "&lt;") }

@@ -7,8 +7,8 @@ import (
 	"leslie/thread"
 )
 
-// This file is how a person decides: approve, deny and revoke, and approve
-// without an id, which goes through all that waits.
+// This file implements a person's decisions: approve, deny and revoke, and approve
+// without an id, which reviews all open requests.
 
 type decisionText struct{ *app.DecideResult }
 
@@ -65,8 +65,8 @@ func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 	return runUseCase(c, app.Decide, in, func(d *app.DecideResult) Data { return decisionText{d} })
 }
 
-// confirmChanged asks the person at the terminal whether it matters that something
-// has changed since the request.
+// confirmChanged asks the person at the terminal to confirm a request whose subject
+// has changed.
 func (c *call) confirmChanged(paths []string) (bool, error) {
 	p := c.newPrompt()
 	sayChanged(p, paths)
@@ -74,7 +74,7 @@ func (c *call) confirmChanged(paths []string) (bool, error) {
 	return answer == "yes", c.unlessAnswered(ok)
 }
 
-// unlessAnswered is T904 when a question was interrupted.
+// unlessAnswered returns T904 if a question was interrupted.
 func (c *call) unlessAnswered(ok bool) error {
 	if ok {
 		return nil

@@ -48,7 +48,7 @@ func (d *doctorData) Text(p *page) {
 	}
 }
 
-// isPartialResult: what was mended before a mend failed is told all the same.
+// isPartialResult: repairs done before a repair failed are shown, too.
 func (d *doctorData) isPartialResult() {}
 
 func doctorCommand() *command {
@@ -77,7 +77,7 @@ func runDoctor(c *call) (Data, error) {
 	found, err := st.Diagnose(c.ctx)
 	d := c.diagnosed(st, found)
 	if codes.Has(err, codes.ParseError) {
-		// What every other command fails with is a finding here: who follows
+		// Errors that stop every other command are findings here: a caller who follows
 		// T502's next line gets an answer, not the same refusal again.
 		d.Options = c.callerOptions(optionsOf(codes.Of(err)))
 		return d, nil
@@ -92,13 +92,14 @@ func runDoctor(c *call) (Data, error) {
 	return d, nil
 }
 
-// unread is the finding of a state that cannot be looked into: another program's,
-// or one that the system does not give out.
+// unread returns the finding for a state that cannot be read: another program's, or
+// one that the system refuses to read.
 func unread(e *codes.Error) store.Finding {
 	return store.Finding{Code: string(e.Code()), Path: e.Facts().Text("path"), Message: e.Error()}
 }
 
-// repair mends. Where a mend failed, what the others did stands beside the error.
+// repair repairs the store. If a repair fails, the results of the others accompany the
+// error.
 func (c *call) repair(st *store.Store) (Data, error) {
 	fixed, err := st.Repair(c.ctx, c.storeCall())
 	if err != nil && len(fixed.Actions) == 0 {
@@ -112,7 +113,7 @@ func (c *call) repair(st *store.Store) (Data, error) {
 	return d, err
 }
 
-// diagnosed is what the store found, with what lies outside its knowledge.
+// diagnosed returns the store's findings, with those about files outside the store.
 func (c *call) diagnosed(st *store.Store, found store.Diagnosis) *doctorData {
 	d := &doctorData{Healthy: found.Healthy, Findings: append([]store.Finding{}, found.Findings...)}
 	d.add(checkConfig(st, st.Path(store.ConfigFile), false))
@@ -140,8 +141,8 @@ func checkConfig(st *store.Store, path string, users bool) *store.Finding {
 	return &store.Finding{Code: string(e.Code()), Path: st.Relative(path), Message: e.Facts().Text("reason")}
 }
 
-// checkGuide finds a block in AGENTS.md that is not this leslie's: an agent that
-// reads it may look for commands in vain. A text without a block wants none.
+// checkGuide finds a block in AGENTS.md from another version of leslie, which may name
+// commands that do not exist. A text without a block is fine.
 func checkGuide(st *store.Store) *store.Finding {
 	note := func(code, message string) *store.Finding {
 		return &store.Finding{Code: code, Path: agentsFile, Message: message, Info: true}

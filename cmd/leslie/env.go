@@ -16,30 +16,30 @@ import (
 	"golang.org/x/term"
 )
 
-// env is everything a call takes from the process around it. Nothing below run
-// reads a global, so a test makes its own.
+// env has everything that a call takes from the process. Nothing below run reads a
+// global, so a test provides its own.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// Which of the three is a terminal.
+	// Which of the three streams is a terminal.
 	stdinTTY, stdoutTTY, stderrTTY bool
 
 	dir  string // the working folder, absolute
 	home string // the user's home folder, "" when unknown
-	// login looks the user's login name up, "" when unknown.
+	// login looks up the user's login name, "" if unknown.
 	login  func() string
 	getenv func(string) string
-	// environ is the whole environment, for a program that is started.
+	// environ returns the whole environment, for a started program.
 	environ func() []string
 	now     func() time.Time
-	// withTimeout ends a wait: context.WithTimeout.
+	// withTimeout returns a context with a timeout: context.WithTimeout.
 	withTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
-	// newID makes an id of a kind: its prefix and 8 random base32 characters.
+	// newID returns an id of a kind: its prefix and 8 random base32 characters.
 	newID func(prefix string) string
 	// jitter returns a random duration in (0, max].
 	jitter func(max time.Duration) time.Duration
-	// ready prepares the process for a command, which may be one that writes; nil
-	// where it is not ours alone.
+	// ready prepares the process for a command, which may be one that writes; nil if
+	// the process is not leslie's own.
 	ready func(writes bool)
 }
 
@@ -58,13 +58,13 @@ func processEnv() env {
 	}
 }
 
-// roomBeforeGC is how much the heap may grow over its least size, or over what
-// is in use, before garbage is collected, in percent: from 16 MB on. Most
-// commands end before that.
+// roomBeforeGC is how much the heap may grow, in percent of its minimum (from 16 MB
+// on) or of what is in use, before a garbage collection. Most commands end before
+// that.
 const roomBeforeGC = 400
 
-// readyProcess prepares the process for a command. One that only reads may use any
-// thread, which saves one.
+// readyProcess prepares the process for a command. A command that only reads may use
+// any thread, which saves one.
 func readyProcess(writes bool) {
 	if !writes {
 		runtime.UnlockOSThread()

@@ -46,7 +46,7 @@ type hint struct {
 	line string // an example behind "leslie", with words in capitals to fill in
 }
 
-// guide is the block.
+// guide returns the block.
 func guide(all []*command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s v%d: this block is leslie's; leslie init rewrites it -->\n", guideBegin, guideVersion)

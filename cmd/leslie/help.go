@@ -15,10 +15,10 @@ type versionData struct {
 	Version string `json:"version"`
 }
 
-// unversioned is the version of what was built without one.
+// unversioned is the version of a build without one.
 const unversioned = "dev"
 
-// versionOf is the version that a build was given, else the one that go install
+// versionOf returns the version given to the build, otherwise the one that go install
 // knows: the module's, or the commit's.
 func versionOf(given string, build func() (*debug.BuildInfo, bool)) string {
 	if given != unversioned {

@@ -10,7 +10,7 @@ import (
 	"leslie/thread"
 )
 
-// agentsFile is where coding agents look for what a project asks of them.
+// agentsFile is where coding agents look for a project's instructions.
 const agentsFile = "AGENTS.md"
 
 type initData struct {
@@ -51,8 +51,8 @@ func initCommand() *command {
 	}
 }
 
-// withoutStore is why no store could be made. Where none is there, the commands
-// that would look at it lead nowhere.
+// withoutStore returns why no store could be created. It suggests no commands that
+// need a store.
 func (c *call) withoutStore(dir string, err error) error {
 	e := codes.Of(err)
 	if _, missing := store.Find(dir, c.storeOptions()); missing == nil || e == nil {
@@ -61,7 +61,7 @@ func (c *call) withoutStore(dir string, err error) error {
 	return e.WithNext("leslie help init")
 }
 
-// sameFolder: a folder may be reached by several names.
+// sameFolder reports whether two names lead to the same folder.
 func sameFolder(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
@@ -106,9 +106,8 @@ func runInit(c *call) (Data, error) {
 	return d, nil
 }
 
-// recognise sees that a store that was there is one that can be read, before
-// anything beside it changes. One that was just made needs no look, which could
-// fail.
+// recognise checks that an existing store can be read before anything next to it
+// changes. A store that was just created needs no check, which could fail.
 func (c *call) recognise(created bool) error {
 	if created {
 		c.revision = new(thread.Revision)

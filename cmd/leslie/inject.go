@@ -7,8 +7,8 @@ import (
 	"leslie/thread"
 )
 
-// This file is inject, which tells a thread something while it works. context is
-// where the thread's agent gets it.
+// This file implements inject, which sends information to a thread while it works. The
+// thread's agent gets it from context.
 
 type injectText struct{ *app.InjectResult }
 

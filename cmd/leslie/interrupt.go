@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// interruptible is the context of the process: it ends when somebody interrupts
-// it. The signals are caught from the moment on at which somebody begins to wait
-// for the end (Done): for the lock, for a person, for another program. Before
-// that a signal ends the process itself, as it would have a moment earlier: what
-// leslie does without waiting is done in milliseconds, and the store withstands
-// the death of a process anywhere. Catching signals costs threads, which is more
-// than most commands need for all the rest.
+// interruptible is the context of the process: it ends when somebody interrupts the
+// process. It catches signals only from the first call of Done on, when somebody
+// starts to wait: for the lock, for a person, for another program. Before that a
+// signal ends the process directly: leslie does everything without waiting within
+// milliseconds, and the store survives the death of a process at any point. Catching
+// signals costs threads, more than most commands need for everything else.
 type interruptible struct {
 	mu     sync.Mutex
 	caught context.Context // nil before somebody waits
-	// typed gets Ctrl-C; told gets what ends the process from elsewhere.
+	// typed receives Ctrl-C; told receives other signals that end the process.
 	typed, told chan os.Signal
 }
 
@@ -31,7 +30,7 @@ func (c *interruptible) context() context.Context {
 	return c.caught
 }
 
-// Done catches the signals and returns what they close.
+// Done catches the signals and returns the channel that they close.
 func (c *interruptible) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,10 +58,10 @@ func (c *interruptible) catch() {
 	}()
 }
 
-// lend runs a program that has the terminal to itself meanwhile, such as an editor:
-// Ctrl-C, which the terminal sends to both, is the program's alone. Until it has
-// begun the signal gets lost here; it is ignored only then, since the program would
-// ignore it as well.
+// lend runs a program that uses the terminal exclusively, such as an editor: Ctrl-C,
+// which the terminal sends to both processes, is only for the program. A signal that
+// arrives before the program has started is lost; leslie ignores it only from then on,
+// because the program would inherit that.
 func (c *interruptible) lend(cmd *exec.Cmd) error {
 	c.Done()
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
@@ -83,7 +82,7 @@ func (c *interruptible) Err() error {
 	return nil
 }
 
-// Value leads to the cause of the end.
+// Value returns the cause of the end.
 func (c *interruptible) Value(key any) any {
 	if caught := c.context(); caught != nil {
 		return caught.Value(key)

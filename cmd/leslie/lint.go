@@ -9,12 +9,12 @@ import (
 	"leslie/internal/nearest"
 )
 
-// This file is the pass that a line goes through before the library, for what the
-// library lacks. Flags can be anywhere before "--"; lint moves them behind the command's
-// name, because the library silently takes a flag after an operand as an operand. Lint
-// also finds all faults of a line, with the nearest names; the library stops at the
-// first. The resulting argv (line.argv) has no fault that the library could find. A
-// line with faults still goes to its command, which adds its own and returns T903.
+// This file prepares a line for the library, which lacks some things. Flags can be
+// anywhere before "--"; lint moves them behind the command's name, because the library
+// silently treats a flag after an operand as an operand. Lint also finds all faults of
+// a line, with the nearest names; the library stops at the first. The resulting argv
+// (line.argv) has no fault that the library could find. A line with faults still goes
+// to its command, which adds its own and returns T903.
 
 // completionFlag is the last word of a line that a shell wants to complete. The name is
 // the library's.

@@ -15,7 +15,7 @@ import (
 	"leslie/warnings"
 )
 
-// This file is logs: what went wrong, or was worth a warning, line by line.
+// This file implements logs: errors and warnings of earlier calls, line by line.
 
 type logText struct{ app.LogLine }
 
@@ -24,8 +24,8 @@ func (d logText) Text(p *page) {
 	p.b.WriteString(line + " msg=" + strconv.Quote(d.List.Text("msg")) + string(d.behind().AppendLogfmt(nil)) + "\n")
 }
 
-// front and behind are the pairs in front of the message and behind it: as the
-// line was written.
+// front and behind return the pairs before and after the message, in the order of the
+// line.
 func (d logText) front() fact.List { return d.List[:d.message()] }
 
 func (d logText) behind() fact.List { return d.List[min(d.message()+1, len(d.List)):] }
@@ -85,7 +85,7 @@ func (c *call) logsRequest() app.LogsRequest {
 	return in
 }
 
-// past is a time that was written as one, or as how long ago it was.
+// past parses a time, or an age as a duration.
 func (c *call) past(text string) (time.Time, bool) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return c.now().Add(-d), true

@@ -9,9 +9,9 @@ import (
 var version = unversioned
 
 func main() {
-	// First of all, while this is the process's first thread: the system calls of a
-	// command that writes stay there, so that a trace or an injected fault counts them
-	// in order. See readyProcess.
+	// Do this first, on the process's first thread: the system calls of a command that
+	// writes stay on it, so that a trace or an injected fault counts them in order.
+	// See readyProcess.
 	runtime.LockOSThread()
 	ctx := &interruptible{}
 	status := run(ctx, os.Args[1:], processEnv())

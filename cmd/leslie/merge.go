@@ -12,7 +12,7 @@ import (
 	"leslie/thread"
 )
 
-// mergeText is a merge as every command shows it.
+// mergeText is a merge as all commands show it.
 type mergeText struct{ *app.MergeResult }
 
 func (d mergeText) Text(p *page) {
@@ -109,9 +109,9 @@ func mergeCommand() *command {
 	}
 }
 
-// commitFlags are those of every command that may apply a merge. What they name
-// is run because the caller says so; what a state or a project's configuration
-// names is not.
+// commitFlags returns the flags of every command that may apply a merge. A command
+// that they name runs, because the caller says so; a command that a state or a
+// project's configuration names does not.
 func commitFlags() []cli.Flag {
 	return []cli.Flag{
 		newOption("agent", anyText("CMD"), "the agent that may resolve conflicts"),
@@ -139,8 +139,8 @@ func (c *call) mergeMeans() app.MergeMeans {
 	return means
 }
 
-// runMerging is runUseCase for a merge, whose result stands beside an error: what a
-// merge that stays pending waits for.
+// runMerging is runUseCase for a merge, whose result accompanies an error: what a
+// pending merge waits for.
 func runMerging[In any](c *call, do func(*app.Call, In) (*app.MergeResult, error), in In) (Data, error) {
 	result, err := useCase(c, do, in)
 	if result == nil {

@@ -92,8 +92,8 @@ func runMergeResolve(c *call) (Data, error) {
 	return runMerging(c, app.MergeResolve, in)
 }
 
-// readFile reads a file that the caller names, or standard input for "-".
-// Errors: T903, T508, T509.
+// readFile reads a file named by the caller, or standard input for "-". Errors: T903,
+// T508, T509.
 func (c *call) readFile(name string) ([]byte, error) {
 	in := c.env.stdin
 	if name != "-" {

@@ -14,8 +14,8 @@ import (
 	"leslie/warnings"
 )
 
-// mergeFileData is merge-file's answer: the merged text itself in text format,
-// so that it can stand in for git merge-file.
+// mergeFileData is merge-file's answer: in text format the merged text itself, so that
+// it can replace git merge-file.
 type mergeFileData struct {
 	Conflicts int    `json:"conflicts"`
 	Merged    string `json:"merged"`
@@ -28,7 +28,7 @@ func (d *mergeFileData) Text(p *page) {
 	}
 }
 
-// isPartialResult: the markers are the answer.
+// isPartialResult: the text with markers is the answer.
 func (d *mergeFileData) isPartialResult() {}
 
 func mergeFileCommand() *command {
@@ -54,7 +54,7 @@ func runMergeFile(c *call) (Data, error) {
 	if c.on("in-place") && c.operand(0) == "-" {
 		c.fault("--in-place", "", "--in-place needs a file as OURS, not standard input")
 	}
-	// The environment's format does not count: a git merge driver wants text.
+	// Ignore the environment's format: a git merge driver needs text.
 	if !c.has("format") {
 		c.who.format = "text"
 	}
@@ -88,9 +88,9 @@ func runMergeFile(c *call) (Data, error) {
 	return d, nil
 }
 
-// markerNames are the names on the markers: the labels, else the operands. Git
-// before 2.44 hands its placeholders for them over as they stand; those get names
-// that say as much.
+// markerNames returns the names on the markers: the labels, otherwise the operands.
+// Git before 2.44 passes its placeholders unexpanded; those are replaced by
+// descriptive names.
 func (c *call) markerNames(labels []string) []string {
 	names := []string{c.operand(0), c.operand(1), c.operand(2)}
 	copy(names, labels)
@@ -104,9 +104,8 @@ func (c *call) markerNames(labels []string) []string {
 	return names
 }
 
-// replaceFile writes a plain file of the caller's by rename, so that no reader
-// sees half of it, and has it on disk. Of a link, the file that it leads to is
-// written. Errors: T505.
+// replaceFile replaces one of the caller's files by rename, durably, so that no reader
+// sees half of it. For a link it writes the file that the link leads to. Errors: T505.
 func (c *call) replaceFile(name string, data []byte) error {
 	path := name
 	if !filepath.IsAbs(path) {

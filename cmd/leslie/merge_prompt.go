@@ -16,19 +16,20 @@ import (
 	"leslie/thread"
 )
 
-// This file is the person at the terminal, who decides the conflicts of a merge
-// and whether it is applied.
+// This file asks the person at the terminal, who resolves the conflicts of a merge and
+// decides whether to apply it.
 
 // mergePrompt asks the person. It is a merging.Resolver and a merging.Approver.
 type mergePrompt struct {
 	c *call
 	*prompt
-	// asked are the conflicts that the person left open, and the paths about which
+	// skipped has the conflicts that the person left open, offered the paths for which
 	// the agent was offered.
 	skipped, offered map[string]bool
 }
 
-// person is whoever can be asked at the terminal: both are nil where nobody is there.
+// person returns the resolver and approver for the terminal; both are nil if nobody
+// can be asked.
 func (c *call) person() (merging.Resolver, merging.Approver) {
 	if !c.canPrompt() {
 		return nil, nil
@@ -37,8 +38,8 @@ func (c *call) person() (merging.Resolver, merging.Approver) {
 	return p, p
 }
 
-// Resolve shows each open conflict and asks. Each answer is recorded at once, so
-// that nothing is lost when the person is called away.
+// Resolve shows each open conflict and asks. It records each answer at once, so that
+// nothing is lost if the person is interrupted.
 func (p *mergePrompt) Resolve(_ context.Context, s *merging.Session) error {
 	offer, err := s.OfferAgent()
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *mergePrompt) Resolve(_ context.Context, s *merging.Session) error {
 	}
 }
 
-// next is the first conflict that is open and was not left so.
+// next returns the first open conflict that was not skipped.
 func (p *mergePrompt) next(s *merging.Session) (merge.Conflict, bool) {
 	open := s.Open("")
 	i := slices.IndexFunc(open, func(d merge.Conflict) bool { return !p.skipped[d.ID] })
@@ -168,8 +169,8 @@ func (p *mergePrompt) sayResolved(s *merging.Session, path string) {
 	}
 }
 
-// word asks for one of these words, or the beginning of one. What begins several is
-// asked again; what begins none is returned as it is: a thread's id, say.
+// word asks for one of these words, or a prefix of one. It asks again for an ambiguous
+// prefix; it returns other input unchanged, such as a thread's id.
 func (p *mergePrompt) word(words ...string) (answer string, ok bool) {
 	for {
 		answer, ok := p.line(strings.Join(words, ", ") + "?")
@@ -189,11 +190,11 @@ func (p *mergePrompt) word(words ...string) (answer string, ok bool) {
 	}
 }
 
-// errUnchanged says that an editor was left without a change.
+// errUnchanged says that the person changed nothing in the editor.
 var errUnchanged = errors.New("nothing was changed in the editor")
 
-// edit lets the person write the lines of a conflict in their editor, which shows
-// them with markers. It is an error when they leave it as it was, or markers in it.
+// edit opens the lines of a conflict in the person's editor, with markers. Its error
+// says that they were not changed, or that markers are left.
 func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 	marked, err := d.Marked()
 	if err != nil {
@@ -238,7 +239,7 @@ func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 	default:
 		err = fmt.Errorf("the editor did not finish: %w", err)
 	}
-	// An editor may have saved what was typed, in its own way too.
+	// The editor may have saved the text, perhaps under another name.
 	if left, _ := os.ReadDir(dir); len(left) > 1 || changed {
 		keep, err = true, fmt.Errorf("%w; what was typed is kept in %s", err, dir)
 	}

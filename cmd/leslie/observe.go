@@ -46,8 +46,8 @@ func runObserve(c *call) (Data, error) {
 	})
 }
 
-// sinceFault is what only the store can see wrong with --since, as a fault of the
-// line. Other errors stay.
+// sinceFault converts an error about --since that only the store can find to a fault
+// of the line. It returns other errors unchanged.
 func (c *call) sinceFault(err error) error {
 	if !codes.Has(err, codes.InvalidArgument) {
 		return err

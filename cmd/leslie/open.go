@@ -12,8 +12,8 @@ import (
 	"leslie/thread"
 )
 
-// open finds the project and begins the call's use case. Errors: T504 with the
-// places that were searched.
+// open finds the project and starts the call's use case. Errors: T504 with the
+// searched places.
 func (c *call) open() (*app.Call, error) {
 	if c.op != nil {
 		return c.op, nil
@@ -26,7 +26,7 @@ func (c *call) open() (*app.Call, error) {
 	return c.op, nil
 }
 
-// app is the environment as use cases take it.
+// app returns the environment in the form that use cases take.
 func (e env) app() app.Environment {
 	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Environ: e.environ}
 }
@@ -36,7 +36,7 @@ func (c *call) caller() app.Caller {
 	return app.Caller{As: c.who.as, Actor: c.who.actor, Unnamed: c.who.unnamed, Thread: c.who.thread}
 }
 
-// request is what the line says of every use case.
+// request returns the line's parameters that all use cases have in common.
 func (c *call) request() app.Request {
 	r := app.Request{Command: c.operation(), ReadOnly: !c.writes(), Digest: c.lineDigest(), Waiting: c.sayLockWait}
 	if c.flags == nil { // the line never got as far as a command
@@ -56,9 +56,9 @@ func (c *call) sayLockWait(path string) {
 	_, _ = c.env.stderr.Write([]byte("leslie: waiting for the lock " + path + ", which another process holds\n"))
 }
 
-// finish ends the call's use case, and takes over what the answer says of it. The
-// log is written where there is a project. A signal is how a stream that follows
-// ends, and no failure. Help is no use case.
+// finish ends the call's use case, and takes over its results for the answer. It
+// writes the log if there is a project. A signal is the normal end of a stream that
+// follows, not a failure. Help is not a use case.
 func (c *call) finish(failure *codes.Error) {
 	if c.stopped(failure) {
 		failure = nil
@@ -81,8 +81,8 @@ func (c *call) finish(failure *codes.Error) {
 	}
 }
 
-// runUseCase carries a use case out, once the line has no faults, and gives its result
-// the text form.
+// runUseCase runs a use case if the line has no faults, and converts its result to
+// text form.
 func runUseCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in In, text func(*Out) Data) (Data, error) {
 	d, err := useCase(c, do, in)
 	if err != nil {
@@ -91,8 +91,8 @@ func runUseCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in I
 	return text(d), nil
 }
 
-// useCase carries a use case out, once the line has no faults. Errors: T903 with all
-// of them, T504, and those of the use case.
+// useCase runs a use case if the line has no faults. Errors: T903 with all faults,
+// T504, and those of the use case.
 func useCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in In) (*Out, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func useCase[In, Out any](c *call, do func(*app.Call, In) (*Out, error), in In) 
 	return do(op, in)
 }
 
-// checkRequest adds what is wrong with a use case's request to the faults of the
-// line. labels are the flags and operands whose name is not that of the field.
+// checkRequest adds the faults of a use case's request to those of the line. labels
+// has the flags and operands whose names differ from the fields.
 func (c *call) checkRequest(faults func(app.Names) []app.Fault, labels map[string]string) {
 	label := labelled(labels)
 	for _, f := range faults(label) {
@@ -115,8 +115,8 @@ func (c *call) checkRequest(faults func(app.Names) []app.Fault, labels map[strin
 	}
 }
 
-// usageOf is a use case's refusal of its request as the command line tells it, with
-// the flags; other errors stay.
+// usageOf converts a use case's refusal of its request to flags; it returns other
+// errors unchanged.
 func (c *call) usageOf(err error, labels map[string]string) error {
 	if !codes.Has(err, codes.InvalidArgument) {
 		return err
@@ -156,7 +156,7 @@ func flagOf(field string) string {
 	return "--" + b.String()
 }
 
-// debugLine says, with --debug, what the call was taken for.
+// debugLine says, with --debug, how the call was understood.
 func (c *call) debugLine() []byte {
 	if !c.who.debug {
 		return nil
@@ -168,8 +168,7 @@ func (c *call) debugLine() []byte {
 	return app.DebugLine(c.ctx, c.env.app(), c.who.dir, root, c.caller(), c.request())
 }
 
-// lineDigest stands for the command line in the log: the same line, the same
-// digest.
+// lineDigest identifies the command line in the log: equal lines have equal digests.
 func (c *call) lineDigest() string {
 	h := fnv.New32a()
 	for _, arg := range c.argv {

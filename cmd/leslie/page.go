@@ -16,9 +16,8 @@ import (
 	"leslie/internal/external"
 )
 
-// page is a text answer in the making. Values that come from outside pass
-// through escape, so that no title or content moves a cursor, forges a line or
-// speaks with the terminal.
+// page builds a text answer. Values from outside are escaped, so that no title or
+// content can move a cursor, forge a line or control the terminal.
 type page struct{ b bytes.Buffer }
 
 func (p *page) String() string { return p.b.String() }
@@ -26,11 +25,11 @@ func (p *page) String() string { return p.b.String() }
 // line writes one line; its arguments are escaped.
 func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", escaped(args)...) }
 
-// styled is text that is written as it is: what a person sees in it was escaped.
+// styled is text that is written unchanged; its visible parts were escaped.
 type styled string
 
-// escaped are the arguments of a line, made harmless whatever their type; numbers and
-// truth values stay what they are.
+// escaped escapes the arguments of a line, whatever their type; numbers and booleans
+// stay.
 func escaped(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
@@ -72,15 +71,15 @@ func (p *page) table(header string, rows [][]string) {
 	_ = w.Flush()
 }
 
-// rest says how many of a list were not shown.
+// rest says how many items of a list were not shown.
 func (p *page) rest(shown, total int) {
 	if shown < total {
 		p.line("(%d of %d shown; --limit 0 shows all)", shown, total)
 	}
 }
 
-// plainText is a value as text; ok is false for numbers and truth values, and for
-// what is styled already.
+// plainText returns a value as text; ok is false for numbers and booleans, and for
+// styled text.
 func plainText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case styled:
@@ -131,8 +130,7 @@ func quoted(s string) string { return strconv.Quote(s) }
 // shellQuote is s as one word of a POSIX shell.
 func shellQuote(s string) string { return external.Word(s) }
 
-// marshal writes JSON as leslie answers it: compact, HTML characters as they
-// are.
+// marshal encodes JSON as in answers: compact, without escaping HTML characters.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -14,14 +14,14 @@ import (
 	"leslie/thread"
 )
 
-// This file is a conversation with the person at the terminal.
+// This file talks to the person at the terminal.
 
-// canPrompt reports whether a person is there to be asked.
+// canPrompt reports whether a person can be asked.
 func (c *call) canPrompt() bool {
 	return c.env.stdinTTY && c.env.stderrTTY && c.who.as == thread.User && c.who.format == "text" && !c.who.noInput
 }
 
-// prompt is a conversation on the terminal, on stderr: stdout is the answer's.
+// prompt is a dialogue on the terminal, on stderr, because stdout is for the answer.
 type prompt struct {
 	in    *bufio.Reader
 	out   io.Writer
@@ -33,15 +33,14 @@ func (c *call) newPrompt() *prompt {
 	return &prompt{in: bufio.NewReader(c.env.stdin), out: c.env.stderr, done: c.ctx.Done(), paint: c.painter()}
 }
 
-// line asks and returns the answer in lower case; ok is false when the terminal
-// was closed, or an interrupt came: the reader is then left behind with the
-// process.
+// line asks and returns the answer in lower case; ok is false if the terminal was
+// closed or an interrupt came. The reader then stays blocked until the process ends.
 func (p *prompt) line(question string) (answer string, ok bool) {
 	text, ok := p.text(question)
 	return strings.ToLower(text), ok
 }
 
-// text is line for an answer that is kept as it was written.
+// text is like line but returns the answer unchanged.
 func (p *prompt) text(question string) (answer string, ok bool) {
 	fmt.Fprint(p.out, question+" ")
 	read := make(chan string, 1)
@@ -76,7 +75,7 @@ func (p *prompt) choose(question string, words ...string) (answer string, ok boo
 	}
 }
 
-// interrupted is T904 when the call was interrupted, nil when the person left.
+// interrupted returns T904 if the call was interrupted, nil if the person left.
 func (c *call) interrupted() error {
 	if c.ctx.Err() == nil {
 		return nil
@@ -89,11 +88,11 @@ func (p *prompt) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n
 
 const green = "32"
 
-// editorPatience is how long an editor may take to save when leslie is ended.
+// editorPatience is how long an editor may take to save when leslie has to end.
 const editorPatience = 5 * time.Second
 
-// runEditor runs a program that the person has the terminal with. It is asked to
-// end when leslie is, and not killed over what it has not saved.
+// runEditor runs a program that shares the terminal with the person. When leslie has
+// to end, it asks the program to end, and does not kill it while it saves.
 func (c *call) runEditor(name string, args ...string) error {
 	cmd := exec.CommandContext(c.ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.stdin, c.env.stderr, c.env.stderr

@@ -30,7 +30,7 @@ func threadText(p *page, d app.ThreadRecord) {
 	p.field("revision", int64(d.Revision))
 }
 
-// approvalText is a grant: its line and what is known beyond who and what.
+// approvalText renders a grant.
 func approvalText(p *page, d app.ApprovalRecord) {
 	p.line("approval %s  %s  %s  %s  %s", d.ApprovalID, d.ThreadID, d.Kind, d.Status, joined(d.Scope))
 	approvalFacts(p, d)
@@ -40,7 +40,7 @@ func approvalText(p *page, d app.ApprovalRecord) {
 	p.field("  verdict", d.Verdict)
 }
 
-// approvalFacts are what is known of a grant beyond who and what.
+// approvalFacts renders the details of a grant.
 func approvalFacts(p *page, d app.ApprovalRecord) {
 	p.field("  reason", d.Reason)
 	if d.Deadline != nil {
@@ -58,7 +58,7 @@ func approvalFacts(p *page, d app.ApprovalRecord) {
 	}
 }
 
-// injectionText is an injection: what it says is there until it was seen.
+// injectionText renders an injection; it has its content until it was seen.
 func injectionText(p *page, d app.InjectionRecord) {
 	seen := "not seen yet"
 	if d.SeenAt != nil {

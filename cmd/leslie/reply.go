@@ -20,7 +20,7 @@ import (
 	"leslie/warnings"
 )
 
-// envelope is one answer as JSON and YAML show it.
+// envelope is one answer in JSON and YAML.
 type envelope struct {
 	Success  bool             `json:"success"`
 	Revision *thread.Revision `json:"revision,omitempty"`
@@ -40,8 +40,8 @@ type errorReply struct {
 	Details     fact.List  `json:"details"`
 }
 
-// reply gives the one answer of a call: logs it, renders it, and returns the
-// exit status. success, no error and exit status 0 go together.
+// reply sends the one answer of a call: it logs it, renders it, and returns the exit
+// status. success, no error and exit status 0 always go together.
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
 	c.finish(failure)
@@ -62,7 +62,7 @@ func (c *call) reply(data Data, err error) int {
 	return 0
 }
 
-// rendered is render, and T901 in the place of an answer whose rendering panics.
+// rendered is render, but returns T901 if rendering panics.
 func (c *call) rendered(data Data, failure *codes.Error) (answer []byte, told *codes.Error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -76,14 +76,15 @@ func (c *call) rendered(data Data, failure *codes.Error) (answer []byte, told *c
 	return c.render(data, failure), failure
 }
 
-// partialResult is data that is on stdout in text format too when the call fails:
-// a merge with its conflicts, as git merge-file gives it.
+// partialResult is data that text format prints on stdout even if the call fails: a
+// merge with its conflicts, like git merge-file.
 type partialResult interface {
 	Data
 	isPartialResult()
 }
 
-// render is the answer in the asked format; in text the notes go to stderr.
+// render returns the answer in the requested format; in text format warnings and
+// errors go to stderr.
 func (c *call) render(data Data, failure *codes.Error) []byte {
 	switch c.who.format {
 	case "json":
@@ -100,9 +101,9 @@ func (c *call) render(data Data, failure *codes.Error) []byte {
 	return p.b.Bytes()
 }
 
-// failure is err with what every error carries: the command, and whether
-// something was changed (a change that stands is no error but W505; only a fault
-// of leslie's own can come behind it).
+// failure adds to err what every error has: the command, and whether something was
+// changed. (A committed change is never an error but W505; only a bug in leslie can
+// follow it.)
 func (c *call) failure(err error) *codes.Error {
 	if err == nil {
 		return nil
@@ -135,15 +136,15 @@ func (c *call) failure(err error) *codes.Error {
 	return e
 }
 
-// stoppedHalfway reports whether a call was interrupted when it had changed
-// something: the same call would do that again, or find it in its way.
+// stoppedHalfway reports whether a call was interrupted after it had changed
+// something: the same call would repeat the change or conflict with it.
 func stoppedHalfway(e *codes.Error) bool {
 	changed, _ := e.Facts().Get("changed")
 	return e.Code() == codes.Interrupted && changed == true
 }
 
-// callerLine is a line for this caller to run as it stands: with the call's -C, and with
-// its --as and --actor where they are recorded.
+// callerLine returns a command for this caller to run unchanged: with the call's -C,
+// and with its --as and --actor if they are recorded.
 func (c *call) callerLine(line string) string {
 	rest, ours := strings.CutPrefix(line, "leslie ")
 	if !ours || strings.HasPrefix(rest, "help") || strings.HasPrefix(rest, "-C ") {
@@ -163,7 +164,7 @@ func (c *call) callerLine(line string) string {
 	return "leslie " + flags + rest
 }
 
-// optionsOf are what can be done about T502, nil in other errors.
+// optionsOf returns what can be done about T502, nil for other errors.
 func optionsOf(e *codes.Error) []store.Option {
 	found, _ := e.Facts().Get("options")
 	options, _ := found.([]store.Option)
@@ -257,9 +258,9 @@ func (c *call) textNotes(told warnings.List, failure *codes.Error) {
 	}
 }
 
-// shownFacts leaves out of the text line what a reader has no use for there:
-// the command, that nothing was changed, a reason that is the whole message,
-// and structures, which are for programs.
+// shownFacts leaves out what readers do not need in the text line: the command, that
+// nothing was changed, a reason that is the whole message, and structures, which are
+// for programs.
 func shownFacts(e *codes.Error) fact.List {
 	var out fact.List
 	for _, f := range e.Facts() {
@@ -281,7 +282,7 @@ const (
 	bold   = "1"
 )
 
-// painter gives text a colour, where colours are wanted.
+// painter returns a function that colours text if colours are enabled.
 func (c *call) painter() func(code, s string) styled {
 	on := c.who.color == "always" || c.who.color != "never" && c.env.stderrTTY && c.env.getenv("NO_COLOR") == ""
 	return func(code, s string) styled {
@@ -293,7 +294,7 @@ func (c *call) painter() func(code, s string) styled {
 	}
 }
 
-// run is the whole life of a call.
+// run handles a call from start to end.
 func run(ctx context.Context, argv []string, e env) int {
 	return perform(ctx, commandsFor(argv), argv, e)
 }
@@ -317,13 +318,13 @@ func (c *call) do(all []*command) (data Data, err error) {
 	return c.data, err
 }
 
-// isNil reports whether a command that failed gave back its typed nothing.
+// isNil reports whether a failed command returned a typed nil.
 func isNil(data Data) bool {
 	v := reflect.ValueOf(data)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// recovered turns a panic into a coded error: one that carries a code keeps it.
+// recovered turns a panic into a coded error; a coded panic keeps its code.
 func (c *call) recovered(r any) error {
 	if err, ok := r.(error); ok {
 		if e := codes.Of(err); e != nil {

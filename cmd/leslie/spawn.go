@@ -71,7 +71,7 @@ func runSpawn(c *call) (Data, error) {
 	return runUseCase(c, app.Spawn, in, func(d *app.SpawnResult) Data { return spawnText{d} })
 }
 
-// fromDir is a path as the caller means it: from the folder that the call works in.
+// fromDir resolves a path relative to the folder in which the call works.
 func (c *call) fromDir(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

@@ -10,20 +10,19 @@ import (
 	"leslie/warnings"
 )
 
-// This file is the other way to answer: a stream, for commands that tell what
-// happens while it happens. Objects go to stdout one by one, without an envelope
-// around them: a line of JSON each, a YAML document each, or what their text
-// says. stdout holds nothing else. Warnings go to stderr in front of what they
-// are about, and so does an error, which ends the stream: in the asked format,
-// in JSON as one line.
+// This file implements streams, for commands that report events as they happen.
+// Objects go to stdout one by one, without an envelope: a line of JSON each, a YAML
+// document each, or their text. stdout contains nothing else. Warnings go to stderr
+// before the objects that they concern, and so does an error, which ends the stream:
+// in the requested format, in JSON as one line.
 //
-// A signal is how a stream that follows ends: exit status 130. A reader that
-// goes away ends it, too, and in silence.
+// A signal is the normal end of a stream that follows: exit status 130. When its
+// reader goes away, a stream ends silently.
 
-// always is the streams of a command that never answers otherwise.
+// always is for commands that always stream.
 func always(line) bool { return true }
 
-// following is the streams of a command that --follow turns into a stream.
+// following is for commands that stream with --follow.
 func following(l line) bool { return l.has("follow") }
 
 // streams reports whether this call's answer is a stream.
@@ -35,9 +34,8 @@ func (c *call) streams() bool {
 // errUnread says that nobody reads the stream.
 var errUnread = errors.New("nobody reads the stream")
 
-// stream answers with what run emits, as it comes. emit fails when there is
-// nobody left to tell: run then ends with that error. The command that calls it
-// is one whose line streams.
+// stream answers with what run emits, immediately. emit fails if the reader has gone:
+// run then ends with that error. Only a command whose line streams may call it.
 func (c *call) stream(run func(emit func(Data) error) error) (Data, error) {
 	err := run(func(d Data) error {
 		c.tellWarnings()
@@ -49,7 +47,7 @@ func (c *call) stream(run func(emit func(Data) error) error) (Data, error) {
 	return nil, err
 }
 
-// send puts bytes on stdout. Errors: errUnread when its reader has gone, T505.
+// send writes bytes to stdout. Errors: errUnread if its reader has gone, T505.
 func (c *call) send(b []byte) error {
 	_, err := c.env.stdout.Write(b)
 	switch {
@@ -83,8 +81,8 @@ func (c *call) streamed(v any) []byte {
 	return append(raw, '\n')
 }
 
-// tellWarnings says on stderr what was not said yet. What follows tells that in
-// the meantime, so it is not kept back until the end.
+// tellWarnings writes new warnings to stderr. They concern what follows, so they are
+// not kept until the end.
 func (c *call) tellWarnings() {
 	if c.op != nil {
 		c.warnings.Add(c.op.Warnings()...)
@@ -102,7 +100,7 @@ func (c *call) tellWarnings() {
 	}
 }
 
-// endStream says what is left to say and returns the exit status.
+// endStream writes what is left and returns the exit status.
 func (c *call) endStream(failure *codes.Error) int {
 	c.tellWarnings()
 	if failure == nil {
@@ -118,8 +116,8 @@ func (c *call) endStream(failure *codes.Error) int {
 	return failure.Code().ExitStatus()
 }
 
-// stopped reports whether a failure is only how a stream ends that follows; the
-// log has no use for that.
+// stopped reports whether a failure is only the normal end of a stream that follows,
+// which is not logged.
 func (c *call) stopped(failure *codes.Error) bool {
 	return failure != nil && failure.Code() == codes.Interrupted && c.streams()
 }

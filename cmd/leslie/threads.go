@@ -15,7 +15,7 @@ import (
 	"leslie/thread"
 )
 
-// What several thread commands share: limits, ids, small renderings.
+// This file has what several thread commands share: limits, ids, small renderings.
 
 const maxTitle = 200 // characters of a title
 
@@ -47,8 +47,8 @@ func (c *call) readContent(flag string, limit int) string {
 // readStdin reads standard input: see readAll.
 func (c *call) readStdin(limit int) ([]byte, error) { return c.readAll(c.env.stdin, limit) }
 
-// readAll reads at most one byte more than limit. An interrupt ends the wait
-// for it; the reader is left behind with the process.
+// readAll reads at most one byte more than limit. An interrupt ends the wait; the
+// reader then stays blocked until the process ends.
 func (c *call) readAll(in io.Reader, limit int) ([]byte, error) {
 	type result struct {
 		raw []byte
@@ -85,7 +85,7 @@ func cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// countsText reads as "2 active, 1 completed".
+// countsText formats counts as "2 active, 1 completed".
 func countsText(counts thread.Counts) string {
 	var parts []string
 	for _, status := range thread.Statuses() {
@@ -125,7 +125,7 @@ func joined[T ~string](values []T) string {
 	return strings.Join(parts, ", ")
 }
 
-// many counts things by a word whose plural takes an s.
+// many formats a count with a word whose plural ends in s.
 func many(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -133,7 +133,7 @@ func many(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing
 }
 
-// require is a fault for each flag that must be given and was not.
+// require adds a fault for each required flag that is missing.
 func (c *call) require(flags ...string) {
 	for _, name := range flags {
 		if !c.has(name) {

@@ -9,8 +9,8 @@ import (
 	"leslie/thread"
 )
 
-// This file is transfer: a thread asks a person for capabilities, is given some,
-// or gets another executor.
+// This file implements transfer: a thread requests capabilities from a person,
+// receives some, or gets another executor.
 
 type transferText struct{ *app.TransferResult }
 
@@ -68,7 +68,7 @@ func runTransfer(c *call) (Data, error) {
 	return data, c.usageOf(err, nil)
 }
 
-// meansNothing is a fault for each flag that was given and has no meaning.
+// meansNothing adds a fault for each given flag that has no meaning here.
 func (c *call) meansNothing(where string, flags ...string) {
 	for _, name := range flags {
 		if c.has(name) {

@@ -11,7 +11,7 @@ import (
 
 type waitText struct{ *app.WaitResult }
 
-// isPartialResult: what was gathered is worth as much when the time is up.
+// isPartialResult: the state at the timeout is useful, too.
 func (d waitText) isPartialResult() {}
 
 func (d waitText) Text(p *page) {
@@ -76,8 +76,8 @@ func runWait(c *call) (Data, error) {
 	return waitText{d}, err
 }
 
-// waitedFor are the threads as they were named. Of those that a wait for any
-// change may do without, none means every thread.
+// waitedFor returns the named threads. For a wait for any change, none means every
+// thread.
 func (c *call) waitedFor(until thread.Until) []string {
 	args := c.flags.Args().Slice()
 	if len(args) == 0 && (c.who.thread != "" || until != thread.UntilAny) {
@@ -86,7 +86,8 @@ func (c *call) waitedFor(until thread.Until) []string {
 	return args
 }
 
-// waitTimeout is --timeout, else what the caller's kind waits; 0: for ever.
+// waitTimeout returns --timeout, otherwise the default for the kind of caller; 0: no
+// limit.
 func (c *call) waitTimeout() time.Duration {
 	d, _ := time.ParseDuration(c.text("timeout")) // checked with the line
 	if d == 0 && c.who.as != thread.User {

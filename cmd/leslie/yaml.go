@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// toYAML writes a JSON document as YAML: keys in the same order, two spaces a step,
-// texts of several lines as blocks. Both formats come from one document, so they
-// cannot say different things.
+// toYAML converts a JSON document to YAML: keys in the same order, indented by two
+// spaces, texts of several lines as blocks. Both formats come from one document, so
+// they cannot differ.
 func toYAML(doc []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
