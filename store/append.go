@@ -13,20 +13,19 @@ import (
 	"leslie/thread"
 )
 
-// This file adds a line to a file in a thread's folder, once. The line itself
-// says whether it was done: a step that finds it there adds nothing. A process
-// that died while it wrote leaves a piece of it; the piece stays, on a line of
-// its own, and the whole line follows.
+// This file appends a line to a file in a thread's folder, exactly once. The line
+// itself shows whether the step was done: a step that finds it appends nothing. A
+// process that dies while writing leaves part of the line; that part stays on its own
+// line, and the complete line follows.
 
-// oneLine reports whether an append names one line of a file in the folder of a
-// thread.
+// oneLine reports whether an append step has one line for a file in a thread's folder.
 func oneLine(step thread.Step) bool {
 	inside := strings.HasPrefix(step.To, ThreadsDir+"/") && strings.Count(step.To, "/") >= 2
 	return inside && step.Line != "" && !strings.ContainsAny(step.Line, "\r\n")
 }
 
-// appendable returns nil where a line could be added now: so a file that cannot
-// take one is told before anything is committed. Errors: T505, T507.
+// appendable returns nil if a line can be appended now, so that a file that cannot
+// take one is reported before the commit. Errors: T505, T507.
 func (w fileWork) appendable(rel string) error {
 	f, err := w.openLines(rel, os.O_WRONLY|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,9 +37,9 @@ func (w fileWork) appendable(rel string) error {
 	return cannotWrite(rel, err)
 }
 
-// openLines opens a regular file. What else stands there is neither followed nor
-// waited for. Errors: T507 for a link above it, errNotRegular, fs.ErrNotExist
-// unless flag creates it, the system's own.
+// openLines opens a regular file. It never follows a link or waits for a pipe. Errors:
+// T507 for a link above it, errNotRegular, fs.ErrNotExist unless flag creates it, the
+// system's own.
 func (w fileWork) openLines(rel string, flag int) (*os.File, error) {
 	if err := w.reach(path.Dir(rel)); err != nil {
 		return nil, err
@@ -70,8 +69,8 @@ func (w fileWork) openLines(rel string, flag int) (*os.File, error) {
 	return nil, err
 }
 
-// appended reports whether the line is there. A file that is there and cannot be
-// read may hold it: to take it for free would add it twice. Errors: T509.
+// appended reports whether the file has the line. A file that exists but cannot be
+// read may have it, and must not get it twice. Errors: T509.
 func (w fileWork) appended(step thread.Step) (bool, error) {
 	f, err := w.openLines(step.To, os.O_RDONLY)
 	if err == nil {
@@ -94,7 +93,7 @@ func hasLine(f *os.File, line string) (bool, error) {
 	return holdsLine(f, line)
 }
 
-// endsIn looks at the end alone: there it nearly always is, when it is there.
+// endsIn checks only the end of the file, where the line nearly always is.
 func endsIn(f *os.File, line string) bool {
 	info, err := f.Stat()
 	if err != nil {
@@ -109,8 +108,8 @@ func endsIn(f *os.File, line string) bool {
 	return err == nil && bytes.Equal(tail, want)
 }
 
-// holdsLine reads through a text whose lines may be of any length. A last line
-// that only lacks its newline counts: whoever appends next adds it.
+// holdsLine searches a text with lines of any length. A last line without a newline
+// counts, because the next append adds the newline.
 func holdsLine(r io.Reader, line string) (bool, error) {
 	in := bufio.NewReader(r)
 	rest, same := line, true
@@ -136,7 +135,7 @@ func holdsLine(r io.Reader, line string) (bool, error) {
 	}
 }
 
-// appendLine adds the line and has it on disk. Errors: T505, T507.
+// appendLine appends the line durably. Errors: T505, T507.
 func (w fileWork) appendLine(step thread.Step) error {
 	if err := w.ensure(path.Dir(step.To)); err != nil {
 		return err
@@ -162,8 +161,8 @@ func (w fileWork) addLine(step thread.Step) error {
 	return w.sync(step.To, f)
 }
 
-// syncLines has a line on disk that was found there: whoever wrote it may have
-// died in front of that. A file that leslie may only read stays as it is.
+// syncLines makes an existing line durable, because its writer may have died before
+// its fsync. A file that leslie may only read is skipped.
 func (w fileWork) syncLines(rel string) error {
 	f, err := w.openLines(rel, os.O_RDWR)
 	if err != nil {

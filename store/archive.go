@@ -16,30 +16,30 @@ import (
 	"leslie/warnings"
 )
 
-// This file is the archive: the records of archived threads, one sealed line
-// each, so that the state costs what the live threads cost.
+// This file implements the archive: the records of archived threads, one sealed line
+// each, so that the cost of the state depends only on live threads.
 //
-// A record is appended, and on disk, before the state leaves it out; a crash
-// between the two leaves it in both, and then the state's counts. So it is with
-// a thread whose archiving was undone. Of several lines of one record the last
-// counts. What a thread took with it counts as long as the thread lies here, and
-// only if it went with it the last time.
+// A record is appended durably before the state drops it. A crash in between leaves it
+// in both, and then the state's record counts; the same is true for a thread whose
+// archiving was undone. Of several lines for one record the last counts. References
+// and grants count while their thread is archived, and only if they were archived with
+// it the last time.
 //
-// A line that is damaged or gone is missed: objectives count their archived
-// threads, and a line says how many of its operation follow it. What is missing
-// is looked for in the journal, which holds the same records; the reader is told
-// (W502), the file is left alone, and doctor --repair adds them.
+// Readers notice a damaged or missing line: objectives count their archived threads,
+// and a line says how many lines of its operation follow. They look for missing
+// records in the journal, which has the same records, warn (W502) and do not change
+// the file; doctor --repair adds them.
 
 // archived is one line of the archive.
 type archived struct {
 	Record string          `json:"record"` // TABLE/ID
 	Value  json.RawMessage `json:"value"`
 	Seq    thread.Revision `json:"seq"` // of the operation that archived it
-	// Left is how many lines of the operation follow this one.
+	// Left is the number of following lines of the same operation.
 	Left int `json:"left,omitempty"`
 }
 
-// archivedBy are the lines that an operation writes.
+// archivedBy returns the lines that an operation writes.
 func archivedBy(changes []thread.Change, seq thread.Revision) []archived {
 	out := make([]archived, len(changes))
 	for i, c := range changes {
@@ -52,7 +52,7 @@ func archivedBy(changes []thread.Change, seq thread.Revision) []archived {
 	return out
 }
 
-// appendArchive puts the records that an operation archives on disk.
+// appendArchive appends the records that an operation archives, durably.
 func (s *Store) appendArchive(changes []thread.Change, seq thread.Revision) error {
 	if len(changes) == 0 {
 		return nil
@@ -68,9 +68,9 @@ func (s *Store) appendArchive(changes []thread.Change, seq thread.Revision) erro
 	return s.appendLines(ArchiveFile, lines...)
 }
 
-// readArchive calls fn for the intact lines, oldest first, and returns how many
-// were damaged. A missing archive has none; one that is no regular file counts
-// as one damaged line. Errors: T509.
+// readArchive calls fn for the intact lines, oldest first, and returns the number of
+// damaged ones. A missing archive is empty; one that is not a regular file counts as
+// one damaged line. Errors: T509.
 func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
 	data, _, err := readUpTo(s.Path(ArchiveFile), math.MaxInt64)
 	var d damage
@@ -96,8 +96,7 @@ func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
 	return bad, nil
 }
 
-// archiveSource answers for what the State does not hold. It reads the archive once, and
-// only when asked.
+// archiveSource implements thread.Cold. It reads the archive once, and only if needed.
 type archiveSource struct {
 	store  *Store
 	now    *loaded // its warnings get W502 for an archive that lacks records
@@ -106,8 +105,8 @@ type archiveSource struct {
 	taken  map[thread.ThreadID]bool
 }
 
-// Exists reports whether a thread of this id ever had a folder. The folder is looked
-// for once.
+// Exists reports whether a thread with this id ever had a folder. It checks for the
+// folder only once.
 func (c *archiveSource) Exists(id thread.ThreadID) bool {
 	taken, known := c.taken[id]
 	if !known {
@@ -127,7 +126,7 @@ func (c *archiveSource) Archived(table string) ([]thread.Line, error) {
 	return c.tables[table], err
 }
 
-// HasLine reports whether the archive has a line of a record, whether or not it
+// HasLine reports whether the archive has a line of a record, whether or not the line
 // counts.
 func (c *archiveSource) HasLine(table, id string) (bool, error) {
 	err := c.read()
@@ -156,7 +155,7 @@ func (c *archiveSource) read() error {
 	return nil
 }
 
-// refill looks in the journal for what the archive lacks. Errors: T509.
+// refill searches the journal for what the archive lacks. Errors: T509.
 func (c *archiveSource) refill(all *stacks, bad int) error {
 	reason, replayed := cmp.Or(all.lack(), fmt.Sprintf("%d damaged lines", bad)), 0
 	ops, err := c.archivings()
@@ -182,8 +181,8 @@ func (c *archiveSource) refill(all *stacks, bad int) error {
 	return nil
 }
 
-// archivings are the operations up to the state's that moved records to the
-// archive, oldest first. Errors: T509.
+// archivings returns the operations up to the state's that archived records, oldest
+// first. Errors: T509.
 func (c *archiveSource) archivings() (ops []entry, err error) {
 	next := c.now.revision + 1
 	take := func(e entry) bool {
@@ -212,7 +211,7 @@ func (c *archiveSource) archivings() (ops []entry, err error) {
 	return ops, c.store.readFailed(err)
 }
 
-// stacks are the archive's records, and what they say of each other.
+// stacks has the archive's records, and what they say about each other.
 type stacks struct {
 	now   *loaded
 	last  map[string]archived // by record
@@ -229,7 +228,7 @@ func newStacks(now *loaded) *stacks {
 	return &stacks{now: now, last: map[string]archived{}, lines: map[archivedAt]bool{}, left: map[thread.Revision]map[int]bool{}}
 }
 
-// put takes the next line of the archive.
+// put adds the next line of the archive.
 func (all *stacks) put(a archived) {
 	if a.Seq >= all.last[a.Record].Seq {
 		all.last[a.Record] = a
@@ -241,8 +240,7 @@ func (all *stacks) put(a archived) {
 	all.left[a.Seq][a.Left] = true
 }
 
-// add puts those lines of an operation that are missing; some says whether one
-// was that counts.
+// add adds the missing lines of an operation; some reports whether one of them counts.
 func (all *stacks) add(lines []archived) (some bool) {
 	for _, a := range lines {
 		if !all.lines[archivedAt{a.Record, a.Seq}] {
@@ -259,7 +257,7 @@ func (all *stacks) live(record string) bool {
 	return there
 }
 
-// lack says which records are missing, "" when none is known to be.
+// lack describes the missing records, "" if none is known to be missing.
 func (all *stacks) lack() string {
 	threads, parts := all.counted(), 0
 	for record := range all.last {
@@ -292,7 +290,7 @@ func (all *stacks) counted() (n int) {
 	return n
 }
 
-// tables are the records that the state does not hold, in the order of ids.
+// tables returns the records that are not in the state, ordered by id.
 func (all *stacks) tables() map[string][]thread.Line {
 	out := map[string][]thread.Line{}
 	for record, a := range all.last {
@@ -306,8 +304,9 @@ func (all *stacks) tables() map[string][]thread.Line {
 	return out
 }
 
-// wentWithItsThread reports whether what a thread took to the archive counts:
-// after an undo the thread may have come back, lost it, and gone without it.
+// wentWithItsThread reports whether a reference or a grant was archived with its
+// thread the last time: after an undo the thread may have come back, lost it, and been
+// archived without it.
 func (all *stacks) wentWithItsThread(record string, a archived) bool {
 	table, _, _ := strings.Cut(record, "/")
 	var owner struct {

@@ -5,16 +5,16 @@ import (
 	"os"
 )
 
-// This file keeps the backup: the state before the last write, on an inode of
-// its own. It only ever receives a state that was just found whole under the
-// lock, and it is replaced by rename, never written in place.
+// This file keeps the backup: the state before the last write, with its own inode. It
+// is always a state that was verified under the lock, and it is replaced by rename,
+// never written in place.
 //
-// Making it costs nothing: the old state file gets a second name, and the rename
-// of the new state then takes the first name away. A crash between the two
-// leaves both names on one inode, where one stray write would damage both; the
-// next writer makes them two before it does anything else.
+// Creating it costs nothing: the old state file gets a second name, and the rename of
+// the new state then removes the first name. A crash in between leaves both names on
+// one inode, where one stray write would damage both; the next writer separates them
+// before anything else.
 
-// rotate makes the state that was loaded the backup. Errors: T505.
+// rotate makes the loaded state the backup. Errors: T505.
 func (s *Store) rotate(now *loaded) error {
 	switch whole, err := s.backupIsWhole(); {
 	case err != nil:
@@ -31,7 +31,8 @@ func (s *Store) rotate(now *loaded) error {
 	return s.writeFailed(s.disk.rename(temp, backup))
 }
 
-// keepBefore keeps the last state of the version before, once. Errors: T505, T509.
+// keepBefore keeps the last state of the previous format version, once. Errors: T505,
+// T509.
 func (s *Store) keepBefore(now *loaded) error {
 	if now.image.version != versionBefore || exists(s.Path(UpgradedFile)) {
 		return nil
@@ -47,9 +48,8 @@ func (s *Store) keepBefore(now *loaded) error {
 	return s.replace(UpgradedFile, data)
 }
 
-// linkOld gives the file that was loaded a second name. It fails where the file
-// system has no hard links, or where the file is no longer the one whose bytes
-// were found whole.
+// linkOld gives the loaded file a second name. It fails if the file system has no hard
+// links, or if the file is no longer the one that was verified.
 func (s *Store) linkOld(now *loaded, temp string) error {
 	if err := s.disk.link(s.Path(StateFile), temp); err != nil {
 		return err
@@ -65,7 +65,7 @@ func unchangedSince(was, is fs.FileInfo) bool {
 	return os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
 }
 
-// splitBackup makes main and backup two files where they are one. Errors: T505.
+// splitBackup separates main and backup if they are one file. Errors: T505.
 func (s *Store) splitBackup(now *loaded) error {
 	if !s.sharesBackup(now) {
 		return nil
@@ -81,8 +81,8 @@ func (s *Store) sharesBackup(now *loaded) bool {
 	return err == nil && os.SameFile(info, now.file)
 }
 
-// backupIsWhole reads the backup. One that cannot be looked at may be whole, and
-// may not go. Errors: T509.
+// backupIsWhole reads the backup. A backup that cannot be read may be whole and must
+// not be replaced. Errors: T509.
 func (s *Store) backupIsWhole() (bool, error) {
 	data, _, err := readRegular(s.Path(BackupFile))
 	if unknowable(err) {
@@ -91,9 +91,8 @@ func (s *Store) backupIsWhole() (bool, error) {
 	return err == nil && whole(data), nil
 }
 
-// secondPlace sees to it that a recovered state has a backup behind the write
-// that puts it on disk: where there is no whole one, the recovered state itself.
-// Errors: T505.
+// secondPlace makes sure that a recovered state has a backup after the write that
+// stores it: if there is no whole backup, the recovered state itself. Errors: T505.
 func (s *Store) secondPlace(now *loaded) error {
 	if whole, err := s.backupIsWhole(); whole || err != nil {
 		return err

@@ -20,26 +20,25 @@ import (
 	"leslie/thread"
 )
 
-// This file keeps content: blobs/sha256/ab/cdef..., each named by the SHA-256 of
-// its bytes (the first two hexadecimal digits are a folder), read-only and
-// written once. A blob gets its name by rename when its bytes are on disk, so
-// what stands under a name was whole once; that it still is, is checked against
-// the name whenever it is read.
+// This file stores content: blobs/sha256/ab/cdef..., each named by the SHA-256 of its
+// bytes (the first two hexadecimal digits are a folder), read-only and written once. A
+// blob gets its name by rename when its bytes are durable, so a named blob was whole
+// once; every read verifies it against its name.
 //
-// Blobs are never removed. What does not fit its name, by damage or by a
-// stranger's hand, is never given out, and is replaced when the same content is
-// stored again: what is about to be displaced must not rely on a blob that nobody
-// has looked at since it was written.
+// Blobs are never removed. A blob that does not match its name, through damage or
+// because somebody changed it, is never returned, and is replaced when the same
+// content is stored again: content that is about to be displaced must not rely on a
+// blob that was not verified since it was written.
 
 const blobsRoot = BlobsDir + "/sha256"
 
-// ErrDamaged is in the chain of the T509 for a blob whose bytes are not those
-// that its name stands for, and for a manifest that cannot be read.
+// ErrDamaged is in the chain of the T509 for a blob whose bytes do not match its name,
+// and for a manifest that cannot be parsed.
 var ErrDamaged = errors.New("not the content that was stored")
 
-// Blob returns the content of a blob, checked against its name. Errors: T509,
-// with fs.ErrNotExist in its chain when the blob is missing and ErrDamaged when
-// it does not fit; T508 for one larger than MaxFile.
+// Blob returns the verified content of a blob. Errors: T509, with fs.ErrNotExist in
+// its chain if the blob is missing and ErrDamaged if it does not match its name; T508
+// for one larger than MaxFile.
 func (s *Store) Blob(id thread.BlobID) ([]byte, error) {
 	base, err := s.base()
 	if err != nil {
@@ -49,8 +48,8 @@ func (s *Store) Blob(id thread.BlobID) ([]byte, error) {
 	return readBlob(base, id)
 }
 
-// CheckBlob reads a blob of any size and compares it with its name. Errors as
-// for Blob, without T508.
+// CheckBlob reads a blob of any size and compares it with its name. Errors as for
+// Blob, without T508.
 func (s *Store) CheckBlob(id thread.BlobID) error {
 	base, err := s.base()
 	if err != nil {
@@ -94,7 +93,7 @@ func readContent(r saferoot, id thread.BlobID, at string) ([]byte, error) {
 	return data.Bytes(), fitsName(id, sum)
 }
 
-// mustBeBlob refuses what is no blob's name.
+// mustBeBlob rejects invalid blob names.
 func mustBeBlob(id thread.BlobID) error {
 	if !validBlob(id) {
 		return cannotRead(blobsRoot, &fs.PathError{Op: "open", Path: string(id), Err: ErrDamaged})
@@ -102,7 +101,7 @@ func mustBeBlob(id thread.BlobID) error {
 	return nil
 }
 
-// blobsStand refuses what is no blob's name, and a folder of blobs that is none.
+// blobsStand rejects invalid blob names, and a blob folder that is not a real folder.
 func blobsStand(base *os.Root, id thread.BlobID) error {
 	if err := mustBeBlob(id); err != nil {
 		return err
@@ -133,7 +132,7 @@ func fitsName(id thread.BlobID, sum hash.Hash) error {
 
 func blobID(sum hash.Hash) thread.BlobID { return thread.BlobID(hex.EncodeToString(sum.Sum(nil))) }
 
-// blobPath is where a blob rests, relative to the store's folder.
+// blobPath returns the path of a blob in the store's folder.
 func blobPath(id thread.BlobID) string {
 	if !validBlob(id) {
 		return blobsRoot
@@ -153,9 +152,9 @@ func validBlob(id thread.BlobID) bool {
 	return true
 }
 
-// blobWriter stores content. It writes under temporary names in a folder of
-// its own, which is made when the first blob is written; settle has what was
-// written on disk, several files at once, and gives it its names.
+// blobWriter stores content. It writes under temporary names in its own folder, which
+// it creates with the first blob; settle makes the blobs durable, several at once, and
+// names them.
 type blobWriter struct {
 	*folders
 	tmp     string                   // where temporary files lie, relative to the store's folder
@@ -167,11 +166,11 @@ func newBlobWriter(f *folders, tmp string) *blobWriter {
 	return &blobWriter{folders: f, tmp: tmp, unnamed: map[thread.BlobID]string{}}
 }
 
-// put stores what src holds, up to limit bytes, and returns its name and size.
-// src is read once to see whether the blob is there, and once more to write it
-// when it is not; if it changes in between, what was written counts, and its
-// name fits. On failure no blob has appeared. from says what is read, for
-// errors. Errors: T505, T508, T509.
+// put stores the content of src, up to limit bytes, and returns its name and size. It
+// reads src once to check whether the blob exists, and again to write it if not; if
+// src changes in between, the written bytes count, and the name matches them. On
+// failure no blob has appeared. from names what is read, for errors. Errors: T505,
+// T508, T509.
 func (w *blobWriter) put(src io.ReadSeeker, from string, limit int64) (thread.BlobID, int64, error) {
 	in := &source{r: src, from: from, limit: limit}
 	sum := sha256.New()
@@ -188,7 +187,7 @@ func (w *blobWriter) put(src io.ReadSeeker, from string, limit int64) (thread.Bl
 	return w.add(&source{r: src, from: from, limit: limit})
 }
 
-// present reports whether the blob is there and whole.
+// present reports whether the blob exists and is whole.
 func (w *blobWriter) present(id thread.BlobID, size int64) bool {
 	if _, written := w.unnamed[id]; written {
 		return true
@@ -210,8 +209,8 @@ func (w *blobWriter) present(id thread.BlobID, size int64) bool {
 	return err == nil && blobID(sum) == id
 }
 
-// rely makes sure that the name of a blob is on disk once the folders are
-// settled: another process may have stored it a moment ago.
+// rely makes sure that the name of an existing blob is durable after the folders are
+// settled, because another process may just have stored it.
 func (w *blobWriter) rely(id thread.BlobID) error {
 	dir := path.Dir(blobPath(id))
 	if err := w.ensure(dir); err != nil {
@@ -221,8 +220,8 @@ func (w *blobWriter) rely(id thread.BlobID) error {
 	return nil
 }
 
-// add writes a blob to a temporary file; it gets its name when its bytes are on
-// disk.
+// add writes a blob to a temporary file; the blob gets its name when its bytes are
+// durable.
 func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 	if err := w.ensure(w.tmp); err != nil {
 		return "", 0, err
@@ -245,8 +244,7 @@ func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 	return id, size, nil
 }
 
-// giveNames has the blobs that were written on disk, and each under its name
-// then. Errors: T505.
+// giveNames makes the written blobs durable and then names them. Errors: T505.
 func (w *blobWriter) giveNames() error {
 	if err := w.settleFiles(); err != nil {
 		return err
@@ -264,8 +262,8 @@ func (w *blobWriter) giveNames() error {
 	return nil
 }
 
-// settle has all blobs on disk under their names, and whatever else was written.
-// Errors: T505.
+// settle makes all blobs durable under their names, and everything else that was
+// written. Errors: T505.
 func (w *blobWriter) settle() error {
 	if err := w.giveNames(); err != nil {
 		return err
@@ -273,7 +271,7 @@ func (w *blobWriter) settle() error {
 	return w.folders.settle()
 }
 
-// read returns the content of a blob that may have no name yet. Errors as for
+// read returns the content of a blob that may not have its name yet. Errors as for
 // Store.Blob.
 func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	if own, written := w.unnamed[id]; written {
@@ -288,8 +286,7 @@ func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	return readContent(w.saferoot, id, blobPath(id))
 }
 
-// clear moves a folder that stands at a blob's name aside: no rename could
-// replace it.
+// clear moves a folder with a blob's name aside, because no rename could replace it.
 func (w *blobWriter) clear(rel string) error {
 	if info, err := w.lstat(rel); err != nil || !info.IsDir() {
 		return nil
@@ -301,8 +298,8 @@ func (w *blobWriter) clear(rel string) error {
 	return w.rename(rel, to)
 }
 
-// writeFile makes a new file of what in holds; settle has it on disk. One that
-// cannot be finished is removed again as far as that is possible.
+// writeFile creates a file with the content of in; settle makes it durable. A file
+// that cannot be finished is removed if possible.
 func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size int64, err error) {
 	out, err := f.create(rel, perm)
 	if err != nil {
@@ -318,8 +315,8 @@ func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size in
 	return size, nil
 }
 
-// source reads what is to be stored. Its errors are coded, so that a failed
-// read is never taken for a failed write.
+// source reads content to store. Its errors are coded, so that a failed read does not
+// look like a failed write.
 type source struct {
 	r     io.Reader
 	from  string
@@ -339,11 +336,10 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keepTree stores every regular file at dir, an absolute path in the store's
-// folder, or below it as a blob and has the blobs on disk: what leslie replaces
-// or removes is never lost. Links and other special files hold no content;
-// files of any size are kept. What is not there needs no keeping. It is called
-// under the store's lock. Errors: T505, T507, T509.
+// keepTree stores every regular file at or below dir, an absolute path in the store's
+// folder, as a durable blob: leslie never loses what it replaces or removes. Links and
+// other special files have no content; files of any size are stored. A missing dir is
+// fine. The caller must hold the store's lock. Errors: T505, T507, T509.
 func (s *Store) keepTree(dir string) error {
 	rel, err := filepath.Rel(s.Path(""), dir)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -418,7 +414,7 @@ func (w *blobWriter) keepFile(base *os.Root, rel string) error {
 	return err
 }
 
-// tooLarge is T508 for a file over MaxFile.
+// tooLarge returns T508 for a file over MaxFile.
 func tooLarge(what, rel string, id thread.ThreadID) error {
 	facts := []fact.Fact{fact.Of("what", what), fact.Of("limit", "64 MiB"), fact.Of("path", shown(rel))}
 	if id != "" {

@@ -8,8 +8,8 @@ import (
 	"leslie/thread"
 )
 
-// This file checks the archive together with the journal, which holds the same
-// records: what one lacks the other gives back.
+// This file checks the archive together with the journal, which has the same records:
+// each can restore what the other lacks.
 
 func (x *examination) archive() error {
 	if x.store.irregular(ArchiveFile) {
@@ -47,7 +47,7 @@ func recordsOf(lines []archived) string {
 	return some(names)
 }
 
-// counters compares what objectives count with what the archive holds.
+// counters compares the objectives' counts with the archive.
 func (x *examination) counters() error {
 	if x.now == nil || x.noCold {
 		return nil
@@ -74,7 +74,7 @@ func (x *examination) counters() error {
 	return nil
 }
 
-// wholeArchive is what archive and journal hold of archived records together.
+// wholeArchive has the archived records of archive and journal together.
 type wholeArchive struct {
 	*stacks
 	bad   int        // damaged lines of the archive
@@ -83,8 +83,8 @@ type wholeArchive struct {
 	alone []archived // what the archive has and the journal lacks
 }
 
-// archiveOf reads archive and journal. Lines of later operations than the state's
-// count, unless the state has moved on meanwhile. Errors: T509.
+// archiveOf reads archive and journal. Lines of operations after the state's count,
+// unless a newer state exists by now. Errors: T509.
 func (s *Store) archiveOf(now *loaded, movedOn func() bool) (all wholeArchive, err error) {
 	all.stacks = newStacks(now)
 	var later []archived
@@ -127,8 +127,8 @@ func (s *Store) archiveOf(now *loaded, movedOn func() bool) (all wholeArchive, e
 	return all, nil
 }
 
-// giveBack takes lines of the journal that the archive lacks, with the others of
-// their operation: a line counts those that follow it.
+// giveBack adds journal lines that the archive lacks, with the others of their
+// operation, because a line counts those that follow it.
 func (all *wholeArchive) giveBack(lines []archived) {
 	lacking := map[archivedAt]bool{}
 	for _, a := range lines {

@@ -17,10 +17,9 @@ import (
 	"leslie/thread"
 )
 
-// This file reads every blob and compares it with its name, and looks for the
-// blobs that records name. Content that is missing or damaged may lie elsewhere
-// as well, as an artifact or in a frozen copy, and is taken from there: its hash
-// says that it is the same.
+// This file verifies every blob, and looks for the blobs that records name. Missing or
+// damaged content may also exist as an artifact or in a frozen copy, and is restored
+// from there: its hash proves that it is the same.
 
 // blobCase is a blob that is missing or damaged.
 type blobCase struct {
@@ -31,7 +30,7 @@ type blobCase struct {
 	source  string // where the same content lies, "" for nowhere
 }
 
-// blobs looks for damaged and missing ones.
+// blobs finds damaged and missing blobs.
 func (x *examination) blobs() error {
 	if x.now == nil {
 		return nil // nobody knows what is named
@@ -81,7 +80,8 @@ func (x *examination) tellBlob(c *blobCase) {
 	x.add(f, mend)
 }
 
-// damagedBlobs reads all blobs, but for those that were sound a moment ago.
+// damagedBlobs verifies all blobs, except those that an earlier look in this run
+// verified.
 func (x *examination) damagedBlobs() (map[thread.BlobID]*blobCase, error) {
 	cases := map[thread.BlobID]*blobCase{}
 	base, err := x.store.base()
@@ -158,8 +158,8 @@ func contentID(f io.Reader) (thread.BlobID, error) {
 	return blobID(sum), err
 }
 
-// missingBlobs adds the blobs that records name, and that their lists name, and
-// that are not there; of those that are damaged it learns who names them.
+// missingBlobs adds the missing blobs that records, or lists in blobs, name; for
+// damaged ones it finds out what names them.
 func (x *examination) missingBlobs(cases map[thread.BlobID]*blobCase) {
 	asked := map[thread.BlobID]bool{}
 	for _, b := range x.census.blobs {
@@ -188,13 +188,13 @@ func (x *examination) need(b sizedBlob, cases map[thread.BlobID]*blobCase, asked
 	}
 }
 
-// sizedBlob is a blob that a list names, with its size where the list says it.
+// sizedBlob is a blob named by a list, with its size if the list has it.
 type sizedBlob struct {
 	owned
 	size int64
 }
 
-// namedBy are the blobs that a list in a blob names.
+// namedBy returns the blobs that a list in a blob names.
 func (x *examination) namedBy(b owned) (out []sizedBlob) {
 	switch b.Kind {
 	case thread.BlobManifest:
@@ -217,8 +217,8 @@ func content(id thread.BlobID, path, by string) thread.NamedBlob {
 	return thread.NamedBlob{ID: id, Kind: thread.BlobContent, By: "'" + path + "' in " + by}
 }
 
-// replacedFile is a line of the list of what a merge replaced, as docs/store.md
-// has it; what the merge put there is not needed to undo it.
+// replacedFile is an entry of the list of files that a merge replaced, as in
+// docs/store.md; undo does not need what the merge wrote there.
 type replacedFile struct {
 	Path   string        `json:"path"`
 	Before thread.BlobID `json:"before"` // "" for no file
@@ -240,8 +240,8 @@ func (x *examination) replacedBy(b owned) []replacedFile {
 // errFound ends a search.
 var errFound = errors.New("everything was found")
 
-// salvage looks for the content of blobs among the threads' files, frozen copies,
-// files for editors, and what lies among the blobs under another name.
+// salvage searches for the content of blobs in the threads' files, frozen copies,
+// files to edit, and blobs with wrong names.
 func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
 	base, err := x.store.base()
 	if err != nil {
@@ -255,7 +255,7 @@ func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
 	for _, top := range []string{ThreadsDir, MergesDir, BlobsDir} {
 		names, _ := readNames(base, top)
 		for _, name := range names {
-			// A folder that cannot be read holds nothing that helps.
+			// A folder that cannot be read is skipped.
 			_ = tree{root: base}.walk(path.Join(top, name), 2, look.visit)
 			if look.left == 0 || stopped(x.ctx) != nil {
 				return stopped(x.ctx)
@@ -312,8 +312,7 @@ func isHash(name string) bool {
 // isAside reports whether a file was moved aside.
 func isAside(name string) bool { return strings.Contains(name, asideMark) }
 
-// blob moves what is damaged aside and puts the content in its place where it was
-// found.
+// blob moves the damaged blob aside and restores the content where it was found.
 func (m *mending) blob(c *blobCase) error {
 	delete(m.seen.blobs, c.id)
 	if c.damaged {

@@ -6,10 +6,10 @@ import (
 	"leslie/thread"
 )
 
-// This file checks the copies that frozen references took, and makes them anew of
-// the blobs: what a reference froze is known by its list, so nothing is guessed.
+// This file checks the copies of frozen references, and restores them from the blobs:
+// the reference's manifest says exactly what was frozen.
 
-// frozen compares every copy with its list.
+// frozen compares every copy with its manifest.
 func (x *examination) frozen() error {
 	if exists(x.store.Path(ThreadsDir)) && !isFolder(x.store.Path(ThreadsDir)) {
 		return nil // places has told
@@ -72,7 +72,7 @@ func (x *examination) differs(at string, ref thread.Reference, m Manifest, damag
 	x.mendable("T202", at, what, func(m *mending) error { return m.refreeze(ref) })
 }
 
-// refreeze makes a copy anew; what stood there is moved aside.
+// refreeze restores a copy; whatever was in its place is moved aside.
 func (m *mending) refreeze(ref thread.Reference) error {
 	s := m.store
 	list, err := s.Manifest(ref.Manifest)

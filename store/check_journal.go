@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// This file checks the journal: what is damaged there, what is missing, and
-// whether it could still give the state back.
+// This file checks the journal: which lines are damaged, which are missing, and
+// whether it could still restore the state.
 //
-// A damaged line stays where it is: journal and archive only ever grow. Whether
-// anything was lost with it is a finding of its own.
+// A damaged line stays where it is, because journal and archive only grow. Whether
+// anything was lost with it is a separate finding.
 
 func (x *examination) journal() (err error) {
 	if x.history, err = x.store.readHistoryOf(); err != nil {
@@ -41,7 +41,7 @@ func (x *examination) journal() (err error) {
 	return nil
 }
 
-// numbers are the first few of many lines.
+// numbers formats the first few of many lines.
 func numbers(lines []int) string {
 	words := make([]string, len(lines))
 	for i, n := range lines {
@@ -50,7 +50,7 @@ func numbers(lines []int) string {
 	return some(words)
 }
 
-// some are the first few of many words.
+// some formats the first few of many words.
 func some(words []string) string {
 	const few = 5
 	if len(words) <= few {

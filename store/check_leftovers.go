@@ -11,8 +11,8 @@ import (
 	"leslie/thread"
 )
 
-// This file names what processes left behind that died or are still at work:
-// temporary files and stages. The next writer removes them; so does Repair.
+// This file finds what dead or running processes left behind: temporary files and
+// stages. The next writer removes leftovers, and so does Repair.
 
 func (x *examination) leftovers() error {
 	names, _ := x.store.leftTemporary() // where it cannot be read, unknown entries says so
@@ -42,14 +42,13 @@ func (x *examination) quiet() bool {
 	return x.seen.locked || !isHeld(x.store.Path(LockFile))
 }
 
-// movedOn reports whether the state that is looked at is no longer the newest.
+// movedOn reports whether a newer state exists than the one being checked.
 func (x *examination) movedOn() bool {
 	return !x.seen.locked && x.store.claimsOf(StateFile) > x.now.revision
 }
 
-// isHeld reports whether a process has locked a file. To see it, it is locked with
-// others for an instant, and nothing is made: a writer waits that long, a sweep
-// passes by.
+// isHeld reports whether a process has locked a file. It takes a shared lock for an
+// instant and creates nothing; a writer waits that long, and a sweep skips the file.
 func isHeld(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return false
@@ -60,8 +59,8 @@ func isHeld(path string) bool {
 	return err == nil && !free
 }
 
-// sweep removes temporary files, and stages that nobody holds. Where the state cannot
-// be read, nobody knows whose stages are needed, and they stay.
+// sweep removes temporary files, and stages that nobody holds. If the state cannot be
+// read, it is unknown which stages are needed, and they stay.
 func (m *mending) sweep() error {
 	now, err := m.store.load()
 	left := func() (names []string) {

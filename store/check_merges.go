@@ -10,8 +10,8 @@ import (
 	"leslie/thread"
 )
 
-// This file checks what pending merges keep for editors. Whether their threads
-// exist is a matter of relations, whether their texts do one of blobs.
+// This file checks the files to edit of pending merges. Their threads are checked with
+// the relations, their texts with the blobs.
 
 func (x *examination) merges() error {
 	if x.now == nil {
@@ -30,8 +30,8 @@ func (x *examination) merges() error {
 	return nil
 }
 
-// workOf looks for files for editors that are gone. Somebody may have taken one
-// away, which is no answer and no fault; so it is a note.
+// workOf finds missing files to edit. Removing one is neither a decision nor a fault,
+// so this is a note.
 func (x *examination) workOf(m thread.Merge) {
 	if x.underWay[path.Join(MergesDir, string(m.ID), "work")] {
 		return
@@ -51,7 +51,7 @@ func (x *examination) workOf(m thread.Merge) {
 	}
 }
 
-// work writes a file for editors anew, as leslie wrote it.
+// work writes a file to edit again, as leslie wrote it.
 func (m *mending) work(at string, id thread.BlobID) error {
 	data, err := m.store.Blob(id)
 	if err != nil {

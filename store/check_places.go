@@ -10,21 +10,21 @@ import (
 	"leslie/thread"
 )
 
-// This file checks the names in the store's folder: that a folder stands where
-// one belongs, and what lies there that is not leslie's.
+// This file checks the names in the store's folder: that folders are folders, and
+// which entries do not belong to leslie.
 
-// homes are the folders that leslie knows in the store's folder.
+// homes returns the folders that leslie knows in the store's folder.
 func homes() []string {
 	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir}
 }
 
-// papers are the files that leslie knows there.
+// papers returns the files that leslie knows there.
 func papers() []string {
 	return []string{StateFile, BackupFile, LockFile, UpgradedFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}
 }
 
-// places checks what the other checks look into. A link is left alone: somebody
-// put it there, and what it leads to is not leslie's to judge.
+// places checks what the other checks read. It leaves links alone, because somebody
+// put them there.
 func (x *examination) places() error {
 	for _, name := range homes() {
 		info, err := os.Lstat(x.store.Path(name))
@@ -44,8 +44,8 @@ func (x *examination) places() error {
 	return nil
 }
 
-// strangers names what was set aside and what is not the store's own, in every
-// folder where leslie alone writes.
+// strangers reports what was set aside and what does not belong to leslie, in every
+// folder that only leslie writes to.
 func (x *examination) strangers() error {
 	x.unknown(".", func(name string, _ fs.DirEntry) bool {
 		return slices.Contains(homes(), name) || slices.Contains(papers(), name) || temporary(name)

@@ -8,10 +8,10 @@ import (
 	"leslie/thread"
 )
 
-// This file reads every record of the state and of the archive, and checks that
-// what they name exists.
+// This file decodes every record of the state and of the archive, and checks that the
+// records they name exist.
 
-// census is every record of the state and of the archive, decoded.
+// census has every record of the state and of the archive, decoded.
 type census struct {
 	objectives []thread.Objective
 	threads    []resting[thread.Thread]
@@ -21,7 +21,7 @@ type census struct {
 	blobs      []owned
 }
 
-// resting is a record of the state or of the archive; the state's comes first.
+// resting is a record of the state or of the archive; the state's records come first.
 type resting[R any] struct {
 	record   R
 	archived bool
@@ -33,8 +33,8 @@ type owned struct {
 	table string
 }
 
-// records takes the census. A checksum has vouched for the bytes, so one
-// that cannot be read is a fault of leslie's own.
+// records decodes all records. Their checksum has been verified, so a record that
+// cannot be decoded is a bug in leslie.
 func (x *examination) records() error {
 	if x.now == nil {
 		return nil
@@ -99,8 +99,8 @@ func collectResting[R any](to *[]resting[R], record []byte, archived bool) error
 	return err
 }
 
-// relations looks for records that name others that are neither in the state nor
-// in the archive.
+// relations finds records that name others that are neither in the state nor in the
+// archive.
 func (x *examination) relations() error {
 	if x.now == nil || x.noCold {
 		return nil
@@ -154,7 +154,7 @@ func (x *examination) tiesOf(t thread.Thread) {
 	}
 }
 
-// there reports whether a record exists, or will once the archive is mended.
+// there reports whether a record exists, or will exist after the archive is repaired.
 func (x *examination) there(table, id string) bool {
 	if _, there := thread.LineOf(x.now.records[table], id); there {
 		return true

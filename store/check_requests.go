@@ -9,11 +9,10 @@ import (
 	"slices"
 )
 
-// This file checks the kept answers of requests. Without its file a request would
-// be carried out once more when it is repeated; so a file that is missing or
-// damaged is written anew from what the journal knows: that the request was
-// carried out, by which operation, with which answer. Lines of version 2.0 lack the
-// answer; it is null then.
+// This file checks the stored answers of requests. Without its file a repeated request
+// would be executed again, so a missing or damaged file is restored from the journal:
+// that the request was executed, by which operation, with which answer. Journal lines
+// of version 2.0 lack the answer; it is null then.
 
 func (x *examination) requests() error {
 	if x.now == nil || x.noHistory {
@@ -42,7 +41,7 @@ func (x *examination) requests() error {
 		case !errors.As(err, &d):
 			x.cannotTell(name, err)
 		case known && x.store.irregular(name):
-			// Moved aside, it would for a moment not be known that there was a request.
+			// If it were moved aside, the request would for a moment not be known.
 			x.lasting("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is not a file: remove it, then it can be written again")
 		case known:
 			x.mendable("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is damaged: "+string(d), func(m *mending) error { return m.answer(name, a) })
@@ -53,8 +52,8 @@ func (x *examination) requests() error {
 	return nil
 }
 
-// owed are the answers that are to be kept, by file: those that the journal knows
-// of, and that of the state's own operation, with the answer itself.
+// owed returns the answers that must be stored, by file: those that the journal knows,
+// and that of the state's own operation with the answer itself.
 func (x *examination) owed() map[string]answer {
 	all := maps.Clone(x.history.answers)
 	if op := x.now.operation; op != nil && op.RequestID != "" && x.store.now().Sub(op.Time) <= remembered {
@@ -82,8 +81,8 @@ func (s *Store) readAnswer(name string) (answer, error) {
 	return a, nil
 }
 
-// answer writes a kept answer anew. The damaged file keeps its name until the
-// new one takes it: at no moment is there none.
+// answer writes a stored answer again. The damaged file keeps its name until the new
+// one replaces it, so there is always a file.
 func (m *mending) answer(name string, a answer) error {
 	s := m.store
 	w, err := s.openWork()

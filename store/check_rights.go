@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// This file looks for what the caller may not write, without writing.
+// This file finds what the caller may not write, without writing.
 
-// rights names what cannot be written where the rest can. A store that its caller
-// may only read is no fault.
+// rights reports what cannot be written if the rest can. A store that its caller may
+// only read is fine.
 func (x *examination) rights() error {
 	if !mayWrite(x.store.Path(".")) {
 		x.note("T505", ".", "you have only read permission here")
@@ -36,8 +36,8 @@ func (x *examination) log() error {
 	return nil
 }
 
-// missing reports whether nothing has the name; one that cannot be looked at may be
-// there.
+// missing reports whether a name does not exist; one that cannot be inspected may
+// exist.
 func (x *examination) missing(name string) bool {
 	_, err := os.Lstat(x.store.Path(name))
 	return errors.Is(err, fs.ErrNotExist)
@@ -50,7 +50,7 @@ func (s *Store) isFile(name string) bool {
 	return err == nil && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0
 }
 
-// irregular reports whether something that is no regular file has the name.
+// irregular reports whether a name exists and is not a regular file.
 func (s *Store) irregular(name string) bool {
 	info, err := os.Lstat(s.Path(name))
 	return err == nil && !info.Mode().IsRegular()

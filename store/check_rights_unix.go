@@ -4,7 +4,7 @@ package store
 
 import "syscall"
 
-// mayWrite reports whether the caller may write a file, or make names in a folder.
+// mayWrite reports whether the caller may write a file, or create names in a folder.
 func mayWrite(path string) bool {
 	const write = 2 // W_OK
 	return syscall.Access(path, write) == nil

@@ -1,5 +1,5 @@
 package store
 
-// mayWrite is not asked on Windows: what an access list allows is known only by
-// trying.
+// mayWrite is not checked on Windows: only an attempt shows what an access list
+// allows.
 func mayWrite(string) bool { return true }

@@ -8,10 +8,10 @@ import (
 	"leslie/thread"
 )
 
-// This file checks the state file, what its operation has left to do, and its
+// This file checks the state file, the remaining work of its operation, and its
 // backup.
 
-// state says what a reader is warned of.
+// state reports what readers are warned of.
 func (x *examination) state() error {
 	if x.now == nil {
 		x.unreadable(StateFile, x.store.readState(StateFile).reason())
@@ -33,7 +33,7 @@ func (x *examination) state() error {
 	return nil
 }
 
-// unreadable is for a state or a backup where neither is whole.
+// unreadable reports a state or a backup if neither is whole.
 func (x *examination) unreadable(name, reason string) {
 	if x.store.rebuildable() {
 		x.mendable("T502", name, reason, (*mending).settle)
@@ -70,7 +70,7 @@ func (x *examination) steps(p *thread.Pending) {
 	}
 }
 
-// held names the steps of earlier operations that wait until their place is whole.
+// held reports the steps of earlier operations that wait for their place.
 func (x *examination) held(q thread.Quarantined) {
 	w, err := x.store.openWork()
 	if err != nil {
@@ -106,8 +106,8 @@ func (x *examination) backup() error {
 	return nil
 }
 
-// oneInode reports whether state and backup are one file, as they are for an
-// instant in every write.
+// oneInode reports whether state and backup are one file, as they are for an instant
+// in every write.
 func (s *Store) oneInode() bool {
 	main, err := os.Lstat(s.Path(StateFile))
 	if err != nil {

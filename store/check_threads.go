@@ -9,12 +9,12 @@ import (
 	"leslie/thread"
 )
 
-// This file compares the threads' records with their folders, and looks into the
-// folders for what leslie leaves out or cannot read. The artifacts themselves are
-// the people's: leslie knows nothing of what they ought to be.
+// This file compares the threads' records with their folders, and finds entries that
+// leslie skips or cannot read. The artifacts belong to their authors; leslie has no
+// expectation about them.
 
-// folders looks for threads without a folder. An archived one needs it too: its
-// artifacts are read there, and its id is taken as long as it stands.
+// folders finds threads without a folder. Archived threads need one, too: their
+// artifacts are read there, and the folder reserves their id.
 func (x *examination) folders() error {
 	if x.now == nil || len(x.census.threads) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (x *examination) folders() error {
 	return nil
 }
 
-// orphans names folders without a record: artifacts of nobody's.
+// orphans finds folders without a record.
 func (x *examination) orphans() error {
 	if x.now == nil || x.noCold {
 		return nil
@@ -101,8 +101,8 @@ func (x *examination) artifacts() error {
 	return nil
 }
 
-// leftOut names what no snapshot of the thread holds, and folders that cannot be
-// read.
+// leftOut reports entries that no snapshot of the thread contains, and folders that
+// cannot be read.
 func (x *examination) leftOut(id thread.ThreadID) {
 	entries, err := x.store.Artifacts(id)
 	if err != nil {

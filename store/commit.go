@@ -15,9 +15,9 @@ import (
 	"leslie/warnings"
 )
 
-// This file puts a state on disk. Everything runs under the lock. The rename in
-// swap is the commit: a failure in front of it leaves all as it was (T505), one
-// behind it leaves the change standing (W505).
+// This file writes a new state. Everything runs under the lock. The rename in swap is
+// the commit: a failure before it changes nothing (T505); after it the change is
+// committed (W505).
 
 // backupTemp is the second name of the old state until it is the backup.
 const backupTemp = BackupFile + ".tmp"
@@ -26,10 +26,9 @@ const backupTemp = BackupFile + ".tmp"
 // is held; a dead process may leave it.
 func temporary(name string) bool { return name == backupTemp || atomicfile.Temporary(name) }
 
-// settle finishes what an earlier process left behind, before a new operation:
-// temporary files, the two names on one inode, pending steps, stages but the
-// operation's own, the line that the journal lacks, the answer that a request is
-// owed. Errors: T505.
+// settle finishes what an earlier process left, before a new operation: temporary
+// files, two names on one inode, pending steps, stages except the operation's own, the
+// missing line of the journal, the missing answer of a request. Errors: T505.
 func (s *Store) settle(now *loaded, own thread.OperationID) error {
 	if err := s.dropTemporary(); err != nil {
 		return err
@@ -43,7 +42,7 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 			return err
 		}
 	}
-	// A stage that cannot be removed is in nobody's way: doctor names it.
+	// A stage that cannot be removed blocks nobody: doctor reports it.
 	_ = s.sweepStages(append(now.held(), own)...)
 	if now.operation == nil {
 		return nil
@@ -114,8 +113,8 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 	return c, nil
 }
 
-// swap replaces the state file by next: a temporary file, on disk, then the old
-// state as backup, then the rename. Errors: T505, T509, and then all is as it was.
+// swap replaces the state file by next: a durable temporary file, then the old state
+// as backup, then the rename. Errors: T505, T509, and then nothing has changed.
 func (s *Store) swap(now *loaded, next image) error {
 	parts, err := next.encodeFrom(now.image)
 	if err != nil {
@@ -140,8 +139,8 @@ func (s *Store) swap(now *loaded, next image) error {
 	return err
 }
 
-// makeRoom takes care of what stands at the state's name: a whole state becomes
-// the backup; what is not whole is moved aside, and the backup left alone.
+// makeRoom handles the file at the state's name: a whole state becomes the backup; a
+// damaged one is moved aside, and the backup stays.
 func (s *Store) makeRoom(now *loaded) (putBack func(), err error) {
 	nothing := func() {}
 	switch {
@@ -157,7 +156,7 @@ func (s *Store) makeRoom(now *loaded) (putBack func(), err error) {
 	return func() { _ = os.Rename(aside, s.Path(StateFile)) }, nil
 }
 
-// What a commit leaves to be done, as W505 names it.
+// What remains to do after a commit, as W505 names it.
 const (
 	durableState = "making the new state durable"
 	filesInPlace = "putting files into place"
@@ -165,7 +164,7 @@ const (
 	keptAnswer   = "keeping the answer for the request"
 )
 
-// afterCommit does what follows the commit. The change stands whatever fails.
+// afterCommit does what follows the commit. The change is committed whatever fails.
 func (s *Store) afterCommit(w fileWork, m image, out *warnings.List) {
 	if onlyFolders(m.pending) {
 		s.settleAtOnce(w, m, out)
@@ -178,7 +177,7 @@ func (s *Store) afterCommit(w fileWork, m image, out *warnings.List) {
 	}
 }
 
-// settleInTurn has the state on disk before a file is moved, and every file before
+// settleInTurn makes the state durable before a file is moved, and every file before
 // the journal says so.
 func (s *Store) settleInTurn(w fileWork, m image, out *warnings.List) {
 	standing := m.pending != nil && w.reach(ThreadsDir) == nil
@@ -190,7 +189,7 @@ func (s *Store) settleInTurn(w fileWork, m image, out *warnings.List) {
 	s.settled(out, journalLine, s.record(m.operation, undone))
 }
 
-// onlyFolders reports whether an operation makes a few folders, or nothing.
+// onlyFolders reports whether an operation only creates a few folders, or nothing.
 func onlyFolders(p *thread.Pending) bool {
 	const few = 8
 	return p == nil || len(p.Steps) <= few && !slices.ContainsFunc(p.Steps, func(step thread.Step) bool {
@@ -198,10 +197,10 @@ func onlyFolders(p *thread.Pending) bool {
 	})
 }
 
-// settleAtOnce does all of it and then has it on disk at once: asked one after the
-// other, the disk takes up to three times as long. A power cut in between may keep
-// any part and lose the others, which loses nothing where only folders are made. The
-// line names the steps, which are done again by who rolls a state forward.
+// settleAtOnce does everything and then makes it durable at once: one fsync after the
+// other takes up to three times as long. A power cut in between may keep any part,
+// which loses nothing if only folders are created: the journal's line names the steps,
+// and rolling the state forward repeats them.
 func (s *Store) settleAtOnce(w fileWork, m image, out *warnings.List) {
 	all := []flush{flushDir(durableState, s.Path("."))}
 	var steps []thread.Step
@@ -224,8 +223,8 @@ func (s *Store) settleAtOnce(w fileWork, m image, out *warnings.List) {
 	}
 }
 
-// makeFolders carries out steps that make folders, and returns what has to be on
-// disk then. Errors: T505, T507.
+// makeFolders creates the folders of an operation's steps, and returns what has to be
+// made durable. Errors: T505, T507.
 func (s *Store) makeFolders(w fileWork, p *thread.Pending) ([]flush, error) {
 	w.knows(ThreadsDir) // its own name goes to disk with the state's
 	var err error
@@ -238,7 +237,7 @@ func (s *Store) makeFolders(w fileWork, p *thread.Pending) ([]flush, error) {
 	return w.names(deepestFirst(w.touched)), s.writeFailed(err)
 }
 
-// settled adds W505 for something behind a commit that failed.
+// settled adds W505 for a failure after a commit.
 func (s *Store) settled(out *warnings.List, what string, err error) bool {
 	if err != nil {
 		_, reason := s.told(rootCause(err))
@@ -255,8 +254,8 @@ func rootCause(err error) error {
 	return err
 }
 
-// setAside moves a file or folder that is not whole out of the way, under a name
-// that doctor lists; nothing is ever deleted. Errors: T505.
+// setAside moves a damaged file or folder out of the way, under a name that doctor
+// lists; nothing is ever deleted. Errors: T505.
 func (s *Store) setAside(name string) error {
 	_, err := s.moveAside(name)
 	return err
@@ -277,7 +276,7 @@ func (s *Store) moveAside(name string) (to string, err error) {
 	return to, nil
 }
 
-// asideName is a free name for something that is moved aside.
+// asideName returns a free name for something that is moved aside.
 func (s *Store) asideName(name string) string {
 	stamp := s.now().UTC().Format("20060102T150405Z")
 	for n := 1; ; n++ {
@@ -292,8 +291,8 @@ func (s *Store) asideName(name string) string {
 	}
 }
 
-// manyAside is how many names are tried: where none can be looked at, moving will
-// fail as well.
+// manyAside is how many names are tried: if none can be inspected, moving fails as
+// well.
 const manyAside = 1_000
 
 const asideMark = ".set-aside-"

@@ -16,45 +16,43 @@ import (
 	"leslie/warnings"
 )
 
-// This file reads threads' files as no operation has them half done. Between the
-// commit of a merge, say, and the end of its file work the state knows what its
-// target was given, and the target's folder lacks it still; a file that is being
-// replaced is for a moment not there at all. Whoever planned on that would take
-// for deleted what is only on its way.
+// This file reads threads' files so that no operation is seen half done. For example,
+// between the commit of a merge and the end of its file work, the state already says
+// what its target received, but the target's folder still lacks it; a file that is
+// being replaced does not exist for a moment. A plan based on that would treat files
+// as deleted that are only in transit.
 //
-// So the state is looked at before and after: if nothing of its last operation is
-// undone in these threads, and if their records and references are the same behind
-// the reading, no operation touched their files meanwhile: each that does so
-// changes one of them. What people and agents save is theirs, and may come at any
-// time.
+// Therefore the state is checked before and after reading. If no step of its last
+// operation is pending in these threads, and if their records and references are
+// unchanged afterwards, no operation touched their files in between, because each that
+// does changes one of them. People and agents may save files at any time.
 
 const (
 	// looks is how often files are read without the lock.
 	looks = 3
-	// deadAfter is how long a reader waits for file work whose maker may be dead.
+	// deadAfter is how long a reader waits for file work whose process may be dead.
 	deadAfter = 20 * time.Millisecond
-	// longestWork is how long it waits for a maker that is alive.
+	// longestWork is how long it waits for a running process.
 	longestWork = 2 * time.Second
 	lookAgain   = time.Millisecond
 )
 
-// Consistent runs read, which may look at the State and at files of these threads
-// and may run several times, so that it sees the file work of an operation whole
-// or not at all. It takes no lock and changes nothing: what a dead process left
-// undone stays so, is waited for 20 ms, and is returned as W507; what a living one
-// is about to do is waited for two seconds. Inside read and inside the function of
-// an Update, files are read as they are: no second Consistent or Settled is needed
-// there, and a Settled could wait for its own lock. Errors: read's, T904.
+// Consistent runs read, which may read the State and files of these threads and may
+// run several times, so that it sees the file work of an operation completely or not
+// at all. It takes no lock and changes nothing. It waits 20 ms for steps that a dead
+// process left and returns them as W507; it waits up to two seconds for a running
+// process. Inside read and inside the function of an Update, read files directly: a
+// second Consistent or Settled is not needed there, and a Settled could wait for its
+// own lock. Errors: read's, T904.
 func (s *Store) Consistent(ctx context.Context, ids []thread.ThreadID, read func() error) (warnings.List, error) {
 	return s.consistent(ctx, ids, read, nil)
 }
 
-// Settled is Consistent for a caller who is going to write. What a dead process
-// left undone is carried out first, as by any writer, and where operations come
-// again and again read runs under the lock: it never sees file work half done.
-// The warnings are also those of the work that was carried out. Errors: read's;
-// T501, T502, T505, T506, T509 of carrying it out; T507 where it cannot be carried
-// out for now; T904.
+// Settled is Consistent for a caller that is going to write. It first carries out the
+// steps that a dead process left, as any writer does, and if operations keep arriving
+// it runs read under the lock: read never sees file work half done. The warnings
+// include those of the work carried out. Errors: read's; T501, T502, T505, T506, T509
+// of carrying it out; T507 if it cannot be carried out for now; T904.
 func (s *Store) Settled(ctx context.Context, wait Wait, ids []thread.ThreadID, read func() error) (warnings.List, error) {
 	return s.consistent(ctx, ids, read, func() (warnings.List, error) {
 		c, err := s.Update(ctx, Call{Wait: wait, files: ids}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
@@ -62,8 +60,8 @@ func (s *Store) Settled(ctx context.Context, wait Wait, ids []thread.ThreadID, r
 	})
 }
 
-// consistent reads beside the others. locked, when not nil, carries out what is
-// undone and reads before anybody can go on.
+// consistent reads without the lock. locked, if not nil, carries out pending steps and
+// reads under the lock.
 func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, read func() error, locked func() (warnings.List, error)) (warnings.List, error) {
 	var last error
 	for range looks {
@@ -87,7 +85,7 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, read func
 	return nil, last
 }
 
-// observed is where the store stood when files were read.
+// observed is the store's state when files were read.
 type observed struct {
 	ids   []thread.ThreadID
 	file  fs.FileInfo // of the state
@@ -96,15 +94,14 @@ type observed struct {
 	held  []thread.Pending // and earlier ones, whose steps nobody can carry out for now
 }
 
-// lately is the state that was loaded last, with the file that stood there then,
-// whole or not.
+// lately is the last loaded state, with its file at that time, whole or not.
 type lately struct {
 	file    fs.FileInfo
 	image   image
 	settled bool
 }
 
-// observe looks at the state, which nearly always is the one that was loaded last.
+// observe loads the state, which is nearly always the last loaded one.
 func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 	m := observed{ids: ids}
 	m.file, _ = os.Lstat(s.Path(StateFile))
@@ -130,7 +127,7 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 	return m, nil
 }
 
-// lacking warns of files that are not in place.
+// lacking warns of files that are not in place yet.
 func (m observed) lacking() warnings.List {
 	all := m.held
 	if len(m.owed) > 0 {
@@ -147,14 +144,14 @@ func (m observed) lacking() warnings.List {
 	return out
 }
 
-// movedBy are those of the steps that move files of these threads.
+// movedBy returns the steps that move files of these threads.
 func (m observed) movedBy(steps []thread.Step) []thread.Step {
 	return slices.DeleteFunc(steps, func(step thread.Step) bool { return !m.moved(step) })
 }
 
-// moved reports whether a step moves files of these threads. An empty folder that
-// is made changes nothing for a reader, nor does a line that is appended: it is in
-// the record as well.
+// moved reports whether a step moves files of these threads. Creating an empty folder
+// changes nothing for a reader, nor does an appended line, which is in the record as
+// well.
 func (m observed) moved(step thread.Step) bool {
 	rel, ok := strings.CutPrefix(step.To, ThreadsDir+"/")
 	if !ok || step.Do == thread.StepMakeDir || step.Do == thread.StepAppend {
@@ -164,7 +161,7 @@ func (m observed) moved(step thread.Step) bool {
 	return slices.Contains(m.ids, thread.ThreadID(id))
 }
 
-// sameAsObserved reports whether no operation touched the threads since.
+// sameAsObserved reports whether no operation has touched the threads since.
 func (s *Store) sameAsObserved(m observed) bool {
 	file, _ := os.Lstat(s.Path(StateFile))
 	if unwritten(file, m.file) {
@@ -193,8 +190,8 @@ func (m image) about(id thread.ThreadID) (records [][]byte) {
 	return records
 }
 
-// awaitWork waits until the work is done, or nobody is there who would do it, and
-// returns how the store stood then. Errors: T904.
+// awaitWork waits until the work is done, or no process is left to do it, and returns
+// the store's state then. Errors: T904.
 func (s *Store) awaitWork(ctx context.Context, m observed) (observed, error) {
 	if len(m.owed) == 0 {
 		return m, nil
@@ -221,7 +218,7 @@ func (s *Store) awaitWork(ctx context.Context, m observed) (observed, error) {
 	return m, nil
 }
 
-// alive reports whether somebody holds an operation's stage.
+// alive reports whether a process holds an operation's stage.
 func (s *Store) alive(op thread.OperationID) bool {
 	return isHeld(s.Path(path.Join(stageDir(op), stageLock)))
 }

@@ -13,10 +13,10 @@ import (
 	"leslie/warnings"
 )
 
-// This file makes a store. It can be interrupted anywhere and run again: the
-// state file comes last but one, so a store that has one has all but perhaps
-// its backup. The rename that gives the state its name is the commit here, too:
-// a failure in front of it is T505, one behind it W505.
+// This file creates a store. It can be interrupted anywhere and run again: the state
+// file comes last but one, so a store with a state file has everything except perhaps
+// its backup. The rename that names the state is the commit here, too: a failure
+// before it is T505, after it W505.
 
 const gitignore = `# The store belongs to a working copy: nothing in it is tracked by git.
 *
@@ -26,14 +26,13 @@ const gitignore = `# The store belongs to a working copy: nothing in it is track
 # !/threads/
 `
 
-// Create makes the store of the project at dir, or completes one whose making
-// was interrupted; created is false when there is one already, in whatever
-// condition: it is left alone. A state that is missing while a backup, journal
-// or archive exists is never replaced by an empty one. A store that stands and
-// lacks its backup, or may not outlive a power cut, is told of by W505.
-// Errors: T501, T504 when dir does not exist, T505, T506, T507 where a link stands
-// in the folder's place: Find would not follow it. T904. After an error no store
-// was made.
+// Create creates the store of the project at dir, or completes one whose creation was
+// interrupted. created is false if there is one already, in whatever condition: Create
+// does not change it. A missing state is never replaced by an empty one if a backup,
+// journal or archive exists. W505 reports a store that lacks its backup, or may not
+// survive a power cut. Errors: T501, T504 if dir does not exist, T505, T506, T507 if a
+// link is in the folder's place, because Find would not follow it, T904. After an
+// error no store was created.
 func Create(ctx context.Context, wait Wait, dir string, opts Options) (st *Store, created bool, notes warnings.List, err error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *Store) makeFolder() error {
 	return err
 }
 
-// fill makes what an empty store lacks.
+// fill creates what an incomplete store lacks.
 func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 	main := s.readState(StateFile)
 	if main.err == nil {
@@ -97,8 +96,8 @@ func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 	return true, nil
 }
 
-// completeBackup gives a store in which nothing has happened yet the backup that
-// an interrupted making left out.
+// completeBackup adds the backup that an interrupted creation left out, if the store
+// has no operations yet.
 func (s *Store) completeBackup(main found) (created bool, err error) {
 	if main.revision != 0 || exists(s.Path(BackupFile)) {
 		return false, nil
@@ -109,7 +108,7 @@ func (s *Store) completeBackup(main found) (created bool, err error) {
 	return true, s.replace(BackupFile, main.data)
 }
 
-// furnish makes what stands beside the state.
+// furnish creates the files next to the state.
 func (s *Store) furnish() error {
 	if !exists(s.Path(".gitignore")) {
 		if err := s.replace(".gitignore", []byte(gitignore)); err != nil {

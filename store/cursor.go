@@ -14,24 +14,22 @@ import (
 	"leslie/warnings"
 )
 
-// This file reads the history forward, a piece at a time, for whoever follows
-// it: each operation once, in the order of the numbers, however many writers
-// there are and wherever the reader was interrupted before.
+// This file reads the history forward, in pieces, for callers that follow it: each
+// operation once, ordered by number, however many writers there are and wherever the
+// reader was interrupted.
 //
-// Why nothing is lost or told twice: the state is loaded before the journal is
-// opened, and a writer commits only when the journal holds every earlier
-// operation. So the journal has all lines up to the one before the state's own
-// operation, which the state itself holds. What is told is known by its number
-// alone, which is what a resumed reader gives.
+// Why nothing is lost or repeated: the state is loaded before the journal is opened,
+// and a writer commits only when the journal has every earlier operation. So the
+// journal has all lines up to the one before the state's own operation, which the
+// state itself has. A resumed reader needs only the number of its last operation.
 
-// Cursor is a place in the history. It holds no file open and one line in
-// memory at a time.
+// Cursor is a position in the history. It keeps no file open and one line in memory at
+// a time.
 type Cursor struct {
 	store *Store
 	at    thread.Revision
 	query CursorQuery
-	// Where reading goes on, in the journal file that was read last; nil: the
-	// place has to be found by the number.
+	// The position in the journal file that was read last; nil: find it by the number.
 	file   fs.FileInfo
 	offset int64
 }
@@ -40,23 +38,22 @@ type Cursor struct {
 type CursorQuery struct {
 	Since  thread.Revision // only operations with a greater number
 	Thread thread.ThreadID // only those that concern this thread
-	// Lost, when not nil, is told of numbers that the journal no longer holds,
-	// at the place where they are missing.
+	// Lost, if not nil, is called for numbers that the journal no longer has, in
+	// order.
 	Lost func(from, to thread.Revision)
 }
 
-// Cursor returns a reader of the operations behind a revision; it looks at
-// nothing yet.
+// Cursor returns a reader of the operations after a revision; it reads nothing yet.
 func (s *Store) Cursor(q CursorQuery) *Cursor { return &Cursor{store: s, at: q.Since, query: q} }
 
-// At is the number of the last operation that was read, or passed over.
+// At returns the number of the last operation that was read or skipped.
 func (c *Cursor) At() thread.Revision { return c.at }
 
-// Read gives each the operations that follow and goes on behind them: oldest
-// first, at most up to a revision, or for 0 all that are there. An error of each
-// ends it and is returned as it is; that operation counts as read. The cost is
-// that of what is read, and of the journal from its end to the cursor where the
-// place has to be found first. Errors: T502, T506, T509, T904.
+// Read calls each with the following operations, oldest first, up to a revision, or
+// for 0 all that exist. An error of each ends it and is returned unchanged; that
+// operation counts as read. The cost is proportional to what is read, plus the journal
+// from its end to the cursor if the position has to be found. Errors: T502, T506,
+// T509, T904.
 func (c *Cursor) Read(ctx context.Context, upTo thread.Revision, each func(thread.Operation) error) (warnings.List, error) {
 	now, err := c.store.load()
 	if err != nil {

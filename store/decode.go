@@ -7,10 +7,9 @@ import (
 	"leslie/thread"
 )
 
-// This file takes a table of a state file apart into its records, which stay the
-// bytes that were read. A state has as many lines as threads, and every command
-// takes it apart, so nothing is made for a single line: all ids are cut out of
-// one text.
+// This file splits a table of a state file into its records, which stay the bytes that
+// were read. A state has as many lines as threads, and every command splits it, so
+// nothing is allocated per line: all ids are cut from one string.
 
 // readTable reads a table: its lines, the bytes that they are cut from, and what
 // follows the table.

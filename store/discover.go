@@ -9,19 +9,18 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file finds the store of a folder, like git its repository. What lies in a
-// folder of another user, or behind a mount point, is somebody else's: taking it
-// for the caller's would run a stranger's configuration.
+// This file finds the store of a folder, as git finds its repository. A folder of
+// another user, or behind a mount point, belongs to somebody else: using it would run
+// a stranger's configuration.
 
-// Find returns the store that start belongs to: that of start, else of the
-// nearest folder above it, else, in a linked git worktree, of the main worktree.
-// A folder has a store when its .leslie, a real folder, holds the state file,
-// its backup or its lock. The user's home (Options.Home) has none: its .leslie
-// is configuration.
+// Find returns the store that start belongs to: that of start, otherwise of the
+// nearest folder above it, otherwise, in a linked git worktree, of the main worktree.
+// A folder has a store if its .leslie, a real folder, has the state file, its backup
+// or its lock. The user's home (Options.Home) has none: its .leslie is configuration.
 //
-// The way up ends where the file system ends or where a folder belongs to
-// another user than the caller or root; a .leslie above start that does is
-// passed by. root passes everywhere. On Windows neither is asked: the way up ends at the drive.
+// The search upwards ends at the file system's border or at a folder that belongs to
+// another user than the caller or root; a .leslie above start that does is skipped.
+// root may use any. On Windows neither is checked: the search ends at the drive.
 //
 // Error: T504 with the facts dir and searched.
 func Find(start string, opts Options) (*Store, error) {

@@ -17,8 +17,8 @@ func belongs(info fs.FileInfo, me int) bool {
 	return ok && (me == 0 || sys.Uid == 0 || int(sys.Uid) == me)
 }
 
-// sameGround reports whether the way up from start may go on to dir: the same file
-// system, and a folder of the caller's or of root's.
+// sameGround reports whether the search upwards from start may continue at dir: on the
+// same file system, in a folder of the caller or of root.
 func sameGround(start, dir string) bool {
 	a, errA := os.Stat(start)
 	b, errB := os.Stat(dir)

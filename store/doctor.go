@@ -10,18 +10,18 @@ import (
 	"leslie/thread"
 )
 
-// This file looks for what is wrong and names it. It waits for no lock and writes
-// nothing. Each family of checks is a file of its own, check_*.go: what it looks
-// at, what it says, and how that is mended; repair.go carries the mends out.
+// This file finds what is wrong with a store. It waits for no lock and writes nothing.
+// Each family of checks has its own file, check_*.go: what it checks, what it reports,
+// and how to repair it; repair.go carries out the repairs.
 
-// Finding is one thing that doctor has to say.
+// Finding is one result of doctor.
 type Finding struct {
 	Code    string `json:"code"` // the T or W code that stands for it
 	Path    string `json:"path"` // relative to the project's root
 	Message string `json:"message"`
-	// Repairable: Repair takes it away.
+	// Repairable: Repair resolves it.
 	Repairable bool `json:"repairable"`
-	// Info: nothing is wrong, but somebody ought to know.
+	// Info: a note; nothing is wrong.
 	Info bool `json:"info,omitempty"`
 }
 
@@ -32,8 +32,8 @@ type Diagnosis struct {
 	Findings []Finding
 }
 
-// checks are all that is looked at, in the order in which findings are told and
-// mended: what stands in the way of others comes first.
+// checks returns all checks in the order in which findings are reported and repaired:
+// those that block others come first.
 func checks() []func(*examination) error {
 	return []func(*examination) error{
 		(*examination).places,
@@ -47,16 +47,15 @@ func checks() []func(*examination) error {
 	}
 }
 
-// Diagnose checks the state, its backup, the journal, the archive, pending work,
-// the threads' folders, the ties between records, every blob and every frozen
-// copy, kept answers, and what lies in the store's folder besides.
+// Diagnose checks the state, its backup, the journal, the archive, pending work, the
+// threads' folders, the relations between records, every blob and every frozen copy,
+// stored answers, and what else is in the store's folder.
 //
-// A writer at work looks, for a moment, like one that died: so only what two
-// looks find counts.
+// For a moment a running writer looks like a dead one, so only what two looks find
+// counts.
 //
-// Errors: T502 when neither state nor backup can be read, beside a Diagnosis of
-// what can still be checked; T506; T509 when the state is there and cannot be
-// read; T904.
+// Errors: T502 if neither state nor backup can be read, with a Diagnosis of what can
+// still be checked; T506; T509 if the state exists and cannot be read; T904.
 func (s *Store) Diagnose(ctx context.Context) (Diagnosis, error) {
 	seen := newMemory()
 	first, err := s.examine(ctx, seen)
@@ -72,8 +71,8 @@ func (s *Store) Diagnose(ctx context.Context) (Diagnosis, error) {
 
 const secondLook = 50 * time.Millisecond
 
-// examination is one run of doctor. now is nil when neither file is whole: then
-// the checks that need records have nothing to say.
+// examination is one run of doctor. now is nil if neither file is whole: then checks
+// that need records report nothing.
 type examination struct {
 	store    *Store
 	ctx      context.Context
@@ -91,8 +90,8 @@ type examination struct {
 	ill       map[thread.BlobID]*blobCase // blobs that are missing or damaged
 }
 
-// memory is what earlier looks of one run found sound: what lies under a hash
-// does not change, so it is read once.
+// memory has what earlier looks of one run have verified: content under a hash does
+// not change, so it is read once.
 type memory struct {
 	blobs  map[thread.BlobID]bool
 	frozen map[thread.ReferenceID]thread.BlobID // by reference, the list that its copy fits
@@ -103,15 +102,15 @@ func newMemory() *memory {
 	return &memory{blobs: map[thread.BlobID]bool{}, frozen: map[thread.ReferenceID]thread.BlobID{}}
 }
 
-// finding is a Finding with the way to mend it; nil where there is none. One
-// that is not repairable may have one that makes it less harmful.
+// finding is a Finding with its repair, nil for none. A finding that is not repairable
+// may have one that reduces the harm.
 type finding struct {
 	Finding
 	mend func(*mending) error
 }
 
-// examine runs every check. The error is T502 beside an examination without
-// records, or one that ends the run.
+// examine runs every check. The error is T502 with an examination without records, or
+// one that ends the run.
 func (s *Store) examine(ctx context.Context, seen *memory) (*examination, error) {
 	x := &examination{store: s, ctx: ctx, seen: seen, underWay: map[string]bool{}}
 	x.now, x.cause = s.load()
@@ -129,8 +128,8 @@ func (s *Store) examine(ctx context.Context, seen *memory) (*examination, error)
 	return x, x.cause
 }
 
-// result is what the examination found; where an earlier look is given, what
-// that found as well.
+// result returns the findings; if an earlier look is given, only those that it found
+// as well.
 func (x *examination) result(earlier []finding) Diagnosis {
 	type place struct{ code, path, message string }
 	at := func(f finding) place {
@@ -154,10 +153,10 @@ func (x *examination) result(earlier []finding) Diagnosis {
 	return d
 }
 
-// mostAlike is how many findings of one kind are told one by one.
+// mostAlike is how many findings of one kind are listed.
 const mostAlike = 50
 
-// cut puts one line in the place of the many that say the same of other places.
+// cut replaces many findings of one kind by one line.
 func (x *examination) cut(all []Finding) (out []Finding) {
 	kind := func(f Finding) Finding { return Finding{Code: f.Code, Repairable: f.Repairable, Info: f.Info} }
 	count := map[Finding]int{}
@@ -179,28 +178,28 @@ func (x *examination) cut(all []Finding) (out []Finding) {
 	return out
 }
 
-// mendable is for what Repair takes away.
+// mendable adds a finding that Repair resolves.
 func (x *examination) mendable(code, name, message string, mend func(*mending) error) {
 	x.add(Finding{Code: code, Path: name, Message: message, Repairable: true}, mend)
 }
 
-// lasting is for what nobody but a person can mend.
+// lasting adds a finding that only a person can resolve.
 func (x *examination) lasting(code, name, message string) {
 	x.add(Finding{Code: code, Path: name, Message: message}, nil)
 }
 
-// note is for what is not wrong.
+// note adds a note: nothing is wrong.
 func (x *examination) note(code, name, message string) {
 	x.add(Finding{Code: code, Path: name, Message: message, Info: true}, nil)
 }
 
-// passing is a note on what goes away by itself, or by Repair.
+// passing adds a note about something that goes away by itself, or by Repair.
 func (x *examination) passing(code, name, message string, mend func(*mending) error) {
 	x.add(Finding{Code: code, Path: name, Message: message, Info: true, Repairable: true}, mend)
 }
 
-// cannotTell is for an error that only says that something could not be looked
-// at: the rest is looked at all the same.
+// cannotTell adds an error that only says that something could not be read; the other
+// checks continue.
 func (x *examination) cannotTell(name string, err error) {
 	code, reason := codes.ReadFailed, err.Error()
 	if e := codes.Of(err); e != nil {

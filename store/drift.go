@@ -11,13 +11,13 @@ import (
 	"leslie/thread"
 )
 
-// This file tells what somebody did in a thread's folder since leslie made it.
+// This file finds what somebody did in a thread's folder since leslie created it.
 
-// UnknownEntries returns the paths at which a thread's folder differs from what it was
-// made with: the files of a manifest and the frozen copies of references. What
-// was added, changed or taken away is named, links and special files too; empty
-// folders and leslie's own .meta do not count. A thread without a folder has
-// lost nothing that anybody wrote. Errors: T507, T509, T904.
+// UnknownEntries returns the paths at which a thread's folder differs from its
+// original content: the files of a manifest and the frozen copies of references. It
+// includes added, changed and removed paths, links and special files; empty folders
+// and leslie's own .meta do not count. A thread without a folder has no such paths.
+// Errors: T507, T509, T904.
 func (s *Store) UnknownEntries(ctx context.Context, id thread.ThreadID, given Manifest, refs []thread.Reference) ([]string, error) {
 	at := threadPath(id, "")
 	root, err := s.openThread(id)

@@ -12,16 +12,15 @@ import (
 	"leslie/warnings"
 )
 
-// This file writes the one kind of file that leslie keeps outside its folder:
-// a text in the project's root that people own, such as AGENTS.md.
+// This file writes the one kind of file that leslie keeps outside its folder: a text
+// in the project's root that belongs to people, such as AGENTS.md.
 
-// EditFile rewrites a file in the project's root: edit gets what is there (nil
-// when there is no such file) and returns what is to be; it may run twice. The
-// file is replaced as a whole, with its permissions, under the store's lock; one
-// that would not change is left alone. A link is followed as long as it stays
-// inside the project. What a power cut may undo is told of by W505. Errors, which
-// leave the file as it was: T507 for a link that does not, T508 for a file over
-// MaxFile, T501, T505, T509, T904.
+// EditFile rewrites a file in the project's root. edit receives the content (nil if
+// there is no such file) and returns the new content; it may run twice. The file is
+// replaced as a whole, with its permissions, under the store's lock; a file that would
+// not change is not written. A link is followed if it stays inside the project. W505
+// reports what a power cut may undo. Errors, which leave the file unchanged: T507 for
+// a link that leads outside, T508 for a file over MaxFile, T501, T505, T509, T904.
 func (s *Store) EditFile(ctx context.Context, wait Wait, name string, edit func(old []byte) []byte) (changed bool, notes warnings.List, err error) {
 	if _, _, same, err := s.edited(name, edit); same || err != nil {
 		return false, nil, err

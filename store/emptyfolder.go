@@ -2,9 +2,8 @@ package store
 
 import "path"
 
-// clearEmpty removes a folder that holds nothing but empty folders, where a file
-// is to stand: deletions leave such folders behind. One that holds anything else
-// stays, and so does everything in it.
+// clearEmpty removes a folder that contains only empty folders, where a file has to
+// go: deletions leave such folders behind. A folder with any other content stays.
 func (w fileWork) clearEmpty(rel string) {
 	if w.reach(path.Dir(rel)) == nil && w.hollow(rel, 0) { // never through a link
 		w.removeHollow(rel)
@@ -29,8 +28,8 @@ func (w fileWork) hollow(rel string, depth int) bool {
 	return true
 }
 
-// removeHollow removes folders from the inside out. A file that somebody saves
-// meanwhile makes the removal of its folder fail.
+// removeHollow removes folders from the inside out. If somebody saves a file in the
+// meantime, removing its folder fails.
 func (w fileWork) removeHollow(rel string) {
 	names, _ := readNames(w.root, rel)
 	for _, name := range names {

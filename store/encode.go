@@ -6,10 +6,10 @@ import (
 	"leslie/thread"
 )
 
-// This file lays a state out for writing without copying what did not change. An
-// operation touches a few records, and the others are written from the bytes
-// that were read: as runs of whole lines, between which stands what is new. The
-// bytes are those of encode, in pieces.
+// This file prepares a state for writing without copying unchanged parts. An operation
+// changes a few records; the others are written from the bytes that were read, as runs
+// of whole lines with the new lines between them. The bytes are those of encode, in
+// pieces.
 
 const (
 	// shortRun is how many bytes are rather copied than written by themselves.

@@ -11,10 +11,10 @@ import (
 	"leslie/internal/fact"
 )
 
-// This file turns what the operating system says into codes. The cause is kept:
-// errors.Is reaches ENOSPC through a T505.
+// This file turns errors of the operating system into codes. The cause is kept:
+// errors.Is finds ENOSPC in a T505.
 
-// writeFailed is T505 for a failed step; a coded error stays what it is.
+// writeFailed returns T505 for a failed step; it returns a coded error unchanged.
 func (s *Store) writeFailed(err error) error {
 	if err == nil || codes.Of(err) != nil {
 		return err
@@ -23,9 +23,9 @@ func (s *Store) writeFailed(err error) error {
 	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", reason))
 }
 
-// readFailed is T509 for a file that is there and cannot be read; a coded error
-// stays what it is. It says nothing about what the file holds, so nothing is
-// recovered behind it.
+// readFailed returns T509 for a file that exists and cannot be read; it returns a
+// coded error unchanged. T509 says nothing about the file's content, so nothing is
+// recovered because of it.
 func (s *Store) readFailed(err error) error {
 	if err == nil || codes.Of(err) != nil {
 		return err
@@ -34,8 +34,8 @@ func (s *Store) readFailed(err error) error {
 	return codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", reason))
 }
 
-// told takes an error apart: the path, relative to the project where it lies
-// inside it, and the bare reason.
+// told splits an error into the path, relative to the project if it is inside it, and
+// the plain reason.
 func (s *Store) told(err error) (path, reason string) {
 	var pathErr *fs.PathError
 	var linkErr *os.LinkError

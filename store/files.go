@@ -9,9 +9,9 @@ import (
 	"leslie/internal/atomicfile"
 )
 
-// This file is the store's only way to change the disk: each call is one named
-// step, so that a test can fail it or kill the process in front of it, and a
-// reader of a trace can find it in the source.
+// This file is the store's only way to change the disk: each call is one named step,
+// so that a test can make it fail or kill the process before it, and a reader of a
+// trace can find it in the source.
 
 // Action is the kind of a step.
 type Action string
@@ -28,8 +28,8 @@ const (
 	ActSyncDir Action = "fsync-dir"
 )
 
-// disk carries out steps. before, when it is set, is asked in front of each; an
-// error of its own fails the step without doing it.
+// disk carries out steps. before, if set, is called before each; an error of it fails
+// the step without carrying it out.
 type disk struct {
 	before func(Action, string) error
 }
@@ -63,18 +63,18 @@ func (d disk) removeAll(path string) error {
 	return d.step(ActRemove, path, func() error { return os.RemoveAll(path) })
 }
 
-// newFile is a file as it is to be.
+// newFile describes a file to write.
 type newFile struct {
 	path string
 	temp string // the folder of the temporary file
 	perm fs.FileMode
-	// exact: the permissions are those of a file that is replaced, whatever the
-	// umask is.
+	// exact: keep the permissions of the replaced file, whatever the umask is.
 	exact bool
 	parts [][]byte
 }
 
-// prepare has the content on disk under a temporary name. The steps are named after the file that it is going to replace.
+// prepare makes the content durable under a temporary name. The steps are named after
+// the file to be replaced.
 func (d disk) prepare(c newFile) (f *atomicfile.File, err error) {
 	err = d.step(ActCreate, c.path, func() (err error) {
 		f, err = atomicfile.New(c.temp, c.path, c.perm)
@@ -101,7 +101,7 @@ func (d disk) prepare(c newFile) (f *atomicfile.File, err error) {
 	return f, nil
 }
 
-// put gives what was prepared its name.
+// put gives a prepared file its name.
 func (d disk) put(f *atomicfile.File, path string) error {
 	err := d.step(ActRename, path, f.Replace)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d disk) put(f *atomicfile.File, path string) error {
 	return named(err, path)
 }
 
-// replace writes a file as a whole; its folder is not on disk then.
+// replace writes a whole file; the caller still has to sync its folder.
 func (d disk) replace(c newFile) error {
 	f, err := d.prepare(c)
 	if err != nil {
@@ -128,10 +128,9 @@ func named(err error, path string) error {
 	return &fs.PathError{Op: "replace", Path: path, Err: root(err)}
 }
 
-// appendTo adds lines to a file and leaves it open: they are on disk when it was
-// synced. A tail without a newline gets one first. When writing fails, what was
-// written in part is cut off again as far as possible. fresh: the file was empty
-// before.
+// appendTo appends lines to a file and leaves it open: they are durable after a sync.
+// A tail without a newline gets one first. If writing fails, the partly written bytes
+// are cut off if possible. fresh: the file was empty before.
 func (d disk) appendTo(path string, lines [][]byte) (f *os.File, fresh bool, err error) {
 	err = d.step(ActCreate, path, func() (err error) {
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openCareful, 0o644)
@@ -162,7 +161,7 @@ func (d disk) extend(f *os.File, path string, lines [][]byte) (fresh bool, err e
 	return size == 0, nil
 }
 
-// flush is one thing that is to be on disk.
+// flush is one thing to make durable.
 type flush struct {
 	what   string // as W505 names it, where that matters
 	action Action // ActSync or ActSyncDir
@@ -170,9 +169,8 @@ type flush struct {
 	do     func() error
 }
 
-// together has several things on disk, side by side: a disk that is asked for all
-// at once takes hardly longer than for one. The steps are asked for in order, and
-// the errors come in it.
+// together makes several things durable concurrently, which takes hardly longer than
+// one. The steps are started in order, and the errors are returned in that order.
 func (d disk) together(all []flush) []error {
 	out := make([]error, len(all))
 	var group sync.WaitGroup

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// openShared opens a file for reading without keeping anybody from replacing it.
+// openShared opens a file for reading without preventing others from replacing it.
 func openShared(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|openCareful, 0) }
 
-// placeFault reports whether a call failed by what stands in the place that it names:
-// no folder, one that is closed, a name that the file system does not take.
+// placeFault reports whether a call failed because of its own path: not a folder, a
+// folder without permission, a name that the file system does not accept.
 func placeFault(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) && slices.Contains([]syscall.Errno{

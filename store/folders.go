@@ -12,14 +12,12 @@ import (
 	"strings"
 )
 
-// This file makes folders and files below the store's, and has them on disk. Work
-// that lies deep is done from folders that are held open; what was made goes to the
-// disk all at once, in the order that names rely on: a file's bytes, its name, the
-// folder's own name.
+// This file creates folders and files below the store's, and makes them durable. It
+// keeps folders open while it works in them. What it created goes to disk at once, in
+// the order that names rely on: a file's bytes, its name, the folder's own name.
 
-// folders makes folders and files below a root and remembers what has to be on
-// disk before anything may rely on them. It holds folders open for as long as it is
-// used: see close.
+// folders creates folders and files below a root and records what has to be durable
+// before anything may rely on them. It keeps folders open until close.
 type folders struct {
 	saferoot
 	made    map[string]bool // known to be a real folder, and touched where its name is
@@ -43,15 +41,15 @@ func newFolders(r saferoot) *folders {
 	return &folders{saferoot: r, made: map[string]bool{".": true}, touched: map[string]bool{}}
 }
 
-// close closes what is held open, the root too. What was written for nothing is let
-// go of.
+// close closes all open folders, including the root, and drops what was written for
+// nothing.
 func (f *folders) close() error {
 	f.closeFiles()
 	f.leaveIn(".")
 	return f.root.Close()
 }
 
-// leave lets go of a folder and of all in it, which will not be where they were.
+// leave closes a folder and everything in it, because it is going to move.
 func (f *folders) leave(rel string) {
 	f.leaveIn(rel)
 	f.closeFile(rel)
@@ -91,8 +89,8 @@ func (f *folders) removeAll(rel string) error {
 	return f.saferoot.removeAll(rel)
 }
 
-// reach goes to a real folder and holds it open, and those above it. Errors: T507
-// for a link, errNotFolder, fs.ErrNotExist, the system's own.
+// reach opens a real folder and those above it, and keeps them open. Errors: T507 for
+// a link, errNotFolder, fs.ErrNotExist, the system's own.
 func (f *folders) reach(rel string) error {
 	if rel == "." || f.open[rel] != nil {
 		return nil
@@ -116,9 +114,9 @@ func (f *folders) reach(rel string) error {
 	return nil
 }
 
-// ensure makes the folder rel and those above it. One that is there may have
-// been made by another process a moment ago, so its name is touched as well.
-// Errors: T507 when a link stands there, T505.
+// ensure creates the folder rel and those above it. An existing one may just have been
+// created by another process, so its name is touched as well. Errors: T507 if a link
+// is there, T505.
 func (f *folders) ensure(rel string) error {
 	if f.made[rel] {
 		return nil
@@ -141,11 +139,11 @@ func (f *folders) ensure(rel string) error {
 	return nil
 }
 
-// touch remembers that names in the folder changed.
+// touch records that names in the folder have changed.
 func (f *folders) touch(rel string) { f.touched[rel] = true }
 
-// settleFiles has every fresh file on disk, and closes it. One that is not on disk
-// then is removed as far as that is possible. Errors: T505.
+// settleFiles makes every fresh file durable, and closes it. A file for which that
+// fails is removed if possible. Errors: T505.
 func (f *folders) settleFiles() error {
 	files := f.fresh
 	f.fresh = nil
@@ -179,8 +177,8 @@ func (f *folders) closeFiles() {
 	f.fresh = nil
 }
 
-// settle has everything on disk: first the bytes of files, then the names in
-// every touched folder, each once. A folder that fails stays touched. Errors: T505.
+// settle makes everything durable: first the bytes of files, then the names in every
+// touched folder, each once. A folder that fails stays touched. Errors: T505.
 func (f *folders) settle() error {
 	if err := f.settleFiles(); err != nil {
 		return err

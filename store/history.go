@@ -11,9 +11,9 @@ import (
 )
 
 // This file reads the journal from its end: for people, who ask for the last
-// operations, and for whoever looks for one of them. cursor.go reads it forward.
+// operations, and for searches. cursor.go reads it forward.
 
-// HistoryQuery says which operations are asked for; the zero value asks for all.
+// HistoryQuery selects operations; the zero value selects all.
 type HistoryQuery struct {
 	Limit  int             // at most so many, the newest; 0: all
 	Thread thread.ThreadID // only those that concern this thread
@@ -35,10 +35,10 @@ type History struct {
 	Warnings warnings.List
 }
 
-// History returns recorded operations. The state's own operation is among them
-// where the journal lacks it yet; damaged lines are skipped. Without a thread it
-// costs what it returns and what lies behind Before. Errors: T502, T506, T509,
-// T904.
+// History returns recorded operations. They include the state's own operation if the
+// journal lacks it yet; damaged lines are skipped. Without a thread the cost is
+// proportional to what is returned and what comes after Before. Errors: T502, T506,
+// T509, T904.
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	now, err := s.load()
 	if err != nil {
@@ -71,10 +71,9 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	return out, nil
 }
 
-// FindOperation returns the newest operation that want accepts; ok is false when
-// there is none. It reads only as far back as that. Where mark is not empty, only
-// operations are looked at whose line in the journal holds it, which spares
-// decoding the others: an id, say. Errors: T502, T506, T509, T904.
+// FindOperation returns the newest operation that want accepts; ok is false if there
+// is none. It reads only as far back as that. If mark is not empty, it decodes only
+// journal lines that contain mark, for example an id. Errors: T502, T506, T509, T904.
 func (s *Store) FindOperation(ctx context.Context, mark string, want func(thread.Operation) bool) (found thread.Operation, ok bool, err error) {
 	now, err := s.load()
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"leslie/thread"
 )
 
-// This file is the journal: every operation, one sealed line each, appended
-// after the state that it made was committed. So the journal is never ahead of
-// the state, and at most one line behind: the state carries the operation that
-// made it, and the next writer appends it.
+// This file implements the journal: every operation, one sealed line each, appended
+// after the commit of its state. So the journal is never ahead of the state, and at
+// most one line behind: the state has its own operation, and the next writer appends
+// it.
 //
-// A line that is torn or damaged is left where it is and skipped; appending
-// starts on a new line.
+// A torn or damaged line stays where it is and is skipped; appending starts on a new
+// line.
 
 // entry is one line of the journal.
 type entry struct {

@@ -36,7 +36,7 @@ import (
 // version. So is one of a newer 3.x: what such a leslie adds to records, or in lines
 // in front of "quarantined", is carried, and its version stays.
 
-// Version is the format that this leslie writes; versionBefore is read and upgraded.
+// Version is the format that this leslie writes; it reads and upgrades versionBefore.
 const (
 	Version       = "3.0"
 	versionBefore = "2.0"

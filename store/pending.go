@@ -14,39 +14,39 @@ import (
 	"leslie/warnings"
 )
 
-// This file carries out the file-system work of an operation. The work is
-// recorded with the state before it is begun, so a lock holder that finds it
-// there and undone knows that its maker is dead, and sees it through.
+// This file carries out the file-system work of an operation. The work is recorded
+// with the state before it starts, so a process that holds the lock and finds it
+// pending knows that its process is dead, and finishes it.
 //
-// Every step can be done again:
+// Every step can be repeated:
 //
-//   - mkdir is done when the folder is there;
-//   - place is done when the staged name is gone: a rename took it away;
-//   - remove is done when what stood there lies in tmp/OP.displaced, or when
-//     that folder, which was made before the operation was committed, is gone;
-//   - replace is done when the staged name is gone, which is taken away last, and
-//     the file there has the content that the step names, or one that somebody
-//     saved since; a staged file that is gone too early is made anew of its blob;
-//   - delete is done when nothing stands there and nothing was displaced. Both look
-//     at what stands there, before it is moved and again after, and take no name
-//     that somebody has: what was saved since the plan stays where it is;
-//   - append is done when the file has the line.
+//   - mkdir is done if the folder exists;
+//   - place is done if the staged name is gone: a rename moved it;
+//   - remove is done if the old content is in tmp/OP.displaced, or if that folder, which
+//     was created before the commit, is gone;
+//   - replace is done if the staged name is gone, which is removed last, and the file has
+//     the content that the step names, or one that somebody saved since; a staged file
+//     that is gone too early is restored from its blob;
+//   - delete is done if nothing is there and nothing was displaced. Both check the file
+//     before it is moved and again afterwards, and never take over a name that somebody
+//     uses: what was saved since the plan stays where it is;
+//   - append is done if the file has the line.
 //
-// What is displaced becomes blobs in that folder, which is then taken away by
-// one rename, the last thing to happen: its absence says that all is done, and
-// nothing that somebody makes later at the same name is taken for what had to
-// go. So no sweep takes the folders of an operation that has work left.
+// Displaced content becomes blobs in that folder, which one rename then removes, as
+// the last step: its absence says that everything is done, and nothing that somebody
+// creates later at the same name is mistaken for what had to be removed. So no sweep
+// removes the folders of an operation with pending work.
 
-// These folders stand beside the stage, not in it: its maker may close the stage
-// while a step is still undone.
+// These folders are next to the stage, not in it: its process may close the stage
+// while a step is still pending.
 const (
 	stageLock = "lock"       // in tmp/OP/: held by the stage's maker
 	displaced = ".displaced" // tmp/OP.displaced/: what stood in the way
 	spent     = ".spent"     // tmp/OP.spent/: the same, kept as blobs, to be removed
 )
 
-// proper reports whether a step stays where steps belong. A state that came
-// from a stranger may hold anything.
+// proper reports whether a step stays within its folders. A state from a stranger may
+// contain anything.
 func proper(step thread.Step) bool {
 	if step.Do == thread.StepAppend {
 		return fs.ValidPath(step.To) && step.From == "" && oneLine(step)

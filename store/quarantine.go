@@ -12,12 +12,12 @@ import (
 	"leslie/thread"
 )
 
-// This file keeps a step that cannot be carried out from blocking the store. Its
-// thread's folder may be a link for a while, or closed, or its name too long for this
-// file system: then the steps of that thread, or merge, wait in the state with their
-// operation and their stage. Each writer, and doctor --repair, tries them again; until
-// they are done the thread is not written to (T507), whoever reads its files is warned
-// (W507), and everything else goes on. They are never dropped.
+// This file prevents a step that cannot be carried out from blocking the store. Its
+// thread's folder may be a link for a while, or without permission, or its name too
+// long for this file system. Then the steps of that thread, or merge, wait in the
+// state with their operation and their stage. Each writer, and doctor --repair, tries
+// them again; until they are done, writes to the thread are T507, readers of its files
+// are warned (W507), and everything else works. The steps are never dropped.
 
 // recordOf is the record whose files are in a place: threads/ID or merges/ID.
 func recordOf(place string) string {

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// This file reads files that strangers may have put there: a link is not
-// followed and a pipe is not waited for.
+// This file reads files that strangers may have put there: it does not follow links or
+// wait for pipes.
 
 // openRegular opens a regular file for reading. Errors: fs.ErrNotExist, damage
 // for something else than a regular file, else what the system said.
@@ -46,9 +46,9 @@ func irregular(info fs.FileInfo) damage {
 	return "it is not a regular file"
 }
 
-// maxWhole is the largest file that is read as a whole, the archive excepted, which
-// grows with the years. leslie writes none that is near to it: a larger one is
-// damaged, and the memory for it would be the end of the process.
+// maxWhole is the size limit of files that are read as a whole, except the archive,
+// which keeps growing. leslie writes no file near this size: a larger one is damaged,
+// and reading it would exhaust the memory.
 const maxWhole = 1 << 30
 
 // readRegular is the whole content of a regular file.

@@ -13,8 +13,8 @@ import (
 	"leslie/thread"
 )
 
-// This file reads the whole journal: what it can rebuild, and what it lacks. It
-// keeps an index of the lines, not the lines: a journal only ever grows.
+// This file reads the whole journal: what it can rebuild, and what it lacks. It keeps
+// an index of the lines, not the lines, because a journal only grows.
 
 // history is the journal from its beginning to its end.
 type history struct {

@@ -12,15 +12,13 @@ import (
 	"leslie/warnings"
 )
 
-// This file says which state is the store's: the main file where it is whole
-// and up to date, else the best of main and backup rolled forward with the
-// journal, else none (T502). It is up to date when neither the journal nor the
-// backup is newer.
+// This file chooses the store's state: the main file if it is whole and up to date,
+// otherwise the best of main and backup rolled forward with the journal, otherwise
+// none (T502). It is up to date if neither the journal nor the backup is newer.
 //
-// Loading never writes. What a reader recovered in memory, the next writer
-// puts on disk (commit.go): it moves what was not whole aside, leaves a backup
-// that is whole alone, and deletes nothing. A load that fails never leads to a
-// write.
+// Loading never writes. What a reader recovered in memory, the next writer stores
+// (commit.go): it moves what was not whole aside, leaves a whole backup alone, and
+// deletes nothing. A failed load never leads to a write.
 
 // loaded is a state and where it came from.
 type loaded struct {
@@ -41,13 +39,12 @@ type loaded struct {
 
 func (l *loaded) recovered() bool { return l.file == nil }
 
-// load finds the store's state. Errors: T502, T506, T509. A state that is whole
-// is given even if the journal cannot be read; loadToWrite insists on both.
+// load finds the store's state. Errors: T502, T506, T509. It returns a whole state
+// even if the journal cannot be read; loadToWrite requires both.
 //
-// The journal's tail and the backup's revision are read before the state: writers
-// append to the one after they renamed the state, and give the other no state but
-// the one before. So a state that is older than what was read of them earlier is
-// truly old, and no race.
+// It reads the end of the journal and the backup's revision before the state: writers
+// append to the journal after they rename the state, and make only the previous state
+// the backup. So a state that is older than those is really old, not a race.
 func (s *Store) load() (*loaded, error) {
 	return s.loadWith(func(j journal, main found) (tail, error) {
 		if main.err == nil && j.endsWith(main.operation) {
@@ -300,11 +297,11 @@ func snapshot(st *thread.State, op entry) image {
 	return m
 }
 
-// lost says what may be missing: every operation behind the recovered state that
-// anything speaks of. The journal is at most one operation behind the state, and
-// the backup is the state before the last write. So where the journal leads past
-// the backup, it holds all that was acknowledged; where it does not, the newest
-// operation was not in it yet, or is no longer.
+// lost says what may be missing: every operation after the recovered state that
+// anything mentions. The journal is at most one operation behind the state, and the
+// backup is the state before the last write. So if the journal goes beyond the backup,
+// it has everything that was acknowledged; if not, the newest operation was not in it
+// yet, or is lost.
 func (r *rolled) lost(main, backup found, end tail) string {
 	last := max(r.newest, main.claims())
 	if end.torn {

@@ -14,36 +14,36 @@ import (
 	"leslie/warnings"
 )
 
-// This file mends what doctor finds, as far as backup, journal, blobs and copies
-// give it back. It moves aside what is not whole and deletes nothing, and it
-// never loses what could be read before: every mend either succeeds or leaves
-// what it found, and can be done again after a crash at any moment.
+// This file repairs what doctor finds, as far as backup, journal, blobs and copies can
+// restore it. It moves damaged files aside and deletes nothing, and it never loses
+// what was readable before: every repair succeeds or leaves what it found, and can be
+// repeated after a crash at any moment.
 
-// Repair is what was mended and how the store is afterwards.
+// Repair says what was repaired and how the store is afterwards.
 type Repair struct {
 	Actions []string
 	After   Diagnosis
-	// Warnings is W505 for what a mend did that stands, but perhaps not on disk; also
-	// where it failed and a later look found nothing left to do for it.
+	// Warnings has W505 for repairs that were made but may not be durable, also if one
+	// failed and a later look found nothing left to do.
 	Warnings warnings.List
 }
 
-// rounds is how often Repair looks again: what is mended lets others be seen.
+// rounds is how often Repair looks again, because a repair can reveal other findings.
 const rounds = 4
 
-// Repair mends the store under its lock. Where the journal lost operations,
-// call is recorded as an operation that names every record, so that the state
-// can be rebuilt from the journal again.
+// Repair repairs the store under its lock. If the journal lost operations, call is
+// recorded as an operation that names every record, so that the state can be rebuilt
+// from the journal again.
 //
-// Errors: T501, T506, T509, T904; T502 when the journal gives back nothing
-// either, and then nothing was touched. T505, T507 and others say which mend
-// failed last; the Repair beside them has what was done all the same.
+// Errors: T501, T506, T509, T904; T502 if the journal cannot restore a state either,
+// and then nothing was touched. T505, T507 and others say which repair failed last;
+// the returned Repair has what was done anyway.
 func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 	if err := s.refuseForeign(); err != nil {
 		return Repair{}, err
 	}
 	seen := newMemory()
-	// What takes long is read before anybody has to wait.
+	// Read what takes long before anybody has to wait.
 	if _, err := s.examine(ctx, seen); err != nil && !codes.Has(err, codes.ParseError) {
 		return Repair{}, err
 	}
@@ -83,7 +83,7 @@ func (m *mending) did(format string, args ...any) {
 	m.actions = append(m.actions, fmt.Sprintf(format, args...))
 }
 
-// run looks and mends until a look finds nothing more that a mend could change.
+// run checks and repairs until a check finds nothing that a repair could change.
 func (m *mending) run() (err error) {
 	for range rounds {
 		x, unread := m.store.examine(m.ctx, m.seen)
@@ -111,8 +111,8 @@ func (x *examination) hopeful(err error) bool {
 	return false
 }
 
-// mend carries out what the findings say. One that fails does not keep the
-// others from being mended. Errors: the first.
+// mend carries out the repairs of findings. A failed one does not prevent the others.
+// Errors: the first.
 func (m *mending) mend(findings []finding) (first error) {
 	for _, f := range findings {
 		if f.mend == nil {
@@ -126,7 +126,7 @@ func (m *mending) mend(findings []finding) (first error) {
 	return first
 }
 
-// settle makes the state file whole, finishes what its operation left undone, and
+// settle makes the state file whole, finishes the pending work of its operation, and
 // removes what dead processes left.
 func (m *mending) settle() error {
 	s := m.store
@@ -364,9 +364,9 @@ func (m *mending) counters() error {
 	return err
 }
 
-// baseline records every record, those of the archive too, where the journal could
-// not give them back. It takes a number that nothing had before, so that what the
-// journal knows of operations whose state is lost can still be told apart.
+// baseline records every record, including the archive's, if the journal could not
+// restore them. It uses a number that no operation had before, so that operations
+// known to the journal whose state is lost stay distinguishable.
 func (m *mending) baseline() error {
 	s := m.store
 	now, err := m.standing()

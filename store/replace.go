@@ -17,13 +17,13 @@ import (
 	"leslie/thread"
 )
 
-// This file replaces and deletes artifacts, which people and agents may save at
-// any time. Only what still has the content that was planned on is touched; it
-// goes to a shelf first and becomes a blob. What was saved meanwhile stays, and
-// what was to replace it is put beside it: nothing that anybody wrote is lost.
+// This file replaces and deletes artifacts, which people and agents may save at any
+// time. It touches only files that still have the planned content; they are displaced
+// first and become blobs. A file saved in the meantime stays, and its replacement is
+// put next to it: nothing that anybody wrote is lost.
 
-// exchange carries out a replace or a delete, or what is left of one that was
-// cut off: a shelf that is there says that the look was taken.
+// exchange carries out a replace or a delete, or the rest of an interrupted one: an
+// existing displaced file shows that the check was made.
 func (w fileWork) exchange(p *thread.Pending, i int) error {
 	step, aside := p.Steps[i], shelf(p, i)
 	if err := w.stageAnew(step); err != nil {
@@ -113,10 +113,9 @@ func (w fileWork) stageAnew(step thread.Step) error {
 	return w.settleFiles()
 }
 
-// settleIn gives a file a name that nothing has, and fails with fs.ErrExist
-// where something has it. A rename would take the place of what an agent saved
-// an instant ago; a second name cannot. The first name stays until the second
-// is on disk: see carryOut.
+// settleIn gives a file a name that is free, and fails with fs.ErrExist if it is not.
+// A rename would replace what an agent saved an instant ago; a hard link cannot. The
+// first name stays until the second is durable: see carryOut.
 func (w fileWork) settleIn(from, to string) error {
 	err := w.link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -132,8 +131,9 @@ func (w fileWork) settleIn(from, to string) error {
 	return w.rename(from, to)
 }
 
-// putBack gives a file that was saved its place back, unless somebody made the
-// name anew. It stays on the shelf as well and becomes a blob either way.
+// putBack restores a file that was saved in the meantime to its name, unless somebody
+// has created the name again. In both cases it also stays displaced and becomes a
+// blob.
 func (w fileWork) putBack(p *thread.Pending, step thread.Step, aside string) error {
 	if err := w.settleIn(aside, step.To); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -141,8 +141,8 @@ func (w fileWork) putBack(p *thread.Pending, step thread.Step, aside string) err
 	return w.beside(p, step)
 }
 
-// beside puts what was to replace a file next to it. A delete has nothing to
-// put, and neither has a replace that is done already.
+// beside puts a file's replacement next to it. A delete has none, and neither has a
+// replace that is done.
 func (w fileWork) beside(p *thread.Pending, step thread.Step) error {
 	if step.Do == thread.StepDelete || w.alike(step.From, step.To) {
 		return nil
@@ -236,9 +236,8 @@ func hashIn(root *os.Root, rel string) (thread.BlobID, error) {
 	return special, nil
 }
 
-// Unmoved reports which of the thread's files have not the content that was
-// planned on ("" for no file). It is asked under the lock, or in Settled.
-// Errors: T507, T509.
+// Unmoved returns the thread's files whose content is not the planned one ("" for no
+// file). Call it under the lock, or in Settled. Errors: T507, T509.
 func (s *Store) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (moved []string, err error) {
 	root, err := s.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {

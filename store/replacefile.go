@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 )
 
-// This file replaces a plain file that lies in no store: merge-file's result.
-// There is no lock here, so a process that is killed leaves its temporary file.
+// This file replaces a plain file outside any store: merge-file's result. There is no
+// lock here, so a process that is killed leaves its temporary file.
 
-// ReplaceFile gives a file new content and permissions; no reader sees half of it.
-// With err the file is as it was and nothing temporary is left. With undurable the
-// file is replaced, and a power cut may undo that.
+// ReplaceFile gives a file new content and permissions; no reader sees half of it. If
+// err is set, the file is unchanged and nothing temporary is left. If undurable is
+// set, the file is replaced, and a power cut may undo that.
 func ReplaceFile(path string, data []byte, perm fs.FileMode) (undurable, err error) {
 	return disk{}.replaceFile(path, data, perm)
 }

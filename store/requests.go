@@ -16,15 +16,15 @@ import (
 	"leslie/warnings"
 )
 
-// This file keeps the answers of calls that carried a request id, so that the
-// same call made again gives the first answer and changes nothing.
+// This file stores the answers of calls with a request id, so that repeating the call
+// returns the first answer and changes nothing.
 //
-// The state's own operation carries id and answer from the commit on; the file
-// of the answer is written behind it, at the latest by the next writer in front
-// of its own commit. So at every moment one of the two holds the answer.
+// The state's own operation has id and answer from the commit on; the file of the
+// answer is written after it, at the latest by the next writer before its own commit.
+// So one of the two always has the answer.
 //
-// A call that changed nothing made no operation: its answer is in the file alone
-// (Keep). Where a crash is faster nothing is lost, since there was nothing to do.
+// A call that changed nothing creates no operation: only the file has its answer
+// (Keep). A crash before that loses nothing, because there was nothing to do.
 
 const (
 	remembered  = 7 * 24 * time.Hour
@@ -41,9 +41,9 @@ type answer struct {
 	Answer    json.RawMessage    `json:"answer"`
 }
 
-// Answered looks, without the lock, whether the call's request was answered
-// before; nil when it was not, or carries no id. Update looks again under the
-// lock. Errors: T903 when the id belongs to another call, T509.
+// Answered checks without the lock whether the call's request was answered before; it
+// returns nil if not, or if the call has no id. Update checks again under the lock.
+// Errors: T903 if the id belongs to another call, T509.
 func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
 	if call.Request == "" {
 		return nil, nil
@@ -80,9 +80,9 @@ func (s *Store) answered(call Call, last *operation) (*Commit, error) {
 	return c, nil
 }
 
-// Keep keeps what a call answered that succeeded at a revision and had nothing to
-// change. An answer that the same call got meanwhile stands. Errors: T501, T502,
-// T505, T506, T509, T904; T903 when the id meanwhile belongs to another call.
+// Keep stores the answer of a call that succeeded at a revision and had nothing to
+// change. An answer that the same call got in the meantime stays. Errors: T501, T502,
+// T505, T506, T509, T904; T903 if the id belongs to another call by now.
 func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given json.RawMessage) error {
 	unlock, err := s.lock(ctx, call.Wait)
 	if err != nil {
@@ -104,9 +104,9 @@ func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given j
 	})
 }
 
-// answerTo finds the answer in the state's own operation or in its file; nil
-// when there is none. A file that is damaged counts as none, but then the
-// journal knows whether the request was carried out.
+// answerTo finds the answer in the state's own operation or in its file; nil if there
+// is none. A damaged file counts as none, but then the journal knows whether the
+// request was executed.
 func (s *Store) answerTo(id string, last *operation) (*answer, error) {
 	if last != nil && last.RequestID == id {
 		e, err := last.all()
