@@ -15,20 +15,20 @@ import (
 	"leslie/thread"
 )
 
-// This file is how the store opens what strangers may have planted. A project
-// can come from anybody, its .leslie with it: a link where the store expects a
-// folder, a pipe where it expects a file. Three rules hold against that:
+// This file opens what strangers may have planted. A project can come from anybody,
+// including its .leslie: with a link where the store expects a folder, or a pipe where
+// it expects a file. Three rules protect against that:
 //
-//   - Everything below .leslie is reached through an os.Root of it, so no name
-//     and no link leads out, whatever is swapped while leslie works.
-//   - The store's own folders and a thread's folder have to be real folders: a
-//     link in their place is refused (T507) even where it stays inside.
-//   - A file is opened without waiting and is compared with what stood there:
-//     only a regular file is ever read, a pipe swapped in does not hang.
+//   - Everything below .leslie is reached through an os.Root of it, so no name and no
+//     link leads out, whatever is swapped while leslie works.
+//   - The store's own folders and a thread's folder must be real folders: a link in their
+//     place is refused (T507) even if it stays inside.
+//   - A file is opened without waiting and compared with what was there before: only a
+//     regular file is ever read, and a pipe swapped in does not block.
 //
-// .leslie itself may be a link: whoever works in the project made it the store.
+// .leslie itself may be a link: whoever works in the project put it there.
 
-// What stands there instead of a file or a folder is never opened.
+// Anything else in place of a file or a folder is never opened.
 var (
 	errNotRegular = errors.New("not a regular file")
 	errNotFolder  = errors.New("not a folder")
@@ -37,8 +37,8 @@ var (
 // base opens the store's folder. The caller closes it.
 func (s *Store) base() (*os.Root, error) { return os.OpenRoot(s.Path("")) }
 
-// realFolder returns nil when rel and every folder above it, up to the root,
-// is a folder and no link. Errors: T507 for a link, else the system's own
+// realFolder returns nil if rel and every folder above it, up to the root, is a folder
+// and not a link. Errors: T507 for a link, otherwise the system's own
 // (fs.ErrNotExist).
 func realFolder(root *os.Root, rel string) error {
 	for i := range len(rel) + 1 {
@@ -56,7 +56,7 @@ func realFolder(root *os.Root, rel string) error {
 	return nil
 }
 
-// mustBeFolder refuses what stands in place of a folder: T507 for a link.
+// mustBeFolder rejects anything but a folder: T507 for a link.
 func mustBeFolder(rel string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -67,8 +67,8 @@ func mustBeFolder(rel string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: rel, Err: errNotFolder}
 }
 
-// openFolder opens a real folder below the store's as a root of its own.
-// Errors: T507, fs.ErrNotExist, the system's own.
+// openFolder opens a real folder below the store's as its own root. Errors: T507,
+// fs.ErrNotExist, the system's own.
 func (s *Store) openFolder(rel string) (*os.Root, error) {
 	base, err := s.base()
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Store) openFolder(rel string) (*os.Root, error) {
 	return folder, nil
 }
 
-// openThread opens a thread's folder. An id that is no single name is T507:
-// such a thread cannot exist.
+// openThread opens a thread's folder. An id that is not a single name is T507: such a
+// thread cannot exist.
 func (s *Store) openThread(id thread.ThreadID) (*os.Root, error) {
 	if !singleName(string(id)) {
 		return nil, codes.UnsafePath.New(fact.Of("path", string(id)), fact.Of("threadId", id))
@@ -96,10 +96,10 @@ func (s *Store) openThread(id thread.ThreadID) (*os.Root, error) {
 	return s.openFolder(ThreadsDir + "/" + string(id))
 }
 
-// openInside opens a regular file for reading, without following a link in its
-// place and without waiting for anybody. The answer describes the open file. A
-// file that is replaced by rename at this moment is opened anew.
-// Errors: errNotRegular, fs.ErrNotExist, the system's own.
+// openInside opens a regular file for reading, without following a link or waiting for
+// a pipe. The returned information describes the open file. A file that is replaced by
+// rename at this moment is opened again. Errors: errNotRegular, fs.ErrNotExist, the
+// system's own.
 func openInside(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 	for range 10 {
 		before, err := root.Lstat(rel)
@@ -122,8 +122,8 @@ func openInside(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
 }
 
-// readNames returns the names in a real folder, sorted. One that is a folder no
-// more has none. Errors: fs.ErrNotExist, the system's own.
+// readNames returns the sorted names in a real folder. One that is no longer a folder
+// has none. Errors: fs.ErrNotExist, the system's own.
 func readNames(root *os.Root, rel string) ([]string, error) {
 	before, err := root.Lstat(rel)
 	if err != nil || !before.IsDir() {
@@ -142,8 +142,7 @@ func readNames(root *os.Root, rel string) ([]string, error) {
 	return names, err
 }
 
-// singleName reports whether name is one name of a folder's entry, and none
-// that hides.
+// singleName reports whether name is a single, visible folder entry.
 func singleName(name string) bool {
 	return fs.ValidPath(name) && !strings.ContainsAny(name, `/\`) && name[0] != '.' && filepath.IsLocal(name)
 }
@@ -160,9 +159,9 @@ func (s *Store) saferoot(base *os.Root) saferoot {
 	return saferoot{root: base, disk: s.disk, dir: s.Path("")}
 }
 
-// at is the nearest way to a name: from the folder that it lies in where that is
-// held open, which is one call of the system, else from the root, which is two more
-// for each folder on the way.
+// at returns the shortest path to a name: from its own folder if that is open, which
+// costs one system call, otherwise from the root, which costs two more per folder on
+// the way.
 func (r saferoot) at(rel string) (in *os.Root, name string) {
 	if in := r.open[path.Dir(rel)]; in != nil {
 		return in, path.Base(rel)
@@ -177,9 +176,9 @@ func (r saferoot) lstat(rel string) (fs.FileInfo, error) {
 	return in.Lstat(name)
 }
 
-// there reports whether something stands at a name. That nothing does is known
-// only when the system says so: a name that cannot be looked at may hold what a
-// step has to place, and taking it for free would lose that. Errors: T509.
+// there reports whether a name exists. It returns an error unless the system is sure:
+// a name that cannot be inspected may have what a step has to place, and treating it
+// as free would lose that. Errors: T509.
 func (r saferoot) there(rel string) (bool, error) {
 	_, err := r.lstat(rel)
 	if unknowable(err) {
@@ -188,8 +187,8 @@ func (r saferoot) there(rel string) (bool, error) {
 	return err == nil, nil
 }
 
-// unknowable reports whether an error leaves open what stands at a name. A name
-// that leads out or through what is no folder holds nothing of leslie's.
+// unknowable reports whether an error leaves open whether a name exists. A name that
+// leads out, or through something that is not a folder, has nothing of leslie's.
 func unknowable(err error) bool {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +197,7 @@ func unknowable(err error) bool {
 	return errno != syscall.ENOTDIR && errno != syscall.ELOOP && errno != syscall.ENAMETOOLONG
 }
 
-// free is a name that nothing has, made by adding a mark. Errors: T509.
+// free returns an unused name, made by adding a mark. Errors: T509.
 func (r saferoot) free(name, mark string) (string, error) {
 	for {
 		taken, err := r.there(name)
@@ -257,12 +256,12 @@ func (r saferoot) removeAll(rel string) error {
 	return r.disk.step(ActRemove, r.path(rel), func() error { return in.RemoveAll(name) })
 }
 
-// shown is a place in the store's folder as answers name it: relative to the
+// shown returns a path in the store's folder as answers show it: relative to the
 // project's root.
 func shown(rel string) string { return path.Join(Dir, rel) }
 
-// cannotWrite is T505 for a place in the store's folder; an error that has a
-// code already keeps it.
+// cannotWrite returns T505 for a path in the store's folder; a coded error keeps its
+// code.
 func cannotWrite(rel string, err error) error {
 	if err == nil || codes.Of(err) != nil {
 		return err
@@ -270,8 +269,8 @@ func cannotWrite(rel string, err error) error {
 	return codes.WriteFailed.Wrap(err, fact.Of("path", shown(rel)), fact.Of("reason", root(err).Error()))
 }
 
-// cannotRead is T509 for a place in the store's folder; an error that has a
-// code already keeps it.
+// cannotRead returns T509 for a path in the store's folder; a coded error keeps its
+// code.
 func cannotRead(rel string, err error) error {
 	if err == nil || codes.Of(err) != nil {
 		return err

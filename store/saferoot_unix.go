@@ -4,8 +4,8 @@ package store
 
 import "os"
 
-// removeHeld says that a file may be removed while this process has it open
-// and locked: then nobody can lock it in between.
+// removeHeld: a file may be removed while this process has it open and locked, so
+// nobody can lock it in between.
 const removeHeld = true
 
 func syncInside(root *os.Root, rel string) error {

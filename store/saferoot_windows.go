@@ -2,9 +2,9 @@ package store
 
 import "os"
 
-// removeHeld is false: an open file cannot be removed. So the lock is released
-// first; a maker that opens the file in between makes the removal fail, which
-// leaves the folder to the maker.
+// removeHeld is false: an open file cannot be removed, so the lock is released first.
+// A process that opens the file in between makes the removal fail, and keeps the
+// folder.
 const removeHeld = false
 
 // syncInside does nothing: see atomicfile.SyncFolder.

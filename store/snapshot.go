@@ -14,21 +14,19 @@ import (
 	"leslie/thread"
 )
 
-// This file takes snapshots: the files of a thread, as they are read one after
-// the other, become blobs and a manifest. All that a snapshot refuses (too many
-// files, one too large, a pattern that matches nothing) it refuses by looking
-// at the tree, before it stores anything.
+// This file takes snapshots: a thread's files, read one after the other, become blobs
+// and a manifest. A snapshot is refused (too many files, one too large, a pattern that
+// matches nothing) after listing the tree and before anything is stored.
 
-// Snapshot stores the thread's files within the scope as blobs and returns what
-// it read, and the paths that it left out because they are no regular files.
-// Artifacts may be saved meanwhile: each file is stored as it was read, one that
-// vanishes was never there. A thread without a folder has no files. It is called
-// inside Settled.
+// Snapshot stores the thread's files within the scope as blobs and returns what it
+// read, and the paths that it skipped because they are not regular files. Artifacts
+// may be saved in the meantime: each file is stored as read, and one that vanishes
+// counts as absent. A thread without a folder has no files. Call it inside Settled.
 //
-// Errors: T203 (path, threadId, paths) for patterns that match nothing; T507
-// for one that names something through a link, or when a link stands in place
-// of the thread's folder; T508 for a file over MaxFile or more than MaxFiles;
-// T505, T509, T904.
+// Errors: T203 (path, threadId, paths) for patterns that match nothing; T507 for a
+// pattern that names something through a link, or if a link is in place of the
+// thread's folder; T508 for a file over MaxFile or more than MaxFiles; T505, T509,
+// T904.
 func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
 	for _, name := range set.Exact() {
 		if err := st.store.CheckPath(id, name); err != nil {
@@ -52,7 +50,8 @@ func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set
 	return st.read(ctx, t, entries)
 }
 
-// listMeant lists what a snapshot is to hold, and refuses what it may not.
+// listMeant lists the entries for a snapshot, and rejects what a snapshot may not
+// contain.
 func listMeant(id thread.ThreadID, t tree) ([]Entry, error) {
 	files := 0
 	var entries []Entry
@@ -125,13 +124,13 @@ func (st *Stage) readFile(t tree, rel string) (FileAt, error) {
 	return file, err
 }
 
-// provable reports whether an equal time of change later proves that a file was not
+// provable reports whether an equal change time will later prove that a file was not
 // written since it was read.
 func (st *Stage) provable(changed time.Time) bool {
 	return !changed.IsZero() && !changed.After(st.since.Add(-racy))
 }
 
-// unmatched is T203 when a pattern matches none of the entries.
+// unmatched returns T203 if a pattern matches none of the entries.
 func unmatched(id thread.ThreadID, set scope.Set, entries []Entry) error {
 	paths := make([]string, len(entries))
 	for i, e := range entries {

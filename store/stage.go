@@ -20,22 +20,22 @@ import (
 	"leslie/thread"
 )
 
-// This file prepares files without the store's lock. A stage is the folder
-// tmp/OP with a file in it, lock, that its maker holds by flock. Everything that
-// an operation is going to place is written there and is on disk before the
-// operation is recorded (Sync, or Call.Staged); then, under the lock, it is
-// renamed into place.
+// This file prepares files without the store's lock. A stage is the folder tmp/OP with
+// a file in it, lock, on which its process holds an flock. Everything that an
+// operation is going to place is written there and is durable before the operation is
+// recorded (Sync, or Call.Staged); then it is renamed into place under the store's
+// lock.
 //
-// Whoever holds the store's lock sweeps: a stage that nobody holds belongs to a
-// dead process. Between the making of the folder and the locking of its file a
-// sweep may come. So a maker that has its lock looks whether what it locked
-// still stands there, and begins again if not; and a sweep removes a stage only
-// while it holds that same lock, the lock's file last but one, the folder last
-// and only if it is empty. No clock is asked and no name is guessed.
+// The holder of the store's lock sweeps: a stage that nobody holds belongs to a dead
+// process. A sweep may come between the creation of the folder and the locking of its
+// file. Therefore a process that has its lock checks that the locked file is still in
+// place, and starts again if not; and a sweep removes a stage only while it holds that
+// same lock: the lock's file last but one, the folder last and only if it is empty. No
+// clock is read and no name is guessed.
 
 const stageTries = 100
 
-// errContended says that sweeps removed a new stage again and again.
+// errContended says that sweeps removed a new stage repeatedly.
 var errContended = errors.New("it was removed while it was made")
 
 // Stage is the staging folder of one operation. It is not safe for concurrent
@@ -49,8 +49,8 @@ type Stage struct {
 	promised []string // what Rel named
 }
 
-// Stage makes the operation's staging folder and holds it until Close or
-// Discard. Errors: T505; T507 when a link stands in place of a folder.
+// Stage creates the operation's staging folder and holds it until Close or Discard.
+// Errors: T505; T507 if a link is in place of a folder.
 func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
 	if !singleName(string(op)) {
 		return nil, codes.UnsafePath.New(fact.Of("path", TmpDir+"/"+string(op)))
@@ -71,7 +71,8 @@ func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
 // stageDir is the folder of an operation's stage, relative to the store's.
 func stageDir(op thread.OperationID) string { return path.Join(TmpDir, string(op)) }
 
-// enter makes the folder, locks its file, and looks whether that still stands.
+// enter creates the folder, locks its file, and checks that the file is still in
+// place.
 func (st *Stage) enter(dir string) error {
 	w := st.blobs.folders
 	if err := w.ensure(TmpDir); err != nil {
@@ -101,8 +102,8 @@ func (st *Stage) enter(dir string) error {
 	return errContended
 }
 
-// hold makes and locks a stage's file, waiting for a sweep that has it. The
-// lock is nil when the file is not there any more.
+// hold creates and locks a stage's file, and waits for a sweep that holds it. The lock
+// is nil if the file no longer exists.
 func hold(r saferoot, rel string) (*flock.Flock, fs.FileInfo, error) {
 	lock := stageFlock(r.path(rel))
 	err := lockfile.Persist(func() error { return r.disk.step(ActCreate, r.path(rel), lock.Lock) })
@@ -117,8 +118,7 @@ func hold(r saferoot, rel string) (*flock.Flock, fs.FileInfo, error) {
 	return lock, info, nil
 }
 
-// standing describes the file that was locked if it is the one that stands
-// there, and is nil if it is not.
+// standing describes the locked file if it is still in place, and is nil if not.
 func standing(r saferoot, rel string, lock *flock.Flock) (fs.FileInfo, error) {
 	there, err := r.lstat(rel)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,14 +134,14 @@ func standing(r saferoot, rel string, lock *flock.Flock) (fs.FileInfo, error) {
 	return ours, nil
 }
 
-// stageFlock opens the lock's file for writing, as network file systems want
-// it, and neither follows a link nor waits for a pipe in its place.
+// stageFlock opens the lock's file for writing, as network file systems require,
+// without following a link or waiting for a pipe.
 func stageFlock(path string) *flock.Flock {
 	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openCareful), flock.SetPermissions(0o644))
 }
 
-// Rel is where a staged file or folder lies, for thread.Step.From. It promises
-// the place to a step: see Close.
+// Rel returns the path of a staged file or folder, for thread.Step.From. It promises
+// the path to a step: see Close.
 func (st *Stage) Rel(to string) string {
 	if !slices.Contains(st.promised, to) {
 		st.promised = append(st.promised, to)
@@ -149,14 +149,14 @@ func (st *Stage) Rel(to string) string {
 	return path.Join(stageDir(st.op), to)
 }
 
-// Put stores bytes as a blob, which the store has after Sync. Errors: T505, T508.
+// Put stores bytes as a blob, which has its name after Sync. Errors: T505, T508.
 func (st *Stage) Put(data []byte) (thread.BlobID, error) {
 	id, _, err := st.blobs.put(bytes.NewReader(data), stageDir(st.op), MaxFile)
 	return id, err
 }
 
-// Blob is Store.Blob for a blob that this stage may just have stored, and that has
-// its name only after Sync. Errors as there.
+// Blob is Store.Blob for a blob that this stage may just have stored, which has its
+// name only after Sync. Errors as there.
 func (st *Stage) Blob(id thread.BlobID) ([]byte, error) {
 	if st.lock == nil { // it has ended
 		return st.store.Blob(id)
@@ -173,12 +173,11 @@ func (st *Stage) PutManifest(m Manifest) (thread.BlobID, error) {
 	return st.Put(data)
 }
 
-// Materialize writes the files of a manifest below the folder to of the stage,
-// which is there afterwards even if the manifest is empty, and may have been
-// there before. The files are copies: whatever becomes of them, the blobs stay.
-// Executable bits are kept; readOnly takes away the right to write files, not
-// folders. All of it is on disk after Sync.
-// Errors: T505, T507 for a place outside the stage, T509 as for Blob, T904.
+// Materialize writes the files of a manifest below the folder to of the stage, which
+// exists afterwards even if the manifest is empty. The files are copies: whatever
+// happens to them, the blobs stay. It keeps executable bits; readOnly removes write
+// permission from files, not folders. Everything is durable after Sync. Errors: T505,
+// T507 for a path outside the stage, T509 as for Blob, T904.
 func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnly bool) error {
 	if err := st.own(to); err != nil {
 		return err
@@ -201,8 +200,8 @@ func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnl
 	return nil
 }
 
-// Write puts one new file into the stage; it is on disk after Sync. Errors: T505,
-// T507 for a place outside the stage.
+// Write adds a new file to the stage; it is durable after Sync. Errors: T505, T507 for
+// a path outside the stage.
 func (st *Stage) Write(to string, data []byte, executable bool) error {
 	return st.place(to, data, perm(executable, false))
 }
@@ -222,7 +221,7 @@ func (st *Stage) place(to string, data []byte, mode fs.FileMode) error {
 	return st.blobs.settleFiles()
 }
 
-// own refuses places that are not the caller's to name.
+// own rejects paths that callers may not use.
 func (st *Stage) own(to string) error {
 	if to == "." || to == stageLock || !fs.ValidPath(to) {
 		return codes.UnsafePath.New(fact.Of("path", to))
@@ -241,8 +240,8 @@ func perm(executable, readOnly bool) fs.FileMode {
 	return mode
 }
 
-// Sync has everything that was staged and stored on disk; after it, an operation
-// may be recorded that relies on it. One whose Call names the stage needs no Sync.
+// Sync makes everything that was staged and stored durable; then an operation that
+// relies on it may be recorded. An operation whose Call names the stage needs no Sync.
 // Errors: T505.
 func (st *Stage) Sync() error {
 	if st.lock == nil { // it has ended, and nothing of it is wanted
@@ -252,11 +251,10 @@ func (st *Stage) Sync() error {
 	return st.blobs.settle()
 }
 
-// Close ends the stage and removes its folder, unless something that Rel
-// promised to a step still lies there: then the operation may be recorded and
-// its steps not carried out, and the folder is left to the next writer, who
-// sees them through or sweeps. So it is right to defer. After an Update that
-// failed nothing is recorded: Discard. Either may be called again, without
+// Close ends the stage and removes its folder, unless it still contains something that
+// Rel promised to a step: then the operation may be recorded with its steps pending,
+// and the next writer carries them out or sweeps the folder. So Close can be deferred.
+// If an Update failed, nothing is recorded: use Discard. Calling either again has no
 // effect. Errors: T505; a folder that could not be removed is swept later.
 func (st *Stage) Close() error {
 	for _, to := range st.promised {
@@ -270,7 +268,7 @@ func (st *Stage) Close() error {
 	return st.Discard()
 }
 
-// Discard ends the stage and removes its folder with all that lies in it.
+// Discard ends the stage and removes its folder with all its content.
 func (st *Stage) Discard() error {
 	if st.lock == nil {
 		return nil
@@ -289,11 +287,10 @@ func (st *Stage) leave() error {
 	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.close())
 }
 
-// sweepStages removes the stages that nobody holds, those of the operations in keep
-// excepted, and costs a look when there is none. It is called under the store's lock. What is no
-// folder in tmp is none of ours and stays. A stage that cannot be removed is
-// left for the next time; the others are removed. Errors: T505, T507 when tmp
-// is a link.
+// sweepStages removes the stages that nobody holds, except those of the operations in
+// keep. The caller must hold the store's lock. It ignores entries of tmp that are not
+// folders. It skips a stage that cannot be removed, until the next time. Errors: T505,
+// T507 if tmp is a link.
 func (s *Store) sweepStages(keep ...thread.OperationID) error {
 	base, err := s.base()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -323,7 +320,7 @@ func (s *Store) sweepStages(keep ...thread.OperationID) error {
 	return first
 }
 
-// operationOf is the operation that a folder in tmp belongs to.
+// operationOf returns the operation of a folder in tmp.
 func operationOf(name string) thread.OperationID {
 	return thread.OperationID(strings.TrimSuffix(name, displaced))
 }
@@ -354,10 +351,10 @@ func sweepStage(r saferoot, dir string) error {
 	return cannotWrite(dir, removeStage(r, dir, lock))
 }
 
-// removeStage removes a stage whose lock is held, and releases it. The lock's
-// file goes after all the rest and the folder only when it is empty: a maker
-// that came in between finds its file gone, or keeps its folder. A stage that is
-// gone already (its steps were carried out) needs no removing.
+// removeStage removes a stage whose lock is held, and releases the lock. It removes
+// the lock's file after everything else, and the folder only if it is empty: a process
+// that creates the stage in between notices that its file is gone, or keeps its
+// folder. A stage that is already gone, because its steps were carried out, is fine.
 func removeStage(r saferoot, dir string, lock *flock.Flock) error {
 	if removeHeld {
 		defer func() { _ = lockfile.Release(lock) }()

@@ -6,9 +6,9 @@ import (
 	"hash/crc32"
 )
 
-// This file holds the checksums: CRC-32C (RFC 3720), written as "crc32c:" and
-// eight lower-case hexadecimal digits. They find damage, not malice. A sum is
-// compared byte for byte, so that one in capitals is damage too.
+// This file computes checksums: CRC-32C (RFC 3720), written as "crc32c:" and eight
+// lower-case hexadecimal digits. They detect damage, not malice. Sums are compared
+// byte for byte, so one in upper case counts as damage, too.
 
 const (
 	sumPrefix = "crc32c:"
@@ -42,7 +42,7 @@ func seal(object []byte) []byte {
 	return append(out, sealHead+checksum(open)+sealTail...)
 }
 
-// intact reports whether a sealed line is as it was written.
+// intact reports whether the sum of a sealed line matches.
 func intact(line []byte) bool {
 	if len(line) <= sealLen || line[0] != '{' {
 		return false

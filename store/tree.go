@@ -22,29 +22,29 @@ import (
 	"leslie/thread"
 )
 
-// This file reads the artifacts of a thread: the tree below threads/ID, without
-// .meta and context, which are leslie's own. People and agents write there with
-// their own tools at any time, so what is listed may be gone or changed when it
-// is read; that is no error. A file that changes while it is read counts as
-// what was read.
+// This file reads the artifacts of a thread: the tree below threads/ID, without .meta
+// and context, which belong to leslie. People and agents write there with their own
+// tools at any time, so a listed file may be gone or changed when it is read; that is
+// not an error. If a file changes while it is read, what was read counts.
 
-// What a caller may bring in.
+// Limits of artifacts.
 const (
-	// MaxFile is the largest artifact that is hashed, shared or kept, in bytes.
+	// MaxFile is the size limit of an artifact that is hashed, shared or stored, in
+	// bytes.
 	MaxFile = 64 << 20
-	// MaxFiles is the largest number of files of one snapshot.
+	// MaxFiles limits the number of files of one snapshot.
 	MaxFiles = 10_000
-	// maxDepth is how many folders deep a tree is walked. A folder below that
-	// counts as TypeOther: it is named, and never entered.
+	// maxDepth limits the depth of a tree. A deeper folder counts as TypeOther: it is
+	// listed, and never entered.
 	maxDepth = 100
 )
 
-// EntryType is what stands at a path.
+// EntryType says what is at a path.
 type EntryType string
 
-// The types of entries. Links are never followed; other is everything that is
-// neither file, folder nor link (pipes, sockets, devices), and also what has a
-// name that is not UTF-8 or lies too deep: it is never opened.
+// The types of entries. Links are never followed. TypeOther is everything that is not
+// a file, folder or link (pipes, sockets, devices), and also what has a name that is
+// not UTF-8 or is too deep: it is never opened.
 const (
 	TypeFile   EntryType = "file"
 	TypeFolder EntryType = "folder"
@@ -52,8 +52,8 @@ const (
 	TypeOther  EntryType = "other"
 )
 
-// Entry is one thing in a tree. Size, Executable, SHA256 and the times (UTC) are
-// set for files alone, SHA256 only by Hash.
+// Entry is one entry of a tree. Size, Executable, SHA256 and the times (UTC) are set
+// only for files, SHA256 only by Hash.
 type Entry struct {
 	Path       string // relative to the tree, with "/"
 	Type       EntryType
@@ -64,18 +64,17 @@ type Entry struct {
 	Executable bool
 }
 
-// Artifacts lists the thread's artifacts, sorted by path, whatever their number
-// and size. Like all that reads a thread's files it is called inside Consistent,
-// Settled or Update, which see to it that no operation has them half done.
-// A thread without a folder has none. Names
-// are as they are: they may hold control characters. Errors: T507 when a link
-// stands in place of the thread's folder, T509, T904.
+// Artifacts lists the thread's artifacts sorted by path, of any number and size. Like
+// everything that reads a thread's files, call it inside Consistent, Settled or
+// Update, so that no operation is seen half done. A thread without a folder has none.
+// Names are unmodified: they may contain control characters. Errors: T507 if a link is
+// in place of the thread's folder, T509, T904.
 func (s *Store) Artifacts(id thread.ThreadID) ([]Entry, error) {
 	return s.ArtifactsIn(id, scope.Set{})
 }
 
-// ArtifactsIn is Artifacts for those that a scope means; folders that the scope
-// does not reach are not read.
+// ArtifactsIn is Artifacts for those in a scope; it does not read folders that the
+// scope does not reach.
 func (s *Store) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
 	root, err := s.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +87,7 @@ func (s *Store) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) 
 	return list(tree{root: root, at: threadPath(id, ""), set: set, skip: ownNames})
 }
 
-// HashedIn is ArtifactsIn with hashes, as of Hash. Errors: those of both.
+// HashedIn is ArtifactsIn with hashes. Errors: those of ArtifactsIn and Hash.
 func (s *Store) HashedIn(ctx context.Context, id thread.ThreadID, set scope.Set) ([]Entry, error) {
 	found, err := s.ArtifactsIn(id, set)
 	if err != nil {
@@ -98,10 +97,9 @@ func (s *Store) HashedIn(ctx context.Context, id thread.ThreadID, set scope.Set)
 }
 
 // Hash returns the thread's entries, which were listed in the same Consistent or
-// Settled, with SHA256 set for the files among them,
-// and with the size and time of what was read. A file that is gone is left out,
-// one that became something else is TypeOther, one larger than MaxFile keeps an
-// empty hash. Errors: T507, T509, T904.
+// Settled, with SHA256 set for files, and with the size and times of what was read. A
+// file that is gone is left out, one that became something else is TypeOther, one
+// larger than MaxFile has no hash. Errors: T507, T509, T904.
 func (s *Store) Hash(ctx context.Context, id thread.ThreadID, entries []Entry) ([]Entry, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -117,10 +115,9 @@ func (s *Store) Hash(ctx context.Context, id thread.ThreadID, entries []Entry) (
 	return hashEntries(ctx, tree{root: root, at: threadPath(id, "")}, entries)
 }
 
-// CheckPath refuses a path that a caller gave and that leads out of the
-// thread's folder: absolute, with "..", or through a link, wherever that points.
-// What it names need not exist. Errors: T507 (path, threadId), T903 for an
-// empty path or a NUL, T509.
+// CheckPath rejects a caller's path that leads out of the thread's folder: absolute,
+// with "..", or through a link, wherever it points. The path need not exist. Errors:
+// T507 (path, threadId), T903 for an empty path or a NUL, T509.
 func (s *Store) CheckPath(id thread.ThreadID, name string) error {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return codes.InvalidArgument.New(fact.Of("reason", "A path is empty or contains a NUL"), fact.Of("path", name))
@@ -176,8 +173,8 @@ func list(t tree) ([]Entry, error) {
 
 func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }
 
-// walk visits what the scope means in a folder and below it. What is gone
-// before it is looked at was never there.
+// walk visits what the scope matches in a folder and below it. An entry that vanishes
+// before it is read counts as absent.
 func (t tree) walk(folder string, depth int, visit func(Entry) error) error {
 	names, err := readNames(t.root, cmp.Or(folder, "."))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -295,7 +292,7 @@ func (t tree) hash(e *Entry) error {
 	return nil
 }
 
-// stopped is T904 once the call was cancelled.
+// stopped returns T904 if the call was cancelled.
 func stopped(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return codes.Interrupted.Wrap(context.Cause(ctx))

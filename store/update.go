@@ -10,24 +10,24 @@ import (
 	"leslie/thread"
 )
 
-// This file is the writer's door: one Update is one revision is one line of the
-// journal. What happens in which order, and why, is in doc.go.
+// This file implements writing: one Update is one revision and one line of the
+// journal. doc.go explains the order of its steps.
 
-// Update lets fn change the State, under the store's lock, and commits what it
-// changed as one operation.
+// Update lets fn change the State, under the store's lock, and commits the changes as
+// one operation.
 //
-// fn gets a fresh State and may have no effect outside it: an Update that fails
-// is made again, by another process or after a plan was made anew. An error or
-// a panic of fn changes nothing; neither does an Update that finds its request
-// answered before (Commit.Replay, W901). When fn changes nothing, nothing is
-// written, except that a recovered state is put on disk.
+// fn receives a fresh State and must have no effect outside it: an Update may be
+// repeated by another process or after planning again. An error or a panic of fn
+// changes nothing; neither does an Update whose request was answered before
+// (Commit.Replay, W901). If fn changes nothing, nothing is written, except that a
+// recovered state is stored.
 //
-// Errors: what fn returns, beside the W502 of what fn saw; T501 with attempts and
-// durationMs; T502, T506, T509 of loading; T503 (it wins over T102, T107 and T108
-// of fn, not over an id that is not there); T505 when a write before the commit
-// failed, and then all is as it was; T903 for a request id that belongs to
-// another call; T904 when ctx ends before the commit. From the commit on ctx is
-// not looked at and nothing fails: what could not be settled is W505.
+// Errors: what fn returns, with the W502 that fn saw; T501 with attempts and
+// durationMs; T502, T506, T509 of loading; T503 (it takes precedence over T102, T107
+// and T108 of fn, but not over an id that does not exist); T505 if a write before the
+// commit failed, and then nothing has changed; T903 for a request id that belongs to
+// another call; T904 if ctx ends before the commit. From the commit on ctx is ignored
+// and nothing fails: what could not be settled is W505.
 func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
 	if err := s.refuseForeign(); err != nil {
 		return Commit{}, err
@@ -69,7 +69,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	return s.commit(ctx, now, next(call, st, out))
 }
 
-// verdict is the error of a call whose rules ran.
+// verdict returns the error of a call whose rules ran.
 func verdict(ctx context.Context, call Call, st *thread.State, err error) error {
 	if call.Expect != nil && (err == nil || yields(err)) {
 		if err := st.Stale(*call.Expect); err != nil {
@@ -82,8 +82,8 @@ func verdict(ctx context.Context, call Call, st *thread.State, err error) error 
 	return ended(err)
 }
 
-// yields reports whether an error says only how a record stands: when the
-// caller knew an older record, that is what it has to be told.
+// yields reports whether an error is only about the state of a record: if the caller
+// knew an older record, T503 is more useful.
 func yields(err error) bool {
 	e := codes.Of(err)
 	return e != nil && slices.Contains([]codes.Code{
@@ -91,7 +91,7 @@ func yields(err error) bool {
 	}, e.Code())
 }
 
-// ended is T904 for the end of a context that has no code of its own.
+// ended returns T904 for the end of a context without a code of its own.
 func ended(err error) error {
 	over := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	if over && codes.Of(err) == nil {
@@ -100,7 +100,7 @@ func ended(err error) error {
 	return err
 }
 
-// next is the image that an operation makes.
+// next returns the image that an operation creates.
 func next(call Call, st *thread.State, out Outcome) image {
 	op := thread.Operation{
 		Seq:       st.Revision + 1,
@@ -122,8 +122,8 @@ func next(call Call, st *thread.State, out Outcome) image {
 	return m
 }
 
-// unchanged ends an Update that has nothing to commit: a recovered state is put
-// on disk, and one with other quarantined steps, at its own revision.
+// unchanged ends an Update that has nothing to commit: a recovered state, or one with
+// other quarantined steps, is stored at its own revision.
 func (s *Store) unchanged(now *loaded, c *Commit, err error) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
@@ -138,8 +138,8 @@ func (s *Store) unchanged(now *loaded, c *Commit, err error) (Commit, error) {
 	return *c, nil
 }
 
-// refuseForeign looks, before anything is touched, whether the state is another
-// program's: not even a lock file is made beside it. Errors: T506, T509.
+// refuseForeign checks, before anything is touched, whether the state belongs to
+// another program: then not even a lock file is created. Errors: T506, T509.
 func (s *Store) refuseForeign() error {
 	if s.looksOurs() {
 		return nil
@@ -151,7 +151,7 @@ func (s *Store) refuseForeign() error {
 	return nil
 }
 
-// looksOurs reads no more than the first bytes.
+// looksOurs reads only the first bytes.
 func (s *Store) looksOurs() bool {
 	f, _, err := openRegular(s.Path(StateFile))
 	if err != nil {

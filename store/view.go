@@ -7,13 +7,13 @@ import (
 	"leslie/thread"
 )
 
-// This file is the reader's door. It takes no lock, writes nothing, creates
-// nothing and works in a read-only folder: a state is replaced by rename, so
-// what is read is one whole revision.
+// This file implements reading. It takes no lock, writes nothing, creates nothing and
+// works in a read-only folder: a rename replaces the state, so a reader always gets
+// one whole revision.
 
-// View gives fn the State as it stands. fn's error is returned as it is, beside
-// the View. Where the state, or archived records that fn asked for, had to be
-// recovered, the View carries W502 and the files are left as they are. Errors: T502, T506, T509, T904.
+// View calls fn with the current State. It returns fn's error unchanged, with the
+// View. If the state, or archived records that fn asked for, had to be recovered, the
+// View has W502, and the files are not changed. Errors: T502, T506, T509, T904.
 func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, error) {
 	if ctx.Err() != nil {
 		return View{}, codes.Interrupted.Wrap(context.Cause(ctx))
@@ -27,8 +27,8 @@ func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, e
 	return View{Revision: now.revision, Warnings: now.warnings, Undone: undone}, err
 }
 
-// state is a fresh State of what was loaded; the loaded records stay as they
-// are whatever is done to it.
+// state returns a fresh State of what was loaded; changing it does not affect the
+// loaded records.
 func (s *Store) state(now *loaded) *thread.State {
 	return thread.NewState(now.revision, now.records, &archiveSource{store: s, now: now})
 }

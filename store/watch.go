@@ -13,20 +13,20 @@ import (
 	"leslie/codes"
 )
 
-// This file waits for a file of the store to change, without a look at it
-// before it did: the system tells (inotify and its like). It is told of the
-// folder, not of the file, since a state is replaced by rename.
+// This file waits for a file of the store to change, using notifications of the system
+// (inotify and equivalents). It watches the folder, not the file, because a rename
+// replaces the state.
 //
-// What the system tells is never trusted alone. Network file systems keep silent
-// about other machines, and a limit or a sandbox may forbid to ask: so there is
-// a slow poll beside the notification and a faster one in its place.
+// Notifications are never trusted alone. Network file systems do not report changes by
+// other machines, and a limit or a sandbox may forbid notifications: so there is a
+// slow poll in addition to them, and a faster one instead of them.
 
 const (
-	// pollAlone is how often the file is looked at where nobody tells.
+	// pollAlone is the poll interval without notifications.
 	pollAlone = 500 * time.Millisecond
-	// pollBeside is how often it is looked at although somebody tells.
+	// pollBeside is the poll interval with notifications.
 	pollBeside = 2 * time.Second
-	// headBytes reach beyond the revision and the checksum of a state.
+	// headBytes includes the revision and the checksum of a state.
 	headBytes = 128
 )
 
@@ -38,10 +38,9 @@ type Watcher struct {
 	notify *fsnotify.Watcher // nil: only the poll tells
 }
 
-// Watch begins to watch a file of the store, given with "/", which need not be
-// there. What changes from now on ends the next Next, so a caller watches first,
-// then looks, and misses nothing. It never fails: where the system cannot tell
-// of changes, the file is polled.
+// Watch starts to watch a file of the store, given with "/", which need not exist.
+// Changes from now on end the next Next, so a caller watches first, then reads, and
+// misses nothing. It never fails: without notifications, the file is polled.
 func (s *Store) Watch(rel string) *Watcher {
 	w := &Watcher{path: s.Path(rel)}
 	w.notify = notifier(filepath.Dir(w.path))
@@ -49,7 +48,7 @@ func (s *Store) Watch(rel string) *Watcher {
 	return w
 }
 
-// notifier is told of changes in a folder, nil where that is impossible.
+// notifier returns notifications for a folder, nil if that is impossible.
 func notifier(folder string) *fsnotify.Watcher {
 	n, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -70,9 +69,9 @@ func (w *Watcher) Close() {
 	}
 }
 
-// Next returns when the file is no longer what it was when Watch or the last
-// Next returned, or after limit, when that is above zero. Several changes are
-// one. Errors: T904 when ctx ends.
+// Next returns when the file has changed since Watch or the last Next returned, or
+// after limit if that is above zero. Several changes count as one. Errors: T904 when
+// ctx ends.
 func (w *Watcher) Next(ctx context.Context, limit time.Duration) error {
 	var over <-chan time.Time
 	if limit > 0 {
@@ -94,7 +93,7 @@ func (w *Watcher) Next(ctx context.Context, limit time.Duration) error {
 		case <-poll.C:
 		case <-events: // of any file of the folder
 		case err := <-failures:
-			// After an overflow nothing is known but that much has changed.
+			// After an overflow it is only known that much has changed.
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				w.Close()
 				poll.Reset(w.pace())
@@ -104,7 +103,7 @@ func (w *Watcher) Next(ctx context.Context, limit time.Duration) error {
 	return codes.Interrupted.Wrap(context.Cause(ctx))
 }
 
-// heard are the channels on which the system tells, nil where it does not.
+// heard returns the notification channels, nil without notifications.
 func (w *Watcher) heard() (<-chan fsnotify.Event, <-chan error) {
 	if w.notify == nil {
 		return nil, nil
@@ -119,7 +118,7 @@ func (w *Watcher) pace() time.Duration {
 	return pollBeside
 }
 
-// moved reports whether the file is another than it was.
+// moved reports whether the file has changed.
 func (w *Watcher) moved() bool {
 	now := fingerprintOf(w.path)
 	was := w.last
@@ -127,9 +126,9 @@ func (w *Watcher) moved() bool {
 	return !now.equals(was)
 }
 
-// fingerprint tells one content of a file from the next. Number, size and time alone do
-// not: on a fast disk three states can follow each other within one tick of its
-// clock, and the third may get the number of the first.
+// fingerprint distinguishes one content of a file from the next. Inode, size and time
+// are not enough: on a fast disk three states can follow each other within one tick of
+// its clock, and the third may get the inode of the first.
 type fingerprint struct {
 	info fs.FileInfo // nil: it could not be read
 	head string      // of a state its revision and checksum
@@ -154,8 +153,8 @@ func (m fingerprint) equals(o fingerprint) bool {
 	return unwritten(m.info, o.info) && m.head == o.head
 }
 
-// unwritten reports whether two looks met one file that was not written between
-// them, as far as its place, length and time tell.
+// unwritten reports whether two looks found the same file without a write in between,
+// as far as inode, size and time show.
 func unwritten(a, b fs.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
