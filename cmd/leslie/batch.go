@@ -119,13 +119,12 @@ func (b *batch) useCases() []app.BatchLine {
 
 // do runs the line's command as a part of the batch.
 func (l *batchLine) do(op *app.Call) (any, error) {
-	l.call.op, l.call.stamped = op, nil
+	l.call.op = op
 	var own []*command
 	if l.call.line.cmd != nil {
 		own = []*command{l.call.line.cmd}
 	}
 	data, err := l.call.do(own)
-	op.Warn(l.call.warnings...)
 	l.call.keepGiven()
 	return data, err
 }

@@ -16,7 +16,6 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/fact"
-	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -35,15 +34,9 @@ type call struct {
 	who      globals
 	faults   []fault
 	warnings warnings.List
-	met      warnings.List    // what the store told beside its answers, however often it was asked
-	told     int              // of the warnings, in a stream: so many were said
-	revision *thread.Revision // of the answer; nil where no store was read
-	st       *store.Store
+	told     int            // of the warnings, in a stream: so many were said
 	op       *app.Call      // the use case, once its project is found
 	params   map[string]any // what a command put in place of a flag's text
-	stamped  *thread.Stamp
-	about    thread.ThreadID // the thread that the call concerns, for the log
-	changed  bool            // a write was committed
 }
 
 // globals are the flags of every command, with their environment.
@@ -259,32 +252,12 @@ func (c *call) operand(i int) string { return c.flags.Args().Get(i) }
 // the call speaks for; neither is a usage fault.
 func (c *call) targetThread() string {
 	if id := c.operand(0); id != "" {
-		c.about = thread.ThreadID(id)
 		return id
 	}
 	if c.who.thread == "" {
 		c.fault("ID", "", "the operand ID is missing (or say --thread)")
 	}
 	return c.who.thread
-}
-
-// store finds the store. Errors: T504 with the places that were searched.
-func (c *call) store() (*store.Store, error) {
-	if c.st != nil {
-		return c.st, nil
-	}
-	st, err := store.Find(c.who.dir, c.storeOptions())
-	if err != nil {
-		return nil, err
-	}
-	c.st = st
-	return st, nil
-}
-
-func (c *call) storeOptions() store.Options {
-	return store.Options{
-		Jitter: c.env.jitter, Now: c.env.now, Home: c.env.home,
-	}
 }
 
 // sayWaiting tells a person for which decision the call waits.
@@ -294,42 +267,8 @@ func (c *call) sayWaiting(id thread.ApprovalID) {
 	}
 }
 
-// stamp returns the stamp of this call's operation; a call has one stamp.
-func (c *call) stamp() thread.Stamp {
-	if c.stamped == nil {
-		c.stamped = &thread.Stamp{
-			Operation: thread.OperationID(c.env.newID(thread.PrefixOperation)),
-			Time:      c.now(),
-			As:        c.who.as, Actor: c.who.actor,
-		}
-	}
-	return *c.stamped
-}
-
 // now is the time as records carry it.
 func (c *call) now() time.Time { return c.env.now().UTC().Truncate(time.Millisecond) }
-
-// systemActor is the actor of operations by leslie itself.
-const systemActor = "leslie"
-
-// view reads the store. Deadlines that have passed show their effect.
-func (c *call) view(fn func(s *thread.State) error) (store.View, error) {
-	st, err := c.store()
-	if err != nil {
-		return store.View{}, err
-	}
-	v, err := st.View(c.ctx, func(s *thread.State) error {
-		if now := c.now(); s.Overdue(now) {
-			s.Expire(thread.Stamp{Time: now, As: thread.System, Actor: systemActor})
-		}
-		return fn(s)
-	})
-	c.warnings.Add(v.Warnings...)
-	if err == nil {
-		c.revision = &v.Revision
-	}
-	return v, err
-}
 
 // writes reports whether the call may change the store. A dry run may not, nor a
 // command without the flag that makes it write.
@@ -340,9 +279,6 @@ func (c *call) writes() bool {
 	}
 	return cmd.onlyWith == "" || c.on(cmd.onlyWith)
 }
-
-// change is embedded in the data of every command that writes.
-type change = app.Change
 
 // lockTimeout returns --lock-timeout, 0 if it was not given.
 func (c *call) lockTimeout() time.Duration {
@@ -387,21 +323,4 @@ func camel(name string) string {
 		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
 	}
 	return strings.Join(parts, "")
-}
-
-func (c *call) storeCall() store.Call {
-	request := store.Call{
-		Wait: c.lockWait(), Stamp: c.stamp(), Command: c.line.cmd.name, Params: c.recordedParams(), Request: c.text("request-id"),
-	}
-	if c.has("expect-revision") {
-		rev := thread.Revision(c.count("expect-revision", 0))
-		request.Expect = &rev
-	}
-	return request
-}
-
-// lockWait says how long this call waits for the store's lock, and how it reports
-// that.
-func (c *call) lockWait() store.Wait {
-	return store.Wait{Timeout: c.lockTimeout(), Notify: c.sayLockWait}
 }

@@ -11,7 +11,6 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
-	"leslie/thread"
 )
 
 // This file makes the tree of cli.Commands that the library runs, each with its flags,
@@ -129,6 +128,5 @@ func (c *call) read(cc *cli.Context) {
 	c.flags = cc
 	if c.op == nil {
 		c.who = c.globals()
-		c.about = thread.ThreadID(c.who.thread)
 	}
 }

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"leslie/thread"
+	"leslie/internal/app"
 )
 
 // This file answers shell completion. The shell runs the line so far with
@@ -77,38 +76,11 @@ func (c *call) valuesOf(v *value) []string {
 	if v.ids == otherIDs {
 		return v.words
 	}
-	var out []string
-	_, _ = c.view(func(s *thread.State) error {
-		out = idsOf(s, v.ids)
+	project, err := app.Open(c.who.dir, c.env.app())
+	if err != nil {
 		return nil
-	})
-	c.warnings, c.met = nil, nil
-	return out
-}
-
-func idsOf(s *thread.State, kind idKind) (out []string) {
-	switch kind {
-	case threadIDs:
-		for t := range s.Threads.All() {
-			out = append(out, string(t.ID))
-		}
-	case objectiveIDs:
-		for o := range s.Objectives.All() {
-			out = append(out, string(o.ID))
-		}
-	case referenceIDs:
-		for r := range s.References.All() {
-			out = append(out, string(r.ID))
-		}
-	case mergeIDs:
-		for m := range s.Merges.All() {
-			out = append(out, string(m.ID))
-		}
-	case approvalIDs:
-		for a := range s.Approvals.All() {
-			out = append(out, string(a.ID))
-		}
 	}
-	slices.Sort(out)
-	return out
+	// A call that leaves nothing behind: what it warns of is nobody's business here.
+	ids, _ := app.KnownIDs(project.Call(c.ctx, c.caller(), app.Request{}), string(v.ids))
+	return ids
 }

@@ -199,16 +199,16 @@ func capabilities() *value {
 	return &value{shown: "CAP,...", check: parts(checkCapability), repeats: true}
 }
 
-// idKind says which ids of the store completion offers.
-type idKind int
+// idKind is the table whose ids completion offers.
+type idKind string
 
 const (
-	otherIDs idKind = iota // not offered
-	threadIDs
-	objectiveIDs
-	referenceIDs
-	mergeIDs
-	approvalIDs
+	otherIDs     idKind = "" // not offered
+	threadIDs    idKind = thread.TableThreads
+	objectiveIDs idKind = thread.TableObjectives
+	referenceIDs idKind = thread.TableReferences
+	mergeIDs     idKind = thread.TableMerges
+	approvalIDs  idKind = thread.TableApprovals
 )
 
 // fault is one thing that is wrong with a command line: an element of

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"leslie/internal/app"
 )
 
 // This file writes the block in AGENTS.md that tells agents which commands to use. It is
@@ -84,6 +86,18 @@ func hints(all []*command, when topic) string {
 		return ""
 	}
 	return "\n" + string(when) + ":\n" + b.String()
+}
+
+// agentsGuide is the block as use cases take it.
+func agentsGuide() *app.AgentsGuide {
+	return &app.AgentsGuide{
+		Update: func(old []byte) []byte { return withGuide(old, commands()) },
+		Outdated: func(text []byte) bool {
+			_, _, ours := findBlock(text, guideBegin, guideEnd)
+			_, _, older := findBlock(text, oldBegin, oldEnd)
+			return (ours || older) && !bytes.Equal(text, withGuide(text, commands()))
+		},
+	}
 }
 
 // withGuide puts the block into a text: it replaces an older block or adds one at the

@@ -1,33 +1,21 @@
 package main
 
 import (
-	"os"
-
 	"github.com/urfave/cli/v2"
 
-	"leslie/codes"
-	"leslie/store"
-	"leslie/thread"
+	"leslie/internal/app"
 )
 
-// agentsFile is where coding agents look for a project's instructions.
-const agentsFile = "AGENTS.md"
+type initText struct{ *app.InitResult }
 
-type initData struct {
-	Root       string  `json:"root"`
-	Created    bool    `json:"created"`
-	AgentsFile *string `json:"agentsFile"` // null with --no-agents
-	change
-}
-
-func (d *initData) Text(p *page) {
+func (d initText) Text(p *page) {
 	switch {
 	case d.Created:
-		p.line("created the store in %s/%s", d.Root, store.Dir)
+		p.line("created the store in %s/%s", d.Root, app.StoreFolder)
 	case d.Changed:
-		p.line("the store already exists in %s/%s", d.Root, store.Dir)
+		p.line("the store already exists in %s/%s", d.Root, app.StoreFolder)
 	default:
-		p.line("nothing to do: the store is in %s/%s", d.Root, store.Dir)
+		p.line("nothing to do: the store is in %s/%s", d.Root, app.StoreFolder)
 		return
 	}
 	if d.AgentsFile != nil {
@@ -51,68 +39,20 @@ func initCommand() *command {
 	}
 }
 
-// withoutStore returns why no store could be created. It suggests no commands that
-// need a store.
-func (c *call) withoutStore(dir string, err error) error {
-	e := codes.Of(err)
-	if _, missing := store.Find(dir, c.storeOptions()); missing == nil || e == nil {
-		return err
-	}
-	return e.WithNext("leslie help init")
-}
-
-// sameFolder reports whether two names lead to the same folder.
-func sameFolder(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}
-
 func runInit(c *call) (Data, error) {
-	dir := c.who.dir
-	if sameFolder(dir, c.env.home) {
-		c.fault("--dir", dir, "the home folder cannot be a project: its "+store.Dir+" contains your own configuration")
+	in := app.InitRequest{Dir: c.who.dir, Here: c.on("here")}
+	if !c.on("no-agents") {
+		in.Guide = agentsGuide()
 	}
+	env := c.env.app()
+	c.checkRequest(func(app.Names) []app.Fault { return in.Faults(env) }, nil)
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	if !c.on("here") {
-		if st, err := store.Find(dir, c.storeOptions()); err == nil {
-			dir = st.Root()
-		} else if !codes.Has(err, codes.NotInitialized) {
-			return nil, err
-		}
-	}
-	st, created, notes, err := store.Create(c.ctx, c.lockWait(), dir, c.storeOptions())
-	if err != nil {
-		return nil, c.withoutStore(dir, err)
-	}
-	c.st, c.changed = st, created // whatever fails now
-	c.warnings.Add(notes...)
-	if err := c.recognise(created); err != nil {
+	op, d, err := app.Init(c.ctx, env, c.caller(), c.request(), in)
+	c.op = op
+	if d == nil {
 		return nil, err
 	}
-	d := &initData{Root: st.Root(), Created: created, change: change{Changed: created}}
-	if c.on("no-agents") {
-		return d, nil
-	}
-	edited, notes, err := st.EditFile(c.ctx, c.lockWait(), agentsFile, func(old []byte) []byte { return withGuide(old, commands()) })
-	if err != nil {
-		return d, err // a store that was made stands all the same: the answer says both
-	}
-	c.warnings.Add(notes...)
-	name := agentsFile
-	d.AgentsFile, d.Changed = &name, created || edited
-	return d, nil
-}
-
-// recognise checks that an existing store can be read before anything next to it
-// changes. A store that was just created needs no check, which could fail.
-func (c *call) recognise(created bool) error {
-	if created {
-		c.revision = new(thread.Revision)
-		return nil
-	}
-	_, err := c.view(func(*thread.State) error { return nil })
-	return err
+	return initText{d}, err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -63,21 +62,13 @@ func (c *call) finish(failure *codes.Error) {
 	if c.stopped(failure) {
 		failure = nil
 	}
-	if c.line.help || c.line.version && failure == nil {
+	if c.line.help || c.line.last != nil || c.line.version && failure == nil {
 		return
 	}
-	begun := c.op != nil
-	op, err := c.open()
-	if err != nil {
-		return
-	}
-	if !begun {
-		op.Takes(c.about, slices.Concat(c.warnings, c.met))
-	}
-	op.Finish(failure)
-	c.warnings.Add(op.Warnings()...)
-	if rev := op.Revision(); rev != nil {
-		c.revision = rev
+	if op, err := c.open(); err == nil {
+		op.Warn(c.warnings...)
+		op.Finish(failure)
+		c.warnings.Add(op.Warnings()...)
 	}
 }
 

@@ -92,7 +92,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 
 func raiseMistakeLimit(_ *testing.T, b *bench) {
 	speak := []string{"--as", "agent", "--thread", "main"}
-	for range defaultMistakeLimit {
+	for range 5 {
 		b.fails(append(speak, "status", "nobody")...)
 	}
 	b.fails(append(speak, "update", "main", "--tag", "+x")...)

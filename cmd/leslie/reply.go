@@ -15,7 +15,6 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/fact"
-	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -115,7 +114,7 @@ func (c *call) failure(err error) *codes.Error {
 	e = codes.Of(c.asUsageError(e, "request-id"))
 	e = e.With(fact.Of("operation", c.operation()))
 	if _, said := e.Facts().Get("changed"); !said {
-		e = e.With(fact.Of("changed", c.changed || c.op != nil && c.op.Changed()))
+		e = e.With(fact.Of("changed", c.op != nil && c.op.Changed()))
 	}
 	if stoppedHalfway(e) && e.Hint() == codes.Interrupted.Entry().Hint { // nobody has said what stands
 		e = e.WithHint("The changes recorded until then are kept; see the history").WithNext("leslie history")
@@ -165,13 +164,13 @@ func (c *call) callerLine(line string) string {
 }
 
 // optionsOf returns what can be done about T502, nil for other errors.
-func optionsOf(e *codes.Error) []store.Option {
+func optionsOf(e *codes.Error) []app.RepairOption {
 	found, _ := e.Facts().Get("options")
-	options, _ := found.([]store.Option)
+	options, _ := found.([]app.RepairOption)
 	return options
 }
 
-func (c *call) callerOptions(options []store.Option) []store.Option {
+func (c *call) callerOptions(options []app.RepairOption) []app.RepairOption {
 	own := slices.Clone(options)
 	for i := range own {
 		own[i].Command = c.callerLine(own[i].Command)
@@ -204,7 +203,9 @@ func (c *call) envelope(data Data, failure *codes.Error) envelope {
 		env.Data = data
 	}
 	if failure == nil {
-		env.Revision = c.revision
+		if c.op != nil {
+			env.Revision = c.op.Revision()
+		}
 		return env
 	}
 	entry := failure.Code().Entry()

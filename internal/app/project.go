@@ -142,6 +142,9 @@ func (c *Call) Changed() bool { return c.changed }
 // Target returns the thread that the call concerns, "" for none.
 func (c *Call) Target() thread.ThreadID { return c.target }
 
+// Warn adds what the caller of the use case has to say itself.
+func (c *Call) Warn(w ...warnings.Warning) { c.warn(w...) }
+
 // warn adds a warning.
 func (c *Call) warn(w ...warnings.Warning) { c.warnings.Add(w...) }
 

@@ -60,6 +60,9 @@ func cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
+// StoreFolder is the store's folder in the project's.
+const StoreFolder = store.Dir
+
 // StatePath is the path of the state file relative to the project's root.
 const StatePath = store.Dir + "/" + store.StateFile
 

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"os"
+
+	"leslie/codes"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// InitRequest makes a folder a project.
+type InitRequest struct {
+	Dir string // absolute
+	// Here makes a store in Dir even below another project.
+	Here bool
+	// Guide is what agents are told in AgentsFile; nil leaves that file alone.
+	Guide *AgentsGuide
+}
+
+// Faults are what is wrong with the request.
+func (in InitRequest) Faults(env Environment) []Fault {
+	if !sameFolder(in.Dir, env.Home) {
+		return nil
+	}
+	return []Fault{{Field: "Dir", Value: in.Dir, Problem: "the home folder cannot be a project: its " + store.Dir + " contains your own configuration"}}
+}
+
+// InitResult is the project's store.
+type InitResult struct {
+	Root       string  `json:"root"`
+	Created    bool    `json:"created"`
+	AgentsFile *string `json:"agentsFile"` // null where that was left alone
+	Change
+}
+
+// Init makes a store, unless the folder is in a project already, and tells its
+// agents. The Call is for what every use case leaves behind; it is nil where no store
+// is. A store that was made stays when telling the agents fails: the result is
+// returned beside the error then. Errors: T502, T505, T506, T507, T903.
+func Init(ctx context.Context, env Environment, caller Caller, r Request, in InitRequest) (*Call, *InitResult, error) {
+	if err := refused(in.Faults(env)); err != nil {
+		return nil, nil, err
+	}
+	p := &Project{env: env, root: in.Dir}
+	if !in.Here {
+		if st, err := store.Find(in.Dir, p.storeOptions()); err == nil {
+			p.root = st.Root()
+		} else if !codes.Has(err, codes.NotInitialized) {
+			return nil, nil, err
+		}
+	}
+	st, created, notes, err := store.Create(ctx, store.Wait{Timeout: r.LockTimeout, Notify: r.Waiting}, p.root, p.storeOptions())
+	if err != nil {
+		return nil, nil, p.withoutStore(err)
+	}
+	p.root = st.Root()
+	c := p.Call(ctx, caller, r)
+	c.changed = created // whatever fails now
+	c.warn(notes...)
+	if err := recognizeStore(c, created); err != nil {
+		return c, nil, err
+	}
+	d := &InitResult{Root: p.root, Created: created, Change: Change{Changed: created}}
+	if in.Guide == nil {
+		return c, d, nil
+	}
+	edited, notes, err := c.store.EditFile(ctx, c.lockWait(), AgentsFile, in.Guide.Update)
+	if err != nil {
+		return c, d, err
+	}
+	c.warn(notes...)
+	name := AgentsFile
+	d.AgentsFile, d.Changed = &name, created || edited
+	return c, d, nil
+}
+
+// withoutStore returns why no store could be created. It suggests no commands that
+// need a store.
+func (p *Project) withoutStore(err error) error {
+	e := codes.Of(err)
+	if _, missing := store.Find(p.root, p.storeOptions()); missing == nil || e == nil {
+		return err
+	}
+	return e.WithNext("leslie help init")
+}
+
+// recognizeStore checks that an existing store can be read before anything next to it
+// changes. A store that was just created needs no check, which could fail.
+func recognizeStore(c *Call, created bool) error {
+	if created {
+		c.revision = new(thread.Revision)
+		return nil
+	}
+	_, err := c.view(func(*thread.State) error { return nil })
+	return err
+}
+
+// sameFolder reports whether two names lead to the same folder.
+func sameFolder(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
