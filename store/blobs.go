@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -25,7 +26,7 @@ import (
 // blob gets its name by rename when its bytes are durable, so a named blob was whole
 // once; every read verifies it against its name.
 //
-// Blobs are never removed. A blob that does not match its name, through damage or
+// Only doctor --repair removes blobs, those that nothing names: collect.go. A blob that does not match its name, through damage or
 // because somebody changed it, is never returned, and is replaced when the same
 // content is stored again: content that is about to be displaced must not rely on a
 // blob that was not verified since it was written.
@@ -160,6 +161,7 @@ type blobWriter struct {
 	tmp     string                   // where temporary files lie, relative to the store's folder
 	n       int                      // how many were written
 	unnamed map[thread.BlobID]string // where those lie that have no name yet
+	kept    Manifest                 // what keep stored
 }
 
 func newBlobWriter(f *folders, tmp string) *blobWriter {
@@ -341,27 +343,36 @@ func (s *source) Read(p []byte) (int, error) {
 // other special files have no content; files of any size are stored. A missing dir is
 // fine. The caller must hold the store's lock. Errors: T505, T507, T509.
 func (s *Store) keepTree(dir string) error {
+	_, err := s.keepListed(dir)
+	return err
+}
+
+// keepListed is keepTree; it lists what it kept, by its place in dir.
+func (s *Store) keepListed(dir string) (Manifest, error) {
 	rel, err := filepath.Rel(s.Path(""), dir)
 	if err != nil || !filepath.IsLocal(rel) {
-		return codes.UnsafePath.New(fact.Of("path", dir))
+		return nil, codes.UnsafePath.New(fact.Of("path", dir))
 	}
 	base, err := s.base()
 	if err != nil {
-		return cannotRead(filepath.ToSlash(rel), err)
+		return nil, cannotRead(filepath.ToSlash(rel), err)
 	}
 	w := newBlobWriter(newFolders(s.saferoot(base)), TmpDir+"/keep")
 	defer w.close()
 	if err := w.forget(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := w.keep(base, filepath.ToSlash(rel)); err != nil {
 		_ = w.forget()
-		return err
+		return nil, err
 	}
 	if err := w.settle(); err != nil {
-		return err
+		return nil, err
 	}
-	return w.forget()
+	for i := range w.kept {
+		w.kept[i].Path = strings.TrimPrefix(w.kept[i].Path, filepath.ToSlash(rel)+"/")
+	}
+	return w.kept, w.forget()
 }
 
 // forget removes the temporary folder, this call's or a dead one's.
@@ -410,7 +421,10 @@ func (w *blobWriter) keepFile(base *os.Root, rel string) error {
 		return cannotRead(rel, err)
 	}
 	defer f.Close()
-	_, _, err = w.put(f, rel, -1)
+	id, size, err := w.put(f, rel, -1)
+	if err == nil {
+		w.kept = append(w.kept, FileAt{Path: rel, SHA256: id, Size: size})
+	}
 	return err
 }
 

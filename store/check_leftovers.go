@@ -76,6 +76,9 @@ func (m *mending) sweep() error {
 		return err
 	}
 	if err == nil {
+		err = m.store.putBack()
+	}
+	if err == nil {
 		err = m.store.sweepStages(m.store.unfinished(now)...)
 	}
 	if after := left(); len(after) < len(before) {

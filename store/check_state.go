@@ -82,8 +82,8 @@ func (x *examination) held(q thread.Quarantined) {
 		x.underWay[step.To] = true
 		x.add(Finding{
 			Code: "T507", Path: step.To, Repairable: w.homeOf(step) == nil,
-			Message: "the operation '" + string(q.Operation) + "' could not put this into place (" + string(step.Do) + "): " + q.Reason +
-				"; it is tried again by each write and by doctor --repair, and nothing else is written to " + q.Record + " until then",
+			Message: "operation '" + string(q.Operation) + "' could not do this yet (" + string(step.Do) + "): " + q.Reason +
+				"; each write and doctor --repair try again, and nothing else is written to " + q.Record + " until it is done",
 		}, (*mending).settle)
 	}
 }

@@ -42,6 +42,9 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 			return err
 		}
 	}
+	if err := s.putBack(); err != nil {
+		return err
+	}
 	// A stage that cannot be removed blocks nobody: doctor reports it.
 	_ = s.sweepStages(append(now.held(), own)...)
 	if now.operation == nil {

@@ -310,7 +310,7 @@ func afterPlace(t testing.TB, s *Store, whole bool) {
 		if rest, ok := strings.CutPrefix(name, "threads/thread-old/"); ok && content[0] != 'd' {
 			got[rest] = content
 		}
-		if _, ok := strings.CutPrefix(name, "blobs/"); ok && content[0] != 'd' {
+		if _, ok := strings.CutPrefix(name, blobsRoot+"/"); ok && content[0] != 'd' {
 			blobs = append(blobs, content)
 		}
 	}

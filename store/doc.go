@@ -24,8 +24,9 @@
 //
 // There is one way to write (Update) and one to read (View). Only the holder of the
 // lock writes; a reader takes no lock and writes nothing. Nothing that was not whole
-// is deleted, and no artifact content is deleted unless it is also a blob. A failed
-// load never leads to a write. Every call that changes the disk is a step of type
+// is deleted, and no artifact content is deleted unless it is also a blob; only doctor
+// --repair removes blobs, those that nothing names (collect.go). A failed load never
+// leads to a write. Every call that changes the disk is a step of type
 // disk, so that a test can make it fail or kill the process before it. There is no
 // os.Rename elsewhere, except to revert a failed step.
 //

@@ -341,8 +341,12 @@ func (s *Store) clearShelves(w fileWork, p *thread.Pending) error {
 		return err
 	}
 	if shelved {
-		if err := s.keepTree(s.Path(shelves(p))); err != nil {
+		kept, err := s.keepListed(s.Path(shelves(p)))
+		if err != nil {
 			return unkept{err}
+		}
+		if err := s.nameKept(p, kept); err != nil {
+			return err
 		}
 		if err := w.rename(shelves(p), gone); err != nil {
 			return err

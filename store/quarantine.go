@@ -67,11 +67,19 @@ func (w fileWork) carryParts(p *thread.Pending) (done *thread.Pending, left []th
 				return nil, nil, err
 			}
 			n = len(left)
-			left = append(left, thread.Quarantined{Record: record, Operation: p.Operation, Reason: root(err).Error()})
+			left = append(left, thread.Quarantined{Record: record, Operation: p.Operation, Reason: whyNot(err)})
 		}
 		left[n].Steps, left[n].At = append(left[n].Steps, step), append(left[n].At, number(p, i))
 	}
 	return done, left, nil
+}
+
+// whyNot is why a step could not be carried out.
+func whyNot(err error) string {
+	if e := codes.Of(err); e != nil && e.Code() == codes.UnsafePath {
+		return e.Facts().Text("path") + " is a link"
+	}
+	return root(err).Error()
 }
 
 // retry carries out what is left of earlier operations, the oldest first; what cannot

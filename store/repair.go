@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"leslie/codes"
 	"leslie/thread"
@@ -93,11 +94,19 @@ func (m *mending) run() (err error) {
 		before := len(m.actions)
 		err = m.mend(x.findings)
 		m.failed = cmp.Or(err, m.failed)
+		if len(m.actions) == before && err == nil && x.complete() {
+			return m.collect()
+		}
 		if len(m.actions) == before || codes.Has(err, codes.Interrupted) {
 			return err
 		}
 	}
 	return err
+}
+
+// complete reports whether nothing of the store is damaged, missing, or unknown.
+func (x *examination) complete() bool {
+	return x.now != nil && !x.noHistory && !x.noCold && !slices.ContainsFunc(x.findings, func(f finding) bool { return !f.Info })
 }
 
 // hopeful reports whether an unreadable store can be rebuilt. Without that

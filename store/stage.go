@@ -313,7 +313,7 @@ func (s *Store) sweepStages(keep ...thread.OperationID) error {
 	r := s.saferoot(base)
 	var first error
 	for _, name := range names {
-		if !slices.Contains(keep, operationOf(name)) {
+		if name != collected && !slices.Contains(keep, operationOf(name)) {
 			first = cmp.Or(first, sweepStage(r, path.Join(TmpDir, name)))
 		}
 	}

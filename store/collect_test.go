@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/thread"
+)
+
+// littered is a store in which two plans were given up: nothing names their blobs. One
+// record names a blob, and a list in it another.
+func littered(t testing.TB) (s *Store, named, unnamed []thread.BlobID) {
+	t.Helper()
+	s = exchangeStore(t)
+	put := func(st *Stage, text string) thread.BlobID {
+		id, err := st.Put([]byte(text))
+		require.NoError(t, err)
+		return id
+	}
+	stage, err := s.Stage("op-keeps")
+	require.NoError(t, err)
+	content := put(stage, "named by a list")
+	list := put(stage, `[{"path":"a","before":"`+string(content)+`","after":""}]`)
+	require.NoError(t, stage.Sync())
+	call := callNamed("keeps")
+	_, err = s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+		th, _ := st.Threads.Get("thread-old")
+		th.Shared = append(th.Shared, thread.Share{With: "thread-old", How: "merge", At: st.Revision + 1, Undo: list})
+		st.Threads.Put(th)
+		return Outcome{Thread: th.ID}, nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, stage.Close())
+	for _, op := range []thread.OperationID{"op-given-up", "op-died"} {
+		stage, err := s.Stage(op)
+		require.NoError(t, err)
+		unnamed = append(unnamed, put(stage, strings.Repeat(string(op), 1000)))
+		require.NoError(t, stage.Sync())
+		require.NoError(t, stage.Discard())
+	}
+	return s, []thread.BlobID{content, list}, unnamed
+}
+
+func readableBlobs(s *Store, all []thread.BlobID) (n int) {
+	for _, id := range all {
+		if _, err := s.Blob(id); err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestRepairRemovesBlobsThatNothingNames(t *testing.T) {
+	t.Parallel()
+	s, named, unnamed := littered(t)
+	r, err := s.Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	assert.Contains(t, r.Actions, "removed 2 blobs that nothing names (0.0 MB)")
+	assert.True(t, r.After.Healthy, "%v", r.After.Findings)
+	assert.Equal(t, 2, readableBlobs(s, named))
+	assert.Zero(t, readableBlobs(s, unnamed))
+	r, err = s.Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	assert.Empty(t, r.Actions)
+	requireTidy(t, s)
+}
+
+// What a record of the past names may be needed to undo it, or to look at it.
+func TestWhatAnyOperationNamesIsKept(t *testing.T) {
+	t.Parallel()
+	s, named, _ := littered(t)
+	_, err := s.Update(context.Background(), callNamed("forgets"), func(st *thread.State) (Outcome, error) {
+		th, _ := st.Threads.Get("thread-old")
+		th.Shared = nil
+		st.Threads.Put(th)
+		return Outcome{}, nil
+	})
+	require.NoError(t, err)
+	add(t, s, names(6)[2:]...)
+	_, err = s.Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	assert.Equal(t, 2, readableBlobs(s, named))
+}
+
+func TestNothingIsCollectedWhileSomebodyStages(t *testing.T) {
+	t.Parallel()
+	s, _, unnamed := littered(t)
+	stage, err := s.Stage("op-lives")
+	require.NoError(t, err)
+	r, err := s.Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	assert.Empty(t, r.Actions)
+	assert.Equal(t, 2, readableBlobs(s, unnamed))
+	require.NoError(t, stage.Discard())
+}
+
+// A process begins to stage while blobs are being moved away, and relies on one that is
+// there still.
+func TestAStageThatBeginsMeanwhileKeepsItsBlobs(t *testing.T) {
+	t.Parallel()
+	s, _, unnamed := littered(t)
+	var stage *Stage
+	opts := Options{Now: clock, Before: func(a Action, at string) error {
+		if a == ActRename && stage == nil && strings.HasPrefix(at, s.Path(TmpDir+"/"+collected)) {
+			var err error
+			stage, err = s.Stage("op-late")
+			assert.NoError(t, err)
+			for _, op := range []string{"op-given-up", "op-died"} {
+				_, err = stage.Put([]byte(strings.Repeat(op, 1000)))
+				assert.NoError(t, err)
+			}
+			assert.NoError(t, stage.Sync())
+		}
+		return nil
+	}}
+	r, err := with(s, opts).Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	require.NotNil(t, stage)
+	assert.Empty(t, r.Actions)
+	assert.Equal(t, 2, readableBlobs(s, unnamed), "it finds what it relied on")
+	require.NoError(t, stage.Discard())
+	requireTidy(t, s)
+}
+
+func TestACollectionThatIsCutOffLosesNothingThatIsNamed(t *testing.T) {
+	t.Parallel()
+	for cut := 1; ; cut++ {
+		s, named, unnamed := littered(t)
+		n := 0
+		opts := Options{Now: clock, Before: func(Action, string) error {
+			if n++; n >= cut {
+				return syscall.EIO
+			}
+			return nil
+		}}
+		_, err := with(s, opts).Repair(context.Background(), repairCall())
+		assert.Equal(t, 2, readableBlobs(s, named), "cut off at %d", cut)
+		add(t, s, "obj-next")
+		all := readableBlobs(s, unnamed)
+		assert.True(t, all == 0 || all == 2, "cut off at %d: %d", cut, all)
+		requireTidy(t, s)
+		if err == nil && n < cut {
+			require.Greater(t, cut, 4)
+			return
+		}
+	}
+}
+
+// What an operation displaced and no list of its own names was somebody's.
+func TestWhatWasDisplacedIsKept(t *testing.T) {
+	t.Parallel()
+	s := exchangeStore(t)
+	save(t, s, files{"deep/a.md": "somebody's", "plan.md": "old"})
+	_, err := s.Update(context.Background(), callNamed("removes"), func(st *thread.State) (Outcome, error) {
+		st.Plan(thread.Step{Do: thread.StepRemove, To: inThread + "deep"})
+		return create("obj-a")(st)
+	})
+	require.NoError(t, err)
+	_, err = s.Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	data, err := s.Blob(hashOf("somebody's"))
+	require.NoError(t, err)
+	assert.Equal(t, "somebody's", string(data))
+	assert.Contains(t, string(read(t, s, keptLists+"/op-removes")), `"path":"`+inThread+`deep/a.md"`)
+}
+
+// What version 2.0 displaced is named nowhere.
+func TestBlobsOfTheVersionBeforeAreKept(t *testing.T) {
+	t.Parallel()
+	s := version2(t)
+	id := hashOf("displaced by 2.0")
+	put := s.Path(blobPath(id))
+	require.NoError(t, os.MkdirAll(filepath.Dir(put), 0o755))
+	require.NoError(t, os.WriteFile(put, []byte("displaced by 2.0"), 0o444))
+	past := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(put, past, past))
+	add(t, s, "obj-a")
+	_, err := s.Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	assert.Equal(t, 1, readableBlobs(s, []thread.BlobID{id}))
+}
+
+func TestNothingIsCollectedInADamagedStore(t *testing.T) {
+	t.Parallel()
+	s, _, unnamed := littered(t)
+	require.NoError(t, os.RemoveAll(s.Path("threads/thread-old")))
+	require.NoError(t, os.Symlink(t.TempDir(), s.Path("threads/thread-old")))
+	_, err := s.Repair(context.Background(), repairCall())
+	require.NoError(t, err)
+	assert.Equal(t, 2, readableBlobs(s, unnamed))
+}
