@@ -88,6 +88,6 @@
 // store.go (the types), update.go and view.go (writing and reading), commit.go (the
 // replacement of the state), recover.go (choosing the store's state), then one topic
 // per file: lock, layout, backup, journal, history, cursor, watch, archive, requests,
-// pending, folders, consistent, stage, blobs, tree, doctor with its check_*.go,
-// repair. docs/store.md describes the format of every file.
+// pending, quarantine, folders, consistent, stage, blobs, tree, doctor with its
+// check_*.go, repair, collect. docs/store.md describes the format of every file.
 package store
