@@ -53,7 +53,7 @@ lint: ## run staticcheck as pinned in tools/go.mod
 mod: ## refuse a go.mod that names more or less than the source uses
 	@echo "== go mod tidy"; $(GO) mod tidy -diff && $(GO) -C tools mod tidy -diff
 
-house: ## hold the import table, the smells, and the documents that repeat the code
+house: ## check the rules over the source and the documents that repeat it
 	@echo "== house rules"; CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 ./test/house
 
 whole: ## run whole what "make test" samples, and every script's calls as processes
