@@ -63,12 +63,18 @@ func (l *unsynced) take(c point, existed func(string) bool) {
 		return
 	}
 	at := c.paths[0]
+	if c.name == "copy_file_range" || c.name == "splice" { // from the first to the second
+		at = c.paths[len(c.paths)-1]
+	}
+	if !strings.HasPrefix(at, l.root+"/") && at != l.root {
+		return // a copy for a validator, outside the project
+	}
 	switch {
 	case c.opensToWrite():
 		if c.creates() && !existed(at) {
 			l.names[at], l.files[at] = true, true
 		}
-	case slices.Contains([]string{"write", "pwrite64", "writev", "ftruncate", "copy_file_range", "fallocate"}, c.name):
+	case slices.Contains([]string{"write", "pwrite64", "writev", "ftruncate", "copy_file_range", "splice", "sendfile", "fallocate"}, c.name):
 		l.bytes[at] = true
 	case c.name == "fsync" || c.name == "fdatasync":
 		l.synced(at)

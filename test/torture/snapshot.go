@@ -40,7 +40,8 @@ var (
 	asideTime   = regexp.MustCompile(`set-aside-\d{8}T\d{6}Z`)
 	asideNumber = regexp.MustCompile(`set-aside-TIME-\d+$`)
 	undone      = regexp.MustCompile(`"pending":\[[^\]]*\]`)
-	unfiled     = regexp.MustCompile(`,"pending":\[[^\]]*\]`)
+	quarantine  = regexp.MustCompile(`"quarantined":\[([^][]|\[[^][]*\])*\]`)
+	unfiled     = regexp.MustCompile(`,"(pending|quarantined)":\[([^][]|\[[^][]*\])*\]`)
 	lineSum     = regexp.MustCompile(`crc32c:[0-9a-f]{8}`)
 )
 
@@ -198,6 +199,9 @@ func ordered(name, content string) string {
 	case base == "operations.jsonl":
 		return unfiled.ReplaceAllString(content, "")
 	case strings.HasPrefix(base, statePath):
+		if base == backupPath { // of a moment at which a step was still to be done
+			content = quarantine.ReplaceAllString(content, `"quarantined":[]`)
+		}
 		lines := strings.Split(strings.ReplaceAll(content, ",\n", "\n"), "\n")
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")

@@ -20,6 +20,17 @@ func TestWhatDiffersFromRunToRunIsReplaced(t *testing.T) {
 	assert.Equal(t, "ROOT/.leslie op-#1 op-aaaaaaaa ref-#2 op-#1 TIME SUM main", got)
 }
 
+func TestStepsThatAreDoneLaterAreNoDifference(t *testing.T) {
+	t.Parallel()
+	p, journal := &project{dir: "/p"}, storeDir+"/operations.jsonl"
+	line := func(more string) map[string]string {
+		return p.normalized(map[string]string{journal: `{"seq":1` + more + `,"changes":[]}`}, nil)
+	}
+	assert.Equal(t, line(""), line(`,"pending":[{"do":"mkdir","to":"x"}]`))
+	assert.Equal(t, line(""), line(`,"quarantined":[{"record":"threads/x","steps":[{"do":"mkdir","to":"x"}]}]`))
+	assert.NotEqual(t, line(""), line(`,"other":[]`))
+}
+
 func TestTreesThatDifferAreToldApart(t *testing.T) {
 	t.Parallel()
 	plan, blob := storeDir+"/threads/main/plan.md", storeDir+"/blobs/sha256/ab/cd"

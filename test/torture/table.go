@@ -84,7 +84,7 @@ func table() []row {
 		{name: "merge-refused", prepare: withChanges, argv: words("merge --sources child --target main --validate false"), status: 13, code: "T302", idle: true},
 		{name: "merge-approval", prepare: withChanges, argv: words("merge --sources child --target main --require-approval"), status: 14, code: "T402"},
 		{name: "merge-approved", prepare: withApprovedMerge, argv: words("merge continue {merge}")},
-		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), leavesTemporary: ".leslie-merge-"},
+		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), leavesTemporary: ".ours.md"},
 		{name: "transfer-request", argv: words("transfer child --direction request_approval --scope deploy,code_edit --reason ship --timeout 9h")},
 		{name: "transfer-delegate", argv: words("transfer child --direction delegate --scope code_edit --to agent --timeout 9h")},
 		{name: "transfer-handoff", argv: words("transfer child --direction handoff --to human")},

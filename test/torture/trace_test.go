@@ -128,6 +128,13 @@ func TestAWellOrderedRunOwesNothing(t *testing.T) {
 	assert.Equal(t, 7, res.syncs)
 }
 
+func TestACopyWritesWhereItCopiesTo(t *testing.T) {
+	t.Parallel()
+	copied := strings.ReplaceAll(wellOrdered, "write .leslie/tmp/op/file", "copy_file_range .leslie/threads/main/plan.md .leslie/tmp/op/file")
+	assert.Empty(t, checked(copied).problem, "what is copied was on disk before")
+	assert.Contains(t, checked(strings.Replace(copied, "fsync .leslie/tmp/op/file\n", "", 1)).problem, "the bytes of .leslie/tmp/op/file")
+}
+
 // Each fsync is needed: without it something would be lacks.
 func TestAMissingFsyncIsFound(t *testing.T) {
 	t.Parallel()
