@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"leslie/internal/fact"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -63,7 +64,7 @@ func (s *Store) appendArchive(changes []thread.Change, seq thread.Revision) erro
 		if err != nil {
 			return err
 		}
-		lines = append(lines, seal(body))
+		lines = append(lines, jsonl.Seal(body))
 	}
 	return s.appendLines(ArchiveFile, lines...)
 }
@@ -87,7 +88,7 @@ func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
 		var a archived
 		switch {
 		case line == "":
-		case !intact([]byte(line)) || json.Unmarshal([]byte(line), &a) != nil:
+		case !jsonl.Intact([]byte(line)) || json.Unmarshal([]byte(line), &a) != nil:
 			bad++
 		default:
 			fn(a)

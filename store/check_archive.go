@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -152,7 +153,7 @@ func (s *Store) appendArchived(lines []archived) error {
 		if err != nil {
 			return err
 		}
-		sealed = append(sealed, seal(body))
+		sealed = append(sealed, jsonl.Seal(body))
 	}
 	return s.appendLines(ArchiveFile, sealed...)
 }

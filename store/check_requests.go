@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"leslie/store/internal/jsonl"
 	"maps"
 	"os"
 	"slices"
@@ -109,11 +110,11 @@ func (m *mending) answer(name string, a answer) error {
 }
 
 func decodeAnswer(data []byte) (a answer, ok bool) {
-	ok = len(data) > 0 && intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil
+	ok = len(data) > 0 && jsonl.Intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil
 	return a, ok
 }
 
 func (a answer) encode() ([]byte, error) {
 	body, err := plainJSON(a)
-	return append(seal(body), '\n'), err
+	return append(jsonl.Seal(body), '\n'), err
 }

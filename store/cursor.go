@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"leslie/codes"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -103,7 +104,7 @@ func (c *Cursor) readJournal(ctx context.Context, upTo thread.Revision, each fun
 	if err := c.seek(j); err != nil {
 		return c.store.readFailed(err)
 	}
-	r := bufio.NewReaderSize(io.NewSectionReader(j.file, c.offset, j.size-c.offset), firstChunk)
+	r := bufio.NewReaderSize(io.NewSectionReader(j.file, c.offset, j.size-c.offset), readAhead)
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -158,12 +159,12 @@ func (c *Cursor) seek(j journal) error {
 	if c.at == 0 {
 		return nil
 	}
-	for p, err := range backwardsAt(j.file, j.size) {
+	for p, err := range jsonl.BackwardsAt(j.file, j.size) {
 		if err != nil {
 			return err
 		}
-		if seq, ok := numberOf(p.line); ok && seq <= c.at {
-			c.offset = p.at
+		if seq, ok := numberOf(p.Line); ok && seq <= c.at {
+			c.offset = p.At
 			return nil
 		}
 	}

@@ -238,31 +238,6 @@ func TestFindingAnOperationReadsNoFurtherThanItLies(t *testing.T) {
 	assert.Equal(t, []int{2}, asked, "the others do not hold the mark")
 }
 
-// largest says how much of a file was read at once.
-type largest struct {
-	*strings.Reader
-	n int
-}
-
-func (l *largest) ReadAt(b []byte, at int64) (int, error) {
-	l.n = max(l.n, len(b))
-	return l.Reader.ReadAt(b, at)
-}
-
-func TestReadingBackwardsHoldsNoMoreThanALineAndAChunk(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat(fmt.Sprintf("%0200d\n", 1), 50_000)
-	l := &largest{Reader: strings.NewReader(text)}
-	at := int64(len(text))
-	for p, err := range backwardsAt(l, int64(len(text))) {
-		require.NoError(t, err)
-		at -= 201
-		require.Equal(t, at, p.at)
-	}
-	assert.Zero(t, at)
-	assert.LessOrEqual(t, l.n, 2*firstChunk)
-}
-
 // FuzzCursor puts whole and damaged lines into the journal in any order: what is
 // told and what is told as lost are together every number, once and in order.
 func FuzzCursor(f *testing.F) {

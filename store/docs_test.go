@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -26,7 +27,7 @@ func TestTheExamplesOfTheDocumentationAreReal(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, m.operation.ID, e.ID)
 	for _, block := range blocks[1:4] {
-		assert.True(t, intact([]byte(strings.TrimSpace(block[1]))), block[1])
+		assert.True(t, jsonl.Intact([]byte(strings.TrimSpace(block[1]))), block[1])
 	}
 	dec := json.NewDecoder(strings.NewReader(blocks[4][1]))
 	dec.DisallowUnknownFields()

@@ -3,12 +3,13 @@ package store
 import (
 	"bytes"
 
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
 // This file prepares a state for writing without copying unchanged parts. An operation
 // changes a few records; the others are written from the bytes that were read, as runs
-// of whole lines with the new lines between them. The bytes are those of encode, in
+// of whole lines with the new lines between them. The bytes are the file's, in
 // pieces.
 
 const (
@@ -61,8 +62,8 @@ func (p *encoder) flush() {
 	}
 }
 
-// encodeFrom is encode in pieces, for a state that came of another. Pieces share
-// their bytes with the other.
+// encodeFrom lays the image out, which came of another. Pieces share their bytes with
+// the other.
 func (m image) encodeFrom(was image) ([][]byte, error) {
 	head := m.head()
 	op, err := m.operation.inState()
@@ -86,8 +87,8 @@ func (m image) encodeFrom(was image) ([][]byte, error) {
 	p.bytes(tail)
 	p.flush()
 	first := p.out[0]
-	sum := checksum(append([][]byte{first[:len(head)], first[len(head)+8:]}, p.out[1:]...)...)
-	copy(first[len(head):], sum[len(sumPrefix):])
+	sum := jsonl.Checksum(append([][]byte{first[:len(head)], first[len(head)+8:]}, p.out[1:]...)...)
+	copy(first[len(head):], sum[len(jsonl.SumPrefix):])
 	return p.out, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -110,8 +111,8 @@ func TestALineWithoutItsCommaIsDamage(t *testing.T) {
 		require.NotEqual(t, string(data), text)
 		_, at, ok := readHead([]byte(text))
 		require.True(t, ok)
-		sum := checksum([]byte(text[:at]), []byte(text[at+8:]))
-		_, err := decodeState([]byte(text[:at] + sum[len(sumPrefix):] + text[at+8:]))
+		sum := jsonl.Checksum([]byte(text[:at]), []byte(text[at+8:]))
+		_, err := decodeState([]byte(text[:at] + sum[len(jsonl.SumPrefix):] + text[at+8:]))
 		assert.ErrorIs(t, err, damage("its table threads cannot be read"), "%q", wrong)
 	}
 	_, err = decodeState(data)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -38,16 +39,17 @@ func summed(data []byte) []byte {
 		return data
 	}
 	data = bytes.Clone(data)
-	copy(data[at:], checksum(data[:at], data[at+8:])[len(sumPrefix):])
+	copy(data[at:], jsonl.Checksum(data[:at], data[at+8:])[len(jsonl.SumPrefix):])
 	return data
 }
 
 // sealedAgain gives every line that ends like a sealed one the sum that fits.
 func sealedAgain(data []byte) []byte {
+	sealLen := len(jsonl.Ending(nil))
 	lines := bytes.Split(data, []byte("\n"))
 	for i, line := range lines {
-		if len(line) > sealLen && bytes.HasPrefix(line[len(line)-sealLen:], []byte(sealHead)) {
-			lines[i] = seal(append(bytes.Clone(line[:len(line)-sealLen]), '}'))
+		if len(line) > sealLen && bytes.HasPrefix(line[len(line)-sealLen:], []byte(`,"sum":"`)) {
+			lines[i] = jsonl.Seal(append(bytes.Clone(line[:len(line)-sealLen]), '}'))
 		}
 	}
 	return bytes.Join(lines, []byte("\n"))
@@ -114,7 +116,7 @@ func FuzzJournal(f *testing.F) {
 				want = append(want, line)
 			}
 		}
-		for line, err := range backwards(bytes.NewReader(long), int64(len(long))) {
+		for line, err := range jsonl.Backwards(bytes.NewReader(long), int64(len(long))) {
 			require.NoError(t, err)
 			got = append(got, bytes.Clone(line))
 		}
@@ -122,7 +124,7 @@ func FuzzJournal(f *testing.F) {
 		require.Equal(t, want, got)
 		for line := range bytes.SplitSeq(data, []byte("\n")) {
 			if len(line) > 1 {
-				readsBack(t, seal(line))
+				readsBack(t, jsonl.Seal(line))
 				readsBack(t, sealedAgain(line))
 			}
 		}
@@ -134,7 +136,7 @@ func readsBack(t *testing.T, line []byte) {
 	if !ok {
 		return
 	}
-	require.True(t, intact(line))
+	require.True(t, jsonl.Intact(line))
 	require.Positive(t, e.Seq)
 	written, err := (&operation{entry: e}).line(nil)
 	require.NoError(t, err, "what was read can be written")
@@ -241,7 +243,7 @@ func FuzzAnswer(f *testing.F) {
 			if bytes.Equal(data, whole) {
 				require.JSONEq(t, `{"data":{}}`, string(c.Replay))
 			}
-			if intact(bytes.TrimSuffix(data, []byte("\n"))) {
+			if jsonl.Intact(bytes.TrimSuffix(data, []byte("\n"))) {
 				// Only a program that knows the sum writes this: another call's, one
 				// that is too old, or an answer.
 				require.True(t, err == nil || codes.Has(err, codes.InvalidArgument), "%v", err)

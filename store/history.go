@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"leslie/codes"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -116,7 +117,7 @@ func (s *Store) yieldNewestFirst(ctx context.Context, now *loaded, part span, yi
 		return err
 	}
 	defer j.close()
-	for line, err := range backwards(j.file, j.size) {
+	for line, err := range jsonl.Backwards(j.file, j.size) {
 		if err != nil {
 			return s.readFailed(err)
 		}

@@ -3,9 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -93,42 +91,4 @@ func TestAnOperationThatWasWrittenTwiceIsToldOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{3, 2, 1}, seqs(h))
 	assert.True(t, diagnose(t, s).Healthy)
-}
-
-func TestLinesAreReadBackwardsWhateverTheirLength(t *testing.T) {
-	t.Parallel()
-	for _, long := range []int{0, 1, firstChunk - 1, firstChunk, 3*firstChunk + 7} {
-		want := []string{"first", strings.Repeat("x", long) + "y", "", "last"}
-		for _, end := range []string{"", "\n"} {
-			text := strings.Join(want, "\n") + end
-			var got []string
-			for line, err := range backwards(strings.NewReader(text), int64(len(text))) {
-				require.NoError(t, err)
-				got = append(got, string(line))
-			}
-			assert.Equal(t, []string{"last", want[1], "first"}, got, "%d", long)
-		}
-	}
-}
-
-// counted says how much of a file was read.
-type counted struct {
-	*strings.Reader
-	n int
-}
-
-func (c *counted) ReadAt(b []byte, at int64) (int, error) {
-	n, err := c.Reader.ReadAt(b, at)
-	c.n += n
-	return n, err
-}
-
-func TestTheTailCostsTheSameHoweverLongTheHistory(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat(fmt.Sprintf("%0200d\n", 1), 100_000)
-	c := &counted{Reader: strings.NewReader(text)}
-	for range backwards(c, int64(len(text))) {
-		break
-	}
-	assert.LessOrEqual(t, c.n, firstChunk)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -45,7 +46,7 @@ type entry struct {
 
 // readEntry decodes a line; ok is false for one that is damaged.
 func readEntry(line []byte) (e entry, ok bool) {
-	if !intact(line) || json.Unmarshal(line, &e) != nil {
+	if !jsonl.Intact(line) || json.Unmarshal(line, &e) != nil {
 		return entry{}, false
 	}
 	e.whole()
@@ -74,7 +75,7 @@ func (e *entry) whole() {
 // numberOf is the number of an intact line, without decoding the rest; ok is
 // false for one that is damaged.
 func numberOf(line []byte) (seq thread.Revision, ok bool) {
-	if !intact(line) {
+	if !jsonl.Intact(line) {
 		return 0, false
 	}
 	rest, first := bytes.CutPrefix(line, []byte(`{"seq":`))
@@ -120,7 +121,7 @@ func (j journal) newest(fn func(entry) bool) error {
 	if j.file == nil {
 		return nil
 	}
-	for line, err := range backwards(j.file, j.size) {
+	for line, err := range jsonl.Backwards(j.file, j.size) {
 		if err != nil {
 			return err
 		}
@@ -151,7 +152,7 @@ func (j journal) endsWith(o *operation) bool {
 		return false
 	}
 	open := o.made[:len(o.made)-1]
-	end := []byte(sealHead + checksum(open) + sealTail + "\n")
+	end := []byte(jsonl.Ending(open) + "\n")
 	begin := append([]byte("\n"), open[:64]...)
 	at := j.size - int64(len(open)+len(end)) - 1
 	if at == -1 {
@@ -177,7 +178,7 @@ func (j journal) tail() (end tail, err error) {
 		}
 	}
 	torn := false
-	for line, err := range backwards(j.file, j.size) {
+	for line, err := range jsonl.Backwards(j.file, j.size) {
 		if err != nil {
 			return tail{}, err
 		}
@@ -203,7 +204,7 @@ func (j journal) last() []byte {
 		return nil
 	}
 	few, ended := bytes.CutSuffix(few, []byte("\n"))
-	if start := lastNewline(few); ended && start >= 0 {
+	if start := bytes.LastIndexByte(few, '\n'); ended && start >= 0 {
 		return few[start+1:]
 	}
 	return nil

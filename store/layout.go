@@ -10,6 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -45,7 +46,7 @@ const (
 const (
 	headVersion  = `{"version":"`
 	headRevision = `","revision":`
-	headChecksum = `,"checksum":"` + sumPrefix
+	headChecksum = `,"checksum":"` + jsonl.SumPrefix
 	headEnd      = "\",\n"
 	tableEnd     = "},\n"
 )
@@ -106,7 +107,7 @@ func (o *operation) line(undone []thread.Step) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return seal(text), nil
+	return jsonl.Seal(text), nil
 }
 
 // withKey is an object with one key more, its last.
@@ -174,31 +175,10 @@ type foreign string
 
 func (f foreign) Error() string { return "written by " + string(f) }
 
-// encode writes the image in one buffer of its exact size.
+// encode is the image as a file.
 func (m image) encode() ([]byte, error) {
-	head := m.head()
-	op, err := m.operation.inState()
-	if err != nil {
-		return nil, err
-	}
-	tail, err := m.tail()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]byte, 0, len(head)+len(op)+len(tail)+m.size()+256)
-	out = append(out, head...)
-	out = append(out, "00000000"+headEnd+`"operation":`...)
-	out = append(out, op...)
-	out = append(out, ",\n"...)
-	for _, table := range thread.Tables() {
-		if out, err = appendTable(out, table, m.records[table]); err != nil {
-			return nil, err
-		}
-	}
-	out = append(out, tail...)
-	sum := checksum(out[:len(head)], out[len(head)+8:])
-	copy(out[len(head):], sum[len(sumPrefix):])
-	return out, nil
+	parts, err := m.encodeFrom(image{})
+	return bytes.Join(parts, nil), err
 }
 
 // head is the first line as far as the checksum's digits.
@@ -227,33 +207,6 @@ func (m image) tail() ([]byte, error) {
 func (m image) follows(was image) image {
 	m.version, m.beyond = was.version, was.beyond
 	return m
-}
-
-func (m image) size() (n int) {
-	for _, lines := range m.records {
-		for _, line := range lines {
-			n += len(line.ID) + len(line.JSON) + len(`"":,`) + 1
-		}
-	}
-	return n
-}
-
-func appendTable(out []byte, name string, lines []thread.Line) ([]byte, error) {
-	out = append(out, `"`+name+"\":{\n"...)
-	for i, line := range lines {
-		if !plainID(line.ID) || bytes.IndexByte(line.JSON, '\n') >= 0 {
-			return nil, cannotBeLine(name, line.ID)
-		}
-		out = append(out, '"')
-		out = append(out, line.ID...)
-		out = append(out, '"', ':')
-		out = append(out, line.JSON...)
-		if i < len(lines)-1 {
-			out = append(out, ',')
-		}
-		out = append(out, '\n')
-	}
-	return append(out, tableEnd...), nil
 }
 
 func cannotBeLine(table, id string) error {
@@ -338,7 +291,7 @@ func readHead(data []byte) (rev thread.Revision, at int, ok bool) {
 
 // fits reports whether the eight digits at at are the checksum of all else.
 func fits(data []byte, at int) bool {
-	return checksum(data[:at], data[at+8:]) == sumPrefix+string(data[at:at+8])
+	return jsonl.Checksum(data[:at], data[at+8:]) == jsonl.SumPrefix+string(data[at:at+8])
 }
 
 // whole reports whether the bytes are a state of this version with a checksum
@@ -454,12 +407,12 @@ func stranger(data []byte) error {
 	return damage("its first line cannot be read")
 }
 
-func claimsOurs(sum string) bool { return len(sum) >= 6 && sum[:6] == sumPrefix[:6] }
+func claimsOurs(sum string) bool { return len(sum) >= 6 && sum[:6] == jsonl.SumPrefix[:6] }
 
 // sealedAnyhow reports whether a file of another version carries our checksum
 // and it fits: then a newer leslie wrote it.
 func sealedAnyhow(data []byte) bool {
-	mark := []byte(`"checksum":"` + sumPrefix)
+	mark := []byte(`"checksum":"` + jsonl.SumPrefix)
 	i := bytes.Index(data, mark)
 	return i >= 0 && i+len(mark)+8 <= len(data) && fits(data, i+len(mark))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 )
 
@@ -51,6 +50,9 @@ func irregular(info fs.FileInfo) damage {
 // and reading it would exhaust the memory.
 const maxWhole = 1 << 30
 
+// readAhead is how much of a file is read at once by who reads it line by line.
+const readAhead = 64 << 10
+
 // readRegular is the whole content of a regular file.
 func readRegular(path string) ([]byte, fs.FileInfo, error) {
 	return readUpTo(path, maxWhole)
@@ -72,66 +74,4 @@ func readUpTo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 		err = nil // shorter than it was a moment ago: its checksum will tell
 	}
 	return data[:n], info, err
-}
-
-const firstChunk = 64 << 10
-
-// backwards yields the lines of a file from its end, without their newlines;
-// empty ones are left out. It reads as much as is asked for: the cost does not
-// grow with what lies before. A line is valid until the next one.
-func backwards(f io.ReaderAt, size int64) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for at, err := range backwardsAt(f, size) {
-			if !yield(at.line, err) {
-				return
-			}
-		}
-	}
-}
-
-// placed is a line and where it begins.
-type placed struct {
-	line []byte
-	at   int64
-}
-
-// backwardsAt is backwards with the place of each line. It holds one chunk and
-// one line, whatever lies before.
-func backwardsAt(f io.ReaderAt, size int64) iter.Seq2[placed, error] {
-	return func(yield func(placed, error) bool) {
-		var held []byte // the bytes from pos on that were not yielded
-		pos, chunk := size, int64(firstChunk)
-		for {
-			start := lastNewline(held) + 1
-			if start == 0 && pos > 0 {
-				n := min(chunk, pos)
-				more := make([]byte, n, n+int64(len(held)))
-				if _, err := f.ReadAt(more, pos-n); err != nil && !errors.Is(err, io.EOF) {
-					yield(placed{}, err)
-					return
-				}
-				// Doubled as long as one line goes on, so that a long one is
-				// not copied again for each chunk of it.
-				held, pos, chunk = append(more, held...), pos-n, chunk*2
-				continue
-			}
-			chunk = firstChunk
-			if line := held[start:]; len(line) > 0 && !yield(placed{line, pos + int64(start)}, nil) {
-				return
-			}
-			if start == 0 {
-				return
-			}
-			held = held[:start-1]
-		}
-	}
-}
-
-func lastNewline(b []byte) int {
-	for i := len(b) - 1; i >= 0; i-- {
-		if b[i] == '\n' {
-			return i
-		}
-	}
-	return -1
 }

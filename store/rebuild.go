@@ -52,7 +52,7 @@ func (s *Store) readHistoryOf() (history, error) {
 	if j.file == nil {
 		return h, nil
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(j.file, 0, j.size), firstChunk)
+	in := bufio.NewReaderSize(io.NewSectionReader(j.file, 0, j.size), readAhead)
 	at := int64(0)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -312,8 +313,8 @@ func TestANewerVersionWithAFittingChecksumIsNotTouchedButADamagedDigitIs(t *test
 	newer := bytes.Replace(read(t, s, StateFile), []byte(`"3.0"`), []byte(`"4.0"`), 1)
 	put(t, s, StateFile, newer)
 	requireHolds(t, s, names(2), true)
-	at := bytes.Index(newer, []byte(sumPrefix)) + len(sumPrefix)
-	copy(newer[at:], checksum(newer[:at], newer[at+8:])[len(sumPrefix):])
+	at := bytes.Index(newer, []byte(jsonl.SumPrefix)) + len(jsonl.SumPrefix)
+	copy(newer[at:], jsonl.Checksum(newer[:at], newer[at+8:])[len(jsonl.SumPrefix):])
 	put(t, s, StateFile, newer)
 	_, _, err := seen(s)
 	e := requireCode(t, codes.UnsupportedVersion, err)

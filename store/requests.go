@@ -12,6 +12,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -122,7 +123,7 @@ func (s *Store) answerTo(id string, last *operation) (*answer, error) {
 		return nil, s.readFailed(err)
 	}
 	var a answer
-	if err == nil && len(data) > 0 && intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil && a.ID == id && len(a.Answer) > 0 {
+	if err == nil && len(data) > 0 && jsonl.Intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil && a.ID == id && len(a.Answer) > 0 {
 		return &a, nil
 	}
 	return s.answerInJournal(id)
@@ -163,7 +164,7 @@ func (s *Store) keepAnswer(op *operation) error {
 		return nil
 	}
 	name := s.Path(requestFile(op.RequestID))
-	if old, _, err := readRegular(name); err == nil && len(old) > 0 && intact(old[:len(old)-1]) {
+	if old, _, err := readRegular(name); err == nil && len(old) > 0 && jsonl.Intact(old[:len(old)-1]) {
 		var a answer
 		if json.Unmarshal(old, &a) == nil && a.Operation == op.ID {
 			return nil

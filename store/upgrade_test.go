@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -176,8 +177,8 @@ func newer(t testing.TB, s *Store, changes ...string) {
 	text := strings.NewReplacer(append(changes, `{"version":"3.0"`, `{"version":"3.1"`)...).Replace(string(read(t, s, StateFile)))
 	_, at, ok := readHead([]byte(text))
 	require.True(t, ok)
-	sum := checksum([]byte(text[:at]), []byte(text[at+8:]))
-	put(t, s, StateFile, []byte(text[:at]+sum[len(sumPrefix):]+text[at+8:]))
+	sum := jsonl.Checksum([]byte(text[:at]), []byte(text[at+8:]))
+	put(t, s, StateFile, []byte(text[:at]+sum[len(jsonl.SumPrefix):]+text[at+8:]))
 }
 
 func TestWhatANewerLeslieWroteIsCarried(t *testing.T) {
