@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,36 @@ type change struct {
 	Record string          `json:"record"`
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
+	// Same are the members that the operation leaves as they are and does not
+	// repeat: they are null on both sides.
+	Same []string `json:"same"`
+}
+
+// whole is one side of the change with the members that it does not repeat, taken
+// from what the record was.
+func (c change) whole(side, was json.RawMessage) json.RawMessage {
+	if len(c.Same) == 0 || none(side) {
+		return side
+	}
+	all := map[string]json.RawMessage{}
+	if json.Unmarshal(was, &all) != nil {
+		return side
+	}
+	dec := json.NewDecoder(bytes.NewReader(side))
+	_, _ = dec.Token() // {
+	out := []byte("{")
+	for dec.More() {
+		name, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return side
+		}
+		if key, _ := name.(string); slices.Contains(c.Same, key) {
+			value = all[key]
+		}
+		out = fmt.Appendf(out, "%q:%s,", name, value)
+	}
+	return append(bytes.TrimSuffix(out, []byte(",")), '}')
 }
 
 func (c change) makes() bool { return none(c.Before) && !none(c.After) }
@@ -120,8 +151,12 @@ func (w *model) apply(op operation) (problems []string) {
 		}
 		w.requests[op.RequestID] = op.Seq
 	}
+	was := map[string]json.RawMessage{}
 	for _, c := range op.Changes {
-		if is := w.live[c.Record]; string(is) != string(c.Before) && !(none(is) && none(c.Before)) {
+		is := w.live[c.Record]
+		was[c.Record] = is
+		c.Before, c.After = c.whole(c.Before, is), c.whole(c.After, is)
+		if string(is) != string(c.Before) && !(none(is) && none(c.Before)) {
 			say("it changes %s from what that was not: an operation before it is lost", c.Record)
 		}
 		if problem := w.claim(op, c); problem != "" {
@@ -134,7 +169,7 @@ func (w *model) apply(op operation) (problems []string) {
 		}
 	}
 	for _, c := range op.Archived {
-		w.archived[c.Record] = c.After
+		w.archived[c.Record] = c.whole(c.After, was[c.Record])
 	}
 	return problems
 }
