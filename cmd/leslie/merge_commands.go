@@ -14,7 +14,6 @@ import (
 	"leslie/internal/app/merging"
 	"leslie/internal/fact"
 	"leslie/merge"
-	"leslie/store"
 )
 
 type mergeListText struct{ *app.MergeListResult }
@@ -111,15 +110,15 @@ func (c *call) readFile(name string) ([]byte, error) {
 	var text bytes.Buffer
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			text.Grow(int(min(info.Size(), store.MaxFile)) + bytes.MinRead) // read in one go
+			text.Grow(int(min(info.Size(), app.MaxFile)) + bytes.MinRead) // read in one go
 		}
 	}
-	_, err := text.ReadFrom(io.LimitReader(in, store.MaxFile+1))
+	_, err := text.ReadFrom(io.LimitReader(in, app.MaxFile+1))
 	data := text.Bytes()
 	switch {
 	case err != nil:
 		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
-	case len(data) > store.MaxFile:
+	case len(data) > app.MaxFile:
 		return nil, codes.TooLarge.New(fact.Of("what", name), fact.Of("limit", "64 MiB"))
 	}
 	return data, nil

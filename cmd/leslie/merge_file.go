@@ -8,9 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/fact"
 	"leslie/merge"
-	"leslie/store"
 	"leslie/warnings"
 )
 
@@ -118,7 +118,7 @@ func (c *call) replaceFile(name string, data []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	undurable, err := store.ReplaceFile(path, data, mode)
+	undurable, err := app.ReplaceFile(path, data, mode)
 	if err != nil {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
 	}

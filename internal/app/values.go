@@ -60,6 +60,14 @@ func cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
+// MaxFile is how large a file may be that leslie reads, in bytes.
+const MaxFile = store.MaxFile
+
+// ReplaceFile gives a file outside any store new content; see store.ReplaceFile.
+func ReplaceFile(path string, data []byte, perm fs.FileMode) (undurable, err error) {
+	return store.ReplaceFile(path, data, perm)
+}
+
 // StoreFolder is the store's folder in the project's.
 const StoreFolder = store.Dir
 
