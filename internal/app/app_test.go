@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,9 +33,9 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, dir: dir, now: func() time.Time { return at }}
 	_, _, _, err = store.Create(context.Background(), store.Wait{}, dir, store.Options{Now: b.now})
 	require.NoError(t, err)
-	ids := 0
+	var ids atomic.Int64
 	b.Project, err = Open(dir, Environment{
-		Now: func() time.Time { return b.now() }, NewID: func(prefix string) string { ids++; return prefix + fmt.Sprintf("%08d", ids) },
+		Now: func() time.Time { return b.now() }, NewID: func(prefix string) string { return prefix + fmt.Sprintf("%08d", ids.Add(1)) },
 		Jitter: func(most time.Duration) time.Duration { return most }, Environ: os.Environ,
 	})
 	require.NoError(t, err)
