@@ -179,3 +179,15 @@ func TestExitStatusFollowsTheGroupOfTheCode(t *testing.T) {
 		assert.Equal(t, 1, unknown.ExitStatus(), "%q", unknown)
 	}
 }
+
+func TestAMessageAboutOneThingIsInTheSingular(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]*codes.Error{
+		"Merge conflict: 1 conflict unresolved":  codes.MergeConflict.New(fact.Of("count", 1)),
+		"Merge conflict: 2 conflicts unresolved": codes.MergeConflict.New(fact.Of("count", 2)),
+		"1 thread of 'ship' is not terminated":   codes.ThreadsNotTerminated.New(fact.Of("count", 1), fact.Of("objectiveId", "ship")),
+		"File lock failed after 1 attempt.":      codes.LockFailed.New(fact.Of("attempts", 1)),
+	} {
+		assert.Contains(t, e.Error(), want)
+	}
+}

@@ -21,6 +21,8 @@ type Entry struct {
 	// Template is the message with {names}. Subject is the detail key whose
 	// value fills {id}; "" if the template has no {id} or the key is id itself.
 	Template, Subject string
+	// One is the template where the detail Counted is 1; "" if it is the same.
+	One, Counted string
 	// Placeholder is the {name} that Subject fills if it is not {id}.
 	Placeholder string
 	// Explanation follows the template in the message; one or two sentences.
@@ -79,7 +81,11 @@ func (e Entry) Details() []string {
 // Message returns the template filled with these facts, followed by the
 // explanation as its own sentence.
 func (e Entry) Message(facts fact.List) string {
-	msg := strings.TrimSuffix(e.withID(facts).Fill(e.Template), ": ")
+	template := e.Template
+	if e.One != "" && facts.Text(e.Counted) == "1" {
+		template = e.One
+	}
+	msg := strings.TrimSuffix(e.withID(facts).Fill(template), ": ")
 	if e.Explanation == "" {
 		return msg
 	}

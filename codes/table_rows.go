@@ -217,8 +217,9 @@ var table = [...]Entry{
 	// T3xx: merges.
 	{
 		Code: MergeConflict, Name: "MergeConflict", Kind: "merge_conflict",
-		Title:       "Merge conflict",
-		Template:    "Merge conflict: {count} conflicts unresolved",
+		Title:    "Merge conflict",
+		Template: "Merge conflict: {count} conflicts unresolved",
+		One:      "Merge conflict: 1 conflict unresolved", Counted: "count",
 		Explanation: "All sides are kept until somebody decides.",
 		Causes: []string{
 			"Two threads changed the same lines of an artifact.",
@@ -344,8 +345,9 @@ var table = [...]Entry{
 	// T5xx: storage.
 	{
 		Code: LockFailed, Name: "LockFailed", Kind: "lock_failed",
-		Title:       "File lock failed",
-		Template:    "File lock failed after {attempts} attempts",
+		Title:    "File lock failed",
+		Template: "File lock failed after {attempts} attempts",
+		One:      "File lock failed after 1 attempt", Counted: "attempts",
 		Explanation: "Nothing was changed.",
 		Causes: []string{
 			"Many processes write to the same project at once.",
@@ -486,6 +488,7 @@ var table = [...]Entry{
 		Code: ThreadsNotTerminated, Name: "ThreadsNotTerminated", Kind: "threads_not_terminated",
 		Title:    "Threads not terminated",
 		Template: "{count} threads of '{id}' are not terminated", Subject: "objectiveId",
+		One: "1 thread of '{id}' is not terminated", Counted: "count",
 		Explanation: "An objective is done only when all its threads are terminated.",
 		Causes: []string{
 			"Threads of the objective are still active.",

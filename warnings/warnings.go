@@ -47,8 +47,12 @@ func (c Code) New(facts ...fact.Fact) Warning { return c.NewFilled(nil, facts...
 // NewFilled returns a warning whose template needs more than its context ("{n} of
 // {m} files"): filling appears only in the message.
 func (c Code) NewFilled(filling fact.List, facts ...fact.Fact) Warning {
-	context := fact.New(facts...)
-	return Warning{Code: c, Message: context.With(filling...).Fill(c.Entry().Template), Context: context}
+	context, e := fact.New(facts...), c.Entry()
+	filled, template := context.With(filling...), e.Template
+	if e.One != "" && filled.Text(e.Counted) == "1" {
+		template = e.One
+	}
+	return Warning{Code: c, Message: filled.Fill(template), Context: context}
 }
 
 // MaxPaths is the number of paths that a warning lists at most, because readers
@@ -91,6 +95,8 @@ type Entry struct {
 	Title string
 	// Template is the message with {names}.
 	Template string
+	// One is the template where the number Counted is 1; "" if it is the same.
+	One, Counted string
 	// Context has the keys of the context, in order.
 	Context []string
 	// Explanation says what the warning means, in one or two sentences.

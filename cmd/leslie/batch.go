@@ -48,11 +48,11 @@ func (d batchText) Text(p *page) {
 	}
 	switch {
 	case d.DryRun:
-		p.line("%d commands would be done, in one operation; nothing was changed", d.Total)
+		p.line("%s would be done, in one operation; nothing was changed", many(d.Total, "command"))
 	case d.Changed:
-		p.line("%d commands done, in one operation", d.Total)
+		p.line("%s done, in one operation", many(d.Total, "command"))
 	default:
-		p.line("%d commands; nothing changed", d.Total)
+		p.line("%s; nothing changed", many(d.Total, "command"))
 	}
 }
 
