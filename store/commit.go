@@ -186,7 +186,7 @@ func (s *Store) settleInTurn(w fileWork, m image, out *warnings.List) {
 	standing := m.pending != nil && w.reach(ThreadsDir) == nil
 	durable := s.settled(out, durableState, s.disk.syncDir(s.Path(".")))
 	var undone []thread.Step
-	if m.pending != nil && !s.settled(out, filesInPlace, s.carryOut(w, m.pending, standing && durable)) {
+	if m.pending != nil && !s.placed(out, m.pending, s.carryOut(w, m.pending, standing && durable)) {
 		undone = m.pending.Steps
 	}
 	s.settled(out, journalLine, s.record(m.operation, undone))
@@ -210,7 +210,7 @@ func (s *Store) settleAtOnce(w fileWork, m image, out *warnings.List) {
 	if m.pending != nil {
 		steps = m.pending.Steps
 		made, err := s.makeFolders(w, m.pending)
-		s.settled(out, filesInPlace, err)
+		s.placed(out, m.pending, err)
 		all = append(all, made...)
 	}
 	line, err := m.operation.line(steps)
@@ -247,6 +247,16 @@ func (s *Store) settled(out *warnings.List, what string, err error) bool {
 		out.Add(warnings.NotSettled.New(fact.Of("what", what), fact.Of("reason", reason)))
 	}
 	return err == nil
+}
+
+// placed is settled for the steps of an operation. Where a link or the like keeps
+// them from their place (T507) the state is on disk and they wait: that is W507.
+func (s *Store) placed(out *warnings.List, p *thread.Pending, err error) bool {
+	if codes.Has(err, codes.UnsafePath) {
+		out.Add(filesPending(*p))
+		return false
+	}
+	return s.settled(out, filesInPlace, err)
 }
 
 // rootCause is what a coded error of a write wraps.

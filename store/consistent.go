@@ -135,13 +135,18 @@ func (m observed) lacking() warnings.List {
 	}
 	var out warnings.List
 	for _, p := range all {
-		paths := make([]string, len(p.Steps))
-		for i, step := range p.Steps {
-			paths[i] = step.To
-		}
-		out = append(out, warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", p.Operation)))
+		out = append(out, filesPending(p))
 	}
 	return out
+}
+
+// filesPending is W507 for steps that are not done.
+func filesPending(p thread.Pending) warnings.Warning {
+	paths := make([]string, len(p.Steps))
+	for i, step := range p.Steps {
+		paths[i] = step.To
+	}
+	return warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", p.Operation))
 }
 
 // movedBy returns the steps that move files of these threads.

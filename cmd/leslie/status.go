@@ -17,7 +17,7 @@ func (d summaryText) Text(p *page) {
 	p.field("threads", countsText(d.Threads))
 	p.field("references", d.References)
 	if len(d.Pending) > 0 {
-		p.line("pending: %d file changes of a process that died; the next writing command carries them out", len(d.Pending))
+		p.line("pending: %s of a process that died; the next writing command carries them out", many(len(d.Pending), "file change"))
 	}
 }
 
