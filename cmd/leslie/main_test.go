@@ -181,8 +181,3 @@ func golden(t *testing.T, name, got string) {
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got)
 }
-
-// awaiting is a command that is a test's own.
-func awaiting(run func(c *call) error) []*command {
-	return []*command{{name: "await", run: func(c *call) (Data, error) { return &versionData{}, run(c) }}}
-}

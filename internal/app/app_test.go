@@ -61,23 +61,6 @@ func (b *bench) write(id, path, content string) {
 	require.NoError(b.t, os.WriteFile(path, []byte(content), 0o644))
 }
 
-// files are a thread's artifacts with their content.
-func (b *bench) files(id string) map[string]string {
-	b.t.Helper()
-	found := map[string]string{}
-	root := filepath.Join(b.dir, store.Dir, store.ThreadsDir, id)
-	require.NoError(b.t, filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		rel, _ := filepath.Rel(root, path)
-		found[filepath.ToSlash(rel)] = string(content)
-		return err
-	}))
-	return found
-}
-
 func TestUseCasesThatReadChangeNothingForADirectCaller(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
