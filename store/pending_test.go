@@ -132,7 +132,7 @@ func TestALinkInTheWayIsNotFollowedOut(t *testing.T) {
 		return Outcome{}, nil
 	})
 	require.NoError(t, err)
-	assert.True(t, hasWarning(c.Warnings, warnings.NotSettled))
+	assert.True(t, hasWarning(c.Warnings, warnings.FilesPending))
 	entries, err := os.ReadDir(outside)
 	require.NoError(t, err)
 	assert.Empty(t, entries)
