@@ -268,7 +268,9 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 
 // streams reports whether a line's answer is a stream: without an envelope on
 // stdout, and with its error on stderr.
-func streams(argv []string) bool { return (&call{line: lint(commands(), argv)}).streams() }
+func streams(argv []string) bool {
+	return rendering{&call{given: given{line: lint(commands(), argv)}}}.streams()
+}
 
 // assertStream holds what is true of every stream in JSON that worked.
 func assertStream(t *testing.T, b *bench) {

@@ -73,7 +73,7 @@ func batchCommand() *command {
 
 func runBatch(c *call) (Data, error) {
 	b := &batch{c: c}
-	text := c.batchInput()
+	text := batchInput(c)
 	if len(c.faults) == 0 && c.ctx.Err() == nil {
 		b.parse(text)
 	}
@@ -125,13 +125,13 @@ func (l *batchLine) do(op *app.Call) (any, error) {
 		own = []*command{l.call.line.cmd}
 	}
 	data, err := l.call.do(own)
-	l.call.keepGiven()
+	keepGiven(l.call)
 	return data, err
 }
 
 // keepGiven keeps the line's values and releases the library's tables for it, because
 // a batch may have thousands of lines.
-func (c *call) keepGiven() {
+func keepGiven(c *call) {
 	if c.flags == nil {
 		return
 	}
@@ -146,7 +146,7 @@ func (c *call) keepGiven() {
 }
 
 // batchInput returns the named file, otherwise standard input.
-func (c *call) batchInput() []byte {
+func batchInput(c *call) []byte {
 	var in io.Reader = c.env.stdin
 	name := c.operand(0)
 	if name == "" && c.env.stdinTTY {

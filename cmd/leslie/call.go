@@ -23,20 +23,26 @@ import (
 // call is one run of one command: who acts, what was requested, which store, and the
 // warnings for the caller.
 type call struct {
+	given
 	ctx     context.Context
-	env     env
-	argv    []string // as it was written
-	line    line
-	flags   *cli.Context // of the command; nil before the library has read the line
+	argv    []string     // as it was written
 	data    Data         // what the command answers with
 	printed bytes.Buffer // what the library printed, which is part of the answer
 
-	who      globals
-	faults   []fault
 	warnings warnings.List
-	told     int            // of the warnings, in a stream: so many were said
-	op       *app.Call      // the use case, once its project is found
-	params   map[string]any // what a command put in place of a flag's text
+	told     int       // of the warnings, in a stream: so many were said
+	op       *app.Call // the use case, once its project is found
+}
+
+// given is what the caller gave a command: its line, read and checked, and where it
+// came from. Commands read their options by its methods and note their faults.
+type given struct {
+	env    env
+	line   line
+	flags  *cli.Context // of the command; nil before the library has read the line
+	who    globals
+	faults []fault
+	params map[string]any // what a command put in place of a flag's text
 }
 
 // globals are the flags of every command, with their environment.
@@ -54,7 +60,7 @@ type globals struct {
 }
 
 func newCall(ctx context.Context, e env, l line) *call {
-	return &call{ctx: ctx, env: e, line: l, faults: l.faults, params: map[string]any{}, who: globals{format: "text"}}
+	return &call{ctx: ctx, given: given{env: e, line: l, faults: l.faults, params: map[string]any{}, who: globals{format: "text"}}}
 }
 
 // globals reads the flags of every command: flag over environment over default.
@@ -144,7 +150,7 @@ func (e env) defaultActor() (name string, login bool) {
 
 // fault adds a fault of the command line; only the first fault of a flag or an operand
 // counts.
-func (c *call) fault(field, value, problem string) {
+func (c *given) fault(field, value, problem string) {
 	if !slices.ContainsFunc(c.faults, func(f fault) bool { return f.Field == field }) {
 		c.faults = append(c.faults, fault{Field: field, Value: value, Problem: problem})
 	}
@@ -152,13 +158,13 @@ func (c *call) fault(field, value, problem string) {
 
 // lineUsage is usage for help and version, which work with any environment, because a
 // caller with a bad environment is sent to them.
-func (c *call) lineUsage() error {
+func (c *given) lineUsage() error {
 	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return strings.HasPrefix(f.Field, "LESLIE_") })
 	return c.usage()
 }
 
 // usage returns T903 with every fault of the line, nil if there is none.
-func (c *call) usage() error {
+func (c *given) usage() error {
 	if len(c.faults) == 0 {
 		return nil
 	}
@@ -193,18 +199,18 @@ func (c *call) asUsageError(err error, flag string) error {
 
 // faulty reports whether a flag already has a fault: then it is not missing, and its
 // value must not be used.
-func (c *call) faulty(name string) bool {
+func (c *given) faulty(name string) bool {
 	return slices.ContainsFunc(c.faults, func(f fault) bool { return f.Field == "--"+name })
 }
 
 // has reports whether a flag was given.
-func (c *call) has(name string) bool { return len(c.texts(name)) > 0 }
+func (c *given) has(name string) bool { return len(c.texts(name)) > 0 }
 
 // text is a flag's value, "" when it was not given.
-func (c *call) text(name string) string { return strings.Join(c.texts(name), ",") }
+func (c *given) text(name string) string { return strings.Join(c.texts(name), ",") }
 
 // optional is a flag's value, nil when it was not given.
-func (c *call) optional(name string) *string {
+func (c *given) optional(name string) *string {
 	if !c.has(name) {
 		return nil
 	}
@@ -213,11 +219,11 @@ func (c *call) optional(name string) *string {
 }
 
 // on reports whether a switch was given.
-func (c *call) on(name string) bool { return c.text(name) == "true" }
+func (c *given) on(name string) bool { return c.text(name) == "true" }
 
 // texts returns the values of a flag that may be repeated. The library's own IsSet
 // sorts all flags on each call, which takes time in a long batch.
-func (c *call) texts(name string) []string {
+func (c *given) texts(name string) []string {
 	if c.flags == nil {
 		return nil
 	}
@@ -228,7 +234,7 @@ func (c *call) texts(name string) []string {
 }
 
 // parts are the values of a flag that takes several, separated by commas.
-func (c *call) parts(name string) []string {
+func (c *given) parts(name string) []string {
 	var out []string
 	for _, v := range c.texts(name) {
 		out = append(out, strings.Split(v, ",")...)
@@ -237,7 +243,7 @@ func (c *call) parts(name string) []string {
 }
 
 // count is a whole number, or def when the flag was not given.
-func (c *call) count(name string, def int) int {
+func (c *given) count(name string, def int) int {
 	if !c.has(name) {
 		return def
 	}
@@ -246,7 +252,7 @@ func (c *call) count(name string, def int) int {
 }
 
 // operand is the i-th operand, "" when it was not given.
-func (c *call) operand(i int) string { return c.flags.Args().Get(i) }
+func (c *given) operand(i int) string { return c.flags.Args().Get(i) }
 
 // targetThread returns the thread of a command: its operand, otherwise the thread that
 // the call speaks for; neither is a usage fault.
@@ -261,7 +267,7 @@ func (c *call) targetThread() string {
 }
 
 // sayWaiting tells a person for which decision the call waits.
-func (c *call) sayWaiting(id thread.ApprovalID) {
+func sayWaiting(c *call, id thread.ApprovalID) {
 	if c.who.format == "text" {
 		_, _ = c.env.stderr.Write([]byte("leslie: " + string(id) + " waits for a person: leslie approve " + string(id) + ", or leslie deny " + string(id) + "\n"))
 	}
@@ -272,7 +278,7 @@ func (c *call) now() time.Time { return c.env.now().UTC().Truncate(time.Millisec
 
 // writes reports whether the call may change the store. A dry run may not, nor a
 // command without the flag that makes it write.
-func (c *call) writes() bool {
+func (c *given) writes() bool {
 	cmd := c.line.cmd
 	if cmd == nil || !cmd.writes || c.on("dry-run") {
 		return false
@@ -281,14 +287,14 @@ func (c *call) writes() bool {
 }
 
 // lockTimeout returns --lock-timeout, 0 if it was not given.
-func (c *call) lockTimeout() time.Duration {
+func (c *given) lockTimeout() time.Duration {
 	d, _ := time.ParseDuration(c.text("lock-timeout")) // checked with the line
 	return d
 }
 
 // recordedParams returns the command's own flags and operands, as in the journal; a
 // request id is bound to them.
-func (c *call) recordedParams() json.RawMessage {
+func (c *given) recordedParams() json.RawMessage {
 	params := map[string]any{}
 	for _, o := range options(c.line.cmd.flags) {
 		switch {

@@ -55,7 +55,7 @@ func runClaim(c *call) (Data, error) {
 	case c.operand(0) != "":
 		c.fault("--next", "", "--next chooses the thread: leave ID out")
 	}
-	c.checkHolder()
+	checkHolder(c)
 	in.For, _ = time.ParseDuration(c.text("for")) // checked with the line
 	return runUseCase(c, app.Claim, in, claimed)
 }
@@ -64,7 +64,7 @@ func claimed(d *app.ClaimResult) Data { return claimText{d} }
 
 // checkHolder refuses an agent that has only the login name, because all agents of
 // that user would count as one holder.
-func (c *call) checkHolder() {
+func checkHolder(c *call) {
 	if c.who.as == thread.Agent && c.who.unnamed {
 		c.fault("--actor", "", "an agent without a session id must give its name: --actor NAME or LESLIE_ACTOR")
 	}
@@ -99,6 +99,6 @@ func releaseCommand() *command {
 // runHolder runs a command of the holder of a claim.
 func runHolder(c *call, do func(*app.Call, app.HolderRequest) (*app.ClaimResult, error)) (Data, error) {
 	in := app.HolderRequest{Thread: c.targetThread()}
-	c.checkHolder()
+	checkHolder(c)
 	return runUseCase(c, do, in, claimed)
 }

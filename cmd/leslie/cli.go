@@ -17,10 +17,13 @@ import (
 // its completion and its action. The library writes nothing to the process's streams:
 // the help that it prints becomes the call's answer, and errors are returned.
 
+// cliTree is the library's view of a call: the tree of commands that reads its line.
+type cliTree struct{ *call }
+
 // library is the cli.App for this call's line. Each command has its own copy of the
 // flags that all commands share, and the root has them only for a line without a
 // command: if root and command both had them, the library would lose values.
-func (c *call) library(all []*command) *cli.App {
+func (c cliTree) library(all []*command) *cli.App {
 	root := &cli.App{
 		Name: "leslie", Usage: "split an objective into threads of work that people and agents share",
 		Commands: c.tree(all),
@@ -38,8 +41,8 @@ func (c *call) library(all []*command) *cli.App {
 }
 
 // tree are the commands below the root.
-func (c *call) tree(all []*command) []*cli.Command {
-	help := c.node("help", "show help for a command", func(cc *cli.Context) error { return c.help(cc, all) })
+func (c cliTree) tree(all []*command) []*cli.Command {
+	help := c.node("help", "show help for a command", func(cc *cli.Context) error { return help(c.call, cc, all) })
 	help.BashComplete = c.complete(all, nil, "")
 	out := []*cli.Command{help}
 	for _, cmd := range all {
@@ -60,7 +63,7 @@ func (c *call) tree(all []*command) []*cli.Command {
 }
 
 // node is a cli.Command with the settings that all have in common.
-func (c *call) node(name, usage string, action cli.ActionFunc) *cli.Command {
+func (c cliTree) node(name, usage string, action cli.ActionFunc) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, Flags: globalFlags(), Action: action,
 		HideHelp: true, HideHelpCommand: true, OnUsageError: libraryFault,
@@ -68,7 +71,7 @@ func (c *call) node(name, usage string, action cli.ActionFunc) *cli.Command {
 }
 
 // leaf is the cli.Command of a command.
-func (c *call) leaf(all []*command, cmd *command) *cli.Command {
+func (c cliTree) leaf(all []*command, cmd *command) *cli.Command {
 	path := cmd.path()
 	node := c.node(path[len(path)-1], cmd.summary, func(cc *cli.Context) error { return c.act(cc, cmd) })
 	node.Description = cmd.detail
@@ -83,7 +86,7 @@ func libraryFault(_ *cli.Context, err error, _ bool) error {
 }
 
 // root answers a line without a command: with the version, or with its faults.
-func (c *call) root(cc *cli.Context) error {
+func (c cliTree) root(cc *cli.Context) error {
 	c.read(cc)
 	if !c.on("version") {
 		return c.unrouted(cc)
@@ -96,7 +99,7 @@ func (c *call) root(cc *cli.Context) error {
 }
 
 // unrouted is T903 for a line that names no command.
-func (c *call) unrouted(cc *cli.Context) error {
+func (c cliTree) unrouted(cc *cli.Context) error {
 	if len(c.faults) == 0 {
 		c.fault("command", cc.Args().First(), "there is no command "+quoted(cc.Args().First()))
 	}
@@ -105,7 +108,7 @@ func (c *call) unrouted(cc *cli.Context) error {
 
 // act runs a command. A line with faults gets here too: the command adds its own
 // faults and returns one T903 for all of them.
-func (c *call) act(cc *cli.Context, cmd *command) (err error) {
+func (c cliTree) act(cc *cli.Context, cmd *command) (err error) {
 	c.read(cc)
 	if c.line.cmd != cmd {
 		return c.unrouted(cc)
@@ -116,7 +119,7 @@ func (c *call) act(cc *cli.Context, cmd *command) (err error) {
 	if c.on("dry-run") {
 		c.meansNothing("with --dry-run", "request-id")
 	}
-	if c.data, err = cmd.run(c); isNil(c.data) {
+	if c.data, err = cmd.run(c.call); isNil(c.data) {
 		c.data = nil
 	}
 	return err
@@ -124,7 +127,7 @@ func (c *call) act(cc *cli.Context, cmd *command) (err error) {
 
 // read takes over the flags that the library has read. In a line of a batch, the flags
 // of every command are the batch's.
-func (c *call) read(cc *cli.Context) {
+func (c cliTree) read(cc *cli.Context) {
 	c.flags = cc
 	if c.op == nil {
 		c.who = c.globals()

@@ -24,7 +24,7 @@ func (d *completionData) Text(p *page) {
 // complete offers candidates for the next word: after a flag its values, after a dash
 // flags, otherwise subcommands and ids for the next operand, or flags if there is none.
 // It reads the store if there is one. It reports no errors: nobody would see them.
-func (c *call) complete(all []*command, cmd *command, group string) cli.BashCompleteFunc {
+func (c cliTree) complete(all []*command, cmd *command, group string) cli.BashCompleteFunc {
 	return func(cc *cli.Context) {
 		c.read(cc)
 		subs := subNames(all, group)
@@ -36,7 +36,7 @@ func (c *call) complete(all []*command, cmd *command, group string) cli.BashComp
 	}
 }
 
-func (c *call) candidates(cmd *command, subs []string) []string {
+func (c cliTree) candidates(cmd *command, subs []string) []string {
 	flags := globalFlags()
 	if cmd != nil {
 		flags = cmd.allFlags()
@@ -61,7 +61,7 @@ func (c *call) candidates(cmd *command, subs []string) []string {
 }
 
 // flagsLeft are the flags that can still be added to the line.
-func (c *call) flagsLeft(flags []cli.Flag) []string {
+func (c cliTree) flagsLeft(flags []cli.Flag) []string {
 	var out []string
 	for _, o := range options(flags) {
 		if o.value().repeats || !c.has(o.Name) {
@@ -72,7 +72,7 @@ func (c *call) flagsLeft(flags []cli.Flag) []string {
 }
 
 // valuesOf are the words of an enum, or the ids in the store.
-func (c *call) valuesOf(v *value) []string {
+func (c cliTree) valuesOf(v *value) []string {
 	if v.ids == otherIDs {
 		return v.words
 	}

@@ -50,14 +50,14 @@ func decisionCommand(d thread.GrantDecision, summary string) *command {
 }
 
 func runDecision(c *call, d thread.GrantDecision) (Data, error) {
-	if d == thread.Approve && c.operand(0) == "" && c.canPrompt() {
+	if d == thread.Approve && c.operand(0) == "" && canPrompt(c) {
 		c.meansNothing("without an id", "request-id", "expect-revision")
-		return runUseCase(c, app.ReviewAll, app.ReviewRequest{Reviewer: &reviewPrompt{prompt: c.newPrompt(), c: c}},
+		return runUseCase(c, app.ReviewAll, app.ReviewRequest{Reviewer: &reviewPrompt{prompt: newPrompt(c), c: c}},
 			func(d *app.ReviewResult) Data { return reviewText{d} })
 	}
 	in := app.DecideRequest{Approval: c.operand(0), Decision: d, Reason: c.text("reason")}
-	if c.canPrompt() {
-		in.Confirm = c.confirmChanged
+	if canPrompt(c) {
+		in.Confirm = func(paths []string) (bool, error) { return confirmChanged(c, paths) }
 	}
 	if in.Approval == "" {
 		c.fault("A", "", "the operand A is missing")
@@ -67,19 +67,19 @@ func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 
 // confirmChanged asks the person at the terminal to confirm a request whose subject
 // has changed.
-func (c *call) confirmChanged(paths []string) (bool, error) {
-	p := c.newPrompt()
+func confirmChanged(c *call, paths []string) (bool, error) {
+	p := newPrompt(c)
 	sayChanged(p, paths)
 	answer, ok := p.choose("Approve it as it is now?", "yes", "no")
-	return answer == "yes", c.unlessAnswered(ok)
+	return answer == "yes", unlessAnswered(c, ok)
 }
 
 // unlessAnswered returns T904 if a question was interrupted.
-func (c *call) unlessAnswered(ok bool) error {
+func unlessAnswered(c *call, ok bool) error {
 	if ok {
 		return nil
 	}
-	return c.interrupted()
+	return interrupted(c)
 }
 
 func sayChanged(p *prompt, paths []string) {
@@ -121,14 +121,14 @@ func (p *reviewPrompt) Review(r app.Review) (v app.ReviewVerdict, err error) {
 	answer, ok := p.choose("Your decision?", "approve", "deny", "later", "quit")
 	switch {
 	case !ok || answer == "quit":
-		return app.ReviewVerdict{Quit: true}, p.c.unlessAnswered(ok)
+		return app.ReviewVerdict{Quit: true}, unlessAnswered(p.c, ok)
 	case answer == "later":
 		return v, nil
 	}
 	v = app.ReviewVerdict{Decision: thread.GrantDecision(answer), Reason: p.c.text("reason")}
 	if answer == "deny" && v.Reason == "" {
 		if v.Reason, ok = p.text("Why? (may be left empty)"); !ok {
-			return app.ReviewVerdict{Quit: true}, p.c.interrupted()
+			return app.ReviewVerdict{Quit: true}, interrupted(p.c)
 		}
 	}
 	return v, nil

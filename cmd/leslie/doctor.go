@@ -55,6 +55,6 @@ func runDoctor(c *call) (Data, error) {
 	if d == nil {
 		return nil, err
 	}
-	d.Options = c.callerOptions(d.Options)
+	d.Options = rendering{c}.callerOptions(d.Options)
 	return doctorText{d}, err
 }

@@ -91,8 +91,8 @@ type helpTopic struct {
 type helpRow struct{ name, usage string }
 
 // help answers --help, help, and leslie alone.
-func (c *call) help(cc *cli.Context, all []*command) error {
-	c.read(cc)
+func help(c *call, cc *cli.Context, all []*command) error {
+	cliTree{c}.read(cc)
 	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return f.Field == "subcommand" && f.Value == "" })
 	if err := c.lineUsage(); err != nil {
 		return err
@@ -101,14 +101,14 @@ func (c *call) help(cc *cli.Context, all []*command) error {
 	cmd, subs := named(all, topic), within(all, topic)
 	switch {
 	case topic == "" || topic == "help":
-		c.show(cc, overviewHelp, helpTopic{Commands: commandRows(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
+		show(c, cc, overviewHelp, helpTopic{Commands: commandRows(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
 	case cmd != nil:
-		c.show(cc, commandHelp, helpTopic{
+		show(c, cc, commandHelp, helpTopic{
 			Summary: cmd.summary, Usage: cmd.usageScreen(), Detail: cmd.detail, Example: cmd.example,
 			Own: flagRows(cmd.flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
 		})
 	case len(subs) > 0:
-		c.show(cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs)})
+		show(c, cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs)})
 	default:
 		c.faults = append(c.faults, fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, helpTopics(all))})
 		return c.usage()
@@ -118,7 +118,7 @@ func (c *call) help(cc *cli.Context, all []*command) error {
 
 // show executes a template with the library's help printer. What it prints becomes the
 // call's answer.
-func (c *call) show(cc *cli.Context, template string, topic helpTopic) {
+func show(c *call, cc *cli.Context, template string, topic helpTopic) {
 	cli.HelpPrinterCustom(cc.App.Writer, template, topic, map[string]any{
 		"rows": rows,
 		"fill": filled,

@@ -67,7 +67,7 @@ func logsCommand() *command {
 }
 
 // logsRequest reads the line.
-func (c *call) logsRequest() app.LogsRequest {
+func logsRequest(c *call) app.LogsRequest {
 	in := app.LogsRequest{
 		Level: c.text("level"), Code: strings.ToUpper(c.text("code")), Limit: c.count("limit", app.DefaultLimit),
 		Thread: c.text("thread"), // the environment's is whom the call speaks for, and filters nothing
@@ -106,7 +106,7 @@ func knownCodes() []string {
 }
 
 func runLogs(c *call) (Data, error) {
-	in := c.logsRequest()
+	in := logsRequest(c)
 	if !c.on("follow") {
 		return runUseCase(c, app.Logs, in, func(d *app.LogsResult) Data { return logsText{d} })
 	}
@@ -117,7 +117,7 @@ func runLogs(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.stream(func(emit func(Data) error) error {
+	return rendering{c}.stream(func(emit func(Data) error) error {
 		return app.FollowLogs(op, in, func(l app.LogLine) error { return emit(logText{l}) })
 	})
 }

@@ -125,14 +125,14 @@ func runMerge(c *call) (Data, error) {
 	in := app.MergeRequest{
 		Sources: c.parts("sources"), Target: c.text("target"), Scope: c.parts("scope"),
 		Strategy: thread.Strategy(c.text("conflict-strategy")), RequireApproval: c.on("require-approval"), DryRun: c.on("dry-run"),
-		MergeMeans: c.mergeMeans(),
+		MergeMeans: mergeMeans(c),
 	}
 	c.checkRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
 	return runMerging(c, app.Merge, in)
 }
 
 // mergeMeans are the options of every command that may apply a merge.
-func (c *call) mergeMeans() app.MergeMeans {
+func mergeMeans(c *call) app.MergeMeans {
 	means := app.MergeMeans{Agent: c.text("agent"), Validate: c.text("validate")}
 	means.Timeout, _ = time.ParseDuration(c.text("agent-timeout")) // checked with the line
 	means.Person, means.Approver = c.person()

@@ -86,14 +86,14 @@ func runMergeResolve(c *call) (Data, error) {
 	in := app.MergeResolveRequest{Merge: c.operand(0), Choice: merging.Choice{About: c.operand(1), All: c.on("all"), Take: c.text("take"), Reason: c.text("reason")}}
 	if c.has("file") {
 		in.Take = merge.TakeText
-		in.Content = func() ([]byte, error) { return c.readFile(c.text("file")) }
+		in.Content = func() ([]byte, error) { return readFile(c, c.text("file")) }
 	}
 	return runMerging(c, app.MergeResolve, in)
 }
 
 // readFile reads a file named by the caller, or standard input for "-". Errors: T903,
 // T508, T509.
-func (c *call) readFile(name string) ([]byte, error) {
+func readFile(c *call, name string) ([]byte, error) {
 	in := c.env.stdin
 	if name != "-" {
 		path := name
@@ -135,7 +135,7 @@ func mergeContinueCommand() *command {
 }
 
 func runMergeContinue(c *call) (Data, error) {
-	in := app.MergeContinueRequest{Merge: c.operand(0), MergeMeans: c.mergeMeans()}
+	in := app.MergeContinueRequest{Merge: c.operand(0), MergeMeans: mergeMeans(c)}
 	c.checkRequest(in.Faults, map[string]string{"Merge": "M", "Timeout": "--agent-timeout"})
 	return runMerging(c, app.MergeContinue, in)
 }

@@ -64,7 +64,7 @@ func runMergeFile(c *call) (Data, error) {
 	var texts [3][]byte
 	for i := range texts {
 		var err error
-		if texts[i], err = c.readFile(c.operand(i)); err != nil {
+		if texts[i], err = readFile(c, c.operand(i)); err != nil {
 			return nil, codes.Of(err).WithNext("leslie help merge-file")
 		}
 		if merge.Binary(texts[i]) {
@@ -77,7 +77,7 @@ func runMergeFile(c *call) (Data, error) {
 	markers.Length = 7
 	d := &mergeFileData{Conflicts: len(r.Conflicts()), Merged: string(r.Render(markers)), inPlace: c.on("in-place")}
 	if d.inPlace {
-		if err := c.replaceFile(c.operand(0), []byte(d.Merged)); err != nil {
+		if err := replaceFile(c, c.operand(0), []byte(d.Merged)); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +91,7 @@ func runMergeFile(c *call) (Data, error) {
 // markerNames returns the names on the markers: the labels, otherwise the operands.
 // Git before 2.44 passes its placeholders unexpanded; those are replaced by
 // descriptive names.
-func (c *call) markerNames(labels []string) []string {
+func (c *given) markerNames(labels []string) []string {
 	names := []string{c.operand(0), c.operand(1), c.operand(2)}
 	copy(names, labels)
 	plain := map[string]string{"%X": "ours", "%S": "base", "%Y": "theirs"}
@@ -106,7 +106,7 @@ func (c *call) markerNames(labels []string) []string {
 
 // replaceFile replaces one of the caller's files by rename, durably, so that no reader
 // sees half of it. For a link it writes the file that the link leads to. Errors: T505.
-func (c *call) replaceFile(name string, data []byte) error {
+func replaceFile(c *call, name string, data []byte) error {
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.who.dir, path)

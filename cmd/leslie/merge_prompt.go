@@ -31,7 +31,7 @@ type mergePrompt struct {
 // person returns the resolver and approver for the terminal; both are nil if nobody
 // can be asked.
 func (c *call) person() (merging.Resolver, merging.Approver) {
-	if !c.canPrompt() {
+	if !canPrompt(c) {
 		return nil, nil
 	}
 	p := &mergePrompt{c: c}
@@ -45,7 +45,7 @@ func (p *mergePrompt) Resolve(_ context.Context, s *merging.Session) error {
 	if err != nil {
 		return err
 	}
-	p.prompt = p.c.newPrompt()
+	p.prompt = newPrompt(p.c)
 	p.skipped, p.offered = map[string]bool{}, map[string]bool{}
 	allAgent := false
 	for {
@@ -59,7 +59,7 @@ func (p *mergePrompt) Resolve(_ context.Context, s *merging.Session) error {
 			if !allAgent {
 				answer, ok = p.choose("Conflict detected. Allow Agent to attempt auto-resolution?", "yes", "no", "all")
 				if !ok {
-					return p.c.interrupted()
+					return interrupted(p.c)
 				}
 			}
 			allAgent = allAgent || answer == "all"
@@ -124,7 +124,7 @@ func (p *mergePrompt) askOne(s *merging.Session, d merge.Conflict) (quit bool, e
 		answer, ok := p.word("ours", "theirs", "base", "both", "edit", "agent", "skip", "quit")
 		switch {
 		case !ok || answer == "quit":
-			return true, p.c.interrupted()
+			return true, interrupted(p.c)
 		case answer == "agent":
 			err := s.AskAgent(d.Path)
 			p.sayResolved(s, d.Path)
@@ -225,7 +225,7 @@ func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 	if err := os.WriteFile(path, marked.Text, 0o600); err != nil {
 		return nil, err
 	}
-	err = p.c.runEditor(argv[0], append(argv[1:], path)...)
+	err = runEditor(p.c, argv[0], append(argv[1:], path)...)
 	typed, unread := os.ReadFile(path)
 	err = errors.Join(err, unread)
 	changed := unread == nil && !bytes.Equal(typed, marked.Text)
@@ -248,13 +248,13 @@ func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 
 // Approve shows what the merge would do, and asks.
 func (p *mergePrompt) Approve(_ context.Context, g thread.Approval, plan []merging.PlannedFile) (merging.Verdict, error) {
-	p.prompt = p.c.newPrompt()
+	p.prompt = newPrompt(p.c)
 	p.say("\n%s %s  %s", p.paint(bold, "approval"), g.ID, escape(g.Reason))
 	p.plan(g.MergeID, plan)
 	answer, ok := p.choose("Apply this merge?", "yes", "no", "later")
 	switch {
 	case !ok:
-		return merging.Verdict{}, p.c.interrupted()
+		return merging.Verdict{}, interrupted(p.c)
 	case answer == "yes":
 		return merging.Verdict{Decision: thread.Approve}, nil
 	case answer == "no":

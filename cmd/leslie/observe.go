@@ -31,7 +31,7 @@ func observeCommand() *command {
 
 func runObserve(c *call) (Data, error) {
 	in := app.ObserveRequest{
-		Target: c.text("target"), Events: c.events(), Since: c.revisionOf("since"), Follow: c.on("follow"), Pause: c.tellWarnings,
+		Target: c.text("target"), Events: c.events(), Since: c.revisionOf("since"), Follow: c.on("follow"), Pause: rendering{c}.tellWarnings,
 	}
 	if err := c.usage(); err != nil {
 		return nil, err
@@ -40,15 +40,15 @@ func runObserve(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.stream(func(emit func(Data) error) error {
+	return rendering{c}.stream(func(emit func(Data) error) error {
 		err := app.Observe(op, in, func(o app.OperationRecord) error { return emit(operationText{o}) })
-		return c.sinceFault(err)
+		return sinceFault(c, err)
 	})
 }
 
 // sinceFault converts an error about --since that only the store can find to a fault
 // of the line. It returns other errors unchanged.
-func (c *call) sinceFault(err error) error {
+func sinceFault(c *call, err error) error {
 	if !codes.Has(err, codes.InvalidArgument) {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *call) sinceFault(err error) error {
 }
 
 // revisionOf is the revision that a flag names, nil when it was not given.
-func (c *call) revisionOf(flag string) *thread.Revision {
+func (c *given) revisionOf(flag string) *thread.Revision {
 	if !c.has(flag) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (c *call) revisionOf(flag string) *thread.Revision {
 
 // events is --events, each the name of a command that makes operations, or the
 // first word of such names.
-func (c *call) events() []string {
+func (c *given) events() []string {
 	events := c.parts("events")
 	known := eventNames()
 	for _, e := range events {

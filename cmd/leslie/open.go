@@ -37,7 +37,7 @@ func (c *call) caller() app.Caller {
 
 // request returns the line's parameters that all use cases have in common.
 func (c *call) request() app.Request {
-	r := app.Request{Command: c.operation(), ReadOnly: !c.writes(), Digest: c.lineDigest(), Waiting: c.sayLockWait}
+	r := app.Request{Command: c.operation(), ReadOnly: !c.writes(), Digest: lineDigest(c), Waiting: c.sayLockWait}
 	if c.flags == nil { // the line never got as far as a command
 		return r
 	}
@@ -59,7 +59,7 @@ func (c *call) sayLockWait(path string) {
 // writes the log if there is a project. A signal is the normal end of a stream that
 // follows, not a failure. Help is not a use case.
 func (c *call) finish(failure *codes.Error) {
-	if c.stopped(failure) {
+	if (rendering{c}).stopped(failure) {
 		failure = nil
 	}
 	if c.line.help || c.line.last != nil || c.line.version && failure == nil {
@@ -148,7 +148,7 @@ func flagOf(field string) string {
 }
 
 // debugLine says, with --debug, how the call was understood.
-func (c *call) debugLine() []byte {
+func (c rendering) debugLine() []byte {
 	if !c.who.debug {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (c *call) debugLine() []byte {
 }
 
 // lineDigest identifies the command line in the log: equal lines have equal digests.
-func (c *call) lineDigest() string {
+func lineDigest(c *call) string {
 	h := fnv.New32a()
 	for _, arg := range c.argv {
 		_, _ = fmt.Fprintf(h, "%q ", arg)

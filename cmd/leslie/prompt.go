@@ -17,7 +17,7 @@ import (
 // This file talks to the person at the terminal.
 
 // canPrompt reports whether a person can be asked.
-func (c *call) canPrompt() bool {
+func canPrompt(c *call) bool {
 	return c.env.stdinTTY && c.env.stderrTTY && c.who.as == thread.User && c.who.format == "text" && !c.who.noInput
 }
 
@@ -29,8 +29,8 @@ type prompt struct {
 	paint func(code, s string) styled
 }
 
-func (c *call) newPrompt() *prompt {
-	return &prompt{in: bufio.NewReader(c.env.stdin), out: c.env.stderr, done: c.ctx.Done(), paint: c.painter()}
+func newPrompt(c *call) *prompt {
+	return &prompt{in: bufio.NewReader(c.env.stdin), out: c.env.stderr, done: c.ctx.Done(), paint: rendering{c}.painter()}
 }
 
 // line asks and returns the answer in lower case; ok is false if the terminal was
@@ -76,7 +76,7 @@ func (p *prompt) choose(question string, words ...string) (answer string, ok boo
 }
 
 // interrupted returns T904 if the call was interrupted, nil if the person left.
-func (c *call) interrupted() error {
+func interrupted(c *call) error {
 	if c.ctx.Err() == nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ const editorPatience = 5 * time.Second
 
 // runEditor runs a program that shares the terminal with the person. When leslie has
 // to end, it asks the program to end, and does not kill it while it saves.
-func (c *call) runEditor(name string, args ...string) error {
+func runEditor(c *call, name string, args ...string) error {
 	cmd := exec.CommandContext(c.ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.stdin, c.env.stderr, c.env.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

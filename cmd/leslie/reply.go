@@ -44,13 +44,13 @@ type errorReply struct {
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
 	c.finish(failure)
-	if line := c.debugLine(); line != nil {
+	if line := (rendering{c}).debugLine(); line != nil {
 		_, _ = c.env.stderr.Write(line)
 	}
-	if c.streams() {
-		return c.endStream(failure)
+	if (rendering{c}).streams() {
+		return rendering{c}.endStream(failure)
 	}
-	answer, failure := c.rendered(data, failure)
+	answer, failure := rendering{c}.rendered(data, failure)
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
 		fmt.Fprintf(c.env.stderr, "leslie: the answer could not be written: %v\n", err)
 		return codes.WriteFailed.ExitStatus()
@@ -61,8 +61,12 @@ func (c *call) reply(data Data, err error) int {
 	return 0
 }
 
+// rendering is how a call's outcome is written: one document or a stream, in the asked
+// format.
+type rendering struct{ *call }
+
 // rendered is render, but returns T901 if rendering panics.
-func (c *call) rendered(data Data, failure *codes.Error) (answer []byte, told *codes.Error) {
+func (c rendering) rendered(data Data, failure *codes.Error) (answer []byte, told *codes.Error) {
 	defer func() {
 		if r := recover(); r != nil {
 			told = c.failure(c.recovered(r))
@@ -84,7 +88,7 @@ type partialResult interface {
 
 // render returns the answer in the requested format; in text format warnings and
 // errors go to stderr.
-func (c *call) render(data Data, failure *codes.Error) []byte {
+func (c rendering) render(data Data, failure *codes.Error) []byte {
 	switch c.who.format {
 	case "json":
 		return c.json(c.envelope(data, failure))
@@ -121,11 +125,11 @@ func (c *call) failure(err error) *codes.Error {
 	}
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name
-		next = append(next, c.callerLine(line))
+		next = append(next, rendering{c}.callerLine(line))
 	}
 	e = e.WithNext(next...)
 	if options := optionsOf(e); options != nil {
-		e = e.With(fact.Of("options", c.callerOptions(options)))
+		e = e.With(fact.Of("options", rendering{c}.callerOptions(options)))
 	}
 	if c.who.debug {
 		if causes := causeChain(e.Unwrap()); len(causes) > 0 {
@@ -144,7 +148,7 @@ func stoppedHalfway(e *codes.Error) bool {
 
 // callerLine returns a command for this caller to run unchanged: with the call's -C,
 // and with its --as and --actor if they are recorded.
-func (c *call) callerLine(line string) string {
+func (c rendering) callerLine(line string) string {
 	rest, ours := strings.CutPrefix(line, "leslie ")
 	if !ours || strings.HasPrefix(rest, "help") || strings.HasPrefix(rest, "-C ") {
 		return line
@@ -170,7 +174,7 @@ func optionsOf(e *codes.Error) []app.RepairOption {
 	return options
 }
 
-func (c *call) callerOptions(options []app.RepairOption) []app.RepairOption {
+func (c rendering) callerOptions(options []app.RepairOption) []app.RepairOption {
 	own := slices.Clone(options)
 	for i := range own {
 		own[i].Command = c.callerLine(own[i].Command)
@@ -178,7 +182,7 @@ func (c *call) callerOptions(options []app.RepairOption) []app.RepairOption {
 	return own
 }
 
-func (c *call) operation() string {
+func (c *given) operation() string {
 	switch {
 	case c.line.cmd != nil:
 		return c.line.cmd.name
@@ -197,7 +201,7 @@ func causeChain(err error) []string {
 	return out
 }
 
-func (c *call) envelope(data Data, failure *codes.Error) envelope {
+func (c rendering) envelope(data Data, failure *codes.Error) envelope {
 	env := envelope{Success: failure == nil, Warnings: c.warnings}
 	if data != nil {
 		env.Data = data
@@ -217,7 +221,7 @@ func (c *call) envelope(data Data, failure *codes.Error) envelope {
 }
 
 // json is the answer as one document: indented for a person, compact elsewhere.
-func (c *call) json(e envelope) []byte {
+func (c rendering) json(e envelope) []byte {
 	raw, err := marshal(e)
 	if err != nil {
 		raw = []byte(`{"success":false,"error":{"code":"T901","kind":"internal","message":"Internal error: the answer could not be written as JSON.","details":{"operation":` +
@@ -233,7 +237,7 @@ func (c *call) json(e envelope) []byte {
 }
 
 // textNotes writes warnings and the error to stderr.
-func (c *call) textNotes(told warnings.List, failure *codes.Error) {
+func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 	paint := c.painter()
 	var b strings.Builder
 	for _, w := range told {
@@ -284,7 +288,7 @@ const (
 )
 
 // painter returns a function that colours text if colours are enabled.
-func (c *call) painter() func(code, s string) styled {
+func (c rendering) painter() func(code, s string) styled {
 	on := c.who.color == "always" || c.who.color != "never" && c.env.stderrTTY && c.env.getenv("NO_COLOR") == ""
 	return func(code, s string) styled {
 		s = escape(s)
@@ -315,7 +319,7 @@ func (c *call) do(all []*command) (data Data, err error) {
 			data, err = nil, c.recovered(r)
 		}
 	}()
-	err = c.library(all).RunContext(c.ctx, c.line.argv())
+	err = cliTree{c}.library(all).RunContext(c.ctx, c.line.argv())
 	return c.data, err
 }
 

@@ -59,7 +59,7 @@ func runSpawn(c *call) (Data, error) {
 	in := app.SpawnRequest{
 		Intent: c.text("intent"), Title: c.text("title"), ID: c.text("id"), Objective: c.text("objective"), Parent: c.text("parent"),
 		Inherit: thread.Inherit(c.text("inherit")), Scope: c.parts("scope"), Refs: c.parts("ref"), DependsOn: c.parts("depends-on"),
-		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: c.fromDir(c.text("worktree")),
+		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: fromDir(c, c.text("worktree")),
 	}
 	if in.Parent == "" {
 		in.Parent = c.who.thread
@@ -72,7 +72,7 @@ func runSpawn(c *call) (Data, error) {
 }
 
 // fromDir resolves a path relative to the folder in which the call works.
-func (c *call) fromDir(path string) string {
+func fromDir(c *call, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}

@@ -26,7 +26,7 @@ func always(line) bool { return true }
 func following(l line) bool { return l.has("follow") }
 
 // streams reports whether this call's answer is a stream.
-func (c *call) streams() bool {
+func (c rendering) streams() bool {
 	cmd := c.line.cmd
 	return cmd != nil && cmd.streams != nil && !c.line.asks() && cmd.streams(c.line)
 }
@@ -36,7 +36,7 @@ var errUnread = errors.New("nobody reads the stream")
 
 // stream answers with what run emits, immediately. emit fails if the reader has gone:
 // run then ends with that error. Only a command whose line streams may call it.
-func (c *call) stream(run func(emit func(Data) error) error) (Data, error) {
+func (c rendering) stream(run func(emit func(Data) error) error) (Data, error) {
 	err := run(func(d Data) error {
 		c.tellWarnings()
 		return c.send(c.item(d))
@@ -48,7 +48,7 @@ func (c *call) stream(run func(emit func(Data) error) error) (Data, error) {
 }
 
 // send writes bytes to stdout. Errors: errUnread if its reader has gone, T505.
-func (c *call) send(b []byte) error {
+func (c rendering) send(b []byte) error {
 	_, err := c.env.stdout.Write(b)
 	switch {
 	case err == nil:
@@ -60,7 +60,7 @@ func (c *call) send(b []byte) error {
 }
 
 // item is one object of a stream in the asked format.
-func (c *call) item(d Data) []byte {
+func (c rendering) item(d Data) []byte {
 	if c.who.format == "text" {
 		p := &page{}
 		d.Text(p)
@@ -70,7 +70,7 @@ func (c *call) item(d Data) []byte {
 }
 
 // streamed is a value as one line of JSON or one YAML document.
-func (c *call) streamed(v any) []byte {
+func (c rendering) streamed(v any) []byte {
 	raw, err := marshal(v)
 	if err != nil {
 		panic(err) // T901, like every answer that cannot be written
@@ -83,7 +83,7 @@ func (c *call) streamed(v any) []byte {
 
 // tellWarnings writes new warnings to stderr. They concern what follows, so they are
 // not kept until the end.
-func (c *call) tellWarnings() {
+func (c rendering) tellWarnings() {
 	if c.op != nil {
 		c.warnings.Add(c.op.Warnings()...)
 	}
@@ -101,7 +101,7 @@ func (c *call) tellWarnings() {
 }
 
 // endStream writes what is left and returns the exit status.
-func (c *call) endStream(failure *codes.Error) int {
+func (c rendering) endStream(failure *codes.Error) int {
 	c.tellWarnings()
 	if failure == nil {
 		return 0
@@ -118,6 +118,6 @@ func (c *call) endStream(failure *codes.Error) int {
 
 // stopped reports whether a failure is only the normal end of a stream that follows,
 // which is not logged.
-func (c *call) stopped(failure *codes.Error) bool {
+func (c rendering) stopped(failure *codes.Error) bool {
 	return failure != nil && failure.Code() == codes.Interrupted && c.streams()
 }

@@ -30,7 +30,7 @@ func streaming(run func(c *call, emit func(Data) error) error) []*command {
 		if err := c.usage(); err != nil {
 			return nil, err
 		}
-		return c.stream(func(emit func(Data) error) error { return run(c, emit) })
+		return rendering{c}.stream(func(emit func(Data) error) error { return run(c, emit) })
 	}}}
 }
 

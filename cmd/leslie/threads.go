@@ -28,7 +28,7 @@ func (c *call) readContent(flag string, limit int) string {
 		}
 		return value
 	}
-	raw, err := c.readStdin(limit)
+	raw, err := readStdin(c, limit)
 	switch {
 	case c.ctx.Err() != nil: // the next step says T904
 		return value
@@ -45,7 +45,7 @@ func (c *call) readContent(flag string, limit int) string {
 }
 
 // readStdin reads standard input: see readAll.
-func (c *call) readStdin(limit int) ([]byte, error) { return c.readAll(c.env.stdin, limit) }
+func readStdin(c *call, limit int) ([]byte, error) { return c.readAll(c.env.stdin, limit) }
 
 // readAll reads at most one byte more than limit. An interrupt ends the wait; the
 // reader then stays blocked until the process ends.
@@ -67,7 +67,7 @@ func (c *call) readAll(in io.Reader, limit int) ([]byte, error) {
 	}
 }
 
-func (c *call) tooLong(flag string, limit int) {
+func (c *given) tooLong(flag string, limit int) {
 	c.fault("--"+flag, "", fmt.Sprintf("--%s is longer than %d KiB", flag, limit>>10))
 }
 
@@ -134,7 +134,7 @@ func many(n int, thing string) string {
 }
 
 // require adds a fault for each required flag that is missing.
-func (c *call) require(flags ...string) {
+func (c *given) require(flags ...string) {
 	for _, name := range flags {
 		if !c.has(name) {
 			c.fault("--"+name, "", "--"+name+" is missing")

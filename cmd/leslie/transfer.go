@@ -60,7 +60,7 @@ func transferCommand() *command {
 func runTransfer(c *call) (Data, error) {
 	in := app.TransferRequest{
 		Direction: app.Direction(c.text("direction")), Thread: c.targetThread(), Scope: c.parts("scope"), To: thread.Executor(c.text("to")),
-		Reason: c.text("reason"), Fallback: thread.Fallback(c.text("fallback")), Wait: c.on("wait"), Waiting: c.sayWaiting,
+		Reason: c.text("reason"), Fallback: thread.Fallback(c.text("fallback")), Wait: c.on("wait"), Waiting: func(id thread.ApprovalID) { sayWaiting(c, id) },
 	}
 	in.Timeout, _ = time.ParseDuration(c.text("timeout")) // checked with the line
 	c.checkRequest(in.Faults, nil)
@@ -69,7 +69,7 @@ func runTransfer(c *call) (Data, error) {
 }
 
 // meansNothing adds a fault for each given flag that has no meaning here.
-func (c *call) meansNothing(where string, flags ...string) {
+func (c *given) meansNothing(where string, flags ...string) {
 	for _, name := range flags {
 		if c.has(name) {
 			c.fault("--"+name, "", "--"+name+" cannot be used "+where)

@@ -44,7 +44,7 @@ func runUpdate(c *call) (Data, error) {
 		c.fault("flags", "", "say what is to change: --title, --tag, --depends-on, --branch or --worktree")
 	}
 	if dir := c.optional("worktree"); dir != nil {
-		place := c.fromDir(*dir)
+		place := fromDir(c, *dir)
 		in.Worktree = &place
 	}
 	data, err := runUseCase(c, app.Update, in, func(d *app.UpdateResult) Data { return updateText{d} })
@@ -52,7 +52,7 @@ func runUpdate(c *call) (Data, error) {
 }
 
 // edits sorts "+VALUE" and "-VALUE".
-func (c *call) edits(flag string) (add, drop []string) {
+func (c *given) edits(flag string) (add, drop []string) {
 	for _, v := range c.texts(flag) {
 		if v[0] == '+' {
 			add = append(add, v[1:])

@@ -60,8 +60,8 @@ func untilWords() []string {
 }
 
 func runWait(c *call) (Data, error) {
-	in := app.WaitRequest{Until: thread.Until(c.text("until")), Since: c.revisionOf("since"), Timeout: c.waitTimeout()}
-	in.Threads = c.waitedFor(in.Until)
+	in := app.WaitRequest{Until: thread.Until(c.text("until")), Since: c.revisionOf("since"), Timeout: waitTimeout(c)}
+	in.Threads = waitedFor(c, in.Until)
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
@@ -71,14 +71,14 @@ func runWait(c *call) (Data, error) {
 	}
 	d, err := app.Wait(op, in)
 	if d == nil {
-		return nil, c.sinceFault(err)
+		return nil, sinceFault(c, err)
 	}
 	return waitText{d}, err
 }
 
 // waitedFor returns the named threads. For a wait for any change, none means every
 // thread.
-func (c *call) waitedFor(until thread.Until) []string {
+func waitedFor(c *call, until thread.Until) []string {
 	args := c.flags.Args().Slice()
 	if len(args) == 0 && (c.who.thread != "" || until != thread.UntilAny) {
 		args = []string{c.targetThread()}
@@ -88,7 +88,7 @@ func (c *call) waitedFor(until thread.Until) []string {
 
 // waitTimeout returns --timeout, otherwise the default for the kind of caller; 0: no
 // limit.
-func (c *call) waitTimeout() time.Duration {
+func waitTimeout(c *call) time.Duration {
 	d, _ := time.ParseDuration(c.text("timeout")) // checked with the line
 	if d == 0 && c.who.as != thread.User {
 		return app.AgentsPatience

@@ -60,7 +60,7 @@ func TestAgentsWaitAHundredSecondsAndPeopleForEver(t *testing.T) {
 			all := commands()
 			for _, cmd := range all {
 				if cmd.name == "wait" {
-					cmd.run = func(c *call) (Data, error) { got = c.waitTimeout(); return &versionData{}, nil }
+					cmd.run = func(c *call) (Data, error) { got = waitTimeout(c); return &versionData{}, nil }
 				}
 			}
 			b.perform(context.Background(), all, argv...)
