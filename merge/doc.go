@@ -31,8 +31,8 @@
 // against the base (diff.go, with discard.go before the search of myers.go and
 // slide.go after it), and groups touching changes into hunks (text.go). Settle
 // applies mergers to the remaining conflicts (merger.go): List reads them as
-// Markdown items (list.go, item.go) and merges the items (listmerge.go). Render
-// writes the result with conflicts between markers (render.go).
+// Markdown items (list.go, item.go) and merges the items (listmerge.go), Table as
+// rows (table.go). Render writes the result with conflicts between markers (render.go).
 //
 // The tests compare the line merge with git merge-file --diff3 byte for byte, on
 // generated three-way cases. Equality depends on three choices of git: the order in

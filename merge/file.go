@@ -325,7 +325,7 @@ func settledBy(conflicts []Conflict) How {
 		switch {
 		case d.settled:
 			if how == Merged {
-				how = ByList
+				how = How(d.How)
 			}
 		default:
 			how = Decided

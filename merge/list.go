@@ -142,14 +142,7 @@ func (l *lister) settle(h Hunk) (string, error) {
 	if err := l.followed(h, merged.tail); err != nil {
 		return "", err
 	}
-	var text strings.Builder
-	for i, e := range merged.entries {
-		text.WriteString(e.line)
-		if i < len(merged.entries)-1 || m.ended() {
-			text.WriteString(eol)
-		}
-	}
-	return text.String(), nil
+	return joinLines(merged.entries, eol, m.ended()), nil
 }
 
 // ending returns the line ending of the conflict. Only a last line may lack it.

@@ -128,7 +128,8 @@ const (
 	Merged   How = "merged"   // line by line
 	Deleted  How = "deleted"  // a source deleted it and nobody else changed it
 	ModeOnly How = "mode"     // only the executable bit changes
-	ByList   How = "list"     // a merger proved an answer
+	ByList   How = howList    // the list merger proved an answer
+	ByTable  How = howTable   // the table merger did
 	Decided  How = "resolved" // somebody decided
 	Waiting  How = "conflict" // a decision is missing
 )

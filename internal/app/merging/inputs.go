@@ -175,7 +175,7 @@ func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.input = merge.Input{Target: string(p.Target.ID), Tree: tree, Read: in.reader.read, Mergers: []merge.Merger{merge.List}}
+	in.input = merge.Input{Target: string(p.Target.ID), Tree: tree, Read: in.reader.read, Mergers: []merge.Merger{merge.List, merge.Table}}
 	b := bases{files: c.Files, set: set, unread: &in.unread, manifests: map[thread.BlobID]store.Manifest{}, parsed: map[string]scope.Set{}}
 	for i, one := range in.sources {
 		in.input.Sources = append(in.input.Sources, merge.Source{

@@ -1,0 +1,248 @@
+package merge
+
+import (
+	"slices"
+	"strings"
+)
+
+// howTable is the How of answers by Table.
+const howTable = "table"
+
+// Table is the merger for the rows of Markdown tables (GitHub's extension of
+// CommonMark). It answers a conflict in which every line of the base and of the
+// sides is a row of one table, with as many cells as its header, and every side
+// kept all rows of the base, as they are and in their order, and only added rows.
+//
+// Rows added by several sides in one place follow each other: first those of the
+// first side (ours), then those of the other sides in the order of their bytes.
+// A row that several sides added alike is taken once.
+//
+// What it guarantees of an answer: every row of the base and every row that a
+// side added is in it exactly once, in the same table. It refuses where it cannot
+// prove that: a row removed, moved or changed; two rows with the same first
+// cell, in the conflict or elsewhere in the table;
+// the header or the delimiter row in the conflict; rows under different headers;
+// a row with more or fewer cells than the header; text below that would become a
+// row; lines that do not all end alike; code blocks, comments and front matter; a
+// path that does not name a Markdown file.
+func Table(path string, r *Result) []Verdict {
+	verdicts := make([]Verdict, 0)
+	look := tabler{lister{result: r, read: map[*version]reading{}}}
+	for _, hunk := range r.Conflicts() {
+		v := Verdict{Hunk: hunk, How: howTable}
+		if !markdown(path) {
+			v.Refused = "the file is not Markdown"
+		} else if text, err := look.settle(r.Hunks[hunk]); err != nil {
+			v.Refused = err.Error()
+		} else {
+			v.Text = []byte(text)
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
+// tabler looks at the conflicts of one result as rows of tables.
+type tabler struct{ lister }
+
+// settle answers one conflict, or says why not.
+func (t *tabler) settle(h Hunk) (string, error) {
+	eol, err := t.ending(h)
+	if err != nil {
+		return "", err
+	}
+	rows := rowNumbers{}
+	header, base, err := t.rows(rows, t.result.base, h.Base)
+	if err != nil {
+		return "", err
+	}
+	m := listMerge{base: base}
+	for _, side := range h.By {
+		other, p, err := t.rows(rows, t.result.sides[side], h.Sides[side])
+		if err != nil {
+			return "", err
+		}
+		if other != header {
+			return "", refusal("its rows stand under different headers")
+		}
+		m.sides = append(m.sides, listSide{p, side == 0})
+	}
+	items, gaps, err := m.collect()
+	if err != nil {
+		return "", err
+	}
+	if err := inOnePlace(gaps); err != nil {
+		return "", err
+	}
+	var merged []entry
+	for i, gap := range gaps {
+		added, err := combine(gap)
+		if err != nil {
+			return "", err
+		}
+		if merged = append(merged, added...); i < len(items) {
+			merged = append(merged, items[i])
+		}
+	}
+	if err := oneKeyEach(merged); err != nil {
+		return "", err
+	}
+	if err := t.newToTheTable(h, m, merged); err != nil {
+		return "", err
+	}
+	return joinLines(merged, eol, m.ended()), nil
+}
+
+// rowNumbers gives equal rows equal numbers.
+type rowNumbers map[string]int
+
+func (n rowNumbers) of(row string) int {
+	if _, known := n[row]; !known {
+		n[row] = len(n) + 1
+	}
+	return n[row]
+}
+
+// rows reads one version's lines as rows of a table; header is the table's header
+// and delimiter row.
+func (t *tabler) rows(numbers rowNumbers, v *version, r Range) (header string, p part, err error) {
+	if !t.reading(v).prose[r.First-1] {
+		return "", part{}, refusal("it is in a code block, a comment or the front matter")
+	}
+	header, cells, ok := headerAbove(v, r.First-1)
+	if !ok {
+		return "", part{}, refusal("it is not inside a table")
+	}
+	if below := bare(v, r.Last); below != "" && len(tableCells(below)) != cells {
+		return "", part{}, refuse("%q below would become a row", below)
+	}
+	p.ended = true
+	for _, line := range v.lines(r) {
+		row := strings.TrimRight(line, "\r\n")
+		if found := tableCells(row); len(found) != cells {
+			return "", part{}, refuse("%q is not a row of its table", row)
+		} else if delimiters(found) {
+			return "", part{}, refusal("the row below the header changed")
+		}
+		p.entries = append(p.entries, entry{item: item{line: row}, node: numbers.of(row)})
+		p.ended = row != line
+	}
+	return header, p, oneKeyEach(p.entries)
+}
+
+// bare is line i without its ending, "" behind the last.
+func bare(v *version, i int) string {
+	if i >= v.len() {
+		return ""
+	}
+	return strings.TrimSpace(v.line(i))
+}
+
+// headerAbove finds the header and the delimiter row of the table that line i of a
+// version continues.
+func headerAbove(v *version, i int) (header string, cells int, ok bool) {
+	for at := i - 1; at > 0; at-- {
+		found := tableCells(bare(v, at))
+		if len(found) == 0 {
+			return "", 0, false
+		}
+		if delimiters(found) {
+			top := bare(v, at-1)
+			return top + "\n" + bare(v, at), len(found), len(tableCells(top)) == len(found)
+		}
+	}
+	return "", 0, false
+}
+
+// tableCells are the cells of a row that begins and ends with a bar, nil for any
+// other line. A bar behind a backslash belongs to its cell.
+func tableCells(line string) []string {
+	line = strings.TrimSpace(line)
+	if len(line) < 2 || line[0] != '|' || line[len(line)-1] != '|' || strings.HasSuffix(line, `\|`) {
+		return nil
+	}
+	var cells []string
+	from := 1
+	for i := 1; i < len(line); i++ {
+		if line[i] == '|' && line[i-1] != '\\' {
+			cells = append(cells, strings.TrimSpace(line[from:i]))
+			from = i + 1
+		}
+	}
+	return cells
+}
+
+// delimiters reports whether cells are those of the row below a header: dashes,
+// perhaps with a colon at either end.
+func delimiters(cells []string) bool {
+	for _, cell := range cells {
+		dashes := strings.TrimSuffix(strings.TrimPrefix(cell, ":"), ":")
+		if dashes == "" || strings.Trim(dashes, "-") != "" {
+			return false
+		}
+	}
+	return len(cells) > 0
+}
+
+// oneKeyEach refuses two rows with the same first cell: they may be about the same
+// thing.
+func oneKeyEach(rows []entry) error {
+	seen := map[string]bool{}
+	for _, row := range rows {
+		key := tableCells(row.line)[0]
+		if seen[key] {
+			return refuse("more than one row is about %q", key)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// newToTheTable refuses an added row whose first cell some version has elsewhere in
+// the table: it may be the same row, in another place or changed.
+func (t *tabler) newToTheTable(h Hunk, m listMerge, merged []entry) error {
+	elsewhere := keysAround(t.result.base, h.Base)
+	for _, side := range h.By {
+		elsewhere = append(elsewhere, keysAround(t.result.sides[side], h.Sides[side])...)
+	}
+	for _, row := range merged {
+		kept := slices.ContainsFunc(m.base.entries, func(e entry) bool { return e.node == row.node })
+		if key := tableCells(row.line)[0]; !kept && slices.Contains(elsewhere, key) {
+			return refuse("more than one row is about %q", key)
+		}
+	}
+	return nil
+}
+
+// keysAround are the first cells of a version's rows above and below some lines of
+// a table.
+func keysAround(v *version, r Range) []string {
+	var keys []string
+	for at := r.First - 2; at >= 0; at-- {
+		cells := tableCells(bare(v, at))
+		if len(cells) == 0 || delimiters(cells) {
+			break
+		}
+		keys = append(keys, cells[0])
+	}
+	for at := r.Last; at < v.len(); at++ {
+		cells := tableCells(bare(v, at))
+		if len(cells) == 0 {
+			break
+		}
+		keys = append(keys, cells[0])
+	}
+	return keys
+}
+
+// joinLines writes entries as lines; the last one has an ending if ended.
+func joinLines(entries []entry, eol string, ended bool) string {
+	var text strings.Builder
+	for i, e := range entries {
+		text.WriteString(e.line)
+		if i < len(entries)-1 || ended {
+			text.WriteString(eol)
+		}
+	}
+	return text.String()
+}
