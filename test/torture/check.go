@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -78,7 +80,7 @@ func (r *ready) readAnswer(p *project, o outcome) (a postcondition, problem stri
 		a.said = saidUnrecorded
 		return a, ""
 	case r.done(o):
-		a.said, a.settled = saidDone, !o.Warned("W505")
+		a.said, a.settled = saidDone, !o.Warned("W505") && !o.Warned("W507") && !p.quarantines()
 		return a, ""
 	case o.Doc.Error == nil || o.Status != 15 || !strings.HasPrefix(o.Code(), "T5"):
 		return a, fmt.Sprintf("it ended with %d: %s", o.Status, o.Text())
@@ -90,6 +92,13 @@ func (r *ready) readAnswer(p *project, o outcome) (a postcondition, problem stri
 		return a, "it failed and changed something: " + o.Text()
 	}
 	return a, ""
+}
+
+// quarantines reports whether the state keeps steps that could not be carried out:
+// the next write does them.
+func (p *project) quarantines() bool {
+	state, _ := os.ReadFile(filepath.Join(p.dir, storeDir, statePath))
+	return bytes.Contains(state, []byte(`"quarantined":[{`))
 }
 
 // stands reports whether an answer says that what was written beside it stands.

@@ -245,6 +245,7 @@ func unlikeFiles(want, got map[string]string) string {
 	for _, name := range sorted(want) {
 		have, there := got[name]
 		switch {
+		case !there && strings.HasPrefix(name, blobsDir) && !namesBlob(want, name):
 		case !there:
 			return name + " is missing"
 		case name == storeDir+"/archive.jsonl" && containsLines(have, want[name]):
@@ -337,12 +338,18 @@ func missingBlob(want, got map[string]string) string {
 	return ""
 }
 
-const blobsDir = storeDir + "/blobs/"
+const (
+	blobsDir = storeDir + "/blobs/"
+	keptDir  = blobsDir + "kept/"
+)
 
 // namesBlob reports whether a blob's sum stands anywhere in the store's own files.
 func namesBlob(files map[string]string, blob string) bool {
 	sum := filepath.Base(filepath.Dir(blob)) + filepath.Base(blob)
 	for name, content := range files {
+		if strings.HasPrefix(name, keptDir) {
+			continue // a list of what was taken away, for people
+		}
 		if (strings.HasPrefix(name, blobsDir) || filepath.Dir(name) == storeDir) && strings.Contains(content, sum) {
 			return true
 		}

@@ -20,6 +20,15 @@ func TestWhatDiffersFromRunToRunIsReplaced(t *testing.T) {
 	assert.Equal(t, "ROOT/.leslie op-#1 op-aaaaaaaa ref-#2 op-#1 TIME SUM main", got)
 }
 
+func TestOnlyABlobThatIsNamedMustBeThere(t *testing.T) {
+	t.Parallel()
+	blob, state := storeDir+"/blobs/sha256/ab/cd", storeDir+"/"+statePath
+	without := map[string]string{state: "{}"}
+	assert.Empty(t, unlikeFiles(map[string]string{state: "{}", blob: "b"}, without))
+	named := map[string]string{state: `{"manifest":"abcd"}`}
+	assert.Contains(t, unlikeFiles(map[string]string{state: `{"manifest":"abcd"}`, blob: "b"}, named), "cd is missing")
+}
+
 func TestStepsThatAreDoneLaterAreNoDifference(t *testing.T) {
 	t.Parallel()
 	p, journal := &project{dir: "/p"}, storeDir+"/operations.jsonl"
