@@ -73,3 +73,22 @@ func TestAWakeThatHasPassedIsNoReasonToLookAgain(t *testing.T) {
 	assert.Equal(t, time.Millisecond, sleepUntil(now, now, now))
 	assert.Equal(t, time.Millisecond, sleepUntil(now.Add(-time.Minute), now, now.Add(-time.Second)), "it passed during the look")
 }
+
+// The deadline passes at each of the moments at which the wait reads the clock.
+func TestAWaitPastTheDeadlineEndsWithTheFallback(t *testing.T) {
+	t.Parallel()
+	for steps := time.Duration(1); steps <= 40; steps++ {
+		b := newBench(t)
+		at := b.now()
+		b.now = func() time.Time {
+			at = at.Add(time.Millisecond)
+			return at
+		}
+		d, err := Transfer(b.call(), TransferRequest{
+			Thread: "part", Direction: RequestApproval, Scope: []string{"deploy"},
+			Timeout: steps * time.Millisecond, Fallback: thread.AutoApprove, Wait: true,
+		})
+		require.NoError(t, err, "%d steps", steps)
+		assert.Equal(t, thread.GrantApproved, *d.Status, "%d steps", steps)
+	}
+}

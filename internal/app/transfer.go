@@ -276,7 +276,9 @@ func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) 
 		if g.Status != thread.GrantOpen || g.Deadline == nil {
 			return g.Status != thread.GrantOpen, time.Time{}, err
 		}
-		return g.Late(c.now()), *g.Deadline, err
+		// A fallback that decides ends the wait by deciding: the deadline may have passed
+		// since the look, which then saw the request open.
+		return g.Fallback == thread.Block && g.Late(c.now()), *g.Deadline, err
 	})
 	switch {
 	case codes.Has(err, codes.WaitTimeout):
