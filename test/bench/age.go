@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// This file compares stores of the same live threads: a young one, one with many
+// This file compares stores with the same live threads: a new one, one with many
 // archived threads, one with a long history.
 
 func measureAge(b *bench) error {
@@ -48,5 +48,6 @@ func measureAge(b *bench) error {
 	return nil
 }
 
-// commands are all that age must not matter to: history reads what it shows.
+// commands are those that must not become slower as a store ages; history reads only
+// the operations that it shows.
 func (b *bench) commands(s *store) []subject { return append(b.reads(s), b.writes(s)...) }

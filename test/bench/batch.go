@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// This file measures a batch of 1,000 spawns beside one spawn.
+// This file compares a batch of 1,000 spawns with one spawn.
 
 const batched = 1_000
 
@@ -40,8 +40,8 @@ func measureBatch(b *bench) error {
 	if err := s.copyState(copied); err != nil {
 		return err
 	}
-	// The folders are made where the batch makes them: how long that takes is the
-	// file system's, and depends on how many are there.
+	// The baseline creates its folders where the batch does: the time depends on the file
+	// system and on how many folders are there.
 	folders := fixed("folders", s.dir, b.floor, "folders", copied, s.file("threads"))
 	got, err := b.alternate(max(b.runs/3, 7), within, spawn, batch, fixed("floor", s.dir, b.floor, "write", copied), folders)
 	if err != nil {
@@ -58,8 +58,7 @@ func measureBatch(b *bench) error {
 	return s.restore()
 }
 
-// knows reports whether the binary has a command: it answers T903 to one that
-// it does not know.
+// knows reports whether the binary has a command; for an unknown one it answers T903.
 func (b *bench) knows(command string) bool {
 	cmd := exec.CommandContext(b.ctx, b.leslie, "help", command)
 	cmd.Env = b.environment()
@@ -67,8 +66,7 @@ func (b *bench) knows(command string) bool {
 	return err == nil || !strings.Contains(string(out), "T903")
 }
 
-// batchIsThere looks, once, that the answer is not given before the folders are
-// there.
+// batchIsThere checks once that the folders exist when the batch has answered.
 func (b *bench) batchIsThere(s *store, lines string) error {
 	if err := s.restore(); err != nil {
 		return err

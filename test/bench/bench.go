@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// bench is one run of the program: what it measures with, and where.
+// bench is one run of the program.
 type bench struct {
 	ctx context.Context
 	options
 	leslie string   // absolute path of the binary
-	dir    string   // everything it makes lies here
-	told   *os.File // stderr of what is measured
-	self   string   // this program, which makes stores in a process of its own
-	empty  string   // the floors
+	dir    string   // the temporary folder
+	stderr *os.File // of the measured processes
+	self   string   // path of this program, which creates stores in a process of its own
+	empty  string   // paths of the baseline programs
 	floor  string
 	stores map[plan]*store
 	report *report
@@ -48,18 +48,18 @@ func partNames() string {
 	return strings.Join(names, ", ")
 }
 
-// say tells on stderr how far it has come.
+// say reports progress on stderr.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...)
 }
 
-// prepare builds the floors and opens what every measurement needs.
+// prepare builds the baseline programs and starts the report.
 func (b *bench) prepare() (err error) {
 	b.stores = map[plan]*store{}
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
-	if b.told, err = os.Create(filepath.Join(b.dir, "stderr")); err != nil {
+	if b.stderr, err = os.Create(filepath.Join(b.dir, "stderr")); err != nil {
 		return err
 	}
 	if err := os.Mkdir(b.home(), 0o755); err != nil {
@@ -70,7 +70,7 @@ func (b *bench) prepare() (err error) {
 		cmd := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-o", program, "./test/bench/"+filepath.Base(program))
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("building the floors (in the project's folder, please): %w\n%s", err, out)
+			return fmt.Errorf("building the baselines (run this in the project's folder): %w\n%s", err, out)
 		}
 	}
 	version, err := b.output(b.dir, b.leslie, "--version")
@@ -83,7 +83,7 @@ func (b *bench) prepare() (err error) {
 
 func (b *bench) home() string { return filepath.Join(b.dir, "home") }
 
-// installed is where a program is that may stand beside, "" where it is not.
+// installed returns the path of another program, "" if it is not installed.
 func (b *bench) installed(name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -97,13 +97,12 @@ func (b *bench) installed(name string) string {
 type store struct {
 	plan plan
 	dir  string // the project's folder
-	// referred and moved count the runs of commands that must not repeat one
-	// another, since the records were put back.
+	// referred and moved count the runs of commands that must differ each time, since
+	// the records were restored.
 	referred, moved int
 }
 
-// storeOf makes a store, or gives back the one that was made; it is as doctor
-// wants it.
+// storeOf creates a store, or returns the one created before. doctor has checked it.
 func (b *bench) storeOf(p plan) (*store, error) {
 	if s := b.stores[p]; s != nil {
 		return s, nil
@@ -116,28 +115,28 @@ func (b *bench) storeOf(p plan) (*store, error) {
 	if _, err := b.output(s.dir, b.leslie, "init", "--no-agents"); err != nil {
 		return nil, err
 	}
-	// In a process of its own: the kernel counts a parent's memory as the least
-	// that its children held.
+	// In a process of its own: a child's peak memory, as the kernel counts it, is never
+	// less than what its parent held.
 	_, err := b.output(s.dir, b.self, "-make", s.dir, "-live", fmt.Sprint(p.live), "-archived", fmt.Sprint(p.archived), "-operations", fmt.Sprint(p.operations))
 	if err != nil {
 		return nil, err
 	}
-	if err := b.judge(s); err != nil {
+	if err := b.verify(s); err != nil {
 		return nil, err
 	}
 	b.stores[p] = s
 	return s, s.save()
 }
 
-// tooLong is how many operations are too many to have doctor read them all.
+// tooLong is the number of operations from which doctor does not check a store.
 const tooLong = 300_000
 
-// judge has leslie say that the store is as it should be.
-func (b *bench) judge(s *store) error {
+// verify checks the store with leslie doctor and list.
+func (b *bench) verify(s *store) error {
 	if s.plan.operations <= tooLong {
 		out, err := b.output(s.dir, b.leslie, "doctor", "--format", "json")
 		if err != nil || !strings.Contains(out, `"healthy":true`) {
-			return fmt.Errorf("doctor does not like the store: %v\n%s", err, out)
+			return fmt.Errorf("doctor reports a damaged store: %v\n%s", err, out)
 		}
 	}
 	out, err := b.output(s.dir, b.leslie, "list", "--limit", "1", "--format", "json")
@@ -147,23 +146,23 @@ func (b *bench) judge(s *store) error {
 	return nil
 }
 
-// file is a place in the store's folder.
+// file returns the path of a file in the store's folder.
 func (s *store) file(name string) string { return filepath.Join(s.dir, ".leslie", name) }
 
 func kept() []string {
 	return []string{"thread_relations.json", "thread_relations.json.bak", "operations.jsonl"}
 }
 
-// save keeps the store's records as they are now; restore puts them back, so
-// that every measurement begins with a store of the same size. Folders of
-// threads that were made meanwhile stay: a file system may still be busy with
-// folders that were removed. A long journal is left as it is.
+// save copies the store's records, and restore puts the copies back, so that every
+// measurement starts with a store of the same size. Folders of new threads stay,
+// because a file system may be busy with removed folders for a while. A long journal is
+// not restored.
 func (s *store) save() error { return s.copyAll(s.file, s.saved) }
 
 func (s *store) restore() error {
 	s.moved = 0 // the references that were made keep their folders
 	err := s.copyAll(s.saved, s.file)
-	flushDisks() // or the next to fsync pays for this
+	flushDisks() // otherwise the next fsync would pay for this
 	return err
 }
 
@@ -189,10 +188,10 @@ func (s *store) stateSize() int64 {
 	return info.Size()
 }
 
-// live is the id of a live thread, counted from the oldest.
+// live returns the id of a live thread, counted from the oldest.
 func (s *store) live(n int) string { return threadID(s.plan.archived + n%s.plan.live) }
 
-// copyState puts the state's bytes where a floor may write.
+// copyState copies the state file for a baseline that writes.
 func (s *store) copyState(to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

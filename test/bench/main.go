@@ -1,16 +1,16 @@
-// Bench measures leslie beside floors: what an empty program costs, what reading
-// the same bytes costs, what replacing them durably costs. It says what a command
-// costs as a multiple of its floor, since milliseconds are the machine's and
-// multiples are leslie's, and which of the targets of docs/performance.md are met.
+// Bench compares leslie with baselines ("floors"): an empty program, one that reads the
+// same bytes, one that replaces them durably. It prints each command's cost as a multiple
+// of its floor, because milliseconds depend on the machine, and which targets of
+// docs/performance.md are met.
 //
-// All runs alternate: leslie, floor, leslie, floor, ..., so that a busy moment
-// falls on both. Times are of whole processes, from start to end, with their own
-// user and system time and their peak memory as the kernel counts them.
+// All runs alternate (leslie, floor, leslie, floor, ...), so that a busy moment affects
+// both. Times are those of whole processes, with their CPU time and peak memory as the
+// kernel counts them.
 //
-// Where git, taskwarrior and sqlite3 are installed, they stand beside. What the
-// binary cannot do yet is left out with a line.
+// git, taskwarrior and sqlite3 are measured, too, where they are installed. The report
+// names what was left out.
 //
-// Usage: go run ./bench -leslie bin/leslie [-short] [-only REGEXP] [-runs N]
+// Usage: go run ./test/bench -leslie bin/leslie [-short] [-only REGEXP] [-runs N]
 package main
 
 import (
@@ -26,11 +26,11 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.leslie, "leslie", "bin/leslie", "the binary to measure")
-	flag.BoolVar(&o.short, "short", false, "small stores and few runs: a look, not a measurement")
-	flag.IntVar(&o.runs, "runs", 0, "measure each command so often (default 31, with -short 7)")
-	flag.BoolVar(&o.keep, "keep", false, "leave the stores behind")
-	only := flag.String("only", "", "only parts whose name this matches: "+partNames())
-	make := flag.String("make", "", "make a store in this folder, which leslie init prepared, and stop (with -live, -archived, -operations)")
+	flag.BoolVar(&o.short, "short", false, "small stores and few runs")
+	flag.IntVar(&o.runs, "runs", 0, "how many times to run each command (default 31, with -short 7)")
+	flag.BoolVar(&o.keep, "keep", false, "keep the stores")
+	only := flag.String("only", "", "measure only the parts whose name matches: "+partNames())
+	make := flag.String("make", "", "only create a store in this folder, where leslie init ran before (with -live, -archived, -operations)")
 	var p plan
 	flag.IntVar(&p.live, "live", 100, "with -make: threads that are not archived")
 	flag.IntVar(&p.archived, "archived", 0, "with -make: archived threads")
@@ -62,7 +62,7 @@ type options struct {
 	only   *regexp.Regexp
 }
 
-// run builds the floors, measures part by part, and prints the report.
+// run builds the baselines, measures part by part, and prints the report.
 func run(ctx context.Context, o options) error {
 	if o.runs == 0 {
 		o.runs = 31

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// This file measures: one process, then several kinds of processes in turn.
+// This file runs and measures processes.
 
 // sample is one run of one process.
 type sample struct {
@@ -17,10 +17,10 @@ type sample struct {
 	peak      int64 // bytes
 }
 
-// series is the samples of one subject.
+// series has the samples of one subject.
 type series []sample
 
-// spread is the middle of a series and the quarters beside it.
+// spread is the median of a series and its quartiles.
 type spread struct{ low, median, high float64 }
 
 func (s series) wall() spread {
@@ -50,20 +50,20 @@ func spreadOf(s series, value func(sample) float64) spread {
 type subject struct {
 	name string
 	dir  string
-	// argv is the command line of the n-th run.
+	// argv returns the command line of the n-th run.
 	argv func(n int) []string
 	// before prepares the n-th run and is not measured.
 	before func(n int) error
 }
 
-// fixed is a subject that is the same every time.
+// fixed returns a subject with the same command line in every run.
 func fixed(name, dir string, argv ...string) subject {
 	return subject{name: name, dir: dir, argv: func(int) []string { return argv }}
 }
 
-// alternate runs each subject in turn, runs times, after one run of each that
-// does not count. Every round begins with another subject. It ends early, but
-// not before seven rounds, when it has taken longer than the limit.
+// alternate runs each subject in turn, runs times, after one round that does not count.
+// Every round starts with another subject. If it takes longer than the limit, it ends
+// early, but not before seven rounds.
 func (b *bench) alternate(runs int, limit time.Duration, subjects ...subject) (map[string]series, error) {
 	out := map[string]series{}
 	start := time.Now()
@@ -98,19 +98,19 @@ func (b *bench) once(s subject, n int) (sample, error) {
 func (b *bench) process(dir string, argv ...string) (sample, error) {
 	cmd := exec.CommandContext(b.ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, b.environment()
-	cmd.Stderr = b.told
+	cmd.Stderr = b.stderr
 	start := time.Now()
 	err := cmd.Run()
 	wall := time.Since(start)
 	if err != nil {
-		told, _ := os.ReadFile(b.told.Name())
-		return sample{}, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, told)
+		text, _ := os.ReadFile(b.stderr.Name())
+		return sample{}, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, text)
 	}
 	p := cmd.ProcessState
 	return sample{wall: wall, cpu: p.UserTime() + p.SystemTime(), peak: peak(p)}, nil
 }
 
-// output is what a process says on stdout.
+// output returns a process's stdout.
 func (b *bench) output(dir string, argv ...string) (string, error) {
 	cmd := exec.CommandContext(b.ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, b.environment()
@@ -121,7 +121,8 @@ func (b *bench) output(dir string, argv ...string) (string, error) {
 	return string(out), nil
 }
 
-// environment is the same for everybody: a home of their own, a name, no agent.
+// environment is the same for every process: a home folder of its own, a user name, no
+// agent.
 func (b *bench) environment() []string {
 	return []string{"HOME=" + b.home(), "USER=bench", "LOGNAME=bench", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC"}
 }

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// This file measures merge-file beside git merge-file, on sources of 10,000 lines
-// in which each side changed one line of a hundred, or of ten.
+// This file compares merge-file with git merge-file, on sources of 10,000 lines in
+// which each side changed one line in a hundred, or in ten.
 
 const mergeLines = 10_000
 
@@ -21,8 +21,8 @@ func measureMergeFile(b *bench) error {
 		if err != nil {
 			return err
 		}
-		// git's exit status is the number of conflicts and leslie's is 13: each
-		// side changes lines of its own, so there are none.
+		// A conflict would be an error (git's exit status is their number, leslie's is
+		// 13), but the sides change different lines.
 		got, err := b.alternate(2*b.runs, within,
 			fixed("leslie", b.dir, append([]string{b.leslie, "merge-file"}, files...)...),
 			fixed("git", b.dir, append([]string{git, "merge-file", "-p", "--diff3"}, files...)...))
@@ -36,7 +36,7 @@ func measureMergeFile(b *bench) error {
 	return nil
 }
 
-// sides writes ours, base and theirs.
+// sides writes the files ours, base and theirs.
 func (b *bench) sides(every int) ([]string, error) {
 	var files []string
 	for side, name := range []string{"ours", "base", "theirs"} {

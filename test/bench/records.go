@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// This file invents what a store holds: threads with titles, intents, tags,
-// parents and dependencies, as a project has them. A record is a function of its
-// number alone, so that none has to be kept in memory.
+// This file generates a store's records: threads with titles, intents, tags, parents and
+// dependencies, as a real project has them. A record depends on its number alone, so none
+// has to be kept in memory.
 
-// by, thread, objective and reference are records as docs/store.md has them.
+// by, thread, objective and reference are records as docs/store.md describes them.
 type by struct {
 	At    time.Time `json:"at"`
 	As    string    `json:"as"`
@@ -57,8 +57,7 @@ type referenceRecord struct {
 	Revision int64     `json:"revision"`
 }
 
-// plan says how much a store holds. Archived threads come first: they are the
-// oldest.
+// plan is the size of a store. Archived threads come first: they are the oldest.
 type plan struct {
 	live, archived int
 	operations     int // operations beyond those that made the records
@@ -66,13 +65,13 @@ type plan struct {
 
 func (p plan) threads() int { return p.live + p.archived }
 
-// objectives is one for every fifty threads.
+// objectives returns the number of objectives: one for every fifty threads.
 func (p plan) objectives() int { return p.live/50 + 1 }
 
-// perReference is how many live threads there are for one reference.
+// perReference is the number of live threads per reference.
 const perReference = 5
 
-// began is when the first operation happened; each later one is a minute later.
+// began is the time of the first operation; each later one follows after a minute.
 func began() time.Time { return time.Date(2024, 1, 8, 9, 0, 0, 0, time.UTC) }
 
 func at(seq int64) time.Time { return began().Add(time.Duration(seq) * time.Minute) }
@@ -85,11 +84,11 @@ func words() []string {
 		"error message table column editor preview sync token session quota metric alert guide example tutorial")
 }
 
-// scramble is a random number of 40 bits that no two n share: multiplying by an
-// odd number is one to one.
+// scramble returns a pseudorandom number of 40 bits, different for each n: multiplying
+// by an odd number is one to one.
 func scramble(n int) uint64 { return uint64(n+1) * 0x9E3779B97F4A7C15 >> 0 & (1<<40 - 1) }
 
-// idOf is an id as leslie makes them: eight base32 characters.
+// idOf returns an id like leslie's: eight base32 characters.
 func idOf(prefix string, n int) string {
 	v := scramble(n)
 	raw := []byte{byte(v >> 32), byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
@@ -100,7 +99,7 @@ func threadID(n int) string { return idOf("thread-", n) }
 
 func (p plan) objectiveOf(n int) int { return n * p.objectives() / p.threads() }
 
-// thread is the n-th thread as it was spawned by the operation seq.
+// thread returns the n-th thread as operation seq spawned it.
 func (p plan) thread(n int, seq int64) threadRecord {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
 	t := threadRecord{
@@ -129,7 +128,7 @@ func (p plan) thread(n int, seq int64) threadRecord {
 	return t
 }
 
-// firstLiveNear is the first of the twenty threads before n that n may name.
+// firstLiveNear returns the first of the twenty threads before n that n may refer to.
 func (p plan) firstLiveNear(n int) int { return max(n-20, 0) }
 
 func (p plan) by(rng *rand.Rand, seq int64) by {
@@ -143,7 +142,7 @@ func (p plan) by(rng *rand.Rand, seq int64) by {
 
 func title(rng *rand.Rand) string { return sentence(rng, 4+rng.IntN(5)) }
 
-// intent is one to five sentences: most are short.
+// intent returns one to five sentences; most intents are short.
 func intent(rng *rand.Rand) string {
 	var parts []string
 	for range 1 + rng.IntN(3)*rng.IntN(3) {
@@ -160,7 +159,7 @@ func sentence(rng *rand.Rand, n int) string {
 	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, " ")[1:]
 }
 
-// sortedInto adds a word to a sorted list that holds each once.
+// sortedInto adds a word to a sorted list without duplicates.
 func sortedInto(list []string, word string) []string {
 	for i, w := range list {
 		switch {
@@ -173,7 +172,7 @@ func sortedInto(list []string, word string) []string {
 	return append(list, word)
 }
 
-// status is where a live thread stands: most of what is not archived is open.
+// status returns a live thread's status; most are active.
 func (p plan) status(n int) string {
 	switch scramble(n) >> 20 % 10 {
 	case 0, 1:
@@ -190,8 +189,7 @@ func action(status string) string {
 	return map[string]string{"completed": "done", "suspended": "suspend", "cancelled": "cancel"}[status]
 }
 
-// reference is the n-th reference: a live thread reads an older one where it
-// stands.
+// reference returns the n-th reference: a live one to an older thread.
 func (p plan) reference(n int, seq int64) referenceRecord {
 	from := p.archived + n*perReference + 1
 	return referenceRecord{

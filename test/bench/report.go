@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// This file is what the program says at its end: Markdown.
+// This file prints the report as Markdown.
 
 type report struct {
 	head    []string
@@ -18,7 +18,7 @@ type report struct {
 	notes   []string
 }
 
-// target is one promise, and what was measured of it.
+// target is one limit and its measured value.
 type target struct {
 	what     string
 	measured float64
@@ -34,7 +34,7 @@ func (t target) met() bool {
 	return t.measured <= t.limit
 }
 
-// begin says what was measured with.
+// begin adds what was measured, and on which machine.
 func (r *report) begin(b *bench, version string) {
 	r.head = []string{
 		fmt.Sprintf("%s, %s, %s/%s, %d cores. %d runs each, %s.", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.runs, load()),
@@ -42,7 +42,7 @@ func (r *report) begin(b *bench, version string) {
 	}
 }
 
-// load is how busy the machine was, where it says so.
+// load returns the load of the machine, "" where it is unknown.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	fields := strings.Fields(string(data))
@@ -70,7 +70,7 @@ func (r *report) atLeast(what string, measured, limit float64) {
 	r.targets = append(r.targets, target{what: what, measured: measured, limit: limit, least: true, unit: "x"})
 }
 
-// memory adds a target where a command's peak memory may be too much.
+// memory adds a target for a command's peak memory.
 func (r *report) memory(name string, s *store, got series) {
 	most := memoryTimes*float64(s.stateSize())/1e6 + memoryMore
 	r.targets = append(r.targets, target{
@@ -78,14 +78,14 @@ func (r *report) memory(name string, s *store, got series) {
 	})
 }
 
-// table is rows of commands beside their floors.
+// table lists commands with their floors.
 type table struct {
-	title, beside string
+	title, note string
 	rows          []string
 }
 
-func (r *report) table(title, beside string) *table {
-	t := &table{title: title, beside: beside}
+func (r *report) table(title, note string) *table {
+	t := &table{title: title, note: note}
 	r.tables = append(r.tables, t)
 	return t
 }
@@ -97,15 +97,15 @@ func (t *table) add(name string, got series, floor string, floors series) {
 
 func (t *table) String() string {
 	title := "### " + t.title
-	if t.beside != "" {
-		title += " (" + t.beside + ")"
+	if t.note != "" {
+		title += " (" + t.note + ")"
 	}
-	return title + "\n\n| command | wall, ms | CPU, ms | peak, MB | beside, ms | ratio |\n|---|---|---|---|---|---|\n" + strings.Join(t.rows, "\n") + "\n"
+	return title + "\n\n| command | wall, ms | CPU, ms | peak, MB | baseline, ms | ratio |\n|---|---|---|---|---|---|\n" + strings.Join(t.rows, "\n") + "\n"
 }
 
 func shown(s spread) string { return fmt.Sprintf("%.2f (%.2f to %.2f)", s.median, s.low, s.high) }
 
-// crowdTable is rows of writers that came at once.
+// crowdTable lists results of concurrent writers.
 type crowdTable struct {
 	title string
 	rows  []string
@@ -128,7 +128,7 @@ func (t *crowdTable) String() string {
 		strings.Join(t.rows, "\n") + "\n"
 }
 
-// String is the whole report: what was measured with, targets, tables.
+// String returns the report: machine, targets, tables.
 func (r *report) String() string {
 	var out strings.Builder
 	out.WriteString(strings.Join(r.head, "\n") + "\n\n")
@@ -157,7 +157,7 @@ func (r *report) String() string {
 	return out.String()
 }
 
-// grouped is a number with commas.
+// grouped formats a number with commas.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 )
 
-// This file sets other programs beside leslie, doing what comes closest to the
-// same work on as many records. They promise less: taskwarrior fsyncs nothing.
+// This file measures other programs doing the most similar work on as many records.
+// They promise less: taskwarrior calls no fsync.
 
-// rival is a subject of another program, and the command of leslie that must not
-// be slower ("" for none: it is there to compare with).
+// rival is a command of another program, and the command of leslie that must not be
+// slower ("": none).
 type rival struct {
 	subject subject
 	against string
 }
 
-// largestRival is how many records other programs are given at most.
+// largestRival limits the number of records for other programs.
 const largestRival = 10_000
 
 func (b *bench) rivals(s *store) ([]rival, error) {
@@ -32,7 +32,7 @@ func (b *bench) rivals(s *store) ([]rival, error) {
 	return append(tasks, rows...), err
 }
 
-// taskwarrior has as many pending tasks as the store has threads.
+// taskwarrior prepares as many pending tasks as the store has threads.
 func (b *bench) taskwarrior(s *store) ([]rival, error) {
 	task := b.installed("task")
 	if task == "" {
@@ -67,7 +67,7 @@ func (b *bench) taskwarrior(s *store) ([]rival, error) {
 	}, nil
 }
 
-// sqlite has as many rows of the same bytes as the store has threads.
+// sqlite prepares as many rows of the same size as the store has threads.
 func (b *bench) sqlite(s *store) ([]rival, error) {
 	sqlite := b.installed("sqlite3")
 	if sqlite == "" {

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// This file writes a store as docs/store.md describes it, without leslie's own
-// code: the operations one after the other into the journal, what is left of
-// them into the state, what was archived into the archive. It streams, so that a
-// store of any size costs little memory. `leslie doctor` then judges it.
+// This file writes a store as docs/store.md describes it, without leslie's own code:
+// each operation to the journal, live records to the state, archived ones to the
+// archive. It streams, so that a store of any size needs little memory. `leslie doctor`
+// then checks it.
 
 // operation is one line of the journal.
 type operation struct {
@@ -45,7 +45,7 @@ type archivedLine struct {
 	Seq    int64  `json:"seq"`
 }
 
-// writer makes one store.
+// writer creates one store.
 type writer struct {
 	plan       plan
 	dir        string // the store's folder
@@ -60,7 +60,7 @@ type writer struct {
 	last       []byte // the newest operation
 }
 
-// makeStore makes the store of the project at dir, which holds an empty one.
+// makeStore fills the empty store of the project at dir.
 func makeStore(dir string, p plan) error {
 	w := &writer{
 		plan: p, dir: filepath.Join(dir, ".leslie"), place: map[string]int{},
@@ -83,7 +83,7 @@ func makeStore(dir string, p plan) error {
 	return nil
 }
 
-// operations are what made the store, in the order in which it happened.
+// operations writes the store's operations in their order.
 func (w *writer) operations() error {
 	for n := range w.plan.objectives() {
 		o := w.plan.objective(n)
@@ -112,7 +112,7 @@ func (w *writer) operations() error {
 	return nil
 }
 
-// spawn makes a thread and leads it to where it stands.
+// spawn writes the operations of one thread, up to its status.
 func (w *writer) spawn(n int) error {
 	w.spawned[n], w.changed[n] = w.seq+1, w.seq+1
 	t := w.plan.thread(n, w.seq+1)
@@ -159,7 +159,7 @@ func (w *writer) archiveThread(n int, t threadRecord) error {
 	}, Archived: []change{{"threads/" + t.ID, nil, kept}}}, t.Created)
 }
 
-// touch is an operation that changes nothing but when a thread was changed last.
+// touch writes an operation that only changes a thread's update time.
 func (w *writer) touch(n int) error {
 	was := w.threadNow(n)
 	w.changed[n] = w.seq + 1
@@ -189,7 +189,7 @@ func (w *writer) write(op operation, who by) error {
 	return err
 }
 
-// folders makes the threads' folders; every second has a plan.
+// folders creates the threads' folders; every second one has a plan.
 func (w *writer) folders() error {
 	for n := range w.plan.threads() {
 		folder := filepath.Join(w.dir, "threads", threadID(n))
@@ -205,7 +205,7 @@ func (w *writer) folders() error {
 	return nil
 }
 
-// state writes the state file: all but its sum in one pass, the sum afterwards.
+// state writes the state file in one pass, and then its checksum.
 func (w *writer) state() error {
 	head := fmt.Sprintf(`{"version":"3.0","revision":%d,"checksum":"crc32c:`, w.seq)
 	f, err := os.Create(filepath.Join(w.dir, "thread_relations.json"))
@@ -238,7 +238,7 @@ func (w *writer) state() error {
 	return copyFile(filepath.Join(w.dir, "thread_relations.json"), filepath.Join(w.dir, "thread_relations.json.bak"))
 }
 
-// stateWriter writes what the sum covers.
+// stateWriter writes the bytes that the checksum covers.
 type stateWriter struct {
 	out *bufio.Writer
 	sum interface{ Write([]byte) (int, error) }
@@ -252,7 +252,7 @@ func (s *stateWriter) text(text string) {
 	}
 }
 
-// table writes n records in the order of their ids.
+// table writes n records, ordered by id.
 func (s *stateWriter) table(name string, n int, record func(int) (id string, value any)) {
 	order := make([]int, n)
 	ids := make([]string, n)
@@ -278,7 +278,7 @@ func (s *stateWriter) table(name string, n int, record func(int) (id string, val
 	s.text("},\n")
 }
 
-// sealed is a value as a line with its sum.
+// sealed encodes a value as a line with its checksum.
 func sealed(v any) ([]byte, error) {
 	body, err := plainJSON(v)
 	return seal(body), err

@@ -4,8 +4,8 @@ package main
 
 import "os"
 
-// peak is not known here.
+// peak is unknown on this system.
 func peak(*os.ProcessState) int64 { return 0 }
 
-// flushDisks: there is no such call.
+// flushDisks does nothing: this system has no such call.
 func flushDisks() {}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// peak is the most memory that an ended process held, in bytes. The kernel
-// begins to count with what its parent held, so that is the least it can be.
+// peak returns the peak memory of an ended process in bytes. The kernel starts counting
+// at what its parent held.
 func peak(p *os.ProcessState) int64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	switch {
@@ -21,5 +21,5 @@ func peak(p *os.ProcessState) int64 {
 	return int64(usage.Maxrss) << 10
 }
 
-// flushDisks has on disk whatever was written.
+// flushDisks waits until all written data is on disk.
 func flushDisks() { syscall.Sync() }

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// This file lets many writers come at once: P at a time, each starting ten
-// processes one after the other.
+// This file measures concurrent writers: P at a time, each starting ten processes one
+// after the other.
 
 const each = 10
 
-// crowd is what a number of writers achieved.
+// crowd is the result of a number of concurrent writers.
 type crowd struct {
 	perSecond float64
 	calls     series
@@ -60,7 +60,7 @@ func measureWriters(b *bench) error {
 	return s.restore()
 }
 
-// crowd lets the writers run; a call that fails fails the measurement.
+// crowd runs the writers; a failing call fails the measurement.
 func (b *bench) crowd(writers int, s subject) (crowd, error) {
 	var wait sync.WaitGroup
 	var lock sync.Mutex
@@ -85,7 +85,7 @@ func (b *bench) crowd(writers int, s subject) (crowd, error) {
 	return out, failed
 }
 
-// middle is the median of what crowds achieved.
+// middle returns the median rate.
 func middle(crowds []crowd) float64 {
 	var values []float64
 	for _, c := range crowds {
@@ -95,7 +95,7 @@ func middle(crowds []crowd) float64 {
 	return values[len(values)/2]
 }
 
-// tail is the time of the slowest hundredth of all calls, by the median.
+// tail returns the 99th percentile of all calls, divided by their median.
 func tail(crowds []crowd) float64 {
 	walls := allWalls(crowds)
 	return walls[len(walls)*99/100] / walls[len(walls)/2]

@@ -1,11 +1,11 @@
-// Demo plays a whole piece of work with leslie in a temporary folder and shows
-// every command with its answer: an objective is split into threads, the
-// project's own documents are the artifacts that they inherit, refer to and
-// change, and at the end the state file is damaged and recovers.
+// Demo runs a complete example with leslie in a temporary folder and prints every
+// command with its answer: it splits an objective into threads, which inherit, reference
+// and change copies of the project's own documents. At the end the state file is
+// damaged and recovers.
 //
-// It fails when a command does not end as it should, so it is a test as well.
+// It fails if a command does not end as expected, so it is a test as well.
 //
-// Usage: go run ./demo -leslie bin/leslie
+// Usage: go run ./test/demo -leslie bin/leslie
 package main
 
 import (
@@ -29,12 +29,12 @@ func main() {
 	}
 }
 
-// stage is the folder that the demo plays in.
+// stage is the folder in which the demo runs.
 type stage struct {
 	leslie string // absolute path of the binary
 	docs   string // the project's own folder
 	dir    string
-	err    error // the first thing that went wrong; everything after it is left out
+	err    error // the first failure; later steps are skipped
 }
 
 func play(leslie string, keep bool) error {
@@ -176,10 +176,10 @@ func (s *stage) say(what string) {
 	}
 }
 
-// run shows a command that is to succeed.
+// run prints a command that must succeed.
 func (s *stage) run(args ...string) { s.show(0, args) }
 
-// fail shows a command that is to end with this status.
+// fail prints a command that must end with this status.
 func (s *stage) fail(status int, args ...string) { s.show(status, args) }
 
 func (s *stage) show(want int, args []string) {
@@ -204,7 +204,7 @@ func (s *stage) show(want int, args []string) {
 	}
 }
 
-// quiet runs a command that is to succeed and returns its answer.
+// quiet runs a command that must succeed and returns its answer.
 func (s *stage) quiet(args ...string) string {
 	if s.err != nil {
 		return ""
@@ -234,8 +234,7 @@ func (s *stage) call(args []string) (out string, status int) {
 	}
 }
 
-// copy brings one of the project's own documents into a thread's folder, as
-// anybody would: with a plain copy.
+// copy copies one of the project's own documents into a thread's folder.
 func (s *stage) copy(doc, thread, to string) {
 	if s.err != nil {
 		return
@@ -263,7 +262,7 @@ func (s *stage) put(thread, to string, data []byte) {
 	}
 }
 
-// damage cuts a file in half, as a torn write would.
+// damage truncates a file to half, as a torn write does.
 func (s *stage) damage(path string) {
 	if s.err != nil {
 		return

@@ -1,5 +1,4 @@
-// Empty is the floor under every program that Go makes: it does nothing. What
-// leslie costs beyond it when it answers nothing is leslie's own.
+// Empty does nothing. It is the baseline for starting any Go program.
 package main
 
 func main() {}

@@ -1,24 +1,23 @@
 //go:build unix
 
-// Floor does to a store's bytes the least that a reader and a durable writer
-// must do, and knows nothing of what they mean.
+// Floor does the minimum that any reader or durable writer of a file must do.
 //
 //	floor read FILE    opens the file and reads it
 //	floor write FILE   takes FILE.floor-lock, reads the file, writes the same
 //	                   bytes under another name, fsyncs them, renames that over
 //	                   the file, fsyncs the folder
 //	floor folders FILE FOLDER
-//	                   does the same, makes a thousand folders in FOLDER, which
-//	                   stay, and fsyncs that
+//	                   as write, and creates a thousand folders in FOLDER, which
+//	                   stay; fsyncs FOLDER
 //	floor copy FILE FOLDER
-//	                   does the same as write, around what a small copy of a file
-//	                   needs that is there whole or not at all: before, a file in
-//	                   a folder of its own, both fsynced, and the folder's name;
-//	                   then that is renamed into a new folder of a new folder in
-//	                   FOLDER, and the three are fsynced
+//	                   as write, and copies a small file atomically: first it
+//	                   writes the file in a folder of its own and fsyncs both and
+//	                   the parent; after the rename of FILE it renames the folder
+//	                   into a new folder of a new folder in FOLDER, and fsyncs
+//	                   the three
 //
-// The second is what replacing a file durably costs on this machine. It keeps no
-// backup and no journal.
+// Write is the cost of replacing a file durably on this machine, without a backup and
+// without a journal.
 package main
 
 import (
