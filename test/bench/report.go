@@ -81,7 +81,7 @@ func (r *report) memory(name string, s *store, got series) {
 // table lists commands with their floors.
 type table struct {
 	title, note string
-	rows          []string
+	rows        []string
 }
 
 func (r *report) table(title, note string) *table {
