@@ -8,9 +8,9 @@ import (
 )
 
 // This file handles claims: leases with which several agents distribute threads
-// among themselves without communicating. A claim only affects other claims; it
-// prevents nobody from writing. An expired claim has no effect, and nobody has to
-// end it.
+// among themselves without communicating. A claim keeps others from claiming the
+// thread, and other agents from changing it (claimguard.go). An expired claim has no
+// effect, and nobody has to end it.
 
 // Held returns the claim that is valid at a time, or nil.
 func (t Thread) Held(now time.Time) *Claim {

@@ -21,6 +21,14 @@ var table = [...]Entry{
 		Hint:        "Read the last error again and try something else",
 	},
 	{
+		Code: ClaimedByOther, Name: "ClaimedByOther", Kind: "claimed_by_other",
+		Title:       "Claimed by somebody else",
+		Template:    "Thread '{threadId}' is claimed by {holder} until {until}",
+		Context:     []string{"threadId", "holder", "until"},
+		Explanation: "The change was made, because a person or the holder of a claim on an ancestor may make it.",
+		Hint:        "Tell the holder with leslie inject",
+	},
+	{
 		Code: TargetUnresolved, Name: "TargetUnresolved", Kind: "target_unresolved",
 		Title:       "Reference target corrupted",
 		Template:    "Reference target '{target}' could not be resolved. The reference was created but content cannot be accessed.",

@@ -34,7 +34,7 @@ func claimCommand() *command {
 	return &command{
 		name: "claim", summary: "claim a thread; --next picks the first ready one", writes: true,
 		hint: hint{starting, "claim --next"},
-		detail: "A claim keeps others from claiming the thread, not from writing to it. It ends when its time is up, when you release it, " +
+		detail: "A claim keeps others from claiming the thread and other agents from changing it (T108). It ends when its time is up, when you release it, " +
 			"or when the thread ends. Your own writes to the thread extend it. --next picks the first thread of leslie list --ready; " +
 			"an agent gets only threads for agents. If no thread is ready, threadId is null.",
 		example:  "leslie claim --next",

@@ -38,7 +38,7 @@ func TestTheHoldersWritesProlongTheClaim(t *testing.T) {
 	b.at(40 * time.Minute)
 	b.must(t, "list", "--parent", "main")
 	b.must(t, "update", "main", "--tag", "+early") // changes nothing
-	b.must(t, "update", "main", "--tag", "+other", "--actor", "a2")
+	b.must(t, "inject", "main", "--type", "data", "--content", "y", "--actor", "a2")
 	b.must(t, "update", "part", "--tag", "+other")
 	_, until = b.held(t)
 	assert.Equal(t, "2026-02-09T17:00:00Z", until, "neither reading, nor others, nor other work")

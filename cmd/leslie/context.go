@@ -234,7 +234,11 @@ func (b *contextBlock) steps() []string {
 	case st == thread.Suspended:
 		return []string{"wait ID --until any", "resume ID"}
 	case st == thread.Active:
-		return []string{"checkpoint ID", "spawn --parent ID --intent TEXT", "transfer ID --direction request_approval --scope CAP", "done ID"}
+		work := []string{"checkpoint ID", "spawn --parent ID --intent TEXT", "transfer ID --direction request_approval --scope CAP", "done ID"}
+		if b.Thread.Held(b.At) == nil {
+			work = append([]string{"claim ID"}, work...)
+		}
+		return work
 	case st == thread.Archived:
 		return []string{"status ID"}
 	case b.Thread.ParentID != "":

@@ -35,7 +35,7 @@ type CheckpointResult struct {
 }
 
 // Checkpoint saves a thread's artifacts for Rollback. Errors: T101, T102, T105, T106,
-// T508, T903, those of a write.
+// T108, T508, T903, those of a write.
 func Checkpoint(c *Call, in CheckpointRequest) (*CheckpointResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -76,6 +76,9 @@ func checkpoint(c *Call, id, name string, exact bool) (*CheckpointResult, error)
 			if moved, err := c.store.Compare(c.ctx, t.ID, snap.held, scope.Set{}); err != nil || len(moved) > 0 {
 				return nil, "", cmp.Or(err, errMoved)
 			}
+		}
+		if err := c.respectClaim(s, string(t.ID), stamp); err != nil {
+			return nil, "", err
 		}
 		ck, t, err := s.Checkpoint(thread.NewCheckpoint{
 			ID: newCheckpointID(c, t), Thread: string(t.ID), Name: name, Manifest: snap.manifest, Files: len(snap.held),

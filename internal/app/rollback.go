@@ -44,7 +44,7 @@ const attempts = 3
 var errMoved = errors.New("the files changed since that was planned")
 
 // Rollback restores a thread's artifacts from a checkpoint; the current files are
-// saved as a checkpoint first. Errors: T101, T102, T105, T111, T505 if the files keep
+// saved as a checkpoint first. Errors: T101, T102, T105, T108, T111, T505 if the files keep
 // changing, T507 for a link in the way, T508, T509, those of a write.
 func Rollback(c *Call, in RollbackRequest) (*RollbackResult, error) {
 	id := c.threadOr(in.Thread)
@@ -191,6 +191,9 @@ func (r *rolling) unobstructed() error {
 
 // rule is the rollback, under the lock.
 func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*RollbackResult, thread.ThreadID, error) {
+	if err := r.c.respectClaim(s, string(r.id), stamp); err != nil {
+		return nil, "", err
+	}
 	t, err := s.LiveThread(string(r.id))
 	if err != nil {
 		return nil, "", err

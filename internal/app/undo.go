@@ -31,7 +31,7 @@ type UndoneRecord struct {
 }
 
 // Undo undoes one operation. Later changes stay; if one of them prevents the undo,
-// nothing is undone. Errors: T105, T110, T112, T402, T509, those of a write.
+// nothing is undone. Errors: T105, T108, T110, T112, T402, T509, those of a write.
 func Undo(c *Call, in UndoRequest) (*UndoResult, error) {
 	if first, ok, err := answered[UndoResult](c); ok || err != nil {
 		return first, err
@@ -67,7 +67,12 @@ func undo(c *Call, op thread.Operation) (*UndoResult, error) {
 
 // rule is the undo, under the lock.
 func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread.ThreadID, error) {
-	if err := u.free(s); err != nil {
+	found, err := s.RespectClaims(u.op, stamp)
+	u.c.warn(found...)
+	if err == nil {
+		err = u.free(s)
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	in, err := s.Invert(u.op, stamp)

@@ -45,8 +45,8 @@ type UpdateResult struct {
 
 // Update changes a thread's own fields. A worktree is a folder, absolute or relative
 // to the project's root. Errors: T903 (also for a dependency on the thread itself),
-// T101, T105, T107 for an archived thread, T201 if dependencies would form a cycle,
-// and those of a write.
+// T101, T105, T107 for an archived thread, T108, T201 if dependencies would form a
+// cycle, and those of a write.
 func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -57,6 +57,9 @@ func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 		edit.Worktree = &place
 	}
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*UpdateResult, thread.ThreadID, error) {
+		if err := c.respectClaim(s, id, stamp); err != nil {
+			return nil, "", err
+		}
 		t, err := s.Edit(id, edit, stamp)
 		if err != nil {
 			return nil, "", err

@@ -51,7 +51,7 @@ func table() []row {
 		{name: "objective status", weight: 1, reads: true, may: "T601", draw: ofObjective("objective status")},
 		{name: "objective done", weight: 1, may: "T601 T602", draw: ofObjective("objective done")},
 		{name: "spawn", weight: 12, may: limited + gone + "T106 T107 T203 T503 T601 T603 T903", draw: (*worker).spawn},
-		{name: "update", weight: 8, may: thread + "T201 T503 T903", draw: (*worker).update},
+		{name: "update", weight: 8, may: thread + "T201 T503 T903 T108", draw: (*worker).update},
 		{name: "list", weight: 3, reads: true, may: "T101 T601", draw: fixed("list", "list --ready", "list --all --limit 0", "list --status archived", "list --status active --executor agent", "list --tag t1")},
 		{name: "status", weight: 3, reads: true, may: gone, draw: maybeOf("status")},
 		{name: "artifacts", weight: 3, reads: true, may: gone + "T203", draw: of("artifacts", "", "--scope **/*.md", "--limit 2")},
@@ -61,22 +61,22 @@ func table() []row {
 		{name: "reference show", weight: 2, reads: true, may: "T204 T202", draw: ofReference("reference show")},
 		{name: "reference refresh", weight: 3, may: thread + "T202 T203 T204", draw: ofReference("reference refresh")},
 		{name: "reference remove", weight: 2, may: thread + "T204", draw: ofReference("reference remove")},
-		{name: "lifecycle", weight: 3, may: thread + "T102 T402 T404", draw: (*worker).lifecycle},
-		{name: "done", weight: 2, may: thread + "T102", draw: of("done", "", "--reason finished")},
-		{name: "cancel", weight: 2, may: thread + "T102", draw: (*worker).cancel},
-		{name: "suspend", weight: 2, may: thread + "T102", draw: of("suspend")},
-		{name: "resume", weight: 4, may: thread + "T102 T402", draw: (*worker).resume},
-		{name: "archive", weight: 6, may: thread + "T102", draw: (*worker).archive},
+		{name: "lifecycle", weight: 3, may: thread + "T102 T402 T404 T108", draw: (*worker).lifecycle},
+		{name: "done", weight: 2, may: thread + "T102 T108", draw: of("done", "", "--reason finished")},
+		{name: "cancel", weight: 2, may: thread + "T102 T108", draw: (*worker).cancel},
+		{name: "suspend", weight: 2, may: thread + "T102 T108", draw: of("suspend")},
+		{name: "resume", weight: 4, may: thread + "T102 T402 T108", draw: (*worker).resume},
+		{name: "archive", weight: 6, may: thread + "T102 T108", draw: (*worker).archive},
 		{name: "claim", weight: 7, may: thread + "T108 T503", draw: (*worker).claim},
 		{name: "renew", weight: 2, may: thread + "T108 T903", draw: ofOwn("renew")},
 		{name: "release", weight: 3, may: thread + "T108", draw: ofOwn("release")},
 		{name: "inject", weight: 4, may: thread, draw: (*worker).inject},
-		{name: "merge", weight: 10, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503", many: true, draw: (*worker).merge},
+		{name: "merge", weight: 10, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T108", many: true, draw: (*worker).merge},
 		{name: "merge list", weight: 1, reads: true, draw: fixed("merge list")},
 		{name: "merge status", weight: 2, reads: true, may: thread + "T303", draw: ofMerge("merge status")},
-		{name: "merge resolve", weight: 5, may: thread + "T303 T304 T402 T903", draw: (*worker).mergeResolve},
-		{name: "merge continue", weight: 5, may: thread + "T102 T301 T302 T303 T304 T402 T404", many: true, draw: ofMerge("merge continue")},
-		{name: "merge abort", weight: 3, may: thread + "T303", draw: ofMerge("merge abort")},
+		{name: "merge resolve", weight: 5, may: thread + "T303 T304 T402 T903 T108", draw: (*worker).mergeResolve},
+		{name: "merge continue", weight: 5, may: thread + "T102 T301 T302 T303 T304 T402 T404 T108", many: true, draw: ofMerge("merge continue")},
+		{name: "merge abort", weight: 3, may: thread + "T303 T108", draw: ofMerge("merge abort")},
 		{name: "merge-file", weight: 1, reads: true, may: "T301", draw: (*worker).mergeFile},
 		{name: "transfer", weight: 4, may: thread + "T102 T401 T402 T404", many: true, draw: (*worker).transfer},
 		{name: "approvals", weight: 1, reads: true, draw: fixed("approvals", "approvals --all", "approvals --all --limit 2")},
@@ -88,8 +88,8 @@ func table() []row {
 		{name: "observe", weight: 2, reads: true, stream: true, may: gone, draw: (*worker).observe},
 		{name: "wait", weight: 2, reads: true, may: gone + "T109", draw: (*worker).wait},
 		{name: "undo", weight: 7, may: thread + "T102 T108 T110 T112 T402 T505", draw: (*worker).undo},
-		{name: "checkpoint", weight: 4, may: thread + "T106", draw: (*worker).checkpoint},
-		{name: "rollback", weight: 4, may: thread + "T111 T505", draw: (*worker).rollback},
+		{name: "checkpoint", weight: 4, may: thread + "T106 T108", draw: (*worker).checkpoint},
+		{name: "rollback", weight: 4, may: thread + "T111 T505 T108", draw: (*worker).rollback},
 		{name: "batch", weight: 3, may: thread + "T102 T106 T108 T601 T603 T903", draw: (*worker).batch},
 		{name: "logs", weight: 1, reads: true, draw: fixed("logs", "logs --level error --limit 5", "logs --code T108")},
 		{name: "stats", weight: 1, reads: true, draw: fixed("stats")},
@@ -348,7 +348,7 @@ func (w *worker) archive() (line, bool) {
 // thinOut ends a thread where there are enough.
 func (w *worker) thinOut() (line, bool) {
 	l, ok := w.archive()
-	l.command, l.may = "archive", thread+"T102"
+	l.command, l.may = "archive", thread+"T102 T108"
 	if w.inStatus("completed cancelled") == "" {
 		l.argv[0], l.command = "cancel", "cancel"
 	}

@@ -120,6 +120,9 @@ func (a *answering) rule(s *thread.State, stamp thread.Stamp) error {
 }
 
 func (a *answering) decide(s *thread.State, stamp thread.Stamp) (thread.Merge, error) {
+	if err := a.respectClaim(s); err != nil {
+		return thread.Merge{}, err
+	}
 	return s.Decide(a.record.ID, a.change, a.declined, a.call.Policy, stamp)
 }
 

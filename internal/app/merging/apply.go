@@ -142,6 +142,9 @@ func (p *Planning) changeSet() changes.Set {
 
 // rule is the commit, under the lock.
 func (a *application) rule(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
+	if err := a.respectClaim(st); err != nil {
+		return nil, "", err
+	}
 	if a.consent.agreed != "" {
 		if _, _, err := st.DecideGrant(string(a.consent.agreed), thread.Approve, "", stamp); err != nil {
 			return nil, "", err

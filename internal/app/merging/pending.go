@@ -41,6 +41,9 @@ func (s *Session) recordPending(prepare func(*store.Stage) error, also func(*thr
 		}
 		return nil
 	}, func(st *thread.State, stamp thread.Stamp) error {
+		if err := s.respectClaim(st); err != nil {
+			return err
+		}
 		rec := record
 		rec.ID = thread.MergeID(s.call.NewID(thread.PrefixMerge, taken(&st.Merges)))
 		rec, err := st.BeginMerge(rec, stamp)

@@ -98,6 +98,9 @@ func Preview(c Call, r Request) (*Session, error) {
 // T301 for a conflict under strict.
 func Start(c Call, r Request) (*Session, error) {
 	s, err := Preview(c, r)
+	if err == nil {
+		err = c.View(s.respectClaim)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +121,9 @@ func Look(c Call, id string) (*Session, error) { return open(c, id, true) }
 func open(c Call, id string, looking bool) (*Session, error) {
 	s := &Session{&Planning{call: c, recorded: true, looking: looking, texts: map[thread.BlobID][]byte{}}}
 	err := c.View(func(st *thread.State) (err error) {
-		s.record, err = st.Merge(id)
+		if s.record, err = st.Merge(id); err == nil && !looking {
+			err = s.respectClaim(st)
+		}
 		return err
 	})
 	if err != nil {
@@ -215,8 +220,11 @@ func Abort(c Call, id string) (*Result, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		st.Plan(removal(rec.ID))
 		aborted := &Planning{call: c, record: rec}
+		if err := aborted.respectClaim(st); err != nil {
+			return nil, "", err
+		}
+		st.Plan(removal(rec.ID))
 		return aborted.Result(Aborted), rec.Target, nil
 	})
 }
