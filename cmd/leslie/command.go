@@ -23,6 +23,8 @@ type command struct {
 	onlyWith string
 	// writes: it has the flags of commands that write, and its data has "changed".
 	writes bool
+	// namesThread: --thread on a line without operand is the operand, as in leslie 1.x.
+	namesThread bool
 	// notBatchable: it makes operations of its own, or plans against files that another
 	// line may be about to change.
 	notBatchable bool
@@ -85,7 +87,7 @@ func (cmd *command) usageParts() (required, optional []string) {
 		}
 		required = append(required, name)
 	}
-	for _, o := range options(cmd.flags) {
+	for _, o := range shownOptions(cmd.flags) {
 		if o.value().needed {
 			required = append(required, o.synopsis())
 		} else {

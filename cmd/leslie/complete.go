@@ -63,7 +63,7 @@ func (c cliTree) candidates(cmd *command, subs []string) []string {
 // flagsLeft are the flags that can still be added to the line.
 func (c cliTree) flagsLeft(flags []cli.Flag) []string {
 	var out []string
-	for _, o := range options(flags) {
+	for _, o := range shownOptions(flags) {
 		if o.value().repeats || !c.has(o.Name) {
 			out = append(out, "--"+o.Name)
 		}

@@ -65,7 +65,7 @@ func TestCompletionOffersTheFlagsOfEveryCommand(t *testing.T) {
 	b := newProject(t)
 	for _, cmd := range commands() {
 		var want []string
-		for _, o := range options(cmd.allFlags()) {
+		for _, o := range shownOptions(cmd.allFlags()) {
 			want = append(want, "--"+o.Name)
 		}
 		assert.ElementsMatch(t, want, b.offered(t, append(cmd.path(), "--")...), cmd.name)

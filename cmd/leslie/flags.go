@@ -93,6 +93,11 @@ func options(flags []cli.Flag) []*option {
 	return out
 }
 
+// shownOptions are the flags without the spellings of leslie 1.x (spelling.go).
+func shownOptions(flags []cli.Flag) []*option {
+	return slices.DeleteFunc(options(flags), func(o *option) bool { return o.value().old != nil })
+}
+
 // value is the value of a flag or an operand: text that must pass a check. It is a
 // cli.Generic.
 type value struct {
@@ -103,6 +108,8 @@ type value struct {
 	toggle  bool                // a switch: true or false
 	repeats bool                // may be given several times
 	needed  bool                // the command refuses a line without it
+	old     *oldSpelling        // of a flag of leslie 1.x; nil for all others
+	former  map[string]string   // words of leslie 1.x, and what they are called now
 	given   []string            // on the line
 }
 
@@ -135,6 +142,12 @@ func (v *value) as(shown string) *value {
 	return v
 }
 
+// formerly sets what words of leslie 1.x are called now.
+func (v *value) formerly(words map[string]string) *value {
+	v.former = words
+	return v
+}
+
 // required marks a flag that the command needs, for usage lines. The command checks it
 // with call.require: the library's own Required prints help to stdout.
 func (v *value) required() *value {
@@ -151,6 +164,9 @@ func (v *value) fault(label, text string) *fault {
 		f = wrong("is empty")
 	case v.words != nil:
 		f = checkWord(v.words, text)
+		if now := v.former[text]; f != nil && now != "" {
+			f.Problem, f.Nearest = f.Problem+"; "+text+" is called "+now+" now", now
+		}
 	default:
 		f = v.check(text)
 	}

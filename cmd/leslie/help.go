@@ -151,7 +151,7 @@ func commandRows(all []*command) (out []helpRow) {
 }
 
 func flagRows(flags []cli.Flag) (out []helpRow) {
-	for _, o := range options(flags) {
+	for _, o := range shownOptions(flags) {
 		name, usage, _ := strings.Cut(o.String(), "\t")
 		out = append(out, helpRow{name, usage})
 	}

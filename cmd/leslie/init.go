@@ -34,6 +34,7 @@ func initCommand() *command {
 		flags: []cli.Flag{
 			toggle("no-agents", "do not change AGENTS.md"),
 			toggle("here", "create a store in this folder even if there is one above"),
+			formerSwitch("yes"),
 		},
 		run: runInit,
 	}

@@ -20,7 +20,7 @@ func injectCommand() *command {
 	types := []string{string(thread.InjectData), string(thread.InjectConstraint), string(thread.InjectFeedback), string(thread.InjectPriority)}
 	urgencies := []string{string(thread.Immediate), string(thread.NextStep)}
 	return &command{
-		name: "inject", summary: "send a thread data, constraints or feedback while it works", writes: true,
+		name: "inject", summary: "send a thread data, constraints or feedback while it works", writes: true, namesThread: true,
 		hint: hint{stepIn, "inject ID --type feedback --content TEXT"},
 		detail: "The thread's own agent gets it once, with leslie context. Until then status shows it. All injections are kept in the thread's " +
 			"folder, in " + app.InjectionsFile + ".",

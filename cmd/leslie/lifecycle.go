@@ -33,7 +33,7 @@ func lifecycleCommand() *command {
 		example:  "leslie lifecycle thread-a1b2c3d4 --action suspend --reason \"waits for the API\"",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
-			newOption("action", oneOf(words...).required(), "what to do"),
+			newOption("action", oneOf(words...).required().formerly(map[string]string{"blocked": "suspend"}), "what to do"),
 			reasonFlag(),
 		},
 		run: func(c *call) (Data, error) {

@@ -213,7 +213,7 @@ func (l *linter) flagsOf(cmd *command) [][]cli.Flag {
 
 func (l *linter) flagNames(cmd *command) []string {
 	var out []string
-	for _, o := range options(slices.Concat(l.flagsOf(cmd)...)) {
+	for _, o := range shownOptions(slices.Concat(l.flagsOf(cmd)...)) {
 		out = append(out, o.Name)
 	}
 	return out
@@ -277,6 +277,10 @@ func (l *linter) flag(f flagArg) {
 	if l.cmd == nil && lookUp(l.writes, o.Name, true) == nil && lookUp(l.globals, o.Name, true) == nil {
 		return
 	}
+	if o.value().old != nil {
+		l.respell(o, text)
+		return
+	}
 	if f := o.value().fault(label, text); f != nil {
 		l.faults = append(l.faults, *f)
 		return
@@ -310,7 +314,8 @@ func (l *linter) set(o *option, text string) {
 func (l *linter) operate(words []string) {
 	switch {
 	case l.cmd != nil:
-		l.operands = words[len(l.cmd.path()):]
+		l.operands = append(l.operands, words[len(l.cmd.path()):]...)
+		l.threadOperands()
 		l.checkOperands()
 	case len(words) == 0:
 		l.help = l.help || len(l.faults) == 0

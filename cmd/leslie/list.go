@@ -42,7 +42,7 @@ func listCommand() *command {
 		name: "list", summary: "list threads", example: "leslie list --ready",
 		hint: hint{starting, "list --ready"},
 		flags: []cli.Flag{
-			newOption("status", oneOf(statusWords()...).as("S"), "only threads with this status: "+strings.Join(statusWords(), ", ")),
+			newOption("status", oneOf(statusWords()...).as("S").formerly(map[string]string{"blocked": "suspended"}), "only threads with this status: "+strings.Join(statusWords(), ", ")),
 			newOption("objective", anID("ID", objectiveIDs), "only threads of this objective"),
 			newOption("parent", anID("ID", threadIDs), "only children of this thread"),
 			newOption("tag", anyText("T"), "only threads with this tag"),

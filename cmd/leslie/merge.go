@@ -104,6 +104,7 @@ func mergeCommand() *command {
 			newOption("conflict-strategy", oneOf(strategies...), "who resolves conflicts"),
 			toggle("require-approval", "apply only after a person's approval"),
 			toggle("dry-run", "show what would happen without changing anything"),
+			formerly("conflict_strategy", "conflict-strategy"),
 		}, commitFlags()...),
 		run: runMerge,
 	}

@@ -33,7 +33,7 @@ func objectiveCreateCommand() *command {
 		hint:     hint{starting, "objective create TITLE"},
 		example:  `leslie objective create "Ship the parser"`,
 		operands: []operand{{value: anyText("TITLE")}},
-		flags:    []cli.Flag{newOption("id", anID("ID", otherIDs), "use this id instead of a random one")},
+		flags:    []cli.Flag{newOption("id", anID("ID", otherIDs), "use this id instead of a random one"), formerOperand("title")},
 		run:      runObjectiveCreate,
 	}
 }
@@ -73,7 +73,7 @@ func runObjectiveList(c *call) (Data, error) {
 func objectiveStatusCommand() *command {
 	return &command{
 		name: "objective status", summary: "show one objective", example: "leslie objective status obj-a1b2c3d4",
-		operands: []operand{{value: anID("ID", objectiveIDs)}}, run: runObjectiveStatus,
+		operands: []operand{{value: anID("ID", objectiveIDs)}}, flags: []cli.Flag{formerOperand("id")}, run: runObjectiveStatus,
 	}
 }
 

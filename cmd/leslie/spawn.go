@@ -50,6 +50,7 @@ func spawnCommand() *command {
 			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
 			newOption("branch", anyText("B"), "the git branch of the thread's code"),
 			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
+			formerList("tags", "tag"), formerSwitch("no-run"), formerSwitch("foreground"),
 		},
 		run: runSpawn,
 	}

@@ -52,6 +52,7 @@ func transferCommand() *command {
 			newOption("timeout", aDuration(), "how long to wait for the decision, or how long a delegation lasts"),
 			newOption("fallback", oneOf(fallbacks...), "what happens without a decision in time"),
 			toggle("wait", "return after the decision"),
+			formerly("target", "to"),
 		},
 		run: runTransfer,
 	}
