@@ -37,6 +37,9 @@ func (e Entry) writeSection(b *bytes.Buffer) {
 	}
 	fmt.Fprintf(b, "\nWhat to do: %s.\n", e.named(e.Hint))
 	fmt.Fprintf(b, "\nNext: %s\n", e.nextText())
+	if e.Retryable {
+		fmt.Fprintf(b, "\nRetry after: `retryAfterMs` in the details, %d unless the call knows better.\n", e.RetryAfterMs)
+	}
 	if keys := e.Details(); len(keys) > 0 {
 		fmt.Fprintf(b, "\nDetails: `%s`\n", strings.Join(keys, "`, `"))
 	}

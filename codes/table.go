@@ -38,6 +38,9 @@ type Entry struct {
 	// Recoverable: the caller can continue without a person. Retryable: the same
 	// call may succeed later.
 	Recoverable, Retryable bool
+	// RetryAfterMs is how many milliseconds the caller of a Retryable code should let
+	// pass, unless the error says it better.
+	RetryAfterMs int64
 	// Example is a command line that can raise the code.
 	Example string
 }

@@ -97,7 +97,7 @@ var table = [...]Entry{
 		},
 		Hint:        "Take other work or wait",
 		Next:        "leslie list --ready",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 60_000,
 		Example: "leslie claim thread-xyz",
 	},
 	{
@@ -111,7 +111,7 @@ var table = [...]Entry{
 		},
 		Hint:        "Wait again",
 		Next:        "leslie status {threadId}",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: "leslie wait thread-xyz --timeout 90s",
 	},
 	{
@@ -269,7 +269,7 @@ var table = [...]Entry{
 		},
 		Hint:        "Continue again",
 		Next:        "leslie merge status {mergeId}",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: "leslie merge continue merge-k3v7q2ma",
 	},
 	{
@@ -297,7 +297,7 @@ var table = [...]Entry{
 		},
 		Hint:        "Retry with longer timeout or use fallback",
 		Next:        "leslie approvals --all",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 60_000,
 		Example: "leslie transfer thread-xyz --direction request_approval --scope deploy --timeout 10m --wait",
 	},
 	{
@@ -355,7 +355,7 @@ var table = [...]Entry{
 		},
 		Hint:        "Another process may be writing",
 		Next:        "leslie doctor",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: `leslie spawn --intent "Write the parser" --lock-timeout 1s`,
 	},
 	{
@@ -367,7 +367,7 @@ var table = [...]Entry{
 			"Both files were edited by hand or by another program.",
 			"The disk or a file synchronizer damaged both files.",
 		},
-		Hint:        "Neither the file nor its backup could be read",
+		Hint:        "File may be corrupted, trying backup: neither the file nor its backup could be read",
 		Next:        "leslie doctor",
 		Recoverable: true,
 		Example:     "leslie list",
@@ -411,8 +411,8 @@ var table = [...]Entry{
 		},
 		Hint:      "Free space, fix permissions, or name the folder among the sandbox's writable roots",
 		Next:      "leslie doctor",
-		Retryable: true,
-		Example:   `leslie spawn --intent "Write the parser"`,
+		Retryable: true, RetryAfterMs: 60_000,
+		Example: `leslie spawn --intent "Write the parser"`,
 	},
 	{
 		Code: UnsupportedVersion, Name: "UnsupportedVersion", Kind: "unsupported_version",
@@ -436,10 +436,9 @@ var table = [...]Entry{
 			"The path is absolute or contains '..'.",
 			"A link inside the folder points out of it.",
 		},
-		Hint:        "Use a path inside it",
-		Next:        "leslie artifacts {threadId}",
-		Recoverable: true,
-		Example:     "leslie merge resolve merge-k3v7q2ma ../notes.md --take ours",
+		Hint:    "Use a path inside it",
+		Next:    "leslie artifacts {threadId}",
+		Example: "leslie merge resolve merge-k3v7q2ma ../notes.md --take ours",
 	},
 	{
 		Code: TooLarge, Name: "TooLarge", Kind: "too_large",
@@ -449,10 +448,9 @@ var table = [...]Entry{
 		Causes: []string{
 			"The thread's folder contains a build result or a data file.",
 		},
-		Hint:        "Narrow the scope",
-		Next:        "leslie artifacts {threadId}",
-		Recoverable: true,
-		Example:     "leslie checkpoint thread-xyz",
+		Hint:    "Narrow the scope",
+		Next:    "leslie artifacts {threadId}",
+		Example: "leslie checkpoint thread-xyz",
 	},
 	{
 		Code: ReadFailed, Name: "ReadFailed", Kind: "read_failed",
@@ -465,8 +463,8 @@ var table = [...]Entry{
 		},
 		Hint:      "Fix permissions or the disk",
 		Next:      "leslie doctor",
-		Retryable: true,
-		Example:   "leslie list",
+		Retryable: true, RetryAfterMs: 60_000,
+		Example: "leslie list",
 	},
 
 	// T6xx: objectives.
@@ -538,7 +536,7 @@ var table = [...]Entry{
 		},
 		Hint:        "The agent is started again",
 		NoNext:      "leslie restarts the agent automatically; if that does not help, repeat the call.",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: `leslie merge --sources thread-abc --target main --agent "resolver --merge"`,
 	},
 	{
@@ -552,7 +550,7 @@ var table = [...]Entry{
 		},
 		Hint:        "Retry with a longer timeout",
 		NoNext:      "Repeat your call with a longer timeout; only you know how long.",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: `leslie merge --sources thread-abc --target main --agent "resolver --merge" --agent-timeout 30s`,
 	},
 
@@ -605,7 +603,7 @@ var table = [...]Entry{
 		},
 		Hint:        "Nothing was changed",
 		NoNext:      "Nothing needs repair: repeat the call when you are ready.",
-		Recoverable: true, Retryable: true,
+		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: "leslie wait thread-xyz",
 	},
 }

@@ -87,6 +87,13 @@ func TestEveryRowIsComplete(t *testing.T) {
 	}
 }
 
+func TestARetryableCodeSaysHowSoon(t *testing.T) {
+	t.Parallel()
+	for _, e := range codes.Table() {
+		assert.Equal(t, e.Retryable, e.RetryAfterMs > 0, "%s", e.Code)
+	}
+}
+
 func TestSubjectIsTheDetailKeyOfTheID(t *testing.T) {
 	t.Parallel()
 	want := map[codes.Code]string{

@@ -266,7 +266,7 @@ func TestNoAgentIsOfferedWhereConflictsAreAPersons(t *testing.T) {
 	shown, status := typing(t, b, nil, []string{"agent", "ours", "theirs"}, "merge", "--sources", "child", "--target", "main", "--agent", agent)
 	assert.Zero(t, status, shown)
 	assert.NotContains(t, shown, askAllow)
-	assert.Contains(t, shown, "code=W303")
+	assert.Contains(t, shown, askChoice, "nor does the menu offer it")
 	assert.NoFileExists(t, filepath.Join(b.home, "ran"))
 	assert.Equal(t, "one\ntwo of main\nthree\nfour of child\nfive\n", planOf(t, b))
 }

@@ -123,6 +123,9 @@ func commitFlags() []cli.Flag {
 
 func runMerge(c *call) (Data, error) {
 	c.require("sources", "target")
+	if c.has("sources") {
+		c.params["sources"] = c.parts("sources")
+	}
 	in := app.MergeRequest{
 		Sources: c.parts("sources"), Target: c.text("target"), Scope: c.parts("scope"),
 		Strategy: thread.Strategy(c.text("conflict-strategy")), RequireApproval: c.on("require-approval"), DryRun: c.on("dry-run"),

@@ -26,6 +26,7 @@ type mergePrompt struct {
 	// skipped has the conflicts that the person left open, offered the paths for which
 	// the agent was offered.
 	skipped, offered map[string]bool
+	agent            bool // one can be asked
 }
 
 // person returns the resolver and approver for the terminal; both are nil if nobody
@@ -41,11 +42,11 @@ func (c *call) person() (merging.Resolver, merging.Approver) {
 // Resolve shows each open conflict and asks. It records each answer at once, so that
 // nothing is lost if the person is interrupted.
 func (p *mergePrompt) Resolve(_ context.Context, s *merging.Session) error {
-	offer, err := s.OfferAgent()
+	can, offer, err := s.CanAskAgent()
 	if err != nil {
 		return err
 	}
-	p.prompt = newPrompt(p.c)
+	p.prompt, p.agent = newPrompt(p.c), can
 	p.skipped, p.offered = map[string]bool{}, map[string]bool{}
 	allAgent := false
 	for {
@@ -120,12 +121,16 @@ func (p *mergePrompt) show(d merge.Conflict) {
 
 // askOne asks about one conflict until it has an answer.
 func (p *mergePrompt) askOne(s *merging.Session, d merge.Conflict) (quit bool, err error) {
+	words := []string{"ours", "theirs", "base", "both", "edit", "skip", "quit"}
+	if p.agent {
+		words = slices.Insert(words, 5, "agent")
+	}
 	for {
-		answer, ok := p.word("ours", "theirs", "base", "both", "edit", "agent", "skip", "quit")
+		answer, ok := p.word(words...)
 		switch {
 		case !ok || answer == "quit":
 			return true, interrupted(p.c)
-		case answer == "agent":
+		case answer == "agent" && p.agent:
 			err := s.AskAgent(d.Path)
 			p.sayResolved(s, d.Path)
 			return false, err

@@ -76,7 +76,8 @@ func typing(t *testing.T, b *bench, env, lines []string, args ...string) (shown 
 // What is asked, as it is shown.
 const (
 	askAllow  = "Conflict detected. Allow Agent to attempt auto-resolution? (yes, no, all)"
-	askChoice = "ours, theirs, base, both, edit, agent, skip, quit?"
+	askChoice = "ours, theirs, base, both, edit, skip, quit?"
+	askAgent  = "ours, theirs, base, both, edit, agent, skip, quit?"
 )
 
 // bothSides answers every conflict with both sides; it leaves nothing out.
@@ -131,7 +132,12 @@ func TestThePersonAtTheTerminalIsAsked(t *testing.T) {
 			assert.Equal(t, tt.status, status, shown)
 			assert.Equal(t, tt.want, planOf(t, b), shown)
 			assert.Equal(t, tt.allow, strings.Count(shown, askAllow), shown)
-			assert.Equal(t, tt.choice, strings.Count(shown, askChoice), shown)
+			menu, other := askChoice, askAgent
+			if tt.agent != "" && tt.strategy != "human" {
+				menu, other = askAgent, askChoice
+			}
+			assert.Equal(t, tt.choice, strings.Count(shown, menu), shown)
+			assert.NotContains(t, shown, other, "agent is offered exactly when there is one")
 			if tt.allow+tt.choice > 0 {
 				for _, side := range []string{"two of main", "two of child", "base (spawn of child)"} {
 					assert.Contains(t, shown, side)
@@ -282,7 +288,7 @@ func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 				assert.Equal(t, 13, status, shown)
 				assert.Contains(t, shown, "code=W303")
 				assert.Contains(t, shown, tt.reason)
-				assert.Equal(t, 1, strings.Count(shown, askChoice), "the person is asked then: %s", shown)
+				assert.Equal(t, 1, strings.Count(shown, askAgent), "the person is asked then: %s", shown)
 				assert.Equal(t, before, tree(t, filepath.Join(b.dir, ".leslie/threads")))
 			})
 		}

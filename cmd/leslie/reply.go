@@ -212,10 +212,14 @@ func (c rendering) envelope(data Data, failure *codes.Error) envelope {
 		}
 		return env
 	}
-	entry := failure.Code().Entry()
+	entry, details := failure.Code().Entry(), failure.Facts()
+	retryable := entry.Retryable && !stoppedHalfway(failure)
+	if _, said := details.Get("retryAfterMs"); retryable && !said {
+		details = details.With(fact.Of("retryAfterMs", entry.RetryAfterMs))
+	}
 	env.Error = &errorReply{
 		Code: failure.Code(), Kind: entry.Kind, Message: failure.Error(), Hint: failure.Hint(),
-		Recoverable: entry.Recoverable, Retryable: entry.Retryable && !stoppedHalfway(failure), Next: failure.Next(), Details: failure.Facts(),
+		Recoverable: entry.Recoverable, Retryable: retryable, Next: failure.Next(), Details: details,
 	}
 	return env
 }

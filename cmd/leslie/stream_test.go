@@ -77,7 +77,7 @@ func TestAStreamTellsWarningsWhereTheyBelongAndItsErrorAtTheEnd(t *testing.T) {
 	assert.Equal(t, `{"say":"one"}`, lines[0])
 	assert.Regexp(t, `^\{"warnings":\[\{"code":"W104",.*\}\]\}$`, lines[1])
 	assert.Equal(t, `{"say":"two"}`, lines[2])
-	assert.Regexp(t, `^\{"success":false,"error":\{"code":"T509",.*"operation":"tell","changed":false\}\}\}$`, lines[3])
+	assert.Regexp(t, `^\{"success":false,"error":\{"code":"T509",.*"operation":"tell","changed":false,"retryAfterMs":60000\}\}\}$`, lines[3])
 	assert.Equal(t, "{\"say\":\"one\"}\n{\"say\":\"two\"}\n", b.out.String())
 
 	b = newProject(t)

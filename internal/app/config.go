@@ -157,6 +157,9 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 		return cfg, badConfig(path, "", "it is not a JSON object: "+err.Error())
 	}
 	if key, reason := misread(json.NewDecoder(bytes.NewReader(data)), ""); reason != "" {
+		if strings.HasPrefix(key, "policy.") {
+			return cfg, badPolicy(path, key, reason)
+		}
 		return cfg, badConfig(path, key, reason)
 	}
 	if err := checkKeys(path, "", keys, users); err != nil {
@@ -172,6 +175,9 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 				return cfg, err
 			}
 		}
+	}
+	if err := checkPolicy(path, keys["policy"]); err != nil {
+		return cfg, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(&cfg); err != nil {
@@ -278,15 +284,31 @@ func checkKeys(path, group string, keys map[string]json.RawMessage, users bool) 
 	return nil
 }
 
-func (cfg config) check(path string) error {
-	for _, name := range cfg.Policy.Capabilities() {
+// checkPolicy checks each entry of a policy, so that a bad one is named by its own key.
+func checkPolicy(path string, raw json.RawMessage) error {
+	var entries map[string]json.RawMessage
+	if raw == nil || json.Unmarshal(raw, &entries) != nil {
+		return nil // left out, or refused as no object
+	}
+	for _, name := range sortedKeys(entries) {
 		if !thread.ValidID(name) {
 			return badConfig(path, "policy."+name, "a capability is a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
 		}
-		if v := cfg.Policy[name]; v != thread.Auto && v != thread.RequireHuman {
-			return badConfig(path, "policy."+name, "it must be auto or require_human, not "+quoted(string(v)))
+		var rule thread.Rule
+		if err := json.Unmarshal(entries[name], &rule); err != nil || rule != thread.Auto && rule != thread.RequireHuman {
+			return badPolicy(path, "policy."+name, "it must be auto or require_human, not "+cut(string(entries[name]), 200))
 		}
 	}
+	return nil
+}
+
+// badPolicy is badConfig for the value of a policy entry, with the allowed ones.
+func badPolicy(path, key, reason string) error {
+	allowed := []string{string(thread.Auto), string(thread.RequireHuman)}
+	return badConfig(path, key, reason).With(fact.Of("allowed", allowed)).WithHint("Correct the file: the value of " + key + " is " + strings.Join(allowed, " or "))
+}
+
+func (cfg config) check(path string) error {
 	if cfg.MistakeLimit != nil && *cfg.MistakeLimit < 1 {
 		return badConfig(path, "mistakeLimit", "it must be at least 1")
 	}

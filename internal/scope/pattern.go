@@ -2,6 +2,7 @@ package scope
 
 import (
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -101,6 +102,23 @@ func glob(segment string) (string, error) {
 	}
 	_, err := path.Match(string(out), "")
 	return string(out), err
+}
+
+// wrongGlob says why a segment is no glob: path.Match accepts every one without a
+// fault in a class.
+func wrongGlob(segment string) string {
+	class := segment[strings.IndexByte(segment, '['):]
+	for at := strings.IndexByte(class, ']'); at >= 0; at = strings.IndexByte(class, ']') {
+		if _, err := glob(class[:at+1]); err != nil {
+			return strconv.Quote(class[:at+1]) + " is not a class of characters such as [a-c] or [!x]"
+		}
+		_, rest, more := strings.Cut(class[at+1:], "[")
+		if !more {
+			break
+		}
+		class = "[" + rest
+	}
+	return strconv.Quote(class) + " has no closing ']'"
 }
 
 func split(name string) []string {

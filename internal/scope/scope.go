@@ -111,7 +111,7 @@ func parse(text string) (pattern, error) {
 	for _, segment := range p.segments {
 		g, err := glob(segment)
 		if err != nil {
-			return pattern{}, bad(text, "is not a glob")
+			return pattern{}, bad(text, "is not a glob: "+wrongGlob(segment))
 		}
 		p.globs = append(p.globs, g)
 	}

@@ -101,6 +101,20 @@ func TestABadPatternIsT903AndNamed(t *testing.T) {
 	}
 }
 
+func TestABadGlobSaysWhy(t *testing.T) {
+	t.Parallel()
+	for bad, why := range map[string]string{
+		"[":          `"[" has no closing ']'`,
+		"a[b/c]":     `"[b" has no closing ']'`,
+		"notes/[]":   `"[]" is not a class of characters such as [a-c] or [!x]`,
+		"[a][b-].md": `"[b-]" is not a class of characters such as [a-c] or [!x]`,
+		"[a]x[c":     `"[c" has no closing ']'`,
+	} {
+		_, err := scope.Parse([]string{bad})
+		assert.Equal(t, "The scope '"+bad+"' is not a glob: "+why, codes.Of(err).Facts().Text("reason"))
+	}
+}
+
 func TestUnmatchedPatternsAreNamed(t *testing.T) {
 	t.Parallel()
 	set := parse(t, "plan.md", "design/", "*.txt", "gone/**")

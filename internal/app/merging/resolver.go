@@ -44,10 +44,14 @@ func (s *Session) ask() error {
 	return nil
 }
 
-// OfferAgent reports whether a resolver should offer the agent's help first.
-func (s *Session) OfferAgent() (bool, error) {
-	may, err := s.mayResolve()
-	return may && s.record.Strategy == thread.Interactive && s.call.Agent != "", err
+// CanAskAgent reports whether AskAgent has an agent that may answer. first says that a
+// resolver should offer its help before anything else, because nobody has asked it yet.
+func (s *Session) CanAskAgent() (can, first bool, err error) {
+	if s.call.Agent == "" || s.record.Strategy == thread.HumanOnly {
+		return false, false, nil
+	}
+	can, err = s.mayResolve()
+	return can, can && s.record.Strategy == thread.Interactive, err
 }
 
 // mayResolve reports whether an agent may resolve the target's conflicts.
