@@ -13,16 +13,16 @@ import (
 
 // This file calls leslie in a copy of a fixture.
 
-// longest is how long a call may take; the whole schedule of the lock is 21.3 s.
-const longest = 60 * time.Second
+// callTimeout is the longest a call may take; waiting for the lock takes at most 21.3 s.
+const callTimeout = 60 * time.Second
 
 // rig is what every run needs.
 type rig struct {
 	leslie string // the binary
 	strace string // "" where there is none
-	dir    string // temporary; everything lies below it
+	dir    string // temporary, the parent of all stores
 	home   string // an empty home folder
-	short  bool   // not all cases are wanted
+	short  bool   // run a sample of the cases
 	next   atomic.Int64
 }
 
@@ -30,10 +30,10 @@ type rig struct {
 type project struct {
 	*rig
 	dir string
-	uid int // who calls, 0: as torture itself
+	uid int // the user that runs leslie; 0: the one that runs torture
 }
 
-// path is a place in the store's folder.
+// path returns the path of a file in the store's folder.
 func (p *project) path(name string) string { return filepath.Join(p.dir, storeDir, name) }
 
 type outcome = harness.Outcome
@@ -43,7 +43,7 @@ func (p *project) call(argv ...string) outcome { return p.run(p.leslie, argv) }
 
 // run runs a program in the project.
 func (p *project) run(program string, argv []string) outcome {
-	c := harness.Call{Program: program, Argv: argv, Dir: p.dir, Env: harness.Environment(p.home, p.home), Limit: longest}
+	c := harness.Call{Program: program, Argv: argv, Dir: p.dir, Env: harness.Environment(p.home, p.home), Limit: callTimeout}
 	if p.uid != 0 {
 		c.Attr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(p.uid), Gid: uint32(p.uid)}}
 	}

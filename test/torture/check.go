@@ -14,7 +14,7 @@ import (
 	"leslie/test/harness"
 )
 
-// This file checks a store after a disturbance.
+// This file checks a store after a disturbed run.
 
 // side is which of its two states a store is in.
 type side string
@@ -28,31 +28,30 @@ const (
 type statement int
 
 const (
-	saidNothing statement = iota // it died first
+	saidNothing statement = iota // it was killed before it answered
 	saidDone
 	saidFailed     // and changed nothing
-	saidPart       // it failed, and said that a part of it stands
-	saidUnrecorded // it is done but for what it writes beside its answer
+	saidPart       // it failed, and said that it changed something
+	saidUnrecorded // it answered, but could not record what it records with its answer
 )
 
-// postcondition is a store that a disturbed run left, and what is known of the run.
+// postcondition is the store that a disturbed run left, and what is known of the run.
 type postcondition struct {
 	*project
 	said statement
-	// settled: everything has to be in its place at once, not only after the
-	// next write.
+	// settled: every file must be in place now, not only after the next write.
 	settled bool
-	// release ends a disturbance that lasts; nil when there is none.
+	// release ends a lasting disturbance; nil when there is none.
 	release func() error
-	// blind: while the disturbance lasts readers need not see anything.
+	// blind: readers need not see anything until the disturbance is over.
 	blind bool
-	// mayRemain picks files that may be left beside the others; nil picks none.
+	// mayRemain selects additional files that may remain; nil selects none.
 	mayRemain func(name string) bool
 }
 
-// sameBut reports whether a tree is another one, but for what may lie about and
-// is read by nobody.
-func sameBut(want, got map[string]string) bool {
+// equalExceptUnreferenced reports whether two trees are equal, except for additional
+// files that no reader uses.
+func equalExceptUnreferenced(want, got map[string]string) bool {
 	for name, is := range got {
 		was, there := want[name]
 		if there && was != is || !there && !unreferenced(name) && !transient(name) {
@@ -67,8 +66,8 @@ func sameBut(want, got map[string]string) bool {
 	return true
 }
 
-// readAnswer is what a call that ended said. Only done, or failed with a code of the
-// storage and nothing changed, is an honest answer.
+// readAnswer reads what a call reported. It must be either success, or a storage
+// error (T5xx) that changed nothing.
 func (r *ready) readAnswer(p *project, o outcome) (a postcondition, problem string) {
 	a = postcondition{project: p}
 	switch {
@@ -94,19 +93,19 @@ func (r *ready) readAnswer(p *project, o outcome) (a postcondition, problem stri
 	return a, ""
 }
 
-// quarantines reports whether the state keeps steps that could not be carried out:
-// the next write does them.
+// quarantines reports whether the state holds steps that could not be carried out;
+// the next write carries them out.
 func (p *project) quarantines() bool {
 	state, _ := os.ReadFile(filepath.Join(p.dir, storeDir, statePath))
 	return bytes.Contains(state, []byte(`"quarantined":[{`))
 }
 
-// stands reports whether an answer says that what was written beside it stands.
+// stands reports whether an answer says that what it records was recorded.
 func (r *ready) stands(o outcome) bool {
 	return o.Doc.At() == r.ref.revision && !slices.ContainsFunc(r.ref.warnings, func(w harness.Warning) bool { return !o.Warned(w.Code) })
 }
 
-// check looks at what a disturbed run left.
+// check checks the store that a disturbed run left.
 func (r *ready) check(a postcondition) (where side, problem string) {
 	if a.blind {
 		if err := a.release(); err != nil {
@@ -119,11 +118,11 @@ func (r *ready) check(a postcondition) (where side, problem string) {
 	}
 	switch {
 	case a.said == saidDone && where != sideAfter && !r.idle:
-		return where, "it was acknowledged and is not there"
+		return where, "it was acknowledged and is lost"
 	case a.said == saidFailed && where != sideBefore:
-		return where, "it failed and stands"
+		return where, "it reported failure but changed the state"
 	case a.said == saidUnrecorded && where != sideBefore:
-		return where, "what it wrote beside its answer stands, and it does not say so"
+		return where, "it recorded something that its answer says was not recorded"
 	}
 	if problem := r.inPlace(a.project, where, a.settled); problem != "" {
 		return where, problem
@@ -136,22 +135,22 @@ func (r *ready) check(a postcondition) (where side, problem string) {
 	return where, r.nextWrite(a, where)
 }
 
-// checkOnce looks at what a disturbed run left, as check does. Where each file is
-// just what the reference knows, what readers and the next write make of it was
-// measured, and is not asked again.
+// checkOnce checks the store that a disturbed run left, as check does. If every file
+// is as in the reference, it leaves out the readers and the next write: the reference
+// has their results.
 func (r *ready) checkOnce(a postcondition) (where side, problem string) {
 	raw, err := a.rawFiles()
 	switch {
 	case err != nil || a.blind:
-	case a.said == saidFailed && sameBut(r.raw, raw):
+	case a.said == saidFailed && equalExceptUnreferenced(r.raw, raw):
 		return sideBefore, ""
 	case a.said == saidDone && a.settled && maps.Equal(a.normalized(raw, r.known), r.ref.after.files):
-		return sideAfter, healthy(a.project) // who reads every sum
+		return sideAfter, healthy(a.project) // doctor verifies every checksum
 	}
 	return r.check(a)
 }
 
-// seen says which state the readers see.
+// seen returns which state the readers see.
 func (r *ready) seen(p *project) (side, string) {
 	docs, problem := p.view(r.known, r.damaged || r.empty)
 	if problem != "" {
@@ -160,19 +159,19 @@ func (r *ready) seen(p *project) (side, string) {
 	if r.byFiles() {
 		return r.seenByFiles(p)
 	}
-	before := unlikeDocs(r.ref.before.docs, docs)
-	if before == "" || r.row.first != nil && unlikeDocs(r.ref.first.docs, docs) == "" {
+	before := diffDocs(r.ref.before.docs, docs)
+	if before == "" || r.row.first != nil && diffDocs(r.ref.first.docs, docs) == "" {
 		return sideBefore, ""
 	}
-	after := unlikeDocs(r.ref.after.docs, docs)
+	after := diffDocs(r.ref.after.docs, docs)
 	if after == "" {
 		return sideAfter, ""
 	}
 	return "", fmt.Sprintf("the state is neither before (%s) nor after (%s)", before, after)
 }
 
-// byFiles reports whether the command changes files alone, and no record.
-func (r *ready) byFiles() bool { return unlikeDocs(r.ref.before.docs, r.ref.after.docs) == "" }
+// byFiles reports whether the command changes only files, and no record.
+func (r *ready) byFiles() bool { return diffDocs(r.ref.before.docs, r.ref.after.docs) == "" }
 
 // seenByFiles is seen for a command that changes no record.
 func (r *ready) seenByFiles(p *project) (side, string) {
@@ -183,19 +182,19 @@ func (r *ready) seenByFiles(p *project) (side, string) {
 	outside := func(name string) bool {
 		return !strings.HasPrefix(name, storeDir) && (r.leavesTemporary == "" || !strings.HasPrefix(name, r.leavesTemporary))
 	}
-	before := unlikeFiles(only(r.ref.before.files, outside), only(now, outside))
+	before := diffFiles(filter(r.ref.before.files, outside), filter(now, outside))
 	if before == "" {
 		return sideBefore, ""
 	}
-	after := unlikeFiles(only(r.ref.after.files, outside), only(now, outside))
+	after := diffFiles(filter(r.ref.after.files, outside), filter(now, outside))
 	if after == "" {
 		return sideAfter, ""
 	}
 	return "", fmt.Sprintf("the files are neither before (%s) nor after (%s)", before, after)
 }
 
-// inPlace compares the files at once: artifacts are wholly old or wholly new,
-// one by one, and what the state names is there.
+// inPlace checks the files before the next write: each artifact is wholly old or
+// wholly new, and every blob that the state names exists.
 func (r *ready) inPlace(p *project, where side, settled bool) string {
 	now, err := p.files(r.known)
 	if err != nil {
@@ -204,36 +203,36 @@ func (r *ready) inPlace(p *project, where side, settled bool) string {
 	before, after := r.ref.before.files, r.ref.after.files
 	switch {
 	case where == sideBefore && r.pendingFiles():
-		return mixed(before, r.ref.beforeThen.files, now)
+		return firstTorn(before, r.ref.beforeThen.files, now)
 	case where == sideBefore:
-		return unlikeFiles(only(before, artifact), only(now, artifact))
+		return diffFiles(filter(before, artifact), filter(now, artifact))
 	case settled:
-		return unlikeFiles(only(after, artifact), only(now, artifact))
+		return diffFiles(filter(after, artifact), filter(now, artifact))
 	}
 	if blob := missingBlob(after, now); blob != "" {
 		return blob + ", which the state names, is missing"
 	}
-	if r.pendingFiles() { // what the dead writer lacks was put into place first
-		lacks := r.ref.beforeThen.files
-		maps.DeleteFunc(now, func(name, is string) bool { return lacks[name] == is })
+	if r.pendingFiles() { // the killed writer's files were put into place first
+		finished := r.ref.beforeThen.files
+		maps.DeleteFunc(now, func(name, is string) bool { return finished[name] == is })
 	}
-	return mixed(before, after, now)
+	return firstTorn(before, after, now)
 }
 
-// pendingFiles reports whether the prepared store's last writer died and left files to
-// the next one.
+// pendingFiles reports whether the fixture's last writer was killed before it put its
+// files into place.
 func (r *ready) pendingFiles() bool {
-	return !r.again && unlikeFiles(only(r.ref.before.files, artifact), only(r.ref.beforeThen.files, artifact)) != ""
+	return !r.again && diffFiles(filter(r.ref.before.files, artifact), filter(r.ref.beforeThen.files, artifact)) != ""
 }
 
-// nextWrite makes the next write and compares everything with a store that was
-// never disturbed: nothing temporary is left, and doctor finds nothing.
+// nextWrite makes the next write and compares everything with an undisturbed store:
+// no temporary file remains, and doctor finds nothing.
 func (r *ready) nextWrite(a postcondition, where side) string {
 	p, want := a.project, r.ref.afterThen
 	switch {
 	case r.again && (where == sideBefore || a.said == saidPart || a.said == saidNothing && r.keeps):
 		if o := p.call(r.argv...); !r.done(o) {
-			return "the same line again: " + o.Text()
+			return "when repeated: " + o.Text()
 		}
 	case where == sideBefore:
 		want = r.ref.beforeThen
@@ -248,13 +247,13 @@ func (r *ready) nextWrite(a postcondition, where side) string {
 	counts := func(name string) bool {
 		return (a.mayRemain == nil || !a.mayRemain(name)) && (r.leavesTemporary == "" || !strings.HasPrefix(name, r.leavesTemporary))
 	}
-	if d := unlikeFiles(only(want.files, counts), only(now, counts)); d != "" {
+	if d := diffFiles(filter(want.files, counts), filter(now, counts)); d != "" {
 		return "after the next write: " + d
 	}
 	return healthy(p)
 }
 
-// healthy asks doctor.
+// healthy runs doctor, and returns what it finds.
 func healthy(p *project) string {
 	o := p.call("doctor")
 	if o.Status != 0 || o.Doc == nil || !bytes.Contains(o.Doc.Data, []byte(`"healthy":true`)) {

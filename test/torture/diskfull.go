@@ -12,19 +12,19 @@ import (
 	"syscall"
 )
 
-// This file fills disks: a tmpfs with a given number of pages or files left.
-// Nothing is injected here, so short writes are real ones.
+// This file fills disks: a tmpfs with a given number of pages or files left. No error
+// is injected, so short writes are real.
 
 const (
 	pageSize  = 4096
 	mostLevel = 200
-	// someLevels are tried in short, where what is enough is not looked for.
+	// someLevels is how many levels -short tries, without looking for the sufficient one.
 	someLevels = 12
 )
 
 // scarcity is a resource that runs out.
 type scarcity struct {
-	name    string // left: pages or files
+	name    string // pages or files
 	options string
 	fill    func(dir string, left int) error
 }
@@ -36,7 +36,7 @@ func scarcities() []scarcity {
 	}
 }
 
-// fullDisks are a case for each level, from nothing left to what is enough.
+// fullDisks returns a case for each level, from nothing left to enough.
 func (r *ready) fullDisks() (out []work) {
 	for _, kind := range scarcities() {
 		enough := someLevels
@@ -55,7 +55,7 @@ func (r *ready) fullDisks() (out []work) {
 	return out
 }
 
-// enough is the least level at which the command succeeds.
+// enough returns the lowest level at which the command succeeds.
 func (r *ready) enough(kind scarcity) int {
 	works := func(level int) bool {
 		return inOwnMounts(func() result { return r.diskfull(r.origin.dir+"-full/p", kind, level) }).outcome == succeeded
@@ -74,12 +74,12 @@ func (r *ready) enough(kind scarcity) int {
 	return high
 }
 
-// inOwnMounts runs do on a thread with mounts of its own. They end with it:
-// nothing stays mounted, whatever happens to torture.
+// inOwnMounts runs do on an operating-system thread with its own mount namespace, which
+// ends with the thread: nothing stays mounted, even if torture is killed.
 func inOwnMounts(do func() result) result {
 	done := make(chan result)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with its goroutine
 		err := syscall.Unshare(syscall.CLONE_FS | syscall.CLONE_NEWNS)
 		if err == nil {
 			err = syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
@@ -93,7 +93,7 @@ func inOwnMounts(do func() result) result {
 	return <-done
 }
 
-// mountable says why no tmpfs can be mounted, "" when one can.
+// mountable returns why no tmpfs can be mounted, or "".
 func mountable(dir string) string {
 	return inOwnMounts(func() result {
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
@@ -104,7 +104,7 @@ func mountable(dir string) string {
 	}).problem
 }
 
-// diskfull runs the row's line with so much left.
+// diskfull runs the row's command with level pages or files left.
 func (r *ready) diskfull(dir string, kind scarcity, level int) result {
 	disk := filepath.Dir(dir)
 	if err := os.MkdirAll(disk, 0o755); err != nil {
@@ -130,7 +130,7 @@ func (r *ready) diskfull(dir string, kind scarcity, level int) result {
 	return result{hit: true, outcome: a.outcome(), side: where, problem: problem}
 }
 
-// fillPages leaves so many pages.
+// fillPages fills the disk until left pages are free.
 func fillPages(dir string, left int) error {
 	if err := os.Mkdir(filepath.Join(dir, "filler"), 0o755); err != nil {
 		return err
@@ -152,7 +152,7 @@ func fillPages(dir string, left int) error {
 	return f.Truncate(max(0, n-int64(left)) * pageSize)
 }
 
-// fillFiles leaves so many files.
+// fillFiles creates files until only left more are possible.
 func fillFiles(dir string, left int) error {
 	filler := filepath.Join(dir, "filler")
 	if err := os.Mkdir(filler, 0o755); err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// This file lets calls fail: one of them, or everything from one on.
+// This file makes calls fail: one of them, or all from one on.
 
-// errorsOf are the errors that a call can return, of those that a disk gives.
+// errorsOf returns the errors of a disk that a call can return.
 func errorsOf(c point) []string {
 	switch {
 	case c.answers():
@@ -41,12 +41,12 @@ func errorsOf(c point) []string {
 	return nil
 }
 
-// fault is the injection that lets the call fail.
+// fault returns the injection that makes the call fail.
 func (c point) fault(errno string) string {
 	return c.aim("error=" + errno)
 }
 
-// faults are the cases in which one call that changes the disk fails.
+// faults returns the cases in which one call that changes the disk fails.
 func (r *ready) faults() (out []work) {
 	written := map[string]bool{}
 	points := numbered(r.points, func(c point) bool {
@@ -59,11 +59,11 @@ func (r *ready) faults() (out []work) {
 	return r.failing("fault", points, everyError)
 }
 
-// reads are those in which one that only looks does. There are so many of them
-// that the errors go round: each call fails with one.
+// reads returns the cases in which one call that only reads fails. There are many, so
+// each call fails with only one of its errors.
 func (r *ready) reads() []work {
 	points := numbered(r.points, func(c point) bool {
-		looks := slices.Contains(looking(), c.name) || strings.HasPrefix(c.name, "open") && !c.opensToWrite()
+		looks := slices.Contains(readingCalls(), c.name) || strings.HasPrefix(c.name, "open") && !c.opensToWrite()
 		input := len(c.paths) > 0 && filepath.Base(c.paths[0]) == planFile
 		return looks && c.ours && !input
 	})
@@ -91,9 +91,9 @@ func (r *ready) failing(matrix string, points []point, pick func(i int, of []str
 	return out
 }
 
-// permanent are the cases in which a disk turns read-only: from a point on every
-// call that changes it fails, and so does what tries to clean up. Opens and
-// writes are left alone: they cannot be told from reading and answering.
+// permanent returns the cases in which the disk becomes read-only: from a point on every
+// call that changes it fails, also when leslie cleans up. open and write do not fail:
+// strace cannot tell them from reading and answering.
 func (r *ready) permanent() (out []work) {
 	for i, c := range r.points {
 		if c.main && c.ours && turnsReadOnly(c.name) {
@@ -110,7 +110,7 @@ func turnsReadOnly(name string) bool {
 	return slices.Contains(strings.Fields("fsync rename renameat renameat2 link linkat unlink unlinkat rmdir mkdir mkdirat ftruncate fchmod fchmodat"), name)
 }
 
-// from are the injections that let everything fail from the i-th call on.
+// from returns the injections that make every call from the i-th on fail.
 func (r *ready) from(i int) (out []string) {
 	counts := map[string]int{}
 	for _, before := range r.points[:i] {
@@ -128,7 +128,7 @@ func (r *ready) from(i int) (out []string) {
 	return out
 }
 
-// fail disturbs one run and judges what it said and left.
+// fail disturbs one run and checks its answer and the store.
 func (r *ready) fail(dir string, c point, injections []string) (res result) {
 	for range c.tries() {
 		res = r.failOnce(dir, c, injections)
@@ -150,14 +150,14 @@ func (r *ready) failOnce(dir string, c point, injections []string) result {
 		return c.is(at) && at.injected() && (at.ours || at.answers())
 	})
 	if slices.ContainsFunc(points, func(at point) bool { return at.injected() && !at.ours && !at.answers() }) {
-		return result{} // it came to a call of the runtime's own, such as the wake-up of a thread
+		return result{} // it hit a call of the Go runtime, such as the wake-up of a thread
 	}
-	// Nobody can be told; what stands has to stand.
-	mute := slices.ContainsFunc(points, func(at point) bool { return at.answers() && at.injected() })
-	if mute && slices.ContainsFunc(points, func(at point) bool { return !at.answers() && at.injected() }) {
-		return result{} // two threads had their first call of the name: nobody knows what could not be told
+	// The answer could not be written, but the change must be there.
+	answerFailed := slices.ContainsFunc(points, func(at point) bool { return at.answers() && at.injected() })
+	if answerFailed && slices.ContainsFunc(points, func(at point) bool { return !at.answers() && at.injected() }) {
+		return result{} // two threads made their first call of that name: it is unknown which one failed
 	}
-	if mute && o.Doc == nil && o.Status > 0 {
+	if answerFailed && o.Doc == nil && o.Status > 0 {
 		where, problem := r.check(postcondition{project: p, said: saidDone, settled: true})
 		return result{hit: hit, outcome: unanswered, problem: problem, side: where}
 	}
@@ -166,7 +166,7 @@ func (r *ready) failOnce(dir string, c point, injections []string) result {
 		return result{hit: hit, problem: problem}
 	}
 	if !slices.ContainsFunc(points, func(at point) bool { return at.injected() && (at.changes() || at.answers()) }) {
-		a.mayRemain = a.aside // what failed, perhaps not what was meant to, only looked
+		a.mayRemain = a.isDisplaced // the call that failed, maybe not the intended one, only reads
 	}
 	acknowledged := a.said == saidDone && a.settled && (!r.unrecorded || len(r.ref.warnings) > 0)
 	if lost := p.notOnDisk(points); lost != "" && acknowledged {
@@ -180,9 +180,9 @@ func (r *ready) failOnce(dir string, c point, injections []string) result {
 	return result{hit: hit, outcome: a.outcome(), problem: problem, side: where}
 }
 
-// leftBy is what a failed run left beside what there was. One error is no reason
-// to: only where removing it is what failed it may stay, for the next writer. A
-// store that is made, or that owes an earlier operation its files, comes further.
+// leftBy returns the first file that a failed run left behind, or "". One error must not
+// leave any, unless the removal itself failed; then the next writer removes it. A store
+// that is being created, or that finishes an earlier operation first, may change more.
 func (r *ready) leftBy(a postcondition) string {
 	raw, err := a.rawFiles()
 	if err != nil || a.said != saidFailed || r.empty || r.damaged || r.pendingFiles() {
@@ -198,8 +198,8 @@ func (r *ready) leftBy(a postcondition) string {
 
 func removes(call string) bool { return strings.HasPrefix(call, "unlink") || call == "rmdir" }
 
-// notOnDisk is what an fsync that failed was to put on disk, and no later one
-// did; "" when there is no such thing that counts.
+// notOnDisk returns a file whose fsync failed and was not repeated, or "". Files that
+// may be lost do not count.
 func (p *project) notOnDisk(points []point) string {
 	lost := map[string]bool{}
 	for _, c := range points {
@@ -221,13 +221,13 @@ func (p *project) notOnDisk(points []point) string {
 	return ""
 }
 
-// What a disturbed call that ended honestly said.
+// What a disturbed call reported.
 const (
 	succeeded        = "success"
 	unsettled        = "success, W505"
 	refused          = "T5xx"
-	inPart           = "T5xx, in part"
-	unrecordedAnswer = "unnoted"
+	inPart           = "T5xx, partly"
+	unrecordedAnswer = "unrecorded"
 	unanswered       = "no answer"
 )
 

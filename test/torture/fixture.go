@@ -14,8 +14,8 @@ import (
 
 // This file prepares the store of a row and measures its reference.
 
-// fixture is a store that is being prepared; err is the first thing that went
-// wrong, and everything after it is left out.
+// fixture is a store that is being prepared. After the first failure, err, its methods
+// do nothing.
 type fixture struct {
 	*project
 	err error
@@ -32,7 +32,7 @@ func (f *fixture) ends(status int, line string) {
 	}
 }
 
-// filled replaces {merge}, {ref} and {op} by the newest of their kind.
+// filled replaces {merge}, {ref} and {op} with the newest id of that kind.
 func (p *project) filled(argv []string) []string {
 	out := make([]string, len(argv))
 	for i, arg := range argv {
@@ -45,7 +45,7 @@ func (p *project) filled(argv []string) []string {
 	return out
 }
 
-// newest is the id of a kind that the state's file names last.
+// newest returns the last id of a kind in the state file.
 func (p *project) newest(kind string) (id string) {
 	data, err := os.ReadFile(p.path(statePath))
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *fixture) remove(thread, name string) {
 	}
 }
 
-// halve cuts a file of the store in the middle.
+// halve truncates a file of the store to half its size.
 func (f *fixture) halve(name string) {
 	if f.err != nil {
 		return
@@ -89,8 +89,8 @@ func (f *fixture) halve(name string) {
 	f.err = err
 }
 
-// crash runs a line and kills it at the first call that changes the disk after
-// its commit.
+// crash runs a command and kills it after its commit, at the first call that puts a file
+// into place.
 func (f *fixture) crash(line string) {
 	if f.err != nil {
 		return
@@ -123,8 +123,8 @@ func (f *fixture) crash(line string) {
 
 var errNoStrace = errors.New("strace is missing")
 
-// afterCommit is the first point after the rename of the state after which
-// files are put into place.
+// afterCommit returns the first point after the rename of the state at which a file is
+// put into place.
 func afterCommit(p *project, points []point) (point, bool) {
 	committed := false
 	for _, c := range points {
@@ -136,34 +136,34 @@ func afterCommit(p *project, points []point) (point, bool) {
 	return point{}, false
 }
 
-// commits reports whether a call is the rename that makes a new state.
+// commits reports whether a call renames a new state into place.
 func commits(c point, p *project) bool {
 	return strings.HasPrefix(c.name, "rename") && len(c.paths) == 2 && c.paths[1] == p.path(statePath) && !strings.HasPrefix(c.result, "-1")
 }
 
-// reference is what a row's store is before and after, and after one more write
-// after each. It is measured by undisturbed runs.
+// reference is a row's store before and after its command, and each of the two after one
+// more write. Undisturbed runs measure it.
 type reference struct {
 	before, after, beforeThen, afterThen snapshot
 
-	first    snapshot // with what the row's first line records
+	first    snapshot // after the row's first command
 	revision int64    // of the answer
 	warnings []harness.Warning
 }
 
-// ready is a row that can be disturbed.
+// ready is a row with its fixture and its reference.
 type ready struct {
 	row
 	origin *project
-	argv   []string          // filled
-	raw    map[string]string // every file of origin, as it lies there
+	argv   []string          // with ids filled in
+	raw    map[string]string // every file of origin, unchanged
 	known  map[string]bool
 	ref    reference
 	points []point // of an undisturbed run; none without strace
 }
 
-// made prepares a row's store and measures.
-func (r *rig) made(of row, dir string) (*ready, error) {
+// prepare makes a row's store and measures its reference.
+func (r *rig) prepare(of row, dir string) (*ready, error) {
 	origin := &project{rig: r, dir: dir}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -186,8 +186,8 @@ func (r *rig) made(of row, dir string) (*ready, error) {
 	return out, out.measure()
 }
 
-// measure takes the reference, twice: a row whose undisturbed runs differ could
-// not be judged.
+// measure measures the reference twice: if undisturbed runs differ, disturbed ones
+// cannot be compared with them.
 func (r *ready) measure() error {
 	var first reference
 	for i := range 2 {
@@ -199,7 +199,7 @@ func (r *ready) measure() error {
 			first = now
 			continue
 		}
-		if d := first.unlike(now); d != "" {
+		if d := first.diff(now); d != "" {
 			return errors.New("two undisturbed runs differ: " + d)
 		}
 	}
@@ -207,19 +207,19 @@ func (r *ready) measure() error {
 	return nil
 }
 
-func (a reference) unlike(b reference) string {
+func (a reference) diff(b reference) string {
 	for _, pair := range [][2]snapshot{{a.before, b.before}, {a.first, b.first}, {a.after, b.after}, {a.beforeThen, b.beforeThen}, {a.afterThen, b.afterThen}} {
-		if d := unlikeDocs(pair[0].docs, pair[1].docs); d != "" {
+		if d := diffDocs(pair[0].docs, pair[1].docs); d != "" {
 			return d
 		}
-		if d := unlikeFiles(pair[0].files, pair[1].files); d != "" {
+		if d := diffFiles(pair[0].files, pair[1].files); d != "" {
 			return d
 		}
 	}
 	return ""
 }
 
-// undisturbed is one run of everything that a reference needs.
+// undisturbed measures the reference once.
 func (r *ready) undisturbed(dir string) (ref reference, err error) {
 	p, err := r.origin.copyTo(dir, 0)
 	if err != nil {
@@ -229,7 +229,7 @@ func (r *ready) undisturbed(dir string) (ref reference, err error) {
 	if ref.before, err = r.take(p); err != nil {
 		return ref, err
 	}
-	o, points := r.disturbedBy(p)
+	o, points := r.run(p)
 	if !r.done(o) {
 		return ref, fmt.Errorf("undisturbed, it ended with %d: %s", o.Status, o.Text())
 	}
@@ -249,12 +249,12 @@ func (r *ready) undisturbed(dir string) (ref reference, err error) {
 	if ref.beforeThen, err = r.then(other); err != nil || r.row.first == nil {
 		return ref, err
 	}
-	ref.first, err = r.comeSoFar(dir + "-first")
+	ref.first, err = r.afterFirst(dir + "-first")
 	return ref, err
 }
 
-// comeSoFar is the store with what the row's first line records.
-func (r *ready) comeSoFar(dir string) (snapshot, error) {
+// afterFirst returns the store after the row's first command.
+func (r *ready) afterFirst(dir string) (snapshot, error) {
 	p, err := r.origin.copyTo(dir, 0)
 	defer os.RemoveAll(dir)
 	if err != nil {
@@ -266,22 +266,22 @@ func (r *ready) comeSoFar(dir string) (snapshot, error) {
 	return r.take(p)
 }
 
-// disturbedBy runs the row's line, under strace where there is one.
-func (r *ready) disturbedBy(p *project, injections ...string) (outcome, []point) {
+// run runs the row's command, under strace if there is one.
+func (r *ready) run(p *project, injections ...string) (outcome, []point) {
 	if r.origin.strace == "" {
 		return p.call(r.argv...), nil
 	}
 	return p.traced(injections, r.argv...)
 }
 
-// done reports whether a call ended as an undisturbed one does.
+// done reports whether a call ended as an undisturbed one.
 func (r *ready) done(o outcome) bool {
 	return o.Err == nil && o.Doc != nil && o.Status == r.status && o.Code() == r.code
 }
 
 func (r *ready) take(p *project) (snapshot, error) { return p.take(r.known, r.damaged || r.empty) }
 
-// then makes one more write and takes what is there.
+// then makes one more write and takes a snapshot.
 func (r *ready) then(p *project) (snapshot, error) {
 	if problem := r.write(p); problem != "" {
 		return snapshot{}, errors.New(problem)
@@ -289,8 +289,8 @@ func (r *ready) then(p *project) (snapshot, error) {
 	return r.take(p)
 }
 
-// write is the next writing command: one that copies what a thread has, and so
-// shows whether it took what was on its way for what is there.
+// write runs the next writing command. It copies a thread's files, which shows whether
+// it waited for the files of the operation before.
 func (r *ready) write(p *project) (problem string) {
 	line := []string{"spawn", "--id", "go-on", "--intent", "Go on", "--objective", "ship", "--parent", "main", "--inherit", "full"}
 	if r.empty {

@@ -7,17 +7,15 @@ import (
 	"slices"
 )
 
-// This file kills: SIGKILL in front of each call that changes the disk, of the
-// write of the answer, and of the end of the process.
+// This file kills: SIGKILL before each call that changes the disk, before the answer is
+// written, and before the process ends.
 
-// A group is what leslie does side by side while it waits for all of it: no call
-// of its first thread that changes the disk comes between. A process that is killed
-// in front of any of them leaves the same files, since a kill takes back nothing
-// that was done. So a kill in front of one counts for all; it is aimed at one after
-// the other, first at those whose path no other group has.
+// A group is a set of calls that leslie makes concurrently: no call of its first thread
+// that changes the disk comes between them. A kill undoes nothing, so a kill before any
+// of them leaves the same files, and a kill before one counts for all. Attempts aim at
+// one after the other, first at those whose path no other group has.
 
-// groups are the points that are not on the first thread, each with those that
-// come at the same time.
+// groups returns the points that are not on the first thread, by group.
 func groups(points []point) map[int][]point {
 	out := map[int][]point{}
 	at := 0
@@ -32,7 +30,7 @@ func groups(points []point) map[int][]point {
 	return out
 }
 
-// sameGroup are the points of the same group, the best to aim at first.
+// sameGroup returns the points of the same group, the best targets first.
 func (r *ready) sameGroup(c point) []point {
 	all := groups(r.points)
 	times := map[string]int{}
@@ -54,11 +52,11 @@ func (r *ready) sameGroup(c point) []point {
 	return []point{c}
 }
 
-// kill is the injection that ends the process when it enters the call.
+// kill returns the injection that kills the process when it enters the call.
 func (c point) kill() string { return c.aim("signal=KILL") }
 
-// killPoints are the points at which a row is killed. The end of the process is left
-// out where leslie starts other programs: theirs comes first, at the same number.
+// killPoints returns the points at which a row is killed. The end of the process is left
+// out if leslie starts other programs: their end has the same number and comes first.
 func (r *ready) killPoints() []point {
 	others := slices.ContainsFunc(r.points, func(c point) bool { return c.name == end && !c.main })
 	return numbered(r.points, func(c point) bool {
@@ -73,7 +71,7 @@ func (r *ready) kills() (out []work) {
 	return out
 }
 
-// kill kills one run and judges what it left, wherever it really died.
+// kill kills one run and checks the store, wherever the process really died.
 func (r *ready) kill(dir string, c point) (res result) {
 	for try := range c.tries() {
 		res = r.killOnce(dir, c, try)
@@ -96,7 +94,7 @@ func (r *ready) killOnce(dir string, c point, try int) result {
 		aim = meant[try%len(meant)]
 	}
 	o, points := p.traced([]string{aim.kill()}, r.argv...)
-	a, problem := r.lastWords(p, o)
+	a, problem := r.readKilledAnswer(p, o)
 	if problem != "" {
 		return result{problem: problem}
 	}
@@ -104,9 +102,9 @@ func (r *ready) killOnce(dir string, c point, try int) result {
 	return result{hit: o.Status == -1 && slices.ContainsFunc(meant, func(c point) bool { return diedIn(points, c) }), side: where, problem: problem}
 }
 
-// lastWords is what a call said that was killed, if it came to it: the answer is
-// out before the process ends.
-func (r *ready) lastWords(p *project, o outcome) (postcondition, string) {
+// readKilledAnswer reads what a killed call reported, if anything: the answer is written
+// before the process ends.
+func (r *ready) readKilledAnswer(p *project, o outcome) (postcondition, string) {
 	switch {
 	case o.Err == nil && o.Status == -1 && len(o.Stdout) == 0:
 		return postcondition{project: p}, ""
@@ -116,8 +114,8 @@ func (r *ready) lastWords(p *project, o outcome) (postcondition, string) {
 	return r.readAnswer(p, o)
 }
 
-// diedIn reports whether a point is where the trace of a killed run ends. Several
-// threads may have been at something.
+// diedIn reports whether the trace of a killed run ends at a point. Several threads may
+// have been inside a call.
 func diedIn(points []point, c point) bool {
 	if !c.main {
 		return slices.ContainsFunc(points, func(at point) bool { return c.is(at) && at.died() })

@@ -19,12 +19,12 @@ import (
 
 func main() {
 	var pick choice
-	leslie := flag.String("leslie", "", "the binary; built from the source when none is named")
-	flag.StringVar(&pick.only, "only", "", "only the cases of this name, or below it: kill/spawn, fault/spawn/renameat/3/EIO")
-	flag.BoolVar(&pick.short, "short", false, "only every so manieth case, from one on that the seed draws")
-	flag.Uint64Var(&pick.seed, "seed", uint64(time.Now().UnixNano()%1_000_000), "where -short begins")
-	flag.BoolVar(&pick.list, "list", false, "name the cases that would be run, and run none")
-	workers := flag.Int("workers", runtime.NumCPU(), "so many runs at once")
+	leslie := flag.String("leslie", "", "the `binary`; built from the source by default")
+	flag.StringVar(&pick.only, "only", "", "run only the cases with this `name` or prefix: kill/spawn, fault/spawn/renameat/3/EIO")
+	flag.BoolVar(&pick.short, "short", false, "run only a sample: every n-th case")
+	flag.Uint64Var(&pick.seed, "seed", uint64(time.Now().UnixNano()%1_000_000), "which sample -short runs")
+	flag.BoolVar(&pick.list, "list", false, "print the names of the cases, and run none")
+	workers := flag.Int("workers", runtime.NumCPU(), "the number of parallel runs")
 	flag.Parse()
 	kept, err := torture(*leslie, pick, *workers, os.Stdout)
 	if err != nil {
@@ -35,12 +35,12 @@ func main() {
 	}
 }
 
-// torture runs the cases that are picked and says whether every promise was kept.
+// torture runs the selected cases and reports whether every promise was kept.
 func torture(leslie string, pick choice, workers int, out io.Writer) (kept bool, err error) {
 	r, clean, err := newRig(pick.short)
 	defer clean()
 	if err == nil {
-		err = r.furnish(leslie)
+		err = r.install(leslie)
 	}
 	if err != nil {
 		return false, err
@@ -65,8 +65,8 @@ func torture(leslie string, pick choice, workers int, out io.Writer) (kept bool,
 	return rep.end(), nil
 }
 
-// newRig makes the folders of a rig: one for the binary, which must be allowed to
-// run there, and one for the stores.
+// newRig makes the folders of a rig: one for the binary, on a file system that allows
+// execution, and one for the stores.
 func newRig(short bool) (r *rig, clean func(), err error) {
 	var made []string
 	clean = func() {
@@ -80,8 +80,8 @@ func newRig(short bool) (r *rig, clean func(), err error) {
 			return nil, clean, err
 		}
 		made = append(made, dir)
-		if dir, err = filepath.EvalSymlinks(dir); err == nil { // as strace names it
-			err = os.Chmod(dir, 0o755) // another user reaches it as well
+		if dir, err = filepath.EvalSymlinks(dir); err == nil { // as strace prints it
+			err = os.Chmod(dir, 0o755) // another user must reach it, too
 		}
 		if err != nil {
 			return nil, clean, err
@@ -91,21 +91,21 @@ func newRig(short bool) (r *rig, clean func(), err error) {
 	return &rig{dir: made[1], home: filepath.Join(made[1], "home"), leslie: filepath.Join(made[0], "leslie"), short: short}, clean, nil
 }
 
-// furnish puts binary and home into their places.
-func (r *rig) furnish(leslie string) error {
+// install makes the home folder, and builds or copies the binary.
+func (r *rig) install(leslie string) error {
 	if err := os.Mkdir(r.home, 0o755); err != nil {
 		return err
 	}
 	return harness.CopyOrBuild(leslie, r.leslie)
 }
 
-// matrix is one way to disturb.
+// matrix is one kind of disturbance.
 type matrix struct {
 	name  string
 	cases func(*ready) []work
 }
 
-// matrices are those that can be run here; the others are named.
+// matrices returns those that this machine can run, and reports the others.
 func (r *rig) matrices(rep *report) []matrix {
 	var out []matrix
 	if name, err := exec.LookPath("strace"); err == nil && traces(name) {
@@ -113,12 +113,12 @@ func (r *rig) matrices(rep *report) []matrix {
 		out = append(out, matrix{"order", (*ready).order}, matrix{"kill", (*ready).kills}, matrix{"fault", (*ready).faults},
 			matrix{"permanent", (*ready).permanent}, matrix{"read", (*ready).reads})
 	} else {
-		rep.over("kill, fault, permanent, read, order", "strace is missing, or may not trace here")
+		rep.skip("kill, fault, permanent, read, order", "strace is missing, or is not allowed to trace")
 	}
 	if why := mountable(r.home); why == "" {
 		out = append(out, matrix{"diskfull", (*ready).fullDisks})
 	} else {
-		rep.over("diskfull", why)
+		rep.skip("diskfull", why)
 	}
 	return append(out, matrix{"permissions", (*ready).permissions})
 }
@@ -128,7 +128,7 @@ func traces(strace string) bool {
 	return exec.Command(strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "true").Run() == nil
 }
 
-// cases prepares the rows and gathers what is to be run.
+// cases prepares the rows and returns the selected cases.
 func (r *rig) cases(pick choice, workers int, rep *report, matrices []matrix) []work {
 	rows := table()
 	found := make([][]work, len(rows))
@@ -139,12 +139,12 @@ func (r *rig) cases(pick choice, workers int, rep *report, matrices []matrix) []
 		if !wanted {
 			return
 		}
-		made, err := r.made(row, filepath.Join(r.dir, row.name))
+		made, err := r.prepare(row, filepath.Join(r.dir, row.name))
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case err == errNoStrace:
-			rep.over(row.name, err.Error())
+			rep.skip(row.name, err.Error())
 		case err != nil:
 			rep.fail(row.name, err)
 		default:

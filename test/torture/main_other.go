@@ -6,5 +6,5 @@ import "fmt"
 
 // main has nothing to do where there is no strace.
 func main() {
-	fmt.Println("torture: passed over: it needs Linux and strace")
+	fmt.Println("torture: skipped: it needs Linux and strace")
 }

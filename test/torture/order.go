@@ -9,21 +9,20 @@ import (
 	"strings"
 )
 
-// This file reads from a trace what a power cut could take back. It follows
-// every file and folder that a run makes, writes or renames: bytes are on disk
-// after an fsync of the file, a name after an fsync of the folder that holds
-// it. Two moments are looked at:
+// This file reads from a trace what a power cut could lose. It follows every file and
+// folder that a run makes, writes or renames: bytes are on disk after an fsync of the
+// file, a name after an fsync of its folder. It checks at two moments:
 //
-//   - the commit, which is the rename of the state: everything that the new
-//     state names, archived records and blobs among it, has to be on disk;
-//   - the answer: everything has to be.
+//   - at the commit, the rename of the state: everything that the new state names,
+//     including archived records and blobs, must be on disk;
+//   - at the answer: everything must be on disk.
 
-// unsynced is what is not on disk yet, by path.
+// unsynced holds what is not on disk yet, by path.
 type unsynced struct {
 	root  string
-	bytes map[string]bool // files with bytes that no fsync followed
-	names map[string]bool // names that no fsync of their folder followed
-	files map[string]bool // all that were made
+	bytes map[string]bool // files with bytes written since their last fsync
+	names map[string]bool // names made since the last fsync of their folder
+	files map[string]bool // all files that the run made
 	syncs int
 }
 
@@ -31,8 +30,7 @@ func newUnsynced(root string) *unsynced {
 	return &unsynced{root: root, bytes: map[string]bool{}, names: map[string]bool{}, files: map[string]bool{}}
 }
 
-// missing are the paths that are not on disk and that count picks, with what they
-// lack.
+// missing returns what is not on disk, of the paths that counts selects.
 func (l *unsynced) missing(counts func(rel string) bool) []string {
 	var out []string
 	for _, kind := range []struct {
@@ -57,7 +55,7 @@ func (l *unsynced) rel(at string) string {
 	return rel
 }
 
-// take follows one call that worked.
+// take follows one successful call.
 func (l *unsynced) take(c point, existed func(string) bool) {
 	if len(c.paths) == 0 {
 		return
@@ -95,7 +93,7 @@ func (c point) creates() bool {
 	return c.name == "creat" || slices.ContainsFunc(c.args, func(arg string) bool { return strings.Contains(arg, "O_CREAT") })
 }
 
-// synced: of a file its bytes, of a folder the names in it.
+// synced follows an fsync: a file's bytes, or the names in a folder, are on disk.
 func (l *unsynced) synced(at string) {
 	l.syncs++
 	delete(l.bytes, at)
@@ -113,7 +111,7 @@ func (l *unsynced) copied(from, to string) {
 	}
 }
 
-// moved takes along what lies below a folder.
+// moved follows a rename, including everything below a folder.
 func (l *unsynced) moved(from, to string) {
 	for _, paths := range []map[string]bool{l.bytes, l.names, l.files} {
 		delete(paths, to)
@@ -127,16 +125,15 @@ func (l *unsynced) moved(from, to string) {
 	l.names[to] = true
 }
 
-// volatile reports whether a path may be lost: locks, the log, and what is
-// removed in any case.
+// volatile reports whether a path may be lost: locks and the log.
 func volatile(rel string) bool {
 	base := filepath.Base(rel)
 	return strings.HasSuffix(base, ".lock") || base == "lock" && strings.HasPrefix(rel, storeDir+"/tmp/") ||
 		rel == storeDir+"/logs" || strings.HasPrefix(rel, storeDir+"/logs/")
 }
 
-// countsAtCommit leaves out the new state's name, which is the commit, the backup
-// and what was moved aside, on which nothing relies, and stages that hold nothing.
+// countsAtCommit leaves out the new state's name, which is the commit; the backup and
+// displaced files, which nothing relies on; and empty staging folders.
 func (l *unsynced) countsAtCommit(rel string) bool {
 	switch {
 	case volatile(rel), rel == storeDir+"/"+statePath, rel == storeDir+"/"+backupPath, strings.Contains(rel, ".set-aside-"):
@@ -147,8 +144,8 @@ func (l *unsynced) countsAtCommit(rel string) bool {
 	return true
 }
 
-// holds reports whether a path is a file that this run made, or has one below it
-// that is more than a lock.
+// holds reports whether a path is a file that this run made, or a folder with one,
+// locks aside.
 func (l *unsynced) holds(at string) bool {
 	for p := range l.files {
 		rel, _ := filepath.Rel(l.root, p)
@@ -163,8 +160,7 @@ func countsInAnswer(rel string) bool {
 	return !volatile(rel) && !strings.HasPrefix(rel, storeDir+"/tmp/") && rel != storeDir+"/tmp"
 }
 
-// order judges the trace of the row's undisturbed run. An answer that nothing was
-// changed relies on nothing.
+// order checks the trace of the row's undisturbed run, if it changes anything.
 func (r *ready) order() []work {
 	if r.idle {
 		return nil
@@ -188,8 +184,8 @@ func (r *ready) order() []work {
 	}}}
 }
 
-// checkOrder follows a trace from the first call to the answer.
-// fresh: there was no store before, so the answer alone counts.
+// checkOrder follows a trace from the first call to the answer. fresh means that there
+// was no store before, so it checks only at the answer.
 func checkOrder(p *project, points []point, fresh bool, existed func(string) bool) result {
 	l := newUnsynced(p.dir)
 	commitsSeen, answered := 0, false
@@ -202,21 +198,20 @@ func checkOrder(p *project, points []point, fresh bool, existed func(string) boo
 		}
 		switch {
 		case answered && c.ours && c.changes() && c.name != "flock" && !volatile(l.rel(c.paths[len(c.paths)-1])):
-			return result{problem: "after the answer " + c.name + " changes " + l.rel(c.paths[len(c.paths)-1])}
+			return result{problem: "after the answer, " + c.name + " changes " + l.rel(c.paths[len(c.paths)-1])}
 		case commits(c, p):
 			commitsSeen++
 			if lacks := l.missing(l.countsAtCommit); len(lacks) > 0 && !fresh {
-				return result{problem: "at the commit " + strings.Join(lacks, ", ") + " is not on disk"}
+				return result{problem: "at the commit, " + strings.Join(lacks, ", ") + " is not on disk"}
 			}
 		case c.answers():
 			answered = true
 			if lacks := l.missing(countsInAnswer); len(lacks) > 0 {
-				return result{problem: "in front of the answer " + strings.Join(lacks, ", ") + " is not on disk"}
+				return result{problem: "at the answer, " + strings.Join(lacks, ", ") + " is not on disk"}
 			}
 		}
 	}
-	switch {
-	case !answered:
+	if !answered {
 		return result{problem: "no answer was seen"}
 	}
 	return result{hit: true, commits: commitsSeen, syncs: l.syncs}

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// This file takes permissions away. They do not bind root, so root runs leslie
-// as another user here.
+// This file removes permissions. They do not restrict root, so root runs leslie as
+// another user here.
 
-// nobody is whom root becomes.
+// nobody is the user that leslie runs as when torture runs as root.
 const nobody = 65534
 
-// restriction is one way to close a place.
+// restriction is a mode for a file or a folder.
 type restriction struct {
 	name   string
 	folder bool
 	mode   fs.FileMode
-	// blind: what is closed cannot be read either.
+	// blind: it cannot be read either.
 	blind bool
 }
 
@@ -34,8 +34,8 @@ func restrictions() []restriction {
 	}
 }
 
-// places are the files and folders of the prepared store that can be closed; of
-// the many folders of blobs one stands for all.
+// places returns the files and folders of the fixture to restrict, among them only one
+// of the folders of blobs.
 func (r *ready) places() (folders, files []string) {
 	raw, err := r.origin.rawFiles()
 	if err != nil {
@@ -63,26 +63,26 @@ func (r *ready) permissions() (out []work) {
 		if how.folder {
 			names = folders
 		}
-		if how.folder && !how.blind { // what cannot be searched can be no working folder
+		if how.folder && !how.blind { // a working folder must be searchable
 			names = append(slices.Clone(names), ".")
 		}
 		for _, name := range names {
 			out = append(out, work{
 				matrix: "permissions", row: r.name, rest: how.name + "/" + name, key: how.name + map[bool]string{true: " folder", false: " file"}[how.folder],
-				run: func(dir string) result { return r.close(dir, []string{name}, how) },
+				run: func(dir string) result { return r.restricted(dir, []string{name}, how) },
 			})
 		}
 	}
 	return append(out, work{
 		matrix: "permissions", row: r.name, rest: "read-only/everything", key: "everything read-only",
 		run: func(dir string) result {
-			return r.close(dir, slices.Concat(folders, files, []string{"."}), restrictions()[0])
+			return r.restricted(dir, slices.Concat(folders, files, []string{"."}), restrictions()[0])
 		},
 	})
 }
 
-// close runs the row's line with places closed, as a user whom that binds.
-func (r *ready) close(dir string, names []string, how restriction) result {
+// restricted runs the row's command with restricted places, as a user other than root.
+func (r *ready) restricted(dir string, names []string, how restriction) result {
 	uid := 0
 	if os.Getuid() == 0 {
 		uid = nobody
@@ -91,23 +91,23 @@ func (r *ready) close(dir string, names []string, how restriction) result {
 	if err != nil {
 		return result{problem: err.Error()}
 	}
-	defer func() { _ = open(dir, how) }()
-	if err := shut(dir, names, how); err != nil {
+	defer func() { _ = lift(dir, how) }()
+	if err := restrict(dir, names, how); err != nil {
 		return result{problem: err.Error()}
 	}
 	a, problem := r.readAnswer(p, p.call(r.argv...))
 	if problem != "" {
 		return result{problem: problem}
 	}
-	a.release = func() error { return open(dir, how) }
+	a.release = func() error { return lift(dir, how) }
 	a.blind = how.blind || r.byFiles()
-	a.mayRemain = a.aside
+	a.mayRemain = a.isDisplaced
 	where, problem := r.check(a)
 	return result{hit: true, outcome: a.outcome(), side: where, problem: problem}
 }
 
-// shut takes permissions away, the deepest first: torture itself may be bound.
-func shut(dir string, names []string, how restriction) error {
+// restrict removes permissions, the deepest first: they may restrict torture itself.
+func restrict(dir string, names []string, how restriction) error {
 	names = slices.Clone(names)
 	slices.SortFunc(names, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
 	for _, name := range names {
@@ -127,8 +127,8 @@ func shut(dir string, names []string, how restriction) error {
 	return nil
 }
 
-// open gives back what shut took, wherever leslie moved it meanwhile.
-func open(dir string, how restriction) error {
+// lift restores what restrict removed, even if leslie moved the file.
+func lift(dir string, how restriction) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if d == nil {
 			return err
@@ -138,7 +138,7 @@ func open(dir string, how restriction) error {
 			return err
 		}
 		switch mode := info.Mode().Perm(); {
-		case d.IsDir() && mode&0o700 != 0o700: // it is entered after this
+		case d.IsDir() && mode&0o700 != 0o700: // WalkDir enters it after this
 			return os.Chmod(name, 0o755)
 		case d.Type().IsRegular() && mode == how.mode&^0o111 && filepath.Dir(name) == filepath.Join(dir, storeDir), filepath.Dir(name) == dir && !d.IsDir():
 			return os.Chmod(name, 0o644)
@@ -147,9 +147,9 @@ func open(dir string, how restriction) error {
 	})
 }
 
-// aside picks what is moved aside, whole as it may be, because it cannot be read:
-// the backup; and what an earlier operation displaced, when the answer says so.
-func (a postcondition) aside(name string) bool {
+// isDisplaced selects files that leslie moved aside because it could not read them: the
+// backup; and files in the way of an earlier operation, if the answer says so.
+func (a postcondition) isDisplaced(name string) bool {
 	displaced := strings.HasPrefix(name, storeDir+"/displaced.set-aside-") && a.said == saidDone && !a.settled
 	return displaced || strings.HasPrefix(name, storeDir+"/"+backupPath+".set-aside-")
 }

@@ -13,21 +13,21 @@ import (
 
 // This file counts results and prints them.
 
-// report gathers results from many workers.
+// report collects results from parallel workers.
 type report struct {
 	out   io.Writer
 	start time.Time
-	how   string // the flags that repeat a choice
+	how   string // the flags that select the same cases again
 
 	mu       sync.Mutex
 	tallies  map[string]*tally // by matrix and key
 	order    []string
 	broken   []string
-	passed   []string // what was passed over, and why
+	skipped  []string // what was skipped, and why
 	outcomes map[string][]string
 }
 
-// tally is one line of a table.
+// tally is one row of a table.
 type tally struct {
 	matrix, key    string
 	runs, hits     int
@@ -43,17 +43,17 @@ func newReport(out io.Writer, how string) *report {
 
 func (r *report) say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
 
-// over notes what could not be run here.
-func (r *report) over(what, why string) {
+// skip records and prints what cannot run on this machine.
+func (r *report) skip(what, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if line := what + ": passed over: " + why; !slices.Contains(r.passed, line) {
-		r.passed = append(r.passed, line)
+	if line := what + ": skipped: " + why; !slices.Contains(r.skipped, line) {
+		r.skipped = append(r.skipped, line)
 		r.say("%s", line)
 	}
 }
 
-// add counts one result; a violation is told at once.
+// add counts one result, and prints a violation at once.
 func (r *report) add(w work, res result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,22 +110,22 @@ func outcomeColumn(title string) column {
 	return column{title, func(t *tally) int { return t.by[title] }}
 }
 
-// end prints the tables and says whether every promise was kept.
+// end prints the tables and reports whether every promise was kept.
 func (r *report) end() (kept bool) {
 	runs := column{"runs", func(t *tally) int { return t.runs }}
-	hits := column{"as meant", func(t *tally) int { return t.hits }}
+	hits := column{"on target", func(t *tally) int { return t.hits }}
 	bad := column{"violations", func(t *tally) int { return t.violations }}
 	before := column{"before", func(t *tally) int { return t.before }}
 	after := column{"after", func(t *tally) int { return t.after }}
 	said := []column{outcomeColumn(succeeded), outcomeColumn(unsettled), outcomeColumn(refused), outcomeColumn(inPart), outcomeColumn(unrecordedAnswer), outcomeColumn(unanswered)}
-	r.table("kill", "Killed in front of each call that changes the disk", "command",
-		[]column{{"possible", runs.of}, {"achieved", hits.of}, before, after, bad})
+	r.table("kill", "Killed before each call that changes the disk", "command",
+		[]column{runs, hits, before, after, bad})
 	faulty := slices.Concat([]column{runs, hits}, said, []column{bad})
 	r.table("fault", "Each call that changes the disk fails", "error", faulty)
-	r.table("permanent", "Everything from a call on fails", "error", faulty)
-	r.table("read", "Each call that only looks fails", "error", faulty)
-	r.table("diskfull", "A full disk", "room", faulty)
-	r.table("permissions", "Permissions taken away", "what", faulty)
+	r.table("permanent", "Every call from a point on fails", "error", faulty)
+	r.table("read", "Each call that only reads fails", "error", faulty)
+	r.table("diskfull", "Full disk", "space", faulty)
+	r.table("permissions", "Missing permissions", "restriction", faulty)
 	r.table("order", "On disk before it is acknowledged", "command", []column{
 		{"answers", hits.of}, {"commits", func(t *tally) int { return t.commits }}, {"fsyncs", func(t *tally) int { return t.syncs }}, bad,
 	})
@@ -181,7 +181,7 @@ func (t *tally) merge(o *tally) {
 	}
 }
 
-// missed reports whether fewer than 95 in 100 kills came where they were meant.
+// missed reports whether fewer than 95 % of the kills were on target.
 func (r *report) missed() bool {
 	runs, hits := 0, 0
 	for _, t := range r.of("kill") {
@@ -192,7 +192,7 @@ func (r *report) missed() bool {
 
 func (r *report) conclude() {
 	r.say("")
-	for _, line := range r.passed {
+	for _, line := range r.skipped {
 		r.say("%s", line)
 	}
 	runs := 0
@@ -204,7 +204,7 @@ func (r *report) conclude() {
 	case len(r.broken) > 0:
 		conclusion = fmt.Sprintf("%d violations, the first: go run ./test/torture -only '%s'", len(r.broken), r.broken[0])
 	case r.missed():
-		conclusion = "fewer than 95 % of the kills came where they were meant"
+		conclusion = "fewer than 95 % of the kills were on target"
 	}
 	r.say("torture: %d runs in %s (%s): %s", runs, time.Since(r.start).Round(time.Second), r.how, conclusion)
 }

@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// This file looks at a store from outside: what the reading commands answer,
-// and every file. Ids, times and sums that differ from run to run are replaced,
-// so that two runs of one command look the same.
+// This file takes a snapshot of a store from outside: the answers of the reading
+// commands, and every file. It replaces ids, times and checksums that differ between
+// runs, so that two runs of one command compare equal.
 
 const storeDir = ".leslie"
 
-// readers are the commands by which a store is seen.
+// readers returns the commands whose answers a snapshot holds.
 func readers() [][]string {
 	return [][]string{
 		{"history", "--limit", "0"}, {"list", "--all", "--limit", "0"}, {"status"}, {"objective", "list", "--limit", "0"},
@@ -28,53 +28,53 @@ func readers() [][]string {
 	}
 }
 
-// snapshot is a store as it was seen.
+// snapshot is a store at one moment.
 type snapshot struct {
-	docs  []string          // what each reader answered
+	docs  []string          // the answer of each reader
 	files map[string]string // path -> mode and content
 }
 
 var (
-	randomID    = regexp.MustCompile(`\b(thread|obj|ref|merge|appr|inj|op|ckpt)-[a-z2-7]{8}\b`)
-	timeStamp   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	asideTime   = regexp.MustCompile(`set-aside-\d{8}T\d{6}Z`)
-	asideNumber = regexp.MustCompile(`set-aside-TIME-\d+$`)
-	undone      = regexp.MustCompile(`"pending":\[[^\]]*\]`)
-	quarantine  = regexp.MustCompile(`"quarantined":\[([^][]|\[[^][]*\])*\]`)
-	unfiled     = regexp.MustCompile(`,"(pending|quarantined)":\[([^][]|\[[^][]*\])*\]`)
-	lineSum     = regexp.MustCompile(`crc32c:[0-9a-f]{8}`)
+	randomID        = regexp.MustCompile(`\b(thread|obj|ref|merge|appr|inj|op|ckpt)-[a-z2-7]{8}\b`)
+	timeStamp       = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	displacedTime   = regexp.MustCompile(`set-aside-\d{8}T\d{6}Z`)
+	displacedNumber = regexp.MustCompile(`set-aside-TIME-\d+$`)
+	pendingSteps    = regexp.MustCompile(`"pending":\[[^\]]*\]`)
+	quarantine      = regexp.MustCompile(`"quarantined":\[([^][]|\[[^][]*\])*\]`)
+	fileSteps       = regexp.MustCompile(`,"(pending|quarantined)":\[([^][]|\[[^][]*\])*\]`)
+	lineSum         = regexp.MustCompile(`crc32c:[0-9a-f]{8}`)
 )
 
-// normalizer replaces what differs from run to run. Ids that the prepared store had
-// stay; others are numbered in the order in which they are met.
+// normalizer replaces what differs between runs. It keeps ids that the fixture has, and
+// numbers the others in the order of their first occurrence.
 type normalizer struct {
-	root  string
-	known map[string]bool
-	met   map[string]string
+	root    string
+	known   map[string]bool
+	numbers map[string]string
 }
 
 func (p *project) normalizer(known map[string]bool) *normalizer {
-	return &normalizer{root: p.dir, known: known, met: map[string]string{}}
+	return &normalizer{root: p.dir, known: known, numbers: map[string]string{}}
 }
 
 func (n *normalizer) text(s string) string {
 	s = strings.ReplaceAll(s, n.root, "ROOT")
 	s = timeStamp.ReplaceAllString(s, "TIME")
-	s = asideTime.ReplaceAllString(s, "set-aside-TIME")
+	s = displacedTime.ReplaceAllString(s, "set-aside-TIME")
 	s = lineSum.ReplaceAllString(s, "SUM")
 	return randomID.ReplaceAllStringFunc(s, func(id string) string {
 		if n.known[id] {
 			return id
 		}
-		if n.met[id] == "" {
+		if n.numbers[id] == "" {
 			kind, _, _ := strings.Cut(id, "-")
-			n.met[id] = fmt.Sprintf("%s-#%d", kind, len(n.met)+1)
+			n.numbers[id] = fmt.Sprintf("%s-#%d", kind, len(n.numbers)+1)
 		}
-		return n.met[id]
+		return n.numbers[id]
 	})
 }
 
-// idsIn are the random ids that a store's files hold.
+// idsIn returns the random ids in a store's files.
 func idsIn(files map[string]string) map[string]bool {
 	known := map[string]bool{}
 	for name, content := range files {
@@ -85,14 +85,14 @@ func idsIn(files map[string]string) map[string]bool {
 	return known
 }
 
-// view asks the readers, whose warnings count like the rest. damaged: what a damaged store's readers warn of, and
-// why they cannot read it, changes while it is mended; only that they do counts.
+// view returns the answers of the readers, with their warnings. damaged: the warnings and
+// errors of readers of a damaged store change during the repair, so they do not count.
 func (p *project) view(known map[string]bool, damaged bool) (docs []string, problem string) {
 	n := p.normalizer(known)
 	for _, argv := range readers() {
 		o := p.call(argv...)
-		// What is not in its place yet is told by status, and judged by the files.
-		o.Stdout = undone.ReplaceAll(o.Stdout, []byte(`"pending":[]`))
+		// status lists pending file work; the comparison of files covers it.
+		o.Stdout = pendingSteps.ReplaceAll(o.Stdout, []byte(`"pending":[]`))
 		line := "leslie " + strings.Join(argv, " ")
 		switch {
 		case o.Doc == nil:
@@ -110,14 +110,14 @@ func (p *project) view(known map[string]bool, damaged bool) (docs []string, prob
 
 func withoutWarnings(answer []byte) string {
 	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(answer, &fields) // it was read before
+	_ = json.Unmarshal(answer, &fields) // parsed before
 	delete(fields, "warnings")
 	out, _ := json.Marshal(fields)
 	return string(out)
 }
 
-// rawFiles reads every file of the project but the log, with names relative to
-// it and folders as such.
+// rawFiles reads every file and folder of the project except the log. The names are
+// relative to the project.
 func (p *project) rawFiles() (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(p.dir, func(name string, d fs.DirEntry, err error) error {
@@ -148,7 +148,7 @@ func (p *project) rawFiles() (map[string]string, error) {
 	return out, err
 }
 
-// files are the project's files as two runs of one command leave them alike.
+// files returns the project's files, normalized.
 func (p *project) files(known map[string]bool) (map[string]string, error) {
 	raw, err := p.rawFiles()
 	if err != nil {
@@ -157,30 +157,30 @@ func (p *project) files(known map[string]bool) (map[string]string, error) {
 	return p.normalized(raw, known), nil
 }
 
-// normalized are files without what differs from run to run.
+// normalized returns files without what differs between runs.
 func (p *project) normalized(raw map[string]string, known map[string]bool) map[string]string {
 	n := p.normalizer(known)
-	n.text(unfiled.ReplaceAllString(raw[storeDir+"/operations.jsonl"], "")) // ids are numbered as they came
+	n.text(fileSteps.ReplaceAllString(raw[storeDir+"/operations.jsonl"], "")) // numbers ids in the order of operations
 	out := map[string]string{}
 	for _, name := range sorted(raw) {
 		if !transient(name) {
-			out[asideName(n.text(name), out)] = ordered(name, n.text(raw[name]))
+			out[displacedName(n.text(name), out)] = ordered(name, n.text(raw[name]))
 		}
 	}
 	return out
 }
 
-// asideName is the name of something that was set aside, without the number that it
-// gets where a name seemed to be taken: one that cannot be looked at is.
-func asideName(name string, taken map[string]string) string {
-	bare := asideNumber.ReplaceAllString(name, "set-aside-TIME")
+// displacedName returns the name of a displaced file without the number that makes it
+// unique: leslie also numbers it when it cannot read whether the name is taken.
+func displacedName(name string, taken map[string]string) string {
+	bare := displacedNumber.ReplaceAllString(name, "set-aside-TIME")
 	if _, both := taken[bare]; both {
 		return name
 	}
 	return bare
 }
 
-// transient are folders that come and go without a meaning.
+// transient reports whether a folder's existence means nothing.
 func transient(name string) bool {
 	switch name {
 	case storeDir + "/tmp", storeDir + "/requests", storeDir + "/merges", storeDir + "/blobs", storeDir + "/blobs/sha256":
@@ -189,17 +189,17 @@ func transient(name string) bool {
 	return filepath.Dir(name) == storeDir+"/blobs/sha256"
 }
 
-// ordered puts the records of a state, which lie in the order of their ids, in
-// the order of what is left of them. A line of the journal names steps that were
-// not done when it was written; what became of them is judged by the files.
+// ordered sorts the records of a normalized state, which are in the order of their
+// original ids. It also removes the pending steps from the journal's lines: the
+// comparison of files covers them.
 func ordered(name, content string) string {
 	base := filepath.Base(name)
 	switch {
 	case filepath.Dir(name) != storeDir:
 	case base == "operations.jsonl":
-		return unfiled.ReplaceAllString(content, "")
+		return fileSteps.ReplaceAllString(content, "")
 	case strings.HasPrefix(base, statePath):
-		if base == backupPath { // of a moment at which a step was still to be done
+		if base == backupPath { // from before the step was done
 			content = quarantine.ReplaceAllString(content, `"quarantined":[]`)
 		}
 		lines := strings.Split(strings.ReplaceAll(content, ",\n", "\n"), "\n")
@@ -218,7 +218,7 @@ func sorted(m map[string]string) []string {
 	return names
 }
 
-// take is a whole snapshot.
+// take takes a snapshot.
 func (p *project) take(known map[string]bool, damaged bool) (s snapshot, err error) {
 	docs, problem := p.view(known, damaged)
 	if problem != "" {
@@ -229,8 +229,8 @@ func (p *project) take(known map[string]bool, damaged bool) (s snapshot, err err
 	return s, err
 }
 
-// unlikeDocs is the first difference of two views, "" when there is none.
-func unlikeDocs(want, got []string) string {
+// diffDocs returns the first difference between two views, or "".
+func diffDocs(want, got []string) string {
 	for i := range want {
 		if want[i] != got[i] {
 			return firstDifference(want[i], got[i])
@@ -239,9 +239,9 @@ func unlikeDocs(want, got []string) string {
 	return ""
 }
 
-// unlikeFiles is the first difference of two trees. Blobs and lines of the
-// archive that no record names may lie about: they do not count.
-func unlikeFiles(want, got map[string]string) string {
+// diffFiles returns the first difference between two trees, or "". Additional blobs and
+// lines of the archive that no record names do not count.
+func diffFiles(want, got map[string]string) string {
 	for _, name := range sorted(want) {
 		have, there := got[name]
 		switch {
@@ -274,7 +274,7 @@ func containsLines(have, want string) bool {
 	return true
 }
 
-// firstDifference shows where two texts part.
+// firstDifference shows where two texts begin to differ.
 func firstDifference(want, got string) string {
 	n := 0
 	for n < len(want) && n < len(got) && want[n] == got[n] {
@@ -285,30 +285,30 @@ func firstDifference(want, got string) string {
 	return "expected ..." + cut(want) + ", found ..." + cut(got)
 }
 
-// mixed is the first artifact that is neither as before nor as after, "" when
-// there is none: while files are exchanged, one may be missing, none be half.
-func mixed(before, after, now map[string]string) string {
+// firstTorn returns the first artifact that is neither as before nor as after, or "".
+// While files are being replaced one may be missing, but none may be incomplete.
+func firstTorn(before, after, now map[string]string) string {
 	for _, name := range sorted(now) {
 		if !artifact(name) {
 			continue
 		}
 		is := now[name]
 		whole := is == before[name] || is == after[name]
-		if !whole && !(lineByLine(name) && begun(before[name], after[name], is)) {
+		if !whole && !(appendOnly(name) && partlyAppended(before[name], after[name], is)) {
 			return name + " is neither as before nor as after: " + firstDifference(after[name], is)
 		}
 	}
 	return ""
 }
 
-// lineByLine reports whether a file in a thread's folder is one that leslie
-// appends to; a line may have been begun, and the next write has it whole.
-func lineByLine(name string) bool { return strings.HasSuffix(name, "/.meta/injections.jsonl") }
+// appendOnly reports whether leslie appends to a file in a thread's folder. Its last line
+// may be incomplete until the next write.
+func appendOnly(name string) bool { return strings.HasSuffix(name, "/.meta/injections.jsonl") }
 
-// begun reports whether a file holds all that it held, and of what was to be
-// added a part.
-func begun(before, after, is string) bool {
-	if before == "" { // there was no such file; its mode comes first
+// partlyAppended reports whether a file holds all of its old content and a part of what
+// was to be added.
+func partlyAppended(before, after, is string) bool {
+	if before == "" { // a new file; content starts with its mode
 		before, _, _ = strings.Cut(after, "\n")
 	}
 	return strings.HasPrefix(is, before) && strings.HasPrefix(after, is)
@@ -316,8 +316,8 @@ func begun(before, after, is string) bool {
 
 func artifact(name string) bool { return strings.HasPrefix(name, storeDir+"/threads/") }
 
-// only are those files of a tree that want picks.
-func only(files map[string]string, want func(string) bool) map[string]string {
+// filter returns the files of a tree that want selects.
+func filter(files map[string]string, want func(string) bool) map[string]string {
 	out := map[string]string{}
 	for name, content := range files {
 		if want(name) {
@@ -327,8 +327,8 @@ func only(files map[string]string, want func(string) bool) map[string]string {
 	return out
 }
 
-// missingBlob is the first blob that a tree names and another lacks. A blob that
-// nothing names may be missing: what is taken away is kept as one for people.
+// missingBlob returns the first blob that one tree names and the other lacks, or "". A
+// blob that nothing names may be missing: it keeps removed content for people.
 func missingBlob(want, got map[string]string) string {
 	for _, name := range sorted(want) {
 		if strings.HasPrefix(name, blobsDir) && got[name] != want[name] && namesBlob(want, name) {
@@ -343,12 +343,12 @@ const (
 	keptDir  = blobsDir + "kept/"
 )
 
-// namesBlob reports whether a blob's sum stands anywhere in the store's own files.
+// namesBlob reports whether any of the store's own files contains a blob's hash.
 func namesBlob(files map[string]string, blob string) bool {
 	sum := filepath.Base(filepath.Dir(blob)) + filepath.Base(blob)
 	for name, content := range files {
 		if strings.HasPrefix(name, keptDir) {
-			continue // a list of what was taken away, for people
+			continue // a list of removed content, for people
 		}
 		if (strings.HasPrefix(name, blobsDir) || filepath.Dir(name) == storeDir) && strings.Contains(content, sum) {
 			return true
@@ -357,8 +357,8 @@ func namesBlob(files map[string]string, blob string) bool {
 	return false
 }
 
-// copyTo makes a copy of the project in another folder, with modes, owned by
-// whoever is to work there.
+// copyTo copies the project with modes into another folder, owned by the user who will
+// run leslie there.
 func (p *project) copyTo(dir string, uid int) (*project, error) {
 	err := filepath.WalkDir(p.dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

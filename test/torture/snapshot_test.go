@@ -13,23 +13,23 @@ import (
 	"leslie/test/harness"
 )
 
-func TestWhatDiffersFromRunToRunIsReplaced(t *testing.T) {
+func TestIdsTimesAndChecksumsAreNormalized(t *testing.T) {
 	t.Parallel()
 	n := (&project{dir: "/home/x"}).normalizer(map[string]bool{"op-aaaaaaaa": true})
 	got := n.text(`/home/x/.leslie op-bbbbbbbb op-aaaaaaaa ref-cccccccc op-bbbbbbbb 2026-01-02T03:04:05.678Z crc32c:0a1b2c3d main`)
 	assert.Equal(t, "ROOT/.leslie op-#1 op-aaaaaaaa ref-#2 op-#1 TIME SUM main", got)
 }
 
-func TestOnlyABlobThatIsNamedMustBeThere(t *testing.T) {
+func TestAMissingBlobIsADifferenceOnlyIfSomethingNamesIt(t *testing.T) {
 	t.Parallel()
 	blob, state := storeDir+"/blobs/sha256/ab/cd", storeDir+"/"+statePath
 	without := map[string]string{state: "{}"}
-	assert.Empty(t, unlikeFiles(map[string]string{state: "{}", blob: "b"}, without))
+	assert.Empty(t, diffFiles(map[string]string{state: "{}", blob: "b"}, without))
 	named := map[string]string{state: `{"manifest":"abcd"}`}
-	assert.Contains(t, unlikeFiles(map[string]string{state: `{"manifest":"abcd"}`, blob: "b"}, named), "cd is missing")
+	assert.Contains(t, diffFiles(map[string]string{state: `{"manifest":"abcd"}`, blob: "b"}, named), "cd is missing")
 }
 
-func TestStepsThatAreDoneLaterAreNoDifference(t *testing.T) {
+func TestPendingStepsInTheJournalAreNoDifference(t *testing.T) {
 	t.Parallel()
 	p, journal := &project{dir: "/p"}, storeDir+"/operations.jsonl"
 	line := func(more string) map[string]string {
@@ -40,7 +40,7 @@ func TestStepsThatAreDoneLaterAreNoDifference(t *testing.T) {
 	assert.NotEqual(t, line(""), line(`,"other":[]`))
 }
 
-func TestTreesThatDifferAreToldApart(t *testing.T) {
+func TestDifferencesBetweenTreesAreFound(t *testing.T) {
 	t.Parallel()
 	plan, blob := storeDir+"/threads/main/plan.md", storeDir+"/blobs/sha256/ab/cd"
 	was := map[string]string{plan: "old", "AGENTS.md": "x"}
@@ -58,39 +58,38 @@ func TestTreesThatDifferAreToldApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if tc.says == "" {
-				assert.Empty(t, unlikeFiles(was, tc.got))
+				assert.Empty(t, diffFiles(was, tc.got))
 				return
 			}
-			assert.Contains(t, unlikeFiles(was, tc.got), tc.says)
+			assert.Contains(t, diffFiles(was, tc.got), tc.says)
 		})
 	}
 }
 
-func TestAnArtifactIsOldOrNewOrMissingAndNeverHalf(t *testing.T) {
+func TestAnArtifactIsOldOrNewOrMissingButNeverTorn(t *testing.T) {
 	t.Parallel()
 	at := storeDir + "/threads/main/plan.md"
 	before, after := map[string]string{at: "old"}, map[string]string{at: "new"}
 	for _, whole := range []map[string]string{before, after, {}} {
-		assert.Empty(t, mixed(before, after, whole))
+		assert.Empty(t, firstTorn(before, after, whole))
 	}
-	assert.Contains(t, mixed(before, after, map[string]string{at: "ne"}), "neither")
+	assert.Contains(t, firstTorn(before, after, map[string]string{at: "ne"}), "neither")
 }
 
-func TestWhatIsAppendedToMayHaveALineBegun(t *testing.T) {
+func TestAnAppendOnlyFileMayEndInAnIncompleteLine(t *testing.T) {
 	t.Parallel()
 	at := storeDir + "/threads/main/.meta/injections.jsonl"
 	before, after := map[string]string{at: "-rw\none\n"}, map[string]string{at: "-rw\none\ntwo\n"}
 	for _, is := range []string{"-rw\none\n", "-rw\none\ntw", "-rw\none\ntwo\n"} {
-		assert.Empty(t, mixed(before, after, map[string]string{at: is}), "%q", is)
+		assert.Empty(t, firstTorn(before, after, map[string]string{at: is}), "%q", is)
 	}
 	for _, is := range []string{"-rw\non", "-rw\nxne\ntw", "-rw\ntwo\n", "-rw\none\ntwo\ntwo\n"} {
-		assert.Contains(t, mixed(before, after, map[string]string{at: is}), "neither", "%q", is)
+		assert.Contains(t, firstTorn(before, after, map[string]string{at: is}), "neither", "%q", is)
 	}
-	assert.Empty(t, mixed(nil, after, map[string]string{at: "-rw\n"}), "a new file is empty first")
+	assert.Empty(t, firstTorn(nil, after, map[string]string{at: "-rw\n"}), "a new file is empty first")
 }
 
-// A promise that a run breaks has to be seen: these are runs that lie.
-func TestWhatACallSaysIsHeld(t *testing.T) {
+func TestAnAnswerThatBreaksAPromiseIsFound(t *testing.T) {
 	t.Parallel()
 	r := &ready{row: row{name: "x"}}
 	say := func(status int, doc string) outcome {
@@ -122,7 +121,7 @@ func TestWhatACallSaysIsHeld(t *testing.T) {
 	}
 }
 
-func TestInShortEveryRowKeepsCasesAndTheSeedDrawsThem(t *testing.T) {
+func TestShortSelectsCasesOfEveryRowBySeed(t *testing.T) {
 	t.Parallel()
 	var all []work
 	for range 100 {
@@ -134,11 +133,11 @@ func TestInShortEveryRowKeepsCasesAndTheSeedDrawsThem(t *testing.T) {
 	for seed := range uint64(50) {
 		assert.Len(t, choice{short: true, seed: seed}.of(all[:5]), 1, "a row with few cases has one")
 	}
-	assert.Empty(t, choice{only: "kill/spawn/wri"}.of(all), "a name is whole")
+	assert.Empty(t, choice{only: "kill/spawn/wri"}.of(all), "names match as a whole")
 	assert.Len(t, choice{only: "kill/spawn"}.of(all), 100)
 }
 
-func TestACopyIsAsTheOriginal(t *testing.T) {
+func TestACopyEqualsTheOriginal(t *testing.T) {
 	t.Parallel()
 	p := &project{dir: filepath.Join(t.TempDir(), "p")}
 	require.NoError(t, os.MkdirAll(filepath.Join(p.dir, "a", "b"), 0o755))
@@ -153,7 +152,7 @@ func TestACopyIsAsTheOriginal(t *testing.T) {
 	assert.Len(t, is, 3)
 }
 
-func TestNamesOfRowsAreNamesOfFolders(t *testing.T) {
+func TestRowNamesAreUniqueAndValidFolderNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, r := range table() {
@@ -163,12 +162,12 @@ func TestNamesOfRowsAreNamesOfFolders(t *testing.T) {
 	}
 }
 
-func TestABlobThatIsNamedMayNotBeMissing(t *testing.T) {
+func TestANamedBlobMustNotBeMissing(t *testing.T) {
 	t.Parallel()
 	manifest, blob, kept := blobsDir+"sha256/aa/11", blobsDir+"sha256/bb/22", blobsDir+"sha256/cc/33"
 	after := map[string]string{manifest: "plan.md bb22", blob: "old", kept: "taken away", storeDir + "/" + statePath: `"manifest":"aa11"`}
 	without := func(name string) map[string]string {
-		return only(after, func(n string) bool { return n != name })
+		return filter(after, func(n string) bool { return n != name })
 	}
 	assert.Empty(t, missingBlob(after, after))
 	assert.Equal(t, manifest, missingBlob(after, without(manifest)), "the state names it")
@@ -176,24 +175,24 @@ func TestABlobThatIsNamedMayNotBeMissing(t *testing.T) {
 	assert.Empty(t, missingBlob(after, without(kept)), "nothing names it")
 }
 
-func TestATreeIsAnotherButForWhatLiesAbout(t *testing.T) {
+func TestTreesAreEqualExceptForUnreferencedFiles(t *testing.T) {
 	t.Parallel()
 	was := map[string]string{"AGENTS.md": "x", storeDir: "folder"}
 	with := func(name, content string) map[string]string {
-		out := only(was, func(string) bool { return true })
+		out := filter(was, func(string) bool { return true })
 		out[name] = content
 		return out
 	}
-	assert.True(t, sameBut(was, was))
-	assert.True(t, sameBut(was, with(blobsDir+"sha256/bb/22", "unreferenced")))
-	assert.False(t, sameBut(was, with("AGENTS.md", "y")))
-	assert.False(t, sameBut(was, with(storeDir+"/answer.tmp", "")))
-	assert.False(t, sameBut(with("more", ""), was), "something is missing")
+	assert.True(t, equalExceptUnreferenced(was, was))
+	assert.True(t, equalExceptUnreferenced(was, with(blobsDir+"sha256/bb/22", "unreferenced")))
+	assert.False(t, equalExceptUnreferenced(was, with("AGENTS.md", "y")))
+	assert.False(t, equalExceptUnreferenced(was, with(storeDir+"/answer.tmp", "")))
+	assert.False(t, equalExceptUnreferenced(with("more", ""), was), "something is missing")
 	old := with(storeDir+"/archive.jsonl", "one")
-	assert.False(t, sameBut(old, with(storeDir+"/archive.jsonl", "two")), "what there was stays")
+	assert.False(t, equalExceptUnreferenced(old, with(storeDir+"/archive.jsonl", "two")), "the old content must stay")
 }
 
-func TestWhatIsSetAsideIsCalledWithoutItsNumberWhereItIsAlone(t *testing.T) {
+func TestADisplacedFileHasNoNumberUnlessThereAreTwo(t *testing.T) {
 	t.Parallel()
 	state := storeDir + "/" + statePath + ".set-aside-20260102T030405Z"
 	p := &project{dir: "/p"}

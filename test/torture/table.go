@@ -7,42 +7,42 @@ import (
 	"strings"
 )
 
-// This file is the table of rows. A new command is one row: a name, how its
-// store is prepared, and its line.
+// This file is the table of rows. A new command needs one row: a name, a function that
+// prepares its store, and its arguments.
 
-// row is one command with the store that it works on.
+// row is one command with the store that it runs on.
 type row struct {
 	name string
-	// empty: there is no store before; the command makes it.
+	// empty: there is no store; the command creates it.
 	empty bool
-	// prepare brings the common store to where the command begins.
+	// prepare changes the common store to what the command needs.
 	prepare func(*fixture)
-	// argv is the line. {merge}, {ref}, {op} stand for the newest of their kind.
+	// argv is the command. {merge}, {ref} and {op} stand for the newest id of their kind.
 	argv []string
-	// status and code are how an undisturbed run ends, where that is not 0.
+	// status and code are the results of an undisturbed run.
 	status int
 	code   string
-	// damaged: readers warn, or cannot read, before the command has mended it.
+	// damaged: readers warn, or fail, until the command has repaired the store.
 	damaged bool
-	// again: what was cut off is taken up by the same line, not by any write.
+	// again: only the same command finishes what a kill interrupted, not any write.
 	again bool
-	// keeps: a failure may leave a part of the work standing, and says so
+	// keeps: a failure may leave a part of the work done, and reports that
 	// (details.changed).
 	keeps bool
-	// beside: what it writes is beside the answer, which comes whether that
-	// could be written or not. The answer's revision and warnings say which.
+	// unrecorded: the command answers even if it cannot write what it records. The
+	// answer's revision and warnings say whether it was recorded.
 	unrecorded bool
-	// idle: it ends without having changed anything.
+	// idle: the command changes nothing.
 	idle bool
-	// first is a line that records alone what this one records first, as an
-	// operation of its own: a store that has come so far counts as before.
+	// first is a command that records only what this one records first, as an operation
+	// of its own. The store after that operation counts as before.
 	first []string
-	// leavesTemporary: a kill may leave a temporary file of this kind beside the store,
-	// where no later command knows of it.
+	// leavesTemporary: a kill may leave a temporary file with this prefix outside the
+	// store, which no later command removes.
 	leavesTemporary string
 }
 
-// table has every command that writes, in the order of help.
+// table returns every command that writes, in the order of help.
 func table() []row {
 	words := strings.Fields
 	return []row{
@@ -118,7 +118,7 @@ const (
 	backupPath = statePath + ".bak"
 )
 
-// common is the store that all rows but the empty ones begin with.
+// common makes the store that all rows start with, except the empty ones.
 func common(f *fixture) {
 	f.ok("init --no-agents")
 	f.ok("objective create Ship --id ship")
@@ -178,12 +178,12 @@ func withGrant(f *fixture) {
 	f.ok("approve {appr}")
 }
 
-// withLapsed: a deadline has passed, and nobody has written since.
+// withLapsed: a deadline has passed since the last write.
 func withLapsed(f *fixture) {
 	f.ok("transfer child --direction request_approval --scope deploy --timeout 1ms --fallback skip")
 }
 
-// withCheckpoint: since then files were changed, added and removed.
+// withCheckpoint: a checkpoint, after which files were changed, added and removed.
 func withCheckpoint(f *fixture) {
 	f.ok("checkpoint main --name first")
 	f.write("main", "plan.md", "# Another plan\n")
@@ -208,8 +208,8 @@ func withArchived(f *fixture) {
 	f.ok("archive child")
 }
 
-// planFile is the batch's own input: that it cannot be read is a fault of the
-// line (T903), not of the storage.
+// planFile is the input of batch. If it cannot be read, batch reports a usage error
+// (T903), not a storage error.
 const planFile = "plan.jsonl"
 
 func withBatch(f *fixture) { f.put(planFile, plan) }
@@ -219,7 +219,7 @@ func withBatchDone(f *fixture) {
 	f.ok("batch " + planFile)
 }
 
-// withMistakes: one more, and the agent's thread is suspended.
+// withMistakes: one more failure suspends the agent's thread.
 func withMistakes(f *fixture) {
 	for i := range 4 {
 		f.ends(11, fmt.Sprintf("update nobody-%d --title x --thread child --as agent --actor bot", i+1))
@@ -232,7 +232,7 @@ func withThreeFiles(f *fixture) {
 	f.put("theirs.md", lines("line", 30)+"the end\n")
 }
 
-// withChanges: a merge that replaces, adds and deletes, and merges lines.
+// withChanges: a merge will replace, add and delete files, and merge lines.
 func withChanges(f *fixture) {
 	f.write("child", "plan.md", "# Plan\n\n- [x] lexer\n- [ ] parser\n")
 	f.write("child", "design/api.md", lines("api", 40)+"the end\n")
@@ -276,7 +276,7 @@ func withBothDamaged(f *fixture) {
 	f.halve(backupPath)
 }
 
-// withCrashedSpawn leaves a store whose last writer died right after its commit.
+// withCrashedSpawn: the last writer was killed right after its commit.
 func withCrashedSpawn(f *fixture) {
 	f.crash("spawn --id dead --intent Die --parent main --inherit full --ref other --request-id last")
 }

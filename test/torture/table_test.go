@@ -16,18 +16,18 @@ import (
 	"leslie/test/harness"
 )
 
-// reading are the commands that have no row, each with its reason.
-func reading() map[string]string {
-	const looks = "it only looks"
+// withoutRow returns the commands that have no row, with the reason.
+func withoutRow() map[string]string {
+	const looks = "it only reads"
 	return map[string]string{
 		"objective list": looks, "objective status": looks, "list": looks, "status": looks, "artifacts": looks,
 		"reference list": looks, "reference show": looks, "merge list": looks, "merge status": looks, "approvals": looks,
 		"can": looks, "history": looks, "observe": looks, "wait": looks, "logs": looks, "stats": looks,
-		"explain": "it has no store",
+		"explain": "it needs no store",
 	}
 }
 
-// help asks the binary itself what it can do.
+// help returns a page of the binary's help.
 func help(t *testing.T, leslie string, argv ...string) string {
 	t.Helper()
 	cmd := exec.Command(leslie, append([]string{"help", "--format", "text"}, argv...)...)
@@ -37,8 +37,8 @@ func help(t *testing.T, leslie string, argv ...string) string {
 	return string(out)
 }
 
-// named is the command of a line: two words where there is one of two.
-func named(argv, names []string) string {
+// commandOf returns the command in an argument list: one or two words.
+func commandOf(argv, names []string) string {
 	if two := strings.Join(argv[:min(2, len(argv))], " "); slices.Contains(names, two) {
 		return two
 	}
@@ -57,15 +57,15 @@ func TestEveryCommandThatWritesHasARow(t *testing.T) {
 
 	rows := map[string]int{}
 	for _, r := range table() {
-		rows[named(r.argv, names)]++
+		rows[commandOf(r.argv, names)]++
 	}
 	for _, name := range names {
 		writes := strings.Contains(help(t, leslie, strings.Fields(name)...), "--request-id")
-		why := reading()[name]
-		assert.False(t, writes && why != "", "%s writes, and is listed as one that does not: %s", name, why)
-		assert.True(t, rows[name] > 0 || why != "", "%s has neither a row in table.go nor a reason here", name)
-		assert.False(t, rows[name] > 0 && why != "", "%s has a row, and a reason to have none: %s", name, why)
+		why := withoutRow()[name]
+		assert.False(t, writes && why != "", "%s writes, but withoutRow lists it: %s", name, why)
+		assert.True(t, rows[name] > 0 || why != "", "%s has neither a row in table.go nor a reason in withoutRow", name)
+		assert.False(t, rows[name] > 0 && why != "", "%s has a row, but withoutRow lists it: %s", name, why)
 		delete(rows, name)
 	}
-	assert.Empty(t, rows, "rows of commands that there are not")
+	assert.Empty(t, rows, "rows of unknown commands")
 }

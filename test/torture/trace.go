@@ -14,19 +14,17 @@ import (
 
 // This file runs leslie under strace and reads the trace.
 //
-// strace counts calls for each thread by itself. leslie's main goroutine stays
-// on the process's first thread, so the store's calls are counted there, and an
-// undisturbed run says which number each has. What leslie does side by side, on
-// whatever thread, is known by its path. That a disturbance came where it was
-// meant is read from its own trace, never assumed.
+// strace counts calls per thread. leslie's main goroutine stays on the process's first
+// thread, so the store's calls have the same numbers as in an undisturbed run. Calls
+// that leslie makes concurrently, on any thread, are identified by their path. Whether a
+// disturbance hit its target is read from the trace of that run.
 
-// aimedAt is between an injection and the path, relative to the project, that it is
-// about.
+// aimedAt separates an injection from the path, relative to the project, that it is for.
 const aimedAt = "@"
 
-// aim is an injection for this point: what is to happen to it, such as error=EIO.
-// On another thread than the first no number is known, but the path is, unless it
-// has an id that each run draws anew: then the first call of the name is taken.
+// aim returns an injection for this point; what is its effect, such as error=EIO. For a
+// thread other than the first it uses the path instead of the number. If the path
+// contains a random id, it uses the first call of that name.
 func (c point) aim(what string) string {
 	switch {
 	case c.main:
@@ -54,8 +52,8 @@ func (c point) is(at point) bool {
 	return !at.main && at.name == c.name && plain(at.place) == plain(c.place)
 }
 
-// tries is how often a disturbance of this point is made that does not come where
-// it was meant: another thread may reach a number first.
+// tries returns how often to try to hit this point: another thread may make the call
+// with its number first.
 func (c point) tries() int {
 	if c.main {
 		return 15
@@ -63,22 +61,23 @@ func (c point) tries() int {
 	return 40
 }
 
-// point is one call of the operating system.
+// point is one system call.
 type point struct {
 	name   string // renameat
-	nth    int    // of this name on this thread: what strace counts
-	no     int    // of this name among the points of its row, from 1
+	nth    int    // number among the calls of this name on this thread, as strace counts
+	no     int    // number among the row's points of this name, from 1
 	main   bool   // on the process's first thread
-	thread string // which thread
-	ours   bool   // it names something of the project
+	thread string // thread id
+	ours   bool   // it names a path in the project
 	args   []string
-	paths  []string // absolute, as far as the call names any
-	place  string   // the first of them, relative to the project, where it is ours
-	result string   // what it returned, "?" when the process died in it
+	paths  []string // the paths it names, absolute
+	place  string   // the first of them, relative to the project, if ours
+	result string   // "?" if the process died in it
 }
 
-// changing are calls that may change the disk, looking those that only look.
-func changing() []string {
+// changingCalls returns the calls that may change the disk, readingCalls those that only
+// read.
+func changingCalls() []string {
 	return []string{
 		"open", "openat", "openat2", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range",
 		"rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "mknod", "mknodat",
@@ -88,28 +87,27 @@ func changing() []string {
 	}
 }
 
-func looking() []string {
+func readingCalls() []string {
 	return []string{"read", "pread64", "readv", "preadv", "getdents64", "stat", "lstat", "newfstatat", "fstat", "statx", "readlink", "readlinkat", "access", "faccessat2"}
 }
 
 // end is the call that ends the process.
 const end = "exit_group"
 
-// traced runs leslie under strace with injections such as
-// "fsync:error=EIO:when=2" and returns its calls, each with the number of its
-// thread's count.
+// traced runs leslie under strace with injections such as "fsync:error=EIO:when=2" and
+// returns its calls.
 func (p *project) traced(injections []string, argv ...string) (outcome, []point) {
 	file := p.dir + ".trace"
 	defer os.Remove(file)
-	calls := append(append(changing(), looking()...), end)
-	if len(injections) > 0 { // only whether they came is looked for; execve names the first thread
+	calls := append(append(changingCalls(), readingCalls()...), end)
+	if len(injections) > 0 { // only the hits are needed; execve identifies the first thread
 		calls = []string{"execve"}
 	}
 	options := []string{"-f", "-qq", "-y", "-s", "16", "-o", file}
 	killing := false
 	for _, i := range injections {
 		i, path, aimed := strings.Cut(i, aimedAt)
-		if aimed { // the program's own path: execve names the first thread
+		if aimed { // with the program's own path, for execve
 			options = append(options, "-P", filepath.Join(p.dir, path), "-P", p.leslie)
 		}
 		name, _, _ := strings.Cut(i, ":")
@@ -145,14 +143,14 @@ func readTrace(file, dir string) ([]point, error) {
 	return r.points, lines.Err()
 }
 
-// traceReader puts the lines of a trace together: a call that another thread
-// interrupted is written in two parts.
+// traceReader parses the lines of a trace. A call that another thread's line interrupts
+// is in two parts.
 type traceReader struct {
 	dir    string
 	first  string // the process's first thread
 	points []point
 	counts map[string]int // by thread and name
-	open   map[string]int // by thread: the point that lacks its end
+	open   map[string]int // by thread: the point whose second part is missing
 }
 
 func (r *traceReader) line(text string) {
@@ -188,10 +186,10 @@ func (r *traceReader) line(text string) {
 	r.finish(at, tail)
 }
 
-// finish reads the arguments and the result of a call.
+// finish parses the arguments and the result of a call.
 func (r *traceReader) finish(at *point, tail string) {
 	args, result := tail, "?"
-	if i := strings.LastIndex(tail, " = "); i >= 0 { // in front of it strace aligns
+	if i := strings.LastIndex(tail, " = "); i >= 0 { // strace pads with spaces before it
 		args, result = strings.TrimSuffix(strings.TrimRight(tail[:i], " "), ")"), tail[i+len(" = "):]
 	}
 	at.args, at.result = splitArgs(args), result
@@ -206,7 +204,7 @@ func (r *traceReader) locate(at *point) {
 	}
 }
 
-// splitArgs takes a list of arguments apart at its own commas.
+// splitArgs splits a list of arguments at its top-level commas.
 func splitArgs(text string) (args []string) {
 	depth, quoted, from := 0, false, 0
 	for i := 0; i < len(text); i++ {
@@ -228,7 +226,7 @@ func splitArgs(text string) (args []string) {
 	return append(args, strings.TrimSpace(text[from:]))
 }
 
-// named are the absolute paths that a call names.
+// named returns the absolute paths that a call names.
 func (r *traceReader) named(at *point) []string {
 	var out []string
 	for i := 0; i < len(at.args); i++ {
@@ -247,12 +245,12 @@ func (r *traceReader) named(at *point) []string {
 	return out
 }
 
-// takesNames reports whether a call takes names in open folders.
+// takesNames reports whether a call takes names relative to an open folder.
 func (c point) takesNames() bool {
 	return c.name == "statx" || c.name != "fstat" && strings.HasSuffix(strings.TrimSuffix(c.name, "2"), "at")
 }
 
-// folderArg reports whether an argument is an open file: 5</path>, AT_FDCWD</path>.
+// folderArg reports whether an argument is a file descriptor: 5</path>, AT_FDCWD</path>.
 func folderArg(arg string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(arg, "(deleted)"), ">") && strings.Contains(arg, "<")
 }
@@ -279,20 +277,20 @@ func join(dir, name string) string {
 // answers reports whether a call writes to stdout.
 func (c point) answers() bool { return c.name == "write" && strings.HasPrefix(c.args[0], "1<") }
 
-// opensToWrite reports whether an open creates, cuts off or writes.
+// opensToWrite reports whether an open creates, truncates or writes.
 func (c point) opensToWrite() bool {
 	return c.name == "creat" || strings.HasPrefix(c.name, "open") && slices.ContainsFunc(c.args, func(arg string) bool {
 		return strings.Contains(arg, "O_CREAT") || strings.Contains(arg, "O_WRONLY") || strings.Contains(arg, "O_RDWR") || strings.Contains(arg, "O_TRUNC")
 	})
 }
 
-// changes reports whether a call changes the disk, or the lock. Closing a file
-// changes nothing on a local disk.
+// changes reports whether a call changes the disk or the lock. Closing a file on a local
+// disk does not.
 func (c point) changes() bool {
 	if strings.HasPrefix(c.name, "open") {
 		return c.opensToWrite()
 	}
-	return c.name != "close" && slices.Contains(changing(), c.name)
+	return c.name != "close" && slices.Contains(changingCalls(), c.name)
 }
 
 // injected reports whether strace made a call fail.
@@ -303,7 +301,7 @@ func (c point) died() bool { return strings.HasPrefix(c.result, "?") }
 
 func (c point) String() string { return fmt.Sprintf("%s/%d", c.name, c.no) }
 
-// numbered are the points of a row that want picks, each with its number.
+// numbered returns the points that want selects, each with its number.
 func numbered(points []point, want func(point) bool) []point {
 	counts := map[string]int{}
 	var out []point

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample is what strace -f -y writes: aligned results, a call in two parts, a
-// signal, another thread, an injected error, a death.
+// sample is output of strace -f -y: aligned results, a call in two parts, a signal,
+// another thread, an injected error, a killed process.
 const sample = `
 7  openat(AT_FDCWD</p>, "/proc/self/cgroup", O_RDONLY|O_CLOEXEC) = 3</proc/7/cgroup>
 7  openat(5</p/.leslie>, "a, b.tmp", O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC, 0644) = 8</p/.leslie/a, b.tmp>
@@ -56,9 +56,9 @@ func TestATraceIsReadCallByCall(t *testing.T) {
 	assert.False(t, points[0].ours || points[0].opensToWrite())
 	assert.False(t, points[2].main, "another thread")
 	assert.Equal(t, 1, points[3].nth, "each thread has a count of its own")
-	assert.Equal(t, create.paths, points[3].paths, "what is written is no name")
-	assert.Equal(t, "6", points[3].result, "a string may hold anything")
-	assert.Equal(t, []string{"/p/.leslie/tmp/op/thread", "/p/.leslie/threads/c"}, points[4].paths, "put together again")
+	assert.Equal(t, create.paths, points[3].paths, "written data is not a path")
+	assert.Equal(t, "6", points[3].result, "a string may contain anything")
+	assert.Equal(t, []string{"/p/.leslie/tmp/op/thread", "/p/.leslie/threads/c"}, points[4].paths, "both parts are joined")
 	assert.Equal(t, "0", points[4].result)
 	assert.True(t, points[6].injected())
 	assert.True(t, points[7].answers())
@@ -75,7 +75,7 @@ func TestPointsAreNumberedByName(t *testing.T) {
 	assert.Equal(t, []string{"openat/1", "write/1", "renameat/1", "fsync/1", "write/2", "exit_group/1"}, names)
 }
 
-// steps are calls in short: what they do, and to what.
+// steps parses calls in short form: what they do, and their paths.
 func steps(text string) (out []point) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		words := strings.Fields(line)
@@ -119,7 +119,7 @@ func checked(text string) result {
 	return checkOrder(&project{dir: "/p"}, steps(text), false, func(name string) bool { return old[name] })
 }
 
-func TestAWellOrderedRunOwesNothing(t *testing.T) {
+func TestAWellOrderedRunHasNothingUnsynced(t *testing.T) {
 	t.Parallel()
 	res := checked(wellOrdered)
 	assert.Empty(t, res.problem)
@@ -128,14 +128,14 @@ func TestAWellOrderedRunOwesNothing(t *testing.T) {
 	assert.Equal(t, 7, res.syncs)
 }
 
-func TestACopyWritesWhereItCopiesTo(t *testing.T) {
+func TestACopyWritesItsDestination(t *testing.T) {
 	t.Parallel()
 	copied := strings.ReplaceAll(wellOrdered, "write .leslie/tmp/op/file", "copy_file_range .leslie/threads/main/plan.md .leslie/tmp/op/file")
-	assert.Empty(t, checked(copied).problem, "what is copied was on disk before")
+	assert.Empty(t, checked(copied).problem, "the source was on disk before")
 	assert.Contains(t, checked(strings.Replace(copied, "fsync .leslie/tmp/op/file\n", "", 1)).problem, "the bytes of .leslie/tmp/op/file")
 }
 
-// Each fsync is needed: without it something would be lacks.
+// Each fsync is needed.
 func TestAMissingFsyncIsFound(t *testing.T) {
 	t.Parallel()
 	lines := strings.SplitAfter(strings.TrimSpace(wellOrdered)+"\n", "\n")
@@ -153,7 +153,7 @@ func TestANewFileOfTheJournalNeedsItsNameOnDisk(t *testing.T) {
 	assert.Contains(t, res.problem, "the name .leslie/archive.jsonl")
 }
 
-func TestNothingIsChangedBehindTheAnswer(t *testing.T) {
+func TestNothingChangesAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, checked(wellOrdered+"write .leslie/logs/leslie.log\n").problem)
 	for _, late := range []string{

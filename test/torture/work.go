@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// This file runs cases side by side, each in a folder of its own.
+// This file runs cases in parallel, each in its own folder.
 
 // work is one case.
 type work struct {
 	matrix, row, rest string
-	key               string // what its table counts it under; the row when it is empty
+	key               string // its line in the report's table; by default the row
 	run               func(dir string) result
 }
 
@@ -24,16 +24,16 @@ func (w work) name() string {
 	return strings.TrimSuffix(w.matrix+"/"+w.row+"/"+w.rest, "/")
 }
 
-// result is how a case ended.
+// result is the result of a case.
 type result struct {
-	hit            bool   // the disturbance came where it was meant
+	hit            bool   // the disturbance hit its target
 	outcome        string // a column of the matrix's table
-	side           side   // where the store was found
-	problem        string // the promise that was broken, "" when none was
-	commits, syncs int    // what an order case saw
+	side           side   // the state of the store
+	problem        string // the broken promise, "" if none
+	commits, syncs int    // counted by an order case
 }
 
-// choice says which cases are run.
+// choice selects the cases to run.
 type choice struct {
 	only  string
 	seed  uint64
@@ -41,7 +41,7 @@ type choice struct {
 	list  bool
 }
 
-// stride is, in short, every how manieth case of a matrix is run.
+// stride returns n, where -short runs every n-th case of a matrix.
 func (c choice) stride(matrix string) int {
 	strides := map[string]int{"kill": 8, "fault": 50, "permanent": 40, "read": 120, "diskfull": 12, "permissions": 40}
 	if n := strides[matrix]; c.short && n > 0 {
@@ -50,8 +50,8 @@ func (c choice) stride(matrix string) int {
 	return 1
 }
 
-// of picks the cases of a row in a matrix: all, those that are asked for, or
-// every so manieth from one on that the seed draws, and at least one.
+// of selects cases of a row in a matrix: all, those that -only names, or every n-th from
+// one that the seed determines, but at least one.
 func (c choice) of(all []work) (out []work) {
 	for i, w := range all {
 		stride := uint64(min(c.stride(w.matrix), len(all)))
@@ -68,20 +68,20 @@ func (c choice) of(all []work) (out []work) {
 	return out
 }
 
-// first draws a number for a row of a matrix.
+// first returns a number that the seed determines for a row of a matrix.
 func (c choice) first(w work) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s %s", c.seed, w.matrix, w.row)
 	return h.Sum64() >> 1
 }
 
-// wants reports whether a row or a matrix can have a case that is asked for.
+// wants reports whether -only can name a case of a row in a matrix.
 func (c choice) wants(matrix, row string) bool {
 	prefix := matrix + "/" + row + "/"
 	return c.only == "" || strings.HasPrefix(prefix, c.only+"/") || strings.HasPrefix(c.only+"/", prefix)
 }
 
-// each calls do for every item, on so many at once, with a fresh folder's name.
+// each calls do for every item, on parallel workers, with the name of a new folder.
 func each[T any](r *rig, workers int, items []T, do func(dir string, item T)) {
 	var group sync.WaitGroup
 	queue := make(chan int)
@@ -89,7 +89,7 @@ func each[T any](r *rig, workers int, items []T, do func(dir string, item T)) {
 		group.Go(func() {
 			for i := range queue {
 				dir := filepath.Join(r.dir, fmt.Sprintf("run-%d", r.next.Add(1)))
-				_ = os.Mkdir(dir, 0o755) // what is made below it fails, and says so
+				_ = os.Mkdir(dir, 0o755) // on failure, making files in it fails, too
 				do(filepath.Join(dir, "p"), items[i])
 				_ = os.RemoveAll(dir)
 			}
