@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -34,27 +35,27 @@ func (w fileWork) appendable(rel string) error {
 	if err == nil {
 		err = f.Close()
 	}
-	return cannotWrite(rel, err)
+	return saferoot.CannotWrite(rel, err)
 }
 
 // openLines opens a regular file. It never follows a link or waits for a pipe. Errors:
-// T507 for a link above it, errNotRegular, fs.ErrNotExist unless flag creates it, the
+// T507 for a link above it, saferoot.ErrNotRegular, fs.ErrNotExist unless flag creates it, the
 // system's own.
 func (w fileWork) openLines(rel string, flag int) (*os.File, error) {
-	if err := w.reach(path.Dir(rel)); err != nil {
+	if err := w.Reach(path.Dir(rel)); err != nil {
 		return nil, err
 	}
-	before, err := w.lstat(rel)
+	before, err := w.Lstat(rel)
 	if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
-		return w.openFile(rel, flag|os.O_EXCL|openCareful, 0o644)
+		return w.OpenFile(rel, flag|os.O_EXCL|saferoot.OpenFlags, 0o644)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
+		return nil, &fs.PathError{Op: "open", Path: rel, Err: saferoot.ErrNotRegular}
 	}
-	f, err := w.openFile(rel, flag&^os.O_CREATE|openCareful, 0)
+	f, err := w.OpenFile(rel, flag&^os.O_CREATE|saferoot.OpenFlags, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (w fileWork) openLines(rel string, flag int) (*os.File, error) {
 	}
 	_ = f.Close()
 	if err == nil {
-		err = &fs.PathError{Op: "open", Path: rel, Err: errNotRegular}
+		err = &fs.PathError{Op: "open", Path: rel, Err: saferoot.ErrNotRegular}
 	}
 	return nil, err
 }
@@ -80,8 +81,8 @@ func (w fileWork) appended(step thread.Step) (bool, error) {
 			return has, nil
 		}
 	}
-	if unknowable(err) {
-		return false, cannotRead(step.To, err)
+	if saferoot.Uncertain(err) {
+		return false, saferoot.CannotRead(step.To, err)
 	}
 	return false, nil
 }
@@ -137,16 +138,16 @@ func holdsLine(r io.Reader, line string) (bool, error) {
 
 // appendLine appends the line durably. Errors: T505, T507.
 func (w fileWork) appendLine(step thread.Step) error {
-	if err := w.ensure(path.Dir(step.To)); err != nil {
+	if err := w.Ensure(path.Dir(step.To)); err != nil {
 		return err
 	}
-	return cannotWrite(step.To, w.addLine(step))
+	return saferoot.CannotWrite(step.To, w.addLine(step))
 }
 
 func (w fileWork) addLine(step thread.Step) error {
 	var f *os.File
-	at := w.path(step.To)
-	err := w.disk.step(ActCreate, at, func() (err error) {
+	at := w.Path(step.To)
+	err := w.Disk().Step(saferoot.ActCreate, at, func() (err error) {
 		f, err = w.openLines(step.To, os.O_RDWR|os.O_APPEND|os.O_CREATE)
 		return err
 	})
@@ -154,11 +155,11 @@ func (w fileWork) addLine(step thread.Step) error {
 		return err
 	}
 	defer f.Close()
-	w.touch(path.Dir(step.To))
-	if _, err = w.disk.extend(f, at, [][]byte{[]byte(step.Line)}); err != nil {
+	w.Touch(path.Dir(step.To))
+	if _, err = w.Disk().Extend(f, at, [][]byte{[]byte(step.Line)}); err != nil {
 		return err
 	}
-	return w.sync(step.To, f)
+	return w.syncLine(step.To, f)
 }
 
 // syncLines makes an existing line durable, because its writer may have died before
@@ -169,5 +170,9 @@ func (w fileWork) syncLines(rel string) error {
 		return nil
 	}
 	defer f.Close()
-	return w.sync(rel, f)
+	return w.syncLine(rel, f)
+}
+
+func (w fileWork) syncLine(rel string, f *os.File) error {
+	return w.Disk().Step(saferoot.ActSync, w.Path(rel), f.Sync)
 }

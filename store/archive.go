@@ -13,6 +13,7 @@ import (
 
 	"leslie/internal/fact"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -66,22 +67,22 @@ func (s *Store) appendArchive(changes []thread.Change, seq thread.Revision) erro
 		}
 		lines = append(lines, jsonl.Seal(body))
 	}
-	return s.appendLines(ArchiveFile, lines...)
+	return s.disk.AppendLines(ArchiveFile, lines...)
 }
 
 // readArchive calls fn for the intact lines, oldest first, and returns the number of
 // damaged ones. A missing archive is empty; one that is not a regular file counts as
 // one damaged line. Errors: T509.
 func (s *Store) readArchive(fn func(archived)) (bad int, err error) {
-	data, _, err := readUpTo(s.Path(ArchiveFile), math.MaxInt64)
-	var d damage
+	data, _, err := saferoot.ReadUpTo(s.Path(ArchiveFile), math.MaxInt64)
+	var d saferoot.Damage
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, nil
 	case errors.As(err, &d):
 		return 1, nil
 	case err != nil:
-		return 0, s.readFailed(err)
+		return 0, s.disk.ReadFailed(err)
 	}
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSuffix(line, "\n")
@@ -173,7 +174,7 @@ func (c *archiveSource) refill(all *stacks, bad int) error {
 		return nil // the damaged lines stood for nothing: an archiving that was cut off
 	}
 	c.now.warnings.Add(warnings.Recovered.New(
-		fact.Of("path", c.store.rel(c.store.Path(ArchiveFile))),
+		fact.Of("path", c.store.disk.Relative(c.store.Path(ArchiveFile))),
 		fact.Of("reason", reason),
 		fact.Of("revision", c.now.revision),
 		fact.Of("replayed", replayed),
@@ -209,7 +210,7 @@ func (c *archiveSource) archivings() (ops []entry, err error) {
 	defer j.close()
 	err = j.newest(take)
 	slices.Reverse(ops)
-	return ops, c.store.readFailed(err)
+	return ops, c.store.disk.ReadFailed(err)
 }
 
 // stacks has the archive's records, and what they say about each other.

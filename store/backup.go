@@ -3,6 +3,8 @@ package store
 import (
 	"io/fs"
 	"os"
+
+	"leslie/store/internal/saferoot"
 )
 
 // This file keeps the backup: the state before the last write, with its own inode. It
@@ -20,15 +22,15 @@ func (s *Store) rotate(now *loaded) error {
 	case err != nil:
 		return err
 	case !whole: // a rename would delete what stands there, or could not replace it
-		if err := s.setAside(BackupFile); err != nil {
+		if _, err := s.disk.SetAside(BackupFile); err != nil {
 			return err
 		}
 	}
 	temp, backup := s.Path(backupTemp), s.Path(BackupFile)
 	if err := s.linkOld(now, temp); err != nil {
-		return s.replace(BackupFile, now.data)
+		return s.disk.Replace(BackupFile, now.data)
 	}
-	return s.writeFailed(s.disk.rename(temp, backup))
+	return s.disk.WriteFailed(s.disk.Rename(temp, backup))
 }
 
 // keepBefore keeps the last state of the previous format version, once. Errors: T505,
@@ -45,13 +47,13 @@ func (s *Store) keepBefore(now *loaded) error {
 		}
 		data = backup.data
 	}
-	return s.replace(UpgradedFile, data)
+	return s.disk.Replace(UpgradedFile, data)
 }
 
 // linkOld gives the loaded file a second name. It fails if the file system has no hard
 // links, or if the file is no longer the one that was verified.
 func (s *Store) linkOld(now *loaded, temp string) error {
-	if err := s.disk.link(s.Path(StateFile), temp); err != nil {
+	if err := s.disk.Link(s.Path(StateFile), temp); err != nil {
 		return err
 	}
 	if info, err := os.Lstat(temp); err == nil && unchangedSince(now.file, info) {
@@ -70,7 +72,7 @@ func (s *Store) splitBackup(now *loaded) error {
 	if !s.sharesBackup(now) {
 		return nil
 	}
-	return s.replace(BackupFile, now.data)
+	return s.disk.Replace(BackupFile, now.data)
 }
 
 func (s *Store) sharesBackup(now *loaded) bool {
@@ -84,9 +86,9 @@ func (s *Store) sharesBackup(now *loaded) bool {
 // backupIsWhole reads the backup. A backup that cannot be read may be whole and must
 // not be replaced. Errors: T509.
 func (s *Store) backupIsWhole() (bool, error) {
-	data, _, err := readRegular(s.Path(BackupFile))
-	if unknowable(err) {
-		return false, s.readFailed(err)
+	data, _, err := saferoot.ReadRegular(s.Path(BackupFile))
+	if saferoot.Uncertain(err) {
+		return false, s.disk.ReadFailed(err)
 	}
 	return err == nil && whole(data), nil
 }
@@ -101,8 +103,8 @@ func (s *Store) secondPlace(now *loaded) error {
 	if err != nil {
 		return err
 	}
-	if err := s.setAside(BackupFile); err != nil {
+	if _, err := s.disk.SetAside(BackupFile); err != nil {
 		return err
 	}
-	return s.replace(BackupFile, data)
+	return s.disk.Replace(BackupFile, data)
 }

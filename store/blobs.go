@@ -18,6 +18,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -41,9 +42,9 @@ var ErrDamaged = errors.New("not the content that was stored")
 // its chain if the blob is missing and ErrDamaged if it does not match its name; T508
 // for one larger than MaxFile.
 func (s *Store) Blob(id thread.BlobID) ([]byte, error) {
-	base, err := s.base()
+	base, err := s.disk.OpenBase()
 	if err != nil {
-		return nil, cannotRead(blobPath(id), err)
+		return nil, saferoot.CannotRead(blobPath(id), err)
 	}
 	defer base.Close()
 	return readBlob(base, id)
@@ -52,9 +53,9 @@ func (s *Store) Blob(id thread.BlobID) ([]byte, error) {
 // CheckBlob reads a blob of any size and compares it with its name. Errors as for
 // Blob, without T508.
 func (s *Store) CheckBlob(id thread.BlobID) error {
-	base, err := s.base()
+	base, err := s.disk.OpenBase()
 	if err != nil {
-		return cannotRead(blobPath(id), err)
+		return saferoot.CannotRead(blobPath(id), err)
 	}
 	defer base.Close()
 	f, _, err := openBlob(base, id)
@@ -64,7 +65,7 @@ func (s *Store) CheckBlob(id thread.BlobID) error {
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return cannotRead(blobPath(id), err)
+		return saferoot.CannotRead(blobPath(id), err)
 	}
 	return fitsName(id, sum)
 }
@@ -73,23 +74,24 @@ func readBlob(base *os.Root, id thread.BlobID) ([]byte, error) {
 	if err := blobsStand(base, id); err != nil {
 		return nil, err
 	}
-	return readContent(saferoot{root: base}, id, blobPath(id))
+	return readContent(base, blobPath(id), id)
 }
 
-// readContent reads a blob from where it lies.
-func readContent(r saferoot, id thread.BlobID, at string) ([]byte, error) {
-	f, info, err := openInside(r.at(at))
+// readContent reads a blob, by its name in an open folder.
+func readContent(in *os.Root, name string, id thread.BlobID) ([]byte, error) {
+	at := blobPath(id)
+	f, info, err := saferoot.OpenIn(in, name)
 	if err != nil {
-		return nil, cannotRead(at, err)
+		return nil, saferoot.CannotRead(at, err)
 	}
 	defer f.Close()
 	if info.Size() > MaxFile {
-		return nil, tooLarge(shown(at), at, "")
+		return nil, tooLarge(saferoot.Shown(at), at, "")
 	}
 	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	sum := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(data, sum), io.LimitReader(f, MaxFile+1)); err != nil {
-		return nil, cannotRead(at, err)
+		return nil, saferoot.CannotRead(at, err)
 	}
 	return data.Bytes(), fitsName(id, sum)
 }
@@ -97,7 +99,7 @@ func readContent(r saferoot, id thread.BlobID, at string) ([]byte, error) {
 // mustBeBlob rejects invalid blob names.
 func mustBeBlob(id thread.BlobID) error {
 	if !validBlob(id) {
-		return cannotRead(blobsRoot, &fs.PathError{Op: "open", Path: string(id), Err: ErrDamaged})
+		return saferoot.CannotRead(blobsRoot, &fs.PathError{Op: "open", Path: string(id), Err: ErrDamaged})
 	}
 	return nil
 }
@@ -107,8 +109,8 @@ func blobsStand(base *os.Root, id thread.BlobID) error {
 	if err := mustBeBlob(id); err != nil {
 		return err
 	}
-	if err := realFolder(base, blobsRoot); err != nil {
-		return cannotRead(blobPath(id), err)
+	if err := saferoot.RealFolder(base, blobsRoot); err != nil {
+		return saferoot.CannotRead(blobPath(id), err)
 	}
 	return nil
 }
@@ -117,16 +119,16 @@ func openBlob(base *os.Root, id thread.BlobID) (*os.File, fs.FileInfo, error) {
 	if err := blobsStand(base, id); err != nil {
 		return nil, nil, err
 	}
-	f, info, err := openInside(base, blobPath(id))
+	f, info, err := saferoot.OpenIn(base, blobPath(id))
 	if err != nil {
-		return nil, nil, cannotRead(blobPath(id), err)
+		return nil, nil, saferoot.CannotRead(blobPath(id), err)
 	}
 	return f, info, nil
 }
 
 func fitsName(id thread.BlobID, sum hash.Hash) error {
 	if blobID(sum) != id {
-		return cannotRead(blobPath(id), ErrDamaged)
+		return saferoot.CannotRead(blobPath(id), ErrDamaged)
 	}
 	return nil
 }
@@ -157,15 +159,15 @@ func validBlob(id thread.BlobID) bool {
 // it creates with the first blob; settle makes the blobs durable, several at once, and
 // names them.
 type blobWriter struct {
-	*folders
+	*saferoot.Root
 	tmp     string                   // where temporary files lie, relative to the store's folder
 	n       int                      // how many were written
 	unnamed map[thread.BlobID]string // where those lie that have no name yet
 	kept    Manifest                 // what keep stored
 }
 
-func newBlobWriter(f *folders, tmp string) *blobWriter {
-	return &blobWriter{folders: f, tmp: tmp, unnamed: map[thread.BlobID]string{}}
+func newBlobWriter(root *saferoot.Root, tmp string) *blobWriter {
+	return &blobWriter{Root: root, tmp: tmp, unnamed: map[thread.BlobID]string{}}
 }
 
 // put stores the content of src, up to limit bytes, and returns its name and size. It
@@ -184,7 +186,7 @@ func (w *blobWriter) put(src io.ReadSeeker, from string, limit int64) (thread.Bl
 		return id, size, w.rely(id)
 	}
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
-		return "", 0, cannotRead(from, err)
+		return "", 0, saferoot.CannotRead(from, err)
 	}
 	return w.add(&source{r: src, from: from, limit: limit})
 }
@@ -195,10 +197,10 @@ func (w *blobWriter) present(id thread.BlobID, size int64) bool {
 		return true
 	}
 	at := blobPath(id)
-	if w.reach(path.Dir(at)) != nil {
+	if w.Reach(path.Dir(at)) != nil {
 		return false
 	}
-	f, info, err := openInside(w.at(at))
+	f, info, err := saferoot.OpenIn(w.At(at))
 	if err != nil {
 		return false
 	}
@@ -215,23 +217,23 @@ func (w *blobWriter) present(id thread.BlobID, size int64) bool {
 // settled, because another process may just have stored it.
 func (w *blobWriter) rely(id thread.BlobID) error {
 	dir := path.Dir(blobPath(id))
-	if err := w.ensure(dir); err != nil {
+	if err := w.Ensure(dir); err != nil {
 		return err
 	}
-	w.touch(dir)
+	w.Touch(dir)
 	return nil
 }
 
 // add writes a blob to a temporary file; the blob gets its name when its bytes are
 // durable.
 func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
-	if err := w.ensure(w.tmp); err != nil {
+	if err := w.Ensure(w.tmp); err != nil {
 		return "", 0, err
 	}
 	w.n++
 	tmp := path.Join(w.tmp, "blob-"+strconv.Itoa(w.n))
 	sum := sha256.New()
-	size, err := w.writeFile(tmp, 0o444, io.TeeReader(in, sum))
+	size, err := w.WriteFile(tmp, 0o444, io.TeeReader(in, sum))
 	if err != nil {
 		return "", 0, err
 	}
@@ -240,7 +242,7 @@ func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 		return "", 0, err
 	}
 	w.unnamed[id] = tmp
-	if len(w.fresh) >= manyFresh {
+	if w.Full() {
 		return id, size, w.giveNames()
 	}
 	return id, size, nil
@@ -248,73 +250,58 @@ func (w *blobWriter) add(in *source) (thread.BlobID, int64, error) {
 
 // giveNames makes the written blobs durable and then names them. Errors: T505.
 func (w *blobWriter) giveNames() error {
-	if err := w.settleFiles(); err != nil {
+	if err := w.SyncFiles(); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.unnamed)) {
 		err := w.clear(blobPath(id))
 		if err == nil {
-			err = w.rename(w.unnamed[id], blobPath(id))
+			err = w.Rename(w.unnamed[id], blobPath(id))
 		}
 		if err != nil {
-			return cannotWrite(blobPath(id), err)
+			return saferoot.CannotWrite(blobPath(id), err)
 		}
 	}
 	clear(w.unnamed)
 	return nil
 }
 
-// settle makes all blobs durable under their names, and everything else that was
+// Sync makes all blobs durable under their names, and everything else that was
 // written. Errors: T505.
-func (w *blobWriter) settle() error {
+func (w *blobWriter) Sync() error {
 	if err := w.giveNames(); err != nil {
 		return err
 	}
-	return w.folders.settle()
+	return w.Root.Sync()
 }
 
 // read returns the content of a blob that may not have its name yet. Errors as for
 // Store.Blob.
 func (w *blobWriter) read(id thread.BlobID) ([]byte, error) {
 	if own, written := w.unnamed[id]; written {
-		return readContent(w.saferoot, id, own)
+		in, name := w.At(own)
+		return readContent(in, name, id)
 	}
 	if err := mustBeBlob(id); err != nil {
 		return nil, err
 	}
-	if err := w.reach(path.Dir(blobPath(id))); err != nil {
-		return nil, cannotRead(blobPath(id), err)
+	if err := w.Reach(path.Dir(blobPath(id))); err != nil {
+		return nil, saferoot.CannotRead(blobPath(id), err)
 	}
-	return readContent(w.saferoot, id, blobPath(id))
+	in, name := w.At(blobPath(id))
+	return readContent(in, name, id)
 }
 
 // clear moves a folder with a blob's name aside, because no rename could replace it.
 func (w *blobWriter) clear(rel string) error {
-	if info, err := w.lstat(rel); err != nil || !info.IsDir() {
+	if info, err := w.Lstat(rel); err != nil || !info.IsDir() {
 		return nil
 	}
-	to, err := w.free(rel+asideMark+"1", "+")
+	to, err := w.Free(rel+saferoot.AsideMark+"1", "+")
 	if err != nil {
 		return err
 	}
-	return w.rename(rel, to)
-}
-
-// writeFile creates a file with the content of in; settle makes it durable. A file
-// that cannot be finished is removed if possible.
-func (f *folders) writeFile(rel string, perm fs.FileMode, in io.Reader) (size int64, err error) {
-	out, err := f.create(rel, perm)
-	if err != nil {
-		return 0, cannotWrite(rel, err)
-	}
-	err = f.write(rel, func() (err error) { size, err = io.Copy(out, in); return err })
-	if err != nil {
-		_ = out.Close()
-		_ = f.remove(rel)
-		return 0, cannotWrite(rel, err)
-	}
-	f.fresh = append(f.fresh, fresh{rel, out})
-	return size, nil
+	return w.Rename(rel, to)
 }
 
 // source reads content to store. Its errors are coded, so that a failed read does not
@@ -330,10 +317,10 @@ func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.n += int64(n)
 	if s.limit >= 0 && s.n > s.limit {
-		return 0, tooLarge(shown(s.from), s.from, "")
+		return 0, tooLarge(saferoot.Shown(s.from), s.from, "")
 	}
 	if err != nil && err != io.EOF {
-		err = cannotRead(s.from, err)
+		err = saferoot.CannotRead(s.from, err)
 	}
 	return n, err
 }
@@ -353,20 +340,20 @@ func (s *Store) keepListed(dir string) (Manifest, error) {
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil, codes.UnsafePath.New(fact.Of("path", dir))
 	}
-	base, err := s.base()
+	root, err := s.disk.Open()
 	if err != nil {
-		return nil, cannotRead(filepath.ToSlash(rel), err)
+		return nil, saferoot.CannotRead(filepath.ToSlash(rel), err)
 	}
-	w := newBlobWriter(newFolders(s.saferoot(base)), TmpDir+"/keep")
-	defer w.close()
+	w := newBlobWriter(root, TmpDir+"/keep")
+	defer w.Close()
 	if err := w.forget(); err != nil {
 		return nil, err
 	}
-	if err := w.keep(base, filepath.ToSlash(rel)); err != nil {
+	if err := w.keep(filepath.ToSlash(rel)); err != nil {
 		_ = w.forget()
 		return nil, err
 	}
-	if err := w.settle(); err != nil {
+	if err := w.Sync(); err != nil {
 		return nil, err
 	}
 	for i := range w.kept {
@@ -377,48 +364,47 @@ func (s *Store) keepListed(dir string) (Manifest, error) {
 
 // forget removes the temporary folder, this call's or a dead one's.
 func (w *blobWriter) forget() error {
-	w.closeFiles()
-	if _, err := w.lstat(w.tmp); errors.Is(err, fs.ErrNotExist) {
+	w.DropFiles()
+	if _, err := w.Lstat(w.tmp); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := w.removeAll(w.tmp); err != nil {
-		return cannotWrite(w.tmp, err)
+	if err := w.RemoveAll(w.tmp); err != nil {
+		return saferoot.CannotWrite(w.tmp, err)
 	}
-	delete(w.made, w.tmp)
 	return nil
 }
 
-func (w *blobWriter) keep(base *os.Root, rel string) error {
-	info, err := base.Lstat(rel)
+func (w *blobWriter) keep(rel string) error {
+	info, err := w.Base().Lstat(rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return cannotRead(rel, err)
+		return saferoot.CannotRead(rel, err)
 	case info.Mode().IsRegular():
-		return w.keepFile(base, rel)
+		return w.keepFile(rel)
 	case !info.IsDir():
 		return nil
 	}
-	names, err := readNames(base, rel)
+	names, err := saferoot.ReadNames(w.Base(), rel)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return cannotRead(rel, err)
+		return saferoot.CannotRead(rel, err)
 	}
 	for _, name := range names {
-		if err := w.keep(base, path.Join(rel, name)); err != nil {
+		if err := w.keep(path.Join(rel, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *blobWriter) keepFile(base *os.Root, rel string) error {
-	f, _, err := openInside(base, rel)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) {
+func (w *blobWriter) keepFile(rel string) error {
+	f, _, err := saferoot.OpenIn(w.Base(), rel)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, saferoot.ErrNotRegular) {
 		return nil
 	}
 	if err != nil {
-		return cannotRead(rel, err)
+		return saferoot.CannotRead(rel, err)
 	}
 	defer f.Close()
 	id, size, err := w.put(f, rel, -1)
@@ -430,7 +416,7 @@ func (w *blobWriter) keepFile(base *os.Root, rel string) error {
 
 // tooLarge returns T508 for a file over MaxFile.
 func tooLarge(what, rel string, id thread.ThreadID) error {
-	facts := []fact.Fact{fact.Of("what", what), fact.Of("limit", "64 MiB"), fact.Of("path", shown(rel))}
+	facts := []fact.Fact{fact.Of("what", what), fact.Of("limit", "64 MiB"), fact.Of("path", saferoot.Shown(rel))}
 	if id != "" {
 		facts = append(facts, fact.Of("threadId", id))
 	}

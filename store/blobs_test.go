@@ -219,7 +219,7 @@ func TestAFolderInABlobsPlaceThatNoNameIsFoundForIsAnError(t *testing.T) {
 	s := newStore(t, Options{})
 	st := stageFor(t, s)
 	folder := BlobsDir + "/" + strings.Repeat("x", 250) // with a mark it is longer than a name may be
-	require.NoError(t, st.blobs.ensure(folder))
+	require.NoError(t, st.blobs.Ensure(folder))
 	require.Error(t, st.blobs.clear(folder))
 	assert.DirExists(t, s.Path(folder))
 }

@@ -155,5 +155,5 @@ func (s *Store) appendArchived(lines []archived) error {
 		}
 		sealed = append(sealed, jsonl.Seal(body))
 	}
-	return s.appendLines(ArchiveFile, sealed...)
+	return s.disk.AppendLines(ArchiveFile, sealed...)
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -84,14 +85,14 @@ func (x *examination) tellBlob(c *blobCase) {
 // verified.
 func (x *examination) damagedBlobs() (map[thread.BlobID]*blobCase, error) {
 	cases := map[thread.BlobID]*blobCase{}
-	base, err := x.store.base()
+	base, err := x.store.disk.OpenBase()
 	if err != nil {
 		x.cannotTell(BlobsDir, err)
 		return cases, nil
 	}
 	defer base.Close()
-	if err := realFolder(base, blobsRoot); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotFolder) {
+	if err := saferoot.RealFolder(base, blobsRoot); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, saferoot.ErrNotFolder) {
 			x.cannotTell(blobsRoot, err)
 		}
 		return cases, nil
@@ -104,7 +105,7 @@ func (x *examination) damagedBlobs() (map[thread.BlobID]*blobCase, error) {
 			}
 			id := thread.BlobID(shelf + name)
 			switch {
-			case isAside(name):
+			case saferoot.IsAside(name):
 				x.setAside(path.Join(at, name))
 			case len(shelf) != 2 || !validBlob(id):
 				x.note("W204", path.Join(at, name), "it is not leslie's")
@@ -120,12 +121,12 @@ func (x *examination) damagedBlobs() (map[thread.BlobID]*blobCase, error) {
 func (x *examination) blobNames(base *os.Root, folder string) []string {
 	info, err := base.Lstat(folder)
 	switch {
-	case err == nil && !info.IsDir() && isAside(folder):
+	case err == nil && !info.IsDir() && saferoot.IsAside(folder):
 		x.setAside(folder)
 	case err == nil && !info.IsDir():
 		x.note("W204", folder, "it is not leslie's")
 	}
-	names, err := readNames(base, folder)
+	names, err := saferoot.ReadNames(base, folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.cannotTell(folder, err)
 	}
@@ -144,7 +145,7 @@ func (x *examination) readBlob(base *os.Root, id thread.BlobID, cases map[thread
 	switch {
 	case err == nil:
 		x.seen.blobs[id] = true
-	case errors.Is(err, ErrDamaged), errors.Is(err, errNotRegular):
+	case errors.Is(err, ErrDamaged), errors.Is(err, saferoot.ErrNotRegular):
 		cases[id] = &blobCase{id: id, damaged: true, size: -1}
 	case !errors.Is(err, fs.ErrNotExist):
 		x.seen.blobs[id] = false
@@ -243,7 +244,7 @@ var errFound = errors.New("everything was found")
 // salvage searches for the content of blobs in the threads' files, frozen copies,
 // files to edit, and blobs with wrong names.
 func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
-	base, err := x.store.base()
+	base, err := x.store.disk.OpenBase()
 	if err != nil {
 		return nil
 	}
@@ -253,7 +254,7 @@ func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
 		look.sizes[c.size] = true
 	}
 	for _, top := range []string{ThreadsDir, MergesDir, BlobsDir} {
-		names, _ := readNames(base, top)
+		names, _ := saferoot.ReadNames(base, top)
 		for _, name := range names {
 			// A folder that cannot be read is skipped.
 			_ = tree{root: base}.walk(path.Join(top, name), 2, look.visit)
@@ -290,7 +291,7 @@ func (l *search) visit(e Entry) error {
 }
 
 func hashAt(base *os.Root, rel string) (thread.BlobID, error) {
-	f, _, err := openInside(base, rel)
+	f, _, err := saferoot.OpenIn(base, rel)
 	if err != nil {
 		return "", err
 	}
@@ -309,9 +310,6 @@ func isHash(name string) bool {
 	return err == nil && len(name) == 2*sha256.Size
 }
 
-// isAside reports whether a file was moved aside.
-func isAside(name string) bool { return strings.Contains(name, asideMark) }
-
 // blob moves the damaged blob aside and restores the content where it was found.
 func (m *mending) blob(c *blobCase) error {
 	delete(m.seen.blobs, c.id)
@@ -323,19 +321,19 @@ func (m *mending) blob(c *blobCase) error {
 	if c.source == "" {
 		return nil
 	}
-	base, err := m.store.base()
+	root, err := m.store.disk.Open()
 	if err != nil {
-		return m.store.writeFailed(err)
+		return m.store.disk.WriteFailed(err)
 	}
-	w := newBlobWriter(newFolders(m.store.saferoot(base)), TmpDir+"/keep")
-	defer w.close()
+	w := newBlobWriter(root, TmpDir+"/keep")
+	defer w.Close()
 	if err := w.forget(); err != nil {
 		return err
 	}
-	err = w.keep(base, c.source)
-	err = cmp.Or(err, w.settle(), w.forget())
+	err = w.keep(c.source)
+	err = cmp.Or(err, w.Sync(), w.forget())
 	if err == nil && exists(m.store.Path(blobPath(c.id))) {
-		m.did("restored %s from %s", shown(blobPath(c.id)), shown(c.source))
+		m.did("restored %s from %s", saferoot.Shown(blobPath(c.id)), saferoot.Shown(c.source))
 	}
 	return err
 }

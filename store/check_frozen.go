@@ -3,6 +3,7 @@ package store
 import (
 	"path"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -92,20 +93,20 @@ func (m *mending) refreeze(ref thread.Reference) error {
 	}
 	w, err := s.openWork()
 	if err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	defer w.close()
+	defer w.Close()
 	at := threadPath(ref.From, InheritedDir+"/"+string(ref.ID))
-	if err := w.ensure(path.Dir(at)); err != nil {
+	if err := w.Ensure(path.Dir(at)); err != nil {
 		return err
 	}
 	if err := m.aside(at); err != nil {
 		return err
 	}
-	if err := w.rename(stageDir(m.call.Stamp.Operation)+"/copy", at); err != nil {
-		return s.writeFailed(err)
+	if err := w.Rename(stageDir(m.call.Stamp.Operation)+"/copy", at); err != nil {
+		return s.disk.WriteFailed(err)
 	}
-	w.touch(path.Dir(at))
-	m.did("restored %s", shown(at))
-	return w.settle()
+	w.Touch(path.Dir(at))
+	m.did("restored %s", saferoot.Shown(at))
+	return w.Sync()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"leslie/store/internal/lockfile"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -30,7 +31,7 @@ func (x *examination) leftovers() error {
 		if slices.Contains(keep, operationOf(name)) {
 			continue // pending tells
 		}
-		if isFolder(x.store.Path(at)) && !isAside(name) && !isHeld(x.store.Path(at+"/"+stageLock)) {
+		if isFolder(x.store.Path(at)) && !saferoot.IsAside(name) && !isHeld(x.store.Path(at+"/"+stageLock)) {
 			x.passing("W505", at, "an operation was cut off; the next write removes what it had staged", (*mending).sweep)
 		}
 	}
@@ -53,7 +54,7 @@ func isHeld(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|openCareful))
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|saferoot.OpenFlags))
 	free, err := lockfile.Try(lock.TryRLock)
 	_ = lock.Unlock()
 	return err == nil && !free

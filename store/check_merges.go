@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -67,10 +68,10 @@ func (m *mending) work(at string, id thread.BlobID) error {
 	}
 	w, err := m.store.openWork()
 	if err != nil {
-		return m.store.writeFailed(err)
+		return m.store.disk.WriteFailed(err)
 	}
-	defer w.close()
-	if err := w.ensure(path.Dir(at)); err != nil {
+	defer w.Close()
+	if err := w.Ensure(path.Dir(at)); err != nil {
 		return err
 	}
 	err = w.settleIn(stageDir(m.call.Stamp.Operation)+"/work", at)
@@ -78,9 +79,9 @@ func (m *mending) work(at string, id thread.BlobID) error {
 		return nil // somebody made it a moment ago
 	}
 	if err != nil {
-		return m.store.writeFailed(err)
+		return m.store.disk.WriteFailed(err)
 	}
-	w.touch(path.Dir(at))
-	m.did("wrote %s again", shown(at))
-	return w.settle()
+	w.Touch(path.Dir(at))
+	m.did("wrote %s again", saferoot.Shown(at))
+	return w.Sync()
 }

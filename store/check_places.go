@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -72,7 +73,7 @@ func (x *examination) unknown(folder string, known func(string, fs.DirEntry) boo
 	for _, e := range entries {
 		name := strings.TrimPrefix(folder+"/"+e.Name(), "./")
 		switch {
-		case strings.Contains(e.Name(), asideMark):
+		case saferoot.IsAside(e.Name()):
 			x.setAside(name)
 		case !known(e.Name(), e):
 			x.note("W204", name, "it is not leslie's")

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"leslie/store/internal/jsonl"
 	"maps"
 	"os"
 	"slices"
+
+	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 )
 
 // This file checks the stored answers of requests. Without its file a repeated request
@@ -36,7 +38,7 @@ func (x *examination) requests() error {
 			continue
 		}
 		_, err := x.store.readAnswer(name)
-		var d damage
+		var d saferoot.Damage
 		switch a, known := owed[name]; {
 		case err == nil, errors.Is(err, fs.ErrNotExist):
 		case !errors.As(err, &d):
@@ -68,16 +70,16 @@ func (x *examination) owed() map[string]answer {
 // readAnswer reads the file of an answer. Errors: damage, else what the system
 // said.
 func (s *Store) readAnswer(name string) (answer, error) {
-	data, _, err := readRegular(s.Path(name))
+	data, _, err := saferoot.ReadRegular(s.Path(name))
 	if err != nil {
 		return answer{}, err
 	}
 	a, ok := decodeAnswer(data)
 	switch {
 	case !ok:
-		return a, damage("its checksum does not fit")
+		return a, saferoot.Damage("its checksum does not fit")
 	case requestFile(a.ID) != name:
-		return a, damage("it is that of another request")
+		return a, saferoot.Damage("it is that of another request")
 	}
 	return a, nil
 }
@@ -88,10 +90,10 @@ func (m *mending) answer(name string, a answer) error {
 	s := m.store
 	w, err := s.openWork()
 	if err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	defer w.close()
-	if err := w.ensure(RequestsDir); err != nil {
+	defer w.Close()
+	if err := w.Ensure(RequestsDir); err != nil {
 		return err
 	}
 	if err := m.keepBeside(name); err != nil {
@@ -101,12 +103,12 @@ func (m *mending) answer(name string, a answer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.replace(name, data); err != nil {
+	if err := s.disk.Replace(name, data); err != nil {
 		return err
 	}
-	w.touch(RequestsDir)
-	m.did("wrote %s again", shown(name))
-	return w.settle()
+	w.Touch(RequestsDir)
+	m.did("wrote %s again", saferoot.Shown(name))
+	return w.Sync()
 }
 
 func decodeAnswer(data []byte) (a answer, ok bool) {

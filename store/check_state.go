@@ -76,7 +76,7 @@ func (x *examination) held(q thread.Quarantined) {
 	if err != nil {
 		return
 	}
-	defer w.close()
+	defer w.Close()
 	p := work(q)
 	for _, step := range w.undone(p) {
 		x.underWay[step.To] = true

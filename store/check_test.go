@@ -20,6 +20,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -408,7 +409,7 @@ func harms() map[string]harm {
 		"a copy that no reference has":         {do: says("threads/main/context/inherited/ref-none/x", "x"), notes: []string{"T204 threads/main/context/inherited/ref-none"}},
 		"a file among the threads":             {do: says("threads/notes.txt", "x"), notes: []string{"W204 threads/notes.txt"}},
 		"a file of somebody's":                 {do: says("notes.txt", "x"), notes: []string{"W204 notes.txt"}},
-		"a file that was set aside":            {do: says(StateFile+asideMark+"2026", "x"), notes: []string{"W502 " + StateFile + asideMark + "2026"}},
+		"a file that was set aside":            {do: says(StateFile+saferoot.AsideMark+"2026", "x"), notes: []string{"W502 " + StateFile + saferoot.AsideMark + "2026"}},
 		"the folder of requests is a file":     {do: isFileNow(RequestsDir), finds: []string{"T507 requests"}},
 		"the folder of requests is gone":       {do: gone(RequestsDir), finds: []string{"T502 " + request}},
 		"the folder of the log is a file":      {do: isFileNow(LogsDir), finds: []string{"T507 logs"}},

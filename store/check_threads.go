@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -31,7 +32,7 @@ func (x *examination) folders() error {
 		info, err := os.Lstat(x.store.Path(name))
 		switch {
 		case x.underWay[name]:
-		case !singleName(string(t.record.ID)):
+		case !saferoot.SingleName(string(t.record.ID)):
 			x.lasting("T507", StateFile, "the id of the thread '"+string(t.record.ID)+"' cannot be the name of a folder")
 		case errors.Is(err, fs.ErrNotExist):
 			x.mendable("T202", name, "the thread has no folder; it can be created again, but its content is lost", (*mending).folders)
@@ -64,7 +65,7 @@ func (x *examination) foldersIn(name string) (names []string) {
 		return nil // strangers says why
 	}
 	for _, e := range entries {
-		if e.IsDir() && !isAside(e.Name()) {
+		if e.IsDir() && !saferoot.IsAside(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
@@ -84,14 +85,14 @@ func (x *examination) artifacts() error {
 		if err := stopped(x.ctx); err != nil {
 			return err
 		}
-		if !singleName(string(t.record.ID)) {
+		if !saferoot.SingleName(string(t.record.ID)) {
 			continue // folders has told
 		}
 		x.leftOut(t.record.ID)
 		inherited := threadPath(t.record.ID, InheritedDir)
 		for _, name := range x.namesIn(inherited) {
 			switch at := path.Join(inherited, name); {
-			case isAside(name):
+			case saferoot.IsAside(name):
 				x.setAside(at)
 			case !copies[at] && !x.underWay[at]:
 				x.note("T204", at, "no reference has this copy; its files are not touched")
@@ -124,11 +125,11 @@ func (x *examination) leftOut(id thread.ThreadID) {
 
 // namesIn are the names in a real folder of the store.
 func (x *examination) namesIn(name string) []string {
-	root, err := x.store.openFolder(name)
+	root, err := x.store.disk.OpenFolder(name)
 	if err != nil {
 		return nil // there is none, or the copies that belong there say why
 	}
 	defer root.Close()
-	names, _ := readNames(root, ".")
+	names, _ := saferoot.ReadNames(root, ".")
 	return names
 }

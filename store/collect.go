@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -50,33 +51,33 @@ func (m *mending) collect() error {
 	}
 	w, err := s.openWork()
 	if err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	defer w.close()
+	defer w.Close()
 	folder := path.Join(TmpDir, collected)
-	if err := w.ensure(folder); err != nil {
+	if err := w.Ensure(folder); err != nil {
 		return err
 	}
 	size := int64(0)
 	for _, id := range unnamed {
-		info, err := w.lstat(blobPath(id))
+		info, err := w.Lstat(blobPath(id))
 		if err == nil {
 			size += info.Size()
-			err = w.rename(blobPath(id), path.Join(folder, string(id)))
+			err = w.Rename(blobPath(id), path.Join(folder, string(id)))
 		}
 		if err != nil {
-			return errors.Join(s.writeFailed(err), s.putBack())
+			return errors.Join(s.disk.WriteFailed(err), s.putBack())
 		}
 	}
 	if s.staging() {
 		return s.putBack()
 	}
 	gone := folder + spent
-	if err := w.rename(folder, gone); err != nil {
-		return s.writeFailed(err)
+	if err := w.Rename(folder, gone); err != nil {
+		return s.disk.WriteFailed(err)
 	}
-	if err := w.removeAll(gone); err != nil {
-		return s.writeFailed(err)
+	if err := w.RemoveAll(gone); err != nil {
+		return s.disk.WriteFailed(err)
 	}
 	m.did("removed %d blobs that nothing names (%s)", len(unnamed), megabytes(size))
 	return nil
@@ -87,43 +88,42 @@ func megabytes(size int64) string { return fmt.Sprintf("%.1f MB", float64(size)/
 // putBack gives blobs their names back that a collection was going to remove when its
 // process died, or when somebody began to stage. Errors: T505, T509.
 func (s *Store) putBack() error {
-	base, err := s.base()
+	w, err := s.openWork()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	w := fileWork{newFolders(s.saferoot(base))}
-	defer w.close()
+	defer w.Close()
 	folder := path.Join(TmpDir, collected)
-	if realFolder(base, folder) != nil {
+	if saferoot.RealFolder(w.Base(), folder) != nil {
 		return nil
 	}
-	names, err := readNames(base, folder)
+	names, err := saferoot.ReadNames(w.Base(), folder)
 	if err != nil {
-		return s.readFailed(err)
+		return s.disk.ReadFailed(err)
 	}
 	for _, name := range names {
 		id, from := thread.BlobID(name), path.Join(folder, name)
 		if !validBlob(id) {
 			continue
 		}
-		there, err := w.there(blobPath(id))
+		there, err := w.Exists(blobPath(id))
 		if err == nil && !there { // else it was stored anew
-			if err = w.ensure(path.Dir(blobPath(id))); err == nil {
-				w.touch(path.Dir(blobPath(id)))
-				err = w.rename(from, blobPath(id))
+			if err = w.Ensure(path.Dir(blobPath(id))); err == nil {
+				w.Touch(path.Dir(blobPath(id)))
+				err = w.Rename(from, blobPath(id))
 			}
 		}
 		if err != nil {
-			return s.writeFailed(err)
+			return s.disk.WriteFailed(err)
 		}
 	}
-	if err := w.settle(); err != nil {
+	if err := w.Sync(); err != nil {
 		return err
 	}
-	return s.writeFailed(w.removeAll(folder))
+	return s.disk.WriteFailed(w.RemoveAll(folder))
 }
 
 // staging reports whether somebody holds a stage.
@@ -139,9 +139,9 @@ func (s *Store) staging() bool {
 // Errors: T509, T904.
 func (m *mending) unnamedBlobs() (unnamed []thread.BlobID, err error) {
 	s := m.store
-	base, err := s.base()
+	base, err := s.disk.OpenBase()
 	if err != nil {
-		return nil, s.readFailed(err)
+		return nil, s.disk.ReadFailed(err)
 	}
 	defer base.Close()
 	there := map[thread.BlobID]fs.FileInfo{}
@@ -187,13 +187,13 @@ func (m *mending) namedIn(base *os.Root, named map[thread.BlobID]bool, there map
 		}
 	}
 	for _, folder := range []string{".", RequestsDir, keptLists} {
-		names, err := readNames(base, folder)
+		names, err := saferoot.ReadNames(base, folder)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return m.store.readFailed(err)
+			return m.store.disk.ReadFailed(err)
 		}
 		for _, name := range names {
 			if err := eachHash(base, path.Join(folder, name), false, add); err != nil {
-				return m.store.readFailed(err)
+				return m.store.disk.ReadFailed(err)
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (m *mending) namedIn(base *os.Root, named map[thread.BlobID]bool, there map
 		id := next[len(next)-1]
 		next = next[:len(next)-1]
 		if err := eachHash(base, blobPath(id), true, add); err != nil {
-			return m.store.readFailed(err)
+			return m.store.disk.ReadFailed(err)
 		}
 	}
 	return nil
@@ -218,10 +218,10 @@ func eachHash(base *os.Root, rel string, lists bool, fn func(thread.BlobID)) err
 	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	if info.Size() > maxWhole && !lists {
+	if info.Size() > saferoot.MaxWhole && !lists {
 		return errTooLong
 	}
-	f, _, err := openInside(base, rel)
+	f, _, err := saferoot.OpenIn(base, rel)
 	if err != nil {
 		return err
 	}
@@ -278,17 +278,17 @@ func (s *Store) nameKept(p *thread.Pending, all Manifest) error {
 	}
 	w, err := s.openWork()
 	if err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	defer w.close()
-	if err := w.ensure(keptLists); err != nil {
+	defer w.Close()
+	if err := w.Ensure(keptLists); err != nil {
 		return err
 	}
-	if err := w.settle(); err != nil {
+	if err := w.Sync(); err != nil {
 		return err
 	}
-	if err := s.replace(path.Join(keptLists, string(p.Operation)), data); err != nil {
+	if err := s.disk.Replace(path.Join(keptLists, string(p.Operation)), data); err != nil {
 		return err
 	}
-	return s.writeFailed(s.disk.syncDir(s.Path(keptLists)))
+	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(keptLists)))
 }

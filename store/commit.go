@@ -2,15 +2,13 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
 	"leslie/codes"
 	"leslie/internal/atomicfile"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -66,11 +64,11 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 func (s *Store) dropTemporary() error {
 	names, err := s.leftTemporary()
 	for _, name := range names {
-		if err := s.disk.removeAll(s.Path(name)); err != nil {
-			return s.writeFailed(err)
+		if err := s.disk.RemoveAll(s.Path(name)); err != nil {
+			return s.disk.WriteFailed(err)
 		}
 	}
-	return s.readFailed(err)
+	return s.disk.ReadFailed(err)
 }
 
 // leftTemporary are the temporary names in the store's folder.
@@ -89,10 +87,10 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 	var w fileWork
 	if next.pending != nil {
 		if w, err = s.openWork(); err != nil {
-			return Commit{}, s.writeFailed(err)
+			return Commit{}, s.disk.WriteFailed(err)
 		}
 		defer func() {
-			if _ = w.close(); err != nil {
+			if _ = w.Close(); err != nil {
 				_ = os.Remove(s.Path(shelves(next.pending))) // empty still
 			}
 		}()
@@ -123,9 +121,9 @@ func (s *Store) swap(now *loaded, next image) error {
 	if err != nil {
 		return err
 	}
-	state, err := s.disk.prepare(s.newFile(StateFile, parts...))
+	state, err := s.disk.Prepare(s.disk.NewFile(StateFile, parts...))
 	if err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
 	defer state.Cleanup()
 	putBack := func() {}
@@ -133,7 +131,7 @@ func (s *Store) swap(now *loaded, next image) error {
 		putBack, err = s.makeRoom(now)
 	}
 	if err == nil {
-		err = s.writeFailed(s.disk.put(state, s.Path(StateFile)))
+		err = s.disk.WriteFailed(s.disk.Put(state, s.Path(StateFile)))
 	}
 	if err != nil {
 		putBack()
@@ -152,7 +150,7 @@ func (s *Store) makeRoom(now *loaded) (putBack func(), err error) {
 	case !now.broken: // whole but old: its later operations are in next
 		return nothing, s.secondPlace(now)
 	}
-	aside, err := s.moveAside(StateFile)
+	aside, err := s.disk.SetAside(StateFile)
 	if err != nil || aside == "" {
 		return nothing, err
 	}
@@ -183,8 +181,8 @@ func (s *Store) afterCommit(w fileWork, m image, out *warnings.List) {
 // settleInTurn makes the state durable before a file is moved, and every file before
 // the journal says so.
 func (s *Store) settleInTurn(w fileWork, m image, out *warnings.List) {
-	standing := m.pending != nil && w.reach(ThreadsDir) == nil
-	durable := s.settled(out, durableState, s.disk.syncDir(s.Path(".")))
+	standing := m.pending != nil && w.Reach(ThreadsDir) == nil
+	durable := s.settled(out, durableState, s.disk.SyncDir(s.Path(".")))
 	var undone []thread.Step
 	if m.pending != nil && !s.placed(out, m.pending, s.carryOut(w, m.pending, standing && durable)) {
 		undone = m.pending.Steps
@@ -205,7 +203,7 @@ func onlyFolders(p *thread.Pending) bool {
 // which loses nothing if only folders are created: the journal's line names the steps,
 // and rolling the state forward repeats them.
 func (s *Store) settleAtOnce(w fileWork, m image, out *warnings.List) {
-	all := []flush{flushDir(durableState, s.Path("."))}
+	all := []saferoot.Flush{saferoot.FlushDir(durableState, s.Path("."))}
 	var steps []thread.Step
 	if m.pending != nil {
 		steps = m.pending.Steps
@@ -214,37 +212,36 @@ func (s *Store) settleAtOnce(w fileWork, m image, out *warnings.List) {
 		all = append(all, made...)
 	}
 	line, err := m.operation.line(steps)
-	var added []flush
+	var added []saferoot.Flush
 	if err == nil {
-		added, err = s.addLines(JournalFile, line)
+		added, err = s.disk.AddLines(journalLine, JournalFile, line)
 	}
 	if s.settled(out, journalLine, err) {
 		all = append(all, added...)
 	}
-	for i, err := range s.disk.together(all) {
-		s.settled(out, all[i].what, s.writeFailed(err))
+	for i, err := range s.disk.Together(all) {
+		s.settled(out, all[i].What, s.disk.WriteFailed(err))
 	}
 }
 
 // makeFolders creates the folders of an operation's steps, and returns what has to be
 // made durable. Errors: T505, T507.
-func (s *Store) makeFolders(w fileWork, p *thread.Pending) ([]flush, error) {
-	w.knows(ThreadsDir) // its own name goes to disk with the state's
+func (s *Store) makeFolders(w fileWork, p *thread.Pending) ([]saferoot.Flush, error) {
+	w.Trust(ThreadsDir) // its own name goes to disk with the state's
 	var err error
 	for i := range p.Steps {
 		if err = w.carry(p, i); err != nil {
 			break
 		}
 	}
-	delete(w.touched, ".")
-	return w.names(deepestFirst(w.touched)), s.writeFailed(err)
+	w.Untouch(".")
+	return w.Flushes(filesInPlace), s.disk.WriteFailed(err)
 }
 
 // settled adds W505 for a failure after a commit.
 func (s *Store) settled(out *warnings.List, what string, err error) bool {
 	if err != nil {
-		_, reason := s.told(rootCause(err))
-		out.Add(warnings.NotSettled.New(fact.Of("what", what), fact.Of("reason", reason)))
+		out.Add(warnings.NotSettled.New(fact.Of("what", what), fact.Of("reason", s.disk.Reason(err))))
 	}
 	return err == nil
 }
@@ -258,54 +255,3 @@ func (s *Store) placed(out *warnings.List, p *thread.Pending, err error) bool {
 	}
 	return s.settled(out, filesInPlace, err)
 }
-
-// rootCause is what a coded error of a write wraps.
-func rootCause(err error) error {
-	if e := codes.Of(err); e != nil && e.Unwrap() != nil {
-		return e.Unwrap()
-	}
-	return err
-}
-
-// setAside moves a damaged file or folder out of the way, under a name that doctor
-// lists; nothing is ever deleted. Errors: T505.
-func (s *Store) setAside(name string) error {
-	_, err := s.moveAside(name)
-	return err
-}
-
-func (s *Store) moveAside(name string) (to string, err error) {
-	from := s.Path(name)
-	switch _, err := os.Lstat(from); {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
-	case err != nil: // what is there would be written over
-		return "", s.readFailed(err)
-	}
-	to = s.asideName(name)
-	if err := s.disk.rename(from, to); err != nil {
-		return "", s.writeFailed(err)
-	}
-	return to, nil
-}
-
-// asideName returns a free name for something that is moved aside.
-func (s *Store) asideName(name string) string {
-	stamp := s.now().UTC().Format("20060102T150405Z")
-	for n := 1; ; n++ {
-		mark := asideMark + stamp
-		if n > 1 {
-			mark += fmt.Sprintf("-%d", n)
-		}
-		to := s.Path(withMark(name, mark))
-		if _, err := os.Lstat(to); !unknowable(err) && err != nil || n == manyAside {
-			return to
-		}
-	}
-}
-
-// manyAside is how many names are tried: if none can be inspected, moving fails as
-// well.
-const manyAside = 1_000
-
-const asideMark = ".set-aside-"

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -186,7 +187,7 @@ func prepareDamaged(t testing.TB, s *Store) {
 func afterDamaged(t testing.TB, s *Store, _ bool) {
 	found := 0
 	for name := range listing(t, s) {
-		if strings.HasPrefix(name, StateFile+asideMark) {
+		if strings.HasPrefix(name, StateFile+saferoot.AsideMark) {
 			found++
 		}
 	}

@@ -43,7 +43,7 @@ func Create(ctx context.Context, wait Wait, dir string, opts Options) (st *Store
 		return nil, false, nil, err
 	}
 	if err := s.makeFolder(); err != nil {
-		return nil, false, nil, s.writeFailed(err)
+		return nil, false, nil, s.disk.WriteFailed(err)
 	}
 	unlock, err := s.lock(ctx, wait)
 	if err != nil {
@@ -55,7 +55,7 @@ func Create(ctx context.Context, wait Wait, dir string, opts Options) (st *Store
 }
 
 func (s *Store) makeFolder() error {
-	err := s.disk.mkdir(s.Path("."))
+	err := s.disk.Mkdir(s.Path("."))
 	if errors.Is(err, fs.ErrExist) {
 		info, err := os.Lstat(s.Path("."))
 		if err == nil && !info.IsDir() {
@@ -81,18 +81,18 @@ func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 	if err := s.dropTemporary(); err != nil {
 		return false, err
 	}
-	if err := s.writeFailed(s.furnish()); err != nil {
+	if err := s.disk.WriteFailed(s.furnish()); err != nil {
 		return false, err
 	}
 	data, err := image{records: thread.Records{}}.encode()
 	if err != nil {
 		return false, err
 	}
-	if err := s.replace(StateFile, data); err != nil {
+	if err := s.disk.Replace(StateFile, data); err != nil {
 		return false, err
 	}
-	s.settled(notes, "making the backup", s.replace(BackupFile, data))
-	s.settled(notes, "making the new store durable", errors.Join(s.disk.syncDir(s.Path(".")), s.disk.syncDir(s.root)))
+	s.settled(notes, "making the backup", s.disk.Replace(BackupFile, data))
+	s.settled(notes, "making the new store durable", errors.Join(s.disk.SyncDir(s.Path(".")), s.disk.SyncDir(s.disk.Project)))
 	return true, nil
 }
 
@@ -105,29 +105,18 @@ func (s *Store) completeBackup(main found) (created bool, err error) {
 	if err := s.dropTemporary(); err != nil {
 		return false, err
 	}
-	return true, s.replace(BackupFile, main.data)
+	return true, s.disk.Replace(BackupFile, main.data)
 }
 
 // furnish creates the files next to the state.
 func (s *Store) furnish() error {
 	if !exists(s.Path(".gitignore")) {
-		if err := s.replace(".gitignore", []byte(gitignore)); err != nil {
+		if err := s.disk.Replace(".gitignore", []byte(gitignore)); err != nil {
 			return err
 		}
 	}
 	if exists(s.Path(ThreadsDir)) {
 		return nil
 	}
-	return s.disk.mkdir(s.Path(ThreadsDir))
-}
-
-// newFile is a file of the store as it is to be. Its temporary name lies in the
-// store's folder, wherever the file lies: there the next writer looks.
-func (s *Store) newFile(name string, parts ...[]byte) newFile {
-	return newFile{path: s.Path(name), temp: s.Path("."), perm: 0o644, parts: parts}
-}
-
-// replace writes a file of the store as a whole. Errors: T505.
-func (s *Store) replace(name string, data []byte) error {
-	return s.writeFailed(s.disk.replace(s.newFile(name, data)))
+	return s.disk.Mkdir(s.Path(ThreadsDir))
 }

@@ -102,13 +102,13 @@ func (c *Cursor) readJournal(ctx context.Context, upTo thread.Revision, each fun
 	}
 	defer j.close()
 	if err := c.seek(j); err != nil {
-		return c.store.readFailed(err)
+		return c.store.disk.ReadFailed(err)
 	}
 	r := bufio.NewReaderSize(io.NewSectionReader(j.file, c.offset, j.size-c.offset), readAhead)
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return c.store.readFailed(err)
+			return c.store.disk.ReadFailed(err)
 		}
 		if ctx.Err() != nil {
 			return codes.Interrupted.Wrap(context.Cause(ctx))

@@ -15,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -336,10 +337,10 @@ func (b *bench) write(t testing.TB, name, content string) {
 // asides are the names that were set aside, without their times.
 func (b *bench) asides(t testing.TB) (names []string) {
 	t.Helper()
-	all, err := filepath.Glob(b.Path("*" + asideMark + "*"))
+	all, err := filepath.Glob(b.Path("*" + saferoot.AsideMark + "*"))
 	require.NoError(t, err)
 	for _, name := range all {
-		name, _, _ = strings.Cut(filepath.Base(name), asideMark)
+		name, _, _ = strings.Cut(filepath.Base(name), saferoot.AsideMark)
 		names = append(names, name)
 	}
 	slices.Sort(names)

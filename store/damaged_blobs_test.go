@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -156,7 +157,7 @@ func TestWhatIsDisplacedIsKeptThoughADamagedBlobHasItsName(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, content, string(data))
 			if what == "a folder" {
-				assert.DirExists(t, name+asideMark+"1/inside", "nothing of a stranger's is deleted")
+				assert.DirExists(t, name+saferoot.AsideMark+"1/inside", "nothing of a stranger's is deleted")
 			}
 		})
 	}

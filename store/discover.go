@@ -7,6 +7,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 )
 
 // This file finds the store of a folder, as git finds its repository. A folder of
@@ -116,7 +117,7 @@ func pointer(file, prefix string) (path string, ok bool) {
 	if file == "" {
 		return "", false
 	}
-	f, info, err := openRegular(file)
+	f, info, err := saferoot.OpenRegular(file)
 	if err != nil {
 		return "", false
 	}

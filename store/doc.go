@@ -26,8 +26,8 @@
 // lock writes; a reader takes no lock and writes nothing. Nothing that was not whole
 // is deleted, and no artifact content is deleted unless it is also a blob; only doctor
 // --repair removes blobs, those that nothing names (collect.go). A failed load never
-// leads to a write. Every call that changes the disk is a step of type
-// disk, so that a test can make it fail or kill the process before it. There is no
+// leads to a write. Every call that changes the disk is a step of
+// package saferoot, so that a test can make it fail or kill the process before it. There is no
 // os.Rename elsewhere, except to revert a failed step.
 //
 // # The order of an update

@@ -171,7 +171,7 @@ func (x *examination) cut(all []Finding) (out []Finding) {
 		case told[k] <= mostAlike:
 			out = append(out, f)
 		case told[k] == count[k]:
-			k.Path, k.Message = x.store.rel(x.store.Path(".")), fmt.Sprintf("%d more of this kind", count[k]-mostAlike)
+			k.Path, k.Message = x.store.disk.Relative(x.store.Path(".")), fmt.Sprintf("%d more of this kind", count[k]-mostAlike)
 			out = append(out, k)
 		}
 	}
@@ -205,13 +205,13 @@ func (x *examination) cannotTell(name string, err error) {
 	if e := codes.Of(err); e != nil {
 		code, reason = e.Code(), e.Error()
 		if cause := e.Unwrap(); cause != nil {
-			_, reason = x.store.told(cause)
+			reason = x.store.disk.Reason(cause)
 		}
 	}
 	x.lasting(string(code), name, "it cannot be read: "+reason)
 }
 
 func (x *examination) add(f Finding, mend func(*mending) error) {
-	f.Path = x.store.rel(x.store.Path(f.Path))
+	f.Path = x.store.disk.Relative(x.store.Path(f.Path))
 	x.findings = append(x.findings, finding{f, mend})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -229,7 +230,7 @@ func TestDoctorNamesWhatNobodyCanMend(t *testing.T) {
 	require.NoError(t, err)
 	put(t, s, "notes.txt", nil)
 	require.NoError(t, os.Mkdir(s.Path("threads/stray"), 0o755))
-	put(t, s, StateFile+asideMark+"x", nil)
+	put(t, s, StateFile+saferoot.AsideMark+"x", nil)
 	var lasting, info []string
 	for _, f := range diagnose(t, s).Findings {
 		if f.Info {
@@ -241,5 +242,5 @@ func TestDoctorNamesWhatNobodyCanMend(t *testing.T) {
 	}
 	blob := "T202 .leslie/blobs/sha256/00/" + strings.Repeat("0", 62)
 	assert.ElementsMatch(t, []string{"T101 .leslie/threads/thread-a", "T101 .leslie/threads/thread-a", "T601 .leslie/threads/thread-a", "T202 .leslie/" + StateFile, blob}, lasting)
-	assert.ElementsMatch(t, []string{"T101 .leslie/threads/stray", "W502 .leslie/" + StateFile + asideMark + "x", "W204 .leslie/notes.txt"}, info)
+	assert.ElementsMatch(t, []string{"T101 .leslie/threads/stray", "W502 .leslie/" + StateFile + saferoot.AsideMark + "x", "W204 .leslie/notes.txt"}, info)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -25,7 +26,7 @@ func (s *Store) UnknownEntries(ctx context.Context, id thread.ThreadID, given Ma
 		return nil, nil
 	}
 	if err != nil {
-		return nil, cannotRead(at, err)
+		return nil, saferoot.CannotRead(at, err)
 	}
 	defer root.Close()
 	want, err := s.withCopies(given, refs)

@@ -37,7 +37,7 @@ func (s *Store) EditFile(ctx context.Context, wait Wait, name string, edit func(
 	if err := s.replaceText(path, data); err != nil {
 		return false, nil, err
 	}
-	s.settled(&notes, "making "+name+" durable", s.disk.syncDir(filepath.Dir(path)))
+	s.settled(&notes, "making "+name+" durable", s.disk.SyncDir(filepath.Dir(path)))
 	return true, notes, nil
 }
 
@@ -65,9 +65,9 @@ func (s *Store) replaceText(path string, data []byte) error {
 	if err := s.dropTemporary(); err != nil {
 		return err
 	}
-	c := s.newFile("", data)
-	c.path, c.perm, c.exact = path, mode, old != nil
-	return s.writeFailed(s.disk.replace(c))
+	c := s.disk.NewFile("", data)
+	c.Path, c.Perm, c.Exact = path, mode, old != nil
+	return s.disk.WriteFailed(s.disk.ReplaceWith(c))
 }
 
 func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {
@@ -76,15 +76,15 @@ func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {
 	case os.IsNotExist(err):
 		return nil, 0o644, nil
 	case err != nil:
-		return nil, 0, s.readFailed(err)
+		return nil, 0, s.disk.ReadFailed(err)
 	case !info.Mode().IsRegular():
-		return nil, 0, codes.WriteFailed.New(fact.Of("path", s.rel(path)), fact.Of("reason", "it is not a regular file"))
+		return nil, 0, codes.WriteFailed.New(fact.Of("path", s.disk.Relative(path)), fact.Of("reason", "it is not a regular file"))
 	case info.Size() > MaxFile:
-		return nil, 0, tooLarge("A file", s.rel(path), "")
+		return nil, 0, tooLarge("A file", s.disk.Relative(path), "")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, 0, s.readFailed(err)
+		return nil, 0, s.disk.ReadFailed(err)
 	}
 	return append([]byte{}, data...), info.Mode().Perm(), nil
 }
@@ -92,7 +92,7 @@ func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {
 // insideProject resolves a name in the project's root, through links that stay
 // inside it.
 func (s *Store) insideProject(name string) (string, error) {
-	path := filepath.Join(s.root, name)
+	path := filepath.Join(s.disk.Project, name)
 	real, err := filepath.EvalSymlinks(path)
 	if os.IsNotExist(err) {
 		if _, err := os.Lstat(path); err == nil {
@@ -101,11 +101,11 @@ func (s *Store) insideProject(name string) (string, error) {
 		return path, nil
 	}
 	if err != nil {
-		return "", s.readFailed(err)
+		return "", s.disk.ReadFailed(err)
 	}
-	root, err := filepath.EvalSymlinks(s.root)
+	root, err := filepath.EvalSymlinks(s.disk.Project)
 	if err != nil {
-		return "", s.readFailed(err)
+		return "", s.disk.ReadFailed(err)
 	}
 	rel, err := filepath.Rel(root, real)
 	if err != nil || !filepath.IsLocal(rel) {

@@ -1,22 +1,26 @@
 package store
 
-import "path"
+import (
+	"path"
+
+	"leslie/store/internal/saferoot"
+)
 
 // clearEmpty removes a folder that contains only empty folders, where a file has to
 // go: deletions leave such folders behind. A folder with any other content stays.
 func (w fileWork) clearEmpty(rel string) {
-	if w.reach(path.Dir(rel)) == nil && w.hollow(rel, 0) { // never through a link
+	if w.Reach(path.Dir(rel)) == nil && w.hollow(rel, 0) { // never through a link
 		w.removeHollow(rel)
 	}
 }
 
 // hollow reports whether a name is a folder without any file below it.
 func (w fileWork) hollow(rel string, depth int) bool {
-	info, err := w.lstat(rel)
+	info, err := w.Lstat(rel)
 	if err != nil || !info.IsDir() || depth > maxDepth {
 		return false
 	}
-	names, err := readNames(w.root, rel)
+	names, err := saferoot.ReadNames(w.Base(), rel)
 	if err != nil {
 		return false
 	}
@@ -31,13 +35,11 @@ func (w fileWork) hollow(rel string, depth int) bool {
 // removeHollow removes folders from the inside out. If somebody saves a file in the
 // meantime, removing its folder fails.
 func (w fileWork) removeHollow(rel string) {
-	names, _ := readNames(w.root, rel)
+	names, _ := saferoot.ReadNames(w.Base(), rel)
 	for _, name := range names {
 		w.removeHollow(path.Join(rel, name))
 	}
-	if w.remove(rel) == nil {
-		delete(w.made, rel)
-		delete(w.touched, rel) // there is no folder left to be synced
-		w.touch(path.Dir(rel))
+	if w.Remove(rel) == nil {
+		w.Touch(path.Dir(rel))
 	}
 }

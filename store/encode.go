@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -41,7 +42,7 @@ func (p *encoder) room(n int) []byte {
 		size = laterOwn
 	}
 	p.flush()
-	p.own, p.from = room(int64(max(size, n)))[:0], 0
+	p.own, p.from = saferoot.Buffer(int64(max(size, n)))[:0], 0
 	return p.own
 }
 

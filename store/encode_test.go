@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -113,7 +114,7 @@ func TestALineWithoutItsCommaIsDamage(t *testing.T) {
 		require.True(t, ok)
 		sum := jsonl.Checksum([]byte(text[:at]), []byte(text[at+8:]))
 		_, err := decodeState([]byte(text[:at] + sum[len(jsonl.SumPrefix):] + text[at+8:]))
-		assert.ErrorIs(t, err, damage("its table threads cannot be read"), "%q", wrong)
+		assert.ErrorIs(t, err, saferoot.Damage("its table threads cannot be read"), "%q", wrong)
 	}
 	_, err = decodeState(data)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -88,7 +89,7 @@ func FuzzState(f *testing.F) {
 
 func requireKnown(t *testing.T, err error) {
 	switch err.(type) {
-	case damage, foreign:
+	case saferoot.Damage, foreign:
 	default:
 		t.Fatalf("an error that is neither damage nor foreign: %v", err)
 	}

@@ -119,7 +119,7 @@ func (s *Store) yieldNewestFirst(ctx context.Context, now *loaded, part span, yi
 	defer j.close()
 	for line, err := range jsonl.Backwards(j.file, j.size) {
 		if err != nil {
-			return s.readFailed(err)
+			return s.disk.ReadFailed(err)
 		}
 		if ctx.Err() != nil {
 			return codes.Interrupted.Wrap(context.Cause(ctx))

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -43,6 +44,9 @@ type entry struct {
 	// Quarantined are the steps of earlier operations that were not done either.
 	Quarantined []thread.Quarantined `json:"quarantined,omitempty"`
 }
+
+// readAhead is how much of the journal is read at once, line by line.
+const readAhead = 64 << 10
 
 // readEntry decodes a line; ok is false for one that is damaged.
 func readEntry(line []byte) (e entry, ok bool) {
@@ -96,15 +100,15 @@ type journal struct {
 }
 
 func (s *Store) openJournal() (journal, error) {
-	f, info, err := openRegular(s.Path(JournalFile))
-	var d damage
+	f, info, err := saferoot.OpenRegular(s.Path(JournalFile))
+	var d saferoot.Damage
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return journal{}, nil
 	case errors.As(err, &d):
 		return journal{broken: string(d)}, nil
 	case err != nil:
-		return journal{}, s.readFailed(err)
+		return journal{}, s.disk.ReadFailed(err)
 	}
 	return journal{file: f, size: info.Size()}, nil
 }
@@ -230,37 +234,7 @@ func (s *Store) after(rev thread.Revision) (ops []entry, newest thread.Revision,
 		ops = append(ops, next)
 		rev++
 	}
-	return ops, newest, s.readFailed(err)
-}
-
-// appendLines adds sealed lines to a file and has them on disk. Errors: T505.
-func (s *Store) appendLines(name string, lines ...[]byte) error {
-	onDisk, err := s.addLines(name, lines...)
-	if err == nil {
-		err = errors.Join(s.disk.together(onDisk)...)
-	}
-	return s.writeFailed(err)
-}
-
-// addLines adds sealed lines to a file, and returns what has to be on disk then. A
-// tail without a newline stays, and the lines start on a new one. What is no regular
-// file is moved aside first. Errors: T505.
-func (s *Store) addLines(name string, lines ...[]byte) ([]flush, error) {
-	path := s.Path(name)
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		if err := s.setAside(name); err != nil {
-			return nil, err
-		}
-	}
-	f, fresh, err := s.disk.appendTo(path, lines)
-	if err != nil {
-		return nil, s.writeFailed(err)
-	}
-	all := []flush{flushFile(journalLine, path, f)}
-	if fresh {
-		all = append(all, flushDir(journalLine, s.Path(".")))
-	}
-	return all, nil
+	return ops, newest, s.disk.ReadFailed(err)
 }
 
 // record appends an operation to the journal, with its steps where they are not
@@ -270,5 +244,5 @@ func (s *Store) record(o *operation, undone []thread.Step) error {
 	if err != nil {
 		return err
 	}
-	return s.appendLines(JournalFile, line)
+	return s.disk.AppendLines(JournalFile, line)
 }

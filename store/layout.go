@@ -11,6 +11,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -164,12 +165,6 @@ func (o *operation) all() (e entry, err error) {
 	return e, nil
 }
 
-// damage is why a file is not whole. It is data for a warning or for T502, and
-// never leaves the store as it is.
-type damage string
-
-func (d damage) Error() string { return string(d) }
-
 // foreign is another program that wrote the file.
 type foreign string
 
@@ -225,17 +220,17 @@ func plainID[T string | []byte](id T) bool {
 }
 
 // decodeState reads a state file. The records are sub-slices of data. Errors:
-// damage and foreign, nothing else.
+// saferoot.Damage and foreign, nothing else.
 func decodeState(data []byte) (image, error) {
 	if len(data) == 0 {
-		return image{}, damage("it is empty")
+		return image{}, saferoot.Damage("it is empty")
 	}
 	rev, at, ok := readHead(data)
 	if !ok {
 		return image{}, stranger(data)
 	}
 	if !fits(data, at) {
-		return image{}, damage("its checksum does not fit")
+		return image{}, saferoot.Damage("its checksum does not fit")
 	}
 	version, _, _ := readVersion(data)
 	m, err := readBody(data[at+8+len(headEnd):], version)
@@ -309,7 +304,7 @@ func readBody(rest []byte, version string) (image, error) {
 	made, rest := cutLine(rest)
 	op, ok := readOperation(made)
 	if !ok {
-		return image{}, damage("its operation cannot be read")
+		return image{}, saferoot.Damage("its operation cannot be read")
 	}
 	m.operation = op
 	tables := thread.Tables()
@@ -319,18 +314,18 @@ func readBody(rest []byte, version string) (image, error) {
 	for _, table := range tables {
 		lines, body, after, ok := readTable(rest, table)
 		if !ok {
-			return image{}, damage("its table " + table + " cannot be read")
+			return image{}, saferoot.Damage("its table " + table + " cannot be read")
 		}
 		m.records[table], m.bodies[table], rest = lines, body, after
 	}
 	if version != versionBefore {
 		at := bytes.Index(rest, []byte(tailQuarantined))
 		if at < 0 || at > 0 && (rest[at-1] != '\n' || version == Version) {
-			return image{}, damage("its end cannot be read")
+			return image{}, saferoot.Damage("its end cannot be read")
 		}
 		line, end := cutLine(rest[at:])
 		if string(line) != tailQuarantined+"[]," && !readKey(line, "quarantined", &m.quarantined) {
-			return image{}, damage("its end cannot be read")
+			return image{}, saferoot.Damage("its end cannot be read")
 		}
 		m.beyond, rest = rest[:at:at], end
 		if m.operation != nil {
@@ -340,7 +335,7 @@ func readBody(rest []byte, version string) (image, error) {
 	line, rest := cutLine(rest)
 	switch {
 	case string(rest) != "}\n":
-		return image{}, damage("its end cannot be read")
+		return image{}, saferoot.Damage("its end cannot be read")
 	case string(line) == tailPending+"null": // as nearly always
 	case len(line) > largeOperation:
 		m.unread = line
@@ -357,7 +352,7 @@ func (m *image) readPending() error {
 	line := m.unread
 	m.unread = nil
 	if line != nil && !readKey(append(bytes.Clone(line), ','), "pending", &m.pending) {
-		return damage("its end cannot be read")
+		return saferoot.Damage("its end cannot be read")
 	}
 	return nil
 }
@@ -393,7 +388,7 @@ func stranger(data []byte) error {
 		Operations json.RawMessage `json:"operations"`
 	}
 	if err := json.Unmarshal(data, &probe); err != nil {
-		return damage("it is not valid JSON")
+		return saferoot.Damage("it is not valid JSON")
 	}
 	version := string(bytes.Trim(probe.Version, `"`))
 	switch {
@@ -402,9 +397,9 @@ func stranger(data []byte) error {
 	case probe.Checksum == nil && probe.Operations != nil:
 		return foreign(writer(version, true))
 	case readableVersion(version) && probe.Checksum != nil:
-		return damage("it was changed by another program")
+		return saferoot.Damage("it was changed by another program")
 	}
-	return damage("its first line cannot be read")
+	return saferoot.Damage("its first line cannot be read")
 }
 
 func claimsOurs(sum string) bool { return len(sum) >= 6 && sum[:6] == jsonl.SumPrefix[:6] }

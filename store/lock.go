@@ -12,7 +12,7 @@ import (
 func (s *Store) lock(ctx context.Context, wait Wait) (unlock func(), err error) {
 	path := s.Path(LockFile)
 	return lockfile.Acquire(ctx, path, lockfile.Request{
-		Policy: s.opts.Lock, Timeout: wait.Timeout, Jitter: s.opts.Jitter, Failed: s.writeFailed,
+		Policy: s.opts.Lock, Timeout: wait.Timeout, Jitter: s.opts.Jitter, Failed: s.disk.WriteFailed,
 		Notify: func() {
 			if wait.Notify != nil {
 				wait.Notify(path)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"leslie/store/internal/lockfile"
+	"leslie/store/internal/saferoot"
 )
 
 // This file appends to the log, logs/leslie.log. It is no part of what the
@@ -31,24 +32,24 @@ var errNotLog = errors.New("it is not a regular file")
 // A log over 10 MiB becomes leslie.log.1 first. Links in its place are not
 // followed. Errors: T505, T507.
 func (s *Store) AppendLog(lines []byte) error {
-	base, err := s.base()
+	base, err := s.disk.OpenBase()
 	if err != nil {
-		return cannotWrite(LogsDir, err)
+		return saferoot.CannotWrite(LogsDir, err)
 	}
 	defer base.Close()
 	if err := base.Mkdir(LogsDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return cannotWrite(LogsDir, err)
+		return saferoot.CannotWrite(LogsDir, err)
 	}
-	folder, err := s.openFolder(LogsDir)
+	folder, err := s.disk.OpenFolder(LogsDir)
 	if err != nil {
-		return cannotWrite(LogsDir, err)
+		return saferoot.CannotWrite(LogsDir, err)
 	}
 	defer folder.Close()
 	err = s.rotateLog(folder)
 	if err == nil {
 		err = appendLines(folder, lines)
 	}
-	return cannotWrite(LogsDir+"/"+logFile, err)
+	return saferoot.CannotWrite(LogsDir+"/"+logFile, err)
 }
 
 // LogTail returns the log's last whole lines, at most limit bytes of them; none
@@ -88,13 +89,13 @@ func (s *Store) Log(ctx context.Context) iter.Seq2[string, error] {
 				continue
 			}
 			if err != nil {
-				yield("", cannotRead(LogsDir+"/"+name, err))
+				yield("", saferoot.CannotRead(LogsDir+"/"+name, err))
 				return
 			}
 			more, err := scanLines(f, func(line string) bool { return yield(line, nil) })
 			_ = f.Close()
 			if err != nil {
-				yield("", cannotRead(LogsDir+"/"+name, err))
+				yield("", saferoot.CannotRead(LogsDir+"/"+name, err))
 				return
 			}
 			if !more {
@@ -129,12 +130,12 @@ func scanLines(r io.Reader, fn func(string) bool) (more bool, err error) {
 }
 
 func (s *Store) openLog(name string) (*os.File, error) {
-	folder, err := s.openFolder(LogsDir)
+	folder, err := s.disk.OpenFolder(LogsDir)
 	if err != nil {
 		return nil, err
 	}
 	defer folder.Close()
-	f, _, err := openInside(folder, name)
+	f, _, err := saferoot.OpenIn(folder, name)
 	return f, err
 }
 
@@ -142,7 +143,7 @@ func appendLines(folder *os.Root, lines []byte) error {
 	if info, err := folder.Lstat(logFile); err == nil && !info.Mode().IsRegular() {
 		return errNotLog
 	}
-	f, err := folder.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND|openCareful, 0o644)
+	f, err := folder.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND|saferoot.OpenFlags, 0o644)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (s *Store) rotateLog(folder *os.Root) error {
 	if !large() {
 		return nil
 	}
-	unlock := lockfile.AcquireNow(s.Path(LockFile), os.O_RDWR|openCareful)
+	unlock := lockfile.AcquireNow(s.Path(LockFile), os.O_RDWR|saferoot.OpenFlags)
 	if unlock == nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"leslie/store/internal/saferoot"
 )
 
 // This file follows the log: what was appended since the last look, across a
@@ -30,7 +32,7 @@ func (r *LogReader) Lines() ([]string, error) {
 	for {
 		lines, err := r.rest()
 		if err != nil {
-			return out, cannotRead(LogsDir+"/"+logFile, err)
+			return out, saferoot.CannotRead(LogsDir+"/"+logFile, err)
 		}
 		out = append(out, lines...)
 		fresh, err := r.store.openLog(logFile)
@@ -38,7 +40,7 @@ func (r *LogReader) Lines() ([]string, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return out, nil
 		case err != nil:
-			return out, cannotRead(LogsDir+"/"+logFile, err)
+			return out, saferoot.CannotRead(LogsDir+"/"+logFile, err)
 		case sameFile(r.file, fresh):
 			_ = fresh.Close()
 			return out, nil

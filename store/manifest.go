@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"leslie/internal/scope"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -96,7 +97,7 @@ func (s *Store) Manifest(id thread.BlobID) (Manifest, error) {
 		return nil, err
 	}
 	m, err := decodeManifest(data)
-	return m, cannotRead(blobPath(id), err)
+	return m, saferoot.CannotRead(blobPath(id), err)
 }
 
 func decodeManifest(data []byte) (Manifest, error) {

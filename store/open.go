@@ -6,6 +6,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -15,15 +16,15 @@ import (
 func (s *Store) OpenArtifact(id thread.ThreadID, rel string) (io.ReadCloser, error) {
 	root, err := s.openThread(id)
 	if err != nil {
-		return nil, cannotRead(threadPath(id, rel), err)
+		return nil, saferoot.CannotRead(threadPath(id, rel), err)
 	}
 	defer root.Close()
-	if !fs.ValidPath(rel) || codes.Has(realFolder(root, rel), codes.UnsafePath) {
-		return nil, codes.UnsafePath.New(fact.Of("path", shown(threadPath(id, rel))))
+	if !fs.ValidPath(rel) || codes.Has(saferoot.RealFolder(root, rel), codes.UnsafePath) {
+		return nil, codes.UnsafePath.New(fact.Of("path", saferoot.Shown(threadPath(id, rel))))
 	}
-	f, _, err := openInside(root, rel)
+	f, _, err := saferoot.OpenIn(root, rel)
 	if err != nil {
-		return nil, cannotRead(threadPath(id, rel), err)
+		return nil, saferoot.CannotRead(threadPath(id, rel), err)
 	}
 	return f, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -68,7 +69,7 @@ func (s *Store) stageRemovals(w fileWork, p *thread.Pending) error {
 		return nil
 	}
 	for _, step := range p.Steps {
-		if !proper(step) || !singleName(string(p.Operation)) {
+		if !proper(step) || !saferoot.SingleName(string(p.Operation)) {
 			return stray(step)
 		}
 	}
@@ -90,10 +91,10 @@ func (s *Store) stageRemovals(w fileWork, p *thread.Pending) error {
 	if !removes {
 		return nil
 	}
-	if err := w.ensure(shelves(p)); err != nil {
+	if err := w.Ensure(shelves(p)); err != nil {
 		return err
 	}
-	return w.settle()
+	return w.Sync()
 }
 
 // staged refuses a step that has nothing to place. Errors: T509, T901.
@@ -101,7 +102,7 @@ func (w fileWork) staged(step thread.Step) error {
 	if step.Do != thread.StepPlace && step.Do != thread.StepReplace {
 		return nil
 	}
-	there, err := w.there(step.From)
+	there, err := w.Exists(step.From)
 	if err == nil && !there {
 		err = codes.Internal.New(fact.Of("reason", "nothing was staged to be placed at "+step.To))
 	}
@@ -113,19 +114,12 @@ func stray(step thread.Step) error {
 }
 
 // fileWork is the store's folder, open for steps.
-type fileWork struct{ *folders }
+type fileWork struct{ *saferoot.Root }
 
 func (s *Store) openWork() (fileWork, error) {
-	root, err := s.base()
-	if err != nil {
-		return fileWork{}, err
-	}
-	return fileWork{newFolders(s.saferoot(root))}, nil
+	root, err := s.disk.Open()
+	return fileWork{root}, err
 }
-
-// knows takes a folder that stands for one whose name is on disk, or will be in
-// time. One that stands right in the store's folder before that is fsynced is so.
-func (w fileWork) knows(rel string) { w.made[rel] = w.reach(rel) == nil }
 
 // undone returns the steps that are really undone.
 func (s *Store) undone(p *thread.Pending) []thread.Step {
@@ -136,7 +130,7 @@ func (s *Store) undone(p *thread.Pending) []thread.Step {
 	if err != nil {
 		return slices.Clone(p.Steps)
 	}
-	defer w.close()
+	defer w.Close()
 	return w.undone(p)
 }
 
@@ -154,27 +148,27 @@ func (w fileWork) done(p *thread.Pending, i int) (bool, error) {
 	step := p.Steps[i]
 	switch step.Do {
 	case thread.StepMakeDir:
-		return w.there(step.To)
+		return w.Exists(step.To)
 	case thread.StepPlace:
-		waiting, err := w.there(step.From)
+		waiting, err := w.Exists(step.From)
 		return !waiting, err
 	case thread.StepReplace:
 		return w.replaced(p, step)
 	case thread.StepAppend:
 		return w.appended(step)
 	}
-	shelved, err := w.there(shelves(p))
+	shelved, err := w.Exists(shelves(p))
 	if !shelved || err != nil {
 		return !shelved, err
 	}
 	if err := w.homeOf(step); err != nil {
 		return false, err
 	}
-	stands, err := w.there(step.To)
+	stands, err := w.Exists(step.To)
 	if err != nil {
 		return false, err
 	}
-	displaced, err := w.there(shelf(p, i))
+	displaced, err := w.Exists(shelf(p, i))
 	if step.Do == thread.StepDelete { // what was displaced may have to go back
 		return !displaced && !stands, err
 	}
@@ -201,20 +195,20 @@ func number(p *thread.Pending, i int) int {
 // disk. Errors: T505, T507, T509.
 func (s *Store) carryOut(w fileWork, p *thread.Pending, known bool) error {
 	if known {
-		w.knows(ThreadsDir)
+		w.Trust(ThreadsDir)
 	}
 	for i := range p.Steps {
 		if err := w.carry(p, i); err != nil {
-			return s.writeFailed(err)
+			return s.disk.WriteFailed(err)
 		}
 	}
-	if err := w.settle(); err != nil {
+	if err := w.Sync(); err != nil {
 		return err
 	}
 	if err := w.dropLinked(p); err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	return s.writeFailed(s.clearShelves(w, p))
+	return s.disk.WriteFailed(s.clearShelves(w, p))
 }
 
 // dropLinked removes the staged names of files whose other name is on disk.
@@ -223,9 +217,9 @@ func (w fileWork) dropLinked(p *thread.Pending) error {
 		if step.Do != thread.StepReplace {
 			continue
 		}
-		there, err := w.there(step.From)
+		there, err := w.Exists(step.From)
 		if there && err == nil {
-			err = w.remove(step.From)
+			err = w.Remove(step.From)
 		}
 		if err != nil {
 			return err
@@ -268,11 +262,11 @@ func (w fileWork) carry(p *thread.Pending, i int) error {
 	if step.Do == thread.StepRemove {
 		return nil
 	}
-	if err := w.ensure(path.Dir(step.To)); err != nil {
+	if err := w.Ensure(path.Dir(step.To)); err != nil {
 		return err
 	}
-	w.touch(path.Dir(step.To))
-	return w.rename(step.From, step.To)
+	w.Touch(path.Dir(step.To))
+	return w.Rename(step.From, step.To)
 }
 
 // homeOf refuses a step whose thread, or merge, has a link in place of its folder:
@@ -283,12 +277,12 @@ func (w fileWork) homeOf(step thread.Step) error {
 	for strings.Count(home, "/") > 1 {
 		home = path.Dir(home)
 	}
-	err := w.reach(home)
+	err := w.Reach(home)
 	if codes.Has(err, codes.UnsafePath) {
 		return err
 	}
-	if unknowable(err) {
-		return cannotRead(home, err)
+	if saferoot.Uncertain(err) {
+		return saferoot.CannotRead(home, err)
 	}
 	return nil
 }
@@ -296,39 +290,39 @@ func (w fileWork) homeOf(step thread.Step) error {
 // makeFolder makes a folder where nothing stands: what does is left as it is.
 func (w fileWork) makeFolder(rel string) error {
 	dir := path.Dir(rel)
-	if err := w.ensure(dir); err != nil {
+	if err := w.Ensure(dir); err != nil {
 		return err
 	}
-	if err := w.mkdir(rel); err != nil && !errors.Is(err, fs.ErrExist) {
-		return cannotWrite(rel, err)
+	if err := w.Mkdir(rel); err != nil && !errors.Is(err, fs.ErrExist) {
+		return saferoot.CannotWrite(rel, err)
 	}
-	w.touch(dir)
+	w.Touch(dir)
 	return nil
 }
 
 // touchStanding is touch for a folder that somebody may have taken away since:
 // the steps of an operation are looked at until the next one is made.
 func (w fileWork) touchStanding(rel string) {
-	if w.reach(rel) == nil {
-		w.touch(rel)
+	if w.Reach(rel) == nil {
+		w.Touch(rel)
 	}
 }
 
 // displace moves what stands at a name onto a shelf.
 func (w fileWork) displace(name, shelf string) error {
-	stands, err := w.there(name)
+	stands, err := w.Exists(name)
 	if !stands || err != nil {
 		return err
 	}
 	// A process may have died after it displaced, and somebody made the name anew.
-	if shelf, err = w.free(shelf, "+"); err != nil {
+	if shelf, err = w.Free(shelf, "+"); err != nil {
 		return err
 	}
-	if err := w.ensure(path.Dir(shelf)); err != nil {
+	if err := w.Ensure(path.Dir(shelf)); err != nil {
 		return err
 	}
-	w.touch(path.Dir(name))
-	return w.rename(name, shelf)
+	w.Touch(path.Dir(name))
+	return w.Rename(name, shelf)
 }
 
 // clearShelves keeps what was displaced as blobs and takes it away. What cannot
@@ -336,7 +330,7 @@ func (w fileWork) displace(name, shelf string) error {
 // Errors: T505, T509; unkept.
 func (s *Store) clearShelves(w fileWork, p *thread.Pending) error {
 	gone := path.Join(TmpDir, string(p.Operation)+spent)
-	shelved, err := w.there(shelves(p))
+	shelved, err := w.Exists(shelves(p))
 	if err != nil {
 		return err
 	}
@@ -348,12 +342,12 @@ func (s *Store) clearShelves(w fileWork, p *thread.Pending) error {
 		if err := s.nameKept(p, kept); err != nil {
 			return err
 		}
-		if err := w.rename(shelves(p), gone); err != nil {
+		if err := w.Rename(shelves(p), gone); err != nil {
 			return err
 		}
 	}
-	if left, err := w.there(gone); left && err == nil {
-		_ = w.removeAll(gone)
+	if left, err := w.Exists(gone); left && err == nil {
+		_ = w.RemoveAll(gone)
 	}
 	return nil
 }
@@ -371,15 +365,14 @@ func (s *Store) clearUp(w fileWork, p *thread.Pending, out *warnings.List) error
 	err := s.clearShelves(w, p)
 	var e unkept
 	if !errors.As(err, &e) || !codes.Has(err, codes.ReadFailed) {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	to := s.asideName("displaced")
-	if err := s.disk.rename(s.Path(shelves(p)), to); err != nil {
-		return s.writeFailed(err)
+	to := s.disk.AsideName("displaced")
+	if err := s.disk.Rename(s.Path(shelves(p)), to); err != nil {
+		return s.disk.WriteFailed(err)
 	}
-	_, reason := s.told(rootCause(e.error))
 	out.Add(warnings.NotSettled.New(
 		fact.Of("what", "keeping what the operation '"+string(p.Operation)+"' displaced"),
-		fact.Of("reason", reason+"; it was moved aside to "+s.rel(to))))
+		fact.Of("reason", s.disk.Reason(e.error)+"; it was moved aside to "+s.disk.Relative(to))))
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -41,12 +42,12 @@ func (w fileWork) localFault(p *thread.Pending, step thread.Step, err error) boo
 		if needed == "" {
 			continue
 		}
-		if _, err := w.there(needed); err != nil {
+		if _, err := w.Exists(needed); err != nil {
 			return false
 		}
 	}
-	return codes.Has(err, codes.UnsafePath) || errors.Is(err, errNotFolder) || errors.Is(err, errNotRegular) ||
-		errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) || placeFault(err)
+	return codes.Has(err, codes.UnsafePath) || errors.Is(err, saferoot.ErrNotFolder) || errors.Is(err, saferoot.ErrNotRegular) ||
+		errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) || saferoot.PlaceFault(err)
 }
 
 // carryParts carries out what can be carried out of an operation's steps. Behind a
@@ -79,7 +80,7 @@ func whyNot(err error) string {
 	if e := codes.Of(err); e != nil && e.Code() == codes.UnsafePath {
 		return e.Facts().Text("path") + " is a link"
 	}
-	return root(err).Error()
+	return saferoot.Cause(err).Error()
 }
 
 // retry carries out what is left of earlier operations, the oldest first; what cannot
@@ -87,9 +88,9 @@ func whyNot(err error) string {
 func (s *Store) retry(now *loaded) error {
 	w, err := s.openWork()
 	if err != nil {
-		return s.writeFailed(err)
+		return s.disk.WriteFailed(err)
 	}
-	defer w.close()
+	defer w.Close()
 	all := make([]*thread.Pending, 0, len(now.quarantined)+1)
 	for _, q := range now.quarantined {
 		all = append(all, work(q))
@@ -101,13 +102,13 @@ func (s *Store) retry(now *loaded) error {
 	for n, p := range all {
 		done, still, err := w.carryParts(p)
 		if err == nil {
-			err = w.settle()
+			err = w.Sync()
 		}
 		if err == nil {
 			err = w.dropLinked(done)
 		}
 		if err != nil {
-			return s.writeFailed(err)
+			return s.disk.WriteFailed(err)
 		}
 		left = append(left, still...)
 		waits := slices.ContainsFunc(left, func(q thread.Quarantined) bool { return q.Operation == p.Operation }) ||
@@ -169,7 +170,7 @@ func (m image) heldBack(records ...string) error {
 		if !slices.Contains(records, q.Record) {
 			continue
 		}
-		facts := []fact.Fact{fact.Of("path", shown(q.Steps[0].To)), fact.Of("operationId", q.Operation), fact.Of("reason", q.Reason)}
+		facts := []fact.Fact{fact.Of("path", saferoot.Shown(q.Steps[0].To)), fact.Of("operationId", q.Operation), fact.Of("reason", q.Reason)}
 		if id, ok := strings.CutPrefix(q.Record, thread.TableThreads+"/"); ok {
 			facts = append(facts, fact.Of("threadId", id))
 		}

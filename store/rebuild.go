@@ -62,7 +62,7 @@ func (s *Store) readHistoryOf() (history, error) {
 			return h, nil
 		}
 		if err != nil {
-			return h, s.readFailed(err)
+			return h, s.disk.ReadFailed(err)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (s *Store) replay(h history, fn func(entry) bool) error {
 	for _, line := range h.lines[h.base():] {
 		data := make([]byte, line.size)
 		if _, err := j.file.ReadAt(data, line.at); err != nil && !errors.Is(err, io.EOF) {
-			return s.readFailed(err)
+			return s.disk.ReadFailed(err)
 		}
 		if e, ok := readEntry(data); ok && e.Seq == line.seq && !fn(e) {
 			return nil

@@ -8,6 +8,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -64,7 +65,7 @@ func (s *Store) loadWith(tailOf func(journal, found) (tail, error)) (*loaded, er
 	var end tail
 	if noTail == nil {
 		end, noTail = tailOf(j, main)
-		noTail = s.readFailed(noTail)
+		noTail = s.disk.ReadFailed(noTail)
 	}
 	now, err := s.newest(main, end, noTail, backup)
 	if err == nil {
@@ -115,7 +116,7 @@ func (s *Store) outdated(main found, end tail, backup thread.Revision) string {
 // claimsOf is the revision in a state file's first line, 0 when there is none.
 // Nothing vouches for it yet.
 func (s *Store) claimsOf(name string) thread.Revision {
-	f, _, err := openRegular(s.Path(name))
+	f, _, err := saferoot.OpenRegular(s.Path(name))
 	if err != nil {
 		return 0
 	}
@@ -148,9 +149,9 @@ type found struct {
 
 // readState reads a state file. A missing one is damage.
 func (s *Store) readState(name string) found {
-	data, info, err := readRegular(s.Path(name))
+	data, info, err := saferoot.ReadRegular(s.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return found{err: damage("it is missing")}
+		return found{err: saferoot.Damage("it is missing")}
 	}
 	if err != nil {
 		return found{err: err}
@@ -162,7 +163,7 @@ func (s *Store) readState(name string) found {
 // usable reports whether the file is whole, or known not to be: then others may
 // stand in for it.
 func (f found) usable() bool {
-	var d damage
+	var d saferoot.Damage
 	return f.err == nil || errors.As(f.err, &d)
 }
 
@@ -191,9 +192,9 @@ func (f found) claims() thread.Revision {
 func (s *Store) refuse(name string, err error) error {
 	var other foreign
 	if errors.As(err, &other) {
-		return codes.UnsupportedVersion.New(fact.Of("path", s.rel(s.Path(name))), fact.Of("writer", string(other)))
+		return codes.UnsupportedVersion.New(fact.Of("path", s.disk.Relative(s.Path(name))), fact.Of("writer", string(other)))
 	}
-	return s.readFailed(err)
+	return s.disk.ReadFailed(err)
 }
 
 // recover makes the newest state that main, backup and journal hold together.
@@ -217,7 +218,7 @@ func (s *Store) recover(main found, end tail) (*loaded, error) {
 // warn adds W502 for the state.
 func (l *loaded) warn(s *Store, main found, replayed int, lost string) {
 	l.warnings.Add(warnings.Recovered.New(
-		fact.Of("path", s.rel(s.Path(StateFile))),
+		fact.Of("path", s.disk.Relative(s.Path(StateFile))),
 		fact.Of("reason", main.reason()),
 		fact.Of("revision", l.revision),
 		fact.Of("replayed", replayed),
@@ -256,7 +257,7 @@ func (s *Store) rollForward(m image) (*rolled, error) {
 		return nil, err
 	}
 	if err := m.readPending(); err != nil {
-		return nil, s.readFailed(err)
+		return nil, s.disk.ReadFailed(err)
 	}
 	out := &rolled{image: m, base: m.revision, newest: newest}
 	for _, op := range ops {
@@ -327,7 +328,7 @@ func (s *Store) nothingWhole(main, backup found) error {
 	journal, known := s.aboutJournal()
 	return codes.ParseError.New(
 		fact.Of("reason", "the state: "+main.reason()+"; its backup: "+backup.reason()),
-		fact.Of("path", s.rel(s.Path(StateFile))),
+		fact.Of("path", s.disk.Relative(s.Path(StateFile))),
 		fact.Of("main", main.reason()),
 		fact.Of("backup", backup.reason()),
 		fact.Of("journal", journal),
@@ -346,7 +347,7 @@ func wayOut(journal bool, main, backup found) []Option {
 	if journal {
 		return append(options, Option{"Rebuild the state from the journal; damaged files are moved aside, none is deleted", "leslie doctor --repair"})
 	}
-	if missing := damage("it is missing"); errors.Is(main.err, missing) && errors.Is(backup.err, missing) {
+	if missing := saferoot.Damage("it is missing"); errors.Is(main.err, missing) && errors.Is(backup.err, missing) {
 		return append(options, Option{"Complete a store whose making was interrupted", "leslie init"})
 	}
 	return options

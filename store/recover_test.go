@@ -15,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -72,7 +73,7 @@ func TestADamagedStateIsReadWithoutLossAndLeftAlone(t *testing.T) {
 	}
 	assert.Equal(t, backup, read(t, s, BackupFile))
 	for name := range listing(t, s) {
-		assert.NotContains(t, name, asideMark, "a reader leaves the files alone")
+		assert.NotContains(t, name, saferoot.AsideMark, "a reader leaves the files alone")
 	}
 }
 
@@ -118,7 +119,7 @@ func TestARecoveredStateIsRepairedByAWriterThatChangesNothing(t *testing.T) {
 	assert.False(t, c.Changed)
 	assert.True(t, hasWarning(c.Warnings, warnings.Recovered))
 	requireHolds(t, s, names(3), false)
-	assert.Equal(t, "{", string(read(t, s, StateFile+asideMark+"20260209T120000Z")))
+	assert.Equal(t, "{", string(read(t, s, StateFile+saferoot.AsideMark+"20260209T120000Z")))
 	requireNoGap(t, s)
 }
 
@@ -137,7 +138,7 @@ func TestAStateThatIsOlderThanTheJournalIsRolledForward(t *testing.T) {
 	requireHolds(t, s, append(want, "obj-zz"), false)
 	requireNoGap(t, s)
 	for name := range listing(t, s) {
-		assert.NotContains(t, name, asideMark, "a whole file is not set aside")
+		assert.NotContains(t, name, saferoot.AsideMark, "a whole file is not set aside")
 	}
 }
 
@@ -218,7 +219,7 @@ func TestABackupThatIsNotWholeIsMovedAsideAndNeverBelieved(t *testing.T) {
 		requireHolds(t, s, names(3), false)
 		add(t, s, "obj-x")
 		requireHolds(t, s, append(names(3), "obj-x"), false)
-		assert.Equal(t, text, string(read(t, s, BackupFile+asideMark+"20260209T120000Z")), name)
+		assert.Equal(t, text, string(read(t, s, BackupFile+saferoot.AsideMark+"20260209T120000Z")), name)
 		assert.True(t, entireState(read(t, s, BackupFile)), name)
 	}
 }
@@ -382,7 +383,7 @@ func TestABackupThatIsAFolderIsMovedAside(t *testing.T) {
 	require.NoError(t, os.Remove(s.Path(BackupFile)))
 	require.NoError(t, os.MkdirAll(s.Path(BackupFile+"/inside"), 0o755))
 	add(t, s, "obj-a")
-	assert.DirExists(t, s.Path(BackupFile+asideMark+"20260209T120000Z/inside"))
+	assert.DirExists(t, s.Path(BackupFile+saferoot.AsideMark+"20260209T120000Z/inside"))
 }
 
 // What nobody wrote is not read: the memory for it would be the end of the process.

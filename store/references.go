@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"leslie/internal/scope"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -21,8 +22,8 @@ func (s *Store) HasThread(id thread.ThreadID) (bool, error) {
 	case err == nil:
 		_ = root.Close()
 		return true, nil
-	case unknowable(err):
-		return false, cannotRead(threadPath(id, ""), err)
+	case saferoot.Uncertain(err):
+		return false, saferoot.CannotRead(threadPath(id, ""), err)
 	}
 	return false, nil
 }
@@ -50,12 +51,12 @@ func (s *Store) CheckFrozen(ctx context.Context, ref thread.Reference) (entries 
 		return nil, nil, err
 	}
 	at := threadPath(ref.From, InheritedDir+"/"+string(ref.ID))
-	root, err := s.openFolder(at)
+	root, err := s.disk.OpenFolder(at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, m.Paths(), nil
 	case err != nil:
-		return nil, nil, cannotRead(at, err)
+		return nil, nil, saferoot.CannotRead(at, err)
 	}
 	defer root.Close()
 	if entries, err = hashedTree(ctx, root, at); err != nil {
@@ -97,4 +98,4 @@ func differing(m Manifest, entries []Entry) []string {
 
 // Relative is an absolute path as answers show it: from the project's root,
 // with "/".
-func (s *Store) Relative(path string) string { return s.rel(path) }
+func (s *Store) Relative(path string) string { return s.disk.Relative(path) }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -113,7 +114,7 @@ func (x *examination) complete() bool {
 // nothing is touched.
 func (x *examination) hopeful(err error) bool {
 	for _, f := range x.findings {
-		if f.Path == x.store.rel(x.store.Path(StateFile)) && f.Repairable {
+		if f.Path == x.store.disk.Relative(x.store.Path(StateFile)) && f.Repairable {
 			return codes.Has(err, codes.ParseError)
 		}
 	}
@@ -130,7 +131,7 @@ func (m *mending) mend(findings []finding) (first error) {
 		if err := stopped(m.ctx); err != nil {
 			return err
 		}
-		first = cmp.Or(first, m.store.writeFailed(f.mend(m)))
+		first = cmp.Or(first, m.store.disk.WriteFailed(f.mend(m)))
 	}
 	return first
 }
@@ -172,7 +173,7 @@ func (m *mending) settle() error {
 	if lost {
 		m.did("wrote the state at revision %d", now.revision)
 	}
-	return s.writeFailed(s.disk.syncDir(s.Path(".")))
+	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(".")))
 }
 
 // finish is Store.settle. Of what was found in loading the findings tell.
@@ -230,21 +231,21 @@ func (m *mending) backup() error {
 	if err := m.aside(BackupFile); err != nil {
 		return err
 	}
-	if err := s.replace(BackupFile, data); err != nil {
+	if err := s.disk.Replace(BackupFile, data); err != nil {
 		return err
 	}
 	m.did("made a new backup of the state")
-	return s.writeFailed(s.disk.syncDir(s.Path(".")))
+	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(".")))
 }
 
 // aside moves something out of the way, if it is there.
 func (m *mending) aside(name string) error {
-	to, err := m.store.moveAside(name)
+	to, err := m.store.disk.SetAside(name)
 	if err != nil || to == "" {
 		return err
 	}
-	m.did("moved %s aside to %s", m.store.rel(m.store.Path(name)), m.store.rel(to))
-	return m.store.writeFailed(m.store.disk.syncDir(filepath.Dir(to)))
+	m.did("moved %s aside to %s", m.store.disk.Relative(m.store.Path(name)), m.store.disk.Relative(to))
+	return m.store.disk.WriteFailed(m.store.disk.SyncDir(filepath.Dir(to)))
 }
 
 // keepBeside gives a file that is going to be replaced a second name, under which
@@ -254,19 +255,19 @@ func (m *mending) keepBeside(name string) error {
 	if !exists(s.Path(name)) {
 		return nil
 	}
-	to := s.asideName(name)
-	if err := s.disk.link(s.Path(name), to); err != nil {
-		data, _, err := readRegular(s.Path(name))
+	to := s.disk.AsideName(name)
+	if err := s.disk.Link(s.Path(name), to); err != nil {
+		data, _, err := saferoot.ReadRegular(s.Path(name))
 		if err != nil {
-			return s.readFailed(err)
+			return s.disk.ReadFailed(err)
 		}
-		c := s.newFile(name, data)
-		c.path = to
-		if err := s.disk.replace(c); err != nil {
-			return s.writeFailed(err)
+		c := s.disk.NewFile(name, data)
+		c.Path = to
+		if err := s.disk.ReplaceWith(c); err != nil {
+			return s.disk.WriteFailed(err)
 		}
 	}
-	m.did("kept %s as %s", s.rel(s.Path(name)), s.rel(to))
+	m.did("kept %s as %s", s.disk.Relative(s.Path(name)), s.disk.Relative(to))
 	return nil
 }
 
@@ -322,20 +323,20 @@ func (m *mending) folders() error {
 	}
 	w, err := m.store.openWork()
 	if err != nil {
-		return m.store.writeFailed(err)
+		return m.store.disk.WriteFailed(err)
 	}
-	defer w.close()
+	defer w.Close()
 	for _, id := range ids {
 		name := ThreadsDir + "/" + id
-		if _, err := w.lstat(name); !errors.Is(err, fs.ErrNotExist) || !singleName(id) {
+		if _, err := w.Lstat(name); !errors.Is(err, fs.ErrNotExist) || !saferoot.SingleName(id) {
 			continue
 		}
-		if err := w.ensure(name); err != nil {
+		if err := w.Ensure(name); err != nil {
 			return err
 		}
-		m.did("made the folder %s", shown(name))
+		m.did("made the folder %s", saferoot.Shown(name))
 	}
-	return w.settle()
+	return w.Sync()
 }
 
 // counters sets what objectives count to what the archive holds, where they count

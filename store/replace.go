@@ -10,10 +10,10 @@ import (
 	"path"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -33,12 +33,12 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 	if step.Do == thread.StepReplace && step.Expect == "" {
 		w.clearEmpty(step.To)
 	}
-	shelved, err := w.there(aside)
+	shelved, err := w.Exists(aside)
 	if err != nil {
 		return err
 	}
 	if !shelved {
-		now, err := hashIn(w.root, step.To)
+		now, err := hashIn(w.Base(), step.To)
 		if err != nil {
 			return err
 		}
@@ -49,11 +49,11 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 			return err
 		}
 	}
-	if shelved, err = w.there(aside); err != nil {
+	if shelved, err = w.Exists(aside); err != nil {
 		return err
 	}
 	if shelved {
-		now, err := hashIn(w.root, aside)
+		now, err := hashIn(w.Base(), aside)
 		if err != nil {
 			return err
 		}
@@ -64,10 +64,10 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 	if step.Do == thread.StepDelete {
 		return nil
 	}
-	if err := w.ensure(path.Dir(step.To)); err != nil {
+	if err := w.Ensure(path.Dir(step.To)); err != nil {
 		return err
 	}
-	w.touch(path.Dir(step.To))
+	w.Touch(path.Dir(step.To))
 	err = w.settleIn(step.From, step.To)
 	if errors.Is(err, fs.ErrExist) { // a save fell between the move and this
 		return w.beside(p, step)
@@ -80,55 +80,55 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 // saved since. Where the plan's own file stands still, or none, the staged file was
 // taken away by others. Errors: T507, T509.
 func (w fileWork) replaced(p *thread.Pending, step thread.Step) (bool, error) {
-	waiting, err := w.there(step.From)
+	waiting, err := w.Exists(step.From)
 	if waiting || err != nil || step.Content == "" {
 		return !waiting && err == nil, err
 	}
 	if err := w.homeOf(step); err != nil {
 		return false, err
 	}
-	now, err := hashIn(w.root, step.To)
+	now, err := hashIn(w.Base(), step.To)
 	if err != nil || now == step.Content || now != step.Expect && now != "" {
 		return err == nil, err
 	}
-	return w.there(withMark(step.To, besideMark(p)))
+	return w.Exists(saferoot.WithMark(step.To, besideMark(p)))
 }
 
 // stageAnew writes a staged file that is gone once more. Errors: T505, T509.
 func (w fileWork) stageAnew(step thread.Step) error {
-	waiting, err := w.there(step.From)
+	waiting, err := w.Exists(step.From)
 	if waiting || err != nil || step.Do != thread.StepReplace || step.Content == "" {
 		return err
 	}
-	data, err := readBlob(w.root, step.Content)
+	data, err := readBlob(w.Base(), step.Content)
 	if err != nil {
 		return err
 	}
-	if err := w.ensure(path.Dir(step.From)); err != nil {
+	if err := w.Ensure(path.Dir(step.From)); err != nil {
 		return err
 	}
-	if _, err := w.writeFile(step.From, perm(step.Executable, false), bytes.NewReader(data)); err != nil {
+	if _, err := w.WriteFile(step.From, perm(step.Executable, false), bytes.NewReader(data)); err != nil {
 		return err
 	}
-	return w.settleFiles()
+	return w.SyncFiles()
 }
 
 // settleIn gives a file a name that is free, and fails with fs.ErrExist if it is not.
 // A rename would replace what an agent saved an instant ago; a hard link cannot. The
 // first name stays until the second is durable: see carryOut.
 func (w fileWork) settleIn(from, to string) error {
-	err := w.link(from, to)
+	err := w.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	taken, err := w.there(to) // no hard links here: what is left is to look first
+	taken, err := w.Exists(to) // no hard links here: what is left is to look first
 	switch {
 	case err != nil:
 		return err
 	case taken:
 		return fs.ErrExist
 	}
-	return w.rename(from, to)
+	return w.Rename(from, to)
 }
 
 // putBack restores a file that was saved in the meantime to its name, unless somebody
@@ -151,11 +151,11 @@ func (w fileWork) beside(p *thread.Pending, step thread.Step) error {
 	if err != nil {
 		return err
 	}
-	if err := w.ensure(path.Dir(to)); err != nil {
+	if err := w.Ensure(path.Dir(to)); err != nil {
 		return err
 	}
-	w.touch(path.Dir(to))
-	return w.rename(step.From, to)
+	w.Touch(path.Dir(to))
+	return w.Rename(step.From, to)
 }
 
 // besideMark is what a name gets that an operation puts beside another.
@@ -163,16 +163,16 @@ func besideMark(p *thread.Pending) string { return ".merge-" + string(p.Operatio
 
 // alike reports whether two files have the same content and executable bits.
 func (w fileWork) alike(a, b string) bool {
-	was, err := w.lstat(a)
+	was, err := w.Lstat(a)
 	if err != nil {
 		return false
 	}
-	is, err := w.lstat(b)
+	is, err := w.Lstat(b)
 	if err != nil || (was.Mode()^is.Mode())&0o111 != 0 {
 		return false
 	}
-	one, err := hashIn(w.root, a)
-	other, otherErr := hashIn(w.root, b)
+	one, err := hashIn(w.Base(), a)
+	other, otherErr := hashIn(w.Base(), b)
 	return err == nil && otherErr == nil && one == other && one != special
 }
 
@@ -180,34 +180,17 @@ func (w fileWork) alike(a, b string) bool {
 // of the thread, the folder gets the mark and not the file in it.
 // Errors: T509.
 func (w fileWork) besideName(to, mark string) (string, error) {
-	name := withMark(to, mark)
+	name := saferoot.WithMark(to, mark)
 	for i := range len(to) {
 		if to[i] != '/' || strings.Count(to[:i], "/") < 2 {
 			continue
 		}
-		if info, err := w.lstat(to[:i]); err == nil && !info.IsDir() {
-			name = withMark(to[:i], mark) + to[i:]
+		if info, err := w.Lstat(to[:i]); err == nil && !info.IsDir() {
+			name = saferoot.WithMark(to[:i], mark) + to[i:]
 			break
 		}
 	}
-	return w.free(name, "+")
-}
-
-// longestName is how long a name with a mark may be, in bytes: file systems allow 255.
-const longestName = 240
-
-// withMark is a name with a mark at its end, cut short where both are too long for a
-// file system.
-func withMark(name, mark string) string {
-	start := strings.LastIndexByte(name, '/') + 1
-	if over := len(name) - start + len(mark) - longestName; over > 0 {
-		end := max(start+1, len(name)-over)
-		for end > start+1 && !utf8.RuneStart(name[end]) {
-			end--
-		}
-		name = name[:end]
-	}
-	return name + mark
+	return w.Free(name, "+")
 }
 
 // special is the hash of what is no regular file: nothing expects it.
@@ -217,21 +200,21 @@ const special thread.BlobID = "not a regular file"
 // place of a folder counts as special. Errors: T509 for what cannot be read:
 // it may be just what was expected.
 func hashIn(root *os.Root, rel string) (thread.BlobID, error) {
-	err := realFolder(root, path.Dir(rel))
+	err := saferoot.RealFolder(root, path.Dir(rel))
 	if err == nil {
 		var f *os.File
-		if f, _, err = openInside(root, rel); err == nil {
+		if f, _, err = saferoot.OpenIn(root, rel); err == nil {
 			defer f.Close()
 			sum := sha256.New()
 			_, err = io.Copy(sum, f)
-			return blobID(sum), cannotRead(rel, err)
+			return blobID(sum), saferoot.CannotRead(rel, err)
 		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
-	case unknowable(err):
-		return "", cannotRead(rel, err)
+	case saferoot.Uncertain(err):
+		return "", saferoot.CannotRead(rel, err)
 	}
 	return special, nil
 }
@@ -244,7 +227,7 @@ func (s *Store) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (m
 		root, err = nil, nil
 	}
 	if err != nil {
-		return nil, cannotRead(threadPath(id, ""), err)
+		return nil, saferoot.CannotRead(threadPath(id, ""), err)
 	}
 	if root != nil {
 		defer root.Close()
@@ -253,7 +236,7 @@ func (s *Store) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (m
 		var now thread.BlobID
 		if root != nil {
 			if now, err = hashIn(root, rel); err != nil {
-				return nil, cannotRead(threadPath(id, rel), err)
+				return nil, saferoot.CannotRead(threadPath(id, rel), err)
 			}
 		}
 		if now != want && (want != "" || !folderLike(root, rel)) {
@@ -277,19 +260,19 @@ func folderLike(root *os.Root, rel string) bool {
 func (s *Store) ReadArtifact(id thread.ThreadID, rel string) ([]byte, error) {
 	root, err := s.openThread(id)
 	if err != nil {
-		return nil, cannotRead(threadPath(id, rel), err)
+		return nil, saferoot.CannotRead(threadPath(id, rel), err)
 	}
 	defer root.Close()
 	return readLimited(root, threadPath(id, ""), rel, id)
 }
 
 func readLimited(root *os.Root, at, rel string, id thread.ThreadID) ([]byte, error) {
-	if !fs.ValidPath(rel) || codes.Has(realFolder(root, rel), codes.UnsafePath) {
-		return nil, codes.UnsafePath.New(fact.Of("path", shown(at)+"/"+rel))
+	if !fs.ValidPath(rel) || codes.Has(saferoot.RealFolder(root, rel), codes.UnsafePath) {
+		return nil, codes.UnsafePath.New(fact.Of("path", saferoot.Shown(at)+"/"+rel))
 	}
-	f, info, err := openInside(root, rel)
+	f, info, err := saferoot.OpenIn(root, rel)
 	if err != nil {
-		return nil, cannotRead(path.Join(at, rel), err)
+		return nil, saferoot.CannotRead(path.Join(at, rel), err)
 	}
 	defer f.Close()
 	if info.Size() > MaxFile {
@@ -298,7 +281,7 @@ func readLimited(root *os.Root, at, rel string, id thread.ThreadID) ([]byte, err
 	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	switch {
 	case err != nil:
-		return nil, cannotRead(path.Join(at, rel), err)
+		return nil, saferoot.CannotRead(path.Join(at, rel), err)
 	case len(data) > MaxFile: // it grew
 		return nil, tooLarge(rel, path.Join(at, rel), id)
 	}
@@ -308,13 +291,13 @@ func readLimited(root *os.Root, at, rel string, id thread.ThreadID) ([]byte, err
 // ReadWork returns a file with markers that a pending merge keeps for editors.
 // Errors: T507, T508, T509 with fs.ErrNotExist in its chain where there is none.
 func (s *Store) ReadWork(id thread.MergeID, rel string) ([]byte, error) {
-	if !singleName(string(id)) {
+	if !saferoot.SingleName(string(id)) {
 		return nil, codes.UnsafePath.New(fact.Of("path", MergesDir+"/"+string(id)))
 	}
 	at := path.Join(MergesDir, string(id), "work")
-	root, err := s.openFolder(at)
+	root, err := s.disk.OpenFolder(at)
 	if err != nil {
-		return nil, cannotRead(at, err)
+		return nil, saferoot.CannotRead(at, err)
 	}
 	defer root.Close()
 	return readLimited(root, at, rel, "")

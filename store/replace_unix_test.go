@@ -169,7 +169,7 @@ func TestTheSameContentWithOtherExecutableBitsIsNotTheSame(t *testing.T) {
 	require.NoError(t, os.Chmod(s.Path(inThread+"c"), 0o755))
 	w, err := s.openWork()
 	require.NoError(t, err)
-	defer w.close()
+	defer w.Close()
 	assert.True(t, w.alike(inThread+"a", inThread+"b"))
 	assert.False(t, w.alike(inThread+"a", inThread+"c"))
 	assert.False(t, w.alike(inThread+"a", inThread+"d"))

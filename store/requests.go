@@ -13,6 +13,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -114,13 +115,13 @@ func (s *Store) answerTo(id string, last *operation) (*answer, error) {
 		a := owed(e)
 		return &a, err
 	}
-	data, _, err := readRegular(s.Path(requestFile(id)))
+	data, _, err := saferoot.ReadRegular(s.Path(requestFile(id)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var d damage
+	var d saferoot.Damage
 	if err != nil && !errors.As(err, &d) {
-		return nil, s.readFailed(err)
+		return nil, s.disk.ReadFailed(err)
 	}
 	var a answer
 	if err == nil && len(data) > 0 && jsonl.Intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil && a.ID == id && len(a.Answer) > 0 {
@@ -142,7 +143,7 @@ func (s *Store) answerInJournal(id string) (a *answer, err error) {
 		}
 		return a == nil && s.now().Sub(e.Time) <= remembered
 	})
-	return a, s.readFailed(err)
+	return a, s.disk.ReadFailed(err)
 }
 
 // owed is the answer as it is kept for an operation.
@@ -164,7 +165,7 @@ func (s *Store) keepAnswer(op *operation) error {
 		return nil
 	}
 	name := s.Path(requestFile(op.RequestID))
-	if old, _, err := readRegular(name); err == nil && len(old) > 0 && jsonl.Intact(old[:len(old)-1]) {
+	if old, _, err := saferoot.ReadRegular(name); err == nil && len(old) > 0 && jsonl.Intact(old[:len(old)-1]) {
 		var a answer
 		if json.Unmarshal(old, &a) == nil && a.Operation == op.ID {
 			return nil
@@ -185,23 +186,23 @@ func (s *Store) writeAnswer(a answer) error {
 	}
 	fresh := !exists(s.Path(RequestsDir))
 	if fresh {
-		if err := s.disk.mkdir(s.Path(RequestsDir)); err != nil {
-			return s.writeFailed(err)
+		if err := s.disk.Mkdir(s.Path(RequestsDir)); err != nil {
+			return s.disk.WriteFailed(err)
 		}
 	}
 	if info, err := os.Lstat(s.Path(RequestsDir)); err != nil || !info.IsDir() {
-		return s.writeFailed(&fs.PathError{Op: "open", Path: s.Path(RequestsDir), Err: errNotFolder})
+		return s.disk.WriteFailed(&fs.PathError{Op: "open", Path: s.Path(RequestsDir), Err: saferoot.ErrNotFolder})
 	}
-	if err := s.replace(requestFile(a.ID), data); err != nil {
+	if err := s.disk.Replace(requestFile(a.ID), data); err != nil {
 		return err
 	}
 	if fresh {
-		err = s.disk.syncDir(s.Path("."))
+		err = s.disk.SyncDir(s.Path("."))
 	}
 	if err == nil {
-		err = s.disk.syncDir(s.Path(RequestsDir))
+		err = s.disk.SyncDir(s.Path(RequestsDir))
 	}
-	return s.writeFailed(err)
+	return s.disk.WriteFailed(err)
 }
 
 // forgetOld removes answers that are no longer owed, as far as it can.
@@ -213,7 +214,7 @@ func (s *Store) forgetOld() {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && info.Mode().IsRegular() && s.now().Sub(info.ModTime()) > remembered {
-			_ = s.disk.remove(s.Path(RequestsDir + "/" + e.Name()))
+			_ = s.disk.Remove(s.Path(RequestsDir + "/" + e.Name()))
 		}
 	}
 }

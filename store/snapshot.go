@@ -11,6 +11,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -39,7 +40,7 @@ func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set
 		return Manifest{}, nil, unmatched(id, set, nil)
 	}
 	if err != nil {
-		return nil, nil, cannotRead(at, err)
+		return nil, nil, saferoot.CannotRead(at, err)
 	}
 	defer folder.Close()
 	t := tree{root: folder, at: at, set: set, skip: ownNames}
@@ -61,7 +62,7 @@ func listMeant(id thread.ThreadID, t tree) ([]Entry, error) {
 			return nil
 		}
 		if e.Size > MaxFile {
-			return tooLarge(shown(threadPath(id, e.Path)), threadPath(id, e.Path), id)
+			return tooLarge(saferoot.Shown(threadPath(id, e.Path)), threadPath(id, e.Path), id)
 		}
 		if files++; files > MaxFiles {
 			return tooMany(id)
@@ -88,7 +89,7 @@ func (st *Stage) read(ctx context.Context, t tree, entries []Entry) (m Manifest,
 			case err == nil:
 				m = append(m, file)
 				continue
-			case errors.Is(err, errNotRegular):
+			case errors.Is(err, saferoot.ErrNotRegular):
 				e.Type = TypeOther
 			case !errors.Is(err, errGone):
 				return nil, nil, err
@@ -105,14 +106,14 @@ func (st *Stage) read(ctx context.Context, t tree, entries []Entry) (m Manifest,
 var errGone = errors.New("gone")
 
 func (st *Stage) readFile(t tree, rel string) (FileAt, error) {
-	f, info, err := openInside(t.root, rel)
+	f, info, err := saferoot.OpenIn(t.root, rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return FileAt{}, errGone
-	case errors.Is(err, errNotRegular):
+	case errors.Is(err, saferoot.ErrNotRegular):
 		return FileAt{}, err
 	case err != nil:
-		return FileAt{}, cannotRead(path.Join(t.at, rel), err)
+		return FileAt{}, saferoot.CannotRead(path.Join(t.at, rel), err)
 	}
 	defer f.Close()
 	e := entryAt(rel, info)
@@ -151,7 +152,7 @@ func tooMany(id thread.ThreadID) error {
 	return codes.TooLarge.New(
 		fact.Of("what", "The snapshot of '"+string(id)+"'"),
 		fact.Of("limit", "10,000 files"),
-		fact.Of("path", shown(threadPath(id, ""))),
+		fact.Of("path", saferoot.Shown(threadPath(id, ""))),
 		fact.Of("threadId", id),
 	)
 }

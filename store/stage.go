@@ -17,6 +17,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/store/internal/lockfile"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -52,18 +53,18 @@ type Stage struct {
 // Stage creates the operation's staging folder and holds it until Close or Discard.
 // Errors: T505; T507 if a link is in place of a folder.
 func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
-	if !singleName(string(op)) {
+	if !saferoot.SingleName(string(op)) {
 		return nil, codes.UnsafePath.New(fact.Of("path", TmpDir+"/"+string(op)))
 	}
-	base, err := s.base()
+	root, err := s.disk.Open()
 	if err != nil {
-		return nil, cannotWrite(TmpDir, err)
+		return nil, saferoot.CannotWrite(TmpDir, err)
 	}
 	dir := stageDir(op)
-	st := &Stage{store: s, op: op, blobs: newBlobWriter(newFolders(s.saferoot(base)), dir)}
+	st := &Stage{store: s, op: op, blobs: newBlobWriter(root, dir)}
 	if err := st.enter(dir); err != nil {
-		_ = st.blobs.close()
-		return nil, cannotWrite(dir, err)
+		_ = st.blobs.Close()
+		return nil, saferoot.CannotWrite(dir, err)
 	}
 	return st, nil
 }
@@ -74,29 +75,29 @@ func stageDir(op thread.OperationID) string { return path.Join(TmpDir, string(op
 // enter creates the folder, locks its file, and checks that the file is still in
 // place.
 func (st *Stage) enter(dir string) error {
-	w := st.blobs.folders
-	if err := w.ensure(TmpDir); err != nil {
+	w := st.blobs.Root
+	if err := w.Ensure(TmpDir); err != nil {
 		return err
 	}
 	for try := range stageTries {
-		err := w.mkdir(dir)
+		err := w.Mkdir(dir)
 		if err != nil && (try == 0 || !errors.Is(err, fs.ErrExist)) {
 			return err
 		}
-		lock, info, err := hold(w.saferoot, dir+"/"+stageLock)
+		lock, info, err := hold(w, dir+"/"+stageLock)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			_ = w.remove(dir + "/" + stageLock)
-			_ = w.remove(dir)
+			_ = w.Remove(dir + "/" + stageLock)
+			_ = w.Remove(dir)
 			return err
 		}
 		if lock != nil {
 			st.lock, st.since = lock, info.ModTime()
-			w.made[dir] = true
-			w.touch(TmpDir)
-			return w.reach(dir)
+			w.Trust(dir)
+			w.Touch(TmpDir)
+			return w.Reach(dir)
 		}
 	}
 	return errContended
@@ -104,9 +105,9 @@ func (st *Stage) enter(dir string) error {
 
 // hold creates and locks a stage's file, and waits for a sweep that holds it. The lock
 // is nil if the file no longer exists.
-func hold(r saferoot, rel string) (*flock.Flock, fs.FileInfo, error) {
-	lock := stageFlock(r.path(rel))
-	err := lockfile.Persist(func() error { return r.disk.step(ActCreate, r.path(rel), lock.Lock) })
+func hold(r *saferoot.Root, rel string) (*flock.Flock, fs.FileInfo, error) {
+	lock := stageFlock(r.Path(rel))
+	err := lockfile.Persist(func() error { return r.Disk().Step(saferoot.ActCreate, r.Path(rel), lock.Lock) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,8 +120,8 @@ func hold(r saferoot, rel string) (*flock.Flock, fs.FileInfo, error) {
 }
 
 // standing describes the locked file if it is still in place, and is nil if not.
-func standing(r saferoot, rel string, lock *flock.Flock) (fs.FileInfo, error) {
-	there, err := r.lstat(rel)
+func standing(r *saferoot.Root, rel string, lock *flock.Flock) (fs.FileInfo, error) {
+	there, err := r.Lstat(rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -137,7 +138,7 @@ func standing(r saferoot, rel string, lock *flock.Flock) (fs.FileInfo, error) {
 // stageFlock opens the lock's file for writing, as network file systems require,
 // without following a link or waiting for a pipe.
 func stageFlock(path string) *flock.Flock {
-	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openCareful), flock.SetPermissions(0o644))
+	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|saferoot.OpenFlags), flock.SetPermissions(0o644))
 }
 
 // Rel returns the path of a staged file or folder, for thread.Step.From. It promises
@@ -182,7 +183,7 @@ func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnl
 	if err := st.own(to); err != nil {
 		return err
 	}
-	if err := st.blobs.ensure(path.Join(stageDir(st.op), to)); err != nil {
+	if err := st.blobs.Ensure(path.Join(stageDir(st.op), to)); err != nil {
 		return err
 	}
 	for _, f := range m {
@@ -211,14 +212,14 @@ func (st *Stage) place(to string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	rel := path.Join(stageDir(st.op), to)
-	if err := st.blobs.ensure(path.Dir(rel)); err != nil {
+	if err := st.blobs.Ensure(path.Dir(rel)); err != nil {
 		return err
 	}
-	st.blobs.touch(path.Dir(rel))
-	if _, err := st.blobs.writeFile(rel, mode, bytes.NewReader(data)); err != nil || len(st.blobs.fresh) < manyFresh {
+	st.blobs.Touch(path.Dir(rel))
+	if _, err := st.blobs.WriteFile(rel, mode, bytes.NewReader(data)); err != nil || !st.blobs.Full() {
 		return err
 	}
-	return st.blobs.settleFiles()
+	return st.blobs.SyncFiles()
 }
 
 // own rejects paths that callers may not use.
@@ -247,8 +248,8 @@ func (st *Stage) Sync() error {
 	if st.lock == nil { // it has ended, and nothing of it is wanted
 		return nil
 	}
-	defer st.blobs.leaveIn(stageDir(st.op)) // which steps are going to take away
-	return st.blobs.settle()
+	defer st.blobs.CloseIn(stageDir(st.op)) // which steps are going to take away
+	return st.blobs.Sync()
 }
 
 // Close ends the stage and removes its folder, unless it still contains something that
@@ -261,7 +262,7 @@ func (st *Stage) Close() error {
 		if st.lock == nil {
 			break
 		}
-		if _, err := st.blobs.lstat(path.Join(stageDir(st.op), to)); err == nil {
+		if _, err := st.blobs.Lstat(path.Join(stageDir(st.op), to)); err == nil {
 			return st.leave()
 		}
 	}
@@ -274,17 +275,17 @@ func (st *Stage) Discard() error {
 		return nil
 	}
 	dir := stageDir(st.op)
-	st.blobs.closeFiles()
-	st.blobs.leaveIn(dir)
-	err := removeStage(st.blobs.saferoot, dir, st.lock)
+	st.blobs.DropFiles()
+	st.blobs.CloseIn(dir)
+	err := removeStage(st.blobs.Root, dir, st.lock)
 	st.lock = nil
-	return errors.Join(cannotWrite(dir, err), st.blobs.close())
+	return errors.Join(saferoot.CannotWrite(dir, err), st.blobs.Close())
 }
 
 func (st *Stage) leave() error {
 	err := lockfile.Release(st.lock)
 	st.lock = nil
-	return errors.Join(cannotWrite(stageDir(st.op), err), st.blobs.close())
+	return errors.Join(saferoot.CannotWrite(stageDir(st.op), err), st.blobs.Close())
 }
 
 // sweepStages removes the stages that nobody holds, except those of the operations in
@@ -292,25 +293,24 @@ func (st *Stage) leave() error {
 // folders. It skips a stage that cannot be removed, until the next time. Errors: T505,
 // T507 if tmp is a link.
 func (s *Store) sweepStages(keep ...thread.OperationID) error {
-	base, err := s.base()
+	r, err := s.disk.Open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return cannotWrite(TmpDir, err)
+		return saferoot.CannotWrite(TmpDir, err)
 	}
-	defer base.Close()
-	if err := realFolder(base, TmpDir); err != nil {
+	defer r.Close()
+	if err := saferoot.RealFolder(r.Base(), TmpDir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return cannotWrite(TmpDir, err)
+		return saferoot.CannotWrite(TmpDir, err)
 	}
-	names, err := readNames(base, TmpDir)
+	names, err := saferoot.ReadNames(r.Base(), TmpDir)
 	if err != nil {
-		return cannotWrite(TmpDir, err)
+		return saferoot.CannotWrite(TmpDir, err)
 	}
-	r := s.saferoot(base)
 	var first error
 	for _, name := range names {
 		if name != collected && !slices.Contains(keep, operationOf(name)) {
@@ -326,36 +326,36 @@ func operationOf(name string) thread.OperationID {
 }
 
 // sweepStage removes one stage if nobody holds it.
-func sweepStage(r saferoot, dir string) error {
-	if info, err := r.lstat(dir); err != nil || !info.IsDir() {
+func sweepStage(r *saferoot.Root, dir string) error {
+	if info, err := r.Lstat(dir); err != nil || !info.IsDir() {
 		return nil
 	}
 	lockPath := path.Join(dir, stageLock)
-	if info, err := r.lstat(lockPath); err == nil && !info.Mode().IsRegular() {
-		return cannotWrite(dir, r.removeAll(dir)) // no maker ever held this
+	if info, err := r.Lstat(lockPath); err == nil && !info.Mode().IsRegular() {
+		return saferoot.CannotWrite(dir, r.RemoveAll(dir)) // no maker ever held this
 	}
-	lock := stageFlock(r.path(lockPath))
+	lock := stageFlock(r.Path(lockPath))
 	free, err := lockfile.Try(lock.TryLock)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // its maker ended it just now
 	case err != nil:
-		return cannotWrite(lockPath, err)
+		return saferoot.CannotWrite(lockPath, err)
 	case !free:
 		return nil
 	}
 	if info, err := standing(r, lockPath, lock); info == nil {
 		_ = lockfile.Release(lock)
-		return cannotWrite(lockPath, err)
+		return saferoot.CannotWrite(lockPath, err)
 	}
-	return cannotWrite(dir, removeStage(r, dir, lock))
+	return saferoot.CannotWrite(dir, removeStage(r, dir, lock))
 }
 
 // removeStage removes a stage whose lock is held, and releases the lock. It removes
 // the lock's file after everything else, and the folder only if it is empty: a process
 // that creates the stage in between notices that its file is gone, or keeps its
 // folder. A stage that is already gone, because its steps were carried out, is fine.
-func removeStage(r saferoot, dir string, lock *flock.Flock) error {
+func removeStage(r *saferoot.Root, dir string, lock *flock.Flock) error {
 	if removeHeld {
 		defer func() { _ = lockfile.Release(lock) }()
 	}
@@ -366,9 +366,9 @@ func removeStage(r saferoot, dir string, lock *flock.Flock) error {
 	if err != nil {
 		return err
 	}
-	err = r.remove(path.Join(dir, stageLock))
+	err = r.Remove(path.Join(dir, stageLock))
 	if err == nil {
-		_ = r.remove(dir) // not empty: a maker has it
+		_ = r.Remove(dir) // not empty: a maker has it
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -376,9 +376,9 @@ func removeStage(r saferoot, dir string, lock *flock.Flock) error {
 	return err
 }
 
-func removeContent(r saferoot, dir string) error {
-	in, name := r.at(dir)
-	names, err := readNames(in, name)
+func removeContent(r *saferoot.Root, dir string) error {
+	in, name := r.At(dir)
+	names, err := saferoot.ReadNames(in, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -386,7 +386,7 @@ func removeContent(r saferoot, dir string) error {
 		if name == stageLock {
 			continue
 		}
-		if err := r.removeAll(path.Join(dir, name)); err != nil {
+		if err := r.RemoveAll(path.Join(dir, name)); err != nil {
 			return err
 		}
 	}

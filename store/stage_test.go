@@ -467,10 +467,9 @@ func TestALockWhoseFileWasReplacedIsNoLock(t *testing.T) {
 	}
 	s := treeStore(t, Options{})
 	name := putFile(t, s, "tmp/op-1/lock", "")
-	base, err := s.base()
+	r, err := s.disk.Open()
 	require.NoError(t, err)
-	defer base.Close()
-	r := s.saferoot(base)
+	defer r.Close()
 	lock, info, err := hold(r, "tmp/op-1/lock")
 	require.NoError(t, err)
 	require.NotNil(t, info)

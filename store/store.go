@@ -2,18 +2,18 @@ package store
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"leslie/internal/retry"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
 
 // Names inside the store's folder.
 const (
-	Dir          = ".leslie"
+	Dir          = saferoot.Folder
 	StateFile    = "thread_relations.json"
 	BackupFile   = StateFile + ".bak"
 	LockFile     = StateFile + ".lock"
@@ -49,26 +49,42 @@ type Options struct {
 	Before func(Action, string) error
 }
 
+// Action is the kind of a step that changes the disk.
+type Action = saferoot.Action
+
+// The actions a step can be.
+const (
+	ActCreate  = saferoot.ActCreate
+	ActWrite   = saferoot.ActWrite
+	ActSync    = saferoot.ActSync
+	ActRename  = saferoot.ActRename
+	ActLink    = saferoot.ActLink
+	ActRemove  = saferoot.ActRemove
+	ActMkdir   = saferoot.ActMkdir
+	ActSyncDir = saferoot.ActSyncDir
+)
+
 // Store is one project's .leslie folder. It keeps no file open. It is safe for
 // concurrent use by many goroutines and many processes.
 type Store struct {
-	root   string // absolute path of the project: the folder that holds .leslie
 	opts   Options
-	disk   disk
+	disk   saferoot.Disk
 	recent atomic.Pointer[lately]
 }
 
 // Open returns the store of the project at root. It reads nothing yet.
 func Open(root string, opts Options) *Store {
-	return &Store{root: root, opts: opts, disk: disk{before: opts.Before}}
+	s := &Store{opts: opts}
+	s.disk = saferoot.Disk{Project: root, Before: opts.Before, Now: s.now}
+	return s
 }
 
 // Root is the absolute path of the project.
-func (s *Store) Root() string { return s.root }
+func (s *Store) Root() string { return s.disk.Project }
 
 // Path is the absolute path of a place in the store's folder, given with "/".
 func (s *Store) Path(rel string) string {
-	return filepath.Join(s.root, Dir, filepath.FromSlash(rel))
+	return s.disk.Path(rel)
 }
 
 // Wait says how long a call waits for the store's lock. The zero value means the whole

@@ -19,6 +19,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -81,7 +82,7 @@ func (s *Store) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, cannotRead(threadPath(id, ""), err)
+		return nil, saferoot.CannotRead(threadPath(id, ""), err)
 	}
 	defer root.Close()
 	return list(tree{root: root, at: threadPath(id, ""), set: set, skip: ownNames})
@@ -109,7 +110,7 @@ func (s *Store) Hash(ctx context.Context, id thread.ThreadID, entries []Entry) (
 		return nil, nil
 	}
 	if err != nil {
-		return nil, cannotRead(threadPath(id, ""), err)
+		return nil, saferoot.CannotRead(threadPath(id, ""), err)
 	}
 	defer root.Close()
 	return hashEntries(ctx, tree{root: root, at: threadPath(id, "")}, entries)
@@ -131,18 +132,27 @@ func (s *Store) CheckPath(id thread.ThreadID, name string) error {
 		return nil
 	}
 	if err != nil {
-		return cannotRead(threadPath(id, ""), err)
+		return saferoot.CannotRead(threadPath(id, ""), err)
 	}
 	defer root.Close()
 	clean := path.Clean(name)
-	switch err := realFolder(root, clean); {
+	switch err := saferoot.RealFolder(root, clean); {
 	case codes.Has(err, codes.UnsafePath):
 		return unsafe
-	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotFolder):
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, saferoot.ErrNotFolder):
 		return nil
 	default:
-		return cannotRead(threadPath(id, clean), err)
+		return saferoot.CannotRead(threadPath(id, clean), err)
 	}
+}
+
+// openThread opens a thread's folder. An id that is not a single name is T507: such a
+// thread cannot exist.
+func (s *Store) openThread(id thread.ThreadID) (*os.Root, error) {
+	if !saferoot.SingleName(string(id)) {
+		return nil, codes.UnsafePath.New(fact.Of("path", string(id)), fact.Of("threadId", id))
+	}
+	return s.disk.OpenFolder(threadPath(id, ""))
 }
 
 // threadPath is a place in a thread's folder, relative to the store's folder.
@@ -176,12 +186,12 @@ func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }
 // walk visits what the scope matches in a folder and below it. An entry that vanishes
 // before it is read counts as absent.
 func (t tree) walk(folder string, depth int, visit func(Entry) error) error {
-	names, err := readNames(t.root, cmp.Or(folder, "."))
+	names, err := saferoot.ReadNames(t.root, cmp.Or(folder, "."))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return cannotRead(path.Join(t.at, folder), err)
+		return saferoot.CannotRead(path.Join(t.at, folder), err)
 	}
 	for _, name := range names {
 		if folder == "" && t.skip(name) {
@@ -200,7 +210,7 @@ func (t tree) look(rel string, depth int, visit func(Entry) error) error {
 		return nil
 	}
 	if err != nil {
-		return cannotRead(path.Join(t.at, rel), err)
+		return saferoot.CannotRead(path.Join(t.at, rel), err)
 	}
 	e := entryAt(rel, info)
 	if e.Type == TypeFolder && depth >= maxDepth {
@@ -258,10 +268,10 @@ func hashEntries(ctx context.Context, t tree, entries []Entry) ([]Entry, error) 
 			switch err := t.hash(&e); {
 			case errors.Is(err, fs.ErrNotExist):
 				continue
-			case errors.Is(err, errNotRegular):
+			case errors.Is(err, saferoot.ErrNotRegular):
 				e = Entry{Path: e.Path, Type: TypeOther}
 			case err != nil:
-				return nil, cannotRead(path.Join(t.at, e.Path), err)
+				return nil, saferoot.CannotRead(path.Join(t.at, e.Path), err)
 			}
 		}
 		out = append(out, e)
@@ -271,7 +281,7 @@ func hashEntries(ctx context.Context, t tree, entries []Entry) ([]Entry, error) 
 
 // hash reads one file, up to one byte more than MaxFile.
 func (t tree) hash(e *Entry) error {
-	f, info, err := openInside(t.root, e.Path)
+	f, info, err := saferoot.OpenIn(t.root, e.Path)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -90,7 +91,7 @@ func TestWhatWasDisplacedAndCannotBeReadIsMovedAsideAndBlocksNobody(t *testing.T
 	assert.Contains(t, c.Warnings[0].Message, "displaced.set-aside-", "who mends it is told where it is")
 	assert.Empty(t, write("obj-c").Warnings, "and once")
 
-	aside, err := filepath.Glob(s.Path("displaced" + asideMark + "*"))
+	aside, err := filepath.Glob(s.Path("displaced" + saferoot.AsideMark + "*"))
 	require.NoError(t, err)
 	require.Len(t, aside, 1)
 	require.NoError(t, os.Chmod(filepath.Join(aside[0], "0"), 0o755))

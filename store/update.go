@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -153,7 +154,7 @@ func (s *Store) refuseForeign() error {
 
 // looksOurs reads only the first bytes.
 func (s *Store) looksOurs() bool {
-	f, _, err := openRegular(s.Path(StateFile))
+	f, _, err := saferoot.OpenRegular(s.Path(StateFile))
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}

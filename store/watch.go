@@ -11,6 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"leslie/codes"
+	"leslie/store/internal/saferoot"
 )
 
 // This file waits for a file of the store to change, using notifications of the system
@@ -136,7 +137,7 @@ type fingerprint struct {
 }
 
 func fingerprintOf(path string) fingerprint {
-	f, info, err := openRegular(path)
+	f, info, err := saferoot.OpenRegular(path)
 	if err != nil {
 		return fingerprint{err: err.Error()}
 	}

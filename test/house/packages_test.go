@@ -33,9 +33,10 @@ func allowances() []allowance {
 		{dir: "merge", packages: []string{"codes", "warnings", "internal/fact"}},
 		{dir: "store/internal/jsonl"},
 		{dir: "store/internal/lockfile", packages: []string{"codes", "internal/retry"}, modules: []string{"github.com/gofrs/flock"}},
+		{dir: "store/internal/saferoot", packages: []string{"internal/atomicfile", "codes", "internal/fact"}},
 		{
 			dir:      "store",
-			packages: []string{"thread", "internal/retry", "internal/atomicfile", "store/internal/jsonl", "store/internal/lockfile", "codes", "warnings", "internal/fact", "internal/scope"},
+			packages: []string{"thread", "internal/retry", "internal/atomicfile", "store/internal/jsonl", "store/internal/lockfile", "store/internal/saferoot", "codes", "warnings", "internal/fact", "internal/scope"},
 			modules:  []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
 		{dir: "internal/external", packages: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
@@ -79,6 +80,7 @@ func whyNotPackage(dir string) string {
 		"merge":                   "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
 		"store/internal/jsonl":    "the form of the store's files is the store's",
 		"store/internal/lockfile": "locks are the store's",
+		"store/internal/saferoot": "files of the store's folder are the store's",
 		"store":                   "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
 		"internal/external":       "who may run what is decided by a command; below it nothing starts a program",
 		"internal/app":            "use cases are what commands, interfaces and servers call; nothing below knows them",
@@ -123,7 +125,7 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/lockfile", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	files := []string{"store", "store/internal/lockfile", "store/internal/saferoot", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
 	runs := []string{"internal/external", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/torture", "test/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{

@@ -1,4 +1,4 @@
-package store
+package saferoot
 
 import (
 	"os"
@@ -18,14 +18,14 @@ func TestAPlainFileIsReplacedWholeAndOnDisk(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ours.md")
 		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 		var done []Action
-		d := disk{before: func(a Action, _ string) error {
+		d := Disk{Before: func(a Action, _ string) error {
 			if len(done)+1 == at {
 				return syscall.EIO
 			}
 			done = append(done, a)
 			return nil
 		}}
-		undurable, err := d.replaceFile(path, []byte("new"), 0o755)
+		undurable, err := d.ReplaceFile(path, []byte("new"), 0o755)
 		text, readErr := os.ReadFile(path)
 		require.NoError(t, readErr)
 		if err != nil {

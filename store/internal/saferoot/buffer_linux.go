@@ -1,4 +1,4 @@
-package store
+package saferoot
 
 import "syscall"
 
@@ -13,9 +13,9 @@ const (
 // populate is MADV_POPULATE_WRITE (Linux 5.14).
 const populate = 23
 
-// room returns memory for a file's content. If the system does not know the advice,
+// Buffer returns memory for a file's content. If the system does not know the advice,
 // nothing is lost.
-func room(size int64) []byte {
+func Buffer(size int64) []byte {
 	data := make([]byte, size)
 	switch {
 	case size >= hugePages:

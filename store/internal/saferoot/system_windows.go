@@ -1,4 +1,4 @@
-package store
+package saferoot
 
 import (
 	"errors"
@@ -8,7 +8,10 @@ import (
 	"syscall"
 )
 
-// openShared opens a file for reading without keeping anybody from replacing it,
+// OpenFlags are added to the flags of everything that is opened: here none.
+const OpenFlags = 0
+
+// openShared opens a file for reading without preventing others from replacing it,
 // which os.Open does on Windows.
 func openShared(path string) (*os.File, error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
@@ -19,10 +22,10 @@ func openShared(path string) (*os.File, error) {
 	return dir.Open(filepath.Base(path))
 }
 
-// placeFault reports whether a call failed by what stands in the place that it names:
-// no folder, one that is closed, a file that is in use, a name that Windows does not
-// take.
-func placeFault(err error) bool {
+// PlaceFault reports whether a call failed because of its own path: not a folder, a
+// folder without permission, a file that is in use, a name that Windows does not
+// accept.
+func PlaceFault(err error) bool {
 	const sharingViolation, invalidName, directory, nameTooLong = 32, 123, 267, 206
 	var errno syscall.Errno
 	return errors.As(err, &errno) && slices.Contains([]syscall.Errno{
@@ -30,3 +33,6 @@ func placeFault(err error) bool {
 		syscall.ELOOP, sharingViolation, invalidName, directory, nameTooLong,
 	}, errno)
 }
+
+// syncFolder does nothing: see atomicfile.SyncFolder.
+func syncFolder(*os.Root, string) error { return nil }

@@ -1,11 +1,6 @@
 package store
 
-import "os"
-
 // removeHeld is false: an open file cannot be removed, so the lock is released first.
 // A process that opens the file in between makes the removal fail, and keeps the
 // folder.
 const removeHeld = false
-
-// syncInside does nothing: see atomicfile.SyncFolder.
-func syncInside(*os.Root, string) error { return nil }

@@ -1,3 +1,0 @@
-package store
-
-const openCareful = 0
