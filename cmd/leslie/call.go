@@ -52,7 +52,8 @@ type globals struct {
 	moved   string // what -C said, "" when the working folder was meant
 	as      thread.ActorKind
 	actor   string
-	unnamed bool // nobody said who acts: the actor is the login name
+	derived bool // the actor's name was derived: nobody said who acts
+	unnamed bool // nor could one be derived: the actor is the login name
 	thread  string
 	noInput bool
 	color   string
@@ -83,7 +84,7 @@ func (c *call) globals() globals {
 		g.as = c.env.defaultAs()
 	}
 	if g.actor == "" && c.line.cmd != nil {
-		g.actor, g.unnamed = c.env.defaultActor()
+		g.nameActor(c.env)
 	}
 	g.dir = c.env.dir
 	if dir := value("dir"); dir != "" {
@@ -136,16 +137,23 @@ func (e env) defaultAs() thread.ActorKind {
 	return thread.User
 }
 
-func (e env) defaultActor() (name string, login bool) {
+// nameActor names a caller whom the line does not name: an agent by its session, else by
+// its process, a person by the login name.
+func (g *globals) nameActor(e env) {
 	for _, key := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "QWEN_CODE_SESSION_ID"} {
-		if id := e.getenv(key); id != "" {
-			return id, false
+		if g.actor = e.getenv(key); g.actor != "" {
+			return
 		}
 	}
-	if login := e.login(); login != "" {
-		return login, true
+	if g.as == thread.Agent {
+		if g.actor = e.session(); g.actor != "" {
+			g.derived = true
+			return
+		}
 	}
-	return "unknown", true
+	if g.actor, g.unnamed = e.login(), true; g.actor == "" {
+		g.actor = "unknown"
+	}
 }
 
 // fault adds a fault of the command line; only the first fault of a flag or an operand
@@ -174,12 +182,34 @@ func (c *given) usage() error {
 	}
 	err := codes.InvalidArgument.New(fact.Of("reason", strings.Join(sentences, "; ")), fact.Of("fields", c.faults))
 	switch {
+	case len(c.faults) == 1 && c.faults[0].next != "":
+		return err.WithHint(c.faults[0].hint).WithNext(c.faults[0].next)
 	case c.line.cmd != nil:
 		return err.WithHint(c.line.cmd.usageHint()).WithNext("leslie help " + c.line.cmd.name)
 	case c.line.group != "":
 		return err.WithHint("See what " + c.line.group + " can do").WithNext("leslie help " + c.line.group)
 	}
 	return err.WithHint("See the commands").WithNext("leslie help")
+}
+
+// ownLine is the call's line with more flags, without those that say how it answers
+// and who acts, which callerLine adds.
+func (c *given) ownLine(more ...string) string {
+	words := append([]string{"leslie"}, c.line.cmd.path()...)
+	for _, operand := range c.line.operands {
+		words = append(words, shellQuote(operand))
+	}
+	every := globalFlags()
+	for _, f := range c.line.flags {
+		switch {
+		case lookUp(every, f.Name, true) != nil && f.Name != "thread":
+		case f.value().toggle && f.text == "true":
+			words = append(words, "--"+f.Name)
+		default:
+			words = append(words, "--"+f.Name, shellQuote(f.text))
+		}
+	}
+	return strings.Join(append(words, more...), " ")
 }
 
 // asUsageError converts a T903 that only a rule or the store can find to the form of a

@@ -25,6 +25,9 @@ func (d claimText) Text(p *page) {
 	default:
 		p.line("thread %s  not claimed; nothing changed", string(*d.ThreadID))
 	}
+	if d.Derived {
+		p.line("you are %s, a name derived from your process; LESLIE_ACTOR=NAME gives you another", *d.Holder)
+	}
 	if d.Taken() {
 		p.line("next: leslie context --thread %s", string(*d.ThreadID))
 	}
@@ -55,7 +58,7 @@ func runClaim(c *call) (Data, error) {
 	case c.operand(0) != "":
 		c.fault("--next", "", "--next chooses the thread: leave ID out")
 	}
-	checkHolder(c)
+	checkHolder(c, func(name string) string { return c.ownLine("--actor", name) })
 	in.For, _ = time.ParseDuration(c.text("for")) // checked with the line
 	return runUseCase(c, app.Claim, in, claimed)
 }
@@ -63,11 +66,16 @@ func runClaim(c *call) (Data, error) {
 func claimed(d *app.ClaimResult) Data { return claimText{d} }
 
 // checkHolder refuses an agent that has only the login name, because all agents of
-// that user would count as one holder.
-func checkHolder(c *call) {
-	if c.who.as == thread.Agent && c.who.unnamed {
-		c.fault("--actor", "", "an agent without a session id must give its name: --actor NAME or LESLIE_ACTOR")
+// that user would count as one holder. next is the line to run with a name.
+func checkHolder(c *call, next func(name string) string) {
+	if c.who.as != thread.Agent || !c.who.unnamed {
+		return
 	}
+	name := c.env.newID("agent-")
+	c.faults = append(c.faults, fault{
+		Field: "--actor", Problem: "--actor is missing: this agent has no session id, and no name could be derived for it",
+		hint: "Give the same name in every call: export LESLIE_ACTOR=" + name, next: next(name),
+	})
 }
 
 func renewCommand() *command {
@@ -99,6 +107,6 @@ func releaseCommand() *command {
 // runHolder runs a command of the holder of a claim.
 func runHolder(c *call, do func(*app.Call, app.HolderRequest) (*app.ClaimResult, error)) (Data, error) {
 	in := app.HolderRequest{Thread: c.targetThread()}
-	checkHolder(c)
+	checkHolder(c, func(string) string { return "leslie status " + in.Thread })
 	return runUseCase(c, do, in, claimed)
 }

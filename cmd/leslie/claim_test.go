@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,4 +128,29 @@ func TestABatchClaimsOneThreadAfterTheOther(t *testing.T) {
 		got = append(got, item.(map[string]any)["data"].(map[string]any)["threadId"])
 	}
 	assert.Equal(t, []any{"main", "part", nil}, got)
+}
+
+func TestAnAgentWhoseNameIsUnknownIsToldTheLineToRun(t *testing.T) {
+	t.Parallel()
+	for line, next := range map[string]string{
+		"claim main --for 20m --thread part": `^leslie claim main --for 20m --thread part --actor agent-\d+$`,
+		"claim --next --as agent":            `^leslie --as agent claim --next --actor agent-\d+$`,
+		"renew main":                         "^leslie status main$",
+		"release main":                       "^leslie status main$",
+	} {
+		b := newProject(t)
+		b.vars["CLAUDECODE"] = "1"
+		require.Equal(t, 2, b.leslie(append(strings.Fields(line), "--format", "json")...), line)
+		failure := document(t, b.out.Bytes()).Error
+		assert.Equal(t, "T903", failure.Code, line)
+		assert.Contains(t, failure.Message, "no name could be derived for it", line)
+		require.NotEmpty(t, failure.Next, line)
+		assert.Regexp(t, next, failure.Next[0], line)
+		b.must(t, strings.Fields(failure.Next[0])[1:]...)
+	}
+	b := newProject(t)
+	b.vars["CLAUDECODE"] = "1"
+	require.Equal(t, 2, b.leslie("claim", "main", "--for", "never", "--format", "json"))
+	assert.Equal(t, []string{"leslie help claim"}, document(t, b.out.Bytes()).Error.Next, "the name is not the only fault")
+	b.must(t, "update", "main", "--title", "Any", "--format", "json") // who claims nothing needs no name
 }

@@ -65,7 +65,7 @@ func readBy(all []*command, argv []string) (r reading) {
 		}
 		reader[i] = &own
 	}
-	silent := env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, login: func() string { return "" }}
+	silent := env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, login: func() string { return "" }, session: func() string { return "" }}
 	c := newCall(context.Background(), silent, lint(reader, argv))
 	_, _ = c.do(reader)
 	return r

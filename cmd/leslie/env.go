@@ -27,8 +27,11 @@ type env struct {
 	dir  string // the working folder, absolute
 	home string // the user's home folder, "" when unknown
 	// login looks up the user's login name, "" if unknown.
-	login  func() string
-	getenv func(string) string
+	login func() string
+	// session derives a name for the agent whose process called this one, "" if there
+	// is none to derive.
+	session func() string
+	getenv  func(string) string
 	// environ returns the whole environment, for a started program.
 	environ func() []string
 	now     func() time.Time
@@ -52,7 +55,7 @@ func processEnv() env {
 	return env{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
-		dir: dir, home: home, login: loginName, getenv: os.Getenv, environ: os.Environ,
+		dir: dir, home: home, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,
 		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
 	}
@@ -85,6 +88,8 @@ func loginName() string {
 	}
 	return ""
 }
+
+func callersSession() string { return derivedActor(os.DirFS("/proc"), os.Getppid()) }
 
 func randomID(prefix string) string {
 	var b [5]byte

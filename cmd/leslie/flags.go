@@ -236,6 +236,8 @@ type fault struct {
 	Value   string   `json:"value,omitempty"`
 	Nearest string   `json:"nearest,omitempty"`
 	Allowed []string `json:"allowed,omitempty"`
+	// hint and next replace those of the command's usage if this is the only fault.
+	hint, next string
 }
 
 // Error is the fault as it reads in the message.

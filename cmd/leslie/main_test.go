@@ -69,7 +69,7 @@ func newBench(t *testing.T) *bench {
 	b.env = env{
 		stdin: strings.NewReader(""), stdout: &b.out, stderr: &b.err,
 		dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"),
-		login:  func() string { return "kim" },
+		login: func() string { return "kim" }, session: func() string { return "" },
 		getenv: func(key string) string { return b.vars[key] }, environ: os.Environ,
 		jitter:      func(limit time.Duration) time.Duration { return limit },
 		now:         func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },

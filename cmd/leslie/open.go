@@ -32,7 +32,7 @@ func (e env) app() app.Environment {
 
 // caller is who acts.
 func (c *call) caller() app.Caller {
-	return app.Caller{As: c.who.as, Actor: c.who.actor, Unnamed: c.who.unnamed, Thread: c.who.thread}
+	return app.Caller{As: c.who.as, Actor: c.who.actor, Derived: c.who.derived, Unnamed: c.who.unnamed, Thread: c.who.thread}
 }
 
 // request returns the line's parameters that all use cases have in common.

@@ -51,6 +51,7 @@ func leslieInScript(ts *testscript.TestScript, args []string) int {
 	e.stdinTTY, e.stdoutTTY, e.stderrTTY = false, false, false
 	e.dir, e.home = ts.MkAbs("."), ts.Getenv("HOME")
 	e.login = func() string { return ts.Getenv("LOGNAME") }
+	e.session = func() string { return "agent-script22" }
 	e.getenv = ts.Getenv
 	e.environ = func() []string { return s.environ(ts) }
 	e.ready = nil

@@ -24,7 +24,9 @@ type ClaimResult struct {
 	ThreadID *thread.ThreadID `json:"threadId"`
 	Holder   *string          `json:"holder"`
 	Until    *time.Time       `json:"until"`
-	Revision thread.Revision  `json:"revision"`
+	// Derived: the caller is the holder, by a name that was derived for it.
+	Derived  bool            `json:"derived,omitempty"`
+	Revision thread.Revision `json:"revision"`
 	Change
 	taken bool
 }
@@ -78,7 +80,7 @@ func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 			return &ClaimResult{Revision: s.Revision}, "", nil
 		}
 		data := claimOf(t)
-		data.taken = true
+		data.taken, data.Derived = true, c.caller.Derived
 		return data, t.ID, nil
 	})
 }
@@ -139,7 +141,7 @@ func (c *Call) respectClaim(s *thread.State, id string, stamp thread.Stamp) erro
 // that user would count as one holder. Errors: T903.
 func checkHolder(c *Call) error {
 	if c.caller.As == thread.Agent && c.caller.Unnamed {
-		return codes.InvalidArgument.New(fact.Of("reason", "Actor: an agent without a session id must give its name"))
+		return codes.InvalidArgument.New(fact.Of("reason", "Actor: the agent has no session id and no name could be derived: give one"))
 	}
 	return nil
 }

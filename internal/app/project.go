@@ -65,7 +65,9 @@ func (p *Project) storeOptions() store.Options {
 type Caller struct {
 	As    thread.ActorKind
 	Actor string
-	// Unnamed: nobody named the caller, so Actor is only the login name.
+	// Derived: nobody named the caller, so Actor is derived from its process.
+	Derived bool
+	// Unnamed: nor could a name be derived, so Actor is only the login name.
 	Unnamed bool
 	// Thread is the thread that the caller speaks for, "" for none.
 	Thread string
