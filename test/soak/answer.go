@@ -13,41 +13,41 @@ import (
 	"leslie/test/harness"
 )
 
-// This file holds one answer against the contract: its form, its exit status,
-// its code, and that no inner failure shows through.
+// This file checks one answer against the contract: its form, its exit status, its code,
+// and that it shows no internal error text.
 
-// line is what a worker is about to call.
+// line is a command that a worker is about to run.
 type line struct {
 	command  string // as help names it
 	argv     []string
 	stdin    string
-	as       string // "" lets the worker draw one
-	scenario bool   // of a scenario: its operations are distinct from those of the rows
-	may      string // the codes with which it may end
+	as       string // "": the worker chooses
+	scenario bool   // of a scenario: another actor than the rows
+	may      string // the codes it may fail with
 	many     bool   // it may make several operations
-	stream   bool   // it answers with lines
+	stream   bool   // it answers with JSON lines
 	noKill   bool   // it is not killed
 	reads    bool   // it makes no operation
 }
 
-// waits reports whether a line makes its operation and then waits: its answer
-// tells what it saw at last, at that revision.
+// waits reports whether a command waits after its operation. Its answer then has the
+// revision at the end of the wait.
 func (l line) waits() bool { return slices.Contains(l.argv, "--wait") }
 
-// fatal are codes that no call may ever end with or warn of.
+// fatal lists the codes that no call may ever fail with or warn of.
 const fatal = "T901 T902 T502 T506 T508 W502 W503 W506"
 
-// inner is text of failures that should have got a code of their own.
-var inner = regexp.MustCompile(`panic:|goroutine \d+|runtime error|<nil>|%!|invalid memory|: no such file or directory|: file exists|` +
+// internalText matches error text that should have become a code.
+var internalText = regexp.MustCompile(`panic:|goroutine \d+|runtime error|<nil>|%!|invalid memory|: no such file or directory|: file exists|` +
 	`unexpected end of JSON|invalid character|context (canceled|deadline)|file already closed|bad file descriptor|\.go:\d+`)
 
-// wrong says how an answer breaks the contract, "" when it does not.
+// wrong returns how an answer breaks the contract, or "".
 func (l line) wrong(o outcome) string {
 	switch {
 	case o.Err != nil:
 		return o.Err.Error()
 	case o.Killed:
-		return l.lastWords(o)
+		return l.wrongKilled(o)
 	case l.stream:
 		return l.wrongStream(o)
 	case o.Doc == nil:
@@ -67,8 +67,8 @@ func firstOf(all ...string) string {
 	return ""
 }
 
-// lastWords: a killed call has said nothing, or its whole answer.
-func (l line) lastWords(o outcome) string {
+// wrongKilled: a killed call has written nothing, or its whole answer.
+func (l line) wrongKilled(o outcome) string {
 	if l.stream || len(o.Stdout) == 0 || o.Doc != nil {
 		return l.wrongWords(o)
 	}
@@ -85,14 +85,14 @@ func (l line) wrongCode(o outcome) string {
 	case o.Status != exitOf(code):
 		return fmt.Sprintf("exit status %d with %s", o.Status, code)
 	case strings.Contains(fatal, code) || !slices.Contains(strings.Fields(l.may), code) && code != "T501":
-		return code + " is no way for this call to end"
+		return "unexpected error " + code
 	case !told || details["operation"] == nil:
 		return "the error's details lack operation or changed"
 	}
 	return ""
 }
 
-// exitOf is the exit status that belongs to a code.
+// exitOf returns the exit status for a code.
 func exitOf(code string) int {
 	switch {
 	case code == "T903":
@@ -110,7 +110,7 @@ func (l line) wrongWarning(o outcome) string {
 		if strings.Contains(fatal, w.Code) {
 			return "it warns: " + w.Code + " " + w.Message
 		}
-		// Of a merge or a rollback that met a save, which stays.
+		// A merge or a rollback met a concurrent save, and kept it.
 		if w.Code == "W505" && (l.scenario || !strings.Contains(fmt.Sprint(w.Context), "saved")) {
 			return "it warns: " + w.Code + " " + w.Message
 		}
@@ -118,7 +118,7 @@ func (l line) wrongWarning(o outcome) string {
 	return ""
 }
 
-// wrongWords looks for what only a programmer should ever see.
+// wrongWords looks for unexpected output on stderr and for internal error text.
 func (l line) wrongWords(o outcome) string {
 	for said := range strings.Lines(string(o.Stderr)) {
 		waits := strings.HasPrefix(said, "leslie: waiting for the lock ")
@@ -126,15 +126,15 @@ func (l line) wrongWords(o outcome) string {
 		if !l.stream && !waits && !asked {
 			return "stderr: " + said
 		}
-		if inner.MatchString(said) {
-			return "an inner failure: " + said
+		if internalText.MatchString(said) {
+			return "internal error text: " + said
 		}
 	}
 	if o.Doc == nil || o.Doc.Error == nil {
 		return ""
 	}
-	if found := inner.FindString(o.Doc.Error.Message + "\n" + o.Doc.Error.Hint); found != "" {
-		return "an inner failure: " + found
+	if found := internalText.FindString(o.Doc.Error.Message + "\n" + o.Doc.Error.Hint); found != "" {
+		return "internal error text: " + found
 	}
 	return ""
 }
@@ -143,7 +143,7 @@ func (l line) wrongWords(o outcome) string {
 func (l line) wrongStream(o outcome) string {
 	for raw := range bytes.Lines(o.Stdout) {
 		if !json.Valid(raw) {
-			return fmt.Sprintf("a line of the stream is no JSON: %.200s", raw)
+			return fmt.Sprintf("a line of the stream is not JSON: %.200s", raw)
 		}
 	}
 	if o.Status == 0 {

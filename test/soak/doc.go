@@ -1,25 +1,24 @@
-// Soak runs many processes of the shipped binary on one store for a while: all
-// commands, in random order, under random names, some of them killed. It compares
-// the result with a model of what must hold.
+// Soak runs many processes of the shipped binary on one store for some minutes: all
+// commands, in random order, as many actors. It kills some of them, and compares the
+// result with a model.
 //
 // # Terms
 //
 //   - A worker runs one process at a time. Its operations carry its name as their
 //     actor, so the journal shows which worker made them.
-//   - A row is one command and the way to draw a line of it. table.go has all rows:
-//     a new command is one more row there.
-//   - A scenario works on threads of one worker's own, so the worker knows what the
-//     result has to be: merged lines (merge_scenario.go), rollbacks
-//     (rollback_scenario.go), undone fields (undo_scenario.go), repeated requests
-//     (retry.go). The rows leave the threads of scenarios alone; among themselves
-//     they interfere freely.
-//   - A pause stops all workers and checks everything: each operation of the journal
-//     was requested by a worker, each answer has its operation, and the operations,
-//     replayed, give the contents of state, archive, list and folders.
+//   - A row is one command and a function that draws arguments for it. table.go has all
+//     rows: a new command needs one more row there.
+//   - A scenario runs on threads of one worker, so the worker knows the expected result:
+//     merged lines (merge_scenario.go), rollbacks (rollback_scenario.go), undone fields
+//     (undo_scenario.go), repeated requests (retry.go). The rows do not touch the threads
+//     of scenarios, but they interfere with each other.
+//   - A pause stops all workers and checks everything: a worker requested each operation
+//     of the journal, each answer has its operation, and the replayed operations give the
+//     contents of state, archive, list and folders.
 //
 // # What belongs here
 //
-// What can be seen from outside: the command line and the files that docs/store.md
-// describes. Nothing of leslie is imported. test/torture kills one process at every
-// system call.
+// Only what is visible from outside: the command line and the files that docs/store.md
+// describes. Soak imports none of leslie's packages. test/torture kills one process at
+// every system call.
 package main

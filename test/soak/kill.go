@@ -11,25 +11,23 @@ import (
 	"time"
 )
 
-// This file ends processes before they are done: at a random moment, or right
-// after their commit.
+// This file ends processes early: at a random moment, or right after their commit.
 
-// interruption is a signal that comes after a while; none comes after 0.
+// interruption is a signal and the delay after which it is sent; 0 means never.
 type interruption struct {
 	after  time.Duration
 	signal syscall.Signal
-	// begun, when there is one, is asked again and again, and the while begins
-	// when it is so.
-	begun func() bool
+	// armed, unless nil, is polled; the delay begins when it returns true.
+	armed func() bool
 }
 
 func killAfter(d time.Duration) interruption { return interruption{after: d, signal: syscall.SIGKILL} }
 
-// send sends the signal when it is time, unless the process is over first.
+// send sends the signal after the delay, unless the process ends first.
 func (e interruption) send(process *os.Process, over <-chan struct{}) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for e.begun != nil && !e.begun() {
+	for e.armed != nil && !e.armed() {
 		select {
 		case <-over:
 			return
@@ -45,30 +43,30 @@ func (e interruption) send(process *os.Process, over <-chan struct{}) {
 
 const lookEvery = 300 * time.Microsecond
 
-// moment draws when a call of a command is ended: mostly before it usually is.
-func (w *worker) moment(command string) time.Duration {
-	return 1 + time.Duration(w.r.Float64()*1.2*float64(w.report.usual(command)))
+// randomDelay draws a delay, mostly shorter than the command's typical duration.
+func (w *worker) randomDelay(command string) time.Duration {
+	return 1 + time.Duration(w.r.Float64()*1.2*float64(w.report.typical(command)))
 }
 
-// afterCommit is about how long a call works after its commit.
+// afterCommit is about how long a call takes after its commit.
 const afterCommit = 4 * time.Millisecond
 
-// atCommit kills a call right after its commit, when most can be lost:
-// as soon as the state's first operation is its own.
+// atCommit kills a call right after its commit, when most can be lost: as soon as the
+// state contains its operation.
 func (w *worker) atCommit(l line) interruption {
-	actor, floor := w.actor(l), w.told.Load()
+	actor, floor := w.actor(l), w.reported.Load()
 	kill := killAfter(1 + time.Duration(w.r.Int64N(int64(afterCommit))))
-	kill.begun = func() bool {
+	kill.armed = func() bool {
 		seq, by := w.newest()
 		return by == actor && seq > floor
 	}
 	return kill
 }
 
-// newestOperation is the beginning of a state's file.
+// newestOperation matches the operation at the beginning of a state file.
 var newestOperation = regexp.MustCompile(`"operation":\{"seq":(\d+),[^{}]*?"actor":"([^"]*)"`)
 
-// newest is the number of the state's operation, and whose it is.
+// newest returns the number and the actor of the state's operation.
 func (p *project) newest() (seq int64, actor string) {
 	f, err := os.Open(p.path(stateFile))
 	if err != nil {

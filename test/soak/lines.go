@@ -11,31 +11,31 @@ import (
 	"strings"
 )
 
-// This file is about lines that are written once, and show when they are torn.
+// This file writes unique lines with a checksum, which shows whether a line is torn.
 
-// withChecksum ends a line with its sum.
+// withChecksum appends a checksum to a line.
 func withChecksum(text string) string {
 	return fmt.Sprintf("%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
 }
 
-// whole reports whether a line is one that was withChecksum.
-func whole(line string) bool {
+// intact reports whether a line ends with its checksum.
+func intact(line string) bool {
 	i := strings.LastIndexByte(line, ' ')
 	return i > 0 && withChecksum(line[:i]) == line
 }
 
-// torn is the first line of a text that nobody wrote, "" when there is none.
+// torn returns the first line of a text without its checksum, or "".
 func torn(text string) string {
 	for line := range strings.Lines(text) {
-		if !whole(line) {
+		if !intact(line) {
 			return line
 		}
 	}
 	return ""
 }
 
-// missing is the first of these lines that a text does not have exactly once, and
-// how often it has it.
+// missing returns the first of the wanted lines that a text does not contain exactly
+// once, and how often the text contains it.
 func missing(want []string, text string) (line string, times int) {
 	have := map[string]int{}
 	for line := range strings.Lines(text) {
@@ -49,7 +49,7 @@ func missing(want []string, text string) (line string, times int) {
 	return "", 1
 }
 
-// artifacts are the files of a thread, without what leslie keeps there for itself.
+// artifacts returns the files of a thread, except leslie's own.
 func (p *project) artifacts(thread string) (map[string]string, error) {
 	out := map[string]string{}
 	root := p.path("threads/" + thread)

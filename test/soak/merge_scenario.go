@@ -10,11 +10,12 @@ import (
 	"sync"
 )
 
-// This file is the merge scenario. A group is a thread and a few workers, each
-// with a child of it. Each writes lines into its own section of one file and into
-// a file of its own, merges them up and everybody's down, and nobody takes
-// anything back: so a line is, once, wherever an acknowledged merge brought it,
-// for good. From time to time a new generation begins, so that files stay small.
+// This file is the merge scenario. A group is a thread and a few workers, each with a
+// child thread. Each worker writes lines into its own section of a shared file and into
+// its own file, and merges its child into the group's thread and back. Nobody removes a
+// line, so every thread that an acknowledged merge brought a line to has it exactly
+// once. From time to time new threads replace the old ones (a new generation), so that
+// files stay small.
 
 // workersPerGroup is how many workers share one group's thread.
 const workersPerGroup = 4
@@ -22,7 +23,7 @@ const workersPerGroup = 4
 // linesPerGeneration is how many lines a worker writes before a new generation is due.
 const linesPerGeneration = 60
 
-// mergeGroups is what has to hold of all groups.
+// mergeGroups is what must be true of all groups.
 type mergeGroups struct {
 	mu          sync.Mutex
 	generations int
@@ -32,7 +33,7 @@ type mergeGroups struct {
 
 // mergeMember is what a worker knows of its own child.
 type mergeMember struct {
-	mine    []string // written into it, for good
+	mine    []string // written into it
 	others  []string // merged down into it
 	unclear bool     // a killed call may have left work for the next writer
 }
@@ -45,8 +46,8 @@ func (w *worker) memberID() string { return fmt.Sprintf("%s-%02d", w.groupID(), 
 
 const sharedFile = "shared.md"
 
-// template is the file without lines: a section for each worker, far enough from
-// the next.
+// template returns the shared file without lines: a section for each worker, far enough
+// from the next to merge without conflict.
 func template(workers []int) string {
 	var b strings.Builder
 	for _, n := range workers {
@@ -60,12 +61,12 @@ func template(workers []int) string {
 
 func section(n int) string { return withChecksum(fmt.Sprintf("# %02d", n)) }
 
-// mergeStep takes a step.
+// mergeStep does one random step of the scenario.
 func (w *worker) mergeStep() {
 	switch w.r.IntN(5) {
 	case 0, 1:
-		// A save starts from the files in place; a merge finishes pending work by itself.
-		if w.member.unclear && !w.settle(w.memberID()) {
+		// A merge finishes pending work by itself; a save needs all files in place.
+		if w.member.unclear && !w.finishPending(w.memberID()) {
 			return
 		}
 		w.member.unclear = false
@@ -77,8 +78,8 @@ func (w *worker) mergeStep() {
 	}
 }
 
-// settle makes a write that sees an earlier one's work through.
-func (w *worker) settle(id string) bool {
+// finishPending makes a write, which finishes the pending work of a killed one.
+func (w *worker) finishPending(id string) bool {
 	o := w.do(line{command: "update", argv: []string{"update", id, "--title", fmt.Sprintf("Settled %d", w.r.Uint32())}, scenario: true, noKill: true})
 	return o.OK()
 }
@@ -86,7 +87,7 @@ func (w *worker) settle(id string) bool {
 // writeLines writes a few lines.
 func (w *worker) writeLines() {
 	if len(w.member.mine) > 3*linesPerGeneration {
-		return // a new generation is long due
+		return // wait for a new generation
 	}
 	for range 1 + w.r.IntN(3) {
 		name, line := sharedFile, w.line()
@@ -95,7 +96,7 @@ func (w *worker) writeLines() {
 		}
 		text, err := os.ReadFile(w.path("threads/" + w.memberID() + "/" + name))
 		if err != nil && name == sharedFile {
-			w.violate(w, "the sharedFile of "+w.memberID()+" cannot be read: "+err.Error())
+			w.violate(w, "the shared file of "+w.memberID()+" cannot be read: "+err.Error())
 			return
 		}
 		if name == sharedFile {
@@ -111,8 +112,7 @@ func (w *worker) writeLines() {
 	}
 }
 
-// mergeUp merges the worker's thread into the group's. Others do so too: a plan
-// may be overtaken too often.
+// mergeUp merges the worker's thread into the group's, as others do at the same time.
 func (w *worker) mergeUp() {
 	brought := slices.Concat(w.member.mine, w.member.others)
 	o := w.merged(w.memberID(), w.groupID())
@@ -125,8 +125,8 @@ func (w *worker) mergeUp() {
 	w.groups.up[w.groupID()] = union(w.groups.up[w.groupID()], brought)
 }
 
-// mergeDown merges the group's thread into the worker's, and checks it at once:
-// nobody else writes there.
+// mergeDown merges the group's thread into the worker's. Nobody else writes there, so it
+// checks the result at once.
 func (w *worker) mergeDown() {
 	w.groups.mu.Lock()
 	there := slices.Clone(w.groups.up[w.groupID()])
@@ -166,8 +166,8 @@ func (w *worker) merged(from, to string) outcome {
 	return o
 }
 
-// lineProblem says which line a thread of a group lacks, has twice, or never should
-// have had.
+// lineProblem returns the first line that a group's thread lacks, contains twice, or
+// should not contain.
 func (p *project) lineProblem(id string, lines []string) string {
 	files, err := p.artifacts(id)
 	if err != nil {
@@ -178,15 +178,15 @@ func (p *project) lineProblem(id string, lines []string) string {
 		all += files[name]
 	}
 	if line, times := missing(lines, all); line != "" {
-		return fmt.Sprintf("%s has a line %d times that was merged into it: %s", id, times, line)
+		return fmt.Sprintf("%s has a merged line %d times: %s", id, times, line)
 	}
 	if line := torn(all); line != "" {
-		return fmt.Sprintf("%s has a line that nobody wrote: %q", id, line)
+		return fmt.Sprintf("%s has a torn line: %q", id, line)
 	}
 	return ""
 }
 
-// compare checks all groups and children while nobody works.
+// compare checks all groups and children during a pause.
 func (c *mergeGroups) compare(p *project, workers []*worker) (problems []string) {
 	for _, id := range sortedKeys(c.up) {
 		if problem := p.lineProblem(id, c.up[id]); problem != "" {
@@ -201,12 +201,12 @@ func (c *mergeGroups) compare(p *project, workers []*worker) (problems []string)
 	return problems
 }
 
-// due reports whether somebody has written enough.
+// due reports whether a new generation is due.
 func (c *mergeGroups) due(workers []*worker) bool {
 	return c.generations == 0 || slices.ContainsFunc(workers, func(w *worker) bool { return len(w.member.mine) > linesPerGeneration })
 }
 
-// newGeneration ends a generation and begins the next, while nobody works.
+// newGeneration ends a generation and begins the next, during a pause.
 func (r *soakRun) newGeneration() error {
 	c := &r.groups
 	for _, w := range r.workers {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// This file reads the journal as docs/store.md writes it, and plays it again.
+// This file reads the journal as docs/store.md describes it, and replays it.
 
 // operation is a line of the journal.
 type operation struct {
@@ -34,14 +34,14 @@ type change struct {
 	Record string          `json:"record"`
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
-	// Same are the members that the operation leaves as they are and does not
-	// repeat: they are null on both sides.
+	// Same names the members that the operation does not change: they are null on both
+	// sides.
 	Same []string `json:"same"`
 }
 
-// whole is one side of the change with the members that it does not repeat, taken
-// from what the record was.
-func (c change) whole(side, was json.RawMessage) json.RawMessage {
+// complete returns one side of the change with the members in Same filled in from the
+// record before.
+func (c change) complete(side, was json.RawMessage) json.RawMessage {
 	if len(c.Same) == 0 || none(side) {
 		return side
 	}
@@ -70,7 +70,7 @@ func (c change) makes() bool { return none(c.Before) && !none(c.After) }
 
 func none(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// changed reports whether an operation has a record, made new by it or not.
+// made reports whether an operation created a record.
 func (op operation) made(record string) bool {
 	for _, c := range op.Changes {
 		if c.Record == record && c.makes() {
@@ -80,8 +80,8 @@ func (op operation) made(record string) bool {
 	return false
 }
 
-// readJournal reads operations from an offset of the file on, and says where the
-// next ones begin.
+// readJournal reads the operations from an offset of the file on, and returns the offset
+// of the next ones.
 func readJournal(name string, from int64) (ops []operation, next int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -99,8 +99,8 @@ func readJournal(name string, from int64) (ops []operation, next int64, err erro
 	return ops, from + int64(len(data)), err
 }
 
-// parseJournal reads whole lines. A kill in the middle of a write leaves the
-// beginning of one, which stands: then the line itself has to follow.
+// parseJournal parses lines. A kill during a write leaves an incomplete line; the
+// complete line must follow it.
 func parseJournal(data []byte) (ops []operation, err error) {
 	var torn []byte
 	for raw := range bytes.Lines(data) {
@@ -111,32 +111,32 @@ func parseJournal(data []byte) (ops []operation, err error) {
 			torn = bytes.TrimSuffix(raw, []byte("\n"))
 			continue
 		case !whole || !bytes.HasPrefix(raw, torn):
-			return ops, fmt.Errorf("the journal has a line that is not whole: %.200s", raw)
+			return ops, fmt.Errorf("the journal has an incomplete line: %.200s", raw)
 		}
 		torn, ops = nil, append(ops, op)
 	}
 	if torn != nil {
-		err = fmt.Errorf("the journal ends with a line that is not whole: %.200s", torn)
+		err = fmt.Errorf("the journal ends with an incomplete line: %.200s", torn)
 	}
 	return ops, err
 }
 
-// model is what operations, played again, leave: records by their names.
+// model is the result of replaying operations: records by their names.
 type model struct {
 	seq      int64
 	live     map[string]json.RawMessage
 	archived map[string]json.RawMessage
 	claims   map[string]claim
-	requests map[string]int64 // request id -> the operation that it made
+	requests map[string]int64 // request id -> its operation
 }
 
 func newModel() *model {
 	return &model{live: map[string]json.RawMessage{}, archived: map[string]json.RawMessage{}, claims: map[string]claim{}, requests: map[string]int64{}}
 }
 
-// apply applies an operation and says what is wrong with it: a number that is not
-// the next, a change of what was not there, a claim of what is held, a request
-// that was answered before.
+// apply applies an operation and returns what is wrong with it: a number that is not the
+// next, a change of a different record, a claim on a claimed thread, a request that was
+// carried out before.
 func (w *model) apply(op operation) (problems []string) {
 	say := func(format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("operation %d (%s, %s by %s): ", op.Seq, op.ID, op.Command, op.Actor)+fmt.Sprintf(format, args...))
@@ -155,9 +155,9 @@ func (w *model) apply(op operation) (problems []string) {
 	for _, c := range op.Changes {
 		is := w.live[c.Record]
 		was[c.Record] = is
-		c.Before, c.After = c.whole(c.Before, is), c.whole(c.After, is)
+		c.Before, c.After = c.complete(c.Before, is), c.complete(c.After, is)
 		if string(is) != string(c.Before) && !(none(is) && none(c.Before)) {
-			say("it changes %s from what that was not: an operation before it is lost", c.Record)
+			say("it changes %s from a value that it did not have: an operation before it is lost", c.Record)
 		}
 		if problem := w.claim(op, c); problem != "" {
 			say("%s", problem)
@@ -169,13 +169,13 @@ func (w *model) apply(op operation) (problems []string) {
 		}
 	}
 	for _, c := range op.Archived {
-		w.archived[c.Record] = c.whole(c.After, was[c.Record])
+		w.archived[c.Record] = c.complete(c.After, was[c.Record])
 	}
 	return problems
 }
 
-// lapses is when the last of the open requests gets its answer by itself.
-func (w *model) lapses() (last time.Time) {
+// lastDeadline returns the last deadline of the open approval requests.
+func (w *model) lastDeadline() (last time.Time) {
 	for name, raw := range w.live {
 		var g struct {
 			Status   string
@@ -188,13 +188,14 @@ func (w *model) lapses() (last time.Time) {
 	return last
 }
 
-// claim is who holds a thread.
+// claim is the claim on a thread.
 type claim struct {
 	Holder string    `json:"holder"`
 	Until  time.Time `json:"until"`
 }
 
-// claim keeps who holds what, and says when a claim is taken that another holds.
+// claim tracks the claims, and returns a problem if an operation claims a thread that
+// another actor holds.
 func (w *model) claim(op operation, c change) string {
 	id, is := strings.CutPrefix(c.Record, "threads/")
 	if !is {
@@ -203,7 +204,7 @@ func (w *model) claim(op operation, c change) string {
 	var t struct {
 		Claim *claim `json:"claim"`
 	}
-	_ = json.Unmarshal(c.After, &t) // it was read before
+	_ = json.Unmarshal(c.After, &t) // parsed before
 	was, held := w.claims[id]
 	if t.Claim == nil {
 		delete(w.claims, id)
@@ -211,7 +212,7 @@ func (w *model) claim(op operation, c change) string {
 	}
 	w.claims[id] = *t.Claim
 	if held && was.Holder != t.Claim.Holder && op.Time.Before(was.Until) && op.Time.Before(t.Claim.Until) {
-		return fmt.Sprintf("%s takes %s, which %s holds until %s", t.Claim.Holder, id, was.Holder, was.Until.Format(time.RFC3339Nano))
+		return fmt.Sprintf("%s claims %s, which %s holds until %s", t.Claim.Holder, id, was.Holder, was.Until.Format(time.RFC3339Nano))
 	}
 	return ""
 }

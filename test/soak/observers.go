@@ -16,8 +16,9 @@ import (
 	"leslie/test/harness"
 )
 
-// This file follows the store: processes that observe, are killed or stopped, and
-// go on after the last complete line. Together they have each operation once.
+// This file follows the store with processes that observe. They are killed or stopped,
+// and the next one continues after the last complete line. Together they must report
+// each operation once.
 
 // observer follows the operations.
 type observer struct {
@@ -25,19 +26,19 @@ type observer struct {
 	n int
 	r *rand.Rand
 
-	mu      sync.Mutex
-	heard   []string // ids, in order
-	process func(syscall.Signal)
-	over    bool
-	resumed int
+	mu       sync.Mutex
+	received []string // ids, in order
+	process  func(syscall.Signal)
+	over     bool
+	resumed  int
 }
 
 func (r *soakRun) newObserver(n int) *observer {
 	return &observer{soakRun: r, n: n, r: rand.New(rand.NewPCG(r.seed, uint64(1000+n)))}
 }
 
-// rows are the actors of the rows.
-var rows = regexp.MustCompile(`^w\d\d$`)
+// rowActor matches the actors of the rows.
+var rowActor = regexp.MustCompile(`^w\d\d$`)
 
 // follow observes again and again.
 func (o *observer) follow() {
@@ -55,10 +56,10 @@ func (o *observer) follow() {
 	}
 }
 
-// once observes until it is ended.
+// once observes until it kills or stops the process.
 func (o *observer) once() error {
 	o.mu.Lock()
-	since := len(o.heard)
+	since := len(o.received)
 	o.mu.Unlock()
 	cmd := o.command([]string{"observe", "--follow", "--since", fmt.Sprint(since), "--format", "json"})
 	var stderr bytes.Buffer
@@ -95,20 +96,20 @@ func (o *observer) once() error {
 	return problem
 }
 
-// endOf says how the end of a stream breaks the contract: killed it is silent,
-// by a signal it is T904.
+// endOf returns how the end of a stream breaks the contract: a killed process writes
+// nothing, one stopped by a signal reports T904.
 func endOf(status int, stderr []byte) error {
 	doc, _ := harness.Read(stderr)
 	switch {
 	case status == -1 && len(stderr) == 0:
 	case status == 130 && doc.Code() == "T904":
-	case status == -1 && len(stderr) > 0 && inner.Match(stderr), status != -1:
+	case status == -1 && len(stderr) > 0 && internalText.Match(stderr), status != -1:
 		return fmt.Errorf("it ended with %d: %s", status, stderr)
 	}
 	return nil
 }
 
-// read reads lines until there are no more; half a line is none.
+// read reads complete lines until the end.
 func (o *observer) read(lines *bufio.Reader) error {
 	for {
 		raw, err := lines.ReadBytes('\n')
@@ -121,24 +122,24 @@ func (o *observer) read(lines *bufio.Reader) error {
 			Actor       string
 		}
 		if err := json.Unmarshal(raw, &op); err != nil {
-			return fmt.Errorf("a line is no JSON: %.200s", raw)
+			return fmt.Errorf("a line is not JSON: %.200s", raw)
 		}
 		o.mu.Lock()
-		next := int64(len(o.heard)) + 1
+		next := int64(len(o.received)) + 1
 		if op.Seq == next {
-			o.heard = append(o.heard, op.OperationID)
+			o.received = append(o.received, op.OperationID)
 		}
 		o.mu.Unlock()
 		if op.Seq != next {
-			return fmt.Errorf("operation %d was told where %d is the next", op.Seq, next)
+			return fmt.Errorf("got operation %d, expected %d", op.Seq, next)
 		}
-		if o.n == 0 && rows.MatchString(op.Actor) {
+		if o.n == 0 && rowActor.MatchString(op.Actor) {
 			o.shared.note(op.OperationID)
 		}
 	}
 }
 
-// stop ends following.
+// stop ends the observer.
 func (o *observer) stop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -148,31 +149,31 @@ func (o *observer) stop() {
 	}
 }
 
-// patience is how long an observer may take to be told what was acknowledged.
+// patience is how long an observer may take to receive what was acknowledged.
 const patience = 30 * time.Second
 
-// caughtUp waits until everything was heard, and compares it.
+// caughtUp waits until the observer has received all operations, and compares them.
 func (o *observer) caughtUp(ids []string) string {
 	deadline := time.Now().Add(patience)
 	for {
 		o.mu.Lock()
-		n := len(o.heard)
+		n := len(o.received)
 		o.mu.Unlock()
 		if n >= len(ids) {
 			break
 		}
 		if time.Now().After(deadline) {
-			return fmt.Sprintf("observer %d was told %d of %d operations within %s", o.n, n, len(ids), patience)
+			return fmt.Sprintf("observer %d received %d of %d operations within %s", o.n, n, len(ids), patience)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return unlike(fmt.Sprintf("observer %d was told", o.n), ids, o.heard)
+	return diffOperations(fmt.Sprintf("observer %d received", o.n), ids, o.received)
 }
 
-// unlike is the first place at which two lists of operations differ.
-func unlike(who string, want, got []string) string {
+// diffOperations returns the first difference between two lists of operations, or "".
+func diffOperations(who string, want, got []string) string {
 	for i := range max(len(want), len(got)) {
 		switch {
 		case i >= len(got):

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// This file ties operations to calls. A worker runs one process at a time, so of
-// the operations under its name each belongs to the call in whose time it was
-// made, and each answer tells how many there have to be.
+// This file assigns operations to calls. A worker runs one process at a time, so each
+// operation under its name belongs to the call that ran at that time, and each answer
+// determines how many operations there must be.
 
-// called is what is kept of a call until the next pause.
-type called struct {
+// callRecord is what soak remembers of a call until the next pause.
+type callRecord struct {
 	actor      string
 	command    string
 	begin, end time.Time
@@ -22,21 +22,21 @@ type called struct {
 	changed    bool
 	failed     bool
 	many, bare bool
-	waited     bool // the answer's revision is a later one
+	waited     bool // the answer's revision may be later than the operation
 	revision   int64
-	made       string // the record that the answer says is new, "" for none
-	holds      string // the thread that the answer says is held
+	made       string // the record that the answer reports as new, "" for none
+	holds      string // the thread that the answer reports as claimed
 }
 
-// text is a call for a reader.
-func (c called) text() string {
+// text describes a call.
+func (c callRecord) text() string {
 	return fmt.Sprintf("%s by %s from %s to %s", c.command, c.actor, c.begin.UTC().Format("15:04:05.000"), c.end.UTC().Format("15:04:05.000"))
 }
 
-// assign gives each operation to its call and says what does not fit. behind is
+// assign assigns each operation to its call and returns what does not fit. unanswered is
 // how many calls were killed after their commit.
-func assign(ops []operation, calls []called) (problems []string, behind int) {
-	by := map[string][]int{} // the calls of an actor, in the order in which they were made
+func assign(ops []operation, calls []callRecord) (problems []string, unanswered int) {
+	by := map[string][]int{} // the calls of each actor, in order of time
 	for i, c := range calls {
 		by[c.actor] = append(by[c.actor], i)
 	}
@@ -50,20 +50,20 @@ func assign(ops []operation, calls []called) (problems []string, behind int) {
 		}
 		i := owner(op, by[op.Actor], calls)
 		if i < 0 {
-			problems = append(problems, fmt.Sprintf("operation %d (%s, %s by %s) was asked for by no call", op.Seq, op.ID, op.Command, op.Actor))
+			problems = append(problems, fmt.Sprintf("no call requested operation %d (%s, %s by %s)", op.Seq, op.ID, op.Command, op.Actor))
 			continue
 		}
 		given[i] = append(given[i], op)
 	}
 	for i, c := range calls {
-		if problem := c.unlike(given[i]); problem != "" {
+		if problem := c.mismatch(given[i]); problem != "" {
 			problems = append(problems, c.text()+": "+problem)
 		}
 		if c.killed && len(given[i]) > 0 {
-			behind++
+			unanswered++
 		}
 	}
-	return problems, behind
+	return problems, unanswered
 }
 
 // bySystem reports whether leslie made an operation by itself.
@@ -71,30 +71,30 @@ func bySystem(op operation) bool {
 	return op.Actor == "leslie" && op.As == "system" && slices.Contains([]string{"lapse", "seen", "suspend"}, op.Command)
 }
 
-// owner is the call of an actor to which an operation belongs, -1 for none: the
-// one that was told its number, else one in whose time it falls, of two that
-// touch the one that owes an explanation. Operations have milliseconds.
-func owner(op operation, mine []int, calls []called) int {
+// owner returns the call of an actor that made an operation, or -1: the one that reported
+// its number, or else one that ran at that time, preferably one that reported no number.
+// The times of operations are in milliseconds, so two calls may match.
+func owner(op operation, mine []int, calls []callRecord) int {
 	found := -1
 	for _, i := range mine {
 		c := calls[i]
 		in := !c.begin.Truncate(time.Millisecond).After(op.Time) && !op.Time.After(c.end)
 		switch {
 		case c.command != op.Command:
-		case c.told() && c.revision == op.Seq:
+		case c.hasRevision() && c.revision == op.Seq:
 			return i
-		case in && (found < 0 || !c.told()):
+		case in && (found < 0 || !c.hasRevision()):
 			found = i
 		}
 	}
 	return found
 }
 
-// told reports whether a call was told the number of its operation.
-func (c called) told() bool { return c.changed && !c.failed && !c.bare && !c.waited }
+// hasRevision reports whether a call's answer has the number of its operation.
+func (c callRecord) hasRevision() bool { return c.changed && !c.failed && !c.bare && !c.waited }
 
-// unlike says how a call's operations differ from what it answered.
-func (c called) unlike(ops []operation) string {
+// mismatch returns how a call's operations differ from its answer, or "".
+func (c callRecord) mismatch(ops []operation) string {
 	acknowledged := c.changed && !c.failed && !c.bare
 	switch {
 	case c.killed && len(ops) > 1 && !c.many:
@@ -102,36 +102,36 @@ func (c called) unlike(ops []operation) string {
 	case c.killed || c.bare:
 		return ""
 	case !c.changed && len(ops) > 0:
-		return fmt.Sprintf("it said that nothing changed and made operation %d", ops[0].Seq)
+		return fmt.Sprintf("it reported that nothing changed, but made operation %d", ops[0].Seq)
 	case c.changed && len(ops) == 0:
-		return fmt.Sprintf("it was acknowledged at revision %d and has no operation", c.revision)
+		return fmt.Sprintf("it was acknowledged at revision %d, but has no operation", c.revision)
 	case len(ops) > 1 && !c.many:
 		return fmt.Sprintf("it made %d operations", len(ops))
 	case acknowledged && !c.waited && ops[len(ops)-1].Seq != c.revision, acknowledged && ops[len(ops)-1].Seq > c.revision:
-		return fmt.Sprintf("it was acknowledged at revision %d, and its operation is %d", c.revision, ops[len(ops)-1].Seq)
+		return fmt.Sprintf("it was acknowledged at revision %d, but its operation is %d", c.revision, ops[len(ops)-1].Seq)
 	case acknowledged && c.made != "" && !ops[len(ops)-1].made(c.made):
-		return "it was acknowledged that " + c.made + " was made, and its operation did not"
+		return "it acknowledged the new record " + c.made + ", which its operation did not make"
 	case acknowledged && c.holds != "":
-		return c.unheld(ops[len(ops)-1])
+		return c.claimMismatch(ops[len(ops)-1])
 	}
 	return ""
 }
 
-// unheld says when an acknowledged claim is not in its operation.
-func (c called) unheld(op operation) string {
+// claimMismatch reports an acknowledged claim that is not in its operation.
+func (c callRecord) claimMismatch(op operation) string {
 	w := newModel()
 	for _, ch := range op.Changes {
 		w.claim(op, ch)
 	}
 	if w.claims[c.holds].Holder != c.actor {
-		return "it was acknowledged that " + c.holds + " is held, and its operation says otherwise"
+		return "it acknowledged a claim on " + c.holds + ", which its operation did not make"
 	}
 	return ""
 }
 
-// note keeps a call; what was answered again made nothing of its own.
+// note remembers a call. A replayed answer (W901) made no operation.
 func (r *soakRun) note(actor string, l line, o outcome) {
-	c := called{actor: actor, command: l.command, begin: o.Begin.Round(0), end: o.End.Round(0), many: l.many, bare: l.reads, waited: l.waits(),
+	c := callRecord{actor: actor, command: l.command, begin: o.Begin.Round(0), end: o.End.Round(0), many: l.many, bare: l.reads, waited: l.waits(),
 		killed: o.Killed && o.Doc == nil, changed: o.Changed() && !o.Warned("W901"), failed: !o.OK(), revision: o.Revision()}
 	c.made, c.holds = madeBy(l, o)
 	r.mu.Lock()
@@ -139,7 +139,8 @@ func (r *soakRun) note(actor string, l line, o outcome) {
 	r.calls = append(r.calls, c)
 }
 
-// madeBy is what an answer says is there now.
+// madeBy returns the record that an answer reports as new, or the thread that it reports
+// as claimed.
 func madeBy(l line, o outcome) (made, holds string) {
 	var data struct{ ThreadID, ObjectiveID, RefID, ApprovalID string }
 	o.Into(&data)

@@ -13,15 +13,15 @@ import (
 	"leslie/test/harness"
 )
 
-// This file is the pause: nobody works, and everything is checked.
+// This file is the pause: all workers stop, and soak checks everything.
 
-// pauseAndCheck stops everybody, looks, and lets them go on.
+// pauseAndCheck stops the workers, checks everything, and lets them continue.
 func (r *soakRun) pauseAndCheck() {
 	r.pausing.Lock()
 	defer r.pausing.Unlock()
 	broken := r.ended.Load()
 	r.pauses++
-	for _, problem := range r.look() {
+	for _, problem := range r.checkAll() {
 		r.violate(nil, problem)
 		broken = true
 	}
@@ -33,17 +33,17 @@ func (r *soakRun) pauseAndCheck() {
 	}
 }
 
-// look checks everything. The write comes first: it sees through what killed
-// processes left. Another comes behind the last deadline: what lapses between two
-// looks would differ.
-func (r *soakRun) look() (problems []string) {
+// checkAll checks everything. It first makes a write, which finishes what killed
+// processes left, and another after the last deadline, so that no request expires
+// between two reads.
+func (r *soakRun) checkAll() (problems []string) {
 	before := len(r.ids)
-	for _, what := range []string{"Pause", "Nothing lapses any more in pause"} {
-		time.Sleep(time.Until(r.model.lapses()))
+	for _, what := range []string{"Pause", "All deadlines have passed in pause"} {
+		time.Sleep(time.Until(r.model.lastDeadline()))
 		if o := r.own("update", gateID, "--title", fmt.Sprintf("%s %d", what, r.pauses)); !o.OK() || len(o.Doc.Warnings) > 0 {
 			return append(problems, "the next write: "+o.Text())
 		}
-		problems = append(problems, r.readOn()...)
+		problems = append(problems, r.readNew()...)
 	}
 	problems = append(problems, r.compareState()...)
 	problems = append(problems, r.compareLists(before)...)
@@ -51,7 +51,7 @@ func (r *soakRun) look() (problems []string) {
 	problems = append(problems, r.groups.compare(r.project, r.workers)...)
 	problems = append(problems, r.compareRequests()...)
 	for _, o := range r.observers {
-		if !r.ended.Load() { // who waits for what is lost waits long
+		if !r.ended.Load() { // after a violation the observer may wait for a lost operation
 			problems = append(problems, o.caughtUp(r.ids))
 		}
 	}
@@ -65,8 +65,8 @@ func (r *soakRun) look() (problems []string) {
 	return slices.DeleteFunc(problems, func(s string) bool { return s == "" })
 }
 
-// readOn reads what is new in the journal, and holds it against the calls.
-func (r *soakRun) readOn() (problems []string) {
+// readNew reads the journal's new operations, and compares them with the calls.
+func (r *soakRun) readNew() (problems []string) {
 	ops, next, err := readJournal(r.path("operations.jsonl"), r.offset)
 	if err != nil {
 		problems = append(problems, err.Error())
@@ -81,13 +81,13 @@ func (r *soakRun) readOn() (problems []string) {
 	calls := r.calls
 	r.calls = nil
 	r.mu.Unlock()
-	found, behind := assign(ops, calls)
-	r.report.behind(behind)
+	found, unanswered := assign(ops, calls)
+	r.report.countUnanswered(unanswered)
 	return append(problems, found...)
 }
 
-// readAgain reads the journal from its beginning: what was there still is.
-func (r *soakRun) readAgain() {
+// rereadJournal reads the journal from its beginning: nothing may be missing.
+func (r *soakRun) rereadJournal() {
 	ops, _, err := readJournal(r.path("operations.jsonl"), 0)
 	if err != nil {
 		r.violate(nil, err.Error())
@@ -97,12 +97,12 @@ func (r *soakRun) readAgain() {
 	for i, op := range ops {
 		ids[i] = op.ID
 	}
-	if d := unlike("the journal, read again, has", r.ids, ids[:min(len(ids), len(r.ids))]); d != "" {
+	if d := diffOperations("the journal, read again, has", r.ids, ids[:min(len(ids), len(r.ids))]); d != "" {
 		r.violate(nil, d)
 	}
 }
 
-// compareState holds the state's file against the operations, played again.
+// compareState compares the state file with the replayed operations.
 func (r *soakRun) compareState() (problems []string) {
 	data, err := os.ReadFile(r.path(stateFile))
 	if err != nil {
@@ -115,10 +115,10 @@ func (r *soakRun) compareState() (problems []string) {
 	if s.Revision != r.model.seq {
 		problems = append(problems, fmt.Sprintf("the state is at revision %d, the journal at %d", s.Revision, r.model.seq))
 	}
-	return append(problems, unlikeRecords(r.model.live, s.records())...)
+	return append(problems, diffRecords(r.model.live, s.records())...)
 }
 
-func unlikeRecords(want, got map[string]json.RawMessage) (problems []string) {
+func diffRecords(want, got map[string]json.RawMessage) (problems []string) {
 	for _, name := range sortedKeys(want) {
 		if now, there := got[name]; !there {
 			problems = append(problems, name+" is in the journal and not in the state")
@@ -134,10 +134,10 @@ func unlikeRecords(want, got map[string]json.RawMessage) (problems []string) {
 	return problems
 }
 
-// statuses are what every thread's status has to be.
+// statuses returns the expected status of every thread.
 func (w *model) statuses() map[string]string {
 	out := map[string]string{}
-	for _, records := range []map[string]json.RawMessage{w.archived, w.live} { // what is live counts
+	for _, records := range []map[string]json.RawMessage{w.archived, w.live} { // live records win
 		for name, raw := range records {
 			var t struct{ Status string }
 			if id, is := strings.CutPrefix(name, "threads/"); is && json.Unmarshal(raw, &t) == nil {
@@ -148,7 +148,7 @@ func (w *model) statuses() map[string]string {
 	return out
 }
 
-// compareLists holds what the reading commands answer against the operations.
+// compareLists compares the answers of the reading commands with the operations.
 func (r *soakRun) compareLists(before int) (problems []string) {
 	want := r.model.statuses()
 	var list struct {
@@ -173,11 +173,11 @@ func (r *soakRun) compareLists(before int) (problems []string) {
 	for _, item := range slices.Backward(history.Items) {
 		ids = append(ids, item.OperationID)
 	}
-	problems = append(problems, unlike(fmt.Sprintf("leslie history --since %d has", before), r.ids[before:], ids))
+	problems = append(problems, diffOperations(fmt.Sprintf("leslie history --since %d has", before), r.ids[before:], ids))
 	return append(problems, r.compareCounts(want)...)
 }
 
-// compareCounts holds the counts of the summary and of the objectives against the
+// compareCounts compares the counts of the summary and of the objectives with the
 // threads.
 func (r *soakRun) compareCounts(threads map[string]string) (problems []string) {
 	var status struct {
@@ -209,7 +209,7 @@ func (r *soakRun) compareCounts(threads map[string]string) (problems []string) {
 	total := 0
 	for _, o := range objectives.Items {
 		if _, there := r.model.live["objectives/"+o.ObjectiveID]; !there {
-			problems = append(problems, "leslie objective list has "+o.ObjectiveID+", which nobody made")
+			problems = append(problems, "leslie objective list has "+o.ObjectiveID+", which the journal has not")
 		}
 		for _, n := range o.Threads {
 			total += n
@@ -221,8 +221,8 @@ func (r *soakRun) compareCounts(threads map[string]string) (problems []string) {
 	return problems
 }
 
-// compareFiles looks at folders: each thread has one, nothing temporary is left,
-// and no line of an artifact is torn.
+// compareFiles checks the folders: each thread has one, no temporary file is left, and no
+// line of an artifact is torn.
 func (r *soakRun) compareFiles() (problems []string) {
 	for id, status := range r.model.statuses() {
 		if _, err := os.Stat(r.path("threads/" + id)); err != nil {
@@ -238,14 +238,14 @@ func (r *soakRun) compareFiles() (problems []string) {
 		}
 		for _, name := range sortedKeys(files) {
 			if line := torn(files[name]); line != "" {
-				problems = append(problems, fmt.Sprintf("%s of %s has a line that nobody wrote: %q", name, id, line))
+				problems = append(problems, fmt.Sprintf("%s of %s has a torn line: %q", name, id, line))
 			}
 		}
 	}
 	return append(problems, leftovers(r.path("."))...)
 }
 
-// leftovers are what dead processes left in a store's folder.
+// leftovers returns the temporary files in a store's folder.
 func leftovers(folder string) (problems []string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -256,20 +256,20 @@ func leftovers(folder string) (problems []string) {
 			problems = append(problems, e.Name()+" is left in the store's folder")
 		}
 	}
-	staging, _ := os.ReadDir(folder + "/tmp") // it need not be there
+	staging, _ := os.ReadDir(folder + "/tmp") // it need not exist
 	for _, e := range staging {
 		problems = append(problems, "tmp/"+e.Name()+" is left")
 	}
 	return problems
 }
 
-// compareRequests: each request that was answered is in the journal.
+// compareRequests checks that each answered request is in the journal.
 func (r *soakRun) compareRequests() (problems []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range r.requested {
 		if r.model.requests[id] == 0 {
-			problems = append(problems, "request "+id+" was answered and not carried out")
+			problems = append(problems, "request "+id+" was acknowledged, but not carried out")
 		}
 	}
 	return problems

@@ -4,10 +4,10 @@ package main
 
 import "fmt"
 
-// This file is the scenario of repeated requests: a call with a request id is killed
-// and repeated until it answers. However often it was made, it is carried out once.
+// This file is the scenario of repeated requests: a call with a request id is killed and
+// repeated until it answers. leslie must carry it out exactly once.
 
-// retryStep makes a call until it is answered, and then once more.
+// retryStep repeats a call until it answers, and then once more.
 func (w *worker) retryStep() {
 	if len(w.snapshot().threads) > mostThreads {
 		return
@@ -31,16 +31,16 @@ func (w *worker) retryStep() {
 	w.mu.Lock()
 	w.requested = append(w.requested, id)
 	w.mu.Unlock()
-	for _, command := range []string{"cancel", "archive"} { // others may have been there first
+	for _, command := range []string{"cancel", "archive"} { // another worker may have done it already
 		w.do(line{command: command, argv: []string{command, a.ThreadID}, scenario: true, may: thread + "T102"})
 	}
 }
 
-// sometimes is an end at some moment, at the commit, or none.
+// sometimes draws a kill at a random moment, a kill after the commit, or none.
 func (w *worker) sometimes(l line) interruption {
 	switch w.r.IntN(3) {
 	case 0:
-		return killAfter(w.moment(l.command))
+		return killAfter(w.randomDelay(l.command))
 	case 1:
 		return w.atCommit(l)
 	}

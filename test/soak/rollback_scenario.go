@@ -11,9 +11,9 @@ import (
 	"leslie/test/harness"
 )
 
-// This file is the rollback scenario. Each worker has a thread whose files it
-// alone changes, so it knows them to the byte: at each checkpoint, and after each
-// rollback, undone rollback, and killed rollback.
+// This file is the rollback scenario. Each worker has a thread whose files only it
+// changes, so it knows their content: at each checkpoint, and after each rollback, undone
+// rollback, and killed rollback.
 
 // rollbackScenario is what a worker knows of its own thread.
 type rollbackScenario struct {
@@ -24,10 +24,10 @@ type rollbackScenario struct {
 	checkpoints []savedFiles
 	last        *doneRollback // the newest rollback, while it can be undone
 	unclear     bool
-	maybe       map[string]string // what may be there after a killed call; nil is as before
+	maybe       map[string]string // the files if a killed call took effect; nil: as before
 }
 
-// savedFiles is a checkpoint that the worker may go back to.
+// savedFiles is a checkpoint that the worker may roll back to.
 type savedFiles struct {
 	name  string
 	files map[string]string
@@ -35,13 +35,13 @@ type savedFiles struct {
 
 // doneRollback is a rollback that was acknowledged.
 type doneRollback struct {
-	automatic string // the checkpoint of what was there before
+	automatic string // the checkpoint that it made first
 	before    map[string]string
 	revision  int64
 }
 
 const (
-	rollbackSteps  = 60 // then a new thread is begun
+	rollbackSteps  = 60 // then a new thread replaces the old one
 	maxCheckpoints = 12
 )
 
@@ -49,7 +49,7 @@ func (w *worker) rollbackThread() string {
 	return fmt.Sprintf("rollback-%02d-%d", w.n, w.rollbacks.threads)
 }
 
-// rollbackStep takes a step.
+// rollbackStep does one random step of the scenario.
 func (w *worker) rollbackStep() {
 	b := &w.rollbacks
 	if (!b.there || b.steps > rollbackSteps) && !w.newRollbackThread() {
@@ -96,7 +96,7 @@ func (w *worker) changeFiles() {
 		name := []string{"plan.md", "design/a.md", "design/b.md", "notes.md", "swap", "swap2/in.md"}[w.r.IntN(6)]
 		if _, there := b.now[name]; there && w.r.IntN(3) == 0 {
 			if err := os.Remove(w.path("threads/" + w.rollbackThread() + "/" + filepath.FromSlash(name))); err != nil {
-				w.violate(w, "a file is gone that nobody took away: "+err.Error())
+				w.violate(w, "a file is missing that nobody removed: "+err.Error())
 				return
 			}
 			delete(b.now, name)
@@ -114,7 +114,6 @@ func (w *worker) changeFiles() {
 	}
 }
 
-// makeCheckpoint makes a checkpoint.
 func (w *worker) makeCheckpoint() {
 	b := &w.rollbacks
 	if len(b.checkpoints) >= maxCheckpoints {
@@ -128,7 +127,7 @@ func (w *worker) makeCheckpoint() {
 	w.requireUnchanged("checkpoint")
 }
 
-// requireUnchanged asserts that the files are what the worker knows.
+// requireUnchanged checks that the files are as the worker knows them.
 func (w *worker) requireUnchanged(command string) {
 	w.requireFiles(command, w.rollbacks.now)
 }
@@ -144,7 +143,7 @@ func (w *worker) requireFiles(command string, want map[string]string) {
 	}
 }
 
-// rollBackTo goes back to a checkpoint.
+// rollBackTo rolls back to a checkpoint.
 func (w *worker) rollBackTo(to savedFiles) {
 	b := &w.rollbacks
 	o := w.do(line{command: "rollback", argv: []string{"rollback", w.rollbackThread(), "--to", to.name}, scenario: true})
@@ -167,7 +166,7 @@ func (w *worker) rollBackTo(to savedFiles) {
 	}
 }
 
-// undoRollback takes the newest rollback back, and its checkpoint with it.
+// undoRollback undoes the newest rollback, including its checkpoint.
 func (w *worker) undoRollback() {
 	b := &w.rollbacks
 	last := *b.last
@@ -194,8 +193,7 @@ func (w *worker) undoRollback() {
 	b.now = last.before
 }
 
-// operationAt is the operation of a thread at a revision, "" when it cannot be
-// asked for now.
+// operationAt returns the operation of a thread at a revision, or "" if history fails.
 func (w *worker) operationAt(thread string, revision int64) string {
 	o := w.do(line{command: "history", argv: []string{"history", "--thread", thread, "--limit", "300"}, scenario: true, noKill: true, reads: true})
 	var data struct {
@@ -211,13 +209,13 @@ func (w *worker) operationAt(thread string, revision int64) string {
 		}
 	}
 	if o.OK() {
-		w.violate(w, fmt.Sprintf("operation %d of %s was acknowledged and is not in its history", revision, thread))
+		w.violate(w, fmt.Sprintf("operation %d of %s was acknowledged, but is not in its history", revision, thread))
 	}
 	return ""
 }
 
-// branch copies the thread, and merges the copy back: nothing has changed there, so
-// nothing changes here, whether the copy was all in place or its maker was killed.
+// branch copies the thread and merges the unchanged copy back: the thread must not
+// change, even if the process that made the copy was killed.
 func (w *worker) branch() {
 	id := fmt.Sprintf("branch-%02d-%d-%d", w.n, w.rollbacks.threads, w.rollbacks.steps)
 	spawn := []string{"spawn", "--intent", "Branch off", "--id", id, "--parent", w.rollbackThread(), "--inherit", "full", "--depends-on", gateID}
@@ -226,7 +224,7 @@ func (w *worker) branch() {
 	}
 	o := w.do(line{command: "merge", argv: []string{"merge", "--sources", id, "--target", w.rollbackThread()}, scenario: true, noKill: true, may: "T101"})
 	if w.requireUnchanged("a merge of a copy"); o.Changed() {
-		w.violate(w, "a merge of "+id+", a copy that nobody changed, changed "+w.rollbackThread())
+		w.violate(w, "a merge of "+id+", an unchanged copy, changed "+w.rollbackThread())
 	}
 	if !o.OK() {
 		return
@@ -236,9 +234,8 @@ func (w *worker) branch() {
 	}
 }
 
-// resolveKilled finds out what became of a killed call: after the next write, which
-// keeps what is there, the files are wholly those of before, or wholly those that
-// were asked for.
+// resolveKilled finds out whether a killed call took effect: after the next write, the
+// files must all be as before, or all as the call would have left them.
 func (w *worker) resolveKilled() bool {
 	b := &w.rollbacks
 	name := fmt.Sprintf("kept after a kill %d", b.steps)
@@ -252,7 +249,7 @@ func (w *worker) resolveKilled() bool {
 	}
 	if d := firstOf(harness.Differing(b.now, got)...); d != "" {
 		if after := firstOf(harness.Differing(b.maybe, got)...); after != "" {
-			w.violate(w, fmt.Sprintf("after a killed call %s is neither as before (%s) nor as it was to be (%s)", w.rollbackThread(), d, after))
+			w.violate(w, fmt.Sprintf("after a killed call %s is neither as before (%s) nor as after (%s)", w.rollbackThread(), d, after))
 		}
 		b.now = maps.Clone(b.maybe)
 	}

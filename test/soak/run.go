@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// This file is one run of soak: what all workers share, how it begins and
-// how it ends.
+// This file is one run of soak: what all workers share, its beginning and its end.
 
 // soakRun is one store, the workers and the observers.
 type soakRun struct {
@@ -25,26 +24,26 @@ type soakRun struct {
 	workers   []*worker
 	observers []*observer
 
-	pausing sync.RWMutex // held for reading by workers, for writing by a pause
-	told    atomic.Int64 // the highest revision that anybody was told
-	changes sync.Map     // revision -> the worker it was acknowledged to
-	ended   atomic.Bool
-	until   time.Time
-	// interrupted ends kill, and everything is looked at all the same.
+	pausing  sync.RWMutex // held for reading by workers, for writing by a pause
+	reported atomic.Int64 // the highest revision that any answer reported
+	changes  sync.Map     // revision -> the worker it was acknowledged to
+	ended    atomic.Bool
+	until    time.Time
+	// interrupted ends the run early; the last check still happens.
 	interrupted context.Context
 
 	mu        sync.Mutex
-	calls     []called // since the last pause
-	requested []string // ids of requests that were answered
+	calls     []callRecord // since the last pause
+	requested []string     // ids of requests that were answered
 
 	model  *model
 	ids    []string // of all operations, in order
-	offset int64    // of the journal, as far as it was read
+	offset int64    // how far the journal was read
 	pauses int
 }
 
-// gateID is a thread that is never done: what depends on it is never ready, so
-// claim --next leaves the scenarios alone.
+// gateID is a thread that never completes. The scenarios' threads depend on it, so they
+// are never ready, and claim --next does not claim them.
 const gateID = "group-gate"
 
 func newRun(p *project, s setup, out io.Writer) *soakRun {
@@ -53,10 +52,10 @@ func newRun(p *project, s setup, out io.Writer) *soakRun {
 	return g
 }
 
-// observerCount is how many processes follow.
+// observerCount is how many processes observe.
 const observerCount = 3
 
-// begin makes the store and everybody at work.
+// begin makes the store, the workers and the observers.
 func (r *soakRun) begin() error {
 	err := r.all("init --here", "objective create Scenarios --id scenarios", "objective create Goal --id goal-first",
 		"spawn --intent Gate --objective scenarios --id "+gateID, "suspend "+gateID)
@@ -75,7 +74,7 @@ func (r *soakRun) begin() error {
 	return r.newGeneration()
 }
 
-// all calls lines of soak's own, each of which must succeed.
+// all runs commands of soak itself, which must all succeed.
 func (r *soakRun) all(lines ...string) error {
 	for _, text := range lines {
 		if o := r.own(strings.Fields(text)...); !o.OK() || len(o.Doc.Warnings) > 0 {
@@ -85,10 +84,10 @@ func (r *soakRun) all(lines ...string) error {
 	return nil
 }
 
-// ownActor is the actor of soak's own calls.
+// ownActor is the actor of calls by soak itself.
 const ownActor = "soak"
 
-// own is a call of soak's own.
+// own runs a command of soak itself.
 func (r *soakRun) own(argv ...string) outcome {
 	command := argv[0]
 	if (command == "objective" || command == "merge") && len(argv) > 1 && !strings.HasPrefix(argv[1], "-") {
@@ -110,8 +109,8 @@ func (r *soakRun) over() bool {
 	return r.ended.Load() || r.interrupted.Err() != nil || time.Now().After(r.until)
 }
 
-// run lets all workers work, with pauses, until the time is over, the user
-// interrupts it, or something was wrong.
+// run lets all workers work, with pauses, until the time is over, an interrupt, or a
+// violation.
 func (r *soakRun) run(interrupted context.Context) {
 	r.interrupted, r.until = interrupted, time.Now().Add(r.length)
 	var working, following sync.WaitGroup
@@ -130,7 +129,7 @@ func (r *soakRun) run(interrupted context.Context) {
 	}
 	working.Wait()
 	r.pauseAndCheck()
-	r.readAgain()
+	r.rereadJournal()
 	r.ended.Store(true)
 	for _, o := range r.observers {
 		o.stop()
@@ -138,7 +137,7 @@ func (r *soakRun) run(interrupted context.Context) {
 	following.Wait()
 }
 
-// violate tells what was wrong, and ends it all.
+// violate reports a violation and ends the run.
 func (r *soakRun) violate(w *worker, what string) {
 	r.ended.Store(true)
 	var last []string

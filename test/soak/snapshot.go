@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// This file lists the threads, references, merges, approvals and operations that
-// a line can name, as they were a moment ago.
+// This file lists the threads, references, merges, approvals and operations that a
+// command can name, as they were a moment ago.
 
-// snapshot lists what the state's file names. Some of it may be gone by now: the
-// codes are for that.
+// snapshot lists ids in the state file. Some may not exist any more when a row uses them,
+// so the rows allow the codes for that.
 type snapshot struct {
 	objectives []string // not done
-	threads    []seen
+	threads    []threadInfo
 	references []string
 	approvals  []string // open, and some that are decided
 	open       []string
 	merges     []string
 }
 
-type seen struct {
+type threadInfo struct {
 	ID, Status  string
-	Checkpoints []string // checkpoints
-	Claimed     bool     // by somebody, perhaps until now
+	Checkpoints []string
+	Claimed     bool // the claim may have expired
 }
 
-// scenarioPrefixes begin the ids of the scenarios' threads, which the rows leave alone.
+// scenarioPrefixes are the prefixes of the scenarios' threads, which the rows do not use.
 const scenarioPrefixes = "group- rollback- undo-"
 
 func openToRows(id string) bool {
@@ -41,7 +41,7 @@ func openToRows(id string) bool {
 	return !slices.Contains(strings.Fields(scenarioPrefixes), first+"-")
 }
 
-// sharedSnapshot is the snapshot that all workers share; it is read again after a while.
+// sharedSnapshot is the snapshot that all workers share.
 type sharedSnapshot struct {
 	mu       sync.Mutex
 	at       time.Time
@@ -51,7 +51,7 @@ type sharedSnapshot struct {
 
 const freshFor = 300 * time.Millisecond
 
-// now is the snapshot, not older than a moment.
+// now returns the snapshot, at most freshFor old.
 func (st *sharedSnapshot) now(p *project) *snapshot {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -72,7 +72,7 @@ func (st *sharedSnapshot) now(p *project) *snapshot {
 	return st.snapshot
 }
 
-// state is the state's file as docs/store.md writes it.
+// state is the state file as docs/store.md describes it.
 type state struct {
 	Revision   int64                      `json:"revision"`
 	Operation  operation                  `json:"operation"`
@@ -83,7 +83,7 @@ type state struct {
 	Merges     map[string]json.RawMessage `json:"merges"`
 }
 
-// records are all of them by their names.
+// records returns all records by name.
 func (s state) records() map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for table, records := range map[string]map[string]json.RawMessage{
@@ -113,7 +113,7 @@ func snapshotOf(data []byte) (*snapshot, error) {
 		_ = json.Unmarshal(s.records()[name], &r)
 		switch {
 		case table == "threads" && openToRows(id):
-			t := seen{ID: id, Status: r.Status, Claimed: r.Claim != nil}
+			t := threadInfo{ID: id, Status: r.Status, Claimed: r.Claim != nil}
 			for _, c := range r.Checkpoints {
 				t.Checkpoints = append(t.Checkpoints, c.CheckpointID)
 			}
@@ -143,22 +143,22 @@ func sortedKeys[V any](m map[string]V) []string {
 	return names
 }
 
-const kept = 300
+const maxOperations = 300
 
 // note records an operation that a row made, for undo.
 func (st *sharedSnapshot) note(id string) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.ops = append(st.ops, id); len(st.ops) > 2*kept {
-		st.ops = slices.Clone(st.ops[kept:])
+	if st.ops = append(st.ops, id); len(st.ops) > 2*maxOperations {
+		st.ops = slices.Clone(st.ops[maxOperations:])
 	}
 }
 
-// operation draws one of the newest, more often a very new one; "" for none.
+// operation draws one of the newest operations, or "".
 func (st *sharedSnapshot) operation(r *rand.Rand) string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	back := min(len(st.ops), kept)
+	back := min(len(st.ops), maxOperations)
 	if r.IntN(2) == 0 {
 		back = min(back, 15)
 	}

@@ -11,23 +11,24 @@ import (
 	"strings"
 )
 
-// This file is the table of rows: every command of leslie, how often it is
-// called, with which codes it may end, and how a line of it is drawn. The scenarios
-// call some of them besides.
+// This file is the table of rows: every command of leslie, how often it runs, with which
+// codes it may fail, and a function that draws its arguments. The scenarios also run some
+// of these commands.
 
 // row is one command.
 type row struct {
-	name   string // as help has it
-	weight int
-	may    string
-	many   bool // it may make several operations
-	reads  bool // it makes none
-	stream bool // it answers with lines
-	// draw makes a line; not ok is that there is nothing to draw one of.
+	name   string // as help names it
+	weight int    // how often it runs, relative to the other rows
+	may    string // the codes it may fail with
+	many   bool   // it may make several operations
+	reads  bool   // it makes no operation
+	stream bool   // it answers with JSON lines
+	// draw returns a command; not ok: there is nothing to run it on.
 	draw func(*worker) (line, bool)
 }
 
-// Most lines name a thread that may be gone, done or limited by then.
+// Most commands name a thread that may not exist any more, or may be completed or over
+// the mistake limit.
 const (
 	gone    = "T101 "
 	shut    = "T107 "
@@ -35,10 +36,10 @@ const (
 	thread  = gone + shut + limited
 )
 
-// mostThreads is about how many threads the rows have at once.
+// mostThreads is about the maximum number of threads of the rows.
 const mostThreads = 80
 
-// withoutRow are commands without a row, and why.
+// withoutRow returns the commands without a row, with the reason.
 func withoutRow() map[string]string {
 	return map[string]string{}
 }
@@ -101,14 +102,14 @@ func table() []row {
 	}
 }
 
-// fixed draws one of several lines.
+// fixed draws one of several commands.
 func fixed(lines ...string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
 		return line{argv: strings.Fields(lines[w.r.IntN(len(lines))])}, true
 	}
 }
 
-// of draws a line about a thread, with one of several tails.
+// of draws a command on a thread, with one of several tails.
 func of(command string, tails ...string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
 		l := line{argv: append(strings.Fields(command), w.thread())}
@@ -119,7 +120,7 @@ func of(command string, tails ...string) func(*worker) (line, bool) {
 	}
 }
 
-// maybeOf is of, or without a thread.
+// maybeOf draws one of several commands, with or without a thread.
 func maybeOf(lines ...string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
 		l := line{argv: strings.Fields(lines[w.r.IntN(len(lines))])}
@@ -163,7 +164,7 @@ func ofApproval(command string) func(*worker) (line, bool) {
 	}
 }
 
-// byPerson lets mostly people decide: agents may not.
+// byPerson makes a person the actor most of the time: agents may not decide.
 func (w *worker) byPerson(l line) line {
 	if w.r.IntN(4) > 0 {
 		l.as = "user"
@@ -171,7 +172,7 @@ func (w *worker) byPerson(l line) line {
 	return l
 }
 
-// ofOwn draws a line about the thread that the worker claimed last, or any.
+// ofOwn draws a command on the thread that the worker claimed last, or on any thread.
 func ofOwn(command string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
 		id := w.holds
@@ -182,7 +183,7 @@ func ofOwn(command string) func(*worker) (line, bool) {
 	}
 }
 
-// ofAny draws a line about one of these, seldom one that is not there.
+// ofAny draws a command on one of these ids, rarely on an absent one.
 func ofAny(w *worker, command string, ids []string, absent string) (line, bool) {
 	id := absent
 	switch {
@@ -196,7 +197,7 @@ func ofAny(w *worker, command string, ids []string, absent string) (line, bool) 
 
 func (w *worker) snapshot() *snapshot { return w.shared.now(w.project) }
 
-// thread draws a thread, seldom one that is not there.
+// thread draws a thread, rarely one that does not exist.
 func (w *worker) thread() string {
 	all := w.snapshot().threads
 	if len(all) == 0 || w.r.IntN(60) == 0 {
@@ -205,7 +206,7 @@ func (w *worker) thread() string {
 	return all[w.r.IntN(len(all))].ID
 }
 
-// inStatus draws a thread of a status, "" when there is none.
+// inStatus draws a thread with one of these statuses, or "".
 func (w *worker) inStatus(statuses string) string {
 	all := w.snapshot().threads
 	for range 20 {
@@ -219,7 +220,7 @@ func (w *worker) inStatus(statuses string) string {
 	return ""
 }
 
-// guarded now and then lets a line speak for a thread, or shortens its patience.
+// guarded sometimes adds --thread, --debug or a short --lock-timeout.
 func (w *worker) guarded(l line) line {
 	switch w.r.IntN(12) {
 	case 0:
@@ -248,7 +249,7 @@ func (w *worker) objectiveCreate() (line, bool) {
 func (w *worker) spawn() (line, bool) {
 	sc := w.snapshot()
 	if len(sc.threads) > mostThreads || len(sc.objectives) == 0 {
-		return w.thinOut()
+		return w.endThread()
 	}
 	l := line{argv: []string{"spawn", "--intent", "Work by " + w.name()}}
 	add := func(oneIn int, args ...string) {
@@ -329,7 +330,7 @@ func (w *worker) resume() (line, bool) {
 	return w.byPerson(line{argv: []string{"resume", id}}), true
 }
 
-// cancel is more frequent where there are many threads.
+// cancel draws more often when there are many threads.
 func (w *worker) cancel() (line, bool) {
 	if len(w.snapshot().threads) < mostThreads/3 && w.r.IntN(3) > 0 {
 		return line{}, false
@@ -345,8 +346,8 @@ func (w *worker) archive() (line, bool) {
 	return line{argv: []string{"archive", id}}, true
 }
 
-// thinOut ends a thread where there are enough.
-func (w *worker) thinOut() (line, bool) {
+// endThread archives or cancels a thread, because there are enough.
+func (w *worker) endThread() (line, bool) {
 	l, ok := w.archive()
 	l.command, l.may = "archive", thread+"T102 T108"
 	if w.inStatus("completed cancelled") == "" {
@@ -361,7 +362,7 @@ func (w *worker) claim() (line, bool) {
 		l.argv = []string{"claim", w.thread()}
 	}
 	if id := w.claimed(); id != "" && w.r.IntN(2) == 0 {
-		l.argv = []string{"claim", id} // mostly refused
+		l.argv = []string{"claim", id} // leslie mostly refuses it
 	}
 	if w.r.IntN(3) > 0 {
 		l.argv = append(l.argv, "--for", []string{"50ms", "1s", "10s"}[w.r.IntN(3)])
@@ -369,7 +370,7 @@ func (w *worker) claim() (line, bool) {
 	return l, true
 }
 
-// claimed draws a thread that somebody holds, "" when there is none.
+// claimed draws a claimed thread, or "".
 func (w *worker) claimed() string {
 	var held []string
 	for _, t := range w.snapshot().threads {
@@ -418,7 +419,7 @@ func (w *worker) merge() (line, bool) {
 	return l, true
 }
 
-// keepsAll is an agent that keeps every line of both sides, and the base's.
+// keepsAll is an agent command that keeps every line of both sides and of the base.
 const keepsAll = `sed -i -e /^<<<<<<</d -e '/^|||||||/d' -e /^=======$/d -e /^>>>>>>>/d merged`
 
 func (w *worker) mergeResolve() (line, bool) {
@@ -507,7 +508,7 @@ func (w *worker) rollback() (line, bool) {
 	return line{argv: []string{"rollback", w.thread(), "--to", "nowhere"}}, true
 }
 
-// batch draws a few lines as a batch; a line that asks for too much, all.
+// batch draws a batch of a few commands.
 func (w *worker) batch() (line, bool) {
 	sc := w.snapshot()
 	if len(sc.objectives) == 0 || len(sc.threads) > mostThreads {
@@ -541,13 +542,12 @@ func (w *worker) misspelt() (line, bool) {
 	return l, true
 }
 
-// saves calls nothing: it saves an artifact of the worker's own, or of all, or
-// takes it away.
+// saves runs no command: it saves or removes an artifact, its own or a shared one.
 func (w *worker) saves() (line, bool) {
 	name := []string{w.name() + ".md", "plan.md", "notes/" + w.name() + ".md", "plan.md"}[w.r.IntN(4)]
 	thread := w.thread()
 	if w.r.IntN(12) == 0 {
-		_ = os.Remove(w.path("threads/" + thread + "/" + name)) // it need not be there
+		_ = os.Remove(w.path("threads/" + thread + "/" + name)) // it need not exist
 		return line{}, false
 	}
 	text, _ := os.ReadFile(w.path("threads/" + thread + "/" + name))
@@ -555,18 +555,18 @@ func (w *worker) saves() (line, bool) {
 	if len(lines) > 40 {
 		lines = lines[20:]
 	}
-	at := w.r.IntN(len(lines)) // in front of what is there
+	at := w.r.IntN(len(lines))
 	lines[at] = w.line() + lines[at]
-	_ = w.save(thread, name, strings.Join(lines, "")) // a thread that is gone has nothing to save in
+	_ = w.save(thread, name, strings.Join(lines, "")) // fails if the thread does not exist any more
 	return line{}, false
 }
 
-// configures calls nothing: it gives the project another configuration.
+// configures runs no command: it replaces the project's configuration.
 func (w *worker) configures() (line, bool) {
 	text := fmt.Sprintf(`{"mistakeLimit": %d, "claimFor": "%ds", "policy": {"test_run": "require_human"}}`, 3+w.r.IntN(5), 1+w.r.IntN(60))
 	from := filepath.Join(w.scratch, w.name()+"-config")
 	if os.WriteFile(from, []byte(text), 0o644) == nil {
-		_ = os.Rename(from, w.path("config.json")) // the one before stays
+		_ = os.Rename(from, w.path("config.json")) // on failure the old one stays
 	}
 	return line{}, false
 }

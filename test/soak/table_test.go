@@ -37,7 +37,7 @@ func TestEveryRowDrawsALineOfItsCommand(t *testing.T) {
 	t.Parallel()
 	full := &snapshot{
 		objectives: []string{"o-1", "o-2", "o-3", "o-4"}, references: []string{"ref-bbbbbbbb"}, approvals: []string{"appr-bbbbbbbb"}, merges: []string{"merge-bbbbbbbb"},
-		threads: []seen{{ID: "a", Status: "active"}, {ID: "b", Status: "completed", Checkpoints: []string{"ckpt-bbbbbbbb"}}, {ID: "c", Status: "cancelled"}},
+		threads: []threadInfo{{ID: "a", Status: "active"}, {ID: "b", Status: "completed", Checkpoints: []string{"ckpt-bbbbbbbb"}}, {ID: "c", Status: "cancelled"}},
 	}
 	for _, sc := range []*snapshot{full, {}} {
 		g := &soakRun{project: &project{dir: t.TempDir(), scratch: t.TempDir()}, shared: &sharedSnapshot{snapshot: sc, at: time.Now().Add(time.Hour)}}
@@ -62,13 +62,13 @@ func TestEveryRowDrawsALineOfItsCommand(t *testing.T) {
 	}
 }
 
-func TestTheSnapshotLeavesTheThreadsOfTheScenariosAlone(t *testing.T) {
+func TestTheSnapshotHasNoThreadsOfScenarios(t *testing.T) {
 	t.Parallel()
 	sc, err := snapshotOf([]byte(`{"threads":{"a":{"status":"active","checkpoints":[{"checkpointId":"ckpt-1"}]},"group-1-0":{},"rollback-00-1":{},"undo-00-1":{}},
 		"objectives":{"scenarios":{},"goal":{}},"merges":{"merge-1":{"target":"group-1-0"},"merge-2":{"target":"a"}},
 		"approvals":{"appr-1":{"status":"open"},"appr-2":{"status":"denied"}}}`))
 	require.NoError(t, err)
-	assert.Equal(t, []seen{{ID: "a", Status: "active", Checkpoints: []string{"ckpt-1"}}}, sc.threads)
+	assert.Equal(t, []threadInfo{{ID: "a", Status: "active", Checkpoints: []string{"ckpt-1"}}}, sc.threads)
 	assert.Equal(t, []string{"goal"}, sc.objectives)
 	assert.Equal(t, []string{"merge-2"}, sc.merges)
 	assert.Equal(t, []string{"appr-1"}, sc.open)

@@ -4,9 +4,9 @@ package main
 
 import "fmt"
 
-// This file is the undo scenario: a worker changes one field after the other of
-// a thread of its own, and takes operations back in any order. What was not
-// changed since gets back what it held, and nothing else moves.
+// This file is the undo scenario: a worker changes fields of its own thread, and undoes
+// operations in any order. A field that has not changed since gets its old value back,
+// and no other field changes.
 
 // undoScenario is what a worker knows of its own thread.
 type undoScenario struct {
@@ -15,10 +15,10 @@ type undoScenario struct {
 	steps   int
 	now     map[string]string // by field
 	past    []edit
-	doubt   *edit // a killed call that may have been made; nil for none
+	doubt   *edit // a killed call that may have taken effect; nil for none
 }
 
-// edit is an operation that gave a field a value.
+// edit is an operation that changed a field.
 type edit struct {
 	field, was, is string
 	revision       int64
@@ -28,7 +28,7 @@ const undoSteps = 50
 
 func (w *worker) undoThread() string { return fmt.Sprintf("undo-%02d-%d", w.n, w.undos.threads) }
 
-// undoStep takes a step.
+// undoStep does one random step of the scenario.
 func (w *worker) undoStep() {
 	f := &w.undos
 	if (!f.there || f.steps > undoSteps) && !w.newUndoThread() {
@@ -72,8 +72,7 @@ func (w *worker) edit() {
 	}
 }
 
-// undoEdit takes an edit back: it works exactly while the field holds what it was
-// given.
+// undoEdit undoes an edit, which must succeed exactly if the field still has its value.
 func (w *worker) undoEdit(i int) {
 	f := &w.undos
 	e := f.past[i]
@@ -82,17 +81,17 @@ func (w *worker) undoEdit(i int) {
 		return
 	}
 	o := w.do(line{command: "undo", argv: []string{"undo", op}, scenario: true, may: "T110"})
-	stands := f.now[e.field] == e.is
+	current := f.now[e.field] == e.is
 	switch {
 	case o.Killed:
 		f.doubt = &edit{field: e.field, was: f.now[e.field], is: e.was}
-		if !stands {
+		if !current {
 			f.doubt = nil
 		}
-	case o.OK() && !stands:
-		w.violate(w, fmt.Sprintf("an undo of %s in %s took away what was given since", e.field, w.undoThread()))
-	case !o.OK() && stands && o.Code() == "T110":
-		w.violate(w, fmt.Sprintf("an undo of %s in %s is refused, and nothing has changed it since", e.field, w.undoThread()))
+	case o.OK() && !current:
+		w.violate(w, fmt.Sprintf("an undo of %s in %s overwrote a later value", e.field, w.undoThread()))
+	case !o.OK() && current && o.Code() == "T110":
+		w.violate(w, fmt.Sprintf("an undo of %s in %s is refused, although nothing has changed it since", e.field, w.undoThread()))
 	case o.OK():
 		f.now[e.field] = e.was
 	}
@@ -101,7 +100,7 @@ func (w *worker) undoEdit(i int) {
 	}
 }
 
-// compareFields looks at all fields of the thread.
+// compareFields checks all fields of the thread.
 func (w *worker) compareFields() {
 	f := &w.undos
 	o := w.do(line{command: "status", argv: []string{"status", w.undoThread()}, scenario: true, noKill: true, reads: true})

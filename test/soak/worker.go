@@ -12,17 +12,17 @@ import (
 	"syscall"
 )
 
-// This file is a worker: one process after the other, each answer held against
-// what the worker has seen before.
+// This file is a worker: it runs one process after the other, and compares each answer
+// with the answers before.
 
 // worker runs one process at a time.
 type worker struct {
 	*soakRun
 	n         int
 	r         *rand.Rand
-	known     int64    // the highest revision that it was told
-	last      []string // its newest calls, for a report
-	written   int      // lines
+	known     int64    // the highest revision in its answers
+	last      []string // its newest calls, for the report
+	written   int      // number of lines written
 	holds     string   // the thread that it claimed last
 	member    mergeMember
 	rollbacks rollbackScenario
@@ -33,12 +33,12 @@ func (r *soakRun) newWorker(n int) *worker {
 	return &worker{soakRun: r, n: n, r: rand.New(rand.NewPCG(r.seed, uint64(n)))}
 }
 
-// name is the actor of its rows, scenarioActor that of its scenarios, so that an
-// undo of its own last operation never meets a scenario.
+// name is the actor of its rows. The scenarios have another actor, so that undo without
+// an operand never undoes an operation of a scenario.
 func (w *worker) name() string          { return fmt.Sprintf("w%02d", w.n) }
 func (w *worker) scenarioActor() string { return w.name() + "-f" }
 
-// work goes on until it is over.
+// work works until the run is over.
 func (w *worker) work() {
 	rows, total := table(), 0
 	for _, row := range rows {
@@ -55,7 +55,7 @@ func (w *worker) work() {
 	}
 }
 
-// row calls a line of the row that a draw falls on.
+// row runs a command of the row that a draw selects.
 func (w *worker) row(rows []row, draw int) {
 	for _, row := range rows {
 		if draw -= row.weight; draw < 0 {
@@ -71,7 +71,7 @@ func (w *worker) row(rows []row, draw int) {
 	}
 }
 
-// scenarioStep takes a step of one of the scenarios.
+// scenarioStep does a step of one of the scenarios.
 func (w *worker) scenarioStep() {
 	switch w.r.IntN(7) {
 	case 0, 1, 2:
@@ -85,43 +85,42 @@ func (w *worker) scenarioStep() {
 	}
 }
 
-// killOneIn is how many calls there are to one that is killed, terminateOneIn to
-// one that is asked to end.
+// One in killOneIn calls gets SIGKILL, one in terminateOneIn SIGTERM.
 const (
 	killOneIn      = 12
 	terminateOneIn = 40
 )
 
-// do calls, perhaps to end it kill.
+// do runs a command, and kills some of them.
 func (w *worker) do(l line) outcome {
 	var kill interruption
 	switch {
 	case l.noKill:
 	case w.r.IntN(killOneIn) == 0:
-		kill = killAfter(w.moment(l.command))
+		kill = killAfter(w.randomDelay(l.command))
 		if !l.reads && w.r.IntN(2) == 0 {
 			kill = w.atCommit(l)
 		}
 	case w.r.IntN(terminateOneIn) == 0:
-		kill = interruption{after: w.moment(l.command), signal: syscall.SIGTERM}
+		kill = interruption{after: w.randomDelay(l.command), signal: syscall.SIGTERM}
 		l.may += " T904"
 	}
 	return w.call(l, kill)
 }
 
-// call calls, and checks the answer.
+// call runs a command and checks the answer.
 func (w *worker) call(l line, kill interruption) outcome {
 	actor := w.identify(&l)
-	floor := w.told.Load()
+	floor := w.reported.Load()
 	o := w.project.call(l.argv, l.stdin, kill)
 	w.remember(l, o)
 	w.report.count(l, o, kill)
 	problem := l.wrong(o)
 	if problem == "" && o.Killed && kill.after == 0 {
-		problem = "it was killed by somebody else"
+		problem = "it was killed, but not by soak"
 	}
 	if problem == "" {
-		problem = w.older(l, o, floor)
+		problem = w.checkRevision(l, o, floor)
 	}
 	if problem != "" {
 		w.violate(w, "leslie "+shown(l.argv)+": "+problem+"\n    "+o.Text())
@@ -133,7 +132,7 @@ func (w *worker) call(l line, kill interruption) outcome {
 	return o
 }
 
-// actor is whose operation a line makes.
+// actor returns the actor of a command.
 func (w *worker) actor(l line) string {
 	if l.scenario {
 		return w.scenarioActor()
@@ -141,7 +140,7 @@ func (w *worker) actor(l line) string {
 	return w.name()
 }
 
-// identify adds who acts to a line.
+// identify adds --as and --actor to a command.
 func (w *worker) identify(l *line) (actor string) {
 	if l.as == "" {
 		l.as = []string{"user", "user", "user", "user", "agent", "agent", "agent", "agent", "system"}[w.r.IntN(9)]
@@ -159,19 +158,19 @@ func (w *worker) identify(l *line) (actor string) {
 	return actor
 }
 
-// older says when an answer knows less than was told before it was asked for, or
-// gives a number that another answer has.
-func (w *worker) older(l line, o outcome, floor int64) string {
+// checkRevision returns a problem if an answer's revision is older than one reported
+// before the call, or if another change was acknowledged with it.
+func (w *worker) checkRevision(l line, o outcome, floor int64) string {
 	rev := o.Revision()
 	if rev == 0 || o.Warned("W901") {
 		return ""
 	}
 	if rev < max(w.known, floor) {
-		return fmt.Sprintf("revision %d is older than %d, which was told before", rev, max(w.known, floor))
+		return fmt.Sprintf("revision %d is older than %d, which was reported before", rev, max(w.known, floor))
 	}
 	w.known = rev
-	for told := floor; rev > told && !w.told.CompareAndSwap(told, rev); {
-		told = w.told.Load()
+	for told := floor; rev > told && !w.reported.CompareAndSwap(told, rev); {
+		told = w.reported.Load()
 	}
 	if !l.reads && !l.waits() && o.OK() && o.Changed() {
 		if other, twice := w.changes.LoadOrStore(rev, w.name()); twice {
@@ -196,7 +195,7 @@ func (w *worker) remember(l line, o outcome) {
 	}
 }
 
-// shown is a line for a reader.
+// shown formats a command for a reader.
 func shown(argv []string) string {
 	const most = 400
 	out := make([]string, len(argv))
@@ -209,14 +208,14 @@ func shown(argv []string) string {
 	return s[:min(len(s), most)]
 }
 
-// line is a line that nobody else writes, and that shows when it is torn.
+// line returns a unique line with a checksum.
 func (w *worker) line() string {
 	w.written++
 	return withChecksum(fmt.Sprintf("w%02d %06d", w.n, w.written))
 }
 
-// save puts a file into a thread's folder as an editor does: beside it, then by
-// rename. The folder has to be there: who saves makes no thread.
+// save saves a file in a thread's folder as an editor does: written elsewhere, then
+// renamed. It does not make the thread's folder.
 func (w *worker) save(thread, name, content string) error {
 	folder := w.path("threads/" + thread)
 	if _, err := os.Stat(folder); err != nil {
