@@ -33,6 +33,7 @@
 // applies mergers to the remaining conflicts (merger.go): List reads them as
 // Markdown items (list.go, item.go) and merges the items (listmerge.go), Table as
 // rows (table.go). Render writes the result with conflicts between markers (render.go).
+// Diff shows the line diff of two texts as diff -u does (unified.go).
 //
 // The tests compare the line merge with git merge-file --diff3 byte for byte, on
 // generated three-way cases. Equality depends on three choices of git: the order in

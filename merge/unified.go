@@ -12,6 +12,9 @@ import (
 // DiffContext is how many equal lines diff -u shows around a change.
 const DiffContext = 3
 
+// MaxText is how many bytes a text may have that leslie merges or compares by lines.
+const MaxText = maxBytes
+
 // noNewline follows a last line without a line feed.
 const noNewline = `\ No newline at end of file`
 

@@ -47,6 +47,8 @@ type operand struct {
 	speaks bool
 	// many: it can be repeated. Only the last operand can.
 	many bool
+	// dashed: it stands behind "--", and no other operand does. Only the last can.
+	dashed bool
 }
 
 // Data is what a command answers with: JSON by its tags, text by its method.
@@ -81,6 +83,9 @@ func (cmd *command) usageParts() (required, optional []string) {
 		name := o.shown
 		if o.many {
 			name += "..."
+		}
+		if o.dashed {
+			name = "-- " + name
 		}
 		if o.optional {
 			name = "[" + name + "]"

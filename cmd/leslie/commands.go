@@ -25,6 +25,7 @@ func makers() []maker {
 		{"list", listCommand},
 		{"status", statusCommand},
 		{"artifacts", artifactsCommand},
+		{"diff", diffCommand},
 		{"context", contextCommand},
 		{"reference", referenceCommand},
 		{"reference list", referenceListCommand},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"leslie/internal/app"
 	"leslie/internal/nearest"
 	"leslie/internal/scope"
 	"leslie/thread"
@@ -190,6 +191,11 @@ func oneOf(words ...string) *value {
 // anID is an id of this kind or a prefix of one.
 func anID(shown string, of idKind) *value { return &value{shown: shown, check: checkID, ids: of} }
 
+// aVersion is a version of a thread's artifacts.
+func aVersion(shown string) *value {
+	return &value{shown: shown, check: checkVersion, ids: threadIDs}
+}
+
 // someIDs are ids, separated by commas.
 func someIDs(shown string, of idKind) *value {
 	return &value{shown: shown, check: parts(checkID), ids: of, repeats: true}
@@ -273,6 +279,13 @@ func checkID(text string) *fault {
 		return nil
 	}
 	return wrong(fmt.Sprintf("must be an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %q", thread.MaxID, text))
+}
+
+func checkVersion(text string) *fault {
+	if problem := app.VersionFault(text); problem != "" {
+		return wrong(problem)
+	}
+	return nil
 }
 
 func checkCapability(text string) *fault {

@@ -26,6 +26,7 @@ type line struct {
 	group    string   // the first word of a command whose subcommand is missing or unknown
 	flags    []setFlag
 	operands []string
+	named    int // how many operands stand before "--"
 	help     bool
 	version  bool
 	last     *string // the last word of a line to complete; nil otherwise
@@ -102,7 +103,7 @@ func lint(all []*command, argv []string) line {
 	for _, f := range flags {
 		l.flag(f)
 	}
-	l.operate(words)
+	l.operate(words, named)
 	return l.line
 }
 
@@ -310,12 +311,13 @@ func (l *linter) set(o *option, text string) {
 }
 
 // operate keeps the operands and adds their faults, or the fault of a line without a
-// command.
-func (l *linter) operate(words []string) {
+// command. named is the number of words before "--".
+func (l *linter) operate(words []string, named int) {
 	switch {
 	case l.cmd != nil:
 		l.operands = append(l.operands, words[len(l.cmd.path()):]...)
 		l.threadOperands()
+		l.named = len(l.operands) - (len(words) - named)
 		l.checkOperands()
 	case len(words) == 0:
 		l.help = l.help || len(l.faults) == 0
@@ -334,9 +336,21 @@ func (l *linter) operate(words []string) {
 	}
 }
 
+// checkOperands adds the faults of the operands. If the last one can only stand behind
+// "--", no other can.
 func (l *linter) checkOperands() {
-	specs := slices.Clone(l.cmd.operands)
-	for i, text := range l.operands {
+	specs, behind := l.cmd.operands, len(l.cmd.operands)-1
+	if behind >= 0 && specs[behind].dashed {
+		l.checkEach(specs[behind:], l.operands[l.named:])
+		l.checkEach(specs[:behind], l.operands[:l.named])
+		return
+	}
+	l.checkEach(specs, l.operands)
+}
+
+func (l *linter) checkEach(specs []operand, operands []string) {
+	specs = slices.Clone(specs)
+	for i, text := range operands {
 		if n := len(specs); i == n && n > 0 && specs[n-1].many {
 			specs = append(specs, specs[n-1])
 		}
@@ -348,7 +362,7 @@ func (l *linter) checkOperands() {
 			l.faults = append(l.faults, *f)
 		}
 	}
-	for _, o := range specs[len(l.operands):] {
+	for _, o := range specs[len(operands):] {
 		if !o.optional && !o.speaks && !l.help {
 			l.faults = append(l.faults, fault{Field: o.shown, Problem: "the operand " + o.shown + " is missing"})
 		}

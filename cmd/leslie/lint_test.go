@@ -60,6 +60,8 @@ func TestLint(t *testing.T) {
 		{"a flag in front of --", "done --reason -- x", "done", "", "x", "--reason"},
 		{"an own flag given twice", "done main --reason a --reason b", "done", "reason=b", "main", "--reason"},
 		{"a switch with a value", "list --all=maybe", "list", "", "", "--all"},
+		{"operands behind -- of their own", "diff a --stat -- b c", "diff", "stat=true", "a b c", ""},
+		{"too many in front of --", "diff a b c -- d", "diff", "", "a b c d", "operand"},
 		{"one operand too many", "status a b", "status", "", "a b", "operand"},
 		{"a missing operand", "objective create", "objective create", "", "", "TITLE"},
 		{"a bad value and a bad operand", "status a/b --format x", "status", "", "a/b", "--format ID"},
@@ -97,8 +99,10 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 	all := commands()
 	for _, cmd := range all {
 		line := cmd.path()
-		for range cmd.operands {
-			line = append(line, "operand")
+		for _, o := range cmd.operands {
+			if !o.dashed {
+				line = append(line, "operand")
+			}
 		}
 		for _, o := range shownOptions(cmd.allFlags()) {
 			if o.Name == "help" || o.Name == "version" {

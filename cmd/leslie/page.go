@@ -18,7 +18,12 @@ import (
 
 // page builds a text answer. Values from outside are escaped, so that no title or
 // content can move a cursor, forge a line or control the terminal.
-type page struct{ b bytes.Buffer }
+type page struct {
+	b bytes.Buffer
+	// terminal: a person's terminal shows it, which must not act on a file's content.
+	terminal bool
+	coloured bool
+}
 
 func (p *page) String() string { return p.b.String() }
 
@@ -39,6 +44,29 @@ func escaped(args []any) []any {
 		out[i] = a
 	}
 	return out
+}
+
+// content writes lines of a file's content or of the unified format: as they are, but at
+// a terminal without characters that it would act on. A colour is for a terminal.
+func (p *page) content(colour string, lines ...string) {
+	for _, line := range lines {
+		if p.terminal {
+			line = visible(line)
+		}
+		if p.coloured && colour != "" {
+			line = "\x1b[" + colour + "m" + line + "\x1b[0m"
+		}
+		p.b.WriteString(line + "\n")
+	}
+}
+
+// visible escapes a line but keeps its tabs.
+func visible(line string) string {
+	parts := strings.Split(line, "\t")
+	for i := range parts {
+		parts[i] = escape(parts[i])
+	}
+	return strings.Join(parts, "\t")
 }
 
 // field writes "name: value" and leaves out an empty value.

@@ -34,6 +34,19 @@ func TestEscape(t *testing.T) {
 	}
 }
 
+func TestContentIsSafeAtATerminalAndUnchangedElsewhere(t *testing.T) {
+	t.Parallel()
+	line := "+\tif \x1b[2J\r"
+	terminal, pipe := &page{terminal: true}, &page{}
+	terminal.content("", line)
+	pipe.content(green, line)
+	assert.Equal(t, "+\tif \\x1b[2J\\r\n", terminal.String())
+	assert.Equal(t, line+"\n", pipe.String(), "no colour, no escape")
+	coloured := &page{terminal: true, coloured: true}
+	coloured.content(green, "+x")
+	assert.Equal(t, "\x1b[32m+x\x1b[0m\n", coloured.String())
+}
+
 // FuzzEscape: nothing that a terminal acts on survives, and plain text is left
 // as it is.
 func FuzzEscape(f *testing.F) {

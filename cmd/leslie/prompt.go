@@ -86,8 +86,6 @@ func interrupted(c *call) error {
 // say writes a line to the person; its arguments are escaped.
 func (p *prompt) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", escaped(args)...) }
 
-const green = "32"
-
 // editorPatience is how long an editor may take to save when leslie has to end.
 const editorPatience = 5 * time.Second
 

@@ -99,9 +99,14 @@ func (c rendering) render(data Data, failure *codes.Error) []byte {
 	if _, stands := data.(partialResult); data == nil || failure != nil && !stands {
 		return nil
 	}
-	p := &page{}
+	p := c.page()
 	data.Text(p)
 	return p.b.Bytes()
+}
+
+// page is an empty text answer.
+func (c rendering) page() *page {
+	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY)}
 }
 
 // failure adds to err what every error has: the command, and whether something was
@@ -287,13 +292,20 @@ func pairs(l fact.List) string { return string(l.AppendLogfmt(nil)) }
 // Colours, as a terminal knows them.
 const (
 	red    = "31"
+	green  = "32"
 	yellow = "33"
+	cyan   = "36"
 	bold   = "1"
 )
 
+// colours reports whether a stream gets colours.
+func (c rendering) colours(terminal bool) bool {
+	return c.who.color == "always" || c.who.color != "never" && terminal && c.env.getenv("NO_COLOR") == ""
+}
+
 // painter returns a function that colours text if colours are enabled.
 func (c rendering) painter() func(code, s string) styled {
-	on := c.who.color == "always" || c.who.color != "never" && c.env.stderrTTY && c.env.getenv("NO_COLOR") == ""
+	on := c.colours(c.env.stderrTTY)
 	return func(code, s string) styled {
 		s = escape(s)
 		if !on {

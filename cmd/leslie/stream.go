@@ -62,7 +62,7 @@ func (c rendering) send(b []byte) error {
 // item is one object of a stream in the asked format.
 func (c rendering) item(d Data) []byte {
 	if c.who.format == "text" {
-		p := &page{}
+		p := c.page()
 		d.Text(p)
 		return []byte(p.String())
 	}

@@ -1,0 +1,253 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/merge"
+	"leslie/thread"
+)
+
+// DiffRequest compares two versions of artifacts.
+type DiffRequest struct {
+	// From and To are versions: ID, ID@CHECKPOINT, ID@base or a pending merge's id.
+	// Without To, a thread is compared with what it inherited, a checkpoint or base with
+	// the thread's current files, and a merge with its target. Without From, the thread
+	// that the caller speaks for is meant.
+	From, To string
+	Scope    []string // paths, folders, globs; nil: all
+	Stat     bool     // only counts, no hunks
+}
+
+// Faults returns what is wrong with the request.
+func (in DiffRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	k.version("From", in.From)
+	k.version("To", in.To)
+	return k.faults
+}
+
+// DiffResult is what differs between two versions.
+type DiffResult struct {
+	From    Version    `json:"from"`
+	To      Version    `json:"to"`
+	Files   []FileDiff `json:"files"`
+	Added   int        `json:"added"` // lines
+	Removed int        `json:"removed"`
+}
+
+// FileChange says how a file differs.
+type FileChange string
+
+// The changes of files. ModeFile: only the executable bit differs; ConflictFile: nothing
+// differs yet, because a conflict about the whole file waits for a decision.
+const (
+	AddedFile    FileChange = "added"
+	DeletedFile  FileChange = "deleted"
+	ModifiedFile FileChange = "modified"
+	ModeFile     FileChange = "mode"
+	ConflictFile FileChange = "conflict"
+)
+
+// FileDiff is what differs in one file.
+type FileDiff struct {
+	Path   string     `json:"path"`
+	Change FileChange `json:"change"`
+	From   *DiffFile  `json:"from"` // null: no such file
+	To     *DiffFile  `json:"to"`
+	// Binary: it is not text; TooLarge: it is longer than leslie compares line by line
+	// (8 MiB, 200,000 lines). Such a file has no hunks.
+	Binary   bool `json:"binary,omitempty"`
+	TooLarge bool `json:"tooLarge,omitempty"`
+	// Conflicts is the number of open conflicts of a merge in the file.
+	Conflicts int              `json:"conflicts,omitempty"`
+	Added     int              `json:"added"`
+	Removed   int              `json:"removed"`
+	Hunks     []merge.DiffHunk `json:"hunks,omitempty"`
+}
+
+// DiffFile is a file of a version.
+type DiffFile struct {
+	Size       int64 `json:"size"`
+	Executable bool  `json:"executable"`
+}
+
+// Diff compares two versions of artifacts; W204 for entries that are not regular files,
+// which it leaves out. Errors: T903, T101, T105, T111, T303; T203 for a pattern that
+// matches in neither version, T507, T508, those of reading.
+func Diff(c *Call, in DiffRequest) (*DiffResult, error) {
+	c.readOnly()
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	d := &DiffResult{}
+	if err := d.find(c, in); err != nil {
+		return nil, err
+	}
+	set, err := scopeIn(in.Scope, d.To.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	for range attempts {
+		err = c.settled(func() error { return d.read(c, set, in.Stat) }, slices.Concat(d.From.parties, d.To.parties)...)
+		if !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	if errors.Is(err, errMoved) {
+		err = codes.ReadFailed.New(fact.Of("path", threadPath(d.To.ThreadID)), fact.Of("reason", "its artifacts kept changing"), fact.Of("threadId", d.To.ThreadID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// find finds the two versions.
+func (d *DiffResult) find(c *Call, in DiffRequest) error {
+	named := in.From
+	if named == "" {
+		named = c.threadOr("")
+	}
+	_, err := c.view(func(s *thread.State) (err error) {
+		if d.From, err = findVersion(s, named); err != nil {
+			return err
+		}
+		c.target = d.From.ThreadID
+		switch {
+		case in.To != "":
+			d.To, err = findVersion(s, in.To)
+		case d.From.Kind == CurrentVersion:
+			d.To = d.From
+			d.From, err = inheritedVersion(s, d.To.ThreadID)
+		case d.From.Kind == MergeVersion:
+			d.To = d.From
+			d.From, err = findVersion(s, string(d.To.ThreadID))
+		default:
+			d.To, err = findVersion(s, string(d.From.ThreadID))
+		}
+		return err
+	})
+	return err
+}
+
+// read reads both versions and compares them.
+func (d *DiffResult) read(c *Call, set scope.Set, stat bool) error {
+	from, err := readVersion(c, d.From, set)
+	if err != nil {
+		return err
+	}
+	to, err := readVersion(c, d.To, set)
+	if err != nil {
+		return err
+	}
+	if none := set.Unmatched(slices.Concat(from.matched, to.matched)); len(none) > 0 {
+		return codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", d.To.ThreadID), fact.Of("paths", none))
+	}
+	if err := hashDoubtful(c, from, to); err != nil {
+		return err
+	}
+	skipped := slices.Concat(from.skipped, to.skipped)
+	slices.Sort(skipped)
+	c.warnSkipped(slices.Compact(skipped))
+	d.Files, d.Added, d.Removed = []FileDiff{}, 0, 0
+	paths := slices.Collect(maps.Keys(from.files))
+	for path := range to.files {
+		if _, both := from.files[path]; !both {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		if c.ctx.Err() != nil {
+			return codes.Interrupted.Wrap(context.Cause(c.ctx))
+		}
+		if err := d.compare(c, path, from.files, to.files, stat); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare adds what differs at a path.
+func (d *DiffResult) compare(c *Call, path string, from, to map[string]versionFile, stat bool) error {
+	a, was := from[path]
+	b, is := to[path]
+	f := FileDiff{Path: path, Conflicts: b.conflicts, From: diffFile(a, was), To: diffFile(b, is)}
+	same := was && is && (sameFile(a, b) || a.size == b.size && a.hash == b.hash && a.hash != "")
+	switch {
+	case !was && b.current == nil && b.hash == "": // only a conflict about it
+		f.Change, f.To, same = ConflictFile, nil, true
+	case !was:
+		f.Change = AddedFile
+	case !is:
+		f.Change = DeletedFile
+	case !same:
+		f.Change = ModifiedFile
+	case a.executable != b.executable:
+		f.Change = ModeFile
+	case b.conflicts > 0:
+		f.Change = ConflictFile
+	default:
+		return nil
+	}
+	if !same {
+		if err := f.lines(c, a, b, stat); err != nil {
+			return err
+		}
+	}
+	d.Files, d.Added, d.Removed = append(d.Files, f), d.Added+f.Added, d.Removed+f.Removed
+	return nil
+}
+
+func diffFile(f versionFile, there bool) *DiffFile {
+	if !there {
+		return nil
+	}
+	return &DiffFile{Size: f.size, Executable: f.executable}
+}
+
+// lines compares two files line by line.
+func (f *FileDiff) lines(c *Call, a, b versionFile, stat bool) error {
+	var texts [2][]byte
+	for i, side := range []versionFile{a, b} {
+		if there := []*DiffFile{f.From, f.To}[i]; there == nil {
+			continue
+		}
+		if side.size > merge.MaxText {
+			f.TooLarge = true
+			return nil
+		}
+		text, err := side.content(c, f.Path)
+		if err != nil {
+			return err
+		}
+		texts[i] = text
+	}
+	switch {
+	case merge.Binary(texts[0]) || merge.Binary(texts[1]):
+		f.Binary = true
+		return nil
+	case merge.TooLargeToDiff(texts[0]) || merge.TooLargeToDiff(texts[1]):
+		f.TooLarge = true
+		return nil
+	}
+	around := merge.DiffContext
+	if stat {
+		around = 0
+	}
+	hunks := merge.Diff(texts[0], texts[1], around)
+	for _, h := range hunks {
+		added, removed := h.Changed()
+		f.Added, f.Removed = f.Added+added, f.Removed+removed
+	}
+	if !stat {
+		f.Hunks = hunks
+	}
+	return nil
+}
