@@ -12,8 +12,8 @@ import (
 // Tags are the build tags that the Makefile builds leslie with.
 const Tags = "urfave_cli_no_docs,urfave_cli_no_suggest"
 
-// Build builds leslie as the Makefile does, in the module that the process runs in,
-// but for -trimpath: so it shares with "go test" what was compiled.
+// Build builds leslie as the Makefile does, but without -trimpath, so that it shares
+// compiled packages with "go test". The process must run in leslie's module.
 func Build(path string) error {
 	build := exec.Command("go", "build", "-tags", Tags, "-o", path, "leslie/cmd/leslie")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -23,8 +23,8 @@ func Build(path string) error {
 	return nil
 }
 
-// CopyOrBuild copies the binary, so that somebody who builds meanwhile changes
-// nothing here; it builds one where none is named.
+// CopyOrBuild copies the binary, so that a later build does not change it, or builds one
+// if binary is "".
 func CopyOrBuild(binary, to string) error {
 	if binary == "" {
 		return Build(to)
@@ -50,7 +50,7 @@ func CopyFile(from, to string) error {
 	return out.Close()
 }
 
-// Commands are the commands that the help of a binary lists.
+// Commands returns the commands that the help of a binary lists.
 func Commands(leslie string) ([]string, error) {
 	out, err := exec.Command(leslie, "help", "--format", "text").Output()
 	if err != nil {

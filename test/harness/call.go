@@ -13,7 +13,7 @@ import (
 
 // This file runs leslie as a shell would and reads its answer.
 
-// Call is a process that is to be run.
+// Call describes a process to run.
 type Call struct {
 	Program string
 	Argv    []string
@@ -21,27 +21,27 @@ type Call struct {
 	Env     []string
 	Stdin   string
 	Attr    *syscall.SysProcAttr
-	// Limit is how long the process may take before it is killed.
+	// Limit is how long the process may run before it is killed.
 	Limit time.Duration
-	// Started, when it is set, is told of the process and of its end, in a goroutine
-	// of its own: to send it a signal.
+	// Started, unless nil, is called in its own goroutine, to send the process a
+	// signal; over is closed when the process ends.
 	Started func(process *os.Process, over <-chan struct{})
 }
 
-// Environment is that of a call: it names no agent, and whatever is set where the
-// tests run does not get in.
+// Environment returns the environment of a call: without a marker of an agent, and
+// independent of the environment of the tests.
 func Environment(home, temp string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + temp, "LOGNAME=ann", "LESLIE_FORMAT=json"}
 }
 
-// Outcome is how a call ended.
+// Outcome is the result of a call.
 type Outcome struct {
 	Begin, End     time.Time
 	Status         int  // -1 for a process that a signal ended
 	Killed         bool // by a signal
 	Stdout, Stderr []byte
 	Doc            *Document // nil unless stdout is exactly one JSON document
-	Err            error     // the call could not be made, or took too long
+	Err            error     // the process could not be started, or took too long
 }
 
 // Run runs a call to its end.
@@ -76,19 +76,19 @@ func (c Call) Run() Outcome {
 	return o
 }
 
-// Code is that of the error, "" where there is none.
+// Code returns the error's code, or "".
 func (o Outcome) Code() string { return o.Doc.Code() }
 
-// OK reports whether the answer says success.
+// OK reports whether the call succeeded.
 func (o Outcome) OK() bool { return o.Doc != nil && o.Doc.Success }
 
 // Warned reports whether the answer has a warning with this code.
 func (o Outcome) Warned(code string) bool { return o.Doc.Warned(code) }
 
-// Revision is that of the answer, 0 where it has none.
+// Revision returns the answer's revision, or 0.
 func (o Outcome) Revision() int64 { return o.Doc.At() }
 
-// Changed is what the answer says of it.
+// Changed returns changed of the answer: in its data, or in the error's details.
 func (o Outcome) Changed() bool {
 	switch {
 	case o.Doc == nil:
@@ -100,14 +100,14 @@ func (o Outcome) Changed() bool {
 	return json.Unmarshal(o.Doc.Data, &data) == nil && data.Changed
 }
 
-// Into reads the data; what does not fit stays zero.
+// Into decodes the data; fields that do not match stay zero.
 func (o Outcome) Into(v any) {
 	if o.Doc != nil {
 		_ = json.Unmarshal(o.Doc.Data, v)
 	}
 }
 
-// Text is an outcome for a reader.
+// Text returns the outcome for a person to read.
 func (o Outcome) Text() string {
 	if o.Err != nil {
 		return o.Err.Error()

@@ -1,6 +1,6 @@
-// Package harness holds what the test programs (test/soak, test/torture,
-// test/bench, test/demo) and tests share: building leslie, running it and reading
-// its answer, comparing files, and where temporary files go. It knows the contract
-// and nothing of leslie's implementation, so that a mistake there cannot agree with
-// itself.
+// Package harness holds what the test programs (test/soak, test/torture, test/bench,
+// test/demo) and tests share: building leslie, running it and reading its answer,
+// comparing files, and folders for temporary files. It has its own types for the
+// contract and imports none of leslie's packages, so a mistake there does not go
+// unnoticed here.
 package harness

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Differing are the paths at which two sets of files, their content by path,
-// differ, and how; contents may be long.
+// Differing returns how two sets of files, given as content by path, differ: a line for
+// each path, without the content.
 func Differing(want, got map[string]string) (paths []string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		switch now, ok := got[name]; {
 		case !ok:
 			paths = append(paths, name+" is missing")
 		case now != want[name]:
-			paths = append(paths, fmt.Sprintf("%s holds %d bytes, not the %d that it should", name, len(now), len(want[name])))
+			paths = append(paths, fmt.Sprintf("%s differs: %d bytes, expected %d", name, len(now), len(want[name])))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if _, ok := want[name]; !ok {
-			paths = append(paths, name+" is there")
+			paths = append(paths, name+" is unexpected")
 		}
 	}
 	return paths

@@ -12,8 +12,8 @@ import (
 	"leslie/test/harness"
 )
 
-// This file holds which modules the program contains. leslie was ordered with
-// them: code of its own in their place needs the consent of those who ordered it.
+// This file checks that the program contains certain modules. The people who ordered
+// leslie asked for them; only they can agree to own code instead.
 
 func TestTheProgramContainsTheLibrariesThatItWasOrderedWith(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,8 @@ import (
 	"leslie/warnings"
 )
 
-// This file compares documents with what they repeat: the code tables, the
-// packages, the dependencies, each other's files.
+// This file compares documents with the code tables, the packages, the dependencies and
+// the files that they link to.
 
 // `go test ./test/house -run Codes -update` (make docs) writes docs/codes.md.
 var update = flag.Bool("update", false, "write docs/codes.md anew")
@@ -104,7 +104,7 @@ func TestLintersStayOutOfTheProductsModule(t *testing.T) {
 	gomod := read(t, "go.mod")
 	assert.NotContains(t, gomod, "\ntool ", "tools are pinned in tools/go.mod")
 	assert.NotContains(t, gomod, "honnef.co/", "linters are pinned in tools/go.mod")
-	assert.NotContains(t, gomod, "\nreplace ", "what is built is what is named")
+	assert.NotContains(t, gomod, "\nreplace ", "go.mod names the modules that are built")
 }
 
 // A line number is wrong after the next change; a name can be searched for.
@@ -130,7 +130,7 @@ func TestLinksBetweenDocumentsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// documents is every Markdown file of the project.
+// documents returns every Markdown file of the project.
 func documents(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -156,7 +156,7 @@ func read(t *testing.T, name string) string {
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }
 
-// section is a document's text under a heading of the second level.
+// section returns a document's text under a heading of the second level.
 func section(t *testing.T, name, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut("\n"+read(t, name), "\n"+heading+"\n")
@@ -165,7 +165,7 @@ func section(t *testing.T, name, heading string) string {
 	return text
 }
 
-// tableRows is the lines of a text that are rows of a table.
+// tableRows returns the lines of a text that are rows of a table.
 func tableRows(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -176,7 +176,7 @@ func tableRows(text string) []string {
 	return out
 }
 
-// firstModule is the first `host/path` of a row, "" when it has none.
+// firstModule returns the first `host/path` of a row, or "".
 func firstModule(row string) string {
 	m := regexp.MustCompile("`([a-z0-9-]+\\.[a-z0-9.-]+/[^`]+)`").FindStringSubmatch(row)
 	if m == nil {
@@ -185,7 +185,7 @@ func firstModule(row string) string {
 	return m[1]
 }
 
-// requiredModules is every module that go.mod requires.
+// requiredModules returns every module that go.mod requires.
 func requiredModules(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -199,8 +199,8 @@ func requiredModules(t *testing.T) []string {
 	return out
 }
 
-// directModules is the required modules that a file of the project imports,
-// whatever go.mod says in its comments.
+// directModules returns the required modules that a file of the project imports; it does
+// not trust go.mod's comments.
 func directModules(t *testing.T, required []string) []string {
 	t.Helper()
 	direct := map[string]bool{}

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rule is one thing that the source must hold.
+// rule is a property of the source.
 type rule struct {
 	name    string
 	check   func(*tree) []string
 	samples []sample
 }
 
-// sample shows what a rule refuses: a tree that breaks it once, by path, and one
-// that comes close and keeps it.
+// sample shows what a rule rejects: a tree that breaks it once, and a similar one that
+// keeps it.
 type sample struct {
 	name       string
 	red, green map[string]string
@@ -38,8 +38,7 @@ func TestTheSourceKeepsTheHouseRules(t *testing.T) {
 	}
 }
 
-// A rule that sees nothing is worse than none.
-func TestEachHouseRuleSeesWhatItRefuses(t *testing.T) {
+func TestEachHouseRuleFindsWhatItRejects(t *testing.T) {
 	t.Parallel()
 	for _, r := range rules() {
 		require.NotEmpty(t, r.samples, "%s", r.name)
@@ -53,7 +52,7 @@ func TestEachHouseRuleSeesWhatItRefuses(t *testing.T) {
 	}
 }
 
-// rules is what the source must hold, in the order in which a reader meets it.
+// rules returns all rules.
 func rules() []rule {
 	return append(packageRules(), sourceRules()...)
 }
@@ -131,7 +130,7 @@ func sourceRules() []rule {
 		{"no function is long", checkLength, []sample{
 			{"one line too many", one("store/a.go", "func f() {\n"+fillerLines(maxFuncLines-1)+"}"), one("store/a.go", "func f() {\n"+fillerLines(maxFuncLines-2)+"}")},
 		}},
-		{"what is offered is documented", checkDocs, []sample{
+		{"exported names are documented", checkDocs, []sample{
 			{"a package", map[string]string{"store/a.go": "package store"}, map[string]string{"store/a.go": "package store", "store/doc.go": source("store", "")}},
 			{"a function", one("store/a.go", "func F() {}"), one("store/a.go", "// F does.\nfunc F() {}")},
 			{"a method", one("store/a.go", "func (s *Store[T]) F() {}"), one("store/a.go", "func (s *hidden) F() {}")},
@@ -152,7 +151,7 @@ func sourceRules() []rule {
 	}
 }
 
-// one is a tree of one file, with a package clause and comment.
+// one returns a tree of one file, with a package clause and comment.
 func one(name, code string) map[string]string {
 	return map[string]string{name: source(path.Base(path.Dir(name)), code)}
 }
@@ -163,7 +162,7 @@ func source(pkg, code string) string {
 
 func fillerLines(n int) string { return strings.Repeat("\t_ = 0\n", n) }
 
-// methodsOf is so many methods of a type.
+// methodsOf returns n methods of a type.
 func methodsOf(receiver string, n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// This file is the table of packages: what each may know. A forbidden import fails
-// with the reason why it is forbidden, so that whoever meets it can tell
-// whether the code or the table is wrong.
+// This file is the table of packages: what each may import. A forbidden import fails with
+// the reason, so that you can tell whether the code or the table is wrong.
 
 // allowance is one package folder and what it may import besides the standard
 // library.
@@ -60,53 +59,53 @@ func allowances() []allowance {
 	}
 }
 
-// testModules are what tests of every package may import besides; a test may also
-// use a module of any row, to play another process or to read an answer.
+// testModules returns what tests of every package may import in addition. A test may also
+// use a module of any row, to act as another process or to parse an answer.
 func testModules() []string {
 	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "go.yaml.in/yaml/v3"}
 }
 
-// whyNotPackage is why a package is closed to those whose row does not name it.
+// whyNotPackage returns why only packages whose row names a package may import it.
 func whyNotPackage(dir string) string {
 	return reason(dir, map[string]string{
-		"internal/fact":           "facts are made where something is known to have happened",
-		"codes":                   "a package below the codes has no failures of its own to name",
-		"warnings":                "this package has nothing to warn about: it answers or fails",
-		"internal/nearest":        "a near miss is named where ids and commands are looked up, by rules and by the command line",
-		"internal/scope":          "which artifacts are meant is asked where trees are walked (store) and lines are checked (cmd/leslie)",
-		"internal/atomicfile":     "files are written by the store",
-		"internal/retry":          "only the lock and calls to agents are tried again; a rule that fails would fail again",
-		"thread":                  "the rules stand above this package; a package that knows them cannot serve others",
-		"merge":                   "merging is asked for by a command and works over bytes; the store keeps its result and the rules do not know it",
+		"internal/fact":           "only packages that raise errors or warnings need facts",
+		"codes":                   "a package below codes cannot raise errors with codes",
+		"warnings":                "this package does not warn: it answers or fails",
+		"internal/nearest":        "only the rules and the command line look up names that may be misspelt",
+		"internal/scope":          "only the store walks trees, and only use cases and commands check patterns",
+		"internal/atomicfile":     "only the store writes files",
+		"internal/retry":          "only the lock and calls to agents are retried; a rule that fails would fail again",
+		"thread":                  "this package is below the rules, so that other packages can use it without them",
+		"merge":                   "only use cases merge; the store and the rules know nothing of it",
 		"store/internal/jsonl":    "the form of the store's files is the store's",
 		"store/internal/lockfile": "locks are the store's",
 		"store/internal/saferoot": "files of the store's folder are the store's",
 		"store":                   "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
-		"internal/external":       "who may run what is decided by a command; below it nothing starts a program",
-		"internal/app":            "use cases are what commands, interfaces and servers call; nothing below knows them",
-		"cmd/leslie":              "nothing imports main; what others need is a package of its own",
-		"test/harness":            "it runs the binary and reads its answers from outside, for tests; leslie itself must not agree with its own reader by sharing it",
+		"internal/external":       "a command decides which program may run; nothing below it starts one",
+		"internal/app":            "only commands and other interfaces call use cases; nothing below knows them",
+		"cmd/leslie":              "nothing imports main; make a package of what others need",
+		"test/harness":            "only tests use it: it reads the answers independently of leslie's own types",
 		"test/bench":              "it measures the binary from outside",
-		"test/demo":               "the demo speaks with the binary as a stranger would",
+		"test/demo":               "the demo uses the binary as a user would",
 		"test/torture":            "it tests the shipped binary from outside",
 		"test/soak":               "it tests the shipped binary from outside",
-		"test/proctest":           "it tests the binary from outside, with processes of its own",
-		"test/house":              "the building rules are no part of the product",
+		"test/proctest":           "it tests the binary from outside, as processes",
+		"test/house":              "the rules about the source are not part of the product",
 	})
 }
 
-// whyNotModule is why a module is closed to those whose row does not name it.
+// whyNotModule returns why only packages whose row names a module may import it.
 func whyNotModule(path string) string {
 	return reason(path, map[string]string{
-		"github.com/fsnotify/fsnotify":      "waiting for a change without losing one wants the store's order: watch first, then look",
+		"github.com/fsnotify/fsnotify":      "to wait without missing a change, watch first and then read, as the store does",
 		"github.com/google/renameio/v2":     "internal/atomicfile replaces files, on every system",
-		"github.com/gofrs/flock":            "one lock, one place: a second user of it could deadlock or free the store's lock",
+		"github.com/gofrs/flock":            "a second user of it could deadlock, or release the store's lock",
 		"golang.org/x/sys":                  "calls to the operating system belong to the store",
-		"github.com/urfave/cli/v2":          "only the command line knows flags and commands; everything below is handed options as values",
-		"golang.org/x/term":                 "only the command line knows terminals; everything below is handed facts about them",
+		"github.com/urfave/cli/v2":          "only the command line knows flags and commands; everything below gets options as values",
+		"golang.org/x/term":                 "only the command line knows terminals; everything below gets facts about them as values",
 		"go.yaml.in/yaml/v3":                "answers are written in one place, the command line",
-		"github.com/kballard/go-shellquote": "a command line is taken apart where it is run",
-		"github.com/xrash/smetrics":         "what counts as near is decided in one package",
+		"github.com/kballard/go-shellquote": "a command line is split where it is run",
+		"github.com/xrash/smetrics":         "one package decides which names are near each other",
 	})
 }
 
@@ -117,7 +116,7 @@ func reason(key string, reasons map[string]string) string {
 	return "test/house/packages_test.go gives no reason yet; it needs one"
 }
 
-// closedStd is a package of the standard library that is not open to every package.
+// closedStd is a package of the standard library that only some packages may import.
 type closedStd struct {
 	path string // also those below it
 	open []string
@@ -131,21 +130,21 @@ func closedStds() []closedStd {
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
 		{"os/signal", append(slices.Clone(speaks), "test/soak"), "signals end a call's context in main"},
-		{"os/user", speaks, "who acts is handed down as a value"},
-		{"os", append(slices.Clone(files), "internal/external"), "this package is pure: files are the store's, the environment is the command line's"},
+		{"os/user", speaks, "pass the user as a value"},
+		{"os", append(slices.Clone(files), "internal/external"), "this package is pure: only the store uses files, only the command line the environment"},
 		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
 		{"syscall", append(slices.Clone(files), "internal/external"), "this package is pure"},
-		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "randomness is handed down as a value, so that a test decides it"},
-		{"crypto/rand", speaks, "randomness is handed down as a value, so that a test decides it"},
-		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; below it is returned"},
+		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "pass randomness as a value, so that a test determines it"},
+		{"crypto/rand", speaks, "pass randomness as a value, so that a test determines it"},
+		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; return it everywhere else"},
 		{"net", nil, "leslie has no daemon and no socket: agents' sandboxes have no network"},
 		{"plugin", nil, "leslie is one static binary"},
-		{"unsafe", nil, "nothing here is worth it"},
+		{"unsafe", nil, "leslie does not need it"},
 		{"C", nil, "leslie is pure Go: CGO_ENABLED=0"},
 	}
 }
 
-// checkPackages refuses a folder with Go files that has no row.
+// checkPackages rejects a folder with Go files that has no row.
 func checkPackages(tr *tree) []string {
 	dirs := map[string]bool{}
 	for _, f := range tr.files {
@@ -169,7 +168,7 @@ func packageOf(dir string) (allowance, bool) {
 	return all[i], true
 }
 
-// checkImports refuses imports that the table does not open.
+// checkImports rejects imports that the table does not allow.
 func checkImports(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {
@@ -186,7 +185,7 @@ func checkImports(tr *tree) []string {
 	return found
 }
 
-// refuses says why a package must not import another, "" when it may.
+// refuses returns why a package must not import another, or "".
 func (r allowance) refuses(p string, isTest bool) string {
 	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
 		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness") {
@@ -226,17 +225,17 @@ func (r allowance) refusesModule(p string, isTest bool) string {
 	case known != "":
 		return whyNotModule(known)
 	case holds(testModules()):
-		return "it is for tests"
+		return "only tests may import it"
 	}
 	return "a new dependency needs a row in test/house/packages_test.go and one in ARCHITECTURE.md that says what it saves us"
 }
 
-// allowed is what the package may import, for a reader.
+// allowed returns what the package may import, as text.
 func (r allowance) allowed() string {
 	if open := append(slices.Clone(r.packages), r.modules...); len(open) > 0 {
 		return "std, " + strings.Join(open, ", ")
 	}
-	return "std alone"
+	return "only std"
 }
 
 // within reports whether a path is p or below it.

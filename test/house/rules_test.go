@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// This file holds what a review refuses, as far as a program can tell. A check
-// returns one line for each place that breaks its rule.
+// This file checks what a review rejects, as far as a program can. A check returns one
+// line for each place that breaks its rule.
 
 // maxFuncLines is the longest function, from its first line to its last. The
 // median here is about ten; what grows past a screen or two hides a second idea.
@@ -27,14 +27,14 @@ type closedName struct {
 
 func closedNames() []closedName {
 	env := []string{"cmd/leslie/env.go"}
-	// Programs of their own, which run the binary as a stranger would.
+	// Separate programs that run the binary as a user would.
 	apart := []string{"test/harness/", "test/demo/", "test/bench/", "test/torture/", "test/soak/"}
-	// Measuring how long something took is no recorded time; the store's
-	// default clock is the one place where it makes do without its caller.
+	// These files measure durations. The store's default clock is the only one below
+	// cmd/leslie that a caller need not pass.
 	clock := append([]string{"cmd/leslie/env.go", "internal/retry/retry.go", "store/internal/lockfile/lockfile.go", "store/requests.go"}, apart...)
 	out := []closedName{}
 	for _, name := range []string{"time.Now", "time.Since", "time.Until"} {
-		out = append(out, closedName{name, clock, "time is handed down as a value (env.now, Stamp, Options.Now), so that a test decides it"})
+		out = append(out, closedName{name, clock, "pass time as a value (env.now, Stamp, Options.Now), so that a test determines it"})
 	}
 	for _, name := range []string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv", "os.Getwd", "os.UserHomeDir"} {
 		out = append(out, closedName{name, append(slices.Clone(apart), env...), "nothing below main reads a global: take it from env"})
@@ -49,18 +49,18 @@ func closedNames() []closedName {
 		out = append(out, closedName{name, []string{"cmd/leslie/main.go", "test/demo/main.go", "test/bench/main.go", "test/bench/floor/main.go", "test/torture/", "test/soak/"}, "only main ends the process; everything else returns an error"})
 	}
 	for _, name := range []string{"os.Chdir", "os.Setenv", "os.Unsetenv"} {
-		out = append(out, closedName{name, []string{"test/harness/memory.go"}, "it changes the whole process under everybody's feet"})
+		out = append(out, closedName{name, []string{"test/harness/memory.go"}, "it changes the whole process for all goroutines"})
 	}
 	for _, name := range []string{"context.Background", "context.TODO"} {
 		out = append(out, closedName{name, []string{"cmd/leslie/interrupt.go", "test/bench/main.go", "test/torture/", "test/soak/"}, "a call's context comes from main, so that a signal ends it"})
 	}
 	for _, name := range []string{"syscall.Fsync", "golang.org/x/sys/unix.Fsync"} {
-		out = append(out, closedName{name, []string{"store/"}, "what is flushed when is the store's promise"})
+		out = append(out, closedName{name, []string{"store/"}, "the store promises what is flushed when"})
 	}
 	return out
 }
 
-// checkNames refuses names of other packages outside the files that may use them.
+// checkNames rejects names of other packages outside the files that may use them.
 func checkNames(tr *tree) []string {
 	closed := closedNames()
 	var found []string
@@ -87,10 +87,10 @@ func (f *file) among(paths []string) bool {
 	})
 }
 
-// checkStreams refuses writing to the caller's streams outside the renderer.
+// checkStreams rejects writing to the caller's streams outside the renderer.
 func checkStreams(tr *tree) []string {
-	// reply.go answers, stream.go goes on answering, call.go says what is waited for, log.go has --debug,
-	// prompt.go and merge_prompt.go ask.
+	// reply.go and stream.go answer, call.go reports waiting, log.go writes debug lines, prompt.go
+	// and merge_prompt.go ask.
 	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/stream.go", "cmd/leslie/call.go", "cmd/leslie/open.go", "cmd/leslie/log.go", "cmd/leslie/prompt.go", "cmd/leslie/merge_prompt.go"}
 	var found []string
 	for _, f := range tr.product() {
@@ -112,9 +112,8 @@ func checkStreams(tr *tree) []string {
 	return found
 }
 
-// checkSync refuses to flush a file outside the store. Without types a method
-// is known by its name alone, so what the store itself offers under that name
-// is told by the name that it is held in.
+// checkSync rejects flushing a file outside the store. Without types it knows only a
+// method's name, so it recognizes a Sync of the store itself by the variable's name.
 func checkSync(tr *tree) []string {
 	var found []string
 	for _, f := range tr.product() {
@@ -142,7 +141,7 @@ func lastName(e ast.Expr) string {
 	return ""
 }
 
-// checkInit refuses func init.
+// checkInit rejects func init.
 func checkInit(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {
@@ -155,11 +154,11 @@ func checkInit(tr *tree) []string {
 	return found
 }
 
-// allowedVars are the package variables that are none in spirit, and why.
+// allowedVars returns the package variables that never change, with the reason.
 func allowedVars() map[string]string {
 	return map[string]string{
-		"codes.table":            "an array that is only read; Table hands out copies",
-		"warnings.table":         "an array that is only read; Table hands out copies",
+		"codes.table":            "an array that is only read; Table returns copies",
+		"warnings.table":         "an array that is only read; Table returns copies",
 		"thread.noCold":          "an empty source, only read",
 		"cmd/leslie.version":     "set by the linker when a release is built",
 		"cmd/leslie.globalTable": "flags that are only read, in the binary and not made at each start",
@@ -167,14 +166,13 @@ func allowedVars() map[string]string {
 	}
 }
 
-// makers make values that nobody changes afterwards: errors to compare with,
-// compiled expressions.
+// makers returns functions whose results never change: errors to compare with, compiled
+// expressions.
 func makers() []string {
 	return []string{"errors.New", "fmt.Errorf", "regexp.MustCompile"}
 }
 
-// checkVars refuses package variables outside tests, except what is constant in
-// spirit.
+// checkVars rejects package variables outside tests, except those that never change.
 func checkVars(tr *tree) []string {
 	var found []string
 	for _, f := range tr.product() {
@@ -210,8 +208,8 @@ func (f *file) isMade(value ast.Expr) bool {
 	return ok && slices.Contains(makers(), f.qualified(call.Fun))
 }
 
-// checkSetVars refuses to set a package variable, one's own or another
-// package's; a test's own variables are its own business.
+// checkSetVars rejects setting a package variable of the same or of another package. Tests
+// may set their own.
 func checkSetVars(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {
@@ -236,8 +234,7 @@ func checkSetVars(tr *tree) []string {
 	return found
 }
 
-// setVar is the package variable that an assignment's target reaches, "" when
-// it reaches none.
+// setVar returns the package variable that an assignment changes, or "".
 func (f *file) setVar(target ast.Expr) string {
 	for {
 		if name := f.qualified(target); name != "" {
@@ -264,8 +261,8 @@ func (f *file) setVar(target ast.Expr) string {
 	}
 }
 
-// checkAnys refuses functions that make something of ...any: what a value must
-// be is then known to nobody, and a forgotten one shows at run time.
+// checkAnys rejects constructors that take ...any: the compiler then finds neither a wrong
+// nor a missing value.
 func checkAnys(tr *tree) []string {
 	var found []string
 	for _, f := range tr.product() {
@@ -290,7 +287,7 @@ func isAny(e ast.Expr) bool {
 	return ok && id.Name == "any"
 }
 
-// checkLength refuses long functions; tests may be long tables.
+// checkLength rejects long functions, except in tests, which may be long tables.
 func checkLength(tr *tree) []string {
 	var found []string
 	for _, f := range tr.product() {
@@ -304,12 +301,11 @@ func checkLength(tr *tree) []string {
 	return found
 }
 
-// maxMethods is how many methods a type of a command or a use case may have at
-// most: a type with more is several things, and nobody can tell which of them a
-// method needs.
+// maxMethods is the maximum number of methods of a type in cmd/leslie and internal/app. A
+// type with more does several things, and it is unclear what a method depends on.
 const maxMethods = 25
 
-// checkMethods refuses types with too many methods in cmd/leslie and internal/app.
+// checkMethods rejects types with too many methods in cmd/leslie and internal/app.
 func checkMethods(tr *tree) []string {
 	methods, first := map[string]int{}, map[string]string{}
 	for _, f := range tr.product() {
@@ -336,7 +332,7 @@ func checkMethods(tr *tree) []string {
 	return found
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's type.
 func receiver(fn *ast.FuncDecl) (name string) {
 	ast.Inspect(fn.Recv.List[0].Type, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && name == "" {
@@ -347,7 +343,7 @@ func receiver(fn *ast.FuncDecl) (name string) {
 	return name
 }
 
-// checkStoreImports refuses files of cmd/leslie that import the store.
+// checkStoreImports rejects files of cmd/leslie that import the store.
 func checkStoreImports(tr *tree) []string {
 	var found []string
 	for _, f := range tr.product() {
@@ -358,8 +354,8 @@ func checkStoreImports(tr *tree) []string {
 	return found
 }
 
-// checkDocs refuses packages without a package comment, and exported names without
-// a doc comment.
+// checkDocs rejects packages without a package comment, and exported names without a doc
+// comment.
 func checkDocs(tr *tree) []string {
 	var found []string
 	documented := map[string]bool{}
@@ -428,16 +424,15 @@ func receiverIsExported(fn *ast.FuncDecl) bool {
 	return exported
 }
 
-// emptyName is a name that says nothing about what it names.
+// emptyName matches names without meaning.
 var emptyName = regexp.MustCompile(`(?i)(manager|helper|util)`)
 
-// emptyPackageNames are names of packages that would hold anything.
+// emptyPackageNames returns names of packages that could contain anything.
 func emptyPackageNames() []string {
 	return []string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc", "shared", "base"}
 }
 
-// checkEmptyNames refuses names that would fit anything, of packages, files and
-// what they declare.
+// checkEmptyNames rejects names of packages, files and declarations that fit anything.
 func checkEmptyNames(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {
@@ -456,10 +451,10 @@ func checkEmptyNames(tr *tree) []string {
 	return found
 }
 
-// unfinished is a mark of work that was left; an issue is the place for it.
+// unfinished matches marks of unfinished work, which belongs in an issue.
 var unfinished = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 
-// checkUnfinished refuses marks of unfinished work in comments.
+// checkUnfinished rejects marks of unfinished work in comments.
 func checkUnfinished(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {
@@ -474,8 +469,8 @@ func checkUnfinished(tr *tree) []string {
 	return found
 }
 
-// checkSleep refuses tests that sleep for real: they are slow, and wrong on a
-// busy machine. Under testing/synctest sleeping costs nothing and is exact.
+// checkSleep rejects tests that really sleep: they are slow, and fail on a busy machine.
+// Under testing/synctest sleeping takes no time and is exact.
 func checkSleep(tr *tree) []string {
 	var found []string
 	for _, f := range tr.files {

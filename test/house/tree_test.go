@@ -20,15 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This file reads source: the project's own tree, or a sample of a few files
-// that breaks or keeps a rule. Files of every operating system are read, and
-// nothing is built: a name's meaning comes from go/types with imports left
-// unresolved, which is enough to tell time.Now from a variable called time.
+// This file parses source: the project's own tree, or a sample of a few files that breaks
+// or keeps a rule. It parses the files of every operating system and builds nothing: it
+// uses go/types with unresolved imports, which is enough to tell time.Now from a variable
+// called time.
 
-// module is the path before every package.
+// module is the prefix of every package path.
 const module = "leslie"
 
-// root is the project's folder, seen from this package.
+// root is the project's folder, relative to this package.
 const root = "../.."
 
 // file is one Go file.
@@ -40,7 +40,7 @@ type file struct {
 	tree   *tree
 }
 
-// tree is all Go files of the project or of a sample.
+// tree holds all Go files of the project or of a sample.
 type tree struct {
 	fset  *token.FileSet
 	files []*file
@@ -73,8 +73,7 @@ func projectTree(t *testing.T) *tree {
 	return parseTree(t, sources)
 }
 
-// enter leaves out what the go command leaves out: hidden folders, testdata,
-// and folders that are modules of their own.
+// enter skips what the go command skips: hidden folders, testdata, and other modules.
 func enter(name string) error {
 	base := filepath.Base(name)
 	if name == root {
@@ -122,7 +121,7 @@ type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not resolved") }
 
-// product is the files that are no tests.
+// product returns the files that are not tests.
 func (tr *tree) product() []*file {
 	var out []*file
 	for _, f := range tr.files {
@@ -133,13 +132,13 @@ func (tr *tree) product() []*file {
 	return out
 }
 
-// at is where a node stands.
+// at returns a node's file and line.
 func (f *file) at(n ast.Node) string {
 	p := f.tree.fset.Position(n.Pos())
 	return fmt.Sprintf("%s:%d", p.Filename, p.Line)
 }
 
-// imports is the paths that the file imports, each with its spec.
+// imports returns the paths that the file imports, each with its spec.
 func (f *file) imports() map[string]*ast.ImportSpec {
 	out := map[string]*ast.ImportSpec{}
 	for _, spec := range f.ast.Imports {
@@ -150,8 +149,8 @@ func (f *file) imports() map[string]*ast.ImportSpec {
 	return out
 }
 
-// qualified is an expression as "time.Now" with the whole import path in front,
-// "" when it is no name of another package.
+// qualified returns an expression such as "time.Now" with its whole import path, or "" if
+// it is not a name of another package.
 func (f *file) qualified(e ast.Expr) string {
 	sel, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -167,7 +166,7 @@ func (f *file) qualified(e ast.Expr) string {
 	return ""
 }
 
-// packageVar is the package-level variable that an identifier means, or nil.
+// packageVar returns the package-level variable that an identifier refers to, or nil.
 func (f *file) packageVar(id *ast.Ident) *types.Var {
 	obj := f.tree.uses[id]
 	if obj == nil {
@@ -180,7 +179,7 @@ func (f *file) packageVar(id *ast.Ident) *types.Var {
 	return v
 }
 
-// funcs is the file's functions and methods.
+// funcs returns the file's functions and methods.
 func (f *file) funcs() []*ast.FuncDecl {
 	var out []*ast.FuncDecl
 	for _, d := range f.ast.Decls {

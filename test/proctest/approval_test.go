@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These tests have two parties, each with processes of its own: an agent that
-// asks and waits, and a person who decides.
+// These tests have two parties, each with its own processes: an agent that asks and
+// waits, and a person who decides.
 
-// grant is a request as answers show it.
+// grant is an approval request in an answer.
 type grant struct {
 	ApprovalID   string   `json:"approvalId"`
 	ThreadID     string   `json:"threadId"`
@@ -25,7 +25,7 @@ type grant struct {
 	Verdict      string   `json:"verdict"`
 }
 
-// grants are all that were ever made.
+// grants returns all requests.
 func (p *project) grants() []grant {
 	p.t.Helper()
 	var list struct {
@@ -37,8 +37,8 @@ func (p *project) grants() []grant {
 	return list.Items
 }
 
-// asking starts an agent that asks for deploy and waits, and returns once its
-// request is there.
+// asking starts an agent that asks for deploy and waits, and returns when the request
+// exists.
 func (p *project) asking(flags ...string) (*started, grant) {
 	p.t.Helper()
 	rev := *p.ok("status").Revision
@@ -49,7 +49,7 @@ func (p *project) asking(flags ...string) (*started, grant) {
 	return s, all[len(all)-1]
 }
 
-// withMain is a project with the thread main.
+// withMain returns a project with the thread main.
 func withMain(t *testing.T) *project {
 	t.Helper()
 	p := newProject(t)
@@ -140,8 +140,8 @@ func TestAPersonWhoIsLate(t *testing.T) {
 	p.requireHealthy()
 }
 
-// The same line with the same request id goes on waiting for the same request.
-func TestAWaitThatWasCutOffGoesOn(t *testing.T) {
+// Repeating a command with the same request id continues to wait for the same request.
+func TestAnInterruptedWaitContinues(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]os.Signal{"interrupted": os.Interrupt, "killed": os.Kill} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestAWaitThatWasCutOffGoesOn(t *testing.T) {
 	}
 }
 
-// A person decides in the moment in which the deadline passes: what the agent was
-// told is what is on record.
+// A person decides at the moment of the deadline: the agent's answer agrees with the
+// record.
 func TestADecisionAtTheDeadlineIsOneOrTheOther(t *testing.T) {
 	t.Parallel()
 	rounds, timeout := 12, 150*time.Millisecond
@@ -214,8 +214,8 @@ func TestADecisionAtTheDeadlineIsOneOrTheOther(t *testing.T) {
 	t.Logf("told: %v", told)
 }
 
-// An agent goes on with its merge again and again while a person approves: it is
-// applied once, and not before.
+// An agent repeats merge continue while a person approves: the merge is applied once, and
+// not before the approval.
 func TestAMergeIsAppliedOnceItsPlanIsApproved(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(8, 3)
@@ -263,9 +263,9 @@ func TestAMergeIsAppliedOnceItsPlanIsApproved(t *testing.T) {
 	}
 }
 
-// A person takes the approval back while the agent goes on: it is applied as
+// A person revokes the approval while the agent continues the merge: it is applied as
 // approved, or not at all.
-func TestAnApprovalThatIsTakenBackInTheSameMomentHoldsOrDoesNot(t *testing.T) {
+func TestAMergeIsAppliedOrNotWhenItsApprovalIsRevokedAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(8, 3)
 	applied, r := 0, random(t)
@@ -298,8 +298,8 @@ func TestAnApprovalThatIsTakenBackInTheSameMomentHoldsOrDoesNot(t *testing.T) {
 	t.Logf("%d of %d were applied", applied, rounds)
 }
 
-// Two people decide about one request: one of them is told that it is too late.
-func TestOfTwoDecisionsOneStands(t *testing.T) {
+// Two people decide one request: one of them gets an error.
+func TestOnlyOneOfTwoDecisionsCounts(t *testing.T) {
 	t.Parallel()
 	for range 6 {
 		p := withMain(t)
@@ -315,7 +315,7 @@ func TestOfTwoDecisionsOneStands(t *testing.T) {
 	}
 }
 
-// A hook asks while others write: it never waits and always has an answer.
+// A hook runs can while others write: it never waits and always answers.
 func TestCanAnswersWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	p := withMain(t)

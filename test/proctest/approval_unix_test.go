@@ -9,10 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a person decides up to the commit counts: the agent that has seen the
-// approval, and waits for the lock to apply its merge, is stopped there while the
-// approval is taken back.
-func TestAnApprovalThatIsTakenBackBeforeTheCommitIsNone(t *testing.T) {
+// A decision counts up to the commit: an agent has seen the approval and waits for the
+// lock to apply its merge; there it is stopped while a person revokes the approval.
+func TestAnApprovalRevokedBeforeTheCommitDoesNotCount(t *testing.T) {
 	t.Parallel()
 	p := withMain(t)
 	p.ok("spawn", "--intent", "Part", "--id", "part")

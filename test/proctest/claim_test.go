@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Agents share out what there is to do without talking to each other: each
-// thread is taken once, and none is left.
-func TestEightAgentsShareOutAHundredThreads(t *testing.T) {
+// Agents claim threads independently: each thread is claimed once, and none is left.
+func TestEightAgentsClaimAHundredThreadsOnceEach(t *testing.T) {
 	t.Parallel()
 	const agents = 8
 	threads := orInShort(100, 30)
@@ -60,7 +59,7 @@ func TestEightAgentsShareOutAHundredThreads(t *testing.T) {
 	p.requireHealthy()
 }
 
-// claimNext is what an agent gets, "" when there is nothing for it.
+// claimNext returns the thread that an agent gets, or "".
 func (p *project) claimNext(actor string) (string, error) {
 	a, err := p.succeed("claim", "--next", "--as", "agent", "--actor", actor)
 	if err != nil {

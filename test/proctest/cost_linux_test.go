@@ -14,24 +14,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This file guards what a command asks of the system, by counting it: calls that
-// touch files, fsyncs, bytes written. Counts do not depend on the machine, and none
-// may grow with the store; times do, and are measured by make bench.
+// This file limits the system calls of a command by counting them: calls on files,
+// fsyncs, bytes written. Counts do not depend on the machine, and must not grow with the
+// store. make bench measures times.
 
 // filing are the calls that are counted: all by which files and folders are looked
 // at, read and changed.
 const filing = "openat,newfstatat,fstat,readlinkat,getdents64,read,pread64,write,pwrite64,fsync,renameat,linkat,mkdirat,unlinkat,flock"
 
-// asked is what one command asked of the system.
+// asked counts the system calls of one command.
 type asked struct {
 	calls   int
 	syncs   int
 	written int // bytes, without what goes to stdout
 }
 
-// watched runs a line under strace. Each thread's calls go to a file of their own
-// (-ff): in a single file one thread's call cuts another's in two, "unfinished" and
-// "resumed", and the second half does not say what the call was made on.
+// watched runs a command under strace, with a file for each thread (-ff): in a single file
+// one thread's call splits another's into "unfinished" and "resumed", and the second part
+// does not name the file.
 func (p *project) watched(strace string, args ...string) (out asked) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -75,7 +75,7 @@ func (a *asked) count(t testing.TB, trace string) {
 	}
 }
 
-// spawns is a file of so many lines for batch.
+// spawns writes a file of n lines for batch.
 func (p *project) spawns(name string, n int) string {
 	p.t.Helper()
 	var lines strings.Builder
@@ -87,18 +87,18 @@ func (p *project) spawns(name string, n int) string {
 	return file
 }
 
-// historyPage is how many operations of the history are asked for.
+// historyPage is how many operations of the history to read.
 const historyPage = 5
 
-// crowd is a project with n threads, made by batches.
+// crowd returns a project with n threads, made by batches.
 func crowd(t testing.TB, n int) *project {
 	t.Helper()
 	p := newProject(t)
 	for done := 0; done < n; done += 1_000 {
 		p.ok("batch", p.spawns(fmt.Sprintf("t%d", done/1_000), min(n-done, 1_000)))
 	}
-	// The last writes leave nothing to be seen through, and are what a page of history
-	// holds: how long a batch's line is, is no part of what is compared.
+	// The last writes leave no pending work, and fill a page of history: the length of a
+	// batch's line must not count.
 	for i := range historyPage + 1 {
 		p.ok("update", "t0-00000", "--title", fmt.Sprintf("Title %d", i))
 	}
@@ -114,9 +114,9 @@ func straceOrSkip(t *testing.T) string {
 	return strace
 }
 
-// A line of a batch that makes a thread asks whether its folder is there, and makes
-// it: in the open folder of all of them.
-func TestWhatALineOfABatchAsksOfTheSystem(t *testing.T) {
+// A line of a batch that makes a thread checks whether its folder exists, and makes it,
+// both relative to one open folder.
+func TestSystemCallsOfALineOfABatch(t *testing.T) {
 	t.Parallel()
 	strace, p := straceOrSkip(t), newProject(t)
 	few := p.watched(strace, "batch", p.spawns("few", 100))
@@ -126,9 +126,9 @@ func TestWhatALineOfABatchAsksOfTheSystem(t *testing.T) {
 	assert.Equal(t, few.syncs, many.syncs)
 }
 
-// A replaced state is fsynced twice: by the store, before the backup is set, and by
-// renameio, which finds nothing left to write.
-func TestWhatACommandAsksOfTheSystem(t *testing.T) {
+// A new state is fsynced twice: by the store, before it sets the backup, and by renameio,
+// which finds nothing left to write.
+func TestSystemCallsOfACommand(t *testing.T) {
 	t.Parallel()
 	strace := straceOrSkip(t)
 	few, many := crowd(t, 20), crowd(t, 3_000)

@@ -17,7 +17,7 @@ const (
 	backup = state + ".bak"
 )
 
-// worked is a project in which something of every kind happened.
+// worked returns a project with operations of every kind.
 func worked(t *testing.T) (*project, map[string]string) {
 	t.Helper()
 	p := newProject(t)
@@ -31,7 +31,7 @@ func worked(t *testing.T) (*project, map[string]string) {
 	return p, p.threads()
 }
 
-// truncate cuts a file in the middle, as a full disk or an editor might.
+// truncate halves a file, as a full disk or an editor might.
 func (p *project) truncate(name string) (left []byte) {
 	p.t.Helper()
 	left = p.read(name)
@@ -40,7 +40,7 @@ func (p *project) truncate(name string) (left []byte) {
 	return left
 }
 
-// aside are the contents of the files that were moved aside.
+// aside returns the contents of the files that leslie moved aside.
 func (p *project) aside() (contents []string) {
 	p.t.Helper()
 	names, err := filepath.Glob(p.path("*.set-aside-*"))
@@ -53,7 +53,7 @@ func (p *project) aside() (contents []string) {
 	return contents
 }
 
-func TestADamagedStateIsReadAroundAndMendedByTheNextWrite(t *testing.T) {
+func TestReadersTolerateADamagedStateAndTheNextWriteRepairsIt(t *testing.T) {
 	t.Parallel()
 	p, threads := worked(t)
 	left := p.truncate(state)
@@ -101,7 +101,7 @@ func TestADamagedStateAndBackupAreRebuiltByDoctor(t *testing.T) {
 	assert.Contains(t, a.Error.Next, "leslie doctor")
 	p.fails("T502", 15, "spawn", "--intent", "Cannot")
 	p.fails("T502", 15, "done", "one")
-	checked, err := p.try("doctor") // its exit status is a matter of the scripts
+	checked, err := p.try("doctor") // scripts test its exit status
 	require.NoError(t, err)
 	var data struct {
 		Healthy  bool `json:"healthy"`

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shownHook is the hook of docs/capabilities.md, as a file of its own.
+// shownHook writes the hook of docs/capabilities.md to a file.
 func shownHook(t *testing.T) string {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "capabilities.md"))
@@ -25,8 +25,8 @@ func shownHook(t *testing.T) string {
 	return name
 }
 
-// A coding agent takes 0 for leave and 2 for a block, and reads standard error.
-func TestTheHookThatTheDocumentShowsBlocksWhatIsNotAllowed(t *testing.T) {
+// To a coding agent, 0 means allowed and 2 means blocked; it reads standard error.
+func TestTheHookInTheDocumentBlocksWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	hook := shownHook(t)
 	p := withMain(t)

@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These tests open a project that came from a stranger: its .leslie holds
-// whatever may lie on a disk.
+// These tests open an untrusted project: its .leslie may contain anything that a disk can
+// hold.
 
 const secret = "the secret of somebody else"
 
-// outside is a folder beside the project, with a file that nobody may read or
-// change through the project.
+// outside makes a folder outside the project, with a file that leslie must neither read
+// nor change.
 func outside(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -29,8 +29,8 @@ func outside(t *testing.T) (folder string) {
 	return folder
 }
 
-// plant puts links out of the project, a pipe, and a socket's like among the
-// artifacts of a thread.
+// plant puts links to a folder outside, a pipe and the like among the artifacts of a
+// thread.
 func (p *project) plant(thread, folder string) {
 	p.t.Helper()
 	place := p.path("threads/" + thread)
@@ -44,7 +44,7 @@ func (p *project) plant(thread, folder string) {
 	p.write(thread, map[string]string{"own.md": "own\n", "\x1b[2Jscreen.md": "clears the screen\n"})
 }
 
-// assertUntouched asserts that what lies outside is as it was.
+// assertUntouched asserts that the folder outside is unchanged.
 func assertUntouched(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -55,7 +55,7 @@ func assertUntouched(t *testing.T, folder string) {
 	assert.Equal(t, secret, string(raw), "nothing was written through a link")
 }
 
-// kept are the contents of every regular file below the store's folder.
+// kept returns the contents of every regular file below the store's folder.
 func (p *project) kept() string {
 	p.t.Helper()
 	var all strings.Builder
@@ -146,7 +146,7 @@ func TestADeepTreeIsRefusedAndReadOn(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.ok("spawn", "--id", "deep", "--intent", "From a stranger")
-	// A path longer than the system takes at once: made from inside.
+	// The path is longer than the system accepts, so it is made folder by folder.
 	root, err := os.OpenRoot(p.path("threads/deep"))
 	require.NoError(t, err)
 	for range 400 {
@@ -170,7 +170,7 @@ func TestADeepTreeIsRefusedAndReadOn(t *testing.T) {
 	p.ok("spawn", "--id", "next", "--intent", "Others work on")
 }
 
-func TestCommandsOfAStrangersConfigurationAreNotRun(t *testing.T) {
+func TestCommandsOfAnUntrustedConfigurationAreNotRun(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	trap := filepath.Join(t.TempDir(), "ran")
@@ -189,7 +189,7 @@ func TestCommandsOfAStrangersConfigurationAreNotRun(t *testing.T) {
 	assert.NoFileExists(t, trap)
 }
 
-// requireFailureCode asserts a code, whatever was changed before.
+// requireFailureCode asserts a code, but not that nothing changed.
 func requireFailureCode(t *testing.T, a answer, code string) {
 	t.Helper()
 	require.NotNil(t, a.Error)

@@ -19,11 +19,11 @@ import (
 	"leslie/test/harness"
 )
 
-// A killer says when a call that has just begun is killed: it returns at that
-// moment, or when over is closed.
+// A killer determines when to kill a call that has just begun: it returns at that moment,
+// or when over is closed.
 type killer func(over <-chan struct{})
 
-// within kills after a random part of this time.
+// within kills after a part, from 0 to 1, of this time.
 func within(part float64, atMost time.Duration) killer {
 	return func(over <-chan struct{}) {
 		select {
@@ -33,8 +33,8 @@ func within(part float64, atMost time.Duration) killer {
 	}
 }
 
-// atCommit kills a random part of this time after the state was replaced, which
-// is the commit: what follows it is short, and kills at random seldom hit it.
+// atCommit kills after a part of this time from the commit on, which replaces the state.
+// What follows the commit is short, so kills at random times rarely hit it.
 func (p *project) atCommit(part float64, atMost time.Duration) killer {
 	was, err := os.Stat(p.path(state))
 	require.NoError(p.t, err)
@@ -54,14 +54,14 @@ func (p *project) atCommit(part float64, atMost time.Duration) killer {
 	}
 }
 
-// endOrKill ends a call by SIGKILL when the killer says so, if it did not end
-// before. ok says that its whole answer was read.
+// endOrKill kills a call at the moment that the killer determines, unless it ends before.
+// ok reports that its whole answer was read.
 func endOrKill(s *started, when killer) (a answer, ok, killed bool, err error) {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
 		when(over)
-		_ = s.Process.Kill() // without effect on one that has ended
+		_ = s.Process.Kill() // no effect if it has ended
 	}()
 	a, err = s.end()
 	close(over)
@@ -78,8 +78,8 @@ func endOrKill(s *started, when killer) (a answer, ok, killed bool, err error) {
 	return a, err == nil && a.Success, false, err
 }
 
-// storm is what the victims of a storm work on: a thread to inherit and one to
-// refer to, with what they hold.
+// storm is a project for killed spawns: a thread to inherit from and one to reference,
+// with their contents.
 type storm struct {
 	*project
 	inherited, referred map[string]string
@@ -109,10 +109,10 @@ func newStorm(t *testing.T) *storm {
 	return s
 }
 
-// measured are the threads that a storm begins with.
+// measured returns the threads that a storm begins with.
 func measured() []string { return []string{"measured-1", "measured-2", "measured-3"} }
 
-// victim is the line of a spawn that inherits and refers.
+// victim returns a spawn command that inherits and references.
 func (s *storm) victim(id, request string) []string {
 	line := []string{"spawn", "--id", id, "--intent", "Be killed", "--parent", "base", "--inherit", "full", "--ref", "source"}
 	if request != "" {
@@ -121,7 +121,7 @@ func (s *storm) victim(id, request string) []string {
 	return line
 }
 
-// killer kills at any time, or shortly after the commit.
+// killer returns one that kills at any time, or shortly after the commit.
 func (s *storm) killer(r *rand.Rand) killer {
 	if r.IntN(2) == 0 {
 		return within(r.Float64(), s.usual*3/2)
@@ -129,8 +129,8 @@ func (s *storm) killer(r *rand.Rand) killer {
 	return s.atCommit(r.Float64(), s.usual/4)
 }
 
-// requireComplete asserts that a thread has all that it inherited and all that
-// its reference froze.
+// requireComplete asserts that a thread has all inherited files and all files of its
+// frozen reference.
 func (s *storm) requireComplete(id string) {
 	s.t.Helper()
 	var data struct {
@@ -206,14 +206,14 @@ func TestNothingAcknowledgedIsLostWhenProcessesAreKilled(t *testing.T) {
 	for _, id := range acknowledged {
 		assert.Contains(t, threads, id, "it was acknowledged")
 	}
-	for id := range threads { // the others were committed, or never were
+	for id := range threads { // the others may or may not have been committed
 		if id != "base" && id != "source" {
 			s.requireComplete(id)
 		}
 	}
 }
 
-// Whoever does not know whether a call was carried out makes it again.
+// A caller that does not know whether a call was carried out repeats it.
 func TestAKilledCallIsMadeAgainWithItsRequestID(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(20, 5)
@@ -222,7 +222,7 @@ func TestAKilledCallIsMadeAgainWithItsRequestID(t *testing.T) {
 		id := fmt.Sprintf("once-%02d", n)
 		line := s.victim(id, "request "+id)
 		first := s.again(t, line, r)
-		if n%2 == 0 { // the answer is kept beyond the next operation
+		if n%2 == 0 { // the answer is available after the next operation, too
 			s.ok("update", "base", "--title", fmt.Sprint("Round ", n))
 		}
 		a := s.ok(line...)
@@ -235,8 +235,8 @@ func TestAKilledCallIsMadeAgainWithItsRequestID(t *testing.T) {
 	s.requireHealthy()
 }
 
-// again makes a call up to three times and kills it each time; it returns the
-// data of the first answer that was read, nil when there was none.
+// again makes a call up to three times and kills it each time. It returns the data of the
+// first answer that it could read, or nil.
 func (s *storm) again(t *testing.T, line []string, r *rand.Rand) []byte {
 	t.Helper()
 	for range 3 {
@@ -271,7 +271,7 @@ func TestAChangeOfFilesIsWholeAfterAKill(t *testing.T) {
 		call := s.start("reference", "refresh", made.RefID)
 		_, ok, _, err := endOrKill(call, s.killer(r))
 		require.NoError(t, err)
-		s.ok("update", "reader", "--title", fmt.Sprint("Round ", n)) // settles what was begun
+		s.ok("update", "reader", "--title", fmt.Sprint("Round ", n)) // finishes pending work
 		got := s.files(place)
 		if ok {
 			require.Empty(t, harness.Differing(now, got), "an acknowledged refresh")
@@ -285,9 +285,9 @@ func TestAChangeOfFilesIsWholeAfterAKill(t *testing.T) {
 	s.requireHealthy()
 }
 
-// What a killed call has committed is on its way, whoever comes next: a merge, too,
-// that reads files before it writes.
-func TestAMergeRightBehindAKillTakesNothingAway(t *testing.T) {
+// The next call finishes what a killed one committed, even a merge, which reads files
+// before it writes.
+func TestAMergeRightAfterAKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(20, 5)
 	s := newStorm(t)

@@ -14,8 +14,7 @@ import (
 	"leslie/test/harness"
 )
 
-// hold takes the store's lock, as a writing process does, and returns what
-// gives it back.
+// hold takes the store's lock, as a writing process does.
 func (p *project) hold() (release func()) {
 	p.t.Helper()
 	lock := flock.New(p.path("thread_relations.json.lock"))
@@ -24,8 +23,7 @@ func (p *project) hold() (release func()) {
 	return func() { require.NoError(p.t, lock.Unlock()) }
 }
 
-// startWaiting begins a call and returns when it has said that it waits for the
-// lock.
+// startWaiting starts a call and returns when it reports that it waits for the lock.
 func (p *project) startWaiting(args ...string) *started {
 	p.t.Helper()
 	s := p.command(args...)
@@ -38,7 +36,7 @@ func (p *project) startWaiting(args ...string) *started {
 	return s
 }
 
-// stderrPipe is the call's standard error, to be read while it runs.
+// stderrPipe returns the call's standard error, to read while it runs.
 func (s *started) stderrPipe() (*bufio.Reader, error) {
 	s.Stderr = nil
 	pipe, err := s.StderrPipe()
@@ -68,7 +66,7 @@ func TestAWriterGivesUpWhenTheLockStaysHeld(t *testing.T) {
 	assert.Empty(t, harness.Differing(was, now), "nothing but the log was written")
 }
 
-func TestAWaiterGoesOnOnceTheLockIsFree(t *testing.T) {
+func TestAWaiterContinuesWhenTheLockIsReleased(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	before := p.read("thread_relations.json")
@@ -85,7 +83,7 @@ func TestAWaiterGoesOnOnceTheLockIsFree(t *testing.T) {
 	p.requireHealthy()
 }
 
-func TestAWaiterThatIsKilledStandsInNobodysWay(t *testing.T) {
+func TestAKilledWaiterBlocksNobody(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	release := p.hold()
@@ -142,8 +140,7 @@ func TestTwoWritersWithOneRequestMakeOneChange(t *testing.T) {
 	p.requireHealthy()
 }
 
-// A closed standard output is not an unanswered call: the change stands.
-func TestAReaderOfTheAnswerThatGoesAwayLosesNothing(t *testing.T) {
+func TestAChangeIsKeptWhenStandardOutputIsClosed(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	s := p.command("spawn", "--id", "unheard", "--intent", "Nobody listens")

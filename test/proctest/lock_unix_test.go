@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stop stops a call, as Ctrl-Z does, and returns when it stands.
+// stop stops a call, as Ctrl-Z does, and returns when it has stopped.
 func (s *started) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.Process.Signal(syscall.SIGSTOP))
@@ -24,9 +24,9 @@ func (s *started) goOn(t *testing.T) {
 	require.NoError(t, s.Process.Signal(syscall.SIGCONT))
 }
 
-// A writer that is stopped while it waits for the lock is given it by nobody: those
-// who wait with it, and behind it, go on.
-func TestAWriterThatIsStoppedWhileItWaitsKeepsNobodyWaiting(t *testing.T) {
+// A writer that is stopped while it waits for the lock does not get it, so the other
+// waiters continue.
+func TestAStoppedWaiterBlocksNobody(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	release := p.hold()

@@ -22,8 +22,8 @@ import (
 	"leslie/test/harness"
 )
 
-// This file builds the binary and holds what the tests share: a project, calls
-// in it, and looks at its files.
+// This file builds the binary and holds what the tests share: a project, calls in it, and
+// reading its files.
 
 var seed = flag.Uint64("seed", 0, "draw the random moments of this seed; 0 draws one")
 
@@ -56,7 +56,7 @@ func buildAndRun(m *testing.M) (status int, err error) {
 	return m.Run(), nil
 }
 
-// random is a source for one test; its seed is printed when the test fails.
+// random returns a random source for one test, and prints its seed if the test fails.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
 	s := *seed
@@ -71,7 +71,7 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(s, 0))
 }
 
-// project is a folder with a store, and a home folder of its own.
+// project is a folder with a store, and its own home folder.
 type project struct {
 	t         testing.TB
 	dir, home string
@@ -83,8 +83,8 @@ func newProject(t testing.TB) *project {
 	return projectIn(t, t.TempDir())
 }
 
-// newProjectOnDisk is one whose fsyncs take as long as they take, so that
-// processes meet in the middle of them.
+// newProjectOnDisk makes one on disk, where fsyncs take time, so that processes run at
+// the same time.
 func newProjectOnDisk(t testing.TB) *project {
 	t.Helper()
 	return projectIn(t, harness.DiskDir(t))
@@ -98,7 +98,7 @@ func projectIn(t testing.TB, dir string) *project {
 	return p
 }
 
-// answer is one call that ended.
+// answer is the result of a call.
 type answer struct {
 	harness.Document
 	line   string
@@ -108,13 +108,13 @@ type answer struct {
 
 func (a answer) warned(code string) bool { return a.Document.Warned(code) }
 
-// into reads the data.
+// into decodes the data.
 func (a answer) into(t testing.TB, v any) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(a.Data, v), "%s: %s", a.line, a.Data)
 }
 
-// started is a call that runs.
+// started is a running call.
 type started struct {
 	*exec.Cmd
 	line           string
@@ -129,7 +129,7 @@ func (p *project) command(args ...string) *started {
 	return s
 }
 
-// start begins a call.
+// start starts a call.
 func (p *project) start(args ...string) *started {
 	p.t.Helper()
 	s := p.command(args...)
@@ -137,8 +137,8 @@ func (p *project) start(args ...string) *started {
 	return s
 }
 
-// end waits for a call and reads its answer: one JSON document, which says
-// success exactly when the exit status does.
+// end waits for a call and reads its answer: one JSON document, whose success agrees with
+// the exit status.
 func (s *started) end() (answer, error) {
 	err := s.Wait()
 	a := answer{line: s.line, status: s.ProcessState.ExitCode(), stderr: s.stderr.String()}
@@ -157,7 +157,7 @@ func (s *started) end() (answer, error) {
 	return a, nil
 }
 
-// orInShort is how many, or few of them in a short run.
+// orInShort returns many, or few with -short.
 func orInShort(many, few int) int {
 	if testing.Short() {
 		return few
@@ -165,8 +165,8 @@ func orInShort(many, few int) int {
 	return many
 }
 
-// try makes a call; the error says that the answer itself is wrong. It may be
-// used from any goroutine.
+// try makes a call. The error is non-nil if the answer is malformed. Safe for concurrent
+// use.
 func (p *project) try(args ...string) (answer, error) {
 	s := p.command(args...)
 	if err := s.Start(); err != nil {
@@ -191,8 +191,7 @@ func (p *project) ok(args ...string) answer {
 	return a
 }
 
-// fails makes a call that must fail with this code and status, and must have
-// changed nothing.
+// fails makes a call that must fail with this code and status, and change nothing.
 func (p *project) fails(code string, status int, args ...string) answer {
 	p.t.Helper()
 	a, err := p.try(args...)
@@ -209,7 +208,7 @@ func requireFailure(t testing.TB, a answer, code string, status int) {
 	require.Equal(t, false, a.Error.Details["changed"], "%s", a.line)
 }
 
-// path is a place in the store's folder.
+// path returns the path of a file in the store's folder.
 func (p *project) path(rel string) string {
 	return filepath.Join(p.dir, ".leslie", filepath.FromSlash(rel))
 }
@@ -221,8 +220,8 @@ func (p *project) read(rel string) []byte {
 	return data
 }
 
-// files are the files below a place, their content by path; nil when the place
-// is not there.
+// files returns the content of the files below a folder by path, or nil if the folder
+// does not exist.
 func (p *project) files(rel string) map[string]string {
 	p.t.Helper()
 	out := map[string]string{}
@@ -251,7 +250,7 @@ func (p *project) write(thread string, artifacts map[string]string) {
 	}
 }
 
-// threads are the listed threads, their status by id.
+// threads returns the status of the listed threads by id.
 func (p *project) threads() map[string]string {
 	p.t.Helper()
 	a := p.ok("list", "--all", "--limit", "0")
@@ -280,9 +279,9 @@ func statuses(t testing.TB, list answer) map[string]string {
 	return out
 }
 
-// requireHealthy asserts what holds after any storm: the next writing command
-// succeeds and leaves no staging behind, every thread has its folder and every
-// folder its thread, the journal has no gap, and doctor has nothing to mend.
+// requireHealthy asserts what must be true after any kill: the next writing command
+// succeeds and leaves no staged files, every thread has its folder and every folder its
+// thread, the journal has no gap, and doctor finds nothing.
 func (p *project) requireHealthy() {
 	p.t.Helper()
 	a := p.ok("objective", "create", "After the storm")

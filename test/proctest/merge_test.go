@@ -15,14 +15,14 @@ import (
 	"leslie/test/harness"
 )
 
-// merged is what a merge answers.
+// merged is the answer of a merge.
 type merged struct {
 	MergeID    string `json:"mergeId"`
 	Status     string `json:"status"`
 	Unresolved int    `json:"unresolved"`
 }
 
-// artifacts are a thread's own files.
+// artifacts returns a thread's own files.
 func (p *project) artifacts(thread string) map[string]string {
 	p.t.Helper()
 	files := p.files("threads/" + thread)
@@ -32,7 +32,7 @@ func (p *project) artifacts(thread string) map[string]string {
 	return files
 }
 
-// copied is the same project in another folder.
+// copied copies the project to another folder.
 func (p *project) copied(t testing.TB) *project {
 	t.Helper()
 	q := &project{t: t, dir: t.TempDir(), home: p.home}
@@ -40,7 +40,7 @@ func (p *project) copied(t testing.TB) *project {
 	return q
 }
 
-// fifty is a project in which a merge replaces, adds and deletes fifty files.
+// fifty is a project whose merge replaces, adds and deletes fifty files.
 type fifty struct {
 	*project
 	before, after map[string]string
@@ -87,8 +87,8 @@ func newFifty(t *testing.T) fifty {
 	return f
 }
 
-// requireAtomic kills a merge and asserts that the target is wholly old or, after
-// the next writing command, wholly new, and that the merge can be made again.
+// requireAtomic kills a merge and asserts that the target is wholly old or, after the next
+// writing command, wholly new, and that the merge can be repeated.
 func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committed, killed bool) {
 	t.Helper()
 	p := f.copied(t)
@@ -143,8 +143,8 @@ func TestAMergeOfFiftyFilesIsWholeWheneverItIsKilled(t *testing.T) {
 	require.Greater(t, kills, rounds/4, "too few were killed in time")
 }
 
-// The kills fall behind the commit, while the files are on their way.
-func TestAMergeThatIsKilledBehindItsCommitIsSeenThrough(t *testing.T) {
+// The kills come after the commit, while files are being moved.
+func TestAMergeKilledAfterItsCommitIsFinished(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(20, 5)
 	f := newFifty(t)
@@ -161,16 +161,15 @@ func TestAMergeThatIsKilledBehindItsCommitIsSeenThrough(t *testing.T) {
 	require.Greater(t, halfway, rounds/4, "too few were killed in time")
 }
 
-// saver is an agent that saves one file again and again, each time with a
-// content that was never there before.
+// saver is an agent that saves one file again and again, each time with new content.
 type saver struct {
 	file, own string // own: its folder, elsewhere
 	saves     []string
-	itself    map[string]bool // what it took away itself
+	itself    map[string]bool // contents that it removed itself
 	err       error
 }
 
-// rename saves as most tools do: a new file takes the old one's name.
+// rename saves as most tools do: it renames a new file over the old one.
 func (s *saver) rename() {
 	content := s.prepare()
 	if s.err == nil {
@@ -189,9 +188,8 @@ func (s *saver) prepare() (content string) {
 	return content
 }
 
-// whenGone saves in the instant in which the file is not there, the worst of
-// all moments: leslie has moved it away and is about to place another. It
-// reports whether that instant was met.
+// whenGone saves at the moment when the file does not exist: leslie has moved it away and
+// is about to place another. It reports whether it hit that moment.
 func (s *saver) whenGone(over <-chan struct{}) bool {
 	content := s.prepare()
 	for s.err == nil {
@@ -210,8 +208,8 @@ func (s *saver) whenGone(over <-chan struct{}) bool {
 	return false
 }
 
-// backUp saves as careful editors do: the old file is moved away first. So it
-// knows which of its saves it took away itself.
+// backUp saves as careful editors do: it moves the old file away first, and so knows which
+// of its saves it removed itself.
 func (s *saver) backUp() {
 	old := filepath.Join(s.own, "old")
 	if err := os.Rename(s.file, old); err == nil {
@@ -224,11 +222,10 @@ func (s *saver) backUp() {
 	s.rename()
 }
 
-// An acknowledged save is one whose rename has returned. Such a save is lost if
-// it is nowhere when all is over: not in the target, not beside, in no blob; and
-// its saver did not take it away itself. Of a saver that renames over the file
-// only the last save is known not to have been taken away by the next one; one
-// that moves the old file away first knows of each.
+// An acknowledged save is one whose rename has returned. It is lost if its content is
+// neither in the target nor beside it nor in a blob at the end, and its saver did not
+// remove it. A saver that renames over the file can tell only for its last save; one that
+// moves the old file away first can tell for all.
 func TestNoAcknowledgedSaveIsLostToAMerge(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(36, 9)
@@ -259,7 +256,7 @@ func TestNoAcknowledgedSaveIsLostToAMerge(t *testing.T) {
 				}
 				return
 			}
-			committed(over) // from now on the files are on their way
+			committed(over) // from now on files are being moved
 			for len(s.saves) < count && s.err == nil {
 				if n%3 == 0 {
 					s.rename()

@@ -16,8 +16,8 @@ import (
 	"leslie/test/harness"
 )
 
-// A merge is recorded before anybody is asked: a caller that is cut off while an
-// agent thinks finds it again.
+// leslie records a merge before it asks anybody, so a caller that is killed while an agent
+// works finds it again.
 func TestAPendingMergeSurvivesItsCaller(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -41,7 +41,7 @@ func TestAPendingMergeSurvivesItsCaller(t *testing.T) {
 	_ = call.Wait()
 	agent, err := os.OpenFile(never, os.O_WRONLY, 0)
 	require.NoError(t, err)
-	_, err = io.WriteString(agent, "go home\n") // nobody waits for it any more
+	_, err = io.WriteString(agent, "go home\n") // ends the agent
 	require.NoError(t, err)
 	require.NoError(t, agent.Close())
 

@@ -26,7 +26,7 @@ type operation struct {
 	ThreadID    *string `json:"threadId"`
 }
 
-// observer is an observe that runs, and its lines.
+// observer is a running observe, and its lines.
 type observer struct {
 	*started
 	lines *bufio.Reader
@@ -44,8 +44,8 @@ func (p *project) observe(args ...string) *observer {
 	return &observer{started: s, lines: bufio.NewReader(pipe), pipe: pipe}
 }
 
-// next is the next line; io.EOF when the stream has ended, perhaps in the
-// middle of one.
+// next reads the next line. It returns io.EOF at the end of the stream, also after an
+// incomplete line.
 func (o *observer) next(t *testing.T) (operation, error) {
 	t.Helper()
 	line, err := o.lines.ReadBytes('\n')
@@ -58,7 +58,7 @@ func (o *observer) next(t *testing.T) (operation, error) {
 	return op, nil
 }
 
-// heard reads so many operations.
+// heard reads n operations.
 func (o *observer) heard(t *testing.T, n int) (all []operation) {
 	t.Helper()
 	for range n {
@@ -69,8 +69,7 @@ func (o *observer) heard(t *testing.T, n int) (all []operation) {
 	return all
 }
 
-// inOrder reads operations of these numbers, and fails at the first that is
-// another.
+// inOrder reads the operations with these numbers, and fails at the first other one.
 func (o *observer) inOrder(t *testing.T, from, to int) (all []operation) {
 	t.Helper()
 	for seq := from; seq <= to; seq++ {
@@ -81,7 +80,7 @@ func (o *observer) inOrder(t *testing.T, from, to int) (all []operation) {
 	return all
 }
 
-// requireInOrder asserts that operations are those numbers, each once.
+// requireInOrder asserts that operations have these numbers, each once.
 func requireInOrder(t *testing.T, all []operation, from, to int) {
 	t.Helper()
 	require.Len(t, all, to-from+1)
@@ -97,7 +96,7 @@ func TestObserversMissNothingOfAThousandOperationsByEightWriters(t *testing.T) {
 	t.Parallel()
 	const writers = 8
 	each := orInShort(125, 15)
-	all := 1 + writers*each // the objective is there
+	all := 1 + writers*each // one made the objective
 	p := newProject(t)
 	calm := p.observe("--follow", "--since", "0")
 	one := p.observe("--follow", "--target", "w3", "--since", "0")
@@ -139,8 +138,8 @@ func TestObserversMissNothingOfAThousandOperationsByEightWriters(t *testing.T) {
 	p.requireHealthy()
 }
 
-// observeKilled follows until it has so many operations; the observer is killed
-// at random moments, and the next one goes on behind the last whole line.
+// observeKilled reads operations until it has all. It kills the observer at random
+// moments, and the next one continues after the last complete line.
 func (p *project) observeKilled(t *testing.T, all int) (heard []operation) {
 	rnd, last := random(t), 0
 	for last < all {
@@ -153,7 +152,7 @@ func (p *project) observeKilled(t *testing.T, all int) (heard []operation) {
 			heard, last = append(heard, op), op.Seq
 		}
 		assert.NoError(t, o.Process.Kill())
-		for { // what it had said before it died counts
+		for { // read what it wrote before it was killed
 			op, err := o.next(t)
 			if err != nil {
 				break
@@ -191,7 +190,7 @@ func TestAnObserverFollowsFromNowUntilASignal(t *testing.T) {
 			first <- op
 		}()
 		var op operation
-		for made := 0; op.Seq == 0; made++ { // until it is there to see one
+		for made := 0; op.Seq == 0; made++ { // until it observes one
 			p.ok("objective", "create", fmt.Sprintf("Objective %d", made))
 			select {
 			case op = <-first:
@@ -212,8 +211,7 @@ func TestAnObserverFollowsFromNowUntilASignal(t *testing.T) {
 	}
 }
 
-// Who has read enough goes away; nobody has to be told.
-func TestAnObserverEndsInSilenceWhenItsReaderIsGone(t *testing.T) {
+func TestAnObserverEndsSilentlyWhenItsReaderIsGone(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	o := p.observe("--follow", "--since", "0")

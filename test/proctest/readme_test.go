@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the README shows is what happens: its console block is run line by line
-// and its answers are compared.
-func TestTheReadmeShowsWhatHappens(t *testing.T) {
+// The README's console block is run line by line, and the answers are compared.
+func TestTheReadmeShowsRealAnswers(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	require.NoError(t, err)
@@ -38,8 +37,8 @@ func TestTheReadmeShowsWhatHappens(t *testing.T) {
 	assert.Equal(t, timeless(block), timeless(strings.ReplaceAll(played.String(), dir, "~/project")))
 }
 
-// shell runs a line as a person would, leslie being in the path; a command that
-// fails is part of what the README shows.
+// shell runs a line as a person would, with leslie in the path. It may fail: the README
+// shows errors, too.
 func shell(dir, home, line string) string {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = dir

@@ -14,12 +14,12 @@ import (
 	"leslie/test/harness"
 )
 
-// rolled is a project in which a rollback replaces, restores and removes many
-// files: before is what is there, after what the checkpoint holds.
+// rolled is a project whose rollback replaces, restores and removes many files: before
+// holds the current files, after those of the checkpoint.
 type rolled struct {
 	*project
 	before, after map[string]string
-	usual         time.Duration // the shortest that an undisturbed call took so far
+	usual         time.Duration // the shortest duration of an undisturbed call so far
 }
 
 func rollback() []string { return []string{"rollback", "main", "--to", "first"} }
@@ -65,7 +65,7 @@ func newRolled(t *testing.T) *rolled {
 	return r
 }
 
-// checkpoints is how many checkpoints the thread has.
+// checkpoints returns how many checkpoints the thread has.
 func (p *project) checkpoints(id string) int {
 	p.t.Helper()
 	var data struct {
@@ -75,9 +75,8 @@ func (p *project) checkpoints(id string) int {
 	return len(data.Checkpoints)
 }
 
-// requireWhole kills a call and asserts that the thread's files are wholly those
-// of one side, after the next writing command at the latest, and that the call
-// can be made again.
+// requireWhole kills a call and asserts that the thread's files are all from one side,
+// after the next writing command at the latest, and that the call can be repeated.
 func (r *rolled) requireWhole(t *testing.T, call []string, from, to map[string]string, when func(*project) killer) (committed, killed bool) {
 	t.Helper()
 	p := r.copied(t)
@@ -135,7 +134,7 @@ func TestARollbackIsWholeWheneverItIsKilled(t *testing.T) {
 		commits, kills, behind := 0, 0, 0
 		for n := range rounds {
 			when := func(*project) killer { return within(random.Float64(), r.usual) }
-			if n%2 == 1 { // while the files are on their way
+			if n%2 == 1 { // while files are being moved
 				when = func(p *project) killer { return p.atCommit(float64(n)/float64(rounds), r.usual/8) }
 			}
 			committed, killed := r.requireWhole(t, c.call, c.from, c.to, when)
@@ -155,8 +154,8 @@ func TestARollbackIsWholeWheneverItIsKilled(t *testing.T) {
 	}
 }
 
-// An undone spawn takes a folder away, and its undo brings it back: after a kill
-// the thread and its folder are both there or both gone.
+// Undoing a spawn removes a folder, and undoing that restores it: after a kill the thread
+// and its folder both exist, or neither does.
 func TestAnUndoneSpawnIsWholeWheneverItIsKilled(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(20, 5)
@@ -184,8 +183,8 @@ func TestAnUndoneSpawnIsWholeWheneverItIsKilled(t *testing.T) {
 	s.requireHealthy()
 }
 
-// What somebody saves while a rollback is on its way is not lost, and the
-// rollback says when it gave up because they went on.
+// A save during a rollback is not lost, and the rollback reports when it gives up because
+// of repeated saves.
 func TestNoSaveIsLostToARollback(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(20, 5)
@@ -231,7 +230,7 @@ func TestNoSaveIsLostToARollback(t *testing.T) {
 		for _, content := range s.saves {
 			require.True(t, found[content] || s.itself[content], "lost: %s", content)
 		}
-		for name := range p.artifacts("main") { // what lies beside
+		for name := range p.artifacts("main") { // files kept beside the artifact
 			if name != "a.md" && name != "b.md" {
 				require.NoError(t, os.Remove(p.path("threads/main/"+name)))
 			}

@@ -15,7 +15,7 @@ import (
 	"leslie/test/harness"
 )
 
-// asleep begins a call and returns when it watches the store.
+// asleep starts a call and returns when it watches the store.
 func (p *project) asleep(args ...string) *started {
 	p.t.Helper()
 	s := p.start(args...)
@@ -32,7 +32,7 @@ func (p *project) asleep(args ...string) *started {
 	return s
 }
 
-func TestAnInterruptedWaitSaysSo(t *testing.T) {
+func TestAnInterruptedWaitReportsIt(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.ok("spawn", "--intent", "Work", "--id", "slow")
@@ -45,8 +45,8 @@ func TestAnInterruptedWaitSaysSo(t *testing.T) {
 	}
 }
 
-// A waiter holds no lock and no socket, and needs nobody to be there.
-func TestAWaiterStandsInNobodysWay(t *testing.T) {
+// A waiter holds no lock and no socket.
+func TestAWaiterBlocksNobody(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.ok("spawn", "--intent", "Work", "--id", "slow")

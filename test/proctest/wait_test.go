@@ -14,7 +14,7 @@ import (
 	"leslie/test/harness"
 )
 
-// waited is what a wait answers.
+// waited is the answer of a wait.
 type waited struct {
 	Met      bool  `json:"met"`
 	Revision int64 `json:"revision"`
@@ -27,7 +27,7 @@ type waited struct {
 	} `json:"threads"`
 }
 
-// over waits for a wait that must end because it is met.
+// over waits for a wait that must end because its condition is met.
 func over(t *testing.T, s *started) waited {
 	t.Helper()
 	a, err := s.end()
@@ -39,7 +39,7 @@ func over(t *testing.T, s *started) waited {
 	return w
 }
 
-func TestWaitersEndWhenAnotherProcessMovesTheirThreads(t *testing.T) {
+func TestWaitersEndWhenAnotherProcessChangesTheirThreads(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	for _, id := range []string{"parent", "asking", "single"} {
@@ -79,7 +79,7 @@ func TestWaitersEndWhenAnotherProcessMovesTheirThreads(t *testing.T) {
 	p.requireHealthy()
 }
 
-// Two agents that know nothing but each other's thread take turns.
+// Two agents that know only each other's thread take turns.
 func TestTwoAgentsTakeTurnsByWaiting(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -106,7 +106,7 @@ func TestTwoAgentsTakeTurnsByWaiting(t *testing.T) {
 	p.requireHealthy()
 }
 
-func TestAWaitThatGaveUpIsTakenUpAgain(t *testing.T) {
+func TestAWaitThatTimedOutCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.ok("spawn", "--intent", "Work", "--id", "slow")
@@ -117,13 +117,13 @@ func TestAWaitThatGaveUpIsTakenUpAgain(t *testing.T) {
 	assert.Empty(t, harness.Differing(was, now), "a waiter leaves no trace")
 	p.ok(strings.Fields(a.Error.Next[0])[1:]...)
 
-	p.ok("done", "slow") // between the two
+	p.ok("done", "slow") // between the two waits
 	again := strings.Replace(a.Error.Next[1], "30ms", "5m", 1)
 	w := over(t, p.start(strings.Fields(again)[1:]...))
 	assert.Equal(t, "completed", w.Threads[0].Status)
 }
 
-// A wait sleeps: what it costs does not grow with how long it lasts.
+// A wait sleeps: its cost does not grow with its duration.
 func TestWaitingCostsNothing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

@@ -40,8 +40,8 @@ func TestThirtyTwoProcessesLoseNothing(t *testing.T) {
 	p.requireHealthy()
 }
 
-// Every writer has threads of its own, ties them to a common one, and edits
-// that one too; readers must not notice more than a newer revision.
+// Every writer has its own threads, makes them reference a common one, and edits that one,
+// too. Readers must not notice more than a newer revision.
 func TestReadersSeeWholeStatesWhileWritersWork(t *testing.T) {
 	t.Parallel()
 	rounds := orInShort(3, 1)
@@ -92,7 +92,7 @@ func TestReadersSeeWholeStatesWhileWritersWork(t *testing.T) {
 	p.requireHealthy()
 }
 
-// writeMixed is one writer's work: in each round two threads live and end.
+// writeMixed is one writer's work: in each round it makes two threads and ends them.
 func writeMixed(t *testing.T, p *project, name string, rounds int) {
 	for n := range rounds {
 		a, b := fmt.Sprintf("%s-%d-a", name, n), fmt.Sprintf("%s-%d-b", name, n)
