@@ -27,7 +27,7 @@ var table = [...]Entry{
 		Causes: []string{
 			"Somebody else changed the thread's status first.",
 			"The thread is waiting for a person's decision.",
-			"The thread is terminated and cannot be resumed.",
+			"The thread is terminated: it is reopened, not resumed.",
 		},
 		Hint:        "Thread is in {current} state",
 		Next:        "leslie status {threadId}",
@@ -81,7 +81,7 @@ var table = [...]Entry{
 		Causes: []string{
 			"The thread was completed, cancelled or archived.",
 		},
-		Hint:        "Resume it or spawn another",
+		Hint:        "Reopen it or spawn another",
 		Next:        "leslie status {threadId}",
 		Recoverable: true,
 		Example:     `leslie inject thread-xyz --type data --content "Use port 8080"`,

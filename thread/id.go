@@ -116,7 +116,11 @@ func threadNotFound(id, near string) error {
 }
 
 func notWritable(t Thread) error {
-	return codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status))
+	err := codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status))
+	if _, ok := t.Status.After(Reopen); ok {
+		return err.WithHint("Reopen it with leslie reopen " + string(t.ID) + ", or spawn another")
+	}
+	return err.WithHint("Spawn another; an archived thread is not reopened")
 }
 
 // coldSource gives access to the archived lines of a table. An exact id always

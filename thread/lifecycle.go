@@ -38,10 +38,11 @@ const (
 	Suspend Action = "suspend"
 	Resume  Action = "resume"
 	Archive Action = "archive"
+	Reopen  Action = "reopen"
 )
 
 // Actions returns all actions.
-func Actions() []Action { return []Action{Done, Cancel, Suspend, Resume, Archive} }
+func Actions() []Action { return []Action{Done, Cancel, Suspend, Resume, Archive, Reopen} }
 
 // After returns the status that action leads to; ok is false if the action is not
 // allowed. An action that leads to the present status is allowed and changes
@@ -72,6 +73,8 @@ func (st Status) After(action Action) (to Status, ok bool) {
 			return Completed, true
 		case Archive:
 			return Archived, true
+		case Reopen:
+			return Active, true
 		}
 	case Cancelled:
 		switch action {
@@ -79,6 +82,8 @@ func (st Status) After(action Action) (to Status, ok bool) {
 			return Cancelled, true
 		case Archive:
 			return Archived, true
+		case Reopen:
+			return Active, true
 		}
 	case Archived:
 		return Archived, action == Archive
@@ -100,7 +105,7 @@ func (st Status) Allowed() []Action {
 // goal returns the status that an action would lead to, for messages about an
 // action that is not allowed.
 func (a Action) goal() Status {
-	return map[Action]Status{Done: Completed, Cancel: Cancelled, Suspend: Suspended, Resume: Active, Archive: Archived}[a]
+	return map[Action]Status{Done: Completed, Cancel: Cancelled, Suspend: Suspended, Resume: Active, Archive: Archived, Reopen: Active}[a]
 }
 
 // Transition is the result of an action.
@@ -115,7 +120,8 @@ type Transition struct {
 //
 // Errors: T101, T105, T102 (details: from, to, current, allowed); T402 if anyone
 // but a person resumes a thread that waits for a person; T103 if anyone but a
-// person resumes a thread that the mistake limit suspended.
+// person resumes a thread that the mistake limit suspended; T402 and T603 for a
+// thread that the actor may not reopen.
 func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp) (Transition, error) {
 	t, err := s.Thread(arg)
 	if err != nil {
@@ -123,9 +129,7 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	}
 	to, ok := t.Status.After(action)
 	if !ok {
-		return Transition{}, codes.InvalidTransition.New(
-			fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", action.goal()),
-			fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(t.Status.Allowed())))
+		return Transition{}, notAllowed(t, action)
 	}
 	if t.Status == WaitingHuman && action == Resume && !stamp.ByPerson() {
 		return Transition{}, codes.PermissionDenied.New(
@@ -135,6 +139,11 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	}
 	if t.Mistakes != nil && action == Resume && !stamp.ByPerson() {
 		return Transition{}, t.Mistakes.limit(t.ID)
+	}
+	if action == Reopen {
+		if err := s.mayReopen(t, stamp); err != nil {
+			return Transition{}, err
+		}
 	}
 	from := t.Status
 	if to == from {
@@ -154,6 +163,17 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 		return Transition{Thread: s.archive(t), From: from}, nil
 	}
 	return Transition{Thread: s.Threads.Put(t), From: from}, nil
+}
+
+// notAllowed returns T102 for an action that the thread's status does not allow.
+func notAllowed(t Thread, action Action) error {
+	err := codes.InvalidTransition.New(
+		fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", action.goal()),
+		fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(t.Status.Allowed())))
+	if _, ok := t.Status.After(Reopen); ok {
+		return err.WithHint("Thread is in " + string(t.Status) + " state; leslie reopen " + string(t.ID) + " makes it active again")
+	}
+	return err
 }
 
 // archive moves a thread's record, the references that it made and its grants to the

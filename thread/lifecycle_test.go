@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,8 +91,8 @@ func TestARefusedActionReportsTheStatusAndWhatIsAllowed(t *testing.T) {
 		{thread.Suspended, thread.Archive, thread.Archived, []string{"done", "cancel", "suspend", "resume"}},
 		{thread.WaitingHuman, thread.Done, thread.Completed, []string{"cancel", "resume"}},
 		{thread.WaitingHuman, thread.Suspend, thread.Suspended, []string{"cancel", "resume"}},
-		{thread.Completed, thread.Cancel, thread.Cancelled, []string{"done", "archive"}},
-		{thread.Cancelled, thread.Done, thread.Completed, []string{"cancel", "archive"}},
+		{thread.Completed, thread.Cancel, thread.Cancelled, []string{"done", "archive", "reopen"}},
+		{thread.Cancelled, thread.Done, thread.Completed, []string{"cancel", "archive", "reopen"}},
 		{thread.Archived, thread.Resume, thread.Active, []string{"archive"}},
 	}
 	for _, c := range cases {
@@ -102,7 +103,11 @@ func TestARefusedActionReportsTheStatusAndWhatIsAllowed(t *testing.T) {
 			e := failed(t, err, codes.InvalidTransition, map[string]any{
 				"threadId": thread.ThreadID("it"), "from": c.from, "to": c.to, "current": c.from, "allowed": c.allowed,
 			})
-			assert.Equal(t, "Thread is in "+string(c.from)+" state", e.Hint())
+			hint := "Thread is in " + string(c.from) + " state"
+			if slices.Contains(c.allowed, "reopen") {
+				hint += "; leslie reopen it makes it active again"
+			}
+			assert.Equal(t, hint, e.Hint())
 			assert.Equal(t, []string{"leslie status it"}, e.Next())
 		})
 	}

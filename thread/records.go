@@ -45,6 +45,8 @@ type Stamp struct {
 	Time      time.Time
 	As        ActorKind
 	Actor     string
+	// Speaks is the thread that the actor speaks for, as the caller wrote it; "" for none.
+	Speaks ThreadID
 }
 
 // ByPerson reports whether a person acts, with a person's authority.

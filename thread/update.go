@@ -9,7 +9,7 @@ import (
 
 // Edit has the requested changes of a thread. A nil field is not changed.
 type Edit struct {
-	Title                  *string
+	Title, Intent          *string
 	AddTags, DropTags      []string
 	AddDepends, DropDepend []string
 	Branch, Worktree       *string
@@ -28,6 +28,9 @@ func (s *State) Edit(arg string, in Edit, stamp Stamp) (Thread, error) {
 	was := t
 	if in.Title != nil {
 		t.Title = *in.Title
+	}
+	if in.Intent != nil {
+		t.Intent = *in.Intent
 	}
 	if in.Branch != nil {
 		t.Branch = *in.Branch

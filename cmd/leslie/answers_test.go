@@ -57,6 +57,7 @@ func examples() map[string]example {
 		"suspend":           {line("suspend main"), line("suspend nope-nope")},
 		"resume":            {line("resume part"), line("resume main")},
 		"archive":           {line("archive old"), line("archive main")},
+		"reopen":            {line("reopen old"), line("reopen main")},
 		"claim":             {line("claim --next"), line("claim nope-nope")},
 		"renew":             {line("renew main"), line("renew part")},
 		"release":           {line("release main"), line("release nope-nope")},
@@ -104,7 +105,7 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.must(t, "claim", "main")
 	case "resume":
 		b.must(t, "suspend", "part")
-	case "archive":
+	case "archive", "reopen":
 		b.must(t, "spawn", "--intent", "old", "--id", "old")
 		b.must(t, "done", "old")
 	case "objective done":

@@ -38,6 +38,7 @@ func makers() []maker {
 		{"suspend", suspendCommand},
 		{"resume", resumeCommand},
 		{"archive", archiveCommand},
+		{"reopen", reopenCommand},
 		{"claim", claimCommand},
 		{"renew", renewCommand},
 		{"release", releaseCommand},

@@ -111,6 +111,7 @@ type value struct {
 	needed  bool                // the command refuses a line without it
 	old     *oldSpelling        // of a flag of leslie 1.x; nil for all others
 	former  map[string]string   // words of leslie 1.x, and what they are called now
+	clears  bool                // an empty text means something: it clears a field
 	given   []string            // on the line
 }
 
@@ -156,11 +157,18 @@ func (v *value) required() *value {
 	return v
 }
 
+// orEmpty lets the value be empty, to clear a field.
+func (v *value) orEmpty() *value {
+	v.clears = true
+	return v
+}
+
 // fault returns the fault of a text, nil if it has none. label is the flag or operand
 // as the caller writes it.
 func (v *value) fault(label, text string) *fault {
 	var f *fault
 	switch {
+	case text == "" && v.clears:
 	case strings.TrimSpace(text) == "" && !v.toggle:
 		f = wrong("is empty")
 	case v.words != nil:

@@ -23,13 +23,13 @@ func reasonFlag() cli.Flag {
 }
 
 func lifecycleCommand() *command {
-	words := make([]string, 0, 5)
+	words := make([]string, 0, len(thread.Actions()))
 	for _, a := range thread.Actions() {
 		words = append(words, string(a))
 	}
 	return &command{
 		name: "lifecycle", summary: "change a thread's status", writes: true,
-		detail:   "done, cancel, suspend, resume and archive are also commands.",
+		detail:   "done, cancel, suspend, resume, archive and reopen are also commands.",
 		example:  "leslie lifecycle thread-a1b2c3d4 --action suspend --reason \"waits for the API\"",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
@@ -61,6 +61,13 @@ func resumeCommand() *command {
 
 func archiveCommand() *command {
 	return shortLifecycle(thread.Archive, "archive a completed or cancelled thread; it stays readable")
+}
+
+func reopenCommand() *command {
+	cmd := shortLifecycle(thread.Reopen, "make a completed or cancelled thread active again")
+	cmd.detail = "People may reopen any thread. An agent may reopen the thread that it speaks for, those below it or below a thread that " +
+		"it has claimed, and those that it spawned. Not under an objective that is done (T603)."
+	return cmd
 }
 
 func withHint(cmd *command, h hint) *command {

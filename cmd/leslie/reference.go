@@ -39,7 +39,7 @@ func referenceCommand() *command {
 		name: "reference", summary: "reference another thread's artifacts (read-only)", writes: true,
 		hint: hint{sharing, "reference --from ID --target ID"},
 		detail: "A frozen reference copies the target's artifacts to context/inherited/REF/; a live reference reads them in the target's folder. " +
-			"If the target does not exist, the reference is created with a warning (W202).",
+			"If the target does not exist, or a live reference's scope matches nothing yet, the reference is created with a warning (W202).",
 		example: "leslie reference --from thread-a1b2c3d4 --target thread-e5f6g7h8 --scope design.md",
 		flags: []cli.Flag{
 			newOption("from", anID("A", threadIDs), "the thread that gets the reference (default: --thread)"),

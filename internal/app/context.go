@@ -111,6 +111,7 @@ func (r *ContextReference) read(c *Call) {
 	if r.Binding == thread.Frozen {
 		r.Folder = store.Dir + "/" + frozenPlace(r.From, r.ID)
 	}
+	r.Reference = resolvedNow(c, r.Reference)
 	if !r.Resolved {
 		r.Problem = "the target could not be resolved"
 		return

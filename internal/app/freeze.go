@@ -1,6 +1,7 @@
 package app
 
 import (
+	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
@@ -36,6 +37,22 @@ func stageContent(c *Call, binding thread.Binding, target thread.ThreadID, set s
 	return stage, content, nil
 }
 
+// resolvedNow returns a live reference as it reads at present: one that could not be
+// resolved when it was created may have its target by now.
+func resolvedNow(c *Call, ref thread.Reference) thread.Reference {
+	if ref.Resolved || ref.Binding != thread.Live {
+		return ref
+	}
+	set, err := scope.Parse(ref.Scope)
+	if err != nil {
+		return ref
+	}
+	if content, err := liveContent(c, ref.Target, set); err == nil && content.Unresolved == "" {
+		ref.Resolved, ref.Files = true, content.Files
+	}
+	return ref
+}
+
 // placeFrozen returns the step that places a staged copy where the reference's files
 // are read.
 func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
@@ -46,12 +63,16 @@ func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 	}
 }
 
-// liveContent reads the content of a live reference's target.
+// liveContent reads the content of a live reference's target. A scope may name what
+// does not exist yet.
 func liveContent(c *Call, target thread.ThreadID, set scope.Set) (content thread.Content, err error) {
 	err = c.settled(func() error {
 		var entries []store.Entry
 		if content.Unresolved, err = missingReason(c, target); content.Unresolved == "" && err == nil {
 			entries, err = matchedArtifacts(c, target, set)
+		}
+		if codes.Has(err, codes.ScopeNotFound) {
+			content.Unresolved, err = "'"+codes.Of(err).Facts().Text("path")+"' matches no artifact yet", nil
 		}
 		content.Files = countFiles(entries)
 		return err

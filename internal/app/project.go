@@ -158,7 +158,7 @@ func (c *Call) operation() thread.Stamp {
 	if c.stamp == nil {
 		c.stamp = &thread.Stamp{
 			Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)),
-			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor,
+			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor, Speaks: thread.ThreadID(c.caller.Thread),
 		}
 	}
 	return *c.stamp

@@ -74,8 +74,8 @@ func (in CreateReferenceRequest) Faults(name Names) []Fault {
 }
 
 // CreateReference references another thread's artifacts. A target that does not exist
-// is stored with a warning (W202). Errors: T903, T101 and T105 for the referring
-// thread, T107, T203, T507, T508, and those of a write.
+// is stored with a warning (W202), and so is a live reference with a scope that matches
+// nothing yet. Errors: T903, T101 and T105 for the referring thread, T107, T203, T507, T508, and those of a write.
 func CreateReference(c *Call, in CreateReferenceRequest) (*ReferenceResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -194,6 +194,7 @@ func referencesFrom(s *thread.State, t thread.Thread) ([]thread.Reference, error
 // comparedReference returns a reference with what has changed in its target since it
 // was frozen, and adds W203 if something has.
 func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
+	ref = resolvedNow(c, ref)
 	d := referenceOf(ref)
 	if ref.Binding != thread.Frozen || !ref.Resolved {
 		return d
@@ -254,6 +255,7 @@ func ShowReference(c *Call, in ReferenceRequest) (*ShowReferenceResult, error) {
 
 // look reads the files of a reference.
 func (d *ShowReferenceResult) look(c *Call, ref thread.Reference) error {
+	ref = resolvedNow(c, ref)
 	if !ref.Resolved {
 		warnUnresolved(c, ref)
 		d.ReferenceRecord, d.Artifacts = referenceOf(ref), First[Artifact](nil, 0)

@@ -22,6 +22,9 @@ func (in UpdateRequest) Faults(name Names) []Fault {
 		k.needed("Title", *in.Title)
 		k.title("Title", *in.Title)
 	}
+	if in.Intent != nil {
+		k.content("Intent", *in.Intent)
+	}
 	k.tags("AddTags", in.AddTags)
 	k.ids("AddDepends", slices.Concat(in.AddDepends, in.DropDepend)...)
 	for _, edit := range []struct {
@@ -44,9 +47,10 @@ type UpdateResult struct {
 }
 
 // Update changes a thread's own fields. A worktree is a folder, absolute or relative
-// to the project's root. Errors: T903 (also for a dependency on the thread itself),
-// T101, T105, T107 for an archived thread, T108, T201 if dependencies would form a
-// cycle, and those of a write.
+// to the project's root. With a new intent, a title that was the first line of the old
+// one becomes the first line of the new one. Errors: T903 (also for a dependency on the
+// thread itself), T101, T105, T107 for an archived thread, T108, T201 if dependencies
+// would form a cycle, and those of a write.
 func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -59,6 +63,11 @@ func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*UpdateResult, thread.ThreadID, error) {
 		if err := c.respectClaim(s, id, stamp); err != nil {
 			return nil, "", err
+		}
+		edit := edit
+		if was, err := s.Thread(id); err == nil && edit.Intent != nil && edit.Title == nil && was.Title == firstLine(was.Intent) {
+			title := firstLine(*edit.Intent)
+			edit.Title = &title
 		}
 		t, err := s.Edit(id, edit, stamp)
 		if err != nil {

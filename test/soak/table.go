@@ -62,12 +62,13 @@ func table() []row {
 		{name: "reference show", weight: 2, reads: true, may: "T204 T202", draw: ofReference("reference show")},
 		{name: "reference refresh", weight: 3, may: thread + "T202 T203 T204", draw: ofReference("reference refresh")},
 		{name: "reference remove", weight: 2, may: thread + "T204", draw: ofReference("reference remove")},
-		{name: "lifecycle", weight: 3, may: thread + "T102 T402 T404 T108", draw: (*worker).lifecycle},
+		{name: "lifecycle", weight: 3, may: thread + "T102 T402 T404 T603 T108", draw: (*worker).lifecycle},
 		{name: "done", weight: 2, may: thread + "T102 T108", draw: of("done", "", "--reason finished")},
 		{name: "cancel", weight: 2, may: thread + "T102 T108", draw: (*worker).cancel},
 		{name: "suspend", weight: 2, may: thread + "T102 T108", draw: of("suspend")},
 		{name: "resume", weight: 4, may: thread + "T102 T402 T108", draw: (*worker).resume},
 		{name: "archive", weight: 6, may: thread + "T102 T108", draw: (*worker).archive},
+		{name: "reopen", weight: 2, may: thread + "T102 T402 T603 T108", draw: (*worker).reopen},
 		{name: "claim", weight: 7, may: thread + "T108 T503", draw: (*worker).claim},
 		{name: "renew", weight: 2, may: thread + "T108 T903", draw: ofOwn("renew")},
 		{name: "release", weight: 3, may: thread + "T108", draw: ofOwn("release")},
@@ -318,7 +319,7 @@ func (w *worker) reference() (line, bool) {
 }
 
 func (w *worker) lifecycle() (line, bool) {
-	action := []string{"done", "cancel", "suspend", "resume", "archive"}[w.r.IntN(5)]
+	action := []string{"done", "cancel", "suspend", "resume", "archive", "reopen"}[w.r.IntN(6)]
 	return line{argv: []string{"lifecycle", w.thread(), "--action", action, "--reason", "so it is"}}, true
 }
 
@@ -344,6 +345,15 @@ func (w *worker) archive() (line, bool) {
 		return line{argv: []string{"archive", w.thread()}}, true
 	}
 	return line{argv: []string{"archive", id}}, true
+}
+
+// reopen mostly names a thread that was completed or cancelled.
+func (w *worker) reopen() (line, bool) {
+	id := w.inStatus("completed cancelled")
+	if id == "" || w.r.IntN(4) == 0 {
+		id = w.thread()
+	}
+	return w.guarded(w.byPerson(line{argv: []string{"reopen", id}})), true
 }
 
 // endThread archives or cancels a thread, because there are enough.

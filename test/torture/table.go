@@ -66,6 +66,7 @@ func table() []row {
 		{name: "done", argv: words("done child")},
 		{name: "cancel", argv: words("cancel child")},
 		{name: "archive", prepare: withDone, argv: words("archive child")},
+		{name: "reopen", prepare: withDone, argv: words("reopen child --reason again")},
 		{name: "claim", argv: words("claim child --as agent --actor bot --for 2h")},
 		{name: "claim-next", argv: words("claim --next --as agent --actor bot")},
 		{name: "renew", prepare: withClaim, argv: words("renew child --as agent --actor bot")},
