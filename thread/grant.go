@@ -233,8 +233,9 @@ type NewGrant struct {
 	AgentAutoApprove bool
 }
 
-// Request opens a request: the thread waits until a person has decided it.
-// Errors: T101, T105, T107 if the thread is terminated, T102 if it is suspended,
+// Request opens a request: the thread waits until a person has decided it. If the same
+// actor kind has the same request open and its deadline has not passed, Request returns
+// that one, so that a retry doubles nothing. Errors: T101, T105, T107 if the thread is terminated, T102 if it is suspended,
 // T402 for an agent that uses the fallback auto_approve without permission.
 func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 	t, err := s.LiveThread(in.Thread)
@@ -261,7 +262,22 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 	if g.Fallback == "" {
 		g.Fallback = Block
 	}
+	if same, ok := s.openAlready(g, stamp.Time); ok {
+		return same, t, nil
+	}
 	return s.Approvals.Put(g), s.setStatus(t, WaitingHuman, in.Reason, stamp.Time), nil
+}
+
+// openAlready returns the open request that asks for the same, by the same kind of
+// actor. The plan of a merge has requests of its own.
+func (s *State) openAlready(g Approval, now time.Time) (Approval, bool) {
+	for _, open := range s.OpenRequests(g.ThreadID) {
+		if open.MergeID == "" && g.MergeID == "" && slices.Equal(open.Scope, g.Scope) && open.Fallback == g.Fallback &&
+			open.Created.As == g.Created.As && !open.Late(now) {
+			return open, true
+		}
+	}
+	return Approval{}, false
 }
 
 // Delegate gives capabilities to a thread immediately. An agent can give only what

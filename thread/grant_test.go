@@ -26,6 +26,42 @@ func (w *fixture) askedWith(in thread.NewGrant) thread.Approval {
 	return g
 }
 
+func TestTheSameRequestIsTheOneThatIsOpen(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "it")
+	wanted := thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy", "code_edit"}, Timeout: time.Hour, Fallback: thread.Skip}
+	first := w.askedWith(wanted)
+	cases := []struct {
+		name   string
+		change func(*thread.NewGrant, *thread.Stamp)
+		same   bool
+	}{
+		{"the same", func(*thread.NewGrant, *thread.Stamp) {}, true},
+		{"in another order", func(in *thread.NewGrant, _ *thread.Stamp) { in.Scope = []string{"code_edit", "deploy"} }, true},
+		{"for another reason", func(in *thread.NewGrant, _ *thread.Stamp) { in.Reason = "again" }, true},
+		{"by another person", func(_ *thread.NewGrant, s *thread.Stamp) { s.Actor = "bob" }, true},
+		{"by an agent", func(_ *thread.NewGrant, s *thread.Stamp) { s.As = thread.Agent }, false},
+		{"with another fallback", func(in *thread.NewGrant, _ *thread.Stamp) { in.Fallback = thread.Block }, false},
+		{"for less", func(in *thread.NewGrant, _ *thread.Stamp) { in.Scope = []string{"deploy"} }, false},
+		{"past its deadline", func(_ *thread.NewGrant, s *thread.Stamp) { s.Time = s.Time.Add(time.Hour) }, false},
+		{"of a merge", func(in *thread.NewGrant, _ *thread.Stamp) { in.MergeID = "merge-1" }, false},
+	}
+	for _, c := range cases {
+		s, in, stamp := w.Fork(), wanted, w.stamp(thread.User)
+		in.ID = "appr-2"
+		c.change(&in, &stamp)
+		g, th, err := s.Request(in, stamp)
+		require.NoError(t, err, c.name)
+		assert.Equal(t, thread.WaitingHuman, th.Status, c.name)
+		if c.same {
+			assert.Equal(t, first, g, c.name)
+			assert.Empty(t, s.Changes(), c.name)
+		} else {
+			assert.Equal(t, thread.ApprovalID("appr-2"), g.ID, c.name)
+		}
+	}
+}
+
 // decided records a person's decision.
 func (w *fixture) decided(id string, d thread.GrantDecision, reason string) (thread.Approval, thread.Thread) {
 	w.t.Helper()
@@ -206,7 +242,7 @@ func TestAMissingGrantCannotBeDecided(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.asked("appr-abcd1111", "it", "deploy")
-	w.asked("appr-abcd2222", "it", "deploy")
+	w.asked("appr-abcd2222", "it", "code_edit")
 	_, _, err := w.DecideGrant("appr-abcd1112", thread.Approve, "", w.stamp(thread.User))
 	failed(t, err, codes.ApprovalNotFound, map[string]any{"approvalId": "appr-abcd1112", "nearest": "appr-abcd1111"})
 	_, _, err = w.DecideGrant("appr-abcd", thread.Approve, "", w.stamp(thread.User))
@@ -508,7 +544,7 @@ func TestARefusalSaysByWhomAndWhy(t *testing.T) {
 	w := withThreads(t, "it")
 	w.asked("appr-1", "it", "deploy", "code_edit")
 	w.asked("appr-2", "it", "deploy")
-	w.asked("appr-3", "it", "deploy")
+	w.asked("appr-3", "it", "code_edit")
 	denied, _ := w.decided("appr-1", thread.Deny, "not on a Friday")
 	e := failed(t, denied.Refusal(), codes.ApprovalDenied, map[string]any{
 		"capability": "code_edit, deploy", "actor": "ann", "reason": "not on a Friday", "approvalId": thread.ApprovalID("appr-1"), "threadId": thread.ThreadID("it"),

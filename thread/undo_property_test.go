@@ -271,7 +271,7 @@ func TestAnAgentGainsNothingByUndo(t *testing.T) {
 	undone, refused := 0, 0
 	for life := range n {
 		u := newUndoer(t, first+uint64(life))
-		for range 120 {
+		for range 160 {
 			u.play(t)
 			op := u.done[max(0, len(u.done)-1-u.r.IntN(6))]
 			now := u.was[u.Revision]

@@ -70,9 +70,12 @@ func (w *fixture) tying(id, from, target string, content thread.Content) func(th
 	}
 }
 
-func (w *fixture) asking(id, by string) func(thread.Stamp) error {
+func (w *fixture) asking(id, by string, scope ...string) func(thread.Stamp) error {
+	if len(scope) == 0 {
+		scope = []string{"deploy"}
+	}
 	return func(stamp thread.Stamp) error {
-		_, _, err := w.Request(thread.NewGrant{ID: thread.ApprovalID(id), Thread: by, Scope: []string{"deploy"}}, stamp)
+		_, _, err := w.Request(thread.NewGrant{ID: thread.ApprovalID(id), Thread: by, Scope: scope}, stamp)
 		return err
 	}
 }
@@ -471,14 +474,14 @@ func TestAThreadWaitsAsLongAsOneOfItsRequestsIsOpen(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	first := w.did(thread.User, "transfer", w.asking("appr-1", "it"))
-	second := w.did(thread.User, "transfer", w.asking("appr-2", "it"))
+	second := w.did(thread.User, "transfer", w.asking("appr-2", "it", "code_edit"))
 	w.undone(thread.User, first)
 	assert.Equal(t, thread.WaitingHuman, w.statusOf("it"), "the second one is open")
 	w.undone(thread.User, second)
 	assert.Equal(t, thread.Active, w.statusOf("it"))
 
 	w.asked("appr-3", "it", "deploy")
-	w.asked("appr-4", "it", "deploy")
+	w.asked("appr-4", "it", "code_edit")
 	denied := w.did(thread.User, "deny", w.deciding("appr-3", thread.Deny))
 	w.decided("appr-4", thread.Approve, "")
 	w.undone(thread.User, denied)
@@ -493,7 +496,7 @@ func TestARequestIsNotReopenedForATerminatedThread(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	w.asked("appr-1", "it", "deploy")
-	w.asked("appr-2", "it", "deploy")
+	w.asked("appr-2", "it", "code_edit")
 	op := w.did(thread.User, "deny", w.deciding("appr-1", thread.Deny))
 	w.decided("appr-2", thread.Deny, "")
 	w.moved("it", thread.Done)

@@ -66,7 +66,7 @@ func TestAWaitForADecisionIsOverWithTheLastOpenRequest(t *testing.T) {
 	w.objective("obj-one")
 	w.threads("it", "other")
 	w.askedWith(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"deploy"}, Fallback: thread.Block})
-	w.askedWith(thread.NewGrant{ID: "appr-2", Thread: "it", Scope: []string{"deploy"}, Fallback: thread.Block})
+	w.askedWith(thread.NewGrant{ID: "appr-2", Thread: "it", Scope: []string{"code_edit"}, Fallback: thread.Block})
 	for _, id := range []string{"appr-1", "appr-2"} {
 		assert.Equal(t, false, w.over("it")[thread.UntilDecision])
 		assert.Equal(t, true, w.over("other")[thread.UntilDecision])
@@ -84,7 +84,7 @@ func TestTheNextExpiryIsTheEarliestEffectiveDeadline(t *testing.T) {
 	w.askedWith(thread.NewGrant{ID: "appr-block", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Minute, Fallback: thread.Block})
 	w.askedWith(thread.NewGrant{ID: "appr-never", Thread: "it", Scope: []string{"deploy"}, Fallback: thread.Skip})
 	assert.Zero(t, w.NextExpiry(), "neither does anything by itself")
-	w.askedWith(thread.NewGrant{ID: "appr-late", Thread: "it", Scope: []string{"deploy"}, Timeout: 3 * time.Hour, Fallback: thread.Skip})
+	w.askedWith(thread.NewGrant{ID: "appr-late", Thread: "it", Scope: []string{"code_edit"}, Timeout: 3 * time.Hour, Fallback: thread.Skip})
 	w.askedWith(thread.NewGrant{ID: "appr-soon", Thread: "it", Scope: []string{"deploy"}, Timeout: time.Hour, Fallback: thread.AutoApprove}) // at 12:06
 	next := w.NextExpiry()
 	assert.Equal(t, noon.Add(66*time.Minute), next)

@@ -19,6 +19,9 @@ func (d transferText) Text(p *page) {
 		p.line("thread %s  %s, executor: %s", d.ThreadID, d.ThreadStatus, string(d.Executor))
 		return
 	}
+	if !d.Changed {
+		p.line("nothing changed")
+	}
 	p.line("approval %s  %s  %s", *d.ApprovalID, string(*d.Status), joined(d.Scope))
 	if d.Deadline != nil {
 		p.line("deadline: %s, then %s", d.Deadline.Format(time.RFC3339), string(*d.Fallback))
@@ -41,7 +44,7 @@ func transferCommand() *command {
 		detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback applies: " +
 			"block (default) leaves the request open, skip ends it without a grant, auto_approve grants it. " +
 			"delegate grants the capabilities at once, until --timeout. handoff makes --to the executor. " +
-			"--wait returns after the decision: approved 0, denied T404, no decision in time T401.",
+			"The same request again is the open one. --wait returns after the decision: approved 0, denied T404, no decision in time T401.",
 		example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{

@@ -185,7 +185,8 @@ func delegate(c *Call, in TransferRequest, p thread.Policy) (*TransferResult, er
 	})
 }
 
-// requestApproval opens a request that records the hashes of the thread's artifacts.
+// requestApproval opens a request that records the hashes of the thread's artifacts, or
+// returns the same request that is open already.
 func requestApproval(c *Call, in TransferRequest, agentAutoApprove bool) (*TransferResult, error) {
 	grant := in.grant()
 	grant.AgentAutoApprove = agentAutoApprove
@@ -216,7 +217,7 @@ func requestApproval(c *Call, in TransferRequest, agentAutoApprove bool) (*Trans
 			return transferred(in, &g, t), t.ID, nil
 		})
 	}
-	c.endStage(stage, err == nil)
+	c.endStage(stage, err == nil && data.Changed)
 	return data, err
 }
 
