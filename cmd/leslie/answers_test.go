@@ -45,6 +45,7 @@ func examples() map[string]example {
 		"status":            {line("status main"), line("status nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},
 		"diff":              {line("diff part main"), line("diff nope-nope")},
+		"show":              {line("show main:plan.md"), line("show main:nope.md")},
 		"context":           {line("context main"), line("context nope-nope")},
 		"reference":         {line("reference --from part --target main"), line("reference --from nope-nope --target main")},
 		"reference list":    {line("reference list"), line("reference list --from nope-nope")},
@@ -80,6 +81,7 @@ func examples() map[string]example {
 		"wait":              {line("wait main --until decision"), line("wait nope-nope")},
 		"undo":              {line("undo"), line("undo op-nopenope")},
 		"checkpoint":        {line("checkpoint main --name before"), line("checkpoint nope-nope")},
+		"checkpoint list":   {line("checkpoint list main"), line("checkpoint list nope-nope")},
 		"rollback":          {line("rollback main --to first"), line("rollback main --to nope")},
 		"batch":             {line("batch ../project/works.jsonl"), line("batch fails.jsonl")}, // by a name that -C finds too
 		"logs":              {line("logs"), line("logs --thread nope-nope")},

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -82,7 +83,7 @@ func runBatch(c *call) (Data, error) {
 		return nil, bad
 	}
 	sum := sha256.Sum256(text)
-	c.params["lines"], c.params["sha256"] = len(b.lines), hex.EncodeToString(sum[:])
+	c.params["lines"], c.params["sha256"], c.params["commands"] = len(b.lines), hex.EncodeToString(sum[:]), b.recorded()
 	op, err := c.open()
 	if err != nil {
 		return nil, cmp.Or(bad, err)
@@ -188,7 +189,31 @@ type batch struct {
 // batchLine is one command of a batch.
 type batchLine struct {
 	number int
+	argv   []string
 	call   *call
+}
+
+// maxRecorded is how many characters of a line the journal keeps, for show. The records
+// that the line changes have all of its texts.
+const maxRecorded = 80
+
+// recorded returns the lines as in the journal.
+func (b *batch) recorded() []app.OperationLine {
+	out := make([]app.OperationLine, len(b.lines))
+	for i, l := range b.lines {
+		var words strings.Builder
+		for _, arg := range l.argv {
+			if words.Len() > 0 {
+				words.WriteByte(' ')
+			}
+			words.WriteString(shellQuote(cut(firstLine(arg), maxRecorded)))
+			if words.Len() > 4*maxRecorded {
+				break
+			}
+		}
+		out[i] = app.OperationLine{Line: l.number, Command: cut(words.String(), maxRecorded)}
+	}
+	return out
 }
 
 // parse splits the lines; faults name their line.
@@ -212,7 +237,7 @@ func (b *batch) parse(text []byte) {
 		} else {
 			l.faults = []fault{{Field: "line", Problem: `a line must be a JSON array of arguments, such as ["done", "api"]`}}
 		}
-		b.add(number, l)
+		b.add(number, argv, l)
 	}
 	if len(b.lines) == 0 {
 		b.c.fault("FILE", "", "FILE contains no command")
@@ -222,7 +247,7 @@ func (b *batch) parse(text []byte) {
 // add creates the call of one line. What concerns the whole operation (who acts,
 // where, the output format) belongs to the batch. A line that cannot be part of a
 // batch is a fault of the batch, and fails when it is rehearsed.
-func (b *batch) add(number int, l line) {
+func (b *batch) add(number int, argv []string, l line) {
 	e := b.c.env
 	e.stdin, e.stdinTTY, e.stdoutTTY, e.stderrTTY = bytes.NewReader(nil), false, false, false
 	sub := newCall(b.c.ctx, e, l)
@@ -252,7 +277,7 @@ func (b *batch) add(number int, l line) {
 			b.fault(number, f)
 		}
 	}
-	b.lines = append(b.lines, &batchLine{number: number, call: sub})
+	b.lines = append(b.lines, &batchLine{number: number, argv: argv, call: sub})
 }
 
 func (cmd *command) batchable() bool { return cmd.writes && !cmd.unrecorded && !cmd.notBatchable }

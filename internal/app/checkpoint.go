@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"leslie/internal/scope"
 	"leslie/store"
@@ -32,6 +33,36 @@ type CheckpointResult struct {
 	Files        int                 `json:"files"`
 	Revision     thread.Revision     `json:"revision"`
 	Change
+}
+
+// ListCheckpointsRequest lists a thread's checkpoints.
+type ListCheckpointsRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	Limit  int    // 0: all
+}
+
+// ListCheckpointsResult has a thread's checkpoints, newest first.
+type ListCheckpointsResult struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Items[CheckpointItem]
+}
+
+// ListCheckpoints lists a thread's checkpoints. Errors: T101, T105, those of reading.
+func ListCheckpoints(c *Call, in ListCheckpointsRequest) (*ListCheckpointsResult, error) {
+	c.readOnly()
+	id := c.threadOr(in.Thread)
+	d := &ListCheckpointsResult{}
+	_, err := c.view(func(s *thread.State) error {
+		t, err := s.Thread(id)
+		all := checkpointsOf(t)
+		slices.Reverse(all)
+		d.ThreadID, d.Items = t.ID, First(all, in.Limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Checkpoint saves a thread's artifacts for Rollback. Errors: T101, T102, T105, T106,

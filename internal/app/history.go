@@ -23,7 +23,7 @@ type OperationRecord struct {
 func operationOf(op thread.Operation) OperationRecord {
 	return OperationRecord{
 		Seq: op.Seq, OperationID: op.ID, Time: op.Time, As: op.As, Actor: op.Actor, Command: op.Command,
-		ThreadID: orNull(op.ThreadID), Params: op.Params,
+		ThreadID: orNull(op.ThreadID), Params: withoutLines(op),
 	}
 }
 

@@ -146,12 +146,16 @@ type CheckpointItem struct {
 func checkpointsOf(t thread.Thread) []CheckpointItem {
 	out := []CheckpointItem{}
 	for _, c := range t.Checkpoints {
-		out = append(out, CheckpointItem{
-			CheckpointID: c.ID, Name: orNull(c.Name), Files: c.Files, Automatic: c.Automatic(),
-			CreatedAt: c.Created.At, CreatedBy: actorOf(c.Created),
-		})
+		out = append(out, checkpointItem(c))
 	}
 	return out
+}
+
+func checkpointItem(c thread.Checkpoint) CheckpointItem {
+	return CheckpointItem{
+		CheckpointID: c.ID, Name: orNull(c.Name), Files: c.Files, Automatic: c.Automatic(),
+		CreatedAt: c.Created.At, CreatedBy: actorOf(c.Created),
+	}
 }
 
 // ClaimRecord is a valid claim.

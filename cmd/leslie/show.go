@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/merge"
+	"leslie/thread"
+)
+
+// This file shows one thing by its name: a thread, a version's files, a file, an
+// operation.
+
+// showFileText is a file's content: at a terminal without characters that it would act
+// on, elsewhere byte by byte.
+type showFileText struct{ *app.ShowFileResult }
+
+func (d showFileText) Text(p *page) {
+	switch {
+	case !p.terminal:
+		p.b.Write(d.Raw)
+	case merge.Binary(d.Raw):
+		p.line("%s is not text: %s; redirect the output to keep it", d.Path, many(len(d.Raw), "byte"))
+	default:
+		for line := range bytes.Lines(d.Raw) {
+			p.content("", string(bytes.TrimSuffix(line, []byte("\n"))))
+		}
+	}
+}
+
+type showVersionText struct{ *app.ShowVersionResult }
+
+func (d showVersionText) Text(p *page) {
+	p.line("%s %s", string(d.Version.Kind), d.Version.String())
+	if ck := d.Checkpoint; ck != nil {
+		p.field("name", ck.Name)
+		p.field("created", ck.CreatedAt.Format(time.RFC3339)+" by "+ck.CreatedBy.Actor+" ("+string(ck.CreatedBy.As)+")")
+	}
+	p.field("files", d.Files.Total)
+	var rows [][]string
+	for _, f := range d.Files.Items {
+		rows = append(rows, []string{f.Path, strconv.FormatInt(f.Size, 10), cut(string(f.SHA256), 13)})
+	}
+	p.table("PATH SIZE SHA256", rows)
+	p.rest(len(rows), d.Files.Total)
+}
+
+type showOperationText struct{ *app.ShowOperationResult }
+
+func (d showOperationText) Text(p *page) {
+	p.line("operation %s  %s", d.OperationID, d.Command)
+	p.field("revision", int64(d.Seq))
+	p.field("time", d.Time.Format(time.RFC3339))
+	p.field("by", d.Actor+" ("+string(d.As)+")")
+	if d.ThreadID != nil {
+		p.field("thread", string(*d.ThreadID))
+	}
+	if params := string(d.Params); params != "" && params != "{}" {
+		p.field("params", cut(params, maxShownValue))
+	}
+	for _, l := range d.Lines {
+		p.line("line %d: %s", l.Line, l.Command)
+	}
+	for _, change := range d.Changes {
+		p.line("%s  %s", change.Record, change.How)
+		for _, f := range change.Fields {
+			if change.How == "created" {
+				p.line("  %s: %s", f.Field, shownValue(f.After))
+			} else {
+				p.line("  %s: %s -> %s", f.Field, shownValue(f.Before), shownValue(f.After))
+			}
+		}
+	}
+	for _, f := range d.Files {
+		p.line("%s  %s  %s", f.ThreadID, f.How, f.Path)
+	}
+}
+
+// maxShownValue is the length limit of a value in text; JSON has all of it.
+const maxShownValue = 300
+
+// shownValue is a field's value as text shows it.
+func shownValue(raw json.RawMessage) string {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "(none)"
+	case json.Unmarshal(raw, &text) == nil:
+		return cut(text, maxShownValue)
+	}
+	return cut(string(raw), maxShownValue)
+}
+
+func showCommand() *command {
+	return &command{
+		name: "show", summary: "show a thread, a file of a version, a checkpoint or an operation",
+		detail: "ID shows a thread, as status does; ID:PATH one of its files. ID@CHECKPOINT shows a checkpoint with its files, ID@CHECKPOINT:PATH a file as it was; " +
+			"ID@base and a pending MERGE work as in diff. OP is an operation of the history with every change that it made; of a batch also its lines.",
+		example:  "leslie show thread-a1b2c3d4@first:plan.md",
+		operands: []operand{{value: &value{shown: "ID|ID@CHECKPOINT[:PATH]|OP", check: checkShown, ids: threadIDs}}},
+		flags:    []cli.Flag{limitFlag()},
+		run:      runShow,
+	}
+}
+
+func checkShown(text string) *fault {
+	problem := app.VersionFault(text)
+	if strings.Contains(text, ":") {
+		problem = app.FileFault(text)
+	}
+	if problem != "" {
+		return wrong(problem)
+	}
+	return nil
+}
+
+func runShow(c *call) (Data, error) {
+	what := c.operand(0)
+	switch {
+	case strings.Contains(what, ":"):
+		d, err := useCase(c, app.ShowFile, app.ShowFileRequest{File: what})
+		if codes.Has(err, codes.CheckpointNotFound) { // its name may have a colon
+			if version, missing := useCase(c, app.ShowVersion, c.shownVersion()); missing == nil {
+				return showVersionText{version}, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return showFileText{d}, nil
+	case strings.Contains(what, "@"):
+		return runUseCase(c, app.ShowVersion, c.shownVersion(), func(d *app.ShowVersionResult) Data { return showVersionText{d} })
+	case strings.HasPrefix(what, thread.PrefixMerge):
+		d, err := useCase(c, app.ShowVersion, c.shownVersion())
+		if err != nil {
+			return nil, err
+		}
+		if d.Version.Kind == app.MergeVersion {
+			return showVersionText{d}, nil
+		}
+	case strings.HasPrefix(what, thread.PrefixOperation):
+		d, err := useCase(c, app.ShowOperation, app.ShowOperationRequest{Operation: what})
+		if err == nil {
+			return showOperationText{d}, nil
+		}
+		if status, other := useCase(c, app.ThreadStatus, app.ThreadStatusRequest{Thread: what}); other == nil {
+			return statusText{status}, nil
+		}
+		return nil, err
+	}
+	return runUseCase(c, app.ThreadStatus, app.ThreadStatusRequest{Thread: what}, func(d *app.ThreadStatusResult) Data { return statusText{d} })
+}
+
+func (c *given) shownVersion() app.ShowVersionRequest {
+	return app.ShowVersionRequest{Version: c.operand(0), Limit: c.count("limit", app.DefaultLimit)}
+}
