@@ -306,3 +306,36 @@ func TestATimeInAnotherFormIsDecoded(t *testing.T) {
 		assert.Equal(t, shown, got)
 	}
 }
+
+// StalledThreads decides from bytes; this decides from records.
+func TestStalledThreadsAreThoseOfTheRecords(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		s := invented(t, rand.New(rand.NewPCG(seed, 3)), 40)
+		var suspended, resumable, unmerged []ThreadID
+		for _, th := range inListOrder(slices.Collect(s.Threads.All())) {
+			children := s.Threads.where("", func(o Thread) bool { return o.ParentID == th.ID })
+			busy := slices.ContainsFunc(children, func(o Thread) bool { return !o.Status.Terminated() })
+			parent, there := s.Threads.Peek(string(th.ParentID))
+			switch {
+			case th.Status == Suspended && th.Mistakes == nil && len(children) > 0 && !busy:
+				resumable = append(resumable, th.ID)
+			case th.Status == Suspended:
+				suspended = append(suspended, th.ID)
+			case th.Status == Completed && there && !parent.Status.Terminated() && !parent.mergedSince(th):
+				unmerged = append(unmerged, th.ID)
+			}
+		}
+		got := s.StalledThreads(0)
+		names := func(p Page) (out []ThreadID) {
+			for _, th := range p.Threads {
+				out = append(out, th.ID)
+			}
+			return out
+		}
+		assert.Equal(t, suspended, names(got.Suspended), "seed %d", seed)
+		assert.Equal(t, resumable, names(got.Resumable), "seed %d", seed)
+		assert.Equal(t, unmerged, names(got.Unmerged), "seed %d", seed)
+		assert.Equal(t, len(suspended), s.StalledThreads(1).Suspended.Total, "seed %d", seed)
+	}
+}

@@ -45,7 +45,7 @@ func examples() map[string]example {
 		"status":            {line("status main"), line("status nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},
 		"diff":              {line("diff part main"), line("diff nope-nope")},
-		"show":              {line("show main:plan.md"), line("show main:nope.md")},
+		"show":              {line("show main"), line("show main:nope.md")},
 		"context":           {line("context main"), line("context nope-nope")},
 		"reference":         {line("reference --from part --target main"), line("reference --from nope-nope --target main")},
 		"reference list":    {line("reference list"), line("reference list --from nope-nope")},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -9,22 +10,72 @@ import (
 	"leslie/thread"
 )
 
-type listText struct{ *app.ListResult }
+type listText struct {
+	*app.ListResult
+	tree bool
+}
 
 func (d listText) Text(p *page) {
-	var rows [][]string
-	for _, t := range d.Items.Items {
-		parent := ""
-		if t.ParentID != nil {
-			parent = string(*t.ParentID)
+	columns := d.columns()
+	var header []string
+	rows := make([][]string, len(d.Items.Items))
+	for _, column := range columns {
+		header = append(header, column.name)
+		for i, t := range d.Items.Items {
+			rows[i] = append(rows[i], column.of(t))
 		}
-		rows = append(rows, []string{string(t.ThreadID), string(t.Status), string(t.Executor), string(t.ObjectiveID), parent, cut(t.Title, 60)})
 	}
-	p.table("THREAD STATUS EXECUTOR OBJECTIVE PARENT TITLE", rows)
+	p.table(strings.Join(header, " "), rows)
 	p.rest(len(rows), d.Total)
 	if d.Total == 0 {
 		p.line("no threads match")
 	}
+}
+
+// listColumn is a column of the list.
+type listColumn struct {
+	name string
+	of   func(app.ThreadItem) string
+	used bool // only where some thread has it
+}
+
+// columns are the columns that the list shows: claim and tags if a thread has any, and
+// no parents in a tree.
+func (d listText) columns() []listColumn {
+	all := []listColumn{
+		{"THREAD", func(t app.ThreadItem) string { return strings.Repeat("  ", depthOf(t)) + string(t.ThreadID) }, false},
+		{"STATUS", func(t app.ThreadItem) string { return string(t.Status) }, false},
+		{"EXECUTOR", func(t app.ThreadItem) string { return string(t.Executor) }, false},
+		{"OBJECTIVE", func(t app.ThreadItem) string { return string(t.ObjectiveID) }, false},
+		{"PARENT", parentOf, false},
+		{"CLAIM", func(t app.ThreadItem) string {
+			if t.Claim == nil {
+				return ""
+			}
+			return cut(t.Claim.Holder, 30)
+		}, true},
+		{"TAGS", func(t app.ThreadItem) string { return cut(strings.Join(t.Tags, ","), 30) }, true},
+		{"TITLE", func(t app.ThreadItem) string { return cut(t.Title, 60) }, false},
+	}
+	return slices.DeleteFunc(all, func(column listColumn) bool {
+		some := slices.ContainsFunc(d.Items.Items, func(t app.ThreadItem) bool { return column.of(t) != "" })
+		return column.name == "PARENT" && d.tree || column.used && !some
+	})
+}
+
+// depthOf is a thread's depth in a tree, 0 in a list.
+func depthOf(t app.ThreadItem) int {
+	if t.Depth == nil {
+		return 0
+	}
+	return *t.Depth
+}
+
+func parentOf(t app.ThreadItem) string {
+	if t.ParentID == nil {
+		return ""
+	}
+	return string(*t.ParentID)
 }
 
 func statusWords() []string {
@@ -49,6 +100,7 @@ func listCommand() *command {
 			newOption("executor", oneOf(executorWords()...), "only threads for this executor"),
 			toggle("ready", "only ready threads: active, unclaimed, all dependencies terminated"),
 			toggle("all", "include archived threads"),
+			toggle("tree", "children below their parents"),
 			limitFlag(),
 		},
 		run: runList,
@@ -58,7 +110,8 @@ func listCommand() *command {
 func runList(c *call) (Data, error) {
 	in := app.ListRequest{
 		Status: thread.Status(c.text("status")), Objective: c.text("objective"), Parent: c.text("parent"), Tag: c.text("tag"),
-		Executor: thread.Executor(c.text("executor")), Ready: c.on("ready"), All: c.on("all"), Limit: c.count("limit", app.DefaultLimit),
+		Executor: thread.Executor(c.text("executor")), Ready: c.on("ready"), All: c.on("all"), Tree: c.on("tree"),
+		Limit: c.count("limit", app.DefaultLimit),
 	}
-	return runUseCase(c, app.List, in, func(d *app.ListResult) Data { return listText{d} })
+	return runUseCase(c, app.List, in, func(d *app.ListResult) Data { return listText{d, in.Tree} })
 }

@@ -85,8 +85,12 @@ func (p *page) table(header string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
+	p.rows(append([][]string{strings.Fields(header)}, rows...))
+}
+
+// rows writes rows in columns.
+func (p *page) rows(rows [][]string) {
 	w := tabwriter.NewWriter(&p.b, 0, 0, 2, ' ', tabwriter.StripEscape)
-	_, _ = fmt.Fprintln(w, strings.ReplaceAll(header, " ", "\t"))
 	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = escape(cell)
@@ -97,6 +101,19 @@ func (p *page) table(header string, rows [][]string) {
 		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush()
+}
+
+// lines writes a text under a name: behind it if it is one line, else indented below.
+func (p *page) lines(name, text string) {
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if !strings.Contains(text, "\n") {
+		p.field(name, text)
+		return
+	}
+	p.line("%s:", name)
+	for line := range strings.SplitSeq(text, "\n") {
+		p.line("%s", styled(strings.TrimRight("  "+visible(line), " \t")))
+	}
 }
 
 // rest says how many items of a list were not shown.

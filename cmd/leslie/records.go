@@ -12,7 +12,7 @@ func threadText(p *page, d app.ThreadRecord) {
 	p.line("thread %s  %s", d.ThreadID, d.Status)
 	p.field("title", d.Title)
 	if firstLine(d.Intent) != d.Title {
-		p.field("intent", cut(d.Intent, 2000))
+		p.lines("intent", cut(d.Intent, 2000))
 	}
 	p.field("reason", d.Reason)
 	p.field("executor", string(d.Executor))

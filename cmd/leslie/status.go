@@ -19,6 +19,25 @@ func (d summaryText) Text(p *page) {
 	if len(d.Pending) > 0 {
 		p.line("pending: %s of a process that died; the next writing command carries them out", many(len(d.Pending), "file change"))
 	}
+	waitingText(p, d.SummaryResult)
+}
+
+// waitingText lists what waits for somebody.
+func waitingText(p *page, d *app.SummaryResult) {
+	if len(d.Waiting) == 0 {
+		return
+	}
+	p.line("waiting for you:")
+	rows := make([][]string, len(d.Waiting))
+	for i, w := range d.Waiting {
+		rows[i] = []string{"  " + string(w.Kind), w.ID, cut(w.Title, 60), w.Next}
+	}
+	p.rows(rows)
+	for _, kind := range app.WaitingKinds() {
+		if more := d.WaitingMore[kind]; more > 0 {
+			p.line("  %s  %d more", string(kind), more)
+		}
+	}
 }
 
 type statusText struct{ *app.ThreadStatusResult }
@@ -80,10 +99,10 @@ func (d statusText) Text(p *page) {
 
 func statusCommand() *command {
 	return &command{
-		name: "status", summary: "show a thread, or without an id a summary of the store",
+		name: "status", summary: "show a thread, or without an id a summary of the store and what waits for you",
 		hint:     hint{watching, "status ID"},
 		example:  "leslie status thread-a1b2c3d4",
-		operands: []operand{{value: anID("ID", threadIDs), optional: true}}, run: runStatus,
+		operands: []operand{{value: anID("ID", threadIDs), optional: true}}, namesThread: true, run: runStatus,
 	}
 }
 

@@ -179,7 +179,7 @@ func (d *DiffResult) compare(c *Call, path string, from, to map[string]versionFi
 	a, was := from[path]
 	b, is := to[path]
 	f := FileDiff{Path: path, Conflicts: b.conflicts, From: diffFile(a, was), To: diffFile(b, is)}
-	same := was && is && (sameFile(a, b) || a.size == b.size && a.hash == b.hash && a.hash != "")
+	same := was && is && sameContent(a, b)
 	switch {
 	case !was && b.current == nil && b.hash == "": // only a conflict about it
 		f.Change, f.To, same = ConflictFile, nil, true

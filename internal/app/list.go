@@ -1,6 +1,10 @@
 package app
 
-import "leslie/thread"
+import (
+	"time"
+
+	"leslie/thread"
+)
 
 // ListRequest lists threads; an empty field selects all.
 type ListRequest struct {
@@ -12,6 +16,7 @@ type ListRequest struct {
 	Ready     bool // only what could be taken up now: active, unclaimed, every dependency terminated
 	All       bool // archived threads too
 	Limit     int  // 0: all
+	Tree      bool // children behind their parents
 }
 
 // Faults returns what is wrong with the request.
@@ -37,6 +42,12 @@ type ThreadItem struct {
 	Executor    thread.Executor    `json:"executor"`
 	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
 	ParentID    *thread.ThreadID   `json:"parentId"`
+	DependsOn   []thread.ThreadID  `json:"dependsOn"`
+	Claim       *ClaimRecord       `json:"claim"`
+	Tags        []string           `json:"tags"`
+	UpdatedAt   time.Time          `json:"updatedAt"`
+	// Depth, in a tree, is the number of its ancestors in the list.
+	Depth *int `json:"depth,omitempty"`
 }
 
 // List lists threads. Errors: T903, T601, T101 and T105 for the filters, those of
@@ -58,11 +69,49 @@ func List(c *Call, in ListRequest) (*ListResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]ThreadItem, len(page.Threads))
+	rows, now := make([]ThreadItem, len(page.Threads)), c.now()
 	for i, t := range page.Threads {
-		rows[i] = ThreadItem{t.ID, t.Title, t.Status, t.Executor, t.ObjectiveID, orNull(t.ParentID)}
+		rows[i] = threadItem(t, now)
+	}
+	if in.Tree {
+		rows = asTree(rows)
 	}
 	return &ListResult{Items[ThreadItem]{Items: rows, Total: page.Total, Truncated: len(rows) < page.Total}}, nil
+}
+
+func threadItem(t thread.Thread, now time.Time) ThreadItem {
+	return ThreadItem{
+		ThreadID: t.ID, Title: t.Title, Status: t.Status, Executor: t.Executor, ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID),
+		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Claim: currentClaim(t, now), Tags: append([]string{}, t.Tags...), UpdatedAt: t.Updated,
+	}
+}
+
+// asTree orders a list so that children follow their parents; siblings keep their order.
+// A thread whose parent is not in the list is a root.
+func asTree(rows []ThreadItem) []ThreadItem {
+	listed := map[thread.ThreadID]bool{}
+	for _, t := range rows {
+		listed[t.ThreadID] = true
+	}
+	children := map[thread.ThreadID][]ThreadItem{}
+	for _, t := range rows {
+		parent := thread.ThreadID("")
+		if t.ParentID != nil && listed[*t.ParentID] {
+			parent = *t.ParentID
+		}
+		children[parent] = append(children[parent], t)
+	}
+	out := make([]ThreadItem, 0, len(rows))
+	var place func(parent thread.ThreadID, depth int)
+	place = func(parent thread.ThreadID, depth int) {
+		for _, t := range children[parent] {
+			t.Depth = &depth
+			out = append(out, t)
+			place(t.ThreadID, depth+1)
+		}
+	}
+	place("", 0)
+	return out
 }
 
 func (in ListRequest) filter(c *Call, s *thread.State) (thread.Filter, error) {

@@ -19,23 +19,34 @@ type SummaryResult struct {
 	Threads    thread.Counts                  `json:"threads"`
 	References int                            `json:"references"`
 	Pending    []thread.Step                  `json:"pending"`
+	// Waiting is what waits for somebody, at most ten of a kind; WaitingMore is how many
+	// further ones of a kind there are.
+	Waiting     []WaitingItem       `json:"waiting"`
+	WaitingMore map[WaitingKind]int `json:"waitingMore,omitempty"`
 }
 
-// Summary counts the records of the store. Errors: those of reading.
+// Summary counts the records of the store, and lists what waits for somebody. Errors:
+// those of reading.
 func Summary(c *Call, _ SummaryRequest) (*SummaryResult, error) {
 	c.readOnly()
 	d := &SummaryResult{Root: c.project.root}
+	var waiting *waitingList
 	v, err := c.view(func(s *thread.State) error {
 		d.Objectives = map[thread.ObjectiveStatus]int{}
 		for _, o := range s.ObjectivesInOrder() {
 			d.Objectives[o.Status(s.CountsOf(o))]++
 		}
 		d.Threads, d.References = s.Counts(), s.References.Len()
+		waiting = newWaitingList(c, s)
 		return nil
 	})
+	if err == nil {
+		err = waiting.dropIdle()
+	}
 	if err != nil {
 		return nil, err
 	}
+	d.Waiting, d.WaitingMore = waiting.items, waiting.more
 	d.Revision, d.Pending = v.Revision, append([]thread.Step{}, v.Undone...)
 	return d, nil
 }

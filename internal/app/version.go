@@ -292,6 +292,17 @@ func sameFile(a, b versionFile) bool {
 	return a.size == b.size && a.current.ChangeTime.Equal(b.times.ChangeTime) && a.current.ModTime.Equal(b.times.ModTime)
 }
 
+// sameContent reports whether two files that were hashed where that was needed have the
+// same content.
+func sameContent(a, b versionFile) bool {
+	return sameFile(a, b) || a.size == b.size && a.hash == b.hash && a.hash != ""
+}
+
+// sameAs reports whether two files have the same content and executable bit.
+func (f versionFile) sameAs(g versionFile) bool {
+	return sameContent(f, g) && f.executable == g.executable
+}
+
 // hashDoubtful hashes current files of equal size, so that all others can be told apart
 // without reading them. Errors: T508 for a file too large to hash, T507, T509, T904.
 func hashDoubtful(c *Call, a, b versionTree) error {

@@ -1,0 +1,170 @@
+package app
+
+import (
+	"strings"
+
+	"leslie/internal/scope"
+	"leslie/thread"
+)
+
+// This file lists what waits for somebody: one source a kind.
+
+// maxWaiting is how many things of one kind a summary lists.
+const maxWaiting = 10
+
+// WaitingKind says what waits.
+type WaitingKind string
+
+// The kinds, in the order of the list.
+const (
+	WaitingApproval  WaitingKind = "approval"
+	WaitingMerge     WaitingKind = "merge"
+	WaitingResume    WaitingKind = "resume"    // suspended, and every child is terminated
+	WaitingSuspended WaitingKind = "suspended" // until somebody resumes it
+	WaitingUnmerged  WaitingKind = "unmerged"  // completed, and its parent has not merged it
+)
+
+// WaitingKinds are all kinds.
+func WaitingKinds() []WaitingKind {
+	return []WaitingKind{WaitingApproval, WaitingMerge, WaitingResume, WaitingSuspended, WaitingUnmerged}
+}
+
+// WaitingItem is one thing that waits for somebody.
+type WaitingItem struct {
+	Kind     WaitingKind     `json:"kind"`
+	ID       string          `json:"id"`
+	ThreadID thread.ThreadID `json:"threadId"`
+	Title    string          `json:"title"`
+	Next     string          `json:"next"` // the command that goes on with it, or shows it
+}
+
+// waitingList has what waits for the caller of a summary.
+type waitingList struct {
+	c     *Call
+	items []WaitingItem
+	more  map[WaitingKind]int // so many wait beyond those that are listed
+}
+
+// newWaitingList collects what the State knows. Each source adds its own kind.
+func newWaitingList(c *Call, s *thread.State) *waitingList {
+	w := &waitingList{c: c, items: []WaitingItem{}, more: map[WaitingKind]int{}}
+	for _, source := range []func(*thread.State){w.approvals, w.merges, w.stalled} {
+		source(s)
+	}
+	return w
+}
+
+// add adds an item if its kind has not too many of them.
+func (w *waitingList) add(n int, item WaitingItem) {
+	if n >= maxWaiting {
+		w.more[item.Kind]++
+		return
+	}
+	w.items = append(w.items, item)
+}
+
+func (w *waitingList) approvals(s *thread.State) {
+	for n, g := range s.OpenRequests("") {
+		title := joined(g.Scope)
+		if g.Reason != "" {
+			title += ": " + firstLine(g.Reason)
+		}
+		next := "leslie approve " + string(g.ID)
+		if !w.c.caller.As.Person() { // who may not decide
+			next = "leslie wait " + string(g.ThreadID) + " --until decision"
+		}
+		w.add(n, WaitingItem{WaitingApproval, string(g.ID), g.ThreadID, title, next})
+	}
+}
+
+func (w *waitingList) merges(s *thread.State) {
+	for n, m := range s.MergesOf("") {
+		w.add(n, WaitingItem{WaitingMerge, string(m.ID), m.Target, joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)})
+	}
+}
+
+// stalled adds the threads with which nobody goes on.
+func (w *waitingList) stalled(s *thread.State) {
+	found := s.StalledThreads(maxWaiting)
+	list := func(kind WaitingKind, page thread.Page, next func(thread.Thread) string) {
+		for n, t := range page.Threads {
+			w.add(n, WaitingItem{kind, string(t.ID), t.ID, t.Title, next(t)})
+		}
+		if more := page.Total - len(page.Threads); more > 0 {
+			w.more[kind] = more
+		}
+	}
+	list(WaitingResume, found.Resumable, func(t thread.Thread) string { return "leslie resume " + string(t.ID) })
+	list(WaitingSuspended, found.Suspended, func(t thread.Thread) string { return "leslie status " + string(t.ID) })
+	list(WaitingUnmerged, found.Unmerged, func(t thread.Thread) string { return mergeLine(t.ParentID, t.ID) })
+}
+
+// mergeLine is the command that merges threads into another.
+func mergeLine(target thread.ThreadID, sources ...thread.ThreadID) string {
+	names := make([]string, len(sources))
+	for i, id := range sources {
+		names[i] = string(id)
+	}
+	return "leslie merge --sources " + strings.Join(names, ",") + " --target " + string(target)
+}
+
+// dropIdle removes the listed threads that have nothing to merge: their files are those
+// that they and their parent had in common. A thread that cannot be read stays, because
+// the merge will say why.
+func (w *waitingList) dropIdle() error {
+	kept := []WaitingItem{}
+	for _, item := range w.items {
+		if item.Kind == WaitingUnmerged {
+			if some, err := hasUnmerged(w.c, item.ThreadID); err != nil || !some {
+				if stopped := w.c.ctx.Err(); stopped != nil {
+					return err
+				}
+				if err == nil {
+					continue
+				}
+			}
+		}
+		kept = append(kept, item)
+	}
+	w.items = kept
+	return nil
+}
+
+// hasUnmerged reports whether a thread's files differ from what it and its parent last
+// had in common. Errors: those of reading.
+func hasUnmerged(c *Call, id thread.ThreadID) (bool, error) {
+	var current, base Version
+	_, err := c.view(func(s *thread.State) (err error) {
+		if current, err = findVersion(s, string(id)); err == nil {
+			base, err = findVersion(s, string(id)+"@"+baseName)
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	differs := false
+	err = c.settled(func() error {
+		was, err := readVersion(c, base, scope.Set{})
+		if err != nil {
+			return err
+		}
+		is, err := readVersion(c, current, scope.Set{})
+		if err != nil {
+			return err
+		}
+		differs = len(was.files) != len(is.files)
+		if differs {
+			return nil
+		}
+		if err := hashDoubtful(c, was, is); err != nil {
+			return err
+		}
+		for path, f := range is.files {
+			old, both := was.files[path]
+			differs = differs || !both || !f.sameAs(old)
+		}
+		return nil
+	}, id)
+	return differs, err
+}
