@@ -1,12 +1,8 @@
 package store
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -68,7 +66,7 @@ func (x *examination) tellBlob(c *blobCase) {
 		what += "; no record names it"
 	}
 	mend := func(m *mending) error { return m.blob(c) }
-	f := Finding{Code: code, Path: blobPath(c.id), Message: what, Repairable: true}
+	f := Finding{Code: code, Path: content.Path(c.id), Message: what, Repairable: true}
 	switch {
 	case c.source != "":
 		f.Message += "; the same content is in " + c.source
@@ -91,23 +89,23 @@ func (x *examination) damagedBlobs() (map[thread.BlobID]*blobCase, error) {
 		return cases, nil
 	}
 	defer base.Close()
-	if err := saferoot.RealFolder(base, blobsRoot); err != nil {
+	if err := saferoot.RealFolder(base, content.Sums); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, saferoot.ErrNotFolder) {
-			x.cannotTell(blobsRoot, err)
+			x.cannotTell(content.Sums, err)
 		}
 		return cases, nil
 	}
-	for _, shelf := range x.blobNames(base, blobsRoot) {
-		at := path.Join(blobsRoot, shelf)
+	for _, shelf := range x.blobNames(base, content.Sums) {
+		at := path.Join(content.Sums, shelf)
 		for _, name := range x.blobNames(base, at) {
-			if err := stopped(x.ctx); err != nil {
+			if err := saferoot.Stopped(x.ctx); err != nil {
 				return nil, err
 			}
 			id := thread.BlobID(shelf + name)
 			switch {
 			case saferoot.IsAside(name):
 				x.setAside(path.Join(at, name))
-			case len(shelf) != 2 || !validBlob(id):
+			case len(shelf) != 2 || !content.Valid(id):
 				x.note("W204", path.Join(at, name), "it is not leslie's")
 			case !x.seen.blobs[id]:
 				x.readBlob(base, id, cases)
@@ -134,29 +132,16 @@ func (x *examination) blobNames(base *os.Root, folder string) []string {
 }
 
 func (x *examination) readBlob(base *os.Root, id thread.BlobID, cases map[thread.BlobID]*blobCase) {
-	f, _, err := openBlob(base, id)
-	if err == nil {
-		var is thread.BlobID
-		if is, err = contentID(f); err == nil && is != id {
-			err = ErrDamaged
-		}
-		_ = f.Close()
-	}
+	err := content.Verify(base, id)
 	switch {
 	case err == nil:
 		x.seen.blobs[id] = true
-	case errors.Is(err, ErrDamaged), errors.Is(err, saferoot.ErrNotRegular):
+	case IsDamaged(err), errors.Is(err, saferoot.ErrNotRegular):
 		cases[id] = &blobCase{id: id, damaged: true, size: -1}
 	case !errors.Is(err, fs.ErrNotExist):
 		x.seen.blobs[id] = false
-		x.cannotTell(blobPath(id), err)
+		x.cannotTell(content.Path(id), err)
 	}
-}
-
-func contentID(f io.Reader) (thread.BlobID, error) {
-	sum := sha256.New()
-	_, err := io.Copy(sum, f)
-	return blobID(sum), err
 }
 
 // missingBlobs adds the missing blobs that records, or lists in blobs, name; for
@@ -184,7 +169,7 @@ func (x *examination) need(b sizedBlob, cases map[thread.BlobID]*blobCase, asked
 		for _, inner := range x.namedBy(b.owned) {
 			x.need(inner, cases, asked)
 		}
-	case !looked && (!validBlob(b.ID) || x.missing(blobPath(b.ID))):
+	case !looked && (!content.Valid(b.ID) || x.missing(content.Path(b.ID))):
 		cases[b.ID] = &blobCase{id: b.ID, by: &b.owned, size: b.size}
 	}
 }
@@ -201,20 +186,20 @@ func (x *examination) namedBy(b owned) (out []sizedBlob) {
 	case thread.BlobManifest:
 		m, err := x.store.Manifest(b.ID)
 		if err != nil {
-			x.lasting("T202", blobPath(b.ID), "it is not a list of files, although it is "+b.By)
+			x.lasting("T202", content.Path(b.ID), "it is not a list of files, although it is "+b.By)
 		}
 		for _, f := range m {
-			out = append(out, sizedBlob{owned{content(f.SHA256, f.Path, b.By), b.table}, f.Size})
+			out = append(out, sizedBlob{owned{contentBlob(f.SHA256, f.Path, b.By), b.table}, f.Size})
 		}
 	case thread.BlobUndo:
 		for _, r := range x.replacedBy(b) {
-			out = append(out, sizedBlob{owned{content(r.Before, r.Path, b.By), b.table}, -1})
+			out = append(out, sizedBlob{owned{contentBlob(r.Before, r.Path, b.By), b.table}, -1})
 		}
 	}
 	return out
 }
 
-func content(id thread.BlobID, path, by string) thread.NamedBlob {
+func contentBlob(id thread.BlobID, path, by string) thread.NamedBlob {
 	return thread.NamedBlob{ID: id, Kind: thread.BlobContent, By: "'" + path + "' in " + by}
 }
 
@@ -232,7 +217,7 @@ func (x *examination) replacedBy(b owned) []replacedFile {
 		err = json.Unmarshal(data, &files)
 	}
 	if err != nil {
-		x.lasting("T509", blobPath(b.ID), "it is not a list of replaced files, although it is "+b.By)
+		x.lasting("T509", content.Path(b.ID), "it is not a list of replaced files, although it is "+b.By)
 		return nil
 	}
 	return slices.DeleteFunc(files, func(f replacedFile) bool { return f.Before == "" })
@@ -257,9 +242,9 @@ func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
 		names, _ := saferoot.ReadNames(base, top)
 		for _, name := range names {
 			// A folder that cannot be read is skipped.
-			_ = tree{root: base}.walk(path.Join(top, name), 2, look.visit)
-			if look.left == 0 || stopped(x.ctx) != nil {
-				return stopped(x.ctx)
+			_ = scan.Tree{Root: base}.Walk(path.Join(top, name), 2, look.visit)
+			if look.left == 0 || saferoot.Stopped(x.ctx) != nil {
+				return saferoot.Stopped(x.ctx)
 			}
 		}
 	}
@@ -277,12 +262,12 @@ type search struct {
 
 func (l *search) visit(e Entry) error {
 	switch {
-	case l.left == 0 || stopped(l.x.ctx) != nil:
+	case l.left == 0 || saferoot.Stopped(l.x.ctx) != nil:
 		return errFound
 	case e.Type != TypeFile || !l.sizes[-1] && !l.sizes[e.Size] || l.x.soundBlobAt(e.Path):
 		return nil
 	}
-	is, err := hashAt(l.base, e.Path)
+	is, err := content.FileID(l.base, e.Path)
 	if c := l.cases[is]; err == nil && c != nil && c.source == "" {
 		c.source = e.Path
 		l.left--
@@ -290,50 +275,25 @@ func (l *search) visit(e Entry) error {
 	return nil
 }
 
-func hashAt(base *os.Root, rel string) (thread.BlobID, error) {
-	f, _, err := saferoot.OpenIn(base, rel)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return contentID(f)
-}
-
 func (x *examination) soundBlobAt(rel string) bool {
-	name, ok := strings.CutPrefix(rel, blobsRoot+"/")
+	name, ok := strings.CutPrefix(rel, content.Sums+"/")
 	return ok && x.seen.blobs[thread.BlobID(strings.ReplaceAll(name, "/", ""))]
-}
-
-// isHash reports whether a name is a SHA-256 in hexadecimal.
-func isHash(name string) bool {
-	_, err := hex.DecodeString(name)
-	return err == nil && len(name) == 2*sha256.Size
 }
 
 // blob moves the damaged blob aside and restores the content where it was found.
 func (m *mending) blob(c *blobCase) error {
 	delete(m.seen.blobs, c.id)
 	if c.damaged {
-		if err := m.aside(blobPath(c.id)); err != nil {
+		if err := m.aside(content.Path(c.id)); err != nil {
 			return err
 		}
 	}
 	if c.source == "" {
 		return nil
 	}
-	root, err := m.store.disk.Open()
-	if err != nil {
-		return m.store.disk.WriteFailed(err)
-	}
-	w := newBlobWriter(root, TmpDir+"/keep")
-	defer w.Close()
-	if err := w.forget(); err != nil {
-		return err
-	}
-	err = w.keep(c.source)
-	err = cmp.Or(err, w.Sync(), w.forget())
-	if err == nil && exists(m.store.Path(blobPath(c.id))) {
-		m.did("restored %s from %s", saferoot.Shown(blobPath(c.id)), saferoot.Shown(c.source))
+	_, err := content.Keep(m.store.disk, c.source)
+	if err == nil && exists(m.store.Path(content.Path(c.id))) {
+		m.did("restored %s from %s", saferoot.Shown(content.Path(c.id)), saferoot.Shown(c.source))
 	}
 	return err
 }

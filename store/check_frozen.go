@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -34,15 +35,15 @@ func (x *examination) frozen() error {
 }
 
 func (x *examination) frozenCopy(ref thread.Reference) error {
-	at := threadPath(ref.From, InheritedDir+"/"+string(ref.ID))
+	at := scan.Place(ref.From, InheritedDir+"/"+string(ref.ID))
 	m, err := x.store.Manifest(ref.Manifest)
-	if err != nil || x.underWay[at] || x.underWay[threadPath(ref.From, "")] {
+	if err != nil || x.underWay[at] || x.underWay[scan.Place(ref.From, "")] {
 		return nil // told already, as a blob or as work that is under way
 	}
 	_, damaged, err := x.store.CheckFrozen(x.ctx, ref)
 	switch {
-	case stopped(x.ctx) != nil:
-		return stopped(x.ctx)
+	case saferoot.Stopped(x.ctx) != nil:
+		return saferoot.Stopped(x.ctx)
 	case err != nil && !x.store.isFile(at):
 		x.cannotTell(at, err)
 	case err == nil && len(damaged) == 0 && (len(m) > 0 || exists(x.store.Path(at))):
@@ -96,7 +97,7 @@ func (m *mending) refreeze(ref thread.Reference) error {
 		return s.disk.WriteFailed(err)
 	}
 	defer w.Close()
-	at := threadPath(ref.From, InheritedDir+"/"+string(ref.ID))
+	at := scan.Place(ref.From, InheritedDir+"/"+string(ref.ID))
 	if err := w.Ensure(path.Dir(at)); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"leslie/store/internal/content"
 	"leslie/store/internal/lockfile"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
@@ -77,7 +78,7 @@ func (m *mending) sweep() error {
 		return err
 	}
 	if err == nil {
-		err = m.store.putBack()
+		err = content.PutBack(m.store.disk)
 	}
 	if err == nil {
 		err = m.store.sweepStages(m.store.unfinished(now)...)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -135,7 +136,7 @@ func busy(p *patient, i int) error {
 		if _, err := st.Spawn(thread.NewThread{ID: id, Objective: "ship", Title: "T", Intent: "Do it"}, call.Stamp); err != nil {
 			return Outcome{}, err
 		}
-		st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("folder"), To: threadPath(id, "")})
+		st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("folder"), To: scan.Place(id, "")})
 		content := thread.Content{Manifest: p.blobs["ref-here"], Files: len(m)}
 		_, _, err := st.Refer(thread.NewReference{ID: thread.ReferenceID("ref-" + id), From: string(id), Target: "main", Binding: thread.Frozen, Content: content}, call.Stamp)
 		return Outcome{Thread: id}, err

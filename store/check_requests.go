@@ -8,8 +8,10 @@ import (
 	"os"
 	"slices"
 
+	"leslie/store/internal/content"
 	"leslie/store/internal/jsonl"
 	"leslie/store/internal/saferoot"
+	"leslie/thread"
 )
 
 // This file checks the stored answers of requests. Without its file a repeated request
@@ -34,7 +36,7 @@ func (x *examination) requests() error {
 	}
 	for _, e := range entries {
 		name := RequestsDir + "/" + e.Name()
-		if !isHash(e.Name()) {
+		if !content.Valid(thread.BlobID(e.Name())) {
 			continue
 		}
 		_, err := x.store.readAnswer(name)

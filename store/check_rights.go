@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"leslie/store/internal/content"
 )
 
 // This file finds what the caller may not write, without writing.
@@ -15,7 +17,7 @@ func (x *examination) rights() error {
 		x.note("T505", ".", "you have only read permission here")
 		return nil
 	}
-	for _, name := range []string{ThreadsDir, TmpDir, BlobsDir, blobsRoot, MergesDir, RequestsDir, LockFile, JournalFile, ArchiveFile} {
+	for _, name := range []string{ThreadsDir, TmpDir, BlobsDir, content.Sums, MergesDir, RequestsDir, LockFile, JournalFile, ArchiveFile} {
 		if exists(x.store.Path(name)) && !mayWrite(x.store.Path(name)) {
 			x.lasting("T505", name, "you may not write it: commands that need it fail")
 		}

@@ -21,6 +21,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -92,7 +93,7 @@ func (p *patient) op(t testing.TB, name string, prepare func(*Stage), rule func(
 func (p *patient) grows(t testing.TB, id thread.ThreadID, parent string) {
 	p.op(t, string(id), nil, func(st *thread.State, stamp thread.Stamp) error {
 		_, err := st.Spawn(thread.NewThread{ID: id, Objective: "ship", Parent: parent, Title: "T", Intent: "Do it"}, stamp)
-		st.Plan(thread.Step{Do: thread.StepMakeDir, To: threadPath(id, "")})
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: scan.Place(id, "")})
 		return err
 	})
 }
@@ -117,7 +118,7 @@ func (p *patient) freezes(t testing.TB, id thread.ReferenceID, from, target thre
 	}, func(st *thread.State, stamp thread.Stamp) error {
 		content := thread.Content{Manifest: p.blobs[string(id)], Files: len(m)}
 		_, _, err := st.Refer(thread.NewReference{ID: id, From: string(from), Target: string(target), Binding: thread.Frozen, Content: content}, stamp)
-		st.Plan(thread.Step{Do: thread.StepPlace, From: TmpDir + "/op-" + string(id) + "/copy", To: threadPath(from, InheritedDir+"/"+string(id))})
+		st.Plan(thread.Step{Do: thread.StepPlace, From: TmpDir + "/op-" + string(id) + "/copy", To: scan.Place(from, InheritedDir+"/"+string(id))})
 		return err
 	})
 }
@@ -128,7 +129,7 @@ func (p *patient) inherits(t testing.TB) {
 	}, func(st *thread.State, stamp thread.Stamp) error {
 		in := thread.NewThread{ID: "child", Parent: "main", Title: "T", Intent: "Do it", Inherit: thread.InheritFull, Shared: p.blobs["given"], DependsOn: []string{"other"}}
 		_, err := st.Spawn(in, stamp)
-		st.Plan(thread.Step{Do: thread.StepPlace, From: TmpDir + "/op-child/folder", To: threadPath("child", "")})
+		st.Plan(thread.Step{Do: thread.StepPlace, From: TmpDir + "/op-child/folder", To: scan.Place("child", "")})
 		return err
 	})
 }
@@ -636,7 +637,7 @@ func readsBlobs(s *Store, out map[string]string) {
 		}
 		rel, _ := filepath.Rel(s.Path(blobsRoot), path)
 		id := thread.BlobID(strings.ReplaceAll(rel, string(filepath.Separator), ""))
-		if s.CheckBlob(id) == nil {
+		if verify(s, id) == nil {
 			out["blob "+string(id)] = "whole"
 		}
 		return nil
@@ -902,12 +903,12 @@ func crowded(b *testing.B, p *patient) (manifest thread.BlobID) {
 	require.NoError(b, stage.Close())
 	for i := range 10_000 {
 		id := thread.ThreadID(fmt.Sprintf("thread-%08d", i))
-		at := threadPath(id, "")
+		at := scan.Place(id, "")
 		require.NoError(b, os.MkdirAll(p.Path(at+"/discuss"), 0o755))
 		put(b, p.Store, at+"/plan.md", []byte("the plan"))
 		put(b, p.Store, at+"/discuss/notes.md", fmt.Appendf(nil, "notes of %d", i))
 		if i%10 == 0 {
-			inherited := threadPath(id, fmt.Sprintf("%s/ref-%08d", InheritedDir, i))
+			inherited := scan.Place(id, fmt.Sprintf("%s/ref-%08d", InheritedDir, i))
 			require.NoError(b, os.MkdirAll(p.Path(inherited), 0o755))
 			put(b, p.Store, inherited+"/plan.md", []byte("the plan"))
 		}

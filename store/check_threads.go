@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -79,17 +80,17 @@ func (x *examination) artifacts() error {
 	}
 	copies := map[string]bool{}
 	for _, r := range x.census.references {
-		copies[threadPath(r.record.From, InheritedDir+"/"+string(r.record.ID))] = true
+		copies[scan.Place(r.record.From, InheritedDir+"/"+string(r.record.ID))] = true
 	}
 	for _, t := range x.census.threads {
-		if err := stopped(x.ctx); err != nil {
+		if err := saferoot.Stopped(x.ctx); err != nil {
 			return err
 		}
 		if !saferoot.SingleName(string(t.record.ID)) {
 			continue // folders has told
 		}
 		x.leftOut(t.record.ID)
-		inherited := threadPath(t.record.ID, InheritedDir)
+		inherited := scan.Place(t.record.ID, InheritedDir)
 		for _, name := range x.namesIn(inherited) {
 			switch at := path.Join(inherited, name); {
 			case saferoot.IsAside(name):
@@ -107,8 +108,8 @@ func (x *examination) artifacts() error {
 func (x *examination) leftOut(id thread.ThreadID) {
 	entries, err := x.store.Artifacts(id)
 	if err != nil {
-		if info, gone := os.Lstat(x.store.Path(threadPath(id, ""))); gone == nil && info.IsDir() {
-			x.cannotTell(threadPath(id, ""), err)
+		if info, gone := os.Lstat(x.store.Path(scan.Place(id, ""))); gone == nil && info.IsDir() {
+			x.cannotTell(scan.Place(id, ""), err)
 		}
 		return
 	}
@@ -119,7 +120,7 @@ func (x *examination) leftOut(id thread.ThreadID) {
 		}
 	}
 	if len(paths) > 0 {
-		x.note("W204", threadPath(id, ""), "skipped: not regular files: "+some(paths))
+		x.note("W204", scan.Place(id, ""), "skipped: not regular files: "+some(paths))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/content"
 	"leslie/thread"
 )
 
@@ -109,7 +110,7 @@ func TestAStageThatBeginsMeanwhileKeepsItsBlobs(t *testing.T) {
 	s, _, unnamed := littered(t)
 	var stage *Stage
 	opts := Options{Now: clock, Before: func(a Action, at string) error {
-		if a == ActRename && stage == nil && strings.HasPrefix(at, s.Path(TmpDir+"/"+collected)) {
+		if a == ActRename && stage == nil && strings.HasPrefix(at, s.Path(TmpDir+"/"+content.Collected)) {
 			var err error
 			stage, err = s.Stage("op-late")
 			assert.NoError(t, err)
@@ -169,7 +170,7 @@ func TestWhatWasDisplacedIsKept(t *testing.T) {
 	data, err := s.Blob(hashOf("somebody's"))
 	require.NoError(t, err)
 	assert.Equal(t, "somebody's", string(data))
-	assert.Contains(t, string(read(t, s, keptLists+"/op-removes")), `"path":"`+inThread+`deep/a.md"`)
+	assert.Contains(t, string(read(t, s, content.Kept+"/op-removes")), `"path":"`+inThread+`deep/a.md"`)
 }
 
 // What version 2.0 displaced is named nowhere.

@@ -8,6 +8,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/atomicfile"
 	"leslie/internal/fact"
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
@@ -40,7 +41,7 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 			return err
 		}
 	}
-	if err := s.putBack(); err != nil {
+	if err := content.PutBack(s.disk); err != nil {
 		return err
 	}
 	// A stage that cannot be removed blocks nobody: doctor reports it.

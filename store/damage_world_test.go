@@ -16,6 +16,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -167,7 +168,7 @@ func (w *world) freeze(t testing.TB, id thread.ReferenceID, from, target thread.
 		require.NoError(t, stage.Materialize(context.Background(), m, "frozen", true))
 		return func(st *thread.State, stamp thread.Stamp) error {
 			content := thread.Content{Manifest: blob, Files: len(m)}
-			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("frozen"), To: threadPath(from, InheritedDir+"/"+string(id))})
+			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("frozen"), To: scan.Place(from, InheritedDir+"/"+string(id))})
 			return referring(thread.NewReference{ID: id, From: string(from), Target: string(target), Binding: thread.Frozen, Content: content})(st, stamp)
 		}
 	})
@@ -185,7 +186,7 @@ func (w *world) merge(t testing.TB, source, target thread.ThreadID) {
 		require.NoError(t, err)
 		require.NoError(t, stage.Materialize(context.Background(), brought, "result", false))
 		return func(st *thread.State, stamp thread.Stamp) error {
-			st.Plan(thread.Step{Do: thread.StepReplace, From: stage.Rel("result/plan.md"), To: threadPath(target, "plan.md"), Expect: was[0].SHA256})
+			st.Plan(thread.Step{Do: thread.StepReplace, From: stage.Rel("result/plan.md"), To: scan.Place(target, "plan.md"), Expect: was[0].SHA256})
 			_, err := st.RecordMerge(target, []thread.Share{{With: source, Manifest: shared, How: "merge", Undo: blob}}, stamp)
 			return err
 		}

@@ -25,7 +25,7 @@
 // There is one way to write (Update) and one to read (View). Only the holder of the
 // lock writes; a reader takes no lock and writes nothing. Nothing that was not whole
 // is deleted, and no artifact content is deleted unless it is also a blob; only doctor
-// --repair removes blobs, those that nothing names (collect.go). A failed load never
+// --repair removes blobs, those that nothing names (package content). A failed load never
 // leads to a write. Every call that changes the disk is a step of
 // package saferoot, so that a test can make it fail or kill the process before it. There is no
 // os.Rename elsewhere, except to revert a failed step.
@@ -88,6 +88,8 @@
 // store.go (the types), update.go and view.go (writing and reading), commit.go (the
 // replacement of the state), recover.go (choosing the store's state), then one topic
 // per file: lock, layout, backup, journal, history, cursor, watch, archive, requests,
-// pending, quarantine, folders, consistent, stage, blobs, tree, doctor with its
-// check_*.go, repair, collect. docs/store.md describes the format of every file.
+// pending, quarantine, consistent, stage, doctor with its check_*.go, repair. Below are
+// packages: internal/saferoot (opening files, steps on the disk), internal/content
+// (blobs), internal/scan (artifacts), internal/jsonl, internal/lockfile. docs/store.md
+// describes the format of every file.
 package store

@@ -7,6 +7,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/lockfile"
+	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
 
@@ -63,7 +64,7 @@ func (s *Store) Diagnose(ctx context.Context) (Diagnosis, error) {
 		return first.result(nil), err
 	}
 	if lockfile.Sleep(ctx, secondLook) != nil {
-		return Diagnosis{}, stopped(ctx)
+		return Diagnosis{}, saferoot.Stopped(ctx)
 	}
 	second, err := s.examine(ctx, seen)
 	return second.result(first.findings), err
@@ -118,7 +119,7 @@ func (s *Store) examine(ctx context.Context, seen *memory) (*examination, error)
 		return x, x.cause
 	}
 	for _, check := range checks() {
-		if err := stopped(ctx); err != nil {
+		if err := saferoot.Stopped(ctx); err != nil {
 			return x, err
 		}
 		if err := check(x); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/content"
 	"leslie/warnings"
 )
 
@@ -80,7 +81,7 @@ func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {
 	case !info.Mode().IsRegular():
 		return nil, 0, codes.WriteFailed.New(fact.Of("path", s.disk.Relative(path)), fact.Of("reason", "it is not a regular file"))
 	case info.Size() > MaxFile:
-		return nil, 0, tooLarge("A file", s.disk.Relative(path), "")
+		return nil, 0, content.TooLarge("A file", s.disk.Relative(path), "")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 )
 
 // clearEmpty removes a folder that contains only empty folders, where a file has to
@@ -17,7 +18,7 @@ func (w fileWork) clearEmpty(rel string) {
 // hollow reports whether a name is a folder without any file below it.
 func (w fileWork) hollow(rel string, depth int) bool {
 	info, err := w.Lstat(rel)
-	if err != nil || !info.IsDir() || depth > maxDepth {
+	if err != nil || !info.IsDir() || depth > scan.MaxDepth {
 		return false
 	}
 	names, err := saferoot.ReadNames(w.Base(), rel)

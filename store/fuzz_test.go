@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/content"
 	"leslie/store/internal/jsonl"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
@@ -195,7 +196,7 @@ func FuzzArchive(f *testing.F) {
 // that it is written to, and reads back as it was.
 func FuzzManifest(f *testing.F) {
 	m := Manifest{{Path: "a.md", SHA256: hashOf("a"), Size: 1, ModTime: noon.Add(time.Nanosecond)}, {Path: "b/c.md", SHA256: hashOf("b"), Size: 2, Executable: true}}
-	data, err := m.encode()
+	data, err := m.Encode()
 	require.NoError(f, err)
 	f.Add(data)
 	f.Add(bytes.ReplaceAll(data, []byte("a.md"), []byte("../x")))
@@ -204,9 +205,9 @@ func FuzzManifest(f *testing.F) {
 	f.Add(bytes.ReplaceAll(data, []byte("a.md"), []byte("z.md")))
 	f.Add([]byte(`{"Version":1,"version":1,"files":[]} {}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := decodeManifest(data)
+		m, err := content.Decode(data)
 		if err != nil {
-			require.ErrorIs(t, err, ErrDamaged)
+			require.ErrorIs(t, err, content.ErrDamaged)
 			return
 		}
 		for i, f := range m {
@@ -216,11 +217,11 @@ func FuzzManifest(f *testing.F) {
 			require.True(t, ok)
 			require.Equal(t, f, found)
 		}
-		written, err := m.encode()
+		written, err := m.Encode()
 		require.NoError(t, err)
-		again, err := decodeManifest(written)
+		again, err := content.Decode(written)
 		require.NoError(t, err)
-		twice, err := again.encode()
+		twice, err := again.Encode()
 		require.NoError(t, err)
 		require.Equal(t, string(written), string(twice))
 	})

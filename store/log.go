@@ -79,7 +79,7 @@ func (s *Store) LogTail(limit int64) []byte {
 // end it: T509, T904.
 func (s *Store) Log(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if err := stopped(ctx); err != nil {
+		if err := saferoot.Stopped(ctx); err != nil {
 			yield("", err)
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
@@ -335,11 +336,11 @@ func (s *Store) clearShelves(w fileWork, p *thread.Pending) error {
 		return err
 	}
 	if shelved {
-		kept, err := s.keepListed(s.Path(shelves(p)))
+		kept, err := content.Keep(s.disk, shelves(p))
 		if err != nil {
 			return unkept{err}
 		}
-		if err := s.nameKept(p, kept); err != nil {
+		if err := s.keepUnnamed(p, kept); err != nil {
 			return err
 		}
 		if err := w.Rename(shelves(p), gone); err != nil {
@@ -375,4 +376,27 @@ func (s *Store) clearUp(w fileWork, p *thread.Pending, out *warnings.List) error
 		fact.Of("what", "keeping what the operation '"+string(p.Operation)+"' displaced"),
 		fact.Of("reason", s.disk.Reason(e.error)+"; it was moved aside to "+s.disk.Relative(to))))
 	return nil
+}
+
+// keepUnnamed keeps a list of what an operation displaced and no list of its own names.
+// Errors: T505.
+func (s *Store) keepUnnamed(p *thread.Pending, all Manifest) error {
+	var unnamed Manifest
+	for _, f := range all {
+		planned := slices.ContainsFunc(p.Steps, func(step thread.Step) bool { return step.Expect == f.SHA256 })
+		if planned {
+			continue
+		}
+		first, rest, _ := strings.Cut(f.Path, "/")
+		for i, step := range p.Steps {
+			if strconv.Itoa(number(p, i)) == strings.TrimRight(first, "+") {
+				f.Path = path.Join(step.To, rest)
+			}
+		}
+		unnamed = append(unnamed, f)
+	}
+	if len(unnamed) == 0 {
+		return nil
+	}
+	return content.KeepList(s.disk, string(p.Operation), unnamed)
 }

@@ -47,7 +47,7 @@ func (w fileWork) localFault(p *thread.Pending, step thread.Step, err error) boo
 		}
 	}
 	return codes.Has(err, codes.UnsafePath) || errors.Is(err, saferoot.ErrNotFolder) || errors.Is(err, saferoot.ErrNotRegular) ||
-		errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) || saferoot.PlaceFault(err)
+		errors.Is(err, fs.ErrNotExist) || IsDamaged(err) || saferoot.PlaceFault(err)
 }
 
 // carryParts carries out what can be carried out of an operation's steps. Behind a

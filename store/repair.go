@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
@@ -128,7 +129,7 @@ func (m *mending) mend(findings []finding) (first error) {
 		if f.mend == nil {
 			continue
 		}
-		if err := stopped(m.ctx); err != nil {
+		if err := saferoot.Stopped(m.ctx); err != nil {
 			return err
 		}
 		first = cmp.Or(first, m.store.disk.WriteFailed(f.mend(m)))
@@ -441,4 +442,17 @@ func (m *mending) commit(now *loaded, after image) (image, error) {
 	m.warnings.Add(c.Warnings...)
 	m.made++
 	return after, nil
+}
+
+// collect removes blobs that nothing names. What was stored before the store had this
+// version stays, because what was displaced then is named nowhere.
+func (m *mending) collect() error {
+	c := content.Collection{
+		Disk: m.store.disk, Lists: []string{".", RequestsDir}, Older: UpgradedFile, Staging: m.store.staging,
+	}
+	removed, size, err := c.Run(m.ctx)
+	if err == nil && removed > 0 {
+		m.did("removed %d blobs that nothing names (%.1f MB)", removed, float64(size)/1e6)
+	}
+	return err
 }

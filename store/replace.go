@@ -2,17 +2,12 @@ package store
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
-	"syscall"
 
-	"leslie/codes"
-	"leslie/internal/fact"
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
@@ -38,7 +33,7 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 		return err
 	}
 	if !shelved {
-		now, err := hashIn(w.Base(), step.To)
+		now, err := content.At(w.Base(), step.To)
 		if err != nil {
 			return err
 		}
@@ -53,7 +48,7 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 		return err
 	}
 	if shelved {
-		now, err := hashIn(w.Base(), aside)
+		now, err := content.At(w.Base(), aside)
 		if err != nil {
 			return err
 		}
@@ -87,7 +82,7 @@ func (w fileWork) replaced(p *thread.Pending, step thread.Step) (bool, error) {
 	if err := w.homeOf(step); err != nil {
 		return false, err
 	}
-	now, err := hashIn(w.Base(), step.To)
+	now, err := content.At(w.Base(), step.To)
 	if err != nil || now == step.Content || now != step.Expect && now != "" {
 		return err == nil, err
 	}
@@ -100,7 +95,7 @@ func (w fileWork) stageAnew(step thread.Step) error {
 	if waiting || err != nil || step.Do != thread.StepReplace || step.Content == "" {
 		return err
 	}
-	data, err := readBlob(w.Base(), step.Content)
+	data, err := content.Read(w.Base(), step.Content)
 	if err != nil {
 		return err
 	}
@@ -171,9 +166,9 @@ func (w fileWork) alike(a, b string) bool {
 	if err != nil || (was.Mode()^is.Mode())&0o111 != 0 {
 		return false
 	}
-	one, err := hashIn(w.Base(), a)
-	other, otherErr := hashIn(w.Base(), b)
-	return err == nil && otherErr == nil && one == other && one != special
+	one, err := content.At(w.Base(), a)
+	other, otherErr := content.At(w.Base(), b)
+	return err == nil && otherErr == nil && one == other && one != content.NotRegular
 }
 
 // besideName is a free name: where a file or a link stands in place of a folder
@@ -191,114 +186,4 @@ func (w fileWork) besideName(to, mark string) (string, error) {
 		}
 	}
 	return w.Free(name, "+")
-}
-
-// special is the hash of what is no regular file: nothing expects it.
-const special thread.BlobID = "not a regular file"
-
-// hashIn is the hash of a regular file, "" for none. A file behind a link or in
-// place of a folder counts as special. Errors: T509 for what cannot be read:
-// it may be just what was expected.
-func hashIn(root *os.Root, rel string) (thread.BlobID, error) {
-	err := saferoot.RealFolder(root, path.Dir(rel))
-	if err == nil {
-		var f *os.File
-		if f, _, err = saferoot.OpenIn(root, rel); err == nil {
-			defer f.Close()
-			sum := sha256.New()
-			_, err = io.Copy(sum, f)
-			return blobID(sum), saferoot.CannotRead(rel, err)
-		}
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
-	case saferoot.Uncertain(err):
-		return "", saferoot.CannotRead(rel, err)
-	}
-	return special, nil
-}
-
-// Unmoved returns the thread's files whose content is not the planned one ("" for no
-// file). Call it under the lock, or in Settled. Errors: T507, T509.
-func (s *Store) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (moved []string, err error) {
-	root, err := s.openThread(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		root, err = nil, nil
-	}
-	if err != nil {
-		return nil, saferoot.CannotRead(threadPath(id, ""), err)
-	}
-	if root != nil {
-		defer root.Close()
-	}
-	for rel, want := range planned {
-		var now thread.BlobID
-		if root != nil {
-			if now, err = hashIn(root, rel); err != nil {
-				return nil, saferoot.CannotRead(threadPath(id, rel), err)
-			}
-		}
-		if now != want && (want != "" || !folderLike(root, rel)) {
-			moved = append(moved, rel)
-		}
-	}
-	return moved, nil
-}
-
-// folderLike reports whether no file stands at a name although something does: a
-// folder is there, or a file above it. Another step of the same operation may
-// make way; if none does, the step that comes there goes beside.
-func folderLike(root *os.Root, rel string) bool {
-	info, err := root.Lstat(rel)
-	return err == nil && info.IsDir() || errors.Is(err, syscall.ENOTDIR)
-}
-
-// ReadArtifact returns the content of one of the thread's files, which was listed
-// in the same Consistent or Settled. Errors: T507, T508, T509 with fs.ErrNotExist
-// in its chain where there is none.
-func (s *Store) ReadArtifact(id thread.ThreadID, rel string) ([]byte, error) {
-	root, err := s.openThread(id)
-	if err != nil {
-		return nil, saferoot.CannotRead(threadPath(id, rel), err)
-	}
-	defer root.Close()
-	return readLimited(root, threadPath(id, ""), rel, id)
-}
-
-func readLimited(root *os.Root, at, rel string, id thread.ThreadID) ([]byte, error) {
-	if !fs.ValidPath(rel) || codes.Has(saferoot.RealFolder(root, rel), codes.UnsafePath) {
-		return nil, codes.UnsafePath.New(fact.Of("path", saferoot.Shown(at)+"/"+rel))
-	}
-	f, info, err := saferoot.OpenIn(root, rel)
-	if err != nil {
-		return nil, saferoot.CannotRead(path.Join(at, rel), err)
-	}
-	defer f.Close()
-	if info.Size() > MaxFile {
-		return nil, tooLarge(rel, path.Join(at, rel), id)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	switch {
-	case err != nil:
-		return nil, saferoot.CannotRead(path.Join(at, rel), err)
-	case len(data) > MaxFile: // it grew
-		return nil, tooLarge(rel, path.Join(at, rel), id)
-	}
-	return data, nil
-}
-
-// ReadWork returns a file with markers that a pending merge keeps for editors.
-// Errors: T507, T508, T509 with fs.ErrNotExist in its chain where there is none.
-func (s *Store) ReadWork(id thread.MergeID, rel string) ([]byte, error) {
-	if !saferoot.SingleName(string(id)) {
-		return nil, codes.UnsafePath.New(fact.Of("path", MergesDir+"/"+string(id)))
-	}
-	at := path.Join(MergesDir, string(id), "work")
-	root, err := s.disk.OpenFolder(at)
-	if err != nil {
-		return nil, saferoot.CannotRead(at, err)
-	}
-	defer root.Close()
-	return readLimited(root, at, rel, "")
 }

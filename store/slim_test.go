@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -31,7 +32,7 @@ func wordy(t testing.TB) (s *Store, spawn Call) {
 		}
 	}
 	_, err = s.Update(context.Background(), spawn, rule(func(st *thread.State) error {
-		st.Plan(thread.Step{Do: thread.StepMakeDir, To: threadPath("wordy", "")})
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: scan.Place("wordy", "")})
 		_, err := st.Spawn(thread.NewThread{ID: "wordy", Objective: "obj-a", Title: "T", Intent: intent}, spawn.Stamp)
 		return err
 	}))

@@ -16,8 +16,11 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/store/internal/content"
 	"leslie/store/internal/lockfile"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -46,7 +49,7 @@ type Stage struct {
 	op       thread.OperationID
 	lock     *flock.Flock
 	since    time.Time // when it was made, by the file system's clock
-	blobs    *blobWriter
+	blobs    *content.Writer
 	promised []string // what Rel named
 }
 
@@ -61,7 +64,7 @@ func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
 		return nil, saferoot.CannotWrite(TmpDir, err)
 	}
 	dir := stageDir(op)
-	st := &Stage{store: s, op: op, blobs: newBlobWriter(root, dir)}
+	st := &Stage{store: s, op: op, blobs: content.NewWriter(root, dir)}
 	if err := st.enter(dir); err != nil {
 		_ = st.blobs.Close()
 		return nil, saferoot.CannotWrite(dir, err)
@@ -152,7 +155,7 @@ func (st *Stage) Rel(to string) string {
 
 // Put stores bytes as a blob, which has its name after Sync. Errors: T505, T508.
 func (st *Stage) Put(data []byte) (thread.BlobID, error) {
-	id, _, err := st.blobs.put(bytes.NewReader(data), stageDir(st.op), MaxFile)
+	id, _, err := st.blobs.Put(bytes.NewReader(data), stageDir(st.op), MaxFile)
 	return id, err
 }
 
@@ -162,12 +165,12 @@ func (st *Stage) Blob(id thread.BlobID) ([]byte, error) {
 	if st.lock == nil { // it has ended
 		return st.store.Blob(id)
 	}
-	return st.blobs.read(id)
+	return st.blobs.Read(id)
 }
 
 // PutManifest stores a manifest as a blob. Errors: T505, T508.
 func (st *Stage) PutManifest(m Manifest) (thread.BlobID, error) {
-	data, err := m.encode()
+	data, err := m.Encode()
 	if err != nil {
 		return "", err
 	}
@@ -187,10 +190,10 @@ func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnl
 		return err
 	}
 	for _, f := range m {
-		if err := stopped(ctx); err != nil {
+		if err := saferoot.Stopped(ctx); err != nil {
 			return err
 		}
-		data, err := st.blobs.read(f.SHA256)
+		data, err := st.blobs.Read(f.SHA256)
 		if err != nil {
 			return err
 		}
@@ -205,6 +208,19 @@ func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnl
 // a path outside the stage.
 func (st *Stage) Write(to string, data []byte, executable bool) error {
 	return st.place(to, data, perm(executable, false))
+}
+
+// Snapshot stores the thread's files within the scope as blobs and returns what it
+// read, and the paths that it skipped because they are not regular files. Artifacts
+// may be saved in the meantime: each file is stored as read, and one that vanishes
+// counts as absent. A thread without a folder has no files. Call it inside Settled.
+//
+// Errors: T203 (path, threadId, paths) for patterns that match nothing; T507 for a
+// pattern that names something through a link, or if a link is in place of the
+// thread's folder; T508 for a file over MaxFile or more than MaxFiles; T505, T509,
+// T904.
+func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
+	return scan.Snapshot(ctx, st.store.artifacts, id, set, st.since, st.blobs)
 }
 
 func (st *Stage) place(to string, data []byte, mode fs.FileMode) error {
@@ -313,7 +329,7 @@ func (s *Store) sweepStages(keep ...thread.OperationID) error {
 	}
 	var first error
 	for _, name := range names {
-		if name != collected && !slices.Contains(keep, operationOf(name)) {
+		if name != content.Collected && !slices.Contains(keep, operationOf(name)) {
 			first = cmp.Or(first, sweepStage(r, path.Join(TmpDir, name)))
 		}
 	}
@@ -391,4 +407,12 @@ func removeContent(r *saferoot.Root, dir string) error {
 		}
 	}
 	return nil
+}
+
+// staging reports whether somebody holds a stage.
+func (s *Store) staging() bool {
+	entries, err := os.ReadDir(s.Path(TmpDir))
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.IsDir() && isHeld(s.Path(path.Join(TmpDir, e.Name(), stageLock)))
+	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/content"
 	"leslie/thread"
 )
 
@@ -213,7 +214,7 @@ func TestADamagedBlobIsNotMaterialized(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte("CONTENT"), 0o644))
 	err = st.Materialize(context.Background(), Manifest{{Path: "f", SHA256: id, Size: 7}}, "x", false)
 	wantCode(t, err, codes.ReadFailed)
-	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorIs(t, err, content.ErrDamaged)
 	assert.NoFileExists(t, s.Path("tmp/op-1/x/f"))
 }
 

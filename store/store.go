@@ -2,11 +2,14 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"sync/atomic"
 	"time"
 
 	"leslie/internal/retry"
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -20,15 +23,15 @@ const (
 	UpgradedFile = StateFile + ".v2" // the last state of the version before
 	JournalFile  = "operations.jsonl"
 	ArchiveFile  = "archive.jsonl"
-	ThreadsDir   = "threads"
+	ThreadsDir   = scan.Threads
 	RequestsDir  = "requests"
-	TmpDir       = "tmp"
-	BlobsDir     = "blobs"
-	MergesDir    = "merges"
+	TmpDir       = content.Tmp
+	BlobsDir     = content.Folder
+	MergesDir    = scan.Merges
 	LogsDir      = "logs"
 	ConfigFile   = "config.json"
-	InheritedDir = "context/inherited" // under a thread's folder
-	MetaDir      = ".meta"             // under a thread's folder
+	InheritedDir = scan.Inherited // under a thread's folder
+	MetaDir      = scan.Meta      // under a thread's folder
 )
 
 // Options has what the store needs from its caller: randomness, time, and
@@ -64,23 +67,52 @@ const (
 	ActSyncDir = saferoot.ActSyncDir
 )
 
+// What reads artifacts and blobs: see packages scan and content.
+type (
+	Entry     = scan.Entry
+	EntryType = scan.EntryType
+	Manifest  = content.Manifest
+	FileAt    = content.FileAt
+
+	artifacts = scan.Artifacts
+)
+
+// The types of entries, and the limits of artifacts.
+const (
+	TypeFile   = scan.TypeFile
+	TypeFolder = scan.TypeFolder
+	TypeLink   = scan.TypeLink
+	TypeOther  = scan.TypeOther
+	MaxFile    = content.MaxFile
+	MaxFiles   = scan.MaxFiles
+)
+
+// IsDamaged reports whether an error is the T509 for a blob whose bytes do not match its
+// name, or for a manifest that cannot be parsed.
+func IsDamaged(err error) bool { return errors.Is(err, content.ErrDamaged) }
+
 // Store is one project's .leslie folder. It keeps no file open. It is safe for
 // concurrent use by many goroutines and many processes.
 type Store struct {
-	opts   Options
-	disk   saferoot.Disk
-	recent atomic.Pointer[lately]
+	artifacts // and blobs: what reads them
+	opts      Options
+	disk      saferoot.Disk
+	recent    atomic.Pointer[lately]
 }
 
 // Open returns the store of the project at root. It reads nothing yet.
 func Open(root string, opts Options) *Store {
 	s := &Store{opts: opts}
 	s.disk = saferoot.Disk{Project: root, Before: opts.Before, Now: s.now}
+	s.artifacts = scan.On(s.disk)
 	return s
 }
 
 // Root is the absolute path of the project.
 func (s *Store) Root() string { return s.disk.Project }
+
+// Relative is an absolute path as answers show it: from the project's root, with "/".
+func (s *Store) Relative(path string) string { return s.disk.Relative(path) }
 
 // Path is the absolute path of a place in the store's folder, given with "/".
 func (s *Store) Path(rel string) string {

@@ -382,7 +382,7 @@ func (b bases) manifest(id thread.BlobID) (store.Manifest, bool) {
 	switch {
 	case err != nil:
 		m = nil
-		if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) && *b.unread == nil {
+		if !store.IsDamaged(err) && !errors.Is(err, fs.ErrNotExist) && *b.unread == nil {
 			*b.unread = err
 		}
 	case m == nil:

@@ -8,11 +8,15 @@ package jsonl
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"iter"
+
+	"leslie/codes"
+	"leslie/internal/fact"
 )
 
 const (
@@ -59,6 +63,18 @@ func Intact(line []byte) bool {
 	}
 	open := line[:len(line)-sealLen]
 	return bytes.Equal(line[len(open):], []byte(Ending(open)))
+}
+
+// Marshal is v as one line of JSON without HTML escapes, so that raw parts keep their
+// bytes. Errors: T901.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, codes.Internal.Wrap(err, fact.Of("reason", "a value cannot be written as JSON"))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 const firstChunk = 64 << 10

@@ -1,6 +1,7 @@
 package saferoot
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -117,4 +118,12 @@ func Uncertain(err error) bool {
 		return false
 	}
 	return errno != syscall.ENOTDIR && errno != syscall.ELOOP && errno != syscall.ENAMETOOLONG
+}
+
+// Stopped returns T904 if a call was cancelled.
+func Stopped(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return codes.Interrupted.Wrap(context.Cause(ctx))
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package store
+package content
 
 import (
 	"bytes"
@@ -17,27 +17,28 @@ import (
 	"leslie/thread"
 )
 
-// stageFor is a stage of op-1 that the test ends.
-func stageFor(t *testing.T, s *Store) *Stage {
+// stageFor is a writer that the test ends.
+func stageFor(t *testing.T, s testStore) testStage {
 	t.Helper()
-	st, err := s.Stage("op-1")
+	root, err := s.disk.Open()
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = st.Discard() })
+	st := testStage{NewWriter(root, "tmp/op-1")}
+	t.Cleanup(func() { _ = st.Close() })
 	return st
 }
 
 // storedBlobs returns the names of all blobs, and fails for one that does not
 // hold what it is named for.
-func storedBlobs(t *testing.T, s *Store) []thread.BlobID {
+func storedBlobs(t *testing.T, s testStore) []thread.BlobID {
 	t.Helper()
 	out := []thread.BlobID{}
-	err := filepath.WalkDir(s.Path(blobsRoot), func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(s.Path(Sums), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		id := thread.BlobID(filepath.Base(filepath.Dir(name)) + d.Name())
 		out = append(out, id)
-		return s.CheckBlob(id)
+		return verify(s, id)
 	})
 	if !errors.Is(err, fs.ErrNotExist) {
 		require.NoError(t, err)
@@ -47,7 +48,7 @@ func storedBlobs(t *testing.T, s *Store) []thread.BlobID {
 
 func TestABlobRestsUnderItsHashAndCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	st := stageFor(t, s)
 	id, err := st.Put([]byte("hello\n"))
 	require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestABlobRestsUnderItsHashAndCannotBeWritten(t *testing.T) {
 	data, err := s.Blob(id)
 	require.NoError(t, err)
 	assert.Equal(t, "hello\n", string(data))
-	require.NoError(t, s.CheckBlob(id))
+	require.NoError(t, verify(s, id))
 
 	empty, err := st.Put(nil)
 	require.NoError(t, err)
@@ -87,26 +88,26 @@ func TestADamagedBlobIsNeverGivenOut(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := treeStore(t, Options{})
+			s := treeStore(t)
 			id, err := stored(t, s, content)
 			require.NoError(t, err)
-			name := s.Path(blobPath(id))
+			name := s.Path(Path(id))
 			require.NoError(t, os.Chmod(name, 0o644))
 			require.NoError(t, harm(name))
 
 			data, err := s.Blob(id)
 			facts := wantCode(t, err, codes.ReadFailed).Facts()
 			assert.True(t, len(data) == 0 || errors.Is(err, ErrDamaged))
-			assert.Equal(t, ".leslie/"+blobPath(id), facts.Text("path"))
+			assert.Equal(t, ".leslie/"+Path(id), facts.Text("path"))
 			assert.Equal(t, strings.HasSuffix(what, "gone"), errors.Is(err, fs.ErrNotExist))
-			wantCode(t, s.CheckBlob(id), codes.ReadFailed)
+			wantCode(t, verify(s, id), codes.ReadFailed)
 		})
 	}
 }
 
 func TestAnIDThatNamesNoBlobOpensNothing(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "config.json", "{}")
 	for _, id := range []thread.BlobID{"", "ab", "../../config.json", thread.BlobID(strings.Repeat("A", 64)), thread.BlobID("../" + strings.Repeat("a", 61))} {
 		_, err := s.Blob(id)
@@ -117,12 +118,12 @@ func TestAnIDThatNamesNoBlobOpensNothing(t *testing.T) {
 
 func TestABlobOfTheWrongSizeIsWrittenAnew(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	st := stageFor(t, s)
 	id, err := st.Put([]byte("content"))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
-	name := s.Path(blobPath(id))
+	name := s.Path(Path(id))
 	require.NoError(t, os.Chmod(name, 0o644))
 	require.NoError(t, os.Truncate(name, 3))
 	again, err := st.Put([]byte("content"))
@@ -149,10 +150,10 @@ func (f *fickle) Seek(int64, int) (int64, error) {
 
 func TestContentThatChangesWhileItIsReadIsStoredAsItWasRead(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	st := stageFor(t, s)
 	src := &fickle{versions: []string{"first", "second"}, Reader: strings.NewReader("first")}
-	id, size, err := st.blobs.put(src, "threads/a/f", MaxFile)
+	id, size, err := st.Writer.Put(src, "threads/a/f", MaxFile)
 	require.NoError(t, err)
 	assert.Equal(t, hexSum("second"), id)
 	assert.Equal(t, int64(6), size)
@@ -162,13 +163,13 @@ func TestContentThatChangesWhileItIsReadIsStoredAsItWasRead(t *testing.T) {
 
 func TestAFileThatGrowsOverTheLimitWhileItIsReadIsT508(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	st := stageFor(t, s)
 	src := &fickle{versions: []string{"small", "grown"}, Reader: strings.NewReader("small")}
-	_, _, err := st.blobs.put(src, "threads/a/f", 4)
+	_, _, err := st.Writer.Put(src, "threads/a/f", 4)
 	wantCode(t, err, codes.TooLarge)
 	src = &fickle{versions: []string{"tiny", "grown"}, Reader: strings.NewReader("tiny")}
-	_, _, err = st.blobs.put(src, "threads/a/f", 4)
+	_, _, err = st.Writer.Put(src, "threads/a/f", 4)
 	facts := wantCode(t, err, codes.TooLarge).Facts()
 	assert.Equal(t, ".leslie/threads/a/f", facts.Text("path"))
 	assert.Equal(t, "64 MiB", facts.Text("limit"))
@@ -181,31 +182,27 @@ func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
 
 func TestAReadThatFailsIsT509NotAFailedWrite(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	st := stageFor(t, s)
-	_, _, err := st.blobs.put(brokenReader{bytes.NewReader(nil)}, "threads/a/f", MaxFile)
+	_, _, err := st.Writer.Put(brokenReader{bytes.NewReader(nil)}, "threads/a/f", MaxFile)
 	wantCode(t, err, codes.ReadFailed)
 	require.ErrorIs(t, err, io.ErrNoProgress)
-	_, _, err = st.blobs.add(&source{r: brokenReader{}, from: "threads/a/f", limit: MaxFile})
+	_, _, err = st.add(&source{r: brokenReader{}, from: "threads/a/f", limit: MaxFile})
 	wantCode(t, err, codes.ReadFailed)
 	assert.Empty(t, storedBlobs(t, s))
 	left, err := os.ReadDir(s.Path("tmp/op-1"))
 	require.NoError(t, err)
-	assert.Len(t, left, 1, "the lock alone")
+	assert.Empty(t, left)
 }
 
 func TestABlobsFolderThatIsALinkIsNotWrittenThrough(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"blobs", "blobs/sha256", "tmp"} {
 		outside := t.TempDir()
-		s := treeStore(t, Options{})
+		s := treeStore(t)
 		require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(place)), 0o755))
 		require.NoError(t, os.Symlink(outside, s.Path(place)))
-		st, err := s.Stage("op-1")
-		if err == nil {
-			_, err = st.Put([]byte("x"))
-			require.NoError(t, st.Discard())
-		}
+		_, err := stageFor(t, s).Put([]byte("x"))
 		wantCode(t, err, codes.UnsafePath)
 		left, err := os.ReadDir(outside)
 		require.NoError(t, err)
@@ -216,24 +213,24 @@ func TestABlobsFolderThatIsALinkIsNotWrittenThrough(t *testing.T) {
 // The lock is held meanwhile: to look for one for ever would stop every writer.
 func TestAFolderInABlobsPlaceThatNoNameIsFoundForIsAnError(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := treeStore(t)
 	st := stageFor(t, s)
-	folder := BlobsDir + "/" + strings.Repeat("x", 250) // with a mark it is longer than a name may be
-	require.NoError(t, st.blobs.Ensure(folder))
-	require.Error(t, st.blobs.clear(folder))
+	folder := Folder + "/" + strings.Repeat("x", 250) // with a mark it is longer than a name may be
+	require.NoError(t, st.Ensure(folder))
+	require.Error(t, st.clear(folder))
 	assert.DirExists(t, s.Path(folder))
 }
 
 func TestWhatIsReplacedIsKept(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "threads/a/plan.md", "plan")
 	putFile(t, s, "threads/a/deep/er/same.md", "plan")
 	putFile(t, s, "threads/a/.meta/own", "own")
 	big := putSparse(t, s, "threads/a/big.bin", MaxFile+1)
 	require.NoError(t, os.Symlink("plan.md", s.Path("threads/a/link")))
 	putFile(t, s, "tmp/keep/blob-1", "of a dead process")
-	require.NoError(t, s.keepTree(s.Path("threads/a")))
+	require.NoError(t, keepTree(s, "threads/a"))
 
 	blobs := storedBlobs(t, s)
 	assert.Len(t, blobs, 3)
@@ -242,14 +239,15 @@ func TestWhatIsReplacedIsKept(t *testing.T) {
 	assert.FileExists(t, big)
 	assert.NoDirExists(t, s.Path("tmp/keep"))
 
-	require.NoError(t, s.keepTree(putFile(t, s, "threads/b", "one file")))
+	putFile(t, s, "threads/b", "one file")
+	require.NoError(t, keepTree(s, "threads/b"))
 	assert.Contains(t, storedBlobs(t, s), hexSum("one file"))
-	require.NoError(t, s.keepTree(s.Path("threads/nobody")))
-	wantCode(t, s.keepTree(filepath.Dir(s.Path(""))), codes.UnsafePath)
+	require.NoError(t, keepTree(s, "threads/nobody"))
+	wantCode(t, keepTree(s, ".."), codes.UnsafePath)
 }
 
 // stored stores content, and has it under its name.
-func stored(t *testing.T, s *Store, content string) (thread.BlobID, error) {
+func stored(t *testing.T, s testStore, content string) (thread.BlobID, error) {
 	t.Helper()
 	st := stageFor(t, s)
 	id, err := st.Put([]byte(content))

@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/content"
 )
 
 // long ago is a time that no snapshot of a test is near to.
@@ -21,84 +21,25 @@ func age(t *testing.T, name string) {
 	require.NoError(t, os.Chtimes(name, longAgo, longAgo))
 }
 
-func snapshotOf(t *testing.T, s *Store, patterns ...string) Manifest {
+func snapshotOf(t *testing.T, s testStore, patterns ...string) content.Manifest {
 	t.Helper()
-	st, err := s.Stage("op-snapshot")
-	require.NoError(t, err)
+	st := stageFor(t, s)
 	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, patterns...))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
-	require.NoError(t, st.Close())
 	return m
 }
 
-func changedIn(t *testing.T, s *Store, m Manifest, patterns ...string) []string {
+func changedIn(t *testing.T, s testStore, m content.Manifest, patterns ...string) []string {
 	t.Helper()
 	changed, err := s.Compare(context.Background(), "a", m, scopeOf(t, patterns...))
 	require.NoError(t, err)
 	return changed
 }
 
-func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
-	t.Parallel()
-	s := treeStore(t, Options{})
-	m := Manifest{
-		{Path: "a <b>.md", SHA256: hexSum("x"), Size: 1, ModTime: longAgo, ChangeTime: longAgo.Add(time.Second)},
-		{Path: "run.sh", SHA256: hexSum("yy"), Size: 2, Executable: true},
-	}
-	st := stageFor(t, s)
-	id, err := st.PutManifest(m)
-	require.NoError(t, err)
-	require.NoError(t, st.Sync())
-	data, err := s.Blob(id)
-	require.NoError(t, err)
-	assert.Equal(t, `{"version":1,"files":[{"path":"a <b>.md","sha256":"`+string(hexSum("x"))+
-		`","size":1,"modifiedAt":"2026-02-09T16:00:00.123456789Z","changedAt":"2026-02-09T16:00:01.123456789Z"},{"path":"run.sh","sha256":"`+string(hexSum("yy"))+
-		`","size":2,"executable":true}]}`, string(data))
-	again, err := s.Manifest(id)
-	require.NoError(t, err)
-	assert.Equal(t, m, again)
-
-	none, err := st.PutManifest(nil)
-	require.NoError(t, err)
-	require.NoError(t, st.Sync())
-	empty, err := s.Manifest(none)
-	require.NoError(t, err)
-	assert.Empty(t, empty)
-
-	f, ok := m.Find("run.sh")
-	assert.True(t, ok)
-	assert.Equal(t, int64(2), f.Size)
-	_, ok = m.Find("run")
-	assert.False(t, ok)
-}
-
-func TestAManifestThatAStrangerMadeIsRefused(t *testing.T) {
-	t.Parallel()
-	s := treeStore(t, Options{})
-	st := stageFor(t, s)
-	file := func(path string) string {
-		return `{"path":"` + path + `","sha256":"` + string(hexSum("x")) + `","size":1}`
-	}
-	for _, bad := range []string{
-		``, `null`, `[]`, `{"version":2,"files":[]}`, `{"files":[]}`, `{"version":1,"files":[` + file("../x") + `]}`,
-		`{"version":1,"files":[` + file("/x") + `]}`, `{"version":1,"files":[` + file(".") + `]}`,
-		`{"version":1,"files":[` + file("a/../b") + `]}`, `{"version":1,"files":[` + file("") + `]}`,
-		`{"version":1,"files":[` + file("b") + `,` + file("a") + `]}`, `{"version":1,"files":[` + file("a") + `,` + file("a") + `]}`,
-		`{"version":1,"files":[{"path":"a","sha256":"../../x","size":1}]}`,
-	} {
-		id, err := st.Put([]byte(bad))
-		require.NoError(t, err)
-		require.NoError(t, st.Sync())
-		_, err = s.Manifest(id)
-		wantCode(t, err, codes.ReadFailed)
-		require.ErrorIs(t, err, ErrDamaged, bad)
-	}
-}
-
 func TestWhatDiffersFromASnapshotIsNamed(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	for _, rel := range []string{"same.md", "touched.md", "rewritten.md", "grown.md", "gone.md", "mode.sh", "sub/folder.md"} {
 		age(t, putFile(t, s, "threads/a/"+rel, "12345"))
 	}
@@ -122,7 +63,7 @@ func TestWhatDiffersFromASnapshotIsNamed(t *testing.T) {
 
 func TestOnlyWhatTheScopeMeansIsCompared(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "threads/a/plan.md", "plan")
 	m := snapshotOf(t, s, "*.md")
 	putFile(t, s, "threads/a/other.txt", "new")
@@ -132,7 +73,7 @@ func TestOnlyWhatTheScopeMeansIsCompared(t *testing.T) {
 }
 
 // oldSnapshot is a snapshot that finds files which nobody has touched for an hour.
-func oldSnapshot(t *testing.T, s *Store) Manifest {
+func oldSnapshot(t *testing.T, s testStore) content.Manifest {
 	t.Helper()
 	st := stageFor(t, s)
 	st.since = st.since.Add(time.Hour)
@@ -163,10 +104,10 @@ func rewrite(t *testing.T, name, content string) {
 // cp -p, tar and rsync put times back.
 func TestATimeThatWasPutBackHidesNoChange(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	name := putFile(t, s, "threads/a/plan.md", "plan 1")
 	age(t, name)
-	for i, m := range []Manifest{snapshotOf(t, s), oldSnapshot(t, s)} {
+	for i, m := range []content.Manifest{snapshotOf(t, s), oldSnapshot(t, s)} {
 		assert.Equal(t, i == 1, !m[0].ChangeTime.IsZero(), "only old times prove something")
 		rewrite(t, name, "plan 2")
 		assert.Equal(t, []string{"plan.md"}, changedIn(t, s, m))
@@ -177,10 +118,10 @@ func TestATimeThatWasPutBackHidesNoChange(t *testing.T) {
 
 func TestAnOlderManifestsTimesProveNothing(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	name := putFile(t, s, "threads/a/plan.md", "plan 1")
 	age(t, name)
-	m, err := decodeManifest([]byte(`{"version":1,"files":[{"path":"plan.md","sha256":"` + string(hexSum("plan 1")) +
+	m, err := content.Decode([]byte(`{"version":1,"files":[{"path":"plan.md","sha256":"` + string(hexSum("plan 1")) +
 		`","size":6,"modifiedAt":"2026-02-09T16:00:00.123456789Z"}]}`))
 	require.NoError(t, err)
 	assert.Empty(t, changedIn(t, s, m))
@@ -191,7 +132,7 @@ func TestAnOlderManifestsTimesProveNothing(t *testing.T) {
 
 func TestAFileChangedAroundTheSnapshotIsComparedByContent(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	age(t, putFile(t, s, "threads/a/plan.md", "plan 1"))
 	m := snapshotOf(t, s)
 	assert.True(t, m[0].ChangeTime.IsZero(), "it proves nothing")
@@ -200,7 +141,7 @@ func TestAFileChangedAroundTheSnapshotIsComparedByContent(t *testing.T) {
 
 func TestTheTimeOfAStageDecidesWhatATimeOfChangeProves(t *testing.T) {
 	t.Parallel()
-	st := &Stage{since: longAgo}
+	st := shot{since: longAgo}
 	for _, c := range []struct {
 		before time.Duration
 		proves bool
@@ -212,7 +153,7 @@ func TestTheTimeOfAStageDecidesWhatATimeOfChangeProves(t *testing.T) {
 
 func TestAComparisonReadsOnlyWhatMayHaveChanged(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "threads/a/plan.md", "plan 1")
 	name := putFile(t, s, "threads/a/saved.md", "same")
 	c := comparison{was: oldSnapshot(t, s), now: map[string]bool{}}

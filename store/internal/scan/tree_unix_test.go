@@ -1,6 +1,6 @@
 //go:build !windows
 
-package store
+package scan
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 )
 
@@ -33,7 +34,7 @@ func putSocket(t *testing.T, name string) {
 
 func TestLinksPipesAndSocketsAreNamedAndNeverOpened(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o644))
 	putFile(t, s, "threads/a/d/plan.md", "plan")
@@ -55,9 +56,7 @@ func TestLinksPipesAndSocketsAreNamedAndNeverOpened(t *testing.T) {
 		"d/out": TypeLink, "d/in": TypeLink, "d/loop": TypeLink,
 	}, types)
 
-	st, err := s.Stage("op-1")
-	require.NoError(t, err)
-	defer st.Close()
+	st := stageFor(t, s)
 	m, skipped, err := st.Snapshot(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
@@ -69,14 +68,12 @@ func TestLinksPipesAndSocketsAreNamedAndNeverOpened(t *testing.T) {
 
 func TestAScopeThatNamesALinkIsT507(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "threads/a/real/plan.md", "plan")
 	require.NoError(t, os.Symlink("real", s.Path("threads/a/link")))
-	st, err := s.Stage("op-1")
-	require.NoError(t, err)
-	defer st.Close()
+	st := stageFor(t, s)
 	for _, bad := range []string{"link", "link/plan.md"} {
-		_, _, err = st.Snapshot(context.Background(), "a", scopeOf(t, bad))
+		_, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, bad))
 		wantCode(t, err, codes.UnsafePath)
 	}
 	_, skipped, err := st.Snapshot(context.Background(), "a", scopeOf(t, "li*"))
@@ -87,7 +84,7 @@ func TestAScopeThatNamesALinkIsT507(t *testing.T) {
 
 func TestAPipeThatIsSwappedInDoesNotHang(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	name := putFile(t, s, "threads/a/plan.md", "plan")
 	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
@@ -97,56 +94,16 @@ func TestAPipeThatIsSwappedInDoesNotHang(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []Entry{{Path: "plan.md", Type: TypeOther}}, got)
 
-	blob := s.Path(blobPath(hexSum("x")))
+	blob := s.Path(content.Path(hexSum("x")))
 	require.NoError(t, os.MkdirAll(filepath.Dir(blob), 0o755))
 	require.NoError(t, syscall.Mkfifo(blob, 0o644))
 	_, err = s.Blob(hexSum("x"))
 	wantCode(t, err, codes.ReadFailed)
 }
 
-func TestHostileNamesAreReportedAsTheyAre(t *testing.T) {
-	t.Parallel()
-	s := treeStore(t, Options{})
-	odd := []string{"a\nb", "esc\x1b[31m", "-rf", " ", "ünï", `back\slash`, "{a,b}", "[x]", "tab\there"}
-	for _, name := range odd {
-		putFile(t, s, "threads/a/"+name, name)
-	}
-	bad := s.Path("threads/a/\xff\xfe")
-	if err := os.Mkdir(bad, 0o755); err != nil {
-		t.Skip("the file system takes UTF-8 alone")
-	}
-	require.NoError(t, os.WriteFile(bad+"/f", []byte("x"), 0o644))
-	got, err := s.Artifacts("a")
-	require.NoError(t, err)
-	assert.ElementsMatch(t, append([]string{"\xff\xfe"}, odd...), entryPaths(got))
-	for _, e := range got {
-		assert.Equal(t, e.Path == "\xff\xfe", e.Type == TypeOther, "%q", e.Path)
-	}
-
-	st, err := s.Stage("op-1")
-	require.NoError(t, err)
-	defer st.Close()
-	m, skipped, err := st.Snapshot(context.Background(), "a", scope.Set{})
-	require.NoError(t, err)
-	require.NoError(t, st.Sync())
-	assert.Equal(t, []string{"\xff\xfe"}, skipped)
-	id, err := st.PutManifest(m)
-	require.NoError(t, err)
-	require.NoError(t, st.Sync())
-	again, err := s.Manifest(id)
-	require.NoError(t, err)
-	assert.Equal(t, m, again)
-	require.NoError(t, st.Materialize(context.Background(), again, "copy", false))
-	for _, name := range odd {
-		data, err := os.ReadFile(s.Path("tmp/op-1/copy/" + name))
-		require.NoError(t, err)
-		assert.Equal(t, name, string(data))
-	}
-}
-
 func TestAFileThatIsReplacedByRenameWhileItIsOpenedIsStillRead(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	name := putFile(t, s, "threads/a/plan.md", "plan 0")
 	stop := make(chan struct{})
 	done := make(chan struct{})

@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"context"
@@ -9,23 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/content"
 	"leslie/thread"
 )
 
 // given is a thread's folder as leslie made it: two files and the copy of a
 // reference.
-func given(t *testing.T) (*Store, func() []string) {
+func given(t *testing.T) (testStore, func() []string) {
 	t.Helper()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	st := stageFor(t, s)
-	list := func(files map[string]string) (Manifest, thread.BlobID) {
-		var m Manifest
+	list := func(files map[string]string) (content.Manifest, thread.BlobID) {
+		var m content.Manifest
 		for _, name := range []string{"deep/er.md", "plan.md"} {
-			if content, ok := files[name]; ok {
-				id, err := st.Put([]byte(content))
+			if text, ok := files[name]; ok {
+				id, err := st.Put([]byte(text))
 				require.NoError(t, err)
 				require.NoError(t, st.Sync())
-				m = append(m, FileAt{Path: name, SHA256: id, Size: int64(len(content))})
+				m = append(m, content.FileAt{Path: name, SHA256: id, Size: int64(len(text))})
 			}
 		}
 		id, err := st.PutManifest(m)
@@ -82,17 +83,17 @@ func TestAFolderHoldsNoStraysUntilSomebodyWritesThere(t *testing.T) {
 func TestStraysOfWhatIsNoFolder(t *testing.T) {
 	t.Parallel()
 	s, _ := given(t)
-	got, err := s.UnknownEntries(context.Background(), "nobody", Manifest{{Path: "plan.md", SHA256: hexSum("plan")}}, nil)
+	got, err := s.UnknownEntries(context.Background(), "nobody", content.Manifest{{Path: "plan.md", SHA256: hexSum("plan")}}, nil)
 	require.NoError(t, err)
 	assert.Empty(t, got, "nothing of anybody's is there")
 
 	require.NoError(t, os.Symlink("a", s.Path("threads/b")))
 	_, err = s.UnknownEntries(context.Background(), "b", nil, nil)
-	requireCode(t, codes.UnsafePath, err)
+	wantCode(t, err, codes.UnsafePath)
 	_, err = s.UnknownEntries(context.Background(), "a", nil, []thread.Reference{{ID: "ref-1", Manifest: hexSum("gone")}})
-	requireCode(t, codes.ReadFailed, err)
+	wantCode(t, err, codes.ReadFailed)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = s.UnknownEntries(over, "a", nil, nil)
-	requireCode(t, codes.Interrupted, err)
+	wantCode(t, err, codes.Interrupted)
 }

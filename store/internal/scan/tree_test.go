@@ -1,9 +1,7 @@
-package store
+package scan
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,64 +12,13 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/content"
 	"leslie/thread"
 )
 
-// treeStore is a store with nothing in it but its folders.
-func treeStore(t *testing.T, opts Options) *Store {
-	t.Helper()
-	s := Open(t.TempDir(), opts)
-	require.NoError(t, os.MkdirAll(s.Path(ThreadsDir), 0o755))
-	return s
-}
-
-// putFile writes a file into the store's folder, as somebody else would.
-func putFile(t *testing.T, s *Store, rel, content string) string {
-	t.Helper()
-	name := s.Path(rel)
-	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-	return name
-}
-
-// putSparse makes a file of a size without its bytes.
-func putSparse(t *testing.T, s *Store, rel string, size int64) string {
-	t.Helper()
-	name := putFile(t, s, rel, "")
-	require.NoError(t, os.Truncate(name, size))
-	return name
-}
-
-func scopeOf(t *testing.T, patterns ...string) scope.Set {
-	t.Helper()
-	set, err := scope.Parse(patterns)
-	require.NoError(t, err)
-	return set
-}
-
-func hexSum(content string) thread.BlobID {
-	sum := sha256.Sum256([]byte(content))
-	return thread.BlobID(hex.EncodeToString(sum[:]))
-}
-
-func entryPaths(entries []Entry) []string {
-	out := []string{}
-	for _, e := range entries {
-		out = append(out, e.Path)
-	}
-	return out
-}
-
-func wantCode(t *testing.T, err error, code codes.Code) *codes.Error {
-	t.Helper()
-	require.Error(t, err)
-	require.True(t, codes.Has(err, code), "want %s, got %v", code, err)
-	return codes.Of(err)
-}
-
 func TestArtifactsAreListedByPathWithoutWhatIsLesliesOwn(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	for _, rel := range []string{"plan.md", "plan/a.md", "design/x/y.md", ".meta/own", "context/inherited/r/f", "sub/context/kept", "sub/.meta/kept"} {
 		putFile(t, s, "threads/a/"+rel, rel)
 	}
@@ -90,8 +37,8 @@ func TestArtifactsAreListedByPathWithoutWhatIsLesliesOwn(t *testing.T) {
 
 func TestAThreadWithoutAFolderHasNoArtifacts(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
-	for _, s := range []*Store{s, Open(t.TempDir(), Options{})} {
+	s := treeStore(t)
+	for _, s := range []testStore{s, storeIn(t.TempDir())} {
 		got, err := s.Artifacts("nobody")
 		require.NoError(t, err)
 		assert.Empty(t, got)
@@ -101,7 +48,7 @@ func TestAThreadWithoutAFolderHasNoArtifacts(t *testing.T) {
 
 func TestAScopeSelectsArtifacts(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	for _, rel := range []string{"plan.md", "design/a.md", "design/deep/b.md", "notes/c.txt"} {
 		putFile(t, s, "threads/a/"+rel, rel)
 	}
@@ -112,24 +59,24 @@ func TestAScopeSelectsArtifacts(t *testing.T) {
 
 func TestAFolderThatLiesTooDeepIsNamedAndNotEntered(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
-	deep := strings.TrimSuffix(strings.Repeat("d/", maxDepth+1), "/")
+	s := treeStore(t)
+	deep := strings.TrimSuffix(strings.Repeat("d/", MaxDepth+1), "/")
 	putFile(t, s, "threads/a/"+deep+"/f", "x")
 	got, err := s.Artifacts("a")
 	require.NoError(t, err)
-	require.Len(t, got, maxDepth)
+	require.Len(t, got, MaxDepth)
 	last := got[len(got)-1]
 	assert.Equal(t, TypeOther, last.Type)
-	assert.Equal(t, strings.TrimSuffix(strings.Repeat("d/", maxDepth), "/"), last.Path)
+	assert.Equal(t, strings.TrimSuffix(strings.Repeat("d/", MaxDepth), "/"), last.Path)
 }
 
 func TestHashTellsContentAndForgivesWhatVanished(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "threads/a/plan.md", "# Plan\n")
 	gone := putFile(t, s, "threads/a/gone.md", "x")
 	became := putFile(t, s, "threads/a/became", "x")
-	putSparse(t, s, "threads/a/huge.bin", 2*MaxFile)
+	putSparse(t, s, "threads/a/huge.bin", 2*content.MaxFile)
 	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(gone))
@@ -141,13 +88,13 @@ func TestHashTellsContentAndForgivesWhatVanished(t *testing.T) {
 	require.Equal(t, []string{"became", "huge.bin", "plan.md"}, entryPaths(got))
 	assert.Equal(t, Entry{Path: "became", Type: TypeOther}, got[0])
 	assert.Empty(t, got[1].SHA256)
-	assert.Equal(t, int64(2*MaxFile), got[1].Size)
+	assert.Equal(t, int64(2*content.MaxFile), got[1].Size)
 	assert.Equal(t, hexSum("# Plan\n"), got[2].SHA256)
 }
 
 func TestAHashThatIsInterruptedIsT904(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "threads/a/plan.md", "x")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -158,7 +105,7 @@ func TestAHashThatIsInterruptedIsT904(t *testing.T) {
 
 func TestAPathThatLeadsOutIsT507(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "threads/a/plan.md", "x")
 	putFile(t, s, "threads/b/secret.md", "x")
 	require.NoError(t, os.Symlink("../b", s.Path("threads/a/link")))
@@ -183,7 +130,7 @@ func TestAPathThatLeadsOutIsT507(t *testing.T) {
 
 func TestAThreadIDThatIsAPathIsT507(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t)
 	putFile(t, s, "config.json", "{}")
 	for _, id := range []thread.ThreadID{"", ".", "..", "../blobs", "a/b", "/etc", ".meta", `a\b`} {
 		_, err := s.Artifacts(id)
@@ -198,7 +145,7 @@ func TestAFolderThatAStrangerMadeALinkIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "a", "secret"), []byte("x"), 0o644))
 	for _, place := range []string{"threads", "threads/a"} {
 		for _, target := range []string{outside, "../.leslie"} {
-			s := Open(t.TempDir(), Options{})
+			s := storeIn(t.TempDir())
 			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(place)), 0o755))
 			require.NoError(t, os.Symlink(target, s.Path(place)))
 			_, err := s.Artifacts("a")
@@ -206,11 +153,9 @@ func TestAFolderThatAStrangerMadeALinkIsRefused(t *testing.T) {
 			wantCode(t, s.CheckPath("a", "secret"), codes.UnsafePath)
 			_, err = s.Hash(context.Background(), "a", []Entry{{Path: "secret", Type: TypeFile}})
 			wantCode(t, err, codes.UnsafePath)
-			st, err := s.Stage("op-1")
-			require.NoError(t, err)
+			st := stageFor(t, s)
 			_, _, err = st.Snapshot(context.Background(), "a", scope.Set{})
 			wantCode(t, err, codes.UnsafePath)
-			require.NoError(t, st.Close())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
+	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
@@ -22,47 +23,48 @@ import (
 // Snapshot stores the thread's files within the scope as blobs and returns what it
 // read, and the paths that it skipped because they are not regular files. Artifacts
 // may be saved in the meantime: each file is stored as read, and one that vanishes
-// counts as absent. A thread without a folder has no files. Call it inside Settled.
+// counts as absent. A thread without a folder has no files. since is a time of the file
+// system's clock before the snapshot. Call it inside Settled.
 //
 // Errors: T203 (path, threadId, paths) for patterns that match nothing; T507 for a
 // pattern that names something through a link, or if a link is in place of the
-// thread's folder; T508 for a file over MaxFile or more than MaxFiles; T505, T509,
+// thread's folder; T508 for a file over content.MaxFile or more than MaxFiles; T505, T509,
 // T904.
-func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
+func Snapshot(ctx context.Context, a Artifacts, id thread.ThreadID, set scope.Set, since time.Time, to *content.Writer) (m content.Manifest, skipped []string, err error) {
 	for _, name := range set.Exact() {
-		if err := st.store.CheckPath(id, name); err != nil {
+		if err := a.CheckPath(id, name); err != nil {
 			return nil, nil, err
 		}
 	}
-	at := threadPath(id, "")
-	folder, err := st.store.openThread(id)
+	at := Place(id, "")
+	folder, err := a.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, nil, unmatched(id, set, nil)
+		return content.Manifest{}, nil, unmatched(id, set, nil)
 	}
 	if err != nil {
 		return nil, nil, saferoot.CannotRead(at, err)
 	}
 	defer folder.Close()
-	t := tree{root: folder, at: at, set: set, skip: ownNames}
+	t := Tree{Root: folder, At: at, Set: set, Skip: own}
 	entries, err := listMeant(id, t)
 	if err != nil {
 		return nil, nil, err
 	}
-	return st.read(ctx, t, entries)
+	return shot{t, since, to}.read(ctx, entries)
 }
 
 // listMeant lists the entries for a snapshot, and rejects what a snapshot may not
 // contain.
-func listMeant(id thread.ThreadID, t tree) ([]Entry, error) {
+func listMeant(id thread.ThreadID, t Tree) ([]Entry, error) {
 	files := 0
 	var entries []Entry
-	err := t.walk("", 1, func(e Entry) error {
+	err := t.Walk("", 1, func(e Entry) error {
 		entries = append(entries, e)
 		if e.Type != TypeFile {
 			return nil
 		}
-		if e.Size > MaxFile {
-			return tooLarge(saferoot.Shown(threadPath(id, e.Path)), threadPath(id, e.Path), id)
+		if e.Size > content.MaxFile {
+			return content.TooLarge(saferoot.Shown(Place(id, e.Path)), Place(id, e.Path), id)
 		}
 		if files++; files > MaxFiles {
 			return tooMany(id)
@@ -73,19 +75,29 @@ func listMeant(id thread.ThreadID, t tree) ([]Entry, error) {
 		return nil, err
 	}
 	slices.SortFunc(entries, byPath)
-	return entries, unmatched(id, t.set, entries)
+	return entries, unmatched(id, t.Set, entries)
+}
+
+// racy is the coarsest step in which a file system counts time (FAT).
+const racy = 2 * time.Second
+
+// shot is one snapshot: of a tree, since a time of the file system's clock.
+type shot struct {
+	Tree
+	since time.Time
+	to    *content.Writer
 }
 
 // read stores the files among the entries.
-func (st *Stage) read(ctx context.Context, t tree, entries []Entry) (m Manifest, skipped []string, err error) {
-	m = Manifest{}
+func (s shot) read(ctx context.Context, entries []Entry) (m content.Manifest, skipped []string, err error) {
+	m = content.Manifest{}
 	for _, e := range entries {
-		if err := stopped(ctx); err != nil {
+		if err := saferoot.Stopped(ctx); err != nil {
 			return nil, nil, err
 		}
 		if e.Type == TypeFile {
-			var file FileAt
-			switch file, err = st.readFile(t, e.Path); {
+			var file content.FileAt
+			switch file, err = s.readFile(e.Path); {
 			case err == nil:
 				m = append(m, file)
 				continue
@@ -105,30 +117,30 @@ func (st *Stage) read(ctx context.Context, t tree, entries []Entry) (m Manifest,
 // errGone says that a file vanished after it was listed.
 var errGone = errors.New("gone")
 
-func (st *Stage) readFile(t tree, rel string) (FileAt, error) {
-	f, info, err := saferoot.OpenIn(t.root, rel)
+func (s shot) readFile(rel string) (content.FileAt, error) {
+	f, info, err := saferoot.OpenIn(s.Root, rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return FileAt{}, errGone
+		return content.FileAt{}, errGone
 	case errors.Is(err, saferoot.ErrNotRegular):
-		return FileAt{}, err
+		return content.FileAt{}, err
 	case err != nil:
-		return FileAt{}, saferoot.CannotRead(path.Join(t.at, rel), err)
+		return content.FileAt{}, saferoot.CannotRead(path.Join(s.At, rel), err)
 	}
 	defer f.Close()
 	e := entryAt(rel, info)
-	file := FileAt{Path: rel, Executable: e.Executable}
-	if st.provable(e.ChangeTime) {
+	file := content.FileAt{Path: rel, Executable: e.Executable}
+	if s.provable(e.ChangeTime) {
 		file.ModTime, file.ChangeTime = e.ModTime, e.ChangeTime
 	}
-	file.SHA256, file.Size, err = st.blobs.put(f, path.Join(t.at, rel), MaxFile)
+	file.SHA256, file.Size, err = s.to.Put(f, path.Join(s.At, rel), content.MaxFile)
 	return file, err
 }
 
 // provable reports whether an equal change time will later prove that a file was not
 // written since it was read.
-func (st *Stage) provable(changed time.Time) bool {
-	return !changed.IsZero() && !changed.After(st.since.Add(-racy))
+func (s shot) provable(changed time.Time) bool {
+	return !changed.IsZero() && !changed.After(s.since.Add(-racy))
 }
 
 // unmatched returns T203 if a pattern matches none of the entries.
@@ -152,7 +164,7 @@ func tooMany(id thread.ThreadID) error {
 	return codes.TooLarge.New(
 		fact.Of("what", "The snapshot of '"+string(id)+"'"),
 		fact.Of("limit", "10,000 files"),
-		fact.Of("path", saferoot.Shown(threadPath(id, ""))),
+		fact.Of("path", saferoot.Shown(Place(id, ""))),
 		fact.Of("threadId", id),
 	)
 }

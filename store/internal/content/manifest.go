@@ -1,8 +1,7 @@
-package store
+package content
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -10,8 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"leslie/internal/scope"
-	"leslie/store/internal/saferoot"
+	"leslie/store/internal/jsonl"
 	"leslie/thread"
 )
 
@@ -34,8 +32,6 @@ import (
 
 const (
 	manifestVersion = 1
-	// racy is the coarsest step in which a file system counts time (FAT).
-	racy = 2 * time.Second
 )
 
 // Manifest lists the files of a snapshot in the order of their paths.
@@ -84,23 +80,13 @@ func (m Manifest) Alike(other Manifest) bool {
 	})
 }
 
-// encode writes the manifest in its one form.
-func (m Manifest) encode() ([]byte, error) {
-	return plainJSON(manifestFile{Version: manifestVersion, Files: append(Manifest{}, m...)})
+// Encode writes the manifest in its one form.
+func (m Manifest) Encode() ([]byte, error) {
+	return jsonl.Marshal(manifestFile{Version: manifestVersion, Files: append(Manifest{}, m...)})
 }
 
-// Manifest returns a manifest that was stored. Errors: as for Blob; ErrDamaged
-// also for a blob that is no manifest, or one with a path that leads out.
-func (s *Store) Manifest(id thread.BlobID) (Manifest, error) {
-	data, err := s.Blob(id)
-	if err != nil {
-		return nil, err
-	}
-	m, err := decodeManifest(data)
-	return m, saferoot.CannotRead(blobPath(id), err)
-}
-
-func decodeManifest(data []byte) (Manifest, error) {
+// Decode reads a manifest. Errors: ErrDamaged.
+func Decode(data []byte) (Manifest, error) {
 	var file manifestFile
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("%w as a manifest: %w", ErrDamaged, err)
@@ -116,74 +102,10 @@ func decodeManifest(data []byte) (Manifest, error) {
 func (m Manifest) valid() bool {
 	last := ""
 	for _, f := range m {
-		if f.Path <= last || f.Path == "." || !fs.ValidPath(f.Path) || !utf8.ValidString(f.Path) || !validBlob(f.SHA256) {
+		if f.Path <= last || f.Path == "." || !fs.ValidPath(f.Path) || !utf8.ValidString(f.Path) || !Valid(f.SHA256) {
 			return false
 		}
 		last = f.Path
 	}
 	return true
-}
-
-// Compare returns the paths at which the thread's files differ from the
-// manifest within the scope, in order: new, gone, or with other content or
-// executable bit. The manifest was taken with the same scope. A thread without
-// a folder has no files. Errors: T507, T509, T904.
-func (s *Store) Compare(ctx context.Context, id thread.ThreadID, m Manifest, set scope.Set) ([]string, error) {
-	entries, err := s.ArtifactsIn(id, set)
-	if err != nil {
-		return nil, err
-	}
-	c := comparison{was: m, now: map[string]bool{}}
-	for _, e := range entries {
-		c.look(e)
-	}
-	hashed, err := s.Hash(ctx, id, c.doubtful)
-	if err != nil {
-		return nil, err
-	}
-	c.judge(hashed)
-	return c.result(), nil
-}
-
-// comparison sorts a thread's entries against a manifest.
-type comparison struct {
-	was      Manifest
-	now      map[string]bool // paths of the manifest that are as they were
-	fresh    []string        // paths that the manifest lacks
-	doubtful []Entry         // files that only their content can tell
-}
-
-// look settles what can be settled without reading the file.
-func (c *comparison) look(e Entry) {
-	if e.Type != TypeFile {
-		return
-	}
-	was, ok := c.was.Find(e.Path)
-	switch {
-	case !ok:
-		c.fresh = append(c.fresh, e.Path)
-	case e.Executable != was.Executable || e.Size != was.Size:
-	case !was.ChangeTime.IsZero() && was.ChangeTime.Equal(e.ChangeTime) && was.ModTime.Equal(e.ModTime):
-		c.now[e.Path] = true
-	default:
-		c.doubtful = append(c.doubtful, e)
-	}
-}
-
-func (c *comparison) judge(hashed []Entry) {
-	for _, e := range hashed {
-		was, _ := c.was.Find(e.Path)
-		c.now[e.Path] = e.Type == TypeFile && e.SHA256 == was.SHA256 && e.Executable == was.Executable
-	}
-}
-
-func (c *comparison) result() []string {
-	changed := c.fresh
-	for _, f := range c.was {
-		if !c.now[f.Path] {
-			changed = append(changed, f.Path)
-		}
-	}
-	slices.Sort(changed)
-	return changed
 }
