@@ -26,6 +26,7 @@ const (
 	UndoConflict       Code = "T110"
 	CheckpointNotFound Code = "T111"
 	OperationNotFound  Code = "T112"
+	UnreadMessages     Code = "T113"
 )
 
 // T2xx: references.

@@ -155,6 +155,21 @@ var table = [...]Entry{
 		Recoverable: true,
 		Example:     "leslie undo op-k3v7q2ma",
 	},
+	{
+		Code: UnreadMessages, Name: "UnreadMessages", Kind: "unread_messages",
+		Title:    "Unread messages",
+		Template: "Thread '{id}' has {count} unread messages", Subject: "threadId",
+		One: "Thread '{id}' has 1 unread message", Counted: "count",
+		Explanation: "Its agent reads them before it completes the thread.",
+		Causes: []string{
+			"Somebody sent the thread information with leslie inject while its agent worked.",
+			"leslie context was called by somebody who does not speak for the thread, which does not count as read.",
+		},
+		Hint:        "Read them with leslie context, act on them, then complete the thread",
+		Next:        "leslie context {threadId}",
+		Recoverable: true,
+		Example:     "leslie done thread-xyz",
+	},
 
 	// T2xx: references.
 	{

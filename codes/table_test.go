@@ -98,7 +98,7 @@ func TestSubjectIsTheDetailKeyOfTheID(t *testing.T) {
 	t.Parallel()
 	want := map[codes.Code]string{
 		codes.ThreadNotFound: "threadId", codes.MistakeLimit: "threadId", codes.NotWritable: "threadId",
-		codes.Claimed: "threadId", codes.ScopeNotFound: "threadId",
+		codes.Claimed: "threadId", codes.ScopeNotFound: "threadId", codes.UnreadMessages: "threadId",
 		codes.AlreadyExists: "", codes.StaleRevision: "", // any record: the detail is id itself
 		codes.UndoConflict: "operationId", codes.OperationNotFound: "operationId",
 		codes.CheckpointNotFound: "checkpointId",

@@ -19,8 +19,14 @@ import (
 // maxUnseen is how many unseen injections a thread may have.
 const maxUnseen = 100
 
-// keptSeen is how many seen injections a thread's record keeps.
-const keptSeen = 20
+// keptSeen and keptConstraints are how many seen injections a thread's record keeps.
+const (
+	keptSeen        = 20
+	keptConstraints = 100
+)
+
+// MaxConstraint is how many characters of a seen constraint a thread's record keeps.
+const MaxConstraint = 300
 
 // NewInjection has the parameters of a new injection.
 type NewInjection struct {
@@ -67,7 +73,23 @@ func (t Thread) Unseen() []Injection {
 	return append(now, later...)
 }
 
-// See marks these injections as seen by the thread's agent and drops their content.
+// SeenConstraints returns the constraints that the thread's agent has seen and that
+// still hold, newest first; none if the thread is terminated.
+func (t Thread) SeenConstraints() []Injection {
+	var out []Injection
+	if t.Status.Terminated() {
+		return nil
+	}
+	for _, i := range slices.Backward(t.Injections) {
+		if i.Seen != nil && i.Type == InjectConstraint {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// See marks these injections as seen by the thread's agent and drops their content,
+// of a constraint only what is beyond its first MaxConstraint characters.
 // Seen and unknown injections, and archived threads, are not changed. Errors: T101,
 // T105.
 func (s *State) See(arg string, ids []InjectionID, stamp Stamp) (Thread, error) {
@@ -78,28 +100,111 @@ func (s *State) See(arg string, ids []InjectionID, stamp Stamp) (Thread, error) 
 	all := slices.Clone(t.Injections)
 	for k, i := range all {
 		if i.Seen == nil && slices.Contains(ids, i.ID) {
-			all[k].Content, all[k].Seen = "", &Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+			all[k].Seen = &Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+			all[k].Content, all[k].Cut = i.afterSeen()
 		}
 	}
 	t.Injections = withoutOldSeen(all)
 	return s.Threads.Put(t), nil
 }
 
+// afterSeen returns what the record keeps of a seen injection's content.
+func (i Injection) afterSeen() (content string, cut bool) {
+	if i.Type != InjectConstraint {
+		return "", false
+	}
+	n := 0
+	for at := range i.Content {
+		if n++; n > MaxConstraint {
+			return i.Content[:at], true
+		}
+	}
+	return i.Content, false
+}
+
 // withoutOldSeen removes all seen injections but the newest ones.
 func withoutOldSeen(all []Injection) []Injection {
-	seen := 0
+	newer := map[bool]int{} // constraints, and others
+	limit := map[bool]int{true: keptConstraints, false: keptSeen}
 	for _, i := range all {
 		if i.Seen != nil {
-			seen++
+			newer[i.Type == InjectConstraint]++
 		}
 	}
 	return slices.DeleteFunc(all, func(i Injection) bool {
 		if i.Seen == nil {
 			return false
 		}
-		seen--
-		return seen >= keptSeen
+		kind := i.Type == InjectConstraint
+		newer[kind]--
+		return newer[kind] >= limit[kind]
 	})
+}
+
+// Withdraw removes an injection that its thread's agent has not seen. arg is its id or
+// a unique prefix; about, if not "", has to be its thread. Anyone but a person may
+// withdraw only what the same actor sent. Errors: T101 and T105 for about, T105; T903
+// if there is no such injection, or if it was seen; T402, T107 if the thread is
+// terminated.
+func (s *State) Withdraw(arg, about string, stamp Stamp) (Injection, Thread, error) {
+	t, at, err := s.injection(arg, about)
+	if err != nil {
+		return Injection{}, Thread{}, err
+	}
+	i := t.Injections[at]
+	switch {
+	case t.Status.Terminated():
+		return Injection{}, Thread{}, notWritable(t)
+	case i.Seen != nil:
+		return Injection{}, Thread{}, codes.InvalidArgument.New(
+			fact.Of("reason", "'"+string(i.ID)+"' was seen at "+i.Seen.At.Format(time.RFC3339)+" and cannot be withdrawn"),
+			fact.Of("injectionId", i.ID), fact.Of("threadId", t.ID)).
+			WithHint("Inject a correction with leslie inject").WithNext("leslie status " + string(t.ID))
+	case !stamp.ByPerson() && i.Created.Actor != stamp.Actor:
+		return Injection{}, Thread{}, codes.PermissionDenied.New(
+			fact.Of("capability", "withdrawing what somebody else sent"), fact.Of("injectionId", i.ID), fact.Of("threadId", t.ID)).
+			WithHint("Ask " + i.Created.Actor + ", who sent it, or a person").WithNext("leslie status " + string(t.ID))
+	}
+	t.Injections = slices.Delete(slices.Clone(t.Injections), at, at+1)
+	return i, s.Threads.Put(t), nil
+}
+
+// injection finds an injection by its id or a unique prefix: its thread, and its place
+// there.
+func (s *State) injection(arg, about string) (Thread, int, error) {
+	var only ThreadID
+	if about != "" {
+		t, err := s.Thread(about)
+		if err != nil {
+			return Thread{}, 0, err
+		}
+		only = t.ID
+	}
+	var in Thread
+	var ids []string
+	at := 0
+	for _, t := range s.Threads.where(`"injectionId":"`+arg, func(t Thread) bool { return only == "" || t.ID == only }) {
+		for k, i := range t.Injections {
+			switch {
+			case string(i.ID) == arg:
+				return t, k, nil
+			case shortens(arg, string(i.ID), PrefixInjection):
+				in, at, ids = t, k, append(ids, string(i.ID))
+			}
+		}
+	}
+	switch {
+	case len(ids) == 1:
+		return in, at, nil
+	case len(ids) > 1:
+		return Thread{}, 0, codes.Of(ambiguous(arg, PrefixInjection, ids)).WithNext("leslie status " + string(in.ID))
+	}
+	err := codes.InvalidArgument.New(fact.Of("reason", "there is no injection '"+arg+"' that can be withdrawn"), fact.Of("injectionId", arg)).
+		WithHint("See the thread's injections").WithNext("leslie list")
+	if only != "" {
+		err = err.WithNext("leslie status " + string(only))
+	}
+	return Thread{}, 0, err
 }
 
 // InjectionExists reports whether any thread of the State has an injection with
@@ -110,10 +215,9 @@ func (s *State) InjectionExists(id string) bool {
 	})) > 0
 }
 
-// Line returns the injection as one line of JSON for the thread's file. It escapes
-// characters that control a terminal or that some readers take for a line end.
+// Line returns the injection as one line of JSON for the thread's file.
 func (i Injection) Line() string {
-	raw := encode(struct {
+	return oneLine(encode(struct {
 		ID        InjectionID   `json:"injectionId"`
 		Type      InjectionType `json:"type"`
 		Urgency   Urgency       `json:"urgency"`
@@ -121,7 +225,23 @@ func (i Injection) Line() string {
 		CreatedAt time.Time     `json:"createdAt"`
 		As        ActorKind     `json:"as"`
 		Actor     string        `json:"actor"`
-	}{i.ID, i.Type, i.Urgency, i.Content, i.Created.At, i.Created.As, i.Created.Actor})
+	}{i.ID, i.Type, i.Urgency, i.Content, i.Created.At, i.Created.As, i.Created.Actor}))
+}
+
+// WithdrawnLine returns the line that follows in the thread's file when an injection is
+// withdrawn.
+func (i Injection) WithdrawnLine(stamp Stamp) string {
+	return oneLine(encode(struct {
+		ID          InjectionID `json:"injectionId"`
+		WithdrawnAt time.Time   `json:"withdrawnAt"`
+		As          ActorKind   `json:"as"`
+		Actor       string      `json:"actor"`
+	}{i.ID, stamp.Time, stamp.As, stamp.Actor}))
+}
+
+// oneLine escapes characters that control a terminal or that some readers take for a
+// line end.
+func oneLine(raw []byte) string {
 	var b strings.Builder
 	for _, r := range string(raw) {
 		if !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {

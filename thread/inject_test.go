@@ -236,3 +236,59 @@ func TestAnInjectionIsAlwaysOneLine(t *testing.T) {
 		}, got)
 	}
 }
+
+func TestASeenConstraintKeepsItsBeginning(t *testing.T) {
+	t.Parallel()
+	w := standing(t, thread.Active)
+	inject := func(id thread.InjectionID, kind thread.InjectionType, content string) {
+		_, _, err := w.Inject(thread.NewInjection{ID: id, Thread: "it", Type: kind, Urgency: thread.NextStep, Content: content}, w.stamp(thread.User))
+		require.NoError(t, err)
+	}
+	see := func(ids ...thread.InjectionID) {
+		_, err := w.See("it", ids, w.stamp(thread.Agent))
+		require.NoError(t, err)
+	}
+	long := strings.Repeat("é", thread.MaxConstraint)
+	inject("inj-1", thread.InjectConstraint, long)
+	inject("inj-2", thread.InjectConstraint, long+"x")
+	inject("inj-3", thread.InjectFeedback, long)
+	see("inj-1", "inj-2", "inj-3")
+	held := w.it().SeenConstraints()
+	require.Len(t, held, 2, "newest first")
+	assert.Equal(t, []any{thread.InjectionID("inj-2"), long, true}, []any{held[0].ID, held[0].Content, held[0].Cut})
+	assert.Equal(t, []any{thread.InjectionID("inj-1"), long, false}, []any{held[1].ID, held[1].Content, held[1].Cut})
+	assert.Empty(t, w.it().Injections[2].Content)
+
+	for i := range 30 {
+		id := thread.InjectionID(fmt.Sprintf("inj-more-%d", i))
+		inject(id, thread.InjectData, "x")
+		see(id)
+	}
+	assert.Len(t, w.it().SeenConstraints(), 2, "other injections do not push them out")
+	assert.Len(t, w.it().Injections, 22)
+	_, err := w.Lifecycle("it", thread.Done, "", w.stamp(thread.User))
+	require.NoError(t, err)
+	assert.Empty(t, w.it().SeenConstraints(), "the thread has ended")
+}
+
+func TestTheNearestWorktreeSaysForWhichThreadSomebodyWorks(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.objective("ship")
+	for id, tree := range map[string]string{"out": "/wt", "in": "/wt/in", "one": "shared", "two": "shared", "gone": "/gone", "none": ""} {
+		w.threads(id)
+		_, err := w.Edit(id, thread.Edit{Worktree: &tree}, w.stamp(thread.User))
+		require.NoError(t, err)
+	}
+	_, err := w.Lifecycle("gone", thread.Done, "", w.stamp(thread.User))
+	require.NoError(t, err)
+	for dir, want := range map[string]thread.ThreadID{
+		"/wt": "out", "/wt/sub": "out", "/wt/in": "in", "/wt/in/deep/er": "in", "/wt/inside": "out", "/wtx": "", "shared": "", "shared/x": "", "/gone": "", "x": "",
+	} {
+		got, ok := w.WorktreeOwner(dir)
+		assert.Equal(t, want != "", ok, dir)
+		if ok {
+			assert.Equal(t, want, got.ID, dir)
+		}
+	}
+}

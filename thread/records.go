@@ -168,14 +168,17 @@ const (
 )
 
 // Injection is information that somebody sends to a thread while it works. Its
-// content stays in the record until the thread's own agent has received it.
+// content stays in the record until the thread's own agent has received it; the
+// beginning of a constraint stays longer, because it holds until the thread ends.
 type Injection struct {
 	ID      InjectionID   `json:"injectionId"`
 	Type    InjectionType `json:"type"`
 	Urgency Urgency       `json:"urgency"`
 	Content string        `json:"content,omitempty"`
-	Created Attribution   `json:"created"`
-	Seen    *Attribution  `json:"seen,omitempty"`
+	// Cut: Content is only the beginning.
+	Cut     bool         `json:"cut,omitempty"`
+	Created Attribution  `json:"created"`
+	Seen    *Attribution `json:"seen,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }

@@ -279,7 +279,7 @@ func (v *inverting) injectionsBack(before, after, now json.RawMessage) (json.Raw
 	for _, i := range listOf[Injection](after) {
 		if !slices.ContainsFunc(was, func(o Injection) bool { return o.ID == i.ID }) {
 			return nil, false, v.conflict("the injection was delivered").
-				WithHint("Inject a correction with leslie inject")
+				WithHint("Inject a correction with leslie inject, or withdraw it with --withdraw while it is unseen")
 		}
 	}
 	return now, true, nil

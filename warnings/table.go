@@ -21,6 +21,15 @@ var table = [...]Entry{
 		Hint:        "Read the last error again and try something else",
 	},
 	{
+		Code: MessagesWaiting, Name: "MessagesWaiting", Kind: "messages_waiting",
+		Title:    "Messages waiting",
+		Template: "Thread '{threadId}' has {count} unread messages ({immediate} immediate)",
+		One:      "Thread '{threadId}' has 1 unread message ({immediate} immediate)", Counted: "count",
+		Context:     []string{"threadId", "count", "immediate"},
+		Explanation: "Every answer to a caller who speaks for the thread says so until its agent has read them.",
+		Hint:        "Read them with leslie context, and act on immediate ones before you continue",
+	},
+	{
 		Code: ClaimedByOther, Name: "ClaimedByOther", Kind: "claimed_by_other",
 		Title:       "Claimed by somebody else",
 		Template:    "Thread '{threadId}' is claimed by {holder} until {until}",

@@ -17,6 +17,7 @@ type Code string
 const (
 	ThreadSuspended  Code = "W103"
 	RepeatedFailure  Code = "W104"
+	MessagesWaiting  Code = "W105"
 	ClaimedByOther   Code = "W106"
 	TargetUnresolved Code = "W202"
 	ReferenceStale   Code = "W203"

@@ -25,6 +25,9 @@ type command struct {
 	writes bool
 	// namesThread: --thread on a line without operand is the operand, as in leslie 1.x.
 	namesThread bool
+	// marksSeen: what it shows to a thread's own agent counts as seen, so it matters who
+	// calls it, although it only reads.
+	marksSeen bool
 	// notBatchable: it makes operations of its own, or plans against files that another
 	// line may be about to change.
 	notBatchable bool

@@ -33,7 +33,7 @@ func (d *contextData) Text(p *page) { p.b.WriteString(d.Context + "\n") }
 func contextCommand() *command {
 	return &command{
 		name: "context", summary: "print what a thread's agent needs to know, as a block for its prompt",
-		hint: hint{starting, "context ID"},
+		hint: hint{starting, "context ID"}, marksSeen: true,
 		detail: "Injections, claim, approvals, suggested commands, the thread's artifacts and referenced artifacts, dependencies, " +
 			"branch and worktree; at most 9,500 characters. Injections count as seen once the thread's own agent " +
 			"(--thread or LESLIE_THREAD) has read them.",
@@ -77,6 +77,7 @@ func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
 	head := saying("status", string(b.Thread.Status)) + saying("title", b.Thread.Title)
 	room := maxContext - width(open) - width(head) - width(closing)
 	told, shown := b.injections(room - width(cutNotice))
+	told += (&seenBlock{b}).render(room - width(cutNotice) - width(told))
 	return open + head + told + fitted(b.rest(), room-width(told)) + closing, shown
 }
 
@@ -114,22 +115,21 @@ func (b *contextBlock) injection(in thread.Injection, room int) (text string, fi
 	head := inert(fmt.Sprintf("%s, %s, %s from %s %s at %s", in.Type, in.Urgency, in.ID,
 		in.Created.As, cut(in.Created.Actor, maxTitle), in.Created.At.Format(time.RFC3339))) + ":\n"
 	tail := "  (cut here: " + b.Folder + "/" + app.InjectionsFile + " has all of it)\n"
-	text, whole, fits := quotation(in.Content, room-width(head)-width(tail))
+	text, whole, fits := quotation(in.Content, maxInjected, room-width(head)-width(tail))
 	if !whole {
 		text += tail
 	}
 	return head + text, fits
 }
 
-// quotation renders a text in lines with a margin that no line of leslie's own has, in
-// at most room characters. whole says that all of it is included, fits that room did
-// not cut it.
-func quotation(text string, room int) (lines string, whole, fits bool) {
+// quotation renders the first limit characters of a text in lines with a margin that no
+// line of leslie's own has, in at most room characters. whole says that all of it is
+// included, fits that room did not cut it.
+func quotation(text string, limit, room int) (lines string, whole, fits bool) {
 	const margin = "  | "
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	var b strings.Builder
 	b.WriteString(margin)
-	limit := maxInjected
 	if room -= len(margin) + len("\n"); room < 0 {
 		return "", false, false
 	}

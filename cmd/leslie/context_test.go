@@ -223,7 +223,7 @@ func TestOnlyTheThreadsOwnAgentMarksInjectionsAsSeen(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
 	b.must(t, "inject", "main", "--type", "feedback", "--content", "later")
-	b.must(t, "inject", "main", "--type", "constraint", "--urgency", "immediate", "--content", "now", "--format", "json")
+	b.must(t, "inject", "main", "--type", "priority", "--urgency", "immediate", "--content", "now", "--format", "json")
 	told := *document(t, b.out.Bytes()).Revision
 	look := func(args ...string) {
 		t.Helper()
@@ -246,7 +246,7 @@ func TestOnlyTheThreadsOwnAgentMarksInjectionsAsSeen(t *testing.T) {
 	assert.Equal(t, told+1, revision, "what the agent changes next is guarded by what it knows")
 	b.must(t, "update", "main", "--title", "New", "--expect-revision", fmt.Sprint(revision))
 	block, _ := b.context(t)
-	assert.NotContains(t, block, "injections")
+	assert.NotContains(t, block, "injections:")
 
 	b.must(t, "history", "--limit", "2", "--format", "json")
 	op := document(t, b.out.Bytes()).Data["items"].([]any)[1].(map[string]any)
@@ -303,4 +303,32 @@ func TestAStoppedAgentIsShownWhatItDidNotSee(t *testing.T) {
 	assert.Contains(t, block, "  | look again")
 	block, _ = b.context(t)
 	assert.Contains(t, block, "  | look again", "nothing is written for it until a person has looked")
+}
+
+func TestSeenConstraintsFitBesideWhatIsUnseen(t *testing.T) {
+	t.Parallel()
+	for _, unseen := range []int{0, 1, 2, 3} {
+		b := newProject(t)
+		for i := range 12 {
+			b.must(t, "inject", "main", "--type", "constraint", "--content", fmt.Sprintf("rule %d %s", i, strings.Repeat("é<", 200)))
+		}
+		b.asAgent("a1", "main")
+		for range 3 { // until all have been shown
+			b.context(t)
+		}
+		for range unseen {
+			b.must(t, "inject", "main", "--type", "data", "--content", strings.Repeat("y", 2800))
+		}
+		b.must(t, "update", "main", "--title", strings.Repeat("t", 200))
+		block, _ := b.context(t)
+		assert.LessOrEqual(t, width(block), maxContext)
+		assert.Equal(t, unseen, strings.Count(block, "  | yyy"))
+		assert.True(t, strings.HasSuffix(block, "</thread_context>"))
+		if unseen == 3 {
+			continue // they leave too little room
+		}
+		seen := block[strings.Index(block, "constraints seen before"):strings.Index(block, "goal:")]
+		assert.LessOrEqual(t, width(seen), maxSeen)
+		assert.Regexp(t, `\n\(\d+ more: \.leslie/threads/main/`, seen)
+	}
 }

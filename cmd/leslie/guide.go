@@ -58,8 +58,9 @@ Objectives are split into threads of work. A thread's artifacts (plans, designs,
 ` + "`.leslie/threads/ID/`" + `: write them with your own tools, and change nothing else below ` + "`.leslie/`" + `.
 
 One round: ` + "`leslie claim --next`" + ` (threadId null: no thread is ready), ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work,
-` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. Run ` + "`leslie context`" + ` again between steps: it starts
-with new injections and shows each once; act on immediate ones before you continue.
+` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. When an answer warns W105, messages wait
+for you: run ` + "`leslie context`" + ` at once, which shows them first, and act on immediate ones before you continue. ` + "`leslie done`" + `
+refuses while messages are unread (T113).
 
 - For output to parse, use ` + "`--format json`" + `: success, data, revision. Exit status 0 means success.
 - An error has a code, a hint, and next: lines you can run unchanged. A failed command has changed nothing. Retry only

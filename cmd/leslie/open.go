@@ -32,7 +32,7 @@ func (e env) app() app.Environment {
 
 // caller is who acts.
 func (c *call) caller() app.Caller {
-	return app.Caller{As: c.who.as, Actor: c.who.actor, Derived: c.who.derived, Unnamed: c.who.unnamed, Thread: c.who.thread}
+	return app.Caller{As: c.who.as, Actor: c.who.actor, Derived: c.who.derived, Unnamed: c.who.unnamed, Thread: c.who.thread, Dir: c.who.dir}
 }
 
 // request returns the line's parameters that all use cases have in common.
@@ -65,10 +65,14 @@ func (c *call) finish(failure *codes.Error) {
 	if c.line.help || c.line.last != nil || c.line.version && failure == nil {
 		return
 	}
+	begun := c.op != nil || failure != nil // else the command needed no project
 	if op, err := c.open(); err == nil {
 		op.Warn(c.warnings...)
 		op.Finish(failure)
 		c.warnings.Add(op.Warnings()...)
+		if begun {
+			c.warnings.Add(op.Notices()...)
+		}
 	}
 }
 

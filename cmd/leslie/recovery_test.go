@@ -52,6 +52,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.UndoConflict:       raiseUndoConflict,
 		codes.CheckpointNotFound: line("rollback main --to nothing"),
 		codes.OperationNotFound:  line("undo op-nopenope"),
+		codes.UnreadMessages:     after("inject main --type data --content x")("done main --as agent --actor bot --thread main"),
 		codes.CircularReference:  after("reference --from part --target main")("reference --from main --target part"),
 		codes.TargetCorrupted:    raiseTargetCorrupted,
 		codes.ScopeNotFound:      line("artifacts main --scope nope.md"),

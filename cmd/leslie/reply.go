@@ -152,7 +152,7 @@ func stoppedHalfway(e *codes.Error) bool {
 }
 
 // callerLine returns a command for this caller to run unchanged: with the call's -C,
-// and with its --as and --actor if they are recorded.
+// and with its --as and --actor (and --thread) if they are recorded.
 func (c rendering) callerLine(line string) string {
 	rest, ours := strings.CutPrefix(line, "leslie ")
 	if !ours || strings.HasPrefix(rest, "help") || strings.HasPrefix(rest, "-C ") {
@@ -162,9 +162,9 @@ func (c rendering) callerLine(line string) string {
 	if c.who.moved != "" {
 		flags += "-C " + shellQuote(c.who.moved) + " "
 	}
-	if cmd := begun(strings.Fields(rest)); cmd != nil && cmd.writes && !cmd.unrecorded {
+	if cmd := begun(strings.Fields(rest)); cmd != nil && (cmd.writes && !cmd.unrecorded || cmd.marksSeen) {
 		for _, f := range c.line.flags {
-			if f.Name == "as" || f.Name == "actor" {
+			if f.Name == "as" || f.Name == "actor" || f.Name == "thread" && cmd.marksSeen {
 				flags += "--" + f.Name + " " + shellQuote(f.text) + " "
 			}
 		}

@@ -34,6 +34,9 @@ func (d waitText) Text(p *page) {
 			operationText{op}.Text(p)
 		}
 	}
+	if d.Messages {
+		p.line("messages wait for your thread; what you waited for has not come yet")
+	}
 	p.field("revision", int64(d.Revision))
 }
 
@@ -42,7 +45,7 @@ func waitCommand() *command {
 		name: "wait", summary: "wait until threads are done, change, have no active children, or have a decision",
 		hint: hint{watching, "wait ID --until any"},
 		detail: "done (the default) and children also return for a suspended thread whose children have all terminated: " +
-			"it can be resumed. any returns with the first change of one of the threads after --since (default: from now on), or without " +
+			"it can be resumed. An agent's wait also returns when messages wait for the thread that it speaks for (W105). any returns with the first change of one of the threads after --since (default: from now on), or without " +
 			"a thread with any change at all. Agents wait at most 100s by default.",
 		example:  "leslie wait thread-a1b2c3d4 --timeout 90s",
 		operands: []operand{{value: anID("ID", threadIDs), speaks: true, many: true}},

@@ -108,7 +108,7 @@ func checkpoint(c *Call, id, name string, exact bool) (*CheckpointResult, error)
 				return nil, "", cmp.Or(err, errMoved)
 			}
 		}
-		if err := c.respectClaim(s, string(t.ID), stamp); err != nil {
+		if err := respectClaim(c, s, string(t.ID), stamp); err != nil {
 			return nil, "", err
 		}
 		ck, t, err := s.Checkpoint(thread.NewCheckpoint{

@@ -131,7 +131,7 @@ func changeClaim(c *Call, in HolderRequest, do func(*thread.State, string, threa
 
 // respectClaim applies, inside a rule, the rule about threads that somebody else has
 // claimed: see thread.State.RespectClaim. Errors: T101, T105, T108.
-func (c *Call) respectClaim(s *thread.State, id string, stamp thread.Stamp) error {
+func respectClaim(c *Call, s *thread.State, id string, stamp thread.Stamp) error {
 	found, err := s.RespectClaim(id, stamp)
 	c.warn(found...)
 	return err

@@ -99,10 +99,7 @@ func (d *ContextResult) gather(c *Call, s *thread.State, id string) error {
 			d.Granted = append(d.Granted, g)
 		}
 	}
-	if c.caller.As == thread.Agent && c.caller.Thread != "" {
-		own, err := s.Thread(c.caller.Thread)
-		d.Speaks = err == nil && own.ID == t.ID
-	}
+	d.Speaks = isOwnAgent(c, s, t.ID)
 	return nil
 }
 
@@ -139,8 +136,10 @@ const seenTimeout = time.Second
 
 // MarkSeen records, after Context, which injections the thread's agent has been shown.
 // It is an operation of the system, because Context only reads. If it cannot be
-// written, the next context shows the injections again.
+// written, the next context shows the injections again. An answer that shows all of
+// them does not say that messages wait.
 func MarkSeen(c *Call, id thread.ThreadID, shown []thread.InjectionID) {
+	all, marked := len(shown) >= c.unread.Count, false
 	c.request.LockTimeout, c.request.Waiting = seenTimeout, nil
 	by := thread.Stamp{Time: c.now(), As: c.caller.As, Actor: c.caller.Actor}
 	commit, err := c.system("seen", by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
@@ -148,8 +147,13 @@ func MarkSeen(c *Call, id thread.ThreadID, shown []thread.InjectionID) {
 			return "" // its agent changes nothing until a person has looked
 		}
 		_, _ = s.See(string(id), shown, by) // what is gone was seen by nobody
+		noteMessages(c, s)
+		marked = true
 		return id
 	})
+	if all && !marked {
+		c.notices = nil
+	}
 	// If nothing came in between, the caller knows this revision, so its next Expect
 	// must not fail because of it.
 	if err == nil && commit.Changed && c.revision != nil && commit.Revision == *c.revision+1 {

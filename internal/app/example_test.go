@@ -59,6 +59,14 @@ func Example() {
 	orPanic(err)
 	_, err = app.Can(agent("can", "lexer"), app.CanRequest{Capability: "deploy"})
 	fmt.Println(err)
+
+	// It reads what it was told before it completes its thread.
+	_, err = app.Lifecycle(agent("done", "lexer"), app.LifecycleRequest{Action: thread.Done})
+	fmt.Println(err)
+	reading := agent("context", "lexer")
+	read, err := app.Context(reading, app.ContextRequest{})
+	orPanic(err)
+	app.MarkSeen(reading, read.Thread.ID, []thread.InjectionID{read.Thread.Unseen()[0].ID})
 	_, err = app.Lifecycle(agent("done", "lexer"), app.LifecycleRequest{Action: thread.Done})
 	orPanic(err)
 
@@ -79,6 +87,7 @@ func Example() {
 	// manual reads 1 file of plan, frozen
 	// bot claims lexer
 	// Permission denied for deploy. Neither the policy nor an approval allows it.
+	// Thread 'lexer' has 1 unread message. Its agent reads them before it completes the thread.
 	// lexer is active again, told: no regular expressions
 	// true <nil>
 	// false <nil>

@@ -40,8 +40,15 @@ type InjectResult struct {
 	Type        thread.InjectionType `json:"type"`
 	Urgency     thread.Urgency       `json:"urgency"`
 	CreatedAt   time.Time            `json:"createdAt"`
+	Withdrawn   bool                 `json:"withdrawn,omitempty"`
 	Revision    thread.Revision      `json:"revision"`
 	Change
+}
+
+func injected(i thread.Injection, t thread.Thread) *InjectResult {
+	return &InjectResult{
+		InjectionID: i.ID, ThreadID: t.ID, Type: i.Type, Urgency: i.Urgency, CreatedAt: i.Created.At, Revision: t.Revision,
+	}
 }
 
 // Inject adds an injection to a thread; the thread's agent gets it once, as context,
@@ -63,9 +70,33 @@ func Inject(c *Call, in InjectRequest) (*InjectResult, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		s.Plan(thread.Step{Do: thread.StepAppend, To: threadPlace(t.ID) + "/" + InjectionsFile, Line: i.Line()})
-		return &InjectResult{
-			InjectionID: i.ID, ThreadID: t.ID, Type: i.Type, Urgency: i.Urgency, CreatedAt: i.Created.At, Revision: t.Revision,
-		}, t.ID, nil
+		s.Plan(noted(t, i.Line()))
+		return injected(i, t), t.ID, nil
 	})
+}
+
+// WithdrawRequest takes an injection back.
+type WithdrawRequest struct {
+	Injection string // its id or a prefix of it
+	Thread    string // its thread; "": whichever it is
+}
+
+// WithdrawInjection takes back an injection that its thread's agent has not seen.
+// Errors: T101, T105, T107, T402, T903 if it was seen, and those of a write.
+func WithdrawInjection(c *Call, in WithdrawRequest) (*InjectResult, error) {
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*InjectResult, thread.ThreadID, error) {
+		i, t, err := s.Withdraw(in.Injection, in.Thread, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		s.Plan(noted(t, i.WithdrawnLine(stamp)))
+		d := injected(i, t)
+		d.Withdrawn = true
+		return d, t.ID, nil
+	})
+}
+
+// noted appends a line to the file that keeps a thread's injections.
+func noted(t thread.Thread, line string) thread.Step {
+	return thread.Step{Do: thread.StepAppend, To: threadPlace(t.ID) + "/" + InjectionsFile, Line: line}
 }

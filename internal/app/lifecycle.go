@@ -26,13 +26,18 @@ type LifecycleObjective struct {
 	Status      thread.ObjectiveStatus `json:"status"`
 }
 
-// Lifecycle changes a thread's status. Errors: T101, T102, T103, T105, T108, T402, and
-// those of a write.
+// Lifecycle changes a thread's status. Errors: T101, T102, T103, T105, T108, T113, T402,
+// and those of a write.
 func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 	id := c.threadOr(in.Thread)
 	d, err := write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
-		if err := c.respectClaim(s, id, stamp); err != nil {
+		if err := respectClaim(c, s, id, stamp); err != nil {
 			return nil, "", err
+		}
+		if in.Action == thread.Done {
+			if err := mayFinish(c, s, id); err != nil {
+				return nil, "", err
+			}
 		}
 		done, err := s.Lifecycle(id, in.Action, in.Reason, stamp)
 		if err != nil {

@@ -71,6 +71,9 @@ type Caller struct {
 	Unnamed bool
 	// Thread is the thread that the caller speaks for, "" for none.
 	Thread string
+	// Dir is the folder in which the caller works, absolute; "" if it is in none. An
+	// agent in a thread's worktree speaks for that thread if Thread is "".
+	Dir string
 }
 
 // Request has the parameters that all calls have in common.
@@ -114,6 +117,9 @@ type Call struct {
 	draft         *draft         // of the batch that this call is a line of
 	staged        []*store.Stage // what the operation relies on
 	note          string         // what the log says of a call that worked
+	looked        bool           // a State was read
+	unread        thread.Unread  // of the thread for which the caller speaks
+	notices       warnings.List  // see Notices
 }
 
 // Call starts one use case.

@@ -23,6 +23,7 @@ func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 		if now := c.now(); s.Overdue(now) {
 			s.Expire(thread.Stamp{Time: now, As: thread.System, Actor: systemActor})
 		}
+		noteMessages(c, s)
 		return fn(s)
 	})
 	c.warn(v.Warnings...)

@@ -105,12 +105,14 @@ func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
 	return d
 }
 
-// InjectionRecord is an injection; it has its content until it was seen.
+// InjectionRecord is an injection; it has its content until it was seen, and a
+// constraint the beginning of it after that.
 type InjectionRecord struct {
 	InjectionID thread.InjectionID   `json:"injectionId"`
 	Type        thread.InjectionType `json:"type"`
 	Urgency     thread.Urgency       `json:"urgency"`
 	Content     string               `json:"content,omitempty"`
+	Cut         bool                 `json:"cut,omitempty"` // Content is only the beginning
 	CreatedAt   time.Time            `json:"createdAt"`
 	CreatedBy   Actor                `json:"createdBy"`
 	SeenAt      *time.Time           `json:"seenAt"`
@@ -121,7 +123,7 @@ func injectionsOf(t thread.Thread) []InjectionRecord {
 	out := []InjectionRecord{}
 	for _, i := range t.Injections {
 		d := InjectionRecord{
-			InjectionID: i.ID, Type: i.Type, Urgency: i.Urgency, Content: i.Content,
+			InjectionID: i.ID, Type: i.Type, Urgency: i.Urgency, Content: i.Content, Cut: i.Cut,
 			CreatedAt: i.Created.At, CreatedBy: actorOf(i.Created),
 		}
 		if i.Seen != nil {

@@ -191,7 +191,7 @@ func (r *rolling) unobstructed() error {
 
 // rule is the rollback, under the lock.
 func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*RollbackResult, thread.ThreadID, error) {
-	if err := r.c.respectClaim(s, string(r.id), stamp); err != nil {
+	if err := respectClaim(r.c, s, string(r.id), stamp); err != nil {
 		return nil, "", err
 	}
 	t, err := s.LiveThread(string(r.id))

@@ -61,7 +61,7 @@ func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 		edit.Worktree = &place
 	}
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*UpdateResult, thread.ThreadID, error) {
-		if err := c.respectClaim(s, id, stamp); err != nil {
+		if err := respectClaim(c, s, id, stamp); err != nil {
 			return nil, "", err
 		}
 		edit := edit

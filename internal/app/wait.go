@@ -33,6 +33,8 @@ type WaitResult struct {
 	// Operations has those that ended a wait for any change.
 	Operations *Items[OperationRecord] `json:"operations,omitempty"`
 	Met        bool                    `json:"met"`
+	// Messages: the wait ended because messages wait for the caller's thread.
+	Messages bool `json:"messages,omitempty"`
 }
 
 // WaitedThread is one thread at the last look.
@@ -47,7 +49,8 @@ type WaitedThread struct {
 	Approvals []ApprovalRecord `json:"approvals"`
 }
 
-// Wait returns when the condition holds. With T109 it also returns the state at that
+// Wait returns when the condition holds, or when messages wait for the thread whose
+// agent the caller is. With T109 it also returns the state at that
 // time. Errors: T101, T105, T109, T903 for a future revision, those of reading, T904.
 func Wait(c *Call, in WaitRequest) (*WaitResult, error) {
 	c.readOnly()
@@ -65,7 +68,6 @@ func Wait(c *Call, in WaitRequest) (*WaitResult, error) {
 	err := await(c, in.Timeout, w.look)
 	switch {
 	case err == nil:
-		w.data.Met = true
 		return &w.data, nil
 	case codes.Has(err, codes.WaitTimeout):
 		return &w.data, w.timedOut(codes.Of(err))
@@ -114,9 +116,10 @@ func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
 	}
 	if w.Until == thread.UntilAny {
 		w.data.Operations = &w.seen
-		return w.any, wake, nil
+		all = w.any
 	}
-	return all, wake, nil
+	w.data.Met, w.data.Messages = all, !all && messagesWait(w.c, s)
+	return all || w.data.Messages, wake, nil
 }
 
 // begin finds the threads and the position in the history.

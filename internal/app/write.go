@@ -95,6 +95,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			if s.Overdue(call.Stamp.Time) {
 				return store.Outcome{}, errOverdue
 			}
+			noteMessages(c, s)
 			if !call.Stamp.ByPerson() && c.caller.Thread != "" {
 				if err := s.Limited(c.caller.Thread); err != nil {
 					return store.Outcome{}, err
@@ -103,6 +104,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			out, err := fn(s)
 			if err == nil {
 				prolongClaims(s, out.Thread, call)
+				noteMessages(c, s)
 			}
 			return out, err
 		})

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file tells a caller who speaks for a thread which messages wait for its agent.
+
+// speakerOf returns the thread for which the caller speaks: the one that it names, or for
+// an agent that names none the one in whose worktree it works.
+func speakerOf(c *Call, s *thread.State) (thread.Thread, bool) {
+	switch {
+	case c.caller.Thread != "":
+		return s.Speaker(c.caller.Thread)
+	case c.caller.As == thread.Agent && c.caller.Dir != "" && c.caller.Dir != c.project.root:
+		return s.WorktreeOwner(c.project.worktree(c.caller.Dir))
+	}
+	return thread.Thread{}, false
+}
+
+// isOwnAgent reports whether the caller is the agent of a thread: one that speaks for it.
+func isOwnAgent(c *Call, s *thread.State, id thread.ThreadID) bool {
+	own, ok := speakerOf(c, s)
+	return ok && own.ID == id && c.caller.As == thread.Agent
+}
+
+// noteMessages remembers for Notices what waits for the caller's thread in a State.
+func noteMessages(c *Call, s *thread.State) {
+	c.looked, c.unread, c.notices = true, thread.Unread{}, nil
+	if t, ok := speakerOf(c, s); ok {
+		c.unread = s.UnreadOf(t)
+		if w, waits := c.unread.Warning(t.ID); waits {
+			c.notices = warnings.List{w}
+		}
+	}
+}
+
+// Notices returns W105 if messages wait for the thread for which the caller speaks, as
+// of the State that the call last read. It is not part of the result, which may be
+// stored, and is not logged, because it comes with every call until the messages are
+// read. Call it after Finish.
+func (c *Call) Notices() warnings.List {
+	if !c.looked && c.draft == nil && (c.caller.Thread != "" || c.caller.As == thread.Agent) {
+		_, _ = c.store.View(c.ctx, func(s *thread.State) error { noteMessages(c, s); return nil })
+	}
+	return c.notices
+}
+
+// messagesWait reports whether the caller is the agent of a thread and has messages to
+// read.
+func messagesWait(c *Call, s *thread.State) bool {
+	own, ok := speakerOf(c, s)
+	return ok && c.caller.As == thread.Agent && s.UnreadOf(own).Count > 0
+}
+
+// mayFinish keeps, inside a rule, an agent from completing its thread while messages
+// are unread (T113); anybody else is warned (W105). Errors: T101, T105, T113.
+func mayFinish(c *Call, s *thread.State, id string) error {
+	t, err := s.Thread(id)
+	if err != nil || t.Status.Terminated() {
+		return err
+	}
+	unread := s.UnreadOf(t)
+	w, waits := unread.Warning(t.ID)
+	switch {
+	case waits && isOwnAgent(c, s, t.ID):
+		return unread.Refusal(t.ID)
+	case waits:
+		c.warn(w)
+	}
+	return nil
+}
