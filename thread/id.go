@@ -45,9 +45,9 @@ func ValidID(id string) bool {
 	return true
 }
 
-// reservedName is T903 for a new id that Windows keeps for a device: no folder can have
+// ReservedName returns T903 for a new id that Windows keeps for a device: no folder can have
 // it there, and a store may be copied from one system to another.
-func reservedName(id string) error {
+func ReservedName(id string) error {
 	name := strings.ToLower(id)
 	device := slices.Contains([]string{"con", "prn", "aux", "nul"}, name)
 	numbered := len(name) == 4 && (name[:3] == "com" || name[:3] == "lpt") && name[3] >= '1' && name[3] <= '9'

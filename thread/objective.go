@@ -32,7 +32,7 @@ func (s *State) CreateObjective(in NewObjective, stamp Stamp) (Objective, error)
 		return Objective{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).
 			WithNext("leslie objective status " + string(in.ID))
 	}
-	if err := reservedName(string(in.ID)); err != nil {
+	if err := ReservedName(string(in.ID)); err != nil {
 		return Objective{}, err
 	}
 	return s.Objectives.Put(Objective{ID: in.ID, Title: in.Title, CreatedAt: stamp.Time}), nil

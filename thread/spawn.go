@@ -39,7 +39,7 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 		}
 		return Thread{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).WithNext(next)
 	}
-	if err := reservedName(string(in.ID)); err != nil {
+	if err := ReservedName(string(in.ID)); err != nil {
 		return Thread{}, err
 	}
 	t := Thread{

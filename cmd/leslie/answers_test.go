@@ -83,6 +83,7 @@ func examples() map[string]example {
 		"checkpoint":        {line("checkpoint main --name before"), line("checkpoint nope-nope")},
 		"checkpoint list":   {line("checkpoint list main"), line("checkpoint list nope-nope")},
 		"rollback":          {line("rollback main --to first"), line("rollback main --to nope")},
+		"import":            {line("import ../project/works.jsonl --objective ship"), line("import fails.jsonl --objective ship")},
 		"batch":             {line("batch ../project/works.jsonl"), line("batch fails.jsonl")}, // by a name that -C finds too
 		"logs":              {line("logs"), line("logs --thread nope-nope")},
 		"stats":             {line("stats"), nil},
@@ -123,6 +124,9 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	case "batch":
 		b.write(t, "works.jsonl", `["spawn", "--intent", "x", "--id", "fresh"]`)
 		b.write(t, "fails.jsonl", `["done", "nope-nope"]`)
+	case "import":
+		b.write(t, "works.jsonl", `{"id":"fresh","title":"x"}`)
+		b.write(t, "fails.jsonl", `{"id":"main","title":"x"}`)
 	case "approve", "deny", "revoke":
 		b.must(t, "transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["approvalId"].(string)

@@ -65,6 +65,7 @@ func makers() []maker {
 		{"checkpoint list", checkpointListCommand},
 		{"rollback", rollbackCommand},
 		{"batch", batchCommand},
+		{"import", importCommand},
 		{"logs", logsCommand},
 		{"stats", statsCommand},
 		{"doctor", doctorCommand},

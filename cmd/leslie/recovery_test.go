@@ -245,9 +245,9 @@ func assertSafe(t *testing.T, next string) {
 		return
 	}
 	// What asks for something, begins something, or is the call put right.
-	asks := []string{"init", "transfer", "spawn", "claim", "reference", "objective create", "merge"}
+	asks := []string{"init", "transfer", "spawn", "claim", "reference", "objective create", "merge", "import"}
 	assert.True(t, slices.Contains(asks, l.cmd.name), "%s changes or decides something", next)
-	if l.cmd.name == "merge" {
+	if l.cmd.name == "merge" || l.cmd.name == "import" {
 		assert.Contains(t, argv, "--dry-run", next)
 	}
 	if l.cmd.name == "transfer" {

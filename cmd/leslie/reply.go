@@ -336,7 +336,7 @@ func (c *call) do(all []*command) (data Data, err error) {
 		}
 	}()
 	err = cliTree{c}.library(all).RunContext(c.ctx, c.line.argv())
-	return c.data, err
+	return c.data, c.leadToImport(err)
 }
 
 // isNil reports whether a failed command returned a typed nil.

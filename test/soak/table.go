@@ -92,6 +92,7 @@ func table() []row {
 		{name: "undo", weight: 7, may: thread + "T102 T108 T110 T112 T402 T505", draw: (*worker).undo},
 		{name: "checkpoint", weight: 4, may: thread + "T106 T108", draw: (*worker).checkpoint},
 		{name: "rollback", weight: 4, may: thread + "T111 T505 T108", draw: (*worker).rollback},
+		{name: "import", weight: 2, may: limited + "T106 T601 T603", draw: (*worker).importBeads},
 		{name: "batch", weight: 3, may: thread + "T102 T106 T108 T601 T603 T903", draw: (*worker).batch},
 		{name: "logs", weight: 1, reads: true, draw: fixed("logs", "logs --level error --limit 5", "logs --code T108")},
 		{name: "stats", weight: 1, reads: true, draw: fixed("stats")},
@@ -539,6 +540,22 @@ func (w *worker) batch() (line, bool) {
 		text.WriteString(string(raw) + "\n")
 	}
 	l := line{argv: []string{"batch", "-"}, stdin: text.String(), as: "user"}
+	if w.r.IntN(6) == 0 {
+		l.argv = append(l.argv, "--dry-run")
+	}
+	return l, true
+}
+
+// importBeads draws a few issues as a file of beads.
+func (w *worker) importBeads() (line, bool) {
+	sc := w.snapshot()
+	if len(sc.objectives) == 0 || len(sc.threads) > mostThreads {
+		return line{}, false
+	}
+	id := fmt.Sprintf("bd-%s-%d", w.name(), w.r.IntN(1_000))
+	issues := fmt.Sprintf("{\"id\":%q,\"title\":\"Imported\",\"status\":\"open\"}\n", id) +
+		fmt.Sprintf("{\"id\":\"%s.1\",\"title\":\"Its child\",\"dependencies\":[{\"depends_on_id\":%q,\"type\":\"parent-child\"}]}\n", id, id)
+	l := line{argv: []string{"import", "-", "--objective", sc.objectives[w.r.IntN(len(sc.objectives))]}, stdin: issues, as: "user"}
 	if w.r.IntN(6) == 0 {
 		l.argv = append(l.argv, "--dry-run")
 	}

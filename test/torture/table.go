@@ -102,6 +102,8 @@ func table() []row {
 		{name: "undo-rollback", prepare: withRolledBack, argv: words("undo")},
 		{name: "undo-batch", prepare: withBatchDone, argv: words("undo")},
 		{name: "batch", prepare: withBatch, argv: words("batch " + planFile)},
+		{name: "import-leslie", prepare: withNodeStore, argv: words("import node")},
+		{name: "import-beads", prepare: withBeads, argv: words("import " + issuesFile + " --objective ship --request-id try-3")},
 		{name: "mistakes", prepare: withMistakes, argv: words("update nobody-5 --title x --thread child --as agent --actor bot"), status: 11, code: "T101", unrecorded: true},
 		{name: "doctor-repair", prepare: withBothDamaged, argv: words("doctor --repair"), damaged: true, again: true, keeps: true},
 		{name: "write-on-damaged", prepare: withDamaged, argv: words("objective create Second --id second"), damaged: true},
@@ -214,6 +216,29 @@ func withArchived(f *fixture) {
 const planFile = "plan.jsonl"
 
 func withBatch(f *fixture) { f.put(planFile, plan) }
+
+// issuesFile is input like planFile.
+const issuesFile = "issues.jsonl"
+
+func withBeads(f *fixture) {
+	f.put(issuesFile, `{"id":"bd-1","title":"Lexer","description":"Tokens","status":"closed"}
+{"id":"bd-1.1","title":"Parser","status":"open","dependencies":[{"issue_id":"bd-1.1","depends_on_id":"bd-1","type":"blocks"}]}
+`)
+}
+
+// withNodeStore: a store of the Node edition with a frozen reference and an archived
+// thread.
+func withNodeStore(f *fixture) {
+	f.put("node/.leslie/objectives.json", `{"objectives": {"old": {"title": "Old"}}}`)
+	f.put("node/.leslie/thread_relations.json", `{"version": "1.0", "threads": {
+ "first": {"title": "First", "objective": "old", "status": "active"},
+ "second": {"title": "Second", "objective": "old", "status": "archived", "parent_id": "first"}},
+ "operations": [{"command": "spawn", "operator": "user", "params": {"thread_id": "first", "intent": "Begin"}}],
+ "relations": {"first": {"references_to": ["second"]}}}`)
+	f.put("node/.leslie/threads/first/plan.md", lines("plan", 30))
+	f.put("node/.leslie/threads/first/context/inherited/second/notes.md", "notes\n")
+	f.put("node/.leslie/threads/second/notes.md", "notes\n")
+}
 
 func withBatchDone(f *fixture) {
 	withBatch(f)

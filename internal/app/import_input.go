@@ -1,0 +1,175 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"leslie/codes"
+	"leslie/internal/app/importing"
+	"leslie/internal/fact"
+	"leslie/thread"
+)
+
+// This file finds out what an import's PATH is, and opens it. Nothing of a source is
+// changed, and no link in it is followed.
+
+// source is an opened source.
+type source struct {
+	*importing.Source
+	files     fs.FS             // its folders, nil for a file
+	objective *thread.Objective // for beads: named after the file
+	root      *os.Root
+}
+
+func (s *source) close() {
+	if s.root != nil {
+		_ = s.root.Close()
+	}
+}
+
+// stateName is the file that makes a folder a store, of either edition.
+const stateName = "thread_relations.json"
+
+// openSource reads the source. Errors: T502, T506, T507, T508, T509, T903.
+func openSource(env Environment, in ImportRequest) (*source, error) {
+	if in.Input != nil {
+		return readStream(env, in, in.Input, "standard input", "import")
+	}
+	info, err := os.Stat(in.Path)
+	if err != nil {
+		return nil, badSource(in.Path, plainReason(err))
+	}
+	if !info.IsDir() && filepath.Base(in.Path) != stateName {
+		f, err := os.Open(in.Path) // perhaps a pipe of the shell: <(command)
+		if err != nil {
+			return nil, cannotReadSource(in.Path, err)
+		}
+		defer f.Close()
+		base := filepath.Base(in.Path)
+		return readStream(env, in, f, base, strings.TrimSuffix(base, filepath.Ext(base)))
+	}
+	dir := in.Path
+	if !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	for _, name := range []string{"", ".leslie"} {
+		if exists(filepath.Join(dir, name, stateName)) && in.From != importing.Beads {
+			return openLeslie(env, filepath.Join(dir, name))
+		}
+	}
+	for _, name := range []string{".beads/issues.jsonl", "issues.jsonl", ".beads/beads.jsonl", "beads.jsonl"} {
+		if file := filepath.Join(dir, filepath.FromSlash(name)); exists(file) && in.From != importing.Leslie {
+			in.Path = file
+			return openSource(env, in)
+		}
+	}
+	return nil, badSource(in.Path, "it holds neither .leslie/"+stateName+" nor .beads/issues.jsonl")
+}
+
+// badSource is T903 for a path that is no source.
+func badSource(name, why string) error {
+	return refused([]Fault{{Field: "Path", Value: name, Problem: "nothing can be imported from " + quoted(name) + ": " + why}})
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// openLeslie opens a store of the Node edition.
+func openLeslie(env Environment, dir string) (*source, error) {
+	info, err := os.Lstat(dir)
+	if err == nil && !info.IsDir() {
+		return nil, codes.UnsafePath.New(fact.Of("path", dir)).WithHint("It is a link or no folder; name the folder itself").WithNext("leslie help import")
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, cannotReadSource(dir, err)
+	}
+	s := &source{root: root, files: plainFiles{root}}
+	if s.Source, err = importing.ReadLeslie(s.files, env.Now(), env.NewID); err != nil {
+		s.close()
+		return nil, cannotReadSource(dir, err)
+	}
+	s.Kind = importing.Leslie
+	return s, nil
+}
+
+// readStream reads a file of lines. title is what an objective for it is called.
+func readStream(env Environment, in ImportRequest, r io.Reader, from, title string) (*source, error) {
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	first, err := buffered.Peek(4 << 10)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, cannotReadSource(from, err)
+	}
+	if isState(first) {
+		return nil, badSource(from, "a store of the Node edition is a folder: name the folder")
+	}
+	if in.From == importing.Leslie {
+		return nil, badSource(from, "a store of the Node edition is a folder with "+stateName)
+	}
+	s := &source{}
+	if s.Source, err = importing.ReadBeads(buffered, from, env.Now()); err != nil {
+		return nil, cannotReadSource(from, err)
+	}
+	s.Kind = importing.Beads
+	if !utf8.ValidString(title) || strings.TrimSpace(title) == "" {
+		title = "import"
+	}
+	s.objective = &thread.Objective{ID: thread.ObjectiveID(env.NewID(thread.PrefixObjective)), Title: title, CreatedAt: env.Now().UTC().Truncate(time.Millisecond)}
+	return s, nil
+}
+
+// isState reports whether a file begins as the Node edition's state does: one object
+// over several lines.
+func isState(first []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(first), []byte("\n"))
+	return string(bytes.TrimSpace(line)) == "{" && !json.Valid(line)
+}
+
+// cannotReadSource adds a code to an error of the system: T509.
+func cannotReadSource(name string, err error) error {
+	if err == nil || codes.Of(err) != nil {
+		return err
+	}
+	return codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err))).WithNext("leslie help import")
+}
+
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// plainFiles is a folder as an fs.FS that follows no link: a link is there, and cannot be
+// opened.
+type plainFiles struct{ root *os.Root }
+
+// Open opens a file or a folder.
+func (p plainFiles) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) || !utf8.ValidString(name) {
+		return nil, codes.UnsafePath.New(fact.Of("path", strings.ToValidUTF8(name, "?"))).WithNext("leslie help import")
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		info, err := p.root.Lstat(filepath.FromSlash(at))
+		if err != nil {
+			return nil, err
+		}
+		if at == name && !info.Mode().IsRegular() && !info.IsDir() || at != name && !info.IsDir() {
+			return nil, codes.UnsafePath.New(fact.Of("path", at)).
+				WithHint("It is a link or no regular file: leslie follows no link of a source").WithNext("leslie help import")
+		}
+	}
+	return p.root.Open(filepath.FromSlash(name))
+}
+
+// Stat describes a name without following a link.
+func (p plainFiles) Stat(name string) (fs.FileInfo, error) {
+	return p.root.Lstat(filepath.FromSlash(name))
+}
