@@ -62,13 +62,30 @@ func (s *State) CountsOf(o Objective) Counts {
 	return s.counts(o.Archived, func(line []byte) bool { return isOf(line, o.ID) })
 }
 
-// Counts returns the number of threads with each status.
-func (s *State) Counts() Counts {
-	archived := 0
+// AllCounts returns CountsOf of every objective, and the number of all threads with each
+// status, in one pass.
+func (s *State) AllCounts() (of map[ObjectiveID]Counts, all Counts) {
+	of, all = map[ObjectiveID]Counts{}, Counts{}
 	for o := range s.Objectives.All() {
-		archived += o.Archived
+		counts := Counts{}
+		if o.Archived > 0 {
+			counts[Archived] = o.Archived
+			all[Archived] += o.Archived
+		}
+		of[o.ID] = counts
 	}
-	return s.counts(archived, func([]byte) bool { return true })
+	for _, line := range s.Threads.Lines() {
+		id, ok := field(line.JSON, []byte(`objectiveId":"`))
+		if !ok {
+			id = []byte(decode[Thread](line.JSON).ObjectiveID)
+		}
+		status := statusIn(line.JSON)
+		all[status]++
+		if counts, known := of[ObjectiveID(id)]; known {
+			counts[status]++
+		}
+	}
+	return of, all
 }
 
 // counts scans the lines without decoding them: see scan.go.

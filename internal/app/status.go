@@ -33,10 +33,11 @@ func Summary(c *Call, _ SummaryRequest) (*SummaryResult, error) {
 	var waiting *waitingList
 	v, err := c.view(func(s *thread.State) error {
 		d.Objectives = map[thread.ObjectiveStatus]int{}
+		counts, all := s.AllCounts()
 		for _, o := range s.ObjectivesInOrder() {
-			d.Objectives[o.Status(s.CountsOf(o))]++
+			d.Objectives[o.Status(counts[o.ID])]++
 		}
-		d.Threads, d.References = s.Counts(), s.References.Len()
+		d.Threads, d.References = all, s.References.Len()
 		waiting = newWaitingList(c, s)
 		return nil
 	})

@@ -94,19 +94,26 @@ func findVersion(s *thread.State, text string) (Version, error) {
 	case err != nil:
 		return Version{}, err
 	}
-	v := Version{Kind: CurrentVersion, ThreadID: t.ID, parties: []thread.ThreadID{t.ID}}
 	switch {
 	case !at:
-		return v, nil
+		return currentVersion(t.ID), nil
 	case of == baseName:
-		v.Kind, v.common = BaseVersion, s.SharedWith(t.ID, t.ParentID)
-		return v, nil
+		return baseVersion(s, t), nil
 	}
-	v.Kind = CheckpointVersion
+	v := Version{Kind: CheckpointVersion, ThreadID: t.ID, parties: []thread.ThreadID{t.ID}}
 	if v.checkpoint, err = t.CheckpointOf(of); err == nil {
 		v.CheckpointID, v.Name = v.checkpoint.ID, v.checkpoint.Name
 	}
 	return v, err
+}
+
+func currentVersion(id thread.ThreadID) Version {
+	return Version{Kind: CurrentVersion, ThreadID: id, parties: []thread.ThreadID{id}}
+}
+
+// baseVersion is what a thread and its parent last had in common.
+func baseVersion(s *thread.State, t thread.Thread) Version {
+	return Version{Kind: BaseVersion, ThreadID: t.ID, common: s.SharedWith(t.ID, t.ParentID), parties: []thread.ThreadID{t.ID}}
 }
 
 // mergeVersion finds a pending merge. missing is why the id names no thread.

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"context"
+	"slices"
 	"strings"
 
+	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/thread"
 )
@@ -43,7 +46,12 @@ type waitingList struct {
 	c     *Call
 	items []WaitingItem
 	more  map[WaitingKind]int // so many wait beyond those that are listed
+	// unmerged has what the listed completed threads are compared with.
+	unmerged map[thread.ThreadID]comparedVersions
 }
+
+// comparedVersions are a thread's files, and what it and its parent had in common.
+type comparedVersions struct{ base, current Version }
 
 // newWaitingList collects what the State knows. Each source adds its own kind.
 func newWaitingList(c *Call, s *thread.State) *waitingList {
@@ -97,6 +105,10 @@ func (w *waitingList) stalled(s *thread.State) {
 	list(WaitingResume, found.Resumable, func(t thread.Thread) string { return "leslie resume " + string(t.ID) })
 	list(WaitingSuspended, found.Suspended, func(t thread.Thread) string { return "leslie status " + string(t.ID) })
 	list(WaitingUnmerged, found.Unmerged, func(t thread.Thread) string { return mergeLine(t.ParentID, t.ID) })
+	w.unmerged = map[thread.ThreadID]comparedVersions{}
+	for _, t := range found.Unmerged.Threads {
+		w.unmerged[t.ID] = comparedVersions{base: baseVersion(s, t), current: currentVersion(t.ID)}
+	}
 }
 
 // mergeLine is the command that merges threads into another.
@@ -110,61 +122,47 @@ func mergeLine(target thread.ThreadID, sources ...thread.ThreadID) string {
 
 // dropIdle removes the listed threads that have nothing to merge: their files are those
 // that they and their parent had in common. A thread that cannot be read stays, because
-// the merge will say why.
+// the merge will say why. Errors: T904.
 func (w *waitingList) dropIdle() error {
-	kept := []WaitingItem{}
-	for _, item := range w.items {
-		if item.Kind == WaitingUnmerged {
-			if some, err := hasUnmerged(w.c, item.ThreadID); err != nil || !some {
-				if stopped := w.c.ctx.Err(); stopped != nil {
-					return err
-				}
-				if err == nil {
-					continue
-				}
-			}
-		}
-		kept = append(kept, item)
+	if len(w.unmerged) == 0 {
+		return nil
 	}
-	w.items = kept
-	return nil
+	ids := make([]thread.ThreadID, 0, len(w.unmerged))
+	for id := range w.unmerged {
+		ids = append(ids, id)
+	}
+	idle := map[thread.ThreadID]bool{}
+	err := w.c.settled(func() error {
+		for id, v := range w.unmerged {
+			if w.c.ctx.Err() != nil {
+				return codes.Interrupted.Wrap(context.Cause(w.c.ctx))
+			}
+			differs, err := differ(w.c, v.base, v.current)
+			idle[id] = err == nil && !differs
+		}
+		return nil
+	}, ids...)
+	w.items = slices.DeleteFunc(w.items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged && idle[item.ThreadID] })
+	return err
 }
 
-// hasUnmerged reports whether a thread's files differ from what it and its parent last
-// had in common. Errors: those of reading.
-func hasUnmerged(c *Call, id thread.ThreadID) (bool, error) {
-	var current, base Version
-	_, err := c.view(func(s *thread.State) (err error) {
-		if current, err = findVersion(s, string(id)); err == nil {
-			base, err = findVersion(s, string(id)+"@"+baseName)
-		}
-		return err
-	})
+// differ reports whether two versions differ. Errors: those of reading.
+func differ(c *Call, a, b Version) (bool, error) {
+	was, err := readVersion(c, a, scope.Set{})
 	if err != nil {
 		return false, err
 	}
-	differs := false
-	err = c.settled(func() error {
-		was, err := readVersion(c, base, scope.Set{})
-		if err != nil {
-			return err
+	is, err := readVersion(c, b, scope.Set{})
+	if err != nil || len(was.files) != len(is.files) {
+		return true, err
+	}
+	if err := hashDoubtful(c, was, is); err != nil {
+		return false, err
+	}
+	for path, f := range is.files {
+		if old, both := was.files[path]; !both || !f.sameAs(old) {
+			return true, nil
 		}
-		is, err := readVersion(c, current, scope.Set{})
-		if err != nil {
-			return err
-		}
-		differs = len(was.files) != len(is.files)
-		if differs {
-			return nil
-		}
-		if err := hashDoubtful(c, was, is); err != nil {
-			return err
-		}
-		for path, f := range is.files {
-			old, both := was.files[path]
-			differs = differs || !both || !f.sameAs(old)
-		}
-		return nil
-	}, id)
-	return differs, err
+	}
+	return false, nil
 }
