@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/archive"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
 
@@ -18,18 +20,18 @@ func TestTheLastLineOfARecordCountsAndTheStateWins(t *testing.T) {
 	s := newStore(t, Options{})
 	put(t, s, ArchiveFile, []byte("torn without an end"))
 	put1 := func(record, value string) {
-		require.NoError(t, s.appendArchive([]thread.Change{{Record: record, After: []byte(value)}}, 1))
+		require.NoError(t, s.appendArchive(archive.LinesOf([]thread.Change{{Record: record, After: []byte(value)}}, 1)))
 	}
 	put1("threads/b", `{"n":1}`)
 	put1("threads/a", `{"n":2}`)
 	put1("references/r", `{"n":3}`)
 	put1("threads/b", `{"n":4}`)
 	put1("threads/live", `{"n":5}`)
-	c := &archiveSource{store: s, now: &loaded{image: image{revision: 1, records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
+	c := &archiveSource{store: s, now: &loaded{Image: statefile.Image{Revision: 1, Records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
 	got, err := c.Archived(thread.TableThreads)
 	require.NoError(t, err)
 	assert.Equal(t, []thread.Line{{ID: "a", JSON: []byte(`{"n":2}`)}, {ID: "b", JSON: []byte(`{"n":4}`)}}, got)
-	bad, err := s.readArchive(func(archived) {})
+	bad, err := s.readArchive(func(archive.Line) {})
 	require.NoError(t, err)
 	assert.Equal(t, 1, bad)
 }
@@ -41,14 +43,14 @@ func TestWhatAThreadTookWithItCountsWhileItLiesThere(t *testing.T) {
 	s := newStore(t, Options{})
 	archive := func(seq thread.Revision, lines ...string) {
 		for i := 0; i < len(lines); i += 2 {
-			require.NoError(t, s.appendArchive([]thread.Change{{Record: lines[i], After: []byte(lines[i+1])}}, seq))
+			require.NoError(t, s.appendArchive(archive.LinesOf([]thread.Change{{Record: lines[i], After: []byte(lines[i+1])}}, seq)))
 		}
 	}
 	archive(1, "threads/a", `{"threadId":"a"}`, "references/lost", `{"from":"a"}`, "references/kept", `{"from":"a"}`, "approvals/lost", `{"threadId":"a"}`)
 	archive(2, "threads/live", `{"threadId":"live"}`, "references/live", `{"from":"live"}`, "approvals/live", `{"threadId":"live"}`)
 	archive(3, "threads/a", `{"threadId":"a"}`, "references/kept", `{"from":"a"}`)
 	archive(4, "references/orphan", `{"from":"nobody"}`)
-	c := &archiveSource{store: s, now: &loaded{image: image{revision: 4, records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
+	c := &archiveSource{store: s, now: &loaded{Image: statefile.Image{Revision: 4, Records: thread.Records{thread.TableThreads: {lineOf("live")}}}}}
 	ids := func(table string) (out []string) {
 		lines, err := c.Archived(table)
 		require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/statefile"
 )
 
 // This file keeps the backup: the state before the last write, with its own inode. It
@@ -36,13 +37,13 @@ func (s *Store) rotate(now *loaded) error {
 // keepBefore keeps the last state of the previous format version, once. Errors: T505,
 // T509.
 func (s *Store) keepBefore(now *loaded) error {
-	if now.image.version != versionBefore || exists(s.Path(UpgradedFile)) {
+	if now.Image.Version != statefile.VersionBefore || exists(s.Path(UpgradedFile)) {
 		return nil
 	}
 	data := now.data
 	if now.recovered() {
 		backup := s.readState(BackupFile)
-		if backup.err != nil || backup.version != versionBefore {
+		if backup.err != nil || backup.Version != statefile.VersionBefore {
 			return nil
 		}
 		data = backup.data
@@ -90,7 +91,7 @@ func (s *Store) backupIsWhole() (bool, error) {
 	if saferoot.Uncertain(err) {
 		return false, s.disk.ReadFailed(err)
 	}
-	return err == nil && whole(data), nil
+	return err == nil && statefile.Whole(data), nil
 }
 
 // secondPlace makes sure that a recovered state has a backup after the write that
@@ -99,7 +100,7 @@ func (s *Store) secondPlace(now *loaded) error {
 	if whole, err := s.backupIsWhole(); whole || err != nil {
 		return err
 	}
-	data, err := now.image.encode()
+	data, err := now.Image.Encode()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/journal"
 	"leslie/thread"
 )
 
@@ -72,10 +73,10 @@ func TestALongLineThatIsDamagedIsWrittenAgain(t *testing.T) {
 		return Outcome{}, nil
 	})
 	require.NoError(t, err)
-	journal := read(t, s, JournalFile)
-	require.Greater(t, len(journal), largeOperation)
-	journal[len(journal)/2] ^= 1
-	put(t, s, JournalFile, journal)
+	lines := read(t, s, JournalFile)
+	require.Greater(t, len(lines), journal.LargeOperation)
+	lines[len(lines)/2] ^= 1
+	put(t, s, JournalFile, lines)
 	add(t, s, "obj-a")
 	h, err := s.History(context.Background(), HistoryQuery{})
 	require.NoError(t, err)

@@ -2,10 +2,8 @@ package store
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
-	"leslie/store/internal/jsonl"
+	"leslie/store/internal/archive"
 	"leslie/thread"
 )
 
@@ -19,7 +17,7 @@ func (x *examination) archive() error {
 	if x.now == nil {
 		return nil
 	}
-	all, err := x.store.archiveOf(x.now, x.movedOn)
+	all, bad, err := x.store.compareArchive(x.now, x.movedOn)
 	if err != nil {
 		x.noCold = true
 		if !x.noHistory { // else told already
@@ -28,19 +26,19 @@ func (x *examination) archive() error {
 		return nil
 	}
 	x.cold = all
-	if all.bad > 0 && !x.store.irregular(ArchiveFile) {
-		x.note("T502", ArchiveFile, fmt.Sprintf("%d damaged lines, which are skipped", all.bad))
+	if bad > 0 && !x.store.irregular(ArchiveFile) {
+		x.note("T502", ArchiveFile, fmt.Sprintf("%d damaged lines, which are skipped", bad))
 	}
-	if len(all.gone) > 0 {
-		x.mendable("T502", ArchiveFile, "records that the journal archived are missing: "+recordsOf(all.gone), (*mending).archive)
+	if len(all.Missing) > 0 {
+		x.mendable("T502", ArchiveFile, "records that the journal archived are missing: "+recordsOf(all.Missing), (*mending).archive)
 	}
-	if len(all.alone) > 0 {
-		x.mendable("T502", JournalFile, "it could not restore from the archive: "+recordsOf(all.alone), (*mending).baseline)
+	if len(all.Unjournaled) > 0 {
+		x.mendable("T502", JournalFile, "it could not restore from the archive: "+recordsOf(all.Unjournaled), (*mending).baseline)
 	}
 	return nil
 }
 
-func recordsOf(lines []archived) string {
+func recordsOf(lines []archive.Line) string {
 	names := make([]string, len(lines))
 	for i, a := range lines {
 		names[i] = a.Record
@@ -69,91 +67,8 @@ func (x *examination) counters() error {
 			x.lasting("T502", ArchiveFile, fmt.Sprintf("%d archived threads of the objective '%s' are missing, and the journal does not have them", o.Archived-have, o.ID))
 		}
 	}
-	if lack := x.cold.lack(); lack != "" && !told {
+	if lack := x.cold.Lack(); lack != "" && !told {
 		x.lasting("T502", ArchiveFile, lack+", and the journal does not have them")
 	}
 	return nil
-}
-
-// wholeArchive has the archived records of archive and journal together.
-type wholeArchive struct {
-	*stacks
-	bad   int        // damaged lines of the archive
-	kept  []archived // the lines that count, in the order of their records
-	gone  []archived // what the journal has and the archive lacks, by operation
-	alone []archived // what the archive has and the journal lacks
-}
-
-// archiveOf reads archive and journal. Lines of operations after the state's count,
-// unless a newer state exists by now. Errors: T509.
-func (s *Store) archiveOf(now *loaded, movedOn func() bool) (all wholeArchive, err error) {
-	all.stacks = newStacks(now)
-	var later []archived
-	all.bad, err = s.readArchive(func(a archived) {
-		if a.Seq <= now.revision {
-			all.put(a)
-		} else {
-			later = append(later, a)
-		}
-	})
-	if err != nil {
-		return all, err
-	}
-	if len(later) > 0 && !movedOn() {
-		for _, a := range later {
-			all.put(a)
-		}
-	}
-	ops, err := (&archiveSource{store: s, now: now}).archivings()
-	if err != nil {
-		return all, err
-	}
-	journaled := map[archivedAt]bool{}
-	for _, e := range ops {
-		for _, lines := range [][]archived{archivedBy(e.Archived, e.Seq), e.Archive} {
-			for _, a := range lines {
-				journaled[archivedAt{a.Record, a.Seq}] = true
-			}
-			all.giveBack(lines)
-		}
-	}
-	for _, record := range slices.Sorted(maps.Keys(all.last)) {
-		if a := all.last[record]; !all.live(record) && all.wentWithItsThread(record, a) {
-			all.kept = append(all.kept, a)
-			if !journaled[archivedAt{record, a.Seq}] {
-				all.alone = append(all.alone, a)
-			}
-		}
-	}
-	return all, nil
-}
-
-// giveBack adds journal lines that the archive lacks, with the others of their
-// operation, because a line counts those that follow it.
-func (all *wholeArchive) giveBack(lines []archived) {
-	lacking := map[archivedAt]bool{}
-	for _, a := range lines {
-		if at := (archivedAt{a.Record, a.Seq}); !all.lines[at] && !all.live(a.Record) {
-			lacking[archivedAt{seq: a.Seq}] = true
-		}
-	}
-	for _, a := range lines {
-		if lacking[archivedAt{seq: a.Seq}] {
-			all.gone = append(all.gone, a)
-			all.put(a)
-		}
-	}
-}
-
-// appendArchived puts lines back as they were. Errors: T505.
-func (s *Store) appendArchived(lines []archived) error {
-	sealed := make([][]byte, 0, len(lines))
-	for _, a := range lines {
-		body, err := plainJSON(a)
-		if err != nil {
-			return err
-		}
-		sealed = append(sealed, jsonl.Seal(body))
-	}
-	return s.disk.AppendLines(ArchiveFile, sealed...)
 }

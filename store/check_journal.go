@@ -13,26 +13,26 @@ import (
 // anything was lost with it is a separate finding.
 
 func (x *examination) journal() (err error) {
-	if x.history, err = x.store.readHistoryOf(); err != nil {
+	var broken string
+	if x.index, broken, err = x.store.indexJournal(); err != nil {
 		x.noHistory = true
 		x.cannotTell(JournalFile, err)
 		return nil
 	}
-	h := x.history
-	if h.broken != "" {
-		x.mendable("T502", JournalFile, h.broken, (*mending).journal)
+	if broken != "" {
+		x.mendable("T502", JournalFile, broken, (*mending).journal)
 	}
-	if len(h.bad) > 0 {
-		x.note("T502", JournalFile, "damaged lines, which are skipped: "+numbers(h.bad))
+	if len(x.index.Bad) > 0 {
+		x.note("T502", JournalFile, "damaged lines, which are skipped: "+numbers(x.index.Bad))
 	}
 	if x.now == nil {
 		return nil
 	}
-	if first, last := h.gap(x.now.image); first > 0 {
+	if first, last := x.index.Gap(x.now.Revision, x.now.Operation); first > 0 {
 		x.mendable("T502", JournalFile, fmt.Sprintf("the operations from revision %d to %d are missing", first, last), (*mending).baseline)
 		return nil
 	}
-	differing, err := x.store.givesBack(h, x.now.image)
+	differing, err := x.store.contradicted(x.index, x.now.Image)
 	if err != nil {
 		x.cannotTell(JournalFile, err)
 	} else if len(differing) > 0 {

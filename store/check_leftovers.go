@@ -46,7 +46,7 @@ func (x *examination) quiet() bool {
 
 // movedOn reports whether a newer state exists than the one being checked.
 func (x *examination) movedOn() bool {
-	return !x.seen.locked && x.store.claimsOf(StateFile) > x.now.revision
+	return !x.seen.locked && x.store.claimsOf(StateFile) > x.now.Revision
 }
 
 // isHeld reports whether a process has locked a file. It takes a shared lock for an

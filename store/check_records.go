@@ -40,7 +40,7 @@ func (x *examination) records() error {
 		return nil
 	}
 	for _, table := range thread.Tables() {
-		for _, line := range x.now.records[table] {
+		for _, line := range x.now.Records[table] {
 			if err := x.census.take(table, line.JSON, false); err != nil {
 				x.lasting("T901", StateFile, fmt.Sprintf("the record %s/%s cannot be read: %v", table, line.ID, err))
 			}
@@ -49,7 +49,7 @@ func (x *examination) records() error {
 	if x.noCold {
 		return nil
 	}
-	for _, a := range x.cold.kept {
+	for _, a := range x.cold.Counting {
 		table, _, _ := strings.Cut(a.Record, "/")
 		if err := x.census.take(table, a.Value, true); err != nil {
 			x.lasting("T901", ArchiveFile, fmt.Sprintf("the record %s cannot be read: %v", a.Record, err))
@@ -156,12 +156,11 @@ func (x *examination) tiesOf(t thread.Thread) {
 
 // there reports whether a record exists, or will exist after the archive is repaired.
 func (x *examination) there(table, id string) bool {
-	if _, there := thread.LineOf(x.now.records[table], id); there {
+	if _, there := thread.LineOf(x.now.Records[table], id); there {
 		return true
 	}
 	if x.noCold {
 		return false
 	}
-	_, archived := x.cold.last[table+"/"+id]
-	return archived
+	return x.cold.Has(table, id)
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -9,7 +8,7 @@ import (
 	"slices"
 
 	"leslie/store/internal/content"
-	"leslie/store/internal/jsonl"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
@@ -57,38 +56,24 @@ func (x *examination) requests() error {
 	return nil
 }
 
-// owed returns the answers that must be stored, by file: those that the journal knows,
-// and that of the state's own operation with the answer itself.
-func (x *examination) owed() map[string]answer {
-	all := maps.Clone(x.history.answers)
-	if op := x.now.operation; op != nil && op.RequestID != "" && x.store.now().Sub(op.Time) <= remembered {
-		if e, err := op.all(); err == nil {
-			all[requestFile(op.RequestID)] = owed(e)
+// owed returns the answers that must be stored, by file: those that the journal has,
+// and that of the state's own operation.
+func (x *examination) owed() map[string]journal.Answer {
+	all := map[string]journal.Answer{}
+	for name, a := range x.index.Answers {
+		all[RequestsDir+"/"+name] = a
+	}
+	if op := x.now.Operation; op != nil && op.RequestID != "" && !journal.Forgotten(op.Time, x.store.now()) {
+		if e, err := op.All(); err == nil {
+			all[requestFile(op.RequestID)] = journal.AnswerOf(e)
 		}
 	}
 	return all
 }
 
-// readAnswer reads the file of an answer. Errors: damage, else what the system
-// said.
-func (s *Store) readAnswer(name string) (answer, error) {
-	data, _, err := saferoot.ReadRegular(s.Path(name))
-	if err != nil {
-		return answer{}, err
-	}
-	a, ok := decodeAnswer(data)
-	switch {
-	case !ok:
-		return a, saferoot.Damage("its checksum does not fit")
-	case requestFile(a.ID) != name:
-		return a, saferoot.Damage("it is that of another request")
-	}
-	return a, nil
-}
-
 // answer writes a stored answer again. The damaged file keeps its name until the new
 // one replaces it, so there is always a file.
-func (m *mending) answer(name string, a answer) error {
+func (m *mending) answer(name string, a journal.Answer) error {
 	s := m.store
 	w, err := s.openWork()
 	if err != nil {
@@ -101,7 +86,7 @@ func (m *mending) answer(name string, a answer) error {
 	if err := m.keepBeside(name); err != nil {
 		return err
 	}
-	data, err := a.encode()
+	data, err := a.Encode()
 	if err != nil {
 		return err
 	}
@@ -111,14 +96,4 @@ func (m *mending) answer(name string, a answer) error {
 	w.Touch(RequestsDir)
 	m.did("wrote %s again", saferoot.Shown(name))
 	return w.Sync()
-}
-
-func decodeAnswer(data []byte) (a answer, ok bool) {
-	ok = len(data) > 0 && jsonl.Intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil
-	return a, ok
-}
-
-func (a answer) encode() ([]byte, error) {
-	body, err := plainJSON(a)
-	return append(jsonl.Seal(body), '\n'), err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
 
@@ -17,11 +18,11 @@ func (x *examination) state() error {
 		x.unreadable(StateFile, x.store.readState(StateFile).reason())
 		return nil
 	}
-	if x.now.image.version == versionBefore {
-		x.note("T506", StateFile, "its format is "+versionBefore+"; the next write makes it "+Version+", which an older leslie does not read, and keeps this one as "+UpgradedFile)
+	if x.now.Image.Version == statefile.VersionBefore {
+		x.note("T506", StateFile, "its format is "+statefile.VersionBefore+"; the next write makes it "+statefile.Version+", which an older leslie does not read, and keeps this one as "+UpgradedFile)
 	}
 	if exists(x.store.Path(UpgradedFile)) {
-		x.note("T506", UpgradedFile, "the state from before its format became "+Version+"; remove it when nobody needs an older leslie")
+		x.note("T506", UpgradedFile, "the state from before its format became "+statefile.Version+"; remove it when nobody needs an older leslie")
 	}
 	for _, w := range x.now.warnings {
 		mend, message := (*mending).settle, w.Context.Text("reason")+"; the backup and the journal give revision "+w.Context.Text("revision")
@@ -46,13 +47,13 @@ func (x *examination) pending() error {
 	if x.now == nil {
 		return nil
 	}
-	if p := x.now.image.pending; p != nil {
+	if p := x.now.Image.Pending; p != nil {
 		x.steps(p)
 	}
-	for _, q := range x.now.image.quarantined {
+	for _, q := range x.now.Image.Quarantined {
 		x.held(q)
 	}
-	if op := x.now.operation; op != nil && x.now.tail < x.now.revision && x.now.noTail == nil {
+	if op := x.now.Operation; op != nil && x.now.tail < x.now.Revision && x.now.noTail == nil {
 		x.passing("W505", JournalFile, "the last operation, '"+string(op.ID)+"', is not in the journal yet; the next write adds it", (*mending).settle)
 	}
 	return nil
@@ -90,7 +91,7 @@ func (x *examination) held(q thread.Quarantined) {
 
 func (x *examination) backup() error {
 	backup := x.store.readState(BackupFile)
-	var other foreign
+	var other statefile.Foreign
 	switch {
 	case errors.As(backup.err, &other):
 		x.lasting("T506", BackupFile, backup.reason())

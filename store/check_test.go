@@ -20,8 +20,10 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -351,14 +353,14 @@ func harms() map[string]harm {
 		"files are not in place yet": {do: cutOff, finds: []string{"W505 threads/main/new.md"}},
 		"an old state, and a gap":    {do: rewound, finds: []string{"W502 thread_relations.json", "T502 operations.jsonl"}, notes: []string{"T502 operations.jsonl"}},
 		"a step that leads out of its place": {
-			do: changesByHand(func(m *image) {
-				m.pending = &thread.Pending{Operation: "op-evil", Steps: []thread.Step{{Do: thread.StepMakeDir, To: "../x"}}}
+			do: changesByHand(func(m *statefile.Image) {
+				m.Pending = &thread.Pending{Operation: "op-evil", Steps: []thread.Step{{Do: thread.StepMakeDir, To: "../x"}}}
 			}),
 			finds: []string{"!T507 thread_relations.json"}, stays: []string{"!T507 thread_relations.json"},
 		},
 		"a record that cannot be read": {
-			do: changesByHand(func(m *image) {
-				m.records[thread.TableMerges][0].JSON = []byte(`{"mergeId":1}`)
+			do: changesByHand(func(m *statefile.Image) {
+				m.Records[thread.TableMerges][0].JSON = []byte(`{"mergeId":1}`)
 			}),
 			finds: []string{"!T901 thread_relations.json", "T502 operations.jsonl"}, stays: []string{"!T901 thread_relations.json"},
 			notes: []string{"T303 merges/merge-1"},
@@ -455,9 +457,9 @@ func harms() map[string]harm {
 	blobs["the blobs are a file"] = harm{do: isFileNow(BlobsDir), finds: []string{"T507 blobs"}, stays: named}
 	ties := map[string]harm{
 		"ids that name nothing": {
-			do: changesByHand(func(m *image) {
-				m.records[thread.TableThreads] = append([]thread.Line{{ID: "..", JSON: []byte(`{"threadId":"..","objectiveId":"ship","shared":[{"with":"main","manifest":"../../x"}]}`)}}, m.records[thread.TableThreads]...)
-				m.records[thread.TableReferences] = append(m.records[thread.TableReferences], thread.Line{ID: "ref-z", JSON: []byte(`{"refId":"ref-z","from":"main","target":"other","binding":"frozen","targetResolved":true}`)})
+			do: changesByHand(func(m *statefile.Image) {
+				m.Records[thread.TableThreads] = append([]thread.Line{{ID: "..", JSON: []byte(`{"threadId":"..","objectiveId":"ship","shared":[{"with":"main","manifest":"../../x"}]}`)}}, m.Records[thread.TableThreads]...)
+				m.Records[thread.TableReferences] = append(m.Records[thread.TableReferences], thread.Line{ID: "ref-z", JSON: []byte(`{"refId":"ref-z","from":"main","target":"other","binding":"frozen","targetResolved":true}`)})
 			}),
 			finds: []string{"T502 operations.jsonl", "!T507 thread_relations.json", "!T202 thread_relations.json", "!T509 blobs/sha256"},
 			stays: []string{"!T507 thread_relations.json", "!T202 thread_relations.json", "!T509 blobs/sha256"},
@@ -491,12 +493,12 @@ func harms() map[string]harm {
 }
 
 // changesByHand writes a state that no rule made, with a checksum that fits.
-func changesByHand(fn func(m *image)) func(testing.TB, *patient) {
+func changesByHand(fn func(m *statefile.Image)) func(testing.TB, *patient) {
 	return func(t testing.TB, p *patient) {
-		m, err := decodeState(read(t, p.Store, StateFile))
+		m, err := statefile.Decode(read(t, p.Store, StateFile))
 		require.NoError(t, err)
 		fn(&m)
-		data, err := m.encode()
+		data, err := m.Encode()
 		require.NoError(t, err)
 		put(t, p.Store, StateFile, data)
 	}
@@ -506,10 +508,10 @@ func changesByHand(fn func(m *image)) func(testing.TB, *patient) {
 func rewritten(t testing.TB, p *patient) {
 	lines := bytes.SplitAfter(read(t, p.Store, JournalFile), []byte("\n"))
 	i := len(lines) - 3
-	e, ok := readEntry(bytes.TrimSuffix(lines[i], []byte("\n")))
+	e, ok := journal.Read(bytes.TrimSuffix(lines[i], []byte("\n")))
 	require.True(t, ok)
 	e.Changes = nil
-	line, err := (&operation{entry: e}).line(nil)
+	line, err := (&journal.Operation{Entry: e}).Line(nil)
 	require.NoError(t, err)
 	lines[i] = append(line, '\n')
 	put(t, p.Store, JournalFile, bytes.Join(lines, nil))
@@ -665,7 +667,7 @@ func requireNothingDeleted(t testing.TB, was, is map[string]string) {
 		there[content] = true
 	}
 	for name, content := range was {
-		whole := (name == StateFile || name == BackupFile) && whole([]byte(content))
+		whole := (name == StateFile || name == BackupFile) && statefile.Whole([]byte(content))
 		leftover := strings.HasPrefix(name, TmpDir+"/") || temporary(name)
 		if whole || leftover || there[content] || strings.HasPrefix(is[name], content) {
 			continue
@@ -921,17 +923,17 @@ func crowded(b *testing.B, p *patient) (manifest thread.BlobID) {
 func journaled(b *testing.B, s *Store, manifest thread.BlobID) {
 	now, err := s.load()
 	require.NoError(b, err)
-	threads := now.records[thread.TableThreads]
+	threads := now.Records[thread.TableThreads]
 	st := thread.NewState(0, thread.Records{}, nil)
 	var lines [][]byte
 	commit := func(name string, fn func(*thread.State)) {
 		fn(st)
 		m := next(callNamed(name), st, Outcome{})
-		line, err := m.operation.line(nil)
+		line, err := m.Operation.Line(nil)
 		require.NoError(b, err)
 		lines = append(lines, line)
-		st = thread.NewState(m.revision, m.records, nil)
-		now.image = m
+		st = thread.NewState(m.Revision, m.Records, nil)
+		now.Image = m
 	}
 	commit("obj", func(st *thread.State) { _, _ = create("obj")(st) })
 	for i, line := range threads {
@@ -947,7 +949,7 @@ func journaled(b *testing.B, s *Store, manifest thread.BlobID) {
 			}
 		})
 	}
-	data, err := now.image.encode()
+	data, err := now.Image.Encode()
 	require.NoError(b, err)
 	for _, name := range []string{StateFile, BackupFile} {
 		put(b, s, name, data)

@@ -8,8 +8,10 @@ import (
 	"leslie/codes"
 	"leslie/internal/atomicfile"
 	"leslie/internal/fact"
+	"leslie/store/internal/archive"
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -35,8 +37,8 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 	if err := s.splitBackup(now); err != nil {
 		return err
 	}
-	pending := now.pending
-	if pending != nil && !now.settled || len(now.quarantined) > 0 {
+	pending := now.Pending
+	if pending != nil && !now.settled || len(now.Quarantined) > 0 {
 		if err := s.retry(now); err != nil {
 			return err
 		}
@@ -45,21 +47,21 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 		return err
 	}
 	// A stage that cannot be removed blocks nobody: doctor reports it.
-	_ = s.sweepStages(append(now.held(), own)...)
-	if now.operation == nil {
+	_ = s.sweepStages(append(now.Waiting(), own)...)
+	if now.Operation == nil {
 		return nil
 	}
-	if now.tail < now.revision {
+	if now.tail < now.Revision {
 		var undone []thread.Step
-		if pending != nil && slices.Contains(now.held(), pending.Operation) {
+		if pending != nil && slices.Contains(now.Waiting(), pending.Operation) {
 			undone = pending.Steps
 		}
-		if err := s.record(now.operation, undone); err != nil {
+		if err := s.record(now.Operation, undone); err != nil {
 			return err
 		}
-		now.tail = now.revision
+		now.tail = now.Revision
 	}
-	return s.keepAnswer(now.operation)
+	return s.keepAnswer(now.Operation)
 }
 
 func (s *Store) dropTemporary() error {
@@ -84,24 +86,24 @@ func (s *Store) leftTemporary() ([]string, error) {
 }
 
 // commit makes next the store's state and then settles it.
-func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commit, err error) {
+func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image) (made Commit, err error) {
 	var w fileWork
-	if next.pending != nil {
+	if next.Pending != nil {
 		if w, err = s.openWork(); err != nil {
 			return Commit{}, s.disk.WriteFailed(err)
 		}
 		defer func() {
 			if _ = w.Close(); err != nil {
-				_ = os.Remove(s.Path(shelves(next.pending))) // empty still
+				_ = os.Remove(s.Path(shelves(next.Pending))) // empty still
 			}
 		}()
 	}
-	next = next.follows(now.image)
-	next.quarantined, next.operation.held = now.quarantined, now.quarantined
-	if err := s.stageRemovals(w, next.pending); err != nil {
+	next = next.Follow(now.Image)
+	next.Quarantined, next.Operation.Held = now.Quarantined, now.Quarantined
+	if err := s.stageRemovals(w, next.Pending); err != nil {
 		return Commit{}, err
 	}
-	if err := s.appendArchive(next.operation.Archived, next.revision); err != nil {
+	if err := s.appendArchive(archive.LinesOf(next.Operation.Archived, next.Revision)); err != nil {
 		return Commit{}, err
 	}
 	if ctx.Err() != nil {
@@ -110,15 +112,15 @@ func (s *Store) commit(ctx context.Context, now *loaded, next image) (made Commi
 	if err := s.swap(now, next); err != nil {
 		return Commit{}, err
 	}
-	c := Commit{Revision: next.revision, Changed: true, Operation: next.operation.ID, Warnings: now.warnings}
+	c := Commit{Revision: next.Revision, Changed: true, Operation: next.Operation.ID, Warnings: now.warnings}
 	s.afterCommit(w, next, &c.Warnings)
 	return c, nil
 }
 
 // swap replaces the state file by next: a durable temporary file, then the old state
 // as backup, then the rename. Errors: T505, T509, and then nothing has changed.
-func (s *Store) swap(now *loaded, next image) error {
-	parts, err := next.encodeFrom(now.image)
+func (s *Store) swap(now *loaded, next statefile.Image) error {
+	parts, err := next.EncodeFrom(now.Image)
 	if err != nil {
 		return err
 	}
@@ -167,28 +169,28 @@ const (
 )
 
 // afterCommit does what follows the commit. The change is committed whatever fails.
-func (s *Store) afterCommit(w fileWork, m image, out *warnings.List) {
-	if onlyFolders(m.pending) {
+func (s *Store) afterCommit(w fileWork, m statefile.Image, out *warnings.List) {
+	if onlyFolders(m.Pending) {
 		s.settleAtOnce(w, m, out)
 	} else {
 		s.settleInTurn(w, m, out)
 	}
-	s.settled(out, keptAnswer, s.keepAnswer(m.operation))
-	if m.revision%forgetEvery == 0 {
+	s.settled(out, keptAnswer, s.keepAnswer(m.Operation))
+	if m.Revision%forgetEvery == 0 {
 		s.forgetOld()
 	}
 }
 
 // settleInTurn makes the state durable before a file is moved, and every file before
 // the journal says so.
-func (s *Store) settleInTurn(w fileWork, m image, out *warnings.List) {
-	standing := m.pending != nil && w.Reach(ThreadsDir) == nil
+func (s *Store) settleInTurn(w fileWork, m statefile.Image, out *warnings.List) {
+	standing := m.Pending != nil && w.Reach(ThreadsDir) == nil
 	durable := s.settled(out, durableState, s.disk.SyncDir(s.Path(".")))
 	var undone []thread.Step
-	if m.pending != nil && !s.placed(out, m.pending, s.carryOut(w, m.pending, standing && durable)) {
-		undone = m.pending.Steps
+	if m.Pending != nil && !s.placed(out, m.Pending, s.carryOut(w, m.Pending, standing && durable)) {
+		undone = m.Pending.Steps
 	}
-	s.settled(out, journalLine, s.record(m.operation, undone))
+	s.settled(out, journalLine, s.record(m.Operation, undone))
 }
 
 // onlyFolders reports whether an operation only creates a few folders, or nothing.
@@ -203,16 +205,16 @@ func onlyFolders(p *thread.Pending) bool {
 // other takes up to three times as long. A power cut in between may keep any part,
 // which loses nothing if only folders are created: the journal's line names the steps,
 // and rolling the state forward repeats them.
-func (s *Store) settleAtOnce(w fileWork, m image, out *warnings.List) {
+func (s *Store) settleAtOnce(w fileWork, m statefile.Image, out *warnings.List) {
 	all := []saferoot.Flush{saferoot.FlushDir(durableState, s.Path("."))}
 	var steps []thread.Step
-	if m.pending != nil {
-		steps = m.pending.Steps
-		made, err := s.makeFolders(w, m.pending)
-		s.placed(out, m.pending, err)
+	if m.Pending != nil {
+		steps = m.Pending.Steps
+		made, err := s.makeFolders(w, m.Pending)
+		s.placed(out, m.Pending, err)
 		all = append(all, made...)
 	}
-	line, err := m.operation.line(steps)
+	line, err := m.Operation.Line(steps)
 	var added []saferoot.Flush
 	if err == nil {
 		added, err = s.disk.AddLines(journalLine, JournalFile, line)

@@ -12,6 +12,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -89,7 +90,7 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, read func
 type observed struct {
 	ids   []thread.ThreadID
 	file  fs.FileInfo // of the state
-	image image
+	image statefile.Image
 	owed  []thread.Step    // what the last operation has undone in these threads
 	held  []thread.Pending // and earlier ones, whose steps nobody can carry out for now
 }
@@ -97,7 +98,7 @@ type observed struct {
 // lately is the last loaded state, with its file at that time, whole or not.
 type lately struct {
 	file    fs.FileInfo
-	image   image
+	image   statefile.Image
 	settled bool
 }
 
@@ -106,9 +107,9 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 	m := observed{ids: ids}
 	m.file, _ = os.Lstat(s.Path(StateFile))
 	if last := s.recent.Load(); last != nil && unwritten(last.file, m.file) {
-		p := last.image.pending
+		p := last.image.Pending
 		m.image = last.image
-		if len(m.image.quarantined) == 0 && (last.settled || p == nil || !slices.ContainsFunc(p.Steps, m.moved)) {
+		if len(m.image.Quarantined) == 0 && (last.settled || p == nil || !slices.ContainsFunc(p.Steps, m.moved)) {
 			return m, nil
 		}
 	}
@@ -116,10 +117,10 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 	if err != nil {
 		return observed{}, err
 	}
-	if m.image = now.image; !now.settled {
-		m.owed = m.movedBy(s.undone(now.pending))
+	if m.image = now.Image; !now.settled {
+		m.owed = m.movedBy(s.undone(now.Pending))
 	}
-	for _, q := range m.image.quarantined {
+	for _, q := range m.image.Quarantined {
 		if steps := m.movedBy(s.undone(work(q))); len(steps) > 0 {
 			m.held = append(m.held, thread.Pending{Operation: q.Operation, Steps: steps})
 		}
@@ -131,7 +132,7 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 func (m observed) lacking() warnings.List {
 	all := m.held
 	if len(m.owed) > 0 {
-		all = append(all, thread.Pending{Operation: m.image.pending.Operation, Steps: m.owed})
+		all = append(all, thread.Pending{Operation: m.image.Pending.Operation, Steps: m.owed})
 	}
 	var out warnings.List
 	for _, p := range all {
@@ -177,17 +178,17 @@ func (s *Store) sameAsObserved(m observed) bool {
 		return false
 	}
 	return !slices.ContainsFunc(m.ids, func(id thread.ThreadID) bool {
-		return !slices.EqualFunc(m.image.about(id), now.image.about(id), bytes.Equal)
+		return !slices.EqualFunc(about(id, m.image.Records), about(id, now.Records), bytes.Equal)
 	})
 }
 
-// about are a thread's record and its references, as they lie in the state.
-func (m image) about(id thread.ThreadID) (records [][]byte) {
-	if own, there := thread.LineOf(m.records[thread.TableThreads], string(id)); there {
+// about are a thread's record and its references, as the state has them.
+func about(id thread.ThreadID, all thread.Records) (records [][]byte) {
+	if own, there := thread.LineOf(all[thread.TableThreads], string(id)); there {
 		records = append(records, own.JSON)
 	}
 	from := []byte(`"from":"` + string(id) + `"`)
-	for _, ref := range m.records[thread.TableReferences] {
+	for _, ref := range all[thread.TableReferences] {
 		if bytes.Contains(ref.JSON, from) {
 			records = append(records, ref.JSON)
 		}
@@ -211,7 +212,7 @@ func (s *Store) awaitWork(ctx context.Context, m observed) (observed, error) {
 		case <-late:
 			living = false
 		case <-dead:
-			living, dead = s.alive(m.image.pending.Operation), time.After(deadAfter)
+			living, dead = s.alive(m.image.Pending.Operation), time.After(deadAfter)
 		case <-again.C:
 		}
 		now, err := s.observe(m.ids) // behind the look for its maker, who may have ended well

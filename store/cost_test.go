@@ -167,38 +167,3 @@ func TestWhatAWriteWrites(t *testing.T) {
 	state, backup := len(read(t, s, StateFile)), len(read(t, s, BackupFile))
 	assert.InDelta(t, state, backup, 700, "the history is not in the state")
 }
-
-// Reading allocates for a state as a whole, not for its records.
-func TestReadingAllocatesNothingForARecord(t *testing.T) {
-	small, large := grown(t, 200, 50), grown(t, 4_000, 50)
-	allocations := func(m image) float64 {
-		data, err := m.encode()
-		require.NoError(t, err)
-		return testing.AllocsPerRun(3, func() {
-			_, err := decodeState(data)
-			require.NoError(t, err)
-		})
-	}
-	few, many := allocations(small), allocations(large)
-	t.Logf("%.0f allocations for 400 records, %.0f for 8,000", few, many)
-	assert.LessOrEqual(t, many, 60.0)
-	assert.LessOrEqual(t, many, few+12)
-}
-
-// A write allocates for what it changes: the rest is written from where it lies.
-func TestWritingAllocatesNothingForARecord(t *testing.T) {
-	allocations := func(n int) float64 {
-		m := grown(t, n, 500)
-		st := thread.NewState(m.revision, m.records, nil)
-		st.Threads.Put(thread.Thread{ID: "thread-00007x", Title: "one more"})
-		next := snapshot(st, entry{Operation: thread.Operation{Seq: 2, ID: "op-2", Changes: st.Changes()}})
-		return testing.AllocsPerRun(3, func() {
-			_, err := next.encodeFrom(m)
-			require.NoError(t, err)
-		})
-	}
-	few, many := allocations(200), allocations(4_000)
-	t.Logf("%.0f allocations among 400 records, %.0f among 8,000", few, many)
-	assert.LessOrEqual(t, many, 80.0)
-	assert.LessOrEqual(t, many, few+12)
-}

@@ -9,6 +9,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -84,7 +85,7 @@ func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 	if err := s.disk.WriteFailed(s.furnish()); err != nil {
 		return false, err
 	}
-	data, err := image{records: thread.Records{}}.encode()
+	data, err := statefile.Image{Records: thread.Records{}}.Encode()
 	if err != nil {
 		return false, err
 	}
@@ -99,7 +100,7 @@ func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 // completeBackup adds the backup that an interrupted creation left out, if the store
 // has no operations yet.
 func (s *Store) completeBackup(main found) (created bool, err error) {
-	if main.revision != 0 || exists(s.Path(BackupFile)) {
+	if main.Revision != 0 || exists(s.Path(BackupFile)) {
 		return false, nil
 	}
 	if err := s.dropTemporary(); err != nil {

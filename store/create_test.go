@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/statefile"
 	"leslie/warnings"
 )
 
@@ -50,7 +51,7 @@ func TestAMakingThatIsCutOffAnywhereIsCompletedByTheNext(t *testing.T) {
 		require.NoError(t, err, "step %d of %d", i, n)
 		requireHolds(t, s, nil, false)
 		requireTidy(t, s)
-		_, err = decodeState(read(t, s, BackupFile))
+		_, err = statefile.Decode(read(t, s, BackupFile))
 		require.NoError(t, err, "step %d of %d", i, n)
 		assert.Equal(t, gitignore, string(read(t, s, ".gitignore")))
 		add(t, s, "obj-a")

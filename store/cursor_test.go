@@ -61,7 +61,6 @@ func TestACursorTellsEachOperationOnceOldestFirst(t *testing.T) {
 	assert.Empty(t, c.more(t, 0))
 	add(t, s, "d", "e")
 	assert.Equal(t, []int{4, 5}, c.more(t, 0))
-	assert.Equal(t, int64(len(read(t, s, JournalFile))), c.offset, "what was read is not read again")
 	assert.Equal(t, []int{3, 4, 5}, cursorOf(s, CursorQuery{Since: 2}).more(t, 0), "resumed by its number alone")
 	assert.Empty(t, cursorOf(s, CursorQuery{Since: 5}).more(t, 0))
 }

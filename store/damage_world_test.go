@@ -17,6 +17,7 @@ import (
 	"leslie/internal/scope"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -482,7 +483,7 @@ func (b *bench) notWhole(t testing.TB, then instant) (names []string) {
 }
 
 func entireState(data []byte) bool {
-	_, err := decodeState(data)
+	_, err := statefile.Decode(data)
 	return err == nil
 }
 

@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/journal"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
 
@@ -20,12 +22,12 @@ func TestTheExamplesOfTheDocumentationAreReal(t *testing.T) {
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, 6)
-	m, err := decodeState([]byte(blocks[0][1]))
+	m, err := statefile.Decode([]byte(blocks[0][1]))
 	require.NoError(t, err)
-	assert.Equal(t, thread.Revision(2), m.revision)
-	e, ok := readEntry([]byte(strings.TrimSpace(blocks[1][1])))
+	assert.Equal(t, thread.Revision(2), m.Revision)
+	e, ok := journal.Read([]byte(strings.TrimSpace(blocks[1][1])))
 	require.True(t, ok)
-	assert.Equal(t, m.operation.ID, e.ID)
+	assert.Equal(t, m.Operation.ID, e.ID)
 	for _, block := range blocks[1:4] {
 		assert.True(t, jsonl.Intact([]byte(strings.TrimSpace(block[1]))), block[1])
 	}

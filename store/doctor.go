@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"leslie/codes"
+	"leslie/store/internal/archive"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/lockfile"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
@@ -83,9 +85,9 @@ type examination struct {
 	findings []finding
 
 	underWay  map[string]bool // places that a pending step is going to fill
-	history   history
+	index     journal.Index
 	noHistory bool // the journal cannot be read: nothing follows from what it lacks
-	cold      wholeArchive
+	cold      archive.Comparison
 	noCold    bool // the archive, or the journal that stands in for it, cannot be read
 	census    census
 	ill       map[thread.BlobID]*blobCase // blobs that are missing or damaged

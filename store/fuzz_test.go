@@ -15,35 +15,14 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/content"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/jsonl"
-	"leslie/store/internal/saferoot"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
 
 // This file feeds any bytes to what the store reads. What carries a checksum is
 // tried as it is and with a sum that fits: else nothing would ever get past it.
-
-// sample is a state file as leslie writes it.
-func sample(f testing.TB) []byte {
-	op := &operation{entry: entry{Operation: thread.Operation{Seq: 7, ID: "op-x", Time: noon, Changes: []thread.Change{{Record: "threads/a", After: []byte(`{}`)}}}}}
-	m := image{revision: 7, operation: op, records: thread.Records{
-		thread.TableThreads: {{ID: "a", JSON: []byte(`{"threadId":"a"}`)}, {ID: "b", JSON: []byte(`{"threadId":"b"}`)}},
-	}}
-	data, err := m.encode()
-	require.NoError(f, err)
-	return data
-}
-
-// summed is a state file with the checksum that fits, if it has a place for one.
-func summed(data []byte) []byte {
-	_, at, ok := readHead(data)
-	if !ok {
-		return data
-	}
-	data = bytes.Clone(data)
-	copy(data[at:], jsonl.Checksum(data[:at], data[at+8:])[len(jsonl.SumPrefix):])
-	return data
-}
 
 // sealedAgain gives every line that ends like a sealed one the sum that fits.
 func sealedAgain(data []byte) []byte {
@@ -57,43 +36,11 @@ func sealedAgain(data []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// FuzzState: any bytes are whole, damaged or another program's; what is whole
-// keeps its records byte for byte when it is written, and is read back the same.
-func FuzzState(f *testing.F) {
-	f.Add(sample(f))
-	f.Add([]byte(`{"version":"1.0","operations":[]}`))
-	f.Add([]byte(`{"version":"2.0","revision":1,"checksum":"crc32c:00000000",` + "\n}"))
-	f.Add([]byte(`{"version":"2.1","revision":1,"checksum":"crc32c:00000000",` + "\n}"))
-	for _, at := range newWorld(f).past {
-		f.Add([]byte(at.files[StateFile]))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, data := range [][]byte{data, summed(data)} {
-			m, err := decodeState(data)
-			if err != nil {
-				requireKnown(t, err)
-				continue
-			}
-			require.True(t, whole(data))
-			written, err := m.encode()
-			require.NoError(t, err, "what was read can be written")
-			again, err := decodeState(written)
-			require.NoError(t, err)
-			require.Equal(t, m.revision, again.revision)
-			require.Equal(t, m.records, again.records)
-			twice, err := again.encode()
-			require.NoError(t, err)
-			require.Equal(t, string(written), string(twice))
-		}
-	})
-}
-
-func requireKnown(t *testing.T, err error) {
-	switch err.(type) {
-	case saferoot.Damage, foreign:
-	default:
-		t.Fatalf("an error that is neither damage nor foreign: %v", err)
-	}
+// summed is a state file with the checksum that fits, if it has a place for one.
+func summed(data []byte) []byte {
+	data = bytes.Clone(data)
+	statefile.Sum(data)
+	return data
 }
 
 // FuzzJournal: the lines are read from the end as they stand, however many; an
@@ -134,27 +81,27 @@ func FuzzJournal(f *testing.F) {
 }
 
 func readsBack(t *testing.T, line []byte) {
-	e, ok := readEntry(line)
+	e, ok := journal.Read(line)
 	if !ok {
 		return
 	}
 	require.True(t, jsonl.Intact(line))
 	require.Positive(t, e.Seq)
-	written, err := (&operation{entry: e}).line(nil)
+	written, err := (&journal.Operation{Entry: e}).Line(nil)
 	require.NoError(t, err, "what was read can be written")
-	again, ok := readEntry(written)
+	again, ok := journal.Read(written)
 	require.True(t, ok)
-	twice, err := (&operation{entry: again}).line(nil)
+	twice, err := (&journal.Operation{Entry: again}).Line(nil)
 	require.NoError(t, err)
 	require.Equal(t, string(written), string(twice))
 
-	was := image{revision: 3, records: thread.Records{thread.TableThreads: {{ID: "a", JSON: []byte(`{"threadId":"a"}`)}}}}
-	next, err := replayed(was, e)
+	was := statefile.Image{Revision: 3, Records: thread.Records{thread.TableThreads: {{ID: "a", JSON: []byte(`{"threadId":"a"}`)}}}}
+	next, err := was.Apply(e)
 	if err != nil {
 		require.Equal(t, was, next)
 		return
 	}
-	require.Equal(t, e.Seq, next.revision)
+	require.Equal(t, e.Seq, next.Revision)
 }
 
 // FuzzArchive: whichever lines of the archive are lost, and whatever stands

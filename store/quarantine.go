@@ -91,12 +91,12 @@ func (s *Store) retry(now *loaded) error {
 		return s.disk.WriteFailed(err)
 	}
 	defer w.Close()
-	all := make([]*thread.Pending, 0, len(now.quarantined)+1)
-	for _, q := range now.quarantined {
+	all := make([]*thread.Pending, 0, len(now.Quarantined)+1)
+	for _, q := range now.Quarantined {
 		all = append(all, work(q))
 	}
-	if now.pending != nil && !now.settled {
-		all = append(all, now.pending)
+	if now.Pending != nil && !now.settled {
+		all = append(all, now.Pending)
 	}
 	left := []thread.Quarantined{}
 	for n, p := range all {
@@ -121,8 +121,8 @@ func (s *Store) retry(now *loaded) error {
 		}
 	}
 	same := func(a, b thread.Quarantined) bool { return a.Record == b.Record && slices.Equal(a.At, b.At) }
-	now.requarantined = !slices.EqualFunc(now.quarantined, left, same)
-	now.quarantined, now.pending = left, nil // which is done, or quarantined
+	now.requarantined = !slices.EqualFunc(now.Quarantined, left, same)
+	now.Quarantined, now.Pending = left, nil // which is done, or quarantined
 	return nil
 }
 
@@ -132,15 +132,15 @@ func (s *Store) keepQuarantine(now *loaded) error {
 	if !now.requarantined && !now.recovered() {
 		return nil
 	}
-	return s.swap(now, now.image)
+	return s.swap(now, now.Image)
 }
 
 // undoneOf are the steps of the last operation and of earlier ones that are not done.
 func (s *Store) undoneOf(now *loaded) (steps []thread.Step) {
 	if !now.settled {
-		steps = s.undone(now.pending)
+		steps = s.undone(now.Pending)
 	}
-	for _, q := range now.quarantined {
+	for _, q := range now.Quarantined {
 		steps = append(steps, s.undone(work(q))...)
 	}
 	return steps
@@ -149,24 +149,16 @@ func (s *Store) undoneOf(now *loaded) (steps []thread.Step) {
 // unfinished are the operations whose steps are not all done: what they staged and
 // displaced is needed.
 func (s *Store) unfinished(now *loaded) (all []thread.OperationID) {
-	if !now.settled && len(s.undone(now.pending)) > 0 {
-		all = append(all, now.pending.Operation)
+	if !now.settled && len(s.undone(now.Pending)) > 0 {
+		all = append(all, now.Pending.Operation)
 	}
-	return append(all, now.image.held()...)
-}
-
-// held are the operations that have quarantined steps.
-func (m image) held() (all []thread.OperationID) {
-	for _, q := range m.quarantined {
-		all = append(all, q.Operation)
-	}
-	return all
+	return append(all, now.Image.Waiting()...)
 }
 
 // heldBack is T507 for the first of these records whose files an earlier operation
 // has still to change.
-func (m image) heldBack(records ...string) error {
-	for _, q := range m.quarantined {
+func (l *loaded) heldBack(records ...string) error {
+	for _, q := range l.Quarantined {
 		if !slices.Contains(records, q.Record) {
 			continue
 		}

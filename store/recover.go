@@ -1,14 +1,15 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -23,7 +24,7 @@ import (
 
 // loaded is a state and where it came from.
 type loaded struct {
-	image
+	statefile.Image
 	// file is the main file that the image was read from and data its bytes;
 	// nil when the image was recovered.
 	file fs.FileInfo
@@ -47,47 +48,42 @@ func (l *loaded) recovered() bool { return l.file == nil }
 // append to the journal after they rename the state, and make only the previous state
 // the backup. So a state that is older than those is really old, not a race.
 func (s *Store) load() (*loaded, error) {
-	return s.loadWith(func(j journal, main found) (tail, error) {
-		if main.err == nil && j.endsWith(main.operation) {
-			return tail{newest: main.revision, settled: true}, nil
-		}
-		return j.tail()
-	})
+	return s.loadWith(func(j journal.File, main found) (journal.Tail, error) { return j.TailAt(main.Operation) })
 }
 
 // loadWith is load with a way to read the end of the journal as it was before the
 // state was read.
-func (s *Store) loadWith(tailOf func(journal, found) (tail, error)) (*loaded, error) {
+func (s *Store) loadWith(tailOf func(journal.File, found) (journal.Tail, error)) (*loaded, error) {
 	j, noTail := s.openJournal()
-	defer j.close()
+	defer j.Close()
 	backup := s.claimsOf(BackupFile)
 	main := s.readState(StateFile)
-	var end tail
+	var end journal.Tail
 	if noTail == nil {
 		end, noTail = tailOf(j, main)
 		noTail = s.disk.ReadFailed(noTail)
 	}
 	now, err := s.newest(main, end, noTail, backup)
 	if err == nil {
-		s.recent.Store(&lately{file: main.info, image: now.image, settled: now.settled})
+		s.recent.Store(&lately{file: main.info, image: now.Image, settled: now.settled})
 	}
 	return now, err
 }
 
-func (s *Store) newest(main found, end tail, noTail error, backup thread.Revision) (*loaded, error) {
+func (s *Store) newest(main found, end journal.Tail, noTail error, backup thread.Revision) (*loaded, error) {
 	if main.err == nil {
 		main.old = s.outdated(main, end, backup)
 	}
 	switch {
 	case main.err == nil && main.old == "":
-		out := &loaded{image: main.image, file: main.info, data: main.data, tail: end.newest, noTail: noTail}
-		out.settled = end.settled && !end.torn && end.newest == main.revision
-		if end.torn && main.revision == end.newest {
+		out := &loaded{Image: main.Image, file: main.info, data: main.data, tail: end.Newest, noTail: noTail}
+		out.settled = end.Settled && !end.Torn && end.Newest == main.Revision
+		if end.Torn && main.Revision == end.Newest {
 			main.old = "it is older than the last line of the journal, which is damaged"
-			out.warn(s, main, 0, lostBehind(main.revision, end.newest+1))
+			out.warn(s, main, 0, lostBehind(main.Revision, end.Newest+1))
 		}
 		if !out.settled {
-			if err := out.readPending(); err != nil {
+			if err := out.ReadPending(); err != nil {
 				return nil, s.refuse(StateFile, err)
 			}
 		}
@@ -101,12 +97,12 @@ func (s *Store) newest(main found, end tail, noTail error, backup thread.Revisio
 }
 
 // outdated says why a whole state is not the newest, "" when it is.
-func (s *Store) outdated(main found, end tail, backup thread.Revision) string {
-	if main.revision < end.newest {
+func (s *Store) outdated(main found, end journal.Tail, backup thread.Revision) string {
+	if main.Revision < end.Newest {
 		return "it is older than the journal"
 	}
-	if main.revision < backup {
-		if b := s.readState(BackupFile); b.err == nil && b.revision > main.revision {
+	if main.Revision < backup {
+		if b := s.readState(BackupFile); b.err == nil && b.Revision > main.Revision {
 			return "it is older than its backup"
 		}
 	}
@@ -121,16 +117,15 @@ func (s *Store) claimsOf(name string) thread.Revision {
 		return 0
 	}
 	defer f.Close()
-	head := make([]byte, 128)
+	head := make([]byte, statefile.HeadSize)
 	n, _ := f.ReadAt(head, 0)
-	rev, _, _ := readHead(head[:n])
-	return rev
+	return statefile.RevisionOf(head[:n])
 }
 
 // loadToWrite is load for who holds the lock: without the journal there is no
 // writing, and all of its last line is checked.
 func (s *Store) loadToWrite() (*loaded, error) {
-	now, err := s.loadWith(func(j journal, _ found) (tail, error) { return j.tail() })
+	now, err := s.loadWith(func(j journal.File, _ found) (journal.Tail, error) { return j.Tail() })
 	if err == nil && now.noTail != nil {
 		return nil, now.noTail
 	}
@@ -140,7 +135,7 @@ func (s *Store) loadToWrite() (*loaded, error) {
 // found is one state file as it was found; err is damage, foreign, or what the
 // system said.
 type found struct {
-	image
+	statefile.Image
 	info fs.FileInfo
 	data []byte
 	err  error
@@ -156,8 +151,12 @@ func (s *Store) readState(name string) found {
 	if err != nil {
 		return found{err: err}
 	}
-	m, err := decodeState(data)
-	return found{image: m, info: info, data: data, err: err}
+	m, err := statefile.Decode(data)
+	var d statefile.Damage
+	if errors.As(err, &d) {
+		err = saferoot.Damage(d)
+	}
+	return found{Image: m, info: info, data: data, err: err}
 }
 
 // usable reports whether the file is whole, or known not to be: then others may
@@ -174,23 +173,17 @@ func (f found) reason() string {
 	return f.err.Error()
 }
 
-// claims is the newest revision that a state file speaks of. One that is not
-// whole is believed where its first line and its operation agree: no single
-// damage changes both.
+// claims is the newest revision that a state file names.
 func (f found) claims() thread.Revision {
 	if f.err == nil {
-		return f.revision
+		return f.Revision
 	}
-	rev, at, ok := readHead(f.data)
-	if !ok || !bytes.HasPrefix(f.data[at+8+len(headEnd):], fmt.Appendf(nil, `"operation":{"seq":%d,`, rev)) {
-		return 0
-	}
-	return rev
+	return statefile.Claims(f.data)
 }
 
 // refuse is the code for a file that nothing may stand in for: T506 or T509.
 func (s *Store) refuse(name string, err error) error {
-	var other foreign
+	var other statefile.Foreign
 	if errors.As(err, &other) {
 		return codes.UnsupportedVersion.New(fact.Of("path", s.disk.Relative(s.Path(name))), fact.Of("writer", string(other)))
 	}
@@ -198,7 +191,7 @@ func (s *Store) refuse(name string, err error) error {
 }
 
 // recover makes the newest state that main, backup and journal hold together.
-func (s *Store) recover(main found, end tail) (*loaded, error) {
+func (s *Store) recover(main found, end journal.Tail) (*loaded, error) {
 	backup := s.readState(BackupFile)
 	if !backup.usable() && main.err != nil {
 		return nil, s.refuse(BackupFile, backup.err)
@@ -210,7 +203,7 @@ func (s *Store) recover(main found, end tail) (*loaded, error) {
 	if best == nil {
 		return nil, s.nothingWhole(main, backup)
 	}
-	out := &loaded{image: best.image, broken: main.err != nil, tail: best.newest}
+	out := &loaded{Image: best.Image, broken: main.err != nil, tail: best.newest}
 	out.warn(s, main, best.replayed, best.lost(main, backup, end))
 	return out, nil
 }
@@ -220,7 +213,7 @@ func (l *loaded) warn(s *Store, main found, replayed int, lost string) {
 	l.warnings.Add(warnings.Recovered.New(
 		fact.Of("path", s.disk.Relative(s.Path(StateFile))),
 		fact.Of("reason", main.reason()),
-		fact.Of("revision", l.revision),
+		fact.Of("revision", l.Revision),
 		fact.Of("replayed", replayed),
 		fact.Of("lost", lost),
 	))
@@ -232,11 +225,11 @@ func (s *Store) better(main, backup found) (best *rolled, err error) {
 		if f.err != nil {
 			continue
 		}
-		r, err := s.rollForward(f.image)
+		r, err := s.rollForward(f.Image)
 		if err != nil {
 			return nil, err
 		}
-		if best == nil || r.revision > best.revision {
+		if best == nil || r.Revision > best.Revision {
 			best = r
 		}
 	}
@@ -245,23 +238,28 @@ func (s *Store) better(main, backup found) (best *rolled, err error) {
 
 // rolled is a whole state with the journal's later operations applied.
 type rolled struct {
-	image
+	statefile.Image
 	base     thread.Revision // what it was rolled forward from
 	replayed int
 	newest   thread.Revision // the newest operation that the journal knows
 }
 
-func (s *Store) rollForward(m image) (*rolled, error) {
-	ops, newest, err := s.after(m.revision)
+func (s *Store) rollForward(m statefile.Image) (*rolled, error) {
+	var ops []journal.Entry
+	out := &rolled{base: m.Revision}
+	err := s.inJournal(func(j journal.File) (err error) {
+		ops, out.newest, err = j.After(m.Revision)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := m.readPending(); err != nil {
+	if err := m.ReadPending(); err != nil {
 		return nil, s.disk.ReadFailed(err)
 	}
-	out := &rolled{image: m, base: m.revision, newest: newest}
+	out.Image = m
 	for _, op := range ops {
-		if out.image, err = replayed(out.image, op); err != nil {
+		if out.Image, err = out.Image.Apply(op); err != nil {
 			break // what cannot be applied is not whole, and ends the roll
 		}
 		out.replayed++
@@ -269,50 +267,21 @@ func (s *Store) rollForward(m image) (*rolled, error) {
 	return out, nil
 }
 
-// replayed is the image that an operation makes of another. Errors: T901.
-func replayed(m image, op entry) (next image, err error) {
-	defer func() { // a record that no rule could have written
-		if r := recover(); r != nil {
-			next, err = m, codes.Internal.New(fact.Of("reason", fmt.Sprint(r)))
-		}
-	}()
-	st := thread.NewState(m.revision, m.records, nil)
-	if err := st.Apply(op.Operation); err != nil {
-		return m, err
-	}
-	return snapshot(st, op).follows(m), nil
-}
-
-// snapshot is a State as it rests after an operation.
-func snapshot(st *thread.State, op entry) image {
-	m := image{revision: op.Seq, records: thread.Records{}}
-	for _, table := range thread.Tables() {
-		m.records[table] = st.Lines(table)
-	}
-	if len(op.Pending) > 0 {
-		m.pending = &thread.Pending{Operation: op.ID, Steps: op.Pending}
-	}
-	m.quarantined = op.Quarantined
-	op.Pending, op.Quarantined = nil, nil
-	m.operation = &operation{entry: op, held: m.quarantined}
-	return m
-}
-
 // lost says what may be missing: every operation after the recovered state that
 // anything mentions. The journal is at most one operation behind the state, and the
 // backup is the state before the last write. So if the journal goes beyond the backup,
 // it has everything that was acknowledged; if not, the newest operation was not in it
 // yet, or is lost.
-func (r *rolled) lost(main, backup found, end tail) string {
+func (r *rolled) lost(main, backup found, end journal.Tail) string {
 	last := max(r.newest, main.claims())
-	if end.torn {
+	if end.Torn {
 		last = max(last, r.newest+1)
 	}
-	known := main.err != nil && main.claims() == r.revision && r.revision > 0
+	known := main.err != nil && main.claims() == r.Revision && r.Revision > 0
 	switch {
-	case last > r.revision:
-		return lostBehind(r.revision, last)
-	case backup.err == nil && r.newest <= backup.revision && !known:
+	case last > r.Revision:
+		return lostBehind(r.Revision, last)
+	case backup.err == nil && r.newest <= backup.Revision && !known:
 		return "nothing that was acknowledged, unless the journal lost it too"
 	}
 	return "nothing"
@@ -360,15 +329,15 @@ func (s *Store) aboutJournal() (about string, known bool) {
 	switch {
 	case err != nil:
 		return "it cannot be read: " + err.Error(), false
-	case j.broken != "":
-		return j.broken, false
-	case j.file == nil:
+	case j.Broken != "":
+		return j.Broken, false
+	case j.Missing():
 		return "it is missing", false
 	}
-	defer j.close()
+	defer j.Close()
 	var first, last thread.Revision
 	n := 0
-	err = j.newest(func(e entry) bool {
+	err = j.Newest(func(e journal.Entry) bool {
 		if last == 0 {
 			last = e.Seq
 		}
@@ -379,7 +348,7 @@ func (s *Store) aboutJournal() (about string, known bool) {
 	case err != nil:
 		return "it cannot be read: " + err.Error(), false
 	case n == 0:
-		return "it has no operation", j.size == 0
+		return "it has no operation", j.Size() == 0
 	}
 	return fmt.Sprintf("it has %d operations, from revision %d to %d", n, first, last), true
 }

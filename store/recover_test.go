@@ -16,6 +16,7 @@ import (
 	"leslie/codes"
 	"leslie/store/internal/jsonl"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -371,9 +372,9 @@ func TestAFileSystemWithoutLinksGetsACopyAsBackup(t *testing.T) {
 		return nil
 	}})
 	add(t, s, names(3)...)
-	m, err := decodeState(read(t, s, BackupFile))
+	m, err := statefile.Decode(read(t, s, BackupFile))
 	require.NoError(t, err)
-	assert.Equal(t, thread.Revision(2), m.revision)
+	assert.Equal(t, thread.Revision(2), m.Revision)
 	requireTidy(t, s)
 }
 

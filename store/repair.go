@@ -12,7 +12,9 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/content"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -150,7 +152,7 @@ func (m *mending) settle() error {
 	}
 	undone := len(s.undoneOf(now))
 	shared := s.sharesBackup(now)
-	unwritten := now.operation != nil && now.tail < now.revision
+	unwritten := now.Operation != nil && now.tail < now.Revision
 	if err := m.finish(now); err != nil {
 		return err
 	}
@@ -164,15 +166,15 @@ func (m *mending) settle() error {
 		m.did("added the last operation to the journal")
 	}
 	main := s.readState(StateFile)
-	lost := now.recovered() && (main.err != nil || main.revision != now.revision)
+	lost := now.recovered() && (main.err != nil || main.Revision != now.Revision)
 	if !lost && !now.requarantined {
 		return nil
 	}
-	if err := s.swap(now, now.image); err != nil {
+	if err := s.swap(now, now.Image); err != nil {
 		return err
 	}
 	if lost {
-		m.did("wrote the state at revision %d", now.revision)
+		m.did("wrote the state at revision %d", now.Revision)
 	}
 	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(".")))
 }
@@ -187,22 +189,22 @@ func (m *mending) finish(now *loaded) error {
 
 // rebuild makes a state of the journal, where neither file is whole.
 func (m *mending) rebuild(cause error) (*loaded, error) {
-	h, err := m.store.readHistoryOf()
+	x, broken, err := m.store.indexJournal()
 	if err != nil {
 		return nil, err
 	}
-	rebuilt, ok, err := m.store.rebuild(h)
+	rebuilt, ok, err := m.store.rebuild(x)
 	switch {
 	case err != nil:
 		return nil, err
-	case !ok && !m.store.untouched(h):
+	case !ok && !m.store.unused(x, broken):
 		return nil, cause
 	}
-	m.did("rebuilt the state at revision %d from the journal", rebuilt.revision)
-	if first, last := h.gap(rebuilt); first > 0 {
+	m.did("rebuilt the state at revision %d from the journal", rebuilt.Revision)
+	if first, last := x.Gap(rebuilt.Revision, rebuilt.Operation); first > 0 {
 		m.did("the changes of the operations from revision %d to %d are lost: the journal no longer has them", first, last)
 	}
-	return &loaded{image: rebuilt, broken: true, tail: rebuilt.revision}, nil
+	return &loaded{Image: rebuilt, broken: true, tail: rebuilt.Revision}, nil
 }
 
 // standing is the state that is on disk, whole. Errors: T502 as long as it is
@@ -225,7 +227,7 @@ func (m *mending) backup() error {
 	if s.readState(BackupFile).err == nil {
 		return nil // the state was just recovered, and a backup came with it
 	}
-	data, err := now.image.encode()
+	data, err := now.Image.Encode()
 	if err != nil {
 		return err
 	}
@@ -291,14 +293,14 @@ func (m *mending) archive() error {
 	if err != nil {
 		return err
 	}
-	all, err := m.store.archiveOf(now, m.alone)
-	if err != nil || len(all.gone) == 0 {
+	all, _, err := m.store.compareArchive(now, m.alone)
+	if err != nil || len(all.Missing) == 0 {
 		return err
 	}
-	if err := m.store.appendArchived(all.gone); err != nil {
+	if err := m.store.appendArchive(all.Missing); err != nil {
 		return err
 	}
-	m.did("added %d records to the archive from the journal", len(all.gone))
+	m.did("added %d records to the archive from the journal", len(all.Missing))
 	return nil
 }
 
@@ -312,7 +314,7 @@ func (m *mending) folders() error {
 		return err
 	}
 	ids := []string{}
-	for _, line := range now.records[thread.TableThreads] {
+	for _, line := range now.Records[thread.TableThreads] {
 		ids = append(ids, line.ID)
 	}
 	gone, err := (&archiveSource{store: m.store, now: now}).Archived(thread.TableThreads)
@@ -370,7 +372,7 @@ func (m *mending) counters() error {
 	}
 	after, err := m.commit(now, next(m.operation(), st, Outcome{}))
 	if err == nil {
-		m.did("counted archived threads again at revision %d", after.revision)
+		m.did("counted archived threads again at revision %d", after.Revision)
 	}
 	return err
 }
@@ -384,42 +386,42 @@ func (m *mending) baseline() error {
 	if err != nil {
 		return err
 	}
-	h, err := s.readHistoryOf()
+	x, _, err := s.indexJournal()
 	if err != nil {
 		return err
 	}
-	all, err := s.archiveOf(now, m.alone)
+	all, _, err := s.compareArchive(now, m.alone)
 	if err != nil {
 		return err
 	}
-	first, _ := h.gap(now.image)
-	differing, err := s.givesBack(h, now.image)
-	torn := h.torn && h.last() == now.revision
-	if err != nil || first == 0 && len(differing) == 0 && len(all.alone) == 0 && !torn {
+	first, _ := x.Gap(now.Revision, now.Operation)
+	differing, err := s.contradicted(x, now.Image)
+	torn := x.Torn && x.Last() == now.Revision
+	if err != nil || first == 0 && len(differing) == 0 && len(all.Unjournaled) == 0 && !torn {
 		return err
 	}
-	now.image.revision = max(now.image.revision, h.newest)
+	now.Image.Revision = max(now.Image.Revision, x.Newest)
 	if torn {
-		now.image.revision++
+		now.Image.Revision++
 	}
 	after := next(m.operation(), s.state(now), Outcome{})
-	after.operation.Baseline = true
+	after.Operation.Baseline = true
 	for _, table := range thread.Tables() {
-		for _, line := range now.records[table] {
+		for _, line := range now.Records[table] {
 			change := thread.Change{Record: table + "/" + line.ID, Before: line.JSON, After: line.JSON}
-			after.operation.Changes = append(after.operation.Changes, change)
+			after.Operation.Changes = append(after.Operation.Changes, change)
 		}
 	}
 	if after, err = m.commit(now, after); err != nil {
 		return err
 	}
-	m.did("recorded all records at revision %d, from where the journal can rebuild the state", after.revision)
-	if len(all.kept) == 0 {
+	m.did("recorded all records at revision %d, from where the journal can rebuild the state", after.Revision)
+	if len(all.Counting) == 0 {
 		return nil
 	}
 	// The line once more, with the archive's own: the state need not carry them.
-	line := &operation{entry: after.operation.entry, held: after.operation.held}
-	line.Archive = all.kept
+	line := &journal.Operation{Entry: after.Operation.Entry, Held: after.Operation.Held}
+	line.Archive = all.Counting
 	return s.record(line, nil)
 }
 
@@ -434,7 +436,7 @@ func (m *mending) operation() Call {
 }
 
 // commit makes an operation of Repair's own.
-func (m *mending) commit(now *loaded, after image) (image, error) {
+func (m *mending) commit(now *loaded, after statefile.Image) (statefile.Image, error) {
 	c, err := m.store.commit(m.ctx, now, after)
 	if err != nil {
 		return after, err

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -12,7 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
-	"leslie/store/internal/jsonl"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 	"leslie/warnings"
@@ -21,27 +19,16 @@ import (
 // This file stores the answers of calls with a request id, so that repeating the call
 // returns the first answer and changes nothing.
 //
-// The state's own operation has id and answer from the commit on; the file of the
-// answer is written after it, at the latest by the next writer before its own commit.
-// So one of the two always has the answer.
+// An operation has its answer: in the state from the commit on, and in the journal.
+// The file of an answer is the index by id, so that a retry costs the same after a
+// million operations; it is written after the commit, at the latest by the next writer
+// before its own. So the state or the file always has the answer, and the journal has
+// it if the file is damaged.
 //
 // A call that changed nothing creates no operation: only the file has its answer
 // (Keep). A crash before that loses nothing, because there was nothing to do.
 
-const (
-	remembered  = 7 * 24 * time.Hour
-	forgetEvery = 64 // revisions between two looks for old answers
-)
-
-// answer is one sealed line: the file of a request.
-type answer struct {
-	ID        string             `json:"id"`
-	Digest    string             `json:"digest"`      // of command and params
-	Operation thread.OperationID `json:"operationId"` // "" where nothing was to change
-	Revision  thread.Revision    `json:"revision"`
-	Time      time.Time          `json:"time"`
-	Answer    json.RawMessage    `json:"answer"`
-}
+const forgetEvery = 64 // revisions between two looks for old answers
 
 // Answered checks without the lock whether the call's request was answered before; it
 // returns nil if not, or if the call has no id. Update checks again under the lock.
@@ -53,26 +40,26 @@ func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
 	if ctx.Err() != nil {
 		return nil, codes.Interrupted.Wrap(context.Cause(ctx))
 	}
-	var last *operation
+	var last *journal.Operation
 	if now, err := s.load(); err == nil { // else Update says what is wrong
-		if len(s.undone(now.pending)) > 0 {
+		if len(s.undone(now.Pending)) > 0 {
 			return nil, nil // the answer tells of files that Update first puts into place
 		}
-		last = now.operation
+		last = now.Operation
 	}
 	return s.answered(call, last)
 }
 
-// answered returns the commit of the call that first carried this request id.
-func (s *Store) answered(call Call, last *operation) (*Commit, error) {
+// answered returns the commit of the call that first had this request id.
+func (s *Store) answered(call Call, last *journal.Operation) (*Commit, error) {
 	if call.Request == "" {
 		return nil, nil
 	}
 	a, err := s.answerTo(call.Request, last)
-	if err != nil || a == nil || s.now().Sub(a.Time) > remembered {
+	if err != nil || a == nil || journal.Forgotten(a.Time, s.now()) {
 		return nil, err
 	}
-	if a.Digest != digest(call.Command, call.Params) {
+	if a.Digest != journal.Digest(call.Command, call.Params) {
 		return nil, codes.InvalidArgument.New(
 			fact.Of("reason", "The request id '"+call.Request+"' was used for another call"),
 			fact.Of("requestId", call.Request))
@@ -95,92 +82,85 @@ func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given j
 	if err != nil {
 		return err
 	}
-	if first, err := s.answered(call, now.operation); first != nil || err != nil {
+	if first, err := s.answered(call, now.Operation); first != nil || err != nil {
 		return err
 	}
 	if err := s.dropTemporary(); err != nil {
 		return err
 	}
-	return s.writeAnswer(answer{
-		ID: call.Request, Digest: digest(call.Command, call.Params), Revision: at, Time: call.Stamp.Time, Answer: given,
+	return s.writeAnswer(journal.Answer{
+		ID: call.Request, Digest: journal.Digest(call.Command, call.Params), Revision: at, Time: call.Stamp.Time, Answer: given,
 	})
 }
 
 // answerTo finds the answer in the state's own operation or in its file; nil if there
-// is none. A damaged file counts as none, but then the journal knows whether the
-// request was executed.
-func (s *Store) answerTo(id string, last *operation) (*answer, error) {
+// is none. For a damaged file it searches the journal.
+func (s *Store) answerTo(id string, last *journal.Operation) (a *journal.Answer, err error) {
+	take := func(e journal.Entry) {
+		found := journal.AnswerOf(e)
+		a = &found
+	}
 	if last != nil && last.RequestID == id {
-		e, err := last.all()
-		a := owed(e)
-		return &a, err
+		e, err := last.All()
+		take(e)
+		return a, err
 	}
-	data, _, err := saferoot.ReadRegular(s.Path(requestFile(id)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	kept, err := s.readAnswer(requestFile(id))
 	var d saferoot.Damage
-	if err != nil && !errors.As(err, &d) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && len(kept.Answer) > 0:
+		return &kept, nil
+	case err != nil && !errors.As(err, &d):
 		return nil, s.disk.ReadFailed(err)
 	}
-	var a answer
-	if err == nil && len(data) > 0 && jsonl.Intact(data[:len(data)-1]) && json.Unmarshal(data, &a) == nil && a.ID == id && len(a.Answer) > 0 {
-		return &a, nil
-	}
-	return s.answerInJournal(id)
-}
-
-func (s *Store) answerInJournal(id string) (a *answer, err error) {
-	j, err := s.openJournal()
-	if err != nil {
-		return nil, err
-	}
-	defer j.close()
-	err = j.newest(func(e entry) bool {
-		if e.RequestID == id {
-			found := owed(e)
-			a = &found
-		}
-		return a == nil && s.now().Sub(e.Time) <= remembered
+	err = s.inJournal(func(j journal.File) error {
+		return j.Newest(func(e journal.Entry) bool {
+			if e.RequestID == id {
+				take(e)
+			}
+			return a == nil && !journal.Forgotten(e.Time, s.now())
+		})
 	})
-	return a, s.disk.ReadFailed(err)
+	return a, err
 }
 
-// owed is the answer as it is kept for an operation.
-func owed(op entry) answer {
-	a := answer{
-		ID: op.RequestID, Digest: digest(op.Command, op.Params), Operation: op.ID,
-		Revision: op.Seq, Time: op.Time, Answer: op.Answer,
+// readAnswer reads the file of an answer. Errors: saferoot.Damage, else the system's.
+func (s *Store) readAnswer(name string) (journal.Answer, error) {
+	data, _, err := saferoot.ReadRegular(s.Path(name))
+	if err != nil {
+		return journal.Answer{}, err
 	}
-	if len(a.Answer) == 0 {
-		a.Answer = json.RawMessage("null")
+	a, ok := journal.ReadAnswer(data)
+	switch {
+	case !ok:
+		return a, saferoot.Damage("its checksum does not fit")
+	case requestFile(a.ID) != name:
+		return a, saferoot.Damage("it is that of another request")
 	}
-	return a
+	return a, nil
 }
 
-// keepAnswer writes the file of the answer that an operation owes, if it owes
-// one. Errors: T505.
-func (s *Store) keepAnswer(op *operation) error {
+// keepAnswer writes the file of an operation's answer, if the operation has a request
+// id and the file is not there yet. Errors: T505.
+func (s *Store) keepAnswer(op *journal.Operation) error {
 	if op == nil || op.RequestID == "" {
 		return nil
 	}
-	name := s.Path(requestFile(op.RequestID))
-	if old, _, err := saferoot.ReadRegular(name); err == nil && len(old) > 0 && jsonl.Intact(old[:len(old)-1]) {
-		var a answer
-		if json.Unmarshal(old, &a) == nil && a.Operation == op.ID {
-			return nil
-		}
+	if kept, err := s.readAnswer(requestFile(op.RequestID)); err == nil && kept.Operation == op.ID {
+		return nil
 	}
-	e, err := op.all()
+	e, err := op.All()
 	if err != nil {
 		return err
 	}
-	return s.writeAnswer(owed(e))
+	return s.writeAnswer(journal.AnswerOf(e))
 }
 
 // writeAnswer puts the file of an answer on disk. Errors: T505.
-func (s *Store) writeAnswer(a answer) error {
-	data, err := a.encode()
+func (s *Store) writeAnswer(a journal.Answer) error {
+	data, err := a.Encode()
 	if err != nil {
 		return err
 	}
@@ -190,7 +170,7 @@ func (s *Store) writeAnswer(a answer) error {
 			return s.disk.WriteFailed(err)
 		}
 	}
-	if info, err := os.Lstat(s.Path(RequestsDir)); err != nil || !info.IsDir() {
+	if !isFolder(s.Path(RequestsDir)) {
 		return s.disk.WriteFailed(&fs.PathError{Op: "open", Path: s.Path(RequestsDir), Err: saferoot.ErrNotFolder})
 	}
 	if err := s.disk.Replace(requestFile(a.ID), data); err != nil {
@@ -205,7 +185,7 @@ func (s *Store) writeAnswer(a answer) error {
 	return s.disk.WriteFailed(err)
 }
 
-// forgetOld removes answers that are no longer owed, as far as it can.
+// forgetOld removes answers that are no longer kept, as far as it can.
 func (s *Store) forgetOld() {
 	entries, err := os.ReadDir(s.Path(RequestsDir))
 	if err != nil {
@@ -213,31 +193,14 @@ func (s *Store) forgetOld() {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && s.now().Sub(info.ModTime()) > remembered {
+		if err == nil && info.Mode().IsRegular() && journal.Forgotten(info.ModTime(), s.now()) {
 			_ = s.disk.Remove(s.Path(RequestsDir + "/" + e.Name()))
 		}
 	}
 }
 
-// requestFile is where the answer to a request lies: ids are the caller's own
-// text, so the name is their SHA-256.
-func requestFile(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return RequestsDir + "/" + hex.EncodeToString(sum[:])
-}
-
-// digest is what two calls have in common that are the same line.
-func digest(command string, params json.RawMessage) string {
-	compact, err := plainJSON(params)
-	if err != nil {
-		compact = params
-	}
-	h := sha256.New()
-	h.Write([]byte(command))
-	h.Write([]byte{0})
-	h.Write(compact)
-	return hex.EncodeToString(h.Sum(nil))
-}
+// requestFile is the place of the answer to a request.
+func requestFile(id string) string { return RequestsDir + "/" + journal.AnswerName(id) }
 
 // now is the clock: of names, and of the age of answers.
 func (s *Store) now() time.Time {

@@ -11,9 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/journal"
 	"leslie/thread"
 	"leslie/warnings"
 )
+
+// week is how long an answer is kept.
+const week = 7 * 24 * time.Hour
 
 func request(t testing.TB, s *Store, id, name string) Commit {
 	t.Helper()
@@ -83,7 +87,7 @@ func TestAnAnswerIsForgottenAfterAWeek(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
 	request(t, s, "id", "obj-a")
-	later := with(s, Options{Now: func() time.Time { return noon.Add(remembered + time.Second) }})
+	later := with(s, Options{Now: func() time.Time { return noon.Add(week + time.Second) }})
 	call := callNamed("obj-b")
 	call.Request = "id"
 	c, err := later.Update(context.Background(), call, create("obj-b"))
@@ -96,7 +100,7 @@ func TestOldAnswersAreRemovedNowAndThen(t *testing.T) {
 	s := newStore(t, Options{})
 	request(t, s, "old", "obj-old")
 	request(t, s, "young", "obj-young")
-	require.NoError(t, os.Chtimes(s.Path(requestFile("old")), noon.Add(-remembered-time.Hour), noon.Add(-remembered-time.Hour)))
+	require.NoError(t, os.Chtimes(s.Path(requestFile("old")), noon.Add(-week-time.Hour), noon.Add(-week-time.Hour)))
 	require.NoError(t, os.Chtimes(s.Path(requestFile("young")), noon, noon))
 	for i, name := range names(forgetEvery) {
 		assert.Equal(t, i < forgetEvery-2, exists(s.Path(requestFile("old"))), "revision %d", i+2)
@@ -119,10 +123,10 @@ func TestARequestIdOfAnyBytesIsKept(t *testing.T) {
 
 func TestTheDigestDoesNotDependOnSpaces(t *testing.T) {
 	t.Parallel()
-	a := digest("spawn", json.RawMessage(`{"a": 1}`))
-	assert.Equal(t, a, digest("spawn", json.RawMessage(`{"a":1}`)))
-	assert.NotEqual(t, a, digest("spawn", json.RawMessage(`{"a":2}`)))
-	assert.NotEqual(t, a, digest("done", json.RawMessage(`{"a":1}`)))
+	a := journal.Digest("spawn", json.RawMessage(`{"a": 1}`))
+	assert.Equal(t, a, journal.Digest("spawn", json.RawMessage(`{"a":1}`)))
+	assert.NotEqual(t, a, journal.Digest("spawn", json.RawMessage(`{"a":2}`)))
+	assert.NotEqual(t, a, journal.Digest("done", json.RawMessage(`{"a":1}`)))
 }
 
 // A process that dies between the commit and its file work leaves an answer

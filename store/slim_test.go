@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/jsonl"
 	"leslie/store/internal/scan"
 	"leslie/thread"
 )
@@ -23,7 +24,7 @@ func wordy(t testing.TB) (s *Store, spawn Call) {
 	intent := strings.Repeat("Say \"it\" at <length>. ", 60<<10/22)
 	spawn = callNamed("spawn")
 	var err error
-	spawn.Params, err = plainJSON(map[string]string{"id": "wordy", "intent": intent})
+	spawn.Params, err = jsonl.Marshal(map[string]string{"id": "wordy", "intent": intent})
 	require.NoError(t, err)
 	spawn.Request = "try/1"
 	rule := func(act func(*thread.State) error) func(*thread.State) (Outcome, error) {

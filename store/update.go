@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
 
@@ -50,7 +52,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if err := s.settle(now, call.Stamp.Operation); err != nil {
 		return Commit{}, err
 	}
-	if c, err := s.answered(call, now.operation); c != nil || err != nil {
+	if c, err := s.answered(call, now.Operation); c != nil || err != nil {
 		return s.unchanged(now, c, err)
 	}
 	if err := now.heldBack(threadRecords(call.files)...); err != nil {
@@ -102,7 +104,7 @@ func ended(err error) error {
 }
 
 // next returns the image that an operation creates.
-func next(call Call, st *thread.State, out Outcome) image {
+func next(call Call, st *thread.State, out Outcome) statefile.Image {
 	op := thread.Operation{
 		Seq:       st.Revision + 1,
 		ID:        call.Stamp.Operation,
@@ -115,11 +117,11 @@ func next(call Call, st *thread.State, out Outcome) image {
 		RequestID: call.Request,
 		Changes:   st.Changes(),
 	}
-	e := entry{Operation: op, Archived: st.ArchivedNow(), Pending: st.Planned()}
+	e := journal.Entry{Operation: op, Archived: st.ArchivedNow(), Pending: st.Planned()}
 	if call.Request != "" {
 		e.Answer = out.Answer
 	}
-	m := snapshot(st, e)
+	m := statefile.Of(st, e)
 	return m
 }
 
@@ -133,7 +135,7 @@ func (s *Store) unchanged(now *loaded, c *Commit, err error) (Commit, error) {
 		return Commit{}, err
 	}
 	if c == nil {
-		c = &Commit{Revision: now.revision}
+		c = &Commit{Revision: now.Revision}
 	}
 	c.Warnings = append(now.warnings, c.Warnings...)
 	return *c, nil
@@ -159,8 +161,7 @@ func (s *Store) looksOurs() bool {
 		return errors.Is(err, os.ErrNotExist)
 	}
 	defer f.Close()
-	head := make([]byte, len(headVersion)+longestVersion+len(headRevision))
+	head := make([]byte, statefile.HeadSize)
 	n, _ := f.ReadAt(head, 0)
-	_, _, ok := readVersion(head[:n])
-	return ok
+	return statefile.Known(head[:n])
 }

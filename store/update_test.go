@@ -13,6 +13,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
 
@@ -31,9 +32,9 @@ func TestAnUpdateIsOneRevisionAndOneLineOfTheJournal(t *testing.T) {
 	require.Len(t, h.Operations, 3)
 	assert.Equal(t, thread.Revision(3), h.Operations[0].Seq)
 	assert.Equal(t, 3, h.Total)
-	backup, err := decodeState(read(t, s, BackupFile))
+	backup, err := statefile.Decode(read(t, s, BackupFile))
 	require.NoError(t, err)
-	assert.Equal(t, thread.Revision(2), backup.revision, "the backup is the state before the last write")
+	assert.Equal(t, thread.Revision(2), backup.Revision, "the backup is the state before the last write")
 	requireTidy(t, s)
 }
 

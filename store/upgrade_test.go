@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"leslie/store/internal/jsonl"
+	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
 
@@ -175,10 +175,10 @@ func TestADamagedStateOfTheVersionBeforeIsRecovered(t *testing.T) {
 func newer(t testing.TB, s *Store, changes ...string) {
 	t.Helper()
 	text := strings.NewReplacer(append(changes, `{"version":"3.0"`, `{"version":"3.1"`)...).Replace(string(read(t, s, StateFile)))
-	_, at, ok := readHead([]byte(text))
-	require.True(t, ok)
-	sum := jsonl.Checksum([]byte(text[:at]), []byte(text[at+8:]))
-	put(t, s, StateFile, []byte(text[:at]+sum[len(jsonl.SumPrefix):]+text[at+8:]))
+	data := []byte(text)
+	statefile.Sum(data)
+	require.True(t, statefile.Whole(data))
+	put(t, s, StateFile, data)
 }
 
 func TestWhatANewerLeslieWroteIsCarried(t *testing.T) {

@@ -24,11 +24,11 @@ func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, e
 	}
 	undone := s.undoneOf(now)
 	err = ended(fn(s.state(now))) // which may find that the archive lacks records
-	return View{Revision: now.revision, Warnings: now.warnings, Undone: undone}, err
+	return View{Revision: now.Revision, Warnings: now.warnings, Undone: undone}, err
 }
 
 // state returns a fresh State of what was loaded; changing it does not affect the
 // loaded records.
 func (s *Store) state(now *loaded) *thread.State {
-	return thread.NewState(now.revision, now.records, &archiveSource{store: s, now: now})
+	return thread.NewState(now.Revision, now.Records, &archiveSource{store: s, now: now})
 }

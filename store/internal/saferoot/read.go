@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"leslie/store/internal/buffer"
 )
 
 // This file reads the files of the store's own folder, by their absolute paths.
@@ -63,7 +65,7 @@ func ReadUpTo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	if info.Size() > limit {
 		return nil, info, Damage("it is larger than 1 GiB")
 	}
-	data := Buffer(info.Size())
+	data := buffer.Make(info.Size())
 	n, err := io.ReadFull(f, data)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = nil // shorter than it was a moment ago: its checksum will tell

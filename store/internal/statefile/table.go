@@ -1,4 +1,4 @@
-package store
+package statefile
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 // were read. A state has as many lines as threads, and every command splits it, so
 // nothing is allocated per line: all ids are cut from one string.
 
+const tableEnd = "},\n"
+
 // readTable reads a table: its lines, the bytes that they are cut from, and what
 // follows the table.
 func readTable(data []byte, name string) (lines []thread.Line, body, rest []byte, ok bool) {
@@ -19,7 +21,7 @@ func readTable(data []byte, name string) (lines []thread.Line, body, rest []byte
 		return nil, nil, nil, false
 	}
 	rest = body
-	var ids, last []byte // ids: all of them, one behind the other
+	var ids, last []byte // all ids, one after the other
 	var ends []int32     // where each ends
 	more := true         // a comma says that a line follows
 	for !bytes.HasPrefix(rest, []byte(tableEnd)) {
@@ -53,8 +55,8 @@ func readTable(data []byte, name string) (lines []thread.Line, body, rest []byte
 	return lines, body[:len(body)-len(rest)], rest[len(tableEnd):], true
 }
 
-// likely is how many lines may follow n lines of so many bytes: as many as fit
-// into what is left, but no leap, since other tables follow as well.
+// likely is how many lines may follow n lines of so many bytes: as many as fit into
+// what is left, but not too many at once, because other tables follow as well.
 func likely(n, bytes, left int) int {
 	const first, leap = 64, 64
 	if n < first {
@@ -63,8 +65,8 @@ func likely(n, bytes, left int) int {
 	return min(left/(bytes/n)+1, n*leap)
 }
 
-// readRecord takes a line without its comma apart; id is nil for one that is
-// none.
+// readRecord splits a line without its comma into id and value; id is nil if it is not
+// a record.
 func readRecord(line []byte) (id, value []byte) {
 	if len(line) < len(`"i":{}`) || line[0] != '"' {
 		return nil, nil
@@ -77,4 +79,15 @@ func readRecord(line []byte) (id, value []byte) {
 		return nil, nil
 	}
 	return line[1:end], line[end+2 : len(line) : len(line)]
+}
+
+// plainID reports whether an id needs no escaping in JSON.
+func plainID[T string | []byte](id T) bool {
+	for i := range len(id) {
+		c := id[i]
+		if c < 0x21 || c > 0x7e || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return len(id) > 0
 }

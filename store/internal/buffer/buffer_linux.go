@@ -1,4 +1,5 @@
-package saferoot
+// Package buffer makes memory for the content of large files.
+package buffer
 
 import "syscall"
 
@@ -13,9 +14,9 @@ const (
 // populate is MADV_POPULATE_WRITE (Linux 5.14).
 const populate = 23
 
-// Buffer returns memory for a file's content. If the system does not know the advice,
+// Make returns memory for a file's content. If the system does not know the advice,
 // nothing is lost.
-func Buffer(size int64) []byte {
+func Make(size int64) []byte {
 	data := make([]byte, size)
 	switch {
 	case size >= hugePages:

@@ -1,0 +1,194 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"os"
+
+	"leslie/codes"
+	"leslie/store/internal/jsonl"
+	"leslie/thread"
+)
+
+// File is the journal's file as it was when it was opened. The zero value is one that
+// is missing. Errors of its methods are the system's, if they are not said to be
+// others.
+type File struct {
+	file *os.File
+	size int64
+	// Broken is why it is not a file that can be read, "" if it is.
+	Broken string
+}
+
+// NewFile is an open file of so many bytes.
+func NewFile(f *os.File, size int64) File { return File{file: f, size: size} }
+
+// Missing reports whether there is nothing to read.
+func (f File) Missing() bool { return f.file == nil }
+
+// Size is the number of bytes.
+func (f File) Size() int64 { return f.size }
+
+// Close closes the file, if there is one.
+func (f File) Close() {
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+}
+
+// Newest calls fn for the intact lines, the newest first, until fn returns false.
+func (f File) Newest(fn func(Entry) bool) error {
+	if f.file == nil {
+		return nil
+	}
+	for line, err := range jsonl.Backwards(f.file, f.size) {
+		if err != nil {
+			return err
+		}
+		if e, ok := Read(line); ok && !fn(e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Span is a part of the history; the zero value is all of it.
+type Span struct {
+	Since, Before thread.Revision // both excluded; Before 0: no end
+	Mark          string          // decode only lines that have this text
+}
+
+// NewestFirst calls yield for the operations from the newest to the oldest, of each
+// number the line that was written last, until yield returns false. It reads only as
+// far as it has to. Errors: also T904.
+func (f File) NewestFirst(ctx context.Context, part Span, yield func(Entry) bool) error {
+	if f.file == nil {
+		return nil
+	}
+	last := part.Before // the number above those that are still wanted
+	for line, err := range jsonl.Backwards(f.file, f.size) {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return codes.Interrupted.Wrap(context.Cause(ctx))
+		}
+		seq, ok := number(line)
+		switch {
+		case !ok || last != 0 && seq >= last: // damaged, or written twice
+			continue
+		case seq <= part.Since:
+			return nil
+		}
+		last = seq
+		if !bytes.Contains(line, []byte(part.Mark)) {
+			continue
+		}
+		if e, ok := Read(line); ok && !yield(e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// After returns the operations that follow a revision without a gap, oldest first, and
+// the newest number that the journal knows.
+func (f File) After(rev thread.Revision) (ops []Entry, newest thread.Revision, err error) {
+	found := map[thread.Revision]Entry{}
+	err = f.Newest(func(e Entry) bool {
+		newest = max(newest, e.Seq)
+		if _, again := found[e.Seq]; !again && e.Seq > rev {
+			found[e.Seq] = e
+		}
+		return e.Seq > rev
+	})
+	for next, ok := found[rev+1]; ok; next, ok = found[rev+1] {
+		ops = append(ops, next)
+		rev++
+	}
+	return ops, newest, err
+}
+
+// Tail is the end of a journal.
+type Tail struct {
+	Newest thread.Revision // of the last intact line; 0: there is none
+	// Settled: the newest operation's steps were done, and on disk, when its line was
+	// written: it has none.
+	Settled bool
+	// Torn: a damaged line follows. An operation whose line could not be finished is in
+	// the state, so a state that is not newer than Newest has lost one.
+	Torn bool
+}
+
+// Tail reads the end of the journal.
+func (f File) Tail() (end Tail, err error) {
+	if f.file == nil {
+		return Tail{}, nil
+	}
+	if line := f.last(); line != nil {
+		if seq, ok := number(line); ok {
+			return tailOf(seq, line), nil
+		}
+	}
+	for line, err := range jsonl.Backwards(f.file, f.size) {
+		if err != nil {
+			return Tail{}, err
+		}
+		if seq, ok := number(line); ok {
+			torn := end.Torn
+			end = tailOf(seq, line)
+			end.Torn = torn
+			break
+		}
+		end.Torn = true
+	}
+	return end, nil
+}
+
+func tailOf(seq thread.Revision, line []byte) Tail {
+	return Tail{Newest: seq, Settled: !bytes.Contains(line, []byte(`"pending":[`))}
+}
+
+// last is the last line if it is whole within the last few kilobytes, as most are; nil
+// if it has to be searched for.
+func (f File) last() []byte {
+	few := make([]byte, min(f.size, 4<<10))
+	if _, err := f.file.ReadAt(few, f.size-int64(len(few))); err != nil {
+		return nil
+	}
+	few, ended := bytes.CutSuffix(few, []byte("\n"))
+	if start := bytes.LastIndexByte(few, '\n'); ended && start >= 0 {
+		return few[start+1:]
+	}
+	return nil
+}
+
+// TailAt is Tail for a reader who has the state's operation: if the journal ends with
+// its line, and all its steps are done, the line need not be read. It may be long, and
+// its length, beginning and checksum are enough.
+func (f File) TailAt(o *Operation) (Tail, error) {
+	if !f.endsWith(o) {
+		return f.Tail()
+	}
+	return Tail{Newest: o.Seq, Settled: true}, nil
+}
+
+func (f File) endsWith(o *Operation) bool {
+	if f.file == nil || o == nil || len(o.text) < LargeOperation || len(o.Held) > 0 {
+		return false
+	}
+	open := o.text[:len(o.text)-1]
+	end := []byte(jsonl.Ending(open) + "\n")
+	begin := append([]byte("\n"), open[:64]...)
+	at := f.size - int64(len(open)+len(end)) - 1
+	if at == -1 {
+		at, begin = 0, begin[1:] // the journal's only line
+	}
+	return f.has(at, begin) && f.has(f.size-int64(len(end)), end)
+}
+
+func (f File) has(at int64, want []byte) bool {
+	got := make([]byte, len(want))
+	_, err := f.file.ReadAt(got, at)
+	return err == nil && bytes.Equal(got, want)
+}
