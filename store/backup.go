@@ -87,11 +87,16 @@ func (s *Store) sharesBackup(now *loaded) bool {
 // backupIsWhole reads the backup. A backup that cannot be read may be whole and must
 // not be replaced. Errors: T509.
 func (s *Store) backupIsWhole() (bool, error) {
-	data, _, err := saferoot.ReadRegular(s.Path(BackupFile))
+	f, _, err := saferoot.OpenRegular(s.Path(BackupFile))
+	whole := false
+	if err == nil {
+		whole, err = statefile.WholeFrom(f)
+		_ = f.Close()
+	}
 	if saferoot.Uncertain(err) {
 		return false, s.disk.ReadFailed(err)
 	}
-	return err == nil && statefile.Whole(data), nil
+	return whole, nil
 }
 
 // secondPlace makes sure that a recovered state has a backup after the write that

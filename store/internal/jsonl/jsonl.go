@@ -29,12 +29,21 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // Checksum covers the parts as if they were one.
 func Checksum(parts ...[]byte) string {
-	var crc uint32
+	var sum Sum
 	for _, p := range parts {
-		crc = crc32.Update(crc, castagnoli(), p)
+		sum.Add(p)
 	}
-	return fmt.Sprintf("%s%08x", SumPrefix, crc)
+	return sum.String()
 }
+
+// Sum is a checksum in the making; its zero value covers nothing.
+type Sum struct{ crc uint32 }
+
+// Add covers the next bytes as well.
+func (s *Sum) Add(p []byte) { s.crc = crc32.Update(s.crc, castagnoli(), p) }
+
+// String is the checksum as it is written.
+func (s *Sum) String() string { return fmt.Sprintf("%s%08x", SumPrefix, s.crc) }
 
 // A sealed line is a JSON object whose last key is sum, over all bytes in front
 // of it: {...,"sum":"crc32c:xxxxxxxx"}.

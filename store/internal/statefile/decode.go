@@ -3,7 +3,9 @@ package statefile
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -69,6 +71,34 @@ func Decode(data []byte) (Image, error) {
 func Whole(data []byte) bool {
 	_, at, ok := readHead(data)
 	return ok && intact(data, at)
+}
+
+// WholeFrom is Whole for a file that is only read: it keeps a piece of it in memory.
+// Errors: the reader's.
+func WholeFrom(in io.Reader) (bool, error) {
+	piece := make([]byte, 256<<10)
+	n, err := io.ReadFull(in, piece)
+	_, at, ok := readHead(piece[:n])
+	if !ok {
+		return false, unlessEnd(err)
+	}
+	claimed := jsonl.SumPrefix + string(piece[at:at+digits])
+	var sum jsonl.Sum
+	sum.Add(piece[:at])
+	sum.Add(piece[at+digits : n])
+	for err == nil {
+		n, err = io.ReadFull(in, piece)
+		sum.Add(piece[:n])
+	}
+	return sum.String() == claimed, unlessEnd(err)
+}
+
+// unlessEnd is an error that is not the end of what is read.
+func unlessEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
 }
 
 // Known reports whether a file that begins like this is in a version that this leslie

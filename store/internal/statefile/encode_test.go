@@ -2,10 +2,13 @@ package statefile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -155,4 +158,25 @@ func TestWritingAllocatesNothingForARecord(t *testing.T) {
 	t.Logf("%.0f allocations among 400 records, %.0f among 8,000", few, many)
 	assert.LessOrEqual(t, many, 80.0)
 	assert.LessOrEqual(t, many, few+12)
+}
+
+func TestAFileIsWholeHoweverItIsRead(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 3, 400} { // the last is larger than a piece
+		data, err := grown(t, n, 500).Encode()
+		require.NoError(t, err)
+		for _, at := range []int{0, 13, len(data) / 2, len(data) - 1} {
+			damaged := bytes.Clone(data)
+			damaged[at] ^= 1
+			for _, text := range [][]byte{data, damaged, data[:at], append(bytes.Clone(data), 'x')} {
+				whole, err := WholeFrom(iotest.OneByteReader(bytes.NewReader(text)))
+				require.NoError(t, err)
+				require.Equal(t, bytes.Equal(text, data), whole, "%d of %d bytes", at, len(data))
+				require.Equal(t, whole, Whole(text))
+			}
+		}
+	}
+	broken := io.MultiReader(strings.NewReader(`{"version":"3.0"`), iotest.ErrReader(errors.New("broken")))
+	_, err := WholeFrom(broken)
+	require.EqualError(t, err, "broken")
 }
