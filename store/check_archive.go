@@ -12,28 +12,28 @@ import (
 
 func (x *examination) archive() error {
 	if x.store.irregular(ArchiveFile) {
-		x.mendable("T502", ArchiveFile, "it is no file", (*mending).archive)
+		x.repairable("T502", ArchiveFile, "it is no file", (*repairRun).archive)
 	}
 	if x.now == nil {
 		return nil
 	}
 	all, bad, err := x.store.compareArchive(x.now, x.movedOn)
 	if err != nil {
-		x.noCold = true
-		if !x.noHistory { // else told already
-			x.cannotTell(ArchiveFile, err)
+		x.noArchive = true
+		if !x.noJournal { // else reported already
+			x.unreadableAt(ArchiveFile, err)
 		}
 		return nil
 	}
-	x.cold = all
+	x.archived = all
 	if bad > 0 && !x.store.irregular(ArchiveFile) {
 		x.note("T502", ArchiveFile, fmt.Sprintf("%d damaged lines, which are skipped", bad))
 	}
 	if len(all.Missing) > 0 {
-		x.mendable("T502", ArchiveFile, "records that the journal archived are missing: "+recordsOf(all.Missing), (*mending).archive)
+		x.repairable("T502", ArchiveFile, "records that the journal archived are missing: "+recordsOf(all.Missing), (*repairRun).archive)
 	}
 	if len(all.Unjournaled) > 0 {
-		x.mendable("T502", JournalFile, "it could not restore from the archive: "+recordsOf(all.Unjournaled), (*mending).baseline)
+		x.repairable("T502", JournalFile, "it could not restore from the archive: "+recordsOf(all.Unjournaled), (*repairRun).baseline)
 	}
 	return nil
 }
@@ -48,27 +48,27 @@ func recordsOf(lines []archive.Line) string {
 
 // counters compares the objectives' counts with the archive.
 func (x *examination) counters() error {
-	if x.now == nil || x.noCold {
+	if x.now == nil || x.noArchive {
 		return nil
 	}
 	counts := map[thread.ObjectiveID]int{}
-	for _, t := range x.census.threads {
+	for _, t := range x.records.threads {
 		if t.archived {
 			counts[t.record.ObjectiveID]++
 		}
 	}
-	told := false
-	for _, o := range x.census.objectives {
+	reported := false
+	for _, o := range x.records.objectives {
 		switch have := counts[o.ID]; {
 		case have > o.Archived:
-			x.mendable("T502", StateFile, fmt.Sprintf("the objective '%s' counts %d archived threads, but the archive has %d", o.ID, o.Archived, have), (*mending).counters)
+			x.repairable("T502", StateFile, fmt.Sprintf("the objective '%s' counts %d archived threads, but the archive has %d", o.ID, o.Archived, have), (*repairRun).counters)
 		case have < o.Archived:
-			told = true
-			x.lasting("T502", ArchiveFile, fmt.Sprintf("%d archived threads of the objective '%s' are missing, and the journal does not have them", o.Archived-have, o.ID))
+			reported = true
+			x.permanent("T502", ArchiveFile, fmt.Sprintf("%d archived threads of the objective '%s' are missing, and the journal does not have them", o.Archived-have, o.ID))
 		}
 	}
-	if lack := x.cold.Lack(); lack != "" && !told {
-		x.lasting("T502", ArchiveFile, lack+", and the journal does not have them")
+	if lack := x.archived.Lack(); lack != "" && !reported {
+		x.permanent("T502", ArchiveFile, lack+", and the journal does not have them")
 	}
 	return nil
 }

@@ -21,12 +21,12 @@ import (
 // from there: its hash proves that it is the same.
 
 // blobCase is a blob that is missing or damaged.
-type blobCase struct {
+type badBlob struct {
 	id      thread.BlobID
-	by      *owned // who names it, nil for nobody
-	size    int64  // -1: not known
-	damaged bool   // else missing
-	source  string // where the same content lies, "" for nowhere
+	by      *namedBlob // who names it, nil for nobody
+	size    int64      // -1: not known
+	damaged bool       // else missing
+	source  string     // where the same content is, "" for nowhere
 }
 
 // blobs finds damaged and missing blobs.
@@ -46,13 +46,13 @@ func (x *examination) blobs() error {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(cases)) {
-		x.tellBlob(cases[id])
+		x.reportBlob(cases[id])
 	}
-	x.ill = cases
+	x.badBlobs = cases
 	return nil
 }
 
-func (x *examination) tellBlob(c *blobCase) {
+func (x *examination) reportBlob(c *badBlob) {
 	code, what := "T509", "its content is not what its name says"
 	if !c.damaged {
 		what = "it is missing"
@@ -65,7 +65,7 @@ func (x *examination) tellBlob(c *blobCase) {
 	} else {
 		what += "; no record names it"
 	}
-	mend := func(m *mending) error { return m.blob(c) }
+	repair := func(m *repairRun) error { return m.blob(c) }
 	f := Finding{Code: code, Path: content.Path(c.id), Message: what, Repairable: true}
 	switch {
 	case c.source != "":
@@ -73,25 +73,25 @@ func (x *examination) tellBlob(c *blobCase) {
 	case c.by != nil:
 		f.Repairable = false
 		if !c.damaged {
-			mend = nil
+			repair = nil
 		}
 	}
-	x.add(f, mend)
+	x.add(f, repair)
 }
 
 // damagedBlobs verifies all blobs, except those that an earlier look in this run
 // verified.
-func (x *examination) damagedBlobs() (map[thread.BlobID]*blobCase, error) {
-	cases := map[thread.BlobID]*blobCase{}
+func (x *examination) damagedBlobs() (map[thread.BlobID]*badBlob, error) {
+	cases := map[thread.BlobID]*badBlob{}
 	base, err := x.store.disk.OpenBase()
 	if err != nil {
-		x.cannotTell(BlobsDir, err)
+		x.unreadableAt(BlobsDir, err)
 		return cases, nil
 	}
 	defer base.Close()
 	if err := saferoot.RealFolder(base, content.Sums); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, saferoot.ErrNotFolder) {
-			x.cannotTell(content.Sums, err)
+			x.unreadableAt(content.Sums, err)
 		}
 		return cases, nil
 	}
@@ -126,38 +126,38 @@ func (x *examination) blobNames(base *os.Root, folder string) []string {
 	}
 	names, err := saferoot.ReadNames(base, folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.cannotTell(folder, err)
+		x.unreadableAt(folder, err)
 	}
 	return names
 }
 
-func (x *examination) readBlob(base *os.Root, id thread.BlobID, cases map[thread.BlobID]*blobCase) {
+func (x *examination) readBlob(base *os.Root, id thread.BlobID, cases map[thread.BlobID]*badBlob) {
 	err := content.Verify(base, id)
 	switch {
 	case err == nil:
 		x.seen.blobs[id] = true
 	case IsDamaged(err), errors.Is(err, saferoot.ErrNotRegular):
-		cases[id] = &blobCase{id: id, damaged: true, size: -1}
+		cases[id] = &badBlob{id: id, damaged: true, size: -1}
 	case !errors.Is(err, fs.ErrNotExist):
 		x.seen.blobs[id] = false
-		x.cannotTell(content.Path(id), err)
+		x.unreadableAt(content.Path(id), err)
 	}
 }
 
 // missingBlobs adds the missing blobs that records, or lists in blobs, name; for
 // damaged ones it finds out what names them.
-func (x *examination) missingBlobs(cases map[thread.BlobID]*blobCase) {
+func (x *examination) missingBlobs(cases map[thread.BlobID]*badBlob) {
 	asked := map[thread.BlobID]bool{}
-	for _, b := range x.census.blobs {
+	for _, b := range x.records.blobs {
 		x.need(sizedBlob{b, -1}, cases, asked)
 	}
 }
 
-func (x *examination) need(b sizedBlob, cases map[thread.BlobID]*blobCase, asked map[thread.BlobID]bool) {
+func (x *examination) need(b sizedBlob, cases map[thread.BlobID]*badBlob, asked map[thread.BlobID]bool) {
 	if c := cases[b.ID]; c != nil {
 		c.size = max(c.size, b.size)
 		if c.by == nil || c.by.table != thread.TableReferences && b.table == thread.TableReferences {
-			c.by = &b.owned
+			c.by = &b.namedBlob
 		}
 		return
 	}
@@ -166,34 +166,34 @@ func (x *examination) need(b sizedBlob, cases map[thread.BlobID]*blobCase, asked
 	case asked[b.ID]:
 	case sound:
 		asked[b.ID] = true
-		for _, inner := range x.namedBy(b.owned) {
+		for _, inner := range x.namedBy(b.namedBlob) {
 			x.need(inner, cases, asked)
 		}
 	case !looked && (!content.Valid(b.ID) || x.missing(content.Path(b.ID))):
-		cases[b.ID] = &blobCase{id: b.ID, by: &b.owned, size: b.size}
+		cases[b.ID] = &badBlob{id: b.ID, by: &b.namedBlob, size: b.size}
 	}
 }
 
 // sizedBlob is a blob named by a list, with its size if the list has it.
 type sizedBlob struct {
-	owned
+	namedBlob
 	size int64
 }
 
 // namedBy returns the blobs that a list in a blob names.
-func (x *examination) namedBy(b owned) (out []sizedBlob) {
+func (x *examination) namedBy(b namedBlob) (out []sizedBlob) {
 	switch b.Kind {
 	case thread.BlobManifest:
 		m, err := x.store.Manifest(b.ID)
 		if err != nil {
-			x.lasting("T202", content.Path(b.ID), "it is not a list of files, although it is "+b.By)
+			x.permanent("T202", content.Path(b.ID), "it is not a list of files, although it is "+b.By)
 		}
 		for _, f := range m {
-			out = append(out, sizedBlob{owned{contentBlob(f.SHA256, f.Path, b.By), b.table}, f.Size})
+			out = append(out, sizedBlob{namedBlob{contentBlob(f.SHA256, f.Path, b.By), b.table}, f.Size})
 		}
 	case thread.BlobUndo:
 		for _, r := range x.replacedBy(b) {
-			out = append(out, sizedBlob{owned{contentBlob(r.Before, r.Path, b.By), b.table}, -1})
+			out = append(out, sizedBlob{namedBlob{contentBlob(r.Before, r.Path, b.By), b.table}, -1})
 		}
 	}
 	return out
@@ -210,14 +210,14 @@ type replacedFile struct {
 	Before thread.BlobID `json:"before"` // "" for no file
 }
 
-func (x *examination) replacedBy(b owned) []replacedFile {
+func (x *examination) replacedBy(b namedBlob) []replacedFile {
 	data, err := x.store.Blob(b.ID)
 	var files []replacedFile
 	if err == nil {
 		err = json.Unmarshal(data, &files)
 	}
 	if err != nil {
-		x.lasting("T509", content.Path(b.ID), "it is not a list of replaced files, although it is "+b.By)
+		x.permanent("T509", content.Path(b.ID), "it is not a list of replaced files, although it is "+b.By)
 		return nil
 	}
 	return slices.DeleteFunc(files, func(f replacedFile) bool { return f.Before == "" })
@@ -228,7 +228,7 @@ var errFound = errors.New("everything was found")
 
 // salvage searches for the content of blobs in the threads' files, frozen copies,
 // files to edit, and blobs with wrong names.
-func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
+func (x *examination) salvage(cases map[thread.BlobID]*badBlob) error {
 	base, err := x.store.disk.OpenBase()
 	if err != nil {
 		return nil
@@ -255,7 +255,7 @@ func (x *examination) salvage(cases map[thread.BlobID]*blobCase) error {
 type search struct {
 	x     *examination
 	base  *os.Root
-	cases map[thread.BlobID]*blobCase
+	cases map[thread.BlobID]*badBlob
 	left  int            // how many are not found yet
 	sizes map[int64]bool // that they have; -1: any
 }
@@ -281,7 +281,7 @@ func (x *examination) soundBlobAt(rel string) bool {
 }
 
 // blob moves the damaged blob aside and restores the content where it was found.
-func (m *mending) blob(c *blobCase) error {
+func (m *repairRun) blob(c *badBlob) error {
 	delete(m.seen.blobs, c.id)
 	if c.damaged {
 		if err := m.aside(content.Path(c.id)); err != nil {

@@ -14,15 +14,15 @@ import (
 // frozen compares every copy with its manifest.
 func (x *examination) frozen() error {
 	if exists(x.store.Path(ThreadsDir)) && !isFolder(x.store.Path(ThreadsDir)) {
-		return nil // places has told
+		return nil // places has reported it
 	}
-	for _, r := range x.census.references {
+	for _, r := range x.records.references {
 		ref := r.record
 		switch {
 		case ref.Binding != thread.Frozen || !ref.Resolved:
 			continue
 		case ref.Manifest == "":
-			x.lasting("T202", StateFile, "the reference '"+string(ref.ID)+"' does not name its frozen files")
+			x.permanent("T202", StateFile, "the reference '"+string(ref.ID)+"' does not name its frozen files")
 			continue
 		case x.seen.frozen[ref.ID] == ref.Manifest:
 			continue
@@ -37,15 +37,15 @@ func (x *examination) frozen() error {
 func (x *examination) frozenCopy(ref thread.Reference) error {
 	at := scan.Place(ref.From, InheritedDir+"/"+string(ref.ID))
 	m, err := x.store.Manifest(ref.Manifest)
-	if err != nil || x.underWay[at] || x.underWay[scan.Place(ref.From, "")] {
-		return nil // told already, as a blob or as work that is under way
+	if err != nil || x.pendingAt[at] || x.pendingAt[scan.Place(ref.From, "")] {
+		return nil // reported already, as a blob or as work that is under way
 	}
 	_, damaged, err := x.store.CheckFrozen(x.ctx, ref)
 	switch {
 	case saferoot.Stopped(x.ctx) != nil:
 		return saferoot.Stopped(x.ctx)
 	case err != nil && !x.store.isFile(at):
-		x.cannotTell(at, err)
+		x.unreadableAt(at, err)
 	case err == nil && len(damaged) == 0 && (len(m) > 0 || exists(x.store.Path(at))):
 		x.seen.frozen[ref.ID] = ref.Manifest
 	default:
@@ -63,19 +63,19 @@ func (x *examination) differs(at string, ref thread.Reference, m Manifest, damag
 	}
 	var lost []string
 	for _, f := range m {
-		if c := x.ill[f.SHA256]; c != nil && c.source == "" {
+		if c := x.badBlobs[f.SHA256]; c != nil && c.source == "" {
 			lost = append(lost, f.Path)
 		}
 	}
 	if len(lost) > 0 {
-		x.lasting("T202", at, what+"; the content of "+some(lost)+" is lost")
+		x.permanent("T202", at, what+"; the content of "+some(lost)+" is lost")
 		return
 	}
-	x.mendable("T202", at, what, func(m *mending) error { return m.refreeze(ref) })
+	x.repairable("T202", at, what, func(m *repairRun) error { return m.refreeze(ref) })
 }
 
 // refreeze restores a copy; whatever was in its place is moved aside.
-func (m *mending) refreeze(ref thread.Reference) error {
+func (m *repairRun) refreeze(ref thread.Reference) error {
 	s := m.store
 	list, err := s.Manifest(ref.Manifest)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 func (x *examination) journal() (err error) {
 	var broken string
 	if x.index, broken, err = x.store.indexJournal(); err != nil {
-		x.noHistory = true
-		x.cannotTell(JournalFile, err)
+		x.noJournal = true
+		x.unreadableAt(JournalFile, err)
 		return nil
 	}
 	if broken != "" {
-		x.mendable("T502", JournalFile, broken, (*mending).journal)
+		x.repairable("T502", JournalFile, broken, (*repairRun).journal)
 	}
 	if len(x.index.Bad) > 0 {
 		x.note("T502", JournalFile, "damaged lines, which are skipped: "+numbers(x.index.Bad))
@@ -29,14 +29,14 @@ func (x *examination) journal() (err error) {
 		return nil
 	}
 	if first, last := x.index.Gap(x.now.Revision, x.now.Operation); first > 0 {
-		x.mendable("T502", JournalFile, fmt.Sprintf("the operations from revision %d to %d are missing", first, last), (*mending).baseline)
+		x.repairable("T502", JournalFile, fmt.Sprintf("the operations from revision %d to %d are missing", first, last), (*repairRun).baseline)
 		return nil
 	}
 	differing, err := x.store.contradicted(x.index, x.now.Image)
 	if err != nil {
-		x.cannotTell(JournalFile, err)
+		x.unreadableAt(JournalFile, err)
 	} else if len(differing) > 0 {
-		x.mendable("T502", JournalFile, "it contradicts the state about "+some(differing), (*mending).baseline)
+		x.repairable("T502", JournalFile, "it contradicts the state about "+some(differing), (*repairRun).baseline)
 	}
 	return nil
 }

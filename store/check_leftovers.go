@@ -20,7 +20,7 @@ func (x *examination) leftovers() error {
 	names, _ := x.store.leftTemporary() // where it cannot be read, unknown entries says so
 	for _, name := range names {
 		if x.quiet() {
-			x.passing("W505", name, "a write was cut off; the next write removes it", (*mending).sweep)
+			x.transient("W505", name, "a write was cut off; the next write removes it", (*repairRun).sweep)
 		}
 	}
 	var keep []thread.OperationID
@@ -30,10 +30,10 @@ func (x *examination) leftovers() error {
 	for _, name := range x.namesIn(TmpDir) {
 		at := path.Join(TmpDir, name)
 		if slices.Contains(keep, operationOf(name)) {
-			continue // pending tells
+			continue // pending reports it
 		}
 		if isFolder(x.store.Path(at)) && !saferoot.IsAside(name) && !isHeld(x.store.Path(at+"/"+stageLock)) {
-			x.passing("W505", at, "an operation was cut off; the next write removes what it had staged", (*mending).sweep)
+			x.transient("W505", at, "an operation was cut off; the next write removes what it had staged", (*repairRun).sweep)
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func isHeld(path string) bool {
 
 // sweep removes temporary files, and stages that nobody holds. If the state cannot be
 // read, it is unknown which stages are needed, and they stay.
-func (m *mending) sweep() error {
+func (m *repairRun) sweep() error {
 	now, err := m.store.load()
 	left := func() (names []string) {
 		x := &examination{store: m.store, ctx: m.ctx, seen: m.seen, now: now}

@@ -19,12 +19,12 @@ func (x *examination) merges() error {
 		return nil
 	}
 	pending := map[string]bool{}
-	for _, m := range x.census.merges {
+	for _, m := range x.records.merges {
 		pending[string(m.ID)] = true
 		x.workOf(m)
 	}
 	for _, name := range x.foldersIn(MergesDir) {
-		if !pending[name] && !x.underWay[MergesDir+"/"+name] {
+		if !pending[name] && !x.pendingAt[MergesDir+"/"+name] {
 			x.note("T303", MergesDir+"/"+name, "no pending merge has this folder; its files are not touched")
 		}
 	}
@@ -34,7 +34,7 @@ func (x *examination) merges() error {
 // workOf finds missing files to edit. Removing one is neither a decision nor a fault,
 // so this is a note.
 func (x *examination) workOf(m thread.Merge) {
-	if x.underWay[path.Join(MergesDir, string(m.ID), "work")] {
+	if x.pendingAt[path.Join(MergesDir, string(m.ID), "work")] {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Work)) {
@@ -43,17 +43,17 @@ func (x *examination) workOf(m thread.Merge) {
 		switch {
 		case err == nil:
 		case !errors.Is(err, fs.ErrNotExist):
-			x.cannotTell(at, err)
-		case x.ill[m.Work[name]] != nil:
+			x.unreadableAt(at, err)
+		case x.badBlobs[m.Work[name]] != nil:
 			x.note("T303", at, "the file to edit is missing, and so is its content")
 		default:
-			x.passing("T303", at, "the file for editors is gone", func(mend *mending) error { return mend.work(at, m.Work[name]) })
+			x.transient("T303", at, "the file for editors is gone", func(r *repairRun) error { return r.work(at, m.Work[name]) })
 		}
 	}
 }
 
 // work writes a file to edit again, as leslie wrote it.
-func (m *mending) work(at string, id thread.BlobID) error {
+func (m *repairRun) work(at string, id thread.BlobID) error {
 	data, err := m.store.Blob(id)
 	if err != nil {
 		return err

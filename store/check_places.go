@@ -16,44 +16,44 @@ import (
 // which entries do not belong to leslie.
 
 // homes returns the folders that leslie knows in the store's folder.
-func homes() []string {
+func knownFolders() []string {
 	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir}
 }
 
 // papers returns the files that leslie knows there.
-func papers() []string {
+func knownFiles() []string {
 	return []string{StateFile, BackupFile, LockFile, UpgradedFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}
 }
 
 // places checks what the other checks read. It leaves links alone, because somebody
 // put them there.
 func (x *examination) places() error {
-	for _, name := range homes() {
+	for _, name := range knownFolders() {
 		info, err := os.Lstat(x.store.Path(name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir():
 		case err != nil:
-			x.cannotTell(name, err)
+			x.unreadableAt(name, err)
 		case info.Mode()&fs.ModeSymlink != 0:
-			x.lasting("T507", name, "expected a directory, found a link: leslie does not follow it")
+			x.permanent("T507", name, "expected a directory, found a link: leslie does not follow it")
 		default:
-			x.mendable("T507", name, "expected a directory", func(m *mending) error { return m.aside(name) })
+			x.repairable("T507", name, "expected a directory", func(m *repairRun) error { return m.aside(name) })
 		}
 	}
 	if info, err := os.Lstat(x.store.Path(LockFile)); err == nil && !info.Mode().IsRegular() {
-		x.lasting("T505", LockFile, "expected an empty file: nothing can be written until you remove it")
+		x.permanent("T505", LockFile, "expected an empty file: nothing can be written until you remove it")
 	}
 	return nil
 }
 
 // strangers reports what was set aside and what does not belong to leslie, in every
 // folder that only leslie writes to.
-func (x *examination) strangers() error {
+func (x *examination) unknownEntries() error {
 	x.unknown(".", func(name string, _ fs.DirEntry) bool {
-		return slices.Contains(homes(), name) || slices.Contains(papers(), name) || temporary(name)
+		return slices.Contains(knownFolders(), name) || slices.Contains(knownFiles(), name) || temporary(name)
 	})
 	x.unknown(ThreadsDir, func(name string, e fs.DirEntry) bool {
-		return e.IsDir() || x.now != nil && x.there(thread.TableThreads, name) // folders tells
+		return e.IsDir() || x.now != nil && x.there(thread.TableThreads, name) // folders reports it
 	})
 	x.unknown(MergesDir, func(_ string, e fs.DirEntry) bool { return e.IsDir() })
 	x.unknown(TmpDir, func(_ string, e fs.DirEntry) bool { return e.IsDir() })
@@ -68,7 +68,7 @@ func (x *examination) unknown(folder string, known func(string, fs.DirEntry) boo
 	}
 	entries, err := os.ReadDir(x.store.Path(folder))
 	if err != nil {
-		x.cannotTell(folder, err)
+		x.unreadableAt(folder, err)
 		return
 	}
 	for _, e := range entries {

@@ -12,53 +12,53 @@ import (
 // records they name exist.
 
 // census has every record of the state and of the archive, decoded.
-type census struct {
+type recordIndex struct {
 	objectives []thread.Objective
-	threads    []resting[thread.Thread]
-	references []resting[thread.Reference]
+	threads    []located[thread.Thread]
+	references []located[thread.Reference]
 	approvals  []thread.Approval
 	merges     []thread.Merge
-	blobs      []owned
+	blobs      []namedBlob
 }
 
 // resting is a record of the state or of the archive; the state's records come first.
-type resting[R any] struct {
+type located[R any] struct {
 	record   R
 	archived bool
 }
 
 // owned is a blob that a record names.
-type owned struct {
+type namedBlob struct {
 	thread.NamedBlob
 	table string
 }
 
 // records decodes all records. Their checksum has been verified, so a record that
 // cannot be decoded is a bug in leslie.
-func (x *examination) records() error {
+func (x *examination) decodeRecords() error {
 	if x.now == nil {
 		return nil
 	}
 	for _, table := range thread.Tables() {
 		for _, line := range x.now.Records[table] {
-			if err := x.census.take(table, line.JSON, false); err != nil {
-				x.lasting("T901", StateFile, fmt.Sprintf("the record %s/%s cannot be read: %v", table, line.ID, err))
+			if err := x.records.take(table, line.JSON, false); err != nil {
+				x.permanent("T901", StateFile, fmt.Sprintf("the record %s/%s cannot be read: %v", table, line.ID, err))
 			}
 		}
 	}
-	if x.noCold {
+	if x.noArchive {
 		return nil
 	}
-	for _, a := range x.cold.Counting {
+	for _, a := range x.archived.Counting {
 		table, _, _ := strings.Cut(a.Record, "/")
-		if err := x.census.take(table, a.Value, true); err != nil {
-			x.lasting("T901", ArchiveFile, fmt.Sprintf("the record %s cannot be read: %v", a.Record, err))
+		if err := x.records.take(table, a.Value, true); err != nil {
+			x.permanent("T901", ArchiveFile, fmt.Sprintf("the record %s cannot be read: %v", a.Record, err))
 		}
 	}
 	return nil
 }
 
-func (c *census) take(table string, record []byte, archived bool) (err error) {
+func (c *recordIndex) take(table string, record []byte, archived bool) (err error) {
 	switch table {
 	case thread.TableObjectives:
 		err = collect(&c.objectives, record)
@@ -76,7 +76,7 @@ func (c *census) take(table string, record []byte, archived bool) (err error) {
 	}
 	blobs, err := thread.BlobsOf(table, record)
 	for _, b := range blobs {
-		c.blobs = append(c.blobs, owned{b, table})
+		c.blobs = append(c.blobs, namedBlob{b, table})
 	}
 	return err
 }
@@ -90,11 +90,11 @@ func collect[R any](to *[]R, record []byte) error {
 	return err
 }
 
-func collectResting[R any](to *[]resting[R], record []byte, archived bool) error {
+func collectResting[R any](to *[]located[R], record []byte, archived bool) error {
 	var r R
 	err := json.Unmarshal(record, &r)
 	if err == nil {
-		*to = append(*to, resting[R]{r, archived})
+		*to = append(*to, located[R]{r, archived})
 	}
 	return err
 }
@@ -102,55 +102,52 @@ func collectResting[R any](to *[]resting[R], record []byte, archived bool) error
 // relations finds records that name others that are neither in the state nor in the
 // archive.
 func (x *examination) relations() error {
-	if x.now == nil || x.noCold {
+	if x.now == nil || x.noArchive {
 		return nil
 	}
-	for _, t := range x.census.threads {
-		x.tiesOf(t.record)
+	for _, t := range x.records.threads {
+		x.relationsOf(t.record)
 	}
-	for _, r := range x.census.references {
+	for _, r := range x.records.references {
 		what := "the reference '" + string(r.record.ID) + "'"
-		if !x.there(thread.TableThreads, string(r.record.From)) {
-			x.lasting("T101", StateFile, what+" comes from '"+string(r.record.From)+"', which does not exist")
-		}
-		if r.record.Resolved && !x.there(thread.TableThreads, string(r.record.Target)) {
-			x.lasting("T202", StateFile, "the target '"+string(r.record.Target)+"' of "+what+" does not exist")
+		x.mustExist(r.record.From, "T101", StateFile, what+" comes from ", ", which does not exist")
+		if r.record.Resolved {
+			x.mustExist(r.record.Target, "T202", StateFile, "the target ", " of "+what+" does not exist")
 		}
 	}
-	for _, m := range x.census.merges {
+	for _, m := range x.records.merges {
 		for _, id := range append([]thread.ThreadID{m.Target}, m.Sources...) {
-			if !x.there(thread.TableThreads, string(id)) {
-				x.lasting("T101", MergesDir+"/"+string(m.ID), "the merge is of '"+string(id)+"', which does not exist; it can only be aborted")
-			}
+			x.mustExist(id, "T101", MergesDir+"/"+string(m.ID), "the merge is of ", ", which does not exist; it can only be aborted")
 		}
 	}
-	for _, a := range x.census.approvals {
-		if !x.there(thread.TableThreads, string(a.ThreadID)) {
-			x.lasting("T101", StateFile, "the approval '"+string(a.ID)+"' is about '"+string(a.ThreadID)+"', which does not exist")
-		}
+	for _, a := range x.records.approvals {
+		x.mustExist(a.ThreadID, "T101", StateFile, "the approval '"+string(a.ID)+"' is about ", ", which does not exist")
 	}
 	return nil
 }
 
-// tiesOf checks what a thread's record names.
-func (x *examination) tiesOf(t thread.Thread) {
+// relationsOf checks what a thread's record names.
+func (x *examination) relationsOf(t thread.Thread) {
 	at := ThreadsDir + "/" + string(t.ID)
-	missing := func(id thread.ThreadID) bool { return !x.there(thread.TableThreads, string(id)) }
-	if t.ParentID != "" && missing(t.ParentID) {
-		x.lasting("T101", at, "its parent '"+string(t.ParentID)+"' does not exist")
+	if t.ParentID != "" {
+		x.mustExist(t.ParentID, "T101", at, "its parent ", " does not exist")
 	}
 	for _, id := range t.DependsOn {
-		if missing(id) {
-			x.lasting("T101", at, "it depends on '"+string(id)+"', which does not exist")
-		}
+		x.mustExist(id, "T101", at, "it depends on ", ", which does not exist")
 	}
 	for _, share := range t.Shared {
-		if missing(share.With) {
-			x.lasting("T101", at, "it shares content with '"+string(share.With)+"', which does not exist")
-		}
+		x.mustExist(share.With, "T101", at, "it shares content with ", ", which does not exist")
 	}
 	if !x.there(thread.TableObjectives, string(t.ObjectiveID)) {
-		x.lasting("T601", at, "its objective '"+string(t.ObjectiveID)+"' does not exist")
+		x.permanent("T601", at, "its objective '"+string(t.ObjectiveID)+"' does not exist")
+	}
+}
+
+// mustExist reports a thread that a record names and that does not exist; the message
+// has its id between before and after.
+func (x *examination) mustExist(id thread.ThreadID, code, at, before, after string) {
+	if !x.there(thread.TableThreads, string(id)) {
+		x.permanent(code, at, before+"'"+string(id)+"'"+after)
 	}
 }
 
@@ -159,8 +156,8 @@ func (x *examination) there(table, id string) bool {
 	if _, there := thread.LineOf(x.now.Records[table], id); there {
 		return true
 	}
-	if x.noCold {
+	if x.noArchive {
 		return false
 	}
-	return x.cold.Has(table, id)
+	return x.archived.Has(table, id)
 }

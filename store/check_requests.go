@@ -19,19 +19,19 @@ import (
 // of version 2.0 lack the answer; it is null then.
 
 func (x *examination) requests() error {
-	if x.now == nil || x.noHistory {
+	if x.now == nil || x.noJournal {
 		return nil
 	}
 	owed := x.owed()
 	for _, name := range slices.Sorted(maps.Keys(owed)) {
 		if x.missing(name) {
-			x.mendable("T502", name, "the answer to a request of the operation '"+string(owed[name].Operation)+"' is missing: a repeated request would run again",
-				func(m *mending) error { return m.answer(name, owed[name]) })
+			x.repairable("T502", name, "the answer to a request of the operation '"+string(owed[name].Operation)+"' is missing: a repeated request would run again",
+				func(m *repairRun) error { return m.answer(name, owed[name]) })
 		}
 	}
 	entries, err := os.ReadDir(x.store.Path(RequestsDir))
 	if err != nil {
-		return nil // places and strangers say why
+		return nil // places and unknownEntries say why
 	}
 	for _, e := range entries {
 		name := RequestsDir + "/" + e.Name()
@@ -43,14 +43,14 @@ func (x *examination) requests() error {
 		switch a, known := owed[name]; {
 		case err == nil, errors.Is(err, fs.ErrNotExist):
 		case !errors.As(err, &d):
-			x.cannotTell(name, err)
+			x.unreadableAt(name, err)
 		case known && x.store.irregular(name):
 			// If it were moved aside, the request would for a moment not be known.
-			x.lasting("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is not a file: remove it, then it can be written again")
+			x.permanent("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is not a file: remove it, then it can be written again")
 		case known:
-			x.mendable("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is damaged: "+string(d), func(m *mending) error { return m.answer(name, a) })
+			x.repairable("T502", name, "the stored answer of the operation '"+string(a.Operation)+"' is damaged: "+string(d), func(m *repairRun) error { return m.answer(name, a) })
 		default:
-			x.mendable("T502", name, "a stored answer is damaged, and the journal has no such request: "+string(d), func(m *mending) error { return m.aside(name) })
+			x.repairable("T502", name, "a stored answer is damaged, and the journal has no such request: "+string(d), func(m *repairRun) error { return m.aside(name) })
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func (x *examination) owed() map[string]journal.Answer {
 
 // answer writes a stored answer again. The damaged file keeps its name until the new
 // one replaces it, so there is always a file.
-func (m *mending) answer(name string, a journal.Answer) error {
+func (m *repairRun) answer(name string, a journal.Answer) error {
 	s := m.store
 	w, err := s.openWork()
 	if err != nil {

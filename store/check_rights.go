@@ -19,7 +19,7 @@ func (x *examination) rights() error {
 	}
 	for _, name := range []string{ThreadsDir, TmpDir, BlobsDir, content.Sums, MergesDir, RequestsDir, LockFile, JournalFile, ArchiveFile} {
 		if exists(x.store.Path(name)) && !mayWrite(x.store.Path(name)) {
-			x.lasting("T505", name, "you may not write it: commands that need it fail")
+			x.permanent("T505", name, "you may not write it: commands that need it fail")
 		}
 	}
 	return nil
@@ -31,9 +31,9 @@ func (x *examination) log() error {
 	switch at := x.store.Path(name); {
 	case !mayWrite(x.store.Path(".")) || !isFolder(x.store.Path(LogsDir)):
 	case x.store.irregular(name):
-		x.mendable("W503", name, "the log cannot be written: "+errNotLog.Error(), func(m *mending) error { return m.aside(name) })
+		x.repairable("W503", name, "the log cannot be written: "+errNotLog.Error(), func(m *repairRun) error { return m.aside(name) })
 	case !mayWrite(x.store.Path(LogsDir)), exists(at) && !mayWrite(at):
-		x.lasting("W503", name, "you may not write the log")
+		x.permanent("W503", name, "you may not write the log")
 	}
 	return nil
 }

@@ -25,11 +25,11 @@ func (x *examination) state() error {
 		x.note("T506", UpgradedFile, "the state from before its format became "+statefile.Version+"; remove it when nobody needs an older leslie")
 	}
 	for _, w := range x.now.warnings {
-		mend, message := (*mending).settle, w.Context.Text("reason")+"; the backup and the journal give revision "+w.Context.Text("revision")
+		repair, message := (*repairRun).settle, w.Context.Text("reason")+"; the backup and the journal give revision "+w.Context.Text("revision")
 		if !x.now.recovered() {
-			mend, message = (*mending).baseline, w.Context.Text("reason")
+			repair, message = (*repairRun).baseline, w.Context.Text("reason")
 		}
-		x.mendable("W502", StateFile, message+"; lost: "+w.Context.Text("lost"), mend)
+		x.repairable("W502", StateFile, message+"; lost: "+w.Context.Text("lost"), repair)
 	}
 	return nil
 }
@@ -37,9 +37,9 @@ func (x *examination) state() error {
 // unreadable reports a state or a backup if neither is whole.
 func (x *examination) unreadable(name, reason string) {
 	if x.store.rebuildable() {
-		x.mendable("T502", name, reason, (*mending).settle)
+		x.repairable("T502", name, reason, (*repairRun).settle)
 	} else {
-		x.lasting("T502", name, reason)
+		x.permanent("T502", name, reason)
 	}
 }
 
@@ -54,7 +54,7 @@ func (x *examination) pending() error {
 		x.held(q)
 	}
 	if op := x.now.Operation; op != nil && x.now.tail < x.now.Revision && x.now.noTail == nil {
-		x.passing("W505", JournalFile, "the last operation, '"+string(op.ID)+"', is not in the journal yet; the next write adds it", (*mending).settle)
+		x.transient("W505", JournalFile, "the last operation, '"+string(op.ID)+"', is not in the journal yet; the next write adds it", (*repairRun).settle)
 	}
 	return nil
 }
@@ -62,12 +62,12 @@ func (x *examination) pending() error {
 func (x *examination) steps(p *thread.Pending) {
 	for _, step := range p.Steps {
 		if !proper(step) {
-			x.lasting("T507", StateFile, fmt.Sprintf("a step of its pending work leads out of its folder: %s %s", step.Do, step.To))
+			x.permanent("T507", StateFile, fmt.Sprintf("a step of its pending work leads out of its folder: %s %s", step.Do, step.To))
 		}
 	}
 	for _, step := range x.store.undone(p) {
-		x.underWay[step.To] = true
-		x.mendable("W505", step.To, "the last operation has not put this into place yet ("+string(step.Do)+")", (*mending).settle)
+		x.pendingAt[step.To] = true
+		x.repairable("W505", step.To, "the last operation has not put this into place yet ("+string(step.Do)+")", (*repairRun).settle)
 	}
 }
 
@@ -80,12 +80,12 @@ func (x *examination) held(q thread.Quarantined) {
 	defer w.Close()
 	p := work(q)
 	for _, step := range w.undone(p) {
-		x.underWay[step.To] = true
+		x.pendingAt[step.To] = true
 		x.add(Finding{
 			Code: "T507", Path: step.To, Repairable: w.homeOf(step) == nil,
 			Message: "operation '" + string(q.Operation) + "' could not do this yet (" + string(step.Do) + "): " + q.Reason +
 				"; each write and doctor --repair try again, and nothing else is written to " + q.Record + " until it is done",
-		}, (*mending).settle)
+		}, (*repairRun).settle)
 	}
 }
 
@@ -94,15 +94,15 @@ func (x *examination) backup() error {
 	var other statefile.Foreign
 	switch {
 	case errors.As(backup.err, &other):
-		x.lasting("T506", BackupFile, backup.reason())
+		x.permanent("T506", BackupFile, backup.reason())
 	case !backup.usable():
-		x.cannotTell(BackupFile, backup.err)
+		x.unreadableAt(BackupFile, backup.err)
 	case backup.err != nil && x.now == nil:
 		x.unreadable(BackupFile, backup.reason())
 	case backup.err != nil:
-		x.mendable("W502", BackupFile, "the backup cannot be used: "+backup.reason(), (*mending).backup)
+		x.repairable("W502", BackupFile, "the backup cannot be used: "+backup.reason(), (*repairRun).backup)
 	case x.now != nil && x.quiet() && x.store.oneInode():
-		x.mendable("W505", BackupFile, "the backup is the same file as the state: one stray write would damage both", (*mending).settle)
+		x.repairable("W505", BackupFile, "the backup is the same file as the state: one stray write would damage both", (*repairRun).settle)
 	}
 	return nil
 }

@@ -18,29 +18,29 @@ import (
 // folders finds threads without a folder. Archived threads need one, too: their
 // artifacts are read there, and the folder reserves their id.
 func (x *examination) folders() error {
-	if x.now == nil || len(x.census.threads) == 0 {
+	if x.now == nil || len(x.records.threads) == 0 {
 		return nil
 	}
 	if !isFolder(x.store.Path(ThreadsDir)) {
 		if exists(x.store.Path(ThreadsDir)) {
-			return nil // places has told
+			return nil // places has reported it
 		}
-		x.mendable("T202", ThreadsDir, "the folder of all artifacts is missing; it can be created again, but its content is lost", (*mending).folders)
+		x.repairable("T202", ThreadsDir, "the folder of all artifacts is missing; it can be created again, but its content is lost", (*repairRun).folders)
 		return nil
 	}
-	for _, t := range x.census.threads {
+	for _, t := range x.records.threads {
 		name := ThreadsDir + "/" + string(t.record.ID)
 		info, err := os.Lstat(x.store.Path(name))
 		switch {
-		case x.underWay[name]:
+		case x.pendingAt[name]:
 		case !saferoot.SingleName(string(t.record.ID)):
-			x.lasting("T507", StateFile, "the id of the thread '"+string(t.record.ID)+"' cannot be the name of a folder")
+			x.permanent("T507", StateFile, "the id of the thread '"+string(t.record.ID)+"' cannot be the name of a folder")
 		case errors.Is(err, fs.ErrNotExist):
-			x.mendable("T202", name, "the thread has no folder; it can be created again, but its content is lost", (*mending).folders)
+			x.repairable("T202", name, "the thread has no folder; it can be created again, but its content is lost", (*repairRun).folders)
 		case err != nil:
-			x.cannotTell(name, err)
+			x.unreadableAt(name, err)
 		case !info.IsDir():
-			x.lasting("T507", name, "the thread's folder is not a directory")
+			x.permanent("T507", name, "the thread's folder is not a directory")
 		}
 	}
 	return nil
@@ -48,7 +48,7 @@ func (x *examination) folders() error {
 
 // orphans finds folders without a record.
 func (x *examination) orphans() error {
-	if x.now == nil || x.noCold {
+	if x.now == nil || x.noArchive {
 		return nil
 	}
 	for _, name := range x.foldersIn(ThreadsDir) {
@@ -63,7 +63,7 @@ func (x *examination) orphans() error {
 func (x *examination) foldersIn(name string) (names []string) {
 	entries, err := os.ReadDir(x.store.Path(name))
 	if err != nil {
-		return nil // strangers says why
+		return nil // unknownEntries says why
 	}
 	for _, e := range entries {
 		if e.IsDir() && !saferoot.IsAside(e.Name()) {
@@ -79,15 +79,15 @@ func (x *examination) artifacts() error {
 		return nil
 	}
 	copies := map[string]bool{}
-	for _, r := range x.census.references {
+	for _, r := range x.records.references {
 		copies[scan.Place(r.record.From, InheritedDir+"/"+string(r.record.ID))] = true
 	}
-	for _, t := range x.census.threads {
+	for _, t := range x.records.threads {
 		if err := saferoot.Stopped(x.ctx); err != nil {
 			return err
 		}
 		if !saferoot.SingleName(string(t.record.ID)) {
-			continue // folders has told
+			continue // folders has reported it
 		}
 		x.leftOut(t.record.ID)
 		inherited := scan.Place(t.record.ID, InheritedDir)
@@ -95,7 +95,7 @@ func (x *examination) artifacts() error {
 			switch at := path.Join(inherited, name); {
 			case saferoot.IsAside(name):
 				x.setAside(at)
-			case !copies[at] && !x.underWay[at]:
+			case !copies[at] && !x.pendingAt[at]:
 				x.note("T204", at, "no reference has this copy; its files are not touched")
 			}
 		}
@@ -109,7 +109,7 @@ func (x *examination) leftOut(id thread.ThreadID) {
 	entries, err := x.store.Artifacts(id)
 	if err != nil {
 		if info, gone := os.Lstat(x.store.Path(scan.Place(id, ""))); gone == nil && info.IsDir() {
-			x.cannotTell(scan.Place(id, ""), err)
+			x.unreadableAt(scan.Place(id, ""), err)
 		}
 		return
 	}

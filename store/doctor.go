@@ -42,11 +42,11 @@ func checks() []func(*examination) error {
 		(*examination).places,
 		(*examination).state, (*examination).pending, (*examination).backup,
 		(*examination).journal, (*examination).archive,
-		(*examination).records, (*examination).counters, (*examination).relations,
+		(*examination).decodeRecords, (*examination).counters, (*examination).relations,
 		(*examination).folders, (*examination).orphans, (*examination).artifacts,
 		(*examination).blobs, (*examination).frozen,
 		(*examination).merges, (*examination).requests,
-		(*examination).leftovers, (*examination).strangers, (*examination).rights, (*examination).log,
+		(*examination).leftovers, (*examination).unknownEntries, (*examination).rights, (*examination).log,
 	}
 }
 
@@ -84,13 +84,13 @@ type examination struct {
 	seen     *memory
 	findings []finding
 
-	underWay  map[string]bool // places that a pending step is going to fill
+	pendingAt map[string]bool // places that a pending step is going to fill
 	index     journal.Index
-	noHistory bool // the journal cannot be read: nothing follows from what it lacks
-	cold      archive.Comparison
-	noCold    bool // the archive, or the journal that stands in for it, cannot be read
-	census    census
-	ill       map[thread.BlobID]*blobCase // blobs that are missing or damaged
+	noJournal bool // the journal cannot be read: nothing follows from what it lacks
+	archived  archive.Comparison
+	noArchive bool // the archive, or the journal that stands in for it, cannot be read
+	records   recordIndex
+	badBlobs  map[thread.BlobID]*badBlob // blobs that are missing or damaged
 }
 
 // memory has what earlier looks of one run have verified: content under a hash does
@@ -109,13 +109,13 @@ func newMemory() *memory {
 // may have one that reduces the harm.
 type finding struct {
 	Finding
-	mend func(*mending) error
+	repair func(*repairRun) error
 }
 
 // examine runs every check. The error is T502 with an examination without records, or
 // one that ends the run.
 func (s *Store) examine(ctx context.Context, seen *memory) (*examination, error) {
-	x := &examination{store: s, ctx: ctx, seen: seen, underWay: map[string]bool{}}
+	x := &examination{store: s, ctx: ctx, seen: seen, pendingAt: map[string]bool{}}
 	x.now, x.cause = s.load()
 	if x.cause != nil && !codes.Has(x.cause, codes.ParseError) {
 		return x, x.cause
@@ -166,14 +166,14 @@ func (x *examination) cut(all []Finding) (out []Finding) {
 	for _, f := range all {
 		count[kind(f)]++
 	}
-	told := map[Finding]int{}
+	listed := map[Finding]int{}
 	for _, f := range all {
 		k := kind(f)
-		told[k]++
+		listed[k]++
 		switch {
-		case told[k] <= mostAlike:
+		case listed[k] <= mostAlike:
 			out = append(out, f)
-		case told[k] == count[k]:
+		case listed[k] == count[k]:
 			k.Path, k.Message = x.store.disk.Relative(x.store.Path(".")), fmt.Sprintf("%d more of this kind", count[k]-mostAlike)
 			out = append(out, k)
 		}
@@ -182,12 +182,12 @@ func (x *examination) cut(all []Finding) (out []Finding) {
 }
 
 // mendable adds a finding that Repair resolves.
-func (x *examination) mendable(code, name, message string, mend func(*mending) error) {
-	x.add(Finding{Code: code, Path: name, Message: message, Repairable: true}, mend)
+func (x *examination) repairable(code, name, message string, repair func(*repairRun) error) {
+	x.add(Finding{Code: code, Path: name, Message: message, Repairable: true}, repair)
 }
 
 // lasting adds a finding that only a person can resolve.
-func (x *examination) lasting(code, name, message string) {
+func (x *examination) permanent(code, name, message string) {
 	x.add(Finding{Code: code, Path: name, Message: message}, nil)
 }
 
@@ -197,13 +197,13 @@ func (x *examination) note(code, name, message string) {
 }
 
 // passing adds a note about something that goes away by itself, or by Repair.
-func (x *examination) passing(code, name, message string, mend func(*mending) error) {
-	x.add(Finding{Code: code, Path: name, Message: message, Info: true, Repairable: true}, mend)
+func (x *examination) transient(code, name, message string, repair func(*repairRun) error) {
+	x.add(Finding{Code: code, Path: name, Message: message, Info: true, Repairable: true}, repair)
 }
 
 // cannotTell adds an error that only says that something could not be read; the other
 // checks continue.
-func (x *examination) cannotTell(name string, err error) {
+func (x *examination) unreadableAt(name string, err error) {
 	code, reason := codes.ReadFailed, err.Error()
 	if e := codes.Of(err); e != nil {
 		code, reason = e.Code(), e.Error()
@@ -211,10 +211,10 @@ func (x *examination) cannotTell(name string, err error) {
 			reason = x.store.disk.Reason(cause)
 		}
 	}
-	x.lasting(string(code), name, "it cannot be read: "+reason)
+	x.permanent(string(code), name, "it cannot be read: "+reason)
 }
 
-func (x *examination) add(f Finding, mend func(*mending) error) {
+func (x *examination) add(f Finding, repair func(*repairRun) error) {
 	f.Path = x.store.disk.Relative(x.store.Path(f.Path))
-	x.findings = append(x.findings, finding{f, mend})
+	x.findings = append(x.findings, finding{f, repair})
 }

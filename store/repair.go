@@ -57,7 +57,7 @@ func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 		return Repair{}, err
 	}
 	seen.locked = true
-	m := &mending{store: s, ctx: ctx, call: call, seen: seen}
+	m := &repairRun{store: s, ctx: ctx, call: call, seen: seen}
 	err = m.run()
 	unlock()
 	if err != nil && len(m.actions) == 0 {
@@ -72,31 +72,31 @@ func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 }
 
 // mending is one run of Repair.
-type mending struct {
+type repairRun struct {
 	store   *Store
 	ctx     context.Context
 	call    Call
 	seen    *memory
 	actions []string
 	// warnings are those of settling and of operations of Repair's own.
-	warnings warnings.List
-	made     int   // operations
-	failed   error // of a mend, the last
+	warnings   warnings.List
+	operations int   // operations
+	failed     error // of a repair, the last
 }
 
-func (m *mending) did(format string, args ...any) {
+func (m *repairRun) did(format string, args ...any) {
 	m.actions = append(m.actions, fmt.Sprintf(format, args...))
 }
 
 // run checks and repairs until a check finds nothing that a repair could change.
-func (m *mending) run() (err error) {
+func (m *repairRun) run() (err error) {
 	for range rounds {
 		x, unread := m.store.examine(m.ctx, m.seen)
-		if unread != nil && !x.hopeful(unread) {
+		if unread != nil && !x.rebuildable(unread) {
 			return unread
 		}
 		before := len(m.actions)
-		err = m.mend(x.findings)
+		err = m.repair(x.findings)
 		m.failed = cmp.Or(err, m.failed)
 		if len(m.actions) == before && err == nil && x.complete() {
 			return m.collect()
@@ -110,12 +110,12 @@ func (m *mending) run() (err error) {
 
 // complete reports whether nothing of the store is damaged, missing, or unknown.
 func (x *examination) complete() bool {
-	return x.now != nil && !x.noHistory && !x.noCold && !slices.ContainsFunc(x.findings, func(f finding) bool { return !f.Info })
+	return x.now != nil && !x.noJournal && !x.noArchive && !slices.ContainsFunc(x.findings, func(f finding) bool { return !f.Info })
 }
 
 // hopeful reports whether an unreadable store can be rebuilt. Without that
 // nothing is touched.
-func (x *examination) hopeful(err error) bool {
+func (x *examination) rebuildable(err error) bool {
 	for _, f := range x.findings {
 		if f.Path == x.store.disk.Relative(x.store.Path(StateFile)) && f.Repairable {
 			return codes.Has(err, codes.ParseError)
@@ -124,24 +124,24 @@ func (x *examination) hopeful(err error) bool {
 	return false
 }
 
-// mend carries out the repairs of findings. A failed one does not prevent the others.
+// repair carries out the repairs of findings. A failed one does not prevent the others.
 // Errors: the first.
-func (m *mending) mend(findings []finding) (first error) {
+func (m *repairRun) repair(findings []finding) (first error) {
 	for _, f := range findings {
-		if f.mend == nil {
+		if f.repair == nil {
 			continue
 		}
 		if err := saferoot.Stopped(m.ctx); err != nil {
 			return err
 		}
-		first = cmp.Or(first, m.store.disk.WriteFailed(f.mend(m)))
+		first = cmp.Or(first, m.store.disk.WriteFailed(f.repair(m)))
 	}
 	return first
 }
 
 // settle makes the state file whole, finishes the pending work of its operation, and
 // removes what dead processes left.
-func (m *mending) settle() error {
+func (m *repairRun) settle() error {
 	s := m.store
 	now, err := s.loadToWrite()
 	if codes.Has(err, codes.ParseError) {
@@ -180,7 +180,7 @@ func (m *mending) settle() error {
 }
 
 // finish is Store.settle. Of what was found in loading the findings tell.
-func (m *mending) finish(now *loaded) error {
+func (m *repairRun) finish(now *loaded) error {
 	now.warnings = nil
 	err := m.store.settle(now, "")
 	m.warnings.Add(now.warnings...)
@@ -188,7 +188,7 @@ func (m *mending) finish(now *loaded) error {
 }
 
 // rebuild makes a state of the journal, where neither file is whole.
-func (m *mending) rebuild(cause error) (*loaded, error) {
+func (m *repairRun) rebuild(cause error) (*loaded, error) {
 	x, broken, err := m.store.indexJournal()
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (m *mending) rebuild(cause error) (*loaded, error) {
 
 // standing is the state that is on disk, whole. Errors: T502 as long as it is
 // not, T505, T509.
-func (m *mending) standing() (*loaded, error) {
+func (m *repairRun) current() (*loaded, error) {
 	now, err := m.store.loadToWrite()
 	if err != nil {
 		return nil, err
@@ -218,9 +218,9 @@ func (m *mending) standing() (*loaded, error) {
 }
 
 // backup makes a new backup of the state; one that cannot be used is moved aside.
-func (m *mending) backup() error {
+func (m *repairRun) backup() error {
 	s := m.store
-	now, err := m.standing()
+	now, err := m.current()
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (m *mending) backup() error {
 }
 
 // aside moves something out of the way, if it is there.
-func (m *mending) aside(name string) error {
+func (m *repairRun) aside(name string) error {
 	to, err := m.store.disk.SetAside(name)
 	if err != nil || to == "" {
 		return err
@@ -253,7 +253,7 @@ func (m *mending) aside(name string) error {
 
 // keepBeside gives a file that is going to be replaced a second name, under which
 // it stays.
-func (m *mending) keepBeside(name string) error {
+func (m *repairRun) keepBeside(name string) error {
 	s := m.store
 	if !exists(s.Path(name)) {
 		return nil
@@ -275,9 +275,9 @@ func (m *mending) keepBeside(name string) error {
 }
 
 // journal moves what is no file out of the journal's way.
-func (m *mending) journal() error { return m.onlyFile(JournalFile) }
+func (m *repairRun) journal() error { return m.onlyFile(JournalFile) }
 
-func (m *mending) onlyFile(name string) error {
+func (m *repairRun) onlyFile(name string) error {
 	if !m.store.irregular(name) {
 		return nil
 	}
@@ -285,15 +285,15 @@ func (m *mending) onlyFile(name string) error {
 }
 
 // archive adds the lines that the journal saw go there and that are gone.
-func (m *mending) archive() error {
+func (m *repairRun) archive() error {
 	if err := m.onlyFile(ArchiveFile); err != nil {
 		return err
 	}
-	now, err := m.standing()
+	now, err := m.current()
 	if err != nil {
 		return err
 	}
-	all, _, err := m.store.compareArchive(now, m.alone)
+	all, _, err := m.store.compareArchive(now, m.unmoved)
 	if err != nil || len(all.Missing) == 0 {
 		return err
 	}
@@ -305,11 +305,11 @@ func (m *mending) archive() error {
 }
 
 // alone: under the lock no state moves on.
-func (m *mending) alone() bool { return false }
+func (m *repairRun) unmoved() bool { return false }
 
 // folders makes the folders that threads lack, those of archived ones too.
-func (m *mending) folders() error {
-	now, err := m.standing()
+func (m *repairRun) folders() error {
+	now, err := m.current()
 	if err != nil {
 		return err
 	}
@@ -344,8 +344,8 @@ func (m *mending) folders() error {
 
 // counters sets what objectives count to what the archive holds, where they count
 // less.
-func (m *mending) counters() error {
-	now, err := m.standing()
+func (m *repairRun) counters() error {
+	now, err := m.current()
 	if err != nil {
 		return err
 	}
@@ -380,9 +380,9 @@ func (m *mending) counters() error {
 // baseline records every record, including the archive's, if the journal could not
 // restore them. It uses a number that no operation had before, so that operations
 // known to the journal whose state is lost stay distinguishable.
-func (m *mending) baseline() error {
+func (m *repairRun) baseline() error {
 	s := m.store
-	now, err := m.standing()
+	now, err := m.current()
 	if err != nil {
 		return err
 	}
@@ -390,7 +390,7 @@ func (m *mending) baseline() error {
 	if err != nil {
 		return err
 	}
-	all, _, err := s.compareArchive(now, m.alone)
+	all, _, err := s.compareArchive(now, m.unmoved)
 	if err != nil {
 		return err
 	}
@@ -426,29 +426,29 @@ func (m *mending) baseline() error {
 }
 
 // operation is the call under an id of its own: a run may make several operations.
-func (m *mending) operation() Call {
+func (m *repairRun) operation() Call {
 	call := m.call
 	call.Request = ""
-	if m.made > 0 {
-		call.Stamp.Operation += thread.OperationID(fmt.Sprintf("-%d", m.made+1))
+	if m.operations > 0 {
+		call.Stamp.Operation += thread.OperationID(fmt.Sprintf("-%d", m.operations+1))
 	}
 	return call
 }
 
 // commit makes an operation of Repair's own.
-func (m *mending) commit(now *loaded, after statefile.Image) (statefile.Image, error) {
+func (m *repairRun) commit(now *loaded, after statefile.Image) (statefile.Image, error) {
 	c, err := m.store.commit(m.ctx, now, after)
 	if err != nil {
 		return after, err
 	}
 	m.warnings.Add(c.Warnings...)
-	m.made++
+	m.operations++
 	return after, nil
 }
 
 // collect removes blobs that nothing names. What was stored before the store had this
 // version stays, because what was displaced then is named nowhere.
-func (m *mending) collect() error {
+func (m *repairRun) collect() error {
 	c := content.Collection{
 		Disk: m.store.disk, Lists: []string{".", RequestsDir}, Older: UpgradedFile, Staging: m.store.staging,
 	}

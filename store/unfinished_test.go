@@ -162,7 +162,7 @@ func TestASweepLeavesAPendingOperationAlone(t *testing.T) {
 	save(t, s, withVersion(all, before))
 	cutOffAt(t, s, 7, all...)
 	was := listing(t, s)
-	m := &mending{store: s, ctx: context.Background(), call: repairCall(), seen: newMemory()}
+	m := &repairRun{store: s, ctx: context.Background(), call: repairCall(), seen: newMemory()}
 	require.NoError(t, m.sweep())
 	for name := range was {
 		_, err := os.Lstat(s.Path(name))
