@@ -13,18 +13,17 @@ const howTable = "table"
 // sides is a row of one table, with as many cells as its header, and every side
 // kept all rows of the base, as they are and in their order, and only added rows.
 //
-// Rows added by several sides in one place follow each other: first those of the
-// first side (ours), then those of the other sides in the order of their bytes.
-// A row that several sides added alike is taken once.
+// Rows that several sides added in one place follow each other: first those of the first
+// side (ours), then those of the other sides in the order of their bytes. Equal added
+// rows are taken once.
 //
-// What it guarantees of an answer: every row of the base and every row that a
-// side added is in it exactly once, in the same table. It refuses where it cannot
-// prove that: a row removed, moved or changed; two rows with the same first
-// cell, in the conflict or elsewhere in the table;
-// the header or the delimiter row in the conflict; rows under different headers;
-// a row with more or fewer cells than the header; text below that would become a
-// row; lines that do not all end alike; code blocks, comments and front matter; a
-// path that does not name a Markdown file.
+// An answer guarantees that every row of the base and every added row is in it exactly
+// once, in the same table. Table refuses if it cannot guarantee that: a row was removed,
+// moved or changed; two rows have the same first cell, in the conflict or elsewhere in
+// the table; the header or the delimiter row is in the conflict; the headers differ; a
+// row has more or fewer cells than the header; text below would become a row; line
+// endings differ; the conflict is in a code block, a comment or the front matter; the
+// path is not a Markdown file.
 func Table(path string, r *Result) []Verdict {
 	verdicts := make([]Verdict, 0)
 	look := tabler{lister{result: r, read: map[*version]reading{}}}
@@ -42,10 +41,10 @@ func Table(path string, r *Result) []Verdict {
 	return verdicts
 }
 
-// tabler looks at the conflicts of one result as rows of tables.
+// tabler reads the conflicts of one result as rows of tables.
 type tabler struct{ lister }
 
-// settle answers one conflict, or says why not.
+// settle returns the answer to one conflict, or the reason why there is none.
 func (t *tabler) settle(h Hunk) (string, error) {
 	eol, err := t.ending(h)
 	if err != nil {
@@ -130,7 +129,7 @@ func (t *tabler) rows(numbers rowNumbers, v *version, r Range) (header string, p
 	return header, p, oneKeyEach(p.entries)
 }
 
-// bare is line i without its ending, "" behind the last.
+// bare returns line i without its ending, or "" after the last.
 func bare(v *version, i int) string {
 	if i >= v.len() {
 		return ""
@@ -154,8 +153,8 @@ func headerAbove(v *version, i int) (header string, cells int, ok bool) {
 	return "", 0, false
 }
 
-// tableCells are the cells of a row that begins and ends with a bar, nil for any
-// other line. A bar behind a backslash belongs to its cell.
+// tableCells returns the cells of a row that begins and ends with a bar, nil for any
+// other line. An escaped bar belongs to its cell.
 func tableCells(line string) []string {
 	line = strings.TrimSpace(line)
 	if len(line) < 2 || line[0] != '|' || line[len(line)-1] != '|' || strings.HasSuffix(line, `\|`) {
@@ -172,8 +171,8 @@ func tableCells(line string) []string {
 	return cells
 }
 
-// delimiters reports whether cells are those of the row below a header: dashes,
-// perhaps with a colon at either end.
+// delimiters reports whether cells are those of a delimiter row: dashes, with an optional
+// colon at either end.
 func delimiters(cells []string) bool {
 	for _, cell := range cells {
 		dashes := strings.TrimSuffix(strings.TrimPrefix(cell, ":"), ":")
@@ -184,7 +183,7 @@ func delimiters(cells []string) bool {
 	return len(cells) > 0
 }
 
-// oneKeyEach refuses two rows with the same first cell: they may be about the same
+// oneKeyEach refuses two rows with the same first cell: they may describe the same
 // thing.
 func oneKeyEach(rows []entry) error {
 	seen := map[string]bool{}
@@ -198,8 +197,8 @@ func oneKeyEach(rows []entry) error {
 	return nil
 }
 
-// newToTheTable refuses an added row whose first cell some version has elsewhere in
-// the table: it may be the same row, in another place or changed.
+// newToTheTable refuses an added row whose first cell is elsewhere in the table of some
+// version: it may be the same row, moved or changed.
 func (t *tabler) newToTheTable(h Hunk, m listMerge, merged []entry) error {
 	elsewhere := keysAround(t.result.base, h.Base)
 	for _, side := range h.By {
@@ -214,8 +213,8 @@ func (t *tabler) newToTheTable(h Hunk, m listMerge, merged []entry) error {
 	return nil
 }
 
-// keysAround are the first cells of a version's rows above and below some lines of
-// a table.
+// keysAround returns the first cells of a version's rows above and below some lines of a
+// table.
 func keysAround(v *version, r Range) []string {
 	var keys []string
 	for at := r.First - 2; at >= 0; at-- {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// This file shows how two texts differ, in the unified format of diff -u and git diff.
-// The changes are those of the line merge (diff.go), so they lie where git puts them
-// without its indent heuristic.
+// This file formats the differences between two texts in the unified format of diff -u
+// and git diff. The changes are those of the line merge (diff.go), so their positions are
+// git's without its indent heuristic.
 
 // DiffContext is how many equal lines diff -u shows around a change.
 const DiffContext = 3

@@ -7,9 +7,8 @@ import (
 	"leslie/warnings"
 )
 
-// This file is the rule about changing a thread that somebody else has claimed. Every
-// use case that changes a thread's status, fields or artifacts asks it, and nothing
-// else decides about it.
+// This file decides who may change a thread that somebody else has claimed. Every use
+// case that changes a thread's status, fields or artifacts calls it.
 
 // RespectClaim reports whether the caller may change a thread although somebody else
 // may have claimed it. The holder may. The holder of a claim on an ancestor, who leads

@@ -111,10 +111,9 @@ func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
 
 // Decide changes the decisions of a pending merge and records in declined, by path,
 // why an agent's answers were refused. change receives the present decisions and
-// returns the new ones. Errors: T303, T402 for anyone but a person under the
-// strategy human,
-// T402 for decisions that no person made if the target may not resolve conflicts,
-// and those of change.
+// returns the new ones. Errors: T303; T402 for anyone but a person under the strategy
+// human, and for decisions that no person made if the target may not resolve conflicts;
+// those of change.
 func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]Decision, error), declined map[string]string, p Policy, stamp Stamp) (Merge, error) {
 	m, err := s.Merge(string(id))
 	if err != nil {

@@ -124,8 +124,8 @@ type Thread struct {
 	Mistakes *Mistakes   `json:"mistakes,omitempty"`
 	Created  Attribution `json:"created"`
 	Updated  time.Time   `json:"updatedAt"`
-	// Code and Run are kept for a later leslie, which has the thread's code and the
-	// runs of its agent in them.
+	// Code and Run are for later versions, which store the thread's code and the runs of
+	// its agent there. This version keeps them unchanged.
 	Code     []json.RawMessage `json:"code,omitempty"`
 	Run      []json.RawMessage `json:"run,omitempty"`
 	Revision Revision          `json:"revision"`
@@ -426,9 +426,9 @@ type Pending struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Quarantined are steps of an earlier operation that cannot be carried out for a
-// while: a link stands in place of their thread's folder, say. They are tried again by
-// each writer and never dropped.
+// Quarantined has steps of an earlier operation that cannot be carried out for now, for
+// example because a link is in place of their thread's folder. Each writer tries them
+// again; they are never dropped.
 type Quarantined struct {
 	// Record is the thread or merge whose files the steps change, as Change.Record
 	// has it.

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// This file keeps long texts that an operation does not touch out of its record. A
+// This file leaves long texts that an operation does not change out of the journal. A
 // thread's intent may have many thousand words, and each change of its status would
 // repeat them twice in the journal, and once more in the state.
 
-// longText is how long a member of a record is, in bytes of JSON, that a change does
-// not repeat.
+// longText is the length, in bytes of JSON, from which a change does not repeat an
+// unchanged member.
 const longText = 256
 
-// Slim returns the change without the long texts and lists that it leaves as they
-// are: they are null on both sides, and Same names them.
+// Slim returns the change without the long texts and lists that are equal before and
+// after: they are null on both sides, and Same names them.
 func (c Change) Slim() Change {
 	if c.Same != nil || absent(c.Before) || absent(c.After) || len(c.After) < longText || len(c.Before) < longText {
 		return c
@@ -39,21 +39,21 @@ func (c Change) Slim() Change {
 		return c
 	}
 	slim := Change{Record: c.Record, Before: object(before), After: object(after), Same: same}
-	if !bytes.Equal(slim.Whole(c.Before), c.After) { // it is not in the form that leslie writes
+	if !bytes.Equal(slim.Whole(c.Before), c.After) { // not formatted as leslie writes it
 		return c
 	}
 	return slim
 }
 
 // text reports whether a member may be left out: a string, or one of a thread's lists
-// that only grow. The rules of undo look into all others.
+// that only grow. The rules of undo need all others.
 func text(record string, m member) bool {
 	return m.value[0] == '"' ||
 		strings.HasPrefix(record, TableThreads+"/") && slices.Contains([]string{"shared", "injections", "checkpoints"}, m.name)
 }
 
-// Whole returns the record behind the change, given the record in front of it, which
-// has what the change does not repeat.
+// Whole returns the record after the change, given the record before it, which has the
+// members in Same.
 func (c Change) Whole(base []byte) json.RawMessage {
 	if len(c.Same) == 0 || absent(c.After) || absent(base) {
 		return c.After
@@ -68,7 +68,7 @@ func (c Change) Whole(base []byte) json.RawMessage {
 	return object(is)
 }
 
-// object is the JSON object of these members.
+// object returns the JSON object with these members.
 func object(all []member) json.RawMessage {
 	var list []byte
 	for _, m := range all {
@@ -77,8 +77,8 @@ func object(all []member) json.RawMessage {
 	return enclose('{', list, '}')
 }
 
-// SlimParams returns the parameters of an operation without the long texts that its
-// new records hold, and where those are: the record and the member by the parameter.
+// SlimParams returns the parameters of an operation without the long texts that its new
+// records contain, and where those are: record and member by parameter.
 func SlimParams(params json.RawMessage, changes []Change) (slim json.RawMessage, texts map[string]string) {
 	if len(params) < longText {
 		return params, nil

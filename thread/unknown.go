@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// This file carries what this leslie does not know. A newer one may add members to a
-// record, or to a part of one; they are kept with the value that they came with and
-// written back behind its own members, whatever is changed beside them.
+// This file preserves unknown JSON members. A newer leslie may add members to a record,
+// or to a part of one. This version keeps them with their values and writes them after
+// its own members, whatever else changes in the record.
 
-// Unknown are the members of a JSON object that its type does not have, each as
+// Unknown holds the members of a JSON object that its type does not have, each as
 // `,"name":value`; "" for none.
 type Unknown string
 
-// Decode is json.Unmarshal for a record or a part of one: what its type does not know
-// is kept in the Unknown of each struct. Errors: those of encoding/json.
+// Decode is json.Unmarshal for a record or a part of one. It keeps unknown members in
+// the Unknown field of each struct. Errors: those of encoding/json.
 func Decode(data []byte, v any) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.DisallowUnknownFields()
@@ -32,8 +32,8 @@ func Decode(data []byte, v any) error {
 	return nil
 }
 
-// Encode is json.Marshal for what Decode read, without HTML escapes. Errors: those of
-// encoding/json.
+// Encode is json.Marshal with the members in Unknown fields, without HTML escapes.
+// Errors: those of encoding/json.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ func Encode(v any) ([]byte, error) {
 	return data, nil
 }
 
-// fieldsByName are the indexes of a struct's fields by their names in JSON.
+// fieldsByName returns the indexes of a struct's fields by their names in JSON.
 func fieldsByName(t reflect.Type) map[string]int {
 	fields := map[string]int{}
 	for i := range t.NumField() {
@@ -59,7 +59,7 @@ func fieldsByName(t reflect.Type) map[string]int {
 	return fields
 }
 
-// gather fills the Unknown of v, and of all in it, from the JSON that v was read from.
+// gather fills the Unknown fields in v from the JSON that v was decoded from.
 func gather(v reflect.Value, data []byte) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -101,7 +101,7 @@ func gather(v reflect.Value, data []byte) {
 	}
 }
 
-// restore is the JSON of v with what v and all in it do not know.
+// restore returns the JSON of v with the members in its Unknown fields.
 func restore(v reflect.Value, data []byte) []byte {
 	if !holdsUnknown(v) {
 		return data
@@ -129,27 +129,26 @@ func restore(v reflect.Value, data []byte) []byte {
 	return enclose('{', append(out, unknownOf(v).String()...), '}')
 }
 
-// enclose puts a list whose parts begin with a comma between brackets.
+// enclose puts brackets around a list whose parts begin with a comma.
 func enclose(begin byte, list []byte, end byte) []byte {
 	return append(append([]byte{begin}, bytes.TrimPrefix(list, []byte(","))...), end)
 }
 
-// keeps reports whether a struct keeps what its type does not know: Unknown is its
-// last field.
+// keeps reports whether a struct has an Unknown field, which must be its last.
 func keeps(v reflect.Value) bool {
 	last := v.NumField() - 1
 	return last >= 0 && v.Field(last).Type() == reflect.TypeFor[Unknown]()
 }
 
-// unknownOf is the Unknown of a struct that keeps one.
+// unknownOf returns the Unknown field of a struct that has one.
 func unknownOf(v reflect.Value) reflect.Value { return v.Field(v.NumField() - 1) }
 
-// plain reports whether a type holds no structs that could keep anything.
+// plain reports whether a type contains no struct with an Unknown field.
 func plain(t reflect.Type) bool {
 	return t.Kind() != reflect.Struct && t.Kind() != reflect.Pointer && t.Kind() != reflect.Map && t.Kind() != reflect.Slice
 }
 
-// holdsUnknown reports whether something unknown is kept in v.
+// holdsUnknown reports whether an Unknown field in v is not empty.
 func holdsUnknown(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -191,7 +190,7 @@ type member struct {
 
 func (m member) head() []byte { return append(append([]byte{','}, encode(m.name)...), ':') }
 
-// members are those of an object, in order; none for what is no object.
+// members returns the members of an object in order; none if raw is not an object.
 func members(data []byte) (out []member) {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
@@ -212,7 +211,7 @@ func members(data []byte) (out []member) {
 	return out
 }
 
-// elements are those of an array, in order; none for what is no array.
+// elements returns the elements of an array in order; none if raw is not an array.
 func elements(data []byte) (out []json.RawMessage) {
 	if json.Unmarshal(data, &out) != nil {
 		return nil

@@ -61,7 +61,7 @@ func (s *State) editedDepends(t Thread, in Edit) ([]ThreadID, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A dropped dependency may no longer exist.
+	// A removed dependency may no longer exist.
 	var drop []ThreadID
 	for _, arg := range in.DropDepend {
 		id := ThreadID(arg)

@@ -12,7 +12,7 @@ type Until string
 
 // The conditions of a wait.
 const (
-	UntilDone     Until = "done"     // each thread is terminated, or wakeable
+	UntilDone     Until = "done"     // each thread is terminated, or resumable
 	UntilAny      Until = "any"      // an operation concerns one of them
 	UntilChildren Until = "children" // all children of each are terminated
 	UntilDecision Until = "decision" // none of them has an open request

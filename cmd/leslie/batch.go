@@ -182,8 +182,8 @@ type batch struct {
 	c     *call
 	lines []*batchLine
 
-	commands []*command // what lines may be, and
-	whole    []cli.Flag // what is said once for all of them
+	commands []*command // the commands that lines may use
+	whole    []cli.Flag // flags that belong to the batch, not to a line
 }
 
 // batchLine is one command of a batch.
@@ -227,7 +227,7 @@ func (b *batch) parse(text []byte) {
 		}
 		if len(b.lines) == maxBatchLines {
 			b.fault(number, fault{Field: "FILE", Problem: fmt.Sprintf("a batch has at most %d commands", maxBatchLines)})
-			b.lines = nil // none is looked at
+			b.lines = nil // check none of them
 			return
 		}
 		var l line

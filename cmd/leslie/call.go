@@ -30,7 +30,7 @@ type call struct {
 	printed bytes.Buffer // what the library printed, which is part of the answer
 
 	warnings warnings.List
-	told     int       // of the warnings, in a stream: so many were said
+	told     int       // how many of the warnings a stream has written
 	op       *app.Call // the use case, once its project is found
 }
 
@@ -42,17 +42,17 @@ type given struct {
 	flags  *cli.Context // of the command; nil before the library has read the line
 	who    globals
 	faults []fault
-	params map[string]any // what a command put in place of a flag's text
+	params map[string]any // values that a command recorded instead of a flag's text
 }
 
 // globals are the flags of every command, with their environment.
 type globals struct {
 	format  string // text, json or yaml
 	dir     string // absolute
-	moved   string // what -C said, "" when the working folder was meant
+	moved   string // the value of -C, "" without it
 	as      thread.ActorKind
 	actor   string
-	derived bool // the actor's name was derived: nobody said who acts
+	derived bool // no name was given; it was derived from the agent's process
 	unnamed bool // nor could one be derived: the actor is the login name
 	thread  string
 	noInput bool
@@ -192,8 +192,8 @@ func (c *given) usage() error {
 	return err.WithHint("See the commands").WithNext("leslie help")
 }
 
-// ownLine is the call's line with more flags, without those that say how it answers
-// and who acts, which callerLine adds.
+// ownLine returns the call's line with more flags, without the global ones, which
+// callerLine adds.
 func (c *given) ownLine(more ...string) string {
 	words := append([]string{"leslie"}, c.line.cmd.path()...)
 	for _, operand := range c.line.operands {
@@ -296,7 +296,7 @@ func (c *call) targetThread() string {
 	return c.who.thread
 }
 
-// sayWaiting tells a person for which decision the call waits.
+// sayWaiting tells the person at the terminal which decision the call waits for.
 func sayWaiting(c *call, id thread.ApprovalID) {
 	if c.who.format == "text" {
 		_, _ = c.env.stderr.Write([]byte("leslie: " + string(id) + " waits for a person: leslie approve " + string(id) + ", or leslie deny " + string(id) + "\n"))

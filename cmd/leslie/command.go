@@ -50,7 +50,7 @@ type operand struct {
 	speaks bool
 	// many: it can be repeated. Only the last operand can.
 	many bool
-	// dashed: it stands behind "--", and no other operand does. Only the last can.
+	// dashed: it comes after "--", and no other operand does. Only the last can be.
 	dashed bool
 }
 
@@ -114,7 +114,7 @@ func (cmd *command) usageLine() string {
 	return strings.Join(required, " ")
 }
 
-// usageScreen is the command with every flag of its own, as help shows it.
+// usageScreen returns the usage of a command with all its own flags, as help shows it.
 func (cmd *command) usageScreen() string {
 	required, optional := cmd.usageParts()
 	return wrapped(append(required, optional...), helpWidth-len("Usage: "), "       ")

@@ -100,7 +100,7 @@ func commandsFor(argv []string) []*command {
 	return commands()
 }
 
-// begun is the command whose name a line begins with, nil when there is none.
+// begun returns the command whose name a line begins with, or nil.
 func begun(argv []string) *command {
 	for words := min(len(argv), 2); words > 0; words-- {
 		name := strings.Join(argv[:words], " ")

@@ -80,7 +80,7 @@ func (c cliTree) valuesOf(v *value) []string {
 	if err != nil {
 		return nil
 	}
-	// A call that leaves nothing behind: what it warns of is nobody's business here.
+	// This call writes no log, and its warnings are dropped.
 	ids, _ := app.KnownIDs(project.Call(c.ctx, c.caller(), app.Request{}), string(v.ids))
 	return ids
 }

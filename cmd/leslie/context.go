@@ -57,7 +57,7 @@ func runContext(c *call) (Data, error) {
 // contextBlock has the content of the block.
 type contextBlock struct {
 	*app.ContextResult
-	agent bool // an agent asks
+	agent bool // the caller is an agent
 }
 
 func fileLines(files []app.ContextFile) []string {
@@ -68,9 +68,9 @@ func fileLines(files []app.ContextFile) []string {
 	return out
 }
 
-// render writes the block, and returns which injections it shows. Content is escaped
-// so that none of it can end the block, start another, or look like a line of leslie's
-// own. Lists are cut first, then the intent, injections last.
+// render writes the block, and returns which injections it shows. Content is escaped so
+// that it cannot end the block, start another, or look like one of leslie's own lines.
+// Lists are cut first, then the intent, injections last.
 func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
 	open := fmt.Sprintf("<thread_context thread=%q objective=%q relations_file=%q>\n", b.Thread.ID, b.Thread.ObjectiveID, app.StatePath)
 	const closing = "</thread_context>"
@@ -173,7 +173,7 @@ func (b *contextBlock) rest() string {
 	return body.String()
 }
 
-// standing renders who holds the thread, what it waits for and what it may do.
+// standing renders who has claimed the thread, what it waits for and what it may do.
 func (b *contextBlock) standing() string {
 	var out strings.Builder
 	if held := b.Thread.Held(b.At); held != nil {

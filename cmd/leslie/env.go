@@ -61,9 +61,8 @@ func processEnv() env {
 	}
 }
 
-// roomBeforeGC is how much the heap may grow, in percent of its minimum (from 16 MB
-// on) or of what is in use, before a garbage collection. Most commands end before
-// that.
+// roomBeforeGC is the value for debug.SetGCPercent: how much the heap may grow before a
+// garbage collection. With it the first one comes at 16 MB, and most commands end before.
 const roomBeforeGC = 400
 
 // readyProcess prepares the process for a command. A command that only reads may use

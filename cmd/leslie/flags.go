@@ -102,10 +102,10 @@ func shownOptions(flags []cli.Flag) []*option {
 // value is the value of a flag or an operand: text that must pass a check. It is a
 // cli.Generic.
 type value struct {
-	shown   string              // how help calls it
-	words   []string            // what it may be; nil where check tells
-	check   func(string) *fault // what is wrong with a text, nil when nothing is
-	ids     idKind              // of what kind an id is
+	shown   string              // its name in help
+	words   []string            // the allowed words; nil: any that pass check
+	check   func(string) *fault // returns what is wrong with a text, or nil
+	ids     idKind              // the kind of an id
 	toggle  bool                // a switch: true or false
 	repeats bool                // may be given several times
 	needed  bool                // the command refuses a line without it

@@ -55,7 +55,7 @@ func historyCommand() *command {
 
 func runHistory(c *call) (Data, error) {
 	in := app.HistoryRequest{
-		Thread: c.text("thread"), // the environment's is whom the call speaks for, and filters nothing
+		Thread: c.text("thread"), // LESLIE_THREAD is not a filter
 		Since:  thread.Revision(c.count("since", 0)), Before: c.revisionOf("before"), Limit: c.count("limit", app.DefaultLimit),
 	}
 	return runUseCase(c, app.History, in, func(d *app.HistoryResult) Data { return historyText{d} })

@@ -19,7 +19,7 @@ import (
 // signals costs threads, more than most commands need for everything else.
 type interruptible struct {
 	mu     sync.Mutex
-	caught context.Context // nil before somebody waits
+	caught context.Context // nil before the first wait
 	// typed receives Ctrl-C; told receives other signals that end the process.
 	typed, told chan os.Signal
 }
@@ -90,7 +90,7 @@ func (c *interruptible) Value(key any) any {
 	return nil
 }
 
-// Deadline says that there is none.
+// Deadline reports that there is none.
 func (c *interruptible) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // release gives the signals back.

@@ -26,7 +26,7 @@ type line struct {
 	group    string   // the first word of a command whose subcommand is missing or unknown
 	flags    []setFlag
 	operands []string
-	named    int // how many operands stand before "--"
+	named    int // how many operands come before "--"
 	help     bool
 	version  bool
 	last     *string // the last word of a line to complete; nil otherwise

@@ -70,7 +70,7 @@ func logsCommand() *command {
 func logsRequest(c *call) app.LogsRequest {
 	in := app.LogsRequest{
 		Level: c.text("level"), Code: strings.ToUpper(c.text("code")), Limit: c.count("limit", app.DefaultLimit),
-		Thread: c.text("thread"), // the environment's is whom the call speaks for, and filters nothing
+		Thread: c.text("thread"), // LESLIE_THREAD is not a filter
 	}
 	if known := knownCodes(); in.Code != "" && !slices.Contains(known, in.Code) {
 		c.faults = append(c.faults, fault{Field: "--code", Value: c.text("code"),

@@ -110,9 +110,8 @@ func mergeCommand() *command {
 	}
 }
 
-// commitFlags returns the flags of every command that may apply a merge. A command
-// that they name runs, because the caller says so; a command that a state or a
-// project's configuration names does not.
+// commitFlags returns the flags of every command that may apply a merge. A command in
+// these flags runs; a command in a state or in a project's configuration does not.
 func commitFlags() []cli.Flag {
 	return []cli.Flag{
 		newOption("agent", anyText("CMD"), "the agent that may resolve conflicts"),

@@ -24,9 +24,9 @@ type mergePrompt struct {
 	c *call
 	*prompt
 	// skipped has the conflicts that the person left open, offered the paths for which
-	// the agent was offered.
+	// the prompt has offered the agent.
 	skipped, offered map[string]bool
-	agent            bool // one can be asked
+	agent            bool // whether there is an agent
 }
 
 // person returns the resolver and approver for the terminal; both are nil if nobody
@@ -162,10 +162,10 @@ func (p *mergePrompt) askOne(s *merging.Session, d merge.Conflict) (quit bool, e
 	}
 }
 
-// place is which conflict of which file it is.
+// place returns a conflict's file and its number in it.
 func place(d merge.Conflict) string { return fmt.Sprintf("%s %d/%d", escape(d.Path), d.Hunk, d.Of) }
 
-// sayResolved says what of a path the agent has decided.
+// sayResolved prints the conflicts of a path that the agent has decided.
 func (p *mergePrompt) sayResolved(s *merging.Session, path string) {
 	for _, d := range s.Conflicts() {
 		if d.Path == path && d.How == merge.ByAgent {
@@ -195,7 +195,7 @@ func (p *mergePrompt) word(words ...string) (answer string, ok bool) {
 	}
 }
 
-// errUnchanged says that the person changed nothing in the editor.
+// errUnchanged: the person changed nothing in the editor.
 var errUnchanged = errors.New("nothing was changed in the editor")
 
 // edit opens the lines of a conflict in the person's editor, with markers. Its error

@@ -38,7 +38,7 @@ func (c *call) caller() app.Caller {
 // request returns the line's parameters that all use cases have in common.
 func (c *call) request() app.Request {
 	r := app.Request{Command: c.operation(), ReadOnly: !c.writes(), Digest: lineDigest(c), Waiting: c.sayLockWait}
-	if c.flags == nil { // the line never got as far as a command
+	if c.flags == nil { // the line names no command
 		return r
 	}
 	r.ID, r.LockTimeout = c.text("request-id"), c.lockTimeout()
@@ -50,7 +50,7 @@ func (c *call) request() app.Request {
 	return r
 }
 
-// sayLockWait tells a person that the lock is waited for.
+// sayLockWait reports on stderr that the call waits for the lock.
 func (c *call) sayLockWait(path string) {
 	_, _ = c.env.stderr.Write([]byte("leslie: waiting for the lock " + path + ", which another process holds\n"))
 }
@@ -151,7 +151,7 @@ func flagOf(field string) string {
 	return "--" + b.String()
 }
 
-// debugLine says, with --debug, how the call was understood.
+// debugLine returns, with --debug, a log line of the parsed call.
 func (c rendering) debugLine() []byte {
 	if !c.who.debug {
 		return nil

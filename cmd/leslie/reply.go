@@ -61,8 +61,7 @@ func (c *call) reply(data Data, err error) int {
 	return 0
 }
 
-// rendering is how a call's outcome is written: one document or a stream, in the asked
-// format.
+// rendering writes a call's outcome: one document or a stream, in the requested format.
 type rendering struct{ *call }
 
 // rendered is render, but returns T901 if rendering panics.
@@ -125,7 +124,7 @@ func (c *call) failure(err error) *codes.Error {
 	if _, said := e.Facts().Get("changed"); !said {
 		e = e.With(fact.Of("changed", c.op != nil && c.op.Changed()))
 	}
-	if stoppedHalfway(e) && e.Hint() == codes.Interrupted.Entry().Hint { // nobody has said what stands
+	if stoppedHalfway(e) && e.Hint() == codes.Interrupted.Entry().Hint { // no use case has set a more specific hint
 		e = e.WithHint("The changes recorded until then are kept; see the history").WithNext("leslie history")
 	}
 	var next []string

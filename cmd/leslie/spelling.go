@@ -6,7 +6,7 @@ import "strings"
 // flag or operand, so commands, the journal and request ids know only today's. Help and
 // completion do not show them; docs/import.md lists them.
 
-// oldSpelling says what an old flag is today.
+// oldSpelling is the meaning of an old flag today.
 type oldSpelling struct {
 	flag    string // the flag of today; "" if it is an operand, or the default
 	list    bool   // its value is a list with commas; the flag of today is repeated
@@ -23,7 +23,7 @@ func formerList(name, now string) *option {
 	return oldOption(name, &value{shown: "A,B", check: fits, old: &oldSpelling{flag: now, list: true}})
 }
 
-// formerOperand defines an old flag for what is the operand today.
+// formerOperand defines an old flag for today's operand.
 func formerOperand(name string) *option {
 	return oldOption(name, &value{shown: "VALUE", check: fits, old: &oldSpelling{operand: true}})
 }

@@ -30,7 +30,7 @@ func (c *call) readContent(flag string, limit int) string {
 	}
 	raw, err := readStdin(c, limit)
 	switch {
-	case c.ctx.Err() != nil: // the next step says T904
+	case c.ctx.Err() != nil: // the next step returns T904
 		return value
 	case err != nil:
 		c.fault("--"+flag, "-", "--"+flag+" could not be read from standard input: "+err.Error())
@@ -102,7 +102,7 @@ func countsText(counts thread.Counts) string {
 // leadsOut reports whether an error is about a path that leads outside.
 func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
 
-// plainReason is a cause as one sentence says it, without its wrapping.
+// plainReason formats a cause as one sentence, without its wrapping.
 func plainReason(err error) string {
 	if e := codes.Of(err); e != nil {
 		if reason := e.Facts().Text("reason"); reason != "" {
@@ -110,7 +110,7 @@ func plainReason(err error) string {
 		}
 	}
 	var path *fs.PathError
-	if errors.As(err, &path) { // the path is told beside it, from the project's root
+	if errors.As(err, &path) { // another fact has the path, relative to the project's root
 		err = path.Err
 	}
 	return strings.TrimSpace(err.Error())

@@ -6,8 +6,8 @@ import "leslie/thread"
 
 // ListApprovalsRequest lists grants.
 type ListApprovalsRequest struct {
-	All   bool // also what was decided, delegations, and what archived threads asked for
-	Limit int  // 0: all; with All it is the newest that are shown
+	All   bool // also decided requests, delegations, and those of archived threads
+	Limit int  // 0: all; with All the newest are returned
 }
 
 // ListApprovalsResult has what waits for a person.
@@ -43,7 +43,7 @@ func ListApprovals(c *Call, in ListApprovalsRequest) (*ListApprovalsResult, erro
 		return nil, err
 	}
 	total := len(grants)
-	if in.All && in.Limit > 0 && total > in.Limit { // what was decided last is what is looked for
+	if in.All && in.Limit > 0 && total > in.Limit { // the newest are the most interesting
 		grants = grants[total-in.Limit:]
 	}
 	all := make([]ApprovalRecord, 0, len(grants))

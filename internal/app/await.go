@@ -33,7 +33,7 @@ func await(c *Call, patience time.Duration, look func(s *thread.State) (done boo
 		ctx, cancel = c.project.env.timeout(c.ctx, patience)
 	}
 	defer cancel()
-	w := c.store.Watch(store.StateFile) // before the first look: nothing falls between
+	w := c.store.Watch(store.StateFile) // before the first look, so that no change is missed
 	defer w.Close()
 	for {
 		last, at := ctx.Err() != nil, c.project.env.Now()
@@ -56,14 +56,14 @@ func await(c *Call, patience time.Duration, look func(s *thread.State) (done boo
 	}
 }
 
-// catchSignals makes a signal end the call with T904 from now on: a context may start
-// to listen only when it is first asked for Done. A call that waits asks at the start;
-// a call that commits and then waits asks before the commit, so that its caller learns
-// what was recorded.
+// catchSignals makes a signal end the call with T904 from now on: a context may start to
+// listen only when Done is first called. A call that waits calls it at the start; a call
+// that commits and then waits calls it before the commit, so that its caller learns what
+// was recorded.
 func catchSignals(c *Call) { c.ctx.Done() }
 
-// sleepUntil returns how long nothing happens by itself after a look that began at a
-// time. The look has seen everything before that, except within the fraction of a
+// sleepUntil returns how long to sleep after a look that began at a time, unless the store
+// changes. The look has seen everything before that, except within the fraction of a
 // millisecond by which its time is truncated.
 func sleepUntil(at, now time.Time, wakes ...time.Time) time.Duration {
 	d := longestSleep

@@ -16,7 +16,7 @@ type CanRequest struct {
 // CanResult says that a thread has a capability, and why.
 type CanResult struct {
 	Capability string             `json:"capability"`
-	ThreadID   *thread.ThreadID   `json:"threadId"` // null: the policy alone was asked
+	ThreadID   *thread.ThreadID   `json:"threadId"` // null: only the policy was checked
 	Allowed    bool               `json:"allowed"`
 	By         string             `json:"by"` // policy, delegation, approval
 	ApprovalID *thread.ApprovalID `json:"approvalId,omitempty"`

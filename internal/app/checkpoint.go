@@ -13,7 +13,7 @@ import (
 // CheckpointRequest saves a thread's artifacts.
 type CheckpointRequest struct {
 	Thread string // "": the thread that the caller speaks for
-	Name   string // of its own in this thread; "": none
+	Name   string // unique in this thread; "": none
 }
 
 // Faults returns what is wrong with the request.

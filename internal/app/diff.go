@@ -17,8 +17,8 @@ import (
 type DiffRequest struct {
 	// From and To are versions: ID, ID@CHECKPOINT, ID@base or a pending merge's id.
 	// Without To, a thread is compared with what it inherited, a checkpoint or base with
-	// the thread's current files, and a merge with its target. Without From, the thread
-	// that the caller speaks for is meant.
+	// the thread's current files, and a merge with its target. The default of From is the
+	// thread that the caller speaks for.
 	From, To string
 	Scope    []string // paths, folders, globs; nil: all
 	Stat     bool     // only counts, no hunks

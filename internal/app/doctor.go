@@ -19,7 +19,7 @@ type RepairOption = store.Option
 // DoctorRequest checks the store.
 type DoctorRequest struct {
 	Repair bool
-	// Guide is what agents are told; nil: that is not checked.
+	// Guide is the expected block in AgentsFile; nil: it is not checked.
 	Guide *AgentsGuide
 }
 
@@ -32,10 +32,10 @@ type DoctorResult struct {
 	Change
 }
 
-// Doctor checks the store, the configurations and what agents are told, and repairs
-// what can be repaired where that is asked for. Where a repair failed, what the
-// others did is returned beside the error. Errors: T504, and with Repair those of
-// Store.Repair; a state that cannot be read is a finding.
+// Doctor checks the store, the configurations and the block in AgentsFile; with Repair it
+// repairs what can be repaired. If a repair fails, it returns the result of the others
+// with the error. Errors: T504, and with Repair those of Store.Repair; a state that cannot
+// be read is a finding.
 func Doctor(c *Call, in DoctorRequest) (*DoctorResult, error) {
 	if in.Repair {
 		return repair(c, in)
@@ -110,7 +110,7 @@ func checkConfig(st *store.Store, path string, users bool) *Finding {
 // project's folder.
 const AgentsFile = "AGENTS.md"
 
-// AgentsGuide is what agents are told about leslie in AgentsFile.
+// AgentsGuide is the block about leslie in AgentsFile.
 type AgentsGuide struct {
 	// Update returns a text with the guide as it is now.
 	Update func(old []byte) []byte

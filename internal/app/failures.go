@@ -124,7 +124,7 @@ func mistakesAmong(past []pastFailure) []pastFailure {
 }
 
 // warnRepeated adds W104 for a call that failed in the same way repeatedly, unless its
-// code advises retrying, or a hook only asked.
+// code is retryable, or the call is can, which hooks repeat.
 func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) {
 	if failure.Code().Entry().Retryable || c.request.Command == "can" {
 		return
@@ -158,7 +158,7 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 	})
 	if err == nil && suspended.ID != "" {
 		c.warn(warnings.ThreadSuspended.New(fact.Of("threadId", suspended.ID), fact.Of("count", count), fact.Of("lastCode", m.LastCode)))
-		c.warn(commit.Warnings...) // what is told may not be on disk
+		c.warn(commit.Warnings...) // W505: the suspension may not be on disk
 	}
 }
 

@@ -14,11 +14,11 @@ type InitRequest struct {
 	Dir string // absolute
 	// Here makes a store in Dir even below another project.
 	Here bool
-	// Guide is what agents are told in AgentsFile; nil leaves that file alone.
+	// Guide is the block to write into AgentsFile; nil: the file is not changed.
 	Guide *AgentsGuide
 }
 
-// Faults are what is wrong with the request.
+// Faults returns what is wrong with the request.
 func (in InitRequest) Faults(env Environment) []Fault {
 	if !sameFolder(in.Dir, env.Home) {
 		return nil
@@ -30,14 +30,14 @@ func (in InitRequest) Faults(env Environment) []Fault {
 type InitResult struct {
 	Root       string  `json:"root"`
 	Created    bool    `json:"created"`
-	AgentsFile *string `json:"agentsFile"` // null where that was left alone
+	AgentsFile *string `json:"agentsFile"` // null without a Guide
 	Change
 }
 
-// Init makes a store, unless the folder is in a project already, and tells its
-// agents. The Call is for what every use case leaves behind; it is nil where no store
-// is. A store that was made stays when telling the agents fails: the result is
-// returned beside the error then. Errors: T502, T505, T506, T507, T903.
+// Init makes a store, unless the folder is in a project already, and writes AgentsFile.
+// The Call is for logging and warnings as after every use case; it is nil if there is no
+// store. If AgentsFile cannot be written, a new store stays, and Init returns the result
+// with the error. Errors: T502, T505, T506, T507, T903.
 func Init(ctx context.Context, env Environment, caller Caller, r Request, in InitRequest) (*Call, *InitResult, error) {
 	if err := refused(in.Faults(env)); err != nil {
 		return nil, nil, err

@@ -111,8 +111,8 @@ func Structured(v any) bool {
 //
 //	time=2026-02-09T16:00:00Z level=warn threadId=thread-abc code=W202 msg="..." target=thread-old
 //
-// time in whole seconds UTC, msg always quoted, threadId and code in front, a
-// duration in milliseconds (durationMs) as duration to 100 ms.
+// The time is in whole seconds UTC, msg is always quoted, threadId and code come before
+// it, and a duration in milliseconds (durationMs) becomes duration, to 100 ms.
 type logHandler struct {
 	now   func() time.Time
 	lines []byte

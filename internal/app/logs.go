@@ -56,7 +56,7 @@ func FollowLogs(c *Call, in LogsRequest, emit func(LogLine) error) error {
 	if err != nil {
 		return err
 	}
-	w := c.store.Watch(store.LogsDir + "/leslie.log") // before the first look: nothing falls between
+	w := c.store.Watch(store.LogsDir + "/leslie.log") // before the first look, so that no line is missed
 	defer w.Close()
 	r := c.store.FollowLog()
 	defer r.Close()
@@ -95,7 +95,7 @@ func newest(lines []LogLine, limit int) []LogLine {
 	return lines
 }
 
-// logFilter says which lines are asked for.
+// logFilter selects log lines.
 type logFilter struct {
 	LogsRequest
 	level  int

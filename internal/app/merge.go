@@ -20,9 +20,8 @@ import (
 // MergeResult is a merge as all use cases return it.
 type MergeResult = merging.Result
 
-// MergeMeans says who and what may be used for a merge: a command that the caller
-// names runs, because the caller says so; a command that a state or a project's
-// configuration names does not.
+// MergeMeans has the people and commands that a merge may use. A command that the caller
+// names runs; a command in a state or in a project's configuration does not.
 type MergeMeans struct {
 	// Agent and Validate are commands, split by shell quoting rules and run without a
 	// shell; "" means the user's configuration. Timeout limits each; 0 means five

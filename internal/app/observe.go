@@ -30,7 +30,7 @@ type ObserveRequest struct {
 // reading, T904.
 func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error {
 	c.readOnly()
-	w := c.store.Watch(store.StateFile) // before the first look: nothing falls between
+	w := c.store.Watch(store.StateFile) // before the first look, so that no operation is missed
 	defer w.Close()
 	q, err := observed(c, in)
 	if err != nil {

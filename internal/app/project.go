@@ -150,7 +150,7 @@ func (c *Call) Changed() bool { return c.changed }
 // Target returns the thread that the call concerns, "" for none.
 func (c *Call) Target() thread.ThreadID { return c.target }
 
-// Warn adds what the caller of the use case has to say itself.
+// Warn adds warnings from the caller of the use case.
 func (c *Call) Warn(w ...warnings.Warning) { c.warn(w...) }
 
 // warn adds a warning.

@@ -33,11 +33,11 @@ func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 	return v, err
 }
 
-// settled runs read, which reads these threads' files and perhaps the State, and sees
-// no operation's file work half done. A call that is going to write first finishes
-// what a dead process left; one that only reads changes nothing. read may run again,
-// and its earlier warnings are then dropped. This also covers what read calls, and
-// what a rule calls under the lock.
+// settled runs read, which reads these threads' files and perhaps the State, so that it
+// sees no operation's file work half done. A call that is going to write first finishes
+// what a killed process left; one that only reads changes nothing. read may run again,
+// and its earlier warnings are then dropped. A call of settled inside read, or inside a
+// rule under the lock, just runs its function.
 func (c *Call) settled(read func() error, ids ...thread.ThreadID) (err error) {
 	if c.covered {
 		return read()

@@ -241,7 +241,7 @@ func ShowReference(c *Call, in ReferenceRequest) (*ShowReferenceResult, error) {
 		return nil, err
 	}
 	d := &ShowReferenceResult{}
-	err := c.settled(func() error { // the reference as it stands beside what it shows
+	err := c.settled(func() error { // reads the reference again, to match the files
 		if err := find(); err != nil {
 			return err
 		}

@@ -70,10 +70,10 @@ type rolling struct {
 	id       thread.ThreadID
 	to       thread.Checkpoint
 	stage    *store.Stage
-	now      store.Manifest // what is there
-	want     store.Manifest // what the checkpoint holds
-	manifest thread.BlobID  // of what is there
-	list     thread.BlobID  // of what is replaced
+	now      store.Manifest // the current files
+	want     store.Manifest // the checkpoint's files
+	manifest thread.BlobID  // of the current files
+	list     thread.BlobID  // of the replaced files
 	changes  changes.Set
 	files    []RolledFile
 }
@@ -109,7 +109,7 @@ func (r *rolling) run(id, to string) (*RollbackResult, error) {
 	c.endStage(r.stage, err == nil)
 	switch {
 	case errors.Is(err, errMoved):
-		c.warnings = c.warnings[:told] // the next plan says what it leaves out
+		c.warnings = c.warnings[:told] // the next plan warns again
 	case err == nil:
 		warnSaved(c, r.changes, "what the checkpoint holds")
 	}

@@ -124,10 +124,10 @@ func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 
 // newFolder is a new thread's folder, staged without the lock.
 type newFolder struct {
-	stage     *store.Stage // nil when there is nothing to copy
-	filled    bool         // the stage holds the folder; else it begins empty
+	stage     *store.Stage // nil if there is nothing to copy
+	filled    bool         // the stage contains the folder; otherwise it begins empty
 	scope     scope.Set
-	parent    thread.ThreadID // of which the manifest is
+	parent    thread.ThreadID // the thread of the manifest
 	manifest  thread.BlobID
 	inherited int
 	refs      []thread.NewReference

@@ -20,9 +20,9 @@ type Direction string
 
 // The directions of a transfer.
 const (
-	RequestApproval Direction = "request_approval" // a person is asked; the thread waits
-	Delegate        Direction = "delegate"         // the capabilities are given at once
-	HandOff         Direction = "handoff"          // somebody else carries the thread out
+	RequestApproval Direction = "request_approval" // ask a person; the thread waits
+	Delegate        Direction = "delegate"         // grant the capabilities at once
+	HandOff         Direction = "handoff"          // change the executor
 )
 
 // TransferRequest requests capabilities, delegates some, or hands a thread over.
@@ -32,8 +32,8 @@ type TransferRequest struct {
 	Scope     []string // capabilities
 	To        thread.Executor
 	Reason    string
-	Timeout   time.Duration   // how long a decision is waited for, or a delegation holds; 0: for ever
-	Fallback  thread.Fallback // what holds when nobody has decided by then; "": block
+	Timeout   time.Duration   // until the fallback applies, or a delegation ends; 0: no limit
+	Fallback  thread.Fallback // applies if nobody has decided by then; "": block
 	// Wait: return when the request is decided. Waiting, if not nil, is called with
 	// the request when the wait starts.
 	Wait    bool

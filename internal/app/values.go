@@ -94,7 +94,7 @@ func plainReason(err error) string {
 		}
 	}
 	var path *fs.PathError
-	if errors.As(err, &path) { // the path is told beside it, from the project's root
+	if errors.As(err, &path) { // another fact has the path, relative to the project's root
 		err = path.Err
 	}
 	return strings.TrimSpace(err.Error())

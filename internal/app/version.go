@@ -138,7 +138,7 @@ func inheritedVersion(s *thread.State, id thread.ThreadID) (Version, error) {
 type versionTree struct {
 	files   map[string]versionFile
 	matched []string // paths and folders as patterns match them
-	skipped []string // what is neither a file nor a folder
+	skipped []string // entries that are neither files nor folders
 }
 
 // versionFile is one file of a version.
@@ -211,8 +211,8 @@ func currentTree(c *Call, id thread.ThreadID, set scope.Set) (versionTree, error
 	return tree, err
 }
 
-// commonTree is what two threads had in common: of each path what the newest share that
-// covers it says.
+// commonTree returns the content that two threads had in common: for each path that of
+// the newest share that covers it.
 func commonTree(c *Call, common []thread.Common, set scope.Set) (versionTree, error) {
 	tree := versionTree{files: map[string]versionFile{}}
 	var newer []scope.Set
@@ -235,8 +235,8 @@ func commonTree(c *Call, common []thread.Common, set scope.Set) (versionTree, er
 	return tree, nil
 }
 
-// mergedTree is a merge's target as the merge would leave it. Open conflicts are between
-// markers; where a whole file is in conflict, the target's file stands.
+// mergedTree returns a merge's target as the merge would leave it. Open conflicts are
+// between markers; if a whole file is in conflict, it is the target's file.
 func mergedTree(c *Call, v Version, set scope.Set) (versionTree, error) {
 	tree, err := currentTree(c, v.ThreadID, set)
 	if err != nil {

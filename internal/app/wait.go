@@ -42,7 +42,7 @@ type WaitedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Status   thread.Status   `json:"status"`
 	Wakeable bool            `json:"wakeable"`
-	Met      bool            `json:"met"` // what is waited for holds for it
+	Met      bool            `json:"met"` // whether the condition holds for it
 	// Children has those that are not terminated.
 	Children []thread.ThreadID `json:"children"`
 	// Approvals has the open requests; for until decision, also the decided ones.
@@ -144,8 +144,8 @@ func (w *waiting) begin(s *thread.State) error {
 	return nil
 }
 
-// happened reads what was recorded since the last look, up to the given State, and
-// keeps what concerns the threads. Errors: those of reading.
+// happened reads the operations since the last look, up to the given State, and keeps
+// those that concern the threads. Errors: those of reading.
 func (w *waiting) happened(s *thread.State) error {
 	if w.Until != thread.UntilAny {
 		return nil

@@ -12,10 +12,10 @@ import (
 // File is the new content of a file, until Replace gives it the name.
 type File struct{ *renameio.PendingFile }
 
-// New begins the new content of the file at path, under a temporary name in the
-// folder temp, which lies in the same file system. The umask applies to perm.
+// New creates a file for the new content of path, under a temporary name in the folder
+// temp, which must be in the same file system. The umask applies to perm.
 func New(temp, path string, perm fs.FileMode) (*File, error) {
-	// Without WithTempDir renameio tries $TMPDIR, and leaves what it tried there.
+	// Without WithTempDir renameio tries $TMPDIR, and leaves a file there.
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(temp), renameio.WithPermissions(perm))
 	if err != nil {
 		return nil, err
@@ -23,14 +23,14 @@ func New(temp, path string, perm fs.FileMode) (*File, error) {
 	return &File{f}, nil
 }
 
-// Replace has the content on disk and gives it the name. The name itself is on
+// Replace flushes the content to disk and renames the file to path. The name itself is on
 // disk after SyncFolder of its folder.
 func (f *File) Replace() error { return f.CloseAtomicallyReplace() }
 
-// Rename gives a file another's name, whoever reads that one.
+// Rename renames a file over another, which may be open.
 func Rename(from, to string) error { return os.Rename(from, to) }
 
-// SyncFolder has the names in a folder on disk.
+// SyncFolder flushes the names in a folder to disk.
 func SyncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

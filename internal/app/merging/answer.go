@@ -13,8 +13,8 @@ import (
 	"leslie/thread"
 )
 
-// This file is the only path by which a decision, whoever made it, is checked against
-// the plan and recorded.
+// This file checks decisions against the plan and records them, for people, agents and
+// commands alike.
 
 // Answer is a decision about a conflict, by its id, or about a path.
 type Answer struct {
@@ -36,8 +36,8 @@ func recordOf(d merge.Decision) thread.Decision {
 	return out
 }
 
-// Answer records the decisions of somebody who was asked, and plans again. A different
-// decision that was recorded in the meantime stays: late reports that there was one.
+// Answer records the decisions of a resolver and plans again. A different decision that
+// was recorded in the meantime stays: late reports that there was one.
 // Errors: T903 for an answer that does not fit its conflict; T303 and T402 as for
 // thread.State.Decide; those of a write.
 func (s *Session) Answer(answers ...Answer) (late bool, err error) {
@@ -71,13 +71,13 @@ func (p *Planning) replanned() error {
 type answering struct {
 	*Session
 	answers []Answer
-	// asked: somebody was asked while these decisions were on record. Decisions that
-	// have changed since stay.
+	// asked: a resolver was asked when the recorded decisions were those in known.
+	// Decisions that have changed since stay.
 	asked    bool
 	known    map[string]thread.Decision
 	declined map[string]string // why an agent's answers were refused, by path
-	late     bool              // an answer came behind another one
-	replaced int               // how many earlier decisions have gone
+	late     bool              // another decision was recorded before an answer
+	replaced int               // how many earlier decisions were replaced
 }
 
 // prepare returns a function that stages the decided texts, nil if there is none.
@@ -85,7 +85,7 @@ func (a *answering) prepare() func(*store.Stage) error {
 	var texts [][]byte
 	for _, one := range a.answers {
 		if one.Decision.Take == merge.TakeText {
-			a.texts[blobOf(one.Decision.Text)] = one.Decision.Text // which the next plan wants
+			a.texts[blobOf(one.Decision.Text)] = one.Decision.Text // for the next plan
 			texts = append(texts, one.Decision.Text)
 		}
 	}

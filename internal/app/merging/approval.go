@@ -123,7 +123,7 @@ type consent struct {
 	list   []PlannedFile
 	raw    []byte
 	digest thread.BlobID
-	agreed thread.ApprovalID // what the Approver said yes to
+	agreed thread.ApprovalID // the request that the Approver has approved
 }
 
 // consent returns once the merge may be applied as planned: immediately if nobody has

@@ -98,7 +98,7 @@ func (v *validation) copyResult(dir string) error {
 		content, err := v.call.Files.OpenArtifact(v.record.Target, e.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			continue // removed since it was listed: an editor's own file, say
+			continue // removed since it was listed, such as an editor's temporary file
 		case err == nil:
 			err = writeCopy(root, e.Path, content, e.Executable)
 			_ = content.Close()

@@ -86,7 +86,7 @@ func plainReason(err error) string {
 		}
 	}
 	var path *fs.PathError
-	if errors.As(err, &path) { // the path is told beside it
+	if errors.As(err, &path) { // another fact has the path
 		err = path.Err
 	}
 	return strings.TrimSpace(err.Error())
