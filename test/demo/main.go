@@ -9,19 +9,19 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"leslie/test/harness"
 )
 
 func main() {
-	leslie := flag.String("leslie", "bin/leslie", "the binary to play with")
-	keep := flag.Bool("keep", false, "leave the folder behind")
+	leslie := flag.String("leslie", "bin/leslie", "the `binary` to run")
+	keep := flag.Bool("keep", false, "keep the folder")
 	flag.Parse()
 	if err := play(*leslie, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -62,7 +62,7 @@ func play(leslie string, keep bool) error {
 	s.refuse()
 	s.recover()
 	if s.err == nil {
-		fmt.Println("\nThe demo is over. Everything above was real; nothing of it is left.")
+		fmt.Println("\nThe demo is over.")
 	}
 	return s.err
 }
@@ -79,7 +79,7 @@ func (s *stage) begin() {
 }
 
 func (s *stage) split() {
-	s.say("Two threads take their parts of the work, each with its own copy of what it needs")
+	s.say("Two threads share the work, each with its own copy of the files it needs")
 	s.run("spawn", "--id", "store-part", "--parent", "main", "--intent", "Explain the store to a newcomer",
 		"--inherit", "partial", "--scope", "plan.md,design/architecture.md", "--tag", "docs")
 	s.run("spawn", "--id", "commands-part", "--parent", "main", "--intent", "Explain the commands",
@@ -91,7 +91,7 @@ func (s *stage) split() {
 }
 
 func (s *stage) share() {
-	s.say("store-part has moved on; who froze it earlier is told, and can look again")
+	s.say("store-part has changed since commands-part froze it; commands-part can refresh its copy")
 	s.run("status", "commands-part")
 	s.run("reference", "list", "--from", "commands-part")
 	refs := s.quiet("reference", "list", "--from", "commands-part", "--format", "json")
@@ -100,7 +100,7 @@ func (s *stage) share() {
 }
 
 func (s *stage) merge() {
-	s.say("The parts come together: lists are merged by item, and one conflict waits for a decision")
+	s.say("The threads are merged: list items merge one by one, and one conflict waits for a decision")
 	s.write("main", "design/readme.md", s.doc("README.md")+"\n\nSee also the plan.\n")
 	s.write("commands-part", "design/readme.md", s.doc("README.md")+"\n\nSee also leslie help.\n")
 	s.write("commands-part", "plan.md", "# Plan\n\n- [ ] Explain the store\n- [x] Explain the commands\n- [ ] Show a merge\n")
@@ -124,7 +124,7 @@ func (s *stage) cat(thread, name string) {
 	fmt.Printf("\n$ cat .leslie/threads/%s/%s\n%s", thread, name, data)
 }
 
-// doc is one of the project's own documents.
+// doc returns one of the project's own documents.
 func (s *stage) doc(name string) string {
 	if s.err != nil {
 		return ""
@@ -135,7 +135,7 @@ func (s *stage) doc(name string) string {
 }
 
 func (s *stage) finish() {
-	s.say("The parts are finished; the dependency is met, then the objective")
+	s.say("Both threads are done; so is the dependency, and then the objective")
 	s.run("done", "store-part")
 	s.run("list", "--ready")
 	s.run("done", "commands-part")
@@ -147,7 +147,7 @@ func (s *stage) finish() {
 }
 
 func (s *stage) refuse() {
-	s.say("What is wrong gets a code, a hint, and a line that leads on")
+	s.say("An error has a code, a hint, and a command to run next")
 	s.fail(11, "status", "comands-part")
 	s.fail(11, "suspend", "main")
 	s.fail(2, "spawn", "--intnt", "x", "--inherit", "some")
@@ -217,21 +217,10 @@ func (s *stage) quiet(args ...string) string {
 }
 
 func (s *stage) call(args []string) (out string, status int) {
-	cmd := exec.Command(s.leslie, args...)
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(s.dir, "home"), "LESLIE_AS=user", "LESLIE_ACTOR=you", "LESLIE_FORMAT=", "LESLIE_DIR=", "LESLIE_THREAD=")
-	var both bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &both, &both
-	var exit *exec.ExitError
-	switch err := cmd.Run(); {
-	case err == nil:
-		return both.String(), 0
-	case errors.As(err, &exit):
-		return both.String(), exit.ExitCode()
-	default:
-		s.err = err
-		return both.String(), -1
-	}
+	env := append(harness.Environment(filepath.Join(s.dir, "home"), os.TempDir()), "LESLIE_ACTOR=you", "LESLIE_FORMAT=")
+	o := harness.Call{Program: s.leslie, Argv: args, Dir: s.dir, Env: env, Limit: time.Minute}.Run()
+	s.err = o.Err
+	return string(o.Stdout) + string(o.Stderr), o.Status
 }
 
 // copy copies one of the project's own documents into a thread's folder.

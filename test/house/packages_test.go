@@ -58,7 +58,7 @@ func allowances() []allowance {
 		{dir: "test/bench"},
 		{dir: "test/bench/empty"},
 		{dir: "test/bench/floor"},
-		{dir: "test/demo"},
+		{dir: "test/demo", packages: []string{"test/harness"}},
 		{dir: "test/torture", packages: []string{"test/harness"}},
 		{dir: "test/soak", packages: []string{"test/harness"}},
 		{dir: "test/proctest", packages: []string{"test/harness"}},
