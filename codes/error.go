@@ -2,7 +2,9 @@ package codes
 
 import (
 	"errors"
+	"io/fs"
 	"slices"
+	"strings"
 
 	"leslie/internal/fact"
 )
@@ -112,4 +114,19 @@ func Of(err error) *Error {
 func Has(err error, c Code) bool {
 	e := Of(err)
 	return e != nil && e.code == c
+}
+
+// Reason describes the cause of an error for its fact "reason": the same fact of a coded
+// error, otherwise the error's text without a path, which has its own fact.
+func Reason(err error) string {
+	if e := Of(err); e != nil {
+		if reason := e.Facts().Text("reason"); reason != "" {
+			return reason
+		}
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return strings.TrimSpace(err.Error())
 }

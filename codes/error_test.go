@@ -156,6 +156,18 @@ func TestWrapKeepsTheCauseReachable(t *testing.T) {
 	assert.NotContains(t, codes.Of(err).Error(), "permission", "the cause is not part of the message")
 }
 
+func TestAReasonLeavesOutThePathAndTheCode(t *testing.T) {
+	t.Parallel()
+	cause := &fs.PathError{Op: "open", Path: "/x", Err: fs.ErrPermission}
+	for want, err := range map[string]error{
+		"permission denied": fmt.Errorf("reading: %w", cause),
+		"no space left":     codes.WriteFailed.Wrap(cause, fact.Of("path", "/x"), fact.Of("reason", "no space left")),
+		"plain":             errors.New(" plain\n"),
+	} {
+		assert.Equal(t, want, codes.Reason(err))
+	}
+}
+
 func TestAnErrorWithoutACodeHasNone(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, errors.New("plain")} {

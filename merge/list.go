@@ -32,13 +32,18 @@ const howList = "list"
 // the text below would belong to another item; line endings differ; the conflict is
 // in a code block, a comment or the front matter; the path is not a Markdown file.
 func List(path string, r *Result) []Verdict {
-	verdicts := make([]Verdict, 0)
 	look := lister{result: r, read: map[*version]reading{}}
+	return markdownVerdicts(path, r, howList, look.settle)
+}
+
+// markdownVerdicts returns the answers of a merger for Markdown to all conflicts.
+func markdownVerdicts(path string, r *Result, how string, settle func(Hunk) (string, error)) []Verdict {
+	verdicts := make([]Verdict, 0)
 	for _, hunk := range r.Conflicts() {
-		v := Verdict{Hunk: hunk, How: howList}
+		v := Verdict{Hunk: hunk, How: how}
 		if !markdown(path) {
 			v.Refused = "the file is not Markdown"
-		} else if text, err := look.settle(r.Hunks[hunk]); err != nil {
+		} else if text, err := settle(r.Hunks[hunk]); err != nil {
 			v.Refused = err.Error()
 		} else {
 			v.Text = []byte(text)

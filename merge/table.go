@@ -25,20 +25,8 @@ const howTable = "table"
 // endings differ; the conflict is in a code block, a comment or the front matter; the
 // path is not a Markdown file.
 func Table(path string, r *Result) []Verdict {
-	verdicts := make([]Verdict, 0)
 	look := tabler{lister{result: r, read: map[*version]reading{}}}
-	for _, hunk := range r.Conflicts() {
-		v := Verdict{Hunk: hunk, How: howTable}
-		if !markdown(path) {
-			v.Refused = "the file is not Markdown"
-		} else if text, err := look.settle(r.Hunks[hunk]); err != nil {
-			v.Refused = err.Error()
-		} else {
-			v.Text = []byte(text)
-		}
-		verdicts = append(verdicts, v)
-	}
-	return verdicts
+	return markdownVerdicts(path, r, howTable, look.settle)
 }
 
 // tabler reads the conflicts of one result as rows of tables.

@@ -3,6 +3,7 @@ package thread
 import (
 	"bytes"
 	"encoding/json"
+	"leslie/internal/fact"
 	"reflect"
 	"strings"
 )
@@ -35,13 +36,10 @@ func Decode(data []byte, v any) error {
 // Encode is json.Marshal with the members in Unknown fields, without HTML escapes.
 // Errors: those of encoding/json.
 func Encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := fact.JSON(v)
+	if err != nil {
 		return nil, err
 	}
-	data := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	if value := reflect.ValueOf(v); holdsUnknown(value) {
 		data = restore(value, data)
 	}

@@ -395,7 +395,7 @@ func documents(t *testing.T, format string, said []byte) (all []any) {
 // project's folder and the times of files.
 func plain(t *testing.T, doc any, root string) string {
 	t.Helper()
-	raw, err := marshal(doc)
+	raw, err := fact.JSON(doc)
 	require.NoError(t, err)
 	return strings.ReplaceAll(string(raw), root, "ROOT")
 }
@@ -407,14 +407,14 @@ func FuzzYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value string) {
 		key, value = strings.ToValidUTF8(key, "?"), strings.ToValidUTF8(value, "?")
 		want := map[string]any{"k": map[string]any{key: []any{value, map[string]any{"n": value}, 12, 1.5, true, nil}}}
-		raw, err := marshal(want)
+		raw, err := fact.JSON(want)
 		require.NoError(t, err)
 		var fromJSON, fromYAML any
 		require.NoError(t, json.Unmarshal(raw, &fromJSON))
 		require.NoError(t, yaml.Unmarshal(toYAML(raw), &fromYAML), "%s", toYAML(raw))
-		a, err := marshal(fromJSON)
+		a, err := fact.JSON(fromJSON)
 		require.NoError(t, err)
-		b, err := marshal(fromYAML)
+		b, err := fact.JSON(fromYAML)
 		require.NoError(t, err)
 		assert.Equal(t, string(a), string(b))
 	})
@@ -502,7 +502,7 @@ func TestPanicIsT901InTheAskedFormat(t *testing.T) {
 			case "yaml":
 				var doc any
 				require.NoError(t, yaml.Unmarshal(b.out.Bytes(), &doc))
-				raw, err := marshal(doc)
+				raw, err := fact.JSON(doc)
 				require.NoError(t, err)
 				b.out.Reset()
 				b.out.Write(append(raw, '\n'))

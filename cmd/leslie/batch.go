@@ -160,7 +160,7 @@ func batchInput(c *call) []byte {
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			c.fault("FILE", c.operand(0), "FILE "+quoted(c.operand(0))+" cannot be read: "+plainReason(err))
+			c.fault("FILE", c.operand(0), "FILE "+quoted(c.operand(0))+" cannot be read: "+codes.Reason(err))
 			return nil
 		}
 		defer f.Close()
@@ -170,7 +170,7 @@ func batchInput(c *call) []byte {
 	switch {
 	case c.ctx.Err() != nil:
 	case err != nil:
-		c.fault("FILE", name, "FILE cannot be read: "+plainReason(err))
+		c.fault("FILE", name, "FILE cannot be read: "+codes.Reason(err))
 	case len(text) > maxBatchBytes:
 		c.fault("FILE", name, fmt.Sprintf("FILE is longer than %d MiB", maxBatchBytes>>20))
 	}

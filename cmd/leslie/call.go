@@ -346,7 +346,7 @@ func (c *given) recordedParams() json.RawMessage {
 	for key, value := range c.params {
 		params[key] = value
 	}
-	raw, err := marshal(params)
+	raw, err := fact.JSON(params)
 	if err != nil {
 		return nil
 	}

@@ -69,7 +69,7 @@ func runImport(c *call) (Data, error) {
 		switch {
 		case c.ctx.Err() != nil:
 		case err != nil:
-			c.fault("PATH", "-", "standard input cannot be read: "+plainReason(err))
+			c.fault("PATH", "-", "standard input cannot be read: "+codes.Reason(err))
 		case len(text) > maxImportInput:
 			c.fault("PATH", "-", fmt.Sprintf("standard input is longer than %d MiB: name a file", maxImportInput>>20))
 		}

@@ -102,7 +102,7 @@ func readFile(c *call, name string) ([]byte, error) {
 		}
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
+			return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
 		}
 		defer f.Close()
 		in = f
@@ -117,7 +117,7 @@ func readFile(c *call, name string) ([]byte, error) {
 	data := text.Bytes()
 	switch {
 	case err != nil:
-		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
+		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
 	case len(data) > app.MaxFile:
 		return nil, codes.TooLarge.New(fact.Of("what", name), fact.Of("limit", "64 MiB"))
 	}

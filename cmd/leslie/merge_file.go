@@ -120,10 +120,10 @@ func replaceFile(c *call, name string, data []byte) error {
 	}
 	undurable, err := app.ReplaceFile(path, data, mode)
 	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err)))
+		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
 	}
 	if undurable != nil {
-		c.warnings.Add(warnings.NotSettled.New(fact.Of("what", "making "+name+" durable"), fact.Of("reason", plainReason(undurable))))
+		c.warnings.Add(warnings.NotSettled.New(fact.Of("what", "making "+name+" durable"), fact.Of("reason", codes.Reason(undurable))))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"leslie/codes"
 	"leslie/internal/external"
 )
 
@@ -174,17 +172,6 @@ func quoted(s string) string { return strconv.Quote(s) }
 
 // shellQuote is s as one word of a POSIX shell.
 func shellQuote(s string) string { return external.Word(s) }
-
-// marshal encodes JSON as in answers: compact, without escaping HTML characters.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, codes.Internal.Wrap(err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
 
 // limitFlag is --limit of every list.
 func limitFlag() cli.Flag {

@@ -230,7 +230,7 @@ func (c rendering) envelope(data Data, failure *codes.Error) envelope {
 
 // json is the answer as one document: indented for a person, compact elsewhere.
 func (c rendering) json(e envelope) []byte {
-	raw, err := marshal(e)
+	raw, err := fact.JSON(e)
 	if err != nil {
 		raw = []byte(`{"success":false,"error":{"code":"T901","kind":"internal","message":"Internal error: the answer could not be written as JSON.","details":{"operation":` +
 			quoted(c.operation()) + `,"changed":false}}}`)

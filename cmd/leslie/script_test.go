@@ -22,6 +22,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"leslie/codes"
+	"leslie/internal/fact"
 	"leslie/warnings"
 )
 
@@ -160,7 +161,7 @@ func compareField(ts *testscript.TestScript, neg bool, doc any, args []string) {
 		ts.Fatalf("field %s is not there", args[0])
 	}
 	same := fieldText(value) == args[1]
-	if raw, err := marshal(value); err == nil && strings.HasPrefix(args[1], `"`) {
+	if raw, err := fact.JSON(value); err == nil && strings.HasPrefix(args[1], `"`) {
 		same = string(raw) == args[1]
 	}
 	if pattern, is := strings.CutPrefix(args[1], "~"); is {
@@ -203,7 +204,7 @@ func fieldText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	raw, _ := marshal(v)
+	raw, _ := fact.JSON(v)
 	return string(raw)
 }
 

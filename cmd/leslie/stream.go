@@ -56,7 +56,7 @@ func (c rendering) send(b []byte) error {
 	case errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE):
 		return errUnread
 	}
-	return codes.WriteFailed.Wrap(err, fact.Of("path", "standard output"), fact.Of("reason", plainReason(err)))
+	return codes.WriteFailed.Wrap(err, fact.Of("path", "standard output"), fact.Of("reason", codes.Reason(err)))
 }
 
 // item is one object of a stream in the asked format.
@@ -71,7 +71,7 @@ func (c rendering) item(d Data) []byte {
 
 // streamed is a value as one line of JSON or one YAML document.
 func (c rendering) streamed(v any) []byte {
-	raw, err := marshal(v)
+	raw, err := fact.JSON(v)
 	if err != nil {
 		panic(err) // T901, like every answer that cannot be written
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -101,20 +99,6 @@ func countsText(counts thread.Counts) string {
 
 // leadsOut reports whether an error is about a path that leads outside.
 func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
-
-// plainReason formats a cause as one sentence, without its wrapping.
-func plainReason(err error) string {
-	if e := codes.Of(err); e != nil {
-		if reason := e.Facts().Text("reason"); reason != "" {
-			return reason
-		}
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) { // another fact has the path, relative to the project's root
-		err = path.Err
-	}
-	return strings.TrimSpace(err.Error())
-}
 
 // joined reads as "a, b".
 func joined[T ~string](values []T) string {

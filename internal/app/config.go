@@ -131,7 +131,7 @@ func readConfig(path string, users bool) (config, error) {
 		return config{}, nil
 	}
 	if err != nil {
-		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", plainReason(err)))
+		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -140,7 +140,7 @@ func readConfig(path string, users bool) (config, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
-		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", plainReason(err)))
+		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 	}
 	if len(data) > maxConfig {
 		return config{}, badConfig(path, "", "it is larger than 1 MiB")

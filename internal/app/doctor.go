@@ -133,7 +133,7 @@ func (g *AgentsGuide) check(root string) *Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return note(string(codes.ReadFailed), "it cannot be read: "+plainReason(err))
+		return note(string(codes.ReadFailed), "it cannot be read: "+codes.Reason(err))
 	case g.Outdated(text):
 		return note("W203", "its block was written by another leslie; leslie init brings it up to date")
 	}

@@ -47,7 +47,7 @@ func openSource(env Environment, in ImportRequest) (*source, error) {
 	}
 	info, err := os.Stat(in.Path)
 	if err != nil {
-		return nil, badSource(in.Path, plainReason(err))
+		return nil, badSource(in.Path, codes.Reason(err))
 	}
 	if !info.IsDir() && filepath.Base(in.Path) != stateName {
 		f, err := os.Open(in.Path) // perhaps a pipe of the shell: <(command)
@@ -142,7 +142,7 @@ func cannotReadSource(name string, err error) error {
 	if err == nil || codes.Of(err) != nil {
 		return err
 	}
-	return codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", plainReason(err))).WithNext("leslie help import")
+	return codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err))).WithNext("leslie help import")
 }
 
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

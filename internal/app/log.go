@@ -39,7 +39,7 @@ func logCall(c *Call, failure *codes.Error) {
 	}
 	path := c.store.Path(store.LogsDir + "/leslie.log")
 	if err := c.store.AppendLog(h.lines); err != nil && !c.request.ReadOnly {
-		c.warn(warnings.LogUnwritable.New(fact.Of("path", c.store.Relative(path)), fact.Of("reason", plainReason(err))))
+		c.warn(warnings.LogUnwritable.New(fact.Of("path", c.store.Relative(path)), fact.Of("reason", codes.Reason(err))))
 	}
 }
 

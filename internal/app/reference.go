@@ -280,25 +280,25 @@ func readableThrough(c *Call, ref thread.Reference) ([]store.Entry, error) {
 		reason, err := missingReason(c, ref.Target)
 		switch {
 		case err != nil:
-			return nil, corrupted(plainReason(err), err)
+			return nil, corrupted(codes.Reason(err), err)
 		case reason != "":
 			return nil, corrupted(reason, nil)
 		}
 		set, err := scope.Parse(ref.Scope)
 		if err != nil {
-			return nil, corrupted(plainReason(err), err)
+			return nil, corrupted(codes.Reason(err), err)
 		}
 		var entries []store.Entry
 		err = c.settled(func() (err error) { entries, err = c.store.HashedIn(c.ctx, ref.Target, set); return err }, ref.Target)
 		if err != nil {
-			return nil, corrupted(plainReason(err), err)
+			return nil, corrupted(codes.Reason(err), err)
 		}
 		return entries, nil
 	}
 	entries, damaged, err := checkFrozen(c, ref)
 	switch {
 	case err != nil:
-		return nil, corrupted(plainReason(err), err)
+		return nil, corrupted(codes.Reason(err), err)
 	case len(damaged) > 0:
 		return nil, corrupted("the frozen copy differs from what was taken: "+joined(damaged), nil)
 	}

@@ -346,7 +346,7 @@ func withoutLines(op thread.Operation) json.RawMessage {
 		return op.Params
 	}
 	delete(params, batchCommands)
-	raw, err := marshal(params)
+	raw, err := fact.JSON(params)
 	if err != nil {
 		return op.Params
 	}

@@ -137,7 +137,7 @@ func findOperation(c *Call, arg string) (thread.Operation, error) {
 
 // ownLastOperation returns the caller's newest operation.
 func ownLastOperation(c *Call) (thread.Operation, error) {
-	actor, err := marshal(c.caller.Actor)
+	actor, err := fact.JSON(c.caller.Actor)
 	if err != nil {
 		return thread.Operation{}, err
 	}

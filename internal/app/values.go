@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"io/fs"
 	"maps"
 	"slices"
@@ -85,20 +84,6 @@ func isMissing(err error) bool { return codes.Has(err, codes.ThreadNotFound) }
 
 // leadsOut reports whether an error is about a path that leads outside.
 func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
-
-// plainReason formats a cause as one sentence, without its wrapping.
-func plainReason(err error) string {
-	if e := codes.Of(err); e != nil {
-		if reason := e.Facts().Text("reason"); reason != "" {
-			return reason
-		}
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) { // another fact has the path, relative to the project's root
-		err = path.Err
-	}
-	return strings.TrimSpace(err.Error())
-}
 
 func quoted(s string) string { return strconv.Quote(s) }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -64,7 +63,7 @@ func write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 		}
 		out := store.Outcome{Thread: id}
 		if call.Request != "" {
-			out.Answer, err = marshal(keptAnswer[*T]{Data: d, Warnings: c.warnings})
+			out.Answer, err = fact.JSON(keptAnswer[*T]{Data: d, Warnings: c.warnings})
 		}
 		return out, err
 	})
@@ -169,7 +168,7 @@ func (c *Call) keepUnchanged(data any) error {
 	if c.request.ID == "" || c.changed || c.replayed || c.draft != nil || c.revision == nil {
 		return nil
 	}
-	answer, err := marshal(keptAnswer[any]{Data: data, Warnings: c.warnings})
+	answer, err := fact.JSON(keptAnswer[any]{Data: data, Warnings: c.warnings})
 	if err != nil {
 		return err
 	}
@@ -234,15 +233,4 @@ func (c *Call) endStage(stage *store.Stage, stands bool) {
 	default:
 		_ = stage.Discard()
 	}
-}
-
-// marshal encodes JSON as in answers: compact, without escaping HTML characters.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, codes.Internal.Wrap(err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

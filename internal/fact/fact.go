@@ -113,11 +113,11 @@ func (l List) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		key, err := plainJSON(f.Key)
+		key, err := JSON(f.Key)
 		if err != nil {
 			return nil, err
 		}
-		value, err := plainJSON(wire(f.Value))
+		value, err := JSON(wire(f.Value))
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +233,7 @@ func text(v any) string {
 }
 
 func jsonText(v any) string {
-	raw, err := plainJSON(v)
+	raw, err := JSON(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
@@ -248,7 +248,9 @@ func jsonText(v any) string {
 	return string(raw)
 }
 
-func plainJSON(v any) ([]byte, error) {
+// JSON encodes v as in answers: compact, without HTML escapes and without a newline.
+// Errors: those of encoding/json.
+func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

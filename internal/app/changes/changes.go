@@ -5,7 +5,6 @@
 package changes
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"path"
@@ -154,13 +153,11 @@ func (cs Set) freeing() func(name string) bool {
 // PutList stores the changes as a blob, for an undo. Errors: T505, T508.
 func (cs Set) PutList(stage *store.Stage) (thread.BlobID, error) {
 	files := slices.DeleteFunc(slices.Clone(cs.Files), File.idle)
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(files); err != nil {
+	raw, err := fact.JSON(files)
+	if err != nil {
 		return "", codes.Internal.Wrap(err)
 	}
-	return stage.Put(bytes.TrimSuffix(raw.Bytes(), []byte("\n")))
+	return stage.Put(raw)
 }
 
 // List reads a blob of PutList. Errors: T509, T901.

@@ -201,7 +201,7 @@ func (t *agentTask) write(dir string) (err error) {
 	if t.given, err = t.marked(); err != nil {
 		return err
 	}
-	conflicts, err := marshal(t.open)
+	conflicts, err := fact.JSON(t.open)
 	if err != nil {
 		return err
 	}

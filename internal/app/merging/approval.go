@@ -136,7 +136,7 @@ func (s *Session) consent() (*consent, error) {
 		return c, nil
 	}
 	c.list = s.planList()
-	raw, err := marshal(c.list)
+	raw, err := fact.JSON(c.list)
 	if err != nil {
 		return nil, err
 	}

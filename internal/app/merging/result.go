@@ -137,7 +137,7 @@ func (p *Planning) conflictError() error {
 	var open []merge.Conflict
 	size, truncated := 0, false
 	for _, c := range p.Open("") {
-		raw, _ := marshal(c)
+		raw, _ := fact.JSON(c)
 		if size += len(raw); size > maxConflictBytes {
 			truncated = true
 			break

@@ -49,7 +49,7 @@ func (v *validation) run() error {
 	case codes.Has(err, codes.AgentTimeout):
 		return v.invalid("the validator gave no answer within "+v.call.Timeout.String(), result.Tail)
 	case codes.Has(err, codes.AgentConnection):
-		return v.invalid("the validator was ended: "+plainReason(err), result.Tail)
+		return v.invalid("the validator was ended: "+codes.Reason(err), result.Tail)
 	case err != nil:
 		return err
 	case result.Verdict != external.Done:

@@ -1,11 +1,7 @@
 package merging
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -67,33 +63,8 @@ func shown(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
-// marshal encodes JSON as in answers: compact, without escaping HTML characters.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, codes.Internal.Wrap(err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// plainReason formats a cause as one sentence, without its wrapping.
-func plainReason(err error) string {
-	if e := codes.Of(err); e != nil {
-		if reason := e.Facts().Text("reason"); reason != "" {
-			return reason
-		}
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) { // another fact has the path
-		err = path.Err
-	}
-	return strings.TrimSpace(err.Error())
-}
-
 func cannotWrite(path string, err error) error {
-	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", plainReason(err)))
+	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 }
 
 // maxAnswer is the size limit of an agent's file, in bytes.
