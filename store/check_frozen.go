@@ -92,7 +92,7 @@ func (m *repairRun) refreeze(ref thread.Reference) error {
 	if err := stage.Sync(); err != nil {
 		return err
 	}
-	w, err := s.openWork()
+	w, err := s.disk.Open()
 	if err != nil {
 		return s.disk.WriteFailed(err)
 	}
@@ -104,7 +104,7 @@ func (m *repairRun) refreeze(ref thread.Reference) error {
 	if err := m.aside(at); err != nil {
 		return err
 	}
-	if err := w.Rename(stageDir(m.call.Stamp.Operation)+"/copy", at); err != nil {
+	if err := w.Rename(stage.Rel("copy"), at); err != nil {
 		return s.disk.WriteFailed(err)
 	}
 	w.Touch(path.Dir(at))

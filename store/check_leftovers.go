@@ -1,13 +1,11 @@
 package store
 
 import (
-	"os"
 	"path"
 	"slices"
 
-	"github.com/gofrs/flock"
-
 	"leslie/store/internal/content"
+	"leslie/store/internal/filework"
 	"leslie/store/internal/lockfile"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
@@ -29,10 +27,10 @@ func (x *examination) leftovers() error {
 	}
 	for _, name := range x.namesIn(TmpDir) {
 		at := path.Join(TmpDir, name)
-		if slices.Contains(keep, operationOf(name)) {
+		if slices.Contains(keep, filework.OperationOf(name)) {
 			continue // pending reports it
 		}
-		if isFolder(x.store.Path(at)) && !saferoot.IsAside(name) && !isHeld(x.store.Path(at+"/"+stageLock)) {
+		if isFolder(x.store.Path(at)) && !saferoot.IsAside(name) && !filework.Held(x.store.disk, name) {
 			x.transient("W505", at, "an operation was cut off; the next write removes what it had staged", (*repairRun).sweep)
 		}
 	}
@@ -41,24 +39,12 @@ func (x *examination) leftovers() error {
 
 // quiet reports whether nobody else is writing.
 func (x *examination) quiet() bool {
-	return x.seen.locked || !isHeld(x.store.Path(LockFile))
+	return x.seen.locked || !lockfile.IsHeld(x.store.Path(LockFile), saferoot.OpenFlags)
 }
 
 // movedOn reports whether a newer state exists than the one being checked.
 func (x *examination) movedOn() bool {
 	return !x.seen.locked && x.store.claimsOf(StateFile) > x.now.Revision
-}
-
-// isHeld reports whether a process has locked a file. It takes a shared lock for an
-// instant and creates nothing; a writer waits that long, and a sweep skips the file.
-func isHeld(path string) bool {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|saferoot.OpenFlags))
-	free, err := lockfile.Try(lock.TryRLock)
-	_ = lock.Unlock()
-	return err == nil && !free
 }
 
 // sweep removes temporary files, and stages that nobody holds. If the state cannot be
@@ -81,7 +67,7 @@ func (m *repairRun) sweep() error {
 		err = content.PutBack(m.store.disk)
 	}
 	if err == nil {
-		err = m.store.sweepStages(m.store.unfinished(now)...)
+		err = filework.SweepStages(m.store.disk, m.store.unfinished(now)...)
 	}
 	if after := left(); len(after) < len(before) {
 		m.did("removed %d leftovers of processes that died", len(before)-len(after))

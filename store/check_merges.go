@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"leslie/store/internal/filework"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
@@ -66,7 +67,7 @@ func (m *repairRun) work(at string, id thread.BlobID) error {
 	if err := stage.Write("work", data, false); err != nil {
 		return err
 	}
-	w, err := m.store.openWork()
+	w, err := filework.Open(m.store.disk)
 	if err != nil {
 		return m.store.disk.WriteFailed(err)
 	}
@@ -74,7 +75,7 @@ func (m *repairRun) work(at string, id thread.BlobID) error {
 	if err := w.Ensure(path.Dir(at)); err != nil {
 		return err
 	}
-	err = w.settleIn(stageDir(m.call.Stamp.Operation)+"/work", at)
+	err = w.PlaceIfFree(stage.Rel("work"), at)
 	if errors.Is(err, fs.ErrExist) {
 		return nil // somebody made it a moment ago
 	}

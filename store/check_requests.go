@@ -75,7 +75,7 @@ func (x *examination) owed() map[string]journal.Answer {
 // one replaces it, so there is always a file.
 func (m *repairRun) answer(name string, a journal.Answer) error {
 	s := m.store
-	w, err := s.openWork()
+	w, err := s.disk.Open()
 	if err != nil {
 		return s.disk.WriteFailed(err)
 	}

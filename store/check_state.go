@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"leslie/store/internal/filework"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
@@ -61,11 +62,11 @@ func (x *examination) pending() error {
 
 func (x *examination) steps(p *thread.Pending) {
 	for _, step := range p.Steps {
-		if !proper(step) {
+		if !filework.Proper(step) {
 			x.permanent("T507", StateFile, fmt.Sprintf("a step of its pending work leads out of its folder: %s %s", step.Do, step.To))
 		}
 	}
-	for _, step := range x.store.undone(p) {
+	for _, step := range filework.Undone(x.store.disk, p) {
 		x.pendingAt[step.To] = true
 		x.repairable("W505", step.To, "the last operation has not put this into place yet ("+string(step.Do)+")", (*repairRun).settle)
 	}
@@ -73,16 +74,15 @@ func (x *examination) steps(p *thread.Pending) {
 
 // held reports the steps of earlier operations that wait for their place.
 func (x *examination) held(q thread.Quarantined) {
-	w, err := x.store.openWork()
+	w, err := filework.Open(x.store.disk)
 	if err != nil {
 		return
 	}
 	defer w.Close()
-	p := work(q)
-	for _, step := range w.undone(p) {
+	for _, step := range w.Undone(filework.PendingOf(q)) {
 		x.pendingAt[step.To] = true
 		x.add(Finding{
-			Code: "T507", Path: step.To, Repairable: w.homeOf(step) == nil,
+			Code: "T507", Path: step.To, Repairable: w.CheckHome(step) == nil,
 			Message: "operation '" + string(q.Operation) + "' could not do this yet (" + string(step.Do) + "): " + q.Reason +
 				"; each write and doctor --repair try again, and nothing else is written to " + q.Record + " until it is done",
 		}, (*repairRun).settle)

@@ -10,6 +10,7 @@ import (
 	"leslie/internal/fact"
 	"leslie/store/internal/archive"
 	"leslie/store/internal/content"
+	"leslie/store/internal/filework"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
@@ -47,7 +48,7 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 		return err
 	}
 	// A stage that cannot be removed blocks nobody: doctor reports it.
-	_ = s.sweepStages(append(now.Waiting(), own)...)
+	_ = filework.SweepStages(s.disk, append(now.Waiting(), own)...)
 	if now.Operation == nil {
 		return nil
 	}
@@ -87,20 +88,21 @@ func (s *Store) leftTemporary() ([]string, error) {
 
 // commit makes next the store's state and then settles it.
 func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image) (made Commit, err error) {
-	var w fileWork
+	var w filework.Work
 	if next.Pending != nil {
-		if w, err = s.openWork(); err != nil {
+		if w, err = filework.Open(s.disk); err != nil {
 			return Commit{}, s.disk.WriteFailed(err)
 		}
 		defer func() {
-			if _ = w.Close(); err != nil {
-				_ = os.Remove(s.Path(shelves(next.Pending))) // empty still
+			if err != nil {
+				w.Cancel(next.Pending)
 			}
+			_ = w.Close()
 		}()
 	}
 	next = next.Follow(now.Image)
 	next.Quarantined, next.Operation.Held = now.Quarantined, now.Quarantined
-	if err := s.stageRemovals(w, next.Pending); err != nil {
+	if err := w.Prepare(next.Pending); err != nil {
 		return Commit{}, err
 	}
 	if err := s.appendArchive(archive.LinesOf(next.Operation.Archived, next.Revision)); err != nil {
@@ -169,7 +171,7 @@ const (
 )
 
 // afterCommit does what follows the commit. The change is committed whatever fails.
-func (s *Store) afterCommit(w fileWork, m statefile.Image, out *warnings.List) {
+func (s *Store) afterCommit(w filework.Work, m statefile.Image, out *warnings.List) {
 	if onlyFolders(m.Pending) {
 		s.settleAtOnce(w, m, out)
 	} else {
@@ -183,11 +185,11 @@ func (s *Store) afterCommit(w fileWork, m statefile.Image, out *warnings.List) {
 
 // settleInTurn makes the state durable before a file is moved, and every file before
 // the journal says so.
-func (s *Store) settleInTurn(w fileWork, m statefile.Image, out *warnings.List) {
+func (s *Store) settleInTurn(w filework.Work, m statefile.Image, out *warnings.List) {
 	standing := m.Pending != nil && w.Reach(ThreadsDir) == nil
 	durable := s.settled(out, durableState, s.disk.SyncDir(s.Path(".")))
 	var undone []thread.Step
-	if m.Pending != nil && !s.placed(out, m.Pending, s.carryOut(w, m.Pending, standing && durable)) {
+	if m.Pending != nil && !s.placed(out, m.Pending, w.CarryOut(m.Pending, standing && durable)) {
 		undone = m.Pending.Steps
 	}
 	s.settled(out, journalLine, s.record(m.Operation, undone))
@@ -205,12 +207,12 @@ func onlyFolders(p *thread.Pending) bool {
 // other takes up to three times as long. A power cut in between may keep any part,
 // which loses nothing if only folders are created: the journal's line names the steps,
 // and rolling the state forward repeats them.
-func (s *Store) settleAtOnce(w fileWork, m statefile.Image, out *warnings.List) {
+func (s *Store) settleAtOnce(w filework.Work, m statefile.Image, out *warnings.List) {
 	all := []saferoot.Flush{saferoot.FlushDir(durableState, s.Path("."))}
 	var steps []thread.Step
 	if m.Pending != nil {
 		steps = m.Pending.Steps
-		made, err := s.makeFolders(w, m.Pending)
+		made, err := w.MakeFolders(m.Pending, filesInPlace)
 		s.placed(out, m.Pending, err)
 		all = append(all, made...)
 	}
@@ -225,20 +227,6 @@ func (s *Store) settleAtOnce(w fileWork, m statefile.Image, out *warnings.List) 
 	for i, err := range s.disk.Together(all) {
 		s.settled(out, all[i].What, s.disk.WriteFailed(err))
 	}
-}
-
-// makeFolders creates the folders of an operation's steps, and returns what has to be
-// made durable. Errors: T505, T507.
-func (s *Store) makeFolders(w fileWork, p *thread.Pending) ([]saferoot.Flush, error) {
-	w.Trust(ThreadsDir) // its own name goes to disk with the state's
-	var err error
-	for i := range p.Steps {
-		if err = w.carry(p, i); err != nil {
-			break
-		}
-	}
-	w.Untouch(".")
-	return w.Flushes(filesInPlace), s.disk.WriteFailed(err)
 }
 
 // settled adds W505 for a failure after a commit.

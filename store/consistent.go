@@ -5,13 +5,13 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/filework"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
@@ -118,10 +118,10 @@ func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 		return observed{}, err
 	}
 	if m.image = now.Image; !now.settled {
-		m.owed = m.movedBy(s.undone(now.Pending))
+		m.owed = m.movedBy(filework.Undone(s.disk, now.Pending))
 	}
 	for _, q := range m.image.Quarantined {
-		if steps := m.movedBy(s.undone(work(q))); len(steps) > 0 {
+		if steps := m.movedBy(filework.Undone(s.disk, filework.PendingOf(q))); len(steps) > 0 {
 			m.held = append(m.held, thread.Pending{Operation: q.Operation, Steps: steps})
 		}
 	}
@@ -212,7 +212,7 @@ func (s *Store) awaitWork(ctx context.Context, m observed) (observed, error) {
 		case <-late:
 			living = false
 		case <-dead:
-			living, dead = s.alive(m.image.Pending.Operation), time.After(deadAfter)
+			living, dead = filework.Held(s.disk, string(m.image.Pending.Operation)), time.After(deadAfter)
 		case <-again.C:
 		}
 		now, err := s.observe(m.ids) // behind the look for its maker, who may have ended well
@@ -222,9 +222,4 @@ func (s *Store) awaitWork(ctx context.Context, m observed) (observed, error) {
 		m = now
 	}
 	return m, nil
-}
-
-// alive reports whether a process holds an operation's stage.
-func (s *Store) alive(op thread.OperationID) bool {
-	return isHeld(s.Path(path.Join(stageDir(op), stageLock)))
 }

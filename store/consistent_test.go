@@ -17,6 +17,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store/internal/filework"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -395,7 +396,7 @@ func TestOnlyWorkThatSomebodyStillDoesIsWaitedForLong(t *testing.T) {
 	var during []bool
 	opts := Options{Now: clock, Before: func(a Action, _ string) error {
 		if a == ActLink { // files come into place
-			during = append(during, s.alive("op-work"))
+			during = append(during, filework.Held(s.disk, "op-work"))
 		}
 		return nil
 	}}
@@ -404,8 +405,8 @@ func TestOnlyWorkThatSomebodyStillDoesIsWaitedForLong(t *testing.T) {
 	assert.NotContains(t, during, false)
 	s = workStore(t)
 	cutOffWork(t, s, 1)
-	assert.False(t, s.alive("op-work"))
-	assert.False(t, s.alive("op-none"))
+	assert.False(t, filework.Held(s.disk, "op-work"))
+	assert.False(t, filework.Held(s.disk, "op-none"))
 }
 
 func TestStepsThatAReaderOfFilesNeedNotWaitFor(t *testing.T) {
@@ -458,13 +459,4 @@ func TestASnapshotSeesThroughWhatTheJournalNamesAsUndone(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
-}
-
-func TestWhatIsUndoneIsNotThePlanItself(t *testing.T) {
-	t.Parallel()
-	plan := &thread.Pending{Operation: "op-1", Steps: []thread.Step{{Do: thread.StepRemove, To: "threads/a"}}}
-	undone := Open(t.TempDir(), Options{}).undone(plan) // nothing can be looked at there
-	require.Len(t, undone, 1)
-	undone[0] = thread.Step{}
-	assert.Equal(t, "threads/a", plan.Steps[0].To)
 }

@@ -16,7 +16,7 @@
 //     rename them into place. Pending are the steps of the operation that created the
 //     state.
 //   - Quarantined are steps of earlier operations that cannot be carried out for now:
-//     they stay in the state, and each writer tries them again (quarantine.go).
+//     they stay in the state, and each writer tries them again (package filework).
 //   - A blob is content under its SHA-256; a manifest is a list of paths and blobs.
 //   - Set aside: moved to NAME.set-aside-TIME because it was not whole.
 //
@@ -87,10 +87,10 @@
 //
 // store.go (the types), update.go and view.go (writing and reading), commit.go (the
 // replacement of the state), recover.go (choosing the store's state), then one topic
-// per file: lock, backup, journal, cursor, watch, archive, requests, pending,
-// quarantine, consistent, stage, doctor with its check_*.go, repair. Below are packages:
+// per file: lock, backup, journal, cursor, watch, archive, requests,
+// quarantine, consistent, doctor with its check_*.go, repair. Below are packages:
 // internal/saferoot (opening files, steps on the disk), internal/content (blobs),
-// internal/scan (artifacts), internal/statefile, internal/journal and internal/archive
-// (the forms of these files), internal/jsonl, internal/lockfile. docs/store.md describes
-// the format of every file.
+// internal/scan (artifacts), internal/filework (stages, carrying out steps),
+// internal/statefile, internal/journal and internal/archive (the forms of these files),
+// internal/jsonl, internal/lockfile. docs/store.md describes the format of every file.
 package store

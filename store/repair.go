@@ -12,6 +12,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/content"
+	"leslie/store/internal/filework"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/statefile"
@@ -324,7 +325,7 @@ func (m *repairRun) folders() error {
 	for _, line := range gone {
 		ids = append(ids, line.ID)
 	}
-	w, err := m.store.openWork()
+	w, err := m.store.disk.Open()
 	if err != nil {
 		return m.store.disk.WriteFailed(err)
 	}
@@ -450,7 +451,7 @@ func (m *repairRun) commit(now *loaded, after statefile.Image) (statefile.Image,
 // version stays, because what was displaced then is named nowhere.
 func (m *repairRun) collect() error {
 	c := content.Collection{
-		Disk: m.store.disk, Lists: []string{".", RequestsDir}, Older: UpgradedFile, Staging: m.store.staging,
+		Disk: m.store.disk, Lists: []string{".", RequestsDir}, Older: UpgradedFile, Staging: func() bool { return filework.Staging(m.store.disk) },
 	}
 	removed, size, err := c.Run(m.ctx)
 	if err == nil && removed > 0 {

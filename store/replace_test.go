@@ -171,7 +171,7 @@ type moment struct {
 }
 
 func moments() map[string]moment {
-	shelved := func(s *Store) string { return s.Path(TmpDir + "/op-exchange" + displaced + "/0") }
+	shelved := func(s *Store) string { return s.Path(TmpDir + "/op-exchange.displaced/0") }
 	placed := func(s *Store) string { return s.Path(inThread + "plan.md") }
 	return map[string]moment{
 		"between the look and the move":  {ActRename, shelved},
@@ -424,7 +424,7 @@ func TestAnUnsettledExchangeIsToldAndRolledForward(t *testing.T) {
 	add(t, s, names(2)...)
 	prepareExchange(t, s)
 	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		if a == ActRename && path == s.Path(TmpDir+"/op-exchange"+displaced+"/1") {
+		if a == ActRename && path == s.Path(TmpDir+"/op-exchange.displaced/1") {
 			return syscall.EIO
 		}
 		return nil

@@ -161,17 +161,3 @@ func TestArtifactsAreReadAsTheyAre(t *testing.T) {
 		assert.Equal(t, c.missing, errors.Is(err, fs.ErrNotExist), "%s %s: %v", c.id, c.path, err)
 	}
 }
-
-func TestTheSameContentWithOtherExecutableBitsIsNotTheSame(t *testing.T) {
-	t.Parallel()
-	s := exchangeStore(t)
-	save(t, s, map[string]string{"a": "text", "b": "text", "c": "text", "d": "other"})
-	require.NoError(t, os.Chmod(s.Path(inThread+"c"), 0o755))
-	w, err := s.openWork()
-	require.NoError(t, err)
-	defer w.Close()
-	assert.True(t, w.alike(inThread+"a", inThread+"b"))
-	assert.False(t, w.alike(inThread+"a", inThread+"c"))
-	assert.False(t, w.alike(inThread+"a", inThread+"d"))
-	assert.False(t, w.alike(inThread+"a", inThread+"none"))
-}

@@ -10,6 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/filework"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
@@ -42,7 +43,7 @@ func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
 	}
 	var last *journal.Operation
 	if now, err := s.load(); err == nil { // else Update says what is wrong
-		if len(s.undone(now.Pending)) > 0 {
+		if len(filework.Undone(s.disk, now.Pending)) > 0 {
 			return nil, nil // the answer tells of files that Update first puts into place
 		}
 		last = now.Operation

@@ -8,6 +8,7 @@ import (
 
 	"leslie/internal/retry"
 	"leslie/store/internal/content"
+	"leslie/store/internal/filework"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
 	"leslie/thread"
@@ -67,12 +68,14 @@ const (
 	ActSyncDir = saferoot.ActSyncDir
 )
 
-// What reads artifacts and blobs: see packages scan and content.
+// What reads and stores artifacts and blobs: see packages scan and content.
 type (
 	Entry     = scan.Entry
 	EntryType = scan.EntryType
 	Manifest  = content.Manifest
 	FileAt    = content.FileAt
+	// Stage is the staging folder of one operation: see package filework.
+	Stage = filework.Stage
 
 	artifacts = scan.Artifacts
 )
@@ -110,6 +113,10 @@ func Open(root string, opts Options) *Store {
 
 // Root is the absolute path of the project.
 func (s *Store) Root() string { return s.disk.Project }
+
+// Stage creates the operation's staging folder and holds it until Close or Discard.
+// Errors: T505; T507 if a link is in place of a folder.
+func (s *Store) Stage(op thread.OperationID) (*Stage, error) { return filework.NewStage(s.disk, op) }
 
 // Relative is an absolute path as answers show it: from the project's root, with "/".
 func (s *Store) Relative(path string) string { return s.disk.Relative(path) }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/filework"
 	"leslie/thread"
 )
 
@@ -173,6 +174,6 @@ func TestASweepLeavesAPendingOperationAlone(t *testing.T) {
 	add(t, s, "obj-next")
 	assert.Equal(t, withVersion(all, behind), held(t, s))
 	var unused thread.OperationID
-	require.NoError(t, s.sweepStages(unused))
+	require.NoError(t, filework.SweepStages(s.disk, unused))
 	requireTidy(t, s)
 }

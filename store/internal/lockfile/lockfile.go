@@ -84,6 +84,18 @@ func AcquireNow(path string, flag int) (unlock func()) {
 	return func() { _ = Release(f) }
 }
 
+// IsHeld reports whether a process has locked a file, which is opened with flag besides.
+// It takes a shared lock for an instant and creates nothing; a writer waits that long.
+func IsHeld(path string, flag int) bool {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|flag))
+	free, err := Try(lock.TryRLock)
+	_ = lock.Unlock()
+	return err == nil && !free
+}
+
 // lockable refuses a lock file that is something else: a link would create a
 // file elsewhere, a pipe would block.
 func lockable(path string) error {

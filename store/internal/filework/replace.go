@@ -1,4 +1,4 @@
-package store
+package filework
 
 import (
 	"bytes"
@@ -17,14 +17,14 @@ import (
 // first and become blobs. A file saved in the meantime stays, and its replacement is
 // put next to it: nothing that anybody wrote is lost.
 
-// exchange carries out a replace or a delete, or the rest of an interrupted one: an
+// replace carries out a replace or a delete, or the rest of an interrupted one: an
 // existing displaced file shows that the check was made.
-func (w fileWork) exchange(p *thread.Pending, i int) error {
-	step, aside := p.Steps[i], shelf(p, i)
+func (w Work) replace(p *thread.Pending, i int) error {
+	step, aside := p.Steps[i], displacedAt(p, i)
 	if err := w.stageAnew(step); err != nil {
 		return err
 	}
-	w.touchStanding(path.Dir(step.To))
+	w.touchExisting(path.Dir(step.To))
 	if step.Do == thread.StepReplace && step.Expect == "" {
 		w.clearEmpty(step.To)
 	}
@@ -38,7 +38,7 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 			return err
 		}
 		if now != step.Expect {
-			return w.beside(p, step)
+			return w.putBeside(p, step)
 		}
 		if err := w.displace(step.To, aside); err != nil {
 			return err
@@ -63,9 +63,9 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 		return err
 	}
 	w.Touch(path.Dir(step.To))
-	err = w.settleIn(step.From, step.To)
+	err = w.PlaceIfFree(step.From, step.To)
 	if errors.Is(err, fs.ErrExist) { // a save fell between the move and this
-		return w.beside(p, step)
+		return w.putBeside(p, step)
 	}
 	return err
 }
@@ -74,12 +74,12 @@ func (w fileWork) exchange(p *thread.Pending, i int) error {
 // last, is gone, and what stands in the place is what the step brings or what somebody
 // saved since. Where the plan's own file stands still, or none, the staged file was
 // taken away by others. Errors: T507, T509.
-func (w fileWork) replaced(p *thread.Pending, step thread.Step) (bool, error) {
+func (w Work) replaced(p *thread.Pending, step thread.Step) (bool, error) {
 	waiting, err := w.Exists(step.From)
 	if waiting || err != nil || step.Content == "" {
 		return !waiting && err == nil, err
 	}
-	if err := w.homeOf(step); err != nil {
+	if err := w.CheckHome(step); err != nil {
 		return false, err
 	}
 	now, err := content.At(w.Base(), step.To)
@@ -90,7 +90,7 @@ func (w fileWork) replaced(p *thread.Pending, step thread.Step) (bool, error) {
 }
 
 // stageAnew writes a staged file that is gone once more. Errors: T505, T509.
-func (w fileWork) stageAnew(step thread.Step) error {
+func (w Work) stageAnew(step thread.Step) error {
 	waiting, err := w.Exists(step.From)
 	if waiting || err != nil || step.Do != thread.StepReplace || step.Content == "" {
 		return err
@@ -108,10 +108,10 @@ func (w fileWork) stageAnew(step thread.Step) error {
 	return w.SyncFiles()
 }
 
-// settleIn gives a file a name that is free, and fails with fs.ErrExist if it is not.
+// PlaceIfFree gives a file a name that is free, and fails with fs.ErrExist if it is not.
 // A rename would replace what an agent saved an instant ago; a hard link cannot. The
 // first name stays until the second is durable: see carryOut.
-func (w fileWork) settleIn(from, to string) error {
+func (w Work) PlaceIfFree(from, to string) error {
 	err := w.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
@@ -129,16 +129,16 @@ func (w fileWork) settleIn(from, to string) error {
 // putBack restores a file that was saved in the meantime to its name, unless somebody
 // has created the name again. In both cases it also stays displaced and becomes a
 // blob.
-func (w fileWork) putBack(p *thread.Pending, step thread.Step, aside string) error {
-	if err := w.settleIn(aside, step.To); err != nil && !errors.Is(err, fs.ErrExist) {
+func (w Work) putBack(p *thread.Pending, step thread.Step, aside string) error {
+	if err := w.PlaceIfFree(aside, step.To); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return w.beside(p, step)
+	return w.putBeside(p, step)
 }
 
-// beside puts a file's replacement next to it. A delete has none, and neither has a
+// putBeside puts a file's replacement next to it. A delete has none, and neither has a
 // replace that is done.
-func (w fileWork) beside(p *thread.Pending, step thread.Step) error {
+func (w Work) putBeside(p *thread.Pending, step thread.Step) error {
 	if step.Do == thread.StepDelete || w.alike(step.From, step.To) {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (w fileWork) beside(p *thread.Pending, step thread.Step) error {
 func besideMark(p *thread.Pending) string { return ".merge-" + string(p.Operation) }
 
 // alike reports whether two files have the same content and executable bits.
-func (w fileWork) alike(a, b string) bool {
+func (w Work) alike(a, b string) bool {
 	was, err := w.Lstat(a)
 	if err != nil {
 		return false
@@ -174,7 +174,7 @@ func (w fileWork) alike(a, b string) bool {
 // besideName is a free name: where a file or a link stands in place of a folder
 // of the thread, the folder gets the mark and not the file in it.
 // Errors: T509.
-func (w fileWork) besideName(to, mark string) (string, error) {
+func (w Work) besideName(to, mark string) (string, error) {
 	name := saferoot.WithMark(to, mark)
 	for i := range len(to) {
 		if to[i] != '/' || strings.Count(to[:i], "/") < 2 {

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package store
+package filework
 
 // removeHeld: a file may be removed while this process has it open and locked, so
 // nobody can lock it in between.

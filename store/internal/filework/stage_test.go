@@ -1,4 +1,4 @@
-package store
+package filework
 
 import (
 	"context"
@@ -20,6 +20,8 @@ import (
 	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/content"
+	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -80,8 +82,8 @@ func TestASnapshotThatIsTakenAgainWritesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var written atomic.Int32
-	s := treeStore(t, Options{Before: func(a Action, _ string) error {
-		if a == ActWrite {
+	s := treeStore(t, Options{Before: func(a saferoot.Action, _ string) error {
+		if a == saferoot.ActWrite {
 			written.Add(1)
 		}
 		return nil
@@ -133,7 +135,7 @@ func TestAFileOverTheLimitIsT508BeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
 	putFile(t, s, "threads/a/a.md", "a")
-	putSparse(t, s, "threads/a/z.bin", MaxFile+1)
+	putSparse(t, s, "threads/a/z.bin", content.MaxFile+1)
 	st := stageFor(t, s)
 	_, _, err := st.Snapshot(context.Background(), "a", scope.Set{})
 	facts := wantCode(t, err, codes.TooLarge).Facts()
@@ -153,7 +155,7 @@ func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 	s := treeStore(t, Options{})
 	putFile(t, s, "threads/a/plan.md", "plan")
 	require.NoError(t, os.Mkdir(s.Path("threads/a/many"), 0o755))
-	for i := range MaxFiles {
+	for i := range scan.MaxFiles {
 		f, err := os.Create(s.Path("threads/a/many/" + strconv.Itoa(i)))
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
@@ -169,7 +171,7 @@ func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 	assert.Len(t, m, 1)
 	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
-	assert.Len(t, entries, MaxFiles+2, "a list has no limit: it is what the error leads to")
+	assert.Len(t, entries, scan.MaxFiles+2, "a list has no limit: it is what the error leads to")
 }
 
 func TestAStageThatIsInterruptedIsT904(t *testing.T) {
@@ -209,10 +211,10 @@ func TestADamagedBlobIsNotMaterialized(t *testing.T) {
 	id, err := st.Put([]byte("content"))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
-	name := s.Path(blobPath(id))
+	name := s.Path(content.Path(id))
 	require.NoError(t, os.Chmod(name, 0o644))
 	require.NoError(t, os.WriteFile(name, []byte("CONTENT"), 0o644))
-	err = st.Materialize(context.Background(), Manifest{{Path: "f", SHA256: id, Size: 7}}, "x", false)
+	err = st.Materialize(context.Background(), content.Manifest{{Path: "f", SHA256: id, Size: 7}}, "x", false)
 	wantCode(t, err, codes.ReadFailed)
 	require.ErrorIs(t, err, content.ErrDamaged)
 	assert.NoFileExists(t, s.Path("tmp/op-1/x/f"))
@@ -234,8 +236,8 @@ type trace struct {
 	steps []string
 }
 
-func (tr *trace) before(root func() string) func(Action, string) error {
-	return func(a Action, path string) error {
+func (tr *trace) before(root func() string) func(saferoot.Action, string) error {
+	return func(a saferoot.Action, path string) error {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
 		rel, _ := filepath.Rel(root(), path)
@@ -247,7 +249,7 @@ func (tr *trace) before(root func() string) func(Action, string) error {
 func TestContentIsOnDiskBeforeItsNameAndEveryNameAfterSync(t *testing.T) {
 	t.Parallel()
 	var tr trace
-	var s *Store
+	var s *testStore
 	s = treeStore(t, Options{Before: tr.before(func() string { return s.Path("") })})
 	putFile(t, s, "threads/a/d/plan.md", "plan")
 	st := stageFor(t, s)
@@ -255,7 +257,7 @@ func TestContentIsOnDiskBeforeItsNameAndEveryNameAfterSync(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, st.Materialize(context.Background(), m, "x", false))
 	require.NoError(t, st.Sync())
-	blob := blobPath(hexSum("plan"))
+	blob := content.Path(hexSum("plan"))
 	assert.Equal(t, []string{
 		"mkdir tmp", "mkdir tmp/op-1", "create tmp/op-1/lock",
 		"create tmp/op-1/blob-1", "write tmp/op-1/blob-1",
@@ -275,7 +277,7 @@ func TestContentIsOnDiskBeforeItsNameAndEveryNameAfterSync(t *testing.T) {
 var errInjected = syscall.ENOSPC
 
 // rehearse is all that a spawn does with a stage.
-func rehearse(s *Store) (thread.BlobID, error) {
+func rehearse(s *testStore) (thread.BlobID, error) {
 	st, err := s.Stage("op-1")
 	if err != nil {
 		return "", err
@@ -304,9 +306,9 @@ func rehearse(s *Store) (thread.BlobID, error) {
 	return id, st.Close()
 }
 
-func stagesLeft(t *testing.T, s *Store) []fs.DirEntry {
+func stagesLeft(t *testing.T, s *testStore) []fs.DirEntry {
 	t.Helper()
-	left, err := os.ReadDir(s.Path(TmpDir))
+	left, err := os.ReadDir(s.Path(content.Tmp))
 	if !errors.Is(err, fs.ErrNotExist) {
 		require.NoError(t, err)
 	}
@@ -315,10 +317,10 @@ func stagesLeft(t *testing.T, s *Store) []fs.DirEntry {
 
 func TestAStepThatFailsLeavesNoBlobWithWrongContentAndNothingInTheWay(t *testing.T) {
 	t.Parallel()
-	var failed Action
-	count := func(fail int) (*Store, thread.BlobID, int, error) {
+	var failed saferoot.Action
+	count := func(fail int) (*testStore, thread.BlobID, int, error) {
 		n := 0
-		s := treeStore(t, Options{Before: func(a Action, _ string) error {
+		s := treeStore(t, Options{Before: func(a saferoot.Action, _ string) error {
 			if n++; n == fail {
 				failed = a
 				return errInjected
@@ -342,10 +344,10 @@ func TestAStepThatFailsLeavesNoBlobWithWrongContentAndNothingInTheWay(t *testing
 			assert.Equal(t, errInjected.Error(), code.Facts().Text("reason"))
 		}
 		storedBlobs(t, s) // each fits its name
-		if failed != ActRemove {
+		if failed != saferoot.ActRemove {
 			require.Empty(t, stagesLeft(t, s), "step %d, %s", fail, failed)
 		}
-		again := Open(s.Root(), Options{})
+		again := storeIn(s.Root(), Options{})
 		require.NoError(t, again.sweepStages(""))
 		require.Empty(t, stagesLeft(t, s), "step %d, %s", fail, failed)
 		require.NoError(t, os.RemoveAll(s.Path("threads/child")))
@@ -388,11 +390,11 @@ func TestASweepFollowsNoLink(t *testing.T) {
 	precious := filepath.Join(outside, "precious")
 	require.NoError(t, os.Mkdir(precious, 0o755))
 	s := treeStore(t, Options{})
-	require.NoError(t, os.Symlink(outside, s.Path(TmpDir)))
+	require.NoError(t, os.Symlink(outside, s.Path(content.Tmp)))
 	wantCode(t, s.sweepStages(""), codes.UnsafePath)
 	assert.DirExists(t, precious)
 
-	require.NoError(t, os.Remove(s.Path(TmpDir)))
+	require.NoError(t, os.Remove(s.Path(content.Tmp)))
 	require.NoError(t, os.MkdirAll(s.Path("tmp/op-planted"), 0o755))
 	require.NoError(t, os.Symlink(outside, s.Path("tmp/link")))
 	require.NoError(t, os.Symlink(outside, s.Path("tmp/op-planted/d")))
@@ -406,12 +408,12 @@ func TestASweepFollowsNoLink(t *testing.T) {
 func TestAStageThatIsSweptWhileItIsMadeIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	for sweeps := range 4 {
-		var s *Store
+		var s *testStore
 		left := sweeps
-		s = treeStore(t, Options{Before: func(_ Action, path string) error {
-			if filepath.Base(path) == stageLock && left > 0 {
+		s = treeStore(t, Options{Before: func(_ saferoot.Action, path string) error {
+			if filepath.Base(path) == lockName && left > 0 {
 				left--
-				return Open(s.Root(), Options{}).sweepStages("")
+				return storeIn(s.Root(), Options{}).sweepStages("")
 			}
 			return nil
 		}})
@@ -526,8 +528,8 @@ func TestAStageOfAnOperationThatHasOneIsT505(t *testing.T) {
 func TestASignalDoesNotKeepAStageFromBeingMade(t *testing.T) {
 	t.Parallel()
 	left := 3
-	s := newStore(t, Options{Before: func(_ Action, name string) error {
-		if filepath.Base(name) == stageLock && left > 0 {
+	s := treeStore(t, Options{Before: func(_ saferoot.Action, name string) error {
+		if filepath.Base(name) == lockName && left > 0 {
 			left--
 			return syscall.EINTR
 		}
@@ -535,5 +537,5 @@ func TestASignalDoesNotKeepAStageFromBeingMade(t *testing.T) {
 	}})
 	st := stageFor(t, s)
 	assert.Zero(t, left)
-	assert.True(t, s.alive(st.op))
+	assert.True(t, Held(s.disk, string(st.op)))
 }

@@ -1,15 +1,13 @@
-package store
+package filework
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -37,7 +35,10 @@ import (
 // same lock: the lock's file last but one, the folder last and only if it is empty. No
 // clock is read and no name is guessed.
 
-const stageTries = 100
+const (
+	lockName   = "lock" // in tmp/OP/: held by the stage's maker
+	stageTries = 100
+)
 
 // errContended says that sweeps removed a new stage repeatedly.
 var errContended = errors.New("it was removed while it was made")
@@ -45,7 +46,7 @@ var errContended = errors.New("it was removed while it was made")
 // Stage is the staging folder of one operation. It is not safe for concurrent
 // use.
 type Stage struct {
-	store    *Store
+	disk     saferoot.Disk
 	op       thread.OperationID
 	lock     *flock.Flock
 	since    time.Time // when it was made, by the file system's clock
@@ -53,18 +54,18 @@ type Stage struct {
 	promised []string // what Rel named
 }
 
-// Stage creates the operation's staging folder and holds it until Close or Discard.
+// NewStage creates the operation's staging folder and holds it until Close or Discard.
 // Errors: T505; T507 if a link is in place of a folder.
-func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
+func NewStage(disk saferoot.Disk, op thread.OperationID) (*Stage, error) {
 	if !saferoot.SingleName(string(op)) {
-		return nil, codes.UnsafePath.New(fact.Of("path", TmpDir+"/"+string(op)))
+		return nil, codes.UnsafePath.New(fact.Of("path", content.Tmp+"/"+string(op)))
 	}
-	root, err := s.disk.Open()
+	root, err := disk.Open()
 	if err != nil {
-		return nil, saferoot.CannotWrite(TmpDir, err)
+		return nil, saferoot.CannotWrite(content.Tmp, err)
 	}
 	dir := stageDir(op)
-	st := &Stage{store: s, op: op, blobs: content.NewWriter(root, dir)}
+	st := &Stage{disk: disk, op: op, blobs: content.NewWriter(root, dir)}
 	if err := st.enter(dir); err != nil {
 		_ = st.blobs.Close()
 		return nil, saferoot.CannotWrite(dir, err)
@@ -73,13 +74,13 @@ func (s *Store) Stage(op thread.OperationID) (*Stage, error) {
 }
 
 // stageDir is the folder of an operation's stage, relative to the store's.
-func stageDir(op thread.OperationID) string { return path.Join(TmpDir, string(op)) }
+func stageDir(op thread.OperationID) string { return path.Join(content.Tmp, string(op)) }
 
 // enter creates the folder, locks its file, and checks that the file is still in
 // place.
 func (st *Stage) enter(dir string) error {
 	w := st.blobs.Root
-	if err := w.Ensure(TmpDir); err != nil {
+	if err := w.Ensure(content.Tmp); err != nil {
 		return err
 	}
 	for try := range stageTries {
@@ -87,19 +88,19 @@ func (st *Stage) enter(dir string) error {
 		if err != nil && (try == 0 || !errors.Is(err, fs.ErrExist)) {
 			return err
 		}
-		lock, info, err := hold(w, dir+"/"+stageLock)
+		lock, info, err := hold(w, dir+"/"+lockName)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			_ = w.Remove(dir + "/" + stageLock)
+			_ = w.Remove(dir + "/" + lockName)
 			_ = w.Remove(dir)
 			return err
 		}
 		if lock != nil {
 			st.lock, st.since = lock, info.ModTime()
 			w.Trust(dir)
-			w.Touch(TmpDir)
+			w.Touch(content.Tmp)
 			return w.Reach(dir)
 		}
 	}
@@ -155,21 +156,21 @@ func (st *Stage) Rel(to string) string {
 
 // Put stores bytes as a blob, which has its name after Sync. Errors: T505, T508.
 func (st *Stage) Put(data []byte) (thread.BlobID, error) {
-	id, _, err := st.blobs.Put(bytes.NewReader(data), stageDir(st.op), MaxFile)
+	id, _, err := st.blobs.Put(bytes.NewReader(data), stageDir(st.op), content.MaxFile)
 	return id, err
 }
 
-// Blob is Store.Blob for a blob that this stage may just have stored, which has its
+// Blob is content.Blobs.Blob for a blob that this stage may just have stored, which has its
 // name only after Sync. Errors as there.
 func (st *Stage) Blob(id thread.BlobID) ([]byte, error) {
 	if st.lock == nil { // it has ended
-		return st.store.Blob(id)
+		return content.On(st.disk).Blob(id)
 	}
 	return st.blobs.Read(id)
 }
 
 // PutManifest stores a manifest as a blob. Errors: T505, T508.
-func (st *Stage) PutManifest(m Manifest) (thread.BlobID, error) {
+func (st *Stage) PutManifest(m content.Manifest) (thread.BlobID, error) {
 	data, err := m.Encode()
 	if err != nil {
 		return "", err
@@ -182,7 +183,7 @@ func (st *Stage) PutManifest(m Manifest) (thread.BlobID, error) {
 // happens to them, the blobs stay. It keeps executable bits; readOnly removes write
 // permission from files, not folders. Everything is durable after Sync. Errors: T505,
 // T507 for a path outside the stage, T509 as for Blob, T904.
-func (st *Stage) Materialize(ctx context.Context, m Manifest, to string, readOnly bool) error {
+func (st *Stage) Materialize(ctx context.Context, m content.Manifest, to string, readOnly bool) error {
 	if err := st.own(to); err != nil {
 		return err
 	}
@@ -217,10 +218,10 @@ func (st *Stage) Write(to string, data []byte, executable bool) error {
 //
 // Errors: T203 (path, threadId, paths) for patterns that match nothing; T507 for a
 // pattern that names something through a link, or if a link is in place of the
-// thread's folder; T508 for a file over MaxFile or more than MaxFiles; T505, T509,
+// thread's folder; T508 for a file over content.MaxFile or more than MaxFiles; T505, T509,
 // T904.
-func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m Manifest, skipped []string, err error) {
-	return scan.Snapshot(ctx, st.store.artifacts, id, set, st.since, st.blobs)
+func (st *Stage) Snapshot(ctx context.Context, id thread.ThreadID, set scope.Set) (m content.Manifest, skipped []string, err error) {
+	return scan.Snapshot(ctx, scan.On(st.disk), id, set, st.since, st.blobs)
 }
 
 func (st *Stage) place(to string, data []byte, mode fs.FileMode) error {
@@ -240,7 +241,7 @@ func (st *Stage) place(to string, data []byte, mode fs.FileMode) error {
 
 // own rejects paths that callers may not use.
 func (st *Stage) own(to string) error {
-	if to == "." || to == stageLock || !fs.ValidPath(to) {
+	if to == "." || to == lockName || !fs.ValidPath(to) {
 		return codes.UnsafePath.New(fact.Of("path", to))
 	}
 	return nil
@@ -302,117 +303,4 @@ func (st *Stage) leave() error {
 	err := lockfile.Release(st.lock)
 	st.lock = nil
 	return errors.Join(saferoot.CannotWrite(stageDir(st.op), err), st.blobs.Close())
-}
-
-// sweepStages removes the stages that nobody holds, except those of the operations in
-// keep. The caller must hold the store's lock. It ignores entries of tmp that are not
-// folders. It skips a stage that cannot be removed, until the next time. Errors: T505,
-// T507 if tmp is a link.
-func (s *Store) sweepStages(keep ...thread.OperationID) error {
-	r, err := s.disk.Open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return saferoot.CannotWrite(TmpDir, err)
-	}
-	defer r.Close()
-	if err := saferoot.RealFolder(r.Base(), TmpDir); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return saferoot.CannotWrite(TmpDir, err)
-	}
-	names, err := saferoot.ReadNames(r.Base(), TmpDir)
-	if err != nil {
-		return saferoot.CannotWrite(TmpDir, err)
-	}
-	var first error
-	for _, name := range names {
-		if name != content.Collected && !slices.Contains(keep, operationOf(name)) {
-			first = cmp.Or(first, sweepStage(r, path.Join(TmpDir, name)))
-		}
-	}
-	return first
-}
-
-// operationOf returns the operation of a folder in tmp.
-func operationOf(name string) thread.OperationID {
-	return thread.OperationID(strings.TrimSuffix(name, displaced))
-}
-
-// sweepStage removes one stage if nobody holds it.
-func sweepStage(r *saferoot.Root, dir string) error {
-	if info, err := r.Lstat(dir); err != nil || !info.IsDir() {
-		return nil
-	}
-	lockPath := path.Join(dir, stageLock)
-	if info, err := r.Lstat(lockPath); err == nil && !info.Mode().IsRegular() {
-		return saferoot.CannotWrite(dir, r.RemoveAll(dir)) // no maker ever held this
-	}
-	lock := stageFlock(r.Path(lockPath))
-	free, err := lockfile.Try(lock.TryLock)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil // its maker ended it just now
-	case err != nil:
-		return saferoot.CannotWrite(lockPath, err)
-	case !free:
-		return nil
-	}
-	if info, err := standing(r, lockPath, lock); info == nil {
-		_ = lockfile.Release(lock)
-		return saferoot.CannotWrite(lockPath, err)
-	}
-	return saferoot.CannotWrite(dir, removeStage(r, dir, lock))
-}
-
-// removeStage removes a stage whose lock is held, and releases the lock. It removes
-// the lock's file after everything else, and the folder only if it is empty: a process
-// that creates the stage in between notices that its file is gone, or keeps its
-// folder. A stage that is already gone, because its steps were carried out, is fine.
-func removeStage(r *saferoot.Root, dir string, lock *flock.Flock) error {
-	if removeHeld {
-		defer func() { _ = lockfile.Release(lock) }()
-	}
-	err := removeContent(r, dir)
-	if !removeHeld {
-		_ = lockfile.Release(lock)
-	}
-	if err != nil {
-		return err
-	}
-	err = r.Remove(path.Join(dir, stageLock))
-	if err == nil {
-		_ = r.Remove(dir) // not empty: a maker has it
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-func removeContent(r *saferoot.Root, dir string) error {
-	in, name := r.At(dir)
-	names, err := saferoot.ReadNames(in, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, name := range names {
-		if name == stageLock {
-			continue
-		}
-		if err := r.RemoveAll(path.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// staging reports whether somebody holds a stage.
-func (s *Store) staging() bool {
-	entries, err := os.ReadDir(s.Path(TmpDir))
-	return err != nil && !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return e.IsDir() && isHeld(s.Path(path.Join(TmpDir, e.Name(), stageLock)))
-	})
 }

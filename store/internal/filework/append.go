@@ -1,4 +1,4 @@
-package store
+package filework
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/thread"
 )
 
@@ -21,13 +22,13 @@ import (
 
 // oneLine reports whether an append step has one line for a file in a thread's folder.
 func oneLine(step thread.Step) bool {
-	inside := strings.HasPrefix(step.To, ThreadsDir+"/") && strings.Count(step.To, "/") >= 2
+	inside := strings.HasPrefix(step.To, scan.Threads+"/") && strings.Count(step.To, "/") >= 2
 	return inside && step.Line != "" && !strings.ContainsAny(step.Line, "\r\n")
 }
 
 // appendable returns nil if a line can be appended now, so that a file that cannot
 // take one is reported before the commit. Errors: T505, T507.
-func (w fileWork) appendable(rel string) error {
+func (w Work) appendable(rel string) error {
 	f, err := w.openLines(rel, os.O_WRONLY|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -41,7 +42,7 @@ func (w fileWork) appendable(rel string) error {
 // openLines opens a regular file. It never follows a link or waits for a pipe. Errors:
 // T507 for a link above it, saferoot.ErrNotRegular, fs.ErrNotExist unless flag creates it, the
 // system's own.
-func (w fileWork) openLines(rel string, flag int) (*os.File, error) {
+func (w Work) openLines(rel string, flag int) (*os.File, error) {
 	if err := w.Reach(path.Dir(rel)); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (w fileWork) openLines(rel string, flag int) (*os.File, error) {
 
 // appended reports whether the file has the line. A file that exists but cannot be
 // read may have it, and must not get it twice. Errors: T509.
-func (w fileWork) appended(step thread.Step) (bool, error) {
+func (w Work) appended(step thread.Step) (bool, error) {
 	f, err := w.openLines(step.To, os.O_RDONLY)
 	if err == nil {
 		defer f.Close()
@@ -137,14 +138,14 @@ func holdsLine(r io.Reader, line string) (bool, error) {
 }
 
 // appendLine appends the line durably. Errors: T505, T507.
-func (w fileWork) appendLine(step thread.Step) error {
+func (w Work) appendLine(step thread.Step) error {
 	if err := w.Ensure(path.Dir(step.To)); err != nil {
 		return err
 	}
 	return saferoot.CannotWrite(step.To, w.addLine(step))
 }
 
-func (w fileWork) addLine(step thread.Step) error {
+func (w Work) addLine(step thread.Step) error {
 	var f *os.File
 	at := w.Path(step.To)
 	err := w.Disk().Step(saferoot.ActCreate, at, func() (err error) {
@@ -164,7 +165,7 @@ func (w fileWork) addLine(step thread.Step) error {
 
 // syncLines makes an existing line durable, because its writer may have died before
 // its fsync. A file that leslie may only read is skipped.
-func (w fileWork) syncLines(rel string) error {
+func (w Work) syncLines(rel string) error {
 	f, err := w.openLines(rel, os.O_RDWR)
 	if err != nil {
 		return nil
@@ -173,6 +174,6 @@ func (w fileWork) syncLines(rel string) error {
 	return w.syncLine(rel, f)
 }
 
-func (w fileWork) syncLine(rel string, f *os.File) error {
+func (w Work) syncLine(rel string, f *os.File) error {
 	return w.Disk().Step(saferoot.ActSync, w.Path(rel), f.Sync)
 }

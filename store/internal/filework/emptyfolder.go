@@ -1,4 +1,4 @@
-package store
+package filework
 
 import (
 	"path"
@@ -9,14 +9,14 @@ import (
 
 // clearEmpty removes a folder that contains only empty folders, where a file has to
 // go: deletions leave such folders behind. A folder with any other content stays.
-func (w fileWork) clearEmpty(rel string) {
-	if w.Reach(path.Dir(rel)) == nil && w.hollow(rel, 0) { // never through a link
-		w.removeHollow(rel)
+func (w Work) clearEmpty(rel string) {
+	if w.Reach(path.Dir(rel)) == nil && w.emptyTree(rel, 0) { // never through a link
+		w.removeEmpty(rel)
 	}
 }
 
-// hollow reports whether a name is a folder without any file below it.
-func (w fileWork) hollow(rel string, depth int) bool {
+// emptyTree reports whether a name is a folder without any file below it.
+func (w Work) emptyTree(rel string, depth int) bool {
 	info, err := w.Lstat(rel)
 	if err != nil || !info.IsDir() || depth > scan.MaxDepth {
 		return false
@@ -26,19 +26,19 @@ func (w fileWork) hollow(rel string, depth int) bool {
 		return false
 	}
 	for _, name := range names {
-		if !w.hollow(path.Join(rel, name), depth+1) {
+		if !w.emptyTree(path.Join(rel, name), depth+1) {
 			return false
 		}
 	}
 	return true
 }
 
-// removeHollow removes folders from the inside out. If somebody saves a file in the
+// removeEmpty removes folders from the inside out. If somebody saves a file in the
 // meantime, removing its folder fails.
-func (w fileWork) removeHollow(rel string) {
+func (w Work) removeEmpty(rel string) {
 	names, _ := saferoot.ReadNames(w.Base(), rel)
 	for _, name := range names {
-		w.removeHollow(path.Join(rel, name))
+		w.removeEmpty(path.Join(rel, name))
 	}
 	if w.Remove(rel) == nil {
 		w.Touch(path.Dir(rel))
