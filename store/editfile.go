@@ -10,6 +10,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/store/internal/content"
+	"leslie/store/internal/saferoot"
 	"leslie/warnings"
 )
 
@@ -23,7 +24,7 @@ import (
 // reports what a power cut may undo. Errors, which leave the file unchanged: T507 for
 // a link that leads outside, T508 for a file over MaxFile, T501, T505, T509, T904.
 func (s *Store) EditFile(ctx context.Context, wait Wait, name string, edit func(old []byte) []byte) (changed bool, notes warnings.List, err error) {
-	if _, _, same, err := s.edited(name, edit); same || err != nil {
+	if _, same, err := s.edited(name, edit); same || err != nil {
 		return false, nil, err
 	}
 	unlock, err := s.lock(ctx, wait)
@@ -31,44 +32,34 @@ func (s *Store) EditFile(ctx context.Context, wait Wait, name string, edit func(
 		return false, nil, err
 	}
 	defer unlock()
-	path, data, same, err := s.edited(name, edit) // somebody may have saved it meanwhile
+	file, same, err := s.edited(name, edit) // somebody may have saved it meanwhile
 	if same || err != nil {
 		return false, nil, err
 	}
-	if err := s.replaceText(path, data); err != nil {
+	if err := s.dropTemporary(); err != nil {
 		return false, nil, err
 	}
-	s.settled(&notes, "making "+name+" durable", s.disk.SyncDir(filepath.Dir(path)))
+	if err := s.disk.WriteFailed(s.disk.ReplaceWith(file)); err != nil {
+		return false, nil, err
+	}
+	s.settled(&notes, "making "+name+" durable", s.disk.SyncDir(filepath.Dir(file.Path)))
 	return true, notes, nil
 }
 
-// edited is a file's real name and what it is to hold; same says that it holds
-// just that. Errors: T507, T508, T509.
-func (s *Store) edited(name string, edit func(old []byte) []byte) (path string, data []byte, same bool, err error) {
-	path, err = s.insideProject(name)
+// edited returns a file as it is to be; same reports whether it is so already. Errors:
+// T505, T507, T508, T509.
+func (s *Store) edited(name string, edit func(old []byte) []byte) (file saferoot.NewFile, same bool, err error) {
+	path, err := s.insideProject(name)
 	if err != nil {
-		return "", nil, false, err
+		return file, false, err
 	}
-	old, _, err := s.readText(path)
-	if err != nil {
-		return "", nil, false, err
-	}
-	data = edit(old)
-	return path, data, old != nil && bytes.Equal(old, data), nil
-}
-
-// replaceText gives a file new content. Errors: T505.
-func (s *Store) replaceText(path string, data []byte) error {
 	old, mode, err := s.readText(path)
 	if err != nil {
-		return err
+		return file, false, err
 	}
-	if err := s.dropTemporary(); err != nil {
-		return err
-	}
-	c := s.disk.NewFile("", data)
-	c.Path, c.Perm, c.Exact = path, mode, old != nil
-	return s.disk.WriteFailed(s.disk.ReplaceWith(c))
+	file = s.disk.NewFile("", edit(old))
+	file.Path, file.Perm, file.Exact = path, mode, old != nil
+	return file, old != nil && bytes.Equal(old, file.Parts[0]), nil
 }
 
 func (s *Store) readText(path string) ([]byte, fs.FileMode, error) {

@@ -140,16 +140,13 @@ const NotRegular thread.BlobID = "not a regular file"
 // what cannot be read, because it may be just what was expected.
 func At(in *os.Root, rel string) (thread.BlobID, error) {
 	err := saferoot.RealFolder(in, path.Dir(rel))
+	var id thread.BlobID
 	if err == nil {
-		var f *os.File
-		if f, _, err = saferoot.OpenIn(in, rel); err == nil {
-			defer f.Close()
-			sum := sha256.New()
-			_, err = io.Copy(sum, f)
-			return sumOf(sum), saferoot.CannotRead(rel, err)
-		}
+		id, err = FileID(in, rel)
 	}
 	switch {
+	case err == nil:
+		return id, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case saferoot.Uncertain(err):

@@ -18,10 +18,10 @@ import (
 // This file removes blobs that nothing names. A plan that was given up leaves some,
 // and so does a process that died between storing and recording.
 //
-// Named is every blob whose hash stands anywhere in the store's files: in a record or
+// Named is every blob whose hash is anywhere in the store's files: in a record or
 // a step of the state, of its backup or the archive, in any line of the journal, since
 // its operation may be undone or looked at, and in lists of what was displaced; and
-// every blob whose hash stands in a named blob that may be a list. What cannot be
+// every blob whose hash is in a named blob that may be a list. What cannot be
 // known for sure is kept.
 //
 // A living process may rely on an existing blob and record it later; it holds a stage
@@ -163,14 +163,14 @@ func (c Collection) unnamed(ctx context.Context) (unnamed []thread.BlobID, err e
 // list returns all blobs; ok is false if a folder is none or cannot be read.
 func list(base *os.Root) (all map[thread.BlobID]fs.FileInfo, ok bool) {
 	all = map[thread.BlobID]fs.FileInfo{}
-	shelves, ok := namesIn(base, Sums)
-	for _, shelf := range shelves {
-		names, read := namesIn(base, path.Join(Sums, shelf))
+	folders, ok := namesIn(base, Sums)
+	for _, folder := range folders {
+		names, read := namesIn(base, path.Join(Sums, folder))
 		ok = ok && read
 		for _, name := range names {
-			id := thread.BlobID(shelf + name)
-			info, err := base.Lstat(path.Join(Sums, shelf, name))
-			if err == nil && len(shelf) == 2 && Valid(id) && info.Mode().IsRegular() {
+			id := thread.BlobID(folder + name)
+			info, err := base.Lstat(path.Join(Sums, folder, name))
+			if err == nil && len(folder) == 2 && Valid(id) && info.Mode().IsRegular() {
 				all[id] = info
 			}
 		}

@@ -13,14 +13,14 @@ import (
 	"leslie/thread"
 )
 
-// This file is the manifest: which files a snapshot held, as data. It rests as
-// a blob, one object on one line:
+// This file has the list of a snapshot's files. It is stored as a blob, one object on one
+// line:
 //
 //	{"version":1,"files":[{"path":"plan.md","sha256":"9f86...","size":4,
 //	"executable":true,"modifiedAt":"2026-02-09T16:00:00.123456789Z",
 //	"changedAt":"2026-02-09T16:00:00.123456789Z"}]}
 //
-// Files stand in the order of their paths, each path once. A manifest is
+// Files are in the order of their paths, each path once. A manifest is
 // compared with a thread as git compares its index: a file whose size and times
 // are those of the snapshot was not changed, any other is hashed. Size and time of
 // modification alone prove nothing: cp -p, tar and rsync put times back. The time
@@ -48,7 +48,7 @@ type FileAt struct {
 	ChangeTime time.Time `json:"changedAt,omitzero"`
 }
 
-// manifestFile is a manifest as it rests.
+// manifestFile is a manifest as it is stored.
 type manifestFile struct {
 	Version int      `json:"version"`
 	Files   Manifest `json:"files"`

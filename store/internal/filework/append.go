@@ -40,35 +40,18 @@ func (w Work) appendable(rel string) error {
 }
 
 // openLines opens a regular file. It never follows a link or waits for a pipe. Errors:
-// T507 for a link above it, saferoot.ErrNotRegular, fs.ErrNotExist unless flag creates it, the
-// system's own.
+// T507 for a link above it, saferoot.ErrNotRegular, fs.ErrNotExist unless flag creates
+// it, the system's own.
 func (w Work) openLines(rel string, flag int) (*os.File, error) {
 	if err := w.Reach(path.Dir(rel)); err != nil {
 		return nil, err
 	}
-	before, err := w.Lstat(rel)
+	in, name := w.At(rel)
+	f, _, err := saferoot.OpenWith(in, name, flag&^os.O_CREATE)
 	if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
 		return w.OpenFile(rel, flag|os.O_EXCL|saferoot.OpenFlags, 0o644)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: rel, Err: saferoot.ErrNotRegular}
-	}
-	f, err := w.OpenFile(rel, flag&^os.O_CREATE|saferoot.OpenFlags, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && os.SameFile(before, info) {
-		return f, nil
-	}
-	_ = f.Close()
-	if err == nil {
-		err = &fs.PathError{Op: "open", Path: rel, Err: saferoot.ErrNotRegular}
-	}
-	return nil, err
+	return f, err
 }
 
 // appended reports whether the file has the line. A file that exists but cannot be
@@ -78,7 +61,7 @@ func (w Work) appended(step thread.Step) (bool, error) {
 	if err == nil {
 		defer f.Close()
 		var has bool
-		if has, err = hasLine(f, step.Line); err == nil {
+		if has, err = holdsLine(f, step.Line); err == nil {
 			return has, nil
 		}
 	}
@@ -86,28 +69,6 @@ func (w Work) appended(step thread.Step) (bool, error) {
 		return false, saferoot.CannotRead(step.To, err)
 	}
 	return false, nil
-}
-
-func hasLine(f *os.File, line string) (bool, error) {
-	if endsIn(f, line) {
-		return true, nil
-	}
-	return holdsLine(f, line)
-}
-
-// endsIn checks only the end of the file, where the line nearly always is.
-func endsIn(f *os.File, line string) bool {
-	info, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	want := []byte("\n" + line + "\n")
-	if info.Size() == int64(len(want)-1) {
-		want = want[1:] // it is the only line
-	}
-	tail := make([]byte, len(want))
-	_, err = f.ReadAt(tail, info.Size()-int64(len(want)))
-	return err == nil && bytes.Equal(tail, want)
 }
 
 // holdsLine searches a text with lines of any length. A last line without a newline

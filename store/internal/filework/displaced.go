@@ -20,7 +20,7 @@ import (
 // These folders are next to the stage, not in it: its process may close the stage
 // while a step is still pending.
 const (
-	displaced = ".displaced" // tmp/OP.displaced/: what stood in the way
+	displaced = ".displaced" // tmp/OP.displaced/: what was in the way
 	spent     = ".spent"     // tmp/OP.spent/: the same, kept as blobs, to be removed
 )
 
@@ -44,11 +44,11 @@ func number(p *thread.Pending, i int) int {
 
 // displace moves what is at a name to another.
 func (w Work) displace(name, to string) error {
-	stands, err := w.Exists(name)
-	if !stands || err != nil {
+	there, err := w.Exists(name)
+	if !there || err != nil {
 		return err
 	}
-	// A process may have died after it displaced, and somebody made the name anew.
+	// A process may have died after it displaced, and somebody created the name again.
 	if to, err = w.Free(to, "+"); err != nil {
 		return err
 	}
@@ -59,16 +59,16 @@ func (w Work) displace(name, to string) error {
 	return w.Rename(name, to)
 }
 
-// clearDisplaced stores what was displaced as blobs and removes it. What cannot
-// be removed then is in nobody's way: sweeps try again, doctor names it.
+// clearDisplaced stores what was displaced as blobs and removes it. If that fails in
+// the end, nothing depends on it: sweeps try again, and doctor reports it.
 // Errors: T505, T509; unkept.
 func (w Work) clearDisplaced(p *thread.Pending) error {
 	gone := path.Join(content.Tmp, string(p.Operation)+spent)
-	shelved, err := w.Exists(displacedIn(p))
+	there, err := w.Exists(displacedIn(p))
 	if err != nil {
 		return err
 	}
-	if shelved {
+	if there {
 		kept, err := content.Keep(w.Disk(), displacedIn(p))
 		if err != nil {
 			return unkept{err}

@@ -21,18 +21,18 @@ import (
 // existing displaced file shows that the check was made.
 func (w Work) replace(p *thread.Pending, i int) error {
 	step, aside := p.Steps[i], displacedAt(p, i)
-	if err := w.stageAnew(step); err != nil {
+	if err := w.restage(step); err != nil {
 		return err
 	}
 	w.touchExisting(path.Dir(step.To))
 	if step.Do == thread.StepReplace && step.Expect == "" {
 		w.clearEmpty(step.To)
 	}
-	shelved, err := w.Exists(aside)
+	displaced, err := w.Exists(aside)
 	if err != nil {
 		return err
 	}
-	if !shelved {
+	if !displaced {
 		now, err := content.At(w.Base(), step.To)
 		if err != nil {
 			return err
@@ -44,10 +44,10 @@ func (w Work) replace(p *thread.Pending, i int) error {
 			return err
 		}
 	}
-	if shelved, err = w.Exists(aside); err != nil {
+	if displaced, err = w.Exists(aside); err != nil {
 		return err
 	}
-	if shelved {
+	if displaced {
 		now, err := content.At(w.Base(), aside)
 		if err != nil {
 			return err
@@ -71,9 +71,9 @@ func (w Work) replace(p *thread.Pending, i int) error {
 }
 
 // replaced reports whether a replace was carried out: its staged file, which goes
-// last, is gone, and what stands in the place is what the step brings or what somebody
-// saved since. Where the plan's own file stands still, or none, the staged file was
-// taken away by others. Errors: T507, T509.
+// last, is gone, and the file has what the step brings, or what somebody saved since. If
+// the file is still the one of the plan, or is missing, somebody else removed the staged
+// file. Errors: T507, T509.
 func (w Work) replaced(p *thread.Pending, step thread.Step) (bool, error) {
 	waiting, err := w.Exists(step.From)
 	if waiting || err != nil || step.Content == "" {
@@ -89,8 +89,8 @@ func (w Work) replaced(p *thread.Pending, step thread.Step) (bool, error) {
 	return w.Exists(saferoot.WithMark(step.To, besideMark(p)))
 }
 
-// stageAnew writes a staged file that is gone once more. Errors: T505, T509.
-func (w Work) stageAnew(step thread.Step) error {
+// restage writes a staged file again that is gone. Errors: T505, T509.
+func (w Work) restage(step thread.Step) error {
 	waiting, err := w.Exists(step.From)
 	if waiting || err != nil || step.Do != thread.StepReplace || step.Content == "" {
 		return err
@@ -110,7 +110,7 @@ func (w Work) stageAnew(step thread.Step) error {
 
 // PlaceIfFree gives a file a name that is free, and fails with fs.ErrExist if it is not.
 // A rename would replace what an agent saved an instant ago; a hard link cannot. The
-// first name stays until the second is durable: see carryOut.
+// first name stays until the second is durable: see CarryOut.
 func (w Work) PlaceIfFree(from, to string) error {
 	err := w.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -171,7 +171,7 @@ func (w Work) alike(a, b string) bool {
 	return err == nil && otherErr == nil && one == other && one != content.NotRegular
 }
 
-// besideName is a free name: where a file or a link stands in place of a folder
+// besideName is a free name: where a file or a link is in place of a folder
 // of the thread, the folder gets the mark and not the file in it.
 // Errors: T509.
 func (w Work) besideName(to, mark string) (string, error) {

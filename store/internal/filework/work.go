@@ -53,7 +53,7 @@ func (w Work) Prepare(p *thread.Pending) error {
 		}
 	}
 	if !slices.ContainsFunc(p.Steps, func(step thread.Step) bool { return step.Do != thread.StepMakeDir }) {
-		return nil // as for most: nothing was staged, and nothing goes
+		return nil // as for most: nothing was staged, and nothing is displaced
 	}
 	removes := false
 	for _, step := range p.Steps {
@@ -130,22 +130,22 @@ func (w Work) done(p *thread.Pending, i int) (bool, error) {
 	case thread.StepAppend:
 		return w.appended(step)
 	}
-	shelved, err := w.Exists(displacedIn(p))
-	if !shelved || err != nil {
-		return !shelved, err
+	kept, err := w.Exists(displacedIn(p))
+	if !kept || err != nil {
+		return !kept, err
 	}
 	if err := w.CheckHome(step); err != nil {
 		return false, err
 	}
-	stands, err := w.Exists(step.To)
+	there, err := w.Exists(step.To)
 	if err != nil {
 		return false, err
 	}
 	displaced, err := w.Exists(displacedAt(p, i))
 	if step.Do == thread.StepDelete { // what was displaced may have to go back
-		return !displaced && !stands, err
+		return !displaced && !there, err
 	}
-	return displaced || !stands, err
+	return displaced || !there, err
 }
 
 // CarryOut carries out the steps of an operation, makes them durable, and stores what
@@ -243,8 +243,8 @@ func (w Work) carry(p *thread.Pending, i int) error {
 }
 
 // CheckHome refuses a step whose thread, or merge, has a link in place of its folder:
-// what the link leads to is not what the step was planned on. A folder that is
-// missing is made. Errors: T507, T509.
+// what the link leads to is not what the step was planned for. A missing folder is
+// fine. Errors: T507, T509.
 func (w Work) CheckHome(step thread.Step) error {
 	home := path.Dir(step.To)
 	for strings.Count(home, "/") > 1 {
@@ -260,7 +260,7 @@ func (w Work) CheckHome(step thread.Step) error {
 	return nil
 }
 
-// makeFolder makes a folder where nothing stands: what does is left as it is.
+// makeFolder creates a folder; whatever has its name is left as it is.
 func (w Work) makeFolder(rel string) error {
 	dir := path.Dir(rel)
 	if err := w.Ensure(dir); err != nil {
@@ -273,8 +273,8 @@ func (w Work) makeFolder(rel string) error {
 	return nil
 }
 
-// touchExisting is touch for a folder that somebody may have taken away since:
-// the steps of an operation are looked at until the next one is made.
+// touchExisting is Touch for a folder that somebody may have removed since: the steps of
+// an operation are checked until the next one is made.
 func (w Work) touchExisting(rel string) {
 	if w.Reach(rel) == nil {
 		w.Touch(rel)

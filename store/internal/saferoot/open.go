@@ -28,7 +28,7 @@ func (d Disk) OpenFolder(rel string) (*os.Root, error) {
 		return nil, err
 	}
 	folder := r.open[rel]
-	if folder == nil { // it lies deeper than folders are held open
+	if folder == nil { // it is deeper than folders are held open
 		return r.base.OpenRoot(rel)
 	}
 	delete(r.open, rel) // it is the caller's
@@ -70,6 +70,11 @@ func mustBeFolder(rel string, info fs.FileInfo) error {
 // rename at this moment is opened again. Errors: ErrNotRegular, fs.ErrNotExist, the
 // system's own.
 func OpenIn(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
+	return OpenWith(root, rel, os.O_RDONLY)
+}
+
+// OpenWith is OpenIn with the flags of os.OpenFile, for an existing file.
+func OpenWith(root *os.Root, rel string, flag int) (*os.File, fs.FileInfo, error) {
 	for range 10 {
 		before, err := root.Lstat(rel)
 		if err != nil {
@@ -78,7 +83,7 @@ func OpenIn(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 		if !before.Mode().IsRegular() {
 			return nil, nil, &fs.PathError{Op: "open", Path: rel, Err: ErrNotRegular}
 		}
-		f, err := root.OpenFile(rel, os.O_RDONLY|OpenFlags, 0)
+		f, err := root.OpenFile(rel, flag|OpenFlags, 0)
 		if err != nil {
 			return nil, nil, err
 		}

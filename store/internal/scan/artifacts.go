@@ -3,7 +3,6 @@ package scan
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -51,15 +50,9 @@ func (a Artifacts) Artifacts(id thread.ThreadID) ([]Entry, error) {
 // ArtifactsIn is Artifacts for those in a scope; it does not read folders that the
 // scope does not reach.
 func (a Artifacts) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
-	root, err := a.openThread(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, saferoot.CannotRead(Place(id, ""), err)
-	}
-	defer root.Close()
-	return Tree{Root: root, At: Place(id, ""), Set: set, Skip: own}.List()
+	return a.inThread(id, func(root *os.Root) ([]Entry, error) {
+		return Tree{Root: root, At: Place(id, ""), Set: set, Skip: own}.List()
+	})
 }
 
 // HashedIn is ArtifactsIn with hashes. Errors: those of ArtifactsIn and Hash.
@@ -79,15 +72,9 @@ func (a Artifacts) Hash(ctx context.Context, id thread.ThreadID, entries []Entry
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	root, err := a.openThread(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, saferoot.CannotRead(Place(id, ""), err)
-	}
-	defer root.Close()
-	return Tree{Root: root, At: Place(id, "")}.Hash(ctx, entries)
+	return a.inThread(id, func(root *os.Root) ([]Entry, error) {
+		return Tree{Root: root, At: Place(id, "")}.Hash(ctx, entries)
+	})
 }
 
 // CheckPath rejects a caller's path that leads out of the thread's folder: absolute,
@@ -101,23 +88,32 @@ func (a Artifacts) CheckPath(id thread.ThreadID, name string) error {
 	if path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(name)) || slices.Contains(strings.Split(name, "/"), "..") {
 		return unsafe
 	}
+	clean := path.Clean(name)
+	_, err := a.inThread(id, func(root *os.Root) ([]Entry, error) {
+		switch err := saferoot.RealFolder(root, clean); {
+		case codes.Has(err, codes.UnsafePath):
+			return nil, unsafe
+		case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, saferoot.ErrNotFolder):
+			return nil, nil
+		default:
+			return nil, saferoot.CannotRead(Place(id, clean), err)
+		}
+	})
+	return err
+}
+
+// inThread opens a thread's folder and calls do; a thread without a folder has no
+// entries.
+func (a Artifacts) inThread(id thread.ThreadID, do func(*os.Root) ([]Entry, error)) ([]Entry, error) {
 	root, err := a.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return saferoot.CannotRead(Place(id, ""), err)
+		return nil, saferoot.CannotRead(Place(id, ""), err)
 	}
 	defer root.Close()
-	clean := path.Clean(name)
-	switch err := saferoot.RealFolder(root, clean); {
-	case codes.Has(err, codes.UnsafePath):
-		return unsafe
-	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, saferoot.ErrNotFolder):
-		return nil
-	default:
-		return saferoot.CannotRead(Place(id, clean), err)
-	}
+	return do(root)
 }
 
 // openThread opens a thread's folder. An id that is not a single name is T507: such a
@@ -264,25 +260,6 @@ func (a Artifacts) withCopies(given content.Manifest, refs []thread.Reference) (
 	return out, nil
 }
 
-// OpenArtifact opens one of the thread's files, which was listed in the same
-// Consistent or Settled, to be read piece by piece, however large it is. Errors:
-// T507, T509 with fs.ErrNotExist in its chain where there is none.
-func (a Artifacts) OpenArtifact(id thread.ThreadID, rel string) (io.ReadCloser, error) {
-	root, err := a.openThread(id)
-	if err != nil {
-		return nil, saferoot.CannotRead(Place(id, rel), err)
-	}
-	defer root.Close()
-	if !fs.ValidPath(rel) || codes.Has(saferoot.RealFolder(root, rel), codes.UnsafePath) {
-		return nil, codes.UnsafePath.New(fact.Of("path", saferoot.Shown(Place(id, rel))))
-	}
-	f, _, err := saferoot.OpenIn(root, rel)
-	if err != nil {
-		return nil, saferoot.CannotRead(Place(id, rel), err)
-	}
-	return f, nil
-}
-
 // Unmoved returns the thread's files whose content is not the planned one ("" for no
 // file). Call it under the lock, or in Settled. Errors: T507, T509.
 func (a Artifacts) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (moved []string, err error) {
@@ -310,59 +287,10 @@ func (a Artifacts) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID)
 	return moved, nil
 }
 
-// folderLike reports whether no file stands at a name although something does: a
-// folder is there, or a file above it. Another step of the same operation may
-// make way; if none does, the step that comes there goes beside.
+// folderLike reports whether a name has no file but is taken: by a folder, or by a file
+// above it. Another step of the same operation may remove that; if none does, the new
+// file is put next to it.
 func folderLike(root *os.Root, rel string) bool {
 	info, err := root.Lstat(rel)
 	return err == nil && info.IsDir() || errors.Is(err, syscall.ENOTDIR)
-}
-
-// ReadArtifact returns the content of one of the thread's files, which was listed
-// in the same Consistent or Settled. Errors: T507, T508, T509 with fs.ErrNotExist
-// in its chain where there is none.
-func (a Artifacts) ReadArtifact(id thread.ThreadID, rel string) ([]byte, error) {
-	root, err := a.openThread(id)
-	if err != nil {
-		return nil, saferoot.CannotRead(Place(id, rel), err)
-	}
-	defer root.Close()
-	return readUpTo(root, Place(id, ""), rel, id)
-}
-
-func readUpTo(root *os.Root, at, rel string, id thread.ThreadID) ([]byte, error) {
-	if !fs.ValidPath(rel) || codes.Has(saferoot.RealFolder(root, rel), codes.UnsafePath) {
-		return nil, codes.UnsafePath.New(fact.Of("path", saferoot.Shown(at)+"/"+rel))
-	}
-	f, info, err := saferoot.OpenIn(root, rel)
-	if err != nil {
-		return nil, saferoot.CannotRead(path.Join(at, rel), err)
-	}
-	defer f.Close()
-	if info.Size() > content.MaxFile {
-		return nil, content.TooLarge(rel, path.Join(at, rel), id)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, content.MaxFile+1))
-	switch {
-	case err != nil:
-		return nil, saferoot.CannotRead(path.Join(at, rel), err)
-	case len(data) > content.MaxFile: // it grew
-		return nil, content.TooLarge(rel, path.Join(at, rel), id)
-	}
-	return data, nil
-}
-
-// ReadWork returns a file with markers that a pending merge keeps for editors.
-// Errors: T507, T508, T509 with fs.ErrNotExist in its chain where there is none.
-func (a Artifacts) ReadWork(id thread.MergeID, rel string) ([]byte, error) {
-	if !saferoot.SingleName(string(id)) {
-		return nil, codes.UnsafePath.New(fact.Of("path", Merges+"/"+string(id)))
-	}
-	at := path.Join(Merges, string(id), "work")
-	root, err := a.disk.OpenFolder(at)
-	if err != nil {
-		return nil, saferoot.CannotRead(at, err)
-	}
-	defer root.Close()
-	return readUpTo(root, at, rel, "")
 }
