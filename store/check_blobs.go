@@ -20,7 +20,7 @@ import (
 // damaged content may also exist as an artifact or in a frozen copy, and is restored
 // from there: its hash proves that it is the same.
 
-// blobCase is a blob that is missing or damaged.
+// badBlob is a blob that is missing or damaged.
 type badBlob struct {
 	id      thread.BlobID
 	by      *namedBlob // who names it, nil for nobody

@@ -15,12 +15,12 @@ import (
 // This file checks the names in the store's folder: that folders are folders, and
 // which entries do not belong to leslie.
 
-// homes returns the folders that leslie knows in the store's folder.
+// knownFolders returns the folders that leslie knows in the store's folder.
 func knownFolders() []string {
 	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir}
 }
 
-// papers returns the files that leslie knows there.
+// knownFiles returns the files that leslie knows there.
 func knownFiles() []string {
 	return []string{StateFile, BackupFile, LockFile, UpgradedFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}
 }
@@ -46,7 +46,7 @@ func (x *examination) places() error {
 	return nil
 }
 
-// strangers reports what was set aside and what does not belong to leslie, in every
+// unknownEntries reports what was set aside and what does not belong to leslie, in every
 // folder that only leslie writes to.
 func (x *examination) unknownEntries() error {
 	x.unknown(".", func(name string, _ fs.DirEntry) bool {

@@ -11,7 +11,7 @@ import (
 // This file decodes every record of the state and of the archive, and checks that the
 // records they name exist.
 
-// census has every record of the state and of the archive, decoded.
+// recordIndex has every record of the state and of the archive, decoded.
 type recordIndex struct {
 	objectives []thread.Objective
 	threads    []located[thread.Thread]
@@ -21,19 +21,19 @@ type recordIndex struct {
 	blobs      []namedBlob
 }
 
-// resting is a record of the state or of the archive; the state's records come first.
+// located is a record of the state or of the archive; the state's records come first.
 type located[R any] struct {
 	record   R
 	archived bool
 }
 
-// owned is a blob that a record names.
+// namedBlob is a blob that a record names.
 type namedBlob struct {
 	thread.NamedBlob
 	table string
 }
 
-// records decodes all records. Their checksum has been verified, so a record that
+// decodeRecords decodes all records. Their checksum has been verified, so a record that
 // cannot be decoded is a bug in leslie.
 func (x *examination) decodeRecords() error {
 	if x.now == nil {

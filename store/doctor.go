@@ -15,7 +15,9 @@ import (
 
 // This file finds what is wrong with a store. It waits for no lock and writes nothing.
 // Each family of checks has its own file, check_*.go: what it checks, what it reports,
-// and how to repair it; repair.go carries out the repairs.
+// and how to repair it; repair.go carries out the repairs. They are part of package
+// store because they need nearly all of it: the choice of the state, settling, a
+// commit, the journal and the archive together, the folders of threads.
 
 // Finding is one result of doctor.
 type Finding struct {
@@ -181,12 +183,12 @@ func (x *examination) cut(all []Finding) (out []Finding) {
 	return out
 }
 
-// mendable adds a finding that Repair resolves.
+// repairable adds a finding that Repair resolves.
 func (x *examination) repairable(code, name, message string, repair func(*repairRun) error) {
 	x.add(Finding{Code: code, Path: name, Message: message, Repairable: true}, repair)
 }
 
-// lasting adds a finding that only a person can resolve.
+// permanent adds a finding that only a person can resolve.
 func (x *examination) permanent(code, name, message string) {
 	x.add(Finding{Code: code, Path: name, Message: message}, nil)
 }
@@ -196,12 +198,12 @@ func (x *examination) note(code, name, message string) {
 	x.add(Finding{Code: code, Path: name, Message: message, Info: true}, nil)
 }
 
-// passing adds a note about something that goes away by itself, or by Repair.
+// transient adds a note about something that goes away by itself, or by Repair.
 func (x *examination) transient(code, name, message string, repair func(*repairRun) error) {
 	x.add(Finding{Code: code, Path: name, Message: message, Info: true, Repairable: true}, repair)
 }
 
-// cannotTell adds an error that only says that something could not be read; the other
+// unreadableAt adds an error that only says that something could not be read; the other
 // checks continue.
 func (x *examination) unreadableAt(name string, err error) {
 	code, reason := codes.ReadFailed, err.Error()

@@ -109,8 +109,8 @@ func (s *Store) outdated(main found, end journal.Tail, backup thread.Revision) s
 	return ""
 }
 
-// claimsOf is the revision in a state file's first line, 0 when there is none.
-// Nothing vouches for it yet.
+// claimsOf is the revision in a state file's first line, 0 if there is none. Nothing
+// confirms it yet.
 func (s *Store) claimsOf(name string) thread.Revision {
 	f, _, err := saferoot.OpenRegular(s.Path(name))
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *Store) claimsOf(name string) thread.Revision {
 	return statefile.RevisionOf(head[:n])
 }
 
-// loadToWrite is load for who holds the lock: without the journal there is no
-// writing, and all of its last line is checked.
+// loadToWrite is load for the holder of the lock: it needs the journal, and checks all
+// of its last line.
 func (s *Store) loadToWrite() (*loaded, error) {
 	now, err := s.loadWith(func(j journal.File, _ found) (journal.Tail, error) { return j.Tail() })
 	if err == nil && now.noTail != nil {
@@ -160,7 +160,7 @@ func (s *Store) readState(name string) found {
 }
 
 // usable reports whether the file is whole, or known not to be: then others may
-// stand in for it.
+// replace it.
 func (f found) usable() bool {
 	var d saferoot.Damage
 	return f.err == nil || errors.As(f.err, &d)
@@ -181,7 +181,7 @@ func (f found) claims() thread.Revision {
 	return statefile.Claims(f.data)
 }
 
-// refuse is the code for a file that nothing may stand in for: T506 or T509.
+// refuse is the error for a file that nothing may replace: T506 or T509.
 func (s *Store) refuse(name string, err error) error {
 	var other statefile.Foreign
 	if errors.As(err, &other) {
@@ -219,7 +219,7 @@ func (l *loaded) warn(s *Store, main found, replayed int, lost string) {
 	))
 }
 
-// better rolls those that are whole forward and returns the newer one.
+// better rolls those forward that are whole, and returns the newer one.
 func (s *Store) better(main, backup found) (best *rolled, err error) {
 	for _, f := range []found{main, backup} {
 		if f.err != nil {
@@ -322,8 +322,7 @@ func wayOut(journal bool, main, backup found) []Option {
 	return options
 }
 
-// aboutJournal says what the journal could give; known is false when that is
-// nothing.
+// aboutJournal says what the journal could restore; known is false if nothing.
 func (s *Store) aboutJournal() (about string, known bool) {
 	j, err := s.openJournal()
 	switch {

@@ -72,7 +72,7 @@ func (s *Store) Repair(ctx context.Context, call Call) (Repair, error) {
 	return r, cmp.Or(err, unread)
 }
 
-// mending is one run of Repair.
+// repairRun is one run of Repair.
 type repairRun struct {
 	store   *Store
 	ctx     context.Context
@@ -114,7 +114,7 @@ func (x *examination) complete() bool {
 	return x.now != nil && !x.noJournal && !x.noArchive && !slices.ContainsFunc(x.findings, func(f finding) bool { return !f.Info })
 }
 
-// hopeful reports whether an unreadable store can be rebuilt. Without that
+// rebuildable reports whether an unreadable store can be rebuilt. Without that
 // nothing is touched.
 func (x *examination) rebuildable(err error) bool {
 	for _, f := range x.findings {
@@ -180,7 +180,7 @@ func (m *repairRun) settle() error {
 	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(".")))
 }
 
-// finish is Store.settle. Of what was found in loading the findings tell.
+// finish is Store.settle without the warnings of loading, which are findings.
 func (m *repairRun) finish(now *loaded) error {
 	now.warnings = nil
 	err := m.store.settle(now, "")
@@ -188,7 +188,7 @@ func (m *repairRun) finish(now *loaded) error {
 	return err
 }
 
-// rebuild makes a state of the journal, where neither file is whole.
+// rebuild makes a state of the journal if neither file is whole.
 func (m *repairRun) rebuild(cause error) (*loaded, error) {
 	x, broken, err := m.store.indexJournal()
 	if err != nil {
@@ -208,8 +208,8 @@ func (m *repairRun) rebuild(cause error) (*loaded, error) {
 	return &loaded{Image: rebuilt, broken: true, tail: rebuilt.Revision}, nil
 }
 
-// standing is the state that is on disk, whole. Errors: T502 as long as it is
-// not, T505, T509.
+// current is the state on disk, whole and settled. Errors: T502 if it is not whole,
+// T505, T509.
 func (m *repairRun) current() (*loaded, error) {
 	now, err := m.store.loadToWrite()
 	if err != nil {
@@ -285,7 +285,7 @@ func (m *repairRun) onlyFile(name string) error {
 	return m.aside(name)
 }
 
-// archive adds the lines that the journal saw go there and that are gone.
+// archive adds the lines that the journal has and the archive lacks.
 func (m *repairRun) archive() error {
 	if err := m.onlyFile(ArchiveFile); err != nil {
 		return err
@@ -305,10 +305,10 @@ func (m *repairRun) archive() error {
 	return nil
 }
 
-// alone: under the lock no state moves on.
+// unmoved: under the lock no state moves on.
 func (m *repairRun) unmoved() bool { return false }
 
-// folders makes the folders that threads lack, those of archived ones too.
+// folders creates the folders that threads lack, also archived ones.
 func (m *repairRun) folders() error {
 	now, err := m.current()
 	if err != nil {
@@ -343,8 +343,7 @@ func (m *repairRun) folders() error {
 	return w.Sync()
 }
 
-// counters sets what objectives count to what the archive holds, where they count
-// less.
+// counters raises what objectives count to what the archive has.
 func (m *repairRun) counters() error {
 	now, err := m.current()
 	if err != nil {
