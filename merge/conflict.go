@@ -48,12 +48,14 @@ type Conflict struct {
 	Of   int `json:"of"`
 	// Sides has the target and the sources that take part, in the order of the
 	// merge.
-	Sides   []ConflictSide  `json:"sides"`
-	Base    ConflictBase    `json:"base"`
-	Context ConflictContext `json:"context"`
+	Sides   []ConflictSide  `json:"sides,omitzero"`
+	Base    ConflictBase    `json:"base,omitzero"`
+	Context ConflictContext `json:"context,omitzero"`
 	Status  Status          `json:"status"`
 	// How says who or what resolved it: a decision's How, or a merger's name.
 	How string `json:"how,omitempty"`
+	// Result is what a resolved conflict became.
+	Result *ConflictResult `json:"result,omitempty"`
 	// Detail explains a path conflict.
 	Detail string `json:"detail,omitempty"`
 
@@ -86,13 +88,52 @@ type ConflictBase struct {
 	Hash  string `json:"sha256,omitempty"`
 
 	among []string // the hashes, if they differ
+	brief bool     // left out of a Brief conflict
 }
+
+// IsZero reports whether JSON leaves the base out.
+func (b ConflictBase) IsZero() bool { return b.brief }
 
 // ConflictContext has the lines around a conflict.
 type ConflictContext struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
+
+	brief bool // left out of a Brief conflict
 }
+
+// IsZero reports whether JSON leaves the context out.
+func (c ConflictContext) IsZero() bool { return c.brief }
+
+// ConflictResult is what a conflict became: the text that replaces it or, if a decision
+// was about the whole file, the file.
+type ConflictResult struct {
+	Take string `json:"take,omitempty"` // the choice; "" if a merger resolved it
+	// Text is a part of the file. For a whole file it is the given text only.
+	Text string `json:"text"`
+	// Absent: there is no such file. Hash is the file's content.
+	Absent bool   `json:"absent,omitempty"`
+	Hash   string `json:"sha256,omitempty"`
+}
+
+// resultOf is the result of a decision about a whole file.
+func resultOf(d Decision, c Change) *ConflictResult {
+	r := &ConflictResult{Take: d.Take, Absent: !c.After.There(), Hash: c.After.Hash}
+	if d.Take == TakeText {
+		r.Text = string(d.Text)
+	}
+	return r
+}
+
+// Brief returns the conflict without its sides, base and context.
+func (d Conflict) Brief() Conflict {
+	d.Sides, d.Base, d.Context = nil, ConflictBase{brief: true}, ConflictContext{brief: true}
+	return d
+}
+
+// Additions reports whether all sides only added lines in the conflict, so that both
+// drops nothing.
+func (d Conflict) Additions() bool { return !d.Whole() && d.Base.Lines.Len() == 0 }
 
 // Whole reports whether the file is in conflict as a whole, without markers.
 func (d Conflict) Whole() bool {

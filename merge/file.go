@@ -274,6 +274,9 @@ func (f *filePlan) answered(r *Result, sides []side) (*Result, []Conflict) {
 		if text, ok := d.decided(f.in.Decisions); ok {
 			d.Status, d.How, d.settled = Resolved, f.in.Decisions[d.ID].How, false
 			answers = append(answers, Answer{hunk, r.ended(hunk, text), d.How})
+			d.Result = &ConflictResult{Take: f.in.Decisions[d.ID].Take, Text: string(text)}
+		} else if d.settled {
+			d.Result = &ConflictResult{Text: string(r.Hunks[hunk].Text)}
 		}
 		conflicts = append(conflicts, d)
 	}
@@ -312,7 +315,7 @@ func (f *filePlan) overruled(d Conflict, id string, decision Decision, conflicts
 	c.After, c.Content = f.chosen(d, decision)
 	out := f.planned(c)
 	for _, part := range conflicts {
-		part.Status, part.How = Resolved, decision.How
+		part.Status, part.How, part.Result = Resolved, decision.How, resultOf(decision, c)
 		out.conflicts = append(out.conflicts, part)
 	}
 	return out
@@ -374,6 +377,7 @@ func (f *filePlan) whole(kind ConflictKind) (*planned, error) {
 		d.Status, d.How = Resolved, decision.How
 		c.How, c.Open = Decided, 0
 		c.After, c.Content = f.chosen(d, decision)
+		d.Result = resultOf(decision, c)
 	}
 	out := f.planned(c)
 	out.conflicts = []Conflict{d}
@@ -382,11 +386,11 @@ func (f *filePlan) whole(kind ConflictKind) (*planned, error) {
 
 // planned fills in the common fields of a change.
 func (f *filePlan) planned(c Change) *planned {
-	c.Path, c.Before, c.Sides = f.path, f.ours, []string{f.in.Target}
+	c.Path, c.Before, c.Sides, c.sides = f.path, f.ours, []string{f.in.Target}, f.sides
 	for _, s := range f.sides {
 		c.Sides = append(c.Sides, s.thread)
 	}
-	return &planned{Change: c, sides: f.sides}
+	return &planned{Change: c}
 }
 
 // versions returns all files of the conflict, the bases last.

@@ -142,48 +142,61 @@ func TestSourcesOfOneBaseMergeTheSameInAnyOrder(t *testing.T) {
 	assert.Positive(t, clean)
 }
 
-func TestListHasItsProperties(t *testing.T) {
+// mergerCases is how often each merger has to prove itself.
+const mergerCases = 5000
+
+// TestMergersHaveTheirProperties: both mergers stand under the same laws, on lists and
+// tables of one generator; no line is lost.
+func TestMergersHaveTheirProperties(t *testing.T) {
 	t.Parallel()
-	settled, refused := 0, 0
-	for n := range uint64(4 * lawCases) {
-		base, sides := listCase(303, n)
-		r := merge.Texts(base, sides...)
-		for _, v := range provesItself(t, r) {
-			if v.Refused == "" {
-				settled++
-			} else {
-				refused++
+	for name, of := range map[string]struct {
+		merger merge.Merger
+		draw   func(seed, n uint64) ([]byte, [][]byte)
+	}{"list": {merge.List, listCase}, "table": {merge.Table, tableCase}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settled, refused := 0, 0
+			for n := range uint64(mergerCases) {
+				base, sides := of.draw(303, n)
+				r := merge.Texts(base, sides...)
+				for _, v := range provesItself(t, of.merger, r) {
+					if v.Refused == "" {
+						settled++
+					} else {
+						refused++
+					}
+				}
+				anyOrderOfSources(t, of.merger, base, sides)
 			}
-		}
-		anyOrderOfSources(t, base, sides)
+			t.Logf("%d conflicts settled, %d refused", settled, refused)
+			assert.Greater(t, settled, mergerCases/20)
+			assert.Greater(t, refused, mergerCases/20)
+		})
 	}
-	t.Logf("%d conflicts settled, %d refused", settled, refused)
-	assert.Positive(t, settled)
-	assert.Positive(t, refused)
 }
 
 // anyOrderOfSources: the first side is the target; the order of the others does not
-// affect the list merger's answers.
-func anyOrderOfSources(t *testing.T, base []byte, sides [][]byte) {
+// affect a merger's answers.
+func anyOrderOfSources(t *testing.T, merger merge.Merger, base []byte, sides [][]byte) {
 	t.Helper()
 	if len(sides) < 3 {
 		return
 	}
-	r, _ := merge.Settle("plan.md", merge.Texts(base, sides...), merge.List)
+	r, _ := merge.Settle("plan.md", merge.Texts(base, sides...), merger)
 	swapped := slices.Clone(sides)
 	slices.Reverse(swapped[1:])
-	s, _ := merge.Settle("plan.md", merge.Texts(base, swapped...), merge.List)
+	s, _ := merge.Settle("plan.md", merge.Texts(base, swapped...), merger)
 	want, _ := r.Merged()
 	got, _ := s.Merged()
 	require.Equal(t, string(want), string(got))
 }
 
-// provesItself checks every answer of the list merger by lines only: it contains each
-// line of a side, unless the base has the line and another side ticked it; it contains
-// nothing else, and no line more often than the sides together.
-func provesItself(t *testing.T, r *merge.Result) []merge.Verdict {
+// provesItself checks every answer of a merger by lines only: it contains each line of
+// a side, unless the base has the line and another side ticked it; it contains nothing
+// else, and no line more often than the sides together.
+func provesItself(t *testing.T, merger merge.Merger, r *merge.Result) []merge.Verdict {
 	t.Helper()
-	verdicts := merge.List("progress.md", r)
+	verdicts := merger("progress.md", r)
 	require.Len(t, verdicts, len(r.Conflicts()))
 	for _, v := range verdicts {
 		if v.Refused != "" {
@@ -229,6 +242,55 @@ func listCase(seed, n uint64) (base []byte, sides [][]byte) {
 		sides[i] = ending.join(g, g.editedList(list))
 	}
 	return ending.join(g, list), sides
+}
+
+// tableCase is listCase for the rows of a table.
+func tableCase(seed, n uint64) (base []byte, sides [][]byte) {
+	g := newGen(seed, n)
+	table := append([]string{"# Table", "", "| name | state |", g.pick("|---|---|", "|:--|--:|")}, many(g, 0, 6, freshRow)...)
+	if g.chance(20) {
+		table = append(table, g.pick("", "text", "## Next", "| one |", "| a | b | c |", "```"))
+	}
+	if g.chance(10) {
+		table[2+g.IntN(2)] = g.pick("name | state", "|---|", "")
+	}
+	ending := endings()[g.IntN(len(endings()))]
+	sides = make([][]byte, g.between(2, 3))
+	for i := range sides {
+		sides[i] = ending.join(g, g.editedTable(table))
+	}
+	return ending.join(g, table), sides
+}
+
+func freshRow(g gen) string {
+	name := g.words(1, 3) + g.pick("", " 1", " 2", " 3", " 4")
+	row := "| " + name + " | " + g.pick("1", "open", "open", `c \| d`, "") + " |"
+	if g.chance(3) {
+		row += g.pick(" x", " more |")
+	}
+	return row
+}
+
+func (g gen) editedTable(table []string) []string {
+	out := slices.Clone(table)
+	for range g.between(1, 3) {
+		at := g.between(min(4, len(out)), len(out))
+		switch g.IntN(8) {
+		case 0, 1, 2:
+			out = slices.Insert(out, at, many(g, 1, 2, freshRow)...)
+		case 3, 4, 5:
+			out = append(out, freshRow(g))
+		case 6:
+			if at < len(out) && g.chance(50) {
+				out[at] = strings.Replace(out[at], "open", "done", 1)
+			}
+		default:
+			if at < len(out) && g.chance(50) {
+				out = slices.Delete(out, at, at+1)
+			}
+		}
+	}
+	return out
 }
 
 func freshItem(g gen) string {
@@ -277,7 +339,18 @@ func FuzzList(f *testing.F) {
 	f.Add([]byte("1. a\n"), []byte("1. a\n2. b\n"), []byte("1. a\n2. c\n"))
 	f.Add([]byte("- a\n\t- b\n"), []byte("- a\n\t- b\n\t- c\n"), []byte("- a\n\t- b\n- d\n"))
 	f.Fuzz(func(t *testing.T, base, ours, theirs []byte) {
-		provesItself(t, merge.Text(base, ours, theirs))
-		provesItself(t, merge.Text(base, theirs, ours))
+		provesItself(t, merge.List, merge.Text(base, ours, theirs))
+		provesItself(t, merge.List, merge.Text(base, theirs, ours))
+	})
+}
+
+func FuzzTable(f *testing.F) {
+	for n := range uint64(12) {
+		base, sides := tableCase(606, n)
+		f.Add(base, sides[0], sides[1])
+	}
+	f.Fuzz(func(t *testing.T, base, ours, theirs []byte) {
+		provesItself(t, merge.Table, merge.Text(base, ours, theirs))
+		provesItself(t, merge.Table, merge.Text(base, theirs, ours))
 	})
 }

@@ -56,7 +56,7 @@ func (p *planner) refuse(files []*planned, details []string) {
 			continue
 		}
 		d := p.pathConflict(f, details[i])
-		f.Change = Change{Path: f.Path, How: Waiting, ID: d.ID, Before: f.Before, Open: 1, Sides: f.Sides}
+		f.Change = Change{Path: f.Path, How: Waiting, ID: d.ID, Before: f.Before, Open: 1, Sides: f.Sides, sides: f.sides}
 		f.conflicts = []Conflict{d}
 	}
 }
@@ -69,8 +69,8 @@ func (p *planner) clash(f *planned, detail string) bool {
 	if !ok || d.Fits(decision.Take) != nil {
 		return false
 	}
-	d.Status, d.How = Resolved, decision.How
-	f.Change = Change{Path: f.Path, How: Decided, ID: d.ID, Before: f.Before, Sides: f.Sides}
+	f.Change = Change{Path: f.Path, How: Decided, ID: d.ID, Before: f.Before, Sides: f.Sides, sides: f.sides}
+	d.Status, d.How, d.Result = Resolved, decision.How, resultOf(decision, f.Change)
 	f.conflicts = []Conflict{d}
 	return true
 }

@@ -156,6 +156,8 @@ type Change struct {
 	Merge *Result
 	// Sides has the threads of Merge's sides, the target first.
 	Sides []string
+
+	sides []side // the sources' versions
 }
 
 // Deletes reports whether the change deletes an existing file.
@@ -194,7 +196,6 @@ type planner struct {
 type planned struct {
 	Change
 	conflicts []Conflict
-	sides     []side
 }
 
 func (p *planner) gather() *Plan {

@@ -68,7 +68,7 @@ var table = [...]Entry{
 		Template: "{count} conflicts were settled without a person",
 		One:      "1 conflict was settled without a person", Counted: "count",
 		Context:     []string{"mergeId", "how"},
-		Explanation: "An agent, or a merger that can prove its answer, resolved them.",
+		Explanation: "A merger that can prove its answer resolved them, list items or table rows (how); nobody decided.",
 		Hint:        "Review the merged files",
 	},
 	{

@@ -13,7 +13,10 @@ import (
 )
 
 // mergeText is a merge as all commands show it.
-type mergeText struct{ *app.MergeResult }
+type mergeText struct {
+	*app.MergeResult
+	whole bool // conflicts with all of their lines
+}
 
 func (d mergeText) Text(p *page) {
 	name := ""
@@ -29,8 +32,10 @@ func (d mergeText) Text(p *page) {
 		return
 	}
 	p.line("merge%s of %s into %s  %s", name, joined(d.Sources), d.Target, string(d.Status))
-	for _, f := range d.Files {
-		p.line("  %s  %s", f.How, f.Path)
+	if d.Next == nil { // the answer to a choice is about that
+		for _, f := range d.Files {
+			p.line("  %s  %s", f.How, f.Path)
+		}
 	}
 	if d.Replaced > 0 {
 		p.line("replaced %s", many(d.Replaced, "earlier answer"))
@@ -39,9 +44,23 @@ func (d mergeText) Text(p *page) {
 		p.line("conflicts: %d resolved, %d unresolved", d.Resolved, d.Unresolved)
 	}
 	for _, c := range d.Conflicts {
-		if c.Status == merge.Unresolved {
-			conflictText(p, c)
+		open, full := c.Status == merge.Unresolved, c.Sides != nil
+		switch {
+		case full && (open || d.whole):
+			conflictText(p, c, d.whole)
+		case open:
+			p.line("open %s  %s  %s %d/%d", c.ID, c.Path, c.Kind, c.Hunk, c.Of)
 		}
+		if !open && (!full || d.whole) { // it was decided just now, or is asked for
+			p.line("resolved %s  %s %d/%d  %s", c.ID, c.Path, c.Hunk, c.Of, resultWord(c))
+			p.lines("    ", c.Result.Text, d.whole)
+		}
+	}
+	for _, of := range d.Report {
+		p.line("from %s: %s kept, %d changed, %d dropped", of.Thread, many(of.Kept, "line"), of.Changed, of.Dropped)
+	}
+	for _, line := range d.Next {
+		p.line("next: %s", line)
 	}
 	for _, path := range sortedKeys(d.Declined) {
 		p.line("the agent did not resolve %s: %s", path, d.Declined[path])
@@ -63,7 +82,30 @@ func requestText(a *merging.Approval, required bool) string {
 // maxShownLines is how many lines of a side a text answer shows; JSON has all.
 const maxShownLines = 12
 
-func conflictText(p *page, c merge.Conflict) {
+// resultWord is the choice for a resolved conflict, or the merger that resolved it.
+func resultWord(c merge.Conflict) string {
+	switch {
+	case c.Result.Absent:
+		return "no such file"
+	case c.Result.Take == "":
+		return c.How
+	}
+	return c.Result.Take
+}
+
+// lines shows a text, or its first lines.
+func (p *page) lines(indent, text string, whole bool) {
+	n, total := 0, strings.Count(text, "\n")
+	for line := range strings.Lines(text) {
+		if n++; n > maxShownLines && !whole {
+			p.line("%s(%s)", indent, many(total-maxShownLines, "more line"))
+			break
+		}
+		p.line("%s%s", indent, strings.TrimRight(line, "\r\n"))
+	}
+}
+
+func conflictText(p *page, c merge.Conflict, whole bool) {
 	p.line("conflict %s  %s  %s %d/%d", c.ID, c.Path, c.Kind, c.Hunk, c.Of)
 	p.field("  about", c.Detail)
 	show := func(label, text string, absent bool) {
@@ -72,14 +114,7 @@ func conflictText(p *page, c merge.Conflict) {
 			return
 		}
 		p.line("  %s:", label)
-		n, total := 0, strings.Count(text, "\n")
-		for line := range strings.Lines(text) {
-			if n++; n > maxShownLines {
-				p.line("    (%d more lines)", total-maxShownLines)
-				break
-			}
-			p.line("    %s", strings.TrimRight(line, "\r\n"))
-		}
+		p.lines("    ", text, whole)
 	}
 	for _, s := range c.Sides {
 		show(s.Role+" "+s.Thread, s.Text, s.Absent)
@@ -149,5 +184,5 @@ func runMerging[In any](c *call, do func(*app.Call, In) (*app.MergeResult, error
 	if result == nil {
 		return nil, err
 	}
-	return mergeText{result}, err
+	return mergeText{MergeResult: result}, err
 }

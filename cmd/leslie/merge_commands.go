@@ -48,12 +48,20 @@ func mergeStatusCommand() *command {
 	return &command{
 		name: "merge status", summary: "show a pending merge and its conflicts", example: "leslie merge status merge-a1b2c3d4",
 		hint:     hint{bringing, "merge status MERGE"},
-		operands: []operand{mergeOperand()}, run: runMergeStatus,
+		detail:   "Text shows the first lines of each side; --conflict shows one conflict, or those of a path, with all lines.",
+		operands: []operand{mergeOperand()},
+		flags:    []cli.Flag{newOption("conflict", anyText("C"), "only this conflict, or the conflicts of this path, with all lines")},
+		run:      runMergeStatus,
 	}
 }
 
 func runMergeStatus(c *call) (Data, error) {
-	return runMerging(c, app.MergeStatus, app.MergeStatusRequest{Merge: c.operand(0)})
+	in := app.MergeStatusRequest{Merge: c.operand(0), Conflict: c.text("conflict")}
+	result, err := useCase(c, app.MergeStatus, in)
+	if err != nil {
+		return nil, err
+	}
+	return mergeText{result, in.Conflict != ""}, nil
 }
 
 func mergeResolveCommand() *command {
@@ -62,6 +70,7 @@ func mergeResolveCommand() *command {
 		hint: hint{bringing, "merge resolve MERGE PATH --take SIDE"},
 		detail: "--take chooses a side: ours (the target), theirs (the only source), base, both, delete, keep, or a thread's id. " +
 			"--file gives the content of the named conflict, or of the whole path; - reads standard input. " +
+			"--additions both takes all sides of every conflict in which they only added lines, and leaves the others open. " +
 			"A PATH means its open conflicts; without PATH or CONFLICT, the choice applies to every open conflict. " +
 			"--all, or naming a CONFLICT, also replaces answers that were given.",
 		example:  "leslie merge resolve merge-a1b2c3d4 plan.md --take both",
@@ -69,6 +78,7 @@ func mergeResolveCommand() *command {
 		flags: []cli.Flag{
 			newOption("take", anyText("SIDE"), "ours, theirs, base, both, delete, keep, or a thread's id"),
 			newOption("file", anyText("F|-"), "a file with the content; - reads standard input"),
+			newOption("additions", oneOf(merge.TakeBoth), "take both where all sides only added lines"),
 			toggle("all", "also replace answers that were given already"),
 			newOption("reason", anyText("R"), "why, for the record"),
 		},
@@ -77,13 +87,19 @@ func mergeResolveCommand() *command {
 }
 
 func runMergeResolve(c *call) (Data, error) {
-	if c.has("take") == c.has("file") {
+	switch {
+	case c.has("additions") && (c.has("take") || c.has("file")):
+		c.fault("--additions", "", "--additions cannot be used with --take or --file")
+	case c.has("take") == c.has("file") && !c.has("additions"):
 		c.fault("--take", "", "say --take SIDE or --file F, and not both")
 	}
 	if c.has("file") && c.operand(1) == "" {
 		c.fault("PATH|CONFLICT", "", "--file needs the PATH or the CONFLICT that it is for")
 	}
 	in := app.MergeResolveRequest{Merge: c.operand(0), Choice: merging.Choice{About: c.operand(1), All: c.on("all"), Take: c.text("take"), Reason: c.text("reason")}}
+	if c.has("additions") {
+		in.Additions, in.Take = true, merge.TakeBoth
+	}
 	if c.has("file") {
 		in.Take = merge.TakeText
 		in.Content = func() ([]byte, error) { return readFile(c, c.text("file")) }

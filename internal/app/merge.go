@@ -117,7 +117,7 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	case err != nil:
 		return nil, err
 	case in.DryRun:
-		return s.Result(merging.Planned), nil
+		return s.Planned()
 	}
 	return finishMerge(c, s)
 }
@@ -150,22 +150,30 @@ func MergeList(c *Call, in MergeListRequest) (*MergeListResult, error) {
 }
 
 // MergeStatusRequest names a pending merge.
-type MergeStatusRequest struct{ Merge string }
+type MergeStatusRequest struct {
+	Merge string
+	// Conflict is a conflict's id, the beginning of one, or a path; "" for all.
+	Conflict string
+}
 
-// MergeStatus shows a pending merge as of now. Errors: T303, T105, and those of
-// planning it.
+// MergeStatus shows a pending merge as of now, with its conflicts in full. Errors: T303,
+// T105, T903 for a conflict that it does not have, and those of planning it.
 func MergeStatus(c *Call, in MergeStatusRequest) (*MergeResult, error) {
 	s, err := merging.Look(mergeCall(c, MergeMeans{}, settings{}), in.Merge)
 	if err != nil {
 		return nil, err
 	}
-	return s.Result(merging.Pending), nil
+	result := s.Result(merging.Pending)
+	if in.Conflict != "" {
+		result.Conflicts, err = s.Only(in.Conflict)
+	}
+	return result, err
 }
 
 // MergeResolveRequest decides a part of a pending merge.
 type MergeResolveRequest struct {
-	Merge string
-	merging.Choice
+	Merge          string
+	merging.Choice // with Additions, Take is merge.TakeBoth
 }
 
 // Faults returns what is wrong with the request.

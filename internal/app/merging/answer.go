@@ -185,8 +185,10 @@ func (a *answering) invalidChoice(err error) error {
 // Choice is a decision about a part of a merge, as in a request.
 type Choice struct {
 	About string // a path, a conflict's id or the beginning of one; "": every open conflict
-	// All: also replace earlier answers.
-	All    bool
+	// All: also replace earlier answers. Additions: only conflicts in which all sides
+	// only added lines.
+	All, Additions bool
+
 	Take   string
 	Reason string
 	// Content returns the text if Take is merge.TakeText. It is called only once the
@@ -212,10 +214,21 @@ func (s *Session) Choose(c Choice) (*Result, error) {
 		if err := s.replan(); err != nil {
 			return nil, "", err
 		}
-		r := s.Result(Pending)
+		r := s.decided(a.about)
 		r.Replaced = a.replaced
 		return r, s.record.Target, nil
 	})
+}
+
+// about reports whether an answer is about a conflict.
+func (a *answering) about(c merge.Conflict) bool {
+	return slices.ContainsFunc(a.answers, func(one Answer) bool { return one.About == c.ID || one.About == c.Path })
+}
+
+// Only returns the conflicts that an argument names: a path, an id or the beginning of
+// one. Errors: T903 if there is none.
+func (s *Session) Only(about string) ([]merge.Conflict, error) {
+	return choosing{s, Choice{About: about}}.conflicts(about)
 }
 
 // choosing is a choice for a session.
@@ -230,6 +243,12 @@ func (c choosing) answers() ([]Answer, error) {
 	found, err := c.conflicts(c.About)
 	if err != nil {
 		return nil, err
+	}
+	if c.Additions {
+		found = slices.DeleteFunc(found, func(d merge.Conflict) bool { return !d.Additions() })
+		if len(found) == 0 {
+			return nil, c.noChoice("in no conflict did all sides only add lines")
+		}
 	}
 	var text []byte
 	if c.Take == merge.TakeText && c.Content != nil {
@@ -257,16 +276,28 @@ func (c choosing) answers() ([]Answer, error) {
 	switch {
 	case named && path:
 		return answers(found[0].ID), nil
+	case c.All && c.Additions:
+		return answers(ids(found)...), nil
 	case c.All, whole && len(open) > 0:
 		return answers(paths...), nil
 	case len(open) == 0:
 		reason := "every conflict of the merge is resolved already"
-		if path {
+		if c.Additions {
+			reason = "every conflict in which all sides only added lines is resolved already"
+		} else if path {
 			reason = "every conflict of " + quoted(c.About) + " is resolved already"
 		}
 		return nil, c.noChoice(reason).WithHint("Pass --all to replace earlier answers, or name a CONFLICT")
 	}
 	return answers(open...), nil
+}
+
+func ids(all []merge.Conflict) []string {
+	out := make([]string, len(all))
+	for i, c := range all {
+		out[i] = c.ID
+	}
+	return out
 }
 
 // conflicts returns the conflicts of a path, the one with an id or an id prefix, or

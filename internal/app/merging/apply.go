@@ -26,7 +26,10 @@ func (s *Session) Apply() (*Result, error) {
 	if err != nil {
 		return s.waits(err)
 	}
-	a := &application{Session: s, consent: consent, changes: s.changeSet()}
+	a := &application{Session: s, consent: consent, changes: s.changeSet(), result: s.Result(Merged)}
+	if err := s.report(a.result); err != nil {
+		return nil, err
+	}
 	result, err := s.call.Commit(a.prepare, a.rule)
 	if err != nil {
 		return nil, err
@@ -43,6 +46,7 @@ type application struct {
 	changes changes.Set
 	stage   *store.Stage
 	shares  []thread.Share
+	result  *Result
 }
 
 // resultDir is the folder of the result in the stage.
@@ -177,14 +181,16 @@ func (a *application) rule(st *thread.State, stamp thread.Stamp) (*Result, threa
 		return nil, "", err
 	}
 	st.Plan(steps...)
-	return a.Result(Merged), a.record.Target, nil
+	a.result.Approval = a.approval
+	return a.result, a.record.Target, nil
 }
 
-// warnResolved adds W301 for conflicts that were resolved without a person.
+// warnResolved adds W301 for conflicts that a merger resolved, about which nobody
+// decided.
 func (a *application) warnResolved() {
 	by := map[string]int{}
 	for _, c := range a.plan.Conflicts {
-		if c.How != "" && c.How != string(thread.User) {
+		if c.Result != nil && c.Result.Take == "" {
 			by[c.How]++
 		}
 	}

@@ -43,8 +43,12 @@ type Result struct {
 	RequireApproval bool      `json:"requireApproval,omitempty"`
 	Approval        *Approval `json:"approval,omitempty"`
 	// Replaced is the number of earlier decisions that a choice replaced.
-	Replaced int  `json:"replaced,omitempty"`
-	Changed  bool `json:"changed"`
+	Replaced int `json:"replaced,omitempty"`
+	// Report says what became of each source's lines, once the result is known.
+	Report []merge.Contribution `json:"report,omitempty"`
+	// Next has the line that goes on, if a pending merge was changed.
+	Next    []string `json:"next,omitempty"`
+	Changed bool     `json:"changed"`
 }
 
 // SetChanged is called after the operation.
@@ -129,21 +133,70 @@ func (p *Planning) Result(status Status) *Result {
 	return r
 }
 
-// maxConflictBytes limits the conflicts in an error.
-const maxConflictBytes = 32 << 10
+// decided returns the pending merge after a choice: what became of the conflicts that it
+// was about, the first ones that are still open, and the line that goes on.
+func (p *Planning) decided(about func(merge.Conflict) bool) *Result {
+	r := p.Result(Pending)
+	r.Conflicts = []merge.Conflict{}
+	open := 0
+	for _, c := range p.Conflicts() {
+		brief := c.Brief()
+		switch {
+		case about(c):
+		case c.Status == merge.Unresolved && open < maxOpenShown:
+			open++
+			brief.Result = nil
+		default:
+			continue
+		}
+		r.Conflicts = append(r.Conflicts, brief)
+	}
+	id := string(p.record.ID)
+	r.Next = []string{"leslie merge continue " + id}
+	if open := p.Open(""); len(open) > 0 {
+		r.Next = []string{"leslie merge status " + id + " --conflict " + open[0].ID}
+	}
+	return r
+}
+
+// report fills in what became of the sources' lines. Errors: T509, and errMoved if a
+// file was saved since it was listed.
+func (p *Planning) report(r *Result) (err error) {
+	r.Report, err = p.plan.Report(p.inputs.input.Sources, p.inputs.reader.content)
+	return err
+}
+
+const (
+	// maxConflictBytes limits the conflicts in an error, maxFullBytes those of them
+	// that it has in full; the first one always is, if it fits.
+	maxConflictBytes = 32 << 10
+	maxFullBytes     = 8 << 10
+	// maxOpenShown is how many open conflicts the answer to a choice has.
+	maxOpenShown = 5
+)
+
+// listed returns open conflicts as an error has them: the first ones in full, the
+// others without their sides. truncated says that some are not in full, or missing.
+func listed(all []merge.Conflict) (out []merge.Conflict, truncated bool) {
+	size, full := 0, true
+	for i, c := range all {
+		raw, _ := fact.JSON(c)
+		full = full && size+len(raw) <= maxFullBytes || i == 0 && len(raw) <= maxConflictBytes
+		if !full {
+			c, truncated = c.Brief(), true
+			raw, _ = fact.JSON(c)
+		}
+		if size += len(raw); size > maxConflictBytes {
+			break
+		}
+		out = append(out, c)
+	}
+	return out, truncated
+}
 
 // conflictError returns T301 with the open conflicts.
 func (p *Planning) conflictError() error {
-	var open []merge.Conflict
-	size, truncated := 0, false
-	for _, c := range p.Open("") {
-		raw, _ := fact.JSON(c)
-		if size += len(raw); size > maxConflictBytes {
-			truncated = true
-			break
-		}
-		open = append(open, c)
-	}
+	open, truncated := listed(p.Open(""))
 	total := p.plan.Open()
 	facts := []fact.Fact{fact.Of("count", total)}
 	if p.recorded {

@@ -9,6 +9,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
+	"leslie/merge"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
@@ -196,6 +197,9 @@ func (s *Session) waits(why error) (*Result, error) {
 		return nil, why
 	}
 	r := s.Result(Pending)
+	if codes.Has(why, codes.MergeConflict) { // which has them
+		r.Conflicts = []merge.Conflict{}
+	}
 	r.SetChanged(s.call.Changed())
 	return r, why
 }
@@ -210,6 +214,22 @@ func (s *Session) stillPending(err error) error {
 	return codes.Of(err).With(fact.Of("mergeId", s.record.ID)).
 		WithHint("The merge stays pending with the decisions so far; its target is untouched").
 		WithNext("leslie merge status "+id, "leslie merge continue "+id)
+}
+
+// Planned returns what the merge would do, with a report about what is resolved.
+// Errors: those of Preview.
+func (s *Session) Planned() (*Result, error) {
+	for range tries {
+		r := s.Result(Planned)
+		err := s.report(r)
+		if !errors.Is(err, errMoved) {
+			return r, err
+		}
+		if err := s.load(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.stale()
 }
 
 // Abort removes a pending merge; its target does not change. Errors: T303, T105, and
