@@ -24,7 +24,14 @@ type Marked struct {
 	// Length is the number of characters of a marker.
 	Length int
 
-	labels map[string]bool
+	labels  map[string]bool
+	regions []region // of the conflicts, in order
+}
+
+// region has the lines of one conflict in a rendering.
+type region struct {
+	conflict string
+	lines    Range
 }
 
 // Marked renders the change with markers around its open conflicts. It selects them
@@ -37,19 +44,24 @@ func (c Change) Marked(conflicts []Conflict) Marked {
 	}
 	m.Length = c.markerLength()
 	var open []Conflict
-	for _, d := range c.own(conflicts) {
+	own := c.own(conflicts)
+	for _, d := range own {
 		names := c.labels(d)
 		m.remember(names)
 		if d.Status == Unresolved {
 			open = append(open, d)
 		}
 	}
-	m.Text = c.Merge.Render(Markers{Length: m.Length, Labels: func(n, _ int) Labels {
+	text, lines := c.Merge.render(Markers{Length: m.Length, Labels: func(n, _ int) Labels {
 		if n > len(open) {
 			return Labels{}
 		}
 		return c.labels(open[n-1])
 	}})
+	m.Text = text
+	for i, at := range lines[:min(len(lines), len(own))] {
+		m.regions = append(m.regions, region{own[i].ID, at})
+	}
 	return m
 }
 

@@ -51,8 +51,8 @@ func TestMarkersOfThreeSources(t *testing.T) {
 	in.Sources[1].Title = ""
 	p, m := marked(t, in)
 	id := p.Conflicts[0].ID
-	assert.Equal(t, "<<<<<<< source one \"Title of one\" f.md 1/1 "+id+"\n1\n||||||| base spawn of one\nb\n=======\n2\n======= source two "+id+
-		"\n3\n>>>>>>> source three \"Title of three\" "+id+"\n", string(m.Text))
+	assert.Equal(t, "<<<<<<< source one \"Title of one\" f.md 1/1 "+id+"\n1\n||||||| base spawn of one\nb\n======= source two "+id+
+		"\n2\n======= source three \"Title of three\" "+id+"\n3\n>>>>>>> source three \"Title of three\" "+id+"\n", string(m.Text))
 	assert.False(t, m.Unmarked([]byte("======= source two "+id+"\n")))
 	assert.True(t, m.Unmarked([]byte("=======\n")))
 }

@@ -70,29 +70,43 @@ func longestRun(text string) int {
 //	=======
 //	>>>>>>> second side
 //
-// With more than two sides, only those that changed the conflict's lines are shown;
-// a line `======= NAME` ends each of those between the first and the last, and
-// `>>>>>>> NAME` ends the last. Markers end in CRLF if the lines around them do. Inside
-// a conflict, a last line without a line ending gets one.
+// With more than two sides, only those that changed the conflict's lines are shown.
+// Where several follow the base, a line `======= NAME` stands above each of them, as
+// `<<<<<<< NAME` does above the first; `>>>>>>> NAME` ends the last. Markers end in
+// CRLF if the lines around them do. Inside a conflict, a last line without a line
+// ending gets one.
 func (r *Result) Render(m Markers) []byte {
+	text, _ := r.render(m)
+	return text
+}
+
+// render is Render, and returns the lines of each conflict, settled ones included.
+func (r *Result) render(m Markers) (text []byte, lines []Range) {
 	p := printer{result: r, length: m.Length, total: len(r.Conflicts())}
 	if p.length == 0 {
 		p.length = r.markerLength()
 	}
 	p.out.Grow(p.likely())
+	at := 0
 	for i, h := range r.Hunks {
+		before := p.out.Len()
 		if h.Kind != Conflicting {
 			p.out.WriteString(r.clean(i))
-			continue
+		} else {
+			p.count++
+			var names Labels
+			if m.Labels != nil {
+				names = m.Labels(p.count, p.total)
+			}
+			p.conflict(h, names)
 		}
-		p.count++
-		var names Labels
-		if m.Labels != nil {
-			names = m.Labels(p.count, p.total)
+		n := countLines(p.out.Bytes()[before:])
+		if h.Kind == Conflicting || h.Kind == Settled {
+			lines = append(lines, Range{at + 1, at + n})
 		}
-		p.conflict(h, names)
+		at += n
 	}
-	return p.out.Bytes()
+	return p.out.Bytes(), lines
 }
 
 // likely estimates the length of the result from the longest version.
@@ -129,20 +143,23 @@ func (p *printer) conflict(h Hunk, names Labels) {
 }
 
 // side writes side i of a conflict, counted from 0 up to last; the base follows the
-// first.
+// first. A later side has its name above it where git, which knows two sides only, does
+// not say whose it is.
 func (p *printer) side(i, last int, text, base, name, baseName, eol string) {
-	if i == 0 {
-		p.marker('<', name, eol)
-	}
-	p.part(text, eol)
 	switch {
 	case i == 0:
+		p.marker('<', name, eol)
+	case last == 1:
+		p.marker('=', "", eol)
+	default:
+		p.marker('=', name, eol)
+	}
+	p.part(text, eol)
+	switch i {
+	case 0:
 		p.marker('|', baseName, eol)
 		p.part(base, eol)
-		p.marker('=', "", eol)
-	case i < last:
-		p.marker('=', name, eol)
-	default:
+	case last:
 		p.marker('>', name, eol)
 	}
 }

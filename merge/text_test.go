@@ -120,7 +120,7 @@ func TestTextsTakesManySides(t *testing.T) {
 	h := r.Hunks[r.Conflicts()[0]]
 	assert.Equal(t, []int{1, 2, 3}, h.By, "the third source touches the conflict of the others")
 	m := merge.Named("base", "main", "one", "two", "three")
-	assert.Equal(t, "a\nb\n<<<<<<< one\nX\nd\n||||||| base\nc\nd\n=======\nY\nd\n======= two\nc\nW\n>>>>>>> three\ne\nf\nZ\n",
+	assert.Equal(t, "a\nb\n<<<<<<< one\nX\nd\n||||||| base\nc\nd\n======= two\nY\nd\n======= three\nc\nW\n>>>>>>> three\ne\nf\nZ\n",
 		string(r.Render(m)))
 
 	got, clean = merge.Texts(base).Merged()

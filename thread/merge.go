@@ -147,6 +147,13 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 	return s.Merges.Put(m), nil
 }
 
+// FollowDecisions records which work files of a pending merge, by path, follow its
+// decisions. The merge must be the one that Decide returned.
+func (s *State) FollowDecisions(m Merge, work map[string]BlobID) Merge {
+	m.Work = work
+	return s.Merges.Put(m)
+}
+
 // decidedByOthers reports whether there is a new decision that no person made.
 func decidedByOthers(had, now map[string]Decision) bool {
 	for key, d := range now {

@@ -55,7 +55,8 @@ func guide(all []*command) string {
 	b.WriteString(`## Working with leslie
 
 Objectives are split into threads of work. A thread's artifacts (plans, designs, progress, notes) are files in
-` + "`.leslie/threads/ID/`" + `: write them with your own tools, and change nothing else below ` + "`.leslie/`" + `.
+` + "`.leslie/threads/ID/`" + `: write them with your own tools. Below ` + "`.leslie/`" + ` change nothing else but
+the files of a pending merge, ` + "`.leslie/merges/MERGE/work/`" + `: lines without markers there decide a conflict.
 
 One round: ` + "`leslie claim --next`" + ` (threadId null: no thread is ready), ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work,
 ` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. When an answer warns W105, messages wait

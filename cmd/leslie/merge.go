@@ -53,7 +53,7 @@ func (d mergeText) Text(p *page) {
 		}
 		if !open && (!full || d.whole) { // it was decided just now, or is asked for
 			p.line("resolved %s  %s %d/%d  %s", c.ID, c.Path, c.Hunk, c.Of, resultWord(c))
-			p.lines("    ", c.Result.Text, d.whole)
+			p.excerpt("    ", c.Result.Text, d.whole)
 		}
 	}
 	for _, of := range d.Report {
@@ -93,8 +93,8 @@ func resultWord(c merge.Conflict) string {
 	return c.Result.Take
 }
 
-// lines shows a text, or its first lines.
-func (p *page) lines(indent, text string, whole bool) {
+// excerpt shows a text, or its first lines.
+func (p *page) excerpt(indent, text string, whole bool) {
 	n, total := 0, strings.Count(text, "\n")
 	for line := range strings.Lines(text) {
 		if n++; n > maxShownLines && !whole {
@@ -114,7 +114,7 @@ func conflictText(p *page, c merge.Conflict, whole bool) {
 			return
 		}
 		p.line("  %s:", label)
-		p.lines("    ", text, whole)
+		p.excerpt("    ", text, whole)
 	}
 	for _, s := range c.Sides {
 		show(s.Role+" "+s.Thread, s.Text, s.Absent)

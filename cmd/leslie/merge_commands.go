@@ -143,15 +143,18 @@ func readFile(c *call, name string) ([]byte, error) {
 func mergeContinueCommand() *command {
 	return &command{
 		name: "merge continue", summary: "apply a pending merge once all conflicts are resolved", writes: true, notBatchable: true,
-		hint:     hint{bringing, "merge continue MERGE"},
-		detail:   "Files in the merge's work folder count as resolved if they were edited and have no conflict markers left.",
+		hint: hint{bringing, "merge continue MERGE"},
+		detail: "The files in the merge's work folder count, too: a conflict whose lines were edited and have no markers left is resolved " +
+			"by them, and so are changes elsewhere in a file once it has no markers left.",
 		example:  "leslie merge continue merge-a1b2c3d4",
-		operands: []operand{mergeOperand()}, flags: commitFlags(), run: runMergeContinue,
+		operands: []operand{mergeOperand()},
+		flags:    append([]cli.Flag{toggle("dry-run", "show what would happen without changing anything")}, commitFlags()...),
+		run:      runMergeContinue,
 	}
 }
 
 func runMergeContinue(c *call) (Data, error) {
-	in := app.MergeContinueRequest{Merge: c.operand(0), MergeMeans: mergeMeans(c)}
+	in := app.MergeContinueRequest{Merge: c.operand(0), DryRun: c.on("dry-run"), MergeMeans: mergeMeans(c)}
 	c.checkRequest(in.Faults, map[string]string{"Merge": "M", "Timeout": "--agent-timeout"})
 	return runMerging(c, app.MergeContinue, in)
 }

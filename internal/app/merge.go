@@ -210,6 +210,8 @@ func MergeResolve(c *Call, in MergeResolveRequest) (*MergeResult, error) {
 // MergeContinueRequest continues a pending merge.
 type MergeContinueRequest struct {
 	Merge string
+	// DryRun: show what would happen without changing anything.
+	DryRun bool
 	MergeMeans
 }
 
@@ -237,6 +239,12 @@ func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
 	s, err := merging.Load(mergeCall(c, in.MergeMeans, conf), in.Merge)
 	if err != nil {
 		return nil, err
+	}
+	if in.DryRun {
+		if s, err = s.Edited(); err != nil {
+			return nil, err
+		}
+		return s.Planned()
 	}
 	if err := s.TakeEdited(); err != nil {
 		return nil, err

@@ -435,10 +435,12 @@ const keepsAll = `sed -i -e /^<<<<<<</d -e '/^|||||||/d' -e /^=======$/d -e /^>>
 
 func (w *worker) mergeResolve() (line, bool) {
 	l, ok := ofAny(w, "merge resolve", w.snapshot().merges, "merge-aaaaaaaa")
-	switch w.r.IntN(4) {
+	switch w.r.IntN(5) {
 	case 0:
 		l.argv = append(l.argv, "plan.md", "--file", "-")
 		l.stdin = w.line()
+	case 1:
+		l.argv = append(l.argv, "--additions", "both")
 	default:
 		l.argv = append(l.argv, "--take", []string{"ours", "theirs", "both", "base", "keep"}[w.r.IntN(5)])
 	}

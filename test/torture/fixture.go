@@ -71,6 +71,17 @@ func (f *fixture) write(thread, name, content string) {
 	f.put(filepath.Join(storeDir, "threads", thread, name), content)
 }
 
+// prepend puts a line in front of a file of the store.
+func (f *fixture) prepend(name, line string) {
+	if f.err != nil {
+		return
+	}
+	raw, err := os.ReadFile(f.path(name))
+	if f.err = err; err == nil {
+		f.put(filepath.Join(storeDir, name), line+string(raw))
+	}
+}
+
 func (f *fixture) remove(thread, name string) {
 	if f.err == nil {
 		f.err = os.Remove(f.path(filepath.Join("threads", thread, name)))

@@ -78,6 +78,7 @@ func table() []row {
 		{name: "merge-clean", prepare: withChanges, argv: words("merge --sources child --target main")},
 		{name: "merge-pending", prepare: withConflict, argv: words("merge --sources child --target main"), status: 13, code: "T301"},
 		{name: "merge-resolve", prepare: withPending, argv: words("merge resolve {merge} --take theirs")},
+		{name: "merge-resolve-edited", prepare: withEditedWork, argv: words("merge resolve {merge} --take ours")},
 		{name: "merge-continue", prepare: withResolved, argv: words("merge continue {merge}")},
 		{name: "merge-abort", prepare: withPending, argv: words("merge abort {merge}")},
 		{name: "merge-scoped", prepare: withConflict, argv: words("merge --sources child --target main --scope plan.md,tokens,old.md --request-id try-2")},
@@ -277,6 +278,12 @@ func withConflict(f *fixture) {
 func withPending(f *fixture) {
 	withConflict(f)
 	f.ends(13, "merge --sources child --target main")
+}
+
+// withEditedWork: somebody edits the file with markers, outside of them.
+func withEditedWork(f *fixture) {
+	withPending(f)
+	f.prepend("merges/"+f.filled([]string{"{merge}"})[0]+"/work/design/deep/notes.md", "edited\n")
 }
 
 func withResolved(f *fixture) {

@@ -51,6 +51,11 @@ func (s *Session) settle(a *answering) error {
 	if err := a.rehearse(); err != nil {
 		return err
 	}
+	if a.work != nil {
+		if err := a.follow(); err != nil {
+			return err
+		}
+	}
 	if err := s.call.Update(s.record.Target, a.prepare(), a.rule); err != nil {
 		return err
 	}
@@ -78,45 +83,89 @@ type answering struct {
 	declined map[string]string // why an agent's answers were refused, by path
 	late     bool              // another decision was recorded before an answer
 	replaced int               // how many earlier decisions were replaced
+
+	expected thread.Merge  // with the answers, as rehearsed
+	work     *workFiles    // nil: they follow once the session ends
+	edits    bool          // the answers are the edits of these files
+	followed []followed    // work files that follow the answers
+	steps    []thread.Step // which put them into place
 }
 
-// prepare returns a function that stages the decided texts, nil if there is none.
-func (a *answering) prepare() func(*store.Stage) error {
-	var texts [][]byte
+// follow plans which work files follow the answers.
+func (a *answering) follow() (err error) {
+	a.know()
+	input := a.inputs.input
+	if input.Decisions, err = a.decisionsOf(a.expected.Decisions); err != nil {
+		return err
+	}
+	plan, err := merge.Make(input)
+	if err != nil {
+		return err
+	}
+	if a.edits {
+		if err := a.work.take(plan); err != nil {
+			return err
+		}
+	}
+	a.followed, err = a.work.follow(plan, func(path string) bool {
+		return slices.ContainsFunc(a.answers, func(one Answer) bool { return one.About == path })
+	})
+	return err
+}
+
+// know remembers the decided texts, for the next plan.
+func (a *answering) know() (texts [][]byte) {
 	for _, one := range a.answers {
 		if one.Decision.Take == merge.TakeText {
-			a.texts[blobOf(one.Decision.Text)] = one.Decision.Text // for the next plan
+			a.texts[blobOf(one.Decision.Text)] = one.Decision.Text
 			texts = append(texts, one.Decision.Text)
 		}
 	}
-	if len(texts) == 0 {
+	return texts
+}
+
+// prepare returns a function that stages the decided texts and the work files, nil if
+// there is none.
+func (a *answering) prepare() func(*store.Stage) error {
+	texts := a.know()
+	if len(texts)+len(a.followed) == 0 {
 		return nil
 	}
-	return func(stage *store.Stage) error {
+	return func(stage *store.Stage) (err error) {
 		for _, text := range texts {
 			if _, err := stage.Put(text); err != nil {
 				return err
 			}
 		}
-		return nil
+		a.steps, err = writeWork(stage, a.record.ID, a.followed)
+		return err
 	}
 }
 
 // rehearse rejects invalid answers before their texts are staged.
 func (a *answering) rehearse() error {
-	return a.call.View(func(s *thread.State) error {
-		_, err := a.decide(s, thread.Stamp{Time: a.call.Now(), As: a.call.As, Actor: a.call.Actor})
+	return a.call.View(func(s *thread.State) (err error) {
+		a.expected, err = a.decide(s, thread.Stamp{Time: a.call.Now(), As: a.call.As, Actor: a.call.Actor})
 		return err
 	})
 }
 
 // rule changes the decisions of the recorded merge.
 func (a *answering) rule(s *thread.State, stamp thread.Stamp) error {
-	rec, err := a.decide(s, stamp)
-	if err == nil {
-		a.record = rec
+	before, err := s.Merge(string(a.record.ID))
+	if err != nil {
+		return err
 	}
-	return err
+	rec, err := a.decide(s, stamp)
+	if err != nil {
+		return err
+	}
+	// What somebody else decided meanwhile is followed by the next decision.
+	if maps.Equal(rec.Decisions, a.expected.Decisions) && maps.Equal(before.Work, a.expected.Work) {
+		rec = placeWork(s, rec, a.followed, a.steps)
+	}
+	a.record = rec
+	return nil
 }
 
 func (a *answering) decide(s *thread.State, stamp thread.Stamp) (thread.Merge, error) {
@@ -199,12 +248,36 @@ type Choice struct {
 // Choose records a choice as the use case's own operation. Errors: those of Answer,
 // and T903 for a choice without a conflict.
 func (s *Session) Choose(c Choice) (*Result, error) {
-	answers, err := choosing{s, c}.answers()
+	work, err := readWork(s)
 	if err != nil {
 		return nil, err
 	}
-	a := &answering{Session: s, answers: answers}
+	edited := work.answers(false)
+	open := s
+	if len(edited) > 0 {
+		if err := (&answering{Session: s, answers: edited}).rehearse(); err != nil {
+			return nil, err
+		}
+		if open, err = planWith(s, edited); err != nil {
+			return nil, err
+		}
+		if err := work.take(open.plan); err != nil {
+			return nil, err
+		}
+	}
+	answers, err := choosing{open, c}.answers()
+	if err != nil && len(edited) > 0 {
+		// All that was open is decided by edits, which count before the choice.
+		_, err = choosing{s, c}.answers()
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &answering{Session: s, answers: append(edited, answers...), work: work}
 	if err := a.rehearse(); err != nil {
+		return nil, err
+	}
+	if err := a.follow(); err != nil {
 		return nil, err
 	}
 	return s.call.Commit(a.prepare(), func(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
@@ -218,6 +291,24 @@ func (s *Session) Choose(c Choice) (*Result, error) {
 		r.Replaced = a.replaced
 		return r, s.record.Target, nil
 	})
+}
+
+// planWith returns the session as it is planned with more answers, which are not recorded.
+func planWith(s *Session, answers []Answer) (*Session, error) {
+	if len(answers) == 0 {
+		return s, nil
+	}
+	p := *s.Planning
+	planned := &Session{&p}
+	a := &answering{Session: s, answers: answers}
+	a.know()
+	var err error
+	if p.record.Decisions, err = a.decided(p.record.Decisions, answers); err != nil {
+		return nil, err
+	}
+	inputs := *p.inputs
+	p.inputs = &inputs
+	return planned, planned.replan()
 }
 
 // about reports whether an answer is about a conflict.

@@ -3,6 +3,7 @@ package merging
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"leslie/merge"
 	"leslie/store"
@@ -74,43 +75,254 @@ func (p *Planning) markedTexts() map[string][]byte {
 	return out
 }
 
-// TakeEdited takes decisions from the files with markers: those that were edited and
-// contain none of their markers. Changes of a side after a file was written are merged
-// into the edited file; if that leaves a conflict or a marker, the path stays open.
-// Errors: those of Answer.
-func (s *Session) TakeEdited() error {
-	var out []Answer
-	undecided := s.plan
+// followed has a work file that follows a decision: what it is replaced with.
+type followed struct {
+	path       string
+	text       []byte
+	rendering  []byte // as without anybody's edits
+	expect     thread.BlobID
+	executable bool
+}
+
+// workFiles has the work files of a pending merge as they are now.
+type workFiles struct {
+	*Session
+	now map[string]workFile
+}
+
+// workFile is a work file whose edits are kept: now is what it has, on top of what the
+// plan says without the answers that are being given.
+type workFile struct {
+	rendering merge.Marked
+	hash      thread.BlobID // of the file; "" if there is none
+	now       []byte
+}
+
+// edited reports whether somebody edited the file.
+func (f workFile) edited() bool { return string(f.now) != string(f.rendering.Text) }
+
+// readWork reads the work files. What a side changed since they were written is merged
+// into them. A file that somebody removed is left out, and so is one whose edits do not
+// fit any more, which outdated names. Errors: those of planning.
+func readWork(s *Session) (*workFiles, error) {
+	w := &workFiles{s, map[string]workFile{}}
+	s.outdated = nil
 	for _, f := range s.plan.Files {
-		id, ok := s.record.Work[f.Path]
-		if !ok || f.Open == 0 || f.Merge == nil {
-			continue
-		}
-		now, err := s.call.Files.ReadWork(s.record.ID, f.Path)
+		id, known := s.record.Work[f.Path]
+		rendering, err := f.WorkFile(s.plan.Conflicts, s.inputs.reader.content)
 		if err != nil {
-			continue // removed: no answer
+			return nil, err
 		}
-		was, err := s.call.Files.Blob(id)
-		wrote := merge.Written(was)
-		if err != nil || string(was) == string(now) || !wrote.Unmarked(now) {
-			continue
-		}
-		if undecided == s.plan && len(s.record.Decisions) > 0 {
-			if undecided, err = s.inputs.undecided(); err != nil {
-				return err
+		one := workFile{rendering: rendering, now: rendering.Text}
+		if known {
+			now, err := s.call.Files.ReadWork(s.record.ID, f.Path)
+			if err != nil {
+				continue // removed: no answer
+			}
+			one.hash = blobOf(now)
+			if one.hash != id && !w.carry(&one, id, now) {
+				s.outdated = append(s.outdated, f.Path)
+				continue
 			}
 		}
-		is := undecided.Marked(f.Path)
-		made, clean := merge.Text(was, now, is.Text).Merged()
-		if !clean || !is.Unmarked(made) || !wrote.Unmarked(made) {
-			s.outdated = append(s.outdated, f.Path)
+		if len(rendering.Text) > 0 || known {
+			w.now[f.Path] = one
+		}
+	}
+	return w, nil
+}
+
+// carry brings the edits of a file from the rendering that was written, the blob id, to
+// the present one. It returns false if they do not fit any more.
+func (w *workFiles) carry(f *workFile, id thread.BlobID, now []byte) bool {
+	was, err := w.call.Files.Blob(id)
+	if err != nil {
+		return false
+	}
+	if string(was) == string(f.rendering.Text) {
+		f.now = now
+		return true
+	}
+	wrote := merge.Written(was)
+	made, clean := merge.Text(was, now, f.rendering.Text).Merged()
+	if !clean || wrote.Unmarked(now) && !wrote.Unmarked(made) {
+		return false
+	}
+	f.rendering, f.now = f.rendering.Knowing(wrote), made
+	return true
+}
+
+// answers returns the decisions that the edits are: of the conflicts without markers
+// and, if whole, of paths that were edited beyond their conflicts.
+func (w *workFiles) answers(whole bool) (out []Answer) {
+	for _, path := range slices.Sorted(maps.Keys(w.now)) {
+		f := w.now[path]
+		if !f.edited() {
 			continue
 		}
-		out = append(out, s.by(f.Path, merge.TakeText, "edited", made))
+		edits := f.rendering.Edits(f.now)
+		if edits.Whole != nil && whole {
+			out = append(out, w.by(path, merge.TakeText, "edited", edits.Whole))
+			continue
+		}
+		for _, c := range w.plan.Conflicts {
+			if text, ok := edits.Parts[c.ID]; ok && c.Path == path {
+				out = append(out, w.by(c.ID, merge.TakeText, "edited", text))
+			}
+		}
 	}
-	if len(out) == 0 {
-		return nil
+	return out
+}
+
+// take says that a plan has the answers that the edits are: its renderings are what the
+// files are compared with from now on.
+func (w *workFiles) take(plan *merge.Plan) error {
+	for _, f := range plan.Files {
+		if one, ok := w.now[f.Path]; ok && one.edited() {
+			rendering, err := f.WorkFile(plan.Conflicts, w.inputs.reader.content)
+			if err != nil {
+				return err
+			}
+			one.rendering = rendering
+			w.now[f.Path] = one
+		}
 	}
-	_, err := s.Answer(out...)
+	return nil
+}
+
+// follow returns the work files that a plan with more decisions changes. Edits stay,
+// except where a decision is about the same lines, or about the path as a whole.
+func (w *workFiles) follow(plan *merge.Plan, whole func(path string) bool) (out []followed, err error) {
+	for _, f := range plan.Files {
+		one, ok := w.now[f.Path]
+		_, known := w.record.Work[f.Path]
+		if !ok || !known && f.Open == 0 {
+			continue
+		}
+		next, err := f.WorkFile(plan.Conflicts, w.inputs.reader.content)
+		if err != nil {
+			return nil, err
+		}
+		text := next.Text
+		if one.edited() && !whole(f.Path) {
+			text = preferring(one.rendering.Text, one.now, next.Text)
+		}
+		if known && blobOf(text) == one.hash && w.record.Work[f.Path] == blobOf(next.Text) {
+			continue
+		}
+		out = append(out, followed{f.Path, text, next.Text, one.hash, f.Before.Executable})
+	}
+	return out, nil
+}
+
+// preferring merges what was edited with what was decided, which wins.
+func preferring(was, edited, decided []byte) []byte {
+	r := merge.Text(was, edited, decided)
+	var answers []merge.Answer
+	for _, hunk := range r.Conflicts() {
+		answers = append(answers, merge.Answer{Hunk: hunk, Text: r.Side(hunk, 1)})
+	}
+	text, _ := r.Answered(answers...).Merged()
+	return text
+}
+
+// writeWork stages work files, and returns the steps that put them into place.
+func writeWork(stage *store.Stage, id thread.MergeID, files []followed) (steps []thread.Step, err error) {
+	for i, f := range files {
+		for _, text := range [][]byte{f.text, f.rendering} {
+			if _, err := stage.Put(text); err != nil {
+				return nil, err
+			}
+		}
+		name := "work/" + strconv.Itoa(i)
+		if err := stage.Write(name, f.text, f.executable); err != nil {
+			return nil, err
+		}
+		steps = append(steps, thread.Step{
+			Do: thread.StepReplace, From: stage.Rel(name), To: workPlace(id) + "/" + f.path, Expect: f.expect, Content: blobOf(f.text), Executable: f.executable,
+		})
+	}
+	return steps, nil
+}
+
+// placeWork plans the steps of writeWork, and records what leslie wrote.
+func placeWork(st *thread.State, rec thread.Merge, files []followed, steps []thread.Step) thread.Merge {
+	if len(steps) == 0 {
+		return rec
+	}
+	work := maps.Clone(rec.Work)
+	if work == nil {
+		work = map[string]thread.BlobID{}
+	}
+	for _, f := range files {
+		work[f.path] = blobOf(f.rendering)
+	}
+	st.Plan(steps...)
+	return st.FollowDecisions(rec, work)
+}
+
+// followAll has the work files follow the answers of those who were asked, at once. If
+// it fails, they follow the next decision.
+func followAll(s *Session) {
+	w, err := readWork(s)
+	if err != nil {
+		return
+	}
+	files, err := w.follow(s.plan, func(string) bool { return false })
+	if err != nil || len(files) == 0 {
+		return
+	}
+	var steps []thread.Step
+	_ = s.call.Update(s.record.Target, func(stage *store.Stage) (err error) {
+		steps, err = writeWork(stage, s.record.ID, files)
+		return err
+	}, func(st *thread.State, _ thread.Stamp) error {
+		rec, err := st.Merge(string(s.record.ID))
+		if err == nil && maps.Equal(rec.Decisions, s.record.Decisions) && maps.Equal(rec.Work, s.record.Work) {
+			s.record = placeWork(st, rec, files, steps)
+		}
+		return err
+	})
+}
+
+// TakeEdited takes decisions from the work files: each conflict whose lines were edited
+// and have no marker left, and each file without markers that was edited beyond its
+// conflicts. If what a side changed since does not fit to the edits, the path stays
+// open. Errors: those of Answer.
+func (s *Session) TakeEdited() error {
+	w, err := readWork(s)
+	if err != nil {
+		return err
+	}
+	if out := w.answers(true); len(out) > 0 {
+		a := &answering{Session: s, answers: out, asked: true, known: maps.Clone(s.record.Decisions), work: w, edits: true}
+		err = s.settle(a)
+	}
 	return err
+}
+
+// Edited returns the session as TakeEdited would leave it, without recording anything.
+func (s *Session) Edited() (*Session, error) {
+	w, err := readWork(s)
+	if err != nil {
+		return nil, err
+	}
+	return planWith(s, w.answers(true))
+}
+
+// markersLeft returns where markers are left in the work files: "FILE:LINE".
+func markersLeft(p *Planning) (out []string) {
+	for _, f := range p.plan.Files {
+		if _, ok := p.record.Work[f.Path]; !ok || f.Open == 0 {
+			continue
+		}
+		now, err := p.call.Files.ReadWork(p.record.ID, f.Path)
+		if err != nil {
+			continue
+		}
+		for _, line := range f.Marked(p.plan.Conflicts).Left(now) {
+			out = append(out, workPath(p.record.ID, f.Path)+":"+strconv.Itoa(line))
+		}
+	}
+	return out
 }

@@ -171,6 +171,8 @@ const (
 	// that it has in full; the first one always is, if it fits.
 	maxConflictBytes = 32 << 10
 	maxFullBytes     = 8 << 10
+	// maxMarkers is how many places with markers an error has.
+	maxMarkers = 20
 	// maxOpenShown is how many open conflicts the answer to a choice has.
 	maxOpenShown = 5
 )
@@ -203,6 +205,9 @@ func (p *Planning) conflictError() error {
 		facts = append(facts, fact.Of("mergeId", p.record.ID))
 	}
 	facts = append(facts, fact.Of("target", p.record.Target), fact.Of("conflicts", open), fact.Of("total", total), fact.Of("truncated", truncated))
+	if left := markersLeft(p); len(left) > 0 {
+		facts = append(facts, fact.Of("markers", left[:min(len(left), maxMarkers)]))
+	}
 	err := codes.MergeConflict.New(facts...)
 	if !p.recorded {
 		return err.WithHint("Use --conflict-strategy interactive, agent-first or human, which keep the merge until it is resolved").

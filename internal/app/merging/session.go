@@ -169,6 +169,9 @@ func (s *Session) attempt() (*Result, error) {
 		return nil, err
 	}
 	if s.plan.Open() > 0 {
+		if s.recorded {
+			followAll(s)
+		}
 		return s.waits(s.conflictError())
 	}
 	return s.Apply()
