@@ -63,6 +63,14 @@ var table = [...]Entry{
 		Hint:        "Replace them with regular files if they belong to the work",
 	},
 	{
+		Code: BaseMoved, Name: "BaseMoved", Kind: "base_moved",
+		Title:       "Base moved",
+		Template:    "'{from}' has changed since '{threadId}' received its artifacts. {next} brings the changes",
+		Context:     []string{"threadId", "from", "next"},
+		Explanation: "The thread builds on a parent or a dependency that has moved on.",
+		Hint:        "Pull the changes before the two differ more",
+	},
+	{
 		Code: AutoResolved, Name: "AutoResolved", Kind: "auto_resolved",
 		Title:    "Conflicts resolved automatically",
 		Template: "{count} conflicts were settled without a person",

@@ -22,6 +22,7 @@ const (
 	TargetUnresolved Code = "W202"
 	ReferenceStale   Code = "W203"
 	SkippedFiles     Code = "W204"
+	BaseMoved        Code = "W205"
 	AutoResolved     Code = "W301"
 	AgentDeclined    Code = "W303"
 	UntrustedCommand Code = "W305"

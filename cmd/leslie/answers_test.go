@@ -69,6 +69,7 @@ func examples() map[string]example {
 		"merge resolve":     {line("merge resolve ref-live plan.md --take both"), line("merge resolve nope-nope --take ours")},
 		"merge continue":    {line("merge continue ref-live"), line("merge continue nope-nope")},
 		"merge abort":       {line("merge abort ref-live"), line("merge abort nope-nope")},
+		"pull":              {line("pull part --from main"), line("pull nope-nope")},
 		"merge-file":        {line("merge-file ref-live ref-live ref-live"), line("merge-file nope nope nope")},
 		"transfer":          {line("transfer main --direction request_approval --scope deploy"), line("transfer nope-nope --direction handoff --to human")},
 		"approvals":         {line("approvals"), nil},
@@ -116,6 +117,8 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.must(t, "done", "part")
 	case "merge":
 		b.write(t, ".leslie/threads/part/plan.md", "part\n")
+	case "pull":
+		b.write(t, ".leslie/threads/main/plan.md", "main\n")
 	case "merge list", "merge status", "merge resolve", "merge continue", "merge abort":
 		ref = pendingMergeOf(t, b)
 		if name == "merge continue" {

@@ -50,6 +50,7 @@ func makers() []maker {
 		{"merge resolve", mergeResolveCommand},
 		{"merge continue", mergeContinueCommand},
 		{"merge abort", mergeAbortCommand},
+		{"pull", pullCommand},
 		{"merge-file", mergeFileCommand},
 		{"transfer", transferCommand},
 		{"approvals", approvalsCommand},

@@ -160,6 +160,7 @@ func (b *contextBlock) rest() string {
 	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() +
 		saying("parent", string(t.ParentID)) + saying("branch", t.Branch) + saying("worktree", t.Worktree) +
 		saying("depends on", strings.Join(depends, ", ")) + saying("tags", joined(t.Tags)))
+	body.WriteString(b.moved())
 	body.WriteString("next:\n" + listed(b.next(commands())))
 	body.WriteString("intent:\n" + indented(cut(t.Intent, 4000)))
 	body.WriteString("artifacts in " + b.Folder + "/:\n" + listed(fileLines(b.Files)))
@@ -171,6 +172,17 @@ func (b *contextBlock) rest() string {
 		body.WriteString(inert(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target, ref.Binding, ref.Folder)) + "\n" + listed(lines))
 	}
 	return body.String()
+}
+
+// moved renders what the thread builds on and has changed since, with the line that
+// brings the changes.
+func (b *contextBlock) moved() string {
+	var out strings.Builder
+	for _, m := range b.Moved {
+		out.WriteString(saying("moved on", fmt.Sprintf("%s changed %s since (%s); bring them: %s",
+			m.From, many(len(m.Paths), "artifact"), joined(m.Paths[:min(len(m.Paths), 5)]), m.Next)))
+	}
+	return out.String()
 }
 
 // standing renders who has claimed the thread, what it waits for and what it may do.

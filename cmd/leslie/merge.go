@@ -125,7 +125,6 @@ func conflictText(p *page, c merge.Conflict, whole bool) {
 }
 
 func mergeCommand() *command {
-	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly), string(thread.Strict)}
 	return &command{
 		name: "merge", summary: "merge the artifacts of threads into another thread", writes: true, notBatchable: true,
 		hint: hint{bringing, "merge --sources ID --target ID"},
@@ -135,14 +134,21 @@ func mergeCommand() *command {
 		flags: append([]cli.Flag{
 			newOption("sources", someIDs("A,B", threadIDs).required(), "the threads to merge from, in this order"),
 			newOption("target", anID("T", threadIDs).required(), "the thread to merge into"),
-			newOption("scope", scopes("P,..."), "only these artifacts: paths, folders, globs"),
-			newOption("conflict-strategy", oneOf(strategies...), "who resolves conflicts"),
-			toggle("require-approval", "apply only after a person's approval"),
-			toggle("dry-run", "show what would happen without changing anything"),
 			formerly("conflict_strategy", "conflict-strategy"),
-		}, commitFlags()...),
+		}, mergeFlags()...),
 		run: runMerge,
 	}
+}
+
+// mergeFlags returns the flags of every command that starts a merge.
+func mergeFlags() []cli.Flag {
+	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly), string(thread.Strict)}
+	return append([]cli.Flag{
+		newOption("scope", scopes("P,..."), "only these artifacts: paths, folders, globs"),
+		newOption("conflict-strategy", oneOf(strategies...), "who resolves conflicts"),
+		toggle("require-approval", "apply only after a person's approval"),
+		toggle("dry-run", "show what would happen without changing anything"),
+	}, commitFlags()...)
 }
 
 // commitFlags returns the flags of every command that may apply a merge. A command in

@@ -79,6 +79,7 @@ func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 		case !found:
 			return &ClaimResult{Revision: s.Revision}, "", nil
 		}
+		noteMoved(c, s, t)
 		data := claimOf(t)
 		data.taken, data.Derived = true, c.caller.Derived
 		return data, t.ID, nil

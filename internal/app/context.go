@@ -22,12 +22,16 @@ type ContextResult struct {
 	Resumable bool                `json:"resumable"`
 	Folder    string              `json:"folder"` // from the project's root
 	Files     []ContextFile       `json:"files"`
+	// Moved has what the thread builds on and has changed since.
+	Moved []ContextMoved `json:"moved,omitempty"`
 	// References has the thread's direct references.
 	References []ContextReference `json:"references"`
 	// Speaks: the caller is an agent that speaks for the thread, so the injections
 	// that it is shown count as seen (MarkSeen).
 	Speaks bool      `json:"speaks"`
 	At     time.Time `json:"at"` // of the look
+
+	builtOn []thread.BuiltOn
 }
 
 // ContextDependency is a thread that the thread depends on.
@@ -65,6 +69,7 @@ func Context(c *Call, in ContextRequest) (*ContextResult, error) {
 		return nil, err
 	}
 	d.Folder, d.Files = threadPath(d.Thread.ID), contextFiles(entries)
+	d.Moved = moved(c, d.Thread, d.builtOn)
 	for i := range d.References {
 		d.References[i].read(c)
 	}
@@ -84,7 +89,7 @@ func (d *ContextResult) gather(c *Call, s *thread.State, id string) error {
 	for _, ref := range refs {
 		d.References = append(d.References, ContextReference{Reference: ref})
 	}
-	d.Thread, d.Resumable = t, s.Resumable(t)
+	d.Thread, d.Resumable, d.builtOn = t, s.Resumable(t), s.BuiltOn(t)
 	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 		d.Objective = o.Title
 	}

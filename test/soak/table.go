@@ -79,6 +79,7 @@ func table() []row {
 		{name: "merge resolve", weight: 5, may: thread + "T303 T304 T402 T903 T108", draw: (*worker).mergeResolve},
 		{name: "merge continue", weight: 5, may: thread + "T102 T301 T302 T303 T304 T402 T404 T108", many: true, draw: ofMerge("merge continue")},
 		{name: "merge abort", weight: 3, may: thread + "T303 T108", draw: ofMerge("merge abort")},
+		{name: "pull", weight: 4, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T903 T108", many: true, draw: of("pull")},
 		{name: "merge-file", weight: 1, reads: true, may: "T301", draw: (*worker).mergeFile},
 		{name: "transfer", weight: 4, may: thread + "T102 T401 T402 T404", many: true, draw: (*worker).transfer},
 		{name: "approvals", weight: 1, reads: true, draw: fixed("approvals", "approvals --all", "approvals --all --limit 2")},

@@ -86,6 +86,7 @@ func table() []row {
 		{name: "merge-refused", prepare: withChanges, argv: words("merge --sources child --target main --validate false"), status: 13, code: "T302", idle: true},
 		{name: "merge-approval", prepare: withChanges, argv: words("merge --sources child --target main --require-approval"), status: 14, code: "T402"},
 		{name: "merge-approved", prepare: withApprovedMerge, argv: words("merge continue {merge}")},
+		{name: "pull", prepare: withMovedParent, argv: words("pull child")},
 		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), leavesTemporary: ".ours.md"},
 		{name: "transfer-request", argv: words("transfer child --direction request_approval --scope deploy,code_edit --reason ship --timeout 9h")},
 		{name: "transfer-delegate", argv: words("transfer child --direction delegate --scope code_edit --to agent --timeout 9h")},
@@ -267,6 +268,12 @@ func withChanges(f *fixture) {
 	f.write("child", "tokens/list.md", "a list\n")
 	f.write("child", "data.bin", "\x00\xfe"+strings.Repeat("y", 9_000))
 	f.remove("child", "old.md")
+}
+
+// withMovedParent: the parent changes what its child has, and adds to it.
+func withMovedParent(f *fixture) {
+	f.write("main", "design/deep/notes.md", "first\nnewer\n")
+	f.write("main", "added.md", "added\n")
 }
 
 func withConflict(f *fixture) {

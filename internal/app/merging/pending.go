@@ -78,6 +78,7 @@ func (p *Planning) markedTexts() map[string][]byte {
 // followed has a work file that follows a decision: what it is replaced with.
 type followed struct {
 	path       string
+	before     []byte // as somebody edited it
 	text       []byte
 	rendering  []byte // as without anybody's edits
 	expect     thread.BlobID
@@ -95,6 +96,7 @@ type workFiles struct {
 type workFile struct {
 	rendering merge.Marked
 	hash      thread.BlobID // of the file; "" if there is none
+	raw       []byte        // the file, if somebody edited it
 	now       []byte
 }
 
@@ -120,9 +122,12 @@ func readWork(s *Session) (*workFiles, error) {
 				continue // removed: no answer
 			}
 			one.hash = blobOf(now)
-			if one.hash != id && !w.carry(&one, id, now) {
-				s.outdated = append(s.outdated, f.Path)
-				continue
+			if one.hash != id {
+				one.raw = now
+				if !w.carry(&one, id, now) {
+					s.outdated = append(s.outdated, f.Path)
+					continue
+				}
 			}
 		}
 		if len(rendering.Text) > 0 || known {
@@ -210,7 +215,7 @@ func (w *workFiles) follow(plan *merge.Plan, whole func(path string) bool) (out 
 		if known && blobOf(text) == one.hash && w.record.Work[f.Path] == blobOf(next.Text) {
 			continue
 		}
-		out = append(out, followed{f.Path, text, next.Text, one.hash, f.Before.Executable})
+		out = append(out, followed{f.Path, one.raw, text, next.Text, one.hash, f.Before.Executable})
 	}
 	return out, nil
 }
@@ -226,10 +231,14 @@ func preferring(was, edited, decided []byte) []byte {
 	return text
 }
 
-// writeWork stages work files, and returns the steps that put them into place.
+// writeWork stages work files, and returns the steps that put them into place. What they
+// replace is kept.
 func writeWork(stage *store.Stage, id thread.MergeID, files []followed) (steps []thread.Step, err error) {
 	for i, f := range files {
-		for _, text := range [][]byte{f.text, f.rendering} {
+		for _, text := range [][]byte{f.before, f.text, f.rendering} {
+			if text == nil {
+				continue
+			}
 			if _, err := stage.Put(text); err != nil {
 				return nil, err
 			}
