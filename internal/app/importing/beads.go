@@ -163,7 +163,7 @@ func (b *beads) issue(in beadsIssue) error {
 		b.note(b.record(in), "assignee %s: claims are leases that expire; claim the thread again", in.Assignee)
 	}
 	if len(in.Comments) > 0 {
-		b.note(b.record(in), "%d comments: kept in %s/issue.json", len(in.Comments), KeptDir)
+		b.note(b.record(in), "comments (%d): kept in %s/issue.json", len(in.Comments), KeptDir)
 	}
 	b.Threads = append(b.Threads, t)
 	b.keep(t.ID, "issue.json", append(in.line, '\n'))

@@ -320,7 +320,7 @@ func (n *node) thread(m member) error {
 		}
 	}
 	if injected > 0 {
-		n.note(record, "%d injections: kept in %s/operations.jsonl; inject again what still holds", injected, KeptDir)
+		n.note(record, "injections (%d): kept in %s/operations.jsonl; inject again what still holds", injected, KeptDir)
 	}
 	return n.folder(m.name, in, t.ID)
 }
