@@ -50,7 +50,7 @@ func (s *Store) readArchive(fn func(archive.Line)) (bad int, err error) {
 	return archive.Read(data, fn), nil
 }
 
-// archiveSource implements thread.Cold. It reads the archive once, and only if needed.
+// archiveSource implements thread.ArchiveSource. It reads the archive once, and only if needed.
 type archiveSource struct {
 	store  *Store
 	now    *loaded // its warnings get W502 for an archive that lacks records

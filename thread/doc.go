@@ -17,8 +17,8 @@
 //   - An operation is one recorded change of the store; its number is the revision.
 //   - A change is one record before and after an operation. The list of changes is
 //     everything that an operation did: the journal keeps it, recovery replays it.
-//   - Cold records are those that the State does not contain: records of archived
-//     threads. If a record names an id that is not in the State, that thread is
+//   - The archive has the records of archived threads, which the State does not
+//     contain. If a record names an id that is not in the State, that thread is
 //     archived and therefore terminated.
 //
 // Start with records.go (the types), table.go (how records are stored and changed)

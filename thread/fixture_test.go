@@ -29,7 +29,7 @@ type fixture struct {
 	archive *archive
 }
 
-// archive implements thread.Cold. all has every line, lines only those that count: the
+// archive implements thread.ArchiveSource. all has every line, lines only those that count: the
 // State's own records take precedence.
 type archive struct {
 	all, lines map[string][]thread.Line

@@ -208,7 +208,7 @@ func byAge(grants []Approval) []Approval {
 // Approval returns the grant that arg names, also one of an archived thread.
 // Errors: T403, T105.
 func (s *State) Approval(arg string) (Approval, error) {
-	return find(arg, PrefixApproval, &s.Approvals, s.coldLines(TableApprovals, func() bool { return true }),
+	return find(arg, PrefixApproval, &s.Approvals, s.archiveLines(TableApprovals, func() bool { return true }),
 		func(near string) error {
 			err := codes.ApprovalNotFound.New(fact.Of("approvalId", arg))
 			if near != "" {

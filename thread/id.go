@@ -61,7 +61,7 @@ func ReservedName(id string) error {
 // also finds archived threads. Errors: T101 with the nearest id, T105 with the
 // candidates, and those of reading the archive.
 func (s *State) Thread(arg string) (Thread, error) {
-	return find(arg, PrefixThread, &s.Threads, s.coldLines(TableThreads, func() bool { return s.Exists(ThreadID(arg)) }),
+	return find(arg, PrefixThread, &s.Threads, s.archiveLines(TableThreads, func() bool { return s.Exists(ThreadID(arg)) }),
 		func(near string) error { return threadNotFound(arg, near) })
 }
 
@@ -77,7 +77,7 @@ func (s *State) LiveThread(arg string) (Thread, error) {
 
 // Objective returns the objective that arg names. Errors: T601, T105.
 func (s *State) Objective(arg string) (Objective, error) {
-	return find(arg, PrefixObjective, &s.Objectives, noCold, func(near string) error {
+	return find(arg, PrefixObjective, &s.Objectives, noArchive, func(near string) error {
 		err := codes.ObjectiveNotFound.New(fact.Of("objectiveId", arg))
 		if near != "" {
 			err = err.With(fact.Of("nearest", near)).WithNext("leslie objective status " + near)
@@ -89,7 +89,7 @@ func (s *State) Objective(arg string) (Objective, error) {
 // Reference returns the reference that arg names, also one of an archived thread.
 // Errors: T204, T105.
 func (s *State) Reference(arg string) (Reference, error) {
-	return find(arg, PrefixReference, &s.References, s.coldLines(TableReferences, func() bool { return true }),
+	return find(arg, PrefixReference, &s.References, s.archiveLines(TableReferences, func() bool { return true }),
 		func(near string) error {
 			err := codes.ReferenceNotFound.New(fact.Of("refId", arg))
 			if near != "" {
@@ -104,7 +104,7 @@ func (s *State) Exists(id ThreadID) bool {
 	if _, ok := s.Threads.Peek(string(id)); ok || s.archivedHere(TableThreads, string(id)) {
 		return true
 	}
-	return s.cold != nil && ValidID(string(id)) && s.cold.Exists(id)
+	return s.source != nil && ValidID(string(id)) && s.source.Exists(id)
 }
 
 func threadNotFound(id, near string) error {
@@ -123,26 +123,26 @@ func notWritable(t Thread) error {
 	return err.WithHint("Spawn another; an archived thread is not reopened")
 }
 
-// coldSource gives access to the archived lines of a table. An exact id always
+// lineSource gives access to the archived lines of a table. An exact id always
 // wins, so find searches the archive for it whenever exact reports that it may be
 // there; it searches the archive for a shortened id only if the State has no match.
-type coldSource struct {
+type lineSource struct {
 	exact func() bool
 	lines func() ([]Line, error)
 }
 
-var noCold = coldSource{exact: func() bool { return false }, lines: func() ([]Line, error) { return nil, nil }}
+var noArchive = lineSource{exact: func() bool { return false }, lines: func() ([]Line, error) { return nil, nil }}
 
-func (s *State) coldLines(table string, exact func() bool) coldSource {
-	return coldSource{exact: exact, lines: func() ([]Line, error) { return s.archivedLines(table) }}
+func (s *State) archiveLines(table string, exact func() bool) lineSource {
+	return lineSource{exact: exact, lines: func() ([]Line, error) { return s.archivedLines(table) }}
 }
 
 // archivedLines returns the archived records of a table ordered by id, including
 // those that this State's own rules archived.
 func (s *State) archivedLines(table string) ([]Line, error) {
 	var lines []Line
-	if s.cold != nil {
-		was, err := s.cold.Archived(table)
+	if s.source != nil {
+		was, err := s.source.Archived(table)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func (s *State) archivedHere(table, id string) bool {
 
 // find looks up a record: by exact id in the State, then in the archive, by prefix
 // in the State, then in the archive.
-func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing func(near string) error) (R, error) {
+func find[R record[R]](arg, kind string, t *Table[R], archive lineSource, missing func(near string) error) (R, error) {
 	var none R
 	if r, ok := t.Get(arg); ok {
 		return r, nil
@@ -173,12 +173,12 @@ func find[R record[R]](arg, kind string, t *Table[R], cold coldSource, missing f
 	read := false
 	look := func() (err error) {
 		if !read {
-			archived, err = cold.lines()
+			archived, err = archive.lines()
 			read = true
 		}
 		return err
 	}
-	if cold.exact() {
+	if archive.exact() {
 		if err := look(); err != nil {
 			return none, err
 		}

@@ -66,7 +66,7 @@ func (s *State) PartiesOf(m Merge) (MergeParties, error) {
 
 // Merge returns the pending merge that arg names. Errors: T303, T105.
 func (s *State) Merge(arg string) (Merge, error) {
-	return find(arg, PrefixMerge, &s.Merges, noCold, func(near string) error {
+	return find(arg, PrefixMerge, &s.Merges, noArchive, func(near string) error {
 		err := codes.MergeNotFound.New(fact.Of("mergeId", arg))
 		if near != "" {
 			err = err.With(fact.Of("nearest", near)).WithNext("leslie merge status " + near)

@@ -124,7 +124,7 @@ func invented(t testing.TB, rng *rand.Rand, n int) *State {
 
 // threadArchive is an archive that has only threads.
 type threadArchive struct {
-	Cold
+	ArchiveSource
 	threads []Line
 }
 

@@ -35,9 +35,9 @@ type Operation struct {
 	Changes   []Change        `json:"changes"`
 }
 
-// Cold gives access to what the State does not contain. The store implements it; a
-// rule asks only for ids that are not in the State.
-type Cold interface {
+// ArchiveSource reads archived records, which the State does not contain. The store
+// implements it. Rules use it only for ids that are not in the State.
+type ArchiveSource interface {
 	// Exists reports whether a thread with this id ever had a folder.
 	Exists(id ThreadID) bool
 	// Archived returns the archived records of a table as lines ordered by id.
@@ -60,7 +60,7 @@ type State struct {
 	Questions  Table[Question]
 	Comments   Table[Comment]
 
-	cold     Cold
+	source   ArchiveSource
 	steps    []Step
 	archived []Change
 }
@@ -69,8 +69,8 @@ type State struct {
 type Records map[string][]Line
 
 // NewState returns a State with these records, which must have been verified.
-func NewState(rev Revision, records Records, cold Cold) *State {
-	s := &State{Revision: rev, cold: cold}
+func NewState(rev Revision, records Records, source ArchiveSource) *State {
+	s := &State{Revision: rev, source: source}
 	next := func() Revision { return s.Revision + 1 }
 	s.Objectives = newTable[Objective](TableObjectives, records[TableObjectives], next)
 	s.Threads = newTable[Thread](TableThreads, records[TableThreads], next)
@@ -84,7 +84,7 @@ func NewState(rev Revision, records Records, cold Cold) *State {
 
 // Fork returns a copy of the State that can be changed independently.
 func (s *State) Fork() *State {
-	out := &State{Revision: s.Revision, cold: s.cold, steps: slices.Clone(s.steps), archived: slices.Clone(s.archived)}
+	out := &State{Revision: s.Revision, source: s.source, steps: slices.Clone(s.steps), archived: slices.Clone(s.archived)}
 	next := func() Revision { return out.Revision + 1 }
 	out.Objectives, out.Threads, out.References = s.Objectives.fork(next), s.Threads.fork(next), s.References.fork(next)
 	out.Approvals, out.Merges = s.Approvals.fork(next), s.Merges.fork(next)
@@ -101,9 +101,9 @@ func (s *State) Become(o *State) bool {
 		!s.Questions.begunAs(&o.Questions) || !s.Comments.begunAs(&o.Comments) {
 		return false
 	}
-	cold := s.cold
+	source := s.source
 	*s = *o.Fork()
-	s.cold = cold
+	s.source = source
 	return true
 }
 

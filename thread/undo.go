@@ -71,7 +71,7 @@ func (s *State) trial() *State {
 	for _, table := range Tables() {
 		records[table] = s.Lines(table)
 	}
-	t := NewState(s.Revision, records, s.cold)
+	t := NewState(s.Revision, records, s.source)
 	t.archived = s.archived
 	return t
 }

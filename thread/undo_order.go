@@ -134,10 +134,10 @@ func (s *State) hasLine(table, id string) (bool, error) {
 	if s.archivedHere(table, id) {
 		return true, nil
 	}
-	if s.cold == nil {
+	if s.source == nil {
 		return false, nil
 	}
-	return s.cold.HasLine(table, id)
+	return s.source.HasLine(table, id)
 }
 
 // emptied refuses to remove an objective that has threads, archived ones included.

@@ -159,7 +159,7 @@ func allowedVars() map[string]string {
 	return map[string]string{
 		"codes.table":            "an array that is only read; Table returns copies",
 		"warnings.table":         "an array that is only read; Table returns copies",
-		"thread.noCold":          "an empty source, only read",
+		"thread.noArchive":       "an empty source, only read",
 		"cmd/leslie.version":     "set by the linker when a release is built",
 		"cmd/leslie.globalTable": "flags that are only read, in the binary and not made at each start",
 		"cmd/leslie.writeTable":  "the same",
