@@ -450,7 +450,7 @@ func (s *State) Expire(stamp Stamp) (about ThreadID) {
 	return about
 }
 
-// Fallen reports whether a deadline decided a request, not a person.
-func (a Approval) Fallen() bool {
+// DecidedByDeadline reports whether a deadline decided a request, not a person.
+func (a Approval) DecidedByDeadline() bool {
 	return a.Kind == Request && (a.Status == GrantSkipped || a.Status == GrantApproved) && a.Decided != nil && a.Decided.As == System
 }

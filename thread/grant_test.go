@@ -466,7 +466,7 @@ func TestAPassedDeadlineAppliesTheFallback(t *testing.T) {
 					assert.Equal(t, &thread.Attribution{At: at, As: thread.System, Actor: "leslie"}, got.Decided)
 					assert.Equal(t, at, th.Updated)
 				}
-				assert.Equal(t, c.fallback != thread.Block, got.Fallen())
+				assert.Equal(t, c.fallback != thread.Block, got.DecidedByDeadline())
 			}
 			assert.Equal(t, map[bool]thread.ThreadID{true: "it", false: ""}[c.fallback != thread.Block], w.Expire(thread.Stamp{Time: at, As: thread.System, Actor: "leslie"}))
 			w.commit()

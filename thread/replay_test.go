@@ -315,7 +315,7 @@ func (p *player) requireGrants(t *testing.T) {
 		}
 		g, ok := p.Approvals.Peek(string(why.Grant))
 		require.True(t, ok, "-seed %d", p.seed)
-		person := g.Decided.As == thread.User || g.Fallen() && g.Created.As == thread.User
+		person := g.Decided.As == thread.User || g.DecidedByDeadline() && g.Created.As == thread.User
 		require.True(t, person, "-seed %d: %s has deploy by %+v", p.seed, th.ID, g)
 	}
 	for g := range p.Approvals.All() {

@@ -291,7 +291,7 @@ func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) 
 	case err != nil:
 		return nil, err
 	}
-	if g.Fallen() {
+	if g.DecidedByDeadline() {
 		if g, err = recordDeadline(c, d); err != nil {
 			return nil, err
 		}
@@ -330,7 +330,7 @@ func decided(c *Call, d *TransferResult, g thread.Approval) (*TransferResult, er
 		return nil, undecided(g, g.Deadline.Sub(g.Created.At))
 	case g.Status == thread.GrantDenied, g.Status == thread.GrantWithdrawn:
 		return nil, g.Refusal()
-	case g.Fallen():
+	case g.DecidedByDeadline():
 		c.warn(warnings.FallbackUsed.NewFilled(
 			fact.List{fact.Of("duration", g.Deadline.Sub(g.Created.At))}, fact.Of("approvalId", g.ID), fact.Of("fallback", g.Fallback)))
 	}
