@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// processTree is /proc with processes as "pid parent comm exe start"; exe "-" cannot be
-// read.
+// processTree is a /proc with processes given as "pid parent comm exe start"; exe "-"
+// cannot be read.
 func processTree(boot string, processes ...[5]string) fstest.MapFS {
 	tree := fstest.MapFS{"sys/kernel/random/boot_id": {Data: []byte(boot + "\n")}}
 	for _, p := range processes {

@@ -24,10 +24,10 @@ import (
 	"leslie/internal/fact"
 )
 
-// These tests hold what is true of every command's answer.
+// These tests check what must be true of every command's answer.
 
-// example is a line of one command that works in newProject, and one that fails
-// by a rule or an id; nil where none can.
+// example has a line of one command that succeeds in newProject, and one that fails
+// because of a rule or an id; nil if there is none.
 type example struct{ works, fails []string }
 
 // examples has a row for every command of the table: a new command needs one.
@@ -93,10 +93,10 @@ func examples() map[string]example {
 	}
 }
 
-// needNoStore are the commands that work outside a project.
+// needNoStore returns the commands that work outside a project.
 func needNoStore() []string { return []string{"init", "explain", "merge-file"} }
 
-// readyFor is a project in which the examples of a command do what they say.
+// readyFor returns a project in which the examples of a command work.
 func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	t.Helper()
 	b = newProject(t)
@@ -148,7 +148,7 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	return b, ref
 }
 
-// pendingMergeOf begins a merge of part into main that waits: both have written
+// pendingMergeOf starts a merge of part into main that stays pending: both have changed
 // plan.md.
 func pendingMergeOf(t *testing.T, b *bench) (id string) {
 	t.Helper()
@@ -179,7 +179,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 	assert.ElementsMatch(t, names, slices.Collect(maps.Keys(examples())))
 }
 
-// assertAnswer holds what is true of every answer in JSON.
+// assertAnswer asserts what must be true of every answer in JSON.
 func assertAnswer(t *testing.T, cmd *command, a answer, status int, raw string) {
 	t.Helper()
 	if *a.Success != (status == 0) || *a.Success != (a.Error == nil) {
@@ -277,13 +277,13 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 	}
 }
 
-// streams reports whether a line's answer is a stream: without an envelope on
-// stdout, and with its error on stderr.
+// streams reports whether a line's answer is a stream: without an envelope on stdout, and
+// with its error on stderr.
 func streams(argv []string) bool {
 	return rendering{&call{given: given{line: lint(commands(), argv)}}}.streams()
 }
 
-// assertStream holds what is true of every stream in JSON that worked.
+// assertStream asserts what must be true of every successful stream in JSON.
 func assertStream(t *testing.T, b *bench) {
 	t.Helper()
 	assert.Empty(t, b.err.String())
@@ -295,8 +295,8 @@ func assertStream(t *testing.T, b *bench) {
 	}
 }
 
-// spoken is the one document of the last call: on stdout, or where a stream
-// failed on stderr.
+// spoken returns the document of the last call: on stdout, or on stderr if a stream
+// failed.
 func spoken(t *testing.T, b *bench) answer {
 	t.Helper()
 	if b.out.Len() == 0 {
@@ -305,7 +305,7 @@ func spoken(t *testing.T, b *bench) answer {
 	return document(t, b.out.Bytes())
 }
 
-// tree is every path below a folder with its content, without the log.
+// tree returns every path below a folder with its content, without the log.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -346,7 +346,7 @@ func TestInTextModeOnlyTheAnswerIsOnStdout(t *testing.T) {
 	}
 }
 
-// TestJSONAndYAMLSayTheSame runs each line twice on two projects that are alike.
+// TestJSONAndYAMLSayTheSame runs each line twice, in two equal projects.
 func TestJSONAndYAMLSayTheSame(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {
@@ -375,7 +375,7 @@ func TestJSONAndYAMLSayTheSame(t *testing.T) {
 	}
 }
 
-// documents are all that an answer holds: one document, of a stream several.
+// documents returns the documents of an answer: one, or several of a stream.
 func documents(t *testing.T, format string, said []byte) (all []any) {
 	t.Helper()
 	decode := json.NewDecoder(bytes.NewReader(said)).Decode
@@ -394,8 +394,8 @@ func documents(t *testing.T, format string, said []byte) (all []any) {
 	}
 }
 
-// plain is a document as text, without what differs from run to run: the
-// project's folder and the times of files.
+// plain returns a document as text, without what differs between runs: the project's
+// folder and the times of files.
 func plain(t *testing.T, doc any, root string) string {
 	t.Helper()
 	raw, err := fact.JSON(doc)
@@ -423,7 +423,7 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// TestSpecimens are the contract's, to the character.
+// TestSpecimens compares with the contract's examples, character by character.
 func TestSpecimens(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -456,7 +456,7 @@ func TestSpecimens(t *testing.T) {
 	}
 }
 
-// broken is a command whose answer breaks in one place.
+// broken is a command whose answer panics in one place.
 type broken struct{ onText, onJSON string }
 
 func (d *broken) Text(*page) {
@@ -523,8 +523,8 @@ func TestPanicIsT901InTheAskedFormat(t *testing.T) {
 	}
 }
 
-// TestPanicBehindTheCommitSaysThatSomethingChanged: who repeats the call ought
-// to know.
+// TestPanicBehindTheCommitSaysThatSomethingChanged: otherwise the caller might repeat the
+// call.
 func TestPanicBehindTheCommitSaysThatSomethingChanged(t *testing.T) {
 	t.Parallel()
 	late := &command{name: "late", writes: true, run: func(c *call) (Data, error) {
@@ -564,8 +564,8 @@ func TestAnInterruptedCallIsT904AndHasChangedNothing(t *testing.T) {
 	}
 }
 
-// TestAnInterruptEndsTheWaitForStandardInput: without it, Ctrl-C would do
-// nothing at "spawn --intent -".
+// TestAnInterruptEndsTheWaitForStandardInput: otherwise Ctrl-C would do nothing at "spawn
+// --intent -".
 func TestAnInterruptEndsTheWaitForStandardInput(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
@@ -591,8 +591,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestNextLinesRunAsPrinted follows the first next line of every failing
-// example.
+// TestNextLinesRunAsPrinted runs the first next line of every failing example.
 func TestNextLinesRunAsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {
@@ -633,8 +632,8 @@ func TestContextBlockHasAtMost9500Characters(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(block, "<thread_context"))
 }
 
-// TestNextLinesNeverSpeakWithTheTerminal: one that names such a folder runs as it
-// stands, so it is for programs alone.
+// TestNextLinesNeverSpeakWithTheTerminal: a next line with control characters must run
+// unchanged, so it is only in JSON and YAML.
 func TestNextLinesNeverSpeakWithTheTerminal(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

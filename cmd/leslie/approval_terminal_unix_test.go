@@ -19,7 +19,7 @@ import (
 
 // These tests decide with a person at a real pseudo-terminal.
 
-// What is asked, as it is shown.
+// Questions as the terminal shows them.
 const (
 	askDecision = "Your decision? (approve, deny, later, quit)"
 	askReason   = "Why? (may be left empty)"
@@ -27,7 +27,7 @@ const (
 	askApply    = "Apply this merge? (yes, no, later)"
 )
 
-// asks has an agent ask for a capability and returns the id of the request.
+// asks lets an agent ask for a capability and returns the id of the request.
 func (b *bench) asks(t *testing.T, id, scope string, more ...string) string {
 	t.Helper()
 	b.must(t, append([]string{"transfer", id, "--direction", "request_approval", "--scope", scope, "--as", "agent", "--actor", "bot", "--format", "json"}, more...)...)
@@ -36,8 +36,8 @@ func (b *bench) asks(t *testing.T, id, scope string, more ...string) string {
 	return approval
 }
 
-// verdicts are the statuses of all requests by what they ask for, with the reason
-// that was given.
+// verdicts returns the statuses of all requests by capability, with the reason that was
+// given.
 func (b *bench) verdicts(t *testing.T) map[string]string {
 	t.Helper()
 	b.must(t, "approvals", "--all", "--format", "json")
@@ -155,7 +155,7 @@ func TestChangedArtifactsAreAskedAboutBeforeTheyAreApproved(t *testing.T) {
 	}
 }
 
-// Nobody is asked where nobody is, and nothing is taken for consent.
+// Without a person nothing is asked, and nothing counts as consent.
 func TestNobodyIsAskedToApproveWhereNobodyIsThere(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -256,8 +256,7 @@ func TestConflictsAreAskedAboutBeforeTheMergeIs(t *testing.T) {
 	assert.Equal(t, "one\ntwo of main\nthree\nfour of child\nfive\n", planOf(t, b))
 }
 
-// Where conflicts are a person's, no agent is offered, and none is run that the
-// person names.
+// If only people may resolve conflicts, the prompt offers no agent, and runs none.
 func TestNoAgentIsOfferedWhereConflictsAreAPersons(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
@@ -294,7 +293,7 @@ func converseIn(t *testing.T, b *bench, env []string, args ...string) *dialogue 
 	return d
 }
 
-// until reads on until the text was shown n times.
+// until reads until the text has been shown n times.
 func (d *dialogue) until(text string, n int) {
 	d.t.Helper()
 	for buf := make([]byte, 4096); strings.Count(d.shown.String(), text) < n; {
@@ -383,7 +382,7 @@ func TestAnInterruptDecidesNothing(t *testing.T) {
 	}
 }
 
-// A person waits at the terminal without end; what is waited for is said at once.
+// A person waits at the terminal without limit; leslie reports at once what it waits for.
 func TestAPersonWhoWaitsIsToldForWhat(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

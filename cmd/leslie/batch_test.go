@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A batch is rehearsed once. Its rules run again only where somebody else has
-// written between the rehearsal and the lock; either way all of it is there.
+// A batch is rehearsed once. Its rules run again only if somebody else has written
+// between the rehearsal and the lock; in both cases all of the batch is done.
 func TestABatchRunsItsRulesAgainOnlyWhereSomebodyWroteMeanwhile(t *testing.T) {
 	t.Parallel()
 	lines := strings.Repeat(`["spawn","--objective","ship","--intent","One of many"]`+"\n", 3)

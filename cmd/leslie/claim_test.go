@@ -16,7 +16,7 @@ func (b *bench) at(after time.Duration) {
 	b.now = func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC).Add(after) }
 }
 
-// held is who holds main until when, "" for nobody.
+// held returns who has claimed main until when, or "".
 func (b *bench) held(t *testing.T) (holder, until string) {
 	t.Helper()
 	b.must(t, "status", "main", "--format", "json")

@@ -13,15 +13,15 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// reading is what a line says: a command, its flags with their values in the order of
-// the definition, its operands.
+// reading is the meaning of a line: a command, its flags with their values in the order
+// of the definition, its operands.
 type reading struct {
 	command  string
 	flags    []string
 	operands []string
 }
 
-// reading is what the pass in front of the library has found.
+// reading returns what lint found.
 func (l line) reading() reading {
 	r := reading{command: l.cmd.name, operands: append([]string{}, l.operands...)}
 	for _, o := range options(l.cmd.allFlags()) {
@@ -34,7 +34,7 @@ func (l line) reading() reading {
 	return r
 }
 
-// call is a call as its command gets it.
+// call returns a call as its command gets it.
 func (b *bench) call(t *testing.T, args ...string) *call {
 	t.Helper()
 	l := lint(commands(), args)
@@ -45,7 +45,7 @@ func (b *bench) call(t *testing.T, args ...string) *call {
 	return c
 }
 
-// readBy is what the library gives a command of the line, through the methods by which
+// readBy returns what the library gives to a command, through the methods by which
 // commands read it.
 func readBy(all []*command, argv []string) (r reading) {
 	reader := make([]*command, len(all))
@@ -71,7 +71,7 @@ func readBy(all []*command, argv []string) (r reading) {
 	return r
 }
 
-// The definitions are shared by all lines that are read with them.
+// All lines share the definitions.
 func TestALineLeavesNothingToTheNext(t *testing.T) {
 	t.Parallel()
 	all := commands()
@@ -80,8 +80,8 @@ func TestALineLeavesNothingToTheNext(t *testing.T) {
 	assert.Equal(t, []string{"label=a,b", "label=c"}, readBy(all, []string{"merge-file", "-L", "a,b", "x", "-L=c", "y", "z"}).flags, "a letter stands for the name, once")
 }
 
-// Without the pass in front of it the library prints nothing and accepts nothing that is
-// wrong: what it finds is an error, and an unknown command never a success.
+// Without lint the library prints nothing and accepts no faulty line: it returns an
+// error, and an unknown command never succeeds.
 func TestTheLibraryAloneIsSilentAndRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"lst", "objective", "objective lst", "reference lst", "spawn --nope", "spawn --limit", "list --limit x", "list --all=maybe", "merge --format"} {
@@ -97,8 +97,8 @@ func TestTheLibraryAloneIsSilentAndRefuses(t *testing.T) {
 	}
 }
 
-// A usage line shows in brackets what may be left out, and a command refuses a line
-// without the rest.
+// A usage line shows optional parts in brackets, and a command refuses a line without the
+// other parts.
 func TestACommandRefusesALineWithoutWhatItsUsageRequires(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {
@@ -127,7 +127,7 @@ func TestACommandRefusesALineWithoutWhatItsUsageRequires(t *testing.T) {
 	}
 }
 
-// Every command stands once in the library's tree, with the flags of its definition.
+// Every command is in the library's tree once, with the flags of its definition.
 func TestTheTreeHoldsEveryCommand(t *testing.T) {
 	t.Parallel()
 	all := commands()
@@ -157,7 +157,7 @@ func TestTheTreeHoldsEveryCommand(t *testing.T) {
 	assert.ElementsMatch(t, want, names)
 }
 
-// What a line of a batch keeps reads as before.
+// A line of a batch is read as it would be alone.
 func TestALineOfABatchKeepsWhatItWasGiven(t *testing.T) {
 	t.Parallel()
 	c := newProject(t).call(t, "update", "main", "--tag", "+a", "--title", "T", "--tag=-b,c", "--lock-timeout", "1s")

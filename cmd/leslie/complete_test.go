@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// offered is what a shell is offered behind the words of a line.
+// offered returns the completions after these words.
 func (b *bench) offered(t *testing.T, words ...string) []string {
 	t.Helper()
 	require.Zero(t, b.leslie(append(slices.Clone(words), completionFlag)...), "%q %s%s", words, &b.out, &b.err)
@@ -59,7 +59,8 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 	}
 }
 
-// Every command offers its flags behind a dash, but none twice that it takes once.
+// Every command offers its flags after a dash, except given flags that cannot be
+// repeated.
 func TestCompletionOffersTheFlagsOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
@@ -80,8 +81,8 @@ func TestCompletionOffersTheFlagsOfEveryCommand(t *testing.T) {
 	assert.Contains(t, b.offered(t, "reference"), "--target")
 }
 
-// A line that is being typed may be wrong, and there may be nothing to read: completion
-// offers what it can, changes nothing and says nothing.
+// An incomplete line may have faults, and there may be no store: completion offers what
+// it can, changes nothing and prints no error.
 func TestCompletionNeverFailsAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	empty := newBench(t)

@@ -14,10 +14,10 @@ import (
 	"leslie/thread"
 )
 
-// These tests have somebody else write between a command's look at the store and
-// its commit.
+// In these tests somebody else writes between a command's first look at the store and its
+// commit.
 
-// meanwhile has another process act in front of the n-th id of a kind.
+// meanwhile lets another process act before the n-th id of a kind is generated.
 func (b *bench) meanwhile(prefix string, n int, act func(other *bench)) {
 	own := b.newID
 	b.newID = func(p string) string {
@@ -62,8 +62,8 @@ func TestACopyOfAThreadThatWasTakenBackMeanwhileIsNotKept(t *testing.T) {
 	assert.Contains(t, b.out.String(), `"healthy":true`)
 }
 
-// A shortened id is looked up once: another thread may have it by the time of the
-// commit, and the copies are of the first.
+// A shortened id is resolved once: at the commit it may match another thread, but the
+// copies are of the first.
 func TestAShortenedIDMeansWhatItMeantWhenItWasCopied(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
@@ -87,8 +87,7 @@ func TestAShortenedIDMeansWhatItMeantWhenItWasCopied(t *testing.T) {
 	assert.Equal(t, thread.ThreadID("target-one"), answer.Data.References[0].Target)
 }
 
-// History says in which order things were done: what a checkpoint holds is what the
-// operations before it have led to.
+// The history is in order: a checkpoint contains the result of the operations before it.
 func TestACheckpointHoldsWhatWasMergedBeforeIt(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

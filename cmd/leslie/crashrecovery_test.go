@@ -16,12 +16,12 @@ import (
 	"leslie/thread"
 )
 
-// This test is about a process that dies behind its commit, before its files are
-// in place. Whatever command comes next does what it would have done behind the
-// whole operation: what is only on its way is not taken for deleted.
+// This test kills a process after its commit, before its files are in place. The next
+// command, whichever it is, has the same result as after a complete operation: files that
+// are still pending do not count as deleted.
 
-// workOf begins a project in which parent and child have files of their own, a
-// checkpoint, and something to merge.
+// workOf makes a project in which parent and child have their own files, a checkpoint,
+// and something to merge.
 func workOf(t *testing.T) *bench {
 	t.Helper()
 	b := newProject(t)
@@ -36,7 +36,7 @@ func workOf(t *testing.T) *bench {
 	return b
 }
 
-// cutOff are operations with file work.
+// cutOff returns operations with file work.
 func cutOff() map[string][]string {
 	return map[string][]string{
 		"spawn":     {"spawn --intent Second --id second --parent parent --inherit full"},
@@ -47,8 +47,8 @@ func cutOff() map[string][]string {
 	}
 }
 
-// follow are commands that read files, each the first behind the one that was cut
-// off; what comes after it shows what it saw.
+// follow returns commands that read files, each to be run first after the kill, with a
+// command that shows what it read.
 func follow() []string {
 	return []string{
 		"merge --sources parent --target child",
@@ -97,8 +97,8 @@ func TestWhatADeadProcessLeftUndoneIsNotTakenForDeleted(t *testing.T) {
 	}
 }
 
-// Who only looks behind such a process is told what is not in place, and changes
-// nothing; behind the next write there is nothing to tell.
+// A reading command after the kill names the files that are not in place, and changes
+// nothing; after the next write there is no warning.
 func TestWhoLooksBehindADeadProcessIsToldWhatIsNotInPlace(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -137,7 +137,7 @@ func TestWhoLooksBehindADeadProcessIsToldWhatIsNotInPlace(t *testing.T) {
 	}
 }
 
-// pendingFiles runs a line that works, and returns what W507 names.
+// pendingFiles runs a line that succeeds, and returns what W507 names.
 func (b *bench) pendingFiles(t *testing.T, line string) []string {
 	t.Helper()
 	b.must(t, append(strings.Fields(line), "--format", "json")...)
@@ -160,9 +160,9 @@ func (b *bench) pendingFiles(t *testing.T, line string) []string {
 	return nil
 }
 
-// takeBackFileWork makes the project what it was between the newest operation's
-// commit and its first step: staged things lie in their stage again, what they
-// replaced is back, and the journal lacks the line.
+// takeBackFileWork returns the project to the moment between the newest operation's
+// commit and its first step: staged files are in the staging folder, replaced files are
+// back, and the journal lacks the line.
 func (b *bench) takeBackFileWork(t *testing.T) {
 	t.Helper()
 	at := func(rel string) string { return filepath.Join(b.dir, store.Dir, filepath.FromSlash(rel)) }

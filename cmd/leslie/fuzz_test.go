@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzReorder: wherever the flags of a line stand in front of "--", it says the
-// same: the command, its flags and their values, its operands in their order.
+// FuzzReorder: wherever flags are before "--", the line means the same: the command, its
+// flags and their values, its operands in order.
 func FuzzReorder(f *testing.F) {
 	for _, s := range []string{
 		"spawn\n--intent\nDo it\n--tag\na\n--tag\nb\n--parent=main", "objective\ncreate\nA title\n--id\nx\n--format\njson",
@@ -36,7 +36,7 @@ func FuzzReorder(f *testing.F) {
 	})
 }
 
-// plainLine is a line without the pointers in it.
+// plainLine is a line without pointers.
 func plainLine(l line) any {
 	name := ""
 	if l.cmd != nil {
@@ -45,8 +45,8 @@ func plainLine(l line) any {
 	return []any{name, l.group, valuesOf(l), l.operands, l.help, l.version, l.last, l.faults}
 }
 
-// shuffled is a line with its flags between its words, in their order. Operands
-// that look like flags stand behind "--", and so do those behind them.
+// shuffled returns a line with its flags between its words, in order. Operands that look
+// like flags are after "--", with all that follow them.
 func shuffled(l line, r *rand.Rand) (argv []string) {
 	words, behind := l.cmd.path(), []string(nil)
 	for i, o := range l.operands {

@@ -20,7 +20,7 @@ func TestTheBlockIsShort(t *testing.T) {
 	}
 }
 
-// A hint has one of the topics, and belongs to its own command.
+// Each hint has one of the topics, and is for its own command.
 func TestEveryHintIsALineOfItsCommand(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {
@@ -35,7 +35,7 @@ func TestEveryHintIsALineOfItsCommand(t *testing.T) {
 	}
 }
 
-// What is no command any more is not taught; what is new is, without this file.
+// The guide shows no former command, and shows new ones without a change here.
 func TestTheBlockIsMadeFromTheTable(t *testing.T) {
 	t.Parallel()
 	all := []*command{{name: "dance", summary: "move about", hint: hint{sharing, "dance ID --fast"}}, {name: "hide", summary: "stay away"}}
@@ -45,8 +45,8 @@ func TestTheBlockIsMadeFromTheTable(t *testing.T) {
 	assert.NotContains(t, block, "Merge:")
 }
 
-// requireCommands asserts that every line of leslie's that a text names is one:
-// a command of the table, with flags that it has.
+// requireCommands asserts that every line of leslie in a text is valid: a command of the
+// table, with its flags.
 func requireCommands(t *testing.T, text string) {
 	t.Helper()
 	lines := regexp.MustCompile("(?m)`leslie ([^`]+)`|^  leslie ([^:]+):").FindAllStringSubmatch(text, -1)
@@ -66,8 +66,8 @@ func TestEveryCommandThatTheBlockNamesIsThere(t *testing.T) {
 	requireCommands(t, guide(commands()))
 }
 
-// FuzzWithGuide: whatever AGENTS.md holds, text outside the block stays byte for
-// byte, there is a block of today in it, and a second run changes nothing.
+// FuzzWithGuide: whatever AGENTS.md contains, text outside the block stays byte for byte,
+// the result has a current block, and a second run changes nothing.
 func FuzzWithGuide(f *testing.F) {
 	block := guide(commands())
 	for _, s := range []string{
@@ -96,8 +96,8 @@ func FuzzWithGuide(f *testing.F) {
 	})
 }
 
-// explains reports whether out is old with one block replaced by fresh, or with
-// fresh and empty lines behind it, for one of the places where fresh stands.
+// explains reports whether out is old with one block replaced by fresh, or with fresh and
+// empty lines after it.
 func explains(old, out, fresh []byte) bool {
 	for at := 0; at <= len(out); at++ {
 		i := bytes.Index(out[at:], fresh)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Help is read on narrow screens; only what is there to be copied is as long as it is.
+// People read help on narrow screens; only examples may be wider.
 func TestHelpFitsAScreen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -27,8 +27,8 @@ func TestHelpFitsAScreen(t *testing.T) {
 	}
 }
 
-// The hint of a usage error is the usage line with what the command needs and an
-// example, on one line.
+// The hint of a usage error is one line: the required parts of the usage line, and an
+// example.
 func TestTheUsageHintIsOneLine(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These tests interrupt a call that has recorded something by then.
+// These tests interrupt a call that has already recorded something.
 
-// assertTellsWhatStands looks at what an interrupted call shows when something stands.
+// assertTellsWhatStands asserts that an interrupted call reports what it has recorded.
 func assertTellsWhatStands(t *testing.T, shown string) {
 	t.Helper()
 	assert.NotContains(t, shown, "before it had changed anything")
@@ -25,7 +25,7 @@ func assertTellsWhatStands(t *testing.T, shown string) {
 	assert.Contains(t, shown, "changed=true")
 }
 
-// running begins a merge whose agent waits, and returns when it runs.
+// running starts a merge whose agent waits, and returns when the agent runs.
 func running(t *testing.T, b *bench, args ...string) (end func(os.Signal) (answer, int)) {
 	t.Helper()
 	fifo := filepath.Join(b.home, "fifo")
@@ -62,8 +62,8 @@ func TestAnInterruptedMergeNamesTheMergeThatStands(t *testing.T) {
 	b.must(t, strings.Fields(a.Error.Next[0])[1:]...)
 }
 
-// A merge that was pending before is not changed by who goes on with it and is
-// interrupted: the same call may be made again.
+// Interrupting merge continue does not change the pending merge: the same call can be
+// repeated.
 func TestAnInterruptedContinueMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
@@ -127,8 +127,8 @@ func TestAnInterruptedWaitForADecisionSaysThatTheRequestStands(t *testing.T) {
 	assert.Contains(t, string(rest), "hint: The request stays open")
 }
 
-// editing is a person whose editor is open. Its file is below temp, so that a test
-// sees what is left of it.
+// editing is a person whose editor is open. Its file is below temp, so a test can see
+// what is left.
 func editing(t *testing.T, editor string) (d *dialogue, b *bench, temp string) {
 	t.Helper()
 	b = diverged(t)
@@ -142,7 +142,7 @@ func editing(t *testing.T, editor string) (d *dialogue, b *bench, temp string) {
 	return d, b, temp
 }
 
-// keptText is the one file that an editor left in the folder temp.
+// keptText returns the only file that an editor left in the folder temp.
 func keptText(t *testing.T, temp string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(temp, "*", "plan.md"))
@@ -204,8 +204,8 @@ read line
 	assert.Equal(t, "saved\n", keptText(t, temp))
 }
 
-// A terminal that closes ends leslie and so its agent, which has a session of its
-// own; one that nohup was said for goes on.
+// Closing the terminal ends leslie, and therefore its agent, which has its own session;
+// with nohup leslie continues.
 func TestAMergeUnderNohupOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)

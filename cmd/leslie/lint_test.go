@@ -92,8 +92,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestFlagsMayStandAnywhere puts a flag with its value at every place of every
-// command's line: all of them mean the same.
+// TestFlagsMayStandAnywhere puts a flag with its value at every place of every command's
+// line: all lines mean the same.
 func TestFlagsMayStandAnywhere(t *testing.T) {
 	t.Parallel()
 	all := commands()
@@ -122,8 +122,8 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 	}
 }
 
-// TestAFlagsNameTakesAValueInAllCommandsOrInNone: the parser tells where a flag's
-// value ends before it knows the command.
+// TestAFlagsNameTakesAValueInAllCommandsOrInNone: lint determines where a flag's value
+// ends before it knows the command.
 func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	t.Parallel()
 	takes := map[string]bool{}
@@ -136,7 +136,7 @@ func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	}
 }
 
-// validText is a text that a value takes.
+// validText returns a text that a value accepts.
 func validText(t *testing.T, v *value) string {
 	t.Helper()
 	for _, text := range append(slices.Clone(v.words), "true", "some text", "some-id", "7", "90s", "-x") {
@@ -148,7 +148,7 @@ func validText(t *testing.T, v *value) string {
 	return ""
 }
 
-// TestValuesOfEveryKind is the table of what a value must be.
+// TestValuesOfEveryKind is the table of accepted values.
 func TestValuesOfEveryKind(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -187,8 +187,8 @@ func TestValuesOfEveryKind(t *testing.T) {
 	}
 }
 
-// FuzzLint: no line of arguments makes the pass panic, no operand is lost or
-// moved, and the library reads a line without faults as the pass does.
+// FuzzLint: no line makes lint panic, no operand is lost or moved, and the library reads
+// a line without faults as lint does.
 func FuzzLint(f *testing.F) {
 	for _, cmd := range commands() {
 		f.Add(strings.ReplaceAll(cmd.name+" a --format json", " ", "\n"))
@@ -219,7 +219,7 @@ func FuzzLint(f *testing.F) {
 	})
 }
 
-// inOrder reports whether every part stands in whole, in the same order.
+// inOrder reports whether whole contains every part, in the same order.
 func inOrder(parts, whole []string) bool {
 	for _, p := range parts {
 		i := slices.Index(whole, p)
@@ -231,8 +231,8 @@ func inOrder(parts, whole []string) bool {
 	return true
 }
 
-// respelled reports whether the first of the parts is the value of a flag that names an
-// operand, in whole, and the others stand there in order.
+// respelled reports whether the first part is the value of a flag that names an operand,
+// in whole, and whole contains the others in order.
 func respelled(parts, whole []string) bool {
 	return len(parts) > 0 && slices.ContainsFunc(whole, func(arg string) bool {
 		return arg == parts[0] || strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "="+parts[0])

@@ -20,7 +20,7 @@ func TestLogLinesCannotBeForged(t *testing.T) {
 	assert.NotContains(t, string(raw), "\x1b")
 }
 
-// What looks at the log's end wants whole lines there, whatever somebody said.
+// Readers of the log's end need whole lines, whatever a message contains.
 func TestALogLineStaysShort(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

@@ -20,11 +20,11 @@ import (
 	"leslie/test/harness"
 )
 
-// update refreshes scripts and golden files in place of comparing them.
+// update rewrites scripts and golden files instead of comparing them.
 var update = flag.Bool("update", false, "refresh scripts and golden files")
 
-// TestMain makes the test binary leslie itself where it is called by that name,
-// so that scripts can run real processes.
+// TestMain makes the test binary act as leslie if it is called by that name, so that
+// scripts can run real processes.
 func TestMain(m *testing.M) {
 	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "leslie" {
 		main()
@@ -52,8 +52,8 @@ func (c cleaning) Run() int {
 	return status
 }
 
-// bench is a project folder and a process environment for calls in this
-// process: the clock stands still and ids count up.
+// bench is a project folder and an environment for calls in this process: the clock does
+// not move and ids count up.
 type bench struct {
 	env
 	vars     map[string]string
@@ -84,9 +84,9 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// newProject is a bench with a store, the objective ship and the threads main
-// and part, a child of main. The store is made once and copied: what a test
-// pays for is its own writes.
+// newProject returns a bench with a store, the objective ship and the threads main and
+// part, a child of main. The store is made once and copied, so a test takes only the time
+// of its own writes.
 func newProject(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -115,8 +115,7 @@ func project(t *testing.T) string {
 	return projectDir
 }
 
-// leslie runs one call and returns its exit status; out and err hold what it
-// wrote.
+// leslie runs one call and returns its exit status; out and err have its output.
 func (b *bench) leslie(args ...string) int {
 	return b.perform(context.Background(), commands(), args...)
 }
@@ -169,7 +168,7 @@ func document(t *testing.T, raw []byte) answer {
 	return a
 }
 
-// golden compares with a file of testdata/golden, to the character.
+// golden compares with a file of testdata/golden, character by character.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)

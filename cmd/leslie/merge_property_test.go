@@ -16,9 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// walk is a random piece of work by four threads in which nobody ever deletes
-// anything: lines and files are added, merged in all directions, looked at through
-// references, and taken back by undo and rollback.
+// walk is random work by four threads in which nobody deletes anything: they add lines
+// and files, merge in all directions, reference each other, undo and roll back.
 type walk struct {
 	*bench
 	t    *testing.T
@@ -46,7 +45,7 @@ func newWalk(t *testing.T, seed uint64) *walk {
 
 func (w *walk) folder(id string) string { return filepath.Join(w.dir, ".leslie", "threads", id) }
 
-// content is every line of a thread's artifacts, with its file.
+// content returns every line of a thread's artifacts, with its file.
 func (w *walk) content(id string) map[string]bool {
 	out := map[string]bool{}
 	require.NoError(w.t, filepath.WalkDir(w.folder(id), func(path string, d fs.DirEntry, err error) error {
@@ -106,7 +105,7 @@ func (w *walk) step() {
 	}
 }
 
-// merge brings everything of the sources into the target, and takes nothing away.
+// merge brings everything of the sources into the target, and removes nothing.
 func (w *walk) merge(target string, sources []string) {
 	before := w.content(target)
 	for _, s := range sources {
@@ -155,7 +154,7 @@ func (w *walk) back(id string) {
 	}
 }
 
-// undo takes back one of the last operations, if that goes.
+// undo undoes one of the last operations, if that is possible.
 func (w *walk) undo() {
 	w.must(w.t, "history", "--limit", "8", "--format", "json")
 	var d struct {
@@ -180,7 +179,7 @@ func (w *walk) refresh() {
 	}
 }
 
-// LESLIE_WALKS=n goes n walks from a drawn seed on, or from LESLIE_WALK_SEED.
+// LESLIE_WALKS=n makes n walks from a random seed on, or from LESLIE_WALK_SEED.
 func TestAMergeTakesNothingAwayThatNobodyDeleted(t *testing.T) {
 	t.Parallel()
 	walks, seed := 12, uint64(1)

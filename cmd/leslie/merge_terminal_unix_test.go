@@ -22,7 +22,7 @@ import (
 
 // These tests merge with a person at a real pseudo-terminal.
 
-// The texts of a file that main and its child both changed, in two places.
+// Versions of a file that main and its child have both changed, in two places.
 const (
 	mergeBase   = "one\ntwo\nthree\nfour\nfive\n"
 	mergeOurs   = "one\ntwo of main\nthree\nfour of main\nfive\n"
@@ -30,7 +30,7 @@ const (
 	mergeBoth   = "one\ntwo of main\ntwo of child\nthree\nfour of main\nfour of child\nfive\n"
 )
 
-// diverged is a project in which child and main are in conflict over plan.md.
+// diverged returns a project in which child and main are in conflict over plan.md.
 func diverged(t *testing.T) *bench {
 	t.Helper()
 	b := newProject(t)
@@ -56,8 +56,8 @@ func script(t *testing.T, b *bench, name, text string) string {
 	return path
 }
 
-// typing runs leslie on a pseudo-terminal on which somebody types these lines,
-// and returns what was shown and the exit status.
+// typing runs leslie on a pseudo-terminal on which somebody types these lines, and
+// returns what was shown and the exit status.
 func typing(t *testing.T, b *bench, env, lines []string, args ...string) (shown string, status int) {
 	t.Helper()
 	cmd := process(t, b, env, args...)
@@ -74,14 +74,14 @@ func typing(t *testing.T, b *bench, env, lines []string, args ...string) (shown 
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, cmd.Wait())
 }
 
-// What is asked, as it is shown.
+// Questions as the terminal shows them.
 const (
 	askAllow  = "Conflict detected. Allow Agent to attempt auto-resolution? (yes, no, all)"
 	askChoice = "ours, theirs, base, both, edit, skip, quit?"
 	askAgent  = "ours, theirs, base, both, edit, agent, skip, quit?"
 )
 
-// bothSides answers every conflict with both sides; it leaves nothing out.
+// bothSides answers every conflict with both sides.
 const bothSides = `grep -v -e '^<<<<<<< ' -e '^=======$' -e '^>>>>>>> ' "$MERGED" | sed '/^||||||| /,/^\(two\|four\)$/d' > text
 cat text > "$MERGED"
 `
@@ -163,8 +163,8 @@ func TestAfterEachAnswerItIsSaidWhatWasDecided(t *testing.T) {
 	assert.Equal(t, "one\ntwo\nthree\nedited\nfive\n", planOf(t, b))
 }
 
-// An editor shows text; what is none is never given to one, and what was only
-// deleted on one side is no text that an unsaved buffer could stand for.
+// The editor is only for text; a modify/delete conflict has no text for which an unsaved
+// buffer could be the answer.
 func TestWhatIsNotTextIsNotEdited(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -201,7 +201,7 @@ func TestWhatIsNotTextIsNotEdited(t *testing.T) {
 	}
 }
 
-// TestWhatWasAnsweredIsKept: the person is called away and goes on later.
+// TestWhatWasAnsweredIsKept: the person leaves and continues later.
 func TestWhatWasAnsweredIsKept(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
@@ -261,8 +261,8 @@ func TestNobodyIsAskedWhereNobodyIsThere(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatFailsLeavesTheTarget: under interactive, with a person who says
-// yes and then leaves, and under agent-first.
+// TestAnAgentThatFailsLeavesTheTarget: under interactive, with a person who accepts the
+// agent's help and then leaves, and under agent-first.
 func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, agent, reason string }{
@@ -296,8 +296,8 @@ func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 	}
 }
 
-// TestAnAgentsProcessesEndWithIt: a child that lived on could write later. Every
-// process of the agent holds the pipe open, so its end is theirs.
+// TestAnAgentsProcessesEndWithIt: a remaining child could write later. Every process of
+// the agent has the pipe open, so the pipe ends with the last of them.
 func TestAnAgentsProcessesEndWithIt(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]string{"at the timeout": "wait", "when it has ended": "exit 1"} {
@@ -350,8 +350,8 @@ func TestAnInterruptEndsTheWaitForAnAnswer(t *testing.T) {
 	assert.Contains(t, b.out.String(), `"total":1`)
 }
 
-// TestACallerThatIsCutOffFindsItsMergeAgain: it was recorded before anybody was
-// asked.
+// TestACallerThatIsCutOffFindsItsMergeAgain: leslie records the merge before it asks
+// anybody.
 func TestACallerThatIsCutOffFindsItsMergeAgain(t *testing.T) {
 	t.Parallel()
 	for sig, status := range map[syscall.Signal]int{syscall.SIGTERM: 130, syscall.SIGHUP: 130, syscall.SIGKILL: -1} {

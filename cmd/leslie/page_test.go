@@ -47,8 +47,7 @@ func TestContentIsSafeAtATerminalAndUnchangedElsewhere(t *testing.T) {
 	assert.Equal(t, "\x1b[32m+x\x1b[0m\n", coloured.String())
 }
 
-// FuzzEscape: nothing that a terminal acts on survives, and plain text is left
-// as it is.
+// FuzzEscape: nothing that controls a terminal remains, and plain text is unchanged.
 func FuzzEscape(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b]0;x\a", "\u009b", "\u202e", "\xff", "a\nb", "\\n", "é", "\U000e0001"} {
 		f.Add(s)
@@ -64,8 +63,7 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// FuzzTextAnswers: no value makes a line of its own or speaks with the terminal,
-// wherever it stands.
+// FuzzTextAnswers: no value starts a new line or controls the terminal, in any place.
 func FuzzTextAnswers(f *testing.F) {
 	f.Add("title\x1b[2J\nerror code=T901")
 	f.Add("\xff\t\v\f\u0085")
@@ -99,8 +97,8 @@ func TestShellQuoteIsOneWord(t *testing.T) {
 	assert.Equal(t, "p/sub-1", shellQuote("p/sub-1"), "what needs no quotes has none")
 }
 
-// Whoever can write the state can make its checksum fit: no value in it speaks with
-// the terminal, of whatever kind it is.
+// Anyone who can write the state can give it a valid checksum: no value in it controls
+// the terminal, whatever its type.
 func TestAForgedStateDoesNotSpeakWithTheTerminal(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

@@ -18,14 +18,14 @@ import (
 	"leslie/codes"
 )
 
-// This test is the recovery loop: who does what an error says gets on. It raises
-// every code in a project of its own, runs the first next line as it is printed,
-// and sees it exit 0. No next line decides, takes a side, or destroys.
+// This test is the recovery loop: following an error's advice makes progress. It raises
+// every code in its own project, runs the first next line as printed, and expects exit 0.
+// No next line decides, takes a side, or destroys.
 
 // fails runs a line that must fail.
 func (b *bench) fails(args ...string) { b.leslie(append(args, "--format", "json")...) }
 
-// raisers say how each code comes about; b.out then holds the error.
+// raisers returns how to raise each code; b.out then has the error.
 func raisers() map[codes.Code]func(*testing.T, *bench) {
 	line := func(text string) func(*testing.T, *bench) {
 		return func(_ *testing.T, b *bench) { b.fails(strings.Fields(text)...) }
@@ -230,8 +230,8 @@ func TestWhoFollowsAnErrorGetsOn(t *testing.T) {
 	}
 }
 
-// assertSafe holds a next line to the promise: it reads, or is the call put
-// right, and never decides, ends, or takes anything back.
+// assertSafe asserts that a next line reads, or is the corrected call, and never decides,
+// ends or undoes anything.
 func assertSafe(t *testing.T, next string) {
 	t.Helper()
 	argv, err := shellquote.Split(next)

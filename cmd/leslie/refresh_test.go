@@ -13,8 +13,8 @@ import (
 	"leslie/thread"
 )
 
-// The list of what a reference froze tells when the files were changed, where that
-// proves something; a refresh looks at what is in them.
+// The manifest of a frozen reference has the times of the files, if these prove that they
+// are unchanged; a refresh compares the content.
 func TestARefreshOfTheSameContentChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

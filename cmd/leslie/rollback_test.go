@@ -13,8 +13,8 @@ import (
 	"leslie/thread"
 )
 
-// savesMeanwhile is a project in which somebody saves a file each time a rollback
-// has made its plan and is about to commit, up to a number of times.
+// savesMeanwhile is a project in which somebody saves a file each time a rollback has
+// planned and is about to commit, up to a number of times.
 func savesMeanwhile(t *testing.T, times int) (b *bench, saved *int) {
 	t.Helper()
 	b = newProject(t)
@@ -35,7 +35,7 @@ func savesMeanwhile(t *testing.T, times int) (b *bench, saved *int) {
 	return b, saved
 }
 
-// As cp -p, tar and rsync save: another content of the same size, an old time.
+// As cp -p, tar and rsync save: different content of the same size with an old time.
 func TestACheckpointHoldsWhatWasSavedUnderAnOldTime(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
@@ -94,7 +94,7 @@ func TestARollbackGivesUpWhenSomebodyGoesOnSaving(t *testing.T) {
 	assert.Empty(t, left, "nothing stays staged")
 }
 
-// revision is the store's.
+// revision returns the store's revision.
 func (b *bench) revision(t *testing.T) int {
 	t.Helper()
 	b.must(t, "status", "--format", "json")

@@ -13,15 +13,14 @@ import (
 	"leslie/test/harness"
 )
 
-// This file is what "leslie" means in a script: a call in the test's own process,
-// with the script's folder, environment and streams, since most of the time of a
-// process goes into starting it. "exec leslie" is always a process, and so is
-// every call of a script that sets stdin, which testscript gives to processes
-// alone, or that counts on a millisecond passing between two calls.
-// LESLIE_SCRIPT_PROCESSES=1 (make scripts) makes every call a process.
+// This file defines "leslie" in scripts: a call in the test's own process, with the
+// script's folder, environment and streams, because starting a process takes most of its
+// time. "exec leslie" is always a process. So is every call of a script that sets stdin,
+// which testscript gives only to processes, or that needs a millisecond between two
+// calls. LESLIE_SCRIPT_PROCESSES=1 (make whole) makes every call a process.
 
-// installLeslie puts the test binary into a folder of PATH under leslie's name;
-// called by that name it is leslie.
+// installLeslie puts the test binary into a folder of PATH under leslie's name; called by
+// that name it acts as leslie.
 func installLeslie() (dir string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -62,14 +61,14 @@ func leslieInScript(ts *testscript.TestScript, args []string) int {
 	return run(ctx, args, e)
 }
 
-// clock is the time of a call: as between two processes, at least a millisecond
-// passes since the call before, so that lists have one order.
+// clock returns the time of a call: at least a millisecond after the call before, as
+// between two processes, so that lists have one order.
 func (s *scriptFacts) clock() func() time.Time {
 	ahead := max(0, time.Until(s.ended.Add(time.Millisecond)))
 	return func() time.Time { return time.Now().Add(ahead) }
 }
 
-// scriptFacts is what is known of a script that runs.
+// scriptFacts is what is known of a running script.
 type scriptFacts struct {
 	processes bool      // every call is a process
 	variables []string  // the names of its environment
@@ -78,8 +77,8 @@ type scriptFacts struct {
 
 type scriptKey struct{}
 
-// newScript reads a script's text for what testscript does not tell: whether it
-// needs processes, and which variables it adds to those that it begins with.
+// newScript reads from a script's text whether it needs processes, and which variables it
+// adds to the initial ones.
 func newScript(text string, vars []string) *scriptFacts {
 	s := &scriptFacts{processes: os.Getenv("LESLIE_SCRIPT_PROCESSES") != ""}
 	for _, v := range vars {
@@ -109,7 +108,7 @@ func (s *scriptFacts) environ(ts *testscript.TestScript) (all []string) {
 	return all
 }
 
-// scriptLeslie is the command of a script: the call succeeds, or fails behind "!".
+// scriptLeslie is the script command leslie: the call must succeed, or fail after "!".
 func scriptLeslie(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, len(args) == 0 || !strings.HasPrefix(args[len(args)-1], "&"), "exec leslie ... & runs in the background")
 	switch status := leslieInScript(ts, args); {
@@ -120,7 +119,7 @@ func scriptLeslie(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptText is the text of the script that a folder was made for.
+// scriptText returns the text of the script that a folder was made for.
 func scriptText(workDir string) (string, error) {
 	name := strings.TrimPrefix(filepath.Base(workDir), "script-")
 	text, err := os.ReadFile(filepath.Join("testdata", "script", name+".txtar"))

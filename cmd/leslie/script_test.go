@@ -61,8 +61,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setUpScript: testscript inherits nothing of the environment but PATH, so no
-// agent marker and no LESLIE_ variable gets in.
+// setUpScript: testscript inherits only PATH from the environment, so no agent's marker
+// and no LESLIE_ variable gets in.
 func setUpScript(e *testscript.Env) error {
 	home := filepath.Join(e.WorkDir, ".home")
 	e.Setenv("HOME", home)
@@ -132,7 +132,7 @@ func scriptYAML(ts *testscript.TestScript, neg bool, args []string) {
 	compareField(ts, neg, doc, args)
 }
 
-// scriptDocument is stdout as exactly one JSON document.
+// scriptDocument parses stdout as exactly one JSON document.
 func scriptDocument(ts *testscript.TestScript) any {
 	dec := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
 	dec.UseNumber()
@@ -253,9 +253,8 @@ func scriptUnchanged(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// readTree is every path below a folder with its permissions and content. The
-// log and the lock stay out: a failing command logs, and the lock is made by
-// whoever comes first.
+// readTree returns every path below a folder with its permissions and content, except the
+// log and the lock: a failing command logs, and the first command makes the lock.
 func readTree(ts *testscript.TestScript, dir string) map[string]string {
 	tree := map[string]string{}
 	root := ts.MkAbs(dir)
@@ -331,8 +330,8 @@ func scriptFree(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Value("locks").(map[string]*flock.Flock)[args[0]].Unlock())
 }
 
-// scriptNobody runs a command as somebody whom permission bits bind: the user
-// nobody when the tests run as root, else the caller.
+// scriptNobody runs a command as a user whom permission bits restrict: the user nobody if
+// the tests run as root, otherwise the caller.
 func scriptNobody(ts *testscript.TestScript, neg bool, args []string) {
 	want := 0
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -352,7 +351,7 @@ func scriptNobody(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// openUp lets everybody pass through a test's own temporary folders.
+// openUp makes a test's temporary folders accessible to everybody.
 func openUp(ts *testscript.TestScript, dir string) {
 	for ; dir != os.TempDir() && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
@@ -361,8 +360,8 @@ func openUp(ts *testscript.TestScript, dir string) {
 	}
 }
 
-// TestEveryCodeIsShownByAScript: who changes what raises a code sees it here. A
-// row says why no script can raise one; a command that can has to take it away.
+// TestEveryCodeIsShownByAScript: a change of what raises a code fails here. A row says
+// why no script can raise it; remove the row when a command can.
 func TestEveryCodeIsShownByAScript(t *testing.T) {
 	t.Parallel()
 	absent := map[string]string{
@@ -381,7 +380,7 @@ func TestEveryCodeIsShownByAScript(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(raw)) {
-			// Only what asserts a code counts.
+			// Only assertions of a code count.
 			if strings.HasPrefix(line, "json ") || strings.HasPrefix(line, "yaml ") || strings.HasPrefix(line, "stderr ") {
 				all.WriteString(line)
 			}

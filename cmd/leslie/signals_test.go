@@ -9,8 +9,8 @@ import (
 	"leslie/thread"
 )
 
-// listening is a context that knows whether anybody has asked for its end: from then
-// on the process catches signals (interruptible).
+// listening is a context that knows whether Done has been called: from then on the
+// process catches signals (interruptible).
 type listening struct {
 	context.Context
 	asked bool
@@ -21,8 +21,8 @@ func (l *listening) Done() <-chan struct{} {
 	return l.Context.Done()
 }
 
-// A signal between the commit and the waiting has to be answered as well: what was
-// asked for stands, and the caller needs its id.
+// A signal between the commit and the wait must be answered, too: the request is
+// recorded, and the caller needs its id.
 func TestWhoCommitsAndWaitsHearsSignalsFromInFrontOfTheCommit(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

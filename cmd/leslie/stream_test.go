@@ -17,7 +17,7 @@ import (
 	"leslie/warnings"
 )
 
-// note is an object of the streams that these tests make.
+// note is an object of the streams in these tests.
 type note struct {
 	Say string `json:"say"`
 }
@@ -54,7 +54,7 @@ func TestAStreamIsItsObjectsAlone(t *testing.T) {
 	}
 }
 
-// both is what stdout and stderr got, in the order in which they got it.
+// both has what stdout and stderr got, in that order.
 func both(b *bench) *bytes.Buffer {
 	var all bytes.Buffer
 	b.stdout, b.stderr = io.MultiWriter(&b.out, &all), io.MultiWriter(&b.err, &all)
@@ -106,7 +106,7 @@ func TestAStreamThatBreaksSaysSoOnStderr(t *testing.T) {
 	assert.Equal(t, "T903", document(t, b.err.Bytes()).Error.Code)
 }
 
-// unwritable is a standard output that takes so many writes and then fails.
+// unwritable is a standard output that accepts a number of writes and then fails.
 type unwritable struct {
 	left int
 	err  error

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// process is leslie as a process of its own in a project, with an environment
-// that names no agent.
+// process returns leslie as a process in a project, with an environment without an
+// agent's marker.
 func process(t *testing.T, b *bench, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -33,8 +33,8 @@ func process(t *testing.T, b *bench, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// onTerminal runs leslie with all three streams on a pseudo-terminal and
-// returns what it wrote there and its exit status.
+// onTerminal runs leslie with all three streams on a pseudo-terminal and returns what it
+// wrote there and its exit status.
 func onTerminal(t *testing.T, b *bench, env []string, args ...string) (string, int) {
 	t.Helper()
 	cmd := process(t, b, env, args...)
@@ -49,8 +49,8 @@ func onTerminal(t *testing.T, b *bench, env []string, args ...string) (string, i
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, cmd.Wait())
 }
 
-// interrupt types Ctrl-C. A terminal sends the signal first and then drops what
-// nobody has read yet, which may be the answer to it; this one drops nothing.
+// interrupt types Ctrl-C. A terminal sends the signal first and then drops unread output,
+// which may be the answer; this one drops nothing.
 func interrupt(t *testing.T, terminal *os.File) {
 	t.Helper()
 	keep := exec.Command("stty", "noflsh")
@@ -121,8 +121,8 @@ func TestColourOnlyOnATerminal(t *testing.T) {
 	}
 }
 
-// TestNoCommandWaitsForSomebodyWhoIsNotThere: agents run commands on
-// pseudo-terminals too.
+// TestNoCommandWaitsForSomebodyWhoIsNotThere: agents run commands on pseudo-terminals,
+// too.
 func TestNoCommandWaitsForSomebodyWhoIsNotThere(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands() {
@@ -137,8 +137,8 @@ func TestNoCommandWaitsForSomebodyWhoIsNotThere(t *testing.T) {
 	}
 }
 
-// TestASignalEndsTheWaitForTheLock: the process says what it waits for, so the
-// test knows when to interrupt it.
+// TestASignalEndsTheWaitForTheLock: the process reports what it waits for, so the test
+// knows when to interrupt it.
 func TestASignalEndsTheWaitForTheLock(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {

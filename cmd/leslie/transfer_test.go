@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An agent's tool ends a command after two minutes: it is told before. The clock
-// of this test makes a leap whenever somebody looks at it, so that what is left
-// of the wait is a moment.
+// An agent's tool ends a command after two minutes; leslie answers before. The clock of
+// this test jumps each time it is read, so the rest of the wait is short.
 func TestAnAgentThatDoesNotSayHowLongIsToldAfter100Seconds(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// asNobody becomes the user nobody, whom permission bits bind, and then its
-// arguments. A caller who is not root is bound by them already.
+// asNobody becomes the user nobody, whom permission bits restrict, and then runs its
+// arguments. A caller other than root is restricted already.
 func asNobody() {
 	var err error
 	if os.Geteuid() == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// walking makes a bench's clock go on by a step whenever somebody reads it, so
-// that deadlines pass after a known number of looks.
+// walking makes a bench's clock advance by a step each time it is read, so that deadlines
+// pass after a known number of looks.
 func walking(b *bench, step time.Duration) {
 	at := b.now()
 	b.env.now = func() time.Time {
@@ -35,7 +35,7 @@ func TestADeadlineThatPassesDuringAWaitIsAChange(t *testing.T) {
 	}
 }
 
-// Who knows of a deadline that has passed would be told again and again.
+// Otherwise a caller that knows of a passed deadline would be told again and again.
 func TestADeadlineThatPassedBeforeAWaitIsNone(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
