@@ -133,7 +133,7 @@ func idsOf(p *merge.Plan) []string {
 	return out
 }
 
-// one is a tree with the file f.md; "-" is none.
+// one returns a tree with the file f.md, or an empty tree for "-".
 func one(text string) files {
 	if text == "-" {
 		return files{}

@@ -15,7 +15,7 @@ import (
 	"leslie/merge"
 )
 
-// unifiedText is what diff -u prints behind its two lines of names.
+// unifiedText returns what diff -u prints after its two lines of names.
 func unifiedText(from, to []byte, context int) string {
 	var b strings.Builder
 	for _, h := range merge.Diff(from, to, context) {

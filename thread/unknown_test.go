@@ -48,7 +48,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// strange puts a member that nobody knows into every object of a value.
+// strange adds an unknown member to every object of a value.
 func strange(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -17,7 +17,7 @@ import (
 )
 
 // bench is a project with the objective ship and the threads main and part. Its
-// clock stands still unless a test moves it, and its ids count up.
+// clock does not move unless a test moves it, and its ids count up.
 type bench struct {
 	*Project
 	t   *testing.T

@@ -13,15 +13,15 @@ import (
 	"leslie/thread"
 )
 
-// asked is a use case with its request, for a call that somebody else makes.
+// asked is a use case with its request.
 type asked func(*Call) error
 
 func ask[In, Out any](do func(*Call, In) (*Out, error), in In) asked {
 	return func(c *Call) error { _, err := do(c, in); return err }
 }
 
-// A command line checks its flags before it asks. Who calls a use case without one is
-// told as well, by the names of the request's fields.
+// A command line checks its flags before it calls a use case. A direct caller gets the
+// same faults, with the names of the request's fields.
 func TestARequestThatNobodyCheckedIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -70,7 +70,7 @@ func TestARequestThatNobodyCheckedIsRefused(t *testing.T) {
 	assert.Equal(t, before, b.tree(), "nothing was written")
 }
 
-// A path that leads out is T507 whoever asks, and an id that nobody gave is nobody's.
+// A path that leads outside is T507 for every caller, and an empty id matches no thread.
 func TestWhatADirectCallerNamesIsLookedUpWithTheSameCare(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -30,9 +30,8 @@ func TestThePageOfTheConfigurationHasEveryKey(t *testing.T) {
 	}
 }
 
-// FuzzConfig: a configuration is refused with T903 or means what it says: every
-// key in it is one that leslie knows, none stands twice, and each value is the
-// one that any reader of JSON finds.
+// FuzzConfig: a configuration either is T903, or it has only known keys, each once, and
+// the values that any JSON parser finds.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, `{"policy":{"merge":"auto"},"mistakeLimit":3,"claimFor":"1h","merge":{"agent":"a b","validate":"c"}}`,
@@ -84,7 +83,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// keysOf are the keys of an object and of those in it, as they stand there.
+// keysOf returns the keys of an object and of the objects in it, in order.
 func keysOf(t *testing.T, dec *json.Decoder, prefix string) (out []string) {
 	token, err := dec.Token()
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func (bothSides) Resolve(_ context.Context, s *merging.Session) error {
 }
 
 // A merge with a conflict that a person resolves, which another one approves, and
-// which is taken back then.
+// which is undone then.
 func Example_merge() {
 	dir, err := os.MkdirTemp("", "leslie-example-")
 	orPanic(err)

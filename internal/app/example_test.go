@@ -14,8 +14,8 @@ import (
 )
 
 // A whole session without a command line or a terminal: a person splits an objective
-// into threads, an agent claims one of them, is told something, and takes back what it
-// did last.
+// into threads, an agent claims one of them, gets a message, and undoes its last
+// operation.
 func Example() {
 	dir, err := os.MkdirTemp("", "leslie-example-")
 	orPanic(err)
@@ -60,7 +60,7 @@ func Example() {
 	_, err = app.Can(agent("can", "lexer"), app.CanRequest{Capability: "deploy"})
 	fmt.Println(err)
 
-	// It reads what it was told before it completes its thread.
+	// It must read its messages before it completes its thread.
 	_, err = app.Lifecycle(agent("done", "lexer"), app.LifecycleRequest{Action: thread.Done})
 	fmt.Println(err)
 	reading := agent("context", "lexer")
@@ -70,7 +70,7 @@ func Example() {
 	_, err = app.Lifecycle(agent("done", "lexer"), app.LifecycleRequest{Action: thread.Done})
 	orPanic(err)
 
-	// Who did it takes it back.
+	// The agent undoes its own operation.
 	_, err = app.Undo(agent("undo", ""), app.UndoRequest{})
 	orPanic(err)
 	status, err := app.ThreadStatus(person("status"), app.ThreadStatusRequest{Thread: "lexer"})

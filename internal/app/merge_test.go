@@ -198,8 +198,8 @@ func TestAnAnswerReadsNoFileAgain(t *testing.T) {
 	t.Logf("fsyncs: %d to record, %d to answer, %d to apply", asked, answered-asked, syncs-answered)
 }
 
-// A source that is saved anew while somebody is asked is seen when the merge is
-// applied; the decisions whose conflicts are still the same stand.
+// If a source is saved again while somebody is being asked, the merge notices that when
+// it is applied; decisions about unchanged conflicts stay.
 func TestWhatMovedIsSeenWhenTheMergeIsApplied(t *testing.T) {
 	t.Parallel()
 	m := diverging(t, 2, nil)

@@ -22,8 +22,8 @@ func newStage(t *testing.T) *store.Stage {
 	return stage
 }
 
-// What is replaced comes before what goes, but for what has to make way for a new
-// file: a folder for a file, a file for a folder, a name for one in another case.
+// Replacements come before deletions, except deletions that free a name for a new file: a
+// folder for a file, a file for a folder, a name that differs only in case.
 func TestDeletionsComeLastButForThoseThatFreeAName(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
