@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leslie/codes"
@@ -19,6 +20,8 @@ import (
 const (
 	// repetitions is how often a call fails in the same way before W104.
 	repetitions = 3
+	// idleRepetitions is how often a write succeeds without effect before W104.
+	idleRepetitions = 6
 	// recentBytes is how much of the log's end each call of an agent reads.
 	recentBytes = 64 << 10
 )
@@ -27,6 +30,7 @@ const (
 const (
 	noteRecovered = "Recovered" // a caller's command worked after it had failed
 	noteResumed   = "Resumed"   // a person resumed a thread
+	noteUnchanged = "Unchanged" // a caller's write had nothing to change
 )
 
 // Finish ends a call: it compares the result with the caller's last ones (W104, the
@@ -59,6 +63,10 @@ func trackFailures(c *Call, failure *codes.Error) {
 	if failure == nil {
 		if c.note == "" && (limited || !c.request.ReadOnly) && failedLast(c) {
 			c.note = noteRecovered
+		}
+		if c.note == "" && !c.request.ReadOnly && !c.changed && !c.replayed && c.revision != nil {
+			c.note = noteUnchanged
+			warnIdle(c)
 		}
 		return
 	}
@@ -108,7 +116,7 @@ func pastFailures(c *Call) iter.Seq[pastFailure] {
 					return
 				}
 			case l.Text("speaks") != c.caller.Thread:
-			case l.Text("msg") == noteRecovered:
+			case l.Text("msg") == noteRecovered, l.Text("msg") == noteUnchanged:
 				return
 			case l.Text("level") == "error":
 				if !yield(pastFailure{codes.Code(l.Text("code")), l.Text("line")}) {
@@ -116,6 +124,42 @@ func pastFailures(c *Call) iter.Seq[pastFailure] {
 				}
 			}
 		}
+	}
+}
+
+// warnIdle adds W104 for a write that succeeded repeatedly without any effect. The log
+// has the calls without effect; whether the caller did something else in between, and
+// whether the first of them had an effect, is in the journal, which is read only if the
+// log has nearly enough of them.
+func warnIdle(c *Call) {
+	idle, since := 0, *c.revision
+	who := brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil)
+	lines := bytes.Split(bytes.TrimRight(c.store.LogTail(recentBytes), "\n"), []byte("\n"))
+	for _, raw := range slices.Backward(lines) {
+		l, ok := fact.ParseLogfmt(string(raw))
+		if !ok || !bytes.HasSuffix(raw, who) || l.Text("level") == "warn" {
+			continue
+		}
+		at, err := strconv.ParseUint(l.Text("revision"), 10, 64)
+		if l.Text("msg") != noteUnchanged || l.Text("line") != c.request.Digest || err != nil {
+			break
+		}
+		idle, since = idle+1, thread.Revision(at)
+	}
+	if idle+2 < idleRepetitions {
+		return
+	}
+	if last, ok, err := c.store.FindOperation(c.ctx, "", func(op thread.Operation) bool { return op.As == c.caller.As && op.Actor == c.caller.Actor }); err != nil {
+		return
+	} else if ok && last.Seq > since {
+		return // it did something else in between
+	} else if ok && last.Command == c.request.Command && bytes.Equal(last.Params, c.params()) {
+		idle++
+	}
+	if count := idle + 1; count >= idleRepetitions {
+		w := warnings.RepeatedFailure.New(fact.Of("count", count))
+		w.Message = "This command changed nothing " + strconv.Itoa(count) + " times in a row. Change something before the next try"
+		c.warn(w)
 	}
 }
 

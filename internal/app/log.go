@@ -35,7 +35,11 @@ func logCall(c *Call, failure *codes.Error) {
 		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, logAttrs(c, string(failure.Code()), failure.Facts())...)
 	}
 	if c.note != "" {
-		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, logAttrs(c, "", nil)...)
+		var facts fact.List
+		if c.note == noteUnchanged {
+			facts = fact.New(fact.Of("revision", *c.revision))
+		}
+		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, logAttrs(c, "", facts)...)
 	}
 	path := c.store.Path(store.LogsDir + "/leslie.log")
 	if err := c.store.AppendLog(h.lines); err != nil && !c.request.ReadOnly {
