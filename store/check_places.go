@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"leslie/store/internal/content"
+	"leslie/store/internal/logfile"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
 )
@@ -57,7 +58,7 @@ func (x *examination) unknownEntries() error {
 	})
 	x.unknown(MergesDir, func(_ string, e fs.DirEntry) bool { return e.IsDir() })
 	x.unknown(TmpDir, func(_ string, e fs.DirEntry) bool { return e.IsDir() })
-	x.unknown(LogsDir, func(name string, _ fs.DirEntry) bool { return name == logFile || name == logFile+".1" })
+	x.unknown(LogsDir, func(name string, _ fs.DirEntry) bool { return name == logfile.Name || name == logfile.Name+".1" })
 	x.unknown(RequestsDir, func(name string, _ fs.DirEntry) bool { return content.Valid(thread.BlobID(name)) })
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"leslie/store/internal/content"
+	"leslie/store/internal/logfile"
 )
 
 // This file finds what the caller may not write, without writing.
@@ -27,11 +28,11 @@ func (x *examination) rights() error {
 
 // log looks whether the log could be written.
 func (x *examination) log() error {
-	name := LogsDir + "/" + logFile
+	name := LogsDir + "/" + logfile.Name
 	switch at := x.store.Path(name); {
 	case !mayWrite(x.store.Path(".")) || !isFolder(x.store.Path(LogsDir)):
 	case x.store.irregular(name):
-		x.repairable("W503", name, "the log cannot be written: "+errNotLog.Error(), func(m *repairRun) error { return m.aside(name) })
+		x.repairable("W503", name, "the log cannot be written: "+logfile.ErrNotRegular.Error(), func(m *repairRun) error { return m.aside(name) })
 	case !mayWrite(x.store.Path(LogsDir)), exists(at) && !mayWrite(at):
 		x.permanent("W503", name, "you may not write the log")
 	}

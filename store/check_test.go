@@ -21,6 +21,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/journal"
+	"leslie/store/internal/logfile"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
 	"leslie/store/internal/statefile"
@@ -417,7 +418,7 @@ func harms() map[string]harm {
 		"the folder of requests is gone":       {do: gone(RequestsDir), finds: []string{"T502 " + request}},
 		"the folder of the log is a file":      {do: isFileNow(LogsDir), finds: []string{"T507 logs"}},
 		"the folder of stages is a link":       {do: together(says(TmpDir+"/x/y", "x"), isLinkNow(TmpDir)), finds: []string{"!T507 tmp"}, stays: []string{"!T507 tmp"}},
-		"the log is a folder":                  {do: together(says(LogsDir+"/x", "x"), isFolderNow(LogsDir+"/"+logFile)), finds: []string{"W503 logs/leslie.log"}, notes: []string{"W204 logs/x"}},
+		"the log is a folder":                  {do: together(says(LogsDir+"/x", "x"), isFolderNow(LogsDir+"/"+logfile.Name)), finds: []string{"W503 logs/leslie.log"}, notes: []string{"W204 logs/x"}},
 		"the lock is a folder":                 {do: isFolderNow(LockFile), finds: []string{"!T505 thread_relations.json.lock"}, refused: codes.WriteFailed},
 		"a stage of a dead process":            {do: says(TmpDir+"/op-dead/x", "x")},
 		"a temporary file of a dead process":   {do: says(oldTemp, "x")},

@@ -87,10 +87,10 @@
 //
 // store.go (the types), update.go and view.go (writing and reading), commit.go (the
 // replacement of the state), recover.go (choosing the store's state), then one topic
-// per file: lock, backup, journal, cursor, watch, archive, requests,
-// quarantine, consistent, doctor with its check_*.go, repair. Below are packages:
-// internal/saferoot (opening files, steps on the disk), internal/content (blobs),
-// internal/scan (artifacts), internal/filework (stages, carrying out steps),
-// internal/statefile, internal/journal and internal/archive (the forms of these files),
-// internal/jsonl, internal/lockfile. docs/store.md describes the format of every file.
+// per file: lock, backup, journal, cursor, watch, archive, requests, quarantine,
+// consistent, doctor with its check_*.go, repair. Below are packages: internal/saferoot
+// (opening files, steps on the disk), internal/content (blobs), internal/scan
+// (artifacts), internal/filework (stages, carrying out steps), internal/statefile,
+// internal/journal and internal/archive (the forms of these files), internal/jsonl,
+// internal/logfile, internal/lockfile. docs/store.md describes the format of every file.
 package store

@@ -9,6 +9,7 @@ import (
 	"leslie/internal/retry"
 	"leslie/store/internal/content"
 	"leslie/store/internal/filework"
+	"leslie/store/internal/logfile"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
 	"leslie/thread"
@@ -29,7 +30,7 @@ const (
 	TmpDir       = content.Tmp
 	BlobsDir     = content.Folder
 	MergesDir    = scan.Merges
-	LogsDir      = "logs"
+	LogsDir      = logfile.Folder
 	ConfigFile   = "config.json"
 	InheritedDir = scan.Inherited // under a thread's folder
 	MetaDir      = scan.Meta      // under a thread's folder
@@ -78,6 +79,7 @@ type (
 	Stage = filework.Stage
 
 	artifacts = scan.Artifacts
+	logs      = logfile.Log
 )
 
 // The types of entries, and the limits of artifacts.
@@ -98,16 +100,17 @@ func IsDamaged(err error) bool { return errors.Is(err, content.ErrDamaged) }
 // concurrent use by many goroutines and many processes.
 type Store struct {
 	artifacts // and blobs: what reads them
-	opts      Options
-	disk      saferoot.Disk
-	recent    atomic.Pointer[lately]
+	logs
+	opts   Options
+	disk   saferoot.Disk
+	recent atomic.Pointer[lately]
 }
 
 // Open returns the store of the project at root. It reads nothing yet.
 func Open(root string, opts Options) *Store {
 	s := &Store{opts: opts}
 	s.disk = saferoot.Disk{Project: root, Before: opts.Before, Now: s.now}
-	s.artifacts = scan.On(s.disk)
+	s.artifacts, s.logs = scan.On(s.disk), logfile.On(s.disk, LockFile)
 	return s
 }
 

@@ -1,4 +1,4 @@
-package store
+package logfile
 
 import (
 	"io"
@@ -12,14 +12,26 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/store/internal/lockfile"
+	"leslie/store/internal/saferoot"
 )
+
+// storeIn is the log of a store's folder with nothing in it but its lock.
+func storeIn(t *testing.T) Log {
+	t.Helper()
+	disk := saferoot.Disk{Project: t.TempDir()}
+	require.NoError(t, os.MkdirAll(disk.Path(""), 0o755))
+	require.NoError(t, os.WriteFile(disk.Path("lock"), nil, 0o644))
+	return On(disk, "lock")
+}
 
 func TestTheLogIsAppendedToAndRotatedOnce(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := storeIn(t)
 	require.NoError(t, s.AppendLog([]byte("one\n")))
 	require.NoError(t, s.AppendLog([]byte("two\n")))
-	log := s.Path("logs/leslie.log")
+	log := s.disk.Path("logs/leslie.log")
 	data, err := os.ReadFile(log)
 	require.NoError(t, err)
 	assert.Equal(t, "one\ntwo\n", string(data))
@@ -38,12 +50,12 @@ func TestTheLogIsAppendedToAndRotatedOnce(t *testing.T) {
 // the first has begun in the place of the one it rotated.
 func TestALogIsRotatedByOneAtATime(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := storeIn(t)
 	require.NoError(t, s.AppendLog([]byte("one\n")))
-	log := s.Path("logs/leslie.log")
+	log := s.disk.Path("logs/leslie.log")
 	require.NoError(t, os.Truncate(log, logLimit+1))
-	unlock, err := s.lock(t.Context(), Wait{})
-	require.NoError(t, err)
+	unlock := lockfile.AcquireNow(s.disk.Path("lock"), os.O_CREATE|os.O_RDWR)
+	require.NotNil(t, unlock)
 	require.NoError(t, s.AppendLog([]byte("two\n")))
 	assert.NoFileExists(t, log+".1", "who has the lock may be about to rotate")
 	unlock()
@@ -60,7 +72,7 @@ func TestALogIsRotatedByOneAtATime(t *testing.T) {
 
 func TestALineThatIsTooLongHidesNoOther(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := storeIn(t)
 	long := strings.Repeat("x", maxLogLine)
 	for _, text := range []string{"one\n", long + "\n", "two\n", long[1:] + "\n", "three\r\n", long + long + "\n" + long} {
 		require.NoError(t, s.AppendLog([]byte(text)))
@@ -87,16 +99,16 @@ func TestALogThatCannotBeReadToItsEndSaysSo(t *testing.T) {
 func TestALinkInTheLogsPlaceIsNotWrittenThrough(t *testing.T) {
 	t.Parallel()
 	for _, planted := range []string{"logs/leslie.log", "logs"} {
-		s := newStore(t, Options{})
+		s := storeIn(t)
 		outside := filepath.Join(t.TempDir(), "outside")
 		require.NoError(t, os.MkdirAll(outside, 0o755))
 		require.NoError(t, os.WriteFile(outside+"/leslie.log", []byte("mine"), 0o644))
 		target := outside
 		if planted != "logs" {
-			require.NoError(t, os.Mkdir(s.Path("logs"), 0o755))
+			require.NoError(t, os.Mkdir(s.disk.Path("logs"), 0o755))
 			target = outside + "/leslie.log"
 		}
-		require.NoError(t, os.Symlink(target, s.Path(planted)))
+		require.NoError(t, os.Symlink(target, s.disk.Path(planted)))
 		require.Error(t, s.AppendLog([]byte("forged\n")), planted)
 		data, err := os.ReadFile(outside + "/leslie.log")
 		require.NoError(t, err)

@@ -1,4 +1,4 @@
-package store
+package logfile
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 
 func TestTheLogIsFollowedAcrossARotation(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := storeIn(t)
 	r := s.FollowLog()
 	defer r.Close()
 	lines := func() []string {
@@ -31,13 +31,13 @@ func TestTheLogIsFollowedAcrossARotation(t *testing.T) {
 	got := lines()
 	require.Len(t, got, 10<<10+2)
 	assert.Equal(t, []string{"last", "first"}, got[10<<10:])
-	assert.FileExists(t, s.Path("logs/leslie.log.1"))
+	assert.FileExists(t, s.disk.Path("logs/leslie.log.1"))
 	assert.Empty(t, lines())
 }
 
 func TestTheLogIsReadFromItsOldestLine(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := storeIn(t)
 	all := func() (out []string) {
 		for line, err := range s.Log(t.Context()) {
 			require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestTheLogIsReadFromItsOldestLine(t *testing.T) {
 	}
 	assert.Empty(t, all())
 	require.NoError(t, s.AppendLog([]byte("new\n")))
-	require.NoError(t, os.WriteFile(s.Path("logs/leslie.log.1"), []byte("old\nolder tail"), 0o600))
+	require.NoError(t, os.WriteFile(s.disk.Path("logs/leslie.log.1"), []byte("old\nolder tail"), 0o600))
 	assert.Equal(t, []string{"old", "older tail", "new"}, all())
 	assert.Equal(t, "new\n", string(s.LogTail(100)))
 	assert.Empty(t, string(s.LogTail(3)), "a line that does not fit whole")
@@ -55,11 +55,11 @@ func TestTheLogIsReadFromItsOldestLine(t *testing.T) {
 
 func TestALogThatIsNoFileIsNotRead(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	require.NoError(t, os.MkdirAll(s.Path(LogsDir), 0o755))
+	s := storeIn(t)
+	require.NoError(t, os.MkdirAll(s.disk.Path(Folder), 0o755))
 	outside := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(outside, []byte("secret\n"), 0o600))
-	require.NoError(t, os.Symlink(outside, s.Path("logs/leslie.log")))
+	require.NoError(t, os.Symlink(outside, s.disk.Path("logs/leslie.log")))
 	assert.Empty(t, s.LogTail(100))
 	for line, err := range s.Log(t.Context()) {
 		assert.Empty(t, line)

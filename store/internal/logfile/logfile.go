@@ -1,4 +1,4 @@
-package store
+package logfile
 
 import (
 	"bufio"
@@ -15,47 +15,56 @@ import (
 	"leslie/store/internal/saferoot"
 )
 
-// This file appends to the log, logs/leslie.log. It is no part of what the
-// store promises: lines are written without lock or fsync, and nothing else
-// depends on them. Only rotation wants the lock, and does without if it is held.
-
+// Folder is the folder of the store with the log, Name the log in it. A rotated log has
+// the name Name.1.
 const (
-	logFile = "leslie.log"
+	Folder = "logs"
+	Name   = "leslie.log"
+
 	// logLimit is the size in bytes from which the log is rotated, once.
 	logLimit = 10 << 20
 )
 
-// errNotLog says that something else stands in the log's place.
-var errNotLog = errors.New("it is not a regular file")
+// Log is the log of the store on a disk. It is safe for concurrent use.
+type Log struct {
+	disk saferoot.Disk
+	lock string
+}
+
+// On returns the log of a store, whose lock has that name in the store's folder.
+func On(disk saferoot.Disk, lock string) Log { return Log{disk, lock} }
+
+// ErrNotRegular says that something else is in the place of the log.
+var ErrNotRegular = errors.New("it is not a regular file")
 
 // AppendLog appends whole lines to the log, which it makes where it is missing.
 // A log over 10 MiB becomes leslie.log.1 first. Links in its place are not
 // followed. Errors: T505, T507.
-func (s *Store) AppendLog(lines []byte) error {
-	base, err := s.disk.OpenBase()
+func (l Log) AppendLog(lines []byte) error {
+	base, err := l.disk.OpenBase()
 	if err != nil {
-		return saferoot.CannotWrite(LogsDir, err)
+		return saferoot.CannotWrite(Folder, err)
 	}
 	defer base.Close()
-	if err := base.Mkdir(LogsDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return saferoot.CannotWrite(LogsDir, err)
+	if err := base.Mkdir(Folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return saferoot.CannotWrite(Folder, err)
 	}
-	folder, err := s.disk.OpenFolder(LogsDir)
+	folder, err := l.disk.OpenFolder(Folder)
 	if err != nil {
-		return saferoot.CannotWrite(LogsDir, err)
+		return saferoot.CannotWrite(Folder, err)
 	}
 	defer folder.Close()
-	err = s.rotateLog(folder)
+	err = l.rotate(folder)
 	if err == nil {
 		err = appendLines(folder, lines)
 	}
-	return saferoot.CannotWrite(LogsDir+"/"+logFile, err)
+	return saferoot.CannotWrite(Folder+"/"+Name, err)
 }
 
 // LogTail returns the log's last whole lines, at most limit bytes of them; none
 // where there is no log that can be read.
-func (s *Store) LogTail(limit int64) []byte {
-	f, err := s.openLog(logFile)
+func (l Log) LogTail(limit int64) []byte {
+	f, err := l.open(Name)
 	if err != nil {
 		return nil
 	}
@@ -77,25 +86,25 @@ func (s *Store) LogTail(limit int64) []byte {
 // Log yields the log's lines without their newlines, the oldest first: those of
 // the rotated file, then those of the log. A missing log has none. Errors, which
 // end it: T509, T904.
-func (s *Store) Log(ctx context.Context) iter.Seq2[string, error] {
+func (l Log) Log(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := saferoot.Stopped(ctx); err != nil {
 			yield("", err)
 			return
 		}
-		for _, name := range []string{logFile + ".1", logFile} {
-			f, err := s.openLog(name)
+		for _, name := range []string{Name + ".1", Name} {
+			f, err := l.open(name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err != nil {
-				yield("", saferoot.CannotRead(LogsDir+"/"+name, err))
+				yield("", saferoot.CannotRead(Folder+"/"+name, err))
 				return
 			}
 			more, err := scanLines(f, func(line string) bool { return yield(line, nil) })
 			_ = f.Close()
 			if err != nil {
-				yield("", saferoot.CannotRead(LogsDir+"/"+name, err))
+				yield("", saferoot.CannotRead(Folder+"/"+name, err))
 				return
 			}
 			if !more {
@@ -129,8 +138,8 @@ func scanLines(r io.Reader, fn func(string) bool) (more bool, err error) {
 	}
 }
 
-func (s *Store) openLog(name string) (*os.File, error) {
-	folder, err := s.disk.OpenFolder(LogsDir)
+func (l Log) open(name string) (*os.File, error) {
+	folder, err := l.disk.OpenFolder(Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +149,10 @@ func (s *Store) openLog(name string) (*os.File, error) {
 }
 
 func appendLines(folder *os.Root, lines []byte) error {
-	if info, err := folder.Lstat(logFile); err == nil && !info.Mode().IsRegular() {
-		return errNotLog
+	if info, err := folder.Lstat(Name); err == nil && !info.Mode().IsRegular() {
+		return ErrNotRegular
 	}
-	f, err := folder.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND|saferoot.OpenFlags, 0o644)
+	f, err := folder.OpenFile(Name, os.O_WRONLY|os.O_CREATE|os.O_APPEND|saferoot.OpenFlags, 0o644)
 	if err != nil {
 		return err
 	}
@@ -154,19 +163,19 @@ func appendLines(folder *os.Root, lines []byte) error {
 	return f.Close()
 }
 
-// rotateLog gives a log that has grown large its other name. Two processes that
+// rotate gives a log that has grown large its other name. Two processes that
 // did so at once would put the log that the first has just begun in the place of
 // the one it has rotated; so it is done under the store's lock, and later where
 // somebody else has that now.
-func (s *Store) rotateLog(folder *os.Root) error {
+func (l Log) rotate(folder *os.Root) error {
 	large := func() bool {
-		info, err := folder.Lstat(logFile)
+		info, err := folder.Lstat(Name)
 		return err == nil && info.Mode().IsRegular() && info.Size() > logLimit
 	}
 	if !large() {
 		return nil
 	}
-	unlock := lockfile.AcquireNow(s.Path(LockFile), os.O_RDWR|saferoot.OpenFlags)
+	unlock := lockfile.AcquireNow(l.disk.Path(l.lock), os.O_RDWR|saferoot.OpenFlags)
 	if unlock == nil {
 		return nil
 	}
@@ -174,5 +183,5 @@ func (s *Store) rotateLog(folder *os.Root) error {
 	if !large() {
 		return nil
 	}
-	return folder.Rename(logFile, logFile+".1")
+	return folder.Rename(Name, Name+".1")
 }

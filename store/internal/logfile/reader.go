@@ -1,4 +1,4 @@
-package store
+package logfile
 
 import (
 	"bytes"
@@ -13,34 +13,34 @@ import (
 // This file follows the log: what was appended since the last look, across a
 // rotation.
 
-// LogReader reads the log as it grows. It is for one goroutine, and must be
+// Reader reads the log as it grows. It is for one goroutine, and must be
 // closed.
-type LogReader struct {
-	store *Store
-	file  *os.File // nil while there is no log
-	part  []byte   // of a line that is not whole yet
+type Reader struct {
+	log  Log
+	file *os.File // nil while there is no log
+	part []byte   // of a line that is not whole yet
 }
 
 // FollowLog returns a reader of the log as it is now and as it grows; what was
 // rotated away before is not part of it.
-func (s *Store) FollowLog() *LogReader { return &LogReader{store: s} }
+func (l Log) FollowLog() *Reader { return &Reader{log: l} }
 
 // Lines returns the whole lines that were appended since the last call; the
 // first call returns all. Errors: T509, T507.
-func (r *LogReader) Lines() ([]string, error) {
+func (r *Reader) Lines() ([]string, error) {
 	var out []string
 	for {
 		lines, err := r.rest()
 		if err != nil {
-			return out, saferoot.CannotRead(LogsDir+"/"+logFile, err)
+			return out, saferoot.CannotRead(Folder+"/"+Name, err)
 		}
 		out = append(out, lines...)
-		fresh, err := r.store.openLog(logFile)
+		fresh, err := r.log.open(Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return out, nil
 		case err != nil:
-			return out, saferoot.CannotRead(LogsDir+"/"+logFile, err)
+			return out, saferoot.CannotRead(Folder+"/"+Name, err)
 		case sameFile(r.file, fresh):
 			_ = fresh.Close()
 			return out, nil
@@ -55,7 +55,7 @@ func (r *LogReader) Lines() ([]string, error) {
 }
 
 // rest reads what the file holds beyond what was read.
-func (r *LogReader) rest() ([]string, error) {
+func (r *Reader) rest() ([]string, error) {
 	if r.file == nil {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func sameFile(a, b *os.File) bool {
 }
 
 // Close ends the reading.
-func (r *LogReader) Close() {
+func (r *Reader) Close() {
 	if r.file != nil {
 		_ = r.file.Close()
 		r.file = nil
