@@ -198,3 +198,28 @@ func TestNothingIsCollectedInADamagedStore(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, readableBlobs(s, unnamed))
 }
+
+// What was lost with the journal named blobs that nothing else names: merges that may be
+// undone, what was displaced. That a new journal begins later does not make up for it.
+func TestNothingIsCollectedWhereTheJournalLacksOperations(t *testing.T) {
+	t.Parallel()
+	for what, harm := range map[string]func(s *Store) error{
+		"the journal is gone": func(s *Store) error { return os.Remove(s.Path(JournalFile)) },
+		"its first line is damaged": func(s *Store) error {
+			return os.WriteFile(s.Path(JournalFile), append([]byte("x"), read(t, s, JournalFile)...), 0o644)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, _, unnamed := littered(t)
+			require.NoError(t, harm(s))
+			for _, later := range []string{"obj-one", "obj-two"} {
+				r, err := s.Repair(context.Background(), repairCall())
+				require.NoError(t, err)
+				assert.True(t, r.After.Healthy, "%v", r.After.Findings)
+				assert.Equal(t, 2, readableBlobs(s, unnamed))
+				add(t, s, later)
+			}
+		})
+	}
+}

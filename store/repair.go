@@ -447,8 +447,13 @@ func (m *repairRun) commit(now *loaded, after statefile.Image) (statefile.Image,
 }
 
 // collect removes blobs that nothing names. What was stored before the store had this
-// version stays, because what was displaced then is named nowhere.
+// version stays, because what was displaced then is named nowhere. If the journal lacks
+// operations, all blobs stay: they may have named any of them.
 func (m *repairRun) collect() error {
+	x, _, err := m.store.indexJournal()
+	if err != nil || !x.Complete() {
+		return err
+	}
 	c := content.Collection{
 		Disk: m.store.disk, Lists: []string{".", RequestsDir}, Older: UpgradedFile, Staging: func() bool { return filework.Staging(m.store.disk) },
 	}

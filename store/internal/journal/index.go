@@ -89,6 +89,17 @@ func (x Index) Last() thread.Revision {
 	return x.lines[len(x.lines)-1].seq
 }
 
+// Complete reports whether the journal has every operation from the first to its newest,
+// whatever a baseline says.
+func (x Index) Complete() bool {
+	for i, line := range x.lines {
+		if line.seq != thread.Revision(i+1) {
+			return false
+		}
+	}
+	return true
+}
+
 // base is the index of the line from which a state can be rebuilt: the newest
 // baseline, else the first.
 func (x Index) base() int {
