@@ -128,7 +128,7 @@ func TestThePersonAtTheTerminalIsAsked(t *testing.T) {
 			if tt.agent != "" {
 				args = append(args, "--agent", script(t, b, "agent", tt.agent))
 			}
-			env := []string{"EDITOR=" + script(t, b, "editor", tt.editor)}
+			env := []string{"TMPDIR=" + b.home, "EDITOR=" + script(t, b, "editor", tt.editor)}
 			shown, status := typing(t, b, env, tt.lines, args...)
 			assert.Equal(t, tt.status, status, shown)
 			assert.Equal(t, tt.want, planOf(t, b), shown)
