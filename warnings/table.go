@@ -38,6 +38,15 @@ var table = [...]Entry{
 		Hint:        "Tell the holder with leslie inject",
 	},
 	{
+		Code: ChildrenActive, Name: "ChildrenActive", Kind: "children_active",
+		Title:    "Children still active",
+		Template: "Thread '{threadId}' is {status}, but {count} of its children are not terminated: {children}",
+		One:      "Thread '{threadId}' is {status}, but 1 of its children is not terminated: {children}", Counted: "count",
+		Context:     []string{"threadId", "status", "count", "children"},
+		Explanation: "The children go on without a parent that could merge what they make.",
+		Hint:        "Finish or cancel the children, or spawn a thread that merges them",
+	},
+	{
 		Code: TargetUnresolved, Name: "TargetUnresolved", Kind: "target_unresolved",
 		Title:       "Reference target corrupted",
 		Template:    "Reference target '{target}' could not be resolved. The reference was created but content cannot be accessed.",

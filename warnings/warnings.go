@@ -19,6 +19,7 @@ const (
 	RepeatedFailure  Code = "W104"
 	MessagesWaiting  Code = "W105"
 	ClaimedByOther   Code = "W106"
+	ChildrenActive   Code = "W107"
 	TargetUnresolved Code = "W202"
 	ReferenceStale   Code = "W203"
 	SkippedFiles     Code = "W204"

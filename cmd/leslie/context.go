@@ -25,7 +25,12 @@ const (
 )
 
 type contextData struct {
-	Context string `json:"context"`
+	Context   string                  `json:"context"`
+	ThreadID  thread.ThreadID         `json:"threadId"`
+	Status    thread.Status           `json:"status"`
+	Path      string                  `json:"path"`
+	DependsOn []app.ContextDependency `json:"dependsOn"`
+	app.ContextRelations
 }
 
 func (d *contextData) Text(p *page) { p.b.WriteString(d.Context + "\n") }
@@ -51,7 +56,7 @@ func runContext(c *call) (Data, error) {
 	if d.Speaks && len(shown) > 0 {
 		app.MarkSeen(c.op, d.Thread.ID, shown)
 	}
-	return &contextData{Context: block}, nil
+	return contextOf(d, block), nil
 }
 
 // contextBlock has the content of the block.
@@ -160,7 +165,7 @@ func (b *contextBlock) rest() string {
 	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() +
 		saying("parent", string(t.ParentID)) + saying("branch", t.Branch) + saying("worktree", t.Worktree) +
 		saying("depends on", strings.Join(depends, ", ")) + saying("tags", joined(t.Tags)))
-	body.WriteString(b.moved())
+	body.WriteString(b.moved() + b.relations())
 	body.WriteString("next:\n" + listed(b.next(commands())))
 	body.WriteString("intent:\n" + indented(cut(t.Intent, 4000)))
 	body.WriteString("artifacts in " + b.Folder + "/:\n" + listed(fileLines(b.Files)))

@@ -26,6 +26,7 @@ type ContextResult struct {
 	Moved []ContextMoved `json:"moved,omitempty"`
 	// References has the thread's direct references.
 	References []ContextReference `json:"references"`
+	ContextRelations
 	// Speaks: the caller is an agent that speaks for the thread, so the injections
 	// that it is shown count as seen (MarkSeen).
 	Speaks bool      `json:"speaks"`
@@ -46,6 +47,8 @@ type ContextReference struct {
 	Folder  string        `json:"folder"` // from the project's root
 	Files   []ContextFile `json:"files"`
 	Problem string        `json:"problem,omitempty"` // why there are none
+
+	entries []store.Entry
 }
 
 // ContextFile is an artifact.
@@ -61,7 +64,19 @@ func Context(c *Call, in ContextRequest) (*ContextResult, error) {
 	c.readOnly()
 	id := c.threadOr(in.Thread)
 	d := &ContextResult{At: c.now()}
-	if _, err := c.view(func(s *thread.State) error { return d.gather(c, s, id) }); err != nil {
+	policy := policyOf(c)
+	var children []comparedVersions
+	_, err := c.view(func(s *thread.State) error {
+		err := d.gather(c, s, id)
+		if err == nil {
+			children = d.relate(c, s, d.Thread, policy)
+		}
+		return err
+	})
+	if err == nil {
+		err = d.compared(c, d.Thread.ID, children)
+	}
+	if err != nil {
 		return nil, err
 	}
 	entries, err := listArtifacts(c, d.Thread.ID)
@@ -73,6 +88,7 @@ func Context(c *Call, in ContextRequest) (*ContextResult, error) {
 	for i := range d.References {
 		d.References[i].read(c)
 	}
+	d.changedLive(c, d.References)
 	return d, nil
 }
 
@@ -123,7 +139,7 @@ func (r *ContextReference) read(c *Call) {
 		r.Problem = "cannot be read: " + err.Error()
 		return
 	}
-	r.Files = contextFiles(entries)
+	r.Files, r.entries = contextFiles(entries), entries
 }
 
 func contextFiles(entries []store.Entry) []ContextFile {

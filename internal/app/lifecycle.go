@@ -1,6 +1,10 @@
 package app
 
-import "leslie/thread"
+import (
+	"leslie/internal/fact"
+	"leslie/thread"
+	"leslie/warnings"
+)
 
 // LifecycleRequest changes a thread's status.
 type LifecycleRequest struct {
@@ -44,6 +48,9 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 			return nil, "", err
 		}
 		t := done.Thread
+		if t.Status.Terminated() && t.Status != done.From {
+			warnOpenChildren(c, s, t)
+		}
 		d := &LifecycleResult{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Revision: t.Revision}
 		d.Objective.ObjectiveID = t.ObjectiveID
 		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
@@ -55,4 +62,11 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 		c.note = noteResumed
 	}
 	return d, err
+}
+
+// warnOpenChildren adds W107 for a thread that ended before its children.
+func warnOpenChildren(c *Call, s *thread.State, t thread.Thread) {
+	if open := s.OpenChildren(t.ID); len(open) > 0 {
+		c.warn(warnings.ChildrenActive.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("count", len(open)), fact.Of("children", open[:min(len(open), thread.MaxCandidates)])))
+	}
 }

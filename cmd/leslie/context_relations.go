@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/internal/app"
+	"leslie/thread"
+)
+
+// This file is what a context says of others: the thread's children and dependants, live
+// targets, approvals, capabilities; and all of that as data beside the block.
+
+// contextOf is a context as JSON and YAML have it: the block, and its facts as fields.
+func contextOf(d *app.ContextResult, block string) *contextData {
+	return &contextData{
+		Context: block, ThreadID: d.Thread.ID, Status: d.Thread.Status, Path: d.Folder,
+		DependsOn: append([]app.ContextDependency{}, d.DependsOn...), ContextRelations: d.ContextRelations,
+	}
+}
+
+const (
+	// maxChildren is how many children the block lists, and maxDecided how many decided
+	// approvals; JSON has all.
+	maxChildren = 30
+	maxDecided  = 5
+)
+
+// relations renders what the context says of others. What is not there has no line.
+func (b *contextBlock) relations() string {
+	out := saying("folder", b.Dir) + b.childLines()
+	var dependants []string
+	for _, on := range b.Dependants {
+		dependants = append(dependants, string(on.ID)+" ("+string(on.Status)+")")
+	}
+	out += saying("depended on by", strings.Join(dependants, ", "))
+	for _, live := range b.LiveChanges {
+		out += saying("changed in "+string(live.Target)+" since "+live.Since.Format(time.RFC3339)+" ("+string(live.RefID)+", live)", strings.Join(live.Paths, ", "))
+	}
+	return out + b.decided() + b.capabilities()
+}
+
+// childLines lists the children, and the line that merges what they hold.
+func (b *contextBlock) childLines() string {
+	var lines []string
+	for i, child := range b.Children {
+		if i == maxChildren {
+			lines = append(lines, fmt.Sprintf("(%d more: leslie list --parent %s)", len(b.Children)-i, b.Thread.ID))
+			break
+		}
+		state := string(child.Status)
+		if slices.Contains(b.Unmerged, child.ID) {
+			state += ", not merged yet"
+		}
+		if child.Holder != nil {
+			state += ", claimed by " + cut(*child.Holder, 60)
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", child.ID, state, cut(child.Title, 80)))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "children:\n" + listed(lines) + saying("merge what they completed", b.MergeNext)
+}
+
+// decided renders the newest approvals that were not granted: those that are stand
+// elsewhere.
+func (b *contextBlock) decided() string {
+	var out []string
+	for _, a := range b.Approvals {
+		if a.Status == thread.GrantOpen || a.Status == thread.GrantApproved {
+			continue
+		}
+		what := joined(a.Scope) + " (" + string(a.ApprovalID) + ")"
+		if a.DecidedBy != nil {
+			what += " by " + cut(a.DecidedBy.Actor, maxTitle)
+		}
+		if a.Verdict != "" {
+			what += ": " + cut(a.Verdict, maxTitle)
+		}
+		out = append(out, saying(string(a.Status), what))
+	}
+	return strings.Join(out[max(0, len(out)-maxDecided):], "")
+}
+
+// capabilities says what the thread may do on its own, and what needs an approval.
+func (b *contextBlock) capabilities() string {
+	var may, asks []string
+	for _, one := range b.Capabilities {
+		switch {
+		case !one.Allowed:
+			asks = append(asks, one.Capability)
+		case one.By == "policy":
+			may = append(may, one.Capability)
+		default:
+			may = append(may, one.Capability+" ("+one.By+")")
+		}
+	}
+	return saying("may", strings.Join(may, ", ")) + saying("needs an approval", strings.Join(asks, ", "))
+}

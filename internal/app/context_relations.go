@@ -1,0 +1,142 @@
+package app
+
+import (
+	"path/filepath"
+	"time"
+
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file collects what a thread's context says of others: its children and
+// dependants, live targets, approvals, capabilities.
+
+// ContextRelations has a thread's context beside its own record and files.
+type ContextRelations struct {
+	Dir      string         `json:"dir"` // the thread's folder, absolute
+	Children []ContextChild `json:"children"`
+	// Unmerged has the completed children whose artifacts differ from what they and the
+	// thread last had in common; MergeNext merges them, "" for none.
+	Unmerged     []thread.ThreadID   `json:"unmerged"`
+	MergeNext    string              `json:"mergeNext,omitempty"`
+	Dependants   []ContextDependency `json:"dependants"`
+	LiveChanges  []LiveChange        `json:"liveChanges"`
+	Approvals    []ApprovalRecord    `json:"approvals"`
+	Capabilities []ContextCapability `json:"capabilities"`
+}
+
+// ContextChild is a child of the thread.
+type ContextChild struct {
+	ID     thread.ThreadID `json:"threadId"`
+	Title  string          `json:"title"`
+	Status thread.Status   `json:"status"`
+	Holder *string         `json:"holder"` // of its claim
+}
+
+// LiveChange has the files of a live reference's target that were saved since the
+// reference was made or refreshed.
+type LiveChange struct {
+	RefID  thread.ReferenceID `json:"refId"`
+	Target thread.ThreadID    `json:"target"`
+	Since  time.Time          `json:"since"`
+	Paths  []string           `json:"paths"`
+}
+
+// ContextCapability says where the thread stands with a capability.
+type ContextCapability struct {
+	Capability string `json:"capability"`
+	Allowed    bool   `json:"allowed"`
+	By         string `json:"by,omitempty"` // policy, delegation, approval
+}
+
+// maxCompared is how many completed children are compared with what they shared; of
+// further ones the records alone decide.
+const maxCompared = 50
+
+// relate collects what the State knows; compare says which children hold something to
+// merge.
+func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p thread.Policy) (compare []comparedVersions) {
+	now := c.now()
+	r.Dir = filepath.Join(c.project.root, filepath.FromSlash(threadPath(t.ID)))
+	children := s.ChildrenOf(t.ID)
+	r.Children = []ContextChild{}
+	for _, child := range children {
+		item := ContextChild{ID: child.ID, Title: child.Title, Status: child.Status}
+		if held := child.Held(now); held != nil {
+			item.Holder = &held.Holder
+		}
+		r.Children = append(r.Children, item)
+	}
+	for _, child := range s.UnmergedChildren(t, children) {
+		compare = append(compare, comparedVersions{base: baseVersion(s, child), current: currentVersion(child.ID)})
+	}
+	r.Dependants = []ContextDependency{}
+	for _, id := range s.RelationsOf(t).DependedOnBy {
+		r.Dependants = append(r.Dependants, ContextDependency{id, s.StatusOf(id)})
+	}
+	r.Approvals = []ApprovalRecord{}
+	for _, g := range s.ApprovalsOf(t.ID) {
+		r.Approvals = append(r.Approvals, approvalOf(g, now))
+	}
+	r.Capabilities = []ContextCapability{}
+	for _, name := range p.Capabilities() {
+		why, err := s.Can(string(t.ID), name, p, now)
+		r.Capabilities = append(r.Capabilities, ContextCapability{Capability: name, Allowed: err == nil, By: why.By})
+	}
+	return compare
+}
+
+// compared finds the children that hold something to merge. One that cannot be read
+// counts: the merge says why.
+func (r *ContextRelations) compared(c *Call, parent thread.ThreadID, all []comparedVersions) error {
+	var ids []thread.ThreadID
+	for _, v := range all {
+		ids = append(ids, v.current.ThreadID)
+	}
+	err := c.settled(func() error {
+		r.Unmerged = []thread.ThreadID{}
+		for i, v := range all {
+			differs, err := true, error(nil)
+			if i < maxCompared {
+				differs, err = differ(c, v.base, v.current)
+			}
+			if differs || err != nil {
+				r.Unmerged = append(r.Unmerged, v.current.ThreadID)
+			}
+		}
+		return nil
+	}, ids...)
+	if len(r.Unmerged) > 0 {
+		r.MergeNext = mergeLine(parent, r.Unmerged...)
+	}
+	return err
+}
+
+// changedLive finds what was saved in the targets of live references.
+func (r *ContextRelations) changedLive(c *Call, refs []ContextReference) {
+	r.LiveChanges = []LiveChange{}
+	for _, ref := range refs {
+		if ref.Binding != thread.Live || !ref.Resolved || ref.Problem != "" {
+			continue
+		}
+		d := LiveChange{RefID: ref.ID, Target: ref.Target, Since: ref.TakenAt}
+		for _, e := range ref.entries {
+			if e.Type == store.TypeFile && e.ModTime.After(ref.TakenAt) {
+				d.Paths = append(d.Paths, e.Path)
+			}
+		}
+		if len(d.Paths) > 0 {
+			r.LiveChanges = append(r.LiveChanges, d)
+		}
+	}
+}
+
+// policyOf returns what the configuration allows, nothing if it cannot be used: context
+// answers in any case, and every command that needs it says what is wrong with it.
+func policyOf(c *Call) thread.Policy {
+	set, err := configured(c)
+	if err != nil {
+		return nil
+	}
+	return set.policy
+}
