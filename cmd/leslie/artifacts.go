@@ -29,7 +29,7 @@ type artifactsText struct{ *app.ArtifactsResult }
 func (d artifactsText) Text(p *page) {
 	artifactsTable(p, d.Items)
 	if d.Total == 0 {
-		p.line("no artifacts in %s", d.Folder)
+		p.line("no artifacts in %s", p.place(d.Folder))
 	}
 }
 

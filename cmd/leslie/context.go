@@ -52,7 +52,7 @@ func runContext(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, shown := (&contextBlock{d, c.who.as == thread.Agent}).render()
+	block, shown := (&contextBlock{c.placedContext(d), c.place(app.StatePath), c.who.as == thread.Agent}).render()
 	if d.Speaks && len(shown) > 0 {
 		app.MarkSeen(c.op, d.Thread.ID, shown)
 	}
@@ -62,7 +62,8 @@ func runContext(c *call) (Data, error) {
 // contextBlock has the content of the block.
 type contextBlock struct {
 	*app.ContextResult
-	agent bool // the caller is an agent
+	state string // the state file's path
+	agent bool   // the caller is an agent
 }
 
 func fileLines(files []app.ContextFile) []string {
@@ -77,7 +78,7 @@ func fileLines(files []app.ContextFile) []string {
 // that it cannot end the block, start another, or look like one of leslie's own lines.
 // Lists are cut first, then the intent, injections last.
 func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
-	open := fmt.Sprintf("<thread_context thread=%q objective=%q relations_file=%q>\n", b.Thread.ID, b.Thread.ObjectiveID, app.StatePath)
+	open := fmt.Sprintf("<thread_context thread=%q objective=%q relations_file=%q>\n", b.Thread.ID, b.Thread.ObjectiveID, b.state)
 	const closing = "</thread_context>"
 	head := saying("status", string(b.Thread.Status)) + saying("title", b.Thread.Title)
 	room := maxContext - width(open) - width(head) - width(closing)

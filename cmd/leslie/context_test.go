@@ -23,7 +23,7 @@ func told(contents ...string) *contextBlock {
 	at := time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC)
 	b := &contextBlock{&app.ContextResult{Speaks: true, At: at, Objective: "Ship", Folder: ".leslie/threads/main", Thread: thread.Thread{
 		ID: "main", ObjectiveID: "ship", Title: "Parser", Intent: "Write it\nwell", Status: thread.Active, Executor: thread.ByAgent,
-	}, Files: []app.ContextFile{{Path: "plan.md", Size: 9}}}, true}
+	}, Files: []app.ContextFile{{Path: "plan.md", Size: 9}}}, app.StatePath, true}
 	for i, content := range contents {
 		b.Thread.Injections = append(b.Thread.Injections, thread.Injection{
 			ID: thread.InjectionID(fmt.Sprintf("inj-%08d", i)), Type: thread.InjectFeedback, Urgency: thread.NextStep, Content: content,

@@ -21,6 +21,17 @@ type page struct {
 	// terminal: a person's terminal shows it, which must not act on a file's content.
 	terminal bool
 	coloured bool
+	// from converts a path from the project's root to one that is right from the caller's
+	// working folder; nil: they are the same.
+	from func(path string) string
+}
+
+// place is a path from the project's root as the caller has to write it.
+func (p *page) place(path string) string {
+	if p.from == nil || path == "" {
+		return path
+	}
+	return p.from(path)
 }
 
 func (p *page) String() string { return p.b.String() }

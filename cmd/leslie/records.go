@@ -24,7 +24,7 @@ func threadText(p *page, d app.ThreadRecord) {
 	p.field("depends on", joined(d.DependsOn))
 	p.field("branch", d.Branch)
 	p.field("worktree", d.Worktree)
-	p.field("path", d.Path)
+	p.field("path", p.place(d.Path))
 	p.field("created", d.CreatedAt.Format(time.RFC3339)+" by "+d.CreatedBy.Actor+" ("+string(d.CreatedBy.As)+")")
 	p.field("updated", d.UpdatedAt.Format(time.RFC3339))
 	p.field("revision", int64(d.Revision))

@@ -17,7 +17,9 @@ func referenceText(p *page, d app.ReferenceRecord) {
 	if !d.TargetResolved {
 		p.line("target: could not be resolved")
 	}
-	p.field("path", d.LocalPath)
+	if d.LocalPath != nil {
+		p.field("path", p.place(*d.LocalPath))
+	}
 	p.field("files", d.Files)
 	p.field("taken", d.TakenAt.Format(time.RFC3339))
 	p.field("changed since", joined(d.Stale))

@@ -105,7 +105,7 @@ func (c rendering) render(data Data, failure *codes.Error) []byte {
 
 // page is an empty text answer.
 func (c rendering) page() *page {
-	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY)}
+	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY), from: c.place}
 }
 
 // failure adds to err what every error has: the command, and whether something was
@@ -129,9 +129,9 @@ func (c *call) failure(err error) *codes.Error {
 	}
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name
-		next = append(next, rendering{c}.callerLine(line))
+		next = append(next, rendering{c}.callerLine(c.placedLine(line)))
 	}
-	e = e.WithNext(next...)
+	e = e.WithNext(next...).WithHint(c.placedText(e.Hint()))
 	if options := optionsOf(e); options != nil {
 		e = e.With(fact.Of("options", rendering{c}.callerOptions(options)))
 	}

@@ -21,7 +21,7 @@ func (d spawnText) Text(p *page) {
 	if d.Inherited.Mode != thread.InheritNone {
 		p.field("inherited", many(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
 	}
-	p.field("path", d.Path)
+	p.field("path", p.place(d.Path))
 	for _, ref := range d.References {
 		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file"))
 	}

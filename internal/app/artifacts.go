@@ -45,6 +45,7 @@ type ArtifactsRequest struct {
 type ArtifactsResult struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Folder   string          `json:"folder"` // from the project's root
+	Dir      string          `json:"dir"`    // the same, absolute
 	Items[Artifact]
 }
 
@@ -78,7 +79,7 @@ func Artifacts(c *Call, in ArtifactsRequest) (*ArtifactsResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ArtifactsResult{ThreadID: t.ID, Folder: threadPath(t.ID),
+	return &ArtifactsResult{ThreadID: t.ID, Folder: threadPath(t.ID), Dir: absolute(c, threadPath(t.ID)),
 		Items: Items[Artifact]{Items: artifactsOf(hashed), Total: shown.Total, Truncated: shown.Truncated}}, nil
 }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"path/filepath"
 	"time"
 
 	"leslie/store"
@@ -57,7 +56,7 @@ const maxCompared = 50
 // merge.
 func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p thread.Policy) (compare []comparedVersions) {
 	now := c.now()
-	r.Dir = filepath.Join(c.project.root, filepath.FromSlash(threadPath(t.ID)))
+	r.Dir = absolute(c, threadPath(t.ID))
 	children := s.ChildrenOf(t.ID)
 	r.Children = []ContextChild{}
 	for _, child := range children {

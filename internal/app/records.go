@@ -32,19 +32,20 @@ type ThreadRecord struct {
 	Branch      *string            `json:"branch"`
 	Worktree    *string            `json:"worktree"`
 	Inherit     thread.Inherit     `json:"inherit"`
-	Path        string             `json:"path"`
+	Path        string             `json:"path"` // its folder, from the project's root
+	Dir         string             `json:"dir"`  // its folder, absolute
 	CreatedAt   time.Time          `json:"createdAt"`
 	CreatedBy   Actor              `json:"createdBy"`
 	UpdatedAt   time.Time          `json:"updatedAt"`
 	Revision    thread.Revision    `json:"revision"`
 }
 
-func threadOf(t thread.Thread) ThreadRecord {
+func threadOf(c *Call, t thread.Thread) ThreadRecord {
 	return ThreadRecord{
 		ThreadID: t.ID, Title: t.Title, Intent: t.Intent, Status: t.Status, Reason: t.Reason, Executor: t.Executor,
 		ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID), Tags: append([]string{}, t.Tags...),
 		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Branch: orNull(t.Branch), Worktree: orNull(t.Worktree),
-		Inherit: t.Inherit, Path: threadPath(t.ID), CreatedAt: t.Created.At,
+		Inherit: t.Inherit, Path: threadPath(t.ID), Dir: absolute(c, threadPath(t.ID)), CreatedAt: t.Created.At,
 		CreatedBy: actorOf(t.Created), UpdatedAt: t.Updated, Revision: t.Revision,
 	}
 }

@@ -22,14 +22,15 @@ type ReferenceRecord struct {
 	Binding        thread.Binding     `json:"binding"`
 	Scope          []string           `json:"scope,omitempty"`
 	TargetResolved bool               `json:"targetResolved"`
-	LocalPath      *string            `json:"localPath"`
+	LocalPath      *string            `json:"localPath"` // from the project's root
+	Dir            *string            `json:"dir"`       // the same, absolute
 	Files          int                `json:"files"`
 	TakenAt        time.Time          `json:"takenAt"`
 	Stale          []string           `json:"stale,omitempty"` // what of the target has changed since
 	Revision       thread.Revision    `json:"revision"`
 }
 
-func referenceOf(ref thread.Reference) ReferenceRecord {
+func referenceOf(c *Call, ref thread.Reference) ReferenceRecord {
 	d := ReferenceRecord{
 		RefID: ref.ID, From: ref.From, Target: ref.Target, Binding: ref.Binding, Scope: ref.Scope,
 		TargetResolved: ref.Resolved, Files: ref.Files, TakenAt: ref.TakenAt, Revision: ref.Revision,
@@ -39,7 +40,7 @@ func referenceOf(ref thread.Reference) ReferenceRecord {
 		if ref.Binding == thread.Frozen {
 			path = store.Dir + "/" + frozenPlace(ref.From, ref.ID)
 		}
-		d.LocalPath = &path
+		d.LocalPath, d.Dir = &path, new(absolute(c, path))
 	}
 	return d
 }
@@ -133,7 +134,7 @@ func CreateReference(c *Call, in CreateReferenceRequest) (*ReferenceResult, erro
 			s.Plan(placeFrozen(stage, ref)...)
 		}
 		warnUnresolved(c, ref)
-		return &ReferenceResult{ReferenceRecord: referenceOf(ref)}, ref.From, nil
+		return &ReferenceResult{ReferenceRecord: referenceOf(c, ref)}, ref.From, nil
 	})
 	c.endStage(stage, err == nil && data.Changed)
 	return data, err
@@ -195,7 +196,7 @@ func referencesFrom(s *thread.State, t thread.Thread) ([]thread.Reference, error
 // was frozen, and adds W203 if something has.
 func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
 	ref = resolvedNow(c, ref)
-	d := referenceOf(ref)
+	d := referenceOf(c, ref)
 	if ref.Binding != thread.Frozen || !ref.Resolved {
 		return d
 	}
@@ -258,7 +259,7 @@ func (d *ShowReferenceResult) look(c *Call, ref thread.Reference) error {
 	ref = resolvedNow(c, ref)
 	if !ref.Resolved {
 		warnUnresolved(c, ref)
-		d.ReferenceRecord, d.Artifacts = referenceOf(ref), First[Artifact](nil, 0)
+		d.ReferenceRecord, d.Artifacts = referenceOf(c, ref), First[Artifact](nil, 0)
 		return nil
 	}
 	entries, err := readableThrough(c, ref)
@@ -355,7 +356,7 @@ func RefreshReference(c *Call, in ReferenceRequest) (*ReferenceResult, error) {
 			s.Plan(placeFrozen(stage, ref)...)
 		}
 		warnUnresolved(c, ref)
-		return &ReferenceResult{ReferenceRecord: referenceOf(ref)}, ref.From, nil
+		return &ReferenceResult{ReferenceRecord: referenceOf(c, ref)}, ref.From, nil
 	})
 	c.endStage(stage, err == nil && data.Changed)
 	return data, err
@@ -372,8 +373,8 @@ func RemoveReference(c *Call, in ReferenceRequest) (*ReferenceResult, error) {
 		if ref.Binding == thread.Frozen && ref.Resolved {
 			s.Plan(thread.Step{Do: thread.StepRemove, To: frozenPlace(ref.From, ref.ID)})
 		}
-		d := &ReferenceResult{ReferenceRecord: referenceOf(ref)}
-		d.LocalPath = nil
+		d := &ReferenceResult{ReferenceRecord: referenceOf(c, ref)}
+		d.LocalPath, d.Dir = nil, nil
 		return d, ref.From, nil
 	})
 }

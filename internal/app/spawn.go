@@ -74,6 +74,7 @@ type SpawnResult struct {
 	Status      thread.Status      `json:"status"`
 	Title       string             `json:"title"`
 	Path        string             `json:"path"` // its folder, from the project's root
+	Dir         string             `json:"dir"`  // its folder, absolute
 	Inherited   Inherited          `json:"inherited"`
 	References  []ReferenceRecord  `json:"references"`
 	Revision    thread.Revision    `json:"revision"`
@@ -245,7 +246,7 @@ func (in SpawnRequest) spawn(c *Call, s *thread.State, stamp thread.Stamp, f *ne
 	}
 	d := &SpawnResult{
 		ThreadID: t.ID, ParentID: orNull(t.ParentID), ObjectiveID: t.ObjectiveID, Status: t.Status, Title: t.Title,
-		Path: threadPath(t.ID), Revision: t.Revision, References: []ReferenceRecord{},
+		Path: threadPath(t.ID), Dir: absolute(c, threadPath(t.ID)), Revision: t.Revision, References: []ReferenceRecord{},
 		Inherited: Inherited{Mode: t.Inherit, Scope: scope, Files: f.inherited},
 	}
 	steps := []thread.Step{{Do: thread.StepMakeDir, To: threadPlace(t.ID)}}
@@ -262,7 +263,7 @@ func (in SpawnRequest) spawn(c *Call, s *thread.State, stamp thread.Stamp, f *ne
 			steps = append(steps, thread.Step{Do: thread.StepRemove, To: frozenPlace(t.ID, ref.ID)})
 		}
 		warnUnresolved(c, ref)
-		d.References = append(d.References, referenceOf(ref))
+		d.References = append(d.References, referenceOf(c, ref))
 	}
 	s.Plan(steps...)
 	return d, t.ID, nil

@@ -96,7 +96,7 @@ func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) 
 		if err != nil {
 			return err
 		}
-		d.ThreadRecord, d.Relations = threadOf(t), s.RelationsOf(t)
+		d.ThreadRecord, d.Relations = threadOf(c, t), s.RelationsOf(t)
 		d.ReferencedBy = []ReferencedBy{}
 		for _, ref := range s.ReferencesTo(t.ID) {
 			d.ReferencedBy = append(d.ReferencedBy, ReferencedBy{ref.ID, ref.From, ref.Binding})

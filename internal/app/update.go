@@ -73,7 +73,7 @@ func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		return &UpdateResult{ThreadRecord: threadOf(t)}, t.ID, nil
+		return &UpdateResult{ThreadRecord: threadOf(c, t)}, t.ID, nil
 	})
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,12 @@ const StoreFolder = store.Dir
 
 // StatePath is the path of the state file relative to the project's root.
 const StatePath = store.Dir + "/" + store.StateFile
+
+// absolute returns a place in the project, given from its root, as an absolute path of
+// the system.
+func absolute(c *Call, path string) string {
+	return filepath.Join(c.project.root, filepath.FromSlash(path))
+}
 
 // threadPath returns a thread's folder relative to the project's root.
 func threadPath(id thread.ThreadID) string { return store.Dir + "/" + threadPlace(id) }

@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,8 @@ type Result struct {
 	Resolved   int               `json:"resolved"`
 	Unresolved int               `json:"unresolved"`
 	Declined   map[string]string `json:"declined,omitempty"`
-	Work       []string          `json:"work,omitempty"` // files with markers, for editors
+	Work       []string          `json:"work,omitempty"` // files with markers, for editors, from the project's root
+	Dir        string            `json:"dir,omitempty"`  // the folder of Work, absolute
 	// RequireApproval: a person has to approve the merge before it is applied.
 	// Approval is the request about it, nil if there is none yet.
 	RequireApproval bool      `json:"requireApproval,omitempty"`
@@ -129,6 +131,9 @@ func (p *Planning) Result(status Status) *Result {
 			r.Work = append(r.Work, workPath(p.record.ID, path))
 		}
 		slices.Sort(r.Work)
+		if len(r.Work) > 0 {
+			r.Dir = filepath.Join(p.call.Root, filepath.FromSlash(workPath(p.record.ID, "")))
+		}
 	}
 	return r
 }

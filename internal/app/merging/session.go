@@ -57,6 +57,8 @@ type Call struct {
 	As    thread.ActorKind
 	Actor string
 	Now   func() time.Time
+	// Root is the project's folder, absolute.
+	Root string
 	// NewID returns an id that is not taken.
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.
