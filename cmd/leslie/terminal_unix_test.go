@@ -121,6 +121,23 @@ func TestColourOnlyOnATerminal(t *testing.T) {
 	}
 }
 
+func TestADiffIsColouredAndHarmlessOnATerminalOnly(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.write(t, ".leslie/threads/part/new.md", "\tone\x1b[2J\n")
+	shown, status := onTerminal(t, b, nil, "diff", "part", "--", "new.md")
+	assert.Zero(t, status)
+	assert.Contains(t, shown, "\x1b[36m@@ -0,0 +1 @@\x1b[0m\n")
+	assert.Contains(t, shown, "\x1b[32m+\tone\\x1b[2J\x1b[0m\n", "tabs stay, escapes do not")
+	plain, _ := onTerminal(t, b, []string{"NO_COLOR=1"}, "diff", "part", "--", "new.md")
+	assert.Contains(t, plain, "\n+\tone\\x1b[2J\n")
+	piped, err := process(t, b, nil, "diff", "part", "--", "new.md").Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(piped), "\n+\tone\x1b[2J\n", "byte by byte, for git apply")
+	content, _ := onTerminal(t, b, nil, "show", "part:new.md")
+	assert.Equal(t, "\tone\\x1b[2J\n", content)
+}
+
 // TestNoCommandWaitsForSomebodyWhoIsNotThere: agents run commands on pseudo-terminals,
 // too.
 func TestNoCommandWaitsForSomebodyWhoIsNotThere(t *testing.T) {

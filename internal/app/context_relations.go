@@ -57,9 +57,12 @@ const maxCompared = 50
 func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p thread.Policy) (compare []comparedVersions) {
 	now := c.now()
 	r.Dir = absolute(c, threadPath(t.ID))
-	children := s.ChildrenOf(t.ID)
+	relations := s.RelationsOf(t)
+	var children []thread.Thread
 	r.Children = []ContextChild{}
-	for _, child := range children {
+	for _, id := range relations.Children {
+		child, _ := s.Threads.Peek(string(id))
+		children = append(children, child)
 		item := ContextChild{ID: child.ID, Title: child.Title, Status: child.Status}
 		if held := child.Held(now); held != nil {
 			item.Holder = &held.Holder
@@ -70,7 +73,7 @@ func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p t
 		compare = append(compare, comparedVersions{base: baseVersion(s, child), current: currentVersion(child.ID)})
 	}
 	r.Dependants = []ContextDependency{}
-	for _, id := range s.RelationsOf(t).DependedOnBy {
+	for _, id := range relations.DependedOnBy {
 		r.Dependants = append(r.Dependants, ContextDependency{id, s.StatusOf(id)})
 	}
 	r.Approvals = []ApprovalRecord{}
