@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leslie/internal/app"
+	"leslie/internal/fact"
 )
 
 // This file writes paths as they are right for the caller. Use cases name files from the
@@ -57,6 +58,17 @@ const storePrefix = app.StoreFolder + "/"
 // placedText converts the paths into the store's folder that a hint names.
 func (c *call) placedText(text string) string {
 	return c.convert(text, c.env.dir, func(path string) string { return path })
+}
+
+// placedFacts converts the paths among an error's facts, for its line of text.
+func (c *call) placedFacts(all fact.List) fact.List {
+	out := slices.Clone(all)
+	for i, f := range out {
+		if path, ok := f.Value.(string); ok {
+			out[i].Value = c.placedText(path)
+		}
+	}
+	return out
 }
 
 // placedLine converts those of a command to run: its paths are read from the folder of

@@ -252,7 +252,7 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(yellow, "warning"), w.Code, w.Message, pairs(w.Context))
 	}
 	if failure != nil {
-		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), failure.Error(), pairs(shownFacts(failure)))
+		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), c.placedText(failure.Error()), pairs(c.placedFacts(shownFacts(failure))))
 		if hint := failure.Hint(); hint != "" {
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "hint:"), escape(hint))
 		}
