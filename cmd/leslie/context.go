@@ -52,7 +52,7 @@ func runContext(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, shown := (&contextBlock{c.placedContext(d), c.place(app.StatePath), c.who.as == thread.Agent}).render()
+	block, shown := (&contextBlock{places{c}.inContext(d), places{c}.place(app.StatePath), c.who.as == thread.Agent}).render()
 	if d.Speaks && len(shown) > 0 {
 		app.MarkSeen(c.op, d.Thread.ID, shown)
 	}

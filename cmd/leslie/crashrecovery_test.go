@@ -89,7 +89,7 @@ func TestWhatADeadProcessLeftUndoneIsNotTakenForDeleted(t *testing.T) {
 					}
 					b.must(t, "objective", "create", "Another") // where nothing was to be written
 					ends[i] = tree(t, filepath.Join(b.dir, store.Dir, store.ThreadsDir))
-					ends[i]["the answer"] = answer
+					ends[i]["the answer"] = strings.ReplaceAll(answer, b.dir, "PROJECT")
 				}
 				assert.Equal(t, ends[0], ends[1])
 			})

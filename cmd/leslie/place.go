@@ -14,9 +14,12 @@ import (
 // linked git worktree, whose store is in the main one: there a path from the root leads
 // to a place that nobody reads.
 
+// places converts the paths in a call's answer.
+type places struct{ *call }
+
 // place converts a path from the project's root to one that is right from the caller's
 // working folder, whatever -C says.
-func (c *call) place(path string) string {
+func (c places) place(path string) string {
 	if c.op == nil {
 		return path
 	}
@@ -55,27 +58,27 @@ func leaves(path string) bool {
 // storePrefix begins every path in the store's folder.
 const storePrefix = app.StoreFolder + "/"
 
-// placedText converts the paths into the store's folder that a hint names.
-func (c *call) placedText(text string) string {
+// inText converts the paths into the store's folder that a hint names.
+func (c places) inText(text string) string {
 	return c.convert(text, c.env.dir, func(path string) string { return path })
 }
 
-// placedFacts converts the paths among an error's facts, for its line of text.
-func (c *call) placedFacts(all fact.List) fact.List {
+// inFacts converts the paths among an error's facts, for its line of text.
+func (c places) inFacts(all fact.List) fact.List {
 	out := slices.Clone(all)
 	for i, f := range out {
 		if path, ok := f.Value.(string); ok {
-			out[i].Value = c.placedText(path)
+			out[i].Value = c.inText(path)
 		}
 	}
 	return out
 }
 
-// placedLine converts those of a command to run: its paths are read from the folder of
+// inLine converts those of a command to run: its paths are read from the folder of
 // -C.
-func (c *call) placedLine(line string) string { return c.convert(line, c.who.dir, shellQuote) }
+func (c places) inLine(line string) string { return c.convert(line, c.who.dir, shellQuote) }
 
-func (c *call) convert(text, dir string, quote func(string) string) string {
+func (c places) convert(text, dir string, quote func(string) string) string {
 	if c.op == nil || !strings.Contains(text, storePrefix) {
 		return text
 	}
@@ -100,9 +103,9 @@ func withPrefix(text, prefix string, quote func(string) string) string {
 	return strings.Join(words, " ")
 }
 
-// placedContext is a context with its folders as they are right from the caller's
+// inContext is a context with its folders as they are right from the caller's
 // working folder.
-func (c *call) placedContext(d *app.ContextResult) *app.ContextResult {
+func (c places) inContext(d *app.ContextResult) *app.ContextResult {
 	out := *d
 	out.Folder = c.place(d.Folder)
 	out.References = slices.Clone(d.References)

@@ -105,7 +105,7 @@ func (c rendering) render(data Data, failure *codes.Error) []byte {
 
 // page is an empty text answer.
 func (c rendering) page() *page {
-	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY), from: c.place}
+	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY), from: places{c.call}.place}
 }
 
 // failure adds to err what every error has: the command, and whether something was
@@ -129,9 +129,9 @@ func (c *call) failure(err error) *codes.Error {
 	}
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name
-		next = append(next, rendering{c}.callerLine(c.placedLine(line)))
+		next = append(next, rendering{c}.callerLine(places{c}.inLine(line)))
 	}
-	e = e.WithNext(next...).WithHint(c.placedText(e.Hint()))
+	e = e.WithNext(next...).WithHint(places{c}.inText(e.Hint()))
 	if options := optionsOf(e); options != nil {
 		e = e.With(fact.Of("options", rendering{c}.callerOptions(options)))
 	}
@@ -252,7 +252,7 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(yellow, "warning"), w.Code, w.Message, pairs(w.Context))
 	}
 	if failure != nil {
-		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), c.placedText(failure.Error()), pairs(c.placedFacts(shownFacts(failure))))
+		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), places{c.call}.inText(failure.Error()), pairs(places{c.call}.inFacts(shownFacts(failure))))
 		if hint := failure.Hint(); hint != "" {
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "hint:"), escape(hint))
 		}
