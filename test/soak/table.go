@@ -56,6 +56,8 @@ func table() []row {
 		{name: "list", weight: 3, reads: true, may: "T101 T601", draw: fixed("list", "list --ready", "list --all --limit 0", "list --status archived", "list --status active --executor agent", "list --tag t1")},
 		{name: "status", weight: 3, reads: true, may: gone, draw: maybeOf("status")},
 		{name: "artifacts", weight: 3, reads: true, may: gone + "T203", draw: of("artifacts", "", "--scope **/*.md", "--limit 2")},
+		{name: "diff", weight: 2, reads: true, may: gone + "T509", draw: of("diff", "", "--stat")},
+		{name: "show", weight: 1, reads: true, may: gone, draw: (*worker).shows},
 		{name: "context", weight: 3, reads: true, may: gone, draw: (*worker).context},
 		{name: "reference", weight: 7, may: thread + "T201 T203 T503", draw: (*worker).reference},
 		{name: "reference list", weight: 1, reads: true, may: gone, draw: fixed("reference list", "reference list --limit 0")},
@@ -92,6 +94,7 @@ func table() []row {
 		{name: "wait", weight: 2, reads: true, may: gone + "T109", draw: (*worker).wait},
 		{name: "undo", weight: 7, may: thread + "T102 T108 T110 T112 T402 T505", draw: (*worker).undo},
 		{name: "checkpoint", weight: 4, may: thread + "T106 T108", draw: (*worker).checkpoint},
+		{name: "checkpoint list", weight: 1, reads: true, may: gone, draw: of("checkpoint list", "", "--limit 2")},
 		{name: "rollback", weight: 4, may: thread + "T111 T505 T108", draw: (*worker).rollback},
 		{name: "import", weight: 2, may: limited + "T106 T601 T603", draw: (*worker).importBeads},
 		{name: "batch", weight: 3, may: thread + "T102 T106 T108 T601 T603 T903", draw: (*worker).batch},
@@ -110,6 +113,15 @@ func fixed(lines ...string) func(*worker) (line, bool) {
 	return func(w *worker) (line, bool) {
 		return line{argv: strings.Fields(lines[w.r.IntN(len(lines))])}, true
 	}
+}
+
+// shows draws a thread, or what it last shared with its parent.
+func (w *worker) shows() (line, bool) {
+	what := w.thread()
+	if w.r.IntN(2) == 0 {
+		what += "@base"
+	}
+	return line{argv: []string{"show", what}}, true
 }
 
 // of draws a command on a thread, with one of several tails.
