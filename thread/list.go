@@ -51,6 +51,31 @@ func (s *State) Ready(t Thread, now time.Time) bool {
 	return true
 }
 
+// ReadyFor is Ready for an actor, whose own claim is no obstacle.
+func (s *State) ReadyFor(t Thread, now time.Time, actor string) bool {
+	if held := t.Held(now); held != nil && held.Holder == actor {
+		t.Claim = nil
+	}
+	return s.Ready(t, now)
+}
+
+// MadeReady returns the threads that are ready because a thread has terminated: those
+// that depend on it, ordered as in a list.
+func (s *State) MadeReady(ended Thread, now time.Time) []ThreadID {
+	ready := []ThreadID{}
+	for _, id := range s.RelationsOf(ended).DependedOnBy {
+		if t, ok := s.Threads.Peek(string(id)); ok && s.Ready(t, now) {
+			ready = append(ready, id)
+		}
+	}
+	return ready
+}
+
+// AnyActive reports whether a thread is active.
+func (s *State) AnyActive() bool {
+	return slices.ContainsFunc(s.Threads.Lines(), func(l Line) bool { return statusIn(l.JSON) == Active })
+}
+
 // Resumable reports whether a suspended thread has children and all of them,
 // archived ones included, are terminated. A thread that the mistake limit suspended
 // is not resumable.

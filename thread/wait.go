@@ -16,10 +16,15 @@ const (
 	UntilAny      Until = "any"      // an operation concerns one of them
 	UntilChildren Until = "children" // all children of each are terminated
 	UntilDecision Until = "decision" // none of them has an open request
+	UntilReady    Until = "ready"    // each is active, its dependencies terminated, and no other holds it
 )
 
+// Everywhere reports whether a wait without threads is one for all of them.
+func (u Until) Everywhere() bool { return u == UntilAny || u == UntilReady }
+
 // Over reports whether the condition holds for a thread. It returns false for
-// UntilAny, because the State does not know which operations concerned a thread.
+// UntilAny, because the State does not know which operations concerned a thread, and
+// for UntilReady, which ReadyFor answers.
 func (s *State) Over(t Thread, until Until) bool {
 	switch until {
 	case UntilDone:
@@ -38,6 +43,47 @@ func (s *State) LiveChildren(id ThreadID) []Thread {
 	return s.Threads.where(`"parentId":"`+string(id)+`"`, func(t Thread) bool {
 		return t.ParentID == id && !t.Status.Terminated()
 	})
+}
+
+// NextRelease returns when the next claim that holds now expires, or the zero time if
+// there is none: a thread may become ready then.
+func (s *State) NextRelease(now time.Time) time.Time {
+	var next time.Time
+	for _, t := range s.Threads.where(`"claim":{`, func(t Thread) bool { return t.Status == Active && t.Held(now) != nil }) {
+		if next.IsZero() || t.Claim.Until.Before(next) {
+			next = t.Claim.Until
+		}
+	}
+	return next
+}
+
+// Nothing says why no thread was claimed.
+type Nothing string
+
+// The reasons.
+const (
+	NothingInTime Nothing = "timeout"             // no thread became ready in time
+	NothingLeft   Nothing = "objective_completed" // every objective is completed
+	NothingActive Nothing = "nothing_active"      // no thread is active
+)
+
+// NothingComes returns why no thread will become ready before somebody creates, resumes
+// or reopens one; ok is false if a thread is active, or if an objective still gets its
+// first threads.
+func (s *State) NothingComes() (why Nothing, ok bool) {
+	if s.AnyActive() {
+		return "", false
+	}
+	of, counts := s.AllCounts()
+	if counts[Suspended]+counts[WaitingHuman] > 0 {
+		return NothingActive, true
+	}
+	for o := range s.Objectives.All() {
+		if o.Status(of[o.ID]) == ObjectiveActive {
+			return "", false
+		}
+	}
+	return NothingLeft, len(of) > 0
 }
 
 // NextExpiry returns the next deadline to which Expire will react, or the zero time

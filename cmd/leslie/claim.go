@@ -16,6 +16,8 @@ type claimText struct{ *app.ClaimResult }
 
 func (d claimText) Text(p *page) {
 	switch {
+	case d.Reason != "":
+		p.line("%s", nothingText(d.Reason))
 	case d.ThreadID == nil:
 		p.line("no thread is ready to be claimed")
 	case d.Holder != nil:
@@ -33,17 +35,30 @@ func (d claimText) Text(p *page) {
 	}
 }
 
+// nothingText says why there is no thread to claim.
+func nothingText(why thread.Nothing) string {
+	switch why {
+	case thread.NothingLeft:
+		return "every objective is completed: there is nothing left to claim"
+	case thread.NothingActive:
+		return "no thread is active: somebody has to create or resume one first"
+	}
+	return "no thread became ready in time"
+}
+
 func claimCommand() *command {
 	return &command{
 		name: "claim", summary: "claim a thread; --next picks the first ready one", writes: true,
-		hint: hint{starting, "claim --next"},
+		hint: hint{starting, "claim --next --wait 90s"},
 		detail: "A claim keeps others from claiming the thread and other agents from changing it (T108). It ends when its time is up, when you release it, " +
 			"or when the thread ends. Your own writes to the thread extend it. --next picks the first thread of leslie list --ready; " +
-			"an agent gets only threads for agents. If no thread is ready, threadId is null.",
+			"an agent gets only threads for agents. If no thread is ready, threadId is null. --wait waits for one; without a thread, reason " +
+			"then says timeout, or at once objective_completed or nothing_active.",
 		example:  "leslie claim --next",
 		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
 		flags: []cli.Flag{
 			toggle("next", "claim the first ready thread"),
+			newOption("wait", aDuration(), "with --next: wait up to D until a thread is ready"),
 			newOption("for", aDuration(), "how long (default: claimFor in the configuration, else 1h)"),
 		},
 		run: runClaim,
@@ -59,6 +74,9 @@ func runClaim(c *call) (Data, error) {
 		c.fault("--next", "", "--next chooses the thread: leave ID out")
 	}
 	checkHolder(c, func(name string) string { return c.ownLine("--actor", name) })
+	if in.Wait, _ = time.ParseDuration(c.text("wait")); c.has("wait") && !in.Next {
+		c.fault("--wait", c.text("wait"), "--wait goes with --next")
+	}
 	in.For, _ = time.ParseDuration(c.text("for")) // checked with the line
 	return runUseCase(c, app.Claim, in, claimed)
 }

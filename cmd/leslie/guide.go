@@ -58,8 +58,9 @@ Objectives are split into threads of work. A thread's artifacts (plans, designs,
 ` + "`.leslie/threads/ID/`" + `: write them with your own tools. Below ` + "`.leslie/`" + ` change nothing else but
 the files of a pending merge, ` + "`.leslie/merges/MERGE/work/`" + `: lines without markers there decide a conflict.
 
-One round: ` + "`leslie claim --next`" + ` (threadId null: no thread is ready), ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work,
-` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. When an answer warns W105, messages wait
+One round: ` + "`leslie claim --next --wait 90s`" + ` (threadId null: reason timeout means repeat it, others mean stop),
+` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work, ` + "`leslie done`" + `.
+With LESLIE_THREAD set you can omit the thread's ID. When an answer warns W105, messages wait
 for you: run ` + "`leslie context`" + ` at once, which shows them first, and act on immediate ones before you continue. ` + "`leslie done`" + `
 refuses while messages are unread (T113).
 

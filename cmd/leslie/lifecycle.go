@@ -16,6 +16,7 @@ func (d lifecycleText) Text(p *page) {
 		p.line("thread %s  %s already; nothing changed", d.ThreadID, d.Status)
 	}
 	p.line("objective %s  %s", d.Objective.ObjectiveID, d.Objective.Status)
+	p.field("ready now", joined(d.Ready))
 }
 
 func reasonFlag() cli.Flag {

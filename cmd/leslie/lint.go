@@ -161,7 +161,7 @@ func (l *linter) split(argv []string) (flags []flagArg, words []string, named in
 		f := flagArg{arg: arg}
 		if _, value, joined := strings.Cut(arg, "="); joined {
 			f.value = &value
-		} else if l.takes(f, argv[i+1:]) {
+		} else if l.takes(f, words, argv[i+1:]) {
 			i++
 			f.value = &argv[i]
 		}
@@ -172,10 +172,14 @@ func (l *linter) split(argv []string) (flags []flagArg, words []string, named in
 
 // takes reports whether the argument after a flag is its value. An unknown flag takes
 // one if the flag with the nearest name does. A value can begin with one dash
-// ("--tag -old"), but a known flag is not a value.
-func (l *linter) takes(f flagArg, rest []string) bool {
+// ("--tag -old"), but a known flag is not a value. words are those before the flag.
+func (l *linter) takes(f flagArg, words, rest []string) bool {
 	name, long := f.name()
 	meant := l.find(nil, name, long)
+	if name == unclearFlag && long {
+		valued := l.unclear(words)
+		return valued != nil && len(rest) > 0 && (len(words) > 0 || valued.fault("", rest[0]) == nil) && !strings.HasPrefix(rest[0], "-")
+	}
 	known := meant != nil
 	if !known {
 		meant = l.find(nil, nearest.Name(name, l.flagNames(nil)), true)
@@ -192,8 +196,25 @@ func (l *linter) takes(f flagArg, rest []string) bool {
 	return l.find(nil, next, true) == nil
 }
 
+// unclearFlag is the one flag that is a switch of some commands and takes a value of
+// others: claim --next --wait 90s, but transfer --wait. In front of the command, what
+// follows it is its value if it can be.
+const unclearFlag = "wait"
+
+// unclear returns the value of unclearFlag for the command that the words before it
+// name, or for any command without words; nil where it is a switch.
+func (l *linter) unclear(words []string) *value {
+	for _, cmd := range l.all {
+		o := lookUp(cmd.flags, unclearFlag, true)
+		if o != nil && o.TakesValue() && (len(words) == 0 || words[0] == cmd.name) {
+			return o.value()
+		}
+	}
+	return nil
+}
+
 // find returns the command's flag of this name, or any command's if cmd is nil. Flags
-// of the same name take a value in all commands or in none.
+// of the same name take a value in all commands or in none, except unclearFlag.
 func (l *linter) find(cmd *command, name string, long bool) *option {
 	for _, flags := range l.flagsOf(cmd) {
 		if o := lookUp(flags, name, long); o != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,6 +23,9 @@ func (d spawnText) Text(p *page) {
 		p.field("inherited", many(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
 	}
 	p.field("path", p.place(d.Path))
+	if d.Claim != nil {
+		p.field("claimed by", d.Claim.Holder+" until "+d.Claim.Until.Format(time.RFC3339))
+	}
 	for _, ref := range d.References {
 		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file"))
 	}
@@ -48,6 +52,7 @@ func spawnCommand() *command {
 			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must terminate before this one is ready"),
 			newOption("tag", texts("T"), "a tag; can be repeated"),
 			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
+			toggle("claim", "also claim the thread, in the same operation"),
 			newOption("branch", anyText("B"), "the git branch of the thread's code"),
 			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
 			formerList("tags", "tag"), formerSwitch("no-run"), formerSwitch("foreground"),
@@ -61,9 +66,13 @@ func runSpawn(c *call) (Data, error) {
 		Intent: c.text("intent"), Title: c.text("title"), ID: c.text("id"), Objective: c.text("objective"), Parent: c.text("parent"),
 		Inherit: thread.Inherit(c.text("inherit")), Scope: c.parts("scope"), Refs: c.parts("ref"), DependsOn: c.parts("depends-on"),
 		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: fromDir(c, c.text("worktree")),
+		Claim: c.on("claim"),
 	}
 	if in.Parent == "" {
 		in.Parent = c.who.thread
+	}
+	if in.Claim {
+		checkHolder(c, func(name string) string { return c.ownLine("--actor", name) })
 	}
 	c.checkRequest(in.Faults, map[string]string{"Refs": "--ref", "Tags": "--tag"})
 	if len(c.faults) == 0 { // else standard input is left unread

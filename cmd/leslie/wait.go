@@ -46,7 +46,8 @@ func waitCommand() *command {
 		hint: hint{watching, "wait ID --until any"},
 		detail: "done (the default) and children also return for a suspended thread whose children have all terminated: " +
 			"it can be resumed. An agent's wait also returns when messages wait for the thread that it speaks for (W105). any returns with the first change of one of the threads after --since (default: from now on), or without " +
-			"a thread with any change at all. Agents wait at most 100s by default.",
+			"a thread with any change at all. ready returns when each thread is active, unclaimed or yours, and its dependencies are " +
+			"terminated, or without a thread when there is one to claim. Agents wait at most 100s by default.",
 		example:  "leslie wait thread-a1b2c3d4 --timeout 90s",
 		operands: []operand{{value: anID("ID", threadIDs), speaks: true, many: true}},
 		flags: []cli.Flag{
@@ -59,7 +60,7 @@ func waitCommand() *command {
 }
 
 func untilWords() []string {
-	return []string{string(thread.UntilDone), string(thread.UntilAny), string(thread.UntilChildren), string(thread.UntilDecision)}
+	return []string{string(thread.UntilDone), string(thread.UntilAny), string(thread.UntilChildren), string(thread.UntilDecision), string(thread.UntilReady)}
 }
 
 func runWait(c *call) (Data, error) {
@@ -83,7 +84,7 @@ func runWait(c *call) (Data, error) {
 // thread.
 func waitedFor(c *call, until thread.Until) []string {
 	args := c.flags.Args().Slice()
-	if len(args) == 0 && (c.who.thread != "" || until != thread.UntilAny) {
+	if len(args) == 0 && (c.who.thread != "" || !until.Everywhere()) {
 		args = []string{c.targetThread()}
 	}
 	return args

@@ -16,6 +16,8 @@ type ClaimRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	Next   bool
 	For    time.Duration // 0: what the configuration says
+	// Wait is how long Next waits for a thread to become ready; 0: not at all.
+	Wait time.Duration
 }
 
 // ClaimResult says who holds a thread. Without a thread, there was none to claim;
@@ -27,6 +29,8 @@ type ClaimResult struct {
 	// Derived: the caller is the holder, by a name that was derived for it.
 	Derived  bool            `json:"derived,omitempty"`
 	Revision thread.Revision `json:"revision"`
+	// Reason says why there is no thread after a wait.
+	Reason thread.Nothing `json:"reason,omitempty"`
 	Change
 	taken bool
 }
@@ -43,7 +47,8 @@ func claimOf(t thread.Thread) *ClaimResult {
 }
 
 // Claim makes the caller the holder of a thread for a limited time. Errors: T903,
-// T101, T105, T107, T108, T509 for the configuration, and those of a write.
+// T101, T105, T107, T108, T509 for the configuration, and those of a write; of a wait
+// T904. A wait without a thread to claim is no error: the result says why.
 func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 	if err := checkHolder(c); err != nil {
 		return nil, err
@@ -51,6 +56,8 @@ func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 	switch {
 	case in.For < 0:
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "For must not be negative"))
+	case in.Wait < 0 || in.Wait > 0 && (!in.Next || c.draft != nil):
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "Wait must not be negative, goes with Next, and cannot be part of a batch"))
 	case in.Next && in.Thread != "":
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "Next chooses the thread: leave Thread empty"))
 	}
@@ -58,13 +65,12 @@ func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 	if !in.Next {
 		id = c.threadOr(in.Thread)
 	}
-	d := in.For
-	if d == 0 {
-		set, err := configured(c)
-		if err != nil {
-			return nil, err
-		}
-		d = set.claimFor
+	d, err := claimDuration(c, true, in.For)
+	if err != nil {
+		return nil, err
+	}
+	if in.Wait > 0 {
+		return claimWhenReady(c, in.Wait, d)
 	}
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*ClaimResult, thread.ThreadID, error) {
 		t, found, err := thread.Thread{}, true, error(nil)
@@ -79,11 +85,26 @@ func Claim(c *Call, in ClaimRequest) (*ClaimResult, error) {
 		case !found:
 			return &ClaimResult{Revision: s.Revision}, "", nil
 		}
-		noteMoved(c, s, t)
-		data := claimOf(t)
-		data.taken, data.Derived = true, c.caller.Derived
-		return data, t.ID, nil
+		return taken(c, s, t), t.ID, nil
 	})
+}
+
+// taken is the result for a thread that the caller has claimed.
+func taken(c *Call, s *thread.State, t thread.Thread) *ClaimResult {
+	noteMoved(c, s, t)
+	d := claimOf(t)
+	d.taken, d.Derived = true, c.caller.Derived
+	return d
+}
+
+// claimDuration returns how long a claim lasts that is wanted for d, or for 0 as long as
+// the configuration says. Errors: T509 for the configuration.
+func claimDuration(c *Call, wanted bool, d time.Duration) (time.Duration, error) {
+	if !wanted || d > 0 {
+		return d, nil
+	}
+	set, err := configured(c)
+	return set.claimFor, err
 }
 
 // claimable returns the executors whose threads Next may claim, nil for all: an agent

@@ -20,7 +20,10 @@ type LifecycleResult struct {
 	Status    thread.Status      `json:"status"`
 	Reason    string             `json:"reason,omitempty"`
 	Objective LifecycleObjective `json:"objective"`
-	Revision  thread.Revision    `json:"revision"`
+	// Ready has the threads that are ready because this one has terminated; absent if it
+	// has not.
+	Ready    []thread.ThreadID `json:"ready,omitzero"`
+	Revision thread.Revision   `json:"revision"`
 	Change
 }
 
@@ -55,6 +58,9 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 		d.Objective.ObjectiveID = t.ObjectiveID
 		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 			d.Objective.Status = o.Status(s.CountsOf(o))
+		}
+		if t.Status.Terminated() && !done.From.Terminated() {
+			d.Ready = s.MadeReady(t, stamp.Time)
 		}
 		return d, t.ID, nil
 	})

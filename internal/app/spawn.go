@@ -23,6 +23,8 @@ type SpawnRequest struct {
 	Executor  thread.Executor // "": agent
 	Branch    string
 	Worktree  string // a folder, absolute or from the project's root
+	// Claim: the caller also claims the thread, for as long as the configuration says.
+	Claim bool
 }
 
 // Faults returns what is wrong with the request.
@@ -77,6 +79,7 @@ type SpawnResult struct {
 	Dir         string             `json:"dir"`  // its folder, absolute
 	Inherited   Inherited          `json:"inherited"`
 	References  []ReferenceRecord  `json:"references"`
+	Claim       *ClaimRecord       `json:"claim,omitempty"`
 	Revision    thread.Revision    `json:"revision"`
 	Change
 }
@@ -91,7 +94,7 @@ type Inherited struct {
 // Spawn creates a thread of work and its folder; it starts nobody. Errors: T903, T106
 // if the id is taken, T101 and T105 for the parent, references and dependencies, T107
 // if the parent is terminated, T203, T507, T508 for inherited files, T601, T603 for
-// the objective, and those of a write.
+// the objective, T509 for the configuration of a claim, and those of a write.
 func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	if in.Parent == "" {
 		in.Parent = c.caller.Thread
@@ -99,8 +102,17 @@ func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
 	}
+	if in.Claim {
+		if err := checkHolder(c); err != nil {
+			return nil, err
+		}
+	}
 	if first, ok, err := answered[SpawnResult](c); ok || err != nil {
 		return first, err
+	}
+	claimFor, err := claimDuration(c, in.Claim, 0)
+	if err != nil {
+		return nil, err
 	}
 	if in.Executor == "" {
 		in.Executor = thread.ByAgent
@@ -117,7 +129,14 @@ func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 		return nil, err
 	}
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*SpawnResult, thread.ThreadID, error) {
-		return in.spawn(c, s, stamp, content)
+		d, id, err := in.spawn(c, s, stamp, content)
+		if err == nil && in.Claim {
+			var t thread.Thread
+			if t, err = s.Claim(string(id), claimFor, stamp); err == nil {
+				d.Claim = currentClaim(t, stamp.Time)
+			}
+		}
+		return d, id, err
 	})
 	c.endStage(content.stage, err == nil && data.Changed)
 	return data, err

@@ -15,7 +15,8 @@ import (
 // WaitRequest has the condition of a wait.
 type WaitRequest struct {
 	// Threads has all threads to wait for. None means the thread that the caller
-	// speaks for, or with UntilAny every thread.
+	// speaks for, or with UntilAny and UntilReady every thread: of these, one that the
+	// caller may claim is enough.
 	Threads []string
 	Until   thread.Until // "": UntilDone
 	// Since, for a wait for any change: changes after that revision count; nil: after
@@ -51,13 +52,14 @@ type WaitedThread struct {
 
 // Wait returns when the condition holds, or when messages wait for the thread whose
 // agent the caller is. With T109 it also returns the state at that
-// time. Errors: T101, T105, T109, T903 for a future revision, those of reading, T904.
+// time. Errors: T101, T105, T107 for a terminated
+// thread that would have to become ready, T109, T903 for a future revision, those of reading, T904.
 func Wait(c *Call, in WaitRequest) (*WaitResult, error) {
 	c.readOnly()
 	if in.Until == "" {
 		in.Until = thread.UntilDone
 	}
-	if len(in.Threads) == 0 && (c.caller.Thread != "" || in.Until != thread.UntilAny) {
+	if len(in.Threads) == 0 && (c.caller.Thread != "" || !in.Until.Everywhere()) {
 		in.Threads = []string{c.caller.Thread}
 	}
 	if len(in.Threads) == 1 {
@@ -109,7 +111,15 @@ func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
 	w.data = WaitResult{Until: w.Until, Revision: s.Revision, Threads: []WaitedThread{}}
 	w.inTheWay = nil
 	all := true
-	for _, id := range w.ids {
+	ids, err := w.ids, error(nil)
+	if w.Until == thread.UntilReady {
+		ids, err = w.untilReady(s)
+		wake, all = s.NextRelease(w.c.now()), len(ids) > 0
+	}
+	if err != nil {
+		return false, wake, err
+	}
+	for _, id := range ids {
 		t := w.waited(s, id)
 		all = all && t.Met
 		w.data.Threads = append(w.data.Threads, t)
@@ -120,6 +130,30 @@ func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
 	}
 	w.data.Met, w.data.Messages = all, !all && messagesWait(w.c, s)
 	return all || w.data.Messages, wake, nil
+}
+
+// untilReady returns the threads that a wait for ready ones looks at: those of the
+// request, or else those that are ready. Errors: T107 for one that is terminated, those
+// of reading.
+func (w *waiting) untilReady(s *thread.State) (ids []thread.ThreadID, err error) {
+	for _, id := range w.ids {
+		if _, err := s.LiveThread(string(id)); err != nil {
+			return nil, err
+		}
+	}
+	if len(w.ids) > 0 {
+		return w.ids, nil
+	}
+	for _, executor := range readyFor(w.c) {
+		page, err := s.First(thread.Filter{Ready: true, Now: w.c.now(), Executor: executor}, DefaultLimit)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page.Threads {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, nil
 }
 
 // begin finds the threads and the position in the history.
@@ -204,7 +238,7 @@ func (w *waiting) waited(s *thread.State, id thread.ThreadID) WaitedThread {
 		t = thread.Thread{ID: id, Status: thread.Archived}
 	}
 	d := WaitedThread{
-		ThreadID: id, Status: t.Status, Wakeable: s.Resumable(t), Met: w.touched[id] || s.Over(t, w.Until),
+		ThreadID: id, Status: t.Status, Wakeable: s.Resumable(t), Met: w.touched[id] || s.Over(t, w.Until) || w.Until == thread.UntilReady && s.ReadyFor(t, w.c.now(), w.c.caller.Actor),
 		Children: []thread.ThreadID{}, Approvals: []ApprovalRecord{},
 	}
 	children := s.LiveChildren(id)

@@ -282,6 +282,7 @@ func (w *worker) spawn() (line, bool) {
 	add(5, "--depends-on", w.thread())
 	add(3, "--tag", fmt.Sprintf("t%d", w.r.IntN(4)))
 	add(4, "--executor", "human")
+	add(6, "--claim")
 	add(5, "--branch", "feature/"+w.name())
 	add(6, "--id", fmt.Sprintf("named-%d", w.r.IntN(500)))
 	add(6, "--request-id", fmt.Sprintf("spawn-%s-%d", w.name(), w.r.Uint64()))
@@ -387,6 +388,9 @@ func (w *worker) claim() (line, bool) {
 	}
 	if id := w.claimed(); id != "" && w.r.IntN(2) == 0 {
 		l.argv = []string{"claim", id} // leslie mostly refuses it
+	}
+	if l.argv[1] == "--next" && w.r.IntN(2) == 0 {
+		l.argv = append(l.argv, "--wait", []string{"1ms", "100ms"}[w.r.IntN(2)])
 	}
 	if w.r.IntN(3) > 0 {
 		l.argv = append(l.argv, "--for", []string{"50ms", "1s", "10s"}[w.r.IntN(3)])
