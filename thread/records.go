@@ -121,7 +121,9 @@ type Thread struct {
 	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
 	Reason      string          `json:"reason,omitempty"` // of the last change of status or executor
 	// Mistakes is set while the thread is suspended by the mistake limit.
-	Mistakes *Mistakes   `json:"mistakes,omitempty"`
+	Mistakes *Mistakes `json:"mistakes,omitempty"`
+	// Reopened says how the thread last came back after it had been terminated.
+	Reopened *Reopening  `json:"reopened,omitempty"`
 	Created  Attribution `json:"created"`
 	Updated  time.Time   `json:"updatedAt"`
 	// Code and Run are for later versions, which store the thread's code and the runs of
@@ -203,6 +205,16 @@ type Mistakes struct {
 	Count    int    `json:"count"` // failed commands in a row
 	LastCode string `json:"lastCode"`
 	Actor    string `json:"actor"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// Reopening says by which operation, when and by whom a terminated thread came back.
+type Reopening struct {
+	Revision Revision  `json:"revision"`
+	At       time.Time `json:"at"`
+	As       ActorKind `json:"as"`
+	Actor    string    `json:"actor"`
 
 	Unknown Unknown `json:"-"`
 }

@@ -47,6 +47,14 @@ var table = [...]Entry{
 		Hint:        "Finish or cancel the children, or spawn a thread that merges them",
 	},
 	{
+		Code: Reopened, Name: "Reopened", Kind: "reopened",
+		Title:       "Thread reopened",
+		Template:    "Thread '{threadId}' had ended and was reopened by {actor} at {at}",
+		Context:     []string{"threadId", "actor", "at"},
+		Explanation: "A wait for its end was met and no longer holds; its artifacts may change again.",
+		Hint:        "Wait for it again, then merge it again",
+	},
+	{
 		Code: TargetUnresolved, Name: "TargetUnresolved", Kind: "target_unresolved",
 		Title:       "Reference target corrupted",
 		Template:    "Reference target '{target}' could not be resolved. The reference was created but content cannot be accessed.",

@@ -20,6 +20,7 @@ const (
 	MessagesWaiting  Code = "W105"
 	ClaimedByOther   Code = "W106"
 	ChildrenActive   Code = "W107"
+	Reopened         Code = "W108"
 	TargetUnresolved Code = "W202"
 	ReferenceStale   Code = "W203"
 	SkippedFiles     Code = "W204"

@@ -127,8 +127,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 }
 
 // TestAFlagsNameTakesAValueInAllCommandsOrInNone: lint determines where a flag's value
-// ends before it knows the command. One
-// flag is told by what follows it.
+// ends before it knows the command. For unclearFlag, what follows it determines it.
 func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	t.Parallel()
 	takes := map[string]bool{}

@@ -120,6 +120,7 @@ func (d *ContextResult) gather(c *Call, s *thread.State, id string) error {
 			d.Granted = append(d.Granted, g)
 		}
 	}
+	c.warn(thread.ReopenedAmong(s.ReopenedBelow(t))...)
 	d.Speaks = isOwnAgent(c, s, t.ID)
 	return nil
 }

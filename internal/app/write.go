@@ -102,6 +102,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			}
 			out, err := fn(s)
 			if err == nil {
+				s.NoteReopened(call.Stamp)
 				prolongClaims(s, out.Thread, call)
 				noteMessages(c, s)
 			}

@@ -25,6 +25,7 @@ type snapshot struct {
 	approvals  []string // open, and some that are decided
 	open       []string
 	merges     []string
+	unseen     []string // injections
 }
 
 type threadInfo struct {
@@ -109,6 +110,10 @@ func snapshotOf(data []byte) (*snapshot, error) {
 			DoneAt                         any
 			Checkpoints                    []struct{ CheckpointID string }
 			Claim                          any
+			Injections                     []struct {
+				InjectionID string
+				Seen        any
+			}
 		}
 		_ = json.Unmarshal(s.records()[name], &r)
 		switch {
@@ -118,6 +123,11 @@ func snapshotOf(data []byte) (*snapshot, error) {
 				t.Checkpoints = append(t.Checkpoints, c.CheckpointID)
 			}
 			sc.threads = append(sc.threads, t)
+			for _, i := range r.Injections {
+				if i.Seen == nil {
+					sc.unseen = append(sc.unseen, i.InjectionID)
+				}
+			}
 		case table == "objectives" && id != "scenarios":
 			sc.objectives = append(sc.objectives, id)
 		case table == "references":

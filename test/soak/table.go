@@ -64,8 +64,8 @@ func table() []row {
 		{name: "reference show", weight: 2, reads: true, may: "T204 T202", draw: ofReference("reference show")},
 		{name: "reference refresh", weight: 3, may: thread + "T202 T203 T204", draw: ofReference("reference refresh")},
 		{name: "reference remove", weight: 2, may: thread + "T204", draw: ofReference("reference remove")},
-		{name: "lifecycle", weight: 3, may: thread + "T102 T402 T404 T603 T108", draw: (*worker).lifecycle},
-		{name: "done", weight: 2, may: thread + "T102 T108", draw: of("done", "", "--reason finished")},
+		{name: "lifecycle", weight: 3, may: thread + "T102 T402 T404 T603 T108 T113", draw: (*worker).lifecycle},
+		{name: "done", weight: 2, may: thread + "T102 T108 T113", draw: of("done", "", "--reason finished")},
 		{name: "cancel", weight: 2, may: thread + "T102 T108", draw: (*worker).cancel},
 		{name: "suspend", weight: 2, may: thread + "T102 T108", draw: of("suspend")},
 		{name: "resume", weight: 4, may: thread + "T102 T402 T108", draw: (*worker).resume},
@@ -74,7 +74,7 @@ func table() []row {
 		{name: "claim", weight: 7, may: thread + "T108 T503", draw: (*worker).claim},
 		{name: "renew", weight: 2, may: thread + "T108 T903", draw: ofOwn("renew")},
 		{name: "release", weight: 3, may: thread + "T108", draw: ofOwn("release")},
-		{name: "inject", weight: 4, may: thread, draw: (*worker).inject},
+		{name: "inject", weight: 5, may: thread + "T402 T903", draw: (*worker).inject},
 		{name: "merge", weight: 10, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T108", many: true, draw: (*worker).merge},
 		{name: "merge list", weight: 1, reads: true, draw: fixed("merge list")},
 		{name: "merge status", weight: 2, reads: true, may: thread + "T303", draw: ofMerge("merge status")},
@@ -91,7 +91,7 @@ func table() []row {
 		{name: "can", weight: 1, reads: true, may: gone + "T402", draw: maybeOf("can code_edit", "can read")},
 		{name: "history", weight: 2, reads: true, draw: fixed("history --limit 5", "history", "history --limit 3 --before 9")},
 		{name: "observe", weight: 2, reads: true, stream: true, may: gone, draw: (*worker).observe},
-		{name: "wait", weight: 2, reads: true, may: gone + "T109", draw: (*worker).wait},
+		{name: "wait", weight: 2, reads: true, may: gone + shut + "T109", draw: (*worker).wait},
 		{name: "undo", weight: 7, may: thread + "T102 T108 T110 T112 T402 T505", draw: (*worker).undo},
 		{name: "checkpoint", weight: 4, may: thread + "T106 T108", draw: (*worker).checkpoint},
 		{name: "checkpoint list", weight: 1, reads: true, may: gone, draw: of("checkpoint list", "", "--limit 2")},
@@ -413,6 +413,9 @@ func (w *worker) claimed() string {
 }
 
 func (w *worker) inject() (line, bool) {
+	if unseen := w.snapshot().unseen; len(unseen) > 0 && w.r.IntN(4) == 0 {
+		return w.byPerson(line{argv: []string{"inject", "--withdraw", unseen[w.r.IntN(len(unseen))]}}), true
+	}
 	l := line{argv: []string{"inject", w.thread(), "--type", []string{"data", "constraint", "feedback", "priority"}[w.r.IntN(4)], "--content", "-"},
 		stdin: "Mind this:\n" + w.line()}
 	return w.guarded(l), true
@@ -505,7 +508,7 @@ func (w *worker) observe() (line, bool) {
 }
 
 func (w *worker) wait() (line, bool) {
-	until := []string{"done", "any", "children", "decision"}[w.r.IntN(4)]
+	until := []string{"done", "any", "children", "decision", "ready"}[w.r.IntN(5)]
 	return line{argv: []string{"wait", w.thread(), "--until", until, "--timeout", fmt.Sprintf("%dms", 20+w.r.IntN(300))}}, true
 }
 

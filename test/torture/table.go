@@ -54,6 +54,7 @@ func table() []row {
 		{name: "spawn", argv: words("spawn --id new --intent Do")},
 		{name: "spawn-inherit", argv: words("spawn --id new --intent Do --parent main --inherit full")},
 		{name: "spawn-ref", argv: words("spawn --id new --intent Do --parent main --inherit partial --scope design --ref other --depends-on child --tag x")},
+		{name: "spawn-claim", argv: words("spawn --id new --intent Do --parent main --inherit full --claim --as agent --actor bot")},
 		{name: "spawn-request", argv: words("spawn --id new --intent Do --parent main --inherit full --request-id try-1")},
 		{name: "update", argv: words("update child --title Better --tag +x --depends-on +other")},
 		{name: "reference-frozen", argv: words("reference --from child --target other")},
@@ -69,12 +70,14 @@ func table() []row {
 		{name: "reopen", prepare: withDone, argv: words("reopen child --reason again")},
 		{name: "claim", argv: words("claim child --as agent --actor bot --for 2h")},
 		{name: "claim-next", argv: words("claim --next --as agent --actor bot")},
+		{name: "claim-wait", argv: words("claim --next --wait 1m --as agent --actor bot")},
 		{name: "renew", prepare: withClaim, argv: words("renew child --as agent --actor bot")},
 		{name: "release", prepare: withClaim, argv: words("release child --as agent --actor bot")},
 		{name: "write-on-claimed", prepare: withClaim, argv: words("update child --title Better --as agent --actor bot")},
 		{name: "inject", argv: words("inject child --type constraint --content Slowly --urgency immediate")},
 		{name: "inject-more", prepare: withInjection, argv: words("inject child --type data --content 42")},
-		{name: "context-seen", prepare: withInjection, argv: words("context child --thread child --as agent --actor bot"), unrecorded: true},
+		{name: "inject-withdraw", prepare: withInjection, argv: words("inject --withdraw {inj}")},
+		{name: "context-seen", prepare: withConstraint, argv: words("context child --thread child --as agent --actor bot"), unrecorded: true},
 		{name: "merge-clean", prepare: withChanges, argv: words("merge --sources child --target main")},
 		{name: "merge-pending", prepare: withConflict, argv: words("merge --sources child --target main"), status: 13, code: "T301"},
 		{name: "merge-resolve", prepare: withPending, argv: words("merge resolve {merge} --take theirs")},
@@ -103,6 +106,7 @@ func table() []row {
 		{name: "undo-archive", prepare: withArchived, argv: words("undo")},
 		{name: "undo-rollback", prepare: withRolledBack, argv: words("undo")},
 		{name: "undo-batch", prepare: withBatchDone, argv: words("undo")},
+		{name: "undo-done", prepare: withDone, argv: words("undo")},
 		{name: "batch", prepare: withBatch, argv: words("batch " + planFile)},
 		{name: "import-leslie", prepare: withNodeStore, argv: words("import node")},
 		{name: "import-beads", prepare: withBeads, argv: words("import " + issuesFile + " --objective ship --request-id try-3")},
@@ -171,6 +175,11 @@ func withDone(f *fixture) { f.ok("done child") }
 func withSuspended(f *fixture) { f.ok("suspend child") }
 
 func withClaim(f *fixture) { f.ok("claim child --as agent --actor bot") }
+
+func withConstraint(f *fixture) {
+	f.ok("inject child --type constraint --content " + strings.Repeat("Slowly.", 60))
+	withInjection(f)
+}
 
 func withInjection(f *fixture) { f.ok("inject child --type feedback --content Shorter") }
 

@@ -1,0 +1,68 @@
+package thread
+
+import (
+	"strings"
+
+	"leslie/internal/fact"
+	"leslie/warnings"
+)
+
+// This file says which threads had ended and have not any more, and who builds on them:
+// a wait for their end was met, and its result no longer holds. It does not matter how
+// a thread came back (reopen, undo): its status says that it did.
+
+// NoteReopened records, at the end of an operation, which threads it has made active
+// or suspended again that were terminated before.
+func (s *State) NoteReopened(stamp Stamp) {
+	for _, c := range s.Threads.changes() {
+		if absent(c.Before) || absent(c.After) || !statusIn(c.Before).Terminated() {
+			continue
+		}
+		t, _ := s.Threads.Peek(strings.TrimPrefix(c.Record, TableThreads+"/"))
+		if !t.Status.Terminated() {
+			t.Reopened = &Reopening{Revision: s.Revision + 1, At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+			s.Threads.Put(t)
+		}
+	}
+}
+
+// back returns how a thread that is not terminated came back, nil if it never ended.
+func (t Thread) back() *Reopening {
+	if t.Status.Terminated() {
+		return nil
+	}
+	return t.Reopened
+}
+
+// ReopenedBelow returns the threads on which a thread builds and that came back since:
+// its dependencies, if it was there before, and sources that were merged into it before.
+func (s *State) ReopenedBelow(t Thread) []Thread {
+	var out []Thread
+	met := map[ThreadID]bool{}
+	add := func(id ThreadID, before func(*Reopening) bool) {
+		on, _ := s.Threads.Peek(string(id))
+		if back := on.back(); back != nil && before(back) && !met[id] {
+			met[id], out = true, append(out, on)
+		}
+	}
+	for _, id := range t.DependsOn {
+		add(id, func(r *Reopening) bool { return t.Created.At.Before(r.At) })
+	}
+	for _, share := range t.Shared {
+		if share.How == "merge" {
+			add(share.With, func(r *Reopening) bool { return share.At < r.Revision })
+		}
+	}
+	return out
+}
+
+// ReopenedAmong returns W108 for each of the threads that came back after it had ended.
+func ReopenedAmong(threads []Thread) warnings.List {
+	var all warnings.List
+	for _, t := range threads {
+		if back := t.back(); back != nil {
+			all.Add(warnings.Reopened.New(fact.Of("threadId", t.ID), fact.Of("actor", back.Actor), fact.Of("at", back.At)))
+		}
+	}
+	return all
+}
