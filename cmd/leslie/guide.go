@@ -13,7 +13,7 @@ import (
 
 // guideVersion is the version of the block's wording. Increase it when agents should
 // read the block again.
-const guideVersion = 3
+const guideVersion = 4
 
 const (
 	guideBegin = "<!-- leslie:begin"
@@ -58,11 +58,10 @@ Objectives are split into threads of work. A thread's artifacts (plans, designs,
 ` + "`.leslie/threads/ID/`" + `: write them with your own tools. Below ` + "`.leslie/`" + ` change nothing else but
 the files of a pending merge, ` + "`.leslie/merges/MERGE/work/`" + `: lines without markers there decide a conflict.
 
-One round: ` + "`leslie claim --next --wait 90s`" + ` (threadId null: reason timeout means repeat it, others mean stop),
-` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work, ` + "`leslie done`" + `.
-With LESLIE_THREAD set you can omit the thread's ID. When an answer warns W105, messages wait
-for you: run ` + "`leslie context`" + ` at once, which shows them first, and act on immediate ones before you continue. ` + "`leslie done`" + `
-refuses while messages are unread (T113).
+One round: ` + "`leslie claim --next --wait 90s`" + ` (threadId null: repeat it after reason timeout, else stop),
+` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work, ` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. When
+an answer warns W105, messages wait for you: run ` + "`leslie context`" + ` at once, which shows them first, and act on immediate
+ones before you continue. ` + "`leslie done`" + ` refuses while messages are unread (T113).
 
 - For output to parse, use ` + "`--format json`" + `: success, data, revision. Exit status 0 means success.
 - An error has a code, a hint, and next: lines you can run unchanged. A failed command has changed nothing. Retry only

@@ -42,7 +42,7 @@ func (d waitText) Text(p *page) {
 
 func waitCommand() *command {
 	return &command{
-		name: "wait", summary: "wait until threads are done, change, have no active children, or have a decision",
+		name: "wait", summary: "wait until threads are done, change, are ready, have no active children, or have a decision",
 		hint: hint{watching, "wait ID --until any"},
 		detail: "done (the default) and children also return for a suspended thread whose children have all terminated: " +
 			"it can be resumed. An agent's wait also returns when messages wait for the thread that it speaks for (W105). any returns with the first change of one of the threads after --since (default: from now on), or without " +

@@ -59,6 +59,48 @@ func TestEightAgentsClaimAHundredThreadsOnceEach(t *testing.T) {
 	p.requireHealthy()
 }
 
+// Workers that only wait for the next thread finish a chain and what is beside it, one
+// claim a thread, and learn that nothing is left.
+func TestWaitingWorkersFinishAChainOfThreads(t *testing.T) {
+	t.Parallel()
+	const workers, length = 4, 6
+	p := newProject(t)
+	for i := range length {
+		argv := []string{"spawn", "--id", fmt.Sprintf("link-%d", i), "--intent", "One after the other"}
+		if i > 0 {
+			argv = append(argv, "--depends-on", fmt.Sprintf("link-%d", i-1))
+		}
+		p.ok(argv...)
+		p.ok("spawn", "--id", fmt.Sprintf("beside-%d", i), "--intent", "At any time")
+	}
+	var all sync.WaitGroup
+	reasons := make([]string, workers)
+	for i := range workers {
+		all.Go(func() {
+			actor := []string{"--as", "agent", "--actor", fmt.Sprintf("agent-%d", i)}
+			for range 2*length + 1 {
+				a, err := p.succeed(append([]string{"claim", "--next", "--wait", "5m"}, actor...)...)
+				var data struct{ ThreadID, Reason string }
+				if !assert.NoError(t, err) || !assert.NoError(t, json.Unmarshal(a.Data, &data)) {
+					return
+				}
+				if reasons[i] = data.Reason; data.ThreadID == "" {
+					return
+				}
+				if _, err := p.succeed(append([]string{"done", data.ThreadID}, actor...)...); !assert.NoError(t, err) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, reason := range reasons {
+		assert.Equal(t, "objective_completed", reason)
+	}
+	assert.Len(t, p.journal(), 1+2*length*3, "a spawn, a claim and a done for each thread")
+	p.requireHealthy()
+}
+
 // claimNext returns the thread that an agent gets, or "".
 func (p *project) claimNext(actor string) (string, error) {
 	a, err := p.succeed("claim", "--next", "--as", "agent", "--actor", actor)
