@@ -52,6 +52,9 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 	if now.Operation == nil {
 		return nil
 	}
+	if now.tail < now.Revision { // unless a restore's journal has only now got its place
+		now.tail = s.tailNow(now.tail)
+	}
 	if now.tail < now.Revision {
 		var undone []thread.Step
 		if pending != nil && slices.Contains(now.Waiting(), pending.Operation) {

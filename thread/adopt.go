@@ -154,8 +154,8 @@ func (s *State) adoptedInOrder(in Adoption) error {
 		}
 	}
 	for _, a := range in.Approvals {
-		if err := s.adoptedApproval(a); err != nil {
-			return err
+		if !s.Exists(a.ThreadID) {
+			return threadNotFound(string(a.ThreadID), "")
 		}
 	}
 	for _, m := range in.Merges {
@@ -179,24 +179,11 @@ func (s *State) adoptedThread(t Thread) error {
 		return unadoptable("thread '" + string(t.ID) + "' has the executor '" + string(t.Executor) + "'")
 	case o.Done() && !t.Status.Terminated():
 		return codes.ObjectiveDone.New(fact.Of("objectiveId", o.ID))
-	case t.Status == WaitingHuman && len(s.OpenRequests(t.ID)) == 0:
-		return unadoptable("thread '" + string(t.ID) + "' waits for a person, and has no open approval")
 	}
 	for _, id := range append(slices.Clone(t.DependsOn), t.ParentID) {
 		if id != "" && !s.Exists(id) {
 			return threadNotFound(string(id), "")
 		}
-	}
-	return nil
-}
-
-func (s *State) adoptedApproval(a Approval) error {
-	t, ok := s.Threads.Peek(string(a.ThreadID))
-	if !ok {
-		return threadNotFound(string(a.ThreadID), "")
-	}
-	if a.Status == GrantOpen && t.Status != WaitingHuman {
-		return unadoptable("approval '" + string(a.ID) + "' is open, and thread '" + string(t.ID) + "' does not wait for a person")
 	}
 	return nil
 }
@@ -270,4 +257,76 @@ func cycleIn(next map[ThreadID][]ThreadID) []ThreadID {
 
 func unadoptable(reason string) *codes.Error {
 	return codes.InvalidArgument.New(fact.Of("reason", strings.TrimSpace(reason)))
+}
+
+// Add adds a record of a table as JSON. Errors: T502 for a record that cannot be read,
+// or that has another id.
+func (a *Adoption) Add(table, id string, value []byte) error {
+	switch table {
+	case TableObjectives:
+		return addRecord(&a.Objectives, table, id, value)
+	case TableThreads:
+		return addRecord(&a.Threads, table, id, value)
+	case TableReferences:
+		return addRecord(&a.References, table, id, value)
+	case TableApprovals:
+		return addRecord(&a.Approvals, table, id, value)
+	case TableMerges:
+		return addRecord(&a.Merges, table, id, value)
+	case TableQuestions:
+		return addRecord(&a.Questions, table, id, value)
+	case TableComments:
+		return addRecord(&a.Comments, table, id, value)
+	}
+	return badRecord(table+"/"+id, "there is no such table")
+}
+
+func addRecord[R record[R]](to *[]R, table, id string, value []byte) error {
+	var r R
+	if err := Decode(value, &r); err != nil {
+		return badRecord(table+"/"+id, err.Error())
+	}
+	if r.recordID() != id {
+		return badRecord(table+"/"+id, "it has another id")
+	}
+	*to = append(*to, r)
+	return nil
+}
+
+func badRecord(name, reason string) error {
+	return codes.ParseError.New(fact.Of("reason", "the record "+name+": "+reason)).
+		WithHint("Nothing was imported. Correct the input").WithNext("leslie help import")
+}
+
+// Renumbered returns the records with the revisions that they name moved to at most a
+// revision of another store, in the same order: what was shared before or after a
+// rollback there still was.
+func (a Adoption) Renumbered(most Revision) Adoption {
+	var all []Revision
+	visit := func(fn func(*Revision), t *Thread) {
+		t.Shared, t.Reverted, t.Checkpoints = slices.Clone(t.Shared), slices.Clone(t.Reverted), slices.Clone(t.Checkpoints)
+		for i := range t.Shared {
+			fn(&t.Shared[i].At)
+		}
+		for i := range t.Reverted {
+			fn(&t.Reverted[i].After)
+			fn(&t.Reverted[i].Until)
+		}
+		for i := range t.Checkpoints {
+			fn(&t.Checkpoints[i].At)
+		}
+	}
+	a.Threads = slices.Clone(a.Threads)
+	for i := range a.Threads {
+		visit(func(r *Revision) { all = append(all, *r) }, &a.Threads[i])
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for i := range a.Threads {
+		visit(func(r *Revision) {
+			at, _ := slices.BinarySearch(all, *r)
+			*r = most - Revision(len(all)-1-at)
+		}, &a.Threads[i])
+	}
+	return a
 }

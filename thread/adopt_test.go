@@ -36,7 +36,6 @@ func TestAdoptRefusesRecordsThatDoNotFitTogether(t *testing.T) {
 		"itself as parent":      {thread.Adoption{Objectives: goal, Threads: with(func(t *thread.Thread) { t.ParentID = "a" })}, codes.CircularReference},
 		"an unknown status":     {thread.Adoption{Objectives: goal, Threads: with(func(t *thread.Thread) { t.Status = "odd" })}, codes.InvalidArgument},
 		"an unknown executor":   {thread.Adoption{Objectives: goal, Threads: with(func(t *thread.Thread) { t.Executor = "odd" })}, codes.InvalidArgument},
-		"waiting for nothing":   {thread.Adoption{Objectives: goal, Threads: with(func(t *thread.Thread) { t.Status = thread.WaitingHuman })}, codes.InvalidArgument},
 		"a reference from none": {thread.Adoption{References: []thread.Reference{{ID: "r", From: "a", Target: "b", Binding: thread.Live}}}, codes.ThreadNotFound},
 		"a merge of none":       {thread.Adoption{Merges: []thread.Merge{{ID: "m", Target: "a"}}}, codes.ThreadNotFound},
 	} {

@@ -85,6 +85,7 @@ func examples() map[string]example {
 		"checkpoint list":   {line("checkpoint list main"), line("checkpoint list nope-nope")},
 		"rollback":          {line("rollback main --to first"), line("rollback main --to nope")},
 		"import":            {line("import ../project/works.jsonl --objective ship"), line("import fails.jsonl --objective ship")},
+		"export":            {line("export"), nil},
 		"batch":             {line("batch ../project/works.jsonl"), line("batch fails.jsonl")}, // by a name that -C finds too
 		"logs":              {line("logs"), line("logs --thread nope-nope")},
 		"stats":             {line("stats"), nil},

@@ -67,6 +67,7 @@ func makers() []maker {
 		{"rollback", rollbackCommand},
 		{"batch", batchCommand},
 		{"import", importCommand},
+		{"export", exportCommand},
 		{"logs", logsCommand},
 		{"stats", statsCommand},
 		{"doctor", doctorCommand},

@@ -22,6 +22,9 @@ type importText struct{ *app.ImportResult }
 
 func (d importText) Text(p *page) {
 	verb := "imported"
+	if d.Restored {
+		verb = "restored"
+	}
 	if d.DryRun {
 		verb = "would import"
 	}
@@ -42,8 +45,9 @@ func (d importText) Text(p *page) {
 
 func importCommand() *command {
 	return &command{
-		name: "import", summary: "import a store of leslie 1.x, or the issues of beads", writes: true, notBatchable: true,
+		name: "import", summary: "import an export, a store of leslie 1.x, or the issues of beads", writes: true, notBatchable: true,
 		detail: "PATH is a project folder, its .leslie, or a file; - reads standard input. The kind is recognised. " +
+			"An export is restored in an empty store, with its revisions and history, and added to another. " +
 			"Ids are kept: one that is taken is T106, and then nothing is changed. Characters that an id may not have become '-'. " +
 			"The source is not changed. What does not map is listed, and the original records are kept in each thread's " + importing.KeptDir + ".",
 		example:  "leslie import ../old-project --dry-run",

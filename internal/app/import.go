@@ -60,8 +60,10 @@ type ImportResult struct {
 	Files      int                      `json:"files"`
 	Renamed    Items[importing.Renamed] `json:"renamed"`
 	Unmapped   Items[importing.Note]    `json:"unmapped"`
-	DryRun     bool                     `json:"dryRun,omitempty"`
-	Revision   thread.Revision          `json:"revision"`
+	// Restored: an export became an empty store's content, with its own revisions.
+	Restored bool            `json:"restored,omitempty"`
+	DryRun   bool            `json:"dryRun,omitempty"`
+	Revision thread.Revision `json:"revision"`
 	Change
 }
 
@@ -81,6 +83,9 @@ func Import(c *Call, in ImportRequest) (*ImportResult, error) {
 		return nil, err
 	}
 	defer s.close()
+	if s.export != nil {
+		return importExport(c, in, s.name, s.export)
+	}
 	im := &importer{ctx: c.ctx, c: c, in: in, source: s.Source, files: s.files, objective: s.objective}
 	if in.DryRun {
 		return im.preview()
@@ -99,6 +104,9 @@ func PreviewImport(ctx context.Context, env Environment, in ImportRequest) (*Imp
 		return nil, err
 	}
 	defer s.close()
+	if s.export != nil {
+		return (&restorer{}).run(in, s.name, s.export)
+	}
 	im := &importer{ctx: ctx, in: in, source: s.Source, files: s.files, objective: s.objective}
 	if err := im.countFiles(); err != nil {
 		return nil, err

@@ -29,9 +29,15 @@ type source struct {
 	files     fs.FS             // its folders, nil for a file
 	objective *thread.Objective // for beads: named after the file
 	root      *os.Root
+	export    io.Reader // an export, which is read when it is taken in; nil for others
+	name      string    // of the export, for errors
+	file      *os.File
 }
 
 func (s *source) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+	}
 	if s.root != nil {
 		_ = s.root.Close()
 	}
@@ -54,9 +60,14 @@ func openSource(env Environment, in ImportRequest) (*source, error) {
 		if err != nil {
 			return nil, cannotReadSource(in.Path, err)
 		}
-		defer f.Close()
 		base := filepath.Base(in.Path)
-		return readStream(env, in, f, base, strings.TrimSuffix(base, filepath.Ext(base)))
+		s, err := readStream(env, in, f, base, strings.TrimSuffix(base, filepath.Ext(base)))
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		s.file = f
+		return s, nil
 	}
 	dir := in.Path
 	if !info.IsDir() {
@@ -111,6 +122,12 @@ func readStream(env Environment, in ImportRequest, r io.Reader, from, title stri
 	first, err := buffered.Peek(4 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, cannotReadSource(from, err)
+	}
+	if importing.IsExport(first) {
+		if in.From != "" || in.Objective != "" {
+			return nil, badSource(from, "it is an export of leslie, which needs neither --from nor --objective")
+		}
+		return &source{export: buffered, name: from}, nil
 	}
 	if isState(first) {
 		return nil, badSource(from, "a store of the Node edition is a folder: name the folder")

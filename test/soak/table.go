@@ -97,6 +97,7 @@ func table() []row {
 		{name: "checkpoint list", weight: 1, reads: true, may: gone, draw: of("checkpoint list", "", "--limit 2")},
 		{name: "rollback", weight: 4, may: thread + "T111 T505 T108", draw: (*worker).rollback},
 		{name: "import", weight: 2, may: limited + "T106 T601 T603", draw: (*worker).importBeads},
+		{name: "export", weight: 1, reads: true, stream: true, draw: fixed("export")},
 		{name: "batch", weight: 3, may: thread + "T102 T106 T108 T601 T603 T903", draw: (*worker).batch},
 		{name: "logs", weight: 1, reads: true, draw: fixed("logs", "logs --level error --limit 5", "logs --code T108")},
 		{name: "stats", weight: 1, reads: true, draw: fixed("stats")},

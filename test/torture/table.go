@@ -110,6 +110,7 @@ func table() []row {
 		{name: "batch", prepare: withBatch, argv: words("batch " + planFile)},
 		{name: "import-leslie", prepare: withNodeStore, argv: words("import node")},
 		{name: "import-beads", prepare: withBeads, argv: words("import " + issuesFile + " --objective ship --request-id try-3")},
+		{name: "import-export", prepare: withExport, argv: words("import " + exportFile)},
 		{name: "mistakes", prepare: withMistakes, argv: words("update nobody-5 --title x --thread child --as agent --actor bot"), status: 11, code: "T101", unrecorded: true},
 		{name: "doctor-repair", prepare: withBothDamaged, argv: words("doctor --repair"), damaged: true, again: true, keeps: true},
 		{name: "write-on-damaged", prepare: withDamaged, argv: words("objective create Second --id second"), damaged: true},
@@ -234,6 +235,18 @@ const issuesFile = "issues.jsonl"
 func withBeads(f *fixture) {
 	f.put(issuesFile, `{"id":"bd-1","title":"Lexer","description":"Tokens","status":"closed"}
 {"id":"bd-1.1","title":"Parser","status":"open","dependencies":[{"issue_id":"bd-1.1","depends_on_id":"bd-1","type":"blocks"}]}
+`)
+}
+
+const exportFile = "export.jsonl"
+
+func withExport(f *fixture) {
+	f.put(exportFile, `{"leslie":"export","format":1,"version":"3.0","revision":0}
+{"record":"objectives/far","value":{"objectiveId":"far","title":"Far","createdAt":"2026-01-02T03:04:05Z","archived":0,"revision":1}}
+{"record":"threads/away","value":{"threadId":"away","objectiveId":"far","title":"Away","intent":"Go","status":"active","executor":"agent","inherit":"none","created":{"at":"2026-01-02T03:04:05Z","as":"user","actor":"ann"},"updatedAt":"2026-01-02T03:04:05Z","revision":2}}
+{"file":"threads/away/plan.md","text":"plan\n"}
+{"file":"threads/away/run.sh","executable":true,"base64":"//4="}
+{"end":5}
 `)
 }
 

@@ -84,3 +84,68 @@ func wellFormed(t *testing.T, s *Source) {
 		assert.True(t, strings.HasPrefix(k.Path, KeptDir+"/"), "%s", k.Path)
 	}
 }
+
+// FuzzExport: no input makes the reader panic, what is wrong has a code, and no file
+// that it hands over lies outside the folders of threads and merges.
+func FuzzExport(f *testing.F) {
+	var sample strings.Builder
+	w, err := NewWriter(&sample, Head{Version: "3.0", Revision: 1})
+	require.NoError(f, err)
+	require.NoError(f, w.Record("threads/a", []byte(`{"threadId":"a"}`)))
+	require.NoError(f, w.Operation([]byte(`{"seq":1}`)))
+	require.NoError(f, w.Blob("ab", []byte(strings.Repeat("\xff", maxPart+1))))
+	require.NoError(f, w.File(File{Path: "threads/a/plan.md", Content: []byte("é\n")}))
+	require.NoError(f, w.File(File{Path: "threads/a/empty", Folder: true}))
+	require.NoError(f, w.End())
+	f.Add([]byte(sample.String()))
+	head := `{"leslie":"export","format":1}` + "\n"
+	for _, s := range []string{"", "{}", head, head + `{"end":1}`, head + `{"file":"threads/a/../../x","text":""}`, head + `{"more":true,"text":"x"}`, head + `{"end":1}` + "\n" + `{"end":2}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		taken := &taking{t: t}
+		if err := ReadExport(strings.NewReader(string(data)), "input", taken); err != nil {
+			require.NotNil(t, codes.Of(err), "%v", err)
+		}
+	})
+}
+
+// taking checks what is handed over.
+type taking struct {
+	t     *testing.T
+	blobs map[string]int
+}
+
+func (*taking) Head(Head) error                    { return nil }
+func (*taking) Record(_, _ string, _ []byte) error { return nil }
+func (*taking) Archived([]byte) error              { return nil }
+func (*taking) Operation([]byte) error             { return nil }
+func (*taking) Kept(string, []byte) error          { return nil }
+func (x *taking) Blob(id string, data []byte) error {
+	if x.blobs == nil {
+		x.blobs = map[string]int{}
+	}
+	x.blobs[id] = len(data)
+	return nil
+}
+
+func (x *taking) File(f File) error {
+	assert.Equal(x.t, path.Clean(f.Path), f.Path)
+	assert.True(x.t, strings.HasPrefix(f.Path, "threads/") || strings.HasPrefix(f.Path, "merges/"), "%q", f.Path)
+	return nil
+}
+
+func TestLongContentGoesOnInFurtherLines(t *testing.T) {
+	t.Parallel()
+	for name, unit := range map[string]string{"text": "aé", "binary": "\xff\x00"} {
+		var out strings.Builder
+		w, err := NewWriter(&out, Head{Version: "3.0"})
+		require.NoError(t, err)
+		require.NoError(t, w.Blob("x", []byte(strings.Repeat(unit, maxPart))))
+		require.NoError(t, w.End())
+		taken := &taking{t: t}
+		require.NoError(t, ReadExport(strings.NewReader(out.String()), "input", taken), name)
+		assert.Equal(t, len(unit)*maxPart, taken.blobs["x"], name)
+		assert.Greater(t, strings.Count(out.String(), "\n"), 3, name)
+	}
+}

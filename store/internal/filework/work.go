@@ -31,6 +31,9 @@ func Proper(step thread.Step) bool {
 		return fs.ValidPath(step.To) && step.From == "" && oneLine(step)
 	}
 	to := fs.ValidPath(step.To) && (strings.HasPrefix(step.To, scan.Threads+"/") || strings.HasPrefix(step.To, scan.Merges+"/"))
+	if step.Do == thread.StepPlace && (step.To == "operations.jsonl" || step.To == "archive.jsonl") { // of a restore
+		to = true
+	}
 	from := step.From == ""
 	if step.Do == thread.StepPlace || step.Do == thread.StepReplace {
 		from = fs.ValidPath(step.From) && strings.HasPrefix(step.From, content.Tmp+"/") && strings.Count(step.From, "/") >= 2
