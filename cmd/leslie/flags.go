@@ -196,6 +196,12 @@ func oneOf(words ...string) *value {
 	return &value{shown: strings.Join(words, "|"), words: words}
 }
 
+// listOf is a few of these words, separated by commas.
+func listOf(words ...string) *value {
+	check := parts(func(text string) *fault { return checkWord(words, text) })
+	return &value{shown: strings.Join(words, ","), check: check, repeats: true}
+}
+
 // anID is an id of this kind or a prefix of one.
 func anID(shown string, of idKind) *value { return &value{shown: shown, check: checkID, ids: of} }
 

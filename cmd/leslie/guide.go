@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"leslie/internal/app"
@@ -18,8 +19,8 @@ const guideVersion = 4
 const (
 	guideBegin = "<!-- leslie:begin"
 	guideEnd   = "<!-- leslie:end -->"
-	// An earlier edition's block.
-	oldBegin = "<leslie_system_guide>"
+	// The Node edition's block; its first tag has attributes.
+	oldBegin = "<leslie_system_guide"
 	oldEnd   = "</leslie_system_guide>"
 )
 
@@ -68,6 +69,24 @@ ones before you continue. ` + "`leslie done`" + ` refuses while messages are unr
   if the error is retryable; ` + "`leslie explain CODE`" + ` explains it. Too many failed commands in a row suspend your thread.
 - ` + "`--request-id ID`" + ` makes it safe to repeat a write; ` + "`--expect-revision N`" + ` makes it fail if what you read has changed.
 - Nothing prompts you. People decide approvals: request one, then wait. Never use ` + "`--as user`" + `.
+- Claims and history know you by your session. Agents that share one session each set a name of their own, ` + "`LESLIE_ACTOR`" + `
+  or ` + "`--actor NAME`" + `, and keep it for every call.
+
+How to work:
+- Plan first. Read what ` + "`leslie context`" + ` lists, then write ` + "`plan.md`" + ` before you change anything else: steps as a checklist, and
+  how you will know that each is done. When what you learn changes the plan, change the file.
+- One file for each purpose: ` + "`plan.md`" + ` what to do; ` + "`progress.md`" + ` what is done, in progress or blocked; ` + "`design/`" + ` how, and why
+  not otherwise; ` + "`notes/`" + ` findings, a file for each topic. Whoever merges or continues your thread reads only these.
+- Update ` + "`progress.md`" + ` after each step, not at the end: a thread can be suspended, or taken over, at any moment.
+- Spawn a thread for a part that is independent, can run beside others, or needs a clean context. Its intent says what to
+  deliver and how to check it; ` + "`--inherit partial --scope plan.md`" + ` or ` + "`--ref ID`" + ` give it what it has to read, ` + "`--depends-on`" + `
+  the order. Do not spawn for a few steps in a row, or for what needs everything you know now: do that yourself.
+- Stay in scope: change what your thread's intent asks for, in your own thread's folder. What is wrong elsewhere goes into
+  ` + "`progress.md`" + `, to its thread with ` + "`leslie inject`" + `, or into a new thread; other threads' artifacts are for reading.
+- Do not guess what a person should decide: request approval and say what you need. If you cannot go on, write why into
+  ` + "`progress.md`" + ` and suspend the thread with that reason.
+- Before ` + "`leslie done`" + `: every step of the plan is done or marked as left out, with the reason. If you lead, merge the
+  threads that you spawned first.
 `)
 	for _, when := range topics() {
 		b.WriteString(hints(all, when))
@@ -102,8 +121,8 @@ func agentsGuide() *app.AgentsGuide {
 	}
 }
 
-// withGuide puts the block into a text: it replaces an older block or adds one at the
-// end. Everything outside the block stays unchanged, including line ends.
+// withGuide puts the block into a text: it replaces an older block, wherever that stands,
+// or adds one at the end. Everything else stays unchanged, including line ends.
 func withGuide(old []byte, all []*command) []byte {
 	block, newline := []byte(guide(all)), []byte("\n")
 	// A carriage return at the very end would make a line end with the newline
@@ -112,6 +131,28 @@ func withGuide(old []byte, all []*command) []byte {
 		newline = []byte("\r\n")
 		block = bytes.ReplaceAll(block, []byte("\n"), newline)
 	}
+	out := placed(old, block, newline)
+	at, end, ok := findBlock(out, guideBegin, guideEnd)
+	if !ok {
+		return out
+	}
+	return slices.Concat(withoutOld(out[:at]), out[at:end], withoutOld(out[end:]))
+}
+
+// withoutOld removes the blocks of the Node edition: beside today's they would teach
+// commands that do not exist.
+func withoutOld(text []byte) []byte {
+	for {
+		at, end, ok := findBlock(text, oldBegin, oldEnd)
+		if !ok {
+			return text
+		}
+		text = splice(text, at, end, nil)
+	}
+}
+
+// placed is a text with the block in the place of an older one, or at the end.
+func placed(old, block, newline []byte) []byte {
 	if at, end, ok := findBlock(old, guideBegin, guideEnd); ok {
 		return splice(old, at, end, block)
 	}

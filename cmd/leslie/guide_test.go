@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,8 @@ import (
 func TestTheBlockIsShort(t *testing.T) {
 	t.Parallel()
 	block := guide(commands())
-	assert.LessOrEqual(t, strings.Count(block, "\n"), 70)
-	assert.Less(t, len(block), 4000, "every agent pays for it in every session")
+	assert.LessOrEqual(t, strings.Count(block, "\n"), 110)
+	assert.Less(t, len(block), 9000, "every agent pays for it in every session")
 	for _, name := range []string{"claim", "context", "inject", "wait", "transfer", "can", "merge", "undo", "done"} {
 		assert.NotEmpty(t, named(commands(), name).hint, "the block does not show %s to agents", name)
 	}
@@ -74,6 +75,7 @@ func FuzzWithGuide(f *testing.F) {
 		"", "\n", "\r\n", " ", "text", "text\n", "text\r", "text\r\nmore\r\n", "a\r\nb\n", block, "x\n" + block + "\ny", strings.ReplaceAll(block, "\n", "\r\n"),
 		guideBegin, guideEnd, guideBegin + guideEnd, guideEnd + guideBegin, guideBegin + guideBegin + "x" + guideEnd,
 		"a" + guideBegin + " v0 -->\r\nold\r\n" + guideEnd + "b", oldBegin + oldEnd, oldBegin, oldEnd + oldBegin, "x" + oldBegin + "y\r\n" + oldEnd + "z",
+		oldBegin + ">" + oldEnd + "\n" + block, block + "\n" + oldBegin + " v=1>" + oldEnd, oldBegin + oldEnd + "a" + oldBegin + oldEnd,
 		oldBegin + guideBegin + oldEnd + guideEnd, guideBegin + oldBegin + guideEnd + oldEnd, block + block, block + guideBegin, guideBegin + "\n" + block, "\xff\xfe", "\ufefftext",
 	} {
 		f.Add([]byte(s))
@@ -89,7 +91,7 @@ func FuzzWithGuide(f *testing.F) {
 			at = bytes.Index(out, fresh)
 		}
 		require.GreaterOrEqual(t, at, 0, "the block is there")
-		if !explains(old, out, fresh) {
+		if !explains(old, out, fresh) && !explains(stripped(old), out, fresh) {
 			t.Fatalf("%q became %q: text outside the block was touched", old, out)
 		}
 		require.Equal(t, string(out), string(withGuide(out, commands())), "a second run changes nothing")
@@ -120,6 +122,34 @@ func explains(old, out, fresh []byte) bool {
 		}
 	}
 	return false
+}
+
+// stripped is a text without the blocks of the Node edition that stand outside of one of
+// this edition, or behind another of their own.
+func stripped(old []byte) []byte {
+	at, end, ok := findBlock(old, guideBegin, guideEnd)
+	if !ok {
+		at, end, ok = findBlock(old, oldBegin, oldEnd)
+	}
+	if !ok {
+		return old
+	}
+	return slices.Concat(withoutOld(old[:at]), old[at:end], withoutOld(old[end:]))
+}
+
+func TestABlockOfTheNodeEditionIsReplacedWhereverItStands(t *testing.T) {
+	t.Parallel()
+	theirs := "<leslie_system_guide version=\"2.0.0\" description=\"Usage\">\nleslie spawn\n</leslie_system_guide>"
+	block := guide(commands())
+	for old, want := range map[string]string{
+		"# Mine\n\n" + theirs + "\n\nmore\n":                "# Mine\n\n" + block + "\n\nmore\n",
+		theirs + "\ntext\n" + block + "\n":                  "\ntext\n" + block + "\n",
+		"text\n" + block + "\n" + theirs + "\nmore\n":       "text\n" + block + "\n\nmore\n",
+		theirs + "\n" + theirs + "\n":                       block + "\n\n",
+		"text about <leslie_system_guide version=1> only\n": "text about <leslie_system_guide version=1> only\n\n" + block + "\n",
+	} {
+		assert.Equal(t, want, string(withGuide([]byte(old), commands())))
+	}
 }
 
 func onlyNewlines(b []byte) bool { return len(bytes.Trim(b, "\r\n")) == 0 }

@@ -21,6 +21,9 @@ func (d initText) Text(p *page) {
 	if d.AgentsFile != nil {
 		p.line("%s tells agents how to use leslie", *d.AgentsFile)
 	}
+	for _, name := range d.Imports {
+		p.line("%s imports %s", name, app.AgentsFile)
+	}
 	if d.Created {
 		p.line("next: leslie objective create TITLE")
 	}
@@ -29,11 +32,14 @@ func (d initText) Text(p *page) {
 func initCommand() *command {
 	return &command{
 		name: "init", summary: "create a store in this folder and tell agents about leslie in AGENTS.md", writes: true, unrecorded: true,
-		detail:  "If there is a store in this folder or above, only the block in AGENTS.md is updated. Text outside the block is never changed.",
+		detail: "If there is a store in this folder or above, only the block in AGENTS.md is updated. Text outside the block is never changed. " +
+			"Some agents read only a file of their own: CLAUDE.md and GEMINI.md get the line @" + app.AgentsFile + " if that agent is used, as its " +
+			"file or folder (.claude, .gemini) or --agents shows.",
 		example: "leslie init",
 		flags: []cli.Flag{
 			toggle("no-agents", "do not change AGENTS.md"),
 			toggle("here", "create a store in this folder even if there is one above"),
+			newOption("agents", listOf(app.AgentsWithOwnFile()...), "agents that are used here"),
 			formerSwitch("yes"),
 		},
 		run: runInit,
@@ -41,7 +47,7 @@ func initCommand() *command {
 }
 
 func runInit(c *call) (Data, error) {
-	in := app.InitRequest{Dir: c.who.dir, Here: c.on("here")}
+	in := app.InitRequest{Dir: c.who.dir, Here: c.on("here"), Agents: c.parts("agents")}
 	if !c.on("no-agents") {
 		in.Guide = agentsGuide()
 	}

@@ -1,8 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"leslie/codes"
 	"leslie/store"
@@ -16,10 +20,32 @@ type InitRequest struct {
 	Here bool
 	// Guide is the block to write into AgentsFile; nil: the file is not changed.
 	Guide *AgentsGuide
+	// Agents are agents that are used here, beside those whose files show it. Those that
+	// read only a file of their own get an import of AgentsFile there.
+	Agents []string
+}
+
+// ownFile is the file that an agent reads, and what shows that it is used.
+type ownFile struct{ agent, file, folder string }
+
+func ownFiles() []ownFile {
+	return []ownFile{{"claude", "CLAUDE.md", ".claude"}, {"gemini", "GEMINI.md", ".gemini"}}
+}
+
+// AgentsWithOwnFile are the agents that need an import of AgentsFile.
+func AgentsWithOwnFile() []string {
+	var names []string
+	for _, own := range ownFiles() {
+		names = append(names, own.agent)
+	}
+	return names
 }
 
 // Faults returns what is wrong with the request.
 func (in InitRequest) Faults(env Environment) []Fault {
+	if in.Guide == nil && len(in.Agents) > 0 {
+		return []Fault{{Field: "Agents", Value: joined(in.Agents), Problem: "--agents cannot be used with --no-agents"}}
+	}
 	if !sameFolder(in.Dir, env.Home) {
 		return nil
 	}
@@ -31,6 +57,8 @@ type InitResult struct {
 	Root       string  `json:"root"`
 	Created    bool    `json:"created"`
 	AgentsFile *string `json:"agentsFile"` // null without a Guide
+	// Imports are agents' own files that import AgentsFile.
+	Imports []string `json:"imports,omitempty"`
 	Change
 }
 
@@ -72,7 +100,48 @@ func Init(ctx context.Context, env Environment, caller Caller, r Request, in Ini
 	c.warn(notes...)
 	name := AgentsFile
 	d.AgentsFile, d.Changed = &name, created || edited
-	return c, d, nil
+	return c, d, importGuide(c, d, in.Agents)
+}
+
+// importGuide adds an import of AgentsFile to the files of agents that are used here and
+// may read no other. Errors: those of EditFile.
+func importGuide(c *Call, d *InitResult, agents []string) error {
+	for _, own := range ownFiles() {
+		file := filepath.Join(d.Root, own.file)
+		used := slices.Contains(agents, own.agent) || exists(file) || exists(filepath.Join(d.Root, own.folder))
+		if !used || sameFolder(file, filepath.Join(d.Root, AgentsFile)) {
+			continue
+		}
+		edited, notes, err := c.store.EditFile(c.ctx, c.lockWait(), own.file, withImport)
+		if err != nil {
+			return err
+		}
+		c.warn(notes...)
+		d.Imports, d.Changed = append(d.Imports, own.file), d.Changed || edited
+	}
+	return nil
+}
+
+// withImport is a text that imports AgentsFile: a line of it says so.
+func withImport(old []byte) []byte {
+	const line = "@" + AgentsFile
+	for l := range bytes.Lines(old) {
+		if slices.Contains(strings.Fields(string(l)), line) {
+			return old
+		}
+	}
+	newline := "\n"
+	if bytes.Contains(old, []byte("\r\n")) {
+		newline = "\r\n"
+	}
+	out := slices.Clone(old)
+	if len(out) > 0 && !bytes.HasSuffix(out, []byte("\n")) {
+		out = append(out, newline...)
+	}
+	if len(out) > 0 {
+		out = append(out, newline...)
+	}
+	return append(out, line+newline...)
 }
 
 // withoutStore returns why no store could be created. It suggests no commands that
