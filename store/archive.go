@@ -98,6 +98,13 @@ func (c *archiveSource) read() error {
 	if err != nil {
 		return err
 	}
+	if op := c.now.Operation; c.now.tail < c.now.Revision && op.Adopts() { // which the archive gets after the commit
+		own, err := op.All()
+		if err != nil {
+			return err
+		}
+		all.Add(archive.LinesOf(own.Archived, own.Seq))
+	}
 	if bad > 0 || all.Lack() != "" {
 		if err := c.refill(all, bad); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"leslie/store/internal/archive"
 	"leslie/store/internal/content"
 	"leslie/store/internal/filework"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
@@ -60,6 +61,9 @@ func (s *Store) settle(now *loaded, own thread.OperationID) error {
 		if pending != nil && slices.Contains(now.Waiting(), pending.Operation) {
 			undone = pending.Steps
 		}
+		if err := s.archiveAdopted(now.Operation); err != nil {
+			return err
+		}
 		if err := s.record(now.Operation, undone); err != nil {
 			return err
 		}
@@ -108,8 +112,10 @@ func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image) (
 	if err := w.Prepare(next.Pending); err != nil {
 		return Commit{}, err
 	}
-	if err := s.appendArchive(archive.LinesOf(next.Operation.Archived, next.Revision)); err != nil {
-		return Commit{}, err
+	if !next.Operation.Adopts() {
+		if err := s.appendArchive(archive.LinesOf(next.Operation.Archived, next.Revision)); err != nil {
+			return Commit{}, err
+		}
 	}
 	if ctx.Err() != nil {
 		return Commit{}, codes.Interrupted.Wrap(context.Cause(ctx))
@@ -170,12 +176,13 @@ const (
 	durableState = "making the new state durable"
 	filesInPlace = "putting files into place"
 	journalLine  = "writing the journal"
+	archiveLines = "writing the archive"
 	keptAnswer   = "keeping the answer for the request"
 )
 
 // afterCommit does what follows the commit. The change is committed whatever fails.
 func (s *Store) afterCommit(w filework.Work, m statefile.Image, out *warnings.List) {
-	if onlyFolders(m.Pending) {
+	if onlyFolders(m.Pending) && !m.Operation.Adopts() {
 		s.settleAtOnce(w, m, out)
 	} else {
 		s.settleInTurn(w, m, out)
@@ -195,7 +202,23 @@ func (s *Store) settleInTurn(w filework.Work, m statefile.Image, out *warnings.L
 	if m.Pending != nil && !s.placed(out, m.Pending, w.CarryOut(m.Pending, standing && durable)) {
 		undone = m.Pending.Steps
 	}
-	s.settled(out, journalLine, s.record(m.Operation, undone))
+	if s.settled(out, archiveLines, s.archiveAdopted(m.Operation)) { // else the next writer does both
+		s.settled(out, journalLine, s.record(m.Operation, undone))
+	}
+}
+
+// archiveAdopted appends the records that an operation archived and that no state had.
+// Before the commit they would count; so they follow it, and the journal's line follows
+// them. Repeating it has no effect: of two lines the last counts. Errors: T505.
+func (s *Store) archiveAdopted(o *journal.Operation) error {
+	if !o.Adopts() {
+		return nil
+	}
+	e, err := o.All()
+	if err != nil {
+		return err
+	}
+	return s.appendArchive(archive.LinesOf(e.Archived, e.Seq))
 }
 
 // onlyFolders reports whether an operation only creates a few folders, or nothing.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"time"
 
 	"leslie/codes"
@@ -201,9 +202,10 @@ func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
 		return d
 	}
 	err := c.settled(func() (err error) { d.Stale, err = c.store.ChangedSince(c.ctx, ref); return err }, ref.Target)
-	if err != nil {
+	pending := slices.ContainsFunc(c.storeWarnings, func(w warnings.Warning) bool { return w.Code == warnings.FilesPending })
+	if err != nil || pending {
 		// The snapshot's manifest cannot be read: show reports it (T202), a list
-		// continues.
+		// continues. Or the target's files are not in place yet (W507).
 		d.Stale = nil
 		return d
 	}

@@ -89,3 +89,23 @@ func withKey(object []byte, key string, v any) ([]byte, error) {
 	}
 	return slices.Concat(object[:len(object)-1], []byte(`,"`+key+`":`), value, []byte("}")), nil
 }
+
+// Adopts reports whether the operation archived records that the state before it did not
+// have: those of an import.
+func (o *Operation) Adopts() bool {
+	if o == nil {
+		return false
+	}
+	if o.part && !bytes.Contains(o.text, []byte(`"archived":[`)) {
+		return false
+	}
+	e, err := o.All()
+	if err != nil || len(e.Archived) == 0 {
+		return false
+	}
+	removed := map[string]bool{}
+	for _, c := range e.Changes {
+		removed[c.Record] = true
+	}
+	return slices.ContainsFunc(e.Archived, func(c thread.Change) bool { return !removed[c.Record] })
+}
