@@ -353,7 +353,7 @@ func TestJSONAndYAMLSayTheSame(t *testing.T) {
 	for _, cmd := range commands() {
 		ex := examples()[cmd.name]
 		for name, argv := range map[string][]string{"works": ex.works, "fails": ex.fails} {
-			if argv == nil {
+			if argv == nil || cmd.name == "export" { // whose answer is a file, whatever the format
 				continue
 			}
 			t.Run(cmd.name+"/"+name, func(t *testing.T) {

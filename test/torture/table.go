@@ -250,8 +250,7 @@ func withExport(f *fixture) {
 `)
 }
 
-// withNodeStore: a store of the Node edition with a frozen reference and an archived
-// thread.
+// withNodeStore: a store of the Node edition with a reference and an archived thread.
 func withNodeStore(f *fixture) {
 	f.put("node/.leslie/objectives.json", `{"objectives": {"old": {"title": "Old"}}}`)
 	f.put("node/.leslie/thread_relations.json", `{"version": "1.0", "threads": {
@@ -260,7 +259,6 @@ func withNodeStore(f *fixture) {
  "operations": [{"command": "spawn", "operator": "user", "params": {"thread_id": "first", "intent": "Begin"}}],
  "relations": {"first": {"references_to": ["second"]}}}`)
 	f.put("node/.leslie/threads/first/plan.md", lines("plan", 30))
-	f.put("node/.leslie/threads/first/context/inherited/second/notes.md", "notes\n")
 	f.put("node/.leslie/threads/second/notes.md", "notes\n")
 }
 
