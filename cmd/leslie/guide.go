@@ -131,7 +131,7 @@ func withGuide(old []byte, all []*command) []byte {
 		newline = []byte("\r\n")
 		block = bytes.ReplaceAll(block, []byte("\n"), newline)
 	}
-	out := placed(old, block, newline)
+	out := withBlock(old, block, newline)
 	at, end, ok := findBlock(out, guideBegin, guideEnd)
 	if !ok {
 		return out
@@ -151,8 +151,8 @@ func withoutOld(text []byte) []byte {
 	}
 }
 
-// placed is a text with the block in the place of an older one, or at the end.
-func placed(old, block, newline []byte) []byte {
+// withBlock is a text with the block in the place of an older one, or at the end.
+func withBlock(old, block, newline []byte) []byte {
 	if at, end, ok := findBlock(old, guideBegin, guideEnd); ok {
 		return splice(old, at, end, block)
 	}
