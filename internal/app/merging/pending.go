@@ -1,10 +1,13 @@
 package merging
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
 
+	"leslie/codes"
 	"leslie/merge"
 	"leslie/store"
 	"leslie/thread"
@@ -105,7 +108,7 @@ func (f workFile) edited() bool { return string(f.now) != string(f.rendering.Tex
 
 // readWork reads the work files. What a side changed since they were written is merged
 // into them. A file that somebody removed is left out, and so is one whose edits do not
-// fit any more, which outdated names. Errors: those of planning.
+// fit any more, which outdated names. Errors: T509, those of planning.
 func readWork(s *Session) (*workFiles, error) {
 	w := &workFiles{s, map[string]workFile{}}
 	s.outdated = nil
@@ -118,13 +121,19 @@ func readWork(s *Session) (*workFiles, error) {
 		one := workFile{rendering: rendering, now: rendering.Text}
 		if known {
 			now, err := s.call.Files.ReadWork(s.record.ID, f.Path)
-			if err != nil {
+			switch {
+			case unreadable(err):
+				return nil, err // it may have decisions
+			case err != nil:
 				continue // removed: no answer
 			}
-			one.hash = blobOf(now)
-			if one.hash != id {
+			if one.hash = blobOf(now); one.hash != id {
 				one.raw = now
-				if !w.carry(&one, id, now) {
+				fits, err := w.carry(&one, id, now)
+				if err != nil {
+					return nil, err
+				}
+				if !fits {
 					s.outdated = append(s.outdated, f.Path)
 					continue
 				}
@@ -137,24 +146,33 @@ func readWork(s *Session) (*workFiles, error) {
 	return w, nil
 }
 
+// unreadable reports whether something is there and the system cannot read it now.
+func unreadable(err error) bool {
+	return codes.Has(err, codes.ReadFailed) && !errors.Is(err, fs.ErrNotExist) && !store.IsDamaged(err)
+}
+
 // carry brings the edits of a file from the rendering that was written, the blob id, to
-// the present one. It returns false if they do not fit any more.
-func (w *workFiles) carry(f *workFile, id thread.BlobID, now []byte) bool {
+// the present one. It returns false if they do not fit any more, or if that rendering is
+// lost. Errors: T509 if it cannot be read now.
+func (w *workFiles) carry(f *workFile, id thread.BlobID, now []byte) (fits bool, err error) {
 	was, err := w.call.Files.Blob(id)
-	if err != nil {
-		return false
+	switch {
+	case unreadable(err):
+		return false, err
+	case err != nil:
+		return false, nil
 	}
 	if string(was) == string(f.rendering.Text) {
 		f.now = now
-		return true
+		return true, nil
 	}
 	wrote := merge.Written(was)
 	made, clean := merge.Text(was, now, f.rendering.Text).Merged()
 	if !clean || wrote.Unmarked(now) && !wrote.Unmarked(made) {
-		return false
+		return false, nil
 	}
 	f.rendering, f.now = f.rendering.Knowing(wrote), made
-	return true
+	return true, nil
 }
 
 // answers returns the decisions that the edits are: of the conflicts without markers
