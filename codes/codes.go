@@ -52,6 +52,8 @@ const (
 	PermissionDenied Code = "T402"
 	ApprovalNotFound Code = "T403"
 	ApprovalDenied   Code = "T404"
+	QuestionNotFound Code = "T405"
+	QuestionAnswered Code = "T406"
 )
 
 // T5xx: storage.

@@ -324,9 +324,9 @@ var table = [...]Entry{
 		Causes: []string{
 			"The policy requires a person's approval.",
 			"This is a decision, which only a person may make.",
-			"An environment variable identifies a person as an agent.",
+			"An environment variable identifies a person as an agent: decide in a terminal of your own, or set approvals.trustAs in your own configuration.",
 		},
-		Hint:    "Request approval first",
+		Hint:    "Request approval first; a person decides",
 		Example: "leslie can deploy thread-xyz",
 	},
 	{
@@ -355,6 +355,34 @@ var table = [...]Entry{
 		Hint:    "Change the plan",
 		Next:    "leslie status {threadId}",
 		Example: "leslie transfer thread-xyz --direction request_approval --scope deploy --wait",
+	},
+	{
+		Code: QuestionNotFound, Name: "QuestionNotFound", Kind: "question_not_found",
+		Title:    "Question not found",
+		Template: "Question '{id}' not found", Subject: "questionId",
+		Explanation: "The ID is incorrect or belongs to another project.",
+		Causes: []string{
+			"The id was mistyped.",
+			"The question belongs to another project than the one found from this folder.",
+		},
+		Hint:        "List the questions",
+		Next:        "leslie questions --all",
+		Recoverable: true,
+		Example:     "leslie answer q-k3v7q2ma \"Port 8080\"",
+	},
+	{
+		Code: QuestionAnswered, Name: "QuestionAnswered", Kind: "question_answered",
+		Title:    "Question already answered",
+		Template: "Question '{id}' was answered by {actor}", Subject: "questionId",
+		Explanation: "The first answer stands.",
+		Causes: []string{
+			"Somebody else answered first.",
+			"The same answer was given twice; --request-id makes it safe to repeat.",
+		},
+		Hint:        "Correct the answer with leslie inject",
+		Next:        "leslie questions --all",
+		Recoverable: true,
+		Example:     "leslie answer q-k3v7q2ma --choice yes",
 	},
 
 	// T5xx: storage.

@@ -104,7 +104,7 @@ func TestSubjectIsTheDetailKeyOfTheID(t *testing.T) {
 		codes.CheckpointNotFound: "checkpointId",
 		codes.TargetCorrupted:    "target", codes.ReferenceNotFound: "refId",
 		codes.MergeNotFound: "mergeId", codes.MergePending: "mergeId",
-		codes.ApprovalNotFound: "approvalId",
+		codes.ApprovalNotFound: "approvalId", codes.QuestionNotFound: "questionId", codes.QuestionAnswered: "questionId",
 		codes.PermissionDenied: "capability", codes.ApprovalDenied: "capability",
 		codes.ObjectiveNotFound: "objectiveId", codes.ThreadsNotTerminated: "objectiveId", codes.ObjectiveDone: "objectiveId",
 	}

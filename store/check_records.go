@@ -17,6 +17,7 @@ type recordIndex struct {
 	threads    []located[thread.Thread]
 	references []located[thread.Reference]
 	approvals  []thread.Approval
+	questions  []thread.Question
 	merges     []thread.Merge
 	blobs      []namedBlob
 }
@@ -70,6 +71,8 @@ func (c *recordIndex) take(table string, record []byte, archived bool) (err erro
 		err = collect(&c.approvals, record)
 	case thread.TableMerges:
 		err = collect(&c.merges, record)
+	case thread.TableQuestions:
+		err = collect(&c.questions, record)
 	}
 	if err != nil {
 		return err
@@ -122,6 +125,11 @@ func (x *examination) relations() error {
 	}
 	for _, a := range x.records.approvals {
 		x.mustExist(a.ThreadID, "T101", StateFile, "the approval '"+string(a.ID)+"' is about ", ", which does not exist")
+	}
+	for _, q := range x.records.questions {
+		if q.ThreadID != "" { // a newer leslie's may have none
+			x.mustExist(q.ThreadID, "T101", StateFile, "the question '"+string(q.ID)+"' is of ", ", which does not exist")
+		}
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func TestWhatANewerLeslieWroteIsCarried(t *testing.T) {
 	ctx := context.Background()
 	s := version2(t)
 	add(t, s, "obj-new")
-	const question = `"q-1":{"questionId":"q-1","text":"Which?","choices":[{"x":1}],"revision":3}`
+	const question = `"q-1":{"questionId":"q-1","threadId":"","question":"Which?","status":"","created":{"at":"2026-02-09T12:00:00Z","as":"user","actor":"ann"},"revision":3,"tone":[{"x":1}]}`
 	newer(t, s,
 		`"questions":{`+"\n}", `"questions":{`+"\n"+question+"\n}",
 		`"quarantined":[]`, `"sessions":{`+"\n"+`"s-1":{"a":"b"}`+"\n},\n"+`"mood":"fine",`+"\n"+`"quarantined":[]`,

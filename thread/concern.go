@@ -9,7 +9,7 @@ import (
 // filter by it.
 
 // Concerns reports whether an operation concerns a thread: it names the thread, or
-// changes its record, a reference that it made, or one of its grants.
+// changes its record, a reference that it made, one of its grants or its questions.
 func (op Operation) Concerns(id ThreadID) bool {
 	if op.ThreadID == id {
 		return true
@@ -23,10 +23,10 @@ func (op Operation) Concerns(id ThreadID) bool {
 	return false
 }
 
-// ownerOf returns the thread that a reference or a grant belongs to, or "" for any
+// ownerOf returns the thread that a reference, a grant or a question belongs to, or "" for any
 // other record.
 func ownerOf(table string, raw json.RawMessage) ThreadID {
-	if len(raw) == 0 || table != TableReferences && table != TableApprovals {
+	if len(raw) == 0 || table != TableReferences && table != TableApprovals && table != TableQuestions {
 		return ""
 	}
 	var record struct {

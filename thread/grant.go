@@ -69,7 +69,7 @@ func (s *State) Can(arg, capability string, p Policy, now time.Time) (Permission
 			return Permission{By: "policy"}, nil
 		}
 		return Permission{}, codes.PermissionDenied.New(fact.Of("capability", capability)).
-			WithHint("Request it for a thread with leslie transfer").WithNext("leslie list")
+			WithHint("Request it for a thread with leslie transfer; a person decides").WithNext("leslie list")
 	}
 	t, err := s.Thread(arg)
 	if err != nil {
@@ -79,23 +79,70 @@ func (s *State) Can(arg, capability string, p Policy, now time.Time) (Permission
 		return Permission{By: "policy"}, nil
 	}
 	if g, ok := s.grantOf(t.ID, capability, now); ok && !t.Status.Terminated() {
-		by := "approval"
-		if g.Kind == Delegation {
-			by = "delegation"
-		}
-		return Permission{By: by, Grant: g.ID, Until: g.Until}, nil
+		return g.permission(), nil
 	}
 	return Permission{}, s.denied(t, capability)
 }
 
 // grantOf returns the valid grant of the capability that ends last.
 func (s *State) grantOf(id ThreadID, capability string, now time.Time) (best Approval, ok bool) {
-	for _, g := range s.ApprovalsOf(id) {
+	return bestGrant(s.ApprovalsOf(id), capability, now)
+}
+
+func bestGrant(grants []Approval, capability string, now time.Time) (best Approval, ok bool) {
+	for _, g := range grants {
 		if g.holds(now) && slices.Contains(g.Scope, capability) && (!ok || g.outlasts(best)) {
 			best, ok = g, true
 		}
 	}
 	return best, ok
+}
+
+func (a Approval) permission() Permission {
+	by := "approval"
+	if a.Kind == Delegation {
+		by = "delegation"
+	}
+	return Permission{By: by, Grant: a.ID, Until: a.Until}
+}
+
+// Standing says where a capability stands for a thread.
+type Standing struct {
+	Capability string
+	Why        *Permission // nil: a person has to grant it
+	Requested  ApprovalID  // the open request for it, "" for none
+}
+
+// Standings returns where every capability of the policy stands for the thread that arg
+// names, sorted by name; for an empty arg only the policy counts. Errors: T101, T105.
+func (s *State) Standings(arg string, p Policy, now time.Time) ([]Standing, error) {
+	var grants []Approval
+	if arg != "" {
+		t, err := s.Thread(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !t.Status.Terminated() {
+			grants = s.ApprovalsOf(t.ID)
+		}
+	}
+	var out []Standing
+	for _, name := range p.Capabilities() {
+		at := Standing{Capability: name}
+		if g, ok := bestGrant(grants, name, now); p[name] == Auto {
+			at.Why = &Permission{By: "policy"}
+		} else if ok {
+			why := g.permission()
+			at.Why = &why
+		}
+		for _, g := range grants {
+			if g.Status == GrantOpen && g.MergeID == "" && slices.Contains(g.Scope, name) {
+				at.Requested = g.ID
+			}
+		}
+		out = append(out, at)
+	}
+	return out, nil
 }
 
 // holds reports whether a grant gives its capabilities now. A grant for one merge
@@ -250,7 +297,7 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 	}
 	if in.Fallback == AutoApprove && !stamp.ByPerson() && !in.AgentAutoApprove {
 		return Approval{}, Thread{}, codes.PermissionDenied.New(fact.Of("capability", "approval by deadline (--fallback auto_approve)"), fact.Of("threadId", t.ID)).
-			WithHint("Ask with --fallback block or skip; a person may allow it in their own configuration (approvals.agentAutoApprove)").
+			WithHint("A person decides: ask with --fallback block or skip, or a person may allow it in their own configuration (approvals.agentAutoApprove)").
 			WithNext("leslie transfer " + string(t.ID) + " --direction request_approval --scope " + strings.Join(in.Scope, ","))
 	}
 	g := s.grant(in, t, Request, GrantOpen, stamp)
@@ -298,14 +345,14 @@ func (s *State) Delegate(in NewGrant, p Policy, stamp Stamp) (Approval, Thread, 
 		at := stamp.Time.Add(in.Timeout)
 		g.Until = &at
 	}
-	g.Decided = &Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+	g.Decided = &Attribution{At: stamp.Time, As: stamp.Authority(), Actor: stamp.Actor}
 	return s.Approvals.Put(g), t, nil
 }
 
 func (s *State) grant(in NewGrant, t Thread, kind GrantKind, status GrantStatus, stamp Stamp) Approval {
 	return Approval{
 		ID: in.ID, ThreadID: t.ID, Kind: kind, Scope: sortedSet(in.Scope), Reason: in.Reason, Status: status,
-		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
+		Created: Attribution{At: stamp.Time, As: stamp.Authority(), Actor: stamp.Actor},
 	}
 }
 
@@ -386,7 +433,7 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 func onlyPeople(g Approval, d GrantDecision) error {
 	return codes.PermissionDenied.New(
 		fact.Of("capability", "deciding an approval ("+string(d)+")"), fact.Of("approvalId", g.ID), fact.Of("threadId", g.ThreadID)).
-		WithHint("Ask a person to decide (as a person, pass --as user)").
+		WithHint("A person decides: ask one to run leslie " + string(d) + " " + string(g.ID)).
 		WithNext("leslie approvals")
 }
 

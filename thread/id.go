@@ -270,8 +270,11 @@ func ambiguous(prefix, kind string, ids []string) error {
 		status = "leslie merge status "
 	}
 	next := status + ids[0]
-	if kind == PrefixApproval {
+	switch kind {
+	case PrefixApproval:
 		next = "leslie approvals --all"
+	case PrefixQuestion:
+		next = "leslie questions --all"
 	}
 	return codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", len(ids)), fact.Of("candidates", shown)).
 		WithNext(next)

@@ -134,11 +134,11 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	if t.Status == WaitingHuman && action == Resume && !stamp.ByPerson() {
 		return Transition{}, codes.PermissionDenied.New(
 			fact.Of("capability", "resuming a thread that waits for a person"), fact.Of("threadId", t.ID)).
-			WithHint("Ask a person to decide the open approval or to resume the thread").
+			WithHint("A person decides: ask one to decide the open approval or to resume the thread").
 			WithNext("leslie status " + string(t.ID))
 	}
 	if t.Mistakes != nil && action == Resume && !stamp.ByPerson() {
-		return Transition{}, t.Mistakes.limit(t.ID)
+		return Transition{}, mayNotContinue(t, stamp)
 	}
 	if action == Reopen {
 		if err := s.mayReopen(t, stamp); err != nil {
@@ -176,8 +176,8 @@ func notAllowed(t Thread, action Action) error {
 	return err
 }
 
-// archive moves a thread's record, the references that it made and its grants to the
-// archive, and counts the thread in its objective.
+// archive moves a thread's record, the references that it made, its grants and its
+// questions to the archive, and counts the thread in its objective.
 func (s *State) archive(t Thread) Thread {
 	t = t.withRevision(s.Revision + 1)
 	s.archived = append(s.archived, Change{Record: TableThreads + "/" + string(t.ID), After: encode(t)})
@@ -189,6 +189,10 @@ func (s *State) archive(t Thread) Thread {
 	for _, g := range s.ApprovalsOf(t.ID) {
 		s.archived = append(s.archived, Change{Record: TableApprovals + "/" + string(g.ID), After: encode(g)})
 		s.Approvals.Delete(string(g.ID))
+	}
+	for _, q := range s.QuestionsOf(t.ID) {
+		s.archived = append(s.archived, Change{Record: TableQuestions + "/" + string(q.ID), After: encode(q)})
+		s.Questions.Delete(string(q.ID))
 	}
 	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 		o.Archived++

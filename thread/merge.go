@@ -121,7 +121,7 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 	}
 	if m.Strategy == HumanOnly && !stamp.ByPerson() {
 		return Merge{}, codes.PermissionDenied.New(fact.Of("capability", "resolving a merge that waits for a person"), fact.Of("mergeId", m.ID)).
-			WithHint("Ask a person to resolve it (as a person, pass --as user)").
+			WithHint("A person decides: ask one to resolve it").
 			WithNext("leslie merge status " + string(m.ID))
 	}
 	had := m.Decisions

@@ -44,12 +44,12 @@ func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 		return g.Refusal().With(fact.Of("mergeId", m.ID)).WithNext("leslie merge status " + string(m.ID))
 	}
 	return unapproved(m).With(fact.Of("approvalId", g.ID)).
-		WithHint("Ask a person to run leslie approve " + string(g.ID) + ", then run leslie merge continue " + string(m.ID))
+		WithHint("A person decides: ask one to run leslie approve " + string(g.ID) + ", then run leslie merge continue " + string(m.ID))
 }
 
 func unapproved(m Merge) *codes.Error {
 	return codes.PermissionDenied.New(fact.Of("capability", ApproveMerge), fact.Of("threadId", m.Target), fact.Of("mergeId", m.ID)).
-		WithHint("Request a person's approval with leslie merge continue " + string(m.ID)).
+		WithHint("A person decides: request approval with leslie merge continue " + string(m.ID)).
 		WithNext("leslie merge status " + string(m.ID))
 }
 

@@ -13,6 +13,17 @@ func (m *Mistakes) limit(id ThreadID) error {
 	return codes.MistakeLimit.New(fact.Of("threadId", id), fact.Of("count", m.Count), fact.Of("lastCode", m.LastCode))
 }
 
+// mayNotContinue returns T103 for anybody who may not resume a thread that the limit
+// suspended, and T402 where an agent's environment contradicts the claim to be a person.
+func mayNotContinue(t Thread, stamp Stamp) error {
+	if !stamp.As.Person() {
+		return t.Mistakes.limit(t.ID)
+	}
+	return codes.PermissionDenied.New(fact.Of("capability", "resuming a thread that the mistake limit suspended"), fact.Of("threadId", t.ID)).
+		WithHint("A person decides, in a terminal of their own: ask one to review and resume the thread").
+		WithNext("leslie status " + string(t.ID))
+}
+
 // Limited returns T103 if the mistake limit has suspended the thread: its agent may
 // not write until a person resumes the thread. It returns nil for a thread that does
 // not exist. Asking does not count as relying on the thread (see Stale).

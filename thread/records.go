@@ -45,12 +45,23 @@ type Stamp struct {
 	Time      time.Time
 	As        ActorKind
 	Actor     string
+	// Doubted: As says that a person acts, but an agent's environment says otherwise.
+	Doubted bool
 	// Speaks is the thread that the actor speaks for, as the caller wrote it; "" for none.
 	Speaks ThreadID
 }
 
-// ByPerson reports whether a person acts, with a person's authority.
-func (s Stamp) ByPerson() bool { return s.As.Person() }
+// ByPerson reports whether a person acts, with a person's authority. Every rule that lets
+// a person do what an agent may not asks it, and nothing else.
+func (s Stamp) ByPerson() bool { return s.Authority().Person() }
+
+// Authority returns with whose authority the actor acts: a doubted person has an agent's.
+func (s Stamp) Authority() ActorKind {
+	if s.Doubted && s.As.Person() {
+		return Agent
+	}
+	return s.As
+}
 
 // Executor says who works on a thread.
 type Executor string
@@ -455,22 +466,13 @@ type Quarantined struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Question and Comment are records that a later leslie fills: all but their ids is
-// carried as it is.
-type (
-	Question struct {
-		ID       QuestionID `json:"questionId"`
-		Revision Revision   `json:"revision"`
+// Comment is a record that a later leslie fills: all but its id is carried as it is.
+type Comment struct {
+	ID       CommentID `json:"commentId"`
+	Revision Revision  `json:"revision"`
 
-		Unknown Unknown `json:"-"`
-	}
-	Comment struct {
-		ID       CommentID `json:"commentId"`
-		Revision Revision  `json:"revision"`
-
-		Unknown Unknown `json:"-"`
-	}
-)
+	Unknown Unknown `json:"-"`
+}
 
 // What a table needs to know of its records.
 func (o Objective) recordID() string                    { return string(o.ID) }

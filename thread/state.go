@@ -159,6 +159,8 @@ func (s *State) Stale(rev Revision) error {
 		return err.WithNext("leslie reference show " + id)
 	case TableMerges:
 		return err.WithNext("leslie merge status " + id)
+	case TableQuestions:
+		return err.WithNext("leslie questions --all")
 	}
 	return err
 }

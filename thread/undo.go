@@ -171,7 +171,7 @@ func (v *inverting) allowed() error {
 
 func (v *inverting) denied(what string) *codes.Error {
 	return codes.PermissionDenied.New(fact.Of("capability", what), fact.Of("operationId", v.op.ID)).
-		WithHint("Ask a person to undo it (as a person, pass --as user)").WithNext("leslie history")
+		WithHint("A person decides: ask one to undo it").WithNext("leslie history")
 }
 
 // change reverts one change.

@@ -38,6 +38,8 @@ func (v *inverting) inOrder(c Change) error {
 		return v.referenceInOrder(valueOf[Reference](c.After))
 	case table == TableApprovals && !gone:
 		return v.approvalInOrder(valueOf[Approval](c.After))
+	case table == TableQuestions && !gone:
+		return v.questionInOrder(valueOf[Question](c.After))
 	}
 	return nil
 }
@@ -67,7 +69,7 @@ func (v *inverting) unnamed(t Thread) error {
 
 // naming returns which record names a thread, and how; "" for none.
 func (s *State) naming(id ThreadID) (string, error) {
-	for _, table := range []string{TableThreads, TableReferences, TableApprovals, TableMerges} {
+	for _, table := range []string{TableThreads, TableReferences, TableApprovals, TableMerges, TableQuestions} {
 		if what := namingIn(table, s.Lines(table), id); what != "" {
 			return what, nil
 		}
@@ -107,6 +109,10 @@ func tie(table string, line Line, id ThreadID) string {
 	case TableApprovals:
 		if decode[Approval](line.JSON).ThreadID == id {
 			return "was given to"
+		}
+	case TableQuestions:
+		if q := decode[Question](line.JSON); q.ThreadID == id || q.To == id {
+			return "names"
 		}
 	case TableMerges:
 		if m := decode[Merge](line.JSON); m.Target == id || slices.Contains(m.Sources, id) {
@@ -214,6 +220,17 @@ func (v *inverting) referenceInOrder(ref Reference) error {
 }
 
 func joinRoute(route []ThreadID) string { return strings.Join(names(route), " -> ") }
+
+// questionInOrder checks that the threads of a question exist.
+func (v *inverting) questionInOrder(q Question) error {
+	if _, live := v.s.Threads.Peek(string(q.ThreadID)); !live {
+		return v.conflict("thread '" + string(q.ThreadID) + "' is gone or archived")
+	}
+	if q.To != "" && !v.known(q.To) {
+		return v.conflict("thread '" + string(q.To) + "' is gone")
+	}
+	return nil
+}
 
 // approvalInOrder checks that a thread waits while it has an open request.
 func (v *inverting) approvalInOrder(g Approval) error {

@@ -17,7 +17,7 @@ var table = [...]Entry{
 		Title:       "Repeated failure",
 		Template:    "This command failed {count} times in a row in the same way. Change something before the next try",
 		Context:     []string{"count", "code"},
-		Explanation: "It failed again, or a write succeeded without changing anything. More failures of this kind suspend the thread.",
+		Explanation: "It failed again, or a write succeeded without changing anything. More failures suspend the thread of an agent. Just before that, W104 also comes for different failures in a row.",
 		Hint:        "Read the last error again and try something else",
 	},
 	{

@@ -4,6 +4,7 @@
 package warnings
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -58,6 +59,18 @@ func (c Code) NewFilled(filling fact.List, facts ...fact.Fact) Warning {
 		template = e.One
 	}
 	return Warning{Code: c, Message: filled.Fill(template), Context: context}
+}
+
+// NearlyLimited returns W104 for an agent whose commands failed count times in a row, each
+// in its own way, so that one more suspends its thread.
+func NearlyLimited(count int, code string) Warning {
+	w := RepeatedFailure.New(fact.Of("count", count), fact.Of("code", code))
+	commands := "commands"
+	if count == 1 {
+		commands = "command"
+	}
+	w.Message = fmt.Sprintf("%d %s failed in a row; one more suspends the thread. Change something before the next try", count, commands)
+	return w
 }
 
 // MaxPaths is the number of paths that a warning lists at most, because readers

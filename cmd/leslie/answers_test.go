@@ -76,6 +76,9 @@ func examples() map[string]example {
 		"approve":           {line("approve ref-live"), line("approve appr-nopenope")},
 		"deny":              {line("deny ref-live"), line("deny appr-nopenope")},
 		"revoke":            {line("revoke ref-live"), line("revoke appr-nopenope")},
+		"ask":               {line("ask main --question Which"), line("ask nope-nope --question Which")},
+		"answer":            {line("answer ref-live Blue"), line("answer q-nopenope Blue")},
+		"questions":         {line("questions"), nil},
 		"can":               {line("can read main"), line("can deploy main")},
 		"history":           {line("history"), line("history --thread nope-nope")},
 		"observe":           {line("observe"), line("observe --target nope-nope")},
@@ -134,6 +137,9 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	case "approve", "deny", "revoke":
 		b.must(t, "transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["approvalId"].(string)
+	case "answer":
+		b.must(t, "ask", "main", "--question", "Which", "--format", "json")
+		ref, _ = document(t, b.out.Bytes()).Data["questionId"].(string)
 	case "merge-file":
 		b.write(t, "plan.md", "plan\n")
 		ref = filepath.Join(b.dir, "plan.md")

@@ -123,16 +123,19 @@ func (c *call) fromEnv(o *option) string {
 }
 
 // agentMarkers are environment variables that a coding agent sets for the
-// commands it runs.
+// commands it runs, and the one that leslie sets for an agent that it runs.
 func agentMarkers() []string {
-	return []string{"AI_AGENT", "AGENT", "CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT", "COPILOT_CLI"}
+	return []string{"AI_AGENT", "AGENT", "CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT", "COPILOT_CLI", "LESLIE_RUN"}
+}
+
+// inAgent reports whether the environment has an agent's marker.
+func (e env) inAgent() bool {
+	return slices.ContainsFunc(agentMarkers(), func(key string) bool { return e.getenv(key) != "" })
 }
 
 func (e env) defaultAs() thread.ActorKind {
-	for _, key := range agentMarkers() {
-		if e.getenv(key) != "" {
-			return thread.Agent
-		}
+	if e.inAgent() {
+		return thread.Agent
 	}
 	return thread.User
 }
@@ -300,6 +303,13 @@ func (c *call) targetThread() string {
 func sayWaiting(c *call, id thread.ApprovalID) {
 	if c.who.format == "text" {
 		_, _ = c.env.stderr.Write([]byte("leslie: " + string(id) + " waits for a person: leslie approve " + string(id) + ", or leslie deny " + string(id) + "\n"))
+	}
+}
+
+// sayAsked tells a person for which answer the call waits.
+func sayAsked(c *call, id thread.QuestionID) {
+	if c.who.format == "text" {
+		_, _ = c.env.stderr.Write([]byte("leslie: " + string(id) + " waits for an answer: leslie answer " + string(id) + " TEXT\n"))
 	}
 }
 

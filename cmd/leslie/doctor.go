@@ -1,9 +1,12 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/external"
 )
 
 type doctorText struct{ *app.DoctorResult }
@@ -43,7 +46,7 @@ func doctorCommand() *command {
 		name: "doctor", summary: "check the store; --repair repairs it", writes: true, unrecorded: true, onlyWith: "repair",
 		detail: "Reads every record, blob, frozen copy, journal line and stored answer. Notes are for information: a store with only " +
 			"notes is healthy. Damaged files are moved aside as NAME.set-aside-TIME, never deleted. If neither the state nor its " +
-			"backup can be read, --repair rebuilds the state from the journal.",
+			"backup can be read, --repair rebuilds the state from the journal. At a terminal it offers what can be done, one by one.",
 		example: "leslie doctor",
 		flags:   []cli.Flag{toggle("repair", "repair what can be repaired")},
 		run:     runDoctor,
@@ -51,10 +54,79 @@ func doctorCommand() *command {
 }
 
 func runDoctor(c *call) (Data, error) {
-	d, err := useCase(c, app.Doctor, app.DoctorRequest{Repair: c.on("repair"), Guide: agentsGuide()})
+	d, err := diagnosis(c)
 	if d == nil {
 		return nil, err
 	}
-	d.Options = rendering{c}.callerOptions(d.Options)
+	if err == nil && !c.on("repair") && canPrompt(c) {
+		if d, err = offerRepairs(c, d); err != nil {
+			return nil, err
+		}
+	}
 	return doctorText{d}, err
+}
+
+// diagnosis runs the use case; its options are lines for this caller.
+func diagnosis(c *call) (*app.DoctorResult, error) {
+	d, err := useCase(c, app.Doctor, app.DoctorRequest{Repair: c.on("repair"), Guide: agentsGuide()})
+	if d != nil {
+		d.Options = rendering{c}.callerOptions(d.Options)
+	}
+	return d, err
+}
+
+// offerRepairs shows the person at the terminal what is wrong, offers what can be done about
+// it one by one, and runs what they choose as a call of its own. It returns what doctor
+// finds afterwards. Errors: T904, and those of a diagnosis.
+func offerRepairs(c *call, d *app.DoctorResult) (*app.DoctorResult, error) {
+	offers := repairOffers(c, d)
+	if len(offers) == 0 {
+		return d, nil
+	}
+	p := newPrompt(c)
+	for _, f := range d.Findings {
+		if !f.Info {
+			p.say("%s %s: %s", p.paint(bold, f.Code), f.Path, f.Message)
+		}
+	}
+	for _, o := range offers {
+		p.say("\n%s", o.What)
+		answer, ok := p.choose("Run "+escape(o.Command)+"?", "yes", "no", "quit")
+		switch {
+		case !ok || answer == "quit":
+			return d, unlessAnswered(c, ok)
+		case answer == "no":
+			continue
+		}
+		argv, err := external.Split(o.Command)
+		if err != nil {
+			return d, err
+		}
+		if perform(c.ctx, commands(), argv[1:], c.env) != 0 {
+			continue // its own answer says why
+		}
+		c.op = nil // look again
+		if d, err = diagnosis(c); err != nil || d.Healthy {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// repairOffers returns what can be done beyond looking: the options of a store that cannot
+// be read, otherwise the repair of what is repairable.
+func repairOffers(c *call, d *app.DoctorResult) (out []app.RepairOption) {
+	looks := rendering{c}.callerLine("leslie doctor")
+	for _, o := range d.Options {
+		if o.Command != looks {
+			out = append(out, o)
+		}
+	}
+	repairable := slices.ContainsFunc(d.Findings, func(f app.Finding) bool { return f.Repairable })
+	if len(d.Options) == 0 && repairable {
+		out = append(out, app.RepairOption{
+			What: "Repair what can be repaired; damaged files are moved aside, none is deleted", Command: rendering{c}.callerLine("leslie doctor --repair"),
+		})
+	}
+	return out
 }

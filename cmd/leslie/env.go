@@ -24,6 +24,8 @@ type env struct {
 	// Which of the three streams is a terminal.
 	stdinTTY, stdoutTTY, stderrTTY bool
 
+	program string // the path of leslie itself, "" when unknown
+
 	dir  string // the working folder, absolute
 	home string // the user's home folder, "" when unknown
 	// login looks up the user's login name, "" if unknown.
@@ -52,8 +54,10 @@ func processEnv() env {
 		dir = "."
 	}
 	home, _ := os.UserHomeDir()
+	program, _ := os.Executable()
 	return env{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		program: program,
+		stdin:   os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
 		dir: dir, home: home, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,

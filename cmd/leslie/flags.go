@@ -245,6 +245,7 @@ const (
 	referenceIDs idKind = thread.TableReferences
 	mergeIDs     idKind = thread.TableMerges
 	approvalIDs  idKind = thread.TableApprovals
+	questionIDs  idKind = thread.TableQuestions
 )
 
 // fault is one thing that is wrong with a command line: an element of

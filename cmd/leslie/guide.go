@@ -68,7 +68,7 @@ ones before you continue. ` + "`leslie done`" + ` refuses while messages are unr
 - An error has a code, a hint, and next: lines you can run unchanged. A failed command has changed nothing. Retry only
   if the error is retryable; ` + "`leslie explain CODE`" + ` explains it. Too many failed commands in a row suspend your thread.
 - ` + "`--request-id ID`" + ` makes it safe to repeat a write; ` + "`--expect-revision N`" + ` makes it fail if what you read has changed.
-- Nothing prompts you. People decide approvals: request one, then wait. Never use ` + "`--as user`" + `.
+- Nothing prompts you. People decide approvals: request one, then wait.
 - Claims and history know you by your session. Agents that share one session each set a name of their own, ` + "`LESLIE_ACTOR`" + `
   or ` + "`--actor NAME`" + `, and keep it for every call.
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"leslie/docs"
 	"leslie/internal/nearest"
 )
 
@@ -53,12 +54,17 @@ Flags of every command, anywhere on the line:
 {{rows .Global}}
 Flags of every command that writes:
 {{rows .Write}}
-More: leslie help COMMAND; leslie explain CODE for an error or warning.
+More: leslie help COMMAND; leslie help topics; leslie explain CODE for an error
+or warning.
 First steps:
   leslie init
   leslie objective create TITLE
   leslie spawn --intent TEXT
 `
+	topicsHelp = `Documents, in the form of Markdown: leslie help TOPIC
+
+{{rows .Commands}}`
+
 	groupHelp = `Usage: leslie {{.Name}} SUBCOMMAND [flags] [operands]
 
 {{rows .Commands}}`
@@ -99,6 +105,8 @@ func help(c *call, cc *cli.Context, all []*command) error {
 	}
 	topic := strings.Join(cc.Args().Slice(), " ")
 	cmd, subs := named(all, topic), within(all, topic)
+	text, document := docs.Text(topic)
+	document = document && c.line.cmd == nil // help TOPIC, not COMMAND --help
 	switch {
 	case topic == "" || topic == "help":
 		show(c, cc, overviewHelp, helpTopic{Commands: commandRows(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
@@ -109,11 +117,29 @@ func help(c *call, cc *cli.Context, all []*command) error {
 		})
 	case len(subs) > 0:
 		show(c, cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs)})
+	case topic == "topics":
+		show(c, cc, topicsHelp, helpTopic{Commands: documentRows()})
+	case document:
+		c.data = &helpData{}
 	default:
-		c.faults = append(c.faults, fault{Field: "command", Value: topic, Problem: "there is no command " + quoted(topic), Nearest: nearest.Name(topic, helpTopics(all))})
+		c.faults = append(c.faults, fault{Field: "command", Value: topic, Problem: "there is no command or topic " + quoted(topic), Nearest: nearest.Name(topic, helpTopics(all))})
 		return c.usage()
 	}
+	if shown, ok := c.data.(*helpData); ok && document {
+		if shown.Help != "" {
+			shown.Help += "\n"
+		}
+		shown.Help += text
+	}
 	return nil
+}
+
+// documentRows are the topics of the project's documents.
+func documentRows() (out []helpRow) {
+	for _, t := range docs.Topics() {
+		out = append(out, helpRow{t.Name, t.Title})
+	}
+	return out
 }
 
 // show executes a template with the library's help printer. What it prints becomes the
@@ -126,13 +152,16 @@ func show(c *call, cc *cli.Context, template string, topic helpTopic) {
 	c.data = &helpData{Help: c.printed.String()}
 }
 
-// helpTopics are the topics of help: groups and commands.
+// helpTopics are the topics of help: groups, commands and documents.
 func helpTopics(all []*command) []string {
 	names := topNames(all)
 	for _, cmd := range all {
 		names = append(names, cmd.name)
 	}
-	return names
+	for _, t := range docs.Topics() {
+		names = append(names, t.Name)
+	}
+	return append(names, "topics")
 }
 
 // within are the commands of a group.

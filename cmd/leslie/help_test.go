@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		topics = append(topics, cmd.path())
 	}
 	for _, topic := range topics {
-		b.must(t, append([]string{"help"}, topic...)...)
+		b.must(t, append(slices.Clone(topic), "--help")...)
 		assert.NotContains(t, b.out.String(), "\n\n\n", "leslie help %q", topic)
 		for line := range strings.Lines(b.out.String()) {
 			line = strings.TrimSuffix(line, "\n")

@@ -14,6 +14,10 @@ func main() {
 	// See readyProcess.
 	runtime.LockOSThread()
 	ctx := &interruptible{}
+	if len(os.Args) == 3 && os.Args[1] == notifyWord {
+		_, _ = superviseNotification(ctx, processEnv(), os.Args[2], notifyTimeout)
+		os.Exit(0)
+	}
 	status := run(ctx, os.Args[1:], processEnv())
 	ctx.release()
 	os.Exit(status)

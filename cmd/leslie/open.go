@@ -27,12 +27,12 @@ func (c *call) open() (*app.Call, error) {
 
 // app returns the environment in the form that use cases take.
 func (e env) app() app.Environment {
-	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Environ: e.environ}
+	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Environ: e.environ, Notify: e.notify}
 }
 
 // caller is who acts.
 func (c *call) caller() app.Caller {
-	return app.Caller{As: c.who.as, Actor: c.who.actor, Derived: c.who.derived, Unnamed: c.who.unnamed, Thread: c.who.thread, Dir: c.who.dir}
+	return app.Caller{As: c.who.as, Actor: c.who.actor, Derived: c.who.derived, Unnamed: c.who.unnamed, Thread: c.who.thread, Dir: c.who.dir, InAgent: c.env.inAgent()}
 }
 
 // request returns the line's parameters that all use cases have in common.

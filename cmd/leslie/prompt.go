@@ -16,9 +16,10 @@ import (
 
 // This file talks to the person at the terminal.
 
-// canPrompt reports whether a person can be asked.
+// canPrompt reports whether a person can be asked. Agents run commands on
+// pseudo-terminals, too, and may say that they are people.
 func canPrompt(c *call) bool {
-	return c.env.stdinTTY && c.env.stderrTTY && c.who.as == thread.User && c.who.format == "text" && !c.who.noInput
+	return c.env.stdinTTY && c.env.stderrTTY && c.who.as == thread.User && !c.env.inAgent() && c.who.format == "text" && !c.who.noInput
 }
 
 // prompt is a dialogue on the terminal, on stderr, because stdout is for the answer.

@@ -69,6 +69,8 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.PermissionDenied:     line("can deploy main"),
 		codes.ApprovalNotFound:     line("approve nothing"),
 		codes.ApprovalDenied:       raiseApprovalDenied,
+		codes.QuestionNotFound:     line("answer nothing Blue"),
+		codes.QuestionAnswered:     raiseQuestionAnswered,
 		codes.LockFailed:           raiseLockFailed,
 		codes.ParseError:           raiseParseError,
 		codes.StaleRevision:        after("update main --tag +x")("done main --expect-revision 1"),
@@ -132,6 +134,13 @@ func raiseMergeStale(t *testing.T, b *bench) {
 func raiseApprovalTimeout(_ *testing.T, b *bench) {
 	b.env.now = time.Now // a deadline passes
 	b.fails("transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--timeout", "1ms", "--wait")
+}
+
+func raiseQuestionAnswered(t *testing.T, b *bench) {
+	b.must(t, "ask", "main", "--question", "Which?", "--format", "json")
+	id, _ := document(t, b.out.Bytes()).Data["questionId"].(string)
+	b.must(t, "answer", id, "This")
+	b.fails("answer", id, "That")
 }
 
 func raiseApprovalDenied(t *testing.T, b *bench) {

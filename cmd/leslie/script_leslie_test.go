@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,9 @@ func leslieInScript(ts *testscript.TestScript, args []string) int {
 	e := processEnv()
 	e.stdin, e.stdout, e.stderr = strings.NewReader(""), ts.Stdout(), ts.Stderr()
 	e.stdinTTY, e.stdoutTTY, e.stderrTTY = false, false, false
+	program, err := exec.LookPath("leslie") // not the test's own binary
+	ts.Check(err)
+	e.program = program
 	e.dir, e.home = ts.MkAbs("."), ts.Getenv("HOME")
 	e.login = func() string { return ts.Getenv("LOGNAME") }
 	e.session = func() string { return "agent-script22" }

@@ -52,6 +52,69 @@ func Can(c *Call, in CanRequest) (*CanResult, error) {
 	return d, nil
 }
 
+// CapabilityRecord says where a capability stands for a thread.
+type CapabilityRecord struct {
+	Capability string             `json:"capability"`
+	Allowed    bool               `json:"allowed"`
+	By         *string            `json:"by"` // policy, delegation, approval; null: a person has to grant it
+	ApprovalID *thread.ApprovalID `json:"approvalId,omitempty"`
+	Until      *time.Time         `json:"until,omitempty"`
+	Requested  *thread.ApprovalID `json:"requested,omitempty"` // the open request for it
+}
+
+// ListCapabilitiesRequest asks where every capability stands.
+type ListCapabilitiesRequest struct {
+	Thread string // "": the thread that the caller speaks for; without one the policy alone answers
+}
+
+// ListCapabilitiesResult has every capability of the policy, sorted by name.
+type ListCapabilitiesResult struct {
+	ThreadID *thread.ThreadID `json:"threadId"` // null: the policy alone was asked
+	Items[CapabilityRecord]
+}
+
+// ListCapabilities lists the capabilities, and where each stands for a thread. Errors:
+// T101, T105, T903 and T509 for the configuration, those of reading.
+func ListCapabilities(c *Call, in ListCapabilitiesRequest) (*ListCapabilitiesResult, error) {
+	c.readOnly()
+	set, err := configured(c)
+	if err != nil {
+		return nil, err
+	}
+	about := c.threadOr(in.Thread)
+	d := &ListCapabilitiesResult{}
+	_, err = c.view(func(s *thread.State) error {
+		all, err := capabilitiesOf(s, about, set.policy, c.now())
+		if err != nil || about == "" {
+			d.Items = First(all, 0)
+			return err
+		}
+		t, err := s.Thread(about)
+		d.ThreadID, d.Items = &t.ID, First(all, 0)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// capabilitiesOf returns where every capability stands. Errors: T101, T105.
+func capabilitiesOf(s *thread.State, about string, p thread.Policy, now time.Time) ([]CapabilityRecord, error) {
+	found, err := s.Standings(about, p, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]CapabilityRecord, len(found))
+	for i, at := range found {
+		out[i] = CapabilityRecord{Capability: at.Capability, Allowed: at.Why != nil, Requested: orNull(at.Requested)}
+		if at.Why != nil {
+			out[i].By, out[i].ApprovalID, out[i].Until = &at.Why.By, orNull(at.Why.Grant), at.Why.Until
+		}
+	}
+	return out, nil
+}
+
 // unknownCapabilities returns faults for names that are neither in the default policy
 // nor in a configured one.
 func unknownCapabilities(field string, names []string, p thread.Policy) (faults []Fault) {
@@ -59,7 +122,7 @@ func unknownCapabilities(field string, names []string, p thread.Policy) (faults 
 		if _, known := p[name]; !known {
 			all := p.Capabilities()
 			faults = append(faults, Fault{
-				Field: field, Value: name, Problem: "there is no capability " + quoted(name), Nearest: nearest.Name(name, all), Allowed: all,
+				Field: field, Value: name, Problem: "there is no capability " + quoted(name) + " among " + joined(all), Nearest: nearest.Name(name, all), Allowed: all,
 			})
 		}
 	}

@@ -33,7 +33,7 @@ func TestProlongingNeverMakesACallStale(t *testing.T) {
 				_, err := s.Edit("main", thread.Edit{AddTags: []string{"x"}}, stamp)
 				require.NoError(t, err)
 			}
-			prolongClaims(s, "main", store.Call{Stamp: stamp, Expect: &tt.expect})
+			prolongClaims(s, s.Changes(), "main", store.Call{Stamp: stamp, Expect: &tt.expect})
 			th, _ := s.Threads.Peek("main")
 			assert.Equal(t, tt.want, th.Claim.Until.Equal(stamp.Time.Add(10*time.Minute)), "%+v", tt)
 			assert.Equal(t, tt.own, s.Stale(tt.expect) != nil, "%+v", tt)

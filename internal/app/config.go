@@ -36,8 +36,10 @@ type config struct {
 	} `json:"merge"`
 	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
+	Notify    *string  `json:"notify"`
 	Approvals struct {
 		AgentAutoApprove bool `json:"agentAutoApprove"`
+		TrustAs          bool `json:"trustAs"`
 	} `json:"approvals"`
 }
 
@@ -47,7 +49,9 @@ const maxConfig = 1 << 20
 // settings combines both files; the user's overrides the project's.
 type settings struct {
 	policy           thread.Policy
-	agentAutoApprove bool // an agent may ask with the fallback auto_approve
+	agentAutoApprove bool   // an agent may ask with the fallback auto_approve
+	notify           string // the command that tells the user what begins to wait for them
+	trustAs          bool   // who claims to be a person is one, also in an agent's environment
 	mistakeLimit     int
 	claimFor         time.Duration
 	// agent and validate are commands that may run: the user's own, or the project's
@@ -107,8 +111,11 @@ func settingsOf(c *Call) (settings, error) {
 // combine merges the files, without the commands that they name.
 func combine(user, project config) settings {
 	out := settings{
-		policy: thread.DefaultPolicy(), agentAutoApprove: user.Approvals.AgentAutoApprove,
+		policy: thread.DefaultPolicy(), agentAutoApprove: user.Approvals.AgentAutoApprove, trustAs: user.Approvals.TrustAs,
 		mistakeLimit: defaultMistakeLimit, claimFor: defaultClaimFor,
+	}
+	if user.Notify != nil {
+		out.notify = *user.Notify
 	}
 	for _, cfg := range []config{project, user} {
 		maps.Copy(out.policy, cfg.Policy)
@@ -242,7 +249,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // configKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
-	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate"}, []string{"trust", "approvals.agentAutoApprove"}
+	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate"}, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
 
 // namesIn returns the names in a group of keys ("merge."), or at the top level for "".
@@ -320,7 +327,7 @@ func (cfg config) check(path string) error {
 	for _, c := range []struct {
 		key     string
 		command *string
-	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}} {
+	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}, {"notify", cfg.Notify}} {
 		if c.command == nil {
 			continue
 		}

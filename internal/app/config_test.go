@@ -35,7 +35,7 @@ func TestThePageOfTheConfigurationHasEveryKey(t *testing.T) {
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, `{"policy":{"merge":"auto"},"mistakeLimit":3,"claimFor":"1h","merge":{"agent":"a b","validate":"c"}}`,
-		`{"trust":["/x"],"approvals":{"agentAutoApprove":true}}`, `{"trust":["x"]}`, `{"merge":{"agent":"x \"y"}}`, `{"claimFor":null}`, `{"merge":{"Agent":"x"},"merge":{}}`, `{"merge":{"agent":"a","agent":"b"}}`,
+		`{"trust":["/x"],"approvals":{"agentAutoApprove":true}}`, `{"notify":"notify-send leslie","approvals":{"trustAs":true}}`, `{"trust":["x"]}`, `{"merge":{"agent":"x \"y"}}`, `{"claimFor":null}`, `{"merge":{"Agent":"x"},"merge":{}}`, `{"merge":{"agent":"a","agent":"b"}}`,
 		`{"Merge":{}}`, `{"merge":null,"policy":null}`, `{"mistakeLimit":1e0}`, `{"claimFor":"-1s"}`, `{} {}`, `{"merge":{"agent":"a"},"merge":{"validate":"b"}}`,
 	} {
 		f.Add([]byte(s), true)
@@ -51,7 +51,7 @@ func FuzzConfig(f *testing.F) {
 		require.NoError(t, json.Unmarshal(data, &plain))
 		known := []string{"policy", "mistakeLimit", "claimFor", "merge", "merge.agent", "merge.validate"}
 		if users {
-			known = append(known, "trust", "approvals", "approvals.agentAutoApprove")
+			known = append(known, "trust", "approvals", "approvals.agentAutoApprove", "approvals.trustAs", "notify")
 		}
 		seen := keysOf(t, json.NewDecoder(bytes.NewReader(data)), "")
 		for i, key := range seen {
@@ -70,6 +70,8 @@ func FuzzConfig(f *testing.F) {
 		require.Equal(t, text(group("merge")["agent"]), given(cfg.Merge.Agent))
 		require.Equal(t, text(group("merge")["validate"]), given(cfg.Merge.Validate))
 		require.Equal(t, group("approvals")["agentAutoApprove"] == true, cfg.Approvals.AgentAutoApprove)
+		require.Equal(t, group("approvals")["trustAs"] == true, cfg.Approvals.TrustAs)
+		require.Equal(t, text(plain["notify"]), given(cfg.Notify))
 		require.Len(t, cfg.Policy, len(group("policy")))
 		for name, v := range cfg.Policy {
 			require.Equal(t, group("policy")[name], string(v))

@@ -78,7 +78,7 @@ func decidable(c *Call, arg string, d thread.GrantDecision) (g thread.Approval, 
 		if g, err = s.Approval(arg); err != nil {
 			return err
 		}
-		_, _, err = s.DecideGrant(arg, d, "", thread.Stamp{Time: c.now(), As: c.caller.As, Actor: c.caller.Actor})
+		_, _, err = s.DecideGrant(arg, d, "", c.operation())
 		return err
 	})
 	return g, err

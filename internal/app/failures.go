@@ -45,11 +45,12 @@ func (c *Call) Finish(failure *codes.Error) {
 }
 
 // mistaken reports whether a failure counts towards the mistake limit, because the
-// caller did something wrong. Waits, conflicts, denials and locks do not count.
+// caller did something wrong. What a caller has to expect does not count: the end of a
+// wait, a conflict, messages that arrived, a denial (also by can), a lock.
 func mistaken(code codes.Code) bool {
 	switch code {
 	case codes.ThreadNotFound, codes.InvalidTransition, codes.AmbiguousID, codes.AlreadyExists, codes.NotWritable,
-		codes.MergeNotFound, codes.ApprovalNotFound, codes.InvalidArgument:
+		codes.MergeNotFound, codes.ApprovalNotFound, codes.QuestionNotFound, codes.InvalidArgument:
 		return true
 	}
 	return code[:2] == "T2" || code[:2] == "T6"
@@ -59,7 +60,7 @@ func mistaken(code codes.Code) bool {
 // suspend the thread that the caller speaks for. A success ends a row of failures; for
 // a call that only reads this matters only if the mistake limit applies.
 func trackFailures(c *Call, failure *codes.Error) {
-	limited := !c.caller.As.Person() && c.caller.Thread != ""
+	limited := c.caller.Thread != "" && !byPerson(c)
 	if failure == nil {
 		if c.note == "" && (limited || !c.request.ReadOnly) && failedLast(c) {
 			c.note = noteRecovered
@@ -71,9 +72,16 @@ func trackFailures(c *Call, failure *codes.Error) {
 		return
 	}
 	past := recentFailures(c)
-	warnRepeated(c, past, failure)
-	if limited && mistaken(failure.Code()) {
-		limitMistakes(c, 1+len(mistakesAmong(past)), failure)
+	repeated := warnRepeated(c, past, failure)
+	if !limited || !mistaken(failure.Code()) {
+		return
+	}
+	count, limit := 1+len(mistakesAmong(past)), mistakeLimit(c)
+	switch {
+	case count >= limit:
+		limitMistakes(c, count, failure)
+	case count == limit-1 && !repeated:
+		c.warn(warnings.NearlyLimited(count, string(failure.Code())))
 	}
 }
 
@@ -168,10 +176,10 @@ func mistakesAmong(past []pastFailure) []pastFailure {
 }
 
 // warnRepeated adds W104 for a call that failed in the same way repeatedly, unless its
-// code is retryable, or the call is can, which hooks repeat.
-func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) {
+// code is retryable, or the call is can, which hooks repeat. It reports whether it did.
+func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) bool {
 	if failure.Code().Entry().Retryable || c.request.Command == "can" {
-		return
+		return false
 	}
 	count := 1
 	for _, p := range past {
@@ -183,14 +191,12 @@ func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) {
 	if count >= repetitions {
 		c.warn(warnings.RepeatedFailure.New(fact.Of("count", count), fact.Of("code", string(failure.Code()))))
 	}
+	return count >= repetitions
 }
 
-// limitMistakes suspends the thread when the limit is reached, as an operation of the
+// limitMistakes suspends the thread, as an operation of the
 // system. The call keeps its own code.
 func limitMistakes(c *Call, count int, failure *codes.Error) {
-	if count < mistakeLimit(c) {
-		return
-	}
 	m := thread.Mistakes{Count: count, LastCode: string(failure.Code()), Actor: c.caller.Actor}
 	var suspended thread.Thread
 	commit, err := c.system("suspend", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
@@ -202,6 +208,7 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 	})
 	if err == nil && suspended.ID != "" {
 		c.warn(warnings.ThreadSuspended.New(fact.Of("threadId", suspended.ID), fact.Of("count", count), fact.Of("lastCode", m.LastCode)))
+		notify(c, []WaitingItem{{WaitingSuspended, string(suspended.ID), suspended.ID, suspended.Title, "leslie status " + string(suspended.ID)}})
 		c.warn(commit.Warnings...) // W505: the suspension may not be on disk
 	}
 }

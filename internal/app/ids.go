@@ -34,6 +34,10 @@ func KnownIDs(c *Call, table string) ([]string, error) {
 			for a := range s.Approvals.All() {
 				out = append(out, string(a.ID))
 			}
+		case thread.TableQuestions:
+			for q := range s.Questions.All() {
+				out = append(out, string(q.ID))
+			}
 		}
 		return nil
 	})

@@ -46,6 +46,9 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 				return nil, "", err
 			}
 		}
+		if own, ok := speakerOf(c, s); ok {
+			stamp.Speaks = own.ID
+		}
 		done, err := s.Lifecycle(id, in.Action, in.Reason, stamp)
 		if err != nil {
 			return nil, "", err
@@ -64,7 +67,7 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 		}
 		return d, t.ID, nil
 	})
-	if err == nil && d.Changed && d.Status == thread.Active && c.caller.As.Person() {
+	if err == nil && d.Changed && d.Status == thread.Active && byPerson(c) {
 		c.note = noteResumed
 	}
 	return d, err

@@ -285,7 +285,7 @@ func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
 		timeout = defaultMergeTimeout
 	}
 	return merging.Call{
-		Context: c.ctx, Operations: mergeOperations{c}, Files: c.store, As: c.caller.As, Actor: c.caller.Actor, Now: c.now, Root: c.project.root,
+		Context: c.ctx, Operations: mergeOperations{c}, Files: c.store, As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Now: c.now, Root: c.project.root,
 		NewID:  func(prefix string, taken func(string) bool) string { return c.newID("", prefix, taken) },
 		Policy: conf.policy, Agent: agent, Validate: validate, Timeout: timeout, Environ: c.project.env.Environ,
 		Person: means.Person, Approver: means.Approver,

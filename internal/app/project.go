@@ -25,6 +25,9 @@ type Environment struct {
 	Home string
 	// Environ returns the environment for started programs (agents, validators).
 	Environ func() []string
+	// Notify starts a command of the user's own configuration in a folder, with an event
+	// as JSON on its standard input, and does not wait for it; nil: nobody is told.
+	Notify func(command, dir string, event []byte)
 }
 
 // timeout returns a context that ends after a duration.
@@ -74,6 +77,8 @@ type Caller struct {
 	// Dir is the folder in which the caller works, absolute; "" if it is in none. An
 	// agent in a thread's worktree speaks for that thread if Thread is "".
 	Dir string
+	// InAgent: the environment has an agent's marker, whatever As says.
+	InAgent bool
 }
 
 // Request has the parameters that all calls have in common.
@@ -164,11 +169,24 @@ func (c *Call) operation() thread.Stamp {
 	if c.stamp == nil {
 		c.stamp = &thread.Stamp{
 			Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)),
-			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor, Speaks: thread.ThreadID(c.caller.Thread),
+			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Speaks: thread.ThreadID(c.caller.Thread),
 		}
 	}
 	return *c.stamp
 }
+
+// doubted reports whether the caller claims to be a person in an agent's environment,
+// and the user's own configuration does not trust that there.
+func doubted(c *Call) bool {
+	if !c.caller.InAgent || !c.caller.As.Person() {
+		return false
+	}
+	set, err := configured(c)
+	return err != nil || !set.trustAs
+}
+
+// byPerson reports whether the caller has a person's authority.
+func byPerson(c *Call) bool { return c.caller.As.Person() && !doubted(c) }
 
 // newID returns the wanted id, otherwise a fresh one that is not taken.
 func (c *Call) newID(wanted, prefix string, taken func(string) bool) string {

@@ -21,6 +21,7 @@ type WaitingKind string
 // The kinds, in the order of the list.
 const (
 	WaitingApproval  WaitingKind = "approval"
+	WaitingQuestion  WaitingKind = "question"
 	WaitingMerge     WaitingKind = "merge"
 	WaitingResume    WaitingKind = "resume"    // suspended, and every child is terminated
 	WaitingSuspended WaitingKind = "suspended" // until somebody resumes it
@@ -29,7 +30,7 @@ const (
 
 // WaitingKinds are all kinds.
 func WaitingKinds() []WaitingKind {
-	return []WaitingKind{WaitingApproval, WaitingMerge, WaitingResume, WaitingSuspended, WaitingUnmerged}
+	return []WaitingKind{WaitingApproval, WaitingQuestion, WaitingMerge, WaitingResume, WaitingSuspended, WaitingUnmerged}
 }
 
 // WaitingItem is one thing that waits for somebody.
@@ -56,7 +57,7 @@ type comparedVersions struct{ base, current Version }
 // newWaitingList collects what the State knows. Each source adds its own kind.
 func newWaitingList(c *Call, s *thread.State) *waitingList {
 	w := &waitingList{c: c, items: []WaitingItem{}, more: map[WaitingKind]int{}}
-	for _, source := range []func(*thread.State){w.approvals, w.merges, w.stalled} {
+	for _, source := range []func(*thread.State){w.approvals, w.questions, w.merges, w.stalled} {
 		source(s)
 	}
 	return w
@@ -78,10 +79,21 @@ func (w *waitingList) approvals(s *thread.State) {
 			title += ": " + firstLine(g.Reason)
 		}
 		next := "leslie approve " + string(g.ID)
-		if !w.c.caller.As.Person() { // who may not decide
+		if !byPerson(w.c) { // who may not decide
 			next = "leslie wait " + string(g.ThreadID) + " --until decision"
 		}
 		w.add(n, WaitingItem{WaitingApproval, string(g.ID), g.ThreadID, title, next})
+	}
+}
+
+// questions adds those that a person was asked.
+func (w *waitingList) questions(s *thread.State) {
+	n := 0
+	for _, q := range s.OpenQuestions("") {
+		if q.To == "" {
+			w.add(n, WaitingItem{WaitingQuestion, string(q.ID), q.ThreadID, firstLine(q.Text), "leslie questions"})
+			n++
+		}
 	}
 }
 

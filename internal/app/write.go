@@ -88,6 +88,7 @@ var errOverdue = errors.New("a deadline has passed")
 // anything (T103). A change extends the claims under which the caller works.
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
 	for {
+		var begun []WaitingItem
 		commit, err := c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
 			c.covered = true
 			defer func() { c.covered = false }()
@@ -103,12 +104,17 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			out, err := fn(s)
 			if err == nil {
 				s.NoteReopened(call.Stamp)
-				prolongClaims(s, out.Thread, call)
+				changes := s.Changes()
+				begun = begunToWait(changes)
+				prolongClaims(s, changes, out.Thread, call)
 				noteMessages(c, s)
 			}
 			return out, err
 		})
 		if !errors.Is(err, errOverdue) {
+			if commit.Changed {
+				notify(c, begun)
+			}
 			return commit, err
 		}
 		if _, err := c.system("lapse", call.Stamp.Time, (*thread.State).Expire); err != nil {
@@ -130,9 +136,8 @@ func (c *Call) system(command string, at time.Time, do func(*thread.State, threa
 // prolongClaims extends the caller's claims on the threads that an operation concerns,
 // in the same operation. It never makes Request.Expect fail: it skips a thread that is
 // newer and not changed otherwise.
-func prolongClaims(s *thread.State, about thread.ThreadID, call store.Call) {
+func prolongClaims(s *thread.State, changes []thread.Change, about thread.ThreadID, call store.Call) {
 	ids := []thread.ThreadID{about}
-	changes := s.Changes()
 	for _, c := range changes {
 		if id, ok := strings.CutPrefix(c.Record, thread.TableThreads+"/"); ok {
 			ids = append(ids, thread.ThreadID(id))

@@ -39,6 +39,7 @@ type Job struct {
 	Dir     string   // the working folder
 	Env     []string // the complete environment; nil: this process's own
 	Timeout time.Duration
+	Input   []byte // on its standard input
 }
 
 // Result is the result of a run.
@@ -89,7 +90,7 @@ func Run(ctx context.Context, job Job) (Result, error) {
 	var tail tailWriter
 	cmd := exec.CommandContext(limited, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = job.Dir, job.Env, waitAfterKill
-	cmd.Stdout, cmd.Stderr = &tail, &tail
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(job.Input), &tail, &tail
 	ownGroup(cmd)
 	late, kill := false, cmd.Cancel
 	cmd.Cancel = func() error {

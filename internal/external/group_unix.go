@@ -11,9 +11,11 @@ import (
 // that a timeout also ends the command's children. It has no terminal, so it cannot
 // even write to /dev/tty.
 func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	ownSession(cmd)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
+
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // endGroup kills processes that the command left behind.
 func endGroup(cmd *exec.Cmd) {

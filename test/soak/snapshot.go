@@ -26,6 +26,7 @@ type snapshot struct {
 	open       []string
 	merges     []string
 	unseen     []string // injections
+	questions  []string // open
 }
 
 type threadInfo struct {
@@ -82,6 +83,7 @@ type state struct {
 	References map[string]json.RawMessage `json:"references"`
 	Approvals  map[string]json.RawMessage `json:"approvals"`
 	Merges     map[string]json.RawMessage `json:"merges"`
+	Questions  map[string]json.RawMessage `json:"questions"`
 }
 
 // records returns all records by name.
@@ -89,6 +91,7 @@ func (s state) records() map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for table, records := range map[string]map[string]json.RawMessage{
 		"objectives": s.Objectives, "threads": s.Threads, "references": s.References, "approvals": s.Approvals, "merges": s.Merges,
+		"questions": s.Questions,
 	} {
 		for id, raw := range records {
 			out[table+"/"+id] = raw
@@ -137,6 +140,8 @@ func snapshotOf(data []byte) (*snapshot, error) {
 			if r.Status == "open" {
 				sc.open = append(sc.open, id)
 			}
+		case table == "questions" && r.Status == "open":
+			sc.questions = append(sc.questions, id)
 		case table == "merges" && openToRows(r.Target):
 			sc.merges = append(sc.merges, id)
 		}

@@ -88,6 +88,9 @@ func table() []row {
 		{name: "approve", weight: 3, may: thread + "T102 T402 T403 T404", draw: ofApproval("approve")},
 		{name: "deny", weight: 2, may: thread + "T102 T402 T403 T404", draw: ofApproval("deny")},
 		{name: "revoke", weight: 1, may: thread + "T102 T402 T403 T404", draw: ofApproval("revoke")},
+		{name: "ask", weight: 3, may: thread + "T401 T508", draw: (*worker).ask},
+		{name: "answer", weight: 3, may: thread + "T402 T405 T406 T903", draw: (*worker).answer},
+		{name: "questions", weight: 1, reads: true, draw: fixed("questions", "questions --all", "questions --all --limit 2")},
 		{name: "can", weight: 1, reads: true, may: gone + "T402", draw: maybeOf("can code_edit", "can read")},
 		{name: "history", weight: 2, reads: true, draw: fixed("history --limit 5", "history", "history --limit 3 --before 9")},
 		{name: "observe", weight: 2, reads: true, stream: true, may: gone, draw: (*worker).observe},
@@ -178,6 +181,36 @@ func ofApproval(command string) func(*worker) (line, bool) {
 		l, ok := ofAny(w, command, all, "appr-aaaaaaaa")
 		return w.byPerson(l), ok
 	}
+}
+
+// ask asks a person, or another thread; seldom it waits.
+func (w *worker) ask() (line, bool) {
+	l := line{argv: []string{"ask", w.thread(), "--question", "Which of these, " + w.name() + "?"}}
+	switch w.r.IntN(4) {
+	case 0:
+		if to := w.thread(); to != l.argv[1] {
+			l.argv = append(l.argv, "--to", to)
+		}
+	case 1:
+		l.argv = append(l.argv, "--choice", "this", "--choice", "that")
+	case 2:
+		l.argv = append(l.argv, "--wait", "--timeout", "20ms")
+	}
+	return w.guarded(l), true
+}
+
+// answer mostly answers an open question as a person.
+func (w *worker) answer() (line, bool) {
+	l, ok := ofAny(w, "answer", w.snapshot().questions, "q-aaaaaaaa")
+	if !ok {
+		return l, false
+	}
+	if w.r.IntN(2) == 0 {
+		l.argv = append(l.argv, "--choice", "that")
+	} else {
+		l.argv = append(l.argv, "That one")
+	}
+	return w.byPerson(l), true
 }
 
 // byPerson makes a person the actor most of the time: agents may not decide.

@@ -32,7 +32,7 @@ func (f *fixture) ends(status int, line string) {
 	}
 }
 
-// filled replaces {merge}, {ref} and {op} with the newest id of that kind.
+// filled replaces {merge}, {ref}, {op} and their like with the newest id of that kind.
 func (p *project) filled(argv []string) []string {
 	out := make([]string, len(argv))
 	for i, arg := range argv {

@@ -94,6 +94,9 @@ func table() []row {
 		{name: "transfer-request", argv: words("transfer child --direction request_approval --scope deploy,code_edit --reason ship --timeout 9h")},
 		{name: "transfer-delegate", argv: words("transfer child --direction delegate --scope code_edit --to agent --timeout 9h")},
 		{name: "transfer-handoff", argv: words("transfer child --direction handoff --to human")},
+		{name: "ask", argv: words("ask child --question Which? --choice a --choice b")},
+		{name: "ask-thread", argv: words("ask child --question Which? --to other")},
+		{name: "answer", prepare: withQuestion, argv: words("answer {q} --choice b")},
 		{name: "approve", prepare: withRequest, argv: words("approve {appr}")},
 		{name: "deny", prepare: withRequest, argv: words("deny {appr} --reason no")},
 		{name: "revoke", prepare: withGrant, argv: words("revoke {appr}")},
@@ -187,6 +190,8 @@ func withInjection(f *fixture) { f.ok("inject child --type feedback --content Sh
 func withRequest(f *fixture) {
 	f.ok("transfer child --direction request_approval --scope deploy --reason ship")
 }
+
+func withQuestion(f *fixture) { f.ok("ask child --question Which? --choice a --choice b") }
 
 func withGrant(f *fixture) {
 	withRequest(f)

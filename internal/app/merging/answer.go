@@ -24,7 +24,7 @@ type Answer struct {
 
 // by returns an answer of the caller.
 func (s *Session) by(about, take, reason string, text []byte) Answer {
-	return Answer{about, merge.Decision{Take: take, Text: text, How: string(s.call.As), Actor: s.call.Actor, Reason: reason}}
+	return Answer{about, merge.Decision{Take: take, Text: text, How: string(s.call.stamp().Authority()), Actor: s.call.Actor, Reason: reason}}
 }
 
 // recordOf converts a decision to the form that a pending merge stores.
@@ -145,7 +145,7 @@ func (a *answering) prepare() func(*store.Stage) error {
 // rehearse rejects invalid answers before their texts are staged.
 func (a *answering) rehearse() error {
 	return a.call.View(func(s *thread.State) (err error) {
-		a.expected, err = a.decide(s, thread.Stamp{Time: a.call.Now(), As: a.call.As, Actor: a.call.Actor})
+		a.expected, err = a.decide(s, a.call.stamp())
 		return err
 	})
 }

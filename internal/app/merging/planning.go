@@ -61,7 +61,7 @@ func (p *Planning) begin(r Request) error {
 // respectClaim applies the rule about threads that somebody else has claimed to the
 // target: see thread.State.RespectClaim. Errors: T101, T108.
 func (p *Planning) respectClaim(st *thread.State) error {
-	found, err := st.RespectClaim(string(p.record.Target), thread.Stamp{Time: p.call.Now(), As: p.call.As, Actor: p.call.Actor})
+	found, err := st.RespectClaim(string(p.record.Target), p.call.stamp())
 	p.call.Warn(found...)
 	return err
 }

@@ -59,6 +59,8 @@ type Call struct {
 	Now   func() time.Time
 	// Root is the project's folder, absolute.
 	Root string
+	// Doubted: see thread.Stamp.
+	Doubted bool
 	// NewID returns an id that is not taken.
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.
@@ -72,6 +74,11 @@ type Call struct {
 	// nobody can be asked.
 	Person   Resolver
 	Approver Approver
+}
+
+// stamp returns the time and who acts, for a look that is not recorded.
+func (c Call) stamp() thread.Stamp {
+	return thread.Stamp{Time: c.Now(), As: c.As, Actor: c.Actor, Doubted: c.Doubted}
 }
 
 // Request has the parameters of a new merge.

@@ -188,16 +188,16 @@ func (r *Records) Tables() map[string][]thread.Line {
 	return out
 }
 
-// wentWithItsThread reports whether a reference or a grant was archived with its
+// wentWithItsThread reports whether a reference, a grant or a question was archived with its
 // thread the last time: after an undo the thread may have come back, lost it, and been
 // archived without it.
 func (r *Records) wentWithItsThread(record string, line Line) bool {
 	table, _, _ := strings.Cut(record, "/")
 	var owner struct {
 		From     string `json:"from"`     // of a reference
-		ThreadID string `json:"threadId"` // of a grant
+		ThreadID string `json:"threadId"` // of a grant or a question
 	}
-	if table != thread.TableReferences && table != thread.TableApprovals || json.Unmarshal(line.Value, &owner) != nil {
+	if !slices.Contains([]string{thread.TableReferences, thread.TableApprovals, thread.TableQuestions}, table) || json.Unmarshal(line.Value, &owner) != nil {
 		return true
 	}
 	own := thread.TableThreads + "/" + owner.From + owner.ThreadID

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/internal/app"
+	"leslie/thread"
+)
+
+// This file implements questions: ask, answer and questions.
+
+// questionText is one question.
+func questionText(p *page, d app.QuestionRecord) {
+	p.line("question %s  %s  %s asks %s", d.QuestionID, string(d.Status), d.ThreadID, d.To)
+	p.lines("question", d.Question)
+	p.field("choices", joined(d.Choices))
+	if d.Answer != nil {
+		p.lines("answer", *d.Answer)
+		p.line("  by %s (%s), %s", d.AnsweredBy.Actor, d.AnsweredBy.As, d.AnsweredAt.Format(time.RFC3339))
+	}
+}
+
+type askedText struct{ *app.QuestionResult }
+
+func (d askedText) Text(p *page) {
+	if !d.Changed {
+		p.line("nothing changed")
+	}
+	questionText(p, d.QuestionRecord)
+	if d.Status == thread.QuestionOpen {
+		p.line("the thread goes on; the answer arrives with leslie context")
+	}
+}
+
+type answeredText struct{ *app.QuestionResult }
+
+func (d answeredText) Text(p *page) { questionText(p, d.QuestionRecord) }
+
+type questionsText struct {
+	*app.ListQuestionsResult
+	all bool
+}
+
+func (d questionsText) Text(p *page) {
+	for _, q := range d.Items.Items {
+		questionText(p, q)
+	}
+	p.rest(len(d.Items.Items), d.Total)
+	switch {
+	case len(d.Items.Items) > 0:
+	case d.all:
+		p.line("no questions yet")
+	default:
+		p.line("no open questions")
+	}
+}
+
+func askCommand() *command {
+	return &command{
+		name: "ask", summary: "ask a person, or another thread's agent; the work goes on", writes: true,
+		hint: hint{asking, "ask ID --question TEXT"},
+		detail: "The answer arrives as a message, with leslie context. --wait returns with the answer, after --timeout with T401 (an agent " +
+			"waits 100 seconds without one); the question stays open. The same question again is the open one. What a person is asked, " +
+			"only a person can answer.",
+		example:  `leslie ask thread-a1b2c3d4 --question "Which port?" --choice 8080 --choice 9090`,
+		operands: []operand{threadOperand()},
+		flags: []cli.Flag{
+			newOption("question", anyText("TEXT").required(), "the question, at most 64 KiB; - reads standard input"),
+			newOption("to", anID("human|ID", threadIDs), "who is asked: a person (default), or a thread"),
+			newOption("choice", texts("C"), "an answer to choose from; can be repeated"),
+			toggle("wait", "return with the answer"),
+			newOption("timeout", aDuration(), "how long to wait"),
+		},
+		run: runAsk,
+	}
+}
+
+func runAsk(c *call) (Data, error) {
+	in := app.AskRequest{
+		Thread: c.targetThread(), To: c.text("to"), Question: c.text("question"), Choices: c.texts("choice"), Wait: c.on("wait"),
+		Waiting: func(id thread.QuestionID) { sayAsked(c, id) },
+	}
+	if in.To == string(thread.ByHuman) {
+		in.To = ""
+	}
+	in.Timeout, _ = time.ParseDuration(c.text("timeout")) // checked with the line
+	c.require("question")
+	c.checkRequest(in.Faults, map[string]string{"Choices": "--choice"})
+	if len(c.faults) == 0 { // else standard input is left unread
+		in.Question = c.readContent("question", app.MaxContent)
+	}
+	data, err := runUseCase(c, app.Ask, in, func(d *app.QuestionResult) Data { return askedText{d} })
+	return data, c.asUsageError(err, "to")
+}
+
+func answerCommand() *command {
+	return &command{
+		name: "answer", summary: "answer a question, with a text or one of its choices", writes: true,
+		detail:   "The thread that asked gets the answer with leslie context. The first answer stands (T406).",
+		example:  `leslie answer q-a1b2c3d4 "Port 8080"`,
+		operands: []operand{{value: anID("Q", questionIDs)}, {value: anyText("TEXT"), optional: true}},
+		flags:    []cli.Flag{newOption("choice", anyText("C"), "one of the choices that were offered")},
+		run:      runAnswer,
+	}
+}
+
+func runAnswer(c *call) (Data, error) {
+	in := app.AnswerRequest{Question: c.operand(0), Text: c.operand(1), Choice: c.text("choice")}
+	if !c.faulty("choice") {
+		c.checkRequest(in.Faults, map[string]string{"Question": "Q", "Text": "TEXT"})
+	}
+	data, err := runUseCase(c, app.Answer, in, func(d *app.QuestionResult) Data { return answeredText{d} })
+	return data, c.asUsageError(err, "choice")
+}
+
+func questionsCommand() *command {
+	return &command{
+		name: "questions", summary: "list the questions that wait for an answer",
+		detail:  "--all includes answered questions and those of threads that have ended. If there are more than --limit, the newest are shown.",
+		example: "leslie questions",
+		flags: []cli.Flag{
+			toggle("all", "include answered questions"),
+			limitFlag(),
+		},
+		run: runQuestions,
+	}
+}
+
+func runQuestions(c *call) (Data, error) {
+	in := app.ListQuestionsRequest{All: c.on("all"), Limit: c.count("limit", app.DefaultLimit)}
+	return runUseCase(c, app.ListQuestions, in, func(d *app.ListQuestionsResult) Data { return questionsText{d, in.All} })
+}
