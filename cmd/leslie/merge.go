@@ -57,6 +57,9 @@ func (d mergeText) Text(p *page) {
 		}
 	}
 	for _, of := range d.Report {
+		if of.Files == 0 { // it changed nothing, or all that it changed is open
+			continue
+		}
 		p.line("from %s: %s kept, %d changed, %d dropped", of.Thread, many(of.Kept, "line"), of.Changed, of.Dropped)
 	}
 	for _, line := range d.Next {
