@@ -3,6 +3,7 @@ package proctest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -119,6 +120,27 @@ func (s *storm) victim(id, request string) []string {
 		line = append(line, "--request-id", request)
 	}
 	return line
+}
+
+// tries counts the rounds of a test that kills processes at random moments. A process may
+// end before its kill, so there are further rounds, with earlier kills, until more than a
+// quarter of the planned rounds ended with one.
+type tries struct{ planned, done, killed int }
+
+// more reports whether there is another round.
+func (n *tries) more() bool {
+	return n.done < n.planned || n.killed <= n.planned/4 && n.done < 10*n.planned
+}
+
+// part scales the moment of the next kill.
+func (n *tries) part() float64 { return math.Pow(0.75, float64(max(0, n.done-n.planned))) }
+
+// count counts a round.
+func (n *tries) count(killed bool) {
+	n.done++
+	if killed {
+		n.killed++
+	}
 }
 
 // killer returns one that kills at any time, or shortly after the commit.

@@ -127,38 +127,33 @@ func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committe
 
 func TestAMergeOfFiftyFilesIsWholeWheneverItIsKilled(t *testing.T) {
 	t.Parallel()
-	rounds := orInShort(40, 8)
+	n := tries{planned: orInShort(40, 8)}
 	f, r := newFifty(t), random(t)
-	commits, kills := 0, 0
-	for range rounds {
-		committed, killed := f.requireAtomic(t, func(*project) killer { return within(r.Float64(), f.usual*5/4) })
+	commits := 0
+	for n.more() {
+		committed, killed := f.requireAtomic(t, func(*project) killer { return within(r.Float64()*n.part(), f.usual*5/4) })
 		if committed {
 			commits++
 		}
-		if killed {
-			kills++
-		}
+		n.count(killed)
 	}
-	t.Logf("%d of %d killed, %d committed, an undisturbed merge takes %v", kills, rounds, commits, f.usual)
-	require.Greater(t, kills, rounds/4, "too few were killed in time")
+	t.Logf("%d of %d killed, %d committed, an undisturbed merge takes %v", n.killed, n.done, commits, f.usual)
+	require.Greater(t, n.killed, n.planned/4, "too few were killed in time")
 }
 
 // The kills come after the commit, while files are being moved.
 func TestAMergeKilledAfterItsCommitIsFinished(t *testing.T) {
 	t.Parallel()
-	rounds := orInShort(20, 5)
+	n := tries{planned: orInShort(20, 5)}
 	f := newFifty(t)
-	halfway := 0
-	for n := range rounds {
+	for n.more() {
 		_, killed := f.requireAtomic(t, func(p *project) killer {
-			return p.atCommit(float64(n)/float64(rounds), f.usual/4)
+			return p.atCommit(float64(n.done%n.planned)/float64(n.planned)*n.part(), f.usual/4)
 		})
-		if killed {
-			halfway++
-		}
+		n.count(killed)
 	}
-	t.Logf("%d of %d were killed behind the commit", halfway, rounds)
-	require.Greater(t, halfway, rounds/4, "too few were killed in time")
+	t.Logf("%d of %d were killed after the commit", n.killed, n.done)
+	require.Greater(t, n.killed, n.planned/4, "too few were killed in time")
 }
 
 // saver is an agent that saves one file again and again, each time with new content.

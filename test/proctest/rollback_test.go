@@ -129,13 +129,15 @@ func TestARollbackIsWholeWheneverItIsKilled(t *testing.T) {
 		"a rollback": {rollback(), r.before, r.after},
 		"its undo":   {[]string{"undo"}, r.after, r.before},
 	}
-	rounds := orInShort(16, 4)
 	for name, c := range calls {
-		commits, kills, behind := 0, 0, 0
-		for n := range rounds {
-			when := func(*project) killer { return within(random.Float64(), r.usual) }
-			if n%2 == 1 { // while files are being moved
-				when = func(p *project) killer { return p.atCommit(float64(n)/float64(rounds), r.usual/8) }
+		n := tries{planned: orInShort(16, 4)}
+		commits, behind := 0, 0
+		for n.more() {
+			when := func(*project) killer { return within(random.Float64()*n.part(), r.usual) }
+			if n.done%2 == 1 { // while files are being moved
+				when = func(p *project) killer {
+					return p.atCommit(float64(n.done%n.planned)/float64(n.planned)*n.part(), r.usual/8)
+				}
 			}
 			committed, killed := r.requireWhole(t, c.call, c.from, c.to, when)
 			switch {
@@ -145,12 +147,10 @@ func TestARollbackIsWholeWheneverItIsKilled(t *testing.T) {
 			case committed:
 				commits++
 			}
-			if killed {
-				kills++
-			}
+			n.count(killed)
 		}
-		t.Logf("%s: %d of %d killed, %d committed, %d killed behind the commit", name, kills, rounds, commits, behind)
-		require.Greater(t, kills, rounds/4, "%s: too few were killed in time", name)
+		t.Logf("%s: %d of %d killed, %d committed, %d killed after the commit", name, n.killed, n.done, commits, behind)
+		require.Greater(t, n.killed, n.planned/4, "%s: too few were killed in time", name)
 	}
 }
 
