@@ -3,8 +3,6 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
-	"leslie/internal/scope"
 	"leslie/store/internal/content"
 	"leslie/thread"
 )
@@ -32,21 +29,6 @@ func putFile(t *testing.T, s *Store, rel, content string) string {
 	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
 	return name
-}
-
-// putSparse makes a file of a size without its bytes.
-func putSparse(t *testing.T, s *Store, rel string, size int64) string {
-	t.Helper()
-	name := putFile(t, s, rel, "")
-	require.NoError(t, os.Truncate(name, size))
-	return name
-}
-
-func scopeOf(t *testing.T, patterns ...string) scope.Set {
-	t.Helper()
-	set, err := scope.Parse(patterns)
-	require.NoError(t, err)
-	return set
 }
 
 func hexSum(content string) thread.BlobID {
@@ -76,25 +58,6 @@ func stageFor(t *testing.T, s *Store) *Stage {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = st.Discard() })
 	return st
-}
-
-// storedBlobs returns the names of all blobs, and fails for one that does not
-// hold what it is named for.
-func storedBlobs(t *testing.T, s *Store) []thread.BlobID {
-	t.Helper()
-	out := []thread.BlobID{}
-	err := filepath.WalkDir(s.Path(blobsRoot), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		id := thread.BlobID(filepath.Base(filepath.Dir(name)) + d.Name())
-		out = append(out, id)
-		return verify(s, id)
-	})
-	if !errors.Is(err, fs.ErrNotExist) {
-		require.NoError(t, err)
-	}
-	return out
 }
 
 // stored stores content, and has it under its name.

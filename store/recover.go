@@ -55,7 +55,9 @@ func (s *Store) load() (*loaded, error) {
 // state was read.
 func (s *Store) loadWith(tailOf func(journal.File, found) (journal.Tail, error)) (*loaded, error) {
 	j, noTail := s.openJournal()
-	defer j.Close()
+	if noTail == nil {
+		defer j.Close()
+	}
 	backup := s.claimsOf(BackupFile)
 	main := s.readState(StateFile)
 	var end journal.Tail

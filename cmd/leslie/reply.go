@@ -105,7 +105,7 @@ func (c rendering) render(data Data, failure *codes.Error) []byte {
 
 // page is an empty text answer.
 func (c rendering) page() *page {
-	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY), from: places{c.call}.place}
+	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY), from: places(c).place}
 }
 
 // failure adds to err what every error has: the command, and whether something was
@@ -252,7 +252,7 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(yellow, "warning"), w.Code, w.Message, pairs(w.Context))
 	}
 	if failure != nil {
-		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), places{c.call}.inText(failure.Error()), pairs(places{c.call}.inFacts(shownFacts(failure))))
+		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), places(c).inText(failure.Error()), pairs(places(c).inFacts(shownFacts(failure))))
 		if hint := failure.Hint(); hint != "" {
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "hint:"), escape(hint))
 		}

@@ -141,13 +141,6 @@ func (in *mergeInputs) plan() (*merge.Plan, error) {
 	return p, err
 }
 
-// undecided returns the plan without any decisions.
-func (in *mergeInputs) undecided() (*merge.Plan, error) {
-	input := in.input
-	input.Decisions = nil
-	return merge.Make(input)
-}
-
 // gather reads the threads and their bases. Errors: T203 for a pattern that matches in
 // none of them, T507, T508, T509.
 func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {

@@ -117,15 +117,6 @@ func storedBlobs(t *testing.T, s *testStore) []thread.BlobID {
 	return out
 }
 
-// stored stores content, and has it under its name.
-func stored(t *testing.T, s *testStore, content string) (thread.BlobID, error) {
-	t.Helper()
-	st := stageFor(t, s)
-	id, err := st.Put([]byte(content))
-	require.NoError(t, err)
-	return id, st.Sync()
-}
-
 func verify(s *testStore, id thread.BlobID) error {
 	base, err := s.disk.OpenBase()
 	if err != nil {
