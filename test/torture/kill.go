@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"slices"
 )
@@ -94,6 +95,9 @@ func (r *ready) killOnce(dir string, c point, try int) result {
 		aim = meant[try%len(meant)]
 	}
 	o, points := p.traced([]string{aim.kill()}, r.argv...)
+	if o.Status > 0 && bytes.Contains(o.Stderr, []byte("strace: ptrace(")) {
+		return result{} // strace failed, because the thread that it looked at died just then
+	}
 	a, problem := r.readKilledAnswer(p, o)
 	if problem != "" {
 		return result{problem: problem}
