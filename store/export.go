@@ -231,18 +231,11 @@ func (s *Store) Restore(ctx context.Context, wait Wait, stage *Stage, d Dump, ke
 	if err := stage.Sync(); err != nil {
 		return Commit{}, err
 	}
-	unlock, err := s.lock(ctx, wait)
+	now, unlock, err := s.beginWrite(ctx, wait, stage.Operation())
 	if err != nil {
 		return Commit{}, err
 	}
 	defer unlock()
-	now, err := s.loadToWrite()
-	if err != nil {
-		return Commit{}, err
-	}
-	if err := s.settle(now, stage.Operation()); err != nil {
-		return Commit{}, err
-	}
 	if !s.neverWritten(now) {
 		return Commit{}, ErrNotEmpty
 	}

@@ -40,18 +40,11 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 			return Commit{}, err
 		}
 	}
-	unlock, err := s.lock(ctx, call.Wait)
+	now, unlock, err := s.beginWrite(ctx, call.Wait, call.Stamp.Operation)
 	if err != nil {
 		return Commit{}, err
 	}
 	defer unlock()
-	now, err := s.loadToWrite()
-	if err != nil {
-		return Commit{}, err
-	}
-	if err := s.settle(now, call.Stamp.Operation); err != nil {
-		return Commit{}, err
-	}
 	if c, err := s.answered(call, now.Operation); c != nil || err != nil {
 		return s.unchanged(now, c, err)
 	}
@@ -164,4 +157,22 @@ func (s *Store) looksOurs() bool {
 	head := make([]byte, statefile.HeadSize)
 	n, _ := f.ReadAt(head, 0)
 	return statefile.Known(head[:n])
+}
+
+// beginWrite takes the lock, loads the state and finishes what an earlier process left.
+// Errors: those of lock and settle, T502, T506, T509; then the lock is free again.
+func (s *Store) beginWrite(ctx context.Context, wait Wait, own thread.OperationID) (now *loaded, unlock func(), err error) {
+	unlock, err = s.lock(ctx, wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err = s.loadToWrite()
+	if err == nil {
+		err = s.settle(now, own)
+	}
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return now, unlock, nil
 }
