@@ -20,10 +20,10 @@ import (
 // cliTree is the library's view of a call: the tree of commands that reads its line.
 type cliTree struct{ *call }
 
-// library is the cli.App for this call's line. Each command has its own copy of the
+// app is the cli.App for this call's line. Each command has its own copy of the
 // flags that all commands share, and the root has them only for a line without a
 // command: if root and command both had them, the library would lose values.
-func (c cliTree) library(all []*command) *cli.App {
+func (c cliTree) app(all []*command) *cli.App {
 	root := &cli.App{
 		Name: "leslie", Usage: "split an objective into threads of work that people and agents share",
 		Commands: c.tree(all),

@@ -88,7 +88,7 @@ func TestTheLibraryAloneIsSilentAndRefuses(t *testing.T) {
 		b := newProject(t)
 		all := commands()
 		c := newCall(t.Context(), b.env, line{})
-		err := cliTree{c}.library(all).RunContext(t.Context(), append([]string{"leslie"}, strings.Fields(text)...))
+		err := cliTree{c}.app(all).RunContext(t.Context(), append([]string{"leslie"}, strings.Fields(text)...))
 		require.Error(t, err, text)
 		var coded cli.ExitCoder
 		assert.NotErrorAs(t, err, &coded, "it would end the process")
@@ -149,7 +149,7 @@ func TestTheTreeHoldsEveryCommand(t *testing.T) {
 			walk(name, node.Subcommands)
 		}
 	}
-	walk("", cliTree{c}.library(all).Commands)
+	walk("", cliTree{c}.app(all).Commands)
 	var want []string
 	for _, cmd := range all {
 		want = append(want, cmd.name)

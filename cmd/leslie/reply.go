@@ -334,7 +334,7 @@ func (c *call) do(all []*command) (data Data, err error) {
 			data, err = nil, c.recovered(r)
 		}
 	}()
-	err = cliTree{c}.library(all).RunContext(c.ctx, c.line.argv())
+	err = cliTree{c}.app(all).RunContext(c.ctx, c.line.argv())
 	return c.data, c.leadToImport(err)
 }
 
