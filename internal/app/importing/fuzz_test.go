@@ -51,8 +51,9 @@ func FuzzLeslie(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(state, objectives)
 	for _, s := range []string{"", "{}", `{"version":"1.0","threads":{}}`, `{"version":"3.0","threads":{}}`, `{"threads":{"a":{"objective":"o","storage_path":"../x"}}}`,
-		`{"threads":{"..":{"objective":"o"}},"relations":{"..":{"references_to":["..","x"]}}}`, `{"threads":{"a":{"objective":"o","status":"waiting_human"}},"operations":[{"command":"transfer"},1]}`} {
-		f.Add([]byte(s), []byte(`{"objectives":{"o":{"status":"completed"}}}`))
+		`{"threads":{"..":{"objective":"o"}},"relations":{"..":{"references_to":["..","x"]}}}`, `{"threads":{"a":{"objective":"o","status":"waiting_human"}},"operations":[{"command":"transfer"},1]}`,
+		`{"threads":{"":{}}}`, `{"threads":{" ":{"title":"\n"}}}`} {
+		f.Add([]byte(s), []byte(`{"objectives":{"":{},"o":{"status":"completed"}}}`))
 	}
 	f.Fuzz(func(t *testing.T, state, objectives []byte) {
 		files := fstest.MapFS{nodeState: {Data: state}, nodeObjectives: {Data: objectives}, "threads/a/plan.md": {Data: []byte("x")}}

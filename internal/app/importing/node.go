@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -241,7 +242,7 @@ func (n *node) objective(m member) error {
 		return err
 	}
 	o := thread.Objective{ID: thread.ObjectiveID(n.objectives.to[m.name]), CreatedAt: created}
-	o.Title, _ = cutText(firstOf(in.Title, m.name), maxTitle)
+	o.Title = firstOf(maxTitle, in.Title, m.name, string(o.ID))
 	if in.Status == "completed" {
 		done, err := stampOf(nodeObjectives, in.UpdatedAt, created)
 		if err != nil {
@@ -291,8 +292,8 @@ func (n *node) thread(m member) error {
 		Created: thread.Attribution{At: created, As: thread.User, Actor: "user"},
 	}
 	record := thread.TableThreads + "/" + string(t.ID)
-	t.Title, _ = cutText(firstOf(in.Title, m.name), maxTitle)
-	t.Intent = firstOf(in.Title, m.name)
+	t.Title = firstOf(maxTitle, in.Title, m.name, string(t.ID))
+	t.Intent = firstOf(maxIntent/utf8.UTFMax, in.Title, m.name, string(t.ID))
 	t.Tags = cleanTags(n.Source, record, in.Tags)
 	if t.Executor = thread.Executor(in.Executor); t.Executor != thread.ByHuman && t.Executor != thread.ByAgent {
 		t.Executor = thread.ByAgent
@@ -541,11 +542,15 @@ func (n *node) folder(id string, in nodeThread, to thread.ThreadID) error {
 	return nil
 }
 
-// firstOf is a text's first line, or the fallback.
-func firstOf(text, fallback string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if line = strings.TrimSpace(line); line == "" {
-		return fallback
+// firstOf is the first line of the first of the texts that is not blank, at most limit
+// characters of it.
+func firstOf(limit int, texts ...string) string {
+	for _, text := range texts {
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		if line = strings.TrimSpace(line); line != "" {
+			line, _ = cutText(line, limit)
+			return line
+		}
 	}
-	return line
+	return ""
 }
