@@ -27,9 +27,22 @@ var update = flag.Bool("update", false, "refresh scripts and golden files")
 // scripts can run real processes.
 func TestMain(m *testing.M) {
 	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "leslie" {
-		main()
+		os.Exit(runProcess(atTestClock(processEnv())))
 	}
 	testscript.Main(cleaning{m}, map[string]func(){"as-nobody": asNobody})
+}
+
+// testClock is the environment variable with the time at which a process's clock starts,
+// so that what its screen says of times is always the same.
+const testClock = "LESLIE_TEST_CLOCK"
+
+// atTestClock returns the environment of a process whose clock starts at testClock.
+func atTestClock(e env) env {
+	if start, err := time.Parse(time.RFC3339, e.getenv(testClock)); err == nil {
+		began := time.Now()
+		e.now = func() time.Time { return start.Add(time.Since(began)) }
+	}
+	return e
 }
 
 // cleaning removes what all tests share.
