@@ -1,15 +1,11 @@
 package store
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"leslie/codes"
 	"leslie/store/internal/content"
 	"leslie/thread"
 )
@@ -22,33 +18,12 @@ func treeStore(t *testing.T, opts Options) *Store {
 	return s
 }
 
-// putFile writes a file into the store's folder, as somebody else would.
-func putFile(t *testing.T, s *Store, rel, content string) string {
-	t.Helper()
-	name := s.Path(rel)
-	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-	return name
-}
-
-func hexSum(content string) thread.BlobID {
-	sum := sha256.Sum256([]byte(content))
-	return thread.BlobID(hex.EncodeToString(sum[:]))
-}
-
 func entryPaths(entries []Entry) []string {
 	out := []string{}
 	for _, e := range entries {
 		out = append(out, e.Path)
 	}
 	return out
-}
-
-func wantCode(t *testing.T, err error, code codes.Code) *codes.Error {
-	t.Helper()
-	require.Error(t, err)
-	require.True(t, codes.Has(err, code), "want %s, got %v", code, err)
-	return codes.Of(err)
 }
 
 // stageFor is a stage of op-1 that the test ends.

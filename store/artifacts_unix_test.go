@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/scope"
+	"leslie/store/internal/storetest"
 )
 
 func TestHostileNamesAreReportedAsTheyAre(t *testing.T) {
@@ -18,7 +19,7 @@ func TestHostileNamesAreReportedAsTheyAre(t *testing.T) {
 	s := treeStore(t, Options{})
 	odd := []string{"a\nb", "esc\x1b[31m", "-rf", " ", "ünï", `back\slash`, "{a,b}", "[x]", "tab\there"}
 	for _, name := range odd {
-		putFile(t, s, "threads/a/"+name, name)
+		storetest.PutFile(t, s, "threads/a/"+name, name)
 	}
 	bad := s.Path("threads/a/\xff\xfe")
 	if err := os.Mkdir(bad, 0o755); err != nil {

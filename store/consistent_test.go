@@ -18,6 +18,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/filework"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -57,11 +58,11 @@ func working(s *Store, opts Options, name string) error {
 		t.Title = name
 		st.Threads.Put(t)
 		st.Plan(
-			thread.Step{Do: thread.StepReplace, From: stage.Rel("0"), To: at + "plan.md", Expect: hexSum("old")},
+			thread.Step{Do: thread.StepReplace, From: stage.Rel("0"), To: at + "plan.md", Expect: storetest.Sum("old")},
 			thread.Step{Do: thread.StepReplace, From: stage.Rel("1"), To: at + "fresh.md"},
 			thread.Step{Do: thread.StepReplace, From: stage.Rel("2"), To: at + "moved/a.md"},
-			thread.Step{Do: thread.StepDelete, To: at + "moves/a.md", Expect: hexSum("moved")},
-			thread.Step{Do: thread.StepDelete, To: at + "gone.md", Expect: hexSum("gone")},
+			thread.Step{Do: thread.StepDelete, To: at + "moves/a.md", Expect: storetest.Sum("moved")},
+			thread.Step{Do: thread.StepDelete, To: at + "gone.md", Expect: storetest.Sum("gone")},
 		)
 		return Outcome{Thread: oldThread}, err
 	})
@@ -268,7 +269,7 @@ func TestAReaderWhoIsInterruptedDoesNotWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := s.Consistent(ctx, []thread.ThreadID{oldThread}, func() error { return nil })
-	wantCode(t, err, codes.Interrupted)
+	storetest.WantCode(t, err, codes.Interrupted)
 }
 
 // retitle touches the thread from another process's store.
@@ -341,7 +342,7 @@ func TestWhoIsOvertakenTooOftenReadsUnderTheLock(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, looks+1, runs)
-	wantCode(t, last, codes.LockFailed)
+	storetest.WantCode(t, last, codes.LockFailed)
 }
 
 func TestAReaderWhoIsOvertakenTooOftenTakesWhatItHas(t *testing.T) {

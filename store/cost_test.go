@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -112,7 +113,7 @@ func TestWhatIsStagedIsOnDiskBeforeTheCommit(t *testing.T) {
 		return i
 	}
 	small := keep("op-small", "kept")
-	blob := blobPath(hexSum("kept"))
+	blob := blobPath(storetest.Sum("kept"))
 	commit := before(small, "rename "+StateFile)
 	for _, step := range []string{
 		"fsync tmp/op-small/blob-1", "fsync tmp/op-small/copy/plan.md", "rename " + blob, "fsync-dir " + path.Dir(blob), "fsync-dir blobs/sha256",

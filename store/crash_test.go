@@ -20,6 +20,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -295,7 +296,7 @@ func afterKeep(t testing.TB, s *Store, whole bool) {
 	}
 	require.NoError(t, err)
 	assert.Equal(t, "kept", string(text))
-	kept, err := s.Blob(hexSum("kept"))
+	kept, err := s.Blob(storetest.Sum("kept"))
 	require.NoError(t, err)
 	assert.Equal(t, "kept", string(kept))
 }

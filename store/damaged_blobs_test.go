@@ -15,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -151,7 +152,7 @@ func TestWhatIsDisplacedIsKeptThoughADamagedBlobHasItsName(t *testing.T) {
 			name := s.Path(blobPath(id))
 			require.NoError(t, os.Chmod(name, 0o644))
 			harm(t, name)
-			putFile(t, s, "threads/a/plan.md", content)
+			storetest.PutFile(t, s, "threads/a/plan.md", content)
 			require.NoError(t, keepTree(s, "threads/a"))
 			data, err := s.Blob(id)
 			require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -45,7 +46,7 @@ func pair(s *Store, round int) error {
 		if err := stage.Write(name, []byte(text), false); err != nil {
 			return err
 		}
-		steps = append(steps, thread.Step{Do: thread.StepReplace, From: stage.Rel(name), To: inThread + name, Expect: hexSum(was)})
+		steps = append(steps, thread.Step{Do: thread.StepReplace, From: stage.Rel(name), To: inThread + name, Expect: storetest.Sum(was)})
 	}
 	call.Staged = []*Stage{stage}
 	_, err = s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {

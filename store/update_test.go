@@ -14,6 +14,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/store/internal/statefile"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -220,7 +221,7 @@ func TestAnUpdateThatIsInterruptedForAReasonOfItsOwnIsT904(t *testing.T) {
 		end(why)
 		return create("obj-late")(st)
 	})
-	wantCode(t, err, codes.Interrupted)
+	storetest.WantCode(t, err, codes.Interrupted)
 	require.ErrorIs(t, err, why)
 	view, err := s.View(context.Background(), func(*thread.State) error { return nil })
 	require.NoError(t, err)

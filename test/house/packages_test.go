@@ -50,6 +50,7 @@ func allowances() []allowance {
 			packages: []string{"thread", "internal/retry", "internal/atomicfile", "store/internal/archive", "store/internal/journal", "store/internal/statefile", "store/internal/jsonl", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "codes", "warnings", "internal/fact", "internal/scope"},
 			modules:  []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
+		{dir: "store/internal/storetest", packages: []string{"thread", "codes", "internal/scope"}, modules: []string{"github.com/stretchr/testify"}},
 		{dir: "docs"},
 		{dir: "internal/external", packages: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
 		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
@@ -102,6 +103,7 @@ func whyNotPackage(dir string) string {
 		"store/internal/logfile":   "the form of the store's files is the store's",
 		"store/internal/scan":      "threads' files are read through the store",
 		"store/internal/saferoot":  "files of the store's folder are the store's",
+		"store/internal/storetest": "only tests of the store use it",
 		"store":                    "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
 		"internal/external":        "a command decides which program may run; nothing below it starts one",
 		"internal/app":             "only commands and other interfaces call use cases; nothing below knows them",
@@ -122,6 +124,7 @@ func whyNotModule(path string) string {
 		"github.com/fsnotify/fsnotify":      "to wait without missing a change, watch first and then read, as the store does",
 		"github.com/google/renameio/v2":     "internal/atomicfile replaces files, on every system",
 		"github.com/gofrs/flock":            "a second user of it could deadlock, or release the store's lock",
+		"github.com/stretchr/testify":       "only tests may import it",
 		"golang.org/x/sys":                  "calls to the operating system belong to the store",
 		"github.com/urfave/cli/v2":          "only the command line knows flags and commands; everything below gets options as values",
 		"golang.org/x/term":                 "only the command line knows terminals; everything below gets facts about them as values",
@@ -146,7 +149,7 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
 	runs := []string{"internal/external", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/torture", "test/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{
@@ -210,7 +213,7 @@ func checkImports(tr *tree) []string {
 // refuses returns why a package must not import another, or "".
 func (r allowance) refuses(p string, isTest bool) string {
 	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
-		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness") {
+		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness" || dir == "store/internal/storetest") {
 			return ""
 		}
 		return whyNotPackage(dir)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -96,11 +97,11 @@ func TestADamagedBlobIsNeverGivenOut(t *testing.T) {
 			require.NoError(t, harm(name))
 
 			data, err := s.Blob(id)
-			facts := wantCode(t, err, codes.ReadFailed).Facts()
+			facts := storetest.WantCode(t, err, codes.ReadFailed).Facts()
 			assert.True(t, len(data) == 0 || errors.Is(err, ErrDamaged))
 			assert.Equal(t, ".leslie/"+Path(id), facts.Text("path"))
 			assert.Equal(t, strings.HasSuffix(what, "gone"), errors.Is(err, fs.ErrNotExist))
-			wantCode(t, verify(s, id), codes.ReadFailed)
+			storetest.WantCode(t, verify(s, id), codes.ReadFailed)
 		})
 	}
 }
@@ -108,10 +109,10 @@ func TestADamagedBlobIsNeverGivenOut(t *testing.T) {
 func TestAnIDThatNamesNoBlobOpensNothing(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "config.json", "{}")
+	storetest.PutFile(t, s, "config.json", "{}")
 	for _, id := range []thread.BlobID{"", "ab", "../../config.json", thread.BlobID(strings.Repeat("A", 64)), thread.BlobID("../" + strings.Repeat("a", 61))} {
 		_, err := s.Blob(id)
-		wantCode(t, err, codes.ReadFailed)
+		storetest.WantCode(t, err, codes.ReadFailed)
 		require.ErrorIs(t, err, ErrDamaged)
 	}
 }
@@ -155,7 +156,7 @@ func TestContentThatChangesWhileItIsReadIsStoredAsItWasRead(t *testing.T) {
 	src := &fickle{versions: []string{"first", "second"}, Reader: strings.NewReader("first")}
 	id, size, err := st.Writer.Put(src, "threads/a/f", MaxFile)
 	require.NoError(t, err)
-	assert.Equal(t, hexSum("second"), id)
+	assert.Equal(t, storetest.Sum("second"), id)
 	assert.Equal(t, int64(6), size)
 	require.NoError(t, st.Sync())
 	assert.Equal(t, []thread.BlobID{id}, storedBlobs(t, s))
@@ -167,10 +168,10 @@ func TestAFileThatGrowsOverTheLimitWhileItIsReadIsT508(t *testing.T) {
 	st := stageFor(t, s)
 	src := &fickle{versions: []string{"small", "grown"}, Reader: strings.NewReader("small")}
 	_, _, err := st.Writer.Put(src, "threads/a/f", 4)
-	wantCode(t, err, codes.TooLarge)
+	storetest.WantCode(t, err, codes.TooLarge)
 	src = &fickle{versions: []string{"tiny", "grown"}, Reader: strings.NewReader("tiny")}
 	_, _, err = st.Writer.Put(src, "threads/a/f", 4)
-	facts := wantCode(t, err, codes.TooLarge).Facts()
+	facts := storetest.WantCode(t, err, codes.TooLarge).Facts()
 	assert.Equal(t, ".leslie/threads/a/f", facts.Text("path"))
 	assert.Equal(t, "64 MiB", facts.Text("limit"))
 	assert.Empty(t, storedBlobs(t, s))
@@ -185,10 +186,10 @@ func TestAReadThatFailsIsT509NotAFailedWrite(t *testing.T) {
 	s := treeStore(t)
 	st := stageFor(t, s)
 	_, _, err := st.Writer.Put(brokenReader{bytes.NewReader(nil)}, "threads/a/f", MaxFile)
-	wantCode(t, err, codes.ReadFailed)
+	storetest.WantCode(t, err, codes.ReadFailed)
 	require.ErrorIs(t, err, io.ErrNoProgress)
 	_, _, err = st.add(&source{r: brokenReader{}, from: "threads/a/f", limit: MaxFile})
-	wantCode(t, err, codes.ReadFailed)
+	storetest.WantCode(t, err, codes.ReadFailed)
 	assert.Empty(t, storedBlobs(t, s))
 	left, err := os.ReadDir(s.Path("tmp/op-1"))
 	require.NoError(t, err)
@@ -203,7 +204,7 @@ func TestABlobsFolderThatIsALinkIsNotWrittenThrough(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(place)), 0o755))
 		require.NoError(t, os.Symlink(outside, s.Path(place)))
 		_, err := stageFor(t, s).Put([]byte("x"))
-		wantCode(t, err, codes.UnsafePath)
+		storetest.WantCode(t, err, codes.UnsafePath)
 		left, err := os.ReadDir(outside)
 		require.NoError(t, err)
 		assert.Empty(t, left)
@@ -224,26 +225,26 @@ func TestAFolderInABlobsPlaceThatNoNameIsFoundForIsAnError(t *testing.T) {
 func TestWhatIsReplacedIsKept(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "threads/a/plan.md", "plan")
-	putFile(t, s, "threads/a/deep/er/same.md", "plan")
-	putFile(t, s, "threads/a/.meta/own", "own")
-	big := putSparse(t, s, "threads/a/big.bin", MaxFile+1)
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/deep/er/same.md", "plan")
+	storetest.PutFile(t, s, "threads/a/.meta/own", "own")
+	big := storetest.PutSparse(t, s, "threads/a/big.bin", MaxFile+1)
 	require.NoError(t, os.Symlink("plan.md", s.Path("threads/a/link")))
-	putFile(t, s, "tmp/keep/blob-1", "of a dead process")
+	storetest.PutFile(t, s, "tmp/keep/blob-1", "of a dead process")
 	require.NoError(t, keepTree(s, "threads/a"))
 
 	blobs := storedBlobs(t, s)
 	assert.Len(t, blobs, 3)
-	assert.Contains(t, blobs, hexSum("plan"))
-	assert.Contains(t, blobs, hexSum("own"))
+	assert.Contains(t, blobs, storetest.Sum("plan"))
+	assert.Contains(t, blobs, storetest.Sum("own"))
 	assert.FileExists(t, big)
 	assert.NoDirExists(t, s.Path("tmp/keep"))
 
-	putFile(t, s, "threads/b", "one file")
+	storetest.PutFile(t, s, "threads/b", "one file")
 	require.NoError(t, keepTree(s, "threads/b"))
-	assert.Contains(t, storedBlobs(t, s), hexSum("one file"))
+	assert.Contains(t, storedBlobs(t, s), storetest.Sum("one file"))
 	require.NoError(t, keepTree(s, "threads/nobody"))
-	wantCode(t, keepTree(s, ".."), codes.UnsafePath)
+	storetest.WantCode(t, keepTree(s, ".."), codes.UnsafePath)
 }
 
 // stored stores content, and has it under its name.

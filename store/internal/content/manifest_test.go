@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store/internal/storetest"
 )
 
 var longAgo = time.Date(2026, 2, 9, 16, 0, 0, 123456789, time.UTC)
@@ -16,8 +17,8 @@ func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
 	m := Manifest{
-		{Path: "a <b>.md", SHA256: hexSum("x"), Size: 1, ModTime: longAgo, ChangeTime: longAgo.Add(time.Second)},
-		{Path: "run.sh", SHA256: hexSum("yy"), Size: 2, Executable: true},
+		{Path: "a <b>.md", SHA256: storetest.Sum("x"), Size: 1, ModTime: longAgo, ChangeTime: longAgo.Add(time.Second)},
+		{Path: "run.sh", SHA256: storetest.Sum("yy"), Size: 2, Executable: true},
 	}
 	st := stageFor(t, s)
 	id, err := st.PutManifest(m)
@@ -25,8 +26,8 @@ func TestAManifestHasOneFormAndIsReadBack(t *testing.T) {
 	require.NoError(t, st.Sync())
 	data, err := s.Blob(id)
 	require.NoError(t, err)
-	assert.Equal(t, `{"version":1,"files":[{"path":"a <b>.md","sha256":"`+string(hexSum("x"))+
-		`","size":1,"modifiedAt":"2026-02-09T16:00:00.123456789Z","changedAt":"2026-02-09T16:00:01.123456789Z"},{"path":"run.sh","sha256":"`+string(hexSum("yy"))+
+	assert.Equal(t, `{"version":1,"files":[{"path":"a <b>.md","sha256":"`+string(storetest.Sum("x"))+
+		`","size":1,"modifiedAt":"2026-02-09T16:00:00.123456789Z","changedAt":"2026-02-09T16:00:01.123456789Z"},{"path":"run.sh","sha256":"`+string(storetest.Sum("yy"))+
 		`","size":2,"executable":true}]}`, string(data))
 	again, err := s.Manifest(id)
 	require.NoError(t, err)
@@ -51,7 +52,7 @@ func TestAManifestThatAStrangerMadeIsRefused(t *testing.T) {
 	s := treeStore(t)
 	st := stageFor(t, s)
 	file := func(path string) string {
-		return `{"path":"` + path + `","sha256":"` + string(hexSum("x")) + `","size":1}`
+		return `{"path":"` + path + `","sha256":"` + string(storetest.Sum("x")) + `","size":1}`
 	}
 	for _, bad := range []string{
 		``, `null`, `[]`, `{"version":2,"files":[]}`, `{"files":[]}`, `{"version":1,"files":[` + file("../x") + `]}`,
@@ -64,7 +65,7 @@ func TestAManifestThatAStrangerMadeIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, st.Sync())
 		_, err = s.Manifest(id)
-		wantCode(t, err, codes.ReadFailed)
+		storetest.WantCode(t, err, codes.ReadFailed)
 		require.ErrorIs(t, err, ErrDamaged, bad)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/store/internal/storetest"
 )
 
 const inThread = "threads/a/"
@@ -16,7 +18,7 @@ func TestTheSameContentWithOtherExecutableBitsIsNotTheSame(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
 	for name, text := range map[string]string{"a": "text", "b": "text", "c": "text", "d": "other"} {
-		putFile(t, s, inThread+name, text)
+		storetest.PutFile(t, s, inThread+name, text)
 	}
 	require.NoError(t, os.Chmod(s.Path(inThread+"c"), 0o755))
 	w, err := Open(s.disk)

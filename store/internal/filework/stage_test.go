@@ -22,6 +22,7 @@ import (
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -29,8 +30,8 @@ func TestAnInheritedCopyIsAWorkingCopyOfItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := treeStore(t, Options{})
-	parent := putFile(t, s, "threads/a/plan.md", "plan")
-	run := putFile(t, s, "threads/a/bin/run.sh", "#!/bin/sh\n")
+	parent := storetest.PutFile(t, s, "threads/a/plan.md", "plan")
+	run := storetest.PutFile(t, s, "threads/a/bin/run.sh", "#!/bin/sh\n")
 	require.NoError(t, os.Chmod(run, 0o755))
 	st := stageFor(t, s)
 	m, skipped, err := st.Snapshot(ctx, "a", scope.Set{})
@@ -51,7 +52,7 @@ func TestAnInheritedCopyIsAWorkingCopyOfItsOwn(t *testing.T) {
 	data, err := os.ReadFile(parent)
 	require.NoError(t, err)
 	assert.Equal(t, "plan", string(data))
-	data, err = s.Blob(hexSum("plan"))
+	data, err = s.Blob(storetest.Sum("plan"))
 	require.NoError(t, err)
 	assert.Equal(t, "plan", string(data))
 }
@@ -60,8 +61,8 @@ func TestAFrozenCopyIsReadOnlyFilesInWritableFolders(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := treeStore(t, Options{})
-	putFile(t, s, "threads/a/design/plan.md", "plan")
-	require.NoError(t, os.Chmod(putFile(t, s, "threads/a/run.sh", "run"), 0o755))
+	storetest.PutFile(t, s, "threads/a/design/plan.md", "plan")
+	require.NoError(t, os.Chmod(storetest.PutFile(t, s, "threads/a/run.sh", "run"), 0o755))
 	st := stageFor(t, s)
 	m, _, err := st.Snapshot(ctx, "a", scope.Set{})
 	require.NoError(t, err)
@@ -88,9 +89,9 @@ func TestASnapshotThatIsTakenAgainWritesNothing(t *testing.T) {
 		}
 		return nil
 	}})
-	putFile(t, s, "threads/a/plan.md", "plan")
-	putFile(t, s, "threads/a/copy.md", "plan")
-	putFile(t, s, "threads/a/other.md", "other")
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/copy.md", "plan")
+	storetest.PutFile(t, s, "threads/a/other.md", "other")
 	st := stageFor(t, s)
 	first, _, err := st.Snapshot(ctx, "a", scope.Set{})
 	require.NoError(t, err)
@@ -108,19 +109,19 @@ func TestAPatternThatMatchesNothingIsT203(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := treeStore(t, Options{})
-	putFile(t, s, "threads/a/plan.md", "plan")
-	putFile(t, s, "threads/a/context/inherited/r/x.md", "x")
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/context/inherited/r/x.md", "x")
 	require.NoError(t, os.Mkdir(s.Path("threads/a/empty"), 0o755))
 	st := stageFor(t, s)
 	for _, id := range []thread.ThreadID{"a", "nobody"} {
-		_, _, err := st.Snapshot(ctx, id, scopeOf(t, "no.md", "context/**", "plan/"))
-		facts := wantCode(t, err, codes.ScopeNotFound).Facts()
+		_, _, err := st.Snapshot(ctx, id, storetest.Scope(t, "no.md", "context/**", "plan/"))
+		facts := storetest.WantCode(t, err, codes.ScopeNotFound).Facts()
 		assert.Equal(t, "no.md", facts.Text("path"))
 		assert.Equal(t, string(id), facts.Text("threadId"))
 		assert.Equal(t, "no.md, context/**, plan/", facts.Text("paths"))
 	}
 	assert.Empty(t, storedBlobs(t, s))
-	m, skipped, err := st.Snapshot(ctx, "a", scopeOf(t, "empty", "*.md"))
+	m, skipped, err := st.Snapshot(ctx, "a", storetest.Scope(t, "empty", "*.md"))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
 	assert.Equal(t, []string{"plan.md"}, m.Paths())
@@ -134,17 +135,17 @@ func TestAPatternThatMatchesNothingIsT203(t *testing.T) {
 func TestAFileOverTheLimitIsT508BeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
-	putFile(t, s, "threads/a/a.md", "a")
-	putSparse(t, s, "threads/a/z.bin", content.MaxFile+1)
+	storetest.PutFile(t, s, "threads/a/a.md", "a")
+	storetest.PutSparse(t, s, "threads/a/z.bin", content.MaxFile+1)
 	st := stageFor(t, s)
 	_, _, err := st.Snapshot(context.Background(), "a", scope.Set{})
-	facts := wantCode(t, err, codes.TooLarge).Facts()
+	facts := storetest.WantCode(t, err, codes.TooLarge).Facts()
 	assert.Equal(t, ".leslie/threads/a/z.bin", facts.Text("what"))
 	assert.Equal(t, ".leslie/threads/a/z.bin", facts.Text("path"))
 	assert.Equal(t, "64 MiB", facts.Text("limit"))
 	assert.Equal(t, "a", facts.Text("threadId"))
 	assert.Empty(t, storedBlobs(t, s))
-	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, "a.md"))
+	m, _, err := st.Snapshot(context.Background(), "a", storetest.Scope(t, "a.md"))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
 	assert.Len(t, m, 1)
@@ -153,7 +154,7 @@ func TestAFileOverTheLimitIsT508BeforeAnythingIsStored(t *testing.T) {
 func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
-	putFile(t, s, "threads/a/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
 	require.NoError(t, os.Mkdir(s.Path("threads/a/many"), 0o755))
 	for i := range scan.MaxFiles {
 		f, err := os.Create(s.Path("threads/a/many/" + strconv.Itoa(i)))
@@ -162,10 +163,10 @@ func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 	}
 	st := stageFor(t, s)
 	_, _, err := st.Snapshot(context.Background(), "a", scope.Set{})
-	facts := wantCode(t, err, codes.TooLarge).Facts()
+	facts := storetest.WantCode(t, err, codes.TooLarge).Facts()
 	assert.Equal(t, "10,000 files", facts.Text("limit"))
 	assert.Equal(t, "a", facts.Text("threadId"))
-	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, "plan.md"))
+	m, _, err := st.Snapshot(context.Background(), "a", storetest.Scope(t, "plan.md"))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
 	assert.Len(t, m, 1)
@@ -177,7 +178,7 @@ func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 func TestAStageThatIsInterruptedIsT904(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t, Options{})
-	putFile(t, s, "threads/a/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
 	st := stageFor(t, s)
 	m, _, err := st.Snapshot(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
@@ -185,8 +186,8 @@ func TestAStageThatIsInterruptedIsT904(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, _, err = st.Snapshot(ctx, "a", scope.Set{})
-	wantCode(t, err, codes.Interrupted)
-	wantCode(t, st.Materialize(ctx, m, "x", false), codes.Interrupted)
+	storetest.WantCode(t, err, codes.Interrupted)
+	storetest.WantCode(t, st.Materialize(ctx, m, "x", false), codes.Interrupted)
 }
 
 func TestAPlaceOutsideTheStageIsT507(t *testing.T) {
@@ -195,12 +196,12 @@ func TestAPlaceOutsideTheStageIsT507(t *testing.T) {
 	s := treeStore(t, Options{})
 	st := stageFor(t, s)
 	for _, bad := range []string{"", ".", "..", "../op-2", "/tmp/x", "lock", "a/../../b"} {
-		wantCode(t, st.Materialize(ctx, nil, bad, false), codes.UnsafePath)
-		wantCode(t, st.Write(bad, nil, false), codes.UnsafePath)
+		storetest.WantCode(t, st.Materialize(ctx, nil, bad, false), codes.UnsafePath)
+		storetest.WantCode(t, st.Write(bad, nil, false), codes.UnsafePath)
 	}
 	for _, bad := range []thread.OperationID{"", ".", "..", "../x", "a/b", ".hidden"} {
 		_, err := s.Stage(bad)
-		wantCode(t, err, codes.UnsafePath)
+		storetest.WantCode(t, err, codes.UnsafePath)
 	}
 }
 
@@ -215,7 +216,7 @@ func TestADamagedBlobIsNotMaterialized(t *testing.T) {
 	require.NoError(t, os.Chmod(name, 0o644))
 	require.NoError(t, os.WriteFile(name, []byte("CONTENT"), 0o644))
 	err = st.Materialize(context.Background(), content.Manifest{{Path: "f", SHA256: id, Size: 7}}, "x", false)
-	wantCode(t, err, codes.ReadFailed)
+	storetest.WantCode(t, err, codes.ReadFailed)
 	require.ErrorIs(t, err, content.ErrDamaged)
 	assert.NoFileExists(t, s.Path("tmp/op-1/x/f"))
 }
@@ -227,7 +228,7 @@ func TestAnEmptyManifestMakesAFolder(t *testing.T) {
 	require.NoError(t, st.Materialize(context.Background(), nil, "child", false))
 	assert.DirExists(t, s.Path("tmp/op-1/child"))
 	require.NoError(t, st.Write("child/.meta/note", []byte("x"), false))
-	wantCode(t, st.Write("child/.meta/note", []byte("y"), false), codes.WriteFailed)
+	storetest.WantCode(t, st.Write("child/.meta/note", []byte("y"), false), codes.WriteFailed)
 }
 
 // trace is what a store did to its disk.
@@ -251,13 +252,13 @@ func TestContentIsOnDiskBeforeItsNameAndEveryNameAfterSync(t *testing.T) {
 	var tr trace
 	var s *testStore
 	s = treeStore(t, Options{Before: tr.before(func() string { return s.Path("") })})
-	putFile(t, s, "threads/a/d/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/d/plan.md", "plan")
 	st := stageFor(t, s)
 	m, _, err := st.Snapshot(context.Background(), "a", scope.Set{})
 	require.NoError(t, err)
 	require.NoError(t, st.Materialize(context.Background(), m, "x", false))
 	require.NoError(t, st.Sync())
-	blob := content.Path(hexSum("plan"))
+	blob := content.Path(storetest.Sum("plan"))
 	assert.Equal(t, []string{
 		"mkdir tmp", "mkdir tmp/op-1", "create tmp/op-1/lock",
 		"create tmp/op-1/blob-1", "write tmp/op-1/blob-1",
@@ -327,8 +328,8 @@ func TestAStepThatFailsLeavesNoBlobWithWrongContentAndNothingInTheWay(t *testing
 			}
 			return nil
 		}})
-		putFile(t, s, "threads/a/plan.md", "plan")
-		putFile(t, s, "threads/a/d/e/other.md", "other")
+		storetest.PutFile(t, s, "threads/a/plan.md", "plan")
+		storetest.PutFile(t, s, "threads/a/d/e/other.md", "other")
 		id, err := rehearse(s)
 		return s, id, n, err
 	}
@@ -338,7 +339,7 @@ func TestAStepThatFailsLeavesNoBlobWithWrongContentAndNothingInTheWay(t *testing
 	for fail := 1; fail <= steps; fail++ {
 		s, _, _, err := count(fail)
 		if err != nil {
-			code := wantCode(t, err, codes.WriteFailed)
+			code := storetest.WantCode(t, err, codes.WriteFailed)
 			require.ErrorIs(t, err, errInjected)
 			assert.True(t, strings.HasPrefix(code.Facts().Text("path"), ".leslie"), code.Facts().Text("path"))
 			assert.Equal(t, errInjected.Error(), code.Facts().Text("reason"))
@@ -365,12 +366,12 @@ func TestAStageThatSomebodyHoldsIsNotSwept(t *testing.T) {
 	require.NoError(t, s.sweepStages(""), "no folder for temporary files")
 	st := stageFor(t, s)
 	require.NoError(t, st.Write("x", []byte("x"), false))
-	putFile(t, s, "tmp/op-dead/lock", "")
-	putFile(t, s, "tmp/op-dead/d/x", "x")
-	putFile(t, s, "tmp/op-kept/lock", "")
-	putFile(t, s, "tmp/op-nolock/x", "x")
+	storetest.PutFile(t, s, "tmp/op-dead/lock", "")
+	storetest.PutFile(t, s, "tmp/op-dead/d/x", "x")
+	storetest.PutFile(t, s, "tmp/op-kept/lock", "")
+	storetest.PutFile(t, s, "tmp/op-nolock/x", "x")
 	require.NoError(t, os.Mkdir(s.Path("tmp/op-empty"), 0o755))
-	putFile(t, s, "tmp/stray", "not a folder")
+	storetest.PutFile(t, s, "tmp/stray", "not a folder")
 	require.NoError(t, s.sweepStages("op-kept"))
 	assert.FileExists(t, s.Path("tmp/op-1/x"))
 	assert.FileExists(t, s.Path("tmp/op-kept/lock"))
@@ -391,7 +392,7 @@ func TestASweepFollowsNoLink(t *testing.T) {
 	require.NoError(t, os.Mkdir(precious, 0o755))
 	s := treeStore(t, Options{})
 	require.NoError(t, os.Symlink(outside, s.Path(content.Tmp)))
-	wantCode(t, s.sweepStages(""), codes.UnsafePath)
+	storetest.WantCode(t, s.sweepStages(""), codes.UnsafePath)
 	assert.DirExists(t, precious)
 
 	require.NoError(t, os.Remove(s.Path(content.Tmp)))
@@ -469,7 +470,7 @@ func TestALockWhoseFileWasReplacedIsNoLock(t *testing.T) {
 		t.Skip("a locked file cannot be replaced here")
 	}
 	s := treeStore(t, Options{})
-	name := putFile(t, s, "tmp/op-1/lock", "")
+	name := storetest.PutFile(t, s, "tmp/op-1/lock", "")
 	r, err := s.disk.Open()
 	require.NoError(t, err)
 	defer r.Close()
@@ -478,7 +479,7 @@ func TestALockWhoseFileWasReplacedIsNoLock(t *testing.T) {
 	require.NotNil(t, info)
 	defer func() { _ = lock.Unlock() }()
 
-	putFile(t, s, "tmp/op-1/new", "")
+	storetest.PutFile(t, s, "tmp/op-1/new", "")
 	require.NoError(t, os.Rename(s.Path("tmp/op-1/new"), name))
 	info, err = standing(r, "tmp/op-1/lock", lock)
 	require.NoError(t, err)
@@ -519,7 +520,7 @@ func TestAStageOfAnOperationThatHasOneIsT505(t *testing.T) {
 	s := treeStore(t, Options{})
 	st := stageFor(t, s)
 	_, err := s.Stage("op-1")
-	wantCode(t, err, codes.WriteFailed)
+	storetest.WantCode(t, err, codes.WriteFailed)
 	require.ErrorIs(t, err, fs.ErrExist)
 	require.NoError(t, st.Write("x", nil, false), "the first is unharmed")
 }

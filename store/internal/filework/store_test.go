@@ -1,8 +1,6 @@
 package filework
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"leslie/codes"
-	"leslie/internal/scope"
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
@@ -51,42 +47,6 @@ func (s *testStore) Stage(op thread.OperationID) (*Stage, error) { return NewSta
 
 func (s *testStore) sweepStages(keep ...thread.OperationID) error {
 	return SweepStages(s.disk, keep...)
-}
-
-// putFile writes a file into the store's folder, as somebody else would.
-func putFile(t *testing.T, s *testStore, rel, content string) string {
-	t.Helper()
-	name := s.Path(rel)
-	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-	return name
-}
-
-// putSparse makes a file of a size without its bytes.
-func putSparse(t *testing.T, s *testStore, rel string, size int64) string {
-	t.Helper()
-	name := putFile(t, s, rel, "")
-	require.NoError(t, os.Truncate(name, size))
-	return name
-}
-
-func scopeOf(t *testing.T, patterns ...string) scope.Set {
-	t.Helper()
-	set, err := scope.Parse(patterns)
-	require.NoError(t, err)
-	return set
-}
-
-func hexSum(content string) thread.BlobID {
-	sum := sha256.Sum256([]byte(content))
-	return thread.BlobID(hex.EncodeToString(sum[:]))
-}
-
-func wantCode(t *testing.T, err error, code codes.Code) *codes.Error {
-	t.Helper()
-	require.Error(t, err)
-	require.True(t, codes.Has(err, code), "want %s, got %v", code, err)
-	return codes.Of(err)
 }
 
 // stageFor is a stage of op-1 that the test ends.

@@ -11,6 +11,7 @@ import (
 
 	"leslie/internal/scope"
 	"leslie/store/internal/content"
+	"leslie/store/internal/storetest"
 )
 
 // long ago is a time that no snapshot of a test is near to.
@@ -24,7 +25,7 @@ func age(t *testing.T, name string) {
 func snapshotOf(t *testing.T, s testStore, patterns ...string) content.Manifest {
 	t.Helper()
 	st := stageFor(t, s)
-	m, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, patterns...))
+	m, _, err := st.Snapshot(context.Background(), "a", storetest.Scope(t, patterns...))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
 	return m
@@ -32,7 +33,7 @@ func snapshotOf(t *testing.T, s testStore, patterns ...string) content.Manifest 
 
 func changedIn(t *testing.T, s testStore, m content.Manifest, patterns ...string) []string {
 	t.Helper()
-	changed, err := s.Compare(context.Background(), "a", m, scopeOf(t, patterns...))
+	changed, err := s.Compare(context.Background(), "a", m, storetest.Scope(t, patterns...))
 	require.NoError(t, err)
 	return changed
 }
@@ -41,20 +42,20 @@ func TestWhatDiffersFromASnapshotIsNamed(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
 	for _, rel := range []string{"same.md", "touched.md", "rewritten.md", "grown.md", "gone.md", "mode.sh", "sub/folder.md"} {
-		age(t, putFile(t, s, "threads/a/"+rel, "12345"))
+		age(t, storetest.PutFile(t, s, "threads/a/"+rel, "12345"))
 	}
 	m := snapshotOf(t, s)
 	assert.Empty(t, changedIn(t, s, m))
 
-	putFile(t, s, "threads/a/touched.md", "12345")
-	putFile(t, s, "threads/a/rewritten.md", "54321")
-	age(t, putFile(t, s, "threads/a/grown.md", "123456"))
+	storetest.PutFile(t, s, "threads/a/touched.md", "12345")
+	storetest.PutFile(t, s, "threads/a/rewritten.md", "54321")
+	age(t, storetest.PutFile(t, s, "threads/a/grown.md", "123456"))
 	require.NoError(t, os.Remove(s.Path("threads/a/gone.md")))
 	require.NoError(t, os.Chmod(s.Path("threads/a/mode.sh"), 0o755))
 	require.NoError(t, os.Remove(s.Path("threads/a/sub/folder.md")))
 	require.NoError(t, os.Mkdir(s.Path("threads/a/sub/folder.md"), 0o755))
-	putFile(t, s, "threads/a/new/n.md", "new")
-	putFile(t, s, "threads/a/context/inherited/r/n.md", "not an artifact")
+	storetest.PutFile(t, s, "threads/a/new/n.md", "new")
+	storetest.PutFile(t, s, "threads/a/context/inherited/r/n.md", "not an artifact")
 	assert.Equal(t, []string{"gone.md", "grown.md", "mode.sh", "new/n.md", "rewritten.md", "sub/folder.md"}, changedIn(t, s, m))
 
 	require.NoError(t, os.RemoveAll(s.Path("threads/a")))
@@ -64,11 +65,11 @@ func TestWhatDiffersFromASnapshotIsNamed(t *testing.T) {
 func TestOnlyWhatTheScopeMeansIsCompared(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "threads/a/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
 	m := snapshotOf(t, s, "*.md")
-	putFile(t, s, "threads/a/other.txt", "new")
+	storetest.PutFile(t, s, "threads/a/other.txt", "new")
 	assert.Empty(t, changedIn(t, s, m, "*.md"))
-	putFile(t, s, "threads/a/other.md", "new")
+	storetest.PutFile(t, s, "threads/a/other.md", "new")
 	assert.Equal(t, []string{"other.md"}, changedIn(t, s, m, "*.md"))
 }
 
@@ -105,7 +106,7 @@ func rewrite(t *testing.T, name, content string) {
 func TestATimeThatWasPutBackHidesNoChange(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	name := putFile(t, s, "threads/a/plan.md", "plan 1")
+	name := storetest.PutFile(t, s, "threads/a/plan.md", "plan 1")
 	age(t, name)
 	for i, m := range []content.Manifest{snapshotOf(t, s), oldSnapshot(t, s)} {
 		assert.Equal(t, i == 1, !m[0].ChangeTime.IsZero(), "only old times prove something")
@@ -119,9 +120,9 @@ func TestATimeThatWasPutBackHidesNoChange(t *testing.T) {
 func TestAnOlderManifestsTimesProveNothing(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	name := putFile(t, s, "threads/a/plan.md", "plan 1")
+	name := storetest.PutFile(t, s, "threads/a/plan.md", "plan 1")
 	age(t, name)
-	m, err := content.Decode([]byte(`{"version":1,"files":[{"path":"plan.md","sha256":"` + string(hexSum("plan 1")) +
+	m, err := content.Decode([]byte(`{"version":1,"files":[{"path":"plan.md","sha256":"` + string(storetest.Sum("plan 1")) +
 		`","size":6,"modifiedAt":"2026-02-09T16:00:00.123456789Z"}]}`))
 	require.NoError(t, err)
 	assert.Empty(t, changedIn(t, s, m))
@@ -133,7 +134,7 @@ func TestAnOlderManifestsTimesProveNothing(t *testing.T) {
 func TestAFileChangedAroundTheSnapshotIsComparedByContent(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	age(t, putFile(t, s, "threads/a/plan.md", "plan 1"))
+	age(t, storetest.PutFile(t, s, "threads/a/plan.md", "plan 1"))
 	m := snapshotOf(t, s)
 	assert.True(t, m[0].ChangeTime.IsZero(), "it proves nothing")
 	assert.True(t, m[0].ModTime.IsZero())
@@ -154,8 +155,8 @@ func TestTheTimeOfAStageDecidesWhatATimeOfChangeProves(t *testing.T) {
 func TestAComparisonReadsOnlyWhatMayHaveChanged(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "threads/a/plan.md", "plan 1")
-	name := putFile(t, s, "threads/a/saved.md", "same")
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan 1")
+	name := storetest.PutFile(t, s, "threads/a/saved.md", "same")
 	c := comparison{was: oldSnapshot(t, s), now: map[string]bool{}}
 	rewrite(t, name, "same")
 	entries, err := s.ArtifactsIn("a", scope.Set{})

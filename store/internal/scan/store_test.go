@@ -3,16 +3,12 @@ package scan
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
@@ -70,46 +66,10 @@ func treeStore(t *testing.T) testStore {
 	return s
 }
 
-// putFile writes a file into the store's folder, as somebody else would.
-func putFile(t *testing.T, s testStore, rel, content string) string {
-	t.Helper()
-	name := s.Path(rel)
-	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-	return name
-}
-
-// putSparse makes a file of a size without its bytes.
-func putSparse(t *testing.T, s testStore, rel string, size int64) string {
-	t.Helper()
-	name := putFile(t, s, rel, "")
-	require.NoError(t, os.Truncate(name, size))
-	return name
-}
-
-func scopeOf(t *testing.T, patterns ...string) scope.Set {
-	t.Helper()
-	set, err := scope.Parse(patterns)
-	require.NoError(t, err)
-	return set
-}
-
-func hexSum(content string) thread.BlobID {
-	sum := sha256.Sum256([]byte(content))
-	return thread.BlobID(hex.EncodeToString(sum[:]))
-}
-
 func entryPaths(entries []Entry) []string {
 	out := []string{}
 	for _, e := range entries {
 		out = append(out, e.Path)
 	}
 	return out
-}
-
-func wantCode(t *testing.T, err error, code codes.Code) *codes.Error {
-	t.Helper()
-	require.Error(t, err)
-	require.True(t, codes.Has(err, code), "want %s, got %v", code, err)
-	return codes.Of(err)
 }

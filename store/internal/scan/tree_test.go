@@ -13,6 +13,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/content"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -20,7 +21,7 @@ func TestArtifactsAreListedByPathWithoutWhatIsLesliesOwn(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
 	for _, rel := range []string{"plan.md", "plan/a.md", "design/x/y.md", ".meta/own", "context/inherited/r/f", "sub/context/kept", "sub/.meta/kept"} {
-		putFile(t, s, "threads/a/"+rel, rel)
+		storetest.PutFile(t, s, "threads/a/"+rel, rel)
 	}
 	require.NoError(t, os.Mkdir(s.Path("threads/a/empty"), 0o755))
 	got, err := s.Artifacts("a")
@@ -50,9 +51,9 @@ func TestAScopeSelectsArtifacts(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
 	for _, rel := range []string{"plan.md", "design/a.md", "design/deep/b.md", "notes/c.txt"} {
-		putFile(t, s, "threads/a/"+rel, rel)
+		storetest.PutFile(t, s, "threads/a/"+rel, rel)
 	}
-	got, err := s.ArtifactsIn("a", scopeOf(t, "design/", "*.md"))
+	got, err := s.ArtifactsIn("a", storetest.Scope(t, "design/", "*.md"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"design", "design/a.md", "design/deep", "design/deep/b.md", "plan.md"}, entryPaths(got))
 }
@@ -61,7 +62,7 @@ func TestAFolderThatLiesTooDeepIsNamedAndNotEntered(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
 	deep := strings.TrimSuffix(strings.Repeat("d/", MaxDepth+1), "/")
-	putFile(t, s, "threads/a/"+deep+"/f", "x")
+	storetest.PutFile(t, s, "threads/a/"+deep+"/f", "x")
 	got, err := s.Artifacts("a")
 	require.NoError(t, err)
 	require.Len(t, got, MaxDepth)
@@ -73,10 +74,10 @@ func TestAFolderThatLiesTooDeepIsNamedAndNotEntered(t *testing.T) {
 func TestHashTellsContentAndForgivesWhatVanished(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "threads/a/plan.md", "# Plan\n")
-	gone := putFile(t, s, "threads/a/gone.md", "x")
-	became := putFile(t, s, "threads/a/became", "x")
-	putSparse(t, s, "threads/a/huge.bin", 2*content.MaxFile)
+	storetest.PutFile(t, s, "threads/a/plan.md", "# Plan\n")
+	gone := storetest.PutFile(t, s, "threads/a/gone.md", "x")
+	became := storetest.PutFile(t, s, "threads/a/became", "x")
+	storetest.PutSparse(t, s, "threads/a/huge.bin", 2*content.MaxFile)
 	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(gone))
@@ -89,25 +90,25 @@ func TestHashTellsContentAndForgivesWhatVanished(t *testing.T) {
 	assert.Equal(t, Entry{Path: "became", Type: TypeOther}, got[0])
 	assert.Empty(t, got[1].SHA256)
 	assert.Equal(t, int64(2*content.MaxFile), got[1].Size)
-	assert.Equal(t, hexSum("# Plan\n"), got[2].SHA256)
+	assert.Equal(t, storetest.Sum("# Plan\n"), got[2].SHA256)
 }
 
 func TestAHashThatIsInterruptedIsT904(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "threads/a/plan.md", "x")
+	storetest.PutFile(t, s, "threads/a/plan.md", "x")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := s.Hash(ctx, "a", []Entry{{Path: "plan.md", Type: TypeFile}})
-	wantCode(t, err, codes.Interrupted)
+	storetest.WantCode(t, err, codes.Interrupted)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestAPathThatLeadsOutIsT507(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "threads/a/plan.md", "x")
-	putFile(t, s, "threads/b/secret.md", "x")
+	storetest.PutFile(t, s, "threads/a/plan.md", "x")
+	storetest.PutFile(t, s, "threads/b/secret.md", "x")
 	require.NoError(t, os.Symlink("../b", s.Path("threads/a/link")))
 	require.NoError(t, os.Symlink("plan.md", s.Path("threads/a/inner")))
 	require.NoError(t, os.Symlink("nowhere", s.Path("threads/a/dangling")))
@@ -117,24 +118,24 @@ func TestAPathThatLeadsOutIsT507(t *testing.T) {
 	} {
 		err := s.CheckPath("a", bad)
 		require.Error(t, err, bad)
-		facts := wantCode(t, err, codes.UnsafePath).Facts()
+		facts := storetest.WantCode(t, err, codes.UnsafePath).Facts()
 		assert.Equal(t, bad, facts.Text("path"))
 		assert.Equal(t, "a", facts.Text("threadId"))
 	}
 	for _, good := range []string{"plan.md", "./plan.md", "new.md", "new/folder/x.md", "plan.md/below", ".hidden", "a..b"} {
 		assert.NoError(t, s.CheckPath("a", good), good)
 	}
-	wantCode(t, s.CheckPath("a", ""), codes.InvalidArgument)
-	wantCode(t, s.CheckPath("a", "x\x00y"), codes.InvalidArgument)
+	storetest.WantCode(t, s.CheckPath("a", ""), codes.InvalidArgument)
+	storetest.WantCode(t, s.CheckPath("a", "x\x00y"), codes.InvalidArgument)
 }
 
 func TestAThreadIDThatIsAPathIsT507(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "config.json", "{}")
+	storetest.PutFile(t, s, "config.json", "{}")
 	for _, id := range []thread.ThreadID{"", ".", "..", "../blobs", "a/b", "/etc", ".meta", `a\b`} {
 		_, err := s.Artifacts(id)
-		wantCode(t, err, codes.UnsafePath)
+		storetest.WantCode(t, err, codes.UnsafePath)
 	}
 }
 
@@ -149,13 +150,13 @@ func TestAFolderThatAStrangerMadeALinkIsRefused(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(place)), 0o755))
 			require.NoError(t, os.Symlink(target, s.Path(place)))
 			_, err := s.Artifacts("a")
-			wantCode(t, err, codes.UnsafePath)
-			wantCode(t, s.CheckPath("a", "secret"), codes.UnsafePath)
+			storetest.WantCode(t, err, codes.UnsafePath)
+			storetest.WantCode(t, s.CheckPath("a", "secret"), codes.UnsafePath)
 			_, err = s.Hash(context.Background(), "a", []Entry{{Path: "secret", Type: TypeFile}})
-			wantCode(t, err, codes.UnsafePath)
+			storetest.WantCode(t, err, codes.UnsafePath)
 			st := stageFor(t, s)
 			_, _, err = st.Snapshot(context.Background(), "a", scope.Set{})
-			wantCode(t, err, codes.UnsafePath)
+			storetest.WantCode(t, err, codes.UnsafePath)
 		}
 	}
 }

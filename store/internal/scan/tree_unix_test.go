@@ -17,6 +17,7 @@ import (
 	"leslie/internal/scope"
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/storetest"
 )
 
 // putSocket makes a socket; it is born in a folder of its own since the names of
@@ -37,7 +38,7 @@ func TestLinksPipesAndSocketsAreNamedAndNeverOpened(t *testing.T) {
 	s := treeStore(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o644))
-	putFile(t, s, "threads/a/d/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/d/plan.md", "plan")
 	dir := s.Path("threads/a/d")
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "out")))
@@ -62,21 +63,21 @@ func TestLinksPipesAndSocketsAreNamedAndNeverOpened(t *testing.T) {
 	require.NoError(t, st.Sync())
 	assert.Equal(t, []string{"d/plan.md"}, m.Paths())
 	assert.Equal(t, []string{"d/in", "d/loop", "d/out", "d/pipe", "d/socket"}, skipped)
-	_, err = s.Blob(hexSum("secret"))
+	_, err = s.Blob(storetest.Sum("secret"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestAScopeThatNamesALinkIsT507(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	putFile(t, s, "threads/a/real/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/real/plan.md", "plan")
 	require.NoError(t, os.Symlink("real", s.Path("threads/a/link")))
 	st := stageFor(t, s)
 	for _, bad := range []string{"link", "link/plan.md"} {
-		_, _, err := st.Snapshot(context.Background(), "a", scopeOf(t, bad))
-		wantCode(t, err, codes.UnsafePath)
+		_, _, err := st.Snapshot(context.Background(), "a", storetest.Scope(t, bad))
+		storetest.WantCode(t, err, codes.UnsafePath)
 	}
-	_, skipped, err := st.Snapshot(context.Background(), "a", scopeOf(t, "li*"))
+	_, skipped, err := st.Snapshot(context.Background(), "a", storetest.Scope(t, "li*"))
 	require.NoError(t, err)
 	require.NoError(t, st.Sync())
 	assert.Equal(t, []string{"link"}, skipped)
@@ -85,7 +86,7 @@ func TestAScopeThatNamesALinkIsT507(t *testing.T) {
 func TestAPipeThatIsSwappedInDoesNotHang(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	name := putFile(t, s, "threads/a/plan.md", "plan")
+	name := storetest.PutFile(t, s, "threads/a/plan.md", "plan")
 	entries, err := s.Artifacts("a")
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(name))
@@ -94,17 +95,17 @@ func TestAPipeThatIsSwappedInDoesNotHang(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []Entry{{Path: "plan.md", Type: TypeOther}}, got)
 
-	blob := s.Path(content.Path(hexSum("x")))
+	blob := s.Path(content.Path(storetest.Sum("x")))
 	require.NoError(t, os.MkdirAll(filepath.Dir(blob), 0o755))
 	require.NoError(t, syscall.Mkfifo(blob, 0o644))
-	_, err = s.Blob(hexSum("x"))
-	wantCode(t, err, codes.ReadFailed)
+	_, err = s.Blob(storetest.Sum("x"))
+	storetest.WantCode(t, err, codes.ReadFailed)
 }
 
 func TestAFileThatIsReplacedByRenameWhileItIsOpenedIsStillRead(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
-	name := putFile(t, s, "threads/a/plan.md", "plan 0")
+	name := storetest.PutFile(t, s, "threads/a/plan.md", "plan 0")
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {

@@ -10,6 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store/internal/content"
+	"leslie/store/internal/storetest"
 	"leslie/thread"
 )
 
@@ -36,9 +37,9 @@ func given(t *testing.T) (testStore, func() []string) {
 	}
 	own, _ := list(map[string]string{"plan.md": "plan", "deep/er.md": "deep"})
 	_, frozen := list(map[string]string{"plan.md": "theirs"})
-	putFile(t, s, "threads/a/plan.md", "plan")
-	putFile(t, s, "threads/a/deep/er.md", "deep")
-	putFile(t, s, "threads/a/context/inherited/ref-1/plan.md", "theirs")
+	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
+	storetest.PutFile(t, s, "threads/a/deep/er.md", "deep")
+	storetest.PutFile(t, s, "threads/a/context/inherited/ref-1/plan.md", "theirs")
 	refs := []thread.Reference{{ID: "ref-1", From: "a", Manifest: frozen}, {ID: "ref-2", From: "a"}}
 	return s, func() []string {
 		out, err := s.UnknownEntries(context.Background(), "a", own, refs)
@@ -51,11 +52,13 @@ func TestAFolderHoldsNoStraysUntilSomebodyWritesThere(t *testing.T) {
 	t.Parallel()
 	s, strays := given(t)
 	assert.Empty(t, strays())
-	putFile(t, s, "threads/a/.meta/injections.jsonl", "leslie's own")
+	storetest.PutFile(t, s, "threads/a/.meta/injections.jsonl", "leslie's own")
 	require.NoError(t, os.MkdirAll(s.Path("threads/a/empty/folder"), 0o755))
 	assert.Empty(t, strays(), "leslie's own and empty folders hold nothing of anybody's")
 
-	put := func(name, content string) func() { return func() { putFile(t, s, "threads/a/"+name, content) } }
+	put := func(name, content string) func() {
+		return func() { storetest.PutFile(t, s, "threads/a/"+name, content) }
+	}
 	cases := []struct {
 		path     string
 		do, undo func()
@@ -83,17 +86,17 @@ func TestAFolderHoldsNoStraysUntilSomebodyWritesThere(t *testing.T) {
 func TestStraysOfWhatIsNoFolder(t *testing.T) {
 	t.Parallel()
 	s, _ := given(t)
-	got, err := s.UnknownEntries(context.Background(), "nobody", content.Manifest{{Path: "plan.md", SHA256: hexSum("plan")}}, nil)
+	got, err := s.UnknownEntries(context.Background(), "nobody", content.Manifest{{Path: "plan.md", SHA256: storetest.Sum("plan")}}, nil)
 	require.NoError(t, err)
 	assert.Empty(t, got, "nothing of anybody's is there")
 
 	require.NoError(t, os.Symlink("a", s.Path("threads/b")))
 	_, err = s.UnknownEntries(context.Background(), "b", nil, nil)
-	wantCode(t, err, codes.UnsafePath)
-	_, err = s.UnknownEntries(context.Background(), "a", nil, []thread.Reference{{ID: "ref-1", Manifest: hexSum("gone")}})
-	wantCode(t, err, codes.ReadFailed)
+	storetest.WantCode(t, err, codes.UnsafePath)
+	_, err = s.UnknownEntries(context.Background(), "a", nil, []thread.Reference{{ID: "ref-1", Manifest: storetest.Sum("gone")}})
+	storetest.WantCode(t, err, codes.ReadFailed)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = s.UnknownEntries(over, "a", nil, nil)
-	wantCode(t, err, codes.Interrupted)
+	storetest.WantCode(t, err, codes.Interrupted)
 }
