@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -43,22 +45,51 @@ var (
 	quarantine      = regexp.MustCompile(`"quarantined":\[([^][]|\[[^][]*\])*\]`)
 	fileSteps       = regexp.MustCompile(`,"(pending|quarantined)":\[([^][]|\[[^][]*\])*\]`)
 	lineSum         = regexp.MustCompile(`crc32c:[0-9a-f]{8}`)
+	fileTimes       = regexp.MustCompile(`,"(modifiedAt|changedAt)":"[^"]*"`)
 )
 
 // normalizer replaces what differs between runs. It keeps ids that the fixture has, and
 // numbers the others in the order of their first occurrence.
 type normalizer struct {
-	root    string
-	known   map[string]bool
-	numbers map[string]string
+	root      string
+	known     map[string]bool
+	numbers   map[string]string
+	manifests *strings.Replacer // the names of manifests, by those without file times
 }
 
 func (p *project) normalizer(known map[string]bool) *normalizer {
-	return &normalizer{root: p.dir, known: known, numbers: map[string]string{}}
+	return &normalizer{root: p.dir, known: known, numbers: map[string]string{}, manifests: timelessManifests(p.manifests())}
+}
+
+// manifests returns the store's manifests by their names below the folder of blobs.
+func (p *project) manifests() map[string]string {
+	out := map[string]string{}
+	names, _ := filepath.Glob(filepath.Join(p.dir, blobsDir, "sha256", "*", "*"))
+	for _, name := range names {
+		if data, err := os.ReadFile(name); err == nil && isManifest(string(data)) {
+			out[filepath.Base(filepath.Dir(name))+"/"+filepath.Base(name)] = string(data)
+		}
+	}
+	return out
+}
+
+func isManifest(content string) bool { return strings.HasPrefix(content, `{"version":`) }
+
+// timelessManifests gives each manifest the name that it has without the times of its
+// files. A manifest has them only for files that are two seconds old, so on a busy
+// machine two runs of one command differ in them.
+func timelessManifests(manifests map[string]string) *strings.Replacer {
+	var pairs []string
+	for _, name := range sorted(manifests) {
+		sum := sha256.Sum256([]byte(fileTimes.ReplaceAllString(manifests[name], "")))
+		id := hex.EncodeToString(sum[:])
+		pairs = append(pairs, name, id[:2]+"/"+id[2:], strings.Replace(name, "/", "", 1), id)
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 func (n *normalizer) text(s string) string {
-	s = strings.ReplaceAll(s, n.root, "ROOT")
+	s = n.manifests.Replace(strings.ReplaceAll(s, n.root, "ROOT"))
 	s = timeStamp.ReplaceAllString(s, "TIME")
 	s = displacedTime.ReplaceAllString(s, "set-aside-TIME")
 	s = lineSum.ReplaceAllString(s, "SUM")
@@ -164,7 +195,11 @@ func (p *project) normalized(raw map[string]string, known map[string]bool) map[s
 	out := map[string]string{}
 	for _, name := range sorted(raw) {
 		if !transient(name) {
-			out[displacedName(n.text(name), out)] = ordered(name, n.text(raw[name]))
+			content := raw[name]
+			if strings.HasPrefix(name, blobsDir) {
+				content = fileTimes.ReplaceAllString(content, "")
+			}
+			out[displacedName(n.text(name), out)] = ordered(name, n.text(content))
 		}
 	}
 	return out

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,6 +20,31 @@ func TestIdsTimesAndChecksumsAreNormalized(t *testing.T) {
 	n := (&project{dir: "/home/x"}).normalizer(map[string]bool{"op-aaaaaaaa": true})
 	got := n.text(`/home/x/.leslie op-bbbbbbbb op-aaaaaaaa ref-cccccccc op-bbbbbbbb 2026-01-02T03:04:05.678Z crc32c:0a1b2c3d main`)
 	assert.Equal(t, "ROOT/.leslie op-#1 op-aaaaaaaa ref-#2 op-#1 TIME SUM main", got)
+}
+
+// TestTheTimesInAManifestAreNoDifference: a manifest has them if its files were two
+// seconds old, and is named by a hash of all of it.
+func TestTheTimesInAManifestAreNoDifference(t *testing.T) {
+	t.Parallel()
+	stored := func(sum, times string) map[string]string {
+		manifest := `{"version":1,"files":[{"path":"plan.md","sha256":"` + sum + `","size":4` + times + `}]}`
+		id := fmt.Sprintf("%x", sha256.Sum256([]byte(manifest)))
+		p := &project{dir: t.TempDir()}
+		for name, content := range map[string]string{
+			blobsDir + "sha256/" + id[:2] + "/" + id[2:]: manifest,
+			storeDir + "/" + statePath:                   `{"manifest":"` + id + `"}`,
+		} {
+			name = filepath.Join(p.dir, name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+			require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+		}
+		files, err := p.files(nil)
+		require.NoError(t, err)
+		return files
+	}
+	const times = `,"modifiedAt":"2026-01-02T03:04:05Z","changedAt":"2026-01-02T03:04:06.5Z"`
+	assert.Equal(t, stored("ab", ""), stored("ab", times))
+	assert.NotEqual(t, stored("ab", ""), stored("cd", times))
 }
 
 func TestAMissingBlobIsADifferenceOnlyIfSomethingNamesIt(t *testing.T) {
