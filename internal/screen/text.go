@@ -1,0 +1,204 @@
+package screen
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// This file has styled text: cutting and wrapping it by the cells of a terminal.
+
+// style is how a terminal shows a text: the parameters of SGR, "" for plain.
+type style string
+
+// The styles. Only the eight basic colours, bold and dim: they are readable on a light
+// and on a dark background.
+const (
+	plain   style = ""
+	bold    style = "1"
+	dim     style = "2"
+	red     style = "31"
+	green   style = "32"
+	yellow  style = "33"
+	magenta style = "35"
+	cyan    style = "36"
+)
+
+// strong is a style in bold.
+func (s style) strong() style {
+	if s == plain {
+		return bold
+	}
+	return bold + ";" + s
+}
+
+// span is a text in one style.
+type span struct {
+	text  string
+	style style
+}
+
+// line is one line of the screen.
+type line []span
+
+// cells returns how many cells of the terminal a text takes.
+func cells(text string) int { return widths().StringWidth(text) }
+
+// widths has what a terminal with UTF-8 does. It does not depend on the environment.
+func widths() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
+
+// cells returns how many cells the line takes.
+func (l line) cells() int {
+	n := 0
+	for _, s := range l {
+		n += cells(s.text)
+	}
+	return n
+}
+
+// render returns the line as it is printed.
+func (l line) render(colours bool) string {
+	var b strings.Builder
+	for _, s := range l.joined() {
+		if colours && s.style != plain && s.text != "" {
+			b.WriteString("\x1b[" + string(s.style) + "m" + s.text + "\x1b[0m")
+		} else {
+			b.WriteString(s.text)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// wrap breaks the line into rows of at most width cells.
+func (l line) wrap(width int) []line {
+	var rows []line
+	var row line
+	left := width
+	for _, s := range l {
+		for text := s.text; text != ""; {
+			head := fitting(text, left)
+			if head == "" && left < width { // the row is full
+				rows, row, left = append(rows, row), nil, width
+				continue
+			}
+			if head == "" { // a character that no row has the room for
+				_, size := utf8.DecodeRuneInString(text)
+				head = text[:size]
+			}
+			row = append(row, span{head, s.style})
+			left -= cells(head)
+			text = text[len(head):]
+		}
+	}
+	if len(row) > 0 || len(rows) == 0 {
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// flow breaks the line between words into rows of at most width cells; a longer word is
+// broken as wrap breaks a line.
+func (l line) flow(width int) []line {
+	var rows []line
+	var row line
+	for _, s := range l {
+		for word := range strings.SplitAfterSeq(s.text, " ") {
+			if len(row) > 0 && row.cells()+cells(strings.TrimRight(word, " ")) > width {
+				rows, row = append(rows, row), nil
+			}
+			row = append(row, span{word, s.style})
+			if row.cells() > width {
+				broken := row.wrap(width)
+				rows, row = append(rows, broken[:len(broken)-1]...), broken[len(broken)-1]
+			}
+		}
+	}
+	return append(rows, row)
+}
+
+// joined returns the line with neighbouring spans of one style as one.
+func (l line) joined() line {
+	var out line
+	for _, s := range l {
+		if n := len(out); n > 0 && out[n-1].style == s.style {
+			out[n-1].text += s.text
+		} else if s.text != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// cut returns a text of at most width cells; … stands for what is missing at its end.
+func cut(text string, width int) string {
+	if cells(text) <= width {
+		return text
+	}
+	return fitting(text, width-1) + "…"
+}
+
+// fitting returns the beginning of a text that fits into width cells.
+func fitting(text string, width int) string { return widths().Truncate(text, max(width, 0), "") }
+
+// ending returns the end of a text that fits into width cells.
+func ending(text string, width int) string {
+	return widths().TruncateLeft(text, max(cells(text)-width, 0), "")
+}
+
+// behind returns rows as they are printed, each behind an indent.
+func behind(indent line, rows []line, colours bool) []string {
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = slices.Concat(indent, row).render(colours)
+	}
+	return out
+}
+
+// tab is what a tab is shown as: a terminal's own tabs would not fit the rows.
+const tab = "    "
+
+// visible returns a text without characters that a terminal acts on, or that hide or
+// reorder others: they are shown as escapes.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, acts) && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case r == '\t':
+			b.WriteString(tab)
+		case acts(r):
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func acts(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// many formats a count with a word whose plural ends in s.
+func many(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return grouped(int64(n)) + " " + thing
+}
+
+// grouped formats a number with commas between thousands.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}
