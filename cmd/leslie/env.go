@@ -28,6 +28,8 @@ type env struct {
 
 	dir  string // the working folder, absolute
 	home string // the user's home folder, "" when unknown
+	// cache is the user's folder for what may be lost, "" when unknown.
+	cache string
 	// login looks up the user's login name, "" if unknown.
 	login func() string
 	// session derives a name for the agent whose process called this one, "" if there
@@ -54,12 +56,13 @@ func processEnv() env {
 		dir = "."
 	}
 	home, _ := os.UserHomeDir()
+	cache, _ := os.UserCacheDir()
 	program, _ := os.Executable()
 	return env{
 		program: program,
 		stdin:   os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
-		dir: dir, home: home, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
+		dir: dir, home: home, cache: cache, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,
 		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
 	}

@@ -51,6 +51,7 @@ func (c *call) reply(data Data, err error) int {
 		return rendering{c}.endStream(failure)
 	}
 	answer, failure := rendering{c}.rendered(data, failure)
+	defer inbox{c}.tell(data)
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
 		fmt.Fprintf(c.env.stderr, "leslie: the answer could not be written: %v\n", err)
 		return codes.WriteFailed.ExitStatus()
@@ -295,6 +296,7 @@ const (
 	yellow = "33"
 	cyan   = "36"
 	bold   = "1"
+	dim    = "2"
 )
 
 // colours reports whether a stream gets colours.

@@ -28,6 +28,9 @@ func isOwnAgent(c *Call, s *thread.State, id thread.ThreadID) bool {
 // noteMessages remembers for Notices what waits for the caller's thread in a State.
 func noteMessages(c *Call, s *thread.State) {
 	c.looked, c.unread, c.notices = true, thread.Unread{}, nil
+	if c.request.NoteWaiting {
+		c.waiting = waitingForPerson(c, s)
+	}
 	if t, ok := speakerOf(c, s); ok {
 		c.unread = s.UnreadOf(t)
 		if w, waits := c.unread.Warning(t.ID); waits {

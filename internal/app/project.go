@@ -98,6 +98,8 @@ type Request struct {
 	// called if the wait takes longer than a second.
 	LockTimeout time.Duration
 	Waiting     func(path string)
+	// NoteWaiting: remember what waits for a person, for Call.Waiting.
+	NoteWaiting bool
 	// Digest identifies the whole call in the log: equal calls have equal digests.
 	Digest string
 }
@@ -125,6 +127,8 @@ type Call struct {
 	looked        bool           // a State was read
 	unread        thread.Unread  // of the thread for which the caller speaks
 	notices       warnings.List  // see Notices
+	waiting       []WaitingItem  // see Waiting
+	ownWaiting    map[string]bool
 }
 
 // Call starts one use case.

@@ -63,6 +63,32 @@ func newWaitingList(c *Call, s *thread.State) *waitingList {
 	return w
 }
 
+// waitingForPerson returns what a person has to decide or to continue, as far as the
+// State knows.
+func waitingForPerson(c *Call, s *thread.State) []WaitingItem {
+	return slices.DeleteFunc(newWaitingList(c, s).items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged })
+}
+
+// newlyWaiting returns the ids of the items that another list does not have.
+func newlyWaiting(before, now []WaitingItem) map[string]bool {
+	ids := map[string]bool{}
+	for _, item := range now {
+		ids[item.ID] = true
+	}
+	for _, item := range before {
+		delete(ids, item.ID)
+	}
+	return ids
+}
+
+// Waiting returns what waits for a person as of the State that the call last read, at
+// most ten of a kind, without the merges that could be made. own has the ids of what
+// began to wait through this call. ok is false if the call read no State, or if
+// Request.NoteWaiting is not set.
+func (c *Call) Waiting() (items []WaitingItem, own map[string]bool, ok bool) {
+	return c.waiting, c.ownWaiting, c.looked && c.request.NoteWaiting
+}
+
 // add adds an item if its kind has not too many of them.
 func (w *waitingList) add(n int, item WaitingItem) {
 	if n >= maxWaiting {

@@ -96,6 +96,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 				return store.Outcome{}, errOverdue
 			}
 			noteMessages(c, s)
+			waited := c.waiting
 			if !call.Stamp.ByPerson() && c.caller.Thread != "" {
 				if err := s.Limited(c.caller.Thread); err != nil {
 					return store.Outcome{}, err
@@ -108,6 +109,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 				begun = begunToWait(changes)
 				prolongClaims(s, changes, out.Thread, call)
 				noteMessages(c, s)
+				c.ownWaiting = newlyWaiting(waited, c.waiting)
 			}
 			return out, err
 		})
