@@ -27,6 +27,7 @@ func (d decisionText) Text(p *page) {
 func approveCommand() *command {
 	cmd := decisionCommand(thread.Approve, "approve a request; only a person can")
 	cmd.operands[0].optional = true
+	cmd.flags = append(cmd.flags, toggle("apply", "apply the merge that was approved, as merge continue does"))
 	cmd.detail = "On a terminal, without an id, it goes through everything that waits.\n" +
 		"W402 reports what has changed in the thread since the request."
 	return cmd
@@ -62,7 +63,54 @@ func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 	if in.Approval == "" {
 		c.fault("A", "", "the operand A is missing")
 	}
-	return runUseCase(c, app.Decide, in, func(d *app.DecideResult) Data { return decisionText{d} })
+	if in.OfMerge = c.on("apply"); in.OfMerge {
+		c.meansNothing("with --apply", "request-id", "expect-revision")
+	}
+	decided, err := useCase(c, app.Decide, in)
+	switch {
+	case err != nil:
+		return nil, c.asUsageError(err, "apply")
+	case in.OfMerge && decided.Status == thread.GrantApproved:
+		return applyApproved(c, decided)
+	}
+	return decisionText{decided}, nil
+}
+
+// appliedText is an approval with the merge that it was for.
+type appliedText struct {
+	decisionText
+	Merge *app.MergeResult `json:"merge"`
+}
+
+func (d appliedText) Text(p *page) {
+	p.line("approval %s  %s  %s", d.ApprovalID, string(d.Status), joined(d.Scope))
+	mergeText{MergeResult: d.Merge}.Text(p)
+}
+
+// applyApproved applies the merge of a decision, as an operation of its own. Its error
+// says that the approval stands.
+func applyApproved(c *call, decided *app.DecideResult) (Data, error) {
+	argv := []string{"merge", "continue", string(*decided.MergeID), "--dir", c.who.dir, "--as", string(c.who.as), "--actor", c.who.actor, "--format", c.who.format}
+	if c.who.noInput {
+		argv = append(argv, "--no-input")
+	}
+	all := commandsFor(argv)
+	own := newCall(c.ctx, c.env, lint(all, argv))
+	own.argv = argv
+	data, err := own.do(all)
+	c.warnings.Add(c.op.Warnings()...)
+	c.warnings.Add(own.warnings...)
+	if own.op != nil {
+		c.op = own.op
+	}
+	if err != nil {
+		return decisionText{decided}, err
+	}
+	d := appliedText{decisionText{decided}, nil}
+	if merged, ok := data.(mergeText); ok {
+		d.Merge = merged.MergeResult
+	}
+	return d, nil
 }
 
 // confirmChanged asks the person at the terminal to confirm a request whose subject

@@ -26,26 +26,27 @@ func personReads(c *call) bool {
 // inbox is what waits for the person who made a call.
 type inbox struct{ *call }
 
-// tell writes the line, unless the answer was the list of everything that waits.
-func (c inbox) tell(answer Data) {
+// news returns the line, "" for none: nothing is new, or the answer was the list of
+// everything that waits.
+func (c inbox) news(answer Data) string {
 	if c.op == nil || c.env.cache == "" {
-		return
+		return ""
 	}
-	items, own, ok := c.op.Waiting()
+	items, own, ok := app.Waiting(c.op)
 	if !ok {
-		return
+		return ""
 	}
 	told := c.told()
 	fresh := slices.DeleteFunc(slices.Clone(items), func(item app.WaitingItem) bool {
 		return own[item.ID] || slices.Contains(told, item.ID)
 	})
 	if c.remember(items, told) != nil {
-		return // it would come with every command
+		return "" // it would come with every command
 	}
-	if _, listed := answer.(summaryText); len(fresh) > 0 && !listed {
-		line := inboxLine(fresh, rendering{c.call}.callerLine)
-		_, _ = c.env.stderr.Write([]byte(string(rendering{c.call}.painter()(dim, line)) + "\n"))
+	if _, listed := answer.(summaryText); listed || len(fresh) == 0 {
+		return ""
 	}
+	return inboxLine(fresh, rendering{c.call}.callerLine)
 }
 
 // file is where the ids are remembered that the person was told, one file for a project.

@@ -47,3 +47,47 @@ func TestAPersonIsToldOnceWhatBeganToWait(t *testing.T) {
 	assert.Equal(t, nothing, told(nil, "list"))
 	assert.Equal(t, nothing, told([]string{"HOME=/dev/null"}, "list"), "nor where nothing can be remembered")
 }
+
+// TestCtrlCEndsAStreamQuietly: for a person, it is how to end it; a script is told T904.
+func TestCtrlCEndsAStreamQuietly(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"observe": {"observe", "--follow", "--since", "0"},
+		"logs":    {"logs", "--follow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newProject(t)
+			b.leslie("status", "nobody") // is logged
+			follow := func(env ...string) *terminal {
+				for { // a signal before it waits ends the process at once
+					term := openTerminal(t, b, 100, 20, env...)
+					term.start(args...)
+					term.waitFor(map[string]string{"observe": "spawn", "logs": "code=T101"}[name])
+					term.interrupt()
+					if status := term.wait(); status != -1 {
+						assert.Equal(t, 130, status)
+						return term
+					}
+				}
+			}
+			said, _, _ := follow().look()
+			assert.Equal(t, "^C", strings.TrimSpace(said))
+			said, _, _ = follow("CLAUDECODE=1").look()
+			assert.Contains(t, said, "code=T904")
+		})
+	}
+}
+
+// TestObserveSaysWhatAPersonIsAskedFor: with its id and reason, for a person only.
+func TestObserveSaysWhatAPersonIsAskedFor(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	id := b.asks(t, "main", "deploy", "--reason", "release day")
+	detail := "    " + id + ": main asks for deploy: release day: leslie approve " + id + "\n"
+	shown, _ := onTerminal(t, b, nil, "observe", "--events", "transfer")
+	assert.Contains(t, shown, detail)
+	shown, _ = onTerminal(t, b, []string{"CLAUDECODE=1"}, "observe", "--events", "transfer")
+	assert.NotContains(t, shown, detail)
+	assert.Contains(t, shown, "transfer")
+}

@@ -12,6 +12,19 @@ import (
 	"leslie/thread"
 )
 
+// observedText is an operation of a stream, with what waits for a person since then.
+type observedText struct{ operationText }
+
+func (d observedText) Text(p *page) {
+	d.operationText.Text(p)
+	if !p.person {
+		return
+	}
+	for _, item := range d.Began {
+		p.line("    %s: %s: %s", item.ID, waitingWords(item), item.Next)
+	}
+}
+
 func observeCommand() *command {
 	return &command{
 		name: "observe", summary: "stream operations, oldest first; continue with --since and the last seq",
@@ -41,7 +54,7 @@ func runObserve(c *call) (Data, error) {
 		return nil, err
 	}
 	return rendering{c}.stream(func(emit func(Data) error) error {
-		err := app.Observe(op, in, func(o app.OperationRecord) error { return emit(operationText{o}) })
+		err := app.Observe(op, in, func(o app.OperationRecord) error { return emit(observedText{operationText{o}}) })
 		return sinceFault(c, err)
 	})
 }

@@ -20,6 +20,8 @@ type page struct {
 	b bytes.Buffer
 	// terminal: a person's terminal shows it, which must not act on a file's content.
 	terminal bool
+	// person: a person reads it at their terminal, and no agent.
+	person   bool
 	coloured bool
 	// from converts a path from the project's root to one that is right from the caller's
 	// working folder; nil: they are the same.

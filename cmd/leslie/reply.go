@@ -51,7 +51,7 @@ func (c *call) reply(data Data, err error) int {
 		return rendering{c}.endStream(failure)
 	}
 	answer, failure := rendering{c}.rendered(data, failure)
-	defer inbox{c}.tell(data)
+	defer rendering{c}.aside(inbox{c}.news(data))
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
 		fmt.Fprintf(c.env.stderr, "leslie: the answer could not be written: %v\n", err)
 		return codes.WriteFailed.ExitStatus()
@@ -106,7 +106,7 @@ func (c rendering) render(data Data, failure *codes.Error) []byte {
 
 // page is an empty text answer.
 func (c rendering) page() *page {
-	return &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY), from: places(c).place}
+	return &page{terminal: c.env.stdoutTTY, person: personReads(c.call), coloured: c.colours(c.env.stdoutTTY), from: places(c).place}
 }
 
 // failure adds to err what every error has: the command, and whether something was
@@ -269,6 +269,13 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 	}
 	if b.Len() > 0 {
 		_, _ = io.WriteString(c.env.stderr, b.String())
+	}
+}
+
+// aside writes a dim line to the person at the terminal; nothing for "".
+func (c rendering) aside(line string) {
+	if line != "" {
+		_, _ = io.WriteString(c.env.stderr, string(c.painter()(dim, line))+"\n")
 	}
 }
 

@@ -103,8 +103,11 @@ func (c rendering) tellWarnings() {
 // endStream writes what is left and returns the exit status.
 func (c rendering) endStream(failure *codes.Error) int {
 	c.tellWarnings()
-	if failure == nil {
+	switch {
+	case failure == nil:
 		return 0
+	case c.stopped(failure) && personReads(c.call): // they typed Ctrl-C, and see that it ended
+		return failure.Code().ExitStatus()
 	}
 	if c.who.format == "text" {
 		c.textNotes(nil, failure)

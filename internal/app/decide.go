@@ -3,6 +3,7 @@ package app
 import (
 	"leslie/codes"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -13,6 +14,8 @@ type DecideRequest struct {
 	Approval string
 	Decision thread.GrantDecision
 	Reason   string
+	// OfMerge: the grant must be for a merge, which the caller is going to apply.
+	OfMerge bool
 	// Confirm is called before a request is approved whose subject has changed; false
 	// leaves it open. nil approves, with W402.
 	Confirm func(changed []string) (bool, error)
@@ -45,6 +48,9 @@ func Decide(c *Call, in DecideRequest) (*DecideResult, error) {
 		return first, err
 	}
 	g, err := decidable(c, in.Approval, in.Decision)
+	if err == nil && in.OfMerge && g.MergeID == "" {
+		err = codes.InvalidArgument.New(fact.Of("reason", string(g.ID)+" is not a request to apply a merge"))
+	}
 	if err != nil {
 		return nil, err
 	}

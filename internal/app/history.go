@@ -18,6 +18,7 @@ type OperationRecord struct {
 	Command     string             `json:"command"`
 	ThreadID    *thread.ThreadID   `json:"threadId"`
 	Params      json.RawMessage    `json:"params,omitempty"`
+	Began       []WaitingItem      `json:"-"` // what waits for a person since then; set by Observe
 }
 
 func operationOf(op thread.Operation) OperationRecord {

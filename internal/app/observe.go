@@ -42,7 +42,9 @@ func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error
 			if !in.meant(op.Command) {
 				return nil
 			}
-			return emit(operationOf(op))
+			record := operationOf(op)
+			record.Began = begunToWait(op.Changes)
+			return emit(record)
 		})
 		c.warn(found...)
 		if err != nil || !in.Follow {

@@ -98,7 +98,7 @@ type Request struct {
 	// called if the wait takes longer than a second.
 	LockTimeout time.Duration
 	Waiting     func(path string)
-	// NoteWaiting: remember what waits for a person, for Call.Waiting.
+	// NoteWaiting: remember what waits for a person, for Waiting.
 	NoteWaiting bool
 	// Digest identifies the whole call in the log: equal calls have equal digests.
 	Digest string
