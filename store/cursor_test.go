@@ -217,7 +217,7 @@ func TestFindingAnOperationReadsNoFurtherThanItLies(t *testing.T) {
 			put(t, s, JournalFile, bytes.Join(lines[:4], nil))
 		}
 		var asked []int
-		op, ok, err := s.FindOperation(context.Background(), "", func(op thread.Operation) bool {
+		op, ok, err := s.FindOperation(context.Background(), func(op thread.Operation) bool {
 			asked = append(asked, int(op.Seq))
 			return op.ID == "op-obj-0002"
 		})
@@ -228,10 +228,10 @@ func TestFindingAnOperationReadsNoFurtherThanItLies(t *testing.T) {
 	}
 	put(t, s, JournalFile, bytes.Join(lines, nil))
 	var asked []int
-	_, ok, err := s.FindOperation(context.Background(), "obj-0001", func(op thread.Operation) bool {
+	_, ok, err := s.FindOperation(context.Background(), func(op thread.Operation) bool {
 		asked = append(asked, int(op.Seq))
 		return false
-	})
+	}, "obj-0001")
 	require.NoError(t, err)
 	assert.False(t, ok)
 	assert.Equal(t, []int{2}, asked, "the others do not hold the mark")

@@ -64,6 +64,9 @@ type HistoryQuery struct {
 // History is what a query found.
 type History struct {
 	Operations []thread.Operation // newest first
+	// UndoneBy has the operations that are undone now, whoever did it, each with the one
+	// that did: of those that the query was about.
+	UndoneBy map[thread.OperationID]thread.OperationID
 	// Total counts what the query matches without its limit. Without a thread
 	// it is taken from the numbers, so that nothing is read for it; operations
 	// that the journal lost count as well.
@@ -81,16 +84,23 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	if err != nil {
 		return History{}, err
 	}
-	out := History{Revision: now.Revision, Warnings: now.warnings}
+	out := History{Revision: now.Revision, Warnings: now.warnings, UndoneBy: map[thread.OperationID]thread.OperationID{}}
 	top := now.Revision + 1
 	if q.Before > 0 {
 		top = min(top, q.Before)
 	}
-	for op, err := range s.newestFirst(ctx, now, journal.Span{Since: q.Since, Before: q.Before, Mark: string(q.Thread)}) {
+	part := journal.Span{Since: q.Since, Before: q.Before, Undos: true}
+	if q.Thread != "" {
+		part.Marks = []string{string(q.Thread)}
+	}
+	for op, err := range s.newestFirst(ctx, now, part) {
 		if err != nil {
 			return History{}, err
 		}
-		if q.Thread != "" && !op.Concerns(q.Thread) {
+		if _, gone := out.UndoneBy[op.ID]; !gone && op.Undoes != "" {
+			out.UndoneBy[op.Undoes] = op.ID
+		}
+		if op.Seq >= top || q.Thread != "" && !op.Concerns(q.Thread) {
 			continue
 		}
 		full := func() bool { return q.Limit > 0 && len(out.Operations) >= q.Limit }
@@ -109,14 +119,15 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 }
 
 // FindOperation returns the newest operation that want accepts; ok is false if there
-// is none. It reads only as far back as that. If mark is not empty, it decodes only
-// journal lines that contain mark, for example an id. Errors: T502, T506, T509, T904.
-func (s *Store) FindOperation(ctx context.Context, mark string, want func(thread.Operation) bool) (found thread.Operation, ok bool, err error) {
+// is none. It reads only as far back as that. If there are marks, for example an id, want
+// gets only operations whose journal lines contain one of them, and those that undo or
+// redo others. Errors: T502, T506, T509, T904.
+func (s *Store) FindOperation(ctx context.Context, want func(thread.Operation) bool, marks ...string) (found thread.Operation, ok bool, err error) {
 	now, err := s.load()
 	if err != nil {
 		return thread.Operation{}, false, err
 	}
-	for op, err := range s.newestFirst(ctx, now, journal.Span{Mark: mark}) {
+	for op, err := range s.newestFirst(ctx, now, journal.Span{Marks: marks, Undos: true}) {
 		if err != nil || want(op) {
 			return op, err == nil, err
 		}
@@ -128,9 +139,9 @@ func (s *Store) FindOperation(ctx context.Context, mark string, want func(thread
 // that was written last. It reads only as far back as it has to.
 func (s *Store) newestFirst(ctx context.Context, now *loaded, part journal.Span) iter.Seq2[thread.Operation, error] {
 	return func(yield func(thread.Operation, error) bool) {
-		give := func(e journal.Entry) bool { return yield(e.Operation, nil) }
-		if own := now.Operation; own != nil && now.tail < now.Revision && own.Seq > part.Since && (part.Before == 0 || own.Seq < part.Before) {
-			part.Before = own.Seq
+		given := thread.Revision(0) // an operation that was not read from the journal
+		give := func(e journal.Entry) bool { return e.Seq == given || yield(e.Operation, nil) }
+		if own := now.Operation; own != nil && now.tail < now.Revision && own.Seq > part.Since && (part.Undos || part.Before == 0 || own.Seq < part.Before) {
 			e, err := own.All()
 			if err != nil {
 				yield(thread.Operation{}, err)
@@ -138,6 +149,10 @@ func (s *Store) newestFirst(ctx context.Context, now *loaded, part journal.Span)
 			}
 			if !give(e) {
 				return
+			}
+			given = own.Seq
+			if !part.Undos {
+				part.Before = own.Seq
 			}
 		}
 		err := s.inJournal(func(j journal.File) error { return j.NewestFirst(ctx, part, give) })

@@ -155,6 +155,9 @@ type Call struct {
 	// before the lock is taken.
 	Staged []*Stage
 
+	// Reversal is of an undo or a redo.
+	Reversal thread.Reversal
+
 	files []thread.ThreadID // whose files are read under the lock: see Settled
 }
 

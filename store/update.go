@@ -108,6 +108,7 @@ func next(call Call, st *thread.State, out Outcome) statefile.Image {
 		ThreadID:  out.Thread,
 		Params:    call.Params,
 		RequestID: call.Request,
+		Reversal:  call.Reversal,
 		Changes:   st.Changes(),
 	}
 	e := journal.Entry{Operation: op, Archived: st.ArchivedNow(), Pending: st.Planned()}

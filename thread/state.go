@@ -32,7 +32,8 @@ type Operation struct {
 	ThreadID  ThreadID        `json:"threadId,omitempty"`
 	Params    json.RawMessage `json:"params,omitempty"`
 	RequestID string          `json:"requestId,omitempty"`
-	Changes   []Change        `json:"changes"`
+	Reversal
+	Changes []Change `json:"changes"`
 }
 
 // ArchiveSource reads archived records, which the State does not contain. The store

@@ -15,8 +15,23 @@ import (
 // restores the fields of a record. This file decides who may undo what, and what
 // must be true afterwards.
 //
-// An undo is an operation like any other, so it can be undone too, unless it
-// restored files of a merge or a rollback.
+// An undo is an operation like any other, so it can be undone too: a redo. If it restored
+// files of a merge or a rollback, its Reversal names them.
+
+// Reversal says what an undo or a redo reversed; it is zero for every other operation.
+type Reversal struct {
+	// Undoes is the operation whose changes were reverted.
+	Undoes OperationID `json:"undoes,omitempty"`
+	// Redoes, if Undoes is an undo, is the operation that was undone by it and that is in
+	// effect again.
+	Redoes OperationID `json:"redoes,omitempty"`
+	// Files has the lists of the files that were restored.
+	Files []Replaced `json:"files,omitempty"`
+}
+
+// Steps reports whether the operation is an undo or a redo. Versions before this one
+// did not record what an undo reversed.
+func (op Operation) Steps() bool { return op.Undoes != "" || op.Command == "undo" }
 
 // Inversion is the result of an undo: the records that it changed, and what the
 // caller has to do with files.
@@ -39,15 +54,15 @@ type Inversion struct {
 // Replaced names the blob that lists the files that an operation replaced in a
 // thread.
 type Replaced struct {
-	ThreadID ThreadID
-	List     BlobID
+	ThreadID ThreadID `json:"threadId"`
+	List     BlobID   `json:"list"`
 }
 
 // Invert undoes an operation. On an error it does not change the State.
 //
 // Errors: T110 if the undo would discard a later change or leave inconsistent
-// records, and for what cannot be undone: a pending merge, an injection, the undo of
-// a merge or a rollback. T402 for anyone but a person if the operation is not an
+// records, and for what cannot be undone: a pending merge, an injection, an undo of a
+// merge or a rollback that did not record its files. T402 for anyone but a person if the operation is not an
 // agent's, or if the undo would revert a person's decision, end a wait for a person,
 // or grant something. T107 if files would change in a terminated thread. T103 if a
 // thread would continue that the mistake limit suspended.
@@ -204,14 +219,12 @@ func (v *inverting) thread(c Change, id string) error {
 		}
 		return v.conflict("thread '" + id + "' was archived since")
 	}
-	if v.op.Command == "undo" && restoredFiles(valueOf[Thread](c.Before), valueOf[Thread](c.After)) {
+	replaced := v.replaced(c, ThreadID(id))
+	if v.op.Steps() && len(replaced) == 0 && restoredFiles(valueOf[Thread](c.Before), valueOf[Thread](c.After)) {
 		return v.conflict("it restored files").WithHint("Merge or roll back again")
 	}
-	replaced := lists(valueOf[Thread](c.After), v.op.Seq)
-	for _, list := range replaced {
-		v.out.Replaced = append(v.out.Replaced, Replaced{ThreadID: ThreadID(id), List: list})
-	}
-	if err := takeBack(v, &v.s.Threads, c, id); err != nil || len(replaced) == 0 {
+	v.out.Replaced = append(v.out.Replaced, replaced...)
+	if err := takeBack(v, &v.s.Threads, c, id); err != nil || len(replaced) == 0 || v.op.Steps() {
 		return err
 	}
 	if t, there := v.s.Threads.Get(id); there { // its files are restored, too
@@ -219,6 +232,17 @@ func (v *inverting) thread(c Change, id string) error {
 		v.s.Threads.Put(t)
 	}
 	return nil
+}
+
+// replaced returns the lists of the files that the operation replaced in a thread.
+func (v *inverting) replaced(c Change, id ThreadID) (out []Replaced) {
+	if v.op.Steps() {
+		return slices.DeleteFunc(slices.Clone(v.op.Files), func(r Replaced) bool { return r.ThreadID != id })
+	}
+	for _, list := range lists(valueOf[Thread](c.After), v.op.Seq) {
+		out = append(out, Replaced{ThreadID: id, List: list})
+	}
+	return out
 }
 
 // archivedSince reports whether an operation after seq archived a thread.

@@ -2,6 +2,7 @@ package thread
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -155,7 +156,7 @@ func (v *inverting) special(name string) threeWay {
 	case "injections":
 		return v.injectionsBack
 	case "reverted":
-		return revertedBack
+		return v.rangesBack
 	}
 	return nil
 }
@@ -183,8 +184,29 @@ func (v *inverting) mergedSince(shared json.RawMessage) bool {
 	return slices.ContainsFunc(listOf[Share](shared), func(s Share) bool { return s.At > v.op.Seq })
 }
 
-// revertedBack leaves the ranges as they are: see withReverted.
-func revertedBack(_, _, now json.RawMessage) (json.RawMessage, bool, error) { return now, true, nil }
+// rangesBack removes the ranges that an undo added, because a redo returns the thread's
+// files to those from before the undo. Otherwise it leaves the ranges as they are: see
+// withReverted. A range that was joined with another stays, too.
+func (v *inverting) rangesBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
+	if !v.op.Steps() {
+		return now, true, nil
+	}
+	was, is := listOf[RevertedRange](before), listOf[RevertedRange](after)
+	with := func(all []RevertedRange, r RevertedRange) bool {
+		return slices.ContainsFunc(all, func(o RevertedRange) bool { return o.After == r.After && o.Until == r.Until })
+	}
+	back := slices.DeleteFunc(listOf[RevertedRange](now), func(r RevertedRange) bool { return with(is, r) && !with(was, r) })
+	for _, r := range was {
+		if !with(is, r) && !with(back, r) {
+			back = append(back, r)
+		}
+	}
+	if len(back) == 0 {
+		return nil, true, nil
+	}
+	slices.SortStableFunc(back, func(a, b RevertedRange) int { return cmp.Compare(a.Until, b.Until) })
+	return encode(back), true, nil
+}
 
 // changedSince returns T110 for a field of a record. A caller with the journal can
 // search back from the record's revision for the operation that changed it.

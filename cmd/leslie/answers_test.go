@@ -84,6 +84,7 @@ func examples() map[string]example {
 		"observe":           {line("observe"), line("observe --target nope-nope")},
 		"wait":              {line("wait main --until decision"), line("wait nope-nope")},
 		"undo":              {line("undo"), line("undo op-nopenope")},
+		"redo":              {line("redo"), line("redo --actor nobody")},
 		"checkpoint":        {line("checkpoint main --name before"), line("checkpoint nope-nope")},
 		"checkpoint list":   {line("checkpoint list main"), line("checkpoint list nope-nope")},
 		"rollback":          {line("rollback main --to first"), line("rollback main --to nope")},
@@ -146,9 +147,12 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	case "rollback":
 		b.must(t, "checkpoint", "main", "--name", "first")
 		b.write(t, ".leslie/threads/main/plan.md", "main\n")
-	case "undo":
+	case "undo", "redo":
 		b.write(t, ".leslie/threads/part/plan.md", "part\n")
 		b.must(t, "merge", "--sources", "part", "--target", "main")
+		if name == "redo" {
+			b.must(t, "undo")
+		}
 	case "init":
 		require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie")))
 	}

@@ -65,6 +65,7 @@ func makers() []maker {
 		{"observe", observeCommand},
 		{"wait", waitCommand},
 		{"undo", undoCommand},
+		{"redo", redoCommand},
 		{"checkpoint", checkpointCommand},
 		{"checkpoint list", checkpointListCommand},
 		{"rollback", rollbackCommand},

@@ -94,7 +94,7 @@ func TestCompletionNeverFailsAndChangesNothing(t *testing.T) {
 	before := tree(t, b.dir)
 	for _, words := range []string{
 		"spawn --intent x", "spawn --nope", "spawn --inherit som --intent x", "done main", "done a/b c d", "lst", "--help", "spawn --help",
-		"--version", "objective lst", "observe", "logs --follow", "batch", "doctor --repair", "init", "undo", "--dir nowhere status",
+		"--version", "objective lst", "observe", "logs --follow", "batch", "doctor --repair", "init", "undo", "redo", "--dir nowhere status",
 	} {
 		b.offered(t, strings.Fields(words)...)
 	}

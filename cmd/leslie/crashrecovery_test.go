@@ -43,6 +43,7 @@ func cutOff() map[string][]string {
 		"merge":     {"merge --sources child --target parent"},
 		"rollback":  {"merge --sources child --target parent", "rollback parent --to begun"},
 		"undo":      {"merge --sources child --target parent", "undo"},
+		"redo":      {"merge --sources child --target parent", "undo", "redo"},
 		"reference": {"reference --from child --target parent"},
 	}
 }
@@ -58,6 +59,8 @@ func follow() []string {
 		"checkpoint parent --name later; rollback parent --to begun; rollback parent --to later",
 		"rollback parent --to begun",
 		"undo",
+		"redo",
+		"undo; redo",
 		"spawn --intent Third --id third --parent parent --inherit full",
 		"spawn --intent Third --id third --objective ship --ref parent",
 		"reference --from child --target second",

@@ -21,7 +21,11 @@ func (d operationText) Text(p *page) {
 	p.line("%d  %s  %s  %s %s  %s  %s", int64(d.Seq), d.Time.Format(time.RFC3339), string(d.OperationID), string(d.As), d.Actor, d.Command, about)
 }
 
-type historyText struct{ *app.HistoryResult }
+type historyText struct {
+	*app.HistoryResult
+	// marked: a person at a terminal reads it, and is told what is undone.
+	marked bool
+}
 
 func (d historyText) Text(p *page) {
 	var rows [][]string
@@ -30,13 +34,33 @@ func (d historyText) Text(p *page) {
 		if op.ThreadID != nil {
 			id = string(*op.ThreadID)
 		}
-		rows = append(rows, []string{strconv.FormatInt(int64(op.Seq), 10), string(op.OperationID), op.Time.Format(time.RFC3339), string(op.As), op.Actor, op.Command, id})
+		rows = append(rows, []string{strconv.FormatInt(int64(op.Seq), 10), string(op.OperationID), op.Time.Format(time.RFC3339), string(op.As), op.Actor, d.command(op), id})
 	}
 	p.table("SEQ OPERATION TIME AS ACTOR COMMAND THREAD", rows)
 	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no operations")
 	}
+	if d.marked && d.Undo != "" {
+		p.line("leslie undo takes back %s", d.Undo)
+	}
+	if d.marked && d.Redo != "" {
+		p.line("leslie redo brings back %s", d.Redo)
+	}
+}
+
+// command is an operation's command, with what it did to others or what undid it.
+func (d historyText) command(op app.OperationRecord) string {
+	switch {
+	case !d.marked:
+	case op.UndoneBy != "":
+		return op.Command + " (undone)"
+	case op.Redoes != "":
+		return op.Command + " " + string(op.Redoes)
+	case op.Undoes != "":
+		return op.Command + " " + string(op.Undoes)
+	}
+	return op.Command
 }
 
 func historyCommand() *command {
@@ -58,5 +82,6 @@ func runHistory(c *call) (Data, error) {
 		Thread: c.text("thread"), // LESLIE_THREAD is not a filter
 		Since:  thread.Revision(c.count("since", 0)), Before: c.revisionOf("before"), Limit: c.count("limit", app.DefaultLimit),
 	}
-	return runUseCase(c, app.History, in, func(d *app.HistoryResult) Data { return historyText{d} })
+	marked := c.env.stdoutTTY && c.who.as == thread.User && !c.env.inAgent()
+	return runUseCase(c, app.History, in, func(d *app.HistoryResult) Data { return historyText{d, marked} })
 }

@@ -164,7 +164,10 @@ func (w *walk) undo() {
 	}
 	require.NoError(w.t, json.Unmarshal(w.out.Bytes(), &d))
 	if op := d.Data.Items[w.r.IntN(len(d.Data.Items))]; op.Command != "spawn" {
-		w.say("undo", op.OperationID)
+		undone := w.say("undo", op.OperationID) == 0
+		if undone && w.r.IntN(2) == 0 {
+			w.say("redo")
+		}
 	}
 }
 

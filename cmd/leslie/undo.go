@@ -1,11 +1,19 @@
 package main
 
-import "leslie/internal/app"
+import (
+	"github.com/urfave/cli/v2"
 
-type undoText struct{ *app.UndoResult }
+	"leslie/internal/app"
+)
+
+// undoText is what undo and redo did; verb says which of them.
+type undoText struct {
+	*app.UndoResult
+	verb string
+}
 
 func (d undoText) Text(p *page) {
-	p.line("undone: %s (%s)", d.OperationID, d.Command)
+	p.line("%s: %s (%s)", d.verb, d.OperationID, d.Command)
 	for _, r := range d.Records {
 		p.line("  %s %s", r.How, r.Record)
 	}
@@ -15,21 +23,51 @@ func (d undoText) Text(p *page) {
 	for _, f := range d.Kept {
 		p.line("  kept %s (changed since)", f)
 	}
+	if d.DryRun {
+		p.line("nothing was changed")
+	}
 }
 
 func undoCommand() *command {
 	return &command{
 		name: "undo", summary: "undo one operation; later work stays", writes: true, notBatchable: true,
 		hint: hint{goingBack, "undo"},
-		detail: "Without OP, undoes your own last operation. Later changes stay; if one of them conflicts with the undo, " +
-			"nothing is undone (T110). An undo can be undone unless it restored files. " +
+		detail: "Without OP, undoes your own newest operation that is not undone: repeat it to step back. Later changes stay; if one of them " +
+			"conflicts with the undo, nothing is undone (T110). To undo an undo, name it, or use redo. " +
 			"An agent can undo only operations of agents, and no decisions.",
 		example:  "leslie undo op-a1b2c3d4",
-		operands: []operand{{value: anID("OP", otherIDs), optional: true}}, run: runUndo,
+		operands: []operand{{value: anID("OP", otherIDs), optional: true}},
+		flags:    []cli.Flag{toggle("dry-run", "show what would be undone without changing anything")},
+		run:      runUndo,
 	}
 }
 
 func runUndo(c *call) (Data, error) {
-	in := app.UndoRequest{Operation: c.operand(0)}
-	return runUseCase(c, app.Undo, in, func(d *app.UndoResult) Data { return undoText{d} })
+	in := app.UndoRequest{Operation: c.operand(0), DryRun: c.on("dry-run")}
+	verb := "undone"
+	if in.DryRun {
+		verb = "would undo"
+	}
+	return runUseCase(c, app.Undo, in, func(d *app.UndoResult) Data { return undoText{d, verb} })
+}
+
+func redoCommand() *command {
+	return &command{
+		name: "redo", summary: "redo what you undid last", writes: true, notBatchable: true,
+		hint: hint{goingBack, "redo"},
+		detail: "Undoes your own newest undo: repeat it to step forward. Anything else that you do after an undo ends that (T112). " +
+			"If later changes conflict with it, or files that it would restore were changed, nothing is redone (T110).",
+		example: "leslie redo",
+		flags:   []cli.Flag{toggle("dry-run", "show what would be redone without changing anything")},
+		run:     runRedo,
+	}
+}
+
+func runRedo(c *call) (Data, error) {
+	in := app.RedoRequest{DryRun: c.on("dry-run")}
+	verb := "redone"
+	if in.DryRun {
+		verb = "would redo"
+	}
+	return runUseCase(c, app.Redo, in, func(d *app.UndoResult) Data { return undoText{d, verb} })
 }

@@ -157,7 +157,7 @@ func warnIdle(c *Call) {
 	if idle+2 < idleRepetitions {
 		return
 	}
-	if last, ok, err := c.store.FindOperation(c.ctx, "", func(op thread.Operation) bool { return op.As == c.caller.As && op.Actor == c.caller.Actor }); err != nil {
+	if last, ok, err := c.store.FindOperation(c.ctx, func(op thread.Operation) bool { return op.As == c.caller.As && op.Actor == c.caller.Actor }); err != nil {
 		return
 	} else if ok && last.Seq > since {
 		return // it did something else in between

@@ -18,13 +18,19 @@ type OperationRecord struct {
 	Command     string             `json:"command"`
 	ThreadID    *thread.ThreadID   `json:"threadId"`
 	Params      json.RawMessage    `json:"params,omitempty"`
-	Began       []WaitingItem      `json:"-"` // what waits for a person since then; set by Observe
+	// UndoneBy is what undid it, unless it is in effect again; a stream does not know it.
+	// Undoes is what it undid, and Redoes what is in effect again because of that.
+	UndoneBy thread.OperationID `json:"undoneBy,omitempty"`
+	Undoes   thread.OperationID `json:"undoes,omitempty"`
+	Redoes   thread.OperationID `json:"redoes,omitempty"`
+	Began    []WaitingItem      `json:"-"` // what waits for a person since then; set by Observe
 }
 
-func operationOf(op thread.Operation) OperationRecord {
+func operationOf(op thread.Operation, undoneBy thread.OperationID) OperationRecord {
 	return OperationRecord{
 		Seq: op.Seq, OperationID: op.ID, Time: op.Time, As: op.As, Actor: op.Actor, Command: op.Command,
 		ThreadID: orNull(op.ThreadID), Params: withoutLines(op),
+		UndoneBy: undoneBy, Undoes: op.Undoes, Redoes: op.Redoes,
 	}
 }
 
@@ -39,7 +45,13 @@ type HistoryRequest struct {
 }
 
 // HistoryResult has the operations, newest first.
-type HistoryResult struct{ Items[OperationRecord] }
+type HistoryResult struct {
+	Items[OperationRecord]
+	// Undo and Redo are what the caller's next undo and redo are about, if all operations
+	// were asked for and these are among the newest.
+	Undo thread.OperationID `json:"undo,omitempty"`
+	Redo thread.OperationID `json:"redo,omitempty"`
+}
 
 // History lists recorded operations. Errors: T101, T105, those of reading.
 func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
@@ -58,9 +70,20 @@ func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
 	}
 	c.warn(h.Warnings...)
 	c.revision = &h.Revision
-	d := &HistoryResult{Items[OperationRecord]{Items: []OperationRecord{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
+	d := &HistoryResult{Items: Items[OperationRecord]{Items: []OperationRecord{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
+	w := newWalk(c)
 	for _, op := range h.Operations {
-		d.Items.Items = append(d.Items.Items, operationOf(op))
+		w.take(op)
+		d.Items.Items = append(d.Items.Items, operationOf(op, h.UndoneBy[op.ID]))
+	}
+	if q.Thread != "" || q.Before > 0 {
+		return d, nil
+	}
+	if w.undo != nil {
+		d.Undo = w.undo.ID
+	}
+	if w.redo != nil {
+		d.Redo = w.redo.Undoes
 	}
 	return d, nil
 }

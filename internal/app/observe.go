@@ -42,7 +42,7 @@ func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error
 			if !in.meant(op.Command) {
 				return nil
 			}
-			record := operationOf(op)
+			record := operationOf(op, "")
 			record.Began = begunToWait(op.Changes)
 			return emit(record)
 		})

@@ -123,11 +123,12 @@ type Call struct {
 	replayed      bool
 	draft         *draft         // of the batch that this call is a line of
 	staged        []*store.Stage // what the operation relies on
-	note          string         // what the log says of a call that worked
-	looked        bool           // a State was read
-	unread        thread.Unread  // of the thread for which the caller speaks
-	notices       warnings.List  // see Notices
-	waiting       []WaitingItem  // see Waiting
+	reversal      thread.Reversal
+	note          string        // what the log says of a call that worked
+	looked        bool          // a State was read
+	unread        thread.Unread // of the thread for which the caller speaks
+	notices       warnings.List // see Notices
+	waiting       []WaitingItem // see Waiting
 	ownWaiting    map[string]bool
 }
 

@@ -216,11 +216,11 @@ type FileReplaced struct {
 // reading.
 func ShowOperation(c *Call, in ShowOperationRequest) (*ShowOperationResult, error) {
 	c.readOnly()
-	op, err := findOperation(c, in.Operation)
+	op, w, err := findOperation(c, in.Operation)
 	if err != nil {
 		return nil, err
 	}
-	d := &ShowOperationResult{OperationRecord: operationOf(op), Lines: linesOf(op), Changes: []RecordChange{}, Files: []FileReplaced{}}
+	d := &ShowOperationResult{OperationRecord: operationOf(op, w.undoneBy[op.ID]), Lines: linesOf(op), Changes: []RecordChange{}, Files: []FileReplaced{}}
 	_, err = c.view(func(s *thread.State) error {
 		for _, change := range op.Changes {
 			d.Changes = append(d.Changes, recordChange(s, change))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"strings"
 
 	"leslie/codes"
@@ -10,17 +11,29 @@ import (
 
 // UndoRequest undoes one operation.
 type UndoRequest struct {
-	Operation string // its id or a prefix of it; "": the caller's own last one
+	// Operation is its id or a prefix of it; "": the caller's newest one that is not undone.
+	Operation string
+	DryRun    bool // only say what would be done
 }
 
-// UndoResult says what was undone.
+// RedoRequest redoes the caller's newest undone operation.
+type RedoRequest struct {
+	DryRun bool // only say what would be done
+}
+
+// UndoResult says what was undone or redone.
 type UndoResult struct {
-	OperationID thread.OperationID `json:"operationId"` // the one that was undone
+	OperationID thread.OperationID `json:"operationId"` // the one that was undone or redone
 	Command     string             `json:"command"`
 	ThreadID    *thread.ThreadID   `json:"threadId"`
-	Records     []UndoneRecord     `json:"records"`
-	Files       []string           `json:"files"`          // of a merge or a rollback: put back
-	Kept        []string           `json:"kept,omitempty"` // changed since: left as they are
+	// UndoneBy is the undo that a redo took back. Redoes is the operation that is in effect
+	// again because its undo, OperationID, was undone.
+	UndoneBy thread.OperationID `json:"undoneBy,omitempty"`
+	Redoes   thread.OperationID `json:"redoes,omitempty"`
+	Records  []UndoneRecord     `json:"records"`
+	Files    []string           `json:"files"`          // of a merge or a rollback: put back
+	Kept     []string           `json:"kept,omitempty"` // changed since: left as they are
+	DryRun   bool               `json:"dryRun,omitempty"`
 	Change
 }
 
@@ -30,39 +43,101 @@ type UndoneRecord struct {
 	How    string `json:"how"`    // removed, restored, changed
 }
 
-// Undo undoes one operation. Later changes stay; if one of them prevents the undo,
-// nothing is undone. Errors: T105, T108, T110, T112, T402, T509, those of a write.
+// Undo undoes one operation; an undo is redone. Later changes stay; if one of them
+// prevents the undo, nothing is undone. Errors: T105, T108, T110, T112, T402, T509, those
+// of a write.
 func Undo(c *Call, in UndoRequest) (*UndoResult, error) {
 	if first, ok, err := answered[UndoResult](c); ok || err != nil {
 		return first, err
 	}
-	op, err := findOperation(c, in.Operation)
+	if in.Operation == "" {
+		op, err := ownToUndo(c)
+		if err != nil {
+			return nil, err
+		}
+		data, err := newUndoing(c, op, in.DryRun).run()
+		return data, tellWhich(op, err)
+	}
+	named, w, err := findOperation(c, in.Operation)
+	op := named
+	if err == nil && op.Redoes != "" { // what it has redone is undone again
+		op, w, err = findOperation(c, string(op.Redoes))
+	}
 	if err != nil {
 		return nil, err
 	}
-	data, err := undo(c, op)
-	return data, nameLater(c, op, err)
+	u := newUndoing(c, op, in.DryRun)
+	u.result.OperationID, u.result.Command = named.ID, named.Command
+	if by := w.undoneBy[op.ID]; by != "" {
+		return nil, u.conflict("it is already undone").With(fact.Of("undoneBy", by))
+	}
+	u.result.Redoes = u.reversal.Redoes
+	return u.run()
 }
 
-// undo plans the undo and its file work from the current State, and carries it out.
-// The rule runs again under the lock; its effect on files depends only on the
-// operation, so the plan stays valid.
-func undo(c *Call, op thread.Operation) (*UndoResult, error) {
-	u := &undoing{c: c, op: op, back: []string{}}
-	_, err := c.view(func(s *thread.State) (err error) {
-		u.in, err = s.Invert(op, c.operation())
-		return err
-	})
+// Redo redoes the caller's newest undone operation, if the caller has done nothing else
+// since its undo. Errors: T108, T110, T112, T402, T509, those of a write.
+func Redo(c *Call, in RedoRequest) (*UndoResult, error) {
+	if first, ok, err := answered[UndoResult](c); ok || err != nil {
+		return first, err
+	}
+	undo, err := ownToRedo(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := u.prepare(); err != nil {
-		c.endStage(u.stage, false)
+	u := newUndoing(c, undo, in.DryRun)
+	u.result.OperationID, u.result.UndoneBy = undo.Undoes, undo.ID
+	if u.first, _, err = findOperation(c, string(undo.Undoes)); err != nil && !codes.Has(err, codes.OperationNotFound) {
 		return nil, err
 	}
-	data, err := write(c, u.rule)
-	c.endStage(u.stage, err == nil)
-	return data, err
+	u.result.Command = u.first.Command
+	data, err := u.run()
+	return data, tellWhich(undo, err)
+}
+
+// tellWhich adds to a T110 which operation leslie chose.
+func tellWhich(op thread.Operation, err error) error {
+	if !codes.Has(err, codes.UndoConflict) {
+		return err
+	}
+	e := codes.Of(err)
+	next := e.Next()
+	if history := "leslie history"; !slices.Contains(next, history) {
+		next = append(next, history)
+	}
+	return e.With(fact.Of("command", op.Command)).WithNext(next...)
+}
+
+// run plans the undo and its file work from the current State, and carries it out.
+// The rule runs again under the lock; its effect on files depends only on the
+// operation, so the plan stays valid.
+func (u *undoing) run() (data *UndoResult, err error) {
+	c := u.c
+	_, err = c.view(func(s *thread.State) (err error) {
+		u.in, err = s.Invert(u.op, c.operation())
+		return err
+	})
+	if err == nil {
+		err = u.plan()
+	}
+	switch {
+	case err != nil:
+	case u.dryRun:
+		_, err = c.view(func(s *thread.State) (err error) {
+			data, _, err = u.rule(s, c.operation())
+			return err
+		})
+	default:
+		if err = u.prepare(); err == nil {
+			c.reversal = u.reversal
+			data, err = write(c, u.rule)
+		}
+		c.endStage(u.stage, err == nil)
+	}
+	if err != nil {
+		return nil, nameLater(c, u.op, err)
+	}
+	return data, nil
 }
 
 // rule is the undo, under the lock.
@@ -83,7 +158,8 @@ func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread
 		return nil, "", err
 	}
 	s.Plan(u.steps...)
-	d := &UndoResult{OperationID: u.op.ID, Command: u.op.Command, ThreadID: orNull(u.op.ThreadID), Records: []UndoneRecord{}, Files: u.back, Kept: u.kept}
+	d := u.result
+	d.ThreadID, d.Records, d.DryRun = orNull(u.op.ThreadID), []UndoneRecord{}, u.dryRun
 	for _, c := range in.Changes {
 		how := "changed"
 		switch {
@@ -94,7 +170,7 @@ func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread
 		}
 		d.Records = append(d.Records, UndoneRecord{c.Record, how})
 	}
-	return d, u.op.ThreadID, nil
+	return &d, u.op.ThreadID, nil
 }
 
 // conflict returns T110.
@@ -106,49 +182,32 @@ func (u *undoing) conflict(reason string) *codes.Error {
 	return err
 }
 
-// findOperation finds the operation that arg names by its id or a prefix of it, or the
-// caller's own last one for "". Only a shortened id requires reading the whole
-// journal. Errors: T112, T105.
-func findOperation(c *Call, arg string) (thread.Operation, error) {
-	if arg == "" {
-		return ownLastOperation(c)
-	}
+// findOperation finds the operation that arg names by its id or a prefix of it, and what
+// came after it. Only a shortened id requires reading the whole journal. Errors: T112,
+// T105.
+func findOperation(c *Call, arg string) (thread.Operation, *walk, error) {
 	var found []thread.Operation
-	op, ok, err := c.store.FindOperation(c.ctx, arg, func(op thread.Operation) bool {
+	w := newWalk(c)
+	op, ok, err := c.store.FindOperation(c.ctx, func(op thread.Operation) bool {
+		w.take(op)
 		if thread.ShortensOperation(arg, op.ID) {
 			found = append(found, op)
 		}
 		return string(op.ID) == arg
-	})
+	}, arg)
 	switch {
 	case err != nil || ok:
-		return op, err
+		return op, w, err
 	case len(found) == 1:
-		return found[0], nil
+		return found[0], w, nil
 	case len(found) == 0:
-		return op, codes.OperationNotFound.New(fact.Of("operationId", arg))
+		return op, w, codes.OperationNotFound.New(fact.Of("operationId", arg))
 	}
 	var ids []thread.OperationID
 	for _, op := range found[:min(len(found), thread.MaxCandidates)] {
 		ids = append(ids, op.ID)
 	}
-	return op, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(found)), fact.Of("candidates", ids)).WithNext("leslie history")
-}
-
-// ownLastOperation returns the caller's newest operation.
-func ownLastOperation(c *Call) (thread.Operation, error) {
-	actor, err := fact.JSON(c.caller.Actor)
-	if err != nil {
-		return thread.Operation{}, err
-	}
-	op, ok, err := c.store.FindOperation(c.ctx, `"actor":`+string(actor), func(op thread.Operation) bool {
-		return op.Actor == c.caller.Actor && op.As == c.caller.As
-	})
-	if err == nil && !ok {
-		err = codes.OperationNotFound.New(fact.Of("operationId", "last")).
-			WithHint("You have no operation here to undo; name one")
-	}
-	return op, err
+	return op, w, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(found)), fact.Of("candidates", ids)).WithNext("leslie history")
 }
 
 // nameLater adds to a T110 about a field the operation that changed it since, if it is
@@ -164,9 +223,9 @@ func nameLater(c *Call, op thread.Operation, err error) error {
 		return err
 	}
 	_, id, _ := strings.Cut(record, "/")
-	later, ok, lookErr := c.store.FindOperation(c.ctx, id, func(o thread.Operation) bool {
+	later, ok, lookErr := c.store.FindOperation(c.ctx, func(o thread.Operation) bool {
 		return o.Seq <= op.Seq || o.Changed(record, field)
-	})
+	}, id)
 	if lookErr != nil || !ok || later.Seq <= op.Seq {
 		return err
 	}

@@ -1,11 +1,15 @@
 package app
 
 import (
+	"encoding/json"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
+	"leslie/codes"
 	"leslie/internal/app/changes"
+	"leslie/internal/external"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -16,12 +20,42 @@ import (
 
 // undoing is one undo with its file work.
 type undoing struct {
-	c          *Call
-	op         thread.Operation
-	in         thread.Inversion
-	stage      *store.Stage // nil when there is nothing to stage
-	steps      []thread.Step
-	back, kept []string
+	c      *Call
+	op     thread.Operation
+	first  thread.Operation // of a redo: what is done again; zero if the journal lacks it
+	dryRun bool
+	result UndoResult
+
+	in       thread.Inversion
+	sets     []changes.Set // the files to restore, by thread
+	stage    *store.Stage  // nil when there is nothing to stage
+	steps    []thread.Step
+	reversal thread.Reversal
+}
+
+func newUndoing(c *Call, op thread.Operation, dryRun bool) *undoing {
+	return &undoing{
+		c: c, op: op, dryRun: dryRun,
+		result:   UndoResult{OperationID: op.ID, Command: op.Command, Files: []string{}},
+		reversal: thread.Reversal{Undoes: op.ID, Redoes: op.Undoes},
+	}
+}
+
+// plan decides which files are restored, and reads what that needs. It writes nothing.
+func (u *undoing) plan() error {
+	if err := u.planFiles(); err != nil {
+		return err
+	}
+	for _, set := range u.sets {
+		for _, f := range set.Files {
+			if f.After != "" && u.dryRun { // else Stage reads it
+				if _, err := u.c.store.Blob(f.After); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // prepare stages what the undo restores, and plans the steps.
@@ -48,9 +82,10 @@ func (u *undoing) prepare() (err error) {
 	return u.c.relyOn(u.stage)
 }
 
-// putBackFiles stages the files that a merge or a rollback replaced and that have not
-// changed since. Errors: T110 if there is none.
-func (u *undoing) putBackFiles() error {
+// planFiles finds the files that the operation replaced and that have not changed since.
+// Errors: T110 if there is none; of an undo, if one has changed: a merge that is recorded
+// again must have all of its files.
+func (u *undoing) planFiles() error {
 	all := 0
 	for _, r := range u.in.Replaced {
 		files, err := changes.List(u.c.store, r.List)
@@ -65,31 +100,83 @@ func (u *undoing) putBackFiles() error {
 				var entries []store.Entry
 				entries, err = u.c.store.Artifacts(r.ThreadID)
 				kept = append(kept, inTheWay(back.Files, kept, entries)...)
+				noteModes(back.Files, entries)
 			}
 			return err
 		}, r.ThreadID)
 		if err != nil {
 			return err
 		}
+		if u.op.Undoes != "" && len(kept) > 0 {
+			return u.repeated(u.conflict("files of thread '" + string(r.ThreadID) + "' were changed since: " + someOf(kept)))
+		}
 		back.Files = slices.DeleteFunc(back.Files, func(f changes.File) bool { return slices.Contains(kept, f.Path) })
 		for _, f := range files {
 			if slices.Contains(kept, f.Path) {
-				u.kept = append(u.kept, f.Path)
+				u.result.Kept = append(u.result.Kept, f.Path)
 			} else {
-				u.back = append(u.back, f.Path)
+				u.result.Files = append(u.result.Files, f.Path)
 			}
 		}
-		dir := "back/" + string(r.ThreadID)
-		content := func(f changes.File) ([]byte, error) { return u.c.store.Blob(f.After) }
-		if err := back.Stage(u.c.ctx, u.stage, dir, content); err != nil {
-			return err
-		}
-		u.steps = append(u.steps, back.Steps(u.stage, dir)...)
+		u.sets = append(u.sets, back)
 	}
-	if all > 0 && len(u.back) == 0 {
+	if all > 0 && len(u.result.Files) == 0 {
 		return u.conflict("every file that it changed was changed since")
 	}
 	return nil
+}
+
+// noteModes notes which files are executable now, for a redo.
+func noteModes(files []changes.File, entries []store.Entry) {
+	executable := map[string]bool{}
+	for _, e := range entries {
+		executable[e.Path] = e.Executable
+	}
+	for i := range files {
+		files[i].WasExecutable = executable[files[i].Path]
+	}
+}
+
+// putBackFiles stages the files of planFiles, and the lists of what they replace.
+func (u *undoing) putBackFiles() error {
+	for _, set := range u.sets {
+		dir := "back/" + string(set.Thread)
+		content := func(f changes.File) ([]byte, error) { return u.c.store.Blob(f.After) }
+		if err := set.Stage(u.c.ctx, u.stage, dir, content); err != nil {
+			return err
+		}
+		list, err := set.PutList(u.stage)
+		if err != nil {
+			return err
+		}
+		u.reversal.Files = append(u.reversal.Files, thread.Replaced{ThreadID: set.Thread, List: list})
+		u.steps = append(u.steps, set.Steps(u.stage, dir)...)
+	}
+	return nil
+}
+
+// repeated adds to a T110 the line that does again what cannot be redone.
+func (u *undoing) repeated(err *codes.Error) error {
+	for _, c := range u.first.Changes {
+		var t thread.Thread
+		if !strings.HasPrefix(c.Record, thread.TableThreads+"/") || json.Unmarshal(c.After, &t) != nil {
+			continue
+		}
+		var sources []thread.ThreadID
+		for _, share := range t.Shared {
+			if share.At == u.first.Seq {
+				sources = append(sources, share.With)
+			}
+		}
+		if len(sources) > 0 {
+			return err.WithHint("Merge again: leslie merge --sources " + strings.ReplaceAll(joined(sources), ", ", ",") + " --target " + string(t.ID))
+		}
+	}
+	var params struct{ To string }
+	if json.Unmarshal(u.first.Params, &params) == nil && params.To != "" {
+		return err.WithHint("Roll back again: leslie rollback " + string(u.first.ThreadID) + " --to " + external.Word(params.To))
+	}
+	return err.WithHint("Merge or roll back again")
 }
 
 // inTheWay returns the files that cannot be restored to their names: there is a folder

@@ -218,7 +218,7 @@ func (w *waiting) touch(op thread.Operation) {
 	}
 	w.any = true
 	if w.seen.Total++; len(w.seen.Items) < DefaultLimit {
-		w.seen.Items = append(w.seen.Items, operationOf(op))
+		w.seen.Items = append(w.seen.Items, operationOf(op, ""))
 	}
 	w.seen.Truncated = w.seen.Total > len(w.seen.Items)
 }

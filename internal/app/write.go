@@ -201,7 +201,7 @@ func (c *Call) storeCall() store.Call {
 	call := store.Call{
 		Wait: c.lockWait(), Stamp: c.operation(), Command: c.request.Command, Params: c.params(), Request: c.request.ID, Expect: c.request.Expect,
 	}
-	call.Staged = c.staged
+	call.Staged, call.Reversal = c.staged, c.reversal
 	return call
 }
 

@@ -190,7 +190,25 @@ func (w *worker) undoRollback() {
 		return
 	}
 	w.requireFiles("undo of a rollback", last.before)
+	rolledBack := b.now
 	b.now = last.before
+	if w.r.IntN(2) == 0 {
+		w.redoRollback(last, rolledBack)
+	}
+}
+
+// redoRollback redoes a rollback that was just undone.
+func (w *worker) redoRollback(undone doneRollback, files map[string]string) {
+	b := &w.rollbacks
+	o := w.do(line{command: "redo", argv: []string{"redo"}, scenario: true})
+	switch {
+	case o.OK():
+		w.requireFiles("redo of a rollback", files)
+		b.now = maps.Clone(files)
+		b.checkpoints = append(b.checkpoints, savedFiles{undone.automatic, undone.before})
+	case o.Killed:
+		b.unclear, b.maybe = true, maps.Clone(files)
+	}
 }
 
 // operationAt returns the operation of a thread at a revision, or "" if history fails.

@@ -96,6 +96,7 @@ func table() []row {
 		{name: "observe", weight: 2, reads: true, stream: true, may: gone, draw: (*worker).observe},
 		{name: "wait", weight: 2, reads: true, may: gone + shut + "T109", draw: (*worker).wait},
 		{name: "undo", weight: 7, may: thread + "T102 T108 T110 T112 T402 T505", draw: (*worker).undo},
+		{name: "redo", weight: 4, may: thread + "T102 T108 T110 T112 T402 T505", draw: fixed("redo", "redo", "redo --dry-run")},
 		{name: "checkpoint", weight: 4, may: thread + "T106 T108", draw: (*worker).checkpoint},
 		{name: "checkpoint list", weight: 1, reads: true, may: gone, draw: of("checkpoint list", "", "--limit 2")},
 		{name: "rollback", weight: 4, may: thread + "T111 T505 T108", draw: (*worker).rollback},
@@ -548,7 +549,7 @@ func (w *worker) wait() (line, bool) {
 
 func (w *worker) undo() (line, bool) {
 	l := line{argv: []string{"undo"}}
-	if op := w.shared.operation(w.r); op != "" && w.r.IntN(4) > 0 {
+	if op := w.shared.operation(w.r); op != "" && w.r.IntN(3) > 0 {
 		l.argv = append(l.argv, op)
 	}
 	return l, true

@@ -6,7 +6,7 @@ import "fmt"
 
 // This file is the undo scenario: a worker changes fields of its own thread, and undoes
 // operations in any order. A field that has not changed since gets its old value back,
-// and no other field changes.
+// and no other field changes. What was just undone can be redone.
 
 // undoScenario is what a worker knows of its own thread.
 type undoScenario struct {
@@ -97,6 +97,21 @@ func (w *worker) undoEdit(i int) {
 	}
 	if o.OK() || o.Killed {
 		f.past = append(f.past[:i:i], f.past[i+1:]...)
+	}
+	if o.OK() && w.r.IntN(2) == 0 {
+		w.redoEdit(e)
+	}
+}
+
+// redoEdit redoes an edit that was just undone.
+func (w *worker) redoEdit(e edit) {
+	f := &w.undos
+	switch o := w.do(line{command: "redo", argv: []string{"redo"}, scenario: true}); {
+	case o.OK():
+		f.now[e.field] = e.is
+		f.past = append(f.past, e)
+	case o.Killed:
+		f.doubt = &edit{field: e.field, was: f.now[e.field], is: e.is}
 	}
 }
 

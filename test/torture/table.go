@@ -110,6 +110,13 @@ func table() []row {
 		{name: "undo-rollback", prepare: withRolledBack, argv: words("undo")},
 		{name: "undo-batch", prepare: withBatchDone, argv: words("undo")},
 		{name: "undo-done", prepare: withDone, argv: words("undo")},
+		{name: "redo-update", prepare: undone(withUpdated), argv: words("redo")},
+		{name: "redo-spawn", prepare: undone(withSpawned), argv: words("redo")},
+		{name: "redo-batch", prepare: undone(withBatchDone), argv: words("redo")},
+		{name: "redo-merge", prepare: undone(withMerged), argv: words("redo")},
+		{name: "redo-rollback", prepare: undone(withRolledBack), argv: words("redo")},
+		{name: "redo-again", prepare: undone(withMerged), argv: words("undo {op}")},
+		{name: "undo-redone", prepare: withRedone, argv: words("undo")},
 		{name: "batch", prepare: withBatch, argv: words("batch " + planFile)},
 		{name: "import-leslie", prepare: withNodeStore, argv: words("import node")},
 		{name: "import-beads", prepare: withBeads, argv: words("import " + issuesFile + " --objective ship --request-id try-3")},
@@ -121,6 +128,7 @@ func table() []row {
 		{name: "write-on-crashed-merge", prepare: withCrashedMerge, argv: words("objective create Second --id second")},
 		{name: "copy-of-crashed-spawn", prepare: withCrashedSpawn, argv: words("spawn --id new --intent Do --parent dead --inherit full")},
 		{name: "undo-of-crashed-merge", prepare: withCrashedMerge, argv: words("undo")},
+		{name: "redo-of-crashed-undo", prepare: withCrashedUndo, argv: words("redo")},
 		{name: "checkpoint-of-crashed-merge", prepare: withCrashedMerge, argv: words("checkpoint main --name first")},
 		{name: "copy-of-crashed-merge", prepare: withCrashedMerge, argv: words("spawn --id new --intent Do --parent main --inherit full")},
 	}
@@ -215,6 +223,19 @@ func withCheckpoint(f *fixture) {
 func withRolledBack(f *fixture) {
 	withCheckpoint(f)
 	f.ok("rollback main --to first")
+}
+
+// undone: what a store was prepared with last is undone.
+func undone(prepare func(*fixture)) func(*fixture) {
+	return func(f *fixture) {
+		prepare(f)
+		f.ok("undo")
+	}
+}
+
+func withRedone(f *fixture) {
+	undone(withMerged)(f)
+	f.ok("redo")
 }
 
 func withUpdated(f *fixture) { f.ok("update child --title Better --tag +x") }
@@ -349,4 +370,9 @@ func withCrashedSpawn(f *fixture) {
 func withCrashedMerge(f *fixture) {
 	withChanges(f)
 	f.crash("merge --sources child --target main")
+}
+
+func withCrashedUndo(f *fixture) {
+	withMerged(f)
+	f.crash("undo")
 }

@@ -27,7 +27,7 @@ type File struct {
 	After  thread.BlobID `json:"after"`
 	// WasExecutable belongs to the file before, Executable to the file after.
 	WasExecutable bool `json:"executable,omitempty"`
-	Executable    bool `json:"-"`
+	Executable    bool `json:"executableAfter,omitempty"`
 }
 
 // idle reports whether the change leaves the path unchanged. An idle change records

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"slices"
 
 	"leslie/codes"
 	"leslie/store/internal/jsonl"
@@ -55,7 +56,24 @@ func (f File) Newest(fn func(Entry) bool) error {
 // Span is a part of the history; the zero value is all of it.
 type Span struct {
 	Since, Before thread.Revision // both excluded; Before 0: no end
-	Mark          string          // decode only lines that have this text
+	Marks         []string        // if there are any, decode only lines that have one of these texts
+	// Undos: also operations from Before on that undo or redo others.
+	Undos bool
+}
+
+// undoes is in the line of each operation that undoes or redoes another.
+const undoes = `"undoes":"`
+
+// marked reports whether a line may be wanted.
+func (part Span) marked(seq thread.Revision, line []byte) bool {
+	if part.Undos && bytes.Contains(line, []byte(undoes)) {
+		return true
+	}
+	if part.Before != 0 && seq >= part.Before {
+		return false
+	}
+	has := func(mark string) bool { return bytes.Contains(line, []byte(mark)) }
+	return len(part.Marks) == 0 || slices.ContainsFunc(part.Marks, has)
 }
 
 // NewestFirst calls yield for the operations from the newest to the oldest, of each
@@ -65,7 +83,10 @@ func (f File) NewestFirst(ctx context.Context, part Span, yield func(Entry) bool
 	if f.file == nil {
 		return nil
 	}
-	last := part.Before // the number above those that are still wanted
+	var last thread.Revision // the number above those that are still wanted
+	if !part.Undos {
+		last = part.Before
+	}
 	for line, err := range jsonl.Backwards(f.file, f.size) {
 		if err != nil {
 			return err
@@ -81,7 +102,7 @@ func (f File) NewestFirst(ctx context.Context, part Span, yield func(Entry) bool
 			return nil
 		}
 		last = seq
-		if !bytes.Contains(line, []byte(part.Mark)) {
+		if !part.marked(seq, line) {
 			continue
 		}
 		if e, ok := Read(line); ok && !yield(e) {

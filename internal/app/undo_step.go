@@ -1,0 +1,92 @@
+package app
+
+import (
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/thread"
+)
+
+// This file finds what a caller's undo and redo are about when they name no operation.
+
+// walk reads the history backwards, the newest operation first, once. It knows of each
+// operation whether it is undone now, because what undid it came later.
+type walk struct {
+	caller   Caller
+	undoneBy map[thread.OperationID]thread.OperationID
+
+	undo *thread.Operation // the caller's newest one that is not undone
+	redo *thread.Operation // the caller's newest undo that is not undone, if nothing came after it
+	last *thread.Operation // the caller's newest one that is no undo or redo
+}
+
+func newWalk(c *Call) *walk {
+	return &walk{caller: c.caller, undoneBy: map[thread.OperationID]thread.OperationID{}}
+}
+
+func (w *walk) take(op thread.Operation) {
+	_, undone := w.undoneBy[op.ID]
+	own := op.Actor == w.caller.Actor && op.As == w.caller.As
+	switch {
+	case undone:
+	case op.Undoes != "":
+		w.undoneBy[op.Undoes] = op.ID
+		if own && op.Redoes == "" && w.redo == nil && w.last == nil {
+			w.redo = &op
+		}
+	case own && !op.Steps() && w.undo == nil:
+		w.undo = &op
+	}
+	if own && !op.Steps() && w.last == nil {
+		w.last = &op
+	}
+}
+
+// back walks until one of the caller's operations, or something that undid one, is found.
+// Errors: those of reading.
+func (w *walk) back(c *Call, found func() bool) error {
+	actor, err := fact.JSON(c.caller.Actor)
+	if err != nil {
+		return err
+	}
+	_, _, err = c.store.FindOperation(c.ctx, func(op thread.Operation) bool {
+		w.take(op)
+		return found()
+	}, `"actor":`+string(actor))
+	return err
+}
+
+// ownToUndo returns the caller's newest operation that is no undo or redo and is not
+// undone now. Errors: T112.
+func ownToUndo(c *Call) (thread.Operation, error) {
+	w := newWalk(c)
+	if err := w.back(c, func() bool { return w.undo != nil }); err != nil {
+		return thread.Operation{}, err
+	}
+	if w.undo != nil {
+		return *w.undo, nil
+	}
+	err := codes.OperationNotFound.New(fact.Of("operationId", "last"))
+	if w.redo != nil {
+		return thread.Operation{}, err.WithHint("You have undone all that you did here; leslie redo goes forward again")
+	}
+	return thread.Operation{}, err.WithHint("You have no operation here to undo; name one")
+}
+
+// ownToRedo returns the caller's newest undo that is not undone. An operation of the
+// caller that came after it ends what can be redone. Errors: T112.
+func ownToRedo(c *Call) (thread.Operation, error) {
+	w := newWalk(c)
+	if err := w.back(c, func() bool { return w.redo != nil || w.last != nil }); err != nil {
+		return thread.Operation{}, err
+	}
+	err := codes.OperationNotFound.New(fact.Of("operationId", "last undo"))
+	switch {
+	case w.redo != nil:
+		return *w.redo, nil
+	case w.last != nil:
+		return thread.Operation{}, err.With(fact.Of("later", w.last.ID)).
+			WithHint("Redo only follows your own undo: your last operation is '" + string(w.last.ID) + "' (" + w.last.Command +
+				"). To redo what an older undo took back, undo that undo: leslie undo OP")
+	}
+	return thread.Operation{}, err.WithHint("You have undone nothing here")
+}
