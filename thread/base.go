@@ -24,7 +24,7 @@ const maxReverted = 20
 
 // withReverted returns a thread's reverted ranges plus the one of an operation that
 // returns its artifacts to their state at a revision. The range is added only if
-// something was shared in between. No range is ever removed: a rollback may go back
+// something was shared in between. Only a redo removes one: otherwise a rollback may go back
 // beyond any other, and a base that is older than necessary causes more conflicts
 // but loses nothing. If there are too many ranges, the oldest ones are joined.
 func (s *State) withReverted(t Thread, after, until Revision) []RevertedRange {
