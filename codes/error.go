@@ -19,6 +19,20 @@ type Error struct {
 	hint  string
 	next  []string
 	cause error
+
+	candidates []Candidate
+	meant      int // how many candidates there are, of which some may not be listed
+}
+
+// Candidate is a record that a caller may mean: its id, and what it is in a few words.
+type Candidate struct{ ID, Label string }
+
+// String is the candidate inside a sentence: "merge-a1b2c3d4 (into main)".
+func (c Candidate) String() string {
+	if c.Label == "" {
+		return c.ID
+	}
+	return c.ID + " (" + c.Label + ")"
 }
 
 // New returns an error with this code. The facts fill the code's message
@@ -92,6 +106,20 @@ func (e *Error) WithNext(lines ...string) *Error {
 	out := *e
 	out.next = append(make([]string, 0, len(lines)), lines...)
 	return &out
+}
+
+// WithCandidates returns a copy of the error with what the caller may mean, for a person
+// to read. Programs get ids among the facts. The first are enough if there are many; count
+// says how many.
+func (e *Error) WithCandidates(count int, first ...Candidate) *Error {
+	out := *e
+	out.meant, out.candidates = count, first
+	return &out
+}
+
+// Candidates returns what the caller may mean, and how many more there are.
+func (e *Error) Candidates() (first []Candidate, more int) {
+	return e.candidates, max(0, e.meant-len(e.candidates))
 }
 
 // WithCause returns a copy of the error with this cause.

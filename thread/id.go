@@ -24,9 +24,9 @@ const (
 // MaxID is the length limit of an id that a caller chooses, in characters.
 const MaxID = 64
 
-// minPrefix is how many characters a shortened id must have beyond the prefix of
-// its kind.
-const minPrefix = 4
+// minPrefix is how many characters a shortened id must have if it does not begin with
+// the prefix of its kind.
+const minPrefix = 3
 
 // ValidID reports whether id is valid: a letter or digit, then letters, digits, '-'
 // and '_', at most MaxID characters. A valid id is safe as a file name and in a
@@ -193,7 +193,7 @@ func find[R record[R]](arg, kind string, t *Table[R], archive lineSource, missin
 			return r, nil
 		}
 		if len(ids) > 1 {
-			return none, ambiguous(arg, kind, ids)
+			return none, ambiguous(arg, kind, ids, candidates(ids, t.Peek))
 		}
 		if err := look(); err != nil {
 			return none, err
@@ -208,20 +208,24 @@ func find[R record[R]](arg, kind string, t *Table[R], archive lineSource, missin
 			return t.archived(line), nil
 		}
 		if len(ids) > 1 {
-			return none, ambiguous(arg, kind, ids)
+			return none, ambiguous(arg, kind, ids, candidates(ids, func(id string) (R, bool) {
+				line, ok := LineOf(archived, id)
+				return t.archived(line), ok
+			}))
 		}
 	}
 	return none, missing(nearestID(arg, kind, t.ids()))
 }
 
-// shortens reports whether arg is a long enough prefix of id. The prefix of the kind
-// does not count, because all ids of a kind have it.
+// shortens reports whether arg is a prefix of id that may stand for it: the prefix of
+// its kind and something of its own, or at least minPrefix characters. A part of the
+// prefix of the kind is none, because all ids of a kind have it.
 func shortens(arg, id, kind string) bool {
-	if !strings.HasPrefix(id, arg) {
+	switch {
+	case !strings.HasPrefix(id, arg):
 		return false
-	}
-	if strings.HasPrefix(id, kind) {
-		return len(arg) >= len(kind)+minPrefix
+	case strings.HasPrefix(id, kind):
+		return len(arg) > len(kind)
 	}
 	return len(arg) >= minPrefix
 }
@@ -258,7 +262,9 @@ func LineOf(lines []Line, id string) (Line, bool) {
 // many there are.
 const MaxCandidates = 20
 
-func ambiguous(prefix, kind string, ids []string) error {
+// ambiguous returns T105 for a prefix of several ids. listed are the first of them, for
+// a person.
+func ambiguous(prefix, kind string, ids []string, listed []codes.Candidate) error {
 	shown := ids[:min(len(ids), MaxCandidates)]
 	status := "leslie status "
 	switch kind { // not the prefix of the ids: an objective may be called thread-2
@@ -277,5 +283,5 @@ func ambiguous(prefix, kind string, ids []string) error {
 		next = "leslie questions --all"
 	}
 	return codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", len(ids)), fact.Of("candidates", shown)).
-		WithNext(next)
+		WithNext(next).WithCandidates(len(ids), listed...)
 }

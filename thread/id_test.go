@@ -62,8 +62,10 @@ func TestAThreadIsFoundByItsIDOrAUniquePrefix(t *testing.T) {
 		{"an exact id that is another's prefix", "main", "main"},
 		{"an exact id shorter than a prefix may be", "old", "old"},
 		{"an exact archived id before a live one that it is a prefix of", "thread-bbbb", "thread-bbbb"},
-		{"a prefix with 4 characters beyond the kind's own", "thread-bbbb1", "thread-bbbb1111"},
+		{"a prefix with the kind spelled out", "thread-bbbb1", "thread-bbbb1111"},
+		{"a prefix with one character beyond the kind's own", "thread-d", "thread-dddd1111"},
 		{"a prefix of an id of its own", "main-", "main-line"},
+		{"a prefix of 3 characters", "twi", "twin-live"},
 		{"a prefix of 4 characters", "olde", "older-than-old"},
 		{"an archived id", "thread-dddd1111", "thread-dddd1111"},
 		{"a prefix of an archived id", "thread-dddd", "thread-dddd1111"},
@@ -82,15 +84,15 @@ func TestAPrefixThatIsTooShortFindsNothing(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "thread-aaaa1111", "alone")
 	w.tied("ref-aaaa1111", "alone", "thread-aaaa1111")
-	for _, arg := range []string{"t", "thre", "thread", "thread-", "thread-a", "thread-aaa", "alo"} {
+	for _, arg := range []string{"t", "thre", "thread", "thread-", "al", "x"} {
 		_, err := w.Thread(arg)
 		failed(t, err, codes.ThreadNotFound, map[string]any{"threadId": arg})
 	}
-	for _, arg := range []string{"obj", "obj-", "obj-o", "obj-on"} {
+	for _, arg := range []string{"obj", "obj-"} {
 		_, err := w.Objective(arg)
 		failed(t, err, codes.ObjectiveNotFound, map[string]any{"objectiveId": arg})
 	}
-	for _, arg := range []string{"ref-", "ref-a", "ref-aaa"} {
+	for _, arg := range []string{"re", "ref", "ref-"} {
 		_, err := w.Reference(arg)
 		failed(t, err, codes.ReferenceNotFound, map[string]any{"refId": arg})
 	}
@@ -100,9 +102,9 @@ func TestAShortenedArchivedThreadIsStillRefusedWhenTooShort(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "thread-aaaa1111")
 	w.moved("thread-aaaa1111", thread.Done, thread.Archive)
-	_, err := w.Thread("thread-aaa")
+	_, err := w.Thread("thread-")
 	failed(t, err, codes.ThreadNotFound, nil)
-	th, err := w.Thread("thread-aaaa")
+	th, err := w.Thread("thread-a")
 	require.NoError(t, err)
 	assert.Equal(t, thread.Archived, th.Status)
 }
@@ -133,6 +135,11 @@ func TestAnAmbiguousPrefixNamesTheCandidates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := failed(t, c.find(c.arg), codes.AmbiguousID, map[string]any{"prefix": c.arg, "count": 2, "candidates": c.candidates})
 			assert.Equal(t, []string{c.next}, e.Next())
+			listed, more := e.Candidates()
+			require.Len(t, listed, 2)
+			assert.Zero(t, more)
+			assert.Equal(t, c.candidates[0], listed[0].ID)
+			assert.NotEmpty(t, listed[0].Label)
 		})
 	}
 }
@@ -148,6 +155,9 @@ func TestManyCandidatesAreCountedAndTheFirstShown(t *testing.T) {
 	e := failed(t, err, codes.AmbiguousID, map[string]any{"count": 30})
 	shown, _ := e.Facts().Get("candidates")
 	assert.Len(t, shown, 20)
+	listed, more := e.Candidates()
+	assert.Len(t, listed, 20)
+	assert.Equal(t, 10, more)
 }
 
 func TestAMissingThreadNamesTheNearest(t *testing.T) {

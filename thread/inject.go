@@ -197,7 +197,7 @@ func (s *State) injection(arg, about string) (Thread, int, error) {
 	case len(ids) == 1:
 		return in, at, nil
 	case len(ids) > 1:
-		return Thread{}, 0, codes.Of(ambiguous(arg, PrefixInjection, ids)).WithNext("leslie status " + string(in.ID))
+		return Thread{}, 0, codes.Of(ambiguous(arg, PrefixInjection, ids, nil)).WithNext("leslie status " + string(in.ID))
 	}
 	err := codes.InvalidArgument.New(fact.Of("reason", "there is no injection '"+arg+"' that can be withdrawn"), fact.Of("injectionId", arg)).
 		WithHint("See the thread's injections").WithNext("leslie list")

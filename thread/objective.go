@@ -49,11 +49,18 @@ func (s *State) FinishObjective(arg string, stamp Stamp) (Objective, error) {
 	open := counts[Active] + counts[Suspended] + counts[WaitingHuman]
 	if open > 0 {
 		return Objective{}, codes.ThreadsNotTerminated.New(
-			fact.Of("objectiveId", o.ID), fact.Of("count", open), fact.Of("threads", counts))
+			fact.Of("objectiveId", o.ID), fact.Of("count", open), fact.Of("threads", counts)).
+			WithCandidates(open, s.openThreads(o, MaxCandidates)...)
 	}
 	done := stamp.Time
 	o.DoneAt = &done
 	return s.Objectives.Put(o), nil
+}
+
+// openThreads describes the first threads of an objective that are not terminated.
+func (s *State) openThreads(o Objective, most int) []codes.Candidate {
+	open := s.Threads.where(`"objectiveId":"`+string(o.ID)+`"`, func(t Thread) bool { return t.ObjectiveID == o.ID && !t.Status.Terminated() })
+	return Candidates(open[:min(len(open), most)])
 }
 
 // CountsOf returns the number of an objective's threads with each status, archived
@@ -170,5 +177,5 @@ func whichObjective(open []Objective) error {
 		fact.Of("reason", "several objectives are open: choose one with --objective"),
 		fact.Of("count", len(open)), fact.Of("candidates", ids)).
 		WithHint("Repeat the call with --objective and one of the candidates").
-		WithNext("leslie objective list")
+		WithNext("leslie objective list").WithCandidates(len(open), Candidates(open[:min(len(open), MaxCandidates)])...)
 }

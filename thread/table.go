@@ -32,6 +32,7 @@ type Change struct {
 
 type record[R any] interface {
 	recordID() string
+	label() string
 	revision() Revision
 	withRevision(Revision) R
 }

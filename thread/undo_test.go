@@ -775,7 +775,7 @@ func TestAnUnreadableArchiveIsReported(t *testing.T) {
 
 func TestAnOperationsIDMayBeShortened(t *testing.T) {
 	t.Parallel()
-	for arg, want := range map[string]bool{"op-abcdefgh": true, "op-abcd": true, "op-abc": false, "abcd": false, "op-abce": false} {
+	for arg, want := range map[string]bool{"op-abcdefgh": true, "op-a": true, "op-": false, "abcd": false, "op-abce": false} {
 		assert.Equal(t, want, thread.ShortensOperation(arg, "op-abcdefgh"), arg)
 	}
 }

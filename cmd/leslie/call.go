@@ -169,13 +169,13 @@ func (c *given) fault(field, value, problem string) {
 
 // lineUsage is usage for help and version, which work with any environment, because a
 // caller with a bad environment is sent to them.
-func (c *given) lineUsage() error {
+func (c *call) lineUsage() error {
 	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return strings.HasPrefix(f.Field, "LESLIE_") })
 	return c.usage()
 }
 
 // usage returns T903 with every fault of the line, nil if there is none.
-func (c *given) usage() error {
+func (c *call) usage() error {
 	if len(c.faults) == 0 {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (c *given) usage() error {
 	case len(c.faults) == 1 && c.faults[0].next != "":
 		return err.WithHint(c.faults[0].hint).WithNext(c.faults[0].next)
 	case c.line.cmd != nil:
-		return err.WithHint(c.line.cmd.usageHint()).WithNext("leslie help " + c.line.cmd.name)
+		return err.WithHint(c.usageHint()).WithNext("leslie help " + c.line.cmd.name)
 	case c.line.group != "":
 		return err.WithHint("See what " + c.line.group + " can do").WithNext("leslie help " + c.line.group)
 	}
@@ -227,7 +227,16 @@ func (c *call) asUsageError(err error, flag string) error {
 		return err
 	}
 	f := fault{Field: "--" + flag, Value: strings.Join(c.texts(flag), " "), Problem: e.Facts().Text("reason")}
-	return e.With(fact.Of("fields", []fault{f})).WithHint(c.line.cmd.usageHint())
+	return e.With(fact.Of("fields", []fault{f})).WithHint(c.usageHint())
+}
+
+// usageHint is the usage line with an example; for the person at the terminal without, so
+// that it is one line there.
+func (c *call) usageHint() string {
+	if personReads(c, c.env.stderrTTY) {
+		return "Usage: " + c.line.cmd.usageLine()
+	}
+	return c.line.cmd.usageHint()
 }
 
 // faulty reports whether a flag already has a fault: then it is not missing, and its

@@ -10,18 +10,12 @@ import (
 	"strings"
 
 	"leslie/internal/app"
-	"leslie/thread"
 )
 
 // This file tells a person at a terminal what began to wait for them since their last
 // command: one dim line after the answer. What they have been told is remembered in
 // their cache folder. Losing it, or two commands that write it at once, only repeats a
 // line.
-
-// personReads reports whether a person at a terminal reads the answer.
-func personReads(c *call) bool {
-	return c.env.stdoutTTY && c.env.stderrTTY && c.who.as == thread.User && !c.env.inAgent() && c.who.format == "text"
-}
 
 // inbox is what waits for the person who made a call.
 type inbox struct{ *call }

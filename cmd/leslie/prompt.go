@@ -16,10 +16,15 @@ import (
 
 // This file talks to the person at the terminal.
 
-// canPrompt reports whether a person can be asked. Agents run commands on
-// pseudo-terminals, too, and may say that they are people.
+// personReads reports whether a person reads a stream, which may be a terminal, as text.
+// Agents run commands on pseudo-terminals, too, and may say that they are people.
+func personReads(c *call, terminal bool) bool {
+	return terminal && c.who.as == thread.User && !c.env.inAgent() && c.who.format == "text"
+}
+
+// canPrompt reports whether a person can be asked.
 func canPrompt(c *call) bool {
-	return c.env.stdinTTY && c.env.stderrTTY && c.who.as == thread.User && !c.env.inAgent() && c.who.format == "text" && !c.who.noInput
+	return c.env.stdinTTY && personReads(c, c.env.stderrTTY) && !c.who.noInput
 }
 
 // prompt is a dialogue on the terminal, on stderr, because stdout is for the answer.

@@ -106,7 +106,7 @@ func (c rendering) render(data Data, failure *codes.Error) []byte {
 
 // page is an empty text answer.
 func (c rendering) page() *page {
-	return &page{terminal: c.env.stdoutTTY, person: personReads(c.call), coloured: c.colours(c.env.stdoutTTY), from: places(c).place}
+	return &page{terminal: c.env.stdoutTTY, person: personReads(c.call, c.env.stdoutTTY), coloured: c.colours(c.env.stdoutTTY), from: places(c).place}
 }
 
 // failure adds to err what every error has: the command, and whether something was
@@ -253,7 +253,8 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(yellow, "warning"), w.Code, w.Message, pairs(w.Context))
 	}
 	if failure != nil {
-		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), places(c).inText(failure.Error()), pairs(places(c).inFacts(shownFacts(failure))))
+		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), places(c).inText(failure.Error()), pairs(places(c).inFacts(c.shownFacts(failure))))
+		b.WriteString(c.candidates(failure))
 		if hint := failure.Hint(); hint != "" {
 			fmt.Fprintf(&b, "%s %s\n", paint(bold, "hint:"), escape(hint))
 		}
@@ -282,10 +283,11 @@ func (c rendering) aside(line string) {
 // shownFacts leaves out what readers do not need in the text line: the command, that
 // nothing was changed, a reason that is the whole message, and structures, which are
 // for programs.
-func shownFacts(e *codes.Error) fact.List {
+func (c rendering) shownFacts(e *codes.Error) fact.List {
 	var out fact.List
+	listed := c.candidates(e) != ""
 	for _, f := range e.Facts() {
-		said := f.Key == "reason" && e.Code() == codes.InvalidArgument
+		said := f.Key == "reason" && e.Code() == codes.InvalidArgument || f.Key == "candidates" && listed
 		if said || f.Key == "operation" || f.Key == "changed" && f.Value == false || app.Structured(f.Value) {
 			continue
 		}

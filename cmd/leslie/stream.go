@@ -106,7 +106,7 @@ func (c rendering) endStream(failure *codes.Error) int {
 	switch {
 	case failure == nil:
 		return 0
-	case c.stopped(failure) && personReads(c.call): // they typed Ctrl-C, and see that it ended
+	case c.stopped(failure) && personReads(c.call, c.env.stdoutTTY && c.env.stderrTTY): // they typed Ctrl-C, and see that it ended
 		return failure.Code().ExitStatus()
 	}
 	if c.who.format == "text" {

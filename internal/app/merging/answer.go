@@ -406,7 +406,7 @@ func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
 		return found, nil
 	}
 	for _, d := range c.plan.Conflicts {
-		if len(what) >= 4 && strings.HasPrefix(d.ID, what) {
+		if len(what) >= minConflictPrefix && strings.HasPrefix(d.ID, what) {
 			found = append(found, d)
 		}
 	}
@@ -420,6 +420,9 @@ func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
 	}
 	return found, nil
 }
+
+// minConflictPrefix is how many characters a shortened id of a conflict must have.
+const minConflictPrefix = 3
 
 // noChoice returns T903 for a choice without a conflict.
 func (c choosing) noChoice(reason string) *codes.Error {
