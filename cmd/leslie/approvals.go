@@ -4,6 +4,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
+	"leslie/thread"
 )
 
 // This file lists grants: open requests and decided ones, and what has changed in a
@@ -16,8 +18,12 @@ type approvalsText struct {
 }
 
 func (d approvalsText) Text(p *page) {
-	for _, a := range d.Items.Items {
-		approvalText(p, a)
+	if p.width > 0 {
+		d.table(p)
+	} else {
+		for _, a := range d.Items.Items {
+			approvalText(p, a)
+		}
 	}
 	p.rest(len(d.Items.Items), d.Total)
 	for _, t := range d.Suspended {
@@ -32,6 +38,40 @@ func (d approvalsText) Text(p *page) {
 	}
 }
 
+// table is the list for a person at a terminal.
+func (d approvalsText) table(p *page) {
+	deadline := func(a app.ApprovalRecord) screen.Cell {
+		cell := p.when(a.Deadline)
+		if a.Deadline != nil && a.Status == thread.GrantOpen {
+			cell.Text += ", then " + string(*a.Fallback)
+		}
+		return cell
+	}
+	status := func(a app.ApprovalRecord) screen.Cell {
+		if !d.all {
+			return screen.Cell{}
+		}
+		return screen.Grant(a.Status)
+	}
+	merges := func(a app.ApprovalRecord) string {
+		if a.MergeID == nil {
+			return ""
+		}
+		return string(*a.MergeID)
+	}
+	tableOf(p, d.Items.Items, []column[app.ApprovalRecord]{
+		{Column: screen.Column{Name: "APPROVAL"}, cell: text(func(a app.ApprovalRecord) thread.ApprovalID { return a.ApprovalID })},
+		{Column: screen.Column{Name: "THREAD"}, cell: text(func(a app.ApprovalRecord) thread.ThreadID { return a.ThreadID })},
+		{Column: screen.Column{Name: "STATUS"}, cell: status, used: true},
+		{Column: screen.Column{Name: "SCOPE", Shrinks: true}, cell: text(func(a app.ApprovalRecord) string { return joined(a.Scope) })},
+		{Column: screen.Column{Name: "MERGE", Goes: 1}, cell: text(merges), used: true},
+		{Column: screen.Column{Name: "ASKED", Goes: 2}, cell: func(a app.ApprovalRecord) screen.Cell { return p.when(&a.CreatedAt) }},
+		{Column: screen.Column{Name: "DEADLINE", Goes: 4}, cell: deadline, used: true},
+		{Column: screen.Column{Name: "UNTIL", Goes: 3}, cell: func(a app.ApprovalRecord) screen.Cell { return p.when(a.Until) }, used: true},
+		{Column: screen.Column{Name: "REASON", Shrinks: true}, cell: text(func(a app.ApprovalRecord) string { return a.Reason }), used: true},
+	})
+}
+
 func approvalsCommand() *command {
 	return &command{
 		name: "approvals", summary: "list the requests that wait for a person's decision",
@@ -40,7 +80,7 @@ func approvalsCommand() *command {
 		example: "leslie approvals",
 		flags: []cli.Flag{
 			toggle("all", "include decided requests and delegations"),
-			limitFlag(),
+			limitFlag(), timeFlag(),
 		},
 		run: runApprovals,
 	}

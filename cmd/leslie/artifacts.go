@@ -2,25 +2,27 @@ package main
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
 )
 
 func artifactsTable(p *page, list app.Items[app.Artifact]) {
-	var rows [][]string
-	for _, a := range list.Items {
-		row := []string{a.Path, string(a.Type), "", "", ""}
-		if a.Size != nil {
-			row[2] = strconv.FormatInt(*a.Size, 10)
-			row[3] = cut(string(a.SHA256), 13)
-			row[4] = a.ModifiedAt.Format(time.RFC3339)
+	size := func(a app.Artifact) string {
+		if a.Size == nil {
+			return ""
 		}
-		rows = append(rows, row)
+		return strconv.FormatInt(*a.Size, 10)
 	}
-	p.table("PATH TYPE SIZE SHA256 MODIFIED", rows)
+	tableOf(p, list.Items, []column[app.Artifact]{
+		{Column: screen.Column{Name: "PATH", Shrinks: true, CutStart: true}, cell: text(func(a app.Artifact) string { return a.Path })},
+		{Column: screen.Column{Name: "TYPE", Goes: 2}, cell: text(func(a app.Artifact) string { return string(a.Type) })},
+		{Column: screen.Column{Name: "SIZE"}, cell: text(size)},
+		{Column: screen.Column{Name: "SHA256", Goes: 1}, cell: func(a app.Artifact) screen.Cell { return screen.Faint(cut(string(a.SHA256), 13)) }},
+		{Column: screen.Column{Name: "MODIFIED", Goes: 3}, cell: func(a app.Artifact) screen.Cell { return p.when(a.ModifiedAt) }},
+	})
 	p.rest(len(list.Items), list.Total)
 }
 
@@ -41,7 +43,7 @@ func artifactsCommand() *command {
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
 			newOption("scope", scopes("GLOB"), "only these artifacts: paths, folders, globs"),
-			limitFlag(),
+			limitFlag(), timeFlag(),
 		},
 		run: runArtifacts,
 	}

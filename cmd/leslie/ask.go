@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
 	"leslie/thread"
 )
 
@@ -18,7 +19,7 @@ func questionText(p *page, d app.QuestionRecord) {
 	p.field("choices", joined(d.Choices))
 	if d.Answer != nil {
 		p.lines("answer", *d.Answer)
-		p.line("  by %s (%s), %s", d.AnsweredBy.Actor, d.AnsweredBy.As, d.AnsweredAt.Format(time.RFC3339))
+		p.line("  by %s (%s), %s", d.AnsweredBy.Actor, d.AnsweredBy.As, p.at(*d.AnsweredAt))
 	}
 }
 
@@ -45,7 +46,11 @@ type questionsText struct {
 
 func (d questionsText) Text(p *page) {
 	for _, q := range d.Items.Items {
-		questionText(p, q)
+		if p.width > 0 {
+			d.record(p, q)
+		} else {
+			questionText(p, q)
+		}
 	}
 	p.rest(len(d.Items.Items), d.Total)
 	switch {
@@ -54,6 +59,22 @@ func (d questionsText) Text(p *page) {
 		p.line("no questions yet")
 	default:
 		p.line("no open questions")
+	}
+}
+
+// record is a question in the list for a person at a terminal.
+func (d questionsText) record(p *page, q app.QuestionRecord) {
+	row := []screen.Cell{screen.Text(string(q.QuestionID)), screen.Text(string(q.ThreadID) + " asks " + q.To), p.when(&q.CreatedAt)}
+	if d.all {
+		row = append(row, screen.Question(q.Status))
+	}
+	p.draw(screen.Table{Columns: make([]screen.Column, len(row)), Rows: [][]screen.Cell{row}})
+	p.paragraph("  ", q.Question)
+	if len(q.Choices) > 0 {
+		p.paragraph("  ", "choices: "+joined(q.Choices))
+	}
+	if q.Answer != nil {
+		p.paragraph("  ", q.AnsweredBy.Actor+" answered: "+*q.Answer)
 	}
 }
 
@@ -122,7 +143,7 @@ func questionsCommand() *command {
 		example: "leslie questions",
 		flags: []cli.Flag{
 			toggle("all", "include answered questions"),
-			limitFlag(),
+			limitFlag(), timeFlag(),
 		},
 		run: runQuestions,
 	}

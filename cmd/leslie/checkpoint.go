@@ -2,11 +2,12 @@ package main
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
+	"leslie/thread"
 )
 
 type checkpointText struct{ *app.CheckpointResult }
@@ -37,19 +38,23 @@ func runCheckpoint(c *call) (Data, error) {
 type checkpointListText struct{ *app.ListCheckpointsResult }
 
 func (d checkpointListText) Text(p *page) {
-	var rows [][]string
-	for _, ck := range d.Items.Items {
-		name := ""
+	name := func(ck app.CheckpointItem) string {
 		switch {
 		case ck.Name != nil:
-			name = *ck.Name
+			return *ck.Name
 		case ck.Automatic:
-			name = "(before a rollback)"
+			return "(before a rollback)"
 		}
-		rows = append(rows, []string{string(ck.CheckpointID), ck.CreatedAt.Format(time.RFC3339), ck.CreatedBy.Actor, strconv.Itoa(ck.Files), cut(name, 60)})
+		return ""
 	}
-	p.table("CHECKPOINT CREATED BY FILES NAME", rows)
-	p.rest(len(rows), d.Total)
+	tableOf(p, d.Items.Items, []column[app.CheckpointItem]{
+		{Column: screen.Column{Name: "CHECKPOINT"}, cell: text(func(ck app.CheckpointItem) thread.CheckpointID { return ck.CheckpointID })},
+		{Column: screen.Column{Name: "CREATED", Goes: 2}, cell: func(ck app.CheckpointItem) screen.Cell { return p.when(&ck.CreatedAt) }},
+		{Column: screen.Column{Name: "BY", Goes: 1, Shrinks: true}, cell: text(func(ck app.CheckpointItem) string { return ck.CreatedBy.Actor })},
+		{Column: screen.Column{Name: "FILES"}, cell: text(func(ck app.CheckpointItem) string { return strconv.Itoa(ck.Files) })},
+		{Column: screen.Column{Name: "NAME", Shrinks: true}, cell: text(name), most: 60},
+	})
+	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("%s has no checkpoints", d.ThreadID)
 	}
@@ -59,7 +64,7 @@ func checkpointListCommand() *command {
 	return &command{
 		name: "checkpoint list", summary: "list a thread's checkpoints, newest first",
 		example:  "leslie checkpoint list thread-a1b2c3d4",
-		operands: []operand{threadOperand()}, flags: []cli.Flag{limitFlag()}, run: runCheckpointList,
+		operands: []operand{threadOperand()}, flags: []cli.Flag{limitFlag(), timeFlag()}, run: runCheckpointList,
 	}
 }
 

@@ -23,6 +23,8 @@ type env struct {
 	stdout, stderr io.Writer
 	// Which of the three streams is a terminal.
 	stdinTTY, stdoutTTY, stderrTTY bool
+	// columns returns the width of stdout's terminal in cells, 0 if it is unknown.
+	columns func() int
 
 	program string // the path of leslie itself, "" when unknown
 
@@ -62,7 +64,8 @@ func processEnv() env {
 		program: program,
 		stdin:   os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
-		dir: dir, home: home, cache: cache, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
+		columns: terminalColumns,
+		dir:     dir, home: home, cache: cache, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,
 		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
 	}
@@ -82,6 +85,14 @@ func readyProcess(writes bool) {
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func terminalColumns() int {
+	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
 
 func loginName() string {
 	for _, key := range []string{"LOGNAME", "USER", "USERNAME"} {

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
 	"leslie/thread"
 )
 
@@ -28,15 +29,21 @@ type historyText struct {
 }
 
 func (d historyText) Text(p *page) {
-	var rows [][]string
-	for _, op := range d.Items.Items {
-		id := ""
-		if op.ThreadID != nil {
-			id = string(*op.ThreadID)
+	about := func(op app.OperationRecord) string {
+		if op.ThreadID == nil {
+			return ""
 		}
-		rows = append(rows, []string{strconv.FormatInt(int64(op.Seq), 10), string(op.OperationID), op.Time.Format(time.RFC3339), string(op.As), op.Actor, d.command(op), id})
+		return string(*op.ThreadID)
 	}
-	p.table("SEQ OPERATION TIME AS ACTOR COMMAND THREAD", rows)
+	tableOf(p, d.Items.Items, []column[app.OperationRecord]{
+		{Column: screen.Column{Name: "SEQ"}, cell: text(func(op app.OperationRecord) string { return strconv.FormatInt(int64(op.Seq), 10) })},
+		{Column: screen.Column{Name: "OPERATION"}, cell: text(func(op app.OperationRecord) thread.OperationID { return op.OperationID })},
+		{Column: screen.Column{Name: "TIME"}, cell: func(op app.OperationRecord) screen.Cell { return p.when(&op.Time) }},
+		{Column: screen.Column{Name: "AS", Goes: 1}, cell: text(func(op app.OperationRecord) thread.ActorKind { return op.As })},
+		{Column: screen.Column{Name: "ACTOR", Goes: 2, Shrinks: true}, cell: text(func(op app.OperationRecord) string { return op.Actor })},
+		{Column: screen.Column{Name: "COMMAND"}, cell: text(d.command)},
+		{Column: screen.Column{Name: "THREAD", Shrinks: true}, cell: text(about)},
+	})
 	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no operations")
@@ -69,7 +76,7 @@ func historyCommand() *command {
 		detail:  "Here --thread is a filter: only operations on that thread. To get the next page, pass the last seq of this page as --before.",
 		example: "leslie history --limit 10",
 		flags: []cli.Flag{
-			limitFlag(),
+			limitFlag(), timeFlag(),
 			newOption("since", aCount("REV"), "only operations after this revision"),
 			newOption("before", aCount("REV"), "only operations before this revision"),
 		},
@@ -82,6 +89,5 @@ func runHistory(c *call) (Data, error) {
 		Thread: c.text("thread"), // LESLIE_THREAD is not a filter
 		Since:  thread.Revision(c.count("since", 0)), Before: c.revisionOf("before"), Limit: c.count("limit", app.DefaultLimit),
 	}
-	marked := c.env.stdoutTTY && c.who.as == thread.User && !c.env.inAgent()
-	return runUseCase(c, app.History, in, func(d *app.HistoryResult) Data { return historyText{d, marked} })
+	return runUseCase(c, app.History, in, func(d *app.HistoryResult) Data { return historyText{d, personReads(c, c.env.stdoutTTY)} })
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
 	"leslie/thread"
 )
 
@@ -16,51 +17,31 @@ type listText struct {
 }
 
 func (d listText) Text(p *page) {
-	columns := d.columns()
-	var header []string
-	rows := make([][]string, len(d.Items.Items))
-	for _, column := range columns {
-		header = append(header, column.name)
-		for i, t := range d.Items.Items {
-			rows[i] = append(rows[i], column.of(t))
+	claim := func(t app.ThreadItem) string {
+		if t.Claim == nil {
+			return ""
 		}
+		return t.Claim.Holder
 	}
-	p.table(strings.Join(header, " "), rows)
-	p.rest(len(rows), d.Total)
+	columns := []column[app.ThreadItem]{
+		{Column: screen.Column{Name: "THREAD"}, cell: text(func(t app.ThreadItem) string { return strings.Repeat("  ", depthOf(t)) + string(t.ThreadID) })},
+		{Column: screen.Column{Name: "STATUS"}, cell: func(t app.ThreadItem) screen.Cell { return screen.Status(t.Status) }},
+		{Column: screen.Column{Name: "EXECUTOR", Goes: 1}, cell: text(func(t app.ThreadItem) thread.Executor { return t.Executor })},
+		{Column: screen.Column{Name: "OBJECTIVE", Goes: 3}, cell: text(func(t app.ThreadItem) thread.ObjectiveID { return t.ObjectiveID })},
+		{Column: screen.Column{Name: "PARENT", Goes: 2}, cell: text(parentOf)},
+		{Column: screen.Column{Name: "CLAIM", Goes: 6, Shrinks: true}, cell: text(claim), most: 30, used: true},
+		{Column: screen.Column{Name: "TAGS", Goes: 4, Shrinks: true}, cell: text(func(t app.ThreadItem) string { return strings.Join(t.Tags, ",") }), most: 30, used: true},
+		{Column: screen.Column{Name: "UPDATED", Goes: 5}, cell: func(t app.ThreadItem) screen.Cell { return p.when(&t.UpdatedAt) }, extra: true},
+		{Column: screen.Column{Name: "TITLE", Shrinks: true}, cell: text(func(t app.ThreadItem) string { return t.Title }), most: 60},
+	}
+	if d.tree {
+		columns = slices.DeleteFunc(columns, func(col column[app.ThreadItem]) bool { return col.Name == "PARENT" })
+	}
+	tableOf(p, d.Items.Items, columns)
+	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no threads match")
 	}
-}
-
-// listColumn is a column of the list.
-type listColumn struct {
-	name string
-	of   func(app.ThreadItem) string
-	used bool // only where some thread has it
-}
-
-// columns are the columns that the list shows: claim and tags if a thread has any, and
-// no parents in a tree.
-func (d listText) columns() []listColumn {
-	all := []listColumn{
-		{"THREAD", func(t app.ThreadItem) string { return strings.Repeat("  ", depthOf(t)) + string(t.ThreadID) }, false},
-		{"STATUS", func(t app.ThreadItem) string { return string(t.Status) }, false},
-		{"EXECUTOR", func(t app.ThreadItem) string { return string(t.Executor) }, false},
-		{"OBJECTIVE", func(t app.ThreadItem) string { return string(t.ObjectiveID) }, false},
-		{"PARENT", parentOf, false},
-		{"CLAIM", func(t app.ThreadItem) string {
-			if t.Claim == nil {
-				return ""
-			}
-			return cut(t.Claim.Holder, 30)
-		}, true},
-		{"TAGS", func(t app.ThreadItem) string { return cut(strings.Join(t.Tags, ","), 30) }, true},
-		{"TITLE", func(t app.ThreadItem) string { return cut(t.Title, 60) }, false},
-	}
-	return slices.DeleteFunc(all, func(column listColumn) bool {
-		some := slices.ContainsFunc(d.Items.Items, func(t app.ThreadItem) bool { return column.of(t) != "" })
-		return column.name == "PARENT" && d.tree || column.used && !some
-	})
 }
 
 // depthOf is a thread's depth in a tree, 0 in a list.
@@ -101,7 +82,7 @@ func listCommand() *command {
 			toggle("ready", "only ready threads: active, unclaimed, all dependencies terminated"),
 			toggle("all", "include archived threads"),
 			toggle("tree", "children below their parents"),
-			limitFlag(),
+			limitFlag(), timeFlag(),
 		},
 		run: runList,
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,17 +12,23 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
 	"leslie/internal/fact"
+	"leslie/internal/screen"
 	"leslie/merge"
+	"leslie/thread"
 )
 
 type mergeListText struct{ *app.MergeListResult }
 
 func (d mergeListText) Text(p *page) {
-	var rows [][]string
-	for _, m := range d.Items.Items {
-		rows = append(rows, []string{string(m.MergeID), string(m.Target), joined(m.Sources), string(m.Strategy), m.CreatedAt.Format(time.RFC3339), m.CreatedBy.Actor, requestText(m.Approval, m.RequireApproval)})
-	}
-	p.table("MERGE TARGET SOURCES STRATEGY SINCE BY APPROVAL", rows)
+	tableOf(p, d.Items.Items, []column[merging.Item]{
+		{Column: screen.Column{Name: "MERGE"}, cell: text(func(m merging.Item) thread.MergeID { return m.MergeID })},
+		{Column: screen.Column{Name: "TARGET"}, cell: text(func(m merging.Item) thread.ThreadID { return m.Target })},
+		{Column: screen.Column{Name: "SOURCES", Shrinks: true}, cell: text(func(m merging.Item) string { return joined(m.Sources) })},
+		{Column: screen.Column{Name: "STRATEGY", Goes: 1}, cell: text(func(m merging.Item) thread.Strategy { return m.Strategy })},
+		{Column: screen.Column{Name: "SINCE", Goes: 3}, cell: func(m merging.Item) screen.Cell { return p.when(&m.CreatedAt) }},
+		{Column: screen.Column{Name: "BY", Goes: 2, Shrinks: true}, cell: text(func(m merging.Item) string { return m.CreatedBy.Actor })},
+		{Column: screen.Column{Name: "APPROVAL"}, cell: text(func(m merging.Item) string { return requestText(m.Approval, m.RequireApproval) })},
+	})
 	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no merge is pending")
@@ -33,7 +38,7 @@ func (d mergeListText) Text(p *page) {
 func mergeListCommand() *command {
 	return &command{
 		name: "merge list", summary: "list pending merges", example: "leslie merge list",
-		flags: []cli.Flag{limitFlag()}, run: runMergeList,
+		flags: []cli.Flag{limitFlag(), timeFlag()}, run: runMergeList,
 	}
 }
 

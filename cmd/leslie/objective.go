@@ -6,6 +6,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
+	"leslie/thread"
 )
 
 // objectiveText is one objective.
@@ -47,12 +49,13 @@ func runObjectiveCreate(c *call) (Data, error) {
 type objectiveListText struct{ *app.ListObjectivesResult }
 
 func (d objectiveListText) Text(p *page) {
-	var rows [][]string
-	for _, o := range d.Items.Items {
-		rows = append(rows, []string{string(o.ObjectiveID), string(o.Status), countsText(o.Threads), o.Title})
-	}
-	p.table("OBJECTIVE STATUS THREADS TITLE", rows)
-	p.rest(len(rows), d.Total)
+	tableOf(p, d.Items.Items, []column[app.ObjectiveRecord]{
+		{Column: screen.Column{Name: "OBJECTIVE"}, cell: text(func(o app.ObjectiveRecord) thread.ObjectiveID { return o.ObjectiveID })},
+		{Column: screen.Column{Name: "STATUS"}, cell: func(o app.ObjectiveRecord) screen.Cell { return screen.Objective(o.Status) }},
+		{Column: screen.Column{Name: "THREADS", Goes: 1, Shrinks: true}, cell: text(func(o app.ObjectiveRecord) string { return countsText(o.Threads) })},
+		{Column: screen.Column{Name: "TITLE", Shrinks: true}, cell: text(func(o app.ObjectiveRecord) string { return o.Title })},
+	})
+	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no objectives yet; create one with: leslie objective create TITLE")
 	}

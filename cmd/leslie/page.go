@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
@@ -23,6 +24,12 @@ type page struct {
 	// person: a person reads it at their terminal, and no agent.
 	person   bool
 	coloured bool
+	// width is that of a person's terminal, in cells; 0 for anybody else.
+	width int
+	// relative: tables say how long ago a time was; otherwise they have it in RFC 3339.
+	// timed: the caller said which.
+	relative, timed bool
+	now             func() time.Time
 	// from converts a path from the project's root to one that is right from the caller's
 	// working folder; nil: they are the same.
 	from func(path string) string
@@ -94,6 +101,10 @@ func (p *page) field(name string, value any) {
 // table writes rows in columns under a header; nothing when there are no rows.
 func (p *page) table(header string, rows [][]string) {
 	if len(rows) == 0 {
+		return
+	}
+	if p.width > 0 {
+		p.draw(plainTable(strings.Fields(header), rows))
 		return
 	}
 	p.rows(append([][]string{strings.Fields(header)}, rows...))

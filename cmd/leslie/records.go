@@ -35,7 +35,7 @@ func approvalText(p *page, d app.ApprovalRecord) {
 	p.line("approval %s  %s  %s  %s  %s", d.ApprovalID, d.ThreadID, d.Kind, d.Status, joined(d.Scope))
 	approvalFacts(p, d)
 	if d.DecidedBy != nil {
-		p.line("  decided: by %s (%s), %s", d.DecidedBy.Actor, d.DecidedBy.As, d.DecidedAt.Format(time.RFC3339))
+		p.line("  decided: by %s (%s), %s", d.DecidedBy.Actor, d.DecidedBy.As, p.at(*d.DecidedAt))
 	}
 	p.field("  verdict", d.Verdict)
 }
@@ -48,10 +48,10 @@ func approvalFacts(p *page, d app.ApprovalRecord) {
 		if d.Late {
 			late = " (passed)"
 		}
-		p.line("  deadline: %s%s, then %s", d.Deadline.Format(time.RFC3339), late, *d.Fallback)
+		p.line("  deadline: %s%s, then %s", p.at(*d.Deadline), late, *d.Fallback)
 	}
 	if d.Until != nil {
-		p.field("  until", d.Until.Format(time.RFC3339))
+		p.field("  until", p.at(*d.Until))
 	}
 	if d.MergeID != nil {
 		p.field("  merge", string(*d.MergeID))

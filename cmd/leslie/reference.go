@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
 	"leslie/thread"
 )
 
@@ -70,19 +71,24 @@ func runReference(c *call) (Data, error) {
 type referenceListText struct{ *app.ListReferencesResult }
 
 func (d referenceListText) Text(p *page) {
-	var rows [][]string
-	for _, ref := range d.Items.Items {
-		state := "ok"
+	state := func(ref app.ReferenceRecord) string {
 		switch {
 		case !ref.TargetResolved:
-			state = "unresolved"
+			return "unresolved"
 		case len(ref.Stale) > 0:
-			state = "stale"
+			return "stale"
 		}
-		rows = append(rows, []string{string(ref.RefID), string(ref.From), string(ref.Target), string(ref.Binding), state, joined(ref.Scope)})
+		return "ok"
 	}
-	p.table("REFERENCE FROM TARGET BINDING STATE SCOPE", rows)
-	p.rest(len(rows), d.Total)
+	tableOf(p, d.Items.Items, []column[app.ReferenceRecord]{
+		{Column: screen.Column{Name: "REFERENCE"}, cell: text(func(ref app.ReferenceRecord) thread.ReferenceID { return ref.RefID })},
+		{Column: screen.Column{Name: "FROM"}, cell: text(func(ref app.ReferenceRecord) thread.ThreadID { return ref.From })},
+		{Column: screen.Column{Name: "TARGET"}, cell: text(func(ref app.ReferenceRecord) thread.ThreadID { return ref.Target })},
+		{Column: screen.Column{Name: "BINDING", Goes: 1}, cell: text(func(ref app.ReferenceRecord) thread.Binding { return ref.Binding })},
+		{Column: screen.Column{Name: "STATE"}, cell: text(state)},
+		{Column: screen.Column{Name: "SCOPE", Goes: 2, Shrinks: true}, cell: text(func(ref app.ReferenceRecord) string { return joined(ref.Scope) })},
+	})
+	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no references")
 	}

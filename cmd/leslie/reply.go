@@ -106,7 +106,16 @@ func (c rendering) render(data Data, failure *codes.Error) []byte {
 
 // page is an empty text answer.
 func (c rendering) page() *page {
-	return &page{terminal: c.env.stdoutTTY, person: personReads(c.call, c.env.stdoutTTY), coloured: c.colours(c.env.stdoutTTY), from: places(c).place}
+	p := &page{terminal: c.env.stdoutTTY, coloured: c.colours(c.env.stdoutTTY), from: places(c).place, now: c.env.now}
+	if p.person = personReads(c.call, c.env.stdoutTTY); p.person {
+		p.width = c.env.columns()
+		if p.width <= 0 {
+			p.width = 80
+		}
+	}
+	p.timed = c.has("time")
+	p.relative = c.text("time") == "relative" || p.width > 0 && !p.timed && c.line.cmd != nil && lookUp(c.line.cmd.flags, "time", true) != nil
+	return p
 }
 
 // failure adds to err what every error has: the command, and whether something was

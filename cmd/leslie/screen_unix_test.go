@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/gdamore/tcell/v3/color"
@@ -48,12 +49,14 @@ func openTerminal(t *testing.T, b *bench, cols, rows int, env ...string) *termin
 	const clusters = "\x1b[?2027h" // characters of several code points share a cell
 	_, err := screen.Write([]byte(clusters))
 	require.NoError(t, err)
-	clock := testClock + "=" + b.now().Format("2006-01-02T15:04:05Z07:00")
 	return &terminal{
 		t: t, b: b, screen: screen, size: pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)},
-		env: append([]string{clock, "TERM=xterm-256color"}, env...),
+		env: append([]string{b.clock(), "TERM=xterm-256color"}, env...),
 	}
 }
+
+// clock is the variable that starts a process's clock at the bench's time.
+func (b *bench) clock() string { return testClock + "=" + b.now().Format(time.RFC3339) }
 
 // start starts leslie. Its output goes to the screen below what is there.
 func (s *terminal) start(args ...string) {
@@ -222,7 +225,16 @@ func styleName(s vt.Style) string {
 // golden compares the screen with testdata/screen/NAME.txt.
 func (s *terminal) golden(name string) {
 	s.t.Helper()
-	got := strings.Join(s.lines(), "\n") + "\n"
+	s.goldenFrom("", name)
+}
+
+// goldenFrom compares the screen from the first line on that starts with a text.
+func (s *terminal) goldenFrom(from, name string) {
+	s.t.Helper()
+	lines := s.lines()
+	first := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, from) })
+	require.GreaterOrEqual(s.t, first, 0, "no line starts with %q: %q", from, lines)
+	got := strings.Join(lines[first:], "\n") + "\n"
 	path := filepath.Join("testdata", "screen", name+".txt")
 	if *update {
 		require.NoError(s.t, os.WriteFile(path, []byte(got), 0o644))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"leslie/internal/app"
+	"leslie/internal/screen"
 	"leslie/thread"
 )
 
@@ -14,7 +15,7 @@ func (d summaryText) Text(p *page) {
 	p.field("root", d.Root)
 	p.field("revision", int64(d.Revision))
 	p.field("objectives", strconv.Itoa(d.Objectives[thread.ObjectiveActive])+" active, "+strconv.Itoa(d.Objectives[thread.ObjectiveCompleted])+" completed")
-	p.field("threads", countsText(d.Threads))
+	p.wrapped("threads: " + countsText(d.Threads))
 	p.field("references", d.References)
 	if len(d.Pending) > 0 {
 		p.line("pending: %s of a process that died; the next writing command carries them out", many(len(d.Pending), "file change"))
@@ -28,11 +29,12 @@ func waitingText(p *page, d *app.SummaryResult) {
 		return
 	}
 	p.line("waiting for you:")
-	rows := make([][]string, len(d.Waiting))
-	for i, w := range d.Waiting {
-		rows[i] = []string{"  " + string(w.Kind), w.ID, cut(w.Title, 60), w.Next}
-	}
-	p.rows(rows)
+	tableOf(p, d.Waiting, []column[app.WaitingItem]{
+		{cell: func(w app.WaitingItem) screen.Cell { return screen.Waiting("  " + string(w.Kind)) }},
+		{cell: text(func(w app.WaitingItem) string { return w.ID })},
+		{Column: screen.Column{Shrinks: true}, cell: text(func(w app.WaitingItem) string { return w.Title }), most: 60},
+		{Column: screen.Column{Below: true}, cell: text(func(w app.WaitingItem) string { return w.Next })},
+	})
 	for _, kind := range app.WaitingKinds() {
 		if more := d.WaitingMore[kind]; more > 0 {
 			p.line("  %s  %d more", string(kind), more)

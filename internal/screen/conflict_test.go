@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -130,7 +130,7 @@ func TestNoLineOfAConflictIsWiderThanTheScreen(t *testing.T) {
 			for width := 20; width <= 120; width += 7 {
 				v.Width, v.All = width, all
 				for _, line := range v.Draw().Lines {
-					assert.LessOrEqual(t, runewidth.StringWidth(line), width, "%s: %s", name, line)
+					assert.LessOrEqual(t, displaywidth.String(line), width, "%s: %s", name, line)
 					assert.NotContains(t, line, "\x1b", "nothing that a file has speaks with the terminal")
 				}
 			}

@@ -45,10 +45,7 @@ func (v MergeSummary) Draw() Drawing {
 	}
 	path = min(path, max((width-verb-6)/2, 8))
 	for _, f := range files {
-		name := visible(f.Path)
-		if cells(name) > path { // its end says more than its beginning
-			name = "…" + ending(name, path-1)
-		}
+		name := cutStart(visible(f.Path), path)
 		indent := line{{"  ", plain}, {padded(f.Verb, verb), verbStyle(f.Verb)}, {"  ", plain}, {padded(name, path), plain}, {"  ", plain}}
 		rows := line{{f.how(), bold}, {f.note(), dim}}.flow(max(width-indent.cells(), 8))
 		d.Lines = append(d.Lines, behind(indent, rows[:1], v.Colours)...)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 	"github.com/stretchr/testify/assert"
 
 	"leslie/internal/screen"
@@ -44,7 +44,7 @@ func TestNoLineOfASummaryIsWiderThanTheScreen(t *testing.T) {
 		d := v.Draw()
 		assert.False(t, d.Shortened)
 		for _, line := range d.Lines {
-			assert.LessOrEqual(t, runewidth.StringWidth(line), width, line)
+			assert.LessOrEqual(t, displaywidth.String(line), width, line)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // This file has styled text: cutting and wrapping it by the cells of a terminal.
@@ -45,11 +45,10 @@ type span struct {
 // line is one line of the screen.
 type line []span
 
-// cells returns how many cells of the terminal a text takes.
-func cells(text string) int { return widths().StringWidth(text) }
-
-// widths has what a terminal with UTF-8 does. It does not depend on the environment.
-func widths() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
+// cells returns how many cells of the terminal a text takes. It does not depend on the
+// environment: characters of ambiguous width take one cell, as in any terminal with
+// UTF-8.
+func cells(text string) int { return displaywidth.String(text) }
 
 // cells returns how many cells the line takes.
 func (l line) cells() int {
@@ -133,20 +132,43 @@ func (l line) joined() line {
 	return out
 }
 
+// Paragraph returns a text as lines of at most width cells behind an indent, broken
+// between words; its own lines stay.
+func Paragraph(indent, text string, width int) []string {
+	var lines []string
+	for own := range strings.SplitSeq(text, "\n") {
+		rows := (line{{visible(own), plain}}).flow(max(width-cells(indent), 1))
+		lines = append(lines, behind(line{{indent, plain}}, rows, false)...)
+	}
+	return lines
+}
+
 // cut returns a text of at most width cells; … stands for what is missing at its end.
 func cut(text string, width int) string {
+	return displaywidth.TruncateString(text, max(width, 0), "…")
+}
+
+// cutStart is cut for a text whose end says more, such as a path.
+func cutStart(text string, width int) string {
 	if cells(text) <= width {
 		return text
 	}
-	return fitting(text, width-1) + "…"
+	return "…" + ending(text, width-1)
 }
 
 // fitting returns the beginning of a text that fits into width cells.
-func fitting(text string, width int) string { return widths().Truncate(text, max(width, 0), "") }
+func fitting(text string, width int) string {
+	return displaywidth.TruncateString(text, max(width, 0), "")
+}
 
 // ending returns the end of a text that fits into width cells.
 func ending(text string, width int) string {
-	return widths().TruncateLeft(text, max(cells(text)-width, 0), "")
+	over, at := cells(text)-width, 0
+	for g := displaywidth.StringGraphemes(text); over > 0 && g.Next(); {
+		over -= g.Width()
+		at += len(g.Value())
+	}
+	return text[at:]
 }
 
 // behind returns rows as they are printed, each behind an indent.
@@ -162,17 +184,18 @@ func behind(indent line, rows []line, colours bool) []string {
 const tab = "    "
 
 // visible returns a text without characters that a terminal acts on, or that hide or
-// reorder others: they are shown as escapes.
+// reorder others: they are shown as escapes. What joins emoji to one stays.
 func visible(text string) string {
 	if !strings.ContainsFunc(text, acts) && utf8.ValidString(text) {
 		return text
 	}
 	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
+	for i, r := range runes {
 		switch {
 		case r == '\t':
 			b.WriteString(tab)
-		case acts(r):
+		case acts(r) && !joinsEmoji(runes, i):
 			q := strconv.QuoteRuneToASCII(r)
 			b.WriteString(q[1 : len(q)-1])
 		default:
@@ -180,6 +203,17 @@ func visible(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// joinsEmoji reports whether a rune is a joiner between two emoji, the first perhaps with
+// a modifier.
+func joinsEmoji(runes []rune, at int) bool {
+	const joiner, asEmoji = '\u200D', '\uFE0F'
+	if runes[at] != joiner || at == 0 || at+1 == len(runes) {
+		return false
+	}
+	before, after := runes[at-1], runes[at+1]
+	return (before == asEmoji || unicode.In(before, unicode.So, unicode.Sk)) && unicode.Is(unicode.So, after)
 }
 
 func acts(r rune) bool {

@@ -51,7 +51,6 @@ func allowances() []allowance {
 			modules:  []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
 		{dir: "store/internal/storetest", packages: []string{"thread", "codes", "internal/scope"}, modules: []string{"github.com/stretchr/testify"}},
-		{dir: "internal/screen", packages: []string{"merge"}, modules: []string{"github.com/mattn/go-runewidth"}},
 		{dir: "docs"},
 		{dir: "internal/external", packages: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
 		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
@@ -60,9 +59,10 @@ func allowances() []allowance {
 		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external"}},
 		{
 			dir:      "cmd/leslie",
-			packages: []string{"docs", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "internal/screen", "thread", "merge", "store", "internal/external"},
+			packages: []string{"docs", "internal/screen", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
 			modules:  []string{"github.com/urfave/cli/v2", "go.yaml.in/yaml/v3", "golang.org/x/term"},
 		},
+		{dir: "internal/screen", packages: []string{"thread", "merge"}, modules: []string{"github.com/clipperhouse/displaywidth"}},
 		{dir: "test/harness"},
 		{dir: "test/bench"},
 		{dir: "test/bench/empty"},
@@ -123,17 +123,17 @@ func whyNotPackage(dir string) string {
 // whyNotModule returns why only packages whose row names a module may import it.
 func whyNotModule(path string) string {
 	return reason(path, map[string]string{
-		"github.com/fsnotify/fsnotify":      "to wait without missing a change, watch first and then read, as the store does",
-		"github.com/google/renameio/v2":     "internal/atomicfile replaces files, on every system",
-		"github.com/gofrs/flock":            "a second user of it could deadlock, or release the store's lock",
-		"github.com/stretchr/testify":       "only tests may import it",
-		"golang.org/x/sys":                  "calls to the operating system belong to the store",
-		"github.com/urfave/cli/v2":          "only the command line knows flags and commands; everything below gets options as values",
-		"github.com/mattn/go-runewidth":     "only internal/screen measures what a terminal shows",
-		"golang.org/x/term":                 "only the command line knows terminals; everything below gets facts about them as values",
-		"go.yaml.in/yaml/v3":                "answers are written in one place, the command line",
-		"github.com/kballard/go-shellquote": "a command line is split where it is run",
-		"github.com/xrash/smetrics":         "one package decides which names are near each other",
+		"github.com/fsnotify/fsnotify":         "to wait without missing a change, watch first and then read, as the store does",
+		"github.com/google/renameio/v2":        "internal/atomicfile replaces files, on every system",
+		"github.com/gofrs/flock":               "a second user of it could deadlock, or release the store's lock",
+		"github.com/stretchr/testify":          "only tests may import it",
+		"golang.org/x/sys":                     "calls to the operating system belong to the store",
+		"github.com/urfave/cli/v2":             "only the command line knows flags and commands; everything below gets options as values",
+		"golang.org/x/term":                    "only the command line knows terminals; everything below gets facts about them as values",
+		"github.com/clipperhouse/displaywidth": "internal/screen alone knows how many cells a text takes",
+		"go.yaml.in/yaml/v3":                   "answers are written in one place, the command line",
+		"github.com/kballard/go-shellquote":    "a command line is split where it is run",
+		"github.com/xrash/smetrics":            "one package decides which names are near each other",
 	})
 }
 
