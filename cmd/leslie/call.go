@@ -303,7 +303,7 @@ func (c *call) targetThread() string {
 		return id
 	}
 	if c.who.thread == "" {
-		c.fault("ID", "", "the operand ID is missing (or say --thread)")
+		c.fault("ID", "", "the operand ID is missing (or give --thread)")
 	}
 	return c.who.thread
 }

@@ -185,7 +185,7 @@ func runDiff(c *call) (Data, error) {
 	case len(versions) > 0:
 		in.From = versions[0]
 	case c.who.thread == "":
-		c.fault("A", "", "the operand A is missing (or say --thread)")
+		c.fault("A", "", "the operand A is missing (or give --thread)")
 	}
 	if len(versions) > 1 {
 		in.To = versions[1]

@@ -9,11 +9,14 @@ import (
 	"leslie/internal/external"
 )
 
-type doctorText struct{ *app.DoctorResult }
+type doctorText struct {
+	*app.DoctorResult
+	inText func(string) string // makes the paths of a text right from the caller's folder
+}
 
 func (d doctorText) Text(p *page) {
 	for _, done := range d.Repaired {
-		p.line("repaired: %s", done)
+		p.line("repaired: %s", d.inText(done))
 	}
 	wrong := 0
 	for _, f := range d.Findings {
@@ -26,7 +29,7 @@ func (d doctorText) Text(p *page) {
 		if f.Repairable {
 			note = "  (leslie doctor --repair repairs it)"
 		}
-		p.line("%s%s %s: %s%s", kind, f.Code, f.Path, f.Message, note)
+		p.line("%s%s %s: %s%s", kind, f.Code, p.place(f.Path), d.inText(f.Message), note)
 	}
 	for _, o := range d.Options {
 		p.line("option: %s (%s)", o.Command, o.What)
@@ -63,7 +66,7 @@ func runDoctor(c *call) (Data, error) {
 			return nil, err
 		}
 	}
-	return doctorText{d}, err
+	return doctorText{d, places{c}.inText}, err
 }
 
 // diagnosis runs the use case; its options are lines for this caller.
@@ -86,7 +89,7 @@ func offerRepairs(c *call, d *app.DoctorResult) (*app.DoctorResult, error) {
 	p := newPrompt(c)
 	for _, f := range d.Findings {
 		if !f.Info {
-			p.say("%s %s: %s", p.paint(bold, f.Code), f.Path, f.Message)
+			p.say("%s %s: %s", p.paint(bold, f.Code), places{c}.place(f.Path), places{c}.inText(f.Message))
 		}
 	}
 	for _, o := range offers {

@@ -116,8 +116,6 @@ func waitingWords(item app.WaitingItem) string {
 		return string(item.ThreadID) + " asks for " + item.Title
 	case app.WaitingQuestion:
 		return string(item.ThreadID) + " asks: " + item.Title
-	case app.WaitingMerge:
-		return item.Title
 	}
-	return item.ID
+	return item.Title
 }

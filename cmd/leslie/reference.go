@@ -62,7 +62,7 @@ func runReference(c *call) (Data, error) {
 		in.From = c.who.thread
 	}
 	if in.From == "" {
-		c.fault("--from", "", "--from is missing (or say --thread)")
+		c.fault("--from", "", "--from is missing (or give --thread)")
 	}
 	c.checkRequest(in.Faults, nil)
 	return runUseCase(c, app.CreateReference, in, referenceWritten)

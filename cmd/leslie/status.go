@@ -32,7 +32,7 @@ func waitingText(p *page, d *app.SummaryResult) {
 	tableOf(p, d.Waiting, []column[app.WaitingItem]{
 		{cell: func(w app.WaitingItem) screen.Cell { return screen.Waiting("  " + string(w.Kind)) }},
 		{cell: text(func(w app.WaitingItem) string { return w.ID })},
-		{Column: screen.Column{Shrinks: true}, cell: text(func(w app.WaitingItem) string { return w.Title }), most: 60},
+		{Column: screen.Column{Shrinks: true}, cell: text(waitingWords), most: 60},
 		{Column: screen.Column{Below: true}, cell: text(func(w app.WaitingItem) string { return w.Next })},
 	})
 	for _, kind := range app.WaitingKinds() {

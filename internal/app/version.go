@@ -72,7 +72,7 @@ func VersionFault(text string) string {
 	case !thread.ValidID(id):
 		return "must be ID, ID@CHECKPOINT, ID@base or MERGE, not " + quoted(text)
 	case at && strings.TrimSpace(of) == "":
-		return "needs a checkpoint, or base, behind the @"
+		return "needs a checkpoint, or base, after the @"
 	}
 	return ""
 }

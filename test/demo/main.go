@@ -58,6 +58,7 @@ func play(leslie string, keep bool) error {
 	s.split()
 	s.share()
 	s.merge()
+	s.ask()
 	s.finish()
 	s.refuse()
 	s.recover()
@@ -132,6 +133,15 @@ func (s *stage) doc(name string) string {
 	data, err := os.ReadFile(filepath.Join(s.docs, filepath.FromSlash(name)))
 	s.err = err
 	return strings.TrimRight(string(data), "\n")
+}
+
+func (s *stage) ask() {
+	s.say("An agent asks a person, who answers; the answer reaches it as a message")
+	s.run("ask", "commands-part", "--question", "Which shells shall the guide name?", "--choice", "bash", "--choice", "all of them", "--as", "agent", "--actor", "bot")
+	s.run("status")
+	list := s.quiet("questions", "--format", "json")
+	s.run("answer", between(list, `"questionId":"`, `"`), "--choice", "bash")
+	s.run("context", "commands-part")
 }
 
 func (s *stage) finish() {
