@@ -69,6 +69,7 @@ func questions() map[string]struct {
 		"a short list":     {first(thread.Filter{}), 650},
 		"a filtered list":  {first(thread.Filter{Status: thread.Active, Objective: "obj-a"}), 650},
 		"an executor's":    {first(thread.Filter{Executor: thread.ByAgent}), 650},
+		"an urgent list":   {first(thread.Filter{Order: thread.ByUrgency}), 650},
 		"counts":           {func(_ *testing.T, s *thread.State) { s.AllCounts() }, 50},
 		"what waits":       {func(_ *testing.T, s *thread.State) { s.StalledThreads(10) }, 50},
 		"an objective's":   {func(t *testing.T, s *thread.State) { o, _ := s.Objectives.Peek("obj-a"); s.CountsOf(o) }, 40},

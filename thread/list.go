@@ -19,9 +19,33 @@ type Filter struct {
 	Now   time.Time
 	// All includes archived threads; so does Status archived.
 	All bool
+	// Order is the order of the list.
+	Order Order
 }
 
-// List returns the threads that match the filter, ordered by creation time, then id.
+// Order is an order of threads.
+type Order string
+
+// The orders; each has ids as its last key.
+const (
+	ByCreation Order = ""
+	// ByUrgency has first what waits for somebody (waiting_human, suspended), then what is
+	// active, then what has ended, and in each the latest change first.
+	ByUrgency Order = "urgency"
+)
+
+// urgency is the place of a status in the order ByUrgency.
+func (st Status) urgency() int {
+	switch {
+	case st == WaitingHuman || st == Suspended:
+		return 0
+	case !st.Terminated():
+		return 1
+	}
+	return 2
+}
+
+// List returns the threads that match the filter, in its order.
 // Errors: those of reading the archive.
 func (s *State) List(f Filter) ([]Thread, error) {
 	page, err := s.First(f, 0)

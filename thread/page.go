@@ -2,6 +2,7 @@ package thread
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type Page struct {
 // number. Errors: those of reading the archive.
 func (s *State) First(f Filter, limit int) (Page, error) {
 	matcher := s.match(f)
-	page := newBeginning(limit)
+	page := &beginning{limit: limit, order: f.Order}
 	for _, line := range s.Threads.Lines() {
 		if matcher.passes(line, func() Thread { t, _ := s.Threads.Peek(line.ID); return t }) {
 			page.add(line)
@@ -111,25 +112,38 @@ func (s *State) needsNothing(line []byte) bool {
 // beginning collects the first lines of a list.
 type beginning struct {
 	limit int
+	order Order
 	total int
 	first []listed // ordered, once there are limit of them
+	// newest was created last. The order ByUrgency would hide it behind many that wait.
+	newest listed
 }
 
-// listed is a line with its sort key.
+// listed is a line with its sort keys.
 type listed struct {
 	line    Line
-	created []byte    // see createdIn; nil if only time is known
-	time    time.Time // of a line from whose bytes it cannot be read
+	urgency int // 0 in other orders
+	created moment
+	changed moment // only for the order ByUrgency
+}
+
+// moment is a time of a line: as text (see momentIn), or, if it cannot be read from the
+// line's bytes, as a time.
+type moment struct {
+	text []byte
+	time time.Time
 }
 
 func newBeginning(limit int) *beginning { return &beginning{limit: limit} }
 
 func (b *beginning) add(line Line) {
 	b.total++
-	l := listed{line: line}
-	var ok bool
-	if l.created, ok = createdIn(line.JSON); !ok {
-		l.created, l.time = nil, decode[Thread](line.JSON).Created.At
+	l := listed{line: line, created: createdOf(line)}
+	if b.order == ByUrgency {
+		l.urgency, l.changed = statusIn(line.JSON).urgency(), changedOf(line)
+		if b.total == 1 || l.newer(b.newest) {
+			b.newest = l
+		}
 	}
 	full := b.limit > 0 && len(b.first) >= b.limit
 	switch {
@@ -146,6 +160,10 @@ func (b *beginning) add(line Line) {
 }
 
 func (b *beginning) result(s *State) Page {
+	isNewest := func(l listed) bool { return l.line.ID == b.newest.line.ID }
+	if b.order == ByUrgency && len(b.first) < b.total && !slices.ContainsFunc(b.first, isNewest) {
+		b.first[len(b.first)-1] = b.newest
+	}
 	slices.SortFunc(b.first, listed.compare)
 	page := Page{Threads: make([]Thread, len(b.first)), Total: b.total}
 	for i, l := range b.first {
@@ -158,11 +176,15 @@ func (b *beginning) result(s *State) Page {
 	return page
 }
 
-// compare compares by creation time, then id.
+// compare compares by urgency and the latest change, which are the same for all in other
+// orders, then by creation time, then id.
 func (l listed) compare(o listed) int {
-	c := bytes.Compare(l.created, o.created)
-	if l.created == nil || o.created == nil {
-		c = byTime(l.when(), o.when())
+	c := cmp.Compare(l.urgency, o.urgency)
+	if c == 0 {
+		c = o.changed.compare(l.changed)
+	}
+	if c == 0 {
+		c = l.created.compare(o.created)
 	}
 	if c == 0 {
 		c = strings.Compare(l.line.ID, o.line.ID)
@@ -170,14 +192,38 @@ func (l listed) compare(o listed) int {
 	return c
 }
 
-func (l listed) when() time.Time {
-	if l.created == nil {
-		return l.time
+// newer reports whether a thread follows another in the order of creation.
+func (l listed) newer(o listed) bool {
+	c := l.created.compare(o.created)
+	return c > 0 || c == 0 && l.line.ID > o.line.ID
+}
+
+func createdOf(line Line) moment {
+	if text, ok := createdIn(line.JSON); ok {
+		return moment{text: text}
 	}
-	t, err := time.Parse(time.RFC3339Nano, string(l.created)+"Z")
-	if err != nil {
-		return decode[Thread](l.line.JSON).Created.At
+	return moment{time: decode[Thread](line.JSON).Created.At}
+}
+
+func changedOf(line Line) moment {
+	if text, ok := changedIn(line.JSON); ok {
+		return moment{text: text}
 	}
+	return moment{time: decode[Thread](line.JSON).Updated}
+}
+
+func (m moment) compare(o moment) int {
+	if m.text == nil || o.text == nil {
+		return byTime(m.when(), o.when())
+	}
+	return bytes.Compare(m.text, o.text)
+}
+
+func (m moment) when() time.Time {
+	if m.text == nil {
+		return m.time
+	}
+	t, _ := time.Parse(time.RFC3339Nano, string(m.text)+"Z") // it has the form
 	return t
 }
 

@@ -86,7 +86,7 @@ func (s *State) endsOf(line Line) (from, target ThreadID) {
 // thread have creation times too, so the last one counts: the thread's own is near
 // the end of the line.
 func createdIn(line []byte) (at []byte, ok bool) {
-	const key, value, seconds = `"created":`, `{"at":"`, len("2006-01-02T15:04:05")
+	const key, value = `"created":`, `{"at":"`
 	i := lastBrace(line) - len(key)
 	if i < 0 || !bytes.HasPrefix(line[i:], []byte(key+value)) {
 		i = bytes.LastIndex(line, []byte(key+value))
@@ -94,6 +94,18 @@ func createdIn(line []byte) (at []byte, ok bool) {
 	if i >= 0 {
 		at, ok = field(line[i+len(key):], []byte(value))
 	}
+	return sortable(at, ok)
+}
+
+// changedIn returns the time of the last change in a thread's line, in the form of
+// createdIn.
+func changedIn(line []byte) (at []byte, ok bool) {
+	return sortable(field(line, []byte(`updatedAt":"`)))
+}
+
+// sortable returns a time as text that sorts like times; ok is false for another form.
+func sortable(at []byte, ok bool) ([]byte, bool) {
+	const seconds = len("2006-01-02T15:04:05")
 	at, utc := bytes.CutSuffix(at, []byte("Z"))
 	return at, ok && utc && len(at) >= seconds && (len(at) == seconds || at[seconds] == '.')
 }

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -37,7 +38,7 @@ func keysOf(t reflect.Type) (all []string) {
 func TestAScannedKeyOccursOnceInItsRecord(t *testing.T) {
 	t.Parallel()
 	for record, keys := range map[reflect.Type][]string{
-		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn", "claim"},
+		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn", "claim", "updatedAt"},
 		reflect.TypeFor[Reference](): {"from", "target"},
 	} {
 		all := keysOf(record)
@@ -157,7 +158,29 @@ func wholeList(t testing.TB, s *State, f Filter) (out []Thread) {
 			}
 		}
 	}
-	return inListOrder(out)
+	return inOrderOf(out, f.Order)
+}
+
+// inOrderOf sorts decoded threads.
+func inOrderOf(all []Thread, order Order) []Thread {
+	inListOrder(all)
+	if order == ByUrgency {
+		slices.SortStableFunc(all, func(a, b Thread) int {
+			return cmp.Or(cmp.Compare(a.Status.urgency(), b.Status.urgency()), b.Updated.Compare(a.Updated))
+		})
+	}
+	return all
+}
+
+// withNewest returns the first limit threads of a list, the last of them replaced by the
+// newest of all if it is not among them.
+func withNewest(all []Thread, limit int) []Thread {
+	newest := inListOrder(slices.Clone(all))[len(all)-1]
+	first := slices.Clone(all[:limit])
+	if !slices.ContainsFunc(first, func(t Thread) bool { return t.ID == newest.ID }) {
+		first[limit-1] = newest
+	}
+	return inOrderOf(first, ByUrgency)
 }
 
 func TestFirstReturnsTheStartOfTheWholeList(t *testing.T) {
@@ -172,6 +195,7 @@ func TestFirstReturnsTheStartOfTheWholeList(t *testing.T) {
 			f.Parent = []ThreadID{"", "", "t-0", "t-1"}[rng.IntN(4)]
 			f.Tag = append(odd(), "", "", "", "")[rng.IntN(len(odd())+4)]
 			f.Executor = []Executor{"", "", ByHuman, ByAgent}[rng.IntN(4)]
+			f.Order = []Order{ByCreation, ByUrgency}[rng.IntN(2)]
 			limit := rng.IntN(12)
 			f.Now = noonish.Add(time.Duration(rng.IntN(20)-10) * time.Minute)
 			want := wholeList(t, s, f)
@@ -181,7 +205,11 @@ func TestFirstReturnsTheStartOfTheWholeList(t *testing.T) {
 			got, err := s.First(f, limit)
 			require.NoError(t, err)
 			require.Equal(t, len(want), got.Total, "%+v", f)
-			if limit > 0 && limit < len(want) {
+			switch {
+			case limit == 0 || limit >= len(want):
+			case f.Order == ByUrgency:
+				want = withNewest(want, limit)
+			default:
 				want = want[:limit]
 			}
 			require.Equal(t, append([]Thread{}, want...), got.Threads, "%+v, limit %d", f, limit)

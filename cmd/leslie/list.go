@@ -94,5 +94,8 @@ func runList(c *call) (Data, error) {
 		Executor: thread.Executor(c.text("executor")), Ready: c.on("ready"), All: c.on("all"), Tree: c.on("tree"),
 		Limit: c.count("limit", app.DefaultLimit),
 	}
+	if personReads(c, c.env.stdoutTTY) {
+		in.Order = thread.ByUrgency
+	}
 	return runUseCase(c, app.List, in, func(d *app.ListResult) Data { return listText{d, in.Tree} })
 }

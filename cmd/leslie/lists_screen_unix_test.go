@@ -124,3 +124,65 @@ func TestStatusesHaveQuietColours(t *testing.T) {
 		assert.Equal(t, coloured, s.lines(), "only the colours differ")
 	}
 }
+
+// shownThreads are the first words of a list's lines, without its header and end.
+func shownThreads(lines []string) (ids []string) {
+	for _, line := range lines[1:] {
+		if words := strings.Fields(line); !strings.HasPrefix(line, "(") && len(words) > 1 && words[0] != "leslie:" {
+			ids = append(ids, words[0])
+		}
+	}
+	return ids
+}
+
+func TestAPersonSeesFirstWhatWaitsAndLastWhatEnded(t *testing.T) {
+	t.Parallel()
+	b := newBusyProject(t)
+	s := openTerminal(t, b, 100, 40)
+	s.run("list") // and hear what began to wait
+	s.clear()
+	s.run("list")
+	assert.Equal(t, []string{"emoji", "long", "main", "thread-a1b2c3d4", "wide", "part", "hostile"}, shownThreads(s.lines()))
+	s.clear()
+	s.run("list", "--tree")
+	assert.Equal(t, []string{"main", "emoji", "long", "part", "wide", "thread-a1b2c3d4", "hostile"}, shownThreads(s.lines()), "a parent comes with the most urgent below it")
+	b.must(t, "list", "--format", "json")
+	items, _ := document(t, b.out.Bytes()).Data["items"].([]any)
+	first, _ := items[0].(map[string]any)
+	assert.Equal(t, "main", first["threadId"], "others see the order of creation")
+}
+
+// TestTheNewestThreadIsOnTheFirstScreen: although more than the limit wait, and many
+// others changed later.
+func TestTheNewestThreadIsOnTheFirstScreen(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	now := b.now()
+	b.env.now = func() time.Time { now = now.Add(time.Second); return now }
+	var lines strings.Builder
+	for i := range 198 {
+		fmt.Fprintf(&lines, `["spawn", "--intent", "Thread %d", "--id", "t%03d"]`+"\n", i, i)
+	}
+	b.write(t, "spawn.jsonl", lines.String())
+	b.must(t, "batch", "spawn.jsonl")
+	lines.Reset()
+	for i := range 60 {
+		fmt.Fprintf(&lines, `["suspend", "t%03d"]`+"\n", i)
+	}
+	b.write(t, "suspend.jsonl", lines.String())
+	b.must(t, "batch", "suspend.jsonl")
+	b.must(t, "spawn", "--intent", "The newest", "--id", "newest")
+	b.must(t, "update", "t150", "--title", "Changed later")
+	s := openTerminal(t, b, 80, 60)
+	s.run("list") // and hear what began to wait
+	s.clear()
+	s.run("list")
+	lines200 := s.lines()
+	ids := shownThreads(lines200)
+	assert.Len(t, ids, 50)
+	assert.Equal(t, "newest", ids[49])
+	assert.Contains(t, lines200, "(50 of 201 shown; --limit 0 shows all)")
+	s.clear()
+	s.run("list", "--limit", "3", "--status", "active")
+	assert.Equal(t, []string{"t150", "newest"}, shownThreads(s.lines())[:2], "the latest change first")
+}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"leslie/thread"
@@ -17,6 +19,9 @@ type ListRequest struct {
 	All       bool // archived threads too
 	Limit     int  // 0: all
 	Tree      bool // children behind their parents
+	// Order is the order of the list; in a tree, of siblings. In the order ByUrgency a
+	// thread's place in a tree is that of the most urgent below it.
+	Order thread.Order
 }
 
 // Faults returns what is wrong with the request.
@@ -27,6 +32,9 @@ func (in ListRequest) Faults(name Names) []Fault {
 	}
 	if in.Executor != "" {
 		oneOf(k, "Executor", in.Executor, thread.ByHuman, thread.ByAgent)
+	}
+	if in.Order != "" {
+		oneOf(k, "Order", in.Order, thread.ByUrgency)
 	}
 	return k.faults
 }
@@ -74,6 +82,9 @@ func List(c *Call, in ListRequest) (*ListResult, error) {
 		rows[i] = threadItem(t, now)
 	}
 	if in.Tree {
+		if in.Order == thread.ByUrgency {
+			rows = byMostUrgent(rows)
+		}
 		rows = asTree(rows)
 	}
 	return &ListResult{Items[ThreadItem]{Items: rows, Total: page.Total, Truncated: len(rows) < page.Total}}, nil
@@ -84,6 +95,26 @@ func threadItem(t thread.Thread, now time.Time) ThreadItem {
 		ThreadID: t.ID, Title: t.Title, Status: t.Status, Executor: t.Executor, ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID),
 		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Claim: currentClaim(t, now), Tags: append([]string{}, t.Tags...), UpdatedAt: t.Updated,
 	}
+}
+
+// byMostUrgent moves each thread of a list to the place of the first one below it.
+func byMostUrgent(rows []ThreadItem) []ThreadItem {
+	parents, place := map[thread.ThreadID]thread.ThreadID{}, map[thread.ThreadID]int{}
+	for _, t := range rows {
+		if t.ParentID != nil {
+			parents[t.ThreadID] = *t.ParentID
+		}
+	}
+	for i, t := range rows {
+		for id, ok := t.ThreadID, true; ok; id, ok = parents[id] {
+			if _, placed := place[id]; placed {
+				break // and so is what is above it
+			}
+			place[id] = i
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b ThreadItem) int { return cmp.Compare(place[a.ThreadID], place[b.ThreadID]) })
+	return rows
 }
 
 // asTree orders a list so that children follow their parents; siblings keep their order.
@@ -115,7 +146,7 @@ func asTree(rows []ThreadItem) []ThreadItem {
 }
 
 func (in ListRequest) filter(c *Call, s *thread.State) (thread.Filter, error) {
-	f := thread.Filter{Status: in.Status, Tag: in.Tag, Executor: in.Executor, Ready: in.Ready, Now: c.now(), All: in.All}
+	f := thread.Filter{Status: in.Status, Tag: in.Tag, Executor: in.Executor, Ready: in.Ready, Now: c.now(), All: in.All, Order: in.Order}
 	if in.Objective != "" {
 		o, err := s.Objective(in.Objective)
 		if err != nil {
