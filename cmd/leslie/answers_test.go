@@ -95,11 +95,12 @@ func examples() map[string]example {
 		"stats":             {line("stats"), nil},
 		"doctor":            {line("doctor"), nil},
 		"explain":           {line("explain T101"), nil},
+		"version":           {line("version"), nil},
 	}
 }
 
 // needNoStore returns the commands that work outside a project.
-func needNoStore() []string { return []string{"init", "explain", "merge-file"} }
+func needNoStore() []string { return []string{"init", "explain", "merge-file", "version"} }
 
 // readyFor returns a project in which the examples of a command work.
 func readyFor(t *testing.T, name string) (b *bench, ref string) {

@@ -237,6 +237,9 @@ func (b *batch) parse(text []byte) {
 		} else {
 			l.faults = []fault{{Field: "line", Problem: `a line must be a JSON array of arguments, such as ["done", "api"]`}}
 		}
+		if at := slices.IndexFunc(argv, func(arg string) bool { return ownName(arg) != arg }); l.cmd != nil && at >= 0 && ownName(argv[at]) == l.cmd.name {
+			argv[at] = l.cmd.name // an alias
+		}
 		b.add(number, argv, l)
 	}
 	if len(b.lines) == 0 {

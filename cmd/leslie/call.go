@@ -234,7 +234,7 @@ func (c *call) asUsageError(err error, flag string) error {
 // that it is one line there.
 func (c *call) usageHint() string {
 	if personReads(c, c.env.stderrTTY) {
-		return "Usage: " + c.line.cmd.usageLine()
+		return "Usage: " + c.line.cmd.usageLine(true)
 	}
 	return c.line.cmd.usageHint()
 }
@@ -250,6 +250,16 @@ func (c *given) has(name string) bool { return len(c.texts(name)) > 0 }
 
 // text is a flag's value, "" when it was not given.
 func (c *given) text(name string) string { return strings.Join(c.texts(name), ",") }
+
+// textOr is a flag's value, or def when it was not given, also in the journal. A bad one
+// is not given, but has its fault.
+func (c *given) textOr(name, def string) string {
+	if c.has(name) {
+		return c.text(name)
+	}
+	c.params[camel(name)] = def
+	return def
+}
 
 // optional is a flag's value, nil when it was not given.
 func (c *given) optional(name string) *string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +93,7 @@ func (c cliTree) root(cc *cli.Context) error {
 	if err := c.lineUsage(); err != nil {
 		return err
 	}
-	c.data = &versionData{Version: versionOf(version, debug.ReadBuildInfo)}
+	c.data = ownVersion()
 	return nil
 }
 

@@ -122,7 +122,7 @@ func TestACommandRefusesALineWithoutWhatItsUsageRequires(t *testing.T) {
 			missing = append(missing, f.(map[string]any)["field"].(string))
 		}
 		for _, field := range required {
-			assert.True(t, slices.Contains(missing, field), "%s: %s is required, and missed are %q", cmd.usageLine(), field, missing)
+			assert.True(t, slices.Contains(missing, field), "%s: %s is required, and missed are %q", cmd.usageLine(false), field, missing)
 		}
 	}
 }

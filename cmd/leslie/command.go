@@ -52,6 +52,10 @@ type operand struct {
 	many bool
 	// dashed: it comes after "--", and no other operand does. Only the last can be.
 	dashed bool
+	// sets is the flag that it stands for, "" for none: lint moves it there, so the
+	// command, the journal and request ids know only the flag. lastSets is the flag of
+	// the last one, if there are several: SRC... TARGET.
+	sets, lastSets string
 }
 
 // Data is what a command answers with: JSON by its tags, text by its method.
@@ -79,24 +83,32 @@ func (cmd *command) writeFlags(all []cli.Flag) []cli.Flag {
 }
 
 // usageParts are the words of a usage line: the command with its operands and required
-// flags, and its optional flags in brackets.
-func (cmd *command) usageParts() (required, optional []string) {
+// flags, and its optional flags in brackets. The short line has operands instead of the
+// flags that they stand for.
+func (cmd *command) usageParts(short bool) (required, optional []string) {
 	required = append(required, "leslie", cmd.name)
+	var stoodFor []string
 	for _, o := range cmd.operands {
 		name := o.shown
-		if o.many {
+		if o.many && o.lastSets == "" {
 			name += "..."
 		}
 		if o.dashed {
 			name = "-- " + name
 		}
-		if o.optional {
+		if o.optional && o.sets == "" {
 			name = "[" + name + "]"
+		}
+		if o.sets != "" {
+			if !short {
+				continue
+			}
+			stoodFor = []string{o.sets, o.lastSets}
 		}
 		required = append(required, name)
 	}
 	for _, o := range shownOptions(cmd.flags) {
-		if o.value().needed {
+		if o.value().needed && !slices.Contains(stoodFor, o.Name) {
 			required = append(required, o.synopsis())
 		} else {
 			optional = append(optional, "["+o.synopsis()+"]")
@@ -106,8 +118,8 @@ func (cmd *command) usageParts() (required, optional []string) {
 }
 
 // usageLine is the usage line without the optional flags.
-func (cmd *command) usageLine() string {
-	required, optional := cmd.usageParts()
+func (cmd *command) usageLine(short bool) string {
+	required, optional := cmd.usageParts(short)
 	if len(optional) > 0 {
 		required = append(required, "[flags]")
 	}
@@ -116,11 +128,11 @@ func (cmd *command) usageLine() string {
 
 // usageScreen returns the usage of a command with all its own flags, as help shows it.
 func (cmd *command) usageScreen() string {
-	required, optional := cmd.usageParts()
+	required, optional := cmd.usageParts(true)
 	return wrapped(append(required, optional...), helpWidth-len("Usage: "), "       ")
 }
 
 // usageHint is the hint of a T903 that has no better one: one line.
 func (cmd *command) usageHint() string {
-	return "Usage: " + cmd.usageLine() + ". Example: " + cmd.example
+	return "Usage: " + cmd.usageLine(false) + ". Example: " + cmd.example
 }

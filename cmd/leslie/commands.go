@@ -76,7 +76,33 @@ func makers() []maker {
 		{"stats", statsCommand},
 		{"doctor", doctorCommand},
 		{"explain", explainCommand},
+		{"version", versionCommand},
 	}
+}
+
+// aliases are short names of commands. Only lint knows them: answers, the journal and
+// request ids have the command's own name.
+func aliases() map[string]string {
+	return map[string]string{"ls": "list", "log": "history", "new": "spawn"}
+}
+
+// ownName is the name of the command that a word names, the word itself if it is no
+// alias.
+func ownName(word string) string {
+	if name, ok := aliases()[word]; ok {
+		return name
+	}
+	return word
+}
+
+// aliasOf is the short name of a command, "" if it has none.
+func aliasOf(name string) string {
+	for alias, of := range aliases() {
+		if of == name {
+			return alias
+		}
+	}
+	return ""
 }
 
 // commands is the table of all commands.
@@ -109,7 +135,7 @@ func commandsFor(argv []string) []*command {
 // begun returns the command whose name a line begins with, or nil.
 func begun(argv []string) *command {
 	for words := min(len(argv), 2); words > 0; words-- {
-		name := strings.Join(argv[:words], " ")
+		name := ownName(strings.Join(argv[:words], " "))
 		for _, m := range makers() {
 			if m.name == name {
 				return m.make()

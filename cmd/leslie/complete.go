@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -29,7 +31,7 @@ func (c cliTree) complete(all []*command, cmd *command, group string) cli.BashCo
 		c.read(cc)
 		subs := subNames(all, group)
 		if group == "" {
-			subs = topNames(all)
+			subs = append(topNames(all), slices.Sorted(maps.Keys(aliases()))...)
 		}
 		c.faults, c.who.format = nil, "text"
 		c.data = &completionData{c.candidates(cmd, subs)}

@@ -53,7 +53,7 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 		top = append(top, cmd.path()[0])
 	}
 	slices.Sort(top)
-	top = append(slices.Compact(top), "help")
+	top = append(slices.Compact(top), "help", "ls", "log", "new")
 	for _, words := range []string{"", "help", "sp"} {
 		assert.ElementsMatch(t, top, b.offered(t, strings.Fields(words)...), "leslie %s", words)
 	}

@@ -31,6 +31,22 @@ func versionOf(given string, build func() (*debug.BuildInfo, bool)) string {
 	return unversioned
 }
 
+func versionCommand() *command {
+	return &command{
+		name: "version", summary: "show leslie's version", example: "leslie version",
+		run: func(c *call) (Data, error) {
+			if err := c.usage(); err != nil {
+				return nil, err
+			}
+			return ownVersion(), nil
+		},
+	}
+}
+
+func ownVersion() *versionData {
+	return &versionData{Version: versionOf(version, debug.ReadBuildInfo)}
+}
+
 func (d *versionData) Text(p *page) { p.line("leslie %s", d.Version) }
 
 type helpData struct {
@@ -81,13 +97,14 @@ Flags of commands that write:
 {{rows .}}{{end}}{{with .Commands}}
 Subcommands:
 {{rows .}}{{end}}
-Example: {{.Example}}
+Example: {{.Example}}{{with .Alias}}
+Alias: leslie {{.}}{{end}}
 `
 )
 
 // helpTopic is the data of a help template.
 type helpTopic struct {
-	Name, Summary, Usage, Detail, Example string
+	Name, Summary, Usage, Detail, Example, Alias string
 
 	Commands           []helpRow
 	Own, Write, Global []helpRow
@@ -103,7 +120,7 @@ func help(c *call, cc *cli.Context, all []*command) error {
 	if err := c.lineUsage(); err != nil {
 		return err
 	}
-	topic := strings.Join(cc.Args().Slice(), " ")
+	topic := ownName(strings.Join(cc.Args().Slice(), " "))
 	cmd, subs := named(all, topic), within(all, topic)
 	text, document := docs.Text(topic)
 	document = document && c.line.cmd == nil // help TOPIC, not COMMAND --help
@@ -112,7 +129,7 @@ func help(c *call, cc *cli.Context, all []*command) error {
 		show(c, cc, overviewHelp, helpTopic{Commands: commandRows(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
 	case cmd != nil:
 		show(c, cc, commandHelp, helpTopic{
-			Summary: cmd.summary, Usage: cmd.usageScreen(), Detail: cmd.detail, Example: cmd.example,
+			Summary: cmd.summary, Usage: cmd.usageScreen(), Detail: cmd.detail, Example: cmd.example, Alias: aliasOf(cmd.name),
 			Own: flagRows(cmd.flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
 		})
 	case len(subs) > 0:

@@ -29,11 +29,11 @@ func injectCommand() *command {
 		detail: "The thread's own agent gets it with leslie context, once; a constraint stays there until the thread ends. Until it was seen, " +
 			"each answer to the agent says that messages wait (W105), the thread cannot be completed by it (T113), and --withdraw takes the " +
 			"injection back. All injections are kept in the thread's folder, in " + app.InjectionsFile + ". " +
-			"ID, --type and --content are required without --withdraw.",
+			"ID and --content are required without --withdraw.",
 		example:  `leslie inject thread-a1b2c3d4 --type constraint --urgency immediate --content "Keep the old API"`,
 		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
 		flags: []cli.Flag{
-			newOption("type", oneOf(types...), "what kind of information it is"),
+			newOption("type", oneOf(types...), "what kind of information it is (default feedback)"),
 			newOption("content", anyText("TEXT"), "the text, at most 64 KiB; - reads standard input"),
 			newOption("urgency", oneOf(urgencies...), "when the agent should act on it (default next_step)"),
 			newOption("withdraw", anID("INJ", otherIDs), "take this injection back, which the agent has not seen"),
@@ -56,9 +56,9 @@ func runInject(c *call) (Data, error) {
 		c.fault("ID", "", "the operand ID is missing")
 	}
 	in := app.InjectRequest{
-		Thread: c.operand(0), Type: thread.InjectionType(c.text("type")), Urgency: thread.Urgency(c.text("urgency")), Content: c.text("content"),
+		Thread: c.operand(0), Type: thread.InjectionType(c.textOr("type", string(thread.InjectFeedback))), Urgency: thread.Urgency(c.text("urgency")), Content: c.text("content"),
 	}
-	c.require("type", "content")
+	c.require("content")
 	c.checkRequest(in.Faults, nil)
 	if len(c.faults) == 0 { // else standard input is left unread
 		in.Content = c.readContent("content", app.MaxContent)

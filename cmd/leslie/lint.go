@@ -96,10 +96,13 @@ func lint(all []*command, argv []string) line {
 	l.every = append(l.every, l.writes, l.globals)
 	argv, l.last = typed(argv)
 	flags, words, named := l.split(argv)
+	if named > 0 {
+		words[0] = ownName(words[0])
+	}
 	if l.last != nil && named > 0 && words[0] == "help" {
 		l.help, words, named = true, words[1:], named-1
 	}
-	l.name(words[:min(named, 2)])
+	l.name(words[:named], flags)
 	for _, f := range flags {
 		l.flag(f)
 	}
@@ -255,28 +258,44 @@ func lookUp(flags []cli.Flag, name string, long bool) *option {
 // are words.
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9') }
 
-// name finds the command by the first words of the line.
-func (l *linter) name(words []string) {
+// name finds the command by the first words of the line; words are those before "--".
+func (l *linter) name(words []string, flags []flagArg) {
 	if len(words) == 0 {
 		return
 	}
 	if strings.Contains(words[0], " ") {
 		return // two words in one argument
 	}
-	if len(words) == 2 {
+	if len(words) >= 2 {
 		if l.cmd = named(l.all, words[0]+" "+words[1]); l.cmd != nil {
 			return
 		}
 	}
 	first, subs := named(l.all, words[0]), subNames(l.all, words[0])
 	switch {
-	case first != nil && len(subs) > 0 && len(words) == 2 && len(first.operands) == 0:
-		l.group = words[0] // the second word can only be a misspelt subcommand
+	case first != nil && len(subs) > 0 && len(words) >= 2 && l.misspelt(first, subs, words, flags):
+		l.group = words[0]
 	case first != nil:
 		l.cmd = first
 	case len(subs) > 0:
 		l.group = words[0]
 	}
+}
+
+// misspelt reports whether the second word of a line can only be a misspelt subcommand of
+// first: first takes no operands; or the word is like one, and first cannot be meant with
+// a single operand, or with a flag that it does not have.
+func (l *linter) misspelt(first *command, subs, words []string, flags []flagArg) bool {
+	if len(first.operands) == 0 {
+		return true
+	}
+	if first.operands[0].lastSets == "" || nearest.Name(words[1], subs) == "" {
+		return false
+	}
+	return len(words) == 2 || slices.ContainsFunc(flags, func(f flagArg) bool {
+		name, long := f.name()
+		return l.find(first, name, long) == nil
+	})
 }
 
 // flag checks one flag of the line. If the line names no command, the flags of single
@@ -340,6 +359,7 @@ func (l *linter) operate(words []string, named int) {
 		l.threadOperands()
 		l.named = len(l.operands) - (len(words) - named)
 		l.checkOperands()
+		l.moveOperands()
 	case len(words) == 0:
 		l.help = l.help || len(l.faults) == 0
 	case l.group != "":
@@ -354,6 +374,35 @@ func (l *linter) operate(words []string, named int) {
 			f.Problem, f.Nearest = "there is no command "+quoted(words[0]), nearest.Name(words[0], names)
 		}
 		l.faults = append(l.faults, f)
+	}
+}
+
+// moveOperands makes operands that stand for flags the values of these flags.
+func (l *linter) moveOperands() {
+	if len(l.cmd.operands) == 0 || l.cmd.operands[0].sets == "" || len(l.operands) == 0 || l.last != nil {
+		return
+	}
+	spec, words := l.cmd.operands[0], l.operands
+	l.operands, l.named = nil, 0
+	if !spec.many {
+		words = words[:1] // the rest are faults already
+	}
+	for _, name := range []string{spec.sets, spec.lastSets} {
+		if name != "" && slices.ContainsFunc(l.flags, func(f setFlag) bool { return f.Name == name }) {
+			l.faults = append(l.faults, fault{Field: "--" + name, Value: words[0], Problem: "--" + name + " cannot be used with the operand " + spec.shown})
+			return
+		}
+	}
+	if n := len(words) - 1; spec.lastSets != "" {
+		if n == 0 {
+			l.faults = append(l.faults, fault{Field: spec.shown, Value: words[0], Problem: "the last of the operands " + spec.shown + " is missing"})
+			return
+		}
+		l.set(l.find(l.cmd, spec.lastSets, true), words[n])
+		words = words[:n]
+	}
+	for _, word := range words {
+		l.set(l.find(l.cmd, spec.sets, true), word)
 	}
 }
 

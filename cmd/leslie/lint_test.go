@@ -40,6 +40,18 @@ func TestLint(t *testing.T) {
 		{"a negative number is a value", "list --limit -1", "list", "", "", "--limit"},
 
 		{"an unknown command", "lst", "", "", "", "command"},
+		{"an alias", "ls --all", "list", "all=true", "", ""},
+		{"an alias behind a flag", "--format json log", "history", "format=json", "", ""},
+		{"a word that is an alias elsewhere", "status log", "status", "", "log", ""},
+		{"an operand that stands for a flag", "new text --id x", "spawn", "id=x intent=text", "", ""},
+		{"the operand and its flag", "spawn text --intent x", "spawn", "intent=x", "", "--intent"},
+		{"two operands for one flag", "spawn two words", "spawn", "intent=two", "", "operand"},
+		{"operands that stand for two flags", "merge a b,c t --dry-run", "merge", "dry-run=true target=t sources=a sources=b,c", "", ""},
+		{"only one of them", "merge abc", "merge", "", "", "SRC... TARGET"},
+		{"one of them and a flag", "merge abc --target t", "merge", "target=t", "", "--target"},
+		{"a source that is like a subcommand", "merge lint main", "merge", "target=main sources=lint", "", ""},
+		{"a misspelt subcommand with an operand and its flag", "merge resolv m --take ours", "", "", "", "subcommand"},
+
 		{"an unknown flag", "list --al", "list", "", "", "--al"},
 		{"an unknown flag takes the value that was meant for another", "--formt json list", "list", "", "", "--formt"},
 		{"a flag of another command takes its value along", "status --intent x main", "status", "", "main", "--intent"},
@@ -104,7 +116,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 	for _, cmd := range all {
 		line := cmd.path()
 		for _, o := range cmd.operands {
-			if !o.dashed {
+			if !o.dashed && o.sets == "" {
 				line = append(line, "operand")
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
 	"leslie/merge"
@@ -133,7 +134,8 @@ func mergeCommand() *command {
 		hint: hint{bringing, "merge --sources ID --target ID"},
 		detail: "The target does not change until every conflict is resolved. If nobody can be asked about a conflict, the merge stays pending " +
 			"(T301): resolve the conflict with merge resolve, then run merge continue.",
-		example: "leslie merge --sources thread-a1b2c3d4 --target main",
+		example:  "leslie merge --sources thread-a1b2c3d4 --target main",
+		operands: []operand{{value: someIDs("SRC... TARGET", threadIDs), optional: true, many: true, sets: "sources", lastSets: "target"}},
 		flags: append([]cli.Flag{
 			newOption("sources", someIDs("A,B", threadIDs).required(), "the threads to merge from, in this order"),
 			newOption("target", anID("T", threadIDs).required(), "the thread to merge into"),
@@ -175,7 +177,22 @@ func runMerge(c *call) (Data, error) {
 		MergeMeans: mergeMeans(c),
 	}
 	c.checkRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
-	return runMerging(c, app.Merge, in)
+	data, err := runMerging(c, app.Merge, in)
+	return data, c.meantSubcommand(err, "merge", in.Sources...)
+}
+
+// meantSubcommand returns T903 instead of T101 if the first operand of a group's own
+// command is like the name of a subcommand: merge contnue merge-a1b2c3d4.
+func (c *call) meantSubcommand(err error, group string, operands ...string) error {
+	if !codes.Has(err, codes.ThreadNotFound) || len(operands) == 0 {
+		return err
+	}
+	f := unknownSubcommand(commands(), group, operands)
+	if f.Nearest == "" {
+		return err
+	}
+	c.faults, c.line.group, c.line.cmd = append(c.faults, f), group, nil
+	return c.usage()
 }
 
 // mergeMeans are the options of every command that may apply a merge.

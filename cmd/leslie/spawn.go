@@ -39,7 +39,8 @@ func spawnCommand() *command {
 		detail: "The objective is --objective, else the parent's, else the only one that is not done. " +
 			"--inherit full or partial copies the parent's artifacts into the new thread. " +
 			"--ref adds frozen references: read-only copies under context/inherited/REF/.",
-		example: `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
+		example:  `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
+		operands: []operand{{value: anyText("TEXT"), optional: true, sets: "intent"}},
 		flags: []cli.Flag{
 			newOption("intent", anyText("TEXT").required(), "what the thread should achieve, at most 64 KiB; - reads standard input"),
 			newOption("title", anyText("T"), "at most 200 characters (default: the first line of the intent)"),

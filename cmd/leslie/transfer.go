@@ -48,7 +48,7 @@ func transferCommand() *command {
 		example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
-			newOption("direction", oneOf(directions...).required(), "what to do"),
+			newOption("direction", oneOf(directions...), "what to do (default request_approval)"),
 			newOption("scope", capabilities(), "the capabilities, such as code_edit or deploy"),
 			newOption("to", oneOf(executorWords()...), "who decides (human), gets the capabilities (agent), or takes over"),
 			reasonFlag(),
@@ -63,7 +63,7 @@ func transferCommand() *command {
 
 func runTransfer(c *call) (Data, error) {
 	in := app.TransferRequest{
-		Direction: app.Direction(c.text("direction")), Thread: c.targetThread(), Scope: c.parts("scope"), To: thread.Executor(c.text("to")),
+		Direction: app.Direction(c.textOr("direction", string(app.RequestApproval))), Thread: c.targetThread(), Scope: c.parts("scope"), To: thread.Executor(c.text("to")),
 		Reason: c.text("reason"), Fallback: thread.Fallback(c.text("fallback")), Wait: c.on("wait"), Waiting: func(id thread.ApprovalID) { sayWaiting(c, id) },
 	}
 	in.Timeout, _ = time.ParseDuration(c.text("timeout")) // checked with the line

@@ -107,6 +107,7 @@ func table() []row {
 		{name: "stats", weight: 1, reads: true, draw: fixed("stats")},
 		{name: "doctor", weight: 1, reads: true, draw: fixed("doctor", "doctor", "doctor --repair")},
 		{name: "explain", weight: 1, reads: true, draw: fixed("explain", "explain T301")},
+		{name: "version", weight: 1, reads: true, draw: fixed("version")},
 		{name: "a wrong line", weight: 3, reads: true, may: "T903", draw: (*worker).misspelt},
 		{name: "a save", weight: 16, reads: true, draw: (*worker).saves},
 		{name: "a configuration", weight: 1, reads: true, draw: (*worker).configures},

@@ -25,6 +25,7 @@ func withoutRow() map[string]string {
 		"reference list": looks, "reference show": looks, "merge list": looks, "merge status": looks, "approvals": looks,
 		"can": looks, "questions": looks, "history": looks, "observe": looks, "wait": looks, "logs": looks, "stats": looks,
 		"explain": "it needs no store",
+		"version": "it needs no store",
 	}
 }
 
