@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -116,7 +115,7 @@ func (c *archiveSource) read() error {
 
 // refill searches the journal for what the archive lacks. Errors: T509.
 func (c *archiveSource) refill(all *archive.Records, bad int) error {
-	reason, replayed := cmp.Or(all.Lack(), fmt.Sprintf("%d damaged lines", bad)), 0
+	reason, replayed := cmp.Or(all.Lack(), damagedIn(bad)), 0
 	operations, err := c.store.journaledArchive(c.now)
 	if err != nil {
 		return err

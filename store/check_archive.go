@@ -27,7 +27,7 @@ func (x *examination) archive() error {
 	}
 	x.archived = all
 	if bad > 0 && !x.store.irregular(ArchiveFile) {
-		x.note("T502", ArchiveFile, fmt.Sprintf("%d damaged lines, which are skipped", bad))
+		x.note("T502", ArchiveFile, damagedIn(bad)+", and skipped")
 	}
 	if len(all.Missing) > 0 {
 		x.repairable("T502", ArchiveFile, "records that the journal archived are missing: "+recordsOf(all.Missing), (*repairRun).archive)
@@ -36,6 +36,14 @@ func (x *examination) archive() error {
 		x.repairable("T502", JournalFile, "it could not restore from the archive: "+recordsOf(all.Unjournaled), (*repairRun).baseline)
 	}
 	return nil
+}
+
+// damagedIn says how many lines of a file are damaged.
+func damagedIn(lines int) string {
+	if lines == 1 {
+		return "1 line is damaged"
+	}
+	return fmt.Sprintf("%d lines are damaged", lines)
 }
 
 func recordsOf(lines []archive.Line) string {

@@ -23,13 +23,13 @@ func (x *examination) journal() (err error) {
 		x.repairable("T502", JournalFile, broken, (*repairRun).journal)
 	}
 	if len(x.index.Bad) > 0 {
-		x.note("T502", JournalFile, "damaged lines, which are skipped: "+numbers(x.index.Bad))
+		x.note("T502", JournalFile, damagedLines(x.index.Bad))
 	}
 	if x.now == nil {
 		return nil
 	}
 	if first, last := x.index.Gap(x.now.Revision, x.now.Operation); first > 0 {
-		x.repairable("T502", JournalFile, fmt.Sprintf("the operations from revision %d to %d are missing", first, last), (*repairRun).baseline)
+		x.repairable("T502", JournalFile, "missing: "+operations(first, last), (*repairRun).baseline)
 		return nil
 	}
 	differing, err := x.store.contradicted(x.index, x.now.Image)
@@ -41,13 +41,16 @@ func (x *examination) journal() (err error) {
 	return nil
 }
 
-// numbers formats the first few of many lines.
-func numbers(lines []int) string {
+// damagedLines names the damaged lines of a file, by their numbers.
+func damagedLines(lines []int) string {
+	if len(lines) == 1 {
+		return fmt.Sprintf("line %d is damaged, and is skipped", lines[0])
+	}
 	words := make([]string, len(lines))
 	for i, n := range lines {
 		words[i] = strconv.Itoa(n)
 	}
-	return some(words)
+	return fmt.Sprintf("%d lines are damaged, and are skipped: line %s", len(lines), some(words))
 }
 
 // some formats the first few of many words.

@@ -81,8 +81,13 @@ func (s *Store) newest(main found, end journal.Tail, noTail error, backup thread
 		out := &loaded{Image: main.Image, file: main.info, data: main.data, tail: end.Newest, noTail: noTail}
 		out.settled = end.Settled && !end.Torn && end.Newest == main.Revision
 		if end.Torn && main.Revision == end.Newest {
-			main.old = "it is older than the last line of the journal, which is damaged"
-			out.warn(s, main, 0, lostBehind(main.Revision, end.Newest+1))
+			lost := noOperation
+			main.old = "the last line of the journal is damaged"
+			if end.Begun {
+				main.old = "it is older than the last line of the journal, which is damaged"
+				lost = lostBehind(main.Revision, end.Newest+1)
+			}
+			out.warn(s, main, 0, lost)
 		}
 		if !out.settled {
 			if err := out.ReadPending(); err != nil {
@@ -276,7 +281,7 @@ func (s *Store) rollForward(m statefile.Image) (*rolled, error) {
 // yet, or is lost.
 func (r *rolled) lost(main, backup found, end journal.Tail) string {
 	last := max(r.newest, main.claims())
-	if end.Torn {
+	if end.Begun {
 		last = max(last, r.newest+1)
 	}
 	known := main.err != nil && main.claims() == r.Revision && r.Revision > 0
@@ -289,9 +294,24 @@ func (r *rolled) lost(main, backup found, end journal.Tail) string {
 	return "nothing"
 }
 
+// noOperation is what is lost if the journal's damaged last line is no operation's.
+const noOperation = "nothing: that line is none of an operation"
+
 // lostBehind names the operations behind a revision.
 func lostBehind(behind, last thread.Revision) string {
-	return fmt.Sprintf("the operations from revision %d to %d, which are not complete in the journal", behind+1, last)
+	is := "are"
+	if behind+1 == last {
+		is = "is"
+	}
+	return operations(behind+1, last) + ", which " + is + " not complete in the journal"
+}
+
+// operations names a range of operations.
+func operations(first, last thread.Revision) string {
+	if first == last {
+		return fmt.Sprintf("the operation of revision %d", first)
+	}
+	return fmt.Sprintf("the operations from revision %d to %d", first, last)
 }
 
 // nothingWhole is T502 with all that is known and what can be done.

@@ -175,22 +175,24 @@ func TestWhatIsLostIsToldByAllThatSpeaksOfIt(t *testing.T) {
 	journal := func(data []byte) func(*Store) { return func(s *Store) { put(t, s, JournalFile, data) } }
 	torn := func(n int) []byte { return journals[n][:len(journals[n])-20] }
 	const unless = "nothing that was acknowledged, unless the journal lost it too"
-	sixth := "the operations from revision 6 to 6, which are not complete in the journal"
+	sixth := "the operation of revision 6, which is not complete in the journal"
 	for name, c := range map[string]struct {
 		state, journal func(*Store)
 		lost           string
 		revision       thread.Revision
 	}{
-		"the state's own first lines":                     {state(states[5][:len(states[5])-9]), journal(journals[4]), sixth, 5},
-		"a first line that its operation belies":          {state(bytes.Replace(states[5], []byte(`"revision":6`), []byte(`"revision":9`), 1)), journal(journals[5]), "nothing", 6},
-		"a damaged line at the journal's end":             {state(nil), journal(torn(5)), sixth, 5},
-		"nothing":                                         {state(nil), journal(journals[4]), unless, 5},
-		"nothing, and the journal is shorter":             {state(nil), journal(journals[1]), unless, 5},
-		"a state older than the journal's damaged end":    {state(states[4]), journal(torn(5)), sixth, 5},
-		"a state older than its backup":                   {state(states[1]), journal(journals[2]), unless, 5},
-		"a state older than its backup, no journal":       {state(states[1]), journal(nil), unless, 5},
-		"a state older than its backup, its line damaged": {state(states[1]), journal(torn(5)), sixth, 5},
-		"a state older than the journal":                  {state(states[1]), journal(journals[5]), "nothing", 6},
+		"the state's own first lines":                         {state(states[5][:len(states[5])-9]), journal(journals[4]), sixth, 5},
+		"a first line that its operation belies":              {state(bytes.Replace(states[5], []byte(`"revision":6`), []byte(`"revision":9`), 1)), journal(journals[5]), "nothing", 6},
+		"a damaged line at the journal's end":                 {state(nil), journal(torn(5)), sixth, 5},
+		"nothing":                                             {state(nil), journal(journals[4]), unless, 5},
+		"nothing, and the journal is shorter":                 {state(nil), journal(journals[1]), unless, 5},
+		"a line that is no operation at the journal's end":    {state(states[5]), journal(append(slices.Clone(journals[5]), "scribble\n"...)), noOperation, 6},
+		"a line that is no operation, and a backup behind it": {state(states[4]), journal(append(slices.Clone(journals[4]), "scribble"...)), noOperation, 5},
+		"a state older than the journal's damaged end":        {state(states[4]), journal(torn(5)), sixth, 5},
+		"a state older than its backup":                       {state(states[1]), journal(journals[2]), unless, 5},
+		"a state older than its backup, no journal":           {state(states[1]), journal(nil), unless, 5},
+		"a state older than its backup, its line damaged":     {state(states[1]), journal(torn(5)), sixth, 5},
+		"a state older than the journal":                      {state(states[1]), journal(journals[5]), "nothing", 6},
 	} {
 		s := copyStore(t, origin)
 		c.state(s)

@@ -203,7 +203,7 @@ func (m *repairRun) rebuild(cause error) (*loaded, error) {
 	}
 	m.did("rebuilt the state at revision %d from the journal", rebuilt.Revision)
 	if first, last := x.Gap(rebuilt.Revision, rebuilt.Operation); first > 0 {
-		m.did("the changes of the operations from revision %d to %d are lost: the journal no longer has them", first, last)
+		m.did("the changes of %s are lost: the journal no longer has them", operations(first, last))
 	}
 	return &loaded{Image: rebuilt, broken: true, tail: rebuilt.Revision}, nil
 }

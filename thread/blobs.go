@@ -69,6 +69,17 @@ func (t Thread) blobs() (out []NamedBlob) {
 		by := "the checkpoint '" + string(c.ID) + "' of '" + string(t.ID) + "'"
 		out = append(out, NamedBlob{c.Manifest, BlobManifest, by}, NamedBlob{c.Undo, BlobUndo, "what the rollback behind " + by + " replaced"})
 	}
+	if t.Undone != nil {
+		out = append(out, decided(t.Undone.Decisions, "undone merge into '"+string(t.ID)+"'")...)
+	}
+	return out
+}
+
+// decided returns the texts of a merge's decisions.
+func decided(all map[string]Decision, in string) (out []NamedBlob) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, NamedBlob{all[key].Text, BlobContent, "the text decided on in the " + in})
+	}
 	return out
 }
 
@@ -82,9 +93,7 @@ func (ref Reference) blobs() []NamedBlob {
 }
 
 func (m Merge) blobs() (out []NamedBlob) {
-	for _, key := range slices.Sorted(maps.Keys(m.Decisions)) {
-		out = append(out, NamedBlob{m.Decisions[key].Text, BlobContent, "the text decided on in the merge '" + string(m.ID) + "'"})
-	}
+	out = decided(m.Decisions, "merge '"+string(m.ID)+"'")
 	for _, path := range slices.Sorted(maps.Keys(m.Work)) {
 		out = append(out, NamedBlob{m.Work[path], BlobContent, "the file '" + path + "' for editors of the merge '" + string(m.ID) + "'"})
 	}

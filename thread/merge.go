@@ -105,8 +105,35 @@ func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
 	if err := s.NoPendingMerge(m.Target); err != nil {
 		return Merge{}, err
 	}
+	if t, _ := s.Threads.Get(string(m.Target)); t.Undone.is(m.Sources) { // the merge has its decisions from here on
+		t.Undone = nil
+		s.Threads.Put(t)
+	}
 	m.Created = Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
 	return s.Merges.Put(m), nil
+}
+
+// is reports whether these are the sources of the undone merge, in any order.
+func (u *UndoneMerge) is(sources []ThreadID) bool {
+	return u != nil && slices.Equal(sortedSet(slices.Clone(u.Sources)), sortedSet(slices.Clone(sources)))
+}
+
+// DecisionsOfUndone returns the decisions that a new merge takes over from an undone one
+// of the same sources and target: none under the strategy strict, and those that no
+// person made only if the target may resolve conflicts and the strategy is not human.
+func (s *State) DecisionsOfUndone(m Merge, p Policy, now time.Time) map[string]Decision {
+	t, _ := s.Threads.Peek(string(m.Target))
+	if m.Strategy == Strict || !t.Undone.is(m.Sources) {
+		return nil
+	}
+	others := m.Strategy != HumanOnly && s.MayResolve(m, p, now) == nil
+	out := map[string]Decision{}
+	for id, d := range t.Undone.Decisions {
+		if others || ActorKind(d.How).Person() {
+			out[id] = d
+		}
+	}
+	return out
 }
 
 // Decide changes the decisions of a pending merge and records in declined, by path,
@@ -197,7 +224,9 @@ func (s *State) RecordMerge(target ThreadID, shares []Share, stamp Stamp) (Threa
 		return Thread{}, err
 	}
 	kept := slices.Clone(t.Shared)
+	var sources []ThreadID
 	for _, share := range shares {
+		sources = append(sources, share.With)
 		if _, err := s.Thread(string(share.With)); err != nil {
 			return Thread{}, err
 		}
@@ -207,6 +236,9 @@ func (s *State) RecordMerge(target ThreadID, shares []Share, stamp Stamp) (Threa
 			return old.With == share.With && covered && old.How != "spawn"
 		})
 		kept = append(kept, share)
+	}
+	if t.Undone.is(sources) {
+		t.Undone = nil
 	}
 	t.Shared, t.Updated = kept, stamp.Time
 	return s.Threads.Put(t), nil

@@ -123,14 +123,16 @@ type Thread struct {
 	Branch      string      `json:"branch,omitempty"`
 	// Worktree is the folder of the thread's code: relative to the project's root
 	// if it is inside it, otherwise absolute.
-	Worktree    string          `json:"worktree,omitempty"`
-	Inherit     Inherit         `json:"inherit"`
-	Shared      []Share         `json:"shared,omitempty"`
-	Reverted    []RevertedRange `json:"reverted,omitempty"`
-	Claim       *Claim          `json:"claim,omitempty"`
-	Injections  []Injection     `json:"injections,omitempty"`
-	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
-	Reason      string          `json:"reason,omitempty"` // of the last change of status or executor
+	Worktree string          `json:"worktree,omitempty"`
+	Inherit  Inherit         `json:"inherit"`
+	Shared   []Share         `json:"shared,omitempty"`
+	Reverted []RevertedRange `json:"reverted,omitempty"`
+	// Undone is the last merge into the thread that was undone, until it is tried again.
+	Undone      *UndoneMerge `json:"undone,omitempty"`
+	Claim       *Claim       `json:"claim,omitempty"`
+	Injections  []Injection  `json:"injections,omitempty"`
+	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
+	Reason      string       `json:"reason,omitempty"` // of the last change of status or executor
 	// Mistakes is set while the thread is suspended by the mistake limit.
 	Mistakes *Mistakes `json:"mistakes,omitempty"`
 	// Reopened says how the thread last came back after it had been terminated.
@@ -261,6 +263,15 @@ type Share struct {
 type RevertedRange struct {
 	After Revision `json:"after"`
 	Until Revision `json:"until"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// UndoneMerge has the decisions of an undone merge. They hold for the next merge of the
+// same sources, as far as it has the same conflicts.
+type UndoneMerge struct {
+	Sources   []ThreadID          `json:"sources"`
+	Decisions map[string]Decision `json:"decisions,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }

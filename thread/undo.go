@@ -302,6 +302,7 @@ func (v *inverting) merge(c Change) error {
 	_, pending := v.s.Merges.Get(string(m.ID))
 	switch id := string(m.ID); {
 	case absent(c.After) && v.applied():
+		v.keepDecisions(m)
 		return nil
 	case absent(c.After):
 		return v.conflict("merge '" + id + "' was aborted").WithHint("Merge again with leslie merge")
@@ -313,6 +314,14 @@ func (v *inverting) merge(c Change) error {
 	default:
 		return v.conflict("merge '" + id + "' is pending").
 			WithHint("Decide again with leslie merge resolve " + id).WithNext("leslie merge status " + id)
+	}
+}
+
+// keepDecisions keeps the decisions of an undone merge for the next try.
+func (v *inverting) keepDecisions(m Merge) {
+	if t, there := v.s.Threads.Get(string(m.Target)); there && len(m.Decisions) > 0 {
+		t.Undone = &UndoneMerge{Sources: m.Sources, Decisions: m.Decisions}
+		v.s.Threads.Put(t)
 	}
 }
 

@@ -155,6 +155,8 @@ func (v *inverting) special(name string) threeWay {
 		return v.checkpointsBack
 	case "injections":
 		return v.injectionsBack
+	case "undone":
+		return undoneBack
 	case "reverted":
 		return v.rangesBack
 	}
@@ -182,6 +184,15 @@ func (v *inverting) field(record, name string, before, after, now fields) (json.
 
 func (v *inverting) mergedSince(shared json.RawMessage) bool {
 	return slices.ContainsFunc(listOf[Share](shared), func(s Share) bool { return s.At > v.op.Seq })
+}
+
+// undoneBack leaves the decisions of an undone merge as they are if they have changed
+// since: a later try took them.
+func undoneBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
+	if bytes.Equal(now, after) {
+		return before, true, nil
+	}
+	return now, true, nil
 }
 
 // rangesBack removes the ranges that an undo added, because a redo returns the thread's

@@ -253,7 +253,7 @@ func (u *undoer) requireFieldsKept(t *testing.T, record string, before, then, no
 	for name := range fields {
 		settled := name == "status" && strings.Contains(before[name]+now[name]+got[name], "waiting_human")
 		switch {
-		case name == "archived", name == "checkpoints", name == "claim", name == "injections", name == "reverted", settled:
+		case name == "archived", name == "checkpoints", name == "claim", name == "injections", name == "reverted", name == "undone", settled:
 			continue // more than values: they have tests of their own
 		case got[name] == now[name]:
 			continue
@@ -314,4 +314,65 @@ func (u *undoer) requireNothingGranted(t *testing.T, now, got tables) {
 			require.Equal(t, `"waiting_human"`, got[record]["status"], "-seed %d: %s does not wait any more", u.seed, record)
 		}
 	}
+}
+
+// Undo, undo, redo, redo: the records are as before each, and the operations in between
+// can be undone and redone again.
+func TestRedoGivesTheStateBeforeTheUndo(t *testing.T) {
+	t.Parallel()
+	first, n := lives(t)
+	redone, refused := 0, 0
+	for life := range n {
+		u := newUndoer(t, first+uint64(life))
+		for range 60 {
+			u.play(t)
+			steps := 1 + u.r.IntN(4)
+			var undos []thread.Operation
+			states := []tables{u.was[u.Revision]}
+			for _, op := range slices.Backward(slices.Clone(u.done[max(0, len(u.done)-steps):])) {
+				if undo, ok := u.reverse(t, op); ok {
+					undos = append(undos, undo)
+					states = append(states, u.was[u.Revision])
+				} else {
+					break
+				}
+			}
+			for i, undo := range slices.Backward(undos) {
+				_, ok := u.reverse(t, undo)
+				if !ok {
+					refused++
+					break
+				}
+				redone++
+				require.Equal(t, states[i], u.was[u.Revision], "-seed %d, revision %d: %s", u.seed, undo.Seq, undo.Changes)
+			}
+		}
+	}
+	t.Logf("%d redone, %d refused", redone, refused)
+	assert.Greater(t, redone, 4*refused, "nearly every undo can be redone")
+}
+
+// reverse undoes or redoes an operation, as an operation of its own; ok is false if the
+// rules refuse it.
+func (u *undoer) reverse(t *testing.T, op thread.Operation) (done thread.Operation, ok bool) {
+	t.Helper()
+	in, err := u.Invert(op, u.stamp(thread.User))
+	if err != nil {
+		require.NotNil(t, codes.Of(err), "-seed %d: %v has no code", u.seed, err)
+		require.Empty(t, u.Changes(), "-seed %d: an undo of %d failed with %v and changed something", u.seed, op.Seq, err)
+		return done, false
+	}
+	done = u.commit()
+	done.As, done.Command = thread.User, "undo"
+	done.Reversal = thread.Reversal{Undoes: op.ID, Redoes: op.Undoes}
+	for _, r := range in.Replaced {
+		done.Files = append(done.Files, thread.Replaced{ThreadID: r.ThreadID, List: "back-" + r.List})
+	}
+	if op.Undoes != "" { // a redo restores what the undo replaced, and nothing else
+		require.ElementsMatch(t, op.Files, in.Replaced, "-seed %d", u.seed)
+	}
+	done = recorded(t, done)
+	u.done = append(u.done, done)
+	u.was[u.Revision] = fieldsOf(lines(u.State))
+	return done, true
 }

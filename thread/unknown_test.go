@@ -78,6 +78,9 @@ func TestWhatNobodyKnowsIsCarriedByEveryRecord(t *testing.T) {
 		delete(tree.(map[string]any), "decisions") // a map: its keys are no members
 		delete(tree.(map[string]any), "declined")
 		delete(tree.(map[string]any), "work")
+		if undone, ok := tree.(map[string]any)["undone"].(map[string]any); ok {
+			delete(undone, "decisions")
+		}
 		data, err := json.Marshal(strange(tree))
 		require.NoError(t, err)
 

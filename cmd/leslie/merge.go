@@ -38,6 +38,9 @@ func (d mergeText) Text(p *page) {
 			p.line("  %s  %s", f.How, f.Path)
 		}
 	}
+	if d.Reused > 0 {
+		p.line("reused %s of the merge that was undone", many(d.Reused, "decision"))
+	}
 	if d.Replaced > 0 {
 		p.line("replaced %s", many(d.Replaced, "earlier answer"))
 	}

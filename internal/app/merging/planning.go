@@ -2,6 +2,7 @@ package merging
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"leslie/codes"
@@ -24,6 +25,7 @@ type Planning struct {
 	plan              *merge.Plan
 	texts             map[thread.BlobID][]byte // of decisions that this session took
 	approval          *Approval                // as it was when the State was last looked at
+	reused            int                      // decisions of an undone merge that this new one takes over
 	outdated          []string                 // edited marker files that do not fit what the sides are now
 }
 
@@ -86,7 +88,25 @@ func (p *Planning) read() error {
 	if p.inputs, err = gather(p.call, found, p.set); err != nil {
 		return err
 	}
-	return p.replan()
+	if err := p.replan(); err != nil {
+		return err
+	}
+	if !p.recorded {
+		reuse(p)
+	}
+	return nil
+}
+
+// reuse keeps, of the decisions of an undone merge, those about conflicts that are here
+// again.
+func reuse(p *Planning) {
+	about := map[string]bool{}
+	for _, c := range p.plan.Conflicts {
+		f, _ := p.file(c.Path)
+		about[c.ID], about[f.ID] = true, true
+	}
+	maps.DeleteFunc(p.record.Decisions, func(id string, _ thread.Decision) bool { return !about[id] })
+	p.reused = len(p.record.Decisions)
 }
 
 // find finds the threads, and the current record of a pending merge.
@@ -109,6 +129,7 @@ func (p *Planning) find() (found parties, err error) {
 			p.approval = ApprovalOf(st, p.record)
 			return nil
 		}
+		p.record.Decisions = st.DecisionsOfUndone(p.record, p.call.Policy, p.call.Now())
 		return st.NoPendingMerge(p.record.Target)
 	})
 	return found, err

@@ -46,6 +46,8 @@ type Result struct {
 	Approval        *Approval `json:"approval,omitempty"`
 	// Replaced is the number of earlier decisions that a choice replaced.
 	Replaced int `json:"replaced,omitempty"`
+	// Reused is the number of decisions that a new merge took over from an undone one.
+	Reused int `json:"reused,omitempty"`
 	// Report says what became of each source's lines, once the result is known.
 	Report []merge.Contribution `json:"report,omitempty"`
 	// Next has the line that goes on, if a pending merge was changed.
@@ -114,7 +116,7 @@ func Pendings(s *thread.State, id thread.ThreadID) []Item {
 func (p *Planning) Result(status Status) *Result {
 	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy,
 		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: p.record.Declined,
-		RequireApproval: p.record.RequireApproval, Approval: p.approval}
+		RequireApproval: p.record.RequireApproval, Approval: p.approval, Reused: p.reused}
 	if id := p.record.ID; id != "" {
 		r.MergeID = &id
 	}
@@ -210,6 +212,9 @@ func (p *Planning) conflictError() error {
 		facts = append(facts, fact.Of("mergeId", p.record.ID))
 	}
 	facts = append(facts, fact.Of("target", p.record.Target), fact.Of("conflicts", open), fact.Of("total", total), fact.Of("truncated", truncated))
+	if p.reused > 0 {
+		facts = append(facts, fact.Of("reused", p.reused))
+	}
 	if left := markersLeft(p); len(left) > 0 {
 		facts = append(facts, fact.Of("markers", left[:min(len(left), maxMarkers)]))
 	}
@@ -224,6 +229,11 @@ func (p *Planning) conflictError() error {
 		return err.With(fact.Of("outdated", p.outdated)).
 			WithHint("A side changed "+path+" after its file with markers was written, in lines that you edited: resolve its conflicts one by one, or use your file with --file "+workPath(p.record.ID, path)).
 			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+external.Word(path)+" --file "+external.Word(workPath(p.record.ID, path)))
+	}
+	if total == 0 {
+		return err.WithHint("Every conflict has its decision from the merge that was undone: apply them with leslie merge continue "+id+
+			", decide again with leslie merge resolve "+id+" CONFLICT --take SIDE, or drop them with leslie merge abort "+id).
+			WithNext("leslie merge status "+id, "leslie merge list")
 	}
 	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT "+p.ways()+", then leslie merge continue "+id).
 		WithNext("leslie merge status "+id, "leslie merge list")

@@ -156,7 +156,7 @@ func (s *Session) Finish() (*Result, error) {
 }
 
 func (s *Session) finish() (*Result, error) {
-	if !s.recorded && s.idle() {
+	if !s.recorded && s.reused == 0 && s.idle() {
 		return s.Result(NothingToDo), nil
 	}
 	for range tries {
@@ -174,6 +174,14 @@ func (s *Session) finish() (*Result, error) {
 // attempt asks and applies once. Its error is errMoved if the files have changed since
 // planning.
 func (s *Session) attempt() (*Result, error) {
+	if !s.recorded && s.reused > 0 {
+		if err := s.recordPending(nil, nil); err != nil {
+			return nil, err
+		}
+		if s.plan.Open() == 0 { // nobody has looked at them since they were undone
+			return s.waits(s.conflictError())
+		}
+	}
 	if err := s.resolve(); err != nil {
 		return nil, err
 	}

@@ -51,13 +51,16 @@ func Read(line []byte) (e Entry, ok bool) {
 	return e, e.Seq > 0
 }
 
+// lineBegin is how every line begins.
+const lineBegin = `{"seq":`
+
 // number is the number of an intact line, without decoding the rest; ok is false for a
 // damaged one.
 func number(line []byte) (seq thread.Revision, ok bool) {
 	if !jsonl.Intact(line) {
 		return 0, false
 	}
-	rest, first := bytes.CutPrefix(line, []byte(`{"seq":`))
+	rest, first := bytes.CutPrefix(line, []byte(lineBegin))
 	digits, _, found := bytes.Cut(rest, []byte(","))
 	if n, err := strconv.ParseInt(string(digits), 10, 64); first && found && err == nil {
 		return thread.Revision(n), n > 0

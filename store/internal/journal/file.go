@@ -136,9 +136,10 @@ type Tail struct {
 	// Settled: the newest operation's steps were done, and on disk, when its line was
 	// written: it has none.
 	Settled bool
-	// Torn: a damaged line follows. An operation whose line could not be finished is in
-	// the state, so a state that is not newer than Newest has lost one.
-	Torn bool
+	// Torn: a damaged line follows. Begun: it may be of an operation. An operation
+	// whose line could not be finished is in the state, so a state that is not newer than
+	// Newest has lost one; what else stands there never was an operation.
+	Torn, Begun bool
 }
 
 // Tail reads the end of the journal.
@@ -156,14 +157,22 @@ func (f File) Tail() (end Tail, err error) {
 			return Tail{}, err
 		}
 		if seq, ok := number(line); ok {
-			torn := end.Torn
+			damaged := end
 			end = tailOf(seq, line)
-			end.Torn = torn
+			end.Torn, end.Begun = damaged.Torn, damaged.Begun
 			break
 		}
 		end.Torn = true
+		end.Begun = end.Begun || begun(line)
 	}
 	return end, nil
+}
+
+// begun reports whether a damaged line may be of an operation: it begins like one, as
+// far as there is anything of it, or has an operation's id.
+func begun(line []byte) bool {
+	n := min(len(line), len(lineBegin))
+	return n > 0 && string(line[:n]) == lineBegin[:n] || bytes.Contains(line, []byte(`"`+thread.PrefixOperation))
 }
 
 func tailOf(seq thread.Revision, line []byte) Tail {
