@@ -23,7 +23,7 @@ type env struct {
 	stdout, stderr io.Writer
 	// Which of the three streams is a terminal.
 	stdinTTY, stdoutTTY, stderrTTY bool
-	// columns returns the width of stdout's terminal in cells, 0 if it is unknown.
+	// columns returns the width of the terminal in cells, 0 if it is unknown.
 	columns func() int
 
 	program string // the path of leslie itself, "" when unknown
@@ -87,11 +87,12 @@ func readyProcess(writes bool) {
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 func terminalColumns() int {
-	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
 	}
-	return columns
+	return 0
 }
 
 func loginName() string {

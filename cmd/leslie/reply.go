@@ -15,6 +15,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/fact"
+	"leslie/internal/screen"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -259,13 +260,13 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 	paint := c.painter()
 	var b strings.Builder
 	for _, w := range told {
-		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(yellow, "warning"), w.Code, w.Message, pairs(w.Context))
+		b.WriteString(c.notice("warning", yellow, string(w.Code), w.Message, pairs(w.Context)))
 	}
 	if failure != nil {
-		fmt.Fprintf(&b, "%s code=%s msg=%q%s\n", paint(red, "error"), failure.Code(), places(c).inText(failure.Error()), pairs(places(c).inFacts(c.shownFacts(failure))))
+		b.WriteString(c.notice("error", red, string(failure.Code()), places(c).inText(failure.Error()), pairs(places(c).inFacts(c.shownFacts(failure)))))
 		b.WriteString(c.candidates(failure))
 		if hint := failure.Hint(); hint != "" {
-			fmt.Fprintf(&b, "%s %s\n", paint(bold, "hint:"), escape(hint))
+			b.WriteString(c.labelled("hint:", hint))
 		}
 		for _, line := range failure.Next() {
 			if escape(line) != line {
@@ -280,6 +281,24 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 	if b.Len() > 0 {
 		_, _ = io.WriteString(c.env.stderr, b.String())
 	}
+}
+
+// notice is the published line of a warning or an error. For a person at a terminal what
+// they read stands out, and words are not broken.
+func (c rendering) notice(kind, colour, code, message, facts string) string {
+	if personReads(c.call, c.env.stderrTTY) {
+		n := screen.Notice{Kind: kind, Code: code, Message: message, Facts: facts, Width: c.env.columns(), Colours: c.colours(true)}
+		return strings.Join(n.Draw(), "\n") + "\n"
+	}
+	return fmt.Sprintf("%s code=%s msg=%q%s\n", c.painter()(colour, kind), code, message, facts)
+}
+
+// labelled is a text behind a label.
+func (c rendering) labelled(label, text string) string {
+	if personReads(c.call, c.env.stderrTTY) {
+		return strings.Join(screen.Labelled(label, text, c.env.columns(), c.colours(true)), "\n") + "\n"
+	}
+	return fmt.Sprintf("%s %s\n", c.painter()(bold, label), escape(text))
 }
 
 // aside writes a dim line to the person at the terminal; nothing for "".

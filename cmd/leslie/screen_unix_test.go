@@ -258,7 +258,8 @@ func TestTheScreenShowsWhatAProcessWrites(t *testing.T) {
 	assert.Equal(t, 11, s.wait())
 	assert.Equal(t, "red", s.style("error"))
 	assert.Equal(t, "bold", s.style("hint:"))
-	assert.Empty(t, s.style("code=T101"))
+	assert.Equal(t, "dim", s.style("code=T101"))
+	assert.Equal(t, "bold", s.style("not found"))
 }
 
 func TestTheScreenAnswersAndInterruptsAPrompt(t *testing.T) {

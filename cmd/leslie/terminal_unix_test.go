@@ -84,7 +84,7 @@ func TestJSONIsIndentedOnATerminalAndCompactElsewhere(t *testing.T) {
 
 func TestColourOnlyOnATerminal(t *testing.T) {
 	t.Parallel()
-	const colour = "\x1b[31merror\x1b[0m code=T101"
+	const colour = "\x1b[31merror\x1b[0m"
 	tests := []struct {
 		name     string
 		terminal bool

@@ -103,20 +103,40 @@ func (l line) wrap(width int) []line {
 // broken as wrap breaks a line.
 func (l line) flow(width int) []line {
 	var rows []line
-	var row line
+	var row, word line
+	place := func() {
+		if len(row) > 0 && row.cells()+word.trimmed().cells() > width {
+			rows, row = append(rows, row), nil
+		}
+		if row = append(row, word...); row.trimmed().cells() > width {
+			broken := row.trimmed().wrap(width)
+			spaces := span{strings.Repeat(" ", row.cells()-row.trimmed().cells()), plain}
+			rows, row = append(rows, broken[:len(broken)-1]...), append(broken[len(broken)-1], spaces)
+		}
+		word = nil
+	}
 	for _, s := range l {
-		for word := range strings.SplitAfterSeq(s.text, " ") {
-			if len(row) > 0 && row.cells()+cells(strings.TrimRight(word, " ")) > width {
-				rows, row = append(rows, row), nil
-			}
-			row = append(row, span{word, s.style})
-			if row.cells() > width {
-				broken := row.wrap(width)
-				rows, row = append(rows, broken[:len(broken)-1]...), broken[len(broken)-1]
+		for part := range strings.SplitAfterSeq(s.text, " ") {
+			word = append(word, span{part, s.style})
+			if strings.HasSuffix(part, " ") {
+				place()
 			}
 		}
 	}
+	place()
 	return append(rows, row)
+}
+
+// trimmed returns the line without spaces at its end.
+func (l line) trimmed() line {
+	out := slices.Clone(l)
+	for n := len(out); n > 0; n-- {
+		if out[n-1].text = strings.TrimRight(out[n-1].text, " "); out[n-1].text != "" {
+			break
+		}
+		out = out[:n-1]
+	}
+	return out
 }
 
 // joined returns the line with neighbouring spans of one style as one.
