@@ -386,7 +386,7 @@ type GrantDecision string
 const (
 	Approve GrantDecision = "approve"
 	Deny    GrantDecision = "deny"
-	Revoke  GrantDecision = "revoke" // takes back a grant or an open request
+	Revoke  GrantDecision = "revoke" // takes back a grant or an open request (see mayWithdraw)
 )
 
 // after returns the status that a decision leads to; ok is false if the grant can
@@ -398,14 +398,14 @@ func (d GrantDecision) after(from GrantStatus) (to GrantStatus, ok bool) {
 
 // DecideGrant records a person's decision; the thread continues if it has no other
 // open request. Repeating a decision changes nothing. Errors: T403, T105, T402 for
-// anyone but a person, T102 for a request that was decided differently, T107 if the
+// anyone but a person, unless it takes back a request of its own (see mayWithdraw), T102 for a request that was decided differently, T107 if the
 // thread is terminated, because its grants ended with it.
 func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp Stamp) (Approval, Thread, error) {
 	g, err := s.Approval(arg)
 	if err != nil {
 		return Approval{}, Thread{}, err
 	}
-	if !stamp.ByPerson() {
+	if !stamp.ByPerson() && (d != Revoke || !s.mayWithdraw(g, stamp)) {
 		return Approval{}, Thread{}, onlyPeople(g, d)
 	}
 	t, err := s.Thread(string(g.ThreadID))
@@ -426,8 +426,33 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 		return Approval{}, Thread{}, codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("approvalId", g.ID)).
 			WithHint("The thread has ended, and its grants with it")
 	}
-	g = s.settleGrant(g, to, reason, Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+	g = s.settleGrant(g, to, reason, Attribution{At: stamp.Time, As: stamp.Authority(), Actor: stamp.Actor})
 	return g, s.resumeIfUnblocked(g.ThreadID, stamp.Time), nil
+}
+
+// mayWithdraw reports whether an agent may take back a request that is still open, which
+// grants nothing: one that it made, one of the thread that it speaks for, unless somebody
+// else has claimed the thread, or one below a thread that it has claimed. What a person
+// requested is a person's to take back. Repeating it is allowed, too.
+func (s *State) mayWithdraw(g Approval, stamp Stamp) bool {
+	if g.Kind != Request || g.Status != GrantOpen && g.Status != GrantWithdrawn || g.Created.As.Person() {
+		return false
+	}
+	t, live := s.Threads.Peek(string(g.ThreadID))
+	own, speaks := s.Speaker(string(stamp.Speaks))
+	return live && (g.Created.Actor == stamp.Actor || s.leads(t, stamp) || speaks && own.ID == t.ID && t.heldByOther(stamp) == nil)
+}
+
+// withdrawal returns the lines with which an agent may take back what a thread waits
+// for, "" if it may not.
+func (s *State) withdrawal(t Thread, stamp Stamp) string {
+	var lines []string
+	for _, g := range s.OpenRequests(t.ID) {
+		if s.mayWithdraw(g, stamp) {
+			lines = append(lines, "leslie revoke "+string(g.ID))
+		}
+	}
+	return strings.Join(lines, ", ")
 }
 
 func onlyPeople(g Approval, d GrantDecision) error {

@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"slices"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 )
@@ -129,13 +131,16 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	}
 	to, ok := t.Status.After(action)
 	if !ok {
-		return Transition{}, notAllowed(t, action)
+		return Transition{}, s.notAllowed(t, action, stamp)
 	}
 	if t.Status == WaitingHuman && action == Resume && !stamp.ByPerson() {
+		hint := "A person decides: ask one to decide the open approval or to resume the thread"
+		if lines := s.withdrawal(t, stamp); lines != "" {
+			hint += "; to take the request back: " + lines
+		}
 		return Transition{}, codes.PermissionDenied.New(
 			fact.Of("capability", "resuming a thread that waits for a person"), fact.Of("threadId", t.ID)).
-			WithHint("A person decides: ask one to decide the open approval or to resume the thread").
-			WithNext("leslie status " + string(t.ID))
+			WithHint(hint).WithNext("leslie status " + string(t.ID))
 	}
 	if t.Mistakes != nil && action == Resume && !stamp.ByPerson() {
 		return Transition{}, mayNotContinue(t, stamp)
@@ -165,11 +170,20 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	return Transition{Thread: s.Threads.Put(t), From: from}, nil
 }
 
-// notAllowed returns T102 for an action that the thread's status does not allow.
-func notAllowed(t Thread, action Action) error {
+// notAllowed returns T102 for an action that the thread's status does not allow. For an
+// agent, allowed leaves out what only a person may do, and the hint says how to take back
+// what the thread waits for.
+func (s *State) notAllowed(t Thread, action Action, stamp Stamp) error {
+	allowed := t.Status.Allowed()
+	if !stamp.ByPerson() && (t.Status == WaitingHuman || t.Mistakes != nil) {
+		allowed = slices.DeleteFunc(allowed, func(a Action) bool { return a == Resume })
+	}
 	err := codes.InvalidTransition.New(
 		fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", action.goal()),
-		fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(t.Status.Allowed())))
+		fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(allowed)))
+	if lines := s.withdrawal(t, stamp); lines != "" {
+		return err.WithHint("Thread is in " + string(t.Status) + " state; to take the request back: " + lines)
+	}
 	if _, ok := t.Status.After(Reopen); ok {
 		return err.WithHint("Thread is in " + string(t.Status) + " state; leslie reopen " + string(t.ID) + " makes it active again")
 	}

@@ -38,7 +38,10 @@ func denyCommand() *command {
 }
 
 func revokeCommand() *command {
-	return decisionCommand(thread.Revoke, "revoke a grant or a request; only a person can")
+	cmd := decisionCommand(thread.Revoke, "take back an open request, or revoke a grant")
+	cmd.detail = "A person may revoke any. An agent may take back an open request: its own, one of the thread that it speaks for, or one " +
+		"below a thread that it has claimed, but none that a person made. The thread continues when none is open."
+	return cmd
 }
 
 func decisionCommand(d thread.GrantDecision, summary string) *command {

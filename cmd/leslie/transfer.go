@@ -32,6 +32,7 @@ func (d transferText) Text(p *page) {
 	p.line("thread %s  %s", d.ThreadID, d.ThreadStatus)
 	if *d.Status == thread.GrantOpen {
 		p.line("a person decides: leslie approve %s, or leslie deny %s", *d.ApprovalID, *d.ApprovalID)
+		p.line("the thread waits until then; leslie revoke %s takes the request back", *d.ApprovalID)
 	}
 }
 

@@ -37,7 +37,7 @@ type DecideResult struct {
 }
 
 // Decide records a person's decision about a grant. Errors: T903, T403, T105, T402 for
-// anyone but a person, T102 if it was decided differently, T107 if the thread is
+// anyone but a person (an agent may take back its own request), T102 if it was decided differently, T107 if the thread is
 // terminated, T509 if the subject of the request cannot be read, those of Confirm and
 // those of a write.
 func Decide(c *Call, in DecideRequest) (*DecideResult, error) {
@@ -84,7 +84,7 @@ func decidable(c *Call, arg string, d thread.GrantDecision) (g thread.Approval, 
 		if g, err = s.Approval(arg); err != nil {
 			return err
 		}
-		_, _, err = s.DecideGrant(arg, d, "", c.operation())
+		_, _, err = s.DecideGrant(arg, d, "", speaking(c, s, c.operation()))
 		return err
 	})
 	return g, err
@@ -96,7 +96,7 @@ func decideGrant(c *Call, id thread.ApprovalID, d thread.GrantDecision, reason s
 		c.stamp = nil
 	}
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*DecideResult, thread.ThreadID, error) {
-		g, t, err := s.DecideGrant(string(id), d, reason, stamp)
+		g, t, err := s.DecideGrant(string(id), d, reason, speaking(c, s, stamp))
 		if err != nil {
 			return nil, "", err
 		}

@@ -46,10 +46,7 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 				return nil, "", err
 			}
 		}
-		if own, ok := speakerOf(c, s); ok {
-			stamp.Speaks = own.ID
-		}
-		done, err := s.Lifecycle(id, in.Action, in.Reason, stamp)
+		done, err := s.Lifecycle(id, in.Action, in.Reason, speaking(c, s, stamp))
 		if err != nil {
 			return nil, "", err
 		}

@@ -19,6 +19,14 @@ func speakerOf(c *Call, s *thread.State) (thread.Thread, bool) {
 	return thread.Thread{}, false
 }
 
+// speaking returns a stamp that names the thread for which the caller speaks.
+func speaking(c *Call, s *thread.State, stamp thread.Stamp) thread.Stamp {
+	if own, ok := speakerOf(c, s); ok {
+		stamp.Speaks = own.ID
+	}
+	return stamp
+}
+
 // isOwnAgent reports whether the caller is the agent of a thread: one that speaks for it.
 func isOwnAgent(c *Call, s *thread.State, id thread.ThreadID) bool {
 	own, ok := speakerOf(c, s)
