@@ -131,9 +131,9 @@ func (d Conflict) Brief() Conflict {
 	return d
 }
 
-// Additions reports whether all sides only added lines in the conflict, so that both
-// drops nothing.
-func (d Conflict) Additions() bool { return !d.Whole() && d.Base.Lines.Len() == 0 }
+// Additions reports whether all sides only added lines in the conflict, and both can
+// answer it: it drops nothing.
+func (d Conflict) Additions() bool { return d.Base.Lines.Len() == 0 && d.misfit(TakeBoth) == nil }
 
 // Whole reports whether the file is in conflict as a whole, without markers.
 func (d Conflict) Whole() bool {

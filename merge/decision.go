@@ -88,6 +88,9 @@ func (d Conflict) misfit(take string) *InvalidChoice {
 		if d.Whole() {
 			return d.invalidChoice(take, "the file is in conflict as a whole; choose one side or give its text")
 		}
+		if key, twice := d.rowTwice(); twice {
+			return d.invalidChoice(take, "the table would have more than one row about '"+key+"'; choose one side or give the text")
+		}
 	case TakeDelete:
 		if !d.Whole() || d.Kind == Mode {
 			return d.invalidChoice(take, "nobody deleted the file")

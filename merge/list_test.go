@@ -91,7 +91,7 @@ func TestListRefusesWhatItCannotProve(t *testing.T) {
 		"renumbered": {
 			"1. a\n2. b\n", "1. a\n2. x\n3. b\n", "1. a\n2. b\n3. c\n", `one side removed, moved or reworded "2. b"`},
 		"one box in two ways": {
-			"- [ ] a\n", "- [x] a\n", "- [X] a\n", `the box of "- [ ] a" was changed in two ways`},
+			"- [ ] a\n", "- [x] a\n", "- [X] a\n", `"- [ ] a" was changed in two ways`},
 		"added with two states": {
 			"- a\n", "- a\n- [ ] b\n", "- a\n- [x] b\n", `"- [x] b" was added in two ways`},
 		"added with different sub-items": {

@@ -51,8 +51,8 @@ func (m listMerge) merge(o outline) (mergedList, error) {
 	return out, o.prove(out.entries)
 }
 
-// collect applies each side's changed boxes to the items, and puts its additions into
-// the gaps.
+// collect applies each side's changes to the items, and puts its additions into the
+// gaps.
 func (m listMerge) collect() (items []entry, gaps [][]addition, err error) {
 	items = slices.Clone(m.base.entries)
 	gaps = make([][]addition, len(items)+1)
@@ -62,7 +62,7 @@ func (m listMerge) collect() (items []entry, gaps [][]addition, err error) {
 			return nil, nil, err
 		}
 		for i, e := range kept {
-			if err := tick(&items[i], m.base.entries[i], e); err != nil {
+			if err := apply(&items[i], m.base.entries[i], e); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -106,16 +106,16 @@ func gone(missing []entry) error {
 	return refuse("one side removed, moved or reworded %q", missing[0].line)
 }
 
-// tick sets an item's box to the state that a side gave it. It refuses if another side
-// gave it a different one.
-func tick(merged *entry, base, side entry) error {
-	if side.state() == base.state() {
+// apply replaces an item by what a side made of it: its box, or the other cells of a
+// row. It refuses if another side changed it differently.
+func apply(merged *entry, base, side entry) error {
+	if side.line == base.line {
 		return nil
 	}
-	if merged.state() != base.state() && merged.state() != side.state() {
-		return refuse("the box of %q was changed in two ways", base.line)
+	if merged.line != base.line && merged.line != side.line {
+		return refuse("%q was changed in two ways", base.line)
 	}
-	merged.item = merged.with(side.state())
+	merged.item = side.item
 	return nil
 }
 

@@ -38,14 +38,14 @@ func (t *tabler) settle(h Hunk) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rows := rowNumbers{}
-	header, base, err := t.rows(rows, t.result.base, h.Base)
+	keys := keyNumbers{}
+	header, base, err := t.rows(keys, t.result.base, h.Base)
 	if err != nil {
 		return "", err
 	}
 	m := listMerge{base: base}
 	for _, side := range h.By {
-		other, p, err := t.rows(rows, t.result.sides[side], h.Sides[side])
+		other, p, err := t.rows(keys, t.result.sides[side], h.Sides[side])
 		if err != nil {
 			return "", err
 		}
@@ -80,19 +80,20 @@ func (t *tabler) settle(h Hunk) (string, error) {
 	return joinLines(merged, eol, m.ended()), nil
 }
 
-// rowNumbers gives equal rows equal numbers.
-type rowNumbers map[string]int
+// keyNumbers gives rows with equal keys equal numbers.
+type keyNumbers map[string]int
 
-func (n rowNumbers) of(row string) int {
-	if _, known := n[row]; !known {
-		n[row] = len(n) + 1
+func (n keyNumbers) of(cells []string) int {
+	key := cells[0]
+	if _, known := n[key]; !known {
+		n[key] = len(n) + 1
 	}
-	return n[row]
+	return n[key]
 }
 
 // rows reads one version's lines as rows of a table; header is the table's header
 // and delimiter row.
-func (t *tabler) rows(numbers rowNumbers, v *version, r Range) (header string, p part, err error) {
+func (t *tabler) rows(numbers keyNumbers, v *version, r Range) (header string, p part, err error) {
 	if !t.reading(v).prose[r.First-1] {
 		return "", part{}, refusal("it is in a code block, a comment or the front matter")
 	}
@@ -106,12 +107,13 @@ func (t *tabler) rows(numbers rowNumbers, v *version, r Range) (header string, p
 	p.ended = true
 	for _, line := range v.lines(r) {
 		row := strings.TrimRight(line, "\r\n")
-		if found := tableCells(row); len(found) != cells {
+		found := tableCells(row)
+		if len(found) != cells {
 			return "", part{}, refuse("%q is not a row of its table", row)
 		} else if delimiters(found) {
 			return "", part{}, refusal("the row below the header changed")
 		}
-		p.entries = append(p.entries, entry{item: item{line: row}, node: numbers.of(row)})
+		p.entries = append(p.entries, entry{item: item{line: row}, node: numbers.of(found)})
 		p.ended = row != line
 	}
 	return header, p, oneKeyEach(p.entries)
@@ -185,15 +187,15 @@ func oneKeyEach(rows []entry) error {
 	return nil
 }
 
-// newToTheTable refuses an added row whose first cell is elsewhere in the table of some
-// version: it may be the same row, moved or changed.
+// newToTheTable refuses a changed or added row whose key is elsewhere in the table of some
+// version: it may be the same row, moved.
 func (t *tabler) newToTheTable(h Hunk, m listMerge, merged []entry) error {
 	elsewhere := keysAround(t.result.base, h.Base)
-	for _, side := range h.By {
-		elsewhere = append(elsewhere, keysAround(t.result.sides[side], h.Sides[side])...)
+	for side, lines := range h.Sides {
+		elsewhere = append(elsewhere, keysAround(t.result.sides[side], lines)...)
 	}
 	for _, row := range merged {
-		kept := slices.ContainsFunc(m.base.entries, func(e entry) bool { return e.node == row.node })
+		kept := slices.ContainsFunc(m.base.entries, func(e entry) bool { return e.line == row.line })
 		if key := tableCells(row.line)[0]; !kept && slices.Contains(elsewhere, key) {
 			return refuse("more than one row is about %q", key)
 		}
@@ -220,6 +222,38 @@ func keysAround(v *version, r Range) []string {
 		keys = append(keys, cells[0])
 	}
 	return keys
+}
+
+// rowTwice returns the key that two rows of one table would have if both answered the
+// conflict. If a side by itself repeats a key, first cells are no keys there.
+func (d Conflict) rowTwice() (key string, twice bool) {
+	if !markdown(d.Path) {
+		return "", false
+	}
+	for _, s := range d.Sides {
+		if _, twice := repeatedKey(d.Context.Before + s.Text + d.Context.After); twice {
+			return "", false
+		}
+	}
+	return repeatedKey(d.both())
+}
+
+// repeatedKey returns the first cell of a row that a row above in the same table has, too.
+func repeatedKey(text string) (string, bool) {
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		cells := tableCells(line)
+		switch {
+		case len(cells) == 0:
+			clear(seen)
+		case delimiters(cells):
+		case seen[cells[0]]:
+			return cells[0], true
+		default:
+			seen[cells[0]] = true
+		}
+	}
+	return "", false
 }
 
 // joinLines writes entries as lines; the last one has an ending if ended.

@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ func TestTableSettlesWhatItCanProve(t *testing.T) {
 		"the same row once":         {"| a | 1 |\n", "| a | 1 |\n| b | 2 |\n| c | 3 |\n", "| a | 1 |\n| c | 3 |\n| d | 4 |\n", "| a | 1 |\n| b | 2 |\n| c | 3 |\n| d | 4 |\n"},
 		"before a paragraph":        {"| a | 1 |\n\ntext\n", "| a | 1 |\n| b | 2 |\n\ntext\n", "| a | 1 |\n| c | 3 |\n\ntext\n", "| a | 1 |\n| b | 2 |\n| c | 3 |\n\ntext\n"},
 		"a bar in a cell":           {"| a | 1 |\n", "| a | 1 |\n| b \\| x | 2 |\n", "| a | 1 |\n| c | 3 |\n", "| a | 1 |\n| b \\| x | 2 |\n| c | 3 |\n"},
+		"each side changed a row":   {"| a | 1 |\n| b | 1 |\n| c | 1 |\n", "| a | 1 |\n| b | 2 |\n| c | 1 |\n", "| a | 1 |\n| b | 1 |\n| c | 3 |\n", "| a | 1 |\n| b | 2 |\n| c | 3 |\n"},
+		"a row changed alike":       {"| a | 1 |\n| b | 1 |\n", "| a | 2 |\n| b | 1 |\n", "| a | 2 |\n| b | 3 |\n", "| a | 2 |\n| b | 3 |\n"},
+		"changed against appended":  {"| a | 1 |\n", "| a | 2 |\n", "| a | 1 |\n| b | 2 |\n", "| a | 2 |\n| b | 2 |\n"},
 		"no final newline anywhere": {"| a | 1 |", "| a | 1 |\n| b | 2 |", "| a | 1 |\n| c | 3 |", "| a | 1 |\n| b | 2 |\n| c | 3 |"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,14 +45,20 @@ func TestTableSettlesWhatItCanProve(t *testing.T) {
 func TestTableRefusesWhatItCannotProve(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ base, ours, theirs, because string }{
-		"a row changed":         {"| a | 1 |\n", "| a | 2 |\n", "| a | 1 |\n| b | 2 |\n", `one side removed, moved or reworded "| a | 1 |"`},
-		"a row removed":         {"| a | 1 |\n| b | 2 |\n", "| a | 1 |\n", "| a | 1 |\n| b | 2 |\n| c | 3 |\n", `one side removed, moved or reworded "| b | 2 |"`},
-		"two rows about one":    {"| a | 1 |\n", "| a | 1 |\n| b | 2 |\n", "| a | 1 |\n| b | 3 |\n", `more than one row is about "b"`},
-		"too many cells":        {"| a | 1 |\n", "| a | 1 |\n| b | 2 | 3 |\n", "| a | 1 |\n| c | 3 |\n", `"| b | 2 | 3 |" is not a row of its table`},
-		"text":                  {"| a | 1 |\n", "| a | 1 |\ntext\n", "| a | 1 |\n| c | 3 |\n", `"text" is not a row of its table`},
-		"text below":            {"| a | 1 |\ntext\n", "| a | 1 |\n| b | 2 |\ntext\n", "| a | 1 |\n| c | 3 |\ntext\n", `"text" below would become a row`},
-		"another table's begin": {"| a | 1 |\n", "| a | 1 |\n|---|---|\n", "| a | 1 |\n| c | 3 |\n", "the row below the header changed"},
-		"different line ends":   {"| a | 1 |\n", "| a | 1 |\n| b | 2 |\r\n", "| a | 1 |\n| c | 3 |\n", "its line endings differ"},
+		"a row in two ways":       {"| a | 1 |\n", "| a | 2 |\n", "| a | 3 |\n", `"| a | 1 |" was changed in two ways`},
+		"only other blanks":       {"| a | 1 |\n", "| a  | 1 |\n", "| a | 3 |\n", `"| a | 1 |" was changed in two ways`},
+		"a key changed":           {"| a | 1 |\n", "| b | 1 |\n", "| a | 1 |\n| c | 2 |\n", `one side removed, moved or reworded "| a | 1 |"`},
+		"rows that were moved":    {"| a | 1 |\n| b | 1 |\n", "| b | 1 |\n| a | 1 |\n", "| a | 2 |\n| b | 1 |\n", `one side removed, moved or reworded "| a | 1 |"`},
+		"a key that is not one":   {"| a | 1 |\n| a | 2 |\n", "| a | 3 |\n| a | 2 |\n", "| a | 1 |\n| a | 4 |\n", `more than one row is about "a"`},
+		"a key also elsewhere":    {"| c | 0 |\n| x | 0 |\n| a | 1 |\n| c | 1 |\n", "| c | 0 |\n| x | 0 |\n| a | 2 |\n| c | 1 |\n", "| c | 0 |\n| x | 0 |\n| a | 1 |\n| c | 2 |\n", `more than one row is about "c"`},
+		"removed against changed": {"| a | 1 |\n| b | 1 |\n", "| a | 1 |\n", "| a | 1 |\n| b | 2 |\n", `one side removed, moved or reworded "| b | 1 |"`},
+		"a row removed":           {"| a | 1 |\n| b | 2 |\n", "| a | 1 |\n", "| a | 1 |\n| b | 2 |\n| c | 3 |\n", `one side removed, moved or reworded "| b | 2 |"`},
+		"two rows about one":      {"| a | 1 |\n", "| a | 1 |\n| b | 2 |\n", "| a | 1 |\n| b | 3 |\n", `"| b | 3 |" was added in two ways`},
+		"too many cells":          {"| a | 1 |\n", "| a | 1 |\n| b | 2 | 3 |\n", "| a | 1 |\n| c | 3 |\n", `"| b | 2 | 3 |" is not a row of its table`},
+		"text":                    {"| a | 1 |\n", "| a | 1 |\ntext\n", "| a | 1 |\n| c | 3 |\n", `"text" is not a row of its table`},
+		"text below":              {"| a | 1 |\ntext\n", "| a | 1 |\n| b | 2 |\ntext\n", "| a | 1 |\n| c | 3 |\ntext\n", `"text" below would become a row`},
+		"another table's begin":   {"| a | 1 |\n", "| a | 1 |\n|---|---|\n", "| a | 1 |\n| c | 3 |\n", "the row below the header changed"},
+		"different line ends":     {"| a | 1 |\n", "| a | 1 |\n| b | 2 |\r\n", "| a | 1 |\n| c | 3 |\n", "its line endings differ"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,6 +135,91 @@ func TestTableLosesNoRow(t *testing.T) {
 	assert.Positive(t, answered)
 	assert.Positive(t, refused)
 	t.Logf("answered %d, refused %d", answered, refused)
+}
+
+// TestTableMergesRowsByKey merges generated tables whose rows up to five sides change and
+// add, and compares each answer with one that a map of rows gives.
+func TestTableMergesRowsByKey(t *testing.T) {
+	t.Parallel()
+	answered, refused := 0, 0
+	for n := range uint64(sample(5000)) {
+		g := rand.New(rand.NewPCG(12, n))
+		base := make([]string, 1+g.IntN(5))
+		for i := range base {
+			base[i] = fmt.Sprintf("| %c | open |", 'a'+i)
+		}
+		text := func(rows []string) []byte { return []byte(header + strings.Join(append(rows, ""), "\n")) }
+		given, sides, twoWays := map[string]string{}, [][]byte{}, false
+		for side := range 2 + g.IntN(4) {
+			rows := slices.Clone(base)
+			for i, row := range rows {
+				if g.IntN(3) > 0 {
+					continue
+				}
+				rows[i] = strings.Replace(row, "open", fmt.Sprint("by ", g.IntN(5), " ", side*g.IntN(2)), 1)
+				twoWays = twoWays || given[row] != "" && given[row] != rows[i]
+				given[row] = rows[i]
+			}
+			if g.IntN(3) == 0 {
+				rows = append(rows, fmt.Sprintf("| new %d | open |", side))
+				given[rows[len(rows)-1]] = rows[len(rows)-1]
+			}
+			sides = append(sides, text(rows))
+		}
+		settled, _ := merge.Settle("t.md", merge.Texts(text(base), sides...), merge.Table)
+		got, clean := settled.Merged()
+		require.Equal(t, !twoWays, clean, "case %d: refused only where a row was changed in two ways", n)
+		if !clean {
+			refused++
+			continue
+		}
+		answered++
+		want := slices.Clone(base)
+		for i, row := range want {
+			if changed := given[row]; changed != "" {
+				want[i] = changed
+			}
+			delete(given, row)
+		}
+		want = append(want, slices.Sorted(maps.Values(given))...)
+		require.Equal(t, string(text(want)), string(got), "case %d", n)
+	}
+	assert.Positive(t, answered)
+	assert.Positive(t, refused)
+	t.Logf("answered %d, refused %d", answered, refused)
+}
+
+// TestBothMakesNoSecondRow: both is no answer where a table would get two rows with one key.
+func TestBothMakesNoSecondRow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path, base, ours, theirs string
+		fits                     bool
+	}{
+		"a row in two ways":        {"t.md", "| a | 1 |\n", "| a | 2 |\n", "| a | 3 |\n", false},
+		"a row added in two ways":  {"t.md", "", "| a | 2 |\n", "| a | 3 |\n", false},
+		"a row and its neighbours": {"t.md", "| a | 1 |\n| b | 1 |\n", "| a | 2 |\n| b | 1 |\n", "| a | 3 |\n", false},
+		"rows in different tables": {"t.md", "x\n", "| a | 2 |\n\n| a | 1 |\n", "| c | 3 |\n", true},
+		"different rows":           {"t.md", "x\n", "| a | 2 |\n", "| b | 3 |\n", true},
+		"first cells are no keys":  {"t.md", "| a | 1 |\n| a | 2 |\n", "| a | 1 |\n| a | 3 |\n", "| a | 1 |\n| a | 4 |\n| b | 1 |\n", true},
+		"not a Markdown file":      {"t.txt", "| a | 1 |\n", "| a | 2 |\n", "| a | 3 |\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := input(files{c.path: header + c.ours}, from{"a", files{c.path: header + c.base}, files{c.path: header + c.theirs}})
+			in.Mergers = nil
+			p := planOf(t, in)
+			require.Len(t, p.Conflicts, 1)
+			err := p.Conflicts[0].Fits(merge.TakeBoth)
+			assert.Equal(t, c.fits, slices.Contains(p.Conflicts[0].Takes(), merge.TakeBoth))
+			if c.fits {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, `more than one row about 'a'`)
+			assert.False(t, p.Conflicts[0].Additions(), "additions both leaves it out")
+		})
+	}
 }
 
 // sample is how many of all cases a run looks at.
