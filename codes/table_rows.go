@@ -122,6 +122,7 @@ var table = [...]Entry{
 		Causes: []string{
 			"A later operation changed the same record.",
 			"A file that the undo would restore was edited since.",
+			"It is undone already, or has nothing that can be undone.",
 		},
 		Hint:        "Undo the later operations first",
 		Next:        "leslie history",
@@ -149,6 +150,7 @@ var table = [...]Entry{
 		Explanation: "The journal has no operation with that ID.",
 		Causes: []string{
 			"The id was mistyped, or belongs to another project.",
+			"Without an id: you have nothing left to undo, or to redo.",
 		},
 		Hint:        "List the operations",
 		Next:        "leslie history",

@@ -92,3 +92,56 @@ func TestAnOperationThatWasWrittenTwiceIsToldOnce(t *testing.T) {
 	assert.Equal(t, []int{3, 2, 1}, seqs(h))
 	assert.True(t, diagnose(t, s).Healthy)
 }
+
+// What undid an operation is known whatever part of the history is asked for.
+func TestHistoryKnowsWhatIsUndone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(3)...)
+	step := func(name, undoes, redoes string) {
+		call := callNamed(name)
+		call.Reversal = thread.Reversal{Undoes: thread.OperationID(undoes), Redoes: thread.OperationID(redoes)}
+		_, err := s.Update(context.Background(), call, create(name))
+		require.NoError(t, err)
+	}
+	step("u3", "op-"+names(3)[2], "")      // 4
+	step("u2", "op-"+names(2)[1], "")      // 5
+	step("r2", "op-u2", "op-"+names(2)[1]) // 6
+	step("u1", "op-"+names(1)[0], "")      // 7
+	lines := slices.Collect(bytes.Lines(read(t, s, JournalFile)))
+	for _, behind := range []bool{false, true} {
+		if behind { // the state's own operation is not in the file yet
+			put(t, s, JournalFile, bytes.Join(lines[:6], nil))
+		}
+		for _, q := range []HistoryQuery{{}, {Before: 4}, {Before: 3, Limit: 1}} {
+			h, err := s.History(context.Background(), q)
+			require.NoError(t, err)
+			assert.Equal(t, map[thread.OperationID]thread.OperationID{
+				thread.OperationID("op-" + names(3)[2]): "op-u3", "op-u2": "op-r2", thread.OperationID("op-" + names(1)[0]): "op-u1",
+			}, h.UndoneBy, "%+v", q)
+		}
+		h, err := s.History(context.Background(), HistoryQuery{Before: 3})
+		require.NoError(t, err)
+		assert.Equal(t, []int{2, 1}, seqs(h))
+		assert.Equal(t, 2, h.Total)
+	}
+}
+
+// Searching backwards ends where something is found, undos or not.
+func TestFindingBehindUndosReadsNoFurtherThanItLies(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	add(t, s, names(5)...)
+	call := callNamed("u5")
+	call.Reversal.Undoes = thread.OperationID("op-" + names(5)[4])
+	_, err := s.Update(context.Background(), call, create("u5"))
+	require.NoError(t, err)
+	var asked []int
+	_, ok, err := s.FindOperation(context.Background(), func(op thread.Operation) bool {
+		asked = append(asked, int(op.Seq))
+		return op.Seq == 3
+	}, names(3)[2])
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Equal(t, []int{6, 3}, asked, "the undo, and what has the mark")
+}

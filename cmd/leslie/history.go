@@ -41,7 +41,7 @@ func (d historyText) Text(p *page) {
 		{Column: screen.Column{Name: "TIME"}, cell: func(op app.OperationRecord) screen.Cell { return p.when(&op.Time) }},
 		{Column: screen.Column{Name: "AS", Goes: 1}, cell: text(func(op app.OperationRecord) thread.ActorKind { return op.As })},
 		{Column: screen.Column{Name: "ACTOR", Goes: 2, Shrinks: true}, cell: text(func(op app.OperationRecord) string { return op.Actor })},
-		{Column: screen.Column{Name: "COMMAND"}, cell: text(d.command)},
+		{Column: screen.Column{Name: "COMMAND"}, cell: d.command},
 		{Column: screen.Column{Name: "THREAD", Shrinks: true}, cell: text(about)},
 	})
 	p.rest(len(d.Items.Items), d.Total)
@@ -56,18 +56,19 @@ func (d historyText) Text(p *page) {
 	}
 }
 
-// command is an operation's command, with what it did to others or what undid it.
-func (d historyText) command(op app.OperationRecord) string {
+// command is an operation's command. A person is told what it did to others; an operation
+// that is undone stands back.
+func (d historyText) command(op app.OperationRecord) screen.Cell {
 	switch {
 	case !d.marked:
 	case op.UndoneBy != "":
-		return op.Command + " (undone)"
+		return screen.Faint(op.Command + " (undone)")
 	case op.Redoes != "":
-		return op.Command + " " + string(op.Redoes)
+		return screen.Text(op.Command + " " + string(op.Redoes))
 	case op.Undoes != "":
-		return op.Command + " " + string(op.Undoes)
+		return screen.Text(op.Command + " " + string(op.Undoes))
 	}
-	return op.Command
+	return screen.Text(op.Command)
 }
 
 func historyCommand() *command {
