@@ -9,7 +9,7 @@ import (
 // suspended until a person has reviewed it.
 
 // limit returns T103 for a thread that the limit suspended.
-func (m *Mistakes) limit(id ThreadID) error {
+func (m *Mistakes) limit(id ThreadID) *codes.Error {
 	return codes.MistakeLimit.New(fact.Of("threadId", id), fact.Of("count", m.Count), fact.Of("lastCode", m.LastCode))
 }
 
@@ -25,7 +25,7 @@ func mayNotContinue(t Thread, stamp Stamp) error {
 }
 
 // Limited returns T103 if the mistake limit has suspended the thread: its agent may
-// not write until a person resumes the thread. It returns nil for a thread that does
+// not write for it until a person resumes it. It returns nil for a thread that does
 // not exist. Asking does not count as relying on the thread (see Stale).
 func (s *State) Limited(arg string) error {
 	t, ok := s.Threads.Peek(arg)
@@ -35,7 +35,8 @@ func (s *State) Limited(arg string) error {
 	if t.Mistakes == nil {
 		return nil
 	}
-	return t.Mistakes.limit(t.ID)
+	return t.Mistakes.limit(t.ID).WithHint("Ask a person to review and resume it. You can take other work as soon as you do not speak " +
+		"for this thread: unset LESLIE_THREAD, then leslie claim --next")
 }
 
 // Stopped returns the threads that the mistake limit has suspended, ordered by id.

@@ -175,6 +175,10 @@ func (b *contextBlock) rest() string {
 		if ref.Problem != "" {
 			lines = []string{"(" + ref.Problem + ")"}
 		}
+		if len(ref.Stale) > 0 {
+			lines = append(lines, fmt.Sprintf("(the target has changed since: %s; leslie reference refresh %s brings it)",
+				joined(ref.Stale[:min(len(ref.Stale), 5)]), ref.ID))
+		}
 		body.WriteString(inert(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target, ref.Binding, ref.Folder)) + "\n" + listed(lines))
 	}
 	return body.String()

@@ -31,6 +31,10 @@ const (
 // relations renders what the context says of others. What is not there has no line.
 func (b *contextBlock) relations() string {
 	out := saying("folder", b.Dir) + b.childLines()
+	for _, m := range b.PendingMerges {
+		out += saying("pending merge", fmt.Sprintf("%s of %s into this thread; leslie merge status %s shows what is open; goes on with: %s",
+			m.MergeID, joined(m.Sources), m.MergeID, m.Next))
+	}
 	var dependants []string
 	for _, on := range b.Dependants {
 		dependants = append(dependants, string(on.ID)+" ("+string(on.Status)+")")
@@ -58,11 +62,29 @@ func (b *contextBlock) childLines() string {
 			state += ", claimed by " + cut(*child.Holder, 60)
 		}
 		lines = append(lines, fmt.Sprintf("%s (%s): %s", child.ID, state, cut(child.Title, 80)))
+		lines = append(lines, childWaits(child)...)
 	}
 	if len(lines) == 0 {
 		return ""
 	}
 	return "children:\n" + listed(lines) + saying("merge what they completed", b.MergeNext)
+}
+
+// childWaits says what a child waits for, and what a person has to do.
+func childWaits(child app.ContextChild) []string {
+	var lines []string
+	for _, w := range child.WaitsFor {
+		line := "  waits for " + string(w.Kind) + " " + w.ID + " of a person: " + cut(w.What, 80)
+		if w.Reason != "" {
+			line += ", because: " + cut(w.Reason, 80)
+		}
+		lines = append(lines, line)
+	}
+	if m := child.Mistakes; m != nil {
+		lines = append(lines, fmt.Sprintf("  stopped by the mistake limit: %d failed commands in a row, last %s; a person looks at it and runs leslie resume %s",
+			m.Count, m.LastCode, child.ID))
+	}
+	return lines
 }
 
 // decided renders the newest approvals that were not granted: those that are stand

@@ -30,8 +30,11 @@ func (e env) app() app.Environment {
 	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Environ: e.environ, Notify: e.notify}
 }
 
-// caller is who acts.
+// caller is who acts. A line that names no command has a caller, too: its failure counts.
 func (c *call) caller() app.Caller {
+	if c.who.actor == "" {
+		c.who.nameActor(c.env)
+	}
 	return app.Caller{As: c.who.as, Actor: c.who.actor, Derived: c.who.derived, Unnamed: c.who.unnamed, Thread: c.who.thread, Dir: c.who.dir, InAgent: c.env.inAgent()}
 }
 

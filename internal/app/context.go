@@ -47,6 +47,8 @@ type ContextReference struct {
 	Folder  string        `json:"folder"` // from the project's root
 	Files   []ContextFile `json:"files"`
 	Problem string        `json:"problem,omitempty"` // why there are none
+	// Stale has what has changed in the target since the reference was frozen.
+	Stale []string `json:"stale,omitempty"`
 
 	entries []store.Entry
 }
@@ -141,6 +143,7 @@ func (r *ContextReference) read(c *Call) {
 		return
 	}
 	r.Files, r.entries = contextFiles(entries), entries
+	r.Stale = changedTarget(c, r.Reference)
 }
 
 func contextFiles(entries []store.Entry) []ContextFile {

@@ -16,12 +16,14 @@ type ContextRelations struct {
 	Children []ContextChild `json:"children"`
 	// Unmerged has the completed children whose artifacts differ from what they and the
 	// thread last had in common; MergeNext merges them, "" for none.
-	Unmerged     []thread.ThreadID   `json:"unmerged"`
-	MergeNext    string              `json:"mergeNext,omitempty"`
-	Dependants   []ContextDependency `json:"dependants"`
-	LiveChanges  []LiveChange        `json:"liveChanges"`
-	Approvals    []ApprovalRecord    `json:"approvals"`
-	Capabilities []ContextCapability `json:"capabilities"`
+	Unmerged  []thread.ThreadID `json:"unmerged"`
+	MergeNext string            `json:"mergeNext,omitempty"`
+	// PendingMerges has the merges into the thread, pulls too, that are not applied yet.
+	PendingMerges []ContextMerge      `json:"pendingMerges,omitempty"`
+	Dependants    []ContextDependency `json:"dependants"`
+	LiveChanges   []LiveChange        `json:"liveChanges"`
+	Approvals     []ApprovalRecord    `json:"approvals"`
+	Capabilities  []ContextCapability `json:"capabilities"`
 }
 
 // ContextChild is a child of the thread.
@@ -30,6 +32,25 @@ type ContextChild struct {
 	Title  string          `json:"title"`
 	Status thread.Status   `json:"status"`
 	Holder *string         `json:"holder"` // of its claim
+	// WaitsFor has the open requests of the child, and what it asked a person.
+	WaitsFor []ContextWait `json:"waitsFor,omitempty"`
+	// Mistakes says that the mistake limit suspended it: a person has to resume it.
+	Mistakes *thread.Mistakes `json:"mistakes,omitempty"`
+}
+
+// ContextWait is an approval or an answer that a child waits for.
+type ContextWait struct {
+	Kind   WaitingKind `json:"kind"` // approval or question
+	ID     string      `json:"id"`
+	What   string      `json:"what"` // the capabilities, or the question
+	Reason string      `json:"reason,omitempty"`
+}
+
+// ContextMerge is a pending merge into the thread.
+type ContextMerge struct {
+	MergeID thread.MergeID    `json:"mergeId"`
+	Sources []thread.ThreadID `json:"sources"`
+	Next    string            `json:"next"` // goes on with it
 }
 
 // LiveChange has the files of a live reference's target that were saved since the
@@ -60,10 +81,14 @@ func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p t
 	relations := s.RelationsOf(t)
 	var children []thread.Thread
 	r.Children = []ContextChild{}
+	waits := map[thread.ThreadID][]ContextWait{}
+	if len(relations.Children) > 0 {
+		waits = waitsOf(s)
+	}
 	for _, id := range relations.Children {
 		child, _ := s.Threads.Peek(string(id))
 		children = append(children, child)
-		item := ContextChild{ID: child.ID, Title: child.Title, Status: child.Status}
+		item := ContextChild{ID: child.ID, Title: child.Title, Status: child.Status, WaitsFor: waits[id], Mistakes: child.Mistakes}
 		if held := child.Held(now); held != nil {
 			item.Holder = &held.Holder
 		}
@@ -76,6 +101,11 @@ func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p t
 	for _, id := range relations.DependedOnBy {
 		r.Dependants = append(r.Dependants, ContextDependency{id, s.StatusOf(id)})
 	}
+	for _, m := range s.MergesOf(t.ID) {
+		if m.Target == t.ID {
+			r.PendingMerges = append(r.PendingMerges, ContextMerge{m.ID, m.Sources, "leslie merge continue " + string(m.ID)})
+		}
+	}
 	r.Approvals = []ApprovalRecord{}
 	for _, g := range s.ApprovalsOf(t.ID) {
 		r.Approvals = append(r.Approvals, approvalOf(g, now))
@@ -86,6 +116,20 @@ func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p t
 		r.Capabilities = append(r.Capabilities, ContextCapability{Capability: name, Allowed: err == nil, By: why.By})
 	}
 	return compare
+}
+
+// waitsOf returns for each thread what it waits for, and what it asked a person.
+func waitsOf(s *thread.State) map[thread.ThreadID][]ContextWait {
+	all := map[thread.ThreadID][]ContextWait{}
+	for _, g := range s.OpenRequests("") {
+		all[g.ThreadID] = append(all[g.ThreadID], ContextWait{WaitingApproval, string(g.ID), joined(g.Scope), g.Reason})
+	}
+	for _, q := range s.OpenQuestions("") {
+		if q.To == "" {
+			all[q.ThreadID] = append(all[q.ThreadID], ContextWait{WaitingQuestion, string(q.ID), q.Text, ""})
+		}
+	}
+	return all
 }
 
 // compared finds the children that hold something to merge. One that cannot be read

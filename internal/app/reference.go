@@ -198,23 +198,27 @@ func referencesFrom(s *thread.State, t thread.Thread) ([]thread.Reference, error
 func comparedReference(c *Call, ref thread.Reference) ReferenceRecord {
 	ref = resolvedNow(c, ref)
 	d := referenceOf(c, ref)
-	if ref.Binding != thread.Frozen || !ref.Resolved {
-		return d
-	}
-	err := c.settled(func() (err error) { d.Stale, err = c.store.ChangedSince(c.ctx, ref); return err }, ref.Target)
-	pending := slices.ContainsFunc(c.storeWarnings, func(w warnings.Warning) bool { return w.Code == warnings.FilesPending })
-	if err != nil || pending {
-		// The snapshot's manifest cannot be read: show reports it (T202), a list
-		// continues. Or the target's files are not in place yet (W507).
-		d.Stale = nil
-		return d
-	}
-	if len(d.Stale) > 0 {
+	if d.Stale = changedTarget(c, ref); len(d.Stale) > 0 {
 		c.warn(warnings.ReferenceStale.NewOfPaths(d.Stale,
 			fact.List{fact.Of("m", max(ref.Files, len(d.Stale))), fact.Of("time", ref.TakenAt.Format(time.RFC3339))},
 			fact.Of("refId", ref.ID), fact.Of("target", ref.Target)))
 	}
 	return d
+}
+
+// changedTarget returns what has changed in the target of a frozen reference since it was
+// frozen: nothing if the snapshot's manifest cannot be read, which show reports (T202), or
+// if the target's files are not in place yet (W507).
+func changedTarget(c *Call, ref thread.Reference) (paths []string) {
+	if ref.Binding != thread.Frozen || !ref.Resolved {
+		return nil
+	}
+	err := c.settled(func() (err error) { paths, err = c.store.ChangedSince(c.ctx, ref); return err }, ref.Target)
+	pending := slices.ContainsFunc(c.storeWarnings, func(w warnings.Warning) bool { return w.Code == warnings.FilesPending })
+	if err != nil || pending {
+		return nil
+	}
+	return paths
 }
 
 // ReferenceRequest names a reference by its id or a prefix of it.
