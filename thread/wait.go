@@ -19,8 +19,11 @@ const (
 	UntilReady    Until = "ready"    // each is active, its dependencies terminated, and no other holds it
 )
 
-// Everywhere reports whether a wait without threads is one for all of them.
-func (u Until) Everywhere() bool { return u == UntilAny || u == UntilReady }
+// NeedsThread reports whether a wait without threads is one for the thread that the
+// caller speaks for, and not one for all of them.
+func (u Until) NeedsThread(speaks bool) bool {
+	return u != UntilAny && (speaks || u != UntilReady)
+}
 
 // Over reports whether the condition holds for a thread. It returns false for
 // UntilAny, because the State does not know which operations concerned a thread, and

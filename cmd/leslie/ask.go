@@ -80,16 +80,17 @@ func (d questionsText) record(p *page, q app.QuestionRecord) {
 
 func askCommand() *command {
 	return &command{
-		name: "ask", summary: "ask a person, or another thread's agent; the work goes on", writes: true,
-		hint: hint{asking, "ask ID --question TEXT"},
-		detail: "The answer arrives as a message, with leslie context. --wait returns with the answer, after --timeout with T401 (an agent " +
+		name: "ask", summary: "ask a person, or with --to another thread's agent; the work goes on", writes: true,
+		hint: hint{asking, "ask --question TEXT --to ID"},
+		detail: "ID asks (default: the thread that you speak for); --to says who is asked, a person without it. In the name of a thread that " +
+			"somebody else has claimed no other agent asks (T108). The answer arrives as a message, with leslie context. --wait returns with the answer, after --timeout with T401 (an agent " +
 			"waits 100 seconds without one); the question stays open. The same question again is the open one. What a person is asked, " +
 			"only a person can answer.",
 		example:  `leslie ask thread-a1b2c3d4 --question "Which port?" --choice 8080 --choice 9090`,
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{
 			newOption("question", anyText("TEXT").required(), "the question, at most 64 KiB; - reads standard input"),
-			newOption("to", anID("human|ID", threadIDs), "who is asked: a person (default), or a thread"),
+			newOption("to", anID("human|ID", threadIDs), "who is asked: a person (default), or the agent of thread ID"),
 			newOption("choice", texts("C"), "an answer to choose from; can be repeated"),
 			toggle("wait", "return with the answer"),
 			newOption("timeout", aDuration(), "how long to wait"),

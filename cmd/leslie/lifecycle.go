@@ -17,6 +17,8 @@ func (d lifecycleText) Text(p *page) {
 	}
 	p.line("objective %s  %s", d.Objective.ObjectiveID, d.Objective.Status)
 	p.field("ready now", joined(d.Ready))
+	p.field("withdrawn without a decision", joined(d.Withdrawn))
+	p.field("closed without an answer", joined(d.Unanswered))
 }
 
 func reasonFlag() cli.Flag {

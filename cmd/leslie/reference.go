@@ -97,9 +97,10 @@ func (d referenceListText) Text(p *page) {
 func referenceListCommand() *command {
 	return &command{
 		name: "reference list", summary: "list references and whether their targets have changed",
-		example: "leslie reference list --from thread-a1b2c3d4",
+		example:  "leslie reference list thread-a1b2c3d4",
+		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
 		flags: []cli.Flag{
-			newOption("from", anID("A", threadIDs), "only references of this thread"),
+			newOption("from", anID("A", threadIDs), "only references of this thread; the same as ID"),
 			limitFlag(),
 		},
 		run: runReferenceList,
@@ -108,6 +109,10 @@ func referenceListCommand() *command {
 
 func runReferenceList(c *call) (Data, error) {
 	in := app.ListReferencesRequest{From: c.text("from"), Limit: c.count("limit", app.DefaultLimit)}
+	if id := c.operand(0); id != "" {
+		c.meansNothing("with ID", "from")
+		in.From = id
+	}
 	return runUseCase(c, app.ListReferences, in, func(d *app.ListReferencesResult) Data { return referenceListText{d} })
 }
 

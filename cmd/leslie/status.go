@@ -9,7 +9,10 @@ import (
 	"leslie/thread"
 )
 
-type summaryText struct{ *app.SummaryResult }
+type summaryText struct {
+	*app.SummaryResult
+	agent bool // the caller is an agent, for whom most of it does not wait
+}
 
 func (d summaryText) Text(p *page) {
 	p.field("root", d.Root)
@@ -20,15 +23,19 @@ func (d summaryText) Text(p *page) {
 	if len(d.Pending) > 0 {
 		p.line("pending: %s of a process that died; the next writing command carries them out", many(len(d.Pending), "file change"))
 	}
-	waitingText(p, d.SummaryResult)
+	waitingText(p, d.SummaryResult, d.agent)
 }
 
 // waitingText lists what waits for somebody.
-func waitingText(p *page, d *app.SummaryResult) {
+func waitingText(p *page, d *app.SummaryResult, agent bool) {
 	if len(d.Waiting) == 0 {
 		return
 	}
-	p.line("waiting for you:")
+	if agent {
+		p.line("waiting:")
+	} else {
+		p.line("waiting for you:")
+	}
 	tableOf(p, d.Waiting, []column[app.WaitingItem]{
 		{cell: func(w app.WaitingItem) screen.Cell { return screen.Waiting("  " + string(w.Kind)) }},
 		{cell: text(func(w app.WaitingItem) string { return w.ID })},
@@ -112,5 +119,5 @@ func runStatus(c *call) (Data, error) {
 	if id := c.operand(0); id != "" {
 		return runUseCase(c, app.ThreadStatus, app.ThreadStatusRequest{Thread: id}, func(d *app.ThreadStatusResult) Data { return statusText{d} })
 	}
-	return runUseCase(c, app.Summary, app.SummaryRequest{}, func(d *app.SummaryResult) Data { return summaryText{d} })
+	return runUseCase(c, app.Summary, app.SummaryRequest{}, func(d *app.SummaryResult) Data { return summaryText{d, c.who.as == thread.Agent} })
 }

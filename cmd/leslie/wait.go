@@ -46,7 +46,7 @@ func waitCommand() *command {
 		hint: hint{watching, "wait ID --until any"},
 		detail: "done (the default) and children also return for a suspended thread whose children have all terminated: " +
 			"it can be resumed. An agent's wait also returns when messages wait for the thread that it speaks for (W105). any returns with the first change of one of the threads after --since (default: from now on), or without " +
-			"a thread with any change at all. ready returns when each thread is active, unclaimed or yours, and its dependencies are " +
+			"a thread with any change at all, whichever thread you speak for. ready returns when each thread is active, unclaimed or yours, and its dependencies are " +
 			"terminated, or without a thread when there is one to claim. Agents wait at most 100s by default.",
 		example:  "leslie wait thread-a1b2c3d4 --timeout 90s",
 		operands: []operand{{value: anID("ID", threadIDs), speaks: true, many: true}},
@@ -84,7 +84,7 @@ func runWait(c *call) (Data, error) {
 // thread.
 func waitedFor(c *call, until thread.Until) []string {
 	args := c.flags.Args().Slice()
-	if len(args) == 0 && (c.who.thread != "" || !until.Everywhere()) {
+	if len(args) == 0 && until.NeedsThread(c.who.thread != "") {
 		args = []string{c.targetThread()}
 	}
 	return args

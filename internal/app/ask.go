@@ -97,7 +97,7 @@ type QuestionResult struct {
 }
 
 // Ask opens a question; the same question again is the one that is open. The answer
-// reaches the thread as a message. Errors: T903, T101, T105, T107, T508, and those of a
+// reaches the thread as a message. Errors: T903, T101, T105, T107, T108, T508, and those of a
 // write; of a wait: T401, T904, and the question stays open however the wait ends.
 func Ask(c *Call, in AskRequest) (*QuestionResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
@@ -108,6 +108,9 @@ func Ask(c *Call, in AskRequest) (*QuestionResult, error) {
 		catchSignals(c)
 	}
 	d, err := write(c, func(s *thread.State, stamp thread.Stamp) (*QuestionResult, thread.ThreadID, error) {
+		if err := mayAskFor(c, s, id, stamp); err != nil {
+			return nil, "", err
+		}
 		q, told, err := s.Ask(thread.NewQuestion{
 			ID: newQuestionID(c, s), Thread: id, To: in.To, Text: in.Question, Choices: in.Choices, Message: newMessageID(c, s),
 		}, stamp)
@@ -123,6 +126,21 @@ func Ask(c *Call, in AskRequest) (*QuestionResult, error) {
 		return d, err
 	}
 	return awaitAnswer(c, d, in)
+}
+
+// mayAskFor refuses, inside a rule, an agent that asks in the name of a thread which
+// somebody else has claimed, and for which it neither speaks nor leads. Errors: T101,
+// T105, T108.
+func mayAskFor(c *Call, s *thread.State, id string, stamp thread.Stamp) error {
+	t, err := s.Thread(id)
+	if err != nil || isOwnAgent(c, s, t.ID) {
+		return err
+	}
+	if _, err = s.RespectClaim(id, stamp); err == nil {
+		return nil
+	}
+	return codes.Of(err).WithHint("This asks in the name of " + string(t.ID) + ". To ask the agent of " + string(t.ID) + ": leslie ask --to " + string(t.ID) +
+		" --question TEXT, in the name of the thread that you speak for").WithNext("leslie context " + string(t.ID))
 }
 
 func newQuestionID(c *Call, s *thread.State) thread.QuestionID {

@@ -159,6 +159,9 @@ func contextFiles(entries []store.Entry) []ContextFile {
 // seenTimeout is how long MarkSeen waits for the lock.
 const seenTimeout = time.Second
 
+// seenCommand is the operation by which MarkSeen records what was read.
+const seenCommand = "seen"
+
 // MarkSeen records, after Context, which injections the thread's agent has been shown.
 // It is an operation of the system, because Context only reads. If it cannot be
 // written, the next context shows the injections again. An answer that shows all of
@@ -167,7 +170,7 @@ func MarkSeen(c *Call, id thread.ThreadID, shown []thread.InjectionID) {
 	all, marked := len(shown) >= c.unread.Count, false
 	c.request.LockTimeout, c.request.Waiting = seenTimeout, nil
 	by := thread.Stamp{Time: c.now(), As: c.caller.As, Actor: c.caller.Actor}
-	commit, err := c.system("seen", by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
+	commit, err := c.system(seenCommand, by.Time, func(s *thread.State, _ thread.Stamp) thread.ThreadID {
 		if s.Limited(string(id)) != nil {
 			return "" // its agent changes nothing until a person has looked
 		}

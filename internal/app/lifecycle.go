@@ -22,8 +22,12 @@ type LifecycleResult struct {
 	Objective LifecycleObjective `json:"objective"`
 	// Ready has the threads that are ready because this one has terminated; absent if it
 	// has not.
-	Ready    []thread.ThreadID `json:"ready,omitzero"`
-	Revision thread.Revision   `json:"revision"`
+	Ready []thread.ThreadID `json:"ready,omitzero"`
+	// Withdrawn has the open requests that ended with the thread's wait, and Unanswered
+	// the questions that nobody will be shown any more because the thread ended.
+	Withdrawn  []thread.ApprovalID `json:"withdrawn,omitempty"`
+	Unanswered []thread.QuestionID `json:"unanswered,omitempty"`
+	Revision   thread.Revision     `json:"revision"`
 	Change
 }
 
@@ -46,6 +50,7 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 				return nil, "", err
 			}
 		}
+		requests, questions := s.OpenRequests(""), s.OpenQuestions("")
 		done, err := s.Lifecycle(id, in.Action, in.Reason, speaking(c, s, stamp))
 		if err != nil {
 			return nil, "", err
@@ -55,12 +60,22 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 			warnOpenChildren(c, s, t)
 		}
 		d := &LifecycleResult{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Revision: t.Revision}
+		for _, g := range requests {
+			if g.ThreadID == t.ID && done.From == thread.WaitingHuman && t.Status != done.From {
+				d.Withdrawn = append(d.Withdrawn, g.ID)
+			}
+		}
 		d.Objective.ObjectiveID = t.ObjectiveID
 		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 			d.Objective.Status = o.Status(s.CountsOf(o))
 		}
 		if t.Status.Terminated() && !done.From.Terminated() {
 			d.Ready = s.MadeReady(t, stamp.Time)
+			for _, q := range questions {
+				if q.ThreadID == t.ID {
+					d.Unanswered = append(d.Unanswered, q.ID)
+				}
+			}
 		}
 		return d, t.ID, nil
 	})

@@ -14,9 +14,9 @@ import (
 
 // WaitRequest has the condition of a wait.
 type WaitRequest struct {
-	// Threads has all threads to wait for. None means the thread that the caller
-	// speaks for, or with UntilAny and UntilReady every thread: of these, one that the
-	// caller may claim is enough.
+	// Threads has all threads to wait for. None means the thread that the caller speaks
+	// for, if it does. With UntilAny it always means every thread, and so it does with
+	// UntilReady for a caller who speaks for none: one that it may claim is enough.
 	Threads []string
 	Until   thread.Until // "": UntilDone
 	// Since, for a wait for any change: changes after that revision count; nil: after
@@ -59,7 +59,7 @@ func Wait(c *Call, in WaitRequest) (*WaitResult, error) {
 	if in.Until == "" {
 		in.Until = thread.UntilDone
 	}
-	if len(in.Threads) == 0 && (c.caller.Thread != "" || !in.Until.Everywhere()) {
+	if len(in.Threads) == 0 && in.Until.NeedsThread(c.caller.Thread != "") {
 		in.Threads = []string{c.caller.Thread}
 	}
 	if len(in.Threads) == 1 {
@@ -91,6 +91,8 @@ type waiting struct {
 	cursor  *store.Cursor
 	any     bool
 	touched map[thread.ThreadID]bool
+	own     thread.ThreadID // for which the caller speaks
+	began   thread.Revision // what comes after it happened meanwhile
 	seen    Items[OperationRecord]
 	// lapsed has the records that a passed deadline had changed when the wait started,
 	// although no operation records it yet.
@@ -173,6 +175,8 @@ func (w *waiting) begin(s *thread.State) error {
 			return notAhead(since, s.Revision)
 		}
 	}
+	own, _ := speakerOf(w.c, s)
+	w.own, w.began = own.ID, since
 	w.cursor = w.c.store.Cursor(store.CursorQuery{Since: since, Lost: lostOperations(w.c)})
 	w.lapsed = records(s.Changes())
 	return nil
@@ -205,8 +209,11 @@ func (w *waiting) happened(s *thread.State) error {
 }
 
 // touch keeps an operation that concerns one of the threads; without threads, each
-// operation does.
+// operation does. That the caller has read its own messages is no change for it.
 func (w *waiting) touch(op thread.Operation) {
+	if op.Command == seenCommand && op.As == thread.System && w.own != "" && op.ThreadID == w.own {
+		return
+	}
 	concerns := len(w.ids) == 0
 	for _, id := range w.ids {
 		if op.Concerns(id) {
@@ -285,6 +292,9 @@ func (w *waiting) advice() string {
 		{"not claimed", func(t thread.Thread) bool { return t.Status == thread.Active && t.Held(now) == nil }},
 	}
 	parts := []string{"Wait again"}
+	if missing := w.missing(); missing != "" && w.data.Revision > w.began {
+		parts = append(parts, missing)
+	}
 	for _, g := range groups {
 		var ids []string
 		for _, t := range w.inTheWay {
@@ -297,6 +307,21 @@ func (w *waiting) advice() string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// missing says what has not come yet, "" if no thread was named.
+func (w *waiting) missing() string {
+	if len(w.inTheWay) == 0 {
+		return ""
+	}
+	ids := make([]thread.ThreadID, len(w.inTheWay))
+	for i, t := range w.inTheWay {
+		ids[i] = t.ID
+	}
+	return map[thread.Until]string{
+		thread.UntilDone: "not completed yet", thread.UntilAny: "not changed yet", thread.UntilChildren: "children not terminated yet",
+		thread.UntilDecision: "not decided yet", thread.UntilReady: "not ready yet",
+	}[w.Until] + ": " + joined(ids)
 }
 
 // again returns the command that continues the wait.
