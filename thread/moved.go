@@ -14,11 +14,14 @@ import (
 // ever shared any, or a completed dependency.
 type BuiltOn struct {
 	ID ThreadID
+	// Scope is what of it the thread inherited if it is the parent, nothing for all.
+	Scope []string
 	// Shared is what both have had, newest first; nothing for a dependency that was
 	// never merged.
 	Shared []Common
 	// Moved: an operation has changed its artifacts since. What people and agents save
-	// is in no record.
+	// is in no record, nor is which artifacts an operation changed: with a Scope it is
+	// false.
 	Moved bool
 }
 
@@ -41,9 +44,28 @@ func (s *State) BuiltOn(t Thread) []BuiltOn {
 		if len(shared) == 0 && !given || len(shared) > 0 && id != t.ParentID && from.Status != Completed {
 			continue
 		}
-		out = append(out, BuiltOn{ID: id, Shared: shared, Moved: given || from.movedAfter(shared[0].At, t.ID)})
+		b := BuiltOn{ID: id, Shared: shared}
+		if id == t.ParentID {
+			b.Scope = t.InheritedScope()
+		}
+		b.Moved = b.Scope == nil && (given || from.movedAfter(shared[0].At, t.ID))
+		out = append(out, b)
 	}
 	return out
+}
+
+// InheritedScope returns the patterns of the artifacts that a thread inherited from its
+// parent if that were not all, otherwise nil.
+func (t Thread) InheritedScope() []string {
+	if t.Inherit != InheritPartial {
+		return nil
+	}
+	for _, share := range t.Shared {
+		if share.How == "spawn" && share.With == t.ParentID {
+			return share.Scope
+		}
+	}
+	return nil
 }
 
 // reads reports whether a thread refers to another one.

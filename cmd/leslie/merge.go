@@ -17,6 +17,8 @@ import (
 type mergeText struct {
 	*app.MergeResult
 	whole bool // conflicts with all of their lines
+	// limited: its scope is what the target inherited, because the caller named none.
+	limited bool
 }
 
 func (d mergeText) Text(p *page) {
@@ -27,12 +29,14 @@ func (d mergeText) Text(p *page) {
 	switch d.Status {
 	case merging.NothingToDo:
 		p.line("nothing to do: %s already has all changes of %s", d.Target, joined(d.Sources))
+		d.limit(p)
 		return
 	case merging.Aborted:
 		p.line("merge%s aborted; %s is unchanged", name, d.Target)
 		return
 	}
 	p.line("merge%s of %s into %s  %s", name, joined(d.Sources), d.Target, string(d.Status))
+	d.limit(p)
 	if d.Next == nil { // the answer to a choice is about that
 		for _, f := range d.Files {
 			p.line("  %s  %s", f.How, f.Path)
@@ -131,6 +135,13 @@ func conflictText(p *page, c merge.Conflict, whole bool) {
 	}
 }
 
+// limit says which artifacts alone took part because the target inherited no others.
+func (d mergeText) limit(p *page) {
+	if d.limited && len(d.Scope) > 0 {
+		p.line("only what %s inherited took part: %s; --scope '**' brings all", d.Target, joined(d.Scope))
+	}
+}
+
 func mergeCommand() *command {
 	return &command{
 		name: "merge", summary: "merge the artifacts of threads into another thread", writes: true, notBatchable: true,
@@ -213,5 +224,5 @@ func runMerging[In any](c *call, do func(*app.Call, In) (*app.MergeResult, error
 	if result == nil {
 		return nil, err
 	}
-	return mergeText{MergeResult: result}, err
+	return mergeText{MergeResult: result, limited: !c.has("scope") && c.line.cmd.name == "pull"}, err
 }

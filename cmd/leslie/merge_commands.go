@@ -66,7 +66,7 @@ func runMergeStatus(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mergeText{result, in.Conflict != ""}, nil
+	return mergeText{MergeResult: result, whole: in.Conflict != ""}, nil
 }
 
 func mergeResolveCommand() *command {

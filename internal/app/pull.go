@@ -16,7 +16,8 @@ import (
 type PullRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	From   string // "": its parent, or its only dependency
-	// Scope, Strategy, RequireApproval and DryRun are as in MergeRequest.
+	// Scope, Strategy, RequireApproval and DryRun are as in MergeRequest. Without a Scope
+	// the parent's artifacts are limited to those that the thread inherited.
 	Scope           []string
 	Strategy        thread.Strategy
 	RequireApproval bool
@@ -31,15 +32,25 @@ func Pull(c *Call, in PullRequest) (*MergeResult, error) {
 		Target: c.threadOr(in.Thread), Sources: []string{in.From}, Scope: in.Scope, Strategy: in.Strategy,
 		RequireApproval: in.RequireApproval, DryRun: in.DryRun, MergeMeans: in.MergeMeans,
 	}
-	if in.From == "" {
+	if in.From == "" || len(in.Scope) == 0 {
 		_, err := c.view(func(s *thread.State) error {
 			t, err := s.Thread(m.Target)
-			if err != nil {
+			switch {
+			case err != nil && in.From == "":
 				return err
+			case err != nil:
+				return nil // Merge says what is wrong
+			case in.From == "":
+				from, err := pulledFrom(t)
+				if err != nil {
+					return err
+				}
+				m.Sources = []string{string(from)}
 			}
-			from, err := pulledFrom(t)
-			m.Sources = []string{string(from)}
-			return err
+			if from, err := s.Thread(m.Sources[0]); err == nil && from.ID == t.ParentID && len(in.Scope) == 0 {
+				m.Scope = t.InheritedScope()
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -105,6 +116,10 @@ func movedPaths(c *Call, b thread.BuiltOn) (out []string, err error) {
 		shared = []thread.Common{{}} // a dependency of which nothing was received
 	}
 	var newer []scope.Set
+	inherited, err := scope.Parse(b.Scope)
+	if err != nil {
+		return nil, err
+	}
 	for _, share := range shared {
 		set, err := scope.Parse(share.Scope)
 		if err != nil {
@@ -121,7 +136,7 @@ func movedPaths(c *Call, b thread.BuiltOn) (out []string, err error) {
 			return nil, err
 		}
 		for _, path := range found {
-			if !slices.ContainsFunc(newer, func(set scope.Set) bool { return set.Match(path) }) {
+			if inherited.Match(path) && !slices.ContainsFunc(newer, func(set scope.Set) bool { return set.Match(path) }) {
 				out = append(out, path)
 			}
 		}

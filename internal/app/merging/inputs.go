@@ -142,7 +142,7 @@ func (in *mergeInputs) plan() (*merge.Plan, error) {
 }
 
 // gather reads the threads and their bases. Errors: T203 for a pattern that matches in
-// none of them, T507, T508, T509.
+// none of them, unless the patterns are what the target inherited; T507, T508, T509.
 func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {
 	in := &mergeInputs{target: party{Thread: p.Target}}
 	for _, t := range p.Sources {
@@ -161,7 +161,7 @@ func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {
 		}
 		unmatched = slices.DeleteFunc(unmatched, func(p string) bool { return !slices.Contains(missed, p) })
 	}
-	if len(unmatched) > 0 {
+	if len(unmatched) > 0 && !slices.Equal(set.Strings(), p.Target.InheritedScope()) {
 		return nil, codes.ScopeNotFound.New(fact.Of("path", unmatched[0]), fact.Of("threadId", p.Target.ID), fact.Of("paths", unmatched))
 	}
 	tree, err := in.target.tree(c, set)

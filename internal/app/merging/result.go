@@ -33,6 +33,7 @@ type Result struct {
 	Target     thread.ThreadID   `json:"target"`
 	Sources    []thread.ThreadID `json:"sources"`
 	Strategy   thread.Strategy   `json:"strategy"`
+	Scope      []string          `json:"scope,omitempty"` // nothing for all artifacts
 	Files      []File            `json:"files"`
 	Conflicts  []merge.Conflict  `json:"conflicts"`
 	Resolved   int               `json:"resolved"`
@@ -114,7 +115,7 @@ func Pendings(s *thread.State, id thread.ThreadID) []Item {
 
 // Result returns the current merge.
 func (p *Planning) Result(status Status) *Result {
-	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy,
+	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy, Scope: p.record.Scope,
 		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: p.record.Declined,
 		RequireApproval: p.record.RequireApproval, Approval: p.approval, Reused: p.reused}
 	if id := p.record.ID; id != "" {
