@@ -14,7 +14,7 @@ import (
 
 // guideVersion is the version of the block's wording. Increase it when agents should
 // read the block again.
-const guideVersion = 4
+const guideVersion = 5
 
 const (
 	guideBegin = "<!-- leslie:begin"
@@ -77,10 +77,12 @@ How to work:
   how you will know that each is done. When what you learn changes the plan, change the file.
 - One file for each purpose: ` + "`plan.md`" + ` what to do; ` + "`progress.md`" + ` what is done, in progress or blocked; ` + "`design/`" + ` how, and why
   not otherwise; ` + "`notes/`" + ` findings, a file for each topic. Whoever merges or continues your thread reads only these.
-- Update ` + "`progress.md`" + ` after each step, not at the end: a thread can be suspended, or taken over, at any moment.
+- An inherited ` + "`plan.md`" + ` or ` + "`progress.md`" + ` is its author's: leave it, and write ` + "`plan-ID.md`" + ` and ` + "`progress-ID.md`" + ` with your thread's ID.
+- Update your progress file after each step, not at the end: a thread can be suspended, or taken over, at any moment.
 - Spawn a thread for a part that is independent, can run beside others, or needs a clean context. Its intent says what to
   deliver and how to check it; ` + "`--inherit partial --scope plan.md`" + ` or ` + "`--ref ID`" + ` give it what it has to read, ` + "`--depends-on`" + `
-  the order. Do not spawn for a few steps in a row, or for what needs everything you know now: do that yourself.
+  the order. Both are what is there now: ` + "`leslie pull`" + ` or ` + "`leslie reference refresh REF`" + ` bring later changes, ` + "`reference --binding live`" + `
+  follows them. Do not spawn for a few steps in a row, or for what needs everything you know now: do that yourself.
 - Stay in scope: change what your thread's intent asks for, in your own thread's folder. What is wrong elsewhere goes into
   ` + "`progress.md`" + `, to its thread with ` + "`leslie inject`" + `, or into a new thread; other threads' artifacts are for reading.
 - Do not guess what a person should decide: request approval and say what you need. If you cannot go on, write why into

@@ -153,3 +153,12 @@ func TestABlockOfTheNodeEditionIsReplacedWhereverItStands(t *testing.T) {
 }
 
 func onlyNewlines(b []byte) bool { return len(bytes.Trim(b, "\r\n")) == 0 }
+
+// A child must know that the plan that it inherited is not its own.
+func TestTheBlockSaysWhoseAnInheritedPlanIs(t *testing.T) {
+	t.Parallel()
+	block := guide(commands())
+	assert.Contains(t, block, "An inherited `plan.md` or `progress.md` is its author's")
+	assert.Contains(t, block, "`plan-ID.md`")
+	assert.Contains(t, block, "`leslie reference refresh REF`")
+}

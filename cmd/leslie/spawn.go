@@ -27,8 +27,16 @@ func (d spawnText) Text(p *page) {
 		p.field("claimed by", d.Claim.Holder+" until "+d.Claim.Until.Format(time.RFC3339))
 	}
 	for _, ref := range d.References {
-		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file"))
+		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file")+emptyYet(ref))
 	}
+}
+
+// emptyYet says how a frozen reference gets the files that its target does not have yet.
+func emptyYet(ref app.ReferenceRecord) string {
+	if ref.Files > 0 || !ref.TargetResolved || ref.Binding != thread.Frozen {
+		return ""
+	}
+	return " yet; leslie reference refresh " + string(ref.RefID) + " takes them once they are there"
 }
 
 func spawnCommand() *command {
