@@ -56,6 +56,7 @@ type globals struct {
 	unnamed bool // nor could one be derived: the actor is the login name
 	thread  string
 	noInput bool
+	noPager bool
 	color   string
 	debug   bool
 }
@@ -75,7 +76,7 @@ func (c *call) globals() globals {
 	}
 	g := globals{
 		format: value("format"), as: thread.ActorKind(value("as")), actor: value("actor"), thread: value("thread"),
-		noInput: value("no-input") == "true", color: value("color"), debug: value("debug") == "true",
+		noInput: value("no-input") == "true", noPager: value("no-pager") == "true", color: value("color"), debug: value("debug") == "true",
 	}
 	if g.format == "" || g.format == "table" {
 		g.format = "text"

@@ -23,8 +23,9 @@ type env struct {
 	stdout, stderr io.Writer
 	// Which of the three streams is a terminal.
 	stdinTTY, stdoutTTY, stderrTTY bool
-	// columns returns the width of the terminal in cells, 0 if it is unknown.
-	columns func() int
+	// columns returns the width of the terminal in cells, rows its height in lines; 0 if it
+	// is unknown.
+	columns, rows func() int
 
 	program string // the path of leslie itself, "" when unknown
 
@@ -64,8 +65,8 @@ func processEnv() env {
 		program: program,
 		stdin:   os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
-		columns: terminalColumns,
-		dir:     dir, home: home, cache: cache, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
+		columns: terminalColumns, rows: terminalRows,
+		dir: dir, home: home, cache: cache, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,
 		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
 	}
@@ -86,13 +87,17 @@ func readyProcess(writes bool) {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-func terminalColumns() int {
+func terminalColumns() int { columns, _ := terminalSize(); return columns }
+
+func terminalRows() int { _, rows := terminalSize(); return rows }
+
+func terminalSize() (columns, rows int) {
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return columns
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns, rows
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 func loginName() string {

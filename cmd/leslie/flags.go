@@ -406,6 +406,7 @@ var (
 			Name: "no-input", EnvVars: []string{"LESLIE_NO_INPUT"}, Usage: "never prompt",
 			Value: &value{check: checkToggle, toggle: true},
 		}, []string{"no-input"}},
+		{cli.GenericFlag{Name: "no-pager", Usage: "show long answers without a pager", Value: &value{check: checkToggle, toggle: true}}, []string{"no-pager"}},
 		{cli.GenericFlag{
 			Name: "color", Usage: "colour in text answers",
 			Value: &value{shown: "auto|always|never", words: []string{"auto", "always", "never"}},

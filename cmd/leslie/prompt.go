@@ -98,10 +98,23 @@ const editorPatience = 5 * time.Second
 // runEditor runs a program that shares the terminal with the person. When leslie has
 // to end, it asks the program to end, and does not kill it while it saves.
 func runEditor(c *call, name string, args ...string) error {
-	cmd := exec.CommandContext(c.ctx, name, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.stdin, c.env.stderr, c.env.stderr
+	cmd := onTerminalOf(c, append([]string{name}, args...))
+	cmd.Stdin = c.env.stdin
+	return runLent(c, cmd)
+}
+
+// onTerminalOf returns a program that writes to the person's terminal. When leslie has to
+// end, it is asked to end, too.
+func onTerminalOf(c *call, words []string) *exec.Cmd {
+	cmd := exec.CommandContext(c.ctx, words[0], words[1:]...)
+	cmd.Stdout, cmd.Stderr = c.env.stderr, c.env.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = editorPatience
+	return cmd
+}
+
+// runLent runs a program that has the terminal: Ctrl-C is for it.
+func runLent(c *call, cmd *exec.Cmd) error {
 	if own, ok := c.ctx.(*interruptible); ok {
 		return own.lend(cmd)
 	}

@@ -53,6 +53,9 @@ func (c *call) reply(data Data, err error) int {
 	}
 	answer, failure := rendering{c}.rendered(data, failure)
 	defer rendering{c}.aside(inbox{c}.news(data))
+	if (rendering{c}).pages(answer) && (rendering{c}).inPager(answer) {
+		answer = nil
+	}
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
 		fmt.Fprintf(c.env.stderr, "leslie: the answer could not be written: %v\n", err)
 		return codes.WriteFailed.ExitStatus()

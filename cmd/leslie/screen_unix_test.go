@@ -51,7 +51,7 @@ func openTerminal(t *testing.T, b *bench, cols, rows int, env ...string) *termin
 	require.NoError(t, err)
 	return &terminal{
 		t: t, b: b, screen: screen, size: pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)},
-		env: append([]string{b.clock(), "TERM=xterm-256color"}, env...),
+		env: append([]string{b.clock(), "TERM=xterm-256color", "LESLIE_PAGER=cat"}, env...),
 	}
 }
 

@@ -152,6 +152,15 @@ func (l line) joined() line {
 	return out
 }
 
+// Rows returns how many rows of a terminal a text with colours takes.
+func Rows(text string, width int) (rows int) {
+	coloured := displaywidth.Options{ControlSequences: true}
+	for one := range strings.Lines(text) {
+		rows += max(1, (coloured.String(strings.TrimSuffix(one, "\n"))+width-1)/width)
+	}
+	return rows
+}
+
 // Paragraph returns a text as lines of at most width cells behind an indent, broken
 // between words; its own lines stay.
 func Paragraph(indent, text string, width int) []string {
