@@ -82,7 +82,7 @@ func newBench(t *testing.T) *bench {
 	b.env = env{
 		stdin: strings.NewReader(""), stdout: &b.out, stderr: &b.err,
 		columns: func() int { return 80 }, rows: func() int { return 24 },
-		dir:  filepath.Join(root, "project"), home: filepath.Join(root, "home"),
+		dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"),
 		login: func() string { return "kim" }, session: func() string { return "" },
 		getenv: func(key string) string { return b.vars[key] }, environ: os.Environ,
 		jitter:      func(limit time.Duration) time.Duration { return limit },

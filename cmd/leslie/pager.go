@@ -12,8 +12,11 @@ import (
 // This file shows a person an answer that is longer than their screen in a pager, as git
 // does.
 
-// pages reports whether the answer is for a person whose screen it does not fit.
-func (c rendering) pages(answer []byte) bool {
+// pager shows the answer of a call.
+type pager struct{ *call }
+
+// wanted reports whether the answer is for a person whose screen it does not fit.
+func (c pager) wanted(answer []byte) bool {
 	if !personReads(c.call, c.env.stdoutTTY) || !c.env.stdinTTY || c.who.noInput || c.who.noPager {
 		return false
 	}
@@ -21,8 +24,8 @@ func (c rendering) pages(answer []byte) bool {
 	return columns > 0 && rows > 0 && screen.Rows(string(answer), columns) >= rows
 }
 
-// pager returns the words of the person's pager, nil for none: LESLIE_PAGER, PAGER, less.
-func (c rendering) pager() []string {
+// words returns the command of the person's pager, nil for none: LESLIE_PAGER, PAGER, less.
+func (c pager) words() []string {
 	command, environ := "less", c.env.environ()
 	for _, key := range []string{"PAGER", "LESLIE_PAGER"} {
 		if value, set := variable(environ, key); set {
@@ -36,10 +39,10 @@ func (c rendering) pager() []string {
 	return words
 }
 
-// inPager shows the answer in the person's pager and returns when they have left it;
-// false if there is none, and nothing was shown. How the pager ends does not matter.
-func (c rendering) inPager(answer []byte) bool {
-	words := c.pager()
+// show shows the answer in the person's pager and returns when they have left it; false
+// if there is none, and nothing was shown. How the pager ends does not matter.
+func (c pager) show(answer []byte) bool {
+	words := c.words()
 	if words == nil {
 		return false
 	}

@@ -53,7 +53,7 @@ func (c *call) reply(data Data, err error) int {
 	}
 	answer, failure := rendering{c}.rendered(data, failure)
 	defer rendering{c}.aside(inbox{c}.news(data))
-	if (rendering{c}).pages(answer) && (rendering{c}).inPager(answer) {
+	if (pager{c}).wanted(answer) && (pager{c}).show(answer) {
 		answer = nil
 	}
 	if _, err := c.env.stdout.Write(answer); err != nil && failure == nil && !errors.Is(err, io.ErrClosedPipe) {
