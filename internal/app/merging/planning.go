@@ -88,6 +88,12 @@ func (p *Planning) read() error {
 	if p.inputs, err = gather(p.call, found, p.set); err != nil {
 		return err
 	}
+	if !p.recorded { // decisions of an undone merge: what cannot be read is decided again
+		maps.DeleteFunc(p.record.Decisions, func(_ string, d thread.Decision) bool {
+			_, err := p.decisionsOf(map[string]thread.Decision{"": d})
+			return err != nil
+		})
+	}
 	if err := p.replan(); err != nil {
 		return err
 	}
