@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/app/merging"
 	"leslie/thread"
 )
 
@@ -197,5 +198,16 @@ func (p *reviewPrompt) show(r app.Review) {
 	}
 	if len(r.Changed) > 0 {
 		sayChanged(p.prompt, r.Changed)
+	}
+}
+
+// plan draws what a merge that is asked about would do.
+func (p *prompt) plan(id thread.MergeID, list []merging.PlannedFile) {
+	for i, f := range list {
+		if i == maxShownLines {
+			p.say("    (%d more; leslie merge status %s)", len(list)-i, id)
+			break
+		}
+		p.say("    %s %s", f.Verb(), escape(f.Path))
 	}
 }

@@ -74,6 +74,9 @@ func (d mergeText) Text(p *page) {
 		p.line("next: %s", line)
 	}
 	for _, path := range sortedKeys(d.Declined) {
+		if p.width > 0 && d.Status == merging.Merged {
+			break // the person was told at once, and it is resolved
+		}
 		p.line("the agent did not resolve %s: %s", path, d.Declined[path])
 	}
 	p.field("approval", requestText(d.Approval, d.RequireApproval && d.Status == merging.Pending))

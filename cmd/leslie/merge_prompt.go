@@ -1,281 +1,365 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"leslie/internal/app/merging"
-	"leslie/internal/external"
+	"leslie/internal/screen"
 	"leslie/merge"
 	"leslie/thread"
 )
 
-// This file asks the person at the terminal, who resolves the conflicts of a merge and
-// decides whether to apply it.
+// This file asks the person at the terminal, who resolves the conflicts of a merge.
+// merge_choices.go has the choices, and merge_review.go what is asked before it is applied.
 
-// mergePrompt asks the person. It is a merging.Resolver and a merging.Approver.
+// mergePrompt asks the person. It is a merging.Person and a merging.Approver.
 type mergePrompt struct {
 	c *call
 	*prompt
+	// agent: there is one; first: its help is offered before anything else; all: the
+	// person accepted it for every file.
+	agent, first, all bool
 	// skipped has the conflicts that the person left open, offered the paths for which
 	// the prompt has offered the agent.
 	skipped, offered map[string]bool
-	agent            bool // whether there is an agent
+	// past has the conflicts that were answered or skipped, the last one at the end; again
+	// is the one to which the person went back.
+	past  []string
+	again string
 }
 
-// person returns the resolver and approver for the terminal; both are nil if nobody
-// can be asked.
-func (c *call) person() (merging.Resolver, merging.Approver) {
+// person returns the person at the terminal, who resolves and approves; both are nil if
+// nobody can be asked.
+func (c *call) person() (merging.Person, merging.Approver) {
 	if !canPrompt(c) {
 		return nil, nil
 	}
-	p := &mergePrompt{c: c}
+	p := &mergePrompt{c: c, skipped: map[string]bool{}, offered: map[string]bool{}}
 	return p, p
 }
 
-// Resolve shows each open conflict and asks. It records each answer at once, so that
-// nothing is lost if the person is interrupted.
+// begin prepares to ask about a session, and tells what the person has to know first.
+func (p *mergePrompt) begin(s *merging.Session) (err error) {
+	if p.prompt == nil {
+		p.prompt = newPrompt(p.c)
+		for _, d := range s.Conflicts() {
+			if d.Result != nil && d.Result.Take != "" && !decidedWhole(d) {
+				p.past = append(p.past, d.ID)
+			}
+		}
+	}
+	p.agent, p.first, err = s.CanAskAgent()
+	p.tell(s)
+	return err
+}
+
+// decidedWhole reports whether a conflict that is a part of its file was decided with the
+// whole file.
+func decidedWhole(d merge.Conflict) bool {
+	return !d.Whole() && d.Result != nil && (d.Result.Absent || d.Result.Hash != "")
+}
+
+// tell says what is new: why the agent did not resolve a file, what has changed while the
+// person was asked, and which edits do not fit any more.
+func (p *mergePrompt) tell(s *merging.Session) {
+	if moved := s.View().Moved(); len(moved) > 0 {
+		open := s.Open("")
+		p.say("\n%s changed meanwhile, so the merge was planned again; answers to what is as it was are kept.", joined(moved))
+		if len(open) > 0 {
+			p.say("%s asked about again:", has(len(open), "conflict is", "conflicts are"))
+			for _, d := range open {
+				p.say("    %s", place(d))
+			}
+		}
+	}
+	for _, d := range s.View().Declines() {
+		p.say("the agent did not resolve %s: %s", d.Path, d.Reason)
+	}
+	for _, file := range s.View().Outdated() {
+		p.say("a side changed in lines that you edited in %s, so your edits do not count; merge resolve --file takes them", places(rendering{p.c}).place(file))
+	}
+}
+
+// has formats a count with a noun and its verb.
+func has(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+// Resolve implements merging.Resolver. It records each answer at once, so that nothing is
+// lost if the person is interrupted.
 func (p *mergePrompt) Resolve(_ context.Context, s *merging.Session) error {
-	can, offer, err := s.CanAskAgent()
-	if err != nil {
+	if err := p.begin(s); err != nil {
 		return err
 	}
-	p.prompt, p.agent = newPrompt(p.c), can
-	p.skipped, p.offered = map[string]bool{}, map[string]bool{}
-	allAgent := false
+	return p.questions(s)
+}
+
+// questions asks about each open conflict that was not skipped, and about the one to
+// which the person went back.
+func (p *mergePrompt) questions(s *merging.Session) error {
 	for {
 		d, ok := p.next(s)
 		if !ok {
 			return nil
 		}
-		p.show(d)
-		if offer && !p.offered[d.Path] {
-			answer := "yes"
-			if !allAgent {
-				answer, ok = p.choose("Conflict detected. Allow Agent to attempt auto-resolution?", "yes", "no", "all")
-				if !ok {
-					return interrupted(p.c)
-				}
+		p.show(s, d)
+		if p.first && !p.offered[d.Path] && d.Status == merge.Unresolved {
+			asked, err := p.offer(s, d)
+			if err != nil {
+				return err
 			}
-			allAgent = allAgent || answer == "all"
-			p.offered[d.Path] = true
-			if allAgent || answer == "yes" {
-				if err := s.AskAgent(d.Path); err != nil {
-					return err
-				}
-				p.sayResolved(s, d.Path)
+			if asked {
 				continue
 			}
 		}
-		quit, err := p.askOne(s, d)
-		if quit || err != nil {
+		if err := p.ask(s, d); err != nil {
 			return err
 		}
 	}
 }
 
-// next returns the first open conflict that was not skipped.
+// next returns the conflict that is asked about next.
 func (p *mergePrompt) next(s *merging.Session) (merge.Conflict, bool) {
-	open := s.Open("")
-	i := slices.IndexFunc(open, func(d merge.Conflict) bool { return !p.skipped[d.ID] })
+	all := s.Conflicts()
+	i := slices.IndexFunc(all, func(d merge.Conflict) bool { return d.ID == p.again })
+	if i < 0 {
+		i = slices.IndexFunc(all, func(d merge.Conflict) bool { return d.Status == merge.Unresolved && !p.skipped[d.ID] })
+	}
 	if i < 0 {
 		return merge.Conflict{}, false
 	}
-	return open[i], true
+	return all[i], true
 }
 
-// show draws a conflict: both sides against the base.
-func (p *mergePrompt) show(d merge.Conflict) {
-	p.say("\n%s %s  %s %d/%d  %s", p.paint(bold, "conflict"), escape(d.Path), d.Kind, d.Hunk, d.Of, d.ID)
-	if d.Detail != "" {
-		p.say("  %s", escape(d.Detail))
-	}
-	part := func(colour, title, text string, absent bool) {
-		p.say("%s", p.paint(colour, title))
-		if absent {
-			p.say("    (no such file)")
-		}
-		for line := range strings.Lines(text) {
-			p.say("    %s", p.paint(colour, escape(strings.TrimRight(line, "\r\n"))))
-		}
-	}
-	for line := range strings.Lines(d.Context.Before) {
-		p.say("    %s", escape(strings.TrimRight(line, "\r\n")))
-	}
-	for i, s := range d.Sides {
-		part([]string{green, red, yellow}[min(i, 2)], "  "+s.Role+" ("+s.Thread+")", s.Text, s.Absent)
-		if i == 0 {
-			part(bold, "  base ("+d.Base.From+")", d.Base.Text, false)
-		}
-	}
-	for line := range strings.Lines(d.Context.After) {
-		p.say("    %s", escape(strings.TrimRight(line, "\r\n")))
+// back goes back to the last answer.
+func (p *mergePrompt) back() {
+	last := len(p.past) - 1
+	p.again = p.past[last]
+	delete(p.skipped, p.again)
+	p.past = p.past[:last]
+}
+
+// done notes that a conflict was answered or skipped.
+func (p *mergePrompt) done(ids ...string) {
+	p.again = ""
+	for _, id := range ids {
+		p.past = append(slices.DeleteFunc(p.past, func(past string) bool { return past == id }), id)
 	}
 }
 
-// askOne asks about one conflict until it has an answer.
-func (p *mergePrompt) askOne(s *merging.Session, d merge.Conflict) (quit bool, err error) {
-	words := []string{"ours", "theirs", "base", "both", "edit", "skip", "quit"}
-	if p.agent {
-		words = slices.Insert(words, 5, "agent")
-	}
-	for {
-		answer, ok := p.word(words...)
+// offer asks whether the agent may try, and lets it. It returns false if it may not.
+func (p *mergePrompt) offer(s *merging.Session, d merge.Conflict) (asked bool, err error) {
+	p.offered[d.Path] = true
+	if !p.all {
+		answer, ok := p.pick(menu{question: "Conflict detected. Allow Agent to attempt auto-resolution?", choices: []screen.Choice{
+			{Word: "yes", Key: "y", About: "the agent tries to resolve " + d.Path},
+			{Word: "no", Key: "n", About: "you resolve it yourself"},
+			{Word: "all", Key: "a", About: "the agent tries every file"},
+		}})
 		switch {
-		case !ok || answer == "quit":
-			return true, interrupted(p.c)
-		case answer == "agent" && p.agent:
-			err := s.AskAgent(d.Path)
-			p.sayResolved(s, d.Path)
-			return false, err
-		case answer == "skip":
-			p.skipped[d.ID] = true
+		case !ok:
+			return false, p.leave()
+		case answer == "no":
 			return false, nil
 		}
-		decision := merge.Decision{Take: answer, How: string(p.c.who.as), Actor: p.c.who.actor}
-		said := answer
-		if answer == "edit" {
-			if decision.Text, err = p.edit(d); err != nil {
-				p.say("%s stays open: %s", place(d), escape(err.Error()))
-				continue
-			}
-			decision.Take, said = merge.TakeText, "edited"
+		p.all = answer == "all"
+	}
+	return true, p.askAgent(s, d.Path)
+}
+
+// askAgent lets the agent try the open conflicts of a path.
+func (p *mergePrompt) askAgent(s *merging.Session, path string) error {
+	p.say("the agent tries to resolve %s ...", path)
+	open := s.Open(path)
+	if err := s.AskAgent(path); err != nil {
+		return err
+	}
+	p.tell(s)
+	for _, d := range s.Conflicts() {
+		was := slices.ContainsFunc(open, func(o merge.Conflict) bool { return o.ID == d.ID })
+		if was && d.How == merge.ByAgent {
+			p.say("%s: %s", place(d), decidedBy(d))
+			p.done(d.ID)
 		}
-		if err := d.Fits(decision.Take); err != nil {
-			p.say("%s", escape(err.Error()))
+	}
+	return nil
+}
+
+// leave is the error of a person who left; T904 if the call was interrupted.
+func (p *mergePrompt) leave() error {
+	if err := interrupted(p.c); err != nil {
+		return err
+	}
+	return merging.ErrLeft
+}
+
+// show draws a conflict.
+func (p *mergePrompt) show(s *merging.Session, d merge.Conflict) {
+	p.say("")
+	p.draw(p.viewOf(s, d).Draw().Lines)
+}
+
+// viewOf returns the view of a conflict.
+func (p *mergePrompt) viewOf(s *merging.Session, d merge.Conflict) screen.Conflict {
+	v := screen.Conflict{
+		Conflict: d, Titles: s.View().Titles(), Decided: decidedBy(d), Width: p.width, Colours: p.coloured, More: wordView + " shows all",
+	}
+	for _, other := range s.Conflicts() {
+		if byMerger(other) {
 			continue
 		}
-		late, err := s.Answer(merging.Answer{About: d.ID, Decision: decision})
-		switch {
-		case late:
-			p.say("%s has been decided in the meantime", d.ID)
-		case err == nil:
-			p.say("%s: %s", place(d), escape(said))
+		if v.Total++; other.ID == d.ID {
+			v.Number = v.Total
 		}
-		return false, err
 	}
+	sides, base := s.View().Versions(d)
+	for _, f := range sides {
+		v.Files = append(v.Files, screen.File(f))
+	}
+	v.Base = screen.File(base)
+	return v
+}
+
+// byMerger reports whether a merger resolved a conflict, which nobody is asked about.
+func byMerger(d merge.Conflict) bool { return d.Result != nil && d.Result.Take == "" }
+
+// decidedBy says how a conflict is decided: the choice, and who chose if that was no
+// person; "" for an open one.
+func decidedBy(d merge.Conflict) string {
+	if d.Result == nil {
+		return ""
+	}
+	word := d.Result.Take
+	switch {
+	case word == "":
+		return d.How
+	case word == merge.TakeText:
+		word = "edited"
+	}
+	switch {
+	case d.How == merge.ByAgent && word == "edited":
+		return "agent"
+	case d.How != string(thread.User):
+		return d.How + ": " + word
+	}
+	return word
 }
 
 // place returns a conflict's file and its number in it.
-func place(d merge.Conflict) string { return fmt.Sprintf("%s %d/%d", escape(d.Path), d.Hunk, d.Of) }
+func place(d merge.Conflict) string { return fmt.Sprintf("%s %d/%d", d.Path, d.Hunk, d.Of) }
 
-// sayResolved prints the conflicts of a path that the agent has decided.
-func (p *mergePrompt) sayResolved(s *merging.Session, path string) {
-	for _, d := range s.Conflicts() {
-		if d.Path == path && d.How == merge.ByAgent {
-			p.say("%s: agent", place(d))
-		}
-	}
-}
-
-// word asks for one of these words, or a prefix of one. It asks again for an ambiguous
-// prefix; it returns other input unchanged, such as a thread's id.
-func (p *mergePrompt) word(words ...string) (answer string, ok bool) {
+// ask asks about one conflict until it is answered or skipped, or the person goes back.
+// Its error is merging.ErrLeft if the person leaves.
+func (p *mergePrompt) ask(s *merging.Session, d merge.Conflict) error {
+	choices := p.choicesFor(s, d)
 	for {
-		answer, ok := p.line(strings.Join(words, ", ") + "?")
-		if !ok || slices.Contains(words, answer) {
-			return answer, ok
+		word, ok := p.pick(choices)
+		if !ok {
+			return p.leave()
 		}
-		meant := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, answer) })
-		switch {
-		case answer == "":
-		case len(meant) == 1:
-			return meant[0], true
-		case len(meant) > 1:
-			p.say("'%s' could mean %s", escape(answer), strings.Join(meant, " or "))
-		default:
-			return answer, true
+		switch word {
+		case wordQuit:
+			return merging.ErrLeft
+		case wordAgent:
+			p.again = ""
+			return p.askAgent(s, d.Path)
+		case wordBack:
+			p.back()
+			return nil
+		case wordSkip:
+			p.skipped[d.ID] = d.Status == merge.Unresolved
+			p.done(d.ID)
+			return nil
+		case wordView:
+			v := p.viewOf(s, d)
+			v.All = true
+			p.draw(v.Draw().Lines)
+			continue
+		}
+		var done bool
+		var err error
+		if word == wordRest {
+			done, err = p.rest(s, d)
+		} else {
+			done, err = p.answer(s, d, word)
+		}
+		if done || err != nil {
+			return err
 		}
 	}
 }
 
-// errUnchanged: the person changed nothing in the editor.
-var errUnchanged = errors.New("nothing was changed in the editor")
-
-// edit opens the lines of a conflict in the person's editor, with markers. Its error
-// says that they were not changed, or that markers are left.
-func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
-	marked, err := d.Marked()
-	if err != nil {
-		return nil, err
-	}
-	editor := p.c.env.getenv("VISUAL")
-	if editor == "" {
-		editor = p.c.env.getenv("EDITOR")
-	}
-	if editor == "" {
-		editor = "vi"
-	}
-	argv, err := external.Split(editor)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "leslie-edit-")
-	if err != nil {
-		return nil, err
-	}
-	keep := false
-	defer func() {
-		if !keep {
-			_ = os.RemoveAll(dir)
+// answer records a choice for a conflict. It returns false if there is no answer yet.
+func (p *mergePrompt) answer(s *merging.Session, d merge.Conflict, word string) (done bool, err error) {
+	choice := decision(p.c, word)
+	switch word {
+	case wordEdit:
+		if choice.Text, err = p.edit(d); err != nil {
+			p.say("%s stays as it was: %s", place(d), err.Error())
+			return false, nil
 		}
-	}()
-	path := filepath.Join(dir, filepath.Base(d.Path))
-	if err := os.WriteFile(path, marked.Text, 0o600); err != nil {
-		return nil, err
+		choice.Take = merge.TakeText
+	case merge.TakeBase:
+		if ok, err := p.mayDrop(s, merging.Answer{About: d.ID, Decision: choice}); !ok || err != nil {
+			return false, err
+		}
 	}
-	err = runEditor(p.c, argv[0], append(argv[1:], path)...)
-	typed, unread := os.ReadFile(path)
-	err = errors.Join(err, unread)
-	changed := unread == nil && !bytes.Equal(typed, marked.Text)
+	late, err := s.Answer(merging.Answer{About: d.ID, Decision: choice})
 	switch {
-	case err == nil && !changed:
-		return nil, errUnchanged
-	case err == nil && marked.Unmarked(typed):
-		return typed, nil
-	case err == nil:
-		err = errors.New("there are conflict markers left in it")
+	case err != nil:
+		return false, err
+	case late:
+		p.say("%s has been decided in the meantime", d.ID)
+	case word == wordEdit:
+		p.say("%s: edited", place(d))
 	default:
-		err = fmt.Errorf("the editor did not finish: %w", err)
+		p.say("%s: %s", place(d), word)
 	}
-	// The editor may have saved the text, perhaps under another name.
-	if left, _ := os.ReadDir(dir); len(left) > 1 || changed {
-		keep, err = true, fmt.Errorf("%w; what was typed is kept in %s", err, dir)
-	}
-	return nil, err
+	p.done(d.ID)
+	return true, nil
 }
 
-// Approve shows what the merge would do, and asks.
-func (p *mergePrompt) Approve(_ context.Context, g thread.Approval, plan []merging.PlannedFile) (merging.Verdict, error) {
-	p.prompt = newPrompt(p.c)
-	p.say("\n%s %s  %s", p.paint(bold, "approval"), g.ID, escape(g.Reason))
-	p.plan(g.MergeID, plan)
-	answer, ok := p.choose("Apply this merge?", "yes", "no", "later")
-	switch {
-	case !ok:
-		return merging.Verdict{}, interrupted(p.c)
-	case answer == "yes":
-		return merging.Verdict{Decision: thread.Approve}, nil
-	case answer == "no":
-		reason, _ := p.text("Why? (may be left empty)")
-		return merging.Verdict{Decision: thread.Deny, Reason: reason}, nil
-	}
-	return merging.Verdict{}, nil
+// decision is a choice of the person at the terminal.
+func decision(c *call, take string) merge.Decision {
+	return merge.Decision{Take: take, How: string(c.who.as), Actor: c.who.actor}
 }
 
-// plan draws what a merge that is asked about would do.
-func (p *prompt) plan(id thread.MergeID, list []merging.PlannedFile) {
-	for i, f := range list {
-		if i == maxShownLines {
-			p.say("    (%d more; leslie merge status %s)", len(list)-i, id)
-			break
+// mayDrop asks before answers drop files, or empty them: the base may have none of their
+// lines.
+func (p *mergePrompt) mayDrop(s *merging.Session, answers ...merging.Answer) (bool, error) {
+	files, err := s.View().Foresee(answers...)
+	if err != nil {
+		return false, err
+	}
+	about := map[string]bool{}
+	for _, d := range s.Conflicts() {
+		about[d.Path] = about[d.Path] || slices.ContainsFunc(answers, func(a merging.Answer) bool { return a.About == d.ID })
+	}
+	var gone []string
+	for _, f := range files {
+		switch {
+		case !about[f.Path] || f.Open > 0:
+		case !f.After.There():
+			gone = append(gone, f.Path)
+		case f.After.Size == 0:
+			gone = append(gone, f.Path+" (empty)")
 		}
-		p.say("    %s %s", f.Verb(), escape(f.Path))
 	}
+	if len(gone) == 0 {
+		return true, nil
+	}
+	answer, ok := p.pick(menu{question: "Without the lines of the sides nothing is left of " + strings.Join(gone, ", ") + ". Take the base?", choices: []screen.Choice{
+		{Word: "yes", Key: "y", About: "take the base, which drops it"},
+		{Word: "no", Key: "n", About: "ask again"},
+	}})
+	if !ok {
+		return false, p.leave()
+	}
+	return answer == "yes", nil
 }

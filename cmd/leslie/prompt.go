@@ -27,16 +27,27 @@ func canPrompt(c *call) bool {
 	return c.env.stdinTTY && personReads(c, c.env.stderrTTY) && !c.who.noInput
 }
 
+// defaultColumns is the width of a terminal that does not tell it.
+const defaultColumns = 80
+
 // prompt is a dialogue on the terminal, on stderr, because stdout is for the answer.
 type prompt struct {
 	in    *bufio.Reader
 	out   io.Writer
 	done  <-chan struct{} // closed when the call is interrupted
 	paint func(code, s string) styled
+	// width is that of the terminal in cells.
+	width    int
+	coloured bool
 }
 
 func newPrompt(c *call) *prompt {
-	return &prompt{in: bufio.NewReader(c.env.stdin), out: c.env.stderr, done: c.ctx.Done(), paint: rendering{c}.painter()}
+	p := &prompt{in: bufio.NewReader(c.env.stdin), out: c.env.stderr, done: c.ctx.Done(), paint: rendering{c}.painter(), width: defaultColumns}
+	if columns := c.env.columns(); columns > 0 {
+		p.width = columns
+	}
+	p.coloured = rendering{c}.colours(c.env.stderrTTY)
+	return p
 }
 
 // line asks and returns the answer in lower case; ok is false if the terminal was
@@ -47,7 +58,7 @@ func (p *prompt) line(question string) (answer string, ok bool) {
 }
 
 // text is like line but returns the answer unchanged.
-func (p *prompt) text(question string) (answer string, ok bool) {
+func (p *prompt) text(question string) (text string, ok bool) {
 	fmt.Fprint(p.out, question+" ")
 	read := make(chan string, 1)
 	go func() {
@@ -58,11 +69,13 @@ func (p *prompt) text(question string) (answer string, ok bool) {
 		close(read)
 	}()
 	select {
-	case text, ok := <-read:
-		return strings.TrimSpace(text), ok
+	case text, ok = <-read:
 	case <-p.done:
-		return "", false
 	}
+	if !ok {
+		fmt.Fprintln(p.out) // nobody has typed the end of the line
+	}
+	return strings.TrimSpace(text), ok
 }
 
 // choose asks until the answer is one of the words, or its first letter; ok is

@@ -114,7 +114,7 @@ func (c rendering) page() *page {
 	if p.person = personReads(c.call, c.env.stdoutTTY); p.person {
 		p.width = c.env.columns()
 		if p.width <= 0 {
-			p.width = 80
+			p.width = defaultColumns
 		}
 	}
 	p.timed = c.has("time")
@@ -264,6 +264,10 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 	var b strings.Builder
 	for _, w := range told {
 		b.WriteString(c.notice("warning", yellow, string(w.Code), w.Message, pairs(w.Context)))
+	}
+	if left := c.leftPending(failure); left != "" {
+		b.WriteString(escape(left) + "\n")
+		failure = nil
 	}
 	if failure != nil {
 		b.WriteString(c.notice("error", red, string(failure.Code()), places(c).inText(failure.Error()), pairs(places(c).inFacts(c.shownFacts(failure)))))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/internal/app/merging"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/merge"
@@ -229,19 +230,25 @@ func (f *FileDiff) lines(c *Call, a, b versionFile, stat bool) error {
 		}
 		texts[i] = text
 	}
+	f.hunks(texts[0], texts[1], stat)
+	return nil
+}
+
+// hunks compares two texts line by line.
+func (f *FileDiff) hunks(from, to []byte, stat bool) {
 	switch {
-	case merge.Binary(texts[0]) || merge.Binary(texts[1]):
+	case merge.Binary(from) || merge.Binary(to):
 		f.Binary = true
-		return nil
-	case merge.TooLargeToDiff(texts[0]) || merge.TooLargeToDiff(texts[1]):
+		return
+	case merge.TooLargeToDiff(from) || merge.TooLargeToDiff(to):
 		f.TooLarge = true
-		return nil
+		return
 	}
 	around := merge.DiffContext
 	if stat {
 		around = 0
 	}
-	hunks := merge.Diff(texts[0], texts[1], around)
+	hunks := merge.Diff(from, to, around)
 	for _, h := range hunks {
 		added, removed := h.Changed()
 		f.Added, f.Removed = f.Added+added, f.Removed+removed
@@ -249,5 +256,41 @@ func (f *FileDiff) lines(c *Call, a, b versionFile, stat bool) error {
 	if !stat {
 		f.Hunks = hunks
 	}
-	return nil
+}
+
+// MergeDiff returns what a merge without open conflicts would change in its target.
+// Errors: T507, T508, T509.
+func MergeDiff(s *merging.Session) ([]FileDiff, error) {
+	var out []FileDiff
+	for _, c := range s.View().Files() {
+		f := FileDiff{Path: c.Path, Change: ModifiedFile, From: mergedFile(c.Before), To: mergedFile(c.After)}
+		switch {
+		case c.Idle():
+			continue
+		case f.From == nil:
+			f.Change = AddedFile
+		case f.To == nil:
+			f.Change = DeletedFile
+		case c.Before.Hash == c.After.Hash:
+			f.Change = ModeFile
+		}
+		if max(c.Before.Size, c.After.Size) > merge.MaxText {
+			f.TooLarge = true
+		} else if f.Change != ModeFile {
+			before, after, err := s.View().Contents(c)
+			if err != nil {
+				return nil, err
+			}
+			f.hunks(before, after, false)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func mergedFile(f merge.File) *DiffFile {
+	if !f.There() {
+		return nil
+	}
+	return &DiffFile{Size: f.Size, Executable: f.Executable}
 }

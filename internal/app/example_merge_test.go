@@ -29,6 +29,8 @@ func (bothSides) Resolve(_ context.Context, s *merging.Session) error {
 	return nil
 }
 
+func (bothSides) Review(context.Context, *merging.Session) error { return nil }
+
 // A merge with a conflict that a person resolves, which another one approves, and
 // which is undone then.
 func Example_merge() {

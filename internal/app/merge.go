@@ -30,7 +30,7 @@ type MergeMeans struct {
 	Timeout         time.Duration
 	// Person resolves conflicts, and Approver decides whether to apply a merge that
 	// needs approval; nil if nobody can be asked.
-	Person   merging.Resolver
+	Person   merging.Person
 	Approver merging.Approver
 }
 

@@ -111,10 +111,12 @@ func (m *mergeProject) stored() (total int64) {
 	return total
 }
 
-// resolverFunc is a Resolver.
+// resolverFunc is a Person who applies what was decided.
 type resolverFunc func(s *merging.Session) error
 
 func (f resolverFunc) Resolve(_ context.Context, s *merging.Session) error { return f(s) }
+
+func (f resolverFunc) Review(context.Context, *merging.Session) error { return nil }
 
 // taking answers each open conflict with one choice, one after the other.
 func taking(take string) resolverFunc {
@@ -126,6 +128,102 @@ func taking(take string) resolverFunc {
 		}
 		return nil
 	}
+}
+
+// reviewer is a Person who takes both sides and then does what review says.
+type reviewer struct {
+	resolverFunc
+	review func(s *merging.Session) error
+}
+
+func (r reviewer) Review(_ context.Context, s *merging.Session) error { return r.review(s) }
+
+func TestAPersonConfirmsAMergeOfMoreThanOneDecision(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{1: 0, 2: 1, 3: 1} {
+		m := diverging(t, n, nil)
+		reviewed := 0
+		person := reviewer{taking(merge.TakeBoth), func(s *merging.Session) error {
+			reviewed++
+			assert.Empty(t, s.Open(""))
+			_, err := s.Answer(merging.Answer{About: s.Conflicts()[0].ID, Decision: merge.Decision{Take: merge.TakeTheirs, How: "user", Actor: "kim"}})
+			return err
+		}}
+		_, err := Merge(m.call(), intoMain(MergeMeans{Person: person}))
+		require.NoError(t, err)
+		assert.Equal(t, want, reviewed, "%d conflicts", n)
+		if n > 1 {
+			assert.Equal(t, "theirs 0\n", m.read("main", "plan-0.md"), "an answer may be replaced")
+			assert.Equal(t, "ours 1\ntheirs 1\n", m.read("main", "plan-1.md"))
+		}
+	}
+}
+
+func TestAPersonWhoLeavesLeavesTheMergePending(t *testing.T) {
+	t.Parallel()
+	leaves := func(*merging.Session) error { return merging.ErrLeft }
+	for name, person := range map[string]merging.Person{
+		"a question": resolverFunc(leaves), "the review": reviewer{taking(merge.TakeTheirs), leaves},
+		"skips all": resolverFunc(func(*merging.Session) error { return nil }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := diverging(t, 2, nil)
+			result, err := Merge(m.call(), intoMain(MergeMeans{Person: person}))
+			require.True(t, codes.Has(err, codes.MergeConflict), "%v", err)
+			require.ErrorIs(t, err, merging.ErrLeft)
+			require.Equal(t, merging.Pending, result.Status)
+			assert.Equal(t, "ours 0\n", m.read("main", "plan-0.md"))
+			if name == "the review" {
+				assert.NotContains(t, codes.Of(err).Hint(), "--take", "nothing is open")
+			}
+			_, err = MergeContinue(m.call(), MergeContinueRequest{Merge: string(*result.MergeID), MergeMeans: MergeMeans{Person: taking(merge.TakeTheirs)}})
+			require.NoError(t, err)
+			assert.Equal(t, "theirs 1\n", m.read("main", "plan-1.md"))
+		})
+	}
+}
+
+func TestNobodyLeftAMergeAboutWhichNobodyWasAsked(t *testing.T) {
+	t.Parallel()
+	m := diverging(t, 1, nil)
+	_, err := Merge(m.call(), intoMain(MergeMeans{}))
+	require.True(t, codes.Has(err, codes.MergeConflict), "%v", err)
+	assert.NotErrorIs(t, err, merging.ErrLeft)
+}
+
+func TestAPersonLearnsWhichThreadsMoved(t *testing.T) {
+	t.Parallel()
+	m := diverging(t, 2, nil)
+	var moved [][]thread.ThreadID
+	person := reviewer{taking(merge.TakeTheirs), func(s *merging.Session) error {
+		if moved = append(moved, s.View().Moved(), s.View().Moved()); len(moved) == 2 {
+			m.write("child", map[string]string{"new.md": "new\n"})
+		}
+		return nil
+	}}
+	_, err := Merge(m.call(), intoMain(MergeMeans{Person: person}))
+	require.NoError(t, err)
+	assert.Equal(t, [][]thread.ThreadID{nil, nil, {"child"}, nil}, moved)
+}
+
+func TestTheDiffOfAMergeIsWhatItChanges(t *testing.T) {
+	t.Parallel()
+	m := diverging(t, 2, map[string]string{"gone.md": "gone\n"})
+	m.write("child", map[string]string{"new.bin": "\x00new"})
+	require.NoError(t, os.Remove(filepath.Join(m.Root(), store.Dir, store.ThreadsDir, "child", "gone.md")))
+	var files []FileDiff
+	person := reviewer{taking(merge.TakeTheirs), func(s *merging.Session) (err error) {
+		files, err = MergeDiff(s)
+		return err
+	}}
+	_, err := Merge(m.call(), intoMain(MergeMeans{Person: person}))
+	require.NoError(t, err)
+	var got []string
+	for _, f := range files {
+		got = append(got, string(f.Change)+" "+f.Path+" +"+strconv.Itoa(f.Added)+" -"+strconv.Itoa(f.Removed)+" "+strconv.FormatBool(f.Binary))
+	}
+	assert.Equal(t, []string{"deleted gone.md +0 -1 false", "added new.bin +0 -0 true", "modified plan-0.md +1 -1 false", "modified plan-1.md +1 -1 false"}, got)
 }
 
 func intoMain(means MergeMeans) MergeRequest {

@@ -252,6 +252,8 @@ func (d *drawing) base(lines []marked) {
 	case b.Text != "":
 	case b.Hash != "" && d.view.Kind != merge.Mode && b.Lines == merge.Range{}:
 		d.note(d.view.Base.describe(b.Hash))
+	case d.view.Kind == merge.AddAdd:
+		d.note("(no such file)")
 	case !d.view.Whole():
 		d.note("(no lines)")
 	}

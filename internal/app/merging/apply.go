@@ -116,10 +116,7 @@ func (a *application) keepSource(source *party) (thread.BlobID, error) {
 	if err != nil {
 		return "", err
 	}
-	same := slices.EqualFunc(now, source.manifest, func(x, y store.FileAt) bool {
-		return x.Path == y.Path && x.SHA256 == y.SHA256 && x.Executable == y.Executable
-	})
-	if !same {
+	if !sameFiles(now, source.manifest) {
 		return "", errMoved
 	}
 	return a.stage.PutManifest(now)

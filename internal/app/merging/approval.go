@@ -19,8 +19,8 @@ import (
 
 // Approver decides whether to apply a merge that needs a person's approval.
 type Approver interface {
-	// Approve decides an open request about a plan. Errors: T904.
-	Approve(ctx context.Context, g thread.Approval, plan []PlannedFile) (Verdict, error)
+	// Approve decides an open request about the plan of a session. Errors: T904.
+	Approve(ctx context.Context, g thread.Approval, s *Session) (Verdict, error)
 }
 
 // Verdict is the decision of an Approver. The zero value leaves the request open.
@@ -206,7 +206,7 @@ func (c *consent) request() (g thread.Approval, denied, err error) {
 // ask asks the Approver. An approval is recorded with the merge itself, in one
 // operation.
 func (c *consent) ask(g thread.Approval) error {
-	verdict, err := c.call.Approver.Approve(c.call.Context, g, c.list)
+	verdict, err := c.call.Approver.Approve(c.call.Context, g, c.Session)
 	if err != nil {
 		return err
 	}
@@ -222,5 +222,5 @@ func (c *consent) ask(g thread.Approval) error {
 			return err
 		}
 	}
-	return c.look()
+	return leftBy(c.look())
 }

@@ -51,7 +51,7 @@ func (r *treeReader) list(ctx context.Context, id thread.ThreadID, set scope.Set
 		case e.Type == store.TypeFile && len(m) == store.MaxFiles:
 			return nil, nil, codes.TooLarge.New(fact.Of("what", "The snapshot of '"+string(id)+"'"), fact.Of("limit", "10,000 files"), fact.Of("path", folder), fact.Of("threadId", id))
 		case e.Type == store.TypeFile:
-			m = append(m, store.FileAt{Path: e.Path, SHA256: e.SHA256, Size: e.Size, Executable: e.Executable})
+			m = append(m, store.FileAt{Path: e.Path, SHA256: e.SHA256, Size: e.Size, Executable: e.Executable, ModTime: e.ModTime})
 			r.where[e.SHA256] = place{id, e.Path}
 		case e.Type != store.TypeFolder:
 			skipped = append(skipped, e.Path)
@@ -212,6 +212,23 @@ func (p *party) read(c Call, reader *treeReader, set scope.Set) (missed []string
 		p.others[path] = true
 	}
 	return missed, err
+}
+
+// movedSince returns the threads whose files are not what they were.
+func (in *mergeInputs) movedSince(was *mergeInputs) (out []thread.ThreadID) {
+	for i, now := range append([]party{in.target}, in.sources...) {
+		if before := append([]party{was.target}, was.sources...)[i]; !sameFiles(before.manifest, now.manifest) {
+			out = append(out, now.ID)
+		}
+	}
+	return out
+}
+
+// sameFiles reports whether two listings have the same files, whenever they were saved.
+func sameFiles(a, b store.Manifest) bool {
+	return slices.EqualFunc(a, b, func(x, y store.FileAt) bool {
+		return x.Path == y.Path && x.SHA256 == y.SHA256 && x.Executable == y.Executable
+	})
 }
 
 // matchable returns the entries in the form that patterns match: a folder ends in "/".

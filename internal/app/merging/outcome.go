@@ -1,6 +1,8 @@
 package merging
 
 import (
+	"time"
+
 	"leslie/merge"
 	"leslie/thread"
 )
@@ -16,6 +18,92 @@ type Outcome struct {
 	Open    int
 	Kept    bool
 	content []byte
+}
+
+// View is what the person is told and shown about a session.
+type View struct{ *Session }
+
+// View returns what the person is told and shown.
+func (s *Session) View() View { return View{s} }
+
+// Version is a file of a thread that takes part in a merge.
+type Version struct {
+	Size     int64
+	Modified time.Time // zero if unknown
+}
+
+// Versions returns the file of each side of a conflict, in their order, and that of the
+// base: the zero value where there is none.
+func (s View) Versions(c merge.Conflict) (sides []Version, base Version) {
+	for _, side := range c.Sides {
+		v := Version{}
+		for _, one := range append([]party{s.inputs.target}, s.inputs.sources...) {
+			if f, ok := one.manifest.Find(c.Path); ok && string(one.ID) == side.Thread {
+				v = Version{f.Size, f.ModTime}
+			}
+		}
+		sides = append(sides, v)
+	}
+	for _, source := range s.inputs.input.Sources {
+		if source.Base == nil || len(c.Sides) < 2 || source.ID != c.Sides[1].Thread {
+			continue
+		}
+		if file := source.Base(c.Path).File; file.Hash == c.Base.Hash {
+			base.Size = file.Size
+		}
+	}
+	return sides, base
+}
+
+// Titles returns the titles of the threads that take part, by their ids.
+func (s View) Titles() map[string]string {
+	out := map[string]string{string(s.inputs.target.ID): s.inputs.target.Title}
+	for _, one := range s.inputs.sources {
+		out[string(one.ID)] = one.Title
+	}
+	return out
+}
+
+// Target returns the thread into which the session merges.
+func (s View) Target() thread.ThreadID { return s.record.Target }
+
+// Sources returns the threads from which the session merges, in the order of the merge.
+func (s View) Sources() []thread.ThreadID { return s.record.Sources }
+
+// Outdated returns the work files with edits that do not fit what the sides are now, from
+// the project's root.
+func (s View) Outdated() (out []string) {
+	for _, path := range s.outdated {
+		out = append(out, workPath(s.record.ID, path))
+	}
+	return out
+}
+
+// Files returns what the merge does to each path of its target as it is planned now.
+func (s View) Files() []merge.Change { return s.plan.Files }
+
+// Foresee returns what the merge would do to each path with more answers, which are not
+// recorded. Errors: T903 for an answer that does not fit, T509.
+func (s View) Foresee(answers ...Answer) ([]merge.Change, error) {
+	planned, err := planWith(s.Session, answers)
+	if err != nil {
+		return nil, err
+	}
+	return planned.plan.Files, nil
+}
+
+// Contents returns the content of a path before and after the merge, nil for no file.
+// Errors: T507, T508, T509.
+func (s View) Contents(f merge.Change) (before, after []byte, err error) {
+	if f.Before.There() {
+		if before, err = s.inputs.reader.content(f.Before.Hash); err != nil {
+			return nil, nil, err
+		}
+	}
+	if after = f.Content; after == nil && f.After.There() {
+		after, err = s.inputs.reader.content(f.After.Hash)
+	}
+	return before, after, err
 }
 
 // Outcomes returns the paths that the merge changes or that wait for a decision, in

@@ -27,6 +27,10 @@ type Planning struct {
 	approval          *Approval                // as it was when the State was last looked at
 	reused            int                      // decisions of an undone merge that this new one takes over
 	outdated          []string                 // edited marker files that do not fit what the sides are now
+	// asked: the person was asked. moved and declines are news for the person.
+	asked    bool
+	moved    []thread.ThreadID
+	declines []Decline
 }
 
 // tries is how often a merge is planned if its inputs keep changing.

@@ -2,6 +2,7 @@ package merging
 
 import (
 	"context"
+	"errors"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -18,6 +19,30 @@ type Resolver interface {
 	Resolve(ctx context.Context, s *Session) error
 }
 
+// Person is the person who can be asked.
+type Person interface {
+	Resolver
+	// Review has the last word before a merge in which more than one conflict was decided
+	// is applied: nil applies it, ErrLeft leaves it pending. It may replace answers by
+	// Session.Answer. Errors: those of Answer, T904.
+	Review(ctx context.Context, s *Session) error
+}
+
+// ErrLeft says that a person who was asked left the merge pending. It is also the cause
+// of the error with which the merge then ends.
+var ErrLeft = errors.New("the person left the merge pending")
+
+// leftBy adds ErrLeft as the cause of an error after a person was asked.
+func leftBy(err error) error {
+	if e := codes.Of(err); e != nil {
+		return e.WithCause(ErrLeft)
+	}
+	return err
+}
+
+// Decline says why the agent did not resolve a path.
+type Decline struct{ Path, Reason string }
+
 // resolvers returns the resolvers in order. This is the only place that knows what a
 // strategy means.
 func (s *Session) resolvers() []Resolver {
@@ -26,9 +51,34 @@ func (s *Session) resolvers() []Resolver {
 		out = append(out, agentFirst{})
 	}
 	if s.call.Person != nil && s.record.Strategy != thread.Strict {
-		out = append(out, s.call.Person)
+		out = append(out, person{s.call.Person})
 	}
 	return out
+}
+
+// person notes that the person was asked.
+type person struct{ Person }
+
+// Resolve implements Resolver.
+func (p person) Resolve(ctx context.Context, s *Session) error {
+	s.asked = true
+	return p.Person.Resolve(ctx, s)
+}
+
+// review has the person confirm the plan, if there is one to ask, and more than one
+// conflict was decided or decisions of a merge that was undone are used. Who approves the merge confirms it there.
+func review(s *Session) error {
+	decided := 0
+	for _, c := range s.plan.Conflicts {
+		if c.Result != nil && c.Result.Take != "" {
+			decided++
+		}
+	}
+	if s.call.Person == nil || s.record.RequireApproval || decided < 2 && s.reused == 0 {
+		return nil
+	}
+	s.asked = true
+	return s.call.Person.Review(s.call.Context, s)
 }
 
 // ask asks the resolvers until no conflict is open or none is left.
@@ -82,7 +132,33 @@ func (agentFirst) Resolve(_ context.Context, s *Session) error {
 	return nil
 }
 
-// declinedBy is W303.
+// declinedBy reports that the agent did not resolve a path: to the person, if one can be
+// asked, who may ask again.
 func (p *Planning) declinedBy(path, reason string) {
+	if p.call.Person != nil {
+		p.declines = append(p.declines, Decline{path, reason})
+		return
+	}
+	warnDeclined(p, path, reason)
+}
+
+// Declines returns why the agent did not resolve paths, each reason once. What nobody
+// asks for is W303 at the end.
+func (s View) Declines() []Decline {
+	news := s.declines
+	s.declines = nil
+	return news
+}
+
+// Moved returns the threads whose files have changed since the plan that the person last
+// saw, so that it was made again. It returns them once.
+func (s View) Moved() []thread.ThreadID {
+	news := s.moved
+	s.moved = nil
+	return news
+}
+
+// warnDeclined is W303.
+func warnDeclined(p *Planning, path, reason string) {
 	p.call.Warn(warnings.AgentDeclined.New(fact.Of("path", path), fact.Of("reason", reason)))
 }

@@ -220,11 +220,17 @@ func (p *Planning) conflictError() error {
 		facts = append(facts, fact.Of("markers", left[:min(len(left), maxMarkers)]))
 	}
 	err := codes.MergeConflict.New(facts...)
+	if p.asked {
+		err = err.WithCause(ErrLeft)
+	}
 	if !p.recorded {
 		return err.WithHint("Use --conflict-strategy interactive, agent-first or human, which keep the merge until it is resolved").
 			WithNext("leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target) + " --dry-run")
 	}
 	id := string(p.record.ID)
+	if total == 0 && p.reused == 0 {
+		return err.WithHint("Every conflict is decided: leslie merge continue " + id + " applies the merge").WithNext("leslie merge status " + id)
+	}
 	if len(p.outdated) > 0 {
 		path := p.outdated[0]
 		return err.With(fact.Of("outdated", p.outdated)).

@@ -72,7 +72,7 @@ type Call struct {
 	Environ         func() []string
 	// Person resolves conflicts, and Approver decides whether to apply a merge; nil if
 	// nobody can be asked.
-	Person   Resolver
+	Person   Person
 	Approver Approver
 }
 
@@ -152,6 +152,9 @@ func open(c Call, id string, looking bool) (*Session, error) {
 // of an approval it also returns the result.
 func (s *Session) Finish() (*Result, error) {
 	result, err := s.finish()
+	for _, d := range s.View().Declines() {
+		warnDeclined(s.Planning, d.Path, d.Reason)
+	}
 	return result, s.stillPending(err)
 }
 
@@ -164,9 +167,11 @@ func (s *Session) finish() (*Result, error) {
 		if !errors.Is(err, errMoved) {
 			return result, err
 		}
+		was := s.inputs
 		if err := s.load(); err != nil {
 			return nil, err
 		}
+		s.moved = s.inputs.movedSince(was)
 	}
 	return nil, s.stale()
 }
@@ -178,14 +183,19 @@ func (s *Session) attempt() (*Result, error) {
 		if err := s.recordPending(nil, nil); err != nil {
 			return nil, err
 		}
-		if s.plan.Open() == 0 { // nobody has looked at them since they were undone
+		if s.plan.Open() == 0 && s.call.Person == nil { // nobody has looked at them since they were undone
 			return s.waits(s.conflictError())
 		}
 	}
-	if err := s.resolve(); err != nil {
+	err := s.resolve()
+	if err == nil && s.plan.Open() == 0 {
+		err = review(s)
+	}
+	left := errors.Is(err, ErrLeft)
+	if err != nil && !left {
 		return nil, err
 	}
-	if s.plan.Open() > 0 {
+	if left || s.plan.Open() > 0 {
 		if s.recorded {
 			followAll(s)
 		}
