@@ -2,6 +2,7 @@ package thread
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"leslie/codes"
@@ -111,9 +112,43 @@ func (s *State) Ask(in NewQuestion, stamp Stamp) (Question, *Injection, error) {
 func (q Question) message() string {
 	text := "Thread " + string(q.ThreadID) + " asks (" + string(q.ID) + "): " + q.Text
 	if len(q.Choices) > 0 {
-		return text + "\nChoices: " + strings.Join(q.Choices, ", ") + "\nleslie answer " + string(q.ID) + " --choice CHOICE"
+		return text + "\nChoices:\n" + strings.Join(ChoiceLines(q.Choices), "\n") + "\nleslie answer " + string(q.ID) + " --choice NUMBER"
 	}
 	return text + "\nleslie answer " + string(q.ID) + " TEXT"
+}
+
+// ChoiceLines returns choices as lines, each with the number that answers it, and quoted
+// where it contains a comma.
+func ChoiceLines(choices []string) []string {
+	lines := make([]string, len(choices))
+	for i, choice := range choices {
+		lines[i] = strconv.Itoa(i+1) + ". " + commaQuoted(choice)
+	}
+	return lines
+}
+
+func commaQuoted(choice string) string {
+	if strings.Contains(choice, ",") {
+		return strconv.Quote(choice)
+	}
+	return choice
+}
+
+// chosen returns the choice that an answer names: by its text, by its text as context
+// shows it, or by its number from 1. A choice whose text is a number comes before it.
+func (q Question) chosen(given string) (choice string, offered bool) {
+	for _, spelled := range []func(string) string{
+		func(choice string) string { return choice },
+		func(choice string) string { return strings.ReplaceAll(choice, "<", "&lt;") },
+	} {
+		if i := slices.IndexFunc(q.Choices, func(choice string) bool { return spelled(choice) == given }); i >= 0 {
+			return q.Choices[i], true
+		}
+	}
+	if n, err := strconv.Atoi(given); err == nil && n >= 1 && n <= len(q.Choices) {
+		return q.Choices[n-1], true
+	}
+	return "", false
 }
 
 // NewAnswer has the parameters of an answer. Message is the id of the injection by
@@ -121,7 +156,7 @@ func (q Question) message() string {
 type NewAnswer struct {
 	Question string
 	Text     string
-	Choice   bool // Text is one of the question's choices
+	Choice   bool // Text names one of the question's choices (see chosen)
 	Message  InjectionID
 }
 
@@ -143,8 +178,12 @@ func (s *State) Answer(in NewAnswer, stamp Stamp) (Question, Injection, error) {
 		return Question{}, Injection{}, codes.QuestionAnswered.New(fact.Of("questionId", q.ID), fact.Of("threadId", q.ThreadID),
 			fact.Of("actor", q.Answered.Actor))
 	}
-	if in.Choice && !slices.Contains(q.Choices, in.Text) {
-		return Question{}, Injection{}, q.notOffered(in.Text)
+	if in.Choice {
+		choice, offered := q.chosen(in.Text)
+		if !offered {
+			return Question{}, Injection{}, q.notOffered(in.Text)
+		}
+		in.Text = choice
 	}
 	t, live := s.Threads.Get(string(q.ThreadID))
 	if !live {
@@ -164,7 +203,11 @@ func (s *State) Answer(in NewAnswer, stamp Stamp) (Question, Injection, error) {
 func (q Question) notOffered(choice string) error {
 	reason := "the question '" + string(q.ID) + "' offers no choices; answer with a text"
 	if len(q.Choices) > 0 {
-		reason = "'" + choice + "' was not offered: choose " + strings.Join(q.Choices, ", ")
+		offered := make([]string, len(q.Choices))
+		for i, choice := range q.Choices {
+			offered[i] = commaQuoted(choice)
+		}
+		reason = "'" + choice + "' was not offered: choose " + strings.Join(offered, ", ")
 	}
 	return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("questionId", q.ID), fact.Of("allowed", append([]string{}, q.Choices...))).
 		WithNext("leslie questions")

@@ -16,7 +16,12 @@ import (
 func questionText(p *page, d app.QuestionRecord) {
 	p.line("question %s  %s  %s asks %s", d.QuestionID, string(d.Status), d.ThreadID, d.To)
 	p.lines("question", d.Question)
-	p.field("choices", joined(d.Choices))
+	if len(d.Choices) > 0 {
+		p.line("choices:")
+	}
+	for _, line := range thread.ChoiceLines(d.Choices) {
+		p.line("  %s", line)
+	}
 	if d.Answer != nil {
 		p.lines("answer", *d.Answer)
 		p.line("  by %s (%s), %s", d.AnsweredBy.Actor, d.AnsweredBy.As, p.at(*d.AnsweredAt))
@@ -71,7 +76,10 @@ func (d questionsText) record(p *page, q app.QuestionRecord) {
 	p.draw(screen.Table{Columns: make([]screen.Column, len(row)), Rows: [][]screen.Cell{row}})
 	p.paragraph("  ", q.Question)
 	if len(q.Choices) > 0 {
-		p.paragraph("  ", "choices: "+joined(q.Choices))
+		p.paragraph("  ", "choices:")
+	}
+	for _, line := range thread.ChoiceLines(q.Choices) {
+		p.paragraph("    ", line)
 	}
 	if q.Answer != nil {
 		p.paragraph("  ", q.AnsweredBy.Actor+" answered: "+*q.Answer)
@@ -123,7 +131,7 @@ func answerCommand() *command {
 		detail:   "The thread that asked gets the answer with leslie context. The first answer stands (T406).",
 		example:  `leslie answer q-a1b2c3d4 "Port 8080"`,
 		operands: []operand{{value: anID("Q", questionIDs)}, {value: anyText("TEXT"), optional: true}},
-		flags:    []cli.Flag{newOption("choice", anyText("C"), "one of the choices that were offered")},
+		flags:    []cli.Flag{newOption("choice", anyText("C"), "one of the choices that were offered, or its number")},
 		run:      runAnswer,
 	}
 }

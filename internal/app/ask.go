@@ -200,7 +200,7 @@ func awaitAnswer(c *Call, d *QuestionResult, in AskRequest) (*QuestionResult, er
 type AnswerRequest struct {
 	Question string
 	Text     string
-	Choice   string
+	Choice   string // or its number, from 1
 }
 
 // Faults returns what is wrong with the request.
