@@ -41,13 +41,16 @@ func tableOf[T any](p *page, items []T, columns []column[T]) {
 	t := screen.Table{Rows: make([][]screen.Cell, len(items))}
 	for _, col := range columns {
 		t.Columns = append(t.Columns, col.Column)
-		for i, item := range items {
-			cell := col.cell(item)
+	}
+	for i, item := range items {
+		row := make([]screen.Cell, len(columns))
+		for n, col := range columns {
+			row[n] = col.cell(item)
 			if p.width == 0 && col.most > 0 {
-				cell.Text = cut(cell.Text, col.most)
+				row[n].Text = cut(row[n].Text, col.most)
 			}
-			t.Rows[i] = append(t.Rows[i], cell)
 		}
+		t.Rows[i] = row
 	}
 	p.draw(t)
 }
@@ -60,7 +63,7 @@ func (p *page) draw(t screen.Table) {
 		}
 		return
 	}
-	var rows [][]string
+	rows := make([][]string, 0, len(t.Rows)+1)
 	if header := t.Header(); header != nil {
 		rows = append(rows, header)
 	}
