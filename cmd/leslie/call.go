@@ -314,9 +314,22 @@ func (c *call) targetThread() string {
 		return id
 	}
 	if c.who.thread == "" {
+		c.who.thread = worktreeThread(c)
+	}
+	if c.who.thread == "" {
 		c.fault("ID", "", "the operand ID is missing (or give --thread)")
 	}
 	return c.who.thread
+}
+
+// worktreeThread returns the thread in whose registered worktree an agent calls, "" for
+// none.
+func worktreeThread(c *call) string {
+	project, err := app.Open(c.who.dir, c.env.app())
+	if err != nil {
+		return ""
+	}
+	return string(app.WorktreeThread(project.Call(c.ctx, c.caller(), app.Request{})))
 }
 
 // sayWaiting tells the person at the terminal which decision the call waits for.

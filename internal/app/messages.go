@@ -19,6 +19,24 @@ func speakerOf(c *Call, s *thread.State) (thread.Thread, bool) {
 	return thread.Thread{}, false
 }
 
+// WorktreeThread returns the thread in whose worktree an agent works that names none, ""
+// for everybody else and everywhere else. It warns of nothing: the caller's own use case
+// reads the store next.
+func WorktreeThread(c *Call) (id thread.ThreadID) {
+	if c.caller.Thread != "" || c.caller.As != thread.Agent || c.caller.Dir == c.project.root {
+		return ""
+	}
+	_, err := c.view(func(s *thread.State) error {
+		own, _ := speakerOf(c, s)
+		id = own.ID
+		return nil
+	})
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
 // speaking returns a stamp that names the thread for which the caller speaks.
 func speaking(c *Call, s *thread.State, stamp thread.Stamp) thread.Stamp {
 	if own, ok := speakerOf(c, s); ok {
