@@ -205,6 +205,15 @@ func (p *mergePrompt) show(s *merging.Session, d merge.Conflict) {
 	p.draw(p.viewOf(s, d).Draw().Lines)
 }
 
+// long shows a text in the pager if it is longer than the screen.
+func (p *mergePrompt) long(text []byte) error {
+	if own := (pager{p.c}); own.wanted(text) && own.show(text) {
+		return nil
+	}
+	_, err := p.out.Write(text)
+	return err
+}
+
 // viewOf returns the view of a conflict.
 func (p *mergePrompt) viewOf(s *merging.Session, d merge.Conflict) screen.Conflict {
 	v := screen.Conflict{
@@ -279,7 +288,9 @@ func (p *mergePrompt) ask(s *merging.Session, d merge.Conflict) error {
 		case wordView:
 			v := p.viewOf(s, d)
 			v.All = true
-			p.draw(v.Draw().Lines)
+			if err := p.long([]byte(strings.Join(v.Draw().Lines, "\n") + "\n")); err != nil {
+				return err
+			}
 			continue
 		}
 		var done bool

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 
 	"leslie/codes"
@@ -128,8 +127,7 @@ func (p *mergePrompt) diff(s *merging.Session) error {
 	if len(files) == 0 {
 		shown.line("%s stays as it is", string(s.View().Target()))
 	}
-	_, err = io.WriteString(p.out, shown.String())
-	return err
+	return p.long([]byte(shown.String()))
 }
 
 // Approve implements merging.Approver.

@@ -408,3 +408,22 @@ func TestWhatIsLeftOutOfAConflictCanBeViewed(t *testing.T) {
 	shown, status := d.end()
 	assert.Equal(t, 13, status, shown)
 }
+
+func TestWhatIsLongIsShownInThePager(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	b.write(t, ".leslie/threads/child/new.md", strings.Repeat("a line\n", 50))
+	paged := filepath.Join(b.home, "paged")
+	s := openTerminal(t, b, 80, 24, noColours, "LESLIE_PAGER="+script(t, b, "pager", "cat > "+paged))
+	s.start("merge", "--sources", "child", "--target", "main")
+	for _, answer := range []string{"ours", "theirs", "diff"} {
+		s.waitFor("[?]:")
+		s.send(answer + "\r")
+	}
+	s.waitFor(askReview)
+	raw, err := os.ReadFile(paged)
+	require.NoError(t, err, strings.Join(s.lines(), "\n"))
+	assert.Contains(t, string(raw), "-four of main\n+four of child\n")
+	s.send("yes\r")
+	assert.Zero(t, s.wait())
+}
