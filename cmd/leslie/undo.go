@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
@@ -18,7 +20,11 @@ func (d undoText) Text(p *page) {
 		p.line("  %s %s", r.How, r.Record)
 	}
 	for _, f := range d.Files {
-		p.line("  restored %s", f)
+		if slices.Contains(d.Removed, f) {
+			p.line("  removed %s", f)
+		} else {
+			p.line("  restored %s", f)
+		}
 	}
 	for _, f := range d.Kept {
 		p.line("  kept %s (changed since)", f)

@@ -31,8 +31,9 @@ type UndoResult struct {
 	UndoneBy thread.OperationID `json:"undoneBy,omitempty"`
 	Redoes   thread.OperationID `json:"redoes,omitempty"`
 	Records  []UndoneRecord     `json:"records"`
-	Files    []string           `json:"files"`          // of a merge or a rollback: put back
-	Kept     []string           `json:"kept,omitempty"` // changed since: left as they are
+	Files    []string           `json:"files"`             // of a merge or a rollback: put back
+	Removed  []string           `json:"removed,omitempty"` // those of Files that were not there before the operation
+	Kept     []string           `json:"kept,omitempty"`    // changed since: left as they are
 	DryRun   bool               `json:"dryRun,omitempty"`
 	Change
 }

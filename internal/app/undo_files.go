@@ -116,6 +116,9 @@ func (u *undoing) planFiles() error {
 				u.result.Kept = append(u.result.Kept, f.Path)
 			} else {
 				u.result.Files = append(u.result.Files, f.Path)
+				if f.Before == "" {
+					u.result.Removed = append(u.result.Removed, f.Path)
+				}
 			}
 		}
 		u.sets = append(u.sets, back)
