@@ -281,6 +281,7 @@ func TestAnAnswerForAFileLeavesTheOthers(t *testing.T) {
 	assert.Equal(t, 13, status, shown)
 	assert.Contains(t, strings.ReplaceAll(shown, "\n", " "), "file: 2 conflicts of plan.md; all: 3 conflicts in 2 files.")
 	assert.Contains(t, shown, "plan.md 1/2: ours\nplan.md 2/2: ours\n")
+	assert.NotContains(t, shown, "1 merge:", "nobody is told of what they began themselves")
 	b.must(t, "merge", "list", "--format", "json")
 	assert.Contains(t, b.out.String(), `"decided":2`)
 }

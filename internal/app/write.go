@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -87,6 +88,7 @@ var errOverdue = errors.New("a deadline has passed")
 // person and speaks for a thread that the mistake limit suspended may not change
 // anything (T103). A change extends the claims under which the caller works.
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
+	earlier := c.ownWaiting // of the call's operations before this one
 	for {
 		var begun []WaitingItem
 		commit, err := c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
@@ -110,6 +112,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 				prolongClaims(s, changes, out.Thread, call)
 				noteMessages(c, s)
 				c.ownWaiting = newlyWaiting(waited, c.waiting)
+				maps.Copy(c.ownWaiting, earlier)
 			}
 			return out, err
 		})
