@@ -35,7 +35,9 @@ func (d askedText) Text(p *page) {
 		p.line("nothing changed")
 	}
 	questionText(p, d.QuestionRecord)
-	if d.Status == thread.QuestionOpen {
+	if d.Messages {
+		waitEndText(p, d.WaitEnd)
+	} else if d.Status == thread.QuestionOpen {
 		p.line("the thread goes on; the answer arrives with leslie context")
 	}
 }
@@ -92,7 +94,7 @@ func askCommand() *command {
 		hint: hint{asking, "ask --question TEXT --to ID"},
 		detail: "ID asks (default: the thread that you speak for); --to says who is asked, a person without it. In the name of a thread that " +
 			"somebody else has claimed no other agent asks (T108). The answer arrives as a message, with leslie context. --wait returns with the answer, after --timeout with T401 (an agent " +
-			"waits 100 seconds without one); the question stays open. The same question again is the open one. What a person is asked, " +
+			"waits 100 seconds without one), or when messages wait for the agent's own thread (met: false); the question stays open. The same question again is the open one. What a person is asked, " +
 			"only a person can answer.",
 		example:  `leslie ask thread-a1b2c3d4 --question "Which port?" --choice 8080 --choice 9090`,
 		operands: []operand{threadOperand()},

@@ -2,6 +2,7 @@ package app
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -93,12 +94,14 @@ func questionOf(q thread.Question) QuestionRecord {
 // QuestionResult is a question after a change.
 type QuestionResult struct {
 	QuestionRecord
+	WaitEnd
 	Change
 }
 
 // Ask opens a question; the same question again is the one that is open. The answer
-// reaches the thread as a message. Errors: T903, T101, T105, T107, T108, T508, and those of a
-// write; of a wait: T401, T904, and the question stays open however the wait ends.
+// reaches the thread as a message. Errors: T903, T101, T105, T107, T108, T508, and those of
+// a write; of a wait: T401, T904. A wait also ends when messages wait for the thread whose
+// agent the caller is (WaitEnd). The question stays open however the wait ends.
 func Ask(c *Call, in AskRequest) (*QuestionResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -159,8 +162,9 @@ func deliver(s *thread.State, to thread.ThreadID, i thread.Injection) {
 	s.Plan(thread.Step{Do: thread.StepAppend, To: threadPlace(to) + "/" + InjectionsFile, Line: i.Line()})
 }
 
-// awaitAnswer waits until a question is answered. The thread's own agent, which gets the
-// answer here, has seen the message with it. Errors: T401, T904, those of a view.
+// awaitAnswer waits until a question is answered, or messages wait for the caller's
+// thread. The thread's own agent, which gets the answer here, has seen the message with
+// it. Errors: T401, T904, those of a view.
 func awaitAnswer(c *Call, d *QuestionResult, in AskRequest) (*QuestionResult, error) {
 	patience := in.Timeout
 	if patience == 0 && !c.caller.As.Person() {
@@ -172,10 +176,13 @@ func awaitAnswer(c *Call, d *QuestionResult, in AskRequest) (*QuestionResult, er
 	asked := d.Changed
 	var q thread.Question
 	var own bool
+	var end WaitEnd
 	err := await(c, patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
 		q, err = s.Question(string(d.QuestionID))
+		open := err == nil && q.Status == thread.QuestionOpen
 		own = err == nil && isOwnAgent(c, s, q.ThreadID)
-		return q.Status == thread.QuestionAnswered, time.Time{}, err
+		end = waitEnd(open, open && messagesWait(c, s), waitForAnswer(q, own, s.Revision))
+		return !open || end.Messages, time.Time{}, err
 	})
 	switch {
 	case codes.Has(err, codes.WaitTimeout):
@@ -188,12 +195,23 @@ func awaitAnswer(c *Call, d *QuestionResult, in AskRequest) (*QuestionResult, er
 	case err != nil:
 		return nil, err
 	}
-	if own {
+	if own && !end.Messages {
 		MarkSeen(c, q.ThreadID, []thread.InjectionID{q.Message})
 	}
-	d = &QuestionResult{QuestionRecord: questionOf(q)}
+	d = &QuestionResult{QuestionRecord: questionOf(q), WaitEnd: end}
 	d.SetChanged(asked)
 	return d, nil
+}
+
+// waitForAnswer returns the command that waits again for an answer: a wait of the
+// thread's own agent ends with every message, so also with the answer; anybody else
+// waits for a change of the thread since the question was seen open.
+func waitForAnswer(q thread.Question, own bool, seen thread.Revision) string {
+	line := "leslie wait " + string(q.ThreadID) + " --until any"
+	if !own {
+		line += " --since " + strconv.FormatInt(int64(seen), 10)
+	}
+	return line
 }
 
 // AnswerRequest answers a question, with a text or with one of its choices.
