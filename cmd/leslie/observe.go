@@ -10,6 +10,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/nearest"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // observedText is an operation of a stream, with what waits for a person since then.
@@ -44,7 +45,8 @@ func observeCommand() *command {
 
 func runObserve(c *call) (Data, error) {
 	in := app.ObserveRequest{
-		Target: c.text("target"), Events: c.events(), Since: c.revisionOf("since"), Follow: c.on("follow"), Pause: rendering{c}.tellWarnings,
+		Target: c.text("target"), Events: c.events(), Since: c.revisionOf("since"), Follow: c.on("follow"),
+		Pause: func(notices warnings.List) { rendering{c}.tellWarnings(notices...) },
 	}
 	if err := c.usage(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"slices"
 	"syscall"
 
 	"leslie/codes"
@@ -81,13 +82,13 @@ func (c rendering) streamed(v any) []byte {
 	return append(raw, '\n')
 }
 
-// tellWarnings writes new warnings to stderr. They concern what follows, so they are
-// not kept until the end.
-func (c rendering) tellWarnings() {
+// tellWarnings writes new warnings to stderr, and notices, which are not kept. They
+// concern what follows, so they are not left for the end.
+func (c rendering) tellWarnings(notices ...warnings.Warning) {
 	if c.op != nil {
 		c.warnings.Add(c.op.Warnings()...)
 	}
-	fresh := c.warnings[c.told:]
+	fresh := slices.Concat(c.warnings[c.told:], notices)
 	c.told = len(c.warnings)
 	switch {
 	case len(fresh) == 0:

@@ -70,10 +70,28 @@ func noteMessages(c *Call, s *thread.State) {
 // stored, and is not logged, because it comes with every call until the messages are
 // read. Call it after Finish.
 func (c *Call) Notices() warnings.List {
-	if !c.looked && c.draft == nil && (c.caller.Thread != "" || c.caller.As == thread.Agent) {
-		_, _ = c.store.View(c.ctx, func(s *thread.State) error { noteMessages(c, s); return nil })
+	if !c.looked {
+		lookForMessages(c)
 	}
 	return c.notices
+}
+
+// lookForMessages reads the State for Notices, if the caller may speak for a thread.
+func lookForMessages(c *Call) {
+	if c.draft == nil && (c.caller.Thread != "" || c.caller.As == thread.Agent) {
+		_, _ = c.store.View(c.ctx, func(s *thread.State) error { noteMessages(c, s); return nil })
+	}
+}
+
+// takeNotices returns what Notices does as of now, and nothing for what was taken last.
+// What is taken does not come with Notices again.
+func takeNotices(c *Call, last *thread.Unread) (fresh warnings.List) {
+	lookForMessages(c)
+	if c.unread != *last {
+		fresh = c.notices
+	}
+	*last, c.notices = c.unread, nil
+	return fresh
 }
 
 // messagesWait reports whether the caller is the agent of a thread and has messages to

@@ -21,8 +21,9 @@ type ObserveRequest struct {
 	Since *thread.Revision
 	// Follow continues with new operations until the call's context ends.
 	Follow bool
-	// Pause, if not nil, is called before waiting for new operations.
-	Pause func()
+	// Pause, if not nil, is called before waiting for new operations, with W105 if
+	// more or fewer messages wait for the caller's thread than at the last pause.
+	Pause func(warnings.List)
 }
 
 // Observe calls emit with the recorded operations, oldest first. An error of emit ends
@@ -37,6 +38,7 @@ func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error
 		return err
 	}
 	cursor := c.store.Cursor(q)
+	var told thread.Unread
 	for {
 		found, err := cursor.Read(c.ctx, 0, func(op thread.Operation) error {
 			if !in.meant(op.Command) {
@@ -51,7 +53,7 @@ func Observe(c *Call, in ObserveRequest, emit func(OperationRecord) error) error
 			return err
 		}
 		if in.Pause != nil {
-			in.Pause()
+			in.Pause(takeNotices(c, &told))
 		}
 		if err := w.Next(c.ctx, 0); err != nil {
 			return err
