@@ -56,8 +56,9 @@ func guide(all []*command) string {
 	b.WriteString(`## Working with leslie
 
 Objectives are split into threads of work. A thread's artifacts (plans, designs, progress, notes) are files in
-` + "`.leslie/threads/ID/`" + `: write them with your own tools. Below ` + "`.leslie/`" + ` change nothing else but
-the files of a pending merge, ` + "`.leslie/merges/MERGE/work/`" + `: lines without markers there decide a conflict.
+` + "`.leslie/threads/ID/`" + `: write them with your own tools. In a linked git worktree that folder is in the main
+checkout: use the one that ` + "`leslie context`" + ` prints. Below ` + "`.leslie/`" + ` change nothing else but the files
+of a pending merge, ` + "`.leslie/merges/MERGE/work/`" + `: lines without markers there decide a conflict.
 
 One round: ` + "`leslie claim --next --wait 90s`" + ` (threadId null: repeat it after reason timeout, else stop),
 ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work, ` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. When
