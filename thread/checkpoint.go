@@ -129,7 +129,8 @@ func (t Thread) CheckpointOf(arg string) (Checkpoint, error) {
 }
 
 func (t Thread) noCheckpoint(arg string) error {
-	err := codes.CheckpointNotFound.New(fact.Of("checkpointId", arg), fact.Of("threadId", t.ID))
+	err := codes.CheckpointNotFound.New(fact.Of("checkpointId", arg), fact.Of("threadId", t.ID)).
+		WithNext("leslie checkpoint list "+string(t.ID), "leslie status "+string(t.ID))
 	var ids, names []string
 	for _, c := range t.Checkpoints {
 		ids = append(ids, string(c.ID))

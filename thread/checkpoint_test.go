@@ -91,7 +91,7 @@ func TestACheckpointIsFoundByIDNameOrPrefix(t *testing.T) {
 	for _, arg := range []string{"", "nope", "ckpt-", "ckpt-", "befor", "ckpt-zzzz1111"} {
 		_, err := th.CheckpointOf(arg)
 		e := failed(t, err, codes.CheckpointNotFound, map[string]any{"checkpointId": arg, "threadId": thread.ThreadID("it")})
-		assert.Equal(t, []string{"leslie status it"}, e.Next(), arg)
+		assert.Equal(t, []string{"leslie checkpoint list it", "leslie status it"}, e.Next(), arg)
 	}
 	_, err := th.CheckpointOf("befor")
 	failed(t, err, codes.CheckpointNotFound, map[string]any{"nearest": "before"})

@@ -231,42 +231,47 @@ func (b *contextBlock) standing() string {
 }
 
 // next returns the commands that the thread's agent may run next, with this thread's
-// id and the summaries of the commands. It leaves out commands that are not in the
-// table.
+// id and what they are for here. It leaves out commands that are not in the table.
 func (b *contextBlock) next(all []*command) []string {
 	ids := strings.NewReplacer("ID", string(b.Thread.ID), "PARENT", string(b.Thread.ParentID))
 	var out []string
 	for _, line := range b.steps() {
-		if cmd := lint(all, strings.Fields(line)).cmd; cmd != nil {
-			out = append(out, "leslie "+ids.Replace(line)+": "+cmd.summary)
+		command, use, _ := strings.Cut(line, ": ")
+		if lint(all, strings.Fields(command)).cmd != nil {
+			out = append(out, "leslie "+ids.Replace(command)+": "+use)
 		}
 	}
 	return out
 }
 
-// steps returns next's commands, with ID for the thread and PARENT for its parent.
+// steps returns next's commands, each with its use, with ID for the thread and PARENT
+// for its parent.
 func (b *contextBlock) steps() []string {
+	const look, keep = "status ID: everything that is recorded of it", "archive ID: put it away; it stays readable"
 	switch st := b.Thread.Status; {
 	case b.Thread.Mistakes != nil:
-		return []string{"status ID"}
+		return []string{look}
 	case st == thread.WaitingHuman:
-		return []string{"wait ID --until decision"}
+		return []string{"wait ID --until decision: until a person has decided"}
 	case st == thread.Suspended && b.Resumable:
-		return []string{"resume ID"}
+		return []string{"resume ID: continue it"}
 	case st == thread.Suspended:
-		return []string{"wait ID --until any", "resume ID"}
+		return []string{"wait ID --until any: until something changes", "resume ID: continue it"}
 	case st == thread.Active:
-		work := []string{"checkpoint ID", "spawn --parent ID --intent TEXT", "transfer ID --direction request_approval --scope CAP", "done ID"}
+		work := []string{
+			"checkpoint ID: save the artifacts, for rollback", "spawn --parent ID --intent TEXT: split off a part",
+			"transfer ID --direction request_approval --scope CAP: ask a person", "done ID: complete it",
+		}
 		if b.Thread.Held(b.At) == nil {
-			work = append([]string{"claim ID"}, work...)
+			work = append([]string{"claim ID: claim a thread before you work on it"}, work...)
 		}
 		return work
 	case st == thread.Archived:
-		return []string{"status ID"}
+		return []string{look}
 	case b.Thread.ParentID != "":
-		return []string{"merge --sources ID --target PARENT", "archive ID"}
+		return []string{"merge --sources ID --target PARENT: bring its artifacts to its parent", keep}
 	}
-	return []string{"archive ID"}
+	return []string{keep}
 }
 
 // saying renders a field on its own line; nothing for an empty one.

@@ -178,7 +178,7 @@ func TestEveryCommandThatAContextNamesIsThere(t *testing.T) {
 		}
 	}
 	b := told()
-	assert.Equal(t, []string{"leslie done main: end it"}, b.next([]*command{{name: "done", summary: "end it"}}))
+	assert.Equal(t, []string{"leslie done main: complete it"}, b.next([]*command{{name: "done"}}))
 }
 
 func TestAContextSaysWhereTheThreadStands(t *testing.T) {

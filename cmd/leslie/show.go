@@ -2,7 +2,12 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +51,7 @@ func (d showVersionText) Text(p *page) {
 	p.field("files", d.Files.Total)
 	var rows [][]string
 	for _, f := range d.Files.Items {
-		rows = append(rows, []string{f.Path, strconv.FormatInt(f.Size, 10), cut(string(f.SHA256), 13)})
+		rows = append(rows, []string{f.Path, strconv.FormatInt(f.Size, 10), cut(string(f.SHA256), maxShownHash)})
 	}
 	p.table("PATH SIZE SHA256", rows)
 	p.rest(len(rows), d.Files.Total)
@@ -71,9 +76,15 @@ func (d showOperationText) Text(p *page) {
 	for _, change := range d.Changes {
 		p.line("%s  %s", change.Record, change.How)
 		for _, f := range change.Fields {
-			if change.How == "created" {
+			before, list := records(f.Before)
+			after, others := records(f.After)
+			switch {
+			case list || others:
+				changedRecords(p, f.Field, "-", before, after)
+				changedRecords(p, f.Field, "+", after, before)
+			case change.How == "created":
 				p.line("  %s: %s", f.Field, shownValue(f.After))
-			} else {
+			default:
 				p.line("  %s: %s -> %s", f.Field, shownValue(f.Before), shownValue(f.After))
 			}
 		}
@@ -83,8 +94,26 @@ func (d showOperationText) Text(p *page) {
 	}
 }
 
+// records are the elements of a field that is a list of records.
+func records(raw json.RawMessage) (all []json.RawMessage, ok bool) {
+	err := json.Unmarshal(raw, &all)
+	return all, err == nil && len(all) > 0 && bytes.HasPrefix(all[0], []byte("{"))
+}
+
+// changedRecords shows the records of a list that the other list does not have.
+func changedRecords(p *page, field, sign string, list, other []json.RawMessage) {
+	for _, one := range list {
+		if !slices.ContainsFunc(other, func(o json.RawMessage) bool { return bytes.Equal(o, one) }) {
+			p.line("  %s: %s %s", field, sign, shownValue(one))
+		}
+	}
+}
+
 // maxShownValue is the length limit of a value in text; JSON has all of it.
 const maxShownValue = 300
+
+// maxShownHash is how much of a hash tells it from others.
+const maxShownHash = 13
 
 // shownValue is a field's value as text shows it.
 func shownValue(raw json.RawMessage) string {
@@ -93,9 +122,29 @@ func shownValue(raw json.RawMessage) string {
 	case len(raw) == 0 || string(raw) == "null":
 		return "(none)"
 	case json.Unmarshal(raw, &text) == nil:
+		if _, err := hex.DecodeString(text); err == nil && len(text) == 2*sha256.Size {
+			return cut(text, maxShownHash)
+		}
 		return cut(text, maxShownValue)
+	case bytes.HasPrefix(raw, []byte("{")):
+		return cut(shownRecord(raw), maxShownValue)
 	}
 	return cut(string(raw), maxShownValue)
+}
+
+// shownRecord is a JSON object's fields with their values.
+func shownRecord(raw json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	var words []string
+	_, err := dec.Token()
+	for err == nil && dec.More() {
+		var value json.RawMessage
+		name, noName := dec.Token()
+		if err = errors.Join(noName, dec.Decode(&value)); err == nil {
+			words = append(words, fmt.Sprintf("%s %s", name, shownValue(value)))
+		}
+	}
+	return "(" + strings.Join(words, ", ") + ")"
 }
 
 func showCommand() *command {

@@ -165,7 +165,7 @@ func FileFault(text string) string {
 	version, path, ok := strings.Cut(text, ":")
 	switch {
 	case !ok || path == "":
-		return "needs a path behind the :"
+		return "needs a path after the :"
 	case !strings.Contains(version, "@") || strings.TrimSpace(version[strings.IndexByte(version, '@')+1:]) == "":
 		return VersionFault(version)
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // Name returns the known name closest to given, or "" if none is close: at most a third
-// of the longer name's characters, rounded to the nearest integer, may differ. Two
+// of the longer name's characters may differ. Two
 // swapped neighbours count as one difference ("lsit"), and letter case does not count.
 // Of equally close names the first wins, so the result is deterministic.
 func Name(given string, known []string) string {
 	best, bestCost := "", -1
 	given = strings.ToLower(given)
 	for _, name := range known {
-		most := (max(len(given), len(name)) + 1) / 3
+		most := max(len(given), len(name)) / 3
 		cost := distance(given, strings.ToLower(name), most)
 		if cost > most {
 			continue

@@ -26,6 +26,7 @@ func TestNameFindsTheIntendedName(t *testing.T) {
 		{"the closest of several", "archiv", []string{"artifacts", "archived", "archive"}, "archive"},
 		{"the first of equally close ones", "cat", []string{"car", "can"}, "car"},
 		{"a third may differ", "abcdxx", []string{"abcdef"}, "abcdef"},
+		{"two of five letters differ", "bogus", []string{"logs"}, ""},
 		{"more than a third is no likeness", "abcxxx", []string{"abcdef"}, ""},
 		{"the name itself", "list", []string{"lisp", "list"}, "list"},
 		{"capitals", "LIST", []string{"last", "List"}, "List"},
