@@ -132,6 +132,12 @@ func (s *State) ObjectivesInOrder() []Objective {
 	return all
 }
 
+// OpenObjectives returns the objectives that are not marked done, ordered by creation
+// time, then id.
+func (s *State) OpenObjectives() []Objective {
+	return slices.DeleteFunc(s.ObjectivesInOrder(), Objective.Done)
+}
+
 // byTime compares times. Records come ordered by id and the sorts are stable, so
 // records with equal times stay ordered by id.
 func byTime(a, b time.Time) int { return a.Compare(b) }
@@ -150,12 +156,7 @@ func (s *State) openObjective(arg string, parent *Thread) (Objective, error) {
 		}
 		return o, err
 	}
-	var open []Objective
-	for _, o := range s.ObjectivesInOrder() {
-		if !o.Done() {
-			open = append(open, o)
-		}
-	}
+	open := s.OpenObjectives()
 	if len(open) == 1 {
 		o, _ := s.Objectives.Get(string(open[0].ID))
 		return o, nil

@@ -132,14 +132,14 @@ func answerCommand() *command {
 		name: "answer", summary: "answer a question, with a text or one of its choices", writes: true,
 		detail:   "The thread that asked gets the answer with leslie context. The first answer stands (T406).",
 		example:  `leslie answer q-a1b2c3d4 "Port 8080"`,
-		operands: []operand{{value: anID("Q", questionIDs)}, {value: anyText("TEXT"), optional: true}},
+		operands: []operand{{value: anID("Q", questionIDs), meant: true}, {value: anyText("TEXT"), optional: true}},
 		flags:    []cli.Flag{newOption("choice", anyText("C"), "one of the choices that were offered, or its number")},
 		run:      runAnswer,
 	}
 }
 
 func runAnswer(c *call) (Data, error) {
-	in := app.AnswerRequest{Question: c.operand(0), Text: c.operand(1), Choice: c.text("choice")}
+	in := app.AnswerRequest{Question: meantRecord(c, questionIDs), Text: c.operand(1), Choice: c.text("choice")}
 	if !c.faulty("choice") {
 		c.checkRequest(in.Faults, map[string]string{"Question": "Q", "Text": "TEXT"})
 	}

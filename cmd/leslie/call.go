@@ -101,6 +101,9 @@ func (c *call) globals() globals {
 			c.fault(label, dir, label+" "+quoted(dir)+" is not a directory")
 		}
 	}
+	if g.thread == "" {
+		g.thread = folderOf(g.dir, "threads")
+	}
 	return g
 }
 

@@ -55,7 +55,7 @@ func claimCommand() *command {
 			"an agent gets only threads for agents. If no thread is ready, threadId is null. --wait waits for one; without a thread, reason " +
 			"then says timeout, or at once objective_completed or nothing_active.",
 		example:  "leslie claim --next",
-		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
+		operands: []operand{{value: anID("ID", threadIDs), optional: true, many: true}},
 		flags: []cli.Flag{
 			toggle("next", "claim the first ready thread"),
 			newOption("wait", aDuration(), "with --next: wait up to D until a thread is ready"),
@@ -69,7 +69,7 @@ func runClaim(c *call) (Data, error) {
 	in := app.ClaimRequest{Next: c.on("next")}
 	switch {
 	case !in.Next:
-		in.Thread = c.targetThread()
+		c.targetThread()
 	case c.operand(0) != "":
 		c.fault("--next", "", "--next chooses the thread: leave ID out")
 	}
@@ -78,7 +78,14 @@ func runClaim(c *call) (Data, error) {
 		c.fault("--wait", c.text("wait"), "--wait goes with --next")
 	}
 	in.For, _ = time.ParseDuration(c.text("for")) // checked with the line
-	return runUseCase(c, app.Claim, in, claimed)
+	if in.Next {
+		return runUseCase(c, app.Claim, in, claimed)
+	}
+	return forThreads(c, func(op *app.Call, id string) (*app.ClaimResult, error) {
+		in := in
+		in.Thread = id
+		return app.Claim(op, in)
+	}, claimed)
 }
 
 func claimed(d *app.ClaimResult) Data { return claimText{d} }
@@ -102,7 +109,7 @@ func renewCommand() *command {
 		hint:     hint{starting, "renew ID"},
 		detail:   "An expired claim can be renewed unless somebody else has claimed the thread.",
 		example:  "leslie renew thread-a1b2c3d4",
-		operands: []operand{threadOperand()},
+		operands: []operand{threadsOperand()},
 		run: func(c *call) (Data, error) {
 			return runHolder(c, app.Renew)
 		},
@@ -115,7 +122,7 @@ func releaseCommand() *command {
 		hint:     hint{ending, "release ID"},
 		detail:   "A person can release anybody's claim.",
 		example:  "leslie release thread-a1b2c3d4",
-		operands: []operand{threadOperand()},
+		operands: []operand{threadsOperand()},
 		run: func(c *call) (Data, error) {
 			return runHolder(c, app.Release)
 		},
@@ -124,7 +131,7 @@ func releaseCommand() *command {
 
 // runHolder runs a command of the holder of a claim.
 func runHolder(c *call, do func(*app.Call, app.HolderRequest) (*app.ClaimResult, error)) (Data, error) {
-	in := app.HolderRequest{Thread: c.targetThread()}
-	checkHolder(c, func(string) string { return "leslie status " + in.Thread })
-	return runUseCase(c, do, in, claimed)
+	first := c.targetThread()
+	checkHolder(c, func(string) string { return "leslie status " + first })
+	return forThreads(c, func(op *app.Call, id string) (*app.ClaimResult, error) { return do(op, app.HolderRequest{Thread: id}) }, claimed)
 }

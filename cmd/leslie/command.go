@@ -50,6 +50,8 @@ type operand struct {
 	speaks bool
 	// many: it can be repeated. Only the last operand can.
 	many bool
+	// meant: if it is missing, run finds out what is meant (meantRecord), or faults.
+	meant bool
 	// dashed: it comes after "--", and no other operand does. Only the last can be.
 	dashed bool
 	// sets is the flag that it stands for, "" for none: lint moves it there, so the

@@ -27,7 +27,7 @@ func (d decisionText) Text(p *page) {
 
 func approveCommand() *command {
 	cmd := decisionCommand(thread.Approve, "approve a request; only a person can")
-	cmd.operands[0].optional = true
+	cmd.operands[0].optional, cmd.operands[0].meant = true, true
 	cmd.flags = append(cmd.flags, toggle("apply", "apply the merge that was approved, as merge continue does"))
 	cmd.detail = "On a terminal, without an id, it goes through everything that waits.\n" +
 		"W402 reports what has changed in the thread since the request."
@@ -35,7 +35,9 @@ func approveCommand() *command {
 }
 
 func denyCommand() *command {
-	return decisionCommand(thread.Deny, "deny a request; only a person can")
+	cmd := decisionCommand(thread.Deny, "deny a request; only a person can")
+	cmd.operands[0].meant = true
+	return cmd
 }
 
 func revokeCommand() *command {
@@ -61,11 +63,11 @@ func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 			func(d *app.ReviewResult) Data { return reviewText{d} })
 	}
 	in := app.DecideRequest{Approval: c.operand(0), Decision: d, Reason: c.text("reason")}
+	if d != thread.Revoke {
+		in.Approval = meantRecord(c, approvalIDs)
+	}
 	if canPrompt(c) {
 		in.Confirm = func(paths []string) (bool, error) { return confirmChanged(c, paths) }
-	}
-	if in.Approval == "" {
-		c.fault("A", "", "the operand A is missing")
 	}
 	if in.OfMerge = c.on("apply"); in.OfMerge {
 		c.meansNothing("with --apply", "request-id", "expect-revision")

@@ -59,7 +59,9 @@ func suspendCommand() *command {
 }
 
 func resumeCommand() *command {
-	return shortLifecycle(thread.Resume, "resume a suspended thread")
+	cmd := shortLifecycle(thread.Resume, "resume a suspended thread")
+	cmd.operands = []operand{threadOperand()} // a person looks at each thread before it goes on
+	return cmd
 }
 
 func archiveCommand() *command {
@@ -82,23 +84,14 @@ func shortLifecycle(action thread.Action, summary string) *command {
 	return &command{
 		name: string(action), summary: summary, writes: true,
 		example:  "leslie " + string(action) + " thread-a1b2c3d4",
-		operands: []operand{threadOperand()}, flags: []cli.Flag{reasonFlag()},
+		operands: []operand{threadsOperand()}, flags: []cli.Flag{reasonFlag()},
 		run: func(c *call) (Data, error) { return runLifecycle(c, action) },
 	}
 }
 
 func runLifecycle(c *call, action thread.Action) (Data, error) {
-	in := app.LifecycleRequest{Thread: c.targetThread(), Action: action, Reason: c.text("reason")}
-	if err := c.usage(); err != nil {
-		return nil, err
-	}
-	op, err := c.open()
-	if err != nil {
-		return nil, err
-	}
-	d, err := app.Lifecycle(op, in)
-	if err != nil {
-		return nil, err
-	}
-	return lifecycleText{d}, nil
+	reason := c.text("reason")
+	return forThreads(c, func(op *app.Call, id string) (*app.LifecycleResult, error) {
+		return app.Lifecycle(op, app.LifecycleRequest{Thread: id, Action: action, Reason: reason})
+	}, func(d *app.LifecycleResult) Data { return lifecycleText{d} })
 }

@@ -433,7 +433,7 @@ func (l *linter) checkEach(specs []operand, operands []string) {
 		}
 	}
 	for _, o := range specs[len(operands):] {
-		if !o.optional && !o.speaks && !l.help {
+		if !o.optional && !o.speaks && !o.meant && !l.help {
 			l.faults = append(l.faults, fault{Field: o.shown, Problem: "the operand " + o.shown + " is missing"})
 		}
 	}

@@ -47,7 +47,7 @@ func runMergeList(c *call) (Data, error) {
 	return runUseCase(c, app.MergeList, in, func(d *app.MergeListResult) Data { return mergeListText{d} })
 }
 
-func mergeOperand() operand { return operand{value: anID("M", mergeIDs)} }
+func mergeOperand() operand { return operand{value: anID("M", mergeIDs), meant: true} }
 
 func mergeStatusCommand() *command {
 	return &command{
@@ -61,7 +61,7 @@ func mergeStatusCommand() *command {
 }
 
 func runMergeStatus(c *call) (Data, error) {
-	in := app.MergeStatusRequest{Merge: c.operand(0), Conflict: c.text("conflict")}
+	in := app.MergeStatusRequest{Merge: meantRecord(c, mergeIDs), Conflict: c.text("conflict")}
 	result, err := useCase(c, app.MergeStatus, in)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func runMergeResolve(c *call) (Data, error) {
 	if c.has("file") && c.operand(1) == "" {
 		c.fault("PATH|CONFLICT", "", "--file needs the PATH or the CONFLICT that it is for")
 	}
-	in := app.MergeResolveRequest{Merge: c.operand(0), Choice: merging.Choice{About: c.operand(1), All: c.on("all"), Take: c.text("take"), Reason: c.text("reason")}}
+	in := app.MergeResolveRequest{Merge: meantRecord(c, mergeIDs), Choice: merging.Choice{About: c.operand(1), All: c.on("all"), Take: c.text("take"), Reason: c.text("reason")}}
 	if c.has("additions") {
 		in.Additions, in.Take = true, merge.TakeBoth
 	}
@@ -159,7 +159,7 @@ func mergeContinueCommand() *command {
 }
 
 func runMergeContinue(c *call) (Data, error) {
-	in := app.MergeContinueRequest{Merge: c.operand(0), DryRun: c.on("dry-run"), MergeMeans: mergeMeans(c)}
+	in := app.MergeContinueRequest{Merge: meantRecord(c, mergeIDs), DryRun: c.on("dry-run"), MergeMeans: mergeMeans(c)}
 	c.checkRequest(in.Faults, map[string]string{"Merge": "M", "Timeout": "--agent-timeout"})
 	return runMerging(c, app.MergeContinue, in)
 }
@@ -173,5 +173,5 @@ func mergeAbortCommand() *command {
 }
 
 func runMergeAbort(c *call) (Data, error) {
-	return runMerging(c, app.MergeAbort, app.MergeAbortRequest{Merge: c.operand(0)})
+	return runMerging(c, app.MergeAbort, app.MergeAbortRequest{Merge: meantRecord(c, mergeIDs)})
 }

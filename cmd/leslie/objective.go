@@ -76,12 +76,12 @@ func runObjectiveList(c *call) (Data, error) {
 func objectiveStatusCommand() *command {
 	return &command{
 		name: "objective status", summary: "show one objective", example: "leslie objective status obj-a1b2c3d4",
-		operands: []operand{{value: anID("ID", objectiveIDs)}}, flags: []cli.Flag{formerOperand("id")}, run: runObjectiveStatus,
+		operands: []operand{{value: anID("ID", objectiveIDs), meant: true}}, flags: []cli.Flag{formerOperand("id")}, run: runObjectiveStatus,
 	}
 }
 
 func runObjectiveStatus(c *call) (Data, error) {
-	in := app.ObjectiveRequest{Objective: c.operand(0)}
+	in := app.ObjectiveRequest{Objective: meantRecord(c, objectiveIDs)}
 	return runUseCase(c, app.ShowObjective, in, func(d *app.ObjectiveRecord) Data { return objectiveText{*d} })
 }
 
@@ -90,10 +90,10 @@ func objectiveDoneCommand() *command {
 		name: "objective done", summary: "mark an objective done", writes: true,
 		detail:   "All its threads must be completed, cancelled or archived.",
 		example:  "leslie objective done obj-a1b2c3d4",
-		operands: []operand{{value: anID("ID", objectiveIDs)}}, run: runObjectiveDone,
+		operands: []operand{{value: anID("ID", objectiveIDs), meant: true}}, run: runObjectiveDone,
 	}
 }
 
 func runObjectiveDone(c *call) (Data, error) {
-	return runUseCase(c, app.FinishObjective, app.ObjectiveRequest{Objective: c.operand(0)}, objectiveWritten)
+	return runUseCase(c, app.FinishObjective, app.ObjectiveRequest{Objective: meantRecord(c, objectiveIDs)}, objectiveWritten)
 }

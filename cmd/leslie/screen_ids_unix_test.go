@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,4 +29,47 @@ func TestAnErrorListsWhatIsMeantForAPerson(t *testing.T) {
 	s.start("spawn")
 	assert.Equal(t, 2, s.wait())
 	s.golden("errors_list_what_is_meant")
+}
+
+func TestAPersonNeedNotNameTheOnlyOneThereIs(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	s := openTerminal(t, b, 80, 24)
+	s.run("objective", "status")
+	b.must(t, "ask", "main", "--question", "Which port?", "--choice", "80")
+	s.run("answer", "--choice", "80")
+	b.must(t, "ask", "main", "--question", "Which host?")
+	s.run("answer", "main", "here")
+	b.must(t, "transfer", "main", "--scope", "deploy")
+	s.run("deny", "--reason", "not today")
+	s.start("merge", "status")
+	assert.Equal(t, 2, s.wait())
+	s.golden("the_only_one_is_taken")
+
+	s.clear()
+	b.must(t, "transfer", "main", "--scope", "deploy")
+	b.must(t, "transfer", "part", "--scope", "deploy")
+	s.start("deny")
+	assert.Equal(t, 2, s.wait())
+	s.run("approve", "part")
+	b.must(t, "transfer", "main", "--scope", "delete_file")
+	s.start("deny", "main")
+	assert.Equal(t, 2, s.wait())
+	s.golden("several_are_listed")
+}
+
+func TestThePendingMergeNeedsNoIDFromAPerson(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	id := pendingMergeOf(t, b)
+	s := openTerminal(t, b, 80, 24)
+	s.run("merge", "status")
+	assert.Contains(t, strings.Join(s.lines(), "\n"), id+" (into main) is the only pending merge")
+	s.run("merge", "resolve", "--take", "ours")
+	s.run("merge", "continue")
+	b.must(t, "history", "--limit", "1", "--format", "json")
+	assert.Contains(t, b.out.String(), `"operands":["`+id+`"]`)
+	s.start("merge", "abort")
+	assert.Equal(t, 2, s.wait())
+	assert.Contains(t, strings.Join(s.lines(), "\n"), "the operand M is missing, and no merge is pending")
 }

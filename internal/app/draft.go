@@ -2,7 +2,6 @@ package app
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"leslie/codes"
@@ -36,6 +35,8 @@ type BatchRequest struct {
 	Lines []BatchLine
 	// DryRun: run the lines without changing anything.
 	DryRun bool
+	// unnumbered: the caller knows nothing of lines (several.go).
+	unnumbered bool
 }
 
 // BatchItem is the result of one line.
@@ -74,7 +75,7 @@ type LineError struct {
 // failing line, with its number (details: line) and every failing line (details:
 // errors); those of a write.
 func Batch(c *Call, in BatchRequest) (*BatchResult, error) {
-	b := &batch{c: c}
+	b := &batch{c: c, unnumbered: in.unnumbered}
 	for _, l := range in.Lines {
 		b.lines = append(b.lines, &batchLine{BatchLine: l})
 	}
@@ -113,6 +114,16 @@ type batch struct {
 	draft  *draft
 	stages []*store.Stage
 	stands bool // the operation was committed
+
+	unnumbered bool // errors do not name their line
+}
+
+// at adds the line to its error.
+func (b *batch) at(l *batchLine, err error) error {
+	if e := codes.Of(err); e != nil && !b.unnumbered {
+		return e.With(fact.Of("line", l.Number))
+	}
+	return err
 }
 
 // batchLine is one line with its last run.
@@ -189,7 +200,7 @@ func (b *batch) rehearse() error {
 			return err
 		}
 		if first == nil {
-			first = codes.Of(err).With(fact.Of("line", l.Number))
+			first = b.at(l, err)
 		}
 		failed = append(failed, LineError{l.Number, codes.Of(err).Code(), err.Error()})
 		if l.again = nil; len(failed) == maxLineErrors {
@@ -295,11 +306,7 @@ func (b *batch) repeat(s *thread.State, stamp thread.Stamp) error {
 			continue
 		}
 		if err := l.again(s, stamp); err != nil {
-			var coded *codes.Error
-			if errors.As(err, &coded) {
-				err = coded.With(fact.Of("line", l.Number))
-			}
-			return err
+			return b.at(l, err)
 		}
 	}
 	return nil

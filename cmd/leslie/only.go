@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/thread"
+)
+
+// This file finds what a command is about if the line does not name it: the thread or the
+// merge in whose folder the caller works; and for a person at a terminal the only pending
+// merge, open request, open question or objective that is not done. Nobody else is
+// guessed for: a script or an agent gets T903 that lists what it may name.
+
+// kindOfOnly has the words for records of which there may be only one.
+type kindOfOnly struct{ one, several, none, of string }
+
+func wordsOf(kind idKind) kindOfOnly {
+	switch kind {
+	case mergeIDs:
+		return kindOfOnly{"the only pending merge", "several merges are pending", "no merge is pending", "one merge is pending"}
+	case approvalIDs:
+		return kindOfOnly{"the only open request", "several requests are open", "no request is open", "one request is open"}
+	case questionIDs:
+		return kindOfOnly{"the only open question", "several questions are open", "no question is open", "one question is open"}
+	}
+	return kindOfOnly{"the only objective that is not done", "several objectives are open", "no objective is open", "one objective is open"}
+}
+
+// maxSentence is how many candidates a sentence names.
+const maxSentence = 5
+
+// sentence names the first candidates: "a (x), b (y), and 3 more".
+func sentence(all []codes.Candidate) string {
+	var parts []string
+	for _, one := range all[:min(len(all), maxSentence)] {
+		parts = append(parts, one.String())
+	}
+	if more := len(all) - maxSentence; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// meantRecord returns the record that a command is about: its first operand, else the one
+// that is meant without. If there is none, it adds the fault.
+func meantRecord(c *call, kind idKind) string {
+	operand := c.line.cmd.operands[0].shown
+	given := c.operand(0)
+	if given == "" && len(c.line.operands) > 0 {
+		return "" // it is empty, which is a fault already
+	}
+	if given != "" && (kind != approvalIDs && kind != questionIDs || !canPrompt(c) || len(c.faults) > 0) {
+		return given
+	}
+	if kind == mergeIDs {
+		if id := folderOf(c.who.dir, "merges"); id != "" {
+			return id
+		}
+	}
+	all, names := candidatesFor(c, kind, given)
+	switch words := wordsOf(kind); {
+	case given != "" && (!names || len(all) == 0):
+		return given
+	case canPrompt(c) && len(all) == 1 && len(c.faults) == 0:
+		take(c, all[0], words)
+		return all[0].ID
+	case given != "":
+		c.faultAmong(operand, given, words.several+" for "+given+": "+sentence(all), all)
+	case canPrompt(c) && len(all) > 1:
+		c.faultAmong(operand, "", words.several+": "+sentence(all), all)
+	case canPrompt(c):
+		c.fault(operand, "", "the operand "+operand+" is missing, and "+words.none)
+	case len(all) == 1:
+		c.faultAmong(operand, "", "the operand "+operand+" is missing ("+words.of+": "+sentence(all)+")", all)
+	case len(all) > 1:
+		c.faultAmong(operand, "", "the operand "+operand+" is missing ("+words.several+": "+sentence(all)+")", all)
+	default:
+		c.fault(operand, "", "the operand "+operand+" is missing")
+	}
+	return ""
+}
+
+// take says which record is taken, and records it like an operand.
+func take(c *call, one codes.Candidate, words kindOfOnly) {
+	c.meansNothing("without an id", "request-id", "expect-revision")
+	operands := []string{one.ID}
+	if rest := c.flags.Args().Slice(); len(rest) > 1 {
+		operands = append(operands, rest[1:]...)
+	}
+	c.params["operands"] = operands
+	text := one.String() + " is " + words.one
+	if c.operand(0) != "" {
+		text += " of " + c.operand(0)
+	}
+	rendering{c}.aside(text)
+}
+
+// faultAmong adds a fault that lists what the caller may name.
+func (c *given) faultAmong(field, value, problem string, all []codes.Candidate) {
+	f := fault{Field: field, Value: value, Problem: problem}
+	for _, one := range all {
+		f.Allowed = append(f.Allowed, one.ID)
+	}
+	c.faults = append(c.faults, f)
+}
+
+// candidatesFor returns what a command without an operand may mean, or with a thread as
+// the operand those of that thread; ok is false if the operand names no thread, or a
+// record of its own. It writes no log and drops its warnings: the call itself reads the
+// store next, or fails for another reason.
+func candidatesFor(c *call, kind idKind, of string) (all []codes.Candidate, ok bool) {
+	project, err := app.Open(c.who.dir, c.env.app())
+	if err != nil {
+		return nil, false
+	}
+	all, ok, err = app.Candidates(project.Call(c.ctx, c.caller(), app.Request{}), string(kind), of)
+	return all, ok && err == nil
+}
+
+// folderOf returns the thread ("threads") or the merge ("merges") in whose folder of the
+// store a folder is, "" for none.
+func folderOf(dir, kind string) string {
+	parts := strings.Split(filepath.ToSlash(dir), "/")
+	for i := len(parts) - 3; i >= 0; i-- {
+		if slices.Equal(parts[i:i+2], []string{app.StoreFolder, kind}) && thread.ValidID(parts[i+2]) {
+			return parts[i+2]
+		}
+	}
+	return ""
+}

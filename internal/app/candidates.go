@@ -1,0 +1,49 @@
+package app
+
+import (
+	"leslie/codes"
+	"leslie/thread"
+)
+
+// Candidates describes what a command may mean that names no record of a table: pending
+// merges, open requests, open questions, or objectives that are not done. With of, a
+// thread, they are that thread's; ok is false if of names no thread, or a record of the
+// table itself. Errors: those of reading.
+func Candidates(c *Call, table, of string) (all []codes.Candidate, ok bool, err error) {
+	c.readOnly()
+	_, err = c.view(func(s *thread.State) error {
+		var id thread.ThreadID
+		all, ok = nil, of == ""
+		if of != "" {
+			t, err := s.Thread(of)
+			if ok = err == nil && !isRecord(s, table, of); !ok {
+				return nil
+			}
+			id = t.ID
+		}
+		switch table {
+		case thread.TableMerges:
+			all = thread.Candidates(s.MergesOf(id))
+		case thread.TableApprovals:
+			all = thread.Candidates(s.OpenRequests(id))
+		case thread.TableQuestions:
+			all = thread.Candidates(s.OpenQuestions(id))
+		case thread.TableObjectives:
+			all = thread.Candidates(s.OpenObjectives())
+		}
+		return nil
+	})
+	return all, ok, err
+}
+
+// isRecord reports whether a request or a question has this id or prefix.
+func isRecord(s *thread.State, table, arg string) bool {
+	var err error
+	switch table {
+	case thread.TableApprovals:
+		_, err = s.Approval(arg)
+	case thread.TableQuestions:
+		_, err = s.Question(arg)
+	}
+	return err == nil || codes.Has(err, codes.AmbiguousID)
+}
