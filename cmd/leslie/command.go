@@ -128,12 +128,6 @@ func (cmd *command) usageLine(short bool) string {
 	return strings.Join(required, " ")
 }
 
-// usageScreen returns the usage of a command with all its own flags, as help shows it.
-func (cmd *command) usageScreen() string {
-	required, optional := cmd.usageParts(true)
-	return wrapped(append(required, optional...), helpWidth-len("Usage: "), "       ")
-}
-
 // usageHint is the hint of a T903 that has no better one: one line.
 func (cmd *command) usageHint() string {
 	return "Usage: " + cmd.usageLine(false) + ". Example: " + cmd.example

@@ -64,19 +64,20 @@ const (
 
 Usage: leslie [flags] COMMAND [SUBCOMMAND] [flags] [operands]
 
-Commands:
 {{rows .Commands}}
-Flags of every command, anywhere on the line:
-{{rows .Global}}
-Flags of every command that writes:
-{{rows .Write}}
-More: leslie help COMMAND; leslie help topics; leslie explain CODE for an error
-or warning.
 First steps:
   leslie init
   leslie objective create TITLE
-  leslie spawn --intent TEXT
+  leslie spawn TEXT
+
+More: leslie help COMMAND; leslie help commands for all of them, and the flags
+of every command; leslie help topics for documents; leslie explain CODE.
 `
+	commandsHelp = `{{.Detail}}Flags of every command, anywhere on the line:
+{{rows .Global}}
+Flags of every command that writes:
+{{rows .Write}}`
+
 	topicsHelp = `Documents, in the form of Markdown: leslie help TOPIC
 
 {{rows .Commands}}`
@@ -93,10 +94,10 @@ Usage: {{.Usage}}
 {{end}}{{with .Own}}
 Flags:
 {{rows .}}{{end}}{{with .Write}}
-Flags of commands that write:
-{{rows .}}{{end}}{{with .Commands}}
-Subcommands:
-{{rows .}}{{end}}
+Also {{names .}} (leslie help commands)
+{{end}}{{with .Commands}}
+{{subcommands .}}
+{{end}}
 Example: {{.Example}}{{with .Alias}}
 Alias: leslie {{.}}{{end}}
 `
@@ -126,10 +127,12 @@ func help(c *call, cc *cli.Context, all []*command) error {
 	document = document && c.line.cmd == nil // help TOPIC, not COMMAND --help
 	switch {
 	case topic == "" || topic == "help":
-		show(c, cc, overviewHelp, helpTopic{Commands: commandRows(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
+		show(c, cc, overviewHelp, helpTopic{Commands: groupRows()})
+	case topic == "commands":
+		show(c, cc, commandsHelp, helpTopic{Detail: grouped(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
 	case cmd != nil:
 		show(c, cc, commandHelp, helpTopic{
-			Summary: cmd.summary, Usage: cmd.usageScreen(), Detail: cmd.detail, Example: cmd.example, Alias: aliasOf(cmd.name),
+			Summary: cmd.summary, Usage: wrapped(strings.Fields(cmd.usageLine(true)), helpWidth-len("Usage: "), "       "), Detail: cmd.detail, Example: cmd.example, Alias: aliasOf(cmd.name),
 			Own: flagRows(cmd.flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
 		})
 	case len(subs) > 0:
@@ -163,8 +166,10 @@ func documentRows() (out []helpRow) {
 // call's answer.
 func show(c *call, cc *cli.Context, template string, topic helpTopic) {
 	cli.HelpPrinterCustom(cc.App.Writer, template, topic, map[string]any{
-		"rows": rows,
-		"fill": filled,
+		"rows":        rows,
+		"fill":        filled,
+		"names":       flagNames,
+		"subcommands": subcommandLine,
 	})
 	c.data = &helpData{Help: c.printed.String()}
 }
@@ -178,7 +183,7 @@ func helpTopics(all []*command) []string {
 	for _, t := range docs.Topics() {
 		names = append(names, t.Name)
 	}
-	return append(names, "topics")
+	return append(names, "topics", "commands")
 }
 
 // within are the commands of a group.
@@ -202,6 +207,26 @@ func flagRows(flags []cli.Flag) (out []helpRow) {
 		out = append(out, helpRow{name, usage})
 	}
 	return out
+}
+
+// flagNames are the names of flags as a sentence has them.
+func flagNames(flags []helpRow) string {
+	var names []string
+	for _, r := range flags {
+		name, _, _ := strings.Cut(r.name, " ")
+		names = append(names, name)
+	}
+	return joined(names)
+}
+
+// subcommandLine names the subcommands of a command.
+func subcommandLine(all []helpRow) string {
+	var names []string
+	for _, r := range all {
+		_, second, _ := strings.Cut(r.name, " ")
+		names = append(names, second)
+	}
+	return filled("Subcommands: " + joined(names))
 }
 
 // rows aligns names and texts and wraps the texts. A name that is much longer than the

@@ -12,7 +12,7 @@ import (
 func TestHelpFitsAScreen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	topics := [][]string{{}, {"objective"}}
+	topics := [][]string{{}, {"objective"}, {"help", "commands"}}
 	for _, cmd := range commands() {
 		topics = append(topics, cmd.path())
 	}
@@ -38,4 +38,35 @@ func TestTheUsageHintIsOneLine(t *testing.T) {
 		assert.Less(t, len(hint), 200, cmd.name)
 		assert.Contains(t, hint, cmd.example)
 	}
+}
+
+// A screen has 24 lines, one of them for the shell's prompt. Who opens the help of a
+// command has a little more.
+func TestHelpHasNoMoreLinesThanAScreen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	lines := func(args ...string) (n int) {
+		b.must(t, args...)
+		for line := range strings.Lines(b.out.String()) {
+			n += max(1, (len([]rune(strings.TrimSuffix(line, "\n")))+helpWidth-1)/helpWidth)
+		}
+		return n
+	}
+	assert.LessOrEqual(t, lines("help"), 23)
+	for _, cmd := range commands() {
+		assert.LessOrEqual(t, lines(append(cmd.path(), "--help")...), 30, cmd.name)
+	}
+}
+
+func TestEveryCommandIsInOneGroupOfTheHelp(t *testing.T) {
+	t.Parallel()
+	var grouped, names []string
+	for _, g := range helpGroups() {
+		grouped = append(grouped, strings.Fields(g.names)...)
+	}
+	for _, cmd := range commands() {
+		names = append(names, cmd.path()[0])
+	}
+	slices.Sort(names)
+	assert.ElementsMatch(t, slices.Compact(names), grouped)
 }

@@ -45,20 +45,20 @@ func spawnCommand() *command {
 		name: "spawn", summary: "create a thread of work; this does not start an agent", writes: true,
 		hint: hint{starting, "spawn --intent TEXT --parent ID --inherit full"},
 		detail: "The objective is --objective, else the parent's, else the only one that is not done. " +
-			"--inherit full or partial copies the parent's artifacts into the new thread. " +
+			"--inherit full copies the parent's artifacts into the new thread, --inherit partial those in --scope. " +
 			"--ref adds frozen references: read-only copies under context/inherited/REF/.",
 		example:  `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
 		operands: []operand{{value: anyText("TEXT"), optional: true, sets: "intent"}},
 		flags: []cli.Flag{
-			newOption("intent", anyText("TEXT").required(), "what the thread should achieve, at most 64 KiB; - reads standard input"),
-			newOption("title", anyText("T"), "at most 200 characters (default: the first line of the intent)"),
+			newOption("intent", anyText("TEXT").required(), "what the thread should achieve; - reads stdin"),
+			newOption("title", anyText("T"), "at most 200 characters (default: from the intent)"),
 			newOption("objective", anID("ID", objectiveIDs), "the objective of the thread"),
 			newOption("parent", anID("ID", threadIDs), "the parent thread (default: --thread)"),
 			newOption("id", anID("ID", otherIDs), "use this id instead of a random one"),
-			newOption("inherit", oneOf(inherit...), "copy the parent's artifacts: none (default), all, or those in --scope"),
+			newOption("inherit", oneOf(inherit...), "copy the parent's artifacts (default none)"),
 			newOption("scope", scopes("P,..."), "which artifacts to inherit: paths, folders, globs"),
 			newOption("ref", someIDs("ID,...", threadIDs), "threads to reference, as snapshots taken now"),
-			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must terminate before this one is ready"),
+			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must terminate first"),
 			newOption("tag", texts("T"), "a tag; can be repeated"),
 			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
 			toggle("claim", "also claim the thread, in the same operation"),

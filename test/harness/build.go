@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 )
 
 // Tags are the build tags that the Makefile builds leslie with.
@@ -52,17 +51,12 @@ func CopyFile(from, to string) error {
 
 // Commands returns the commands that the help of a binary lists.
 func Commands(leslie string) ([]string, error) {
-	out, err := exec.Command(leslie, "help", "--format", "text").Output()
+	out, err := exec.Command(leslie, "help", "commands", "--format", "text").Output()
 	if err != nil {
 		return nil, err
 	}
-	_, text, ok := strings.Cut(string(out), "\nCommands:\n")
-	if !ok {
-		return nil, fmt.Errorf("help lists no commands:\n%s", out)
-	}
-	text, _, _ = strings.Cut(text, "\n\n")
 	var names []string
-	for _, row := range regexp.MustCompile(`(?m)^  ([a-z-]+(?: [a-z]+)?)  +\S`).FindAllStringSubmatch(text, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^  ([a-z][a-z-]*(?: [a-z]+)?)  +\S`).FindAllStringSubmatch(string(out), -1) {
 		names = append(names, row[1])
 	}
 	return names, nil

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// This file arranges the commands for help: leslie help shows the groups on one screen,
+// leslie help commands every command.
+
+// helpGroup is a heading of help with its commands, in the order of a person's work. A
+// name stands for its subcommands, too.
+type helpGroup struct{ title, names string }
+
+func helpGroups() []helpGroup {
+	return []helpGroup{
+		{"Begin", "init objective spawn update batch import export"},
+		{"Look", "status list show diff artifacts context history observe logs stats"},
+		{"Take turns", "claim renew release wait"},
+		{"Share", "reference inject"},
+		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
+		{"Merge", "merge pull merge-file"},
+		{"Finish", "done cancel suspend resume archive reopen lifecycle"},
+		{"Go back", "undo redo checkpoint rollback"},
+		{"Help", "doctor explain version"},
+	}
+}
+
+// groupRows are the groups with the names of their commands.
+func groupRows() (out []helpRow) {
+	for _, g := range helpGroups() {
+		out = append(out, helpRow{g.title, strings.Join(strings.Fields(g.names), ", ")})
+	}
+	return out
+}
+
+// grouped has all commands under the titles of their groups.
+func grouped(all []*command) string {
+	var b strings.Builder
+	for _, g := range helpGroups() {
+		names := strings.Fields(g.names)
+		own := slices.DeleteFunc(slices.Clone(all), func(cmd *command) bool { return !slices.Contains(names, cmd.path()[0]) })
+		slices.SortStableFunc(own, func(a, b *command) int { return slices.Index(names, a.path()[0]) - slices.Index(names, b.path()[0]) })
+		b.WriteString(g.title + ":\n" + rows(commandRows(own)) + "\n")
+	}
+	return b.String()
+}
