@@ -14,14 +14,6 @@ type item struct {
 	box int
 }
 
-// state returns the state of the check box: ' ', 'x' or 'X'; 0 without a box.
-func (it item) state() byte {
-	if it.box == 0 {
-		return 0
-	}
-	return it.line[it.box]
-}
-
 // with returns the item with another check box state.
 func (it item) with(state byte) item {
 	if it.box > 0 {

@@ -15,12 +15,12 @@ const maxLabel = 60
 
 func (t Thread) label() string    { return shortLabel(t.Title) }
 func (o Objective) label() string { return shortLabel(o.Title) }
-func (r Reference) label() string { return shortLabel(string(r.From) + " -> " + string(r.Target)) }
+func (ref Reference) label() string { return shortLabel(string(ref.From) + " -> " + string(ref.Target)) }
 func (m Merge) label() string     { return shortLabel("into " + string(m.Target)) }
 func (c Comment) label() string   { return "" }
 
-func (g Approval) label() string {
-	return shortLabel(string(g.ThreadID) + " asks for " + strings.Join(g.Scope, ", "))
+func (a Approval) label() string {
+	return shortLabel(string(a.ThreadID) + " asks for " + strings.Join(a.Scope, ", "))
 }
 
 func (q Question) label() string { return shortLabel(string(q.ThreadID) + " asks: " + q.Text) }

@@ -40,7 +40,7 @@ func (c inbox) news(answer Data) string {
 	if _, listed := answer.(summaryText); listed || len(fresh) == 0 {
 		return ""
 	}
-	return inboxLine(fresh, rendering{c.call}.callerLine)
+	return inboxLine(fresh, rendering(c).callerLine)
 }
 
 // file is where the ids are remembered that the person was told, one file for a project.

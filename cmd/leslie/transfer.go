@@ -30,9 +30,7 @@ func (d transferText) Text(p *page) {
 		p.field("until", d.Until.Format(time.RFC3339))
 	}
 	p.line("thread %s  %s", d.ThreadID, d.ThreadStatus)
-	if d.Messages {
-		waitEndText(p, d.WaitEnd)
-	} else if *d.Status == thread.GrantOpen {
+	if *d.Status == thread.GrantOpen {
 		p.line("a person decides: leslie approve %s, or leslie deny %s", *d.ApprovalID, *d.ApprovalID)
 		p.line("the thread waits until then; leslie revoke %s takes the request back", *d.ApprovalID)
 	}
@@ -47,8 +45,8 @@ func transferCommand() *command {
 		detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback applies: " +
 			"block (default) leaves the request open, skip ends it without a grant, auto_approve grants it. " +
 			"delegate grants the capabilities at once, until --timeout. handoff makes --to the executor. " +
-			"The same request again is the open one. --wait returns after the decision: approved 0, denied T404, no decision in time T401; " +
-			"an agent's also when messages wait for the thread that it speaks for (met: false).",
+			"The same request again is the open one. --wait returns after the decision: approved 0, denied T404, no decision in time T401, " +
+			"for an agent also as soon as messages wait for the thread that it speaks for.",
 		example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
 		operands: []operand{threadOperand()},
 		flags: []cli.Flag{

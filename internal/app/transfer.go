@@ -104,7 +104,6 @@ type TransferResult struct {
 	Fallback     *thread.Fallback    `json:"fallback"`
 	Until        *time.Time          `json:"until"`
 	Revision     thread.Revision     `json:"revision"`
-	WaitEnd
 	Change
 }
 
@@ -122,8 +121,8 @@ func transferred(in TransferRequest, g *thread.Approval, t thread.Thread) *Trans
 // over. Errors: T903, T101, T105, T107, T102 for a suspended thread, T402 for what
 // only a person may do, T508 for a file that is too large to hash, T509, and those of
 // a write; of a wait: T404 if the request was denied or withdrawn, T401 if it was not
-// decided in time, T904. A wait also ends when messages wait for the thread whose agent
-// the caller is (WaitEnd). The request stays open however the wait ends.
+// decided in time or messages wait for the thread whose agent the caller is, T904. The
+// request stays open however the wait ends.
 func Transfer(c *Call, in TransferRequest) (*TransferResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -262,9 +261,9 @@ func artifactsDigest(c *Call, stage *store.Stage, id thread.ThreadID) (thread.Bl
 	return digest, c.relyOn(stage)
 }
 
-// awaitDecision waits until a request is decided, or messages wait for the caller's
-// thread, and returns the result; the request stays open however the wait ends. Errors:
-// T404 if it was denied or withdrawn, T401 if it was not decided in time, T904.
+// awaitDecision waits until a request is decided and returns the result; the request
+// stays open however the wait ends. Errors: T404 if it was denied or withdrawn, T401 if
+// it was not decided in time or messages wait for the caller's thread, T904.
 func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) (*TransferResult, error) {
 	var patience time.Duration
 	if d.Deadline == nil && !c.caller.As.Person() {
@@ -274,17 +273,18 @@ func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) 
 		waiting(*d.ApprovalID)
 	}
 	var g thread.Approval
+	begun, messages := c.now(), false
 	err := await(c, patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
 		g, err = d.look(s)
 		open := err == nil && g.Status == thread.GrantOpen
 		late := open && g.Deadline != nil && g.Late(c.now())
-		d.WaitEnd = waitEnd(open, open && !late && messagesWait(c, s), "leslie wait "+string(g.ThreadID)+" --until decision")
+		messages = open && !late && messagesWait(c, s)
 		if !open || g.Deadline == nil {
-			return !open || d.Messages, time.Time{}, err
+			return !open || messages, time.Time{}, err
 		}
 		// A fallback that decides ends the wait by deciding: the deadline may have passed
 		// since the look, which then saw the request open.
-		return g.Fallback == thread.Block && late || d.Messages, *g.Deadline, nil
+		return g.Fallback == thread.Block && late || messages, *g.Deadline, nil
 	})
 	switch {
 	case codes.Has(err, codes.WaitTimeout):
@@ -295,8 +295,10 @@ func awaitDecision(c *Call, d *TransferResult, waiting func(thread.ApprovalID)) 
 			WithHint("The request stays open; leslie approvals shows it").WithNext("leslie approvals")
 	case err != nil:
 		return nil, err
-	case d.Messages:
-		return d, nil
+	case messages: // an error: who runs "transfer --wait && deploy" has no approval
+		return nil, undecided(g, c.now().Sub(begun)).With(fact.Of("messages", true)).
+			WithHint("Messages wait for your thread, and the request stays open. Read them, then wait again").
+			WithNext("leslie context", "leslie wait "+string(g.ThreadID)+" --until decision")
 	}
 	if g.DecidedByDeadline() {
 		if g, err = recordDeadline(c, d); err != nil {
