@@ -101,7 +101,7 @@ func (c *call) globals() globals {
 			c.fault(label, dir, label+" "+quoted(dir)+" is not a directory")
 		}
 	}
-	if g.thread == "" {
+	if g.thread == "" && g.as != thread.Agent { // who may be there to edit another's file
 		g.thread = folderOf(g.dir, "threads")
 	}
 	return g
