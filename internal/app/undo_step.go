@@ -1,6 +1,9 @@
 package app
 
 import (
+	"slices"
+	"strings"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/thread"
@@ -11,7 +14,8 @@ import (
 // walk reads the history backwards, the newest operation first, once. It knows of each
 // operation whether it is undone now, because what undid it came later.
 type walk struct {
-	caller   Caller
+	c        *Call
+	pending  map[thread.MergeID]bool // the merges that are pending now; nil before anybody asked
 	undoneBy map[thread.OperationID]thread.OperationID
 
 	undo *thread.Operation // the caller's newest one that is not undone
@@ -20,12 +24,12 @@ type walk struct {
 }
 
 func newWalk(c *Call) *walk {
-	return &walk{caller: c.caller, undoneBy: map[thread.OperationID]thread.OperationID{}}
+	return &walk{c: c, undoneBy: map[thread.OperationID]thread.OperationID{}}
 }
 
 func (w *walk) take(op thread.Operation) {
 	_, undone := w.undoneBy[op.ID]
-	own := op.Actor == w.caller.Actor && op.As == w.caller.As
+	own := op.Actor == w.c.caller.Actor && op.As == w.c.caller.As
 	switch {
 	case undone:
 	case op.Undoes != "":
@@ -33,12 +37,38 @@ func (w *walk) take(op thread.Operation) {
 		if own && op.Redoes == "" && w.redo == nil && w.last == nil {
 			w.redo = &op
 		}
-	case own && !op.Steps() && w.undo == nil:
+	case own && !op.Steps() && w.undo == nil && !w.ended(op):
 		w.undo = &op
 	}
 	if own && !op.Steps() && w.last == nil {
 		w.last = &op
 	}
+}
+
+// ended reports whether an operation only prepared a merge that is no longer pending: the
+// merge's last operation has its effect.
+func (w *walk) ended(op thread.Operation) bool {
+	return slices.ContainsFunc(op.Changes, func(ch thread.Change) bool {
+		id, ok := strings.CutPrefix(ch.Record, thread.TableMerges+"/")
+		return ok && len(ch.After) > 0 && string(ch.After) != "null" && !w.isPending(thread.MergeID(id))
+	})
+}
+
+// isPending reports whether a merge is pending now, also if the State cannot be read.
+func (w *walk) isPending(id thread.MergeID) bool {
+	if w.pending == nil {
+		pending := map[thread.MergeID]bool{}
+		if _, err := w.c.view(func(s *thread.State) error {
+			for _, m := range s.MergesOf("") {
+				pending[m.ID] = true
+			}
+			return nil
+		}); err != nil {
+			return true
+		}
+		w.pending = pending
+	}
+	return w.pending[id]
 }
 
 // back walks until one of the caller's operations, or something that undid one, is found.

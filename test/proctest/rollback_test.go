@@ -154,7 +154,7 @@ func TestARollbackIsWholeWheneverItIsKilled(t *testing.T) {
 	}
 }
 
-// Undoing a spawn removes a folder, and undoing that restores it: after a kill the thread
+// Undoing a spawn removes a folder, and redoing it restores it: after a kill the thread
 // and its folder both exist, or neither does.
 func TestAnUndoneSpawnIsWholeWheneverItIsKilled(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestAnUndoneSpawnIsWholeWheneverItIsKilled(t *testing.T) {
 	s.ok(s.victim("it", "")...)
 	commits := 0
 	for n := range rounds {
-		call := s.start("undo")
+		call := s.start([]string{"undo", "redo"}[commits%2])
 		_, ok, _, err := endOrKill(call, s.killer(r))
 		require.NoError(t, err)
 		s.ok("update", "base", "--title", fmt.Sprint("Round ", n), "--actor", "somebody else")
@@ -174,11 +174,11 @@ func TestAnUndoneSpawnIsWholeWheneverItIsKilled(t *testing.T) {
 			s.requireComplete("it")
 		}
 		if ok || there == (commits%2 == 1) {
-			require.Equal(t, commits%2 == 1, there, "each undo that stands takes the last one back")
+			require.Equal(t, commits%2 == 1, there, "an undo and a redo in turn")
 			commits++
 		}
 	}
-	t.Logf("%d of %d undos stood", commits, rounds)
+	t.Logf("%d of %d undos and redos stood", commits, rounds)
 	require.Positive(t, commits)
 	s.requireHealthy()
 }
