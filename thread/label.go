@@ -15,9 +15,11 @@ const maxLabel = 60
 
 func (t Thread) label() string    { return shortLabel(t.Title) }
 func (o Objective) label() string { return shortLabel(o.Title) }
-func (ref Reference) label() string { return shortLabel(string(ref.From) + " -> " + string(ref.Target)) }
-func (m Merge) label() string     { return shortLabel("into " + string(m.Target)) }
-func (c Comment) label() string   { return "" }
+func (ref Reference) label() string {
+	return shortLabel(string(ref.From) + " -> " + string(ref.Target))
+}
+func (m Merge) label() string   { return shortLabel("into " + string(m.Target)) }
+func (c Comment) label() string { return "" }
 
 func (a Approval) label() string {
 	return shortLabel(string(a.ThreadID) + " asks for " + strings.Join(a.Scope, ", "))
