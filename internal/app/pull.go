@@ -67,7 +67,7 @@ func pulledFrom(t thread.Thread) (thread.ThreadID, error) {
 	case len(t.DependsOn) == 1:
 		return t.DependsOn[0], nil
 	}
-	err := codes.InvalidArgument.New(fact.Of("reason", "thread '"+string(t.ID)+"' has no parent: say --from ID"), fact.Of("threadId", t.ID))
+	err := codes.InvalidArgument.New(fact.Of("reason", "thread '"+string(t.ID)+"' has no parent: give --from ID"), fact.Of("threadId", t.ID))
 	if len(t.DependsOn) > 0 {
 		err = err.With(fact.Of("allowed", t.DependsOn))
 	}
