@@ -111,16 +111,9 @@ func (f *fixture) crash(line string) {
 		return
 	}
 	argv := strings.Fields(line)
-	trial, err := f.copyTo(f.dir+".trial", 0)
+	at, err := f.commitOf(argv)
 	if err != nil {
 		f.err = err
-		return
-	}
-	defer os.RemoveAll(trial.dir)
-	_, points := trial.traced(nil, argv...)
-	at, ok := afterCommit(trial, points)
-	if !ok {
-		f.err = errors.New("no commit was seen in leslie " + line)
 		return
 	}
 	for range at.tries() {
@@ -130,6 +123,26 @@ func (f *fixture) crash(line string) {
 		}
 	}
 	f.err = errors.New("leslie " + line + " could not be killed")
+}
+
+// commitOf runs a command on copies of the fixture and returns the first point after its
+// commit at which a file is put into place. Another copy is tried where strace failed.
+func (f *fixture) commitOf(argv []string) (point, error) {
+	var o outcome
+	for n := range 3 {
+		trial, err := f.copyTo(fmt.Sprintf("%s.trial-%d", f.dir, n), 0)
+		if err != nil {
+			return point{}, err
+		}
+		var points []point
+		o, points = trial.traced(nil, argv...)
+		at, ok := afterCommit(trial, points)
+		_ = os.RemoveAll(trial.dir)
+		if ok {
+			return at, nil
+		}
+	}
+	return point{}, fmt.Errorf("no commit was seen in leslie %s: %s", strings.Join(argv, " "), o.Text())
 }
 
 var errNoStrace = errors.New("strace is missing")
