@@ -88,7 +88,7 @@ func table() []row {
 		{name: "approve", weight: 3, may: thread + "T102 T402 T403 T404", draw: ofApproval("approve")},
 		{name: "deny", weight: 2, may: thread + "T102 T402 T403 T404", draw: ofApproval("deny")},
 		{name: "revoke", weight: 1, may: thread + "T102 T402 T403 T404", draw: ofApproval("revoke")},
-		{name: "ask", weight: 3, may: thread + "T401 T508", draw: (*worker).ask},
+		{name: "ask", weight: 3, may: thread + "T401 T508 T108", draw: (*worker).ask},
 		{name: "answer", weight: 3, may: thread + "T402 T405 T406 T903", draw: (*worker).answer},
 		{name: "questions", weight: 1, reads: true, draw: fixed("questions", "questions --all", "questions --all --limit 2")},
 		{name: "can", weight: 1, reads: true, may: gone + "T402", draw: maybeOf("can code_edit", "can read")},
