@@ -83,6 +83,18 @@ const (
 	AgentTimeout     Code = "T703"
 )
 
+// T8xx: code in git.
+const (
+	GitUnavailable     Code = "T801"
+	NoCode             Code = "T802"
+	BranchTaken        Code = "T803"
+	Uncommitted        Code = "T804"
+	WorktreeBusy       Code = "T805"
+	LandingBlocked     Code = "T806"
+	SetupFailed        Code = "T807"
+	UntrustedGitConfig Code = "T808"
+)
+
 // T9xx: the system.
 const (
 	Internal        Code = "T901"
@@ -93,15 +105,15 @@ const (
 
 // ExitStatus is the process exit status of a call that failed with c:
 // 2 for usage, 130 for an interrupt, 10 + N for TNxx (threads 11, references
-// 12, merges 13, transfers 14, storage 15, objectives 16, agents 17), 1 for all
-// others. Adding a code never changes the exit status of another.
+// 12, merges 13, transfers 14, storage 15, objectives 16, agents 17, code 18), 1
+// for all others. Adding a code never changes the exit status of another.
 func (c Code) ExitStatus() int {
 	switch {
 	case c == InvalidArgument:
 		return 2
 	case c == Interrupted:
 		return 130
-	case len(c) == 4 && c[1] >= '1' && c[1] <= '7' && strings.HasPrefix(string(c), "T"):
+	case len(c) == 4 && c[1] >= '1' && c[1] <= '8' && strings.HasPrefix(string(c), "T"):
 		return 10 + int(c[1]-'0')
 	}
 	return 1

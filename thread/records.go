@@ -139,9 +139,9 @@ type Thread struct {
 	Reopened *Reopening  `json:"reopened,omitempty"`
 	Created  Attribution `json:"created"`
 	Updated  time.Time   `json:"updatedAt"`
-	// Code and Run are for later versions, which store the thread's code and the runs of
-	// its agent there. This version keeps them unchanged.
-	Code     []json.RawMessage `json:"code,omitempty"`
+	Code     []Code      `json:"code,omitempty"`
+	// Run is for a later version, which stores the runs of the thread's agent there. This
+	// version keeps it unchanged.
 	Run      []json.RawMessage `json:"run,omitempty"`
 	Revision Revision          `json:"revision"`
 

@@ -15,6 +15,14 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
+// StopAsGroup starts the command as ownGroup does. When its context ends, its group is
+// asked to end, so that it can remove what it left half done; WaitDelay says how long it
+// may take.
+func StopAsGroup(cmd *exec.Cmd) {
+	ownSession(cmd)
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+}
+
 func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // endGroup kills processes that the command left behind.

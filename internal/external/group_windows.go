@@ -6,6 +6,9 @@ import "os/exec"
 // the command itself.
 func ownGroup(*exec.Cmd) {}
 
+// StopAsGroup does nothing: the command is killed when its context ends.
+func StopAsGroup(*exec.Cmd) {}
+
 func ownSession(*exec.Cmd) {}
 
 func endGroup(*exec.Cmd) {}

@@ -53,10 +53,11 @@ func allowances() []allowance {
 		{dir: "store/internal/storetest", packages: []string{"thread", "codes", "internal/scope"}, modules: []string{"github.com/stretchr/testify"}},
 		{dir: "docs"},
 		{dir: "internal/external", packages: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
+		{dir: "internal/git", packages: []string{"codes", "internal/fact", "internal/external"}},
 		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
 		{dir: "internal/app/importing", packages: []string{"internal/fact", "codes", "thread"}},
-		{dir: "internal/app/merging", packages: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external"}},
-		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external"}},
+		{dir: "internal/app/merging", packages: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git"}},
+		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git"}},
 		{
 			dir:      "cmd/leslie",
 			packages: []string{"docs", "internal/screen", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
@@ -107,6 +108,7 @@ func whyNotPackage(dir string) string {
 		"store/internal/storetest": "only tests of the store use it",
 		"store":                    "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
 		"internal/external":        "a command decides which program may run; nothing below it starts one",
+		"internal/git":             "only use cases run git; nothing below them starts a program",
 		"internal/app":             "only commands and other interfaces call use cases; nothing below knows them",
 		"internal/screen":          "only interfaces draw; everything below returns values",
 		"cmd/leslie":               "nothing imports main; make a package of what others need",
@@ -152,8 +154,8 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
-	runs := []string{"internal/external", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/torture", "test/soak"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	runs := []string{"internal/external", "internal/git", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/torture", "test/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},

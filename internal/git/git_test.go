@@ -1,0 +1,211 @@
+package git_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/internal/git"
+)
+
+// system is a process of a user whose own configuration has only a name.
+func system(t *testing.T) git.System {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	config := filepath.Join(t.TempDir(), "gitconfig")
+	require.NoError(t, os.WriteFile(config, []byte("[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644))
+	return git.System{Environ: append(os.Environ(), "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1")}
+}
+
+// repository is a repository with one commit that git itself made.
+type repository struct {
+	t    *testing.T
+	sys  git.System
+	dir  string
+	repo *git.Repo
+}
+
+func newRepository(t *testing.T) *repository {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	r := &repository{t: t, sys: system(t), dir: filepath.Join(dir, "project")}
+	require.NoError(t, os.Mkdir(r.dir, 0o755))
+	r.git("init", "-q")
+	r.write("a.txt", "one\n")
+	r.commit("first")
+	r.repo, err = git.Open(context.Background(), r.dir, r.sys)
+	require.NoError(t, err)
+	return r
+}
+
+// git runs git as a person would and returns what it printed.
+func (r *repository) git(args ...string) string { return r.in(r.dir, args...) }
+
+func (r *repository) in(dir string, args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, r.sys.Environ
+	out, err := cmd.CombinedOutput()
+	require.NoError(r.t, err, "git %v: %s", args, out)
+	return strings.TrimSpace(string(out))
+}
+
+func (r *repository) write(name, text string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, name)
+	require.NoError(r.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(r.t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func (r *repository) commit(message string) git.Commit {
+	r.t.Helper()
+	r.git("add", "-A")
+	r.git("commit", "-q", "--allow-empty", "-m", message)
+	return git.Commit(r.git("rev-parse", "HEAD"))
+}
+
+func TestARepositoryIsFoundFromAFolderInIt(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	assert.Equal(t, filepath.Join(r.dir, ".git"), r.repo.Admin)
+	assert.Equal(t, r.dir, r.repo.Top)
+	r.write("deep/below/x", "x")
+	again, err := git.Open(context.Background(), filepath.Join(r.dir, "deep", "below"), r.sys)
+	require.NoError(t, err)
+	assert.Equal(t, r.repo.Admin, again.Admin)
+}
+
+func TestWithoutARepositoryGitCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	sys := system(t)
+	_, err := git.Open(context.Background(), t.TempDir(), sys)
+	assert.True(t, codes.Has(err, codes.GitUnavailable), "%v", err)
+	assert.Contains(t, err.Error(), "there is no git repository in")
+	sys.Program = "no-such-git"
+	_, err = git.Open(context.Background(), t.TempDir(), sys)
+	assert.True(t, codes.Has(err, codes.GitUnavailable), "%v", err)
+	assert.Contains(t, err.Error(), "was not found")
+}
+
+func TestAnOldGitCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	old := filepath.Join(t.TempDir(), "git")
+	require.NoError(t, os.WriteFile(old, []byte("#!/bin/sh\necho git version 2.37.9.windows.1\n"), 0o755))
+	_, err := git.Open(context.Background(), t.TempDir(), git.System{Program: old})
+	assert.True(t, codes.Has(err, codes.GitUnavailable), "%v", err)
+	assert.Contains(t, err.Error(), "2.37.9")
+}
+
+func TestAWorktreeIsMadeListedAndRead(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRepository(t)
+	tip, err := r.repo.Resolve(ctx, "HEAD")
+	require.NoError(t, err)
+	dir := filepath.Join(filepath.Dir(r.dir), "project.worktrees", "api")
+	w, err := r.repo.Add(ctx, dir, "leslie/api", tip)
+	require.NoError(t, err)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("two\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "new file"), []byte("n"), 0o644))
+	status, err := w.Status(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, git.Status{Head: tip, Branch: "leslie/api", Dirty: []string{"a.txt"}, Untracked: []string{"new file"}}, status)
+	assert.Empty(t, w.Busy())
+	require.NoError(t, os.WriteFile(filepath.Join(w.Admin, "MERGE_HEAD"), nil, 0o644))
+	assert.Equal(t, "a merge", w.Busy())
+	assert.True(t, codes.Has(w.CheckIdle(), codes.WorktreeBusy))
+
+	all, err := r.repo.Worktrees(ctx)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.Equal(t, []string{r.dir, dir}, []string{all[0].Dir, all[1].Dir})
+	assert.Equal(t, []string{r.repo.Admin, w.Admin}, []string{all[0].Admin, all[1].Admin})
+	assert.Equal(t, []string{"main", "leslie/api"}, []string{all[0].Branch, all[1].Branch})
+	require.NoError(t, os.RemoveAll(dir))
+	all, err = r.repo.Worktrees(ctx)
+	require.NoError(t, err)
+	assert.True(t, all[1].Missing)
+}
+
+func TestABranchMovesOnlyFromWhereItWasSeen(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRepository(t)
+	first, err := r.repo.Branch(ctx, "main")
+	require.NoError(t, err)
+	second := r.commit("second")
+	const ref = "refs/leslie/pending/merge-1"
+	require.NoError(t, r.repo.UpdateRef(ctx, ref, first, "", "test"))
+	assert.ErrorIs(t, r.repo.UpdateRef(ctx, ref, second, "", "test"), git.ErrMoved)
+	assert.ErrorIs(t, r.repo.UpdateRef(ctx, ref, second, second, "test"), git.ErrMoved)
+	require.NoError(t, r.repo.UpdateRef(ctx, ref, second, first, "test"))
+	require.NoError(t, r.repo.UpdateRef(ctx, ref, "", second, "test"))
+	gone, err := r.repo.Resolve(ctx, ref)
+	require.NoError(t, err)
+	assert.Empty(t, gone)
+	onlyA, onlyB, err := r.repo.Count(ctx, first, second)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 1}, []int{onlyA, onlyB})
+	base, err := r.repo.MergeBase(ctx, first, second)
+	require.NoError(t, err)
+	assert.Equal(t, first, base)
+	has, err := r.repo.Contains(ctx, second, first)
+	require.NoError(t, err)
+	assert.True(t, has)
+}
+
+// TestNoProgramOfTheRepositoryRuns: each program that the repository's own configuration
+// can name writes a file when it runs.
+func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRepository(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	evil := "sh -c 'echo x >>" + ran + "; cat'"
+	r.write(".gitattributes", "* filter=evil merge=evil\n")
+	r.commit("attributes")
+	for _, key := range []string{
+		"core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "merge.evil.driver", "core.sshCommand", "gpg.program", "core.editor", "core.pager",
+		"diff.external", "credential.helper", "core.askPass", "core.alternateRefsCommand", "uploadpack.packObjectsHook",
+	} {
+		r.git("config", key, evil)
+	}
+	hooks := filepath.Join(r.dir, ".git", "hooks")
+	require.NoError(t, os.MkdirAll(hooks, 0o755))
+	for _, name := range []string{"post-checkout", "post-index-change", "reference-transaction", "pre-commit", "post-merge"} {
+		require.NoError(t, os.WriteFile(filepath.Join(hooks, name), []byte("#!/bin/sh\necho x >>"+ran+"\n"), 0o755))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "a.txt"), []byte("changed\n"), 0o644))
+
+	repo, err := git.Open(ctx, r.dir, r.sys)
+	require.NoError(t, err)
+	tip, err := repo.Resolve(ctx, "HEAD")
+	require.NoError(t, err)
+	status, err := repo.Worktree(r.dir, repo.Admin).Status(ctx)
+	require.NoError(t, err)
+	assert.Contains(t, status.Dirty, "a.txt")
+	_, err = repo.Add(ctx, filepath.Join(filepath.Dir(r.dir), "w"), "b", tip)
+	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
+	require.NoError(t, repo.UpdateRef(ctx, "refs/leslie/x", tip, "", "test"))
+	assert.NoFileExists(t, ran)
+}
+
+func TestTheEndOfTheContextEndsGit(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := r.repo.Worktrees(ctx)
+	assert.True(t, codes.Has(err, codes.Interrupted), "%v", err)
+}

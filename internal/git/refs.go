@@ -1,0 +1,84 @@
+package git
+
+import (
+	"context"
+	"strings"
+)
+
+// Commit is the full object id of a commit.
+type Commit string
+
+// Resolve returns the commit that a revision names, "" if it names none.
+func (r *Repo) Resolve(ctx context.Context, revision string) (Commit, error) {
+	out, err := r.at(ctx, command{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}})
+	if err != nil {
+		if exited(err, 1) || exited(err, 128) {
+			return "", nil
+		}
+		return "", broken(err)
+	}
+	return Commit(strings.TrimSpace(string(out))), nil
+}
+
+// Branch returns the commit at the tip of a branch, "" if there is no such branch.
+func (r *Repo) Branch(ctx context.Context, name string) (Commit, error) {
+	return r.Resolve(ctx, "refs/heads/"+name)
+}
+
+// ValidBranch reports whether git accepts a name for a branch.
+func (r *Repo) ValidBranch(ctx context.Context, name string) (bool, error) {
+	_, err := r.at(ctx, command{args: []string{"check-ref-format", "--branch", name}})
+	if err != nil && !exited(err, 1) && !exited(err, 128) {
+		return false, broken(err)
+	}
+	return err == nil, nil
+}
+
+// MergeBase returns the best common ancestor of two commits, "" if they have none.
+func (r *Repo) MergeBase(ctx context.Context, a, b Commit) (Commit, error) {
+	out, err := r.at(ctx, command{args: []string{"merge-base", string(a), string(b)}})
+	if err != nil && !exited(err, 1) {
+		return "", broken(err)
+	}
+	return Commit(strings.TrimSpace(string(out))), nil
+}
+
+// Contains reports whether a commit is an ancestor of another, or the same.
+func (r *Repo) Contains(ctx context.Context, descendant, ancestor Commit) (bool, error) {
+	_, err := r.at(ctx, command{args: []string{"merge-base", "--is-ancestor", string(ancestor), string(descendant)}})
+	if err != nil && !exited(err, 1) {
+		return false, broken(err)
+	}
+	return err == nil, nil
+}
+
+// Count returns how many commits each of two commits has that the other has not.
+func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err error) {
+	out, err := r.at(ctx, command{args: []string{"rev-list", "--left-right", "--count", string(a) + "..." + string(b)}})
+	if err != nil {
+		return 0, 0, broken(err)
+	}
+	left, right, _ := strings.Cut(strings.TrimSpace(string(out)), "\t")
+	return number(left), number(right), nil
+}
+
+// UpdateRef moves a ref to a commit if it is where the caller saw it; old "" means that
+// it does not exist yet, and to "" deletes it. Error: ErrMoved if it is elsewhere.
+func (r *Repo) UpdateRef(ctx context.Context, ref string, to, old Commit, reason string) error {
+	zero := strings.Repeat("0", r.hash)
+	from, target := string(old), string(to)
+	if from == "" {
+		from = zero
+	}
+	if target == "" {
+		target = zero
+	}
+	_, err := r.at(ctx, command{args: []string{"update-ref", "--create-reflog", "-m", reason, "--no-deref", ref, target, from}})
+	if err == nil {
+		return nil
+	}
+	if now, lookErr := r.Resolve(ctx, ref); lookErr == nil && now != old {
+		return ErrMoved
+	}
+	return broken(err)
+}

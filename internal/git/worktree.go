@@ -1,0 +1,216 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+)
+
+// ErrMoved says that a branch or a ref is not where the caller saw it.
+var ErrMoved = errors.New("the branch has moved")
+
+// Worktree is a worktree of a repository, named by both of its folders.
+type Worktree struct {
+	repo *Repo
+	// Dir has the files; Admin is its folder in the repository: its own in Admin/worktrees
+	// for a linked one, the repository's for the main one. Both absolute.
+	Dir, Admin string
+}
+
+// Worktree names a worktree by its folders; nothing is checked.
+func (r *Repo) Worktree(dir, admin string) Worktree { return Worktree{r, dir, admin} }
+
+// run runs git in the worktree, whatever its .git file says.
+func (w Worktree) run(ctx context.Context, c command) ([]byte, error) {
+	c.dir = w.Dir
+	c.env = append(c.env, "GIT_DIR="+w.Admin, "GIT_WORK_TREE="+w.Dir)
+	return w.repo.system.run(ctx, c)
+}
+
+// Listed is a worktree as git lists it.
+type Listed struct {
+	Worktree
+	Head   Commit // "" for a branch without a commit
+	Branch string // without refs/heads/; "" if the head is detached or the repository bare
+	// Missing: the folder is not there; it may be on a disk that is away.
+	Missing bool
+}
+
+// Worktrees lists the repository's worktrees, the main one first.
+func (r *Repo) Worktrees(ctx context.Context) ([]Listed, error) {
+	out, err := r.at(ctx, command{args: []string{"worktree", "list", "--porcelain", "-z"}})
+	if err != nil {
+		return nil, broken(err)
+	}
+	admins := r.admins()
+	var all []Listed
+	for _, record := range bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0, 0}) {
+		one := Listed{Worktree: Worktree{repo: r}}
+		bare := false
+		for _, line := range strings.Split(string(record), "\x00") {
+			key, value, _ := strings.Cut(line, " ")
+			switch key {
+			case "worktree":
+				one.Dir = filepath.FromSlash(value)
+			case "HEAD":
+				if strings.Trim(value, "0") != "" {
+					one.Head = Commit(value)
+				}
+			case "branch":
+				one.Branch = strings.TrimPrefix(value, "refs/heads/")
+			case "bare":
+				bare = true
+			case "prunable":
+				one.Missing = true
+			}
+		}
+		if one.Admin = admins[one.Dir]; one.Admin == "" {
+			one.Admin = r.Admin
+		}
+		if !bare && one.Dir != "" {
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// admins returns the folder in the repository of each linked worktree, by its files' one.
+func (r *Repo) admins() map[string]string {
+	out := map[string]string{}
+	entries, _ := os.ReadDir(filepath.Join(r.Admin, "worktrees"))
+	for _, e := range entries {
+		admin := filepath.Join(r.Admin, "worktrees", e.Name())
+		text, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+		if err != nil {
+			continue
+		}
+		file := strings.TrimSuffix(string(text), "\n")
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(admin, file)
+		}
+		out[filepath.Dir(file)] = admin
+	}
+	return out
+}
+
+// Add makes a linked worktree in a folder that does not exist, on a new branch that
+// starts at a commit. Errors: T808.
+func (r *Repo) Add(ctx context.Context, dir, branch string, start Commit) (Worktree, error) {
+	return r.add(ctx, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, string(start))
+}
+
+// AddExisting makes a linked worktree on a branch that exists and is checked out nowhere.
+// Errors: T808.
+func (r *Repo) AddExisting(ctx context.Context, dir, branch string) (Worktree, error) {
+	return r.add(ctx, "worktree", "add", "--quiet", "--", dir, branch)
+}
+
+func (r *Repo) add(ctx context.Context, args ...string) (Worktree, error) {
+	if err := r.CheckPrograms(ctx); err != nil {
+		return Worktree{}, err
+	}
+	if _, err := r.at(ctx, command{args: args}); err != nil {
+		return Worktree{}, broken(err)
+	}
+	dir := args[len(args)-2]
+	admin, ok := r.admins()[dir]
+	if !ok {
+		return Worktree{}, unavailable(nil, "git worktree add made no worktree in "+dir)
+	}
+	return Worktree{r, dir, admin}, nil
+}
+
+// Status is what a worktree has that its branch has not.
+type Status struct {
+	Head   Commit // "" if the branch has no commit
+	Branch string // "" if the head is detached
+	// Dirty has the paths with tracked changes, Untracked the others that git does not
+	// ignore (a folder with only such files is one path that ends in "/").
+	Dirty, Untracked []string
+	// Unmerged has the paths in the middle of a merge; they are also dirty.
+	Unmerged []string
+}
+
+// Clean reports whether nothing is uncommitted.
+func (s Status) Clean() bool { return len(s.Dirty) == 0 && len(s.Untracked) == 0 }
+
+// Status reads what is uncommitted. It takes no lock and runs no filter of the
+// repository's own.
+func (w Worktree) Status(ctx context.Context) (Status, error) {
+	options, err := w.repo.withoutFilters(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	out, err := w.run(ctx, command{options: append(options, "--no-optional-locks"), args: []string{
+		"status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty", "--untracked-files=normal", "--no-renames",
+	}})
+	if err != nil {
+		return Status{}, broken(err)
+	}
+	return parseStatus(out), nil
+}
+
+func parseStatus(out []byte) Status {
+	var s Status
+	for _, line := range strings.Split(string(out), "\x00") {
+		kind, rest, _ := strings.Cut(line, " ")
+		switch kind {
+		case "#":
+			key, value, _ := strings.Cut(rest, " ")
+			switch {
+			case key == "branch.oid" && value != "(initial)":
+				s.Head = Commit(value)
+			case key == "branch.head" && value != "(detached)":
+				s.Branch = value
+			}
+		case "1":
+			s.Dirty = append(s.Dirty, field(rest, 7))
+		case "u":
+			path := field(rest, 9)
+			s.Dirty, s.Unmerged = append(s.Dirty, path), append(s.Unmerged, path)
+		case "?":
+			s.Untracked = append(s.Untracked, rest)
+		}
+	}
+	return s
+}
+
+// field returns what comes after n fields that end in a space.
+func field(line string, n int) string {
+	parts := strings.SplitN(line, " ", n+1)
+	return parts[len(parts)-1]
+}
+
+func number(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// Busy returns what is in progress in a worktree, such as "a rebase" or "another git
+// command"; "" for nothing.
+func (w Worktree) Busy() string {
+	for _, one := range []struct{ name, what string }{
+		{"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"}, {"MERGE_HEAD", "a merge"}, {"CHERRY_PICK_HEAD", "a cherry-pick"},
+		{"REVERT_HEAD", "a revert"}, {"BISECT_LOG", "a bisect"}, {"index.lock", "another git command"},
+	} {
+		if _, err := os.Lstat(filepath.Join(w.Admin, one.name)); err == nil {
+			return one.what
+		}
+	}
+	return ""
+}
+
+// CheckIdle returns T805 if something is in progress in the worktree.
+func (w Worktree) CheckIdle() error {
+	if what := w.Busy(); what != "" {
+		return codes.WorktreeBusy.New(fact.Of("path", w.Dir), fact.Of("what", what))
+	}
+	return nil
+}
