@@ -31,9 +31,13 @@ func Name(given string, known []string) string {
 	return best
 }
 
-// distance returns the number of differences. It looks for swapped neighbours only if
-// that can bring the result down to most, because it saves one difference.
+// distance returns the number of differences, or, without comparing, one that is above
+// most if the lengths alone differ by more than most. It looks for swapped neighbours only
+// if that can bring the result down to most, because it saves one difference.
 func distance(given, name string, most int) int {
+	if apart := max(len(given)-len(name), len(name)-len(given)); apart > most {
+		return apart
+	}
 	cost := smetrics.WagnerFischer(given, name, 1, 1, 1)
 	if cost > most+1 {
 		return cost

@@ -42,3 +42,12 @@ func TestNameFindsTheIntendedName(t *testing.T) {
 		})
 	}
 }
+
+// TestATextOfAnotherLengthIsNotCompared: a line of many unknown flags, or of one long word,
+// is refused at once. Each comparison allocates.
+func TestATextOfAnotherLengthIsNotCompared(t *testing.T) {
+	known := []string{"objective create", "objective status"}
+	for _, given := range []string{"o", strings.Repeat("objective", 3), strings.Repeat("x", 5000)} {
+		assert.Zero(t, testing.AllocsPerRun(10, func() { nearest.Name(given, known) }), "%d bytes", len(given))
+	}
+}
