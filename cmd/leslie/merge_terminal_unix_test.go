@@ -274,17 +274,18 @@ func TestNobodyIsAskedWhereNobodyIsThere(t *testing.T) {
 // agent's help and then leaves, and under agent-first.
 func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, agent, reason string }{
-		{"declines", "exit 1", "it declined"},
-		{"fails", "exit 9", "it ended with 9"},
-		{"leaves markers", "sed '/^=======/d' \"$MERGED\" > text; cat text > \"$MERGED\"", "marker"},
-		{"drops a side", "cat \"$REMOTE\" > \"$MERGED\"", "of main"},
-		{"edits outside", bothSides + "sed 's/^five/FIVE/' \"$MERGED\" > text; cat text > \"$MERGED\"", "outside the conflicts"},
-		{"writes nothing", "exit 0", "not answered"},
-		{"empties the file", ": > \"$MERGED\"", "."},
-		{"is killed", "kill -9 $$", "killed"},
-		{"asks for another try for ever", "exit 75", "75"},
-		{"hangs", "exec sleep 1000", "no answer within"},
+	const aLongTime = "1h" // for an agent that ends
+	tests := []struct{ name, agent, reason, limit string }{
+		{"declines", "exit 1", "it declined", aLongTime},
+		{"fails", "exit 9", "it ended with 9", aLongTime},
+		{"leaves markers", "sed '/^=======/d' \"$MERGED\" > text; cat text > \"$MERGED\"", "marker", aLongTime},
+		{"drops a side", "cat \"$REMOTE\" > \"$MERGED\"", "of main", aLongTime},
+		{"edits outside", bothSides + "sed 's/^five/FIVE/' \"$MERGED\" > text; cat text > \"$MERGED\"", "outside the conflicts", aLongTime},
+		{"writes nothing", "exit 0", "not answered", aLongTime},
+		{"empties the file", ": > \"$MERGED\"", ".", aLongTime},
+		{"is killed", "kill -9 $$", "killed", aLongTime},
+		{"asks for another try for ever", "exit 75", "75", aLongTime},
+		{"hangs", "exec sleep 1000", "no answer within", "300ms"},
 	}
 	for _, strategy := range []string{"interactive", "agent-first"} {
 		for _, tt := range tests {
@@ -294,7 +295,7 @@ func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 				lines := map[string][]string{"interactive": {"yes", "quit"}, "agent-first": {"quit"}}[strategy]
 				before := tree(t, filepath.Join(b.dir, ".leslie/threads"))
 				shown, status := typing(t, b, []string{noColours}, lines, "merge", "--sources", "child", "--target", "main",
-					"--conflict-strategy", strategy, "--agent", script(t, b, "agent", tt.agent), "--agent-timeout", "300ms")
+					"--conflict-strategy", strategy, "--agent", script(t, b, "agent", tt.agent), "--agent-timeout", tt.limit)
 				assert.Equal(t, 13, status, shown)
 				at := strings.Index(shown, "the agent did not resolve plan.md: ")
 				require.Positive(t, at, shown)
