@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,7 @@ import (
 
 	"leslie/codes"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // dumped is a store with an archived thread and a file, and what it gives to restore.
@@ -82,7 +84,7 @@ func TestARestoreIsWholeOrAbsent(t *testing.T) {
 	t.Parallel()
 	d, revision := dumped(t)
 	dead := errors.New("dead")
-	seen := map[bool]int{} // how often it was whole, or absent
+	seen, warned := map[bool]int{}, 0 // how often it was whole, or absent
 	for n, more := 1, true; more; n++ {
 		require.Less(t, n, 500)
 		s := newStoreAt(t, t.TempDir())
@@ -95,11 +97,35 @@ func TestARestoreIsWholeOrAbsent(t *testing.T) {
 		}})
 		_, _ = restoreInto(dying, d) // what is acknowledged does not matter here
 		more = step >= n
+		if lacking := checkUnfinished(t, s, revision, n); lacking {
+			warned++
+		}
 		mustUpdate(t, s, create("later"))
 		seen[checkRestored(t, s, revision, n)]++
 	}
 	assert.Greater(t, seen[false], 5, "failures before the commit")
 	assert.Greater(t, seen[true], 5, "and after it")
+	assert.Positive(t, warned, "a reader met a restored store whose journal was not in place")
+}
+
+// checkUnfinished reads a store that a dying process left: whoever finds the restored
+// state without its whole history, or its archive, is warned.
+func checkUnfinished(t *testing.T, s *Store, revision thread.Revision, n int) (lacking bool) {
+	t.Helper()
+	h, err := s.History(context.Background(), HistoryQuery{})
+	require.NoError(t, err)
+	var archived error
+	view, err := s.View(context.Background(), func(st *thread.State) error { _, archived = st.Thread("cold"); return nil })
+	require.NoError(t, err)
+	if h.Revision < revision {
+		return false
+	}
+	lacking = len(h.Operations) < int(revision) || archived != nil
+	for _, found := range []warnings.List{h.Warnings, view.Warnings} {
+		warned := slices.ContainsFunc(found, func(w warnings.Warning) bool { return w.Code == warnings.FilesPending })
+		assert.Equal(t, lacking, warned, "step %d: %v", n, found)
+	}
+	return lacking
 }
 
 func checkRestored(t *testing.T, s *Store, revision thread.Revision, n int) (whole bool) {

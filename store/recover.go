@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/filework"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/statefile"
@@ -47,8 +49,28 @@ func (l *loaded) recovered() bool { return l.file == nil }
 // It reads the end of the journal and the backup's revision before the state: writers
 // append to the journal after they rename the state, and make only the previous state
 // the backup. So a state that is older than those is really old, not a race.
+//
+// W507 names the journal and the archive of a restored store that are not in place yet.
 func (s *Store) load() (*loaded, error) {
-	return s.loadWith(func(j journal.File, main found) (journal.Tail, error) { return j.TailAt(main.Operation) })
+	now, err := s.loadWith(func(j journal.File, main found) (journal.Tail, error) { return j.TailAt(main.Operation) })
+	if err == nil && !now.settled && now.Pending != nil {
+		now.warnings.Add(s.unplacedRecords(*now.Pending)...)
+	}
+	return now, err
+}
+
+// unplacedRecords warns of what only a restore places: until then readers find neither
+// earlier operations nor archived records.
+func (s *Store) unplacedRecords(p thread.Pending) warnings.List {
+	ofStore := func(step thread.Step) bool { return step.To == JournalFile || step.To == ArchiveFile }
+	if !slices.ContainsFunc(p.Steps, ofStore) {
+		return nil
+	}
+	p.Steps = slices.DeleteFunc(filework.Undone(s.disk, &p), func(step thread.Step) bool { return !ofStore(step) })
+	if len(p.Steps) == 0 {
+		return nil
+	}
+	return warnings.List{filesPending(p)}
 }
 
 // loadWith is load with a way to read the end of the journal as it was before the
