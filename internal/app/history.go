@@ -73,11 +73,10 @@ func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
 	d := &HistoryResult{Items: Items[OperationRecord]{Items: []OperationRecord{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
 	w := newWalk(c)
 	for _, op := range h.Operations {
-		w.take(op)
+		if q.Thread == "" && q.Before == 0 {
+			w.take(op)
+		}
 		d.Items.Items = append(d.Items.Items, operationOf(op, h.UndoneBy[op.ID]))
-	}
-	if q.Thread != "" || q.Before > 0 {
-		return d, nil
 	}
 	if w.undo != nil {
 		d.Undo = w.undo.ID

@@ -73,12 +73,12 @@ func (w *walk) isPending(id thread.MergeID) bool {
 
 // back walks until one of the caller's operations, or something that undid one, is found.
 // Errors: those of reading.
-func (w *walk) back(c *Call, found func() bool) error {
-	actor, err := fact.JSON(c.caller.Actor)
+func (w *walk) back(found func() bool) error {
+	actor, err := fact.JSON(w.c.caller.Actor)
 	if err != nil {
 		return err
 	}
-	_, _, err = c.store.FindOperation(c.ctx, func(op thread.Operation) bool {
+	_, _, err = w.c.store.FindOperation(w.c.ctx, func(op thread.Operation) bool {
 		w.take(op)
 		return found()
 	}, `"actor":`+string(actor))
@@ -89,7 +89,7 @@ func (w *walk) back(c *Call, found func() bool) error {
 // undone now. Errors: T112.
 func ownToUndo(c *Call) (thread.Operation, error) {
 	w := newWalk(c)
-	if err := w.back(c, func() bool { return w.undo != nil }); err != nil {
+	if err := w.back(func() bool { return w.undo != nil }); err != nil {
 		return thread.Operation{}, err
 	}
 	if w.undo != nil {
@@ -106,7 +106,7 @@ func ownToUndo(c *Call) (thread.Operation, error) {
 // caller that came after it ends what can be redone. Errors: T112.
 func ownToRedo(c *Call) (thread.Operation, error) {
 	w := newWalk(c)
-	if err := w.back(c, func() bool { return w.redo != nil || w.last != nil }); err != nil {
+	if err := w.back(func() bool { return w.redo != nil || w.last != nil }); err != nil {
 		return thread.Operation{}, err
 	}
 	err := codes.OperationNotFound.New(fact.Of("operationId", "last undo"))
