@@ -113,20 +113,13 @@ type Standing struct {
 	Requested  ApprovalID  // the open request for it, "" for none
 }
 
-// Standings returns where every capability of the policy stands for the thread that arg
-// names, sorted by name; for an empty arg only the policy counts. Errors: T101, T105.
-func (s *State) Standings(arg string, p Policy, now time.Time) ([]Standing, error) {
+// Standings returns where every capability of the policy stands for a thread, sorted by
+// name; without a thread only the policy counts.
+func (s *State) Standings(t *Thread, p Policy, now time.Time) (out []Standing) {
 	var grants []Approval
-	if arg != "" {
-		t, err := s.Thread(arg)
-		if err != nil {
-			return nil, err
-		}
-		if !t.Status.Terminated() {
-			grants = s.ApprovalsOf(t.ID)
-		}
+	if t != nil && !t.Status.Terminated() {
+		grants = s.ApprovalsOf(t.ID)
 	}
-	var out []Standing
 	for _, name := range p.Capabilities() {
 		at := Standing{Capability: name}
 		if g, ok := bestGrant(grants, name, now); p[name] == Auto {
@@ -142,7 +135,7 @@ func (s *State) Standings(arg string, p Policy, now time.Time) ([]Standing, erro
 		}
 		out = append(out, at)
 	}
-	return out, nil
+	return out
 }
 
 // holds reports whether a grant gives its capabilities now. A grant for one merge

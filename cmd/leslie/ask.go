@@ -36,7 +36,8 @@ func (d askedText) Text(p *page) {
 	}
 	questionText(p, d.QuestionRecord)
 	if d.Messages {
-		waitEndText(p, d.WaitEnd)
+		p.line("messages wait for your thread; what you waited for has not come yet")
+		p.line("read them (leslie context), then wait again: %s", d.Next)
 	} else if d.Status == thread.QuestionOpen {
 		p.line("the thread goes on; the answer arrives with leslie context")
 	}

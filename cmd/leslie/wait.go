@@ -40,12 +40,6 @@ func (d waitText) Text(p *page) {
 	p.field("revision", int64(d.Revision))
 }
 
-// waitEndText tells that messages ended the wait of a call that did something first.
-func waitEndText(p *page, end app.WaitEnd) {
-	p.line("messages wait for your thread; what you waited for has not come yet")
-	p.line("read them (leslie context), then wait again: %s", end.Next)
-}
-
 func waitCommand() *command {
 	return &command{
 		name: "wait", summary: "wait until threads are done, change, are ready, have no active children, or have a decision",

@@ -42,16 +42,7 @@ func ListApprovals(c *Call, in ListApprovalsRequest) (*ListApprovalsResult, erro
 	if err != nil {
 		return nil, err
 	}
-	total := len(grants)
-	if in.All && in.Limit > 0 && total > in.Limit { // the newest are the most interesting
-		grants = grants[total-in.Limit:]
-	}
-	all := make([]ApprovalRecord, 0, len(grants))
-	for _, g := range grants {
-		all = append(all, approvalOf(g, c.now()))
-	}
-	d.Items = First(all, in.Limit)
-	d.Total, d.Truncated = total, len(d.Items.Items) < total
+	d.Items = converted(grants, in.Limit, in.All, func(g thread.Approval) ApprovalRecord { return approvalOf(g, c.now()) })
 	return d, nil
 }
 

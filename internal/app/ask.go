@@ -94,14 +94,19 @@ func questionOf(q thread.Question) QuestionRecord {
 // QuestionResult is a question after a change.
 type QuestionResult struct {
 	QuestionRecord
-	WaitEnd
+	// Met says whether the answer has come, nil for a call that did not wait. Messages: the
+	// wait ended because messages wait for the caller's thread; Next is the command that
+	// waits again then.
+	Met      *bool  `json:"met,omitempty"`
+	Messages bool   `json:"messages,omitempty"`
+	Next     string `json:"next,omitempty"`
 	Change
 }
 
 // Ask opens a question; the same question again is the one that is open. The answer
 // reaches the thread as a message. Errors: T903, T101, T105, T107, T108, T508, and those of
 // a write; of a wait: T401, T904. A wait also ends when messages wait for the thread whose
-// agent the caller is (WaitEnd). The question stays open however the wait ends.
+// agent the caller is (Messages). The question stays open however the wait ends.
 func Ask(c *Call, in AskRequest) (*QuestionResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -121,7 +126,7 @@ func Ask(c *Call, in AskRequest) (*QuestionResult, error) {
 			return nil, "", err
 		}
 		if told != nil {
-			deliver(s, q.To, *told)
+			note(s, q.To, told.Line())
 		}
 		return &QuestionResult{QuestionRecord: questionOf(q)}, q.ThreadID, nil
 	})
@@ -153,15 +158,6 @@ func newQuestionID(c *Call, s *thread.State) thread.QuestionID {
 	}))
 }
 
-func newMessageID(c *Call, s *thread.State) thread.InjectionID {
-	return thread.InjectionID(c.newID("", thread.PrefixInjection, s.InjectionExists))
-}
-
-// deliver plans the line in a thread's folder that keeps a message.
-func deliver(s *thread.State, to thread.ThreadID, i thread.Injection) {
-	s.Plan(thread.Step{Do: thread.StepAppend, To: threadPlace(to) + "/" + InjectionsFile, Line: i.Line()})
-}
-
 // awaitAnswer waits until a question is answered, or messages wait for the caller's
 // thread. The thread's own agent, which gets the answer here, has seen the message with
 // it. Errors: T401, T904, those of a view.
@@ -175,14 +171,14 @@ func awaitAnswer(c *Call, d *QuestionResult, in AskRequest) (*QuestionResult, er
 	}
 	asked := d.Changed
 	var q thread.Question
-	var own bool
-	var end WaitEnd
+	var open, own, messages bool
+	var again string
 	err := await(c, patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
 		q, err = s.Question(string(d.QuestionID))
-		open := err == nil && q.Status == thread.QuestionOpen
+		open = err == nil && q.Status == thread.QuestionOpen
 		own = err == nil && isOwnAgent(c, s, q.ThreadID)
-		end = waitEnd(open, open && messagesWait(c, s), waitForAnswer(q, own, s.Revision))
-		return !open || end.Messages, time.Time{}, err
+		messages, again = open && messagesWait(c, s), waitForAnswer(q, own, s.Revision)
+		return !open || messages, time.Time{}, err
 	})
 	switch {
 	case codes.Has(err, codes.WaitTimeout):
@@ -195,10 +191,14 @@ func awaitAnswer(c *Call, d *QuestionResult, in AskRequest) (*QuestionResult, er
 	case err != nil:
 		return nil, err
 	}
-	if own && !end.Messages {
+	if own && !messages {
 		MarkSeen(c, q.ThreadID, []thread.InjectionID{q.Message})
 	}
-	d = &QuestionResult{QuestionRecord: questionOf(q), WaitEnd: end}
+	met := !open
+	d = &QuestionResult{QuestionRecord: questionOf(q), Met: &met, Messages: messages}
+	if messages {
+		d.Next = again
+	}
 	d.SetChanged(asked)
 	return d, nil
 }
@@ -249,7 +249,7 @@ func Answer(c *Call, in AnswerRequest) (*QuestionResult, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		deliver(s, q.ThreadID, told)
+		note(s, q.ThreadID, told.Line())
 		return &QuestionResult{QuestionRecord: questionOf(q)}, q.ThreadID, nil
 	})
 }
@@ -276,15 +276,5 @@ func ListQuestions(c *Call, in ListQuestionsRequest) (*ListQuestionsResult, erro
 	if err != nil {
 		return nil, err
 	}
-	total := len(found)
-	if in.All && in.Limit > 0 && total > in.Limit {
-		found = found[total-in.Limit:]
-	}
-	all := make([]QuestionRecord, 0, len(found))
-	for _, q := range found {
-		all = append(all, questionOf(q))
-	}
-	d := &ListQuestionsResult{First(all, in.Limit)}
-	d.Total, d.Truncated = total, len(d.Items.Items) < total
-	return d, nil
+	return &ListQuestionsResult{converted(found, in.Limit, in.All, questionOf)}, nil
 }

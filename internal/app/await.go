@@ -56,26 +56,6 @@ func await(c *Call, patience time.Duration, look func(s *thread.State) (done boo
 	}
 }
 
-// WaitEnd says how the wait of a call ended that did something first; it is empty for a
-// call that did not wait.
-type WaitEnd struct {
-	Met *bool `json:"met,omitempty"` // whether what the call waited for has come
-	// Messages: the wait ended because messages wait for the caller's thread.
-	Messages bool   `json:"messages,omitempty"`
-	Next     string `json:"next,omitempty"` // the command that waits again
-}
-
-// waitEnd returns what a look found: whether the wait goes on, and whether messages end
-// it all the same.
-func waitEnd(open, messages bool, again string) WaitEnd {
-	met := !open
-	end := WaitEnd{Met: &met, Messages: messages}
-	if messages {
-		end.Next = again
-	}
-	return end
-}
-
 // catchSignals makes a signal end the call with T904 from now on: a context may start to
 // listen only when Done is first called. A call that waits calls it at the start; a call
 // that commits and then waits calls it before the commit, so that its caller learns what

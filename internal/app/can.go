@@ -84,14 +84,16 @@ func ListCapabilities(c *Call, in ListCapabilitiesRequest) (*ListCapabilitiesRes
 	about := c.threadOr(in.Thread)
 	d := &ListCapabilitiesResult{}
 	_, err = c.view(func(s *thread.State) error {
-		all, err := capabilitiesOf(s, about, set.policy, c.now())
-		if err != nil || about == "" {
-			d.Items = First(all, 0)
-			return err
+		var of *thread.Thread
+		if about != "" {
+			t, err := s.Thread(about)
+			if err != nil {
+				return err
+			}
+			of, d.ThreadID = &t, &t.ID
 		}
-		t, err := s.Thread(about)
-		d.ThreadID, d.Items = &t.ID, First(all, 0)
-		return err
+		d.Items = converted(s.Standings(of, set.policy, c.now()), 0, false, capabilityOf)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -99,20 +101,12 @@ func ListCapabilities(c *Call, in ListCapabilitiesRequest) (*ListCapabilitiesRes
 	return d, nil
 }
 
-// capabilitiesOf returns where every capability stands. Errors: T101, T105.
-func capabilitiesOf(s *thread.State, about string, p thread.Policy, now time.Time) ([]CapabilityRecord, error) {
-	found, err := s.Standings(about, p, now)
-	if err != nil {
-		return nil, err
+func capabilityOf(at thread.Standing) CapabilityRecord {
+	d := CapabilityRecord{Capability: at.Capability, Allowed: at.Why != nil, Requested: orNull(at.Requested)}
+	if at.Why != nil {
+		d.By, d.ApprovalID, d.Until = &at.Why.By, orNull(at.Why.Grant), at.Why.Until
 	}
-	out := make([]CapabilityRecord, len(found))
-	for i, at := range found {
-		out[i] = CapabilityRecord{Capability: at.Capability, Allowed: at.Why != nil, Requested: orNull(at.Requested)}
-		if at.Why != nil {
-			out[i].By, out[i].ApprovalID, out[i].Until = &at.Why.By, orNull(at.Why.Grant), at.Why.Until
-		}
-	}
-	return out, nil
+	return d
 }
 
 // unknownCapabilities returns faults for names that are neither in the default policy

@@ -111,9 +111,12 @@ func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p t
 		r.Approvals = append(r.Approvals, approvalOf(g, now))
 	}
 	r.Capabilities = []ContextCapability{}
-	for _, name := range p.Capabilities() {
-		why, err := s.Can(string(t.ID), name, p, now)
-		r.Capabilities = append(r.Capabilities, ContextCapability{Capability: name, Allowed: err == nil, By: why.By})
+	for _, at := range s.Standings(&t, p, now) {
+		allowed := ContextCapability{Capability: at.Capability, Allowed: at.Why != nil}
+		if at.Why != nil {
+			allowed.By = at.Why.By
+		}
+		r.Capabilities = append(r.Capabilities, allowed)
 	}
 	return compare
 }

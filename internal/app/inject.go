@@ -64,13 +64,13 @@ func Inject(c *Call, in InjectRequest) (*InjectResult, error) {
 	id := c.threadOr(in.Thread)
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*InjectResult, thread.ThreadID, error) {
 		i, t, err := s.Inject(thread.NewInjection{
-			ID:     thread.InjectionID(c.newID("", thread.PrefixInjection, s.InjectionExists)),
+			ID:     newMessageID(c, s),
 			Thread: id, Type: in.Type, Urgency: in.Urgency, Content: in.Content,
 		}, stamp)
 		if err != nil {
 			return nil, "", err
 		}
-		s.Plan(noted(t, i.Line()))
+		note(s, t.ID, i.Line())
 		return injected(i, t), t.ID, nil
 	})
 }
@@ -89,14 +89,18 @@ func WithdrawInjection(c *Call, in WithdrawRequest) (*InjectResult, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		s.Plan(noted(t, i.WithdrawnLine(stamp)))
+		note(s, t.ID, i.WithdrawnLine(stamp))
 		d := injected(i, t)
 		d.Withdrawn = true
 		return d, t.ID, nil
 	})
 }
 
-// noted appends a line to the file that keeps a thread's injections.
-func noted(t thread.Thread, line string) thread.Step {
-	return thread.Step{Do: thread.StepAppend, To: threadPlace(t.ID) + "/" + InjectionsFile, Line: line}
+func newMessageID(c *Call, s *thread.State) thread.InjectionID {
+	return thread.InjectionID(c.newID("", thread.PrefixInjection, s.InjectionExists))
+}
+
+// note plans a line in the file that keeps a thread's injections.
+func note(s *thread.State, id thread.ThreadID, line string) {
+	s.Plan(thread.Step{Do: thread.StepAppend, To: threadPlace(id) + "/" + InjectionsFile, Line: line})
 }

@@ -172,7 +172,7 @@ func (u *undoing) repeated(err *codes.Error) error {
 			}
 		}
 		if len(sources) > 0 {
-			return err.WithHint("Merge again: leslie merge --sources " + strings.ReplaceAll(joined(sources), ", ", ",") + " --target " + string(t.ID))
+			return err.WithHint("Merge again: " + mergeLine(t.ID, sources...))
 		}
 	}
 	var params struct{ To string }

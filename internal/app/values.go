@@ -35,6 +35,20 @@ func First[T any](all []T, limit int) Items[T] {
 	return Items[T]{Items: append([]T{}, shown...), Total: len(all), Truncated: len(shown) < len(all)}
 }
 
+// converted cuts a list of records, oldest first, to the first limit of them, or to the
+// newest, and converts them; 0 keeps all.
+func converted[R, T any](all []R, limit int, newest bool, of func(R) T) Items[T] {
+	shown := First(all, limit)
+	if newest {
+		shown.Items = all[len(all)-len(shown.Items):]
+	}
+	out := Items[T]{Items: make([]T, len(shown.Items)), Total: shown.Total, Truncated: shown.Truncated}
+	for i, r := range shown.Items {
+		out.Items[i] = of(r)
+	}
+	return out
+}
+
 // orNull returns nil for an empty text, so that JSON has null.
 func orNull[T ~string](v T) *T {
 	if v == "" {
