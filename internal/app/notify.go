@@ -26,47 +26,38 @@ const maxNotified = 200
 func begunToWait(changes []thread.Change) []WaitingItem {
 	var out []WaitingItem
 	for _, c := range changes {
-		table, id, _ := strings.Cut(c.Record, "/")
-		was, is := waitsIn(table, id, c.Before), waitsIn(table, id, c.After)
-		if is != nil && was == nil {
-			out = append(out, *is)
+		_, waited := waitsIn(c.Record, c.Before)
+		if item, waits := waitsIn(c.Record, c.After); waits && !waited {
+			out = append(out, item)
 		}
 	}
 	return out
 }
 
-// waitsIn returns what waits for a person according to a record, nil for nothing.
-func waitsIn(table, id string, record json.RawMessage) *WaitingItem {
-	if len(record) == 0 || table != thread.TableApprovals && table != thread.TableQuestions && table != thread.TableMerges {
-		return nil
+// waitsIn returns what waits for a person according to a record; waits is false for
+// nothing.
+func waitsIn(record string, value json.RawMessage) (item WaitingItem, waits bool) {
+	switch table, _, _ := strings.Cut(record, "/"); table {
+	case thread.TableApprovals:
+		g := recordIn[thread.Approval](value)
+		return waitingRequest(g), g.Status == thread.GrantOpen
+	case thread.TableQuestions:
+		q := recordIn[thread.Question](value)
+		return waitingQuestion(q), q.Status == thread.QuestionOpen && q.To == ""
+	case thread.TableMerges:
+		m := recordIn[thread.Merge](value)
+		return waitingMerge(m), m.Strategy == thread.HumanOnly
 	}
-	var r struct {
-		ThreadID thread.ThreadID `json:"threadId"`
-		Status   string          `json:"status"`
-		Scope    []string        `json:"scope"`
-		Reason   string          `json:"reason"`
-		To       thread.ThreadID `json:"to"`
-		Question string          `json:"question"`
-		Strategy thread.Strategy `json:"strategy"`
-		Target   thread.ThreadID `json:"target"`
-		Sources  []string        `json:"sources"`
+	return item, false
+}
+
+// recordIn decodes a record, empty if there is none or it cannot be read.
+func recordIn[R any](value json.RawMessage) R {
+	var r, none R
+	if json.Unmarshal(value, &r) != nil {
+		return none
 	}
-	if json.Unmarshal(record, &r) != nil {
-		return nil
-	}
-	switch {
-	case table == thread.TableApprovals && r.Status == string(thread.GrantOpen):
-		title := joined(r.Scope)
-		if r.Reason != "" {
-			title += ": " + firstLine(r.Reason)
-		}
-		return &WaitingItem{WaitingApproval, id, r.ThreadID, title, "leslie approve " + id}
-	case table == thread.TableQuestions && r.Status == string(thread.QuestionOpen) && r.To == "":
-		return &WaitingItem{WaitingQuestion, id, r.ThreadID, firstLine(r.Question), "leslie questions"}
-	case table == thread.TableMerges && r.Strategy == thread.HumanOnly:
-		return &WaitingItem{WaitingMerge, id, r.Target, joined(r.Sources) + " into " + string(r.Target), "leslie merge status " + id}
-	}
-	return nil
+	return r
 }
 
 // notify starts the user's command for each event. Nobody waits for it, and its failure

@@ -99,17 +99,23 @@ func (w *waitingList) add(n int, item WaitingItem) {
 }
 
 func (w *waitingList) approvals(s *thread.State) {
+	decides := byPerson(w.c)
 	for n, g := range s.OpenRequests("") {
-		title := joined(g.Scope)
-		if g.Reason != "" {
-			title += ": " + firstLine(g.Reason)
+		item := waitingRequest(g)
+		if !decides {
+			item.Next = "leslie wait " + string(g.ThreadID) + " --until decision"
 		}
-		next := "leslie approve " + string(g.ID)
-		if !byPerson(w.c) { // who may not decide
-			next = "leslie wait " + string(g.ThreadID) + " --until decision"
-		}
-		w.add(n, WaitingItem{WaitingApproval, string(g.ID), g.ThreadID, title, next})
+		w.add(n, item)
 	}
+}
+
+// waitingRequest is a request that waits for a person.
+func waitingRequest(g thread.Approval) WaitingItem {
+	title := joined(g.Scope)
+	if g.Reason != "" {
+		title += ": " + firstLine(g.Reason)
+	}
+	return WaitingItem{WaitingApproval, string(g.ID), g.ThreadID, title, "leslie approve " + string(g.ID)}
 }
 
 // questions adds those that a person was asked.
@@ -117,16 +123,24 @@ func (w *waitingList) questions(s *thread.State) {
 	n := 0
 	for _, q := range s.OpenQuestions("") {
 		if q.To == "" {
-			w.add(n, WaitingItem{WaitingQuestion, string(q.ID), q.ThreadID, firstLine(q.Text), "leslie questions"})
+			w.add(n, waitingQuestion(q))
 			n++
 		}
 	}
 }
 
+func waitingQuestion(q thread.Question) WaitingItem {
+	return WaitingItem{WaitingQuestion, string(q.ID), q.ThreadID, firstLine(q.Text), "leslie questions"}
+}
+
 func (w *waitingList) merges(s *thread.State) {
 	for n, m := range s.MergesOf("") {
-		w.add(n, WaitingItem{WaitingMerge, string(m.ID), m.Target, joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)})
+		w.add(n, waitingMerge(m))
 	}
+}
+
+func waitingMerge(m thread.Merge) WaitingItem {
+	return WaitingItem{WaitingMerge, string(m.ID), m.Target, joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)}
 }
 
 // stalled adds the threads with which nobody goes on.
