@@ -472,12 +472,14 @@ func (s *State) resumeIfUnblocked(id ThreadID, at time.Time) Thread {
 
 // withdrawOpen withdraws the open requests of a thread: all of them, or those of
 // one merge. The caller has to change the thread's status.
-func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by Attribution) {
+func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by Attribution) (ended []ApprovalID) {
 	for _, g := range s.OpenRequests(id) {
 		if only == "" || g.MergeID == only {
+			ended = append(ended, g.ID)
 			s.settleGrant(g, GrantWithdrawn, why, by)
 		}
 	}
+	return ended
 }
 
 // Overdue reports whether Expire would change the State.

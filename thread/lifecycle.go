@@ -114,6 +114,8 @@ func (a Action) goal() Status {
 type Transition struct {
 	Thread Thread // as it is now
 	From   Status
+	// Withdrawn has the open requests that ended with the thread's wait.
+	Withdrawn []ApprovalID
 }
 
 // Lifecycle carries out an action. Archiving moves the thread's record, its
@@ -150,12 +152,12 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 			return Transition{}, err
 		}
 	}
-	from := t.Status
-	if to == from {
-		return Transition{Thread: t, From: from}, nil
+	done := Transition{Thread: t, From: t.Status}
+	if to == t.Status {
+		return done, nil
 	}
-	if from == WaitingHuman {
-		s.withdrawOpen(t.ID, "", "the thread was resumed or cancelled without a decision", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+	if t.Status == WaitingHuman {
+		done.Withdrawn = s.withdrawOpen(t.ID, "", "the thread was resumed or cancelled without a decision", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
 	}
 	t.Status, t.Reason, t.Updated = to, reason, stamp.Time
 	if to != Suspended {
@@ -165,9 +167,11 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 		t.Claim = nil
 	}
 	if to == Archived {
-		return Transition{Thread: s.archive(t), From: from}, nil
+		done.Thread = s.archive(t)
+	} else {
+		done.Thread = s.Threads.Put(t)
 	}
-	return Transition{Thread: s.Threads.Put(t), From: from}, nil
+	return done, nil
 }
 
 // notAllowed returns T102 for an action that the thread's status does not allow. For an

@@ -50,7 +50,7 @@ func (s *State) FinishObjective(arg string, stamp Stamp) (Objective, error) {
 	if open > 0 {
 		return Objective{}, codes.ThreadsNotTerminated.New(
 			fact.Of("objectiveId", o.ID), fact.Of("count", open), fact.Of("threads", counts)).
-			WithCandidates(open, s.openThreads(o, MaxCandidates)...)
+			WithCandidates(open, s.openThreads(o)...)
 	}
 	done := stamp.Time
 	o.DoneAt = &done
@@ -58,9 +58,9 @@ func (s *State) FinishObjective(arg string, stamp Stamp) (Objective, error) {
 }
 
 // openThreads describes the first threads of an objective that are not terminated.
-func (s *State) openThreads(o Objective, most int) []codes.Candidate {
+func (s *State) openThreads(o Objective) []codes.Candidate {
 	open := s.Threads.where(`"objectiveId":"`+string(o.ID)+`"`, func(t Thread) bool { return t.ObjectiveID == o.ID && !t.Status.Terminated() })
-	return Candidates(open[:min(len(open), most)])
+	return Candidates(open[:min(len(open), MaxCandidates)])
 }
 
 // CountsOf returns the number of an objective's threads with each status, archived

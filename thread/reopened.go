@@ -15,7 +15,7 @@ import (
 // or suspended again that were terminated before.
 func (s *State) NoteReopened(stamp Stamp) {
 	for _, c := range s.Threads.changes() {
-		if absent(c.Before) || absent(c.After) || !statusIn(c.Before).Terminated() {
+		if Absent(c.Before) || Absent(c.After) || !statusIn(c.Before).Terminated() {
 			continue
 		}
 		t, _ := s.Threads.Peek(strings.TrimPrefix(c.Record, TableThreads+"/"))

@@ -18,7 +18,7 @@ const longText = 256
 // Slim returns the change without the long texts and lists that are equal before and
 // after: they are null on both sides, and Same names them.
 func (c Change) Slim() Change {
-	if c.Same != nil || absent(c.Before) || absent(c.After) || len(c.After) < longText || len(c.Before) < longText {
+	if c.Same != nil || Absent(c.Before) || Absent(c.After) || len(c.After) < longText || len(c.Before) < longText {
 		return c
 	}
 	before, after := members(c.Before), members(c.After)
@@ -55,7 +55,7 @@ func text(record string, m member) bool {
 // Whole returns the record after the change, given the record before it, which has the
 // members in Same.
 func (c Change) Whole(base []byte) json.RawMessage {
-	if len(c.Same) == 0 || absent(c.After) || absent(base) {
+	if len(c.Same) == 0 || Absent(c.After) || Absent(base) {
 		return c.After
 	}
 	was, is := members(base), members(c.After)

@@ -273,7 +273,7 @@ func (t *Table[R]) apply(id string, c Change) error {
 	var value R
 	base, _ := t.line([]byte(id))
 	after := c.Whole(base)
-	if len(after) > 0 && !bytes.Equal(after, []byte("null")) {
+	if !Absent(after) {
 		if err := Decode(after, &value); err != nil {
 			return err
 		}

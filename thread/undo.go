@@ -296,19 +296,19 @@ func (v *inverting) applied() bool {
 // merge that was applied as it is: it does not become pending again.
 func (v *inverting) merge(c Change) error {
 	m := valueOf[Merge](c.Before)
-	if !absent(c.After) {
+	if !Absent(c.After) {
 		m = valueOf[Merge](c.After)
 	}
 	_, pending := v.s.Merges.Get(string(m.ID))
 	switch id := string(m.ID); {
-	case absent(c.After) && v.applied():
+	case Absent(c.After) && v.applied():
 		v.keepDecisions(m)
 		return nil
-	case absent(c.After):
+	case Absent(c.After):
 		return v.conflict("merge '" + id + "' was aborted").WithHint("Merge again with leslie merge")
 	case !pending:
 		return v.conflict("merge '" + id + "' is no longer pending").WithHint("Undo the operation that applied it")
-	case absent(c.Before):
+	case Absent(c.Before):
 		return v.conflict("merge '" + id + "' is pending").
 			WithHint("Abort the merge with leslie merge abort " + id).WithNext("leslie merge status " + id)
 	default:
@@ -387,7 +387,7 @@ func (v *inverting) touched() []ThreadID {
 func (v *inverting) archive() error {
 	for _, c := range v.op.Changes {
 		id, ok := strings.CutPrefix(c.Record, TableObjectives+"/")
-		if !ok || absent(c.Before) || absent(c.After) {
+		if !ok || Absent(c.Before) || Absent(c.After) {
 			continue
 		}
 		counted := valueOf[Objective](c.After).Archived - valueOf[Objective](c.Before).Archived
@@ -403,7 +403,7 @@ func (v *inverting) archive() error {
 func (v *inverting) back(id ObjectiveID) []Thread {
 	var out []Thread
 	for _, c := range v.out.Changes {
-		if strings.HasPrefix(c.Record, TableThreads+"/") && absent(c.Before) {
+		if strings.HasPrefix(c.Record, TableThreads+"/") && Absent(c.Before) {
 			if t := valueOf[Thread](c.After); t.ObjectiveID == id {
 				out = append(out, t)
 			}
@@ -423,7 +423,7 @@ func (v *inverting) unarchived(t Thread) bool {
 // cameBack reports whether the undo brought a thread back from the archive.
 func (v *inverting) cameBack(id ThreadID) bool {
 	return slices.ContainsFunc(v.out.Changes, func(c Change) bool {
-		return c.Record == TableThreads+"/"+string(id) && absent(c.Before) && v.unarchived(valueOf[Thread](c.After))
+		return c.Record == TableThreads+"/"+string(id) && Absent(c.Before) && v.unarchived(valueOf[Thread](c.After))
 	})
 }
 
@@ -443,9 +443,9 @@ func (v *inverting) files() error {
 		case TableThreads:
 			was, is := valueOf[Thread](c.Before), valueOf[Thread](c.After)
 			switch {
-			case absent(c.After):
+			case Absent(c.After):
 				v.out.Removed = append(v.out.Removed, was)
-			case absent(c.Before) && !v.unarchived(is):
+			case Absent(c.Before) && !v.unarchived(is):
 				v.out.Remade = append(v.out.Remade, is)
 			}
 		case TableReferences:
@@ -461,13 +461,13 @@ func (v *inverting) files() error {
 func (v *inverting) copies(c Change) error {
 	was, is := valueOf[Reference](c.Before), valueOf[Reference](c.After)
 	from := was.From
-	if absent(c.Before) {
+	if Absent(c.Before) {
 		from = is.From
 	}
 	if v.cameBack(from) {
 		return nil // its thread's folder was never removed
 	}
-	if _, there := v.s.Threads.Peek(string(from)); !there && absent(c.After) {
+	if _, there := v.s.Threads.Peek(string(from)); !there && Absent(c.After) {
 		v.out.Taken = append(v.out.Taken, was)
 		return nil
 	}

@@ -25,13 +25,14 @@ type fields map[string]json.RawMessage
 
 // fieldsOf returns the fields of a record in the journal, nil for no record.
 func fieldsOf[R any](raw json.RawMessage) fields {
-	if absent(raw) {
+	if Absent(raw) {
 		return nil
 	}
 	return split(encode(decode[R](raw)))
 }
 
-func absent(raw []byte) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }
+// Absent reports whether a value of a change says that there is no record.
+func Absent(raw []byte) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }
 
 func split(record []byte) fields { return decode[fields](record) }
 
@@ -242,7 +243,7 @@ func countedBack(before, after, now json.RawMessage) (json.RawMessage, bool, err
 
 // valueOf decodes a field that may be absent.
 func valueOf[T any](raw json.RawMessage) (value T) {
-	if !absent(raw) {
+	if !Absent(raw) {
 		value = decode[T](raw)
 	}
 	return value

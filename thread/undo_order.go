@@ -24,7 +24,7 @@ func (v *inverting) order() error {
 }
 
 func (v *inverting) inOrder(c Change) error {
-	gone := absent(c.After)
+	gone := Absent(c.After)
 	switch table, _, _ := strings.Cut(c.Record, "/"); {
 	case table == TableThreads && gone:
 		return v.unnamed(valueOf[Thread](c.Before))
@@ -34,7 +34,7 @@ func (v *inverting) inOrder(c Change) error {
 		return v.emptied(valueOf[Objective](c.Before))
 	case table == TableObjectives:
 		return v.objectiveInOrder(valueOf[Objective](c.After).ID)
-	case table == TableReferences && absent(c.Before):
+	case table == TableReferences && Absent(c.Before):
 		return v.referenceInOrder(valueOf[Reference](c.After))
 	case table == TableApprovals && !gone:
 		return v.approvalInOrder(valueOf[Approval](c.After))

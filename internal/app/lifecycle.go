@@ -50,7 +50,6 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 				return nil, "", err
 			}
 		}
-		requests, questions := s.OpenRequests(""), s.OpenQuestions("")
 		done, err := s.Lifecycle(id, in.Action, in.Reason, speaking(c, s, stamp))
 		if err != nil {
 			return nil, "", err
@@ -59,22 +58,15 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 		if t.Status.Terminated() && t.Status != done.From {
 			warnOpenChildren(c, s, t)
 		}
-		d := &LifecycleResult{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Revision: t.Revision}
-		for _, g := range requests {
-			if g.ThreadID == t.ID && done.From == thread.WaitingHuman && t.Status != done.From {
-				d.Withdrawn = append(d.Withdrawn, g.ID)
-			}
-		}
+		d := &LifecycleResult{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Withdrawn: done.Withdrawn, Revision: t.Revision}
 		d.Objective.ObjectiveID = t.ObjectiveID
 		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 			d.Objective.Status = o.Status(s.CountsOf(o))
 		}
 		if t.Status.Terminated() && !done.From.Terminated() {
 			d.Ready = s.MadeReady(t, stamp.Time)
-			for _, q := range questions {
-				if q.ThreadID == t.ID {
-					d.Unanswered = append(d.Unanswered, q.ID)
-				}
+			for _, q := range s.OpenQuestions(t.ID) {
+				d.Unanswered = append(d.Unanswered, q.ID)
 			}
 		}
 		return d, t.ID, nil

@@ -50,7 +50,7 @@ func (w *walk) take(op thread.Operation) {
 func (w *walk) ended(op thread.Operation) bool {
 	return slices.ContainsFunc(op.Changes, func(ch thread.Change) bool {
 		id, ok := strings.CutPrefix(ch.Record, thread.TableMerges+"/")
-		return ok && len(ch.After) > 0 && string(ch.After) != "null" && !w.isPending(thread.MergeID(id))
+		return ok && !thread.Absent(ch.After) && !w.isPending(thread.MergeID(id))
 	})
 }
 

@@ -214,10 +214,14 @@ func (p *party) read(c Call, reader *treeReader, set scope.Set) (missed []string
 	return missed, err
 }
 
+// parties returns the target and the sources, in this order.
+func (in *mergeInputs) parties() []party { return append([]party{in.target}, in.sources...) }
+
 // movedSince returns the threads whose files are not what they were.
 func (in *mergeInputs) movedSince(was *mergeInputs) (out []thread.ThreadID) {
-	for i, now := range append([]party{in.target}, in.sources...) {
-		if before := append([]party{was.target}, was.sources...)[i]; !sameFiles(before.manifest, now.manifest) {
+	before := was.parties()
+	for i, now := range in.parties() {
+		if !sameFiles(before[i].manifest, now.manifest) {
 			out = append(out, now.ID)
 		}
 	}

@@ -37,7 +37,7 @@ type Version struct {
 func (s View) Versions(c merge.Conflict) (sides []Version, base Version) {
 	for _, side := range c.Sides {
 		v := Version{}
-		for _, one := range append([]party{s.inputs.target}, s.inputs.sources...) {
+		for _, one := range s.inputs.parties() {
 			if f, ok := one.manifest.Find(c.Path); ok && string(one.ID) == side.Thread {
 				v = Version{f.Size, f.ModTime}
 			}
@@ -57,8 +57,8 @@ func (s View) Versions(c merge.Conflict) (sides []Version, base Version) {
 
 // Titles returns the titles of the threads that take part, by their ids.
 func (s View) Titles() map[string]string {
-	out := map[string]string{string(s.inputs.target.ID): s.inputs.target.Title}
-	for _, one := range s.inputs.sources {
+	out := map[string]string{}
+	for _, one := range s.inputs.parties() {
 		out[string(one.ID)] = one.Title
 	}
 	return out

@@ -188,7 +188,7 @@ func (x Index) Contradicts(f File, rev thread.Revision, own *Operation, records 
 		}
 	}
 	for record, after := range last {
-		if len(after) > 0 && string(after) != "null" {
+		if !thread.Absent(after) {
 			differing = append(differing, record)
 		}
 	}
