@@ -89,7 +89,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	if q.Before > 0 {
 		top = min(top, q.Before)
 	}
-	part := journal.Span{Since: q.Since, Before: q.Before, Undos: true}
+	part := journal.Span{Since: q.Since, Before: q.Before}
 	if q.Thread != "" {
 		part.Marks = []string{string(q.Thread)}
 	}
@@ -127,7 +127,7 @@ func (s *Store) FindOperation(ctx context.Context, want func(thread.Operation) b
 	if err != nil {
 		return thread.Operation{}, false, err
 	}
-	for op, err := range s.newestFirst(ctx, now, journal.Span{Marks: marks, Undos: true}) {
+	for op, err := range s.newestFirst(ctx, now, journal.Span{Marks: marks}) {
 		if err != nil || want(op) {
 			return op, err == nil, err
 		}
@@ -141,7 +141,7 @@ func (s *Store) newestFirst(ctx context.Context, now *loaded, part journal.Span)
 	return func(yield func(thread.Operation, error) bool) {
 		given := thread.Revision(0) // an operation that was not read from the journal
 		give := func(e journal.Entry) bool { return e.Seq == given || yield(e.Operation, nil) }
-		if own := now.Operation; own != nil && now.tail < now.Revision && own.Seq > part.Since && (part.Undos || part.Before == 0 || own.Seq < part.Before) {
+		if own := now.Operation; own != nil && now.tail < now.Revision && own.Seq > part.Since {
 			e, err := own.All()
 			if err != nil {
 				yield(thread.Operation{}, err)
@@ -151,9 +151,6 @@ func (s *Store) newestFirst(ctx context.Context, now *loaded, part journal.Span)
 				return
 			}
 			given = own.Seq
-			if !part.Undos {
-				part.Before = own.Seq
-			}
 		}
 		err := s.inJournal(func(j journal.File) error { return j.NewestFirst(ctx, part, give) })
 		if err != nil {

@@ -53,12 +53,11 @@ func (f File) Newest(fn func(Entry) bool) error {
 	return nil
 }
 
-// Span is a part of the history; the zero value is all of it.
+// Span is a part of the history, and all operations after Since that undo or redo others;
+// the zero value is all of it.
 type Span struct {
 	Since, Before thread.Revision // both excluded; Before 0: no end
 	Marks         []string        // if there are any, decode only lines that have one of these texts
-	// Undos: also operations from Before on that undo or redo others.
-	Undos bool
 }
 
 // undoes is in the line of each operation that undoes or redoes another.
@@ -66,7 +65,7 @@ const undoes = `"undoes":"`
 
 // marked reports whether a line may be wanted.
 func (part Span) marked(seq thread.Revision, line []byte) bool {
-	if part.Undos && bytes.Contains(line, []byte(undoes)) {
+	if bytes.Contains(line, []byte(undoes)) {
 		return true
 	}
 	if part.Before != 0 && seq >= part.Before {
@@ -84,9 +83,6 @@ func (f File) NewestFirst(ctx context.Context, part Span, yield func(Entry) bool
 		return nil
 	}
 	var last thread.Revision // the number above those that are still wanted
-	if !part.Undos {
-		last = part.Before
-	}
 	for line, err := range jsonl.Backwards(f.file, f.size) {
 		if err != nil {
 			return err
