@@ -1,8 +1,8 @@
 package proctest
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -158,8 +158,7 @@ func shareOut(t *testing.T, p *project, parts []string) map[string]member {
 // in which all sides only added lines.
 func mergeAll(t *testing.T, lead member, parts []string) {
 	t.Helper()
-	sources := fmt.Sprintf("%s,%s,%s,%s,%s", parts[0], parts[1], parts[2], parts[3], parts[4])
-	a, err := lead.try("merge", "--sources", sources, "--target", "plan")
+	a, err := lead.try("merge", "--sources", strings.Join(parts, ","), "--target", "plan")
 	require.NoError(t, err)
 	require.NotNil(t, a.Error, "%s", a.Data)
 	require.Equal(t, "T301", a.Error.Code)

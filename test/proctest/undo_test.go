@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
@@ -15,14 +16,14 @@ func TestProcessesThatUndoAtOnceStepBackOnce(t *testing.T) {
 	p := newProject(t)
 	p.ok("spawn", "--id", "main", "--intent", "Plan", "--title", "title 0")
 	const edits = 6
-	for _, title := range []string{"1", "2", "3", "4", "5", "6"} {
-		p.ok("update", "main", "--title", "title "+title)
+	for n := range edits {
+		p.ok("update", "main", "--title", fmt.Sprint("title ", n+1))
 	}
 	at := func(done int) {
 		t.Helper()
 		var data struct{ Title string }
 		p.ok("status", "main").into(t, &data)
-		require.Equal(t, "title "+string(rune('0'+edits-done)), data.Title)
+		require.Equal(t, fmt.Sprint("title ", edits-done), data.Title)
 	}
 	step := func(command string) (done int) {
 		var mu sync.Mutex
