@@ -73,8 +73,9 @@ func random(t *testing.T) *rand.Rand {
 
 // project is a folder with a store, and its own home folder.
 type project struct {
-	t         testing.TB
-	dir, home string
+	t          testing.TB
+	dir, home  string
+	flags, env []string // of every call
 }
 
 // newProject makes a project with one objective.
@@ -122,9 +123,10 @@ type started struct {
 }
 
 func (p *project) command(args ...string) *started {
+	args = slices.Concat(args, p.flags)
 	s := &started{Cmd: exec.Command(binary, args...), line: "leslie " + strings.Join(args, " ")}
 	s.Dir = p.dir
-	s.Env = harness.Environment(p.home, os.TempDir())
+	s.Env = append(harness.Environment(p.home, os.TempDir()), p.env...)
 	s.Stdout, s.Stderr = &s.stdout, &s.stderr
 	return s
 }

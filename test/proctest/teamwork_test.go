@@ -10,42 +10,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// member is an agent that speaks for a thread, "" for none.
+// member is an agent in a project.
 type member struct {
 	*project
-	actor, thread string
+	actor string
 }
 
-func (m member) command(args ...string) *started {
-	s := m.project.command(append(args, "--as", "agent", "--actor", m.actor)...)
-	if m.thread != "" {
-		s.Env = append(s.Env, "LESLIE_THREAD="+m.thread)
-	}
-	return s
+func (p *project) agent(actor string) member {
+	own := *p
+	own.flags = []string{"--as", "agent", "--actor", actor}
+	return member{&own, actor}
 }
 
-func (m member) try(args ...string) (answer, error) {
-	s := m.command(args...)
-	if err := s.Start(); err != nil {
-		return answer{}, err
-	}
-	return s.end()
-}
-
-func (m member) ok(args ...string) answer {
-	m.t.Helper()
-	a, err := m.try(args...)
-	require.NoError(m.t, err)
-	require.Nil(m.t, a.Error, "%s", a.line)
-	return a
-}
-
-func (m member) fails(code string, status int, args ...string) answer {
-	m.t.Helper()
-	a, err := m.try(args...)
-	require.NoError(m.t, err)
-	requireFailure(m.t, a, code, status)
-	return a
+// of is the member as it speaks for a thread.
+func (m member) of(thread string) member {
+	own := *m.project
+	own.env = []string{"LESLIE_THREAD=" + thread}
+	return member{&own, m.actor}
 }
 
 // claimAll claims ready threads until none is left.
@@ -70,9 +51,9 @@ func (m member) claimAll() (ids []string, err error) {
 func TestALeadAndTwoWorkersPlanARelease(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
-	lead := member{project: p, actor: "lead", thread: "plan"}
+	lead := p.agent("lead").of("plan")
 	parts := []string{"api", "docs", "notes", "site", "tests"}
-	member{project: p, actor: "lead"}.ok("spawn", "--id", "plan", "--intent", "Plan the relese", "--claim")
+	p.agent("lead").ok("spawn", "--id", "plan", "--intent", "Plan the relese", "--claim")
 	p.write("plan", map[string]string{"steps.txt": "begin\nend\n"})
 	for _, id := range parts {
 		lead.ok("spawn", "--id", id, "--parent", "plan", "--inherit", "full", "--intent", "Write the "+id)
@@ -82,9 +63,8 @@ func TestALeadAndTwoWorkersPlanARelease(t *testing.T) {
 	for _, id := range parts {
 		p.write(id, map[string]string{"steps.txt": "begin\nwrite the " + id + "\nend\n", id + ".txt": id + "\n"})
 	}
-	docs := owner["docs"]
-	docs.thread = "docs"
-	other := member{project: p, actor: "worker-3"}
+	docs := owner["docs"].of("docs")
+	other := p.agent("worker-3")
 
 	// Somebody else completes the thread under its holder's nose; the lead may.
 	denied := other.fails("T108", 11, "done", "docs")
@@ -92,8 +72,7 @@ func TestALeadAndTwoWorkersPlanARelease(t *testing.T) {
 	assert.True(t, lead.ok("update", "docs", "--tag", "+late").warned("W106"))
 
 	// A message comes while the worker waits, and another before it completes its thread.
-	waiting := docs.command("wait", "plan", "--timeout", "100s")
-	require.NoError(t, waiting.Start())
+	waiting := docs.start("wait", "plan", "--timeout", "100s")
 	lead.ok("inject", "docs", "--type", "feedback", "--content", "Mention Windows")
 	woken, err := waiting.end()
 	require.NoError(t, err)
@@ -104,9 +83,7 @@ func TestALeadAndTwoWorkersPlanARelease(t *testing.T) {
 	docs.fails("T113", 11, "done", "docs")
 	assert.Contains(t, string(docs.ok("context").Data), "No pictures")
 	for _, id := range parts {
-		worker := owner[id]
-		worker.thread = id
-		worker.ok("done", id)
+		owner[id].of(id).ok("done", id)
 	}
 
 	lead.ok("update", "plan", "--intent", "Plan the release")
@@ -133,7 +110,7 @@ func TestALeadAndTwoWorkersPlanARelease(t *testing.T) {
 func shareOut(t *testing.T, p *project, parts []string) map[string]member {
 	t.Helper()
 	var all sync.WaitGroup
-	workers := []member{{project: p, actor: "worker-1"}, {project: p, actor: "worker-2"}}
+	workers := []member{p.agent("worker-1"), p.agent("worker-2")}
 	got := make([][]string, len(workers))
 	for i, w := range workers {
 		all.Go(func() {
