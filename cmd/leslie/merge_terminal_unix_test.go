@@ -313,8 +313,8 @@ func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 // the agent has the pipe open, so the pipe ends with the last of them.
 func TestAnAgentsProcessesEndWithIt(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]string{"at the timeout": "wait", "when it has ended": "exit 1"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, end, limit string }{{"at the timeout", "wait", "1s"}, {"when it has ended", "exit 1", "1h"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := diverged(t)
 			fifo := filepath.Join(b.home, "fifo")
@@ -322,9 +322,9 @@ func TestAnAgentsProcessesEndWithIt(t *testing.T) {
 			reader, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 			require.NoError(t, err)
 			defer reader.Close()
-			agent := script(t, b, "agent", "exec 9> "+fifo+"\necho alive >&9\nsleep 1000 &\n"+end)
+			agent := script(t, b, "agent", "exec 9> "+fifo+"\necho alive >&9\nsleep 1000 &\n"+tt.end)
 			status := b.leslie("merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first",
-				"--agent", agent, "--agent-timeout", "1s", "--format", "json")
+				"--agent", agent, "--agent-timeout", tt.limit, "--format", "json")
 			require.Equal(t, 13, status, b.out.String())
 			require.NoError(t, reader.SetReadDeadline(time.Now().Add(20*time.Second)))
 			said, err := io.ReadAll(reader)
