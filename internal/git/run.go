@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -57,6 +58,7 @@ type command struct {
 	stdin   []byte
 	options []string // before the command's name
 	args    []string
+	files   []*os.File // that git inherits
 }
 
 // run runs git and returns its standard output. Errors: T801 if it cannot be started,
@@ -70,6 +72,7 @@ func (s System) run(ctx context.Context, c command) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.dir, append(s.environ(), c.env...), waitAfterStop
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.stdin), &stdout, &stderr
+	cmd.ExtraFiles = c.files
 	external.StopAsGroup(cmd)
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -163,7 +163,7 @@ func closedStds() []closedStd {
 		{"os/user", speaks, "pass the user as a value"},
 		{"os", append(slices.Clone(files), "internal/external"), "this package is pure: only the store uses files, only the command line the environment"},
 		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
-		{"syscall", append(slices.Clone(files), "internal/external", "store/internal/buffer"), "this package is pure"},
+		{"syscall", append(slices.Clone(files), "internal/external", "internal/git", "store/internal/buffer"), "this package is pure"},
 		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "pass randomness as a value, so that a test determines it"},
 		{"crypto/rand", speaks, "pass randomness as a value, so that a test determines it"},
 		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; return it everywhere else"},

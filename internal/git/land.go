@@ -1,0 +1,326 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+)
+
+// This file moves a branch forward to a commit, with the files of the worktree that has
+// it checked out, and finishes or takes back what a killed git left half done.
+//
+// git writes the files first, then the index, then the branch. Moving the branch alone,
+// under a worktree that has it checked out, would stage the reversal of the commit there.
+
+// Landing is a branch that is to move from one commit to another that continues it.
+type Landing struct {
+	Branch   string
+	Old, New Commit
+}
+
+// landingLock is the file that a landing locks, in the repository.
+const landingLock = "leslie-landing.lock"
+
+// Land moves the branch. Local changes and untracked or ignored files stay as they are:
+// where the landing would have to write them it changes nothing (T806 with the paths).
+// Errors: ErrMoved if the branch is elsewhere; T805 if something is in progress in its
+// worktree, another landing too; T806; T808.
+func (r *Repo) Land(ctx context.Context, l Landing) error {
+	lock, err := r.holdLanding()
+	if err != nil {
+		return err
+	}
+	defer release(lock)
+	at, err := r.checkedOut(ctx, l)
+	if err != nil {
+		return err
+	}
+	if at == nil {
+		return r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.New, l.Old, "leslie: merge")
+	}
+	if err := at.CheckIdle(); err != nil {
+		return err
+	}
+	return at.forward(ctx, l, lock)
+}
+
+func (r *Repo) holdLanding() (*os.File, error) {
+	path := filepath.Join(r.Admin, landingLock)
+	lock, err := hold(path)
+	switch {
+	case err == nil:
+		return lock, nil
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist):
+		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+	}
+	return nil, codes.WorktreeBusy.Wrap(err, fact.Of("path", r.Admin), fact.Of("what", "another landing"))
+}
+
+// checkedOut returns the worktree that has the branch checked out, nil if none has.
+// Errors: ErrMoved; T806 if it is being rebased, or its worktree's folder is away.
+func (r *Repo) checkedOut(ctx context.Context, l Landing) (*Worktree, error) {
+	all, err := r.Worktrees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	admins := []string{r.Admin}
+	for _, w := range all {
+		admins = append(admins, w.Admin)
+	}
+	for _, admin := range admins {
+		for _, kind := range []string{"rebase-merge", "rebase-apply"} {
+			name, _ := os.ReadFile(filepath.Join(admin, kind, "head-name"))
+			if strings.TrimSpace(string(name)) == "refs/heads/"+l.Branch {
+				return nil, l.blocked(admin, "a rebase of the branch is in progress")
+			}
+		}
+	}
+	for _, w := range all {
+		switch {
+		case w.Branch != l.Branch:
+		case w.Missing:
+			return nil, l.blocked(w.Dir, "its worktree "+w.Dir+" is not there")
+		case w.Head != l.Old:
+			return nil, ErrMoved
+		default:
+			return &w.Worktree, nil
+		}
+	}
+	return nil, nil
+}
+
+// blocked is T806.
+func (l Landing) blocked(path, reason string, paths ...string) *codes.Error {
+	err := codes.LandingBlocked.New(fact.Of("branch", l.Branch), fact.Of("reason", reason), fact.Of("path", path))
+	if len(paths) > 0 {
+		return err.With(fact.Of("paths", paths))
+	}
+	return err
+}
+
+// forward moves the branch, the index and the files of its worktree. git inherits the
+// lock, so that the landing lasts as long as either process.
+func (w Worktree) forward(ctx context.Context, l Landing, lock *os.File) error {
+	if err := w.repo.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	_, err := w.run(ctx, command{files: inherited(lock), args: []string{
+		"merge", "--ff-only", "--no-overwrite-ignore", "--no-squash", "--no-autostash", "--no-verify-signatures", "--no-stat", "--no-progress", "-q", string(l.New),
+	}})
+	if err == nil {
+		return nil
+	}
+	if tip, lookErr := w.repo.Branch(ctx, l.Branch); lookErr == nil && tip != l.Old {
+		if tip == l.New {
+			return nil
+		}
+		return ErrMoved
+	}
+	if paths, reason := inTheWay(stderrOf(err)); len(paths) > 0 {
+		return l.blocked(w.Dir, reason, paths...)
+	}
+	return broken(err)
+}
+
+// inTheWay reads from git's message which files a merge would overwrite.
+func inTheWay(stderr string) (paths []string, reason string) {
+	for _, line := range strings.Split(stderr, "\n") {
+		switch path, listed := strings.CutPrefix(line, "\t"); {
+		case listed:
+			paths = append(paths, strings.TrimSpace(path))
+		case strings.Contains(line, "local changes"):
+			reason = "files in its worktree have local changes where the merge writes"
+		case strings.Contains(line, "untracked working tree files"):
+			reason = "files that git does not track are where the merge writes"
+		case strings.Contains(line, "lose untracked files"):
+			reason = "folders with files that git does not track are where the merge writes"
+		}
+	}
+	if reason == "" {
+		return nil, ""
+	}
+	return paths, reason
+}
+
+// Repair finishes or takes back a landing that was interrupted, and reports whether the
+// branch has the commit now. It changes only what git wrote: a file that is what the
+// landing found, what it was writing, or a beginning of that. Errors: T805 if the
+// landing, or something else, is in progress.
+func (r *Repo) Repair(ctx context.Context, l Landing) (landed bool, err error) {
+	lock, err := r.holdLanding()
+	if err != nil {
+		return false, err
+	}
+	defer release(lock)
+	tip, err := r.Branch(ctx, l.Branch)
+	if err != nil || tip == "" {
+		return false, err
+	}
+	if has, err := r.Contains(ctx, tip, l.New); err != nil || has {
+		return has, err
+	}
+	if tip != l.Old {
+		return false, nil // somebody went on without it
+	}
+	at, err := r.checkedOut(ctx, l)
+	if err != nil || at == nil {
+		return false, err
+	}
+	return at.repair(ctx, l, lock)
+}
+
+func (w Worktree) repair(ctx context.Context, l Landing, lock *os.File) (landed bool, err error) {
+	for _, left := range []string{ // no landing runs, so one that was killed left them
+		filepath.Join(w.Admin, "index.lock"), filepath.Join(w.Admin, "HEAD.lock"), filepath.Join(w.Admin, "ORIG_HEAD.lock"),
+		filepath.Join(w.repo.Admin, "refs", "heads", filepath.FromSlash(l.Branch)+".lock"),
+	} {
+		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, codes.WriteFailed.Wrap(err, fact.Of("path", left), fact.Of("reason", codes.Reason(err)))
+		}
+	}
+	if err := w.CheckIdle(); err != nil {
+		return false, err
+	}
+	changed, err := w.repo.changes(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	staged, err := w.indexHas(ctx, l.New, changed)
+	if err != nil {
+		return false, err
+	}
+	if staged { // files and index are done
+		return true, w.repo.UpdateRef(ctx, "refs/heads/"+l.Branch, l.New, l.Old, "leslie: merge")
+	}
+	return false, w.putBack(ctx, changed, lock)
+}
+
+// treeChange is a path that differs between two commits.
+type treeChange struct {
+	path     string
+	old, new Blob
+}
+
+// changes lists what the landing changes.
+func (r *Repo) changes(ctx context.Context, l Landing) ([]treeChange, error) {
+	out, err := r.at(ctx, command{args: []string{"diff-tree", "-r", "-z", "--no-renames", string(l.Old), string(l.New)}})
+	if err != nil {
+		return nil, broken(err)
+	}
+	var all []treeChange
+	fields := strings.Split(string(out), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		head := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(head) != 5 {
+			return nil, unavailable(nil, "git diff-tree: unexpected answer")
+		}
+		c := treeChange{path: fields[i+1], old: Blob{head[0], head[2]}, new: Blob{head[1], head[3]}}
+		for _, b := range []*Blob{&c.old, &c.new} {
+			if strings.Trim(b.Object, "0") == "" {
+				*b = Blob{}
+			}
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// indexHas reports whether the index has what a commit has in these paths.
+func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []treeChange) (bool, error) {
+	out, err := w.run(ctx, command{args: []string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", string(commit)}})
+	if err != nil {
+		return false, broken(err)
+	}
+	differs := map[string]bool{}
+	for _, path := range strings.Split(string(out), "\x00") {
+		differs[path] = true
+	}
+	for _, c := range changed {
+		if differs[c.path] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// putBack returns files that an interrupted landing wrote to what the index has.
+func (w Worktree) putBack(ctx context.Context, changed []treeChange, lock *os.File) error {
+	var objects []string
+	for _, c := range changed {
+		if c.new.There() && c.new.Mode != "160000" {
+			objects = append(objects, c.new.Object+" "+c.path)
+		}
+	}
+	written, err := w.filtered(ctx, objects)
+	if err != nil {
+		return err
+	}
+	var back []string
+	for _, c := range changed {
+		now, is := w.content(c.path)
+		content := written[c.path]
+		ours := is == fs.ErrNotExist || is == nil && c.new.There() && bytes.HasPrefix(content, now)
+		switch {
+		case !ours:
+		case c.old.There():
+			back = append(back, c.path)
+		case is == nil:
+			if err := os.Remove(filepath.Join(w.Dir, filepath.FromSlash(c.path))); err != nil {
+				return codes.WriteFailed.Wrap(err, fact.Of("path", c.path), fact.Of("reason", codes.Reason(err)))
+			}
+		}
+	}
+	if len(back) == 0 {
+		return nil
+	}
+	_, err = w.run(ctx, command{files: inherited(lock), stdin: []byte(strings.Join(back, "\x00") + "\x00"), args: []string{"checkout-index", "-f", "-z", "--stdin"}})
+	return broken(err)
+}
+
+// errOther says that something is in the place of a file.
+var errOther = errors.New("not a file")
+
+// content reads a file or a link of the worktree. Errors: fs.ErrNotExist, errOther.
+func (w Worktree) content(path string) ([]byte, error) {
+	name := filepath.Join(w.Dir, filepath.FromSlash(path))
+	info, err := os.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, fs.ErrNotExist // also below a file
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(name)
+		if err != nil {
+			return nil, errOther
+		}
+		return []byte(filepath.ToSlash(to)), nil
+	case !info.Mode().IsRegular():
+		return nil, errOther
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, errOther
+	}
+	return data, nil
+}
+
+// filtered reads objects as a checkout writes them, by path; each line of names is an
+// object and its path.
+func (w Worktree) filtered(ctx context.Context, names []string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, name := range names {
+		object, path, _ := strings.Cut(name, " ")
+		content, err := w.run(ctx, command{args: []string{"cat-file", "--filters", "--path=" + path, object}})
+		if err != nil {
+			return nil, broken(err)
+		}
+		out[path] = content
+	}
+	return out, nil
+}

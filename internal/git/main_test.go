@@ -1,0 +1,15 @@
+package git_test
+
+import (
+	"os"
+	"testing"
+
+	"leslie/test/harness"
+)
+
+func TestMain(m *testing.M) {
+	if err := harness.UseMemory(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
