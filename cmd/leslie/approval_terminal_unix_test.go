@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -21,9 +22,9 @@ import (
 
 // Questions as the terminal shows them.
 const (
-	askDecision = "Your decision? (approve, deny, later, quit)"
+	askDecision = "Your decision?"
 	askReason   = "Why? (may be left empty)"
-	askAnyway   = "Approve it as it is now? (yes, no)"
+	askAnyway   = "Approve it as it is now?"
 	askApply    = "Apply this merge? [y]es [n]o [d]iff [l]ater [?]:"
 )
 
@@ -120,13 +121,84 @@ func TestApproveWithoutAnythingThatWaitsSaysSo(t *testing.T) {
 	assert.Contains(t, shown, "no open requests")
 }
 
+// requestedMerge returns a project in which an agent asks to merge clean changes of
+// every sort, and the child for a capability.
+func requestedMerge(t *testing.T) *bench {
+	t.Helper()
+	b := newProject(t)
+	b.write(t, ".leslie/threads/main/plan.md", "one\ntwo\nthree\n")
+	b.write(t, ".leslie/threads/main/logo.png", "\x00main")
+	b.write(t, ".leslie/threads/main/old.md", "old\n")
+	b.must(t, "spawn", "--intent", "child", "--id", "child", "--parent", "main", "--inherit", "full",
+		"--title", "Design the whole API, with names that are long enough for two lines of a narrow terminal")
+	b.write(t, ".leslie/threads/child/plan.md", "one\ntwo of child\nthree\nfour\n")
+	b.write(t, ".leslie/threads/child/logo.png", "\x00child")
+	b.write(t, ".leslie/threads/child/計画.md", "計画\n")
+	require.NoError(t, os.Remove(filepath.Join(b.dir, ".leslie/threads/child/old.md")))
+	require.Equal(t, 14, b.leslie("merge", "--sources", "child", "--target", "main", "--require-approval", "--as", "agent", "--actor", "bot"), &b.err)
+	b.asks(t, "child", "deploy", "--reason", "Ship 1.2 before the weekend, because everybody waits for the names")
+	return b
+}
+
+func TestAPersonSeesWhatAMergeWouldDoBeforeTheyApproveIt(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{60, 80, 100} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			b := requestedMerge(t)
+			s := openTerminal(t, b, columns, 80)
+			s.start("approve")
+			s.waitFor("[?]:")
+			for _, answer := range []string{"?", "perhaps", "diff"} {
+				s.send(answer + "\r")
+				s.waitFor("[?]:")
+			}
+			s.send("approve\r")
+			s.waitFor("2 of 2")
+			s.waitFor("[?]:")
+			s.send("f\r") // there is no diff of what is no merge
+			s.waitFor("[?]:")
+			s.send("later\r")
+			assert.Zero(t, s.wait())
+			s.golden(fmt.Sprintf("approve-%d", columns))
+		})
+	}
+}
+
+func TestAMergeThatChangedSinceItsRequestIsShownWithWhatChanged(t *testing.T) {
+	t.Parallel()
+	b := requestedMerge(t)
+	b.write(t, ".leslie/threads/child/plan.md", "one\ntwo of child, again\nthree\n")
+	s := openTerminal(t, b, 80, 60)
+	s.start("approve")
+	s.waitFor("[?]:")
+	s.golden("approve-changed")
+	s.send("diff\r")
+	s.waitFor("+two of child, again")
+	s.waitFor("[?]:")
+	s.send("quit\r")
+	assert.Zero(t, s.wait())
+
+	s.clear()
+	b.must(t, "approvals", "--format", "json")
+	items, _ := document(t, b.out.Bytes()).Data["items"].([]any)
+	id, _ := items[0].(map[string]any)["approvalId"].(string)
+	s.start("approve", id)
+	s.waitFor("[?]:")
+	s.golden("approve-changed-by-id")
+	s.send("no\r")
+	assert.Zero(t, s.wait())
+	assert.Equal(t, "open", b.verdicts(t)["approve_merge"])
+}
+
 func TestToGoThroughTakesNoFlagForOneOperation(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
 	b.asks(t, "main", "deploy")
-	shown, status := typing(t, b, nil, []string{"approve"}, "approve", "--request-id", "r", "--expect-revision", "9")
+	shown, status := typing(t, b, nil, []string{"approve"}, "approve", "--request-id", "r", "--expect-revision", "9", "--apply")
 	assert.Equal(t, 2, status, shown)
 	assert.Contains(t, shown, "--request-id cannot be used without an id")
+	assert.Contains(t, shown, "--apply cannot be used without an id")
 	assert.Equal(t, map[string]string{"deploy": "open"}, b.verdicts(t))
 }
 

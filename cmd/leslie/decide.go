@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
-	"leslie/internal/app/merging"
+	"leslie/internal/screen"
 	"leslie/thread"
 )
 
@@ -20,6 +24,11 @@ func (d decisionText) Text(p *page) {
 		p.line("approval %s  %s; nothing changed", d.ApprovalID, string(d.Status))
 	}
 	p.line("thread %s  %s", d.ThreadID, d.ThreadStatus)
+	mergeComesNext(p, d.ApprovalRecord)
+}
+
+// mergeComesNext says how to apply a merge that was approved.
+func mergeComesNext(p *page, d app.ApprovalRecord) {
 	if d.MergeID != nil && d.Status == thread.GrantApproved {
 		p.line("leslie merge continue %s applies the merge", *d.MergeID)
 	}
@@ -58,7 +67,7 @@ func decisionCommand(d thread.GrantDecision, summary string) *command {
 
 func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 	if d == thread.Approve && c.operand(0) == "" && canPrompt(c) {
-		c.meansNothing("without an id", "request-id", "expect-revision")
+		c.meansNothing("without an id", "request-id", "expect-revision", "apply")
 		return runUseCase(c, app.ReviewAll, app.ReviewRequest{Reviewer: &reviewPrompt{prompt: newPrompt(c), c: c}},
 			func(d *app.ReviewResult) Data { return reviewText{d} })
 	}
@@ -67,7 +76,7 @@ func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 		in.Approval = meantRecord(c, approvalIDs)
 	}
 	if canPrompt(c) {
-		in.Confirm = func(paths []string) (bool, error) { return confirmChanged(c, paths) }
+		in.Confirm = func(of app.ApprovalRecord, paths []string) (bool, error) { return confirmChanged(c, of, paths) }
 	}
 	if in.OfMerge = c.on("apply"); in.OfMerge {
 		c.meansNothing("with --apply", "request-id", "expect-revision")
@@ -121,11 +130,18 @@ func applyApproved(c *call, decided *app.DecideResult) (Data, error) {
 
 // confirmChanged asks the person at the terminal to confirm a request whose subject
 // has changed.
-func confirmChanged(c *call, paths []string) (bool, error) {
+func confirmChanged(c *call, of app.ApprovalRecord, paths []string) (bool, error) {
 	p := newPrompt(c)
-	sayChanged(p, paths)
-	answer, ok := p.choose("Approve it as it is now?", "yes", "no")
-	return answer == "yes", unlessAnswered(c, ok)
+	sayChanged(p, of, paths)
+	question := "Approve it as it is now?"
+	if of.MergeID != nil {
+		question = "Approve what was asked?"
+	}
+	answer, ok := p.pick(menu{question: question, choices: []screen.Choice{
+		{Word: wordYes, Key: "y", About: "approve it"},
+		{Word: wordNo, Key: "n", About: "leave the request open"},
+	}})
+	return answer == wordYes, unlessAnswered(c, ok)
 }
 
 // unlessAnswered returns T904 if a question was interrupted.
@@ -136,7 +152,9 @@ func unlessAnswered(c *call, ok bool) error {
 	return interrupted(c)
 }
 
-func sayChanged(p *prompt, paths []string) {
+// sayChanged says at which paths the subject of a request has changed, and what that means
+// for a merge.
+func sayChanged(p *prompt, of app.ApprovalRecord, paths []string) {
 	p.say("  %s", p.paint(yellow, "changed since it was asked for:"))
 	for i, path := range paths {
 		if i == maxShownLines {
@@ -145,6 +163,9 @@ func sayChanged(p *prompt, paths []string) {
 		}
 		p.say("    %s", path)
 	}
+	if of.MergeID != nil {
+		p.draw(screen.Paragraph("  ", "An approval is for what was asked: the merge asks again before it does anything else.", p.width))
+	}
 }
 
 type reviewText struct{ *app.ReviewResult }
@@ -152,6 +173,7 @@ type reviewText struct{ *app.ReviewResult }
 func (d reviewText) Text(p *page) {
 	for _, a := range d.Decided {
 		p.line("approval %s  %s  %s  %s", a.ApprovalID, a.ThreadID, string(a.Status), joined(a.Scope))
+		mergeComesNext(p, a)
 	}
 	if d.Open == 0 {
 		p.line("no open requests")
@@ -169,18 +191,22 @@ type reviewPrompt struct {
 // Gone implements app.Reviewer.
 func (p *reviewPrompt) Gone(id thread.ApprovalID) { p.say("%s has been decided in the meantime", id) }
 
+// Words of the question about a request.
+const (
+	wordApprove = "approve"
+	wordDeny    = "deny"
+)
+
 // Review implements app.Reviewer.
 func (p *reviewPrompt) Review(r app.Review) (v app.ReviewVerdict, err error) {
-	p.show(r)
-	answer, ok := p.choose("Your decision?", "approve", "deny", "later", "quit")
-	switch {
-	case !ok || answer == "quit":
-		return app.ReviewVerdict{Quit: true}, unlessAnswered(p.c, ok)
-	case answer == "later":
-		return v, nil
+	files := p.show(r)
+	answer, err := p.decision(r, files)
+	if err != nil || answer == wordQuit || answer == wordLater {
+		return app.ReviewVerdict{Quit: answer != wordLater}, err
 	}
 	v = app.ReviewVerdict{Decision: thread.GrantDecision(answer), Reason: p.c.text("reason")}
-	if answer == "deny" && v.Reason == "" {
+	if answer == wordDeny && v.Reason == "" {
+		var ok bool
 		if v.Reason, ok = p.text("Why? (may be left empty)"); !ok {
 			return app.ReviewVerdict{Quit: true}, interrupted(p.c)
 		}
@@ -188,28 +214,98 @@ func (p *reviewPrompt) Review(r app.Review) (v app.ReviewVerdict, err error) {
 	return v, nil
 }
 
-// show draws a request: who asks for what and why, and what has changed.
-func (p *reviewPrompt) show(r app.Review) {
-	p.say("\n%s %d of %d: %s  %s asks for %s", p.paint(bold, "request"), r.Number, r.Of, r.ApprovalID, r.ThreadID, p.paint(bold, joined(r.Scope)))
-	p.say("  thread: %s", r.Title)
-	facts := &page{}
-	approvalFacts(facts, r.ApprovalRecord)
-	p.say("%s  asked by: %s (%s), %s", styled(facts.String()), r.CreatedBy.Actor, r.CreatedBy.As, r.CreatedAt.Format("2006-01-02 15:04:05Z"))
-	if r.MergeID != nil {
-		p.plan(*r.MergeID, r.Plan)
+// decision asks about a request; wordQuit if the terminal was closed. The diff of a merge
+// is shown as often as it is asked for.
+func (p *reviewPrompt) decision(r app.Review, files []app.FileDiff) (word string, err error) {
+	question := menu{question: "Your decision?", choices: []screen.Choice{
+		{Word: wordApprove, Key: "a", About: "approve the request"},
+		{Word: wordDeny, Key: "d", About: "deny it; you are asked why"},
+	}}
+	if files != nil {
+		question.choices = append(question.choices, screen.Choice{Word: wordDiff, Key: "f", About: "show what changes in " + string(r.ThreadID) + ", line by line"})
 	}
-	if len(r.Changed) > 0 {
-		sayChanged(p.prompt, r.Changed)
+	question.choices = append(question.choices,
+		screen.Choice{Word: wordLater, Key: "l", About: "leave it open and go to the next one"},
+		screen.Choice{Word: wordQuit, Key: "q", About: "leave this one and all others open"})
+	for {
+		word, ok := p.pick(question)
+		switch {
+		case !ok:
+			return wordQuit, interrupted(p.c)
+		case word != wordDiff:
+			return word, nil
+		}
+		if err := p.diff(p.c, files, r.ThreadID); err != nil {
+			return wordQuit, err
+		}
 	}
 }
 
-// plan draws what a merge that is asked about would do.
-func (p *prompt) plan(id thread.MergeID, list []merging.PlannedFile) {
-	for i, f := range list {
-		if i == maxShownLines {
-			p.say("    (%d more; leslie merge status %s)", len(list)-i, id)
-			break
-		}
-		p.say("    %s %s", f.Verb(), escape(f.Path))
+// show draws a request: who asks for what and why, what has changed, and of a merge what
+// it would do. It returns the diff of a merge, nil if there is none.
+func (p *reviewPrompt) show(r app.Review) (files []app.FileDiff) {
+	p.say("\n%s %d of %d: %s  %s asks for %s", p.paint(bold, "request"), r.Number, r.Of, r.ApprovalID, r.ThreadID, p.paint(bold, joined(r.Scope)))
+	facts := &page{relative: true, now: p.c.env.now}
+	facts.line("  thread: %s", r.Title)
+	approvalFacts(facts, r.ApprovalRecord)
+	facts.line("  asked by: %s (%s), %s", r.CreatedBy.Actor, string(r.CreatedBy.As), facts.at(r.CreatedAt))
+	for line := range strings.Lines(facts.String()) {
+		p.draw(screen.Paragraph("  ", strings.TrimSpace(line), p.width))
 	}
+	if r.MergeID != nil {
+		files = p.mergeDiff(*r.MergeID)
+		p.plan(r, files)
+	}
+	if len(r.Changed) > 0 {
+		sayChanged(p.prompt, r.ApprovalRecord, r.Changed)
+	}
+	return files
+}
+
+// mergeDiff returns what a pending merge would change, nil if that cannot be said: the
+// request is about what was recorded with it, and can be decided without.
+func (p *reviewPrompt) mergeDiff(id thread.MergeID) []app.FileDiff {
+	project, err := app.Open(p.c.who.dir, p.c.env.app())
+	if err != nil {
+		return nil
+	}
+	d, err := app.Diff(project.Call(p.c.ctx, p.c.caller(), app.Request{}), app.DiffRequest{From: string(id)})
+	if err != nil {
+		return nil
+	}
+	return d.Files
+}
+
+// plan draws what a merge that is asked about would do to each file, and how many lines
+// that changes where it still would do that.
+func (p *reviewPrompt) plan(r app.Review, files []app.FileDiff) {
+	v := screen.MergeSummary{Width: p.width, Colours: p.coloured, Limit: maxShownFiles}
+	if files != nil {
+		v.More = wordDiff + " shows all"
+	}
+	for _, f := range r.Plan {
+		one := screen.MergeFile{Path: f.Path, Verb: f.Verb()}
+		for _, d := range files {
+			if d.Path == f.Path && !slices.Contains(r.Changed, f.Path) {
+				one.Note = countsOf(d)
+			}
+		}
+		v.Files = append(v.Files, one)
+	}
+	p.draw(v.Draw().Lines)
+}
+
+// countsOf says in a few words how much of a file differs.
+func countsOf(f app.FileDiff) string {
+	switch {
+	case f.Binary:
+		return "binary"
+	case f.TooLarge:
+		return "too large to compare line by line"
+	case f.Change == app.ModeFile:
+		return "mode " + gitMode(f.From) + " -> " + gitMode(f.To)
+	case f.Change == app.ConflictFile:
+		return ""
+	}
+	return fmt.Sprintf("+%d -%d", f.Added, f.Removed)
 }

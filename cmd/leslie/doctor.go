@@ -7,6 +7,7 @@ import (
 
 	"leslie/internal/app"
 	"leslie/internal/external"
+	"leslie/internal/screen"
 )
 
 type doctorText struct {
@@ -94,11 +95,15 @@ func offerRepairs(c *call, d *app.DoctorResult) (*app.DoctorResult, error) {
 	}
 	for _, o := range offers {
 		p.say("\n%s", o.What)
-		answer, ok := p.choose("Run "+escape(o.Command)+"?", "yes", "no", "quit")
+		answer, ok := p.pick(menu{question: "Run " + o.Command + "?", choices: []screen.Choice{
+			{Word: wordYes, Key: "y", About: "run it"},
+			{Word: wordNo, Key: "n", About: "leave this as it is"},
+			{Word: wordQuit, Key: "q", About: "leave everything as it is"},
+		}})
 		switch {
-		case !ok || answer == "quit":
+		case !ok || answer == wordQuit:
 			return d, unlessAnswered(c, ok)
-		case answer == "no":
+		case answer == wordNo:
 			continue
 		}
 		argv, err := external.Split(o.Command)

@@ -15,7 +15,7 @@ import (
 // These tests repair a store with a person at a real pseudo-terminal.
 
 const (
-	askRebuild = "Run leslie doctor --repair? (yes, no, quit)"
+	askRebuild = "Run leslie doctor --repair?"
 	offers     = "Rebuild the state from the journal; damaged files are moved aside, none is deleted"
 )
 

@@ -206,8 +206,8 @@ func (p *mergePrompt) show(s *merging.Session, d merge.Conflict) {
 }
 
 // long shows a text in the pager if it is longer than the screen.
-func (p *mergePrompt) long(text []byte) error {
-	if own := (pager{p.c}); own.wanted(text) && own.show(text) {
+func (p *prompt) long(c *call, text []byte) error {
+	if own := (pager{c}); own.wanted(text) && own.show(text) {
 		return nil
 	}
 	_, err := p.out.Write(text)
@@ -288,7 +288,7 @@ func (p *mergePrompt) ask(s *merging.Session, d merge.Conflict) error {
 		case wordView:
 			v := p.viewOf(s, d)
 			v.All = true
-			if err := p.long([]byte(strings.Join(v.Draw().Lines, "\n") + "\n")); err != nil {
+			if err := p.long(p.c, []byte(strings.Join(v.Draw().Lines, "\n")+"\n")); err != nil {
 				return err
 			}
 			continue

@@ -69,8 +69,13 @@ func (p *mergePrompt) apply(s *merging.Session, question menu) (word string, err
 		case word != wordDiff:
 			return word, nil
 		}
-		if err := p.diff(s); err != nil {
+		files, err := app.MergeDiff(s)
+		if err != nil {
 			p.say("there is no diff: %s", err.Error())
+			continue
+		}
+		if err := p.diff(p.c, files, s.View().Target()); err != nil {
+			return "", err
 		}
 	}
 }
@@ -114,20 +119,16 @@ func verbOf(f merge.Change) string {
 	return "change"
 }
 
-// diff shows what the merge changes in its target, line by line.
-func (p *mergePrompt) diff(s *merging.Session) error {
-	files, err := app.MergeDiff(s)
-	if err != nil {
-		return err
-	}
+// diff shows what a merge changes in its target, line by line.
+func (p *prompt) diff(c *call, files []app.FileDiff, target thread.ThreadID) error {
 	shown := &page{terminal: true, coloured: p.coloured}
 	for _, f := range files {
 		fileDiffText(shown, f)
 	}
 	if len(files) == 0 {
-		shown.line("%s stays as it is", string(s.View().Target()))
+		shown.line("%s stays as it is", string(target))
 	}
-	return p.long([]byte(shown.String()))
+	return p.long(c, []byte(shown.String()))
 }
 
 // Approve implements merging.Approver.

@@ -78,22 +78,6 @@ func (p *prompt) text(question string) (text string, ok bool) {
 	return strings.TrimSpace(text), ok
 }
 
-// choose asks until the answer is one of the words, or its first letter; ok is
-// false as for line.
-func (p *prompt) choose(question string, words ...string) (answer string, ok bool) {
-	for {
-		answer, ok := p.line(question + " (" + strings.Join(words, ", ") + ")")
-		if !ok {
-			return "", false
-		}
-		for _, word := range words {
-			if answer == word || answer == word[:1] {
-				return word, true
-			}
-		}
-	}
-}
-
 // interrupted returns T904 if the call was interrupted, nil if the person left.
 func interrupted(c *call) error {
 	if c.ctx.Err() == nil {

@@ -18,7 +18,7 @@ type DecideRequest struct {
 	OfMerge bool
 	// Confirm is called before a request is approved whose subject has changed; false
 	// leaves it open. nil approves, with W402.
-	Confirm func(changed []string) (bool, error)
+	Confirm func(of ApprovalRecord, changed []string) (bool, error)
 }
 
 // Faults returns what is wrong with the request.
@@ -65,7 +65,7 @@ func Decide(c *Call, in DecideRequest) (*DecideResult, error) {
 		case in.Confirm == nil:
 			warnChanged(c, g.ID, changed)
 		default:
-			approve, err = in.Confirm(changed)
+			approve, err = in.Confirm(approvalOf(g, c.now()), changed)
 		}
 		if err != nil {
 			return nil, err
