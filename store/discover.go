@@ -15,7 +15,8 @@ import (
 // a stranger's configuration.
 
 // Find returns the store that start belongs to: that of start, otherwise of the
-// nearest folder above it, otherwise, in a linked git worktree, of the main worktree.
+// nearest folder above it. In a linked git worktree the folders of the main worktree in
+// the same places come before those above the linked one.
 // A folder has a store if its .leslie, a real folder, has the state file, its backup
 // or its lock. The user's home (Options.Home) has none: its .leslie is configuration.
 //
@@ -31,9 +32,6 @@ func Find(start string, opts Options) (*Store, error) {
 	}
 	w := walk{home: opts.Home, start: dir}
 	if root := w.up(); root != "" {
-		return Open(root, opts), nil
-	}
-	if root := w.mainWorktree(); root != "" {
 		return Open(root, opts), nil
 	}
 	return nil, codes.NotInitialized.New(fact.Of("dir", dir), fact.Of("searched", w.searched))
@@ -62,11 +60,14 @@ func (w *walk) up() (root string) {
 		if dir != w.start && !sameGround(w.start, dir) {
 			return ""
 		}
-		if git := filepath.Join(dir, ".git"); w.gitFile == "" && exists(git) {
-			w.gitFile = git
-		}
 		if w.has(dir) {
 			return dir
+		}
+		if git := filepath.Join(dir, ".git"); w.gitFile == "" && exists(git) {
+			w.gitFile = git
+			if root := w.mainWorktree(dir); root != "" {
+				return root
+			}
 		}
 		if dir == filepath.Dir(dir) {
 			return ""
@@ -93,9 +94,9 @@ func (w *walk) has(dir string) bool {
 	return false
 }
 
-// mainWorktree is the main worktree of the linked one that start lies in, where
-// it has a store.
-func (w *walk) mainWorktree() (root string) {
+// mainWorktree looks in the main worktree of the linked one at top, for the store of a
+// folder in the same place as start or above it.
+func (w *walk) mainWorktree(top string) (root string) {
 	gitDir, ok := pointer(w.gitFile, "gitdir:")
 	if !ok {
 		return ""
@@ -104,12 +105,20 @@ func (w *walk) mainWorktree() (root string) {
 	if !ok || filepath.Base(common) != ".git" {
 		return "" // a submodule, or a bare repository
 	}
-	dir := filepath.Dir(common)
-	info, err := os.Stat(dir)
-	if err != nil || !trusted(info) || !w.has(dir) {
+	main := filepath.Dir(common)
+	below, err := filepath.Rel(top, w.start)
+	if err != nil {
 		return ""
 	}
-	return dir
+	for ; ; below = filepath.Dir(below) {
+		dir := filepath.Join(main, below)
+		if info, err := os.Stat(dir); err == nil && trusted(info) && w.has(dir) {
+			return dir
+		}
+		if below == "." {
+			return ""
+		}
+	}
 }
 
 // pointer reads a file of git's that names a path, relative to its own folder.

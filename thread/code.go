@@ -1,6 +1,14 @@
 package thread
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+)
 
 // This file has the records of code in git: what a thread owns, and how a merge lands
 // it. A thread's branch and the folder of its worktree are Thread.Branch and
@@ -24,7 +32,10 @@ type Code struct {
 	// Slot is a small number that no other living worktree of the project has, from 1.
 	Slot int `json:"slot,omitempty"`
 	// Made says what leslie made, and may therefore remove.
-	Made    CodeMade     `json:"made"`
+	Made CodeMade `json:"made"`
+	// Call identifies the call that makes it, until it is made: the same call repeated
+	// goes on with it.
+	Call    string       `json:"call,omitempty"`
 	Setup   *CodeSetup   `json:"setup,omitempty"`
 	Removed *CodeRemoval `json:"removed,omitempty"`
 	Landed  []CodeLanded `json:"landed,omitempty"`
@@ -99,4 +110,111 @@ func (t Thread) OwnedCode() *Code {
 		return nil
 	}
 	return &t.Code[0]
+}
+
+// living reports whether its branch and folder are in use.
+func (c *Code) living() bool { return c != nil && c.State != CodeRemoved }
+
+// ThreadsWithCode returns the threads that own code and are not archived, ordered as in
+// a list.
+func (s *State) ThreadsWithCode() []Thread {
+	return inListOrder(s.Threads.where(`"code":[`, func(t Thread) bool { return t.OwnedCode() != nil }))
+}
+
+// OwnCode returns a thread that owns code in one of some states; none means any. Errors:
+// T101, T105, T802.
+func (s *State) OwnCode(arg string, in ...CodeState) (Thread, error) {
+	t, err := s.Thread(arg)
+	if err != nil {
+		return Thread{}, err
+	}
+	code := t.OwnedCode()
+	switch {
+	case code == nil:
+		return Thread{}, NoCode(t.ID, "it was spawned without --code")
+	case len(in) > 0 && !slices.Contains(in, code.State):
+		return Thread{}, NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
+	}
+	return t, nil
+}
+
+// NoCode is T802.
+func NoCode(id ThreadID, reason string) *codes.Error {
+	return codes.NoCode.New(fact.Of("id", id), fact.Of("reason", reason), fact.Of("threadId", id))
+}
+
+// ChangeCode changes the code of a thread that is in one of some states; none means
+// any. Errors: T101, T105, T802; T107 for an archived thread.
+func (s *State) ChangeCode(arg string, in []CodeState, stamp Stamp, change func(*Thread, *Code)) (Thread, error) {
+	t, err := s.OwnCode(arg, in...)
+	if err != nil {
+		return Thread{}, err
+	}
+	if t.Status == Archived {
+		return Thread{}, notWritable(t)
+	}
+	was := t
+	t.Code = slices.Clone(t.Code) // the record of before stays as it is
+	change(&t, &t.Code[0])
+	if same(was, t) {
+		return t, nil
+	}
+	t.Updated = stamp.Time
+	return s.Threads.Put(t), nil
+}
+
+// give gives a new thread code with the smallest slot that is free. Errors: T803 if
+// another thread has its branch or its folder.
+func (s *State) give(t *Thread, code Code) error {
+	taken := map[int]bool{}
+	for _, o := range s.ThreadsWithCode() {
+		c := o.OwnedCode()
+		if o.ID == t.ID || !c.living() {
+			continue
+		}
+		taken[c.Slot] = true
+		switch {
+		case o.Branch == t.Branch:
+			return BranchTaken(t.Branch, "thread '"+string(o.ID)+"' has it")
+		case o.Worktree == t.Worktree:
+			return FolderTaken(t.Worktree, "thread '"+string(o.ID)+"' has it")
+		}
+	}
+	for code.Slot = 1; taken[code.Slot]; {
+		code.Slot++
+	}
+	t.Code = []Code{code}
+	return nil
+}
+
+// BranchTaken is T803 for a branch.
+func BranchTaken(branch, reason string) *codes.Error {
+	return codes.BranchTaken.New(fact.Of("what", "The branch '"+branch+"'"), fact.Of("reason", reason), fact.Of("branch", branch))
+}
+
+// FolderTaken is T803 for the folder of a worktree.
+func FolderTaken(dir, reason string) *codes.Error {
+	return codes.BranchTaken.New(fact.Of("what", "The folder "+dir), fact.Of("reason", reason), fact.Of("path", dir))
+}
+
+// codeBack refuses to undo what was done in the repository: it takes back only what is
+// recorded.
+func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
+	was, is := listOf[Code](before), listOf[Code](after)
+	if len(was) == len(is) && (len(is) == 0 || was[0].State == is[0].State && was[0].Made == is[0].Made) {
+		return before, bytes.Equal(now, after), nil
+	}
+	return nil, false, v.codeConflict()
+}
+
+func (v *inverting) codeConflict() error {
+	return v.conflict("it made a branch and a worktree, or removed them").
+		WithHint("See them with leslie code; leslie code remove keeps the work that is in a worktree")
+}
+
+// TakeBackCode is Invert for the operation that began to make a thread's code, which
+// failed. Anybody may, because nobody has got an answer. Errors: T110 if the thread was
+// changed since.
+func (s *State) TakeBackCode(op Operation, stamp Stamp) (Inversion, error) {
+	return s.revert(&inverting{s: s.trial(), op: op, stamp: stamp, failed: true})
 }

@@ -25,12 +25,14 @@ type NewThread struct {
 	// Scope is the requested scope, nil for everything.
 	Shared BlobID
 	Scope  []string
+	// Code is what the thread will own, nil for nothing.
+	Code *Code
 }
 
 // Spawn creates a thread. It does not start anyone. Errors: T106 if the id is taken,
 // T101 and T105 for the parent and the dependencies, T107 if the parent is
-// terminated, T903 for a reserved id, and those of choosing the objective (T601, T603,
-// T903).
+// terminated, T903 for a reserved id, T803 for code that another thread has, and those
+// of choosing the objective (T601, T603, T903).
 func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	if s.Exists(in.ID) {
 		next := "leslie status " + string(in.ID)
@@ -63,6 +65,11 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 		t.ParentID = parent.ID
 		if in.Shared != "" {
 			t.Shared = []Share{{With: parent.ID, Manifest: in.Shared, Scope: in.Scope, How: "spawn", At: s.Revision + 1}}
+		}
+	}
+	if in.Code != nil {
+		if err := s.give(&t, *in.Code); err != nil {
+			return Thread{}, err
 		}
 	}
 	return s.Threads.Put(t), nil

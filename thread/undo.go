@@ -67,7 +67,10 @@ type Replaced struct {
 // or grant something. T107 if files would change in a terminated thread. T103 if a
 // thread would continue that the mistake limit suspended.
 func (s *State) Invert(op Operation, stamp Stamp) (Inversion, error) {
-	v := &inverting{s: s.trial(), op: op, stamp: stamp}
+	return s.revert(&inverting{s: s.trial(), op: op, stamp: stamp})
+}
+
+func (s *State) revert(v *inverting) (Inversion, error) {
 	if err := v.run(); err != nil {
 		return Inversion{}, err
 	}
@@ -93,10 +96,11 @@ func (s *State) trial() *State {
 
 // inverting is one undo in progress.
 type inverting struct {
-	s     *State // a trial
-	op    Operation
-	stamp Stamp
-	out   Inversion
+	s      *State // a trial
+	op     Operation
+	stamp  Stamp
+	failed bool // what the operation began has failed: whoever began it takes it back
+	out    Inversion
 }
 
 func (v *inverting) run() error {
@@ -174,7 +178,7 @@ func (v *inverting) alreadyUndone() error {
 // allowed checks who may undo the operation: a person may undo everything, others
 // only operations of agents.
 func (v *inverting) allowed() error {
-	if v.stamp.ByPerson() || v.op.As == Agent {
+	if v.failed || v.stamp.ByPerson() || v.op.As == Agent {
 		return nil
 	}
 	whose := "a person"

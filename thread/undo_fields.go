@@ -100,6 +100,9 @@ func bringBack[R record[R]](v *inverting, t *Table[R], c Change, now fields) err
 // asMade returns T110 for a record that has changed since the operation created it.
 // An expired claim does not count.
 func (v *inverting) asMade(record string, made, now fields) error {
+	if code := listOf[Code](now["code"]); len(code) > 0 && !v.failed {
+		return v.codeConflict()
+	}
 	for _, name := range differing(made, now) {
 		if name == "claim" && v.held(now[name]) == nil {
 			continue
@@ -154,6 +157,8 @@ func (v *inverting) special(name string) threeWay {
 		return v.claimBack
 	case "checkpoints":
 		return v.checkpointsBack
+	case "code":
+		return v.codeBack
 	case "injections":
 		return v.injectionsBack
 	case "undone":

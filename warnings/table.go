@@ -171,6 +171,14 @@ var table = [...]Entry{
 		Hint:        "The next command that writes, or leslie doctor --repair, moves them into place",
 	},
 	{
+		Code: Submodules, Name: "Submodules", Kind: "submodules",
+		Title:       "Submodules left empty",
+		Template:    "The repository has submodules; they are empty in {path}",
+		Context:     []string{"path"},
+		Explanation: "leslie downloads nothing, and merges no code of submodules.",
+		Hint:        "Run git submodule update --init there if the work needs them",
+	},
+	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",

@@ -179,8 +179,8 @@ func (l *linter) split(argv []string) (flags []flagArg, words []string, named in
 func (l *linter) takes(f flagArg, words, rest []string) bool {
 	name, long := f.name()
 	meant := l.find(nil, name, long)
-	if name == unclearFlag && long {
-		valued := l.unclear(words)
+	if unclear(name) && long {
+		valued := l.valued(name, words)
 		return valued != nil && len(rest) > 0 && (len(words) > 0 || valued.fault("", rest[0]) == nil) && !strings.HasPrefix(rest[0], "-")
 	}
 	known := meant != nil
@@ -199,16 +199,16 @@ func (l *linter) takes(f flagArg, words, rest []string) bool {
 	return l.find(nil, next, true) == nil
 }
 
-// unclearFlag is the one flag that is a switch of some commands and takes a value of
-// others: claim --next --wait 90s, but transfer --wait. In front of the command, what
-// follows it is its value if it can be.
-const unclearFlag = "wait"
+// unclear reports whether a flag is a switch of some commands and takes a value of others:
+// claim --next --wait 90s, but transfer --wait; logs --code T101, but spawn --code. In
+// front of the command, what follows it is its value if it can be.
+func unclear(name string) bool { return name == "wait" || name == "code" }
 
-// unclear returns the value of unclearFlag for the command that the words before it
+// valued returns the value of an unclear flag for the command that the words before it
 // name, or for any command without words; nil where it is a switch.
-func (l *linter) unclear(words []string) *value {
+func (l *linter) valued(name string, words []string) *value {
 	for _, cmd := range l.all {
-		o := lookUp(cmd.flags, unclearFlag, true)
+		o := lookUp(cmd.flags, name, true)
 		if o != nil && o.TakesValue() && (len(words) == 0 || words[0] == cmd.name) {
 			return o.value()
 		}
@@ -217,7 +217,7 @@ func (l *linter) unclear(words []string) *value {
 }
 
 // find returns the command's flag of this name, or any command's if cmd is nil. Flags
-// of the same name take a value in all commands or in none, except unclearFlag.
+// of the same name take a value in all commands or in none, except unclear ones.
 func (l *linter) find(cmd *command, name string, long bool) *option {
 	for _, flags := range l.flagsOf(cmd) {
 		if o := lookUp(flags, name, long); o != nil {

@@ -57,7 +57,7 @@ func logsCommand() *command {
 		example: "leslie logs --level error --since 24h",
 		flags: []cli.Flag{
 			newOption("level", oneOf(app.LogLevels()...), "only this level and above"),
-			newOption("code", anyText("C"), "only with this code"),
+			newOption("code", aCode(), "only with this code"),
 			newOption("since", anyText("T"), "only entries since this time"),
 			toggle("follow", "keep printing new entries"),
 			limitFlag(),
@@ -71,10 +71,6 @@ func logsRequest(c *call) app.LogsRequest {
 	in := app.LogsRequest{
 		Level: c.text("level"), Code: strings.ToUpper(c.text("code")), Limit: c.count("limit", app.DefaultLimit),
 		Thread: c.text("thread"), // LESLIE_THREAD is not a filter
-	}
-	if known := knownCodes(); in.Code != "" && !slices.Contains(known, in.Code) {
-		c.faults = append(c.faults, fault{Field: "--code", Value: c.text("code"),
-			Problem: "there is no code " + quoted(c.text("code")), Nearest: nearest.Name(in.Code, known)})
 	}
 	if since := c.text("since"); since != "" {
 		var ok bool
@@ -92,6 +88,17 @@ func (c *call) past(text string) (time.Time, bool) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	return at, err == nil
+}
+
+// aCode is a code of an error or a warning.
+func aCode() *value { return &value{shown: "C", check: checkCode} }
+
+func checkCode(text string) *fault {
+	known, code := knownCodes(), strings.ToUpper(text)
+	if slices.Contains(known, code) {
+		return nil
+	}
+	return &fault{Problem: "must be a code such as T101, not " + quoted(text), Nearest: nearest.Name(code, known)}
 }
 
 func knownCodes() []string {

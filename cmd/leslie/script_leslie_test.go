@@ -17,8 +17,8 @@ import (
 // This file defines "leslie" in scripts: a call in the test's own process, with the
 // script's folder, environment and streams, because starting a process takes most of its
 // time. "exec leslie" is always a process. So is every call of a script that sets stdin,
-// which testscript gives only to processes, or that needs a millisecond between two
-// calls. LESLIE_SCRIPT_PROCESSES=1 (make whole) makes every call a process.
+// which testscript gives only to processes, that sets PATH, or that needs a millisecond
+// between two calls. LESLIE_SCRIPT_PROCESSES=1 (make whole) makes every call a process.
 
 // installLeslie puts the test binary into a folder of PATH under leslie's name; called by
 // that name it acts as leslie.
@@ -99,6 +99,7 @@ func newScript(text string, vars []string) *scriptFacts {
 			for _, word := range words[1:] {
 				name, _, _ := strings.Cut(word, "=")
 				s.variables = append(s.variables, name)
+				s.processes = s.processes || name == "PATH"
 			}
 		}
 	}

@@ -26,9 +26,25 @@ func (d spawnText) Text(p *page) {
 	if d.Claim != nil {
 		p.field("claimed by", d.Claim.Holder+" until "+d.Claim.Until.Format(time.RFC3339))
 	}
+	codeText(p, d.Code)
 	for _, ref := range d.References {
 		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file")+emptyYet(ref))
 	}
+}
+
+// codeText renders the code of a new thread.
+func codeText(p *page, d *app.SpawnedCode) {
+	if d == nil {
+		return
+	}
+	p.field("branch", d.Branch)
+	p.field("worktree", d.Worktree)
+	p.field("folder", d.Folder)
+	from := d.Head
+	if d.Target != nil {
+		from = *d.Target + " (" + d.Head + ")"
+	}
+	p.field("from", from)
 }
 
 // emptyYet says how a frozen reference gets the files that its target does not have yet.
@@ -43,25 +59,25 @@ func spawnCommand() *command {
 	inherit := []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}
 	return &command{
 		name: "spawn", summary: "create a thread of work; this does not start an agent", writes: true,
-		hint: hint{starting, "spawn --intent TEXT --parent ID --inherit full"},
-		detail: "The objective is --objective, else the parent's, else the only one that is not done. " +
-			"--inherit full copies the parent's artifacts into the new thread, --inherit partial those in --scope. " +
-			"--ref adds frozen references: read-only copies under context/inherited/REF/.",
+		hint:     hint{starting, "spawn --intent TEXT --parent ID --inherit full"},
+		detail:   "--ref adds read-only copies under context/inherited/REF/. --code makes branch leslie/ID and PROJECT.worktrees/ID (leslie help code).",
 		example:  `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
 		operands: []operand{{value: anyText("TEXT"), optional: true, sets: "intent"}},
 		flags: []cli.Flag{
 			newOption("intent", anyText("TEXT").required(), "what the thread should achieve; - reads stdin"),
 			newOption("title", anyText("T"), "at most 200 characters (default: from the intent)"),
-			newOption("objective", anID("ID", objectiveIDs), "the objective of the thread"),
+			newOption("objective", anID("ID", objectiveIDs), "default: the parent's, else the only open one"),
 			newOption("parent", anID("ID", threadIDs), "the parent thread (default: --thread)"),
 			newOption("id", anID("ID", otherIDs), "use this id instead of a random one"),
-			newOption("inherit", oneOf(inherit...), "copy the parent's artifacts (default none)"),
+			newOption("inherit", oneOf(inherit...), "copy the parent's artifacts: all or --scope"),
 			newOption("scope", scopes("P,..."), "which artifacts to inherit: paths, folders, globs"),
 			newOption("ref", someIDs("ID,...", threadIDs), "threads to reference, as snapshots taken now"),
 			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must terminate first"),
 			newOption("tag", texts("T"), "a tag; can be repeated"),
 			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
 			toggle("claim", "also claim the thread, in the same operation"),
+			toggle("code", "make a git branch and a worktree for it"),
+			newOption("base", anyText("REF"), "where it starts (default: parent's branch, HEAD)"),
 			newOption("branch", anyText("B"), "the git branch of the thread's code"),
 			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
 			formerList("tags", "tag"), formerSwitch("no-run"), formerSwitch("foreground"),
@@ -75,7 +91,7 @@ func runSpawn(c *call) (Data, error) {
 		Intent: c.text("intent"), Title: c.text("title"), ID: c.text("id"), Objective: c.text("objective"), Parent: c.text("parent"),
 		Inherit: thread.Inherit(c.text("inherit")), Scope: c.parts("scope"), Refs: c.parts("ref"), DependsOn: c.parts("depends-on"),
 		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: fromDir(c, c.text("worktree")),
-		Claim: c.on("claim"),
+		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"),
 	}
 	if in.Parent == "" {
 		in.Parent = c.who.thread
@@ -83,11 +99,13 @@ func runSpawn(c *call) (Data, error) {
 	if in.Claim {
 		checkHolder(c, func(name string) string { return c.ownLine("--actor", name) })
 	}
-	c.checkRequest(in.Faults, map[string]string{"Refs": "--ref", "Tags": "--tag"})
+	labels := map[string]string{"Refs": "--ref", "Tags": "--tag"}
+	c.checkRequest(in.Faults, labels)
 	if len(c.faults) == 0 { // else standard input is left unread
 		in.Intent = c.readContent("intent", app.MaxContent)
 	}
-	return runUseCase(c, app.Spawn, in, func(d *app.SpawnResult) Data { return spawnText{d} })
+	d, err := runUseCase(c, app.Spawn, in, func(d *app.SpawnResult) Data { return spawnText{d} })
+	return d, c.usageOf(err, labels)
 }
 
 // fromDir resolves a path relative to the folder in which the call works.

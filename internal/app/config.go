@@ -89,7 +89,7 @@ func settingsOf(c *Call) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
-	trusted := slices.Contains(user.Trust, c.project.root)
+	trusted := user.trusts(c.project.root)
 	choose := func(key string, mine, theirs *string) string {
 		switch {
 		case mine != nil:
@@ -107,6 +107,9 @@ func settingsOf(c *Call) (settings, error) {
 	out.validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
 	return out, nil
 }
+
+// trusts reports whether the user's own file trusts a project.
+func (cfg config) trusts(root string) bool { return slices.Contains(cfg.Trust, root) }
 
 // combine merges the files, without the commands that they name.
 func combine(user, project config) settings {

@@ -53,6 +53,7 @@ type ThreadItem struct {
 	DependsOn   []thread.ThreadID  `json:"dependsOn"`
 	Claim       *ClaimRecord       `json:"claim"`
 	Tags        []string           `json:"tags"`
+	Code        *CodeRecord        `json:"code,omitempty"`
 	UpdatedAt   time.Time          `json:"updatedAt"`
 	// Depth, in a tree, is the number of its ancestors in the list.
 	Depth *int `json:"depth,omitempty"`
@@ -93,7 +94,7 @@ func List(c *Call, in ListRequest) (*ListResult, error) {
 func threadItem(t thread.Thread, now time.Time) ThreadItem {
 	return ThreadItem{
 		ThreadID: t.ID, Title: t.Title, Status: t.Status, Executor: t.Executor, ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID),
-		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Claim: currentClaim(t, now), Tags: append([]string{}, t.Tags...), UpdatedAt: t.Updated,
+		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Claim: currentClaim(t, now), Tags: append([]string{}, t.Tags...), Code: codeOf(t), UpdatedAt: t.Updated,
 	}
 }
 

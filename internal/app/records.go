@@ -31,6 +31,7 @@ type ThreadRecord struct {
 	DependsOn   []thread.ThreadID  `json:"dependsOn"`
 	Branch      *string            `json:"branch"`
 	Worktree    *string            `json:"worktree"`
+	Code        *CodeRecord        `json:"code,omitempty"`
 	Inherit     thread.Inherit     `json:"inherit"`
 	Path        string             `json:"path"` // its folder, from the project's root
 	Dir         string             `json:"dir"`  // its folder, absolute
@@ -44,7 +45,7 @@ func threadOf(c *Call, t thread.Thread) ThreadRecord {
 	return ThreadRecord{
 		ThreadID: t.ID, Title: t.Title, Intent: t.Intent, Status: t.Status, Reason: t.Reason, Executor: t.Executor,
 		ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID), Tags: append([]string{}, t.Tags...),
-		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Branch: orNull(t.Branch), Worktree: orNull(t.Worktree),
+		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Branch: orNull(t.Branch), Worktree: orNull(t.Worktree), Code: codeOf(t),
 		Inherit: t.Inherit, Path: threadPath(t.ID), Dir: absolute(c, threadPath(t.ID)), CreatedAt: t.Created.At,
 		CreatedBy: actorOf(t.Created), UpdatedAt: t.Updated, Revision: t.Revision,
 	}

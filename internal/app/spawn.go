@@ -2,7 +2,10 @@ package app
 
 import (
 	"slices"
+	"time"
 
+	"leslie/codes"
+	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
@@ -23,6 +26,10 @@ type SpawnRequest struct {
 	Executor  thread.Executor // "": agent
 	Branch    string
 	Worktree  string // a folder, absolute or from the project's root
+	// Code: the thread owns code. Its branch and its worktree are made, from Base ("": the
+	// tip of the parent's branch if the parent owns code, else HEAD).
+	Code bool
+	Base string
 	// Claim: the caller also claims the thread, for as long as the configuration says.
 	Claim bool
 }
@@ -42,6 +49,9 @@ func (in SpawnRequest) Faults(name Names) []Fault {
 		oneOf(k, "Executor", in.Executor, thread.ByHuman, thread.ByAgent)
 	}
 	in.inheritFaults(k)
+	if in.Base != "" && !in.Code {
+		k.with("Code", "Base", in.Base, "needs %s", k.name("Code"))
+	}
 	for _, ref := range in.Refs {
 		if ref == in.ID {
 			k.add("Refs", ref, "is the new thread itself")
@@ -80,8 +90,17 @@ type SpawnResult struct {
 	Inherited   Inherited          `json:"inherited"`
 	References  []ReferenceRecord  `json:"references"`
 	Claim       *ClaimRecord       `json:"claim,omitempty"`
+	Code        *SpawnedCode       `json:"code,omitempty"`
 	Revision    thread.Revision    `json:"revision"`
 	Change
+}
+
+func newSpawnResult(c *Call, t thread.Thread) *SpawnResult {
+	return &SpawnResult{
+		ThreadID: t.ID, ParentID: orNull(t.ParentID), ObjectiveID: t.ObjectiveID, Status: t.Status, Title: t.Title,
+		Path: threadPath(t.ID), Dir: absolute(c, threadPath(t.ID)), Revision: t.Revision, References: []ReferenceRecord{},
+		Inherited: Inherited{Mode: t.Inherit},
+	}
 }
 
 // Inherited says what a new thread got of its parent's artifacts.
@@ -94,7 +113,9 @@ type Inherited struct {
 // Spawn creates a thread of work and its folder; it starts nobody. Errors: T903, T106
 // if the id is taken, T101 and T105 for the parent, references and dependencies, T107
 // if the parent is terminated, T203, T507, T508 for inherited files, T601, T603 for
-// the objective, T509 for the configuration of a claim, and those of a write.
+// the objective, T509 for the configuration of a claim, and those of a write. With Code
+// also T801, T802 if the parent's branch is gone, T803, T805 while another process makes
+// the same, and T808: then there is neither thread nor branch nor worktree.
 func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	if in.Parent == "" {
 		in.Parent = c.caller.Thread
@@ -123,13 +144,27 @@ func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	if in.Title == "" {
 		in.Title = firstLine(in.Intent)
 	}
-	in.Worktree = c.project.worktree(in.Worktree)
+	if !in.Code {
+		in.Worktree = c.project.worktree(in.Worktree)
+		return spawnThread(c, in, nil, claimFor)
+	}
+	if c.draft != nil {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "a thread that owns code cannot be spawned in a batch"))
+	}
+	if in.Worktree != "" {
+		in.Worktree = c.project.absolute(in.Worktree)
+	}
+	return spawnCode(c, in, func(in SpawnRequest, m *codeSpawn) (*SpawnResult, error) { return spawnThread(c, in, m, claimFor) })
+}
+
+// spawnThread records a thread, with its code if m is not nil.
+func spawnThread(c *Call, in SpawnRequest, m *codeSpawn, claimFor time.Duration) (*SpawnResult, error) {
 	content, err := gatherFolder(c, in)
 	if err != nil {
 		return nil, err
 	}
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*SpawnResult, thread.ThreadID, error) {
-		d, id, err := in.spawn(c, s, stamp, content)
+		d, id, err := in.spawn(c, s, stamp, content, m)
 		if err == nil && in.Claim {
 			var t thread.Thread
 			if t, err = s.Claim(string(id), claimFor, stamp); err == nil {
@@ -248,13 +283,24 @@ func once(refs []string, targets map[string]thread.ThreadID) []string {
 	})
 }
 
-// spawn is the rule, under the lock.
-func (in SpawnRequest) spawn(c *Call, s *thread.State, stamp thread.Stamp, f *newFolder) (*SpawnResult, thread.ThreadID, error) {
-	scope := f.scope.Strings()
-	n := thread.NewThread{
-		ID:        thread.ThreadID(c.newID(in.ID, thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) })),
+// newThread is what the request says of the thread.
+func (in SpawnRequest) newThread() thread.NewThread {
+	return thread.NewThread{
 		Objective: in.Objective, Parent: in.Parent, Title: in.Title, Intent: in.Intent, Executor: in.Executor, Tags: in.Tags,
-		DependsOn: in.DependsOn, Branch: in.Branch, Worktree: in.Worktree, Inherit: in.Inherit, Shared: f.manifest, Scope: scope,
+		DependsOn: in.DependsOn, Branch: in.Branch, Worktree: in.Worktree, Inherit: in.Inherit,
+	}
+}
+
+// spawn is the rule, under the lock.
+func (in SpawnRequest) spawn(c *Call, s *thread.State, stamp thread.Stamp, f *newFolder, m *codeSpawn) (*SpawnResult, thread.ThreadID, error) {
+	n := in.newThread()
+	n.ID = thread.ThreadID(c.newID(in.ID, thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) }))
+	n.Shared, n.Scope = f.manifest, f.scope.Strings()
+	if m != nil {
+		if err := m.notAnswered(s); err != nil {
+			return nil, "", err
+		}
+		n.Code = &m.code
 	}
 	if f.parent != "" {
 		n.Parent = string(f.parent)
@@ -263,11 +309,8 @@ func (in SpawnRequest) spawn(c *Call, s *thread.State, stamp thread.Stamp, f *ne
 	if err != nil {
 		return nil, "", err
 	}
-	d := &SpawnResult{
-		ThreadID: t.ID, ParentID: orNull(t.ParentID), ObjectiveID: t.ObjectiveID, Status: t.Status, Title: t.Title,
-		Path: threadPath(t.ID), Dir: absolute(c, threadPath(t.ID)), Revision: t.Revision, References: []ReferenceRecord{},
-		Inherited: Inherited{Mode: t.Inherit, Scope: scope, Files: f.inherited},
-	}
+	d := newSpawnResult(c, t)
+	d.Inherited.Scope, d.Inherited.Files = n.Scope, f.inherited
 	steps := []thread.Step{{Do: thread.StepMakeDir, To: threadPlace(t.ID)}}
 	if f.filled {
 		steps[0] = thread.Step{Do: thread.StepPlace, From: f.stage.Rel(folder), To: steps[0].To}

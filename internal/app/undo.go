@@ -115,7 +115,7 @@ func tellWhich(op thread.Operation, err error) error {
 func (u *undoing) run() (data *UndoResult, err error) {
 	c := u.c
 	_, err = c.view(func(s *thread.State) (err error) {
-		u.in, err = s.Invert(u.op, c.operation())
+		u.in, err = u.invert(s, u.op, c.operation())
 		return err
 	})
 	if err == nil {
@@ -151,7 +151,7 @@ func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread
 	if err != nil {
 		return nil, "", err
 	}
-	in, err := s.Invert(u.op, stamp)
+	in, err := u.invert(s, u.op, stamp)
 	if err == nil {
 		err = u.untouched()
 	}

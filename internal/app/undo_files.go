@@ -25,6 +25,7 @@ type undoing struct {
 	first  thread.Operation // of a redo: what is done again; zero if the journal lacks it
 	dryRun bool
 	result UndoResult
+	invert func(*thread.State, thread.Operation, thread.Stamp) (thread.Inversion, error)
 
 	in       thread.Inversion
 	sets     []changes.Set // the files to restore, by thread
@@ -35,7 +36,7 @@ type undoing struct {
 
 func newUndoing(c *Call, op thread.Operation, dryRun bool) *undoing {
 	return &undoing{
-		c: c, op: op, dryRun: dryRun,
+		c: c, op: op, dryRun: dryRun, invert: (*thread.State).Invert,
 		result:   UndoResult{OperationID: op.ID, Command: op.Command, Files: []string{}},
 		reversal: thread.Reversal{Undoes: op.ID, Redoes: op.Undoes},
 	}

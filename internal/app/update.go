@@ -83,11 +83,17 @@ func (p *Project) worktree(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(p.root, dir)
-	}
+	dir = p.absolute(dir)
 	if rel, err := filepath.Rel(p.root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return filepath.ToSlash(rel)
+	}
+	return dir
+}
+
+// absolute returns a folder, absolute or from the project's root, as an absolute one.
+func (p *Project) absolute(dir string) string {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.root, dir)
 	}
 	return filepath.Clean(dir)
 }

@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file has what all use cases about code share: the project's repository, the
+// folders of worktrees, and who works on a thread's worktree.
+
+// CodeRecord is what is recorded of a thread's code. Its branch and its worktree are the
+// thread's.
+type CodeRecord struct {
+	State thread.CodeState `json:"state"`
+	// Target is the branch from which it started, null if it was a commit.
+	Target *string             `json:"target"`
+	Start  string              `json:"start"`
+	Slot   int                 `json:"slot,omitempty"`
+	Landed []thread.CodeLanded `json:"landed,omitempty"`
+}
+
+// codeOf returns what is recorded of a thread's code, nil for none.
+func codeOf(t thread.Thread) *CodeRecord {
+	c := t.OwnedCode()
+	if c == nil {
+		return nil
+	}
+	return &CodeRecord{State: c.State, Target: orNull(branchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed}
+}
+
+// branchOf is a ref's name as people write it.
+func branchOf(ref string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/"} {
+		if name, ok := strings.CutPrefix(ref, prefix); ok {
+			return name
+		}
+	}
+	return ref
+}
+
+// openRepo finds the project's repository. Errors: T801, T509 for the configuration.
+func openRepo(c *Call) (*git.Repo, error) {
+	user, _, err := configs(c)
+	if err != nil {
+		return nil, err
+	}
+	system := git.System{}
+	if c.project.env.Environ != nil {
+		system.Environ = c.project.env.Environ()
+	}
+	repo, err := git.Open(c.ctx, c.project.root, system)
+	if err != nil {
+		return nil, err
+	}
+	repo.Trust = user.trusts(c.project.root)
+	switch {
+	case repo.Top == "":
+		return nil, noRepo("the repository in " + repo.Admin + " has no main worktree (it is bare, a submodule, or has a separate folder)")
+	case nearestGit(c.project.root) != repo.Top:
+		return nil, noRepo("the project is in a linked worktree of " + repo.Top + "; its store has to be in the main one")
+	}
+	return repo, nil
+}
+
+func noRepo(reason string) *codes.Error { return codes.GitUnavailable.New(fact.Of("reason", reason)) }
+
+// nearestGit is the nearest folder above dir, or dir itself, with a .git.
+func nearestGit(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+	}
+}
+
+// repoOf returns the repository of a thread's code. Errors: T801, also if the project is
+// in another repository by now, and T509.
+func repoOf(c *Call, t thread.Thread) (*git.Repo, error) {
+	repo, err := openRepo(c)
+	if err != nil {
+		return nil, err
+	}
+	if was := t.OwnedCode().Repo; was != repo.Admin {
+		return nil, noRepo("the code of '" + string(t.ID) + "' is in the repository " + was + ", and the project is in " + repo.Admin)
+	}
+	return repo, nil
+}
+
+// worktreeDir is the folder of a thread's worktree, absolute.
+func worktreeDir(c *Call, t thread.Thread) string {
+	if dir := filepath.FromSlash(t.Worktree); filepath.IsAbs(dir) || dir == "" {
+		return dir
+	}
+	return absolute(c, t.Worktree)
+}
+
+// workFolder is where the thread's agent works: the project's folder in its worktree.
+func workFolder(c *Call, repo *git.Repo, worktree string) string {
+	below, err := filepath.Rel(repo.Top, c.project.root)
+	if err != nil {
+		return worktree
+	}
+	return filepath.Join(worktree, below)
+}
+
+// worktreesDir is the folder in which worktrees are made: beside the repository, or in
+// the store where nothing can be made there. made says that it did not exist before.
+func worktreesDir(c *Call, repo *git.Repo) (dir string, made bool, err error) {
+	dir = repo.Top + ".worktrees"
+	err = os.Mkdir(dir, 0o777)
+	switch {
+	case err == nil:
+		return dir, true, nil
+	case errors.Is(err, fs.ErrExist) && git.Writable(dir):
+		return dir, false, nil
+	}
+	dir = c.store.Path("worktrees")
+	if err = os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", false, codes.WriteFailed.Wrap(err, fact.Of("path", c.store.Relative(dir)), fact.Of("reason", codes.Reason(err)))
+	}
+	return dir, err == nil, nil
+}
+
+// holdCode makes sure that no other call works on a thread's worktree until the returned
+// function is called. The operating system ends the hold of a process that dies. Errors:
+// T805, those of store.Stage.
+func holdCode(c *Call, id thread.ThreadID) (release func(), err error) {
+	for try := 0; ; try++ {
+		stage, err := c.store.Stage(thread.OperationID("code-" + string(id)))
+		switch {
+		case err == nil:
+			return func() { _ = stage.Discard() }, nil
+		case !errors.Is(err, fs.ErrExist):
+			return nil, err
+		case try > 0:
+			return nil, codes.WorktreeBusy.New(fact.Of("what", "Another call of leslie"), fact.Of("path", "the worktree of '"+string(id)+"'"), fact.Of("threadId", id))
+		}
+		// The stage may be a dead process's: a writer removes it.
+		if _, err := c.store.Update(c.ctx, c.storeCall(), func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// cleanupTime is how long what a failed call has begun may take to be taken back.
+const cleanupTime = 20 * time.Second
+
+// cleaning returns a context for taking back what a call has begun, also if the call's
+// own has ended.
+func cleaning(c *Call) (context.Context, context.CancelFunc) {
+	return c.project.env.timeout(context.WithoutCancel(c.ctx), cleanupTime)
+}

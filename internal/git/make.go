@@ -1,0 +1,149 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+)
+
+// This file makes a worktree so that it can be taken back, and finished after the process
+// that made it was killed.
+
+// Making is a worktree that is to be made on a new branch.
+type Making struct {
+	Dir    string // absolute; it must not exist
+	Branch string
+	Start  Commit
+}
+
+// Check returns T803 if the branch or the folder cannot be new, and T808.
+func (r *Repo) Check(ctx context.Context, m Making) error {
+	valid, err := r.ValidBranch(ctx, m.Branch)
+	if err != nil {
+		return err
+	}
+	if !valid || m.Branch == "HEAD" {
+		return taken(m.Branch, "git does not accept the name")
+	}
+	// A branch is a file below the folders of its name: "a" and "a/b" exclude each other.
+	names := []string{"refs/heads/" + m.Branch}
+	for name := m.Branch; strings.Contains(name, "/"); names = append(names, "refs/heads/"+name) {
+		name = name[:strings.LastIndexByte(name, '/')]
+	}
+	out, err := r.at(ctx, command{args: append([]string{"for-each-ref", "--format=%(refname)", "--"}, names...)})
+	if err != nil {
+		return broken(err)
+	}
+	for _, ref := range strings.Fields(string(out)) {
+		switch {
+		case ref == names[0]:
+			return taken(m.Branch, "it exists")
+		case strings.HasPrefix(ref, names[0]+"/"), slices.Contains(names[1:], ref):
+			return taken(m.Branch, "the branch '"+strings.TrimPrefix(ref, "refs/heads/")+"' exists, and git keeps no two branches of which one is a folder of the other")
+		}
+	}
+	if _, err := os.Lstat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
+		return folderTaken(m.Dir, "it exists")
+	}
+	if _, known := r.admins()[m.Dir]; known {
+		return folderTaken(m.Dir, "git knows a worktree there that is missing")
+	}
+	return r.CheckPrograms(ctx)
+}
+
+func taken(branch, reason string) *codes.Error {
+	return codes.BranchTaken.New(fact.Of("what", "The branch '"+branch+"'"), fact.Of("reason", reason), fact.Of("branch", branch))
+}
+
+func folderTaken(dir, reason string) *codes.Error {
+	return codes.BranchTaken.New(fact.Of("what", "The folder "+dir), fact.Of("reason", reason), fact.Of("path", dir))
+}
+
+// Make makes a worktree, or finishes what an earlier Make of the same left. Errors: T803
+// if somebody else has made the branch or the folder since, T808.
+func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
+	if admin, known := r.admins()[m.Dir]; known {
+		if !initializing(admin) {
+			return Worktree{r, m.Dir, admin}, nil
+		}
+		if err := removeBoth(m.Dir, admin); err != nil {
+			return Worktree{}, err
+		}
+	}
+	tip, err := r.Branch(ctx, m.Branch)
+	switch {
+	case err != nil:
+		return Worktree{}, err
+	case tip == "":
+		return r.Add(ctx, m.Dir, m.Branch, m.Start)
+	case tip == m.Start:
+		return r.AddExisting(ctx, m.Dir, m.Branch)
+	}
+	return Worktree{}, taken(m.Branch, "somebody else has made it in the meantime")
+}
+
+// Unmake takes back what a Make has left that was not finished, and the branch while it
+// has no commit of its own. A finished worktree stays, with its branch.
+func (r *Repo) Unmake(ctx context.Context, m Making) error {
+	if admin, known := r.admins()[m.Dir]; known {
+		if !initializing(admin) {
+			return nil
+		}
+		if err := removeBoth(m.Dir, admin); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(m.Dir) // git makes it before it tells where
+	tip, err := r.Branch(ctx, m.Branch)
+	if err != nil || tip != m.Start {
+		return err
+	}
+	return r.UpdateRef(ctx, "refs/heads/"+m.Branch, "", m.Start, "leslie: take back")
+}
+
+// initializing reports whether git was ended while it made a worktree: git locks it
+// until all files are there.
+func initializing(admin string) bool {
+	text, err := os.ReadFile(filepath.Join(admin, "locked"))
+	return err == nil && strings.TrimSpace(string(text)) == "initializing"
+}
+
+// removeBoth removes the files of a worktree, then what git knows of it.
+func removeBoth(dir, admin string) error {
+	for _, one := range []string{dir, admin} {
+		if err := os.RemoveAll(one); err != nil {
+			return codes.WriteFailed.Wrap(err, fact.Of("path", one), fact.Of("reason", codes.Reason(err)))
+		}
+	}
+	return nil
+}
+
+// Ref returns the full name of the ref that a revision names, "" if it names a commit in
+// another way or nothing. For HEAD that is its branch.
+func (r *Repo) Ref(ctx context.Context, revision string) (string, error) {
+	out, err := r.at(ctx, command{args: []string{"rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", revision}})
+	if err != nil && !exited(err, 1) && !exited(err, 128) {
+		return "", broken(err)
+	}
+	ref := strings.TrimSpace(string(out))
+	if !strings.HasPrefix(ref, "refs/") {
+		return "", nil
+	}
+	return ref, nil
+}
+
+// Tracked returns those of some paths (with "/", from the top) that a commit has.
+func (r *Repo) Tracked(ctx context.Context, in Commit, paths ...string) ([]string, error) {
+	out, err := r.at(ctx, command{args: append([]string{"ls-tree", "-z", "--name-only", "--full-tree", string(in), "--"}, paths...)})
+	if err != nil {
+		return nil, broken(err)
+	}
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), nil
+}
