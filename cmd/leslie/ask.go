@@ -140,7 +140,12 @@ func answerCommand() *command {
 }
 
 func runAnswer(c *call) (Data, error) {
-	in := app.AnswerRequest{Question: meantRecord(c, questionIDs), Text: c.operand(1), Choice: c.text("choice")}
+	in := app.AnswerRequest{Choice: c.text("choice")}
+	if in.Choice != "" {
+		in.Question, in.Text = meantRecord(c, questionIDs), c.operand(1)
+	} else {
+		in.Question, in.Text = meantWith(c, questionIDs)
+	}
 	if !c.faulty("choice") {
 		c.checkRequest(in.Faults, map[string]string{"Question": "Q", "Text": "TEXT"})
 	}

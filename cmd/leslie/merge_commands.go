@@ -98,10 +98,11 @@ func runMergeResolve(c *call) (Data, error) {
 	case c.has("take") == c.has("file") && !c.has("additions"):
 		c.fault("--take", "", "say --take SIDE or --file F, and not both")
 	}
-	if c.has("file") && c.operand(1) == "" {
+	id, about := meantWith(c, mergeIDs)
+	if c.has("file") && about == "" {
 		c.fault("PATH|CONFLICT", "", "--file needs the PATH or the CONFLICT that it is for")
 	}
-	in := app.MergeResolveRequest{Merge: meantRecord(c, mergeIDs), Choice: merging.Choice{About: c.operand(1), All: c.on("all"), Take: c.text("take"), Reason: c.text("reason")}}
+	in := app.MergeResolveRequest{Merge: id, Choice: merging.Choice{About: about, All: c.on("all"), Take: c.text("take"), Reason: c.text("reason")}}
 	if c.has("additions") {
 		in.Additions, in.Take = true, merge.TakeBoth
 	}

@@ -67,7 +67,7 @@ func meantRecord(c *call, kind idKind) string {
 	case given != "" && (!names || len(all) == 0):
 		return given
 	case canPrompt(c) && len(all) == 1 && len(c.faults) == 0:
-		take(c, all[0], words)
+		take(c, all[0], words, given, c.flags.Args().Tail()...)
 		return all[0].ID
 	case given != "":
 		c.faultAmong(operand, given, words.several+" for "+given+": "+sentence(all), all)
@@ -85,17 +85,75 @@ func meantRecord(c *call, kind idKind) string {
 	return ""
 }
 
-// take says which record is taken, and records it like an operand.
-func take(c *call, one codes.Candidate, words kindOfOnly) {
-	c.meansNothing("without an id", "request-id", "expect-revision")
-	operands := []string{one.ID}
-	if rest := c.flags.Args().Slice(); len(rest) > 1 {
-		operands = append(operands, rest[1:]...)
+// meantWith is meantRecord for a command whose second operand is a text: a lone operand
+// that names no record is that text, and the record is the one that is meant.
+func meantWith(c *call, kind idKind) (record, text string) {
+	lone := c.operand(0)
+	if lone == "" || len(c.line.operands) != 1 {
+		return meantRecord(c, kind), c.operand(1)
 	}
-	c.params["operands"] = operands
+	shown, folder := c.line.cmd.operands[0].shown, ""
+	if kind == mergeIDs {
+		folder = folderOf(c.who.dir, "merges")
+	}
+	noID := slices.IndexFunc(c.faults, func(f fault) bool { return f.Field == shown })
+	guessed := canPrompt(c) && len(c.faults) == min(noID+1, 1)
+	if noID < 0 && (folder == "" && !guessed || namesRecord(c, kind, lone)) {
+		return meantRecord(c, kind), ""
+	}
+	if folder != "" {
+		c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return f.Field == shown })
+		c.params["operands"] = []string{folder, lone}
+		return folder, lone
+	}
+	all, _ := candidatesFor(c, kind, "")
+	problem, end := quoted(lone)+" is no id, and ", ""
+	if !guessed {
+		problem, end = c.faults[noID].Problem+" (", ")"
+	}
+	switch words := wordsOf(kind); {
+	case guessed && len(all) == 1:
+		c.faults = nil
+		take(c, all[0], words, "", lone)
+		return all[0].ID, lone
+	case len(all) == 0:
+		problem += words.none
+	case len(all) == 1:
+		problem += words.of + ": " + sentence(all)
+	default:
+		problem += words.several + ": " + sentence(all)
+	}
+	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return f.Field == shown })
+	c.faultAmong(shown, lone, problem+end, all)
+	if guessed {
+		return "", lone
+	}
+	return lone, ""
+}
+
+// namesRecord reports whether an operand stands for a record, or a thread for its question.
+// What begins like the id of a record is no text, even if it names none.
+func namesRecord(c *call, kind idKind, operand string) bool {
+	prefix := map[idKind]string{mergeIDs: thread.PrefixMerge, questionIDs: thread.PrefixQuestion}[kind]
+	if strings.HasPrefix(operand, prefix) {
+		return true
+	}
+	project, err := app.Open(c.who.dir, c.env.app())
+	if err != nil {
+		return true
+	}
+	named, err := app.Named(project.Call(c.ctx, c.caller(), app.Request{}), string(kind), operand)
+	return named || err != nil
+}
+
+// take says which record is taken, the only one or the only one of a thread, and records
+// it like an operand in front of the others.
+func take(c *call, one codes.Candidate, words kindOfOnly, of string, others ...string) {
+	c.meansNothing("without an id", "request-id", "expect-revision")
+	c.params["operands"] = append([]string{one.ID}, others...)
 	text := one.String() + " is " + words.one
-	if c.operand(0) != "" {
-		text += " of " + c.operand(0)
+	if of != "" {
+		text += " of " + of
 	}
 	rendering{c}.aside(text)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestAnErrorListsWhatIsMeantForAPerson(t *testing.T) {
@@ -72,4 +73,39 @@ func TestThePendingMergeNeedsNoIDFromAPerson(t *testing.T) {
 	s.start("merge", "abort")
 	assert.Equal(t, 2, s.wait())
 	assert.Contains(t, strings.Join(s.lines(), "\n"), "the operand M is missing, and no merge is pending")
+}
+
+// TestALoneOperandIsTheTextOrThePath: a text is never taken for an id, and an id that is
+// wrong never for a text.
+func TestALoneOperandIsTheTextOrThePath(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	s := openTerminal(t, b, 80, 40)
+	b.must(t, "ask", "main", "--question", "Which port?")
+	for _, lone := range []string{"q-nothing", "main", "mai", "part"} {
+		s.start("answer", lone)
+		assert.Equal(t, 2, s.wait(), lone)
+	}
+	assert.NotContains(t, strings.Join(s.lines(), "\n"), "answered")
+	s.clear()
+	s.run("answer", "8080")
+	b.must(t, "ask", "main", "--question", "Which host?")
+	s.run("answer", "the one in Oslo")
+	b.must(t, "history", "--limit", "1", "--format", "json")
+	assert.Regexp(t, `"operands":\["q-[0-9]+","the one in Oslo"\]`, b.out.String())
+	s.start("answer", "nobody asks this")
+	assert.Equal(t, 2, s.wait())
+	b.must(t, "ask", "main", "--question", "Which disk?")
+	b.must(t, "ask", "part", "--question", "Which tape?")
+	s.start("answer", "both of them")
+	assert.Equal(t, 2, s.wait())
+	s.golden("a_lone_text_is_the_answer")
+
+	b = diverged(t)
+	s = openTerminal(t, b, 80, 40)
+	require.Equal(t, 13, b.leslie("merge", "--sources", "child", "--target", "main", "--as", "agent", "--actor", "bot"))
+	s.start("merge", "resolve", "merge-nothing", "--take", "ours")
+	assert.Equal(t, 13, s.wait())
+	s.run("merge", "resolve", "plan.md", "--take", "theirs")
+	s.golden("a_lone_path_is_resolved")
 }

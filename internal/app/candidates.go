@@ -36,7 +36,22 @@ func Candidates(c *Call, table, of string) (all []codes.Candidate, ok bool, err 
 	return all, ok, err
 }
 
-// isRecord reports whether a request or a question has this id or prefix.
+// Named reports whether arg has the id or a prefix of a record of a table; for a question
+// also of a thread, for whose question it stands. Errors: those of reading.
+func Named(c *Call, table, arg string) (named bool, err error) {
+	c.readOnly()
+	_, err = c.view(func(s *thread.State) error {
+		named = isRecord(s, table, arg)
+		if !named && table == thread.TableQuestions {
+			_, err := s.Thread(arg)
+			named = err == nil || codes.Has(err, codes.AmbiguousID)
+		}
+		return nil
+	})
+	return named, err
+}
+
+// isRecord reports whether a request, a question or a merge has this id or prefix.
 func isRecord(s *thread.State, table, arg string) bool {
 	var err error
 	switch table {
@@ -44,6 +59,8 @@ func isRecord(s *thread.State, table, arg string) bool {
 		_, err = s.Approval(arg)
 	case thread.TableQuestions:
 		_, err = s.Question(arg)
+	case thread.TableMerges:
+		_, err = s.Merge(arg)
 	}
 	return err == nil || codes.Has(err, codes.AmbiguousID)
 }
