@@ -157,7 +157,10 @@ type NewAnswer struct {
 	Question string
 	Text     string
 	Choice   bool // Text names one of the question's choices (see chosen)
-	Message  InjectionID
+	// Offered: the choices were shown with their numbers, so Text is one of them if it
+	// names one.
+	Offered bool
+	Message InjectionID
 }
 
 // Answer answers a question. The thread that asked gets the answer as a message, which
@@ -178,12 +181,10 @@ func (s *State) Answer(in NewAnswer, stamp Stamp) (Question, Injection, error) {
 		return Question{}, Injection{}, codes.QuestionAnswered.New(fact.Of("questionId", q.ID), fact.Of("threadId", q.ThreadID),
 			fact.Of("actor", q.Answered.Actor))
 	}
-	if in.Choice {
-		choice, offered := q.chosen(in.Text)
-		if !offered {
-			return Question{}, Injection{}, q.notOffered(in.Text)
-		}
+	if choice, offered := q.chosen(in.Text); offered && (in.Choice || in.Offered) {
 		in.Text = choice
+	} else if in.Choice {
+		return Question{}, Injection{}, q.notOffered(in.Text)
 	}
 	t, live := s.Threads.Get(string(q.ThreadID))
 	if !live {

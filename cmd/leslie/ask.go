@@ -140,7 +140,7 @@ func answerCommand() *command {
 }
 
 func runAnswer(c *call) (Data, error) {
-	in := app.AnswerRequest{Choice: c.text("choice")}
+	in := app.AnswerRequest{Choice: c.text("choice"), Offered: canPrompt(c)}
 	if in.Choice != "" {
 		in.Question, in.Text = meantRecord(c, questionIDs), c.operand(1)
 	} else {

@@ -155,7 +155,7 @@ func unlessAnswered(c *call, ok bool) error {
 // sayChanged says at which paths the subject of a request has changed, and what that means
 // for a merge.
 func sayChanged(p *prompt, of app.ApprovalRecord, paths []string) {
-	p.say("  %s", p.paint(yellow, "changed since it was asked for:"))
+	p.say("  %s", p.paint(bold, "changed since it was asked for:"))
 	for i, path := range paths {
 		if i == maxShownLines {
 			p.say("    (%d more)", len(paths)-i)

@@ -55,14 +55,25 @@ type helpData struct {
 
 func (d *helpData) Text(p *page) { p.b.WriteString(d.Help) }
 
-// helpWidth is the number of columns of help.
+// helpWidth is the number of columns of help, on a narrower terminal of a person fewer.
 const helpWidth = 80
+
+// helpPage lays help out for a number of columns.
+type helpPage struct{ width int }
+
+func newHelpPage(c *call) helpPage {
+	columns := c.env.columns()
+	if columns == 0 || !personReads(c, c.env.stdoutTTY) {
+		columns = helpWidth
+	}
+	return helpPage{min(columns, helpWidth)}
+}
 
 // The help templates. rows aligns names and texts, fill wraps paragraphs.
 const (
-	overviewHelp = `leslie splits an objective into threads of work that people and agents share.
+	overviewHelp = `{{fill "leslie splits an objective into threads of work that people and agents share."}}
 
-Usage: leslie [flags] COMMAND [SUBCOMMAND] [flags] [operands]
+{{fill "Usage: leslie [flags] COMMAND [SUBCOMMAND] [flags] [operands]"}}
 
 {{rows .Commands}}
 First steps:
@@ -70,8 +81,7 @@ First steps:
   leslie objective create TITLE
   leslie spawn TEXT
 
-More: leslie help COMMAND; leslie help commands for all of them, and the flags
-of every command; leslie help topics for documents; leslie explain CODE.
+{{fill "More: leslie help COMMAND; leslie help commands for all of them, and the flags of every command; leslie help topics for documents; leslie explain CODE."}}
 `
 	commandsHelp = `{{.Detail}}Flags of every command, anywhere on the line:
 {{rows .Global}}
@@ -94,7 +104,7 @@ Usage: {{.Usage}}
 {{end}}{{with .Own}}
 Flags:
 {{rows .}}{{end}}{{with .Write}}
-Also {{names .}} (leslie help commands)
+{{fill (printf "Also %s (leslie help commands)" (names .))}}
 {{end}}{{with .Commands}}
 {{subcommands .}}
 {{end}}
@@ -129,10 +139,10 @@ func help(c *call, cc *cli.Context, all []*command) error {
 	case topic == "" || topic == "help":
 		show(c, cc, overviewHelp, helpTopic{Commands: groupRows()})
 	case topic == "commands":
-		show(c, cc, commandsHelp, helpTopic{Detail: grouped(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
+		show(c, cc, commandsHelp, helpTopic{Detail: newHelpPage(c).grouped(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
 	case cmd != nil:
 		show(c, cc, commandHelp, helpTopic{
-			Summary: cmd.summary, Usage: wrapped(strings.Fields(cmd.usageLine(true)), helpWidth-len("Usage: "), "       "), Detail: cmd.detail, Example: cmd.example, Alias: aliasOf(cmd.name),
+			Summary: cmd.summary, Usage: wrapped(strings.Fields(cmd.usageLine(true)), newHelpPage(c).width-len("Usage: "), "       "), Detail: cmd.detail, Example: cmd.example, Alias: aliasOf(cmd.name),
 			Own: flagRows(cmd.flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
 		})
 	case len(subs) > 0:
@@ -165,11 +175,12 @@ func documentRows() (out []helpRow) {
 // show executes a template with the library's help printer. What it prints becomes the
 // call's answer.
 func show(c *call, cc *cli.Context, template string, topic helpTopic) {
+	page := newHelpPage(c)
 	cli.HelpPrinterCustom(cc.App.Writer, template, topic, map[string]any{
-		"rows":        rows,
-		"fill":        filled,
+		"rows":        page.rows,
+		"fill":        page.filled,
 		"names":       flagNames,
-		"subcommands": subcommandLine,
+		"subcommands": page.subcommandLine,
 	})
 	c.data = &helpData{Help: c.printed.String()}
 }
@@ -220,18 +231,18 @@ func flagNames(flags []helpRow) string {
 }
 
 // subcommandLine names the subcommands of a command.
-func subcommandLine(all []helpRow) string {
+func (h helpPage) subcommandLine(all []helpRow) string {
 	var names []string
 	for _, r := range all {
 		_, second, _ := strings.Cut(r.name, " ")
 		names = append(names, second)
 	}
-	return filled("Subcommands: " + joined(names))
+	return h.filled("Subcommands: " + joined(names))
 }
 
 // rows aligns names and texts and wraps the texts. A name that is much longer than the
 // others gets a line of its own.
-func rows(all []helpRow) string {
+func (h helpPage) rows(all []helpRow) string {
 	const widest = 30
 	width := 0
 	for _, r := range all {
@@ -247,18 +258,18 @@ func rows(all []helpRow) string {
 			b.WriteString(name + "\n")
 			name = ""
 		}
-		fmt.Fprintf(&b, "%-*s%s\n", len(indent), name, wrapped(strings.Fields(r.usage), helpWidth-len(indent), indent))
+		fmt.Fprintf(&b, "%-*s%s\n", len(indent), name, wrapped(strings.Fields(r.usage), h.width-len(indent), indent))
 	}
 	return b.String()
 }
 
 // filled wraps the lines of a text. It does not wrap indented lines: they are examples to
 // copy.
-func filled(text string) string {
+func (h helpPage) filled(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if !strings.HasPrefix(line, " ") {
-			lines[i] = wrapped(strings.Fields(line), helpWidth, "")
+			lines[i] = wrapped(strings.Fields(line), h.width, "")
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -35,13 +35,13 @@ func groupRows() (out []helpRow) {
 }
 
 // grouped has all commands under the titles of their groups.
-func grouped(all []*command) string {
+func (h helpPage) grouped(all []*command) string {
 	var b strings.Builder
 	for _, g := range helpGroups() {
 		names := strings.Fields(g.names)
 		own := slices.DeleteFunc(slices.Clone(all), func(cmd *command) bool { return !slices.Contains(names, cmd.path()[0]) })
 		slices.SortStableFunc(own, func(a, b *command) int { return slices.Index(names, a.path()[0]) - slices.Index(names, b.path()[0]) })
-		b.WriteString(g.title + ":\n" + rows(commandRows(own)) + "\n")
+		b.WriteString(g.title + ":\n" + h.rows(commandRows(own)) + "\n")
 	}
 	return b.String()
 }

@@ -108,7 +108,7 @@ func TestStatusesHaveQuietColours(t *testing.T) {
 	s.clear()
 	s.run("list") // without what began to wait
 	assert.Equal(t, "dim", s.style("THREAD"))
-	assert.Equal(t, "yellow", s.style("suspended"))
+	assert.Equal(t, "bold", s.style("suspended"))
 	assert.Equal(t, "green", s.style("completed"))
 	assert.Equal(t, "dim", s.style("cancelled"))
 	assert.Empty(t, s.style("active"))

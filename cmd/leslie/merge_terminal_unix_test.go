@@ -406,3 +406,23 @@ func endProcess(pid string) error {
 	}
 	return syscall.Kill(n, syscall.SIGKILL)
 }
+
+// What somebody took back is not applied again without a question, even if nothing is open.
+func TestReusedDecisionsGoToTheReview(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	shown, status := typing(t, b, []string{noColours}, []string{"theirs", "ours", "yes"}, "merge", "child", "main")
+	require.Zero(t, status, shown)
+	b.must(t, "undo")
+	shown, status = typing(t, b, []string{noColours}, []string{"later"}, "merge", "child", "main")
+	assert.Equal(t, 13, status, shown)
+	assert.NotContains(t, shown, askChoice, "nothing is open")
+	assert.Equal(t, 1, strings.Count(shown, askReview), shown)
+	assert.Contains(t, shown, "  change  plan.md  1 theirs, 1 ours\n")
+	assert.Equal(t, mergeOurs, planOf(t, b))
+	shown, status = typing(t, b, []string{noColours}, []string{"no", "theirs", "yes"}, "merge", "continue")
+	assert.Zero(t, status, shown)
+	assert.Contains(t, shown, "decided so far: ours")
+	assert.Contains(t, shown, "  change  plan.md  2 theirs\n")
+	assert.Equal(t, mergeTheirs, planOf(t, b))
+}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,13 +11,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnErrorListsWhatIsMeantForAPerson(t *testing.T) {
+// atEachWidth runs a test on terminals of 60, 80 and 100 columns; its goldens are named
+// NAME-COLUMNS.
+func atEachWidth(t *testing.T, test func(t *testing.T, columns int, golden func(s *terminal, name string))) {
+	t.Helper()
 	t.Parallel()
+	for _, columns := range []int{60, 80, 100} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			test(t, columns, func(s *terminal, name string) {
+				t.Helper()
+				s.golden(fmt.Sprintf("%s-%d", name, columns))
+			})
+		})
+	}
+}
+
+func TestAnErrorListsWhatIsMeantForAPerson(t *testing.T) {
+	atEachWidth(t, errorsListWhatIsMeant)
+}
+
+func errorsListWhatIsMeant(t *testing.T, columns int, golden func(*terminal, string)) {
 	b := newProject(t)
 	for _, id := range []string{"thread-one", "thread-two"} {
 		b.must(t, "spawn", "--id", id, "--intent", "Write the "+id)
 	}
-	s := openTerminal(t, b, 80, 24)
+	s := openTerminal(t, b, columns, 40)
 	s.start("status", "thread-")
 	assert.Equal(t, 11, s.wait())
 	s.start("status", "thread-t")
@@ -29,13 +49,16 @@ func TestAnErrorListsWhatIsMeantForAPerson(t *testing.T) {
 	assert.Equal(t, 16, s.wait())
 	s.start("spawn")
 	assert.Equal(t, 2, s.wait())
-	s.golden("errors_list_what_is_meant")
+	golden(s, "errors_list_what_is_meant")
 }
 
 func TestAPersonNeedNotNameTheOnlyOneThereIs(t *testing.T) {
-	t.Parallel()
+	atEachWidth(t, theOnlyOneIsTaken)
+}
+
+func theOnlyOneIsTaken(t *testing.T, columns int, golden func(*terminal, string)) {
 	b := newProject(t)
-	s := openTerminal(t, b, 80, 24)
+	s := openTerminal(t, b, columns, 40)
 	s.run("objective", "status")
 	b.must(t, "ask", "main", "--question", "Which port?", "--choice", "80")
 	s.run("answer", "--choice", "80")
@@ -45,7 +68,7 @@ func TestAPersonNeedNotNameTheOnlyOneThereIs(t *testing.T) {
 	s.run("deny", "--reason", "not today")
 	s.start("merge", "status")
 	assert.Equal(t, 2, s.wait())
-	s.golden("the_only_one_is_taken")
+	golden(s, "the_only_one_is_taken")
 
 	s.clear()
 	b.must(t, "transfer", "main", "--scope", "deploy")
@@ -56,7 +79,7 @@ func TestAPersonNeedNotNameTheOnlyOneThereIs(t *testing.T) {
 	b.must(t, "transfer", "main", "--scope", "delete_file")
 	s.start("deny", "main")
 	assert.Equal(t, 2, s.wait())
-	s.golden("several_are_listed")
+	golden(s, "several_are_listed")
 }
 
 func TestThePendingMergeNeedsNoIDFromAPerson(t *testing.T) {
@@ -78,9 +101,12 @@ func TestThePendingMergeNeedsNoIDFromAPerson(t *testing.T) {
 // TestALoneOperandIsTheTextOrThePath: a text is never taken for an id, and an id that is
 // wrong never for a text.
 func TestALoneOperandIsTheTextOrThePath(t *testing.T) {
-	t.Parallel()
+	atEachWidth(t, loneOperands)
+}
+
+func loneOperands(t *testing.T, columns int, golden func(*terminal, string)) {
 	b := newProject(t)
-	s := openTerminal(t, b, 80, 40)
+	s := openTerminal(t, b, columns, 60)
 	b.must(t, "ask", "main", "--question", "Which port?")
 	for _, lone := range []string{"q-nothing", "main", "mai", "part"} {
 		s.start("answer", lone)
@@ -95,17 +121,33 @@ func TestALoneOperandIsTheTextOrThePath(t *testing.T) {
 	assert.Regexp(t, `"operands":\["q-[0-9]+","the one in Oslo"\]`, b.out.String())
 	s.start("answer", "nobody asks this")
 	assert.Equal(t, 2, s.wait())
+	b.must(t, "ask", "main", "--question", "How many?", "--choice", "one", "--choice", "many")
+	s.run("answer", "2")
+	b.must(t, "ask", "main", "--question", "How few?", "--choice", "one", "--choice", "none")
+	s.run("answer", "3 of them")
 	b.must(t, "ask", "main", "--question", "Which disk?")
 	b.must(t, "ask", "part", "--question", "Which tape?")
 	s.start("answer", "both of them")
 	assert.Equal(t, 2, s.wait())
-	s.golden("a_lone_text_is_the_answer")
+	golden(s, "a_lone_text_is_the_answer")
 
 	b = diverged(t)
-	s = openTerminal(t, b, 80, 40)
+	s = openTerminal(t, b, columns, 60)
 	require.Equal(t, 13, b.leslie("merge", "--sources", "child", "--target", "main", "--as", "agent", "--actor", "bot"))
 	s.start("merge", "resolve", "merge-nothing", "--take", "ours")
 	assert.Equal(t, 13, s.wait())
 	s.run("merge", "resolve", "plan.md", "--take", "theirs")
-	s.golden("a_lone_path_is_resolved")
+	golden(s, "a_lone_path_is_resolved")
+}
+
+func TestHelpFitsTheScreen(t *testing.T) {
+	atEachWidth(t, func(t *testing.T, columns int, golden func(*terminal, string)) {
+		s := openTerminal(t, newProject(t), columns, 40)
+		for name, args := range map[string][]string{"help": {"help"}, "help-merge": {"help", "merge"}, "help-answer": {"answer", "--help"}} {
+			s.clear()
+			s.run(args...)
+			assert.NotEmpty(t, s.lines()[0], "its beginning is still there")
+			golden(s, name)
+		}
+	})
 }

@@ -219,6 +219,8 @@ type AnswerRequest struct {
 	Question string
 	Text     string
 	Choice   string // or its number, from 1
+	// Offered: a Text that is a choice, or its number, means it.
+	Offered bool
 }
 
 // Faults returns what is wrong with the request.
@@ -241,7 +243,7 @@ func Answer(c *Call, in AnswerRequest) (*QuestionResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	answer := thread.NewAnswer{Question: in.Question, Text: in.Text + in.Choice, Choice: in.Choice != ""}
+	answer := thread.NewAnswer{Question: in.Question, Text: in.Text + in.Choice, Choice: in.Choice != "", Offered: in.Offered}
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*QuestionResult, thread.ThreadID, error) {
 		answer := answer
 		answer.Message = newMessageID(c, s)

@@ -115,5 +115,5 @@ func verbStyle(verb string) style {
 	case "delete":
 		return red
 	}
-	return yellow
+	return plain
 }

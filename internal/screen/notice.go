@@ -17,7 +17,7 @@ type Notice struct {
 
 // Draw draws the notice, wrapped between words.
 func (n Notice) Draw() []string {
-	kind := yellow
+	kind := bold
 	if n.Kind == "error" {
 		kind = red
 	}

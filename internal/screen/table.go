@@ -43,12 +43,12 @@ func Text(text string) Cell { return Cell{text, plain} }
 // Faint is a cell that stands back.
 func Faint(text string) Cell { return Cell{text, dim} }
 
-// Status is a thread's status: coloured if somebody has to do something, or work is
+// Status is a thread's status: bold if somebody has to do something, coloured if work is
 // completed; one that ended stands back.
 func Status(s thread.Status) Cell {
 	switch s {
 	case thread.WaitingHuman, thread.Suspended:
-		return Cell{string(s), yellow}
+		return Cell{string(s), bold}
 	case thread.Completed:
 		return Cell{string(s), green}
 	case thread.Cancelled, thread.Archived:
@@ -69,7 +69,7 @@ func Objective(s thread.ObjectiveStatus) Cell {
 func Grant(s thread.GrantStatus) Cell {
 	switch s {
 	case thread.GrantOpen:
-		return Cell{string(s), yellow}
+		return Cell{string(s), bold}
 	case thread.GrantApproved:
 		return Cell{string(s), green}
 	}
@@ -79,13 +79,13 @@ func Grant(s thread.GrantStatus) Cell {
 // Question is the status of a question.
 func Question(s thread.QuestionStatus) Cell {
 	if s == thread.QuestionOpen {
-		return Cell{string(s), yellow}
+		return Cell{string(s), bold}
 	}
 	return Cell{string(s), dim}
 }
 
 // Waiting is a kind of what waits for a person.
-func Waiting(kind string) Cell { return Cell{kind, yellow} }
+func Waiting(kind string) Cell { return Cell{kind, bold} }
 
 // Ago is how long ago a time was, or in how long it will be.
 func Ago(t, now time.Time) Cell { return Cell{relative(t, now), dim} }

@@ -23,7 +23,6 @@ const (
 	dim     style = "2"
 	red     style = "31"
 	green   style = "32"
-	yellow  style = "33"
 	magenta style = "35"
 	cyan    style = "36"
 )
