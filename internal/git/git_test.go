@@ -198,6 +198,14 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	_, err = repo.Add(ctx, filepath.Join(filepath.Dir(r.dir), "w"), "b", tip)
 	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
 	require.NoError(t, repo.UpdateRef(ctx, "refs/leslie/x", tip, "", "test"))
+	_, _, err = repo.Worktree(r.dir, repo.Admin).Snapshot(ctx)
+	require.NoError(t, err)
+	kept, err := repo.Worktree(r.dir, repo.Admin).Rescue(ctx, "ann")
+	require.NoError(t, err)
+	_, err = repo.Restore(ctx, git.Restoring{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "b", Tip: tip, Rescue: kept.Commit})
+	assert.True(t, codes.Has(err, codes.BranchTaken), "%v", err)
+	_, err = repo.Restore(ctx, git.Restoring{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "b", Tip: tip})
+	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
 	assert.NoFileExists(t, ran)
 }
 

@@ -20,6 +20,8 @@ type System struct {
 	Program string
 	// Environ is the environment of the process.
 	Environ []string
+
+	durable bool // what it writes is on disk when it ends
 }
 
 // failure is an exit of git that a caller may expect.
@@ -68,7 +70,11 @@ func (s System) run(ctx context.Context, c command) ([]byte, error) {
 	if program == "" {
 		program = "git"
 	}
-	cmd := exec.CommandContext(ctx, program, append(append(safeOptions(), c.options...), c.args...)...)
+	options := safeOptions()
+	if s.durable {
+		options = append(options, "-c", "core.fsync=objects,reference")
+	}
+	cmd := exec.CommandContext(ctx, program, append(append(options, c.options...), c.args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.dir, append(s.environ(), c.env...), waitAfterStop
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.stdin), &stdout, &stderr
