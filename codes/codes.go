@@ -27,6 +27,7 @@ const (
 	CheckpointNotFound Code = "T111"
 	OperationNotFound  Code = "T112"
 	UnreadMessages     Code = "T113"
+	AcceptanceFailed   Code = "T114"
 )
 
 // T2xx: references.

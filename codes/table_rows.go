@@ -172,6 +172,20 @@ var table = [...]Entry{
 		Recoverable: true,
 		Example:     "leslie done thread-xyz",
 	},
+	{
+		Code: AcceptanceFailed, Name: "AcceptanceFailed", Kind: "acceptance_failed",
+		Title:       "Acceptance failed",
+		Template:    "The check '{check}' of thread '{threadId}' did not succeed: {reason}",
+		Explanation: "Nothing was changed. The check has to succeed before an agent completes the thread.",
+		Causes: []string{
+			"The check ended with an error, took too long, or could not be started; details.output has the end of what it printed.",
+			"No configuration that you trust has the check any more.",
+		},
+		Hint:        "Correct the code in the thread's worktree, then complete the thread again",
+		Next:        "leslie status {threadId}",
+		Recoverable: true,
+		Example:     "leslie done thread-xyz",
+	},
 
 	// T2xx: references.
 	{

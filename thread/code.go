@@ -39,6 +39,10 @@ type Code struct {
 	Setup   *CodeSetup   `json:"setup,omitempty"`
 	Removed *CodeRemoval `json:"removed,omitempty"`
 	Landed  []CodeLanded `json:"landed,omitempty"`
+	// Accept has the names of the checks that have to succeed before an agent completes
+	// the thread; Evidence has how they ended when one did.
+	Accept   []string       `json:"accept,omitempty"`
+	Evidence []CodeEvidence `json:"evidence,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -102,6 +106,29 @@ type CodeLanded struct {
 	At     time.Time `json:"at"`
 
 	Unknown Unknown `json:"-"`
+}
+
+// CodeEvidence says how a check of the code ended.
+type CodeEvidence struct {
+	Check string `json:"check"`
+	// Tree is git's id of what was checked, uncommitted files included; "" if that changed
+	// while the check ran.
+	Tree string    `json:"tree,omitempty"`
+	Exit int       `json:"exit"`           // its exit status
+	Tail string    `json:"tail,omitempty"` // the end of its output
+	At   time.Time `json:"at"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// Unaccepted returns the checks that have to succeed before somebody completes a thread:
+// none for a person, nor if it is completed.
+func (t Thread) Unaccepted(stamp Stamp) []string {
+	code := t.OwnedCode()
+	if to, ok := t.Status.After(Done); code == nil || !ok || to == t.Status || stamp.ByPerson() {
+		return nil
+	}
+	return code.Accept
 }
 
 // OwnedCode returns the code that a thread owns, nil for none.

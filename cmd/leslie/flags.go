@@ -215,6 +215,9 @@ func someIDs(shown string, of idKind) *value {
 	return &value{shown: shown, check: parts(checkID), ids: of, repeats: true}
 }
 
+// someChecks are names of checks, separated by commas.
+func someChecks() *value { return &value{shown: "NAME,...", check: parts(checkID), repeats: true} }
+
 // scopes are paths, folders and globs, separated by commas.
 func scopes(shown string) *value { return &value{shown: shown, check: checkScopes, repeats: true} }
 

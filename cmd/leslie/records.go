@@ -24,10 +24,26 @@ func threadText(p *page, d app.ThreadRecord) {
 	p.field("depends on", joined(d.DependsOn))
 	p.field("branch", d.Branch)
 	p.field("worktree", d.Worktree)
+	acceptanceText(p, d.Code)
 	p.field("path", p.place(d.Path))
 	p.field("created", d.CreatedAt.Format(time.RFC3339)+" by "+d.CreatedBy.Actor+" ("+string(d.CreatedBy.As)+")")
 	p.field("updated", d.UpdatedAt.Format(time.RFC3339))
 	p.field("revision", int64(d.Revision))
+}
+
+// acceptanceText renders the checks that a thread's code has to pass.
+func acceptanceText(p *page, code *app.CodeRecord) {
+	if code == nil {
+		return
+	}
+	p.field("accept", joined(code.Accept))
+	for _, e := range code.Evidence {
+		of := "what changed meanwhile"
+		if e.Tree != "" {
+			of = "tree " + cut(e.Tree, 13)
+		}
+		p.line("check %s  succeeded with %s, %s", e.Check, of, p.at(e.At))
+	}
 }
 
 // approvalText renders a grant.

@@ -86,6 +86,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.AgentUnavailable:     nil, // the agent's codes reach a caller as W303 alone
 		codes.AgentConnection:      nil,
 		codes.AgentTimeout:         nil,
+		codes.AcceptanceFailed:     nil, // needs a repository, as do T8xx
 		codes.GitUnavailable:       nil,
 		codes.NoCode:               nil,
 		codes.BranchTaken:          nil,

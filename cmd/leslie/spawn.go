@@ -60,7 +60,7 @@ func spawnCommand() *command {
 	return &command{
 		name: "spawn", summary: "create a thread of work; this does not start an agent", writes: true,
 		hint:     hint{starting, "spawn --intent TEXT --parent ID --inherit full"},
-		detail:   "--ref adds read-only copies under context/inherited/REF/. --code makes branch leslie/ID and PROJECT.worktrees/ID (leslie help code).",
+		detail:   "--ref adds copies under context/inherited/REF/. --code: leslie help code.",
 		example:  `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
 		operands: []operand{{value: anyText("TEXT"), optional: true, sets: "intent"}},
 		flags: []cli.Flag{
@@ -78,6 +78,7 @@ func spawnCommand() *command {
 			toggle("claim", "also claim the thread, in the same operation"),
 			toggle("code", "make a git branch and a worktree for it"),
 			newOption("base", anyText("REF"), "where it starts (default: parent's branch, HEAD)"),
+			newOption("accept", someChecks(), "checks that an agent's done has to pass"),
 			newOption("branch", anyText("B"), "the git branch of the thread's code"),
 			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
 			formerList("tags", "tag"), formerSwitch("no-run"), formerSwitch("foreground"),
@@ -91,7 +92,7 @@ func runSpawn(c *call) (Data, error) {
 		Intent: c.text("intent"), Title: c.text("title"), ID: c.text("id"), Objective: c.text("objective"), Parent: c.text("parent"),
 		Inherit: thread.Inherit(c.text("inherit")), Scope: c.parts("scope"), Refs: c.parts("ref"), DependsOn: c.parts("depends-on"),
 		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: fromDir(c, c.text("worktree")),
-		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"),
+		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"), Accept: c.parts("accept"),
 	}
 	if in.Parent == "" {
 		in.Parent = c.who.thread
@@ -99,7 +100,7 @@ func runSpawn(c *call) (Data, error) {
 	if in.Claim {
 		checkHolder(c, func(name string) string { return c.ownLine("--actor", name) })
 	}
-	labels := map[string]string{"Refs": "--ref", "Tags": "--tag"}
+	labels := map[string]string{"Refs": "--ref", "Tags": "--tag", "Accept": "--accept"}
 	c.checkRequest(in.Faults, labels)
 	if len(c.faults) == 0 { // else standard input is left unread
 		in.Intent = c.readContent("intent", app.MaxContent)

@@ -28,6 +28,10 @@ type CodeRecord struct {
 	Start  string              `json:"start"`
 	Slot   int                 `json:"slot,omitempty"`
 	Landed []thread.CodeLanded `json:"landed,omitempty"`
+	// Accept has the checks that an agent's done runs, Evidence how they ended; only a
+	// thread's status has that.
+	Accept   []string              `json:"accept,omitempty"`
+	Evidence []thread.CodeEvidence `json:"evidence,omitempty"`
 }
 
 // codeOf returns what is recorded of a thread's code, nil for none.
@@ -36,7 +40,9 @@ func codeOf(t thread.Thread) *CodeRecord {
 	if c == nil {
 		return nil
 	}
-	return &CodeRecord{State: c.State, Target: orNull(branchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed}
+	return &CodeRecord{
+		State: c.State, Target: orNull(branchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed, Accept: c.Accept,
+	}
 }
 
 // branchOf is a ref's name as people write it.

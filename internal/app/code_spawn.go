@@ -275,6 +275,10 @@ func planCode(c *Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkAccept(c, in.Accept); err != nil {
+		return nil, err
+	}
+	m.code.Accept = in.Accept
 	if m.repo, err = openRepo(c); err != nil {
 		return nil, err
 	}

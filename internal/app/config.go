@@ -34,6 +34,9 @@ type config struct {
 		Agent    *string `json:"agent"`
 		Validate *string `json:"validate"`
 	} `json:"merge"`
+	Code struct {
+		Checks map[string]string `json:"checks"`
+	} `json:"code"`
 	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
 	Notify    *string  `json:"notify"`
@@ -175,7 +178,7 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 	if err := checkKeys(path, "", keys, users); err != nil {
 		return cfg, err
 	}
-	for _, group := range []string{"merge", "approvals"} {
+	for _, group := range []string{"merge", "code", "approvals"} {
 		if raw, ok := keys[group]; ok {
 			var inner map[string]json.RawMessage
 			if err := json.Unmarshal(raw, &inner); err != nil {
@@ -252,7 +255,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // configKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
-	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate"}, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
+	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.checks"}, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
 
 // namesIn returns the names in a group of keys ("merge."), or at the top level for "".
@@ -336,6 +339,15 @@ func (cfg config) check(path string) error {
 		}
 		if _, err := external.Split(*c.command); err != nil {
 			return badConfig(path, c.key, "it must be a command, quoted as for a shell, not "+quoted(*c.command))
+		}
+	}
+	for _, name := range sortedKeys(cfg.Code.Checks) {
+		key := "code.checks." + name
+		if !thread.ValidID(name) {
+			return badConfig(path, key, "a check is named by a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
+		}
+		if _, err := external.Split(cfg.Code.Checks[name]); err != nil {
+			return badConfig(path, key, "it must be a command, quoted as for a shell, not "+quoted(cfg.Code.Checks[name]))
 		}
 	}
 	for _, root := range cfg.Trust {

@@ -36,7 +36,7 @@ func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, `{"policy":{"merge":"auto"},"mistakeLimit":3,"claimFor":"1h","merge":{"agent":"a b","validate":"c"}}`,
 		`{"trust":["/x"],"approvals":{"agentAutoApprove":true}}`, `{"notify":"notify-send leslie","approvals":{"trustAs":true}}`, `{"trust":["x"]}`, `{"merge":{"agent":"x \"y"}}`, `{"claimFor":null}`, `{"merge":{"Agent":"x"},"merge":{}}`, `{"merge":{"agent":"a","agent":"b"}}`,
-		`{"Merge":{}}`, `{"merge":null,"policy":null}`, `{"mistakeLimit":1e0}`, `{"claimFor":"-1s"}`, `{} {}`, `{"merge":{"agent":"a"},"merge":{"validate":"b"}}`,
+		`{"Merge":{}}`, `{"code":{"checks":{"test":"make test","a b":"x"}}}`, `{"code":{"checks":{"test":"x \"y"}}}`, `{"merge":null,"policy":null}`, `{"mistakeLimit":1e0}`, `{"claimFor":"-1s"}`, `{} {}`, `{"merge":{"agent":"a"},"merge":{"validate":"b"}}`,
 	} {
 		f.Add([]byte(s), true)
 		f.Add([]byte(s), false)
@@ -49,13 +49,13 @@ func FuzzConfig(f *testing.F) {
 		}
 		var plain map[string]any
 		require.NoError(t, json.Unmarshal(data, &plain))
-		known := []string{"policy", "mistakeLimit", "claimFor", "merge", "merge.agent", "merge.validate"}
+		known := []string{"policy", "mistakeLimit", "claimFor", "merge", "merge.agent", "merge.validate", "code", "code.checks"}
 		if users {
 			known = append(known, "trust", "approvals", "approvals.agentAutoApprove", "approvals.trustAs", "notify")
 		}
 		seen := keysOf(t, json.NewDecoder(bytes.NewReader(data)), "")
 		for i, key := range seen {
-			require.True(t, slices.Contains(known, key) || strings.HasPrefix(key, "policy."), "%q", key)
+			require.True(t, slices.Contains(known, key) || strings.HasPrefix(key, "policy.") || strings.HasPrefix(key, "code.checks."), "%q", key)
 			require.NotContains(t, seen[:i], key, "a key stands twice")
 		}
 		group := func(name string) map[string]any { m, _ := plain[name].(map[string]any); return m }
@@ -72,6 +72,12 @@ func FuzzConfig(f *testing.F) {
 		require.Equal(t, group("approvals")["agentAutoApprove"] == true, cfg.Approvals.AgentAutoApprove)
 		require.Equal(t, group("approvals")["trustAs"] == true, cfg.Approvals.TrustAs)
 		require.Equal(t, text(plain["notify"]), given(cfg.Notify))
+		checks, _ := group("code")["checks"].(map[string]any)
+		require.Len(t, cfg.Code.Checks, len(checks))
+		for name, command := range cfg.Code.Checks {
+			require.Equal(t, checks[name], command)
+			require.NotEmpty(t, command)
+		}
 		require.Len(t, cfg.Policy, len(group("policy")))
 		for name, v := range cfg.Policy {
 			require.Equal(t, group("policy")[name], string(v))

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"errors"
+
 	"leslie/internal/fact"
 	"leslie/thread"
 	"leslie/warnings"
@@ -37,16 +39,40 @@ type LifecycleObjective struct {
 	Status      thread.ObjectiveStatus `json:"status"`
 }
 
-// Lifecycle changes a thread's status. Errors: T101, T102, T103, T105, T108, T113, T402,
-// and those of a write.
+// Lifecycle changes a thread's status. Before an agent completes a thread, its checks run
+// (SpawnRequest.Accept). Errors: T101, T102, T103, T105, T108, T113, T402, those of a
+// write; T114 for a check, and T801, T802 if there is no worktree to run it in.
 func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
-	id := c.threadOr(in.Thread)
-	d, err := write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
+	in.Thread = c.threadOr(in.Thread)
+	var found accepted
+	for {
+		d, err := changeStatus(c, in, found)
+		var first *notChecked
+		if errors.As(err, &first) && !found.covers(first.thread.ID, first.thread.OwnedCode().Accept) {
+			if found, err = accept(c, first.thread); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err == nil && d.Changed && d.Status == thread.Active && byPerson(c) {
+			c.note = noteResumed
+		}
+		return d, err
+	}
+}
+
+// changeStatus changes a thread's status, given what its checks found.
+func changeStatus(c *Call, in LifecycleRequest, found accepted) (*LifecycleResult, error) {
+	id := in.Thread
+	return write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
 		if err := respectClaim(c, s, id, stamp); err != nil {
 			return nil, "", err
 		}
 		if in.Action == thread.Done {
 			if err := mayFinish(c, s, id); err != nil {
+				return nil, "", err
+			}
+			if err := found.record(s, id, stamp); err != nil {
 				return nil, "", err
 			}
 		}
@@ -71,10 +97,6 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 		}
 		return d, t.ID, nil
 	})
-	if err == nil && d.Changed && d.Status == thread.Active && byPerson(c) {
-		c.note = noteResumed
-	}
-	return d, err
 }
 
 // warnOpenChildren adds W107 for a thread that ended before its children.

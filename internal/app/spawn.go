@@ -30,6 +30,9 @@ type SpawnRequest struct {
 	// tip of the parent's branch if the parent owns code, else HEAD).
 	Code bool
 	Base string
+	// Accept names checks of the configuration (code.checks) that have to succeed before
+	// an agent completes the thread.
+	Accept []string
 	// Claim: the caller also claims the thread, for as long as the configuration says.
 	Claim bool
 }
@@ -51,6 +54,9 @@ func (in SpawnRequest) Faults(name Names) []Fault {
 	in.inheritFaults(k)
 	if in.Base != "" && !in.Code {
 		k.with("Code", "Base", in.Base, "needs %s", k.name("Code"))
+	}
+	if len(in.Accept) > 0 && !in.Code {
+		k.with("Code", "Accept", "", "needs %s", k.name("Code"))
 	}
 	for _, ref := range in.Refs {
 		if ref == in.ID {

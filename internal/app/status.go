@@ -97,6 +97,9 @@ func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) 
 			return err
 		}
 		d.ThreadRecord, d.Relations = threadOf(c, t), s.RelationsOf(t)
+		if code := t.OwnedCode(); code != nil {
+			d.Code.Evidence = code.Evidence
+		}
 		d.ReferencedBy = []ReferencedBy{}
 		for _, ref := range s.ReferencesTo(t.ID) {
 			d.ReferencedBy = append(d.ReferencedBy, ReferencedBy{ref.ID, ref.From, ref.Binding})

@@ -1,0 +1,103 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+)
+
+// Content returns the tree that a worktree would have if all that git does not ignore
+// were committed. Nothing is written in the repository, nor is a filter of its own run.
+func (w Worktree) Content(ctx context.Context) (tree string, err error) {
+	filters, err := w.repo.withoutFilters(ctx)
+	if err != nil {
+		return "", err
+	}
+	changed, err := w.run(ctx, command{options: append(filters, "--no-optional-locks"), args: []string{
+		"ls-files", "-z", "--modified", "--others", "--exclude-standard", "--full-name",
+	}})
+	if err != nil {
+		return "", broken(err)
+	}
+	dir, err := os.MkdirTemp("", "leslie-git-")
+	if err != nil {
+		return "", codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", codes.Reason(err)))
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	index, objects := filepath.Join(dir, "index"), filepath.Join(dir, "objects")
+	if err := os.Mkdir(objects, 0o700); err != nil {
+		return "", codes.WriteFailed.Wrap(err, fact.Of("path", objects), fact.Of("reason", codes.Reason(err)))
+	}
+	if err := copyIndex(filepath.Join(w.Admin, "index"), index); err != nil {
+		return "", err
+	}
+	paths, gone := w.sorted(string(changed))
+	private := []string{
+		"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + listed(filepath.Join(w.repo.Admin, "objects")),
+	}
+	for _, update := range []struct {
+		paths string
+		how   []string
+	}{{gone, []string{"--force-remove"}}, {paths, []string{"--add", "--remove", "--replace"}}} {
+		args := append(append([]string{"update-index", "-z"}, update.how...), "--stdin")
+		if update.paths == "" {
+			continue
+		}
+		if _, err := w.run(ctx, command{options: filters, env: private, stdin: []byte(update.paths), args: args}); err != nil {
+			return "", broken(err)
+		}
+	}
+	// It reads files, too: those as old as the index.
+	out, err := w.run(ctx, command{options: filters, env: private, args: []string{"write-tree"}})
+	return strings.TrimSpace(string(out)), broken(err)
+}
+
+// sorted tells the paths of files, and of submodules, from those in whose place a folder
+// is by now. It leaves out repositories that git does not track.
+func (w Worktree) sorted(changed string) (paths, gone string) {
+	var present, absent strings.Builder
+	for path := range strings.SplitSeq(changed, "\x00") {
+		full := filepath.Join(w.Dir, filepath.FromSlash(path))
+		info, err := os.Lstat(full)
+		switch {
+		case path == "" || strings.HasSuffix(path, "/"):
+		case err == nil && info.IsDir() && !isRepository(full):
+			absent.WriteString(path + "\x00")
+		default:
+			present.WriteString(path + "\x00")
+		}
+	}
+	return present.String(), absent.String()
+}
+
+func isRepository(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+// listed is a path as git reads it in a list of paths, whatever separates those.
+func listed(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(filepath.ToSlash(path)) + `"`
+}
+
+// copyIndex copies an index; none is an empty one.
+func copyIndex(from, to string) error {
+	data, err := os.ReadFile(from)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return codes.ReadFailed.Wrap(err, fact.Of("path", from), fact.Of("reason", codes.Reason(err)))
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return codes.WriteFailed.Wrap(err, fact.Of("path", to), fact.Of("reason", codes.Reason(err)))
+	}
+	return nil
+}
