@@ -40,7 +40,7 @@ func contextCommand() *command {
 		name: "context", summary: "print what a thread's agent needs to know, as a block for its prompt",
 		hint: hint{starting, "context ID"}, marksSeen: true,
 		detail: "Injections, claim, approvals, suggested commands, the thread's artifacts and referenced artifacts, dependencies, " +
-			"branch and worktree; at most 9,500 characters. Injections count as seen once the thread's own agent " +
+			"branch, worktree and checks; at most 9,500 characters. Injections count as seen once the thread's own agent " +
 			"(--thread or LESLIE_THREAD) has read them.",
 		example:  "leslie context thread-a1b2c3d4",
 		operands: []operand{threadOperand()}, run: runContext,
@@ -166,7 +166,7 @@ func (b *contextBlock) rest() string {
 	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() +
 		saying("parent", string(t.ParentID)) + saying("branch", t.Branch) + saying("worktree", t.Worktree) +
 		saying("depends on", strings.Join(depends, ", ")) + saying("tags", joined(t.Tags)))
-	body.WriteString(b.moved() + b.relations())
+	body.WriteString(b.moved() + b.relations() + b.acceptance())
 	body.WriteString("next:\n" + listed(b.next(commands())))
 	body.WriteString("intent:\n" + indented(cut(t.Intent, 4000)))
 	body.WriteString("artifacts in " + b.Folder + "/:\n" + listed(fileLines(b.Files)))
@@ -193,6 +193,15 @@ func (b *contextBlock) moved() string {
 			m.From, many(len(m.Paths), "artifact"), joined(m.Paths[:min(len(m.Paths), 5)]), m.Next)))
 	}
 	return out.String()
+}
+
+// acceptance renders the checks that done will run.
+func (b *contextBlock) acceptance() string {
+	code := b.Thread.OwnedCode()
+	if code == nil || b.Thread.Status.Terminated() {
+		return ""
+	}
+	return saying("accept", joined(code.Accept))
 }
 
 // standing renders who has claimed the thread, what it waits for and what it may do.
