@@ -13,11 +13,15 @@ import (
 type doctorText struct {
 	*app.DoctorResult
 	inText func(string) string // makes the paths of a text right from the caller's folder
+	told   bool                // the repair that the person chose has said it
 }
 
 func (d doctorText) Text(p *page) {
+	if d.told {
+		return
+	}
 	for _, done := range d.Repaired {
-		p.line("repaired: %s", d.inText(done))
+		p.wrapped("repaired: " + d.inText(done))
 	}
 	wrong := 0
 	for _, f := range d.Findings {
@@ -30,7 +34,7 @@ func (d doctorText) Text(p *page) {
 		if f.Repairable {
 			note = "  (leslie doctor --repair repairs it)"
 		}
-		p.line("%s%s %s: %s%s", kind, f.Code, p.place(f.Path), d.inText(f.Message), note)
+		p.wrapped(kind + string(f.Code) + " " + p.place(f.Path) + ": " + d.inText(f.Message) + note)
 	}
 	for _, o := range d.Options {
 		p.line("option: %s (%s)", o.Command, o.What)
@@ -62,12 +66,15 @@ func runDoctor(c *call) (Data, error) {
 	if d == nil {
 		return nil, err
 	}
+	told := false
 	if err == nil && !c.on("repair") && canPrompt(c) {
+		found := d
 		if d, err = offerRepairs(c, d); err != nil {
 			return nil, err
 		}
+		told = d != found && d.Healthy
 	}
-	return doctorText{d, places{c}.inText}, err
+	return doctorText{d, places{c}.inText, told}, err
 }
 
 // diagnosis runs the use case; its options are lines for this caller.
@@ -90,11 +97,12 @@ func offerRepairs(c *call, d *app.DoctorResult) (*app.DoctorResult, error) {
 	p := newPrompt(c)
 	for _, f := range d.Findings {
 		if !f.Info {
-			p.say("%s %s: %s", p.paint(bold, f.Code), places{c}.place(f.Path), places{c}.inText(f.Message))
+			p.draw(screen.Labelled(string(f.Code), places{c}.place(f.Path)+": "+places{c}.inText(f.Message), p.width, p.coloured))
 		}
 	}
 	for _, o := range offers {
-		p.say("\n%s", o.What)
+		p.say("")
+		p.draw(screen.Paragraph("", o.What, p.width))
 		answer, ok := p.pick(menu{question: "Run " + o.Command + "?", choices: []screen.Choice{
 			{Word: wordYes, Key: "y", About: "run it"},
 			{Word: wordNo, Key: "n", About: "leave this as it is"},

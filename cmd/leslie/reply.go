@@ -266,7 +266,7 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 		b.WriteString(c.notice("warning", yellow, string(w.Code), w.Message, pairs(w.Context)))
 	}
 	if left := c.leftPending(failure); left != "" {
-		b.WriteString(escape(left) + "\n")
+		b.WriteString(strings.Join(rowsOf(left, c.env.columns()), "\n") + "\n")
 		failure = nil
 	}
 	if failure != nil {
@@ -310,9 +310,22 @@ func (c rendering) labelled(label, text string) string {
 
 // aside writes a dim line to the person at the terminal; nothing for "".
 func (c rendering) aside(line string) {
-	if line != "" {
-		_, _ = io.WriteString(c.env.stderr, string(c.painter()(dim, line))+"\n")
+	if line == "" {
+		return
 	}
+	paint := c.painter()
+	for _, row := range rowsOf(line, c.env.columns()) {
+		_, _ = io.WriteString(c.env.stderr, string(paint(dim, row))+"\n")
+	}
+}
+
+// rowsOf is a line for the person at the terminal, broken between words where that ends; 0
+// for a terminal that does not tell its width.
+func rowsOf(line string, columns int) []string {
+	if columns == 0 {
+		return []string{escape(line)}
+	}
+	return screen.Paragraph("", line, columns)
 }
 
 // shownFacts leaves out what readers do not need in the text line: the command, that

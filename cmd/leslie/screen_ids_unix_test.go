@@ -151,3 +151,17 @@ func TestHelpFitsTheScreen(t *testing.T) {
 		}
 	})
 }
+
+func TestNotesBreakBetweenWords(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	s := openTerminal(t, b, 60, 60)
+	s.start("merge", "child", "main")
+	s.waitFor("[?]:")
+	s.send("quit\r")
+	assert.Equal(t, 13, s.wait())
+	assert.Contains(t, s.lines(), "left pending; go on with leslie merge continue")
+	b.asks(t, "child", "deploy")
+	s.run("list")
+	assert.Regexp(t, `1 approval: child asks for deploy: leslie approve\nappr-\d+$`, strings.Join(s.lines(), "\n"))
+}
