@@ -214,6 +214,47 @@ func (s *State) give(t *Thread, code Code) error {
 	return nil
 }
 
+// Rehome checks an edit of the branch or the folder of a thread that owns code, and
+// applies what it means for the code. found is the worktree of the repository that the
+// edit names, with its branch checked out, nil if it names none; then branch and folder
+// are only recorded. Call it after Edit.
+//
+// Errors: T803 if leslie made what the thread has, and the edit names something else.
+func (s *State) Rehome(was, t Thread, found *Code, stamp Stamp) (Thread, error) {
+	own := was.OwnedCode()
+	switch {
+	case own == nil && found == nil, own != nil && t.Branch == was.Branch && t.Worktree == was.Worktree:
+		return t, nil
+	case own == nil:
+		for _, o := range s.ThreadsWithCode() {
+			if o.ID != t.ID && o.OwnedCode().living() && (o.Branch == t.Branch || o.Worktree == t.Worktree) {
+				return t, nil // it stays the other's
+			}
+		}
+		if err := s.give(&t, *found); err != nil {
+			return Thread{}, err
+		}
+	case own.State != CodeReady && own.State != CodeLost:
+		return Thread{}, FolderTaken(t.Worktree, "the worktree of thread '"+string(t.ID)+"' is "+string(own.State)).WithNext("leslie code " + string(t.ID))
+	case found != nil && found.Admin == own.Admin: // it was moved, or its branch renamed
+		t.Code = slices.Clone(t.Code)
+		t.Code[0].State = CodeReady
+	case own.Made != CodeMade{}:
+		return Thread{}, FolderTaken(t.Worktree, "thread '"+string(t.ID)+"' has the branch '"+was.Branch+"' in "+was.Worktree+", which leslie made").WithNext("leslie code " + string(t.ID))
+	case found == nil:
+		t.Code = nil
+	default:
+		if err := s.give(&t, *found); err != nil {
+			return Thread{}, err
+		}
+	}
+	if same(was, t) {
+		return t, nil
+	}
+	t.Updated = stamp.Time
+	return s.Threads.Put(t), nil
+}
+
 // BranchTaken is T803 for a branch.
 func BranchTaken(branch, reason string) *codes.Error {
 	return codes.BranchTaken.New(fact.Of("what", "The branch '"+branch+"'"), fact.Of("reason", reason), fact.Of("branch", branch))
@@ -227,11 +268,18 @@ func FolderTaken(dir, reason string) *codes.Error {
 // codeBack refuses to undo what was done in the repository: it takes back only what is
 // recorded.
 func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
-	was, is := listOf[Code](before), listOf[Code](after)
-	if len(was) == len(is) && (len(is) == 0 || was[0].State == is[0].State && was[0].Made == is[0].Made) {
+	was, is := soleCode(before), soleCode(after)
+	if was.State == is.State && was.Made == is.Made || was.Made == is.Made && is.Made == (CodeMade{}) {
 		return before, bytes.Equal(now, after), nil
 	}
 	return nil, false, v.codeConflict()
+}
+
+func soleCode(raw json.RawMessage) Code {
+	if all := listOf[Code](raw); len(all) > 0 {
+		return all[0]
+	}
+	return Code{}
 }
 
 func (v *inverting) codeConflict() error {

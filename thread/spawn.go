@@ -44,6 +44,9 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	if err := ReservedName(string(in.ID)); err != nil {
 		return Thread{}, err
 	}
+	if slices.Contains(commandWords(), string(in.ID)) {
+		return Thread{}, codes.InvalidArgument.New(fact.Of("reason", "the id '"+string(in.ID)+"' is a word of the command leslie code; choose another"), fact.Of("id", in.ID))
+	}
 	t := Thread{
 		ID: in.ID, Title: in.Title, Intent: in.Intent, Status: Active, Executor: in.Executor,
 		Tags: sortedSet(in.Tags), Branch: in.Branch, Worktree: in.Worktree, Inherit: in.Inherit,
@@ -74,6 +77,9 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	}
 	return s.Threads.Put(t), nil
 }
+
+// commandWords are the words behind "leslie code" that are no thread's id.
+func commandWords() []string { return []string{"setup", "remove", "restore", "prune", "list"} }
 
 func (s *State) parentOf(arg string) (*Thread, error) {
 	if arg == "" {

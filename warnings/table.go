@@ -171,6 +171,15 @@ var table = [...]Entry{
 		Hint:        "The next command that writes, or leslie doctor --repair, moves them into place",
 	},
 	{
+		Code: NotCopied, Name: "NotCopied", Kind: "not_copied",
+		Title:    "Files not copied",
+		Template: "{n} files that .worktreeinclude names were not copied into the worktree",
+		One:      "1 file that .worktreeinclude names was not copied into the worktree", Counted: "n",
+		Context:     []string{"paths"},
+		Explanation: "Only regular files are copied, at most 1,000 of together 64 MiB.",
+		Hint:        "Let code.setup bring them, or name less",
+	},
+	{
 		Code: Submodules, Name: "Submodules", Kind: "submodules",
 		Title:       "Submodules left empty",
 		Template:    "The repository has submodules; they are empty in {path}",

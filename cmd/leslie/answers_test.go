@@ -41,6 +41,8 @@ func examples() map[string]example {
 		"objective done":    {line("objective done ship"), line("objective done nope-nope")},
 		"spawn":             {line("spawn --intent x --id fresh --ref main"), line("spawn --intent x --parent nope-nope")},
 		"update":            {line("update main --title New"), line("update main --depends-on +nope-nope")},
+		"code":              {line("code"), line("code main")},
+		"code setup":        {line("code setup coded"), line("code setup main")},
 		"list":              {line("list"), line("list --objective nope-nope")},
 		"status":            {line("status main"), line("status nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},
@@ -113,6 +115,9 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.write(t, ".leslie/threads/main/new.md", "new")
 	case "renew", "release":
 		b.must(t, "claim", "main")
+	case "code setup":
+		b.repository(t)
+		b.must(t, "spawn", "--code", "--intent", "x", "--id", "coded")
 	case "resume":
 		b.must(t, "suspend", "part")
 	case "archive", "reopen":

@@ -22,6 +22,8 @@ func makers() []maker {
 		{"objective done", objectiveDoneCommand},
 		{"spawn", spawnCommand},
 		{"update", updateCommand},
+		{"code", codeCommand},
+		{"code setup", codeSetupCommand},
 		{"list", listCommand},
 		{"status", statusCommand},
 		{"artifacts", artifactsCommand},

@@ -30,6 +30,7 @@ type contextData struct {
 	Status    thread.Status           `json:"status"`
 	Path      string                  `json:"path"`
 	DependsOn []app.ContextDependency `json:"dependsOn"`
+	Code      *app.ContextCode        `json:"code,omitempty"`
 	app.ContextRelations
 }
 
@@ -164,7 +165,7 @@ func (b *contextBlock) rest() string {
 	}
 	var body strings.Builder
 	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() +
-		saying("parent", string(t.ParentID)) + saying("branch", t.Branch) + saying("worktree", t.Worktree) +
+		saying("parent", string(t.ParentID)) + b.code() +
 		saying("depends on", strings.Join(depends, ", ")) + saying("tags", joined(t.Tags)))
 	body.WriteString(b.moved() + b.relations() + b.acceptance())
 	body.WriteString("next:\n" + listed(b.next(commands())))
@@ -182,6 +183,24 @@ func (b *contextBlock) rest() string {
 		body.WriteString(inert(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target, ref.Binding, ref.Folder)) + "\n" + listed(lines))
 	}
 	return body.String()
+}
+
+// code renders where the thread's agent works on code.
+func (b *contextBlock) code() string {
+	code, id := b.Code, string(b.Thread.ID)
+	switch {
+	case code == nil:
+		return saying("branch", b.Thread.Branch) + saying("worktree", b.Thread.Worktree)
+	case code.State == thread.CodeMaking:
+		return saying("code", "its worktree is not finished; leslie code setup "+id+" finishes it")
+	case code.State == thread.CodeRemoving || code.State == thread.CodeRemoved:
+		return saying("code", "its worktree was removed; branch "+code.Branch)
+	}
+	from := code.Start
+	if code.Target != nil {
+		from = *code.Target
+	}
+	return saying("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+"; commit there, as what is not committed stays in that folder")
 }
 
 // moved renders what the thread builds on and has changed since, with the line that

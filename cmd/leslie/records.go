@@ -24,6 +24,13 @@ func threadText(p *page, d app.ThreadRecord) {
 	p.field("depends on", joined(d.DependsOn))
 	p.field("branch", d.Branch)
 	p.field("worktree", d.Worktree)
+	if d.Code != nil {
+		from := d.Code.Start
+		if d.Code.Target != nil {
+			from = *d.Code.Target
+		}
+		p.field("code", string(d.Code.State)+", from "+from)
+	}
 	acceptanceText(p, d.Code)
 	p.field("path", p.place(d.Path))
 	p.field("created", d.CreatedAt.Format(time.RFC3339)+" by "+d.CreatedBy.Actor+" ("+string(d.CreatedBy.As)+")")

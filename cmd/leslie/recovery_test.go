@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,15 +87,15 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.AgentUnavailable:     nil, // the agent's codes reach a caller as W303 alone
 		codes.AgentConnection:      nil,
 		codes.AgentTimeout:         nil,
-		codes.AcceptanceFailed:     nil, // needs a repository, as do T8xx
-		codes.GitUnavailable:       nil,
-		codes.NoCode:               nil,
-		codes.BranchTaken:          nil,
+		codes.AcceptanceFailed:     nil, // needs a repository, as does T804
+		codes.GitUnavailable:       line("spawn --code --intent x"),
+		codes.NoCode:               line("code main"),
+		codes.BranchTaken:          raiseBranchTaken,
 		codes.Uncommitted:          nil,
 		codes.WorktreeBusy:         nil,
 		codes.LandingBlocked:       nil,
-		codes.SetupFailed:          nil,
-		codes.UntrustedGitConfig:   nil,
+		codes.SetupFailed:          raiseSetupFailed,
+		codes.UntrustedGitConfig:   raiseUntrustedGitConfig,
 		codes.Internal:             raiseInternal,
 		codes.Unknown:              raiseUnknown,
 		codes.InvalidArgument:      line("spawn"),
@@ -212,6 +213,44 @@ func raiseUnknown(_ *testing.T, b *bench) {
 	b.perform(context.Background(), append(commands(), plain), "plain", "--format", "json")
 }
 
+// repository makes the project a git repository with a commit.
+func (b *bench) repository(t *testing.T) {
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"-c", "user.name=kim", "-c", "user.email=kim@example.org", "commit", "-q", "--allow-empty", "-m", "first"},
+	} {
+		b.git(t, args...)
+	}
+}
+
+func (b *bench) git(t *testing.T, args ...string) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	cmd := exec.Command("git", append([]string{"-C", b.dir}, args...)...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func raiseBranchTaken(t *testing.T, b *bench) {
+	b.repository(t)
+	b.fails("spawn", "--code", "--branch", "main", "--intent", "x")
+}
+
+// raiseSetupFailed: the setup that fails the first time works the second time.
+func raiseSetupFailed(t *testing.T, b *bench) {
+	b.repository(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), []byte(`{"code":{"setup":"mkdir once/again"}}`), 0o644))
+	b.fails("spawn", "--code", "--intent", "x", "--id", "coded")
+	require.NoError(t, os.Mkdir(filepath.Join(b.dir+".worktrees", "coded", "once"), 0o755))
+}
+
+func raiseUntrustedGitConfig(t *testing.T, b *bench) {
+	b.repository(t)
+	b.git(t, "config", "filter.evil.smudge", "false")
+	b.fails("spawn", "--code", "--intent", "x")
+}
+
 func raiseInterrupted(_ *testing.T, b *bench) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -263,7 +302,7 @@ func assertSafe(t *testing.T, next string) {
 		return
 	}
 	// What asks for something, begins something, or is the call put right.
-	asks := []string{"init", "transfer", "spawn", "claim", "reference", "objective create", "merge", "import"}
+	asks := []string{"init", "transfer", "spawn", "claim", "reference", "objective create", "merge", "import", "code setup"}
 	assert.True(t, slices.Contains(asks, l.cmd.name), "%s changes or decides something", next)
 	if l.cmd.name == "merge" || l.cmd.name == "import" {
 		assert.Contains(t, argv, "--dry-run", next)

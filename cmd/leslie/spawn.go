@@ -26,14 +26,14 @@ func (d spawnText) Text(p *page) {
 	if d.Claim != nil {
 		p.field("claimed by", d.Claim.Holder+" until "+d.Claim.Until.Format(time.RFC3339))
 	}
-	codeText(p, d.Code)
+	spawnedCodeText(p, d.Code)
 	for _, ref := range d.References {
 		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file")+emptyYet(ref))
 	}
 }
 
-// codeText renders the code of a new thread.
-func codeText(p *page, d *app.SpawnedCode) {
+// spawnedCodeText renders the code of a new thread.
+func spawnedCodeText(p *page, d *app.SpawnedCode) {
 	if d == nil {
 		return
 	}
@@ -60,7 +60,6 @@ func spawnCommand() *command {
 	return &command{
 		name: "spawn", summary: "create a thread of work; this does not start an agent", writes: true,
 		hint:     hint{starting, "spawn --intent TEXT --parent ID --inherit full"},
-		detail:   "--ref adds copies under context/inherited/REF/. --code: leslie help code.",
 		example:  `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
 		operands: []operand{{value: anyText("TEXT"), optional: true, sets: "intent"}},
 		flags: []cli.Flag{
@@ -76,9 +75,10 @@ func spawnCommand() *command {
 			newOption("tag", texts("T"), "a tag; can be repeated"),
 			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
 			toggle("claim", "also claim the thread, in the same operation"),
-			toggle("code", "make a git branch and a worktree for it"),
+			toggle("code", "make a git branch and a worktree: leslie help code"),
 			newOption("base", anyText("REF"), "where it starts (default: parent's branch, HEAD)"),
 			newOption("accept", someChecks(), "checks that an agent's done has to pass"),
+			toggle("no-setup", "do not run code.setup in the worktree"),
 			newOption("branch", anyText("B"), "the git branch of the thread's code"),
 			newOption("worktree", anyText("DIR"), "the git worktree of the thread's code"),
 			formerList("tags", "tag"), formerSwitch("no-run"), formerSwitch("foreground"),
@@ -92,7 +92,7 @@ func runSpawn(c *call) (Data, error) {
 		Intent: c.text("intent"), Title: c.text("title"), ID: c.text("id"), Objective: c.text("objective"), Parent: c.text("parent"),
 		Inherit: thread.Inherit(c.text("inherit")), Scope: c.parts("scope"), Refs: c.parts("ref"), DependsOn: c.parts("depends-on"),
 		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: fromDir(c, c.text("worktree")),
-		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"), Accept: c.parts("accept"),
+		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"), NoSetup: c.on("no-setup"), Accept: c.parts("accept"),
 	}
 	if in.Parent == "" {
 		in.Parent = c.who.thread

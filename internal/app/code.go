@@ -61,11 +61,7 @@ func openRepo(c *Call) (*git.Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	system := git.System{}
-	if c.project.env.Environ != nil {
-		system.Environ = c.project.env.Environ()
-	}
-	repo, err := git.Open(c.ctx, c.project.root, system)
+	repo, err := git.Open(c.ctx, c.project.root, git.System{Environ: environ(c)})
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +73,14 @@ func openRepo(c *Call) (*git.Repo, error) {
 		return nil, noRepo("the project is in a linked worktree of " + repo.Top + "; its store has to be in the main one")
 	}
 	return repo, nil
+}
+
+// environ is the environment of started programs.
+func environ(c *Call) []string {
+	if c.project.env.Environ == nil {
+		return nil
+	}
+	return c.project.env.Environ()
 }
 
 func noRepo(reason string) *codes.Error { return codes.GitUnavailable.New(fact.Of("reason", reason)) }
@@ -111,25 +115,62 @@ func worktreeDir(c *Call, t thread.Thread) string {
 	return absolute(c, t.Worktree)
 }
 
-// workFolder is where the thread's agent works: the project's folder in its worktree.
-func workFolder(c *Call, repo *git.Repo, worktree string) string {
-	below, err := filepath.Rel(repo.Top, c.project.root)
-	if err != nil {
+// workFolder is where the thread's agent works: the project's folder in its worktree. top
+// is the repository's main worktree.
+func workFolder(c *Call, top, worktree string) string {
+	below, err := filepath.Rel(top, c.project.root)
+	if err != nil || strings.HasPrefix(below, "..") {
 		return worktree
 	}
 	return filepath.Join(worktree, below)
 }
 
-// worktreesDir is the folder in which worktrees are made: beside the repository, or in
-// the store where nothing can be made there. made says that it did not exist before.
-func worktreesDir(c *Call, repo *git.Repo) (dir string, made bool, err error) {
-	dir = repo.Top + ".worktrees"
-	err = os.Mkdir(dir, 0o777)
+// idInBranch stands for the thread's id in code.branch.
+const idInBranch = "{id}"
+
+// codeNames is how the configuration names branches and folders of worktrees.
+type codeNames struct{ branch, dir string }
+
+// namesOfCode reads the configuration. A project's own file may choose a folder only
+// beside the repository or in it. Errors: T903, T509.
+func namesOfCode(c *Call, repo *git.Repo) (codeNames, error) {
+	user, project, err := configs(c)
+	if err != nil {
+		return codeNames{}, err
+	}
+	n := codeNames{branch: "leslie/" + idInBranch, dir: repo.Top + ".worktrees"}
+	for _, cfg := range []config{project, user} {
+		if cfg.Code.Branch != nil {
+			n.branch = *cfg.Code.Branch
+		}
+	}
+	under := func(dir string) string {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(repo.Top, dir)
+		}
+		return filepath.Clean(dir)
+	}
+	switch mine, theirs := user.Code.Dir, project.Code.Dir; {
+	case mine != nil:
+		n.dir = under(*mine)
+	case theirs != nil:
+		n.dir = under(*theirs)
+		if below, err := filepath.Rel(filepath.Dir(repo.Top), n.dir); err != nil || below == "." || strings.HasPrefix(below, "..") {
+			return n, badConfig(store.Dir+"/"+store.ConfigFile, "code.dir", "it must be a folder beside the repository, not "+quoted(*theirs))
+		}
+	}
+	return n, nil
+}
+
+// makeWorktrees makes the folder in which worktrees are made, or one in the store where
+// nothing can be made there. made says that it did not exist before. Error: T505.
+func (n codeNames) makeWorktrees(c *Call) (dir string, made bool, err error) {
+	err = os.Mkdir(n.dir, 0o777)
 	switch {
 	case err == nil:
-		return dir, true, nil
-	case errors.Is(err, fs.ErrExist) && git.Writable(dir):
-		return dir, false, nil
+		return n.dir, true, nil
+	case errors.Is(err, fs.ErrExist) && git.Writable(n.dir), errors.Is(err, fs.ErrNotExist) && os.MkdirAll(n.dir, 0o777) == nil:
+		return n.dir, false, nil
 	}
 	dir = c.store.Path("worktrees")
 	if err = os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {

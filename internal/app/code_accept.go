@@ -131,7 +131,7 @@ func accept(c *Call, t thread.Thread) (accepted, error) {
 		if !ok {
 			return accepted{}, notAccepted(t, name, "no configuration that the user trusts has it under code.checks")
 		}
-		result, err := external.Run(c.ctx, external.Job{Command: command, Dir: workFolder(c, repo, dir), Env: checkEnviron(c, t), Timeout: acceptTime})
+		result, err := external.Run(c.ctx, external.Job{Command: command, Dir: workFolder(c, repo.Top, dir), Env: checkEnviron(c, t), Timeout: acceptTime})
 		if err := failedCheck(t, name, result, err); err != nil {
 			return accepted{}, err
 		}

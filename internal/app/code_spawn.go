@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -24,6 +25,7 @@ import (
 //	op 1    the thread, its code "making"
 //	make    git makes branch and worktree, without the store's lock
 //	op 2    "ready"; its answer is the request's
+//	setup   the configured command; how it ended is operation 3
 //
 // If git fails, what it made and op 1 are taken back. Where the process was killed, the
 // thread is "making": the same call repeated, or leslie code setup, goes on with it.
@@ -48,6 +50,7 @@ type codeSpawn struct {
 	code   thread.Code
 	parent string // the folder of worktrees, if this call made it
 
+	resumed bool       // another process began it
 	request store.Call // as the caller made it
 	release func()
 }
@@ -74,7 +77,7 @@ func spawnCode(c *Call, in SpawnRequest, begin func(SpawnRequest, *codeSpawn) (*
 	} else {
 		defer m.release()
 	}
-	return m.finish(began)
+	return m.finish(began, in.NoSetup)
 }
 
 // errAnswered says that the same request has got its answer meanwhile.
@@ -109,16 +112,19 @@ func (m *codeSpawn) notAnswered(s *thread.State) error {
 	return nil
 }
 
-// finish makes the worktree and records it: operation 2.
-func (m *codeSpawn) finish(d *SpawnResult) (*SpawnResult, error) {
+// finish makes the worktree and records it: operation 2. Then it runs the setup.
+func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 	c := m.c
 	w, err := m.repo.Make(c.ctx, m.making)
 	if err != nil {
-		return nil, m.takeBack(err)
+		return nil, m.takeBack(err, false)
+	}
+	if err := copyIncluded(c, m.repo, m.making.Dir); err != nil {
+		return nil, m.takeBack(err, !m.resumed)
 	}
 	c.stamp = nil // another operation
 	c.request.Expect = nil
-	return write(c, func(s *thread.State, stamp thread.Stamp) (*SpawnResult, thread.ThreadID, error) {
+	d, err = write(c, func(s *thread.State, stamp thread.Stamp) (*SpawnResult, thread.ThreadID, error) {
 		t, err := s.ChangeCode(string(m.id), []thread.CodeState{thread.CodeMaking}, stamp, func(_ *thread.Thread, code *thread.Code) {
 			code.State, code.Admin, code.Call = thread.CodeReady, w.Admin, ""
 		})
@@ -127,16 +133,28 @@ func (m *codeSpawn) finish(d *SpawnResult) (*SpawnResult, error) {
 		}
 		d.Revision = t.Revision
 		d.Code = &SpawnedCode{Branch: t.Branch, Worktree: m.making.Dir, Head: m.code.Start, Target: orNull(branchOf(m.code.Target))}
-		if folder := workFolder(c, m.repo, m.making.Dir); folder != m.making.Dir {
+		if folder := workFolder(c, m.repo.Top, m.making.Dir); folder != m.making.Dir {
 			d.Code.Folder = folder
 		}
+		m.code.Slot = t.OwnedCode().Slot
 		return d, t.ID, nil
 	})
+	if err != nil || noSetup || c.replayed {
+		return d, err
+	}
+	up := setUp{c: c, id: m.id, dir: m.making.Dir, folder: cmp.Or(d.Code.Folder, m.making.Dir), slot: m.code.Slot}
+	_, at, err := up.run()
+	if err != nil {
+		return nil, err
+	}
+	d.Revision = max(d.Revision, at)
+	return d, nil
 }
 
-// takeBack takes back what was made and the thread, and returns why. If that fails, too,
-// the thread stays as it is, for the next call to go on with.
-func (m *codeSpawn) takeBack(why error) error {
+// takeBack takes back what was made and the thread, and returns why; finished says that
+// this call has finished the worktree. If that fails, too, the thread stays as it is, for
+// the next call to go on with.
+func (m *codeSpawn) takeBack(why error, finished bool) error {
 	c := m.c
 	ctx, cancel := cleaning(c)
 	defer cancel()
@@ -147,7 +165,7 @@ func (m *codeSpawn) takeBack(why error) error {
 	stays := func(error) error {
 		return e.With(fact.Of("changed", true), fact.Of("threadId", m.id)).WithNext("leslie code " + string(m.id))
 	}
-	if err := m.repo.Unmake(ctx, m.making); err != nil {
+	if err := m.repo.Unmake(ctx, m.making, finished); err != nil {
 		return stays(err)
 	}
 	m.dropParent()
@@ -201,7 +219,7 @@ func resumeSpawn(c *Call, in SpawnRequest) (*codeSpawn, *SpawnResult, error) {
 	if err != nil || !ok {
 		return nil, nil, err
 	}
-	m := &codeSpawn{c: c, id: t.ID}
+	m := &codeSpawn{c: c, id: t.ID, resumed: true}
 	if m.release, err = holdCode(c, t.ID); err != nil {
 		return nil, nil, err
 	}
@@ -285,9 +303,13 @@ func planCode(c *Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err := m.start(in, parent); err != nil {
 		return nil, err
 	}
-	m.making.Branch = cmp.Or(in.Branch, "leslie/"+string(m.id))
+	names, err := namesOfCode(c, m.repo)
+	if err != nil {
+		return nil, err
+	}
+	m.making.Branch = cmp.Or(in.Branch, strings.ReplaceAll(names.branch, idInBranch, string(m.id)))
 	if m.making.Dir = in.Worktree; in.Worktree == "" {
-		dir, made, err := worktreesDir(c, m.repo)
+		dir, made, err := names.makeWorktrees(c)
 		if err != nil {
 			return nil, err
 		}

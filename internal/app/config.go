@@ -35,6 +35,9 @@ type config struct {
 		Validate *string `json:"validate"`
 	} `json:"merge"`
 	Code struct {
+		Dir    *string           `json:"dir"`
+		Branch *string           `json:"branch"`
+		Setup  *string           `json:"setup"`
 		Checks map[string]string `json:"checks"`
 	} `json:"code"`
 	// Only the user's file may contain these.
@@ -92,19 +95,7 @@ func settingsOf(c *Call) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
-	trusted := user.trusts(c.project.root)
-	choose := func(key string, mine, theirs *string) string {
-		switch {
-		case mine != nil:
-			return *mine
-		case theirs == nil:
-			return ""
-		case !trusted:
-			c.warn(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
-			return ""
-		}
-		return *theirs
-	}
+	choose := chooser(c, user)
 	out := combine(user, project)
 	out.agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
 	out.validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
@@ -113,6 +104,23 @@ func settingsOf(c *Call) (settings, error) {
 
 // trusts reports whether the user's own file trusts a project.
 func (cfg config) trusts(root string) bool { return slices.Contains(cfg.Trust, root) }
+
+// chooser returns how a call chooses between the user's own command and the project's,
+// which runs only if the user trusts the project (else W305); "" for none.
+func chooser(c *Call, user config) func(key string, mine, theirs *string) string {
+	return func(key string, mine, theirs *string) string {
+		switch {
+		case mine != nil:
+			return *mine
+		case theirs == nil:
+			return ""
+		case !user.trusts(c.project.root):
+			c.warn(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
+			return ""
+		}
+		return *theirs
+	}
+}
 
 // combine merges the files, without the commands that they name.
 func combine(user, project config) settings {
@@ -255,7 +263,8 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // configKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
-	return []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.checks"}, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
+	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.checks"}
+	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
 
 // namesIn returns the names in a group of keys ("merge."), or at the top level for "".
@@ -333,7 +342,7 @@ func (cfg config) check(path string) error {
 	for _, c := range []struct {
 		key     string
 		command *string
-	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}, {"notify", cfg.Notify}} {
+	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}, {"notify", cfg.Notify}, {"code.setup", cfg.Code.Setup}} {
 		if c.command == nil {
 			continue
 		}
@@ -349,6 +358,12 @@ func (cfg config) check(path string) error {
 		if _, err := external.Split(cfg.Code.Checks[name]); err != nil {
 			return badConfig(path, key, "it must be a command, quoted as for a shell, not "+quoted(cfg.Code.Checks[name]))
 		}
+	}
+	if b := cfg.Code.Branch; b != nil && strings.Count(*b, idInBranch) != 1 {
+		return badConfig(path, "code.branch", "it must contain "+idInBranch+" once, not "+quoted(*b))
+	}
+	if cfg.Code.Dir != nil && *cfg.Code.Dir == "" {
+		return badConfig(path, "code.dir", "it must not be empty")
 	}
 	for _, root := range cfg.Trust {
 		if !filepath.IsAbs(root) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"path/filepath"
 	"time"
 
 	"leslie/store"
@@ -22,6 +23,7 @@ type ContextResult struct {
 	Resumable bool                `json:"resumable"`
 	Folder    string              `json:"folder"` // from the project's root
 	Files     []ContextFile       `json:"files"`
+	Code      *ContextCode        `json:"code,omitempty"` // nil if the thread owns none
 	// Moved has what the thread builds on and has changed since.
 	Moved []ContextMoved `json:"moved,omitempty"`
 	// References has the thread's direct references.
@@ -39,6 +41,28 @@ type ContextResult struct {
 type ContextDependency struct {
 	ID     thread.ThreadID `json:"threadId"`
 	Status thread.Status   `json:"status"`
+}
+
+// ContextCode says where the thread's agent works on code. It is what is recorded.
+type ContextCode struct {
+	State  thread.CodeState `json:"state"`
+	Branch string           `json:"branch"`
+	// Folder is where to work, absolute: the project's folder in the worktree.
+	Folder string  `json:"folder"`
+	Target *string `json:"target"` // the branch from which it started, null for a commit
+	Start  string  `json:"start"`
+}
+
+// contextCode returns what is recorded of a thread's code, nil for none.
+func contextCode(c *Call, t thread.Thread) *ContextCode {
+	code := t.OwnedCode()
+	if code == nil {
+		return nil
+	}
+	return &ContextCode{
+		State: code.State, Branch: t.Branch, Folder: workFolder(c, filepath.Dir(code.Repo), worktreeDir(c, t)),
+		Target: orNull(branchOf(code.Target)), Start: code.Start,
+	}
 }
 
 // ContextReference is a reference with its readable files.
@@ -85,7 +109,7 @@ func Context(c *Call, in ContextRequest) (*ContextResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Folder, d.Files = threadPath(d.Thread.ID), contextFiles(entries)
+	d.Folder, d.Files, d.Code = threadPath(d.Thread.ID), contextFiles(entries), contextCode(c, d.Thread)
 	d.Moved = moved(c, d.Thread, d.builtOn)
 	for i := range d.References {
 		d.References[i].read(c)

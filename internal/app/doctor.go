@@ -8,6 +8,7 @@ import (
 
 	"leslie/codes"
 	"leslie/store"
+	"leslie/thread"
 )
 
 // Finding is a problem, or a note, about one file of the store.
@@ -43,6 +44,12 @@ func Doctor(c *Call, in DoctorRequest) (*DoctorResult, error) {
 	c.readOnly()
 	found, err := c.store.Diagnose(c.ctx)
 	d := diagnosed(c, in, found)
+	for _, t := range halfMade(c) {
+		d.add(&Finding{
+			Code: string(codes.WorktreeBusy), Path: t.Worktree, Repairable: true, Info: true,
+			Message: "the worktree of thread '" + string(t.ID) + "' is being made, or its maker was killed: leslie code setup " + string(t.ID) + " finishes it",
+		})
+	}
 	switch {
 	case codes.Has(err, codes.ParseError):
 		// Errors that stop every other use case are findings here: a caller who follows
@@ -55,6 +62,20 @@ func Doctor(c *Call, in DoctorRequest) (*DoctorResult, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// halfMade returns the threads whose worktrees are being made; none if the state cannot
+// be read.
+func halfMade(c *Call) (out []thread.Thread) {
+	_, _ = c.store.View(c.ctx, func(s *thread.State) error {
+		for _, t := range s.ThreadsWithCode() {
+			if t.OwnedCode().State == thread.CodeMaking {
+				out = append(out, t)
+			}
+		}
+		return nil
+	})
+	return out
 }
 
 // unreadState returns the finding for a state that cannot be read: another program's,
@@ -71,7 +92,15 @@ func repair(c *Call, in DoctorRequest) (*DoctorResult, error) {
 	c.warn(fixed.Warnings...)
 	d := diagnosed(c, in, fixed.After)
 	d.Repaired = fixed.Actions
-	d.Changed = len(fixed.Actions) > 0
+	for _, t := range halfMade(c) {
+		setup := c.project.Call(c.ctx, c.caller, Request{Command: "code setup", LockTimeout: c.request.LockTimeout})
+		if _, failed := CodeSetup(setup, CodeSetupRequest{Thread: string(t.ID)}); failed == nil {
+			d.Repaired = append(d.Repaired, "finished the worktree of thread '"+string(t.ID)+"'")
+		} else if err == nil {
+			err = failed
+		}
+	}
+	d.Changed = len(d.Repaired) > 0
 	c.changed = d.Changed
 	return d, err
 }

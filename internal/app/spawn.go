@@ -33,6 +33,8 @@ type SpawnRequest struct {
 	// Accept names checks of the configuration (code.checks) that have to succeed before
 	// an agent completes the thread.
 	Accept []string
+	// NoSetup: the configured setup of worktrees does not run.
+	NoSetup bool
 	// Claim: the caller also claims the thread, for as long as the configuration says.
 	Claim bool
 }
@@ -57,6 +59,9 @@ func (in SpawnRequest) Faults(name Names) []Fault {
 	}
 	if len(in.Accept) > 0 && !in.Code {
 		k.with("Code", "Accept", "", "needs %s", k.name("Code"))
+	}
+	if in.NoSetup && !in.Code {
+		k.with("Code", "NoSetup", "", "needs %s", k.name("Code"))
 	}
 	for _, ref := range in.Refs {
 		if ref == in.ID {
@@ -121,7 +126,8 @@ type Inherited struct {
 // if the parent is terminated, T203, T507, T508 for inherited files, T601, T603 for
 // the objective, T509 for the configuration of a claim, and those of a write. With Code
 // also T801, T802 if the parent's branch is gone, T803, T805 while another process makes
-// the same, and T808: then there is neither thread nor branch nor worktree.
+// the same, and T808: then there is neither thread nor branch nor worktree. After T807
+// there are all.
 func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	if in.Parent == "" {
 		in.Parent = c.caller.Thread

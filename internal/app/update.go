@@ -48,9 +48,11 @@ type UpdateResult struct {
 
 // Update changes a thread's own fields. A worktree is a folder, absolute or relative
 // to the project's root. With a new intent, a title that was the first line of the old
-// one becomes the first line of the new one. Errors: T903 (also for a dependency on the
+// one becomes the first line of the new one. A thread owns the code of a worktree of the
+// project's repository that it is given. Errors: T903 (also for a dependency on the
 // thread itself), T101, T105, T107 for an archived thread, T108, T201 if dependencies
-// would form a cycle, and those of a write.
+// would form a cycle, T803 for another worktree or branch than those that leslie made for
+// the thread, and those of a write.
 func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
@@ -60,16 +62,27 @@ func Update(c *Call, in UpdateRequest) (*UpdateResult, error) {
 		place := c.project.worktree(*edit.Worktree)
 		edit.Worktree = &place
 	}
+	found, err := namedWorktree(c, id, edit)
+	if err != nil {
+		return nil, err
+	}
 	return write(c, func(s *thread.State, stamp thread.Stamp) (*UpdateResult, thread.ThreadID, error) {
 		if err := respectClaim(c, s, id, stamp); err != nil {
 			return nil, "", err
 		}
 		edit := edit
-		if was, err := s.Thread(id); err == nil && edit.Intent != nil && edit.Title == nil && was.Title == firstLine(was.Intent) {
+		was, err := s.Thread(id)
+		if err == nil && edit.Intent != nil && edit.Title == nil && was.Title == firstLine(was.Intent) {
 			title := firstLine(*edit.Intent)
 			edit.Title = &title
 		}
+		if edit.Branch == nil && found != nil {
+			edit.Branch = &found.branch
+		}
 		t, err := s.Edit(id, edit, stamp)
+		if err == nil && (edit.Branch != nil || edit.Worktree != nil) {
+			t, err = s.Rehome(was, t, found.code(), stamp)
+		}
 		if err != nil {
 			return nil, "", err
 		}

@@ -220,3 +220,64 @@ func TestTheEndOfTheContextEndsGit(t *testing.T) {
 	_, err := r.repo.Worktrees(ctx)
 	assert.True(t, codes.Has(err, codes.Interrupted), "%v", err)
 }
+
+func TestAMakingIsCheckedFinishedAndTakenBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRepository(t)
+	tip, err := r.repo.Resolve(ctx, "HEAD")
+	require.NoError(t, err)
+	ref, err := r.repo.Ref(ctx, "HEAD")
+	require.NoError(t, err)
+	assert.Equal(t, "refs/heads/main", ref)
+	m := git.Making{Dir: filepath.Join(filepath.Dir(r.dir), "w", "api"), Branch: "leslie/api", Start: tip}
+	require.NoError(t, r.repo.Check(ctx, m))
+
+	// A git that was killed while it made the files.
+	w, err := r.repo.Make(ctx, m)
+	require.NoError(t, err)
+	half := func() {
+		require.NoError(t, os.WriteFile(filepath.Join(w.Admin, "locked"), []byte("initializing"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(m.Dir, "a.txt"), []byte("on"), 0o644))
+	}
+	half()
+	assert.True(t, codes.Has(r.repo.Check(ctx, m), codes.BranchTaken))
+	w, err = r.repo.Make(ctx, m)
+	require.NoError(t, err)
+	status, err := w.Status(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, git.Status{Head: tip, Branch: "leslie/api"}, status)
+
+	// What is finished stays; what is half made goes, and a branch with work stays.
+	assert.True(t, codes.Has(r.repo.Unmake(ctx, m, false), codes.WorktreeBusy))
+	half()
+	require.NoError(t, r.repo.Unmake(ctx, m, false))
+	assert.NoDirExists(t, m.Dir)
+	require.NoError(t, r.repo.Check(ctx, m))
+	r.git("branch", m.Branch)
+	r.git("worktree", "add", "-q", m.Dir, m.Branch)
+	r.in(m.Dir, "commit", "-q", "--allow-empty", "-m", "work")
+	r.git("worktree", "remove", m.Dir)
+	require.NoError(t, r.repo.Unmake(ctx, m, false))
+	_, err = r.repo.Make(ctx, m)
+	assert.True(t, codes.Has(err, codes.BranchTaken), "%v", err)
+}
+
+func TestIgnoredFilesAreThoseThatGitIgnoresToo(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRepository(t)
+	r.write(".gitignore", "keys/\n*.env\n")
+	r.commit("ignore")
+	for _, name := range []string{"keys/a", "keys/b", "x.env", ":(top)y.env", "new.txt"} {
+		r.write(name, "x")
+	}
+	patterns := filepath.Join(t.TempDir(), "patterns")
+	require.NoError(t, os.WriteFile(patterns, []byte("keys/a\n*.env\nnew.txt\n"), 0o644))
+	paths, err := r.repo.Worktree(r.dir, r.repo.Admin).Ignored(ctx, patterns)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"keys/a", "x.env", ":(top)y.env"}, paths)
+	tips, err := r.repo.Tips(ctx, []string{"refs/heads/main", "refs/heads/none"})
+	require.NoError(t, err)
+	assert.Len(t, tips, 1)
+}

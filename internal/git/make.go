@@ -89,12 +89,13 @@ func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
 	return Worktree{}, taken(m.Branch, "somebody else has made it in the meantime")
 }
 
-// Unmake takes back what a Make has left that was not finished, and the branch while it
-// has no commit of its own. A finished worktree stays, with its branch.
-func (r *Repo) Unmake(ctx context.Context, m Making) error {
+// Unmake takes back what a Make has left, and the branch while it has no commit of its
+// own. A finished worktree goes only if the caller has made it and told nobody of it.
+// Error: T805 for another one that is finished.
+func (r *Repo) Unmake(ctx context.Context, m Making, finished bool) error {
 	if admin, known := r.admins()[m.Dir]; known {
-		if !initializing(admin) {
-			return nil
+		if !finished && !initializing(admin) {
+			return codes.WorktreeBusy.New(fact.Of("what", "Work"), fact.Of("path", m.Dir))
 		}
 		if err := removeBoth(m.Dir, admin); err != nil {
 			return err

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"strconv"
+
+	"leslie/internal/app"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+type codeText struct{ *app.CodeResult }
+
+func (d codeText) Text(p *page) {
+	commits := func(n *int) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.Itoa(*n)
+	}
+	tableOf(p, d.Items.Items, []column[app.CodeItem]{
+		{Column: screen.Column{Name: "THREAD"}, cell: text(func(i app.CodeItem) thread.ThreadID { return i.ThreadID })},
+		{Column: screen.Column{Name: "STATE"}, cell: text(codeWords)},
+		{Column: screen.Column{Name: "BRANCH", Shrinks: true}, cell: text(codeBranch)},
+		{Column: screen.Column{Name: "TARGET", Goes: 3, Shrinks: true}, cell: text(func(i app.CodeItem) string { return orNothing(i.Target) }), used: true},
+		{Column: screen.Column{Name: "AHEAD"}, cell: text(func(i app.CodeItem) string { return commits(i.Ahead) }), used: true},
+		{Column: screen.Column{Name: "BEHIND"}, cell: text(func(i app.CodeItem) string { return commits(i.Behind) }), used: true},
+		{Column: screen.Column{Name: "CHANGED"}, cell: text(func(i app.CodeItem) string { return commits(i.Dirty) }), used: true},
+		{Column: screen.Column{Name: "NEW"}, cell: text(func(i app.CodeItem) string { return commits(i.Untracked) }), used: true},
+		{Column: screen.Column{Name: "HEAD", Goes: 1}, cell: text(func(i app.CodeItem) string { return short(i.Head) }), used: true},
+		{Column: screen.Column{Name: "WORKTREE", Goes: 2, Shrinks: true, CutStart: true}, cell: text(func(i app.CodeItem) string { return i.Worktree })},
+	})
+	if d.Total == 0 {
+		p.line("no thread owns code; leslie spawn --code makes one that does")
+	}
+}
+
+// codeWords is the state of a thread's code in words.
+func codeWords(i app.CodeItem) string {
+	switch {
+	case orNothing(i.Busy) != "":
+		return *i.Busy
+	case i.Landed != nil && *i.Landed:
+		return "landed"
+	}
+	return string(i.State)
+}
+
+// codeBranch is a thread's branch, and what its worktree has checked out instead.
+func codeBranch(i app.CodeItem) string {
+	switch {
+	case i.CheckedOut == nil:
+		return i.Branch
+	case *i.CheckedOut == "":
+		return i.Branch + " (detached)"
+	}
+	return i.Branch + " (" + *i.CheckedOut + ")"
+}
+
+// orNothing is a text that may be null.
+func orNothing(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// short is the beginning of a commit's id.
+func short(commit *string) string {
+	text := orNothing(commit)
+	return text[:min(len(text), 8)]
+}
+
+func codeCommand() *command {
+	return &command{
+		name: "code", summary: "show branches and worktrees of threads that own code: what is committed and what is not",
+		hint:     hint{watching, "code ID"},
+		detail:   "CHANGED and NEW are files that are not committed. Without ids: all threads that own code (leslie spawn --code).",
+		example:  "leslie code thread-a1b2c3d4",
+		operands: []operand{{value: anID("ID", threadIDs), optional: true, many: true}}, run: runCode,
+	}
+}
+
+func runCode(c *call) (Data, error) {
+	return runUseCase(c, app.Code, app.CodeRequest{Threads: c.flags.Args().Slice()}, func(d *app.CodeResult) Data { return codeText{d} })
+}
+
+type codeSetupText struct{ *app.CodeSetupResult }
+
+func (d codeSetupText) Text(p *page) {
+	if !d.Changed {
+		p.line("nothing changed")
+	}
+	p.line("code of %s  %s", d.ThreadID, d.State)
+	p.field("branch", d.Branch)
+	p.field("worktree", d.Worktree)
+	if d.Setup != nil {
+		p.field("setup", "ended with status "+strconv.Itoa(d.Setup.Exit))
+	}
+}
+
+func codeSetupCommand() *command {
+	return &command{
+		name: "code setup", summary: "make a thread's worktree ready: finish it, copy what .worktreeinclude names, run code.setup", writes: true, notBatchable: true,
+		example: "leslie code setup thread-a1b2c3d4", operands: []operand{threadOperand()}, run: runCodeSetup,
+	}
+}
+
+func runCodeSetup(c *call) (Data, error) {
+	return runUseCase(c, app.CodeSetup, app.CodeSetupRequest{Thread: c.targetThread()}, func(d *app.CodeSetupResult) Data { return codeSetupText{d} })
+}
