@@ -171,6 +171,15 @@ var table = [...]Entry{
 		Hint:        "The next command that writes, or leslie doctor --repair, moves them into place",
 	},
 	{
+		Code: UncommittedLeft, Name: "UncommittedLeft", Kind: "uncommitted_left",
+		Title:    "Uncommitted work left",
+		Template: "{count} files in {path} are not committed; the new worktree does not have them",
+		One:      "1 file in {path} is not committed; the new worktree does not have it", Counted: "count",
+		Context:     []string{"path", "count"},
+		Explanation: "A new branch starts at what is committed.",
+		Hint:        "Commit there first if the new thread needs it",
+	},
+	{
 		Code: NotCopied, Name: "NotCopied", Kind: "not_copied",
 		Title:    "Files not copied",
 		Template: "{n} files that .worktreeinclude names were not copied into the worktree",

@@ -36,6 +36,7 @@ const (
 	NotSettled       Code = "W505"
 	OperationsLost   Code = "W506"
 	FilesPending     Code = "W507"
+	UncommittedLeft  Code = "W802"
 	NotCopied        Code = "W805"
 	Submodules       Code = "W806"
 	RequestReplayed  Code = "W901"

@@ -321,6 +321,9 @@ func planCode(c *Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err = m.repo.Check(c.ctx, m.making); err == nil {
 		err = m.lookAt(m.making.Start)
 	}
+	if err == nil && in.Base == "" {
+		err = m.warnUncommitted(parent)
+	}
 	if err == nil {
 		m.release, err = holdCode(c, m.id)
 	}
@@ -363,6 +366,23 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 	}
 	m.making.Start = commit
 	m.code.Target, err = m.repo.Ref(ctx, revision)
+	return err
+}
+
+// warnUncommitted warns of work that is not committed where the branch starts: in the
+// parent's worktree, else in the main one. A worktree that is not there has none.
+func (m *codeSpawn) warnUncommitted(parent thread.Thread) error {
+	dir, admin := m.repo.Top, m.repo.Admin
+	if owner := parent.OwnedCode(); owner != nil {
+		dir, admin = worktreeDir(m.c, parent), owner.Admin
+	}
+	if missing(dir) || missing(admin) {
+		return nil
+	}
+	status, err := m.repo.Worktree(dir, admin).Status(m.c.ctx)
+	if n := len(status.Dirty) + len(status.Untracked); err == nil && n > 0 {
+		m.c.warn(warnings.UncommittedLeft.New(fact.Of("path", dir), fact.Of("count", n)))
+	}
 	return err
 }
 
