@@ -3,6 +3,8 @@ package main
 import (
 	"strconv"
 
+	"github.com/urfave/cli/v2"
+
 	"leslie/internal/app"
 	"leslie/internal/screen"
 	"leslie/thread"
@@ -24,6 +26,7 @@ func (d codeText) Text(p *page) {
 		{Column: screen.Column{Name: "TARGET", Goes: 3, Shrinks: true}, cell: text(func(i app.CodeItem) string { return orNothing(i.Target) }), used: true},
 		{Column: screen.Column{Name: "AHEAD"}, cell: text(func(i app.CodeItem) string { return commits(i.Ahead) }), used: true},
 		{Column: screen.Column{Name: "BEHIND"}, cell: text(func(i app.CodeItem) string { return commits(i.Behind) }), used: true},
+		{Column: screen.Column{Name: "CONFLICTS"}, cell: text(codeConflicts), used: true},
 		{Column: screen.Column{Name: "CHANGED"}, cell: text(func(i app.CodeItem) string { return commits(i.Dirty) }), used: true},
 		{Column: screen.Column{Name: "NEW"}, cell: text(func(i app.CodeItem) string { return commits(i.Untracked) }), used: true},
 		{Column: screen.Column{Name: "HEAD", Goes: 1}, cell: text(func(i app.CodeItem) string { return short(i.Head) }), used: true},
@@ -43,6 +46,29 @@ func codeWords(i app.CodeItem) string {
 		return "landed"
 	}
 	return string(i.State)
+}
+
+// codeConflicts is the number of paths in which a thread's code conflicts with its target.
+func codeConflicts(i app.CodeItem) string {
+	if i.Conflicts == nil || len(*i.Conflicts) == 0 {
+		return ""
+	}
+	return strconv.Itoa(len(*i.Conflicts))
+}
+
+type codePairsText struct{ *app.CodePairsResult }
+
+func (d codePairsText) Text(p *page) {
+	for _, pair := range d.Items.Items {
+		p.line("%s and %s conflict in %s", pair.Threads[0], pair.Threads[1], joined(pair.Paths))
+	}
+	if d.Total == 0 && d.Complete {
+		p.line("no two threads' code conflicts")
+	}
+	if !d.Complete {
+		p.line("not every pair could be compared")
+	}
+	p.field("order", joined(d.Order))
 }
 
 // codeBranch is a thread's branch, and what its worktree has checked out instead.
@@ -76,12 +102,17 @@ func codeCommand() *command {
 		hint:     hint{watching, "code ID"},
 		detail:   "CHANGED and NEW are files that are not committed. Without ids: all threads that own code (leslie spawn --code).",
 		example:  "leslie code thread-a1b2c3d4",
-		operands: []operand{{value: anID("ID", threadIDs), optional: true, many: true}}, run: runCode,
+		operands: []operand{{value: anID("ID", threadIDs), optional: true, many: true}},
+		flags:    []cli.Flag{toggle("pairs", "which threads' code conflicts with which, and an order to merge them")}, run: runCode,
 	}
 }
 
 func runCode(c *call) (Data, error) {
-	return runUseCase(c, app.Code, app.CodeRequest{Threads: c.flags.Args().Slice()}, func(d *app.CodeResult) Data { return codeText{d} })
+	in := app.CodeRequest{Threads: c.flags.Args().Slice()}
+	if c.on("pairs") {
+		return runUseCase(c, app.CodePairs, in, func(d *app.CodePairsResult) Data { return codePairsText{d} })
+	}
+	return runUseCase(c, app.Code, in, func(d *app.CodeResult) Data { return codeText{d} })
 }
 
 type codeSetupText struct{ *app.CodeSetupResult }

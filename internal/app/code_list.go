@@ -42,6 +42,8 @@ type CodeItem struct {
 	Dirty     *int    `json:"dirty,omitempty"`
 	Untracked *int    `json:"untracked,omitempty"`
 	Busy      *string `json:"busy,omitempty"` // what is in progress, "" for nothing
+	// Conflicts has the paths in which a merge into the target would conflict now.
+	Conflicts *[]string `json:"conflicts,omitempty"`
 	// Landed: the target has all that is committed.
 	Landed *bool `json:"landed,omitempty"`
 
@@ -201,7 +203,10 @@ func (item *CodeItem) compare(ctx context.Context, repo *git.Repo, head, target 
 		landed = landed || l.Tip == string(head)
 	}
 	item.Ahead, item.Behind, item.Landed = &ahead, &behind, &landed
-	return nil
+	if landed {
+		return nil
+	}
+	return item.predict(ctx, repo, head, target)
 }
 
 // missing reports whether a folder is not there, or not a folder.
