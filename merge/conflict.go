@@ -21,7 +21,7 @@ const (
 	Mode         ConflictKind = "mode"          // only the executable bit differs
 	BinaryFile   ConflictKind = "binary"        // a NUL in the first 8,000 bytes, or not UTF-8
 	TooLarge     ConflictKind = "too_large"     // over 8 MiB or 200,000 lines
-	PathClash    ConflictKind = "path"          // file against folder, special files, names that differ only in case
+	PathClash    ConflictKind = "path"          // file against folder, special files, names that differ only in case, contested paths
 )
 
 // Status says whether a conflict has a decision.
@@ -60,6 +60,8 @@ type Conflict struct {
 	Detail string `json:"detail,omitempty"`
 
 	settled bool // by a merger
+	// choice: every version of a path conflict can be written.
+	choice bool
 }
 
 // ConflictSide is the version of one thread.
@@ -224,6 +226,7 @@ func (f *filePlan) contentKind() ConflictKind {
 // read.
 func (f *filePlan) wholeConflict(kind ConflictKind) Conflict {
 	d := Conflict{Path: f.path, Kind: kind, Hunk: 1, Of: 1, Status: Unresolved, Base: f.sharedBase()}
+	d.Detail, d.choice = f.in.Contested[f.path], kind == PathClash
 	d.Base.Text, d.Base.Lines = f.shown(kind, d.Base.Hash)
 	for i := range len(f.sides) + 1 {
 		s, file := f.party(i, f.sides), f.ours

@@ -74,7 +74,7 @@ func (d Conflict) Takes() []string {
 }
 
 func (d Conflict) misfit(take string) *InvalidChoice {
-	if d.Kind == PathClash && take != TakeOurs && take != TakeKeep && take != d.Sides[0].Thread {
+	if d.Kind == PathClash && !d.choice && take != TakeOurs && take != TakeKeep && take != d.Sides[0].Thread {
 		return d.invalidChoice(take, "the path cannot be written; choose ours, or rename the file in its source to merge it")
 	}
 	switch take {

@@ -16,7 +16,7 @@ import (
 func (p *planner) pathConflicts() {
 	var coming []*planned
 	for _, f := range p.files {
-		if f.comes() {
+		if _, contested := p.in.Contested[f.Path]; f.comes() && !contested {
 			coming = append(coming, f)
 		}
 	}

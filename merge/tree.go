@@ -90,6 +90,9 @@ type Input struct {
 	// conflict no longer exists.
 	Decisions map[string]Decision
 	Mergers   []Merger
+	// Contested has paths that are in conflict as a whole, and why, whatever their
+	// versions say: another program could not merge them.
+	Contested map[string]string
 }
 
 // Size limits for merging by lines.
@@ -256,12 +259,16 @@ func (p *planner) path(path string) (*planned, error) {
 				next.base = Base{}
 			}
 		}
-		if !next.file.same(next.base.File) && !next.file.same(f.ours) {
+		changed := !next.file.same(next.base.File) && !next.file.same(f.ours)
+		if _, contested := p.in.Contested[path]; changed || contested {
 			f.sides = append(f.sides, next)
 		}
 	}
 	if len(f.sides) == 0 {
 		return nil, nil
+	}
+	if _, contested := p.in.Contested[path]; contested {
+		return f.whole(PathClash)
 	}
 	return f.plan()
 }

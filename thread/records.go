@@ -377,9 +377,11 @@ type Merge struct {
 	// shows that somebody has edited the file.
 	Work map[string]BlobID `json:"work,omitempty"`
 	// RequireApproval: a person has to approve the merge before it is applied.
-	RequireApproval bool        `json:"requireApproval,omitempty"`
-	Created         Attribution `json:"created"`
-	Revision        Revision    `json:"revision"`
+	RequireApproval bool `json:"requireApproval,omitempty"`
+	// Code says what the merge does with code; nil: with both, as it comes.
+	Code     *MergeCode  `json:"code,omitempty"`
+	Created  Attribution `json:"created"`
+	Revision Revision    `json:"revision"`
 
 	Unknown Unknown `json:"-"`
 }

@@ -42,6 +42,7 @@ func (d mergeText) Text(p *page) {
 			p.line("  %s  %s", f.How, f.Path)
 		}
 	}
+	landingText(p, d.Code)
 	if d.Reused > 0 {
 		p.line("reused %s of the merge that was undone", many(d.Reused, "decision"))
 	}
@@ -80,6 +81,17 @@ func (d mergeText) Text(p *page) {
 		p.line("the agent did not resolve %s: %s", path, d.Declined[path])
 	}
 	p.field("approval", requestText(d.Approval, d.RequireApproval && d.Status == merging.Pending))
+}
+
+// landingText says what the merge does with code, or did.
+func landingText(p *page, d *merging.CodeResult) {
+	switch {
+	case d == nil:
+	case d.Landed:
+		p.line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], many(d.Files, "file"))
+	default:
+		p.line("code: merges into %s", d.Branch)
+	}
 }
 
 // requestText is the request about a merge as a line shows it.
@@ -147,15 +159,18 @@ func (d mergeText) limit(p *page) {
 
 func mergeCommand() *command {
 	return &command{
-		name: "merge", summary: "merge the artifacts of threads into another thread", writes: true, notBatchable: true,
+		name: "merge", summary: "merge the artifacts and the code of threads into another thread", writes: true, notBatchable: true,
 		hint: hint{bringing, "merge --sources ID --target ID"},
 		detail: "The target does not change until every conflict is resolved. If nobody can be asked about a conflict, the merge stays pending " +
-			"(T301): resolve the conflict with merge resolve, then run merge continue.",
+			"(T301): resolve the conflict with merge resolve, then run merge continue. Code that both own is merged and lands with them, " +
+			"but not with --scope.",
 		example:  "leslie merge --sources thread-a1b2c3d4 --target main",
 		operands: []operand{{value: someIDs("SRC... TARGET", threadIDs), optional: true, many: true, sets: "sources", lastSets: "target"}},
 		flags: append([]cli.Flag{
 			newOption("sources", someIDs("A,B", threadIDs).required(), "the threads to merge from, in this order"),
 			newOption("target", anID("T", threadIDs).required(), "the thread to merge into"),
+			newOption("only", oneOf(merging.OnlyCode, merging.OnlyArtifacts), "merge only this part"),
+			toggle("squash", "land code with one parent"),
 			formerly("conflict_strategy", "conflict-strategy"),
 		}, mergeFlags()...),
 		run: runMerge,
@@ -191,7 +206,7 @@ func runMerge(c *call) (Data, error) {
 	in := app.MergeRequest{
 		Sources: c.parts("sources"), Target: c.text("target"), Scope: c.parts("scope"),
 		Strategy: thread.Strategy(c.text("conflict-strategy")), RequireApproval: c.on("require-approval"), DryRun: c.on("dry-run"),
-		MergeMeans: mergeMeans(c),
+		Only: c.text("only"), Squash: c.on("squash"), MergeMeans: mergeMeans(c),
 	}
 	c.checkRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
 	data, err := runMerging(c, app.Merge, in)

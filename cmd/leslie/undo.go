@@ -29,6 +29,10 @@ func (d undoText) Text(p *page) {
 	for _, f := range d.Kept {
 		p.line("  kept %s (changed since)", f)
 	}
+	if d.Code != nil {
+		what := map[string]string{app.CodeReset: "goes back to before", app.CodeReverted: "reverts", app.CodeGone: "no longer has"}[d.Code.How]
+		p.line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:12])
+	}
 	if d.DryRun {
 		p.line("nothing was changed")
 	}

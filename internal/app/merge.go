@@ -8,6 +8,7 @@ import (
 	"leslie/internal/app/merging"
 	"leslie/internal/external"
 	"leslie/internal/fact"
+	"leslie/internal/git"
 	"leslie/internal/scope"
 	"leslie/merge"
 	"leslie/store"
@@ -59,6 +60,10 @@ type MergeRequest struct {
 	RequireApproval bool
 	// DryRun: show what would happen without changing anything.
 	DryRun bool
+	// Only: merge only the artifacts, or only the code; "": both, but only artifacts with a
+	// Scope. Squash: the merge commit has only the target's commit as its parent.
+	Only   string
+	Squash bool
 	MergeMeans
 }
 
@@ -82,11 +87,18 @@ func (in MergeRequest) Faults(name Names) []Fault {
 	if in.Strategy != "" {
 		oneOf(k, "Strategy", in.Strategy, thread.Interactive, thread.AgentFirst, thread.HumanOnly, thread.Strict)
 	}
+	if in.Only != "" {
+		oneOf(k, "Only", in.Only, merging.OnlyCode, merging.OnlyArtifacts)
+	}
+	if in.Only == merging.OnlyCode && len(in.Scope) > 0 {
+		k.with("Scope", "Only", in.Only, "goes without %s: it selects artifacts", k.name("Scope"))
+	}
 	in.faults(k)
 	return k.faults
 }
 
-// Merge merges the artifacts of threads into one of them. Errors: T101, T105, T107,
+// Merge merges the artifacts of threads into one of them, and their code where both own
+// some. Errors: T101, T105, T107,
 // T203, T305, T507, T508, T509, T903; T301 while a conflict is open, T302, T304, T402,
 // T404; those of a write. With T301, T402 and T404 it also returns the result of the
 // pending merge.
@@ -107,6 +119,7 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	}
 	request := merging.Request{
 		Target: in.Target, Sources: in.Sources, Scope: set, Strategy: in.Strategy, Validate: in.Validate, RequireApproval: in.RequireApproval,
+		Only: in.Only, Squash: in.Squash,
 	}
 	begin := merging.Start
 	if in.DryRun {
@@ -289,6 +302,22 @@ func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
 		NewID:  func(prefix string, taken func(string) bool) string { return c.newID("", prefix, taken) },
 		Policy: conf.policy, Agent: agent, Validate: validate, Timeout: timeout, Environ: c.project.env.Environ,
 		Person: means.Person, Approver: means.Approver,
+		Repository: oneRepo(c),
+	}
+}
+
+// oneRepo finds the repository of a thread's code once; all threads of a merge have the
+// same.
+func oneRepo(c *Call) func(thread.Thread) (*git.Repo, error) {
+	var found *git.Repo
+	return func(t thread.Thread) (repo *git.Repo, err error) {
+		switch {
+		case t.OwnedCode() == nil:
+			return openRepo(c)
+		case found == nil || found.Admin != t.OwnedCode().Repo:
+			found, err = repoOf(c, t)
+		}
+		return found, err
 	}
 }
 

@@ -34,7 +34,9 @@ type UndoResult struct {
 	Files    []string           `json:"files"`             // of a merge or a rollback: put back
 	Removed  []string           `json:"removed,omitempty"` // those of Files that were not there before the operation
 	Kept     []string           `json:"kept,omitempty"`    // changed since: left as they are
-	DryRun   bool               `json:"dryRun,omitempty"`
+	// Code says what became of the code that a merge landed, nil if it landed none.
+	Code   *UndoneCode `json:"code,omitempty"`
+	DryRun bool        `json:"dryRun,omitempty"`
 	Change
 }
 
@@ -120,6 +122,9 @@ func (u *undoing) run() (data *UndoResult, err error) {
 	})
 	if err == nil {
 		err = u.plan()
+	}
+	if err == nil {
+		err = u.takeBackCode()
 	}
 	switch {
 	case err != nil:

@@ -159,21 +159,26 @@ func (r *Repo) Repair(ctx context.Context, l Landing) (landed bool, err error) {
 		return false, err
 	}
 	defer release(lock)
-	tip, err := r.Branch(ctx, l.Branch)
-	if err != nil || tip == "" {
-		return false, err
-	}
-	if has, err := r.Contains(ctx, tip, l.New); err != nil || has {
+	if has, err := r.HasLanded(ctx, l); err != nil || has {
 		return has, err
 	}
-	if tip != l.Old {
-		return false, nil // somebody went on without it
+	if tip, err := r.Branch(ctx, l.Branch); err != nil || tip != l.Old {
+		return false, err // somebody went on without it
 	}
 	at, err := r.checkedOut(ctx, l)
 	if err != nil || at == nil {
 		return false, err
 	}
 	return at.repair(ctx, l, lock)
+}
+
+// HasLanded reports whether the branch has the commit.
+func (r *Repo) HasLanded(ctx context.Context, l Landing) (bool, error) {
+	tip, err := r.Branch(ctx, l.Branch)
+	if err != nil || tip == "" {
+		return false, err
+	}
+	return r.Contains(ctx, tip, l.New)
 }
 
 func (w Worktree) repair(ctx context.Context, l Landing, lock *os.File) (landed bool, err error) {
@@ -188,7 +193,7 @@ func (w Worktree) repair(ctx context.Context, l Landing, lock *os.File) (landed 
 	if err := w.CheckIdle(); err != nil {
 		return false, err
 	}
-	changed, err := w.repo.changes(ctx, l)
+	changed, err := w.repo.Changes(ctx, string(l.Old), string(l.New))
 	if err != nil {
 		return false, err
 	}
@@ -202,27 +207,27 @@ func (w Worktree) repair(ctx context.Context, l Landing, lock *os.File) (landed 
 	return false, w.putBack(ctx, changed, lock)
 }
 
-// treeChange is a path that differs between two commits.
-type treeChange struct {
-	path     string
-	old, new Blob
+// TreeChange is a path that differs between two trees.
+type TreeChange struct {
+	Path     string
+	Old, New Blob
 }
 
-// changes lists what the landing changes.
-func (r *Repo) changes(ctx context.Context, l Landing) ([]treeChange, error) {
-	out, err := r.at(ctx, command{args: []string{"diff-tree", "-r", "-z", "--no-renames", string(l.Old), string(l.New)}})
+// Changes lists the paths in which two trees, or commits, differ.
+func (r *Repo) Changes(ctx context.Context, old, latest string) ([]TreeChange, error) {
+	out, err := r.at(ctx, command{args: []string{"diff-tree", "-r", "-z", "--no-renames", old, latest}})
 	if err != nil {
 		return nil, broken(err)
 	}
-	var all []treeChange
+	var all []TreeChange
 	fields := strings.Split(string(out), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		head := strings.Fields(strings.TrimPrefix(fields[i], ":"))
 		if len(head) != 5 {
 			return nil, unavailable(nil, "git diff-tree: unexpected answer")
 		}
-		c := treeChange{path: fields[i+1], old: Blob{head[0], head[2]}, new: Blob{head[1], head[3]}}
-		for _, b := range []*Blob{&c.old, &c.new} {
+		c := TreeChange{Path: fields[i+1], Old: Blob{head[0], head[2]}, New: Blob{head[1], head[3]}}
+		for _, b := range []*Blob{&c.Old, &c.New} {
 			if strings.Trim(b.Object, "0") == "" {
 				*b = Blob{}
 			}
@@ -233,7 +238,7 @@ func (r *Repo) changes(ctx context.Context, l Landing) ([]treeChange, error) {
 }
 
 // indexHas reports whether the index has what a commit has in these paths.
-func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []treeChange) (bool, error) {
+func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []TreeChange) (bool, error) {
 	out, err := w.run(ctx, command{args: []string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", string(commit)}})
 	if err != nil {
 		return false, broken(err)
@@ -243,7 +248,7 @@ func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []treeCha
 		differs[path] = true
 	}
 	for _, c := range changed {
-		if differs[c.path] {
+		if differs[c.Path] {
 			return false, nil
 		}
 	}
@@ -251,11 +256,11 @@ func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []treeCha
 }
 
 // putBack returns files that an interrupted landing wrote to what the index has.
-func (w Worktree) putBack(ctx context.Context, changed []treeChange, lock *os.File) error {
+func (w Worktree) putBack(ctx context.Context, changed []TreeChange, lock *os.File) error {
 	var objects []string
 	for _, c := range changed {
-		if c.new.There() && c.new.Mode != "160000" {
-			objects = append(objects, c.new.Object+" "+c.path)
+		if c.New.There() && c.New.Mode != "160000" {
+			objects = append(objects, c.New.Object+" "+c.Path)
 		}
 	}
 	written, err := w.filtered(ctx, objects)
@@ -264,16 +269,16 @@ func (w Worktree) putBack(ctx context.Context, changed []treeChange, lock *os.Fi
 	}
 	var back []string
 	for _, c := range changed {
-		now, is := w.content(c.path)
-		content := written[c.path]
-		ours := is == fs.ErrNotExist || is == nil && c.new.There() && bytes.HasPrefix(content, now)
+		now, is := w.content(c.Path)
+		content := written[c.Path]
+		ours := is == fs.ErrNotExist || is == nil && c.New.There() && bytes.HasPrefix(content, now)
 		switch {
 		case !ours:
-		case c.old.There():
-			back = append(back, c.path)
+		case c.Old.There():
+			back = append(back, c.Path)
 		case is == nil:
-			if err := os.Remove(filepath.Join(w.Dir, filepath.FromSlash(c.path))); err != nil {
-				return codes.WriteFailed.Wrap(err, fact.Of("path", c.path), fact.Of("reason", codes.Reason(err)))
+			if err := os.Remove(filepath.Join(w.Dir, filepath.FromSlash(c.Path))); err != nil {
+				return codes.WriteFailed.Wrap(err, fact.Of("path", c.Path), fact.Of("reason", codes.Reason(err)))
 			}
 		}
 	}

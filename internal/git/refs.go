@@ -62,6 +62,9 @@ func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err er
 	return number(left), number(right), nil
 }
 
+// Any is an old commit for UpdateRef that says: wherever it is.
+const Any Commit = "any"
+
 // UpdateRef moves a ref to a commit if it is where the caller saw it; old "" means that
 // it does not exist yet, and to "" deletes it. Error: ErrMoved if it is elsewhere.
 func (r *Repo) UpdateRef(ctx context.Context, ref string, to, old Commit, reason string) error {
@@ -73,11 +76,15 @@ func (r *Repo) UpdateRef(ctx context.Context, ref string, to, old Commit, reason
 	if target == "" {
 		target = zero
 	}
-	_, err := r.at(ctx, command{args: []string{"update-ref", "--create-reflog", "-m", reason, "--no-deref", ref, target, from}})
+	args := []string{"update-ref", "--create-reflog", "-m", reason, "--no-deref", ref, target, from}
+	if old == Any {
+		args = args[:len(args)-1]
+	}
+	_, err := r.at(ctx, command{args: args})
 	if err == nil {
 		return nil
 	}
-	if now, lookErr := r.Resolve(ctx, ref); lookErr == nil && now != old {
+	if now, lookErr := r.Resolve(ctx, ref); lookErr == nil && now != old && old != Any {
 		return ErrMoved
 	}
 	return broken(err)

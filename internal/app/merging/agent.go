@@ -236,23 +236,19 @@ func (t *agentTask) marked() ([]byte, error) {
 // versions returns the three texts of a file. With several sources, theirs is the
 // first one that changed it; conflicts.json has all sides.
 func (t *agentTask) versions() (base, ours, theirs []byte, err error) {
-	input := t.session.inputs.input
+	in := t.session.inputs
 	read := func(file merge.File) []byte {
 		if err != nil || !file.There() {
 			return nil
 		}
 		var data []byte
-		data, err = t.session.inputs.reader.content(file.Hash)
+		data, err = in.reader.content(file.Hash)
 		return data
 	}
 	ours = read(t.file.Before)
-	for _, s := range input.Sources {
-		if len(t.file.Sides) > 1 && s.ID == t.file.Sides[1] {
-			theirs = read(s.Tree.Files[t.file.Path])
-			if s.Base != nil {
-				base = read(s.Base(t.file.Path).File)
-			}
-		}
+	if len(t.file.Sides) > 1 {
+		file, was := in.version(t.session.planned.code, t.file.Sides[1], t.file.Path)
+		theirs, base = read(file), read(was.File)
 	}
 	return base, ours, theirs, err
 }

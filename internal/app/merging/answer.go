@@ -94,14 +94,15 @@ type answering struct {
 // follow plans which work files follow the answers.
 func (a *answering) follow() (err error) {
 	a.know()
-	input := a.inputs.input
-	if input.Decisions, err = a.decisionsOf(a.expected.Decisions); err != nil {
-		return err
-	}
-	plan, err := merge.Make(input)
+	decisions, err := a.decisionsOf(a.expected.Decisions)
 	if err != nil {
 		return err
 	}
+	made, err := a.inputs.plan(decisions)
+	if err != nil {
+		return err
+	}
+	plan := made.all
 	if a.edits {
 		if err := a.work.take(plan); err != nil {
 			return err
@@ -306,8 +307,6 @@ func planWith(s *Session, answers []Answer) (*Session, error) {
 	if p.record.Decisions, err = a.decided(p.record.Decisions, answers); err != nil {
 		return nil, err
 	}
-	inputs := *p.inputs
-	p.inputs = &inputs
 	return planned, planned.replan()
 }
 

@@ -26,7 +26,11 @@ func (s *Session) Apply() (*Result, error) {
 	if err != nil {
 		return s.waits(err)
 	}
-	a := &application{Session: s, consent: consent, changes: s.changeSet(), result: s.Result(Merged)}
+	a := &application{Session: s, consent: consent, changes: s.changeSet()}
+	if err := a.land(); err != nil {
+		return s.waits(err)
+	}
+	a.result = s.Result(Merged)
 	if err := s.report(a.result); err != nil {
 		return nil, err
 	}
@@ -34,6 +38,7 @@ func (s *Session) Apply() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	dropPending(s)
 	a.warnResolved()
 	a.call.Warn(a.changes.SavedMeanwhile(s.call.Files, func() ([]store.Entry, error) { return s.call.Files.Artifacts(s.record.Target) }, "the merged text")...)
 	return result, nil
@@ -57,7 +62,7 @@ const resultDir = "result"
 func (a *application) prepare(stage *store.Stage) error {
 	a.stage = stage
 	planned := map[string]merge.Change{}
-	for _, f := range a.plan.Files {
+	for _, f := range a.planned.artifacts.Files {
 		planned[f.Path] = f
 	}
 	for _, f := range a.changes.Files {
@@ -126,7 +131,7 @@ func (a *application) keepSource(source *party) (thread.BlobID, error) {
 // a change, because nothing can be lost there.
 func (p *Planning) changeSet() changes.Set {
 	out := changes.Set{Thread: p.record.Target}
-	for _, f := range p.plan.Files {
+	for _, f := range p.planned.artifacts.Files {
 		change := changes.File{Path: f.Path, Before: thread.BlobID(f.Before.Hash), WasExecutable: f.Before.Executable}
 		switch {
 		case f.Idle() && !f.Before.There():
@@ -175,6 +180,9 @@ func (a *application) rule(st *thread.State, stamp thread.Stamp) (*Result, threa
 		return nil, "", errMoved
 	}
 	if _, err := st.RecordMerge(a.record.Target, a.shares, stamp); err != nil {
+		return nil, "", err
+	}
+	if err := a.recordLanded(st, stamp); err != nil {
 		return nil, "", err
 	}
 	st.Plan(steps...)

@@ -55,7 +55,7 @@ func (f PlannedFile) Verb() string {
 func (p *Planning) planList() []PlannedFile {
 	out := []PlannedFile{}
 	for _, f := range p.plan.Files {
-		if f.Idle() {
+		if f.Idle() || isCode(f.Path) && p.planned.code.tree != "" { // see codePlan.changes
 			continue
 		}
 		one := PlannedFile{Path: f.Path, Before: thread.BlobID(f.Before.Hash), Open: f.Open}
@@ -63,6 +63,9 @@ func (p *Planning) planList() []PlannedFile {
 			one.After, one.Executable = thread.BlobID(f.After.Hash), f.After.Executable
 		}
 		out = append(out, one)
+	}
+	if p.planned.code != nil {
+		out = append(out, p.planned.code.changes...)
 	}
 	return out
 }
@@ -132,7 +135,7 @@ type consent struct {
 // denied.
 func (s *Session) consent() (*consent, error) {
 	c := &consent{Session: s}
-	if !s.record.RequireApproval {
+	if !s.record.RequireApproval || codeRecord(s.Planning).Landed { // which was allowed
 		return c, nil
 	}
 	c.list = s.planList()
@@ -162,7 +165,7 @@ func (c *consent) look() error {
 // given is State.MayMerge for the plan; a plan without changes needs no approval.
 func (c *consent) given(st *thread.State, at time.Time) error {
 	c.approval = ApprovalOf(st, c.record)
-	if c.idle() {
+	if c.idle() || codeRecord(c.Planning).Landed {
 		return nil
 	}
 	return st.MayMerge(c.record, c.digest, c.call.Policy, at)

@@ -128,17 +128,29 @@ type mergeInputs struct {
 	reader  *treeReader
 	// unread is why a base could not be looked up.
 	unread error
+	code   *codeInputs // nil: no code is merged
 }
 
-// plan computes the merge of what was read. Errors: those of merge.Make, and T509 if a
-// base exists and could not be read, because a plan without it would be a different
-// merge.
-func (in *mergeInputs) plan() (*merge.Plan, error) {
-	p, err := merge.Make(in.input)
-	if err == nil {
+// planned is what a merge does: to artifacts, and with code as well.
+type planned struct {
+	artifacts *merge.Plan
+	all       *merge.Plan
+	code      *codePlan // nil: no code is merged
+}
+
+// plan computes the merge of what was read with these decisions. Errors: those of
+// merge.Make and of git, and T509 if a base exists and could not be read, because a plan
+// without it would be a different merge.
+func (in *mergeInputs) plan(decisions map[string]merge.Decision) (out planned, err error) {
+	input := in.input
+	input.Decisions = decisions
+	if out.artifacts, err = merge.Make(input); err == nil {
 		err = in.unread
 	}
-	return p, err
+	if err == nil {
+		out.all, out.code, err = in.withCode(out.artifacts, decisions)
+	}
+	return out, err
 }
 
 // gather reads the threads and their bases. Errors: T203 for a pattern that matches in

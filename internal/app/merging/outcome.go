@@ -44,12 +44,9 @@ func (s View) Versions(c merge.Conflict) (sides []Version, base Version) {
 		}
 		sides = append(sides, v)
 	}
-	for _, source := range s.inputs.input.Sources {
-		if source.Base == nil || len(c.Sides) < 2 || source.ID != c.Sides[1].Thread {
-			continue
-		}
-		if file := source.Base(c.Path).File; file.Hash == c.Base.Hash {
-			base.Size = file.Size
+	if len(c.Sides) > 1 {
+		if _, was := s.inputs.version(s.planned.code, c.Sides[1].Thread, c.Path); was.Hash == c.Base.Hash {
+			base.Size = was.Size
 		}
 	}
 	return sides, base

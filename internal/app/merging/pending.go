@@ -49,7 +49,9 @@ func (s *Session) recordPending(prepare func(*store.Stage) error, also func(*thr
 			return err
 		}
 		rec := record
-		rec.ID = thread.MergeID(s.call.NewID(thread.PrefixMerge, taken(&st.Merges)))
+		if free := taken(&st.Merges); rec.ID == "" || free(string(rec.ID)) {
+			rec.ID = thread.MergeID(s.call.NewID(thread.PrefixMerge, free))
+		}
 		rec, err := st.BeginMerge(rec, stamp)
 		if err != nil {
 			return err

@@ -22,8 +22,10 @@ type Planning struct {
 	recorded, looking bool
 	set               scope.Set
 	inputs            *mergeInputs
-	plan              *merge.Plan
+	plan              *merge.Plan // planned.all
+	planned           planned
 	texts             map[thread.BlobID][]byte // of decisions that this session took
+	landedFiles       int                      // how many files of code have landed
 	approval          *Approval                // as it was when the State was last looked at
 	reused            int                      // decisions of an undone merge that this new one takes over
 	outdated          []string                 // edited marker files that do not fit what the sides are now
@@ -45,6 +47,9 @@ func newPlanning(c Call, r Request) *Planning {
 	}}
 	if p.record.Strategy == "" {
 		p.record.Strategy = thread.Interactive
+	}
+	if r.Only != "" || r.Squash {
+		p.record.Code = &thread.MergeCode{Only: r.Only, Squash: r.Squash}
 	}
 	return p
 }
@@ -90,6 +95,12 @@ func (p *Planning) read() error {
 		return err
 	}
 	if p.inputs, err = gather(p.call, found, p.set); err != nil {
+		return err
+	}
+	if codeRecord(p).Only == OnlyCode {
+		p.inputs.sources, p.inputs.input.Sources = nil, nil
+	}
+	if p.inputs.code, err = gatherCode(p, found); err != nil {
 		return err
 	}
 	if !p.recorded { // decisions of an undone merge: what cannot be read is decided again
@@ -153,11 +164,13 @@ func (p *Planning) parties(st *thread.State) (thread.MergeParties, error) {
 }
 
 // replan plans from what is loaded and the recorded decisions.
-func (p *Planning) replan() (err error) {
-	if p.inputs.input.Decisions, err = p.decisionsOf(p.record.Decisions); err != nil {
+func (p *Planning) replan() error {
+	decisions, err := p.decisionsOf(p.record.Decisions)
+	if err != nil {
 		return err
 	}
-	p.plan, err = p.inputs.plan()
+	p.planned, err = p.inputs.plan(decisions)
+	p.plan = p.planned.all
 	return err
 }
 
@@ -206,7 +219,7 @@ func (p *Planning) file(path string) (merge.Change, bool) {
 
 // idle reports whether the target already has the plan's result.
 func (p *Planning) idle() bool {
-	return !slices.ContainsFunc(p.plan.Files, func(f merge.Change) bool { return !f.Idle() })
+	return p.inputs.code == nil && !slices.ContainsFunc(p.plan.Files, func(f merge.Change) bool { return !f.Idle() })
 }
 
 // stale is T304.

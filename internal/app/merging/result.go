@@ -51,6 +51,8 @@ type Result struct {
 	Reused int `json:"reused,omitempty"`
 	// Report says what became of each source's lines, once the result is known.
 	Report []merge.Contribution `json:"report,omitempty"`
+	// Code says what the merge does with code, nil where it has none.
+	Code *CodeResult `json:"code,omitempty"`
 	// Next has the line that goes on, if a pending merge was changed.
 	Next    []string `json:"next,omitempty"`
 	Changed bool     `json:"changed"`
@@ -129,6 +131,7 @@ func (p *Planning) Result(status Status) *Result {
 		r.Unresolved = p.plan.Open()
 		r.Resolved = len(p.plan.Conflicts) - r.Unresolved
 	}
+	r.Code = codeResult(p)
 	if p.recorded && status == Pending {
 		for path := range p.record.Work {
 			r.Work = append(r.Work, workPath(p.record.ID, path))
@@ -170,7 +173,7 @@ func (p *Planning) decided(about func(merge.Conflict) bool) *Result {
 // report fills in what became of the sources' lines. Errors: T509, and errMoved if a
 // file was saved since it was listed.
 func (p *Planning) report(r *Result) (err error) {
-	r.Report, err = p.plan.Report(p.inputs.input.Sources, p.inputs.reader.content)
+	r.Report, err = p.planned.artifacts.Report(p.inputs.input.Sources, p.inputs.reader.content)
 	return err
 }
 

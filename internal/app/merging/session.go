@@ -8,6 +8,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/internal/git"
 	"leslie/internal/scope"
 	"leslie/merge"
 	"leslie/store"
@@ -61,6 +62,8 @@ type Call struct {
 	Root string
 	// Doubted: see thread.Stamp.
 	Doubted bool
+	// Repository finds the repository of a thread's code. Errors: T801, T509.
+	Repository func(t thread.Thread) (*git.Repo, error)
 	// NewID returns an id that is not taken.
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.
@@ -89,6 +92,8 @@ type Request struct {
 	Strategy        thread.Strategy // "": interactive
 	Validate        string          // kept with a pending merge, which is not applied without
 	RequireApproval bool
+	Only            string // OnlyCode, OnlyArtifacts, or "" for both
+	Squash          bool   // of code: see thread.MergeCode
 }
 
 // Session is one merge in progress: it asks, records and applies what is planned.
@@ -265,6 +270,9 @@ func (s *Session) Planned() (*Result, error) {
 // Abort removes a pending merge; its target does not change. Errors: T303, T105, and
 // those of a write.
 func Abort(c Call, id string) (*Result, error) {
+	if err := notLanded(c, id); err != nil {
+		return nil, err
+	}
 	return c.Commit(nil, func(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
 		rec, err := st.EndMerge(id, "the merge was aborted", stamp)
 		if err != nil {

@@ -78,7 +78,7 @@ func (v *validation) copyResult(dir string) error {
 		return err
 	}
 	replaced := map[string]bool{}
-	for _, f := range v.plan.Files {
+	for _, f := range v.planned.artifacts.Files {
 		replaced[f.Path] = true
 		if !f.After.There() {
 			continue

@@ -37,9 +37,9 @@ func (l listedFiles) OpenArtifact(_ thread.ThreadID, rel string) (io.ReadCloser,
 // be copied.
 func TestAFileThatVanishesIsNoneOfTheValidatorsCopy(t *testing.T) {
 	t.Parallel()
-	s := &Planning{call: Call{Files: listedFiles{gone: ".plan.md.swp"}}, plan: &merge.Plan{Files: []merge.Change{
+	s := &Planning{call: Call{Files: listedFiles{gone: ".plan.md.swp"}}, planned: planned{artifacts: &merge.Plan{Files: []merge.Change{
 		{Path: "plan.md", After: merge.File{Hash: "new"}, Content: []byte("new\n")},
-	}}}
+	}}}}
 	dir := t.TempDir()
 	require.NoError(t, (&validation{s}).copyResult(dir))
 	copied, err := os.ReadDir(dir)

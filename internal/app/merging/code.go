@@ -1,0 +1,465 @@
+package merging
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/merge"
+	"leslie/thread"
+)
+
+// This file plans the merge of code. git merges the branches, one source after the other,
+// without a worktree; what it cannot merge becomes conflicts like those of artifacts, at
+// paths that begin with "code:". Nothing but objects is written before the code lands
+// (codeland.go).
+
+// codePrefix begins the path of a file of code in a plan.
+const codePrefix = "code:"
+
+// isCode reports whether a path of a plan is one of code.
+func isCode(path string) bool { return strings.HasPrefix(path, codePrefix) }
+
+// The parts of a merge that --only names.
+const (
+	OnlyCode      = "code"
+	OnlyArtifacts = "artifacts"
+)
+
+// codeInputs has what the plan of code depends on: the tips of the branches. It keeps
+// what git answered, so that planning again starts no git.
+type codeInputs struct {
+	ctx     context.Context
+	repo    *git.Repo
+	branch  string
+	in      *git.Worktree // that has the branch checked out; nil for none
+	target  party
+	tip     git.Commit
+	sources []codeSource
+	merges  map[[2]git.Commit]git.Merge
+	joined  map[[3]string]git.Commit // by tree and parents
+	blobs   map[versionKey]git.Blob
+	hashes  map[string]string // by object, as the plan has it
+	changed map[string][]PlannedFile
+	reader  *treeReader
+}
+
+// codeSource is a thread with commits that the target lacks.
+type codeSource struct {
+	party
+	tip git.Commit
+}
+
+// versionKey is a file as the plan names it.
+type versionKey struct {
+	hash       string
+	executable bool
+}
+
+// codePlan is what the merge makes of the code.
+type codePlan struct {
+	// tree is the result; "" while a conflict is open.
+	tree string
+	// changes is what it changes in the target, once there is a tree.
+	changes []PlannedFile
+	// unmerged has what git could not merge, by the plan's path, of the source that came
+	// last to it.
+	unmerged map[string]unmergedCode
+}
+
+type unmergedCode struct {
+	git.Unmerged
+	source thread.ThreadID
+}
+
+// ownsCode reports whether a thread has a branch and a worktree to merge.
+func ownsCode(t thread.Thread) bool {
+	c := t.OwnedCode()
+	return c != nil && c.State == thread.CodeReady
+}
+
+// gatherCode reads the branches; nil if there is no code to merge. Errors: T801, T803 for
+// a branch that is gone, T804 for a source with uncommitted work, T805, T808; T802 if
+// only code is to be merged and a thread has none.
+func gatherCode(p *Planning, found parties) (*codeInputs, error) {
+	only := codeRecord(p).Only
+	landed, err := settleLanding(p, found.Target)
+	if err != nil || landed || only == OnlyArtifacts || only == "" && len(p.record.Scope) > 0 {
+		return nil, err
+	}
+	sources := slices.DeleteFunc(slices.Clone(found.Sources), func(t thread.Thread) bool { return !ownsCode(t) })
+	if !ownsCode(found.Target) || len(sources) == 0 {
+		if only != OnlyCode {
+			return nil, nil
+		}
+		for _, t := range append([]thread.Thread{found.Target}, found.Sources...) {
+			if !ownsCode(t) {
+				return nil, codes.NoCode.New(fact.Of("id", t.ID), fact.Of("reason", "only code is to be merged"), fact.Of("threadId", t.ID))
+			}
+		}
+	}
+	repo, err := p.call.Repository(found.Target)
+	if err != nil {
+		return nil, err
+	}
+	in := &codeInputs{
+		ctx: p.call.Context, repo: repo, branch: found.Target.Branch, target: party{Thread: found.Target},
+		merges: map[[2]git.Commit]git.Merge{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{},
+		changed: map[string][]PlannedFile{},
+	}
+	worktrees, err := repo.Worktrees(in.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if in.tip, err = in.tipOf(found.Target, worktrees); err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == in.branch && !w.Missing }); i >= 0 {
+		in.in = &worktrees[i].Worktree
+	}
+	for _, t := range sources {
+		if err := in.add(t, worktrees, p.looking); err != nil {
+			return nil, err
+		}
+	}
+	if len(in.sources) == 0 {
+		return nil, nil
+	}
+	in.reader = p.inputs.reader
+	return in, nil
+}
+
+// tipOf returns the commit of a thread's branch.
+func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit, error) {
+	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch && w.Head != "" }); i >= 0 {
+		return worktrees[i].Head, nil
+	}
+	tip, err := in.repo.Branch(in.ctx, t.Branch)
+	if err == nil && tip == "" {
+		err = codes.NoCode.New(fact.Of("id", t.ID), fact.Of("reason", "its branch '"+t.Branch+"' is gone"), fact.Of("threadId", t.ID)).
+			WithHint("Name its branch of now with leslie update " + string(t.ID) + " --branch B")
+	}
+	return tip, err
+}
+
+// add adds a source that has commits which the target lacks. Uncommitted work is refused,
+// because it would be left behind without a word.
+func (in *codeInputs) add(t thread.Thread, worktrees []git.Listed, looking bool) error {
+	tip, err := in.tipOf(t, worktrees)
+	if err != nil {
+		return err
+	}
+	for _, w := range worktrees {
+		if w.Branch != t.Branch || w.Missing || looking {
+			continue
+		}
+		if err := w.CheckIdle(); err != nil {
+			return err
+		}
+		status, err := w.Status(in.ctx)
+		if err != nil {
+			return err
+		}
+		if paths := append(slices.Clone(status.Dirty), status.Untracked...); len(paths) > 0 {
+			return codes.Uncommitted.New(fact.Of("id", t.ID), fact.Of("count", len(paths)), fact.Of("paths", paths[:min(len(paths), maxUncommitted)]),
+				fact.Of("path", w.Dir), fact.Of("threadId", t.ID))
+		}
+	}
+	has, err := in.repo.Contains(in.ctx, in.tip, tip)
+	if err == nil && !has {
+		in.sources = append(in.sources, codeSource{party{Thread: t}, tip})
+	}
+	return err
+}
+
+// maxUncommitted is how many uncommitted paths an error names.
+const maxUncommitted = 20
+
+// plan merges the sources one after the other, up to the first that has an open
+// conflict: what comes after it depends on the answers.
+func (in *codeInputs) plan(decisions map[string]merge.Decision) (files []merge.Change, conflicts []merge.Conflict, made *codePlan, err error) {
+	made = &codePlan{unmerged: map[string]unmergedCode{}}
+	now, tree := in.tip, ""
+	for i, source := range in.sources {
+		merged, err := in.merged(now, source.tip)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		plan, err := in.conflicts(source, merged, decisions)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for _, u := range merged.Unmerged {
+			made.unmerged[codePrefix+u.Path] = unmergedCode{u, source.ID}
+		}
+		files = slices.DeleteFunc(files, func(f merge.Change) bool { // decided for an earlier source
+			return slices.ContainsFunc(plan.Files, func(g merge.Change) bool { return g.Path == f.Path })
+		})
+		files, conflicts = append(files, plan.Files...), append(conflicts, plan.Conflicts...)
+		if plan.Open() > 0 {
+			return files, conflicts, made, nil
+		}
+		if tree, err = in.resolved(merged, plan); err != nil {
+			return nil, nil, nil, err
+		}
+		if i < len(in.sources)-1 {
+			if now, err = in.join(tree, now, source.tip); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+	}
+	made.tree = tree
+	made.changes, err = in.changes(tree)
+	return files, conflicts, made, err
+}
+
+func (in *codeInputs) merged(ours, theirs git.Commit) (git.Merge, error) {
+	key := [2]git.Commit{ours, theirs}
+	if m, known := in.merges[key]; known {
+		return m, nil
+	}
+	m, err := in.repo.MergeTree(in.ctx, in.in, "", ours, theirs)
+	if err == nil {
+		err = in.read(m)
+	}
+	if err == nil {
+		in.merges[key] = m
+	}
+	return m, err
+}
+
+// join returns a commit of what is merged so far, as the base of the next source.
+func (in *codeInputs) join(tree string, a, b git.Commit) (git.Commit, error) {
+	key := [3]string{tree, string(a), string(b)}
+	if c, known := in.joined[key]; known {
+		return c, nil
+	}
+	c, err := in.repo.CommitTree(in.ctx, tree, []git.Commit{a, b}, "leslie: between two sources", "leslie")
+	if err == nil {
+		in.joined[key] = c
+	}
+	return c, err
+}
+
+// read keeps the content of what git could not merge, for plan and rendering.
+func (in *codeInputs) read(m git.Merge) error {
+	var objects []string
+	for _, u := range m.Unmerged {
+		for _, b := range []git.Blob{u.Base, u.Ours, u.Theirs} {
+			if b.File() && !slices.Contains(objects, b.Object) {
+				objects = append(objects, b.Object)
+			}
+		}
+	}
+	contents, err := in.repo.Blobs(in.ctx, objects)
+	if err != nil {
+		return err
+	}
+	for _, u := range m.Unmerged {
+		for _, b := range []git.Blob{u.Base, u.Ours, u.Theirs} {
+			if b.There() {
+				in.keep(b, contents[b.Object])
+			}
+		}
+	}
+	return nil
+}
+
+// keep remembers a version by the hash under which the plan knows it. What is no regular
+// file, a link or a submodule, has a content that no file has.
+func (in *codeInputs) keep(b git.Blob, content []byte) {
+	if !b.File() {
+		content = []byte("\x00" + b.Mode + " " + b.Object)
+	}
+	id := blobOf(content)
+	in.reader.contents[id] = content
+	in.blobs[versionKey{string(id), b.Mode == "100755"}] = b
+	in.hashes[b.Object] = string(id)
+}
+
+// file is a version as the plan has it.
+func (in *codeInputs) file(b git.Blob) merge.File {
+	if !b.There() {
+		return merge.File{}
+	}
+	id := in.hashes[b.Object]
+	return merge.File{Hash: id, Size: int64(len(in.reader.contents[thread.BlobID(id)])), Executable: b.Mode == "100755"}
+}
+
+// conflicts plans what git could not merge of one source. The lines are merged as git
+// merges them: neither lists nor tables have rules of their own.
+func (in *codeInputs) conflicts(source codeSource, m git.Merge, decisions map[string]merge.Decision) (*merge.Plan, error) {
+	input := merge.Input{
+		Target: string(in.target.ID), Tree: merge.Tree{Files: map[string]merge.File{}}, Read: in.reader.read, Decisions: decisions, Contested: map[string]string{},
+	}
+	theirs, bases := map[string]merge.File{}, map[string]merge.File{}
+	for _, u := range m.Unmerged {
+		path := codePrefix + u.Path
+		for files, b := range map[*map[string]merge.File]git.Blob{&input.Tree.Files: u.Ours, &theirs: u.Theirs, &bases: u.Base} {
+			if b.There() {
+				(*files)[path] = in.file(b)
+			}
+		}
+		if reason := structural(m, u); reason != "" {
+			input.Contested[path] = reason
+		}
+	}
+	input.Sources = []merge.Source{{
+		ID: string(source.ID), Title: source.Title, Tree: merge.Tree{Files: theirs},
+		Base: func(path string) merge.Base { return merge.Base{File: bases[path], From: "git merge-base"} },
+	}}
+	plan, err := merge.Make(input)
+	if err != nil || !in.contest(input, m, plan) {
+		return plan, err
+	}
+	return merge.Make(input)
+}
+
+// contest adds what git does not merge and the plan did.
+func (in *codeInputs) contest(input merge.Input, m git.Merge, plan *merge.Plan) (more bool) {
+	for _, u := range m.Unmerged {
+		path := codePrefix + u.Path
+		known := slices.ContainsFunc(plan.Conflicts, func(c merge.Conflict) bool { return c.Path == path })
+		if !known && (u.Ours.There() || u.Theirs.There()) {
+			input.Contested[path], more = cmp.Or(messageOf(m, u.Path), "git cannot merge it"), true
+		}
+	}
+	return more
+}
+
+// structural says why a conflict is not one of lines, "" if it is.
+func structural(m git.Merge, u git.Unmerged) string {
+	reason := ""
+	for _, b := range []git.Blob{u.Base, u.Ours, u.Theirs} {
+		if b.There() && !b.File() {
+			reason = "it is a link or a submodule"
+		}
+	}
+	for _, message := range m.Messages {
+		if !slices.Contains(message.Paths, u.Path) || !strings.HasPrefix(message.Kind, "CONFLICT") {
+			continue
+		}
+		switch message.Kind {
+		case "CONFLICT (contents)", "CONFLICT (modify/delete)", "CONFLICT (binary)":
+		default:
+			reason = message.Text
+		}
+	}
+	if reason != "" {
+		return cmp.Or(messageOf(m, u.Path), reason)
+	}
+	return ""
+}
+
+// messageOf is what git says of a conflict in a path.
+func messageOf(m git.Merge, path string) string {
+	for _, message := range m.Messages {
+		if slices.Contains(message.Paths, path) && strings.HasPrefix(message.Kind, "CONFLICT") {
+			return message.Text
+		}
+	}
+	return ""
+}
+
+// resolved returns the tree with what the plan made of the conflicts.
+func (in *codeInputs) resolved(m git.Merge, plan *merge.Plan) (string, error) {
+	with := map[string]git.Blob{}
+	var paths []string
+	var contents [][]byte
+	for _, u := range m.Unmerged {
+		with[u.Path] = u.Ours
+		i := slices.IndexFunc(plan.Files, func(f merge.Change) bool { return f.Path == codePrefix+u.Path })
+		if i < 0 {
+			continue
+		}
+		f := plan.Files[i]
+		b, known := in.blobs[versionKey{f.After.Hash, f.After.Executable}]
+		switch {
+		case !f.After.There():
+			with[u.Path] = git.Blob{}
+		case known:
+			with[u.Path] = b
+		default:
+			content, err := in.reader.content(f.After.Hash)
+			if f.Content != nil {
+				content, err = f.Content, nil
+			}
+			if err != nil {
+				return "", err
+			}
+			mode := "100644"
+			if f.After.Executable {
+				mode = "100755"
+			}
+			with[u.Path] = git.Blob{Mode: mode}
+			paths, contents = append(paths, u.Path), append(contents, content)
+		}
+	}
+	objects, err := in.repo.PutBlobs(in.ctx, contents)
+	if err != nil {
+		return "", err
+	}
+	for i, path := range paths {
+		with[path] = git.Blob{Mode: with[path].Mode, Object: objects[i]}
+	}
+	return in.repo.Replace(in.ctx, m.Tree, with)
+}
+
+// withCode adds the plan of code to that of artifacts.
+func (in *mergeInputs) withCode(artifacts *merge.Plan, decisions map[string]merge.Decision) (*merge.Plan, *codePlan, error) {
+	if in.code == nil {
+		return artifacts, nil, nil
+	}
+	files, conflicts, made, err := in.code.plan(decisions)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan := &merge.Plan{Files: slices.Concat(artifacts.Files, files), Conflicts: slices.Concat(artifacts.Conflicts, conflicts)}
+	slices.SortStableFunc(plan.Files, func(a, b merge.Change) int { return cmp.Compare(a.Path, b.Path) })
+	return plan, made, nil
+}
+
+// version returns a source's file at a path of the plan, and its base.
+func (in *mergeInputs) version(made *codePlan, source, path string) (file merge.File, base merge.Base) {
+	if isCode(path) {
+		if made != nil {
+			if u, ok := made.unmerged[path]; ok && string(u.source) == source {
+				return in.code.file(u.Theirs), merge.Base{File: in.code.file(u.Base)}
+			}
+		}
+		return file, base
+	}
+	for _, s := range in.input.Sources {
+		if s.ID == source {
+			file = s.Tree.Files[path]
+			if s.Base != nil {
+				base = s.Base(path)
+			}
+		}
+	}
+	return file, base
+}
+
+// changes lists what a tree changes in the code of the target, as a plan lists artifacts:
+// before and after are objects of git.
+func (in *codeInputs) changes(tree string) ([]PlannedFile, error) {
+	if known, ok := in.changed[tree]; ok {
+		return known, nil
+	}
+	differ, err := in.repo.Changes(in.ctx, string(in.tip), tree)
+	if err != nil {
+		return nil, err
+	}
+	out := []PlannedFile{}
+	for _, c := range differ {
+		out = append(out, PlannedFile{
+			Path: codePrefix + c.Path, Before: thread.BlobID(c.Old.Object), After: thread.BlobID(c.New.Object), Executable: c.New.Mode == "100755",
+		})
+	}
+	in.changed[tree] = out
+	return out, nil
+}

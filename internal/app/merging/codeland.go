@@ -1,0 +1,264 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file lands merged code.
+//
+//	objects  the merge commit, and a ref that keeps it
+//	A        an operation records which branch is to move where
+//	git      moves the branch and the files of its worktree: the commit point
+//	B        the merge's own operation records that it has landed, with the artifacts
+//
+// A process may die anywhere. Whoever loads the merge next looks whether the branch has
+// the commit (settleLanding): then only B is left; otherwise what git left half done is
+// taken back, and the merge is planned again.
+
+// CodeResult says what a merge does with code.
+type CodeResult struct {
+	// Branch is the target's, Old its commit before the merge.
+	Branch string `json:"branch"`
+	Old    string `json:"old"`
+	// Commit is the merge commit, null before there is one.
+	Commit *string `json:"commit"`
+	// Landed: the branch has it.
+	Landed bool `json:"landed"`
+	Files  int  `json:"files"` // that change, while no conflict is open
+}
+
+// codeRecord is what the merge's record says of code.
+func codeRecord(p *Planning) thread.MergeCode {
+	if p.record.Code == nil {
+		return thread.MergeCode{}
+	}
+	return *p.record.Code
+}
+
+// codeResult describes the code of the merge, nil for none.
+func codeResult(p *Planning) *CodeResult {
+	c := codeRecord(p)
+	switch {
+	case c.Landed:
+		return &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles}
+	case p.inputs == nil || p.inputs.code == nil:
+		return nil
+	}
+	return &CodeResult{Branch: p.inputs.code.branch, Old: string(p.inputs.code.tip), Files: len(p.planned.code.changes)}
+}
+
+// land makes the merge commit and moves the target's branch to it. Errors: errMoved,
+// T805, T806, T808, and those of an operation; then no branch has moved.
+func (a *application) land() error {
+	in := a.inputs.code
+	if in == nil {
+		return nil
+	}
+	if a.record.ID == "" { // which the commit names
+		if err := a.call.View(func(st *thread.State) error {
+			a.record.ID = thread.MergeID(a.call.NewID(thread.PrefixMerge, taken(&st.Merges)))
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	landing, err := a.commitCode()
+	if err != nil {
+		return err
+	}
+	if err := in.repo.UpdateRef(a.call.Context, pendingRef(a.record.Target), git.Commit(landing.New), git.Any, "leslie: merge"); err != nil {
+		return err
+	}
+	if err := a.recordLanding(landing); err != nil {
+		return err
+	}
+	err = in.repo.Land(a.call.Context, git.Landing{Branch: landing.Branch, Old: git.Commit(landing.Old), New: git.Commit(landing.New)})
+	if err != nil {
+		return a.notLanded(codeMoved(err))
+	}
+	noteLanded(a.Planning, len(a.planned.code.changes))
+	return nil
+}
+
+// noteLanded notes that the branch has the commit, which changes so many files.
+func noteLanded(p *Planning, files int) {
+	p.landedFiles = files
+	code := codeRecord(p)
+	code.Landed = true
+	p.record.Code = &code
+}
+
+// notLanded adds the merge, which stays pending, to the reason why the code did not land.
+func (a *application) notLanded(err error) error {
+	if e := codes.Of(err); e != nil && !codes.Has(err, codes.Interrupted) {
+		return e.With(fact.Of("mergeId", a.record.ID)).WithNext("leslie merge continue " + string(a.record.ID))
+	}
+	return err
+}
+
+// commitCode makes the merge commit.
+func (a *application) commitCode() (thread.CodeLanding, error) {
+	in := a.inputs.code
+	landing := thread.CodeLanding{Branch: in.branch, Old: string(in.tip), At: a.call.Now()}
+	parents := []git.Commit{in.tip}
+	var names []string
+	for _, s := range in.sources {
+		landing.Sources = append(landing.Sources, thread.CodeLandingSource{ThreadID: s.ID, Tip: string(s.tip)})
+		names = append(names, string(s.ID))
+		if !codeRecord(a.Planning).Squash {
+			parents = append(parents, s.tip)
+		}
+	}
+	message := "Merge " + strings.Join(names, ", ") + " into " + string(a.record.Target) + "\n\n"
+	for _, s := range in.sources {
+		message += string(s.ID) + ": " + s.Title + "\n"
+	}
+	message += "\nLeslie-Merge: " + string(a.record.ID)
+	commit, err := in.repo.CommitTree(a.call.Context, a.planned.code.tree, parents, message, a.call.Actor)
+	landing.New = string(commit)
+	return landing, err
+}
+
+// recordLanding is operation A.
+func (a *application) recordLanding(landing thread.CodeLanding) error {
+	code := codeRecord(a.Planning)
+	code.Landing = &landing
+	check := func(st *thread.State, stamp thread.Stamp) error {
+		if a.consent.agreed != "" {
+			if _, _, err := st.DecideGrant(string(a.consent.agreed), thread.Approve, "", stamp); err != nil {
+				return err
+			}
+		}
+		if err := a.consent.given(st, stamp.Time); err != nil {
+			return err
+		}
+		moved, err := a.changes.Moved(a.call.Files)
+		if err == nil && len(moved) > 0 {
+			err = errMoved
+		}
+		return err
+	}
+	a.record.Code = &code
+	if !a.recorded {
+		err := a.recordPending(nil, check)
+		a.consent.agreed = ""
+		return err
+	}
+	err := a.call.Update(a.record.Target, nil, func(st *thread.State, stamp thread.Stamp) error {
+		if err := a.respectClaim(st); err != nil {
+			return err
+		}
+		rec, err := st.Merge(string(a.record.ID))
+		switch {
+		case err != nil:
+			return err
+		case !maps.Equal(rec.Decisions, a.record.Decisions):
+			return errMoved
+		}
+		if err := check(st, stamp); err != nil {
+			return err
+		}
+		a.record, err = st.SetMergeCode(rec.ID, code)
+		return err
+	})
+	a.consent.agreed = ""
+	return err
+}
+
+// recordLanded says, in operation B, that the sources' code has landed.
+func (a *application) recordLanded(st *thread.State, stamp thread.Stamp) error {
+	code := codeRecord(a.Planning)
+	if !code.Landed {
+		return nil
+	}
+	how := "merge"
+	if code.Squash {
+		how = "squash"
+	}
+	return st.RecordLanding(a.record.Target, *code.Landing, how, stamp)
+}
+
+// pendingRef keeps the commit of a merge into a thread until the merge has ended, or the
+// next one begins.
+func pendingRef(target thread.ThreadID) string { return "refs/leslie/pending/" + string(target) }
+
+// dropPending removes the ref of a merge that has ended. One that stays only keeps a
+// commit, so a failure is no fault.
+func dropPending(s *Session) {
+	c := codeRecord(s.Planning)
+	if c.Landing == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.call.Context), dropTime)
+	defer cancel()
+	if repo, err := s.call.Repository(s.inputs.target.Thread); err == nil {
+		_ = repo.UpdateRef(ctx, pendingRef(s.record.Target), "", git.Commit(c.Landing.New), "leslie: merged")
+	}
+}
+
+// dropTime is how long removing a ref may take.
+const dropTime = 5 * time.Second
+
+// settleLanding reports whether the code of the merge has landed. A caller that goes on
+// with the merge has what a killed landing left taken back. Errors: T801, T805.
+func settleLanding(p *Planning, target thread.Thread) (landed bool, err error) {
+	code := codeRecord(p)
+	if code.Landing == nil || code.Landed {
+		return code.Landed, nil
+	}
+	repo, err := p.call.Repository(target)
+	if err != nil {
+		return false, err
+	}
+	l := git.Landing{Branch: code.Landing.Branch, Old: git.Commit(code.Landing.Old), New: git.Commit(code.Landing.New)}
+	look := repo.Repair
+	if p.looking {
+		look = repo.HasLanded
+	}
+	if landed, err = look(p.call.Context, l); err != nil || !landed {
+		return false, err
+	}
+	changed, err := repo.Changes(p.call.Context, code.Landing.Old, code.Landing.New)
+	noteLanded(p, len(changed))
+	return true, err
+}
+
+// notLanded returns T903 for a pending merge whose code has landed: it can be finished,
+// and then undone, but not aborted.
+func notLanded(c Call, id string) error {
+	var rec thread.Merge
+	var target thread.Thread
+	err := c.View(func(st *thread.State) (err error) {
+		if rec, err = st.Merge(id); err == nil {
+			target, err = st.Thread(string(rec.Target))
+		}
+		return err
+	})
+	if err != nil || rec.Code == nil || rec.Code.Landing == nil {
+		return err
+	}
+	p := &Planning{call: c, record: rec, recorded: true}
+	landed, err := settleLanding(p, target)
+	if err != nil || !landed {
+		return err
+	}
+	return codes.InvalidArgument.New(fact.Of("reason", "the code of merge '"+string(rec.ID)+"' has landed as "+rec.Code.Landing.New), fact.Of("mergeId", rec.ID)).
+		WithHint("Finish it; then it can be undone").WithNext("leslie merge continue " + string(rec.ID))
+}
+
+// codeMoved is errMoved if a branch is not where it was when it was planned.
+func codeMoved(err error) error {
+	if errors.Is(err, git.ErrMoved) {
+		return errMoved
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package git
+
+import (
+	"context"
+	"strings"
+)
+
+// This file takes a landing back.
+
+// How a landing is taken back.
+const (
+	// Gone: the branch has the commit no longer.
+	Gone = "gone"
+	// Reset: the branch is where it was before; only for a commit that nobody else has.
+	Reset = "reset"
+	// Reverted: a commit on top of the branch reverts it.
+	Reverted = "revert"
+)
+
+// Back says how a landing would be taken back now.
+func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err error) {
+	tip, err = r.Branch(ctx, l.Branch)
+	if err != nil || tip == "" {
+		return Gone, tip, err
+	}
+	has, err := r.Contains(ctx, tip, l.New)
+	switch {
+	case err != nil || !has:
+		return Gone, tip, err
+	case tip != l.New:
+		return Reverted, tip, nil
+	}
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname)", "--contains=" + string(l.New), "refs/heads", "refs/remotes", "refs/tags"}})
+	if err != nil {
+		return "", tip, broken(err)
+	}
+	if strings.TrimSpace(string(out)) != "refs/heads/"+l.Branch {
+		return Reverted, tip, nil
+	}
+	return Reset, tip, nil
+}
+
+// TakeBack takes a landing back, as Back says, and returns how. Local work stays as it
+// is. Errors: ErrMoved; T806 if local work, or a later commit, is where it would change
+// something; T805, T808.
+func (r *Repo) TakeBack(ctx context.Context, l Landing, message, actor string) (how string, err error) {
+	how, tip, err := r.Back(ctx, l)
+	switch {
+	case err != nil || how == Gone:
+		return how, err
+	case how == Reset:
+		return how, r.reset(ctx, l)
+	}
+	m, err := r.MergeTree(ctx, nil, l.New, tip, l.Old)
+	if err != nil {
+		return how, err
+	}
+	if len(m.Unmerged) > 0 {
+		var paths []string
+		for _, u := range m.Unmerged {
+			paths = append(paths, u.Path)
+		}
+		return how, l.blocked(r.Admin, "later commits changed the same lines", paths...)
+	}
+	had, err := r.at(ctx, command{args: []string{"rev-parse", string(tip) + "^{tree}"}})
+	if err != nil || strings.TrimSpace(string(had)) == m.Tree {
+		return how, broken(err) // it is reverted
+	}
+	commit, err := r.CommitTree(ctx, m.Tree, []Commit{tip}, message, actor)
+	if err != nil {
+		return how, err
+	}
+	return how, r.Land(ctx, Landing{Branch: l.Branch, Old: tip, New: commit})
+}
+
+// reset moves a branch back, with the files of the worktree that has it checked out.
+func (r *Repo) reset(ctx context.Context, l Landing) error {
+	lock, err := r.holdLanding()
+	if err != nil {
+		return err
+	}
+	defer release(lock)
+	back := Landing{Branch: l.Branch, Old: l.New, New: l.Old}
+	at, err := r.checkedOut(ctx, back)
+	if err != nil {
+		return err
+	}
+	if at == nil {
+		return r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.Old, l.New, "leslie: undo")
+	}
+	if err := at.CheckIdle(); err != nil {
+		return err
+	}
+	if err := r.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	if _, err = at.run(ctx, command{files: inherited(lock), args: []string{"reset", "--keep", "-q", string(l.Old)}}); err == nil {
+		return nil
+	}
+	if paths := notUptodate(stderrOf(err)); len(paths) > 0 {
+		return l.blocked(at.Dir, "files in its worktree have local changes where the undo writes", paths...)
+	}
+	return broken(err)
+}
+
+// notUptodate reads which files a reset would overwrite.
+func notUptodate(stderr string) (paths []string) {
+	for _, line := range strings.Split(stderr, "\n") {
+		if rest, ok := strings.CutPrefix(line, "error: Entry '"); ok {
+			path, _, _ := strings.Cut(rest, "' not uptodate")
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,77 @@
+package git_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/internal/git"
+)
+
+func TestALandingIsTakenBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		after func(r *repository)
+		how   string
+		code  codes.Code
+	}{
+		"nobody else has it":    {how: git.Reset},
+		"beside local work":     {after: func(r *repository) { r.write("mine.txt", "edited\n") }, how: git.Reset},
+		"under local work":      {after: func(r *repository) { r.write("a.txt", "edited\n") }, how: git.Reset, code: codes.LandingBlocked},
+		"another branch has it": {after: func(r *repository) { r.git("branch", "-q", "other") }, how: git.Reverted},
+		"it is published":       {after: func(r *repository) { r.git("update-ref", "refs/remotes/origin/main", "main") }, how: git.Reverted},
+		"under a later commit": {after: func(r *repository) {
+			r.write("later.txt", "x\n")
+			r.commit("later")
+		}, how: git.Reverted},
+		"under one that changed the same": {after: func(r *repository) {
+			r.write("a.txt", "else\n")
+			r.commit("later")
+		}, how: git.Reverted, code: codes.LandingBlocked},
+		"it is gone": {after: func(r *repository) { r.git("reset", "-q", "--hard", "HEAD~1") }, how: git.Gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, l := landing(t)
+			r.git("branch", "-q", "-D", "work")
+			require.NoError(t, r.repo.Land(ctx, l))
+			if c.after != nil {
+				c.after(r)
+			}
+			before, files := r.tip("main"), r.files()
+			how, err := r.repo.TakeBack(ctx, l, "Revert it", "bot")
+			assert.Equal(t, c.how, how)
+			if c.code != "" {
+				require.True(t, codes.Has(err, c.code), "%v", err)
+				assert.Equal(t, before, r.tip("main"))
+				assert.Equal(t, files, r.files())
+				return
+			}
+			require.NoError(t, err)
+			assert.FileExists(t, filepath.Join(r.dir, "dir", "gone"))
+			raw, err := os.ReadFile(filepath.Join(r.dir, "a.txt"))
+			require.NoError(t, err)
+			assert.Equal(t, "one\n", string(raw))
+			if name == "beside local work" {
+				assert.Equal(t, " M mine.txt", r.untrimmed(r.dir, "status", "--porcelain"))
+			} else {
+				assert.Empty(t, r.untrimmed(r.dir, "status", "--porcelain"))
+			}
+			if how == git.Reverted {
+				at := r.tip("main")
+				again, err := r.repo.TakeBack(ctx, l, "Revert it", "bot")
+				require.NoError(t, err)
+				assert.Equal(t, git.Reverted, again)
+				assert.Equal(t, at, r.tip("main"), "it is reverted once")
+			} else {
+				assert.Equal(t, l.Old, r.tip("main"))
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+//go:build !windows
+
+package proctest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// repository is a project in a git repository, with a thread lead and its child api that
+// both own code and differ in code and in artifacts.
+type repository struct {
+	*project
+	worktrees, counter string
+}
+
+// deadlyGit is a git that kills whoever has started it at the call with the number KILL,
+// before or after it has done its work.
+const deadlyGit = `#!/bin/sh
+n=$(cat "$COUNTER" 2>/dev/null || echo 0)
+n=$((n + 1))
+echo $n >"$COUNTER"
+if [ "$n" = "$KILL" ] && [ "$WHEN" = before ]; then kill -9 $PPID; exit 1; fi
+PATH=$REALPATH git "$@"
+status=$?
+if [ "$n" = "$KILL" ] && [ "$WHEN" = after ]; then kill -9 $PPID; fi
+exit $status
+`
+
+func newRepository(t *testing.T) *repository {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	bin, config := filepath.Join(dir, "bin"), filepath.Join(dir, "gitconfig")
+	r := &repository{project: &project{t: t, dir: filepath.Join(dir, "project"), home: t.TempDir()}, worktrees: filepath.Join(dir, "project.worktrees")}
+	r.counter = filepath.Join(dir, "counter")
+	require.NoError(t, os.Mkdir(r.dir, 0o755))
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	require.NoError(t, os.WriteFile(config, []byte("[user]\n\tname = Kim\n\temail = kim@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(deadlyGit), 0o755))
+	r.env = []string{"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_NOSYSTEM=1"}
+	r.git(r.dir, "init", "-q")
+	for _, name := range []string{"a.txt", "b.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(r.dir, name), []byte("one\n"), 0o644))
+	}
+	r.git(r.dir, "add", "-A")
+	r.git(r.dir, "commit", "-q", "-m", "first")
+	r.ok("init", "--no-agents", "--here")
+	r.ok("objective", "create", "Hold", "--id", "goal")
+	r.ok("spawn", "--code", "--intent", "Lead", "--id", "lead")
+	r.ok("spawn", "--code", "--intent", "Api", "--id", "api", "--parent", "lead")
+	r.write("api", map[string]string{"plan.md": "the plan\n"})
+	for name, text := range map[string]string{"a.txt": "two\n", "new/c.txt": "new\n"} {
+		path := filepath.Join(r.worktrees, "api", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	r.git(filepath.Join(r.worktrees, "api"), "add", "-A")
+	r.git(filepath.Join(r.worktrees, "api"), "commit", "-q", "-m", "api")
+	// Local work, which nothing may touch.
+	require.NoError(t, os.WriteFile(filepath.Join(r.worktrees, "lead", "b.txt"), []byte("local\n"), 0o644))
+	return r
+}
+
+// git runs the real git.
+func (r *repository) git(dir string, args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), r.env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(r.t, err, "git %v: %s", args, out)
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// killed runs a call in which git kills leslie, and reports whether it came to that.
+func (r *repository) killed(n int, when string, args ...string) bool {
+	r.t.Helper()
+	require.NoError(r.t, os.RemoveAll(r.counter))
+	s := r.command(args...)
+	for i, entry := range s.Env {
+		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+			s.Env[i] = "PATH=" + filepath.Join(filepath.Dir(r.dir), "bin") + string(filepath.ListSeparator) + path
+			s.Env = append(s.Env, "REALPATH="+path)
+		}
+	}
+	s.Env = append(s.Env, "COUNTER="+r.counter, fmt.Sprint("KILL=", n), "WHEN="+when)
+	err := s.Run()
+	return err != nil && s.ProcessState.ExitCode() < 0
+}
+
+// checkLanded checks that the merge is there once, as a whole, and nothing else changed.
+func (r *repository) checkLanded(what string) {
+	r.t.Helper()
+	lead := filepath.Join(r.worktrees, "lead")
+	assert.Equal(r.t, "1", r.git(lead, "rev-list", "--count", "--merges", "HEAD"), what)
+	assert.Equal(r.t, " M b.txt", r.git(lead, "status", "--porcelain"), what)
+	assert.FileExists(r.t, filepath.Join(lead, "new", "c.txt"), what)
+	assert.Equal(r.t, map[string]string{"plan.md": "the plan\n"}, r.artifacts("lead"), what)
+	if left := r.git(r.dir, "for-each-ref", "--format=%(objectname)", "refs/leslie/pending"); left != "" { // it keeps only what the branch has
+		assert.Equal(r.t, left, r.git(lead, "rev-parse", "HEAD"), what)
+	}
+	var status struct {
+		Code struct {
+			Landed []struct{ Commit string } `json:"landed"`
+		} `json:"code"`
+	}
+	r.ok("status", "api").into(r.t, &status)
+	require.Len(r.t, status.Code.Landed, 1, what)
+	assert.Equal(r.t, r.git(lead, "rev-parse", "HEAD"), status.Code.Landed[0].Commit, what)
+	r.ok("doctor")
+}
+
+// TestAKilledMergeOfCodeIsFinished kills leslie before and after each git that a merge
+// starts, and lets the next call finish it.
+func TestAKilledMergeOfCodeIsFinished(t *testing.T) {
+	t.Parallel()
+	each := 1
+	if testing.Short() {
+		each = 4
+	}
+	kills := 0
+	for _, when := range []string{"before", "after"} {
+		for n := 1; ; n += each {
+			r := newRepository(t)
+			killed := r.killed(n, when, "merge", "--sources", "api", "--target", "lead")
+			what := fmt.Sprint(when, " git ", n)
+			var pending struct {
+				Items []struct {
+					MergeID string `json:"mergeId"`
+				} `json:"items"`
+			}
+			r.ok("merge", "list").into(t, &pending)
+			if len(pending.Items) > 0 {
+				r.ok("merge", "continue", pending.Items[0].MergeID)
+			} else {
+				r.ok("merge", "--sources", "api", "--target", "lead")
+			}
+			r.checkLanded(what)
+			if !killed {
+				break
+			}
+			kills++
+		}
+	}
+	t.Logf("merges killed: %d", kills)
+	assert.Positive(t, kills)
+}
+
+// TestAKilledUndoOfCodeIsFinished does the same with an undo.
+func TestAKilledUndoOfCodeIsFinished(t *testing.T) {
+	t.Parallel()
+	each := 1
+	if testing.Short() {
+		each = 4
+	}
+	for _, when := range []string{"before", "after"} {
+		for n := 1; ; n += each {
+			r := newRepository(t)
+			r.ok("merge", "--sources", "api", "--target", "lead")
+			killed := r.killed(n, when, "undo")
+			what := fmt.Sprint(when, " git ", n)
+			if killed {
+				r.ok("undo")
+			}
+			lead := filepath.Join(r.worktrees, "lead")
+			assert.Equal(t, " M b.txt", r.git(lead, "status", "--porcelain"), what)
+			assert.NoFileExists(t, filepath.Join(lead, "new", "c.txt"), what)
+			assert.Empty(t, r.artifacts("lead"), what)
+			assert.Equal(t, r.git(r.dir, "rev-parse", "main"), r.git(lead, "rev-parse", "HEAD"), what)
+			r.ok("merge", "--sources", "api", "--target", "lead")
+			r.checkLanded(what)
+			if !killed {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package thread
+
+import (
+	"slices"
+	"time"
+)
+
+// MergeCode is what a pending merge does with code.
+type MergeCode struct {
+	// Only says that only "code" or only "artifacts" is merged; "" for both.
+	Only string `json:"only,omitempty"`
+	// Squash: the merge commit has only the target's commit as its parent.
+	Squash bool `json:"squash,omitempty"`
+	// Landing is what git was told last to do to the target's branch; nil before that.
+	Landing *CodeLanding `json:"landing,omitempty"`
+	// Landed: the code has landed, and only artifacts and records are left.
+	Landed bool `json:"landed,omitempty"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// CodeLanding is a branch that is to move to a merge commit. The ref
+// refs/leslie/pending/TARGET keeps the commit until the merge has ended.
+type CodeLanding struct {
+	Branch string    `json:"branch"`
+	Old    string    `json:"old"`
+	New    string    `json:"new"`
+	At     time.Time `json:"at"`
+	// Sources are the threads whose code it brings.
+	Sources []CodeLandingSource `json:"sources"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// CodeLandingSource is a thread with the commit at the tip of its branch.
+type CodeLandingSource struct {
+	ThreadID ThreadID `json:"threadId"`
+	Tip      string   `json:"tip"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// SetMergeCode records what a pending merge does with code. Errors: T303.
+func (s *State) SetMergeCode(id MergeID, code MergeCode) (Merge, error) {
+	m, err := s.Merge(string(id))
+	if err != nil {
+		return Merge{}, err
+	}
+	m.Code = &code
+	return s.Merges.Put(m), nil
+}
+
+// RecordLanding records with each source of a landing that its code is in the target's
+// branch. A source that is gone is passed over.
+func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, stamp Stamp) error {
+	for _, source := range landing.Sources {
+		t, ok := s.Threads.Get(string(source.ThreadID))
+		if !ok || t.OwnedCode() == nil {
+			continue
+		}
+		t.Code = slices.Clone(t.Code)
+		t.Code[0].Landed = append(slices.Clone(t.Code[0].Landed), CodeLanded{Into: target, Tip: source.Tip, Commit: landing.New, How: how, At: stamp.Time})
+		t.Updated = stamp.Time
+		s.Threads.Put(t)
+	}
+	return nil
+}
