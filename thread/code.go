@@ -93,6 +93,8 @@ type CodeRemoval struct {
 	// for nothing.
 	Tip    string `json:"tip"`
 	Rescue string `json:"rescue,omitempty"`
+	// Ref keeps the commits.
+	Ref string `json:"ref,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -272,6 +274,9 @@ func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessag
 	if was.State == is.State && was.Made == is.Made || was.Made == is.Made && is.Made == (CodeMade{}) {
 		return before, bytes.Equal(now, after), nil
 	}
+	if is.State == CodeRemoved || is.State == CodeRemoving {
+		return nil, false, v.codeConflict().WithHint("leslie code restore brings the worktree back, with what was not committed")
+	}
 	return nil, false, v.codeConflict()
 }
 
@@ -282,7 +287,7 @@ func soleCode(raw json.RawMessage) Code {
 	return Code{}
 }
 
-func (v *inverting) codeConflict() error {
+func (v *inverting) codeConflict() *codes.Error {
 	return v.conflict("it made a branch and a worktree, or removed them").
 		WithHint("See them with leslie code; leslie code remove keeps the work that is in a worktree")
 }

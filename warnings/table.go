@@ -180,6 +180,14 @@ var table = [...]Entry{
 		Hint:        "Commit there first if the new thread needs it",
 	},
 	{
+		Code: Rescued, Name: "Rescued", Kind: "rescued",
+		Title:       "Uncommitted work kept",
+		Template:    "The worktree of '{threadId}' had work that was not committed; it is kept in {ref}",
+		Context:     []string{"threadId", "ref", "commit"},
+		Explanation: "The commit has the shape of a stash: the files, the index, and the files that git does not track.",
+		Hint:        "leslie code restore brings it back as it was",
+	},
+	{
 		Code: NotCopied, Name: "NotCopied", Kind: "not_copied",
 		Title:    "Files not copied",
 		Template: "{n} files that .worktreeinclude names were not copied into the worktree",
@@ -195,6 +203,15 @@ var table = [...]Entry{
 		Context:     []string{"path"},
 		Explanation: "leslie downloads nothing, and merges no code of submodules.",
 		Hint:        "Run git submodule update --init there if the work needs them",
+	},
+	{
+		Code: IgnoredDropped, Name: "IgnoredDropped", Kind: "ignored_dropped",
+		Title:    "Ignored files not kept",
+		Template: "{n} ignored files or folders of '{threadId}' were too large to be kept: {paths}",
+		One:      "1 ignored file or folder of '{threadId}' was too large to be kept: {paths}", Counted: "n",
+		Context:     []string{"threadId", "paths"},
+		Explanation: "Of what git ignores, files of at most 1 MiB are kept, in folders with at most 1,000 of them and 64 MiB.",
+		Hint:        "Make them again where the work needs them",
 	},
 	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",

@@ -37,8 +37,10 @@ const (
 	OperationsLost   Code = "W506"
 	FilesPending     Code = "W507"
 	UncommittedLeft  Code = "W802"
+	Rescued          Code = "W804"
 	NotCopied        Code = "W805"
 	Submodules       Code = "W806"
+	IgnoredDropped   Code = "W807"
 	RequestReplayed  Code = "W901"
 )
 

@@ -43,6 +43,9 @@ func examples() map[string]example {
 		"update":            {line("update main --title New"), line("update main --depends-on +nope-nope")},
 		"code":              {line("code"), line("code main")},
 		"code setup":        {line("code setup coded"), line("code setup main")},
+		"code remove":       {line("code remove coded"), line("code remove main")},
+		"code restore":      {line("code restore coded"), line("code restore main")},
+		"code prune":        {line("code prune"), nil},
 		"list":              {line("list"), line("list --objective nope-nope")},
 		"status":            {line("status main"), line("status nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},
@@ -115,9 +118,12 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.write(t, ".leslie/threads/main/new.md", "new")
 	case "renew", "release":
 		b.must(t, "claim", "main")
-	case "code setup":
+	case "code setup", "code remove", "code restore":
 		b.repository(t)
 		b.must(t, "spawn", "--code", "--intent", "x", "--id", "coded")
+		if name == "code restore" {
+			b.must(t, "code", "remove", "coded")
+		}
 	case "resume":
 		b.must(t, "suspend", "part")
 	case "archive", "reopen":

@@ -19,6 +19,9 @@ func (d lifecycleText) Text(p *page) {
 	p.field("ready now", joined(d.Ready))
 	p.field("withdrawn without a decision", joined(d.Withdrawn))
 	p.field("closed without an answer", joined(d.Unanswered))
+	if d.Code != "" {
+		p.field("its worktree stays", d.Code+" (leslie code remove "+string(d.ThreadID)+" keeps what is not committed)")
+	}
 }
 
 func reasonFlag() cli.Flag {

@@ -90,8 +90,12 @@ func repair(c *Call, in DoctorRequest) (*DoctorResult, error) {
 		return nil, err
 	}
 	c.warn(fixed.Warnings...)
+	settled, failed := repairCode(c)
+	if err == nil {
+		err = failed
+	}
 	d := diagnosed(c, in, fixed.After)
-	d.Repaired = fixed.Actions
+	d.Repaired = append(fixed.Actions, settled...)
 	for _, t := range halfMade(c) {
 		setup := c.project.Call(c.ctx, c.caller, Request{Command: "code setup", LockTimeout: c.request.LockTimeout})
 		if _, failed := CodeSetup(setup, CodeSetupRequest{Thread: string(t.ID)}); failed == nil {
@@ -114,6 +118,9 @@ func diagnosed(c *Call, in DoctorRequest, found store.Diagnosis) *DoctorResult {
 	}
 	if in.Guide != nil {
 		d.add(in.Guide.check(c.project.root))
+	}
+	for _, p := range codeProblems(c) {
+		d.add(&p.Finding)
 	}
 	return d
 }

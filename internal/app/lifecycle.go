@@ -29,7 +29,10 @@ type LifecycleResult struct {
 	// the questions that nobody will be shown any more because the thread ended.
 	Withdrawn  []thread.ApprovalID `json:"withdrawn,omitempty"`
 	Unanswered []thread.QuestionID `json:"unanswered,omitempty"`
-	Revision   thread.Revision     `json:"revision"`
+	// Code is the worktree that stays although the thread has ended, absolute; absent for
+	// none.
+	Code     string          `json:"code,omitempty"`
+	Revision thread.Revision `json:"revision"`
 	Change
 }
 
@@ -91,6 +94,9 @@ func changeStatus(c *Call, in LifecycleRequest, found accepted) (*LifecycleResul
 		}
 		if t.Status.Terminated() && !done.From.Terminated() {
 			d.Ready = s.MadeReady(t, stamp.Time)
+			if code := t.OwnedCode(); code != nil && code.State == thread.CodeReady {
+				d.Code = worktreeDir(c, t)
+			}
 			for _, q := range s.OpenQuestions(t.ID) {
 				d.Unanswered = append(d.Unanswered, q.ID)
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"leslie/codes"
@@ -42,15 +43,7 @@ func (m Removal) MoveAside() error {
 }
 
 // MoveBack gives the folder its name again.
-func (m Removal) MoveBack() error {
-	if there(m.Dir) || !there(m.aside()) {
-		return nil
-	}
-	if err := os.Rename(m.aside(), m.Dir); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", m.Dir), fact.Of("reason", codes.Reason(err)))
-	}
-	return nil
-}
+func (m Removal) MoveBack() error { return rename(m.aside(), m.Dir) }
 
 // Gone reports whether the folder is under neither of its names.
 func (m Removal) Gone() bool { return !there(m.Dir) && !there(m.aside()) }
@@ -90,7 +83,92 @@ func (m Removal) Kept(ctx context.Context) (out Rescued, ok bool, err error) {
 
 // Delete deletes the folder that was moved aside and what git knows of it, and nothing
 // else. The work has to be kept.
-func (m Removal) Delete() error { return removeBoth(m.aside(), m.Admin) }
+func (m Removal) Delete() error {
+	if text, err := os.ReadFile(filepath.Join(m.Admin, "gitdir")); err != nil || there(m.Dir) || strings.TrimSpace(string(text)) != filepath.Join(m.Dir, ".git") {
+		return removeBoth(m.aside(), m.aside()) // another worktree has that place by now
+	}
+	return removeBoth(m.aside(), m.Admin)
+}
+
+// Drop deletes a branch that is at a commit and checked out nowhere; it reports whether
+// the branch is gone.
+func (r *Repo) Drop(ctx context.Context, branch string, at Commit) (bool, error) {
+	all, err := r.Worktrees(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range all {
+		if w.Branch == branch {
+			return false, nil
+		}
+	}
+	tip, err := r.Branch(ctx, branch)
+	if err != nil || tip != at {
+		return tip == "", err
+	}
+	err = r.UpdateRef(ctx, "refs/heads/"+branch, "", at, "leslie: landed")
+	return err == nil, err
+}
+
+// rescues is where rescues are kept.
+const rescues = "refs/leslie/rescue/"
+
+// FreeRescue returns the name of a ref that keeps nothing yet, below a name.
+func (r *Repo) FreeRescue(ctx context.Context, name string) (string, error) {
+	for n := 1; ; n++ {
+		ref := rescues + name + "/" + strconv.Itoa(n)
+		if at, err := r.Resolve(ctx, ref); err != nil || at == "" {
+			return ref, err
+		}
+	}
+}
+
+// Rescues returns all refs that keep removed worktrees, with their commits.
+func (r *Repo) Rescues(ctx context.Context) (map[string]Commit, error) {
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname) %(objectname)", "--", rescues}})
+	if err != nil {
+		return nil, broken(err)
+	}
+	all := map[string]Commit{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		if ref, commit, ok := strings.Cut(line, " "); ok {
+			all[ref] = Commit(commit)
+		}
+	}
+	return all, nil
+}
+
+// Remaking reports whether a Remake has not ended.
+func (w Worktree) Remaking() bool {
+	lock, _ := os.ReadFile(filepath.Join(w.Admin, "locked"))
+	return string(lock) == restoring
+}
+
+// Remake gives a worktree whose folder is gone its files again, as they are in its index:
+// what was staged comes back, what was not is lost with the folder. It finishes what an
+// earlier Remake left. Errors: T803 if something else is in the folder, T808.
+func (w Worktree) Remake(ctx context.Context) error {
+	if there(w.Dir) && !w.Remaking() {
+		return folderTaken(w.Dir, "it exists")
+	}
+	if err := w.repo.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	if err := w.lock(restoring); err != nil {
+		return err
+	}
+	err := os.MkdirAll(w.Dir, 0o777)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(w.Dir, ".git"), []byte("gitdir: "+w.Admin+"\n"), 0o666)
+	}
+	if err != nil {
+		return codes.WriteFailed.Wrap(err, fact.Of("path", w.Dir), fact.Of("reason", codes.Reason(err)))
+	}
+	if _, err := w.run(ctx, command{args: []string{"checkout-index", "-a", "-f", "-q"}}); err != nil {
+		return broken(err)
+	}
+	return w.lock(restored)
+}
 
 func there(name string) bool {
 	_, err := os.Lstat(name)
@@ -132,41 +210,63 @@ type Restoring struct {
 
 // The texts of git's lock of a worktree that is being brought back, and once it is whole.
 const (
-	restoring = "leslie: restoring "
+	restoring = "leslie: restoring"
 	restored  = "leslie: restored "
 )
 
 // Restore makes the worktree again with the branch's tip and what the rescue keeps, and
-// finishes what an earlier Restore of the same left. git has it locked until Unlock.
+// finishes what an earlier Restore of the same left. It works under another name beside
+// the folder, so that nobody meets half a worktree. git has it locked until Unlock.
 // Errors: T803 if somebody else has the folder or the branch, or if the branch has moved
 // so that the rescue does not fit; T808.
 func (r *Repo) Restore(ctx context.Context, x Restoring) (Worktree, error) {
-	if admin, known := r.admins()[x.Dir]; known {
+	admins, aside := r.admins(), x.Dir+".leslie-restoring"
+	if admin, known := admins[x.Dir]; known {
 		lock, _ := os.ReadFile(filepath.Join(admin, "locked"))
-		text := strings.TrimSpace(string(lock))
-		switch {
-		case text == restored+string(x.Tip):
-			return Worktree{r, x.Dir, admin}, nil
-		case text != restoring+string(x.Tip):
+		if strings.TrimSpace(string(lock)) != restored+string(x.Tip) {
 			return Worktree{}, folderTaken(x.Dir, "git knows a worktree there")
 		}
-		if err := removeBoth(x.Dir, admin); err != nil {
-			return Worktree{}, err
-		}
+		return Worktree{r, x.Dir, admin}, rename(aside, x.Dir)
 	}
 	if there(x.Dir) {
 		return Worktree{}, folderTaken(x.Dir, "it exists")
 	}
-	w, err := r.restore(ctx, x)
-	if err != nil && w.Admin != "" {
-		_ = removeBoth(x.Dir, w.Admin)
+	left := aside // of a Restore that was killed
+	if admin, known := admins[aside]; known {
+		left = admin
 	}
-	return w, err
+	if err := removeBoth(aside, left); err != nil {
+		return Worktree{}, err
+	}
+	w, err := r.restore(ctx, x, aside)
+	if err != nil && w.Admin != "" {
+		_ = removeBoth(aside, w.Admin)
+	}
+	if err != nil {
+		return Worktree{}, err
+	}
+	// From here on the worktree is whole; another Restore finishes this.
+	if err := w.put("gitdir", []byte(filepath.Join(x.Dir, ".git")+"\n")); err != nil {
+		return Worktree{}, err
+	}
+	w.Dir = x.Dir
+	return w, rename(aside, x.Dir)
 }
 
-func (r *Repo) restore(ctx context.Context, x Restoring) (Worktree, error) {
+// rename gives a folder its name if it has it not yet.
+func rename(from, to string) error {
+	if there(to) || !there(from) {
+		return nil
+	}
+	if err := os.Rename(from, to); err != nil {
+		return codes.WriteFailed.Wrap(err, fact.Of("path", from), fact.Of("reason", codes.Reason(err)))
+	}
+	return nil
+}
+
+func (r *Repo) restore(ctx context.Context, x Restoring, dir string) (Worktree, error) {
 	var kept *rescue
-	args := []string{"worktree", "add", "--quiet", "--lock", "--reason", restoring + string(x.Tip)}
+	args := []string{"worktree", "add", "--quiet", "--lock", "--reason", restoring}
 	branch, head := x.Branch, x.Tip
 	if x.Rescue != "" {
 		var err error
@@ -179,28 +279,28 @@ func (r *Repo) restore(ctx context.Context, x Restoring) (Worktree, error) {
 		branch, head = kept.branch, kept.head
 	}
 	if branch == "" {
-		args = append(args, "--detach", "--", x.Dir, string(head))
+		args = append(args, "--detach", "--", dir, string(head))
 	} else {
 		make, err := r.branchFor(ctx, branch, head, kept != nil)
 		if err != nil {
 			return Worktree{}, err
 		}
 		if make {
-			args = append(args, "--no-track", "-b", branch, "--", x.Dir, string(head))
+			args = append(args, "--no-track", "-b", branch, "--", dir, string(head))
 		} else {
-			args = append(args, "--", x.Dir, branch)
+			args = append(args, "--", dir, branch)
 		}
 	}
 	if err := r.CheckPrograms(ctx); err != nil {
 		return Worktree{}, err
 	}
 	_, err := r.at(ctx, command{args: args})
-	w := Worktree{r, x.Dir, r.admins()[x.Dir]}
+	w := Worktree{r, dir, r.admins()[dir]}
 	switch {
 	case err != nil:
 		return w, broken(err)
 	case w.Admin == "":
-		return w, unavailable(nil, "git worktree add made no worktree in "+x.Dir)
+		return w, unavailable(nil, "git worktree add made no worktree in "+dir)
 	}
 	if kept != nil {
 		if err := w.fill(ctx, x.Rescue, kept); err != nil {
@@ -244,26 +344,22 @@ func (w Worktree) put(name string, content []byte) error {
 	return nil
 }
 
+// Restored reports whether a Restore or a Remake has ended and Unlock has not run.
+func (w Worktree) Restored() bool {
+	text, err := os.ReadFile(filepath.Join(w.Admin, "locked"))
+	return err == nil && strings.HasPrefix(string(text), restored)
+}
+
 // Unlock removes the lock that Restore left, once the worktree is recorded.
 func (w Worktree) Unlock() error {
 	name := filepath.Join(w.Admin, "locked")
-	text, err := os.ReadFile(name)
-	if err != nil || !strings.HasPrefix(string(text), restored) {
+	if !w.Restored() {
 		return nil
 	}
 	if err := os.Remove(name); err != nil {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
 	}
 	return nil
-}
-
-// TakeBack removes what Restore made, unless somebody has unlocked it.
-func (w Worktree) TakeBack() error {
-	text, _ := os.ReadFile(filepath.Join(w.Admin, "locked"))
-	if !strings.HasPrefix(string(text), restored) {
-		return nil
-	}
-	return removeBoth(w.Dir, w.Admin)
 }
 
 // fill gives a fresh worktree the files and the index of a rescue.

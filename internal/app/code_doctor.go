@@ -1,0 +1,137 @@
+package app
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file has what doctor finds about the code of threads. It starts git only if a
+// thread owns code.
+
+// codeProblem is a finding about code, with its repair, nil if a person has to decide.
+type codeProblem struct {
+	Finding
+	repair func() error
+}
+
+// codeProblems finds what is wrong with the code of threads. A state that cannot be read
+// has none; a repository that cannot be is one.
+func codeProblems(c *Call) []codeProblem {
+	var owners []thread.Thread
+	_, _ = c.store.View(c.ctx, func(s *thread.State) error {
+		owners = s.ThreadsWithCode()
+		return nil
+	})
+	if len(owners) == 0 {
+		return nil
+	}
+	repo, err := openRepo(c)
+	if err != nil {
+		return []codeProblem{codeFailure(c, err)}
+	}
+	var out []codeProblem
+	for _, t := range owners {
+		out = append(out, problemsOf(c, repo, t)...)
+	}
+	return append(out, leftRescues(c, repo, owners)...)
+}
+
+func codeFailure(c *Call, err error) codeProblem {
+	e := codes.Of(err)
+	return codeProblem{Finding: Finding{Code: string(e.Code()), Path: ".", Message: e.Error(), Info: c.ctx.Err() == nil}}
+}
+
+// problemsOf finds what is wrong with the code of one thread.
+func problemsOf(c *Call, repo *git.Repo, t thread.Thread) []codeProblem {
+	code, id := t.OwnedCode(), string(t.ID)
+	found := func(what codes.Code, message string) codeProblem {
+		return codeProblem{Finding: Finding{Code: string(what), Path: t.Worktree, Message: message, Info: true}}
+	}
+	gone := missing(worktreeDir(c, t)) || missing(code.Admin)
+	switch {
+	case code.State == thread.CodeRemoving:
+		p := found(codes.WorktreeBusy, "the worktree of thread '"+id+"' is being removed, or its remover was killed: leslie code remove "+id+" finishes it")
+		p.Repairable, p.Info = true, false
+		p.repair = func() error {
+			_, err := CodeRemove(c.project.Call(c.ctx, c.caller, Request{Command: "code remove", LockTimeout: c.request.LockTimeout}), CodeRemoveRequest{Thread: id})
+			return err
+		}
+		return []codeProblem{p}
+	case code.State == thread.CodeReady && gone, code.State == thread.CodeLost && gone:
+		return []codeProblem{found(codes.NoCode, "the worktree of thread '"+id+"' is not there; leslie code restore "+id+" makes it again, if its disk is not only away")}
+	case code.State == thread.CodeLost:
+		return []codeProblem{found(codes.NoCode, "the worktree of thread '"+id+"' was lost and is there again: leslie code restore "+id+" records that")}
+	case code.State != thread.CodeReady:
+		return nil
+	}
+	tip, err := repo.Branch(c.ctx, t.Branch)
+	switch {
+	case err != nil:
+		return []codeProblem{codeFailure(c, err)}
+	case tip == "":
+		return []codeProblem{found(codes.NoCode, "the branch '"+t.Branch+"' of thread '"+id+"' is gone")}
+	}
+	w := repo.Worktree(worktreeDir(c, t), code.Admin)
+	if w.Restored() {
+		p := found(codes.WorktreeBusy, "git has the worktree of thread '"+id+"' locked since leslie brought it back")
+		p.Repairable, p.repair = true, w.Unlock
+		return []codeProblem{p}
+	}
+	return nil
+}
+
+// leftRescues finds refs that keep nothing: a removal or a restoration was killed before
+// it deleted them. Their commits are in a branch.
+func leftRescues(c *Call, repo *git.Repo, owners []thread.Thread) (out []codeProblem) {
+	refs, err := repo.Rescues(c.ctx)
+	if err != nil {
+		return []codeProblem{codeFailure(c, err)}
+	}
+	named := map[string]thread.Thread{}
+	for _, t := range owners {
+		named[string(t.ID)] = t
+		if removed := t.OwnedCode().Removed; removed != nil {
+			delete(refs, removed.Ref)
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		t, known := named[filepath.Base(filepath.Dir(filepath.FromSlash(ref)))]
+		if !known {
+			continue // a thread of another time, or another store: a person decides
+		}
+		tip, err := repo.Branch(c.ctx, t.Branch)
+		if err != nil || tip == "" {
+			continue
+		}
+		kept, err := repo.Contains(c.ctx, tip, refs[ref])
+		p := codeProblem{Finding: Finding{Code: string(codes.NoCode), Path: ref, Message: "the ref keeps work of thread '" + string(t.ID) + "' that no record names; leslie deletes none that is not in a branch", Info: true}}
+		if err == nil && kept {
+			p.Message = "the ref keeps only what the branch '" + t.Branch + "' has"
+			p.Repairable = true
+			p.repair = func() error { return repo.UpdateRef(c.ctx, ref, "", refs[ref], "leslie: nothing to keep") }
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// repairCode repairs what is repairable and says what it did. The first error ends it.
+func repairCode(c *Call) (done []string, err error) {
+	for _, p := range codeProblems(c) {
+		if p.repair == nil {
+			continue
+		}
+		if err := p.repair(); err != nil {
+			return done, err
+		}
+		what, _, _ := strings.Cut(p.Message, ":")
+		done = append(done, "settled: "+what)
+	}
+	return done, nil
+}

@@ -1,0 +1,134 @@
+package app
+
+import (
+	"cmp"
+
+	"leslie/codes"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// CodePruneRequest removes worktrees that nobody needs any more.
+type CodePruneRequest struct {
+	DryRun bool
+}
+
+// CodePruneResult says what was, or would be, removed, and what stays.
+type CodePruneResult struct {
+	DryRun  bool         `json:"dryRun"`
+	Removed []PrunedCode `json:"removed"`
+	Left    []LeftCode   `json:"left"`
+	Change
+}
+
+// PrunedCode is the code of a thread whose worktree is removed.
+type PrunedCode struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Branch   string          `json:"branch"`
+	Worktree string          `json:"worktree"`
+}
+
+// LeftCode is the code of a thread whose worktree stays, and why.
+type LeftCode struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Worktree string          `json:"worktree"`
+	Reason   string          `json:"reason"`
+}
+
+// CodePrune removes the worktrees of threads that are terminated, whose code has landed,
+// and that have nothing that is not committed; each as CodeRemove does, in an operation of
+// its own. What cannot be removed is left, with the reason. Errors: T801, T904, those of
+// reading.
+func CodePrune(c *Call, in CodePruneRequest) (*CodePruneResult, error) {
+	if in.DryRun {
+		c.readOnly()
+	}
+	d := &CodePruneResult{DryRun: in.DryRun, Removed: []PrunedCode{}, Left: []LeftCode{}}
+	var owners []thread.Thread
+	_, err := c.view(func(s *thread.State) error {
+		owners = s.ThreadsWithCode()
+		return nil
+	})
+	if err != nil || len(owners) == 0 {
+		return d, err
+	}
+	repo, err := openRepo(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range owners {
+		if t.OwnedCode().State == thread.CodeRemoved {
+			continue
+		}
+		reason, err := whyLeft(c, repo, t)
+		if err == nil && reason == "" && !in.DryRun {
+			reason, err = prune(c, t)
+			d.Changed = d.Changed || reason == ""
+		}
+		switch {
+		case err != nil:
+			return d, err
+		case reason != "":
+			d.Left = append(d.Left, LeftCode{t.ID, worktreeDir(c, t), reason})
+		default:
+			d.Removed = append(d.Removed, PrunedCode{t.ID, t.Branch, worktreeDir(c, t)})
+		}
+	}
+	c.changed = d.Changed
+	return d, nil
+}
+
+// prune removes one worktree. What refuses that is the reason why it stays; the end of
+// the call is an error.
+func prune(c *Call, t thread.Thread) (reason string, err error) {
+	remove := c.project.Call(c.ctx, c.caller, Request{Command: "code remove", LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
+	_, err = CodeRemove(remove, CodeRemoveRequest{Thread: string(t.ID)})
+	c.warn(remove.Warnings()...)
+	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
+		return e.Error(), nil
+	}
+	return "", err
+}
+
+// whyLeft says why a worktree is not pruned, "" if it may be.
+func whyLeft(c *Call, repo *git.Repo, t thread.Thread) (string, error) {
+	code := t.OwnedCode()
+	switch {
+	case !t.Status.Terminated():
+		return "the thread is " + string(t.Status), nil
+	case code.State != thread.CodeReady:
+		return "the worktree is " + string(code.State), nil
+	case !code.Made.Worktree:
+		return "leslie did not make it", nil
+	case code.Repo != repo.Admin:
+		return "it is in the repository " + code.Repo, nil
+	case missing(worktreeDir(c, t)) || missing(code.Admin):
+		return "its folder is not there", nil
+	}
+	tip, err := repo.Branch(c.ctx, t.Branch)
+	if err != nil {
+		return "", err
+	}
+	if tip == "" {
+		return "its branch is gone", nil
+	}
+	has, err := hasLanded(c.ctx, repo, t, tip)
+	if err != nil {
+		return "", err
+	}
+	if !has {
+		return "its code has not landed in " + cmp.Or(branchOf(code.Target), "another branch"), nil
+	}
+	found, err := repo.Worktree(worktreeDir(c, t), code.Admin).CheckRemovable(c.ctx)
+	switch e := codes.Of(err); {
+	case e != nil && e.Code() == codes.Interrupted:
+		return "", err
+	case e != nil:
+		return e.Error(), nil
+	case found.Changed+found.Untracked > 0:
+		return "it has work that is not committed", nil
+	case found.Head != tip:
+		return "it has something else checked out than its branch", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,59 @@
+package thread
+
+// BeginCodeRemoval records that the worktree of a thread is being removed, and which ref
+// will keep its work. Errors: those of ChangeCode.
+func (s *State) BeginCodeRemoval(id ThreadID, ref string, stamp Stamp) (Thread, error) {
+	return s.ChangeCode(string(id), []CodeState{CodeReady}, stamp, func(_ *Thread, c *Code) {
+		c.State, c.Removed = CodeRemoving, &CodeRemoval{At: stamp.Time, Ref: ref}
+	})
+}
+
+// EndCodeRemoval records how a removal has ended: removed, or, if how is nil, that it was
+// taken back. Errors: those of ChangeCode.
+func (s *State) EndCodeRemoval(id ThreadID, how *CodeRemoval, stamp Stamp) (Thread, error) {
+	return s.ChangeCode(string(id), []CodeState{CodeRemoving}, stamp, func(_ *Thread, c *Code) {
+		if c.State, c.Removed = CodeRemoved, how; how == nil {
+			c.State = CodeReady
+		}
+	})
+}
+
+// LoseCode records that the folder of a worktree is not there. Errors: those of ChangeCode.
+func (s *State) LoseCode(id ThreadID, stamp Stamp) (Thread, error) {
+	return s.ChangeCode(string(id), []CodeState{CodeReady, CodeRemoving, CodeLost}, stamp, func(_ *Thread, c *Code) {
+		c.State, c.Removed = CodeLost, nil
+	})
+}
+
+// ForgetCode takes code that leslie did not make from its thread, which keeps the names
+// of its branch and its worktree. Errors: those of ChangeCode.
+func (s *State) ForgetCode(id ThreadID, stamp Stamp) (Thread, error) {
+	return s.ChangeCode(string(id), nil, stamp, func(t *Thread, _ *Code) { t.Code = nil })
+}
+
+// RestoreCode records that the worktree of a thread is there again, with its folder in the
+// repository. Errors: those of ChangeCode; T803 if another thread has the branch or the
+// folder by now.
+func (s *State) RestoreCode(id ThreadID, admin string, stamp Stamp) (Thread, error) {
+	t, err := s.OwnCode(string(id), CodeReady, CodeRemoved, CodeLost)
+	if err != nil {
+		return Thread{}, err
+	}
+	code := *t.OwnedCode()
+	code.State, code.Admin, code.Removed = CodeReady, admin, nil
+	if err := s.give(&t, code); err != nil { // a slot, too, that is free now
+		return Thread{}, err
+	}
+	given := t.Code
+	return s.ChangeCode(string(id), nil, stamp, func(t *Thread, _ *Code) { t.Code = given })
+}
+
+// LandedAt reports whether code was merged elsewhere with its branch at a commit.
+func (c *Code) LandedAt(tip string) bool {
+	for _, l := range c.Landed {
+		if l.Tip == tip {
+			return true
+		}
+	}
+	return false
+}
