@@ -1,6 +1,7 @@
 // Demo runs a complete example with leslie in a temporary folder and prints every
 // command with its answer: it splits an objective into threads, which inherit, reference
-// and change copies of the project's own documents. At the end the state file is
+// and change copies of the project's own documents, and threads with code of their own,
+// whose changes conflict and land. At the end the state file is
 // damaged and recovers.
 //
 // It fails if a command does not end as expected, so it is a test as well.
@@ -12,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -52,6 +54,7 @@ func play(leslie string, keep bool) error {
 	}
 	if !keep {
 		defer os.RemoveAll(dir)
+		defer os.RemoveAll(dir + ".worktrees")
 	}
 	s := &stage{leslie: binary, docs: docs, dir: dir}
 	s.begin()
@@ -59,6 +62,7 @@ func play(leslie string, keep bool) error {
 	s.share()
 	s.merge()
 	s.ask()
+	s.code()
 	s.finish()
 	s.refuse()
 	s.recover()
@@ -142,6 +146,68 @@ func (s *stage) ask() {
 	list := s.quiet("questions", "--format", "json")
 	s.run("answer", between(list, `"questionId":"`, `"`), "--choice", "bash")
 	s.run("context", "commands-part")
+}
+
+// script is the program whose lines two threads change.
+const script = "#!/bin/sh\necho Hello\n"
+
+func (s *stage) code() {
+	if _, err := exec.LookPath("git"); err != nil {
+		s.say("Threads can own code, too; git is not installed, so this part is left out")
+		return
+	}
+	s.say("The project becomes a git repository; two threads change the same line of its code, each in a worktree of its own")
+	s.save(s.dir, "greet.sh", script)
+	s.git(s.dir, "init", "-q", "-b", "main")
+	s.git(s.dir, "add", "greet.sh", "AGENTS.md")
+	s.git(s.dir, "commit", "-q", "-m", "Say hello")
+	s.run("update", "main", "--worktree", ".", "--branch", "main")
+	for _, one := range []struct{ id, intent, line string }{{"english", "Greet the world", "Hello, world"}, {"french", "Greet the world in French", "Bonjour"}} {
+		s.run("spawn", "--code", "--id", one.id, "--parent", "main", "--intent", one.intent)
+		worktree := filepath.Join(s.dir+".worktrees", one.id)
+		s.save(worktree, "greet.sh", strings.ReplaceAll(script, "Hello", one.line))
+		s.git(worktree, "commit", "-q", "-a", "-m", one.intent)
+	}
+	s.run("code")
+	s.say("The first lands on main. The second conflicts with it; once that is decided, it lands as well")
+	s.run("merge", "--sources", "english", "--target", "main")
+	s.fail(13, "merge", "--sources", "french", "--target", "main")
+	id := between(s.quiet("merge", "list", "--format", "json"), `"mergeId":"`, `"`)
+	s.run("merge", "resolve", id, "code:greet.sh", "--take", "both")
+	s.run("merge", "continue", id)
+	s.git(s.dir, "log", "--graph", "--format=%s", "main")
+	if data, err := os.ReadFile(filepath.Join(s.dir, "greet.sh")); s.err == nil && (err != nil || string(data) != "#!/bin/sh\necho Hello, world\necho Bonjour\n") {
+		s.err = fmt.Errorf("greet.sh has %q", data)
+	}
+	s.run("done", "english")
+	s.run("done", "french")
+}
+
+// git prints a command of git's, which must succeed, and its answer.
+func (s *stage) git(dir string, args ...string) {
+	if s.err != nil {
+		return
+	}
+	at := ""
+	if dir != s.dir {
+		at = "-C " + strings.ReplaceAll(dir, s.dir, "~/project") + " "
+	}
+	fmt.Printf("\n$ git %s%s\n", at, strings.Join(args, " "))
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=you", "-c", "user.email=you@example.org"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	out, err := cmd.CombinedOutput()
+	fmt.Print(string(out))
+	if err != nil {
+		s.err = fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	}
+}
+
+// save changes a file of code.
+func (s *stage) save(dir, name, text string) {
+	if s.err == nil {
+		fmt.Printf("\n$ edit %s\n", strings.ReplaceAll(filepath.Join(dir, name), s.dir, "~/project"))
+		s.err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755)
+	}
 }
 
 func (s *stage) finish() {

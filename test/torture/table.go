@@ -186,7 +186,8 @@ func withDone(f *fixture) { f.ok("done child") }
 
 func withSuspended(f *fixture) { f.ok("suspend child") }
 
-func withClaim(f *fixture) { f.ok("claim child --as agent --actor bot") }
+// withClaim: of a whole run, the claim outlives the slowest.
+func withClaim(f *fixture) { f.ok("claim child --as agent --actor bot --for 48h") }
 
 func withConstraint(f *fixture) {
 	f.ok("inject child --type constraint --content " + strings.Repeat("Slowly.", 60))
