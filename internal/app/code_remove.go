@@ -62,7 +62,6 @@ type codeRemoval struct {
 	repo    *git.Repo
 	t       thread.Thread
 	removal git.Removal
-	request string
 }
 
 // CodeRemove removes the worktree of a thread and keeps what is not committed. The branch
