@@ -13,6 +13,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/git"
+	"leslie/test/harness"
 )
 
 // system is a process of a user whose own configuration has only a name.
@@ -100,7 +101,7 @@ func TestWithoutARepositoryGitCannotBeUsed(t *testing.T) {
 func TestAnOldGitCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	old := filepath.Join(t.TempDir(), "git")
-	require.NoError(t, os.WriteFile(old, []byte("#!/bin/sh\necho git version 2.37.9.windows.1\n"), 0o755))
+	harness.WriteProgram(t, old, "#!/bin/sh\necho git version 2.37.9.windows.1\n")
 	_, err := git.Open(context.Background(), t.TempDir(), git.System{Program: old})
 	assert.True(t, codes.Has(err, codes.GitUnavailable), "%v", err)
 	assert.Contains(t, err.Error(), "2.37.9")

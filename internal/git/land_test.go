@@ -15,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/git"
+	"leslie/test/harness"
 )
 
 // landing is a repository whose branch main, checked out in its main worktree, is to move
@@ -193,7 +194,7 @@ func TestAKilledLandingIsFinishedOrTakenBack(t *testing.T) {
 			r.write("mine.txt", "edited\n")
 			r.write("note.log", "ignored\n")
 			killer := filepath.Join(t.TempDir(), "git")
-			require.NoError(t, os.WriteFile(killer, []byte(fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' --ff-only '*) exec strace -f -o /dev/null -e trace=%s -e inject=%s:signal=KILL:when=%d git \"$@\";; esac\nexec git \"$@\"\n", call, call, n)), 0o755))
+			harness.WriteProgram(t, killer, fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' --ff-only '*) exec strace -f -o /dev/null -e trace=%s -e inject=%s:signal=KILL:when=%d git \"$@\";; esac\nexec git \"$@\"\n", call, call, n))
 			dying := r.sys
 			dying.Program = killer
 			repo, err := git.Open(ctx, r.dir, dying)
@@ -251,7 +252,7 @@ func TestALandingWaitsForNoOther(t *testing.T) {
 	slow := filepath.Join(t.TempDir(), "git")
 	started, goOn := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "go")
 	require.NoError(t, exec.Command("mkfifo", started, goOn).Run())
-	require.NoError(t, os.WriteFile(slow, []byte("#!/bin/sh\ncase \" $* \" in *' --ff-only '*) echo x >"+started+"; read x <"+goOn+";; esac\nexec git \"$@\"\n"), 0o755))
+	harness.WriteProgram(t, slow, "#!/bin/sh\ncase \" $* \" in *' --ff-only '*) echo x >"+started+"; read x <"+goOn+";; esac\nexec git \"$@\"\n")
 	sys := r.sys
 	sys.Program = slow
 	repo, err := git.Open(ctx, r.dir, sys)

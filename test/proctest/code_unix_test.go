@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // repository is a project in a git repository, with a thread lead and its child api that
@@ -47,7 +49,7 @@ func newRepository(t *testing.T) *repository {
 	require.NoError(t, os.Mkdir(r.dir, 0o755))
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	require.NoError(t, os.WriteFile(config, []byte("[user]\n\tname = Kim\n\temail = kim@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(deadlyGit), 0o755))
+	harness.WriteProgram(t, filepath.Join(bin, "git"), deadlyGit)
 	r.env = []string{"GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_NOSYSTEM=1"}
 	r.git(r.dir, "init", "-q")
 	for _, name := range []string{"a.txt", "b.txt"} {
