@@ -14,9 +14,11 @@ FUZZ_TOTAL = 90
 FUZZ_EACH = 10
 FUZZ_SHORTEN = 1
 
+MERGES = 200
+
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes torture soak docs clean
+.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak docs clean
 
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
@@ -111,6 +113,10 @@ oracle: ## compare the line merge with git merge-file in 5,000 cases and print t
 bytes: ## damage every byte of a small store's files, then 2,000 pairs of them; print what became of it
 	@out=$$(LESLIE_EVERY_BYTE=1 LESLIE_DAMAGE_PAIRS=2000 LESLIE_DAMAGE_SEED=$${LESLIE_DAMAGE_SEED:-$$(date +%s)} CGO_ENABLED=0 $(GO) test $(TAGS) ./store -count=1 -timeout 60m -v -run 'TestEvery(Byte|File)|TestTwoDamages') || { echo "$$out"; exit 1; }; \
 	echo "$$out" | sed -n 's/^.*damaged: //p' | sort
+
+# HISTORIES="DIR:DIR" names repositories, MERGES how many merges of each.
+histories: ## compare merges in the histories of HISTORIES with git merge; needs git
+	CGO_ENABLED=0 LESLIE_HISTORIES="$(HISTORIES)" LESLIE_HISTORY_MERGES=$(MERGES) $(GO) test $(TAGS) ./internal/git -count=1 -timeout 60m -v -run TestHistorical
 
 torture: build ## kill and fail the binary at every call of the system that it makes; needs Linux and strace
 	$(GO) run $(TAGS) ./test/torture -leslie bin/leslie

@@ -299,11 +299,14 @@ func (in *codeInputs) conflicts(source codeSource, m git.Merge, decisions map[st
 	theirs, bases := map[string]merge.File{}, map[string]merge.File{}
 	for _, u := range m.Unmerged {
 		path := codePrefix + u.Path
-		for files, b := range map[*map[string]merge.File]git.Blob{&input.Tree.Files: u.Ours, &theirs: u.Theirs, &bases: u.Base} {
+		put := func(files map[string]merge.File, b git.Blob) {
 			if b.There() {
-				(*files)[path] = in.file(b)
+				files[path] = in.file(b)
 			}
 		}
+		put(input.Tree.Files, u.Ours)
+		put(theirs, u.Theirs)
+		put(bases, u.Base)
 		if reason := structural(m, u); reason != "" {
 			input.Contested[path] = reason
 		}
