@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ var update = flag.Bool("update", false, "refresh scripts and golden files")
 // scripts can run real processes.
 func TestMain(m *testing.M) {
 	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "leslie" {
+		runtime.LockOSThread() // as main does
 		os.Exit(runProcess(atTestClock(processEnv())))
 	}
 	testscript.Main(cleaning{m}, map[string]func(){"as-nobody": asNobody})
