@@ -43,6 +43,8 @@ type Code struct {
 	// the thread; Evidence has how they ended when one did.
 	Accept   []string       `json:"accept,omitempty"`
 	Evidence []CodeEvidence `json:"evidence,omitempty"`
+	// Overlaps has the threads whose code conflicts with this one's.
+	Overlaps []CodeOverlap `json:"overlaps,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -272,7 +274,7 @@ func FolderTaken(dir, reason string) *codes.Error {
 func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
 	was, is := soleCode(before), soleCode(after)
 	if was.State == is.State && was.Made == is.Made || was.Made == is.Made && is.Made == (CodeMade{}) {
-		return before, bytes.Equal(now, after), nil
+		return keepOverlaps(before, now), bytes.Equal(now, keepOverlaps(after, now)), nil
 	}
 	if is.State == CodeRemoved || is.State == CodeRemoving {
 		return nil, false, v.codeConflict().WithHint("leslie code restore brings the worktree back, with what was not committed")

@@ -214,6 +214,15 @@ var table = [...]Entry{
 		Hint:        "Make them again where the work needs them",
 	},
 	{
+		Code: CodeOverlap, Name: "CodeOverlap", Kind: "code_overlap",
+		Title:    "Code conflicts",
+		Template: "The code of this thread and that of '{with}' conflict in {n} paths: {paths}",
+		One:      "The code of this thread and that of '{with}' conflict in 1 path: {paths}", Counted: "n",
+		Context:     []string{"with", "paths"},
+		Explanation: "Whichever of the two is merged second meets the conflict. The other thread has got a message; both are told again only of further paths.",
+		Hint:        "Agree with the other thread (leslie inject) on who changes what, or wait until it is merged; leslie code --pairs shows how it stands",
+	},
+	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",

@@ -41,6 +41,7 @@ const (
 	NotCopied        Code = "W805"
 	Submodules       Code = "W806"
 	IgnoredDropped   Code = "W807"
+	CodeOverlap      Code = "W808"
 	RequestReplayed  Code = "W901"
 )
 

@@ -96,9 +96,9 @@ func (c *given) events() []string {
 }
 
 // eventNames are the commands that make operations, their first words, and what
-// leslie records by itself: a deadline that passed, a repair.
+// leslie records by itself: a deadline that passed, a repair, code that conflicts.
 func eventNames() []string {
-	names := []string{"lapse", "doctor"}
+	names := []string{"lapse", "doctor", "overlap"}
 	for _, cmd := range commands() {
 		if !cmd.writes || cmd.unrecorded {
 			continue

@@ -65,7 +65,8 @@ func ListCheckpoints(c *Call, in ListCheckpointsRequest) (*ListCheckpointsResult
 	return d, nil
 }
 
-// Checkpoint saves a thread's artifacts for Rollback. Errors: T101, T102, T105, T106,
+// Checkpoint saves a thread's artifacts for Rollback. If the thread owns code, it and
+// others whose code conflicts are told (W808). Errors: T101, T102, T105, T106,
 // T108, T508, T903, those of a write.
 func Checkpoint(c *Call, in CheckpointRequest) (*CheckpointResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
@@ -102,6 +103,7 @@ func checkpoint(c *Call, id, name string, exact bool) (*CheckpointResult, error)
 	if err != nil {
 		return nil, err
 	}
+	var code []CodeItem
 	data, err := write(c, func(s *thread.State, stamp thread.Stamp) (*CheckpointResult, thread.ThreadID, error) {
 		if now, err := s.LiveThread(string(t.ID)); err == nil && now.Revision != t.Revision && exact && c.draft == nil {
 			if moved, err := c.store.Compare(c.ctx, t.ID, snap.held, scope.Set{}); err != nil || len(moved) > 0 {
@@ -117,9 +119,13 @@ func checkpoint(c *Call, id, name string, exact bool) (*CheckpointResult, error)
 		if err != nil {
 			return nil, "", err
 		}
+		code = withCode(c, s, t)
 		return &CheckpointResult{CheckpointID: ck.ID, ThreadID: t.ID, Name: orNull(ck.Name), Files: ck.Files, Revision: t.Revision}, t.ID, nil
 	})
 	c.endStage(snap.stage, err == nil)
+	if err == nil {
+		tellOverlaps(c, code)
+	}
 	return data, err
 }
 

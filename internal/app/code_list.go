@@ -53,7 +53,7 @@ type CodeItem struct {
 const (
 	// codeTime is how long Code looks at worktrees at most.
 	codeTime = 10 * time.Second
-	// codeAtOnce is how many worktrees it looks at at once.
+	// codeAtOnce is how many programs of git run at once.
 	codeAtOnce = 4
 )
 
@@ -81,10 +81,7 @@ func Code(c *Call, in CodeRequest) (*CodeResult, error) {
 	}
 	items := make([]CodeItem, len(owners))
 	for i, t := range owners {
-		items[i] = CodeItem{
-			ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: worktreeDir(c, t),
-			Target: orNull(branchOf(t.OwnedCode().Target)), owner: t,
-		}
+		items[i] = itemOf(c, t)
 	}
 	if len(items) > 0 {
 		if err := lookAtCode(c, items); err != nil {
@@ -92,6 +89,14 @@ func Code(c *Call, in CodeRequest) (*CodeResult, error) {
 		}
 	}
 	return &CodeResult{Items[CodeItem]{Items: items, Total: len(items)}}, nil
+}
+
+// itemOf returns what is recorded of a thread's code.
+func itemOf(c *Call, t thread.Thread) CodeItem {
+	return CodeItem{
+		ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: worktreeDir(c, t),
+		Target: orNull(branchOf(t.OwnedCode().Target)), owner: t,
+	}
 }
 
 // lookAtCode asks git about all items. The end of codeTime is no error: what is not
@@ -117,29 +122,34 @@ func lookAtCode(c *Call, items []CodeItem) error {
 	if err != nil {
 		return unlessLate(c, err)
 	}
-	var workers sync.WaitGroup
-	next, failed := make(chan *CodeItem), make(chan error, len(items))
-	for range min(codeAtOnce, len(items)) {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for item := range next {
-				failed <- item.look(ctx, repo, tips)
-			}
-		}()
-	}
-	for i := range items {
-		next <- &items[i]
-	}
-	close(next)
-	workers.Wait()
-	close(failed)
-	for err := range failed {
+	failed := make([]error, len(items))
+	severalAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, repo, tips) })
+	for _, err := range failed {
 		if err := unlessLate(c, err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// severalAtOnce calls do with each number below n, for codeAtOnce of them at a time.
+func severalAtOnce(n int, do func(i int)) {
+	var workers sync.WaitGroup
+	next := make(chan int)
+	for range min(codeAtOnce, n) {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for i := range next {
+				do(i)
+			}
+		}()
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
 }
 
 // unlessLate drops the end of the look's own time, and what makes a single worktree

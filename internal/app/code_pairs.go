@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"leslie/codes"
 	"leslie/internal/git"
@@ -75,11 +74,6 @@ func (d *CodePairsResult) compare(c *Call, heads []CodeItem) error {
 	if err != nil {
 		return err
 	}
-	type comparison struct {
-		a, b  CodeItem
-		paths []string
-		err   error
-	}
 	var all []comparison
 	for i, a := range heads {
 		for _, b := range heads[i+1:] {
@@ -88,22 +82,7 @@ func (d *CodePairsResult) compare(c *Call, heads []CodeItem) error {
 	}
 	ctx, cancel := c.project.env.timeout(c.ctx, codeTime)
 	defer cancel()
-	var workers sync.WaitGroup
-	next := make(chan *comparison)
-	for range min(codeAtOnce, len(all)) {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for pair := range next {
-				pair.paths, pair.err = pair.a.conflictsOf(ctx, repo, git.Commit(*pair.a.Head), git.Commit(*pair.b.Head))
-			}
-		}()
-	}
-	for i := range all {
-		next <- &all[i]
-	}
-	close(next)
-	workers.Wait()
+	comparePairs(ctx, repo, all)
 	for _, pair := range all {
 		if err := unlessLate(c, pair.err); err != nil {
 			return err
@@ -114,6 +93,21 @@ func (d *CodePairsResult) compare(c *Call, heads []CodeItem) error {
 		}
 	}
 	return nil
+}
+
+// comparison is two threads' code, with the paths in which it conflicts.
+type comparison struct {
+	a, b  CodeItem
+	paths []string
+	err   error
+}
+
+// comparePairs merges the heads of pairs. The repository's programs have been read.
+func comparePairs(ctx context.Context, repo *git.Repo, pairs []comparison) {
+	severalAtOnce(len(pairs), func(i int) {
+		p := &pairs[i]
+		p.paths, p.err = p.a.conflictsOf(ctx, repo, git.Commit(*p.a.Head), git.Commit(*p.b.Head))
+	})
 }
 
 // conflictsOf returns the paths that git cannot merge of two commits, in order. The

@@ -43,7 +43,8 @@ type LifecycleObjective struct {
 }
 
 // Lifecycle changes a thread's status. Before an agent completes a thread, its checks run
-// (SpawnRequest.Accept). Errors: T101, T102, T103, T105, T108, T113, T402, those of a
+// (SpawnRequest.Accept), and afterwards it and others whose code conflicts are told (W808).
+// Errors: T101, T102, T103, T105, T108, T113, T402, those of a
 // write; T114 for a check, and T801, T802 if there is no worktree to run it in.
 func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 	in.Thread = c.threadOr(in.Thread)
@@ -67,7 +68,9 @@ func Lifecycle(c *Call, in LifecycleRequest) (*LifecycleResult, error) {
 // changeStatus changes a thread's status, given what its checks found.
 func changeStatus(c *Call, in LifecycleRequest, found accepted) (*LifecycleResult, error) {
 	id := in.Thread
-	return write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
+	var ended []CodeItem
+	d, err := write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
+		ended = nil
 		if err := respectClaim(c, s, id, stamp); err != nil {
 			return nil, "", err
 		}
@@ -92,6 +95,9 @@ func changeStatus(c *Call, in LifecycleRequest, found accepted) (*LifecycleResul
 		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 			d.Objective.Status = o.Status(s.CountsOf(o))
 		}
+		if in.Action == thread.Done && t.Status != done.From && !stamp.ByPerson() {
+			ended = withCode(c, s, t)
+		}
 		if t.Status.Terminated() && !done.From.Terminated() {
 			d.Ready = s.MadeReady(t, stamp.Time)
 			if code := t.OwnedCode(); code != nil && code.State == thread.CodeReady {
@@ -103,6 +109,10 @@ func changeStatus(c *Call, in LifecycleRequest, found accepted) (*LifecycleResul
 		}
 		return d, t.ID, nil
 	})
+	if err == nil {
+		tellOverlaps(c, ended)
+	}
+	return d, err
 }
 
 // warnOpenChildren adds W107 for a thread that ended before its children.
