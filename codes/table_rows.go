@@ -307,9 +307,11 @@ var table = [...]Entry{
 		Code: MergePending, Name: "MergePending", Kind: "merge_pending",
 		Title:    "Merge pending",
 		Template: "'{target}' already has the pending merge '{id}'", Subject: "mergeId",
-		Explanation: "A thread can have one pending merge at a time.",
+		Explanation: "A thread can have one pending merge at a time, beside its queue.",
 		Causes: []string{
 			"An earlier merge into the same thread is waiting for decisions.",
+			"A queued merge is landing, or was killed while it landed: merge land finishes it.",
+			"The same sources are queued to be merged in another way.",
 		},
 		Hint:        "Continue or abort it",
 		Next:        "leslie merge status {mergeId}",

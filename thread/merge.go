@@ -87,10 +87,11 @@ func (s *State) MergesOf(id ThreadID) []Merge {
 	return out
 }
 
-// NoPendingMerge returns T305 if the target has a pending merge, otherwise nil.
+// NoPendingMerge returns T305 if the target has a pending merge, otherwise nil. A queued
+// merge counts only while its code lands.
 func (s *State) NoPendingMerge(target ThreadID) error {
 	for m := range s.Merges.All() {
-		if m.Target == target {
+		if m.Target == target && (m.Queued == nil || m.Landing()) {
 			return codes.MergePending.New(fact.Of("target", target), fact.Of("mergeId", m.ID))
 		}
 	}
@@ -162,6 +163,9 @@ func (s *State) Decide(id MergeID, change func(map[string]Decision) (map[string]
 	}
 	if len(m.Decisions) == 0 {
 		m.Decisions = nil
+	}
+	if !maps.Equal(had, m.Decisions) {
+		m = m.again()
 	}
 	if len(declined) > 0 {
 		all := maps.Clone(m.Declined)

@@ -379,7 +379,10 @@ type Merge struct {
 	// RequireApproval: a person has to approve the merge before it is applied.
 	RequireApproval bool `json:"requireApproval,omitempty"`
 	// Code says what the merge does with code; nil: with both, as it comes.
-	Code     *MergeCode  `json:"code,omitempty"`
+	Code *MergeCode `json:"code,omitempty"`
+	// Queued is its place in the queue of the target; nil for a merge that is carried out
+	// on its own.
+	Queued   *Queued     `json:"queued,omitempty"`
 	Created  Attribution `json:"created"`
 	Revision Revision    `json:"revision"`
 

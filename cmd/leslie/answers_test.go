@@ -74,6 +74,7 @@ func examples() map[string]example {
 		"merge resolve":     {line("merge resolve ref-live plan.md --take both"), line("merge resolve nope-nope --take ours")},
 		"merge continue":    {line("merge continue ref-live"), line("merge continue nope-nope")},
 		"merge abort":       {line("merge abort ref-live"), line("merge abort nope-nope")},
+		"merge land":        {line("merge land main"), line("merge land nope-nope")},
 		"pull":              {line("pull part --from main"), line("pull nope-nope")},
 		"merge-file":        {line("merge-file ref-live ref-live ref-live"), line("merge-file nope nope nope")},
 		"transfer":          {line("transfer main --direction request_approval --scope deploy"), line("transfer nope-nope --direction handoff --to human")},

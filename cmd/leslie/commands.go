@@ -55,6 +55,7 @@ func makers() []maker {
 		{"merge resolve", mergeResolveCommand},
 		{"merge continue", mergeContinueCommand},
 		{"merge abort", mergeAbortCommand},
+		{"merge land", mergeLandCommand},
 		{"pull", pullCommand},
 		{"merge-file", mergeFileCommand},
 		{"transfer", transferCommand},

@@ -32,6 +32,10 @@ const (
 func (b *contextBlock) relations() string {
 	out := saying("folder", b.Dir) + b.childLines()
 	for _, m := range b.PendingMerges {
+		if m.Queued {
+			out += saying("queued merge", fmt.Sprintf("%s of %s into this thread; lands with: %s", m.MergeID, joined(m.Sources), m.Next))
+			continue
+		}
 		out += saying("pending merge", fmt.Sprintf("%s of %s into this thread; leslie merge status %s shows what is open; goes on with: %s",
 			m.MergeID, joined(m.Sources), m.MergeID, m.Next))
 	}

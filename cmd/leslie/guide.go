@@ -14,7 +14,7 @@ import (
 
 // guideVersion is the version of the block's wording. Increase it when agents should
 // read the block again.
-const guideVersion = 6
+const guideVersion = 7
 
 const (
 	guideBegin = "<!-- leslie:begin"
@@ -87,7 +87,7 @@ How to work:
 - Stay in scope: change what your thread's intent asks for, in your own thread's folder. What is wrong elsewhere goes into
   ` + "`progress.md`" + `, to its thread with ` + "`leslie inject`" + `, or into a new thread; other threads' artifacts are for reading.
 - A thread that changes code gets a branch and a worktree with ` + "`leslie spawn --code`" + `. If ` + "`leslie context`" + ` has a line ` + "`code:`" + `,
-  work only in the folder that it names and commit there.
+  work only in the folder that it names and commit there. ` + "`leslie merge --sources ID --target PARENT --queue`" + ` hands finished work over.
 - Do not guess what a person should decide: request approval and say what you need. If you cannot go on, write why into
   ` + "`progress.md`" + ` and suspend the thread with that reason.
 - Before ` + "`leslie done`" + `: every step of the plan is done or marked as left out, with the reason. If you lead, merge the

@@ -43,6 +43,7 @@ func (d mergeText) Text(p *page) {
 		}
 	}
 	landingText(p, d.Code)
+	refusedText(p, d.Refused)
 	if d.Reused > 0 {
 		p.line("reused %s of the merge that was undone", many(d.Reused, "decision"))
 	}
@@ -162,7 +163,7 @@ func mergeCommand() *command {
 		name: "merge", summary: "merge the artifacts and the code of threads into another thread", writes: true, notBatchable: true,
 		hint: hint{bringing, "merge --sources ID --target ID"},
 		detail: "The target does not change until every conflict is resolved. If nobody can be asked about a conflict, the merge stays pending " +
-			"(T301): resolve the conflict with merge resolve, then run merge continue. Code that both own is merged and lands with them, " +
+			"(T301): resolve it with merge resolve, then run merge continue. Code that both own is merged and lands with them, " +
 			"but not with --scope.",
 		example:  "leslie merge --sources thread-a1b2c3d4 --target main",
 		operands: []operand{{value: someIDs("SRC... TARGET", threadIDs), optional: true, many: true, sets: "sources", lastSets: "target"}},
@@ -171,6 +172,7 @@ func mergeCommand() *command {
 			newOption("target", anID("T", threadIDs).required(), "the thread to merge into"),
 			newOption("only", oneOf(merging.OnlyCode, merging.OnlyArtifacts), "merge only this part"),
 			toggle("squash", "land code with one parent"),
+			toggle("queue", "only queue it, for merge land"),
 			formerly("conflict_strategy", "conflict-strategy"),
 		}, mergeFlags()...),
 		run: runMerge,
@@ -206,7 +208,7 @@ func runMerge(c *call) (Data, error) {
 	in := app.MergeRequest{
 		Sources: c.parts("sources"), Target: c.text("target"), Scope: c.parts("scope"),
 		Strategy: thread.Strategy(c.text("conflict-strategy")), RequireApproval: c.on("require-approval"), DryRun: c.on("dry-run"),
-		Only: c.text("only"), Squash: c.on("squash"), MergeMeans: mergeMeans(c),
+		Only: c.text("only"), Squash: c.on("squash"), Queue: c.on("queue"), MergeMeans: mergeMeans(c),
 	}
 	c.checkRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
 	data, err := runMerging(c, app.Merge, in)

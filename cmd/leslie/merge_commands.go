@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,7 +21,7 @@ import (
 type mergeListText struct{ *app.MergeListResult }
 
 func (d mergeListText) Text(p *page) {
-	tableOf(p, d.Items.Items, []column[merging.Item]{
+	columns := []column[merging.Item]{
 		{Column: screen.Column{Name: "MERGE"}, cell: text(func(m merging.Item) thread.MergeID { return m.MergeID })},
 		{Column: screen.Column{Name: "TARGET"}, cell: text(func(m merging.Item) thread.ThreadID { return m.Target })},
 		{Column: screen.Column{Name: "SOURCES", Shrinks: true}, cell: text(func(m merging.Item) string { return joined(m.Sources) })},
@@ -28,7 +29,11 @@ func (d mergeListText) Text(p *page) {
 		{Column: screen.Column{Name: "SINCE", Goes: 3}, cell: func(m merging.Item) screen.Cell { return p.when(&m.CreatedAt) }},
 		{Column: screen.Column{Name: "BY", Goes: 2, Shrinks: true}, cell: text(func(m merging.Item) string { return m.CreatedBy.Actor })},
 		{Column: screen.Column{Name: "APPROVAL"}, cell: text(func(m merging.Item) string { return requestText(m.Approval, m.RequireApproval) })},
-	})
+	}
+	if slices.ContainsFunc(d.Items.Items, func(m merging.Item) bool { return m.Queued }) {
+		columns = append(columns, column[merging.Item]{Column: screen.Column{Name: "QUEUED", Shrinks: true}, cell: text(queuedText)})
+	}
+	tableOf(p, d.Items.Items, columns)
 	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no merge is pending")

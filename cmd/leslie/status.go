@@ -91,7 +91,7 @@ func (d statusText) Text(p *page) {
 		p.line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
 	}
 	for _, m := range d.Merges {
-		p.line("merge %s of %s into %s waits for decisions", m.MergeID, joined(m.Sources), m.Target)
+		p.line("merge %s of %s into %s %s", m.MergeID, joined(m.Sources), m.Target, pendingText(m))
 	}
 	p.field("artifacts", d.Artifacts.Total)
 	for _, a := range d.Artifacts.Items {

@@ -179,25 +179,36 @@ func (n codeNames) makeWorktrees(c *Call) (dir string, made bool, err error) {
 	return dir, err == nil, nil
 }
 
-// holdCode makes sure that no other call works on a thread's worktree until the returned
-// function is called. The operating system ends the hold of a process that dies. Errors:
-// T805, those of store.Stage.
-func holdCode(c *Call, id thread.ThreadID) (release func(), err error) {
+// errHeld says that another call holds a name.
+var errHeld = errors.New("another call of leslie is at it")
+
+// hold makes sure that no other call has the same name until the returned function is
+// called. The operating system ends the hold of a process that dies. Errors: errHeld,
+// those of store.Stage.
+func hold(c *Call, name string) (release func(), err error) {
 	for try := 0; ; try++ {
-		stage, err := c.store.Stage(thread.OperationID("code-" + string(id)))
+		stage, err := c.store.Stage(thread.OperationID(name))
 		switch {
 		case err == nil:
 			return func() { _ = stage.Discard() }, nil
 		case !errors.Is(err, fs.ErrExist):
 			return nil, err
 		case try > 0:
-			return nil, codes.WorktreeBusy.New(fact.Of("what", "Another call of leslie"), fact.Of("path", "the worktree of '"+string(id)+"'"), fact.Of("threadId", id))
+			return nil, errHeld
 		}
 		// The stage may be a dead process's: a writer removes it.
 		if _, err := c.store.Update(c.ctx, c.storeCall(), func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil }); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// holdCode holds a thread's worktree: see hold. Errors: T805, those of store.Stage.
+func holdCode(c *Call, id thread.ThreadID) (release func(), err error) {
+	if release, err = hold(c, "code-"+string(id)); errors.Is(err, errHeld) {
+		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another call of leslie"), fact.Of("path", "the worktree of '"+string(id)+"'"), fact.Of("threadId", id))
+	}
+	return release, err
 }
 
 // cleanupTime is how long what a failed call has begun may take to be taken back.

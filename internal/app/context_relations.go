@@ -51,6 +51,7 @@ type ContextMerge struct {
 	MergeID thread.MergeID    `json:"mergeId"`
 	Sources []thread.ThreadID `json:"sources"`
 	Next    string            `json:"next"` // goes on with it
+	Queued  bool              `json:"queued,omitempty"`
 }
 
 // LiveChange has the files of a live reference's target that were saved since the
@@ -103,7 +104,7 @@ func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p t
 	}
 	for _, m := range s.MergesOf(t.ID) {
 		if m.Target == t.ID {
-			r.PendingMerges = append(r.PendingMerges, ContextMerge{m.ID, m.Sources, "leslie merge continue " + string(m.ID)})
+			r.PendingMerges = append(r.PendingMerges, ContextMerge{m.ID, m.Sources, goesOn(m), m.Queued != nil})
 		}
 	}
 	r.Approvals = []ApprovalRecord{}

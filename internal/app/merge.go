@@ -64,6 +64,9 @@ type MergeRequest struct {
 	// Scope. Squash: the merge commit has only the target's commit as its parent.
 	Only   string
 	Squash bool
+	// Queue: only record the merge, at the end of the target's queue; MergeLand carries it
+	// out.
+	Queue bool
 	MergeMeans
 }
 
@@ -93,12 +96,15 @@ func (in MergeRequest) Faults(name Names) []Fault {
 	if in.Only == merging.OnlyCode && len(in.Scope) > 0 {
 		k.with("Scope", "Only", in.Only, "goes without %s: it selects artifacts", k.name("Scope"))
 	}
+	if in.Queue {
+		in.queueFaults(k)
+	}
 	in.faults(k)
 	return k.faults
 }
 
 // Merge merges the artifacts of threads into one of them, and their code where both own
-// some. Errors: T101, T105, T107,
+// some; or it only records that, in the target's queue. Errors: T101, T105, T107,
 // T203, T305, T507, T508, T509, T903; T301 while a conflict is open, T302, T304, T402,
 // T404; those of a write. With T301, T402 and T404 it also returns the result of the
 // pending merge.
@@ -120,6 +126,9 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	request := merging.Request{
 		Target: in.Target, Sources: in.Sources, Scope: set, Strategy: in.Strategy, Validate: in.Validate, RequireApproval: in.RequireApproval,
 		Only: in.Only, Squash: in.Squash,
+	}
+	if in.Queue {
+		return merging.Queue(mergeCall(c, in.MergeMeans, conf), request)
 	}
 	begin := merging.Start
 	if in.DryRun {

@@ -140,7 +140,22 @@ func (w *waitingList) merges(s *thread.State) {
 }
 
 func waitingMerge(m thread.Merge) WaitingItem {
-	return WaitingItem{WaitingMerge, string(m.ID), m.Target, joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)}
+	item := WaitingItem{WaitingMerge, string(m.ID), m.Target, joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)}
+	if m.Queued != nil {
+		item.Title += ", queued"
+	}
+	if m.Queued != nil && m.Queued.Refused == nil {
+		item.Next = goesOn(m)
+	}
+	return item
+}
+
+// goesOn is the command that goes on with a pending merge.
+func goesOn(m thread.Merge) string {
+	if m.Queued != nil && m.Queued.Refused == nil {
+		return "leslie merge land " + string(m.Target)
+	}
+	return "leslie merge continue " + string(m.ID)
 }
 
 // stalled adds the threads with which nobody goes on.

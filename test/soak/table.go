@@ -82,6 +82,7 @@ func table() []row {
 		{name: "merge resolve", weight: 5, may: thread + "T303 T304 T402 T903 T108", draw: (*worker).mergeResolve},
 		{name: "merge continue", weight: 5, may: thread + "T102 T301 T302 T303 T304 T402 T404 T108", many: true, draw: ofMerge("merge continue")},
 		{name: "merge abort", weight: 3, may: thread + "T303 T108", draw: ofMerge("merge abort")},
+		{name: "merge land", weight: 2, may: thread + "T107 T108 T203 T301 T302 T304 T402 T404 T805", many: true, draw: of("merge land")},
 		{name: "pull", weight: 4, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T903 T108", many: true, draw: of("pull")},
 		{name: "merge-file", weight: 1, reads: true, may: "T301", draw: (*worker).mergeFile},
 		{name: "transfer", weight: 4, may: thread + "T102 T401 T402 T404", many: true, draw: (*worker).transfer},
@@ -483,6 +484,8 @@ func (w *worker) merge() (line, bool) {
 		l.argv = append(l.argv, "--conflict-strategy", "human", "--scope", "plan.md,notes")
 	case 5:
 		l.argv = append(l.argv, "--conflict-strategy", "interactive", "--validate", []string{"true", "false"}[w.r.IntN(2)])
+	case 6:
+		l.argv = append(l.argv, "--queue")
 	}
 	return l, true
 }

@@ -90,6 +90,8 @@ func table() []row {
 		{name: "merge-approval", prepare: withChanges, argv: words("merge --sources child --target main --require-approval"), status: 14, code: "T402"},
 		{name: "merge-approved", prepare: withApprovedMerge, argv: words("merge continue {merge}")},
 		{name: "pull", prepare: withMovedParent, argv: words("pull child")},
+		{name: "merge-queue", prepare: withChanges, argv: words("merge --sources child --target main --queue")},
+		{name: "merge-land", prepare: withQueued, argv: words("merge land main")},
 		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), leavesTemporary: ".ours.md"},
 		{name: "transfer-request", argv: words("transfer child --direction request_approval --scope deploy,code_edit --reason ship --timeout 9h")},
 		{name: "transfer-delegate", argv: words("transfer child --direction delegate --scope code_edit --to agent --timeout 9h")},
@@ -348,6 +350,11 @@ func withResolved(f *fixture) {
 func withMerged(f *fixture) {
 	withChanges(f)
 	f.ok("merge --sources child --target main")
+}
+
+func withQueued(f *fixture) {
+	withChanges(f)
+	f.ok("merge --sources child --target main --queue")
 }
 
 func withApprovedMerge(f *fixture) {

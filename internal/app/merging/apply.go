@@ -165,7 +165,7 @@ func (a *application) rule(st *thread.State, stamp thread.Stamp) (*Result, threa
 		if err != nil {
 			return nil, "", err
 		}
-		if !maps.Equal(rec.Decisions, a.record.Decisions) {
+		if !rec.Unchanged(a.record) {
 			return nil, "", errMoved
 		}
 		steps = append(steps, removal(rec.ID))

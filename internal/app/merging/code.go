@@ -91,16 +91,12 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	if err != nil || landed || only == OnlyArtifacts || only == "" && len(p.record.Scope) > 0 {
 		return nil, err
 	}
+	if err := codeReady(p, found.MergeParties); err != nil {
+		return nil, err
+	}
 	sources := slices.DeleteFunc(slices.Clone(found.Sources), func(t thread.Thread) bool { return !ownsCode(t) })
 	if !ownsCode(found.Target) || len(sources) == 0 {
-		if only != OnlyCode {
-			return nil, nil
-		}
-		for _, t := range append([]thread.Thread{found.Target}, found.Sources...) {
-			if !ownsCode(t) {
-				return nil, codes.NoCode.New(fact.Of("id", t.ID), fact.Of("reason", "only code is to be merged"), fact.Of("threadId", t.ID))
-			}
-		}
+		return nil, nil
 	}
 	repo, err := p.call.Repository(found.Target)
 	if err != nil {

@@ -3,7 +3,6 @@ package merging
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"time"
 
@@ -161,7 +160,7 @@ func (a *application) recordLanding(landing thread.CodeLanding) error {
 		switch {
 		case err != nil:
 			return err
-		case !maps.Equal(rec.Decisions, a.record.Decisions):
+		case !rec.Unchanged(a.record):
 			return errMoved
 		}
 		if err := check(st, stamp); err != nil {

@@ -24,6 +24,7 @@ const (
 	NothingToDo Status = "nothing_to_do"
 	Planned     Status = "planned"
 	Aborted     Status = "aborted"
+	Queued      Status = "queued"
 )
 
 // Result is a merge as all use cases return it.
@@ -45,6 +46,8 @@ type Result struct {
 	// Approval is the request about it, nil if there is none yet.
 	RequireApproval bool      `json:"requireApproval,omitempty"`
 	Approval        *Approval `json:"approval,omitempty"`
+	// Refused says why a queued merge has not landed when somebody last tried.
+	Refused *thread.Refused `json:"refused,omitempty"`
 	// Replaced is the number of earlier decisions that a choice replaced.
 	Replaced int `json:"replaced,omitempty"`
 	// Reused is the number of decisions that a new merge took over from an undone one.
@@ -94,6 +97,9 @@ type Item struct {
 	// RequireApproval and Approval are as in Result.
 	RequireApproval bool      `json:"requireApproval,omitempty"`
 	Approval        *Approval `json:"approval,omitempty"`
+	// Queued: it lands with the queue of its target; Refused is as in Result.
+	Queued  bool            `json:"queued,omitempty"`
+	Refused *thread.Refused `json:"refused,omitempty"`
 }
 
 // Actor started a merge.
@@ -107,6 +113,7 @@ func Pendings(s *thread.State, id thread.ThreadID) []Item {
 	out := []Item{}
 	for _, m := range s.MergesOf(id) {
 		out = append(out, Item{
+			Queued: m.Queued != nil, Refused: refusedOf(m),
 			RequireApproval: m.RequireApproval, Approval: ApprovalOf(s, m),
 			MergeID: m.ID, Target: m.Target, Sources: m.Sources, Strategy: m.Strategy, Decided: len(m.Decisions),
 			CreatedAt: m.Created.At, CreatedBy: Actor{As: m.Created.As, Actor: m.Created.Actor},
@@ -115,7 +122,15 @@ func Pendings(s *thread.State, id thread.ThreadID) []Item {
 	return slices.Clip(out)
 }
 
-// Result returns the current merge.
+// refusedOf says why a merge that is queued has not landed, nil for nothing.
+func refusedOf(m thread.Merge) *thread.Refused {
+	if m.Queued == nil {
+		return nil
+	}
+	return m.Queued.Refused
+}
+
+// Result returns the current merge. One that is pending in a queue is queued.
 func (p *Planning) Result(status Status) *Result {
 	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy, Scope: p.record.Scope,
 		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: p.record.Declined,
@@ -140,6 +155,9 @@ func (p *Planning) Result(status Status) *Result {
 		if len(r.Work) > 0 {
 			r.Dir = filepath.Join(p.call.Root, filepath.FromSlash(workPath(p.record.ID, "")))
 		}
+	}
+	if p.record.Queued != nil && status == Pending {
+		r.Status, r.Refused = Queued, p.record.Queued.Refused
 	}
 	return r
 }

@@ -279,8 +279,10 @@ func Abort(c Call, id string) (*Result, error) {
 			return nil, "", err
 		}
 		aborted := &Planning{call: c, record: rec}
-		if err := aborted.respectClaim(st); err != nil {
-			return nil, "", err
+		if own := rec.Queued != nil && rec.Created.Actor == stamp.Actor; !own { // who has claimed the target was not asked either
+			if err := aborted.respectClaim(st); err != nil {
+				return nil, "", err
+			}
 		}
 		st.Plan(removal(rec.ID))
 		return aborted.Result(Aborted), rec.Target, nil

@@ -1,0 +1,259 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/app/merging"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file lands the merges in the queue of a thread. Each is carried out as merge
+// continue does it, in operations of its own.
+
+// queueFaults adds faults for what a merge that is only queued cannot have.
+func (in MergeRequest) queueFaults(k *checks) {
+	if in.DryRun {
+		k.with("DryRun", "Queue", "", "goes without %s: a queued merge is not planned", k.name("DryRun"))
+	}
+	if in.Agent != "" || in.Timeout != 0 {
+		k.with("Agent", "Queue", "", "goes without %s: no command is kept with a merge; name the agent when it lands", k.name("Agent"))
+	}
+}
+
+// MergeLandRequest lands the queue of a thread.
+type MergeLandRequest struct {
+	Target string
+	Limit  int // end after so many have landed; 0: land all
+	MergeMeans
+}
+
+// Faults returns what is wrong with the request.
+func (in MergeLandRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	k.needed("Target", in.Target)
+	if in.Limit < 0 {
+		k.add("Limit", "", "must not be negative")
+	}
+	in.faults(k)
+	return k.faults
+}
+
+// MergeLandResult has the merges of the queue that were tried, in the order of the queue.
+type MergeLandResult struct {
+	Target thread.ThreadID `json:"target"`
+	Items  []LandedMerge   `json:"items"`
+	Landed int             `json:"landed"`
+	// Left is how many were not tried.
+	Left int `json:"left"`
+	Change
+}
+
+// LandedMerge says what became of one merge: merged, or queued as before.
+type LandedMerge struct {
+	MergeID thread.MergeID    `json:"mergeId"`
+	Sources []thread.ThreadID `json:"sources"`
+	Status  merging.Status    `json:"status"`
+	// Revision is that of the merge. Code says where its code has landed.
+	Revision *thread.Revision    `json:"revision,omitempty"`
+	Code     *merging.CodeResult `json:"code,omitempty"`
+	// Error says why it stays in the queue.
+	Error *NotLanded `json:"error,omitempty"`
+}
+
+// NotLanded is why a merge has not landed, with lines that go on.
+type NotLanded struct {
+	Code    codes.Code `json:"code"`
+	Message string     `json:"message"`
+	Next    []string   `json:"next"`
+}
+
+// MergeLand lands the merges that are queued for a thread, the oldest first, each planned
+// on what the target has by then. One that cannot land stays queued with the reason, and
+// the others pass. Errors: T101, T105, T107, T108; T805 if another call has landed merges
+// into the thread for too long; those of a write, and T904, which end the run; otherwise
+// that of the first merge that has not landed. A result accompanies all but the first four.
+func MergeLand(c *Call, in MergeLandRequest) (*MergeLandResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	conf, err := settingsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	q, err := queueOf(c, in.Target)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.waiting) == 0 {
+		return q.result, nil
+	}
+	release, err := holdQueue(c, q.target.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if q, err = queueOf(c, in.Target); err != nil { // another call may have landed some
+		return nil, err
+	}
+	in.Person, in.Approver = nil, nil
+	q.repository, q.in, q.conf = oneRepo(c), in, conf
+	err = q.land(c)
+	c.changed = c.changed || q.result.Changed
+	return q.result, err
+}
+
+// landingQueue is a run over the queue of a thread.
+type landingQueue struct {
+	target     thread.Thread
+	waiting    []thread.Merge
+	killed     []thread.Merge // others, whose landing was interrupted
+	in         MergeLandRequest
+	conf       settings
+	repository func(thread.Thread) (*git.Repo, error)
+	result     *MergeLandResult
+	first      error // of the first merge that has not landed
+}
+
+// queueOf reads the queue of a thread, into which the caller may merge. Errors: T101, T105,
+// T107, T108.
+func queueOf(c *Call, target string) (*landingQueue, error) {
+	q := &landingQueue{}
+	kept := len(c.warnings)
+	_, err := c.view(func(s *thread.State) (err error) {
+		c.warnings = c.warnings[:kept]
+		if q.target, err = s.LiveThread(target); err != nil {
+			return err
+		}
+		found, err := s.RespectClaim(string(q.target.ID), c.operation())
+		if err != nil {
+			return err
+		}
+		c.warn(found...)
+		q.waiting = s.QueueOf(q.target.ID)
+		q.killed = slices.DeleteFunc(s.MergesOf(q.target.ID), func(m thread.Merge) bool {
+			return m.Queued != nil || !m.Landing() || m.Target != q.target.ID
+		})
+		return nil
+	})
+	c.target = q.target.ID
+	q.result = &MergeLandResult{Target: q.target.ID, Items: []LandedMerge{}}
+	return q, err
+}
+
+// queuePatience is how long a call waits for another that lands merges into the thread.
+const queuePatience = AgentsPatience
+
+// holdQueue waits until no other call lands merges into a thread. Errors: T805, T904,
+// those of a write.
+func holdQueue(c *Call, id thread.ThreadID) (release func(), err error) {
+	ctx, cancel := c.project.env.timeout(c.ctx, queuePatience)
+	defer cancel()
+	w := c.store.Watch(store.StateFile)
+	defer w.Close()
+	for {
+		if release, err = hold(c, "queue-"+string(id)); !errors.Is(err, errHeld) {
+			return release, err
+		}
+		err := w.Next(ctx, time.Second) // the end of a process changes no state
+		switch {
+		case c.ctx.Err() != nil:
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, codes.WorktreeBusy.New(fact.Of("what", "Another merge land"), fact.Of("path", "the queue of '"+string(id)+"'"), fact.Of("threadId", id)).
+				WithHint("Wait until it has ended, then repeat the call").WithNext("leslie merge list")
+		}
+	}
+}
+
+// land tries one merge after the other. Errors: see MergeLand.
+func (q *landingQueue) land(c *Call) error {
+	for _, m := range q.killed {
+		if err := merging.Settle(mergeCall(c, q.in.MergeMeans, q.conf), m, q.target); err != nil {
+			return err
+		}
+	}
+	for i, m := range q.waiting {
+		if q.result.Left = len(q.waiting) - i; q.in.Limit > 0 && q.result.Landed == q.in.Limit {
+			return q.first
+		}
+		if err := q.try(c, m); err != nil {
+			return err
+		}
+	}
+	q.result.Left = 0
+	return q.first
+}
+
+// try lands one merge. Its error ends the run.
+func (q *landingQueue) try(c *Call, m thread.Merge) error {
+	one := c.project.Call(c.ctx, c.caller, Request{
+		Command: "merge land", LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting,
+		Params: func() json.RawMessage { return landParams(m.ID) },
+	})
+	call := mergeCall(one, q.in.MergeMeans, q.conf)
+	call.Repository = q.repository
+	s, err := merging.Load(call, string(m.ID))
+	var merged *MergeResult
+	if err == nil {
+		merged, err = s.Finish()
+	}
+	c.warn(one.Warnings()...)
+	q.result.Changed = q.result.Changed || one.Changed()
+	item := LandedMerge{MergeID: m.ID, Sources: m.Sources, Status: merging.Merged, Revision: one.Revision()}
+	switch e := codes.Of(err); {
+	case err == nil:
+		item.Code, c.revision = merged.Code, one.Revision()
+		q.result.Landed++
+		q.result.Items = append(q.result.Items, item)
+		return nil
+	case codes.Has(err, codes.MergeNotFound): // somebody else has landed or aborted it
+		return nil
+	case e == nil || endsRun(e.Code()):
+		return err
+	default:
+		item.Status, item.Revision = merging.Queued, nil
+		item.Error = &NotLanded{Code: e.Code(), Message: e.Error(), Next: append([]string{}, e.Next()...)}
+		q.result.Items = append(q.result.Items, item)
+		if q.first == nil {
+			q.first = e
+		}
+		return q.refuse(c, m, e, merging.HasLanded(s))
+	}
+}
+
+// refuse records why a merge stays queued.
+func (q *landingQueue) refuse(c *Call, m thread.Merge, why *codes.Error, landed bool) error {
+	commit, err := c.system("merge land", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+		s.RefuseQueued(m.ID, why.Code(), why.Error(), landed, stamp.Time)
+		return m.Target
+	})
+	q.result.Changed = q.result.Changed || commit.Changed
+	return err
+}
+
+// landParams are the parameters of a landing in the journal.
+func landParams(id thread.MergeID) json.RawMessage {
+	raw, err := fact.JSON(struct {
+		Merge thread.MergeID `json:"merge"`
+	}{id})
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// endsRun reports whether a failure is no matter of one merge: the store cannot be written,
+// the call has been stopped, or the caller may not go on.
+func endsRun(code codes.Code) bool {
+	return slices.Contains([]codes.Code{
+		codes.MistakeLimit, codes.Claimed, codes.LockFailed, codes.ParseError, codes.NotInitialized, codes.WriteFailed, codes.UnsupportedVersion,
+		codes.Internal, codes.Unknown, codes.Interrupted,
+	}, code)
+}
