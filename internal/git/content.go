@@ -25,11 +25,11 @@ func (w Worktree) Content(ctx context.Context) (tree string, err error) {
 	if err != nil {
 		return "", broken(err)
 	}
-	dir, err := os.MkdirTemp("", "leslie-git-")
+	dir, remove, err := w.repo.scratch()
 	if err != nil {
-		return "", codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", codes.Reason(err)))
+		return "", err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer remove()
 	index, objects := filepath.Join(dir, "index"), filepath.Join(dir, "objects")
 	if err := os.Mkdir(objects, 0o700); err != nil {
 		return "", codes.WriteFailed.Wrap(err, fact.Of("path", objects), fact.Of("reason", codes.Reason(err)))

@@ -165,11 +165,11 @@ func (r *Repo) PutBlobs(ctx context.Context, contents [][]byte) ([]string, error
 	if len(contents) == 0 {
 		return nil, nil
 	}
-	dir, err := os.MkdirTemp("", "leslie-git-")
+	dir, remove, err := r.scratch()
 	if err != nil {
-		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", codes.Reason(err)))
+		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer remove()
 	var names strings.Builder
 	for i, content := range contents {
 		name := filepath.Join(dir, strconv.Itoa(i))
@@ -232,11 +232,11 @@ func (i *index) run(ctx context.Context, c command) ([]byte, error) {
 
 // withIndex calls fn with a private index that has a tree.
 func (r *Repo) withIndex(ctx context.Context, tree string, fn func(*index) error) error {
-	dir, err := os.MkdirTemp("", "leslie-git-")
+	dir, remove, err := r.scratch()
 	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", codes.Reason(err)))
+		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer remove()
 	i := &index{r, dir}
 	if _, err := i.run(ctx, command{args: []string{"read-tree", tree}}); err != nil {
 		return err

@@ -401,9 +401,10 @@ func (s *survey) put(ctx context.Context, names []string, into map[string]Blob) 
 
 // privateIndex is a copy of a worktree's index.
 type privateIndex struct {
-	w         Worktree
-	dir, file string
-	options   []string // git compares files that changed just now, through their filters, when it writes an index
+	w       Worktree
+	remove  func()
+	file    string
+	options []string // git compares files that changed just now, through their filters, when it writes an index
 }
 
 // copyIndex copies the worktree's index, as one file and without what git remembers of
@@ -413,11 +414,11 @@ func (w Worktree) copyIndex(ctx context.Context) (*privateIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "leslie-git-")
+	dir, remove, err := w.repo.scratch()
 	if err != nil {
-		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", codes.Reason(err)))
+		return nil, err
 	}
-	p := &privateIndex{w, dir, filepath.Join(dir, "index"), options}
+	p := &privateIndex{w, remove, filepath.Join(dir, "index"), options}
 	own := filepath.Join(w.Admin, "index")
 	data, err := os.ReadFile(own)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -438,7 +439,7 @@ func (w Worktree) copyIndex(ctx context.Context) (*privateIndex, error) {
 	return p, nil
 }
 
-func (p *privateIndex) close() { _ = os.RemoveAll(p.dir) }
+func (p *privateIndex) close() { p.remove() }
 
 func (p *privateIndex) run(ctx context.Context, c command) ([]byte, error) {
 	c.env = append(c.env, "GIT_INDEX_FILE="+p.file)
