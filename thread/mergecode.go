@@ -40,6 +40,12 @@ type CodeLandingSource struct {
 	Unknown Unknown `json:"-"`
 }
 
+// Landings returns the pending merges that have begun to land, and of which no record says
+// that they have.
+func (s *State) Landings() []Merge {
+	return s.Merges.where(`"landing":{`, func(m Merge) bool { return m.Code != nil && m.Code.Landing != nil && !m.Code.Landed })
+}
+
 // SetMergeCode records what a pending merge does with code. Errors: T303.
 func (s *State) SetMergeCode(id MergeID, code MergeCode) (Merge, error) {
 	m, err := s.Merge(string(id))

@@ -24,11 +24,12 @@ type codeProblem struct {
 // has none; a repository that cannot be is one.
 func codeProblems(c *Call) []codeProblem {
 	var owners []thread.Thread
+	var landings []thread.Merge
 	_, _ = c.store.View(c.ctx, func(s *thread.State) error {
-		owners = s.ThreadsWithCode()
+		owners, landings = s.ThreadsWithCode(), s.Landings()
 		return nil
 	})
-	if len(owners) == 0 {
+	if len(owners) == 0 && len(landings) == 0 {
 		return nil
 	}
 	repo, err := openRepo(c)
@@ -38,6 +39,9 @@ func codeProblems(c *Call) []codeProblem {
 	var out []codeProblem
 	for _, t := range owners {
 		out = append(out, problemsOf(c, repo, t)...)
+	}
+	for _, m := range landings {
+		out = append(out, leftLanding(c, repo, m)...)
 	}
 	return append(out, leftRescues(c, repo, owners)...)
 }
@@ -84,6 +88,37 @@ func problemsOf(c *Call, repo *git.Repo, t thread.Thread) []codeProblem {
 		return []codeProblem{p}
 	}
 	return nil
+}
+
+// leftLanding finds what a killed landing left: files that it half wrote, or a branch that
+// has the commit while no record says so.
+func leftLanding(c *Call, repo *git.Repo, m thread.Merge) []codeProblem {
+	l := m.Code.Landing
+	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)}
+	landed, half, err := repo.Left(c.ctx, landing)
+	id := string(m.ID)
+	p := codeProblem{Finding: Finding{Code: string(codes.LandingBlocked), Path: l.Branch, Repairable: true}}
+	switch {
+	case err != nil:
+		return []codeProblem{codeFailure(c, err)}
+	case landed:
+		p.Message = "the code of merge '" + id + "' is in the branch '" + l.Branch + "', and its process was killed then: leslie merge continue " + id + " records that"
+		p.repair = func() error {
+			one := c.project.Call(c.ctx, c.caller, Request{Command: "merge continue", LockTimeout: c.request.LockTimeout})
+			_, err := MergeContinue(one, MergeContinueRequest{Merge: id})
+			c.warn(one.Warnings()...)
+			return err
+		}
+	case half:
+		p.Message = "the landing of merge '" + id + "' was killed while it wrote files: leslie merge continue " + id + " finishes it"
+		p.repair = func() error {
+			_, err := repo.Repair(c.ctx, landing)
+			return err
+		}
+	default:
+		return nil
+	}
+	return []codeProblem{p}
 }
 
 // leftRescues finds refs that keep nothing: a removal or a restoration was killed before

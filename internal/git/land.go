@@ -172,6 +172,37 @@ func (r *Repo) Repair(ctx context.Context, l Landing) (landed bool, err error) {
 	return at.repair(ctx, l, lock)
 }
 
+// Left says what an interrupted landing left: landed, the branch has the commit; half,
+// files of its worktree, or its index, have something of it. A landing that goes on has
+// left nothing. It changes nothing.
+func (r *Repo) Left(ctx context.Context, l Landing) (landed, half bool, err error) {
+	lock, err := r.holdLanding()
+	if err != nil {
+		return false, false, nil
+	}
+	defer release(lock)
+	if landed, err = r.HasLanded(ctx, l); err != nil || landed {
+		return landed, false, err
+	}
+	tip, err := r.Branch(ctx, l.Branch)
+	if err != nil || tip != l.Old {
+		return false, false, err
+	}
+	at, err := r.checkedOut(ctx, l)
+	if err != nil || at == nil {
+		return false, false, nil // rebased, or its disk is away: nothing can be repaired now
+	}
+	changed, err := r.Changes(ctx, string(l.Old), string(l.New))
+	if err != nil {
+		return false, false, err
+	}
+	if half, err = at.indexHas(ctx, l.New, changed); err != nil || half {
+		return false, half, err
+	}
+	_, _, half, err = at.wrote(ctx, changed)
+	return false, half, err
+}
+
 // HasLanded reports whether the branch has the commit.
 func (r *Repo) HasLanded(ctx context.Context, l Landing) (bool, error) {
 	tip, err := r.Branch(ctx, l.Branch)
@@ -255,8 +286,10 @@ func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []TreeCha
 	return true, nil
 }
 
-// putBack returns files that an interrupted landing wrote to what the index has.
-func (w Worktree) putBack(ctx context.Context, changed []TreeChange, lock *os.File) error {
+// wrote finds the paths that an interrupted landing wrote: back has those that were there
+// before, extra those that were not. sure: one of them has something of the commit; where
+// files are only missing, somebody else may have removed them.
+func (w Worktree) wrote(ctx context.Context, changed []TreeChange) (back, extra []string, sure bool, err error) {
 	var objects []string
 	for _, c := range changed {
 		if c.New.There() && c.New.Mode != "160000" {
@@ -265,21 +298,48 @@ func (w Worktree) putBack(ctx context.Context, changed []TreeChange, lock *os.Fi
 	}
 	written, err := w.filtered(ctx, objects)
 	if err != nil {
-		return err
+		return nil, nil, false, err
 	}
-	var back []string
 	for _, c := range changed {
 		now, is := w.content(c.Path)
 		content := written[c.Path]
 		ours := is == fs.ErrNotExist || is == nil && c.New.There() && bytes.HasPrefix(content, now)
 		switch {
 		case !ours:
+			continue
 		case c.Old.There():
 			back = append(back, c.Path)
 		case is == nil:
-			if err := os.Remove(filepath.Join(w.Dir, filepath.FromSlash(c.Path))); err != nil {
-				return codes.WriteFailed.Wrap(err, fact.Of("path", c.Path), fact.Of("reason", codes.Reason(err)))
+			extra = append(extra, c.Path)
+		}
+		if is == nil && c.Old.Object != c.New.Object {
+			was, err := w.filtered(ctx, objectAt(c.Old, c.Path))
+			if err != nil {
+				return nil, nil, false, err
 			}
+			sure = sure || !c.Old.There() || !bytes.Equal(was[c.Path], now)
+		}
+	}
+	return back, extra, sure, nil
+}
+
+// objectAt is a version as filtered wants it, none for a submodule or nothing.
+func objectAt(b Blob, path string) []string {
+	if !b.There() || b.Mode == "160000" {
+		return nil
+	}
+	return []string{b.Object + " " + path}
+}
+
+// putBack returns files that an interrupted landing wrote to what the index has.
+func (w Worktree) putBack(ctx context.Context, changed []TreeChange, lock *os.File) error {
+	back, extra, _, err := w.wrote(ctx, changed)
+	if err != nil {
+		return err
+	}
+	for _, path := range extra {
+		if err := os.Remove(filepath.Join(w.Dir, filepath.FromSlash(path))); err != nil {
+			return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 		}
 	}
 	if len(back) == 0 {

@@ -24,12 +24,13 @@ type repository struct {
 }
 
 // deadlyGit is a git that kills whoever has started it at the call with the number KILL,
-// before or after it has done its work.
+// before or after it has done its work, or in the middle of a landing.
 const deadlyGit = `#!/bin/sh
 n=$(cat "$COUNTER" 2>/dev/null || echo 0)
 n=$((n + 1))
 echo $n >"$COUNTER"
 if [ "$n" = "$KILL" ] && [ "$WHEN" = before ]; then kill -9 $PPID; exit 1; fi
+case "$WHEN $*" in half*--ff-only*) printf tw >a.txt; kill -9 $PPID; exit 1;; esac
 PATH=$REALPATH git "$@"
 status=$?
 if [ "$n" = "$KILL" ] && [ "$WHEN" = after ]; then kill -9 $PPID; fi
@@ -141,6 +142,9 @@ func TestAKilledMergeOfCodeIsFinished(t *testing.T) {
 					MergeID string `json:"mergeId"`
 				} `json:"items"`
 			}
+			if n%2 == 0 {
+				r.ok("doctor", "--repair")
+			}
 			r.ok("merge", "list").into(t, &pending)
 			if len(pending.Items) > 0 {
 				r.ok("merge", "continue", pending.Items[0].MergeID)
@@ -156,6 +160,68 @@ func TestAKilledMergeOfCodeIsFinished(t *testing.T) {
 	}
 	t.Logf("merges killed: %d", kills)
 	assert.Positive(t, kills)
+}
+
+// TestDoctorSettlesAKilledLanding: files that a landing half wrote are put back, and a
+// landing that no record knows is recorded; twice is once.
+func TestDoctorSettlesAKilledLanding(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	lead := filepath.Join(r.worktrees, "lead")
+	require.True(t, r.killed(0, "half", "merge", "--sources", "api", "--target", "lead"))
+	content := func() string {
+		text, err := os.ReadFile(filepath.Join(lead, "a.txt"))
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Equal(t, "tw", content())
+	var found struct {
+		Findings []struct {
+			Code       string `json:"code"`
+			Message    string `json:"message"`
+			Repairable bool   `json:"repairable"`
+		} `json:"findings"`
+	}
+	sick, err := r.try("doctor")
+	require.NoError(t, err)
+	sick.into(t, &found)
+	require.Len(t, found.Findings, 1)
+	assert.Equal(t, "T806", found.Findings[0].Code)
+	assert.Contains(t, found.Findings[0].Message, "was killed while it wrote files")
+	assert.True(t, found.Findings[0].Repairable)
+	r.ok("doctor", "--repair")
+	assert.Equal(t, "one\n", content())
+	assert.Equal(t, " M b.txt", r.git(lead, "status", "--porcelain"))
+	r.ok("doctor")
+	// The merge is pending, and lands when it is continued.
+	landing := func(n int) bool { return r.killed(n, "after", "merge", "continue", r.pending()[0]) }
+	n := 1
+	for n = 1; landing(n) && r.git(lead, "rev-list", "--count", "--merges", "HEAD") == "0"; n++ {
+	}
+	require.Len(t, r.pending(), 1, "it was killed between git and its record")
+	sick, err = r.try("doctor")
+	require.NoError(t, err)
+	sick.into(t, &found)
+	require.Len(t, found.Findings, 1)
+	assert.Contains(t, found.Findings[0].Message, "its process was killed then")
+	r.ok("doctor", "--repair")
+	assert.Empty(t, r.pending())
+	r.checkLanded("after doctor")
+}
+
+// pending returns the ids of the pending merges.
+func (r *repository) pending() (ids []string) {
+	r.t.Helper()
+	var list struct {
+		Items []struct {
+			MergeID string `json:"mergeId"`
+		} `json:"items"`
+	}
+	r.ok("merge", "list").into(r.t, &list)
+	for _, m := range list.Items {
+		ids = append(ids, m.MergeID)
+	}
+	return ids
 }
 
 // TestAKilledUndoOfCodeIsFinished does the same with an undo.
