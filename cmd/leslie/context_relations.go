@@ -33,11 +33,14 @@ func (b *contextBlock) relations() string {
 	out := saying("folder", b.Dir) + b.childLines()
 	for _, m := range b.PendingMerges {
 		if m.Queued {
-			out += saying("queued merge", fmt.Sprintf("%s of %s into this thread; lands with: %s", m.MergeID, joined(m.Sources), m.Next))
+			out += queuedMerge(m, joined(m.Sources)+" into this thread")
 			continue
 		}
 		out += saying("pending merge", fmt.Sprintf("%s of %s into this thread; leslie merge status %s shows what is open; goes on with: %s",
 			m.MergeID, joined(m.Sources), m.MergeID, m.Next))
+	}
+	for _, m := range b.QueuedMerges {
+		out += queuedMerge(m, joined(m.Sources)+" into "+string(m.Target))
 	}
 	var dependants []string
 	for _, on := range b.Dependants {
@@ -48,6 +51,14 @@ func (b *contextBlock) relations() string {
 		out += saying("changed in "+string(live.Target)+" since "+live.Since.Format(time.RFC3339)+" ("+string(live.RefID)+", live)", strings.Join(live.Paths, ", "))
 	}
 	return out + b.decided() + b.capabilities()
+}
+
+// queuedMerge is a merge in a queue, and why it has not landed.
+func queuedMerge(m app.ContextMerge, of string) string {
+	if m.Refused != nil {
+		return saying("queued merge", fmt.Sprintf("%s of %s did not land: %s %s; goes on with: %s", m.MergeID, of, m.Refused.Code, m.Refused.Message, m.Next))
+	}
+	return saying("queued merge", fmt.Sprintf("%s of %s; lands with: %s", m.MergeID, of, m.Next))
 }
 
 // childLines lists the children, and the line that merges what they hold.

@@ -19,11 +19,13 @@ type ContextRelations struct {
 	Unmerged  []thread.ThreadID `json:"unmerged"`
 	MergeNext string            `json:"mergeNext,omitempty"`
 	// PendingMerges has the merges into the thread, pulls too, that are not applied yet.
-	PendingMerges []ContextMerge      `json:"pendingMerges,omitempty"`
-	Dependants    []ContextDependency `json:"dependants"`
-	LiveChanges   []LiveChange        `json:"liveChanges"`
-	Approvals     []ApprovalRecord    `json:"approvals"`
-	Capabilities  []ContextCapability `json:"capabilities"`
+	PendingMerges []ContextMerge `json:"pendingMerges,omitempty"`
+	// QueuedMerges has the merges from the thread that wait in the queue of another one.
+	QueuedMerges []ContextMerge      `json:"queuedMerges,omitempty"`
+	Dependants   []ContextDependency `json:"dependants"`
+	LiveChanges  []LiveChange        `json:"liveChanges"`
+	Approvals    []ApprovalRecord    `json:"approvals"`
+	Capabilities []ContextCapability `json:"capabilities"`
 }
 
 // ContextChild is a child of the thread.
@@ -46,12 +48,23 @@ type ContextWait struct {
 	Reason string      `json:"reason,omitempty"`
 }
 
-// ContextMerge is a pending merge into the thread.
+// ContextMerge is a pending merge into the thread, or a queued one from it.
 type ContextMerge struct {
 	MergeID thread.MergeID    `json:"mergeId"`
+	Target  thread.ThreadID   `json:"target"`
 	Sources []thread.ThreadID `json:"sources"`
 	Next    string            `json:"next"` // goes on with it
 	Queued  bool              `json:"queued,omitempty"`
+	// Refused says why a queued merge has not landed.
+	Refused *thread.Refused `json:"refused,omitempty"`
+}
+
+func contextMerge(m thread.Merge) ContextMerge {
+	out := ContextMerge{MergeID: m.ID, Target: m.Target, Sources: m.Sources, Next: goesOn(m)}
+	if m.Queued != nil {
+		out.Queued, out.Refused = true, m.Queued.Refused
+	}
+	return out
 }
 
 // LiveChange has the files of a live reference's target that were saved since the
@@ -103,8 +116,11 @@ func (r *ContextRelations) relate(c *Call, s *thread.State, t thread.Thread, p t
 		r.Dependants = append(r.Dependants, ContextDependency{id, s.StatusOf(id)})
 	}
 	for _, m := range s.MergesOf(t.ID) {
-		if m.Target == t.ID {
-			r.PendingMerges = append(r.PendingMerges, ContextMerge{m.ID, m.Sources, goesOn(m), m.Queued != nil})
+		switch {
+		case m.Target == t.ID:
+			r.PendingMerges = append(r.PendingMerges, contextMerge(m))
+		case m.Queued != nil:
+			r.QueuedMerges = append(r.QueuedMerges, contextMerge(m))
 		}
 	}
 	r.Approvals = []ApprovalRecord{}

@@ -230,11 +230,16 @@ func (q *landingQueue) try(c *Call, m thread.Merge) error {
 
 // refuse records why a merge stays queued.
 func (q *landingQueue) refuse(c *Call, m thread.Merge, why *codes.Error, landed bool) error {
+	var begun []WaitingItem
 	commit, err := c.system("merge land", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
 		s.RefuseQueued(m.ID, why.Code(), why.Error(), landed, stamp.Time)
+		begun = begunToWait(s.Changes())
 		return m.Target
 	})
-	q.result.Changed = q.result.Changed || commit.Changed
+	if commit.Changed {
+		q.result.Changed = true
+		notify(c, begun)
+	}
 	return err
 }
 

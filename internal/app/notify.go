@@ -46,7 +46,7 @@ func waitsIn(record string, value json.RawMessage) (item WaitingItem, waits bool
 		return waitingQuestion(q), q.Status == thread.QuestionOpen && q.To == ""
 	case thread.TableMerges:
 		m := recordIn[thread.Merge](value)
-		return waitingMerge(m), m.Strategy == thread.HumanOnly
+		return waitingMerge(m), m.Strategy == thread.HumanOnly && (m.Queued == nil || m.Queued.Refused != nil)
 	}
 	return item, false
 }

@@ -169,9 +169,10 @@ func (s *stage) code() {
 		s.git(worktree, "commit", "-q", "-a", "-m", one.intent)
 	}
 	s.run("code")
-	s.say("The first lands on main. The second conflicts with it; once that is decided, it lands as well")
-	s.run("merge", "--sources", "english", "--target", "main")
-	s.fail(13, "merge", "--sources", "french", "--target", "main")
+	s.say("Both are queued. The first lands on main; the second conflicts with it and waits until that is decided")
+	s.run("merge", "--sources", "english", "--target", "main", "--queue")
+	s.run("merge", "--sources", "french", "--target", "main", "--queue")
+	s.fail(13, "merge", "land", "main")
 	id := between(s.quiet("merge", "list", "--format", "json"), `"mergeId":"`, `"`)
 	s.run("merge", "resolve", id, "code:greet.sh", "--take", "both")
 	s.run("merge", "continue", id)
