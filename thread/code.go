@@ -143,6 +143,12 @@ func (t Thread) OwnedCode() *Code {
 	return &t.Code[0]
 }
 
+// Spent reports whether a removed worktree kept nothing that is not merged: its branch has
+// landed or never had a commit of its own, and nothing was uncommitted.
+func (c *Code) Spent() bool {
+	return c.State == CodeRemoved && c.Removed != nil && c.Removed.Rescue == "" && (c.Removed.Tip == c.Start || c.LandedAt(c.Removed.Tip))
+}
+
 // living reports whether its branch and folder are in use.
 func (c *Code) living() bool { return c != nil && c.State != CodeRemoved }
 

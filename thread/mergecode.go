@@ -11,6 +11,9 @@ type MergeCode struct {
 	Only string `json:"only,omitempty"`
 	// Squash: the merge commit has only the target's commit as its parent.
 	Squash bool `json:"squash,omitempty"`
+	// Planned: there was code to merge when the merge was recorded, so it is not applied
+	// without code.
+	Planned bool `json:"planned,omitempty"`
 	// Landing is what git was told last to do to the target's branch; nil before that.
 	Landing *CodeLanding `json:"landing,omitempty"`
 	// Landed: the code has landed, and only artifacts and records are left.

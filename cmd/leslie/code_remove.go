@@ -46,6 +46,9 @@ func runCodeRemove(c *call) (Data, error) {
 type codeRestoreText struct{ *app.CodeRestoreResult }
 
 func (d codeRestoreText) Text(p *page) {
+	if !d.Changed {
+		p.line("nothing changed")
+	}
 	p.line("code of %s  %s", d.ThreadID, d.State)
 	p.field("worktree", d.Worktree)
 	p.field("branch", d.Branch)

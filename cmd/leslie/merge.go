@@ -28,7 +28,12 @@ func (d mergeText) Text(p *page) {
 	}
 	switch d.Status {
 	case merging.NothingToDo:
-		p.line("nothing to do: %s already has all changes of %s", d.Target, joined(d.Sources))
+		what := "changes"
+		if len(d.CodeLeft) > 0 {
+			what = "artifacts"
+		}
+		p.line("nothing to do: %s already has all %s of %s", d.Target, what, joined(d.Sources))
+		d.left(p)
 		d.limit(p)
 		return
 	case merging.Aborted:
@@ -37,6 +42,7 @@ func (d mergeText) Text(p *page) {
 	}
 	p.line("merge%s of %s into %s  %s", name, joined(d.Sources), d.Target, string(d.Status))
 	d.limit(p)
+	d.left(p)
 	if d.Next == nil { // the answer to a choice is about that
 		for _, f := range d.Files {
 			p.line("  %s  %s", f.How, f.Path)
@@ -82,6 +88,13 @@ func (d mergeText) Text(p *page) {
 		p.line("the agent did not resolve %s: %s", path, d.Declined[path])
 	}
 	p.field("approval", requestText(d.Approval, d.RequireApproval && d.Status == merging.Pending))
+}
+
+// left says whose code is not merged, and how it could be.
+func (d mergeText) left(p *page) {
+	if len(d.CodeLeft) > 0 {
+		p.line("code of %s is not merged: %s owns none (leslie update %s --worktree DIR gives it a branch)", joined(d.CodeLeft), d.Target, d.Target)
+	}
 }
 
 // landingText says what the merge does with code, or did.

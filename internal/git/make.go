@@ -44,7 +44,7 @@ func (r *Repo) Check(ctx context.Context, m Making) error {
 	for _, ref := range strings.Fields(string(out)) {
 		switch {
 		case ref == names[0]:
-			return taken(m.Branch, "it exists")
+			return taken(m.Branch, "it exists").WithHint("Choose another with --branch. A thread without code is given a worktree that is there by leslie update ID --worktree DIR")
 		case strings.HasPrefix(ref, names[0]+"/"), slices.Contains(names[1:], ref):
 			return taken(m.Branch, "the branch '"+strings.TrimPrefix(ref, "refs/heads/")+"' exists, and git keeps no two branches of which one is a folder of the other")
 		}

@@ -150,13 +150,16 @@ func (in *codeInputs) add(t thread.Thread, worktrees []git.Listed, looking bool)
 		return err
 	}
 	for _, w := range worktrees {
-		if w.Branch != t.Branch || w.Missing || looking {
+		if !worksIn(t, w) || w.Missing || looking {
 			continue
 		}
 		if err := w.CheckIdle(); err != nil {
 			return err
 		}
 		status, err := w.Status(in.ctx)
+		if err == nil {
+			err = in.elsewhere(t, w, tip, status.Clean())
+		}
 		if err != nil {
 			return err
 		}

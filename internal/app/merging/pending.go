@@ -24,6 +24,11 @@ func (s *Session) recordPending(prepare func(*store.Stage) error, also func(*thr
 	texts := s.markedTexts()
 	record, place := s.record, ""
 	record.Work = map[string]thread.BlobID{}
+	if s.inputs.code != nil {
+		code := codeRecord(s.Planning)
+		code.Planned = true
+		record.Code = &code
+	}
 	for path, text := range texts {
 		record.Work[path] = blobOf(text)
 	}

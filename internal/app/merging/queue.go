@@ -1,8 +1,6 @@
 package merging
 
 import (
-	"slices"
-
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/thread"
@@ -27,9 +25,14 @@ func Queue(c Call, r Request) (*Result, error) {
 			next.Sources = append(next.Sources, t.ID)
 		}
 		if r.Only == OnlyCode {
-			if err := haveCode(found); err != nil {
+			if err := haveCode(&Planning{record: next}, found); err != nil {
 				return nil, "", err
 			}
+		}
+		if bringsCode(next, found) {
+			code := codeRecord(&Planning{record: next})
+			code.Planned = true
+			next.Code = &code
 		}
 		next.ID = thread.MergeID(c.NewID(thread.PrefixMerge, taken(&st.Merges)))
 		if next, err = st.QueueMerge(next, stamp); err != nil {
@@ -53,31 +56,6 @@ func Settle(c Call, m thread.Merge, target thread.Thread) error {
 
 // HasLanded reports whether the code of a session's merge has landed; s may be nil.
 func HasLanded(s *Session) bool { return s != nil && codeRecord(s.Planning).Landed }
-
-// codeReady checks that no code is left out of a merge without a word: T802 if only code is
-// to be merged and there is none, and for a queued merge, where nobody may be there to see
-// that the worktree of a thread was removed since.
-func codeReady(p *Planning, found thread.MergeParties) error {
-	if codeRecord(p).Only == OnlyCode {
-		return haveCode(found)
-	}
-	for _, t := range threadsOf(found) {
-		if c := t.OwnedCode(); p.record.Queued != nil && !p.looking && c != nil && !ownsCode(t) {
-			return noCode(t, "its worktree is "+string(c.State)).WithHint("Bring it back, or abort the merge").
-				WithNext("leslie code restore "+string(t.ID), "leslie merge status "+string(p.record.ID))
-		}
-	}
-	return nil
-}
-
-// haveCode returns T802 unless the target and a source own code.
-func haveCode(found thread.MergeParties) error {
-	if ownsCode(found.Target) && slices.ContainsFunc(found.Sources, ownsCode) {
-		return nil
-	}
-	all := threadsOf(found)
-	return noCode(all[slices.IndexFunc(all, func(t thread.Thread) bool { return !ownsCode(t) })], "only code is to be merged")
-}
 
 func threadsOf(found thread.MergeParties) []thread.Thread {
 	return append([]thread.Thread{found.Target}, found.Sources...)

@@ -56,6 +56,8 @@ type Result struct {
 	Report []merge.Contribution `json:"report,omitempty"`
 	// Code says what the merge does with code, nil where it has none.
 	Code *CodeResult `json:"code,omitempty"`
+	// CodeLeft has the sources whose code is not merged because the target owns none.
+	CodeLeft []thread.ThreadID `json:"codeLeft,omitempty"`
 	// Next has the line that goes on, if a pending merge was changed.
 	Next    []string `json:"next,omitempty"`
 	Changed bool     `json:"changed"`
@@ -146,7 +148,7 @@ func (p *Planning) Result(status Status) *Result {
 		r.Unresolved = p.plan.Open()
 		r.Resolved = len(p.plan.Conflicts) - r.Unresolved
 	}
-	r.Code = codeResult(p)
+	r.Code, r.CodeLeft = codeResult(p), codeLeft(p)
 	if p.recorded && status == Pending {
 		for path := range p.record.Work {
 			r.Work = append(r.Work, workPath(p.record.ID, path))

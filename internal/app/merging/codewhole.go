@@ -1,0 +1,114 @@
+package merging
+
+import (
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file refuses merges that would leave code out without a word.
+
+// codeReady returns T802 if code would be left out: that of a thread which has no worktree
+// now, or any of a merge that was recorded as one of code.
+func codeReady(p *Planning, found thread.MergeParties) error {
+	code := codeRecord(p)
+	if code.Only == OnlyCode || code.Planned {
+		return haveCode(p, found)
+	}
+	if found.Target.OwnedCode() == nil || p.looking {
+		return nil
+	}
+	return present(p, found)
+}
+
+// haveCode returns T802 unless the target and a source own code.
+func haveCode(p *Planning, found thread.MergeParties) error {
+	if err := present(p, found); err != nil || p.looking {
+		return err
+	}
+	if found.Target.OwnedCode() == nil {
+		return noCode(found.Target, "the merge is one of code")
+	}
+	if !slices.ContainsFunc(found.Sources, func(t thread.Thread) bool { return t.OwnedCode() != nil }) {
+		return noCode(found.Sources[0], "the merge is one of code")
+	}
+	return nil
+}
+
+// present returns T802 for a thread with code that has no worktree now. A source that kept
+// nothing when it was removed is passed over.
+func present(p *Planning, found thread.MergeParties) error {
+	for _, t := range threadsOf(found) {
+		c := t.OwnedCode()
+		if c == nil || p.looking || ownsCode(t) {
+			continue
+		}
+		if t.ID != found.Target.ID && c.Spent() || t.ID == found.Target.ID && !slices.ContainsFunc(found.Sources, ownsCode) {
+			continue
+		}
+		return away(p, t, c.State)
+	}
+	return nil
+}
+
+// bringsCode reports whether there is code to merge.
+func bringsCode(m thread.Merge, found thread.MergeParties) bool {
+	return (m.Code == nil || m.Code.Only != OnlyArtifacts) && len(m.Scope) == 0 && ownsCode(found.Target) && slices.ContainsFunc(found.Sources, ownsCode)
+}
+
+// away is T802 for a thread whose worktree is in some state.
+func away(p *Planning, t thread.Thread, state thread.CodeState) error {
+	next := []string{"leslie code " + string(t.ID)}
+	if state == thread.CodeRemoved || state == thread.CodeLost {
+		next[0] = "leslie code restore " + string(t.ID)
+	}
+	hint := "Bring it back, or merge without code: --only artifacts"
+	if p.recorded {
+		hint, next = "Bring it back, or abort the merge", append(next, "leslie merge status "+string(p.record.ID))
+	}
+	return noCode(t, "its worktree is "+string(state)).WithHint(hint).WithNext(next...)
+}
+
+// worksIn reports whether a worktree is a thread's own, or has its branch checked out.
+func worksIn(t thread.Thread, w git.Listed) bool {
+	return w.Branch == t.Branch || w.Admin == t.OwnedCode().Admin
+}
+
+// elsewhere returns T805 if a thread's own worktree has something else checked out than
+// its branch, with work that the branch lacks.
+func (in *codeInputs) elsewhere(t thread.Thread, w git.Listed, tip git.Commit, clean bool) error {
+	if w.Branch == t.Branch {
+		return nil
+	}
+	has, err := in.repo.Contains(in.ctx, tip, w.Head)
+	if err != nil || has && clean {
+		return err
+	}
+	what := "work on a detached head"
+	if w.Branch != "" {
+		what = "work on branch '" + w.Branch + "'"
+	}
+	bring := "git switch " + t.Branch
+	if !has {
+		bring += "; git merge " + string(w.Head)[:12]
+	}
+	return codes.WorktreeBusy.New(fact.Of("path", w.Dir), fact.Of("what", what), fact.Of("threadId", t.ID)).
+		WithHint("Bring that work to " + t.Branch + " there (" + bring + "), or name its branch of now with leslie update " + string(t.ID) + " --branch B").
+		WithNext("leslie code " + string(t.ID))
+}
+
+// codeLeft returns the sources whose code is not merged because the target owns none.
+func codeLeft(p *Planning) (left []thread.ThreadID) {
+	if p.inputs == nil || codeRecord(p).Only != "" || len(p.record.Scope) > 0 || p.inputs.target.OwnedCode() != nil {
+		return nil
+	}
+	for _, t := range p.inputs.sources {
+		if t.OwnedCode() != nil {
+			left = append(left, t.ID)
+		}
+	}
+	return left
+}
