@@ -92,7 +92,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.NoCode:               line("code main"),
 		codes.BranchTaken:          raiseBranchTaken,
 		codes.Uncommitted:          nil,
-		codes.WorktreeBusy:         nil,
+		codes.WorktreeBusy:         raiseWorktreeBusy,
 		codes.LandingBlocked:       nil,
 		codes.SetupFailed:          raiseSetupFailed,
 		codes.UntrustedGitConfig:   raiseUntrustedGitConfig,
@@ -234,6 +234,14 @@ func (b *bench) git(t *testing.T, args ...string) {
 func raiseBranchTaken(t *testing.T, b *bench) {
 	b.repository(t)
 	b.fails("spawn", "--code", "--branch", "main", "--intent", "x")
+}
+
+// raiseWorktreeBusy: git was killed and has left its lock.
+func raiseWorktreeBusy(t *testing.T, b *bench) {
+	b.repository(t)
+	b.must(t, "spawn", "--code", "--intent", "x", "--id", "coded")
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir, ".git", "worktrees", "coded", "index.lock"), nil, 0o644))
+	b.fails("code", "remove", "coded")
 }
 
 // raiseSetupFailed: the setup that fails the first time works the second time.
