@@ -152,6 +152,11 @@ func (c *Code) Spent() bool {
 // living reports whether its branch and folder are in use.
 func (c *Code) living() bool { return c != nil && c.State != CodeRemoved }
 
+// hasWorktree reports whether there is a worktree that leslie made, and has to remove.
+func (c *Code) hasWorktree() bool {
+	return c.living() && c.State != CodeLost && c.Made.Worktree
+}
+
 // ThreadsWithCode returns the threads that own code and are not archived, ordered as in
 // a list.
 func (s *State) ThreadsWithCode() []Thread {

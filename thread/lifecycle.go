@@ -122,7 +122,8 @@ type Transition struct {
 // references and its grants to the archive, and the objective counts it there.
 // Leaving waiting_human withdraws the thread's open requests.
 //
-// Errors: T101, T105, T102 (details: from, to, current, allowed); T402 if anyone
+// Errors: T101, T105, T102 (details: from, to, current, allowed), also for archiving
+// while leslie has a worktree for the thread; T402 if anyone
 // but a person resumes a thread that waits for a person; T103 if anyone but a
 // person resumes a thread that the mistake limit suspended; T402 and T603 for a
 // thread that the actor may not reopen.
@@ -156,6 +157,12 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	if to == t.Status {
 		return done, nil
 	}
+	if to == Archived && t.OwnedCode().hasWorktree() {
+		others := slices.DeleteFunc(t.Status.Allowed(), func(a Action) bool { return a == action })
+		return Transition{}, s.notAllowed(t, action, stamp).With(fact.Of("allowed", names(others)), fact.Of("worktree", t.Worktree)).
+			WithHint("It has the worktree " + t.Worktree + ", which leslie code remove removes, keeping what is not committed").
+			WithNext("leslie code " + string(t.ID))
+	}
 	if t.Status == WaitingHuman {
 		done.Withdrawn = s.withdrawOpen(t.ID, "", "the thread was resumed or cancelled without a decision", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
 	}
@@ -177,7 +184,7 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 // notAllowed returns T102 for an action that the thread's status does not allow. For an
 // agent, allowed leaves out what only a person may do, and the hint says how to take back
 // what the thread waits for.
-func (s *State) notAllowed(t Thread, action Action, stamp Stamp) error {
+func (s *State) notAllowed(t Thread, action Action, stamp Stamp) *codes.Error {
 	allowed := t.Status.Allowed()
 	if !stamp.ByPerson() && (t.Status == WaitingHuman || t.Mistakes != nil) {
 		allowed = slices.DeleteFunc(allowed, func(a Action) bool { return a == Resume })

@@ -42,6 +42,7 @@ func examples() map[string]example {
 		"spawn":             {line("spawn --intent x --id fresh --ref main"), line("spawn --intent x --parent nope-nope")},
 		"update":            {line("update main --title New"), line("update main --depends-on +nope-nope")},
 		"code":              {line("code"), line("code main")},
+		"code list":         {line("code list"), line("code list main")},
 		"code setup":        {line("code setup coded"), line("code setup main")},
 		"code remove":       {line("code remove coded"), line("code remove main")},
 		"code restore":      {line("code restore coded"), line("code restore main")},

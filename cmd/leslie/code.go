@@ -107,6 +107,13 @@ func codeCommand() *command {
 	}
 }
 
+// codeListCommand is for those who expect it beside the other lists.
+func codeListCommand() *command {
+	cmd := codeCommand()
+	cmd.name, cmd.summary, cmd.hint, cmd.example = "code list", "the same as leslie code", hint{}, "leslie code list"
+	return cmd
+}
+
 func runCode(c *call) (Data, error) {
 	in := app.CodeRequest{Threads: c.flags.Args().Slice()}
 	if c.on("pairs") {

@@ -23,6 +23,7 @@ func makers() []maker {
 		{"spawn", spawnCommand},
 		{"update", updateCommand},
 		{"code", codeCommand},
+		{"code list", codeListCommand},
 		{"code setup", codeSetupCommand},
 		{"code remove", codeRemoveCommand},
 		{"code restore", codeRestoreCommand},

@@ -42,7 +42,7 @@ const mostThreads = 80
 // withoutRow returns the commands without a row, with the reason.
 func withoutRow() map[string]string {
 	const git = "it works in a git repository: tests with real processes cover it"
-	return map[string]string{"code": git, "code setup": git, "code remove": git, "code restore": git, "code prune": git}
+	return map[string]string{"code": git, "code list": git, "code setup": git, "code remove": git, "code restore": git, "code prune": git}
 }
 
 func table() []row {
