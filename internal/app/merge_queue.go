@@ -197,6 +197,25 @@ func (q *landingQueue) try(c *Call, m thread.Merge) error {
 		Command: "merge land", LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting,
 		Params: func() json.RawMessage { return landParams(m.ID) },
 	})
+	item, why, err := q.carryOut(one, m)
+	c.warn(one.Warnings()...)
+	q.result.Changed = q.result.Changed || one.Changed()
+	switch {
+	case err != nil || item == nil:
+		return err
+	case why == nil:
+		c.revision = item.Revision
+		q.result.Landed++
+	case q.first == nil:
+		q.first = why
+	}
+	q.result.Items = append(q.result.Items, *item)
+	return nil
+}
+
+// carryOut continues a merge in a call of its own; why says why it stays queued. The item
+// is nil if somebody else has landed or aborted it. Its error ends the run.
+func (q *landingQueue) carryOut(one *Call, m thread.Merge) (item *LandedMerge, why *codes.Error, err error) {
 	call := mergeCall(one, q.in.MergeMeans, q.conf)
 	call.Repository = q.repository
 	s, err := merging.Load(call, string(m.ID))
@@ -204,43 +223,22 @@ func (q *landingQueue) try(c *Call, m thread.Merge) error {
 	if err == nil {
 		merged, err = s.Finish()
 	}
-	c.warn(one.Warnings()...)
-	q.result.Changed = q.result.Changed || one.Changed()
-	item := LandedMerge{MergeID: m.ID, Sources: m.Sources, Status: merging.Merged, Revision: one.Revision()}
-	switch e := codes.Of(err); {
+	item = &LandedMerge{MergeID: m.ID, Sources: m.Sources, Status: merging.Merged}
+	switch why = codes.Of(err); {
 	case err == nil:
-		item.Code, c.revision = merged.Code, one.Revision()
-		q.result.Landed++
-		q.result.Items = append(q.result.Items, item)
-		return nil
-	case codes.Has(err, codes.MergeNotFound): // somebody else has landed or aborted it
-		return nil
-	case e == nil || endsRun(e.Code()):
-		return err
-	default:
-		item.Status, item.Revision = merging.Queued, nil
-		item.Error = &NotLanded{Code: e.Code(), Message: e.Error(), Next: append([]string{}, e.Next()...)}
-		q.result.Items = append(q.result.Items, item)
-		if q.first == nil {
-			q.first = e
-		}
-		return q.refuse(c, m, e, merging.HasLanded(s))
+		item.Revision, item.Code = one.Revision(), merged.Code
+		return item, nil, nil
+	case codes.Has(err, codes.MergeNotFound):
+		return nil, nil, nil
+	case why == nil || endsRun(why.Code()):
+		return nil, nil, err
 	}
-}
-
-// refuse records why a merge stays queued.
-func (q *landingQueue) refuse(c *Call, m thread.Merge, why *codes.Error, landed bool) error {
-	var begun []WaitingItem
-	commit, err := c.system("merge land", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
-		s.RefuseQueued(m.ID, why.Code(), why.Error(), landed, stamp.Time)
-		begun = begunToWait(s.Changes())
-		return m.Target
+	item.Status, item.Error = merging.Queued, &NotLanded{Code: why.Code(), Message: why.Error(), Next: append([]string{}, why.Next()...)}
+	err = mergeOperations{one}.Update(m.Target, nil, func(st *thread.State, stamp thread.Stamp) error {
+		st.RefuseQueued(m.ID, why.Code(), why.Error(), merging.HasLanded(s), stamp.Time)
+		return nil
 	})
-	if commit.Changed {
-		q.result.Changed = true
-		notify(c, begun)
-	}
-	return err
+	return item, why, err
 }
 
 // landParams are the parameters of a landing in the journal.
