@@ -68,6 +68,8 @@ func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, read func
 	for range looks {
 		at, err := s.observe(ids)
 		switch {
+		case err != nil && locked != nil:
+			return nil, err // nothing is written that was perhaps seen half done
 		case err != nil:
 			return nil, read() // who reads the state is told what is wrong with it
 		case len(at.owed)+len(at.held) > 0 && locked != nil:

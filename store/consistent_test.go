@@ -391,6 +391,20 @@ func TestFilesOfAStoreThatCannotBeReadAreReadAllTheSame(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
+// A writer that cannot tell whether files are in place must not rely on them, although the
+// files themselves can be read.
+func TestNobodyWritesWhatWasReadWhileTheStoreCouldNotBe(t *testing.T) {
+	t.Parallel()
+	s := workStore(t)
+	for _, name := range []string{StateFile, BackupFile, JournalFile} {
+		require.NoError(t, os.WriteFile(s.Path(name), []byte("damaged"), 0o644))
+	}
+	read := false
+	_, err := s.Settled(t.Context(), Wait{}, []thread.ThreadID{oldThread}, func() error { read = true; return nil })
+	assert.True(t, codes.Has(err, codes.ParseError), "%v", err)
+	assert.False(t, read)
+}
+
 func TestOnlyWorkThatSomebodyStillDoesIsWaitedForLong(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)

@@ -24,8 +24,8 @@ type Adoption struct {
 // others. Errors: T106 for an id that is taken or occurs twice; T101 and T601 for a
 // thread or an objective that is neither here nor among the records; T201 for parents,
 // dependencies or references that form a cycle; T903 for an id outside the alphabet, a
-// reserved id, an unknown status, or records that no rule could have made. After an error
-// discard the State.
+// reserved id, an unknown status, or records that no rule could have made; those of the
+// archive. After an error discard the State.
 func (s *State) Adopt(in Adoption) error {
 	if err := s.adoptable(in); err != nil {
 		return err
@@ -86,12 +86,12 @@ func putAll[R record[R]](t *Table[R], all []R) {
 
 // adoptable checks the ids.
 func (s *State) adoptable(in Adoption) error {
-	taken := func(kind string) func(string) bool {
-		return func(id string) bool { return s.hasRecord(kind, id) }
+	taken := func(kind string) func(string) (bool, error) {
+		return func(id string) (bool, error) { return s.hasRecord(kind, id) }
 	}
 	checks := []error{
 		newIDs(in.Objectives, taken(TableObjectives)),
-		newIDs(in.Threads, func(id string) bool { return s.Exists(ThreadID(id)) }),
+		newIDs(in.Threads, func(id string) (bool, error) { return s.Exists(ThreadID(id)), nil }),
 		newIDs(in.References, taken(TableReferences)),
 		newIDs(in.Approvals, taken(TableApprovals)),
 		newIDs(in.Merges, taken(TableMerges)),
@@ -107,20 +107,20 @@ func (s *State) adoptable(in Adoption) error {
 }
 
 // hasRecord reports whether a table, or the archive, has a record with this id.
-func (s *State) hasRecord(table, id string) bool {
+func (s *State) hasRecord(table, id string) (bool, error) {
 	lines := s.Lines(table)
 	if _, ok := LineOf(lines, id); ok {
-		return true
+		return true, nil
 	}
 	if table != TableReferences && table != TableApprovals {
-		return false
+		return false, nil
 	}
 	archived, err := s.archivedLines(table)
 	_, ok := LineOf(archived, id)
-	return ok || err != nil
+	return ok, err
 }
 
-func newIDs[R record[R]](all []R, taken func(string) bool) error {
+func newIDs[R record[R]](all []R, taken func(string) (bool, error)) error {
 	seen := map[string]bool{}
 	for _, r := range all {
 		id := r.recordID()
@@ -130,7 +130,11 @@ func newIDs[R record[R]](all []R, taken func(string) bool) error {
 		if err := ReservedName(id); err != nil {
 			return err
 		}
-		if seen[id] || taken(id) {
+		known, err := taken(id)
+		if err != nil {
+			return err
+		}
+		if seen[id] || known {
 			return codes.AlreadyExists.New(fact.Of("id", id)).WithNext("leslie list --all")
 		}
 		seen[id] = true

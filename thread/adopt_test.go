@@ -67,6 +67,18 @@ func TestAdoptMovesArchivedThreadsToTheArchive(t *testing.T) {
 	assert.Equal(t, thread.Revision(4), cold.Revision)
 }
 
+func TestAdoptTakesNoIdWhileTheArchiveCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.archive.err = codes.ReadFailed.New()
+	err := w.Adopt(thread.Adoption{
+		Objectives: []thread.Objective{{ID: "goal", Title: "Goal"}},
+		Threads:    []thread.Thread{adoptedThread("a", thread.Completed), adoptedThread("b", thread.Completed)},
+		References: []thread.Reference{{ID: "ref-1", From: "a", Target: "b", Binding: thread.Live}},
+	})
+	require.True(t, codes.Has(err, codes.ReadFailed), "%v", err)
+}
+
 // TestAdoptFindsALongCycle also shows that the search neither recurses nor repeats.
 func TestAdoptFindsALongCycle(t *testing.T) {
 	t.Parallel()

@@ -52,8 +52,11 @@ func openSource(env Environment, in ImportRequest) (*source, error) {
 		return readStream(env, in, in.Input, "standard input", "import")
 	}
 	info, err := os.Stat(in.Path)
-	if err != nil {
+	switch {
+	case isGone(err):
 		return nil, badSource(in.Path, codes.Reason(err))
+	case err != nil:
+		return nil, cannotReadSource(in.Path, err)
 	}
 	if !info.IsDir() && filepath.Base(in.Path) != stateName {
 		f, err := os.Open(in.Path) // perhaps a pipe of the shell: <(command)
@@ -73,14 +76,22 @@ func openSource(env Environment, in ImportRequest) (*source, error) {
 	if !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}
-	for _, name := range []string{"", ".leslie"} {
-		if exists(filepath.Join(dir, name, stateName)) && in.From != importing.Beads {
-			return openLeslie(env, filepath.Join(dir, name))
+	if in.From != importing.Beads {
+		found, err := firstOf(dir, stateName, ".leslie/"+stateName)
+		if err != nil {
+			return nil, err
+		}
+		if found != "" {
+			return openLeslie(env, filepath.Dir(found))
 		}
 	}
-	for _, name := range []string{".beads/issues.jsonl", "issues.jsonl", ".beads/beads.jsonl", "beads.jsonl"} {
-		if file := filepath.Join(dir, filepath.FromSlash(name)); exists(file) && in.From != importing.Leslie {
-			in.Path = file
+	if in.From != importing.Leslie {
+		found, err := firstOf(dir, ".beads/issues.jsonl", "issues.jsonl", ".beads/beads.jsonl", "beads.jsonl")
+		if err != nil {
+			return nil, err
+		}
+		if found != "" {
+			in.Path = found
 			return openSource(env, in)
 		}
 	}
@@ -92,9 +103,19 @@ func badSource(name, why string) error {
 	return refused([]Fault{{Field: "Path", Value: name, Problem: "nothing can be imported from " + quoted(name) + ": " + why}})
 }
 
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
+// firstOf returns the first of some names that is in a folder, "" if none is. Errors:
+// T509 where that cannot be told.
+func firstOf(dir string, names ...string) (string, error) {
+	for _, name := range names {
+		full := filepath.Join(dir, filepath.FromSlash(name))
+		switch _, err := os.Lstat(full); {
+		case err == nil:
+			return full, nil
+		case !isGone(err):
+			return "", cannotReadSource(full, err)
+		}
+	}
+	return "", nil
 }
 
 // openLeslie opens a store of the Node edition.

@@ -171,3 +171,8 @@ func sameFolder(a, b string) bool {
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}

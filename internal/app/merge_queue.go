@@ -234,6 +234,9 @@ func (q *landingQueue) carryOut(one *Call, m thread.Merge) (item *LandedMerge, w
 		return nil, nil, err
 	}
 	item.Status, item.Error = merging.Queued, &NotLanded{Code: why.Code(), Message: why.Error(), Next: append([]string{}, why.Next()...)}
+	if why.Code() == codes.ReadFailed && !one.Changed() {
+		return item, why, nil // the disk failed, not the merge
+	}
 	err = mergeOperations{one}.Update(m.Target, nil, func(st *thread.State, stamp thread.Stamp) error {
 		st.RefuseQueued(m.ID, why.Code(), why.Error(), merging.HasLanded(s), stamp.Time)
 		return nil

@@ -413,8 +413,12 @@ func (n *node) reference(from, target string, t *thread.Thread) error {
 	})
 	copied := "threads/" + from + "/" + nodeInherited + "/" + target
 	if fs.ValidPath(copied) {
-		if info, err := fs.Stat(n.files, copied); err == nil && info.IsDir() {
+		info, err := fs.Stat(n.files, copied)
+		switch {
+		case err == nil && info.IsDir():
 			ref.Binding = thread.Frozen
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return err
 		}
 	}
 	if len(made) > 0 {
