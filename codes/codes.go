@@ -82,6 +82,7 @@ const (
 	AgentUnavailable Code = "T701"
 	AgentConnection  Code = "T702"
 	AgentTimeout     Code = "T703"
+	AgentLogin       Code = "T704"
 )
 
 // T8xx: code in git.

@@ -614,6 +614,19 @@ var table = [...]Entry{
 		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: `leslie merge --sources thread-abc --target main --agent "resolver --merge" --agent-timeout 30s`,
 	},
+	{
+		Code: AgentLogin, Name: "AgentLogin", Kind: "agent_login",
+		Title:       "Agent not logged in",
+		Template:    "Agent '{command}' needs a login",
+		Explanation: "It received no work.",
+		Causes: []string{
+			"Nobody has logged in with the agent's own program on this machine.",
+			"The agent's key is in your shell's environment, but not in the env of your own configuration: an agent gets no other variables.",
+		},
+		Hint:    "Log in with the agent's own program, or give it its key in your own configuration (run.agents.NAME.env)",
+		NoNext:  "A person has to log in.",
+		Example: "leslie agents --check claude",
+	},
 
 	// T8xx: code in git.
 	{

@@ -16,6 +16,7 @@ const (
 	PrefixObjective  = "obj-"
 	PrefixReference  = "ref-"
 	PrefixOperation  = "op-"
+	PrefixRun        = "run-"
 	PrefixApproval   = "appr-"
 	PrefixInjection  = "inj-"
 	PrefixCheckpoint = "ckpt-"

@@ -81,6 +81,7 @@ func makers() []maker {
 		{"export", exportCommand},
 		{"logs", logsCommand},
 		{"stats", statsCommand},
+		{"agents", agentsCommand},
 		{"doctor", doctorCommand},
 		{"explain", explainCommand},
 		{"version", versionCommand},

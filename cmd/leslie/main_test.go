@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		runtime.LockOSThread() // as main does
 		os.Exit(runProcess(atTestClock(processEnv())))
 	}
-	testscript.Main(cleaning{m}, map[string]func(){"as-nobody": asNobody})
+	testscript.Main(cleaning{m}, map[string]func(){"as-nobody": asNobody, "fake-agent": fakeAgent})
 }
 
 // testClock is the environment variable with the time at which a process's clock starts,

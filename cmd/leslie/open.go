@@ -27,7 +27,10 @@ func (c *call) open() (*app.Call, error) {
 
 // app returns the environment in the form that use cases take.
 func (e env) app() app.Environment {
-	return app.Environment{Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Environ: e.environ, Notify: e.notify}
+	return app.Environment{
+		Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Program: e.program, Version: version,
+		Environ: e.environ, Notify: e.notify,
+	}
 }
 
 // caller is who acts. A line that names no command has a caller, too: its failure counts.

@@ -87,6 +87,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.AgentUnavailable:     nil, // the agent's codes reach a caller as W303 alone
 		codes.AgentConnection:      nil,
 		codes.AgentTimeout:         nil,
+		codes.AgentLogin:           nil,
 		codes.AcceptanceFailed:     nil, // needs a repository, as does T804
 		codes.GitUnavailable:       line("spawn --code --intent x"),
 		codes.NoCode:               line("code main"),

@@ -34,6 +34,7 @@ type Error struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
+// Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("the agent answered: %s (%d)", e.Message, e.Code) }
 
 // Handler receives what an agent sends on its own. The methods but Permission are called
@@ -94,12 +95,13 @@ func NewConn(in io.Reader, out io.Writer, handler Handler) *Conn {
 }
 
 // Serve reads messages until the agent's output ends, and waits for the answers to its
-// requests. It returns why the output ended: ErrClosed, or an error of reading.
-func (c *Conn) Serve() error {
+// requests, which are decided under ctx. It returns why the output ended: ErrClosed, or an
+// error of reading.
+func (c *Conn) Serve(ctx context.Context) error {
 	lines := bufio.NewReaderSize(c.in, 64<<10)
 	var err error
 	for err == nil {
-		err = c.next(lines)
+		err = c.next(ctx, lines)
 	}
 	if errors.Is(err, io.EOF) {
 		err = ErrClosed
@@ -128,14 +130,14 @@ func (c *Conn) end(err error) {
 }
 
 // next reads and handles one line.
-func (c *Conn) next(lines *bufio.Reader) error {
+func (c *Conn) next(ctx context.Context, lines *bufio.Reader) error {
 	line, size, err := readLine(lines)
 	if size > MaxLine {
 		c.handler.Junk(line[:min(len(line), junkBytes)], size)
 		return err
 	}
 	if line = bytes.TrimSpace(line); len(line) > 0 {
-		c.handle(line)
+		c.handle(ctx, line)
 	}
 	return err
 }
@@ -160,7 +162,7 @@ func readLine(lines *bufio.Reader) (line []byte, size int, err error) {
 	return line, size, err
 }
 
-func (c *Conn) handle(line []byte) {
+func (c *Conn) handle(ctx context.Context, line []byte) {
 	var m message
 	if line[0] != '{' || json.Unmarshal(line, &m) != nil {
 		c.handler.Junk(line[:min(len(line), junkBytes)], len(line))
@@ -173,7 +175,7 @@ func (c *Conn) handle(line []byte) {
 	case m.Method == "":
 		c.handler.Junk(line[:min(len(line), junkBytes)], len(line))
 	case hasID:
-		c.request(m)
+		c.request(ctx, m)
 	case m.Method == "session/update":
 		var p struct {
 			Update json.RawMessage `json:"update"`
@@ -221,7 +223,7 @@ func (c *Conn) resolve(m message, line []byte) {
 }
 
 // request serves a request of the agent.
-func (c *Conn) request(m message) {
+func (c *Conn) request(ctx context.Context, m message) {
 	if m.Method != "session/request_permission" {
 		c.handler.Refused(m.Method)
 		_ = c.write(map[string]any{"id": m.ID, "error": Error{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}})
@@ -232,7 +234,7 @@ func (c *Conn) request(m message) {
 		_ = c.write(map[string]any{"id": m.ID, "error": Error{Code: CodeInvalidParams, Message: err.Error()}})
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
 	c.serving[string(m.ID)] = cancel
 	c.mu.Unlock()

@@ -27,7 +27,7 @@ func FuzzServe(f *testing.F) {
 		conn := acp.NewConn(strings.NewReader(update("first")+"\n"+between+"\n"+update("last")), io.Discard, r)
 		ended := make(chan error)
 		go func() { ended <- conn.Call(context.Background(), "any", nil, nil) }()
-		_ = conn.Serve()
+		_ = conn.Serve(t.Context())
 		<-ended
 		if len(r.updates) < 2 || !strings.Contains(r.updates[0], `"first"`) || !strings.Contains(r.updates[len(r.updates)-1], `"last"`) {
 			t.Fatalf("%q: %q", between, r.updates)

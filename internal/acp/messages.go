@@ -30,9 +30,9 @@ type Initialized struct {
 type Capabilities struct {
 	LoadSession bool `json:"loadSession"`
 	Session     struct {
-		Resume      *struct{} `json:"resume"`
-		Close       *struct{} `json:"close"`
-		MoreFolders *struct{} `json:"additionalDirectories"`
+		Resume  *struct{} `json:"resume"`
+		Close   *struct{} `json:"close"`
+		Folders *struct{} `json:"additionalDirectories"`
 	} `json:"sessionCapabilities"`
 }
 
@@ -44,10 +44,10 @@ type AuthMethod struct {
 
 // Opening opens a session: a new one, or that with the id.
 type Opening struct {
-	SessionID   string      `json:"sessionId,omitempty"`
-	Dir         string      `json:"cwd"`
-	MoreFolders []string    `json:"additionalDirectories,omitempty"`
-	MCPServers  []MCPServer `json:"mcpServers"`
+	SessionID string      `json:"sessionId,omitempty"`
+	Dir       string      `json:"cwd"`
+	Folders   []string    `json:"additionalDirectories,omitempty"`
+	Servers   []MCPServer `json:"mcpServers"`
 }
 
 // MCPServer is a server of tools that the agent is to start.

@@ -38,15 +38,15 @@ func (c *Conn) Load(ctx context.Context, o Opening) (Opened, error) {
 }
 
 func (c *Conn) open(ctx context.Context, method string, o Opening) (Opened, error) {
-	if o.MCPServers == nil {
-		o.MCPServers = []MCPServer{}
+	if o.Servers == nil {
+		o.Servers = []MCPServer{}
 	}
-	for i := range o.MCPServers {
-		if o.MCPServers[i].Args == nil {
-			o.MCPServers[i].Args = []string{}
+	for i := range o.Servers {
+		if o.Servers[i].Args == nil {
+			o.Servers[i].Args = []string{}
 		}
-		if o.MCPServers[i].Env == nil {
-			o.MCPServers[i].Env = []EnvVar{}
+		if o.Servers[i].Env == nil {
+			o.Servers[i].Env = []EnvVar{}
 		}
 	}
 	var out Opened

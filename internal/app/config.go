@@ -40,6 +40,10 @@ type config struct {
 		Setup  *string           `json:"setup"`
 		Checks map[string]string `json:"checks"`
 	} `json:"code"`
+	Run struct {
+		Agent  *string                `json:"agent"`
+		Agents map[string]agentConfig `json:"agents"`
+	} `json:"run"`
 	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
 	Notify    *string  `json:"notify"`
@@ -186,7 +190,7 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 	if err := checkKeys(path, "", keys, users); err != nil {
 		return cfg, err
 	}
-	for _, group := range []string{"merge", "code", "approvals"} {
+	for _, group := range []string{"merge", "code", "run", "approvals"} {
 		if raw, ok := keys[group]; ok {
 			var inner map[string]json.RawMessage
 			if err := json.Unmarshal(raw, &inner); err != nil {
@@ -263,7 +267,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // configKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
-	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.checks"}
+	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.checks", "run.agent", "run.agents"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
 
@@ -358,6 +362,9 @@ func (cfg config) check(path string) error {
 		if _, err := external.Split(cfg.Code.Checks[name]); err != nil {
 			return badConfig(path, key, "it must be a command, quoted as for a shell, not "+quoted(cfg.Code.Checks[name]))
 		}
+	}
+	if err := cfg.checkAgents(path); err != nil {
+		return err
 	}
 	if b := cfg.Code.Branch; b != nil && strings.Count(*b, idInBranch) != 1 {
 		return badConfig(path, "code.branch", "it must contain "+idInBranch+" once, not "+quoted(*b))

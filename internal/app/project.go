@@ -23,6 +23,8 @@ type Environment struct {
 	WithTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// Home is the user's home folder with their configuration, "" if unknown.
 	Home string
+	// Program is leslie's own executable, absolute, and Version its version; "" if unknown.
+	Program, Version string
 	// Environ returns the environment for started programs (agents, validators).
 	Environ func() []string
 	// Notify starts a command of the user's own configuration in a folder, with an event

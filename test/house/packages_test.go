@@ -54,10 +54,13 @@ func allowances() []allowance {
 		{dir: "docs"},
 		{dir: "internal/external", packages: []string{"codes", "internal/fact"}, modules: []string{"github.com/kballard/go-shellquote"}},
 		{dir: "internal/git", packages: []string{"codes", "internal/fact", "internal/external"}},
+		{dir: "internal/acp"},
+		{dir: "internal/permit", packages: []string{"codes", "internal/fact", "internal/scope", "internal/external"}, modules: []string{"mvdan.cc/sh/v3"}},
+		{dir: "internal/runner", packages: []string{"internal/acp", "codes", "internal/fact"}},
 		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
 		{dir: "internal/app/importing", packages: []string{"internal/fact", "codes", "thread"}},
 		{dir: "internal/app/merging", packages: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git"}},
-		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git"}},
+		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner"}},
 		{
 			dir:      "cmd/leslie",
 			packages: []string{"docs", "internal/screen", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
@@ -65,6 +68,7 @@ func allowances() []allowance {
 		},
 		{dir: "internal/screen", packages: []string{"thread", "merge"}, modules: []string{"github.com/clipperhouse/displaywidth"}},
 		{dir: "test/harness"},
+		{dir: "test/fakeagent"},
 		{dir: "test/bench"},
 		{dir: "test/bench/empty"},
 		{dir: "test/bench/floor"},
@@ -109,9 +113,13 @@ func whyNotPackage(dir string) string {
 		"store":                    "only a command opens the store; everything below is handed a State or bytes and stays testable without a disk",
 		"internal/external":        "a command decides which program may run; nothing below it starts one",
 		"internal/git":             "only use cases run git; nothing below them starts a program",
+		"internal/acp":             "only what runs agents speaks their protocol",
+		"internal/permit":          "only use cases decide what an agent may do",
+		"internal/runner":          "only use cases start agents",
 		"internal/app":             "only commands and other interfaces call use cases; nothing below knows them",
 		"internal/screen":          "only interfaces draw; everything below returns values",
 		"cmd/leslie":               "nothing imports main; make a package of what others need",
+		"test/fakeagent":           "only tests use it: it stands for a program that leslie starts",
 		"test/harness":             "only tests use it: it reads the answers independently of leslie's own types",
 		"test/bench":               "it measures the binary from outside",
 		"test/demo":                "the demo uses the binary as a user would",
@@ -135,6 +143,7 @@ func whyNotModule(path string) string {
 		"github.com/clipperhouse/displaywidth": "internal/screen alone knows how many cells a text takes",
 		"go.yaml.in/yaml/v3":                   "answers are written in one place, the command line",
 		"github.com/kballard/go-shellquote":    "a command line is split where it is run",
+		"mvdan.cc/sh/v3":                       "internal/permit alone takes command lines apart",
 		"github.com/xrash/smetrics":            "one package decides which names are near each other",
 	})
 }
@@ -154,8 +163,8 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
-	runs := []string{"internal/external", "internal/git", "cmd/leslie", "test/harness", "test/demo", "test/bench", "test/torture", "test/soak"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/bench", "test/torture", "test/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
@@ -218,7 +227,7 @@ func checkImports(tr *tree) []string {
 // refuses returns why a package must not import another, or "".
 func (r allowance) refuses(p string, isTest bool) string {
 	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
-		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness" || dir == "store/internal/storetest") {
+		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness" || dir == "test/fakeagent" || dir == "store/internal/storetest") {
 			return ""
 		}
 		return whyNotPackage(dir)

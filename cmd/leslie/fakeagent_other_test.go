@@ -1,0 +1,5 @@
+//go:build windows
+
+package main
+
+func fakeAgent() { panic("the fake agent needs signals") }

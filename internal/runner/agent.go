@@ -1,0 +1,353 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/acp"
+	"leslie/internal/fact"
+)
+
+// MarkVariable is the environment variable by whose value the processes of a run are
+// found, whichever groups and sessions they are in.
+const MarkVariable = "LESLIE_RUN"
+
+// Times limits how long an agent may take. Zero means the value that is named.
+type Times struct {
+	Start  time.Duration // from its start to an open session: a minute
+	Cancel time.Duration // to end a turn that is cancelled: ten seconds
+	End    time.Duration // for each step of ending it: three seconds
+}
+
+// strayTime is how long an agent's output may stay open after it ended.
+const strayTime = 2 * time.Second
+
+// Spec says which agent is started, and how.
+type Spec struct {
+	Argv []string
+	Dir  string
+	// Env is the complete environment. If it has MarkVariable, processes that the agent
+	// leaves behind are found by it.
+	Env     []string
+	Client  acp.Implementation
+	Handler acp.Handler
+	// Stderr receives the agent's error output; nil discards it.
+	Stderr io.Writer
+
+	// Session is the session to go on with, "" for a new one. An agent that cannot open it
+	// again gets a new one, and Agent.Lost says so.
+	Session string
+	// Folders are more folders in which the agent works.
+	Folders []string
+	Servers []acp.MCPServer
+	// Mode is the mode in which the agent asks, "" to leave it as it is.
+	Mode  string
+	Times Times
+}
+
+// Agent is a running agent with an open session.
+type Agent struct {
+	About   acp.Initialized
+	Session string
+	// Lost says why the wanted session could not be opened again, nil if it was.
+	Lost error
+	// ModeUnknown: the agent does not offer the wanted mode.
+	ModeUnknown bool
+
+	spec   Spec
+	life   context.Context // that of no call
+	cmd    *exec.Cmd
+	conn   *acp.Conn
+	stdin  io.Closer
+	output *os.File
+	exited chan struct{} // closed when the process has ended
+	closed chan struct{} // closed when its output has ended, too
+	ending sync.Once
+	tail   *tail
+}
+
+// Start starts an agent and opens a session. Errors: T701 if it cannot be started, T702
+// if it ends or answers with an error, T703 if it takes too long, T704 if nobody is logged
+// in, T904 if ctx ends. Nothing of it is left then.
+func Start(ctx context.Context, spec Spec) (*Agent, error) {
+	a, err := launch(context.WithoutCancel(ctx), spec)
+	if err != nil {
+		return nil, err
+	}
+	limit := cmp.Or(spec.Times.Start, time.Minute)
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err = a.open(limited); err != nil {
+		a.End()
+		return nil, a.explain(ctx, err, limit)
+	}
+	return a, nil
+}
+
+// launch starts the process and reads its streams.
+func launch(life context.Context, spec Spec) (*Agent, error) {
+	unavailable := func(err error) error {
+		reason := err.Error()
+		if e := new(exec.Error); errors.As(err, &e) {
+			reason = e.Err.Error()
+		}
+		return codes.AgentUnavailable.Wrap(err, fact.Of("command", spec.Argv[0]), fact.Of("reason", reason))
+	}
+	a := &Agent{spec: spec, life: life, exited: make(chan struct{}), closed: make(chan struct{}), tail: &tail{also: spec.Stderr}}
+	name, err := LookIn(spec.Env, spec.Argv[0])
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	a.cmd = exec.Command(name, spec.Argv[1:]...)
+	a.cmd.Args[0] = spec.Argv[0]
+	a.cmd.Dir, a.cmd.Env = spec.Dir, spec.Env
+	ownGroup(a.cmd)
+	stdin, err := a.cmd.StdinPipe()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	a.stdin = stdin
+	// Pipes of our own: the process may end while a child of it keeps them open.
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	errRead, errWrite, err := os.Pipe()
+	if err != nil {
+		_, _ = outRead.Close(), outWrite.Close()
+		return nil, unavailable(err)
+	}
+	a.cmd.Stdout, a.cmd.Stderr, a.output = outWrite, errWrite, outRead
+	err = a.cmd.Start()
+	_, _ = outWrite.Close(), errWrite.Close()
+	if err != nil {
+		_, _ = outRead.Close(), errRead.Close()
+		return nil, unavailable(err)
+	}
+	a.conn = acp.NewConn(outRead, stdin, spec.Handler)
+	go func() {
+		_ = a.conn.Serve(life)
+		close(a.closed)
+	}()
+	go func() { _, _ = io.Copy(a.tail, errRead) }()
+	go func() {
+		_ = a.cmd.Wait()
+		close(a.exited)
+		select {
+		case <-a.closed:
+		case <-time.After(strayTime): // a child has the output
+		}
+		_, _ = outRead.Close(), errRead.Close()
+	}()
+	return a, nil
+}
+
+// open opens the session.
+func (a *Agent) open(ctx context.Context) (err error) {
+	if a.About, err = a.conn.Initialize(ctx, a.spec.Client); err != nil {
+		return err
+	}
+	o := acp.Opening{Dir: a.spec.Dir, Folders: a.spec.Folders, Servers: a.spec.Servers}
+	if a.About.Agent.Session.Folders == nil {
+		o.Folders = nil
+	}
+	opened, err := a.reopen(ctx, o)
+	if err != nil || opened.SessionID == "" {
+		if err != nil && (ctx.Err() != nil || errors.Is(err, acp.ErrClosed)) {
+			return err
+		}
+		a.Lost = err
+		if opened, err = a.conn.New(ctx, o); err != nil {
+			return err
+		}
+	}
+	a.Session = opened.SessionID
+	if a.spec.Mode != "" {
+		offered, err := a.conn.SetMode(ctx, opened, a.spec.Mode)
+		a.ModeUnknown = !offered
+		return err
+	}
+	return nil
+}
+
+// errNoSessions says that an agent cannot open a session again.
+var errNoSessions = errors.New("the agent cannot open a session again")
+
+// reopen opens the wanted session again. Without one it opens none, and is no error.
+func (a *Agent) reopen(ctx context.Context, o acp.Opening) (acp.Opened, error) {
+	o.SessionID = a.spec.Session
+	switch {
+	case o.SessionID == "":
+		return acp.Opened{}, nil
+	case a.About.Agent.Session.Resume != nil:
+		opened, err := a.conn.Resume(ctx, o)
+		if err == nil || ctx.Err() != nil || !a.About.Agent.LoadSession {
+			return opened, err
+		}
+	case !a.About.Agent.LoadSession:
+		return acp.Opened{}, errNoSessions
+	}
+	return a.conn.Load(ctx, o)
+}
+
+// explain returns the coded error for one of starting or prompting.
+func (a *Agent) explain(ctx context.Context, err error, limit time.Duration) error {
+	var answered *acp.Error
+	switch {
+	case ctx.Err() != nil:
+		return codes.Interrupted.Wrap(context.Cause(ctx))
+	case errors.Is(err, context.DeadlineExceeded):
+		return codes.AgentTimeout.Wrap(err, fact.Of("duration", limit))
+	case errors.As(err, &answered) && answered.Code == acp.CodeAuthRequired:
+		var methods []string
+		for _, m := range a.About.AuthMethods {
+			methods = append(methods, m.Name)
+		}
+		return codes.AgentLogin.Wrap(err, fact.Of("command", a.spec.Argv[0]), fact.Of("methods", methods))
+	}
+	reason := err.Error()
+	if errors.Is(err, acp.ErrClosed) {
+		select {
+		case <-a.exited:
+			reason = "it ended with " + a.cmd.ProcessState.String()
+		case <-time.After(strayTime):
+		}
+	}
+	if text := a.tail.String(); text != "" {
+		return codes.AgentConnection.Wrap(err, fact.Of("reason", reason), fact.Of("output", text))
+	}
+	return codes.AgentConnection.Wrap(err, fact.Of("reason", reason))
+}
+
+// Prompt sends a text and waits for the end of the turn. If ctx ends, the turn is
+// cancelled first, and its end awaited for a while. Errors: T702, T704, T904 if ctx
+// ends (with what the agent answered to the cancelling, if it did).
+func (a *Agent) Prompt(ctx context.Context, text string) (acp.Prompted, error) {
+	type end struct {
+		acp.Prompted
+		err error
+	}
+	ended := make(chan end, 1)
+	waiting, stop := context.WithCancel(a.life)
+	defer stop()
+	go func() {
+		p, err := a.conn.Prompt(waiting, a.Session, text)
+		ended <- end{p, err}
+	}()
+	select {
+	case e := <-ended:
+		if e.err != nil {
+			return e.Prompted, a.explain(ctx, e.err, 0)
+		}
+		return e.Prompted, nil
+	case <-ctx.Done():
+	}
+	_ = a.conn.Cancel(a.Session)
+	select {
+	case e := <-ended:
+		return e.Prompted, codes.Interrupted.Wrap(context.Cause(ctx))
+	case <-time.After(cmp.Or(a.spec.Times.Cancel, 10*time.Second)):
+		return acp.Prompted{}, codes.Interrupted.Wrap(context.Cause(ctx))
+	}
+}
+
+// Gone is closed when the agent's output has ended.
+func (a *Agent) Gone() <-chan struct{} { return a.closed }
+
+// End ends the agent: it closes the session, then the agent's input, then asks its
+// process group to end, then kills it, and waits a while after each. It returns how many
+// processes were left, which it killed, too.
+func (a *Agent) End() (leftovers int) {
+	a.ending.Do(func() {
+		endTime := cmp.Or(a.spec.Times.End, 3*time.Second)
+		if a.Session != "" && a.About.Agent.Session.Close != nil && !a.hasExited() {
+			ctx, cancel := context.WithTimeout(a.life, endTime)
+			_ = a.conn.Close(ctx, a.Session)
+			cancel()
+		}
+		_ = a.stdin.Close()
+		for _, step := range []func(*exec.Cmd){askGroup, killGroup} {
+			if !a.exitsWithin(endTime) {
+				step(a.cmd)
+			}
+		}
+		<-a.exited
+		killGroup(a.cmd)
+		for _, entry := range a.spec.Env {
+			if strings.HasPrefix(entry, MarkVariable+"=") {
+				leftovers = endMarked(entry)
+			}
+		}
+		<-a.closed
+	})
+	return leftovers
+}
+
+func (a *Agent) hasExited() bool {
+	select {
+	case <-a.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *Agent) exitsWithin(d time.Duration) bool {
+	select {
+	case <-a.exited:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// tailBytes is how much of an agent's error output an error repeats.
+const tailBytes = 2 << 10
+
+// tail keeps the end of what is written, and passes it on.
+type tail struct {
+	mu   sync.Mutex
+	last []byte
+	also io.Writer
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, p...)
+	if over := len(t.last) - tailBytes; over > 0 {
+		t.last = bytes.Clone(t.last[over:])
+	}
+	if t.also != nil {
+		_, _ = t.also.Write(p)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.last), "?"))
+}
+
+// LookIn finds a program as the agent's own environment would.
+func LookIn(env []string, program string) (string, error) {
+	if strings.ContainsRune(program, os.PathSeparator) || strings.Contains(program, "/") {
+		return program, nil
+	}
+	for _, entry := range env {
+		if list, is := strings.CutPrefix(entry, "PATH="); is {
+			return lookPath(list, program)
+		}
+	}
+	return exec.LookPath(program)
+}

@@ -1,0 +1,334 @@
+//go:build !windows
+
+// Package fakeagent is a coding agent without a model, for tests: it speaks the Agent
+// Client Protocol and does what the text of its prompts says.
+//
+//	RUN[[command]]   runs a command in a shell, without asking
+//	ASK[[command]]   asks first, and runs it if that is allowed
+//	EDIT[[path]]     asks first, and writes the path into that file
+//	TALK[[n]]        says n words, a message each
+//	USAGE[[in out cost]]  says what the turn used
+//	JUNK[[n]]        prints n lines that are no messages
+//	HUGE[[]]         prints a line that is too long
+//	ODD[[]]          sends an update and a request that no client knows
+//	HANG[[]]         ends the turn only when it is cancelled
+//	DEAF[[]]         does not read any more
+//	LEAVE[[]]        leaves a process behind, in a session of its own
+//	HOLD[[]]         leaves a process behind that has the agent's output open
+//	EXIT[[n]]        ends the process; CRASH[[]] kills it
+//
+// Each of them is done once in a session, also in one that is opened again: what is done
+// is kept in the folder FAKE_STATE. The variable FAKE has words that change the agent:
+// auth (it wants a login), noload (it cannot open sessions again), slow (it never
+// answers initialize), fail (it ends at once), old (another version of the protocol),
+// modes (it has the modes auto and default).
+package fakeagent
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+type message struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  json.RawMessage `json:"error,omitempty"`
+}
+
+type agent struct {
+	mu        sync.Mutex // of the output
+	asked     int
+	answers   map[string]chan message
+	waiting   sync.Mutex
+	cancelled chan struct{}
+	session   string
+	deaf      chan struct{}
+}
+
+func is(word string) bool { return slices.Contains(strings.Fields(os.Getenv("FAKE")), word) }
+
+// Main is the program.
+func Main() {
+	if is("fail") {
+		fmt.Fprintln(os.Stderr, "fake agent: \x1b[31mcannot start")
+		os.Exit(3)
+	}
+	a := &agent{answers: map[string]chan message{}, cancelled: make(chan struct{}, 1), deaf: make(chan struct{})}
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) != nil {
+			continue
+		}
+		if m.Method == "" {
+			a.waiting.Lock()
+			ch := a.answers[string(m.ID)]
+			a.waiting.Unlock()
+			if ch != nil {
+				ch <- m
+			}
+			continue
+		}
+		a.serve(m)
+		select {
+		case <-a.deaf:
+			select {}
+		default:
+		}
+	}
+}
+
+func (a *agent) serve(m message) {
+	var p struct {
+		SessionID string `json:"sessionId"`
+		Prompt    []struct {
+			Text string `json:"text"`
+		} `json:"prompt"`
+		ModeID string `json:"modeId"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	switch m.Method {
+	case "initialize":
+		if is("slow") {
+			return
+		}
+		version, can := 1, `{"loadSession":true,"sessionCapabilities":{"resume":{},"close":{},"additionalDirectories":{}}}`
+		if is("old") {
+			version = 7
+		}
+		if is("noload") {
+			can = `{}`
+		}
+		a.reply(m, fmt.Sprintf(`{"protocolVersion":%d,"agentCapabilities":%s,"agentInfo":{"name":"fake","version":"1.0"},"authMethods":[{"id":"key","name":"An API key"}]}`, version, can))
+	case "session/new":
+		if is("auth") {
+			a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32000,"message":"Authentication required"}`)})
+			return
+		}
+		a.session = fmt.Sprintf("fake-%d", os.Getpid())
+		a.reply(m, fmt.Sprintf(`{"sessionId":%q%s}`, a.session, modes()))
+	case "session/load", "session/resume":
+		if _, err := os.Stat(filepath.Join(os.Getenv("FAKE_STATE"), p.SessionID)); err != nil {
+			a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32002,"message":"no such session"}`)})
+			return
+		}
+		a.session = p.SessionID
+		a.reply(m, "{"+strings.TrimPrefix(modes(), ",")+"}")
+	case "session/prompt":
+		go a.turn(m, p.Prompt[0].Text)
+	case "session/cancel":
+		select {
+		case a.cancelled <- struct{}{}:
+		default:
+		}
+	case "session/set_mode", "session/close":
+		a.reply(m, "{}")
+	default:
+		if len(m.ID) > 0 {
+			a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32601,"message":"no such method"}`)})
+		}
+	}
+}
+
+func modes() string {
+	if !is("modes") {
+		return ""
+	}
+	return `,"modes":{"currentModeId":"auto","availableModes":[{"id":"auto","name":"Auto"},{"id":"default","name":"Ask"}]}`
+}
+
+func (a *agent) send(m message) {
+	b, _ := json.Marshal(m)
+	a.print(strings.Replace(string(b), "{", `{"jsonrpc":"2.0",`, 1))
+}
+
+func (a *agent) print(line string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, _ = os.Stdout.WriteString(line + "\n")
+}
+
+func (a *agent) reply(m message, result string) {
+	a.send(message{ID: m.ID, Result: json.RawMessage(result)})
+}
+
+func (a *agent) update(update map[string]any) {
+	params, _ := json.Marshal(map[string]any{"sessionId": a.session, "update": update})
+	a.send(message{Method: "session/update", Params: params})
+}
+
+func (a *agent) say(text string) {
+	a.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text}})
+}
+
+// request sends a request and waits for its answer.
+func (a *agent) request(method string, params any) message {
+	a.waiting.Lock()
+	a.asked++
+	id := json.RawMessage(strconv.Itoa(1000 + a.asked))
+	ch := make(chan message, 1)
+	a.answers[string(id)] = ch
+	a.waiting.Unlock()
+	b, _ := json.Marshal(params)
+	a.send(message{ID: id, Method: method, Params: b})
+	return <-ch
+}
+
+var verb = regexp.MustCompile(`(?s)\b([A-Z]+)\[\[(.*?)\]\]`)
+
+// turn does what a prompt says, once in a session.
+func (a *agent) turn(m message, text string) {
+	a.say("reading. ")
+	stop, usage := "end_turn", ""
+	for _, found := range verb.FindAllStringSubmatch(text, -1) {
+		if !a.first(found[0]) {
+			continue
+		}
+		switch what := found[2]; found[1] {
+		case "USAGE":
+			if f := strings.Fields(what); len(f) == 3 {
+				usage = fmt.Sprintf(`,"usage":{"inputTokens":%s,"outputTokens":%s,"totalTokens":0}`, f[0], f[1])
+				amount, _ := strconv.ParseFloat(f[2], 64)
+				a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": map[string]any{"amount": amount, "currency": "USD"}})
+			}
+		case "HANG":
+			<-a.cancelled
+			stop = "cancelled"
+		default:
+			if a.do(found[1], what) {
+				stop = "cancelled"
+			}
+		}
+		if stop == "cancelled" {
+			break
+		}
+	}
+	a.reply(m, fmt.Sprintf(`{"stopReason":%q%s}`, stop, usage))
+}
+
+// do does one thing, and reports whether it ends the turn.
+func (a *agent) do(what, arg string) (cancelled bool) {
+	switch what {
+	case "RUN":
+		a.run(arg)
+	case "ASK", "EDIT":
+		return a.ask(what, arg)
+	case "TALK":
+		n, _ := strconv.Atoi(arg)
+		for i := range n {
+			a.say(fmt.Sprintf("word-%d ", i))
+		}
+	case "JUNK":
+		n, _ := strconv.Atoi(arg)
+		for i := range n {
+			a.print(fmt.Sprintf("\x1b]0;junk %d\a", i))
+		}
+	case "HUGE":
+		a.print(`{"jsonrpc":"2.0","method":"session/update","params":"` + strings.Repeat("x", 33<<20) + `"}`)
+	case "ODD":
+		a.update(map[string]any{"sessionUpdate": "brand_new", "x": 1})
+		answer := a.request("_odd/method", map[string]any{"path": "/etc/passwd"})
+		a.say("answered: " + string(answer.Error))
+	case "DEAF":
+		close(a.deaf)
+	case "LEAVE":
+		cmd := exec.Command("sleep", "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		_ = cmd.Start()
+	case "HOLD":
+		cmd := exec.Command("sleep", "1000")
+		cmd.Stdout = os.Stdout
+		_ = cmd.Start()
+	case "EXIT":
+		n, _ := strconv.Atoi(arg)
+		os.Exit(n)
+	case "CRASH":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	return false
+}
+
+// run runs a command and says what it printed.
+func (a *agent) run(command string) {
+	id := fmt.Sprintf("tool-%d", a.next())
+	a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": command, "kind": "execute", "status": "in_progress", "rawInput": map[string]any{"command": command}})
+	out, err := exec.Command("sh", "-c", command).CombinedOutput()
+	status := "completed"
+	if err != nil {
+		status = "failed"
+	}
+	a.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status, "content": []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": string(out)}}}})
+	a.say("ran " + command + ": " + string(out))
+}
+
+// ask asks for permission, and does what was asked if it is given.
+func (a *agent) ask(what, arg string) (cancelled bool) {
+	id := fmt.Sprintf("tool-%d", a.next())
+	call := map[string]any{"toolCallId": id, "title": arg, "status": "pending"}
+	if what == "ASK" {
+		call["kind"], call["rawInput"] = "execute", map[string]any{"command": arg}
+	} else {
+		call["kind"], call["locations"] = "edit", []any{map[string]any{"path": arg}}
+	}
+	answer := a.request("session/request_permission", map[string]any{"sessionId": a.session, "toolCall": call, "options": []any{
+		map[string]any{"optionId": "always", "name": "Always", "kind": "allow_always"}, map[string]any{"optionId": "yes", "name": "Once", "kind": "allow_once"},
+		map[string]any{"optionId": "no", "name": "No", "kind": "reject_once"},
+	}})
+	var result struct {
+		Outcome struct {
+			Outcome  string `json:"outcome"`
+			OptionID string `json:"optionId"`
+		} `json:"outcome"`
+	}
+	_ = json.Unmarshal(answer.Result, &result)
+	switch {
+	case result.Outcome.Outcome == "cancelled":
+		return true
+	case result.Outcome.OptionID != "yes":
+		a.say("refused: " + arg + " (" + result.Outcome.OptionID + string(answer.Error) + ") ")
+	case what == "ASK":
+		a.run(arg)
+	default:
+		if err := os.WriteFile(arg, []byte(arg+"\n"), 0o600); err != nil {
+			a.say(err.Error())
+		}
+	}
+	return false
+}
+
+func (a *agent) next() int {
+	a.waiting.Lock()
+	defer a.waiting.Unlock()
+	a.asked++
+	return a.asked
+}
+
+// first reports whether something is done for the first time in the session, and keeps
+// that it is.
+func (a *agent) first(what string) bool {
+	dir := os.Getenv("FAKE_STATE")
+	if dir == "" {
+		return true
+	}
+	name := filepath.Join(dir, a.session)
+	done, _ := os.ReadFile(name)
+	line := strconv.Quote(what) + "\n"
+	if strings.Contains(string(done), line) {
+		return false
+	}
+	_ = os.WriteFile(name, append(done, line...), 0o600)
+	return true
+}
