@@ -47,6 +47,7 @@ func examples() map[string]example {
 		"code remove":       {line("code remove coded"), line("code remove main")},
 		"code restore":      {line("code restore coded"), line("code restore main")},
 		"code prune":        {line("code prune"), nil},
+		"agents":            {line("agents"), line("agents nobody")},
 		"list":              {line("list"), line("list --objective nope-nope")},
 		"status":            {line("status main"), line("status nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},

@@ -244,9 +244,9 @@ func Agents(c *Call, in AgentsRequest) (*AgentsResult, error) {
 			if in.Name != "" && item.Check.Error != nil {
 				return nil, item.Check.Error
 			}
-			if c.ctx.Err() != nil {
-				return nil, codes.Interrupted.Wrap(context.Cause(c.ctx))
-			}
+		}
+		if c.ctx.Err() != nil {
+			return nil, codes.Interrupted.Wrap(context.Cause(c.ctx))
 		}
 		d.Items = append(d.Items, item)
 	}
