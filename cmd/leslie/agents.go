@@ -16,7 +16,7 @@ func (d agentsText) Text(p *page) {
 	tableOf(p, d.Items, []column[app.AgentItem]{
 		{Column: screen.Column{Name: "AGENT"}, cell: text(agentName)},
 		{Column: screen.Column{Name: "STATE", Shrinks: true}, cell: text(agentState)},
-		{Column: screen.Column{Name: "MODE", Goes: 2}, cell: text(func(i app.AgentItem) string { return orNothing(i.Mode) }), used: true},
+		{Column: screen.Column{Name: "MODE", Goes: 2}, cell: text(func(i app.AgentItem) string { return orZero(i.Mode) }), used: true},
 		{Column: screen.Column{Name: "COMMAND", Goes: 1, Shrinks: true}, cell: text(func(i app.AgentItem) string { return strings.Join(i.Command, " ") })},
 	})
 }

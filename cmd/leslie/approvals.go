@@ -53,18 +53,12 @@ func (d approvalsText) table(p *page) {
 		}
 		return screen.Grant(a.Status)
 	}
-	merges := func(a app.ApprovalRecord) string {
-		if a.MergeID == nil {
-			return ""
-		}
-		return string(*a.MergeID)
-	}
 	tableOf(p, d.Items.Items, []column[app.ApprovalRecord]{
 		{Column: screen.Column{Name: "APPROVAL"}, cell: text(func(a app.ApprovalRecord) thread.ApprovalID { return a.ApprovalID })},
 		{Column: screen.Column{Name: "THREAD"}, cell: text(func(a app.ApprovalRecord) thread.ThreadID { return a.ThreadID })},
 		{Column: screen.Column{Name: "STATUS"}, cell: status, used: true},
 		{Column: screen.Column{Name: "SCOPE", Shrinks: true}, cell: text(func(a app.ApprovalRecord) string { return joined(a.Scope) })},
-		{Column: screen.Column{Name: "MERGE", Goes: 1}, cell: text(merges), used: true},
+		{Column: screen.Column{Name: "MERGE", Goes: 1}, cell: text(func(a app.ApprovalRecord) thread.MergeID { return orZero(a.MergeID) }), used: true},
 		{Column: screen.Column{Name: "ASKED", Goes: 2}, cell: func(a app.ApprovalRecord) screen.Cell { return p.when(&a.CreatedAt) }},
 		{Column: screen.Column{Name: "DEADLINE", Goes: 4}, cell: deadline, used: true},
 		{Column: screen.Column{Name: "UNTIL", Goes: 3}, cell: func(a app.ApprovalRecord) screen.Cell { return p.when(a.Until) }, used: true},

@@ -234,6 +234,22 @@ func (c *call) asUsageError(err error, flag string) error {
 	return e.With(fact.Of("fields", []fault{f})).WithHint(c.usageHint())
 }
 
+// meantSubcommand returns T903 instead of T101 if the first operand of a group's own
+// command is no thread, but like the name of a subcommand: merge contnue merge-a1b2c3d4.
+func (c *call) meantSubcommand(err error, group string, operands ...string) error {
+	if !codes.Has(err, codes.ThreadNotFound) || len(operands) == 0 {
+		return err
+	}
+	facts := codes.Of(err).Facts()
+	f := unknownSubcommand(commands(), group, operands)
+	another := slices.Index(operands, facts.Text("threadId")) > 0
+	if f.Nearest == "" || another || facts.Text("nearest") != "" {
+		return err
+	}
+	c.faults, c.line.group, c.line.cmd = append(c.faults, f), group, nil
+	return c.usage()
+}
+
 // usageHint is the usage line with an example; for the person at the terminal without, so
 // that it is one line there.
 func (c *call) usageHint() string {

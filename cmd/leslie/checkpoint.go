@@ -32,7 +32,8 @@ func checkpointCommand() *command {
 func runCheckpoint(c *call) (Data, error) {
 	in := app.CheckpointRequest{Thread: c.targetThread(), Name: c.text("name")}
 	c.checkRequest(in.Faults, nil)
-	return runUseCase(c, app.Checkpoint, in, func(d *app.CheckpointResult) Data { return checkpointText{d} })
+	data, err := runUseCase(c, app.Checkpoint, in, func(d *app.CheckpointResult) Data { return checkpointText{d} })
+	return data, c.meantSubcommand(err, "checkpoint", in.Thread)
 }
 
 type checkpointListText struct{ *app.ListCheckpointsResult }

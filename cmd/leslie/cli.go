@@ -121,21 +121,6 @@ func (c cliTree) act(cc *cli.Context, cmd *command) (err error) {
 	if c.data, err = cmd.run(c.call); isNil(c.data) {
 		c.data = nil
 	}
-	return meantSubcommand(c.call, err)
-}
-
-// meantSubcommand returns T903 instead of T101 for a thread whose id is like a subcommand of
-// the line's command; it returns other errors unchanged.
-func meantSubcommand(c *call, err error) error {
-	e := codes.Of(err)
-	if !codes.Has(err, codes.ThreadNotFound) || len(c.line.operands) == 0 || e.Facts().Text("threadId") != c.line.operands[0] || e.Facts().Text("nearest") != "" {
-		return err
-	}
-	if f := unknownSubcommand(commands(), c.line.cmd.name, c.line.operands); f.Nearest != "" {
-		f.Problem += ", and no thread"
-		c.faults = append(c.faults, f)
-		return c.usage()
-	}
 	return err
 }
 

@@ -23,7 +23,7 @@ func (d codeText) Text(p *page) {
 		{Column: screen.Column{Name: "THREAD"}, cell: text(func(i app.CodeItem) thread.ThreadID { return i.ThreadID })},
 		{Column: screen.Column{Name: "STATE"}, cell: text(codeWords)},
 		{Column: screen.Column{Name: "BRANCH", Shrinks: true}, cell: text(codeBranch)},
-		{Column: screen.Column{Name: "TARGET", Goes: 3, Shrinks: true}, cell: text(func(i app.CodeItem) string { return orNothing(i.Target) }), used: true},
+		{Column: screen.Column{Name: "TARGET", Goes: 3, Shrinks: true}, cell: text(func(i app.CodeItem) string { return orZero(i.Target) }), used: true},
 		{Column: screen.Column{Name: "AHEAD"}, cell: text(func(i app.CodeItem) string { return commits(i.Ahead) }), used: true},
 		{Column: screen.Column{Name: "BEHIND"}, cell: text(func(i app.CodeItem) string { return commits(i.Behind) }), used: true},
 		{Column: screen.Column{Name: "CONFLICTS"}, cell: text(codeConflicts), used: true},
@@ -40,7 +40,7 @@ func (d codeText) Text(p *page) {
 // codeWords is the state of a thread's code in words.
 func codeWords(i app.CodeItem) string {
 	switch {
-	case orNothing(i.Busy) != "":
+	case orZero(i.Busy) != "":
 		return *i.Busy
 	case i.Landed != nil && *i.Landed:
 		return "landed"
@@ -82,17 +82,9 @@ func codeBranch(i app.CodeItem) string {
 	return i.Branch + " (" + *i.CheckedOut + ")"
 }
 
-// orNothing is a text that may be null.
-func orNothing(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
 // short is the beginning of a commit's id.
 func short(commit *string) string {
-	text := orNothing(commit)
+	text := orZero(commit)
 	return text[:min(len(text), 8)]
 }
 
@@ -119,7 +111,8 @@ func runCode(c *call) (Data, error) {
 	if c.on("pairs") {
 		return runUseCase(c, app.CodePairs, in, func(d *app.CodePairsResult) Data { return codePairsText{d} })
 	}
-	return runUseCase(c, app.Code, in, func(d *app.CodeResult) Data { return codeText{d} })
+	data, err := runUseCase(c, app.Code, in, func(d *app.CodeResult) Data { return codeText{d} })
+	return data, c.meantSubcommand(err, "code", in.Threads...)
 }
 
 type codeSetupText struct{ *app.CodeSetupResult }

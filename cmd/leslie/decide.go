@@ -109,10 +109,7 @@ func applyApproved(c *call, decided *app.DecideResult) (Data, error) {
 	if c.who.noInput {
 		argv = append(argv, "--no-input")
 	}
-	all := commandsFor(argv)
-	own := newCall(c.ctx, c.env, lint(all, argv))
-	own.argv = argv
-	data, err := own.do(all)
+	own, data, err := carryOut(c.ctx, commandsFor(argv), argv, c.env)
 	c.warnings.Add(c.op.Warnings()...)
 	c.warnings.Add(own.warnings...)
 	if own.op != nil {

@@ -29,12 +29,6 @@ type historyText struct {
 }
 
 func (d historyText) Text(p *page) {
-	about := func(op app.OperationRecord) string {
-		if op.ThreadID == nil {
-			return ""
-		}
-		return string(*op.ThreadID)
-	}
 	tableOf(p, d.Items.Items, []column[app.OperationRecord]{
 		{Column: screen.Column{Name: "SEQ"}, cell: text(func(op app.OperationRecord) string { return strconv.FormatInt(int64(op.Seq), 10) })},
 		{Column: screen.Column{Name: "OPERATION"}, cell: text(func(op app.OperationRecord) thread.OperationID { return op.OperationID })},
@@ -42,7 +36,7 @@ func (d historyText) Text(p *page) {
 		{Column: screen.Column{Name: "AS", Goes: 1}, cell: text(func(op app.OperationRecord) thread.ActorKind { return op.As })},
 		{Column: screen.Column{Name: "ACTOR", Goes: 2, Shrinks: true}, cell: text(func(op app.OperationRecord) string { return op.Actor })},
 		{Column: screen.Column{Name: "COMMAND"}, cell: d.command},
-		{Column: screen.Column{Name: "THREAD", Shrinks: true}, cell: text(about)},
+		{Column: screen.Column{Name: "THREAD", Shrinks: true}, cell: text(func(op app.OperationRecord) thread.ThreadID { return orZero(op.ThreadID) })},
 	})
 	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {

@@ -17,19 +17,13 @@ type listText struct {
 }
 
 func (d listText) Text(p *page) {
-	claim := func(t app.ThreadItem) string {
-		if t.Claim == nil {
-			return ""
-		}
-		return t.Claim.Holder
-	}
 	columns := []column[app.ThreadItem]{
-		{Column: screen.Column{Name: "THREAD"}, cell: text(func(t app.ThreadItem) string { return strings.Repeat("  ", depthOf(t)) + string(t.ThreadID) })},
+		{Column: screen.Column{Name: "THREAD"}, cell: text(func(t app.ThreadItem) string { return strings.Repeat("  ", orZero(t.Depth)) + string(t.ThreadID) })},
 		{Column: screen.Column{Name: "STATUS"}, cell: func(t app.ThreadItem) screen.Cell { return screen.Status(t.Status) }},
 		{Column: screen.Column{Name: "EXECUTOR", Goes: 1}, cell: text(func(t app.ThreadItem) thread.Executor { return t.Executor })},
 		{Column: screen.Column{Name: "OBJECTIVE", Goes: 3}, cell: text(func(t app.ThreadItem) thread.ObjectiveID { return t.ObjectiveID })},
-		{Column: screen.Column{Name: "PARENT", Goes: 2}, cell: text(parentOf)},
-		{Column: screen.Column{Name: "CLAIM", Goes: 6, Shrinks: true}, cell: text(claim), most: 30, used: true},
+		{Column: screen.Column{Name: "PARENT", Goes: 2}, cell: text(func(t app.ThreadItem) thread.ThreadID { return orZero(t.ParentID) })},
+		{Column: screen.Column{Name: "CLAIM", Goes: 6, Shrinks: true}, cell: text(func(t app.ThreadItem) string { return orZero(t.Claim).Holder }), most: 30, used: true},
 		{Column: screen.Column{Name: "TAGS", Goes: 4, Shrinks: true}, cell: text(func(t app.ThreadItem) string { return strings.Join(t.Tags, ",") }), most: 30, used: true},
 		{Column: screen.Column{Name: "UPDATED", Goes: 5}, cell: func(t app.ThreadItem) screen.Cell { return p.when(&t.UpdatedAt) }, extra: true},
 		{Column: screen.Column{Name: "TITLE", Shrinks: true}, cell: text(func(t app.ThreadItem) string { return t.Title }), most: 60},
@@ -42,21 +36,6 @@ func (d listText) Text(p *page) {
 	if d.Total == 0 {
 		p.line("no threads match")
 	}
-}
-
-// depthOf is a thread's depth in a tree, 0 in a list.
-func depthOf(t app.ThreadItem) int {
-	if t.Depth == nil {
-		return 0
-	}
-	return *t.Depth
-}
-
-func parentOf(t app.ThreadItem) string {
-	if t.ParentID == nil {
-		return ""
-	}
-	return string(*t.ParentID)
 }
 
 func statusWords() []string {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
 	"leslie/merge"
@@ -226,20 +225,6 @@ func runMerge(c *call) (Data, error) {
 	c.checkRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
 	data, err := runMerging(c, app.Merge, in)
 	return data, c.meantSubcommand(err, "merge", in.Sources...)
-}
-
-// meantSubcommand returns T903 instead of T101 if the first operand of a group's own
-// command is like the name of a subcommand: merge contnue merge-a1b2c3d4.
-func (c *call) meantSubcommand(err error, group string, operands ...string) error {
-	if !codes.Has(err, codes.ThreadNotFound) || len(operands) == 0 {
-		return err
-	}
-	f := unknownSubcommand(commands(), group, operands)
-	if f.Nearest == "" {
-		return err
-	}
-	c.faults, c.line.group, c.line.cmd = append(c.faults, f), group, nil
-	return c.usage()
 }
 
 // mergeMeans are the options of every command that may apply a merge.

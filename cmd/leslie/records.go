@@ -76,9 +76,7 @@ func approvalFacts(p *page, d app.ApprovalRecord) {
 	if d.Until != nil {
 		p.field("  until", p.at(*d.Until))
 	}
-	if d.MergeID != nil {
-		p.field("  merge", string(*d.MergeID))
-	}
+	p.field("  merge", d.MergeID)
 }
 
 // injectionText renders an injection; it has its content until it was seen.

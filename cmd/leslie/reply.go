@@ -381,10 +381,16 @@ func run(ctx context.Context, argv []string, e env) int {
 // perform runs argv against a table of commands. A panic anywhere in a command
 // becomes T901 in the asked format.
 func perform(ctx context.Context, all []*command, argv []string, e env) int {
+	c, data, err := carryOut(ctx, all, argv, e)
+	return c.reply(data, err)
+}
+
+// carryOut does what a line says, without an answer.
+func carryOut(ctx context.Context, all []*command, argv []string, e env) (*call, Data, error) {
 	c := newCall(ctx, e, lint(all, argv))
 	c.argv = argv
 	data, err := c.do(all)
-	return c.reply(data, err)
+	return c, data, err
 }
 
 func (c *call) do(all []*command) (data Data, err error) {

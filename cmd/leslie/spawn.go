@@ -16,9 +16,7 @@ func (d spawnText) Text(p *page) {
 	p.line("thread %s  %s", d.ThreadID, d.Status)
 	p.field("title", d.Title)
 	p.field("objective", string(d.ObjectiveID))
-	if d.ParentID != nil {
-		p.field("parent", string(*d.ParentID))
-	}
+	p.field("parent", d.ParentID)
 	if d.Inherited.Mode != thread.InheritNone {
 		p.field("inherited", many(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
 	}

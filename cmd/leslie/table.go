@@ -29,6 +29,14 @@ func text[T any, S ~string](of func(T) S) func(T) screen.Cell {
 	return func(item T) screen.Cell { return screen.Text(string(of(item))) }
 }
 
+// orZero is a value that may be null.
+func orZero[T any](value *T) (v T) {
+	if value != nil {
+		v = *value
+	}
+	return v
+}
+
 // tableOf writes items as a table; nothing when there are none.
 func tableOf[T any](p *page, items []T, columns []column[T]) {
 	if len(items) == 0 {
