@@ -31,6 +31,8 @@ type codeRestore struct {
 	repo     *git.Repo
 	t        thread.Thread
 	worktree git.Worktree
+	// made: something was made again that no record calls lost.
+	made bool
 }
 
 // CodeRestore brings a removed worktree back, on its branch, with what was not committed.
@@ -87,10 +89,15 @@ func (m *codeRestore) bring() (err error) {
 	_, here := os.Lstat(dir)
 	_, known := os.Lstat(code.Admin)
 	switch {
+	case known == nil && m.worktree.Elsewhere() != "":
+		return thread.FolderTaken(dir, "git has this worktree in "+m.worktree.Elsewhere()).
+			WithHint("Record where it is with leslie update " + string(m.t.ID) + " --worktree " + m.worktree.Elsewhere()).WithNext("leslie code " + string(m.t.ID))
 	case known == nil && (here != nil || m.worktree.Remaking()):
+		m.made = true
 		return m.worktree.Remake(ctx)
 	case known == nil:
-		return nil
+		m.made, err = m.worktree.Relink()
+		return err
 	}
 	tip, err := m.repo.Branch(ctx, m.t.Branch)
 	if err != nil {
@@ -129,6 +136,9 @@ func (m *codeRestore) record() (*CodeRestoreResult, error) {
 	})
 	if err != nil {
 		return nil, err // the same call repeated finds the worktree whole
+	}
+	if m.made {
+		d.SetChanged(true)
 	}
 	_ = m.worktree.Unlock() // doctor finds what stays
 	if removed != nil && removed.Ref != "" {

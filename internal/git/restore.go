@@ -157,17 +157,43 @@ func (w Worktree) Remake(ctx context.Context) error {
 	if err := w.lock(restoring); err != nil {
 		return err
 	}
-	err := os.MkdirAll(w.Dir, 0o777)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(w.Dir, ".git"), []byte("gitdir: "+w.Admin+"\n"), 0o666)
-	}
-	if err != nil {
+	if err := os.MkdirAll(w.Dir, 0o777); err != nil {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", w.Dir), fact.Of("reason", codes.Reason(err)))
+	}
+	if err := w.link(filepath.Join(w.Dir, ".git")); err != nil {
+		return err
 	}
 	if _, err := w.run(ctx, command{args: []string{"checkout-index", "-a", "-f", "-q"}}); err != nil {
 		return broken(err)
 	}
 	return w.lock(restored)
+}
+
+// Elsewhere returns the folder to which somebody moved the worktree; "" if it is not
+// there, or still in its own.
+func (w Worktree) Elsewhere() string {
+	dir := placeOf(w.Admin)
+	if dir == "" || there(w.Dir) || !there(dir) {
+		return ""
+	}
+	return dir
+}
+
+// Relink gives the folder of a linked worktree its .git file again if that is gone, and
+// reports whether it was.
+func (w Worktree) Relink() (bool, error) {
+	file := filepath.Join(w.Dir, ".git")
+	if there(file) {
+		return false, nil
+	}
+	return true, w.link(file)
+}
+
+func (w Worktree) link(file string) error {
+	if err := os.WriteFile(file, []byte("gitdir: "+w.Admin+"\n"), 0o666); err != nil {
+		return codes.WriteFailed.Wrap(err, fact.Of("path", w.Dir), fact.Of("reason", codes.Reason(err)))
+	}
+	return nil
 }
 
 func there(name string) bool {

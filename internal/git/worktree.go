@@ -87,17 +87,25 @@ func (r *Repo) admins() map[string]string {
 	entries, _ := os.ReadDir(filepath.Join(r.Admin, "worktrees"))
 	for _, e := range entries {
 		admin := filepath.Join(r.Admin, "worktrees", e.Name())
-		text, err := os.ReadFile(filepath.Join(admin, "gitdir"))
-		if err != nil {
-			continue
+		if dir := placeOf(admin); dir != "" {
+			out[dir] = admin
 		}
-		file := strings.TrimSuffix(string(text), "\n")
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(admin, file)
-		}
-		out[filepath.Dir(file)] = admin
 	}
 	return out
+}
+
+// placeOf returns the folder of a linked worktree's files, by its folder in the repository;
+// "" if that says nothing.
+func placeOf(admin string) string {
+	text, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	if err != nil {
+		return ""
+	}
+	file := strings.TrimSuffix(string(text), "\n")
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(admin, file)
+	}
+	return filepath.Dir(file)
 }
 
 // Add makes a linked worktree in a folder that does not exist, on a new branch that

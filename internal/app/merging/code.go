@@ -150,7 +150,12 @@ func (in *codeInputs) add(t thread.Thread, worktrees []git.Listed, looking bool)
 		return err
 	}
 	for _, w := range worktrees {
-		if !worksIn(t, w) || w.Missing || looking {
+		if looking || !worksIn(t, w) {
+			continue
+		}
+		if here, err := lookable(t, w); err != nil {
+			return err
+		} else if !here {
 			continue
 		}
 		if err := w.CheckIdle(); err != nil {

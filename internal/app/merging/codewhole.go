@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"os"
 	"slices"
 
 	"leslie/codes"
@@ -75,6 +76,22 @@ func away(p *Planning, t thread.Thread, state thread.CodeState) error {
 // worksIn reports whether a worktree is a thread's own, or has its branch checked out.
 func worksIn(t thread.Thread, w git.Listed) bool {
 	return w.Branch == t.Branch || w.Admin == t.OwnedCode().Admin
+}
+
+// lookable reports whether the folder of a worktree is there; git calls it missing also
+// if only its .git file is. Errors: T802 if it is the thread's own and gone, because what
+// was staged there may still be in the repository.
+func lookable(t thread.Thread, w git.Listed) (bool, error) {
+	if !w.Missing {
+		return true, nil
+	}
+	if _, err := os.Lstat(w.Dir); err == nil {
+		return true, nil
+	}
+	if w.Admin == t.OwnedCode().Admin {
+		return false, noCode(t, "its worktree is lost").WithHint("Bring it back, then repeat the call").WithNext("leslie code restore " + string(t.ID))
+	}
+	return false, nil
 }
 
 // elsewhere returns T805 if a thread's own worktree has something else checked out than
