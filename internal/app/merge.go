@@ -130,6 +130,22 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	if in.Queue {
 		return merging.Queue(mergeCall(c, in.MergeMeans, conf), request)
 	}
+	for kept := len(c.warnings); ; c.warnings = c.warnings[:kept] {
+		result, err := in.carryOut(c, request, conf)
+		if !codes.Has(err, codes.MergePending) {
+			return result, err
+		}
+		free, waitErr := awaitLanding(c, thread.ThreadID(codes.Of(err).Facts().Text("target")))
+		switch {
+		case waitErr != nil:
+			return nil, waitErr
+		case !free:
+			return nil, err
+		}
+	}
+}
+
+func (in MergeRequest) carryOut(c *Call, request merging.Request, conf settings) (*MergeResult, error) {
 	begin := merging.Start
 	if in.DryRun {
 		begin = merging.Preview
@@ -142,6 +158,25 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 		return s.Planned()
 	}
 	return finishMerge(c, s)
+}
+
+// landingPatience is how long another call may take to land before it counts as killed.
+const landingPatience = 10 * time.Second
+
+// awaitLanding waits while another call lands a merge into a thread, and reports whether
+// the thread has no pending merge then. Errors: T904, those of a view.
+func awaitLanding(c *Call, target thread.ThreadID) (free bool, err error) {
+	err = await(c, 0, func(s *thread.State) (done bool, wake time.Time, err error) {
+		now := c.now()
+		for _, m := range s.Landings() {
+			if until := m.Code.Landing.At.Add(landingPatience); m.Target == target && now.Before(until) {
+				wake = until
+			}
+		}
+		free = s.NoPendingMerge(target) == nil
+		return free || wake.IsZero(), wake, nil
+	})
+	return free, err
 }
 
 // finishMerge asks and applies. A merge with nothing to do is not an operation; its

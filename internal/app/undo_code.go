@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"leslie/codes"
@@ -95,6 +96,9 @@ func (u *undoing) takeBackCode() error {
 		paths, _ := e.Facts().Get("paths")
 		return u.conflict("its code cannot be taken back from " + l.Branch + ": " + e.Facts().Text("reason")).
 			With(fact.Of("paths", paths)).WithHint("Commit or move these files, or revert " + l.New + " with git, then undo again")
+	}
+	if errors.Is(err, git.ErrMoved) {
+		return u.conflict(l.Branch + " gets commits all the time").WithHint("Undo again")
 	}
 	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how}
 	return err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -30,14 +32,18 @@ const landingLock = "leslie-landing.lock"
 
 // Land moves the branch. Local changes and untracked or ignored files stay as they are:
 // where the landing would have to write them it changes nothing (T806 with the paths).
-// Errors: ErrMoved if the branch is elsewhere; T805 if something is in progress in its
-// worktree, another landing too; T806; T808.
+// It waits for another landing. Errors: ErrMoved if the branch is elsewhere; T805 if
+// something is in progress in its worktree; T806; T808.
 func (r *Repo) Land(ctx context.Context, l Landing) error {
-	lock, err := r.holdLanding()
+	lock, err := r.awaitLanding(ctx)
 	if err != nil {
 		return err
 	}
 	defer release(lock)
+	return r.land(ctx, l, lock)
+}
+
+func (r *Repo) land(ctx context.Context, l Landing, lock *os.File) error {
 	at, err := r.checkedOut(ctx, l)
 	if err != nil {
 		return err
@@ -51,16 +57,43 @@ func (r *Repo) Land(ctx context.Context, l Landing) error {
 	return at.forward(ctx, l, lock)
 }
 
+// How long a landing waits for another one, and how often it looks.
+const (
+	landingPatience = 30 * time.Second
+	landingPace     = 10 * time.Millisecond
+)
+
+// awaitLanding holds the lock of landings, once no other process has it. Errors: T805 if
+// that takes too long, T904, T505.
+func (r *Repo) awaitLanding(ctx context.Context) (lock *os.File, err error) {
+	patience, cancel := context.WithTimeout(ctx, landingPatience)
+	defer cancel()
+	for {
+		if lock, err = r.holdLanding(); !codes.Has(err, codes.WorktreeBusy) {
+			return lock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, codes.Interrupted.Wrap(context.Cause(ctx))
+		case <-patience.Done():
+			return nil, err
+		case <-time.After(landingPace):
+		}
+	}
+}
+
+// holdLanding holds the lock of landings. Errors: T805 if another process has it, T505.
 func (r *Repo) holdLanding() (*os.File, error) {
 	path := filepath.Join(r.Admin, landingLock)
 	lock, err := hold(path)
 	switch {
 	case err == nil:
 		return lock, nil
-	case errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist):
-		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, codes.WorktreeBusy.Wrap(err, fact.Of("path", r.Admin), fact.Of("what", "another landing")).
+			WithHint("Wait until it has ended, then repeat the call")
 	}
-	return nil, codes.WorktreeBusy.Wrap(err, fact.Of("path", r.Admin), fact.Of("what", "another landing"))
+	return nil, codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 }
 
 // checkedOut returns the worktree that has the branch checked out, nil if none has.
@@ -151,10 +184,10 @@ func inTheWay(stderr string) (paths []string, reason string) {
 
 // Repair finishes or takes back a landing that was interrupted, and reports whether the
 // branch has the commit now. It changes only what git wrote: a file that is what the
-// landing found, what it was writing, or a beginning of that. Errors: T805 if the
-// landing, or something else, is in progress.
+// landing found, what it was writing, or a beginning of that. It waits for a landing that
+// goes on. Errors: T805 if that, or something else, is in progress.
 func (r *Repo) Repair(ctx context.Context, l Landing) (landed bool, err error) {
-	lock, err := r.holdLanding()
+	lock, err := r.awaitLanding(ctx)
 	if err != nil {
 		return false, err
 	}

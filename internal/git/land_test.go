@@ -242,7 +242,7 @@ func TestARepairLeavesEditsAlone(t *testing.T) {
 	assert.Equal(t, "gone\n", r.files()[filepath.Join(r.dir, "dir", "gone")])
 }
 
-func TestALandingWaitsForNoOther(t *testing.T) {
+func TestALandingWaitsForTheOther(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no lock that a process inherits")
@@ -261,9 +261,18 @@ func TestALandingWaitsForNoOther(t *testing.T) {
 	go func() { done <- repo.Land(ctx, l) }()
 	_, err = os.ReadFile(started)
 	require.NoError(t, err)
-	assert.True(t, codes.Has(r.repo.Land(ctx, l), codes.WorktreeBusy))
-	_, err = r.repo.Repair(ctx, l)
-	assert.True(t, codes.Has(err, codes.WorktreeBusy), "%v", err)
+	ended, end := context.WithCancel(ctx)
+	end()
+	assert.True(t, codes.Has(r.repo.Land(ended, l), codes.Interrupted))
+	_, half, err := r.repo.Left(ctx, l)
+	require.NoError(t, err)
+	assert.False(t, half, "it goes on")
+	landed := make(chan bool, 1)
+	go func() {
+		has, err := r.repo.Repair(ctx, l)
+		landed <- assert.NoError(t, err) && has
+	}()
 	require.NoError(t, os.WriteFile(goOn, []byte("x\n"), 0o644))
 	require.NoError(t, <-done)
+	assert.True(t, <-landed)
 }

@@ -106,7 +106,9 @@ func (r *Repo) Drop(ctx context.Context, branch string, at Commit) (bool, error)
 	if err != nil || tip != at {
 		return tip == "", err
 	}
-	err = r.UpdateRef(ctx, "refs/heads/"+branch, "", at, "leslie: landed")
+	if err = r.UpdateRef(ctx, "refs/heads/"+branch, "", at, "leslie: landed"); errors.Is(err, ErrMoved) {
+		return false, nil
+	}
 	return err == nil, err
 }
 

@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"errors"
+	"os"
 	"strings"
 )
 
@@ -41,15 +43,33 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 }
 
 // TakeBack takes a landing back, as Back says, and returns how. Local work stays as it
-// is. Errors: ErrMoved; T806 if local work, or a later commit, is where it would change
-// something; T805, T808.
+// is. It waits for another landing. Errors: ErrMoved if somebody moves the branch all the
+// time; T806 if local work, or a later commit, is where it would change something; T805,
+// T808.
 func (r *Repo) TakeBack(ctx context.Context, l Landing, message, actor string) (how string, err error) {
+	lock, err := r.awaitLanding(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release(lock)
+	for range backTries {
+		if how, err = r.takeBack(ctx, l, message, actor, lock); !errors.Is(err, ErrMoved) {
+			break
+		}
+	}
+	return how, err
+}
+
+// backTries is how often a landing is taken back from a branch that moves.
+const backTries = 3
+
+func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, lock *os.File) (how string, err error) {
 	how, tip, err := r.Back(ctx, l)
 	switch {
 	case err != nil || how == Gone:
 		return how, err
 	case how == Reset:
-		return how, r.reset(ctx, l)
+		return how, r.reset(ctx, l, lock)
 	}
 	m, err := r.MergeTree(ctx, nil, l.New, tip, l.Old)
 	if err != nil {
@@ -70,16 +90,11 @@ func (r *Repo) TakeBack(ctx context.Context, l Landing, message, actor string) (
 	if err != nil {
 		return how, err
 	}
-	return how, r.Land(ctx, Landing{Branch: l.Branch, Old: tip, New: commit})
+	return how, r.land(ctx, Landing{Branch: l.Branch, Old: tip, New: commit}, lock)
 }
 
 // reset moves a branch back, with the files of the worktree that has it checked out.
-func (r *Repo) reset(ctx context.Context, l Landing) error {
-	lock, err := r.holdLanding()
-	if err != nil {
-		return err
-	}
-	defer release(lock)
+func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 	back := Landing{Branch: l.Branch, Old: l.New, New: l.Old}
 	at, err := r.checkedOut(ctx, back)
 	if err != nil {

@@ -253,3 +253,65 @@ func TestAKilledUndoOfCodeIsFinished(t *testing.T) {
 		}
 	}
 }
+
+// together runs several calls at once, and requires that all succeed.
+func (r *repository) together(calls ...[]string) (answers []answer) {
+	r.t.Helper()
+	var all []*started
+	for _, args := range calls {
+		all = append(all, r.start(args...))
+	}
+	for _, s := range all {
+		a, err := s.end()
+		require.NoError(r.t, err)
+		require.Nil(r.t, a.Error, "%s: %s", a.line, a.stderr)
+		answers = append(answers, a)
+	}
+	return answers
+}
+
+// TestMergesOfCodeAtOnceAllLand: calls that land at the same time wait for each other, also
+// into one branch; so do those that take it back.
+func TestMergesOfCodeAtOnceAllLand(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	threads := []string{"one", "two", "three", "four"}
+	var into, across, back [][]string
+	for _, id := range threads {
+		r.ok("spawn", "--code", "--intent", id, "--id", id, "--parent", "lead")
+		r.ok("spawn", "--code", "--intent", id, "--id", "of-"+id)
+		dir := filepath.Join(r.worktrees, id)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, id), []byte(id+"\n"), 0o644))
+		r.git(dir, "add", "-A")
+		r.git(dir, "commit", "-q", "-m", id)
+		across = append(across, []string{"merge", "--sources", id, "--target", "of-" + id})
+		into = append(into, []string{"merge", "--sources", id, "--target", "lead"})
+	}
+	var history struct {
+		Items []struct {
+			Seq         int64  `json:"seq"`
+			OperationID string `json:"operationId"`
+		} `json:"items"`
+	}
+	merged := r.together(across...)
+	r.ok("history", "--limit", "0").into(t, &history)
+	for i, a := range merged {
+		assert.FileExists(t, filepath.Join(r.worktrees, "of-"+threads[i], threads[i]))
+		for _, op := range history.Items {
+			if op.Seq == *a.Revision {
+				back = append(back, []string{"undo", op.OperationID})
+			}
+		}
+	}
+	require.Len(t, back, len(threads))
+	r.together(back...)
+	r.together(into...)
+	lead := filepath.Join(r.worktrees, "lead")
+	assert.Equal(t, "4", r.git(lead, "rev-list", "--count", "--first-parent", "--merges", "HEAD"))
+	assert.Equal(t, " M b.txt", r.git(lead, "status", "--porcelain"))
+	for _, id := range threads {
+		assert.FileExists(t, filepath.Join(lead, id))
+		assert.NoFileExists(t, filepath.Join(r.worktrees, "of-"+id, id))
+	}
+	r.requireHealthy()
+}
