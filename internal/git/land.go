@@ -73,9 +73,10 @@ func (r *Repo) awaitLanding(ctx context.Context) (lock *os.File, err error) {
 			return lock, err
 		}
 		select {
-		case <-ctx.Done():
-			return nil, codes.Interrupted.Wrap(context.Cause(ctx))
 		case <-patience.Done():
+			if ctx.Err() != nil {
+				err = codes.Interrupted.Wrap(context.Cause(ctx))
+			}
 			return nil, err
 		case <-time.After(landingPace):
 		}
