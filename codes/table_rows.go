@@ -646,9 +646,8 @@ var table = [...]Entry{
 	},
 	{
 		Code: NoCode, Name: "NoCode", Kind: "no_code",
-		Title:    "Thread owns no code",
-		Template: "Thread '{id}' owns no code: {reason}", Subject: "threadId",
-		Explanation: "Only a thread that was given a branch and a worktree owns code.",
+		Title:    "No usable code",
+		Template: "Thread '{id}' has no usable code: {reason}", Subject: "threadId",
 		Causes: []string{
 			"The thread was spawned without --code.",
 			"Its worktree was removed; leslie code restore brings it back.",
@@ -677,6 +676,7 @@ var table = [...]Entry{
 		Code: Uncommitted, Name: "Uncommitted", Kind: "uncommitted",
 		Title:    "Uncommitted work",
 		Template: "Thread '{id}' has {count} uncommitted files", Subject: "threadId",
+		One: "Thread '{id}' has 1 uncommitted file", Counted: "count",
 		Explanation: "Nothing was changed: a merge takes what is committed.",
 		Causes: []string{
 			"The thread's agent has not committed, or cannot.",

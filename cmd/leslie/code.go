@@ -42,7 +42,7 @@ func codeWords(i app.CodeItem) string {
 	switch {
 	case orZero(i.Busy) != "":
 		return *i.Busy
-	case i.Landed != nil && *i.Landed:
+	case orZero(i.Landed) && i.State == thread.CodeReady:
 		return "landed"
 	}
 	return string(i.State)

@@ -102,6 +102,8 @@ func landingText(p *page, d *merging.CodeResult) {
 	case d == nil:
 	case d.Landed:
 		p.line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], many(d.Files, "file"))
+	case d.Files > 0:
+		p.line("code: merges into %s, changes %s", d.Branch, many(d.Files, "file"))
 	default:
 		p.line("code: merges into %s", d.Branch)
 	}

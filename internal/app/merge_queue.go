@@ -37,7 +37,6 @@ type MergeLandRequest struct {
 // Faults returns what is wrong with the request.
 func (in MergeLandRequest) Faults(name Names) []Fault {
 	k := newChecks(name)
-	k.needed("Target", in.Target)
 	if in.Limit < 0 {
 		k.add("Limit", "", "must not be negative")
 	}

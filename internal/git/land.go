@@ -326,7 +326,7 @@ func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []TreeCha
 func (w Worktree) wrote(ctx context.Context, changed []TreeChange) (back, extra []string, sure bool, err error) {
 	var objects []string
 	for _, c := range changed {
-		if c.New.There() && c.New.Mode != "160000" {
+		if c.New.There() && !c.New.Submodule() {
 			objects = append(objects, c.New.Object+" "+c.Path)
 		}
 	}
@@ -359,7 +359,7 @@ func (w Worktree) wrote(ctx context.Context, changed []TreeChange) (back, extra 
 
 // objectAt is a version as filtered wants it, none for a submodule or nothing.
 func objectAt(b Blob, path string) []string {
-	if !b.There() || b.Mode == "160000" {
+	if !b.There() || b.Submodule() {
 		return nil
 	}
 	return []string{b.Object + " " + path}

@@ -25,6 +25,9 @@ func (b Blob) There() bool { return b.Object != "" }
 // File reports whether it is a regular file.
 func (b Blob) File() bool { return b.Mode == "100644" || b.Mode == "100755" }
 
+// Submodule reports whether it is a commit of a submodule.
+func (b Blob) Submodule() bool { return b.Mode == "160000" }
+
 // Unmerged is a path that git could not merge.
 type Unmerged struct {
 	Path               string

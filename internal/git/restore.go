@@ -460,7 +460,7 @@ type filling struct {
 // remove removes what was checked out and was not there.
 func (f filling) remove(checkedOut, there map[string]Blob) error {
 	for name, b := range checkedOut {
-		if is, ok := there[name]; ok && (is.Mode == "160000") == (b.Mode == "160000") {
+		if is, ok := there[name]; ok && is.Submodule() == b.Submodule() {
 			continue
 		}
 		for err := f.files.Remove(filepath.FromSlash(name)); err == nil; err = f.files.Remove(filepath.FromSlash(name)) {
@@ -489,7 +489,7 @@ func (f filling) write(want map[string]Blob) error {
 		return err
 	}
 	for name, b := range want {
-		if b.Mode == "160000" {
+		if b.Submodule() {
 			continue
 		}
 		is, err := now.blob(name, f.w.repo.hash)

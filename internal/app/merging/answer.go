@@ -413,7 +413,11 @@ func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
 	case what == "":
 		return nil, c.noChoice("every conflict of the merge is resolved already")
 	case len(found) == 0:
-		return nil, c.noChoice("the merge has no conflict and no path " + quoted(what))
+		reason := "the merge has no conflict and no path " + quoted(what)
+		if code := codePrefix + what; slices.ContainsFunc(c.plan.Conflicts, func(d merge.Conflict) bool { return d.Path == code }) {
+			reason += " (did you mean " + code + "?)"
+		}
+		return nil, c.noChoice(reason)
 	case len(found) > 1:
 		return nil, c.noChoice(quoted(what) + " begins the ids of several conflicts")
 	}

@@ -44,6 +44,7 @@ type codeInputs struct {
 	joined  map[[3]string]git.Commit // by tree and parents
 	blobs   map[versionKey]git.Blob
 	hashes  map[string]string // by object, as the plan has it
+	other   map[string]string // by object: links and submodules, in words
 	changed map[string][]PlannedFile
 	reader  *treeReader
 }
@@ -104,7 +105,7 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	}
 	in := &codeInputs{
 		ctx: p.call.Context, repo: repo, branch: found.Target.Branch, target: party{Thread: found.Target},
-		merges: map[[2]git.Commit]git.Merge{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{},
+		merges: map[[2]git.Commit]git.Merge{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{}, other: map[string]string{},
 		changed: map[string][]PlannedFile{},
 	}
 	worktrees, err := repo.Worktrees(in.ctx)
@@ -136,7 +137,7 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 	}
 	tip, err := in.repo.Branch(in.ctx, t.Branch)
 	if err == nil && tip == "" {
-		err = codes.NoCode.New(fact.Of("id", t.ID), fact.Of("reason", "its branch '"+t.Branch+"' is gone"), fact.Of("threadId", t.ID)).
+		err = thread.NoCode(t.ID, "its branch '"+t.Branch+"' is gone").
 			WithHint("Name its branch of now with leslie update " + string(t.ID) + " --branch B")
 	}
 	return tip, err
@@ -254,7 +255,7 @@ func (in *codeInputs) read(m git.Merge) error {
 	var objects []string
 	for _, u := range m.Unmerged {
 		for _, b := range []git.Blob{u.Base, u.Ours, u.Theirs} {
-			if b.File() && !slices.Contains(objects, b.Object) {
+			if b.There() && !b.Submodule() && !slices.Contains(objects, b.Object) {
 				objects = append(objects, b.Object)
 			}
 		}
@@ -276,6 +277,12 @@ func (in *codeInputs) read(m git.Merge) error {
 // keep remembers a version by the hash under which the plan knows it. What is no regular
 // file, a link or a submodule, has a content that no file has.
 func (in *codeInputs) keep(b git.Blob, content []byte) {
+	switch {
+	case b.Submodule():
+		in.other[b.Object] = "commit " + b.Object[:12] + " of a submodule"
+	case !b.File():
+		in.other[b.Object] = "a link to " + string(content)
+	}
 	if !b.File() {
 		content = []byte("\x00" + b.Mode + " " + b.Object)
 	}
@@ -311,7 +318,7 @@ func (in *codeInputs) conflicts(source codeSource, m git.Merge, decisions map[st
 		put(input.Tree.Files, u.Ours)
 		put(theirs, u.Theirs)
 		put(bases, u.Base)
-		if reason := structural(m, u); reason != "" {
+		if reason := in.structural(m, u); reason != "" {
 			input.Contested[path] = reason
 		}
 	}
@@ -339,11 +346,12 @@ func (in *codeInputs) contest(input merge.Input, m git.Merge, plan *merge.Plan) 
 }
 
 // structural says why a conflict is not one of lines, "" if it is.
-func structural(m git.Merge, u git.Unmerged) string {
-	reason := ""
-	for _, b := range []git.Blob{u.Base, u.Ours, u.Theirs} {
+func (in *codeInputs) structural(m git.Merge, u git.Unmerged) string {
+	reason, versions := "", ""
+	for i, b := range []git.Blob{u.Base, u.Ours, u.Theirs} {
 		if b.There() && !b.File() {
 			reason = "it is a link or a submodule"
+			versions += "; " + []string{"base", "ours", "theirs"}[i] + ": " + in.other[b.Object]
 		}
 	}
 	for _, message := range m.Messages {
@@ -357,7 +365,7 @@ func structural(m git.Merge, u git.Unmerged) string {
 		}
 	}
 	if reason != "" {
-		return cmp.Or(messageOf(m, u.Path), reason)
+		return cmp.Or(messageOf(m, u.Path), reason) + versions
 	}
 	return ""
 }

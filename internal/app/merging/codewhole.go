@@ -31,10 +31,10 @@ func haveCode(p *Planning, found thread.MergeParties) error {
 		return err
 	}
 	if found.Target.OwnedCode() == nil {
-		return noCode(found.Target, "the merge is one of code")
+		return thread.NoCode(found.Target.ID, "the merge is one of code")
 	}
 	if !slices.ContainsFunc(found.Sources, func(t thread.Thread) bool { return t.OwnedCode() != nil }) {
-		return noCode(found.Sources[0], "the merge is one of code")
+		return thread.NoCode(found.Sources[0].ID, "the merge is one of code")
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func away(p *Planning, t thread.Thread, state thread.CodeState) error {
 	if p.recorded {
 		hint, next = "Bring it back, or abort the merge", append(next, "leslie merge status "+string(p.record.ID))
 	}
-	return noCode(t, "its worktree is "+string(state)).WithHint(hint).WithNext(next...)
+	return thread.NoCode(t.ID, "its worktree is "+string(state)).WithHint(hint).WithNext(next...)
 }
 
 // worksIn reports whether a worktree is a thread's own, or has its branch checked out.
@@ -89,7 +89,7 @@ func lookable(t thread.Thread, w git.Listed) (bool, error) {
 		return true, nil
 	}
 	if w.Admin == t.OwnedCode().Admin {
-		return false, noCode(t, "its worktree is lost").WithHint("Bring it back, then repeat the call").WithNext("leslie code restore " + string(t.ID))
+		return false, thread.NoCode(t.ID, "its worktree is lost").WithHint("Bring it back, then repeat the call").WithNext("leslie code restore " + string(t.ID))
 	}
 	return false, nil
 }

@@ -2,7 +2,6 @@ package merging
 
 import (
 	"leslie/codes"
-	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -59,8 +58,4 @@ func HasLanded(s *Session) bool { return s != nil && codeRecord(s.Planning).Land
 
 func threadsOf(found thread.MergeParties) []thread.Thread {
 	return append([]thread.Thread{found.Target}, found.Sources...)
-}
-
-func noCode(t thread.Thread, reason string) *codes.Error {
-	return codes.NoCode.New(fact.Of("id", t.ID), fact.Of("reason", reason), fact.Of("threadId", t.ID))
 }
