@@ -94,7 +94,7 @@ func whyNotPackage(dir string) string {
 		"warnings":                 "this package does not warn: it answers or fails",
 		"internal/nearest":         "only the rules and the command line look up names that may be misspelt",
 		"internal/scope":           "only the store walks trees, and only use cases and commands check patterns",
-		"internal/atomicfile":      "only the store writes files",
+		"internal/atomicfile":      "only the store and transcripts write files",
 		"internal/retry":           "only the lock and calls to agents are retried; a rule that fails would fail again",
 		"thread":                   "this package is below the rules, so that other packages can use it without them",
 		"merge":                    "only use cases merge; the store and the rules know nothing of it",
@@ -163,14 +163,14 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
 	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/bench", "test/torture", "test/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
 		{"os/signal", append(slices.Clone(speaks), "test/soak"), "signals end a call's context in main"},
 		{"os/user", speaks, "pass the user as a value"},
-		{"os", append(slices.Clone(files), "internal/external"), "this package is pure: only the store uses files, only the command line the environment"},
+		{"os", append(slices.Clone(files), "internal/external"), "this package is pure: only the store and transcripts use files, only the command line the environment"},
 		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
 		{"syscall", append(slices.Clone(files), "internal/external", "internal/git", "store/internal/buffer"), "this package is pure"},
 		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "pass randomness as a value, so that a test determines it"},
