@@ -63,7 +63,7 @@ func TestCtrlCEndsAStreamQuietly(t *testing.T) {
 				for { // a signal before it waits ends the process at once
 					term := openTerminal(t, b, 100, 20, env...)
 					term.start(args...)
-					term.waitFor(map[string]string{"observe": "spawn", "logs": "code=T101"}[name])
+					term.waitFor(map[string]string{"observe": "spawn  part", "logs": "code=T101"}[name])
 					term.interrupt()
 					if status := term.wait(); status != -1 {
 						assert.Equal(t, 130, status)
