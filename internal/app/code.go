@@ -203,9 +203,37 @@ func hold(c *Call, name string) (release func(), err error) {
 	}
 }
 
-// holdCode holds a thread's worktree: see hold. Errors: T805, those of store.Stage.
+// holdPace is how often a call looks whether another one has ended: the end of a process
+// changes no state.
+const holdPace = 100 * time.Millisecond
+
+// awaitHold is hold that waits for another call. Errors: errHeld if that takes too long,
+// T904, those of store.Stage.
+func awaitHold(c *Call, name string, patience time.Duration) (release func(), err error) {
+	if release, err = hold(c, name); !errors.Is(err, errHeld) {
+		return release, err
+	}
+	ctx, cancel := c.project.env.timeout(c.ctx, patience)
+	defer cancel()
+	w := c.store.Watch(store.StateFile)
+	defer w.Close()
+	for errors.Is(err, errHeld) && ctx.Err() == nil {
+		if ended := w.Next(ctx, holdPace); c.ctx.Err() != nil {
+			return nil, ended
+		}
+		release, err = hold(c, name)
+	}
+	return release, err
+}
+
+// codePatience is how long a call waits for another one that works on the worktree: long
+// enough for a killed process to be gone, and for what most calls do.
+const codePatience = 2 * time.Second
+
+// holdCode holds a thread's worktree: see awaitHold. Errors: T805, T904, those of
+// store.Stage.
 func holdCode(c *Call, id thread.ThreadID) (release func(), err error) {
-	if release, err = hold(c, "code-"+string(id)); errors.Is(err, errHeld) {
+	if release, err = awaitHold(c, "code-"+string(id), codePatience); errors.Is(err, errHeld) {
 		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another call of leslie"), fact.Of("path", "the worktree of '"+string(id)+"'"), fact.Of("threadId", id))
 	}
 	return release, err

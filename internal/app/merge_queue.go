@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	"leslie/codes"
 	"leslie/internal/app/merging"
 	"leslie/internal/fact"
 	"leslie/internal/git"
-	"leslie/store"
 	"leslie/thread"
 )
 
@@ -152,23 +150,11 @@ const queuePatience = AgentsPatience
 // holdQueue waits until no other call lands merges into a thread. Errors: T805, T904,
 // those of a write.
 func holdQueue(c *Call, id thread.ThreadID) (release func(), err error) {
-	ctx, cancel := c.project.env.timeout(c.ctx, queuePatience)
-	defer cancel()
-	w := c.store.Watch(store.StateFile)
-	defer w.Close()
-	for {
-		if release, err = hold(c, "queue-"+string(id)); !errors.Is(err, errHeld) {
-			return release, err
-		}
-		err := w.Next(ctx, time.Second) // the end of a process changes no state
-		switch {
-		case c.ctx.Err() != nil:
-			return nil, err
-		case ctx.Err() != nil:
-			return nil, codes.WorktreeBusy.New(fact.Of("what", "Another merge land"), fact.Of("path", "the queue of '"+string(id)+"'"), fact.Of("threadId", id)).
-				WithHint("Wait until it has ended, then repeat the call").WithNext("leslie merge list")
-		}
+	if release, err = awaitHold(c, "queue-"+string(id), queuePatience); errors.Is(err, errHeld) {
+		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another merge land"), fact.Of("path", "the queue of '"+string(id)+"'"), fact.Of("threadId", id)).
+			WithHint("Wait until it has ended, then repeat the call").WithNext("leslie merge list")
 	}
+	return release, err
 }
 
 // land tries one merge after the other. Errors: see MergeLand.

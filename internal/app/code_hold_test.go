@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+)
+
+// A call that repeats a killed one finds what the operating system has not ended yet.
+func TestACallWaitsForAnotherOfTheSameWorktree(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first, err := holdCode(b.call(), "part")
+	require.NoError(t, err)
+	b.env.WithTimeout = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+		first() // as soon as the second waits
+		return context.WithTimeout(ctx, d)
+	}
+	second, err := holdCode(b.call(), "part")
+	require.NoError(t, err)
+	b.env.WithTimeout = func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		return ended, cancel
+	}
+	_, err = holdCode(b.call(), "part")
+	assert.True(t, codes.Has(err, codes.WorktreeBusy), "%v", err)
+	second()
+	third, err := holdCode(b.call(), "part")
+	require.NoError(t, err)
+	third()
+}
