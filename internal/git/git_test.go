@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -275,6 +276,60 @@ func TestAMakingIsCheckedFinishedAndTakenBack(t *testing.T) {
 	require.NoError(t, r.repo.Unmake(ctx, m, false))
 	_, err = r.repo.Make(ctx, m)
 	assert.True(t, codes.Has(err, codes.BranchTaken), "%v", err)
+}
+
+// A process is killed while its git makes a worktree, and git goes on: nobody removes what
+// it writes, or writes there as well.
+func TestAMakingWaitsForAGitThatGoesOn(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no lock that a process inherits")
+	}
+	ctx := context.Background()
+	r := newRepository(t)
+	tip, err := r.repo.Resolve(ctx, "HEAD")
+	require.NoError(t, err)
+	sys, fifos := r.sys, t.TempDir()
+	started, goOn := filepath.Join(fifos, "started"), filepath.Join(fifos, "go")
+	require.NoError(t, exec.Command("mkfifo", started, goOn).Run())
+	sys.Program = filepath.Join(fifos, "git")
+	harness.WriteProgram(t, sys.Program, `#!/bin/sh
+case " $* " in *" worktree add "*) ;; *) exec git "$@";; esac
+git "$@" || exit
+locked=$(git rev-parse --git-common-dir)/worktrees/w/locked
+echo initializing >"$locked"
+echo x >`+started+`
+read x <`+goOn+`
+rm "$locked"
+`)
+	slow, err := git.Open(ctx, r.dir, sys)
+	require.NoError(t, err)
+	m := git.Making{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "w", Start: tip}
+	x := git.Restoring{Dir: filepath.Join(filepath.Dir(r.dir), "x"), Branch: "w", Tip: tip}
+	done := make(chan error, 1)
+	go func() {
+		_, err := slow.Make(ctx, m)
+		done <- err
+	}()
+	_, err = os.ReadFile(started)
+	require.NoError(t, err)
+	r.write("../w/own.txt", "mine\n")
+	ended, end := context.WithCancel(ctx)
+	end()
+	_, err = r.repo.Make(ended, m)
+	assert.True(t, codes.Has(err, codes.Interrupted), "%v", err)
+	assert.True(t, codes.Has(r.repo.Unmake(ended, m, false), codes.Interrupted))
+	require.NoError(t, os.Symlink(m.Dir, x.Dir+".leslie-restoring"))
+	_, err = r.repo.Restore(ended, x)
+	assert.True(t, codes.Has(err, codes.Interrupted), "%v", err)
+	require.NoError(t, os.Remove(x.Dir+".leslie-restoring"))
+	require.NoError(t, os.WriteFile(goOn, []byte("x\n"), 0o644))
+	w, err := r.repo.Make(ctx, m) // which is there by then
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+	status, err := w.Status(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, git.Status{Head: tip, Branch: "w", Untracked: []string{"own.txt"}}, status)
 }
 
 func TestIgnoredFilesAreThoseThatGitIgnoresToo(t *testing.T) {

@@ -11,6 +11,13 @@ import (
 // one that has inherited the file. Error: syscall.EWOULDBLOCK if somebody has it.
 func hold(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	return locked(f, err)
+}
+
+// holdFolder is hold for a folder.
+func holdFolder(dir string) (*os.File, error) { return locked(os.Open(dir)) }
+
+func locked(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -29,4 +36,9 @@ func release(f *os.File) {
 }
 
 // inherited are the files that a process gets beside its standard ones.
-func inherited(f *os.File) []*os.File { return []*os.File{f} }
+func inherited(f *os.File) []*os.File {
+	if f == nil {
+		return nil
+	}
+	return []*os.File{f}
+}

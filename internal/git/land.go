@@ -57,19 +57,25 @@ func (r *Repo) land(ctx context.Context, l Landing, lock *os.File) error {
 	return at.forward(ctx, l, lock)
 }
 
-// How long a landing waits for another one, and how often it looks.
+// How long a call waits for a lock that another process has, and how often it looks.
 const (
-	landingPatience = 30 * time.Second
-	landingPace     = 10 * time.Millisecond
+	lockPatience = 30 * time.Second
+	lockPace     = 10 * time.Millisecond
 )
 
 // awaitLanding holds the lock of landings, once no other process has it. Errors: T805 if
 // that takes too long, T904, T505.
-func (r *Repo) awaitLanding(ctx context.Context) (lock *os.File, err error) {
-	patience, cancel := context.WithTimeout(ctx, landingPatience)
+func (r *Repo) awaitLanding(ctx context.Context) (*os.File, error) {
+	return awaitLock(ctx, r.holdLanding)
+}
+
+// awaitLock takes a lock once no other process has it. Errors: T904, those of take; T805,
+// with which take says that another process has it, only if that takes too long.
+func awaitLock(ctx context.Context, take func() (*os.File, error)) (lock *os.File, err error) {
+	patience, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	for {
-		if lock, err = r.holdLanding(); !codes.Has(err, codes.WorktreeBusy) {
+		if lock, err = take(); !codes.Has(err, codes.WorktreeBusy) {
 			return lock, err
 		}
 		select {
@@ -78,7 +84,7 @@ func (r *Repo) awaitLanding(ctx context.Context) (lock *os.File, err error) {
 				err = codes.Interrupted.Wrap(context.Cause(ctx))
 			}
 			return nil, err
-		case <-time.After(landingPace):
+		case <-time.After(lockPace):
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -66,9 +67,44 @@ func folderTaken(dir, reason string) *codes.Error {
 	return codes.BranchTaken.New(fact.Of("what", "The folder "+dir), fact.Of("reason", reason), fact.Of("path", dir))
 }
 
+// occupy locks the folder of a worktree while git makes it, which inherits the lock: a git
+// that outlives a killed process would write into what the next one makes, and remove it.
+// The lock is nil where there is no folder, or none that can be locked. Errors: T805 if a
+// git is at it for too long, T904.
+func occupy(ctx context.Context, dir string) (*os.File, error) {
+	return awaitLock(ctx, func() (*os.File, error) {
+		for {
+			lock, err := holdFolder(dir)
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return nil, codes.WorktreeBusy.Wrap(err, fact.Of("path", dir), fact.Of("what", "the making of a worktree")).
+					WithHint("Wait until git has ended, then repeat the call")
+			}
+			if err != nil || lock == nil {
+				return nil, nil
+			}
+			mine, err := lock.Stat()
+			if now, nowErr := os.Stat(dir); err != nil || nowErr == nil && os.SameFile(mine, now) {
+				return lock, nil
+			}
+			release(lock) // somebody has made another folder there
+		}
+	})
+}
+
+// quiet waits until no git makes a worktree in a folder. Errors: those of occupy.
+func quiet(ctx context.Context, dir string) error {
+	lock, err := occupy(ctx, dir)
+	release(lock)
+	return err
+}
+
 // Make makes a worktree, or finishes what an earlier Make of the same left. Errors: T803
-// if somebody else has made the branch or the folder since, T808.
+// if somebody else has made the branch or the folder since, T805 if an earlier git goes on,
+// T808.
 func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
+	if err := quiet(ctx, m.Dir); err != nil {
+		return Worktree{}, err
+	}
 	if admin, known := r.admins()[m.Dir]; known {
 		if !initializing(admin) {
 			return Worktree{r, m.Dir, admin}, nil
@@ -91,8 +127,11 @@ func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
 
 // Unmake takes back what a Make has left, and the branch while it has no commit of its
 // own. A finished worktree goes only if the caller has made it and told nobody of it.
-// Error: T805 for another one that is finished.
+// Error: T805 for another one that is finished, or if an earlier git goes on.
 func (r *Repo) Unmake(ctx context.Context, m Making, finished bool) error {
+	if err := quiet(ctx, m.Dir); err != nil {
+		return err
+	}
 	if admin, known := r.admins()[m.Dir]; known {
 		if !finished && !initializing(admin) {
 			return codes.WorktreeBusy.New(fact.Of("what", "Work"), fact.Of("path", m.Dir))

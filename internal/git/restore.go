@@ -248,7 +248,11 @@ const (
 // Errors: T803 if somebody else has the folder or the branch, or if the branch has moved
 // so that the rescue does not fit; T808.
 func (r *Repo) Restore(ctx context.Context, x Restoring) (Worktree, error) {
-	admins, aside := r.admins(), x.Dir+".leslie-restoring"
+	aside := x.Dir + ".leslie-restoring"
+	if err := quiet(ctx, aside); err != nil {
+		return Worktree{}, err
+	}
+	admins := r.admins()
 	if admin, known := admins[x.Dir]; known {
 		lock, _ := os.ReadFile(filepath.Join(admin, "locked"))
 		if strings.TrimSpace(string(lock)) != restored+string(x.Tip) {
@@ -294,7 +298,7 @@ func rename(from, to string) error {
 
 func (r *Repo) restore(ctx context.Context, x Restoring, dir string) (Worktree, error) {
 	var kept *rescue
-	args := []string{"worktree", "add", "--quiet", "--lock", "--reason", restoring}
+	args := []string{"--lock", "--reason", restoring}
 	branch, head := x.Branch, x.Tip
 	if x.Rescue != "" {
 		var err error
@@ -319,16 +323,9 @@ func (r *Repo) restore(ctx context.Context, x Restoring, dir string) (Worktree, 
 			args = append(args, "--", dir, branch)
 		}
 	}
-	if err := r.CheckPrograms(ctx); err != nil {
-		return Worktree{}, err
-	}
-	_, err := r.at(ctx, command{args: args})
-	w := Worktree{r, dir, r.admins()[dir]}
-	switch {
-	case err != nil:
-		return w, broken(err)
-	case w.Admin == "":
-		return w, unavailable(nil, "git worktree add made no worktree in "+dir)
+	w, err := r.add(ctx, dir, args...)
+	if err != nil {
+		return w, err
 	}
 	if kept != nil {
 		if err := w.fill(ctx, x.Rescue, kept); err != nil {

@@ -111,28 +111,36 @@ func placeOf(admin string) string {
 // Add makes a linked worktree in a folder that does not exist, on a new branch that
 // starts at a commit. Errors: T808.
 func (r *Repo) Add(ctx context.Context, dir, branch string, start Commit) (Worktree, error) {
-	return r.add(ctx, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, string(start))
+	return r.add(ctx, dir, "--no-track", "-b", branch, "--", dir, string(start))
 }
 
 // AddExisting makes a linked worktree on a branch that exists and is checked out nowhere.
 // Errors: T808.
 func (r *Repo) AddExisting(ctx context.Context, dir, branch string) (Worktree, error) {
-	return r.add(ctx, "worktree", "add", "--quiet", "--", dir, branch)
+	return r.add(ctx, dir, "--", dir, branch)
 }
 
-func (r *Repo) add(ctx context.Context, args ...string) (Worktree, error) {
+// add makes a linked worktree; with an error, what git knows of it.
+func (r *Repo) add(ctx context.Context, dir string, args ...string) (Worktree, error) {
 	if err := r.CheckPrograms(ctx); err != nil {
 		return Worktree{}, err
 	}
-	if _, err := r.at(ctx, command{args: args}); err != nil {
-		return Worktree{}, broken(err)
+	_ = os.MkdirAll(dir, 0o777) // git says why that is impossible
+	lock, err := occupy(ctx, dir)
+	if err != nil {
+		return Worktree{}, err
 	}
-	dir := args[len(args)-2]
-	admin, ok := r.admins()[dir]
-	if !ok {
-		return Worktree{}, unavailable(nil, "git worktree add made no worktree in "+dir)
+	defer release(lock)
+	_, err = r.at(ctx, command{args: append([]string{"worktree", "add", "--quiet"}, args...), files: inherited(lock)})
+	w := Worktree{r, dir, r.admins()[dir]}
+	switch {
+	case err != nil:
+		_ = os.Remove(dir) // if it is empty
+		return w, broken(err)
+	case w.Admin == "":
+		return w, unavailable(nil, "git worktree add made no worktree in "+dir)
 	}
-	return Worktree{r, dir, admin}, nil
+	return w, nil
 }
 
 // Status is what a worktree has that its branch has not.
