@@ -83,6 +83,8 @@ const (
 	AgentConnection  Code = "T702"
 	AgentTimeout     Code = "T703"
 	AgentLogin       Code = "T704"
+	RunBudget        Code = "T706"
+	RunUnfinished    Code = "T707"
 )
 
 // T8xx: code in git.

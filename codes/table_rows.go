@@ -627,6 +627,32 @@ var table = [...]Entry{
 		NoNext:  "A person has to log in.",
 		Example: "leslie agents --check claude",
 	},
+	{
+		Code: RunBudget, Name: "RunBudget", Kind: "run_budget",
+		Title:       "Limit of a run reached",
+		Template:    "The run of '{threadId}' reached its limit: {reason}",
+		Explanation: "Its agent was ended after a turn. What it did stands, and its session can go on.",
+		Causes:      []string{"The turns, tokens or cost that the run may use were used up."},
+		Hint:        "Look at what it did, then run it again with a higher limit",
+		Recoverable: true,
+		Next:        "leslie run log {threadId}",
+		Example:     "leslie run thread-abc --turns 5",
+	},
+	{
+		Code: RunUnfinished, Name: "RunUnfinished", Kind: "run_unfinished",
+		Title:       "Run ended before its thread",
+		Template:    "The run of '{threadId}' ended, and the thread is not done: {reason}",
+		Explanation: "Its agent was ended. What it did stands, and its session can go on.",
+		Causes: []string{
+			"The thread waits for a person, for an answer, or for other threads.",
+			"Somebody stopped the run.",
+			"The agent ended its turns without leslie done, also after it was told to go on.",
+		},
+		Hint:        "Do what it waits for, then run it again",
+		Recoverable: true,
+		Next:        "leslie status {threadId}",
+		Example:     "leslie run thread-abc",
+	},
 
 	// T8xx: code in git.
 	{

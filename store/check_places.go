@@ -18,7 +18,7 @@ import (
 
 // knownFolders returns the folders that leslie knows in the store's folder.
 func knownFolders() []string {
-	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir}
+	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir, RunsDir}
 }
 
 // knownFiles returns the files that leslie knows there.

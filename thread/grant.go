@@ -269,6 +269,7 @@ type NewGrant struct {
 	Digest   BlobID        // of a request
 	MergeID  MergeID       // of a request for a merge
 	Plan     BlobID        // the blob that lists what that merge would do
+	Tool     *ToolCall     // of a request for a call of a tool
 	// AgentAutoApprove allows an agent to use the fallback auto_approve.
 	AgentAutoApprove bool
 }
@@ -298,7 +299,7 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 		at := stamp.Time.Add(in.Timeout)
 		g.Deadline = &at
 	}
-	g.Fallback, g.Digest, g.MergeID, g.Plan = in.Fallback, in.Digest, in.MergeID, in.Plan
+	g.Fallback, g.Digest, g.MergeID, g.Plan, g.Tool = in.Fallback, in.Digest, in.MergeID, in.Plan, in.Tool
 	if g.Fallback == "" {
 		g.Fallback = Block
 	}
@@ -312,12 +313,33 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 // actor. The plan of a merge has requests of its own.
 func (s *State) openAlready(g Approval, now time.Time) (Approval, bool) {
 	for _, open := range s.OpenRequests(g.ThreadID) {
-		if open.MergeID == "" && g.MergeID == "" && slices.Equal(open.Scope, g.Scope) && open.Fallback == g.Fallback &&
+		if open.MergeID == "" && g.MergeID == "" && slices.Equal(open.Scope, g.Scope) && open.Tool.digest() == g.Tool.digest() && open.Fallback == g.Fallback &&
 			open.Created.As == g.Created.As && !open.Late(now) {
 			return open, true
 		}
 	}
 	return Approval{}, false
+}
+
+// UseTool uses up an approved request for a call of a tool, and reports whether there was
+// one.
+func (s *State) UseTool(id ThreadID, digest string, stamp Stamp) bool {
+	for _, g := range s.ApprovalsOf(id) {
+		if g.Tool != nil && g.Tool.Digest == digest && g.EffectiveAt(stamp.Time).Status == GrantApproved {
+			g.Until = &stamp.Time
+			s.Approvals.Put(g)
+			return true
+		}
+	}
+	return false
+}
+
+// digest identifies the call, "" for none.
+func (t *ToolCall) digest() string {
+	if t == nil {
+		return ""
+	}
+	return t.Digest
 }
 
 // Delegate gives capabilities to a thread immediately. An agent can give only what

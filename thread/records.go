@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"encoding/json"
 	"time"
 )
 
@@ -18,6 +17,7 @@ type (
 	// CheckpointID names a checkpoint of one thread.
 	CheckpointID string
 	OperationID  string
+	RunID        string
 	// Revision numbers operations from 1; 0 is a store without operations.
 	Revision int64
 	// BlobID is the SHA-256 of content: 64 lower-case hexadecimal digits.
@@ -140,10 +140,9 @@ type Thread struct {
 	Created  Attribution `json:"created"`
 	Updated  time.Time   `json:"updatedAt"`
 	Code     []Code      `json:"code,omitempty"`
-	// Run is for a later version, which stores the runs of the thread's agent there. This
-	// version keeps it unchanged.
-	Run      []json.RawMessage `json:"run,omitempty"`
-	Revision Revision          `json:"revision"`
+	// Run has the newest run of the thread's agent, if leslie has started one.
+	Run      []Run    `json:"run,omitempty"`
+	Revision Revision `json:"revision"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -315,12 +314,25 @@ type Approval struct {
 	Digest BlobID `json:"digest,omitempty"`
 	// MergeID is the merge that waits for the decision, and Plan the blob that
 	// lists what that merge would do. Such a grant covers only that plan.
-	MergeID  MergeID      `json:"mergeId,omitempty"`
-	Plan     BlobID       `json:"plan,omitempty"`
+	MergeID MergeID `json:"mergeId,omitempty"`
+	Plan    BlobID  `json:"plan,omitempty"`
+	// Tool is the call of a tool that the thread's agent asks for; it grants that call
+	// once.
+	Tool     *ToolCall    `json:"tool,omitempty"`
 	Created  Attribution  `json:"created"`
 	Decided  *Attribution `json:"decided,omitempty"`
 	Verdict  string       `json:"verdict,omitempty"` // the reason of the decision
 	Revision Revision     `json:"revision"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// ToolCall is what an agent wants to do: a command, or something to some files.
+type ToolCall struct {
+	Digest  string   `json:"digest"` // of the tool and all that follows
+	Tool    string   `json:"tool"`
+	Command string   `json:"command,omitempty"`
+	Paths   []string `json:"paths,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }

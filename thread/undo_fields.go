@@ -161,6 +161,8 @@ func (v *inverting) special(name string) threeWay {
 		return v.codeBack
 	case "injections":
 		return v.injectionsBack
+	case "run":
+		return runBack
 	case "undone":
 		return undoneBack
 	case "reverted":
@@ -311,6 +313,9 @@ func (v *inverting) checkpointsBack(before, after, now json.RawMessage) (json.Ra
 	slices.SortStableFunc(back, func(a, b Checkpoint) int { return byTime(a.Created.At, b.Created.At) })
 	return encode(back), true, nil
 }
+
+// runBack keeps what is recorded of a run: what an agent did is not undone with it.
+func runBack(_, _, now json.RawMessage) (json.RawMessage, bool, error) { return now, true, nil }
 
 // injectionsBack refuses to remove an injection, and keeps the mark that it was seen.
 func (v *inverting) injectionsBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {

@@ -148,6 +148,7 @@ type ToolCall struct {
 		Path string `json:"path"`
 	} `json:"locations"`
 	RawInput json.RawMessage `json:"rawInput"`
+	Meta     json.RawMessage `json:"_meta"`
 }
 
 // ToolContent is what a call shows: type "content" has Content, "diff" has Path.
@@ -176,6 +177,9 @@ func (t ToolCall) Merge(update ToolCall) ToolCall {
 	}
 	if len(update.RawInput) > 0 && string(update.RawInput) != "null" {
 		t.RawInput = update.RawInput
+	}
+	if len(update.Meta) > 0 && string(update.Meta) != "null" {
+		t.Meta = update.Meta
 	}
 	t.ID = update.ID
 	return t

@@ -216,6 +216,11 @@ func (rs Rules) Decide(c Call) Decision {
 	return Decision{rs.Default, "no rule matches it"}
 }
 
+// ofGit reports whether a path is git's own.
+func ofGit(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+}
+
 // touches reports whether a rule matches any part of a call.
 func (rs Rules) touches(r Rule, c Call, line shellLine) bool {
 	if c.Tool == Bash {
@@ -226,7 +231,9 @@ func (rs Rules) touches(r Rule, c Call, line shellLine) bool {
 	})
 }
 
-// allows reports whether the rules together allow every part of a call.
+// allows reports whether the rules together allow every part of a call. A rule about
+// leslie allows no other command that leslie is to run, and one about a folder nothing
+// that git may run.
 func (rs Rules) allows(c Call, line shellLine) bool {
 	some := func(match func(Rule) bool) bool {
 		return slices.ContainsFunc(rs.Allow, func(r Rule) bool { return r.names(c.Tool) && match(r) })
@@ -237,14 +244,14 @@ func (rs Rules) allows(c Call, line shellLine) bool {
 			return false
 		}
 		for _, cmd := range line.commands {
-			if !some(func(r Rule) bool { return cmd.starts(r.words, r.exactly) }) {
+			if cmd.names() || !some(func(r Rule) bool { return cmd.starts(r.words, r.exactly) }) {
 				return false
 			}
 		}
 		return true
 	case Edit, Read:
 		for _, p := range c.Paths {
-			if !some(func(r Rule) bool { return r.covers(p.Real, c.Dir, rs.Home) }) {
+			if c.Tool == Edit && ofGit(p.Real) || !some(func(r Rule) bool { return r.covers(p.Real, c.Dir, rs.Home) }) {
 				return false
 			}
 		}

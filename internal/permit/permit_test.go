@@ -86,6 +86,23 @@ func TestALineThatIsTooComplicatedIsAsked(t *testing.T) {
 	}
 }
 
+func TestARuleAllowsNothingThatRunsOtherPrograms(t *testing.T) {
+	t.Parallel()
+	rs := rules(t, nil, nil, []string{"Bash(leslie:*)", "Edit(./**)"})
+	for line, want := range map[string]permit.Verdict{
+		"leslie merge --sources a --target b": permit.Allow, "leslie merge --sources a --target b --validate 'rm x'": permit.Ask,
+		"leslie merge land b --validate=x": permit.Ask, "leslie merge --agent x --sources a": permit.Ask, "leslie pull --agent=x": permit.Ask,
+		"leslie run b --agent claude": permit.Allow,
+	} {
+		assert.Equal(t, want, rs.Decide(bash(line)).Verdict, "%q", line)
+	}
+	for name, want := range map[string]permit.Verdict{
+		"/p/x.go": permit.Allow, "/p/.git": permit.Ask, "/p/sub/.git/hooks/pre-commit": permit.Ask, "/p/.GIT/config": permit.Ask, "/p/.gitignore": permit.Allow,
+	} {
+		assert.Equal(t, want, rs.Decide(file(permit.Edit, name)).Verdict, "%s", name)
+	}
+}
+
 func TestNoAgentDecidesForAPerson(t *testing.T) {
 	t.Parallel()
 	rs := rules(t, nil, nil, []string{"*"})

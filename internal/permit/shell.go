@@ -376,3 +376,20 @@ func (cmd command) decides() string {
 	}
 	return ""
 }
+
+// names reports whether a command calls leslie and names a command that leslie is to run.
+func (cmd command) names() bool {
+	for i, w := range cmd {
+		if base := path.Base(w.text); base != "leslie" && base != "leslie.exe" {
+			continue
+		}
+		merges := slices.ContainsFunc(cmd[i+1:], func(w word) bool { return w.text == "merge" || w.text == "pull" })
+		for _, w := range cmd[i+1:] {
+			name, _, _ := strings.Cut(w.text, "=")
+			if name == "--validate" || merges && (name == "--agent" || name == "--editor") {
+				return true
+			}
+		}
+	}
+	return false
+}

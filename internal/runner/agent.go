@@ -260,6 +260,9 @@ func (a *Agent) Prompt(ctx context.Context, text string) (acp.Prompted, error) {
 	}
 }
 
+// Kill ends the agent's process group at once. Call End all the same.
+func (a *Agent) Kill() { killGroup(a.cmd) }
+
 // Gone is closed when the agent's output has ended.
 func (a *Agent) Gone() <-chan struct{} { return a.closed }
 
@@ -283,14 +286,18 @@ func (a *Agent) End() (leftovers int) {
 		<-a.exited
 		killGroup(a.cmd)
 		for _, entry := range a.spec.Env {
-			if strings.HasPrefix(entry, MarkVariable+"=") {
-				leftovers = endMarked(entry)
+			if mark, is := strings.CutPrefix(entry, MarkVariable+"="); is {
+				leftovers = EndLeftovers(mark)
 			}
 		}
 		<-a.closed
 	})
 	return leftovers
 }
+
+// EndLeftovers kills the processes with a value of MarkVariable in their environment,
+// and returns how many there were. Only Linux shows the environment of processes.
+func EndLeftovers(mark string) int { return endMarked(MarkVariable + "=" + mark) }
 
 func (a *Agent) hasExited() bool {
 	select {

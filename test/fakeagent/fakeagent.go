@@ -187,7 +187,7 @@ func (a *agent) request(method string, params any) message {
 	return <-ch
 }
 
-var verb = regexp.MustCompile(`(?s)\b([A-Z]+)\[\[(.*?)\]\]`)
+var verb = regexp.MustCompile(`\b([A-Z]+)\[\[(.*?)\]\]`)
 
 // turn does what a prompt says, once in a session.
 func (a *agent) turn(m message, text string) {

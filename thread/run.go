@@ -1,0 +1,335 @@
+package thread
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+)
+
+// This file has the records of runs: leslie starts a thread's agent, gives it turns, and
+// ends it. A run goes on until the thread is done or somebody stops it, however often its
+// agent was started.
+
+// Run is the newest run of a thread's agent, and what the earlier ones used.
+type Run struct {
+	ID RunID `json:"runId"`
+	// Agent is its name in the configuration, AgentVersion what it calls its version.
+	Agent        string `json:"agent"`
+	AgentVersion string `json:"agentVersion,omitempty"`
+	// SessionID is the agent's own session, which it can open again.
+	SessionID string   `json:"sessionId,omitempty"`
+	Dir       string   `json:"cwd,omitempty"` // where it works, absolute
+	Phase     RunPhase `json:"phase"`
+	// Turns is how many have ended, Attempts how often the agent was started.
+	Turns    int `json:"turns"`
+	Attempts int `json:"attempts"`
+	// Asked is set while somebody wants it to stop; Now: at once.
+	Asked *RunStop `json:"asked,omitempty"`
+	// Stop says why it was parked or ended, and Reason in words; Waits is the approval or
+	// the question that a parked one waits for.
+	Stop      RunEnd     `json:"stop,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	Code      codes.Code `json:"code,omitempty"` // of the failure
+	StartedAt time.Time  `json:"startedAt"`
+	EndedAt   *time.Time `json:"endedAt,omitempty"`
+	Used      Use        `json:"used,omitzero"`
+	// Before is what the thread's earlier runs used.
+	Before *RunTotals `json:"before,omitempty"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// Use is what a run has used, as far as its agent says it. Tokens are counted by kind;
+// nil is what no turn has told.
+type Use struct {
+	Input       *int64 `json:"input,omitempty"`
+	Output      *int64 `json:"output,omitempty"`
+	CachedRead  *int64 `json:"cachedRead,omitempty"`
+	CachedWrite *int64 `json:"cachedWrite,omitempty"`
+	Thought     *int64 `json:"thought,omitempty"`
+	// Cost is in the currencies that agents name, ordered by them.
+	Cost []Cost `json:"cost,omitempty"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// RunTotals sums up runs that have ended.
+type RunTotals struct {
+	Runs  int `json:"runs"`
+	Turns int `json:"turns"`
+	Used  Use `json:"used,omitzero"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// RunStop says who wants a run to stop.
+type RunStop struct {
+	By  Attribution `json:"by"`
+	Now bool        `json:"now,omitempty"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// RunPhase says how far a run is.
+type RunPhase string
+
+// The phases. A parked run waits for something, without an agent.
+const (
+	RunStarting RunPhase = "starting"
+	RunRunning  RunPhase = "running"
+	RunParked   RunPhase = "parked"
+	RunEnded    RunPhase = "ended"
+)
+
+// RunEnd says why a run was parked or ended.
+type RunEnd string
+
+// A run waits for a person, another thread or its children, and is parked. The other ends
+// are final.
+const (
+	RunWaits      RunEnd = "waits"
+	RunDone       RunEnd = "done"
+	RunUnfinished RunEnd = "unfinished"
+	RunFailed     RunEnd = "failed"
+	RunStopped    RunEnd = "stopped"
+	RunBudget     RunEnd = "budget"
+)
+
+// LastRun returns the newest run of a thread, nil for none.
+func (t Thread) LastRun() *Run {
+	if len(t.Run) == 0 {
+		return nil
+	}
+	return &t.Run[0]
+}
+
+// ThreadsWithRun returns the threads whose agent leslie has started and that are not
+// archived, ordered as in a list.
+func (s *State) ThreadsWithRun() []Thread {
+	return inListOrder(s.Threads.where(`"run":[`, func(t Thread) bool { return t.LastRun() != nil }))
+}
+
+// Going reports whether the run was going on when it was last recorded. Its process may
+// have been killed since.
+func (r *Run) Going() bool { return r != nil && (r.Phase == RunStarting || r.Phase == RunRunning) }
+
+// RunHolder is the name under which the agent of a thread's run holds the thread.
+func RunHolder(id ThreadID) string { return "run:" + string(id) }
+
+// RunClaim is how long the claim of a run lasts.
+const RunClaim = 15 * time.Minute
+
+// NewRun has the parameters of a run.
+type NewRun struct {
+	ID    RunID
+	Agent string
+	Dir   string
+	// Fresh: a new session, even if the thread's agent had one before.
+	Fresh bool
+}
+
+// BeginRun begins a run, or goes on with one that is parked or was killed, in the name of
+// whoever starts it, and claims the thread for the run. The caller makes sure that no
+// other process runs it. Errors: T101, T105, T107, T103, T102 for a suspended thread and
+// one that waits for a person, T108 if somebody else has claimed the thread.
+func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
+	t, err := s.LiveThread(arg)
+	if err != nil {
+		return Thread{}, err
+	}
+	if err := s.Limited(string(t.ID)); err != nil {
+		return Thread{}, err
+	}
+	if t.Status != Active || t.Executor != ByAgent {
+		return Thread{}, notRunnable(t)
+	}
+	holder := stamp
+	holder.As, holder.Actor = Agent, RunHolder(t.ID)
+	if held := t.heldByOther(holder); held != nil {
+		return Thread{}, claimed(t, held, stamp.Time)
+	}
+	was := t.LastRun()
+	run := Run{ID: in.ID, StartedAt: stamp.Time}
+	switch {
+	case was == nil:
+	case was.Phase != RunEnded && was.Agent == in.Agent && !in.Fresh: // it goes on
+		run = *was
+		run.Stop, run.Reason, run.Code, run.Asked, run.EndedAt = "", "", "", nil, nil
+	default:
+		total := was.total()
+		run.Before = &total
+		if was.Agent == in.Agent && !in.Fresh {
+			run.SessionID = was.SessionID
+		}
+	}
+	run.Agent, run.Dir, run.Phase = in.Agent, in.Dir, RunStarting
+	run.Attempts++
+	t = s.hold(t, RunClaim, holder)
+	return s.putRun(t, run, stamp), nil
+}
+
+// notRunnable is T102 for a thread whose agent has nothing to do now.
+func notRunnable(t Thread) error {
+	err := codes.InvalidTransition.New(fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", "running"), fact.Of("current", t.Status))
+	switch {
+	case t.Status == Suspended:
+		return err.WithHint("Resume the thread, then run it").WithNext("leslie resume " + string(t.ID))
+	case t.Executor != ByAgent:
+		return err.WithHint("A person works on it; hand it to an agent first").WithNext("leslie transfer " + string(t.ID) + " --direction to_agent")
+	}
+	return err.WithHint("It waits for a person's decision").WithNext("leslie approvals")
+}
+
+// ChangeRun changes the newest run of a thread, as its process does it. Errors: T101,
+// T105, T903 if the thread has another run by now.
+func (s *State) ChangeRun(arg string, id RunID, stamp Stamp, change func(*Run)) (Thread, error) {
+	t, err := s.Thread(arg)
+	if err != nil {
+		return Thread{}, err
+	}
+	run := t.LastRun()
+	if run == nil || run.ID != id || t.Status == Archived {
+		return Thread{}, codes.InvalidArgument.New(fact.Of("reason", "'"+string(t.ID)+"' has no run "+string(id)), fact.Of("threadId", t.ID)).
+			WithHint("See its runs").WithNext("leslie run list")
+	}
+	next := *run
+	change(&next)
+	return s.putRun(t, next, stamp), nil
+}
+
+// StopRun asks the process of a run to stop. Errors: T101, T105.
+func (s *State) StopRun(arg string, now bool, stamp Stamp) (Thread, error) {
+	t, err := s.Thread(arg)
+	if err != nil || !t.LastRun().Going() || t.Status == Archived {
+		return t, err
+	}
+	next := *t.LastRun()
+	if next.Asked == nil || now && !next.Asked.Now {
+		next.Asked = &RunStop{By: Attribution{At: stamp.Time, As: stamp.Authority(), Actor: stamp.Actor}, Now: now}
+	}
+	return s.putRun(t, next, stamp), nil
+}
+
+// EndRun parks or ends a run, and ends its claim. Errors: those of ChangeRun.
+func (s *State) EndRun(arg string, id RunID, stamp Stamp, change func(*Run)) (Thread, error) {
+	t, err := s.ChangeRun(arg, id, stamp, func(r *Run) {
+		r.Phase, r.Asked = RunEnded, nil
+		if change(r); r.Stop == RunWaits {
+			r.Phase = RunParked
+		}
+		r.EndedAt = &stamp.Time
+	})
+	if err == nil && t.Claim != nil && t.Claim.Holder == RunHolder(t.ID) {
+		t.Claim = nil
+		t = s.Threads.Put(t)
+	}
+	return t, err
+}
+
+func (s *State) putRun(t Thread, run Run, stamp Stamp) Thread {
+	was := t
+	if t.Run = []Run{run}; same(was, t) {
+		return was
+	}
+	t.Updated = stamp.Time
+	return s.Threads.Put(t)
+}
+
+// total is what a run and those before it have used.
+func (r *Run) total() RunTotals {
+	sum := RunTotals{Runs: 1, Turns: r.Turns, Used: r.Used.Plus(Use{})}
+	if r.Before != nil {
+		sum.Runs += r.Before.Runs
+		sum.Turns += r.Before.Turns
+		sum.Used = sum.Used.Plus(r.Before.Used)
+	}
+	return sum
+}
+
+// RunsOf sums up the runs of a thread, nil for none.
+func RunsOf(t Thread) *RunTotals {
+	if t.LastRun() == nil {
+		return nil
+	}
+	sum := t.LastRun().total()
+	return &sum
+}
+
+// RunsOfObjective sums up the runs of an objective's threads that are not archived, nil
+// for none.
+func (s *State) RunsOfObjective(id ObjectiveID) *RunTotals {
+	var sum *RunTotals
+	for _, t := range s.ThreadsWithRun() {
+		switch own := RunsOf(t); {
+		case t.ObjectiveID != id:
+		case sum == nil:
+			sum = own
+		default:
+			sum = &RunTotals{Runs: sum.Runs + own.Runs, Turns: sum.Turns + own.Turns, Used: sum.Used.Plus(own.Used)}
+		}
+	}
+	return sum
+}
+
+// Plus adds up what was used. What neither knows stays unknown.
+func (u Use) Plus(o Use) Use {
+	out := Use{
+		Input: sumOf(u.Input, o.Input), Output: sumOf(u.Output, o.Output), CachedRead: sumOf(u.CachedRead, o.CachedRead),
+		CachedWrite: sumOf(u.CachedWrite, o.CachedWrite), Thought: sumOf(u.Thought, o.Thought), Cost: slices.Clone(u.Cost),
+	}
+	for _, c := range o.Cost {
+		out.Cost = PlusCost(out.Cost, c)
+	}
+	return out
+}
+
+// PlusCost adds an amount to those of its currency.
+func PlusCost(all []Cost, c Cost) []Cost {
+	all = slices.Clone(all)
+	for i := range all {
+		if all[i].Currency == c.Currency {
+			all[i].Amount += c.Amount
+			return all
+		}
+	}
+	all = append(all, c)
+	slices.SortFunc(all, func(a, b Cost) int { return strings.Compare(a.Currency, b.Currency) })
+	return all
+}
+
+// Tokens is how many tokens were used: read, written and thought, without those of a
+// cache. known is false if nothing was told.
+func (u Use) Tokens() (n int64, known bool) {
+	for _, p := range []*int64{u.Input, u.Output, u.Thought} {
+		if p != nil {
+			n, known = n+*p, true
+		}
+	}
+	return n, known
+}
+
+func sumOf(a, b *int64) *int64 {
+	switch {
+	case a == nil && b == nil:
+		return nil
+	case a == nil:
+		a = b
+		b = nil
+	}
+	n := *a
+	if b != nil {
+		n += *b
+	}
+	return &n
+}

@@ -1,0 +1,107 @@
+package thread_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+)
+
+func number(n int64) *int64 { return &n }
+
+func TestARunGoesOnUntilItEndsAndTheNextOneKnowsWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.objective("ship")
+	w.threads("it")
+	who := thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}
+	begin := func(id, agent string) thread.Run {
+		t.Helper()
+		it, err := w.BeginRun("it", thread.NewRun{ID: thread.RunID(id), Agent: agent, Dir: "/p"}, who)
+		require.NoError(t, err)
+		require.Equal(t, "run:it", it.Claim.Holder)
+		require.Equal(t, thread.Agent, it.Claim.As)
+		return *it.LastRun()
+	}
+	end := func(id string, stop thread.RunEnd) thread.Thread {
+		t.Helper()
+		it, err := w.EndRun("it", thread.RunID(id), who, func(r *thread.Run) {
+			r.Stop, r.Turns, r.SessionID = stop, r.Turns+1, "s"
+			r.Used = r.Used.Plus(thread.Use{Input: number(5), Cost: []thread.Cost{{Amount: 1, Currency: "USD"}}})
+		})
+		require.NoError(t, err)
+		require.Nil(t, it.Claim)
+		return it
+	}
+	begin("one", "a")
+	assert.Equal(t, thread.RunParked, end("one", thread.RunWaits).LastRun().Phase)
+	again := begin("two", "a")
+	assert.EqualValues(t, "one", again.ID, "a parked run goes on")
+	assert.Equal(t, 2, again.Attempts)
+	assert.Empty(t, again.Stop)
+	assert.Nil(t, again.EndedAt)
+	end("one", thread.RunDone)
+	next := begin("three", "a")
+	assert.EqualValues(t, "three", next.ID)
+	assert.Equal(t, "s", next.SessionID, "the agent's session goes on")
+	assert.Equal(t, &thread.RunTotals{Runs: 1, Turns: 2, Used: thread.Use{Input: number(10), Cost: []thread.Cost{{Amount: 2, Currency: "USD"}}}}, next.Before)
+	other := begin("four", "b")
+	assert.Empty(t, other.SessionID, "another agent has no session")
+	it := end("four", thread.RunDone)
+	assert.Equal(t, 3, thread.RunsOf(it).Runs)
+	assert.EqualValues(t, 15, *thread.RunsOf(it).Used.Input)
+	_, err := w.ChangeRun("it", "one", who, func(*thread.Run) {})
+	assert.True(t, codes.Has(err, codes.InvalidArgument), "%v", err)
+}
+
+func TestOnlyAThreadOnWhichItsAgentCanWorkIsRun(t *testing.T) {
+	t.Parallel()
+	who := thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}
+	for name, tc := range map[string]struct {
+		prepare func(w *fixture) error
+		want    codes.Code
+	}{
+		"suspended":  {func(w *fixture) error { _, err := w.Lifecycle("it", thread.Suspend, "", who); return err }, codes.InvalidTransition},
+		"ended":      {func(w *fixture) error { _, err := w.Lifecycle("it", thread.Done, "", who); return err }, codes.NotWritable},
+		"a person's": {func(w *fixture) error { _, err := w.HandOff("it", thread.ByHuman, "", who); return err }, codes.InvalidTransition},
+		"waiting": {func(w *fixture) error {
+			_, _, err := w.Request(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"x"}}, who)
+			return err
+		}, codes.InvalidTransition},
+		"claimed": {func(w *fixture) error { _, err := w.Claim("it", time.Hour, who); return err }, codes.Claimed},
+		"limited": {func(w *fixture) error { _, err := w.SuspendFor("it", thread.Mistakes{Count: 5}, who); return err }, codes.MistakeLimit},
+	} {
+		w := newFixture(t)
+		w.objective("ship")
+		w.threads("it")
+		require.NoError(t, tc.prepare(w), name)
+		_, err := w.BeginRun("it", thread.NewRun{ID: "run-1", Agent: "a"}, who)
+		assert.True(t, codes.Has(err, tc.want), "%s: %v", name, err)
+	}
+}
+
+func TestAnApprovedCallIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.objective("ship")
+	w.threads("it")
+	who := thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}
+	ask := func(id, digest string) thread.Approval {
+		g, _, err := w.Request(thread.NewGrant{ID: thread.ApprovalID(id), Thread: "it", Scope: []string{"tool"}, Tool: &thread.ToolCall{Digest: digest}}, who)
+		require.NoError(t, err)
+		return g
+	}
+	ask("appr-1", "x")
+	assert.EqualValues(t, "appr-2", ask("appr-2", "y").ID)
+	assert.EqualValues(t, "appr-1", ask("appr-3", "x").ID, "the same call is asked about once")
+	assert.False(t, w.UseTool("it", "x", who), "nobody has allowed it")
+	_, _, err := w.DecideGrant("appr-1", thread.Approve, "", who)
+	require.NoError(t, err)
+	assert.False(t, w.UseTool("it", "y", who))
+	assert.True(t, w.UseTool("it", "x", who))
+	assert.False(t, w.UseTool("it", "x", who))
+}
