@@ -48,6 +48,9 @@ func examples() map[string]example {
 		"code restore":      {line("code restore coded"), line("code restore main")},
 		"code prune":        {line("code prune"), nil},
 		"agents":            {line("agents"), line("agents nobody")},
+		"run":               {line("run runs"), line("run nope-nope")},
+		"run list":          {line("run list"), nil},
+		"run stop":          {line("run stop main"), line("run stop nope-nope")},
 		"list":              {line("list"), line("list --objective nope-nope")},
 		"status":            {line("status main"), line("status nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},
@@ -127,6 +130,9 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		if name == "code restore" {
 			b.must(t, "code", "remove", "coded")
 		}
+	case "run":
+		b.agents(t)
+		b.must(t, "spawn", "--title", "Runs", "--intent", "RUN[[leslie done]]", "--id", "runs")
 	case "resume":
 		b.must(t, "suspend", "part")
 	case "archive", "reopen":
@@ -184,6 +190,24 @@ func pendingMergeOf(t *testing.T, b *bench) (id string) {
 	id, _ = document(t, b.out.Bytes()).Error.Details["mergeId"].(string)
 	require.NotEmpty(t, id)
 	return id
+}
+
+// agents configures the fake agent as the one that runs.
+func (b *bench) agents(t *testing.T) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	bin := filepath.Join(b.home, "bin")
+	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o755))
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	for _, name := range []string{"leslie", "fake-agent"} {
+		require.NoError(t, os.Symlink(self, filepath.Join(bin, name)))
+	}
+	config, err := json.Marshal(map[string]any{"run": map[string]any{"agent": "fake", "agents": map[string]any{
+		"fake": map[string]any{"command": []string{filepath.Join(bin, "fake-agent")}, "env": map[string]string{"PATH": bin + ":/usr/bin:/bin"}},
+	}}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), config, 0o600))
 }
 
 func withRef(argv []string, ref string) []string {

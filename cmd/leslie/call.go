@@ -365,6 +365,9 @@ func sayAsked(c *call, id thread.QuestionID) {
 	}
 }
 
+// aside tells whoever looks on something before the answer. The text is visible as it is.
+func aside(c *call, text string) { _, _ = c.env.stderr.Write([]byte(text)) }
+
 // now is the time as records carry it.
 func (c *call) now() time.Time { return c.env.now().UTC().Truncate(time.Millisecond) }
 

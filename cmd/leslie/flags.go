@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,6 +225,9 @@ func scopes(shown string) *value { return &value{shown: shown, check: checkScope
 // aCount is a whole number from 0.
 func aCount(shown string) *value { return &value{shown: shown, check: checkCount} }
 
+// anAmount is an amount of money, 2.50.
+func anAmount() *value { return &value{shown: "AMOUNT", check: checkAmount} }
+
 // aDuration is 90s or 1h30m.
 func aDuration() *value { return &value{shown: "D", check: checkDuration} }
 
@@ -344,6 +348,13 @@ func checkCount(text string) *fault {
 		return nil
 	}
 	return wrong("must be a whole number from 0, not " + strconv.Quote(text))
+}
+
+func checkAmount(text string) *fault {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 && !math.IsInf(n, 0) {
+		return nil
+	}
+	return wrong("must be an amount such as 2.50, not " + strconv.Quote(text))
 }
 
 func checkDuration(text string) *fault {

@@ -16,7 +16,7 @@ func helpGroups() []helpGroup {
 	return []helpGroup{
 		{"Begin", "init objective spawn update batch import export"},
 		{"Look", "status list code show diff artifacts context history observe logs stats"},
-		{"Work", "claim renew release wait agents"},
+		{"Work", "claim renew release wait run agents"},
 		{"Share", "reference inject"},
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
 		{"Merge", "merge pull merge-file"},

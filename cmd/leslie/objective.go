@@ -21,6 +21,9 @@ func (d objectiveText) Text(p *page) {
 		p.field("done", d.DoneAt.Format(time.RFC3339))
 	}
 	p.field("threads", countsText(d.Threads))
+	if d.Runs != nil {
+		p.field("runs", totalsText(d.Runs))
+	}
 }
 
 type objectiveWrittenText struct{ *app.ObjectiveResult }

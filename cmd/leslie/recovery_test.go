@@ -84,10 +84,12 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.ObjectiveNotFound:    line("objective status nothing"),
 		codes.ThreadsNotTerminated: line("objective done ship"),
 		codes.ObjectiveDone:        after("done main", "done part", "objective done ship")("spawn --intent x --objective ship"),
-		codes.AgentUnavailable:     nil, // the agent's codes reach a caller as W303 alone
+		codes.AgentUnavailable:     nil, // the agents' codes need an agent
 		codes.AgentConnection:      nil,
 		codes.AgentTimeout:         nil,
 		codes.AgentLogin:           nil,
+		codes.RunBudget:            nil,
+		codes.RunUnfinished:        nil,
 		codes.AcceptanceFailed:     nil, // needs a repository, as does T804
 		codes.GitUnavailable:       line("spawn --code --intent x"),
 		codes.NoCode:               line("code main"),

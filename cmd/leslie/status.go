@@ -62,6 +62,9 @@ func (d statusText) Text(p *page) {
 	if d.Claim != nil {
 		p.line("claimed by %s until %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
 	}
+	if d.Run != nil {
+		p.field("run", d.Run.Agent+", "+runEnding(*d.Run)+behind(", ", totalsText(d.Runs)))
+	}
 	for _, a := range d.Approvals {
 		approvalText(p, a)
 	}

@@ -19,6 +19,7 @@ import (
 	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/nearest"
+	"leslie/internal/permit"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
@@ -43,6 +44,13 @@ type config struct {
 	Run struct {
 		Agent  *string                `json:"agent"`
 		Agents map[string]agentConfig `json:"agents"`
+		// What agents may do, and use. A project's own file can only narrow it.
+		Allow     []permit.Rule   `json:"allow"`
+		Ask       []permit.Rule   `json:"ask"`
+		Deny      []permit.Rule   `json:"deny"`
+		Default   *permit.Verdict `json:"default"`
+		MaxTokens int64           `json:"maxTokens"`
+		MaxCost   float64         `json:"maxCost"`
 	} `json:"run"`
 	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
@@ -222,8 +230,10 @@ func wanted(t reflect.Type) string {
 		return "an object"
 	case reflect.Slice:
 		return "a list"
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		return "a whole number"
+	case reflect.Float64:
+		return "a number"
 	case reflect.Bool:
 		return "true or false"
 	}
@@ -267,7 +277,8 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // configKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
-	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.checks", "run.agent", "run.agents"}
+	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.checks", "run.agent", "run.agents",
+		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
 
@@ -365,6 +376,15 @@ func (cfg config) check(path string) error {
 	}
 	if err := cfg.checkAgents(path); err != nil {
 		return err
+	}
+	if v := cfg.Run.Default; v != nil && *v != permit.Allow && *v != permit.Ask && *v != permit.Deny {
+		return badConfig(path, "run.default", "it must be allow, ask or deny, not "+quoted(string(*v)))
+	}
+	if cfg.Run.MaxTokens < 0 {
+		return badConfig(path, "run.maxTokens", "it must not be negative")
+	}
+	if cfg.Run.MaxCost < 0 {
+		return badConfig(path, "run.maxCost", "it must not be negative")
 	}
 	if b := cfg.Code.Branch; b != nil && strings.Count(*b, idInBranch) != 1 {
 		return badConfig(path, "code.branch", "it must contain "+idInBranch+" once, not "+quoted(*b))

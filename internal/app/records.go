@@ -59,7 +59,9 @@ type ObjectiveRecord struct {
 	CreatedAt   time.Time              `json:"createdAt"`
 	DoneAt      *time.Time             `json:"doneAt,omitempty"`
 	Threads     thread.Counts          `json:"threads"`
-	Revision    thread.Revision        `json:"revision"`
+	// Runs is what the agents of its threads have used that are not archived.
+	Runs     *thread.RunTotals `json:"runs,omitempty"`
+	Revision thread.Revision   `json:"revision"`
 }
 
 func objectiveOf(s *thread.State, o thread.Objective) ObjectiveRecord {
@@ -88,6 +90,7 @@ type ApprovalRecord struct {
 	DecidedAt  *time.Time         `json:"decidedAt"`
 	DecidedBy  *Actor             `json:"decidedBy"`
 	Verdict    string             `json:"verdict,omitempty"`
+	Tool       *thread.ToolCall   `json:"tool,omitempty"`
 	Revision   thread.Revision    `json:"revision"`
 }
 
@@ -98,7 +101,7 @@ func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
 		ApprovalID: g.ID, ThreadID: g.ThreadID, Kind: g.Kind, Scope: g.Scope, Reason: g.Reason, Status: g.Status,
 		Deadline: g.Deadline, Late: g.Status == thread.GrantOpen && g.Late(now), Fallback: orNull(g.Fallback), Until: g.Until,
 		MergeID: orNull(g.MergeID), CreatedAt: g.Created.At, CreatedBy: actorOf(g.Created),
-		Verdict: g.Verdict, Revision: g.Revision,
+		Verdict: g.Verdict, Tool: g.Tool, Revision: g.Revision,
 	}
 	if g.Decided != nil {
 		by := actorOf(*g.Decided)

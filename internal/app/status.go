@@ -72,6 +72,9 @@ type ThreadStatusResult struct {
 	Mistakes     *thread.Mistakes  `json:"mistakes"`
 	// Wakeable: it is suspended, and all its children are terminated.
 	Wakeable bool `json:"wakeable"`
+	// Run is the newest run of its agent, if leslie has started one, and Runs what all have used.
+	Run  *RunRecord        `json:"run,omitempty"`
+	Runs *thread.RunTotals `json:"runs,omitempty"`
 }
 
 // ReferencedBy is a reference to a thread, as that thread's status shows it.
@@ -116,6 +119,10 @@ func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) 
 		}
 		d.Injections, d.Checkpoints = injectionsOf(t), checkpointsOf(t)
 		d.Claim, d.Mistakes, d.Wakeable = currentClaim(t, now), t.Mistakes, s.Resumable(t)
+		if run := t.LastRun(); run != nil {
+			r := runOf(*run)
+			d.Run, d.Runs = &r, thread.RunsOf(t)
+		}
 		refs, err = referencesFrom(s, t)
 		return err
 	})

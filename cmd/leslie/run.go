@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/internal/app"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+// This file runs the agents of threads, lists the runs and stops them.
+
+type runText struct{ *app.RunResult }
+
+func (d runText) Text(p *page) {
+	if d.RunID == "" {
+		p.line("%s has no run", d.ThreadID)
+		return
+	}
+	p.line("run %s of %s  %s", d.RunID, d.ThreadID, runEnding(d.RunRecord))
+	p.line("agent %s, %s%s", d.Agent, many(d.Turns, "turn"), behind(", ", usedText(d.Used)))
+}
+
+// behind puts a separator before a text that is not empty.
+func behind(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
+
+// usedText says what a run has used, as far as its agent has told it.
+func usedText(u thread.Use) string {
+	var parts []string
+	if n, known := u.Tokens(); known {
+		parts = append(parts, strconv.FormatInt(n, 10)+" tokens")
+	}
+	for _, c := range u.Cost {
+		parts = append(parts, fmt.Sprintf("%.2f %s", c.Amount, c.Currency))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func runCommand() *command {
+	modes := make([]string, 0, len(app.AskModes()))
+	for _, m := range app.AskModes() {
+		modes = append(modes, string(m))
+	}
+	return &command{
+		name: "run", summary: "run a thread's agent until the thread is done, waits for something, or a limit is reached", writes: true, unrecorded: true,
+		detail: "The agent works in the thread's worktree, or in the project's folder, and may do what rules allow (leslie help permissions). --ask says what " +
+			"becomes of calls that the rules ask about: a person decides (leslie approvals), or all are denied, or allowed. It is ended when this command ends; " +
+			"the next run goes on with its session. The exit status is 0 if the thread is done.",
+		example:  "leslie run thread-a1b2c3d4 --agent claude",
+		operands: []operand{threadOperand()},
+		flags: []cli.Flag{
+			newOption("agent", anyText("NAME"), "run this agent (leslie agents)"),
+			toggle("fresh", "begin a new session"),
+			newOption("turns", aCount("N"), "end it after N turns (20)"),
+			newOption("ask", oneOf(modes...), "who answers what the rules ask about (person)"),
+			newOption("mode", anyText("MODE"), "the agent's own mode of asking"),
+			newOption("max-tokens", aCount("N"), "end it when it has used N tokens"),
+			newOption("max-cost", anAmount(), "end it when it has cost that much"),
+			toggle("follow", "print what it says and does"),
+		},
+		run: runRun,
+	}
+}
+
+func runRun(c *call) (Data, error) {
+	in := app.RunRequest{
+		Thread: c.targetThread(), Agent: c.text("agent"), Fresh: c.on("fresh"), Turns: c.count("turns", 0), Ask: app.AskMode(c.text("ask")),
+		MaxTokens: int64(c.count("max-tokens", 0)), Guide: guide(commands()),
+		Context: func(d *app.ContextResult, dir string) (string, []thread.InjectionID) {
+			there := *c
+			there.env.dir = dir
+			return (&contextBlock{places{&there}.inContext(d), places{&there}.place(app.StatePath), true}).render()
+		},
+	}
+	in.MaxCost, _ = strconv.ParseFloat(c.text("max-cost"), 64) // checked with the line
+	in.Mode = c.optional("mode")
+	if c.on("follow") {
+		in.Event = (&runFollower{c: c}).event
+	}
+	c.checkRequest(in.Faults, nil)
+	d, err := useCase(c, app.Run, in)
+	if d == nil {
+		return nil, err
+	}
+	return runText{d}, err
+}
+
+// runFollower prints what happens in a run beside the answer.
+type runFollower struct {
+	c    *call
+	open bool // a line of the agent's words is not ended
+}
+
+func (f *runFollower) event(e app.RunEvent) {
+	p := &page{}
+	if e.Kind == "text" {
+		f.open = e.Text != "" && !strings.HasSuffix(e.Text, "\n")
+		aside(f.c, visibleLines(e.Text))
+		return
+	}
+	if e.Kind == "thought" {
+		return
+	}
+	if f.open {
+		p.line("")
+		f.open = false
+	}
+	if e.Kind == "turn" {
+		p.line("-- turn %d", e.Turn)
+	} else {
+		p.line("-- %s%s", e.Kind, behind(": ", e.Text))
+	}
+	aside(f.c, p.b.String())
+}
+
+// visibleLines makes what a program prints visible, and keeps its lines.
+func visibleLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i := range lines {
+		lines[i] = visible(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+type runListText struct{ *app.RunListResult }
+
+func (d runListText) Text(p *page) {
+	tableOf(p, d.Items.Items, []column[app.RunItem]{
+		{Column: screen.Column{Name: "THREAD"}, cell: text(func(i app.RunItem) thread.ThreadID { return i.ThreadID })},
+		{Column: screen.Column{Name: "STATE", Shrinks: true}, cell: text(runState)},
+		{Column: screen.Column{Name: "AGENT"}, cell: text(func(i app.RunItem) string { return i.Agent })},
+		{Column: screen.Column{Name: "TURNS", Goes: 2}, cell: text(func(i app.RunItem) string { return strconv.Itoa(i.Turns) })},
+		{Column: screen.Column{Name: "USED", Goes: 1}, cell: text(func(i app.RunItem) string { return usedText(i.Used) }), used: true},
+	})
+	if d.Total == 0 {
+		p.line("no agent runs; leslie run THREAD starts one")
+	}
+}
+
+// runState says how a run stands.
+func runState(i app.RunItem) string {
+	if i.Stop == "" && !i.Alive {
+		return "its process was killed"
+	}
+	return runEnding(i.RunRecord)
+}
+
+// runEnding says how a run ended, or how far it was.
+func runEnding(r app.RunRecord) string {
+	if r.Stop == "" {
+		return string(r.Phase)
+	}
+	return string(r.Stop) + behind(": ", r.Reason)
+}
+
+// totalsText says what runs have used.
+func totalsText(r *thread.RunTotals) string {
+	return many(r.Runs, "run") + ", " + many(r.Turns, "turn") + behind(", ", usedText(r.Used))
+}
+
+func runListCommand() *command {
+	return &command{
+		name: "run list", summary: "list the runs that go on or wait; --all adds those that have ended",
+		example: "leslie run list",
+		flags:   []cli.Flag{toggle("all", "also runs that have ended")},
+		run: func(c *call) (Data, error) {
+			return runUseCase(c, app.RunList, app.RunListRequest{All: c.on("all")}, func(d *app.RunListResult) Data { return runListText{d} })
+		},
+	}
+}
+
+func runStopCommand() *command {
+	return &command{
+		name: "run stop", summary: "stop a thread's run, and wait until it has stopped", writes: true, unrecorded: true,
+		detail:   "Its agent is asked to end its turn; --now ends it at once. The next leslie run goes on with its session.",
+		example:  "leslie run stop thread-a1b2c3d4",
+		operands: []operand{threadOperand()},
+		flags:    []cli.Flag{toggle("now", "do not let the agent end its turn")},
+		run: func(c *call) (Data, error) {
+			return runUseCase(c, app.RunStop, app.RunStopRequest{Thread: c.targetThread(), Now: c.on("now")}, func(d *app.RunResult) Data { return runText{d} })
+		},
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !windows
+
+package app
+
+import "leslie/test/fakeagent"
+
+// fakeAgent is a coding agent without a model.
+func fakeAgent() { fakeagent.Main() }

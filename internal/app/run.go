@@ -1,0 +1,364 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/permit"
+	"leslie/internal/transcript"
+	"leslie/thread"
+)
+
+// This file runs the agent of a thread: it begins and ends the run. run_turns.go has
+// what happens in between. One process runs a thread; whatever it does to the store are
+// operations like any other's.
+
+// AskMode says what becomes of calls of tools that the rules ask about.
+type AskMode string
+
+// The modes.
+const (
+	AskPerson AskMode = "person"
+	AskDeny   AskMode = "deny"
+	AskAllow  AskMode = "allow"
+)
+
+// AskModes returns the modes.
+func AskModes() []AskMode { return []AskMode{AskPerson, AskDeny, AskAllow} }
+
+// DefaultTurns is how many turns a run may take if nobody says.
+const DefaultTurns = 20
+
+// RunRequest runs the agent of a thread until the thread is done, waits for something, or
+// a limit is reached.
+type RunRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	Agent  string // its name in the configuration; "": the last one's, else the configured one
+	Fresh  bool   // begin a new session
+	Turns  int    // 0: DefaultTurns
+	Mode   *string
+	Ask    AskMode // "": AskPerson
+	// MaxTokens and MaxCost limit what the run may use; 0: what the configuration says.
+	MaxTokens int64
+	MaxCost   float64
+	// Guide is what an agent has to know of leslie. Context renders the context of the
+	// thread for somebody who works in a folder, and says which messages it shows.
+	Guide   string
+	Context func(d *ContextResult, dir string) (text string, shown []thread.InjectionID)
+	// Event, if not nil, is called with what happens, by one goroutine at a time.
+	Event func(RunEvent)
+
+	times runTimes
+}
+
+// RunEvent is something that happened in a run.
+type RunEvent struct {
+	Turn int    `json:"turn"`
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// Faults returns what is wrong with the request.
+func (in RunRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	if in.Turns < 0 {
+		k.add("Turns", strconv.Itoa(in.Turns), "must not be negative")
+	}
+	if in.MaxTokens < 0 {
+		k.add("MaxTokens", strconv.FormatInt(in.MaxTokens, 10), "must not be negative")
+	}
+	if in.MaxCost < 0 || math.IsNaN(in.MaxCost) || math.IsInf(in.MaxCost, 0) {
+		k.add("MaxCost", "", "must be an amount")
+	}
+	return k.faults
+}
+
+// RunResult is a run after it was parked or ended.
+type RunResult struct {
+	ThreadID     thread.ThreadID `json:"threadId"`
+	ThreadStatus thread.Status   `json:"threadStatus"`
+	RunRecord
+	Change
+}
+
+// RunRecord is the newest run of a thread.
+type RunRecord struct {
+	RunID     thread.RunID    `json:"runId"`
+	Agent     string          `json:"agent"`
+	Version   string          `json:"agentVersion,omitempty"`
+	SessionID string          `json:"sessionId,omitempty"`
+	Phase     thread.RunPhase `json:"phase"`
+	Stop      thread.RunEnd   `json:"stop,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Code      codes.Code      `json:"code,omitempty"`
+	Turns     int             `json:"turns"`
+	Attempts  int             `json:"attempts"`
+	Used      thread.Use      `json:"used"`
+	StartedAt time.Time       `json:"startedAt"`
+	EndedAt   *time.Time      `json:"endedAt"`
+}
+
+func runOf(r thread.Run) RunRecord {
+	return RunRecord{
+		RunID: r.ID, Agent: r.Agent, Version: r.AgentVersion, SessionID: r.SessionID, Phase: r.Phase, Stop: r.Stop, Reason: r.Reason, Code: r.Code,
+		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+	}
+}
+
+// Run runs the agent of a thread. Errors: T101, T105, T107, T102 and T103 for a thread
+// that its agent cannot work on now, T108 if another process runs it or somebody has
+// claimed it, T402 for an agent that wants all calls allowed, T903, T509; T701 to T704 if
+// its agent cannot be started or gave up; T706 at a limit, T707 if the thread is not done
+// then; T904; those of a write. A result accompanies all errors after the start.
+func Run(c *Call, in RunRequest) (*RunResult, error) {
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if in.Ask == AskAllow && !byPerson(c) {
+		return nil, codes.PermissionDenied.New(fact.Of("capability", "running an agent whose every call is allowed")).
+			WithHint("Leave --ask out: a person decides what the rules ask about").WithNext("leslie agents")
+	}
+	catchSignals(c)
+	s, err := prepareRun(c, in)
+	if err != nil {
+		return nil, err
+	}
+	folder, release, err := c.store.HoldRun(s.id)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, runsAlready(c, s.id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := s.begin(c, folder); err != nil {
+		return nil, err
+	}
+	err = s.supervise()
+	return s.result(), err
+}
+
+// runsAlready is T108 for a thread that another process runs.
+func runsAlready(c *Call, id thread.ThreadID) error {
+	until := c.now().Add(thread.RunClaim)
+	_, _ = c.view(func(s *thread.State) error {
+		if t, err := s.Thread(string(id)); err == nil && t.Claim != nil {
+			until = t.Claim.Until
+		}
+		return nil
+	})
+	return codes.Claimed.New(fact.Of("threadId", id), fact.Of("holder", thread.RunHolder(id)), fact.Of("until", until)).
+		WithHint("Another process runs its agent: look on, or stop it").
+		WithNext("leslie run log "+string(id)+" --follow", "leslie run stop "+string(id))
+}
+
+// prepareRun finds out what is to be run. It changes nothing.
+func prepareRun(c *Call, in RunRequest) (*supervisor, error) {
+	all, chosen, err := profiles(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &supervisor{c: c, in: in}
+	var t thread.Thread
+	arg := c.threadOr(in.Thread)
+	if _, err = c.view(func(st *thread.State) (err error) {
+		t, err = st.LiveThread(arg)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	s.id, c.target = t.ID, t.ID
+	name := in.Agent
+	if last := t.LastRun(); name == "" && last != nil {
+		name = last.Agent
+	}
+	if name == "" {
+		name = chosen
+	}
+	if name == "" {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "no agent is named, and the configuration names none (run.agent)"), fact.Of("threadId", t.ID)).
+			WithHint("Name one with --agent, or in your configuration").WithNext("leslie agents")
+	}
+	if s.profile, err = agentNamed(all, name); err != nil {
+		return nil, err
+	}
+	if in.Mode != nil {
+		s.profile.mode = *in.Mode
+	}
+	s.dir = c.project.root
+	if code := contextCode(c, t); code != nil && code.State == thread.CodeReady {
+		s.dir = code.Folder
+	}
+	s.rules, s.limits, err = runRules(c, t, in)
+	return s, err
+}
+
+// runLimits is what a run may use; 0: anything.
+type runLimits struct {
+	turns  int
+	tokens int64
+	cost   float64
+}
+
+// runRules combines the rules of the user, of the project, and those that hold for
+// everybody. What a project allows counts only if the user trusts it (W305).
+func runRules(c *Call, t thread.Thread, in RunRequest) (permit.Rules, runLimits, error) {
+	user, project, err := configs(c)
+	if err != nil {
+		return permit.Rules{}, runLimits{}, err
+	}
+	rules := permit.Rules{
+		Deny: slices.Concat(user.Run.Deny, project.Run.Deny), Ask: slices.Concat(user.Run.Ask, project.Run.Ask), Allow: user.Run.Allow,
+		Store: filepath.ToSlash(resolved(filepath.Dir(c.store.Path("x")))), Home: filepath.ToSlash(c.project.env.Home),
+	}
+	if user.Run.Allow == nil {
+		rules.Allow = defaultAllow(c, t)
+	}
+	if theirs := "project"; len(project.Run.Allow) > 0 && chooser(c, user)("run.allow", nil, &theirs) != "" {
+		rules.Allow = slices.Concat(rules.Allow, project.Run.Allow)
+	}
+	for _, verdict := range []*permit.Verdict{user.Run.Default, project.Run.Default} {
+		if verdict != nil && (rules.Default == "" || narrower(*verdict, rules.Default)) {
+			rules.Default = *verdict
+		}
+	}
+	if rules.Default == permit.Allow && user.Run.Default == nil {
+		rules.Default = permit.Ask // only the user widens
+	}
+	limits := runLimits{turns: in.Turns, tokens: in.MaxTokens, cost: in.MaxCost}
+	if limits.turns == 0 {
+		limits.turns = DefaultTurns
+	}
+	if limits.tokens == 0 {
+		limits.tokens = lower(user.Run.MaxTokens, project.Run.MaxTokens)
+	}
+	if limits.cost == 0 {
+		limits.cost = lower(user.Run.MaxCost, project.Run.MaxCost)
+	}
+	return rules, limits, nil
+}
+
+// narrower reports whether a verdict allows less than another.
+func narrower(a, b permit.Verdict) bool {
+	order := map[permit.Verdict]int{permit.Allow: 0, permit.Ask: 1, permit.Deny: 2}
+	return order[a] > order[b]
+}
+
+// lower returns the lower of two limits; 0 is none.
+func lower[N int64 | float64](a, b N) N {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// defaultAllow is what agents may do if the user's configuration says nothing: use
+// leslie, read in their folder, write the thread's artifacts, and change code in a
+// worktree of their own.
+func defaultAllow(c *Call, t thread.Thread) []permit.Rule {
+	texts := []string{"Bash(leslie:*)", "Read(./**)"}
+	own := filepath.ToSlash(resolved(absolute(c, threadPath(t.ID))))
+	if !strings.ContainsAny(own, "*?[]()") { // its name would be a pattern
+		texts = append(texts, "Read("+own+"/**)", "Edit("+own+"/**)")
+	}
+	if t.OwnedCode() != nil {
+		texts = append(texts, "Edit(./**)")
+	}
+	var out []permit.Rule
+	for _, text := range texts {
+		if rule, err := permit.Parse(text); err == nil {
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+// begin begins the run, claims the thread and opens the transcript.
+func (s *supervisor) begin(c *Call, folder string) error {
+	_, err := write(c, func(st *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+		t, err := st.BeginRun(string(s.id), thread.NewRun{ID: thread.RunID(c.project.env.NewID(thread.PrefixRun)), Agent: s.profile.name, Dir: s.dir, Fresh: s.in.Fresh}, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		s.run, s.status = *t.LastRun(), t.Status
+		return &RunResult{}, t.ID, nil
+	})
+	if err != nil {
+		return err
+	}
+	s.folder = folder
+	if s.log, err = transcript.Open(folder, transcript.Options{Run: string(s.run.ID), Now: c.project.env.Now}); err != nil {
+		return s.end(endOf(thread.RunFailed, codes.WriteFailed.Wrap(err, fact.Of("path", folder), fact.Of("reason", codes.Reason(err)))))
+	}
+	return nil
+}
+
+func (s *supervisor) result() *RunResult {
+	d := &RunResult{ThreadID: s.id, ThreadStatus: s.status, RunRecord: runOf(s.run)}
+	d.SetChanged(true)
+	return d
+}
+
+// runEnd says how a run ends.
+type runEnd struct {
+	stop   thread.RunEnd
+	reason string
+	err    error // what the caller gets; nil: it is made from the others
+}
+
+func endOf(stop thread.RunEnd, err error) runEnd {
+	return runEnd{stop: stop, reason: err.Error(), err: err}
+}
+
+// end records how the run ends, and returns the caller's error.
+func (s *supervisor) end(e runEnd) error {
+	ctx, cancel := cleaning(s.c)
+	defer cancel()
+	c := s.call(ctx, "run end")
+	commit, err := c.system("run end", c.now(), func(st *thread.State, stamp thread.Stamp) thread.ThreadID {
+		t, err := st.EndRun(string(s.id), s.run.ID, stamp, func(r *thread.Run) {
+			r.Stop, r.Reason, r.Used, r.Turns, r.SessionID = e.stop, cut(e.reason, 500), s.run.Used, s.run.Turns, s.run.SessionID
+			if coded := codes.Of(e.err); coded != nil {
+				r.Code = coded.Code()
+			}
+		})
+		if err != nil {
+			return ""
+		}
+		s.run, s.status = *t.LastRun(), t.Status
+		return s.id
+	})
+	if err == nil {
+		s.c.revision = &commit.Revision
+	}
+	if s.log != nil {
+		s.log.Put(transcript.Ended, map[string]string{"stop": string(e.stop), "reason": e.reason})
+		s.unkept(s.log.Close())
+	}
+	switch {
+	case e.err != nil:
+		return e.err
+	case err != nil:
+		return err
+	case e.stop == thread.RunDone:
+		return nil
+	case e.stop == thread.RunBudget:
+		return codes.RunBudget.New(fact.Of("threadId", s.id), fact.Of("reason", e.reason), fact.Of("runId", s.run.ID))
+	}
+	return codes.RunUnfinished.New(fact.Of("threadId", s.id), fact.Of("reason", e.reason), fact.Of("runId", s.run.ID), fact.Of("stop", e.stop))
+}
+
+// call returns a call of the thread's agent, for what its process does in its name.
+func (s *supervisor) call(ctx context.Context, command string) *Call {
+	who := Caller{As: thread.Agent, Actor: thread.RunHolder(s.id), Thread: string(s.id), Dir: s.dir, InAgent: true}
+	return s.c.project.Call(ctx, who, Request{Command: command})
+}

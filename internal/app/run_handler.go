@@ -1,0 +1,337 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/acp"
+	"leslie/internal/permit"
+	"leslie/internal/transcript"
+	"leslie/thread"
+)
+
+// This file receives what the agent of a run sends: it keeps it in the transcript, and
+// answers its requests for permission.
+
+// mostJunk is how many lines that are no messages an agent may print.
+const mostJunk = 100
+
+// runHandler implements acp.Handler for a run. Its methods are safe for use by the
+// goroutines of a connection.
+type runHandler struct {
+	s    *supervisor
+	dir  string // the folder of the agent, its links resolved
+	mu   sync.Mutex
+	seen sync.WaitGroup
+
+	turn   context.Context
+	cancel context.CancelCauseFunc // of the turn
+	first  func()                  // called at the turn's first update
+
+	last     time.Time // the last sign of life
+	calls    map[string]acp.ToolCall
+	asking   int
+	refusals []string
+	parked   string
+	junk     int
+
+	resumed  bool
+	before   []thread.Cost // of what the session may tell again
+	earlier  []thread.Cost // of this run, before this process
+	reported *acp.Cost
+}
+
+func newRunHandler(s *supervisor) *runHandler {
+	return &runHandler{s: s, dir: resolved(s.dir), turn: s.c.ctx}
+}
+
+// opened is called when a session is open; used is what the run has cost by then.
+func (h *runHandler) opened(used []thread.Cost, resumed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls, h.earlier, h.reported, h.resumed = map[string]acp.ToolCall{}, used, nil, resumed
+	if b := h.s.run.Before; b != nil {
+		h.before = b.Used.Cost
+	}
+}
+
+// begin begins a turn.
+func (h *runHandler) begin(turn context.Context, cancel context.CancelCauseFunc, first func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turn, h.cancel, h.first, h.last = turn, cancel, first, h.now()
+}
+
+func (h *runHandler) now() time.Time { return h.s.c.now() }
+
+// ended ends a turn, and adds up what it used.
+func (h *runHandler) ended(u *acp.Usage, run *thread.Run) {
+	h.seen.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.calls)
+	if u != nil {
+		run.Used = run.Used.Plus(thread.Use{Input: u.Input, Output: u.Output, CachedRead: u.CachedRead, CachedWrite: u.CachedWrite, Thought: u.Thought})
+	}
+	if h.reported != nil {
+		run.Used.Cost = h.costs(*h.reported)
+	}
+}
+
+// costs is what the run has cost, given what the agent said last of its session. A
+// session that was opened again may go on counting, or begin anew.
+func (h *runHandler) costs(said acp.Cost) []thread.Cost {
+	of := func(all []thread.Cost) float64 {
+		for _, c := range all {
+			if c.Currency == said.Currency {
+				return c.Amount
+			}
+		}
+		return 0
+	}
+	own := of(h.earlier) + said.Amount
+	if before := of(h.before); h.resumed && said.Amount >= before+of(h.earlier) {
+		own = said.Amount - before
+	}
+	return thread.PlusCost(h.earlier, thread.Cost{Amount: own - of(h.earlier), Currency: said.Currency})
+}
+
+// silence returns why the turn is to be cancelled because nothing was heard of the
+// agent, and when to look again.
+func (h *runHandler) silence(now time.Time, times runTimes) (cause error, sleep time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	limit := times.silent
+	if len(h.calls) > 0 {
+		limit = times.tool
+	}
+	left := limit - now.Sub(h.last)
+	if h.asking > 0 {
+		left = limit
+	}
+	if left <= 0 {
+		return errRunSilent, 0
+	}
+	return nil, min(left, longestSleep)
+}
+
+func (h *runHandler) junkLines() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.junk
+	h.junk = 0
+	return n
+}
+
+func (h *runHandler) parkedFor() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.parked
+}
+
+// refuse keeps a sentence for the agent's next turn.
+func (h *runHandler) refuse(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refusals = append(h.refusals, text)
+}
+
+func (h *runHandler) takeRefusals() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.refusals
+	h.refusals = nil
+	return out
+}
+
+// tell tells who looks on.
+func (h *runHandler) tell(e RunEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.s.in.Event(e)
+}
+
+// Update implements acp.Handler.
+func (h *runHandler) Update(kind string, raw json.RawMessage) {
+	h.mu.Lock()
+	h.last = h.now()
+	first := h.first
+	h.first = nil
+	h.mu.Unlock()
+	if first != nil {
+		h.seen.Go(first)
+	}
+	switch kind {
+	case acp.UpdateMessage, acp.UpdateThought:
+		var c acp.Chunk
+		if json.Unmarshal(raw, &c) == nil && c.Content.Type == "text" {
+			as := transcript.Text
+			if kind == acp.UpdateThought {
+				as = transcript.Thought
+			}
+			h.s.log.Text(as, c.Content.Text)
+			h.s.event(as, c.Content.Text)
+			return
+		}
+	case acp.UpdateTool, acp.UpdateToolNow:
+		var call acp.ToolCall
+		if json.Unmarshal(raw, &call) == nil && call.ID != "" {
+			h.noteCall(call, kind == acp.UpdateTool)
+			h.s.log.Put(transcript.Tool, raw)
+			return
+		}
+	case acp.UpdateUsage:
+		var u acp.UsageUpdate
+		if json.Unmarshal(raw, &u) == nil && u.Cost != nil && u.Cost.Amount >= 0 {
+			h.mu.Lock()
+			h.reported = u.Cost
+			h.mu.Unlock()
+		}
+		h.s.log.Put(transcript.Usage, raw)
+		return
+	}
+	h.s.log.Put(transcript.Update, raw)
+}
+
+// noteCall keeps a call of a tool while it goes on.
+func (h *runHandler) noteCall(call acp.ToolCall, begins bool) {
+	h.mu.Lock()
+	merged := h.calls[call.ID].Merge(call)
+	if merged.Status == "completed" || merged.Status == "failed" {
+		delete(h.calls, call.ID)
+	} else {
+		h.calls[call.ID] = merged
+	}
+	h.mu.Unlock()
+	if begins || call.Status == "failed" {
+		kind := "tool"
+		if call.Status == "failed" {
+			kind = "tool failed"
+		}
+		h.s.event(kind, merged.Title)
+	}
+}
+
+// Junk implements acp.Handler.
+func (h *runHandler) Junk(line []byte, size int) {
+	h.s.log.Put(transcript.Junk, map[string]any{"line": string(line), "size": size})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.junk++
+	if h.junk == mostJunk && h.cancel != nil {
+		h.cancel(errRunJunk)
+	}
+}
+
+// Refused implements acp.Handler.
+func (h *runHandler) Refused(method string) {
+	h.s.log.Put(transcript.Refused, map[string]string{"method": method})
+}
+
+// Permission implements acp.Handler.
+func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) acp.PermissionOutcome {
+	h.mu.Lock()
+	h.last = h.now()
+	call := h.calls[r.ToolCall.ID].Merge(r.ToolCall)
+	h.asking++
+	turn := h.turn
+	h.mu.Unlock()
+	ctx, over := context.WithCancel(ctx)
+	defer context.AfterFunc(turn, over)() // a turn that is cancelled asks no more
+	defer over()
+	defer func() {
+		h.mu.Lock()
+		h.asking--
+		h.last = h.now()
+		h.mu.Unlock()
+	}()
+	p := toolOf(call, h.dir)
+	record := callRecord(p, call.RawInput)
+	line := told(record, call.Title)
+	d := h.s.rules.Decide(p)
+	if d.Verdict == permit.Ask {
+		switch h.s.in.Ask {
+		case AskAllow:
+			d = permit.Decision{Verdict: permit.Allow, Reason: "whoever started the run allows what the rules ask about"}
+		case AskDeny:
+			d = permit.Decision{Verdict: permit.Deny, Reason: d.Reason + ", and nobody is asked"}
+		default:
+			h.s.event("ask", line)
+			d = h.askPerson(ctx, record, line)
+		}
+	}
+	h.s.log.Put(transcript.Permission, map[string]any{"call": record, "title": call.Title, "verdict": d.Verdict, "reason": d.Reason})
+	switch d.Verdict {
+	case permit.Allow:
+		return r.Choose(acp.AllowOnce)
+	case permit.Deny:
+		h.s.event("denied", line)
+		h.refuse("This was not allowed: " + cut(line, 500) + " (" + d.Reason + ")")
+		return r.Choose(acp.RejectOnce)
+	}
+	return acp.Cancelled() // the turn ends
+}
+
+// askPerson asks a person whether a call is allowed, and waits for the answer. An answer
+// that came after an earlier wait had ended counts for the next equal call. The verdict
+// stays Ask if nobody answers, or ctx ends.
+func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line string) permit.Decision {
+	c := h.s.call(ctx, "run ask")
+	asked, err := write(c, func(st *thread.State, stamp thread.Stamp) (*toolAnswer, thread.ThreadID, error) {
+		if st.UseTool(h.s.id, tool.Digest, stamp) {
+			return &toolAnswer{used: true}, h.s.id, nil
+		}
+		g, t, err := st.Request(thread.NewGrant{
+			ID: newApprovalID(c, st), Thread: string(h.s.id), Scope: []string{"tool"}, Reason: cut(line, 2000), Tool: tool,
+		}, stamp)
+		return &toolAnswer{id: g.ID}, t.ID, err
+	})
+	switch {
+	case err != nil:
+		return permit.Decision{Verdict: permit.Deny, Reason: "nobody could be asked: " + err.Error()}
+	case asked.used:
+		return permit.Decision{Verdict: permit.Allow, Reason: "a person has allowed it"}
+	}
+	var g thread.Approval
+	err = await(c, h.s.in.times.asking, func(st *thread.State) (_ bool, _ time.Time, err error) {
+		g, err = st.Approval(string(asked.id))
+		return err == nil && g.Status != thread.GrantOpen, time.Time{}, err
+	})
+	switch {
+	case codes.Has(err, codes.WaitTimeout):
+		h.park("it waits for a decision about " + string(asked.id))
+		return permit.Decision{Verdict: permit.Ask, Reason: "nobody decided in time"}
+	case err != nil:
+		return permit.Decision{Verdict: permit.Ask, Reason: err.Error()}
+	case g.Status != thread.GrantApproved:
+		return permit.Decision{Verdict: permit.Deny, Reason: "a person said no: " + g.Verdict}
+	}
+	use := h.s.call(ctx, "run ask")
+	_, err = write(use, func(st *thread.State, stamp thread.Stamp) (*toolAnswer, thread.ThreadID, error) {
+		return &toolAnswer{used: st.UseTool(h.s.id, tool.Digest, stamp)}, h.s.id, nil
+	})
+	if err != nil {
+		return permit.Decision{Verdict: permit.Deny, Reason: "the decision could not be recorded as used: " + err.Error()}
+	}
+	return permit.Decision{Verdict: permit.Allow, Reason: "a person allowed it"}
+}
+
+// park ends the turn because somebody has to decide first.
+func (h *runHandler) park(why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.parked = why
+	if h.cancel != nil {
+		h.cancel(errRunParks)
+	}
+}
+
+// toolAnswer is what asking about a call comes to.
+type toolAnswer struct {
+	id   thread.ApprovalID
+	used bool
+	Change
+}

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file lists runs and stops them.
+
+// RunListRequest lists the newest run of each thread.
+type RunListRequest struct {
+	All bool // also those that have ended
+}
+
+// RunListResult has runs, in the order of their threads in a list.
+type RunListResult struct{ Items[RunItem] }
+
+// RunItem is the newest run of a thread.
+type RunItem struct {
+	ThreadID     thread.ThreadID `json:"threadId"`
+	Title        string          `json:"title"`
+	ThreadStatus thread.Status   `json:"threadStatus"`
+	RunRecord
+	// Alive: a process runs it now. One that should and does not was killed.
+	Alive bool `json:"alive"`
+}
+
+// RunList lists runs. Errors: T509, those of a view.
+func RunList(c *Call, in RunListRequest) (*RunListResult, error) {
+	c.readOnly()
+	var found []thread.Thread
+	_, err := c.view(func(s *thread.State) error {
+		found = s.ThreadsWithRun()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &RunListResult{}
+	d.Items.Items = []RunItem{}
+	for _, t := range found {
+		run := t.LastRun()
+		alive, err := c.store.RunHeld(t.ID)
+		if err != nil {
+			return nil, err
+		}
+		if in.All || alive || run.Phase != thread.RunEnded {
+			d.Items.Items = append(d.Items.Items, RunItem{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: runOf(*run), Alive: alive})
+		}
+	}
+	d.Total = len(d.Items.Items)
+	return d, nil
+}
+
+// RunStopRequest stops the run of a thread.
+type RunStopRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	// Now ends the agent without letting it end its turn.
+	Now bool
+	// Patience is how long to wait for the end; 0: stopPatience.
+	Patience time.Duration
+}
+
+// stopPatience is how long RunStop waits: an agent may take a while to end its turn.
+const stopPatience = 30 * time.Second
+
+// RunStop asks the process of a run to stop, and waits until it has. A run whose process
+// was killed is recorded as stopped. Errors: T101, T105, T109 if it still runs,
+// T509, T904, those of a write.
+func RunStop(c *Call, in RunStopRequest) (*RunResult, error) {
+	catchSignals(c)
+	if in.Patience == 0 {
+		in.Patience = stopPatience
+	}
+	id := c.threadOr(in.Thread)
+	d, err := write(c, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+		t, err := s.StopRun(id, in.Now, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return stoppedRun(t), t.ID, nil
+	})
+	if err != nil || d.Phase == thread.RunEnded || d.Phase == thread.RunParked || d.RunID == "" {
+		return d, err
+	}
+	if err := awaitRelease(c, d.ThreadID, in.Patience); err != nil {
+		return nil, err
+	}
+	ended := c.project.Call(c.ctx, c.caller, Request{Command: "run stop", LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
+	out, err := write(ended, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+		t, err := s.Thread(string(d.ThreadID))
+		if err == nil && t.LastRun().Going() && t.LastRun().ID == d.RunID {
+			t, err = s.EndRun(string(d.ThreadID), d.RunID, stamp, func(r *thread.Run) {
+				r.Stop, r.Reason = thread.RunStopped, "its process was killed"
+			})
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		return stoppedRun(t), t.ID, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.revision = ended.revision
+	out.SetChanged(true)
+	return out, nil
+}
+
+// releasePoll is how often a lock that was asked for is looked at.
+const releasePoll = 100 * time.Millisecond
+
+// awaitRelease waits until no process runs a thread. Errors: T109, T509, T904.
+func awaitRelease(c *Call, id thread.ThreadID, patience time.Duration) error {
+	ctx, cancel := c.project.env.timeout(c.ctx, patience)
+	defer cancel()
+	w := c.store.Watch(store.StateFile)
+	defer w.Close()
+	for {
+		held, err := c.store.RunHeld(id)
+		switch {
+		case err != nil || !held:
+			return err
+		case c.ctx.Err() == nil && ctx.Err() != nil:
+			return codes.WaitTimeout.New(fact.Of("duration", patience), fact.Ms("duration", patience), fact.Of("threadId", id)).
+				WithHint("It will stop when its agent has ended its turn; --now does not wait for that").
+				WithNext("leslie run list", "leslie run stop "+string(id)+" --now")
+		}
+		if err := w.Next(ctx, releasePoll); err != nil && c.ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func stoppedRun(t thread.Thread) *RunResult {
+	d := &RunResult{ThreadID: t.ID, ThreadStatus: t.Status}
+	if run := t.LastRun(); run != nil {
+		d.RunRecord = runOf(*run)
+	}
+	return d
+}

@@ -1,0 +1,188 @@
+package app
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leslie/internal/acp"
+	"leslie/internal/permit"
+	"leslie/thread"
+)
+
+// This file reads what an agent wants to do out of its requests for permission. Agents
+// say it in different places.
+
+// toolInput has the members in which agents say what a tool is called with.
+type toolInput struct {
+	Command      json.RawMessage `json:"command"` // a line, or a list of words
+	Cmd          json.RawMessage `json:"cmd"`
+	FilePath     string          `json:"file_path"`
+	FilePathToo  string          `json:"filePath"`
+	Path         string          `json:"path"`
+	AbsolutePath string          `json:"absolute_path"`
+	NotebookPath string          `json:"notebook_path"`
+}
+
+// toolOf returns what a call of a tool does, for the rules; dir is the folder in which
+// the agent works, its links resolved.
+func toolOf(call acp.ToolCall, dir string) permit.Call {
+	var in toolInput
+	_ = json.Unmarshal(call.RawInput, &in) // whatever it is, what is missing is asked about
+	out := permit.Call{Tool: permit.Other, Dir: dir}
+	switch name := mcpTool(call); {
+	case name != "":
+		out.Tool = name
+		return out
+	case call.Kind == "execute":
+		out.Tool, out.Command = permit.Bash, commandOf(call, in)
+		return out
+	case slices.Contains([]string{"edit", "delete", "move"}, call.Kind):
+		out.Tool = permit.Edit
+	case call.Kind == "read", call.Kind == "search":
+		out.Tool = permit.Read
+	case call.Kind == "fetch":
+		out.Tool = permit.WebFetch
+		return out
+	case call.Kind == "switch_mode":
+		out.Tool = permit.SwitchMode
+		return out
+	default:
+		return out
+	}
+	names := []string{in.FilePath, in.FilePathToo, in.Path, in.AbsolutePath, in.NotebookPath}
+	for _, l := range call.Locations {
+		names = append(names, l.Path)
+	}
+	for _, c := range call.Content {
+		names = append(names, c.Path)
+	}
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		p := permit.Path{Named: filepath.ToSlash(filepath.Clean(name)), Real: filepath.ToSlash(resolved(name))}
+		if !slices.Contains(out.Paths, p) {
+			out.Paths = append(out.Paths, p)
+		}
+	}
+	return out
+}
+
+// mcpTool returns the name of a tool of an MCP server, "" for another.
+func mcpTool(call acp.ToolCall) string {
+	var meta struct {
+		Claude struct {
+			Tool string `json:"toolName"`
+		} `json:"claudeCode"`
+	}
+	_ = json.Unmarshal(call.Meta, &meta)
+	for _, name := range []string{meta.Claude.Tool, call.Title} {
+		if strings.HasPrefix(name, "mcp__") && !strings.ContainsAny(name, " \t\n") {
+			return name
+		}
+	}
+	return ""
+}
+
+// askedInText is how one agent says the command that it wants to run.
+const askedInText = "Requesting approval to Running: "
+
+// commandOf returns the line for the shell that a call runs.
+func commandOf(call acp.ToolCall, in toolInput) string {
+	for _, raw := range []json.RawMessage{in.Command, in.Cmd} {
+		var line string
+		var words []string
+		switch {
+		case json.Unmarshal(raw, &line) == nil && line != "":
+			return line
+		case json.Unmarshal(raw, &words) == nil && len(words) > 0:
+			return lineOf(words)
+		}
+	}
+	for _, c := range call.Content {
+		if _, line, found := strings.Cut(c.Content.Text, askedInText); found {
+			return strings.TrimSpace(line)
+		}
+	}
+	return call.Title
+}
+
+// lineOf returns the line that a list of words is: what a shell is given with -c, or the
+// words quoted.
+func lineOf(words []string) string {
+	shells := []string{"sh", "bash", "zsh", "dash"}
+	if len(words) == 3 && slices.Contains(shells, filepath.Base(words[0])) && slices.Contains([]string{"-c", "-lc"}, words[1]) {
+		return words[2]
+	}
+	quotedWords := make([]string, len(words))
+	for i, w := range words {
+		quotedWords[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(quotedWords, " ")
+}
+
+// resolved returns a path with the links in it resolved, as far as it exists: a link to
+// what does not exist yet leads there, too.
+func resolved(name string) string {
+	rest := ""
+	for links := 0; ; {
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if to, err := os.Readlink(name); err == nil && links < maxLinks {
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(name), to)
+			}
+			name, links = to, links+1
+			continue
+		}
+		parent := filepath.Dir(name)
+		if parent == name {
+			return filepath.Join(name, rest)
+		}
+		name, rest = parent, filepath.Join(filepath.Base(name), rest)
+	}
+}
+
+// maxLinks is how many links in a row are followed.
+const maxLinks = 40
+
+// callRecord is a call as a person is asked about it, and as it is recognized. input is
+// what the tool is called with, for tools of which the rules know no more.
+func callRecord(p permit.Call, input []byte) *thread.ToolCall {
+	t := &thread.ToolCall{Tool: p.Tool, Command: p.Command}
+	for _, path := range p.Paths {
+		t.Paths = append(t.Paths, path.Real)
+	}
+	if p.Tool == permit.Bash || len(t.Paths) > 0 {
+		input = nil
+	}
+	sum := sha256.New()
+	for _, part := range append([]string{p.Dir, t.Tool, t.Command, string(input)}, t.Paths...) {
+		sum.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	t.Digest = hex.EncodeToString(sum.Sum(nil)[:16])
+	return t
+}
+
+// told is a call in a line, for a person.
+func told(t *thread.ToolCall, title string) string {
+	switch {
+	case t.Command != "":
+		return t.Tool + ": " + t.Command
+	case len(t.Paths) > 0:
+		return t.Tool + ": " + strings.Join(t.Paths, ", ")
+	case title != "":
+		return t.Tool + ": " + title
+	}
+	return t.Tool
+}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/internal/acp"
+	"leslie/internal/permit"
+	"leslie/thread"
+)
+
+func TestWhatAnAgentWantsToDoIsReadFromItsRequest(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	at := func(names ...string) (out []permit.Path) {
+		for _, name := range names {
+			out = append(out, permit.Path{Named: name, Real: name})
+		}
+		return out
+	}
+	for request, want := range map[string]permit.Call{
+		`{"kind":"execute","title":"git log","rawInput":{"command":"git status","description":"x"}}`:                                                          {Tool: permit.Bash, Command: "git status"},
+		`{"kind":"execute","title":"git log","rawInput":{"command":["bash","-lc","git status | cat"],"cwd":"/"}}`:                                             {Tool: permit.Bash, Command: "git status | cat"},
+		`{"kind":"execute","title":"x","rawInput":{"command":["git","commit","-m","it's; done"]}}`:                                                            {Tool: permit.Bash, Command: `'git' 'commit' '-m' 'it'\''s; done'`},
+		`{"kind":"execute","title":"npm test"}`:                                                                                                               {Tool: permit.Bash, Command: "npm test"},
+		`{"kind":"execute","title":"Shell","content":[{"type":"content","content":{"type":"text","text":"Requesting approval to Running: make all"}}]}`:       {Tool: permit.Bash, Command: "make all"},
+		`{"kind":"edit","title":"Write","locations":[{"path":"a.go"}],"content":[{"type":"diff","path":"` + dir + `/a.go"},{"type":"diff","path":"/etc/x"}]}`: {Tool: permit.Edit, Paths: at(dir+"/a.go", "/etc/x")},
+		`{"kind":"edit","rawInput":{"file_path":"b/../a.go"}}`:                                                                                                {Tool: permit.Edit, Paths: at(dir + "/a.go")},
+		`{"kind":"delete","rawInput":{"filePath":"/x/y"}}`:                                                                                                    {Tool: permit.Edit, Paths: at("/x/y")},
+		`{"kind":"read","rawInput":{"absolute_path":"/x/y"}}`:                                                                                                 {Tool: permit.Read, Paths: at("/x/y")},
+		`{"kind":"search","rawInput":{"pattern":"x","path":"/x"}}`:                                                                                            {Tool: permit.Read, Paths: at("/x")},
+		`{"kind":"fetch","title":"https://example.org"}`:                                                                                                      {Tool: permit.WebFetch},
+		`{"kind":"switch_mode","title":"Ready to code?"}`:                                                                                                     {Tool: permit.SwitchMode},
+		`{"kind":"other","title":"x","_meta":{"claudeCode":{"toolName":"mcp__github__create_issue"}}}`:                                                        {Tool: "mcp__github__create_issue"},
+		`{"kind":"other","title":"mcp__a__b"}`:                                                                                                                {Tool: "mcp__a__b"},
+		`{"kind":"execute","title":"mcp__a b","rawInput":{"command":"ls"}}`:                                                                                   {Tool: permit.Bash, Command: "ls"},
+		`{"kind":"think","title":"x"}`:                                                                                                                        {Tool: permit.Other},
+		`{"rawInput":7}`:                                                                                                                                      {Tool: permit.Other},
+	} {
+		var call acp.ToolCall
+		require.NoError(t, json.Unmarshal([]byte(request), &call), request)
+		want.Dir = dir
+		assert.Equal(t, want, toolOf(call, dir), request)
+	}
+}
+
+func TestALinkToWhatDoesNotExistLeadsThere(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for name, to := range map[string]string{"abs": "/nowhere/x", "rel": "../y", "loop": "loop", "chain": "abs"} {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, name)))
+	}
+	for name, want := range map[string]string{
+		"abs": "/nowhere/x", "abs/deeper": "/nowhere/x/deeper", "rel": filepath.Join(filepath.Dir(dir), "y"), "chain": "/nowhere/x",
+		"new/file": filepath.Join(dir, "new/file"), "new/../x": filepath.Join(dir, "x"),
+	} {
+		assert.Equal(t, want, resolved(filepath.Join(dir, name)), name)
+	}
+	assert.NotEmpty(t, resolved(filepath.Join(dir, "loop")))
+}
+
+func TestOnlyTheSameCallIsTheSame(t *testing.T) {
+	t.Parallel()
+	one := permit.Call{Tool: permit.Bash, Command: "make", Dir: "/a"}
+	same := callRecord(one, []byte(`{"command":"make"}`)).Digest
+	assert.Equal(t, same, callRecord(one, []byte(`{"command":"make","description":"x"}`)).Digest, "what is shown of it differs")
+	other := []permit.Call{
+		{Tool: permit.Bash, Command: "make x", Dir: "/a"}, {Tool: permit.Bash, Command: "make", Dir: "/b"},
+		{Tool: permit.Other, Dir: "/a"}, {Tool: permit.Edit, Dir: "/a", Paths: []permit.Path{{Real: "make"}}},
+	}
+	for _, c := range other {
+		assert.NotEqual(t, same, callRecord(c, nil).Digest, "%v", c)
+	}
+	tool := permit.Call{Tool: "mcp__a__b", Dir: "/a"}
+	assert.NotEqual(t, callRecord(tool, []byte(`{"x":1}`)).Digest, callRecord(tool, []byte(`{"x":2}`)).Digest)
+}
+
+func TestASessionThatGoesOnCountingIsNotCountedTwice(t *testing.T) {
+	t.Parallel()
+	usd := func(n float64) []thread.Cost { return []thread.Cost{{Amount: n, Currency: "USD"}} }
+	for name, tc := range map[string]struct {
+		h    *runHandler
+		said float64
+		want float64
+	}{
+		"a new session":                   {&runHandler{}, 2, 2},
+		"a new session after another":     {&runHandler{earlier: usd(3)}, 2, 5},
+		"a session that goes on counting": {&runHandler{earlier: usd(3), resumed: true}, 4, 4},
+		"a session that begins anew":      {&runHandler{earlier: usd(3), resumed: true}, 2, 5},
+		"the session of an earlier run":   {&runHandler{before: usd(3), resumed: true}, 4, 1},
+	} {
+		assert.Equal(t, usd(tc.want), tc.h.costs(acp.Cost{Amount: tc.said, Currency: "USD"}), name)
+	}
+	h := runHandler{earlier: usd(3)}
+	assert.Equal(t, []thread.Cost{{Amount: 1, Currency: "EUR"}, {Amount: 3, Currency: "USD"}}, h.costs(acp.Cost{Amount: 1, Currency: "EUR"}))
+}

@@ -1,0 +1,547 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/acp"
+	"leslie/internal/fact"
+	"leslie/internal/permit"
+	"leslie/internal/retry"
+	"leslie/internal/runner"
+	"leslie/internal/transcript"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file supervises a run: it starts the agent, gives it turns, watches the store and
+// the agent meanwhile, and decides after each turn what comes next.
+
+// runTimes are how long things may take; zero means the value that is named.
+type runTimes struct {
+	agent   runner.Times
+	silent  time.Duration   // without a sign of life: 10 minutes
+	tool    time.Duration   // the same while a tool runs: an hour
+	asking  time.Duration   // for a person's decision: 10 minutes
+	finish  time.Duration   // for the turn in which the thread was ended: a minute
+	restart []time.Duration // before an agent that died in a turn is started again
+}
+
+func (t runTimes) filled() runTimes {
+	or := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	or(&t.silent, 10*time.Minute)
+	or(&t.tool, time.Hour)
+	or(&t.asking, 10*time.Minute)
+	or(&t.finish, time.Minute)
+	if t.restart == nil {
+		t.restart = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute}
+	}
+	return t
+}
+
+// mostNudges is how often in a row an agent that ended its turn, and not the thread, is
+// told to go on.
+const mostNudges = 2
+
+// supervisor is a run in progress.
+type supervisor struct {
+	c       *Call
+	in      RunRequest
+	profile agentProfile
+	rules   permit.Rules
+	limits  runLimits
+	id      thread.ThreadID
+	dir     string
+	run     thread.Run
+	status  thread.Status
+	log     *transcript.Writer
+	folder  string // of the transcript
+
+	handler *runHandler
+	agent   *runner.Agent
+	blank   bool // the agent began a new session, and has to be told everything
+	turns   int  // of this call
+	nudges  int  // in a row
+	deaths  int  // in a row
+}
+
+// The reasons for which a turn is cancelled.
+var (
+	errRunStopped = errors.New("somebody stopped it")
+	errRunUrgent  = errors.New("an urgent message came")
+	errRunLost    = errors.New("the thread is somebody else's")
+	errRunOver    = errors.New("the thread had ended, and the turn went on")
+	errRunSilent  = errors.New("the agent gave no sign of life")
+	errRunParks   = errors.New("nobody decided in time")
+	errRunJunk    = errors.New("the agent printed too many lines that are no messages")
+)
+
+// supervise runs the agent to its end.
+func (s *supervisor) supervise() error {
+	s.in.times = s.in.times.filled()
+	s.handler = newRunHandler(s)
+	again := s.run.Turns > 0 || s.run.SessionID != ""
+	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent
+		runner.EndLeftovers(string(s.run.ID))
+	}
+	if err := s.start(); err != nil {
+		s.stopAgent()
+		return s.end(s.failed(err))
+	}
+	s.blank = false
+	text, shown, err := s.opening(again)
+	for err == nil {
+		var e *runEnd
+		if e = s.turn(text, shown); e == nil {
+			text, shown, e, err = s.next()
+		}
+		if e != nil {
+			s.stopAgent()
+			return s.end(*e)
+		}
+	}
+	s.stopAgent()
+	return s.end(s.failed(err))
+}
+
+// failed is the end of a run by an error.
+func (s *supervisor) failed(err error) runEnd {
+	stop := thread.RunFailed
+	if codes.Has(err, codes.Interrupted) {
+		stop = thread.RunStopped
+	}
+	return endOf(stop, err)
+}
+
+// start starts the agent and records its session. A connection that is lost is tried
+// again. Errors: T701 to T704, T904, those of a write.
+func (s *supervisor) start() error {
+	root := s.c.project.root
+	env := append(agentEnviron(s.c, s.profile), "LESLIE_DIR="+root, "LESLIE_THREAD="+string(s.id), "LESLIE_AS=agent",
+		"LESLIE_ACTOR="+thread.RunHolder(s.id), runner.MarkVariable+"="+string(s.run.ID))
+	spec := runner.Spec{
+		Argv: s.profile.command, Dir: s.dir, Env: env, Client: acp.Implementation{Name: "leslie", Version: s.c.project.env.Version},
+		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.mode, Times: s.in.times.agent,
+	}
+	if s.dir != root {
+		spec.Folders = []string{filepath.Dir(s.c.store.Path("x"))}
+	}
+	err := retry.Retry(s.c.ctx, retry.Default(), func(ctx context.Context, _ int) (err error) {
+		s.agent, err = runner.Start(ctx, spec)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if s.agent.Lost != nil {
+		s.c.warn(warnings.SessionLost.New(fact.Of("threadId", s.id), fact.Of("sessionId", s.run.SessionID), fact.Of("reason", s.agent.Lost.Error())))
+	}
+	s.blank = s.agent.Lost != nil
+	if s.agent.ModeUnknown {
+		s.lacks("has no mode " + quoted(s.profile.mode))
+	}
+	version := ""
+	if info := s.agent.About.Info; info != nil {
+		version = strings.TrimSpace(info.Name + " " + info.Version)
+	}
+	s.log.Put(transcript.Session, map[string]any{"agent": s.profile.name, "version": version, "sessionId": s.agent.Session, "lost": s.agent.Lost != nil})
+	s.handler.opened(s.run.Used.Cost, s.agent.Lost == nil && s.run.SessionID != "")
+	return s.record("run session", func(r *thread.Run) {
+		r.Phase, r.SessionID, r.AgentVersion = thread.RunRunning, s.agent.Session, version
+	})
+}
+
+// unkept warns of a transcript that could not be written. The run goes on.
+func (s *supervisor) unkept(err error) {
+	if err != nil {
+		s.c.warn(warnings.LogUnwritable.New(fact.Of("path", s.folder), fact.Of("reason", codes.Reason(err))))
+	}
+}
+
+func (s *supervisor) lacks(what string) {
+	s.c.warn(warnings.AgentLacks.New(fact.Of("threadId", s.id), fact.Of("lacks", what)))
+}
+
+// record changes what is recorded of the run, as an operation of the system. Errors:
+// T903 if the thread has another run by now, those of a write.
+func (s *supervisor) record(command string, change func(*thread.Run)) error {
+	c := s.call(s.c.ctx, command)
+	var refusal error
+	_, err := c.system(command, c.now(), func(st *thread.State, stamp thread.Stamp) thread.ThreadID {
+		var t thread.Thread
+		if t, refusal = st.ChangeRun(string(s.id), s.run.ID, stamp, change); refusal != nil {
+			return ""
+		}
+		st.Prolong(s.id, thread.Stamp{Time: stamp.Time, As: thread.Agent, Actor: thread.RunHolder(s.id)})
+		s.run = *t.LastRun()
+		return s.id
+	})
+	return errors.Join(err, refusal)
+}
+
+// stopAgent ends the agent and everything that it started.
+func (s *supervisor) stopAgent() {
+	if s.agent == nil {
+		return
+	}
+	if n := s.agent.End(); n > 0 {
+		s.c.warn(warnings.LeftoversEnded.New(fact.Of("threadId", s.id), fact.Of("count", n)))
+	}
+	if n := s.handler.junkLines(); n > 0 {
+		s.c.warn(warnings.AgentJunk.New(fact.Of("threadId", s.id), fact.Of("count", n)))
+	}
+	s.agent = nil
+}
+
+// turn gives the agent a text and waits until it has ended its turn. The end of the run
+// is nil if it goes on.
+func (s *supervisor) turn(text string, shown []thread.InjectionID) *runEnd {
+	s.turns++
+	s.log.Turn(s.run.Turns + 1)
+	s.log.Put(transcript.Prompt, transcript.Words{Text: text})
+	s.event("turn", "")
+	prompting, cancel := context.WithCancelCause(s.c.ctx)
+	defer cancel(nil)
+	watching, over := context.WithCancel(s.c.ctx)
+	s.handler.begin(prompting, cancel, func() { MarkSeen(s.call(s.c.ctx, seenCommand), s.id, shown) })
+	var end acp.Prompted
+	var err error
+	done := make(chan struct{})
+	go func() {
+		end, err = s.agent.Prompt(prompting, text)
+		close(done)
+		over()
+	}()
+	s.watch(watching, cancel, shown)
+	<-done
+	cause := context.Cause(prompting)
+	s.handler.ended(end.Usage, &s.run)
+	s.log.Put(transcript.End, map[string]string{"stopReason": end.StopReason})
+	s.unkept(s.log.Flush())
+	return s.judge(end, err, cause)
+}
+
+// watch looks at the store and the agent until the turn is over, and cancels the turn if
+// something has to come before it.
+func (s *supervisor) watch(turn context.Context, cancel context.CancelCauseFunc, shown []thread.InjectionID) {
+	w := s.c.store.Watch(store.StateFile)
+	defer w.Close()
+	var over time.Time // since when the thread has ended
+	for turn.Err() == nil {
+		cause, sleep := s.look(shown, &over)
+		if cause != nil {
+			cancel(cause)
+			<-turn.Done()
+			return
+		}
+		_ = w.Next(turn, sleep)
+	}
+}
+
+// look returns why the turn has to be cancelled, nil for no reason, and when to look
+// again if nothing changes. A store that cannot be read now is looked at later.
+func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (cause error, sleep time.Duration) {
+	c := s.call(s.c.ctx, "run")
+	now := c.now()
+	cause, sleep = s.handler.silence(now, s.in.times)
+	if cause != nil {
+		return cause, 0
+	}
+	renew := false
+	_, err := c.view(func(st *thread.State) error {
+		t, err := st.Thread(string(s.id))
+		if err != nil {
+			cause = errRunLost
+			return err
+		}
+		run, held := t.LastRun(), t.Held(now)
+		switch {
+		case run == nil || run.ID != s.run.ID, held != nil && held.Holder != thread.RunHolder(s.id):
+			cause = errRunLost
+		case run.Asked != nil:
+			cause = errRunStopped
+			if s.run.Asked = run.Asked; run.Asked.Now {
+				s.agent.Kill()
+			}
+		case t.Status.Terminated() || t.Status == thread.Suspended || t.Executor != thread.ByAgent:
+			if over.IsZero() {
+				*over = now
+			}
+			if left := s.in.times.finish - now.Sub(*over); left <= 0 {
+				cause = errRunOver
+			} else {
+				sleep = min(sleep, left)
+			}
+		case slices.ContainsFunc(t.Unseen(), func(i thread.Injection) bool {
+			return i.Urgency == thread.Immediate && !slices.Contains(shown, i.ID)
+		}):
+			cause = errRunUrgent
+		default:
+			renew = held == nil || held.Until.Sub(now) < thread.RunClaim/2
+		}
+		return nil
+	})
+	if err == nil && renew {
+		_ = s.record("run claim", func(*thread.Run) {})
+	}
+	return cause, sleep
+}
+
+// judge records the end of a turn, and says whether it ends the run. An agent that died
+// is started again.
+func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
+	used, turns := s.run.Used, s.run.Turns+1
+	failed := s.record("run turn", func(r *thread.Run) { r.Used, r.Turns = used, turns })
+	silent := errors.Is(cause, errRunSilent) || end.StopReason == "" && errors.Is(cause, errRunUrgent)
+	switch {
+	case s.c.ctx.Err() != nil:
+		e := s.interrupted()
+		return &e
+	case errors.Is(cause, errRunStopped):
+		return stoppedBy(s.run.Asked)
+	case errors.Is(cause, errRunLost):
+		return &runEnd{stop: thread.RunFailed, reason: errRunLost.Error(), err: s.lost()}
+	case errors.Is(cause, errRunJunk):
+		e := endOf(thread.RunFailed, codes.AgentConnection.New(fact.Of("reason", errRunJunk.Error())))
+		return &e
+	case failed != nil:
+		e := s.failed(failed)
+		return &e
+	case cause == nil && err != nil, silent:
+		if silent {
+			err = codes.AgentTimeout.New(fact.Of("duration", s.in.times.silent))
+		}
+		return s.restart(err)
+	}
+	s.deaths = 0
+	if errors.Is(cause, errRunParks) {
+		return &runEnd{stop: thread.RunWaits, reason: s.handler.parkedFor()}
+	}
+	return nil
+}
+
+// lost is T108 for a run whose thread is somebody else's now.
+func (s *supervisor) lost() error {
+	var held *thread.Claim
+	c := s.call(context.WithoutCancel(s.c.ctx), "run")
+	_, _ = c.view(func(st *thread.State) error {
+		if t, err := st.Thread(string(s.id)); err == nil {
+			held = t.Held(c.now())
+		}
+		return nil
+	})
+	err := codes.Claimed.New(fact.Of("threadId", s.id), fact.Of("holder", "somebody else"), fact.Of("until", c.now()))
+	if held != nil {
+		err = codes.Claimed.New(fact.Of("threadId", s.id), fact.Of("holder", held.Holder), fact.Of("until", held.Until))
+	}
+	return err.WithHint("The run ended; what its agent did stands")
+}
+
+// restart starts an agent again that died in a turn, unless the thread has ended.
+func (s *supervisor) restart(why error) *runEnd {
+	s.stopAgent()
+	if e, _, err := s.finished(); err == nil && e != nil {
+		return e
+	}
+	if s.deaths >= len(s.in.times.restart) {
+		e := s.failed(why)
+		return &e
+	}
+	s.log.Put(transcript.Error, transcript.Words{Text: why.Error()})
+	s.event("restart", why.Error())
+	if e := s.pause(s.in.times.restart[s.deaths]); e != nil {
+		return e
+	}
+	s.deaths++
+	err := s.record("run again", func(r *thread.Run) { r.Attempts++ })
+	if err == nil {
+		err = s.start()
+	}
+	if err != nil {
+		e := s.failed(err)
+		return &e
+	}
+	s.handler.refuse("Your process ended in the middle of the last turn. See what is done already before you go on.")
+	return nil
+}
+
+// pause waits, unless the run has to end.
+func (s *supervisor) pause(d time.Duration) *runEnd {
+	ctx, cancel := s.c.project.env.timeout(s.c.ctx, d)
+	defer cancel()
+	w := s.c.store.Watch(store.StateFile)
+	defer w.Close()
+	for ctx.Err() == nil {
+		if e, _, err := s.finished(); err == nil && e != nil {
+			return e
+		}
+		_ = w.Next(ctx, longestSleep)
+	}
+	if s.c.ctx.Err() != nil {
+		e := s.interrupted()
+		return &e
+	}
+	return nil
+}
+
+func (s *supervisor) interrupted() runEnd {
+	return runEnd{stop: thread.RunStopped, reason: "it was interrupted", err: codes.Interrupted.Wrap(context.Cause(s.c.ctx))}
+}
+
+// event tells who looks on what happens.
+func (s *supervisor) event(kind, text string) {
+	if s.in.Event != nil {
+		s.handler.tell(RunEvent{Turn: s.run.Turns + 1, Kind: kind, Text: text})
+	}
+}
+
+// tailBytes is how much of its own words an agent is told whose session is lost.
+const tailBytes = 4 << 10
+
+// opening is the first text that the agent gets in this process. Errors: those of Context.
+func (s *supervisor) opening(again bool) (text string, shown []thread.InjectionID, err error) {
+	begin := "You are the agent of the thread '" + string(s.id) + "'. Work on it in " + s.dir + " until it is done. Nobody reads what you say; " +
+		"people and other threads see your files and what you tell leslie."
+	if again {
+		begin = "You go on with the thread '" + string(s.id) + "' in " + s.dir + ". See what is done already before you continue."
+	}
+	rules := "When everything is done, run `leslie done`; a turn that ends without it is not the end. If you cannot go on, say why with " +
+		"`leslie suspend --reason TEXT`; ask a person with `leslie ask --question TEXT`, then end your turn: you are called again when it is answered."
+	parts := []string{begin, rules, s.in.Guide}
+	if s.agent.Lost != nil {
+		if said, err := transcript.Tail(s.folder, tailBytes); err == nil && said != "" {
+			parts = append(parts, "Your earlier session is lost. It ended with these words of yours:\n\n"+said)
+		}
+	}
+	block, shown, err := s.context()
+	return strings.Join(append(parts, block), "\n\n"), shown, err
+}
+
+// context is the thread's context, and the messages that it shows. Errors: those of Context.
+func (s *supervisor) context() (block string, shown []thread.InjectionID, err error) {
+	c := s.call(s.c.ctx, "context")
+	d, err := Context(c, ContextRequest{Thread: string(s.id)})
+	if err != nil {
+		return "", nil, err
+	}
+	block, shown = s.in.Context(d, s.dir)
+	return block, shown, nil
+}
+
+// finished reads the thread, and returns how the run ends because of it, nil if it goes
+// on; unread says that messages wait. Errors: those of a view.
+func (s *supervisor) finished() (e *runEnd, unread bool, err error) {
+	c := s.call(s.c.ctx, "run")
+	_, err = c.view(func(st *thread.State) error {
+		t, err := st.Thread(string(s.id))
+		if err != nil {
+			return err
+		}
+		s.status, unread = t.Status, st.UnreadOf(t).Count > 0
+		if e = endedBy(st, t); e == nil && t.LastRun() != nil && t.LastRun().Asked != nil {
+			e = stoppedBy(t.LastRun().Asked)
+		}
+		return nil
+	})
+	return e, unread, err
+}
+
+func stoppedBy(asked *thread.RunStop) *runEnd {
+	if asked == nil {
+		return &runEnd{stop: thread.RunStopped, reason: errRunStopped.Error()}
+	}
+	return &runEnd{stop: thread.RunStopped, reason: errRunStopped.Error() + " (" + asked.By.Actor + ")"}
+}
+
+// next returns the next text, or how the run ends.
+func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd, err error) {
+	e, unread, err := s.finished()
+	if err != nil || e != nil {
+		return "", nil, e, err
+	}
+	if reason := s.limits.reached(s.turns, s.run.Used); reason != "" {
+		return "", nil, &runEnd{stop: thread.RunBudget, reason: reason}, nil
+	}
+	parts := s.handler.takeRefusals()
+	switch {
+	case s.blank:
+		s.blank, s.nudges = false, 0
+		text, shown, err = s.opening(true)
+		return strings.Join(append(parts, text), "\n\n"), shown, nil, err
+	case len(parts) > 0, unread:
+		s.nudges = 0
+	case s.nudges == mostNudges:
+		return "", nil, &runEnd{stop: thread.RunUnfinished, reason: "its agent ended its turn, and did not go on when it was told to"}, nil
+	default:
+		s.nudges++
+		parts = append(parts, "The thread is not done. Go on. When everything is done, run `leslie done`; if you cannot go on, say why with `leslie suspend --reason TEXT`.")
+	}
+	if unread {
+		var block string
+		if block, shown, err = s.context(); err != nil {
+			return "", nil, nil, err
+		}
+		parts = append(parts, "There are messages for you:", block)
+	}
+	return strings.Join(parts, "\n\n"), shown, nil, nil
+}
+
+// endedBy returns how a run ends because of what its thread is, nil if it goes on.
+func endedBy(st *thread.State, t thread.Thread) *runEnd {
+	waits := func(format string, args ...any) *runEnd {
+		return &runEnd{stop: thread.RunWaits, reason: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case t.Status == thread.Completed:
+		return &runEnd{stop: thread.RunDone}
+	case t.Status.Terminated():
+		return &runEnd{stop: thread.RunStopped, reason: "it was " + string(t.Status)}
+	case t.Mistakes != nil:
+		return waits("the mistake limit suspended it; a person has to look")
+	case t.Status == thread.Suspended && t.Reason != "":
+		return waits("it is suspended: %s", t.Reason)
+	case t.Status == thread.Suspended:
+		return waits("it is suspended")
+	case t.Executor != thread.ByAgent:
+		return waits("a person works on it")
+	case t.Status == thread.WaitingHuman:
+		for _, g := range st.OpenRequests(t.ID) {
+			return waits("it waits for a decision about %s", g.ID)
+		}
+		return waits("it waits for a person")
+	}
+	for _, q := range st.OpenQuestions(t.ID) {
+		if q.ThreadID == t.ID {
+			return waits("it waits for the answer to %s", q.ID)
+		}
+	}
+	return nil
+}
+
+// reached says which limit is reached, "" for none. What an agent does not tell has no
+// limit.
+func (l runLimits) reached(turns int, used thread.Use) string {
+	if turns >= l.turns {
+		return fmt.Sprintf("%d turns", turns)
+	}
+	if n, known := used.Tokens(); known && l.tokens > 0 && n >= l.tokens {
+		return fmt.Sprintf("%d tokens", n)
+	}
+	for _, c := range used.Cost {
+		if l.cost > 0 && c.Amount >= l.cost {
+			return fmt.Sprintf("%.2f %s", c.Amount, c.Currency)
+		}
+	}
+	return ""
+}
