@@ -204,7 +204,7 @@ func (b *bench) agents(t *testing.T) {
 		require.NoError(t, os.Symlink(self, filepath.Join(bin, name)))
 	}
 	config, err := json.Marshal(map[string]any{"run": map[string]any{"agent": "fake", "agents": map[string]any{
-		"fake": map[string]any{"command": []string{filepath.Join(bin, "fake-agent")}, "env": map[string]string{"PATH": bin + ":/usr/bin:/bin"}},
+		"fake": map[string]any{"command": []string{filepath.Join(bin, "fake-agent")}, "env": map[string]string{"PATH": bin + ":/usr/bin:/bin", "FAKE_SESSION": "s"}},
 	}}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), config, 0o600))

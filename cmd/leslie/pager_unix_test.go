@@ -116,13 +116,13 @@ func TestCtrlCInAPagerIsForThePager(t *testing.T) {
 	t.Parallel()
 	b := newLongProject(t)
 	caught := filepath.Join(b.home, "caught")
-	pager := script(t, b, "pager", `trap 'touch "`+caught+`"; echo caught' INT; cat > /dev/null; echo ready; read line < /dev/tty || read line < /dev/tty`)
+	pager := script(t, b, "pager", `trap 'touch "`+caught+`"; echo caught' INT; cat > /dev/null; sleep 1000 & echo ready; wait; kill $!; read line < /dev/tty`) // wait misses no signal
 	s := openTerminal(t, b, 80, 24, "LESLIE_PAGER="+pager)
 	s.start("list")
 	s.waitFor("ready")
 	s.interrupt()
 	s.waitFor("caught")
-	s.send("\r\r")
+	s.send("\r")
 	assert.Zero(t, s.wait())
 	assert.FileExists(t, caught)
 }

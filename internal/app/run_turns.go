@@ -93,7 +93,7 @@ func (s *supervisor) supervise() error {
 	s.handler = newRunHandler(s)
 	again := s.run.Turns > 0 || s.run.SessionID != ""
 	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent
-		runner.EndLeftovers(string(s.run.ID))
+		runner.EndLeftovers(s.environ())
 	}
 	if err := s.start(); err != nil {
 		s.stopAgent()
@@ -127,14 +127,11 @@ func (s *supervisor) failed(err error) runEnd {
 // start starts the agent and records its session. A connection that is lost is tried
 // again. Errors: T701 to T704, T904, those of a write.
 func (s *supervisor) start() error {
-	root := s.c.project.root
-	env := append(agentEnviron(s.c, s.profile), "LESLIE_DIR="+root, "LESLIE_THREAD="+string(s.id), "LESLIE_AS=agent",
-		"LESLIE_ACTOR="+thread.RunHolder(s.id), runner.MarkVariable+"="+string(s.run.ID))
 	spec := runner.Spec{
-		Argv: s.profile.command, Dir: s.dir, Env: env, Client: acp.Implementation{Name: "leslie", Version: s.c.project.env.Version},
+		Argv: s.profile.command, Dir: s.dir, Env: s.environ(), Client: acp.Implementation{Name: "leslie", Version: s.c.project.env.Version},
 		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.mode, Times: s.in.times.agent,
 	}
-	if s.dir != root {
+	if s.dir != s.c.project.root {
 		spec.Folders = []string{filepath.Dir(s.c.store.Path("x"))}
 	}
 	err := retry.Retry(s.c.ctx, retry.Default(), func(ctx context.Context, _ int) (err error) {
@@ -167,6 +164,12 @@ func (s *supervisor) unkept(err error) {
 	if err != nil {
 		s.c.warn(warnings.LogUnwritable.New(fact.Of("path", s.folder), fact.Of("reason", codes.Reason(err))))
 	}
+}
+
+// environ is the environment of the agent.
+func (s *supervisor) environ() []string {
+	return append(agentEnviron(s.c, s.profile), runner.PlaceVariable+"="+s.c.project.root, runner.MarkVariable+"="+string(s.run.ID),
+		"LESLIE_THREAD="+string(s.id), "LESLIE_AS=agent", "LESLIE_ACTOR="+thread.RunHolder(s.id))
 }
 
 func (s *supervisor) lacks(what string) {

@@ -21,6 +21,10 @@ import (
 // found, whichever groups and sessions they are in.
 const MarkVariable = "LESLIE_RUN"
 
+// PlaceVariable is the environment variable with the project, which may have been copied
+// with its runs.
+const PlaceVariable = "LESLIE_DIR"
+
 // Times limits how long an agent may take. Zero means the value that is named.
 type Times struct {
 	Start  time.Duration // from its start to an open session: a minute
@@ -285,19 +289,29 @@ func (a *Agent) End() (leftovers int) {
 		}
 		<-a.exited
 		killGroup(a.cmd)
-		for _, entry := range a.spec.Env {
-			if mark, is := strings.CutPrefix(entry, MarkVariable+"="); is {
-				leftovers = EndLeftovers(mark)
-			}
-		}
+		leftovers = EndLeftovers(a.spec.Env)
 		<-a.closed
 	})
 	return leftovers
 }
 
-// EndLeftovers kills the processes with a value of MarkVariable in their environment,
-// and returns how many there were. Only Linux shows the environment of processes.
-func EndLeftovers(mark string) int { return endMarked(MarkVariable + "=" + mark) }
+// EndLeftovers kills the processes that have the marks of an environment (MarkVariable,
+// and PlaceVariable if it is there) in their own, and returns how many there were. It
+// kills none if there is no mark. Only Linux shows the environment of processes.
+func EndLeftovers(env []string) int {
+	var marks []string
+	marked := false
+	for _, entry := range env {
+		own := strings.HasPrefix(entry, MarkVariable+"=")
+		if marked = marked || own; own || strings.HasPrefix(entry, PlaceVariable+"=") {
+			marks = append(marks, entry)
+		}
+	}
+	if !marked {
+		return 0
+	}
+	return endMarked(marks)
+}
 
 func (a *Agent) hasExited() bool {
 	select {

@@ -1,23 +1,24 @@
 package runner
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // endRounds is how often leftover processes are looked for: each may have started others.
 const endRounds = 5
 
-// endMarked kills the processes whose environment has an entry, and returns how many it
+// endMarked kills the processes whose environment has some entries, and returns how many it
 // found. A process that runs as somebody else cannot be looked at.
-func endMarked(entry string) (found int) {
+func endMarked(entries []string) (found int) {
 	seen := map[int]bool{}
 	for range endRounds {
 		more := false
-		for _, pid := range marked(entry) {
+		for _, pid := range marked(entries) {
 			if pid == os.Getpid() {
 				continue
 			}
@@ -32,12 +33,13 @@ func endMarked(entry string) (found int) {
 	return len(seen)
 }
 
-// marked returns the ids of the living processes whose environment has an entry.
-func marked(entry string) (pids []int) {
+// marked returns the ids of the living processes whose environment has these entries.
+func marked(entries []string) (pids []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
 		env, err := os.ReadFile(name)
-		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+entry+"\x00")) {
+		all := strings.Split(string(env), "\x00")
+		if err != nil || slices.ContainsFunc(entries, func(e string) bool { return !slices.Contains(all, e) }) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {

@@ -18,7 +18,7 @@
 //	EXIT[[n]]        ends the process; CRASH[[]] kills it
 //
 // Each of them is done once in a session, also in one that is opened again: what is done
-// is kept in the folder FAKE_STATE. The variable FAKE has words that change the agent:
+// is kept in the folder FAKE_STATE. FAKE_SESSION names the session. The variable FAKE has words that change the agent:
 // auth (it wants a login), noload (it cannot open sessions again), slow (it never
 // answers initialize), fail (it ends at once), old (another version of the protocol),
 // modes (it has the modes auto and default).
@@ -26,6 +26,7 @@ package fakeagent
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -118,7 +119,7 @@ func (a *agent) serve(m message) {
 			a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32000,"message":"Authentication required"}`)})
 			return
 		}
-		a.session = fmt.Sprintf("fake-%d", os.Getpid())
+		a.session = cmp.Or(os.Getenv("FAKE_SESSION"), fmt.Sprintf("fake-%d", os.Getpid()))
 		a.reply(m, fmt.Sprintf(`{"sessionId":%q%s}`, a.session, modes()))
 	case "session/load", "session/resume":
 		if _, err := os.Stat(filepath.Join(os.Getenv("FAKE_STATE"), p.SessionID)); err != nil {
