@@ -14,6 +14,9 @@ type MergeCode struct {
 	// Planned: there was code to merge when the merge was recorded, so it is not applied
 	// without code.
 	Planned bool `json:"planned,omitempty"`
+	// Uncommitted is "take" if what the sources have not committed is committed for them, ""
+	// if it is refused.
+	Uncommitted string `json:"uncommitted,omitempty"`
 	// Landing is what git was told last to do to the target's branch; nil before that.
 	Landing *CodeLanding `json:"landing,omitempty"`
 	// Landed: the code has landed, and only artifacts and records are left.

@@ -39,7 +39,7 @@ type Refused struct {
 func (m Merge) Landing() bool { return m.Code != nil && m.Code.Landing != nil }
 
 // QueueMerge records a merge at the end of the queue of its target. The same merge queued
-// again keeps its place and its id. Errors: those of Parties; T305 if the same sources are
+// again keeps its place and its id; it takes uncommitted work if either says so. Errors: those of Parties; T305 if the same sources are
 // queued to be merged in another way.
 func (s *State) QueueMerge(m Merge, stamp Stamp) (Merge, error) {
 	if _, err := s.Parties(string(m.Target), names(m.Sources)); err != nil {
@@ -54,6 +54,10 @@ func (s *State) QueueMerge(m Merge, stamp Stamp) (Merge, error) {
 		default:
 			old = old.again()
 			old.Queued.Again++
+			if code := old.code(); m.code().Uncommitted != "" {
+				code.Uncommitted = m.code().Uncommitted
+				old.Code = &code
+			}
 			return s.Merges.Put(old), nil
 		}
 	}

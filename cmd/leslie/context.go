@@ -200,7 +200,7 @@ func (b *contextBlock) code() string {
 	if code.Target != nil {
 		from = *code.Target
 	}
-	return saying("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+"; commit there, as what is not committed stays in that folder")
+	return saying("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+"; commit there; if you cannot, say so: leslie merge --uncommitted take commits it for you")
 }
 
 // moved renders what the thread builds on and has changed since, with the line that

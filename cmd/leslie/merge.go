@@ -98,6 +98,11 @@ func (d mergeText) left(p *page) {
 
 // landingText says what the merge does with code, or did.
 func landingText(p *page, d *merging.CodeResult) {
+	if d != nil {
+		for _, one := range d.Taken {
+			p.line("code: committed %s of %s as %s", many(one.Files, "uncommitted file"), one.ThreadID, one.Commit[:12])
+		}
+	}
 	switch {
 	case d == nil:
 	case d.Landed:
@@ -176,9 +181,8 @@ func mergeCommand() *command {
 	return &command{
 		name: "merge", summary: "merge the artifacts and the code of threads into another thread", writes: true, notBatchable: true,
 		hint: hint{bringing, "merge --sources ID --target ID"},
-		detail: "The target does not change until every conflict is resolved. If nobody can be asked about a conflict, the merge stays pending " +
-			"(T301): resolve it with merge resolve, then run merge continue. Code that both own is merged and lands with them, " +
-			"but not with --scope.",
+		detail: "The target does not change until every conflict is resolved. If nobody can be asked about one, the merge stays pending " +
+			"(T301): use merge resolve, then merge continue. Code that both own is merged, too, but not with --scope.",
 		example:  "leslie merge --sources thread-a1b2c3d4 --target main",
 		operands: []operand{{value: someIDs("SRC... TARGET", threadIDs), optional: true, many: true, sets: "sources", lastSets: "target"}},
 		flags: append([]cli.Flag{
@@ -187,6 +191,7 @@ func mergeCommand() *command {
 			newOption("only", oneOf(merging.OnlyCode, merging.OnlyArtifacts), "merge only this part"),
 			toggle("squash", "land code with one parent"),
 			toggle("queue", "only queue it, for merge land"),
+			newOption("uncommitted", oneOf("refuse", merging.TakeUncommitted), "code of sources (default refuse)"),
 			formerly("conflict_strategy", "conflict-strategy"),
 		}, mergeFlags()...),
 		run: runMerge,
@@ -222,7 +227,7 @@ func runMerge(c *call) (Data, error) {
 	in := app.MergeRequest{
 		Sources: c.parts("sources"), Target: c.text("target"), Scope: c.parts("scope"),
 		Strategy: thread.Strategy(c.text("conflict-strategy")), RequireApproval: c.on("require-approval"), DryRun: c.on("dry-run"),
-		Only: c.text("only"), Squash: c.on("squash"), Queue: c.on("queue"), MergeMeans: mergeMeans(c),
+		Only: c.text("only"), Squash: c.on("squash"), Queue: c.on("queue"), Uncommitted: c.text("uncommitted"), MergeMeans: mergeMeans(c),
 	}
 	c.checkRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
 	data, err := runMerging(c, app.Merge, in)

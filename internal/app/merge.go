@@ -67,8 +67,14 @@ type MergeRequest struct {
 	// Queue: only record the merge, at the end of the target's queue; MergeLand carries it
 	// out.
 	Queue bool
+	// Uncommitted work of the sources: merging.TakeUncommitted commits it on their branches;
+	// "" or refuse is T804.
+	Uncommitted string
 	MergeMeans
 }
+
+// refuseUncommitted is the default of MergeRequest.Uncommitted.
+const refuseUncommitted = "refuse"
 
 // Faults returns what is wrong with the request.
 func (in MergeRequest) Faults(name Names) []Fault {
@@ -92,6 +98,9 @@ func (in MergeRequest) Faults(name Names) []Fault {
 	}
 	if in.Only != "" {
 		oneOf(k, "Only", in.Only, merging.OnlyCode, merging.OnlyArtifacts)
+	}
+	if in.Uncommitted != "" {
+		oneOf(k, "Uncommitted", in.Uncommitted, refuseUncommitted, merging.TakeUncommitted)
 	}
 	if in.Only == merging.OnlyCode && len(in.Scope) > 0 {
 		k.with("Scope", "Only", in.Only, "goes without %s: it selects artifacts", k.name("Scope"))
@@ -125,7 +134,7 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	}
 	request := merging.Request{
 		Target: in.Target, Sources: in.Sources, Scope: set, Strategy: in.Strategy, Validate: in.Validate, RequireApproval: in.RequireApproval,
-		Only: in.Only, Squash: in.Squash,
+		Only: in.Only, Squash: in.Squash, Uncommitted: in.Uncommitted,
 	}
 	if in.Queue {
 		return merging.Queue(mergeCall(c, in.MergeMeans, conf), request)

@@ -217,6 +217,8 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = repo.Worktree(r.dir, repo.Admin).Snapshot(ctx)
 	require.NoError(t, err)
+	_, err = repo.Worktree(r.dir, repo.Admin).Take(ctx, "work", "ann")
+	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
 	kept, err := repo.Worktree(r.dir, repo.Admin).Rescue(ctx, "ann")
 	require.NoError(t, err)
 	_, err = repo.Restore(ctx, git.Restoring{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "b", Tip: tip, Rescue: kept.Commit})

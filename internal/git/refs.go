@@ -68,6 +68,11 @@ const Any Commit = "any"
 // UpdateRef moves a ref to a commit if it is where the caller saw it; old "" means that
 // it does not exist yet, and to "" deletes it. Error: ErrMoved if it is elsewhere.
 func (r *Repo) UpdateRef(ctx context.Context, ref string, to, old Commit, reason string) error {
+	return r.updateRef(ctx, r.at, ref, to, old, reason)
+}
+
+// updateRef is UpdateRef by a git that also notes it for the head of a worktree.
+func (r *Repo) updateRef(ctx context.Context, run func(context.Context, command) ([]byte, error), ref string, to, old Commit, reason string) error {
 	zero := strings.Repeat("0", r.hash)
 	from, target := string(old), string(to)
 	if from == "" {
@@ -80,7 +85,7 @@ func (r *Repo) UpdateRef(ctx context.Context, ref string, to, old Commit, reason
 	if old == Any {
 		args = args[:len(args)-1]
 	}
-	_, err := r.at(ctx, command{args: args})
+	_, err := run(ctx, command{args: args})
 	if err == nil {
 		return nil
 	}

@@ -456,53 +456,75 @@ func (p *privateIndex) writeTree(ctx context.Context) (string, error) {
 // and whether that differs from the head. Repositories within are left as the index has
 // them. Errors: T805 for unmerged paths.
 func (w Worktree) Snapshot(ctx context.Context) (tree string, changed bool, err error) {
-	status, err := w.Status(ctx)
-	if err != nil {
-		return "", false, err
+	s, err := w.snapshot(ctx)
+	return s.tree, s.changed, err
+}
+
+// snapshot is a tree of the files as they are.
+type snapshot struct {
+	status  Status
+	tree    string
+	changed bool // from the head
+	// gone and there have the paths in which they differ from the index, NUL-terminated.
+	gone, there string
+}
+
+func (w Worktree) snapshot(ctx context.Context) (s snapshot, err error) {
+	if s.status, err = w.Status(ctx); err != nil {
+		return s, err
 	}
-	if len(status.Unmerged) > 0 {
-		return "", false, w.busy("A merge (" + status.Unmerged[0] + " is not resolved)")
+	if len(s.status.Unmerged) > 0 {
+		return s, w.busy("A merge (" + s.status.Unmerged[0] + " is not resolved)")
 	}
 	p, err := w.copyIndex(ctx)
 	if err != nil {
-		return "", false, err
+		return s, err
 	}
 	defer p.close()
 	links, err := p.submodules(ctx)
 	if err != nil {
-		return "", false, err
+		return s, err
 	}
 	out, err := p.run(ctx, command{args: []string{"ls-files", "-z", "-m", "-d", "-o", "--exclude-standard"}})
 	if err != nil {
-		return "", false, broken(err)
+		return s, broken(err)
 	}
 	files := newFolder(w.Dir)
-	var gone, there strings.Builder
 	for _, name := range splitNames(out) {
 		switch _, err := files.lstat(name); {
 		case strings.HasSuffix(name, "/") || links[name]:
 		case err != nil:
-			gone.WriteString(name + "\x00")
+			s.gone += name + "\x00"
 		default:
-			there.WriteString(name + "\x00")
+			s.there += name + "\x00"
 		}
 	}
+	if err := s.stage(ctx, p.run); err != nil {
+		return s, err
+	}
+	if s.tree, err = p.writeTree(ctx); err != nil || s.status.Head == "" {
+		s.changed = true
+		return s, err
+	}
+	was, err := w.repo.tree(ctx, s.status.Head)
+	s.changed = s.tree != was
+	return s, err
+}
+
+// stage brings an index up to date with the files.
+func (s snapshot) stage(ctx context.Context, run func(context.Context, command) ([]byte, error)) error {
 	for _, update := range []command{
-		{stdin: []byte(gone.String()), args: []string{"update-index", "--force-remove", "-z", "--stdin"}},
-		{stdin: []byte(there.String()), args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}},
+		{stdin: []byte(s.gone), args: []string{"update-index", "--force-remove", "-z", "--stdin"}},
+		{stdin: []byte(s.there), args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}},
 	} {
 		if len(update.stdin) == 0 {
 			continue
 		}
-		if _, err := p.run(ctx, update); err != nil {
-			return "", false, broken(err)
+		if _, err := run(ctx, update); err != nil {
+			return broken(err)
 		}
 	}
-	if tree, err = p.writeTree(ctx); err != nil || status.Head == "" {
-		return tree, true, err
-	}
-	was, err := w.repo.tree(ctx, status.Head)
-	return tree, tree != was, err
+	return nil
 }
 
 func (p *privateIndex) submodules(ctx context.Context) (map[string]bool, error) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"leslie/codes"
-	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/merge"
 	"leslie/thread"
@@ -53,6 +51,8 @@ type codeInputs struct {
 type codeSource struct {
 	party
 	tip git.Commit
+	// taken is the tip if that is not yet on the branch: its uncommitted work.
+	taken *git.Taken
 }
 
 // versionKey is a file as the plan names it.
@@ -84,7 +84,8 @@ func ownsCode(t thread.Thread) bool {
 }
 
 // gatherCode reads the branches; nil if there is no code to merge. Errors: T801, T803 for
-// a branch that is gone, T804 for a source with uncommitted work, T805, T808; T802 if
+// a branch that is gone, T804 for a source with uncommitted work that is not to be
+// taken, T805, T808; T802 if
 // only code is to be merged and a thread has none.
 func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	only := codeRecord(p).Only
@@ -119,7 +120,7 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 		in.in = &worktrees[i].Worktree
 	}
 	for _, t := range sources {
-		if err := in.add(t, worktrees, p.looking); err != nil {
+		if err := in.add(p, t, worktrees); err != nil {
 			return nil, err
 		}
 	}
@@ -143,15 +144,16 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 	return tip, err
 }
 
-// add adds a source that has commits which the target lacks. Uncommitted work is refused,
-// because it would be left behind without a word.
-func (in *codeInputs) add(t thread.Thread, worktrees []git.Listed, looking bool) error {
+// add adds a source that has commits which the target lacks. Uncommitted work is taken or
+// refused, because it would be left behind without a word.
+func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) error {
 	tip, err := in.tipOf(t, worktrees)
 	if err != nil {
 		return err
 	}
+	source := codeSource{party{Thread: t}, tip, nil}
 	for _, w := range worktrees {
-		if looking || !worksIn(t, w) {
+		if p.looking || !worksIn(t, w) {
 			continue
 		}
 		if here, err := lookable(t, w); err != nil {
@@ -169,14 +171,20 @@ func (in *codeInputs) add(t thread.Thread, worktrees []git.Listed, looking bool)
 		if err != nil {
 			return err
 		}
-		if paths := append(slices.Clone(status.Dirty), status.Untracked...); len(paths) > 0 {
-			return codes.Uncommitted.New(fact.Of("id", t.ID), fact.Of("count", len(paths)), fact.Of("paths", paths[:min(len(paths), maxUncommitted)]),
-				fact.Of("path", w.Dir), fact.Of("threadId", t.ID))
+		paths := append(slices.Clone(status.Dirty), status.Untracked...)
+		switch {
+		case len(paths) == 0:
+		case codeRecord(p).Uncommitted == TakeUncommitted && source.taken == nil:
+			if err := in.take(p, &source, w.Worktree); err != nil {
+				return err
+			}
+		default:
+			return uncommitted(p, t.ID, w.Dir, paths)
 		}
 	}
-	has, err := in.repo.Contains(in.ctx, in.tip, tip)
+	has, err := in.repo.Contains(in.ctx, in.tip, source.tip)
 	if err == nil && !has {
-		in.sources = append(in.sources, codeSource{party{Thread: t}, tip})
+		in.sources = append(in.sources, source)
 	}
 	return err
 }

@@ -33,6 +33,8 @@ type CodeResult struct {
 	// Landed: the branch has it.
 	Landed bool `json:"landed"`
 	Files  int  `json:"files"` // that change, while no conflict is open
+	// Taken has the uncommitted work that this call has committed.
+	Taken []TakenCode `json:"taken,omitempty"`
 }
 
 // codeRecord is what the merge's record says of code.
@@ -48,11 +50,11 @@ func codeResult(p *Planning) *CodeResult {
 	c := codeRecord(p)
 	switch {
 	case c.Landed:
-		return &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles}
+		return &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles, Taken: p.taken}
 	case p.inputs == nil || p.inputs.code == nil:
 		return nil
 	}
-	return &CodeResult{Branch: p.inputs.code.branch, Old: string(p.inputs.code.tip), Files: len(p.planned.code.changes)}
+	return &CodeResult{Branch: p.inputs.code.branch, Old: string(p.inputs.code.tip), Files: len(p.planned.code.changes), Taken: p.taken}
 }
 
 // land makes the merge commit and moves the target's branch to it. Errors: errMoved,

@@ -26,6 +26,7 @@ type Planning struct {
 	planned           planned
 	texts             map[thread.BlobID][]byte // of decisions that this session took
 	landedFiles       int                      // how many files of code have landed
+	taken             []TakenCode              // that this session has committed
 	approval          *Approval                // as it was when the State was last looked at
 	reused            int                      // decisions of an undone merge that this new one takes over
 	outdated          []string                 // edited marker files that do not fit what the sides are now
@@ -48,8 +49,11 @@ func newPlanning(c Call, r Request) *Planning {
 	if p.record.Strategy == "" {
 		p.record.Strategy = thread.Interactive
 	}
-	if r.Only != "" || r.Squash {
+	if r.Only != "" || r.Squash || r.Uncommitted == TakeUncommitted {
 		p.record.Code = &thread.MergeCode{Only: r.Only, Squash: r.Squash}
+		if r.Uncommitted == TakeUncommitted {
+			p.record.Code.Uncommitted = r.Uncommitted
+		}
 	}
 	return p
 }

@@ -94,6 +94,7 @@ type Request struct {
 	RequireApproval bool
 	Only            string // OnlyCode, OnlyArtifacts, or "" for both
 	Squash          bool   // of code: see thread.MergeCode
+	Uncommitted     string // of the sources' code: TakeUncommitted, else it is refused
 }
 
 // Session is one merge in progress: it asks, records and applies what is planned.
@@ -184,6 +185,9 @@ func (s *Session) finish() (*Result, error) {
 // attempt asks and applies once. Its error is errMoved if the files have changed since
 // planning.
 func (s *Session) attempt() (*Result, error) {
+	if err := commitTaken(s.Planning); err != nil {
+		return nil, err
+	}
 	if !s.recorded && s.reused > 0 {
 		if err := s.recordPending(nil, nil); err != nil {
 			return nil, err

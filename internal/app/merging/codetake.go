@@ -1,0 +1,95 @@
+package merging
+
+import (
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file takes work that a source's agent has not committed, or cannot commit. A plan
+// has it as a commit that no branch has; the source's branch moves to that commit before
+// anybody is asked and before the merge is recorded.
+
+// TakeUncommitted is the value of Request.Uncommitted that takes uncommitted work.
+const TakeUncommitted = "take"
+
+// TakenCode is the uncommitted work of a source, which is committed now.
+type TakenCode struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Commit   string          `json:"commit"` // on the source's branch
+	Files    int             `json:"files"`  // a folder with only new files counts as one
+}
+
+// uncommitted is T804.
+func uncommitted(p *Planning, id thread.ThreadID, dir string, paths []string) error {
+	err := codes.Uncommitted.New(fact.Of("id", id), fact.Of("count", len(paths)), fact.Of("paths", paths[:min(len(paths), maxUncommitted)]),
+		fact.Of("path", dir), fact.Of("threadId", id))
+	queued := p.record.Queued != nil
+	if p.recorded && !queued {
+		return err.WithHint("Commit them in its worktree, then continue the merge; or abort it and merge again with --uncommitted take").
+			WithNext("leslie merge abort " + string(p.record.ID))
+	}
+	line := "leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target) + " --uncommitted take"
+	if only := codeRecord(p).Only; only != "" {
+		line += " --only " + only
+	}
+	if codeRecord(p).Squash {
+		line += " --squash"
+	}
+	if queued {
+		line += " --queue"
+	}
+	return err.WithNext(line, "leslie code "+string(id))
+}
+
+// take makes a commit of a source's uncommitted work the tip that is merged. Errors: T805
+// if a landing on its branch was interrupted, whose half-written files nobody has made.
+func (in *codeInputs) take(p *Planning, source *codeSource, w git.Worktree) error {
+	var pending []thread.Merge
+	if err := p.call.View(func(st *thread.State) error { pending = st.MergesOf(source.ID); return nil }); err != nil {
+		return err
+	}
+	for _, m := range pending {
+		if m.Target != source.ID || m.Code == nil || m.Code.Landing == nil || m.Code.Landed {
+			continue
+		}
+		l := m.Code.Landing
+		landed, err := in.repo.HasLanded(in.ctx, git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)})
+		if err != nil {
+			return err
+		}
+		if !landed {
+			return codes.WorktreeBusy.New(fact.Of("path", w.Dir), fact.Of("what", "The landing of merge '"+string(m.ID)+"'"), fact.Of("threadId", source.ID)).
+				WithNext("leslie merge continue " + string(m.ID))
+		}
+	}
+	message := "Uncommitted work of " + string(source.ID) + "\n\nleslie committed it to merge it into " + string(p.record.Target) + "."
+	taken, err := w.Take(in.ctx, message, p.call.Actor)
+	if err == nil && taken.Commit != "" {
+		source.tip, source.taken = taken.Commit, &taken
+	}
+	return err
+}
+
+// commitTaken moves the sources' branches to what was taken. Errors: errMoved if one has
+// moved since; T805.
+func commitTaken(p *Planning) error {
+	if p.inputs.code == nil {
+		return nil
+	}
+	for i := range p.inputs.code.sources {
+		source := &p.inputs.code.sources[i]
+		if source.taken == nil {
+			continue
+		}
+		if err := source.taken.Install(p.call.Context); err != nil {
+			return codeMoved(err)
+		}
+		p.taken = append(p.taken, TakenCode{source.ID, string(source.taken.Commit), source.taken.Files})
+		source.taken = nil
+	}
+	return nil
+}

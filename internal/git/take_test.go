@@ -1,0 +1,106 @@
+package git_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/internal/git"
+)
+
+func TestUncommittedWorkIsTakenAsItIs(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRemoving(t)
+	r.sh("echo staged >a.txt; git add a.txt; echo unstaged >a.txt; mkdir new; echo n >new/n; echo x >run; chmod +x run; ln -s a.txt link; echo i >x.log")
+	before := r.looks()
+	taken, err := r.tree.Take(ctx, "work", "bot")
+	require.NoError(t, err)
+	assert.Equal(t, "leslie/x", taken.Branch)
+	assert.Equal(t, r.tip("leslie/x"), taken.Head)
+	assert.Equal(t, 4, taken.Files)
+	assert.Equal(t, before, r.looks(), "it writes objects only")
+	assert.Equal(t, "100644 .gitignore\n100644 a.txt\n120000 link\n100644 new/n\n100755 run",
+		r.git("ls-tree", "-r", "--format=%(objectmode) %(path)", string(taken.Commit)))
+	assert.Equal(t, "unstaged", r.git("show", string(taken.Commit)+":a.txt"))
+
+	// A kill between index and branch leaves all of it staged.
+	require.NoError(t, taken.Install(ctx))
+	assert.Equal(t, taken.Commit, r.tip("leslie/x"))
+	assert.Empty(t, r.in(r.tree.Dir, "status", "--porcelain"))
+	assert.Equal(t, "leslie: uncommitted work", r.in(r.tree.Dir, "log", "-g", "-1", "--format=%gs", "HEAD"))
+	assert.FileExists(t, filepath.Join(r.tree.Dir, "x.log"))
+	again, err := r.tree.Take(ctx, "work", "bot")
+	require.NoError(t, err)
+	assert.Empty(t, again.Commit)
+}
+
+func TestTakenWorkIsNotInstalledOverOtherWork(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		meanwhile string
+		code      codes.Code
+		tip       string // of the branch afterwards
+	}{
+		"a commit":        {meanwhile: "git commit -q --allow-empty -m other", tip: "other"},
+		"another branch":  {meanwhile: "git switch -q -c other", tip: "tip"},
+		"a detached head": {meanwhile: "git switch -q --detach", tip: "tip"},
+		"a merge":         {meanwhile: "touch $(git rev-parse --git-path MERGE_HEAD)", code: codes.WorktreeBusy, tip: "tip"},
+		"another git":     {meanwhile: "touch $(git rev-parse --git-path index.lock)", code: codes.WorktreeBusy, tip: "tip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRemoving(t)
+			r.sh("echo two >a.txt; echo n >new")
+			taken, err := r.tree.Take(ctx, "work", "bot")
+			require.NoError(t, err)
+			r.sh(c.meanwhile)
+			err = taken.Install(ctx)
+			if c.code == "" {
+				require.ErrorIs(t, err, git.ErrMoved)
+			} else {
+				require.True(t, codes.Has(err, c.code), "%v", err)
+			}
+			assert.Equal(t, c.tip, r.git("log", "-1", "--format=%s", "leslie/x"))
+			assert.Equal(t, " M a.txt\n?? new", r.untrimmed(r.tree.Dir, "--no-optional-locks", "status", "--porcelain"))
+		})
+	}
+}
+
+func TestAnEditWhileWorkIsTakenStays(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRemoving(t)
+	r.sh("echo two >a.txt; echo n >new")
+	taken, err := r.tree.Take(ctx, "work", "bot")
+	require.NoError(t, err)
+	r.sh("echo three >a.txt; rm new; echo l >later")
+	require.NoError(t, taken.Install(ctx))
+	assert.Equal(t, "two", r.git("show", "leslie/x:a.txt"))
+	raw, err := os.ReadFile(filepath.Join(r.tree.Dir, "a.txt"))
+	require.NoError(t, err)
+	assert.Equal(t, "three\n", string(raw))
+	assert.NoFileExists(t, filepath.Join(r.tree.Dir, "new"))
+	assert.FileExists(t, filepath.Join(r.tree.Dir, "later"))
+}
+
+func TestTakenWorkOfSomebodyWhomGitDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRemoving(t)
+	r.sh("echo two >a.txt")
+	config := filepath.Join(t.TempDir(), "gitconfig")
+	require.NoError(t, os.WriteFile(config, []byte("[user]\n\tuseConfigOnly = true\n"), 0o644))
+	sys := git.System{Environ: append(os.Environ(), "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1")}
+	repo, err := git.Open(ctx, r.dir, sys)
+	require.NoError(t, err)
+	taken, err := repo.Worktree(r.tree.Dir, r.tree.Admin).Take(ctx, "work", "bot")
+	require.NoError(t, err)
+	assert.Equal(t, "bot <bot@leslie.invalid>", r.git("log", "-1", "--format=%an <%ae>", string(taken.Commit)))
+}
