@@ -225,6 +225,18 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	assert.True(t, codes.Has(err, codes.BranchTaken), "%v", err)
 	_, err = repo.Restore(ctx, git.Restoring{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "b", Tip: tip})
 	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
+	own := git.Kept{Dir: filepath.Join(filepath.Dir(r.dir), "k"), Owner: "leslie"}
+	err = repo.CheckOut(ctx, own, tip)
+	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
+	assert.NoDirExists(t, own.Dir)
+	// Without filters and drivers all that is left is refused to nobody, and does not run.
+	r.git("config", "--remove-section", "filter.evil")
+	r.git("config", "--remove-section", "merge.evil")
+	repo, err = git.Open(ctx, r.dir, r.sys)
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, repo.CheckOut(ctx, own, tip))
+	}
 	text, _ := os.ReadFile(ran)
 	assert.Empty(t, string(text))
 }

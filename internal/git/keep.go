@@ -1,0 +1,143 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+)
+
+// This file keeps worktrees of leslie's own, in which commits are checked out one after the
+// other: what git ignores stays from one to the next, so that builds are fast. git has
+// such a worktree locked, with a reason that says whose it is.
+
+// Kept is a worktree that leslie keeps for itself.
+type Kept struct {
+	Dir string // absolute
+	// Owner is the reason for which git has the worktree locked, one line. Folders with
+	// another one belong to somebody else.
+	Owner string
+}
+
+// CheckOut checks a commit out in a kept worktree, detached, and makes that where it is not
+// there or damaged. Whatever somebody did there is undone, but files that git ignores stay.
+// The caller sees to it that nobody else uses the worktree. Errors: T803 if the folder is
+// somebody else's, T805 if the git of a killed process goes on there, T808, T505.
+func (r *Repo) CheckOut(ctx context.Context, k Kept, commit Commit) error {
+	if err := r.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	lock, err := occupy(ctx, k.Dir)
+	if err != nil {
+		return err
+	}
+	admin, known := r.admins()[k.Dir]
+	if known && lockedFor(admin) != k.Owner {
+		release(lock)
+		return folderTaken(k.Dir, "git knows a worktree there that leslie did not make for this")
+	}
+	ready := known && r.again(ctx, Worktree{r, k.Dir, admin}, commit, lock)
+	release(lock)
+	switch {
+	case ready:
+		return nil
+	case ctx.Err() != nil:
+		return codes.Interrupted.Wrap(context.Cause(ctx))
+	case known:
+		if err := removeBoth(k.Dir, admin); err != nil {
+			return err
+		}
+	}
+	info, err := os.Lstat(k.Dir)
+	if err == nil && info.IsDir() && os.Remove(k.Dir) == nil { // git makes it before it tells where
+		err = fs.ErrNotExist
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return folderTaken(k.Dir, "it exists, and leslie did not make it").WithHint("Move it away; leslie makes it again")
+	}
+	_, err = r.add(ctx, k.Dir, "--detach", "--lock", "--reason", k.Owner, "--", k.Dir, string(commit))
+	return err
+}
+
+// again checks a commit out in a kept worktree that is there, and reports whether it could.
+func (r *Repo) again(ctx context.Context, w Worktree, commit Commit, lock *os.File) bool {
+	if info, err := os.Lstat(w.Dir); err != nil || !info.IsDir() || w.points() != w.Admin {
+		return false
+	}
+	for _, name := range []string{"index.lock", "HEAD.lock"} { // nobody works there, so a kill left them
+		_ = os.Remove(filepath.Join(w.Admin, name))
+	}
+	for _, args := range [][]string{
+		{"checkout", "--quiet", "--force", "--detach", string(commit)},
+		{"clean", "-ffdq"},
+	} {
+		if _, err := w.run(ctx, command{files: inherited(lock), args: args}); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// points returns the folder in the repository that the worktree's .git file names, "" if it
+// names none.
+func (w Worktree) points() string {
+	text, err := os.ReadFile(filepath.Join(w.Dir, ".git"))
+	admin, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	switch {
+	case err != nil || !ok:
+		return ""
+	case !filepath.IsAbs(filepath.FromSlash(admin)):
+		return filepath.Join(w.Dir, filepath.FromSlash(admin))
+	}
+	return filepath.FromSlash(admin)
+}
+
+// lockedFor is the reason for which git has a worktree locked, "" if it has not.
+func lockedFor(admin string) string {
+	text, _ := os.ReadFile(filepath.Join(admin, "locked"))
+	return strings.TrimSpace(string(text))
+}
+
+// AllKept returns the kept worktrees of an owner, by folder.
+func (r *Repo) AllKept(owner string) []Kept {
+	var all []Kept
+	for dir, admin := range r.admins() {
+		if lockedFor(admin) == owner {
+			all = append(all, Kept{dir, owner})
+		}
+	}
+	slices.SortFunc(all, func(a, b Kept) int { return strings.Compare(a.Dir, b.Dir) })
+	return all
+}
+
+// DropKept removes a kept worktree with all that is in it. Errors: T803 if it is somebody else's,
+// T505.
+func (r *Repo) DropKept(k Kept) error {
+	admin, known := r.admins()[k.Dir]
+	if !known || lockedFor(admin) != k.Owner {
+		return folderTaken(k.Dir, "leslie did not make it for this")
+	}
+	return removeBoth(k.Dir, admin)
+}
+
+// WithoutRepository returns an environment without the variables that say which repository
+// git works in, for a program that works in a worktree of its own.
+func WithoutRepository(environ []string) []string {
+	var out []string
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		switch name {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
+			"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE",
+			"GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT":
+		default:
+			out = append(out, entry)
+		}
+	}
+	return out
+}
