@@ -11,6 +11,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/external"
 	"leslie/internal/fact"
+	"leslie/internal/git"
 	"leslie/internal/nearest"
 	"leslie/thread"
 )
@@ -131,7 +132,7 @@ func accept(c *Call, t thread.Thread) (accepted, error) {
 		if !ok {
 			return accepted{}, notAccepted(t, name, "no configuration that the user trusts has it under code.checks")
 		}
-		result, err := external.Run(c.ctx, external.Job{Command: command, Dir: workFolder(c, repo.Top, dir), Env: checkEnviron(c, t), Timeout: acceptTime})
+		result, err := external.Run(c.ctx, external.Job{Command: command, Dir: workFolder(c, repo.Top, dir), Env: slotEnviron(c, t.ID, code.Slot), Timeout: acceptTime})
 		if err := failedCheck(t, name, result, err); err != nil {
 			return accepted{}, err
 		}
@@ -187,11 +188,12 @@ func ending(output string) string {
 	return strings.ToValidUTF8(output, "")
 }
 
-// checkEnviron is the environment of a program that runs in a thread's worktree.
-func checkEnviron(c *Call, t thread.Thread) []string {
-	var env []string
-	if c.project.env.Environ != nil {
-		env = slices.Clone(c.project.env.Environ())
-	}
-	return append(env, "LESLIE_THREAD="+string(t.ID), "LESLIE_ROOT="+c.project.root, "LESLIE_SLOT="+strconv.Itoa(t.OwnedCode().Slot))
+// placeEnviron is the environment of a program that works on a thread's code.
+func placeEnviron(c *Call, id thread.ThreadID) []string {
+	return append(git.WithoutRepository(environ(c)), "LESLIE_THREAD="+string(id), "LESLIE_ROOT="+c.project.root)
+}
+
+// slotEnviron is placeEnviron in the thread's own worktree.
+func slotEnviron(c *Call, id thread.ThreadID, slot int) []string {
+	return append(placeEnviron(c, id), "LESLIE_SLOT="+strconv.Itoa(slot))
 }

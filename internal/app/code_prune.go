@@ -21,7 +21,8 @@ type CodePruneResult struct {
 	Change
 }
 
-// PrunedCode is the code of a thread whose worktree is removed.
+// PrunedCode is the code of a thread whose worktree is removed. Branch is "" for the one in
+// which merges into the thread are validated.
 type PrunedCode struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Branch   string          `json:"branch"`
@@ -37,7 +38,8 @@ type LeftCode struct {
 
 // CodePrune removes the worktrees of threads that are terminated, whose code has landed,
 // and that have nothing that is not committed; each as CodeRemove does, in an operation of
-// its own. What cannot be removed is left, with the reason. Errors: T801, T904, those of
+// its own. What cannot be removed is left, with the reason. The worktrees in which merges
+// are validated go with their threads. Errors: T801, T904, those of
 // reading.
 func CodePrune(c *Call, in CodePruneRequest) (*CodePruneResult, error) {
 	if in.DryRun {
@@ -74,8 +76,9 @@ func CodePrune(c *Call, in CodePruneRequest) (*CodePruneResult, error) {
 			d.Removed = append(d.Removed, PrunedCode{t.ID, t.Branch, worktreeDir(c, t)})
 		}
 	}
+	err = d.pruneValidations(c, repo, owners)
 	c.changed = d.Changed
-	return d, nil
+	return d, err
 }
 
 // prune removes one worktree. What refuses that is the reason why it stays; the end of

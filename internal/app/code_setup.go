@@ -2,7 +2,6 @@ package app
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"leslie/codes"
@@ -134,7 +133,7 @@ func (u setUp) run() (*SetupOutcome, thread.Revision, error) {
 	if command == "" {
 		return nil, 0, nil
 	}
-	result, err := external.Run(u.c.ctx, external.Job{Command: command, Dir: u.folder, Env: u.environ(), Timeout: setupTime})
+	result, err := external.Run(u.c.ctx, external.Job{Command: command, Dir: u.folder, Env: slotEnviron(u.c, u.id, u.slot), Timeout: setupTime})
 	reason := ""
 	switch {
 	case u.c.ctx.Err() != nil:
@@ -152,17 +151,6 @@ func (u setUp) run() (*SetupOutcome, thread.Revision, error) {
 		err = codes.SetupFailed.New(fact.Of("path", u.dir), fact.Of("reason", reason), fact.Of("threadId", u.id), fact.Of("output", result.Tail), fact.Of("changed", true))
 	}
 	return outcome, at, err
-}
-
-// environ is what the command learns of the worktree.
-func (u setUp) environ() []string {
-	var env []string
-	for _, entry := range environ(u.c) {
-		if !strings.HasPrefix(entry, "GIT_DIR=") && !strings.HasPrefix(entry, "GIT_WORK_TREE=") && !strings.HasPrefix(entry, "GIT_INDEX_FILE=") {
-			env = append(env, entry)
-		}
-	}
-	return append(env, "LESLIE_SLOT="+strconv.Itoa(u.slot), "LESLIE_THREAD="+string(u.id), "LESLIE_ROOT="+u.c.project.root)
 }
 
 // record records how the command ended, as an operation without an answer of its own.

@@ -36,10 +36,11 @@ type config struct {
 		Validate *string `json:"validate"`
 	} `json:"merge"`
 	Code struct {
-		Dir    *string           `json:"dir"`
-		Branch *string           `json:"branch"`
-		Setup  *string           `json:"setup"`
-		Checks map[string]string `json:"checks"`
+		Dir      *string           `json:"dir"`
+		Branch   *string           `json:"branch"`
+		Setup    *string           `json:"setup"`
+		Validate *string           `json:"validate"`
+		Checks   map[string]string `json:"checks"`
 	} `json:"code"`
 	Run struct {
 		Agent  *string                `json:"agent"`
@@ -72,9 +73,9 @@ type settings struct {
 	trustAs          bool   // who claims to be a person is one, also in an agent's environment
 	mistakeLimit     int
 	claimFor         time.Duration
-	// agent and validate are commands that may run: the user's own, or the project's
-	// if the user trusts its root. Only settingsOf sets them.
-	agent, validate string
+	// agent, validate and validateCode are commands that may run: the user's own, or the
+	// project's if the user trusts its root. Only settingsOf sets them.
+	agent, validate, validateCode string
 }
 
 // Defaults without configuration.
@@ -111,6 +112,7 @@ func settingsOf(c *Call) (settings, error) {
 	out := combine(user, project)
 	out.agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
 	out.validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
+	out.validateCode = choose("code.validate", user.Code.Validate, project.Code.Validate)
 	return out, nil
 }
 
@@ -277,7 +279,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // configKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
-	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.checks", "run.agent", "run.agents",
+	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
 		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
@@ -357,7 +359,7 @@ func (cfg config) check(path string) error {
 	for _, c := range []struct {
 		key     string
 		command *string
-	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}, {"notify", cfg.Notify}, {"code.setup", cfg.Code.Setup}} {
+	}{{"merge.agent", cfg.Merge.Agent}, {"merge.validate", cfg.Merge.Validate}, {"notify", cfg.Notify}, {"code.setup", cfg.Code.Setup}, {"code.validate", cfg.Code.Validate}} {
 		if c.command == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -26,7 +27,7 @@ type MergeResult = merging.Result
 type MergeMeans struct {
 	// Agent and Validate are commands, split by shell quoting rules and run without a
 	// shell; "" means the user's configuration. Timeout limits each; 0 means five
-	// minutes.
+	// minutes, and thirty for a validator of code.
 	Agent, Validate string
 	Timeout         time.Duration
 	// Person resolves conflicts, and Approver decides whether to apply a merge that
@@ -340,20 +341,16 @@ func MergeChanged(c *Call, g thread.Approval) ([]string, error) {
 
 // mergeCall returns the call in the form that a merge session needs.
 func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
-	agent, validate, timeout := means.Agent, means.Validate, means.Timeout
-	if agent == "" {
-		agent = conf.agent
-	}
-	if validate == "" {
-		validate = conf.validate
-	}
-	if timeout == 0 {
-		timeout = defaultMergeTimeout
-	}
 	return merging.Call{
 		Context: c.ctx, Operations: mergeOperations{c}, Files: c.store, As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Now: c.now, Root: c.project.root,
 		NewID:  func(prefix string, taken func(string) bool) string { return c.newID("", prefix, taken) },
-		Policy: conf.policy, Agent: agent, Validate: validate, Timeout: timeout, Environ: c.project.env.Environ,
+		Policy: conf.policy, Agent: cmp.Or(means.Agent, conf.agent), Timeout: cmp.Or(means.Timeout, defaultMergeTimeout), Environ: c.project.env.Environ,
+		Validate: merging.Validators{
+			Named: means.Validate, Artifacts: conf.validate, Code: conf.validateCode, CodeTimeout: cmp.Or(means.Timeout, codeValidateTime),
+		},
+		CheckOut: func(target thread.Thread, repo *git.Repo, commit git.Commit) (*merging.Place, func(), error) {
+			return checkOut(c, target, repo, commit)
+		},
 		Person: means.Person, Approver: means.Approver,
 		Repository: oneRepo(c),
 	}

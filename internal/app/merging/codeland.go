@@ -14,6 +14,7 @@ import (
 
 // This file lands merged code.
 //
+//	check    validators run on the merged code (validate.go)
 //	objects  the merge commit, and a ref that keeps it
 //	A        an operation records which branch is to move where
 //	git      moves the branch and the files of its worktree: the commit point
@@ -110,23 +111,31 @@ func (a *application) notLanded(err error) error {
 func (a *application) commitCode() (thread.CodeLanding, error) {
 	in := a.inputs.code
 	landing := thread.CodeLanding{Branch: in.branch, Old: string(in.tip), At: a.call.Now()}
-	parents := []git.Commit{in.tip}
 	var names []string
 	for _, s := range in.sources {
 		landing.Sources = append(landing.Sources, thread.CodeLandingSource{ThreadID: s.ID, Tip: string(s.tip)})
 		names = append(names, string(s.ID))
-		if !codeRecord(a.Planning).Squash {
-			parents = append(parents, s.tip)
-		}
 	}
 	message := "Merge " + strings.Join(names, ", ") + " into " + string(a.record.Target) + "\n\n"
 	for _, s := range in.sources {
 		message += string(s.ID) + ": " + s.Title + "\n"
 	}
 	message += "\nLeslie-Merge: " + string(a.record.ID)
-	commit, err := in.repo.CommitTree(a.call.Context, a.planned.code.tree, parents, message, a.call.Actor)
+	commit, err := in.commit(a.planned.code.tree, codeRecord(a.Planning).Squash, message, a.call.Actor)
 	landing.New = string(commit)
 	return landing, err
+}
+
+// commit makes a commit of the merged tree on top of the target, and of the sources unless
+// squash.
+func (in *codeInputs) commit(tree string, squash bool, message, actor string) (git.Commit, error) {
+	parents := []git.Commit{in.tip}
+	for _, s := range in.sources {
+		if !squash {
+			parents = append(parents, s.tip)
+		}
+	}
+	return in.repo.CommitTree(in.ctx, tree, parents, message, actor)
 }
 
 // recordLanding is operation A.

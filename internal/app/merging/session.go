@@ -68,15 +68,34 @@ type Call struct {
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.
 	Policy thread.Policy
-	// Agent and Validate are commands that may run, "" for none. Timeout limits each,
+	// Agent is a command that may run, "" for none. Timeout limits it and the validators,
 	// and Environ is the agent's environment.
-	Agent, Validate string
-	Timeout         time.Duration
-	Environ         func() []string
+	Agent    string
+	Validate Validators
+	Timeout  time.Duration
+	Environ  func() []string
+	// CheckOut checks merged code out for a validator, until release is called.
+	CheckOut func(target thread.Thread, repo *git.Repo, commit git.Commit) (place *Place, release func(), err error)
 	// Person resolves conflicts, and Approver decides whether to apply a merge; nil if
 	// nobody can be asked.
 	Person   Person
 	Approver Approver
+}
+
+// Validators are commands that have to succeed before a merge is applied, "" for none.
+type Validators struct {
+	// Named is for this merge, in place of the others.
+	Named string
+	// Artifacts is for each merge, Code for each that brings code.
+	Artifacts, Code string
+	// CodeTimeout limits a command that validates code.
+	CodeTimeout time.Duration
+}
+
+// Place is where a program works on code.
+type Place struct {
+	Dir     string
+	Environ []string
 }
 
 // stamp returns the time and who acts, for a look that is not recorded.

@@ -12,42 +12,101 @@ import (
 	"leslie/codes"
 	"leslie/internal/external"
 	"leslie/internal/fact"
+	"leslie/internal/git"
 	"leslie/merge"
 	"leslie/store"
 )
 
-// validation runs a command on the target's future content.
+// validation runs commands on the target's future content.
 type validation struct{ *Planning }
 
-// run runs the validator in a copy of the target with the result in place. A merge
-// that was started with a validator is not applied without it. Errors: T302 with the
-// end of the output, T701.
+// run runs the validators on a copy of the target's artifacts with the result in place,
+// and on the merged code where the merge brings some. A merge that was started with a
+// validator is not applied without it. Errors: T302 with the end of the output, T701; for
+// code also T803, T805, T808.
 func (v *validation) run() error {
-	command := v.call.Validate
-	if command == "" {
-		if v.record.Validate != "" {
-			return codes.MergeValidation.New(fact.Of("reason", "the merge was started with --validate, and a command from the store never runs"),
-				fact.Of("mergeId", v.record.ID), fact.Of("validate", v.record.Validate)).
-				WithHint("Check the command, then repeat the call with --validate")
+	code, landed := v.inputs.code != nil, codeRecord(v.Planning).Landed
+	if landed && len(v.planned.artifacts.Files) == 0 {
+		return nil // it was validated before it landed, and nothing else is merged
+	}
+	call := v.call.Validate
+	artifacts, merged := call.Artifacts, ""
+	switch {
+	case code || landed:
+		if merged = call.Code; call.Named != "" {
+			artifacts, merged = "", call.Named
 		}
+	case call.Named != "":
+		artifacts = call.Named
+	}
+	if v.record.Validate != "" && (merged == "" && (code || landed) || artifacts+merged == "") {
+		return codes.MergeValidation.New(fact.Of("reason", "the merge was started with --validate, and a command from the store never runs"),
+			fact.Of("mergeId", v.record.ID), fact.Of("validate", v.record.Validate)).
+			WithHint("Check the command, then repeat the call with --validate")
+	}
+	if artifacts+merged == "" {
 		return nil
 	}
-	dir := ""
+	dir, err := v.copied()
 	defer func() { _ = os.RemoveAll(dir) }()
-	err := v.call.Settled(func() (err error) {
+	if err == nil && artifacts != "" {
+		err = v.command(external.Job{Command: artifacts, Dir: dir, Timeout: v.call.Timeout})
+	}
+	if err == nil && merged != "" {
+		err = v.code(merged, dir)
+	}
+	return err
+}
+
+// copied returns a new folder with the target's future artifacts.
+func (v *validation) copied() (dir string, err error) {
+	err = v.call.Settled(func() (err error) {
 		_ = os.RemoveAll(dir) // an operation came while it was filled
 		if dir, err = os.MkdirTemp("", "leslie-validate-"); err != nil {
 			return cannotWrite(os.TempDir(), err)
 		}
 		return v.copyResult(dir)
 	}, v.record.Target)
+	return dir, err
+}
+
+// code runs a validator in a worktree that has the merged code; artifacts is the folder
+// with the target's future artifacts.
+func (v *validation) code(command, artifacts string) error {
+	target := v.inputs.target.Thread
+	repo, err := v.call.Repository(target)
 	if err != nil {
 		return err
 	}
-	result, err := external.Run(v.call.Context, external.Job{Command: command, Dir: dir, Timeout: v.call.Timeout})
+	var commit git.Commit
+	if in := v.inputs.code; in != nil {
+		commit, err = in.commit(v.planned.code.tree, codeRecord(v.Planning).Squash, "Merge into "+string(target.ID)+", to be validated", v.call.Actor)
+	} else {
+		commit = git.Commit(codeRecord(v.Planning).Landing.New)
+	}
+	if err != nil {
+		return err
+	}
+	place, release, err := v.call.CheckOut(target, repo, commit)
+	if err != nil {
+		return err
+	}
+	defer release()
+	err = v.command(external.Job{
+		Command: command, Dir: place.Dir, Env: append(place.Environ, "LESLIE_ARTIFACTS="+artifacts), Timeout: v.call.Validate.CodeTimeout,
+	})
+	if e := codes.Of(err); e != nil && e.Code() == codes.MergeValidation {
+		return e.With(fact.Of("path", place.Dir)) // where the code still is
+	}
+	return err
+}
+
+// command runs one validator.
+func (v *validation) command(job external.Job) error {
+	result, err := external.Run(v.call.Context, job)
 	switch {
 	case codes.Has(err, codes.AgentTimeout):
-		return v.invalid("the validator gave no answer within "+v.call.Timeout.String(), result.Tail)
+		return v.invalid("the validator gave no answer within "+job.Timeout.String(), result.Tail)
 	case codes.Has(err, codes.AgentConnection):
 		return v.invalid("the validator was ended: "+codes.Reason(err), result.Tail)
 	case err != nil:
