@@ -51,6 +51,8 @@ func examples() map[string]example {
 		"run":               {line("run runs"), line("run nope-nope")},
 		"run list":          {line("run list"), nil},
 		"run stop":          {line("run stop main"), line("run stop nope-nope")},
+		"run log":           {line("run log main"), line("run log nope-nope")},
+		"transcript":        {line("transcript main"), line("transcript nope-nope")},
 		"list":              {line("list"), line("list --objective nope-nope")},
 		"status":            {line("status main"), line("status nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},

@@ -84,6 +84,8 @@ func makers() []maker {
 		{"run", runCommand},
 		{"run list", runListCommand},
 		{"run stop", runStopCommand},
+		{"run log", runLogCommand},
+		{"transcript", transcriptCommand},
 		{"agents", agentsCommand},
 		{"doctor", doctorCommand},
 		{"explain", explainCommand},

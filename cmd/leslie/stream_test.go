@@ -153,6 +153,7 @@ func TestOnlyACallThatFollowsIsAStream(t *testing.T) {
 		"observe": true, "observe --follow": true, "observe --bad": true, "observe --help": false, "help observe": false,
 		"observe --version": false, "history": false, "": false, "wait main": false,
 		"logs": false, "logs --follow": true, "logs --follow=false": false, "--follow logs --level x": true,
+		"run log x": false, "run log --follow x": true, "transcript x": false,
 	} {
 		assert.Equal(t, want, streams(strings.Fields(line)), "%q", line)
 	}

@@ -41,8 +41,9 @@ const mostThreads = 80
 
 // withoutRow returns the commands without a row, with the reason.
 func withoutRow() map[string]string {
-	const git = "it works in a git repository: tests with real processes cover it"
-	return map[string]string{"code": git, "code list": git, "code setup": git, "code remove": git, "code restore": git, "code prune": git}
+	const git, agent = "it works in a git repository: tests with real processes cover it", "it starts an agent, or is about one: its scripts kill both"
+	return map[string]string{"code": git, "code list": git, "code setup": git, "code remove": git, "code restore": git, "code prune": git,
+		"agents": agent, "run": agent, "run list": agent, "run stop": agent}
 }
 
 func table() []row {
@@ -106,6 +107,8 @@ func table() []row {
 		{name: "export", weight: 1, reads: true, stream: true, draw: fixed("export")},
 		{name: "batch", weight: 3, may: thread + "T102 T106 T108 T601 T603 T903", draw: (*worker).batch},
 		{name: "logs", weight: 1, reads: true, draw: fixed("logs", "logs --level error --limit 5", "logs --code T108")},
+		{name: "run log", weight: 1, reads: true, may: gone, draw: of("run log", "", "--limit 2")},
+		{name: "transcript", weight: 1, reads: true, may: gone, draw: of("transcript", "", "--limit 2")},
 		{name: "stats", weight: 1, reads: true, draw: fixed("stats")},
 		{name: "doctor", weight: 1, reads: true, draw: fixed("doctor", "doctor", "doctor --repair")},
 		{name: "explain", weight: 1, reads: true, draw: fixed("explain", "explain T301")},
