@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,8 +84,8 @@ func runRun(c *call) (Data, error) {
 	}
 	in.MaxCost, _ = strconv.ParseFloat(c.text("max-cost"), 64) // checked with the line
 	in.Mode = c.optional("mode")
-	if c.on("follow") {
-		in.Event = (&runFollower{c: c}).event
+	if c.on("follow") || c.who.format == "text" && c.env.stderrTTY {
+		in.Event = (&runFollower{c: c, all: c.on("follow")}).event
 	}
 	c.checkRequest(in.Faults, nil)
 	d, err := useCase(c, app.Run, in)
@@ -94,29 +95,34 @@ func runRun(c *call) (Data, error) {
 	return runText{d}, err
 }
 
-// runFollower prints what happens in a run beside the answer.
+// runFollower prints what happens in a run beside the answer: all of it, or when a turn
+// begins, what a person is asked, and that the agent is started again.
 type runFollower struct {
 	c    *call
+	all  bool
 	open bool // a line of the agent's words is not ended
 }
 
 func (f *runFollower) event(e app.RunEvent) {
 	p := &page{}
-	if e.Kind == "text" {
+	switch {
+	case !f.all && !slices.Contains([]string{"turn", "ask", "restart"}, e.Kind), e.Kind == "thought":
+		return
+	case e.Kind == "text":
 		f.open = e.Text != "" && !strings.HasSuffix(e.Text, "\n")
 		aside(f.c, visibleLines(e.Text))
 		return
-	}
-	if e.Kind == "thought" {
-		return
-	}
-	if f.open {
+	case f.open:
 		p.line("")
 		f.open = false
 	}
-	if e.Kind == "turn" {
+	switch e.Kind {
+	case "turn":
 		p.line("-- turn %d", e.Turn)
-	} else {
+	case "ask":
+		id, what, _ := strings.Cut(e.Text, ": ")
+		p.line("-- it asks for %s (leslie approve %s, or leslie deny %s)", what, id, id)
+	default:
 		p.line("-- %s%s", e.Kind, behind(": ", e.Text))
 	}
 	aside(f.c, p.b.String())

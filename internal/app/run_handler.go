@@ -259,7 +259,6 @@ func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) ac
 		case AskDeny:
 			d = permit.Decision{Verdict: permit.Deny, Reason: d.Reason + ", and nobody is asked"}
 		default:
-			h.s.event("ask", line)
 			d = h.askPerson(ctx, record, line)
 		}
 	}
@@ -295,6 +294,7 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 	case asked.used:
 		return permit.Decision{Verdict: permit.Allow, Reason: "a person has allowed it"}
 	}
+	h.s.event("ask", string(asked.id)+": "+line)
 	var g thread.Approval
 	err = await(c, h.s.in.times.asking, func(st *thread.State) (_ bool, _ time.Time, err error) {
 		g, err = st.Approval(string(asked.id))
