@@ -119,7 +119,12 @@ func (v *validation) command(job external.Job) error {
 
 func (v *validation) invalid(reason, tail string) error {
 	err := codes.MergeValidation.New(fact.Of("reason", reason), fact.Of("output", tail))
-	if !v.recorded {
+	switch {
+	case codeRecord(v.Planning).Landed:
+		err = err.WithHint("The code landed before, and only the artifacts wait: correct them, then continue the merge")
+	case !v.recorded && v.inputs.code != nil:
+		return err.WithNext("leslie code " + string(v.record.Target))
+	case !v.recorded:
 		return err.WithNext("leslie artifacts " + string(v.record.Target))
 	}
 	return err.With(fact.Of("mergeId", v.record.ID))
