@@ -415,7 +415,7 @@ const tailBytes = 4 << 10
 // opening is the first text that the agent gets in this process. Errors: those of Context.
 func (s *supervisor) opening(again bool) (text string, shown []thread.InjectionID, err error) {
 	begin := "You are the agent of the thread '" + string(s.id) + "'. Work on it in " + s.dir + " until it is done. Nobody reads what you say; " +
-		"people and other threads see your files and what you tell leslie."
+		"people and other threads see your files and what you tell leslie. You have the thread already: claim no other."
 	if again {
 		begin = "You go on with the thread '" + string(s.id) + "' in " + s.dir + ". See what is done already before you continue."
 	}
