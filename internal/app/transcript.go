@@ -151,12 +151,15 @@ func (e TranscriptEntry) Line() (outcome, about string) {
 			Paths         []string
 		}
 	}
-	_ = e.Decode(&v) // what is not there is empty
 	switch e.Kind {
 	case transcript.Tool:
-		var call acp.ToolCall
-		_ = json.Unmarshal(e.Raw, &call)
-		return toolOutcome(call.Status), firstText(call.Title, call.ID)
+		call := e.call()
+		return call.outcome(), firstText(call.Title, call.ID)
+	case transcript.Text, transcript.Thought, transcript.Prompt, transcript.Error:
+		return "", e.Text
+	}
+	_ = e.Decode(&v) // what is not there is empty
+	switch e.Kind {
 	case transcript.Permission:
 		what := firstText(v.Call.Command, strings.Join(v.Call.Paths, ", "), v.Title)
 		return v.Verdict, joinTexts(": ", v.Call.Tool, what+inBrackets(v.Reason))
@@ -185,10 +188,22 @@ func (e TranscriptEntry) Line() (outcome, about string) {
 	return "", e.Text
 }
 
-// toolOutcome is the status of a tool in words, if it is one that the protocol knows.
-func toolOutcome(status string) string {
-	if slices.Contains([]string{"pending", "in_progress", "completed", "failed"}, status) {
-		return strings.ReplaceAll(status, "_", " ")
+// toolUpdate is what is shown of a call of a tool, or of what became of it.
+type toolUpdate struct {
+	ID     string `json:"toolCallId"`
+	Title  string `json:"title"`
+	Status string `json:"status"`
+}
+
+func (e TranscriptEntry) call() (u toolUpdate) {
+	_ = json.Unmarshal(e.Raw, &u) // what is not there is empty
+	return u
+}
+
+// outcome is the status in words, if it is one that the protocol knows.
+func (u toolUpdate) outcome() string {
+	if slices.Contains([]string{"pending", "in_progress", "completed", "failed"}, u.Status) {
+		return strings.ReplaceAll(u.Status, "_", " ")
 	}
 	return ""
 }
@@ -316,12 +331,14 @@ func (d *conversation) add(e TranscriptEntry) {
 	if e.Kind == transcript.Usage || e.Kind == transcript.Update {
 		return
 	}
+	if e.Kind == transcript.Tool && d.continuesCall(e) {
+		return
+	}
 	outcome, text := e.Line()
 	part := &ConversationPart{Run: e.Run, Turn: e.Turn, At: e.At, Kind: e.Kind, Outcome: outcome, Text: text}
 	switch e.Kind {
 	case transcript.Tool:
-		d.addCall(e, part)
-		return
+		d.calls[e.call().ID] = part
 	case transcript.Text, transcript.Thought:
 		if n := len(d.Parts); n > 0 && d.Parts[n-1].takes(part) {
 			d.Parts[n-1].Text += text
@@ -339,23 +356,19 @@ func (p *ConversationPart) takes(next *ConversationPart) bool {
 	return p.Kind == next.Kind && p.Run == next.Run && p.Turn == next.Turn && len(p.Text) < mostPart
 }
 
-// addCall adds what is told of a call of a tool to its part, or begins one.
-func (d *conversation) addCall(e TranscriptEntry, part *ConversationPart) {
-	var call acp.ToolCall
-	_ = json.Unmarshal(e.Raw, &call)
-	begun := d.calls[call.ID]
-	if begun == nil || begun.Run != e.Run || begun.Turn != e.Turn {
-		d.calls[call.ID] = part
-		d.append(part)
-		return
+// continuesCall adds what became of a call of a tool to its part, if that has begun.
+func (d *conversation) continuesCall(e TranscriptEntry) bool {
+	call := e.call()
+	part := d.calls[call.ID]
+	if part == nil || part.Run != e.Run || part.Turn != e.Turn {
+		return false
 	}
-	if part.Outcome != "" {
-		begun.Outcome = part.Outcome
-	}
+	part.Outcome = firstText(call.outcome(), part.Outcome)
 	if call.Title != "" {
-		d.grow(len(call.Title) - len(begun.Text))
-		begun.Text = call.Title
+		d.grow(len(call.Title) - len(part.Text))
+		part.Text = call.Title
 	}
+	return true
 }
 
 func (d *conversation) append(part *ConversationPart) {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -147,16 +148,52 @@ func Read(dir string, since int64, run string, fn func(Entry) error) (damaged in
 	return damaged, err
 }
 
-// Runs returns the ids of the runs in a transcript, in their order.
+// Runs returns the ids of the runs in a transcript, in their order. Entries that look like
+// those of the run before them are not looked into.
 func Runs(dir string) (ids []string, err error) {
-	_, err = Read(dir, 0, "", func(e Entry) error {
-		if len(ids) == 0 || ids[len(ids)-1] != e.Run && !slices.Contains(ids, e.Run) {
-			ids = append(ids, e.Run)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, unlessMissing(err)
+	}
+	defer root.Close()
+	firsts, err := fullFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, first := range firsts {
+		names = append(names, full(first))
+	}
+	var last []byte // the beginning of the run's id in a line
+	for _, name := range append(names, Name) {
+		f, err := open(root, name, os.O_RDONLY)
+		if err != nil {
+			if err = unlessMissing(err); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		return nil
-	})
-	return ids, err
+		_, err = forward(f, new(int64), func(line []byte) error {
+			if number(line) > 0 && len(last) > 0 && bytes.Contains(line[:min(len(line), runWithin)], last) {
+				return nil
+			}
+			if e, ok := parse(line); ok {
+				last = append(appendString([]byte(`,"run":`), e.Run), ',')
+				if !slices.Contains(ids, e.Run) {
+					ids = append(ids, e.Run)
+				}
+			}
+			return nil
+		})
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }
+
+// runWithin is where a line names its run, in bytes from its beginning.
+const runWithin = 128
 
 // Query selects entries.
 type Query struct {
