@@ -138,8 +138,13 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 	}
 	tip, err := in.repo.Branch(in.ctx, t.Branch)
 	if err == nil && tip == "" {
-		err = thread.NoCode(t.ID, "its branch '"+t.Branch+"' is gone").
-			WithHint("Name its branch of now with leslie update " + string(t.ID) + " --branch B")
+		gone, now := thread.NoCode(t.ID, "its branch '"+t.Branch+"' is gone"), "leslie update "+string(t.ID)+" --branch "
+		i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Admin == t.OwnedCode().Admin && w.Branch != "" && w.Branch != t.Branch })
+		if i < 0 {
+			return "", gone.WithHint("Name its branch of now with " + now + "B")
+		}
+		err = gone.WithHint("Its worktree has '"+worktrees[i].Branch+"' checked out; if that is the branch, record it").
+			WithNext(now+worktrees[i].Branch, "leslie code "+string(t.ID))
 	}
 	return tip, err
 }
