@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -142,14 +143,15 @@ func Merge(c *Call, in MergeRequest) (*MergeResult, error) {
 	}
 	for kept := len(c.warnings); ; c.warnings = c.warnings[:kept] {
 		result, err := in.carryOut(c, request, conf)
-		if !codes.Has(err, codes.MergePending) {
+		if in.DryRun || !codes.Has(err, codes.MergePending) {
 			return result, err
 		}
-		free, waitErr := awaitLanding(c, thread.ThreadID(codes.Of(err).Facts().Text("target")))
+		about := codes.Of(err).Facts()
+		ended, waitErr := awaitLanding(c, thread.ThreadID(about.Text("target")), about.Text("mergeId"))
 		switch {
 		case waitErr != nil:
 			return nil, waitErr
-		case !free:
+		case !ended:
 			return nil, err
 		}
 	}
@@ -170,23 +172,34 @@ func (in MergeRequest) carryOut(c *Call, request merging.Request, conf settings)
 	return finishMerge(c, s)
 }
 
-// landingPatience is how long another call may take to land before it counts as killed.
-const landingPatience = 10 * time.Second
+// landingPatience is how long a call waits for another one that lands a merge.
+const landingPatience = 30 * time.Second
 
-// awaitLanding waits while another call lands a merge into a thread, and reports whether
-// the thread has no pending merge then. Errors: T904, those of a view.
-func awaitLanding(c *Call, target thread.ThreadID) (free bool, err error) {
-	err = await(c, 0, func(s *thread.State) (done bool, wake time.Time, err error) {
-		now := c.now()
-		for _, m := range s.Landings() {
-			if until := m.Code.Landing.At.Add(landingPatience); m.Target == target && now.Before(until) {
-				wake = until
-			}
-		}
-		free = s.NoPendingMerge(target) == nil
-		return free || wake.IsZero(), wake, nil
+// holdLanding waits until no other call lands a merge into a thread. Errors: T805, T904,
+// those of a write.
+func holdLanding(c *Call, target thread.ThreadID) (release func(), err error) {
+	if release, err = awaitHold(c, "land-"+string(target), landingPatience); errors.Is(err, errHeld) {
+		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another merge"), fact.Of("path", "the branch of '"+string(target)+"'"), fact.Of("threadId", target)).
+			WithHint("Wait until it has ended, then repeat the call").WithNext("leslie merge list")
+	}
+	return release, err
+}
+
+// awaitLanding waits while another call lands a merge into a thread, and reports whether a
+// pending merge has ended then, or has gone back to the queue. Errors: those of holdLanding
+// and of a view.
+func awaitLanding(c *Call, target thread.ThreadID, pending string) (ended bool, err error) {
+	release, err := holdLanding(c, target)
+	if err != nil {
+		return false, err
+	}
+	release()
+	_, err = c.view(func(s *thread.State) error {
+		_, err := s.Merge(pending)
+		ended = err != nil || s.NoPendingMerge(target) == nil
+		return nil
 	})
-	return free, err
+	return ended, err
 }
 
 // finishMerge asks and applies. A merge with nothing to do is not an operation; its
@@ -352,7 +365,7 @@ func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
 			return checkOut(c, target, repo, commit)
 		},
 		Person: means.Person, Approver: means.Approver,
-		Repository: oneRepo(c),
+		Repository: oneRepo(c), HoldLanding: func(target thread.ThreadID) (func(), error) { return holdLanding(c, target) },
 	}
 }
 

@@ -300,7 +300,7 @@ func planWith(s *Session, answers []Answer) (*Session, error) {
 		return s, nil
 	}
 	p := *s.Planning
-	planned := &Session{&p}
+	planned := &Session{Planning: &p}
 	a := &answering{Session: s, answers: answers}
 	a.know()
 	var err error

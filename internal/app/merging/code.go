@@ -139,7 +139,9 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 	tip, err := in.repo.Branch(in.ctx, t.Branch)
 	if err == nil && tip == "" {
 		gone, now := thread.NoCode(t.ID, "its branch '"+t.Branch+"' is gone"), "leslie update "+string(t.ID)+" --branch "
-		i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Admin == t.OwnedCode().Admin && w.Branch != "" && w.Branch != t.Branch })
+		i := slices.IndexFunc(worktrees, func(w git.Listed) bool {
+			return w.Admin == t.OwnedCode().Admin && w.Branch != "" && w.Branch != t.Branch
+		})
 		if i < 0 {
 			return "", gone.WithHint("Name its branch of now with " + now + "B")
 		}

@@ -58,12 +58,21 @@ func codeResult(p *Planning) *CodeResult {
 	return &CodeResult{Branch: p.inputs.code.branch, Old: string(p.inputs.code.tip), Files: len(p.planned.code.changes), Taken: p.taken}
 }
 
-// land makes the merge commit and moves the target's branch to it. Errors: errMoved,
-// T805, T806, T808, and those of an operation; then no branch has moved.
+// land makes the merge commit and moves the target's branch to it. Until the session ends,
+// others wait who would land in the same branch. Errors: errMoved, T805, T806, T808, and
+// those of an operation; then no branch has moved.
 func (a *application) land() error {
 	in := a.inputs.code
 	if in == nil {
 		return nil
+	}
+	if err := holdLanding(a.Session); err != nil {
+		return err
+	}
+	if in.in != nil {
+		if err := in.in.CheckIdle(); err != nil { // before it is recorded
+			return err
+		}
 	}
 	if a.record.ID == "" { // which the commit names
 		if err := a.call.View(func(st *thread.State) error {
@@ -89,6 +98,22 @@ func (a *application) land() error {
 	}
 	noteLanded(a.Planning, len(a.planned.code.changes))
 	return nil
+}
+
+// holdLanding makes others wait who would land in the same branch. Errors: see
+// Call.HoldLanding.
+func holdLanding(s *Session) (err error) {
+	if s.held == nil {
+		s.held, err = s.call.HoldLanding(s.record.Target)
+	}
+	return err
+}
+
+func releaseLanding(s *Session) {
+	if s.held != nil {
+		s.held()
+		s.held = nil
+	}
 }
 
 // noteLanded notes that the branch has the commit, which changes so many files.

@@ -64,6 +64,9 @@ type Call struct {
 	Doubted bool
 	// Repository finds the repository of a thread's code. Errors: T801, T509.
 	Repository func(t thread.Thread) (*git.Repo, error)
+	// HoldLanding waits until no other call lands code into a thread, and keeps others
+	// waiting until release. Errors: T805, T904, those of a write.
+	HoldLanding func(target thread.ThreadID) (release func(), err error)
 	// NewID returns an id that is not taken.
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.
@@ -117,12 +120,15 @@ type Request struct {
 }
 
 // Session is one merge in progress: it asks, records and applies what is planned.
-type Session struct{ *Planning }
+type Session struct {
+	*Planning
+	held func() // ends what Call.HoldLanding began, if it did
+}
 
 // Preview plans a merge that is not started. Errors: T101, T105, T107, T203, T305,
 // T507, T508, T509, T903.
 func Preview(c Call, r Request) (*Session, error) {
-	s := &Session{newPlanning(c, r)}
+	s := &Session{Planning: newPlanning(c, r)}
 	if err := s.begin(r); err != nil {
 		return nil, err
 	}
@@ -154,7 +160,7 @@ func Load(c Call, id string) (*Session, error) { return open(c, id, false) }
 func Look(c Call, id string) (*Session, error) { return open(c, id, true) }
 
 func open(c Call, id string, looking bool) (*Session, error) {
-	s := &Session{&Planning{call: c, recorded: true, looking: looking, texts: map[thread.BlobID][]byte{}}}
+	s := &Session{Planning: &Planning{call: c, recorded: true, looking: looking, texts: map[thread.BlobID][]byte{}}}
 	err := c.View(func(st *thread.State) (err error) {
 		if s.record, err = st.Merge(id); err == nil && !looking {
 			err = s.respectClaim(st)
@@ -176,6 +182,7 @@ func open(c Call, id string, looking bool) (*Session, error) {
 // T302, T304, T402, T404, those of Preview, and of a write. With T301 and the errors
 // of an approval it also returns the result.
 func (s *Session) Finish() (*Result, error) {
+	defer releaseLanding(s)
 	result, err := s.finish()
 	for _, d := range s.View().Declines() {
 		warnDeclined(s.Planning, d.Path, d.Reason)
@@ -204,6 +211,10 @@ func (s *Session) finish() (*Result, error) {
 // attempt asks and applies once. Its error is errMoved if the files have changed since
 // planning.
 func (s *Session) attempt() (*Result, error) {
+	validates := s.call.Validate.Named+s.call.Validate.Artifacts+s.call.Validate.Code != ""
+	if s.plan.Open() > 0 || s.call.Person != nil || s.call.Approver != nil || validates {
+		releaseLanding(s) // others do not wait for a person or a validator
+	}
 	if err := commitTaken(s.Planning); err != nil {
 		return nil, err
 	}
