@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"leslie/codes"
@@ -27,7 +28,8 @@ type Code struct {
 	// "" if it was a commit. Start is the commit.
 	Target string `json:"target,omitempty"`
 	Start  string `json:"start"`
-	// Base is what the branch began with beyond Start; nil for nothing.
+	// Base is the base of later merges if it is not git's: the branch began with work that
+	// its target had not committed, or a landing of it was reverted. nil for git's.
 	Base *CodeBase `json:"base,omitempty"`
 	// Slot is a small number that no other living worktree of the project has, from 1.
 	Slot int `json:"slot,omitempty"`
@@ -62,11 +64,14 @@ const (
 	CodeLost     CodeState = "lost"
 )
 
-// CodeBase is a recorded base of later merges: it holds while the merge base that git
-// finds is MergeBase.
+// CodeBase is a recorded base of later merges into Target (the full name of a ref): Commit
+// takes the place of the merge base that git finds, as long as that is MergeBase.
 type CodeBase struct {
 	MergeBase string `json:"mergeBase"`
 	Commit    string `json:"commit"`
+	Target    string `json:"target"`
+	// Inherited: Commit has what the target had not committed when the branch was made.
+	Inherited bool `json:"inherited,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -106,10 +111,22 @@ type CodeLanded struct {
 	Into   ThreadID  `json:"into"`
 	Tip    string    `json:"tip"`    // of the thread's branch then
 	Commit string    `json:"commit"` // of the merge
-	How    string    `json:"how"`    // merge, squash
+	How    string    `json:"how"`    // LandedMerge or LandedSquash
 	At     time.Time `json:"at"`
 
 	Unknown Unknown `json:"-"`
+}
+
+// How code was merged: with its commits, or without.
+const (
+	LandedMerge  = "merge"
+	LandedSquash = "squash"
+)
+
+// BaseRef is the ref that keeps a base of later merges of a thread's code: 0 is what its
+// branch began with, n the base of its nth landing.
+func BaseRef(id ThreadID, n int) string {
+	return "refs/leslie/base/" + string(id) + "/" + strconv.Itoa(n)
 }
 
 // CodeEvidence says how a check of the code ended.
@@ -285,12 +302,26 @@ func FolderTaken(dir, reason string) *codes.Error {
 func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
 	was, is := soleCode(before), soleCode(after)
 	if was.State == is.State && was.Made == is.Made || was.Made == is.Made && is.Made == (CodeMade{}) {
-		return keepOverlaps(before, now), bytes.Equal(now, keepOverlaps(after, now)), nil
+		if bytes.Equal(encode(was.Base), encode(is.Base)) { // it did not concern the base
+			before = sameBase(before, now)
+		}
+		return keepOverlaps(before, now), bytes.Equal(sameBase(now, after), keepOverlaps(after, now)), nil
 	}
 	if is.State == CodeRemoved || is.State == CodeRemoving {
 		return nil, false, v.codeConflict().WithHint("leslie code restore brings the worktree back, with what was not committed")
 	}
 	return nil, false, v.codeConflict()
+}
+
+// sameBase returns a thread's code with the recorded base of another version: whoever
+// undoes a landing after a later one meets the base that the undo of that recorded.
+func sameBase(code, of json.RawMessage) json.RawMessage {
+	all := listOf[Code](code)
+	if len(all) == 0 || Absent(of) {
+		return code
+	}
+	all[0].Base = soleCode(of).Base
+	return encode(all)
 }
 
 func soleCode(raw json.RawMessage) Code {

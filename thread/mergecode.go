@@ -42,6 +42,8 @@ type CodeLanding struct {
 type CodeLandingSource struct {
 	ThreadID ThreadID `json:"threadId"`
 	Tip      string   `json:"tip"`
+	// Base is the commit that took the place of git's merge base, "" for git's.
+	Base string `json:"base,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -62,6 +64,24 @@ func (s *State) SetMergeCode(id MergeID, code MergeCode) (Merge, error) {
 	return s.Merges.Put(m), nil
 }
 
+// SetCodeBase records the base of later merges of a thread's code. A thread that is gone
+// is passed over.
+func (s *State) SetCodeBase(id ThreadID, base CodeBase) {
+	t, ok := s.Threads.Get(string(id))
+	if !ok || t.OwnedCode() == nil {
+		return
+	}
+	t.Code = slices.Clone(t.Code)
+	t.Code[0].Base = &base
+	s.Threads.Put(t)
+}
+
+// TakenBack reports whether the branch's commit had landed and was reverted since, so that
+// the target has it and not what it brought.
+func (c *Code) TakenBack(tip string) bool {
+	return c.Base != nil && !c.Base.Inherited && c.Base.Target == c.Target && c.Base.MergeBase == tip
+}
+
 // RecordLanding records with each source of a landing that its code is in the target's
 // branch. A source that is gone is passed over.
 func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, stamp Stamp) error {
@@ -71,6 +91,9 @@ func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, 
 			continue
 		}
 		t.Code = slices.Clone(t.Code)
+		if base := t.Code[0].Base; base != nil && base.Target == "refs/heads/"+landing.Branch {
+			t.Code[0].Base = nil
+		}
 		t.Code[0].Landed = append(slices.Clone(t.Code[0].Landed), CodeLanded{Into: target, Tip: source.Tip, Commit: landing.New, How: how, At: stamp.Time})
 		t.Updated = stamp.Time
 		s.Threads.Put(t)

@@ -287,12 +287,15 @@ func lists(t Thread, at Revision) []BlobID {
 	return out
 }
 
-// applied reports whether the operation applied a merge.
+// applied reports whether the operation applied a merge, of artifacts or of code.
 func (v *inverting) applied() bool {
 	return slices.ContainsFunc(v.op.Changes, func(c Change) bool {
-		t := valueOf[Thread](c.After)
-		return strings.HasPrefix(c.Record, TableThreads+"/") &&
-			slices.ContainsFunc(t.Shared, func(share Share) bool { return share.At == v.op.Seq && share.Undo != "" })
+		if !strings.HasPrefix(c.Record, TableThreads+"/") {
+			return false
+		}
+		was, is := valueOf[Thread](c.Before), valueOf[Thread](c.After)
+		return slices.ContainsFunc(is.Shared, func(share Share) bool { return share.At == v.op.Seq && share.Undo != "" }) ||
+			is.OwnedCode() != nil && was.OwnedCode() != nil && len(is.OwnedCode().Landed) > len(was.OwnedCode().Landed)
 	})
 }
 

@@ -214,6 +214,14 @@ var table = [...]Entry{
 		Hint:        "Commit there first if the new thread needs it",
 	},
 	{
+		Code: HistoryRewritten, Name: "HistoryRewritten", Kind: "history_rewritten",
+		Title:       "History rewritten",
+		Template:    "The branch {branch} of '{threadId}' was rewritten: it lacks {commit}, which was merged into '{into}'",
+		Context:     []string{"threadId", "branch", "commit", "into"},
+		Explanation: "Its commits were replaced, by a rebase or an amended commit, after they were merged. What was merged may conflict with its new form.",
+		Hint:        "Look at the result; rebase the branch onto that of the target before more is merged",
+	},
+	{
 		Code: Rescued, Name: "Rescued", Kind: "rescued",
 		Title:       "Uncommitted work kept",
 		Template:    "The worktree of '{threadId}' had work that was not committed; it is kept in {ref}",

@@ -41,6 +41,7 @@ const (
 	LeftoversEnded   Code = "W703"
 	AgentLacks       Code = "W704"
 	UncommittedLeft  Code = "W802"
+	HistoryRewritten Code = "W803"
 	Rescued          Code = "W804"
 	NotCopied        Code = "W805"
 	Submodules       Code = "W806"

@@ -208,7 +208,7 @@ func (item *CodeItem) compare(ctx context.Context, repo *git.Repo, head, target 
 		}
 	}
 	code := item.owner.OwnedCode()
-	landed := ahead == 0 && string(head) != code.Start
+	landed := ahead == 0 && string(head) != code.Start && !code.TakenBack(string(head))
 	for _, l := range code.Landed { // a squash leaves the commits ahead
 		landed = landed || l.Tip == string(head)
 	}

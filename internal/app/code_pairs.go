@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/internal/app/merging"
 	"leslie/internal/git"
 	"leslie/thread"
 )
@@ -106,14 +107,14 @@ type comparison struct {
 func comparePairs(ctx context.Context, repo *git.Repo, pairs []comparison) {
 	severalAtOnce(len(pairs), func(i int) {
 		p := &pairs[i]
-		p.paths, p.err = p.a.conflictsOf(ctx, repo, git.Commit(*p.a.Head), git.Commit(*p.b.Head))
+		p.paths, p.err = p.a.conflictsOf(ctx, repo, "", git.Commit(*p.a.Head), git.Commit(*p.b.Head))
 	})
 }
 
-// conflictsOf returns the paths that git cannot merge of two commits, in order. The
-// attributes are those of the thread's worktree, which saves a process that would read
-// them from a commit.
-func (item *CodeItem) conflictsOf(ctx context.Context, repo *git.Repo, ours, theirs git.Commit) ([]string, error) {
+// conflictsOf returns the paths that git cannot merge of two commits, in order; base is as
+// in git.Repo.MergeTree. The attributes are those of the thread's worktree, which saves a
+// process that would read them from a commit.
+func (item *CodeItem) conflictsOf(ctx context.Context, repo *git.Repo, base, ours, theirs git.Commit) ([]string, error) {
 	paths := []string{}
 	if ours == theirs {
 		return paths, nil
@@ -123,7 +124,7 @@ func (item *CodeItem) conflictsOf(ctx context.Context, repo *git.Repo, ours, the
 		w := repo.Worktree(item.Worktree, item.owner.OwnedCode().Admin)
 		in = &w
 	}
-	merged, err := repo.MergeTree(ctx, in, "", ours, theirs)
+	merged, err := repo.MergeTree(ctx, in, base, ours, theirs)
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +137,16 @@ func (item *CodeItem) conflictsOf(ctx context.Context, repo *git.Repo, ours, the
 // predict says what a merge of the code into its target would meet now. In a repository
 // whose configuration names programs that nobody trusts it is not known.
 func (item *CodeItem) predict(ctx context.Context, repo *git.Repo, head, target git.Commit) error {
-	if *item.Ahead == 0 || *item.Behind == 0 {
+	code := item.owner.OwnedCode()
+	if (*item.Ahead == 0 || *item.Behind == 0) && !code.TakenBack(string(head)) {
 		item.Conflicts = &[]string{}
 		return nil
 	}
-	paths, err := item.conflictsOf(ctx, repo, target, head)
+	base, err := merging.CodeBase(ctx, repo, code, branchOf(code.Target), target, head)
+	if err != nil {
+		return err
+	}
+	paths, err := item.conflictsOf(ctx, repo, base, target, head)
 	if codes.Has(err, codes.UntrustedGitConfig) {
 		return nil
 	}

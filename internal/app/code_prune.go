@@ -119,7 +119,7 @@ func whyLeft(c *Call, repo *git.Repo, t thread.Thread) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !has {
+	if !has || code.TakenBack(string(tip)) {
 		return "its code has not landed in " + cmp.Or(branchOf(code.Target), "another branch"), nil
 	}
 	found, err := repo.Worktree(worktreeDir(c, t), code.Admin).CheckRemovable(c.ctx)

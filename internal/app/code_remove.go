@@ -260,7 +260,7 @@ func hasLanded(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Com
 	if err != nil || target == "" {
 		return false, err
 	}
-	return repo.Contains(ctx, target, tip)
+	return repo.Contains(ctx, target, tip) // also if it was reverted: the commits are there
 }
 
 // end records how the removal has ended, and is the answer of the request.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -162,6 +163,9 @@ func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread
 	}
 	if err != nil {
 		return nil, "", err
+	}
+	for _, id := range slices.Sorted(maps.Keys(u.bases)) {
+		s.SetCodeBase(id, u.bases[id])
 	}
 	s.Plan(u.steps...)
 	d := u.result

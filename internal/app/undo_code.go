@@ -101,5 +101,52 @@ func (u *undoing) takeBackCode() error {
 		return u.conflict(l.Branch + " gets commits all the time").WithHint("Undo again")
 	}
 	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how}
+	if err == nil && how == git.Reverted && !u.dryRun {
+		err = u.findBases(repo, *l)
+	}
 	return err
+}
+
+// findBases finds, for each source of a landing that was reverted, the base with which a
+// later merge brings it again: git has the source's commits in the target, and would bring
+// nothing.
+func (u *undoing) findBases(repo *git.Repo, l thread.CodeLanding) error {
+	ctx := u.c.ctx
+	target, err := repo.Branch(ctx, l.Branch)
+	if err != nil {
+		return err
+	}
+	u.bases = map[thread.ThreadID]thread.CodeBase{}
+	for _, source := range l.Sources {
+		t, found := thread.Thread{}, false
+		if _, err := u.c.view(func(s *thread.State) error { t, found = s.Threads.Get(string(source.ThreadID)); return nil }); err != nil {
+			return err
+		}
+		if !found || t.OwnedCode() == nil {
+			continue
+		}
+		has, err := repo.Contains(ctx, git.Commit(l.New), git.Commit(source.Tip))
+		if err != nil {
+			return err
+		}
+		tip, err := repo.Branch(ctx, t.Branch)
+		if err != nil {
+			return err
+		}
+		if !has || tip == "" { // a squash
+			continue
+		}
+		base := git.Commit(source.Base)
+		if base == "" {
+			if base, err = repo.MergeBase(ctx, git.Commit(l.Old), git.Commit(source.Tip)); err != nil {
+				return err
+			}
+		}
+		now, err := repo.MergeBase(ctx, target, tip)
+		if err != nil {
+			return err
+		}
+		u.bases[t.ID] = thread.CodeBase{MergeBase: string(now), Commit: string(base), Target: "refs/heads/" + l.Branch}
+	}
+	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/merge"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file plans the merge of code. git merges the branches, one source after the other,
@@ -39,7 +41,8 @@ type codeInputs struct {
 	tip     git.Commit
 	sources []codeSource
 	merges  map[[2]git.Commit]git.Merge
-	joined  map[[3]string]git.Commit // by tree and parents
+	bases   map[thread.ThreadID]git.Commit // that take the place of git's merge base
+	joined  map[[3]string]git.Commit       // by tree and parents
 	blobs   map[versionKey]git.Blob
 	hashes  map[string]string // by object, as the plan has it
 	other   map[string]string // by object: links and submodules, in words
@@ -106,7 +109,7 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	}
 	in := &codeInputs{
 		ctx: p.call.Context, repo: repo, branch: found.Target.Branch, target: party{Thread: found.Target},
-		merges: map[[2]git.Commit]git.Merge{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{}, other: map[string]string{},
+		merges: map[[2]git.Commit]git.Merge{}, bases: map[thread.ThreadID]git.Commit{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{}, other: map[string]string{},
 		changed: map[string][]PlannedFile{},
 	}
 	worktrees, err := repo.Worktrees(in.ctx)
@@ -190,10 +193,35 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 		}
 	}
 	has, err := in.repo.Contains(in.ctx, in.tip, source.tip)
-	if err == nil && !has {
-		in.sources = append(in.sources, source)
+	if err == nil && has { // unless what it brought was reverted
+		var base git.Commit
+		base, err = CodeBase(in.ctx, in.repo, t.OwnedCode(), in.branch, in.tip, source.tip)
+		has = base == ""
 	}
-	return err
+	if err != nil || has {
+		return err
+	}
+	in.sources = append(in.sources, source)
+	return in.warnRewritten(p, source)
+}
+
+// warnRewritten warns of a source whose branch has lost what was merged into the target:
+// neither that tip nor the merge itself is in it.
+func (in *codeInputs) warnRewritten(p *Planning, source codeSource) error {
+	landed := source.OwnedCode().Landed
+	for i := len(landed) - 1; i >= 0 && !p.looking; i-- {
+		if landed[i].Into != in.target.ID {
+			continue
+		}
+		for _, commit := range []string{landed[i].Tip, landed[i].Commit} {
+			if has, err := continues(in.ctx, in.repo, source.tip, commit); err != nil || has {
+				return err
+			}
+		}
+		p.call.Warn(warnings.HistoryRewritten.New(fact.Of("threadId", source.ID), fact.Of("branch", source.Branch), fact.Of("commit", landed[i].Tip), fact.Of("into", in.target.ID)))
+		break
+	}
+	return nil
 }
 
 // maxUncommitted is how many uncommitted paths an error names.
@@ -205,7 +233,7 @@ func (in *codeInputs) plan(decisions map[string]merge.Decision) (files []merge.C
 	made = &codePlan{unmerged: map[string]unmergedCode{}}
 	now, tree := in.tip, ""
 	for i, source := range in.sources {
-		merged, err := in.merged(now, source.tip)
+		merged, err := in.merged(now, source)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -237,12 +265,17 @@ func (in *codeInputs) plan(decisions map[string]merge.Decision) (files []merge.C
 	return files, conflicts, made, err
 }
 
-func (in *codeInputs) merged(ours, theirs git.Commit) (git.Merge, error) {
-	key := [2]git.Commit{ours, theirs}
+func (in *codeInputs) merged(ours git.Commit, source codeSource) (git.Merge, error) {
+	key := [2]git.Commit{ours, source.tip}
 	if m, known := in.merges[key]; known {
 		return m, nil
 	}
-	m, err := in.repo.MergeTree(in.ctx, in.in, "", ours, theirs)
+	base, err := CodeBase(in.ctx, in.repo, source.OwnedCode(), in.branch, ours, source.tip)
+	if err != nil {
+		return git.Merge{}, err
+	}
+	in.bases[source.ID] = base
+	m, err := in.repo.MergeTree(in.ctx, in.in, base, ours, source.tip)
 	if err == nil {
 		err = in.read(m)
 	}

@@ -89,6 +89,9 @@ func (a *application) land() error {
 	if err := in.repo.UpdateRef(a.call.Context, pendingRef(a.record.Target), git.Commit(landing.New), git.Any, "leslie: merge"); err != nil {
 		return err
 	}
+	if err := a.keepBases(landing); err != nil {
+		return err
+	}
 	if err := a.recordLanding(landing); err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func (a *application) commitCode() (thread.CodeLanding, error) {
 	landing := thread.CodeLanding{Branch: in.branch, Old: string(in.tip), At: a.call.Now()}
 	var names []string
 	for _, s := range in.sources {
-		landing.Sources = append(landing.Sources, thread.CodeLandingSource{ThreadID: s.ID, Tip: string(s.tip)})
+		landing.Sources = append(landing.Sources, thread.CodeLandingSource{ThreadID: s.ID, Tip: string(s.tip), Base: string(in.bases[s.ID])})
 		names = append(names, string(s.ID))
 	}
 	message := "Merge " + strings.Join(names, ", ") + " into " + string(a.record.Target) + "\n\n"
@@ -161,6 +164,21 @@ func (in *codeInputs) commit(tree string, squash bool, message, actor string) (g
 		}
 	}
 	return in.repo.CommitTree(in.ctx, tree, parents, message, actor)
+}
+
+// keepBases keeps the bases that no branch need have, for a merge after an undo.
+func (a *application) keepBases(landing thread.CodeLanding) error {
+	in := a.inputs.code
+	for i, s := range landing.Sources {
+		if s.Base == "" {
+			continue
+		}
+		ref := thread.BaseRef(s.ThreadID, len(in.sources[i].OwnedCode().Landed)+1)
+		if err := in.repo.UpdateRef(in.ctx, ref, git.Commit(s.Base), git.Any, "leslie: merge"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recordLanding is operation A.
@@ -215,9 +233,9 @@ func (a *application) recordLanded(st *thread.State, stamp thread.Stamp) error {
 	if !code.Landed {
 		return nil
 	}
-	how := "merge"
+	how := thread.LandedMerge
 	if code.Squash {
-		how = "squash"
+		how = thread.LandedSquash
 	}
 	return st.RecordLanding(a.record.Target, *code.Landing, how, stamp)
 }
