@@ -205,13 +205,22 @@ var table = [...]Entry{
 		Hint:        "Choose another agent with --agent, or leave the flag out",
 	},
 	{
+		Code: BaseBehind, Name: "BaseBehind", Kind: "base_behind",
+		Title:    "Base is behind",
+		Template: "{branch}, from which the new branch starts, lacks {count} commits of {target}",
+		One:      "{branch}, from which the new branch starts, lacks 1 commit of {target}", Counted: "count",
+		Context:     []string{"branch", "target", "count"},
+		Explanation: "Work on an old base may conflict with what its target has got since. leslie never fetches: of a branch elsewhere it knows what was fetched last.",
+		Hint:        "Bring the branch up to date first, or start elsewhere with --base",
+	},
+	{
 		Code: UncommittedLeft, Name: "UncommittedLeft", Kind: "uncommitted_left",
 		Title:    "Uncommitted work left",
 		Template: "{count} files in {path} are not committed; the new worktree does not have them",
 		One:      "1 file in {path} is not committed; the new worktree does not have it", Counted: "count",
 		Context:     []string{"path", "count"},
 		Explanation: "A new branch starts at what is committed.",
-		Hint:        "Commit there first if the new thread needs it",
+		Hint:        "Commit there first if the new thread needs it, or spawn with --uncommitted take",
 	},
 	{
 		Code: HistoryRewritten, Name: "HistoryRewritten", Kind: "history_rewritten",

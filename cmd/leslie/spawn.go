@@ -42,6 +42,9 @@ func spawnedCodeText(p *page, d *app.SpawnedCode) {
 	if d.Target != nil {
 		from = *d.Target + " (" + d.Head + ")"
 	}
+	if d.Base != nil {
+		from += ", with what was not committed"
+	}
 	p.field("from", from)
 }
 
@@ -73,8 +76,9 @@ func spawnCommand() *command {
 			newOption("tag", texts("T"), "a tag; can be repeated"),
 			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
 			toggle("claim", "also claim the thread, in the same operation"),
-			toggle("code", "make a git branch and a worktree: leslie help code"),
+			toggle("code", "make a git branch and worktree: leslie help code"),
 			newOption("base", anyText("REF"), "where it starts (default: parent's branch, HEAD)"),
+			newOption("uncommitted", oneOf("leave", "take"), "the parent's uncommitted code"),
 			newOption("accept", someChecks(), "checks that an agent's done has to pass"),
 			toggle("no-setup", "do not run code.setup in the worktree"),
 			newOption("branch", anyText("B"), "the git branch of the thread's code"),
@@ -90,7 +94,7 @@ func runSpawn(c *call) (Data, error) {
 		Intent: c.text("intent"), Title: c.text("title"), ID: c.text("id"), Objective: c.text("objective"), Parent: c.text("parent"),
 		Inherit: thread.Inherit(c.text("inherit")), Scope: c.parts("scope"), Refs: c.parts("ref"), DependsOn: c.parts("depends-on"),
 		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: fromDir(c, c.text("worktree")),
-		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"), NoSetup: c.on("no-setup"), Accept: c.parts("accept"),
+		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"), Uncommitted: c.text("uncommitted"), NoSetup: c.on("no-setup"), Accept: c.parts("accept"),
 	}
 	if in.Parent == "" {
 		in.Parent = c.who.thread

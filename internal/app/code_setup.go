@@ -72,7 +72,7 @@ func CodeSetup(c *Call, in CodeSetupRequest) (*CodeSetupResult, error) {
 	}
 	dir, admin := worktreeDir(c, t), t.OwnedCode().Admin
 	if t.OwnedCode().State == thread.CodeMaking {
-		w, err := repo.Make(c.ctx, makingOf(c, t))
+		w, err := makeCode(c, repo, t.ID, *t.OwnedCode(), makingOf(c, t))
 		if err != nil {
 			return nil, err
 		}

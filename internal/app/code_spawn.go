@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"leslie/codes"
+	"leslie/internal/app/merging"
 	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/store"
@@ -39,6 +40,8 @@ type SpawnedCode struct {
 	Folder string  `json:"folder,omitempty"`
 	Head   string  `json:"head"`
 	Target *string `json:"target"` // the branch from which it started, null for a commit
+	// Base is the target's commit then, if Head has its uncommitted work on top of that.
+	Base *string `json:"base,omitempty"`
 }
 
 // codeSpawn is the code of one spawn.
@@ -115,7 +118,7 @@ func (m *codeSpawn) notAnswered(s *thread.State) error {
 // finish makes the worktree and records it: operation 2. Then it runs the setup.
 func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 	c := m.c
-	w, err := m.repo.Make(c.ctx, m.making)
+	w, err := makeCode(c, m.repo, m.id, m.code, m.making)
 	if err != nil {
 		return nil, m.takeBack(err, false)
 	}
@@ -133,6 +136,9 @@ func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 		}
 		d.Revision = t.Revision
 		d.Code = &SpawnedCode{Branch: t.Branch, Worktree: m.making.Dir, Head: m.code.Start, Target: orNull(branchOf(m.code.Target))}
+		if base := m.code.Base; base != nil {
+			d.Code.Base = &base.MergeBase
+		}
 		if folder := workFolder(c, m.repo.Top, m.making.Dir); folder != m.making.Dir {
 			d.Code.Folder = folder
 		}
@@ -151,6 +157,17 @@ func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 	return d, nil
 }
 
+// makeCode makes the worktree of a thread, and the ref that keeps what its branch begins
+// with. Errors: those of git.Repo.Make.
+func makeCode(c *Call, repo *git.Repo, id thread.ThreadID, code thread.Code, making git.Making) (git.Worktree, error) {
+	if base := code.Base; base != nil {
+		if err := repo.UpdateRef(c.ctx, thread.BaseRef(id, 0), git.Commit(base.Commit), git.Any, "leslie: spawn"); err != nil {
+			return git.Worktree{}, err
+		}
+	}
+	return repo.Make(c.ctx, making)
+}
+
 // takeBack takes back what was made and the thread, and returns why; finished says that
 // this call has finished the worktree. If that fails, too, the thread stays as it is, for
 // the next call to go on with.
@@ -167,6 +184,9 @@ func (m *codeSpawn) takeBack(why error, finished bool) error {
 	}
 	if err := m.repo.Unmake(ctx, m.making, finished); err != nil {
 		return stays(err)
+	}
+	if base := m.code.Base; base != nil {
+		_ = m.repo.UpdateRef(ctx, thread.BaseRef(m.id, 0), "", git.Any, "leslie: take back") // one that stays only keeps a commit
 	}
 	m.dropParent()
 	back := c.project.Call(ctx, c.caller, Request{Command: "undo", LockTimeout: c.request.LockTimeout})
@@ -303,6 +323,9 @@ func planCode(c *Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err := m.start(in, parent); err != nil {
 		return nil, err
 	}
+	if err := m.uncommitted(in, parent); err != nil {
+		return nil, err
+	}
 	names, err := namesOfCode(c, m.repo)
 	if err != nil {
 		return nil, err
@@ -321,8 +344,8 @@ func planCode(c *Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err = m.repo.Check(c.ctx, m.making); err == nil {
 		err = m.lookAt(m.making.Start)
 	}
-	if err == nil && in.Base == "" {
-		err = m.warnUncommitted(parent)
+	if err == nil {
+		err = m.warnBehind(parent)
 	}
 	if err == nil {
 		m.release, err = holdCode(c, m.id)
@@ -369,9 +392,13 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 	return err
 }
 
-// warnUncommitted warns of work that is not committed where the branch starts: in the
-// parent's worktree, else in the main one. A worktree that is not there has none.
-func (m *codeSpawn) warnUncommitted(parent thread.Thread) error {
+// uncommitted takes the work that is not committed where the branch starts, in the
+// parent's worktree, else in the main one, or warns of it. A worktree that is not there has
+// none. Errors of taking it: T805, T808; T903 if the worktree is not on the parent's branch.
+func (m *codeSpawn) uncommitted(in *SpawnRequest, parent thread.Thread) error {
+	if in.Base != "" {
+		return nil
+	}
 	dir, admin := m.repo.Top, m.repo.Admin
 	if owner := parent.OwnedCode(); owner != nil {
 		dir, admin = worktreeDir(m.c, parent), owner.Admin
@@ -379,11 +406,67 @@ func (m *codeSpawn) warnUncommitted(parent thread.Thread) error {
 	if missing(dir) || missing(admin) {
 		return nil
 	}
+	if in.Uncommitted == takeUncommitted {
+		return m.take(dir, admin, parent)
+	}
 	status, err := m.repo.Worktree(dir, admin).Status(m.c.ctx)
 	if n := len(status.Dirty) + len(status.Untracked); err == nil && n > 0 {
 		m.c.warn(warnings.UncommittedLeft.New(fact.Of("path", dir), fact.Of("count", n)))
 	}
 	return err
+}
+
+// warnBehind warns if the branch from which this one starts lacks commits of its own
+// target: of the branch from which the parent's started, else of its upstream, as far as
+// that was fetched.
+func (m *codeSpawn) warnBehind(parent thread.Thread) error {
+	from, target := m.code.Target, ""
+	owner := parent.OwnedCode()
+	var err error
+	switch {
+	case from == "":
+		return nil
+	case owner != nil && from == "refs/heads/"+parent.Branch:
+		target = owner.Target
+	default:
+		if target, err = m.repo.Upstream(m.c.ctx, from); err != nil {
+			return err
+		}
+	}
+	if target == "" {
+		return nil
+	}
+	tip, err := m.repo.Resolve(m.c.ctx, target)
+	if err != nil || tip == "" {
+		return err
+	}
+	_, behind, err := m.repo.Count(m.c.ctx, m.making.Start, tip)
+	if err == nil && behind > 0 {
+		m.c.warn(warnings.BaseBehind.New(fact.Of("branch", branchOf(from)), fact.Of("target", branchOf(target)), fact.Of("count", behind)))
+	}
+	return err
+}
+
+// take lets the branch start with the uncommitted work of a worktree.
+func (m *codeSpawn) take(dir, admin string, parent thread.Thread) error {
+	var landings []thread.Merge
+	if _, err := m.c.view(func(s *thread.State) error { landings = s.Landings(); return nil }); err != nil {
+		return err
+	}
+	if err := merging.CheckLandings(m.c.ctx, m.repo, landings, branchOf(m.code.Target), dir); err != nil {
+		return err
+	}
+	from := cmp.Or(branchOf(m.code.Target), "HEAD")
+	taken, err := m.repo.Worktree(dir, admin).Take(m.c.ctx, "Uncommitted work of "+cmp.Or(string(parent.ID), from)+"\n\nleslie took it into "+string(m.id)+".", m.c.caller.Actor)
+	switch {
+	case err != nil || taken.Commit == "":
+		return err
+	case taken.Head != m.making.Start || taken.Branch != branchOf(m.code.Target):
+		return refused([]Fault{{Field: "Uncommitted", Value: takeUncommitted, Problem: "needs " + from + " in " + dir + ", which has something else checked out"}})
+	}
+	m.code.Base = &thread.CodeBase{MergeBase: string(taken.Head), Commit: string(taken.Commit), Target: m.code.Target, Inherited: true}
+	m.making.Start = taken.Commit
+	return nil
 }
 
 // lookAt refuses a commit that has a store of its own in the project's place, which the

@@ -30,6 +30,9 @@ type SpawnRequest struct {
 	// tip of the parent's branch if the parent owns code, else HEAD).
 	Code bool
 	Base string
+	// Uncommitted work of the parent, or of the main worktree: takeUncommitted lets the
+	// branch start with it; "" or leave leaves it there.
+	Uncommitted string
 	// Accept names checks of the configuration (code.checks) that have to succeed before
 	// an agent completes the thread.
 	Accept []string
@@ -57,6 +60,7 @@ func (in SpawnRequest) Faults(name Names) []Fault {
 	if in.Base != "" && !in.Code {
 		k.with("Code", "Base", in.Base, "needs %s", k.name("Code"))
 	}
+	in.uncommittedFaults(k)
 	if len(in.Accept) > 0 && !in.Code {
 		k.with("Code", "Accept", "", "needs %s", k.name("Code"))
 	}
@@ -69,6 +73,24 @@ func (in SpawnRequest) Faults(name Names) []Fault {
 		}
 	}
 	return k.faults
+}
+
+// takeUncommitted and leaveUncommitted are the values of SpawnRequest.Uncommitted.
+const (
+	takeUncommitted  = "take"
+	leaveUncommitted = "leave"
+)
+
+func (in SpawnRequest) uncommittedFaults(k *checks) {
+	switch {
+	case in.Uncommitted == "":
+	case !in.Code:
+		k.with("Code", "Uncommitted", in.Uncommitted, "needs %s", k.name("Code"))
+	case in.Base != "" && in.Uncommitted == takeUncommitted:
+		k.with("Base", "Uncommitted", in.Uncommitted, "goes without %s: the work is on top of another commit", k.name("Base"))
+	default:
+		oneOf(k, "Uncommitted", in.Uncommitted, leaveUncommitted, takeUncommitted)
+	}
 }
 
 func (in SpawnRequest) inheritFaults(k *checks) {

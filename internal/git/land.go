@@ -308,6 +308,25 @@ func (r *Repo) Changes(ctx context.Context, old, latest string) ([]TreeChange, e
 	return all, nil
 }
 
+// Touched returns which paths the commits between an ancestor and a commit have changed,
+// also those that were changed back.
+func (r *Repo) Touched(ctx context.Context, ancestor, latest Commit, paths []string) (map[string]bool, error) {
+	touched := map[string]bool{}
+	if ancestor == latest || len(paths) == 0 {
+		return touched, nil
+	}
+	out, err := r.at(ctx, command{args: append([]string{
+		"log", "-z", "-m", "--format=", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", string(ancestor) + ".." + string(latest), "--",
+	}, paths...)})
+	if err != nil {
+		return nil, broken(err)
+	}
+	for _, path := range splitNames(out) {
+		touched[strings.TrimPrefix(path, "\n")] = true
+	}
+	return touched, nil
+}
+
 // indexHas reports whether the index has what a commit has in these paths.
 func (w Worktree) indexHas(ctx context.Context, commit Commit, changed []TreeChange) (bool, error) {
 	out, err := w.run(ctx, command{args: []string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", string(commit)}})

@@ -179,6 +179,12 @@ func (r *Repo) Ref(ctx context.Context, revision string) (string, error) {
 	return ref, nil
 }
 
+// Upstream returns the ref that a branch follows, "" for none.
+func (r *Repo) Upstream(ctx context.Context, ref string) (string, error) {
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(upstream)", "--", ref}})
+	return strings.TrimSpace(string(out)), broken(err)
+}
+
 // Tracked returns those of some paths (with "/", from the top) that a commit has.
 func (r *Repo) Tracked(ctx context.Context, in Commit, paths ...string) ([]string, error) {
 	out, err := r.at(ctx, command{args: append([]string{"ls-tree", "-z", "--name-only", "--full-tree", string(in), "--"}, paths...)})

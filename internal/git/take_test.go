@@ -104,3 +104,27 @@ func TestTakenWorkOfSomebodyWhomGitDoesNotKnow(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "bot <bot@leslie.invalid>", r.git("log", "-1", "--format=%an <%ae>", string(taken.Commit)))
 }
+
+func TestTouchedPathsAreThoseOfEachCommit(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRepository(t)
+	first := r.tip("main")
+	r.write("a.txt", "two\n")
+	r.write("ü *.txt", "x\n")
+	r.commit("two")
+	r.git("checkout", "-q", "-b", "side", string(first))
+	r.write("side.txt", "x\n")
+	r.commit("side")
+	r.git("checkout", "-q", "main")
+	r.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+	r.write("a.txt", "one\n")
+	r.write("other.txt", "x\n")
+	last := r.commit("back")
+	touched, err := r.repo.Touched(ctx, first, last, []string{"a.txt", "ü *.txt", "side.txt", "none"})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]bool{"a.txt": true, "ü *.txt": true, "side.txt": true}, touched)
+	touched, err = r.repo.Touched(ctx, last, last, []string{"a.txt"})
+	require.NoError(t, err)
+	assert.Empty(t, touched)
+}

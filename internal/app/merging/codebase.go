@@ -26,6 +26,8 @@ func CodeBase(ctx context.Context, repo *git.Repo, code *thread.Code, branch str
 		return "", err
 	}
 	switch {
+	case recorded != nil && recorded.MergeBase == string(found) && recorded.Inherited:
+		return inheritedBase(ctx, repo, recorded.Commit, found, ours, theirs)
 	case recorded != nil && recorded.MergeBase == string(found):
 		return repo.Resolve(ctx, recorded.Commit)
 	case squash != nil:
@@ -67,4 +69,41 @@ func squashBase(ctx context.Context, repo *git.Repo, l thread.CodeLanded, found,
 		return "", err
 	}
 	return git.Commit(l.Tip), nil
+}
+
+// inheritedBase is the work that a branch began with, in the paths that the target has
+// touched since: there the target has committed that work, or something else on purpose.
+// In the others nobody but the branch may have it, so it counts as the branch's. A branch
+// that has dropped the work has git's base: it takes nothing away from the target.
+func inheritedBase(ctx context.Context, repo *git.Repo, work string, found, ours, theirs git.Commit) (git.Commit, error) {
+	if has, err := continues(ctx, repo, theirs, work); err != nil || !has {
+		return "", err
+	}
+	base := git.Commit(work)
+	began, err := repo.Changes(ctx, string(found), string(base))
+	if err != nil {
+		return "", err
+	}
+	var paths []string
+	for _, c := range began {
+		paths = append(paths, c.Path)
+	}
+	touched, err := repo.Touched(ctx, found, ours, paths)
+	if err != nil || len(touched) == 0 {
+		return "", err
+	}
+	without := map[string]git.Blob{}
+	for _, c := range began {
+		if !touched[c.Path] {
+			without[c.Path] = c.Old
+		}
+	}
+	if len(without) == 0 {
+		return base, nil
+	}
+	tree, err := repo.Replace(ctx, string(base), without)
+	if err != nil {
+		return "", err
+	}
+	return repo.CommitTree(ctx, tree, []git.Commit{found}, "leslie: base", "leslie")
 }

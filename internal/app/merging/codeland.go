@@ -129,10 +129,29 @@ func noteLanded(p *Planning, files int) {
 
 // notLanded adds the merge, which stays pending, to the reason why the code did not land.
 func (a *application) notLanded(err error) error {
+	if codes.Has(err, codes.LandingBlocked) || codes.Has(err, codes.WorktreeBusy) || codes.Has(err, codes.UntrustedGitConfig) {
+		a.forgetLanding()
+	}
 	if e := codes.Of(err); e != nil && !codes.Has(err, codes.Interrupted) {
 		return e.With(fact.Of("mergeId", a.record.ID)).WithNext("leslie merge continue " + string(a.record.ID))
 	}
 	return err
+}
+
+// forgetLanding records that git refused to land and wrote nothing. Otherwise somebody's
+// own files that have what the landing would have written, because a source began with
+// them, would be taken for half-written ones. If it cannot be recorded, the landing stays.
+func (a *application) forgetLanding() {
+	_ = a.call.Update(a.record.Target, nil, func(st *thread.State, _ thread.Stamp) error {
+		rec, err := st.Merge(string(a.record.ID))
+		if err != nil || rec.Code == nil {
+			return err
+		}
+		code := *rec.Code
+		code.Landing = nil
+		a.record, err = st.SetMergeCode(rec.ID, code)
+		return err
+	})
 }
 
 // commitCode makes the merge commit.

@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"context"
 	"strings"
 
 	"leslie/codes"
@@ -45,26 +46,34 @@ func uncommitted(p *Planning, id thread.ThreadID, dir string, paths []string) er
 	return err.WithNext(line, "leslie code "+string(id))
 }
 
-// take makes a commit of a source's uncommitted work the tip that is merged. Errors: T805
-// if a landing on its branch was interrupted, whose half-written files nobody has made.
-func (in *codeInputs) take(p *Planning, source *codeSource, w git.Worktree) error {
-	var pending []thread.Merge
-	if err := p.call.View(func(st *thread.State) error { pending = st.MergesOf(source.ID); return nil }); err != nil {
-		return err
-	}
-	for _, m := range pending {
-		if m.Target != source.ID || m.Code == nil || m.Code.Landing == nil || m.Code.Landed {
+// CheckLandings returns T805 if a landing on a branch was interrupted: the files in its
+// worktree, in dir, may be half-written ones, which nobody has made.
+func CheckLandings(ctx context.Context, repo *git.Repo, landings []thread.Merge, branch, dir string) error {
+	for _, m := range landings {
+		if m.Code.Landing.Branch != branch {
 			continue
 		}
 		l := m.Code.Landing
-		landed, err := in.repo.HasLanded(in.ctx, git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)})
+		landed, err := repo.HasLanded(ctx, git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)})
 		if err != nil {
 			return err
 		}
 		if !landed {
-			return codes.WorktreeBusy.New(fact.Of("path", w.Dir), fact.Of("what", "The landing of merge '"+string(m.ID)+"'"), fact.Of("threadId", source.ID)).
+			return codes.WorktreeBusy.New(fact.Of("path", dir), fact.Of("what", "The landing of merge '"+string(m.ID)+"'"), fact.Of("threadId", m.Target)).
 				WithNext("leslie merge continue " + string(m.ID))
 		}
+	}
+	return nil
+}
+
+// take makes a commit of a source's uncommitted work the tip that is merged. Errors: T805.
+func (in *codeInputs) take(p *Planning, source *codeSource, w git.Worktree) error {
+	var landings []thread.Merge
+	if err := p.call.View(func(st *thread.State) error { landings = st.Landings(); return nil }); err != nil {
+		return err
+	}
+	if err := CheckLandings(in.ctx, in.repo, landings, source.Branch, w.Dir); err != nil {
+		return err
 	}
 	message := "Uncommitted work of " + string(source.ID) + "\n\nleslie committed it to merge it into " + string(p.record.Target) + "."
 	taken, err := w.Take(in.ctx, message, p.call.Actor)
