@@ -32,7 +32,7 @@ func (c *Conn) Resume(ctx context.Context, o Opening) (Opened, error) {
 	return c.open(ctx, "session/resume", o)
 }
 
-// Load: see Resume.
+// Load opens a session again with its messages: see Resume.
 func (c *Conn) Load(ctx context.Context, o Opening) (Opened, error) {
 	return c.open(ctx, "session/load", o)
 }

@@ -99,9 +99,9 @@ func (h *runHandler) costs(said acp.Cost) []thread.Cost {
 	return thread.PlusCost(h.earlier, thread.Cost{Amount: own - of(h.earlier), Currency: said.Currency})
 }
 
-// silence returns why the turn is to be cancelled because nothing was heard of the
-// agent, and when to look again.
-func (h *runHandler) silence(now time.Time, times runTimes) (cause error, sleep time.Duration) {
+// silence returns when to look again, and why the turn is to be cancelled because nothing
+// was heard of the agent.
+func (h *runHandler) silence(now time.Time, times runTimes) (sleep time.Duration, cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	limit := times.silent
@@ -113,9 +113,9 @@ func (h *runHandler) silence(now time.Time, times runTimes) (cause error, sleep 
 		left = limit
 	}
 	if left <= 0 {
-		return errRunSilent, 0
+		return 0, errRunSilent
 	}
-	return nil, min(left, longestSleep)
+	return min(left, longestSleep), nil
 }
 
 func (h *runHandler) junkLines() int {

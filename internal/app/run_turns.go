@@ -242,7 +242,7 @@ func (s *supervisor) watch(turn context.Context, cancel context.CancelCauseFunc,
 	defer w.Close()
 	var over time.Time // since when the thread has ended
 	for turn.Err() == nil {
-		cause, sleep := s.look(shown, &over)
+		sleep, cause := s.look(shown, &over)
 		if cause != nil {
 			cancel(cause)
 			<-turn.Done()
@@ -252,14 +252,14 @@ func (s *supervisor) watch(turn context.Context, cancel context.CancelCauseFunc,
 	}
 }
 
-// look returns why the turn has to be cancelled, nil for no reason, and when to look
-// again if nothing changes. A store that cannot be read now is looked at later.
-func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (cause error, sleep time.Duration) {
+// look returns when to look again if nothing changes, and why the turn has to be
+// cancelled, nil for no reason. A store that cannot be read now is looked at later.
+func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (sleep time.Duration, cause error) {
 	c := s.call(s.c.ctx, "run")
 	now := c.now()
-	cause, sleep = s.handler.silence(now, s.in.times)
+	sleep, cause = s.handler.silence(now, s.in.times)
 	if cause != nil {
-		return cause, 0
+		return 0, cause
 	}
 	renew := false
 	_, err := c.view(func(st *thread.State) error {
@@ -298,7 +298,7 @@ func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (cause er
 	if err == nil && renew {
 		_ = s.record("run claim", func(*thread.Run) {})
 	}
-	return cause, sleep
+	return sleep, cause
 }
 
 // judge records the end of a turn, and says whether it ends the run. An agent that died

@@ -278,7 +278,7 @@ func TestTextIsWrittenWhenItIsLongOrOldOrSomethingElseComes(t *testing.T) {
 		time.Sleep(textDelay - 1)
 		w.Text(Text, "b")
 		assert.Empty(t, texts())
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		assert.Equal(t, []string{"text ab"}, texts(), "half a second after the first piece")
 		w.Text(Text, "c")
