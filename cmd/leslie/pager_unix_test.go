@@ -116,7 +116,8 @@ func TestCtrlCInAPagerIsForThePager(t *testing.T) {
 	t.Parallel()
 	b := newLongProject(t)
 	caught := filepath.Join(b.home, "caught")
-	pager := script(t, b, "pager", `trap 'touch "`+caught+`"; echo caught' INT; cat > /dev/null; sleep 1000 & echo ready; wait; kill $!; read line < /dev/tty`) // wait misses no signal
+	// All that has to happen after Ctrl-C is in the trap: it may run before wait begins.
+	pager := script(t, b, "pager", `trap 'touch "`+caught+`"; echo caught; kill $!; read line < /dev/tty; exit 0' INT; cat > /dev/null; sleep 1000 & echo ready; wait`)
 	s := openTerminal(t, b, 80, 24, "LESLIE_PAGER="+pager)
 	s.start("list")
 	s.waitFor("ready")
