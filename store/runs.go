@@ -1,13 +1,17 @@
 package store
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
+	"leslie/codes"
 	"leslie/store/internal/lockfile"
 	"leslie/store/internal/saferoot"
 	"leslie/thread"
@@ -21,16 +25,34 @@ const RunsDir = "runs"
 // the only proof that it lives. It has the process's id, for whoever has to end it.
 const runLock = "lock"
 
+// loopLock is the lock of the process that starts the agents of whatever is ready. No
+// thread has this name.
+const loopLock = ".loop"
+
+// holdTries is how long a lock is tried for: whoever asks whether it is held has it for
+// a moment.
+const holdTries = 200 * time.Millisecond
+
 // HoldRun makes this process the only one that runs a thread's agent until release. It
 // returns the folder for what the process writes, readable only by its owner. Errors:
-// fs.ErrExist if another process runs it; T505, T507.
-func (s *Store) HoldRun(id thread.ThreadID) (dir string, release func(), err error) {
+// fs.ErrExist if another process runs it; T505, T507, T904.
+func (s *Store) HoldRun(ctx context.Context, id thread.ThreadID) (dir string, release func(), err error) {
+	return s.holdRuns(ctx, string(id))
+}
+
+// HoldLoop makes this process the only one that starts the agents of whatever is ready.
+// Results and errors: those of HoldRun.
+func (s *Store) HoldLoop(ctx context.Context) (dir string, release func(), err error) {
+	return s.holdRuns(ctx, loopLock)
+}
+
+func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release func(), err error) {
 	root, err := s.disk.Open()
 	if err != nil {
 		return "", nil, err
 	}
 	defer func() { _ = root.Close() }()
-	rel := path.Join(RunsDir, string(id))
+	rel := path.Join(RunsDir, name)
 	if err := root.Ensure(rel); err != nil {
 		return "", nil, err
 	}
@@ -39,20 +61,37 @@ func (s *Store) HoldRun(id thread.ThreadID) (dir string, release func(), err err
 		return "", nil, s.disk.WriteFailed(err)
 	}
 	lock := flock.New(s.Path(path.Join(rel, runLock)), flock.SetFlag(os.O_CREATE|os.O_RDWR|saferoot.OpenFlags), flock.SetPermissions(0o600))
-	got, err := lockfile.Try(lock.TryLock)
+	trying, cancel := context.WithTimeout(ctx, holdTries)
+	defer cancel()
+	got, err := lock.TryLockContext(trying, 5*time.Millisecond)
 	switch {
-	case err != nil:
-		return "", nil, s.disk.WriteFailed(err)
-	case !got:
+	case ctx.Err() != nil:
+		_ = lockfile.Release(lock)
+		return "", nil, codes.Interrupted.Wrap(context.Cause(ctx))
+	case trying.Err() != nil:
 		return "", nil, fs.ErrExist
+	case err != nil || !got:
+		return "", nil, s.disk.WriteFailed(err)
 	}
 	_ = os.WriteFile(s.Path(path.Join(rel, runLock)), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
 	return dir, func() { _ = lockfile.Release(lock) }, nil
 }
 
 // RunHeld reports whether a process runs a thread's agent now. Errors: T509.
-func (s *Store) RunHeld(id thread.ThreadID) (bool, error) {
-	name := s.Path(path.Join(RunsDir, string(id), runLock))
+func (s *Store) RunHeld(id thread.ThreadID) (bool, error) { return s.runsHeld(string(id)) }
+
+// LoopHeld reports whether a process starts the agents of whatever is ready, and which:
+// its id, 0 if it cannot be read. Errors: T509.
+func (s *Store) LoopHeld() (held bool, pid int, err error) {
+	if held, err = s.runsHeld(loopLock); held {
+		text, _ := os.ReadFile(s.Path(path.Join(RunsDir, loopLock, runLock)))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	return held, pid, err
+}
+
+func (s *Store) runsHeld(of string) (bool, error) {
+	name := s.Path(path.Join(RunsDir, of, runLock))
 	switch _, err := os.Lstat(name); {
 	case os.IsNotExist(err):
 		return false, nil

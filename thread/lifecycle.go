@@ -154,7 +154,13 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 		}
 	}
 	done := Transition{Thread: t, From: t.Status}
+	if action == Suspend {
+		t = s.suspendedBy(t, stamp)
+	}
 	if to == t.Status {
+		if !same(done.Thread, t) {
+			done.Thread = s.Threads.Put(t)
+		}
 		return done, nil
 	}
 	if to == Archived && t.OwnedCode().hasWorktree() {

@@ -17,6 +17,9 @@ type Filter struct {
 	// and every dependency terminated.
 	Ready bool
 	Now   time.Time
+	// Runs leaves out threads whose agent is not to be started without anybody asking for
+	// it: see Thread.RunsAgain.
+	Runs bool
 	// All includes archived threads; so does Status archived.
 	All bool
 	// Order is the order of the list.
@@ -58,7 +61,8 @@ func (s *State) passes(f Filter, t Thread) bool {
 		(f.Parent == "" || t.ParentID == f.Parent) &&
 		(f.Tag == "" || slices.Contains(t.Tags, f.Tag)) &&
 		(f.Executor == "" || t.Executor == f.Executor) &&
-		(!f.Ready || s.Ready(t, f.Now))
+		(!f.Ready || s.Ready(t, f.Now)) &&
+		(!f.Runs || t.RunsAgain())
 }
 
 // Ready reports whether the thread is active and unclaimed at this time, and all its

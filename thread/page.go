@@ -81,6 +81,9 @@ func (f match) passes(line Line, whole func() Thread) bool {
 		}
 		ready = f.state.needsNothing(line.JSON)
 	}
+	if f.filter.Runs && bytes.Contains(line.JSON, []byte(`"run":[`)) {
+		return f.state.passes(f.filter, whole())
+	}
 	if f.enough || !ready {
 		return ready
 	}

@@ -28,8 +28,13 @@ type Run struct {
 	Attempts int `json:"attempts"`
 	// Asked is set while somebody wants it to stop; Now: at once.
 	Asked *RunStop `json:"asked,omitempty"`
-	// Stop says why it was parked or ended, and Reason in words; Waits is the approval or
-	// the question that a parked one waits for.
+	// Awaits is set while the thread is suspended by its own agent.
+	Awaits RunAwait `json:"awaits,omitempty"`
+	// NotBefore is when a parked run may go on, nil for at any time. Limits is how often
+	// in a row its agents said that nothing is left to use.
+	NotBefore *time.Time `json:"notBefore,omitempty"`
+	Limits    int        `json:"limits,omitempty"`
+	// Stop says why it was parked or ended, and Reason in words.
 	Stop      RunEnd     `json:"stop,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 	Code      codes.Code `json:"code,omitempty"` // of the failure
@@ -84,8 +89,10 @@ type RunStop struct {
 // RunPhase says how far a run is.
 type RunPhase string
 
-// The phases. A parked run waits for something, without an agent.
+// The phases. A wanted run has not been started; a parked one waits for something,
+// without an agent.
 const (
+	RunWanted   RunPhase = "wanted"
 	RunStarting RunPhase = "starting"
 	RunRunning  RunPhase = "running"
 	RunParked   RunPhase = "parked"
@@ -95,15 +102,32 @@ const (
 // RunEnd says why a run was parked or ended.
 type RunEnd string
 
-// A run waits for a person, another thread or its children, and is parked. The other ends
-// are final.
+// A run that waits for a person, another thread or its children is parked; so is one
+// whose process got a signal, and one whose agent may use nothing more for now. The other
+// ends are final.
 const (
-	RunWaits      RunEnd = "waits"
+	RunWaits       RunEnd = "waits"
+	RunInterrupted RunEnd = "interrupted"
+	RunLimited     RunEnd = "limited"
+
 	RunDone       RunEnd = "done"
 	RunUnfinished RunEnd = "unfinished"
 	RunFailed     RunEnd = "failed"
 	RunStopped    RunEnd = "stopped"
 	RunBudget     RunEnd = "budget"
+)
+
+// parks reports whether a run that stops so may go on later.
+func (e RunEnd) parks() bool { return e == RunWaits || e == RunInterrupted || e == RunLimited }
+
+// RunAwait says what ends the wait of a thread that its own agent suspended.
+type RunAwait string
+
+// Messages end every such wait; AwaitsThreads also ends when all children and
+// dependencies are terminated, of which one was not when the agent suspended the thread.
+const (
+	AwaitsMessage RunAwait = "message"
+	AwaitsThreads RunAwait = "threads"
 )
 
 // LastRun returns the newest run of a thread, nil for none.
@@ -139,10 +163,12 @@ type NewRun struct {
 	Fresh bool
 }
 
-// BeginRun begins a run, or goes on with one that is parked or was killed, in the name of
-// whoever starts it, and claims the thread for the run. The caller makes sure that no
-// other process runs it. Errors: T101, T105, T107, T103, T102 for a suspended thread and
-// one that waits for a person, T108 if somebody else has claimed the thread.
+// BeginRun begins a run, or goes on with one that is wanted, parked or was killed, in the
+// name of whoever starts it, and claims the thread for the run. A thread that its own
+// agent suspended is resumed if what it waits for is there. The caller makes sure that no
+// other process runs it. Errors: T101, T105, T107, T103, T102 for a thread that is
+// suspended otherwise and one that waits for a person, T108 if somebody else has claimed
+// the thread.
 func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {
@@ -150,6 +176,9 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	}
 	if err := s.Limited(string(t.ID)); err != nil {
 		return Thread{}, err
+	}
+	if s.Wakes(t) {
+		t.Status, t.Reason = Active, ""
 	}
 	if t.Status != Active || t.Executor != ByAgent {
 		return Thread{}, notRunnable(t)
@@ -160,23 +189,101 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 		return Thread{}, claimed(t, held, stamp.Time)
 	}
 	was := t.LastRun()
-	run := Run{ID: in.ID, StartedAt: stamp.Time}
-	switch {
-	case was == nil:
-	case was.Phase != RunEnded && was.Agent == in.Agent && !in.Fresh: // it goes on
+	run := nextRun(was, in.Agent, in.Fresh)
+	if was != nil && was.Phase != RunEnded && was.Agent == in.Agent && !in.Fresh { // it goes on
 		run = *was
-		run.Stop, run.Reason, run.Code, run.Asked, run.EndedAt = "", "", "", nil, nil
-	default:
-		total := was.total()
-		run.Before = &total
-		if was.Agent == in.Agent && !in.Fresh {
-			run.SessionID = was.SessionID
-		}
+		run.Stop, run.Reason, run.Code, run.Asked, run.EndedAt, run.Awaits, run.NotBefore = "", "", "", nil, nil, "", nil
+	}
+	if run.ID == "" || run.Phase == RunWanted {
+		run.ID, run.StartedAt = in.ID, stamp.Time
 	}
 	run.Agent, run.Dir, run.Phase = in.Agent, in.Dir, RunStarting
 	run.Attempts++
 	t = s.hold(t, RunClaim, holder)
 	return s.putRun(t, run, stamp), nil
+}
+
+// nextRun is a run of an agent after another of the thread, nil for none.
+func nextRun(was *Run, agent string, fresh bool) Run {
+	var run Run
+	if was == nil {
+		return run
+	}
+	run.Before = was.Before
+	if was.Phase != RunWanted {
+		total := was.total()
+		run.Before = &total
+	}
+	if was.Agent == agent && !fresh {
+		run.SessionID = was.SessionID
+	}
+	return run
+}
+
+// WantRun notes that a thread's agent is to be started by whoever runs what is ready; ""
+// for the agent that is configured. A run that goes on or is parked stays. Errors: T101,
+// T105, T107.
+func (s *State) WantRun(arg, agent string, stamp Stamp) (Thread, error) {
+	t, err := s.LiveThread(arg)
+	if err != nil {
+		return Thread{}, err
+	}
+	was := t.LastRun()
+	if was != nil && was.Phase != RunEnded && was.Phase != RunWanted {
+		return t, nil
+	}
+	if agent == "" && was != nil {
+		agent = was.Agent
+	}
+	run := nextRun(was, agent, false)
+	run.Agent, run.Phase, run.StartedAt = agent, RunWanted, stamp.Time
+	return s.putRun(t, run, stamp), nil
+}
+
+// Wakes reports whether a thread that its own agent suspended can go on: a message is
+// there, or all threads that it waited for are terminated.
+func (s *State) Wakes(t Thread) bool {
+	run := t.LastRun()
+	switch {
+	case t.Status != Suspended || t.Mistakes != nil || run == nil || run.Awaits == "":
+		return false
+	case s.UnreadOf(t).Count > 0:
+		return true
+	}
+	return run.Awaits == AwaitsThreads && !s.waitsForThreads(t)
+}
+
+// waitsForThreads reports whether a child or a dependency of a thread is not terminated.
+func (s *State) waitsForThreads(t Thread) bool {
+	return len(s.LiveChildren(t.ID)) > 0 || slices.ContainsFunc(t.DependsOn, func(id ThreadID) bool { return !s.StatusOf(id).Terminated() })
+}
+
+// suspendedBy notes who suspends a thread that has a run.
+func (s *State) suspendedBy(t Thread, stamp Stamp) Thread {
+	run := t.LastRun()
+	if run == nil {
+		return t
+	}
+	next := *run
+	switch next.Awaits = ""; {
+	case stamp.Actor != RunHolder(t.ID) || stamp.ByPerson():
+	case s.waitsForThreads(t):
+		next.Awaits = AwaitsThreads
+	default:
+		next.Awaits = AwaitsMessage
+	}
+	t.Run = []Run{next}
+	return t
+}
+
+// RunsAgain reports whether a thread's agent may be started without anybody asking for
+// it: its last run did not end in vain, or the thread has changed since, or got a message.
+func (t Thread) RunsAgain() bool {
+	run := t.LastRun()
+	if run == nil || run.Phase != RunEnded || run.Stop == RunDone || run.EndedAt == nil || t.Updated.After(*run.EndedAt) {
+		return true
+	}
+	return slices.ContainsFunc(t.Unseen(), func(i Injection) bool { return i.Created.At.After(*run.EndedAt) })
 }
 
 // notRunnable is T102 for a thread whose agent has nothing to do now.
@@ -208,13 +315,18 @@ func (s *State) ChangeRun(arg string, id RunID, stamp Stamp, change func(*Run)) 
 	return s.putRun(t, next, stamp), nil
 }
 
-// StopRun asks the process of a run to stop. Errors: T101, T105.
+// StopRun asks the process of a run to stop, and ends a run that has no process: a wanted
+// or a parked one. Errors: T101, T105.
 func (s *State) StopRun(arg string, now bool, stamp Stamp) (Thread, error) {
 	t, err := s.Thread(arg)
-	if err != nil || !t.LastRun().Going() || t.Status == Archived {
+	if err != nil || t.LastRun() == nil || t.LastRun().Phase == RunEnded || t.Status == Archived {
 		return t, err
 	}
 	next := *t.LastRun()
+	if !next.Going() {
+		next.Phase, next.Stop, next.Reason, next.EndedAt, next.NotBefore = RunEnded, RunStopped, "somebody stopped it ("+stamp.Actor+")", &stamp.Time, nil
+		return s.putRun(t, next, stamp), nil
+	}
 	if next.Asked == nil || now && !next.Asked.Now {
 		next.Asked = &RunStop{By: Attribution{At: stamp.Time, As: stamp.Authority(), Actor: stamp.Actor}, Now: now}
 	}
@@ -225,7 +337,7 @@ func (s *State) StopRun(arg string, now bool, stamp Stamp) (Thread, error) {
 func (s *State) EndRun(arg string, id RunID, stamp Stamp, change func(*Run)) (Thread, error) {
 	t, err := s.ChangeRun(arg, id, stamp, func(r *Run) {
 		r.Phase, r.Asked = RunEnded, nil
-		if change(r); r.Stop == RunWaits {
+		if change(r); r.Stop.parks() {
 			r.Phase = RunParked
 		}
 		r.EndedAt = &stamp.Time
@@ -244,6 +356,16 @@ func (s *State) putRun(t Thread, run Run, stamp Stamp) Thread {
 	}
 	t.Updated = stamp.Time
 	return s.Threads.Put(t)
+}
+
+// ThreadsInPhase returns the threads whose newest run is in one of these phases and that
+// are not archived, ordered as in a list.
+func (s *State) ThreadsInPhase(phases ...RunPhase) []Thread {
+	var found []Thread
+	for _, phase := range phases {
+		found = append(found, s.Threads.where(`"phase":"`+string(phase)+`"`, func(t Thread) bool { return t.LastRun() != nil && t.LastRun().Phase == phase })...)
+	}
+	return inListOrder(found)
 }
 
 // total is what a run and those before it have used.

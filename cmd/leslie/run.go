@@ -52,20 +52,23 @@ func runCommand() *command {
 		modes = append(modes, string(m))
 	}
 	return &command{
-		name: "run", summary: "run a thread's agent until the thread is done, waits for something, or a limit is reached", writes: true, unrecorded: true,
-		detail: "The agent works in the thread's worktree, or in the project's folder, and may do what rules allow (leslie help permissions). --ask says what " +
-			"becomes of calls that the rules ask about: a person decides (leslie approvals), or all are denied, or allowed. It is ended when this command ends; " +
-			"the next run goes on with its session. The exit status is 0 if the thread is done.",
+		name: "run", summary: "run a thread's agent, or with --next those of whatever is ready", writes: true, unrecorded: true,
+		detail: "The agent works in the thread's worktree, or in the project's folder, until the thread is done, waits, or reaches a limit; rules say what it may do, " +
+			"--ask what becomes of the rest: a person decides, or all is denied, or allowed. The next run goes on with its session. Status 0: it is done.",
 		example:  "leslie run thread-a1b2c3d4 --agent claude",
-		operands: []operand{threadOperand()},
+		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
 		flags: []cli.Flag{
+			toggle("next", "run what is ready or can go on, until a signal comes"),
+			newOption("parallel", aCount("N"), "with --next: so many agents at once (run.parallel, 2)"),
+			toggle("until-idle", "with --next: end when nothing is left to run"),
+			newOption("objective", anID("ID", objectiveIDs), "with --next: only its threads"),
 			newOption("agent", anyText("NAME"), "run this agent (leslie agents)"),
 			toggle("fresh", "begin a new session"),
-			newOption("turns", aCount("N"), "end it after N turns (20)"),
+			newOption("turns", aCount("N"), "end a run after N turns (20)"),
 			newOption("ask", oneOf(modes...), "who answers what the rules ask about (person)"),
 			newOption("mode", anyText("MODE"), "the agent's own mode of asking"),
-			newOption("max-tokens", aCount("N"), "end it when it has used N tokens"),
-			newOption("max-cost", anAmount(), "end it when it has cost that much"),
+			newOption("max-tokens", aCount("N"), "end a run that has used N tokens"),
+			newOption("max-cost", anAmount(), "end a run that has cost that much"),
 			toggle("follow", "print what it says and does"),
 		},
 		run: runRun,
@@ -74,7 +77,7 @@ func runCommand() *command {
 
 func runRun(c *call) (Data, error) {
 	in := app.RunRequest{
-		Thread: c.targetThread(), Agent: c.text("agent"), Fresh: c.on("fresh"), Turns: c.count("turns", 0), Ask: app.AskMode(c.text("ask")),
+		Agent: c.text("agent"), Fresh: c.on("fresh"), Turns: c.count("turns", 0), Ask: app.AskMode(c.text("ask")),
 		MaxTokens: int64(c.count("max-tokens", 0)), Guide: guide(commands()),
 		Context: func(d *app.ContextResult, dir string) (string, []thread.InjectionID) {
 			there := *c
@@ -84,9 +87,15 @@ func runRun(c *call) (Data, error) {
 	}
 	in.MaxCost, _ = strconv.ParseFloat(c.text("max-cost"), 64) // checked with the line
 	in.Mode = c.optional("mode")
+	loop := c.on("next")
 	if c.on("follow") || c.who.format == "text" && c.env.stderrTTY {
-		in.Event = (&runFollower{c: c, all: c.on("follow")}).event
+		in.Event = (&runFollower{c: c, all: c.on("follow"), names: loop}).event
 	}
+	if loop {
+		return runNext(c, in)
+	}
+	in.Thread = c.targetThread()
+	c.meansNothing("without --next", "parallel", "until-idle", "objective")
 	c.checkRequest(in.Faults, nil)
 	d, err := useCase(c, app.Run, in)
 	if d == nil {
@@ -98,9 +107,10 @@ func runRun(c *call) (Data, error) {
 // runFollower prints what happens in a run beside the answer: all of it, or when a turn
 // begins, what a person is asked, and that the agent is started again.
 type runFollower struct {
-	c    *call
-	all  bool
-	open bool // a line of the agent's words is not ended
+	c     *call
+	all   bool
+	names bool // of several threads
+	open  bool // a line of the agent's words is not ended
 }
 
 func (f *runFollower) event(e app.RunEvent) {
@@ -116,14 +126,18 @@ func (f *runFollower) event(e app.RunEvent) {
 		p.line("")
 		f.open = false
 	}
+	who := ""
+	if f.names {
+		who = string(e.ThreadID) + ": "
+	}
 	switch e.Kind {
 	case "turn":
-		p.line("-- turn %d", e.Turn)
+		p.line("-- %sturn %d", who, e.Turn)
 	case "ask":
 		id, what, _ := strings.Cut(e.Text, ": ")
-		p.line("-- it asks for %s (leslie approve %s, or leslie deny %s)", what, id, id)
+		p.line("-- %sit asks for %s (leslie approve %s, or leslie deny %s)", who, what, id, id)
 	default:
-		p.line("-- %s%s", e.Kind, behind(": ", e.Text))
+		p.line("-- %s%s%s", who, e.Kind, behind(": ", e.Text))
 	}
 	aside(f.c, p.b.String())
 }
@@ -140,21 +154,28 @@ func visibleLines(text string) string {
 type runListText struct{ *app.RunListResult }
 
 func (d runListText) Text(p *page) {
-	tableOf(p, d.Items.Items, []column[app.RunItem]{
+	runTable(p, d.Items.Items)
+	switch {
+	case d.Loop:
+		p.line("leslie run --next starts what is ready")
+	case d.Total == 0:
+		p.line("no agent runs; leslie run THREAD starts one, leslie run --next those of whatever is ready")
+	}
+}
+
+func runTable(p *page, items []app.RunItem) {
+	tableOf(p, items, []column[app.RunItem]{
 		{Column: screen.Column{Name: "THREAD"}, cell: text(func(i app.RunItem) thread.ThreadID { return i.ThreadID })},
 		{Column: screen.Column{Name: "STATE", Shrinks: true}, cell: text(runState)},
 		{Column: screen.Column{Name: "AGENT"}, cell: text(func(i app.RunItem) string { return i.Agent })},
 		{Column: screen.Column{Name: "TURNS", Goes: 2}, cell: text(func(i app.RunItem) string { return strconv.Itoa(i.Turns) })},
 		{Column: screen.Column{Name: "USED", Goes: 1}, cell: text(func(i app.RunItem) string { return usedText(i.Used) }), used: true},
 	})
-	if d.Total == 0 {
-		p.line("no agent runs; leslie run THREAD starts one")
-	}
 }
 
 // runState says how a run stands.
 func runState(i app.RunItem) string {
-	if i.Stop == "" && !i.Alive {
+	if i.Stop == "" && !i.Alive && i.Phase != thread.RunWanted {
 		return "its process was killed"
 	}
 	return runEnding(i.RunRecord)
@@ -180,19 +201,6 @@ func runListCommand() *command {
 		flags:   []cli.Flag{toggle("all", "also runs that have ended")},
 		run: func(c *call) (Data, error) {
 			return runUseCase(c, app.RunList, app.RunListRequest{All: c.on("all")}, func(d *app.RunListResult) Data { return runListText{d} })
-		},
-	}
-}
-
-func runStopCommand() *command {
-	return &command{
-		name: "run stop", summary: "stop a thread's run, and wait until it has stopped", writes: true, unrecorded: true,
-		detail:   "Its agent is asked to end its turn; --now ends it at once. The next leslie run goes on with its session.",
-		example:  "leslie run stop thread-a1b2c3d4",
-		operands: []operand{threadOperand()},
-		flags:    []cli.Flag{toggle("now", "do not let the agent end its turn")},
-		run: func(c *call) (Data, error) {
-			return runUseCase(c, app.RunStop, app.RunStopRequest{Thread: c.targetThread(), Now: c.on("now")}, func(d *app.RunResult) Data { return runText{d} })
 		},
 	}
 }

@@ -52,6 +52,7 @@ type config struct {
 		Default   *permit.Verdict `json:"default"`
 		MaxTokens int64           `json:"maxTokens"`
 		MaxCost   float64         `json:"maxCost"`
+		Parallel  int             `json:"parallel"`
 	} `json:"run"`
 	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
@@ -280,7 +281,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
-		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost"}
+		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
 
@@ -384,6 +385,9 @@ func (cfg config) check(path string) error {
 	}
 	if cfg.Run.MaxTokens < 0 {
 		return badConfig(path, "run.maxTokens", "it must not be negative")
+	}
+	if cfg.Run.Parallel < 0 {
+		return badConfig(path, "run.parallel", "it must not be negative")
 	}
 	if cfg.Run.MaxCost < 0 {
 		return badConfig(path, "run.maxCost", "it must not be negative")

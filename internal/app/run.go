@@ -62,9 +62,10 @@ type RunRequest struct {
 
 // RunEvent is something that happened in a run.
 type RunEvent struct {
-	Turn int    `json:"turn"`
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	ThreadID thread.ThreadID `json:"threadId"`
+	Turn     int             `json:"turn"`
+	Kind     string          `json:"kind"`
+	Text     string          `json:"text"`
 }
 
 // Faults returns what is wrong with the request.
@@ -123,16 +124,15 @@ func Run(c *Call, in RunRequest) (*RunResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	if in.Ask == AskAllow && !byPerson(c) {
-		return nil, codes.PermissionDenied.New(fact.Of("capability", "running an agent whose every call is allowed")).
-			WithHint("Leave --ask out: a person decides what the rules ask about").WithNext("leslie agents")
+	if err := mayAllowAll(c, in.Ask); err != nil {
+		return nil, err
 	}
 	catchSignals(c)
 	s, err := prepareRun(c, in)
 	if err != nil {
 		return nil, err
 	}
-	folder, release, err := c.store.HoldRun(s.id)
+	folder, release, err := c.store.HoldRun(c.ctx, s.id)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, runsAlready(c, s.id)
 	}
@@ -254,7 +254,7 @@ func narrower(a, b permit.Verdict) bool {
 }
 
 // lower returns the lower of two limits; 0 is none.
-func lower[N int64 | float64](a, b N) N {
+func lower[N int | int64 | float64](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
@@ -285,6 +285,9 @@ func defaultAllow(c *Call, t thread.Thread) []permit.Rule {
 // begin begins the run, claims the thread and opens the transcript.
 func (s *supervisor) begin(c *Call, folder string) error {
 	_, err := write(c, func(st *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+		if was, err := st.Thread(string(s.id)); err == nil {
+			s.woke = wokenBy(st, was)
+		}
 		t, err := st.BeginRun(string(s.id), thread.NewRun{ID: thread.RunID(c.project.env.NewID(thread.PrefixRun)), Agent: s.profile.name, Dir: s.dir, Fresh: s.in.Fresh}, stamp)
 		if err != nil {
 			return nil, "", err
@@ -325,9 +328,12 @@ func (s *supervisor) end(e runEnd) error {
 	defer cancel()
 	c := s.call(ctx, "run end")
 	commit, err := c.system("run end", c.now(), func(st *thread.State, stamp thread.Stamp) thread.ThreadID {
+		if t, err := st.Thread(string(s.id)); err == nil && t.Status == thread.Completed && e.stop == thread.RunInterrupted {
+			e.stop, e.reason = thread.RunDone, ""
+		}
 		t, err := st.EndRun(string(s.id), s.run.ID, stamp, func(r *thread.Run) {
 			r.Stop, r.Reason, r.Used, r.Turns, r.SessionID = e.stop, cut(e.reason, 500), s.run.Used, s.run.Turns, s.run.SessionID
-			if coded := codes.Of(e.err); coded != nil {
+			if coded := codes.Of(e.err); coded != nil && e.stop != thread.RunDone {
 				r.Code = coded.Code()
 			}
 		})

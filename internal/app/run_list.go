@@ -5,6 +5,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/internal/runner"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -17,7 +18,11 @@ type RunListRequest struct {
 }
 
 // RunListResult has runs, in the order of their threads in a list.
-type RunListResult struct{ Items[RunItem] }
+type RunListResult struct {
+	Items[RunItem]
+	// Loop: a process starts the agents of whatever is ready.
+	Loop bool `json:"loop"`
+}
 
 // RunItem is the newest run of a thread.
 type RunItem struct {
@@ -53,7 +58,8 @@ func RunList(c *Call, in RunListRequest) (*RunListResult, error) {
 		}
 	}
 	d.Total = len(d.Items.Items)
-	return d, nil
+	d.Loop, _, err = c.store.LoopHeld()
+	return d, err
 }
 
 // RunStopRequest stops the run of a thread.
@@ -87,7 +93,12 @@ func RunStop(c *Call, in RunStopRequest) (*RunResult, error) {
 	if err != nil || d.Phase == thread.RunEnded || d.Phase == thread.RunParked || d.RunID == "" {
 		return d, err
 	}
-	if err := awaitRelease(c, d.ThreadID, in.Patience); err != nil {
+	err = awaitRelease(c, in.Patience, func() (bool, error) { return c.store.RunHeld(d.ThreadID) })
+	if codes.Has(err, codes.WaitTimeout) {
+		err = codes.Of(err).With(fact.Of("threadId", d.ThreadID)).WithHint("It will stop when its agent has ended its turn; --now does not wait for that").
+			WithNext("leslie run list", "leslie run stop "+string(d.ThreadID)+" --now")
+	}
+	if err != nil {
 		return nil, err
 	}
 	ended := c.project.Call(c.ctx, c.caller, Request{Command: "run stop", LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
@@ -114,21 +125,19 @@ func RunStop(c *Call, in RunStopRequest) (*RunResult, error) {
 // releasePoll is how often a lock that was asked for is looked at.
 const releasePoll = 100 * time.Millisecond
 
-// awaitRelease waits until no process runs a thread. Errors: T109, T509, T904.
-func awaitRelease(c *Call, id thread.ThreadID, patience time.Duration) error {
+// awaitRelease waits until a lock is free. Errors: T109, T904, those of held.
+func awaitRelease(c *Call, patience time.Duration, held func() (bool, error)) error {
 	ctx, cancel := c.project.env.timeout(c.ctx, patience)
 	defer cancel()
 	w := c.store.Watch(store.StateFile)
 	defer w.Close()
 	for {
-		held, err := c.store.RunHeld(id)
+		still, err := held()
 		switch {
-		case err != nil || !held:
+		case err != nil || !still:
 			return err
 		case c.ctx.Err() == nil && ctx.Err() != nil:
-			return codes.WaitTimeout.New(fact.Of("duration", patience), fact.Ms("duration", patience), fact.Of("threadId", id)).
-				WithHint("It will stop when its agent has ended its turn; --now does not wait for that").
-				WithNext("leslie run list", "leslie run stop "+string(id)+" --now")
+			return codes.WaitTimeout.New(fact.Of("duration", patience), fact.Ms("duration", patience))
 		}
 		if err := w.Next(ctx, releasePoll); err != nil && c.ctx.Err() != nil {
 			return err
@@ -142,4 +151,38 @@ func stoppedRun(t thread.Thread) *RunResult {
 		d.RunRecord = runOf(*run)
 	}
 	return d
+}
+
+// StopLoopRequest stops the process that starts the agents of whatever is ready.
+type StopLoopRequest struct {
+	// Patience is how long to wait for its end; 0: stopPatience.
+	Patience time.Duration
+}
+
+// StopLoopResult says whether there was such a process.
+type StopLoopResult struct{ Change }
+
+// StopLoop sends that process a signal, by which its agents end their turns and their
+// runs are parked, and waits until it has ended. Errors: T109 if it still runs, T509,
+// T904.
+func StopLoop(c *Call, in StopLoopRequest) (*StopLoopResult, error) {
+	catchSignals(c)
+	if in.Patience == 0 {
+		in.Patience = stopPatience
+	}
+	d := &StopLoopResult{}
+	held, pid, err := c.store.LoopHeld()
+	if err != nil || !held {
+		return d, err
+	}
+	runner.Ask(pid)
+	err = awaitRelease(c, in.Patience, func() (held bool, err error) {
+		held, _, err = c.store.LoopHeld()
+		return held, err
+	})
+	if codes.Has(err, codes.WaitTimeout) {
+		err = codes.Of(err).WithHint("It will stop when its agents have ended their turns").WithNext("leslie run list", "leslie run stop --loop")
+	}
+	d.SetChanged(err == nil)
+	return d, err
 }

@@ -67,6 +67,7 @@ type supervisor struct {
 	status  thread.Status
 	log     *transcript.Writer
 	folder  string // of the transcript
+	woke    string // why it goes on with what was parked, for the agent
 
 	handler *runHandler
 	agent   *runner.Agent
@@ -119,7 +120,7 @@ func (s *supervisor) supervise() error {
 func (s *supervisor) failed(err error) runEnd {
 	stop := thread.RunFailed
 	if codes.Has(err, codes.Interrupted) {
-		stop = thread.RunStopped
+		stop = thread.RunInterrupted
 	}
 	return endOf(stop, err)
 }
@@ -399,13 +400,13 @@ func (s *supervisor) pause(d time.Duration) *runEnd {
 }
 
 func (s *supervisor) interrupted() runEnd {
-	return runEnd{stop: thread.RunStopped, reason: "it was interrupted", err: codes.Interrupted.Wrap(context.Cause(s.c.ctx))}
+	return runEnd{stop: thread.RunInterrupted, reason: "its process got a signal", err: codes.Interrupted.Wrap(context.Cause(s.c.ctx))}
 }
 
 // event tells who looks on what happens.
 func (s *supervisor) event(kind, text string) {
 	if s.in.Event != nil {
-		s.handler.tell(RunEvent{Turn: s.run.Turns + 1, Kind: kind, Text: text})
+		s.handler.tell(RunEvent{ThreadID: s.id, Turn: s.run.Turns + 1, Kind: kind, Text: text})
 	}
 }
 
@@ -421,14 +422,15 @@ func (s *supervisor) opening(again bool) (text string, shown []thread.InjectionI
 	}
 	rules := "When everything is done, run `leslie done`; a turn that ends without it is not the end. If you cannot go on, say why with " +
 		"`leslie suspend --reason TEXT`; ask a person with `leslie ask --question TEXT`, then end your turn: you are called again when it is answered."
-	parts := []string{begin, rules, s.in.Guide}
+	parts := []string{begin, s.woke, rules, s.in.Guide}
 	if s.agent.Lost != nil {
 		if said, err := transcript.Tail(s.folder, tailBytes); err == nil && said != "" {
 			parts = append(parts, "Your earlier session is lost. It ended with these words of yours:\n\n"+said)
 		}
 	}
 	block, shown, err := s.context()
-	return strings.Join(append(parts, block), "\n\n"), shown, err
+	parts = slices.DeleteFunc(append(parts, block), func(part string) bool { return part == "" })
+	return strings.Join(parts, "\n\n"), shown, err
 }
 
 // context is the thread's context, and the messages that it shows. Errors: those of Context.

@@ -176,9 +176,9 @@ func TestAnInterruptedRunEndsItsAgentAndGoesOnLater(t *testing.T) {
 	meanwhile(&in, cancel)
 	d, err := Run(b.Call(ctx, Caller{As: thread.User, Actor: "kim"}, Request{Command: "run"}), in)
 	require.True(t, codes.Has(err, codes.Interrupted), "%v", err)
-	assert.Equal(t, thread.RunStopped, d.Stop)
+	assert.Equal(t, thread.RunInterrupted, d.Stop)
 	again, err := b.run(nil)
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
 	assert.Equal(t, d.SessionID, again.SessionID)
-	assert.NotEqual(t, d.RunID, again.RunID)
+	assert.Equal(t, d.RunID, again.RunID, "it was parked")
 }

@@ -16,6 +16,13 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 func askGroup(cmd *exec.Cmd)  { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
+// Ask asks a process of leslie to end, as Ctrl-C does.
+func Ask(pid int) {
+	if pid > 0 {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+	}
+}
+
 // lookPath finds a program in a list of folders.
 func lookPath(list, program string) (string, error) {
 	for _, dir := range filepath.SplitList(list) {

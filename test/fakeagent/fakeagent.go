@@ -11,6 +11,7 @@
 //	JUNK[[n]]        prints n lines that are no messages
 //	HUGE[[]]         prints a line that is too long
 //	ODD[[]]          sends an update and a request that no client knows
+//	STOP[[n]]        ends the turn
 //	HANG[[]]         ends the turn only when it is cancelled
 //	DEAF[[]]         does not read any more
 //	LEAVE[[]]        leaves a process behind, in a session of its own
@@ -197,6 +198,9 @@ func (a *agent) turn(m message, text string) {
 	for _, found := range verb.FindAllStringSubmatch(text, -1) {
 		if !a.first(found[0]) {
 			continue
+		}
+		if found[1] == "STOP" {
+			break
 		}
 		switch what := found[2]; found[1] {
 		case "USAGE":
