@@ -83,6 +83,7 @@ const (
 	AgentConnection  Code = "T702"
 	AgentTimeout     Code = "T703"
 	AgentLogin       Code = "T704"
+	AgentLimited     Code = "T705"
 	RunBudget        Code = "T706"
 	RunUnfinished    Code = "T707"
 )

@@ -628,6 +628,20 @@ var table = [...]Entry{
 		Example: "leslie agents --check claude",
 	},
 	{
+		Code: AgentLimited, Name: "AgentLimited", Kind: "agent_limited",
+		Title:       "Agent's own limit reached",
+		Template:    "Agent '{agent}' may use nothing more until {until}",
+		Explanation: "Its provider limits what it may use. The run is parked, and its session can go on.",
+		Causes: []string{
+			"The usage limit, rate limit or quota of its account is reached.",
+			"No other agent is named in run.fallback, or they have reached their limits, too.",
+		},
+		Hint:        "leslie run --next goes on with it then; other agents can go on at once if run.fallback names them",
+		Recoverable: true, Retryable: true, RetryAfterMs: 900_000,
+		Next:    "leslie run list",
+		Example: "leslie run thread-abc --agent claude",
+	},
+	{
 		Code: RunBudget, Name: "RunBudget", Kind: "run_budget",
 		Title:       "Limit of a run reached",
 		Template:    "The run of '{threadId}' reached its limit: {reason}",

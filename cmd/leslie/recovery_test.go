@@ -88,6 +88,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.AgentConnection:      nil,
 		codes.AgentTimeout:         nil,
 		codes.AgentLogin:           nil,
+		codes.AgentLimited:         nil,
 		codes.RunBudget:            nil,
 		codes.RunUnfinished:        nil,
 		codes.AcceptanceFailed:     nil, // needs a repository, as does T804

@@ -52,7 +52,9 @@ type config struct {
 		Default   *permit.Verdict `json:"default"`
 		MaxTokens int64           `json:"maxTokens"`
 		MaxCost   float64         `json:"maxCost"`
-		Parallel  int             `json:"parallel"`
+		// Fallback are the agents that go on when one may use nothing more for now.
+		Fallback []string `json:"fallback"`
+		Parallel int      `json:"parallel"`
 	} `json:"run"`
 	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
@@ -281,7 +283,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // file may contain. A key in a group is prefixed with the group's name.
 func configKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
-		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel"}
+		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel", "run.fallback"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
 }
 

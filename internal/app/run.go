@@ -106,19 +106,22 @@ type RunRecord struct {
 	Used      thread.Use      `json:"used"`
 	StartedAt time.Time       `json:"startedAt"`
 	EndedAt   *time.Time      `json:"endedAt"`
+	// NotBefore is when leslie run --next goes on with a run whose agent reached its own
+	// limit.
+	NotBefore *time.Time `json:"notBefore,omitempty"`
 }
 
 func runOf(r thread.Run) RunRecord {
 	return RunRecord{
 		RunID: r.ID, Agent: r.Agent, Version: r.AgentVersion, SessionID: r.SessionID, Phase: r.Phase, Stop: r.Stop, Reason: r.Reason, Code: r.Code,
-		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt, NotBefore: r.NotBefore,
 	}
 }
 
 // Run runs the agent of a thread. Errors: T101, T105, T107, T102 and T103 for a thread
 // that its agent cannot work on now, T108 if another process runs it or somebody has
 // claimed it, T402 for an agent that wants all calls allowed, T903, T509; T701 to T704 if
-// its agent cannot be started or gave up; T706 at a limit, T707 if the thread is not done
+// its agent cannot be started or gave up, T705 if it may use nothing more for now; T706 at a limit, T707 if the thread is not done
 // then; T904; those of a write. A result accompanies all errors after the start.
 func Run(c *Call, in RunRequest) (*RunResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
@@ -316,6 +319,8 @@ type runEnd struct {
 	stop   thread.RunEnd
 	reason string
 	err    error // what the caller gets; nil: it is made from the others
+	// notBefore is when a run may go on that reached an agent's own limit.
+	notBefore *time.Time
 }
 
 func endOf(stop thread.RunEnd, err error) runEnd {
@@ -333,6 +338,9 @@ func (s *supervisor) end(e runEnd) error {
 		}
 		t, err := st.EndRun(string(s.id), s.run.ID, stamp, func(r *thread.Run) {
 			r.Stop, r.Reason, r.Used, r.Turns, r.SessionID = e.stop, cut(e.reason, 500), s.run.Used, s.run.Turns, s.run.SessionID
+			if r.NotBefore = e.notBefore; e.notBefore != nil {
+				r.Limits++
+			}
 			if coded := codes.Of(e.err); coded != nil && e.stop != thread.RunDone {
 				r.Code = coded.Code()
 			}

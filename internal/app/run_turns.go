@@ -75,6 +75,9 @@ type supervisor struct {
 	turns   int  // of this call
 	nudges  int  // in a row
 	deaths  int  // in a row
+
+	exhausted []string // agents that may use nothing more for now
+	instead   string   // what an agent has to know that goes on in place of another
 }
 
 // The reasons for which a turn is cancelled.
@@ -98,7 +101,12 @@ func (s *supervisor) supervise() error {
 	}
 	if err := s.start(); err != nil {
 		s.stopAgent()
-		return s.end(s.failed(err))
+		switch e, limited := s.limit(err); {
+		case !limited:
+			return s.end(s.failed(err))
+		case e != nil:
+			return s.end(*e)
+		}
 	}
 	s.blank = false
 	text, shown, err := s.opening(again)
@@ -147,7 +155,7 @@ func (s *supervisor) start() error {
 	}
 	s.blank = s.agent.Lost != nil
 	if s.agent.ModeUnknown {
-		s.lacks("has no mode " + quoted(s.profile.mode))
+		lacks(s, "has no mode "+quoted(s.profile.mode))
 	}
 	version := ""
 	if info := s.agent.About.Info; info != nil {
@@ -173,7 +181,8 @@ func (s *supervisor) environ() []string {
 		"LESLIE_THREAD="+string(s.id), "LESLIE_AS=agent", "LESLIE_ACTOR="+thread.RunHolder(s.id))
 }
 
-func (s *supervisor) lacks(what string) {
+// lacks says what the agent of a run does not have (W704).
+func lacks(s *supervisor, what string) {
 	s.c.warn(warnings.AgentLacks.New(fact.Of("threadId", s.id), fact.Of("lacks", what)))
 }
 
@@ -306,7 +315,12 @@ func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (sleep ti
 // is started again.
 func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	used, turns := s.run.Used, s.run.Turns+1
-	failed := s.record("run turn", func(r *thread.Run) { r.Used, r.Turns = used, turns })
+	failed := s.record("run turn", func(r *thread.Run) {
+		r.Used, r.Turns = used, turns
+		if err == nil {
+			r.Limits = 0
+		}
+	})
 	silent := errors.Is(cause, errRunSilent) || end.StopReason == "" && errors.Is(cause, errRunUrgent)
 	switch {
 	case s.c.ctx.Err() != nil:
@@ -315,7 +329,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	case errors.Is(cause, errRunStopped):
 		return stoppedBy(s.run.Asked)
 	case errors.Is(cause, errRunLost):
-		return &runEnd{stop: thread.RunFailed, reason: errRunLost.Error(), err: s.lost()}
+		return &runEnd{stop: thread.RunFailed, reason: errRunLost.Error(), err: lostThread(s)}
 	case errors.Is(cause, errRunJunk):
 		e := endOf(thread.RunFailed, codes.AgentConnection.New(fact.Of("reason", errRunJunk.Error())))
 		return &e
@@ -323,6 +337,9 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 		e := s.failed(failed)
 		return &e
 	case cause == nil && err != nil, silent:
+		if e, limited := s.limit(err); limited {
+			return e
+		}
 		if silent {
 			err = codes.AgentTimeout.New(fact.Of("duration", s.in.times.silent))
 		}
@@ -335,8 +352,8 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	return nil
 }
 
-// lost is T108 for a run whose thread is somebody else's now.
-func (s *supervisor) lost() error {
+// lostThread is T108 for a run whose thread is somebody else's now.
+func lostThread(s *supervisor) error {
 	var held *thread.Claim
 	c := s.call(context.WithoutCancel(s.c.ctx), "run")
 	_, _ = c.view(func(st *thread.State) error {
@@ -422,7 +439,7 @@ func (s *supervisor) opening(again bool) (text string, shown []thread.InjectionI
 	}
 	rules := "When everything is done, run `leslie done`; a turn that ends without it is not the end. If you cannot go on, say why with " +
 		"`leslie suspend --reason TEXT`; ask a person with `leslie ask --question TEXT`, then end your turn: you are called again when it is answered."
-	parts := []string{begin, s.woke, rules, s.in.Guide}
+	parts := []string{begin, s.woke, rules, s.in.Guide, s.instead}
 	if s.agent.Lost != nil {
 		if said, err := transcript.Tail(s.folder, tailBytes); err == nil && said != "" {
 			parts = append(parts, "Your earlier session is lost. It ended with these words of yours:\n\n"+said)

@@ -12,6 +12,7 @@
 //	HUGE[[]]         prints a line that is too long
 //	ODD[[]]          sends an update and a request that no client knows
 //	STOP[[n]]        ends the turn
+//	LIMIT[[text]]    ends the turn with an error that has the text
 //	HANG[[]]         ends the turn only when it is cancelled
 //	DEAF[[]]         does not read any more
 //	LEAVE[[]]        leaves a process behind, in a session of its own
@@ -22,7 +23,7 @@
 // is kept in the folder FAKE_STATE. FAKE_SESSION names the session. The variable FAKE has words that change the agent:
 // auth (it wants a login), noload (it cannot open sessions again), slow (it never
 // answers initialize), fail (it ends at once), old (another version of the protocol),
-// modes (it has the modes auto and default).
+// modes (it has the modes auto and default), rich (it has no limits).
 package fakeagent
 
 import (
@@ -201,6 +202,13 @@ func (a *agent) turn(m message, text string) {
 		}
 		if found[1] == "STOP" {
 			break
+		}
+		if found[1] == "LIMIT" && is("rich") {
+			continue
+		}
+		if found[1] == "LIMIT" {
+			a.send(message{ID: m.ID, Error: json.RawMessage(fmt.Sprintf(`{"code":-32603,"message":"Internal error","data":{"details":%q}}`, found[2]))})
+			return
 		}
 		switch what := found[2]; found[1] {
 		case "USAGE":
