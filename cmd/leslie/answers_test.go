@@ -48,6 +48,9 @@ func examples() map[string]example {
 		"code restore":      {line("code restore coded"), line("code restore main")},
 		"code prune":        {line("code prune"), nil},
 		"agents":            {line("agents"), line("agents nobody")},
+		"config path":       {line("config path"), nil},
+		"config show":       {line("config show"), nil},
+		"config init":       {line("config init"), nil},
 		"run":               {line("run runs"), line("run nope-nope")},
 		"run list":          {line("run list"), nil},
 		"run stop":          {line("run stop main"), line("run stop nope-nope")},
@@ -113,7 +116,9 @@ func examples() map[string]example {
 }
 
 // needNoStore returns the commands that work outside a project.
-func needNoStore() []string { return []string{"init", "explain", "merge-file", "version"} }
+func needNoStore() []string {
+	return []string{"init", "explain", "merge-file", "version", "config path", "config show", "config init"}
+}
 
 // readyFor returns a project in which the examples of a command work.
 func readyFor(t *testing.T, name string) (b *bench, ref string) {
@@ -452,7 +457,7 @@ func plain(t *testing.T, doc any, root string) string {
 	t.Helper()
 	raw, err := fact.JSON(doc)
 	require.NoError(t, err)
-	return strings.ReplaceAll(string(raw), root, "ROOT")
+	return strings.ReplaceAll(strings.ReplaceAll(string(raw), root, "ROOT"), filepath.Dir(root), "ABOVE")
 }
 
 func FuzzYAML(f *testing.F) {

@@ -104,7 +104,22 @@ func profiles(c *Call) (all []agentProfile, chosen string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	all = knownAgents()
+	theirs := project.Run.Agents
+	if asked := "project"; len(theirs) > 0 && chooser(c, user)("run.agents", nil, &asked) == "" {
+		theirs = nil
+	}
+	for _, name := range []*string{project.Run.Agent, user.Run.Agent} {
+		if name != nil {
+			chosen = *name
+		}
+	}
+	return combineAgents(user.Run.Agents, theirs), chosen, nil
+}
+
+// combineAgents returns the agents that leslie knows, with what the configuration of the
+// project changes and adds, and then that of the user.
+func combineAgents(mine, theirs map[string]agentConfig) []agentProfile {
+	all := knownAgents()
 	for i := range all {
 		all[i].source = agentBuiltIn
 	}
@@ -125,19 +140,9 @@ func profiles(c *Call) (all []agentProfile, chosen string, err error) {
 			}
 		}
 	}
-	if len(project.Run.Agents) > 0 {
-		theirs := "project"
-		if chooser(c, user)("run.agents", nil, &theirs) != "" {
-			add(agentProject, project.Run.Agents)
-		}
-	}
-	add(agentOfUser, user.Run.Agents)
-	for _, name := range []*string{project.Run.Agent, user.Run.Agent} {
-		if name != nil {
-			chosen = *name
-		}
-	}
-	return all, chosen, nil
+	add(agentProject, theirs)
+	add(agentOfUser, mine)
+	return all
 }
 
 // agentEnviron is the environment of an agent: what every program needs, what its profile

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tailscale/hujson"
+
 	"leslie/codes"
 	"leslie/internal/external"
 	"leslie/internal/fact"
@@ -89,13 +91,24 @@ const (
 
 // configs reads both files. Errors: T903 naming file and key, T509.
 func configs(c *Call) (user, project config, err error) {
-	if c.project.env.Home != "" {
-		if user, err = readConfig(filepath.Join(c.project.env.Home, store.Dir, store.ConfigFile), true); err != nil {
-			return user, project, err
-		}
+	if user, err = userConfig(c.project.env); err != nil {
+		return user, project, err
 	}
 	project, err = readConfig(c.store.Path(store.ConfigFile), false)
 	return user, project, err
+}
+
+// userConfig reads the user's file. Errors: T903 naming file and key, T509.
+func userConfig(env Environment) (config, error) {
+	if env.Home == "" {
+		return config{}, nil
+	}
+	return readConfig(userConfigPath(env), true)
+}
+
+// userConfigPath is the file with the user's configuration.
+func userConfigPath(env Environment) string {
+	return filepath.Join(env.Home, store.Dir, store.ConfigFile)
 }
 
 // configured returns the settings for a call that runs no configured command.
@@ -191,7 +204,11 @@ func readConfig(path string, users bool) (config, error) {
 func parseConfig(path string, data []byte, users bool) (config, error) {
 	var cfg config
 	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(data, &keys); err != nil {
+	data, err := withoutComments(data)
+	if err == nil {
+		err = json.Unmarshal(data, &keys)
+	}
+	if err != nil {
 		return cfg, badConfig(path, "", "it is not a JSON object: "+err.Error())
 	}
 	if key, reason := misread(json.NewDecoder(bytes.NewReader(data)), ""); reason != "" {
@@ -226,6 +243,26 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 		return cfg, badConfig(path, "", err.Error())
 	}
 	return cfg, cfg.check(path)
+}
+
+// maxBrackets is how many objects and lists a file with comments may have: the parser of
+// comments goes as deep as they do.
+const maxBrackets = 10000
+
+// withoutComments returns a configuration file as JSON: comments and commas behind the
+// last member become spaces. data may be overwritten.
+func withoutComments(data []byte) ([]byte, error) {
+	if json.Valid(data) {
+		return data, nil
+	}
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > maxBrackets {
+		return nil, errors.New("it has too many brackets")
+	}
+	plain, err := hujson.Standardize(data)
+	if err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	return plain, err
 }
 
 // wanted returns the JSON name of a type.

@@ -61,7 +61,7 @@ func allowances() []allowance {
 		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
 		{dir: "internal/app/importing", packages: []string{"internal/fact", "codes", "thread"}},
 		{dir: "internal/app/merging", packages: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git"}},
-		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner", "internal/retry", "internal/transcript"}},
+		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner", "internal/retry", "internal/transcript"}, modules: []string{"github.com/tailscale/hujson"}},
 		{
 			dir:      "cmd/leslie",
 			packages: []string{"docs", "internal/screen", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
@@ -145,6 +145,7 @@ func whyNotModule(path string) string {
 		"github.com/clipperhouse/displaywidth": "internal/screen alone knows how many cells a text takes",
 		"go.yaml.in/yaml/v3":                   "answers are written in one place, the command line",
 		"github.com/kballard/go-shellquote":    "a command line is split where it is run",
+		"github.com/tailscale/hujson":          "the configuration is read and changed in one place, internal/app",
 		"mvdan.cc/sh/v3":                       "internal/permit alone takes command lines apart",
 		"github.com/xrash/smetrics":            "one package decides which names are near each other",
 	})

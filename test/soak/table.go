@@ -42,7 +42,9 @@ const mostThreads = 80
 // withoutRow returns the commands without a row, with the reason.
 func withoutRow() map[string]string {
 	const git, agent = "it works in a git repository: tests with real processes cover it", "it starts an agent, or is about one: its scripts kill both"
+	const own = "it is about the user's own configuration, not the store"
 	return map[string]string{"code": git, "code list": git, "code setup": git, "code remove": git, "code restore": git, "code prune": git,
+		"config path": own, "config show": own, "config init": own,
 		"agents": agent, "run": agent, "run list": agent, "run stop": agent}
 }
 

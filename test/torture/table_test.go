@@ -24,9 +24,10 @@ func withoutRow() map[string]string {
 		"diff": looks, "show": looks, "checkpoint list": looks, "export": looks,
 		"reference list": looks, "reference show": looks, "merge list": looks, "merge status": looks, "approvals": looks,
 		"can": looks, "questions": looks, "history": looks, "observe": looks, "wait": looks, "logs": looks, "stats": looks,
-		"transcript": looks,
-		"explain":    "it needs no store",
-		"version":    "it needs no store",
+		"transcript": looks, "config path": looks, "config show": looks,
+		"config init": "it writes the user's configuration, not the store",
+		"explain":     "it needs no store",
+		"version":     "it needs no store",
 	}
 }
 
