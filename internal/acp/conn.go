@@ -3,11 +3,13 @@ package acp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 )
 
@@ -35,7 +37,29 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("the agent answered: %s (%d)", e.Message, e.Code) }
+func (e *Error) Error() string {
+	text := e.Message
+	if detail := e.detail(); detail != "" && detail != text {
+		text += ": " + detail
+	}
+	return fmt.Sprintf("the agent answered: %s (%d)", text, e.Code)
+}
+
+// detailBytes is how much of an error's details its text repeats.
+const detailBytes = 500
+
+// detail is what some agents say beside a message that is always the same.
+func (e *Error) detail() string {
+	var text string
+	var in struct {
+		Details string `json:"details"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(e.Data, &text) != nil && json.Unmarshal(e.Data, &in) == nil {
+		text = cmp.Or(in.Details, in.Message)
+	}
+	return strings.ToValidUTF8(text[:min(len(text), detailBytes)], "")
+}
 
 // Handler receives what an agent sends on its own. The methods but Permission are called
 // by the goroutine that reads, in the order of the messages.

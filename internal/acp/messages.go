@@ -103,6 +103,23 @@ type Usage struct {
 	Thought     *int64 `json:"thoughtTokens"`
 }
 
+// own returns what an agent says in a way of its own that a turn used (gemini), nil if it
+// does not.
+func (p Prompted) own() *Usage {
+	var meta struct {
+		Quota struct {
+			Tokens *struct {
+				Input  *int64 `json:"input_tokens"`
+				Output *int64 `json:"output_tokens"`
+			} `json:"token_count"`
+		} `json:"quota"`
+	}
+	if json.Unmarshal(p.Meta, &meta) != nil || meta.Quota.Tokens == nil {
+		return nil
+	}
+	return &Usage{Input: meta.Quota.Tokens.Input, Output: meta.Quota.Tokens.Output}
+}
+
 // Content is a block of content: type "text" has Text.
 type Content struct {
 	Type string `json:"type"`

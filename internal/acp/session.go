@@ -112,6 +112,9 @@ func quoted(s string) string {
 func (c *Conn) Prompt(ctx context.Context, session, text string) (Prompted, error) {
 	var out Prompted
 	err := c.Call(ctx, "session/prompt", map[string]any{"sessionId": session, "prompt": []Content{{Type: "text", Text: text}}}, &out)
+	if out.Usage == nil {
+		out.Usage = out.own()
+	}
 	return out, err
 }
 

@@ -30,6 +30,7 @@ type Times struct {
 	Start  time.Duration // from its start to an open session: a minute
 	Cancel time.Duration // to end a turn that is cancelled: ten seconds
 	End    time.Duration // for each step of ending it: three seconds
+	Replay time.Duration // without an update after a session was loaded: a fifth of a second
 }
 
 // strayTime is how long an agent's output may stay open after it ended.
@@ -71,6 +72,7 @@ type Agent struct {
 	life   context.Context // that of no call
 	cmd    *exec.Cmd
 	conn   *acp.Conn
+	replay *replayed
 	stdin  io.Closer
 	output *os.File
 	exited chan struct{} // closed when the process has ended
@@ -137,7 +139,8 @@ func launch(life context.Context, spec Spec) (*Agent, error) {
 		_, _ = outRead.Close(), errRead.Close()
 		return nil, unavailable(err)
 	}
-	a.conn = acp.NewConn(outRead, stdin, spec.Handler)
+	a.replay = &replayed{Handler: spec.Handler}
+	a.conn = acp.NewConn(outRead, stdin, a.replay)
 	go func() {
 		_ = a.conn.Serve(life)
 		close(a.closed)
@@ -200,7 +203,10 @@ func (a *Agent) reopen(ctx context.Context, o acp.Opening) (acp.Opened, error) {
 	case !a.About.Agent.LoadSession:
 		return acp.Opened{}, errNoSessions
 	}
-	return a.conn.Load(ctx, o)
+	a.replay.begin()
+	opened, err := a.conn.Load(ctx, o)
+	a.replay.end(ctx, cmp.Or(a.spec.Times.Replay, 200*time.Millisecond))
+	return opened, err
 }
 
 // explain returns the coded error for one of starting or prompting.

@@ -133,13 +133,46 @@ func TestASessionIsOpenedAgainOrSaidToBeLost(t *testing.T) {
 	lost, err := runner.Start(t.Context(), s)
 	require.NoError(t, err)
 	lost.End()
-	assert.ErrorContains(t, lost.Lost, "no such session")
+	assert.ErrorContains(t, lost.Lost, "no such session: it is not in the folder (-32002)")
 	assert.NotEqual(t, s.Session, lost.Session)
 	s.Env = append(s.Env, "FAKE=noload")
 	lost, err = runner.Start(t.Context(), s)
 	require.NoError(t, err)
 	lost.End()
 	assert.ErrorContains(t, lost.Lost, "cannot open")
+}
+
+func TestWhatAnAgentRepeatsOfALoadedSessionIsNotNew(t *testing.T) {
+	t.Parallel()
+	s, h := spec(t, "replay")
+	s.Times.Replay = time.Second
+	a, err := runner.Start(t.Context(), s)
+	require.NoError(t, err)
+	_, err = a.Prompt(t.Context(), "TALK[[1]]")
+	require.NoError(t, err)
+	a.End()
+	s.Session = a.Session
+	again, err := runner.Start(t.Context(), s)
+	require.NoError(t, err)
+	_, err = again.Prompt(t.Context(), "RUN[[echo new]]")
+	require.NoError(t, err)
+	again.End()
+	require.NoError(t, again.Lost)
+	assert.NotContains(t, h.text(), "replayed")
+	assert.Contains(t, h.text(), "ran echo new")
+}
+
+func TestUsageThatAnAgentTellsInItsOwnWayCounts(t *testing.T) {
+	t.Parallel()
+	a, _, _ := start(t, "quota")
+	end, err := a.Prompt(t.Context(), "USAGE[[5 6 0]]")
+	require.NoError(t, err)
+	require.NotNil(t, end.Usage)
+	assert.EqualValues(t, 5, *end.Usage.Input)
+	assert.EqualValues(t, 6, *end.Usage.Output)
+	end, err = a.Prompt(t.Context(), "TALK[[1]]")
+	require.NoError(t, err)
+	assert.Nil(t, end.Usage)
 }
 
 func TestAnAgentIsSetToItsAskingMode(t *testing.T) {

@@ -23,7 +23,9 @@
 // is kept in the folder FAKE_STATE. FAKE_SESSION names the session. The variable FAKE has words that change the agent:
 // auth (it wants a login), noload (it cannot open sessions again), slow (it never
 // answers initialize), fail (it ends at once), old (another version of the protocol),
-// modes (it has the modes auto and default), rich (it has no limits).
+// modes (it has the modes auto and default), replay (it cannot resume, and repeats a
+// session that it loads after it has answered), mute (it does not say that a call begins
+// which it has asked about), quota (it says what a turn used in _meta alone), rich (it has no limits).
 package fakeagent
 
 import (
@@ -115,6 +117,9 @@ func (a *agent) serve(m message) {
 		if is("noload") {
 			can = `{}`
 		}
+		if is("replay") {
+			can = `{"loadSession":true}`
+		}
 		a.reply(m, fmt.Sprintf(`{"protocolVersion":%d,"agentCapabilities":%s,"agentInfo":{"name":"fake","version":"1.0"},"authMethods":[{"id":"key","name":"An API key"}]}`, version, can))
 	case "session/new":
 		if is("auth") {
@@ -125,11 +130,14 @@ func (a *agent) serve(m message) {
 		a.reply(m, fmt.Sprintf(`{"sessionId":%q%s}`, a.session, modes()))
 	case "session/load", "session/resume":
 		if _, err := os.Stat(filepath.Join(os.Getenv("FAKE_STATE"), p.SessionID)); err != nil {
-			a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32002,"message":"no such session"}`)})
+			a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32002,"message":"no such session","data":{"details":"it is not in the folder"}}`)})
 			return
 		}
 		a.session = p.SessionID
 		a.reply(m, "{"+strings.TrimPrefix(modes(), ",")+"}")
+		if is("replay") {
+			a.say("replayed. ")
+		}
 	case "session/prompt":
 		go a.turn(m, p.Prompt[0].Text)
 	case "session/cancel":
@@ -214,6 +222,9 @@ func (a *agent) turn(m message, text string) {
 		case "USAGE":
 			if f := strings.Fields(what); len(f) == 3 {
 				usage = fmt.Sprintf(`,"usage":{"inputTokens":%s,"outputTokens":%s,"totalTokens":0}`, f[0], f[1])
+				if is("quota") {
+					usage = fmt.Sprintf(`,"_meta":{"quota":{"token_count":{"input_tokens":%s,"output_tokens":%s}}}`, f[0], f[1])
+				}
 				amount, _ := strconv.ParseFloat(f[2], 64)
 				a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": map[string]any{"amount": amount, "currency": "USD"}})
 			}
@@ -277,7 +288,9 @@ func (a *agent) do(what, arg string) (cancelled bool) {
 // run runs a command and says what it printed.
 func (a *agent) run(command string) {
 	id := fmt.Sprintf("tool-%d", a.next())
-	a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": command, "kind": "execute", "status": "in_progress", "rawInput": map[string]any{"command": command}})
+	if !is("mute") {
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": command, "kind": "execute", "status": "in_progress", "rawInput": map[string]any{"command": command}})
+	}
 	out, err := exec.Command("sh", "-c", command).CombinedOutput()
 	status := "completed"
 	if err != nil {
