@@ -111,6 +111,16 @@ func (s *State) Prolong(id ThreadID, stamp Stamp) {
 	s.hold(t, held.For, stamp)
 }
 
+// ProlongRun does the same for the claim of a run that its process writes about, also if
+// it has expired, as when the machine slept.
+func (s *State) ProlongRun(id ThreadID, stamp Stamp) {
+	t, _ := s.Threads.Peek(string(id))
+	if own := t.Claim; own != nil && own.Holder == RunHolder(id) && own.Until.Sub(stamp.Time) < own.For/2 {
+		stamp.As, stamp.Actor = Agent, own.Holder
+		s.hold(t, own.For, stamp)
+	}
+}
+
 // hold writes the actor's claim. It never shortens an existing one.
 func (s *State) hold(t Thread, d time.Duration, stamp Stamp) Thread {
 	c := Claim{Holder: stamp.Actor, As: stamp.As, At: stamp.Time, Until: stamp.Time.Add(d), For: d}

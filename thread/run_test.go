@@ -105,3 +105,36 @@ func TestAnApprovedCallIsMadeOnce(t *testing.T) {
 	assert.True(t, w.UseTool("it", "x", who))
 	assert.False(t, w.UseTool("it", "x", who))
 }
+
+func TestARunHasItsClaimAgainAfterTheMachineSlept(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.objective("ship")
+	w.threads("it")
+	who := thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}
+	it, err := w.BeginRun("it", thread.NewRun{ID: "one", Agent: "a", Dir: "/p"}, who)
+	require.NoError(t, err)
+	began := it.Claim.At
+	claim := func() *thread.Claim {
+		t.Helper()
+		it, err := w.Thread("it")
+		require.NoError(t, err)
+		return it.Claim
+	}
+	who.Time = noon.Add(2 * thread.RunClaim)
+	w.ProlongRun("it", who)
+	assert.Equal(t, who.Time.Add(thread.RunClaim), claim().Until)
+	assert.Equal(t, thread.RunHolder("it"), claim().Holder)
+	assert.Equal(t, thread.Agent, claim().As)
+	assert.Equal(t, began, claim().At)
+	_, err = w.Release("it", who)
+	require.NoError(t, err)
+	w.ProlongRun("it", who)
+	assert.Nil(t, claim(), "who releases it takes it away")
+	who.Actor = "other"
+	_, err = w.Claim("it", time.Hour, who)
+	require.NoError(t, err)
+	who.Time = who.Time.Add(2 * time.Hour)
+	w.ProlongRun("it", who)
+	assert.Equal(t, "other", claim().Holder)
+}

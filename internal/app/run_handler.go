@@ -265,6 +265,7 @@ func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) ac
 	h.s.log.Put(transcript.Permission, map[string]any{"call": record, "title": call.Title, "verdict": d.Verdict, "reason": d.Reason})
 	switch d.Verdict {
 	case permit.Allow:
+		h.allowed(call)
 		return r.Choose(acp.AllowOnce)
 	case permit.Deny:
 		h.s.event("denied", line)
@@ -272,6 +273,17 @@ func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) ac
 		return r.Choose(acp.RejectOnce)
 	}
 	return acp.Cancelled() // the turn ends
+}
+
+// allowed keeps a call that goes on now: some agents say of calls that they begin only by
+// asking about them.
+func (h *runHandler) allowed(call acp.ToolCall) {
+	h.mu.Lock()
+	_, known := h.calls[call.ID]
+	h.mu.Unlock()
+	if !known {
+		h.noteCall(call, true)
+	}
 }
 
 // askPerson asks a person whether a call is allowed, and waits for the answer. An answer

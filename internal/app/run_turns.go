@@ -196,7 +196,7 @@ func (s *supervisor) record(command string, change func(*thread.Run)) error {
 		if t, refusal = st.ChangeRun(string(s.id), s.run.ID, stamp, change); refusal != nil {
 			return ""
 		}
-		st.Prolong(s.id, thread.Stamp{Time: stamp.Time, As: thread.Agent, Actor: thread.RunHolder(s.id)})
+		st.ProlongRun(s.id, stamp)
 		s.run = *t.LastRun()
 		return s.id
 	})
@@ -346,6 +346,9 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 		return s.restart(err)
 	}
 	s.deaths = 0
+	if errors.Is(cause, errRunUrgent) { // some agents forget a turn that was cancelled
+		s.handler.refuse("A message interrupted your last turn. See what is done already before you go on.")
+	}
 	if errors.Is(cause, errRunParks) {
 		return &runEnd{stop: thread.RunWaits, reason: s.handler.parkedFor()}
 	}
