@@ -27,6 +27,23 @@ func (d decisionText) Text(p *page) {
 	mergeComesNext(p, d.ApprovalRecord)
 }
 
+type alwaysText struct{ *app.ApproveAlwaysResult }
+
+func (d alwaysText) Text(p *page) {
+	decisionText{&d.DecideResult}.Text(p)
+	p.line("run.always of %s", d.Always.Path)
+	p.field("  before", orNone(d.Always.Before))
+	p.field("  now", orNone(d.Always.After))
+}
+
+// orNone lists texts, "none" if there are none.
+func orNone(all []string) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	return joined(all)
+}
+
 // mergeComesNext says how to apply a merge that was approved.
 func mergeComesNext(p *page, d app.ApprovalRecord) {
 	if d.MergeID != nil && d.Status == thread.GrantApproved {
@@ -37,9 +54,12 @@ func mergeComesNext(p *page, d app.ApprovalRecord) {
 func approveCommand() *command {
 	cmd := decisionCommand(thread.Approve, "approve a request; only a person can")
 	cmd.operands[0].optional, cmd.operands[0].meant = true, true
-	cmd.flags = append(cmd.flags, toggle("apply", "apply the merge that was approved, as merge continue does"))
+	cmd.flags = append(cmd.flags, toggle("apply", "apply the merge that was approved, as merge continue does"),
+		toggle("always", "of a tool's call: allow it from now on, by a rule in your own configuration"))
 	cmd.detail = "On a terminal, without an id, it goes through everything that waits.\n" +
-		"W402 reports what has changed in the thread since the request."
+		"W402 reports what has changed in the thread since the request.\n" +
+		"--always approves the call of a tool and adds the narrowest rule that allows it to run.always of your own configuration: it holds in all " +
+		"your projects. Where no rule can allow the call, nothing changes (T903)."
 	return cmd
 }
 
@@ -67,13 +87,18 @@ func decisionCommand(d thread.GrantDecision, summary string) *command {
 
 func runDecision(c *call, d thread.GrantDecision) (Data, error) {
 	if d == thread.Approve && c.operand(0) == "" && canPrompt(c) {
-		c.meansNothing("without an id", "request-id", "expect-revision", "apply")
+		c.meansNothing("without an id", "request-id", "expect-revision", "apply", "always")
 		return runUseCase(c, app.ReviewAll, app.ReviewRequest{Reviewer: &reviewPrompt{prompt: newPrompt(c), c: c}},
 			func(d *app.ReviewResult) Data { return reviewText{d} })
 	}
 	in := app.DecideRequest{Approval: c.operand(0), Decision: d, Reason: c.text("reason")}
 	if d != thread.Revoke {
 		in.Approval = meantRecord(c, approvalIDs)
+	}
+	if c.on("always") {
+		c.meansNothing("with --always", "request-id", "expect-revision", "apply")
+		return runUseCase(c, app.ApproveAlways, app.ApproveAlwaysRequest{Approval: in.Approval, Reason: in.Reason},
+			func(d *app.ApproveAlwaysResult) Data { return alwaysText{d} })
 	}
 	if canPrompt(c) {
 		in.Confirm = func(of app.ApprovalRecord, paths []string) (bool, error) { return confirmChanged(c, of, paths) }

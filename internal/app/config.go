@@ -49,6 +49,7 @@ type config struct {
 		Agents map[string]agentConfig `json:"agents"`
 		// What agents may do, and use. A project's own file can only narrow it.
 		Allow     []permit.Rule   `json:"allow"`
+		Always    []permit.Rule   `json:"always"` // only in the user's file: what approve --always added
 		Ask       []permit.Rule   `json:"ask"`
 		Deny      []permit.Rule   `json:"deny"`
 		Default   *permit.Verdict `json:"default"`
@@ -199,6 +200,16 @@ func readConfig(path string, users bool) (config, error) {
 	return parseConfig(path, data, users)
 }
 
+// ownConfigFiles are the names of the user's file, for rules: as it is, and where a link
+// leads.
+func ownConfigFiles(env Environment) []string {
+	if env.Home == "" {
+		return nil
+	}
+	path := userConfigPath(env)
+	return []string{filepath.ToSlash(path), filepath.ToSlash(resolved(path))}
+}
+
 // parseConfig parses a file strictly: an unknown key is an error, because a misspelt
 // key would otherwise be ignored silently.
 func parseConfig(path string, data []byte, users bool) (config, error) {
@@ -321,7 +332,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 func configKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
 		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel", "run.fallback"}
-	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify"}
+	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always"}
 }
 
 // namesIn returns the names in a group of keys ("merge."), or at the top level for "".
@@ -348,11 +359,11 @@ func checkKeys(path, group string, keys map[string]json.RawMessage, users bool) 
 		}
 		var facts []fact.Fact
 		reason := "there is no such key"
-		if near := nearest.Name(name, known); near != "" {
+		if slices.Contains(namesIn(group, only), name) {
+			reason = "only the user's own configuration may contain it"
+		} else if near := nearest.Name(name, known); near != "" {
 			reason += " (did you mean " + group + near + "?)"
 			facts = append(facts, fact.Of("nearest", group+near))
-		} else if slices.Contains(namesIn("", only), name) {
-			reason = "only the user's own configuration may contain it"
 		}
 		allowed := make([]string, len(known))
 		for i, k := range known {

@@ -176,6 +176,8 @@ func configTemplate() []string {
 	return slices.Collect(strings.SplitSeq(`    // What agents may do without asking, what a person is asked about, and what they may
     // never do: leslie help permissions. With "allow" yours counts in place of leslie's.
     // "allow": ["Bash(leslie:*)", "Bash(git diff:*)", "Read(./**)", "Edit(./src/**)"],
+    // What leslie approve --always adds is under "always": it is allowed besides.
+    // "always": ["Bash(make test)"],
     // "ask": ["Bash(git push:*)"],
     // "deny": ["Read(./.env)"],
     // "default": "ask",

@@ -197,10 +197,7 @@ func prepareRun(c *Call, in RunRequest) (*supervisor, error) {
 	if in.Mode != nil {
 		s.profile.mode = *in.Mode
 	}
-	s.dir = c.project.root
-	if code := contextCode(c, t); code != nil && code.State == thread.CodeReady {
-		s.dir = code.Folder
-	}
+	s.dir = agentFolder(c, t)
 	s.rules, s.limits, err = runRules(c, t, in)
 	return s, err
 }
@@ -221,11 +218,12 @@ func runRules(c *Call, t thread.Thread, in RunRequest) (permit.Rules, runLimits,
 	}
 	rules := permit.Rules{
 		Deny: slices.Concat(user.Run.Deny, project.Run.Deny), Ask: slices.Concat(user.Run.Ask, project.Run.Ask), Allow: user.Run.Allow,
-		Store: filepath.ToSlash(resolved(filepath.Dir(c.store.Path("x")))), Home: filepath.ToSlash(c.project.env.Home),
+		Store: filepath.ToSlash(resolved(filepath.Dir(c.store.Path("x")))), Home: filepath.ToSlash(c.project.env.Home), Config: ownConfigFiles(c.project.env),
 	}
 	if user.Run.Allow == nil {
 		rules.Allow = defaultAllow(c, t)
 	}
+	rules.Allow = slices.Concat(rules.Allow, user.Run.Always)
 	if theirs := "project"; len(project.Run.Allow) > 0 && chooser(c, user)("run.allow", nil, &theirs) != "" {
 		rules.Allow = slices.Concat(rules.Allow, project.Run.Allow)
 	}

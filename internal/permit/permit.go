@@ -58,6 +58,8 @@ type Rules struct {
 	// Store is the project's .leslie folder, absolute, its links resolved: no agent may
 	// edit leslie's own records there.
 	Store string
+	// Config has the names of the user's configuration, absolute: no agent may edit it.
+	Config []string
 	// Home is the folder for which ~ stands in the paths of rules.
 	Home string
 }
@@ -269,12 +271,15 @@ func (rs Rules) builtIn(c Call, line shellLine) string {
 			return reason
 		}
 	}
-	if c.Tool != Edit || rs.Store == "" {
+	if c.Tool != Edit {
 		return ""
 	}
 	for _, p := range c.Paths {
 		for _, name := range []string{p.Named, p.Real} {
-			if path.Dir(name) == rs.Store && strings.Contains(path.Base(name), ".json") {
+			if slices.Contains(rs.Config, name) {
+				return "only a person changes their own configuration"
+			}
+			if rs.Store != "" && path.Dir(name) == rs.Store && strings.Contains(path.Base(name), ".json") {
 				return "only leslie writes its records; use its commands"
 			}
 		}
