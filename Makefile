@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak docs clean
+.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak agents docs clean
 
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
@@ -123,6 +123,11 @@ torture: build ## kill and fail the binary at every call of the system that it m
 
 soak: build ## 16 processes of random commands and kills for five minutes, against a model (SOAK="-for 1h")
 	CGO_ENABLED=0 $(GO) run $(TAGS) ./test/soak -leslie bin/leslie $(SOAK)
+
+# AGENTS="claude codex" names some. They are installed in the user's cache folder, with
+# npm; LESLIE_AGENTS_CACHE names another, LESLIE_AGENTS_KEEP=1 keeps what the cases made.
+agents: build ## run six real agents in pinned versions against a fake model; needs Linux, git, npm and minutes
+	LESLIE_AGENTS="$$PWD/bin/leslie" LESLIE_AGENTS_ONLY="$(AGENTS)" CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 -v -parallel 2 -timeout 60m -run TestRealAgents ./test/agents
 
 short: build ## a sample of torture, and half a minute of soak
 	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/torture -leslie bin/leslie -short -seed 1

@@ -1,0 +1,246 @@
+package agents_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
+)
+
+// This file has the cases: what each agent has to do with leslie.
+
+// oneCase is a case by name.
+type oneCase struct {
+	name string
+	play func(r *rig)
+}
+
+func cases() []oneCase {
+	return []oneCase{
+		{"check", checks}, {"done", works}, {"reject", isDenied}, {"ask", asks}, {"late", asksLate}, {"cancel", isStopped},
+		{"urgent", isInterrupted}, {"kill", isKilled}, {"worktree", writesCode}, {"mcp", callsServer}, {"schema", speaks},
+	}
+}
+
+// checks: leslie agents --check starts it in its asking mode.
+func checks(r *rig) {
+	var d struct {
+		Items []struct {
+			Check struct {
+				OK, Resumes, ModeSet bool
+				Version              string
+				Ms                   int
+			}
+		}
+	}
+	r.ok("agents", r.agent.name, "--check").Into(&d)
+	check := d.Items[0].Check
+	assert.True(r, check.OK)
+	assert.True(r, check.Resumes, "it can go on with a session")
+	assert.True(r, check.ModeSet, "it has its asking mode")
+	assert.Equal(r, r.agent.pinned(), check.Version)
+	r.noteTime("session", time.Duration(check.Ms)*time.Millisecond)
+	r.nothingLeft(0)
+}
+
+// works: it uses its shell, talks, and ends the thread.
+func works(r *rig) {
+	r.spawn("t", "RUN[[mark one]] RUN[[mark two]] TALK[[200]] RUN[[leslie done]]")
+	o := r.call("run", "t")
+	d := r.done(o)
+	assert.Empty(r, o.Doc.Warnings)
+	assert.Equal(r, []string{"one", "two"}, r.marks())
+	assert.Equal(r, 1, d.Turns)
+	assert.Contains(r, d.AgentVersion, r.agent.pinned())
+	words := said(r.transcript("t"), "text")
+	assert.Equal(r, 200, strings.Count(words, "word"))
+	assert.Contains(r, words, "word0 word1 ")
+	r.nothingLeft(0)
+	switch {
+	case d.Used.Input != nil && len(d.Used.Cost) > 0:
+		r.note("tokens, cost")
+	case d.Used.Input != nil:
+		r.note("tokens")
+	default:
+		r.note("no usage")
+	}
+}
+
+// isDenied: a call that the rules deny is not made, and it goes on.
+func isDenied(r *rig) {
+	r.spawn("t", "RUN[[mark no]] RUN[[mark yes]] RUN[[leslie done]]")
+	d := r.done(r.call("run", "t"))
+	assert.Equal(r, []string{"yes"}, r.marks())
+	denied := 0
+	for _, e := range r.transcript("t") {
+		if e.Kind == "permission" && e.Verdict == "deny" {
+			denied++
+			assert.Contains(r, e.Reason, "Bash(mark no:*)")
+		}
+	}
+	assert.Equal(r, 1, denied)
+	r.nothingLeft(0)
+	if d.Turns > 1 {
+		r.note("a refusal ends its turn")
+	}
+}
+
+// asks: a person decides while it waits.
+func asks(r *rig) {
+	r.spawn("t", "RUN[[mark ask it]] RUN[[leslie done]]")
+	p := r.start("run", "t")
+	var id, command string
+	r.until(p, "a person was asked", func() bool { id, command = r.open(); return id != "" })
+	assert.Equal(r, "mark ask it", command)
+	assert.Empty(r, r.marks())
+	r.ok("approve", id)
+	r.done(r.wait(p))
+	assert.Equal(r, []string{"ask", "it"}, r.marks())
+	r.nothingLeft(0)
+}
+
+// asksLate: a person decides when it no longer waits, and the next run uses that.
+func asksLate(r *rig) {
+	r.spawn("t", "MUST[[mark ask it]] RUN[[leslie done]]")
+	p := r.start("run", "t")
+	var id string
+	r.until(p, "a person was asked", func() bool { id, _ = r.open(); return id != "" })
+	r.ok("run", "stop", "t")
+	stopped := record(r.wait(p))
+	r.nothingLeft(0)
+	r.ok("approve", id)
+	o := r.call("run", "t")
+	r.done(o)
+	r.marked("ask", "it")
+	r.goesOn(stopped, o)
+	var all struct{ Total int }
+	r.ok("approvals", "--all").Into(&all)
+	assert.Equal(r, 1, all.Total, "it was asked for once")
+	r.nothingLeft(0)
+}
+
+// isStopped: run stop ends its turn while a tool runs, and the session goes on.
+func isStopped(r *rig) {
+	r.spawn("t", "RUN[[mark one]] RUN[[nap]] RUN[[mark two]] RUN[[leslie done]]")
+	p := r.start("run", "t")
+	r.naps(p)
+	began := time.Now()
+	r.ok("run", "stop", "t")
+	o := r.wait(p)
+	took := time.Since(began)
+	stopped := record(o)
+	assert.Equal(r, "stopped", stopped.Stop)
+	for _, w := range o.Doc.Warnings {
+		r.note(w.Code)
+	}
+	r.nothingLeft(0)
+	if r.agent.forgets { // not what is older
+		<-time.After(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + time.Second)))
+	}
+	o = r.call("run", "t")
+	r.done(o)
+	r.marked("one", "two")
+	r.goesOn(stopped, o)
+	r.noteTime("stopped in", took)
+}
+
+// isInterrupted: an urgent message comes before whatever it waits for.
+func isInterrupted(r *rig) {
+	r.spawn("t", "RUN[[mark one]] HANG[[urgent]]")
+	p := r.start("run", "t")
+	r.hangs(p, "urgent")
+	began := time.Now()
+	r.ok("inject", "t", "--type", "feedback", "--urgency", "immediate", "--content", "RUN[[mark urgent]] RUN[[leslie done]]")
+	r.until(p, "the message was heard", func() bool { return len(r.marks()) > 1 })
+	took := time.Since(began)
+	d := r.done(r.wait(p))
+	r.marked("one", "urgent")
+	assert.Equal(r, 2, d.Turns)
+	r.noteTime("heard in", took)
+	r.nothingLeft(0)
+}
+
+// isKilled: leslie is killed while a tool runs, and while the model answers. Nothing is
+// left either time, and nothing is done twice.
+func isKilled(r *rig) {
+	r.spawn("t", "RUN[[mark one]] RUN[[nap]] RUN[[mark two]] HANG[[kill]] RUN[[mark three]] RUN[[leslie done]]")
+	p := r.start("run", "t")
+	r.naps(p)
+	var first struct{ Items []runRecord }
+	r.ok("run", "list").Into(&first)
+	require.Len(r, first.Items, 1)
+	require.NoError(r, p.process.Kill())
+	r.wait(p)
+	tool := r.nothingLeft(10 * time.Second)
+	p = r.start("run", "t")
+	r.hangs(p, "kill")
+	require.NoError(r, p.process.Kill())
+	r.wait(p)
+	answer := r.nothingLeft(10 * time.Second)
+	o := r.call("run", "t")
+	d := r.done(o)
+	assert.Equal(r, first.Items[0].RunID, d.RunID, "the same run goes on")
+	r.goesOn(first.Items[0], o)
+	r.marked("one", "two", "three")
+	begun := 0
+	for _, e := range r.transcript("t") {
+		if e.Kind == "prompt" && strings.HasPrefix(e.Text, "You are the agent of") {
+			begun++
+		}
+	}
+	assert.Equal(r, 1, begun, "it was told once to begin")
+	r.note("gone in " + seconds(tool) + " and " + seconds(answer))
+	r.nothingLeft(0)
+}
+
+// writesCode: it works in the thread's own worktree.
+func writesCode(r *rig) {
+	r.spawn("t", "WRITE[["+filepath.Join(r.project+".worktrees", "t", "hello.txt")+"]] RUN[[git add -A]] RUN[[git commit -q -m Hello]] RUN[[leslie done]]", "--code")
+	d := r.done(r.call("run", "t"))
+	assert.Equal(r, 1, d.Turns)
+	assert.FileExists(r, filepath.Join(r.project+".worktrees", "t", "hello.txt"))
+	_, err := os.Stat(filepath.Join(r.project, "hello.txt"))
+	assert.ErrorIs(r, err, os.ErrNotExist)
+	assert.Contains(r, r.git("log", "--all", "--format=%s", "--", "hello.txt"), "Hello")
+	r.nothingLeft(0)
+}
+
+// callsServer: it calls a tool of leslie's MCP server.
+func callsServer(r *rig) {
+	if o := r.call("help", "mcp"); o.Status != 0 {
+		r.note("not there")
+		r.SkipNow()
+	}
+}
+
+// marked requires what the agent has done, each thing once and in this order, unless it
+// forgets.
+func (r *rig) marked(want ...string) {
+	r.Helper()
+	got := r.marks()
+	if !r.agent.forgets || slices.Equal(got, want) {
+		assert.Equal(r, want, got, "each once")
+		return
+	}
+	slices.Sort(got)
+	assert.ElementsMatch(r, want, slices.Compact(got))
+	r.note("did again what it forgot")
+}
+
+// goesOn requires that a session went on, or that an agent which forgets it gets a new one.
+func (r *rig) goesOn(before runRecord, o harness.Outcome) {
+	r.Helper()
+	assert.NotEmpty(r, before.SessionID)
+	if r.agent.forgets && o.Doc.Warned("W701") {
+		r.note("W701")
+		return
+	}
+	assert.Empty(r, o.Doc.Warnings)
+	assert.Equal(r, before.SessionID, record(o).SessionID, "the same session")
+}
