@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -11,6 +12,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/importing"
+	"leslie/internal/fact"
 )
 
 // This file implements import, which takes over what other programs keep.
@@ -38,8 +40,30 @@ func (d importText) Text(p *page) {
 		p.line("not mapped: %s: %s", n.Record, n.What)
 	}
 	p.rest(len(d.Unmapped.Items), d.Unmapped.Total)
+	d.rules(p)
 	if d.DryRun {
 		p.line("nothing was changed")
+	}
+}
+
+// rules prints what a permission file says, to be added to a configuration.
+func (d importText) rules(p *page) {
+	if d.Rules == nil {
+		return
+	}
+	var lines []string
+	add := func(key string, value any, some bool) {
+		if raw, err := fact.JSON(value); err == nil && some {
+			lines = append(lines, strconv.Quote(key)+": "+string(raw))
+		}
+	}
+	add("default", d.Rules.Default, d.Rules.Default != "")
+	add("allow", d.Rules.Allow, len(d.Rules.Allow) > 0)
+	add("ask", d.Rules.Ask, len(d.Rules.Ask) > 0)
+	add("deny", d.Rules.Deny, len(d.Rules.Deny) > 0)
+	if len(lines) > 0 {
+		p.line("rules are not taken over; add what you want to your configuration (leslie config path):")
+		p.line("  \"run\": {%s}", strings.Join(lines, ", "))
 	}
 }
 

@@ -60,6 +60,9 @@ type ImportResult struct {
 	Files      int                      `json:"files"`
 	Renamed    Items[importing.Renamed] `json:"renamed"`
 	Unmapped   Items[importing.Note]    `json:"unmapped"`
+	// Rules are what the Node edition's permission file says, as members of run in a
+	// configuration. Nothing takes them over: a person adds those that they want.
+	Rules *importing.Permissions `json:"rules,omitempty"`
 	// Restored: an export became an empty store's content, with its own revisions.
 	Restored bool            `json:"restored,omitempty"`
 	DryRun   bool            `json:"dryRun,omitempty"`
@@ -87,7 +90,7 @@ func Import(c *Call, in ImportRequest) (*ImportResult, error) {
 		return importExport(c, in, s.name, s.export)
 	}
 	im := &importer{ctx: c.ctx, c: c, in: in, source: s.Source, files: s.files, objective: s.objective}
-	if in.DryRun {
+	if in.DryRun || s.Kind == importing.Rules {
 		return im.preview()
 	}
 	return im.run()
@@ -189,6 +192,7 @@ func (im *importer) adopted(s *thread.State, steps []thread.Step) (*ImportResult
 		From: im.source.Kind, Objectives: []thread.ObjectiveID{}, Threads: len(in.Threads), References: len(in.References),
 		Approvals: len(in.Approvals), Files: im.count, DryRun: im.in.DryRun, Revision: s.Revision,
 		Renamed: First(im.source.Renamed, im.in.Limit), Unmapped: First(im.source.Unmapped, im.in.Limit),
+		Rules: im.source.Rules,
 	}
 	for _, o := range in.Objectives {
 		d.Objectives = append(d.Objectives, o.ID)

@@ -58,6 +58,13 @@ func openSource(env Environment, in ImportRequest) (*source, error) {
 	case err != nil:
 		return nil, cannotReadSource(in.Path, err)
 	}
+	if !info.IsDir() && filepath.Base(in.Path) == importing.PermissionsFile {
+		if in.From == importing.Beads || in.Objective != "" {
+			return nil, badSource(in.Path, "it has rules, and no issues")
+		}
+		s := &source{Source: &importing.Source{Kind: importing.Rules}}
+		return s, s.readRules(in.Path)
+	}
 	if !info.IsDir() && filepath.Base(in.Path) != stateName {
 		f, err := os.Open(in.Path) // perhaps a pipe of the shell: <(command)
 		if err != nil {
@@ -134,7 +141,37 @@ func openLeslie(env Environment, dir string) (*source, error) {
 		return nil, cannotReadSource(dir, err)
 	}
 	s.Kind = importing.Leslie
+	found, err := firstOf(dir, importing.PermissionsFile, "../"+importing.PermissionsFile)
+	if err == nil && found != "" {
+		err = s.readRules(found)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
 	return s, nil
+}
+
+// readRules reads the Node edition's permission file. Errors: T502, T106, T507, T508, T509.
+func (s *source) readRules(path string) error {
+	switch info, err := os.Lstat(path); {
+	case err != nil:
+		return cannotReadSource(path, err)
+	case !info.Mode().IsRegular():
+		return codes.UnsafePath.New(fact.Of("path", path)).WithHint("It is a link or no regular file: name the file itself").WithNext("leslie help import")
+	case info.Size() > maxConfig:
+		return codes.TooLarge.New(fact.Of("what", path), fact.Of("limit", "1 MiB")).WithNext("leslie help import")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return cannotReadSource(path, err)
+	}
+	rules, notes, err := importing.ReadPermissions(path, data)
+	if err != nil {
+		return err
+	}
+	s.Rules, s.Unmapped = rules, append(s.Unmapped, notes...)
+	return nil
 }
 
 // readStream reads a file of lines. title is what an objective for it is called.

@@ -21,6 +21,7 @@ const (
 	Leslie Kind = "leslie" // a store of the Node edition
 	Beads  Kind = "beads"  // issues as JSON Lines
 	Export Kind = "export" // what leslie export wrote
+	Rules  Kind = "rules"  // the Node edition's permission file
 )
 
 // Limits of input.
@@ -50,6 +51,8 @@ type Source struct {
 	// Unmapped says what has no place in leslie's records. Nothing of it is lost: Kept has
 	// the original.
 	Unmapped []Note
+	// Rules are those of the permission file, nil if there is none. They are a suggestion.
+	Rules *Permissions
 }
 
 // Folder is a folder of the source. Its files go to To below the thread's folder.
