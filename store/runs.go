@@ -46,20 +46,34 @@ func (s *Store) HoldLoop(ctx context.Context) (dir string, release func(), err e
 	return s.holdRuns(ctx, loopLock)
 }
 
-func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release func(), err error) {
+// RunsFolder makes the folder for what the process of a thread's run writes, or for an
+// empty id of the one that HoldLoop is for, and returns it. Only its owner can read it.
+// Errors: T505, T507.
+func (s *Store) RunsFolder(id thread.ThreadID) (dir string, err error) {
+	if id == "" {
+		id = loopLock
+	}
 	root, err := s.disk.Open()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	rel := path.Join(RunsDir, name)
+	rel := path.Join(RunsDir, string(id))
 	if err := root.Ensure(rel); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	dir = s.Path(rel)
 	if err := os.Chmod(dir, 0o700); err != nil {
-		return "", nil, s.disk.WriteFailed(err)
+		return "", s.disk.WriteFailed(err)
 	}
+	return dir, nil
+}
+
+func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release func(), err error) {
+	if dir, err = s.RunsFolder(thread.ThreadID(name)); err != nil {
+		return "", nil, err
+	}
+	rel := path.Join(RunsDir, name)
 	lock := flock.New(s.Path(path.Join(rel, runLock)), flock.SetFlag(os.O_CREATE|os.O_RDWR|saferoot.OpenFlags), flock.SetPermissions(0o600))
 	trying, cancel := context.WithTimeout(ctx, holdTries)
 	defer cancel()

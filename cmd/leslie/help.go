@@ -98,7 +98,7 @@ Flags of every command that writes:
 
 	commandHelp = `{{fill .Summary}}
 
-Usage: {{.Usage}}
+Usage: {{.Usage}}{{with .Alias}}  (alias: leslie {{.}}){{end}}
 {{with .Detail}}
 {{fill .}}
 {{end}}{{with .Own}}
@@ -107,9 +107,8 @@ Flags:
 {{fill (printf "Also %s (leslie help commands)" (names .))}}
 {{end}}{{with .Commands}}
 {{subcommands .}}
-{{end}}
-Example: {{.Example}}{{with .Alias}}
-Alias: leslie {{.}}{{end}}
+{{end}}{{if not .Write}}
+{{end}}Example: {{.Example}}
 `
 )
 

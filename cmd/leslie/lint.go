@@ -200,16 +200,19 @@ func (l *linter) takes(f flagArg, words, rest []string) bool {
 }
 
 // unclear reports whether a flag is a switch of some commands and takes a value of others:
-// claim --next --wait 90s, but transfer --wait; logs --code T101, but spawn --code. In
-// front of the command, what follows it is its value if it can be.
-func unclear(name string) bool { return name == "wait" || name == "code" }
+// claim --next --wait 90s, but transfer --wait; logs --code T101, but spawn --code;
+// transcript --run RUN, but spawn --run. In front of the command, what follows it is its
+// value if it can be.
+func unclear(name string) bool { return slices.Contains([]string{"wait", "code", "run"}, name) }
 
 // valued returns the value of an unclear flag for the command that the words before it
 // name, or for any command without words; nil where it is a switch.
 func (l *linter) valued(name string, words []string) *value {
 	for _, cmd := range l.all {
 		o := lookUp(cmd.flags, name, true)
-		if o != nil && o.TakesValue() && (len(words) == 0 || words[0] == cmd.name) {
+		path := cmd.path()
+		n := min(len(path), len(words))
+		if o != nil && o.TakesValue() && slices.Equal(path[:n], words[:n]) {
 			return o.value()
 		}
 	}

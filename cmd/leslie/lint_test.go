@@ -158,7 +158,7 @@ func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 // validText returns a text that a value accepts.
 func validText(t *testing.T, v *value) string {
 	t.Helper()
-	for _, text := range append(slices.Clone(v.words), "true", "some text", "some-id", "7", "90s", "-x", "claude", "T101") {
+	for _, text := range append(slices.Clone(v.words), "true", "some text", "some-id", "7", "90s", "-x", "claude", "T101", "run-a1b2") {
 		if v.fault("", text) == nil {
 			return text
 		}
@@ -183,6 +183,7 @@ func TestValuesOfEveryKind(t *testing.T) {
 		{aCount("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
 		{aDuration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
 		{edits("+T|-T"), []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
+		{aRun(), []string{"run-a1b2", "run-"}, []string{"", "a1b2", "run-a/b", "run- x"}},
 		{aCapability(), []string{"code_edit", "git-push"}, []string{"", " ", "a b", "a,b", "-x"}},
 		{capabilities(), []string{"deploy", "deploy,code_edit"}, []string{"", "deploy,", ",deploy", "a,,b", "a, b"}},
 	}

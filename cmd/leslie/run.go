@@ -58,6 +58,7 @@ func runCommand() *command {
 		example:  "leslie run thread-a1b2c3d4 --agent claude",
 		operands: []operand{{value: anID("ID", threadIDs), optional: true}},
 		flags: []cli.Flag{
+			newOption("new", anyText("TEXT"), "create an objective and a thread, and run that"),
 			toggle("next", "run what is ready or can go on, until a signal comes"),
 			newOption("parallel", aCount("N"), "with --next: so many agents at once (run.parallel, 2)"),
 			toggle("until-idle", "with --next: end when nothing is left to run"),
@@ -70,6 +71,7 @@ func runCommand() *command {
 			newOption("max-tokens", aCount("N"), "end a run that has used N tokens"),
 			newOption("max-cost", anAmount(), "end a run that has cost that much"),
 			toggle("follow", "print what it says and does"),
+			toggle("detach", "go on in the background (leslie run list)"),
 		},
 		run: runRun,
 	}
@@ -88,6 +90,9 @@ func runRun(c *call) (Data, error) {
 	in.MaxCost, _ = strconv.ParseFloat(c.text("max-cost"), 64) // checked with the line
 	in.Mode = c.optional("mode")
 	loop := c.on("next")
+	if c.has("new") {
+		return runNew(c, in)
+	}
 	if c.on("follow") || c.who.format == "text" && c.env.stderrTTY {
 		in.Event = (&runFollower{c: c, all: c.on("follow"), names: loop}).event
 	}
@@ -97,6 +102,9 @@ func runRun(c *call) (Data, error) {
 	in.Thread = c.targetThread()
 	c.meansNothing("without --next", "parallel", "until-idle", "objective")
 	c.checkRequest(in.Faults, nil)
+	if c.on("detach") {
+		return detach(c, in.Thread)
+	}
 	d, err := useCase(c, app.Run, in)
 	if d == nil {
 		return nil, err

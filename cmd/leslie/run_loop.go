@@ -25,11 +25,71 @@ func runNext(c *call, run app.RunRequest) (Data, error) {
 	}
 	c.meansNothing("with --next", "fresh")
 	c.checkRequest(in.Faults, nil)
+	if c.on("detach") {
+		return detach(c, "")
+	}
 	d, err := useCase(c, app.RunLoop, in)
 	if d == nil {
 		return nil, err
 	}
 	return runLoopText{d}, err
+}
+
+// runNew is run --new: it creates an objective and a thread, and runs that.
+func runNew(c *call, in app.RunRequest) (Data, error) {
+	if c.operand(0) != "" {
+		c.fault("--new", "", "--new creates the thread: leave ID out")
+	}
+	c.meansNothing("with --new", "next", "parallel", "until-idle", "objective", "fresh")
+	c.checkRequest(in.Faults, nil)
+	if len(c.faults) == 0 { // else standard input is left unread
+		text := c.readContent("new", app.MaxContent)
+		made, err := useCase(c, app.NewWork, app.NewWorkRequest{Text: text})
+		if err != nil {
+			return nil, err
+		}
+		in.Thread = string(made.ThreadID)
+		if c.who.format == "text" {
+			aside(c, "leslie: thread "+in.Thread+" of objective "+string(made.ObjectiveID)+"\n")
+		}
+		if c.on("detach") {
+			return detach(c, in.Thread)
+		}
+	}
+	d, err := useCase(c, app.Run, in)
+	if d == nil {
+		return nil, err
+	}
+	return runText{d}, err
+}
+
+type detachText struct{ *app.DetachResult }
+
+func (d detachText) Text(p *page) {
+	if d.ThreadID == nil {
+		p.line("leslie run --next goes on in the background; leslie run stop --loop stops it")
+	} else {
+		p.line("run %s of %s goes on in the background, agent %s", *d.RunID, *d.ThreadID, d.Agent)
+		p.line("leslie run log %s --follow shows what it does, leslie run stop %s stops it", *d.ThreadID, *d.ThreadID)
+	}
+	p.field("log", d.Log)
+}
+
+// detach starts the same line in the background, for a thread or for whatever is ready.
+func detach(c *call, thread string) (Data, error) {
+	args := []string{"run"}
+	if thread != "" {
+		args = append(args, thread)
+	}
+	for _, f := range c.line.flags {
+		switch f.Name {
+		case "detach", "new", "thread", "dir":
+		default:
+			args = append(args, "--"+f.Name+"="+f.text)
+		}
+	}
+	args = append(args, "--dir="+c.who.dir, "--no-input=true")
+	return runUseCase(c, app.Detach, app.DetachRequest{Thread: thread, Args: args}, func(d *app.DetachResult) Data { return detachText{d} })
 }
 
 func runStopCommand() *command {

@@ -142,7 +142,7 @@ func loneOperands(t *testing.T, columns int, golden func(*terminal, string)) {
 
 func TestHelpFitsTheScreen(t *testing.T) {
 	atEachWidth(t, func(t *testing.T, columns int, golden func(*terminal, string)) {
-		s := openTerminal(t, newProject(t), columns, 40)
+		s := openTerminal(t, newProject(t), columns, 44) // 60 columns break more lines
 		for name, args := range map[string][]string{"help": {"help"}, "help-merge": {"help", "merge"}, "help-answer": {"answer", "--help"}} {
 			s.clear()
 			s.run(args...)

@@ -25,9 +25,24 @@ func (d spawnText) Text(p *page) {
 		p.field("claimed by", d.Claim.Holder+" until "+d.Claim.Until.Format(time.RFC3339))
 	}
 	spawnedCodeText(p, d.Code)
+	if d.Run != nil {
+		p.field("run", wantedText(d.Run))
+	}
 	for _, ref := range d.References {
 		p.line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding, many(ref.Files, "file")+emptyYet(ref))
 	}
+}
+
+// wantedText says when a wanted run starts.
+func wantedText(d *app.WantedRun) string {
+	who := "its agent"
+	if d.Agent != "" {
+		who = d.Agent
+	}
+	if d.Loop {
+		return who + " starts when the thread is ready"
+	}
+	return who + " starts with leslie run --next, which does not run now (leslie run --next --detach)"
 }
 
 // spawnedCodeText renders the code of a new thread.
@@ -59,7 +74,7 @@ func emptyYet(ref app.ReferenceRecord) string {
 func spawnCommand() *command {
 	inherit := []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}
 	return &command{
-		name: "spawn", summary: "create a thread of work; this does not start an agent", writes: true,
+		name: "spawn", summary: "create a thread of work; --run wants its agent started", writes: true,
 		hint:     hint{starting, "spawn --intent TEXT --parent ID --inherit full"},
 		example:  `leslie spawn --intent "Design the API" --parent thread-a1b2c3d4 --inherit partial --scope plan.md`,
 		operands: []operand{{value: anyText("TEXT"), optional: true, sets: "intent"}},
@@ -75,6 +90,8 @@ func spawnCommand() *command {
 			newOption("depends-on", someIDs("ID,...", threadIDs), "threads that must terminate first"),
 			newOption("tag", texts("T"), "a tag; can be repeated"),
 			newOption("executor", oneOf(executorWords()...), "who does the work (default agent)"),
+			toggle("run", "leslie run --next starts its agent before others"),
+			newOption("agent", anyText("NAME"), "with --run: the agent (leslie agents)"),
 			toggle("claim", "also claim the thread, in the same operation"),
 			toggle("code", "make a git branch and worktree: leslie help code"),
 			newOption("base", anyText("REF"), "where it starts (default: parent's branch, HEAD)"),
@@ -94,7 +111,7 @@ func runSpawn(c *call) (Data, error) {
 		Intent: c.text("intent"), Title: c.text("title"), ID: c.text("id"), Objective: c.text("objective"), Parent: c.text("parent"),
 		Inherit: thread.Inherit(c.text("inherit")), Scope: c.parts("scope"), Refs: c.parts("ref"), DependsOn: c.parts("depends-on"),
 		Tags: c.texts("tag"), Executor: thread.Executor(c.text("executor")), Branch: c.text("branch"), Worktree: fromDir(c, c.text("worktree")),
-		Claim: c.on("claim"), Code: c.on("code"), Base: c.text("base"), Uncommitted: c.text("uncommitted"), NoSetup: c.on("no-setup"), Accept: c.parts("accept"),
+		Claim: c.on("claim"), Run: c.on("run"), Agent: c.text("agent"), Code: c.on("code"), Base: c.text("base"), Uncommitted: c.text("uncommitted"), NoSetup: c.on("no-setup"), Accept: c.parts("accept"),
 	}
 	if in.Parent == "" {
 		in.Parent = c.who.thread

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"leslie/internal/app"
+	"leslie/thread"
 )
 
 // This file shows transcripts as Markdown. What agents and threads say is in blocks and
@@ -137,7 +138,17 @@ func (d transcriptText) Text(p *page) {
 }
 
 // transcriptRunFlag selects a run.
-func transcriptRunFlag() cli.Flag { return newOption("run", anID("RUN", otherIDs), "only this run") }
+func transcriptRunFlag() cli.Flag { return newOption("run", aRun(), "only this run") }
+
+// aRun is a run's id, or its beginning.
+func aRun() *value { return &value{shown: "RUN", check: checkRun} }
+
+func checkRun(text string) *fault {
+	if rest, ok := strings.CutPrefix(text, thread.PrefixRun); ok && (rest == "" || thread.ValidID(rest)) {
+		return nil
+	}
+	return &fault{Problem: "must be a run's id, or its beginning (run-a1b2), not " + quoted(text)}
+}
 
 func transcriptCommand() *command {
 	return &command{

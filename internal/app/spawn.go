@@ -40,6 +40,10 @@ type SpawnRequest struct {
 	NoSetup bool
 	// Claim: the caller also claims the thread, for as long as the configuration says.
 	Claim bool
+	// Run: whoever runs what is ready runs the thread's agent before others: Agent, or ""
+	// for the one that is configured.
+	Run   bool
+	Agent string
 }
 
 // Faults returns what is wrong with the request.
@@ -63,6 +67,14 @@ func (in SpawnRequest) Faults(name Names) []Fault {
 	in.uncommittedFaults(k)
 	if len(in.Accept) > 0 && !in.Code {
 		k.with("Code", "Accept", "", "needs %s", k.name("Code"))
+	}
+	switch {
+	case in.Agent != "" && !in.Run:
+		k.with("Run", "Agent", in.Agent, "needs %s", k.name("Run"))
+	case in.Run && in.Claim:
+		k.with("Run", "Claim", "", "goes without %s, which claims the thread for its agent", k.name("Run"))
+	case in.Run && in.Executor == thread.ByHuman:
+		k.with("Run", "Executor", string(in.Executor), "goes without %s: no agent works for a person", k.name("Run"))
 	}
 	if in.NoSetup && !in.Code {
 		k.with("Code", "NoSetup", "", "needs %s", k.name("Code"))
@@ -124,8 +136,16 @@ type SpawnResult struct {
 	References  []ReferenceRecord  `json:"references"`
 	Claim       *ClaimRecord       `json:"claim,omitempty"`
 	Code        *SpawnedCode       `json:"code,omitempty"`
+	Run         *WantedRun         `json:"run,omitempty"`
 	Revision    thread.Revision    `json:"revision"`
 	Change
+}
+
+// WantedRun is a run that starts when its thread is ready.
+type WantedRun struct {
+	Agent string `json:"agent,omitempty"` // "": the one that is configured
+	// Loop: a process that runs whatever is ready is there to start it.
+	Loop bool `json:"loop"`
 }
 
 func newSpawnResult(c *Call, t thread.Thread) *SpawnResult {
@@ -177,6 +197,15 @@ func Spawn(c *Call, in SpawnRequest) (*SpawnResult, error) {
 	}
 	if in.Title == "" {
 		in.Title = firstLine(in.Intent)
+	}
+	if in.Agent != "" {
+		all, _, err := profiles(c)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := agentNamed(all, in.Agent); err != nil {
+			return nil, err
+		}
 	}
 	if !in.Code {
 		in.Worktree = c.project.worktree(in.Worktree)
@@ -344,6 +373,13 @@ func (in SpawnRequest) spawn(c *Call, s *thread.State, stamp thread.Stamp, f *ne
 		return nil, "", err
 	}
 	d := newSpawnResult(c, t)
+	if in.Run {
+		if _, err := s.WantRun(string(t.ID), in.Agent, stamp); err != nil {
+			return nil, "", err
+		}
+		d.Run = &WantedRun{Agent: in.Agent}
+		d.Run.Loop, _, _ = c.store.LoopHeld() // it is only told
+	}
 	d.Inherited.Scope, d.Inherited.Files = n.Scope, f.inherited
 	steps := []thread.Step{{Do: thread.StepMakeDir, To: threadPlace(t.ID)}}
 	if f.filled {

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/thread"
+)
+
+// NewWorkRequest begins something new: an objective, and a thread for it.
+type NewWorkRequest struct {
+	Text string // what is to be achieved
+}
+
+// NewWorkResult has both.
+type NewWorkResult struct {
+	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
+	ThreadID    thread.ThreadID    `json:"threadId"`
+}
+
+// NewWork creates an objective and a thread with the text as its intent, in one operation.
+// Errors: T903, those of a write.
+func NewWork(c *Call, in NewWorkRequest) (*NewWorkResult, error) {
+	if firstLine(in.Text) == "" {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "Text is empty"))
+	}
+	d := &NewWorkResult{}
+	_, err := Batch(c, BatchRequest{unnumbered: true, Lines: []BatchLine{
+		{Number: 1, Caller: c.caller, Do: func(line *Call) (any, error) {
+			o, err := CreateObjective(line, CreateObjectiveRequest{Title: firstLine(in.Text)})
+			if err == nil {
+				d.ObjectiveID = o.ObjectiveID
+			}
+			return o, err
+		}},
+		{Number: 2, Caller: c.caller, Do: func(line *Call) (any, error) {
+			t, err := Spawn(line, SpawnRequest{Objective: string(d.ObjectiveID), Intent: in.Text, Title: firstLine(in.Text)})
+			if err == nil {
+				d.ThreadID = t.ThreadID
+			}
+			return t, err
+		}},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
