@@ -213,7 +213,7 @@ func mergeFlags() []cli.Flag {
 // these flags runs; a command in a state or in a project's configuration does not.
 func commitFlags() []cli.Flag {
 	return []cli.Flag{
-		newOption("agent", anyText("CMD"), "the agent that may resolve conflicts"),
+		newOption("agent", anyText("NAME|CMD"), "the agent or command that resolves"),
 		newOption("agent-timeout", aDuration(), "how long the agent may take per file (default 300s)"),
 		newOption("validate", anyText("CMD"), "a command that must succeed in a copy of the target with the result"),
 	}

@@ -145,6 +145,17 @@ func goesOn(t *testing.T, b *bench) {
 	assert.Contains(t, planOf(t, b), "four of child")
 }
 
+func TestTheConfiguredAgentIsOfferedAtThePrompt(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), []byte(`{"run": {"agent": "mine", "agents": {"mine": {"command": ["no-such-agent"]}}}}`), 0o600))
+	shown, status := typing(t, b, []string{noColours}, []string{"yes", "ours", "theirs", "yes"}, "merge", "--sources", "child", "--target", "main")
+	assert.Equal(t, 0, status, shown)
+	assert.Contains(t, shown, "auto-resolution?")
+	assert.Contains(t, shown, "the agent did not resolve plan.md: Agent 'no-such-agent' could not be started")
+}
+
 func TestANoIsNoErrorAtAnyPromptOfAMerge(t *testing.T) {
 	t.Parallel()
 	for name, way := range prompts() {

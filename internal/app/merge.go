@@ -26,9 +26,9 @@ type MergeResult = merging.Result
 // MergeMeans has the people and commands that a merge may use. A command that the caller
 // names runs; a command in a state or in a project's configuration does not.
 type MergeMeans struct {
-	// Agent and Validate are commands, split by shell quoting rules and run without a
-	// shell; "" means the user's configuration. Timeout limits each; 0 means five
-	// minutes, and thirty for a validator of code.
+	// Agent is the name of an agent (see Agents), else a command, like Validate: split by
+	// shell quoting rules and run without a shell; "" means the user's configuration.
+	// Timeout limits each; 0 means five minutes, and thirty for a validator of code.
 	Agent, Validate string
 	Timeout         time.Duration
 	// Person resolves conflicts, and Approver decides whether to apply a merge that
@@ -162,7 +162,14 @@ func (in MergeRequest) carryOut(c *Call, request merging.Request, conf settings)
 	if in.DryRun {
 		begin = merging.Preview
 	}
-	s, err := begin(mergeCall(c, in.MergeMeans, conf), request)
+	call := mergeCall(c, in.MergeMeans, conf)
+	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	call.Agent = agent
+	s, err := begin(call, request)
 	switch {
 	case err != nil:
 		return nil, err
@@ -316,7 +323,14 @@ func MergeContinue(c *Call, in MergeContinueRequest) (*MergeResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := merging.Load(mergeCall(c, in.MergeMeans, conf), in.Merge)
+	call := mergeCall(c, in.MergeMeans, conf)
+	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	call.Agent = agent
+	s, err := merging.Load(call, in.Merge)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +371,7 @@ func mergeCall(c *Call, means MergeMeans, conf settings) merging.Call {
 	return merging.Call{
 		Context: c.ctx, Operations: mergeOperations{c}, Files: c.store, As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Now: c.now, Root: c.project.root,
 		NewID:  func(prefix string, taken func(string) bool) string { return c.newID("", prefix, taken) },
-		Policy: conf.policy, Agent: cmp.Or(means.Agent, conf.agent), Timeout: cmp.Or(means.Timeout, defaultMergeTimeout), Environ: c.project.env.Environ,
+		Policy: conf.policy, Timeout: cmp.Or(means.Timeout, defaultMergeTimeout), Environ: c.project.env.Environ,
 		Validate: merging.Validators{
 			Named: means.Validate, Artifacts: conf.validate, Code: conf.validateCode, CodeTimeout: cmp.Or(means.Timeout, codeValidateTime),
 		},

@@ -100,7 +100,12 @@ func MergeLand(c *Call, in MergeLandRequest) (*MergeLandResult, error) {
 		return nil, err
 	}
 	in.Person, in.Approver = nil, nil
-	q.repository, q.in, q.conf = oneRepo(c), in, conf
+	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	q.repository, q.in, q.conf, q.agent = oneRepo(c), in, conf, agent
 	err = q.land(c)
 	c.changed = c.changed || q.result.Changed
 	return q.result, err
@@ -113,6 +118,7 @@ type landingQueue struct {
 	killed     []thread.Merge // others, whose landing was interrupted
 	in         MergeLandRequest
 	conf       settings
+	agent      *merging.Agent
 	repository func(thread.Thread) (*git.Repo, error)
 	result     *MergeLandResult
 	first      error // of the first merge that has not landed
@@ -202,7 +208,7 @@ func (q *landingQueue) try(c *Call, m thread.Merge) error {
 // is nil if somebody else has landed or aborted it. Its error ends the run.
 func (q *landingQueue) carryOut(one *Call, m thread.Merge) (item *LandedMerge, why *codes.Error, err error) {
 	call := mergeCall(one, q.in.MergeMeans, q.conf)
-	call.Repository = q.repository
+	call.Repository, call.Agent = q.repository, q.agent
 	s, err := merging.Load(call, string(m.ID))
 	var merged *MergeResult
 	if err == nil {

@@ -20,7 +20,8 @@
 //	EXIT[[n]]        ends the process; CRASH[[]] kills it
 //
 // Each of them is done once in a session, also in one that is opened again: what is done
-// is kept in the folder FAKE_STATE. FAKE_SESSION names the session. The variable FAKE has words that change the agent:
+// is kept in the folder FAKE_STATE. FAKE_SESSION names the session. FAKE_PROMPT is added
+// to each prompt. The variable FAKE has words that change the agent:
 // auth (it wants a login), noload (it cannot open sessions again), slow (it never
 // answers initialize), fail (it ends at once), old (another version of the protocol),
 // modes (it has the modes auto and default), replay (it cannot resume, and repeats a
@@ -204,7 +205,7 @@ var verb = regexp.MustCompile(`\b([A-Z]+)\[\[(.*?)\]\]`)
 func (a *agent) turn(m message, text string) {
 	a.say("reading. ")
 	stop, usage := "end_turn", ""
-	for _, found := range verb.FindAllStringSubmatch(text, -1) {
+	for _, found := range verb.FindAllStringSubmatch(text+"\n"+os.Getenv("FAKE_PROMPT"), -1) {
 		if !a.first(found[0]) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,6 +26,36 @@ import (
 
 const agentAttempts = 2
 
+// Agent resolves conflicts: a command, or a coding agent.
+type Agent struct {
+	// Ask has it do the task that a folder holds, and prompt.md there describes. Errors:
+	// T701 to T704, T903 for a command line that cannot be split, T904.
+	Ask func(ctx context.Context, dir string) (external.Result, error)
+	// Folder returns the folder in which those of tasks are made; nil: that of the system.
+	Folder func() (string, error)
+	// Ending tells it how to end, in the prompt.
+	Ending string
+}
+
+// ByCommand is an agent that is a command, limited by timeout. Its environment has the
+// names of the files, besides environ.
+func ByCommand(command string, environ func() []string, timeout time.Duration) *Agent {
+	return &Agent{
+		Ending: "Exit with 0 when done, 1 to decline, 75 to be tried again.",
+		Ask: func(ctx context.Context, dir string) (external.Result, error) {
+			return external.Run(ctx, external.Job{Command: command, Dir: dir, Env: append(slices.Clone(environ()), taskEnv(dir)...), Timeout: timeout})
+		},
+	}
+}
+
+// folder is where the folder of a task is made, "" for that of the system.
+func (a *Agent) folder() (string, error) {
+	if a.Folder == nil {
+		return "", nil
+	}
+	return a.Folder()
+}
+
 // leftToPeople is the reason for not asking an agent.
 const leftToPeople = "the policy leaves conflicts to a person (resolve_conflict)"
 
@@ -35,7 +66,7 @@ const declinedPrefix = "it declined"
 // declines or fails to resolve stay open, with the reason on record (W303). Errors:
 // T904, and those of Answer.
 func (s *Session) AskAgent(path string) error {
-	if s.call.Agent == "" {
+	if s.call.Agent == nil {
 		s.declinedBy(path, "no agent is configured")
 		return nil
 	}
@@ -88,7 +119,7 @@ func (s *Session) answeredByAgent(path string, answers []Answer) error {
 // unavailable turns the failure of an agent that gave no answer into a reason. Every
 // other failure, including an interrupt by the caller, stays an error.
 func unavailable(err error) (reason string, stop error) {
-	for _, code := range []codes.Code{codes.AgentUnavailable, codes.AgentConnection, codes.AgentTimeout, codes.InvalidArgument} {
+	for _, code := range []codes.Code{codes.AgentUnavailable, codes.AgentConnection, codes.AgentTimeout, codes.AgentLogin, codes.InvalidArgument} {
 		if codes.Has(err, code) {
 			return err.Error(), nil
 		}
@@ -108,9 +139,13 @@ type agentTask struct {
 // attempt runs the agent once. refused says why its answer was not accepted.
 func (t *agentTask) attempt() (out []Answer, refused string, err error) {
 	c := t.session.call
-	dir, err := os.MkdirTemp("", "leslie-agent-")
+	within, err := c.Agent.folder()
 	if err != nil {
-		return nil, "", cannotWrite(os.TempDir(), err)
+		return nil, "", err
+	}
+	dir, err := os.MkdirTemp(within, "leslie-agent-")
+	if err != nil {
+		return nil, "", cannotWrite(cmp.Or(within, os.TempDir()), err)
 	}
 	defer os.RemoveAll(dir)
 	if err := t.write(dir); err != nil {
@@ -119,7 +154,7 @@ func (t *agentTask) attempt() (out []Answer, refused string, err error) {
 	var result external.Result
 	err = retry.Retry(c.Context, agentRetry(), func(ctx context.Context, _ int) error {
 		var err error
-		result, err = external.Run(ctx, external.Job{Command: c.Agent, Dir: dir, Env: append(slices.Clone(c.Environ()), taskEnv(dir)...), Timeout: c.Timeout})
+		result, err = c.Agent.Ask(ctx, dir)
 		if err == nil && result.Verdict == external.TryAgain {
 			err = codes.AgentConnection.New(fact.Of("reason", "it asked to be tried again (exit status 75)"))
 		}
@@ -265,8 +300,7 @@ Answer in one of two ways, or both:
 - write resolutions.json beside it: [{"conflictId": "...", "choice": "ours|theirs|base|both|text|delete|keep", "text": "...", "reason": "..."}].
 
 Keep every line that one side added. If one has to go, say why in resolutions.json (reason) for that conflict.
-Exit with 0 when done, 1 to decline, 75 to be tried again.
-`)
+` + t.session.call.Agent.Ending + "\n")
 	if t.earlier != "" {
 		b.WriteString("\nYour first answer was not taken: " + shown(t.earlier) + "\n")
 	}

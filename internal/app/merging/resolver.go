@@ -97,7 +97,7 @@ func (s *Session) ask() error {
 // CanAskAgent reports whether AskAgent has an agent that may answer. first says that a
 // resolver should offer its help before anything else, because nobody has asked it yet.
 func (s *Session) CanAskAgent() (can, first bool, err error) {
-	if s.call.Agent == "" || s.record.Strategy == thread.HumanOnly {
+	if s.call.Agent == nil || s.record.Strategy == thread.HumanOnly {
 		return false, false, nil
 	}
 	can, err = s.mayResolve()
@@ -118,8 +118,8 @@ type agentFirst struct{}
 
 // Resolve implements Resolver.
 func (agentFirst) Resolve(_ context.Context, s *Session) error {
-	if s.call.Agent == "" {
-		s.declinedBy("every conflict", "no agent is configured: say --agent, or set merge.agent in your own configuration")
+	if s.call.Agent == nil {
+		s.declinedBy("every conflict", "no agent is configured: say --agent, or set merge.agent or run.agent in your own configuration")
 		return nil
 	}
 	for _, f := range s.plan.Files {

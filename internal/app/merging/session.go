@@ -71,9 +71,9 @@ type Call struct {
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.
 	Policy thread.Policy
-	// Agent is a command that may run, "" for none. Timeout limits it and the validators,
-	// and Environ is the agent's environment.
-	Agent    string
+	// Agent may be asked, nil for none. Timeout limits the validators, and Environ is their
+	// environment.
+	Agent    *Agent
 	Validate Validators
 	Timeout  time.Duration
 	Environ  func() []string
