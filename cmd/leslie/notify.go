@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"leslie/internal/external"
@@ -18,11 +20,14 @@ const (
 	notifyTimeout = 5 * time.Second
 )
 
-// notify starts the command in a process of its own. A failure changes nothing.
+// notify starts the command in a process of its own, which is no part of an agent's run:
+// it goes on when that has ended. A failure changes nothing.
 func (e env) notify(command, dir string, event []byte) {
-	if e.program != "" {
-		_ = external.Start([]string{e.program, notifyWord, command}, dir, e.environ(), event)
+	if e.program == "" {
+		return
 	}
+	own := slices.DeleteFunc(slices.Clone(e.environ()), func(entry string) bool { return strings.HasPrefix(entry, "LESLIE_RUN=") })
+	_ = external.Start([]string{e.program, notifyWord, command}, dir, own, event)
 }
 
 // superviseNotification runs the command with the event that standard input has.

@@ -330,6 +330,7 @@ func (s *supervisor) end(e runEnd) error {
 	ctx, cancel := cleaning(s.c)
 	defer cancel()
 	c := s.call(ctx, "run end")
+	var needs []WaitingItem
 	commit, err := c.system("run end", c.now(), func(st *thread.State, stamp thread.Stamp) thread.ThreadID {
 		if t, err := st.Thread(string(s.id)); err == nil && t.Status == thread.Completed && e.stop == thread.RunInterrupted {
 			e.stop, e.reason = thread.RunDone, ""
@@ -346,10 +347,11 @@ func (s *supervisor) end(e runEnd) error {
 		if err != nil {
 			return ""
 		}
-		s.run, s.status = *t.LastRun(), t.Status
+		s.run, s.status, needs = *t.LastRun(), t.Status, endedInVain(t)
 		return s.id
 	})
 	if err == nil {
+		notify(c, needs)
 		s.c.revision = &commit.Revision
 	}
 	if s.log != nil {

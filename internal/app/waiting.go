@@ -26,9 +26,10 @@ const (
 	WaitingResume    WaitingKind = "resume"    // suspended, and every child is terminated
 	WaitingSuspended WaitingKind = "suspended" // until somebody resumes it
 	WaitingUnmerged  WaitingKind = "unmerged"  // completed, and its parent has not merged it
+	WaitingRun       WaitingKind = "run"       // it ended in vain; only notify tells of it
 )
 
-// WaitingKinds are all kinds.
+// WaitingKinds are the kinds of a list.
 func WaitingKinds() []WaitingKind {
 	return []WaitingKind{WaitingApproval, WaitingQuestion, WaitingMerge, WaitingResume, WaitingSuspended, WaitingUnmerged}
 }
