@@ -199,6 +199,9 @@ func (h *runHandler) Update(kind string, raw json.RawMessage) {
 // noteCall keeps a call of a tool while it goes on.
 func (h *runHandler) noteCall(call acp.ToolCall, begins bool) {
 	h.mu.Lock()
+	if len(call.RawInput) == 0 {
+		call.RawInput = argumentsIn(call)
+	}
 	merged := h.calls[call.ID].Merge(call)
 	if merged.Status == "completed" || merged.Status == "failed" {
 		delete(h.calls, call.ID)
@@ -235,7 +238,8 @@ func (h *runHandler) Refused(method string) {
 func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) acp.PermissionOutcome {
 	h.mu.Lock()
 	h.last = h.now()
-	call := h.calls[r.ToolCall.ID].Merge(r.ToolCall)
+	before := h.calls[r.ToolCall.ID]
+	call := before.Merge(r.ToolCall)
 	h.asking++
 	turn := h.turn
 	h.mu.Unlock()
@@ -248,10 +252,13 @@ func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) ac
 		h.last = h.now()
 		h.mu.Unlock()
 	}()
-	p := toolOf(call, h.dir)
-	record := callRecord(p, call.RawInput)
+	p, d := decide(h.s.rules, before, r.ToolCall, h.dir)
+	input := []byte(call.RawInput)
+	if p.Cut {
+		input = []byte(call.ID)
+	}
+	record := callRecord(p, input)
 	line := told(record, call.Title)
-	d := h.s.rules.Decide(p)
 	if d.Verdict == permit.Ask {
 		switch h.s.in.Ask {
 		case AskAllow:

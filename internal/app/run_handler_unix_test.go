@@ -67,3 +67,25 @@ func TestATurnThatAMessageInterruptedIsSpokenOf(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(said), `"text":"A message interrupted your last turn`)
 }
+
+func TestACommandIsDecidedAsAWhole(t *testing.T) {
+	t.Parallel()
+	b := newRunBench(t, "ASK[[leslie context; touch made]]", "terse")
+	_, err := b.run(func(in *RunRequest) { in.Ask = AskDeny })
+	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	assert.NoFileExists(t, filepath.Join(b.dir, "made"))
+	said, err := os.ReadFile(filepath.Join(b.dir, ".leslie", "runs", "it", "transcript.jsonl"))
+	require.NoError(t, err)
+	assert.Contains(t, string(said), `"command":"leslie context; touch made"`)
+}
+
+func TestACommandThatIsShownAsAWordIsTheCommandInIt(t *testing.T) {
+	t.Parallel()
+	b := newRunBench(t, "ASK[[leslie context; touch made]] ASK[[touch also]] ASK[[: > asked]]", "quotes")
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir, ".leslie", "config.json"), []byte(`{"run": {"deny": ["Bash(touch:*)"]}}`), 0o600))
+	_, err := b.run(func(in *RunRequest) { in.Ask = AskAllow })
+	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	assert.NoFileExists(t, filepath.Join(b.dir, "made"))
+	assert.NoFileExists(t, filepath.Join(b.dir, "also"))
+	assert.FileExists(t, filepath.Join(b.dir, "asked"))
+}

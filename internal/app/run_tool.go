@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"leslie/internal/acp"
+	"leslie/internal/external"
 	"leslie/internal/permit"
 	"leslie/thread"
 )
@@ -40,7 +41,8 @@ func toolOf(call acp.ToolCall, dir string) permit.Call {
 		out.Tool = name
 		return out
 	case call.Kind == "execute":
-		out.Tool, out.Command = permit.Bash, commandOf(call, in)
+		out.Tool = permit.Bash
+		out.Command, out.Cut = commandOf(call, in)
 		return out
 	case slices.Contains([]string{"edit", "delete", "move"}, call.Kind):
 		out.Tool = permit.Edit
@@ -96,10 +98,24 @@ func mcpTool(call acp.ToolCall) string {
 // askedInText is how one agent says the command that it wants to run.
 const askedInText = "Requesting approval to Running: "
 
-// commandOf returns the line for the shell that a call runs.
-func commandOf(call acp.ToolCall, in toolInput) string {
+// commandOf returns the line for the shell that a call runs. cut says that it may be only
+// the beginning, as a text for people is.
+func commandOf(call acp.ToolCall, in toolInput) (line string, cut bool) {
+	if line = in.line(); line != "" {
+		return line, false
+	}
+	line = call.Title
+	for _, c := range call.Content {
+		if _, asked, found := strings.Cut(c.Content.Text, askedInText); found {
+			line = strings.TrimSpace(asked)
+		}
+	}
+	return line, strings.HasSuffix(line, "…") || strings.HasSuffix(line, "...")
+}
+
+// line returns the line for the shell in a tool's input, "" without one.
+func (in toolInput) line() (line string) {
 	for _, raw := range []json.RawMessage{in.Command, in.Cmd} {
-		var line string
 		var words []string
 		switch {
 		case json.Unmarshal(raw, &line) == nil && line != "":
@@ -108,12 +124,45 @@ func commandOf(call acp.ToolCall, in toolInput) string {
 			return lineOf(words)
 		}
 	}
-	for _, c := range call.Content {
-		if _, line, found := strings.Cut(c.Content.Text, askedInText); found {
-			return strings.TrimSpace(line)
-		}
+	return ""
+}
+
+// decide returns what a call does for which an agent asks, and the verdict. before is what
+// the agent has said of it so far, nothing if it has not. An agent that asks with another
+// command than it has said needs both of them allowed; one that has put the command
+// between quotes (codex) means the same.
+func decide(rules permit.Rules, before, asked acp.ToolCall, dir string) (permit.Call, permit.Decision) {
+	p := toolOf(before.Merge(asked), dir)
+	d := rules.Decide(p)
+	var in toolInput
+	_ = json.Unmarshal(before.RawInput, &in)
+	line := in.line()
+	if p.Tool != permit.Bash || line == "" || line == p.Command {
+		return p, d
 	}
-	return call.Title
+	said := p
+	said.Command, said.Cut = line, false
+	first := rules.Decide(said)
+	if words, err := external.Split(p.Command); err == nil && len(words) == 1 && words[0] == line {
+		return said, first
+	}
+	if narrower(first.Verdict, d.Verdict) {
+		return p, first
+	}
+	return p, d
+}
+
+// argumentsIn returns what a tool is called with if an agent shows just that, as kimi does
+// before it asks; nil if it does not.
+func argumentsIn(call acp.ToolCall) json.RawMessage {
+	if len(call.Content) != 1 || call.Status != "" && call.Status != "pending" {
+		return nil
+	}
+	var in map[string]json.RawMessage
+	if text := []byte(call.Content[0].Content.Text); json.Unmarshal(text, &in) == nil {
+		return text
+	}
+	return nil
 }
 
 // lineOf returns the line that a list of words is: what a shell is given with -c, or the
@@ -157,13 +206,14 @@ func resolved(name string) string {
 const maxLinks = 40
 
 // callRecord is a call as a person is asked about it, and as it is recognized. input is
-// what the tool is called with, for tools of which the rules know no more.
+// what the tool is called with, for tools of which the rules know no more, or what
+// tells a command from others that begin as it does.
 func callRecord(p permit.Call, input []byte) *thread.ToolCall {
 	t := &thread.ToolCall{Tool: p.Tool, Command: p.Command}
 	for _, path := range p.Paths {
 		t.Paths = append(t.Paths, path.Real)
 	}
-	if p.Tool == permit.Bash || len(t.Paths) > 0 {
+	if p.Tool == permit.Bash && !p.Cut || len(t.Paths) > 0 {
 		input = nil
 	}
 	sum := sha256.New()

@@ -30,6 +30,9 @@ func TestWhatAnAgentWantsToDoIsReadFromItsRequest(t *testing.T) {
 		`{"kind":"execute","title":"x","rawInput":{"command":["git","commit","-m","it's; done"]}}`:                                                            {Tool: permit.Bash, Command: `'git' 'commit' '-m' 'it'\''s; done'`},
 		`{"kind":"execute","title":"npm test"}`:                                                                                                               {Tool: permit.Bash, Command: "npm test"},
 		`{"kind":"execute","title":"Shell","content":[{"type":"content","content":{"type":"text","text":"Requesting approval to Running: make all"}}]}`:       {Tool: permit.Bash, Command: "make all"},
+		`{"kind":"execute","title":"make a very lo…"}`:                                                                                                        {Tool: permit.Bash, Command: "make a very lo…", Cut: true},
+		`{"kind":"execute","title":"Bash","content":[{"type":"content","content":{"type":"text","text":"Requesting approval to Running: make a..."}}]}`:       {Tool: permit.Bash, Command: "make a...", Cut: true},
+		`{"kind":"execute","rawInput":{"command":"go test ./..."}}`:                                                                                           {Tool: permit.Bash, Command: "go test ./..."},
 		`{"kind":"edit","title":"Write","locations":[{"path":"a.go"}],"content":[{"type":"diff","path":"` + dir + `/a.go"},{"type":"diff","path":"/etc/x"}]}`: {Tool: permit.Edit, Paths: at(dir+"/a.go", "/etc/x")},
 		`{"kind":"edit","rawInput":{"file_path":"b/../a.go"}}`:                                                                                                {Tool: permit.Edit, Paths: at(dir + "/a.go")},
 		`{"kind":"delete","rawInput":{"filePath":"/x/y"}}`:                                                                                                    {Tool: permit.Edit, Paths: at("/x/y")},
@@ -78,6 +81,8 @@ func TestOnlyTheSameCallIsTheSame(t *testing.T) {
 	for _, c := range other {
 		assert.NotEqual(t, same, callRecord(c, nil).Digest, "%v", c)
 	}
+	cut := permit.Call{Tool: permit.Bash, Command: "make…", Cut: true, Dir: "/a"}
+	assert.NotEqual(t, callRecord(cut, []byte("1")).Digest, callRecord(cut, []byte("2")).Digest, "nobody knows whether they are the same")
 	tool := permit.Call{Tool: "mcp__a__b", Dir: "/a"}
 	assert.NotEqual(t, callRecord(tool, []byte(`{"x":1}`)).Digest, callRecord(tool, []byte(`{"x":2}`)).Digest)
 }

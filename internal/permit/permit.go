@@ -36,6 +36,7 @@ const (
 type Call struct {
 	Tool    string
 	Command string // of Bash: the line for the shell
+	Cut     bool   // Command is only its beginning
 	Paths   []Path // of Edit and Read
 	Dir     string // the working folder, absolute, its links resolved
 }
@@ -194,6 +195,9 @@ func (rs Rules) Decide(c Call) Decision {
 				return Decision{step.verdict, "the rule " + r.text + " says " + string(step.verdict)}
 			}
 		}
+	}
+	if c.Cut {
+		return Decision{Ask, "the agent shows only the beginning of this command"}
 	}
 	if line.hidden {
 		return Decision{Ask, "this command line is too complicated to be looked through"}

@@ -86,6 +86,17 @@ func TestALineThatIsTooComplicatedIsAsked(t *testing.T) {
 	}
 }
 
+func TestACommandOfWhichOnlyTheBeginningIsShownIsAsked(t *testing.T) {
+	t.Parallel()
+	rs := rules(t, []string{"Bash(rm:*)"}, nil, []string{"*"})
+	rs.Default = permit.Allow
+	for line, want := range map[string]permit.Verdict{"ls…": permit.Ask, "rm x…": permit.Deny} {
+		c := bash(line)
+		c.Cut = true
+		assert.Equal(t, want, rs.Decide(c).Verdict, "%q", line)
+	}
+}
+
 func TestARuleAllowsNothingThatRunsOtherPrograms(t *testing.T) {
 	t.Parallel()
 	rs := rules(t, nil, nil, []string{"Bash(leslie:*)", "Edit(./**)"})

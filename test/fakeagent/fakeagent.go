@@ -26,7 +26,9 @@
 // answers initialize), fail (it ends at once), old (another version of the protocol),
 // modes (it has the modes auto and default), replay (it cannot resume, and repeats a
 // session that it loads after it has answered), mute (it does not say that a call begins
-// which it has asked about), quota (it says what a turn used in _meta alone), rich (it has no limits).
+// which it has asked about), quota (it says what a turn used in _meta alone), rich (it has no limits),
+// terse (it asks with the beginning of a command, and has said all of it before), quotes
+// (it asks with a command as a word for a shell, and has said it as it is before).
 package fakeagent
 
 import (
@@ -309,6 +311,18 @@ func (a *agent) ask(what, arg string) (cancelled bool) {
 		call["kind"], call["rawInput"] = "execute", map[string]any{"command": arg}
 	} else {
 		call["kind"], call["locations"] = "edit", []any{map[string]any{"path": arg}}
+	}
+	if is("terse") {
+		args, _ := json.Marshal(map[string]any{"command": arg})
+		text := func(s string) []any {
+			return []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": s}}}
+		}
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "Bash", "kind": "execute", "status": "pending", "content": text(string(args))})
+		call = map[string]any{"toolCallId": id, "title": "Bash", "content": text("Requesting approval to Running: " + arg[:min(len(arg), 10)] + "…")}
+	}
+	if is("quotes") {
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": arg, "kind": "execute", "status": "pending", "rawInput": map[string]any{"command": arg}})
+		call["rawInput"] = map[string]any{"command": `"` + arg[:1] + `"'` + arg[1:] + `'`}
 	}
 	answer := a.request("session/request_permission", map[string]any{"sessionId": a.session, "toolCall": call, "options": []any{
 		map[string]any{"optionId": "always", "name": "Always", "kind": "allow_always"}, map[string]any{"optionId": "yes", "name": "Once", "kind": "allow_once"},
