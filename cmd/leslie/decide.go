@@ -217,6 +217,7 @@ func (p *reviewPrompt) Gone(id thread.ApprovalID) { p.say("%s has been decided i
 const (
 	wordApprove = "approve"
 	wordDeny    = "deny"
+	wordAlways  = "always"
 )
 
 // Review implements app.Reviewer.
@@ -227,6 +228,9 @@ func (p *reviewPrompt) Review(r app.Review) (v app.ReviewVerdict, err error) {
 		return app.ReviewVerdict{Quit: answer != wordLater}, err
 	}
 	v = app.ReviewVerdict{Decision: thread.GrantDecision(answer), Reason: p.c.text("reason")}
+	if answer == wordAlways {
+		v.Decision, v.Always = thread.Approve, true
+	}
 	if answer == wordDeny && v.Reason == "" {
 		var ok bool
 		if v.Reason, ok = p.text("Why? (may be left empty)"); !ok {
@@ -243,6 +247,9 @@ func (p *reviewPrompt) decision(r app.Review, files []app.FileDiff) (word string
 		{Word: wordApprove, Key: "a", About: "approve the request"},
 		{Word: wordDeny, Key: "d", About: "deny it; you are asked why"},
 	}}
+	if len(r.Rules) > 0 {
+		question.choices = append(question.choices, screen.Choice{Word: wordAlways, Key: "w", About: "approve it, and allow from now on: " + joined(r.Rules)})
+	}
 	if files != nil {
 		question.choices = append(question.choices, screen.Choice{Word: wordDiff, Key: "f", About: "show what changes in " + string(r.ThreadID) + ", line by line"})
 	}

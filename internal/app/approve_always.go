@@ -54,11 +54,16 @@ func ApproveAlways(c *Call, in ApproveAlwaysRequest) (*ApproveAlwaysResult, erro
 	if err != nil {
 		return nil, err
 	}
-	if c.draft != nil || g.Tool == nil || c.project.env.Home == "" {
-		why := string(g.ID) + " is not about a call of a tool"
-		if g.Tool != nil {
-			why = "there is no configuration of a person here"
-		}
+	why := ""
+	switch {
+	case g.Tool == nil:
+		why = string(g.ID) + " is not about a call of a tool"
+	case c.draft != nil:
+		why = "a line of a batch cannot change your configuration"
+	case c.project.env.Home == "":
+		why = "the home folder is unknown"
+	}
+	if why != "" {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", why), fact.Of("approvalId", g.ID)).
 			WithHint("Approve it without --always").WithNext("leslie approvals")
 	}

@@ -121,12 +121,14 @@ type Review struct {
 	Title      string                // of the thread
 	Plan       []merging.PlannedFile // of a merge: what it would do
 	Changed    []string              // paths with which it is no longer about what it was about
+	Rules      []string              // of a tool's call: what ReviewVerdict.Always would add; none if it cannot
 }
 
 // ReviewVerdict is a reviewer's decision.
 type ReviewVerdict struct {
 	Decision thread.GrantDecision // "": left for later
 	Reason   string
+	Always   bool // an approved call is allowed from now on, too: see ApproveAlways
 	Quit     bool // the rest is left too
 }
 
@@ -207,7 +209,14 @@ func reviewOne(c *Call, by Reviewer, id thread.ApprovalID, n, of int) (decided *
 	if err != nil || v.Decision == "" {
 		return nil, v.Quit, err
 	}
-	decided, err = decideGrant(c, id, v.Decision, v.Reason)
+	if v.Always {
+		var always *ApproveAlwaysResult
+		if always, err = ApproveAlways(c, ApproveAlwaysRequest{Approval: string(id), Reason: v.Reason}); err == nil {
+			decided = &always.DecideResult
+		}
+	} else {
+		decided, err = decideGrant(c, id, v.Decision, v.Reason)
+	}
 	if err != nil {
 		return nil, v.Quit, unlessGone(by, id, err)
 	}
@@ -235,6 +244,11 @@ func review(c *Call, g thread.Approval) (r Review, err error) {
 	if g.MergeID != "" {
 		if r.Plan, err = MergePlan(c, g); err != nil {
 			return r, err
+		}
+	}
+	if g.Tool != nil {
+		if rules, err := rulesFor(c, g); err == nil {
+			r.Rules = texts(rules)
 		}
 	}
 	r.Changed, err = changedSince(c, g)
