@@ -441,7 +441,9 @@ func (s *supervisor) opening(again bool) (text string, shown []thread.InjectionI
 		begin = "You go on with the thread '" + string(s.id) + "' in " + s.dir + ". See what is done already before you continue."
 	}
 	rules := "When everything is done, run `leslie done`; a turn that ends without it is not the end. If you cannot go on, say why with " +
-		"`leslie suspend --reason TEXT`; ask a person with `leslie ask --question TEXT`, then end your turn: you are called again when it is answered."
+		"`leslie suspend --reason TEXT`; ask a person with `leslie ask --question TEXT`, then end your turn: you are called again when it is answered. " +
+		"To give parts to other agents, spawn threads with --run (with --code too if they change code), see that `leslie run list` says who starts them " +
+		"(else `leslie run --next --detach`), suspend this thread and end your turn: you are called again when they have ended, or write to you."
 	parts := []string{begin, s.woke, rules, s.in.Guide, s.instead}
 	if s.agent.Lost != nil {
 		if said, err := transcript.Tail(s.folder, tailBytes); err == nil && said != "" {

@@ -1,8 +1,8 @@
 // Demo runs a complete example with leslie in a temporary folder and prints every
 // command with its answer: it splits an objective into threads, which inherit, reference
 // and change copies of the project's own documents, and threads with code of their own,
-// whose changes conflict and land. At the end the state file is
-// damaged and recovers.
+// whose changes conflict and land, and a team of agents that leslie runs. At the end the
+// state file is damaged and recovers.
 //
 // It fails if a command does not end as expected, so it is a test as well.
 //
@@ -22,6 +22,9 @@ import (
 )
 
 func main() {
+	if playsAgent() {
+		return
+	}
 	leslie := flag.String("leslie", "bin/leslie", "the `binary` to run")
 	keep := flag.Bool("keep", false, "keep the folder")
 	flag.Parse()
@@ -63,6 +66,7 @@ func play(leslie string, keep bool) error {
 	s.merge()
 	s.ask()
 	s.code()
+	s.team()
 	s.finish()
 	s.refuse()
 	s.recover()
