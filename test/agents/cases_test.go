@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,9 @@ type oneCase struct {
 func cases() []oneCase {
 	return []oneCase{
 		{"check", checks}, {"done", works}, {"reject", isDenied}, {"ask", asks}, {"late", asksLate}, {"cancel", isStopped},
-		{"urgent", isInterrupted}, {"kill", isKilled}, {"worktree", writesCode}, {"mcp", callsServer}, {"schema", speaks},
+		{"urgent", isInterrupted}, {"kill", isKilled}, {"crash", crashes}, {"signal", isSignalled}, {"leave", leavesSomething},
+		{"question", waitsForAnswer}, {"two", worksTwice}, {"shell", saysWhatItRuns}, {"files", saysWhatItWrites}, {"worktree", writesCode},
+		{"mcp", callsServer}, {"schema", speaks},
 	}
 }
 
@@ -199,6 +202,124 @@ func isKilled(r *rig) {
 	r.nothingLeft(0)
 }
 
+// crashes: the agent is killed while a tool runs, and started again.
+func crashes(r *rig) {
+	r.spawn("t", "RUN[[mark one]] RUN[[nap]] RUN[[mark two]] RUN[[leslie done]]")
+	p := r.start("run", "t")
+	r.naps(p)
+	for _, pid := range r.left() {
+		if parent(pid) == p.process.Pid {
+			agent, err := os.FindProcess(pid)
+			require.NoError(r, err)
+			require.NoError(r, agent.Kill())
+		}
+	}
+	o := r.wait(p)
+	d := r.done(o)
+	r.marked("one", "two")
+	assert.Equal(r, 2, d.Attempts)
+	for _, w := range o.Doc.Warnings {
+		r.note(w.Code)
+	}
+	r.nothingLeft(0)
+}
+
+// isSignalled: Ctrl-C ends its turn while a tool runs, and the run.
+func isSignalled(r *rig) {
+	r.spawn("t", "RUN[[mark one]] RUN[[nap]] RUN[[mark two]] RUN[[leslie done]]")
+	p := r.start("run", "t")
+	r.naps(p)
+	began := time.Now()
+	require.NoError(r, p.process.Signal(os.Interrupt))
+	o := r.wait(p)
+	r.noteTime("ended in", time.Since(began))
+	assert.Equal(r, "T904", o.Code())
+	r.nothingLeft(0)
+	r.done(r.call("run", "t"))
+	r.marked("one", "two")
+}
+
+// leavesSomething: a process that a tool leaves behind is ended with it.
+func leavesSomething(r *rig) {
+	r.spawn("t", "RUN[[leave]] RUN[[leslie done]]")
+	o := r.call("run", "t")
+	r.done(o)
+	r.nothingLeft(0)
+	if o.Doc.Warned("W703") {
+		r.note("W703")
+	}
+}
+
+// waitsForAnswer: it asks a person a question, and goes on with the answer.
+func waitsForAnswer(r *rig) {
+	r.spawn("t", "RUN[[leslie ask --question Which]]")
+	o := r.call("run", "t")
+	assert.Equal(r, "T707", o.Code(), "%s", o.Text())
+	r.nothingLeft(0)
+	var d struct{ Items []struct{ QuestionID string } }
+	r.ok("questions").Into(&d)
+	require.Len(r, d.Items, 1)
+	r.ok("answer", d.Items[0].QuestionID, "RUN[[mark this]] RUN[[leslie done]]")
+	r.done(r.call("run", "t"))
+	assert.Equal(r, []string{"this"}, r.marks())
+	r.nothingLeft(0)
+}
+
+// worksTwice: two threads run at the same time.
+func worksTwice(r *rig) {
+	r.spawn("a", "RUN[[mark a]] TALK[[50]] RUN[[leslie done]]")
+	r.spawn("b", "RUN[[mark b]] TALK[[50]] RUN[[leslie done]]")
+	p, q := r.start("run", "a"), r.start("run", "b")
+	r.done(r.wait(p))
+	r.done(r.wait(q))
+	assert.ElementsMatch(r, []string{"a", "b"}, r.marks())
+	r.nothingLeft(0)
+}
+
+// saysWhatItRuns: what the rules decide about is the whole of what would run.
+func saysWhatItRuns(r *rig) {
+	lines := []string{
+		`mark first~mark no second`, `mark LONG; mark no third`, `mark 'a  b' "ü" \\ $HOME`, `mark c # d (e) [f] {g}`, `mark LONG`, `git status && mark no fourth`,
+	}
+	intent := "RUN[[" + strings.Join(lines, "]] RUN[[") + "]] RUN[[leslie done]]"
+	r.spawn("t", intent)
+	r.done(r.call("run", "t", "--ask", "deny"))
+	var asked []string
+	for _, e := range r.transcript("t") {
+		if e.Kind == "permission" && e.Call.Tool == "Bash" {
+			asked = append(asked, e.Call.Command)
+			assert.Equal(r, strings.Contains(e.Call.Command, "mark no"), e.Verdict == "deny", "%s: %s", e.Call.Command, e.Verdict)
+		}
+	}
+	for _, line := range lines {
+		if line = expanded(line); !slices.Contains(asked, line) {
+			assert.Fail(r, "it did not ask about exactly this", "%.100q in %.1000q", line, asked)
+		}
+	}
+	b, _ := os.ReadFile(filepath.Join(r.home, "marks"))
+	assert.Equal(r, []string{"a  b ü \\ " + r.home, "c", longWord}, strings.Split(strings.TrimSpace(string(b)), "\n"))
+	r.nothingLeft(0)
+}
+
+// saysWhatItWrites: files that the rules do not allow are not written.
+func saysWhatItWrites(r *rig) {
+	outside := filepath.Join(filepath.Dir(r.home), "outside.txt")
+	require.NoError(r, os.Symlink(filepath.Dir(outside), filepath.Join(r.project, "link")))
+	inside := filepath.Join(r.project, "inside.txt")
+	records := filepath.Join(r.project, ".leslie", "config.json")
+	r.spawn("t", "WRITE[["+outside+"]] WRITE[["+filepath.Join(r.project, "link", "linked.txt")+"]] WRITE[["+records+"]] WRITE[["+inside+"]] RUN[[leslie done]]")
+	r.done(r.call("run", "t", "--ask", "deny"))
+	assert.FileExists(r, inside)
+	assert.NoFileExists(r, outside)
+	assert.NoFileExists(r, filepath.Join(filepath.Dir(outside), "linked.txt"))
+	_, err := os.Stat(records)
+	assert.Equal(r, r.agent.edits, err == nil, "it has written %s", records)
+	if r.agent.edits {
+		r.note("edits its folder unasked")
+	}
+	r.nothingLeft(0)
+}
+
 // writesCode: it works in the thread's own worktree.
 func writesCode(r *rig) {
 	r.spawn("t", "WRITE[["+filepath.Join(r.project+".worktrees", "t", "hello.txt")+"]] RUN[[git add -A]] RUN[[git commit -q -m Hello]] RUN[[leslie done]]", "--code")
@@ -217,6 +338,15 @@ func callsServer(r *rig) {
 		r.note("not there")
 		r.SkipNow()
 	}
+}
+
+// parent is the parent of a process.
+func parent(pid int) int {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	_, line, _ := strings.Cut(string(b), "\nPPid:")
+	line, _, _ = strings.Cut(line, "\n")
+	n, _ := strconv.Atoi(strings.TrimSpace(line))
+	return n
 }
 
 // marked requires what the agent has done, each thing once and in this order, unless it

@@ -27,6 +27,8 @@ type realAgent struct {
 	// forgets: it forgets a turn that is cancelled, and opens no session again in the
 	// minute in which it began.
 	forgets bool
+	// edits: it edits files of its folder without asking.
+	edits bool
 }
 
 // nodePackage has Node where there is none, schemaPackage the protocol's schema.
@@ -90,7 +92,7 @@ exclude_tmpdir_env_var = true
 			files: map[string]string{".qwen/settings.json": `{"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": false, "disableAutoUpdate": true}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "model": {"name": "fake-model"}, "$version": 4}`},
 		},
 		{
-			name: "kimi", packet: "@moonshot-ai/kimi-code@2.1.0", command: []string{"kimi", "acp"},
+			name: "kimi", packet: "@moonshot-ai/kimi-code@2.1.0", command: []string{"kimi", "acp"}, edits: true,
 			env: map[string]string{
 				"KIMI_MODEL_PROVIDER_TYPE": "openai", "KIMI_MODEL_NAME": "fake-model", "KIMI_MODEL_API_KEY": "fake", "KIMI_MODEL_BASE_URL": "MODEL/v1",
 				"KIMI_MODEL_MAX_CONTEXT_SIZE": "100000", "KIMI_DISABLE_TELEMETRY": "1", "KIMI_CODE_NO_AUTO_UPDATE": "1",

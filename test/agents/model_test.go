@@ -23,6 +23,8 @@ import (
 //	TALK[[n]]        says n words, a piece of the stream each, when nothing else is left
 //	HANG[[name]]     answers only when the agent gives up, and says so (see model.hung)
 //
+// In all of them ~ is a line's end, and LONG stands for a long word.
+//
 // It keeps nothing of a conversation but which HANG it has reached: whatever an agent
 // remembers of its session decides what comes next.
 
@@ -115,7 +117,7 @@ func (m *model) next(c conversation) (a answer, hang string) {
 	seen := map[string]bool{}
 	for _, i := range c.items {
 		for _, found := range verb.FindAllStringSubmatch(i.text, -1) {
-			what, arg := found[1], found[2]
+			what, arg := found[1], expanded(found[2])
 			if !i.user || seen[found[0]] {
 				continue
 			}
@@ -145,6 +147,13 @@ func (m *model) next(c conversation) (a answer, hang string) {
 		}
 	}
 	return a, ""
+}
+
+// longWord is what LONG stands for.
+var longWord = strings.Repeat("long", 1000)
+
+func expanded(arg string) string {
+	return strings.NewReplacer("~", "\n", "LONG", longWord).Replace(arg)
 }
 
 // done reports whether something is done.

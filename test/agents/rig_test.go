@@ -2,7 +2,6 @@ package agents_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,17 +38,18 @@ const patience = 2 * time.Minute
 // rules are those of the user: see the cases.
 func rules() map[string]any {
 	return map[string]any{
-		"allow": []string{"Bash(leslie:*)", "Bash(mark:*)", "Bash(nap:*)", "Bash(git:*)", "Read", "Edit(./**)"},
+		"allow": []string{"Bash(leslie:*)", "Bash(mark:*)", "Bash(nap:*)", "Bash(leave:*)", "Bash(git:*)", "Read", "Edit(./**)"},
 		"ask":   []string{"Bash(mark ask:*)"},
 		"deny":  []string{"Bash(mark no:*)"},
 	}
 }
 
-// programs are what the agents call: mark keeps what it is given, in order, and nap takes
-// its time, but only once.
+// programs are what the agents call: mark keeps what it is given, in order, nap takes its
+// time, but only once, and leave leaves a process behind.
 var programs = map[string]string{
-	"mark": "#!/bin/sh\necho \"$*\" >> \"$HOME/marks\"\necho \"marked mark $*\"\n",
-	"nap":  "#!/bin/sh\n[ -e \"$HOME/napped\" ] && { echo rested; exit 0; }\n: > \"$HOME/napped\"\nsleep 300\n",
+	"mark":  "#!/bin/sh\necho \"$*\" >> \"$HOME/marks\"\necho \"marked mark $*\"\n",
+	"leave": "#!/bin/sh\nsetsid sleep 300 > /dev/null 2>&1 < /dev/null &\n",
+	"nap":   "#!/bin/sh\n[ -e \"$HOME/napped\" ] && { echo rested; exit 0; }\n: > \"$HOME/napped\"\nsleep 300\n",
 }
 
 // newRig makes a project. With a tap, what leslie and the agent say is kept.
@@ -272,6 +272,7 @@ type runRecord struct {
 	Stop         string
 	Reason       string
 	Turns        int
+	Attempts     int
 	Used         struct {
 		Input, Output *int64
 		Cost          []struct{ Amount float64 }
@@ -296,7 +297,10 @@ func (r *rig) done(o harness.Outcome) runRecord {
 type entry struct {
 	Run, Kind, Text, Verdict, Reason, Method string
 	Turn                                     int
-	Raw                                      json.RawMessage
+	Call                                     struct {
+		Tool, Command string
+		Paths         []string
+	}
 }
 
 func (r *rig) transcript(id string) []entry {
