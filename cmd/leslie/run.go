@@ -124,7 +124,7 @@ type runFollower struct {
 func (f *runFollower) event(e app.RunEvent) {
 	p := &page{}
 	switch {
-	case !f.all && !slices.Contains([]string{"turn", "ask", "restart"}, e.Kind), e.Kind == "thought":
+	case !f.all && !slices.Contains([]string{"turn", "ask", "restart", "limit", "ended", "idle"}, e.Kind), e.Kind == "thought":
 		return
 	case e.Kind == "text":
 		f.open = e.Text != "" && !strings.HasSuffix(e.Text, "\n")
@@ -139,6 +139,10 @@ func (f *runFollower) event(e app.RunEvent) {
 		who = string(e.ThreadID) + ": "
 	}
 	switch e.Kind {
+	case "idle":
+		p.line("-- %s", e.Text)
+	case "ended":
+		p.line("-- %s%s", who, e.Text)
 	case "turn":
 		p.line("-- %sturn %d", who, e.Turn)
 	case "ask":

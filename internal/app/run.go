@@ -354,6 +354,9 @@ func (s *supervisor) end(e runEnd) error {
 		notify(c, needs)
 		s.c.revision = &commit.Revision
 	}
+	if s.handler != nil {
+		s.event("ended", string(e.stop)+after(": ", e.reason))
+	}
 	if s.log != nil {
 		s.log.Put(transcript.Ended, map[string]string{"stop": string(e.stop), "reason": e.reason})
 		s.unkept(s.log.Close())

@@ -68,6 +68,7 @@ type runLoop struct {
 	broken  map[string]error // agents that cannot be started
 	ended   []RunItem
 	wake    context.CancelFunc // ends the loop's sleep
+	quiet   bool               // it was said that nothing runs
 }
 
 // skippedThread is left alone until it changes, or a time has passed.
@@ -189,6 +190,7 @@ func (l *runLoop) loop() error {
 			wake()
 			return l.outcome()
 		}
+		l.sayIdle(at)
 		_ = w.Next(asleep, sleepUntil(l.c.project.env.Now(), l.c.project.env.Now(), at))
 		wake()
 	}
@@ -345,6 +347,21 @@ func (l *runLoop) idle(at time.Time) bool {
 	return len(l.going) == 0 && (len(l.broken) > 0 && l.broken[l.agent] != nil || l.in.UntilIdle && at.IsZero())
 }
 
+// sayIdle says once that nothing runs now.
+func (l *runLoop) sayIdle(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	idle := len(l.going) == 0
+	if idle && !l.quiet && l.in.Run.Event != nil {
+		text := "nothing is ready to run; this goes on when something is"
+		if !at.IsZero() {
+			text += ", or at " + at.Format(time.RFC3339)
+		}
+		l.in.Run.Event(RunEvent{Kind: "idle", Text: text})
+	}
+	l.quiet = idle
+}
+
 // outcome is the error of a loop that has nothing left to do.
 func (l *runLoop) outcome() error {
 	l.mu.Lock()
@@ -365,7 +382,7 @@ func (l *runLoop) outcome() error {
 		if len(left) == 0 {
 			first = i
 		}
-		left = append(left, string(i.ThreadID)+" ("+string(i.Stop)+")")
+		left = append(left, string(i.ThreadID)+" ("+string(i.Stop)+after(": ", i.Reason)+")")
 	}
 	if len(left) == 0 {
 		return nil
