@@ -107,6 +107,15 @@ func repoOf(c *Call, t thread.Thread) (*git.Repo, error) {
 	return repo, nil
 }
 
+// quietRepo is repoOf once no git of a killed process changes branches any more.
+func quietRepo(c *Call, t thread.Thread) (*git.Repo, error) {
+	repo, err := repoOf(c, t)
+	if err == nil {
+		err = repo.AwaitQuiet(c.ctx)
+	}
+	return repo, err
+}
+
 // worktreeDir is the folder of a thread's worktree, absolute.
 func worktreeDir(c *Call, t thread.Thread) string {
 	if dir := filepath.FromSlash(t.Worktree); filepath.IsAbs(dir) || dir == "" {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,7 @@ func codeProblems(c *Call) []codeProblem {
 	if err != nil {
 		return []codeProblem{codeFailure(c, err)}
 	}
-	var out []codeProblem
+	out := leftLocks(repo)
 	for _, t := range owners {
 		out = append(out, problemsOf(c, repo, t)...)
 	}
@@ -44,6 +45,19 @@ func codeProblems(c *Call) []codeProblem {
 		out = append(out, leftLanding(c, repo, m)...)
 	}
 	return append(out, leftRescues(c, repo, owners)...)
+}
+
+// leftLocks finds the lock files that a git of leslie's left which was killed. git refuses
+// to change the branch, or to delete any, while they are there.
+func leftLocks(repo *git.Repo) []codeProblem {
+	left := repo.LeftLocks()
+	if len(left) == 0 {
+		return nil
+	}
+	return []codeProblem{{
+		Finding: Finding{Code: string(codes.WorktreeBusy), Path: left[0], Message: "a git that was killed left lock files: " + strings.Join(left, ", "), Repairable: true},
+		repair:  repo.DropLocks,
+	}}
 }
 
 func codeFailure(c *Call, err error) codeProblem {
@@ -149,7 +163,13 @@ func leftRescues(c *Call, repo *git.Repo, owners []thread.Thread) (out []codePro
 		if err == nil && kept {
 			p.Message = "the ref keeps only what the branch '" + t.Branch + "' has"
 			p.Repairable = true
-			p.repair = func() error { return repo.UpdateRef(c.ctx, ref, "", refs[ref], "leslie: nothing to keep") }
+			p.repair = func() error {
+				err := repo.UpdateRef(c.ctx, ref, "", refs[ref], "leslie: nothing to keep")
+				if errors.Is(err, git.ErrMoved) { // its remover has just ended
+					return nil
+				}
+				return err
+			}
 		}
 		out = append(out, p)
 	}

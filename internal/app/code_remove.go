@@ -89,7 +89,7 @@ func CodeRemove(c *Call, in CodeRemoveRequest) (*CodeRemoveResult, error) {
 	if !m.t.OwnedCode().Made.Worktree {
 		return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) { return s.ForgetCode(m.t.ID, stamp) }, git.Rescued{}, true)
 	}
-	if m.repo, err = repoOf(c, m.t); err != nil {
+	if m.repo, err = quietRepo(c, m.t); err != nil {
 		return nil, err
 	}
 	m.removal = git.Removal{Worktree: m.repo.Worktree(worktreeDir(c, m.t), m.t.OwnedCode().Admin)}

@@ -64,7 +64,7 @@ func CodeRestore(c *Call, in CodeRestoreRequest) (*CodeRestoreResult, error) {
 		return err
 	})
 	if err == nil {
-		m.repo, err = repoOf(c, m.t)
+		m.repo, err = quietRepo(c, m.t)
 	}
 	if err == nil {
 		err = m.bring()

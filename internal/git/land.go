@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"leslie/codes"
@@ -63,10 +62,19 @@ const (
 	lockPace     = 10 * time.Millisecond
 )
 
-// awaitLanding holds the lock of landings, once no other process has it. Errors: T805 if
-// that takes too long, T904, T505.
+// awaitLanding holds the lock of landings, once no other process has it. A git that moves a
+// branch which is checked out nowhere has ended, too. Errors: T805 if that takes too long,
+// T904, T505.
 func (r *Repo) awaitLanding(ctx context.Context) (*os.File, error) {
-	return awaitLock(ctx, r.holdLanding)
+	lock, err := awaitLock(ctx, r.holdLanding)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.AwaitQuiet(ctx); err != nil {
+		release(lock)
+		return nil, err
+	}
+	return lock, nil
 }
 
 // awaitLock takes a lock once no other process has it. Errors: T904, those of take; T805,
@@ -89,18 +97,9 @@ func awaitLock(ctx context.Context, take func() (*os.File, error)) (lock *os.Fil
 	}
 }
 
-// holdLanding holds the lock of landings. Errors: T805 if another process has it, T505.
+// holdLanding holds the lock of landings, and removes what a killed one left. Errors: T805 if another process has it, T505.
 func (r *Repo) holdLanding() (*os.File, error) {
-	path := filepath.Join(r.Admin, landingLock)
-	lock, err := hold(path)
-	switch {
-	case err == nil:
-		return lock, nil
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		return nil, codes.WorktreeBusy.Wrap(err, fact.Of("path", r.Admin), fact.Of("what", "another landing")).
-			WithHint("Wait until it has ended, then repeat the call")
-	}
-	return nil, codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+	return r.holdNamed(landingLock, "another landing")
 }
 
 // checkedOut returns the worktree that has the branch checked out, nil if none has.
@@ -151,9 +150,9 @@ func (w Worktree) forward(ctx context.Context, l Landing, lock *os.File) error {
 	if err := w.repo.CheckPrograms(ctx); err != nil {
 		return err
 	}
-	_, err := w.run(ctx, command{files: inherited(lock), args: []string{
+	_, err := leaving(ctx, w.run, command{args: []string{
 		"merge", "--ff-only", "--no-overwrite-ignore", "--no-squash", "--no-autostash", "--no-verify-signatures", "--no-stat", "--no-progress", "-q", string(l.New),
-	}})
+	}}, lock, w.landingLocks(l.Branch))
 	if err == nil {
 		return nil
 	}
@@ -216,11 +215,13 @@ func (r *Repo) Repair(ctx context.Context, l Landing) (landed bool, err error) {
 // files of its worktree, or its index, have something of it. A landing that goes on has
 // left nothing. It changes nothing.
 func (r *Repo) Left(ctx context.Context, l Landing) (landed, half bool, err error) {
-	lock, err := r.holdLanding()
-	if err != nil {
-		return false, false, nil
+	for _, name := range []string{landingLock, refsLock} {
+		lock, err := hold(filepath.Join(r.Admin, name))
+		if err != nil {
+			return false, false, nil
+		}
+		defer release(lock)
 	}
-	defer release(lock)
 	if landed, err = r.HasLanded(ctx, l); err != nil || landed {
 		return landed, false, err
 	}
@@ -253,14 +254,6 @@ func (r *Repo) HasLanded(ctx context.Context, l Landing) (bool, error) {
 }
 
 func (w Worktree) repair(ctx context.Context, l Landing, lock *os.File) (landed bool, err error) {
-	for _, left := range []string{ // no landing runs, so one that was killed left them
-		filepath.Join(w.Admin, "index.lock"), filepath.Join(w.Admin, "HEAD.lock"), filepath.Join(w.Admin, "ORIG_HEAD.lock"),
-		filepath.Join(w.repo.Admin, "refs", "heads", filepath.FromSlash(l.Branch)+".lock"),
-	} {
-		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, codes.WriteFailed.Wrap(err, fact.Of("path", left), fact.Of("reason", codes.Reason(err)))
-		}
-	}
 	if err := w.CheckIdle(); err != nil {
 		return false, err
 	}

@@ -91,18 +91,27 @@ func occupy(ctx context.Context, dir string) (*os.File, error) {
 	})
 }
 
-// quiet waits until no git makes a worktree in a folder. Errors: those of occupy.
-func quiet(ctx context.Context, dir string) error {
-	lock, err := occupy(ctx, dir)
-	release(lock)
-	return err
+// quiet waits until no git makes a worktree in a folder, and removes the lock file of its
+// branch, which a killed one may have left: nobody else makes the branch. Errors: those of
+// occupy, T505.
+func (r *Repo) quiet(ctx context.Context, m Making) error {
+	lock, err := occupy(ctx, m.Dir)
+	if err != nil {
+		return err
+	}
+	defer release(lock)
+	left := filepath.Join(r.Admin, "refs", "heads", filepath.FromSlash(m.Branch)+".lock")
+	if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return lockFailed(left, err)
+	}
+	return nil
 }
 
 // Make makes a worktree, or finishes what an earlier Make of the same left. Errors: T803
 // if somebody else has made the branch or the folder since, T805 if an earlier git goes on,
 // T808.
 func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
-	if err := quiet(ctx, m.Dir); err != nil {
+	if err := r.quiet(ctx, m); err != nil {
 		return Worktree{}, err
 	}
 	if admin, known := r.admins()[m.Dir]; known {
@@ -129,7 +138,7 @@ func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
 // own. A finished worktree goes only if the caller has made it and told nobody of it.
 // Error: T805 for another one that is finished, or if an earlier git goes on.
 func (r *Repo) Unmake(ctx context.Context, m Making, finished bool) error {
-	if err := quiet(ctx, m.Dir); err != nil {
+	if err := r.quiet(ctx, m); err != nil {
 		return err
 	}
 	if admin, known := r.admins()[m.Dir]; known {

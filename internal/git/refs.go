@@ -68,11 +68,12 @@ const Any Commit = "any"
 // UpdateRef moves a ref to a commit if it is where the caller saw it; old "" means that
 // it does not exist yet, and to "" deletes it. Error: ErrMoved if it is elsewhere.
 func (r *Repo) UpdateRef(ctx context.Context, ref string, to, old Commit, reason string) error {
-	return r.updateRef(ctx, r.at, ref, to, old, reason)
+	return r.updateRef(ctx, r.at, r.Admin, ref, to, old, reason)
 }
 
-// updateRef is UpdateRef by a git that also notes it for the head of a worktree.
-func (r *Repo) updateRef(ctx context.Context, run func(context.Context, command) ([]byte, error), ref string, to, old Commit, reason string) error {
+// updateRef is UpdateRef by a git that also notes it for the head of the worktree with the
+// admin folder.
+func (r *Repo) updateRef(ctx context.Context, run func(context.Context, command) ([]byte, error), admin, ref string, to, old Commit, reason string) error {
 	zero := strings.Repeat("0", r.hash)
 	from, target := string(old), string(to)
 	if from == "" {
@@ -85,11 +86,20 @@ func (r *Repo) updateRef(ctx context.Context, run func(context.Context, command)
 	if old == Any {
 		args = args[:len(args)-1]
 	}
-	_, err := run(ctx, command{args: args})
-	if err == nil {
+	lock, err := r.holdRefs(ctx)
+	if err != nil {
+		return err
+	}
+	defer release(lock)
+	if _, err = leaving(ctx, run, command{args: args}, lock, r.refLocks(admin, ref)); err == nil {
 		return nil
 	}
-	if now, lookErr := r.Resolve(ctx, ref); lookErr == nil && now != old && old != Any {
+	now, lookErr := r.Resolve(ctx, ref)
+	switch {
+	case lookErr != nil:
+	case now == to && killed(err): // when it had done its work
+		return nil
+	case now != old && old != Any:
 		return ErrMoved
 	}
 	return broken(err)

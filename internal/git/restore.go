@@ -107,7 +107,8 @@ func (r *Repo) Drop(ctx context.Context, branch string, at Commit) (bool, error)
 		return tip == "", err
 	}
 	if err = r.UpdateRef(ctx, "refs/heads/"+branch, "", at, "leslie: landed"); errors.Is(err, ErrMoved) {
-		return false, nil
+		tip, err = r.Branch(ctx, branch)
+		return tip == "" && err == nil, err
 	}
 	return err == nil, err
 }
@@ -249,7 +250,7 @@ const (
 // so that the rescue does not fit; T808.
 func (r *Repo) Restore(ctx context.Context, x Restoring) (Worktree, error) {
 	aside := x.Dir + ".leslie-restoring"
-	if err := quiet(ctx, aside); err != nil {
+	if err := r.quiet(ctx, Making{Dir: aside, Branch: x.Branch}); err != nil {
 		return Worktree{}, err
 	}
 	admins := r.admins()

@@ -45,6 +45,12 @@ func exited(err error, status int) bool {
 	return errors.As(err, &f) && f.status == status
 }
 
+// killed reports whether an error says that a signal ended git.
+func killed(err error) bool {
+	var f *failure
+	return errors.As(err, &f) && f.status < 0
+}
+
 // unavailable is T801.
 func unavailable(cause error, reason string) *codes.Error {
 	return codes.GitUnavailable.Wrap(cause, fact.Of("reason", reason))

@@ -61,5 +61,5 @@ func (t Taken) Install(ctx context.Context) error {
 	if err := t.made.stage(ctx, w.run); err != nil {
 		return err
 	}
-	return w.repo.updateRef(ctx, w.run, ref, t.Commit, t.Head, "leslie: uncommitted work")
+	return w.repo.updateRef(ctx, w.run, w.Admin, ref, t.Commit, t.Head, "leslie: uncommitted work")
 }

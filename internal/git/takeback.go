@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -109,13 +110,44 @@ func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 	if err := r.CheckPrograms(ctx); err != nil {
 		return err
 	}
-	if _, err = at.run(ctx, command{files: inherited(lock), args: []string{"reset", "--keep", "-q", string(l.Old)}}); err == nil {
+	done, err := at.resume(ctx, back, lock)
+	if err != nil || done {
+		return err
+	}
+	for _, args := range [][]string{
+		{"update-index", "-q", "--refresh"}, // reset takes a file for changed whose times are not those of the index
+		{"reset", "--keep", "-q", string(l.Old)},
+	} {
+		if _, err = leaving(ctx, at.run, command{args: args}, lock, at.landingLocks(l.Branch)); killed(err) || ctx.Err() != nil {
+			return broken(err)
+		}
+	}
+	_ = os.Remove(at.undoing())
+	if err == nil {
 		return nil
 	}
 	if paths := notUptodate(stderrOf(err)); len(paths) > 0 {
 		return l.blocked(at.Dir, "files in its worktree have local changes where the undo writes", paths...)
 	}
 	return broken(err)
+}
+
+// undoing is the file that says, while a git moves a worktree back, from where and to where.
+func (w Worktree) undoing() string { return filepath.Join(w.Admin, "leslie-undo") }
+
+// resume goes on with moving a worktree back if the git that did so was killed, and reports
+// whether that is done. Otherwise it notes that this begins.
+func (w Worktree) resume(ctx context.Context, back Landing, lock *os.File) (done bool, err error) {
+	note := string(back.Old) + " " + string(back.New)
+	if text, _ := os.ReadFile(w.undoing()); string(text) == note {
+		if done, err = w.repair(ctx, back, lock); err != nil || done {
+			return done, err
+		}
+	}
+	if err := os.WriteFile(w.undoing(), []byte(note), 0o644); err != nil {
+		return false, lockFailed(w.undoing(), err)
+	}
+	return false, nil
 }
 
 // notUptodate reads which files a reset would overwrite.

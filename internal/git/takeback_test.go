@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,10 @@ func TestALandingIsTakenBack(t *testing.T) {
 		how   string
 		code  codes.Code
 	}{
-		"nobody else has it":    {how: git.Reset},
+		"nobody else has it": {how: git.Reset},
+		"files that were written again": {after: func(r *repository) {
+			require.NoError(r.t, os.Chtimes(filepath.Join(r.dir, "a.txt"), time.Unix(1, 0), time.Unix(1, 0)))
+		}, how: git.Reset},
 		"beside local work":     {after: func(r *repository) { r.write("mine.txt", "edited\n") }, how: git.Reset},
 		"under local work":      {after: func(r *repository) { r.write("a.txt", "edited\n") }, how: git.Reset, code: codes.LandingBlocked},
 		"another branch has it": {after: func(r *repository) { r.git("branch", "-q", "other") }, how: git.Reverted},

@@ -24,13 +24,16 @@ type rig struct {
 	home   string // an empty home folder
 	short  bool   // run a sample of the cases
 	next   atomic.Int64
+
+	realGit, self string // git, and this program
 }
 
 // project is a folder to call leslie in.
 type project struct {
 	*rig
 	dir string
-	uid int // the user that runs leslie; 0: the one that runs torture
+	uid int      // the user that runs leslie; 0: the one that runs torture
+	env []string // more of the environment
 }
 
 // path returns the path of a file in the store's folder.
@@ -41,9 +44,12 @@ type outcome = harness.Outcome
 // call runs leslie.
 func (p *project) call(argv ...string) outcome { return p.run(p.leslie, argv) }
 
+// environ is the environment of a call.
+func (p *project) environ() []string { return append(harness.Environment(p.home, p.home), p.env...) }
+
 // run runs a program in the project.
 func (p *project) run(program string, argv []string) outcome {
-	c := harness.Call{Program: program, Argv: argv, Dir: p.dir, Env: harness.Environment(p.home, p.home), Limit: callTimeout}
+	c := harness.Call{Program: program, Argv: argv, Dir: p.dir, Env: p.environ(), Limit: callTimeout}
 	if p.uid != 0 {
 		c.Attr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(p.uid), Gid: uint32(p.uid)}}
 	}

@@ -36,6 +36,12 @@
 //   - diskfull: a small tmpfs with a few pages, or a few files, left.
 //   - permissions: folders that cannot be written or searched, files that cannot be
 //     written or read, as a user other than root.
+//   - git: commands that start git, killed at each call with which one of their processes
+//     changes something: leslie itself, one git alone (leslie goes on), both at once,
+//     leslie while the git goes on. A tracer of our own, tracer.go, counts the calls of
+//     one process. The same command once more finishes the work: in the end the project,
+//     its branches and its files are those of an undisturbed run, no work was
+//     unreachable meanwhile, no lock file of git's is left, and doctor finds nothing.
 //   - order: in a trace of an undisturbed run, everything that the answer reports
 //     is on disk before the answer is written, and nothing changes after it.
 //
@@ -47,5 +53,5 @@
 // checked. The stores are in memory where /dev/shm has space: the order of fsyncs is
 // read from traces, and a real disk would show nothing more.
 //
-// Torture needs Linux and strace; it reports what it has to skip.
+// Torture needs Linux, strace and git; it reports what it has to skip.
 package main

@@ -224,6 +224,7 @@ func (p *project) notOnDisk(points []point) string {
 // What a disturbed call reported.
 const (
 	succeeded        = "success"
+	killedAll        = "leslie died"
 	unsettled        = "success, W505"
 	refused          = "T5xx"
 	inPart           = "T5xx, partly"

@@ -18,6 +18,9 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 5 && os.Args[1] == tracerWord {
+		os.Exit(runTracer(os.Args[2:]))
+	}
 	var pick choice
 	leslie := flag.String("leslie", "", "the `binary`; built from the source by default")
 	flag.StringVar(&pick.only, "only", "", "run only the cases with this `name` or prefix: kill/spawn, fault/spawn/renameat/3/EIO")
@@ -54,7 +57,7 @@ func torture(leslie string, pick choice, workers int, out io.Writer) (kept bool,
 	}
 	rep := newReport(out, how)
 	matrices := r.matrices(rep)
-	cases := r.cases(pick, workers, rep, matrices)
+	cases := append(r.cases(pick, workers, rep, matrices), r.codeCases(pick, workers, rep)...)
 	if pick.list {
 		for _, w := range cases {
 			fmt.Fprintln(out, w.name())
@@ -166,6 +169,29 @@ func (r *rig) cases(pick choice, workers int, rep *report, matrices []matrix) []
 		}
 	}
 	return out
+}
+
+// codeCases prepares the rows that start git and returns the selected cases.
+func (r *rig) codeCases(pick choice, workers int, rep *report) (out []work) {
+	rows := slices.DeleteFunc(codeTable(), func(row codeRow) bool { return !pick.wants("git", row.name) })
+	if len(rows) == 0 {
+		return nil
+	}
+	places, err := r.newStations(workers)
+	if err != nil {
+		rep.skip("git", err.Error())
+		return nil
+	}
+	found := make([][]work, len(rows))
+	each(r, workers, indexes(rows), func(_ string, i int) {
+		made, err := places.prepareCode(rows[i])
+		if err != nil {
+			rep.fail(rows[i].name, err)
+			return
+		}
+		found[i] = pick.of(made.cases())
+	})
+	return slices.Concat(found...)
 }
 
 func indexes[T any](items []T) []int {

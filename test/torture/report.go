@@ -121,6 +121,8 @@ func (r *report) end() (kept bool) {
 	r.table("kill", "Killed before each call that changes the disk", "command",
 		[]column{runs, hits, before, after, bad})
 	faulty := slices.Concat([]column{runs, hits}, said, []column{bad})
+	r.table("git", "Commands that start git, killed before each call that changes something", "command, what was killed",
+		[]column{runs, hits, outcomeColumn(killedAll), outcomeColumn(succeeded), outcomeColumn(refused), bad})
 	r.table("fault", "Each call that changes the disk fails", "error", faulty)
 	r.table("permanent", "Every call from a point on fails", "error", faulty)
 	r.table("read", "Each call that only reads fails", "error", faulty)
@@ -143,13 +145,13 @@ func (r *report) table(matrix, title, first string, columns []column) {
 	for _, t := range lines {
 		total.merge(t)
 	}
-	heads := []string{fmt.Sprintf("%-24s", first)}
+	heads := []string{fmt.Sprintf("%-32s", first)}
 	for _, c := range columns {
 		heads = append(heads, fmt.Sprintf("%*s", width(c), c.title))
 	}
 	r.say("%s", strings.Join(heads, "  "))
 	for _, t := range append(lines, total) {
-		cells := []string{fmt.Sprintf("%-24s", t.key)}
+		cells := []string{fmt.Sprintf("%-32s", t.key)}
 		for _, c := range columns {
 			cells = append(cells, fmt.Sprintf("%*d", width(c), c.of(t)))
 		}

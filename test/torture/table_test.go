@@ -26,8 +26,11 @@ func withoutRow() map[string]string {
 		"can": looks, "questions": looks, "history": looks, "observe": looks, "wait": looks, "logs": looks, "stats": looks,
 		"transcript": looks, "config path": looks, "config show": looks,
 		"config init": "it writes the user's configuration, not the store",
-		"explain":     "it needs no store",
-		"version":     "it needs no store",
+		"code":        looks, "code list": looks,
+		"run":      "cmd/leslie's run_survives_kills_and_is_stopped kills it",
+		"run stop": "cmd/leslie's run_survives_kills_and_is_stopped uses it on killed runs",
+		"explain":  "it needs no store",
+		"version":  "it needs no store",
 	}
 }
 
@@ -63,10 +66,13 @@ func TestEveryCommandThatWritesHasARow(t *testing.T) {
 	for _, r := range table() {
 		rows[commandOf(r.argv, names)]++
 	}
+	for _, r := range codeTable() {
+		rows[commandOf(r.argv, names)]++
+	}
 	for _, name := range names {
 		writes := strings.Contains(help(t, leslie, strings.Fields(name)...), "--request-id")
 		first, _, _ := strings.Cut(name, " ")
-		if slices.Contains([]string{"code", "run", "agents"}, first) { // they start git, or an agent: tests with real processes kill them all
+		if slices.Contains([]string{"run", "agents"}, first) || name == "code setup" { // they start agents, or the user's command: tests with real processes kill them
 			continue
 		}
 		why := withoutRow()[name]
