@@ -213,7 +213,7 @@ func (h *taskHandler) Update(kind string, raw json.RawMessage) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.calls[call.ID] = h.calls[call.ID].Merge(call)
+	h.calls[call.ID] = updated(h.calls[call.ID], call)
 }
 
 // Junk implements acp.Handler.
@@ -231,9 +231,9 @@ func (h *taskHandler) Refused(string) {}
 // Permission implements acp.Handler.
 func (h *taskHandler) Permission(_ context.Context, r acp.PermissionRequest) acp.PermissionOutcome {
 	h.mu.Lock()
-	call := h.calls[r.ToolCall.ID].Merge(r.ToolCall)
+	before := h.calls[r.ToolCall.ID]
 	h.mu.Unlock()
-	if h.rules.Decide(toolOf(call, h.dir)).Verdict == permit.Allow {
+	if _, d := decide(h.rules, before, r.ToolCall, h.dir); d.Verdict == permit.Allow {
 		return r.Choose(acp.AllowOnce)
 	}
 	return r.Choose(acp.RejectOnce)

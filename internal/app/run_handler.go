@@ -199,10 +199,7 @@ func (h *runHandler) Update(kind string, raw json.RawMessage) {
 // noteCall keeps a call of a tool while it goes on.
 func (h *runHandler) noteCall(call acp.ToolCall, begins bool) {
 	h.mu.Lock()
-	if len(call.RawInput) == 0 {
-		call.RawInput = argumentsIn(call)
-	}
-	merged := h.calls[call.ID].Merge(call)
+	merged := updated(h.calls[call.ID], call)
 	if merged.Status == "completed" || merged.Status == "failed" {
 		delete(h.calls, call.ID)
 	} else {

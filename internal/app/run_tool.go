@@ -152,6 +152,14 @@ func decide(rules permit.Rules, before, asked acp.ToolCall, dir string) (permit.
 	return p, d
 }
 
+// updated returns a call with what an agent says of it now.
+func updated(call, now acp.ToolCall) acp.ToolCall {
+	if len(now.RawInput) == 0 {
+		now.RawInput = argumentsIn(now)
+	}
+	return call.Merge(now)
+}
+
 // argumentsIn returns what a tool is called with if an agent shows just that, as kimi does
 // before it asks; nil if it does not.
 func argumentsIn(call acp.ToolCall) json.RawMessage {

@@ -27,7 +27,7 @@ func cases() []oneCase {
 		{"check", checks}, {"done", works}, {"reject", isDenied}, {"ask", asks}, {"late", asksLate}, {"cancel", isStopped},
 		{"urgent", isInterrupted}, {"kill", isKilled}, {"crash", crashes}, {"signal", isSignalled}, {"leave", leavesSomething},
 		{"question", waitsForAnswer}, {"two", worksTwice}, {"shell", saysWhatItRuns}, {"files", saysWhatItWrites}, {"worktree", writesCode},
-		{"mcp", callsServer}, {"schema", speaks},
+		{"merge", resolves}, {"mcp", callsServer}, {"schema", speaks},
 	}
 }
 
@@ -329,6 +329,31 @@ func writesCode(r *rig) {
 	_, err := os.Stat(filepath.Join(r.project, "hello.txt"))
 	assert.ErrorIs(r, err, os.ErrNotExist)
 	assert.Contains(r, r.git("log", "--all", "--format=%s", "--", "hello.txt"), "Hello")
+	r.nothingLeft(0)
+}
+
+// resolves: it resolves the conflict of a merge.
+func resolves(r *rig) {
+	write := func(id, text string) {
+		require.NoError(r, os.WriteFile(filepath.Join(r.project, ".leslie", "threads", id, "plan.md"), []byte("one\n"+text+"\nthree\n"), 0o600))
+	}
+	r.spawn("main", "Plan")
+	write("main", "two")
+	r.spawn("part", "Plan a part", "--parent", "main", "--inherit", "full")
+	write("main", "two of main")
+	write("part", "two of part")
+	var d struct {
+		Status    string
+		Conflicts []struct{ How string }
+	}
+	o := r.ok("merge", "--sources", "part", "--target", "main", "--conflict-strategy", "agent-first", "--agent", r.agent.name)
+	o.Into(&d)
+	assert.Equal(r, "merged", d.Status)
+	require.Len(r, d.Conflicts, 1)
+	assert.Equal(r, "agent", d.Conflicts[0].How)
+	plan, err := os.ReadFile(filepath.Join(r.project, ".leslie", "threads", "main", "plan.md"))
+	require.NoError(r, err)
+	assert.Equal(r, "one\ntwo of main\ntwo of part\nthree\n", string(plan))
 	r.nothingLeft(0)
 }
 

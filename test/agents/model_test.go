@@ -25,6 +25,7 @@ import (
 //
 // In all of them ~ is a line's end, and LONG stands for a long word.
 //
+// Asked to resolve the conflicts of a file, it reads what they are and keeps both sides.
 // It keeps nothing of a conversation but which HANG it has reached: whatever an agent
 // remembers of its session decides what comes next.
 
@@ -114,6 +115,9 @@ func (m *model) next(c conversation) (a answer, hang string) {
 	if !slices.ContainsFunc(c.tools, tool.isShell) {
 		return a, "" // it wants a title, or the like
 	}
+	if a.call = c.resolves(); a.call != nil {
+		return a, ""
+	}
 	seen := map[string]bool{}
 	for _, i := range c.items {
 		for _, found := range verb.FindAllStringSubmatch(i.text, -1) {
@@ -140,7 +144,7 @@ func (m *model) next(c conversation) (a answer, hang string) {
 					return a, arg
 				}
 			case !c.done(what, arg):
-				if a.call = c.calls(what, arg); a.call != nil {
+				if a.call = c.calls(what, arg, "written"); a.call != nil {
 					return a, ""
 				}
 			}
@@ -175,6 +179,36 @@ func (c conversation) done(what, arg string) bool {
 	return false
 }
 
+var (
+	taskFolder = regexp.MustCompile(`Your task is in the folder (\S+)\. Read and edit`)
+	conflictID = regexp.MustCompile(`conflictId\\*": *\\*"([^"\\]+)`)
+)
+
+// resolves returns the next call for the conflicts of a merge, nil if there is none.
+func (c conversation) resolves() *call {
+	var folder, choices string
+	for _, i := range c.items {
+		if found := taskFolder.FindStringSubmatch(i.text); i.user && found != nil {
+			folder = found[1]
+		}
+		for _, found := range conflictID.FindAllStringSubmatch(i.result, -1) {
+			choices += `,{"conflictId":"` + found[1] + `","choice":"both"}`
+		}
+	}
+	conflicts, answer := folder+"/conflicts.json", folder+"/resolutions.json"
+	switch {
+	case folder == "", c.done("WRITE", answer):
+		return nil
+	case !c.done("READ", conflicts) && !c.done("READ", "cat "+conflicts):
+		return c.calls("READ", conflicts, "")
+	}
+	return c.calls("WRITE", answer, "["+strings.TrimPrefix(choices, ",")+"]")
+}
+
+func (t tool) reads() bool {
+	return slices.Contains([]string{"Read", "read", "read_file", "ReadFile"}, t.name)
+}
+
 func (t tool) isShell() bool {
 	return slices.Contains([]string{"Bash", "bash", "shell", "shell_command", "exec_command", "run_shell_command", "Shell"}, t.name)
 }
@@ -184,13 +218,17 @@ func (t tool) writes() bool {
 }
 
 // calls returns the call that does something, nil if no tool does.
-func (c conversation) calls(what, arg string) *call {
+func (c conversation) calls(what, arg, content string) *call {
 	for _, t := range c.tools {
 		switch {
 		case what == "TOOL" && strings.HasSuffix(t.name, arg):
 			return &call{t.name, map[string]any{}}
 		case what == "WRITE" && t.writes():
-			return &call{t.name, t.arguments(map[string]any{"file_path": arg, "filePath": arg, "path": arg, "content": "written\n"})}
+			return &call{t.name, t.arguments(map[string]any{"file_path": arg, "filePath": arg, "path": arg, "content": content + "\n"})}
+		case what == "READ" && t.reads():
+			return &call{t.name, t.arguments(map[string]any{"file_path": arg, "filePath": arg, "absolute_path": arg, "path": arg})}
+		case what == "READ" && t.name == "exec_command":
+			return &call{t.name, map[string]any{"cmd": "cat " + arg}}
 		case (what == "RUN" || what == "MUST") && t.isShell():
 			var line any = arg
 			if strings.Contains(string(t.properties["command"].Type), "array") {
@@ -201,7 +239,7 @@ func (c conversation) calls(what, arg string) *call {
 				"sandbox_permissions": "require_escalated", "justification": "It writes outside the sandbox",
 			})}
 		case what == "WRITE" && t.name == "exec_command": // which knows this command itself
-			return &call{t.name, map[string]any{"cmd": "apply_patch <<'END'\n*** Begin Patch\n" + patchOf + arg + "\n+written\n*** End Patch\nEND\n"}}
+			return &call{t.name, map[string]any{"cmd": "apply_patch <<'END'\n*** Begin Patch\n" + patchOf + arg + "\n+" + content + "\n*** End Patch\nEND\n"}}
 		}
 	}
 	return nil
@@ -229,7 +267,7 @@ func calledWith(name string, args json.RawMessage) string {
 	}
 	var in map[string]json.RawMessage
 	_ = json.Unmarshal(args, &in)
-	for _, key := range []string{"command", "cmd", "file_path", "filePath", "path"} {
+	for _, key := range []string{"command", "cmd", "file_path", "filePath", "absolute_path", "path"} {
 		var line string
 		var words []string
 		switch {

@@ -33,7 +33,7 @@ type rig struct {
 }
 
 // patience is how long anything may take.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // rules are those of the user: see the cases.
 func rules() map[string]any {

@@ -27,7 +27,7 @@
 // modes (it has the modes auto and default), replay (it cannot resume, and repeats a
 // session that it loads after it has answered), mute (it does not say that a call begins
 // which it has asked about), quota (it says what a turn used in _meta alone), rich (it has no limits),
-// terse (it asks with the beginning of a command, and has said all of it before), quotes
+// terse (it asks with the beginning of a call, and has said all of it before), quotes
 // (it asks with a command as a word for a shell, and has said it as it is before).
 package fakeagent
 
@@ -314,10 +314,15 @@ func (a *agent) ask(what, arg string) (cancelled bool) {
 	}
 	if is("terse") {
 		args, _ := json.Marshal(map[string]any{"command": arg})
+		kind := "execute"
+		if what == "EDIT" {
+			args, _ = json.Marshal(map[string]any{"path": arg})
+			kind = "edit"
+		}
 		text := func(s string) []any {
 			return []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": s}}}
 		}
-		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "Bash", "kind": "execute", "status": "pending", "content": text(string(args))})
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "Bash", "kind": kind, "status": "pending", "content": text(string(args))})
 		call = map[string]any{"toolCallId": id, "title": "Bash", "content": text("Requesting approval to Running: " + arg[:min(len(arg), 10)] + "…")}
 	}
 	if is("quotes") {
