@@ -162,6 +162,11 @@ func (w Worktree) forward(ctx context.Context, l Landing, lock *os.File) error {
 		}
 		return ErrMoved
 	}
+	if killed(err) { // nothing half written stays
+		if landed, repairErr := w.repair(ctx, l, lock); repairErr != nil || landed {
+			return repairErr
+		}
+	}
 	if paths, reason := inTheWay(stderrOf(err)); len(paths) > 0 {
 		return l.blocked(w.Dir, reason, paths...)
 	}

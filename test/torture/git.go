@@ -46,7 +46,7 @@ func codeTable() []codeRow {
 		{name: "code-remove", prepare: withLocalWork, argv: words("code remove api"), already: words("T802")},
 		{name: "code-restore", prepare: withRemovedWorktree, argv: words("code restore api"), keepsRescue: true},
 		{name: "code-prune", prepare: withPrunable, argv: words("code prune")},
-		{name: "undo-code", prepare: withLandedCode, argv: words("undo {op}"), already: words("T107 T111")},
+		{name: "undo-code", prepare: withLandedCode, argv: words("undo {op}"), already: words("T110")},
 	}
 }
 
