@@ -51,6 +51,9 @@ type NewCheckpoint struct {
 	Undo     BlobID // of a rollback
 	// To is the checkpoint that a rollback restores.
 	To Checkpoint
+	// Turn and Work are those of a Checkpoint.
+	Turn int
+	Work string
 }
 
 // Checkpoint records a snapshot of a thread. Errors: T101, T105, T107 if the thread

@@ -47,6 +47,10 @@ type Code struct {
 	Evidence []CodeEvidence `json:"evidence,omitempty"`
 	// Overlaps has the threads whose code conflicts with this one's.
 	Overlaps []CodeOverlap `json:"overlaps,omitempty"`
+	// Rolling is set while the work in the worktree is exchanged, Rolled says what the last
+	// rollback exchanged.
+	Rolling *CodeRolled `json:"rolling,omitempty"`
+	Rolled  *CodeRolled `json:"rolled,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -55,13 +59,15 @@ type Code struct {
 type CodeState string
 
 // The states. A worktree is being made until git has made it, and being removed until
-// what it had is kept and it is gone. A lost one is not where it was.
+// what it had is kept and it is gone. A lost one is not where it was. In a rolling one a
+// rollback, or its undo, exchanges the work.
 const (
 	CodeMaking   CodeState = "making"
 	CodeReady    CodeState = "ready"
 	CodeRemoving CodeState = "removing"
 	CodeRemoved  CodeState = "removed"
 	CodeLost     CodeState = "lost"
+	CodeRolling  CodeState = "rolling"
 )
 
 // CodeBase is a recorded base of later merges into Target (the full name of a ref): Commit
@@ -301,6 +307,9 @@ func FolderTaken(dir, reason string) *codes.Error {
 // recorded.
 func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessage, bool, error) {
 	was, is := soleCode(before), soleCode(after)
+	if !bytes.Equal(encode(was.Rolled), encode(is.Rolled)) { // whoever undoes it has exchanged the work
+		return rolledBack(was, is, now)
+	}
 	if was.State == is.State && was.Made == is.Made || was.Made == is.Made && is.Made == (CodeMade{}) {
 		if bytes.Equal(encode(was.Base), encode(is.Base)) { // it did not concern the base
 			before = sameBase(before, now)

@@ -208,6 +208,10 @@ type Checkpoint struct {
 	// Undo is the blob that lists what a rollback replaced; "" for a checkpoint
 	// that somebody requested.
 	Undo BlobID `json:"undo,omitempty"`
+	// Turn is the turn of the thread's runs at whose end leslie made it, 0 for others. Work
+	// is the commit with the thread's code then, "" for none.
+	Turn int    `json:"turn,omitempty"`
+	Work string `json:"work,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }

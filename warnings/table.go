@@ -205,6 +205,14 @@ var table = [...]Entry{
 		Hint:        "Choose another agent with --agent, or leave the flag out",
 	},
 	{
+		Code: TurnNotKept, Name: "TurnNotKept", Kind: "turn_not_kept",
+		Title:       "Turn not kept",
+		Template:    "What turn {turn} of '{threadId}' left could not be kept: {reason}",
+		Context:     []string{"threadId", "turn", "reason"},
+		Explanation: "The run goes on, and what its agent did stands. Nobody can roll back to the end of this turn.",
+		Hint:        "Remove what the reason names; the next turn is kept again",
+	},
+	{
 		Code: BaseBehind, Name: "BaseBehind", Kind: "base_behind",
 		Title:    "Base is behind",
 		Template: "{branch}, from which the new branch starts, lacks {count} commits of {target}",

@@ -40,6 +40,7 @@ const (
 	AgentJunk        Code = "W702"
 	LeftoversEnded   Code = "W703"
 	AgentLacks       Code = "W704"
+	TurnNotKept      Code = "W705"
 	BaseBehind       Code = "W801"
 	UncommittedLeft  Code = "W802"
 	HistoryRewritten Code = "W803"

@@ -48,12 +48,20 @@ func (d checkpointListText) Text(p *page) {
 		}
 		return ""
 	}
+	turn := func(ck app.CheckpointItem) string {
+		if ck.Turn == 0 {
+			return ""
+		}
+		return strconv.Itoa(ck.Turn)
+	}
 	tableOf(p, d.Items.Items, []column[app.CheckpointItem]{
 		{Column: screen.Column{Name: "CHECKPOINT"}, cell: text(func(ck app.CheckpointItem) thread.CheckpointID { return ck.CheckpointID })},
 		{Column: screen.Column{Name: "CREATED", Goes: 2}, cell: func(ck app.CheckpointItem) screen.Cell { return p.when(&ck.CreatedAt) }},
 		{Column: screen.Column{Name: "BY", Goes: 1, Shrinks: true}, cell: text(func(ck app.CheckpointItem) string { return ck.CreatedBy.Actor })},
 		{Column: screen.Column{Name: "FILES"}, cell: text(func(ck app.CheckpointItem) string { return strconv.Itoa(ck.Files) })},
 		{Column: screen.Column{Name: "NAME", Shrinks: true}, cell: text(name), most: 60},
+		{Column: screen.Column{Name: "TURN"}, cell: text(turn), used: true},
+		{Column: screen.Column{Name: "CODE"}, cell: text(func(ck app.CheckpointItem) string { return ck.Work[:min(12, len(ck.Work))] }), used: true},
 	})
 	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
@@ -65,11 +73,11 @@ func checkpointListCommand() *command {
 	return &command{
 		name: "checkpoint list", summary: "list a thread's checkpoints, newest first",
 		example:  "leslie checkpoint list thread-a1b2c3d4",
-		operands: []operand{threadOperand()}, flags: []cli.Flag{limitFlag(), timeFlag()}, run: runCheckpointList,
+		operands: []operand{threadOperand()}, flags: []cli.Flag{toggle("kept", "those that leslie run keeps at the end of turns"), limitFlag(), timeFlag()}, run: runCheckpointList,
 	}
 }
 
 func runCheckpointList(c *call) (Data, error) {
-	in := app.ListCheckpointsRequest{Thread: c.targetThread(), Limit: c.count("limit", app.DefaultLimit)}
+	in := app.ListCheckpointsRequest{Thread: c.targetThread(), Limit: c.count("limit", app.DefaultLimit), Turns: c.on("kept")}
 	return runUseCase(c, app.ListCheckpoints, in, func(d *app.ListCheckpointsResult) Data { return checkpointListText{d} })
 }

@@ -30,7 +30,7 @@ func (d undoText) Text(p *page) {
 		p.line("  kept %s (changed since)", f)
 	}
 	if d.Code != nil {
-		what := map[string]string{app.CodeReset: "goes back to before", app.CodeReverted: "reverts", app.CodeGone: "no longer has"}[d.Code.How]
+		what := map[string]string{app.CodeReset: "goes back to before", app.CodeReverted: "reverts", app.CodeGone: "no longer has", app.CodeRestored: "has its files again, at"}[d.Code.How]
 		p.line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:12])
 	}
 	if d.DryRun {

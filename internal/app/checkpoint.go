@@ -39,6 +39,7 @@ type CheckpointResult struct {
 type ListCheckpointsRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	Limit  int    // 0: all
+	Turns  bool   // those that leslie made at the end of turns, instead of the others
 }
 
 // ListCheckpointsResult has a thread's checkpoints, newest first.
@@ -54,7 +55,7 @@ func ListCheckpoints(c *Call, in ListCheckpointsRequest) (*ListCheckpointsResult
 	d := &ListCheckpointsResult{}
 	_, err := c.view(func(s *thread.State) error {
 		t, err := s.Thread(id)
-		all := checkpointsOf(t)
+		all := checkpointsOf(t, in.Turns)
 		slices.Reverse(all)
 		d.ThreadID, d.Items = t.ID, First(all, in.Limit)
 		return err

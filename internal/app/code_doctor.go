@@ -81,6 +81,15 @@ func problemsOf(c *Call, repo *git.Repo, t thread.Thread) []codeProblem {
 			return err
 		}
 		return []codeProblem{p}
+	case code.State == thread.CodeRolling:
+		p := found(codes.WorktreeBusy, "the code of thread '"+id+"' is being rolled back, or that was cut short: what was there is brought back by leslie doctor --repair")
+		p.Repairable, p.Info = true, false
+		p.repair = func() error {
+			r := &codeRoll{c: c, id: t.ID}
+			defer r.release()
+			return r.hold(t)
+		}
+		return []codeProblem{p}
 	case code.State == thread.CodeReady && gone, code.State == thread.CodeLost && gone:
 		return []codeProblem{found(codes.NoCode, "the worktree of thread '"+id+"' is not there; leslie code restore "+id+" makes it again, if its disk is not only away")}
 	case code.State == thread.CodeLost:

@@ -148,12 +148,19 @@ type CheckpointItem struct {
 	Automatic    bool                `json:"automatic"` // a rollback made it of what it replaced
 	CreatedAt    time.Time           `json:"createdAt"`
 	CreatedBy    Actor               `json:"createdBy"`
+	// Turn is the turn at whose end leslie made it, and Work the commit with the thread's
+	// code then; absent for others.
+	Turn int    `json:"turn,omitempty"`
+	Work string `json:"work,omitempty"`
 }
 
-func checkpointsOf(t thread.Thread) []CheckpointItem {
+// checkpointsOf returns the checkpoints of turns, or the others.
+func checkpointsOf(t thread.Thread, turns bool) []CheckpointItem {
 	out := []CheckpointItem{}
 	for _, c := range t.Checkpoints {
-		out = append(out, checkpointItem(c))
+		if (c.Turn > 0) == turns {
+			out = append(out, checkpointItem(c))
+		}
 	}
 	return out
 }
@@ -161,7 +168,7 @@ func checkpointsOf(t thread.Thread) []CheckpointItem {
 func checkpointItem(c thread.Checkpoint) CheckpointItem {
 	return CheckpointItem{
 		CheckpointID: c.ID, Name: orNull(c.Name), Files: c.Files, Automatic: c.Automatic(),
-		CreatedAt: c.Created.At, CreatedBy: actorOf(c.Created),
+		CreatedAt: c.Created.At, CreatedBy: actorOf(c.Created), Turn: c.Turn, Work: c.Work,
 	}
 }
 

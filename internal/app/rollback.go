@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leslie/codes"
@@ -13,10 +14,26 @@ import (
 	"leslie/thread"
 )
 
-// RollbackRequest restores a thread's artifacts.
+// RollbackRequest restores a thread's artifacts: of To, or with its code as they were at
+// the end of a turn.
 type RollbackRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	To     string // a checkpoint: its id, a prefix of its id, or its name
+	Turn   int    // of the thread's runs, from 1; 0: To
+}
+
+// Faults returns what is wrong with the request.
+func (in RollbackRequest) Faults(name Names) []Fault {
+	k := newChecks(name)
+	switch {
+	case in.Turn < 0:
+		k.add("Turn", strconv.Itoa(in.Turn), "must not be negative")
+	case in.Turn > 0 && in.To != "":
+		k.add("Turn", strconv.Itoa(in.Turn), "takes the place of a checkpoint: name one of them")
+	case in.Turn == 0 && in.To == "":
+		k.add("To", "", "name a checkpoint or a turn")
+	}
+	return k.faults
 }
 
 // RollbackResult says how the thread's artifacts changed.
@@ -27,7 +44,9 @@ type RollbackResult struct {
 	ThreadID     thread.ThreadID      `json:"threadId"`
 	To           thread.CheckpointID  `json:"to"`
 	Files        []RolledFile         `json:"files"`
-	Revision     thread.Revision      `json:"revision"`
+	// Code says what became of the thread's code, nil if nothing did.
+	Code     *RolledCode     `json:"code,omitempty"`
+	Revision thread.Revision `json:"revision"`
 	Change
 }
 
@@ -44,16 +63,29 @@ const attempts = 3
 var errMoved = errors.New("the files changed since that was planned")
 
 // Rollback restores a thread's artifacts from a checkpoint; the current files are
-// saved as a checkpoint first. Errors: T101, T102, T105, T108, T111, T505 if the files keep
-// changing, T507 for a link in the way, T508, T509, those of a write.
+// saved as a checkpoint first. With a turn the thread's code is restored, too: T802 if its
+// worktree is not there or the turn's code was not kept, T805 if something is in progress
+// there, T806 if something is in the way, T801, T808. Errors: T101, T102, T105, T108, T111,
+// T505 if the files keep changing, T507 for a link in the way, T508, T509, T903, those of a
+// write.
 func Rollback(c *Call, in RollbackRequest) (*RollbackResult, error) {
-	id := c.threadOr(in.Thread)
+	if err := refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
 	if first, ok, err := answered[RollbackResult](c); ok || err != nil {
 		return first, err
 	}
+	if in.Turn > 0 {
+		return rollbackTurn(c, in)
+	}
+	return rollback(c, c.threadOr(in.Thread), in.To, nil)
+}
+
+// rollback restores a checkpoint, and records that code is exchanged, nil for none.
+func rollback(c *Call, id, to string, code *codeRoll) (*RollbackResult, error) {
 	for range attempts {
-		r := &rolling{c: c}
-		data, err := r.run(id, in.To)
+		r := &rolling{c: c, code: code}
+		data, err := r.run(id, to)
 		if !errors.Is(err, errMoved) {
 			return data, err
 		}
@@ -76,6 +108,7 @@ type rolling struct {
 	list     thread.BlobID  // of the replaced files
 	changes  changes.Set
 	files    []RolledFile
+	code     *codeRoll // nil for none
 }
 
 // run plans without the lock and carries out under it. Its error is errMoved if
@@ -210,6 +243,11 @@ func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*RollbackResult, th
 		return nil, "", errMoved
 	}
 	d := &RollbackResult{ThreadID: t.ID, To: r.to.ID, Files: r.files, Revision: t.Revision}
+	if r.code != nil {
+		if err := r.code.end(s, stamp, d); err != nil {
+			return nil, "", err
+		}
+	}
 	if len(r.files) == 0 {
 		return d, t.ID, nil
 	}

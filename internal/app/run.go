@@ -143,6 +143,9 @@ func Run(c *Call, in RunRequest) (*RunResult, error) {
 		return nil, err
 	}
 	defer release()
+	if err := settleHeld(c, s.id); err != nil {
+		return nil, err
+	}
 	if err := s.begin(c, folder); err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func (s *supervisor) stopAgent() {
 // is nil if it goes on.
 func (s *supervisor) turn(text string, shown []thread.InjectionID) *runEnd {
 	s.turns++
-	s.log.Turn(s.run.Turns + 1)
+	s.log.Turn(turnNumber(s))
 	s.log.Put(transcript.Prompt, transcript.Words{Text: text})
 	s.event("turn", "")
 	prompting, cancel := context.WithCancelCause(s.c.ctx)
@@ -321,6 +321,9 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 			r.Limits = 0
 		}
 	})
+	if failed == nil && !errors.Is(cause, errRunLost) {
+		keepTurn(s)
+	}
 	silent := errors.Is(cause, errRunSilent) || end.StopReason == "" && errors.Is(cause, errRunUrgent)
 	switch {
 	case s.c.ctx.Err() != nil:
@@ -426,7 +429,7 @@ func (s *supervisor) interrupted() runEnd {
 // event tells who looks on what happens.
 func (s *supervisor) event(kind, text string) {
 	if s.in.Event != nil {
-		s.handler.tell(RunEvent{ThreadID: s.id, Turn: s.run.Turns + 1, Kind: kind, Text: text})
+		s.handler.tell(RunEvent{ThreadID: s.id, Turn: turnNumber(s), Kind: kind, Text: text})
 	}
 }
 

@@ -117,7 +117,7 @@ func ThreadStatus(c *Call, in ThreadStatusRequest) (*ThreadStatusResult, error) 
 		for _, g := range grants {
 			d.Approvals = append(d.Approvals, approvalOf(g, now))
 		}
-		d.Injections, d.Checkpoints = injectionsOf(t), checkpointsOf(t)
+		d.Injections, d.Checkpoints = injectionsOf(t), checkpointsOf(t, false)
 		d.Claim, d.Mistakes, d.Wakeable = currentClaim(t, now), t.Mistakes, s.Resumable(t)
 		if run := t.LastRun(); run != nil {
 			r := runOf(*run)

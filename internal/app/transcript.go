@@ -144,6 +144,7 @@ func (h *TranscriptHead) note(e transcript.Entry) {
 func (e TranscriptEntry) Line() (outcome, about string) {
 	var v struct {
 		Agent, Version, Title, Verdict, Reason, Line, Method, StopReason, Stop string
+		Error, CheckpointID                                                    string
 
 		Lost bool
 		Call struct {
@@ -174,6 +175,11 @@ func (e TranscriptEntry) Line() (outcome, about string) {
 		return "", v.Method
 	case transcript.End:
 		return "", v.StopReason
+	case transcript.Kept:
+		if v.Error != "" {
+			return "failed", v.Error
+		}
+		return "", "turn " + strconv.Itoa(e.Turn) + " in " + v.CheckpointID
 	case transcript.Ended:
 		return v.Stop, v.Reason
 	case transcript.Usage:

@@ -117,6 +117,8 @@ func tellWhich(op thread.Operation, err error) error {
 // operation, so the plan stays valid.
 func (u *undoing) run() (data *UndoResult, err error) {
 	c := u.c
+	u.roll = &codeUndo{codeRoll: codeRoll{c: c}}
+	defer u.roll.release()
 	_, err = c.view(func(s *thread.State) (err error) {
 		u.in, err = u.invert(s, u.op, c.operation())
 		return err
@@ -129,6 +131,7 @@ func (u *undoing) run() (data *UndoResult, err error) {
 	}
 	switch {
 	case err != nil:
+		err = u.roll.failed(err)
 	case u.dryRun:
 		_, err = c.view(func(s *thread.State) (err error) {
 			data, _, err = u.rule(s, c.operation())
@@ -139,6 +142,7 @@ func (u *undoing) run() (data *UndoResult, err error) {
 			c.reversal = u.reversal
 			data, err = write(c, u.rule)
 		}
+		err = u.roll.failed(err)
 		c.endStage(u.stage, err == nil)
 	}
 	if err != nil {
@@ -156,6 +160,11 @@ func (u *undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread
 	}
 	if err != nil {
 		return nil, "", err
+	}
+	if u.roll.began {
+		if _, err := s.EndRolling(u.roll.id, false, stamp); err != nil {
+			return nil, "", err
+		}
 	}
 	in, err := u.invert(s, u.op, stamp)
 	if err == nil {

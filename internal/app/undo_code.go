@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	"leslie/codes"
@@ -18,12 +19,14 @@ import (
 type UndoneCode struct {
 	Branch string `json:"branch"`
 	Commit string `json:"commit"` // of the merge
-	// How is reset, revert, or gone if the branch did not have the commit any more.
+	// How is reset, revert, or gone if the branch did not have the commit any more; restored
+	// for a rollback, with the commit where the branch is now.
 	How string `json:"how"`
 }
 
-// How landed code was taken back.
+// How code was taken back.
 const (
+	CodeRestored = "restored"
 	CodeReset    = git.Reset
 	CodeReverted = git.Reverted
 	CodeGone     = git.Gone
@@ -74,6 +77,12 @@ func landed(t thread.Thread, commit string) bool {
 // takeBackCode takes landed code back, or with a dry run says how. Errors: T110 where local
 // work or later commits are in the way, and for a redo; T805, T808, T801.
 func (u *undoing) takeBackCode() error {
+	if id, rolled, back := thread.RolledIn(u.op); rolled != nil {
+		if back {
+			return u.conflict("its code was exchanged").WithHint("Roll back again: leslie rollback " + string(id) + " --turn " + strconv.Itoa(rolled.Turn))
+		}
+		return u.takeBackRoll(id, *rolled)
+	}
 	l := landingOf(u.op)
 	if l == nil {
 		if u.op.Undoes != "" && landingOf(u.first) != nil {

@@ -32,6 +32,7 @@ type undoing struct {
 	stage    *store.Stage  // nil when there is nothing to stage
 	steps    []thread.Step
 	reversal thread.Reversal
+	roll     *codeUndo
 	bases    map[thread.ThreadID]thread.CodeBase // of later merges of code that was reverted
 }
 

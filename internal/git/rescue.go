@@ -61,7 +61,8 @@ func (r *Repo) durable() *Repo {
 // changes neither the worktree nor its index, and no ref. Errors: T805 if something is in
 // progress there, or if it has repositories of its own, whose commits would not be kept.
 func (w Worktree) Rescue(ctx context.Context, actor string) (Rescued, error) {
-	s, err := w.survey(ctx)
+	w.repo = w.repo.durable()
+	s, err := w.survey(ctx, everything)
 	if err != nil {
 		return Rescued{}, err
 	}
@@ -77,7 +78,7 @@ func (w Worktree) Rescue(ctx context.Context, actor string) (Rescued, error) {
 
 // CheckRemovable returns T805 where Rescue would, and what it would keep, without Commit.
 func (w Worktree) CheckRemovable(ctx context.Context) (Rescued, error) {
-	s, err := w.survey(ctx)
+	s, err := w.survey(ctx, everything)
 	if err != nil {
 		return Rescued{}, err
 	}
@@ -86,9 +87,20 @@ func (w Worktree) CheckRemovable(ctx context.Context) (Rescued, error) {
 	}, nil
 }
 
+// extent says what of a worktree is kept.
+type extent bool
+
+const (
+	// everything: also what git ignores; repositories within prevent it.
+	everything extent = true
+	// ownWork leaves out what git ignores, and repositories within.
+	ownWork extent = false
+)
+
 // survey is what a worktree has.
 type survey struct {
 	w      Worktree
+	extent extent
 	files  *folder
 	status Status
 	// differs has the tracked paths whose bytes are not the object in the index; converted
@@ -98,12 +110,11 @@ type survey struct {
 	changed                     int
 }
 
-func (w Worktree) survey(ctx context.Context) (*survey, error) {
+func (w Worktree) survey(ctx context.Context, extent extent) (*survey, error) {
 	if err := w.CheckIdle(); err != nil {
 		return nil, err
 	}
-	w.repo = w.repo.durable()
-	s := &survey{w: w, files: newFolder(w.Dir)}
+	s := &survey{w: w, extent: extent, files: newFolder(w.Dir)}
 	var err error
 	if s.status, err = w.Status(ctx); err != nil {
 		return nil, err
@@ -123,7 +134,7 @@ func (w Worktree) survey(ctx context.Context) (*survey, error) {
 	return s, nil
 }
 
-func (w Worktree) busy(what string) error {
+func (w Worktree) busy(what string) *codes.Error {
 	return codes.WorktreeBusy.New(fact.Of("path", w.Dir), fact.Of("what", what))
 }
 
@@ -151,7 +162,7 @@ func (s *survey) tracked(ctx context.Context) error {
 			continue
 		}
 		if field[1] == "160000" {
-			if s.files.filled(name) {
+			if s.extent == everything && s.files.filled(name) {
 				return s.w.ownRepository(name)
 			}
 			continue
@@ -181,6 +192,15 @@ func (s *survey) tracked(ctx context.Context) error {
 
 // others finds the files that git does not track.
 func (s *survey) others(ctx context.Context) error {
+	if s.extent == ownWork {
+		all, err := s.list(ctx, "--others", "--exclude-standard")
+		for _, name := range all {
+			if !strings.HasSuffix(name, "/") && !s.files.ownGit(name) {
+				s.untracked = append(s.untracked, name)
+			}
+		}
+		return err
+	}
 	all, err := s.list(ctx, "--others")
 	if err != nil {
 		return err

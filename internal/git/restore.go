@@ -414,9 +414,9 @@ func (w Worktree) fill(ctx context.Context, c Commit, kept *rescue) error {
 		delete(work, name) // as git has written it
 		delete(top, name)
 	}
-	files, err := os.OpenRoot(w.Dir)
+	files, err := openRoot(w.Dir)
 	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", w.Dir), fact.Of("reason", codes.Reason(err)))
+		return err
 	}
 	defer func() { _ = files.Close() }()
 	f := filling{ctx, w, files}
@@ -430,6 +430,14 @@ func (w Worktree) fill(ctx context.Context, c Commit, kept *rescue) error {
 		return err
 	}
 	return w.put("index", own[state[keptIndex].Object])
+}
+
+func openRoot(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", dir), fact.Of("reason", codes.Reason(err)))
+	}
+	return root, nil
 }
 
 // entries lists all files of a commit.

@@ -22,6 +22,7 @@ const (
 	Session    = "session"    // a session was opened, lost or ended
 	Error      = "error"      // Words
 	End        = "end"        // of a turn
+	Kept       = "kept"       // what a turn left
 	Ended      = "ended"      // of the run
 	Update     = "update"     // any other update
 )
@@ -37,7 +38,7 @@ type Entry struct {
 	N    int64     `json:"n"`
 	At   time.Time `json:"at"`
 	Run  string    `json:"run"`
-	Turn int       `json:"turn"` // of the run, from 1; 0 before the first
+	Turn int       `json:"turn"` // of the thread's runs, from 1; 0 before the first
 	Kind string    `json:"kind"`
 	Text string    `json:"text"`
 	// Raw is an update as the agent sent it; of one that was too large, only what

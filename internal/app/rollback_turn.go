@@ -1,0 +1,276 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file exchanges the work in a thread's worktree for what was kept at a turn's end,
+// and takes that back.
+//
+//	check    what would be lost, or is in the way, is refused; nothing is changed
+//	keep     a commit of what is there, and its ref
+//	op 1     "rolling", with both commits
+//	exchange files, index, branch
+//	op 2     the artifacts, "ready" and what was exchanged; its answer is the request's
+//
+// An error up to op 2 brings back what was there. Where the process was killed, the thread
+// stays "rolling": the next rollback or run of it, undo, or doctor --repair, brings back
+// what was there.
+
+// RolledCode says what a rollback did to a thread's code.
+type RolledCode struct {
+	Branch string `json:"branch"`
+	// Commit is where the branch is now, Was where it was.
+	Commit string `json:"commit"`
+	Was    string `json:"was"`
+	// Ref keeps what was there: commits and what was not committed.
+	Ref string `json:"ref"`
+}
+
+// codeRoll is an exchange of the work in a thread's worktree.
+type codeRoll struct {
+	c    *Call
+	id   thread.ThreadID
+	repo *git.Repo
+	x    git.Exchange
+	was  git.Work
+	done thread.CodeRolled
+	free []func() // releases what is held
+}
+
+// hold makes this call the only one that works on the thread's run and its worktree, and
+// settles what a killed one has left. Errors: T108 if its run goes on, T805, T801, and
+// those of settleRolling.
+func (r *codeRoll) hold(t thread.Thread) error {
+	c := r.c
+	if t.LastRun() != nil {
+		_, release, err := c.store.HoldRun(c.ctx, t.ID)
+		if errors.Is(err, fs.ErrExist) {
+			return runsAlready(c, t.ID)
+		}
+		if err != nil {
+			return err
+		}
+		r.free = append(r.free, release)
+	}
+	if t.OwnedCode() == nil {
+		return nil
+	}
+	release, err := holdCode(c, t.ID)
+	if err != nil {
+		return err
+	}
+	r.free = append(r.free, release)
+	return settleRolling(c, t.ID)
+}
+
+func (r *codeRoll) release() {
+	for i := len(r.free) - 1; i >= 0; i-- {
+		r.free[i]()
+	}
+	r.free = nil
+}
+
+// worktree finds the thread's worktree, which has to be ready. Errors: T101, T802, T801.
+func (r *codeRoll) worktree() error {
+	t, err := ownCode(r.c, string(r.id), thread.CodeReady)
+	if err != nil {
+		return err
+	}
+	if r.repo, err = repoOf(r.c, t); err != nil {
+		return err
+	}
+	r.x = git.Exchange{Worktree: r.repo.Worktree(worktreeDir(r.c, t), t.OwnedCode().Admin), Branch: t.Branch}
+	return nil
+}
+
+// begin keeps what is there, and records that it is exchanged for another work. With
+// nothing to exchange it reports false. Errors: T805, T806, T808, T801, those of a write.
+func (r *codeRoll) begin(to git.Commit, turn int) (bool, error) {
+	c := r.c
+	ref, err := r.repo.NewRolled(c.ctx, string(r.id))
+	if err != nil {
+		return false, err
+	}
+	if r.was, err = r.x.KeepDurably(c.ctx, c.caller.Actor, ref); err != nil {
+		return false, ofThread(err, r.id)
+	}
+	r.x.From, r.x.To = r.was.Commit, to
+	r.done = thread.CodeRolled{Turn: turn, Ref: ref, From: string(r.was.Commit), To: string(to)}
+	same, err := r.repo.SameWork(c.ctx, r.was.Commit, to)
+	if err == nil && !same {
+		err = ofThread(r.x.Check(c.ctx), r.id)
+	}
+	if err == nil && !same {
+		err = changeRolling(c, r.id, func(s *thread.State, stamp thread.Stamp) error {
+			_, err := s.RespectClaim(string(r.id), c.operation())
+			if err == nil {
+				_, err = s.BeginRolling(r.id, r.done, stamp)
+			}
+			return err
+		})
+	}
+	if err != nil || same {
+		_ = r.repo.DropRef(c.ctx, ref)
+		return false, err
+	}
+	return true, nil
+}
+
+// exchange exchanges the work.
+func (r *codeRoll) exchange() error { return ofThread(r.x.Run(r.c.ctx), r.id) }
+
+// back brings back what was there, after an error, which it returns. If that fails, too,
+// the thread stays as it is, for the next call.
+func (r *codeRoll) back(why error) error {
+	ctx, cancel := cleaning(r.c)
+	defer cancel()
+	c := r.c.project.Call(ctx, r.c.caller, Request{Command: rollingCommand, LockTimeout: r.c.request.LockTimeout})
+	if err := settleRolling(c, r.id); err != nil {
+		return why
+	}
+	r.c.warn(c.Warnings()...)
+	_ = r.repo.DropRef(ctx, r.done.Ref)
+	return why
+}
+
+// rollingCommand is the operation between the check and the answer.
+const rollingCommand = "rollback code"
+
+// changeRolling records an operation of the system that is no caller's answer.
+func changeRolling(c *Call, id thread.ThreadID, do func(*thread.State, thread.Stamp) error) error {
+	var refusal error
+	_, err := c.system(rollingCommand, c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+		if refusal = do(s, stamp); refusal != nil {
+			return ""
+		}
+		return id
+	})
+	return errors.Join(refusal, err)
+}
+
+// settleRolling brings back what was in the worktree of a thread before an exchange that
+// was cut short; nothing happens if there was none. What somebody wrote since is kept
+// under a ref (W804). The caller holds the worktree. Errors: T801, T805, T505, those of a
+// write.
+func settleRolling(c *Call, id thread.ThreadID) error {
+	t, err := ownCode(c, string(id))
+	if codes.Has(err, codes.NoCode) || err == nil && t.OwnedCode().State != thread.CodeRolling {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	left := t.OwnedCode().Rolling
+	repo, err := repoOf(c, t)
+	if err != nil {
+		return err
+	}
+	x := git.Exchange{Worktree: repo.Worktree(worktreeDir(c, t), t.OwnedCode().Admin), Branch: t.Branch, To: git.Commit(left.From)}
+	ref, err := repo.NewRolled(c.ctx, string(id))
+	if err != nil {
+		return err
+	}
+	now, err := x.KeepDurably(c.ctx, c.caller.Actor, ref)
+	if err != nil {
+		return ofThread(err, id)
+	}
+	x.From = now.Commit
+	if err := x.Run(c.ctx); err != nil {
+		return ofThread(err, id)
+	}
+	if strange, err := repo.Strangers(c.ctx, now.Commit, x.To, git.Commit(left.To)); err == nil && len(strange) == 0 {
+		_ = repo.DropRef(c.ctx, ref)
+	} else {
+		c.warn(warnings.Rescued.New(fact.Of("threadId", id), fact.Of("ref", ref), fact.Of("commit", now.Commit)))
+	}
+	return changeRolling(c, id, func(s *thread.State, stamp thread.Stamp) error {
+		_, err := s.EndRolling(id, false, stamp)
+		return err
+	})
+}
+
+// settleHeld is settleRolling for a caller that holds only the run.
+func settleHeld(c *Call, id thread.ThreadID) error {
+	t, err := ownCode(c, string(id), thread.CodeRolling)
+	if err != nil {
+		return nil // none is left
+	}
+	release, err := holdCode(c, t.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return settleRolling(c, t.ID)
+}
+
+// rollbackTurn restores a thread's artifacts, and its code if it owns some, as they were
+// at the end of a turn of its runs. What is there is kept first, so that Undo brings both
+// back. Errors: those of Rollback; T108 if its run goes on, T802 if its worktree is not
+// there or the turn's code was not kept, T805 if something is in progress there, T806 if
+// something is in the way, T801, T808.
+func rollbackTurn(c *Call, in RollbackRequest) (*RollbackResult, error) {
+	var t thread.Thread
+	var to thread.Checkpoint
+	if _, err := c.view(func(s *thread.State) (err error) {
+		if t, err = s.LiveThread(c.threadOr(in.Thread)); err != nil {
+			return err
+		}
+		c.target = t.ID
+		if _, err = s.RespectClaim(string(t.ID), c.operation()); err == nil {
+			to, err = t.TurnOf(in.Turn)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	r := &codeRoll{c: c, id: t.ID}
+	defer r.release()
+	if err := r.hold(t); err != nil {
+		return nil, err
+	}
+	if t.OwnedCode() == nil {
+		return rollback(c, string(t.ID), string(to.ID), nil)
+	}
+	if to.Work == "" {
+		return nil, thread.NoCode(t.ID, "its code was not kept at the end of turn "+strconv.Itoa(in.Turn)).
+			WithHint("Roll back the artifacts alone").WithNext("leslie rollback " + string(t.ID) + " --to " + string(to.ID))
+	}
+	if err := r.worktree(); err != nil {
+		return nil, err
+	}
+	changes, err := r.begin(git.Commit(to.Work), in.Turn)
+	if err != nil {
+		return nil, err
+	}
+	if !changes {
+		return rollback(c, string(t.ID), string(to.ID), nil)
+	}
+	err = r.exchange()
+	var d *RollbackResult
+	if err == nil {
+		d, err = rollback(c, string(t.ID), string(to.ID), r)
+	}
+	if err != nil {
+		return nil, r.back(err)
+	}
+	return d, nil
+}
+
+// end records, in the operation of the rollback, that the work is exchanged.
+func (r *codeRoll) end(s *thread.State, stamp thread.Stamp, d *RollbackResult) error {
+	t, err := s.EndRolling(r.id, true, stamp)
+	if err != nil {
+		return err
+	}
+	d.Code = &RolledCode{Branch: t.Branch, Commit: string(r.x.Head()), Was: string(r.was.Head), Ref: r.done.Ref}
+	return nil
+}
