@@ -79,6 +79,7 @@ func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release 
 	defer cancel()
 	got, err := lock.TryLockContext(trying, 5*time.Millisecond)
 	switch {
+	case got && ctx.Err() == nil: // also if this process slept for all of that time
 	case ctx.Err() != nil:
 		_ = lockfile.Release(lock)
 		return "", nil, codes.Interrupted.Wrap(context.Cause(ctx))

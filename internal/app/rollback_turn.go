@@ -85,7 +85,7 @@ func (r *codeRoll) worktree() error {
 	if err != nil {
 		return err
 	}
-	if r.repo, err = repoOf(r.c, t); err != nil {
+	if r.repo, err = quietRepo(r.c, t); err != nil {
 		return err
 	}
 	r.x = git.Exchange{Worktree: r.repo.Worktree(worktreeDir(r.c, t), t.OwnedCode().Admin), Branch: t.Branch}
@@ -170,7 +170,7 @@ func settleRolling(c *Call, id thread.ThreadID) error {
 		return err
 	}
 	left := t.OwnedCode().Rolling
-	repo, err := repoOf(c, t)
+	repo, err := quietRepo(c, t)
 	if err != nil {
 		return err
 	}

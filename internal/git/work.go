@@ -256,7 +256,7 @@ func (x *Exchange) toConvert() (out []string) {
 
 // Run carries the exchange out: the files, the index, then the branch. What git ignores,
 // and files that neither work has, stay. If it fails, or is killed, Keep and another
-// exchange bring From back. Errors: those of Check; T505; ErrMoved.
+// exchange bring From back. Errors: those of Check; T505; T805 if the branch moves.
 func (x *Exchange) Run(ctx context.Context) error {
 	if err := x.Check(ctx); err != nil {
 		return err
@@ -296,7 +296,11 @@ func (x *Exchange) Run(ctx context.Context) error {
 	if x.from.head == x.to.head {
 		return nil
 	}
-	return x.repo.updateRef(ctx, x.run, "refs/heads/"+x.Branch, x.to.head, x.from.head, "leslie: rollback")
+	err = x.repo.updateRef(ctx, x.run, x.Admin, "refs/heads/"+x.Branch, x.to.head, x.from.head, "leslie: rollback")
+	if errors.Is(err, ErrMoved) {
+		return x.busy("Another change of the branch '" + x.Branch + "'")
+	}
+	return err
 }
 
 // Refs of kept work: that of turns by thread and turn, and what a rollback, or its undo,
@@ -318,14 +322,10 @@ func (r *Repo) SetTurn(ctx context.Context, id string, turn, oldest int, c Commi
 	if err != nil {
 		return err
 	}
-	lines := "update " + TurnRef(id, turn) + " " + string(c) + "\n"
-	for n, ref := range refs {
-		if n < oldest || n > turn {
-			lines += "delete " + ref + "\n"
-		}
+	if err := r.UpdateRef(ctx, TurnRef(id, turn), c, Any, keptMessage); err != nil {
+		return err
 	}
-	_, err = r.at(ctx, command{stdin: []byte(lines), args: []string{"update-ref", "-m", keptMessage, "--stdin"}})
-	return broken(err)
+	return r.deleteRefs(ctx, refs, func(n int) bool { return n < oldest || n > turn })
 }
 
 // NewRolled returns the name of a new ref for what is exchanged in a thread's worktree,
@@ -335,19 +335,24 @@ func (r *Repo) NewRolled(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	last, lines := 0, ""
+	last := 0
 	for n := range refs {
 		last = max(last, n)
 	}
+	err = r.deleteRefs(ctx, refs, func(n int) bool { return n <= last+1-mostRolled })
+	return rolledRefs + id + "/" + strconv.Itoa(last+1), err
+}
+
+// deleteRefs deletes those of some refs whose number says so.
+func (r *Repo) deleteRefs(ctx context.Context, refs map[int]string, goes func(n int) bool) error {
 	for n, ref := range refs {
-		if n <= last+1-mostRolled {
-			lines += "delete " + ref + "\n"
+		if goes(n) {
+			if err := r.UpdateRef(ctx, ref, "", Any, keptMessage); err != nil {
+				return err
+			}
 		}
 	}
-	if lines != "" {
-		_, err = r.at(ctx, command{stdin: []byte(lines), args: []string{"update-ref", "--stdin"}})
-	}
-	return rolledRefs + id + "/" + strconv.Itoa(last+1), broken(err)
+	return nil
 }
 
 // numbered returns the refs below a name, by the number at their end.
