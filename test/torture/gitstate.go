@@ -137,8 +137,8 @@ func (c codeState) diff(now codeState) string {
 func (s *station) lost(before codeState) string {
 	now := s.state()
 	kept, err := s.git(".", "rev-list", "--objects", "--branches", "--glob=refs/leslie/*", "--indexed-objects")
-	if err != nil {
-		return err.Error()
+	if err != nil { // a git died, or goes on, while it makes a worktree: the end shows what is there
+		return ""
 	}
 	for id, name := range before.work {
 		if now.work[id] == "" && !strings.Contains(kept, id) {

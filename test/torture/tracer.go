@@ -161,7 +161,7 @@ func (t *tracer) change(tid int, nr uint64, args [3]uint64) string {
 		return name
 	}
 	to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tid, int32(args[0])))
-	if err != nil || strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/dev/") {
+	if err != nil || strings.HasPrefix(to, "anon_inode:") || to == "/dev/null" || strings.HasPrefix(to, "/dev/pts/") {
 		return ""
 	}
 	return name + " " + to
