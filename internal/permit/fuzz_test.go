@@ -14,6 +14,7 @@ func FuzzDecide(f *testing.F) {
 	for _, seed := range []string{
 		"git diff", "ls; git diff | ls", "git diff $(ls)", "git diff 'a;b' \"c|d\"", "ls \\\n-l", "git diff ${X}", "sh -c 'git diff'", "git diff <<E\nx\nE",
 		"ls#;x", "ls #;x", "git diff \"`ls`\"", "ls 2>&1", "\\ls", "{ ls; }", "ls &", "a=b ls", "eval eval ls", "git diff a{1,2}",
+		"ls >& 1", "ls\x00", "ls\r",
 	} {
 		f.Add(seed)
 	}

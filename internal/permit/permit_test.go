@@ -46,7 +46,7 @@ func TestACommandLineIsAllowedOnlyIfEachOfItsPartsIs(t *testing.T) {
 		"git diff $(rm x)": permit.Ask, "git diff `rm x`": permit.Ask, "git diff \"$(rm x)\"": permit.Ask, "git diff <(rm x)": permit.Ask,
 		"git diff ${X:-$(rm x)}": permit.Ask, "git diff ${X:=1}": permit.Ask, "git diff $((X=1))": permit.Ask, "git diff ${X@P}": permit.Ask,
 		"git diff > x": permit.Ask, "git diff >> x": permit.Ask, "git diff < x": permit.Ask, "git diff <<E\n$(rm x)\nE": permit.Ask, "git diff <<<x": permit.Ask,
-		"git diff &> x": permit.Ask, "git diff >&x": permit.Ask, "git diff 2>/dev/null/x": permit.Ask,
+		"git diff &> x": permit.Ask, "git diff >&x": permit.Ask, "git diff >& 1": permit.Ask, "git diff\x00": permit.Ask, "git\r diff": permit.Ask, "git diff 2>/dev/null/x": permit.Ask,
 		"(git diff)": permit.Ask, "{ git diff; }": permit.Ask, "if ls; then ls; fi": permit.Ask, "f() { ls; }": permit.Ask, "time ls": permit.Ask,
 		"git diff 'open": permit.Ask, "X=1 git diff": permit.Ask, "PATH=/evil; git diff": permit.Ask, "env git diff": permit.Ask, "git -C / diff": permit.Ask,
 		"/evil/git diff": permit.Ask, "./git diff": permit.Ask, "$X diff": permit.Ask, "g?t diff": permit.Ask, "{git,diff}": permit.Ask, "~/git diff": permit.Ask,

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -75,7 +76,7 @@ func parseOne(line string) shellLine {
 	if err != nil {
 		return shellLine{commands: roughly(line)}
 	}
-	out := shellLine{plain: true}
+	out := shellLine{plain: !strings.ContainsFunc(line, dropped)}
 	for _, s := range file.Stmts {
 		out.plain = out.plain && plainStatement(s)
 	}
@@ -101,6 +102,10 @@ func parseOne(line string) shellLine {
 	})
 	return out
 }
+
+// dropped reports whether the parser leaves a character out that a shell may not: a NUL,
+// a carriage return, or another control character.
+func dropped(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' }
 
 // roughly splits what no shell would accept.
 func roughly(line string) (out []command) {
@@ -146,8 +151,9 @@ func harmless(r *syntax.Redirect) bool {
 	}
 	to := wordOf(r.Word)
 	switch r.Op {
-	case syntax.DplOut:
-		return to.known && (to.text == "1" || to.text == "2")
+	case syntax.DplOut: // behind a blank, some shells take the number for a file's name
+		joined := r.Word.Pos().Offset() == r.OpPos.Offset()+uint(len(">&"))
+		return joined && to.known && (to.text == "1" || to.text == "2")
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrAll, syntax.AppAll:
 		return to.known && to.text == "/dev/null"
 	}
