@@ -110,6 +110,7 @@ func examples() map[string]example {
 		"logs":              {line("logs"), line("logs --thread nope-nope")},
 		"stats":             {line("stats"), nil},
 		"doctor":            {line("doctor"), nil},
+		"completion":        {line("completion fish"), nil},
 		"explain":           {line("explain T101"), nil},
 		"version":           {line("version"), nil},
 	}
@@ -117,7 +118,7 @@ func examples() map[string]example {
 
 // needNoStore returns the commands that work outside a project.
 func needNoStore() []string {
-	return []string{"init", "explain", "merge-file", "version", "config path", "config show", "config init"}
+	return []string{"init", "completion", "explain", "merge-file", "version", "config path", "config show", "config init"}
 }
 
 // readyFor returns a project in which the examples of a command work.

@@ -91,6 +91,7 @@ func makers() []maker {
 		{"config show", configShowCommand},
 		{"config init", configInitCommand},
 		{"doctor", doctorCommand},
+		{"completion", completionCommand},
 		{"explain", explainCommand},
 		{"version", versionCommand},
 	}

@@ -59,6 +59,22 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 	}
 }
 
+func TestCompletionHasLabelsForAShellThatAsks(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.must(t, "spawn", "--title", "Bell \a and tab \t", "--intent", "x", "--id", "odd")
+	b.env.getenv = func(key string) string { return map[string]string{"LESLIE_COMPLETION": "labels"}[key] }
+	require.Zero(t, b.leslie("status", completionFlag))
+	assert.Contains(t, b.out.String(), "odd\tBell \\a and tab")
+	b.out.Reset()
+	require.Zero(t, b.leslie("objective", completionFlag))
+	assert.Contains(t, b.out.String(), "list\t")
+	b.out.Reset()
+	require.Zero(t, b.leslie(completionFlag))
+	assert.Contains(t, b.out.String(), "objective\tcreate, list, status, done\n")
+	assert.Contains(t, b.out.String(), "ls\tlist threads")
+}
+
 // Every command offers its flags after a dash, except given flags that cannot be
 // repeated.
 func TestCompletionOffersTheFlagsOfEveryCommand(t *testing.T) {

@@ -22,7 +22,7 @@ func helpGroups() []helpGroup {
 		{"Merge", "merge pull merge-file"},
 		{"Finish", "done cancel suspend resume archive reopen lifecycle"},
 		{"Go back", "undo redo checkpoint rollback"},
-		{"Help", "config doctor explain version"},
+		{"Help", "config completion doctor explain version"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		line := cmd.path()
 		for _, o := range cmd.operands {
 			if !o.dashed && o.sets == "" {
-				line = append(line, "operand")
+				line = append(line, cmp.Or(strings.Join(o.value.words[:min(1, len(o.value.words))], ""), "operand"))
 			}
 		}
 		for _, o := range shownOptions(cmd.allFlags()) {

@@ -61,7 +61,13 @@ func (b *bench) clock() string { return testClock + "=" + b.now().Format(time.RF
 // start starts leslie. Its output goes to the screen below what is there.
 func (s *terminal) start(args ...string) {
 	s.t.Helper()
-	s.cmd = process(s.t, s.b, s.env, args...)
+	s.startProcess(process(s.t, s.b, s.env, args...))
+}
+
+// startProcess starts another program like that.
+func (s *terminal) startProcess(cmd *exec.Cmd) {
+	s.t.Helper()
+	s.cmd = cmd
 	keys, err := pty.StartWithSize(s.cmd, &s.size)
 	require.NoError(s.t, err)
 	s.keys, s.written, s.changed, s.ended = keys, nil, make(chan struct{}), false

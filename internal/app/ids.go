@@ -1,46 +1,37 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 
+	"leslie/codes"
 	"leslie/thread"
 )
 
-// KnownIDs are the ids of a table (thread.TableThreads and its like) as they are in
-// the State, in order: what a caller may mean. Errors: those of reading.
-func KnownIDs(c *Call, table string) ([]string, error) {
+// Known are the ids of a table (thread.TableThreads and its like) as they are in the state
+// now, in the order of the ids, with what their records are called. Errors: those of
+// reading.
+func Known(c *Call, table string) (all []codes.Candidate, err error) {
 	c.readOnly()
-	var out []string
-	_, err := c.view(func(s *thread.State) error {
-		out = nil
+	_, err = c.view(func(s *thread.State) error {
 		switch table {
 		case thread.TableThreads:
-			for t := range s.Threads.All() {
-				out = append(out, string(t.ID))
-			}
+			all = thread.Candidates(slices.Collect(s.Threads.All()))
 		case thread.TableObjectives:
-			for o := range s.Objectives.All() {
-				out = append(out, string(o.ID))
-			}
+			all = thread.Candidates(slices.Collect(s.Objectives.All()))
 		case thread.TableReferences:
-			for r := range s.References.All() {
-				out = append(out, string(r.ID))
-			}
+			all = thread.Candidates(slices.Collect(s.References.All()))
 		case thread.TableMerges:
-			for m := range s.Merges.All() {
-				out = append(out, string(m.ID))
-			}
+			all = thread.Candidates(slices.Collect(s.Merges.All()))
 		case thread.TableApprovals:
-			for a := range s.Approvals.All() {
-				out = append(out, string(a.ID))
-			}
+			all = thread.Candidates(slices.Collect(s.Approvals.All()))
 		case thread.TableQuestions:
-			for q := range s.Questions.All() {
-				out = append(out, string(q.ID))
-			}
+			all = thread.Candidates(slices.Collect(s.Questions.All()))
+		default:
+			all = nil
 		}
 		return nil
 	})
-	slices.Sort(out)
-	return out, err
+	slices.SortFunc(all, func(a, b codes.Candidate) int { return cmp.Compare(a.ID, b.ID) })
+	return all, err
 }

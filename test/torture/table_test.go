@@ -27,10 +27,11 @@ func withoutRow() map[string]string {
 		"transcript": looks, "config path": looks, "config show": looks,
 		"config init": "it writes the user's configuration, not the store",
 		"code":        looks, "code list": looks,
-		"run":      "cmd/leslie's run_survives_kills_and_is_stopped kills it",
-		"run stop": "cmd/leslie's run_survives_kills_and_is_stopped uses it on killed runs",
-		"explain":  "it needs no store",
-		"version":  "it needs no store",
+		"run":        "cmd/leslie's run_survives_kills_and_is_stopped kills it",
+		"run stop":   "cmd/leslie's run_survives_kills_and_is_stopped uses it on killed runs",
+		"completion": "it needs no store",
+		"explain":    "it needs no store",
+		"version":    "it needs no store",
 	}
 }
 
