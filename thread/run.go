@@ -293,7 +293,7 @@ func notRunnable(t Thread) error {
 	case t.Status == Suspended:
 		return err.WithHint("Resume the thread, then run it").WithNext("leslie resume " + string(t.ID))
 	case t.Executor != ByAgent:
-		return err.WithHint("A person works on it; hand it to an agent first").WithNext("leslie transfer " + string(t.ID) + " --direction to_agent")
+		return err.WithHint("A person works on it; hand it to an agent first").WithNext("leslie transfer " + string(t.ID) + " --direction handoff --to agent")
 	}
 	return err.WithHint("It waits for a person's decision").WithNext("leslie approvals")
 }

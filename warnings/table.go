@@ -55,6 +55,15 @@ var table = [...]Entry{
 		Hint:        "Wait for it again, then merge it again",
 	},
 	{
+		Code: MergesOpen, Name: "MergesOpen", Kind: "merges_open",
+		Title:    "Merges still pending",
+		Template: "Thread '{threadId}' is {status}, but {count} merges into it are pending: {merges}",
+		One:      "Thread '{threadId}' is {status}, but 1 merge into it is pending: {merges}", Counted: "count",
+		Context:     []string{"threadId", "status", "count", "merges"},
+		Explanation: "What they would bring is not among its artifacts or code, and they cannot be applied while it has ended.",
+		Hint:        "Reopen the thread and continue them, or abort them with leslie merge abort",
+	},
+	{
 		Code: TargetUnresolved, Name: "TargetUnresolved", Kind: "target_unresolved",
 		Title:       "Reference target corrupted",
 		Template:    "Reference target '{target}' could not be resolved. The reference was created but content cannot be accessed.",

@@ -22,6 +22,7 @@ const (
 	ClaimedByOther   Code = "W106"
 	ChildrenActive   Code = "W107"
 	Reopened         Code = "W108"
+	MergesOpen       Code = "W109"
 	TargetUnresolved Code = "W202"
 	ReferenceStale   Code = "W203"
 	SkippedFiles     Code = "W204"

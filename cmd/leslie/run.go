@@ -90,7 +90,7 @@ func runRun(c *call) (Data, error) {
 	in.MaxCost, _ = strconv.ParseFloat(c.text("max-cost"), 64) // checked with the line
 	in.Mode = c.optional("mode")
 	loop := c.on("next")
-	if c.has("new") {
+	if c.has("new") || c.faulty("new") {
 		return runNew(c, in)
 	}
 	if c.on("follow") || c.who.format == "text" && c.env.stderrTTY {

@@ -89,6 +89,7 @@ func changeStatus(c *Call, in LifecycleRequest, found accepted) (*LifecycleResul
 		t := done.Thread
 		if t.Status.Terminated() && t.Status != done.From {
 			warnOpenChildren(c, s, t)
+			warnOpenMerges(c, s, t)
 		}
 		d := &LifecycleResult{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Withdrawn: done.Withdrawn, Revision: t.Revision}
 		d.Objective.ObjectiveID = t.ObjectiveID
@@ -119,5 +120,18 @@ func changeStatus(c *Call, in LifecycleRequest, found accepted) (*LifecycleResul
 func warnOpenChildren(c *Call, s *thread.State, t thread.Thread) {
 	if open := s.OpenChildren(t.ID); len(open) > 0 {
 		c.warn(warnings.ChildrenActive.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("count", len(open)), fact.Of("children", open[:min(len(open), thread.MaxCandidates)])))
+	}
+}
+
+// warnOpenMerges adds W109 for a thread that ended while merges into it are pending.
+func warnOpenMerges(c *Call, s *thread.State, t thread.Thread) {
+	var open []thread.MergeID
+	for _, m := range s.MergesOf(t.ID) {
+		if m.Target == t.ID {
+			open = append(open, m.ID)
+		}
+	}
+	if len(open) > 0 {
+		c.warn(warnings.MergesOpen.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("count", len(open)), fact.Of("merges", open[:min(len(open), thread.MaxCandidates)])))
 	}
 }

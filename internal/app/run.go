@@ -320,6 +320,8 @@ type runEnd struct {
 	stop   thread.RunEnd
 	reason string
 	err    error // what the caller gets; nil: it is made from the others
+	// hint and next say what lets the run go on; "": what holds for its stop.
+	hint, next string
 	// notBefore is when a run may go on that reached an agent's own limit.
 	notBefore *time.Time
 }
@@ -374,7 +376,31 @@ func (s *supervisor) end(e runEnd) error {
 	case e.stop == thread.RunBudget:
 		return codes.RunBudget.New(fact.Of("threadId", s.id), fact.Of("reason", e.reason), fact.Of("runId", s.run.ID))
 	}
-	return codes.RunUnfinished.New(fact.Of("threadId", s.id), fact.Of("reason", e.reason), fact.Of("runId", s.run.ID), fact.Of("stop", e.stop))
+	return unfinished(s, e)
+}
+
+// unfinished is T707 for a run that ended before its thread was done. It says what lets
+// the run go on; its next line only shows something.
+func unfinished(s *supervisor, e runEnd) error {
+	id := string(s.id)
+	hint, next := e.hint, e.next
+	switch {
+	case hint != "":
+	case e.stop == thread.RunUnfinished:
+		hint, next = "See what it said last, say what is missing with leslie inject "+id+" --content TEXT, then run it again", "leslie run log "+id
+	case e.stop == thread.RunStopped && s.status.Terminated():
+		hint = "The thread has ended; leslie reopen " + id + " takes it up again"
+	case e.stop == thread.RunStopped:
+		hint = "leslie run " + id + " goes on with its session"
+	}
+	err := codes.RunUnfinished.New(fact.Of("threadId", s.id), fact.Of("reason", e.reason), fact.Of("runId", s.run.ID), fact.Of("stop", e.stop))
+	if hint != "" {
+		err = err.WithHint(hint)
+	}
+	if next != "" {
+		err = err.WithNext(next)
+	}
+	return err
 }
 
 // call returns a call of the thread's agent, for what its process does in its name.

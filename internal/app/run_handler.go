@@ -35,7 +35,7 @@ type runHandler struct {
 	calls    map[string]acp.ToolCall
 	asking   int
 	refusals []string
-	parked   string
+	parked   thread.ApprovalID // what nobody decided in time
 	junk     int
 
 	resumed  bool
@@ -126,7 +126,7 @@ func (h *runHandler) junkLines() int {
 	return n
 }
 
-func (h *runHandler) parkedFor() string {
+func (h *runHandler) parkedFor() thread.ApprovalID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.parked
@@ -318,7 +318,7 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 	})
 	switch {
 	case codes.Has(err, codes.WaitTimeout):
-		h.park("it waits for a decision about " + string(asked.id))
+		h.park(asked.id)
 		return permit.Decision{Verdict: permit.Ask, Reason: "nobody decided in time"}
 	case err != nil:
 		return permit.Decision{Verdict: permit.Ask, Reason: err.Error()}
@@ -336,10 +336,10 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 }
 
 // park ends the turn because somebody has to decide first.
-func (h *runHandler) park(why string) {
+func (h *runHandler) park(about thread.ApprovalID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.parked = why
+	h.parked = about
 	if h.cancel != nil {
 		h.cancel(errRunParks)
 	}

@@ -353,7 +353,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 		s.handler.refuse("A message interrupted your last turn. See what is done already before you go on.")
 	}
 	if errors.Is(cause, errRunParks) {
-		return &runEnd{stop: thread.RunWaits, reason: s.handler.parkedFor()}
+		return waitsForDecision(s.handler.parkedFor())
 	}
 	return nil
 }
@@ -529,8 +529,13 @@ func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd,
 
 // endedBy returns how a run ends because of what its thread is, nil if it goes on.
 func endedBy(st *thread.State, t thread.Thread) *runEnd {
-	waits := func(format string, args ...any) *runEnd {
-		return &runEnd{stop: thread.RunWaits, reason: fmt.Sprintf(format, args...)}
+	id := string(t.ID)
+	waits := func(reason, hint, next string) *runEnd {
+		return &runEnd{stop: thread.RunWaits, reason: reason, hint: hint, next: next}
+	}
+	resume := "leslie resume " + id + ", then run it again"
+	if run := t.LastRun(); run != nil && run.Awaits == thread.AwaitsThreads {
+		resume = "leslie run --next goes on with it when they have ended, or when a message comes; else " + resume
 	}
 	switch {
 	case t.Status == thread.Completed:
@@ -538,25 +543,35 @@ func endedBy(st *thread.State, t thread.Thread) *runEnd {
 	case t.Status.Terminated():
 		return &runEnd{stop: thread.RunStopped, reason: "it was " + string(t.Status)}
 	case t.Mistakes != nil:
-		return waits("the mistake limit suspended it; a person has to look")
-	case t.Status == thread.Suspended && t.Reason != "":
-		return waits("it is suspended: %s", t.Reason)
+		return waits("the mistake limit suspended it; a person has to look", "See what failed; then a person runs leslie resume "+id+" and runs it again", "leslie run log "+id)
 	case t.Status == thread.Suspended:
-		return waits("it is suspended")
+		return waits("it is suspended"+after(": ", t.Reason), resume, "leslie status "+id)
 	case t.Executor != thread.ByAgent:
-		return waits("a person works on it")
+		return waits("a person works on it", "leslie transfer "+id+" --direction handoff --to agent hands it back; then run it again", "leslie status "+id)
 	case t.Status == thread.WaitingHuman:
 		for _, g := range st.OpenRequests(t.ID) {
-			return waits("it waits for a decision about %s", g.ID)
+			return waitsForDecision(g.ID)
 		}
-		return waits("it waits for a person")
+		return waits("it waits for a person", "", "")
 	}
 	for _, q := range st.OpenQuestions(t.ID) {
-		if q.ThreadID == t.ID {
-			return waits("it waits for the answer to %s", q.ID)
+		switch {
+		case q.ThreadID != t.ID:
+		case q.To == "":
+			return waits("it waits for the answer to "+string(q.ID), "A person gives it with leslie answer "+string(q.ID)+" TEXT; then run it again", "leslie questions")
+		default:
+			return waits("it waits for the answer to "+string(q.ID), "The agent of "+string(q.To)+" was asked; anybody can give the answer with leslie answer "+string(q.ID)+" TEXT; then run it again", "leslie questions")
 		}
 	}
 	return nil
+}
+
+// waitsForDecision is the end of a run that can go on when a person has decided.
+func waitsForDecision(id thread.ApprovalID) *runEnd {
+	return &runEnd{
+		stop: thread.RunWaits, reason: "it waits for a decision about " + string(id),
+		hint: "A person decides with leslie approve " + string(id) + " or leslie deny " + string(id) + "; then run it again", next: "leslie approvals",
+	}
 }
 
 // reached says which limit is reached, "" for none. What an agent does not tell has no
