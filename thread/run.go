@@ -41,6 +41,8 @@ type Run struct {
 	StartedAt time.Time  `json:"startedAt"`
 	EndedAt   *time.Time `json:"endedAt,omitempty"`
 	Used      Use        `json:"used,omitzero"`
+	// Replaced has what agents did in this run before others took their place.
+	Replaced []AgentTotals `json:"replaced,omitempty"`
 	// Before is what the thread's earlier runs used.
 	Before *RunTotals `json:"before,omitempty"`
 
@@ -69,11 +71,24 @@ type Cost struct {
 	Unknown Unknown `json:"-"`
 }
 
-// RunTotals sums up runs that have ended.
+// RunTotals sums up runs.
 type RunTotals struct {
 	Runs  int `json:"runs"`
 	Turns int `json:"turns"`
 	Used  Use `json:"used,omitzero"`
+	// Agents has what each agent did, ordered by their names. A run in which an agent took
+	// another's place counts for both.
+	Agents []AgentTotals `json:"agents,omitempty"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// AgentTotals sums up what one agent did in runs.
+type AgentTotals struct {
+	Agent string `json:"agent"`
+	Runs  int    `json:"runs"`
+	Turns int    `json:"turns"`
+	Used  Use    `json:"used,omitzero"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -368,37 +383,78 @@ func (s *State) ThreadsInPhase(phases ...RunPhase) []Thread {
 	return inListOrder(found)
 }
 
+// ReplaceAgent lets another agent go on with a run, in a session of its own.
+func (r *Run) ReplaceAgent(name string) {
+	r.Replaced = r.agents()
+	r.Agent, r.SessionID, r.AgentVersion = name, "", ""
+}
+
+// agents is what each agent of a run did in it.
+func (r *Run) agents() []AgentTotals {
+	own := AgentTotals{Agent: r.Agent, Runs: 1, Turns: r.Turns, Used: r.Used.Plus(Use{})}
+	for _, a := range r.Replaced {
+		own.Turns -= a.Turns
+		own.Used = own.Used.minus(a.Used)
+		if a.Agent == r.Agent {
+			own.Runs = 0 // counted already
+		}
+	}
+	return plusAgents(r.Replaced, own)
+}
+
 // total is what a run and those before it have used.
 func (r *Run) total() RunTotals {
-	sum := RunTotals{Runs: 1, Turns: r.Turns, Used: r.Used.Plus(Use{})}
+	sum := RunTotals{Runs: 1, Turns: r.Turns, Used: r.Used.Plus(Use{}), Agents: r.agents()}
 	if r.Before != nil {
-		sum.Runs += r.Before.Runs
-		sum.Turns += r.Before.Turns
-		sum.Used = sum.Used.Plus(r.Before.Used)
+		sum = r.Before.plus(sum)
 	}
 	return sum
 }
 
-// RunsOf sums up the runs of a thread, nil for none.
-func RunsOf(t Thread) *RunTotals {
-	if t.LastRun() == nil {
-		return nil
+func (t RunTotals) plus(o RunTotals) RunTotals {
+	return RunTotals{Runs: t.Runs + o.Runs, Turns: t.Turns + o.Turns, Used: t.Used.Plus(o.Used), Agents: plusAgents(t.Agents, o.Agents...)}
+}
+
+// plusAgents adds what agents did to what they had done.
+func plusAgents(all []AgentTotals, more ...AgentTotals) []AgentTotals {
+	all = slices.Clone(all)
+	for _, a := range more {
+		i, found := slices.BinarySearchFunc(all, a.Agent, func(b AgentTotals, name string) int { return strings.Compare(b.Agent, name) })
+		if !found {
+			all = slices.Insert(all, i, AgentTotals{Agent: a.Agent})
+		}
+		all[i] = AgentTotals{Agent: a.Agent, Runs: all[i].Runs + a.Runs, Turns: all[i].Turns + a.Turns, Used: all[i].Used.Plus(a.Used)}
 	}
-	sum := t.LastRun().total()
+	return all
+}
+
+// RunsOf sums up the runs of a thread, nil for none. A run that is only wanted is none.
+func RunsOf(t Thread) *RunTotals {
+	run := t.LastRun()
+	switch {
+	case run == nil:
+		return nil
+	case run.Phase == RunWanted:
+		return run.Before
+	}
+	sum := run.total()
 	return &sum
 }
 
-// RunsOfObjective sums up the runs of an objective's threads that are not archived, nil
-// for none.
-func (s *State) RunsOfObjective(id ObjectiveID) *RunTotals {
+// SumOfRuns sums up the runs of all threads that are not archived, of one objective or,
+// for "", of all; nil for none. It reads one record a thread with runs, however many runs
+// those had.
+func (s *State) SumOfRuns(of ObjectiveID) *RunTotals {
 	var sum *RunTotals
 	for _, t := range s.ThreadsWithRun() {
-		switch own := RunsOf(t); {
-		case t.ObjectiveID != id:
+		own := RunsOf(t)
+		switch {
+		case own == nil || of != "" && t.ObjectiveID != of:
 		case sum == nil:
 			sum = own
 		default:
-			sum = &RunTotals{Runs: sum.Runs + own.Runs, Turns: sum.Turns + own.Turns, Used: sum.Used.Plus(own.Used)}
+			both := sum.plus(*own)
+			sum = &both
 		}
 	}
 	return sum
@@ -414,6 +470,37 @@ func (u Use) Plus(o Use) Use {
 		out.Cost = PlusCost(out.Cost, c)
 	}
 	return out
+}
+
+// minus leaves out what was used before; it was part of u.
+func (u Use) minus(o Use) Use {
+	out := Use{
+		Input: restOf(u.Input, o.Input), Output: restOf(u.Output, o.Output), CachedRead: restOf(u.CachedRead, o.CachedRead),
+		CachedWrite: restOf(u.CachedWrite, o.CachedWrite), Thought: restOf(u.Thought, o.Thought),
+	}
+	for _, c := range u.Cost {
+		for _, before := range o.Cost {
+			if before.Currency == c.Currency {
+				c.Amount -= before.Amount
+			}
+		}
+		if c.Amount != 0 {
+			out.Cost = append(out.Cost, c)
+		}
+	}
+	return out
+}
+
+// restOf is a number without a part of it, nil if nothing is left.
+func restOf(all, part *int64) *int64 {
+	switch {
+	case all == nil || part != nil && *all == *part:
+		return nil
+	case part == nil:
+		return all
+	}
+	n := *all - *part
+	return &n
 }
 
 // PlusCost adds an amount to those of its currency.

@@ -48,7 +48,8 @@ func TestARunGoesOnUntilItEndsAndTheNextOneKnowsWhatWasUsed(t *testing.T) {
 	next := begin("three", "a")
 	assert.EqualValues(t, "three", next.ID)
 	assert.Equal(t, "s", next.SessionID, "the agent's session goes on")
-	assert.Equal(t, &thread.RunTotals{Runs: 1, Turns: 2, Used: thread.Use{Input: number(10), Cost: []thread.Cost{{Amount: 2, Currency: "USD"}}}}, next.Before)
+	used := thread.Use{Input: number(10), Cost: []thread.Cost{{Amount: 2, Currency: "USD"}}}
+	assert.Equal(t, &thread.RunTotals{Runs: 1, Turns: 2, Used: used, Agents: []thread.AgentTotals{{Agent: "a", Runs: 1, Turns: 2, Used: used}}}, next.Before)
 	other := begin("four", "b")
 	assert.Empty(t, other.SessionID, "another agent has no session")
 	it := end("four", thread.RunDone)
@@ -56,6 +57,38 @@ func TestARunGoesOnUntilItEndsAndTheNextOneKnowsWhatWasUsed(t *testing.T) {
 	assert.EqualValues(t, 15, *thread.RunsOf(it).Used.Input)
 	_, err := w.ChangeRun("it", "one", who, func(*thread.Run) {})
 	assert.True(t, codes.Has(err, codes.InvalidArgument), "%v", err)
+}
+
+func TestARunThatGoesOnWithAnotherAgentCountsForBoth(t *testing.T) {
+	t.Parallel()
+	used := func(input int64, cost float64) thread.Use {
+		return thread.Use{Input: number(input), Cost: []thread.Cost{{Amount: cost, Currency: "USD"}}}
+	}
+	turn := func(r *thread.Run, input int64, cost float64) {
+		r.Turns, r.Used = r.Turns+1, r.Used.Plus(used(input, cost))
+	}
+	run := thread.Run{ID: "run-1", Agent: "b", SessionID: "s", Phase: thread.RunRunning}
+	turn(&run, 5, 1)
+	turn(&run, 5, 1)
+	run.ReplaceAgent("a")
+	assert.Equal(t, "a", run.Agent)
+	assert.Empty(t, run.SessionID)
+	turn(&run, 7, 0.5)
+	run.ReplaceAgent("b")
+	turn(&run, 1, 0.25)
+	totals := thread.RunsOf(thread.Thread{Run: []thread.Run{run}})
+	assert.Equal(t, &thread.RunTotals{Runs: 1, Turns: 4, Used: used(18, 2.75), Agents: []thread.AgentTotals{
+		{Agent: "a", Runs: 1, Turns: 1, Used: used(7, 0.5)},
+		{Agent: "b", Runs: 1, Turns: 3, Used: used(11, 2.25)},
+	}}, totals)
+	next := thread.Run{ID: "run-2", Agent: "a", Phase: thread.RunRunning, Before: totals}
+	turn(&next, 1, 1)
+	sum := thread.RunsOf(thread.Thread{Run: []thread.Run{next}})
+	assert.Equal(t, thread.AgentTotals{Agent: "a", Runs: 2, Turns: 2, Used: used(8, 1.5)}, sum.Agents[0])
+	assert.Equal(t, 2, sum.Runs)
+	wanted := thread.Run{Agent: "c", Phase: thread.RunWanted, Before: totals}
+	assert.Equal(t, totals, thread.RunsOf(thread.Thread{Run: []thread.Run{wanted}}), "a wish is no run")
+	assert.Nil(t, thread.RunsOf(thread.Thread{Run: []thread.Run{{Phase: thread.RunWanted}}}))
 }
 
 func TestOnlyAThreadOnWhichItsAgentCanWorkIsRun(t *testing.T) {

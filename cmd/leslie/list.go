@@ -24,6 +24,7 @@ func (d listText) Text(p *page) {
 		{Column: screen.Column{Name: "OBJECTIVE", Goes: 3}, cell: text(func(t app.ThreadItem) thread.ObjectiveID { return t.ObjectiveID })},
 		{Column: screen.Column{Name: "PARENT", Goes: 2}, cell: text(func(t app.ThreadItem) thread.ThreadID { return orZero(t.ParentID) })},
 		{Column: screen.Column{Name: "CLAIM", Goes: 6, Shrinks: true}, cell: text(func(t app.ThreadItem) string { return orZero(t.Claim).Holder }), most: 30, used: true},
+		{Column: screen.Column{Name: "RUN", Goes: 7}, cell: text(shortRun), used: true},
 		{Column: screen.Column{Name: "TAGS", Goes: 4, Shrinks: true}, cell: text(func(t app.ThreadItem) string { return strings.Join(t.Tags, ",") }), most: 30, used: true},
 		{Column: screen.Column{Name: "UPDATED", Goes: 5}, cell: func(t app.ThreadItem) screen.Cell { return p.when(&t.UpdatedAt) }, extra: true},
 		{Column: screen.Column{Name: "TITLE", Shrinks: true}, cell: text(func(t app.ThreadItem) string { return t.Title }), most: 60},
@@ -35,6 +36,20 @@ func (d listText) Text(p *page) {
 	p.rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
 		p.line("no threads match")
+	}
+}
+
+// shortRun says how a thread's run stands: its phase, or how it stopped, and its turns.
+func shortRun(t app.ThreadItem) string {
+	switch r := t.Run; {
+	case r == nil:
+		return ""
+	case r.Phase == thread.RunWanted:
+		return string(r.Phase)
+	case r.Stop != "":
+		return string(r.Stop) + ", " + many(r.Turns, "turn")
+	default:
+		return string(r.Phase) + ", " + many(r.Turns, "turn")
 	}
 }
 

@@ -40,7 +40,16 @@ func usedText(u thread.Use) string {
 	if n, known := u.Tokens(); known {
 		parts = append(parts, strconv.FormatInt(n, 10)+" tokens")
 	}
-	for _, c := range u.Cost {
+	if len(u.Cost) > 0 {
+		parts = append(parts, costText(u.Cost))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// costText is an amount in each currency.
+func costText(all []thread.Cost) string {
+	var parts []string
+	for _, c := range all {
 		parts = append(parts, fmt.Sprintf("%.2f %s", c.Amount, c.Currency))
 	}
 	return strings.Join(parts, ", ")
@@ -203,6 +212,9 @@ func runEnding(r app.RunRecord) string {
 
 // totalsText says what runs have used.
 func totalsText(r *thread.RunTotals) string {
+	if r == nil {
+		return ""
+	}
 	return many(r.Runs, "run") + ", " + many(r.Turns, "turn") + behind(", ", usedText(r.Used))
 }
 

@@ -9,6 +9,7 @@ import (
 type statsText struct{ *app.StatsResult }
 
 func (d statsText) Text(p *page) {
+	d.runs(p)
 	if d.Since == nil {
 		p.line("the log is empty")
 		return
@@ -30,9 +31,27 @@ func (d statsText) Text(p *page) {
 	p.table("COMMAND ERRORS WARNINGS", rows)
 }
 
+// runs shows what agents have used, together
+// and each by itself.
+func (d statsText) runs(p *page) {
+	if d.Runs == nil {
+		return
+	}
+	p.field("runs", totalsText(d.Runs))
+	var rows [][]string
+	for _, a := range d.Runs.Agents {
+		tokens := ""
+		if n, known := a.Used.Tokens(); known {
+			tokens = strconv.FormatInt(n, 10)
+		}
+		rows = append(rows, []string{a.Agent, strconv.Itoa(a.Runs), strconv.Itoa(a.Turns), tokens, costText(a.Used.Cost)})
+	}
+	p.table("AGENT RUNS TURNS TOKENS COST", rows)
+}
+
 func statsCommand() *command {
 	return &command{
-		name: "stats", summary: "count errors and warnings by code and command, and calls until recovery",
+		name: "stats", summary: "count errors, warnings, calls until recovery, and what agents have used",
 		example: "leslie stats", run: runStats,
 	}
 }

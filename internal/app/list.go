@@ -55,6 +55,8 @@ type ThreadItem struct {
 	Tags        []string           `json:"tags"`
 	Code        *CodeRecord        `json:"code,omitempty"`
 	UpdatedAt   time.Time          `json:"updatedAt"`
+	// Run is the newest run of its agent, if leslie has started one.
+	Run *RunRecord `json:"run,omitempty"`
 	// Depth, in a tree, is the number of its ancestors in the list.
 	Depth *int `json:"depth,omitempty"`
 }
@@ -92,10 +94,15 @@ func List(c *Call, in ListRequest) (*ListResult, error) {
 }
 
 func threadItem(t thread.Thread, now time.Time) ThreadItem {
-	return ThreadItem{
+	item := ThreadItem{
 		ThreadID: t.ID, Title: t.Title, Status: t.Status, Executor: t.Executor, ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID),
 		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Claim: currentClaim(t, now), Tags: append([]string{}, t.Tags...), Code: codeOf(t), UpdatedAt: t.Updated,
 	}
+	if run := t.LastRun(); run != nil {
+		r := runOf(*run)
+		item.Run = &r
+	}
+	return item
 }
 
 // byMostUrgent moves each thread of a list to the place of the first one below it.

@@ -81,7 +81,7 @@ func ShowObjective(c *Call, in ObjectiveRequest) (*ObjectiveRecord, error) {
 	_, err := c.view(func(s *thread.State) error {
 		o, err := s.Objective(in.Objective)
 		*d = objectiveOf(s, o)
-		d.Runs = s.RunsOfObjective(o.ID)
+		d.Runs = s.SumOfRuns(o.ID)
 		return err
 	})
 	if err != nil {

@@ -103,7 +103,8 @@ func (s *supervisor) limit(err error) (e *runEnd, limited bool) {
 		s.profile = next
 		s.deaths = 0
 		if err = s.record("run fallback", func(r *thread.Run) {
-			r.Agent, r.SessionID, r.AgentVersion, r.Attempts = next.name, "", "", r.Attempts+1
+			r.ReplaceAgent(next.name)
+			r.Attempts++
 		}); err == nil {
 			err = s.start()
 		}

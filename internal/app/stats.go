@@ -7,10 +7,11 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/thread"
 	"leslie/warnings"
 )
 
-// StatsRequest asks for statistics of the log.
+// StatsRequest asks for statistics of the log, and of runs.
 type StatsRequest struct{}
 
 // CodeStats says how often a code was logged.
@@ -38,24 +39,35 @@ type CommandStats struct {
 	Warnings int    `json:"warnings"`
 }
 
-// StatsResult has statistics of the log.
+// StatsResult has statistics of the log, and of runs.
 type StatsResult struct {
 	Since    *string        `json:"since"` // the time of the oldest line
 	Errors   int            `json:"errors"`
 	Warnings int            `json:"warnings"`
 	Codes    []CodeStats    `json:"codes"`
 	Commands []CommandStats `json:"commands"`
+	// Runs is what the agents of all threads have used that are not archived; null for
+	// none.
+	Runs *thread.RunTotals `json:"runs"`
 }
 
-// Stats counts the lines of the log. It reads only the log, so it goes back only as
-// far. Errors: T509, T904.
+// Stats counts the lines of the log, which goes back only so far, and returns the sums of
+// runs, which their records have. Errors: T509, T904, those of a view.
 func Stats(c *Call, _ StatsRequest) (*StatsResult, error) {
 	c.readOnly()
 	t := newTally()
 	if err := t.read(c.store.Log(c.ctx)); err != nil {
 		return nil, err
 	}
-	return t.result(), nil
+	d := t.result()
+	_, err := c.view(func(s *thread.State) error {
+		d.Runs = s.SumOfRuns("")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // tally counts lines of the log in their order.
