@@ -55,6 +55,8 @@ const (
 	ApprovalDenied   Code = "T404"
 	QuestionNotFound Code = "T405"
 	QuestionAnswered Code = "T406"
+	CommentNotFound  Code = "T407"
+	CommentsOpen     Code = "T408"
 )
 
 // T5xx: storage.

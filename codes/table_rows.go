@@ -402,6 +402,34 @@ var table = [...]Entry{
 		Recoverable: true,
 		Example:     "leslie answer q-k3v7q2ma --choice yes",
 	},
+	{
+		Code: CommentNotFound, Name: "CommentNotFound", Kind: "comment_not_found",
+		Title:    "Comment not found",
+		Template: "Comment '{id}' not found", Subject: "commentId",
+		Explanation: "The ID is incorrect or belongs to another project.",
+		Causes: []string{
+			"The id was mistyped.",
+			"The comment belongs to another project than the one found from this folder.",
+		},
+		Hint:        "List the comments",
+		Next:        "leslie comments --all",
+		Recoverable: true,
+		Example:     "leslie comment resolve c-k3v7q2ma",
+	},
+	{
+		Code: CommentsOpen, Name: "CommentsOpen", Kind: "comments_open",
+		Title:    "Comments open",
+		Template: "Thread '{id}' has {count} open comments", Subject: "threadId",
+		Explanation: "Somebody has remarked on what would be merged, and nobody has resolved it. Nothing was merged; a merge that is queued stays queued.",
+		Causes: []string{
+			"The comments were not acted on yet.",
+			"They were, and nobody has resolved them.",
+		},
+		Hint:        "Act on the comments, resolve each with leslie comment resolve, then merge again",
+		Next:        "leslie comments {threadId}",
+		Recoverable: true,
+		Example:     "leslie merge --sources thread-abc --target main",
+	},
 
 	// T5xx: storage.
 	{

@@ -106,6 +106,7 @@ func TestSubjectIsTheDetailKeyOfTheID(t *testing.T) {
 		codes.TargetCorrupted:    "target", codes.ReferenceNotFound: "refId",
 		codes.MergeNotFound: "mergeId", codes.MergePending: "mergeId",
 		codes.ApprovalNotFound: "approvalId", codes.QuestionNotFound: "questionId", codes.QuestionAnswered: "questionId",
+		codes.CommentNotFound: "commentId", codes.CommentsOpen: "threadId",
 		codes.PermissionDenied: "capability", codes.ApprovalDenied: "capability",
 		codes.ObjectiveNotFound: "objectiveId", codes.ThreadsNotTerminated: "objectiveId", codes.ObjectiveDone: "objectiveId",
 	}

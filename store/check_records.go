@@ -18,6 +18,7 @@ type recordIndex struct {
 	references []located[thread.Reference]
 	approvals  []thread.Approval
 	questions  []thread.Question
+	comments   []thread.Comment
 	merges     []thread.Merge
 	blobs      []namedBlob
 }
@@ -73,6 +74,8 @@ func (c *recordIndex) take(table string, record []byte, archived bool) (err erro
 		err = collect(&c.merges, record)
 	case thread.TableQuestions:
 		err = collect(&c.questions, record)
+	case thread.TableComments:
+		err = collect(&c.comments, record)
 	}
 	if err != nil {
 		return err
@@ -125,6 +128,11 @@ func (x *examination) relations() error {
 	}
 	for _, a := range x.records.approvals {
 		x.mustExist(a.ThreadID, "T101", StateFile, "the approval '"+string(a.ID)+"' is about ", ", which does not exist")
+	}
+	for _, c := range x.records.comments {
+		if c.ThreadID != "" { // a newer leslie's may have none
+			x.mustExist(c.ThreadID, "T101", StateFile, "the comment '"+string(c.ID)+"' is on ", ", which does not exist")
+		}
 	}
 	for _, q := range x.records.questions {
 		if q.ThreadID != "" { // a newer leslie's may have none

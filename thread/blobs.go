@@ -46,6 +46,8 @@ func BlobsOf(table string, record []byte) ([]NamedBlob, error) {
 		return blobsIn[Merge](record)
 	case TableApprovals:
 		return blobsIn[Approval](record)
+	case TableComments:
+		return blobsIn[Comment](record)
 	}
 	return nil, nil
 }
@@ -86,6 +88,10 @@ func decided(all map[string]Decision, in string) (out []NamedBlob) {
 func (a Approval) blobs() []NamedBlob {
 	by := "the approval '" + string(a.ID) + "'"
 	return []NamedBlob{{a.Digest, BlobDigest, "what " + by + " was asked about"}, {a.Plan, BlobContent, "the plan of " + by}}
+}
+
+func (c Comment) blobs() []NamedBlob {
+	return []NamedBlob{{c.Blob, BlobContent, "the file that the comment '" + string(c.ID) + "' is about"}}
 }
 
 func (ref Reference) blobs() []NamedBlob {

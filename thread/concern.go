@@ -9,7 +9,8 @@ import (
 // filter by it.
 
 // Concerns reports whether an operation concerns a thread: it names the thread, or
-// changes its record, a reference that it made, one of its grants or its questions.
+// changes its record, a reference that it made, one of its grants or questions,
+// or a comment on it.
 func (op Operation) Concerns(id ThreadID) bool {
 	if op.ThreadID == id {
 		return true
@@ -23,10 +24,10 @@ func (op Operation) Concerns(id ThreadID) bool {
 	return false
 }
 
-// ownerOf returns the thread that a reference, a grant or a question belongs to, or "" for any
-// other record.
+// ownerOf returns the thread that a reference, a grant, a question or a comment belongs to,
+// or "" for any other record.
 func ownerOf(table string, raw json.RawMessage) ThreadID {
-	if len(raw) == 0 || table != TableReferences && table != TableApprovals && table != TableQuestions {
+	if len(raw) == 0 || table != TableReferences && table != TableApprovals && table != TableQuestions && table != TableComments {
 		return ""
 	}
 	var record struct {

@@ -282,6 +282,8 @@ func ambiguous(prefix, kind string, ids []string, listed []codes.Candidate) erro
 		next = "leslie approvals --all"
 	case PrefixQuestion:
 		next = "leslie questions --all"
+	case PrefixComment:
+		next = "leslie comments --all"
 	}
 	return codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", len(ids)), fact.Of("candidates", shown)).
 		WithNext(next).WithCandidates(len(ids), listed...)

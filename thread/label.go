@@ -19,7 +19,7 @@ func (ref Reference) label() string {
 	return shortLabel(string(ref.From) + " -> " + string(ref.Target))
 }
 func (m Merge) label() string   { return shortLabel("into " + string(m.Target)) }
-func (c Comment) label() string { return "" }
+func (c Comment) label() string { return shortLabel(string(c.ThreadID) + " " + c.Path + ": " + c.Text) }
 
 func (a Approval) label() string {
 	return shortLabel(string(a.ThreadID) + " asks for " + strings.Join(a.Scope, ", "))

@@ -207,8 +207,8 @@ func (s *State) notAllowed(t Thread, action Action, stamp Stamp) *codes.Error {
 	return err
 }
 
-// archive moves a thread's record, the references that it made, its grants and its
-// questions to the archive, and counts the thread in its objective.
+// archive moves a thread's record, the references that it made, its grants, its questions
+// and the comments on it to the archive, and counts the thread in its objective.
 func (s *State) archive(t Thread) Thread {
 	t = t.withRevision(s.Revision + 1)
 	s.archived = append(s.archived, Change{Record: TableThreads + "/" + string(t.ID), After: encode(t)})
@@ -224,6 +224,10 @@ func (s *State) archive(t Thread) Thread {
 	for _, q := range s.QuestionsOf(t.ID) {
 		s.archived = append(s.archived, Change{Record: TableQuestions + "/" + string(q.ID), After: encode(q)})
 		s.Questions.Delete(string(q.ID))
+	}
+	for _, c := range s.CommentsOf(t.ID) {
+		s.archived = append(s.archived, Change{Record: TableComments + "/" + string(c.ID), After: encode(c)})
+		s.Comments.Delete(string(c.ID))
 	}
 	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 		o.Archived++

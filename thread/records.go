@@ -498,14 +498,6 @@ type Quarantined struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Comment is a record that a later leslie fills: all but its id is carried as it is.
-type Comment struct {
-	ID       CommentID `json:"commentId"`
-	Revision Revision  `json:"revision"`
-
-	Unknown Unknown `json:"-"`
-}
-
 // What a table needs to know of its records.
 func (o Objective) recordID() string                    { return string(o.ID) }
 func (o Objective) revision() Revision                  { return o.Revision }

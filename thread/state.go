@@ -162,6 +162,8 @@ func (s *State) Stale(rev Revision) error {
 		return err.WithNext("leslie merge status " + id)
 	case TableQuestions:
 		return err.WithNext("leslie questions --all")
+	case TableComments:
+		return err.WithNext("leslie comments --all")
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (v *inverting) unnamed(t Thread) error {
 
 // naming returns which record names a thread, and how; "" for none.
 func (s *State) naming(id ThreadID) (string, error) {
-	for _, table := range []string{TableThreads, TableReferences, TableApprovals, TableMerges, TableQuestions} {
+	for _, table := range []string{TableThreads, TableReferences, TableApprovals, TableMerges, TableQuestions, TableComments} {
 		if what := namingIn(table, s.Lines(table), id); what != "" {
 			return what, nil
 		}
@@ -113,6 +113,10 @@ func tie(table string, line Line, id ThreadID) string {
 	case TableQuestions:
 		if q := decode[Question](line.JSON); q.ThreadID == id || q.To == id {
 			return "names"
+		}
+	case TableComments:
+		if decode[Comment](line.JSON).ThreadID == id {
+			return "is on"
 		}
 	case TableMerges:
 		if m := decode[Merge](line.JSON); m.Target == id || slices.Contains(m.Sources, id) {

@@ -12,22 +12,24 @@ import (
 // This file says what of a thread its own agent has not seen, who that agent is, and
 // what follows from it.
 
-// Unread is how many messages a thread's agent has not seen.
+// Unread is how many messages a thread's agent has not seen, and how many comments on the
+// thread are open: seen or not, they wait for it.
 type Unread struct {
 	Count     int
 	Immediate int // of Count
+	Comments  int
 }
 
 // UnreadOf counts what waits for a thread's agent. It is the only place that does:
 // whatever else waits for an agent has to be counted here, too, and be shown and marked
 // as seen by context.
 func (s *State) UnreadOf(t Thread) Unread {
-	var u Unread
+	u := Unread{Comments: len(s.OpenComments(t.ID))}
 	for _, i := range t.Injections {
 		switch {
 		case i.Seen != nil:
 		case i.Urgency == Immediate:
-			u = Unread{u.Count + 1, u.Immediate + 1}
+			u.Count, u.Immediate = u.Count+1, u.Immediate+1
 		default:
 			u.Count++
 		}
@@ -40,9 +42,25 @@ func (u Unread) Warning(id ThreadID) (w warnings.Warning, ok bool) {
 	return warnings.MessagesWaiting.New(fact.Of("threadId", id), fact.Of("count", u.Count), fact.Of("immediate", u.Immediate)), u.Count > 0
 }
 
-// Refusal returns T113, for an agent that finishes its thread with unread messages.
+// All counts unread messages and open comments together.
+func (u Unread) All() Unread {
+	return Unread{Count: u.Count + u.Comments, Immediate: u.Immediate, Comments: u.Comments}
+}
+
+// Refusal returns T113, for an agent that finishes its thread with unread messages, or with
+// open comments, which count as such.
 func (u Unread) Refusal(id ThreadID) error {
-	return codes.UnreadMessages.New(fact.Of("threadId", id), fact.Of("count", u.Count), fact.Of("immediate", u.Immediate))
+	all := u.All()
+	facts := []fact.Fact{fact.Of("threadId", id), fact.Of("count", all.Count), fact.Of("immediate", all.Immediate)}
+	if u.Comments == 0 {
+		return codes.UnreadMessages.New(facts...)
+	}
+	err := codes.UnreadMessages.New(append(facts, fact.Of("comments", u.Comments))...).
+		WithHint("Act on the open comments and resolve each with leslie comment resolve, then complete the thread")
+	if u.Count > 0 {
+		return err.WithNext("leslie context "+string(id), "leslie comments "+string(id))
+	}
+	return err.WithNext("leslie comments " + string(id))
 }
 
 // Speaker returns the thread of the State for which a caller speaks who names it by its

@@ -95,6 +95,10 @@ func examples() map[string]example {
 		"ask":               {line("ask main --question Which"), line("ask nope-nope --question Which")},
 		"answer":            {line("answer ref-live Blue"), line("answer q-nopenope Blue")},
 		"questions":         {line("questions"), nil},
+		"comment":           {line("comment main plan.md:1 Why"), line("comment nope-nope plan.md Why")},
+		"comment resolve":   {line("comment resolve ref-live"), line("comment resolve c-nopenope")},
+		"comments":          {line("comments main"), line("comments nope-nope")},
+		"review":            {line("review main --send"), line("review nope-nope")},
 		"can":               {line("can read main"), line("can deploy main")},
 		"history":           {line("history"), line("history --thread nope-nope")},
 		"observe":           {line("observe"), line("observe --target nope-nope")},
@@ -170,6 +174,12 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	case "answer":
 		b.must(t, "ask", "main", "--question", "Which", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["questionId"].(string)
+	case "comment", "comment resolve", "comments", "review":
+		b.write(t, ".leslie/threads/main/plan.md", "main\n")
+		if name != "comment" {
+			b.must(t, "comment", "main", "plan.md:1", "Why?", "--format", "json")
+			ref, _ = document(t, b.out.Bytes()).Data["commentId"].(string)
+		}
 	case "merge-file":
 		b.write(t, "plan.md", "plan\n")
 		ref = filepath.Join(b.dir, "plan.md")

@@ -31,6 +31,7 @@ type contextData struct {
 	Path      string                  `json:"path"`
 	DependsOn []app.ContextDependency `json:"dependsOn"`
 	Code      *app.ContextCode        `json:"code,omitempty"`
+	Comments  []app.CommentRecord     `json:"comments,omitempty"`
 	app.ContextRelations
 }
 
@@ -164,7 +165,7 @@ func (b *contextBlock) rest() string {
 		depends = append(depends, string(on.ID)+" ("+string(on.Status)+")")
 	}
 	var body strings.Builder
-	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() +
+	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() + b.comments() +
 		saying("parent", string(t.ParentID)) + b.code() +
 		saying("depends on", strings.Join(depends, ", ")) + saying("tags", joined(t.Tags)))
 	body.WriteString(b.moved() + b.relations() + b.acceptance())
@@ -221,6 +222,26 @@ func (b *contextBlock) acceptance() string {
 		return ""
 	}
 	return saying("accept", joined(code.Accept))
+}
+
+// maxOpenComments is how many open comments the block lists; JSON has all.
+const maxOpenComments = 10
+
+// comments renders the open comments on the thread.
+func (b *contextBlock) comments() string {
+	var out strings.Builder
+	for i, d := range b.Comments {
+		if i == maxOpenComments {
+			out.WriteString(saying("open comments", fmt.Sprintf("%d more: leslie comments %s", len(b.Comments)-i, b.Thread.ID)))
+			break
+		}
+		where := d.Where()
+		if d.Outdated {
+			where += " (" + d.Why + ")"
+		}
+		out.WriteString(saying("open comment", where+": "+cut(d.Comment, maxTitle)+"; once you have acted on it: leslie comment resolve "+string(d.CommentID)))
+	}
+	return out.String()
 }
 
 // standing renders who has claimed the thread, what it waits for and what it may do.

@@ -17,7 +17,7 @@ import (
 func contextOf(d *app.ContextResult, block string) *contextData {
 	return &contextData{
 		Context: block, ThreadID: d.Thread.ID, Status: d.Thread.Status, Path: d.Folder,
-		DependsOn: append([]app.ContextDependency{}, d.DependsOn...), Code: d.Code, ContextRelations: d.ContextRelations,
+		DependsOn: append([]app.ContextDependency{}, d.DependsOn...), Code: d.Code, Comments: d.Comments, ContextRelations: d.ContextRelations,
 	}
 }
 

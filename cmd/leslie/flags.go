@@ -253,6 +253,7 @@ const (
 	mergeIDs     idKind = thread.TableMerges
 	approvalIDs  idKind = thread.TableApprovals
 	questionIDs  idKind = thread.TableQuestions
+	commentIDs   idKind = thread.TableComments
 )
 
 // fault is one thing that is wrong with a command line: an element of

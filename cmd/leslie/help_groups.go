@@ -17,7 +17,7 @@ func helpGroups() []helpGroup {
 		{"Begin", "init objective spawn update batch import export"},
 		{"Look", "status list code show diff artifacts context history observe logs transcript stats"},
 		{"Work", "claim renew release wait run agents"},
-		{"Share", "reference inject"},
+		{"Share", "reference inject comment comments review"},
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
 		{"Merge", "merge pull merge-file"},
 		{"Finish", "done cancel suspend resume archive reopen lifecycle"},

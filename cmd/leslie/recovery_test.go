@@ -72,6 +72,8 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.ApprovalDenied:       raiseApprovalDenied,
 		codes.QuestionNotFound:     line("answer nothing Blue"),
 		codes.QuestionAnswered:     raiseQuestionAnswered,
+		codes.CommentNotFound:      line("comment resolve nothing"),
+		codes.CommentsOpen:         raiseCommentsOpen,
 		codes.LockFailed:           raiseLockFailed,
 		codes.ParseError:           raiseParseError,
 		codes.StaleRevision:        after("update main --tag +x")("done main --expect-revision 1"),
@@ -148,6 +150,12 @@ func raiseMergeStale(t *testing.T, b *bench) {
 func raiseApprovalTimeout(_ *testing.T, b *bench) {
 	b.env.now = time.Now // a deadline passes
 	b.fails("transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--timeout", "1ms", "--wait")
+}
+
+func raiseCommentsOpen(t *testing.T, b *bench) {
+	b.write(t, ".leslie/threads/part/plan.md", "plan\n")
+	b.must(t, "comment", "part", "plan.md:1", "Why?")
+	b.fails("merge", "--sources", "part", "--target", "main")
 }
 
 func raiseQuestionAnswered(t *testing.T, b *bench) {

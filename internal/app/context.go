@@ -28,13 +28,16 @@ type ContextResult struct {
 	Moved []ContextMoved `json:"moved,omitempty"`
 	// References has the thread's direct references.
 	References []ContextReference `json:"references"`
+	// Comments has the open comments on the thread.
+	Comments []CommentRecord `json:"comments,omitempty"`
 	ContextRelations
 	// Speaks: the caller is an agent that speaks for the thread, so the injections
 	// that it is shown count as seen (MarkSeen).
 	Speaks bool      `json:"speaks"`
 	At     time.Time `json:"at"` // of the look
 
-	builtOn []thread.BuiltOn
+	builtOn  []thread.BuiltOn
+	comments []thread.Comment
 }
 
 // ContextDependency is a thread that the thread depends on.
@@ -115,6 +118,7 @@ func Context(c *Call, in ContextRequest) (*ContextResult, error) {
 		d.References[i].read(c)
 	}
 	d.changedLive(c, d.References)
+	d.Comments = located(c, d.comments)
 	return d, nil
 }
 
@@ -132,6 +136,7 @@ func (d *ContextResult) gather(c *Call, s *thread.State, id string) error {
 		d.References = append(d.References, ContextReference{Reference: ref})
 	}
 	d.Thread, d.Resumable, d.builtOn = t, s.Resumable(t), s.BuiltOn(t)
+	d.comments = s.OpenComments(t.ID)
 	if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 		d.Objective = o.Title
 	}

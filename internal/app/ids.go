@@ -27,6 +27,8 @@ func Known(c *Call, table string) (all []codes.Candidate, err error) {
 			all = thread.Candidates(slices.Collect(s.Approvals.All()))
 		case thread.TableQuestions:
 			all = thread.Candidates(slices.Collect(s.Questions.All()))
+		case thread.TableComments:
+			all = thread.Candidates(s.OpenComments(""))
 		default:
 			all = nil
 		}

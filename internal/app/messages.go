@@ -102,14 +102,14 @@ func messagesWait(c *Call, s *thread.State) bool {
 }
 
 // mayFinish keeps, inside a rule, an agent from completing its thread while messages
-// are unread (T113); anybody else is warned (W105). Errors: T101, T105, T113.
+// are unread or comments open (T113); anybody else is warned (W105). Errors: T101, T105, T113.
 func mayFinish(c *Call, s *thread.State, id string) error {
 	t, err := s.Thread(id)
 	if err != nil || t.Status.Terminated() {
 		return err
 	}
 	unread := s.UnreadOf(t)
-	w, waits := unread.Warning(t.ID)
+	w, waits := unread.All().Warning(t.ID)
 	switch {
 	case waits && isOwnAgent(c, s, t.ID):
 		return unread.Refusal(t.ID)

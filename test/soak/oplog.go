@@ -142,7 +142,7 @@ func (r *soakRun) note(actor string, l line, o outcome) {
 // madeBy returns the record that an answer reports as new, or the thread that it reports
 // as claimed.
 func madeBy(l line, o outcome) (made, holds string) {
-	var data struct{ ThreadID, ObjectiveID, RefID, ApprovalID, QuestionID string }
+	var data struct{ ThreadID, ObjectiveID, RefID, ApprovalID, QuestionID, CommentID string }
 	o.Into(&data)
 	if !o.Changed() || o.Warned("W901") {
 		return "", ""
@@ -160,6 +160,8 @@ func madeBy(l line, o outcome) (made, holds string) {
 		}
 	case "ask":
 		return "questions/" + data.QuestionID, ""
+	case "comment":
+		return "comments/" + data.CommentID, ""
 	case "claim", "renew":
 		return "", data.ThreadID
 	}

@@ -27,6 +27,7 @@ type snapshot struct {
 	merges     []string
 	unseen     []string // injections
 	questions  []string // open
+	comments   []string // open
 }
 
 type threadInfo struct {
@@ -84,6 +85,7 @@ type state struct {
 	Approvals  map[string]json.RawMessage `json:"approvals"`
 	Merges     map[string]json.RawMessage `json:"merges"`
 	Questions  map[string]json.RawMessage `json:"questions"`
+	Comments   map[string]json.RawMessage `json:"comments"`
 }
 
 // records returns all records by name.
@@ -91,7 +93,7 @@ func (s state) records() map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for table, records := range map[string]map[string]json.RawMessage{
 		"objectives": s.Objectives, "threads": s.Threads, "references": s.References, "approvals": s.Approvals, "merges": s.Merges,
-		"questions": s.Questions,
+		"questions": s.Questions, "comments": s.Comments,
 	} {
 		for id, raw := range records {
 			out[table+"/"+id] = raw
@@ -109,11 +111,11 @@ func snapshotOf(data []byte) (*snapshot, error) {
 	for _, name := range sortedKeys(s.records()) {
 		table, id, _ := strings.Cut(name, "/")
 		var r struct {
-			Status, From, ThreadID, Target string
-			DoneAt                         any
-			Checkpoints                    []struct{ CheckpointID string }
-			Claim                          any
-			Injections                     []struct {
+			Status, State, From, ThreadID, Target string
+			DoneAt                                any
+			Checkpoints                           []struct{ CheckpointID string }
+			Claim                                 any
+			Injections                            []struct {
 				InjectionID string
 				Seen        any
 			}
@@ -142,6 +144,8 @@ func snapshotOf(data []byte) (*snapshot, error) {
 			}
 		case table == "questions" && r.Status == "open":
 			sc.questions = append(sc.questions, id)
+		case table == "comments" && r.State == "open":
+			sc.comments = append(sc.comments, id)
 		case table == "merges" && openToRows(r.Target):
 			sc.merges = append(sc.merges, id)
 		}

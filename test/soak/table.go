@@ -79,14 +79,14 @@ func table() []row {
 		{name: "renew", weight: 2, may: thread + "T108 T903", draw: ofOwn("renew")},
 		{name: "release", weight: 3, may: thread + "T108", draw: ofOwn("release")},
 		{name: "inject", weight: 5, may: thread + "T402 T903", draw: (*worker).inject},
-		{name: "merge", weight: 10, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T108", many: true, draw: (*worker).merge},
+		{name: "merge", weight: 10, may: thread + "T408 T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T108", many: true, draw: (*worker).merge},
 		{name: "merge list", weight: 1, reads: true, draw: fixed("merge list")},
 		{name: "merge status", weight: 2, reads: true, may: thread + "T303", draw: ofMerge("merge status")},
 		{name: "merge resolve", weight: 5, may: thread + "T303 T304 T402 T903 T108", draw: (*worker).mergeResolve},
-		{name: "merge continue", weight: 5, may: thread + "T102 T301 T302 T303 T304 T402 T404 T108", many: true, draw: ofMerge("merge continue")},
+		{name: "merge continue", weight: 5, may: thread + "T408 T102 T301 T302 T303 T304 T402 T404 T108", many: true, draw: ofMerge("merge continue")},
 		{name: "merge abort", weight: 3, may: thread + "T303 T108", draw: ofMerge("merge abort")},
-		{name: "merge land", weight: 2, may: thread + "T107 T108 T203 T301 T302 T304 T402 T404 T805", many: true, draw: of("merge land")},
-		{name: "pull", weight: 4, may: thread + "T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T903 T108", many: true, draw: of("pull")},
+		{name: "merge land", weight: 2, may: thread + "T408 T107 T108 T203 T301 T302 T304 T402 T404 T805", many: true, draw: of("merge land")},
+		{name: "pull", weight: 4, may: thread + "T408 T102 T203 T301 T302 T303 T304 T305 T402 T404 T503 T903 T108", many: true, draw: of("pull")},
 		{name: "merge-file", weight: 1, reads: true, may: "T301", draw: (*worker).mergeFile},
 		{name: "transfer", weight: 4, may: thread + "T102 T401 T402 T404", many: true, draw: (*worker).transfer},
 		{name: "approvals", weight: 1, reads: true, draw: fixed("approvals", "approvals --all", "approvals --all --limit 2")},
@@ -96,6 +96,10 @@ func table() []row {
 		{name: "ask", weight: 3, may: thread + "T401 T508 T108", draw: (*worker).ask},
 		{name: "answer", weight: 3, may: thread + "T402 T405 T406 T903", draw: (*worker).answer},
 		{name: "questions", weight: 1, reads: true, draw: fixed("questions", "questions --all", "questions --all --limit 2")},
+		{name: "comment", weight: 2, may: thread + "T203 T508 T903", draw: (*worker).comment},
+		{name: "comment resolve", weight: 8, may: thread + "T407", draw: (*worker).resolveComment},
+		{name: "comments", weight: 1, reads: true, may: gone, draw: maybeOf("comments", "comments --all")},
+		{name: "review", weight: 1, may: thread + "T508", draw: (*worker).review},
 		{name: "can", weight: 1, reads: true, may: gone + "T402", draw: maybeOf("can code_edit", "can read")},
 		{name: "history", weight: 2, reads: true, draw: fixed("history --limit 5", "history", "history --limit 3 --before 9")},
 		{name: "observe", weight: 2, reads: true, stream: true, may: gone, draw: (*worker).observe},
@@ -220,6 +224,25 @@ func (w *worker) answer() (line, bool) {
 		l.argv = append(l.argv, "That one")
 	}
 	return w.byPerson(l), true
+}
+
+// comment comments on the first lines of a file, which may have less.
+func (w *worker) comment() (line, bool) {
+	name := []string{"plan.md", w.name() + ".md"}[w.r.IntN(2)] + []string{"", ":1", ":1-3"}[w.r.IntN(3)]
+	return w.guarded(line{argv: []string{"comment", w.thread(), name, "Why, " + w.name() + "?"}}), true
+}
+
+func (w *worker) resolveComment() (line, bool) {
+	return ofAny(w, "comment resolve", w.snapshot().comments, "c-aaaaaaaa")
+}
+
+// review shows what is open, or sends it.
+func (w *worker) review() (line, bool) {
+	l := line{argv: []string{"review", w.thread()}}
+	if w.r.IntN(3) > 0 {
+		l.argv = append(l.argv, "--send")
+	}
+	return w.guarded(l), true
 }
 
 // byPerson makes a person the actor most of the time: agents may not decide.

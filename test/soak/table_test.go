@@ -36,7 +36,7 @@ func TestEveryCommandHasARowOrAReason(t *testing.T) {
 func TestEveryRowDrawsALineOfItsCommand(t *testing.T) {
 	t.Parallel()
 	full := &snapshot{
-		objectives: []string{"o-1", "o-2", "o-3", "o-4"}, references: []string{"ref-bbbbbbbb"}, approvals: []string{"appr-bbbbbbbb"}, merges: []string{"merge-bbbbbbbb"}, questions: []string{"q-bbbbbbbb"},
+		objectives: []string{"o-1", "o-2", "o-3", "o-4"}, references: []string{"ref-bbbbbbbb"}, approvals: []string{"appr-bbbbbbbb"}, merges: []string{"merge-bbbbbbbb"}, questions: []string{"q-bbbbbbbb"}, comments: []string{"c-bbbbbbbb"},
 		threads: []threadInfo{{ID: "a", Status: "active"}, {ID: "b", Status: "completed", Checkpoints: []string{"ckpt-bbbbbbbb"}}, {ID: "c", Status: "cancelled"}},
 	}
 	for _, sc := range []*snapshot{full, {}} {

@@ -99,6 +99,9 @@ func table() []row {
 		{name: "ask", argv: words("ask child --question Which? --choice a --choice b")},
 		{name: "ask-thread", argv: words("ask child --question Which? --to other")},
 		{name: "answer", prepare: withQuestion, argv: words("answer {q} --choice b")},
+		{name: "comment", argv: words("comment main design/api.md:3-9 Why?")},
+		{name: "comment-resolve", prepare: withComment, argv: words("comment resolve {c}")},
+		{name: "comment-review", prepare: withComment, argv: words("review main --send")},
 		{name: "approve", prepare: withRequest, argv: words("approve {appr}")},
 		{name: "deny", prepare: withRequest, argv: words("deny {appr} --reason no")},
 		{name: "revoke", prepare: withGrant, argv: words("revoke {appr}")},
@@ -203,6 +206,8 @@ func withRequest(f *fixture) {
 }
 
 func withQuestion(f *fixture) { f.ok("ask child --question Which? --choice a --choice b") }
+
+func withComment(f *fixture) { f.ok("comment main design/api.md:3-9 Why?") }
 
 func withGrant(f *fixture) {
 	withRequest(f)

@@ -26,6 +26,9 @@ func (s *Session) Apply() (*Result, error) {
 	if err != nil {
 		return s.waits(err)
 	}
+	if err := reviewed(s.Planning); err != nil { // somebody may have looked while the merge was asked about
+		return s.waits(err)
+	}
 	a := &application{Session: s, consent: consent, changes: s.changeSet()}
 	if err := a.land(); err != nil {
 		return s.waits(err)

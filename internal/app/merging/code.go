@@ -19,7 +19,7 @@ import (
 // (codeland.go).
 
 // codePrefix begins the path of a file of code in a plan.
-const codePrefix = "code:"
+const codePrefix = thread.CodePrefix
 
 // isCode reports whether a path of a plan is one of code.
 func isCode(path string) bool { return strings.HasPrefix(path, codePrefix) }

@@ -215,6 +215,9 @@ func (s *Session) attempt() (*Result, error) {
 	if s.plan.Open() > 0 || s.call.Person != nil || s.call.Approver != nil || validates {
 		releaseLanding(s) // others do not wait for a person or a validator
 	}
+	if err := reviewed(s.Planning); err != nil {
+		return s.waits(err)
+	}
 	if err := commitTaken(s.Planning); err != nil {
 		return nil, err
 	}

@@ -188,16 +188,16 @@ func (r *Records) Tables() map[string][]thread.Line {
 	return out
 }
 
-// wentWithItsThread reports whether a reference, a grant or a question was archived with its
+// wentWithItsThread reports whether a reference, a grant, a question or a comment was archived with its
 // thread the last time: after an undo the thread may have come back, lost it, and been
 // archived without it.
 func (r *Records) wentWithItsThread(record string, line Line) bool {
 	table, _, _ := strings.Cut(record, "/")
 	var owner struct {
 		From     string `json:"from"`     // of a reference
-		ThreadID string `json:"threadId"` // of a grant or a question
+		ThreadID string `json:"threadId"` // of the others
 	}
-	if !slices.Contains([]string{thread.TableReferences, thread.TableApprovals, thread.TableQuestions}, table) || json.Unmarshal(line.Value, &owner) != nil {
+	if !slices.Contains([]string{thread.TableReferences, thread.TableApprovals, thread.TableQuestions, thread.TableComments}, table) || json.Unmarshal(line.Value, &owner) != nil {
 		return true
 	}
 	own := thread.TableThreads + "/" + owner.From + owner.ThreadID
