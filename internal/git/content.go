@@ -3,10 +3,12 @@ package git
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -87,17 +89,37 @@ func listed(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(filepath.ToSlash(path)) + `"`
 }
 
-// copyIndex copies an index; none is an empty one.
+// copyIndex copies an index, with its time; none is an empty one. git compares the content
+// of files that are not older than the index, because it may have been written in the same
+// second as they: a copy of a later time would hide what was edited then.
 func copyIndex(from, to string) error {
-	data, err := os.ReadFile(from)
+	data, written, err := readIndex(from)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return codes.ReadFailed.Wrap(err, fact.Of("path", from), fact.Of("reason", codes.Reason(err)))
 	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
+	if err = os.WriteFile(to, data, 0o600); err == nil {
+		err = os.Chtimes(to, written, written)
+	}
+	if err != nil {
 		return codes.WriteFailed.Wrap(err, fact.Of("path", to), fact.Of("reason", codes.Reason(err)))
 	}
 	return nil
+}
+
+// readIndex reads an index and when it was written, both of the same file: git replaces it.
+func readIndex(name string) (data []byte, written time.Time, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, written, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, written, err
+	}
+	data, err = io.ReadAll(file)
+	return data, info.ModTime(), err
 }

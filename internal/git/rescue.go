@@ -439,18 +439,9 @@ func (w Worktree) copyIndex(ctx context.Context) (*privateIndex, error) {
 		return nil, err
 	}
 	p := &privateIndex{w, remove, filepath.Join(dir, "index"), options}
-	own := filepath.Join(w.Admin, "index")
-	data, err := os.ReadFile(own)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := copyIndex(filepath.Join(w.Admin, "index"), p.file); err != nil {
 		p.close()
-		return nil, readFailed(own, err)
-	}
-	if err == nil {
-		err = os.WriteFile(p.file, data, 0o600)
-		if err != nil {
-			p.close()
-			return nil, codes.WriteFailed.Wrap(err, fact.Of("path", p.file), fact.Of("reason", codes.Reason(err)))
-		}
+		return nil, err
 	}
 	if _, err := p.run(ctx, command{args: []string{"update-index", "--no-split-index", "--no-untracked-cache", "--force-write-index"}}); err != nil {
 		p.close()

@@ -1,10 +1,12 @@
 package git_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,6 +90,31 @@ func TestAnEditWhileWorkIsTakenStays(t *testing.T) {
 	assert.Equal(t, "three\n", string(raw))
 	assert.NoFileExists(t, filepath.Join(r.tree.Dir, "new"))
 	assert.FileExists(t, filepath.Join(r.tree.Dir, "later"))
+}
+
+// An edit of the same length in the second in which the index was written shows in nothing
+// but the content; git compares that where the index is not newer than the file.
+func TestWorkOfTheSecondOfTheIndexIsTaken(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRemoving(t)
+	r.git("config", "core.trustctime", "false") // an edit of the same second has its time, too
+	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	file, index := filepath.Join(r.tree.Dir, "a.txt"), filepath.Join(r.tree.Admin, "index")
+	require.NoError(t, os.Chtimes(file, then, then))
+	r.sh("git update-index --refresh")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("x"), int(info.Size())), 0o644))
+	for _, name := range []string{file, index} {
+		require.NoError(t, os.Chtimes(name, then, then))
+	}
+	before, err := r.tree.Content(ctx)
+	require.NoError(t, err)
+	taken, err := r.tree.Take(ctx, "work", "bot")
+	require.NoError(t, err)
+	require.NotEmpty(t, taken.Commit, "the work of that second is left out")
+	assert.Equal(t, before, r.git("rev-parse", string(taken.Commit)+"^{tree}"))
 }
 
 func TestTakenWorkOfSomebodyWhomGitDoesNotKnow(t *testing.T) {
