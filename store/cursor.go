@@ -31,6 +31,9 @@ type Cursor struct {
 type CursorQuery struct {
 	Since  thread.Revision // only operations with a greater number
 	Thread thread.ThreadID // only those that concern this thread
+	// Want, if not nil, says of an operation in JSON, with all that it changed, whether it
+	// can be wanted; if not, it is passed over without being decoded.
+	Want func(line []byte) bool
 	// Lost, if not nil, is called for numbers that the journal no longer has, in
 	// order.
 	Lost func(from, to thread.Revision)
@@ -38,7 +41,7 @@ type CursorQuery struct {
 
 // Cursor returns a reader of the operations after a revision; it reads nothing yet.
 func (s *Store) Cursor(q CursorQuery) *Cursor {
-	return &Cursor{s, journal.Cursor{At: q.Since, Mark: string(q.Thread), Lost: q.Lost}, q.Thread}
+	return &Cursor{s, journal.Cursor{At: q.Since, Mark: string(q.Thread), Want: q.Want, Lost: q.Lost}, q.Thread}
 }
 
 // At returns the number of the last operation that was read or skipped.

@@ -55,6 +55,17 @@ func (s *State) List(f Filter) ([]Thread, error) {
 	return page.Threads, err
 }
 
+// ThreadLines returns all threads as lines, first those in the State; with archived also
+// those in the archive. Errors: those of reading the archive.
+func (s *State) ThreadLines(archived bool) ([]Line, error) {
+	live := s.Threads.Lines()
+	if !archived {
+		return live, nil
+	}
+	rest, err := s.archivedLines(TableThreads)
+	return slices.Concat(live, rest), err
+}
+
 func (s *State) passes(f Filter, t Thread) bool {
 	return (f.Status == "" || t.Status == f.Status) &&
 		(f.Objective == "" || t.ObjectiveID == f.Objective) &&

@@ -30,6 +30,7 @@ func makers() []maker {
 		{"code prune", codePruneCommand},
 		{"list", listCommand},
 		{"status", statusCommand},
+		{"search", searchCommand},
 		{"artifacts", artifactsCommand},
 		{"diff", diffCommand},
 		{"show", showCommand},

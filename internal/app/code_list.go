@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"leslie/codes"
@@ -135,20 +136,14 @@ func lookAtCode(c *Call, items []CodeItem) error {
 // severalAtOnce calls do with each number below n, for codeAtOnce of them at a time.
 func severalAtOnce(n int, do func(i int)) {
 	var workers sync.WaitGroup
-	next := make(chan int)
+	var next atomic.Int64
 	for range min(codeAtOnce, n) {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for i := range next {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
-		}()
+		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
 	workers.Wait()
 }
 

@@ -318,10 +318,30 @@ func Conversation(c *Call, in TranscriptRequest) (*ConversationResult, error) {
 	return d.ConversationResult, nil
 }
 
+// eachPart calls fn with the parts of all of a thread's transcript, in their order.
+// Errors: T509, T904.
+func eachPart(c *Call, id thread.ThreadID, fn func(*ConversationPart)) error {
+	d := &conversation{ConversationResult: &ConversationResult{}, whole: fn, calls: map[string]*ConversationPart{}}
+	_, err := transcript.Read(runFolder(c, id), 0, "", func(e transcript.Entry) error {
+		d.add(TranscriptEntry{e})
+		return c.ctx.Err()
+	})
+	if err != nil {
+		return unreadableRun(c, id, err)
+	}
+	for _, part := range d.Parts {
+		fn(part)
+	}
+	return nil
+}
+
 // conversation is one in the making.
 type conversation struct {
 	*ConversationResult
-	size  int
+	size int
+	// whole, if not nil, is called with each part that is dropped: it is whole, but for the
+	// end of a call of a tool that took very long.
+	whole func(*ConversationPart)
 	calls map[string]*ConversationPart // that go on, by the agent's id
 }
 
@@ -389,6 +409,9 @@ const partBytes = 200
 func (d *conversation) grow(n int) {
 	for d.size += n; d.size > mostConversation && len(d.Parts) > 1; d.LeftOut++ {
 		d.size -= len(d.Parts[0].Text) + partBytes
+		if d.whole != nil {
+			d.whole(d.Parts[0])
+		}
 		d.Parts = d.Parts[1:]
 	}
 }

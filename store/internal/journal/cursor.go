@@ -23,6 +23,8 @@ type Cursor struct {
 	At thread.Revision // the number of the last operation that was read or skipped
 	// Mark, if not empty: decode only lines that have this text.
 	Mark string
+	// Want, if not nil, says which lines to decode; it must not keep them.
+	Want func(line []byte) bool
 	// Lost, if not nil, is called for numbers that the journal no longer has, in order.
 	Lost func(from, to thread.Revision)
 
@@ -80,7 +82,7 @@ func (c *Cursor) take(line []byte, upTo thread.Revision, each func(thread.Operat
 		return false, nil
 	}
 	c.Pass(seq)
-	if !bytes.Contains(line, []byte(c.Mark)) {
+	if !bytes.Contains(line, []byte(c.Mark)) || c.Want != nil && !c.Want(line) {
 		return true, nil
 	}
 	e, ok := Read(line)

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -39,6 +40,30 @@ func (a Artifacts) ReadArtifact(id thread.ThreadID, rel string) ([]byte, error) 
 	}
 	defer root.Close()
 	return read(root, Place(id, ""), rel, id)
+}
+
+// EachFile calls fn with each of the thread's files, each with its content, which ends
+// with the call. An error of opening is fn's to judge; it is T509. An error of fn ends it
+// and is returned. A file that is gone is left out. Errors: T507, T509.
+func (a Artifacts) EachFile(id thread.ThreadID, fn func(rel string, content io.Reader, err error) error) error {
+	_, err := a.inThread(id, func(root *os.Root) ([]Entry, error) {
+		t := Tree{Root: root, At: Place(id, ""), Skip: own}
+		return nil, t.Walk("", 1, func(e Entry) error {
+			if e.Type != TypeFile {
+				return nil
+			}
+			f, _, err := saferoot.OpenIn(root, e.Path)
+			switch {
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, saferoot.ErrNotRegular):
+				return nil
+			case err != nil:
+				return fn(e.Path, nil, saferoot.CannotRead(path.Join(t.At, e.Path), err))
+			}
+			defer f.Close()
+			return fn(e.Path, f, nil)
+		})
+	})
+	return err
 }
 
 // ReadWork returns a file with markers that a pending merge keeps for editors. Errors:
