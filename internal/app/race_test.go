@@ -96,6 +96,11 @@ func (b *bench) readAll(t *testing.T, last thread.Revision) thread.Revision {
 			assert.NoError(t, err, "%s: a reference is there with its copy", ref.RefID)
 		}
 	}
+	found, err := Search(b.call(), SearchRequest{Words: []string{"plan"}, All: true})
+	if assert.NoError(t, err) {
+		assert.GreaterOrEqual(t, found.Total, all.Total-1, "all threads but part have a plan")
+		assert.Empty(t, found.Unread.Items)
+	}
 	for name, read := range map[string]asked{
 		"artifacts": ask(Artifacts, ArtifactsRequest{Thread: newest}), "approvals": ask(ListApprovals, ListApprovalsRequest{}),
 		"history": ask(History, HistoryRequest{}), "context": ask(Context, ContextRequest{Thread: newest}), "summary": ask(Summary, SummaryRequest{}),
