@@ -159,7 +159,7 @@ func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 // validText returns a text that a value accepts.
 func validText(t *testing.T, v *value) string {
 	t.Helper()
-	for _, text := range append(slices.Clone(v.words), "true", "some text", "some-id", "7", "90s", "-x", "claude", "T101", "run-a1b2") {
+	for _, text := range append(slices.Clone(v.words), "true", "some text", "some-id", "7", "90s", "-x", "claude", "titles", "T101", "run-a1b2") {
 		if v.fault("", text) == nil {
 			return text
 		}
