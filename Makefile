@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak agents docs clean
+.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak agents docs man install dist clean
 
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
@@ -135,6 +135,31 @@ short: build ## a sample of torture, and half a minute of soak
 
 docs: ## write docs/codes.md anew from the code tables
 	CGO_ENABLED=0 $(GO) test $(TAGS) ./test/house -count=1 -run Codes -update
+
+# The version and the time of what is made for others: those of the commit, so that two
+# runs make the same. SOURCE_DATE_EPOCH names another time.
+RELEASE = -leslie bin/leslie -version "$$(git describe --tags --always --dirty 2>/dev/null || echo dev)" \
+	-time "$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
+
+man: build ## write the manual pages to bin/man, from the texts of leslie help
+	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/dist man $(RELEASE) -out bin/man; \
+	echo "bin/man/man1: $$(ls bin/man/man1 | wc -l | tr -d ' ') pages; MANPATH=bin/man man leslie"
+
+# PREFIX is where leslie is to be found, DESTDIR a folder in which a package is made.
+PREFIX = /usr/local
+install: man ## install binary, manual and completions below PREFIX (/usr/local), in DESTDIR
+	@set -e; to="$(DESTDIR)$(PREFIX)"; share="$$to/share"; \
+	mkdir -p "$$to/bin" "$$share/man/man1" "$$share/bash-completion/completions" "$$share/zsh/site-functions" "$$share/fish/vendor_completions.d"; \
+	put() { cp "$$2" "$$3.new"; chmod "$$1" "$$3.new"; mv -f "$$3.new" "$$3"; }; \
+	put 755 bin/leslie "$$to/bin/leslie"; \
+	for page in bin/man/man1/*.1; do put 644 "$$page" "$$share/man/man1/$${page##*/}"; done; \
+	put 644 cmd/leslie/completion/leslie.bash "$$share/bash-completion/completions/leslie"; \
+	put 644 cmd/leslie/completion/leslie.zsh "$$share/zsh/site-functions/_leslie"; \
+	put 644 cmd/leslie/completion/leslie.fish "$$share/fish/vendor_completions.d/leslie.fish"; \
+	echo "installed below $$to"
+
+dist: build ## write archives for six systems, with manual and completions, and SHA256SUMS to bin/dist
+	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/dist archives $(RELEASE) $(TAGS) -out bin/dist; cat bin/dist/SHA256SUMS
 
 clean: ## remove what was built
 	rm -rf bin

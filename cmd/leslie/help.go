@@ -49,12 +49,6 @@ func ownVersion() *versionData {
 
 func (d *versionData) Text(p *page) { p.line("leslie %s", d.Version) }
 
-type helpData struct {
-	Help string `json:"help"`
-}
-
-func (d *helpData) Text(p *page) { p.b.WriteString(d.Help) }
-
 // helpWidth is the number of columns of help, on a narrower terminal of a person fewer.
 const helpWidth = 80
 
@@ -117,6 +111,7 @@ type helpTopic struct {
 	Name, Summary, Usage, Detail, Example, Alias string
 
 	Commands           []helpRow
+	About              []*command // for the answer in JSON
 	Own, Write, Global []helpRow
 }
 
@@ -138,14 +133,14 @@ func help(c *call, cc *cli.Context, all []*command) error {
 	case topic == "" || topic == "help":
 		show(c, cc, overviewHelp, helpTopic{Commands: groupRows()})
 	case topic == "commands":
-		show(c, cc, commandsHelp, helpTopic{Detail: newHelpPage(c).grouped(all), Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
+		show(c, cc, commandsHelp, helpTopic{Detail: newHelpPage(c).grouped(all), About: all, Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
 	case cmd != nil:
 		show(c, cc, commandHelp, helpTopic{
 			Summary: cmd.summary, Usage: wrapped(strings.Fields(cmd.usageLine(true)), newHelpPage(c).width-len("Usage: "), "       "), Detail: cmd.detail, Example: cmd.example, Alias: aliasOf(cmd.name),
-			Own: flagRows(cmd.flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
+			Own: flagRows(cmd.flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs), About: append([]*command{cmd}, subs...),
 		})
 	case len(subs) > 0:
-		show(c, cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs)})
+		show(c, cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs), About: subs})
 	case topic == "topics":
 		show(c, cc, topicsHelp, helpTopic{Commands: documentRows()})
 	case document:
@@ -181,7 +176,11 @@ func show(c *call, cc *cli.Context, template string, topic helpTopic) {
 		"names":       flagNames,
 		"subcommands": page.subcommandLine,
 	})
-	c.data = &helpData{Help: c.printed.String()}
+	d := &helpData{Help: c.printed.String(), Commands: helpOfCommands(topic.About)}
+	if len(topic.Global) > 0 {
+		d.Flags, d.WriteFlags = helpOfFlags(globalFlags()), helpOfFlags(writeFlags())
+	}
+	c.data = d
 }
 
 // helpTopics are the topics of help: groups, commands and documents.

@@ -28,7 +28,7 @@ type closedName struct {
 func closedNames() []closedName {
 	env := []string{"cmd/leslie/env.go"}
 	// Separate programs that run the binary as a user would.
-	apart := []string{"test/harness/", "test/demo/", "test/bench/", "test/torture/", "test/soak/", "test/fakeagent/"}
+	apart := []string{"test/harness/", "test/demo/", "test/bench/", "test/dist/", "test/torture/", "test/soak/", "test/fakeagent/"}
 	// These files measure durations. The store's default clock is the only one below
 	// cmd/leslie that a caller need not pass.
 	clock := append([]string{"cmd/leslie/env.go", "internal/retry/retry.go", "store/internal/lockfile/lockfile.go", "store/requests.go"}, apart...)
@@ -46,7 +46,7 @@ func closedNames() []closedName {
 		out = append(out, closedName{name, apart, "printing past the renderer breaks the one JSON document on stdout"})
 	}
 	for _, name := range []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "syscall.Exit", "runtime.Goexit"} {
-		out = append(out, closedName{name, []string{"cmd/leslie/main.go", "test/demo/main.go", "test/bench/main.go", "test/bench/floor/main.go", "test/torture/", "test/soak/", "test/fakeagent/"}, "only main ends the process; everything else returns an error"})
+		out = append(out, closedName{name, []string{"cmd/leslie/main.go", "test/demo/main.go", "test/dist/main.go", "test/bench/main.go", "test/bench/floor/main.go", "test/torture/", "test/soak/", "test/fakeagent/"}, "only main ends the process; everything else returns an error"})
 	}
 	for _, name := range []string{"os.Chdir", "os.Setenv", "os.Unsetenv"} {
 		out = append(out, closedName{name, []string{"test/harness/memory.go"}, "it changes the whole process for all goroutines"})
