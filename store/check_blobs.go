@@ -95,7 +95,9 @@ func (x *examination) damagedBlobs() (map[thread.BlobID]*badBlob, error) {
 		}
 		return cases, nil
 	}
-	for _, shelf := range x.blobNames(base, content.Sums) {
+	shelves := x.blobNames(base, content.Sums)
+	for i, shelf := range shelves {
+		x.progress("checking blobs", i, len(shelves))
 		at := path.Join(content.Sums, shelf)
 		for _, name := range x.blobNames(base, at) {
 			if err := saferoot.Stopped(x.ctx); err != nil {

@@ -39,16 +39,30 @@ type Diagnosis struct {
 
 // checks returns all checks in the order in which findings are reported and repaired:
 // those that block others come first.
-func checks() []func(*examination) error {
-	return []func(*examination) error{
-		(*examination).places,
-		(*examination).state, (*examination).pending, (*examination).backup,
-		(*examination).journal, (*examination).archive,
-		(*examination).decodeRecords, (*examination).counters, (*examination).relations,
-		(*examination).folders, (*examination).orphans, (*examination).artifacts,
-		(*examination).blobs, (*examination).frozen,
-		(*examination).merges, (*examination).requests,
-		(*examination).leftovers, (*examination).unknownEntries, (*examination).rights, (*examination).log,
+func checks() []check {
+	return []check{
+		{"checking folders", (*examination).places},
+		{"checking the state", (*examination).state}, {"checking the state", (*examination).pending}, {"checking the backup", (*examination).backup},
+		{"checking the journal", (*examination).journal}, {"checking the archive", (*examination).archive},
+		{"checking records", (*examination).decodeRecords}, {"checking records", (*examination).counters}, {"checking records", (*examination).relations},
+		{"checking folders", (*examination).folders}, {"checking folders", (*examination).orphans}, {"checking artifacts", (*examination).artifacts},
+		{"checking blobs", (*examination).blobs}, {"checking frozen copies", (*examination).frozen},
+		{"checking merges", (*examination).merges}, {"checking answers", (*examination).requests},
+		{"checking leftovers", (*examination).leftovers}, {"checking leftovers", (*examination).unknownEntries},
+		{"checking permissions", (*examination).rights}, {"checking the log", (*examination).log},
+	}
+}
+
+// check is a family of checks. What says for people what it is about.
+type check struct {
+	what string
+	do   func(*examination) error
+}
+
+// progress tells how far a check is.
+func (x *examination) progress(what string, done, total int) {
+	if tell := x.store.opts.Progress; tell != nil {
+		tell(Progress{what, done, total})
 	}
 }
 
@@ -126,7 +140,8 @@ func (s *Store) examine(ctx context.Context, seen *memory) (*examination, error)
 		if err := saferoot.Stopped(ctx); err != nil {
 			return x, err
 		}
-		if err := check(x); err != nil {
+		x.progress(check.what, 0, 0)
+		if err := check.do(x); err != nil {
 			return x, err
 		}
 	}

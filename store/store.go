@@ -49,9 +49,17 @@ type Options struct {
 	// Home is the caller's home folder: its .leslie is the user's configuration and
 	// never counts as a store.
 	Home string
+	// Progress, if not nil, is called with how far a check of the whole store is.
+	Progress func(Progress)
 	// Before is called before every step that changes the disk, with its action and
 	// absolute path; its error fails the step. For tests.
 	Before func(Action, string) error
+}
+
+// Progress is how far something is: Done of Total equal shares, or nobody knows for 0.
+type Progress struct {
+	What        string
+	Done, Total int
 }
 
 // Action is the kind of a step that changes the disk.

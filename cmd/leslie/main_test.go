@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,11 +39,21 @@ func TestMain(m *testing.M) {
 // so that what its screen says of times is always the same.
 const testClock = "LESLIE_TEST_CLOCK"
 
+// testStep is the environment variable with how far a process's clock moves at each look at
+// it, instead of with the time, so that a call takes as long as a test wants.
+const testStep = "LESLIE_TEST_STEP"
+
 // atTestClock returns the environment of a process whose clock starts at testClock.
 func atTestClock(e env) env {
-	if start, err := time.Parse(time.RFC3339, e.getenv(testClock)); err == nil {
-		began := time.Now()
-		e.now = func() time.Time { return start.Add(time.Since(began)) }
+	start, err := time.Parse(time.RFC3339, e.getenv(testClock))
+	if err != nil {
+		return e
+	}
+	began := time.Now()
+	e.now = func() time.Time { return start.Add(time.Since(began)) }
+	if step, err := time.ParseDuration(e.getenv(testStep)); err == nil {
+		var looks atomic.Int64
+		e.now = func() time.Time { return start.Add(time.Duration(looks.Add(1)) * step) }
 	}
 	return e
 }

@@ -43,7 +43,7 @@ func (c *call) caller() app.Caller {
 
 // request returns the line's parameters that all use cases have in common.
 func (c *call) request() app.Request {
-	r := app.Request{Command: c.operation(), ReadOnly: !c.writes(), Digest: lineDigest(c), Waiting: c.sayLockWait, NoteWaiting: personReads(c, c.env.stdoutTTY && c.env.stderrTTY)}
+	r := app.Request{Command: c.operation(), ReadOnly: !c.writes(), Digest: lineDigest(c), Waiting: c.sayLockWait, NoteWaiting: personReads(c, c.env.stdoutTTY && c.env.stderrTTY), Progress: watchProgress(c)}
 	if c.flags == nil { // the line names no command
 		return r
 	}

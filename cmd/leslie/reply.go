@@ -44,6 +44,7 @@ type errorReply struct {
 // status. success, no error and exit status 0 always go together.
 func (c *call) reply(data Data, err error) int {
 	failure := c.failure(err)
+	endProgress(c)
 	c.finish(failure)
 	if line := (rendering{c}).debugLine(); line != nil {
 		_, _ = c.env.stderr.Write(line)

@@ -191,7 +191,8 @@ func (b *batch) rehearse() error {
 	}
 	var failed []LineError
 	var first error
-	for _, l := range b.lines {
+	for i, l := range b.lines {
+		progress(b.c, Progress{What: "running the lines", Done: int64(i), Total: int64(len(b.lines))})
 		err := b.run(l)
 		if err == nil {
 			continue
@@ -257,7 +258,7 @@ func (b *batch) reopen(until *batchLine) error {
 // run runs one line on the draft. Its stage gets its own name.
 func (b *batch) run(l *batchLine) error {
 	request := b.c.request
-	request.ID, request.Expect, request.ReadOnly = "", nil, false
+	request.ID, request.Expect, request.ReadOnly, request.Progress = "", nil, false, nil
 	l.call = b.c.project.Call(b.c.ctx, l.Caller, request)
 	l.call.draft, b.draft.again = b.draft, nil
 	stamp := b.c.operation()

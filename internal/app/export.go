@@ -88,7 +88,8 @@ func (x *exporter) read() (err error) {
 	for _, m := range x.dump.Records[thread.TableMerges] {
 		homes = append(homes, store.MergesDir+"/"+m.ID)
 	}
-	for _, home := range homes {
+	for i, home := range homes {
+		progress(x.c, Progress{What: "reading files", Done: int64(i), Total: int64(len(homes))})
 		err := x.c.store.RawFiles(x.c.ctx, home, func(f store.RawFile) error {
 			if f.Other {
 				x.skipped = append(x.skipped, f.Path)
@@ -129,6 +130,7 @@ func (x *exporter) write(to io.Writer) error {
 	blobs := map[string]bool{}
 	err = x.c.store.Blobs(x.c.ctx, func(id thread.BlobID, content []byte) error {
 		blobs[string(id)] = true
+		progress(x.c, Progress{What: "writing blobs", Done: int64(len(blobs))})
 		return w.Blob(string(id), content)
 	})
 	if err != nil {
@@ -138,7 +140,8 @@ func (x *exporter) write(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range x.files {
+	for i, f := range x.files {
+		progress(x.c, Progress{What: "writing files", Done: int64(i), Total: int64(len(x.files))})
 		out := importing.File{Path: f.Path, Folder: f.Folder, Executable: f.Executable, ReadOnly: f.ReadOnly, Content: f.Content}
 		if sum := sha256.Sum256(f.Content); !f.Folder && blobs[hex.EncodeToString(sum[:])] {
 			out.Blob = hex.EncodeToString(sum[:])
@@ -320,6 +323,7 @@ func (r *restorer) run(in ImportRequest, from string, input io.Reader) (*ImportR
 		})
 		return d, err
 	}
+	progress(r.c, Progress{What: "writing"})
 	if r.c.request.ID == "" && r.c.request.Expect == nil {
 		commit, err := r.c.store.Restore(r.c.ctx, r.c.lockWait(), r.stage, r.dump, r.kept, r.steps())
 		if err == nil {

@@ -32,6 +32,8 @@ type ImportRequest struct {
 	Objective string
 	DryRun    bool
 	Limit     int // of the listed renamed ids and notes; 0: all
+
+	told *Call // who is told of the progress, nil for nobody
 }
 
 // Faults returns what is wrong with the request.
@@ -81,6 +83,7 @@ func Import(c *Call, in ImportRequest) (*ImportResult, error) {
 	if first, ok, err := answered[ImportResult](c); ok || err != nil {
 		return first, err
 	}
+	in.told = c
 	s, err := openSource(c.project.env, in)
 	if err != nil {
 		return nil, err
@@ -247,7 +250,8 @@ func (im *importer) fill() error {
 			return err
 		}
 	}
-	for _, f := range im.source.Folders {
+	for i, f := range im.source.Folders {
+		progress(im.c, Progress{What: "copying folders", Done: int64(i), Total: int64(len(im.source.Folders))})
 		err := im.read(f.From, f.Skip, func(rel string, data []byte, executable bool) error {
 			return im.write(f.Thread, path.Join(f.To, rel), data, executable)
 		})

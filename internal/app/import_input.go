@@ -176,7 +176,13 @@ func (s *source) readRules(path string) error {
 
 // readStream reads a file of lines. title is what an objective for it is called.
 func readStream(env Environment, in ImportRequest, r io.Reader, from, title string) (*source, error) {
-	buffered := bufio.NewReaderSize(r, 64<<10)
+	counting := &telling{Reader: r, c: in.told, what: "reading"}
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			counting.size = info.Size()
+		}
+	}
+	buffered := bufio.NewReaderSize(counting, 64<<10)
 	first, err := buffered.Peek(4 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, cannotReadSource(from, err)

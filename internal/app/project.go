@@ -102,6 +102,9 @@ type Request struct {
 	Waiting     func(path string)
 	// NoteWaiting: remember what waits for a person, for Waiting.
 	NoteWaiting bool
+	// Progress, if not nil, is told how far a long call is. It may be called often, and from
+	// several goroutines.
+	Progress func(Progress)
 	// Digest identifies the whole call in the log: equal calls have equal digests.
 	Digest string
 }
@@ -136,9 +139,11 @@ type Call struct {
 
 // Call starts one use case.
 func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
+	opts := p.storeOptions()
+	opts.Progress = r.storeProgress()
 	return &Call{
 		ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread),
-		store: store.Open(p.root, p.storeOptions()),
+		store: store.Open(p.root, opts),
 	}
 }
 

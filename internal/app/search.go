@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"leslie/codes"
@@ -224,7 +225,7 @@ func (s *searching) intents() error {
 
 // artifacts searches the files of all threads, several threads at once.
 func (s *searching) artifacts() error {
-	return s.severalAtOnce(s.lines, func(searcher *search.Searcher, id thread.ThreadID) error {
+	return s.severalAtOnce("searching artifacts", s.lines, func(searcher *search.Searcher, id thread.ThreadID) error {
 		var hits []SearchHit
 		var unread []SearchUnread
 		lacking, err := s.c.store.Consistent(s.c.ctx, []thread.ThreadID{id}, func() error {
@@ -266,9 +267,11 @@ func inFile(searcher *search.Searcher, rel string, content io.Reader) (*SearchHi
 
 // severalAtOnce calls do for each thread, for several at a time. What one of them cannot
 // read is no error. Errors: T904.
-func (s *searching) severalAtOnce(lines []thread.Line, do func(*search.Searcher, thread.ThreadID) error) error {
+func (s *searching) severalAtOnce(what string, lines []thread.Line, do func(*search.Searcher, thread.ThreadID) error) error {
 	searchers := sync.Pool{New: func() any { return s.words.Searcher() }}
+	var done atomic.Int64
 	severalAtOnce(len(lines), func(i int) {
+		progress(s.c, Progress{What: what, Done: done.Add(1) - 1, Total: int64(len(lines))})
 		if s.c.ctx.Err() != nil {
 			return
 		}
@@ -289,6 +292,7 @@ func (s *searching) severalAtOnce(lines []thread.Line, do func(*search.Searcher,
 
 // history searches the operations; each belongs to the thread that it is about.
 func (s *searching) history() error {
+	progress(s.c, Progress{What: "searching the history"})
 	searcher := s.words.Searcher()
 	cursor := s.c.store.Cursor(store.CursorQuery{Want: searcher.JSON})
 	found, err := cursor.Read(s.c.ctx, 0, func(op thread.Operation) error {
@@ -336,7 +340,7 @@ func (s *searching) transcripts() error {
 			with = append(with, line)
 		}
 	}
-	return s.severalAtOnce(with, func(searcher *search.Searcher, id thread.ThreadID) error {
+	return s.severalAtOnce("searching transcripts", with, func(searcher *search.Searcher, id thread.ThreadID) error {
 		return eachPart(s.c, id, func(part *ConversationPart) {
 			f, ok := searcher.Text("", joinTexts("\n", part.Text, part.Outcome))
 			if ok {
