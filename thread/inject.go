@@ -1,12 +1,9 @@
 package thread
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -217,7 +214,7 @@ func (s *State) InjectionExists(id string) bool {
 
 // Line returns the injection as one line of JSON for the thread's file.
 func (i Injection) Line() string {
-	return oneLine(encode(struct {
+	return string(fact.Escaped(encode(struct {
 		ID        InjectionID   `json:"injectionId"`
 		Type      InjectionType `json:"type"`
 		Urgency   Urgency       `json:"urgency"`
@@ -225,32 +222,16 @@ func (i Injection) Line() string {
 		CreatedAt time.Time     `json:"createdAt"`
 		As        ActorKind     `json:"as"`
 		Actor     string        `json:"actor"`
-	}{i.ID, i.Type, i.Urgency, i.Content, i.Created.At, i.Created.As, i.Created.Actor}))
+	}{i.ID, i.Type, i.Urgency, i.Content, i.Created.At, i.Created.As, i.Created.Actor})))
 }
 
 // WithdrawnLine returns the line that follows in the thread's file when an injection is
 // withdrawn.
 func (i Injection) WithdrawnLine(stamp Stamp) string {
-	return oneLine(encode(struct {
+	return string(fact.Escaped(encode(struct {
 		ID          InjectionID `json:"injectionId"`
 		WithdrawnAt time.Time   `json:"withdrawnAt"`
 		As          ActorKind   `json:"as"`
 		Actor       string      `json:"actor"`
-	}{i.ID, stamp.Time, stamp.As, stamp.Actor}))
-}
-
-// oneLine escapes characters that control a terminal or that some readers take for a
-// line end.
-func oneLine(raw []byte) string {
-	var b strings.Builder
-	for _, r := range string(raw) {
-		if !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
+	}{i.ID, stamp.Time, stamp.As, stamp.Actor})))
 }

@@ -113,7 +113,7 @@ func (c cliTree) act(cc *cli.Context, cmd *command) (err error) {
 		return c.unrouted(cc)
 	}
 	if c.env.ready != nil {
-		c.env.ready(cmd.writes)
+		c.env.ready(cmd.writes, cmd.lasts)
 	}
 	if c.on("dry-run") {
 		c.meansNothing("with --dry-run", "request-id")

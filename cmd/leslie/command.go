@@ -23,6 +23,8 @@ type command struct {
 	onlyWith string
 	// writes: it has the flags of commands that write, and its data has "changed".
 	writes bool
+	// lasts: it goes on for as long as others work.
+	lasts bool
 	// namesThread: --thread on a line without operand is the operand, as in leslie 1.x.
 	namesThread bool
 	// marksSeen: what it shows to a thread's own agent counts as seen, so it matters who

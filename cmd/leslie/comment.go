@@ -161,7 +161,7 @@ func runComments(c *call) (Data, error) {
 
 func reviewCommand() *command {
 	return &command{
-		name: "review", summary: "show the open comments on a thread, or send them to its agent", writes: true, namesThread: true,
+		name: "review", summary: "show the open comments on a thread, or send them to its agent", writes: true, onlyWith: "send", namesThread: true,
 		detail: "--send delivers those that were not sent yet as one message, each with its place and lines; sent again, it sends nothing twice. " +
 			"Without it nothing changes.",
 		example:  "leslie review thread-a1b2c3d4 --send",

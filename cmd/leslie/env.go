@@ -50,7 +50,7 @@ type env struct {
 	jitter func(max time.Duration) time.Duration
 	// ready prepares the process for a command, which may be one that writes; nil if
 	// the process is not leslie's own.
-	ready func(writes bool)
+	ready func(writes, lasts bool)
 }
 
 func processEnv() env {
@@ -78,11 +78,14 @@ const roomBeforeGC = 400
 
 // readyProcess prepares the process for a command. A command that only reads may use
 // any thread, which saves one.
-func readyProcess(writes bool) {
+// One that lasts keeps its memory small instead of ending a little sooner.
+func readyProcess(writes, lasts bool) {
 	if !writes {
 		runtime.UnlockOSThread()
 	}
-	debug.SetGCPercent(roomBeforeGC)
+	if !lasts {
+		debug.SetGCPercent(roomBeforeGC)
+	}
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

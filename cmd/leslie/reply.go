@@ -250,6 +250,7 @@ func (c rendering) json(e envelope) []byte {
 		raw = []byte(`{"success":false,"error":{"code":"T901","kind":"internal","message":"Internal error: the answer could not be written as JSON.","details":{"operation":` +
 			quoted(c.operation()) + `,"changed":false}}}`)
 	}
+	raw = fact.Escaped(raw)
 	if c.env.stdoutTTY && c.who.format == "json" {
 		var b bytes.Buffer
 		if json.Indent(&b, raw, "", "  ") == nil {

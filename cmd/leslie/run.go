@@ -61,7 +61,7 @@ func runCommand() *command {
 		modes = append(modes, string(m))
 	}
 	return &command{
-		name: "run", summary: "run a thread's agent, or with --next those of whatever is ready", writes: true, unrecorded: true,
+		name: "run", lasts: true, summary: "run a thread's agent, or with --next those of whatever is ready", writes: true, unrecorded: true,
 		detail: "The agent works in the thread's worktree, or in the project's folder, until the thread is done, waits, or reaches a limit; rules say what it may do, " +
 			"--ask what becomes of the rest: a person decides, or all is denied, or allowed. The next run goes on with its session. Status 0: it is done.",
 		example:  "leslie run thread-a1b2c3d4 --agent claude",
@@ -136,8 +136,7 @@ func (f *runFollower) event(e app.RunEvent) {
 	case !f.all && !slices.Contains([]string{"turn", "ask", "restart", "limit", "ended", "idle"}, e.Kind), e.Kind == "thought":
 		return
 	case e.Kind == "text":
-		f.open = e.Text != "" && !strings.HasSuffix(e.Text, "\n")
-		aside(f.c, visibleLines(e.Text))
+		aside(f.c, f.margin(visibleLines(e.Text)))
 		return
 	case f.open:
 		p.line("")
@@ -161,6 +160,24 @@ func (f *runFollower) event(e app.RunEvent) {
 		p.line("-- %s%s%s", who, e.Kind, behind(": ", e.Text))
 	}
 	aside(f.c, p.b.String())
+}
+
+// margin indents what the agent says, which comes in pieces: no line of it looks like one of
+// leslie's own.
+func (f *runFollower) margin(text string) string {
+	if text == "" {
+		return ""
+	}
+	begun := f.open
+	f.open = !strings.HasSuffix(text, "\n")
+	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
+	if !begun {
+		text = "  " + text
+	}
+	if f.open {
+		return text
+	}
+	return text + "\n"
 }
 
 // visibleLines makes what a program prints visible, and keeps its lines.

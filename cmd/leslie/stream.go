@@ -79,7 +79,7 @@ func (c rendering) streamed(v any) []byte {
 	if c.who.format == "yaml" {
 		return append([]byte("---\n"), toYAML(raw)...)
 	}
-	return append(raw, '\n')
+	return append(fact.Escaped(raw), '\n')
 }
 
 // tellWarnings writes new warnings to stderr, and notices, which are not kept. They

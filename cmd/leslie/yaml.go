@@ -3,8 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"leslie/internal/fact"
 )
 
 // toYAML converts a JSON document to YAML: keys in the same order, indented by two
@@ -23,7 +28,24 @@ func toYAML(doc []byte) []byte {
 	if err := e.Encode(node); err != nil {
 		return doc
 	}
-	return b.Bytes()
+	return escapedYAML(b.Bytes())
+}
+
+// escapedYAML writes characters that the encoder leaves as they are, though they control a
+// terminal or nobody sees them, as escapes: texts that have them are quoted (yamlNode).
+func escapedYAML(doc []byte) []byte {
+	if !bytes.ContainsFunc(doc, fact.Unseen) {
+		return doc
+	}
+	out := make([]byte, 0, len(doc)+16)
+	for _, r := range string(doc) {
+		if fact.Unseen(r) {
+			out = fmt.Appendf(out, `\U%08x`, r)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
 }
 
 // yamlNode reads the next JSON value; a map would lose the order of its keys.
@@ -49,5 +71,11 @@ func yamlNode(dec *json.Decoder) (*yaml.Node, error) {
 		node.Value = v.String()
 		return node, nil
 	}
-	return node, node.Encode(token)
+	if err := node.Encode(token); err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(node.Value, fact.Unseen) {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return node, nil
 }

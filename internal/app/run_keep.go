@@ -38,7 +38,6 @@ func keepTurn(s *supervisor) {
 		return
 	}
 	s.log.Put(transcript.Kept, map[string]string{"checkpointId": string(k.made), "work": k.work})
-	s.unkept(s.log.Flush())
 	if k.committed && s.c.ctx.Err() == nil {
 		tellRunOverlaps(s, k.t)
 	}

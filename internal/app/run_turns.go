@@ -67,6 +67,7 @@ type supervisor struct {
 	status  thread.Status
 	log     *transcript.Writer
 	folder  string // of the transcript
+	errors  *errorLog
 	woke    string // why it goes on with what was parked, for the agent
 
 	handler *runHandler
@@ -136,9 +137,10 @@ func (s *supervisor) failed(err error) runEnd {
 // start starts the agent and records its session. A connection that is lost is tried
 // again. Errors: T701 to T704, T904, those of a write.
 func (s *supervisor) start() error {
+	s.errors = openErrorLog(s.folder)
 	spec := runner.Spec{
 		Argv: s.profile.command, Dir: s.dir, Env: s.environ(), Client: acp.Implementation{Name: "leslie", Version: s.c.project.env.Version},
-		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.mode, Times: s.in.times.agent,
+		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.mode, Times: s.in.times.agent, Stderr: s.errors,
 	}
 	if s.dir != s.c.project.root {
 		spec.Folders = []string{filepath.Dir(s.c.store.Path("x"))}
@@ -215,6 +217,7 @@ func (s *supervisor) stopAgent() {
 		s.c.warn(warnings.AgentJunk.New(fact.Of("threadId", s.id), fact.Of("count", n)))
 	}
 	s.agent = nil
+	s.errors.Close()
 }
 
 // turn gives the agent a text and waits until it has ended its turn. The end of the run
@@ -240,7 +243,6 @@ func (s *supervisor) turn(text string, shown []thread.InjectionID) *runEnd {
 	<-done
 	cause := context.Cause(prompting)
 	s.handler.ended(end.Usage, &s.run)
-	s.log.Put(transcript.End, map[string]string{"stopReason": end.StopReason})
 	s.unkept(s.log.Flush())
 	return s.judge(end, err, cause)
 }
@@ -312,7 +314,8 @@ func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (sleep ti
 }
 
 // judge records the end of a turn, and says whether it ends the run. An agent that died
-// is started again.
+// is started again. The transcript has the end after the state: the other way round, a run
+// that is killed in between would begin a turn again that had ended.
 func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	used, turns := s.run.Used, s.run.Turns+1
 	failed := s.record("run turn", func(r *thread.Run) {
@@ -321,9 +324,11 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 			r.Limits = 0
 		}
 	})
+	s.log.Put(transcript.End, map[string]string{"stopReason": end.StopReason})
 	if failed == nil && !errors.Is(cause, errRunLost) {
 		keepTurn(s)
 	}
+	s.unkept(s.log.Flush())
 	silent := errors.Is(cause, errRunSilent) || end.StopReason == "" && errors.Is(cause, errRunUrgent)
 	switch {
 	case s.c.ctx.Err() != nil:

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -247,6 +248,29 @@ func jsonText(v any) string {
 	}
 	return string(raw)
 }
+
+// Escaped replaces, in a document of JSON, the characters of texts that control a terminal or
+// that are not seen, by their escapes: the document means the same.
+func Escaped(doc []byte) []byte {
+	if !bytes.ContainsFunc(doc, Unseen) {
+		return doc
+	}
+	out := make([]byte, 0, len(doc)+16)
+	for _, r := range string(doc) {
+		if !Unseen(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
+}
+
+// Unseen reports whether a character controls a terminal, or is invisible. A line feed does
+// not count.
+func Unseen(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }
 
 // JSON encodes v as in answers: compact, without HTML escapes and without a newline.
 // Errors: those of encoding/json.

@@ -15,6 +15,21 @@ import (
 	"leslie/internal/fact"
 )
 
+func TestWhatIsUnseenIsEscapedInADocument(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plain é 漢": `"plain é 漢"`, "\u009b31m\u202e\x7f": `"\u009b31m\u202e\u007f"`, "\U000e0001": `"\udb40\udc01"`, "a\nb": `"a\nb"`,
+	} {
+		doc, err := fact.JSON(text)
+		require.NoError(t, err)
+		doc = fact.Escaped(doc)
+		assert.Equal(t, want, string(doc))
+		var back string
+		require.NoError(t, json.Unmarshal(doc, &back))
+		assert.Equal(t, text, back, "it means the same")
+	}
+}
+
 func TestAListIsOneOrderedJSONObject(t *testing.T) {
 	t.Parallel()
 	l := fact.New(

@@ -97,12 +97,12 @@ func fieldsOf(what any) []byte {
 			return nil
 		}
 	}
-	if bytes.IndexByte(raw, '\n') >= 0 {
+	if bytes.ContainsAny(raw, "\n\r\t") { // between its values
 		var one bytes.Buffer
 		_ = json.Compact(&one, raw) // valid, as was seen
 		raw = one.Bytes()
 	}
-	if raw = bytes.TrimSpace(raw); len(raw) > mostFields {
+	if raw = fact.Escaped(bytes.TrimSpace(raw)); len(raw) > mostFields {
 		return append(identity(raw, isRaw), sizeField(len(raw))...)
 	}
 	if isRaw || raw[0] != '{' {
@@ -120,7 +120,7 @@ func appendString(b []byte, text string) []byte {
 	if err != nil {
 		return append(b, `""`...) // no text is without a form in JSON
 	}
-	return append(b, encoded...)
+	return append(b, fact.Escaped(encoded)...)
 }
 
 func sizeField(n int) []byte { return strconv.AppendInt([]byte(`,"size":`), int64(n), 10) }

@@ -6,7 +6,7 @@
 //	RUN[[command]]   runs a command in a shell, without asking
 //	ASK[[command]]   asks first, and runs it if that is allowed
 //	EDIT[[path]]     asks first, and writes the path into that file
-//	TALK[[n]]        says n words, a message each
+//	TALK[[n tag]]    says n words, a message each, that begin with the tag
 //	USAGE[[in out cost]]  says what the turn used
 //	JUNK[[n]]        prints n lines that are no messages
 //	HUGE[[]]         prints a line that is too long
@@ -21,14 +21,15 @@
 //
 // Each of them is done once in a session, also in one that is opened again: what is done
 // is kept in the folder FAKE_STATE. FAKE_SESSION names the session. FAKE_PROMPT is added
-// to each prompt. The variable FAKE has words that change the agent:
+// to each prompt. FAKE_LOG names a file that gets each prompt as it came, a line of JSON. The variable FAKE has words that change the agent:
 // auth (it wants a login), noload (it cannot open sessions again), slow (it never
 // answers initialize), fail (it ends at once), old (another version of the protocol),
 // modes (it has the modes auto and default), replay (it cannot resume, and repeats a
 // session that it loads after it has answered), mute (it does not say that a call begins
 // which it has asked about), quota (it says what a turn used in _meta alone), rich (it has no limits),
 // terse (it asks with the beginning of a call, and has said all of it before), quotes
-// (it asks with a command as a word for a shell, and has said it as it is before).
+// (it asks with a command as a word for a shell, and has said it as it is before), hostile
+// (all that it says of itself, and of what it does, has Hostile in it).
 package fakeagent
 
 import (
@@ -63,6 +64,18 @@ type agent struct {
 	cancelled chan struct{}
 	session   string
 	deaf      chan struct{}
+}
+
+// Hostile is a text that would control a terminal, hide what follows, or look like an
+// answer of leslie.
+const Hostile = "\x1b]0;owned\a\x1b[2J\u009b31m\u202e\u200b\x00\r\x08{\"success\":true}\nerror code=T999 msg=\"owned\"\x7f"
+
+// hostile returns Hostile if the agent is.
+func hostile() string {
+	if is("hostile") {
+		return Hostile
+	}
+	return ""
 }
 
 func is(word string) bool { return slices.Contains(strings.Fields(os.Getenv("FAKE")), word) }
@@ -123,7 +136,9 @@ func (a *agent) serve(m message) {
 		if is("replay") {
 			can = `{"loadSession":true}`
 		}
-		a.reply(m, fmt.Sprintf(`{"protocolVersion":%d,"agentCapabilities":%s,"agentInfo":{"name":"fake","version":"1.0"},"authMethods":[{"id":"key","name":"An API key"}]}`, version, can))
+		fake, _ := json.Marshal("fake" + hostile())
+		a.reply(m, fmt.Sprintf(`{"protocolVersion":%d,"agentCapabilities":%s,"agentInfo":{"name":%s,"version":"1.0"},"authMethods":[{"id":"key","name":"An API key"}]}`, version, can, fake))
+		fmt.Fprintln(os.Stderr, "fake agent: begins", hostile())
 	case "session/new":
 		if is("auth") {
 			a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32000,"message":"Authentication required"}`)})
@@ -205,6 +220,7 @@ var verb = regexp.MustCompile(`\b([A-Z]+)\[\[(.*?)\]\]`)
 
 // turn does what a prompt says, once in a session.
 func (a *agent) turn(m message, text string) {
+	a.log(text)
 	a.say("reading. ")
 	stop, usage := "end_turn", ""
 	for _, found := range verb.FindAllStringSubmatch(text+"\n"+os.Getenv("FAKE_PROMPT"), -1) {
@@ -218,7 +234,8 @@ func (a *agent) turn(m message, text string) {
 			continue
 		}
 		if found[1] == "LIMIT" {
-			a.send(message{ID: m.ID, Error: json.RawMessage(fmt.Sprintf(`{"code":-32603,"message":"Internal error","data":{"details":%q}}`, found[2]))})
+			details, _ := json.Marshal(found[2] + hostile())
+			a.send(message{ID: m.ID, Error: json.RawMessage(fmt.Sprintf(`{"code":-32603,"message":"Internal error","data":{"details":%s}}`, details))})
 			return
 		}
 		switch what := found[2]; found[1] {
@@ -229,7 +246,7 @@ func (a *agent) turn(m message, text string) {
 					usage = fmt.Sprintf(`,"_meta":{"quota":{"token_count":{"input_tokens":%s,"output_tokens":%s}}}`, f[0], f[1])
 				}
 				amount, _ := strconv.ParseFloat(f[2], 64)
-				a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": map[string]any{"amount": amount, "currency": "USD"}})
+				a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": map[string]any{"amount": amount, "currency": "USD" + hostile()}})
 			}
 		case "HANG":
 			<-a.cancelled
@@ -243,7 +260,21 @@ func (a *agent) turn(m message, text string) {
 			break
 		}
 	}
-	a.reply(m, fmt.Sprintf(`{"stopReason":%q%s}`, stop, usage))
+	reason, _ := json.Marshal(stop + hostile())
+	a.reply(m, fmt.Sprintf(`{"stopReason":%s%s}`, reason, usage))
+}
+
+// log adds a prompt to the log.
+func (a *agent) log(text string) {
+	name := os.Getenv("FAKE_LOG")
+	if name == "" {
+		return
+	}
+	line, _ := json.Marshal(text)
+	if f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_, _ = f.Write(append(line, '\n'))
+		_ = f.Close()
+	}
 }
 
 // do does one thing, and reports whether it ends the turn.
@@ -254,9 +285,10 @@ func (a *agent) do(what, arg string) (cancelled bool) {
 	case "ASK", "EDIT":
 		return a.ask(what, arg)
 	case "TALK":
-		n, _ := strconv.Atoi(arg)
+		count, tag, _ := strings.Cut(arg, " ")
+		n, _ := strconv.Atoi(count)
 		for i := range n {
-			a.say(fmt.Sprintf("word-%d ", i))
+			a.say(fmt.Sprintf("%sword-%d ", tag, i))
 		}
 	case "JUNK":
 		n, _ := strconv.Atoi(arg)
@@ -292,7 +324,7 @@ func (a *agent) do(what, arg string) (cancelled bool) {
 func (a *agent) run(command string) {
 	id := fmt.Sprintf("tool-%d", a.next())
 	if !is("mute") {
-		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": command, "kind": "execute", "status": "in_progress", "rawInput": map[string]any{"command": command}})
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": command + hostile(), "kind": "execute" + hostile(), "status": "in_progress", "rawInput": map[string]any{"command": command}})
 	}
 	out, err := exec.Command("sh", "-c", command).CombinedOutput()
 	status := "completed"
@@ -300,15 +332,15 @@ func (a *agent) run(command string) {
 		status = "failed"
 	}
 	a.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status, "content": []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": string(out)}}}})
-	a.say("ran " + command + ": " + string(out))
+	a.say("ran " + command + ": " + string(out) + hostile())
 }
 
 // ask asks for permission, and does what was asked if it is given.
 func (a *agent) ask(what, arg string) (cancelled bool) {
 	id := fmt.Sprintf("tool-%d", a.next())
-	call := map[string]any{"toolCallId": id, "title": arg, "status": "pending"}
+	call := map[string]any{"toolCallId": id, "title": arg + hostile(), "status": "pending"}
 	if what == "ASK" {
-		call["kind"], call["rawInput"] = "execute", map[string]any{"command": arg}
+		call["kind"], call["rawInput"] = "execute", map[string]any{"command": arg + hostile()}
 	} else {
 		call["kind"], call["locations"] = "edit", []any{map[string]any{"path": arg}}
 	}

@@ -31,6 +31,9 @@ var seed = flag.Uint64("seed", 0, "draw the random moments of this seed; 0 draws
 var binary string
 
 func TestMain(m *testing.M) {
+	if playsAgent() {
+		return
+	}
 	flag.Parse()
 	status, err := buildAndRun(m)
 	if err != nil {

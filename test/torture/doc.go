@@ -42,6 +42,10 @@
 //     one process. The same command once more finishes the work: in the end the project,
 //     its branches and its files are those of an undisturbed run, no work was
 //     unreachable meanwhile, no lock file of git's is left, and doctor finds nothing.
+//   - run: leslie run, killed before each call with which it changes something, in a run with
+//     three turns of an agent without a model. Run again it goes on: the thread is done, no
+//     process of the agent is left, no turn whose end was written is sent again, what the
+//     agent was told is in the transcript in its order, and doctor finds nothing.
 //   - order: in a trace of an undisturbed run, everything that the answer reports
 //     is on disk before the answer is written, and nothing changes after it.
 //

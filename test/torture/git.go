@@ -46,6 +46,7 @@ func codeTable() []codeRow {
 		{name: "code-remove", prepare: withLocalWork, argv: words("code remove api"), already: words("T802")},
 		{name: "code-restore", prepare: withRemovedWorktree, argv: words("code restore api"), keepsRescue: true},
 		{name: "code-prune", prepare: withPrunable, argv: words("code prune")},
+		{name: "rollback-turn", prepare: withTurn, argv: words("rollback api --turn 1")},
 		{name: "undo-code", prepare: withLandedCode, argv: words("undo {op}"), already: words("T110")},
 	}
 }
@@ -191,6 +192,9 @@ func (r *rig) newStations(workers int) (*stations, error) {
 		return nil, err
 	}
 	r.realGit, r.self = name, self
+	if err := r.writeAgent(); err != nil {
+		return nil, err
+	}
 	config := "[user]\n\tname = Kim\n\temail = kim@example.org\n[init]\n\tdefaultBranch = main\n"
 	bin := filepath.Join(filepath.Dir(r.leslie), "bin")
 	err = errors.Join(os.WriteFile(filepath.Join(r.home, "gitconfig"), []byte(config), 0o644), os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o755))

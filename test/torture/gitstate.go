@@ -67,7 +67,11 @@ func (s *station) state() codeState {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == ".git", rel == "project/.leslie/blobs", rel == "project/.leslie/logs", rel == "project/.leslie/requests":
+		case strings.HasPrefix(rel, "project/.leslie/blobs"): // what leslie keeps is not lost; doctor compares it with what names it
+			if data, err := os.ReadFile(name); err == nil && !d.IsDir() {
+				out.work[blobName(data)] = rel
+			}
+		case d.IsDir() && d.Name() == ".git", rel == "project/.leslie/runs", rel == "project/.leslie/logs", rel == "project/.leslie/requests":
 			if d.Name() == ".git" {
 				out.locks(s.dir, name)
 			}

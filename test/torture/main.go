@@ -18,6 +18,9 @@ import (
 )
 
 func main() {
+	if playsAgent() {
+		return
+	}
 	if len(os.Args) > 5 && os.Args[1] == tracerWord {
 		os.Exit(runTracer(os.Args[2:]))
 	}
@@ -171,15 +174,16 @@ func (r *rig) cases(pick choice, workers int, rep *report, matrices []matrix) []
 	return out
 }
 
-// codeCases prepares the rows that start git and returns the selected cases.
+// codeCases prepares the rows that start git, and the run, and returns the selected cases.
 func (r *rig) codeCases(pick choice, workers int, rep *report) (out []work) {
 	rows := slices.DeleteFunc(codeTable(), func(row codeRow) bool { return !pick.wants("git", row.name) })
-	if len(rows) == 0 {
+	runs := pick.wants("run", "run")
+	if len(rows) == 0 && !runs {
 		return nil
 	}
 	places, err := r.newStations(workers)
 	if err != nil {
-		rep.skip("git", err.Error())
+		rep.skip("git, run", err.Error())
 		return nil
 	}
 	found := make([][]work, len(rows))
@@ -191,7 +195,16 @@ func (r *rig) codeCases(pick choice, workers int, rep *report) (out []work) {
 		}
 		found[i] = pick.of(made.cases())
 	})
-	return slices.Concat(found...)
+	out = slices.Concat(found...)
+	if !runs {
+		return out
+	}
+	made, err := places.prepareRun()
+	if err != nil {
+		rep.fail("run", err)
+		return out
+	}
+	return append(out, pick.of(made.cases())...)
 }
 
 func indexes[T any](items []T) []int {

@@ -123,6 +123,8 @@ func (r *report) end() (kept bool) {
 	faulty := slices.Concat([]column{runs, hits}, said, []column{bad})
 	r.table("git", "Commands that start git, killed before each call that changes something", "command, what was killed",
 		[]column{runs, hits, outcomeColumn(killedAll), outcomeColumn(succeeded), outcomeColumn(refused), bad})
+	r.table("run", "A run of an agent, killed before each call that changes something", "what was killed",
+		[]column{runs, hits, outcomeColumn(killedAll), outcomeColumn(succeeded), bad})
 	r.table("fault", "Each call that changes the disk fails", "error", faulty)
 	r.table("permanent", "Every call from a point on fails", "error", faulty)
 	r.table("read", "Each call that only reads fails", "error", faulty)

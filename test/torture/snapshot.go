@@ -37,7 +37,7 @@ type snapshot struct {
 }
 
 var (
-	randomID        = regexp.MustCompile(`\b(thread|obj|ref|merge|appr|inj|op|ckpt|q)-[a-z2-7]{8}\b`)
+	randomID        = regexp.MustCompile(`\b(thread|obj|ref|merge|appr|inj|op|ckpt|q|c|run)-[a-z2-7]{8}\b`)
 	timeStamp       = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	displacedTime   = regexp.MustCompile(`set-aside-\d{8}T\d{6}Z`)
 	displacedNumber = regexp.MustCompile(`set-aside-TIME-\d+$`)

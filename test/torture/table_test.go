@@ -27,7 +27,7 @@ func withoutRow() map[string]string {
 		"transcript": looks, "config path": looks, "config show": looks,
 		"config init": "it writes the user's configuration, not the store",
 		"code":        looks, "code list": looks,
-		"run":        "cmd/leslie's run_survives_kills_and_is_stopped kills it",
+		"run":        "run.go kills it",
 		"run stop":   "cmd/leslie's run_survives_kills_and_is_stopped uses it on killed runs",
 		"completion": "it needs no store",
 		"explain":    "it needs no store",

@@ -43,7 +43,7 @@ type choice struct {
 
 // stride returns n, where -short runs every n-th case of a matrix.
 func (c choice) stride(matrix string) int {
-	strides := map[string]int{"kill": 8, "git": 60, "fault": 50, "permanent": 40, "read": 120, "diskfull": 12, "permissions": 40}
+	strides := map[string]int{"kill": 8, "git": 60, "run": 40, "fault": 50, "permanent": 40, "read": 120, "diskfull": 12, "permissions": 40}
 	if n := strides[matrix]; c.short && n > 0 {
 		return n
 	}

@@ -1,0 +1,3 @@
+package proctest
+
+func playsAgent() bool { return false }

@@ -1,0 +1,249 @@
+package proctest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// This file runs agents without a model in real processes, kills them, and lets them say
+// more than they should.
+
+// withAgent configures the agent: words change it, and does is added to each of its prompts.
+func (p *project) withAgent(words, does string) {
+	p.t.Helper()
+	self, err := os.Executable()
+	require.NoError(p.t, err)
+	config, err := json.Marshal(map[string]any{"run": map[string]any{
+		"agent": "fake", "allow": []string{"Bash(true:*)"},
+		"agents": map[string]any{"fake": map[string]any{
+			"command": []string{self},
+			"env":     map[string]string{"PROCTEST_AGENT": "1", "FAKE": words, "FAKE_STATE": p.t.TempDir(), "FAKE_PROMPT": does},
+		}},
+	}})
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.MkdirAll(filepath.Join(p.home, ".leslie"), 0o755))
+	require.NoError(p.t, os.WriteFile(filepath.Join(p.home, ".leslie", "config.json"), config, 0o600))
+}
+
+// processes returns the processes of a thread's agent.
+func (p *project) processes(id string) (out []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range all {
+		env, _ := os.ReadFile(name)
+		if bytes.Contains(env, []byte("LESLIE_DIR="+p.dir+"\x00")) && bytes.Contains(env, []byte("LESLIE_THREAD="+id+"\x00")) && bytes.Contains(env, []byte("LESLIE_RUN=")) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// entry is one of a transcript.
+type entry struct {
+	N, Turn                         int
+	Run, Kind, Text, Title, Verdict string
+}
+
+// transcript returns a thread's transcript, and asserts that it is in order: no number comes
+// twice, and no turn goes on after its end.
+func (p *project) transcript(id string) []entry {
+	p.t.Helper()
+	var log struct {
+		Items   []entry
+		Damaged int
+	}
+	p.ok("run", "log", id, "--limit", "0").into(p.t, &log)
+	assert.Zero(p.t, log.Damaged, id)
+	last, over := 0, map[int]bool{}
+	for _, e := range log.Items {
+		assert.Greater(p.t, e.N, last, "%s: entries in order", id)
+		last = e.N
+		switch e.Kind {
+		case "prompt":
+			assert.False(p.t, over[e.Turn], "%s: turn %d was sent again after its end", id, e.Turn)
+		case "end":
+			assert.False(p.t, over[e.Turn], "%s: turn %d ended twice", id, e.Turn)
+			over[e.Turn] = true
+		}
+	}
+	return log.Items
+}
+
+// Eight runs at once are killed again and again: leslie, or its agent first.
+func TestRunsThatAreKilledGoOnAndDoNothingTwice(t *testing.T) {
+	t.Parallel()
+	const runs = 8
+	kills := orInShort(20, 2)
+	p, r := newProject(t), random(t)
+	var steps strings.Builder
+	for i := range 3 * kills {
+		fmt.Fprintf(&steps, "RUN[[echo %d >>did-$LESLIE_THREAD]] TALK[[30 %d]] LEAVE[[%d]] STOP[[%d]] ", i, i, i, i)
+	}
+	p.withAgent("", steps.String())
+	var all sync.WaitGroup
+	for i := range runs {
+		id, moments := fmt.Sprint("thread-", i), rand.New(rand.NewPCG(r.Uint64(), 0))
+		p.ok("spawn", "--intent", "Work", "--id", id)
+		all.Go(func() {
+			killed := 0
+			for tries := 0; killed < kills && tries < 20*kills; tries++ {
+				call := p.command("run", id, "--agent", "fake")
+				if !assert.NoError(t, call.Start()) {
+					return
+				}
+				over := make(chan struct{})
+				go func() { _ = call.Wait(); close(over) }()
+				within(moments.Float64(), 2*time.Second)(over)
+				if agents := p.processes(id); len(agents) > 0 && moments.IntN(4) == 0 {
+					_ = syscall.Kill(agents[moments.IntN(len(agents))], syscall.SIGKILL)
+					within(moments.Float64(), 300*time.Millisecond)(over)
+				}
+				_ = call.Process.Kill()
+				<-over
+				if !call.ProcessState.Exited() {
+					killed++
+				}
+			}
+			assert.Equal(t, kills, killed, "kills of %s", id)
+			_, err := p.succeed("inject", id, "--content", "RUN[[leslie done]]")
+			assert.NoError(t, err)
+			_, err = p.succeed("run", id)
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	for id, status := range p.threads() {
+		assert.Equal(t, "completed", status, id)
+		assert.Empty(t, p.processes(id), "processes of %s", id)
+		did, _ := os.ReadFile(filepath.Join(p.dir, "did-"+id))
+		done := strings.Fields(string(did))
+		assert.Len(t, slices.Compact(slices.Clone(done)), len(done), "%s did %v", id, done)
+		p.transcript(id)
+	}
+	p.requireHealthy()
+}
+
+func TestATranscriptHasAllThatManyTurnsSaidAndAsked(t *testing.T) {
+	t.Parallel()
+	const turns, asks, words = 4, 25, 100 // 10,000 updates, 100 requests
+	p := newProject(t)
+	var steps, said strings.Builder
+	var asked []string
+	for turn := range turns {
+		for i := range asks {
+			fmt.Fprintf(&steps, "TALK[[%d %d.%d-]] ASK[[true %d.%d]] ", words, turn, i, turn, i)
+			asked = append(asked, fmt.Sprintf("true %d.%d", turn, i))
+			for w := range words {
+				fmt.Fprintf(&said, "%d.%d-word-%d ", turn, i, w)
+			}
+			fmt.Fprintf(&said, "ran true %d.%d: ", turn, i)
+		}
+		fmt.Fprintf(&steps, "STOP[[%d]] ", turn)
+	}
+	p.withAgent("", steps.String()+"RUN[[leslie done]]")
+	p.ok("spawn", "--intent", "Work", "--id", "work")
+	for range turns {
+		a, err := p.try("run", "work", "--agent", "fake", "--turns", "1")
+		require.NoError(t, err)
+		require.Equal(t, "T706", a.Error.Code, a.Error.Message)
+	}
+	p.ok("run", "work")
+	var text strings.Builder
+	var permitted []string
+	for _, e := range p.transcript("work") {
+		switch e.Kind {
+		case "text":
+			text.WriteString(e.Text)
+		case "permission":
+			permitted = append(permitted, e.Title)
+			assert.Equal(t, "allow", e.Verdict)
+		}
+	}
+	assert.Equal(t, asked, permitted)
+	got := strings.ReplaceAll(text.String(), "reading. ", "")
+	assert.True(t, strings.HasPrefix(got, said.String()), "what the agent said is there in its order")
+}
+
+// Whatever an agent says, of itself, of what it does, or in place of a message, leslie shows
+// and logs it so that it controls no terminal and looks like no answer.
+func TestNothingThatAnAgentSaysIsShownAsItIs(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.withAgent("hostile modes", "JUNK[[3]] ODD[[]] HUGE[[]] USAGE[[1 2 0.5]] RUN[[printf '\\033[31mred\\033]0;x\\a']] ASK[[true x]] STOP[[1]] LIMIT[[no more]]")
+	p.ok("spawn", "--intent", "Work", "--id", "work")
+	for _, args := range [][]string{
+		{"run", "work", "--agent", "fake", "--turns", "1", "--ask", "deny", "--follow"}, {"run", "work"}, {"run", "list"}, {"run", "log", "work"}, {"transcript", "work"},
+		{"status", "work"}, {"status"}, {"list"}, {"stats"}, {"context", "work"}, {"history"}, {"approvals", "--all"}, {"logs"},
+		{"objective", "status", "goal"}, {"show", "work"}, {"agents", "fake", "--check"}, {"doctor"},
+	} {
+		for _, format := range []string{"text", "json", "yaml"} {
+			call := p.command(append(args, "--format", format)...)
+			_ = call.Run() // some fail, with what the agent said in the reason
+			for stream, out := range map[string]string{"stdout": call.stdout.String(), "stderr": call.stderr.String()} {
+				assertHarmless(t, fmt.Sprint(stream, " of leslie ", strings.Join(args, " "), " as ", format), out)
+			}
+		}
+	}
+	for _, name := range []string{"logs/leslie.log", "runs/work/stderr.log", "runs/work/transcript.jsonl"} {
+		assertHarmless(t, name, string(p.read(name)))
+	}
+}
+
+// assertHarmless asserts that a text has lines of visible characters, none of which an agent
+// made look like an error of leslie's.
+func assertHarmless(t *testing.T, what, text string) {
+	t.Helper()
+	for i, c := range text {
+		if c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Cf, c)) {
+			t.Errorf("%s has %q: %q", what, c, text[max(0, i-60):min(len(text), i+60)])
+			return
+		}
+	}
+	if strings.Contains(what, "leslie transcript") || strings.HasSuffix(what, "stderr.log") {
+		return // it has them in a block of code, or nothing else
+	}
+	for line := range strings.Lines(text) {
+		assert.False(t, strings.HasPrefix(line, "error code=T999") || strings.HasPrefix(line, `{"success":true}`), "%s has the line %q", what, line)
+	}
+}
+
+// A burst of small updates: 15 ms of processor for 1,000 and 15 MB are the limits. What a
+// run costs without them is taken off the time.
+func BenchmarkBurstOfUpdates(b *testing.B) {
+	const updates = 20_000
+	spent := func(n int) (time.Duration, int64) {
+		p := newProject(b)
+		p.withAgent("", fmt.Sprintf("TALK[[%d]] RUN[[leslie done]]", n))
+		p.ok("spawn", "--intent", "Work", "--id", "work")
+		call := p.start("run", "work", "--agent", "fake")
+		a, err := call.end()
+		require.NoError(b, err)
+		require.Zero(b, a.status)
+		usage, _ := call.ProcessState.SysUsage().(*syscall.Rusage)
+		return call.ProcessState.UserTime() + call.ProcessState.SystemTime(), usage.Maxrss
+	}
+	var extra time.Duration
+	var most int64
+	for b.Loop() {
+		without, _ := spent(1)
+		with, peak := spent(updates)
+		extra, most = extra+with-without, max(most, peak)
+	}
+	b.ReportMetric(float64(extra.Microseconds())/1000/float64(b.N)/(updates/1000), "cpu-ms/1000-updates")
+	b.ReportMetric(float64(most)/1024, "MB-peak")
+}
