@@ -28,15 +28,33 @@ func limitPauses() []time.Duration {
 // longestLimit is the longest pause that an agent's own words may cause.
 const longestLimit = 8 * 24 * time.Hour
 
-// What agents and the models behind them say when nothing is left to use.
-var (
-	limitWords = regexp.MustCompile(`(?i)\b(usage|rate|session|weekly|daily|hourly|request|token|message)s?[ _-]?limit|\bquota\b|resource[ _]?exhausted|too many requests|\b429\b|\bhit your .{0,20}limit`)
-	limitEpoch = regexp.MustCompile(`\|\s*(\d{10})\b`)
-	limitTime  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
-	limitIn    = regexp.MustCompile(`(?i)(?:again|retry|resets?|reset after|available)\D{0,20}?\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
-	limitPart  = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*([a-zA-Z]+)`)
-	limitAfter = regexp.MustCompile(`(?i)retry[-_ ]?after\\?"?\s*[:=]\s*\\?"?(\d+(?:\.\d+)?)`)
-)
+// What agents and the models behind them say when nothing is left to use. The expressions
+// are compiled where they are needed: at every start they would take a quarter of a
+// millisecond.
+
+func limitWords() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(usage|rate|session|weekly|daily|hourly|request|token|message)s?[ _-]?limit|\bquota\b|resource[ _]?exhausted|too many requests|\b429\b|\bhit your .{0,20}limit`)
+}
+
+func limitEpoch() *regexp.Regexp {
+	return regexp.MustCompile(`\|\s*(\d{10})\b`)
+}
+
+func limitTime() *regexp.Regexp {
+	return regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+}
+
+func limitIn() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:again|retry|resets?|reset after|available)\D{0,20}?\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
+}
+
+func limitPart() *regexp.Regexp {
+	return regexp.MustCompile(`(\d+(?:\.\d+)?)\s*([a-zA-Z]+)`)
+}
+
+func limitAfter() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)retry[-_ ]?after\\?"?\s*[:=]\s*\\?"?(\d+(?:\.\d+)?)`)
+}
 
 // limitOf reports whether an agent's answer says that nothing is left to use for now, and
 // until when; the zero time if it does not say.
@@ -46,17 +64,17 @@ func limitOf(err error, now time.Time) (until time.Time, limited bool) {
 		return until, false
 	}
 	said := answered.Message + "\n" + string(answered.Data)
-	if !limitWords.MatchString(said) {
+	if !limitWords().MatchString(said) {
 		return until, false
 	}
-	if m := limitEpoch.FindStringSubmatch(said); m != nil {
+	if m := limitEpoch().FindStringSubmatch(said); m != nil {
 		seconds, _ := strconv.ParseInt(m[1], 10, 64)
 		until = time.Unix(seconds, 0).UTC()
-	} else if m := limitTime.FindString(said); m != "" {
+	} else if m := limitTime().FindString(said); m != "" {
 		until, _ = time.Parse(time.RFC3339Nano, m)
-	} else if m := limitIn.FindStringSubmatch(said); m != nil {
+	} else if m := limitIn().FindStringSubmatch(said); m != nil {
 		until = now.Add(spokenDuration(m[1]))
-	} else if m := limitAfter.FindStringSubmatch(said); m != nil {
+	} else if m := limitAfter().FindStringSubmatch(said); m != nil {
 		seconds, _ := strconv.ParseFloat(m[1], 64)
 		until = now.Add(time.Duration(seconds * float64(time.Second)))
 	}
@@ -69,7 +87,7 @@ func limitOf(err error, now time.Time) (until time.Time, limited bool) {
 // spokenDuration is a duration in words: "2 hours and 5 minutes", "1h 3m".
 func spokenDuration(text string) (d time.Duration) {
 	units := map[byte]time.Duration{'d': 24 * time.Hour, 'h': time.Hour, 'm': time.Minute, 's': time.Second}
-	for _, m := range limitPart.FindAllStringSubmatch(text, -1) {
+	for _, m := range limitPart().FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.ParseFloat(m[1], 64)
 		d += time.Duration(n * float64(units[strings.ToLower(m[2])[0]]))
 	}
