@@ -1,6 +1,10 @@
 package thread
 
-import "bytes"
+import (
+	"bytes"
+
+	"leslie/codes"
+)
 
 // This file reads single fields of a record without decoding it, so that a rule that
 // needs one field of ten thousand records decodes only the few that matter.
@@ -59,6 +63,22 @@ func statusIn(line []byte) Status {
 		}
 	}
 	return Status(word)
+}
+
+// ThreadCandidates describes all threads of the State, ordered by id: Candidates without
+// decoding them.
+func (s *State) ThreadCandidates() []codes.Candidate {
+	lines := s.Threads.Lines()
+	out := make([]codes.Candidate, len(lines))
+	for i, line := range lines {
+		out[i].ID = line.ID
+		if title, ok := field(line.JSON, []byte(`title":"`)); ok {
+			out[i].Label = shortLabel(string(title))
+		} else {
+			out[i].Label = decode[Thread](line.JSON).label()
+		}
+	}
+	return out
 }
 
 // isOf reports whether a thread's line names this objective as its own.

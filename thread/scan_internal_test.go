@@ -38,7 +38,7 @@ func keysOf(t reflect.Type) (all []string) {
 func TestAScannedKeyOccursOnceInItsRecord(t *testing.T) {
 	t.Parallel()
 	for record, keys := range map[reflect.Type][]string{
-		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn", "claim", "updatedAt"},
+		reflect.TypeFor[Thread]():    {"status", "objectiveId", "parentId", "executor", "dependsOn", "claim", "updatedAt", "title"},
 		reflect.TypeFor[Reference](): {"from", "target"},
 	} {
 		all := keysOf(record)
@@ -256,6 +256,7 @@ func TestScannedLinesMatchDecodedRecords(t *testing.T) {
 			assert.Equal(t, way(s, th.ID, "t-0"), s.referencePath(th.ID, "t-0"))
 		}
 		assert.Equal(t, tied(s, func(Reference) bool { return true }), s.AllReferences())
+		assert.Equal(t, Candidates(slices.Collect(s.Threads.All())), s.ThreadCandidates())
 	}
 }
 

@@ -16,7 +16,7 @@ func Known(c *Call, table string) (all []codes.Candidate, err error) {
 	_, err = c.view(func(s *thread.State) error {
 		switch table {
 		case thread.TableThreads:
-			all = thread.Candidates(slices.Collect(s.Threads.All()))
+			all = s.ThreadCandidates()
 		case thread.TableObjectives:
 			all = thread.Candidates(slices.Collect(s.Objectives.All()))
 		case thread.TableReferences:
