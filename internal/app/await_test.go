@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -15,8 +16,15 @@ import (
 func TestAwaitLooksOnceMoreWhenTheTimeIsUp(t *testing.T) {
 	t.Parallel()
 	b, looks := newBench(t), 0
+	var timeIsUp context.CancelFunc
+	b.env.WithTimeout = func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, timeIsUp = context.WithCancel(ctx)
+		return ctx, timeIsUp
+	}
 	err := await(b.call(), 20*time.Millisecond, func(*thread.State) (bool, time.Time, error) {
-		looks++
+		if looks++; looks == 1 {
+			timeIsUp()
+		}
 		return false, time.Time{}, nil
 	})
 	e := codes.Of(err)
