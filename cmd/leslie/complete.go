@@ -148,7 +148,7 @@ func (c cliTree) flagsLeft(flags []cli.Flag) (out []candidate) {
 // valuesOf are the words of an enum, or the ids in the store.
 func (c cliTree) valuesOf(v *value) (out []candidate) {
 	if v.ids == otherIDs {
-		return wordsOnly(v.words)
+		return wordsOnly(slices.Concat(v.words, v.listed))
 	}
 	project, err := app.Open(c.who.dir, c.env.app())
 	if err != nil {

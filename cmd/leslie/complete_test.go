@@ -34,6 +34,7 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 		{"wait main", "main part"},
 		{"spawn --inherit", "none full partial"},
 		{"spawn --objective", "ship"},
+		{"search --in", "titles intents artifacts history transcripts"},
 		{"spawn --depends-on", "main part"},
 		{"spawn --intent", ""},
 		{"--format", "text json yaml table"},

@@ -105,6 +105,7 @@ func shownOptions(flags []cli.Flag) []*option {
 type value struct {
 	shown   string              // its name in help
 	words   []string            // the allowed words; nil: any that pass check
+	listed  []string            // the words that a list may have, for completion
 	check   func(string) *fault // returns what is wrong with a text, or nil
 	ids     idKind              // the kind of an id
 	toggle  bool                // a switch: true or false
@@ -200,7 +201,7 @@ func oneOf(words ...string) *value {
 // listOf is a few of these words, separated by commas.
 func listOf(words ...string) *value {
 	check := parts(func(text string) *fault { return checkWord(words, text) })
-	return &value{shown: strings.Join(words, ","), check: check, repeats: true}
+	return &value{shown: strings.Join(words, ","), listed: words, check: check, repeats: true}
 }
 
 // anID is an id of this kind or a prefix of one.
