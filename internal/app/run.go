@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/permit"
+	"leslie/internal/runner"
 	"leslie/internal/transcript"
 	"leslie/thread"
 )
@@ -132,6 +134,9 @@ func Run(c *Call, in RunRequest) (*RunResult, error) {
 	}
 	catchSignals(c)
 	s, err := prepareRun(c, in)
+	if codes.Has(err, codes.NotWritable) {
+		return finishKilled(c, in, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +156,49 @@ func Run(c *Call, in RunRequest) (*RunResult, error) {
 	}
 	err = s.supervise()
 	return s.result(), err
+}
+
+// finishKilled ends the run of a thread that ended before the process of the run was killed,
+// and the processes that it left. Errors: refusal if there is no such run, T108 if its
+// process is alive, T707 if the thread is not done, those of a write.
+func finishKilled(c *Call, in RunRequest, refusal error) (*RunResult, error) {
+	s := &supervisor{c: c, in: in}
+	var t thread.Thread
+	look := func() (killed bool, err error) {
+		_, err = c.view(func(st *thread.State) (err error) {
+			t, err = st.Thread(c.threadOr(in.Thread))
+			return err
+		})
+		return err == nil && t.Status.Terminated() && t.Status != thread.Archived && t.LastRun().Going(), err
+	}
+	if killed, err := look(); err != nil || !killed {
+		return nil, cmp.Or(err, refusal)
+	}
+	folder, release, err := c.store.HoldRun(c.ctx, t.ID)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, runsAlready(c, t.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if killed, err := look(); err != nil || !killed { // its process ended it meanwhile
+		return nil, cmp.Or(err, refusal)
+	}
+	s.id, s.run, s.status, s.folder = t.ID, *t.LastRun(), t.Status, folder
+	runner.EndLeftovers(runMarks(c, s.run.ID))
+	s.log, err = transcript.Open(folder, transcript.Options{Run: string(s.run.ID), Now: c.project.env.Now})
+	s.unkept(err)
+	e, _, err := s.finished()
+	if err == nil {
+		err = s.end(*e)
+	}
+	return s.result(), err
+}
+
+// runMarks are the entries of the environment by which the processes of a run are found.
+func runMarks(c *Call, id thread.RunID) []string {
+	return []string{runner.PlaceVariable + "=" + c.project.root, runner.MarkVariable + "=" + string(id)}
 }
 
 // runsAlready is T108 for a thread that another process runs.

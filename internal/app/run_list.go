@@ -101,6 +101,10 @@ func RunStop(c *Call, in RunStopRequest) (*RunResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, release, err := c.store.HoldRun(c.ctx, d.ThreadID); err == nil { // else another process runs it by now
+		defer release()
+		runner.EndLeftovers(runMarks(c, d.RunID))
+	}
 	ended := c.project.Call(c.ctx, c.caller, Request{Command: "run stop", LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
 	out, err := write(ended, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
 		t, err := s.Thread(string(d.ThreadID))

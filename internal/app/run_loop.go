@@ -268,8 +268,8 @@ func (l *runLoop) candidates(s *thread.State, now time.Time) (found []thread.Thr
 	for _, t := range s.ThreadsInPhase(thread.RunStarting, thread.RunRunning, thread.RunParked, thread.RunWanted) {
 		run := t.LastRun()
 		switch {
-		case !wanted(t) || t.Status.Terminated():
-		case run.Going() && t.Status == thread.Active:
+		case !wanted(t) || t.Status.Terminated() && !run.Going():
+		case run.Going() && (t.Status == thread.Active || t.Status.Terminated()):
 			found = append(found, t)
 		case run.NotBefore != nil && now.Before(*run.NotBefore):
 			at = earlier(at, *run.NotBefore)

@@ -98,7 +98,7 @@ func (s *supervisor) supervise() error {
 	s.handler = newRunHandler(s)
 	again := s.run.Turns > 0 || s.run.SessionID != ""
 	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent
-		runner.EndLeftovers(s.environ())
+		runner.EndLeftovers(runMarks(s.c, s.run.ID))
 	}
 	if err := s.start(); err != nil {
 		s.stopAgent()
@@ -179,8 +179,7 @@ func (s *supervisor) unkept(err error) {
 
 // environ is the environment of the agent.
 func (s *supervisor) environ() []string {
-	return append(agentEnviron(s.c, s.profile), runner.PlaceVariable+"="+s.c.project.root, runner.MarkVariable+"="+string(s.run.ID),
-		"LESLIE_THREAD="+string(s.id), "LESLIE_AS=agent", "LESLIE_ACTOR="+thread.RunHolder(s.id))
+	return slices.Concat(agentEnviron(s.c, s.profile), runMarks(s.c, s.run.ID), []string{"LESLIE_THREAD=" + string(s.id), "LESLIE_AS=agent", "LESLIE_ACTOR=" + thread.RunHolder(s.id)})
 }
 
 // lacks says what the agent of a run does not have (W704).

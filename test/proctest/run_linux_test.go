@@ -2,6 +2,7 @@ package proctest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -138,6 +139,119 @@ func TestRunsThatAreKilledGoOnAndDoNothingTwice(t *testing.T) {
 	p.requireHealthy()
 }
 
+// A run is killed in each of its phases, and goes on when it is run again, or when whatever
+// is ready is.
+func TestARunThatIsKilledInAPhaseGoesOn(t *testing.T) {
+	t.Parallel()
+	next := []string{"run", "--next", "--until-idle"}
+	const asks = "RUN[[leslie ask --question Which]] STOP[[1]] RUN[[leslie done]]"
+	for _, c := range []struct {
+		phase       string
+		words, does string
+		spawn       []string
+		run         []string
+		status      string // of the thread in that phase
+		after       func(*project)
+		again       []string
+	}{
+		{phase: "wanted", does: "RUN[[leslie done]]", spawn: []string{"--run", "--depends-on", "first"}, run: []string{"run", "--next"}, status: "active",
+			after: func(p *project) { p.ok("done", "first") }, again: next},
+		{phase: "starting", words: "slow", does: "RUN[[leslie done]]", run: []string{"run", "work"}, status: "active",
+			after: func(p *project) { p.withAgent("", "RUN[[leslie done]]") }, again: []string{"run", "work"}},
+		{phase: "running", does: "HANG[[]] RUN[[leslie done]]", run: []string{"run", "work"}, status: "active", again: next},
+		{phase: "asking", does: "ASK[[touch asked]] RUN[[leslie done]]", run: []string{"run", "work"}, status: "waiting_human",
+			after: func(p *project) { p.ok("approve", p.open("approvals", "approvalId")) }, again: []string{"run", "work", "--fresh"}},
+		{phase: "parked", does: asks, run: []string{"run", "--next"}, status: "active",
+			after: func(p *project) { p.ok("answer", p.open("questions", "questionId"), "this") }, again: next},
+		{phase: "ending", does: "RUN[[leslie done]] DEAF[[]] LEAVE[[]]", run: []string{"run", "work"}, status: "completed", again: next},
+	} {
+		t.Run(c.phase, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			p.withAgent(c.words, c.does)
+			p.ok("spawn", "--intent", "First", "--id", "first", "--executor", "human")
+			p.ok(slices.Concat([]string{"spawn", "--intent", "Work", "--id", "work"}, c.spawn)...)
+			call := p.start(c.run...)
+			recorded := map[string]string{"asking": "running", "ending": "running"}[c.phase]
+			require.Eventually(t, func() bool {
+				return p.phase("work") == cmp.Or(recorded, c.phase) && p.threads()["work"] == c.status
+			}, 30*time.Second, 20*time.Millisecond)
+			require.NoError(t, call.Process.Kill())
+			_ = call.Wait()
+			require.False(t, call.ProcessState.Exited(), "it was killed: %s", &call.stdout)
+			if c.after != nil {
+				c.after(p)
+			}
+			p.ok(c.again...)
+			assert.Equal(t, "completed", p.threads()["work"])
+			assert.Equal(t, "ended", p.phase("work"))
+			assert.Empty(t, p.processes("work"))
+			p.transcript("work")
+			if c.phase == "asking" {
+				assert.FileExists(t, filepath.Join(p.dir, "asked"), "what was allowed is done")
+			}
+			p.requireHealthy()
+		})
+	}
+}
+
+// An agent that does not hear that its leslie is gone, and a process that it left, are ended
+// by whatever deals with the run next, also if the thread has ended.
+func TestWhatAKilledRunLeftIsEndedWithIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, does, status, stop string
+		again                    []string
+	}{
+		{"run", "LEAVE[[]] RUN[[leslie done]] DEAF[[]]", "completed", "done", []string{"run", "work"}},
+		{"stopped", "LEAVE[[]] RUN[[touch deaf]] DEAF[[]] RUN[[sleep 1000]]", "active", "stopped", []string{"run", "stop", "work"}},
+		{"stopped when done", "LEAVE[[]] RUN[[leslie done]] DEAF[[]]", "completed", "stopped", []string{"run", "stop", "work"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			p.withAgent("", c.does)
+			p.ok("spawn", "--intent", "Work", "--id", "work")
+			call := p.start("run", "work")
+			require.Eventually(t, func() bool {
+				_, err := os.Stat(filepath.Join(p.dir, "deaf"))
+				return err == nil || p.threads()["work"] == "completed"
+			}, 30*time.Second, 20*time.Millisecond)
+			require.NoError(t, call.Process.Kill())
+			_ = call.Wait()
+			require.False(t, call.ProcessState.Exited(), "it was killed: %s", &call.stdout)
+			require.NotEmpty(t, p.processes("work"), "something is left")
+			var ended struct{ Phase, Stop string }
+			p.ok(c.again...).into(t, &ended)
+			assert.Equal(t, "ended "+c.stop, ended.Phase+" "+ended.Stop)
+			assert.Equal(t, c.status, p.threads()["work"])
+			assert.Empty(t, p.processes("work"))
+			if c.status == "completed" {
+				p.fails("T107", 11, "run", "work")
+			}
+			p.transcript("work")
+			p.requireHealthy()
+		})
+	}
+}
+
+// phase returns the phase of a thread's run.
+func (p *project) phase(id string) string {
+	p.t.Helper()
+	var it struct{ Run struct{ Phase string } }
+	p.ok("status", id).into(p.t, &it)
+	return it.Run.Phase
+}
+
+// open returns the id of the one item of a list.
+func (p *project) open(list, id string) string {
+	p.t.Helper()
+	var it struct{ Items []map[string]any }
+	p.ok(list).into(p.t, &it)
+	require.Len(p.t, it.Items, 1)
+	return fmt.Sprint(it.Items[0][id])
+}
+
 func TestATranscriptHasAllThatManyTurnsSaidAndAsked(t *testing.T) {
 	t.Parallel()
 	const turns, asks, words = 4, 25, 100 // 10,000 updates, 100 requests
@@ -188,7 +302,7 @@ func TestNothingThatAnAgentSaysIsShownAsItIs(t *testing.T) {
 	p.ok("spawn", "--intent", "Work", "--id", "work")
 	for _, args := range [][]string{
 		{"run", "work", "--agent", "fake", "--turns", "1", "--ask", "deny", "--follow"}, {"run", "work"}, {"run", "list"}, {"run", "log", "work"}, {"transcript", "work"},
-		{"status", "work"}, {"status"}, {"list"}, {"stats"}, {"context", "work"}, {"history"}, {"approvals", "--all"}, {"logs"},
+		{"status", "work"}, {"status"}, {"list"}, {"stats"}, {"context", "work"}, {"history"}, {"approvals", "--all"}, {"logs"}, {"search", "--all", "red"}, {"checkpoint", "list", "work", "--kept"},
 		{"objective", "status", "goal"}, {"show", "work"}, {"agents", "fake", "--check"}, {"doctor"},
 	} {
 		for _, format := range []string{"text", "json", "yaml"} {
