@@ -98,14 +98,11 @@ func runRun(c *call) (Data, error) {
 	}
 	in.MaxCost, _ = strconv.ParseFloat(c.text("max-cost"), 64) // checked with the line
 	in.Mode = c.optional("mode")
-	loop := c.on("next")
+	defer followRun(c, &in)()
 	if c.has("new") || c.faulty("new") {
 		return runNew(c, in)
 	}
-	if c.on("follow") || c.who.format == "text" && c.env.stderrTTY {
-		in.Event = (&runFollower{c: c, all: c.on("follow"), names: loop}).event
-	}
-	if loop {
+	if c.on("next") {
 		return runNext(c, in)
 	}
 	in.Thread = c.targetThread()
@@ -121,18 +118,45 @@ func runRun(c *call) (Data, error) {
 	return runText{d}, err
 }
 
+// followRun sets who is told what happens in a run: whoever reads the answer, with --follow and
+// in JSON or YAML, as an object for each event in front of it; else a person. end ends that.
+func followRun(c *call, in *app.RunRequest) (end func()) {
+	end = func() {}
+	loop := c.on("next")
+	switch {
+	case c.on("follow") && c.who.format != "text":
+		in.Event = func(e app.RunEvent) { _ = rendering{c}.send(rendering{c}.streamed(e)) } // a run goes on though nobody reads
+	case c.on("follow"):
+		in.Event = (&runFollower{c: c, all: true, names: loop}).event
+	case c.who.format == "text" && c.env.stderrTTY:
+		f := &runFollower{c: c, names: loop}
+		in.Event = f.event
+		if personReads(c, true) && c.env.getenv("TERM") != "dumb" {
+			f.lines = &runLines{out: c.env.stderr, now: c.env.now, columns: c.env.columns, rows: c.env.rows}
+			c.env.stderr, end = f.lines, f.lines.end
+		}
+	}
+	return end
+}
+
 // runFollower prints what happens in a run beside the answer: all of it, or when a turn
 // begins, what a person is asked, and that the agent is started again.
 type runFollower struct {
 	c     *call
 	all   bool
-	names bool // of several threads
-	open  bool // a line of the agent's words is not ended
+	names bool      // of several threads
+	open  bool      // a line of the agent's words is not ended
+	lines *runLines // nil where no person looks on
 }
 
 func (f *runFollower) event(e app.RunEvent) {
 	p := &page{}
+	if f.lines != nil {
+		defer f.lines.happened(e)
+	}
 	switch {
+	case f.lines != nil && e.Kind == "turn":
+		return
 	case !f.all && !slices.Contains([]string{"turn", "ask", "restart", "limit", "ended", "idle"}, e.Kind), e.Kind == "thought":
 		return
 	case e.Kind == "text":

@@ -64,10 +64,14 @@ type RunRequest struct {
 
 // RunEvent is something that happened in a run.
 type RunEvent struct {
+	At       time.Time       `json:"at"`
 	ThreadID thread.ThreadID `json:"threadId"`
+	RunID    thread.RunID    `json:"runId"`
+	Agent    string          `json:"agent"`
 	Turn     int             `json:"turn"`
 	Kind     string          `json:"kind"`
 	Text     string          `json:"text"`
+	Used     thread.Use      `json:"used"` // by the run so far
 }
 
 // Faults returns what is wrong with the request.

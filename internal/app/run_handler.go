@@ -42,10 +42,21 @@ type runHandler struct {
 	before   []thread.Cost // of what the session may tell again
 	earlier  []thread.Cost // of this run, before this process
 	reported *acp.Cost
+
+	about RunEvent // what all events have, as of the last operation
 }
 
 func newRunHandler(s *supervisor) *runHandler {
-	return &runHandler{s: s, dir: resolved(s.dir), turn: s.c.ctx}
+	h := &runHandler{s: s, dir: resolved(s.dir), turn: s.c.ctx}
+	h.recorded(s.run)
+	return h
+}
+
+// recorded is called when an operation has changed the run.
+func (h *runHandler) recorded(run thread.Run) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.about = RunEvent{ThreadID: h.s.id, RunID: run.ID, Agent: run.Agent, Used: run.Used}
 }
 
 // opened is called when a session is open; used is what the run has cost by then.
@@ -151,6 +162,7 @@ func (h *runHandler) takeRefusals() []string {
 func (h *runHandler) tell(e RunEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	e.At, e.ThreadID, e.RunID, e.Agent, e.Used = h.now(), h.about.ThreadID, h.about.RunID, h.about.Agent, h.about.Used
 	h.s.in.Event(e)
 }
 

@@ -33,7 +33,7 @@ func keepTurn(s *supervisor) {
 		s.c.warn(warnings.TurnNotKept.New(fact.Of("threadId", s.id), fact.Of("turn", turn), fact.Of("reason", codes.Reason(err))))
 		s.log.Put(transcript.Kept, map[string]string{"error": err.Error()})
 		if s.in.Event != nil {
-			s.handler.tell(RunEvent{ThreadID: s.id, Turn: turn, Kind: transcript.Kept, Text: "not kept: " + err.Error()})
+			s.handler.tell(RunEvent{Turn: turn, Kind: transcript.Kept, Text: "not kept: " + err.Error()})
 		}
 		return
 	}

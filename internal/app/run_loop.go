@@ -357,7 +357,7 @@ func (l *runLoop) sayIdle(at time.Time) {
 		if !at.IsZero() {
 			text += ", or at " + at.Format(time.RFC3339)
 		}
-		l.in.Run.Event(RunEvent{Kind: "idle", Text: text})
+		l.in.Run.Event(RunEvent{At: l.c.now(), Kind: "idle", Text: text})
 	}
 	l.quiet = idle
 }

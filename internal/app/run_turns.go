@@ -201,6 +201,9 @@ func (s *supervisor) record(command string, change func(*thread.Run)) error {
 		s.run = *t.LastRun()
 		return s.id
 	})
+	if s.handler != nil {
+		s.handler.recorded(s.run)
+	}
 	return errors.Join(err, refusal)
 }
 
@@ -433,7 +436,7 @@ func (s *supervisor) interrupted() runEnd {
 // event tells who looks on what happens.
 func (s *supervisor) event(kind, text string) {
 	if s.in.Event != nil {
-		s.handler.tell(RunEvent{ThreadID: s.id, Turn: turnNumber(s), Kind: kind, Text: text})
+		s.handler.tell(RunEvent{Turn: turnNumber(s), Kind: kind, Text: text})
 	}
 }
 

@@ -172,7 +172,10 @@ func Paragraph(indent, text string, width int) []string {
 }
 
 // cut returns a text of at most width cells; … stands for what is missing at its end.
-func cut(text string, width int) string {
+func cut(text string, width int) string { return Cut(text, width) }
+
+// Cut returns a text in at most width cells, with … in place of what was cut off.
+func Cut(text string, width int) string {
 	return displaywidth.TruncateString(text, max(width, 0), "…")
 }
 
