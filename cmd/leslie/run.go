@@ -132,8 +132,7 @@ func followRun(c *call, in *app.RunRequest) (end func()) {
 		f := &runFollower{c: c, names: loop}
 		in.Event = f.event
 		if personReads(c, true) && c.env.getenv("TERM") != "dumb" {
-			f.lines = &runLines{out: c.env.stderr, now: c.env.now, columns: c.env.columns, rows: c.env.rows}
-			c.env.stderr, end = f.lines, f.lines.end
+			f.lines, end = watchRuns(c)
 		}
 	}
 	return end

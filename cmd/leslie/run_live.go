@@ -37,6 +37,13 @@ type runLine struct {
 	used        thread.Use
 }
 
+// watchRuns puts the lines at the end of stderr, until end.
+func watchRuns(c *call) (l *runLines, end func()) {
+	l = &runLines{out: c.env.stderr, now: c.env.now, columns: c.env.columns, rows: c.env.rows}
+	c.env.stderr = l
+	return l, l.end
+}
+
 // happened notes what happens and draws the lines, unless they were drawn just now and it is
 // only something that an agent says.
 func (l *runLines) happened(e app.RunEvent) {
