@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"sync"
 	"time"
 
@@ -225,7 +226,7 @@ func (a *Agent) explain(ctx context.Context, err error, limit time.Duration) err
 		return codes.AgentLogin.Wrap(err, fact.Of("command", a.spec.Argv[0]), fact.Of("methods", methods))
 	}
 	reason := err.Error()
-	if errors.Is(err, acp.ErrClosed) {
+	if errors.Is(err, acp.ErrClosed) || errors.Is(err, syscall.EPIPE) { // it may have ended before it was told anything
 		select {
 		case <-a.exited:
 			reason = "it ended with " + a.cmd.ProcessState.String()

@@ -212,6 +212,17 @@ func TestAnAgentThatDoesNotStartSaysWhy(t *testing.T) {
 	assert.True(t, codes.Has(err, codes.Interrupted), "%v", err)
 }
 
+func TestAnAgentThatEndsBeforeItReadsSaysSo(t *testing.T) {
+	t.Parallel()
+	for range 5 { // what it is told may reach the pipe before it closes it
+		s, _ := spec(t, "")
+		s.Argv = []string{"/bin/sh", "-c", "exec <&-; sleep 0.1; exit 3"}
+		_, err := runner.Start(t.Context(), s)
+		require.True(t, codes.Has(err, codes.AgentConnection), "%v", err)
+		assert.Contains(t, err.Error(), "it ended with exit status 3")
+	}
+}
+
 func TestATurnIsCancelled(t *testing.T) {
 	t.Parallel()
 	a, h, _ := start(t, "")
