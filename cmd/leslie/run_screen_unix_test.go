@@ -13,7 +13,8 @@ func TestAPersonSeesOneLineOfARunWhileItGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
 	b.agents(t)
-	b.must(t, "spawn", "--intent", "USAGE[[1200 30 0.42]] STOP[[1]] TALK[[40]] HANG[[]]", "--id", "works", "--title", "Works")
+	b.write(t, "next.txt", "TALK[[40]] HANG[[]]") // what it is told in its second turn
+	b.must(t, "spawn", "--intent", "USAGE[[1200 30 0.42]] RUN[[leslie inject works --content - <next.txt]]", "--id", "works", "--title", "Works")
 	s := openTerminal(t, b, 60, 20)
 	s.start("run", "works")
 	s.waitFor("works  fake  turn 2")
