@@ -235,7 +235,10 @@ func (c *queueing) count(a answer) error {
 			continue
 		}
 		c.refused[item.Error.Code]++
-		if code := item.Error.Code; code != "T804" && code != "T805" { // uncommitted work, and its git at work
+		switch code := item.Error.Code; code {
+		case "T804", "T805": // uncommitted work, and its git at work
+		case "T304": // it was queued again and again while it was merged
+		default:
 			return fmt.Errorf("%s: %s stays queued: %s", a.line, item.MergeID, code)
 		}
 	}
