@@ -14,7 +14,7 @@ func TestAPersonSeesOneLineOfARunWhileItGoesOn(t *testing.T) {
 	b := newProject(t)
 	b.agents(t)
 	b.write(t, "next.txt", "TALK[[40]] HANG[[]]") // what it is told in its second turn
-	b.must(t, "spawn", "--intent", "USAGE[[1200 30 0.42]] RUN[[leslie inject works --content - <next.txt]]", "--id", "works", "--title", "Works")
+	b.must(t, "spawn", "--intent", "USAGE[[1200 30 0.42]] RUN[[cat next.txt | leslie inject works --content -]]", "--id", "works", "--title", "Works")
 	s := openTerminal(t, b, 60, 20)
 	s.start("run", "works")
 	s.waitFor("works  fake  turn 2")
