@@ -102,6 +102,7 @@ func examples() map[string]example {
 		"review":            {line("review main --send"), line("review nope-nope")},
 		"can":               {line("can read main"), line("can deploy main")},
 		"history":           {line("history"), line("history --thread nope-nope")},
+		"mcp":               {line("mcp"), nil},
 		"observe":           {line("observe"), line("observe --target nope-nope")},
 		"wait":              {line("wait main --until decision"), line("wait nope-nope")},
 		"undo":              {line("undo"), line("undo op-nopenope")},
@@ -123,7 +124,7 @@ func examples() map[string]example {
 
 // needNoStore returns the commands that work outside a project.
 func needNoStore() []string {
-	return []string{"init", "completion", "explain", "merge-file", "version", "config path", "config show", "config init"}
+	return []string{"init", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "mcp"}
 }
 
 // readyFor returns a project in which the examples of a command work.
@@ -131,6 +132,8 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	t.Helper()
 	b = newProject(t)
 	switch name {
+	case "mcp":
+		b.stdin = strings.NewReader("{}\n") // which is answered, although it asks for nothing
 	case "reference show", "reference refresh", "reference remove":
 		b.must(t, "reference", "--from", "part", "--target", "main", "--binding", "live", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["refId"].(string)

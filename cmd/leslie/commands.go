@@ -95,6 +95,7 @@ func makers() []maker {
 		{"config path", configPathCommand},
 		{"config show", configShowCommand},
 		{"config init", configInitCommand},
+		{"mcp", mcpCommand},
 		{"doctor", doctorCommand},
 		{"completion", completionCommand},
 		{"explain", explainCommand},

@@ -54,11 +54,17 @@ func runContext(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, shown := (&contextBlock{places{c}.inContext(d), places{c}.place(app.StatePath), c.who.as == thread.Agent}).render()
+	data, shown := shownContext(c, d)
 	if d.Speaks && len(shown) > 0 {
 		app.MarkSeen(c.op, d.Thread.ID, shown)
 	}
-	return contextOf(d, block), nil
+	return data, nil
+}
+
+// shownContext is a thread's context for the caller, and which injections it shows.
+func shownContext(c *call, d *app.ContextResult) (*contextData, []thread.InjectionID) {
+	block, shown := (&contextBlock{places{c}.inContext(d), places{c}.place(app.StatePath), c.who.as == thread.Agent}).render()
+	return contextOf(d, block), shown
 }
 
 // contextBlock has the content of the block.

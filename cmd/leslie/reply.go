@@ -24,20 +24,9 @@ import (
 type envelope struct {
 	Success  bool             `json:"success"`
 	Revision *thread.Revision `json:"revision,omitempty"`
-	Error    *errorReply      `json:"error,omitempty"`
+	Error    *app.ErrorReply  `json:"error,omitempty"`
 	Data     any              `json:"data,omitempty"`
 	Warnings warnings.List    `json:"warnings,omitempty"`
-}
-
-type errorReply struct {
-	Code        codes.Code `json:"code"`
-	Kind        string     `json:"kind"`
-	Message     string     `json:"message"`
-	Hint        string     `json:"hint"`
-	Recoverable bool       `json:"recoverable"`
-	Retryable   bool       `json:"retryable"`
-	Next        []string   `json:"next,omitempty"`
-	Details     fact.List  `json:"details"`
 }
 
 // reply sends the one answer of a call: it logs it, renders it, and returns the exit
@@ -130,18 +119,10 @@ func (c *call) failure(err error) *codes.Error {
 	if err == nil {
 		return nil
 	}
-	e := codes.Of(err)
-	if e == nil {
-		e = codes.Unknown.Wrap(err, fact.Of("reason", err.Error()))
+	if e := codes.Of(err); e != nil {
+		err = c.asUsageError(e, "request-id")
 	}
-	e = codes.Of(c.asUsageError(e, "request-id"))
-	e = e.With(fact.Of("operation", c.operation()))
-	if _, said := e.Facts().Get("changed"); !said {
-		e = e.With(fact.Of("changed", c.op != nil && c.op.Changed()))
-	}
-	if stoppedHalfway(e) && e.Hint() == codes.Interrupted.Entry().Hint { // no use case has set a more specific hint
-		e = e.WithHint("The changes recorded until then are kept; see the history").WithNext("leslie history")
-	}
+	e := app.Failed(err, c.operation(), c.op != nil && c.op.Changed())
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name
 		next = append(next, rendering{c}.callerLine(places{c}.inLine(line)))
@@ -156,13 +137,6 @@ func (c *call) failure(err error) *codes.Error {
 		}
 	}
 	return e
-}
-
-// stoppedHalfway reports whether a call was interrupted after it had changed
-// something: the same call would repeat the change or conflict with it.
-func stoppedHalfway(e *codes.Error) bool {
-	changed, _ := e.Facts().Get("changed")
-	return e.Code() == codes.Interrupted && changed == true
 }
 
 // callerLine returns a command for this caller to run unchanged: with the call's -C,
@@ -231,15 +205,7 @@ func (c rendering) envelope(data Data, failure *codes.Error) envelope {
 		}
 		return env
 	}
-	entry, details := failure.Code().Entry(), failure.Facts()
-	retryable := entry.Retryable && !stoppedHalfway(failure)
-	if _, said := details.Get("retryAfterMs"); retryable && !said {
-		details = details.With(fact.Of("retryAfterMs", entry.RetryAfterMs))
-	}
-	env.Error = &errorReply{
-		Code: failure.Code(), Kind: entry.Kind, Message: failure.Error(), Hint: failure.Hint(),
-		Recoverable: entry.Recoverable, Retryable: retryable, Next: failure.Next(), Details: details,
-	}
+	env.Error = app.ReplyOf(failure)
 	return env
 }
 

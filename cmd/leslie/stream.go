@@ -48,6 +48,11 @@ func (c rendering) stream(run func(emit func(Data) error) error) (Data, error) {
 	return nil, err
 }
 
+// lend lends stdin and stdout to a protocol of its own, which nothing else writes to.
+func lend(c *call, talk func(in io.Reader, out io.Writer) error) error {
+	return talk(c.env.stdin, c.env.stdout)
+}
+
 // send writes bytes to stdout. Errors: errUnread if its reader has gone, T505.
 func (c rendering) send(b []byte) error {
 	_, err := c.env.stdout.Write(b)

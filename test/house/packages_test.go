@@ -65,8 +65,13 @@ func allowances() []allowance {
 		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner", "internal/retry", "internal/search", "internal/transcript"}, modules: []string{"github.com/tailscale/hujson"}},
 		{
 			dir:      "cmd/leslie",
-			packages: []string{"docs", "internal/screen", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
+			packages: []string{"docs", "internal/screen", "internal/toolserver", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
 			modules:  []string{"github.com/urfave/cli/v2", "go.yaml.in/yaml/v3", "golang.org/x/term"},
+		},
+		{
+			dir:      "internal/toolserver",
+			packages: []string{"internal/app", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "thread", "merge"},
+			modules:  []string{"github.com/modelcontextprotocol/go-sdk"},
 		},
 		{dir: "internal/screen", packages: []string{"thread", "merge"}, modules: []string{"github.com/clipperhouse/displaywidth"}},
 		{dir: "test/harness"},
@@ -140,19 +145,20 @@ func whyNotPackage(dir string) string {
 // whyNotModule returns why only packages whose row names a module may import it.
 func whyNotModule(path string) string {
 	return reason(path, map[string]string{
-		"github.com/fsnotify/fsnotify":         "to wait without missing a change, watch first and then read, as the store does",
-		"github.com/google/renameio/v2":        "internal/atomicfile replaces files, on every system",
-		"github.com/gofrs/flock":               "a second user of it could deadlock, or release the store's lock",
-		"github.com/stretchr/testify":          "only tests may import it",
-		"golang.org/x/sys":                     "calls to the operating system belong to the store",
-		"github.com/urfave/cli/v2":             "only the command line knows flags and commands; everything below gets options as values",
-		"golang.org/x/term":                    "only the command line knows terminals; everything below gets facts about them as values",
-		"github.com/clipperhouse/displaywidth": "internal/screen alone knows how many cells a text takes",
-		"go.yaml.in/yaml/v3":                   "answers are written in one place, the command line",
-		"github.com/kballard/go-shellquote":    "a command line is split where it is run",
-		"github.com/tailscale/hujson":          "the configuration is read and changed in one place, internal/app",
-		"mvdan.cc/sh/v3":                       "internal/permit alone takes command lines apart",
-		"github.com/xrash/smetrics":            "one package decides which names are near each other",
+		"github.com/fsnotify/fsnotify":           "to wait without missing a change, watch first and then read, as the store does",
+		"github.com/google/renameio/v2":          "internal/atomicfile replaces files, on every system",
+		"github.com/gofrs/flock":                 "a second user of it could deadlock, or release the store's lock",
+		"github.com/stretchr/testify":            "only tests may import it",
+		"golang.org/x/sys":                       "calls to the operating system belong to the store",
+		"github.com/urfave/cli/v2":               "only the command line knows flags and commands; everything below gets options as values",
+		"golang.org/x/term":                      "only the command line knows terminals; everything below gets facts about them as values",
+		"github.com/clipperhouse/displaywidth":   "internal/screen alone knows how many cells a text takes",
+		"go.yaml.in/yaml/v3":                     "answers are written in one place, the command line",
+		"github.com/kballard/go-shellquote":      "a command line is split where it is run",
+		"github.com/tailscale/hujson":            "the configuration is read and changed in one place, internal/app",
+		"mvdan.cc/sh/v3":                         "internal/permit alone takes command lines apart",
+		"github.com/modelcontextprotocol/go-sdk": "internal/toolserver alone speaks the Model Context Protocol",
+		"github.com/xrash/smetrics":              "one package decides which names are near each other",
 	})
 }
 

@@ -100,6 +100,14 @@ func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committe
 	now, err := os.Stat(p.path(state))
 	require.NoError(t, err)
 	committed = !os.SameFile(was, now)
+	f.requireWhole(t, p, committed, ok)
+	return committed, killed
+}
+
+// requireWhole asserts the same of a project in which a merge was killed; ok says that it
+// was acknowledged.
+func (f fifty) requireWhole(t *testing.T, p *project, committed, ok bool) {
+	t.Helper()
 	if ok {
 		require.True(t, committed, "an answer without a commit")
 		require.Empty(t, harness.Differing(f.after, p.artifacts("main")), "a merge that was acknowledged")
@@ -122,7 +130,6 @@ func (f fifty) requireAtomic(t *testing.T, when func(*project) killer) (committe
 		require.Equal(t, "merged", data.Status)
 	}
 	require.Empty(t, harness.Differing(f.after, p.artifacts("main")), "after the merge was made again")
-	return committed, killed
 }
 
 func TestAMergeOfFiftyFilesIsWholeWheneverItIsKilled(t *testing.T) {

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// connect runs leslie mcp in this process, and returns a client of it.
+func (b *bench) connect(t *testing.T, args ...string) *mcp.ClientSession {
+	t.Helper()
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	e := b.env
+	e.stdin, e.stdout = serverIn, serverOut
+	status := make(chan int, 1)
+	go func() {
+		status <- perform(context.Background(), commands(), append([]string{"mcp"}, args...), e)
+		_ = serverOut.Close()
+	}()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(context.Background(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut}, nil)
+	require.NoError(t, err, "%s", &b.err)
+	t.Cleanup(func() {
+		_ = clientOut.Close()
+		assert.Zero(t, <-status, "a client that goes away is the normal end: %s", &b.err)
+	})
+	return session
+}
+
+// use calls a tool and returns its structured answer.
+func use(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) map[string]any {
+	t.Helper()
+	res, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: args})
+	require.NoError(t, err)
+	return res.StructuredContent.(map[string]any)
+}
+
+func TestAToolAnswersWithTheDataOfTheCommand(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.vars["LESLIE_AS"] = "agent"
+	b.vars["LESLIE_ACTOR"] = "anna"
+	b.write(t, ".leslie/threads/main/plan.md", "one\n")
+	s := b.connect(t)
+	for _, one := range []struct {
+		tool string
+		args map[string]any
+		line []string
+	}{
+		{"context", map[string]any{"thread": "main"}, []string{"context", "main"}},
+		{"status", map[string]any{"thread": "main"}, []string{"status", "main"}},
+		{"status", nil, []string{"status"}},
+		{"status", map[string]any{"show": "threads"}, []string{"list"}},
+		{"status", map[string]any{"show": "ready"}, []string{"list", "--ready"}},
+		{"diff", map[string]any{"thread": "main", "to": "part"}, []string{"diff", "main", "part"}},
+		{"wait", map[string]any{"thread": "main", "until": "ready"}, []string{"wait", "main", "--until", "ready"}},
+		{"merge", map[string]any{"sources": []string{"main"}, "thread": "part", "preview": true}, []string{"merge", "main", "part", "--dry-run"}},
+	} {
+		got := use(t, s, one.tool, one.args)
+		b.must(t, append([]string{"--format", "json"}, one.line...)...)
+		want := document(t, b.out.Bytes()).Data
+		raw, err := json.Marshal(want)
+		require.NoError(t, err)
+		structured, err := json.Marshal(got)
+		require.NoError(t, err)
+		assert.JSONEq(t, string(raw), string(structured), "%s %v", one.tool, one.args)
+	}
+	got := use(t, s, "status", map[string]any{"thread": "nobody"})
+	require.NotZero(t, b.leslie("--format", "json", "status", "nobody"))
+	var whole map[string]any
+	require.NoError(t, json.Unmarshal(b.out.Bytes(), &whole))
+	assert.Equal(t, whole["error"], got["error"])
+}
+
+func TestWhoeverCallsAToolIsAnAgent(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.vars["LESLIE_AS"] = "user"
+	s := b.connect(t)
+	for range 2 {
+		claim := use(t, s, "claim_next", map[string]any{"thread": "main"})
+		assert.Regexp(t, "^agent-", claim["holder"], "without a name it has one for as long as the server runs")
+		assert.Equal(t, true, claim["derived"])
+	}
+	b.must(t, "--format", "json", "history", "--limit", "1")
+	op := document(t, b.out.Bytes()).Data["items"].([]any)[0].(map[string]any)
+	assert.Equal(t, "agent", op["as"])
+	assert.Equal(t, "claim", op["command"])
+}
+
+func TestTheServerSpeaksForTheThreadOfItsEnvironment(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.vars["LESLIE_THREAD"], b.vars["LESLIE_ACTOR"] = "part", "anna"
+	s := b.connect(t)
+	assert.Equal(t, "part", use(t, s, "status", nil)["threadId"])
+	assert.Equal(t, "part", use(t, s, "spawn", map[string]any{"intent": "x"})["parentId"])
+	b.must(t, "inject", "part", "--content", "Read me")
+	assert.Contains(t, use(t, s, "context", nil)["context"], "Read me")
+	assert.NotContains(t, use(t, s, "context", nil)["context"], "Read me", "it was read")
+}
+
+func TestMcpActsForNoPerson(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	assert.Equal(t, 2, b.leslie("mcp", "--as", "user"))
+	assert.Empty(t, b.out.String(), "stdout is the protocol's")
+	assert.Contains(t, b.err.String(), "--as must be agent")
+}
+
+func TestCommandsOfErrorsLeadToTheStore(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	s := b.connect(t, "-C", b.dir)
+	next := use(t, s, "status", map[string]any{"thread": "nobody"})["error"].(map[string]any)["next"]
+	assert.Equal(t, []any{"leslie -C " + shellQuote(b.dir) + " list"}, next)
+}
+
+func TestNobodyTypesTheProtocol(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.stdinTTY = true
+	assert.Equal(t, 2, b.leslie("mcp"))
+	assert.Empty(t, b.out.String())
+	assert.Contains(t, b.err.String(), "next: leslie help mcp")
+}

@@ -1,0 +1,112 @@
+package toolserver
+
+import (
+	"leslie/internal/app"
+	"leslie/internal/app/merging"
+	"leslie/merge"
+	"leslie/thread"
+)
+
+// This file has the tools for merging: merge and resolve. Neither takes a command to run:
+// what runs is what the user's own configuration names.
+
+func mergeTool() tool {
+	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly), string(thread.Strict)}
+	return tool{
+		name: "merge", title: "Merge threads into a thread",
+		description: "Merge the artifacts and the code of threads into another. Nothing of the target changes while a conflict is open: then the merge stays pending (T301), and resolve shows and decides its conflicts.",
+		arguments: []argument{
+			must(argument{name: "sources", kind: list, about: "the threads to merge from, in this order"}),
+			{name: "thread", kind: text, about: "the thread to merge into (default: your own)", of: "Target"},
+			{name: "scope", kind: list, about: "only these artifacts: paths, folders, globs"},
+			{name: "strategy", kind: text, oneOf: strategies, about: "who resolves conflicts"},
+			{name: "only", kind: text, oneOf: []string{merging.OnlyCode, merging.OnlyArtifacts}},
+			{name: "uncommitted", kind: text, oneOf: []string{"refuse", merging.TakeUncommitted}, about: "uncommitted code of sources (default refuse)"},
+			{name: "squash", kind: toggle, about: "land code with one parent"},
+			{name: "queue", kind: toggle, about: "only queue it, for leslie merge land"},
+			{name: "approval", kind: toggle, about: "apply only after a person's approval", of: "RequireApproval"},
+			{name: "preview", kind: toggle, about: "change nothing", of: "DryRun"},
+		},
+		run: func(c *call) (any, error) {
+			in := app.MergeRequest{
+				Sources: c.list("sources"), Target: c.own(), Scope: c.list("scope"), Strategy: thread.Strategy(c.text("strategy")),
+				RequireApproval: c.on("approval"), DryRun: c.on("preview"), Only: c.text("only"), Squash: c.on("squash"), Queue: c.on("queue"),
+				Uncommitted: c.text("uncommitted"),
+			}
+			c.check(in.Faults)
+			defer c.progress("merging", true)()
+			return useCase(c, "merge", in.DryRun, app.Merge, in)
+		},
+	}
+}
+
+// What resolve does with a pending merge.
+const (
+	doShow  = "show"
+	doApply = "apply"
+	doAbort = "abort"
+)
+
+func resolveTool() tool {
+	takes := []string{merge.TakeOurs, merge.TakeTheirs, merge.TakeBase, merge.TakeBoth, merge.TakeDelete, merge.TakeKeep}
+	return tool{
+		name: "resolve", title: "Resolve a pending merge", takesBack: true,
+		description: "Without take or content, show a pending merge and its conflicts with all sides. With one of them, decide a conflict: ours is the version of the thread merged into. Once none is open, apply the merge; or abort it.",
+		arguments: []argument{
+			must(argument{name: "merge", kind: text, about: "its id"}),
+			{name: "conflict", kind: text, about: "a conflict's id, or a path for all of its conflicts (default: every open one)"},
+			{name: "take", kind: text, oneOf: takes},
+			{name: "content", kind: text, about: "instead of take: the text for the conflict"},
+			{name: "replace", kind: toggle, about: "also replace earlier answers"},
+			{name: "reason", kind: text, about: "why"},
+			{name: "action", kind: text, oneOf: []string{doShow, doApply, doAbort}, about: "instead of a decision"},
+		},
+		run: runResolve,
+	}
+}
+
+func runResolve(c *call) (any, error) {
+	id, action := c.text("merge"), c.text("action")
+	decides := c.has("take") || c.has("content")
+	for _, name := range []string{"take", "content", "replace", "reason"} {
+		switch {
+		case !c.has(name):
+		case action != "":
+			c.fault(name, "", name+" cannot be used with action")
+		case !decides:
+			c.fault(name, "", name+" needs take or content")
+		}
+	}
+	if c.has("conflict") && (action == doApply || action == doAbort) {
+		c.fault("conflict", c.text("conflict"), "conflict cannot be used with action "+action)
+	}
+	switch {
+	case decides:
+		return decide(c, id)
+	case action == doApply:
+		defer c.progress("applying the merge", true)()
+		return useCase(c, "merge continue", false, app.MergeContinue, app.MergeContinueRequest{Merge: id})
+	case action == doAbort:
+		return useCase(c, "merge abort", false, app.MergeAbort, app.MergeAbortRequest{Merge: id})
+	}
+	return useCase(c, "merge status", true, app.MergeStatus, app.MergeStatusRequest{Merge: id, Conflict: c.text("conflict")})
+}
+
+// decide decides a conflict.
+func decide(c *call, id string) (any, error) {
+	choice := merging.Choice{About: c.text("conflict"), All: c.on("replace"), Take: c.text("take"), Reason: c.text("reason")}
+	if content, given := c.values["content"].(string); given {
+		if c.has("take") {
+			c.fault("content", "", "content cannot be used with take")
+		}
+		if choice.About == "" {
+			c.fault("conflict", "", "conflict is missing: content needs the conflict or the path that it is for")
+		}
+		choice.Take, choice.Content = merge.TakeText, func() ([]byte, error) { return []byte(content), nil }
+	}
+	in := app.MergeResolveRequest{Merge: id, Choice: choice}
+	if len(c.faults) == 0 {
+		c.check(in.Faults)
+	}
+	return useCase(c, "merge resolve", false, app.MergeResolve, in)
+}

@@ -1,0 +1,147 @@
+package toolserver
+
+import (
+	"leslie/internal/app"
+	"leslie/thread"
+)
+
+// This file has the tools for one's own work: context, claim_next, spawn, status, done.
+
+func contextTool() tool {
+	return tool{
+		name: "context", title: "Read a thread's context",
+		description: "What the agent of a thread has to know: intent, messages, artifacts and their folder, references, dependencies, code, what to do next. " +
+			"Call it first, and whenever a warning W105 says that messages wait: it shows them and marks your own thread's as read.",
+		arguments: []argument{about("the thread")},
+		run: func(c *call) (any, error) {
+			id := c.own()
+			op, err := c.begin("context", true)
+			if err != nil {
+				return nil, err
+			}
+			data, _, err := c.Context(op, id, true)
+			return data, err
+		},
+	}
+}
+
+func claimNextTool() tool {
+	return tool{
+		name: "claim_next", title: "Claim a thread to work on",
+		description: "Claim the first thread that is ready, or the one that you name, so that no other agent works on it. threadId is null when there is none; " +
+			"reason then says whether more may come (timeout) or not (objective_completed, nothing_active).",
+		arguments: []argument{
+			{name: "thread", kind: text, about: "claim this thread instead"},
+			seconds("wait so long until one is ready"),
+		},
+		run: func(c *call) (any, error) {
+			in := app.ClaimRequest{Thread: c.text("thread"), Next: !c.has("thread"), Wait: c.seconds()}
+			if c.has("thread") && c.has("seconds") {
+				c.fault("seconds", "", "seconds cannot be used with thread")
+			}
+			defer c.progress("waiting for a thread that is ready", in.Wait > 0)()
+			return useCase(c, "claim", false, app.Claim, in)
+		},
+	}
+}
+
+func spawnTool() tool {
+	return tool{
+		name: "spawn", title: "Create a thread",
+		description: "Split off a part of the work as a thread: one that is independent, can run beside others, or needs a clean context. " +
+			"Its intent says what to deliver and how to check it. This starts nobody unless run is true and a person runs leslie run --next.",
+		arguments: []argument{
+			must(argument{name: "intent", kind: text, about: "what the thread should achieve"}),
+			{name: "title", kind: text},
+			{name: "thread", kind: text, about: "its parent (default: your own thread)", of: "Parent"},
+			{name: "objective", kind: text, about: "default: the parent's, else the only open one"},
+			{name: "id", kind: text, about: "an id of your choice"},
+			{name: "inherit", kind: text, oneOf: []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}, about: "copy the parent's artifacts: partial takes those of scope"},
+			{name: "scope", kind: list, about: "paths, folders, globs"},
+			{name: "refs", kind: list, about: "threads whose artifacts it may read, as they are now"},
+			{name: "dependsOn", kind: list, about: "threads that must end first"},
+			{name: "code", kind: toggle, about: "it changes code: make a git branch and worktree"},
+			{name: "claim", kind: toggle, about: "claim it for yourself"},
+			{name: "run", kind: toggle, about: "want an agent for it"},
+			{name: "agent", kind: text, about: "with run: which agent"},
+		},
+		run: func(c *call) (any, error) {
+			in := app.SpawnRequest{
+				Intent: c.text("intent"), Title: c.text("title"), Parent: c.text("thread"), Objective: c.text("objective"), ID: c.text("id"),
+				Inherit: thread.Inherit(c.text("inherit")), Scope: c.list("scope"), Refs: c.list("refs"), DependsOn: c.list("dependsOn"),
+				Code: c.on("code"), Claim: c.on("claim"), Run: c.on("run"), Agent: c.text("agent"),
+			}
+			if in.Parent == "" {
+				in.Parent = c.Caller.Thread
+			}
+			c.check(in.Faults)
+			return useCase(c, "spawn", false, app.Spawn, in)
+		},
+	}
+}
+
+// What status shows.
+const (
+	showThread  = "thread"
+	showSummary = "summary"
+	showThreads = "threads"
+	showReady   = "ready"
+)
+
+func statusTool() tool {
+	return tool{
+		name: "status", title: "Look at threads", reads: true,
+		description: "A thread with all its relations; or with show: a summary of the project and what waits for somebody, the list of threads, or those that are ready to be claimed.",
+		arguments: []argument{
+			about("the thread; without one, the summary"),
+			{name: "show", kind: text, oneOf: []string{showThread, showSummary, showThreads, showReady}},
+			{name: "objective", kind: text, about: "with threads or ready: only its threads"},
+		},
+		run: runStatus,
+	}
+}
+
+func runStatus(c *call) (any, error) {
+	show, id := c.text("show"), c.text("thread")
+	if id == "" {
+		id = c.Caller.Thread
+	}
+	listing := show == showThreads || show == showReady
+	if c.has("thread") && (listing || show == showSummary) {
+		c.fault("thread", id, "thread cannot be used with show "+show)
+	}
+	if c.has("objective") && !listing {
+		c.fault("objective", c.text("objective"), "objective goes with show threads or ready")
+	}
+	switch {
+	case listing:
+		in := app.ListRequest{Objective: c.text("objective"), Ready: show == showReady, Limit: app.DefaultLimit}
+		return useCase(c, "list", true, app.List, in)
+	case show == showSummary, show == "" && id == "":
+		return useCase(c, "status", true, app.Summary, app.SummaryRequest{})
+	}
+	return useCase(c, "status", true, app.ThreadStatus, app.ThreadStatusRequest{Thread: c.own()})
+}
+
+func doneTool() tool {
+	return tool{
+		name: "done", title: "End or pause a thread",
+		description: "Complete a thread once every step of its plan is done and its children are merged. If you cannot go on, suspend it with the reason instead; cancel it if nobody needs it any more. " +
+			"Refuses (T113) while messages are unread: call context.",
+		arguments: []argument{
+			about("the thread"),
+			{name: "action", kind: text, oneOf: []string{string(thread.Done), string(thread.Suspend), string(thread.Cancel)}, about: "default done"},
+			{name: "reason", kind: text, about: "why, for the record"},
+		},
+		takesBack: true,
+		run: func(c *call) (any, error) {
+			action := thread.Action(c.text("action"))
+			if action == "" {
+				action = thread.Done
+			}
+			in := app.LifecycleRequest{Thread: c.own(), Action: action, Reason: c.text("reason")}
+			defer c.progress("checking the thread's work", action == thread.Done)()
+			return useCase(c, string(action), false, app.Lifecycle, in)
+		},
+	}
+}

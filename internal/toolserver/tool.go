@@ -1,0 +1,222 @@
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/fact"
+	"leslie/warnings"
+)
+
+// tool is one tool: what a model reads of it, and the use case that it calls.
+type tool struct {
+	name, title, description string
+	arguments                []argument
+	// reads: it changes nothing. takesBack: it may undo or end what others rely on.
+	reads, takesBack bool
+	run              func(c *call) (any, error)
+}
+
+// tools are all tools, in the order of an agent's work. Each costs every request of the
+// model its description, so there are few.
+func tools() []tool {
+	return []tool{
+		contextTool(), claimNextTool(), spawnTool(), statusTool(), referenceTool(), diffTool(),
+		injectTool(), askTool(), waitTool(), mergeTool(), resolveTool(), doneTool(),
+	}
+}
+
+// described is the tool as the library lists it.
+func (t tool) described() *mcp.Tool {
+	closed := false
+	return &mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: schema(t.arguments),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.reads, DestructiveHint: &t.takesBack, OpenWorldHint: &closed},
+	}
+}
+
+// call is one call of a tool.
+type call struct {
+	*arguments
+	*server
+	tool string
+	ctx  context.Context
+	req  *mcp.CallToolRequest
+	op   *app.Call // the use case, once its project is found
+	as   string    // its command in the journal
+}
+
+// handler carries out calls of a tool.
+func (s *server) handler(t tool) mcp.ToolHandler {
+	return func(request context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, cancel := s.during(request)
+		defer cancel()
+		c := &call{server: s, tool: t.name, as: t.name, ctx: ctx, req: req, arguments: read(t.arguments, req.Params.Arguments)}
+		data, err := c.carryOut(t)
+		return c.result(data, err), nil
+	}
+}
+
+// carryOut runs the tool; a panic is T901.
+func (c *call) carryOut(t tool) (data any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			data = nil
+			if e, ok := r.(error); ok && codes.Of(e) != nil {
+				err = e
+				return
+			}
+			err = codes.Internal.New(fact.Of("reason", fmt.Sprint(r)))
+		}
+	}()
+	data, err = t.run(c)
+	return data, c.usageOf(c.tool, err)
+}
+
+// begin begins the use case as a command of the journal. Errors: T903 with what is wrong
+// with the arguments, T504.
+func (c *call) begin(command string, reads bool) (*app.Call, error) {
+	if c.op != nil {
+		return c.op, nil
+	}
+	c.as = command
+	if err := c.refusal(c.tool); err != nil {
+		return nil, err
+	}
+	return c.open(reads)
+}
+
+// open opens the project and begins a call. Errors: T504.
+func (c *call) open(reads bool) (*app.Call, error) {
+	project, err := c.Open()
+	if err != nil {
+		return nil, err
+	}
+	c.op = project.Call(c.ctx, c.Caller, app.Request{Command: c.as, Params: c.recorded, ReadOnly: reads, Digest: c.digest()})
+	return c.op, nil
+}
+
+// recorded are the arguments, as in the journal.
+func (c *call) recorded() json.RawMessage {
+	params := map[string]any{}
+	for name, v := range c.values {
+		params[name] = v
+	}
+	if c.Caller.Thread != "" && params["thread"] == nil {
+		params["thread"] = c.Caller.Thread
+	}
+	raw, err := fact.JSON(params)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// digest identifies the call in the log: equal calls have equal digests.
+func (c *call) digest() string {
+	h := fnv.New32a()
+	_, _ = fmt.Fprintf(h, "%s %s", c.tool, c.req.Params.Arguments)
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// useCase runs a use case if nothing is wrong with the arguments. Errors: T903, T504, and
+// those of the use case, which may return a result as well.
+func useCase[In, Out any](c *call, command string, reads bool, do func(*app.Call, In) (*Out, error), in In) (any, error) {
+	op, err := c.begin(command, reads)
+	if err != nil {
+		return nil, err
+	}
+	d, err := do(op, in)
+	if d == nil {
+		return nil, err
+	}
+	return d, err
+}
+
+// own returns the thread that a call is about: its argument, else the caller's own; an
+// agent that names none may be in its worktree. Without any that is a fault.
+func (c *call) own() string {
+	id := c.text("thread")
+	if id == "" {
+		id = c.Caller.Thread
+	}
+	if id == "" {
+		if project, err := c.Open(); err == nil {
+			id = string(app.WorktreeThread(project.Call(c.ctx, c.Caller, app.Request{})))
+		}
+	}
+	if id == "" && !c.faulty("thread") {
+		c.fault("thread", "", "thread is missing: this server speaks for no thread (LESLIE_THREAD)")
+	}
+	return id
+}
+
+// faulty reports whether an argument has a fault already.
+func (c *call) faulty(name string) bool {
+	for _, f := range c.faults {
+		if f.Field == name {
+			return true
+		}
+	}
+	return false
+}
+
+// result ends the call, and returns what its caller gets: the data of the command line's
+// answer, with the warnings beside it, or the error.
+func (c *call) result(data any, err error) *mcp.CallToolResult {
+	raw := rawJSON("{}")
+	if data != nil {
+		var problem error
+		if raw, problem = fact.JSON(data); problem != nil {
+			raw, err = rawJSON("{}"), codes.Internal.Wrap(problem, fact.Of("reason", "the answer could not be written as JSON"))
+		}
+	}
+	var failure *codes.Error
+	if err != nil {
+		failure = c.failure(err)
+		problem := refused{Error: app.ReplyOf(failure)}
+		if data != nil {
+			problem.Data = raw
+		}
+		raw = encoded(problem)
+	}
+	if all := c.finish(failure); len(all) > 0 {
+		raw = raw.with(encoded(beside{all}))
+	}
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}, StructuredContent: raw, IsError: failure != nil,
+	}
+}
+
+// failure completes an error for this caller.
+func (c *call) failure(err error) *codes.Error {
+	e := app.Failed(err, c.as, c.op != nil && c.op.Changed())
+	if c.Line == nil {
+		return e
+	}
+	next := e.Next()
+	for i := range next {
+		next[i] = c.Line(c.op, next[i])
+	}
+	return e.WithNext(next...)
+}
+
+// finish writes the log and returns the warnings for the caller. Arguments that are
+// refused count as a failed call, too.
+func (c *call) finish(failure *codes.Error) (all warnings.List) {
+	if c.op == nil {
+		if _, err := c.open(true); err != nil {
+			return nil
+		}
+	}
+	c.op.Finish(failure)
+	all.Add(c.op.Warnings()...)
+	all.Add(c.op.Notices()...)
+	return all
+}
