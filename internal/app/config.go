@@ -58,6 +58,7 @@ type config struct {
 		// Fallback are the agents that go on when one may use nothing more for now.
 		Fallback []string `json:"fallback"`
 		Parallel int      `json:"parallel"`
+		MCP      bool     `json:"mcp"` // only in the user's file
 	} `json:"run"`
 	// Only the user's file may contain these.
 	Trust     []string `json:"trust"`
@@ -332,7 +333,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 func configKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
 		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel", "run.fallback"}
-	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always"}
+	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
 }
 
 // namesIn returns the names in a group of keys ("merge."), or at the top level for "".

@@ -184,6 +184,8 @@ func configTemplate() []string {
     // Who goes on when an agent may use nothing more for now, and how many run at once.
     // "fallback": ["claude", "codex"],
     // "parallel": 2,
+    // Agents also get leslie's tools, by the Model Context Protocol: leslie help mcp.
+    // "mcp": true,
     // A run ends after a turn by which it has used so much.
     // "maxTokens": 2000000,
     // "maxCost": 5.0,

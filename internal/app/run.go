@@ -262,6 +262,7 @@ type runLimits struct {
 	turns  int
 	tokens int64
 	cost   float64
+	tools  bool // leslie's own, by a server that the agent starts
 }
 
 // runRules combines the rules of the user, of the project, and those that hold for
@@ -290,7 +291,7 @@ func runRules(c *Call, t thread.Thread, in RunRequest) (permit.Rules, runLimits,
 	if rules.Default == permit.Allow && user.Run.Default == nil {
 		rules.Default = permit.Ask // only the user widens
 	}
-	limits := runLimits{turns: in.Turns, tokens: in.MaxTokens, cost: in.MaxCost}
+	limits := runLimits{turns: in.Turns, tokens: in.MaxTokens, cost: in.MaxCost, tools: user.Run.MCP}
 	if limits.turns == 0 {
 		limits.turns = DefaultTurns
 	}
@@ -321,7 +322,7 @@ func lower[N int | int64 | float64](a, b N) N {
 // leslie, read in their folder, write the thread's artifacts, and change code in a
 // worktree of their own.
 func defaultAllow(c *Call, t thread.Thread) []permit.Rule {
-	texts := []string{"Bash(leslie:*)", "Read(./**)"}
+	texts := []string{"Bash(leslie:*)", toolRule, "Read(./**)"}
 	own := filepath.ToSlash(resolved(absolute(c, threadPath(t.ID))))
 	if !strings.ContainsAny(own, "*?[]()") { // its name would be a pattern
 		texts = append(texts, "Read("+own+"/**)", "Edit("+own+"/**)")

@@ -140,7 +140,7 @@ func (s *supervisor) start() error {
 	s.errors = openErrorLog(s.folder)
 	spec := runner.Spec{
 		Argv: s.profile.command, Dir: s.dir, Env: s.environ(), Client: acp.Implementation{Name: "leslie", Version: s.c.project.env.Version},
-		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.mode, Times: s.in.times.agent, Stderr: s.errors,
+		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.mode, Times: s.in.times.agent, Stderr: s.errors, Servers: toolServers(s),
 	}
 	if s.dir != s.c.project.root {
 		spec.Folders = []string{filepath.Dir(s.c.store.Path("x"))}
@@ -179,7 +179,32 @@ func (s *supervisor) unkept(err error) {
 
 // environ is the environment of the agent.
 func (s *supervisor) environ() []string {
-	return slices.Concat(agentEnviron(s.c, s.profile), runMarks(s.c, s.run.ID), []string{"LESLIE_THREAD=" + string(s.id), "LESLIE_AS=agent", "LESLIE_ACTOR=" + thread.RunHolder(s.id)})
+	return slices.Concat(agentEnviron(s.c, s.profile), speaksFor(s))
+}
+
+// speaksFor says to leslie's own calls for which run and thread they speak.
+func speaksFor(s *supervisor) []string {
+	return append(runMarks(s.c, s.run.ID), "LESLIE_THREAD="+string(s.id), "LESLIE_AS=agent", "LESLIE_ACTOR="+thread.RunHolder(s.id))
+}
+
+// toolServer is the name of leslie's tools for agents, and toolRule allows all of them.
+const (
+	toolServer = "leslie"
+	toolRule   = "mcp__" + toolServer
+)
+
+// toolServers are the servers of tools that the agent starts: leslie mcp, if the user wants
+// it. The variables are named because not every agent gives its own to what it starts.
+func toolServers(s *supervisor) []acp.MCPServer {
+	if !s.limits.tools || s.c.project.env.Program == "" {
+		return nil
+	}
+	var env []acp.EnvVar
+	for _, entry := range speaksFor(s) {
+		name, v, _ := strings.Cut(entry, "=")
+		env = append(env, acp.EnvVar{Name: name, Value: v})
+	}
+	return []acp.MCPServer{{Name: toolServer, Command: s.c.project.env.Program, Args: []string{"mcp"}, Env: env}}
 }
 
 // lacks says what the agent of a run does not have (W704).

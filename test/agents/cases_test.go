@@ -357,12 +357,23 @@ func resolves(r *rig) {
 	r.nothingLeft(0)
 }
 
-// callsServer: it calls a tool of leslie's MCP server.
+// callsServer: it calls a tool of leslie's server, which it starts itself, at the latest
+// while a command runs.
 func callsServer(r *rig) {
-	if o := r.call("help", "mcp"); o.Status != 0 {
-		r.note("not there")
-		r.SkipNow()
+	r.configure(map[string]any{"mcp": true, "allow": append(rules()["allow"].([]string), "mcp__leslie", "Bash(pause:*)")})
+	r.spawn("free", "Wait to be claimed")
+	r.spawn("t", "RUN[[pause]] TOOL[[claim_next]] RUN[[leslie done]]")
+	o := r.call("run", "t", "--ask", "allow")
+	r.done(o)
+	var free struct{ Claim struct{ Holder string } }
+	r.ok("status", "free").Into(&free)
+	assert.Equal(r, "run:t", free.Claim.Holder, "the server speaks for the run")
+	for _, e := range r.transcript("t") {
+		if e.Kind == "permission" && e.Verdict != "" && !strings.Contains(e.Call.Command, "leslie done") {
+			r.note("asks for " + e.Call.Tool)
+		}
 	}
+	r.nothingLeft(0)
 }
 
 // parent is the parent of a process.

@@ -47,6 +47,7 @@ func realAgents() []realAgent {
 			env: map[string]string{
 				"ANTHROPIC_BASE_URL": "MODEL", "ANTHROPIC_API_KEY": "fake", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 				"DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
+				"ENABLE_TOOL_SEARCH": "false", // the model has to see all tools at once
 			},
 		},
 		{
@@ -89,7 +90,7 @@ exclude_tmpdir_env_var = true
 		{
 			name: "qwen", packet: "@qwen-code/qwen-code@0.24.4", command: []string{"qwen", "--acp"},
 			env:   map[string]string{"OPENAI_BASE_URL": "MODEL/v1", "OPENAI_API_KEY": "fake", "OPENAI_MODEL": "fake-model"},
-			files: map[string]string{".qwen/settings.json": `{"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": false, "disableAutoUpdate": true}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "model": {"name": "fake-model"}, "$version": 4}`},
+			files: map[string]string{".qwen/settings.json": `{"tools": {"toolSearch": {"enabled": false}}, "security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": false, "disableAutoUpdate": true}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "model": {"name": "fake-model"}, "$version": 4}`},
 		},
 		{
 			name: "kimi", packet: "@moonshot-ai/kimi-code@2.1.0", command: []string{"kimi", "acp"}, edits: true,

@@ -169,7 +169,8 @@ func (c conversation) done(what, arg string) bool {
 		}
 	}
 	for i, it := range c.items {
-		if it.call == arg && (what != "MUST" || i > last) {
+		called := it.call == arg || what == "TOOL" && strings.HasSuffix(it.call, arg)
+		if called && (what != "MUST" || i > last) {
 			return true
 		}
 		if what == "MUST" && strings.Contains(it.result, "marked "+arg) {

@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,8 +29,9 @@ type rig struct {
 	project string
 	model   *model
 	schema  *schemaFile
-	tapped  string   // the file of what was said, "" without a tap
-	notes   []string // for the table
+	own     map[string]any // the agent's part of the configuration
+	tapped  string         // the file of what was said, "" without a tap
+	notes   []string       // for the table
 }
 
 // patience is how long anything may take.
@@ -45,9 +47,10 @@ func rules() map[string]any {
 }
 
 // programs are what the agents call: mark keeps what it is given, in order, nap takes its
-// time, but only once, and leave leaves a process behind.
+// time, but only once, pause takes five seconds, and leave leaves a process behind.
 var programs = map[string]string{
 	"mark":  "#!/bin/sh\necho \"$*\" >> \"$HOME/marks\"\necho \"marked mark $*\"\n",
+	"pause": "#!/bin/sh\nsleep 5\n",
 	"leave": "#!/bin/sh\nsetsid sleep 300 > /dev/null 2>&1 < /dev/null &\n",
 	"nap":   "#!/bin/sh\n[ -e \"$HOME/napped\" ] && { echo rested; exit 0; }\n: > \"$HOME/napped\"\nsleep 300\n",
 }
@@ -92,9 +95,8 @@ func newRig(t *testing.T, a realAgent, leslie, path string, tapped bool) *rig {
 		own["command"] = append([]string{os.Args[0]}, a.command...)
 		own["env"].(map[string]string)[tapVariable] = r.tapped
 	}
-	run := rules()
-	run["agent"], run["agents"] = a.name, map[string]any{a.name: own}
-	require.NoError(t, writeJSON(filepath.Join(r.home, ".leslie", "config.json"), map[string]any{"run": run}))
+	r.own = own
+	r.configure(nil)
 	r.git("init", "-q")
 	r.git("config", "user.email", "ann@example.com")
 	r.git("config", "user.name", "Ann")
@@ -104,6 +106,15 @@ func newRig(t *testing.T, a realAgent, leslie, path string, tapped bool) *rig {
 	r.ok("init", "--no-agents")
 	r.ok("objective", "create", "Try an agent", "--id", "goal")
 	return r
+}
+
+// configure writes the user's configuration, with more keys under run.
+func (r *rig) configure(more map[string]any) {
+	r.Helper()
+	run := rules()
+	run["agent"], run["agents"] = r.agent.name, map[string]any{r.agent.name: r.own}
+	maps.Copy(run, more)
+	require.NoError(r, writeJSON(filepath.Join(r.home, ".leslie", "config.json"), map[string]any{"run": run}))
 }
 
 func (r *rig) git(args ...string) string {

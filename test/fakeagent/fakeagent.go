@@ -6,6 +6,7 @@
 //	RUN[[command]]   runs a command in a shell, without asking
 //	ASK[[command]]   asks first, and runs it if that is allowed
 //	EDIT[[path]]     asks first, and writes the path into that file
+//	TOOL[[name {}]]  starts the first server of tools that it was given, calls one, and says the answer
 //	TALK[[n tag]]    says n words, a message each, that begin with the tag
 //	USAGE[[in out cost]]  says what the turn used
 //	JUNK[[n]]        prints n lines that are no messages
@@ -63,6 +64,7 @@ type agent struct {
 	waiting   sync.Mutex
 	cancelled chan struct{}
 	session   string
+	servers   []server
 	deaf      chan struct{}
 }
 
@@ -118,9 +120,13 @@ func (a *agent) serve(m message) {
 		Prompt    []struct {
 			Text string `json:"text"`
 		} `json:"prompt"`
-		ModeID string `json:"modeId"`
+		ModeID  string   `json:"modeId"`
+		Servers []server `json:"mcpServers"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
+	if p.Servers != nil {
+		a.servers = p.Servers
+	}
 	switch m.Method {
 	case "initialize":
 		if is("slow") {
@@ -284,6 +290,9 @@ func (a *agent) do(what, arg string) (cancelled bool) {
 		a.run(arg)
 	case "ASK", "EDIT":
 		return a.ask(what, arg)
+	case "TOOL":
+		name, args, _ := strings.Cut(arg, " ")
+		a.say("answered: " + a.tool(name, args))
 	case "TALK":
 		count, tag, _ := strings.Cut(arg, " ")
 		n, _ := strconv.Atoi(count)
@@ -333,6 +342,55 @@ func (a *agent) run(command string) {
 	}
 	a.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status, "content": []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": string(out)}}}})
 	a.say("ran " + command + ": " + string(out) + hostile())
+}
+
+// server is a server of tools.
+type server struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Env     []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"env"`
+}
+
+// tool calls a tool of the first server, with nothing in its environment but what the
+// client named, and returns the answer.
+func (a *agent) tool(name, args string) string {
+	if len(a.servers) == 0 {
+		return "there is no server"
+	}
+	s := a.servers[0]
+	cmd := exec.Command(s.Command, s.Args...)
+	cmd.Env = []string{"HOME=" + os.Getenv("HOME")}
+	for _, v := range s.Env {
+		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
+	}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err.Error()
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err.Error()
+	}
+	if err := cmd.Start(); err != nil {
+		return err.Error()
+	}
+	defer func() { _ = in.Close(); _ = cmd.Wait() }()
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"fake","version":"1"}}}`)
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", name, args)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) == nil && string(m.ID) == "2" {
+			return lines.Text()
+		}
+	}
+	return "the server ended"
 }
 
 // ask asks for permission, and does what was asked if it is given.
