@@ -477,6 +477,14 @@ func TestWhatChangesIsTold(t *testing.T) {
 	for _, id := range []string{"main", "part"} {
 		require.NoError(t, s.Subscribe(ctx, &mcp.SubscribeParams{URI: "leslie://thread/" + id + "/context"}))
 	}
+	heard := func(n int) { // the server hears later what its client wants
+		require.Eventually(t, func() bool {
+			b.server.mu.Lock()
+			defer b.server.mu.Unlock()
+			return b.server.watching && len(b.server.subscribed) == n
+		}, 10*time.Second, time.Millisecond)
+	}
+	heard(2)
 	_, err := app.Inject(b.call(), app.InjectRequest{Thread: "part", Type: thread.InjectFeedback, Content: "x"})
 	require.NoError(t, err)
 	assert.Equal(t, "leslie://thread/part/context", <-b.updated)
@@ -491,11 +499,7 @@ func TestWhatChangesIsTold(t *testing.T) {
 		}
 	}, 10*time.Second, 20*time.Millisecond, "the list has changed")
 	require.NoError(t, s.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: "leslie://thread/part/context"}))
-	require.Eventually(t, func() bool {
-		b.server.mu.Lock()
-		defer b.server.mu.Unlock()
-		return len(b.server.subscribed) == 1
-	}, 10*time.Second, time.Millisecond, "the server hears of it later")
+	heard(1)
 	for _, id := range []string{"part", "main"} {
 		_, err = app.Inject(b.call(), app.InjectRequest{Thread: id, Type: thread.InjectFeedback, Content: "y"})
 		require.NoError(t, err)
