@@ -145,6 +145,19 @@ func (s *State) AllReferences() []Reference {
 	return s.references(nil, func(Reference) bool { return true })
 }
 
+// ReferencesWithArchived returns every reference, also those of archived threads.
+func (s *State) ReferencesWithArchived() ([]Reference, error) {
+	lines, err := s.archivedLines(TableReferences)
+	if err != nil {
+		return nil, err
+	}
+	all := s.AllReferences()
+	for _, line := range lines {
+		all = append(all, decode[Reference](line.JSON))
+	}
+	return inOrder(all), nil
+}
+
 // ArchivedReferencesFrom returns the references of an archived thread.
 func (s *State) ArchivedReferencesFrom(id ThreadID) ([]Reference, error) {
 	lines, err := s.archivedLines(TableReferences)

@@ -31,6 +31,7 @@ func makers() []maker {
 		{"list", listCommand},
 		{"status", statusCommand},
 		{"search", searchCommand},
+		{"graph", graphCommand},
 		{"artifacts", artifactsCommand},
 		{"diff", diffCommand},
 		{"show", showCommand},

@@ -54,6 +54,7 @@ func TestListsFitTheScreen(t *testing.T) {
 		"list":           {"list"},
 		"list-tree":      {"list", "--tree"},
 		"list-ready":     {"list", "--ready"},
+		"graph":          {"graph"},
 		"list-iso":       {"list", "--time", "iso"},
 		"objective-list": {"objective", "list"},
 		"merge-list":     {"merge", "list"},

@@ -59,6 +59,7 @@ func table() []row {
 		{name: "update", weight: 8, may: thread + "T201 T503 T903 T108", draw: (*worker).update},
 		{name: "list", weight: 3, reads: true, may: "T101 T601", draw: fixed("list", "list --ready", "list --all --limit 0", "list --status archived", "list --status active --executor agent", "list --tag t1")},
 		{name: "status", weight: 3, reads: true, may: gone, draw: maybeOf("status")},
+		{name: "graph", weight: 1, reads: true, draw: fixed("graph", "graph --all", "graph --render mermaid", "graph --render dot --all")},
 		{name: "search", weight: 1, reads: true, draw: fixed("search", "search a", "search soak line --all --limit 3", "search a --in artifacts,transcripts")},
 		{name: "artifacts", weight: 3, reads: true, may: gone + "T203", draw: of("artifacts", "", "--scope **/*.md", "--limit 2")},
 		{name: "diff", weight: 2, reads: true, may: gone + "T509", draw: of("diff", "", "--stat")},
