@@ -226,6 +226,9 @@ func scopes(shown string) *value { return &value{shown: shown, check: checkScope
 // aCount is a whole number from 0.
 func aCount(shown string) *value { return &value{shown: shown, check: checkCount} }
 
+// aNumber is a whole number from 1.
+func aNumber(shown string) *value { return &value{shown: shown, check: checkNumber} }
+
 // anAmount is an amount of money, 2.50.
 func anAmount() *value { return &value{shown: "AMOUNT", check: checkAmount} }
 
@@ -350,6 +353,13 @@ func checkCount(text string) *fault {
 		return nil
 	}
 	return wrong("must be a whole number from 0, not " + strconv.Quote(text))
+}
+
+func checkNumber(text string) *fault {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return nil
+	}
+	return wrong("must be a whole number from 1, not " + strconv.Quote(text))
 }
 
 func checkAmount(text string) *fault {

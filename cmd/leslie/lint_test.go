@@ -182,6 +182,7 @@ func TestValuesOfEveryKind(t *testing.T) {
 		{someIDs("ID,...", threadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
 		{scopes("P,..."), []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
 		{aCount("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
+		{aNumber("N"), []string{"1", "7"}, []string{"", "0", "-1", "1.5", "x"}},
 		{aDuration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
 		{edits("+T|-T"), []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
 		{aRun(), []string{"run-a1b2", "run-"}, []string{"", "a1b2", "run-a/b", "run- x"}},

@@ -44,7 +44,7 @@ func runNew(c *call, in app.RunRequest) (Data, error) {
 	c.checkRequest(in.Faults, nil)
 	if len(c.faults) == 0 { // else standard input is left unread
 		text := c.readContent("new", app.MaxContent)
-		made, err := useCase(c, app.NewWork, app.NewWorkRequest{Text: text})
+		made, err := useCase(c, app.NewWork, app.NewWorkRequest{Text: text, Agent: in.Agent})
 		if err != nil {
 			return nil, err
 		}

@@ -261,6 +261,10 @@ func Agents(c *Call, in AgentsRequest) (*AgentsResult, error) {
 
 // agentNamed returns an agent. Errors: T903 with the nearest name.
 func agentNamed(all []agentProfile, name string) (agentProfile, error) {
+	if name == "" {
+		return agentProfile{}, codes.InvalidArgument.New(fact.Of("reason", "no agent is named, and the configuration names none (run.agent)")).
+			WithHint("Name one with --agent, or in your configuration").WithNext("leslie agents")
+	}
 	names := make([]string, len(all))
 	for i, p := range all {
 		if p.name == name {

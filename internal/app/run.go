@@ -235,19 +235,12 @@ func prepareRun(c *Call, in RunRequest) (*supervisor, error) {
 		return nil, err
 	}
 	s.id, c.target = t.ID, t.ID
-	name := in.Agent
-	if last := t.LastRun(); name == "" && last != nil {
-		name = last.Agent
+	last := ""
+	if run := t.LastRun(); run != nil {
+		last = run.Agent
 	}
-	if name == "" {
-		name = chosen
-	}
-	if name == "" {
-		return nil, codes.InvalidArgument.New(fact.Of("reason", "no agent is named, and the configuration names none (run.agent)"), fact.Of("threadId", t.ID)).
-			WithHint("Name one with --agent, or in your configuration").WithNext("leslie agents")
-	}
-	if s.profile, err = agentNamed(all, name); err != nil {
-		return nil, err
+	if s.profile, err = agentNamed(all, cmp.Or(in.Agent, last, chosen)); err != nil {
+		return nil, codes.Of(err).With(fact.Of("threadId", t.ID))
 	}
 	if in.Mode != nil {
 		s.profile.mode = *in.Mode

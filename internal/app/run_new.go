@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/thread"
@@ -8,7 +10,8 @@ import (
 
 // NewWorkRequest begins something new: an objective, and a thread for it.
 type NewWorkRequest struct {
-	Text string // what is to be achieved
+	Text  string // what is to be achieved
+	Agent string // by which agent; "": the one that the configuration names
 }
 
 // NewWorkResult has both.
@@ -17,14 +20,21 @@ type NewWorkResult struct {
 	ThreadID    thread.ThreadID    `json:"threadId"`
 }
 
-// NewWork creates an objective and a thread with the text as its intent, in one operation.
-// Errors: T903, those of a write.
+// NewWork creates an objective and a thread with the text as its intent, in one operation,
+// if there is an agent for it. Errors: T903, those of a write.
 func NewWork(c *Call, in NewWorkRequest) (*NewWorkResult, error) {
 	if firstLine(in.Text) == "" {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "Text is empty"))
 	}
+	all, chosen, err := profiles(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := agentNamed(all, cmp.Or(in.Agent, chosen)); err != nil {
+		return nil, err
+	}
 	d := &NewWorkResult{}
-	_, err := Batch(c, BatchRequest{unnumbered: true, Lines: []BatchLine{
+	_, err = Batch(c, BatchRequest{unnumbered: true, Lines: []BatchLine{
 		{Number: 1, Caller: c.caller, Do: func(line *Call) (any, error) {
 			o, err := CreateObjective(line, CreateObjectiveRequest{Title: firstLine(in.Text)})
 			if err == nil {
