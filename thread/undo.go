@@ -61,7 +61,7 @@ type Replaced struct {
 // Invert undoes an operation. On an error it does not change the State.
 //
 // Errors: T110 if the undo would discard a later change or leave inconsistent
-// records, and for what cannot be undone: a pending merge, an injection, an undo of a
+// records, and for what cannot be undone: a pending merge, an injection, a run, an undo of a
 // merge or a rollback that did not record its files. T402 for anyone but a person if the operation is not an
 // agent's, or if the undo would revert a person's decision, end a wait for a person,
 // or grant something. T107 if files would change in a terminated thread. T103 if a
@@ -106,6 +106,10 @@ type inverting struct {
 func (v *inverting) run() error {
 	if err := v.allowed(); err != nil {
 		return err
+	}
+	if !v.failed && (v.op.Command == "run" || strings.HasPrefix(v.op.Command, "run ")) {
+		return v.conflict("it records what happened in a run").
+			WithHint("leslie rollback goes back to the end of a turn, leslie run stop stops the run").WithNext("leslie help rollback")
 	}
 	if err := v.changes(); err != nil {
 		return err

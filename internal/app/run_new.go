@@ -34,7 +34,8 @@ func NewWork(c *Call, in NewWorkRequest) (*NewWorkResult, error) {
 		return nil, err
 	}
 	d := &NewWorkResult{}
-	_, err = Batch(c, BatchRequest{unnumbered: true, Lines: []BatchLine{
+	made := c.project.Call(c.ctx, c.caller, Request{Command: "spawn", LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting}) // the run is an operation of its own
+	_, err = Batch(made, BatchRequest{unnumbered: true, Lines: []BatchLine{
 		{Number: 1, Caller: c.caller, Do: func(line *Call) (any, error) {
 			o, err := CreateObjective(line, CreateObjectiveRequest{Title: firstLine(in.Text)})
 			if err == nil {
@@ -50,6 +51,8 @@ func NewWork(c *Call, in NewWorkRequest) (*NewWorkResult, error) {
 			return t, err
 		}},
 	}})
+	c.revision, c.changed = made.revision, made.changed
+	c.warn(made.warnings...)
 	if err != nil {
 		return nil, err
 	}
