@@ -59,6 +59,7 @@ func examples() map[string]example {
 		"list":              {line("list"), line("list --objective nope-nope")},
 		"status":            {line("status main"), line("status nope-nope")},
 		"search":            {line("search plan"), nil},
+		"report":            {line("report --html report.html"), line("report --html report.html --objective nope-nope")},
 		"graph":             {line("graph"), line("graph --objective nope-nope")},
 		"artifacts":         {line("artifacts main"), line("artifacts main --scope nope.md")},
 		"diff":              {line("diff part main"), line("diff nope-nope")},

@@ -32,6 +32,7 @@ func makers() []maker {
 		{"status", statusCommand},
 		{"search", searchCommand},
 		{"graph", graphCommand},
+		{"report", reportCommand},
 		{"artifacts", artifactsCommand},
 		{"diff", diffCommand},
 		{"show", showCommand},

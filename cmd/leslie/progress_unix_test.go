@@ -42,6 +42,7 @@ func TestLongCallsShowAPersonTheirProgress(t *testing.T) {
 		"batch":  {[]string{"batch", "lines.jsonl"}, []string{"running the lines, 1 of 3, 33 %", "running the lines, 2 of 3, 66 %"}, "3 commands done, in one operation"},
 		"doctor": {[]string{"doctor"}, []string{"checking the journal", "checking blobs, "}, "healthy"},
 		"repair": {[]string{"doctor", "--repair"}, []string{"checking the journal", "checking the log"}, "healthy"},
+		"report": {[]string{"report", "--html", "report.html"}, []string{"reading the history"}, "wrote report.html: "},
 		"import": {[]string{"import", "issues.jsonl"}, []string{"reading, 1 kB of 1 kB, 100 %"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

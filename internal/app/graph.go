@@ -49,6 +49,7 @@ type graphBuilder struct {
 	c      *Call
 	state  *thread.State
 	in     GraphRequest
+	list   []thread.Thread                         // those that it is about, as they are recorded
 	found  map[thread.ThreadID]bool                // the threads of the graph, with those outside
 	inner  map[thread.ThreadID]bool                // those that it is about
 	frozen map[thread.ReferenceID]thread.Reference // those that may be stale
@@ -73,6 +74,7 @@ func collectGraph(c *Call, s *thread.State, in GraphRequest) (*graphBuilder, err
 	if err != nil {
 		return nil, err
 	}
+	b.list = threads
 	for _, t := range threads {
 		b.add(t, false)
 		b.inner[t.ID] = true

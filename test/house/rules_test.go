@@ -162,6 +162,7 @@ func allowedVars() map[string]string {
 		"warnings.table":               "an array that is only read; Table returns copies",
 		"thread.noArchive":             "an empty source, only read",
 		"docs.files":                   "documents that the compiler puts into the binary",
+		"internal/report.files":        "a page that the compiler puts into the binary",
 		"cmd/leslie.completionScripts": "files that the compiler puts into the binary",
 		"cmd/leslie.version":           "set by the linker when a release is built",
 		"cmd/leslie.globalTable":       "flags that are only read, in the binary and not made at each start",

@@ -20,7 +20,7 @@ import (
 func withoutRow() map[string]string {
 	const looks = "it only reads"
 	return map[string]string{
-		"objective list": looks, "objective status": looks, "list": looks, "status": looks, "search": looks, "graph": looks, "artifacts": looks,
+		"objective list": looks, "objective status": looks, "list": looks, "status": looks, "search": looks, "graph": looks, "report": "it writes a page, not the store", "artifacts": looks,
 		"diff": looks, "show": looks, "checkpoint list": looks, "export": looks,
 		"reference list": looks, "reference show": looks, "merge list": looks, "merge status": looks, "approvals": looks,
 		"can": looks, "questions": looks, "comments": looks, "history": looks, "observe": looks, "wait": looks, "logs": looks, "stats": looks,
