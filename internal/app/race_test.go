@@ -104,6 +104,7 @@ func (b *bench) readAll(t *testing.T, last thread.Revision) thread.Revision {
 	for name, read := range map[string]asked{
 		"artifacts": ask(Artifacts, ArtifactsRequest{Thread: newest}), "approvals": ask(ListApprovals, ListApprovalsRequest{}),
 		"history": ask(History, HistoryRequest{}), "context": ask(Context, ContextRequest{Thread: newest}), "summary": ask(Summary, SummaryRequest{}),
+		"graph": ask(Graph, GraphRequest{All: true}), "report": ask(Report, ReportRequest{All: true}),
 	} {
 		assert.NoError(t, read(b.call()), name)
 	}

@@ -306,7 +306,7 @@ func (r *reporting) endedMerges(op thread.Operation) {
 		}
 		m, known := r.pending[thread.MergeID(id)]
 		delete(r.pending, thread.MergeID(id))
-		if !known || op.Undoes != "" {
+		if !known {
 			continue
 		}
 		if n := len(r.d.Merges); n > 0 && r.d.Merges[n-1].Seq == op.Seq && r.d.Merges[n-1].Target == m.Target {

@@ -11,11 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/app"
+	"leslie/internal/graph"
+	"leslie/thread"
 )
 
 // These tests open pages in a headless Chromium, driven by its DevTools protocol. Without
@@ -149,15 +152,20 @@ func (b *browser) open(r *app.ReportResult) {
 	}
 }
 
-// shoot writes a picture of the page, if somebody wants to look at it.
-func (b *browser) shoot(name string) {
+// shoot writes a picture of the page, if somebody wants to look at it: LESLIE_SCREENSHOTS
+// is a folder. A height of 0 is the whole page.
+func (b *browser) shoot(name string, height int) {
 	b.t.Helper()
 	dir := os.Getenv("LESLIE_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
+	how := map[string]any{"captureBeyondViewport": height == 0}
+	if height > 0 {
+		b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1120, "height": height, "deviceScaleFactor": 1, "mobile": false})
+	}
 	var shot struct{ Data string }
-	b.answer(&shot, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true})
+	b.answer(&shot, "Page.captureScreenshot", how)
 	png, err := base64.StdEncoding.DecodeString(shot.Data)
 	require.NoError(b.t, err)
 	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
@@ -178,7 +186,7 @@ func TestABrowserShowsAReport(t *testing.T) {
 		b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 		dark := b.eval(`getComputedStyle(document.body).backgroundColor`) == "rgb(13, 17, 23)"
 		assert.Equal(t, scheme == "dark", dark)
-		b.shoot(scheme)
+		b.shoot(scheme, 0)
 	}
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "print"})
 	assert.Equal(t, "rgb(255, 255, 255)", b.eval(`getComputedStyle(document.body).backgroundColor`), "dark schemes print light")
@@ -188,6 +196,20 @@ func TestABrowserShowsAReport(t *testing.T) {
 	b.answer(&pdf, "Page.printToPDF", map[string]any{"printBackground": true})
 	assert.NotEmpty(t, pdf.Data)
 	assert.Empty(t, b.said)
+}
+
+// The pictures of docs/images are of this report:
+//
+//	LESLIE_SCREENSHOTS=$PWD/docs/images go test ./internal/report -run PictureOfTheDocuments
+func TestThePictureOfTheDocuments(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.open(showcase())
+	assert.Equal(t, float64(9), b.eval(`document.querySelectorAll("svg.graph g[transform]").length`))
+	assert.Equal(t, float64(9), b.eval(`document.querySelectorAll("svg.time").length`))
+	assert.Empty(t, b.said)
+	b.eval(`document.getElementById("graph").scrollIntoView()`)
+	b.shoot("report", 900)
 }
 
 // The policy refuses what a page could be made to do.
@@ -262,7 +284,7 @@ func TestABigReportIsSearched(t *testing.T) {
 	assert.Equal(t, float64(200), rows())
 	assert.Empty(t, b.said)
 	t.Logf("loaded in %v ms", b.eval(`Math.round(performance.getEntriesByType("navigation")[0].loadEventEnd)`))
-	b.shoot("big")
+	b.shoot("big", 0)
 }
 
 func jsString(t *testing.T, text string) string {
@@ -270,4 +292,49 @@ func jsString(t *testing.T, text string) string {
 	out, err := json.Marshal(text)
 	require.NoError(t, err)
 	return string(out)
+}
+
+// showcase is a day of a small project.
+func showcase() *app.ReportResult {
+	hour := func(h float64) time.Time { return at(0).Add(time.Duration(h * float64(time.Hour))) }
+	r := &app.ReportResult{Project: "payments", At: hour(8), Revision: 214, Stats: &app.StatsResult{}}
+	r.Graph.Objectives = []graph.Objective{{ID: "ship", Title: "Ship the payments API", Status: thread.ObjectiveActive}, {ID: "docs", Title: "Documentation", Status: thread.ObjectiveActive}}
+	add := func(objective, parent, id, title string, status thread.Status, cost float64, changes ...any) {
+		r.Graph.Threads = append(r.Graph.Threads, graph.Thread{ID: thread.ThreadID(id), ObjectiveID: thread.ObjectiveID(objective), Title: title, Status: status})
+		if parent != "" {
+			r.Graph.Edges = append(r.Graph.Edges, graph.Edge{Kind: graph.Parent, From: thread.ThreadID(id), To: thread.ThreadID(parent)})
+		}
+		own := app.ReportThread{ThreadID: thread.ThreadID(id), CreatedAt: hour(changes[0].(float64))}
+		for i := 0; i+2 < len(changes); i += 2 {
+			own.Spans = append(own.Spans, app.ReportSpan{Status: changes[i+1].(thread.Status), From: hour(changes[i].(float64)), To: hour(changes[i+2].(float64))})
+		}
+		if cost > 0 {
+			tokens := int64(cost * 61_000)
+			own.Runs = &thread.RunTotals{Runs: 1, Turns: int(cost*4) + 1, Used: thread.Use{Output: &tokens, Cost: []thread.Cost{{Amount: cost, Currency: "USD"}}}}
+		}
+		r.Threads = append(r.Threads, own)
+	}
+	const active, waits, suspended, done = thread.Active, thread.WaitingHuman, thread.Suspended, thread.Completed
+	add("ship", "", "lead", "Plan and merge", active, 0, 0.0, active, 1.0, suspended, 6.5, active, 8.0)
+	add("ship", "lead", "api", "Design the endpoints", active, 2.1, 0.6, active, 3.0, waits, 3.7, active, 8.0)
+	add("ship", "api", "auth", "Tokens and scopes", done, 1.4, 1.2, active, 4.6)
+	add("ship", "api", "limits", "Rate limits", active, 0.8, 2.0, suspended, 4.6, active, 8.0)
+	add("ship", "lead", "store", "Durable storage", waits, 3.2, 0.7, active, 7.1, waits, 8.0)
+	add("ship", "store", "schema", "Schema and migrations", done, 0.9, 1.5, active, 2.6, waits, 2.9, active, 5.2)
+	add("ship", "lead", "client", "Client library", active, 1.1, 0.8, suspended, 5.0, active, 8.0)
+	add("ship", "client", "examples", "Examples", suspended, 0.3, 5.4, active, 6.9, suspended, 8.0)
+	add("docs", "", "guide", "User guide", active, 0.6, 3.4, active, 8.0)
+	r.Graph.Edges = append(r.Graph.Edges,
+		graph.Edge{Kind: graph.DependsOn, From: "limits", To: "auth"}, graph.Edge{Kind: graph.DependsOn, From: "examples", To: "schema"},
+		graph.Edge{Kind: graph.Reference, From: "guide", To: "api", Binding: thread.Frozen, Stale: 2}, graph.Edge{Kind: graph.Reference, From: "examples", To: "auth", Binding: thread.Live},
+		graph.Edge{Kind: graph.Merge, From: "auth", To: "api", At: 90}, graph.Edge{Kind: graph.Merge, From: "schema", To: "store", At: 120}, graph.Edge{Kind: graph.Merge, From: "api", To: "lead", MergeID: "merge-a"},
+	)
+	r.Objectives = []app.ObjectiveRecord{
+		{ObjectiveID: "ship", Title: "Ship the payments API", Status: thread.ObjectiveActive, CreatedAt: hour(0), Threads: thread.Counts{active: 4, waits: 1, suspended: 1, done: 2}},
+		{ObjectiveID: "docs", Title: "Documentation", Status: thread.ObjectiveActive, CreatedAt: hour(3), Threads: thread.Counts{active: 1}},
+	}
+	for range 214 {
+		r.History = append(r.History, app.OperationRecord{Command: "update"})
+	}
+	return r
 }
