@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"leslie/codes"
@@ -269,9 +268,16 @@ func inFile(searcher *search.Searcher, rel string, content io.Reader) (*SearchHi
 // read is no error. Errors: T904.
 func (s *searching) severalAtOnce(what string, lines []thread.Line, do func(*search.Searcher, thread.ThreadID) error) error {
 	searchers := sync.Pool{New: func() any { return s.words.Searcher() }}
-	var done atomic.Int64
+	var counting sync.Mutex // what is told only grows
+	begun := int64(0)
+	begin := func() {
+		counting.Lock()
+		defer counting.Unlock()
+		progress(s.c, Progress{What: what, Done: begun, Total: int64(len(lines))})
+		begun++
+	}
 	severalAtOnce(len(lines), func(i int) {
-		progress(s.c, Progress{What: what, Done: done.Add(1) - 1, Total: int64(len(lines))})
+		begin()
 		if s.c.ctx.Err() != nil {
 			return
 		}
