@@ -46,6 +46,9 @@ func reportCommand() *command {
 
 func runReport(c *call) (Data, error) {
 	c.require("html")
+	if c.text("html") == "-" {
+		c.fault("--html", "-", "--html is a file: the answer goes to standard output")
+	}
 	in := app.ReportRequest{Objective: c.text("objective"), All: c.on("all")}
 	if err := c.usage(); err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func Write(w io.Writer, r *app.ReportResult, version string) error {
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, p)
+	return t.Execute(showing{w}, p)
 }
 
 // page is what the template shows.
@@ -328,7 +328,8 @@ func (p *page) history() {
 		if row.Undone {
 			undone = 1
 		}
-		p.Operations = append(p.Operations, []any{row.Seq, row.Time, row.By, row.Command, row.Thread, row.Params, undone})
+		// What the script shows is escaped here: in JSON an escape would be the character again.
+		p.Operations = append(p.Operations, []any{row.Seq, row.Time, visible(row.By), visible(row.Command), visible(row.Thread), visible(row.Params), undone})
 	}
 }
 

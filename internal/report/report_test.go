@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -187,6 +188,25 @@ func TestNoTextBecomesMarkup(t *testing.T) {
 			assert.True(t, strings.HasPrefix(found[1], "#"), "%q leads to %q", text, found[1])
 		}
 	}
+}
+
+// A command that somebody is asked to trust must read as what it is, in the page and in
+// what its script shows.
+func TestWhatHidesOrReordersIsShown(t *testing.T) {
+	t.Parallel()
+	const text = "rm \u202ecod.exe\u2066 \x1b[2J\u200b\u2028 👩\u200d💻"
+	page := written(t, sample(text))
+	assert.NotContains(t, page, "\u202e")
+	for _, r := range page {
+		require.False(t, unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) && r != '\u200d', "%q", r)
+	}
+	const want = `rm \u202ecod.exe\u2066 \x1b[2J\u200b\u2028 ` + "👩\u200d💻"
+	assert.Contains(t, page, `<br><code>`+want+`</code></td><td>approved</td>`)
+	_, data, _ := strings.Cut(page, `id="operations">`)
+	data, _, _ = strings.Cut(data, "</script>")
+	var rows [][]any
+	require.NoError(t, json.Unmarshal([]byte(data), &rows))
+	assert.Equal(t, want, rows[1][4])
 }
 
 func FuzzReport(f *testing.F) {

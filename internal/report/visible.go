@@ -1,0 +1,51 @@
+package report
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// This file shows characters that would hide or reorder others: a command that somebody is
+// asked to trust must read as what it is. Markup is html/template's business.
+
+// hides reports whether a character hides, reorders or controls. What joins letters and
+// emoji does not, nor do line breaks and tabs.
+func hides(r rune) bool {
+	switch r {
+	case '\n', '\r', '\t', '\u200c', '\u200d':
+		return false
+	case '\u2028', '\u2029':
+		return true
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+}
+
+// visible returns a text with such characters as escapes.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, hides) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if hides(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// showing writes what is written to it with such characters as escapes. Escapes have no
+// character that HTML acts on. Each write has whole characters, as a template's have.
+type showing struct{ io.Writer }
+
+func (w showing) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, visible(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
