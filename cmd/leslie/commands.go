@@ -98,6 +98,7 @@ func makers() []maker {
 		{"config show", configShowCommand},
 		{"config init", configInitCommand},
 		{"mcp", mcpCommand},
+		{"tui", tuiCommand},
 		{"doctor", doctorCommand},
 		{"completion", completionCommand},
 		{"explain", explainCommand},

@@ -15,7 +15,7 @@ type helpGroup struct{ title, names string }
 func helpGroups() []helpGroup {
 	return []helpGroup{
 		{"Begin", "init objective spawn update batch import export"},
-		{"Look", "status list search graph code show diff artifacts context history observe logs transcript stats report"},
+		{"Look", "tui status list search graph code show diff artifacts context history observe logs transcript stats report"},
 		{"Work", "claim renew release wait run agents mcp"},
 		{"Share", "reference inject comment comments review"},
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},

@@ -149,11 +149,11 @@ func shownRecord(raw json.RawMessage) string {
 
 func showCommand() *command {
 	return &command{
-		name: "show", summary: "show a thread, a file of a version, a checkpoint or an operation",
+		name: "show", summary: "show a thread, a file of a version, a checkpoint, an operation or a request",
 		detail: "ID shows a thread, as status does; ID:PATH one of its files. ID@CHECKPOINT shows a checkpoint with its files, ID@CHECKPOINT:PATH a file as it was; " +
-			"ID@base and a pending MERGE work as in diff. OP is an operation of the history with every change that it made; of a batch also its lines.",
+			"ID@base and a pending MERGE work as in diff. OP is an operation of the history with every change that it made; of a batch also its lines. A is an approval, Q a question.",
 		example:  "leslie show thread-a1b2c3d4@first:plan.md",
-		operands: []operand{{value: &value{shown: "ID|ID@CHECKPOINT[:PATH]|OP", check: checkShown, ids: threadIDs}}},
+		operands: []operand{{value: &value{shown: "ID|ID@CHECKPOINT[:PATH]|OP|A|Q", check: checkShown, ids: threadIDs}}},
 		flags:    []cli.Flag{limitFlag()},
 		run:      runShow,
 	}
@@ -194,17 +194,49 @@ func runShow(c *call) (Data, error) {
 		if d.Version.Kind == app.MergeVersion {
 			return showVersionText{d}, nil
 		}
+	case strings.HasPrefix(what, thread.PrefixApproval):
+		if d, err := useCase(c, app.ShowApproval, what); err == nil || !isThread(c, what) {
+			return shown(d, err, func(d *app.ApprovalRecord) Data { return showApprovalText{d} })
+		}
+	case strings.HasPrefix(what, thread.PrefixQuestion):
+		if d, err := useCase(c, app.ShowQuestion, what); err == nil || !isThread(c, what) {
+			return shown(d, err, func(d *app.QuestionRecord) Data { return showQuestionText{d} })
+		}
 	case strings.HasPrefix(what, thread.PrefixOperation):
 		d, err := useCase(c, app.ShowOperation, app.ShowOperationRequest{Operation: what})
 		if err == nil {
 			return showOperationText{d}, nil
 		}
-		if status, other := useCase(c, app.ThreadStatus, app.ThreadStatusRequest{Thread: what}); other == nil {
-			return statusText{status}, nil
+		if !isThread(c, what) {
+			return nil, err
 		}
-		return nil, err
 	}
 	return runUseCase(c, app.ThreadStatus, app.ThreadStatusRequest{Thread: what}, func(d *app.ThreadStatusResult) Data { return statusText{d} })
+}
+
+// isThread reports whether an id that looks like something else is a thread's.
+func isThread(c *call, what string) bool {
+	_, err := useCase(c, app.ThreadStatus, app.ThreadStatusRequest{Thread: what})
+	return err == nil
+}
+
+type showApprovalText struct{ *app.ApprovalRecord }
+
+func (d showApprovalText) Text(p *page) {
+	approvalText(p, *d.ApprovalRecord)
+	p.line("  asked by: %s (%s), %s", d.CreatedBy.Actor, string(d.CreatedBy.As), p.at(d.CreatedAt))
+}
+
+type showQuestionText struct{ *app.QuestionRecord }
+
+func (d showQuestionText) Text(p *page) { questionText(p, *d.QuestionRecord) }
+
+// shown is what was found as an answer.
+func shown[T any](d *T, err error, text func(*T) Data) (Data, error) {
+	if err != nil {
+		return nil, err
+	}
+	return text(d), nil
 }
 
 func (c *given) shownVersion() app.ShowVersionRequest {

@@ -24,6 +24,21 @@ type SuspendedThread struct {
 	thread.Mistakes
 }
 
+// ShowApproval returns the grant with an id, also of an archived thread. Errors: T403, T105,
+// those of a view.
+func ShowApproval(c *Call, id string) (*ApprovalRecord, error) {
+	c.readOnly()
+	var g thread.Approval
+	if _, err := c.view(func(s *thread.State) (err error) {
+		g, err = s.Approval(id)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	d := approvalOf(g, c.now())
+	return &d, nil
+}
+
 // ListApprovals lists what waits for a person. Errors: those of a view.
 func ListApprovals(c *Call, in ListApprovalsRequest) (*ListApprovalsResult, error) {
 	c.readOnly()

@@ -265,6 +265,21 @@ type ListQuestionsRequest struct {
 // ListQuestionsResult has questions, oldest first.
 type ListQuestionsResult struct{ Items[QuestionRecord] }
 
+// ShowQuestion returns the question with an id, also of an archived thread. Errors: T405,
+// T105, those of a view.
+func ShowQuestion(c *Call, id string) (*QuestionRecord, error) {
+	c.readOnly()
+	var q thread.Question
+	if _, err := c.view(func(s *thread.State) (err error) {
+		q, err = s.Question(id)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	d := questionOf(q)
+	return &d, nil
+}
+
 // ListQuestions lists the open questions. Errors: those of a view.
 func ListQuestions(c *Call, in ListQuestionsRequest) (*ListQuestionsResult, error) {
 	c.readOnly()

@@ -40,6 +40,12 @@ type Cell struct {
 // Text is a cell in the terminal's own colours.
 func Text(text string) Cell { return Cell{text, plain} }
 
+// Bold is a cell that stands out.
+func Bold(text string) Cell { return Cell{text, bold} }
+
+// Good is a cell about what goes well.
+func Good(text string) Cell { return Cell{text, green} }
+
 // Faint is a cell that stands back.
 func Faint(text string) Cell { return Cell{text, dim} }
 

@@ -151,6 +151,11 @@ func (l line) joined() line {
 	return out
 }
 
+// Width returns how many cells of a terminal a line with colours takes.
+func Width(text string) int {
+	return displaywidth.Options{ControlSequences: true}.String(text)
+}
+
 // Rows returns how many rows of a terminal a text with colours takes.
 func Rows(text string, width int) (rows int) {
 	coloured := displaywidth.Options{ControlSequences: true}

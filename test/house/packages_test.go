@@ -65,13 +65,18 @@ func allowances() []allowance {
 		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner", "internal/retry", "internal/search", "internal/transcript", "internal/graph"}, modules: []string{"github.com/tailscale/hujson"}},
 		{
 			dir:      "cmd/leslie",
-			packages: []string{"docs", "internal/screen", "internal/report", "internal/toolserver", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
+			packages: []string{"docs", "internal/screen", "internal/report", "internal/toolserver", "internal/tui", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
 			modules:  []string{"github.com/urfave/cli/v2", "go.yaml.in/yaml/v3", "golang.org/x/term"},
 		},
 		{
 			dir:      "internal/toolserver",
 			packages: []string{"internal/app", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "thread", "merge"},
 			modules:  []string{"github.com/modelcontextprotocol/go-sdk"},
+		},
+		{
+			dir:      "internal/tui",
+			packages: []string{"internal/app", "internal/screen", "thread"},
+			modules:  []string{"charm.land/bubbletea/v2", "charm.land/bubbles/v2", "github.com/charmbracelet/x/ansi"},
 		},
 		{dir: "internal/graph", packages: []string{"thread"}},
 		{dir: "internal/report", packages: []string{"internal/app", "internal/graph", "thread"}},
@@ -162,6 +167,9 @@ func whyNotModule(path string) string {
 		"github.com/tailscale/hujson":            "the configuration is read and changed in one place, internal/app",
 		"mvdan.cc/sh/v3":                         "internal/permit alone takes command lines apart",
 		"github.com/modelcontextprotocol/go-sdk": "internal/toolserver alone speaks the Model Context Protocol",
+		"charm.land/bubbletea/v2":                "internal/tui alone has the terminal for itself",
+		"charm.land/bubbles/v2":                  "internal/tui alone has lines to type into",
+		"github.com/charmbracelet/x/ansi":        "internal/tui alone cuts and wraps what is coloured already",
 		"github.com/xrash/smetrics":              "one package decides which names are near each other",
 	})
 }

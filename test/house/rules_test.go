@@ -90,8 +90,9 @@ func (f *file) among(paths []string) bool {
 // checkStreams rejects writing to the caller's streams outside the renderer.
 func checkStreams(tr *tree) []string {
 	// reply.go and stream.go answer, call.go reports waiting, log.go writes debug lines, prompt.go
-	// and merge_prompt.go ask, pager.go shows a long answer, progress.go how far one is, run_live.go what runs do.
-	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/stream.go", "cmd/leslie/call.go", "cmd/leslie/open.go", "cmd/leslie/log.go", "cmd/leslie/prompt.go", "cmd/leslie/merge_prompt.go", "cmd/leslie/pager.go", "cmd/leslie/progress.go", "cmd/leslie/run_live.go"}
+	// and merge_prompt.go ask, pager.go shows a long answer, progress.go how far one is, run_live.go what runs do;
+	// tui.go shows answers on a screen.
+	writers := []string{"cmd/leslie/env.go", "cmd/leslie/reply.go", "cmd/leslie/stream.go", "cmd/leslie/call.go", "cmd/leslie/open.go", "cmd/leslie/log.go", "cmd/leslie/prompt.go", "cmd/leslie/merge_prompt.go", "cmd/leslie/pager.go", "cmd/leslie/progress.go", "cmd/leslie/run_live.go", "cmd/leslie/tui.go"}
 	var found []string
 	for _, f := range tr.product() {
 		f.each(func(n ast.Node) {

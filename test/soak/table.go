@@ -45,7 +45,7 @@ func withoutRow() map[string]string {
 	const own = "it is about the user's own configuration, not the store"
 	return map[string]string{"code": git, "code list": git, "code setup": git, "code remove": git, "code restore": git, "code prune": git,
 		"config path": own, "config show": own, "config init": own,
-		"completion": "it needs no store", "mcp": "what it does are other commands", "agents": agent, "run": agent, "run list": agent, "run stop": agent}
+		"completion": "it needs no store", "mcp": "what it does are other commands", "tui": "what it does are other commands", "agents": agent, "run": agent, "run list": agent, "run stop": agent}
 }
 
 func table() []row {

@@ -30,6 +30,7 @@ func withoutRow() map[string]string {
 		"run":        "run.go kills it",
 		"run stop":   "cmd/leslie's run_survives_kills_and_is_stopped uses it on killed runs",
 		"mcp":        "what it does are other commands; test/proctest kills it during a merge",
+		"tui":        "what it does are other commands",
 		"completion": "it needs no store",
 		"explain":    "it needs no store",
 		"version":    "it needs no store",

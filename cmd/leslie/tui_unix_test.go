@@ -1,0 +1,99 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// shows waits until the screen shows a text.
+func (s *terminal) shows(text string) {
+	s.t.Helper()
+	for {
+		_, changed, ended := s.look()
+		shown := strings.Join(s.lines(), "\n")
+		if strings.Contains(shown, text) {
+			return
+		}
+		if ended {
+			s.t.Fatalf("it ended without %q:\n%s", text, shown)
+		}
+		<-changed
+	}
+}
+
+// gone waits until the screen does not show a text.
+func (s *terminal) gone(text string) {
+	s.t.Helper()
+	for {
+		_, changed, _ := s.look()
+		if !strings.Contains(strings.Join(s.lines(), "\n"), text) {
+			return
+		}
+		<-changed
+	}
+}
+
+func TestAPersonWorksFromTheScreen(t *testing.T) {
+	t.Parallel()
+	b := contested(t)
+	b.asks(t, "main", "deploy", "--reason", "it is ready")
+	assert.Equal(t, 13, b.leslie("merge", "child", "main"), "it stays pending")
+	s := openTerminal(t, b, 100, 30)
+	s.start("tui")
+	s.shows("deploy: it is ready")
+
+	// What others do is seen at once.
+	b.must(t, "spawn", "--intent", "x", "--id", "later", "--title", "A later one")
+	s.shows("A later one")
+
+	// An approval, with its reason.
+	s.send("\t\ta")
+	s.shows("asked by:")
+	s.shows("enter sends it")
+	s.send("go on\r")
+	s.shows("approved")
+	assert.Equal(t, map[string]string{"deploy": "approved: go on"}, b.verdicts(t))
+
+	// A conflict, by the questions of merge.
+	s.gone("deploy: it is ready")
+	s.send("c")
+	s.waitFor("[?]:")
+	s.send("quit\r")
+	s.waitFor("Enter goes back")
+	s.send("\r")
+	s.shows("waiting for you")
+
+	// A message to an agent.
+	s.send("/later\r")
+	s.shows("filter: later")
+	s.send("ji")
+	s.shows("enter sends it")
+	s.send("use tabs\r")
+	s.shows("1 new")
+	b.must(t, "context", "later", "--thread", "later", "--as", "agent", "--actor", "bot")
+	assert.Contains(t, b.out.String(), "use tabs")
+	s.gone("1 new")
+
+	s.send("q")
+	assert.Zero(t, s.wait())
+}
+
+func TestTheScreenNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string][]string{"an agent's marker": {"CLAUDECODE=1"}, "no prompts": {"LESLIE_NO_INPUT=1"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openTerminal(t, newProject(t), 100, 30, env...)
+			s.start("tui")
+			assert.Equal(t, 2, s.wait())
+			assert.Contains(t, strings.Join(s.lines(), "\n"), "needs a terminal, and a person")
+		})
+	}
+	b := newProject(t)
+	assert.Equal(t, 2, b.leslie("tui"))
+	assert.Contains(t, b.err.String(), "next: leslie status")
+}

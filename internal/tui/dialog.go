@@ -1,0 +1,151 @@
+package tui
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// dialog asks a person, or tells what a line of leslie has answered. It lies over the lower
+// part of the screen. A new one takes no keys for a moment.
+type dialog struct {
+	title string
+	text  string   // as it came
+	body  []string // in lines of the screen
+	top   int
+	input *textinput.Model // nil: nothing is typed
+	armed bool
+	// line makes the line of leslie of what was typed; nil: there is nothing to do.
+	line func(typed string) []string
+	// needs: something has to be typed.
+	needs bool
+	// hands: the line gets the terminal for itself.
+	hands bool
+}
+
+// newNotice tells something.
+func newNotice(title, text string, width int) *dialog {
+	d := &dialog{title: title}
+	d.setBody(text, width)
+	return d
+}
+
+// newConfirmation asks whether to carry out a line.
+func newConfirmation(title, text string, width int, line ...string) *dialog {
+	d := newNotice(title, text, width)
+	d.line = func(string) []string { return line }
+	return d
+}
+
+// newQuestion asks for a text.
+func newQuestion(title, text, label string, width int, needs bool, line func(typed string) []string) *dialog {
+	d := newNotice(title, text, width)
+	input := newInput(label + ": ")
+	input.SetWidth(max(width-len(label)-8, 10))
+	input.Focus()
+	d.input, d.needs, d.line = &input, needs, line
+	return d
+}
+
+func (d *dialog) setBody(text string, width int) {
+	d.text = strings.TrimRight(text, "\n")
+	d.resize(width)
+}
+
+func (d *dialog) resize(width int) {
+	d.body = nil
+	if d.text != "" {
+		d.body = strings.Split(ansi.Wrap(d.text, max(width-4, 10), ""), "\n")
+	}
+	d.top = 0
+}
+
+// keys says which keys the dialog takes.
+func (d *dialog) keys() string {
+	switch {
+	case !d.armed:
+		return ""
+	case d.input != nil:
+		return "enter sends it, esc leaves"
+	case d.line != nil:
+		return "y does it, n or esc leaves"
+	}
+	return "esc or enter closes"
+}
+
+// dialogKey handles a key while a dialog is open.
+func (m *Model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
+	d := m.dialog
+	if !d.armed {
+		return nil // it was meant for what was there before
+	}
+	switch key := msg.String(); {
+	case key == "esc" || key == "ctrl+c":
+		m.dialog = nil
+		return nil
+	case key == "pgdown" || key == "down":
+		d.top = min(d.top+max(m.dialogRows(), 1), max(len(d.body)-m.dialogRows(), 0))
+		return nil
+	case key == "pgup" || key == "up":
+		d.top = max(d.top-max(m.dialogRows(), 1), 0)
+		return nil
+	case d.input != nil && key == "enter":
+		typed := strings.TrimSpace(d.input.Value())
+		if typed == "" && d.needs {
+			return nil
+		}
+		return m.agreed(d.line(typed))
+	case d.input != nil:
+		input, cmd := d.input.Update(msg)
+		d.input = &input
+		return cmd
+	case d.line != nil && (key == "y" || key == "Y"):
+		return m.agreed(d.line(""))
+	case d.line != nil && key != "n" && key != "N" && key != "q":
+		return nil // nothing is done by accident
+	case d.line != nil || key == "enter" || key == "q" || key == "space":
+		m.dialog = nil
+	}
+	return nil
+}
+
+// agreed does what a dialog asked about.
+func (m *Model) agreed(line []string) tea.Cmd {
+	hands := m.dialog.hands
+	m.dialog = nil
+	if hands {
+		return m.hand(line...)
+	}
+	return m.carryOut(line...)
+}
+
+// page is a text that has the whole screen.
+type page struct {
+	title string
+	lines []string
+	top   int
+}
+
+func (m *Model) pageKey(key string) {
+	p, rows := m.page, max(m.height-2, 1)
+	switch key {
+	case "esc", "q", "enter", "ctrl+c", "?", "g", "v":
+		m.page = nil
+		return
+	case "down", "j":
+		p.top++
+	case "up", "k":
+		p.top--
+	case "pgdown", "space":
+		p.top += rows
+	case "pgup":
+		p.top -= rows
+	case "home":
+		p.top = 0
+	case "end":
+		p.top = len(p.lines)
+	}
+	p.top = max(min(p.top, len(p.lines)-rows), 0)
+}

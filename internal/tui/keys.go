@@ -1,0 +1,361 @@
+package tui
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"leslie/internal/app"
+)
+
+// helpText says what the keys do.
+const helpText = `Moving
+  up down j k pgup pgdn home end    move in the part that has the focus
+  tab, shift+tab                    tree, details, what waits
+  left right h l                    fold and unfold the tree; in the details the tab before and after
+  1 to 8                            a tab of the details
+  enter                             in the tree: the details; in what waits: answer it
+  /                                 filter the tree by ids, titles, states and agents; esc ends that
+
+What waits
+  a, d                              approve, deny: you are asked for a reason
+  enter                             answer a question, go on with a merge, resume
+
+The selected thread
+  i    tell its agent something         m    merge it into its parent
+  s r  suspend, resume it               c    resolve the conflicts of a merge into it, one by one
+  R    run its agent                    x    stop its run
+  v    comments on its files
+
+  g    the graph          u    undo your last operation
+  ?    this help          q    leave: nothing that runs is ended
+
+What destroys asks first. Each key carries out a command of leslie, which is named; leslie help COMMAND explains it.
+`
+
+// pressed handles a key.
+func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
+	key := msg.String()
+	switch {
+	case m.dialog != nil:
+		return m.dialogKey(msg)
+	case m.page != nil:
+		m.pageKey(key)
+		return nil
+	case m.filters:
+		return m.filterKey(msg)
+	}
+	if cmd, known := m.moved(key); known {
+		return cmd
+	}
+	return m.acted(key)
+}
+
+// typed hands a message to what is typed into.
+func (m *Model) typed(msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	switch {
+	case m.dialog != nil && m.dialog.input != nil && m.dialog.armed:
+		input, c := m.dialog.input.Update(msg)
+		m.dialog.input, cmd = &input, c
+	case m.dialog == nil && m.filters:
+		m.input, cmd = m.input.Update(msg)
+		m.arrange()
+	}
+	return cmd
+}
+
+func (m *Model) filterKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		m.input.SetValue("")
+		fallthrough
+	case "enter":
+		m.filters = false
+		m.input.Blur()
+		m.arrange()
+		return m.look()
+	}
+	var cmd tea.Cmd
+	m.input, cmd = m.input.Update(msg)
+	m.arrange()
+	return tea.Batch(cmd, m.look())
+}
+
+// moved handles the keys that change nothing but what is shown.
+func (m *Model) moved(key string) (cmd tea.Cmd, known bool) {
+	switch key {
+	case "ctrl+c", "q":
+		return tea.Quit, true
+	case "tab", "shift+tab":
+		m.turn(key == "tab")
+	case "esc":
+		m.said, m.failed = "", false
+		if m.input.Value() != "" {
+			m.input.SetValue("")
+			m.arrange()
+		}
+		m.focus = onTree
+	case "/":
+		m.filters, m.focus = true, onTree
+		return m.input.Focus(), true
+	case "?":
+		m.page = &page{title: "leslie tui", lines: linesOf(helpText)}
+	case "left", "h", "right", "l":
+		m.sideways(key == "right" || key == "l")
+	case "up", "k":
+		m.by(-1)
+	case "down", "j":
+		m.by(1)
+	case "pgup":
+		m.by(-m.pageRows())
+	case "pgdown", "space":
+		m.by(m.pageRows())
+	case "home":
+		m.by(-1 << 30)
+	case "end", "G":
+		m.by(1 << 30)
+	default:
+		n, err := strconv.Atoi(key)
+		if err != nil || n < 1 || n > len(tabs()) {
+			return nil, false
+		}
+		m.tab = n - 1
+	}
+	return m.look(), true
+}
+
+// turn moves the focus to the next part, or to the one before.
+func (m *Model) turn(forward bool) {
+	if m.small() {
+		return
+	}
+	step := 1
+	if !forward {
+		step = 2
+	}
+	m.focus = (m.focus + focus(step)) % 3
+	if m.focus == onWaiting && len(m.waitingItems()) == 0 {
+		m.focus = (m.focus + focus(step)) % 3
+	}
+}
+
+// sideways folds and unfolds in the tree, and changes the tab elsewhere.
+func (m *Model) sideways(right bool) {
+	if m.focus == onDetails {
+		step := 1
+		if !right {
+			step = len(tabs()) - 1
+		}
+		m.tab = (m.tab + step) % len(tabs())
+		return
+	}
+	i := m.at()
+	if m.focus != onTree || i < 0 {
+		return
+	}
+	r := m.rows[i]
+	switch {
+	case right:
+		delete(m.folded, r.key)
+	case r.folds && !m.folded[r.key]:
+		m.folded[r.key] = true
+	case r.parent != "":
+		m.selected = r.parent
+	}
+	m.arrange()
+}
+
+// by moves in the part that has the focus.
+func (m *Model) by(n int) {
+	switch m.focus {
+	case onDetails:
+		m.details.top = max(min(m.details.top+n, len(m.details.lines)-m.detailsRows()), 0)
+	case onWaiting:
+		m.waiting = max(min(m.waiting+n, len(m.waitingItems())-1), 0)
+	default:
+		if len(m.rows) > 0 {
+			m.selected = m.rows[max(min(m.at()+n, len(m.rows)-1), 0)].key
+			m.scroll()
+		}
+	}
+}
+
+func (m *Model) waitingItems() []app.WaitingItem {
+	if m.overview == nil {
+		return nil
+	}
+	return m.overview.Waiting
+}
+
+// waits is what waits that a key is about: the selected one, or in the tree the only one of
+// that kind about the selected thread.
+func (m *Model) waits(kinds ...app.WaitingKind) *app.WaitingItem {
+	items := m.waitingItems()
+	if m.focus == onWaiting {
+		if m.waiting < len(items) && slices.Contains(kinds, items[m.waiting].Kind) {
+			return &items[m.waiting]
+		}
+		return nil
+	}
+	t := m.thread()
+	var found *app.WaitingItem
+	for i := range items {
+		if t != nil && items[i].ThreadID == t.ThreadID && slices.Contains(kinds, items[i].Kind) {
+			if found != nil {
+				return nil
+			}
+			found = &items[i]
+		}
+	}
+	return found
+}
+
+// acted handles the keys that do something. All of them open a dialog first, or change
+// nothing that is lost.
+func (m *Model) acted(key string) tea.Cmd {
+	if m.busy != "" {
+		m.said = "wait: " + m.busy
+		return nil
+	}
+	m.said, m.failed = "", false
+	switch key {
+	case "g":
+		return m.open("graph", "graph")
+	case "u":
+		return m.ask(newConfirmation("undo your last operation?", "reading...", m.width, "undo"), "undo", "--dry-run")
+	case "a", "d":
+		return m.decide(key == "a")
+	case "enter":
+		return m.entered()
+	}
+	t := m.about()
+	if t == "" {
+		return nil
+	}
+	switch key {
+	case "i":
+		return m.ask(newQuestion("tell the agent of "+t, "It gets the text with its next context.", "text", m.width, true, func(typed string) []string {
+			return []string{"inject", t, "--content=" + typed}
+		}))
+	case "s":
+		return m.ask(newQuestion("suspend "+t, "", "reason", m.width, false, func(typed string) []string {
+			return withReason([]string{"suspend", t}, typed)
+		}))
+	case "r":
+		return m.ask(newQuestion("resume "+t, "", "reason", m.width, false, func(typed string) []string {
+			return withReason([]string{"resume", t}, typed)
+		}))
+	case "x":
+		return m.ask(newConfirmation("stop the run of "+t+"?", "Its agent is ended when its turn has ended. What it did stays.", m.width, "run", "stop", t))
+	case "R":
+		return m.ask(newConfirmation("run the agent of "+t+"?", "It works in the background; x stops it, and tab 4 shows what it does.", m.width, "run", t, "--detach"))
+	case "v":
+		return m.open("comments on "+t, "comments", t)
+	case "m":
+		return m.merge(t)
+	case "c":
+		return m.conflicts()
+	}
+	return nil
+}
+
+// about is the thread that a key is about: that of what waits, if it has the focus.
+func (m *Model) about() string {
+	if items := m.waitingItems(); m.focus == onWaiting && m.waiting < len(items) {
+		return string(items[m.waiting].ThreadID)
+	}
+	if t := m.thread(); t != nil {
+		return string(t.ThreadID)
+	}
+	return ""
+}
+
+// ask opens a dialog. preview is a line whose answer becomes its body.
+func (m *Model) ask(d *dialog, preview ...string) tea.Cmd {
+	m.dialog = d
+	if len(preview) == 0 {
+		return m.arm()
+	}
+	width := max(m.width-4, 20)
+	return tea.Batch(m.arm(), func() tea.Msg { return previewMsg{d, m.desk.Show(m.ctx, width, preview...).Text} })
+}
+
+// open shows what a line prints on the whole screen.
+func (m *Model) open(title string, line ...string) tea.Cmd {
+	width := max(m.width, 20)
+	return func() tea.Msg { return pageMsg{title, m.desk.Show(m.ctx, width, line...).Text} }
+}
+
+func (m *Model) decide(approve bool) tea.Cmd {
+	item := m.waits(app.WaitingApproval)
+	if item == nil {
+		m.said = "no approval is selected: tab leads to what waits"
+		return nil
+	}
+	verb := "deny"
+	if approve {
+		verb = "approve"
+	}
+	id := item.ID
+	return m.ask(newQuestion(verb+" "+id+" of "+string(item.ThreadID)+"?", "reading...", "reason (may be empty)", m.width, false, func(typed string) []string {
+		return withReason([]string{verb, id}, typed)
+	}), "show", id)
+}
+
+func withReason(line []string, reason string) []string {
+	if reason == "" {
+		return line
+	}
+	return append(line, "--reason="+reason)
+}
+
+// entered goes to the details from the tree, and answers what waits.
+func (m *Model) entered() tea.Cmd {
+	items := m.waitingItems()
+	if m.focus != onWaiting || m.waiting >= len(items) {
+		if !m.small() {
+			m.focus = onDetails
+		}
+		return m.look()
+	}
+	item := items[m.waiting]
+	switch item.Kind {
+	case app.WaitingApproval:
+		return m.decide(true)
+	case app.WaitingQuestion:
+		return m.ask(newQuestion("answer "+item.ID+" of "+string(item.ThreadID), item.Title, "answer", m.width, true, func(typed string) []string {
+			return []string{"answer", item.ID, "--", typed}
+		}), "show", item.ID)
+	case app.WaitingMerge:
+		return m.conflicts()
+	case app.WaitingUnmerged:
+		return m.merge(string(item.ThreadID))
+	}
+	return m.ask(newConfirmation("resume "+string(item.ThreadID)+"?", item.Title, m.width, "resume", string(item.ThreadID)), "status", string(item.ThreadID))
+}
+
+// merge asks whether to merge a thread into its parent, and shows what would happen.
+func (m *Model) merge(id string) tea.Cmd {
+	i := slices.IndexFunc(m.overview.Threads, func(t app.OverviewThread) bool { return string(t.ThreadID) == id })
+	if i < 0 || m.overview.Threads[i].ParentID == nil {
+		m.said = id + " has no parent to be merged into"
+		return nil
+	}
+	line := []string{"merge", id, string(*m.overview.Threads[i].ParentID)}
+	d := newConfirmation("leslie "+strings.Join(line, " ")+"?", "reading...", m.width, line...)
+	d.hands = true // it may ask about conflicts
+	return m.ask(d, append(slices.Clone(line), "--dry-run")...)
+}
+
+// conflicts has the questions of the pending merge into the selected thread asked.
+func (m *Model) conflicts() tea.Cmd {
+	item := m.waits(app.WaitingMerge)
+	if item == nil {
+		m.said = "no merge is pending there"
+		return nil
+	}
+	return m.hand("merge", "continue", item.ID)
+}

@@ -1,0 +1,513 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/internal/app"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+// rig is a screen with a project that is made up. It carries out messages and what they
+// cause at once, but for ticks, which arm dialogs.
+type rig struct {
+	*testing.T
+	*Model
+	overview *app.OverviewResult
+	err      error
+	reads    int               // of the overview
+	lines    []string          // of leslie that were carried out, but for those that only show
+	handed   []string          // the same, that had the terminal
+	answers  map[string]Answer // by line
+	held     []tea.Cmd         // what is not carried out while hold
+	hold     bool
+	ticks    []tea.Msg
+	quit     bool
+	followed chan func()
+}
+
+func newRig(t *testing.T, width, height int) *rig {
+	t.Helper()
+	r := &rig{T: t, overview: team(), answers: map[string]Answer{}, followed: make(chan func(), 100)}
+	r.Model = New(context.Background(), Desk{
+		Overview: func(context.Context) (*app.OverviewResult, error) { r.reads++; return r.overview, r.err },
+		Show: func(_ context.Context, width int, line ...string) Answer {
+			text := strings.Join(line, " ")
+			if a, ok := r.answers[text]; ok {
+				return a
+			}
+			if shows(line) {
+				return Answer{fmt.Sprintf("%s in %d cells\n", text, width), true}
+			}
+			r.lines = append(r.lines, text)
+			return Answer{"did " + text + "\n", true}
+		},
+		Hand: func(line ...string) tea.ExecCommand {
+			r.handed = append(r.handed, strings.Join(line, " "))
+			return nil
+		},
+		Follow: func(_ context.Context, _ thread.ThreadID, changed func()) error { r.followed <- changed; return nil },
+	})
+	r.tick = func(_ time.Duration, at func(time.Time) tea.Msg) tea.Cmd {
+		return func() tea.Msg { return at(time.Time{}) }
+	}
+	r.do(r.Init())
+	r.message(tea.WindowSizeMsg{Width: width, Height: height})
+	return r
+}
+
+// shows reports whether a line changes nothing.
+func shows(line []string) bool {
+	switch line[0] {
+	case "context", "artifacts", "diff", "transcript", "history", "code", "status", "show", "graph", "comments", "objective":
+		return true
+	case "merge":
+		return line[1] == "list" || line[len(line)-1] == "--dry-run"
+	}
+	return line[len(line)-1] == "--dry-run"
+}
+
+// team is an objective with threads in different states.
+func team() *app.OverviewResult {
+	depth := func(n int) *int { return &n }
+	main := thread.ThreadID("main")
+	item := func(id, title string, status thread.Status, d int, parent *thread.ThreadID) app.OverviewThread {
+		return app.OverviewThread{ThreadItem: app.ThreadItem{ThreadID: thread.ThreadID(id), Title: title, Status: status, ObjectiveID: "ship", ParentID: parent, Depth: depth(d)}}
+	}
+	lexer := item("lexer", "Write the lexer", thread.Active, 1, &main)
+	lexer.Run = &app.RunRecord{RunID: "run-1", Agent: "claude", Phase: thread.RunRunning, Turns: 3, Used: thread.Use{Cost: []thread.Cost{{Amount: 0.42, Currency: "USD"}}}}
+	docs := item("docs", "日本語 docs", thread.Active, 1, &main)
+	docs.BlockedBy, docs.Unread = []thread.ThreadID{"lexer"}, 2
+	lead := item("main", "Plan the parser", thread.WaitingHuman, 0, nil)
+	lead.Claim = &app.ClaimRecord{Holder: "ann"}
+	done := item("old", "An old one", thread.Completed, 0, nil)
+	done.ObjectiveID = "rest"
+	return &app.OverviewResult{
+		Project: "parser", Revision: 7,
+		Objectives: []app.OverviewObjective{{ID: "ship", Title: "Ship the parser", Status: thread.ObjectiveActive}, {ID: "rest", Status: thread.ObjectiveCompleted}},
+		Threads:    []app.OverviewThread{lead, lexer, docs, done},
+		Waiting: []app.WaitingItem{
+			{Kind: app.WaitingApproval, ID: "appr-1", ThreadID: "main", Title: "deploy: ready to deploy", Next: "leslie approve appr-1"},
+			{Kind: app.WaitingQuestion, ID: "q-1", ThreadID: "docs", Title: "Which port?", Next: "leslie questions"},
+			{Kind: app.WaitingMerge, ID: "merge-1", ThreadID: "main", Title: "docs into main", Next: "leslie merge continue merge-1"},
+		},
+	}
+}
+
+// do carries out a command, and what its message causes.
+func (r *rig) do(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	if r.hold {
+		r.held = append(r.held, cmd)
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, c := range msg {
+			r.do(c)
+		}
+	case tea.QuitMsg:
+		r.quit = true
+	case armedMsg:
+		r.ticks = append(r.ticks, msg)
+	default:
+		if strings.HasPrefix(fmt.Sprintf("%T", msg), "tui.") {
+			r.message(msg)
+		}
+	}
+}
+
+func (r *rig) message(msg tea.Msg) {
+	_, cmd := r.Update(msg)
+	r.do(cmd)
+}
+
+// release carries out what was held.
+func (r *rig) release() {
+	r.hold = false
+	held := r.held
+	r.held = nil
+	for _, cmd := range held {
+		r.do(cmd)
+	}
+}
+
+// press presses keys, of which those of one character are typed.
+func (r *rig) press(keys ...string) {
+	codes := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
+		"right": tea.KeyRight, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "home": tea.KeyHome, "end": tea.KeyEnd}
+	for _, key := range keys {
+		k := tea.Key{Code: codes[key]}
+		if k.Code == 0 {
+			k = tea.Key{Code: []rune(key)[0], Text: key}
+		}
+		r.message(tea.KeyPressMsg(k))
+	}
+}
+
+// types types a text into a dialog.
+func (r *rig) types(text string) {
+	for _, c := range text {
+		r.press(string(c))
+	}
+}
+
+// arm lets the time pass after which a dialog takes keys.
+func (r *rig) arm() {
+	r.Helper()
+	require.NotEmpty(r, r.ticks, "a dialog has appeared")
+	for _, msg := range r.ticks {
+		r.message(msg)
+	}
+	r.ticks = nil
+}
+
+func (r *rig) frame() string { return strings.Join(r.Model.lines(), "\n") + "\n" }
+
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name          string
+		width, height int
+		ascii         bool
+		keys          []string
+	}{
+		{"tree-80x24", 80, 24, false, nil},
+		{"tree-200x50", 200, 50, false, []string{"down", "4"}},
+		{"ascii-80x24", 80, 24, true, []string{"down", "down"}},
+		{"small-60x15", 60, 15, false, nil},
+		{"approve-80x24", 80, 24, false, []string{"tab", "tab", "a"}},
+		{"help-80x24", 80, 24, false, []string{"?"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, c.width, c.height)
+			r.desk.ASCII = c.ascii
+			r.press(c.keys...)
+			file := filepath.Join("testdata", c.name+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(r.frame()), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), r.frame())
+		})
+	}
+}
+
+func TestAFrameFitsEveryTerminal(t *testing.T) {
+	t.Parallel()
+	hostile := "\x1b]0;title\x07\x1b[2J\u202e\u009b31m日本語 👩‍👩‍👧‍👦 \n\r" + strings.Repeat("long ", 100)
+	r := newRig(t, 100, 30)
+	for i := range r.overview.Threads {
+		r.overview.Threads[i].Title, r.overview.Threads[i].Claim = hostile, &app.ClaimRecord{Holder: hostile}
+	}
+	for i := range r.overview.Waiting {
+		r.overview.Waiting[i].Title = hostile
+	}
+	r.overview.Objectives[0].Title = hostile
+	r.overview.Project = hostile
+	r.err = errors.New(hostile)
+	for _, colours := range []bool{false, true} {
+		r.desk.Colours = colours
+		for _, keys := range [][]string{nil, {"down", "tab"}, {"tab"}, {"a"}, {"esc"}, {"esc", "esc", "?"}} {
+			r.press(keys...)
+			for width := 1; width < 130; width += 7 {
+				for height := 1; height < 60; height += 5 {
+					r.message(tea.WindowSizeMsg{Width: width, Height: height})
+					r.message(changedMsg{})
+					lines := r.Model.lines()
+					require.Len(t, lines, height, "%dx%d", width, height)
+					for _, l := range lines {
+						require.LessOrEqual(t, screen.Width(l), width, "%dx%d: %q", width, height, l)
+						require.Empty(t, controls(l), "%dx%d: %q", width, height, l)
+					}
+				}
+			}
+		}
+	}
+}
+
+var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// controls are the characters of a line that a terminal acts on, but for styles.
+func controls(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return r
+		}
+		return -1
+	}, colour.ReplaceAllString(line, ""))
+}
+
+func TestAnApprovalIsAskedForAndNotGivenByKeysInFlight(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("tab", "tab", "a", "enter", "y", "enter") // all but the first were meant for something else
+	assert.Empty(t, r.lines)
+	assert.Contains(t, r.frame(), "approve appr-1 of main?")
+	assert.Contains(t, r.frame(), "show appr-1 in 96 cells", "what is asked for is shown")
+	r.arm()
+	r.types("go on")
+	r.press("enter")
+	assert.Equal(t, []string{"approve appr-1 --reason=go on"}, r.lines)
+	assert.Contains(t, r.frame(), "did approve appr-1")
+
+	r.press("d")
+	r.arm()
+	r.press("esc")
+	r.press("d")
+	r.arm()
+	r.press("enter")
+	assert.Equal(t, "deny appr-1", r.lines[len(r.lines)-1], "a reason may be left out")
+	assert.Len(t, r.lines, 2)
+}
+
+func TestAnApprovalIsTheOneThatWasShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("tab", "tab", "a")
+	r.overview = team()
+	r.overview.Waiting = r.overview.Waiting[1:] // somebody else has decided it in the meantime
+	r.message(changedMsg{})
+	r.arm()
+	r.press("enter")
+	assert.Equal(t, []string{"approve appr-1"}, r.lines, "T404 will say so; nothing else is approved")
+}
+
+func TestWhatWaitsIsAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("tab", "tab", "down", "enter")
+	r.arm()
+	r.press("enter")
+	assert.Empty(t, r.lines, "an answer has a text")
+	r.types("--port 80")
+	r.press("enter")
+	assert.Equal(t, []string{"answer q-1 -- --port 80"}, r.lines)
+	r.press("down", "enter")
+	assert.Equal(t, []string{"merge continue merge-1"}, r.handed)
+	r.press("esc", "down", "down", "a")
+	assert.Contains(t, r.frame(), "no approval is selected")
+}
+
+func TestWhatDestroysAsksFirst(t *testing.T) {
+	t.Parallel()
+	for key, line := range map[string]string{"x": "run stop lexer", "R": "run lexer --detach", "u": "undo", "m": ""} {
+		r := newRig(t, 100, 30)
+		r.press("down", "down", key)
+		require.NotNil(t, r.dialog, key)
+		r.press("y")
+		assert.Empty(t, r.lines, "%s: the key was in flight", key)
+		r.arm()
+		r.press("enter", "x", "j", "space")
+		assert.Empty(t, r.lines, "%s: nothing but y does it", key)
+		require.NotNil(t, r.dialog, key)
+		r.press("n")
+		assert.Nil(t, r.dialog, key)
+		r.press(key)
+		r.arm()
+		r.press("y")
+		if line != "" {
+			assert.Equal(t, []string{line}, r.lines, key)
+		} else {
+			assert.Equal(t, []string{"merge lexer main"}, r.handed, key)
+		}
+	}
+	r := newRig(t, 100, 30)
+	r.press("down", "m")
+	assert.Contains(t, r.frame(), "main has no parent")
+}
+
+func TestAThreadIsToldSuspendedAndResumed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("down", "down")
+	for key, typed := range map[string]string{"i": "--use tabs", "s": "later", "r": ""} {
+		r.press(key)
+		r.arm()
+		r.types(typed)
+		r.press("enter")
+	}
+	assert.ElementsMatch(t, []string{"inject lexer --content=--use tabs", "suspend lexer --reason=later", "resume lexer"}, r.lines)
+}
+
+func TestAFailureIsShownInFull(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.answers["undo"] = Answer{"error code=T110\nhint: Undo the later operations first\n", false}
+	r.press("u")
+	r.arm()
+	r.press("y")
+	assert.Contains(t, r.frame(), "hint: Undo the later operations first")
+	r.press("q")
+	assert.False(t, r.quit, "the key was in flight")
+	r.arm()
+	r.press("q")
+	assert.Nil(t, r.dialog)
+	assert.False(t, r.quit)
+	r.press("q")
+	assert.True(t, r.quit)
+}
+
+func TestTheSelectedThreadStaysSelected(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("down", "down", "down")
+	assert.Equal(t, "t:docs", r.selected)
+	r.overview = team()
+	r.overview.Threads = append(r.overview.Threads[:1:1], r.overview.Threads[2:]...)
+	r.message(changedMsg{})
+	assert.Equal(t, "t:docs", r.selected, "another one is gone")
+	r.overview.Threads = r.overview.Threads[:1]
+	r.message(changedMsg{})
+	assert.NotEmpty(t, r.selected, "the next one, where it is gone itself")
+	r.overview = &app.OverviewResult{}
+	r.message(changedMsg{})
+	assert.Contains(t, r.frame(), "no threads")
+	r.press("i", "m", "x", "a", "enter", "down", "left")
+	assert.Empty(t, r.lines)
+}
+
+func TestTheTreeIsFilteredAndFolded(t *testing.T) {
+	t.Parallel()
+	keys := func(r *rig) (out []string) {
+		for _, row := range r.rows {
+			out = append(out, row.key)
+		}
+		return out
+	}
+	r := newRig(t, 100, 30)
+	r.press("/")
+	r.types("LEX")
+	assert.Equal(t, []string{"o:ship", "t:main", "t:lexer"}, keys(r), "with what is above it")
+	assert.False(t, r.quit)
+	r.press("enter", "q")
+	assert.True(t, r.quit, "the filter is no longer typed")
+	r.press("esc")
+	assert.Len(t, r.rows, 6)
+
+	r.press("home", "down", "left")
+	assert.Equal(t, []string{"o:ship", "t:main", "o:rest", "t:old"}, keys(r))
+	r.press("left")
+	assert.Equal(t, "o:ship", r.selected)
+	r.press("left")
+	assert.Equal(t, []string{"o:ship", "o:rest", "t:old"}, keys(r))
+	r.press("right")
+	assert.Equal(t, []string{"o:ship", "t:main", "o:rest", "t:old"}, keys(r), "what was folded below stays so")
+}
+
+func TestManyChangesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	before := r.reads
+	r.hold = true
+	for range 100 {
+		r.message(changedMsg{})
+	}
+	assert.Len(t, r.held, 1)
+	r.release()
+	assert.Equal(t, before+2, r.reads, "what changed while it was read is read after it")
+}
+
+func TestDetailsAreOfWhatIsSelectedLast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.hold = true
+	r.press("down", "down", "down")
+	assert.Len(t, r.held, 1, "one is read at a time")
+	r.release()
+	assert.Equal(t, []string{"context docs in 57 cells"}, r.details.lines)
+	r.press("4")
+	assert.Equal(t, []string{"transcript docs --limit 200 in 57 cells"}, r.details.lines)
+	r.press("enter", "right")
+	assert.Equal(t, []string{"history --thread docs --limit 200 in 57 cells"}, r.details.lines)
+}
+
+func TestATranscriptIsFollowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	text := strings.Repeat("line\n", 99)
+	r.answers["transcript lexer --limit 200"] = Answer{text + "last\n", true}
+	r.press("down", "down", "4")
+	require.Len(t, r.followed, 1)
+	assert.Contains(t, r.frame(), "last", "its end is shown")
+	r.answers["transcript lexer --limit 200"] = Answer{text + "last\nnewer\n", true}
+	r.follows = "lexer"
+	r.message(entryMsg{"lexer"})
+	assert.Contains(t, r.frame(), "newer")
+	r.press("tab", "pgup")
+	r.answers["transcript lexer --limit 200"] = Answer{text + "last\nnewer\nnewest\n", true}
+	r.message(entryMsg{"lexer"})
+	assert.NotContains(t, r.frame(), "newest", "who reads something else is not moved")
+}
+
+func TestTheMouse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.message(tea.MouseClickMsg{X: 5, Y: 3, Button: tea.MouseLeft})
+	assert.Equal(t, "t:lexer", r.selected)
+	r.message(tea.MouseClickMsg{X: 44, Y: 1, Button: tea.MouseLeft})
+	r.message(tea.MouseClickMsg{X: 5, Y: 27, Button: tea.MouseLeft})
+	assert.Equal(t, onWaiting, r.Model.focus)
+	assert.Equal(t, 1, r.waiting)
+	r.message(tea.MouseWheelMsg{X: 5, Y: 3, Button: tea.MouseWheelUp})
+	assert.Equal(t, "o:ship", r.selected)
+	assert.Equal(t, onWaiting, r.Model.focus)
+	for x := range 100 {
+		for y := range 30 {
+			r.message(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
+			r.message(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelDown})
+		}
+	}
+	assert.Empty(t, r.lines, "a click only selects")
+}
+
+func TestReadingMayFail(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.err = errors.New("the store cannot be read")
+	r.message(changedMsg{})
+	assert.Contains(t, r.frame(), "the store cannot be read")
+	assert.Contains(t, r.frame(), "Plan the parser", "what was read before stays")
+}
+
+// BenchmarkKey is what a key takes until the screen is drawn, with 1,000 threads.
+func BenchmarkKey(b *testing.B) {
+	overview := &app.OverviewResult{Objectives: []app.OverviewObjective{{ID: "ship", Title: "Ship"}}}
+	for i := range 1000 {
+		overview.Threads = append(overview.Threads, app.OverviewThread{ThreadItem: app.ThreadItem{
+			ThreadID: thread.ThreadID(fmt.Sprint("thread-", i)), Title: "Write a part of it", Status: thread.Active, ObjectiveID: "ship",
+		}})
+	}
+	m := New(context.Background(), Desk{Colours: true, Show: func(context.Context, int, ...string) Answer { return Answer{} }})
+	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	m.Update(overviewMsg{overview: overview})
+	keys := []tea.KeyPressMsg{{Code: tea.KeyDown}, {Code: tea.KeyPgDown}, {Code: tea.KeyUp}}
+	began, n := time.Now(), 0
+	for b.Loop() {
+		m.Update(keys[n%3])
+		m.View()
+		n++
+	}
+	b.ReportMetric(float64(time.Since(began).Microseconds())/float64(n)/1000, "ms/key")
+}

@@ -1,0 +1,367 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"leslie/internal/screen"
+)
+
+// This file draws the screen. From the top: one line about the project; the tree and, beside
+// it, the tabs and the details; what waits; one line that says what was done, or which keys
+// there are. A dialog lies over the lower part.
+
+func (m *Model) small() bool { return m.width < enoughColumns || m.height < enoughRows }
+
+func (m *Model) treeWidth() int {
+	if m.small() {
+		return m.width
+	}
+	return min(max(m.width*2/5, 36), 72)
+}
+
+func (m *Model) detailsWidth() int { return max(m.width-m.treeWidth()-3, 1) }
+
+// waitingRows is how many lines what waits has, with its title.
+func (m *Model) waitingRows() int {
+	if m.small() {
+		return 0
+	}
+	return 1 + max(min(len(m.waitingItems()), max(m.height/5, 3)), 1)
+}
+
+// treeRows is how many rows of the tree are shown.
+func (m *Model) treeRows() int { return max(m.height-2-m.waitingRows(), 1) }
+
+func (m *Model) detailsRows() int { return max(m.treeRows()-1, 1) }
+
+// pageRows is how far a page down goes.
+func (m *Model) pageRows() int {
+	switch m.focus {
+	case onDetails:
+		return m.detailsRows()
+	case onWaiting:
+		return max(m.waitingRows()-1, 1)
+	}
+	return m.treeRows()
+}
+
+// dialogRows is how many lines of its text a dialog shows.
+func (m *Model) dialogRows() int {
+	if m.dialog == nil {
+		return 0
+	}
+	frame := 2 // the title and the keys
+	if m.dialog.input != nil {
+		frame++
+	}
+	return max(min(len(m.dialog.body), m.height-1-frame), 0)
+}
+
+// View implements tea.Model.
+func (m *Model) View() tea.View {
+	v := tea.NewView(strings.Join(m.lines(), "\n"))
+	v.AltScreen, v.MouseMode, v.WindowTitle = true, tea.MouseModeCellMotion, "leslie"
+	return v
+}
+
+// lines draws the screen: as many lines as the terminal has, each as wide as it is at most.
+func (m *Model) lines() []string {
+	if m.width < 1 || m.height < 1 {
+		return nil
+	}
+	var out []string
+	if m.page != nil {
+		out = m.pageLines()
+	} else {
+		out = append([]string{m.head()}, m.middle()...)
+		out = append(out, m.waitingLines()...)
+		out = append(out, m.foot())
+	}
+	for len(out) < m.height {
+		out = append(out, "")
+	}
+	out = out[:m.height]
+	if m.dialog != nil {
+		over := m.dialogLines()
+		out = append(out[:max(m.height-len(over), 0)], over...)
+	}
+	for i, l := range out {
+		if screen.Width(l) > m.width {
+			out[i] = ansi.Truncate(l, m.width, "")
+		}
+	}
+	return out[max(len(out)-m.height, 0):]
+}
+
+func (m *Model) head() string {
+	left := []screen.Cell{screen.Bold("leslie ")}
+	var right []screen.Cell
+	if m.overview != nil {
+		left = append(left, screen.Faint(m.overview.Project))
+		right = append(right, screen.Faint(fmt.Sprintf("%d threads", len(m.overview.Threads))))
+		if n := len(m.overview.Waiting) + m.overview.WaitingMore; n > 0 {
+			right = append(right, screen.Bold(fmt.Sprintf(", %d waiting", n)))
+		}
+	} else {
+		left = append(left, screen.Faint("reading..."))
+	}
+	if m.filters || m.input.Value() != "" {
+		left = append(left, screen.Text("  filter: "+m.input.Value()))
+		if m.filters {
+			left = append(left, screen.Text("_"))
+		}
+	}
+	return screen.Row(m.width, m.desk.Colours, left, right)
+}
+
+// middle is the tree, and beside it the details.
+func (m *Model) middle() []string {
+	s, width := m.desk.signs(), m.treeWidth()
+	out := make([]string, m.treeRows())
+	right := m.detailsLines()
+	for i := range out {
+		text := strings.Repeat(" ", max(width, 0))
+		if at := m.top + i; at < len(m.rows) {
+			r := m.rows[at]
+			mark := "  "
+			if r.key == m.selected {
+				mark = s.mark + " "
+			}
+			text = r.draw(max(width-2, 1), m.desk.Colours, s, m.folded[r.key])
+			text = m.chosen(mark+text, r.key == m.selected, m.focus == onTree)
+		} else if i == 0 && m.overview != nil {
+			text = screen.Row(width, m.desk.Colours, []screen.Cell{screen.Faint("  " + m.nothing())}, nil)
+		}
+		if !m.small() {
+			text += " " + s.beside + " " + right[i]
+		}
+		out[i] = text
+	}
+	return out
+}
+
+func (m *Model) nothing() string {
+	if m.input.Value() != "" {
+		return "nothing matches"
+	}
+	return "no threads: leslie spawn TEXT"
+}
+
+// chosen draws the selected line of a part: in reverse if the part has the focus.
+func (m *Model) chosen(text string, selected, focused bool) string {
+	if !selected || !focused {
+		return text
+	}
+	return "\x1b[7m" + strings.ReplaceAll(text, "\x1b[0m", "\x1b[0;7m") + "\x1b[0m"
+}
+
+// detailsLines are the tabs, and the part of the details that is shown.
+func (m *Model) detailsLines() []string {
+	out := make([]string, m.treeRows())
+	if m.small() {
+		return out
+	}
+	out[0] = m.tabsLine()
+	for i := range m.detailsRows() {
+		if at := m.details.top + i; at < len(m.details.lines) && i+1 < len(out) {
+			out[i+1] = ansi.Truncate(m.details.lines[at], m.detailsWidth(), "")
+		}
+	}
+	return out
+}
+
+func (m *Model) tabsLine() string {
+	if m.thread() == nil {
+		return m.label("objective", m.focus == onDetails)
+	}
+	var names []string
+	for i, t := range tabs() {
+		name := fmt.Sprint(i+1, " ", t.name)
+		switch {
+		case i == m.tab:
+			name = m.label(name, m.focus == onDetails)
+		case m.desk.Colours:
+			name = "\x1b[2m" + name + "\x1b[0m"
+		}
+		names = append(names, name)
+	}
+	line := strings.Join(names, "  ")
+	if screen.Width(line) > m.detailsWidth() { // the names of the others have no room
+		names = names[:0]
+		for i, t := range tabs() {
+			name := fmt.Sprint(i + 1)
+			if i == m.tab {
+				name = m.label(name+" "+t.name, m.focus == onDetails)
+			}
+			names = append(names, name)
+		}
+		line = strings.Join(names, " ")
+	}
+	return line
+}
+
+// label is the name of what is shown; in reverse if it has the focus.
+func (m *Model) label(name string, focused bool) string {
+	if focused {
+		return "\x1b[7m" + name + "\x1b[0m"
+	}
+	return "[" + name + "]"
+}
+
+// rule is a line across the screen with a title.
+func (m *Model) rule(title string, focused bool) string {
+	s := m.desk.signs()
+	text := screen.Cut(title, max(m.width-6, 1))
+	rest := max(m.width-screen.Width(text)-4, 0)
+	if focused {
+		text = "\x1b[7m" + text + "\x1b[0m"
+	}
+	return s.rule + s.rule + " " + text + " " + strings.Repeat(s.rule, rest)
+}
+
+func (m *Model) waitingLines() []string {
+	if m.small() {
+		return nil
+	}
+	items, rows := m.waitingItems(), m.waitingRows()-1
+	out := []string{m.rule("waiting for you", m.focus == onWaiting)}
+	if len(items) == 0 {
+		return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint("  nothing")}, nil))
+	}
+	top := max(m.waiting-rows+1, 0)
+	for i := top; i < min(top+rows, len(items)); i++ {
+		item := items[i]
+		mark := "  "
+		if i == m.waiting && m.focus == onWaiting {
+			mark = m.desk.signs().mark + " "
+		}
+		left := []screen.Cell{screen.Waiting(string(item.Kind)), screen.Text("  " + string(item.ThreadID) + "  "), screen.Text(item.Title)}
+		line := mark + screen.Row(max(m.width-2, 1), m.desk.Colours, left, []screen.Cell{screen.Faint(item.Next)})
+		out = append(out, m.chosen(line, i == m.waiting, m.focus == onWaiting))
+	}
+	return out
+}
+
+func (m *Model) foot() string {
+	text := screen.Faint("? help  / filter  tab focus  enter answer  a approve  d deny  i tell  m merge  R run  u undo  q quit")
+	switch {
+	case m.busy != "":
+		text = screen.Text(m.busy + " ...")
+	case m.failed:
+		text = screen.Bold(ansi.Strip(m.said))
+	case m.said != "":
+		text = screen.Text(ansi.Strip(m.said))
+	}
+	return screen.Row(m.width, m.desk.Colours, []screen.Cell{text}, nil)
+}
+
+func (m *Model) dialogLines() []string {
+	d, rows := m.dialog, m.dialogRows()
+	out := []string{m.rule(d.title, true)}
+	for i := range rows {
+		if at := d.top + i; at < len(d.body) {
+			out = append(out, "  "+d.body[at])
+		}
+	}
+	if d.input != nil {
+		out = append(out, "  "+d.input.View())
+	}
+	keys := d.keys()
+	if len(d.body) > rows {
+		keys += fmt.Sprintf(", pgdown shows more (%d of %d lines)", min(d.top+rows, len(d.body)), len(d.body))
+	}
+	return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint(keys)}, nil))
+}
+
+func (m *Model) pageLines() []string {
+	p := m.page
+	out := []string{m.rule(p.title, false)}
+	for i := p.top; i < min(p.top+max(m.height-2, 1), len(p.lines)); i++ {
+		out = append(out, p.lines[i])
+	}
+	for len(out) < m.height-1 {
+		out = append(out, "")
+	}
+	return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint("esc goes back")}, nil))
+}
+
+// wheel moves what is under the mouse.
+func (m *Model) wheel(msg tea.MouseWheelMsg) {
+	step := 3
+	if msg.Button == tea.MouseWheelUp {
+		step = -3
+	}
+	switch part := m.under(msg.X, msg.Y); {
+	case m.dialog != nil:
+		m.dialog.top = max(min(m.dialog.top+step, len(m.dialog.body)-m.dialogRows()), 0)
+	case m.page != nil:
+		m.page.top = max(min(m.page.top+step, len(m.page.lines)-max(m.height-2, 1)), 0)
+	default:
+		was := m.focus
+		m.focus = part
+		m.by(step)
+		m.focus = was
+	}
+}
+
+// under is the part of the screen at a place.
+func (m *Model) under(x, y int) focus {
+	switch {
+	case m.small():
+		return onTree
+	case y > m.treeRows():
+		return onWaiting
+	case x > m.treeWidth():
+		return onDetails
+	}
+	return onTree
+}
+
+// clicked selects what is under the mouse.
+func (m *Model) clicked(msg tea.MouseClickMsg) tea.Cmd {
+	if msg.Button != tea.MouseLeft || m.dialog != nil || m.page != nil || m.filters {
+		return nil
+	}
+	part := m.under(msg.X, msg.Y)
+	if part == onWaiting && len(m.waitingItems()) == 0 {
+		return nil
+	}
+	m.focus = part
+	switch part {
+	case onTree:
+		if at := m.top + msg.Y - 1; msg.Y > 0 && at < len(m.rows) {
+			if m.rows[at].key == m.selected && m.rows[at].folds {
+				m.folded[m.selected] = !m.folded[m.selected]
+			}
+			m.selected = m.rows[at].key
+			m.arrange()
+		}
+	case onDetails:
+		if msg.Y == 1 {
+			m.clickedTab(msg.X - m.treeWidth() - 3)
+		}
+	case onWaiting:
+		rows := m.waitingRows() - 1
+		if at := max(m.waiting-rows+1, 0) + msg.Y - m.treeRows() - 2; at >= 0 && at < len(m.waitingItems()) {
+			m.waiting = at
+		}
+	}
+	return m.look()
+}
+
+// clickedTab selects the tab whose name is at a column of the line of tabs.
+func (m *Model) clickedTab(x int) {
+	plain := ansi.Strip(m.tabsLine())
+	for i := range tabs() {
+		begin := strings.Index(plain, fmt.Sprint(i+1))
+		next := strings.Index(plain, fmt.Sprint(i+2))
+		if begin >= 0 && x >= begin-1 && (next < 0 || i+1 == len(tabs()) || x < next) {
+			m.tab = i
+			return
+		}
+	}
+}
