@@ -3,7 +3,6 @@ package tui
 import (
 	"strings"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -15,7 +14,7 @@ type dialog struct {
 	text  string   // as it came
 	body  []string // in lines of the screen
 	top   int
-	input *textinput.Model // nil: nothing is typed
+	input *input // nil: nothing is typed
 	armed bool
 	// line makes the line of leslie of what was typed; nil: there is nothing to do.
 	line func(typed string) []string
@@ -42,10 +41,7 @@ func newConfirmation(title, text string, width int, line ...string) *dialog {
 // newQuestion asks for a text.
 func newQuestion(title, text, label string, width int, needs bool, line func(typed string) []string) *dialog {
 	d := newNotice(title, text, width)
-	input := newInput(label + ": ")
-	input.SetWidth(max(width-len(label)-8, 10))
-	input.Focus()
-	d.input, d.needs, d.line = &input, needs, line
+	d.input, d.needs, d.line = &input{prompt: label + ": "}, needs, line
 	return d
 }
 
@@ -92,15 +88,14 @@ func (m *Model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
 		d.top = max(d.top-max(m.dialogRows(), 1), 0)
 		return nil
 	case d.input != nil && key == "enter":
-		typed := strings.TrimSpace(d.input.Value())
+		typed := strings.TrimSpace(d.input.value())
 		if typed == "" && d.needs {
 			return nil
 		}
 		return m.agreed(d.line(typed))
 	case d.input != nil:
-		input, cmd := d.input.Update(msg)
-		d.input = &input
-		return cmd
+		d.input.update(msg)
+		return nil
 	case d.line != nil && (key == "y" || key == "Y"):
 		return m.agreed(d.line(""))
 	case d.line != nil && key != "n" && key != "N" && key != "q":

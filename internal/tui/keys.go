@@ -53,35 +53,32 @@ func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
 	return m.acted(key)
 }
 
-// typed hands a message to what is typed into.
-func (m *Model) typed(msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
+// pasted puts a text into what is typed into.
+func (m *Model) pasted(msg tea.PasteMsg) tea.Cmd {
 	switch {
 	case m.dialog != nil && m.dialog.input != nil && m.dialog.armed:
-		input, c := m.dialog.input.Update(msg)
-		m.dialog.input, cmd = &input, c
+		m.dialog.input.update(msg)
 	case m.dialog == nil && m.filters:
-		m.input, cmd = m.input.Update(msg)
+		m.input.update(msg)
 		m.arrange()
+		return m.look()
 	}
-	return cmd
+	return nil
 }
 
 func (m *Model) filterKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		m.input.SetValue("")
+		m.input.set("")
 		fallthrough
 	case "enter":
 		m.filters = false
-		m.input.Blur()
 		m.arrange()
 		return m.look()
 	}
-	var cmd tea.Cmd
-	m.input, cmd = m.input.Update(msg)
+	m.input.update(msg)
 	m.arrange()
-	return tea.Batch(cmd, m.look())
+	return m.look()
 }
 
 // moved handles the keys that change nothing but what is shown.
@@ -93,14 +90,13 @@ func (m *Model) moved(key string) (cmd tea.Cmd, known bool) {
 		m.turn(key == "tab")
 	case "esc":
 		m.said, m.failed = "", false
-		if m.input.Value() != "" {
-			m.input.SetValue("")
+		if m.input.value() != "" {
+			m.input.set("")
 			m.arrange()
 		}
 		m.focus = onTree
 	case "/":
 		m.filters, m.focus = true, onTree
-		return m.input.Focus(), true
 	case "?":
 		m.page = &page{title: "leslie tui", lines: linesOf(helpText)}
 	case "left", "h", "right", "l":

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -46,8 +45,8 @@ type Model struct {
 	selected string // the key of the selected row
 	top      int    // the first row that is shown
 	folded   map[string]bool
-	input    textinput.Model // of the filter
-	filters  bool            // the filter is being typed
+	input    input // the filter
+	filters  bool  // the filter is being typed
 
 	focus    focus
 	tab      int
@@ -105,19 +104,7 @@ type (
 
 // New returns a screen that has read nothing yet.
 func New(ctx context.Context, desk Desk) *Model {
-	input := newInput("/")
-	return &Model{desk: desk, ctx: ctx, send: func(tea.Msg) {}, tick: tea.Tick, folded: map[string]bool{}, input: input}
-}
-
-// newInput is a line to type into, in the terminal's own colours, with a cursor that stands
-// still.
-func newInput(prompt string) textinput.Model {
-	input := textinput.New()
-	styles := textinput.Styles{}
-	styles.Cursor.Shape = tea.CursorBlock
-	input.SetStyles(styles)
-	input.Prompt = prompt
-	return input
+	return &Model{desk: desk, ctx: ctx, send: func(tea.Msg) {}, tick: tea.Tick, folded: map[string]bool{}}
 }
 
 // Init implements tea.Model.
@@ -141,7 +128,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		m.input.SetWidth(max(m.treeWidth()-4, 1))
 		if m.dialog != nil {
 			m.dialog.resize(m.width)
 		}
@@ -183,7 +169,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case armedMsg:
 		msg.dialog.armed = true
 	case tea.PasteMsg:
-		return m, m.typed(msg)
+		return m, m.pasted(msg)
 	case tea.KeyPressMsg:
 		return m, m.pressed(msg)
 	case tea.MouseWheelMsg:
@@ -191,8 +177,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.look()
 	case tea.MouseClickMsg:
 		return m, m.clicked(msg)
-	default:
-		return m, m.typed(msg)
 	}
 	return m, nil
 }
@@ -221,7 +205,7 @@ func (m *Model) arrange() {
 		return
 	}
 	at := max(m.at(), 0)
-	m.rows = tree(m.overview, m.folded, m.input.Value())
+	m.rows = tree(m.overview, m.folded, m.input.value())
 	if m.at() < 0 {
 		m.selected = ""
 		if len(m.rows) > 0 {

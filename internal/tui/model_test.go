@@ -491,6 +491,37 @@ func TestReadingMayFail(t *testing.T) {
 	assert.Contains(t, r.frame(), "Plan the parser", "what was read before stays")
 }
 
+func TestALineIsEdited(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 80, 24)
+	r.press("/")
+	r.types("one two")
+	r.message(tea.KeyPressMsg{Code: 'w', Mod: tea.ModCtrl})
+	r.message(tea.PasteMsg{Content: "a\nb\x1b"})
+	assert.Equal(t, "one a b ", r.input.value())
+	r.press("home", "x", "right", "right")
+	r.message(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	r.message(tea.KeyPressMsg{Code: tea.KeyDelete})
+	assert.Equal(t, "xo a b ", r.input.value())
+	r.message(tea.KeyPressMsg{Code: 'k', Mod: tea.ModCtrl})
+	assert.Equal(t, "xo", r.input.value())
+	r.message(tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl})
+	assert.Empty(t, r.input.value())
+	for range 3 {
+		r.message(tea.KeyPressMsg{Code: tea.KeyBackspace})
+		r.press("left")
+	}
+	in := input{prompt: "text: "}
+	in.put(strings.Repeat("long 日本語 ", 20) + "end")
+	for width := 1; width < 120; width++ {
+		line := in.draw(width)
+		assert.LessOrEqual(t, screen.Width(line), max(width, len("text: ")+3), "%d", width)
+		if width > 20 {
+			assert.Contains(t, line, "end")
+		}
+	}
+}
+
 // BenchmarkKey is what a key takes until the screen is drawn, with 1,000 threads.
 func BenchmarkKey(b *testing.B) {
 	overview := &app.OverviewResult{Objectives: []app.OverviewObjective{{ID: "ship", Title: "Ship"}}}

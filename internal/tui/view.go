@@ -109,8 +109,8 @@ func (m *Model) head() string {
 	} else {
 		left = append(left, screen.Faint("reading..."))
 	}
-	if m.filters || m.input.Value() != "" {
-		left = append(left, screen.Text("  filter: "+m.input.Value()))
+	if m.filters || m.input.value() != "" {
+		left = append(left, screen.Text("  filter: "+m.input.value()))
 		if m.filters {
 			left = append(left, screen.Text("_"))
 		}
@@ -145,7 +145,7 @@ func (m *Model) middle() []string {
 }
 
 func (m *Model) nothing() string {
-	if m.input.Value() != "" {
+	if m.input.value() != "" {
 		return "nothing matches"
 	}
 	return "no threads: leslie spawn TEXT"
@@ -268,7 +268,7 @@ func (m *Model) dialogLines() []string {
 		}
 	}
 	if d.input != nil {
-		out = append(out, "  "+d.input.View())
+		out = append(out, "  "+d.input.draw(m.width-2))
 	}
 	keys := d.keys()
 	if len(d.body) > rows {

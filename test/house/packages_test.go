@@ -76,7 +76,7 @@ func allowances() []allowance {
 		{
 			dir:      "internal/tui",
 			packages: []string{"internal/app", "internal/screen", "thread"},
-			modules:  []string{"charm.land/bubbletea/v2", "charm.land/bubbles/v2", "github.com/charmbracelet/x/ansi"},
+			modules:  []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi"},
 		},
 		{dir: "internal/graph", packages: []string{"thread"}},
 		{dir: "internal/report", packages: []string{"internal/app", "internal/graph", "thread"}},
@@ -168,7 +168,6 @@ func whyNotModule(path string) string {
 		"mvdan.cc/sh/v3":                         "internal/permit alone takes command lines apart",
 		"github.com/modelcontextprotocol/go-sdk": "internal/toolserver alone speaks the Model Context Protocol",
 		"charm.land/bubbletea/v2":                "internal/tui alone has the terminal for itself",
-		"charm.land/bubbles/v2":                  "internal/tui alone has lines to type into",
 		"github.com/charmbracelet/x/ansi":        "internal/tui alone cuts and wraps what is coloured already",
 		"github.com/xrash/smetrics":              "one package decides which names are near each other",
 	})
