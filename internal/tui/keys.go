@@ -37,6 +37,9 @@ What destroys asks first. Each key carries out a command of leslie, which is nam
 
 // pressed handles a key.
 func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.String() == "ctrl+j" { // Enter, typed before the terminal was ours
+		msg = tea.KeyPressMsg{Code: tea.KeyEnter}
+	}
 	key := msg.String()
 	switch {
 	case m.dialog != nil:
