@@ -103,13 +103,54 @@ type answer struct {
 	err    error
 }
 
-// message is any message of JSON-RPC.
+// message is any message of JSON-RPC. Of its parameters it has what notifications have, so
+// that a burst of updates is decoded once; those of a request are decoded by request.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
+	Params struct {
+		Update    part            `json:"update"`
+		RequestID json.RawMessage `json:"requestId"`
+	} `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  *Error          `json:"error"`
+}
+
+// part is a part of the line that is being decoded, not a copy.
+type part []byte
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *part) UnmarshalJSON(raw []byte) error {
+	*p = raw
+	return nil
+}
+
+// decode decodes a line; ok is false if it is no message. Parameters of another form than
+// those of leslie's notifications are no fault of the message.
+func decode(line []byte) (m message, ok bool) {
+	err := json.Unmarshal(line, &m)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) && (other.Field == "params" || strings.HasPrefix(other.Field, "params.")) {
+		err = nil
+	}
+	return m, err == nil
+}
+
+// kindOf returns the kind of an update, "" if it has none.
+func kindOf(update []byte) string {
+	const first = `{"sessionUpdate":"`
+	if rest, found := bytes.CutPrefix(update, []byte(first)); found { // as most agents write it
+		if name, _, closed := bytes.Cut(rest, []byte{'"'}); closed && !bytes.ContainsRune(name, '\\') && bytes.Count(rest, []byte("sessionUpdate")) == 0 {
+			return string(name)
+		}
+	}
+	var kind struct {
+		Kind string `json:"sessionUpdate"`
+	}
+	if json.Unmarshal(update, &kind) != nil {
+		return ""
+	}
+	return kind.Kind
 }
 
 // NewConn returns a connection that reads an agent's output and writes its input. Call
@@ -187,8 +228,8 @@ func readLine(lines *bufio.Reader) (line []byte, size int, err error) {
 }
 
 func (c *Conn) handle(ctx context.Context, line []byte) {
-	var m message
-	if line[0] != '{' || json.Unmarshal(line, &m) != nil {
+	m, ok := decode(line)
+	if line[0] != '{' || !ok {
 		c.handler.Junk(line[:min(len(line), junkBytes)], len(line))
 		return
 	}
@@ -199,30 +240,20 @@ func (c *Conn) handle(ctx context.Context, line []byte) {
 	case m.Method == "":
 		c.handler.Junk(line[:min(len(line), junkBytes)], len(line))
 	case hasID:
-		c.request(ctx, m)
+		c.request(ctx, m, line)
 	case m.Method == "session/update":
-		var p struct {
-			Update json.RawMessage `json:"update"`
-		}
-		var kind struct {
-			Kind string `json:"sessionUpdate"`
-		}
-		if json.Unmarshal(m.Params, &p) != nil || json.Unmarshal(p.Update, &kind) != nil || kind.Kind == "" {
+		kind := kindOf(m.Params.Update)
+		if kind == "" {
 			c.handler.Junk(line[:min(len(line), junkBytes)], len(line))
 			return
 		}
-		c.handler.Update(kind.Kind, p.Update)
+		c.handler.Update(kind, json.RawMessage(m.Params.Update))
 	case m.Method == "$/cancel_request":
-		var p struct {
-			RequestID json.RawMessage `json:"requestId"`
+		c.mu.Lock()
+		if cancel := c.serving[string(m.Params.RequestID)]; cancel != nil {
+			cancel()
 		}
-		if json.Unmarshal(m.Params, &p) == nil {
-			c.mu.Lock()
-			if cancel := c.serving[string(p.RequestID)]; cancel != nil {
-				cancel()
-			}
-			c.mu.Unlock()
-		}
+		c.mu.Unlock()
 	}
 }
 
@@ -247,14 +278,20 @@ func (c *Conn) resolve(m message, line []byte) {
 }
 
 // request serves a request of the agent.
-func (c *Conn) request(ctx context.Context, m message) {
+func (c *Conn) request(ctx context.Context, m message, line []byte) {
 	if m.Method != "session/request_permission" {
 		c.handler.Refused(m.Method)
 		_ = c.write(map[string]any{"id": m.ID, "error": Error{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}})
 		return
 	}
-	var request PermissionRequest
-	if err := json.Unmarshal(m.Params, &request); err != nil {
+	var request struct {
+		Params *PermissionRequest `json:"params"`
+	}
+	err := json.Unmarshal(line, &request)
+	if err == nil && request.Params == nil {
+		err = errors.New("params are missing")
+	}
+	if err != nil {
 		_ = c.write(map[string]any{"id": m.ID, "error": Error{Code: CodeInvalidParams, Message: err.Error()}})
 		return
 	}
@@ -263,7 +300,7 @@ func (c *Conn) request(ctx context.Context, m message) {
 	c.serving[string(m.ID)] = cancel
 	c.mu.Unlock()
 	c.servers.Go(func() {
-		outcome := c.handler.Permission(ctx, request)
+		outcome := c.handler.Permission(ctx, *request.Params)
 		takenBack := ctx.Err() != nil
 		c.mu.Lock()
 		delete(c.serving, string(m.ID))

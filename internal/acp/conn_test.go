@@ -168,6 +168,24 @@ func TestWhatIsNoMessageIsPassedOver(t *testing.T) {
 	assert.Len(t, r.junk[4], 4096)
 }
 
+func TestTheKindOfAnUpdateIsWhereverItsAgentWritesIt(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
+	_, a, served := connect(t, r)
+	var want []string
+	for _, u := range []string{
+		`{"sessionUpdate":"a","x":1}`, `{"x":"sessionUpdate","sessionUpdate":"a"}`, `{ "sessionUpdate" : "a" }`, `{"sessionUpdate":"\u0061"}`,
+		`{"sessionUpdate":"b","x":"\"sessionUpdate\"","sessionUpdate":"a"}`,
+	} {
+		a.say(`{"params":{"update":` + u + `},"method":"session/update"}`)
+		want = append(want, "a "+u)
+	}
+	require.NoError(t, a.out.Close())
+	assert.ErrorIs(t, <-served, acp.ErrClosed)
+	assert.Equal(t, want, r.updates)
+	assert.Empty(t, r.junk)
+}
+
 func TestEveryRequestIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := &recorder{permit: func(ctx context.Context, request acp.PermissionRequest) acp.PermissionOutcome {
@@ -181,8 +199,14 @@ func TestEveryRequestIsAnswered(t *testing.T) {
 	m := a.hear()
 	assert.Equal(t, "f", m["id"])
 	assert.EqualValues(t, acp.CodeMethodNotFound, m["error"].(map[string]any)["code"])
-	a.say(`{"id":7,"method":"session/request_permission","params":{"toolCall":5}}`)
-	assert.EqualValues(t, acp.CodeInvalidParams, a.hear()["error"].(map[string]any)["code"])
+	for _, params := range []string{`"params":{"toolCall":5}`, `"params":[]`, `"params":null`, `"other":1`} {
+		a.say(`{"id":7,"method":"session/request_permission",` + params + `}`)
+		assert.EqualValues(t, acp.CodeInvalidParams, a.hear()["error"].(map[string]any)["code"], params)
+	}
+	for _, params := range []string{`[1]`, `"x"`, `{"update":{"sessionUpdate":5},"requestId":{}}`} {
+		a.say(`{"id":"f","method":"fs/read_text_file","params":` + params + `}`)
+		assert.EqualValues(t, acp.CodeMethodNotFound, a.hear()["error"].(map[string]any)["code"], params)
+	}
 	options := `"options":[{"optionId":"always","kind":"allow_always"},{"optionId":"once","kind":"allow_once"}]`
 	a.say(`{"id":8,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"wait"},`+options+`}}`,
 		`{"id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"now"},`+options+`}}`)
@@ -195,7 +219,7 @@ func TestEveryRequestIsAnswered(t *testing.T) {
 	assert.EqualValues(t, acp.CodeCancelled, m["error"].(map[string]any)["code"])
 	require.NoError(t, a.out.Close())
 	assert.ErrorIs(t, <-served, acp.ErrClosed)
-	assert.Equal(t, []string{"fs/write_text_file"}, r.refused)
+	assert.Equal(t, []string{"fs/write_text_file", "fs/read_text_file", "fs/read_text_file", "fs/read_text_file"}, r.refused)
 }
 
 func TestACallEndsWithItsContextAndWithTheAgent(t *testing.T) {
