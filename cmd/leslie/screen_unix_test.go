@@ -79,7 +79,7 @@ func (s *terminal) show() {
 	part := make([]byte, 4096)
 	for {
 		n, err := s.keys.Read(part)
-		_, _ = s.screen.Write(part[:n])
+		_, _ = s.screen.Write(slices.Clone(part[:n])) // it is read later
 		s.mu.Lock()
 		s.written = append(s.written, part[:n]...)
 		s.ended = err != nil // EIO on Linux
