@@ -50,7 +50,7 @@ func (r *rig) writeAgent() error {
 		return err
 	}
 	dir := filepath.Join(r.home, ".leslie")
-	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))
+	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "config.json"), config, 0o644)) // also for the user of the permissions matrix
 }
 
 // agentState is the folder of the agent's state, from a project.
