@@ -279,6 +279,15 @@ func TestAnIncompleteJournalLineIsFound(t *testing.T) {
 	ops, err = parseJournal([]byte("{\"seq\":1}\n{\"se\n{\"seq\":2}\n"))
 	require.NoError(t, err, "a kill left its beginning, and the line follows")
 	assert.Len(t, ops, 2)
+	for _, steps := range []string{`"p`, `"pending":`, `"pending":[{"do":"mk`} {
+		ops, err = parseJournal([]byte(`{"seq":1,` + steps + "\n" + `{"seq":1,"sum":"x"}` + "\n"))
+		require.NoError(t, err, "the steps of the incomplete line %s are done", steps)
+		assert.Len(t, ops, 1)
+	}
+	_, err = parseJournal([]byte(`{"seq":1,"pending":[` + "\n" + `{"seq":2,"sum":"x"}` + "\n"))
+	require.Error(t, err, "a different operation follows")
+	_, err = parseJournal([]byte(`{"seq":1,"pa` + "\n" + `{"seq":1,"sum":"x"}` + "\n"))
+	require.Error(t, err, "the line has lost something else")
 	for _, text := range []string{"{\"se\n", "{\"seq\":1}\n{\"se\n", "{\"se\n{\"se\n{\"seq\":1}\n", "{\"x\":\n{\"seq\":1}\n", "{\"seq\":1}\n{\"se"} {
 		_, err = parseJournal([]byte(text))
 		require.Error(t, err, "%q", text)

@@ -100,7 +100,7 @@ func readJournal(name string, from int64) (ops []operation, next int64, err erro
 }
 
 // parseJournal parses lines. A kill during a write leaves an incomplete line; the
-// complete line must follow it.
+// complete line of the same operation must follow it.
 func parseJournal(data []byte) (ops []operation, err error) {
 	var torn []byte
 	for raw := range bytes.Lines(data) {
@@ -110,7 +110,7 @@ func parseJournal(data []byte) (ops []operation, err error) {
 		case !whole && torn == nil:
 			torn = bytes.TrimSuffix(raw, []byte("\n"))
 			continue
-		case !whole || !bytes.HasPrefix(raw, torn):
+		case !whole || !begins(raw, torn):
 			return ops, fmt.Errorf("the journal has an incomplete line: %.200s", raw)
 		}
 		torn, ops = nil, append(ops, op)
@@ -119,6 +119,19 @@ func parseJournal(data []byte) (ops []operation, err error) {
 		err = fmt.Errorf("the journal ends with an incomplete line: %.200s", torn)
 	}
 	return ops, err
+}
+
+// begins reports whether torn is the beginning of a line. Who writes the line again may
+// have done the steps that it named: it then lacks them.
+func begins(line, torn []byte) bool {
+	steps, sum := []byte(`"pending":[`), []byte(`"sum":`)
+	same := 0
+	for same < min(len(line), len(torn)) && line[same] == torn[same] {
+		same++
+	}
+	rest := torn[same:]
+	named := bytes.HasPrefix(rest, steps[1:]) || bytes.HasPrefix(steps[1:], rest)
+	return len(rest) == 0 || named && same > 0 && bytes.HasPrefix(line[same-1:], sum)
 }
 
 // model is the result of replaying operations: records by their names.
