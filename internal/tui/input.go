@@ -82,24 +82,15 @@ func (in *input) key(key, text string) {
 
 // draw draws the line in at most width cells, with its cursor.
 func (in *input) draw(width int) string {
-	before, under, after := string(in.text[:in.at]), " ", ""
+	shown, under, after := in.text[:in.at], " ", ""
 	if in.at < len(in.text) {
 		under, after = string(in.text[in.at]), string(in.text[in.at+1:])
 	}
 	room := max(width-screen.Width(in.prompt)-2, 1)
-	for screen.Width(before) > room { // what was typed last stays in sight
-		_, cut := firstRune(before)
-		before = cut
+	for screen.Width(string(shown)) > room { // what was typed last stays in sight
+		shown = shown[1:]
 	}
+	before := string(shown)
 	after = screen.Cut(after, max(room-screen.Width(before), 0))
 	return in.prompt + before + "\x1b[7m" + under + "\x1b[0m" + after
-}
-
-func firstRune(text string) (first, rest string) {
-	for i := range text {
-		if i > 0 {
-			return text[:i], text[i:]
-		}
-	}
-	return text, ""
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -111,7 +112,7 @@ func (r row) draw(width int, colours bool, s signs, folded bool) string {
 	}
 	left := []screen.Cell{screen.Text(strings.Repeat("  ", r.depth) + fold)}
 	if r.objective != nil {
-		left = append(left, screen.Bold(oneOf(r.objective.Title, string(r.objective.ID))))
+		left = append(left, screen.Bold(cmp.Or(r.objective.Title, string(r.objective.ID))))
 		return screen.Row(width, colours, left, []screen.Cell{screen.Objective(r.objective.Status)})
 	}
 	t := r.thread
@@ -163,13 +164,4 @@ func runWord(run *app.RunRecord) string {
 		text += fmt.Sprintf(" %.2f %s", cost.Amount, cost.Currency)
 	}
 	return text
-}
-
-func oneOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
