@@ -65,11 +65,12 @@ whole: ## run whole what "make test" samples, and every script's calls as proces
 	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -parallel $(PARALLEL) -timeout 30m ./cmd/leslie ./thread ./test/proctest
 
 # A process with the race detector sleeps a second before it ends unless it is
-# told not to; the tests start many.
+# told not to; the tests start many. The test that is left out has one goroutine and
+# took minutes.
 race: ## run the tests of leslie's packages with the race detector; needs gcc
 	@echo "== race detector"; \
 	packages=$$($(GO) list ./... | grep -v '^leslie/test/') || exit 1; \
-	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -race -short -parallel $(PARALLEL) -timeout 30m $$packages
+	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -race -short -skip '^TestTwoDamagesAtOnce$$' -parallel $(PARALLEL) -timeout 30m $$packages
 
 fuzz: ## fuzz every fuzz target for a few seconds
 	@echo "== fuzz"; \

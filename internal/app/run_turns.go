@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,14 +101,8 @@ func (s *supervisor) supervise() error {
 	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent
 		runner.EndLeftovers(runMarks(s.c, s.run.ID))
 	}
-	if err := s.start(); err != nil {
-		s.stopAgent()
-		switch e, limited := s.limit(err); {
-		case !limited:
-			return s.end(s.failed(err))
-		case e != nil:
-			return s.end(*e)
-		}
+	if e := s.launch(); e != nil {
+		return s.end(*e)
 	}
 	s.blank = false
 	text, shown, err := s.opening(again)
@@ -134,6 +129,22 @@ func (s *supervisor) failed(err error) runEnd {
 	return endOf(stop, err)
 }
 
+// launch starts the agent, or the next one of the configuration if it may use nothing more
+// for now.
+func (s *supervisor) launch() *runEnd {
+	err := s.start()
+	if err == nil {
+		return nil
+	}
+	s.stopAgent()
+	e, limited := s.limit(err)
+	if !limited {
+		failed := s.failed(err)
+		e = &failed
+	}
+	return e
+}
+
 // start starts the agent and records its session. A connection that is lost is tried
 // again. Errors: T701 to T704, T904, those of a write.
 func (s *supervisor) start() error {
@@ -145,11 +156,15 @@ func (s *supervisor) start() error {
 	if s.dir != s.c.project.root {
 		spec.Folders = []string{filepath.Dir(s.c.store.Path("x"))}
 	}
+	var spent error // seconds do not help an agent that may use nothing more
 	err := retry.Retry(s.c.ctx, retry.Default(), func(ctx context.Context, _ int) (err error) {
 		s.agent, err = runner.Start(ctx, spec)
+		if _, limited := limitOf(err, s.c.now()); limited {
+			spent, err = err, nil
+		}
 		return err
 	})
-	if err != nil {
+	if err = cmp.Or(err, spent); err != nil {
 		return err
 	}
 	if s.agent.Lost != nil {
@@ -423,13 +438,13 @@ func (s *supervisor) restart(why error) *runEnd {
 		return e
 	}
 	s.deaths++
-	err := s.record("run again", func(r *thread.Run) { r.Attempts++ })
-	if err == nil {
-		err = s.start()
-	}
-	if err != nil {
+	if err := s.record("run again", func(r *thread.Run) { r.Attempts++ }); err != nil {
 		e := s.failed(err)
 		return &e
+	}
+	before := s.profile.name
+	if e := s.launch(); e != nil || s.profile.name != before {
+		return e
 	}
 	s.handler.refuse("Your process ended in the middle of the last turn. See what is done already before you go on.")
 	return nil

@@ -117,6 +117,16 @@ func TestAnAgentThatDiesIsStartedAgainAndThenGivenUp(t *testing.T) {
 	assert.Nil(t, b.claim())
 }
 
+func TestAnAgentThatDiesAndMayUseNothingMoreIsParked(t *testing.T) {
+	t.Parallel()
+	b := newRunBench(t, "CRASH[[]]", "spent")
+	d, err := b.run(nil)
+	require.True(t, codes.Has(err, codes.AgentLimited), "%v", err)
+	assert.Equal(t, thread.RunLimited, d.Stop)
+	assert.Equal(t, 2, d.Attempts)
+	assert.Nil(t, b.claim())
+}
+
 func TestAnAgentThatIsSilentIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]]", "noload")

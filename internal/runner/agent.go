@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -78,8 +79,10 @@ type Agent struct {
 	output *os.File
 	exited chan struct{} // closed when the process has ended
 	closed chan struct{} // closed when its output has ended, too
-	ending sync.Once
-	tail   *tail
+	// complained is closed when its error output has ended, or was given up.
+	complained chan struct{}
+	ending     sync.Once
+	tail       *tail
 }
 
 // Start starts an agent and opens a session. Errors: T701 if it cannot be started, T702
@@ -109,7 +112,7 @@ func launch(life context.Context, spec Spec) (*Agent, error) {
 		}
 		return codes.AgentUnavailable.Wrap(err, fact.Of("command", spec.Argv[0]), fact.Of("reason", reason))
 	}
-	a := &Agent{spec: spec, life: life, exited: make(chan struct{}), closed: make(chan struct{}), tail: &tail{also: spec.Stderr}}
+	a := &Agent{spec: spec, life: life, exited: make(chan struct{}), closed: make(chan struct{}), complained: make(chan struct{}), tail: &tail{also: spec.Stderr}}
 	name, err := LookIn(spec.Env, spec.Argv[0])
 	if err != nil {
 		return nil, unavailable(err)
@@ -146,13 +149,20 @@ func launch(life context.Context, spec Spec) (*Agent, error) {
 		_ = a.conn.Serve(life)
 		close(a.closed)
 	}()
-	go func() { _, _ = io.Copy(a.tail, errRead) }()
+	go func() {
+		_, _ = io.Copy(a.tail, errRead)
+		close(a.complained)
+	}()
 	go func() {
 		_ = a.cmd.Wait()
 		close(a.exited)
-		select {
-		case <-a.closed:
-		case <-time.After(strayTime): // a child has the output
+		late, stop := context.WithTimeout(life, strayTime) // a child may have the output
+		defer stop()
+		for _, ended := range []chan struct{}{a.closed, a.complained} {
+			select {
+			case <-ended:
+			case <-late.Done():
+			}
 		}
 		_, _ = outRead.Close(), errRead.Close()
 	}()
@@ -226,10 +236,11 @@ func (a *Agent) explain(ctx context.Context, err error, limit time.Duration) err
 		return codes.AgentLogin.Wrap(err, fact.Of("command", a.spec.Argv[0]), fact.Of("methods", methods))
 	}
 	reason := err.Error()
-	if errors.Is(err, acp.ErrClosed) || errors.Is(err, syscall.EPIPE) { // it may have ended before it was told anything
+	if errors.Is(err, acp.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, fs.ErrClosed) { // it may have ended before it was told anything
 		select {
 		case <-a.exited:
 			reason = "it ended with " + a.cmd.ProcessState.String()
+			<-a.complained // or a child has the output, and it is closed
 		case <-time.After(strayTime):
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -17,6 +18,10 @@ import (
 // maxLine is the length of the longest line that is read.
 const maxLine = 16 << 20
 
+// grace is how long requests are still carried out after the client has closed its
+// stream.
+const grace = 2 * time.Second
+
 // lines are the messages of a client, one a line, and the way back.
 type lines struct {
 	in  *bufio.Reader
@@ -25,17 +30,51 @@ type lines struct {
 
 	rest  []byte // of the line that is being read
 	ended bool
+
+	asked    map[jsonrpc.ID]bool // requests that have no answer yet
+	answered chan struct{}       // ready when one of them has got it
 }
 
 func newLines(in io.Reader, out io.Writer) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out}
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out, asked: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}
 }
 
 // Write writes to the client, a whole message at a time.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.out.Write(p)
+	n, err := l.out.Write(p)
+	if len(l.asked) > 0 {
+		if m, wrong := jsonrpc.DecodeMessage(p); wrong == nil {
+			if answer, ok := m.(*jsonrpc.Response); ok {
+				delete(l.asked, answer.ID)
+			}
+		}
+		select {
+		case l.answered <- struct{}{}:
+		default:
+		}
+	}
+	return n, err
+}
+
+// settle waits until each request is answered, but not for longer than grace: a program
+// that pipes its requests in closes the stream right behind the last one.
+func (l *lines) settle() {
+	late := time.After(grace)
+	for {
+		l.mu.Lock()
+		open := len(l.asked)
+		l.mu.Unlock()
+		if open == 0 {
+			return
+		}
+		select {
+		case <-l.answered:
+		case <-late:
+			return
+		}
+	}
 }
 
 // Close leaves the streams open: they are the process's.
@@ -53,7 +92,13 @@ func (l *lines) Read(p []byte) (int, error) {
 	for len(l.rest) == 0 {
 		line, err := l.next()
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if refused := faulty(line); refused != nil {
+			m, refused := message(line)
+			if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+				l.mu.Lock()
+				l.asked[r.ID] = true
+				l.mu.Unlock()
+			}
+			if refused != nil {
 				_, _ = l.Write(append(refused, '\n'))
 			} else {
 				l.rest = append(line, '\n')
@@ -61,6 +106,7 @@ func (l *lines) Read(p []byte) (int, error) {
 			}
 		}
 		if err != nil {
+			l.settle()
 			l.mu.Lock()
 			l.ended = true
 			l.mu.Unlock()
@@ -94,30 +140,30 @@ func (l *lines) next() (line []byte, err error) {
 	}
 }
 
-// faulty returns the answer to a line that is no message, nil if it is one.
-func faulty(line []byte) []byte {
+// message returns the message that a line is, or the answer to one that is none.
+func message(line []byte) (m jsonrpc.Message, refused []byte) {
 	switch {
 	case !json.Valid(line):
-		return notMessage(nil, jsonrpc.CodeParseError, "the line is not JSON")
+		return nil, notMessage(nil, jsonrpc.CodeParseError, "the line is not JSON")
 	case string(line) == tooLong:
-		return notMessage(nil, jsonrpc.CodeInvalidRequest, "the line is longer than 16 MiB")
+		return nil, notMessage(nil, jsonrpc.CodeInvalidRequest, "the line is longer than 16 MiB")
 	case line[0] == '[':
-		return notMessage(nil, jsonrpc.CodeInvalidRequest, "batches are not supported: write one message a line")
+		return nil, notMessage(nil, jsonrpc.CodeInvalidRequest, "batches are not supported: write one message a line")
 	}
-	_, err := jsonrpc.DecodeMessage(line)
+	m, err := jsonrpc.DecodeMessage(line)
 	if err == nil {
-		return nil
+		return m, nil
 	}
-	var m struct {
+	var part struct {
 		ID json.RawMessage `json:"id"`
 	}
-	_ = json.Unmarshal(line, &m)
+	_ = json.Unmarshal(line, &part)
 	switch {
-	case len(m.ID) > 0 && (m.ID[0] == '"' || m.ID[0] == '-' || m.ID[0] >= '0' && m.ID[0] <= '9'):
+	case len(part.ID) > 0 && (part.ID[0] == '"' || part.ID[0] == '-' || part.ID[0] >= '0' && part.ID[0] <= '9'):
 	default:
-		m.ID = nil
+		part.ID = nil
 	}
-	return notMessage(m.ID, jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0: "+err.Error())
+	return nil, notMessage(part.ID, jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0: "+err.Error())
 }
 
 func notMessage(id json.RawMessage, code int64, message string) []byte {

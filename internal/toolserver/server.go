@@ -50,7 +50,8 @@ const instructions = `leslie splits an objective into threads of work that peopl
 	`Only a person approves. End your thread with done.`
 
 // Serve talks with a client until it closes in, or until ctx ends. Requests that are being
-// carried out then are cancelled, and nothing of them is half done. Errors: those of ctx.
+// carried out have two more seconds after the client has closed in, none after ctx has
+// ended; then they are cancelled, and nothing of them is half done. Errors: those of ctx.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, settings Settings) error {
 	lines := newLines(in, out)
 	err := newServer(ctx, settings).mcp.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(lines), Writer: lines, MaxLineLength: -1})

@@ -543,6 +543,24 @@ func TestWhatIsNoMessageEndsNothing(t *testing.T) {
 	}
 }
 
+func TestARequestRightBeforeTheEndIsAnswered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"name":"status","arguments":{}}}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	out := make(written, 10)
+	require.NoError(t, Serve(context.Background(), strings.NewReader(in), out, b.settings()))
+	close(out)
+	var all strings.Builder
+	for line := range out {
+		all.WriteString(line)
+	}
+	for _, id := range []string{`"id":1,`, `"id":"s","result"`, `"id":2,"result":{}`} {
+		assert.Contains(t, all.String(), id)
+	}
+}
+
 // serve has a server read a text, and returns the first lines that it answers with.
 func (b *bench) serve(in string, count int) (lines []string) {
 	b.Helper()

@@ -29,7 +29,8 @@
 // session that it loads after it has answered), mute (it does not say that a call begins
 // which it has asked about), quota (it says what a turn used in _meta alone), rich (it has no limits),
 // terse (it asks with the beginning of a call, and has said all of it before), quotes
-// (it asks with a command as a word for a shell, and has said it as it is before), hostile
+// (it asks with a command as a word for a shell, and has said it as it is before), spent
+// (a process of it that finds something done may use nothing more), hostile
 // (all that it says of itself, and of what it does, has Hostile in it).
 package fakeagent
 
@@ -126,6 +127,10 @@ func (a *agent) serve(m message) {
 	_ = json.Unmarshal(m.Params, &p)
 	if p.Servers != nil {
 		a.servers = p.Servers
+	}
+	if done, _ := os.ReadDir(os.Getenv("FAKE_STATE")); is("spent") && len(done) > 0 && strings.HasPrefix(m.Method, "session/") {
+		a.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32603,"message":"usage limit reached"}`)})
+		return
 	}
 	switch m.Method {
 	case "initialize":

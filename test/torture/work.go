@@ -43,7 +43,7 @@ type choice struct {
 
 // stride returns n, where -short runs every n-th case of a matrix.
 func (c choice) stride(matrix string) int {
-	strides := map[string]int{"kill": 8, "git": 60, "run": 40, "fault": 50, "permanent": 40, "read": 120, "diskfull": 12, "permissions": 40}
+	strides := map[string]int{"kill": 16, "git": 120, "run": 80, "fault": 100, "permanent": 80, "read": 240, "diskfull": 24, "permissions": 80}
 	if n := strides[matrix]; c.short && n > 0 {
 		return n
 	}
