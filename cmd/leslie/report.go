@@ -33,16 +33,21 @@ func reportCommand() *command {
 	return &command{
 		name: "report", summary: "write a report as one HTML page",
 		detail: "Objectives, the graph, threads over time, merges and who decided, approvals and questions, errors, usage and cost of each " +
-			"agent, and the history with a search. The page needs no network and loads nothing. It replaces an earlier report, and no other file.",
+			"agent, and the history with a search. The page needs no network and loads nothing. It replaces an earlier report, and no other file. " +
+			"With --watch it is written anew after operations that somebody records, until interrupted; reload it in the browser.",
 		example: "leslie report --html report.html",
 		flags: []cli.Flag{
 			newOption("html", anyText("FILE").required(), "the page to write"),
 			newOption("objective", anID("ID", objectiveIDs), "only threads of this objective, and those that they have to do with"),
 			toggle("all", "include archived threads"),
+			toggle("watch", "write the page anew when something has changed"),
 		},
-		run: runReport,
+		streams: watchingReport, run: runReport,
 	}
 }
+
+// watchingReport is for lines that write a page again and again, and tell each time.
+func watchingReport(l line) bool { return l.has("watch") }
 
 func runReport(c *call) (Data, error) {
 	c.require("html")
@@ -64,10 +69,27 @@ func runReport(c *call) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := app.Report(op, in)
-	if err != nil {
-		return nil, err
+	write := func(r *app.ReportResult) (Data, error) { return writeReport(c, path, r) }
+	if !c.on("watch") {
+		r, err := app.Report(op, in)
+		if err != nil {
+			return nil, err
+		}
+		return write(r)
 	}
+	return rendering{c}.stream(func(emit func(Data) error) error {
+		return app.WatchReport(op, in, func(r *app.ReportResult) error {
+			d, err := write(r)
+			if err != nil {
+				return err
+			}
+			return emit(d)
+		})
+	})
+}
+
+// writeReport writes a page as a whole: whoever loads it meanwhile gets the one before.
+func writeReport(c *call, path string, r *app.ReportResult) (Data, error) {
 	var b bytes.Buffer
 	if err := report.Write(&b, r, version); err != nil {
 		return nil, codes.Internal.Wrap(err, fact.Of("reason", "the report cannot be written"))

@@ -110,6 +110,35 @@ func Report(c *Call, in ReportRequest) (*ReportResult, error) {
 	return r.d, nil
 }
 
+// restsAfterReport is how many times as long as a report took WatchReport rests after it: it
+// runs beside agents.
+const restsAfterReport = 4
+
+// WatchReport calls emit with what a report is about, and again after operations that
+// somebody records; several may count as one. An error of emit ends it and is returned.
+// Errors: those of Report, T904 when the call's context ends.
+func WatchReport(c *Call, in ReportRequest, emit func(*ReportResult) error) error {
+	catchSignals(c)
+	w := c.store.Watch(store.StateFile) // before the first look, so that no operation is missed
+	defer w.Close()
+	for {
+		began := c.project.env.Now()
+		r, err := Report(c, in)
+		if err != nil {
+			return err
+		}
+		if err := emit(r); err != nil {
+			return err
+		}
+		rest, cancel := c.project.env.timeout(c.ctx, restsAfterReport*c.project.env.Now().Sub(began))
+		<-rest.Done()
+		cancel()
+		if err := w.Next(c.ctx, 0); err != nil {
+			return err
+		}
+	}
+}
+
 // reporting collects a report.
 type reporting struct {
 	c     *Call
