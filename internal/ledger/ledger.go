@@ -1,0 +1,153 @@
+// Package ledger says what a project on several machines needs of the engine that holds
+// its one log: to append a line if nothing came first, to read lines, to be told of new
+// ones, and to keep the content that operations rely on.
+//
+// What belongs here: the interface and its errors. What a line says, and what to do when
+// another machine was first, is the store's. Package ledgertest has a ledger in memory, and
+// the tests that every implementation has to pass.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// MaxLine is how many bytes the data of a line has at most. What is longer is stored as
+// a blob that the line names.
+const MaxLine = 256 << 10
+
+// Line is one entry of a log.
+type Line struct {
+	Seq  int64     // its place, from 1 and without a gap
+	ID   string    // of the operation: two lines never have the same
+	Data []byte    // at most MaxLine bytes; the ledger does not look into it
+	Time time.Time // when the engine got it; zero for a line that is to be appended
+}
+
+// Head is the end of a log.
+type Head struct {
+	Seq int64     // of the last line; 0 if there is none
+	ID  string    // of the last line; "" if there is none
+	Now time.Time // the engine's clock, when it answered
+}
+
+// What can become of a call. Implementations wrap them with what they know, and add no
+// other errors but that of the context, if its end is not the engine's silence.
+var (
+	// ErrConflict: another line has the place, or the line before it is another one.
+	// Nothing was appended.
+	ErrConflict = errors.New("another line came first")
+	// ErrUnreachable: nobody answered, and nothing was sent that could have an effect.
+	ErrUnreachable = errors.New("the ledger cannot be reached")
+	// ErrUnknown: the line was sent, and nobody said what became of it.
+	ErrUnknown = errors.New("nobody said what became of the line")
+	// ErrDenied: the credentials do not allow it, or there are none.
+	ErrDenied = errors.New("the ledger does not allow it")
+	// ErrFull: the engine has no room. Nothing was stored.
+	ErrFull = errors.New("the ledger is full")
+	// ErrMissing: there is no such log or blob.
+	ErrMissing = errors.New("it is not in the ledger")
+	// ErrGap: lines that must be there cannot be read from any replica.
+	ErrGap = errors.New("lines are missing")
+)
+
+// Ledger is the log of one project, and the content that its operations rely on. It is
+// safe for concurrent use by many goroutines. A call ends with its context; nothing else
+// limits it, unless its comment says so.
+type Ledger interface {
+	// Head returns the end of the log. Errors: ErrUnreachable, ErrDenied, ErrMissing.
+	Head(ctx context.Context) (Head, error)
+
+	// Append adds a line at line.Seq, behind the line with the id last ("" for the
+	// first line). It either appends exactly this line or fails. A line whose answer is
+	// lost is sent again: appending the same line twice has the effect of once. Errors:
+	// ErrConflict, ErrUnreachable, ErrUnknown, ErrDenied, ErrFull.
+	Append(ctx context.Context, last string, line Line) error
+
+	// AppendAll adds many lines that follow each other, as Append does, but faster: for
+	// a log that nobody else writes yet. After an error some of them may be there.
+	AppendAll(ctx context.Context, last string, lines []Line) error
+
+	// After calls each with the lines behind a place, in order and without a gap, up to
+	// the end of the log as it was during the call. An error of each ends it and is
+	// returned. Errors: ErrUnreachable, ErrDenied, ErrMissing, ErrGap.
+	After(ctx context.Context, seq int64, each func(Line) error) error
+
+	// Follow is After that goes on with lines that come later, until ctx ends (then it
+	// returns nil) or each fails. It survives interruptions of the connection. Errors:
+	// as After, of its beginning.
+	Follow(ctx context.Context, seq int64, each func(Line) error) error
+
+	// Turn waits until it is the caller's turn to append, for those that were too late
+	// several times. It is advice: it makes attempts fair, and only Append decides. done
+	// ends it; a turn whose holder is gone ends by itself after seconds. Errors: as Head.
+	Turn(ctx context.Context) (done func(), err error)
+
+	// PutBlob stores content under its SHA-256 (64 hexadecimal digits), if it is not
+	// there yet: all of it or nothing. Errors: ErrUnreachable, ErrUnknown, ErrDenied,
+	// ErrFull.
+	PutBlob(ctx context.Context, sha256 string, data []byte) error
+
+	// GetBlob returns content that matches its SHA-256. Errors: ErrMissing, ErrGap if it
+	// is there but damaged, ErrUnreachable, ErrDenied.
+	GetBlob(ctx context.Context, sha256 string) ([]byte, error)
+
+	// Close ends the connection.
+	Close() error
+}
+
+// Address says which log is meant, and who asks.
+type Address struct {
+	URLs    []string // of the engine's servers; without credentials
+	Project string   // the project's id
+	// Credentials is the path of a file with the caller's credentials, "" for none.
+	Credentials string
+	// Name says who asks, for the engine's administrators.
+	Name string
+	// Gap, if not nil, is called when a copy lacked lines or content behind a place, or
+	// had them damaged, and another copy had them.
+	Gap func(seq int64)
+}
+
+// Setting is one thing that was looked at in an engine's configuration.
+type Setting struct {
+	Server string `json:"server"`          // "" for what concerns all
+	What   string `json:"what"`            // "sync_interval", "version", "replicas", ...
+	Found  string `json:"found"`           // as the server says it
+	Wanted string `json:"wanted"`          // "" if it is only told
+	Fine   bool   `json:"fine"`            // Found is what is wanted
+	Lines  string `json:"lines,omitempty"` // what to add to the server's configuration
+}
+
+// Report is what an engine says of itself.
+type Report struct {
+	Servers  int       `json:"servers"`  // that answered
+	Replicas int       `json:"replicas"` // that a log has here; 1 on a single server
+	Settings []Setting `json:"settings"`
+}
+
+// Fine reports whether everything is as it has to be.
+func (r Report) Fine() bool {
+	for _, s := range r.Settings {
+		if !s.Fine {
+			return false
+		}
+	}
+	return r.Servers > 0
+}
+
+// Engine opens and makes logs.
+type Engine interface {
+	// Open returns a log. It may connect only when it is used first, and connects again
+	// if the connection breaks. Errors: those of an address or of credentials that
+	// cannot be understood or read.
+	Open(at Address) (Ledger, error)
+	// Create makes what the log of a project needs, if it is not there yet, with the
+	// credentials of an administrator. Errors: ErrUnreachable, ErrDenied, ErrFull, and
+	// those of Open.
+	Create(ctx context.Context, at Address) error
+	// Check reads the engine's settings. A server whose settings cannot be read is in
+	// the report. Errors: ErrUnreachable, ErrDenied, those of Open.
+	Check(ctx context.Context, at Address) (Report, error)
+}

@@ -1,0 +1,234 @@
+// Package ledgertest is for tests of what uses a ledger, and of ledgers: an engine in
+// memory, and the tests that every engine has to pass.
+package ledgertest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"leslie/internal/ledger"
+)
+
+// Memory is an engine in memory, for tests: of one process, and gone with it. The zero
+// value works, and is safe for concurrent use.
+type Memory struct {
+	// Now is its clock; nil: it says nothing of the time.
+	Now func() time.Time
+	// Before is called before each call of a ledger takes effect, with its name and the
+	// project; its error is the call's. nil: nothing fails.
+	Before func(call, project string) error
+	// After is called when a call has taken effect; its error is the call's, as if the
+	// answer was lost.
+	After func(call, project string) error
+
+	mu   sync.Mutex
+	logs map[string]*memoryLog
+}
+
+type memoryLog struct {
+	lines []ledger.Line
+	blobs map[string][]byte
+	grown chan struct{} // closed when a line is appended
+	turn  chan struct{}
+}
+
+// Create makes the log of a project.
+func (m *Memory) Create(_ context.Context, at ledger.Address) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.logs == nil {
+		m.logs = map[string]*memoryLog{}
+	}
+	if m.logs[at.Project] == nil {
+		m.logs[at.Project] = &memoryLog{blobs: map[string][]byte{}, grown: make(chan struct{}), turn: make(chan struct{}, 1)}
+	}
+	return nil
+}
+
+// Open returns the log of a project, which may be made later.
+func (m *Memory) Open(at ledger.Address) (ledger.Ledger, error) {
+	return memoryLedger{m, at.Project}, nil
+}
+
+// Check reports that all is well.
+func (m *Memory) Check(context.Context, ledger.Address) (ledger.Report, error) {
+	return ledger.Report{Servers: 1, Replicas: 1}, nil
+}
+
+// Cut takes the last lines of a log away, so that it ends at a place: what no engine may do.
+func (m *Memory) Cut(project string, at int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.logs[project]
+	l.lines = slices.Clone(l.lines[:at])
+}
+
+type memoryLedger struct {
+	engine  *Memory
+	project string
+}
+
+// with calls do with the log, locked, between the engine's hooks.
+func (l memoryLedger) with(ctx context.Context, call string, do func(*memoryLog) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m := l.engine
+	if m.Before != nil {
+		if err := m.Before(call, l.project); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	log := m.logs[l.project]
+	err := ledger.ErrMissing
+	if log != nil {
+		err = do(log)
+	}
+	m.mu.Unlock()
+	if err == nil && m.After != nil {
+		err = m.After(call, l.project)
+	}
+	return err
+}
+
+func (l memoryLedger) now() time.Time {
+	if l.engine.Now != nil {
+		return l.engine.Now()
+	}
+	return time.Time{}
+}
+
+func (l memoryLedger) Head(ctx context.Context) (h ledger.Head, err error) {
+	err = l.with(ctx, "head", func(log *memoryLog) error {
+		h = ledger.Head{Seq: int64(len(log.lines)), Now: l.now()}
+		if h.Seq > 0 {
+			h.ID = log.lines[h.Seq-1].ID
+		}
+		return nil
+	})
+	return h, err
+}
+
+func (l memoryLedger) Append(ctx context.Context, last string, line ledger.Line) error {
+	return l.with(ctx, "append", func(log *memoryLog) error { return log.append(last, line, l.now()) })
+}
+
+func (log *memoryLog) append(last string, line ledger.Line, now time.Time) error {
+	if len(line.Data) > ledger.MaxLine {
+		return errors.New("the line is too long")
+	}
+	at := int64(len(log.lines))
+	if line.Seq <= at && line.Seq > 0 && log.lines[line.Seq-1].ID == line.ID {
+		return nil // it was sent again
+	}
+	was := ""
+	if at > 0 {
+		was = log.lines[at-1].ID
+	}
+	if line.Seq != at+1 || last != was {
+		return ledger.ErrConflict
+	}
+	line.Data, line.Time = slices.Clone(line.Data), now
+	log.lines = append(log.lines, line)
+	close(log.grown)
+	log.grown = make(chan struct{})
+	return nil
+}
+
+func (l memoryLedger) AppendAll(ctx context.Context, last string, lines []ledger.Line) error {
+	for _, line := range lines {
+		if err := l.Append(ctx, last, line); err != nil {
+			return err
+		}
+		last = line.ID
+	}
+	return nil
+}
+
+// from returns the lines behind a place, and what is closed when more come.
+func (l memoryLedger) from(ctx context.Context, seq int64) (lines []ledger.Line, grown <-chan struct{}, err error) {
+	err = l.with(ctx, "after", func(log *memoryLog) error {
+		if seq < int64(len(log.lines)) {
+			lines = log.lines[seq:]
+		}
+		grown = log.grown
+		return nil
+	})
+	return lines, grown, err
+}
+
+func (l memoryLedger) After(ctx context.Context, seq int64, each func(ledger.Line) error) error {
+	lines, _, err := l.from(ctx, seq)
+	for _, line := range lines {
+		if err == nil {
+			err = each(line)
+		}
+	}
+	return err
+}
+
+func (l memoryLedger) Follow(ctx context.Context, seq int64, each func(ledger.Line) error) error {
+	for {
+		lines, grown, err := l.from(ctx, seq)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if err := each(line); err != nil {
+				return err
+			}
+			seq = line.Seq
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-grown:
+		}
+	}
+}
+
+func (l memoryLedger) Turn(ctx context.Context) (done func(), err error) {
+	var turn chan struct{}
+	if err := l.with(ctx, "turn", func(log *memoryLog) error { turn = log.turn; return nil }); err != nil {
+		return nil, err
+	}
+	select {
+	case turn <- struct{}{}:
+		return sync.OnceFunc(func() { <-turn }), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l memoryLedger) PutBlob(ctx context.Context, sum string, data []byte) error {
+	if is := sha256.Sum256(data); hex.EncodeToString(is[:]) != sum {
+		return errors.New("the content is not that of its name")
+	}
+	return l.with(ctx, "put", func(log *memoryLog) error {
+		log.blobs[sum] = slices.Clone(data)
+		return nil
+	})
+}
+
+func (l memoryLedger) GetBlob(ctx context.Context, sum string) (data []byte, err error) {
+	err = l.with(ctx, "get", func(log *memoryLog) error {
+		found, ok := log.blobs[sum]
+		if !ok {
+			return ledger.ErrMissing
+		}
+		data = found
+		return nil
+	})
+	return data, err
+}
+
+func (l memoryLedger) Close() error { return nil }
