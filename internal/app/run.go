@@ -378,12 +378,13 @@ func endOf(stop thread.RunEnd, err error) runEnd {
 
 // end records how the run ends, and returns the caller's error.
 func (s *supervisor) end(e runEnd) error {
+	limitsUntold(s)
 	ctx, cancel := cleaning(s.c)
 	defer cancel()
 	c := s.call(ctx, "run end")
 	var needs []WaitingItem
 	commit, err := c.system("run end", c.now(), func(st *thread.State, stamp thread.Stamp) thread.ThreadID {
-		if t, err := st.Thread(string(s.id)); err == nil && t.Status == thread.Completed && e.stop == thread.RunInterrupted {
+		if t, err := st.Thread(string(s.id)); err == nil && t.Status == thread.Completed && (e.stop == thread.RunInterrupted || e.stop == thread.RunStopped) {
 			e.stop, e.reason = thread.RunDone, ""
 		}
 		t, err := st.EndRun(string(s.id), s.run.ID, stamp, func(r *thread.Run) {

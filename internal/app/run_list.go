@@ -110,7 +110,9 @@ func RunStop(c *Call, in RunStopRequest) (*RunResult, error) {
 		t, err := s.Thread(string(d.ThreadID))
 		if err == nil && t.LastRun().Going() && t.LastRun().ID == d.RunID {
 			t, err = s.EndRun(string(d.ThreadID), d.RunID, stamp, func(r *thread.Run) {
-				r.Stop, r.Reason = thread.RunStopped, "its process was killed"
+				if r.Stop, r.Reason = thread.RunStopped, "its process was killed"; t.Status == thread.Completed {
+					r.Stop, r.Reason = thread.RunDone, ""
+				}
 			})
 		}
 		if err != nil {

@@ -227,6 +227,19 @@ func lacks(s *supervisor, what string) {
 	s.c.warn(warnings.AgentLacks.New(fact.Of("threadId", s.id), fact.Of("lacks", what)))
 }
 
+// limitsUntold says which limits did not hold because the agent does not tell what it uses.
+func limitsUntold(s *supervisor) {
+	if s.turns == 0 {
+		return
+	}
+	if _, known := s.run.Used.Tokens(); !known && s.limits.tokens > 0 {
+		lacks(s, "does not tell how many tokens it uses: their limit did not hold")
+	}
+	if len(s.run.Used.Cost) == 0 && s.limits.cost > 0 {
+		lacks(s, "does not tell what it costs: the limit of cost did not hold")
+	}
+}
+
 // record changes what is recorded of the run, as an operation of the system. Errors:
 // T903 if the thread has another run by now, those of a write.
 func (s *supervisor) record(command string, change func(*thread.Run)) error {

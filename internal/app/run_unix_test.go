@@ -161,6 +161,25 @@ func TestATurnThatGoesOnAfterItsThreadIsEnded(t *testing.T) {
 	assert.Equal(t, thread.Completed, d.ThreadStatus)
 }
 
+func TestARunThatIsStoppedWhenItsThreadIsDoneIsDone(t *testing.T) {
+	t.Parallel()
+	b := newRunBench(t, "HANG[[]]")
+	stopped := make(chan struct{})
+	d, err := b.run(func(in *RunRequest) {
+		meanwhile(in, func() {
+			defer close(stopped)
+			_, err := Lifecycle(b.call(), LifecycleRequest{Thread: "it", Action: thread.Done})
+			assert.NoError(t, err)
+			_, err = RunStop(b.call(), RunStopRequest{Thread: "it"})
+			assert.NoError(t, err)
+		})
+	})
+	<-stopped
+	require.NoError(t, err)
+	assert.Equal(t, thread.RunDone, d.Stop)
+	assert.Empty(t, d.Reason)
+}
+
 func TestARunEndsWhenSomebodyElseTakesItsThread(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]]")

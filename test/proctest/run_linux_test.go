@@ -206,7 +206,7 @@ func TestWhatAKilledRunLeftIsEndedWithIt(t *testing.T) {
 	}{
 		{"run", "LEAVE[[]] RUN[[leslie done; touch deaf]] DEAF[[]] RUN[[sleep 1000]]", "completed", "done", []string{"run", "work"}},
 		{"stopped", "LEAVE[[]] RUN[[touch deaf]] DEAF[[]] RUN[[sleep 1000]]", "active", "stopped", []string{"run", "stop", "work"}},
-		{"stopped when done", "LEAVE[[]] RUN[[leslie done; touch deaf]] DEAF[[]] RUN[[sleep 1000]]", "completed", "stopped", []string{"run", "stop", "work"}},
+		{"stopped when done", "LEAVE[[]] RUN[[leslie done; touch deaf]] DEAF[[]] RUN[[sleep 1000]]", "completed", "done", []string{"run", "stop", "work"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
