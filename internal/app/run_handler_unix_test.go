@@ -89,3 +89,16 @@ func TestACommandThatIsShownAsAWordIsTheCommandInIt(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(b.dir, "also"))
 	assert.FileExists(t, filepath.Join(b.dir, "asked"))
 }
+
+// Whether a person is asked about it first depends on when it comes.
+func TestWhatAnAgentAsksForAfterItsTurnIsNotDoneWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	b := newRunBench(t, "LATE[[touch made]]")
+	_, err := b.run(nil)
+	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	assert.NoFileExists(t, filepath.Join(b.dir, "made"))
+	said, err := os.ReadFile(filepath.Join(b.dir, ".leslie", "runs", "it", "transcript.jsonl"))
+	require.NoError(t, err)
+	assert.Contains(t, string(said), "late: touch made ")
+	assert.Contains(t, string(said), `"kind":"permission"`)
+}

@@ -100,7 +100,7 @@ func start(t *testing.T, words string) (*runner.Agent, *handler, runner.Spec) {
 func TestAnAgentDoesATurnAndEnds(t *testing.T) {
 	t.Parallel()
 	a, h, s := start(t, "modes")
-	end, err := a.Prompt(t.Context(), "RUN[[echo $LESLIE_RUN; pwd]] ASK[[echo good]] ASK[[echo bad]] TALK[[2]] ODD[[]] JUNK[[3]] USAGE[[5 6 0.5]]")
+	end, err := a.Prompt(t.Context(), "RUN[[echo $LESLIE_RUN; pwd]] ASK[[echo good]] ASK[[echo bad]] TALK[[2]] ODD[[]] FILE[[made.txt]] JUNK[[3]] USAGE[[5 6 0.5]]")
 	require.NoError(t, err)
 	assert.Equal(t, "end_turn", end.StopReason)
 	assert.EqualValues(t, 5, *end.Usage.Input)
@@ -108,7 +108,8 @@ func TestAnAgentDoesATurnAndEnds(t *testing.T) {
 		assert.Contains(t, h.text(), text)
 	}
 	assert.Equal(t, 3, h.junk)
-	assert.Equal(t, []string{"_odd/method"}, h.refused)
+	assert.Equal(t, []string{"_odd/method", "fs/write_text_file", "fs/read_text_file"}, h.refused)
+	assert.NoFileExists(t, filepath.Join(s.Dir, "made.txt"))
 	assert.Zero(t, a.End())
 	assert.Zero(t, a.End(), "ending twice is ending once")
 	<-a.Gone()

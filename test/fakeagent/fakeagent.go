@@ -12,6 +12,8 @@
 //	JUNK[[n]]        prints n lines that are no messages
 //	HUGE[[]]         prints a line that is too long
 //	ODD[[]]          sends an update and a request that no client knows
+//	FILE[[path]]     wants the client to write a file and to read it, and says the answers
+//	LATE[[command]]  asks for a command after it has ended its turn, and says so before
 //	STOP[[n]]        ends the turn
 //	LIMIT[[text]]    ends the turn with an error that has the text
 //	HANG[[]]         ends the turn only when it is cancelled
@@ -233,7 +235,7 @@ var verb = regexp.MustCompile(`\b([A-Z]+)\[\[(.*?)\]\]`)
 func (a *agent) turn(m message, text string) {
 	a.log(text)
 	a.say("reading. ")
-	stop, usage := "end_turn", ""
+	stop, usage, late := "end_turn", "", ""
 	for _, found := range verb.FindAllStringSubmatch(text+"\n"+os.Getenv("FAKE_PROMPT"), -1) {
 		if !a.first(found[0]) {
 			continue
@@ -259,6 +261,8 @@ func (a *agent) turn(m message, text string) {
 				amount, _ := strconv.ParseFloat(f[2], 64)
 				a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": map[string]any{"amount": amount, "currency": "USD" + hostile()}})
 			}
+		case "LATE":
+			late = what
 		case "HANG":
 			<-a.cancelled
 			stop = "cancelled"
@@ -273,6 +277,10 @@ func (a *agent) turn(m message, text string) {
 	}
 	reason, _ := json.Marshal(stop + hostile())
 	a.reply(m, fmt.Sprintf(`{"stopReason":%s%s}`, reason, usage))
+	if late != "" {
+		a.say("late: " + late + " ")
+		a.do("ASK", late)
+	}
 }
 
 // log adds a prompt to the log.
@@ -315,6 +323,10 @@ func (a *agent) do(what, arg string) (cancelled bool) {
 		a.update(map[string]any{"sessionUpdate": "brand_new", "x": 1})
 		answer := a.request("_odd/method", map[string]any{"path": "/etc/passwd"})
 		a.say("answered: " + string(answer.Error))
+	case "FILE":
+		wrote := a.request("fs/write_text_file", map[string]any{"sessionId": a.session, "path": arg, "content": "x"})
+		read := a.request("fs/read_text_file", map[string]any{"sessionId": a.session, "path": arg})
+		a.say("answered: " + string(wrote.Error) + string(read.Error))
 	case "DEAF":
 		close(a.deaf)
 	case "LEAVE":
