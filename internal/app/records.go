@@ -94,9 +94,12 @@ type ApprovalRecord struct {
 	Revision   thread.Revision    `json:"revision"`
 }
 
-// approvalOf returns a grant as of now.
+// approvalOf returns a grant as of now. A call of a tool uses its approval up: that is not
+// withdrawn, and what the person decided stays to be read.
 func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
-	g = g.EffectiveAt(now)
+	if g.Tool == nil {
+		g = g.EffectiveAt(now)
+	}
 	d := ApprovalRecord{
 		ApprovalID: g.ID, ThreadID: g.ThreadID, Kind: g.Kind, Scope: g.Scope, Reason: g.Reason, Status: g.Status,
 		Deadline: g.Deadline, Late: g.Status == thread.GrantOpen && g.Late(now), Fallback: orNull(g.Fallback), Until: g.Until,
