@@ -3,14 +3,18 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os/exec"
 	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/tui"
 	"leslie/thread"
@@ -69,6 +73,7 @@ func (d desk) functions() tui.Desk {
 		},
 		Show: d.show,
 		Hand: func(line ...string) tui.Command { return &handed{desk: d, line: line} },
+		Type: func(text string) tui.Command { return &handed{desk: d, text: text} },
 		Watch: func(ctx context.Context, changed func()) error {
 			told := func(app.OperationRecord) error { changed(); return nil }
 			return app.Observe(d.project.Call(ctx, d.caller(), looking()), app.ObserveRequest{Follow: true}, told)
@@ -81,11 +86,9 @@ func (d desk) functions() tui.Desk {
 	}
 }
 
-// own is the environment of a line that the screen carries out: the same caller in the same
+// variables are those of lines that the screen carries out: the same caller in the same
 // project.
-func (d desk) own(asks bool) env {
-	e := d.env
-	e.dir, e.ready = d.who.dir, nil
+func (d desk) variables(asks bool) map[string]string {
 	set := map[string]string{"LESLIE_AS": string(d.who.as), "LESLIE_ACTOR": d.who.actor, "LESLIE_DIR": "", "LESLIE_THREAD": "", "LESLIE_FORMAT": "text"}
 	if !(rendering{d.call}).colours(d.env.stdoutTTY) {
 		set["NO_COLOR"] = "1"
@@ -93,18 +96,19 @@ func (d desk) own(asks bool) env {
 	if !asks {
 		set["LESLIE_NO_INPUT"] = "1"
 	}
+	return set
+}
+
+// show carries out a line that asks nothing; its answer is for a terminal.
+func (d desk) show(ctx context.Context, width int, line ...string) tui.Answer {
+	e, set := d.env, d.variables(false)
+	e.dir, e.ready = d.who.dir, nil
 	e.getenv = func(key string) string {
 		if value, ok := set[key]; ok {
 			return value
 		}
 		return d.env.getenv(key)
 	}
-	return e
-}
-
-// show carries out a line that asks nothing; its answer is for a terminal.
-func (d desk) show(ctx context.Context, width int, line ...string) tui.Answer {
-	e := d.own(false)
 	var out bytes.Buffer
 	e.stdin, e.stdout, e.stderr = strings.NewReader(""), &out, &out
 	e.stdinTTY = false
@@ -113,10 +117,12 @@ func (d desk) show(ctx context.Context, width int, line ...string) tui.Answer {
 	return tui.Answer{Text: out.String(), OK: status == 0}
 }
 
-// handed is a line that has the terminal for itself.
+// handed is a line that has the terminal for itself. It is a process of its own: Ctrl-C ends
+// that, and nothing of it goes on reading what is typed on the screen later.
 type handed struct {
 	desk
 	line []string
+	text string // the line as it was typed
 	in   io.Reader
 	out  io.Writer
 }
@@ -127,11 +133,44 @@ func (h *handed) SetStderr(io.Writer)     {}
 
 // Run carries the line out, and waits until its person has read the answer.
 func (h *handed) Run() error {
-	e := h.own(true)
-	e.stdin, e.stdout, e.stderr = h.in, h.out, h.out
-	_, _ = fmt.Fprintf(h.out, "$ leslie %s\n", strings.Join(h.line, " "))
-	perform(h.ctx, commands(), h.line, e)
+	_, _ = fmt.Fprintf(h.out, "$ leslie %s\n", cmp.Or(h.text, strings.Join(h.line, " ")))
+	if err := h.perform(); err != nil {
+		_, _ = fmt.Fprintln(h.out, err)
+	}
 	_, _ = fmt.Fprint(h.out, "\nEnter goes back to the screen. ")
-	_, err := bufio.NewReader(h.in).ReadString('\n')
-	return err
+	read := make(chan error, 1)
+	go func() {
+		_, err := bufio.NewReader(h.in).ReadString('\n')
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		return err
+	case <-h.ctx.Done():
+		return h.ctx.Err()
+	}
+}
+
+func (h *handed) perform() error {
+	line := h.line
+	if line == nil {
+		var err error
+		if line, err = external.Split(h.text); err != nil {
+			return err
+		}
+		if line[0] == "leslie" { // out of habit
+			line = line[1:]
+		}
+	}
+	cmd := exec.CommandContext(h.ctx, h.env.program, line...)
+	cmd.Dir, cmd.Env = h.who.dir, h.env.environ()
+	for name, value := range h.variables(true) {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = h.in, h.out, h.out
+	var exit *exec.ExitError
+	if err := runLent(h.call, cmd); !errors.As(err, &exit) { // it has said itself what is wrong
+		return err
+	}
+	return nil
 }

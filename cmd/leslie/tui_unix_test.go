@@ -3,10 +3,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // shows waits until the screen shows a text.
@@ -39,7 +42,11 @@ func (s *terminal) gone(text string) {
 
 func TestAPersonWorksFromTheScreen(t *testing.T) {
 	t.Parallel()
-	b := contested(t)
+	b := newProject(t)
+	b.write(t, ".leslie/threads/main/plan.md", "base\n")
+	b.must(t, "spawn", "--intent", "child", "--id", "child", "--parent", "main", "--inherit", "full")
+	b.write(t, ".leslie/threads/main/plan.md", "ours\n")
+	b.write(t, ".leslie/threads/child/plan.md", "theirs\n")
 	b.asks(t, "main", "deploy", "--reason", "it is ready")
 	assert.Equal(t, 13, b.leslie("merge", "child", "main"), "it stays pending")
 	s := openTerminal(t, b, 100, 30)
@@ -58,14 +65,33 @@ func TestAPersonWorksFromTheScreen(t *testing.T) {
 	s.shows("approved")
 	assert.Equal(t, map[string]string{"deploy": "approved: go on"}, b.verdicts(t))
 
-	// A conflict, by the questions of merge.
+	// A conflict, by the questions of merge. Ctrl-C ends those, and not the screen.
 	s.gone("deploy: it is ready")
 	s.send("c")
 	s.waitFor("[?]:")
-	s.send("quit\r")
+	s.send("\x03")
 	s.waitFor("Enter goes back")
 	s.send("\r")
 	s.shows("waiting for you")
+	s.send("c")
+	s.waitFor("[?]:")
+	s.send("no\r")
+	s.waitFor("[q]uit [?]:")
+	s.send("theirs\r")
+	s.waitFor("Enter goes back")
+	s.send("\r")
+	s.shows("nothing")
+	merged, err := os.ReadFile(filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+	require.NoError(t, err)
+	assert.Equal(t, "theirs\n", string(merged))
+
+	// A new thread, and any other line.
+	s.send("nWrite the docs\r")
+	s.shows("Write the docs")
+	s.send(":update later --title \"No longer so\"\r")
+	s.waitFor("Enter goes back")
+	s.send("\r")
+	s.shows("No longer so")
 
 	// A message to an agent.
 	s.send("/later\r")

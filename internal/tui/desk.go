@@ -18,6 +18,8 @@ type Desk struct {
 	Show func(ctx context.Context, width int, line ...string) Answer
 	// Hand makes a line of leslie that has the terminal for itself, with its questions.
 	Hand func(line ...string) Command
+	// Type makes the same of a line of leslie as a person types it, without its first word.
+	Type func(text string) Command
 	// Watch calls changed after each operation that somebody records, until ctx ends.
 	Watch func(ctx context.Context, changed func()) error
 	// Follow calls changed after each entry of the transcript of a thread.

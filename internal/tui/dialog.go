@@ -15,13 +15,15 @@ type dialog struct {
 	body  []string // in lines of the screen
 	top   int
 	input *input // nil: nothing is typed
-	armed bool
+	armed bool   // it takes keys
 	// line makes the line of leslie of what was typed; nil: there is nothing to do.
 	line func(typed string) []string
 	// needs: something has to be typed.
 	needs bool
 	// hands: the line gets the terminal for itself.
 	hands bool
+	// whole: what is typed is a whole line of leslie, which gets the terminal.
+	whole bool
 }
 
 // newNotice tells something.
@@ -42,6 +44,21 @@ func newConfirmation(title, text string, width int, line ...string) *dialog {
 func newQuestion(title, text, label string, width int, needs bool, line func(typed string) []string) *dialog {
 	d := newNotice(title, text, width)
 	d.input, d.needs, d.line = &input{prompt: label + ": "}, needs, line
+	return d
+}
+
+// newText asks for a text without which nothing is done, so that no key in flight does
+// anything: it takes keys at once.
+func newText(title, text, label string, width int, line func(typed string) []string) *dialog {
+	d := newQuestion(title, text, label, width, true, line)
+	d.armed = true
+	return d
+}
+
+// newTyped asks for a line of leslie.
+func newTyped(width int) *dialog {
+	d := newText("a line of leslie", "help shows all commands; spawn --help explains one.", "leslie", width, nil)
+	d.whole = true
 	return d
 }
 
@@ -91,6 +108,10 @@ func (m *Model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
 		typed := strings.TrimSpace(d.input.value())
 		if typed == "" && d.needs {
 			return nil
+		}
+		if d.whole {
+			m.dialog = nil
+			return m.give(m.desk.Type(typed))
 		}
 		return m.agreed(d.line(typed))
 	case d.input != nil:

@@ -12,27 +12,27 @@ import (
 
 // helpText says what the keys do.
 const helpText = `Moving
-  up down j k pgup pgdn home end    move in the part that has the focus
-  tab, shift+tab                    tree, details, what waits
-  left right h l                    fold and unfold the tree; in the details the tab before and after
-  1 to 8                            a tab of the details
-  enter                             in the tree: the details; in what waits: answer it
-  /                                 filter the tree by ids, titles, states and agents; esc ends that
+  up down j k pgup pgdn home end   move in the part that has the focus
+  tab, shift+tab                   tree, details, what waits
+  left right h l                   fold and unfold; in the details another tab
+  1 to 8                           a tab of the details
+  enter                            in the tree: go to the details
+  /                                filter by ids, titles, states; esc ends that
 
 What waits
-  a, d                              approve, deny: you are asked for a reason
-  enter                             answer a question, go on with a merge, resume
+  a, d                             approve, deny: you are asked for a reason
+  enter                            answer, go on with a merge, resume
 
 The selected thread
-  i    tell its agent something         m    merge it into its parent
-  s r  suspend, resume it               c    resolve the conflicts of a merge into it, one by one
-  R    run its agent                    x    stop its run
-  v    comments on its files
+  i    tell its agent something    m    merge it into its parent
+  s r  suspend, resume it          c    resolve conflicts, one by one
+  R    run its agent               x    stop its run
+  n    a new thread below it       v    comments on its files
 
-  g    the graph          u    undo your last operation
-  ?    this help          q    leave: nothing that runs is ended
-
-What destroys asks first. Each key carries out a command of leslie, which is named; leslie help COMMAND explains it.
+  N    a new objective             g    the graph
+  u    undo your last operation    :    any other line of leslie
+  ?    this help                   q    leave: nothing that runs is ended
+What destroys asks first. Each key carries out a command, which is named.
 `
 
 // pressed handles a key.
@@ -219,7 +219,7 @@ func (m *Model) acted(key string) tea.Cmd {
 		m.said = "wait: " + m.busy
 		return nil
 	}
-	m.said, m.failed = "", false
+	m.said, m.failed, m.begins = "", false, false
 	switch key {
 	case "g":
 		return m.open("graph", "graph")
@@ -229,6 +229,10 @@ func (m *Model) acted(key string) tea.Cmd {
 		return m.decide(key == "a")
 	case "enter":
 		return m.entered()
+	case ":":
+		return m.ask(newTyped(m.width))
+	case "n", "N":
+		return m.begin(key == "n")
 	}
 	t := m.about()
 	if t == "" {
@@ -236,7 +240,7 @@ func (m *Model) acted(key string) tea.Cmd {
 	}
 	switch key {
 	case "i":
-		return m.ask(newQuestion("tell the agent of "+t, "It gets the text with its next context.", "text", m.width, true, func(typed string) []string {
+		return m.ask(newText("tell the agent of "+t, "It gets the text with its next context.", "text", m.width, func(typed string) []string {
 			return []string{"inject", t, "--content=" + typed}
 		}))
 	case "s":
@@ -259,6 +263,26 @@ func (m *Model) acted(key string) tea.Cmd {
 		return m.conflicts()
 	}
 	return nil
+}
+
+// begin asks for a new thread below what is selected, or for an objective: also where there
+// is none yet.
+func (m *Model) begin(aThread bool) tea.Cmd {
+	line, title, above := []string{"objective", "create"}, "a new objective", ""
+	if i := m.at(); aThread && i >= 0 {
+		r := m.rows[i]
+		above = r.key
+		if r.thread != nil {
+			line, title = []string{"spawn", "--parent=" + string(r.thread.ThreadID)}, "a new thread below "+string(r.thread.ThreadID)
+		} else {
+			line, title = []string{"spawn", "--objective=" + string(r.objective.ID)}, "a new thread of "+string(r.objective.ID)
+		}
+	}
+	return m.ask(newText(title, "", "what it should achieve", m.width, func(typed string) []string {
+		m.begins = true
+		delete(m.folded, above)
+		return append(line, "--", typed)
+	}))
 }
 
 // about is the thread that a key is about: that of what waits, if it has the focus.
@@ -353,7 +377,7 @@ func (m *Model) merge(id string) tea.Cmd {
 func (m *Model) conflicts() tea.Cmd {
 	item := m.waits(app.WaitingMerge)
 	if item == nil {
-		m.said = "no merge is pending there"
+		m.said = "no merge into it is pending: tab leads to what waits"
 		return nil
 	}
 	return m.hand("merge", "continue", item.ID)

@@ -57,6 +57,7 @@ type Model struct {
 
 	dialog *dialog
 	page   *page  // a text that has the whole screen
+	begins bool   // a thread or an objective, which is selected when it is there
 	busy   string // the line of leslie that is being carried out
 	said   string // what the last one answered
 	failed bool   // that was an error
@@ -148,6 +149,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.follows = "" // the next look tries again
 		}
 	case answerMsg:
+		m.begins = m.begins && msg.answer.OK
 		m.busy, m.failed, m.said = "", !msg.answer.OK, firstLine(msg.answer.Text)
 		if m.failed {
 			m.dialog = newNotice("leslie "+strings.Join(msg.line, " "), msg.answer.Text, m.width)
@@ -187,8 +189,10 @@ func (m *Model) loaded(msg overviewMsg) tea.Cmd {
 	if msg.err != nil {
 		m.said, m.failed = firstLine(msg.err.Error()), true
 	} else {
+		before := m.overview
 		m.overview = msg.overview
 		m.arrange()
+		m.selectNew(before)
 		m.waiting = max(min(m.waiting, len(m.overview.Waiting)-1), 0)
 		m.details.stale = true
 	}
@@ -197,6 +201,24 @@ func (m *Model) loaded(msg overviewMsg) tea.Cmd {
 		cmds = append(cmds, m.load())
 	}
 	return tea.Batch(cmds...)
+}
+
+// selectNew selects what the person has just begun: the row that was not there before.
+func (m *Model) selectNew(before *app.OverviewResult) {
+	if !m.begins || before == nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, r := range tree(before, nil, "") {
+		known[r.key] = true
+	}
+	for _, r := range m.rows {
+		if !known[r.key] {
+			m.selected, m.begins = r.key, false
+			m.scroll()
+			return
+		}
+	}
 }
 
 // arrange makes the rows. Where the selected one is gone the one in its place is selected.
@@ -324,8 +346,11 @@ func (m *Model) carryOut(line ...string) tea.Cmd {
 }
 
 // hand gives the terminal to a line of leslie.
-func (m *Model) hand(line ...string) tea.Cmd {
-	return tea.Exec(m.desk.Hand(line...), func(err error) tea.Msg { return handedMsg{err} })
+func (m *Model) hand(line ...string) tea.Cmd { return m.give(m.desk.Hand(line...)) }
+
+// give gives the terminal to a command until it ends.
+func (m *Model) give(command Command) tea.Cmd {
+	return tea.Exec(command, func(err error) tea.Msg { return handedMsg{err} })
 }
 
 // armAfter is how long a dialog that has just appeared takes no keys: those in flight were

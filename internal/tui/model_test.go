@@ -62,6 +62,10 @@ func newRig(t *testing.T, width, height int) *rig {
 			r.handed = append(r.handed, strings.Join(line, " "))
 			return nil
 		},
+		Type: func(text string) tea.ExecCommand {
+			r.handed = append(r.handed, "typed: "+text)
+			return nil
+		},
 		Follow: func(_ context.Context, _ thread.ThreadID, changed func()) error { r.followed <- changed; return nil },
 	})
 	r.tick = func(_ time.Duration, at func(time.Time) tea.Msg) tea.Cmd {
@@ -75,8 +79,10 @@ func newRig(t *testing.T, width, height int) *rig {
 // shows reports whether a line changes nothing.
 func shows(line []string) bool {
 	switch line[0] {
-	case "context", "artifacts", "diff", "transcript", "history", "code", "status", "show", "graph", "comments", "objective":
+	case "context", "artifacts", "diff", "transcript", "history", "code", "status", "show", "graph", "comments":
 		return true
+	case "objective":
+		return line[1] == "status"
 	case "merge":
 		return line[1] == "list" || line[len(line)-1] == "--dry-run"
 	}
@@ -344,11 +350,76 @@ func TestAThreadIsToldSuspendedAndResumed(t *testing.T) {
 	r.press("down", "down")
 	for key, typed := range map[string]string{"i": "--use tabs", "s": "later", "r": ""} {
 		r.press(key)
-		r.arm()
+		if key != "i" {
+			r.arm()
+		}
 		r.types(typed)
 		r.press("enter")
 	}
 	assert.ElementsMatch(t, []string{"inject lexer --content=--use tabs", "suspend lexer --reason=later", "resume lexer"}, r.lines)
+}
+
+func TestWhatIsTypedAtOnceIsAMessageAndNoDecision(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("down", "down", "i")
+	r.types("use tabs")
+	r.press("enter")
+	assert.Equal(t, []string{"inject lexer --content=use tabs"}, r.lines, "nothing is lost while a person types fast")
+	r.press("i", "enter")
+	assert.Len(t, r.lines, 1, "an empty text is none")
+	r.press("esc", "s", "y", "enter")
+	assert.Len(t, r.lines, 1, "what needs no text waits")
+}
+
+func TestAThreadIsBegunBelowTheSelectedOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("n")
+	r.types("Write it")
+	r.press("enter", "down", "left", "n")
+	r.types("--part")
+	r.hold = true
+	r.press("enter")
+	r.overview = team()
+	fresh := r.overview.Threads[1]
+	fresh.ThreadID, fresh.Title = "thread-k3v7q2ma", "A part"
+	r.overview.Threads = append(r.overview.Threads[:1:1], append([]app.OverviewThread{fresh}, r.overview.Threads[1:]...)...)
+	r.release()
+	assert.Equal(t, []string{"spawn --objective=ship -- Write it", "spawn --parent=main -- --part"}, r.lines)
+	assert.Equal(t, "t:thread-k3v7q2ma", r.selected, "it is selected, also below what was folded")
+	assert.Contains(t, r.frame(), "▌       A part  thr", "a title says more than an id that nobody chose")
+
+	r.overview = &app.OverviewResult{}
+	r.message(changedMsg{})
+	r.press("n")
+	r.types("Ship")
+	r.press("enter")
+	assert.Equal(t, "objective create -- Ship", r.lines[len(r.lines)-1], "there is no thread without one")
+	r = newRig(t, 100, 30)
+	r.press("down", "N")
+	r.types("Another")
+	r.press("enter")
+	assert.Equal(t, []string{"objective create -- Another"}, r.lines)
+}
+
+func TestAnyLineIsTyped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press(":", "enter")
+	assert.Empty(t, r.handed)
+	r.types("spawn --code 'a b'")
+	r.press("enter")
+	assert.Equal(t, []string{"typed: spawn --code 'a b'"}, r.handed)
+	assert.Nil(t, r.dialog)
+}
+
+func TestTheHelpFits(t *testing.T) {
+	t.Parallel()
+	for _, line := range strings.Split(helpText, "\n") {
+		assert.LessOrEqual(t, len(line), enoughColumns, "%q", line)
+	}
+	assert.LessOrEqual(t, len(linesOf(helpText)), enoughRows-2)
 }
 
 func TestAFailureIsShownInFull(t *testing.T) {

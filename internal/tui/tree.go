@@ -116,9 +116,13 @@ func (r row) draw(width int, colours bool, s signs, folded bool) string {
 		return screen.Row(width, colours, left, []screen.Cell{screen.Objective(r.objective.Status)})
 	}
 	t := r.thread
-	left = append(left, screen.Text(string(t.ThreadID)))
-	if t.Title != "" {
-		left = append(left, screen.Faint("  "+t.Title))
+	name, more := string(t.ThreadID), t.Title
+	if strings.HasPrefix(name, "thread-") && more != "" { // leslie has made it up: the title says more
+		name, more = more, name
+	}
+	left = append(left, screen.Text(name))
+	if more != "" {
+		left = append(left, screen.Faint("  "+more))
 	}
 	return screen.Row(width, colours, left, r.state())
 }

@@ -102,7 +102,7 @@ func (m *Model) head() string {
 	var right []screen.Cell
 	if m.overview != nil {
 		left = append(left, screen.Faint(m.overview.Project))
-		right = append(right, screen.Faint(fmt.Sprintf("%d threads", len(m.overview.Threads))))
+		right = append(right, screen.Faint(threads(len(m.overview.Threads))))
 		if n := len(m.overview.Waiting) + m.overview.WaitingMore; n > 0 {
 			right = append(right, screen.Bold(fmt.Sprintf(", %d waiting", n)))
 		}
@@ -116,6 +116,13 @@ func (m *Model) head() string {
 		}
 	}
 	return screen.Row(m.width, m.desk.Colours, left, right)
+}
+
+func threads(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprint(n, " threads")
 }
 
 // middle is the tree, and beside it the details.
@@ -247,7 +254,7 @@ func (m *Model) waitingLines() []string {
 }
 
 func (m *Model) foot() string {
-	text := screen.Faint("? help  / filter  tab focus  enter answer  a approve  d deny  i tell  m merge  R run  u undo  q quit")
+	text := screen.Faint("? help  / filter  tab focus  enter answer  a approve  d deny  i tell  m merge  R run  n new  u undo  : any line  q quit")
 	switch {
 	case m.busy != "":
 		text = screen.Text(m.busy + " ...")
