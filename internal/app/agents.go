@@ -45,13 +45,14 @@ const (
 	agentProject = "project"
 )
 
-// knownAgents are the agents that leslie knows, with the modes in which they ask.
+// knownAgents are the agents that leslie knows, with the modes in which they ask. opencode has
+// no mode for that, but takes permissions from its environment, above its own configuration.
 func knownAgents() []agentProfile {
 	return []agentProfile{
 		{name: "claude", command: []string{"claude-agent-acp"}, mode: "default", install: "@agentclientprotocol/claude-agent-acp"},
 		{name: "codex", command: []string{"codex-acp"}, mode: "read-only", install: "@agentclientprotocol/codex-acp"},
 		{name: "gemini", command: []string{"gemini", "--acp"}, mode: "default", install: "@google/gemini-cli"},
-		{name: "opencode", command: []string{"opencode", "acp"}, install: "opencode-ai"},
+		{name: "opencode", command: []string{"opencode", "acp"}, env: map[string]string{"OPENCODE_PERMISSION": `{"bash":"ask","edit":"ask","webfetch":"ask"}`}, install: "opencode-ai"},
 		{name: "qwen", command: []string{"qwen", "--acp"}, mode: "default", install: "@qwen-code/qwen-code"},
 		{name: "kimi", command: []string{"kimi", "acp"}, mode: "default", install: "@moonshot-ai/kimi-code"},
 	}
@@ -131,7 +132,13 @@ func combineAgents(mine, theirs map[string]agentConfig) []agentProfile {
 				all = append(all, agentProfile{name: name})
 			}
 			p, a := &all[i], configured[name]
-			p.source, p.env = source, a.Env
+			p.source, p.env = source, map[string]string{}
+			for _, known := range knownAgents() {
+				if known.name == name {
+					maps.Copy(p.env, known.env)
+				}
+			}
+			maps.Copy(p.env, a.Env)
 			if a.Command != nil {
 				p.command, p.install = a.Command, ""
 			}

@@ -79,20 +79,31 @@ func toolOf(call acp.ToolCall, dir string) permit.Call {
 	return out
 }
 
-// mcpTool returns the name of a tool of an MCP server, "" for another.
+// mcpTool returns the name of a tool of an MCP server, "" for another. Agents say it among
+// what they say to nobody in particular (claude, qwen), or in the title: as it is, or for
+// people (gemini).
 func mcpTool(call acp.ToolCall) string {
 	var meta struct {
+		Tool   string `json:"toolName"`
 		Claude struct {
 			Tool string `json:"toolName"`
 		} `json:"claudeCode"`
 	}
 	_ = json.Unmarshal(call.Meta, &meta)
-	for _, name := range []string{meta.Claude.Tool, call.Title} {
+	for _, name := range []string{meta.Claude.Tool, meta.Tool, call.Title} {
 		if strings.HasPrefix(name, "mcp__") && !strings.ContainsAny(name, " \t\n") {
 			return name
 		}
 	}
-	return ""
+	if call.Kind != "other" { // the title may be a command
+		return ""
+	}
+	tool, rest, found := strings.Cut(call.Title, " (")
+	server, of := strings.CutSuffix(rest, " MCP Server)")
+	if !found || !of || tool == "" || server == "" || strings.ContainsAny(tool+server, " \t\n()") {
+		return ""
+	}
+	return "mcp__" + server + "__" + tool
 }
 
 // askedInText is how one agent says the command that it wants to run.

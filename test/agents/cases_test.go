@@ -363,7 +363,7 @@ func callsServer(r *rig) {
 	r.configure(map[string]any{"mcp": true, "allow": append(rules()["allow"].([]string), "mcp__leslie", "Bash(pause:*)")})
 	r.spawn("free", "Wait to be claimed")
 	r.spawn("t", "RUN[[pause]] TOOL[[claim_next]] RUN[[leslie done]]")
-	o := r.call("run", "t", "--ask", "allow")
+	o := r.call("run", "t", "--ask", "deny")
 	r.done(o)
 	var free struct{ Claim struct{ Holder string } }
 	r.ok("status", "free").Into(&free)

@@ -181,11 +181,15 @@ type responses struct {
 	Model  string          `json:"model"`
 	Stream bool            `json:"stream"`
 	Input  json.RawMessage `json:"input"` // a text, or items
-	Tools  []struct {
-		Type   string `json:"type"`
-		Name   string `json:"name"`
-		Schema schema `json:"parameters"`
-	} `json:"tools"`
+	Tools  []responsesTool `json:"tools"`
+}
+
+// responsesTool is a tool, or a group of them (type "namespace").
+type responsesTool struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema schema          `json:"parameters"`
+	Tools  []responsesTool `json:"tools"`
 }
 
 func (d *responses) conversation() conversation {
@@ -196,6 +200,9 @@ func (d *responses) conversation() conversation {
 			name = t.Type
 		}
 		c.tools = append(c.tools, tool{name: name, properties: t.Schema.Properties})
+		for _, inner := range t.Tools {
+			c.tools = append(c.tools, tool{name: inner.Name, group: t.Name, properties: inner.Schema.Properties})
+		}
 	}
 	var items []struct {
 		Type      string          `json:"type"`
@@ -229,6 +236,9 @@ func (d *responses) answer(w http.ResponseWriter, stream bool, a answer) {
 	if a.call != nil {
 		args, _ := json.Marshal(a.call.args)
 		out = object{"type": "function_call", "id": "f_" + a.id, "call_id": a.id, "name": a.call.name, "arguments": string(args), "status": "completed"}
+		if a.call.group != "" {
+			out["namespace"] = a.call.group
+		}
 	}
 	response := func(status string, output []any) object {
 		return object{

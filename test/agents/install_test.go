@@ -82,8 +82,7 @@ exclude_tmpdir_env_var = true
 			env: map[string]string{
 				"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
 			},
-			files: map[string]string{".config/opencode/opencode.json": `{"autoupdate": false, "share": "disabled", "model": "fake/fake-model", "small_model": "fake/fake-model",
- "permission": {"bash": "ask", "edit": "ask"}, "enabled_providers": ["fake"],
+			files: map[string]string{".config/opencode/opencode.json": `{"autoupdate": false, "share": "disabled", "model": "fake/fake-model", "small_model": "fake/fake-model", "enabled_providers": ["fake"],
  "provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": {"baseURL": "MODEL/v1", "apiKey": "fake"},
   "models": {"fake-model": {"name": "Fake", "tool_call": true, "limit": {"context": 100000, "output": 4096}}}}}}`},
 		},

@@ -67,6 +67,7 @@ func (m *model) hung(name string) chan struct{} {
 // tool is a tool that an agent offers, with the types of its arguments.
 type tool struct {
 	name       string
+	group      string // of tools, "" for none
 	properties map[string]property
 }
 
@@ -92,8 +93,9 @@ type conversation struct {
 
 // call is a call of a tool.
 type call struct {
-	name string
-	args map[string]any
+	name  string
+	args  map[string]any
+	group string // of the tool, "" for none
 }
 
 // answer is what the model says: a call, or words and then a text.
@@ -223,24 +225,24 @@ func (c conversation) calls(what, arg, content string) *call {
 	for _, t := range c.tools {
 		switch {
 		case what == "TOOL" && strings.HasSuffix(t.name, arg):
-			return &call{t.name, map[string]any{}}
+			return &call{t.name, map[string]any{}, t.group}
 		case what == "WRITE" && t.writes():
-			return &call{t.name, t.arguments(map[string]any{"file_path": arg, "filePath": arg, "path": arg, "content": content + "\n"})}
+			return &call{name: t.name, args: t.arguments(map[string]any{"file_path": arg, "filePath": arg, "path": arg, "content": content + "\n"})}
 		case what == "READ" && t.reads():
-			return &call{t.name, t.arguments(map[string]any{"file_path": arg, "filePath": arg, "absolute_path": arg, "path": arg})}
+			return &call{name: t.name, args: t.arguments(map[string]any{"file_path": arg, "filePath": arg, "absolute_path": arg, "path": arg})}
 		case what == "READ" && t.name == "exec_command":
-			return &call{t.name, map[string]any{"cmd": "cat " + arg}}
+			return &call{name: t.name, args: map[string]any{"cmd": "cat " + arg}}
 		case (what == "RUN" || what == "MUST") && t.isShell():
 			var line any = arg
 			if strings.Contains(string(t.properties["command"].Type), "array") {
 				line = []string{"bash", "-lc", arg}
 			}
-			return &call{t.name, t.arguments(map[string]any{
+			return &call{name: t.name, args: t.arguments(map[string]any{
 				"command": line, "cmd": line, "description": "Do the next step", "is_background": false,
 				"sandbox_permissions": "require_escalated", "justification": "It writes outside the sandbox",
 			})}
 		case what == "WRITE" && t.name == "exec_command": // which knows this command itself
-			return &call{t.name, map[string]any{"cmd": "apply_patch <<'END'\n*** Begin Patch\n" + patchOf + arg + "\n+" + content + "\n*** End Patch\nEND\n"}}
+			return &call{name: t.name, args: map[string]any{"cmd": "apply_patch <<'END'\n*** Begin Patch\n" + patchOf + arg + "\n+" + content + "\n*** End Patch\nEND\n"}}
 		}
 	}
 	return nil
