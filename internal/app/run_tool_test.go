@@ -43,7 +43,7 @@ func TestWhatAnAgentWantsToDoIsReadFromItsRequest(t *testing.T) {
 		`{"kind":"other","title":"x","_meta":{"claudeCode":{"toolName":"mcp__github__create_issue"}}}`:                                                        {Tool: "mcp__github__create_issue"},
 		`{"kind":"other","title":"{}","_meta":{"toolName":"mcp__leslie__done","provenance":"mcp"}}`:                                                           {Tool: "mcp__leslie__done"},
 		`{"kind":"other","title":"done (leslie MCP Server)"}`:                                                                                                 {Tool: "mcp__leslie__done"},
-		`{"kind":"other","title":" (leslie MCP Server)"}`: {Tool: permit.Other},
+		`{"kind":"other","title":" (leslie MCP Server)"}`:                                                                                                     {Tool: permit.Other},
 		`{"kind":"other","title":"Say done (leslie MCP Server)"}`:                                                                                             {Tool: permit.Other},
 		`{"kind":"execute","title":"done (leslie MCP Server)"}`:                                                                                               {Tool: permit.Bash, Command: "done (leslie MCP Server)"},
 		`{"kind":"other","title":"mcp__a__b"}`:                                                                                                                {Tool: "mcp__a__b"},
