@@ -10,6 +10,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -62,7 +63,7 @@ type Ledger interface {
 	// Append adds a line at line.Seq, behind the line with the id last ("" for the
 	// first line). It either appends exactly this line or fails. A line whose answer is
 	// lost is sent again: appending the same line twice has the effect of once. Errors:
-	// ErrConflict, ErrUnreachable, ErrUnknown, ErrDenied, ErrFull.
+	// ErrConflict, ErrUnreachable, ErrUnknown, ErrDenied, ErrFull, ErrMissing.
 	Append(ctx context.Context, last string, line Line) error
 
 	// AppendAll adds many lines that follow each other, as Append does, but faster: for
@@ -105,8 +106,9 @@ type Address struct {
 	Credentials string
 	// Name says who asks, for the engine's administrators.
 	Name string
-	// Gap, if not nil, is called when a copy lacked lines or content behind a place, or
-	// had them damaged, and another copy had them.
+	// Gap, if not nil, is called when a copy lacked lines behind a place, or had them
+	// damaged, and another copy had them; with 0 where it was content. Calls may come
+	// from several goroutines at once.
 	Gap func(seq int64)
 }
 
@@ -135,6 +137,26 @@ func (r Report) Fine() bool {
 		}
 	}
 	return r.Servers > 0
+}
+
+// SettingsError is returned by Create when the engine's settings are not those that a log
+// needs.
+type SettingsError struct {
+	Report Report
+}
+
+// Error names what is not as it has to be.
+func (e *SettingsError) Error() string {
+	var wrong []string
+	for _, s := range e.Report.Settings {
+		if !s.Fine {
+			wrong = append(wrong, strings.TrimSpace(s.Server+" "+s.What)+" is "+s.Found+" and must be "+s.Wanted)
+		}
+	}
+	if len(wrong) == 0 {
+		return "no server says how it is set up"
+	}
+	return strings.Join(wrong, "; ")
 }
 
 // Engine opens and makes logs.

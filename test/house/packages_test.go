@@ -29,6 +29,7 @@ func allowances() []allowance {
 		{dir: "internal/search"},
 		{dir: "internal/ledger"},
 		{dir: "internal/ledger/ledgertest", packages: []string{"internal/ledger"}, modules: []string{"github.com/stretchr/testify"}},
+		{dir: "internal/ledger/jetstream", packages: []string{"internal/ledger"}, modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"}},
 		{dir: "internal/retry", packages: []string{"codes", "internal/fact"}},
 		{dir: "internal/atomicfile", modules: []string{"github.com/google/renameio/v2"}},
 		{dir: "thread", packages: []string{"codes", "internal/fact", "warnings", "internal/nearest"}},
@@ -101,7 +102,7 @@ func allowances() []allowance {
 // testModules returns what tests of every package may import in addition. A test may also
 // use a module of any row, to act as another process or to parse an answer.
 func testModules() []string {
-	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "github.com/gdamore/tcell/v3", "go.yaml.in/yaml/v3"}
+	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "github.com/gdamore/tcell/v3", "go.yaml.in/yaml/v3", "github.com/nats-io/nats-server/v2"}
 }
 
 // whyNotPackage returns why only packages whose row names a package may import it.
@@ -115,6 +116,7 @@ func whyNotPackage(dir string) string {
 		"internal/atomicfile":        "only the store and transcripts write files",
 		"internal/search":            "only use cases search",
 		"internal/ledger/ledgertest": "only tests use it",
+		"internal/ledger/jetstream":  "only the command line says which engine has a log; everything else knows the interface",
 		"internal/ledger":            "only the store has a log elsewhere, and the command line says which engine has it",
 		"internal/report":            "only the command line writes reports",
 		"internal/graph":             "only use cases collect graphs, and only interfaces draw them",
@@ -173,6 +175,8 @@ func whyNotModule(path string) string {
 		"github.com/modelcontextprotocol/go-sdk": "internal/toolserver alone speaks the Model Context Protocol",
 		"charm.land/bubbletea/v2":                "internal/tui alone has the terminal for itself",
 		"github.com/charmbracelet/x/ansi":        "internal/tui alone cuts and wraps what is coloured already",
+		"github.com/nats-io/nats.go":             "internal/ledger/jetstream alone speaks to NATS",
+		"github.com/nats-io/nkeys":               "internal/ledger/jetstream alone knows who asks",
 		"github.com/xrash/smetrics":              "one package decides which names are near each other",
 	})
 }
@@ -199,13 +203,13 @@ func closedStds() []closedStd {
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
 		{"os/signal", append(slices.Clone(speaks), "test/soak"), "signals end a call's context in main"},
 		{"os/user", speaks, "pass the user as a value"},
-		{"os", append(slices.Clone(files), "internal/external"), "this package is pure: only the store and transcripts use files, only the command line the environment"},
+		{"os", append(slices.Clone(files), "internal/external", "internal/ledger/jetstream"), "this package is pure: only the store and transcripts use files, only the command line the environment"},
 		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
 		{"syscall", append(slices.Clone(files), "internal/external", "internal/git", "store/internal/buffer"), "this package is pure"},
 		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "pass randomness as a value, so that a test determines it"},
 		{"crypto/rand", speaks, "pass randomness as a value, so that a test determines it"},
 		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; return it everywhere else"},
-		{"net", nil, "leslie has no daemon and no socket: agents' sandboxes have no network"},
+		{"net", []string{"internal/ledger/jetstream"}, "leslie has no daemon and no socket but the connection to the servers of a connected project: agents' sandboxes have no network"},
 		{"plugin", nil, "leslie is one static binary"},
 		{"unsafe", nil, "leslie does not need it"},
 		{"C", nil, "leslie is pure Go: CGO_ENABLED=0"},
@@ -256,7 +260,7 @@ func checkImports(tr *tree) []string {
 // refuses returns why a package must not import another, or "".
 func (r allowance) refuses(p string, isTest bool) string {
 	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
-		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness" || dir == "test/fakeagent" || dir == "store/internal/storetest") {
+		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness" || dir == "test/fakeagent" || dir == "store/internal/storetest" || dir == "internal/ledger/ledgertest") {
 			return ""
 		}
 		return whyNotPackage(dir)

@@ -30,6 +30,9 @@ type Memory struct {
 	logs map[string]*memoryLog
 }
 
+// turnFor is how long somebody has the turn at most.
+const turnFor = 5 * time.Second
+
 type memoryLog struct {
 	lines []ledger.Line
 	blobs map[string][]byte
@@ -203,7 +206,9 @@ func (l memoryLedger) Turn(ctx context.Context) (done func(), err error) {
 	}
 	select {
 	case turn <- struct{}{}:
-		return sync.OnceFunc(func() { <-turn }), nil
+		end := sync.OnceFunc(func() { <-turn })
+		time.AfterFunc(turnFor, end)
+		return end, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -1,0 +1,163 @@
+package jetstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"leslie/internal/ledger"
+)
+
+// projectForm is what a project's id may be: it is a part of subjects and names of streams.
+var projectForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// names are those of a project's streams and subjects.
+type names struct {
+	log, blobs, turn        string // streams
+	op, notice, blob, token string // subjects; a blob's continues with its hash
+}
+
+func namesOf(project string) (names, error) {
+	if !projectForm.MatchString(project) {
+		return names{}, fmt.Errorf("%q is no project id: letters, digits, '-' and '_' are", project)
+	}
+	stream, subject := "LESLIE_"+project, "leslie."+project
+	return names{
+		log: stream, blobs: stream + "_BLOBS", turn: stream + "_TURN",
+		op: subject + ".op", notice: subject + ".stored", blob: subject + ".blob.", token: subject + ".turn",
+	}, nil
+}
+
+// serverURLs returns the servers in the form of the client. A host alone is one that is
+// spoken to without TLS unless it asks for it.
+func serverURLs(given []string) (string, error) {
+	var out []string
+	schemes := map[bool]bool{}
+	for _, g := range given {
+		at := strings.TrimSpace(g)
+		if !strings.Contains(at, "://") {
+			at = "nats://" + at
+		}
+		u, err := url.Parse(at)
+		if err != nil {
+			return "", fmt.Errorf("%q is no URL of a server", g)
+		}
+		switch {
+		case u.Hostname() == "":
+			return "", fmt.Errorf("%q names no host", g)
+		case u.User != nil:
+			return "", errors.New("a URL has no credentials in it: they belong into a file")
+		case u.Scheme != "nats" && u.Scheme != "tls" && u.Scheme != "ws" && u.Scheme != "wss":
+			return "", fmt.Errorf("%q: the scheme is nats, tls, ws or wss", g)
+		}
+		schemes[strings.HasPrefix(u.Scheme, "ws")] = true
+		out = append(out, (&url.URL{Scheme: u.Scheme, Host: u.Host}).String())
+	}
+	switch {
+	case len(out) == 0:
+		return "", errors.New("no server is named")
+	case len(schemes) > 1:
+		return "", errors.New("servers are reached by websocket, or none of them is")
+	}
+	return strings.Join(out, ","), nil
+}
+
+// credentials returns how a connection says who asks. The file at a path has one of: the
+// JWT and seed of a user as NATS's tools write them, the seed of an nkey, a line
+// user:password, or an object with user and password or with a token.
+func credentials(path string) ([]nats.Option, error) {
+	if path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials cannot be read: %w", err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return nil, fmt.Errorf("others can use the credentials in %s (%#o): chmod 600 %s", path, mode, path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials cannot be read: %w", err)
+	}
+	option, err := credentialsIn(bytes.TrimSpace(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return []nats.Option{option}, nil
+}
+
+// credentialsIn never repeats what the file says: errors get into logs.
+func credentialsIn(data []byte) (nats.Option, error) {
+	text := string(data)
+	switch {
+	case strings.Contains(text, "BEGIN NATS USER JWT"):
+		if _, err := nkeys.ParseDecoratedJWT(data); err != nil {
+			return nil, errors.New("it is no complete file of NATS credentials")
+		}
+		return nats.UserCredentialBytes(data), nil
+	case strings.HasPrefix(text, "{"):
+		var c struct{ User, Password, Token string }
+		if json.Unmarshal(data, &c) != nil || (c.Token == "") == (c.User == "") {
+			return nil, errors.New(`it must be {"user": ..., "password": ...} or {"token": ...}`)
+		}
+		if c.Token != "" {
+			return nats.Token(c.Token), nil
+		}
+		return nats.UserInfo(c.User, c.Password), nil
+	case strings.HasPrefix(text, "SU") && !strings.Contains(text, ":"):
+		return nkey(data)
+	}
+	user, password, ok := strings.Cut(text, ":")
+	if !ok || user == "" || strings.ContainsAny(text, "\r\n") {
+		return nil, errors.New("it has neither a JWT with a seed, a seed, a line user:password, nor an object with them")
+	}
+	return nats.UserInfo(user, password), nil
+}
+
+func nkey(seed []byte) (nats.Option, error) {
+	pair, err := nkeys.FromSeed(seed)
+	if err != nil {
+		return nil, errors.New("the seed is not one of an nkey")
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, errors.New("the seed is not one of an nkey")
+	}
+	return nats.Nkey(public, pair.Sign), nil
+}
+
+// options returns the servers of an address, and how a connection to them is made.
+func options(at ledger.Address) (servers string, opts []nats.Option, err error) {
+	servers, err = serverURLs(at.URLs)
+	if err != nil {
+		return "", nil, err
+	}
+	who, err := credentials(at.Credentials)
+	if err != nil {
+		return "", nil, err
+	}
+	name := "leslie"
+	if at.Name != "" {
+		name += " " + at.Name
+	}
+	opts = append(who,
+		nats.Name(name),
+		nats.Timeout(dialWithin),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2),
+		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectPause), nats.ReconnectJitter(reconnectPause, reconnectPause),
+		// What cannot be sent fails: what waits in a buffer would be sent when nobody
+		// counts on it any more.
+		nats.ReconnectBufSize(-1),
+	)
+	return servers, opts, nil
+}

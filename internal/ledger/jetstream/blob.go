@@ -1,0 +1,191 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"leslie/internal/ledger"
+)
+
+// A blob's parts, and how many are under way at once.
+const (
+	partBytes = 512 << 10
+	partsOnce = 4
+)
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func checkHash(sum string) error {
+	if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
+		return fmt.Errorf("%q is no SHA-256", sum)
+	}
+	return nil
+}
+
+func partCount(size int) int { return (size + partBytes - 1) / partBytes }
+
+func (l *log) partSubject(sum string, i int) string { return l.blob + sum + "." + strconv.Itoa(i) }
+
+// PutBlob stores the parts, and when all are stored the size, which makes the blob exist.
+// Who stores it a second time replaces each message by the same.
+func (l *log) PutBlob(ctx context.Context, sum string, data []byte) error {
+	if err := checkHash(sum); err != nil {
+		return err
+	}
+	if hashOf(data) != sum {
+		return errors.New("the content is not that of its name")
+	}
+	size := strconv.Itoa(len(data))
+	if there, err := l.direct(ctx, l.blob+sum); err == nil && string(there) == size {
+		return nil
+	} else if err != nil && !errors.Is(err, ledger.ErrMissing) {
+		return err
+	}
+	err := eachPart(partCount(len(data)), func(i int) error {
+		return l.put(ctx, l.partSubject(sum, i), data[i*partBytes:min(len(data), (i+1)*partBytes)])
+	})
+	if err != nil {
+		return err
+	}
+	return l.put(ctx, l.blob+sum, []byte(size))
+}
+
+// put stores a message of the blobs' stream.
+func (l *log) put(ctx context.Context, subject string, data []byte) error {
+	return l.publish(ctx, &nats.Msg{Subject: subject, Data: data, Header: nats.Header{nats.ExpectedStreamHdr: {l.names.blobs}}}, l.names.blobs)
+}
+
+// publish stores a message that may be stored more than once.
+func (l *log) publish(ctx context.Context, msg *nats.Msg, stream string) error {
+	for {
+		answer, sent, err := l.ask(ctx, msg, l.exists(stream))
+		if err != nil {
+			return unlessLost(sent, err)
+		}
+		refusal, err := decode(answer.Data, nil)
+		switch {
+		case err != nil:
+			return err
+		case refusal == nil:
+			return nil
+		case !refusal.passing():
+			return refusal.wrapped()
+		case !pause(ctx):
+			return failure(silence(ctx, ledger.ErrUnreachable), refusal)
+		}
+	}
+}
+
+// eachPart calls do for each part, some at once, and returns the first error.
+func eachPart(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	slots := make(chan struct{}, partsOnce)
+	var all sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = do(i)
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetBlob reads size and parts from whichever copy has them.
+func (l *log) GetBlob(ctx context.Context, sum string) ([]byte, error) {
+	if err := checkHash(sum); err != nil {
+		return nil, err
+	}
+	text, _, err := l.blobMessage(ctx, l.blob+sum)
+	if err != nil {
+		return nil, err
+	}
+	size, err := strconv.Atoi(string(text))
+	if err != nil || size < 0 {
+		return nil, failure(ledger.ErrGap, fmt.Errorf("the size of %s is %q", sum, text))
+	}
+	parts := make([][]byte, partCount(size))
+	other := make([]bool, len(parts))
+	err = eachPart(len(parts), func(i int) (err error) {
+		parts[i], other[i], err = l.blobMessage(ctx, l.partSubject(sum, i))
+		return err
+	})
+	switch {
+	case errors.Is(err, ledger.ErrMissing):
+		return nil, failure(ledger.ErrGap, fmt.Errorf("a part of %s cannot be read", sum))
+	case err != nil:
+		return nil, err
+	}
+	data := make([]byte, 0, size)
+	for i, part := range parts {
+		data = append(data, part...)
+		if other[i] {
+			l.gap(0)
+		}
+	}
+	if hashOf(data) != sum {
+		return nil, failure(ledger.ErrGap, fmt.Errorf("what is stored as %s is not that content", sum))
+	}
+	return data, nil
+}
+
+// blobMessage returns a message of the blobs' stream from the copy that answers first, or
+// else from the leader, or else from any. other says that the first lacked it.
+func (l *log) blobMessage(ctx context.Context, subject string) (data []byte, other bool, err error) {
+	data, err = l.direct(ctx, subject)
+	if !errors.Is(err, ledger.ErrMissing) {
+		return data, false, err
+	}
+	var got struct {
+		Message struct {
+			Data string `json:"data"`
+		} `json:"message"`
+	}
+	err = l.api(ctx, "STREAM.MSG.GET."+l.names.blobs, map[string]string{"last_by_subj": subject}, &got)
+	switch {
+	case err == nil:
+		data, err = base64.StdEncoding.DecodeString(got.Message.Data)
+	case errors.Is(err, ledger.ErrMissing):
+		data, err = l.blobFromOthers(ctx, subject)
+	}
+	return data, true, err
+}
+
+// direct returns the last message of a subject of the blobs' stream, as the copy has it
+// that answers. Where none answers, ErrMissing: the leader may.
+func (l *log) direct(ctx context.Context, subject string) ([]byte, error) {
+	nobody := func(context.Context) error { return ledger.ErrMissing }
+	m, _, err := l.ask(ctx, &nats.Msg{Subject: "$JS.API.DIRECT.GET." + l.names.blobs + "." + subject}, nobody)
+	switch {
+	case err != nil:
+		return nil, err
+	case status(m) != "":
+		return nil, ledger.ErrMissing
+	}
+	return m.Data, nil
+}
+
+func (l *log) blobFromOthers(ctx context.Context, subject string) ([]byte, error) {
+	m, err := l.elsewhere(ctx, "$JS.API.DIRECT.GET."+l.names.blobs+"."+subject, nil)
+	if err != nil {
+		return nil, err
+	}
+	return m.Data, nil
+}

@@ -1,0 +1,143 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"leslie/internal/ledger"
+)
+
+// Engine is NATS JetStream, on servers that an address names.
+type Engine struct{}
+
+// log is the log of one project.
+type log struct {
+	*link
+	names
+	gap func(seq int64)
+}
+
+// Open reads the address and the credentials. It connects when the log is used first.
+func (Engine) Open(at ledger.Address) (ledger.Ledger, error) {
+	l, err := open(at)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func open(at ledger.Address) (*log, error) {
+	n, err := namesOf(at.Project)
+	if err != nil {
+		return nil, err
+	}
+	link, err := newLink(at)
+	if err != nil {
+		return nil, err
+	}
+	gap := at.Gap
+	if gap == nil {
+		gap = func(int64) {}
+	}
+	return &log{link, n, gap}, nil
+}
+
+// Close ends the connection.
+func (l *log) Close() error { return l.close() }
+
+// info is what a stream's leader says of it.
+type info struct {
+	Config config    `json:"config"`
+	Time   time.Time `json:"ts"`
+	State  struct {
+		Last int64 `json:"last_seq"`
+	} `json:"state"`
+}
+
+func (l *log) info(ctx context.Context, stream string) (i info, err error) {
+	err = l.api(ctx, "STREAM.INFO."+stream, struct{}{}, &i)
+	return i, err
+}
+
+// exists returns a function that returns ErrMissing, if there is no such stream.
+func (l *log) exists(stream string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if _, err := l.info(ctx, stream); errors.Is(err, ledger.ErrMissing) || errors.Is(err, ledger.ErrDenied) {
+			return err
+		}
+		return nil
+	}
+}
+
+// Head asks for the stream's end and time, and for its last message, at once: together
+// they take one round trip.
+func (l *log) Head(ctx context.Context) (ledger.Head, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type found struct {
+		line ledger.Line
+		err  error
+	}
+	last := make(chan found, 1)
+	go func() {
+		line, err := l.stored(ctx, map[string]any{"last_by_subj": l.op})
+		last <- found{line, err}
+	}()
+	i, err := l.info(ctx, l.names.log)
+	if err != nil {
+		return ledger.Head{}, err
+	}
+	f := <-last
+	if i.State.Last > f.line.Seq { // it came in between, or cannot be read there
+		f.line, f.err = l.line(ctx, i.State.Last)
+	}
+	if f.err != nil && i.State.Last > 0 {
+		return ledger.Head{}, f.err
+	}
+	return ledger.Head{Seq: f.line.Seq, ID: f.line.ID, Now: i.Time}, nil
+}
+
+// stored returns a message of the log that the stream's leader has. ErrMissing if it has
+// no such message.
+func (l *log) stored(ctx context.Context, which map[string]any) (ledger.Line, error) {
+	var got struct {
+		Message struct {
+			Seq     int64     `json:"seq"`
+			Headers []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
+		} `json:"message"`
+	}
+	if err := l.api(ctx, "STREAM.MSG.GET."+l.names.log, which, &got); err != nil {
+		return ledger.Line{}, err
+	}
+	m := got.Message
+	line := ledger.Line{Seq: m.Seq, Data: m.Data, Time: m.Time}
+	if h, err := nats.DecodeHeadersMsg(m.Headers); err == nil {
+		line.ID = h.Get(nats.MsgIdHdr)
+	}
+	return line, nil
+}
+
+func (l *log) fromLeader(ctx context.Context, seq int64) (ledger.Line, error) {
+	return l.stored(ctx, map[string]any{"seq": seq})
+}
+
+// line returns a line from whoever has it. ErrGap if nobody has it.
+func (l *log) line(ctx context.Context, seq int64) (ledger.Line, error) {
+	line, err := l.fromLeader(ctx, seq)
+	if !errors.Is(err, ledger.ErrMissing) {
+		return line, err
+	}
+	line, err = l.fromOthers(ctx, seq)
+	switch {
+	case err == nil:
+		l.gap(seq - 1)
+	case errors.Is(err, ledger.ErrMissing):
+		err = failure(ledger.ErrGap, err)
+	}
+	return line, err
+}

@@ -1,0 +1,76 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"leslie/internal/ledger"
+)
+
+// The turn's consumer, and how long it keeps the token for who has got it, and a request
+// for who waits.
+const (
+	turnConsumer = "turn"
+	turnFor      = 5 * time.Second
+	turnRequest  = time.Minute
+	// A server says this often that it still knows a request; who hears nothing for
+	// longer asks again.
+	heartbeat = 2 * time.Second
+	quietFor  = 5 * time.Second
+)
+
+// Turn asks the consumer for its only message, which it gives to one at a time, in the
+// order of requests.
+func (l *log) Turn(ctx context.Context) (done func(), err error) {
+	for why := l.exists(l.names.turn); ; why = nil {
+		token, err := l.awaitTurn(ctx, why)
+		switch {
+		case err != nil:
+			return nil, err
+		case token != nil:
+			// Who gives it back does not wait for an answer: without one it ends by itself.
+			return sync.OnceFunc(func() { _ = token.Respond([]byte("-NAK")) }), nil
+		case !pause(ctx):
+			return nil, silence(ctx, ledger.ErrUnreachable)
+		}
+	}
+}
+
+// awaitTurn sends one request and waits for the token; nil if another request is needed.
+func (l *log) awaitTurn(ctx context.Context, why func(context.Context) error) (*nats.Msg, error) {
+	nc, err := l.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	subject := "$JS.API.CONSUMER.MSG.NEXT." + l.names.turn + "." + turnConsumer
+	watched, stop := l.watch(ctx, subject)
+	defer stop()
+	answers, err := subscribe(nc, subject, fmt.Appendf(nil, `{"batch":1,"expires":%d,"idle_heartbeat":%d}`, turnRequest, heartbeat))
+	if err != nil {
+		return nil, nil
+	}
+	defer func() { _ = answers.Unsubscribe() }()
+	for {
+		limited, cancel := context.WithTimeout(watched, quietFor)
+		m, err := answers.NextMsgWithContext(limited)
+		cancel()
+		switch {
+		case err == nil && status(m) == "100": // the request is still known
+		case err == nil && status(m) == "":
+			return m, nil
+		case errors.Is(context.Cause(watched), ledger.ErrDenied):
+			return nil, context.Cause(watched)
+		case ctx.Err() != nil: // somebody else has it
+			return nil, ctx.Err()
+		case why != nil:
+			return nil, why(ctx)
+		default:
+			return nil, nil
+		}
+	}
+}
