@@ -288,11 +288,24 @@ func agentNamed(all []agentProfile, name string) (agentProfile, error) {
 		WithHint("Name one of " + strings.Join(names, ", ") + ", or add yours to your configuration (run.agents)").WithNext("leslie agents")
 }
 
+// startAgent starts an agent. Errors: those of runner.Start; of one that leslie knows and that
+// is not installed, T701 says how to install it.
+func startAgent(ctx context.Context, p agentProfile, spec runner.Spec) (*runner.Agent, error) {
+	a, err := runner.Start(ctx, spec)
+	if p.install == "" || !codes.Has(err, codes.AgentUnavailable) {
+		return a, err
+	}
+	if _, missing := runner.LookIn(spec.Env, p.command[0]); missing != nil {
+		err = codes.Of(err).WithHint("Install it with npm install -g " + p.install + ", or use another agent (leslie agents)")
+	}
+	return a, err
+}
+
 // checkAgent starts an agent in the project's folder, opens a session and ends it.
 func checkAgent(c *Call, p agentProfile) *AgentCheck {
 	began := c.project.env.Now()
 	mark := c.project.env.NewID(thread.PrefixRun)
-	a, err := runner.Start(c.ctx, runner.Spec{
+	a, err := startAgent(c.ctx, p, runner.Spec{
 		Argv: p.command, Dir: c.project.root, Env: append(agentEnviron(c, p), runner.MarkVariable+"="+mark),
 		Client: acp.Implementation{Name: "leslie", Version: c.project.env.Version}, Handler: deafHandler{}, Mode: p.mode,
 	})

@@ -137,7 +137,7 @@ func (w *mergeWorker) start(ctx context.Context) error {
 		return nil
 	}
 	w.handler = newTaskHandler(w.c, w.base)
-	agent, err := runner.Start(ctx, runner.Spec{
+	agent, err := startAgent(ctx, w.profile, runner.Spec{
 		Argv: w.profile.command, Dir: w.base, Mode: w.profile.mode, Handler: w.handler, Times: runner.Times{Start: min(w.timeout, time.Minute), Cancel: 2 * time.Second, End: time.Second},
 		Env:    append(agentEnviron(w.c, w.profile), runner.MarkVariable+"="+w.c.project.env.NewID(thread.PrefixRun), "LESLIE_AS=agent"),
 		Client: acp.Implementation{Name: "leslie", Version: w.c.project.env.Version},

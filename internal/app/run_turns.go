@@ -158,7 +158,7 @@ func (s *supervisor) start() error {
 	}
 	var spent error // seconds do not help an agent that may use nothing more
 	err := retry.Retry(s.c.ctx, retry.Default(), func(ctx context.Context, _ int) (err error) {
-		s.agent, err = runner.Start(ctx, spec)
+		s.agent, err = startAgent(ctx, s.profile, spec)
 		if _, limited := limitOf(err, s.c.now()); limited {
 			spent, err = err, nil
 		}
