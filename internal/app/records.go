@@ -97,8 +97,11 @@ type ApprovalRecord struct {
 // approvalOf returns a grant as of now. A call of a tool uses its approval up: that is not
 // withdrawn, and what the person decided stays to be read.
 func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
-	if g.Tool == nil {
+	switch {
+	case g.Tool == nil:
 		g = g.EffectiveAt(now)
+	case g.Tool.Command != "" || len(g.Tool.Paths) > 0:
+		g.Reason = told(g.Tool, "") // all of it: what was recorded as the reason is the beginning
 	}
 	d := ApprovalRecord{
 		ApprovalID: g.ID, ThreadID: g.ThreadID, Kind: g.Kind, Scope: g.Scope, Reason: g.Reason, Status: g.Status,

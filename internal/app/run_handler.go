@@ -302,10 +302,17 @@ func (h *runHandler) allowed(call acp.ToolCall) {
 	}
 }
 
+// mostAsked is how long a call may be that a person is asked about, in bytes. It stays in the
+// records of the project.
+const mostAsked = 64 << 10
+
 // askPerson asks a person whether a call is allowed, and waits for the answer. An answer
 // that came after an earlier wait had ended counts for the next equal call. The verdict
 // stays Ask if nobody answers, or ctx ends.
 func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line string) permit.Decision {
+	if len(line) > mostAsked {
+		return permit.Decision{Verdict: permit.Deny, Reason: "it is too long for a person to read: write what it needs into files first"}
+	}
 	c := h.s.call(ctx, "run ask")
 	asked, err := write(c, func(st *thread.State, stamp thread.Stamp) (*toolAnswer, thread.ThreadID, error) {
 		if st.UseTool(h.s.id, tool.Digest, stamp) {

@@ -5,6 +5,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -101,4 +102,25 @@ func TestWhatAnAgentAsksForAfterItsTurnIsNotDoneWithoutAnswer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(said), "late: touch made ")
 	assert.Contains(t, string(said), `"kind":"permission"`)
+}
+
+func TestAPersonIsAskedAboutAWholeCommandOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	long := func(n int) string { return "echo " + strings.Repeat("x", n) + "; touch made" }
+	b := newRunBench(t, "Work")
+	_, err := b.run(func(in *RunRequest) {
+		in.times.asking = time.Millisecond
+		in.Context = func(*ContextResult, string) (string, []thread.InjectionID) {
+			return "ASK[[" + long(100<<10) + "]] ASK[[" + long(10<<10) + "]]", nil
+		}
+	})
+	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	open, err := ListApprovals(b.call(), ListApprovalsRequest{})
+	require.NoError(t, err)
+	require.Len(t, open.Items.Items, 1, "nobody is asked about the other")
+	assert.Equal(t, "Bash: "+long(10<<10), open.Items.Items[0].Reason)
+	said, err := os.ReadFile(filepath.Join(b.dir, ".leslie", "runs", "it", "transcript.jsonl"))
+	require.NoError(t, err)
+	assert.Contains(t, string(said), "too long for a person to read")
+	assert.NoFileExists(t, filepath.Join(b.dir, "made"))
 }
