@@ -35,6 +35,9 @@ func examples() map[string]example {
 	line := strings.Fields
 	return map[string]example{
 		"init":              {line("init --no-agents"), nil},
+		"setup":             {line("setup claude"), nil},
+		"hook start":        {line("hook start"), nil},
+		"hook stop":         {line("hook stop"), nil},
 		"objective create":  {line("objective create Other --id other"), line("objective create Again --id ship")},
 		"objective list":    {line("objective list"), nil},
 		"objective status":  {line("objective status ship"), line("objective status nope-nope")},
@@ -127,7 +130,7 @@ func examples() map[string]example {
 
 // needNoStore returns the commands that work outside a project.
 func needNoStore() []string {
-	return []string{"init", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "mcp"}
+	return []string{"init", "setup", "hook start", "hook stop", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "mcp"}
 }
 
 // readyFor returns a project in which the examples of a command work.

@@ -16,6 +16,7 @@ type maker struct {
 func makers() []maker {
 	return []maker{
 		{"init", initCommand},
+		{"setup", setupCommand},
 		{"objective create", objectiveCreateCommand},
 		{"objective list", objectiveListCommand},
 		{"objective status", objectiveStatusCommand},
@@ -98,6 +99,8 @@ func makers() []maker {
 		{"config show", configShowCommand},
 		{"config init", configInitCommand},
 		{"mcp", mcpCommand},
+		{"hook start", hookStartCommand},
+		{"hook stop", hookStopCommand},
 		{"tui", tuiCommand},
 		{"doctor", doctorCommand},
 		{"completion", completionCommand},

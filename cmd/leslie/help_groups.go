@@ -14,9 +14,9 @@ type helpGroup struct{ title, names string }
 
 func helpGroups() []helpGroup {
 	return []helpGroup{
-		{"Begin", "init objective spawn update batch import export"},
+		{"Begin", "init setup objective spawn update batch import export"},
 		{"Look", "tui status list search graph code show diff artifacts context history observe logs transcript stats report"},
-		{"Work", "claim renew release wait run agents mcp"},
+		{"Work", "claim renew release wait run agents mcp hook"},
 		{"Share", "reference inject comment comments review"},
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
 		{"Merge", "merge pull merge-file"},

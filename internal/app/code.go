@@ -12,6 +12,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/git"
+	"leslie/internal/setup"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -65,7 +66,7 @@ func openRepo(c *Call) (*git.Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	repo.Trust = user.trusts(c.project.root)
+	repo.Trust, repo.Driver = user.trusts(c.project.root), setup.MergeDriver
 	switch {
 	case repo.Top == "":
 		return nil, noRepo("the repository in " + repo.Admin + " has no main worktree (it is bare, a submodule, or has a separate folder)")

@@ -22,6 +22,9 @@ type Repo struct {
 	// Trust: programs that the repository's own configuration names may run, because the
 	// user trusts the project.
 	Trust bool
+	// Driver is the one command that may merge whoever is trusted: leslie's own, if the
+	// repository's configuration names exactly it as merge.leslie.driver.
+	Driver string
 
 	system System
 	hash   int // length of an object id
@@ -130,7 +133,7 @@ func (r *Repo) programs(ctx context.Context) (*localPrograms, error) {
 		return r.local, nil
 	}
 	out, err := r.at(ctx, command{args: []string{
-		"config", "--null", "--show-scope", "--name-only", "--get-regexp", `^(filter\..*\.(clean|smudge|process)|merge\..*\.driver)$`,
+		"config", "--null", "--show-scope", "--get-regexp", `^(filter\..*\.(clean|smudge|process)|merge\..*\.driver)$`,
 	}})
 	if err != nil && !exited(err, 1) { // none
 		return nil, broken(err)
@@ -141,7 +144,10 @@ func (r *Repo) programs(ctx context.Context) (*localPrograms, error) {
 		if scope := fields[i]; scope != "local" && scope != "worktree" {
 			continue
 		}
-		key := fields[i+1]
+		key, value, _ := strings.Cut(fields[i+1], "\n")
+		if key == "merge.leslie.driver" && value == r.Driver {
+			continue
+		}
 		name := key[strings.Index(key, ".")+1 : strings.LastIndex(key, ".")]
 		list := &found.filters
 		if strings.HasPrefix(key, "merge.") {

@@ -51,6 +51,7 @@ func withoutRow() map[string]string {
 func table() []row {
 	return []row{
 		{name: "init", weight: 1, reads: true, draw: fixed("init", "init --no-agents")},
+		{name: "setup", weight: 1, reads: true, may: "T505", draw: fixed("setup claude", "setup claude --remove", "setup --check", "setup --dry-run")},
 		{name: "objective create", weight: 2, may: "T106", draw: (*worker).objectiveCreate},
 		{name: "objective list", weight: 1, reads: true, draw: fixed("objective list", "objective list --limit 3")},
 		{name: "objective status", weight: 1, reads: true, may: "T601", draw: ofObjective("objective status")},
@@ -66,6 +67,8 @@ func table() []row {
 		{name: "diff", weight: 2, reads: true, may: gone + "T509", draw: of("diff", "", "--stat")},
 		{name: "show", weight: 1, reads: true, may: gone, draw: (*worker).shows},
 		{name: "context", weight: 3, reads: true, may: gone, draw: (*worker).context},
+		{name: "hook start", weight: 1, reads: true, draw: fixed("hook start --for claude")},
+		{name: "hook stop", weight: 1, reads: true, draw: fixed("hook stop --for claude")},
 		{name: "reference", weight: 7, may: thread + "T201 T203 T503", draw: (*worker).reference},
 		{name: "reference list", weight: 1, reads: true, may: gone, draw: fixed("reference list", "reference list --limit 0")},
 		{name: "reference show", weight: 2, reads: true, may: "T204 T202", draw: ofReference("reference show")},

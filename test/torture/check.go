@@ -180,7 +180,7 @@ func (r *ready) seenByFiles(p *project) (side, string) {
 		return "", err.Error()
 	}
 	outside := func(name string) bool {
-		return !strings.HasPrefix(name, storeDir) && (r.leavesTemporary == "" || !strings.HasPrefix(name, r.leavesTemporary))
+		return !strings.HasPrefix(name, storeDir) && !r.temporary(name) && !r.folder(name, now)
 	}
 	before := diffFiles(filter(r.ref.before.files, outside), filter(now, outside))
 	if before == "" {
@@ -190,7 +190,25 @@ func (r *ready) seenByFiles(p *project) (side, string) {
 	if after == "" {
 		return sideAfter, ""
 	}
+	if r.oneByOne && eachOf(now, outside, r.ref.before.files, r.ref.after.files) {
+		return sideBefore, ""
+	}
 	return "", fmt.Sprintf("the files are neither before (%s) nor after (%s)", before, after)
+}
+
+// eachOf reports whether each file is wholly as before or as after, or absent as in one.
+func eachOf(now map[string]string, counts func(string) bool, before, after map[string]string) bool {
+	for _, files := range []map[string]string{now, before, after} {
+		for name := range files {
+			is, there := now[name]
+			was, wasThere := before[name]
+			will, willBe := after[name]
+			if counts(name) && (there != wasThere || is != was) && (there != willBe || is != will) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // inPlace checks the files before the next write: each artifact is wholly old or
@@ -245,7 +263,7 @@ func (r *ready) nextWrite(a postcondition, where side) string {
 		return err.Error()
 	}
 	counts := func(name string) bool {
-		return (a.mayRemain == nil || !a.mayRemain(name)) && (r.leavesTemporary == "" || !strings.HasPrefix(name, r.leavesTemporary))
+		return (a.mayRemain == nil || !a.mayRemain(name)) && !r.temporary(name) && !r.folder(name, now)
 	}
 	if d := diffFiles(filter(want.files, counts), filter(now, counts)); d != "" {
 		return "after the next write: " + d
@@ -260,4 +278,16 @@ func healthy(p *project) string {
 		return "doctor: " + o.Text()
 	}
 	return ""
+}
+
+// folder reports whether a name is that of a folder outside the store, which says nothing
+// where the files of a command change one by one.
+func (r *ready) folder(name string, now map[string]string) bool {
+	is := func(files map[string]string) bool { return files[name] == "folder" }
+	return r.oneByOne && !strings.HasPrefix(name, storeDir) && (is(now) || is(r.ref.before.files) || is(r.ref.after.files))
+}
+
+// temporary reports whether a file is one that a kill may leave.
+func (r *ready) temporary(name string) bool {
+	return slices.ContainsFunc(r.leavesTemporary, func(prefix string) bool { return strings.HasPrefix(filepath.Base(name), prefix) })
 }

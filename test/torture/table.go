@@ -26,6 +26,9 @@ type row struct {
 	damaged bool
 	// again: only the same command finishes what a kill interrupted, not any write.
 	again bool
+	// oneByOne: the command changes several files outside the store, one after the other.
+	// A kill leaves some of them changed, each as a whole.
+	oneByOne bool
 	// keeps: a failure may leave a part of the work done, and reports that
 	// (details.changed).
 	keeps bool
@@ -37,9 +40,9 @@ type row struct {
 	// first is a command that records only what this one records first, as an operation
 	// of its own. The store after that operation counts as before.
 	first []string
-	// leavesTemporary: a kill may leave a temporary file with this prefix outside the
+	// leavesTemporary: a kill may leave temporary files with these prefixes outside the
 	// store, which no later command removes.
-	leavesTemporary string
+	leavesTemporary []string
 }
 
 // table returns every command that writes, in the order of help.
@@ -49,6 +52,8 @@ func table() []row {
 		{name: "init", empty: true, prepare: withAgents, argv: words("init"), again: true, keeps: true},
 		{name: "init-bare", empty: true, argv: words("init --no-agents"), again: true},
 		{name: "init-agents", prepare: withAgents, argv: words("init"), again: true},
+		{name: "setup", prepare: withAgents, argv: words("setup claude"), again: true, oneByOne: true, leavesTemporary: words(".SKILL.md .settings.json ..mcp.json .CLAUDE.md")},
+		{name: "setup-remove", prepare: withSetUp, argv: words("setup claude --remove"), again: true, oneByOne: true, leavesTemporary: words(".settings.json .CLAUDE.md")},
 		{name: "objective-create", argv: words("objective create Second --id second")},
 		{name: "objective-done", prepare: withSpare, argv: words("objective done spare")},
 		{name: "spawn", argv: words("spawn --id new --intent Do")},
@@ -92,7 +97,7 @@ func table() []row {
 		{name: "pull", prepare: withMovedParent, argv: words("pull child")},
 		{name: "merge-queue", prepare: withChanges, argv: words("merge --sources child --target main --queue")},
 		{name: "merge-land", prepare: withQueued, argv: words("merge land main")},
-		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), leavesTemporary: ".ours.md"},
+		{name: "merge-file", prepare: withThreeFiles, argv: words("merge-file --in-place --format json ours.md base.md theirs.md"), leavesTemporary: words(".ours.md")},
 		{name: "transfer-request", argv: words("transfer child --direction request_approval --scope deploy,code_edit --reason ship --timeout 9h")},
 		{name: "transfer-delegate", argv: words("transfer child --direction delegate --scope code_edit --to agent --timeout 9h")},
 		{name: "transfer-handoff", argv: words("transfer child --direction handoff --to human")},
@@ -176,6 +181,14 @@ const plan = `["objective", "create", "Second", "--id", "second"]
 ["checkpoint", "main"]
 ["suspend", "other"]
 `
+
+// withSetUp: an agent is set up, beside what was in its files.
+func withSetUp(f *fixture) {
+	withAgents(f)
+	f.put(".claude/settings.json", "{\n  // mine\n  \"model\": \"x\"\n}\n")
+	f.put("CLAUDE.md", "# Mine\n")
+	f.ok("setup claude")
+}
 
 func withAgents(f *fixture) { f.put("AGENTS.md", "# Agents\n\nBe kind.\n") }
 

@@ -24,6 +24,7 @@ func withoutRow() map[string]string {
 		"diff": looks, "show": looks, "checkpoint list": looks, "export": looks,
 		"reference list": looks, "reference show": looks, "merge list": looks, "merge status": looks, "approvals": looks,
 		"can": looks, "questions": looks, "comments": looks, "history": looks, "observe": looks, "wait": looks, "logs": looks, "stats": looks,
+		"hook start": looks, "hook stop": looks,
 		"transcript": looks, "config path": looks, "config show": looks,
 		"config init": "it writes the user's configuration, not the store",
 		"code":        looks, "code list": looks,

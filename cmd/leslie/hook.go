@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/setup"
+	"leslie/thread"
+)
+
+// This file implements hook: what leslie says when the session of a coding agent begins
+// and when it is about to stop. leslie setup has agents call it. It only reads, says
+// nothing where it has nothing to say, and neither fails nor waits.
+
+const (
+	// hookTime is how long a hook may take: the agent waits for it.
+	hookTime = 2 * time.Second
+	// maxHookInput is how much of an agent's input is read, in bytes.
+	maxHookInput = 1 << 20
+	// rememberedStops is how many reminders are remembered.
+	rememberedStops = 200
+)
+
+// hookInput is what agents say on standard input; each leaves something out.
+type hookInput struct {
+	SessionID     string `json:"session_id"`
+	Active        bool   `json:"stop_hook_active"` // it is stopping for the second time
+	StillActive   bool   `json:"stopHookActive"`
+	HookEventName string `json:"hook_event_name"`
+}
+
+// hookData has what the agent reads, in its own form; "" for nothing.
+type hookData struct {
+	Answer string `json:"answer"`
+}
+
+func (d hookData) Text(p *page) { p.b.WriteString(d.Answer) }
+
+func hookCommands(name, summary, detail string, run func(h *hooked) string) *command {
+	return &command{
+		name: name, summary: summary, detail: detail + " leslie setup has agents call it. It only reads, takes two seconds at most, and prints nothing " +
+			"without a store, in a run of leslie's (leslie run), or when something is wrong.",
+		example: "leslie " + name + " --for claude",
+		flags:   []cli.Flag{newOption("for", oneOf(setup.Agents()...), "the agent that reads the answer")},
+		run:     func(c *call) (Data, error) { return runHook(c, run) },
+	}
+}
+
+func hookStartCommand() *command {
+	return hookCommands("hook start", "tell an agent's session at its beginning what concerns it",
+		"The context of the thread for which the session works, else what there is to do, as the agent wants it. No message counts as read by that.", (*hooked).begins)
+}
+
+func hookStopCommand() *command {
+	return hookCommands("hook stop", "remind an agent that is about to stop of messages and an open thread",
+		"Of unread messages each time, of a thread that is still open once in a session.", (*hooked).stops)
+}
+
+// hooked is one use of a hook.
+type hooked struct {
+	*call
+	in hookInput
+}
+
+// runHook runs a hook with a limit. Whatever goes wrong, it says nothing.
+func runHook(c *call, run func(h *hooked) string) (Data, error) {
+	if err := c.usage(); err != nil {
+		return nil, err
+	}
+	if !c.has("format") { // whatever the environment says: the agent reads its own form
+		c.who.format = "text"
+	}
+	if c.env.getenv("LESLIE_RUN") != "" {
+		return hookData{}, nil // its prompt says all that
+	}
+	if c.ctx.Err() != nil {
+		return nil, codes.Interrupted.Wrap(context.Cause(c.ctx))
+	}
+	ctx, cancel := c.env.withTimeout(c.ctx, hookTime)
+	defer cancel()
+	answer := make(chan string, 1)
+	// A call of its own: a run that is given up must share nothing with this one.
+	h := &hooked{call: &call{ctx: ctx, given: c.given}}
+	go func() {
+		defer func() {
+			if recover() != nil {
+				answer <- ""
+			}
+		}()
+		h.read()
+		answer <- run(h)
+	}()
+	select {
+	case text := <-answer:
+		return hookData{text}, nil
+	case <-ctx.Done():
+		if c.ctx.Err() != nil {
+			return nil, codes.Interrupted.Wrap(context.Cause(c.ctx))
+		}
+		return hookData{}, nil
+	}
+}
+
+// read reads what the agent says.
+func (h *hooked) read() {
+	if h.env.stdinTTY {
+		return
+	}
+	data, err := io.ReadAll(io.LimitReader(h.env.stdin, maxHookInput))
+	if err == nil {
+		_ = json.Unmarshal(data, &h.in) // what cannot be read is not there
+	}
+}
+
+// session finds out what concerns the session; nil without a store.
+func (h *hooked) session() (*app.Call, *app.SessionResult) {
+	project, err := app.Open(h.who.dir, h.env.app())
+	if err != nil {
+		return nil, nil
+	}
+	asAgent(h.call)
+	op := project.Call(h.ctx, h.caller(), app.Request{Command: h.line.cmd.name, ReadOnly: true})
+	d, err := app.Session(op, []string{h.who.actor, h.in.SessionID})
+	if err != nil {
+		return nil, nil
+	}
+	return op, d
+}
+
+// begins is what a session is told at its beginning.
+func (h *hooked) begins() string {
+	op, d := h.session()
+	switch {
+	case d == nil || d.Thread == "" && d.Active == 0:
+		return ""
+	case d.Thread == "":
+		return h.context("This project uses leslie: " + many(d.Active, "active thread") + ", " + many(d.Ready, "thread") + " ready to be claimed. " +
+			"leslie list shows them, leslie help agents says how to work in one.")
+	}
+	_, block, err := toolContext(h.call, op, string(d.Thread), false)
+	if err != nil {
+		return ""
+	}
+	if d.Unread > 0 {
+		block += "\nMessages count as read once you run: leslie context --thread " + string(d.Thread)
+	}
+	return h.context(block)
+}
+
+// stops is what an agent is told that is about to stop.
+func (h *hooked) stops() string {
+	if h.in.Active || h.in.StillActive {
+		return "" // it was told
+	}
+	op, d := h.session()
+	if d == nil || d.Thread == "" {
+		return ""
+	}
+	id := string(d.Thread)
+	switch {
+	case d.Unread > 0:
+		return h.goOn(many(d.Unread, "message") + " for thread " + id + " not read yet. Run leslie context --thread " + id + " and act on them, then stop.")
+	case d.Open && h.firstStop(op.Root(), d.Thread):
+		return h.goOn("Thread " + id + " is still open. If its work is done: leslie done " + id + ". If you cannot go on: write why into its progress.md and run leslie suspend " + id +
+			" --reason TEXT. If you only wait for an answer of a person, stop: you are not told this again.")
+	}
+	return ""
+}
+
+// context is text for a session's beginning in the form of the agent.
+func (h *hooked) context(text string) string {
+	if h.text("for") == "opencode" {
+		return text + "\n"
+	}
+	event := h.in.HookEventName
+	if event == "" {
+		event = setup.StartEvent
+	}
+	return hookJSON(map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": event, "additionalContext": text}})
+}
+
+// goOn is the answer by which an agent does not stop yet, and reads why.
+func (h *hooked) goOn(text string) string {
+	if h.text("for") == "kimi" {
+		return hookJSON(map[string]any{"hookSpecificOutput": map[string]any{"permissionDecision": "deny", "permissionDecisionReason": text}})
+	}
+	return hookJSON(map[string]any{"decision": "block", "reason": text})
+}
+
+func hookJSON(v map[string]any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b) + "\n"
+}
+
+// firstStop reports whether a session has not been reminded of its open thread, and
+// remembers that it is now. Where nothing can be remembered, it is never reminded.
+func (h *hooked) firstStop(root string, id thread.ThreadID) bool {
+	if h.env.cache == "" {
+		return false
+	}
+	session := h.in.SessionID
+	if session == "" {
+		session = h.who.actor
+	}
+	sum := sha256.Sum256([]byte(root + "\x00" + session + "\x00" + string(id)))
+	key := hex.EncodeToString(sum[:8])
+	file := filepath.Join(h.env.cache, "leslie", "reminded")
+	data, _ := os.ReadFile(file)
+	told := strings.Fields(string(data))
+	if slices.Contains(told, key) {
+		return false
+	}
+	told = append(told, key)
+	told = told[max(0, len(told)-rememberedStops):]
+	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return false
+	}
+	return os.WriteFile(file, []byte(strings.Join(told, "\n")+"\n"), 0o600) == nil
+}
