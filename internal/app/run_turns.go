@@ -101,6 +101,9 @@ func (s *supervisor) supervise() error {
 	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent
 		runner.EndLeftovers(runMarks(s.c, s.run.ID))
 	}
+	if reason := s.limits.reached(0, s.run.Used); reason != "" {
+		return s.end(runEnd{stop: thread.RunBudget, reason: reason})
+	}
 	if e := s.launch(); e != nil {
 		return s.end(*e)
 	}

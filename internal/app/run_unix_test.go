@@ -79,6 +79,24 @@ func TestAnAnswerThatComesLateCountsForTheNextEqualCall(t *testing.T) {
 	assert.NotNil(t, all.Items.Items[0].Until, "it was used")
 }
 
+func TestARunThatHasUsedItsLimitIsNotStartedAgain(t *testing.T) {
+	t.Parallel()
+	b := newRunBench(t, "USAGE[[70 30 0.5]] ASK[[touch asked]]")
+	limited := func(in *RunRequest) { in.times.asking, in.MaxTokens = time.Millisecond, 100 }
+	d, err := b.run(limited)
+	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	require.Equal(t, thread.RunWaits, d.Stop)
+	open, err := ListApprovals(b.call(), ListApprovalsRequest{})
+	require.NoError(t, err)
+	_, err = Decide(b.call(), DecideRequest{Approval: string(open.Items.Items[0].ApprovalID), Decision: thread.Approve})
+	require.NoError(t, err)
+	again, err := b.run(limited)
+	require.True(t, codes.Has(err, codes.RunBudget), "%v", err)
+	assert.Equal(t, thread.RunBudget, again.Stop)
+	assert.Equal(t, d.Turns, again.Turns)
+	assert.Nil(t, b.claim())
+}
+
 // forget makes the fake agent do again what it has done.
 func (b *bench) forget() error {
 	user, err := readConfig(filepath.Join(b.env.Home, ".leslie", "config.json"), true)
