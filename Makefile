@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak agents docs man install dist clean
+.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak cluster ledger agents docs man install dist clean
 
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
@@ -124,6 +124,17 @@ torture: build ## kill and fail the binary at every call of the system that it m
 
 soak: build ## 16 processes of random commands and kills for five minutes, against a model (SOAK="-for 1h")
 	CGO_ENABLED=0 $(GO) run $(TAGS) ./test/soak -leslie bin/leslie $(SOAK)
+
+bin/nats-server: tools/go.mod
+	@cd tools && CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -o ../bin/nats-server github.com/nats-io/nats-server/v2
+
+# CLUSTER="-dir DIR" keeps what the servers store; go run ./test/cluster/run -help
+cluster: bin/nats-server ## run three NATS servers on this machine until Ctrl-C, set up by test/cluster/leslie.conf
+	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/cluster/run -server bin/nats-server $(CLUSTER)
+
+# As root on Linux LESLIE_NATS_DISKS=1 adds power cuts.
+ledger: bin/nats-server ## test logs on three NATS servers that are killed, stopped and damaged (minutes)
+	LESLIE_NATS_SERVER="$$PWD/bin/nats-server" CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 -v -timeout 60m ./internal/ledger/jetstream
 
 # AGENTS="claude codex" names some. They are installed in the user's cache folder, with
 # npm; LESLIE_AGENTS_CACHE names another, LESLIE_AGENTS_KEEP=1 keeps what the cases made.

@@ -57,7 +57,8 @@ var (
 // safe for concurrent use by many goroutines. A call ends with its context; nothing else
 // limits it, unless its comment says so.
 type Ledger interface {
-	// Head returns the end of the log. Errors: ErrUnreachable, ErrDenied, ErrMissing.
+	// Head returns the end of the log. Errors: ErrUnreachable, ErrDenied, ErrMissing, and
+	// ErrGap if nobody has its last line.
 	Head(ctx context.Context) (Head, error)
 
 	// Append adds a line at line.Seq, behind the line with the id last ("" for the

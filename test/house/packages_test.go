@@ -93,6 +93,8 @@ func allowances() []allowance {
 		{dir: "test/bench/empty"},
 		{dir: "test/bench/floor"},
 		{dir: "test/demo", packages: []string{"test/harness", "test/fakeagent"}},
+		{dir: "test/cluster", modules: []string{"golang.org/x/sys"}},
+		{dir: "test/cluster/run", packages: []string{"test/cluster"}},
 		{dir: "test/torture", packages: []string{"test/harness", "test/fakeagent"}},
 		{dir: "test/soak", packages: []string{"test/harness"}},
 		{dir: "test/proctest", packages: []string{"test/harness"}},
@@ -148,6 +150,7 @@ func whyNotPackage(dir string) string {
 		"cmd/leslie":                 "nothing imports main; make a package of what others need",
 		"test/fakeagent":             "only tests and the demo use it: it stands for a program that leslie starts",
 		"test/agents":                "it tests the binary from outside, with real agents",
+		"test/cluster":               "only tests use it: it runs servers",
 		"test/harness":               "only tests use it: it reads the answers independently of leslie's own types",
 		"test/bench":                 "it measures the binary from outside",
 		"test/demo":                  "the demo uses the binary as a user would",
@@ -198,12 +201,12 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/house"}
-	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/torture", "test/soak"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/house"}
+	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/torture", "test/soak", "test/cluster", "test/cluster/run"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
-		{"os/signal", append(slices.Clone(speaks), "test/soak"), "signals end a call's context in main"},
+		{"os/signal", append(slices.Clone(speaks), "test/soak", "test/cluster/run"), "signals end a call's context in main"},
 		{"os/user", speaks, "pass the user as a value"},
 		{"os", append(slices.Clone(files), "internal/external", "internal/ledger/jetstream"), "this package is pure: only the store and transcripts use files, only the command line the environment"},
 		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
@@ -211,7 +214,7 @@ func closedStds() []closedStd {
 		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "pass randomness as a value, so that a test determines it"},
 		{"crypto/rand", speaks, "pass randomness as a value, so that a test determines it"},
 		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; return it everywhere else"},
-		{"net", []string{"internal/ledger/jetstream"}, "leslie has no daemon and no socket but the connection to the servers of a connected project: agents' sandboxes have no network"},
+		{"net", []string{"internal/ledger/jetstream", "test/cluster"}, "leslie has no daemon and no socket but the connection to the servers of a connected project: agents' sandboxes have no network"},
 		{"plugin", nil, "leslie is one static binary"},
 		{"unsafe", nil, "leslie does not need it"},
 		{"C", nil, "leslie is pure Go: CGO_ENABLED=0"},
@@ -262,7 +265,7 @@ func checkImports(tr *tree) []string {
 // refuses returns why a package must not import another, or "".
 func (r allowance) refuses(p string, isTest bool) string {
 	if dir, ok := strings.CutPrefix(p, module+"/"); ok {
-		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness" || dir == "test/fakeagent" || dir == "store/internal/storetest" || dir == "internal/ledger/ledgertest") {
+		if slices.Contains(r.packages, dir) || isTest && (dir == r.dir || dir == "test/harness" || dir == "test/fakeagent" || dir == "store/internal/storetest" || dir == "internal/ledger/ledgertest" || dir == "test/cluster") {
 			return ""
 		}
 		return whyNotPackage(dir)

@@ -101,7 +101,7 @@ func credentialsIn(data []byte) (nats.Option, error) {
 	text := string(data)
 	switch {
 	case strings.Contains(text, "BEGIN NATS USER JWT"):
-		if _, err := nkeys.ParseDecoratedJWT(data); err != nil {
+		if _, err := nkeys.ParseDecoratedNKey(data); err != nil {
 			return nil, errors.New("it is no complete file of NATS credentials")
 		}
 		return nats.UserCredentialBytes(data), nil

@@ -18,17 +18,37 @@ const (
 	windowBytes = 8 << 20
 )
 
-// message returns a line as it is published behind another.
-func (l *log) message(last string, line ledger.Line) *nats.Msg {
-	m := &nats.Msg{Subject: l.op, Data: line.Data, Header: nats.Header{
+// message returns a line as it is published. Its sequence is all that the server compares:
+// server 2.15.2 can compare the id of the line before, too, but a cluster where that differs
+// stops the stream for good ("critical write error") instead of refusing the message.
+func (l *log) message(line ledger.Line) *nats.Msg {
+	return &nats.Msg{Subject: l.op, Data: line.Data, Header: nats.Header{
+		sealHeader:              {lineSeal(line)},
 		nats.MsgIdHdr:           {line.ID},
 		nats.ExpectedStreamHdr:  {l.names.log},
 		nats.ExpectedLastSeqHdr: {strconv.FormatInt(line.Seq-1, 10)},
 	}}
-	if last != "" {
-		m.Header.Set(nats.ExpectedLastMsgIdHdr, last)
+}
+
+// behind returns ErrConflict if the line before a place is another than the one with the
+// id last. That never changes once it is there, so it may be compared before the line is
+// sent; after a read of the log that takes no request.
+func (l *log) behind(ctx context.Context, last string, seq int64) error {
+	before := l.knownID(seq - 1)
+	if before == "" && seq > 1 {
+		line, err := l.line(ctx, seq-1)
+		switch {
+		case errors.Is(err, ledger.ErrGap): // or not there yet, which the sequence tells
+			return nil
+		case err != nil:
+			return err
+		}
+		before = line.ID
 	}
-	return m
+	if before != last {
+		return failure(ledger.ErrConflict, fmt.Errorf("line %d is %q", seq-1, before))
+	}
+	return nil
 }
 
 func check(line ledger.Line) error {
@@ -54,7 +74,10 @@ func (l *log) Append(ctx context.Context, last string, line ledger.Line) error {
 	if err := check(line); err != nil {
 		return err
 	}
-	msg := l.message(last, line)
+	if err := l.behind(ctx, last, line.Seq); err != nil {
+		return err
+	}
+	msg := l.message(line)
 	lost := false // an answer: the line may be there although a later attempt fails
 	for {
 		answer, sent, err := l.ask(ctx, msg, l.exists(l.names.log))
@@ -68,6 +91,7 @@ func (l *log) Append(ctx context.Context, last string, line ledger.Line) error {
 		case err != nil:
 			return unlessLost(true, err)
 		case refusal == nil && got.Seq == line.Seq:
+			l.know(line)
 			return nil
 		case refusal == nil:
 			return failure(ledger.ErrConflict, fmt.Errorf("the id is at %d", got.Seq))
@@ -101,6 +125,7 @@ func (l *log) conflict(ctx context.Context, line ledger.Line, lost bool, refusal
 	}
 	switch {
 	case err == nil && there.ID == line.ID:
+		l.know(line)
 		return nil
 	case err == nil, errors.Is(err, ledger.ErrMissing), !lost:
 		return failure(ledger.ErrConflict, refusal)
@@ -116,8 +141,13 @@ func (l *log) AppendAll(ctx context.Context, last string, lines []ledger.Line) e
 			return err
 		}
 	}
+	if len(lines) > 0 {
+		if err := l.behind(ctx, last, lines[0].Seq); err != nil {
+			return err
+		}
+	}
 	for len(lines) > 0 {
-		n, err := l.publishAll(ctx, last, lines)
+		n, err := l.publishAll(ctx, lines)
 		if err != nil {
 			return err
 		}
@@ -132,6 +162,7 @@ func (l *log) AppendAll(ctx context.Context, last string, lines []ledger.Line) e
 			}
 			n = 1
 		}
+		l.know(lines[n-1])
 		last, lines = lines[n-1].ID, lines[n:]
 	}
 	return nil
@@ -153,7 +184,7 @@ func (l *log) past(ctx context.Context, lines []ledger.Line) (n int, err error) 
 
 // publishAll returns how many lines, from the first, the stream has confirmed. It ends at
 // the first trouble.
-func (l *log) publishAll(ctx context.Context, last string, lines []ledger.Line) (n int, err error) {
+func (l *log) publishAll(ctx context.Context, lines []ledger.Line) (n int, err error) {
 	nc, err := l.connected(ctx)
 	if err != nil {
 		return 0, err
@@ -169,12 +200,12 @@ func (l *log) publishAll(ctx context.Context, last string, lines []ledger.Line) 
 	next, waiting := 0, 0 // the next line to send; bytes that are sent and not confirmed
 	for n < len(lines) {
 		for next < len(lines) && next-n < windowLines && waiting < windowBytes {
-			msg := l.message(last, lines[next])
+			msg := l.message(lines[next])
 			msg.Reply = inbox + "." + strconv.Itoa(next)
 			if nc.PublishMsg(msg) != nil {
 				return n, nil
 			}
-			last, waiting, next = lines[next].ID, waiting+len(lines[next].Data), next+1
+			waiting, next = waiting+len(lines[next].Data), next+1
 		}
 		if !confirmed(watched, answers, inbox+"."+strconv.Itoa(n), lines[n].Seq) {
 			if cause := context.Cause(watched); errors.Is(cause, ledger.ErrDenied) {

@@ -3,7 +3,6 @@ package jetstream
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -63,7 +62,10 @@ func (l *log) PutBlob(ctx context.Context, sum string, data []byte) error {
 
 // put stores a message of the blobs' stream.
 func (l *log) put(ctx context.Context, subject string, data []byte) error {
-	return l.publish(ctx, &nats.Msg{Subject: subject, Data: data, Header: nats.Header{nats.ExpectedStreamHdr: {l.names.blobs}}}, l.names.blobs)
+	return l.publish(ctx, &nats.Msg{Subject: subject, Data: data, Header: nats.Header{
+		nats.ExpectedStreamHdr: {l.names.blobs},
+		sealHeader:             {seal(subject, data)},
+	}}, l.names.blobs)
 }
 
 // publish stores a message that may be stored more than once.
@@ -155,37 +157,46 @@ func (l *log) blobMessage(ctx context.Context, subject string) (data []byte, oth
 	}
 	var got struct {
 		Message struct {
-			Data string `json:"data"`
+			Headers []byte `json:"hdrs"`
+			Data    []byte `json:"data"`
 		} `json:"message"`
 	}
 	err = l.api(ctx, "STREAM.MSG.GET."+l.names.blobs, map[string]string{"last_by_subj": subject}, &got)
-	switch {
-	case err == nil:
-		data, err = base64.StdEncoding.DecodeString(got.Message.Data)
-	case errors.Is(err, ledger.ErrMissing):
-		data, err = l.blobFromOthers(ctx, subject)
+	if err == nil {
+		header, _ := nats.DecodeHeadersMsg(got.Message.Headers)
+		data, err = sealed(subject, header, got.Message.Data)
+	}
+	if errors.Is(err, ledger.ErrMissing) {
+		err = l.elsewhere(ctx, l.directSubject(subject), nil, func(m *nats.Msg) (err error) {
+			data, err = sealed(subject, m.Header, m.Data)
+			return err
+		})
 	}
 	return data, true, err
+}
+
+// sealed returns the content of a message that is as it was stored.
+func sealed(subject string, header nats.Header, data []byte) ([]byte, error) {
+	if header.Get(sealHeader) != seal(subject, data) {
+		return nil, failure(ledger.ErrMissing, errDamaged)
+	}
+	return data, nil
 }
 
 // direct returns the last message of a subject of the blobs' stream, as the copy has it
 // that answers. Where none answers, ErrMissing: the leader may.
 func (l *log) direct(ctx context.Context, subject string) ([]byte, error) {
 	nobody := func(context.Context) error { return ledger.ErrMissing }
-	m, _, err := l.ask(ctx, &nats.Msg{Subject: "$JS.API.DIRECT.GET." + l.names.blobs + "." + subject}, nobody)
+	m, _, err := l.ask(ctx, &nats.Msg{Subject: l.directSubject(subject)}, nobody)
 	switch {
 	case err != nil:
 		return nil, err
 	case status(m) != "":
 		return nil, ledger.ErrMissing
 	}
-	return m.Data, nil
+	return sealed(subject, m.Header, m.Data)
 }
 
-func (l *log) blobFromOthers(ctx context.Context, subject string) ([]byte, error) {
-	m, err := l.elsewhere(ctx, "$JS.API.DIRECT.GET."+l.names.blobs+"."+subject, nil)
-	if err != nil {
-		return nil, err
-	}
-	return m.Data, nil
+func (l *log) directSubject(subject string) string {
+	return "$JS.API.DIRECT.GET." + l.names.blobs + "." + subject
 }

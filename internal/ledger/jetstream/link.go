@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,13 +58,12 @@ func newLink(at ledger.Address) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{servers: servers, watches: map[*watch]bool{}}
-	l.opts = append(opts,
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.wake("", errLost) }),
-		nats.ClosedHandler(func(*nats.Conn) { l.wake("", errLost) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.refused(err) }),
-	)
-	return l, nil
+	return &link{servers: servers, opts: opts, watches: map[*watch]bool{}}, nil
+}
+
+// alone returns a link to one server, with the same credentials.
+func (l *link) alone(server string) *link {
+	return &link{servers: server, opts: l.opts, watches: map[*watch]bool{}}
 }
 
 // connected returns the connection. Where none is, it tries each server once.
@@ -93,7 +93,10 @@ func (l *link) connected(ctx context.Context) (*nats.Conn, error) {
 
 func (l *link) connect(d *dialing) {
 	defer close(d.done)
-	nc, err := nats.Connect(l.servers, l.opts...)
+	nc, err := nats.Connect(l.servers, append(slices.Clone(l.opts),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.wake("", errLost) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.refused(err) }),
+	)...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dial = nil

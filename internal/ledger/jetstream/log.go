@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -13,11 +14,34 @@ import (
 // Engine is NATS JetStream, on servers that an address names.
 type Engine struct{}
 
+// errDamaged says that a copy of a message is not what was stored. It is as good as none.
+var errDamaged = errors.New("it is damaged")
+
 // log is the log of one project.
 type log struct {
 	*link
 	names
 	gap func(seq int64)
+
+	seen     sync.Mutex
+	lastSeen ledger.Line // without its data: the last one that was read or appended
+}
+
+// know remembers a line that is in the log.
+func (l *log) know(line ledger.Line) {
+	l.seen.Lock()
+	defer l.seen.Unlock()
+	l.lastSeen = ledger.Line{Seq: line.Seq, ID: line.ID}
+}
+
+// knownID returns the id of the line at a place, or "" if it was not the last one seen.
+func (l *log) knownID(seq int64) string {
+	l.seen.Lock()
+	defer l.seen.Unlock()
+	if l.lastSeen.Seq != seq {
+		return ""
+	}
+	return l.lastSeen.ID
 }
 
 // Open reads the address and the credentials. It connects when the log is used first.
@@ -42,7 +66,7 @@ func open(at ledger.Address) (*log, error) {
 	if gap == nil {
 		gap = func(int64) {}
 	}
-	return &log{link, n, gap}, nil
+	return &log{link: link, names: n, gap: gap}, nil
 }
 
 // Close ends the connection.
@@ -97,11 +121,12 @@ func (l *log) Head(ctx context.Context) (ledger.Head, error) {
 	if f.err != nil && i.State.Last > 0 {
 		return ledger.Head{}, f.err
 	}
+	l.know(f.line)
 	return ledger.Head{Seq: f.line.Seq, ID: f.line.ID, Now: i.Time}, nil
 }
 
-// stored returns a message of the log that the stream's leader has. ErrMissing if it has
-// no such message.
+// stored returns a line that the stream's leader has. ErrMissing if it has no such line, or
+// has it damaged.
 func (l *log) stored(ctx context.Context, which map[string]any) (ledger.Line, error) {
 	var got struct {
 		Message struct {
@@ -115,9 +140,10 @@ func (l *log) stored(ctx context.Context, which map[string]any) (ledger.Line, er
 		return ledger.Line{}, err
 	}
 	m := got.Message
-	line := ledger.Line{Seq: m.Seq, Data: m.Data, Time: m.Time}
-	if h, err := nats.DecodeHeadersMsg(m.Headers); err == nil {
-		line.ID = h.Get(nats.MsgIdHdr)
+	header, err := nats.DecodeHeadersMsg(m.Headers)
+	line := ledger.Line{Seq: m.Seq, ID: header.Get(nats.MsgIdHdr), Data: m.Data, Time: m.Time}
+	if err != nil || !whole(line, header) {
+		return ledger.Line{}, failure(ledger.ErrMissing, errDamaged)
 	}
 	return line, nil
 }

@@ -83,16 +83,30 @@ func (r *reader) take(ctx context.Context, line ledger.Line) error {
 		return nil
 	}
 	if line.Seq > r.at+1 {
-		hole := r.at
-		if err := r.fill(ctx, line.Seq-1); err != nil {
+		if err := r.heal(ctx, line.Seq-1); err != nil {
 			return err
 		}
-		r.gap(hole)
 	}
+	return r.hand(line)
+}
+
+// hand gives the next line to who reads.
+func (r *reader) hand(line ledger.Line) error {
 	if err := r.each(line); err != nil {
 		return err
 	}
+	r.know(line)
 	r.at = line.Seq
+	return nil
+}
+
+// heal hands out the lines up to a place, which this copy lacks, and tells of it.
+func (r *reader) heal(ctx context.Context, last int64) error {
+	hole := r.at
+	if err := r.fill(ctx, last); err != nil {
+		return err
+	}
+	r.gap(hole)
 	return nil
 }
 
@@ -101,10 +115,9 @@ func (r *reader) fill(ctx context.Context, last int64) error {
 	for r.at < last {
 		lines, err := r.some(ctx, r.at+1, min(last, r.at+leaderLines))
 		for _, line := range lines {
-			if err := r.each(line); err != nil {
+			if err := r.hand(line); err != nil {
 				return err
 			}
-			r.at = line.Seq
 		}
 		if err != nil {
 			return err
@@ -160,10 +173,16 @@ func (r *reader) batch(ctx context.Context) error {
 			return nil
 		}
 		line, err := lineOf(m)
-		if err != nil {
-			return err
+		switch {
+		case err == nil:
+			err = r.take(ctx, line)
+		case !errors.Is(err, errDamaged):
+		case line.Seq == r.at+1:
+			err = r.heal(ctx, line.Seq)
+		default: // then its place is not certain: what follows shows that one is missing
+			err = nil
 		}
-		if err := r.take(ctx, line); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -199,7 +218,7 @@ func subscribe(nc *nats.Conn, subject string, request []byte) (*nats.Subscriptio
 	return answers, nil
 }
 
-// lineOf returns the line that a copy sent.
+// lineOf returns the line that a copy sent, with errDamaged if it is not as it was appended.
 func lineOf(m *nats.Msg) (ledger.Line, error) {
 	seq, err := strconv.ParseInt(m.Header.Get(nats.JSSequence), 10, 64)
 	if err != nil {
@@ -209,43 +228,51 @@ func lineOf(m *nats.Msg) (ledger.Line, error) {
 	if err != nil {
 		return ledger.Line{}, fmt.Errorf("the server's answer is not understood: %w", err)
 	}
-	return ledger.Line{Seq: seq, ID: m.Header.Get(nats.MsgIdHdr), Data: m.Data, Time: at}, nil
+	line := ledger.Line{Seq: seq, ID: m.Header.Get(nats.MsgIdHdr), Data: m.Data, Time: at}
+	if !whole(line, m.Header) {
+		return line, failure(ledger.ErrMissing, errDamaged)
+	}
+	return line, nil
 }
 
 // fromOthers returns a line that some server has. ErrMissing if none has it.
 func (l *log) fromOthers(ctx context.Context, seq int64) (ledger.Line, error) {
-	m, err := l.elsewhere(ctx, "$JS.API.DIRECT.GET."+l.names.log, fmt.Appendf(nil, `{"seq":%d}`, seq))
-	if err != nil {
-		return ledger.Line{}, err
-	}
-	return lineOf(m)
+	var line ledger.Line
+	err := l.elsewhere(ctx, "$JS.API.DIRECT.GET."+l.names.log, fmt.Appendf(nil, `{"seq":%d}`, seq), func(m *nats.Msg) (err error) {
+		line, err = lineOf(m)
+		return err
+	})
+	return line, err
 }
 
 // elsewhere sends a direct request to each server that is known, over a connection of its
-// own: a server that has a copy answers from that. ErrMissing if all say that it is not
-// there.
-func (l *log) elsewhere(ctx context.Context, subject string, request []byte) (*nats.Msg, error) {
+// own: a server that has a copy answers from that. The first answer that use accepts is
+// it. ErrMissing if all say that it is not there, or have it damaged.
+func (l *log) elsewhere(ctx context.Context, subject string, request []byte, use func(*nats.Msg) error) error {
 	nc, err := l.connected(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = failure(ledger.ErrMissing, errors.New("no server that was asked has it"))
 	for _, server := range nc.Servers() {
 		m, e := l.from(ctx, server, subject, request)
+		if e == nil {
+			e = use(m)
+		}
 		switch {
 		case e == nil:
-			return m, nil
+			return nil
 		case ctx.Err() != nil:
-			return nil, silence(ctx, ledger.ErrUnreachable)
+			return silence(ctx, ledger.ErrUnreachable)
 		case !errors.Is(e, ledger.ErrMissing):
 			err = e // it may have it
 		}
 	}
-	return nil, err
+	return err
 }
 
 func (l *log) from(ctx context.Context, server, subject string, request []byte) (*nats.Msg, error) {
-	one := &link{servers: server, opts: l.opts, watches: map[*watch]bool{}}
+	one := l.alone(server)
 	defer func() { _ = one.close() }()
 	nc, err := one.connected(ctx)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
@@ -17,14 +16,16 @@ import (
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/jetstream"
 	"leslie/internal/ledger/ledgertest"
+	"leslie/test/cluster"
 )
 
 // node is a server in this process, set up as the file for operators says, alone.
 type node struct {
-	config  string // the file
-	port    int
-	folder  string
-	running *server.Server
+	config    string // the file
+	port      int
+	websocket string // port
+	folder    string
+	running   *server.Server
 }
 
 // clusterBlock is what a server that is alone has not.
@@ -33,16 +34,14 @@ var clusterBlock = regexp.MustCompile(`(?ms)^cluster \{.*?^\}\n`)
 // startNode returns a running server. change, if not nil, changes its configuration.
 func startNode(t *testing.T, change func(string) string) *node {
 	t.Helper()
-	text, err := os.ReadFile(filepath.FromSlash("../../../test/cluster/leslie.conf"))
-	require.NoError(t, err)
 	n := &node{folder: t.TempDir(), port: freePort(t)}
 	values := map[string]string{
 		"NATS_NAME": "n1", "NATS_LISTEN": fmt.Sprintf("127.0.0.1:%d", n.port),
-		"NATS_WEBSOCKET": fmt.Sprintf("127.0.0.1:%d", freePort(t)),
-		"NATS_STORE": `"` + filepath.ToSlash(n.folder) + `"`,
+		"NATS_WEBSOCKET":  fmt.Sprintf("127.0.0.1:%d", freePort(t)),
+		"NATS_STORE":      `"` + filepath.ToSlash(n.folder) + `"`,
 		"READER_PASSWORD": "rpw", "WRITER_PASSWORD": "wpw", "ADMIN_PASSWORD": "apw",
 	}
-	config := clusterBlock.ReplaceAllString(string(text), "")
+	config := clusterBlock.ReplaceAllString(cluster.Config, "")
 	for name, value := range values {
 		config = strings.ReplaceAll(config, "$"+name, value)
 	}
@@ -51,6 +50,7 @@ func startNode(t *testing.T, change func(string) string) *node {
 	}
 	n.config = filepath.Join(n.folder, "leslie.conf")
 	require.NoError(t, os.WriteFile(n.config, []byte(config), 0o600))
+	n.websocket = strings.TrimPrefix(values["NATS_WEBSOCKET"], "127.0.0.1:")
 	n.start(t)
 	t.Cleanup(n.stop)
 	return n
@@ -74,22 +74,33 @@ func (n *node) stop() {
 
 func (n *node) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", n.port) }
 
+// ports counts the ports that this process gave away.
+var ports atomic.Int64
+
+// freePort returns a port that is below those that systems give to connections: a server
+// that starts again finds it free.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().(*net.TCPAddr).Port
+	for {
+		port := 10_000 + (os.Getpid()*50+int(ports.Add(1)))%20_000
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			require.NoError(t, l.Close())
+			return port
+		}
+	}
 }
 
 // projects counts the projects of this process.
 type projects struct{ n atomic.Int64 }
 
-func (p *projects) next() string { return fmt.Sprintf("p%d-%d", os.Getpid(), p.n.Add(1)) }
+func (p *projects) next() string { return fmt.Sprintf("p%d", p.n.Add(1)) }
 
-// setup returns the addresses of a new project on servers.
-func setup(t *testing.T, project string, urls ...string) ledgertest.Setup {
+// setup returns the addresses of a new project on a server.
+func (n *node) setup(t *testing.T, project string, urls ...string) ledgertest.Setup {
 	t.Helper()
+	if len(urls) == 0 {
+		urls = []string{n.url()}
+	}
 	at := func(user, password string) ledger.Address {
 		return ledger.Address{URLs: urls, Project: project, Name: "test", Credentials: secret(t, user+":"+password+"\n")}
 	}
@@ -108,18 +119,5 @@ func secret(t *testing.T, content string) string {
 func TestOneServerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	n, p := startNode(t, nil), projects{}
-	ledgertest.Contract(t, func(t *testing.T) ledgertest.Setup { return setup(t, p.next(), n.url()) })
-}
-
-// TestServersKeepTheContract is for three servers as "make cluster" starts them, whose URLs
-// are in the environment.
-func TestServersKeepTheContract(t *testing.T) {
-	t.Parallel()
-	urls := os.Getenv("LESLIE_TEST_SERVERS")
-	if urls == "" {
-		t.Skip("LESLIE_TEST_SERVERS names no servers")
-	}
-	p := projects{}
-	p.n.Store(time.Now().UnixMilli())
-	ledgertest.Contract(t, func(t *testing.T) ledgertest.Setup { return setup(t, p.next(), strings.Split(urls, ",")...) })
+	ledgertest.Contract(t, func(t *testing.T) ledgertest.Setup { return n.setup(t, p.next()) })
 }

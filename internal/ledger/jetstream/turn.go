@@ -27,8 +27,8 @@ const (
 // Turn asks the consumer for its only message, which it gives to one at a time, in the
 // order of requests.
 func (l *log) Turn(ctx context.Context) (done func(), err error) {
-	for why := l.exists(l.names.turn); ; why = nil {
-		token, err := l.awaitTurn(ctx, why)
+	for {
+		token, err := l.awaitTurn(ctx, l.exists(l.names.turn))
 		switch {
 		case err != nil:
 			return nil, err
@@ -41,16 +41,18 @@ func (l *log) Turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// awaitTurn sends one request and waits for the token; nil if another request is needed.
+// awaitTurn asks for the token until it comes; nil if the connection breaks before.
 func (l *log) awaitTurn(ctx context.Context, why func(context.Context) error) (*nats.Msg, error) {
 	nc, err := l.connected(ctx)
 	if err != nil {
 		return nil, err
 	}
 	subject := "$JS.API.CONSUMER.MSG.NEXT." + l.names.turn + "." + turnConsumer
+	request := fmt.Appendf(nil, `{"batch":1,"expires":%d,"idle_heartbeat":%d}`, turnRequest, heartbeat)
 	watched, stop := l.watch(ctx, subject)
 	defer stop()
-	answers, err := subscribe(nc, subject, fmt.Appendf(nil, `{"batch":1,"expires":%d,"idle_heartbeat":%d}`, turnRequest, heartbeat))
+	// One inbox for all requests: the token may also come for one that was given up.
+	answers, err := subscribe(nc, subject, request)
 	if err != nil {
 		return nil, nil
 	}
@@ -61,15 +63,23 @@ func (l *log) awaitTurn(ctx context.Context, why func(context.Context) error) (*
 		cancel()
 		switch {
 		case err == nil && status(m) == "100": // the request is still known
+			continue
 		case err == nil && status(m) == "":
 			return m, nil
 		case errors.Is(context.Cause(watched), ledger.ErrDenied):
 			return nil, context.Cause(watched)
 		case ctx.Err() != nil: // somebody else has it
 			return nil, ctx.Err()
-		case why != nil:
-			return nil, why(ctx)
-		default:
+		case watched.Err() != nil:
+			return nil, nil
+		}
+		if why != nil {
+			if err := why(ctx); err != nil {
+				return nil, err
+			}
+			why = nil
+		}
+		if !pause(ctx) || nc.PublishRequest(subject, answers.Subject, request) != nil {
 			return nil, nil
 		}
 	}

@@ -162,7 +162,7 @@ func place(t *testing.T, s Setup) {
 		assert.ErrorIs(t, l.Append(Soon(t), last, line), ledger.ErrConflict, why)
 	}
 	conflict("", lines[1], "there is no first line")
-	conflict(lines[0].ID, lines[0], "there is no line before the first")
+	conflict(lines[0].ID, ledger.Line{Seq: 1, ID: "op-first"}, "there is no line before the first")
 	Append(t, l, "", lines[:2]...)
 	other := ledger.Line{Seq: 2, ID: "op-other", Data: []byte("other")}
 	conflict(lines[0].ID, other, "the place is taken")
@@ -398,7 +398,8 @@ func turnContext(t *testing.T, s Setup) {
 	done()
 }
 
-func hash(data []byte) string {
+// Hash returns the name of content.
+func Hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
@@ -421,11 +422,11 @@ func blobs(t *testing.T, s Setup) {
 	}
 	for i, size := range []int{0, 1, 512 << 10, 512<<10 + 1, 600 << 10, 5 << 20} {
 		data := Content(i, size)
-		_, err := reader.GetBlob(Soon(t), hash(data))
+		_, err := reader.GetBlob(Soon(t), Hash(data))
 		require.ErrorIs(t, err, ledger.ErrMissing, "%d bytes", size)
-		require.NoError(t, l.PutBlob(Soon(t), hash(data), data), "%d bytes", size)
-		require.NoError(t, l.PutBlob(Soon(t), hash(data), data), "%d bytes, again", size)
-		got, err := reader.GetBlob(Soon(t), hash(data))
+		require.NoError(t, l.PutBlob(Soon(t), Hash(data), data), "%d bytes", size)
+		require.NoError(t, l.PutBlob(Soon(t), Hash(data), data), "%d bytes, again", size)
+		got, err := reader.GetBlob(Soon(t), Hash(data))
 		require.NoError(t, err, "%d bytes", size)
 		assert.True(t, bytes.Equal(data, got), "%d bytes", size)
 	}
@@ -435,12 +436,12 @@ func blobs(t *testing.T, s Setup) {
 func blobNames(t *testing.T, s Setup) {
 	l := Created(t, s)
 	data := []byte("content")
-	require.Error(t, l.PutBlob(Soon(t), hash([]byte("other")), data), "a name of other content")
-	_, err := l.GetBlob(Soon(t), hash([]byte("other")))
+	require.Error(t, l.PutBlob(Soon(t), Hash([]byte("other")), data), "a name of other content")
+	_, err := l.GetBlob(Soon(t), Hash([]byte("other")))
 	require.ErrorIs(t, err, ledger.ErrMissing)
-	_, err = l.GetBlob(Soon(t), hash(data))
+	_, err = l.GetBlob(Soon(t), Hash(data))
 	require.ErrorIs(t, err, ledger.ErrMissing)
-	for _, name := range []string{"", "abc", strings.Repeat("*", 64), hash(data) + "0", hash(data)[:62] + ".>"} {
+	for _, name := range []string{"", "abc", strings.Repeat("*", 64), Hash(data) + "0", Hash(data)[:62] + ".>"} {
 		require.Error(t, l.PutBlob(Soon(t), name, data), "%q", name)
 		_, err := l.GetBlob(Soon(t), name)
 		require.Error(t, err, "%q", name)
@@ -453,19 +454,19 @@ func blobsAtOnce(t *testing.T, s Setup) {
 	var all sync.WaitGroup
 	for range 4 {
 		l := Opened(t, s, s.Writer)
-		all.Go(func() { assert.NoError(t, l.PutBlob(Soon(t), hash(data), data)) })
+		all.Go(func() { assert.NoError(t, l.PutBlob(Soon(t), Hash(data), data)) })
 	}
 	for i := range 20 {
 		all.Go(func() {
 			small := Content(100+i, 1000)
-			assert.NoError(t, created.PutBlob(Soon(t), hash(small), small))
-			got, err := created.GetBlob(Soon(t), hash(small))
+			assert.NoError(t, created.PutBlob(Soon(t), Hash(small), small))
+			got, err := created.GetBlob(Soon(t), Hash(small))
 			assert.NoError(t, err)
 			assert.Equal(t, small, got)
 		})
 	}
 	all.Wait()
-	got, err := created.GetBlob(Soon(t), hash(data))
+	got, err := created.GetBlob(Soon(t), Hash(data))
 	require.NoError(t, err)
 	assert.True(t, bytes.Equal(data, got))
 }
@@ -478,8 +479,8 @@ func missing(t *testing.T, s Setup) {
 	assert.ErrorIs(t, l.After(Soon(t), 0, each), ledger.ErrMissing)
 	assert.ErrorIs(t, l.Follow(Soon(t), 0, each), ledger.ErrMissing)
 	assert.ErrorIs(t, l.Append(Soon(t), "", Lines(1, 1)[0]), ledger.ErrMissing)
-	assert.ErrorIs(t, l.PutBlob(Soon(t), hash(nil), nil), ledger.ErrMissing)
-	_, err = l.GetBlob(Soon(t), hash(nil))
+	assert.ErrorIs(t, l.PutBlob(Soon(t), Hash(nil), nil), ledger.ErrMissing)
+	_, err = l.GetBlob(Soon(t), Hash(nil))
 	assert.ErrorIs(t, err, ledger.ErrMissing)
 	_, err = l.Turn(Soon(t))
 	assert.ErrorIs(t, err, ledger.ErrMissing)
@@ -493,7 +494,7 @@ func denied(t *testing.T, s Setup) {
 	lines := Lines(1, 2)
 	Append(t, l, "", lines[0])
 	data := []byte("content")
-	require.NoError(t, l.PutBlob(Soon(t), hash(data), data))
+	require.NoError(t, l.PutBlob(Soon(t), Hash(data), data))
 	reader := Opened(t, s, s.Reader)
 	refused := func(call string, do func(context.Context) error) {
 		t.Helper()
@@ -506,7 +507,7 @@ func denied(t *testing.T, s Setup) {
 	refused("append all", func(ctx context.Context) error { return reader.AppendAll(ctx, lines[0].ID, lines[1:]) })
 	refused("put", func(ctx context.Context) error {
 		other := []byte("other")
-		return reader.PutBlob(ctx, hash(other), other)
+		return reader.PutBlob(ctx, Hash(other), other)
 	})
 	refused("create", func(ctx context.Context) error {
 		other := s.Reader
@@ -519,7 +520,7 @@ func denied(t *testing.T, s Setup) {
 		return err
 	})
 	Same(t, lines[:1], Read(t, reader, 0))
-	got, err := reader.GetBlob(Soon(t), hash(data))
+	got, err := reader.GetBlob(Soon(t), Hash(data))
 	require.NoError(t, err)
 	assert.Equal(t, data, got)
 	Append(t, l, lines[0].ID, lines[1])
@@ -533,9 +534,9 @@ func apart(t *testing.T, s Setup) {
 	lines := Lines(1, 2)
 	Append(t, one, "", lines...)
 	data := []byte("content")
-	require.NoError(t, one.PutBlob(Soon(t), hash(data), data))
+	require.NoError(t, one.PutBlob(Soon(t), Hash(data), data))
 	assert.Zero(t, head(t, two).Seq)
-	_, err := two.GetBlob(Soon(t), hash(data))
+	_, err := two.GetBlob(Soon(t), Hash(data))
 	assert.ErrorIs(t, err, ledger.ErrMissing)
 	Append(t, two, "", lines[0])
 	assert.Equal(t, int64(2), head(t, one).Seq)

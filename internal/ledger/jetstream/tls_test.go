@@ -1,0 +1,133 @@
+package jetstream_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"leslie/internal/ledger"
+	"leslie/internal/ledger/jetstream"
+	"leslie/internal/ledger/ledgertest"
+)
+
+// certificate and key are files of a server on this machine, which this process trusts.
+var certificate, key string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "leslie-tls-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	certificate, key = filepath.Join(dir, "crt"), filepath.Join(dir, "key")
+	if err := errors.Join(makeCertificate(), os.Setenv("SSL_CERT_FILE", certificate)); err != nil {
+		log.Fatal(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func makeCertificate() error {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		return err
+	}
+	secret, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		return err
+	}
+	write := func(path, kind string, data []byte) error {
+		return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600)
+	}
+	return errors.Join(write(certificate, "CERTIFICATE", public), write(key, "EC PRIVATE KEY", secret))
+}
+
+// needsTLS skips where the system alone says whom it trusts.
+func needsTLS(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		t.Skip("SSL_CERT_FILE has no effect here")
+	}
+}
+
+// withTLS takes the comment signs off the file's lines about TLS.
+func withTLS(config string) string {
+	config = strings.NewReplacer("#tls {", "tls {", "#  cert_file", "  cert_file", "#  key_file", "  key_file", "\n#}", "\n}").Replace(config)
+	config = strings.ReplaceAll(config, "/etc/nats/server.crt", filepath.ToSlash(certificate))
+	return strings.ReplaceAll(config, "/etc/nats/server.key", filepath.ToSlash(key))
+}
+
+func TestServersAreReachedInEachWay(t *testing.T) {
+	t.Parallel()
+	needsTLS(t)
+	plain := startNode(t, nil)
+	secure := startNode(t, withTLS)
+	wss := startNode(t, func(config string) string {
+		return strings.Replace(withTLS(config), "  no_tls: true\n", fmt.Sprintf("  tls { cert_file: %q, key_file: %q }\n", certificate, key), 1)
+	})
+	nobody := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	for name, ways := range map[string]struct {
+		n    *node
+		urls []string
+	}{
+		"nats":                  {plain, []string{plain.url()}},
+		"without a scheme":      {plain, []string{strings.TrimPrefix(plain.url(), "nats://")}},
+		"a server that is down": {plain, []string{nobody, plain.url()}},
+		"websocket":             {plain, []string{"ws://127.0.0.1:" + plain.websocket}},
+		"TLS":                   {secure, []string{fmt.Sprintf("tls://127.0.0.1:%d", secure.port)}},
+		"TLS that is asked for": {secure, []string{secure.url()}},
+		"websocket and TLS":     {wss, []string{"wss://127.0.0.1:" + wss.websocket}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ways.n.setup(t, strings.ReplaceAll(name, " ", "-"), ways.urls...)
+			l := ledgertest.Created(t, s)
+			ledgertest.Append(t, l, "", ledgertest.Lines(1, 3)...)
+			ledgertest.Same(t, ledgertest.Lines(1, 3), ledgertest.Read(t, l, 0))
+		})
+	}
+	t.Run("TLS that the server has not", func(t *testing.T) {
+		t.Parallel()
+		s := plain.setup(t, "p", fmt.Sprintf("tls://127.0.0.1:%d", plain.port))
+		_, err := ledgertest.Opened(t, s, s.Writer).Head(ledgertest.Soon(t))
+		require.ErrorIs(t, err, ledger.ErrUnreachable)
+	})
+}
+
+func TestAddressesThatCannotBeMeantAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, urls := range [][]string{
+		nil, {""}, {"nats://"}, {"http://host"}, {"nats://user:secret@host"}, {"nats://host", "wss://host"}, {"nats://a b"},
+	} {
+		_, err := jetstream.Engine{}.Open(ledger.Address{URLs: urls, Project: "p"})
+		require.Error(t, err, "%q", urls)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	for _, project := range []string{"", "a.b", "*", "a b", ">", strings.Repeat("a", 65)} {
+		_, err := jetstream.Engine{}.Open(ledger.Address{URLs: []string{"host"}, Project: project})
+		require.Error(t, err, "%q", project)
+	}
+}
