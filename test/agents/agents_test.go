@@ -62,23 +62,7 @@ func TestMain(m *testing.M) {
 // TestRealAgentsWorkWithLeslie needs LESLIE_AGENTS, the binary to test. LESLIE_AGENTS_CACHE
 // names the folder where the agents are installed, LESLIE_AGENTS_ONLY those to test.
 func TestRealAgentsWorkWithLeslie(t *testing.T) {
-	binary := os.Getenv("LESLIE_AGENTS")
-	if binary == "" {
-		t.Skip("it installs real agents: make agents")
-	}
-	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		t.Fatal("only Linux shows which processes belong to an agent")
-	}
-	leslie, err := filepath.Abs(binary)
-	require.NoError(t, err)
-	cache := os.Getenv("LESLIE_AGENTS_CACHE")
-	if cache == "" {
-		folder, err := os.UserCacheDir()
-		require.NoError(t, err)
-		cache = filepath.Join(folder, "leslie-agents")
-	}
-	in, err := newInstaller(cache)
-	require.NoError(t, err)
+	leslie, in := prepared(t)
 	schema, err := in.schema()
 	require.NoError(t, err)
 	only := strings.Fields(os.Getenv("LESLIE_AGENTS_ONLY"))
@@ -99,6 +83,29 @@ func TestRealAgentsWorkWithLeslie(t *testing.T) {
 		}
 	})
 	fmt.Println(all.table())
+}
+
+// prepared returns the binary to test, and what installs programs of npm.
+func prepared(t *testing.T) (leslie string, in *installer) {
+	t.Helper()
+	binary := os.Getenv("LESLIE_AGENTS")
+	if binary == "" {
+		t.Skip("it installs real agents: make agents")
+	}
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Fatal("only Linux shows which processes belong to an agent")
+	}
+	leslie, err := filepath.Abs(binary)
+	require.NoError(t, err)
+	cache := os.Getenv("LESLIE_AGENTS_CACHE")
+	if cache == "" {
+		folder, err := os.UserCacheDir()
+		require.NoError(t, err)
+		cache = filepath.Join(folder, "leslie-agents")
+	}
+	in, err = newInstaller(cache)
+	require.NoError(t, err)
+	return leslie, in
 }
 
 // playCase plays a case and keeps what became of it.
