@@ -20,10 +20,11 @@ STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
 .PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak cluster ledger agents docs man install dist clean
 
+# Without -trimpath, which "make dist" has: so it shares compiled packages with the tests.
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
 	echo "building bin/leslie $$version"; \
-	CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -buildvcs=false -ldflags "-X main.version=$$version" -o bin/leslie ./cmd/leslie
+	CGO_ENABLED=0 $(GO) build $(TAGS) -buildvcs=false -ldflags "-X main.version=$$version" -o bin/leslie ./cmd/leslie
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
@@ -32,9 +33,9 @@ demo: build ## build leslie and play a whole piece of work with it
 	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/demo -leslie bin/leslie
 
 # -short: random walks, kills and rounds are a sample; "make whole" has them all.
-# GOGC saves collections that memory for two test processes makes needless.
+# GOGC saves collections that memory for two test processes makes needless. "make vet" vets.
 test: ## run every test; needs nothing but Go
-	CGO_ENABLED=0 GOGC=400 $(GO) test $(TAGS) -short -parallel $(PARALLEL) -timeout 15m ./...
+	CGO_ENABLED=0 GOGC=400 $(GO) test $(TAGS) -vet=off -short -parallel $(PARALLEL) -timeout 15m ./...
 
 check: fmt vet lint mod house whole race fuzz short ## everything that a change must pass beyond the tests
 	@echo "check: all passed"
@@ -62,7 +63,7 @@ house: ## check the rules over the source and the documents that repeat it
 
 whole: ## run whole what "make test" samples, and every script's calls as processes
 	@echo "== samples as a whole"; \
-	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -parallel $(PARALLEL) -timeout 30m ./cmd/leslie ./thread ./test/proctest
+	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 30m ./cmd/leslie ./internal/git ./merge ./store ./thread ./test/proctest
 
 # A process with the race detector sleeps a second before it ends unless it is
 # told not to; the tests start many. The test that is left out has one goroutine and
@@ -70,7 +71,7 @@ whole: ## run whole what "make test" samples, and every script's calls as proces
 race: ## run the tests of leslie's packages with the race detector; needs gcc
 	@echo "== race detector"; \
 	packages=$$($(GO) list ./... | grep -v '^leslie/test/') || exit 1; \
-	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -race -short -skip '^TestTwoDamagesAtOnce$$' -parallel $(PARALLEL) -timeout 30m $$packages
+	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -vet=off -race -short -skip '^TestTwoDamagesAtOnce$$' -parallel $(PARALLEL) -timeout 30m $$packages
 
 fuzz: ## fuzz every fuzz target for a few seconds
 	@echo "== fuzz"; \

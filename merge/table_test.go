@@ -225,7 +225,7 @@ func TestBothMakesNoSecondRow(t *testing.T) {
 // sample is how many of all cases a run looks at.
 func sample(all int) int {
 	if testing.Short() {
-		return all / 10
+		return all / 25
 	}
 	return all
 }

@@ -72,14 +72,22 @@ func sampled(sc scenario, stride int) scenario {
 	return sc
 }
 
-// chosen are the steps of n at which the scenario is killed.
+// chosen are the steps of n at which the scenario is disturbed: the first, the last, and of
+// those between one in stride, from a random one on; with -short one in four.
 func (sc scenario) chosen(n int) iter.Seq[int] {
-	first, stride := 1, 1
-	if sc.stride > 0 && os.Getenv("LESLIE_EVERY_STEP") == "" {
-		first, stride = 1+rand.IntN(sc.stride), sc.stride
+	stride := max(sc.stride, 1)
+	switch {
+	case os.Getenv("LESLIE_EVERY_STEP") != "":
+		stride = 1
+	case testing.Short():
+		stride = max(stride, 4)
 	}
+	from := rand.IntN(stride)
 	return func(yield func(int) bool) {
-		for i := first; i <= n && yield(i); i += stride {
+		for i := 1; i <= n; i++ {
+			if (i == 1 || i == n || i%stride == from) && !yield(i) {
+				return
+			}
 		}
 	}
 }
@@ -437,7 +445,7 @@ func TestAStepThatFailsIsToldAndLeavesTheStateBeforeOrAfter(t *testing.T) {
 				t.Parallel()
 				origin := sc.prepared(t)
 				n := sc.steps(t, origin)
-				for i := 1; i <= n; i++ {
+				for i := range sc.chosen(n) {
 					s := copyStore(t, origin)
 					before, _, err := seen(s)
 					require.NoError(t, err)

@@ -184,7 +184,7 @@ func TestAKilledLandingIsFinishedOrTakenBack(t *testing.T) {
 	}
 	each := 1
 	if testing.Short() {
-		each = 11
+		each = 23
 	}
 	ctx := context.Background()
 	ends := map[string]int{}

@@ -327,7 +327,7 @@ func TestRandomWorktreesComeBack(t *testing.T) {
 	t.Parallel()
 	cases := 200
 	if testing.Short() {
-		cases = 6
+		cases = 4
 	}
 	for seed := range cases {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -162,7 +162,7 @@ func TestRandomWorkIsExchanged(t *testing.T) {
 	t.Parallel()
 	cases := 150
 	if testing.Short() {
-		cases = 8
+		cases = 4
 	}
 	for seed := range cases {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 // Tags are the build tags that the Makefile builds leslie with.
 const Tags = "urfave_cli_no_docs,urfave_cli_no_suggest"
 
-// Build builds leslie as the Makefile does, but without -trimpath, so that it shares
-// compiled packages with "go test". The process must run in leslie's module.
+// Build builds leslie as the Makefile does; it shares compiled packages with "go test". The
+// process must run in leslie's module.
 func Build(path string) error {
 	build := exec.Command("go", "build", "-tags", Tags, "-o", path, "leslie/cmd/leslie")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

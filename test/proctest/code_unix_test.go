@@ -127,10 +127,7 @@ func (r *repository) checkLanded(what string) {
 // starts, and lets the next call finish it.
 func TestAKilledMergeOfCodeIsFinished(t *testing.T) {
 	t.Parallel()
-	each := 1
-	if testing.Short() {
-		each = 4
-	}
+	each := orInShort(1, 9)
 	kills := 0
 	for _, when := range []string{"before", "after"} {
 		for n := 1; ; n += each {
@@ -228,10 +225,7 @@ func (r *repository) pending() (ids []string) {
 // TestAKilledUndoOfCodeIsFinished does the same with an undo.
 func TestAKilledUndoOfCodeIsFinished(t *testing.T) {
 	t.Parallel()
-	each := 1
-	if testing.Short() {
-		each = 4
-	}
+	each := orInShort(1, 9)
 	for _, when := range []string{"before", "after"} {
 		for n := 1; ; n += each {
 			r := newRepository(t)

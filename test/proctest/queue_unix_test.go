@@ -42,7 +42,7 @@ func (p *project) queued() int {
 // landing a queue starts. The next merge land leaves the merge there once, as a whole.
 func TestAKilledMergeLandIsFinishedByTheNext(t *testing.T) {
 	t.Parallel()
-	each := orInShort(1, 4)
+	each := orInShort(1, 9)
 	kills := 0
 	for _, when := range []string{"before", "after"} {
 		for n := 1; ; n += each {
@@ -309,7 +309,7 @@ func TestCommitsThatAreQueuedWhileTheQueueLandsAreNotLost(t *testing.T) {
 	for range 2 {
 		landing.Go(func() { assert.NoError(t, c.landAll(stop)) })
 	}
-	parts := make([]float64, orInShort(60, 8))
+	parts := make([]float64, orInShort(60, 4))
 	for i := range parts {
 		parts[i] = rnd.Float64()
 	}
