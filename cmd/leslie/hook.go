@@ -17,7 +17,6 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/setup"
-	"leslie/thread"
 )
 
 // This file implements hook: what leslie says when the session of a coding agent begins
@@ -29,8 +28,8 @@ const (
 	hookTime = 2 * time.Second
 	// maxHookInput is how much of an agent's input is read, in bytes.
 	maxHookInput = 1 << 20
-	// rememberedStops is how many reminders are remembered.
-	rememberedStops = 200
+	// rememberedKeys is how much is remembered of what sessions were told.
+	rememberedKeys = 200
 )
 
 // hookInput is what agents say on standard input; each leaves something out.
@@ -145,6 +144,8 @@ func (h *hooked) begins() string {
 	switch {
 	case d == nil || d.Thread == "" && d.Active == 0:
 		return ""
+	case h.text("for") == "kimi" && !h.first(op.Root(), "start"):
+		return "" // it calls with each prompt
 	case d.Thread == "":
 		return h.context("This project uses leslie: " + many(d.Active, "active thread") + ", " + many(d.Ready, "thread") + " ready to be claimed. " +
 			"leslie list shows them, leslie help agents says how to work in one.")
@@ -172,7 +173,7 @@ func (h *hooked) stops() string {
 	switch {
 	case d.Unread > 0:
 		return h.goOn(many(d.Unread, "message") + " for thread " + id + " not read yet. Run leslie context --thread " + id + " and act on them, then stop.")
-	case d.Open && h.firstStop(op.Root(), d.Thread):
+	case d.Open && h.first(op.Root(), "open "+id):
 		return h.goOn("Thread " + id + " is still open. If its work is done: leslie done " + id + ". If you cannot go on: write why into its progress.md and run leslie suspend " + id +
 			" --reason TEXT. If you only wait for an answer of a person, stop: you are not told this again.")
 	}
@@ -181,7 +182,7 @@ func (h *hooked) stops() string {
 
 // context is text for a session's beginning in the form of the agent.
 func (h *hooked) context(text string) string {
-	if h.text("for") == "opencode" {
+	if agent := h.text("for"); agent == "opencode" || agent == "kimi" {
 		return text + "\n"
 	}
 	event := h.in.HookEventName
@@ -207,9 +208,9 @@ func hookJSON(v map[string]any) string {
 	return string(b) + "\n"
 }
 
-// firstStop reports whether a session has not been reminded of its open thread, and
-// remembers that it is now. Where nothing can be remembered, it is never reminded.
-func (h *hooked) firstStop(root string, id thread.ThreadID) bool {
+// first reports whether a session has not been told something, and remembers that it is
+// now. Where nothing can be remembered, it is never told.
+func (h *hooked) first(root, what string) bool {
 	if h.env.cache == "" {
 		return false
 	}
@@ -217,16 +218,16 @@ func (h *hooked) firstStop(root string, id thread.ThreadID) bool {
 	if session == "" {
 		session = h.who.actor
 	}
-	sum := sha256.Sum256([]byte(root + "\x00" + session + "\x00" + string(id)))
+	sum := sha256.Sum256([]byte(root + "\x00" + session + "\x00" + what))
 	key := hex.EncodeToString(sum[:8])
-	file := filepath.Join(h.env.cache, "leslie", "reminded")
+	file := filepath.Join(h.env.cache, "leslie", "sessions")
 	data, _ := os.ReadFile(file)
 	told := strings.Fields(string(data))
 	if slices.Contains(told, key) {
 		return false
 	}
 	told = append(told, key)
-	told = told[max(0, len(told)-rememberedStops):]
+	told = told[max(0, len(told)-rememberedKeys):]
 	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return false
 	}

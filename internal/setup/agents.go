@@ -137,10 +137,19 @@ func kimi(user bool) []Piece {
 	}
 	return append(out,
 		tools(KimiHome, "mcp.json", "", "mcpServers", stdio),
-		Piece{Name: "hook " + stopEvent, Base: KimiHome, Path: "config.toml", form: block{
-			name: "hooks", comment: hash(), body: fmt.Sprintf("[[hooks]]\nevent = %q\ncommand = %q\ntimeout = 5\n", stopEvent, hookLine("kimi", stopEvent)),
-			elsewhere: textInTOML(hookOf(stopEvent)), keeps: keepsTOML,
+		Piece{Name: "hooks", Base: KimiHome, Path: "config.toml", form: block{
+			name: "hooks", comment: hash(), body: kimiHook(kimiStart, StartEvent) + "\n" + kimiHook(stopEvent, stopEvent),
+			elsewhere: textInTOML("leslie hook "), keeps: keepsTOML,
 		}})
+}
+
+// kimiStart is the event at which Kimi listens to a hook: it does not at the start of a
+// session, so leslie speaks with the first prompt of one.
+const kimiStart = "UserPromptSubmit"
+
+// kimiHook is a hook as Kimi writes it.
+func kimiHook(event, as string) string {
+	return fmt.Sprintf("[[hooks]]\nevent = %q\ncommand = %q\ntimeout = 5\n", event, hookLine("kimi", as))
 }
 
 // MergeDriver is the value of merge.leslie.driver. Without leslie git merges by itself: a
