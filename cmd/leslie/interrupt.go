@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"leslie/internal/app"
 )
 
 // interruptible is the context of the process: it ends when somebody interrupts the
@@ -22,6 +24,8 @@ type interruptible struct {
 	caught context.Context // nil before the first wait
 	// typed receives Ctrl-C; told receives other signals that end the process.
 	typed, told chan os.Signal
+	// again is closed by the first Ctrl-C after the signal that ended the context.
+	again chan struct{}
 }
 
 func (c *interruptible) context() context.Context {
@@ -42,7 +46,7 @@ func (c *interruptible) Done() <-chan struct{} {
 
 func (c *interruptible) catch() {
 	caught, end := context.WithCancelCause(context.Background())
-	c.caught, c.typed, c.told = caught, make(chan os.Signal, 1), make(chan os.Signal, 1)
+	c.caught, c.typed, c.told, c.again = caught, make(chan os.Signal, 1), make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(c.typed, os.Interrupt)
 	signal.Notify(c.told, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
@@ -55,6 +59,8 @@ func (c *interruptible) catch() {
 		case s = <-c.told:
 		}
 		end(fmt.Errorf("%w: %s signal received", context.Canceled, s))
+		<-c.typed
+		close(c.again)
 	}()
 }
 
@@ -82,8 +88,12 @@ func (c *interruptible) Err() error {
 	return nil
 }
 
-// Value returns the cause of the end.
+// Value returns the cause of the end, and whether somebody interrupts once more.
 func (c *interruptible) Value(key any) any {
+	if _, is := key.(app.Again); is {
+		c.Done()
+		return (<-chan struct{})(c.again)
+	}
 	if caught := c.context(); caught != nil {
 		return caught.Value(key)
 	}

@@ -62,6 +62,17 @@ func await(c *Call, patience time.Duration, look func(s *thread.State) (done boo
 // was recorded.
 func catchSignals(c *Call) { c.ctx.Done() }
 
+// Again is the key of a context's value, a <-chan struct{} that is closed when somebody who
+// has interrupted a call does it once more, because it takes too long to end. A context may do
+// without.
+type Again struct{}
+
+// interruptedAgain returns that channel, nil if there is none.
+func interruptedAgain(c *Call) <-chan struct{} {
+	again, _ := c.ctx.Value(Again{}).(<-chan struct{})
+	return again
+}
+
 // sleepUntil returns how long to sleep after a look that began at a time, unless the store
 // changes. The look has seen everything before that, except within the fraction of a
 // millisecond by which its time is truncated.

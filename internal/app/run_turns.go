@@ -155,6 +155,7 @@ func (s *supervisor) start() error {
 	spec := runner.Spec{
 		Argv: s.profile.command, Dir: s.dir, Env: s.environ(), Client: acp.Implementation{Name: "leslie", Version: s.c.project.env.Version},
 		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.mode, Times: s.in.times.agent, Stderr: s.errors, Servers: toolServers(s),
+		Hurry: interruptedAgain(s.c),
 	}
 	if s.dir != s.c.project.root {
 		spec.Folders = []string{filepath.Dir(s.c.store.Path("x"))}

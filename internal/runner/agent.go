@@ -59,6 +59,8 @@ type Spec struct {
 	// Mode is the mode in which the agent asks, "" to leave it as it is.
 	Mode  string
 	Times Times
+	// Hurry, once it is closed, has the agent killed. It may be nil.
+	Hurry <-chan struct{}
 }
 
 // Agent is a running agent with an open session.
@@ -152,6 +154,13 @@ func launch(life context.Context, spec Spec) (*Agent, error) {
 	go func() {
 		_, _ = io.Copy(a.tail, errRead)
 		close(a.complained)
+	}()
+	go func() {
+		select {
+		case <-spec.Hurry:
+			a.Kill()
+		case <-a.exited:
+		}
 	}()
 	go func() {
 		_ = a.cmd.Wait()

@@ -236,6 +236,44 @@ func TestWhatAKilledRunLeftIsEndedWithIt(t *testing.T) {
 	}
 }
 
+// An agent that does not end its turn has ten seconds for it after the first Ctrl-C, and more
+// for its end.
+func TestCtrlCAgainEndsARunAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.withAgent("", "RUN[[trap '' INT TERM; touch began; sleep 1000]]")
+	p.ok("spawn", "--intent", "Work", "--id", "work")
+	call := p.start("run", "work")
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(p.dir, "began"))
+		return err == nil
+	}, 30*time.Second, 20*time.Millisecond)
+	ended := make(chan answer, 1)
+	go func() {
+		a, err := call.end()
+		assert.NoError(t, err)
+		ended <- a
+	}()
+	first := time.Now()
+	require.NoError(t, call.Process.Signal(os.Interrupt))
+	var a answer
+	require.Eventually(t, func() bool {
+		select {
+		case a = <-ended:
+			return true
+		default:
+			_ = call.Process.Signal(os.Interrupt) // the second may come before the first was seen
+			return false
+		}
+	}, 30*time.Second, 100*time.Millisecond)
+	assert.Less(t, time.Since(first), 8*time.Second)
+	require.NotNil(t, a.Error)
+	assert.Equal(t, "T904", a.Error.Code)
+	assert.Equal(t, "parked", p.phase("work"))
+	assert.Empty(t, p.processes("work"))
+	p.requireHealthy()
+}
+
 // phase returns the phase of a thread's run.
 func (p *project) phase(id string) string {
 	p.t.Helper()
