@@ -32,11 +32,8 @@ type SetupRequest struct {
 
 // Faults returns what is wrong with the request.
 func (in SetupRequest) Faults(env Environment) []Fault {
-	switch {
-	case in.Scope == setup.UserScope && env.Home == "":
+	if in.Scope == setup.UserScope && env.Home == "" {
 		return []Fault{{Field: "Scope", Value: string(in.Scope), Problem: "the home folder is unknown: set HOME"}}
-	case in.Scope == setup.ProjectScope && sameFolder(in.Dir, env.Home):
-		return []Fault{{Field: "Dir", Value: in.Dir, Problem: "the home folder cannot be a project: --scope user is for your own configuration"}}
 	}
 	return nil
 }
@@ -169,8 +166,8 @@ func (s *settingUp) find() error {
 	switch {
 	case found:
 		s.d.Root = st.Root()
-	case noRepo == nil:
-		s.d.Root = s.repo.Top
+	case noRepo == nil: // the worktree in which one is
+		s.d.Root = nearestGit(in.Dir)
 	default:
 		s.d.Root = in.Dir
 	}

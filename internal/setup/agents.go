@@ -63,7 +63,10 @@ func Notes(target string, scope Scope) []string {
 	case target == "gemini" || target == "qwen":
 		return []string{"hooks and tools of a project count in a folder that you trust (" + target + " asks)"}
 	case target == "kimi" && scope == ProjectScope:
-		return []string{"Kimi has hooks only in your own configuration: leslie setup kimi --scope user"}
+		return []string{
+			"Kimi starts the tools of a project in a folder that you trust (it asks)",
+			"Kimi has hooks only in your own configuration: leslie setup kimi --scope user",
+		}
 	}
 	return nil
 }

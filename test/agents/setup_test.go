@@ -25,6 +25,7 @@ import (
 // byHand is how a person has an agent answer one prompt.
 type byHand struct {
 	command []string // before the prompt
+	free    []string // flags by which it calls its shell without asking
 	program string   // a pattern of the program in the package, if it has no name in .bin
 	files   map[string]string
 	// lacks is what the agent cannot have.
@@ -36,16 +37,18 @@ func startedByHand() map[string]byHand {
 	return map[string]byHand{
 		"claude": {
 			command: []string{"claude", "-p"}, program: "@anthropic-ai/claude-agent-sdk-*/claude",
+			free:  []string{"--allowedTools", "Bash"},
 			files: map[string]string{".claude/settings.json": `{"enableAllProjectMcpServers": true}`},
 		},
 		"codex": {
 			command: []string{"codex", "exec", "--dangerously-bypass-hook-trust"},
 			files:   map[string]string{".codex/config.toml": "[projects.\"PROJECT\"]\ntrust_level = \"trusted\"\n"},
+			lacks:   []string{"claim"}, // the model asks to leave the sandbox, which codex exec never allows
 		},
-		"gemini":   {command: []string{"gemini", "-m", "gemini-2.5-flash", "-p"}},
-		"opencode": {command: []string{"opencode", "run"}, lacks: []string{"end"}},
+		"gemini":   {command: []string{"gemini", "-m", "gemini-2.5-flash", "-p"}, free: []string{"--yolo"}},
+		"opencode": {command: []string{"opencode", "run"}, lacks: []string{"end", "claim"}},
 		"qwen":     {command: []string{"qwen", "--approval-mode", "yolo", "-p"}}, // without a person it offers no other tools than it may call
-		"kimi":     {command: []string{"kimi", "-p"}},
+		"kimi":     {command: []string{"kimi", "-p"}, lacks: []string{"claim"}},  // its commands have no mark: to leslie a person claims
 	}
 }
 
@@ -75,6 +78,7 @@ func arrivals() []struct{ name, text string } {
 		{"skills", "leslie-relations"}, {"their descriptions", "Find out what another thread of leslie knows"},
 		{"instructions", "The word of this project is heron"}, {"tools", "claim_next"},
 		{"context", "Deliver the albatross"}, {"end", "1 message for thread t not read yet"},
+		{"claim", "Thread u is still open"},
 	}
 }
 
@@ -169,6 +173,13 @@ func loads(t *testing.T, r *rig, folder string) map[string]bool {
 		require.NoError(t, err)
 	}
 	o := harness.Call{Program: program, Argv: append(slices.Clone(start.command[1:]), "TALK[[3]]"), Dir: r.project, Env: env, Limit: 2 * time.Minute}.Run()
+	// A session that speaks for no thread, and claims one.
+	r.spawn("u", "Claim it")
+	argv := slices.Concat(start.command[1:], []string{"RUN[[leslie claim u]]"}, start.free)
+	alone := slices.DeleteFunc(env, func(e string) bool { return e == "LESLIE_THREAD=t" })
+	if !slices.Contains(start.lacks, "claim") {
+		harness.Call{Program: program, Argv: argv, Dir: r.project, Env: alone, Limit: 2 * time.Minute}.Run()
+	}
 	ear.mu.Lock()
 	said := ear.said.String()
 	ear.mu.Unlock()
