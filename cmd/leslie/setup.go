@@ -92,8 +92,13 @@ func runSetup(c *call) (Data, error) {
 		Dir: c.who.dir, Scope: setup.Scope(c.textOr("scope", string(setup.ProjectScope))),
 		DryRun: c.on("dry-run"), Remove: c.on("remove"), Check: c.on("check"),
 	}
-	if named := c.flags.Args().Slice(); !slices.Contains(named, allTargets) {
-		in.Targets = named
+	for _, name := range c.flags.Args().Slice() {
+		if !slices.Contains(in.Targets, name) {
+			in.Targets = append(in.Targets, name)
+		}
+	}
+	if slices.Contains(in.Targets, allTargets) {
+		in.Targets = nil
 	}
 	if in.Check && (in.Remove || in.DryRun) {
 		c.fault("--check", "true", "--check changes nothing: it cannot be used with --remove or --dry-run")

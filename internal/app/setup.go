@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -249,13 +251,30 @@ func (s *settingUp) pieces(targets []string) (out []*placed, err error) {
 			i := slices.IndexFunc(out, func(q *placed) bool { return q.file == file && q.Name == p.Name })
 			if i < 0 {
 				i = len(out)
-				absent := p.Only != "" && (!exists(filepath.Join(s.d.Root, p.Only)) || sameFolder(filepath.Join(s.d.Root, p.Only), file.path))
-				out = append(out, &placed{Piece: p, file: file, absent: absent})
+				belongs, err := s.belongs(p, file)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, &placed{Piece: p, file: file, absent: !belongs})
 			}
 			out[i].targets = append(out[i].targets, target)
 		}
 	}
 	return out, nil
+}
+
+// belongs reports whether a piece belongs into its file here. Errors: T509.
+func (s *settingUp) belongs(p setup.Piece, file *setupFile) (bool, error) {
+	if p.Only == "" {
+		return true, nil
+	}
+	path := filepath.Join(s.d.Root, p.Only)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, codes.ReadFailed.Wrap(err, fact.Of("path", p.Only), fact.Of("reason", codes.Reason(err)))
+	}
+	return !sameFolder(path, file.path), nil // a link to it has all that it imports
 }
 
 // plan finds out what becomes of each file. Errors: T903 for a file that cannot be
