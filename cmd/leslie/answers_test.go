@@ -37,7 +37,7 @@ func examples() map[string]example {
 		"init":              {line("init --no-agents"), nil},
 		"setup":             {line("setup claude"), nil},
 		"hook start":        {line("hook start"), nil},
-		"hook stop":         {line("hook stop"), nil},
+		"hook stop":         {line("hook stop --thread main"), nil},
 		"objective create":  {line("objective create Other --id other"), line("objective create Again --id ship")},
 		"objective list":    {line("objective list"), nil},
 		"objective status":  {line("objective status ship"), line("objective status nope-nope")},
@@ -146,6 +146,8 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.write(t, ".leslie/threads/main/new.md", "new")
 	case "renew", "release":
 		b.must(t, "claim", "main")
+	case "hook stop": // which says nothing otherwise
+		b.must(t, "inject", "main", "--type", "data", "--content", "x")
 	case "code setup", "code remove", "code restore":
 		b.repository(t)
 		b.must(t, "spawn", "--code", "--intent", "x", "--id", "coded")
