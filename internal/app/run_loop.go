@@ -66,15 +66,18 @@ type runLoop struct {
 	going   map[thread.ThreadID]bool
 	skipped map[thread.ThreadID]skippedThread
 	broken  map[string]error // agents that cannot be started
+	refused error            // of the first thread that has no agent which leslie knows
 	ended   []RunItem
 	wake    context.CancelFunc // ends the loop's sleep
 	quiet   bool               // it was said that nothing runs
 }
 
-// skippedThread is left alone until it changes, or a time has passed.
+// skippedThread is left alone until it changes, or a time has passed. waits says that somebody
+// has to do something first, if only to its configuration: that time brings nothing by itself.
 type skippedThread struct {
 	revision thread.Revision
 	until    time.Time
+	waits    bool
 }
 
 // RunLoop runs the agents of what is ready: first those whose process was killed, then
@@ -83,7 +86,7 @@ type skippedThread struct {
 // would give an agent. A thread whose last run ended in vain is run again when it has
 // changed. Errors: T108 if another process does this, T402, T509, T601, T603, T903; T701
 // and T704 if nothing can be run because of its agent; T707 at the end of UntilIdle if a
-// thread that was run is not done; T904; those of a view. A result accompanies all errors
+// thread that was run is not done, T903 if one has no agent that leslie knows; T904; those of a view. A result accompanies all errors
 // after the start.
 func RunLoop(c *Call, in RunLoopRequest) (*RunLoopResult, error) {
 	if err := refused(in.Faults(nil)); err != nil {
@@ -229,7 +232,9 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 		case l.going[t.ID]:
 			continue
 		case skips && skip.revision == t.Revision && now.Before(skip.until):
-			at = earlier(at, skip.until)
+			if !skip.waits {
+				at = earlier(at, skip.until)
+			}
 			continue
 		}
 		r := runnable{id: t.ID, agent: l.in.Run.Agent}
@@ -326,7 +331,11 @@ func (l *runLoop) run(r runnable) {
 	defer l.mu.Unlock()
 	l.c.warn(c.Warnings()...)
 	if d == nil || d.Turns == r.turns { // it would come to the same at once
-		l.skipped[r.id] = skippedThread{revision, l.c.now().Add(skipFor)}
+		waits := codes.Has(err, codes.InvalidArgument)
+		if waits && l.refused == nil {
+			l.refused = err
+		}
+		l.skipped[r.id] = skippedThread{revision, l.c.now().Add(skipFor), waits}
 	}
 	if codes.Has(err, codes.AgentUnavailable) || codes.Has(err, codes.AgentLogin) {
 		l.broken[r.agent] = err
@@ -385,7 +394,7 @@ func (l *runLoop) outcome() error {
 		left = append(left, string(i.ThreadID)+" ("+string(i.Stop)+after(": ", i.Reason)+")")
 	}
 	if len(left) == 0 {
-		return nil
+		return l.refused
 	}
 	reason := strconv.Itoa(len(left)) + " of " + strconv.Itoa(len(last)) + " threads are not done: " + cut(strings.Join(left, ", "), 500)
 	return codes.RunUnfinished.New(fact.Of("threadId", first.ThreadID), fact.Of("reason", reason), fact.Of("runId", first.RunID), fact.Of("stop", first.Stop)).
