@@ -70,6 +70,9 @@ const (
 	UnsafePath         Code = "T507"
 	TooLarge           Code = "T508"
 	ReadFailed         Code = "T509"
+	RemoteUnreachable  Code = "T510"
+	OutcomeUnknown     Code = "T511"
+	RemoteDiverged     Code = "T512"
 )
 
 // T6xx: objectives.

@@ -555,6 +555,49 @@ var table = [...]Entry{
 		Retryable: true, RetryAfterMs: 60_000,
 		Example: "leslie list",
 	},
+	{
+		Code: RemoteUnreachable, Name: "RemoteUnreachable", Kind: "remote_unreachable",
+		Title:       "Remote unreachable",
+		Template:    "The remote of this project cannot be reached: {reason}",
+		Explanation: "Nothing was changed: a project on several machines is written only with its remote.",
+		Causes: []string{
+			"This machine is offline, or a firewall is in between.",
+			"The servers are down, or have no leader for a moment.",
+			"The command was called with --offline.",
+		},
+		Hint:        "Go on reading; write again once the remote answers",
+		Next:        "leslie remote status",
+		Recoverable: true, Retryable: true, RetryAfterMs: 5_000,
+		Example: "leslie done thread-xyz",
+	},
+	{
+		Code: OutcomeUnknown, Name: "OutcomeUnknown", Kind: "outcome_unknown",
+		Title:       "Outcome unknown",
+		Template:    "The remote did not say what became of operation '{operationId}'",
+		Explanation: "It was sent, and may stand. The next call that reaches the remote finds out before it does anything else.",
+		Causes: []string{
+			"The connection broke after the operation was sent.",
+			"The servers lost their leader in that moment.",
+		},
+		Hint:        "Look whether it stands, or repeat the line with its --request-id",
+		Next:        "leslie history --limit 1",
+		Recoverable: true,
+		Example:     "leslie spawn \"Write the parser\" --request-id try-1",
+	},
+	{
+		Code: RemoteDiverged, Name: "RemoteDiverged", Kind: "remote_diverged",
+		Title:       "Remote diverged",
+		Template:    "The remote's log is not the one that this machine knows: {reason}",
+		Explanation: "Nothing was changed, neither here nor there.",
+		Causes: []string{
+			"The servers lost data, for example in a power cut without sync_interval: always.",
+			"The log was restored from another machine that knew less.",
+			"The address leads to another project's log.",
+		},
+		Hint:    "Ask a person to compare leslie remote status on all machines; the machine that knows most can restore the log",
+		Next:    "leslie remote status",
+		Example: "leslie status",
+	},
 
 	// T6xx: objectives.
 	{

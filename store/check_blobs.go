@@ -165,7 +165,7 @@ func (x *examination) need(b sizedBlob, cases map[thread.BlobID]*badBlob, asked 
 	}
 	sound, looked := x.seen.blobs[b.ID]
 	switch {
-	case asked[b.ID]:
+	case asked[b.ID], !looked && x.store.connected() && content.Valid(b.ID): // the log has it
 	case sound:
 		asked[b.ID] = true
 		for _, inner := range x.namedBy(b.namedBlob) {

@@ -36,6 +36,9 @@ func (x *examination) frozen() error {
 
 func (x *examination) frozenCopy(ref thread.Reference) error {
 	at := scan.Place(ref.From, InheritedDir+"/"+string(ref.ID))
+	if x.store.connected() && !exists(x.store.Path(at)) {
+		return nil // it comes from the log when somebody looks
+	}
 	m, err := x.store.Manifest(ref.Manifest)
 	if err != nil || x.pendingAt[at] || x.pendingAt[scan.Place(ref.From, "")] {
 		return nil // reported already, as a blob or as work that is under way

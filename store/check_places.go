@@ -18,12 +18,12 @@ import (
 
 // knownFolders returns the folders that leslie knows in the store's folder.
 func knownFolders() []string {
-	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir, RunsDir}
+	return []string{ThreadsDir, RequestsDir, TmpDir, BlobsDir, MergesDir, LogsDir, RunsDir, RemoteDir}
 }
 
 // knownFiles returns the files that leslie knows there.
 func knownFiles() []string {
-	return []string{StateFile, BackupFile, LockFile, UpgradedFile, JournalFile, ArchiveFile, ConfigFile, ".gitignore"}
+	return []string{StateFile, BackupFile, LockFile, UpgradedFile, JournalFile, ArchiveFile, ConfigFile, RemoteFile, ".gitignore"}
 }
 
 // places checks what the other checks read. It leaves links alone, because somebody

@@ -93,8 +93,10 @@ func (s *Store) leftTemporary() ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return !temporary(name) }), err
 }
 
-// commit makes next the store's state and then settles it.
-func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image) (made Commit, err error) {
+// commit makes next the store's state and then settles it. announce, if not nil, is called
+// when nothing else can prevent that but the disk: after it the operation stands, whatever
+// becomes of this copy.
+func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image, announce func(context.Context, *loaded, *statefile.Image) error) (made Commit, err error) {
 	var w filework.Work
 	if next.Pending != nil {
 		if w, err = filework.Open(s.disk); err != nil {
@@ -120,10 +122,19 @@ func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image) (
 	if ctx.Err() != nil {
 		return Commit{}, codes.Interrupted.Wrap(context.Cause(ctx))
 	}
-	if err := s.swap(now, next); err != nil {
-		return Commit{}, err
+	if announce != nil {
+		if err := announce(ctx, now, &next); err != nil {
+			return Commit{}, err
+		}
 	}
 	c := Commit{Revision: next.Revision, Changed: true, Operation: next.Operation.ID, Warnings: now.warnings}
+	if err := s.swap(now, next); err != nil {
+		if announce == nil || next.Operation.Chain == "" {
+			return Commit{}, err
+		}
+		s.settled(&c.Warnings, ownCopy, err)
+		return c, nil
+	}
 	s.afterCommit(w, next, &c.Warnings)
 	return c, nil
 }
@@ -178,6 +189,8 @@ const (
 	journalLine  = "writing the journal"
 	archiveLines = "writing the archive"
 	keptAnswer   = "keeping the answer for the request"
+	ownCopy      = "writing this machine's copy" // the log has the operation
+	listOfFiles  = "noting which files were published"
 )
 
 // afterCommit does what follows the commit. The change is committed whatever fails.

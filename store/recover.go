@@ -109,7 +109,9 @@ func (s *Store) newest(main found, end journal.Tail, noTail error, backup thread
 				main.old = "it is older than the last line of the journal, which is damaged"
 				lost = lostBehind(main.Revision, end.Newest+1)
 			}
-			out.warn(s, main, 0, lost)
+			if main.Operation == nil || main.Operation.Chain == "" { // else the log has it
+				out.warn(s, main, 0, lost)
+			}
 		}
 		if !out.settled {
 			if err := out.ReadPending(); err != nil {
@@ -233,7 +235,9 @@ func (s *Store) recover(main found, end journal.Tail) (*loaded, error) {
 		return nil, s.nothingWhole(main, backup)
 	}
 	out := &loaded{Image: best.Image, broken: main.err != nil, tail: best.newest}
-	out.warn(s, main, best.replayed, best.lost(main, backup, end))
+	if lost := best.lost(main, backup, end); main.err != nil || !best.fromLog || lost != "nothing" {
+		out.warn(s, main, best.replayed, lost)
+	}
 	return out, nil
 }
 
@@ -271,6 +275,9 @@ type rolled struct {
 	base     thread.Revision // what it was rolled forward from
 	replayed int
 	newest   thread.Revision // the newest operation that the journal knows
+	// fromLog: what was replayed came from the log of a project on several machines, in
+	// whose journals operations come first.
+	fromLog bool
 }
 
 func (s *Store) rollForward(m statefile.Image) (*rolled, error) {
@@ -286,10 +293,18 @@ func (s *Store) rollForward(m statefile.Image) (*rolled, error) {
 	if err := m.ReadPending(); err != nil {
 		return nil, s.disk.ReadFailed(err)
 	}
-	out.Image = m
+	out.Image, out.fromLog = m, len(ops) > 0
+	var steps []thread.Step // of operations from the log, of which several may wait
 	for _, op := range ops {
+		if op.Chain == "" {
+			out.fromLog, steps = false, nil
+		}
+		op.Pending = append(steps, op.Pending...)
 		if out.Image, err = out.Image.Apply(op); err != nil {
 			break // what cannot be applied is not whole, and ends the roll
+		}
+		if steps = nil; op.Chain != "" {
+			steps = slices.Clip(op.Pending)
 		}
 		out.replayed++
 	}

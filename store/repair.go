@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"leslie/codes"
+	"leslie/internal/ledger"
 	"leslie/store/internal/content"
 	"leslie/store/internal/filework"
 	"leslie/store/internal/journal"
@@ -400,6 +401,9 @@ func (m *repairRun) baseline() error {
 	if err != nil || first == 0 && len(differing) == 0 && len(all.Unjournaled) == 0 && !torn {
 		return err
 	}
+	if s.opts.Link != nil {
+		return m.journalFromLog()
+	}
 	now.Image.Revision = max(now.Image.Revision, x.Newest)
 	if torn {
 		now.Image.Revision++
@@ -425,6 +429,35 @@ func (m *repairRun) baseline() error {
 	return s.record(line, nil)
 }
 
+// journalFromLog writes the journal of a connected project again, as the log has it.
+func (m *repairRun) journalFromLog() error {
+	s := m.store
+	in := logReader{store: s, ctx: m.ctx}
+	in.chain, _ = s.chainOf(nil)
+	var text []byte
+	err := s.opts.Link.Ledger.After(m.ctx, 0, func(line ledger.Line) error {
+		e, err := in.read(line)
+		if err != nil {
+			return err
+		}
+		e.Pending = nil
+		own, err := (&journal.Operation{Entry: e}).Line(nil)
+		text = append(append(text, own...), '\n')
+		return err
+	})
+	if err != nil {
+		return remoteError(m.ctx, err, "")
+	}
+	if _, err := s.disk.SetAside(JournalFile); err != nil {
+		return err
+	}
+	if err := s.disk.Replace(JournalFile, text); err != nil {
+		return err
+	}
+	m.did("wrote the journal again, as the remote has it, up to revision %d", in.seq)
+	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(".")))
+}
+
 // operation is the call under an id of its own: a run may make several operations.
 func (m *repairRun) operation() Call {
 	call := m.call
@@ -437,7 +470,7 @@ func (m *repairRun) operation() Call {
 
 // commit makes an operation of Repair's own.
 func (m *repairRun) commit(now *loaded, after statefile.Image) (statefile.Image, error) {
-	c, err := m.store.commit(m.ctx, now, after)
+	c, err := m.store.commit(m.ctx, now, after, m.store.announce)
 	if err != nil {
 		return after, err
 	}

@@ -51,6 +51,8 @@ type Options struct {
 	Home string
 	// Progress, if not nil, is called with how far a check of the whole store is.
 	Progress func(Progress)
+	// Link, if not nil, is the connection to the log of a project on several machines.
+	Link *Link
 	// Before is called before every step that changes the disk, with its action and
 	// absolute path; its error fails the step. For tests.
 	Before func(Action, string) error
@@ -118,6 +120,9 @@ type Store struct {
 func Open(root string, opts Options) *Store {
 	s := &Store{opts: opts}
 	s.disk = saferoot.Disk{Project: root, Before: opts.Before, Now: s.now}
+	if opts.Link != nil {
+		s.disk.Elsewhere = s.fetchBlob
+	}
 	s.artifacts, s.logs = scan.On(s.disk), logfile.On(s.disk, LockFile)
 	return s
 }
@@ -165,6 +170,11 @@ type Call struct {
 
 	// Reversal is of an undo or a redo.
 	Reversal thread.Reversal
+
+	// Publish: in a connected project the operation takes along the files of the thread
+	// that it concerns, whether it changes them or not; PublishAll those of these, too.
+	Publish    bool
+	PublishAll []thread.ThreadID
 
 	files []thread.ThreadID // whose files are read under the lock: see Settled
 }

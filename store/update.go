@@ -40,11 +40,23 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 			return Commit{}, err
 		}
 	}
+	if err := s.mustBeLinked(); err != nil {
+		return Commit{}, err
+	}
 	now, unlock, err := s.beginWrite(ctx, call.Wait, call.Stamp.Operation)
 	if err != nil {
 		return Commit{}, err
 	}
 	defer unlock()
+	if s.opts.Link != nil {
+		return s.updateLinked(ctx, now, call, fn)
+	}
+	return s.attempt(ctx, now, call, fn)
+}
+
+// attempt runs the rules on what was loaded and commits their changes. In a connected
+// project it may fail with errBehind or errStale; then nothing has changed.
+func (s *Store) attempt(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
 	if c, err := s.answered(call, now.Operation); c != nil || err != nil {
 		return s.unchanged(now, c, err)
 	}
@@ -62,7 +74,15 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if !st.Changed() {
 		return s.unchanged(now, nil, nil)
 	}
-	return s.commit(ctx, now, next(call, st, out))
+	published, err := s.publish(ctx, now, call, st, out)
+	if err != nil {
+		return Commit{Warnings: now.warnings}, err
+	}
+	c, err := s.commit(ctx, now, next(call, st, out), s.announce)
+	if err == nil {
+		s.keepLists(&c.Warnings, published)
+	}
+	return c, err
 }
 
 // verdict returns the error of a call whose rules ran.

@@ -71,6 +71,9 @@ func (t Thread) blobs() (out []NamedBlob) {
 		by := "the checkpoint '" + string(c.ID) + "' of '" + string(t.ID) + "'"
 		out = append(out, NamedBlob{c.Manifest, BlobManifest, by}, NamedBlob{c.Undo, BlobUndo, "what the rollback behind " + by + " replaced"})
 	}
+	if t.Published != nil {
+		out = append(out, NamedBlob{t.Published.Manifest, BlobManifest, "the published files of '" + string(t.ID) + "'"})
+	}
 	if t.Undone != nil {
 		out = append(out, decided(t.Undone.Decisions, "undone merge into '"+string(t.ID)+"'")...)
 	}

@@ -141,8 +141,19 @@ type Thread struct {
 	Updated  time.Time   `json:"updatedAt"`
 	Code     []Code      `json:"code,omitempty"`
 	// Run has the newest run of the thread's agent, if leslie has started one.
-	Run      []Run    `json:"run,omitempty"`
-	Revision Revision `json:"revision"`
+	Run []Run `json:"run,omitempty"`
+	// Published, in a project on several machines, is what the other machines have of
+	// the thread's files.
+	Published *Published `json:"published,omitempty"`
+	Revision  Revision   `json:"revision"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// Published is a list of a thread's files as one machine had them.
+type Published struct {
+	Manifest BlobID `json:"manifest"`
+	Files    int    `json:"files"`
 
 	Unknown Unknown `json:"-"`
 }

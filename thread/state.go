@@ -33,6 +33,10 @@ type Operation struct {
 	Params    json.RawMessage `json:"params,omitempty"`
 	RequestID string          `json:"requestId,omitempty"`
 	Reversal
+	// Chain, in a project on several machines, is the SHA-256 of the operation's line in
+	// the project's log, and Machine the one that made it; "" for other projects.
+	Chain   string   `json:"chain,omitempty"`
+	Machine string   `json:"machine,omitempty"`
 	Changes []Change `json:"changes"`
 }
 

@@ -36,8 +36,10 @@ func Absent(raw []byte) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("
 
 func split(record []byte) fields { return decode[fields](record) }
 
-// bookkeeping reports whether every change of a record changes the field.
-func bookkeeping(name string) bool { return name == "revision" || name == "updatedAt" }
+// bookkeeping reports whether a field follows from other changes: an undo leaves it alone.
+func bookkeeping(name string) bool {
+	return name == "revision" || name == "updatedAt" || name == "published"
+}
 
 // differing returns the sorted names of the fields in which two records differ.
 func differing(a, b fields) []string {

@@ -51,7 +51,7 @@ func allowances() []allowance {
 		},
 		{
 			dir:      "store",
-			packages: []string{"thread", "internal/retry", "internal/atomicfile", "store/internal/archive", "store/internal/journal", "store/internal/statefile", "store/internal/jsonl", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "codes", "warnings", "internal/fact", "internal/scope"},
+			packages: []string{"thread", "internal/ledger", "internal/retry", "internal/atomicfile", "store/internal/archive", "store/internal/journal", "store/internal/statefile", "store/internal/jsonl", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "codes", "warnings", "internal/fact", "internal/scope"},
 			modules:  []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
 		{dir: "store/internal/storetest", packages: []string{"thread", "codes", "internal/scope"}, modules: []string{"github.com/stretchr/testify"}},

@@ -46,7 +46,30 @@ func (b Blobs) Blob(id thread.BlobID) ([]byte, error) {
 		return nil, saferoot.CannotRead(Path(id), err)
 	}
 	defer base.Close()
-	return Read(base, id)
+	data, err := Read(base, id)
+	return orElsewhere(b.disk, id, data, err)
+}
+
+// orElsewhere is what was read of a blob, or, if it is missing, what the disk says is its
+// content elsewhere.
+func orElsewhere(disk saferoot.Disk, id thread.BlobID, data []byte, err error) ([]byte, error) {
+	if err == nil || disk.Elsewhere == nil || !Valid(id) || !errors.Is(err, fs.ErrNotExist) {
+		return data, err
+	}
+	found, failed := disk.Elsewhere(string(id))
+	switch {
+	case failed != nil:
+		return nil, saferoot.CannotRead(Path(id), failed)
+	case IDOf(found) != id:
+		return nil, saferoot.CannotRead(Path(id), ErrDamaged)
+	}
+	return found, nil
+}
+
+// IDOf returns the name that bytes have as a blob.
+func IDOf(data []byte) thread.BlobID {
+	sum := sha256.Sum256(data)
+	return thread.BlobID(hex.EncodeToString(sum[:]))
 }
 
 // Manifest returns a manifest that was stored. Errors: as for Blob; ErrDamaged also

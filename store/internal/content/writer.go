@@ -1,11 +1,13 @@
 package content
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -150,10 +152,11 @@ func (w *Writer) Read(id thread.BlobID) ([]byte, error) {
 		return nil, err
 	}
 	if err := w.Reach(path.Dir(Path(id))); err != nil {
-		return nil, saferoot.CannotRead(Path(id), err)
+		return orElsewhere(w.Disk(), id, nil, saferoot.CannotRead(Path(id), err))
 	}
 	in, name := w.At(Path(id))
-	return read(in, name, id)
+	data, err := read(in, name, id)
+	return orElsewhere(w.Disk(), id, data, err)
 }
 
 // clear moves a folder with a blob's name aside, because no rename could replace it.
@@ -268,6 +271,30 @@ func (w *Writer) keepFile(rel string) error {
 	id, size, err := w.Put(f, rel, -1)
 	if err == nil {
 		w.kept = append(w.kept, FileAt{Path: rel, SHA256: id, Size: size})
+	}
+	return err
+}
+
+// Store keeps content as a blob of its own accord, outside of any operation: content of
+// another machine. Errors: T505, T507.
+func Store(disk saferoot.Disk, data []byte) error {
+	root, err := disk.Open()
+	if err != nil {
+		return saferoot.CannotWrite(Folder, err)
+	}
+	id := IDOf(data)
+	tmp := Tmp + "/fetch-" + string(id) + "-" + strconv.FormatInt(int64(os.Getpid()), 36)
+	w := NewWriter(root, tmp)
+	defer w.Close()
+	if err := w.Mkdir(Tmp); err != nil && !errors.Is(err, fs.ErrExist) {
+		return saferoot.CannotWrite(Tmp, err)
+	}
+	_, _, err = w.Put(bytes.NewReader(data), tmp, -1)
+	if err == nil {
+		err = w.Sync()
+	}
+	if forgot := w.forget(); err == nil {
+		err = forgot
 	}
 	return err
 }

@@ -51,6 +51,22 @@ func Read(line []byte) (e Entry, ok bool) {
 	return e, e.Seq > 0
 }
 
+// ForLog is an entry as the log of a project on several machines has it, with its steps:
+// without what only this machine adds. Errors: T901.
+func ForLog(e Entry, steps []thread.Step) ([]byte, error) {
+	e.Chain, e.Machine, e.Pending, e.Quarantined = "", "", steps, nil
+	return jsonl.Marshal(e.slim())
+}
+
+// FromLog decodes what ForLog made; ok is false for anything else.
+func FromLog(text []byte) (e Entry, ok bool) {
+	if thread.Decode(text, &e) != nil {
+		return Entry{}, false
+	}
+	e.restore()
+	return e, e.Seq > 0
+}
+
 // lineBegin is how every line begins.
 const lineBegin = `{"seq":`
 

@@ -42,6 +42,9 @@ type Disk struct {
 	Before func(Action, string) error
 	// Now is the clock for the names of files that are set aside.
 	Now func() time.Time
+	// Elsewhere, if set, returns content by its SHA-256 that is not on this disk. Errors:
+	// fs.ErrNotExist in the chain if it is nowhere.
+	Elsewhere func(sha256 string) ([]byte, error)
 }
 
 // Path is the absolute path of a place in the store's folder, given with "/".

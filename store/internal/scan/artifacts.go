@@ -51,7 +51,7 @@ func (a Artifacts) Artifacts(id thread.ThreadID) ([]Entry, error) {
 // scope does not reach.
 func (a Artifacts) ArtifactsIn(id thread.ThreadID, set scope.Set) ([]Entry, error) {
 	return a.inThread(id, func(root *os.Root) ([]Entry, error) {
-		return Tree{Root: root, At: Place(id, ""), Set: set, Skip: own}.List()
+		return Tree{Root: root, At: Place(id, ""), Set: set, Skip: Own}.List()
 	})
 }
 
@@ -130,8 +130,8 @@ func Place(id thread.ThreadID, rel string) string {
 	return path.Join(Threads, string(id), rel)
 }
 
-// own are the top names of a thread's folder that are leslie's own.
-func own(name string) bool { return name == Meta || name == path.Dir(Inherited) }
+// Own are the top names of a thread's folder that are leslie's own.
+func Own(name string) bool { return name == Meta || name == path.Dir(Inherited) }
 
 // HasThread reports whether the thread's folder is there, a real folder. A folder
 // that cannot be looked at is not missing. Errors: T509.

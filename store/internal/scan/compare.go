@@ -48,11 +48,22 @@ func (c *comparison) look(e Entry) {
 	case !ok:
 		c.fresh = append(c.fresh, e.Path)
 	case e.Executable != was.Executable || e.Size != was.Size:
-	case !was.ChangeTime.IsZero() && was.ChangeTime.Equal(e.ChangeTime) && was.ModTime.Equal(e.ModTime):
+	case unwritten(was, e):
 		c.now[e.Path] = true
 	default:
 		c.doubtful = append(c.doubtful, e)
 	}
+}
+
+// unwritten reports whether the times prove that a file of this size has the content that
+// was listed.
+func unwritten(was content.FileAt, e Entry) bool {
+	return !was.ChangeTime.IsZero() && was.ChangeTime.Equal(e.ChangeTime) && was.ModTime.Equal(e.ModTime)
+}
+
+// Same reports whether a file is as it was listed, without reading it.
+func Same(was content.FileAt, e Entry) bool {
+	return e.Executable == was.Executable && e.Size == was.Size && unwritten(was, e)
 }
 
 func (c *comparison) judge(hashed []Entry) {

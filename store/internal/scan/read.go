@@ -47,7 +47,7 @@ func (a Artifacts) ReadArtifact(id thread.ThreadID, rel string) ([]byte, error) 
 // and is returned. A file that is gone is left out. Errors: T507, T509.
 func (a Artifacts) EachFile(id thread.ThreadID, fn func(rel string, content io.Reader, err error) error) error {
 	_, err := a.inThread(id, func(root *os.Root) ([]Entry, error) {
-		t := Tree{Root: root, At: Place(id, ""), Skip: own}
+		t := Tree{Root: root, At: Place(id, ""), Skip: Own}
 		return nil, t.Walk("", 1, func(e Entry) error {
 			if e.Type != TypeFile {
 				return nil

@@ -45,7 +45,7 @@ func Snapshot(ctx context.Context, a Artifacts, id thread.ThreadID, set scope.Se
 		return nil, nil, saferoot.CannotRead(at, err)
 	}
 	defer folder.Close()
-	t := Tree{Root: folder, At: at, Set: set, Skip: own}
+	t := Tree{Root: folder, At: at, Set: set, Skip: Own}
 	entries, err := listMeant(id, t)
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +67,7 @@ func listMeant(id thread.ThreadID, t Tree) ([]Entry, error) {
 			return content.TooLarge(saferoot.Shown(Place(id, e.Path)), Place(id, e.Path), id)
 		}
 		if files++; files > MaxFiles {
-			return tooMany(id)
+			return TooMany(id)
 		}
 		return nil
 	})
@@ -139,8 +139,11 @@ func (s shot) readFile(rel string) (content.FileAt, error) {
 
 // provable reports whether an equal change time will later prove that a file was not
 // written since it was read.
-func (s shot) provable(changed time.Time) bool {
-	return !changed.IsZero() && !changed.After(s.since.Add(-racy))
+func (s shot) provable(changed time.Time) bool { return Provable(changed, s.since) }
+
+// Provable is provable for a file that was read at a time of the file system's clock.
+func Provable(changed, read time.Time) bool {
+	return !changed.IsZero() && !changed.After(read.Add(-racy))
 }
 
 // unmatched returns T203 if a pattern matches none of the entries.
@@ -160,7 +163,8 @@ func unmatched(id thread.ThreadID, set scope.Set, entries []Entry) error {
 	return codes.ScopeNotFound.New(facts...)
 }
 
-func tooMany(id thread.ThreadID) error {
+// TooMany is T508 for a thread with more than MaxFiles files.
+func TooMany(id thread.ThreadID) error {
 	return codes.TooLarge.New(
 		fact.Of("what", "The snapshot of '"+string(id)+"'"),
 		fact.Of("limit", "10,000 files"),

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/ledger"
+	"leslie/store/internal/content"
+	"leslie/store/internal/statefile"
+	"leslie/thread"
+)
+
+// This file adds an operation to the log of a connected project: what it relies on first,
+// then its line, if no other machine's came first. Only then it is committed here. A
+// process that dies in between loses nothing: the next one finds the operation in the log,
+// as if another machine had made it.
+
+// errBehind says that an operation of another machine came first.
+var errBehind = errors.New("another machine came first")
+
+// errStale says that files of threads had to be fetched before the operation can be made.
+var errStale = errors.New("files were fetched")
+
+// updateLinked is Update for a connected project: the rules run on what this machine knows,
+// and again if another machine came first. Neither a refusal nor "nothing to change" is
+// answered before the log was asked. The caller holds the lock.
+func (s *Store) updateLinked(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (c Commit, err error) {
+	begun, confirmed, late := s.now(), false, 0
+	defer func() { c.Warnings.Add(s.opts.Link.notes()...) }()
+	for {
+		c, err = s.attempt(ctx, now, call, fn)
+		switch {
+		case errors.Is(err, errStale):
+			if now, err = s.loadToWrite(); err != nil {
+				return Commit{}, err
+			}
+			continue
+		case errors.Is(err, errBehind):
+			if late++; s.now().Sub(begun) > compete {
+				return Commit{}, outdone(late, s.now().Sub(begun))
+			}
+			if late == 2 {
+				done, err := s.opts.Link.Ledger.Turn(ctx)
+				if err != nil {
+					return Commit{}, remoteError(ctx, err, call.Stamp.Operation)
+				}
+				defer done()
+			}
+		case confirmed || err == nil && (c.Changed || c.Replay != nil) || codes.Has(err, codes.OutcomeUnknown):
+			return c, err
+		default:
+			more, failed := s.behind(ctx, now)
+			if confirmed = true; failed != nil {
+				return Commit{Warnings: now.warnings}, failed
+			}
+			if !more {
+				return c, err
+			}
+		}
+		confirmed = true
+		before := now.Revision
+		if now, err = s.catchUp(ctx, now); err != nil {
+			return Commit{}, err
+		}
+		if now.Revision == before { // and yet an operation was refused
+			if _, err := s.behind(ctx, now); err != nil {
+				return Commit{}, err
+			}
+			return Commit{}, diverged("it refuses what would follow revision " + strconv.Itoa(int(before)))
+		}
+	}
+}
+
+// outdone is T501 for a call that was too late for too long.
+func outdone(attempts int, waited time.Duration) error {
+	return codes.LockFailed.New(fact.Of("attempts", attempts), fact.Of("durationMs", waited.Milliseconds()), fact.Of("path", "the project's remote")).
+		WithHint("Other machines write without a pause; try again")
+}
+
+// announce adds the operation of next to the log. Errors: errBehind; T402, T505, T510,
+// T511, T904.
+func (s *Store) announce(ctx context.Context, now *loaded, next *statefile.Image) error {
+	l, op := s.opts.Link, next.Operation
+	if l == nil {
+		return nil
+	}
+	if l.Offline {
+		return remoteError(ctx, offline{}, op.ID)
+	}
+	chain, last, err := s.endOfLog(ctx, now)
+	if err != nil {
+		return remoteError(ctx, err, op.ID)
+	}
+	e, err := op.All()
+	if err != nil {
+		return err
+	}
+	var steps []thread.Step
+	if next.Pending != nil {
+		steps = next.Pending.Steps
+	}
+	line, body, err := makeLine(e, steps, chain, l.Machine)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		if err := l.Ledger.PutBlob(ctx, string(content.IDOf(body)), body); err != nil {
+			return remoteError(ctx, unsent(err), op.ID)
+		}
+	}
+	sending, cancel := context.WithTimeout(ctx, appendFor)
+	defer cancel()
+	err = l.Ledger.Append(sending, last, line)
+	if errors.Is(err, ledger.ErrConflict) {
+		return errBehind
+	}
+	if err != nil && ctx.Err() == nil && sending.Err() != nil && !errors.Is(err, ledger.ErrUnreachable) {
+		err = errors.Join(ledger.ErrUnknown, err)
+	}
+	if err != nil {
+		return remoteError(ctx, err, op.ID)
+	}
+	op.Chain, op.Machine = sumOfLine(line.Data), l.Machine
+	return nil
+}
+
+// unsent is an error of storing content: whatever became of that, no operation was sent.
+func unsent(err error) error {
+	if errors.Is(err, ledger.ErrUnknown) {
+		return errors.Join(ledger.ErrUnreachable, errors.New(err.Error()))
+	}
+	return err
+}
+
+// endOfLog is the hash of the line of what was loaded, and its operation's id.
+func (s *Store) endOfLog(ctx context.Context, now *loaded) (chain, last string, err error) {
+	chain, err = s.chainOf(now.Operation)
+	if now.Operation == nil || err != nil {
+		return chain, "", err
+	}
+	last = string(now.Operation.ID)
+	if chain == "" {
+		line, err := s.lineAt(ctx, now.Revision)
+		if err == nil && line.ID != last {
+			err = diverged("operation " + last + " is another one there")
+		}
+		return sumOfLine(line.Data), last, err
+	}
+	return chain, last, nil
+}

@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/ledger"
+	"leslie/store/internal/content"
+	"leslie/store/internal/filework"
+	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file brings the files of threads to this machine that others have published, when
+// somebody looks at them. The list of what this machine published or fetched last (listOf)
+// tells what was changed here since: that is never overwritten. Where others have changed
+// the same file, their version is put beside it.
+
+// blobFor is how long content may take.
+const blobFor = 60 * time.Second
+
+// fetchBlob returns content that this machine does not have, and keeps it.
+func (s *Store) fetchBlob(sum string) ([]byte, error) {
+	if s.opts.Link.Offline {
+		return nil, remoteError(context.Background(), offline{}, "")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), blobFor)
+	defer cancel()
+	data, err := s.opts.Link.Ledger.GetBlob(ctx, sum)
+	if errors.Is(err, ledger.ErrMissing) {
+		return nil, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, remoteError(ctx, err, "")
+	}
+	_ = content.Store(s.disk, data) // else it is fetched again
+	return data, nil
+}
+
+// Fetch brings the published files of these threads here, and the frozen copies of their
+// references. W509 names files that were changed here as well. Without a connection to
+// other machines it does nothing. Errors: T501, T502, T505, T507, T509, T510, T904.
+func (s *Store) Fetch(ctx context.Context, wait Wait, ids ...thread.ThreadID) (notes warnings.List, err error) {
+	if s.opts.Link == nil {
+		return nil, nil
+	}
+	now, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	lacking := func(id thread.ThreadID) bool {
+		_, lacks, err := s.lacking(now, id)
+		return lacks && err == nil
+	}
+	if ids = slices.DeleteFunc(slices.Clone(ids), func(id thread.ThreadID) bool { return !lacking(id) }); len(ids) == 0 {
+		return nil, nil
+	}
+	now, unlock, err := s.beginWrite(ctx, wait, "")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for _, id := range ids {
+		_, kept, err := s.fetchFiles(ctx, now, id)
+		if err != nil {
+			return notes, err
+		}
+		if len(kept) > 0 {
+			notes.Add(warnings.LocalEditsKept.NewOfPaths(kept, nil, fact.Of("threadId", id)))
+		}
+	}
+	return notes, nil
+}
+
+// wanted is what a thread's folder should get.
+type wanted struct {
+	have, want content.Manifest
+	files      bool // want is another list than have
+	copies     []thread.Reference
+}
+
+// lacking reports whether a thread's folder lacks what others published, or a frozen copy.
+func (s *Store) lacking(now *loaded, id thread.ThreadID) (w wanted, lacks bool, err error) {
+	line, there := thread.LineOf(now.Records[thread.TableThreads], string(id))
+	if !there || !saferoot.SingleName(string(id)) {
+		return w, false, nil
+	}
+	st := s.state(now)
+	t, _ := st.Threads.Peek(line.ID)
+	if t.Published != nil {
+		if w.have, _, err = s.readList(id); err != nil {
+			return w, false, err
+		}
+		name, _, err := plain(w.have)
+		if err != nil {
+			return w, false, err
+		}
+		w.files = name != t.Published.Manifest
+	}
+	for _, ref := range st.ReferencesFrom(id) {
+		if ref.Manifest != "" && !exists(s.Path(scan.Place(id, path.Join(InheritedDir, string(ref.ID))))) {
+			w.copies = append(w.copies, ref)
+		}
+	}
+	return w, w.files || len(w.copies) > 0, nil
+}
+
+// fetchFiles brings a thread's files and frozen copies here; kept are files that stay as
+// they are although others changed them too. The caller holds the lock. Errors: T505,
+// T507, T509, T510.
+func (s *Store) fetchFiles(ctx context.Context, now *loaded, id thread.ThreadID) (fetched bool, kept []string, err error) {
+	w, lacks, err := s.lacking(now, id)
+	if !lacks || err != nil {
+		return false, nil, err
+	}
+	t, _ := s.state(now).Threads.Peek(string(id))
+	name := "files"
+	if w.files {
+		if w.want, err = s.Manifest(t.Published.Manifest); err != nil {
+			return false, nil, err
+		}
+		name = string(t.Published.Manifest[:8])
+	}
+	stage, err := s.Stage(thread.OperationID("remote-" + name))
+	if err != nil {
+		return false, nil, err
+	}
+	defer func() { _ = stage.Discard() }()
+	f := fetching{store: s, ctx: ctx, stage: stage, id: id}
+	if err := f.plan(w); err != nil {
+		return false, nil, err
+	}
+	if err := stage.Sync(); err != nil {
+		return false, nil, err
+	}
+	if err := f.carryOut(); err != nil {
+		return false, nil, err
+	}
+	if w.files {
+		err = s.keepList(id, w.want)
+	}
+	return true, f.kept, err
+}
+
+// fetching is the file work of bringing one thread's files here.
+type fetching struct {
+	store *Store
+	ctx   context.Context
+	stage *Stage
+	id    thread.ThreadID
+	steps []thread.Step
+	kept  []string
+}
+
+func (f *fetching) plan(w wanted) error {
+	f.steps = append(f.steps, thread.Step{Do: thread.StepMakeDir, To: scan.Place(f.id, "")})
+	base, err := f.store.disk.OpenBase()
+	if err != nil {
+		return f.store.disk.ReadFailed(err)
+	}
+	defer base.Close()
+	paths := map[string]bool{}
+	if w.files {
+		for _, rel := range append(w.have.Paths(), w.want.Paths()...) {
+			if paths[rel] || ownPlace(rel) {
+				continue
+			}
+			paths[rel] = true
+			had, _ := w.have.Find(rel)
+			get, _ := w.want.Find(rel)
+			at, err := content.At(base, scan.Place(f.id, rel))
+			if err != nil {
+				return err
+			}
+			if err := f.path(rel, at, had, get); err != nil {
+				return err
+			}
+		}
+	}
+	for i, ref := range w.copies {
+		if err := f.frozen(i, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// path plans one file: at is what it has now, had what it had in common with the others,
+// get what they have.
+func (f *fetching) path(rel string, at thread.BlobID, had, get content.FileAt) error {
+	to := scan.Place(f.id, rel)
+	switch {
+	case had.SHA256 == get.SHA256 && had.Executable == get.Executable, at == get.SHA256:
+		return nil // as it is, or unpublished
+	case get.SHA256 == "" && at == had.SHA256:
+		f.steps = append(f.steps, thread.Step{Do: thread.StepDelete, To: to, Expect: at})
+		return nil
+	case get.SHA256 == "":
+		f.kept = append(f.kept, rel)
+		return nil
+	}
+	data, err := f.store.Blob(get.SHA256)
+	if err != nil {
+		return err
+	}
+	name := "file/" + rel
+	if err := f.stage.Write(name, data, get.Executable); err != nil {
+		return err
+	}
+	expect := had.SHA256
+	if at == "" {
+		expect = "" // deleted here, or never here
+	} else if at != had.SHA256 {
+		f.kept = append(f.kept, rel)
+	}
+	f.steps = append(f.steps, thread.Step{
+		Do: thread.StepReplace, From: f.stage.Rel(name), To: to, Expect: expect, Content: get.SHA256, Executable: get.Executable,
+	})
+	return nil
+}
+
+// frozen plans the copy of a frozen reference.
+func (f *fetching) frozen(i int, ref thread.Reference) error {
+	m, err := f.store.Manifest(ref.Manifest)
+	if err != nil {
+		return err
+	}
+	name := "ref-" + strings.Repeat("i", i+1)
+	if err := f.stage.Materialize(f.ctx, m, name, true); err != nil {
+		return err
+	}
+	f.steps = append(f.steps,
+		thread.Step{Do: thread.StepMakeDir, To: scan.Place(f.id, InheritedDir)},
+		thread.Step{Do: thread.StepPlace, From: f.stage.Rel(name), To: scan.Place(f.id, path.Join(InheritedDir, string(ref.ID))), Content: ref.Manifest})
+	return nil
+}
+
+// carryOut puts the files into place. It is not recorded: whoever is interrupted does it
+// again.
+func (f *fetching) carryOut() error {
+	w, err := filework.Open(f.store.disk)
+	if err != nil {
+		return f.store.disk.WriteFailed(err)
+	}
+	defer w.Close()
+	p := &thread.Pending{Operation: f.stage.Operation(), Steps: f.steps}
+	if err := w.Prepare(p); err != nil {
+		return err
+	}
+	if err := w.CarryOut(p, false); err != nil && !codes.Has(err, codes.ReadFailed) {
+		return err
+	}
+	return nil
+}

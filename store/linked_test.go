@@ -1,0 +1,547 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/internal/ledger"
+	"leslie/internal/ledger/ledgertest"
+	"leslie/store/internal/content"
+	"leslie/store/internal/journal"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file tests projects on several machines: each store is the copy of one log in
+// memory.
+
+// cluster is an engine and the project that is in it.
+type cluster struct {
+	engine  *ledgertest.Memory
+	project string
+}
+
+func newCluster(t testing.TB) *cluster {
+	t.Helper()
+	c := &cluster{engine: &ledgertest.Memory{Now: clock}, project: "proj-1"}
+	require.NoError(t, c.engine.Create(context.Background(), ledger.Address{Project: c.project}))
+	return c
+}
+
+func (c *cluster) link(t testing.TB, machine string) *Link {
+	t.Helper()
+	l, err := c.engine.Open(ledger.Address{Project: c.project})
+	require.NoError(t, err)
+	return &Link{Remote: Remote{URL: "memory", Project: c.project}, Ledger: l, Machine: machine}
+}
+
+// machine is a new copy on another machine.
+func (c *cluster) machine(t testing.TB, name string) *Store {
+	t.Helper()
+	s := newStore(t, Options{})
+	l := c.link(t, name)
+	require.NoError(t, s.Connect(context.Background(), Wait{}, l))
+	s = with(s, Options{Link: l})
+	refresh(t, s)
+	return s
+}
+
+func refresh(t testing.TB, s *Store) warnings.List {
+	t.Helper()
+	notes, err := s.Refresh(context.Background())
+	require.NoError(t, err)
+	return notes
+}
+
+// requireAlike checks that stores have the same records, each undamaged and without
+// anything left to do.
+func requireAlike(t testing.TB, all ...*Store) {
+	t.Helper()
+	var first []byte
+	for i, s := range all {
+		refresh(t, s)
+		now, err := s.load()
+		require.NoError(t, err)
+		assert.Empty(t, now.warnings)
+		text, err := json.Marshal(now.Records)
+		require.NoError(t, err)
+		if i == 0 {
+			first = text
+		}
+		assert.Equal(t, string(first), string(text), "copy %d", i)
+		report, err := s.Diagnose(context.Background())
+		require.NoError(t, err)
+		for _, f := range report.Findings {
+			assert.True(t, f.Info, "copy %d: %s %s", i, f.Path, f.Message)
+		}
+	}
+}
+
+func TestManyMachinesWriteOneLog(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	const machines, each = 6, 8
+	all := make([]*Store, machines)
+	for i := range all {
+		all[i] = c.machine(t, fmt.Sprint("m", i))
+	}
+	var going sync.WaitGroup
+	for i, s := range all {
+		going.Go(func() {
+			for n := range each {
+				name := fmt.Sprintf("obj-%d-%d", i, n)
+				made, err := s.Update(context.Background(), callNamed(name), create(name))
+				assert.NoError(t, err)
+				assert.True(t, made.Changed)
+			}
+		})
+	}
+	going.Wait()
+	requireAlike(t, all...)
+	found, view, err := seen(all[0])
+	require.NoError(t, err)
+	assert.Len(t, found, machines*each)
+	assert.Equal(t, thread.Revision(machines*each), view.Revision)
+	assert.Empty(t, view.Warnings)
+}
+
+// A copy that is made later gets everything, in few steps and with a whole journal.
+func TestALateCopyHasTheWholeHistory(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	add(t, a, names(30)...)
+	b := c.machine(t, "b")
+	requireAlike(t, a, b)
+	h, err := b.History(context.Background(), HistoryQuery{})
+	require.NoError(t, err)
+	require.Len(t, h.Operations, 30)
+	for _, op := range h.Operations {
+		assert.NotEmpty(t, op.Chain)
+		assert.Equal(t, "a", op.Machine)
+	}
+}
+
+func TestARequestIsAnsweredOnceOnAllMachines(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	call := callNamed("obj-new")
+	call.Request = "try-1"
+	made, err := a.Update(context.Background(), call, create("obj-new"))
+	require.NoError(t, err)
+	require.True(t, made.Changed)
+	call.Stamp.Operation = "op-again"
+	again, err := b.Update(context.Background(), call, create("obj-new"))
+	require.NoError(t, err)
+	assert.False(t, again.Changed)
+	assert.JSONEq(t, `{"objectiveId":"obj-new"}`, string(again.Replay))
+	assert.True(t, hasWarning(again.Warnings, warnings.RequestReplayed))
+	requireAlike(t, a, b)
+}
+
+// What a machine refuses by what it knows is asked for first: another may have changed it.
+func TestARefusalIsConfirmed(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	add(t, a, "obj-1")
+	ran := 0
+	made, err := b.Update(context.Background(), callNamed("obj-2"), func(st *thread.State) (Outcome, error) {
+		ran++
+		if _, there := st.Objectives.Get("obj-1"); !there {
+			return Outcome{}, codes.ObjectiveNotFound.New()
+		}
+		return create("obj-2")(st)
+	})
+	require.NoError(t, err)
+	assert.True(t, made.Changed)
+	assert.Equal(t, 2, ran)
+	requireAlike(t, a, b)
+}
+
+func TestWithoutTheLogACopyIsReadAndNotWritten(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	add(t, a, "obj-1")
+	c.engine.Before = func(string, string) error { return ledger.ErrUnreachable }
+	notes := refresh(t, a)
+	require.True(t, hasWarning(notes, warnings.CacheOld))
+	found, _, err := seen(a)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"obj-1"}, found)
+	_, err = a.Update(context.Background(), callNamed("obj-2"), create("obj-2"))
+	requireCode(t, codes.RemoteUnreachable, err)
+	c.engine.Before = nil
+	b := c.machine(t, "b")
+	requireAlike(t, a, b)
+	found, _, _ = seen(a)
+	assert.Equal(t, []string{"obj-1"}, found)
+}
+
+func TestOfflineNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	add(t, a, "obj-1")
+	a.opts.Link.Offline = true
+	c.engine.Before = func(call, _ string) error { t.Error("asked: " + call); return ledger.ErrUnreachable }
+	assert.True(t, hasWarning(refresh(t, a), warnings.CacheOld))
+	_, err := a.Update(context.Background(), callNamed("obj-2"), create("obj-2"))
+	requireCode(t, codes.RemoteUnreachable, err)
+}
+
+// An operation whose answer is lost stands once, and the next call knows it.
+func TestALostAnswerIsResolvedByTheNextCall(t *testing.T) {
+	t.Parallel()
+	for _, stands := range []bool{true, false} {
+		c := newCluster(t)
+		a := c.machine(t, "a")
+		call := callNamed("obj-1")
+		call.Request = "try-1"
+		lost := func(name, _ string) error {
+			if name == "append" {
+				return ledger.ErrUnknown
+			}
+			return nil
+		}
+		if stands {
+			c.engine.After = lost
+		} else {
+			c.engine.Before = lost
+		}
+		_, err := a.Update(context.Background(), call, create("obj-1"))
+		requireCode(t, codes.OutcomeUnknown, err)
+		c.engine.Before, c.engine.After = nil, nil
+		call.Stamp.Operation = "op-again"
+		made, err := a.Update(context.Background(), call, create("obj-1"))
+		require.NoError(t, err)
+		assert.Equal(t, !stands, made.Changed)
+		assert.Equal(t, stands, made.Replay != nil)
+		requireAlike(t, a, c.machine(t, "b"))
+		found, view, _ := seen(a)
+		assert.Equal(t, []string{"obj-1"}, found)
+		assert.Equal(t, thread.Revision(1), view.Revision)
+	}
+}
+
+func TestALogThatIsNoContinuationIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	add(t, a, "obj-1", "obj-2", "obj-3")
+	before := listing(t, a)
+	c.engine.Cut(c.project, 2)
+	_, err := a.Refresh(context.Background())
+	requireCode(t, codes.RemoteDiverged, err)
+	_, err = a.Update(context.Background(), callNamed("obj-4"), create("obj-4"))
+	requireCode(t, codes.RemoteDiverged, err)
+	b := c.machine(t, "b")
+	add(t, b, "obj-other")
+	_, err = a.Refresh(context.Background())
+	requireCode(t, codes.RemoteDiverged, err)
+	add(t, b, "obj-more")
+	_, err = a.Refresh(context.Background())
+	requireCode(t, codes.RemoteDiverged, err)
+	assert.Equal(t, before, listing(t, a), "nothing was changed here")
+}
+
+// A store becomes a log; what it had is on every machine, and it goes on.
+func TestAStoreFillsALog(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	s := newStore(t, Options{})
+	add(t, s, names(12)...)
+	l := c.link(t, "a")
+	broken := errors.Join(ledger.ErrUnreachable, errors.New("cut"))
+	n := 0
+	c.engine.Before = func(call, _ string) error {
+		if n++; call == "append" && n > 6 {
+			return broken
+		}
+		return nil
+	}
+	requireCode(t, codes.RemoteUnreachable, s.Fill(context.Background(), Wait{}, l, nil))
+	remote, err := ReadRemote(s.Root())
+	require.NoError(t, err)
+	assert.Nil(t, remote, "it is not connected yet")
+	begun, err := s.Started()
+	require.NoError(t, err)
+	assert.Equal(t, &l.Remote, begun)
+	c.engine.Before = nil
+	require.NoError(t, s.Fill(context.Background(), Wait{}, l, nil))
+	remote, err = ReadRemote(s.Root())
+	require.NoError(t, err)
+	assert.Equal(t, &l.Remote, remote)
+
+	requireCode(t, codes.RemoteUnreachable, second(s.Update(context.Background(), callNamed("obj-x"), create("obj-x"))))
+	a, b := with(s, Options{Link: l}), c.machine(t, "b")
+	add(t, a, "obj-a")
+	add(t, b, "obj-b")
+	requireAlike(t, a, b)
+	name, err := a.Machine()
+	require.NoError(t, err)
+	assert.Equal(t, "a", name)
+
+	require.NoError(t, b.Leave(context.Background(), Wait{}))
+	add(t, with(b, Options{}), "obj-own")
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Every step on the disk fails once, while a copy catches up and while it writes: it
+// agrees with the log afterwards, and no operation is there twice or gone.
+func TestACopyAgreesWithTheLogWhateverStepFails(t *testing.T) {
+	t.Parallel()
+	for step := 1; ; step++ {
+		c := newCluster(t)
+		a := c.machine(t, "a")
+		b := c.machine(t, "b")
+		spawnThread(t, a, "t1", false)
+		writeFile(t, a, "t1", "plan.md", "one\n")
+		publishFiles(t, a, "t1", "first")
+		add(t, a, names(3)...)
+		n := 0
+		failing := with(b, Options{Link: c.link(t, "b"), Before: func(Action, string) error {
+			if n++; n == step {
+				return errors.New("fails")
+			}
+			return nil
+		}})
+		_, _ = failing.Refresh(context.Background())
+		_, _ = failing.Fetch(context.Background(), Wait{}, "t1")
+		_, failed := failing.Update(context.Background(), callNamed("obj-new"), create("obj-new"))
+		require.False(t, codes.Has(failed, codes.RemoteDiverged), "step %d: %v", step, failed)
+		whole := with(b, Options{Link: c.link(t, "b")})
+		refresh(t, whole)
+		found, _, err := seen(whole)
+		require.NoError(t, err)
+		assert.Equal(t, failed == nil, slices.Contains(found, "obj-new"), "step %d", step)
+		_, err = whole.Fetch(context.Background(), Wait{}, "t1")
+		require.NoError(t, err)
+		assert.Equal(t, "one\n", readFile(t, whole, "t1", "plan.md"), "step %d", step)
+		add(t, whole, "obj-last")
+		requireAlike(t, a, whole)
+		if step > n {
+			assert.Greater(t, n, 40, "steps were counted")
+			return
+		}
+	}
+}
+
+func writeFile(t testing.TB, s *Store, id, name, text string) {
+	t.Helper()
+	path := s.Path(ThreadsDir + "/" + id + "/" + name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func readFile(t testing.TB, s *Store, id, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(s.Path(ThreadsDir + "/" + id + "/" + name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "(none)"
+	}
+	require.NoError(t, err)
+	return string(data)
+}
+
+// spawnThread records a thread; publish takes its files along.
+func spawnThread(t testing.TB, s *Store, id string, publish bool) {
+	t.Helper()
+	call := callNamed("spawn-" + id)
+	call.Publish = publish
+	_, err := s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+		if _, there := st.Objectives.Get("ship"); !there {
+			st.Objectives.Put(thread.Objective{ID: "ship", Title: "Ship", CreatedAt: noon})
+		}
+		_, err := st.Spawn(thread.NewThread{ID: thread.ThreadID(id), Objective: "ship", Title: "T", Intent: "Do it", Inherit: thread.InheritNone, Executor: thread.ByAgent}, call.Stamp)
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: ThreadsDir + "/" + id})
+		return Outcome{Thread: thread.ThreadID(id)}, err
+	})
+	require.NoError(t, err)
+}
+
+// publishFiles records the files of a thread as they are.
+func publishFiles(t testing.TB, s *Store, id, name string) Commit {
+	t.Helper()
+	call := callNamed(name)
+	call.PublishAll = []thread.ThreadID{thread.ThreadID(id)}
+	c, err := s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+		o, _ := st.Objectives.Get("ship")
+		o.Title += "!"
+		st.Objectives.Put(o)
+		return Outcome{}, nil
+	})
+	require.NoError(t, err)
+	return c
+}
+
+func fetch(t testing.TB, s *Store, id string) warnings.List {
+	t.Helper()
+	refresh(t, s)
+	notes, err := s.Fetch(context.Background(), Wait{}, thread.ThreadID(id))
+	require.NoError(t, err)
+	return notes
+}
+
+func TestFilesTravelAndLocalEditsStay(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	spawnThread(t, a, "t1", false)
+	b := c.machine(t, "b")
+	for name, text := range map[string]string{"plan.md": "1\n", "gone.md": "1\n", "sub/deep.md": "1\n", "both.md": "1\n", "lost.md": "1\n"} {
+		writeFile(t, a, "t1", name, text)
+	}
+	publishFiles(t, a, "t1", "first")
+	assert.Equal(t, "(none)", readFile(t, b, "t1", "plan.md"), "nobody has looked yet")
+	assert.Empty(t, fetch(t, b, "t1"))
+	assert.Equal(t, "1\n", readFile(t, b, "t1", "sub/deep.md"))
+
+	writeFile(t, a, "t1", "plan.md", "2\n")
+	writeFile(t, a, "t1", "both.md", "theirs\n")
+	writeFile(t, a, "t1", "new.md", "new\n")
+	require.NoError(t, os.Remove(a.Path(ThreadsDir+"/t1/gone.md")))
+	require.NoError(t, os.Remove(a.Path(ThreadsDir+"/t1/lost.md")))
+	publishFiles(t, a, "t1", "second")
+	writeFile(t, b, "t1", "both.md", "mine\n")
+	writeFile(t, b, "t1", "lost.md", "kept\n")
+	writeFile(t, b, "t1", "own.md", "unpublished\n")
+	notes := fetch(t, b, "t1")
+	require.True(t, hasWarning(notes, warnings.LocalEditsKept))
+	assert.Equal(t, "2\n", readFile(t, b, "t1", "plan.md"))
+	assert.Equal(t, "new\n", readFile(t, b, "t1", "new.md"))
+	assert.Equal(t, "(none)", readFile(t, b, "t1", "gone.md"))
+	assert.Equal(t, "mine\n", readFile(t, b, "t1", "both.md"))
+	assert.Equal(t, "kept\n", readFile(t, b, "t1", "lost.md"))
+	assert.Equal(t, "unpublished\n", readFile(t, b, "t1", "own.md"))
+	beside, err := filepath.Glob(b.Path(ThreadsDir + "/t1/both*merge-remote-*"))
+	require.NoError(t, err)
+	require.Len(t, beside, 1)
+	theirs, err := os.ReadFile(beside[0])
+	require.NoError(t, err)
+	assert.Equal(t, "theirs\n", string(theirs))
+	assert.Empty(t, fetch(t, b, "t1"), "named once")
+
+	require.NoError(t, os.Remove(beside[0]))
+	publishFiles(t, b, "t1", "third")
+	assert.Empty(t, fetch(t, a, "t1"))
+	assert.Equal(t, "mine\n", readFile(t, a, "t1", "both.md"))
+	assert.Equal(t, "kept\n", readFile(t, a, "t1", "lost.md"))
+	requireAlike(t, a, b)
+}
+
+// Whoever publishes what another machine has changed in the meantime gets that first.
+func TestPublishingBeginsWithWhatOthersPublished(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	spawnThread(t, a, "t1", false)
+	writeFile(t, a, "t1", "plan.md", "1\n")
+	publishFiles(t, a, "t1", "first")
+	b := c.machine(t, "b")
+	fetch(t, b, "t1")
+	writeFile(t, a, "t1", "plan.md", "2\n")
+	writeFile(t, b, "t1", "other.md", "b\n")
+	publishFiles(t, a, "t1", "second")
+	publishFiles(t, b, "t1", "third") // has not looked since
+	assert.Equal(t, "2\n", readFile(t, b, "t1", "plan.md"))
+	fetch(t, a, "t1")
+	assert.Equal(t, "2\n", readFile(t, a, "t1", "plan.md"))
+	assert.Equal(t, "b\n", readFile(t, a, "t1", "other.md"))
+	requireAlike(t, a, b)
+}
+
+func TestContentThatIsMissingHereIsFetched(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	id := content.IDOf([]byte("text"))
+	require.NoError(t, a.opts.Link.Ledger.PutBlob(context.Background(), string(id), []byte("text")))
+	got, err := b.Blob(id)
+	require.NoError(t, err)
+	assert.Equal(t, "text", string(got))
+	c.engine.Before = func(string, string) error { return ledger.ErrUnreachable }
+	got, err = b.Blob(id)
+	require.NoError(t, err, "it was kept")
+	assert.Equal(t, "text", string(got))
+	_, err = b.Blob(content.IDOf([]byte("nowhere")))
+	requireCode(t, codes.RemoteUnreachable, err)
+}
+
+// A long operation is a blob, and its line names it.
+func TestALongOperationTravels(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	_, err := a.Update(context.Background(), callNamed("long"), func(st *thread.State) (Outcome, error) {
+		for i := range 3000 {
+			st.Objectives.Put(thread.Objective{ID: thread.ObjectiveID(fmt.Sprintf("obj-%04d", i)), Title: "A long title that makes it long enough, with some more", CreatedAt: noon})
+		}
+		return Outcome{}, nil
+	})
+	require.NoError(t, err)
+	requireAlike(t, a, b)
+}
+
+// A process that dies when it has appended operations of the log to its journal, and not
+// yet written the state, leaves a copy that is as new as the journal, without a warning.
+func TestAJournalAheadOfItsStateIsRolledForward(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	spawnThread(t, a, "t1", false)
+	spawnThread(t, a, "t2", false)
+	b := c.machine(t, "b")
+	add(t, a, "obj-0")
+	spawnThread(t, a, "t3", false)
+	spawnThread(t, a, "t4", false)
+	state, journalBefore := read(t, b, StateFile), read(t, b, JournalFile)
+	refresh(t, b)
+	lines := read(t, b, JournalFile)[len(journalBefore):]
+	put(t, b, StateFile, state)
+	put(t, b, JournalFile, append(journalBefore, lines...))
+	require.NoError(t, os.RemoveAll(b.Path(ThreadsDir+"/t3")))
+	require.NoError(t, os.Remove(b.Path(BackupFile)))
+	put(t, b, BackupFile, state)
+	_, view, err := seen(b)
+	require.NoError(t, err)
+	assert.Empty(t, view.Warnings)
+	assert.Equal(t, thread.Revision(5), view.Revision)
+	add(t, b, "obj-1")
+	requireAlike(t, a, b)
+}
+
+func TestTheLogsLinesAreChained(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	add(t, a, "obj-1", "obj-2", "obj-3")
+	chain := sumOfLine([]byte(c.project))
+	require.NoError(t, a.opts.Link.Ledger.After(context.Background(), 0, func(line ledger.Line) error {
+		var text logLine
+		require.NoError(t, json.Unmarshal(line.Data, &text))
+		assert.Equal(t, chain, text.Prev)
+		e, ok := journal.FromLog(text.Entry)
+		require.True(t, ok)
+		assert.Equal(t, text.ID, e.ID)
+		chain = sumOfLine(line.Data)
+		return nil
+	}))
+	now, err := a.load()
+	require.NoError(t, err)
+	assert.Equal(t, chain, now.Operation.Chain)
+}

@@ -1,0 +1,414 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"leslie/store/internal/content"
+	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file takes the files of threads along with operations of a connected project. The
+// thread's record names the list of its files (thread.Published); list and files are in the
+// log's engine before the operation is in the log. What the other machines do with it is in
+// fetch.go.
+
+// puts is how much content is on its way to the log at once.
+const puts = 8
+
+// published is the list of a thread's files after an operation.
+type published struct {
+	id   thread.ThreadID
+	list content.Manifest // with times where they prove something later
+}
+
+// publish adds to a State what the operation takes along of threads' files, and uploads
+// that and whatever else its records name. Errors: errStale after files of these threads
+// were fetched that other machines had published; T402, T505, T508, T509, T510, T904.
+func (s *Store) publish(ctx context.Context, now *loaded, call Call, st *thread.State, out Outcome) (all []published, err error) {
+	if s.opts.Link == nil {
+		return nil, nil
+	}
+	if s.opts.Link.Offline {
+		return nil, remoteError(ctx, offline{}, call.Stamp.Operation)
+	}
+	ids := touched(call, st, out)
+	for _, id := range ids {
+		fetched, _, err := s.fetchFiles(ctx, now, id)
+		if err != nil {
+			return nil, err
+		}
+		if fetched {
+			return nil, errStale
+		}
+	}
+	up := upload{store: s, link: s.opts.Link, ctx: ctx, known: map[thread.BlobID]bool{}}
+	for _, id := range ids {
+		t, there := st.Threads.Peek(string(id))
+		if !there {
+			continue
+		}
+		one, err := s.filesAfter(&up, t, st.Planned(), st)
+		if err != nil {
+			return nil, err
+		}
+		name, data, err := plain(one.list)
+		if err != nil {
+			return nil, err
+		}
+		if t.Published == nil && len(one.list) == 0 || t.Published != nil && t.Published.Manifest == name {
+			continue
+		}
+		up.put(name, func() ([]byte, error) { return data, nil })
+		t.Published = &thread.Published{Manifest: name, Files: len(one.list)}
+		st.Threads.Put(t)
+		all = append(all, one)
+	}
+	for _, c := range st.Changes() {
+		if err := up.named(c); err != nil {
+			return nil, err
+		}
+	}
+	return all, remoteError(ctx, unsent(up.wait()), call.Stamp.Operation)
+}
+
+// touched are the threads whose files an operation takes along, in order.
+func touched(call Call, st *thread.State, out Outcome) []thread.ThreadID {
+	found := map[thread.ThreadID]bool{}
+	for _, id := range call.PublishAll {
+		found[id] = true
+	}
+	if call.Publish && out.Thread != "" {
+		found[out.Thread] = true
+	}
+	for _, step := range st.Planned() {
+		if id, rel, ok := splitPlace(step.To); ok && (rel == "" && step.Do != thread.StepMakeDir || rel != "" && !ownPlace(rel)) {
+			found[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// splitPlace splits a place in the store's folder into the thread and what is behind it.
+func splitPlace(place string) (id thread.ThreadID, rel string, ok bool) {
+	rest, ok := strings.CutPrefix(place, ThreadsDir+"/")
+	name, rel, _ := strings.Cut(rest, "/")
+	return thread.ThreadID(name), rel, ok && name != ""
+}
+
+// ownPlace reports whether a place in a thread's folder is leslie's own.
+func ownPlace(rel string) bool {
+	top, _, _ := strings.Cut(rel, "/")
+	return scan.Own(top)
+}
+
+// plain is a list of files without what only this machine knows, as it is published, and
+// its name.
+func plain(m content.Manifest) (thread.BlobID, []byte, error) {
+	m = slices.Clone(m)
+	for i := range m {
+		m[i].ModTime, m[i].ChangeTime = time.Time{}, time.Time{}
+	}
+	data, err := m.Encode()
+	return content.IDOf(data), data, err
+}
+
+// filesAfter lists a thread's files as they are after the steps of an operation, and
+// uploads those that the log does not have.
+func (s *Store) filesAfter(up *upload, t thread.Thread, steps []thread.Step, st *thread.State) (published, error) {
+	was, err := s.listOf(t.ID)
+	if err != nil {
+		return published{}, err
+	}
+	up.have(was)
+	if parent, err := s.listOf(t.ParentID); err == nil && t.ParentID != "" {
+		up.have(parent)
+	}
+	at, after := scan.Place(t.ID, ""), map[string]*thread.Step{}
+	for i, step := range steps {
+		id, rel, ok := splitPlace(step.To)
+		switch {
+		case !ok || id != t.ID || rel != "" && ownPlace(rel):
+		case rel == "" && step.Do == thread.StepPlace:
+			at = step.From
+		case rel == "" && step.Do == thread.StepRemove:
+			at = ""
+		case step.Do == thread.StepReplace, step.Do == thread.StepDelete:
+			after[rel] = &steps[i]
+		}
+	}
+	out := published{id: t.ID}
+	add := func(base *os.Root, file, rel string, executable bool, e scan.Entry) error {
+		f, err := up.file(base, file, rel, t.ID, was, e)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		f.Executable = executable
+		out.list = append(out.list, f)
+		return err
+	}
+	if err := s.eachFile(at, func(base *os.Root, e scan.Entry) error {
+		if after[e.Path] != nil {
+			return nil
+		}
+		if len(out.list) == scan.MaxFiles {
+			return scan.TooMany(t.ID)
+		}
+		return add(base, e.Path, e.Path, e.Executable, e)
+	}); err != nil {
+		return published{}, err
+	}
+	base, err := s.disk.OpenBase()
+	if err != nil {
+		return published{}, s.disk.ReadFailed(err)
+	}
+	defer base.Close()
+	for _, rel := range slices.Sorted(maps.Keys(after)) {
+		if step := after[rel]; step.Do == thread.StepReplace {
+			if err := add(base, step.From, rel, step.Executable, scan.Entry{}); err != nil {
+				return published{}, err
+			}
+		}
+	}
+	slices.SortFunc(out.list, func(a, b content.FileAt) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// eachFile calls fn with the regular files of a thread's folder, or of one that is going
+// to be it; "" has none.
+func (s *Store) eachFile(at string, fn func(*os.Root, scan.Entry) error) error {
+	if at == "" {
+		return nil
+	}
+	root, err := s.disk.OpenFolder(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return saferoot.CannotRead(at, err)
+	}
+	defer root.Close()
+	t := scan.Tree{Root: root, At: at, Skip: scan.Own}
+	return t.Walk("", 1, func(e scan.Entry) error {
+		if e.Type != scan.TypeFile {
+			return nil
+		}
+		return fn(root, e)
+	})
+}
+
+// upload is content on its way to the log. It reads files one after the other and sends
+// several at once.
+type upload struct {
+	store *Store
+	link  *Link
+	ctx   context.Context
+	known map[thread.BlobID]bool // what the log has, or gets from here
+
+	mu     sync.Mutex
+	first  error
+	going  sync.WaitGroup
+	places chan struct{}
+}
+
+// have notes that the log has the files of a list.
+func (u *upload) have(m content.Manifest) {
+	for _, f := range m {
+		u.known[f.SHA256] = true
+	}
+}
+
+// put sends content that read returns, unless the log has it.
+func (u *upload) put(id thread.BlobID, read func() ([]byte, error)) {
+	if u.known[id] || u.failed() != nil {
+		return
+	}
+	data, err := read()
+	if err != nil {
+		u.fail(err)
+		return
+	}
+	u.known[id] = true
+	if u.places == nil {
+		u.places = make(chan struct{}, puts)
+	}
+	u.places <- struct{}{}
+	u.going.Go(func() {
+		defer func() { <-u.places }()
+		u.fail(u.link.Ledger.PutBlob(u.ctx, string(id), data))
+	})
+}
+
+func (u *upload) fail(err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.first == nil {
+		u.first = err
+	}
+}
+
+func (u *upload) failed() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.first
+}
+
+// wait returns when everything is there, or why it is not.
+func (u *upload) wait() error {
+	u.going.Wait()
+	return u.failed()
+}
+
+// file reads one file and sends it. A file that has not changed since it was listed is not
+// read. Errors: fs.ErrNotExist for one that is gone; T508, T509.
+func (u *upload) file(base *os.Root, name, rel string, id thread.ThreadID, was content.Manifest, e scan.Entry) (content.FileAt, error) {
+	if old, ok := was.Find(rel); ok && scan.Same(old, e) {
+		return old, nil
+	}
+	f, info, err := saferoot.OpenIn(base, name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, saferoot.ErrNotRegular) {
+			return content.FileAt{}, fs.ErrNotExist
+		}
+		return content.FileAt{}, saferoot.CannotRead(name, err)
+	}
+	defer f.Close()
+	if info.Size() > content.MaxFile {
+		return content.FileAt{}, content.TooLarge(rel, scan.Place(id, rel), id)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, content.MaxFile+1))
+	if err != nil {
+		return content.FileAt{}, saferoot.CannotRead(name, err)
+	}
+	out := content.FileAt{Path: rel, SHA256: content.IDOf(data), Size: int64(len(data))}
+	if scan.Provable(e.ChangeTime, u.store.now()) {
+		out.ModTime, out.ChangeTime = e.ModTime, e.ChangeTime
+	}
+	u.put(out.SHA256, func() ([]byte, error) { return data, nil })
+	return out, u.failed()
+}
+
+// named sends what a changed record names and did not name before, as far as this machine
+// has it.
+func (u *upload) named(c thread.Change) error {
+	table, _, _ := strings.Cut(c.Record, "/")
+	before, err := blobsOf(table, c.Before)
+	if err != nil {
+		return nil // a record that no rule could have written
+	}
+	after, err := blobsOf(table, c.After)
+	if err != nil {
+		return nil
+	}
+	for _, b := range before {
+		u.known[b.ID] = true
+	}
+	for _, b := range after {
+		if err := u.blob(b.ID, b.Kind != thread.BlobContent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func blobsOf(table string, record json.RawMessage) ([]thread.NamedBlob, error) {
+	if thread.Absent(record) {
+		return nil, nil
+	}
+	return thread.BlobsOf(table, record)
+}
+
+// blob sends a blob, and those that a list names.
+func (u *upload) blob(id thread.BlobID, list bool) error {
+	if u.known[id] {
+		return nil
+	}
+	base, err := u.store.disk.OpenBase()
+	if err != nil {
+		return u.store.disk.ReadFailed(err)
+	}
+	defer base.Close()
+	data, err := content.Read(base, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // another machine has it, or it is damaged here: doctor tells
+	}
+	if err != nil {
+		return err
+	}
+	if list {
+		for _, sum := range hashes().FindAll(data, -1) {
+			if err := u.blob(thread.BlobID(sum), false); err != nil {
+				return err
+			}
+		}
+	}
+	u.put(id, func() ([]byte, error) { return data, nil })
+	return u.failed()
+}
+
+// hashes finds names of blobs in a list.
+func hashes() *regexp.Regexp { return regexp.MustCompile(`\b[0-9a-f]{64}\b`) }
+
+// listOf is the list of a thread's files that this machine published or fetched last, empty
+// if there is none. Errors: T509.
+func (s *Store) listOf(id thread.ThreadID) (content.Manifest, error) {
+	m, _, err := s.readList(id)
+	return m, err
+}
+
+// readList is listOf; known is false if there is none. A damaged list is none: files are
+// then compared with nothing, and none is overwritten.
+func (s *Store) readList(id thread.ThreadID) (m content.Manifest, known bool, err error) {
+	if !saferoot.SingleName(string(id)) {
+		return nil, false, nil
+	}
+	data, _, err := saferoot.ReadRegular(s.Path(path.Join(filesDir, string(id))))
+	var d saferoot.Damage
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &d) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, s.disk.ReadFailed(err)
+	}
+	m, err = content.Decode(data)
+	return m, err == nil, nil
+}
+
+// keepLists notes which files were published.
+func (s *Store) keepLists(notes *warnings.List, all []published) {
+	for _, one := range all {
+		s.settled(notes, listOfFiles, s.keepList(one.id, one.list))
+	}
+}
+
+// keepList notes the list of files that a thread's folder has in common with the log.
+// Errors: T505.
+func (s *Store) keepList(id thread.ThreadID, m content.Manifest) error {
+	data, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	root, err := s.disk.Open()
+	if err != nil {
+		return s.disk.WriteFailed(err)
+	}
+	defer root.Close()
+	if err := root.Ensure(filesDir); err != nil {
+		return err
+	}
+	return s.disk.Replace(path.Join(filesDir, string(id)), data)
+}
