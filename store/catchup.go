@@ -17,6 +17,7 @@ import (
 	"leslie/store/internal/filework"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/saferoot"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
@@ -91,6 +92,12 @@ func (s *Store) behind(ctx context.Context, now *loaded) (bool, error) {
 	if err != nil {
 		return false, remoteError(ctx, err, "")
 	}
+	more, err := continues(now, head)
+	return more || err == nil && s.otherLog(), err
+}
+
+// continues reports whether a log goes on behind what was loaded. Errors: T512.
+func continues(now *loaded, head ledger.Head) (bool, error) {
 	known := ""
 	if now.Operation != nil {
 		known = string(now.Operation.ID)
@@ -110,8 +117,11 @@ func diverged(reason string) error { return codes.RemoteDiverged.New(fact.Of("re
 // catchUp adds what the log has behind the loaded state, and returns the new one. The
 // caller holds the lock. Errors: T402, T505, T510, T512, T904.
 func (s *Store) catchUp(ctx context.Context, now *loaded) (*loaded, error) {
+	now, err := s.sameLog(ctx, now)
+	if err != nil {
+		return now, remoteError(ctx, err, "")
+	}
 	in := logReader{store: s, ctx: ctx, known: now.Operation, seq: now.Revision}
-	var err error
 	if in.chain, err = s.chainOf(now.Operation); err != nil {
 		return now, err
 	}
@@ -137,6 +147,55 @@ func (s *Store) catchUp(ctx context.Context, now *loaded) (*loaded, error) {
 		err = take()
 	}
 	return now, remoteError(ctx, err, "")
+}
+
+// otherLog reports whether the log is not the one that this copy last agreed with: it was
+// made anew, from this or another machine's copy.
+func (s *Store) otherLog() bool {
+	log, _ := s.opts.Link.log.Load().(string)
+	known, _, _ := saferoot.ReadRegular(s.Path(logFile))
+	return log != "" && log != string(known)
+}
+
+// sameLog agrees with the log that is there now: if it has the same operation at the
+// loaded revision, the hash of its line counts from now on. Errors: T505, T512; those of
+// the ledger.
+func (s *Store) sameLog(ctx context.Context, now *loaded) (*loaded, error) {
+	if !s.otherLog() {
+		return now, nil
+	}
+	if now.Operation != nil && now.Operation.Chain != "" {
+		line, err := s.lineAt(ctx, now.Revision)
+		switch {
+		case err != nil:
+			return now, err
+		case line.ID != string(now.Operation.ID):
+			return now, diverged(fmt.Sprintf("operation %d is %s there, and %s here", now.Revision, line.ID, now.Operation.ID))
+		}
+		if now, err = s.rechain(now, sumOfLine(line.Data)); err != nil {
+			return now, err
+		}
+	}
+	log, _ := s.opts.Link.log.Load().(string)
+	return now, s.disk.Replace(logFile, []byte(log))
+}
+
+// rechain stores the loaded state with another hash of its operation's line. Errors: T505.
+func (s *Store) rechain(now *loaded, chain string) (*loaded, error) {
+	if now.Operation.Chain == chain {
+		return now, nil
+	}
+	var err error
+	if now.Operation, err = now.Operation.WithChain(chain); err != nil {
+		return now, err
+	}
+	if err := s.swap(now, now.Image); err != nil {
+		return now, err
+	}
+	if err := s.disk.SyncDir(s.Path(".")); err != nil {
+		return now, s.disk.WriteFailed(err)
+	}
+	return s.loadToWrite()
 }
 
 // chainOf is the hash of the line that an operation has in the log, "" if it has to be

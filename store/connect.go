@@ -93,12 +93,12 @@ func (s *Store) fillBlobs(ctx context.Context, l *Link) error {
 
 // fillLines appends the operations that the log lacks.
 func (s *Store) fillLines(ctx context.Context, now *loaded, l *Link, progress func(done, all int)) error {
-	head, err := l.Ledger.Head(ctx)
+	head, err := l.head(ctx, s.now)
 	if err != nil {
 		return err
 	}
 	if thread.Revision(head.Seq) > now.Revision {
-		return otherLog(head, now.Revision)
+		return otherHistory(head, now.Revision)
 	}
 	chain, last := sumOfLine([]byte(l.Remote.Project)), ""
 	var some []ledger.Line
@@ -134,7 +134,7 @@ func (s *Store) fillLines(ctx context.Context, now *loaded, l *Link, progress fu
 		chain = sumOfLine(line.Data)
 		if int64(at) <= head.Seq {
 			if last = line.ID; int64(at) == head.Seq && head.ID != line.ID {
-				return otherLog(head, now.Revision)
+				return otherHistory(head, now.Revision)
 			}
 			return nil
 		}
@@ -147,10 +147,16 @@ func (s *Store) fillLines(ctx context.Context, now *loaded, l *Link, progress fu
 	if err == nil {
 		err = send()
 	}
+	if err == nil && now.Operation != nil {
+		_, err = s.rechain(now, chain)
+	}
+	if log, _ := l.log.Load().(string); err == nil && log != "" {
+		err = s.disk.Replace(logFile, []byte(log))
+	}
 	return err
 }
 
-func otherLog(head ledger.Head, own thread.Revision) error {
+func otherHistory(head ledger.Head, own thread.Revision) error {
 	return codes.RemoteDiverged.New(fact.Of("reason", "it has "+strconv.Itoa(int(head.Seq))+" operations, and this machine knows "+strconv.Itoa(int(own))+" others"))
 }
 

@@ -31,6 +31,7 @@ const (
 	RemoteDir = "remote"
 
 	machineFile = RemoteDir + "/machine"
+	logFile     = RemoteDir + "/log" // which log this copy last agreed with: see ledger.Head
 	filesDir    = RemoteDir + "/threads" // for each thread the list of the files that were published or fetched last
 )
 
@@ -92,7 +93,7 @@ type Link struct {
 	Offline bool
 
 	skew      atomic.Int64 // of the engine's clock against this machine's, in nanoseconds
-	asked     atomic.Bool  // the skew is known
+	log       atomic.Value // which log the engine has: ledger.Head.Log
 	following atomic.Int32 // how many tell this process of new lines as they come
 	gap       atomic.Int64 // behind which a copy of the log lacked something, plus 1
 }
@@ -147,7 +148,9 @@ func (l *Link) head(ctx context.Context, now func() time.Time) (ledger.Head, err
 	if err == nil && !h.Now.IsZero() {
 		half := now().Sub(before) / 2
 		l.skew.Store(int64(h.Now.Sub(before.Add(half))))
-		l.asked.Store(true)
+	}
+	if err == nil {
+		l.log.Store(h.Log)
 	}
 	return h, err
 }
@@ -214,4 +217,24 @@ func (s *Store) mustBeLinked() error {
 		return nil
 	}
 	return codes.RemoteUnreachable.New(fact.Of("reason", "the project was connected while this process ran"))
+}
+
+// Head asks for the revision at which the log ends. Errors: T402, T510, T512, T904.
+func (s *Store) Head(ctx context.Context) (thread.Revision, warnings.List, error) {
+	now, err := s.load()
+	if err != nil {
+		return 0, nil, err
+	}
+	head, err := s.opts.Link.head(ctx, s.now)
+	if err != nil {
+		return 0, nil, remoteError(ctx, err, "")
+	}
+	_, err = continues(now, head)
+	return thread.Revision(head.Seq), s.opts.Link.notes(), err
+}
+
+// Untouched reports whether a store has no operation yet.
+func (s *Store) Untouched() bool {
+	now, err := s.load()
+	return err == nil && now.Revision == 0
 }

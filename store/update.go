@@ -71,12 +71,15 @@ func (s *Store) attempt(ctx context.Context, now *loaded, call Call, fn func(*th
 	if err := verdict(ctx, call, st, err); err != nil {
 		return Commit{Warnings: now.warnings}, err
 	}
-	if !st.Changed() {
+	if !st.Changed() && len(call.PublishAll) == 0 {
 		return s.unchanged(now, nil, nil)
 	}
 	published, err := s.publish(ctx, now, call, st, out)
 	if err != nil {
 		return Commit{Warnings: now.warnings}, err
+	}
+	if !st.Changed() {
+		return s.unchanged(now, nil, nil)
 	}
 	c, err := s.commit(ctx, now, next(call, st, out), s.announce)
 	if err == nil {

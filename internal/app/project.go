@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"leslie/internal/fact"
+	"leslie/internal/ledger"
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
@@ -21,6 +22,14 @@ type Environment struct {
 	Jitter func(most time.Duration) time.Duration
 	// WithTimeout returns a context with a timeout; nil: context.WithTimeout.
 	WithTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+	// Engine opens the logs of projects on several machines; nil: there are none.
+	Engine ledger.Engine
+	// Credentials is the path of the file with the user's credentials for that, "" for none.
+	Credentials string
+	// Host returns the name of this machine.
+	Host func() string
+	// Offline: no log is asked, and so nothing can be written that has one.
+	Offline bool
 	// Home is the user's home folder with their configuration, "" if unknown.
 	Home string
 	// Program is leslie's own executable, absolute, and Version its version; "" if unknown.
@@ -45,6 +54,7 @@ func (e Environment) timeout(ctx context.Context, d time.Duration) (context.Cont
 type Project struct {
 	root string
 	env  Environment
+	link *store.Link // of a project on several machines
 }
 
 // Open finds the project of dir: see store.Find. Errors: T504 with the searched
@@ -56,14 +66,14 @@ func Open(dir string, env Environment) (*Project, error) {
 		return nil, err
 	}
 	p.root = st.Root()
-	return p, nil
+	return p, p.connect()
 }
 
 // Root is the project's folder, absolute.
 func (p *Project) Root() string { return p.root }
 
 func (p *Project) storeOptions() store.Options {
-	return store.Options{Jitter: p.env.Jitter, Now: p.env.Now, Home: p.env.Home}
+	return store.Options{Jitter: p.env.Jitter, Now: p.env.Now, Home: p.env.Home, Link: p.link}
 }
 
 // Caller is who acts.
@@ -131,6 +141,7 @@ type Call struct {
 	reversal      thread.Reversal
 	note          string        // what the log says of a call that worked
 	looked        bool          // a State was read
+	refreshed     bool          // the log of a project on several machines was asked
 	unread        thread.Unread // of the thread for which the caller speaks
 	notices       warnings.List // see Notices
 	waiting       []WaitingItem // see Waiting
@@ -174,17 +185,28 @@ func (c *Call) Warn(w ...warnings.Warning) { c.warn(w...) }
 func (c *Call) warn(w ...warnings.Warning) { c.warnings.Add(w...) }
 
 // now returns the time as in records: milliseconds, UTC.
-func (c *Call) now() time.Time { return c.project.env.Now().UTC().Truncate(time.Millisecond) }
+func (c *Call) now() time.Time { return c.clock().UTC().Truncate(time.Millisecond) }
 
 // operation returns the stamp of this call's operation; a call has one stamp.
 func (c *Call) operation() thread.Stamp {
 	if c.stamp == nil {
+		_ = c.refresh() // for the time; whoever reads or writes is told what is wrong
 		c.stamp = &thread.Stamp{
-			Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)),
+			Operation: c.project.newOperation(),
 			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Speaks: thread.ThreadID(c.caller.Thread),
 		}
 	}
 	return *c.stamp
+}
+
+// newOperation returns an id for an operation: a longer one where other machines make some
+// as well.
+func (p *Project) newOperation() thread.OperationID {
+	id := p.env.NewID(thread.PrefixOperation)
+	if p.link != nil {
+		id += p.env.NewID("")
+	}
+	return thread.OperationID(id)
 }
 
 // doubted reports whether the caller claims to be a person in an agent's environment,

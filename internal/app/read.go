@@ -19,6 +19,9 @@ func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 	if c.draft != nil {
 		return store.View{Revision: c.draft.state.Revision}, fn(c.draft.state.Fork())
 	}
+	if err := c.refresh(); err != nil {
+		return store.View{}, err
+	}
 	v, err := c.store.View(c.ctx, func(s *thread.State) error {
 		if now := c.now(); s.Overdue(now) {
 			s.Expire(thread.Stamp{Time: now, As: thread.System, Actor: systemActor})
@@ -41,6 +44,9 @@ func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 func (c *Call) settled(read func() error, ids ...thread.ThreadID) (err error) {
 	if c.covered {
 		return read()
+	}
+	if err := c.fetch(ids...); err != nil {
+		return err
 	}
 	c.covered = true
 	defer func() { c.covered = false }()

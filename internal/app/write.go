@@ -88,6 +88,10 @@ var errOverdue = errors.New("a deadline has passed")
 // person and speaks for a thread that the mistake limit suspended may not change
 // anything (T103). A change extends the claims under which the caller works.
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
+	if err := c.refresh(); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
+		return store.Commit{}, err
+	}
+	call.Publish = call.Publish || handsOn(call.Command)
 	earlier := c.ownWaiting // of the call's operations before this one
 	for {
 		var begun []WaitingItem
@@ -131,8 +135,8 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 // system records an operation of leslie itself.
 func (c *Call) system(command string, at time.Time, do func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
 	call := store.Call{Wait: c.lockWait(), Command: command, Stamp: thread.Stamp{
-		Operation: thread.OperationID(c.project.env.NewID(thread.PrefixOperation)), Time: at, As: thread.System, Actor: systemActor,
-	}}
+		Operation: c.project.newOperation(), Time: at, As: thread.System, Actor: systemActor,
+	}, Publish: handsOn(command)}
 	return c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
 		return store.Outcome{Thread: do(s, call.Stamp)}, nil
 	})

@@ -31,6 +31,9 @@ type Head struct {
 	Seq int64     // of the last line; 0 if there is none
 	ID  string    // of the last line; "" if there is none
 	Now time.Time // the engine's clock, when it answered
+	// Log tells one log of a project from another that was made in its place, "" if the
+	// engine does not say it.
+	Log string
 }
 
 // What can become of a call. Implementations wrap them with what they know, and add no

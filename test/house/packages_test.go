@@ -65,7 +65,7 @@ func allowances() []allowance {
 		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
 		{dir: "internal/app/importing", packages: []string{"internal/fact", "codes", "thread"}},
 		{dir: "internal/app/merging", packages: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git"}},
-		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner", "internal/retry", "internal/search", "internal/transcript", "internal/graph", "internal/setup"}, modules: []string{"github.com/tailscale/hujson"}},
+		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner", "internal/retry", "internal/search", "internal/transcript", "internal/graph", "internal/ledger", "internal/setup"}, modules: []string{"github.com/tailscale/hujson"}},
 		{
 			dir:      "cmd/leslie",
 			packages: []string{"docs", "internal/screen", "internal/report", "internal/toolserver", "internal/tui", "internal/setup", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},

@@ -74,9 +74,11 @@ func (l *log) Close() error { return l.close() }
 
 // info is what a stream's leader says of it.
 type info struct {
-	Config config    `json:"config"`
-	Time   time.Time `json:"ts"`
-	State  struct {
+	Config config `json:"config"`
+	// Created tells a stream from another one of its name that was made later.
+	Created string    `json:"created"`
+	Time    time.Time `json:"ts"`
+	State   struct {
 		Last int64 `json:"last_seq"`
 	} `json:"state"`
 }
@@ -122,7 +124,7 @@ func (l *log) Head(ctx context.Context) (ledger.Head, error) {
 		return ledger.Head{}, f.err
 	}
 	l.know(f.line)
-	return ledger.Head{Seq: f.line.Seq, ID: f.line.ID, Now: i.Time}, nil
+	return ledger.Head{Seq: f.line.Seq, ID: f.line.ID, Now: i.Time, Log: i.Created}, nil
 }
 
 // stored returns a line that the stream's leader has. ErrMissing if it has no such line, or

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -28,12 +29,14 @@ type Memory struct {
 
 	mu   sync.Mutex
 	logs map[string]*memoryLog
+	made int // how many logs were made
 }
 
 // turnFor is how long somebody has the turn at most.
 const turnFor = 5 * time.Second
 
 type memoryLog struct {
+	name  string // which of the project's logs it is
 	lines []ledger.Line
 	blobs map[string][]byte
 	grown chan struct{} // closed when a line is appended
@@ -48,7 +51,8 @@ func (m *Memory) Create(_ context.Context, at ledger.Address) error {
 		m.logs = map[string]*memoryLog{}
 	}
 	if m.logs[at.Project] == nil {
-		m.logs[at.Project] = &memoryLog{blobs: map[string][]byte{}, grown: make(chan struct{}), turn: make(chan struct{}, 1)}
+		m.made++
+		m.logs[at.Project] = &memoryLog{name: strconv.Itoa(m.made), blobs: map[string][]byte{}, grown: make(chan struct{}), turn: make(chan struct{}, 1)}
 	}
 	return nil
 }
@@ -61,6 +65,13 @@ func (m *Memory) Open(at ledger.Address) (ledger.Ledger, error) {
 // Check reports that all is well.
 func (m *Memory) Check(context.Context, ledger.Address) (ledger.Report, error) {
 	return ledger.Report{Servers: 1, Replicas: 1}, nil
+}
+
+// Drop loses a log.
+func (m *Memory) Drop(project string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.logs, project)
 }
 
 // Cut takes the last lines of a log away, so that it ends at a place: what no engine may do.
@@ -109,7 +120,7 @@ func (l memoryLedger) now() time.Time {
 
 func (l memoryLedger) Head(ctx context.Context) (h ledger.Head, err error) {
 	err = l.with(ctx, "head", func(log *memoryLog) error {
-		h = ledger.Head{Seq: int64(len(log.lines)), Now: l.now()}
+		h = ledger.Head{Seq: int64(len(log.lines)), Now: l.now(), Log: log.name}
 		if h.Seq > 0 {
 			h.ID = log.lines[h.Seq-1].ID
 		}

@@ -55,6 +55,14 @@ func (o *Operation) All() (e Entry, err error) {
 	return e, nil
 }
 
+// WithChain is the operation with another hash of its line in a project's log. Errors:
+// T901.
+func (o *Operation) WithChain(chain string) (*Operation, error) {
+	e, err := o.All()
+	e.Chain = chain
+	return &Operation{Entry: e, Held: o.Held}, err
+}
+
 // JSON is the operation as the state has it. It is made once: the state and the
 // journal have the same, and a batch makes it long. Errors: T901.
 func (o *Operation) JSON() ([]byte, error) {

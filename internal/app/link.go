@@ -1,0 +1,118 @@
+package app
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/ledger"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file connects use cases with the log of a project on several machines. Each call
+// first brings this machine's copy up to date; the files of threads come before somebody
+// reads them, and go along with the operations that hand work on.
+
+// connect prepares the connection to the project's log, if it has one. Nobody is asked
+// yet. Errors: T502, T509; T903 for an address or credentials that cannot be used.
+func (p *Project) connect() error {
+	remote, err := store.ReadRemote(p.root)
+	if remote == nil || err != nil || p.env.Engine == nil {
+		return err
+	}
+	machine, err := store.Open(p.root, store.Options{}).Machine()
+	if err != nil {
+		return err
+	}
+	p.link, err = p.env.link(*remote, machine)
+	return err
+}
+
+// link is a connection to a log.
+func (e Environment) link(remote store.Remote, machine string) (*store.Link, error) {
+	l := &store.Link{Remote: remote, Machine: machine, Offline: e.Offline}
+	at := e.address(remote.URL, remote.Project, machine)
+	at.Gap = l.NoteGap
+	var err error
+	l.Ledger, err = e.Engine.Open(at)
+	return l, unusable(err)
+}
+
+// address is where a log is, and who asks.
+func (e Environment) address(url, project, name string) ledger.Address {
+	return ledger.Address{URLs: serversOf(url), Project: project, Credentials: e.Credentials, Name: name}
+}
+
+// serversOf are the servers of a URL: those behind the first have its scheme if they have
+// none.
+func serversOf(url string) []string {
+	urls := strings.Split(url, ",")
+	scheme, _, ok := strings.Cut(urls[0], "://")
+	for i, u := range urls {
+		if ok && !strings.Contains(u, "://") {
+			urls[i] = scheme + "://" + u
+		}
+	}
+	return urls
+}
+
+// unusable is T903 for an address, or for credentials, that cannot be used.
+func unusable(err error) error {
+	if err == nil || codes.Of(err) != nil {
+		return err
+	}
+	return codes.InvalidArgument.Wrap(err, fact.Of("reason", "The remote cannot be used: "+err.Error())).
+		WithHint("Correct the address, or the file of credentials that LESLIE_REMOTE_CREDS names").WithNext("leslie help remote")
+}
+
+// refresh brings this machine's copy up to date, once for each call: unless somebody
+// follows the log. Errors: T402, T512, T904.
+func (c *Call) refresh() error {
+	if c.project.link == nil || c.refreshed || c.draft != nil {
+		return nil
+	}
+	c.refreshed = true
+	notes, err := c.store.Refresh(c.ctx)
+	c.storeWarnings.Add(notes...)
+	return err
+}
+
+// fetch brings the files of these threads here that other machines have published. What
+// only reads goes on with what is here if that fails. Errors: those of Store.Fetch.
+func (c *Call) fetch(ids ...thread.ThreadID) error {
+	if c.project.link == nil || c.draft != nil {
+		return nil
+	}
+	if err := c.refresh(); err != nil {
+		return err
+	}
+	notes, err := c.store.Fetch(c.ctx, c.lockWait(), ids...)
+	c.storeWarnings.Add(notes...)
+	if err != nil && c.request.ReadOnly && c.ctx.Err() == nil && !codes.Has(err, codes.RemoteDiverged) {
+		if codes.Has(err, codes.RemoteUnreachable) && !warned(c.storeWarnings, warnings.CacheOld) {
+			c.storeWarnings.Add(warnings.CacheOld.New(fact.Of("reason", codes.Reason(err)), fact.Of("age", "some time"), fact.Of("revision", c.revision)))
+		}
+		return nil
+	}
+	return err
+}
+
+func warned(all warnings.List, code warnings.Code) bool {
+	return slices.ContainsFunc(all, func(w warnings.Warning) bool { return w.Code == code })
+}
+
+// clock is the time of what is recorded: in a project on several machines that of its
+// log's engine.
+func (c *Call) clock() time.Time { return c.project.env.Now().Add(c.project.link.Skew()) }
+
+// handsOn reports whether an operation takes the files of its thread along to other
+// machines, whether it changes them or not: somebody else may go on with them.
+func handsOn(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	return slices.Contains([]string{"done", "lifecycle", "suspend", "cancel", "checkpoint", "merge", "pull", "reference", "spawn", "transfer", "release", "publish"}, first) ||
+		command == keepCommand || command == "run end"
+}
