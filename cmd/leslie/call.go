@@ -56,6 +56,7 @@ type globals struct {
 	unnamed bool // nor could one be derived: the actor is the login name
 	thread  string
 	noInput bool
+	offline bool // the project's remote is not to be asked
 	noPager bool
 	color   string
 	debug   bool
@@ -76,7 +77,7 @@ func (c *call) globals() globals {
 	}
 	g := globals{
 		format: value("format"), as: thread.ActorKind(value("as")), actor: value("actor"), thread: value("thread"),
-		noInput: value("no-input") == "true", noPager: value("no-pager") == "true", color: value("color"), debug: value("debug") == "true",
+		noInput: value("no-input") == "true", offline: value("offline") == "true", noPager: value("no-pager") == "true", color: value("color"), debug: value("debug") == "true",
 	}
 	if g.format == "" || g.format == "table" {
 		g.format = "text"
@@ -344,7 +345,7 @@ func (c *call) targetThread() string {
 // worktreeThread returns the thread in whose registered worktree an agent calls, "" for
 // none.
 func worktreeThread(c *call) string {
-	project, err := app.Open(c.who.dir, c.env.app())
+	project, err := app.Open(c.who.dir, c.environment())
 	if err != nil {
 		return ""
 	}

@@ -150,7 +150,7 @@ func (c cliTree) valuesOf(v *value) (out []candidate) {
 	if v.ids == otherIDs {
 		return wordsOnly(slices.Concat(v.words, v.listed))
 	}
-	project, err := app.Open(c.who.dir, c.env.app())
+	project, err := app.Open(c.who.dir, c.environment())
 	if err != nil {
 		return nil
 	}

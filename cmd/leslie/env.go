@@ -14,6 +14,10 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"leslie/internal/app"
+	"leslie/internal/ledger"
+	"leslie/internal/ledger/jetstream"
 )
 
 // env has everything that a call takes from the process. Nothing below run reads a
@@ -33,6 +37,9 @@ type env struct {
 	home string // the user's home folder, "" when unknown
 	// cache is the user's folder for what may be lost, "" when unknown.
 	cache string
+	// engine opens the logs of projects on several machines; host is this machine's name.
+	engine ledger.Engine
+	host   func() string
 	// login looks up the user's login name, "" if unknown.
 	login func() string
 	// session derives a name for the agent whose process called this one, "" if there
@@ -66,7 +73,7 @@ func processEnv() env {
 		stdin:   os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
 		columns: terminalColumns, rows: terminalRows,
-		dir: dir, home: home, cache: cache, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
+		dir: dir, home: home, cache: cache, engine: jetstream.Engine{}, host: hostName, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,
 		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
 	}
@@ -101,6 +108,19 @@ func terminalSize() (columns, rows int) {
 		}
 	}
 	return 0, 0
+}
+
+func hostName() string {
+	name, _ := os.Hostname()
+	return name
+}
+
+// credentials is the path of the file with the user's credentials for remotes, "" for none.
+func (e env) credentials() string {
+	if name := e.getenv("LESLIE_REMOTE_CREDS"); name != "" {
+		return name
+	}
+	return app.CredentialsFile(e.home)
 }
 
 func loginName() string {

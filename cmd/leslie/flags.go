@@ -432,6 +432,10 @@ var (
 			Name: "no-input", EnvVars: []string{"LESLIE_NO_INPUT"}, Usage: "never prompt",
 			Value: &value{check: checkToggle, toggle: true},
 		}, []string{"no-input"}},
+		{cli.GenericFlag{
+			Name: "offline", EnvVars: []string{"LESLIE_OFFLINE"}, Usage: "read what this machine has, and do not ask the project's remote",
+			Value: &value{check: checkToggle, toggle: true},
+		}, []string{"offline"}},
 		{cli.GenericFlag{Name: "no-pager", Usage: "show long answers without a pager", Value: &value{check: checkToggle, toggle: true}}, []string{"no-pager"}},
 		{cli.GenericFlag{
 			Name: "color", Usage: "colour in text answers",

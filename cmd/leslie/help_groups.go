@@ -21,6 +21,7 @@ func helpGroups() []helpGroup {
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
 		{"Merge", "merge pull merge-file"},
 		{"Finish", "done cancel suspend resume archive reopen lifecycle"},
+		{"Machines", "remote connect publish"},
 		{"Go back", "undo redo checkpoint rollback"},
 		{"Help", "config completion doctor explain version"},
 	}

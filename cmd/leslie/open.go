@@ -17,7 +17,7 @@ func (c *call) open() (*app.Call, error) {
 	if c.op != nil {
 		return c.op, nil
 	}
-	project, err := app.Open(c.who.dir, c.env.app())
+	project, err := app.Open(c.who.dir, c.environment())
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (c *call) open() (*app.Call, error) {
 func (e env) app() app.Environment {
 	return app.Environment{
 		Now: e.now, NewID: e.newID, Jitter: e.jitter, WithTimeout: e.withTimeout, Home: e.home, Program: e.program, Version: version,
-		Environ: e.environ, Notify: e.notify,
+		Environ: e.environ, Notify: e.notify, Engine: e.engine, Credentials: e.credentials(), Host: e.host,
 	}
 }
 
@@ -166,7 +166,7 @@ func (c rendering) debugLine() []byte {
 	if _, err := c.open(); err == nil {
 		root = c.op.Root()
 	}
-	return app.DebugLine(c.ctx, c.env.app(), c.who.dir, root, c.caller(), c.request())
+	return app.DebugLine(c.ctx, c.environment(), c.who.dir, root, c.caller(), c.request())
 }
 
 // lineDigest identifies the command line in the log: equal lines have equal digests.

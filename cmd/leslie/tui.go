@@ -37,7 +37,7 @@ func runTUI(c *call) (Data, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	project, err := app.Open(c.who.dir, c.env.app())
+	project, err := app.Open(c.who.dir, c.environment())
 	if err != nil {
 		return nil, err
 	}

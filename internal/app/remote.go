@@ -30,8 +30,6 @@ const remoteFor = 30 * time.Second
 // RemoteInitRequest makes the project's store the log of a project on several machines.
 type RemoteInitRequest struct {
 	URL string // of one server or several, separated by commas
-	// Progress, if not nil, is told how many operations are uploaded, of how many.
-	Progress func(done, all int)
 }
 
 // Faults returns what is wrong with the request.
@@ -80,7 +78,7 @@ func RemoteInit(c *Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.store.Fill(c.ctx, c.lockWait(), l, in.Progress); err != nil {
+	if err := c.store.Fill(c.ctx, c.lockWait(), l, uploading(c)); err != nil {
 		return nil, err
 	}
 	c.project.link, c.changed = l, true
@@ -93,6 +91,11 @@ func RemoteInit(c *Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 		return nil, err
 	}
 	return &RemoteInitResult{Project: remote.Project, URL: connectURL(remote), Replicas: report.Replicas, Operations: int(published), Change: Change{Changed: true}}, nil
+}
+
+// uploading tells how many operations are in the log.
+func uploading(c *Call) func(done, all int) {
+	return func(done, all int) { progress(c, Progress{What: "uploading", Done: int64(done), Total: int64(all)}) }
 }
 
 // alreadyConnected is T106 for a project that has a log.
@@ -511,14 +514,12 @@ func RemoteLeave(c *Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) {
 }
 
 // RemoteRestoreRequest makes the project's log anew from this machine's copy.
-type RemoteRestoreRequest struct {
-	Progress func(done, all int)
-}
+type RemoteRestoreRequest struct{}
 
 // RemoteRestore uploads this machine's copy as the log of the same project, whose servers
 // have lost it or know less. A person decides that: what only other machines know is lost
 // to those that come after. Errors: T402 for anybody else, and as RemoteInit.
-func RemoteRestore(c *Call, in RemoteRestoreRequest) (*RemoteInitResult, error) {
+func RemoteRestore(c *Call, _ RemoteRestoreRequest) (*RemoteInitResult, error) {
 	l := c.project.link
 	if l == nil {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
@@ -532,7 +533,7 @@ func RemoteRestore(c *Call, in RemoteRestoreRequest) (*RemoteInitResult, error) 
 	}
 	made.Machine = l.Machine
 	c.refreshed = true
-	if err := c.store.Fill(c.ctx, c.lockWait(), made, in.Progress); err != nil {
+	if err := c.store.Fill(c.ctx, c.lockWait(), made, uploading(c)); err != nil {
 		return nil, err
 	}
 	c.project.link, c.changed = made, true

@@ -68,7 +68,7 @@ func allowances() []allowance {
 		{dir: "internal/app", packages: []string{"internal/app/changes", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git", "internal/acp", "internal/permit", "internal/runner", "internal/retry", "internal/search", "internal/transcript", "internal/graph", "internal/ledger", "internal/setup"}, modules: []string{"github.com/tailscale/hujson"}},
 		{
 			dir:      "cmd/leslie",
-			packages: []string{"docs", "internal/screen", "internal/report", "internal/toolserver", "internal/tui", "internal/setup", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
+			packages: []string{"docs", "internal/ledger", "internal/ledger/jetstream", "internal/screen", "internal/report", "internal/toolserver", "internal/tui", "internal/setup", "internal/app", "internal/app/importing", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "internal/scope", "internal/retry", "thread", "merge", "store", "internal/external"},
 			modules:  []string{"github.com/urfave/cli/v2", "go.yaml.in/yaml/v3", "golang.org/x/term"},
 		},
 		{
