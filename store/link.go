@@ -31,7 +31,7 @@ const (
 	RemoteDir = "remote"
 
 	machineFile = RemoteDir + "/machine"
-	logFile     = RemoteDir + "/log" // which log this copy last agreed with: see ledger.Head
+	logFile     = RemoteDir + "/log"     // which log this copy last agreed with: see ledger.Head
 	filesDir    = RemoteDir + "/threads" // for each thread the list of the files that were published or fetched last
 )
 

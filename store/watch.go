@@ -37,15 +37,23 @@ type Watcher struct {
 	path   string
 	last   fingerprint
 	notify *fsnotify.Watcher // nil: only the poll tells
+	// unfollow ends the following of a project's log; nil if it has none.
+	unfollow context.CancelFunc
 }
 
 // Watch starts to watch a file of the store, given with "/", which need not exist.
 // Changes from now on end the next Next, so a caller watches first, then reads, and
-// misses nothing. It never fails: without notifications, the file is polled.
+// misses nothing. It never fails: without notifications, the file is polled. Whoever
+// watches the state of a project on several machines follows its log, if nobody else does.
 func (s *Store) Watch(rel string) *Watcher {
 	w := &Watcher{path: s.Path(rel)}
 	w.notify = notifier(filepath.Dir(w.path))
 	w.last = fingerprintOf(w.path)
+	if rel == StateFile && s.opts.Link != nil {
+		var ctx context.Context
+		ctx, w.unfollow = context.WithCancel(context.Background())
+		go s.Follow(ctx)
+	}
 	return w
 }
 
@@ -64,6 +72,15 @@ func notifier(folder string) *fsnotify.Watcher {
 
 // Close ends the watch.
 func (w *Watcher) Close() {
+	if w.unfollow != nil {
+		w.unfollow()
+		w.unfollow = nil
+	}
+	w.deafen()
+}
+
+// deafen ends the notifications.
+func (w *Watcher) deafen() {
 	if w.notify != nil {
 		_ = w.notify.Close()
 		w.notify = nil
@@ -96,7 +113,7 @@ func (w *Watcher) Next(ctx context.Context, limit time.Duration) error {
 		case err := <-failures:
 			// After an overflow it is only known that much has changed.
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
-				w.Close()
+				w.deafen()
 				poll.Reset(w.pace())
 			}
 		}

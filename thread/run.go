@@ -20,9 +20,11 @@ type Run struct {
 	Agent        string `json:"agent"`
 	AgentVersion string `json:"agentVersion,omitempty"`
 	// SessionID is the agent's own session, which it can open again.
-	SessionID string   `json:"sessionId,omitempty"`
-	Dir       string   `json:"cwd,omitempty"` // where it works, absolute
-	Phase     RunPhase `json:"phase"`
+	SessionID string `json:"sessionId,omitempty"`
+	Dir       string `json:"cwd,omitempty"` // where it works, absolute
+	// Machine, in a project on several machines, is the one on which it is.
+	Machine string   `json:"machine,omitempty"`
+	Phase   RunPhase `json:"phase"`
 	// Turns is how many have ended, Attempts how often the agent was started.
 	Turns    int `json:"turns"`
 	Attempts int `json:"attempts"`
@@ -163,6 +165,17 @@ func (s *State) ThreadsWithRun() []Thread {
 // have been killed since.
 func (r *Run) Going() bool { return r != nil && (r.Phase == RunStarting || r.Phase == RunRunning) }
 
+// RunsElsewhere reports whether the thread's agent runs on another machine than this one:
+// its process there extends the claim, so a claim that has expired says that it is gone.
+func (t Thread) RunsElsewhere(machine string, now time.Time) bool {
+	run := t.LastRun()
+	if !run.Going() || run.Machine == "" || run.Machine == machine {
+		return false
+	}
+	held := t.Held(now)
+	return held != nil && held.Holder == RunHolder(t.ID)
+}
+
 // RunHolder is the name under which the agent of a thread's run holds the thread.
 func RunHolder(id ThreadID) string { return "run:" + string(id) }
 
@@ -174,6 +187,8 @@ type NewRun struct {
 	ID    RunID
 	Agent string
 	Dir   string
+	// Machine is the one that starts it, "" in a project on one machine.
+	Machine string
 	// Fresh: a new session, even if the thread's agent had one before.
 	Fresh bool
 }
@@ -204,6 +219,9 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 		return Thread{}, claimed(t, held, stamp.Time)
 	}
 	was := t.LastRun()
+	if t.RunsElsewhere(in.Machine, stamp.Time) {
+		return Thread{}, claimed(t, t.Held(stamp.Time), stamp.Time)
+	}
 	run := nextRun(was, in.Agent, in.Fresh)
 	if was != nil && was.Phase != RunEnded && was.Agent == in.Agent && !in.Fresh { // it goes on
 		run = *was
@@ -212,7 +230,10 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	if run.ID == "" || run.Phase == RunWanted {
 		run.ID, run.StartedAt = in.ID, stamp.Time
 	}
-	run.Agent, run.Dir, run.Phase = in.Agent, in.Dir, RunStarting
+	if run.Machine != in.Machine {
+		run.SessionID = "" // the agent keeps its sessions where it ran
+	}
+	run.Agent, run.Dir, run.Machine, run.Phase = in.Agent, in.Dir, in.Machine, RunStarting
 	run.Attempts++
 	t = s.hold(t, RunClaim, holder)
 	return s.putRun(t, run, stamp), nil

@@ -116,3 +116,11 @@ func handsOn(command string) bool {
 	return slices.Contains([]string{"done", "lifecycle", "suspend", "cancel", "checkpoint", "merge", "pull", "reference", "spawn", "transfer", "release", "publish"}, first) ||
 		command == keepCommand || command == "run end"
 }
+
+// machine is the name of this machine's copy of the project, "" if it is on one machine.
+func (p *Project) machine() string {
+	if p.link == nil {
+		return ""
+	}
+	return p.link.Machine
+}

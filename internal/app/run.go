@@ -99,10 +99,12 @@ type RunResult struct {
 
 // RunRecord is the newest run of a thread.
 type RunRecord struct {
-	RunID     thread.RunID    `json:"runId"`
-	Agent     string          `json:"agent"`
-	Version   string          `json:"agentVersion,omitempty"`
-	SessionID string          `json:"sessionId,omitempty"`
+	RunID     thread.RunID `json:"runId"`
+	Agent     string       `json:"agent"`
+	Version   string       `json:"agentVersion,omitempty"`
+	SessionID string       `json:"sessionId,omitempty"`
+	// Machine is the one on which it is, in a project on several.
+	Machine   string          `json:"machine,omitempty"`
 	Phase     thread.RunPhase `json:"phase"`
 	Stop      thread.RunEnd   `json:"stop,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
@@ -119,7 +121,7 @@ type RunRecord struct {
 
 func runOf(r thread.Run) RunRecord {
 	return RunRecord{
-		RunID: r.ID, Agent: r.Agent, Version: r.AgentVersion, SessionID: r.SessionID, Phase: r.Phase, Stop: r.Stop, Reason: r.Reason, Code: r.Code,
+		RunID: r.ID, Agent: r.Agent, Version: r.AgentVersion, SessionID: r.SessionID, Machine: r.Machine, Phase: r.Phase, Stop: r.Stop, Reason: r.Reason, Code: r.Code,
 		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt, NotBefore: r.NotBefore,
 	}
 }
@@ -338,7 +340,7 @@ func (s *supervisor) begin(c *Call, folder string) error {
 		if was, err := st.Thread(string(s.id)); err == nil {
 			s.woke = wokenBy(st, was)
 		}
-		t, err := st.BeginRun(string(s.id), thread.NewRun{ID: thread.RunID(c.project.env.NewID(thread.PrefixRun)), Agent: s.profile.name, Dir: s.dir, Fresh: s.in.Fresh}, stamp)
+		t, err := st.BeginRun(string(s.id), thread.NewRun{ID: thread.RunID(c.project.env.NewID(thread.PrefixRun)), Agent: s.profile.name, Dir: s.dir, Machine: c.project.machine(), Fresh: s.in.Fresh}, stamp)
 		if err != nil {
 			return nil, "", err
 		}

@@ -105,7 +105,7 @@ func before(c *Call, in DetachRequest) (detached, error) {
 	if err != nil {
 		return b, err
 	}
-	held, err := c.store.RunHeld(b.id)
+	held, err := runAliveNow(c, b.id)
 	if held {
 		err = runsAlready(c, b.id)
 	}

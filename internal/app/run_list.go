@@ -49,7 +49,7 @@ func RunList(c *Call, in RunListRequest) (*RunListResult, error) {
 	d.Items.Items = []RunItem{}
 	for _, t := range found {
 		run := t.LastRun()
-		alive, err := c.store.RunHeld(t.ID)
+		alive, err := runAlive(c, t)
 		if err != nil {
 			return nil, err
 		}
@@ -60,6 +60,30 @@ func RunList(c *Call, in RunListRequest) (*RunListResult, error) {
 	d.Total = len(d.Items.Items)
 	d.Loop, _, err = c.store.LoopHeld()
 	return d, err
+}
+
+// runAlive reports whether a process runs a thread's agent now: on this machine, as its
+// lock shows, or on another. Errors: T509.
+func runAlive(c *Call, t thread.Thread) (bool, error) {
+	if run := t.LastRun(); run.Going() && run.Machine != "" && run.Machine != c.project.machine() {
+		return t.RunsElsewhere(c.project.machine(), c.now()), nil
+	}
+	return c.store.RunHeld(t.ID)
+}
+
+// runAliveNow is runAlive for a thread as it is recorded now.
+func runAliveNow(c *Call, id thread.ThreadID) (alive bool, err error) {
+	var t thread.Thread
+	if c.project.link == nil {
+		return c.store.RunHeld(id)
+	}
+	if _, err := c.view(func(s *thread.State) (err error) {
+		t, err = s.Thread(string(id))
+		return err
+	}); err != nil {
+		return false, err
+	}
+	return runAlive(c, t)
 }
 
 // RunStopRequest stops the run of a thread.
@@ -93,7 +117,7 @@ func RunStop(c *Call, in RunStopRequest) (*RunResult, error) {
 	if err != nil || d.Phase == thread.RunEnded || d.Phase == thread.RunParked || d.RunID == "" {
 		return d, err
 	}
-	err = awaitRelease(c, in.Patience, func() (bool, error) { return c.store.RunHeld(d.ThreadID) })
+	err = awaitRelease(c, in.Patience, func() (bool, error) { return runAliveNow(c, d.ThreadID) })
 	if codes.Has(err, codes.WaitTimeout) {
 		err = codes.Of(err).With(fact.Of("threadId", d.ThreadID)).WithHint("It will stop when its agent has ended its turn; --now does not wait for that").
 			WithNext("leslie run list", "leslie run stop "+string(d.ThreadID)+" --now")

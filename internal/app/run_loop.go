@@ -239,12 +239,14 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 		}
 		r := runnable{id: t.ID, agent: l.in.Run.Agent}
 		if run := t.LastRun(); run != nil {
-			r.turns = run.Turns
+			if r.turns = run.Turns; run.Phase == thread.RunParked && run.Machine != "" && run.Machine != l.c.project.machine() {
+				continue // the loop of that machine goes on with it, in the agent's own session
+			}
 			if r.agent == "" {
 				r.agent = run.Agent
 			}
 			if run.Going() {
-				if held, err := l.c.store.RunHeld(t.ID); err != nil || held {
+				if alive, err := runAlive(l.c, t); err != nil || alive {
 					continue // another process has it
 				}
 			}
