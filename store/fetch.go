@@ -31,9 +31,9 @@ const blobFor = 60 * time.Second
 // fetchBlob returns content that this machine does not have, and keeps it.
 func (s *Store) fetchBlob(sum string) ([]byte, error) {
 	if s.opts.Link.Offline {
-		return nil, remoteError(context.Background(), offline{}, "")
+		return nil, remoteError(s.opts.Context, offline{}, "")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), blobFor)
+	ctx, cancel := context.WithTimeout(s.opts.Context, blobFor)
 	defer cancel()
 	data, err := s.opts.Link.Ledger.GetBlob(ctx, sum)
 	if errors.Is(err, ledger.ErrMissing) {

@@ -171,7 +171,7 @@ func remoteError(ctx context.Context, err error, op thread.OperationID) error {
 		return err
 	case errors.Is(err, ledger.ErrUnknown):
 		next := "leslie history --limit 1"
-		return codes.OutcomeUnknown.Wrap(err, fact.Of("operationId", op)).WithNext(next)
+		return codes.OutcomeUnknown.Wrap(err, fact.Of("operationId", op), fact.Of("changed", nil)).WithNext(next)
 	case ctx.Err() != nil:
 		return codes.Interrupted.Wrap(context.Cause(ctx))
 	case errors.Is(err, ledger.ErrDenied):

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"sync/atomic"
@@ -51,6 +52,9 @@ type Options struct {
 	Home string
 	// Progress, if not nil, is called with how far a check of the whole store is.
 	Progress func(Progress)
+	// Context is that of the call for which the store is open: asking the log of a project
+	// on several machines ends with it. It is needed with Link alone.
+	Context context.Context
 	// Link, if not nil, is the connection to the log of a project on several machines.
 	Link *Link
 	// Before is called before every step that changes the disk, with its action and

@@ -39,6 +39,9 @@ func newStore(t testing.TB, opts Options) *Store {
 
 // with is the same store under other options.
 func with(s *Store, opts Options) *Store {
+	if opts.Context == nil {
+		opts.Context = context.Background()
+	}
 	if opts.Now == nil {
 		opts.Now = clock
 	}

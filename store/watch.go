@@ -51,7 +51,7 @@ func (s *Store) Watch(rel string) *Watcher {
 	w.last = fingerprintOf(w.path)
 	if rel == StateFile && s.opts.Link != nil {
 		var ctx context.Context
-		ctx, w.unfollow = context.WithCancel(context.Background())
+		ctx, w.unfollow = context.WithCancel(s.opts.Context)
 		go s.Follow(ctx)
 	}
 	return w

@@ -22,6 +22,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/fact"
+	"leslie/internal/ledger"
 )
 
 // These tests check what must be true of every command's answer.
@@ -109,6 +110,13 @@ func examples() map[string]example {
 		"history":           {line("history"), line("history --thread nope-nope")},
 		"mcp":               {line("mcp"), nil},
 		"tui":               {line("tui"), nil}, // it works with a terminal alone
+		"remote init":       {line("remote init memory://one"), nil},
+		"remote status":     {line("remote status"), nil},
+		"remote check":      {line("remote check memory://one"), nil},
+		"remote restore":    {line("remote restore"), nil},
+		"remote leave":      {line("remote leave"), nil},
+		"connect":           {line("connect memory://one/proj-one -C empty"), line("connect memory://one/proj-one")},
+		"publish":           {line("publish"), line("publish nope-nope")},
 		"observe":           {line("observe"), line("observe --target nope-nope")},
 		"wait":              {line("wait main --until decision"), line("wait nope-nope")},
 		"undo":              {line("undo"), line("undo op-nopenope")},
@@ -130,7 +138,7 @@ func examples() map[string]example {
 
 // needNoStore returns the commands that work outside a project.
 func needNoStore() []string {
-	return []string{"init", "setup", "hook start", "hook stop", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "mcp"}
+	return []string{"init", "setup", "hook start", "hook stop", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "mcp", "connect"}
 }
 
 // readyFor returns a project in which the examples of a command work.
@@ -144,6 +152,10 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.must(t, "reference", "--from", "part", "--target", "main", "--binding", "live", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["refId"].(string)
 		b.write(t, ".leslie/threads/main/new.md", "new")
+	case "remote restore", "remote leave", "publish":
+		b.must(t, "remote", "init", "memory://one")
+	case "connect":
+		require.NoError(t, b.engine.Create(context.Background(), ledger.Address{Project: "proj-one"}))
 	case "renew", "release":
 		b.must(t, "claim", "main")
 	case "hook stop": // which says nothing otherwise
@@ -421,7 +433,7 @@ func TestInTextModeOnlyTheAnswerIsOnStdout(t *testing.T) {
 				assert.Empty(t, b.out.String())
 				assert.Regexp(t, `^error code=T\d{3} msg="`, b.err.String())
 			}
-			if cmd.name == "tui" {
+			if cmd.name == "tui" || cmd.name == "connect" { // which works in a folder that is no project
 				return
 			}
 			require.Zero(t, b.leslie(withRef(ex.works, ref)...), b.err.String())

@@ -345,7 +345,7 @@ func (c *call) targetThread() string {
 // worktreeThread returns the thread in whose registered worktree an agent calls, "" for
 // none.
 func worktreeThread(c *call) string {
-	project, err := app.Open(c.who.dir, c.environment())
+	project, err := app.Open(c.who.dir, environment(c))
 	if err != nil {
 		return ""
 	}

@@ -14,7 +14,7 @@ type maker struct {
 
 // makers are all commands by name, in the order of help.
 func makers() []maker {
-	return []maker{
+	return append(remoteMakers(), []maker{
 		{"init", initCommand},
 		{"setup", setupCommand},
 		{"objective create", objectiveCreateCommand},
@@ -78,13 +78,6 @@ func makers() []maker {
 		{"can", canCommand},
 		{"history", historyCommand},
 		{"observe", observeCommand},
-		{"remote init", remoteInitCommand},
-		{"remote status", remoteStatusCommand},
-		{"remote check", remoteCheckCommand},
-		{"remote restore", remoteRestoreCommand},
-		{"remote leave", remoteLeaveCommand},
-		{"connect", connectCommand},
-		{"publish", publishCommand},
 		{"wait", waitCommand},
 		{"undo", undoCommand},
 		{"redo", redoCommand},
@@ -113,7 +106,7 @@ func makers() []maker {
 		{"completion", completionCommand},
 		{"explain", explainCommand},
 		{"version", versionCommand},
-	}
+	}...)
 }
 
 // aliases are short names of commands. Only lint knows them: answers, the journal and

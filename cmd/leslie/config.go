@@ -97,7 +97,7 @@ func configPathCommand() *command {
 			if err := c.usage(); err != nil {
 				return nil, err
 			}
-			d, err := app.ConfigPath(c.environment(), c.who.dir)
+			d, err := app.ConfigPath(environment(c), c.who.dir)
 			if err != nil {
 				return nil, err
 			}
@@ -115,7 +115,7 @@ func configShowCommand() *command {
 			if err := c.usage(); err != nil {
 				return nil, err
 			}
-			d, notes, err := app.ConfigShow(c.environment(), c.who.dir)
+			d, notes, err := app.ConfigShow(environment(c), c.who.dir)
 			c.warnings.Add(notes...)
 			if err != nil {
 				return nil, err
@@ -136,7 +136,7 @@ func configInitCommand() *command {
 			if err := c.usage(); err != nil {
 				return nil, err
 			}
-			d, notes, err := app.ConfigInit(c.ctx, c.environment(), c.request(), app.ConfigInitRequest{FromEnv: c.on("from-env")})
+			d, notes, err := app.ConfigInit(c.ctx, environment(c), c.request(), app.ConfigInitRequest{FromEnv: c.on("from-env")})
 			c.warnings.Add(notes...)
 			if err != nil {
 				return nil, err

@@ -294,7 +294,7 @@ func (p *reviewPrompt) show(r app.Review) (files []app.FileDiff) {
 // mergeDiff returns what a pending merge would change, nil if that cannot be said: the
 // request is about what was recorded with it, and can be decided without.
 func (p *reviewPrompt) mergeDiff(id thread.MergeID) []app.FileDiff {
-	project, err := app.Open(p.c.who.dir, p.c.environment())
+	project, err := app.Open(p.c.who.dir, environment(p.c))
 	if err != nil {
 		return nil
 	}

@@ -14,14 +14,13 @@ type helpGroup struct{ title, names string }
 
 func helpGroups() []helpGroup {
 	return []helpGroup{
-		{"Begin", "init setup objective spawn update batch import export"},
+		{"Begin", "init setup connect objective spawn update batch import export"},
 		{"Look", "tui status list search graph code show diff artifacts context history observe logs transcript stats report"},
 		{"Work", "claim renew release wait run agents mcp hook"},
-		{"Share", "reference inject comment comments review"},
+		{"Share", "reference inject comment comments review publish remote"},
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
 		{"Merge", "merge pull merge-file"},
 		{"Finish", "done cancel suspend resume archive reopen lifecycle"},
-		{"Machines", "remote connect publish"},
 		{"Go back", "undo redo checkpoint rollback"},
 		{"Help", "config completion doctor explain version"},
 	}

@@ -121,7 +121,7 @@ func runImport(c *call) (Data, error) {
 func importOrPreview(c *call, in app.ImportRequest) (*app.ImportResult, error) {
 	d, err := useCase(c, app.Import, in)
 	if in.DryRun && (codes.Has(err, codes.NotInitialized) || codes.Has(err, codes.UnsupportedVersion)) {
-		return app.PreviewImport(c.ctx, c.environment(), in)
+		return app.PreviewImport(c.ctx, environment(c), in)
 	}
 	return d, err
 }

@@ -51,7 +51,7 @@ func runInit(c *call) (Data, error) {
 	if !c.on("no-agents") {
 		in.Guide = agentsGuide()
 	}
-	env := c.environment()
+	env := environment(c)
 	c.checkRequest(func(app.Names) []app.Fault { return in.Faults(env) }, nil)
 	if err := c.usage(); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/internal/ledger/ledgertest"
 	"leslie/test/harness"
 )
 
@@ -100,7 +101,7 @@ func newBench(t *testing.T) *bench {
 		getenv: func(key string) string { return b.vars[key] }, environ: os.Environ,
 		jitter:      func(limit time.Duration) time.Duration { return limit },
 		now:         func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
-		withTimeout: context.WithTimeout,
+		withTimeout: context.WithTimeout, engine: &ledgertest.Memory{Replicas: 3}, host: func() string { return "laptop" },
 		newID: func(prefix string) string {
 			b.ids++
 			return prefix + fmt.Sprintf("%08d", b.ids)
@@ -110,6 +111,9 @@ func newBench(t *testing.T) *bench {
 	require.NoError(t, os.Mkdir(b.home, 0o755))
 	return b
 }
+
+// memory is the engine of the bench's logs.
+func (b *bench) memory() *ledgertest.Memory { return b.engine.(*ledgertest.Memory) }
 
 // newProject returns a bench with a store, the objective ship and the threads main and
 // part, a child of main. The store is made once and copied, so a test takes only the time

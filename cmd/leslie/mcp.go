@@ -42,7 +42,7 @@ func runMCP(c *call) (Data, error) {
 	asAgent(c)
 	settings := toolserver.Settings{
 		Version: version, Caller: c.caller(), Beat: beating,
-		Open:    func() (*app.Project, error) { return app.Open(c.who.dir, c.environment()) },
+		Open:    func() (*app.Project, error) { return app.Open(c.who.dir, environment(c)) },
 		Context: func(op *app.Call, id string, seen bool) (any, string, error) { return toolContext(c, op, id, seen) },
 		Line:    func(op *app.Call, line string) string { return toolLine(toolCall(c, op), line) },
 	}

@@ -138,7 +138,7 @@ func namesRecord(c *call, kind idKind, operand string) bool {
 	if strings.HasPrefix(operand, prefix) {
 		return true
 	}
-	project, err := app.Open(c.who.dir, c.environment())
+	project, err := app.Open(c.who.dir, environment(c))
 	if err != nil {
 		return true
 	}
@@ -172,7 +172,7 @@ func (c *given) faultAmong(field, value, problem string, all []codes.Candidate) 
 // record of its own. It writes no log and drops its warnings: the call itself reads the
 // store next, or fails for another reason.
 func candidatesFor(c *call, kind idKind, of string) (all []codes.Candidate, ok bool) {
-	project, err := app.Open(c.who.dir, c.environment())
+	project, err := app.Open(c.who.dir, environment(c))
 	if err != nil {
 		return nil, false
 	}

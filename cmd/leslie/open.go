@@ -17,7 +17,7 @@ func (c *call) open() (*app.Call, error) {
 	if c.op != nil {
 		return c.op, nil
 	}
-	project, err := app.Open(c.who.dir, c.environment())
+	project, err := app.Open(c.who.dir, environment(c))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (c rendering) debugLine() []byte {
 	if _, err := c.open(); err == nil {
 		root = c.op.Root()
 	}
-	return app.DebugLine(c.ctx, c.environment(), c.who.dir, root, c.caller(), c.request())
+	return app.DebugLine(c.ctx, environment(c.call), c.who.dir, root, c.caller(), c.request())
 }
 
 // lineDigest identifies the command line in the log: equal lines have equal digests.

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/internal/ledger"
+	"leslie/store"
 )
 
 // This test is the recovery loop: following an error's advice makes progress. It raises
@@ -66,17 +68,38 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 			pendingMergeOf(t, b)
 			b.fails("merge", "--sources", "part", "--target", "main")
 		},
-		codes.ApprovalTimeout:      raiseApprovalTimeout,
-		codes.PermissionDenied:     line("can deploy main"),
-		codes.ApprovalNotFound:     line("approve nothing"),
-		codes.ApprovalDenied:       raiseApprovalDenied,
-		codes.QuestionNotFound:     line("answer nothing Blue"),
-		codes.QuestionAnswered:     raiseQuestionAnswered,
-		codes.CommentNotFound:      line("comment resolve nothing"),
-		codes.CommentsOpen:         raiseCommentsOpen,
-		codes.LockFailed:           raiseLockFailed,
-		codes.ParseError:           raiseParseError,
-		codes.StaleRevision:        after("update main --tag +x")("done main --expect-revision 1"),
+		codes.ApprovalTimeout:  raiseApprovalTimeout,
+		codes.PermissionDenied: line("can deploy main"),
+		codes.ApprovalNotFound: line("approve nothing"),
+		codes.ApprovalDenied:   raiseApprovalDenied,
+		codes.QuestionNotFound: line("answer nothing Blue"),
+		codes.QuestionAnswered: raiseQuestionAnswered,
+		codes.CommentNotFound:  line("comment resolve nothing"),
+		codes.CommentsOpen:     raiseCommentsOpen,
+		codes.LockFailed:       raiseLockFailed,
+		codes.ParseError:       raiseParseError,
+		codes.StaleRevision:    after("update main --tag +x")("done main --expect-revision 1"),
+		codes.RemoteUnreachable: func(t *testing.T, b *bench) {
+			b.must(t, "remote", "init", "memory://one")
+			b.fails("done", "main", "--offline")
+		},
+		codes.OutcomeUnknown: func(t *testing.T, b *bench) {
+			b.must(t, "remote", "init", "memory://one")
+			b.memory().After = func(call, _ string) error {
+				if call == "append" {
+					return ledger.ErrUnknown
+				}
+				return nil
+			}
+			b.fails("done", "main")
+		},
+		codes.RemoteDiverged: func(t *testing.T, b *bench) {
+			b.must(t, "remote", "init", "memory://one")
+			remote, err := store.ReadRemote(b.dir)
+			require.NoError(t, err)
+			b.memory().Cut(remote.Project, 1)
+			b.fails("status")
+		},
 		codes.NotInitialized:       raiseNotInitialized,
 		codes.WriteFailed:          raiseWriteFailed,
 		codes.UnsupportedVersion:   raiseUnsupportedVersion,

@@ -9,6 +9,19 @@ import (
 
 // This file implements the commands about projects on several machines.
 
+// remoteMakers are these commands.
+func remoteMakers() []maker {
+	return []maker{
+		{"remote init", remoteInitCommand},
+		{"remote status", remoteStatusCommand},
+		{"remote check", remoteCheckCommand},
+		{"remote restore", remoteRestoreCommand},
+		{"remote leave", remoteLeaveCommand},
+		{"connect", connectCommand},
+		{"publish", publishCommand},
+	}
+}
+
 type remoteInitText struct{ *app.RemoteInitResult }
 
 func (d remoteInitText) Text(p *page) {
@@ -57,6 +70,8 @@ func (d remoteStatusText) Text(p *page) {
 	p.field("machine", *d.Machine)
 	p.field("revision", d.Revision)
 	switch {
+	case d.Diverged:
+		p.field("diverged", d.Reason)
 	case !d.Reachable:
 		p.field("unreachable", d.Reason)
 	case *d.Lag > 0:
@@ -154,7 +169,7 @@ func connectCommand() *command {
 			if err := c.usage(); err != nil {
 				return nil, err
 			}
-			op, d, err := app.Connect(c.ctx, c.environment(), c.caller(), c.request(), in)
+			op, d, err := app.Connect(c.ctx, environment(c), c.caller(), c.request(), in)
 			c.op = op
 			if d == nil {
 				return nil, err
@@ -191,7 +206,7 @@ func publishCommand() *command {
 }
 
 // environment is the environment of use cases, as the line's flags have it.
-func (c *given) environment() app.Environment {
+func environment(c *call) app.Environment {
 	e := c.env.app()
 	e.Offline = c.who.offline
 	return e

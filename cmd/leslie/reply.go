@@ -304,7 +304,7 @@ func (c rendering) shownFacts(e *codes.Error) fact.List {
 	listed := c.candidates(e) != ""
 	for _, f := range e.Facts() {
 		said := f.Key == "reason" && e.Code() == codes.InvalidArgument || f.Key == "candidates" && listed
-		if said || f.Key == "operation" || f.Key == "changed" && f.Value == false || app.Structured(f.Value) {
+		if said || f.Key == "operation" || f.Key == "changed" && (f.Value == false || f.Value == nil) || app.Structured(f.Value) {
 			continue
 		}
 		out = append(out, f)

@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"leslie/internal/ledger"
+	"leslie/internal/ledger/ledgertest"
 	"leslie/test/harness"
 )
 
@@ -58,6 +62,7 @@ func leslieInScript(ts *testscript.TestScript, args []string) int {
 	e.getenv = ts.Getenv
 	e.environ = func() []string { return s.environ(ts) }
 	e.ready = nil
+	e.engine, e.host = &s.engine, func() string { return "laptop" }
 	e.now = s.clock()
 	defer func() { s.ended = e.now() }()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -77,6 +82,8 @@ type scriptFacts struct {
 	processes bool      // every call is a process
 	variables []string  // the names of its environment
 	ended     time.Time // of the last call in this process
+	// engine has the logs of projects on several machines, for calls in this process.
+	engine ledgertest.Memory
 }
 
 type scriptKey struct{}
@@ -89,10 +96,14 @@ func newScript(text string, vars []string) *scriptFacts {
 		name, _, _ := strings.Cut(v, "=")
 		s.variables = append(s.variables, name)
 	}
+	inProcess := false
+	defer func() { s.processes = s.processes && !inProcess }()
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		switch {
 		case len(words) < 2:
+		case words[0] == "engine": // which is in this process alone
+			inProcess = true
 		case words[0] == "stdin", words[0] == "ttyin", slices.Contains(words, "1ms"):
 			s.processes = true
 		case words[0] == "env":
@@ -129,4 +140,41 @@ func scriptText(workDir string) (string, error) {
 	name := strings.TrimPrefix(filepath.Base(workDir), "script-")
 	text, err := os.ReadFile(filepath.Join("testdata", "script", name+".txtar"))
 	return string(text), err
+}
+
+// scriptEngine is the script command engine: what becomes of calls to the engine in memory
+// that has the logs of projects on several machines.
+func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
+	e := &ts.Value(scriptKey{}).(*scriptFacts).engine
+	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|ahead D|lost PROJECT|cut PROJECT N")
+	e.Before, e.After = nil, nil
+	fails := func(err error) func(string, string) error {
+		return func(call, _ string) error {
+			if call == "append" || errors.Is(err, ledger.ErrUnreachable) {
+				return err
+			}
+			return nil
+		}
+	}
+	switch {
+	case args[0] == "works":
+	case args[0] == "ahead" && len(args) == 2: // its clock
+		d, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		e.Now = func() time.Time { return time.Now().Add(d) }
+	case args[0] == "unreachable":
+		e.Before = fails(ledger.ErrUnreachable)
+	case args[0] == "silent": // what is appended stands, and nobody hears of it
+		e.After = fails(ledger.ErrUnknown)
+	case args[0] == "denies":
+		e.Before = fails(ledger.ErrDenied)
+	case args[0] == "lost" && len(args) == 2:
+		e.Drop(args[1])
+	case args[0] == "cut" && len(args) == 3:
+		n, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		e.Cut(args[1], int64(n))
+	default:
+		ts.Fatalf("engine does not know %v", args)
+	}
 }

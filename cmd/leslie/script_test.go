@@ -43,6 +43,8 @@ import (
 //	fill FILE N           makes a file of N bytes
 //	hold FILE             holds the lock FILE until the script ends, or free
 //	free FILE
+//	engine WORD...        what becomes of calls to the engine in memory that has the
+//	                      logs of projects on several machines (memory://...)
 //	nobody CMD...         exits 0 with CMD run as a user whom permissions bind;
 //	nobody -N CMD...      or exits N
 func TestScripts(t *testing.T) {
@@ -56,7 +58,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow,
 			"snapshot": scriptSnapshot, "unchanged": scriptUnchanged, "repeat": scriptRepeat, "fill": scriptFill,
-			"leslie": scriptLeslie, "hold": scriptHold, "free": scriptFree, "nobody": scriptNobody,
+			"leslie": scriptLeslie, "hold": scriptHold, "free": scriptFree, "nobody": scriptNobody, "engine": scriptEngine,
 		},
 	})
 }
@@ -368,6 +370,7 @@ func TestEveryCodeIsShownByAScript(t *testing.T) {
 		"T703": "an agent that is silent for a minute: TestAnAgentThatDoesNotStartSaysWhy",
 		"T901": "a fault of leslie's own: TestPanicIsT901InTheAskedFormat", "T902": "the same",
 		"T904": "a signal: TestASignalEndsTheWaitForTheLock", "W505": "a fault of the disk behind the commit: package store",
+		"W512": "a damaged copy of several: package internal/ledger/jetstream",
 	}
 	names, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
 	if err != nil || len(names) == 0 {

@@ -37,7 +37,7 @@ func runTUI(c *call) (Data, error) {
 	if err := c.usage(); err != nil {
 		return nil, err
 	}
-	project, err := app.Open(c.who.dir, c.environment())
+	project, err := app.Open(c.who.dir, environment(c))
 	if err != nil {
 		return nil, err
 	}

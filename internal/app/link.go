@@ -71,7 +71,7 @@ func unusable(err error) error {
 
 // refresh brings this machine's copy up to date, once for each call: unless somebody
 // follows the log. Errors: T402, T512, T904.
-func (c *Call) refresh() error {
+func refresh(c *Call) error {
 	if c.project.link == nil || c.refreshed || c.draft != nil {
 		return nil
 	}
@@ -83,11 +83,11 @@ func (c *Call) refresh() error {
 
 // fetch brings the files of these threads here that other machines have published. What
 // only reads goes on with what is here if that fails. Errors: those of Store.Fetch.
-func (c *Call) fetch(ids ...thread.ThreadID) error {
+func fetch(c *Call, ids ...thread.ThreadID) error {
 	if c.project.link == nil || c.draft != nil {
 		return nil
 	}
-	if err := c.refresh(); err != nil {
+	if err := refresh(c); err != nil {
 		return err
 	}
 	notes, err := c.store.Fetch(c.ctx, c.lockWait(), ids...)
@@ -107,7 +107,7 @@ func warned(all warnings.List, code warnings.Code) bool {
 
 // clock is the time of what is recorded: in a project on several machines that of its
 // log's engine.
-func (c *Call) clock() time.Time { return c.project.env.Now().Add(c.project.link.Skew()) }
+func clock(c *Call) time.Time { return c.project.env.Now().Add(c.project.link.Skew()) }
 
 // handsOn reports whether an operation takes the files of its thread along to other
 // machines, whether it changes them or not: somebody else may go on with them.

@@ -216,7 +216,25 @@ func finishMerge(c *Call, s *merging.Session) (*MergeResult, error) {
 	if err == nil {
 		err = c.keepUnchanged(result)
 	}
+	if err == nil {
+		warnUnpushed(c, result)
+	}
 	return result, err
+}
+
+// warnUnpushed warns, in a project on several machines, of a branch with landed code that
+// no remote of git has (W511).
+func warnUnpushed(c *Call, d *MergeResult) {
+	if c.project.link == nil || d == nil || d.Code == nil || !d.Code.Landed || d.Code.Commit == nil {
+		return
+	}
+	repo, err := openRepo(c)
+	if err != nil {
+		return
+	}
+	if pushed, err := repo.OnRemote(c.ctx, git.Commit(*d.Code.Commit)); err == nil && !pushed {
+		c.warn(warnings.BranchNotPushed.New(fact.Of("branch", d.Code.Branch), fact.Of("commit", *d.Code.Commit)))
+	}
 }
 
 // MergeListRequest lists pending merges.

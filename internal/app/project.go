@@ -151,7 +151,7 @@ type Call struct {
 // Call starts one use case.
 func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
 	opts := p.storeOptions()
-	opts.Progress = r.storeProgress()
+	opts.Progress, opts.Context = r.storeProgress(), ctx
 	return &Call{
 		ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread),
 		store: store.Open(p.root, opts),
@@ -185,12 +185,12 @@ func (c *Call) Warn(w ...warnings.Warning) { c.warn(w...) }
 func (c *Call) warn(w ...warnings.Warning) { c.warnings.Add(w...) }
 
 // now returns the time as in records: milliseconds, UTC.
-func (c *Call) now() time.Time { return c.clock().UTC().Truncate(time.Millisecond) }
+func (c *Call) now() time.Time { return clock(c).UTC().Truncate(time.Millisecond) }
 
 // operation returns the stamp of this call's operation; a call has one stamp.
 func (c *Call) operation() thread.Stamp {
 	if c.stamp == nil {
-		_ = c.refresh() // for the time; whoever reads or writes is told what is wrong
+		_ = refresh(c) // for the time; whoever reads or writes is told what is wrong
 		c.stamp = &thread.Stamp{
 			Operation: c.project.newOperation(),
 			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Speaks: thread.ThreadID(c.caller.Thread),

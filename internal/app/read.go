@@ -19,7 +19,7 @@ func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
 	if c.draft != nil {
 		return store.View{Revision: c.draft.state.Revision}, fn(c.draft.state.Fork())
 	}
-	if err := c.refresh(); err != nil {
+	if err := refresh(c); err != nil {
 		return store.View{}, err
 	}
 	v, err := c.store.View(c.ctx, func(s *thread.State) error {
@@ -45,7 +45,7 @@ func (c *Call) settled(read func() error, ids ...thread.ThreadID) (err error) {
 	if c.covered {
 		return read()
 	}
-	if err := c.fetch(ids...); err != nil {
+	if err := fetch(c, ids...); err != nil {
 		return err
 	}
 	c.covered = true

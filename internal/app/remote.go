@@ -82,7 +82,7 @@ func RemoteInit(c *Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 		return nil, err
 	}
 	c.project.link, c.changed = l, true
-	c.store = store.Open(c.project.root, c.project.storeOptions())
+	c.store = openLinked(c)
 	if report.Replicas < 2 {
 		c.warn(warnings.SingleServer.New(fact.Of("url", servers)))
 	}
@@ -91,6 +91,13 @@ func RemoteInit(c *Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 		return nil, err
 	}
 	return &RemoteInitResult{Project: remote.Project, URL: connectURL(remote), Replicas: report.Replicas, Operations: int(published), Change: Change{Changed: true}}, nil
+}
+
+// openLinked opens the store again, with the connection that it has by now.
+func openLinked(c *Call) *store.Store {
+	opts := c.project.storeOptions()
+	opts.Context = c.ctx
+	return store.Open(c.project.root, opts)
 }
 
 // uploading tells how many operations are in the log.
@@ -127,16 +134,18 @@ func (e Environment) makeLog(ctx context.Context, remote store.Remote) (*store.L
 		err = e.Engine.Create(making, at)
 	}
 	if err != nil {
-		return nil, report, remoteFailed(err)
+		return nil, report, remoteFailed(ctx, err)
 	}
 	l, err := e.link(remote, e.machineName())
 	return l, report, err
 }
 
 // remoteFailed is the coded error of an engine that a person set out to use.
-func remoteFailed(err error) error {
+func remoteFailed(ctx context.Context, err error) error {
 	var settings *ledger.SettingsError
 	switch {
+	case ctx.Err() != nil:
+		return codes.Interrupted.Wrap(context.Cause(ctx))
 	case errors.As(err, &settings):
 		return unfit(settings.Report)
 	case errors.Is(err, ledger.ErrDenied):
@@ -281,7 +290,7 @@ func Connect(ctx context.Context, env Environment, caller Caller, r Request, in 
 	asking, cancel := env.timeout(ctx, remoteFor)
 	defer cancel()
 	if _, err := link.Ledger.Head(asking); err != nil {
-		return nil, nil, remoteFailed(err)
+		return nil, nil, remoteFailed(ctx, err)
 	}
 	st, _, notes, err := store.Create(ctx, store.Wait{Timeout: r.LockTimeout, Notify: r.Waiting}, p.root, p.storeOptions())
 	if err != nil {
@@ -352,8 +361,10 @@ type RemoteStatusResult struct {
 	Revision thread.Revision  `json:"revision"`
 	Head     *thread.Revision `json:"head"`
 	Lag      *int             `json:"lag"`
-	// Reachable: the log's engine answered; Reason says why not.
+	// Reachable: the log's engine answered; Reason says why not, or, of one that Diverged,
+	// how its log differs from what this machine knows.
 	Reachable bool   `json:"reachable"`
+	Diverged  bool   `json:"diverged,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	// Machines are those that made the last operations, the latest first.
 	Machines []RemoteMachine `json:"machines"`
@@ -392,9 +403,7 @@ func RemoteStatus(c *Call, _ RemoteStatusRequest) (*RemoteStatusResult, error) {
 	d.Connected, d.Project, d.URL, d.Machine = true, &l.Remote.Project, &url, &l.Machine
 	if err := d.ask(c); err != nil {
 		d.Reason = codes.Reason(err)
-		if codes.Has(err, codes.RemoteDiverged) {
-			return d, err
-		}
+		d.Diverged = codes.Has(err, codes.RemoteDiverged)
 	}
 	return d, d.machines(c)
 }
@@ -464,7 +473,7 @@ func RemoteCheck(c *Call, in RemoteCheckRequest) (*RemoteCheckResult, error) {
 	defer cancel()
 	report, err := c.project.env.Engine.Check(checking, c.project.env.address(url, project, ""))
 	if err != nil {
-		return nil, remoteFailed(err)
+		return nil, remoteFailed(c.ctx, err)
 	}
 	d := &RemoteCheckResult{Fine: report.Fine(), Report: report}
 	if !d.Fine {
@@ -503,7 +512,7 @@ func RemoteLeave(c *Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) {
 	if warned(c.storeWarnings, warnings.CacheOld) {
 		return nil, codes.RemoteUnreachable.New(fact.Of("reason", "what other machines have is not all here yet"))
 	}
-	if err := c.fetch(ids...); err != nil {
+	if err := fetch(c, ids...); err != nil {
 		return nil, err
 	}
 	if err := c.store.Leave(c.ctx, c.lockWait()); err != nil {
@@ -537,7 +546,7 @@ func RemoteRestore(c *Call, _ RemoteRestoreRequest) (*RemoteInitResult, error) {
 		return nil, err
 	}
 	c.project.link, c.changed = made, true
-	c.store = store.Open(c.project.root, c.project.storeOptions())
+	c.store = openLinked(c)
 	at, err := publishAll(c)
 	return &RemoteInitResult{
 		Project: l.Remote.Project, URL: connectURL(l.Remote), Replicas: report.Replicas, Operations: int(at), Change: Change{Changed: true},

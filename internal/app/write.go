@@ -88,7 +88,7 @@ var errOverdue = errors.New("a deadline has passed")
 // person and speaks for a thread that the mistake limit suspended may not change
 // anything (T103). A change extends the claims under which the caller works.
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
-	if err := c.refresh(); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
+	if err := refresh(c); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
 		return store.Commit{}, err
 	}
 	call.Publish = call.Publish || handsOn(call.Command)

@@ -52,6 +52,15 @@ func (r *Repo) Contains(ctx context.Context, descendant, ancestor Commit) (bool,
 	return err == nil, nil
 }
 
+// OnRemote reports whether a branch of a remote, as it was seen last, has a commit.
+func (r *Repo) OnRemote(ctx context.Context, c Commit) (bool, error) {
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", "refs/remotes/"}})
+	if err != nil {
+		return false, broken(err)
+	}
+	return len(strings.TrimSpace(string(out))) > 0, nil
+}
+
 // Count returns how many commits each of two commits has that the other has not.
 func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err error) {
 	out, err := r.at(ctx, command{args: []string{"rev-list", "--left-right", "--count", string(a) + "..." + string(b)}})

@@ -42,9 +42,11 @@ const mostThreads = 80
 // withoutRow returns the commands without a row, with the reason.
 func withoutRow() map[string]string {
 	const git, agent = "it works in a git repository: tests with real processes cover it", "it starts an agent, or is about one: its scripts kill both"
+	const machines = "it needs servers: test/cluster/soak has them"
 	const own = "it is about the user's own configuration, not the store"
 	return map[string]string{"code": git, "code list": git, "code setup": git, "code remove": git, "code restore": git, "code prune": git,
 		"config path": own, "config show": own, "config init": own,
+		"connect": machines, "publish": machines, "remote init": machines, "remote status": machines, "remote check": machines, "remote restore": machines, "remote leave": machines,
 		"completion": "it needs no store", "mcp": "what it does are other commands", "tui": "what it does are other commands", "agents": agent, "run": agent, "run list": agent, "run stop": agent}
 }
 

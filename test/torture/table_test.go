@@ -79,6 +79,9 @@ func TestEveryCommandThatWritesHasARow(t *testing.T) {
 		if slices.Contains([]string{"run", "agents"}, first) || name == "code setup" { // they start agents, or the user's command: tests with real processes kill them
 			continue
 		}
+		if slices.Contains([]string{"remote", "connect", "publish"}, first) { // they need servers: package store fails each of their steps, and test/cluster/soak kills them
+			continue
+		}
 		why := withoutRow()[name]
 		assert.False(t, writes && why != "", "%s writes, but withoutRow lists it: %s", name, why)
 		assert.True(t, rows[name] > 0 || why != "", "%s has neither a row in table.go nor a reason in withoutRow", name)

@@ -20,6 +20,8 @@ import (
 type Memory struct {
 	// Now is its clock; nil: it says nothing of the time.
 	Now func() time.Time
+	// Replicas is how many copies of a log there are said to be; 0: one.
+	Replicas int
 	// Before is called before each call of a ledger takes effect, with its name and the
 	// project; its error is the call's. nil: nothing fails.
 	Before func(call, project string) error
@@ -44,7 +46,10 @@ type memoryLog struct {
 }
 
 // Create makes the log of a project.
-func (m *Memory) Create(_ context.Context, at ledger.Address) error {
+func (m *Memory) Create(ctx context.Context, at ledger.Address) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.logs == nil {
@@ -63,8 +68,8 @@ func (m *Memory) Open(at ledger.Address) (ledger.Ledger, error) {
 }
 
 // Check reports that all is well.
-func (m *Memory) Check(context.Context, ledger.Address) (ledger.Report, error) {
-	return ledger.Report{Servers: 1, Replicas: 1}, nil
+func (m *Memory) Check(ctx context.Context, _ ledger.Address) (ledger.Report, error) {
+	return ledger.Report{Servers: max(1, m.Replicas), Replicas: max(1, m.Replicas)}, ctx.Err()
 }
 
 // Drop loses a log.
