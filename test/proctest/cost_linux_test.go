@@ -140,7 +140,7 @@ func TestSystemCallsOfACommand(t *testing.T) {
 		calls, syncs int // at most
 	}{
 		{[]string{"--version"}, 14, 0},
-		{[]string{"status", "t0-00003"}, 48, 0},
+		{[]string{"status", "t0-00003"}, 49, 0},
 		{[]string{"list", "--limit", "20"}, 36, 0},
 		{[]string{"list", "--ready", "--limit", "20"}, 36, 0},
 		{[]string{"history", "--limit", strconv.Itoa(historyPage)}, 48, 0},
