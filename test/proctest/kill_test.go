@@ -187,24 +187,25 @@ func TestNothingAcknowledgedIsLostWhenProcessesAreKilled(t *testing.T) {
 	s, r := newStorm(t), random(t)
 	var mu sync.Mutex
 	acknowledged, killed, begun := measured(), 0, 0
-	next := func() (id string, part float64, more bool) {
+	took := time.Duration(processes) * s.usual // of a call that nobody killed, lately: how busy the machine is changes
+	next := func() (id string, moment killer, more bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		if killed >= kills || begun >= kills*8 {
-			return "", 0, false
+			return "", nil, false
 		}
 		begun++
-		return fmt.Sprintf("v-%03d", begun), r.Float64(), true
+		return fmt.Sprintf("v-%03d", begun), within(r.Float64(), 2*took), true
 	}
 	var all sync.WaitGroup
 	for range processes {
 		all.Go(func() {
-			for id, part, more := next(); more; id, part, more = next() {
-				call := s.command(s.victim(id, "")...)
+			for id, moment, more := next(); more; id, moment, more = next() {
+				begin, call := time.Now(), s.command(s.victim(id, "")...)
 				if !assert.NoError(t, call.Start()) {
 					return
 				}
-				a, ok, was, err := endOrKill(call, within(part, 2*processes*s.usual))
+				a, ok, was, err := endOrKill(call, moment)
 				mu.Lock()
 				if assert.NoError(t, err) && !was {
 					assert.Zero(t, a.status, "%s: %v", a.line, a.Error)
@@ -214,6 +215,8 @@ func TestNothingAcknowledgedIsLostWhenProcessesAreKilled(t *testing.T) {
 				}
 				if was {
 					killed++
+				} else {
+					took = time.Since(begin)
 				}
 				mu.Unlock()
 			}
