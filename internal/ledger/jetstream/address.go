@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"runtime"
 	"strings"
 
@@ -17,8 +16,14 @@ import (
 	"leslie/internal/ledger"
 )
 
-// projectForm is what a project's id may be: it is a part of subjects and names of streams.
-var projectForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// projectID reports whether a text can be a project's id: it is a part of subjects and of
+// names of streams.
+func projectID(text string) bool {
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}
+	return len(text) > 0 && len(text) <= 64 && strings.IndexFunc(text, other) < 0
+}
 
 // names are those of a project's streams and subjects.
 type names struct {
@@ -27,7 +32,7 @@ type names struct {
 }
 
 func namesOf(project string) (names, error) {
-	if !projectForm.MatchString(project) {
+	if !projectID(project) {
 		return names{}, fmt.Errorf("%q is no project id: letters, digits, '-' and '_' are", project)
 	}
 	stream, subject := "LESLIE_"+project, "leslie."+project

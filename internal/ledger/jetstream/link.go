@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -159,21 +159,21 @@ func (l *link) wake(subject string, cause error) {
 	}
 }
 
-// refusedSubject finds the subject in what a server says of a refusal.
-var refusedSubject = regexp.MustCompile(`(Publish|Subscription) to "([^"]*)"`)
+// refusedSubject is the subject that nothing may be published to, in what a server says of
+// a refusal; "" if it is about something else.
+func refusedSubject(text string) string {
+	_, rest, _ := strings.Cut(text, `Publish to "`)
+	subject, _, _ := strings.Cut(rest, `"`)
+	return subject
+}
 
 // refused is told of errors that belong to no answer.
 func (l *link) refused(err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return
 	}
-	m := refusedSubject.FindStringSubmatch(err.Error())
-	switch {
-	case m == nil || m[1] == "Subscription": // then no answer comes to anybody
-		l.wake("", failure(ledger.ErrDenied, err))
-	default:
-		l.wake(m[2], failure(ledger.ErrDenied, err))
-	}
+	// Where it is a subscription, no answer comes to anybody, and all are told.
+	l.wake(refusedSubject(err.Error()), failure(ledger.ErrDenied, err))
 }
 
 // ask sends a request until somebody answers, it is refused, or the context ends. sent
