@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak cluster ledger agents docs man install dist clean
+.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak cluster machines ledger agents docs man install dist clean
 
 # Without -trimpath, which "make dist" has: so it shares compiled packages with the tests.
 build: ## build bin/leslie (the default)
@@ -132,6 +132,9 @@ bin/nats-server: tools/go.mod
 # CLUSTER="-dir DIR" keeps what the servers store; go run ./test/cluster/run -help
 cluster: bin/nats-server ## run three NATS servers on this machine until Ctrl-C, set up by test/cluster/leslie.conf
 	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/cluster/run -server bin/nats-server $(CLUSTER)
+
+machines: build bin/nats-server ## play one project on two machines and three servers, of which one dies
+	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/cluster/demo -leslie bin/leslie -server bin/nats-server
 
 # As root on Linux LESLIE_NATS_DISKS=1 adds power cuts.
 ledger: bin/nats-server ## test logs on three NATS servers that are killed, stopped and damaged (minutes)

@@ -192,6 +192,9 @@ func reasonOf(err error) string {
 	if err == nil {
 		return ""
 	}
+	if e := codes.Of(err); e != nil && e.Facts().Text("reason") != "" {
+		return e.Facts().Text("reason")
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer within " + askFor.String()
 	}

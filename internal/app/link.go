@@ -101,6 +101,14 @@ func fetch(c *Call, ids ...thread.ThreadID) error {
 	return err
 }
 
+// answeredByLog drops W508 of a call that wrote, or was refused, with the log's word after
+// all: what it says is not old.
+func answeredByLog(c *Call) {
+	if c.project.link != nil {
+		c.storeWarnings = slices.DeleteFunc(c.storeWarnings, func(w warnings.Warning) bool { return w.Code == warnings.CacheOld })
+	}
+}
+
 func warned(all warnings.List, code warnings.Code) bool {
 	return slices.ContainsFunc(all, func(w warnings.Warning) bool { return w.Code == code })
 }

@@ -121,6 +121,7 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			return out, err
 		})
 		if !errors.Is(err, errOverdue) {
+			answeredByLog(c)
 			if commit.Changed {
 				notify(c, begun)
 			}

@@ -95,6 +95,7 @@ func allowances() []allowance {
 		{dir: "test/demo", packages: []string{"test/harness", "test/fakeagent"}},
 		{dir: "test/cluster", modules: []string{"golang.org/x/sys"}},
 		{dir: "test/cluster/run", packages: []string{"test/cluster"}},
+		{dir: "test/cluster/demo", packages: []string{"test/cluster"}},
 		{dir: "test/torture", packages: []string{"test/harness", "test/fakeagent"}},
 		{dir: "test/soak", packages: []string{"test/harness"}},
 		{dir: "test/proctest", packages: []string{"test/harness"}},
@@ -201,8 +202,8 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/house"}
-	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/torture", "test/soak", "test/cluster", "test/cluster/run"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/house"}
+	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/cluster/demo"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
