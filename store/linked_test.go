@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -565,4 +566,29 @@ func TestTheLogsLinesAreChained(t *testing.T) {
 	now, err := a.load()
 	require.NoError(t, err)
 	assert.Equal(t, chain, now.Operation.Chain)
+}
+
+// Whoever waits is told of what another machine does: one process follows the log, and
+// those beside it see the copy change.
+func TestWhoeverWaitsIsToldOfOtherMachines(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	beside := with(b, Options{Link: c.link(t, "b")})
+	first, second := b.Watch(StateFile), beside.Watch(StateFile)
+	defer first.Close()
+	defer second.Close()
+	for n := range 3 {
+		add(t, a, fmt.Sprint("obj-", n))
+		for _, w := range []*Watcher{first, second} {
+			for known := 0; known <= n; {
+				require.NoError(t, w.Next(context.Background(), time.Second))
+				found, view, err := seen(b)
+				require.NoError(t, err)
+				assert.Empty(t, view.Warnings)
+				known = len(found)
+			}
+		}
+	}
+	requireAlike(t, a, b)
 }

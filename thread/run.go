@@ -222,16 +222,16 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	if t.RunsElsewhere(in.Machine, stamp.Time) {
 		return Thread{}, claimed(t, t.Held(stamp.Time), stamp.Time)
 	}
-	run := nextRun(was, in.Agent, in.Fresh)
-	if was != nil && was.Phase != RunEnded && was.Agent == in.Agent && !in.Fresh { // it goes on
+	moves := was != nil && was.Machine != "" && was.Machine != in.Machine
+	// An agent keeps its sessions where it ran. And a process that is still alive there
+	// finds that the run is no longer its own.
+	run := nextRun(was, in.Agent, in.Fresh || moves)
+	if was != nil && was.Phase != RunEnded && was.Agent == in.Agent && !in.Fresh && !moves { // it goes on
 		run = *was
 		run.Stop, run.Reason, run.Code, run.Asked, run.EndedAt, run.Awaits, run.NotBefore = "", "", "", nil, nil, "", nil
 	}
 	if run.ID == "" || run.Phase == RunWanted {
 		run.ID, run.StartedAt = in.ID, stamp.Time
-	}
-	if run.Machine != in.Machine {
-		run.SessionID = "" // the agent keeps its sessions where it ran
 	}
 	run.Agent, run.Dir, run.Machine, run.Phase = in.Agent, in.Dir, in.Machine, RunStarting
 	run.Attempts++

@@ -171,3 +171,36 @@ func TestARunHasItsClaimAgainAfterTheMachineSlept(t *testing.T) {
 	w.ProlongRun("it", who)
 	assert.Equal(t, "other", claim().Holder)
 }
+
+// In a project on several machines a run belongs to one of them while its claim lasts. Then
+// another may take the thread over, with a run of its own, and the first process finds out.
+func TestARunBelongsToItsMachine(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.objective("ship")
+	w.threads("it")
+	at := func(when time.Time) thread.Stamp { return thread.Stamp{Time: when, As: thread.User, Actor: "kim"} }
+	begin := func(id, machine string, when time.Time) (thread.Thread, error) {
+		return w.BeginRun("it", thread.NewRun{ID: thread.RunID(id), Agent: "a", Dir: "/p", Machine: machine}, at(when))
+	}
+	_, err := begin("one", "laptop", noon)
+	require.NoError(t, err)
+	_, err = w.ChangeRun("it", "one", at(noon), func(r *thread.Run) { r.Phase, r.SessionID = thread.RunRunning, "s" })
+	require.NoError(t, err)
+	_, err = begin("two", "tower", noon.Add(time.Minute))
+	assert.True(t, codes.Has(err, codes.Claimed), "%v", err)
+	it, err := begin("two", "laptop", noon.Add(2*time.Minute))
+	require.NoError(t, err, "its own machine goes on with it: the process was killed")
+	assert.EqualValues(t, "one", it.LastRun().ID)
+	assert.Equal(t, "s", it.LastRun().SessionID)
+
+	late := noon.Add(2 * thread.RunClaim)
+	it, err = begin("three", "tower", late)
+	require.NoError(t, err, "the machine is gone")
+	assert.EqualValues(t, "three", it.LastRun().ID)
+	assert.Equal(t, "tower", it.LastRun().Machine)
+	assert.Empty(t, it.LastRun().SessionID, "the session is on the other machine")
+	assert.Equal(t, 1, it.LastRun().Before.Runs)
+	_, err = w.ChangeRun("it", "one", at(late), func(*thread.Run) {})
+	assert.True(t, codes.Has(err, codes.InvalidArgument), "the process on the laptop finds out: %v", err)
+}
