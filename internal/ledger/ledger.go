@@ -40,7 +40,7 @@ type Head struct {
 // other errors but that of the context, if its end is not the engine's silence.
 var (
 	// ErrConflict: another line has the place, or the line before it is another one.
-	// Nothing was appended.
+	// Nothing was appended, and what came first can be read.
 	ErrConflict = errors.New("another line came first")
 	// ErrUnreachable: nobody answered, and nothing was sent that could have an effect.
 	ErrUnreachable = errors.New("the ledger cannot be reached")

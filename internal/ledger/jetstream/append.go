@@ -96,7 +96,9 @@ func (l *log) Append(ctx context.Context, last string, line ledger.Line) error {
 		case refusal == nil:
 			return failure(ledger.ErrConflict, fmt.Errorf("the id is at %d", got.Seq))
 		case refusal.kind() == ledger.ErrConflict:
-			return l.conflict(ctx, line, lost, refusal)
+			if err := l.conflict(ctx, line, lost, refusal); !errors.Is(err, errComing) {
+				return err
+			}
 		case !refusal.passing():
 			return unlessLost(lost, refusal.wrapped())
 		}
@@ -116,10 +118,21 @@ func unlessLost(lost bool, err error) error {
 	return err
 }
 
+// errComing says that the place is refused and nobody has a line there yet: a leader refuses
+// it as soon as it has a line for it, and stores that only once the other servers have it
+// too. Where that line does not arrive, the place is free again.
+var errComing = errors.New("a line for that place is on its way")
+
 // conflict returns what a refusal means, since another line has the place or the one
 // before is another: nothing, if the line itself is there. Then it is this one sent again.
+// With ErrConflict the other line can be read.
 func (l *log) conflict(ctx context.Context, line ledger.Line, lost bool, refusal error) error {
 	there, err := l.fromLeader(ctx, line.Seq)
+	if errors.Is(err, ledger.ErrMissing) {
+		if i, err := l.info(ctx, l.names.log); err == nil && i.State.Last == line.Seq-1 {
+			return errComing
+		}
+	}
 	if lost && errors.Is(err, ledger.ErrMissing) {
 		there, err = l.fromOthers(ctx, line.Seq)
 	}

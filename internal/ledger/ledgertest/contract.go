@@ -248,6 +248,9 @@ func eventually(ctx context.Context, l ledger.Ledger, id string) error {
 		if !errors.Is(err, ledger.ErrConflict) {
 			return err
 		}
+		if now, err := l.Head(ctx); err != nil || now.Seq <= h.Seq {
+			return fmt.Errorf("a conflict at %d, and the log ends at %d (%v)", h.Seq+1, now.Seq, err)
+		}
 	}
 }
 
