@@ -279,6 +279,7 @@ func (s *Store) adopt(ctx context.Context, now *loaded, all []journal.Entry) (*l
 	var lines [][]byte
 	var left []archive.Line
 	var steps []thread.Step
+	var answers []journal.Answer
 	for i, e := range all {
 		own := localSteps(e)
 		steps = append(steps, own...)
@@ -292,8 +293,15 @@ func (s *Store) adopt(ctx context.Context, now *loaded, all []journal.Entry) (*l
 		}
 		lines = append(lines, line)
 		left = append(left, archive.LinesOf(e.Archived, e.Seq)...)
+		if e.RequestID != "" && !journal.Forgotten(e.Time, s.now()) {
+			answers = append(answers, journal.AnswerOf(e))
+		}
 	}
 	if err := s.appendArchive(left); err != nil {
+		return now, err
+	}
+	// Before the state: nobody asks for the answers of operations that it is behind.
+	if err := s.writeAnswers(answers...); err != nil {
 		return now, err
 	}
 	if len(lines) > 0 {
@@ -307,11 +315,6 @@ func (s *Store) adopt(ctx context.Context, now *loaded, all []journal.Entry) (*l
 	done, err := s.commit(context.WithoutCancel(ctx), now, image, nil)
 	if err != nil {
 		return now, err
-	}
-	for _, e := range all[:last] {
-		if e.RequestID != "" && !journal.Forgotten(e.Time, s.now()) {
-			s.settled(&done.Warnings, keptAnswer, s.writeAnswer(journal.AnswerOf(e)))
-		}
 	}
 	fresh, err := s.loadToWrite()
 	if err != nil {

@@ -152,6 +152,45 @@ func TestARequestIsAnsweredOnceOnAllMachines(t *testing.T) {
 	requireAlike(t, a, b)
 }
 
+// A copy that is killed at any step while it catches up knows all requests afterwards: a
+// repeated one would run again.
+func TestRequestsAreKnownWhereverACopyWasKilled(t *testing.T) {
+	t.Parallel()
+	for step := 1; ; step++ {
+		c := newCluster(t)
+		a, b := c.machine(t, "a"), c.machine(t, "b")
+		var calls []Call
+		for _, name := range names(3) {
+			call := callNamed(name)
+			call.Request = "try-" + name
+			_, err := a.Update(context.Background(), call, create(name))
+			require.NoError(t, err)
+			calls = append(calls, call)
+		}
+		n := 0
+		killed := with(b, Options{Link: c.link(t, "b"), Before: func(Action, string) error {
+			if n++; n >= step {
+				return errors.New("killed")
+			}
+			return nil
+		}})
+		_, _ = killed.Refresh(context.Background())
+		whole := with(b, Options{Link: c.link(t, "b")})
+		refresh(t, whole)
+		for i, call := range calls {
+			call.Stamp.Operation = "op-again"
+			again, err := whole.Update(context.Background(), call, create("obj-again"))
+			require.NoError(t, err)
+			assert.NotEmpty(t, again.Replay, "step %d, request %d", step, i)
+		}
+		requireAlike(t, a, whole)
+		if step > n {
+			assert.Greater(t, n, 10, "steps were counted")
+			return
+		}
+	}
+}
+
 // What a machine refuses by what it knows is asked for first: another may have changed it.
 func TestARefusalIsConfirmed(t *testing.T) {
 	t.Parallel()

@@ -160,10 +160,12 @@ func (s *Store) keepAnswer(op *journal.Operation) error {
 }
 
 // writeAnswer puts the file of an answer on disk. Errors: T505.
-func (s *Store) writeAnswer(a journal.Answer) error {
-	data, err := a.Encode()
-	if err != nil {
-		return err
+func (s *Store) writeAnswer(a journal.Answer) error { return s.writeAnswers(a) }
+
+// writeAnswers puts the files of answers on disk. Errors: T505.
+func (s *Store) writeAnswers(all ...journal.Answer) (err error) {
+	if len(all) == 0 {
+		return nil
 	}
 	fresh := !exists(s.Path(RequestsDir))
 	if fresh {
@@ -174,8 +176,14 @@ func (s *Store) writeAnswer(a journal.Answer) error {
 	if !isFolder(s.Path(RequestsDir)) {
 		return s.disk.WriteFailed(&fs.PathError{Op: "open", Path: s.Path(RequestsDir), Err: saferoot.ErrNotFolder})
 	}
-	if err := s.disk.Replace(requestFile(a.ID), data); err != nil {
-		return err
+	for _, a := range all {
+		data, err := a.Encode()
+		if err != nil {
+			return err
+		}
+		if err := s.disk.Replace(requestFile(a.ID), data); err != nil {
+			return err
+		}
 	}
 	if fresh {
 		err = s.disk.SyncDir(s.Path("."))
