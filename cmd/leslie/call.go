@@ -345,7 +345,7 @@ func (c *call) targetThread() string {
 // worktreeThread returns the thread in whose registered worktree an agent calls, "" for
 // none.
 func worktreeThread(c *call) string {
-	project, err := app.Open(c.who.dir, environment(c))
+	project, err := app.Open(c.who.dir, ownCopy(c))
 	if err != nil {
 		return ""
 	}

@@ -150,7 +150,7 @@ func (c cliTree) valuesOf(v *value) (out []candidate) {
 	if v.ids == otherIDs {
 		return wordsOnly(slices.Concat(v.words, v.listed))
 	}
-	project, err := app.Open(c.who.dir, environment(c.call))
+	project, err := app.Open(c.who.dir, ownCopy(c.call))
 	if err != nil {
 		return nil
 	}

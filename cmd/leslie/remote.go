@@ -211,3 +211,11 @@ func environment(c *call) app.Environment {
 	e.Offline = c.who.offline
 	return e
 }
+
+// ownCopy is the environment of a look at what this machine has, without asking a remote:
+// for completion, and for what a line means.
+func ownCopy(c *call) app.Environment {
+	e := environment(c)
+	e.Offline = true
+	return e
+}
