@@ -203,14 +203,15 @@ func readAllIn(folder *os.Root, rel string) ([]byte, error) {
 
 // Restore makes an empty store what a dump says, with its revision and without an
 // operation of its own. steps place what the stage holds; kept are the lists of Kept.
-// ErrNotEmpty if the store has been written to: then nothing is changed. Errors: T502 for
+// ErrNotEmpty if the store has been written to, or is on several machines: then nothing is
+// changed. Errors: T502 for
 // a dump that does not fit together; T501, T505, T506, T509, T904.
 func (s *Store) Restore(ctx context.Context, wait Wait, stage *Stage, d Dump, kept map[thread.OperationID][]byte, steps []thread.Step) (Commit, error) {
 	next, err := d.image()
 	if err != nil {
 		return Commit{}, err
 	}
-	if now, err := s.load(); err == nil && !s.neverWritten(now) { // nothing is staged for it
+	if now, err := s.load(); err == nil && (s.connected() || !s.neverWritten(now)) { // nothing is staged for it
 		return Commit{}, ErrNotEmpty
 	}
 	for _, f := range []struct {

@@ -109,7 +109,7 @@ func (s *Store) newest(main found, end journal.Tail, noTail error, backup thread
 				main.old = "it is older than the last line of the journal, which is damaged"
 				lost = lostBehind(main.Revision, end.Newest+1)
 			}
-			if main.Operation == nil || main.Operation.Chain == "" { // else the log has it
+			if main.Operation == nil || main.Operation.Chain == "" || !s.connected() { // else the log has it
 				out.warn(s, main, 0, lost)
 			}
 		}
@@ -293,7 +293,7 @@ func (s *Store) rollForward(m statefile.Image) (*rolled, error) {
 	if err := m.ReadPending(); err != nil {
 		return nil, s.disk.ReadFailed(err)
 	}
-	out.Image, out.fromLog = m, len(ops) > 0
+	out.Image, out.fromLog = m, len(ops) > 0 && s.connected()
 	var steps []thread.Step // of operations from the log, of which several may wait
 	for _, op := range ops {
 		if op.Chain == "" {
