@@ -229,6 +229,7 @@ func runTable(p *page, items []app.RunItem) {
 		{Column: screen.Column{Name: "THREAD"}, cell: text(func(i app.RunItem) thread.ThreadID { return i.ThreadID })},
 		{Column: screen.Column{Name: "STATE", Shrinks: true}, cell: text(runState)},
 		{Column: screen.Column{Name: "AGENT"}, cell: text(func(i app.RunItem) string { return i.Agent })},
+		{Column: screen.Column{Name: "MACHINE", Goes: 3, Shrinks: true}, cell: text(func(i app.RunItem) string { return i.Machine }), used: true},
 		{Column: screen.Column{Name: "TURNS", Goes: 2}, cell: text(func(i app.RunItem) string { return strconv.Itoa(i.Turns) })},
 		{Column: screen.Column{Name: "USED", Goes: 1}, cell: text(func(i app.RunItem) string { return usedText(i.Used) }), used: true},
 	})
