@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak cluster machines ledger agents docs man install dist clean
+.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak faults cluster machines ledger agents docs man install dist clean
 
 # Without -trimpath, which "make dist" has: so it shares compiled packages with the tests.
 build: ## build bin/leslie (the default)
@@ -135,6 +135,11 @@ cluster: bin/nats-server ## run three NATS servers on this machine until Ctrl-C,
 
 machines: build bin/nats-server ## play one project on two machines and three servers, of which one dies
 	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/cluster/demo -leslie bin/leslie -server bin/nats-server
+
+# As root it also cuts the servers' power. FAULTS="-kills", "-measure", "-short", "-only leader".
+faults: build bin/nats-server ## one project on eight machines, while its three NATS servers are killed, stopped and damaged (half an hour); needs Linux
+	@CGO_ENABLED=0 $(GO) build $(TAGS) -o bin/faults ./test/cluster/soak; \
+	if [ -n "$(FAULTS)" ]; then bin/faults -leslie bin/leslie $(FAULTS); else bin/faults -leslie bin/leslie && bin/faults -leslie bin/leslie -kills; fi
 
 # As root on Linux LESLIE_NATS_DISKS=1 adds power cuts.
 ledger: bin/nats-server ## test logs on three NATS servers that are killed, stopped and damaged (minutes)

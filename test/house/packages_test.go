@@ -95,6 +95,7 @@ func allowances() []allowance {
 		{dir: "test/demo", packages: []string{"test/harness", "test/fakeagent"}},
 		{dir: "test/cluster", modules: []string{"golang.org/x/sys"}},
 		{dir: "test/cluster/run", packages: []string{"test/cluster"}},
+		{dir: "test/cluster/soak", packages: []string{"store", "test/cluster", "test/harness", "thread"}},
 		{dir: "test/cluster/demo", packages: []string{"test/cluster"}},
 		{dir: "test/torture", packages: []string{"test/harness", "test/fakeagent"}},
 		{dir: "test/soak", packages: []string{"test/harness"}},
@@ -202,20 +203,20 @@ type closedStd struct {
 }
 
 func closedStds() []closedStd {
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/house"}
-	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/cluster/demo"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/storetest", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/cluster/soak", "test/house"}
+	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/torture", "test/soak", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/cluster/soak"}
 	speaks := []string{"cmd/leslie", "test/bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
-		{"os/signal", append(slices.Clone(speaks), "test/soak", "test/cluster/run"), "signals end a call's context in main"},
+		{"os/signal", append(slices.Clone(speaks), "test/soak", "test/cluster/run", "test/cluster/soak"), "signals end a call's context in main"},
 		{"os/user", speaks, "pass the user as a value"},
 		{"os", append(slices.Clone(files), "internal/external", "internal/ledger/jetstream"), "this package is pure: only the store and transcripts use files, only the command line the environment"},
 		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
 		{"syscall", append(slices.Clone(files), "internal/external", "internal/git", "store/internal/buffer"), "this package is pure"},
-		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak"), "pass randomness as a value, so that a test determines it"},
+		{"math/rand", append(slices.Clone(speaks), "test/torture", "test/soak", "test/cluster/soak"), "pass randomness as a value, so that a test determines it"},
 		{"crypto/rand", speaks, "pass randomness as a value, so that a test determines it"},
 		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; return it everywhere else"},
-		{"net", []string{"internal/ledger/jetstream", "test/cluster"}, "leslie has no daemon and no socket but the connection to the servers of a connected project: agents' sandboxes have no network"},
+		{"net", []string{"internal/ledger/jetstream", "test/cluster", "test/cluster/soak"}, "leslie has no daemon and no socket but the connection to the servers of a connected project: agents' sandboxes have no network"},
 		{"plugin", nil, "leslie is one static binary"},
 		{"unsafe", nil, "leslie does not need it"},
 		{"C", nil, "leslie is pure Go: CGO_ENABLED=0"},

@@ -1,0 +1,179 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"leslie/test/cluster"
+	"leslie/test/harness"
+)
+
+// This file makes servers and copies, and runs leslie in them.
+
+// callTimeout is the longest a call may take: one that has no answer to its operation
+// waits 20 s, after up to 30 s of others' coming first.
+const callTimeout = 120 * time.Second
+
+// fleet is a project on several machines.
+type fleet struct {
+	dir, leslie, home string
+	scratch           string
+	servers           *cluster.Cluster
+	url, project      string
+	stream            string // that has the log
+	copies            []string
+}
+
+// newFleet starts servers and connects copies with a new project. After an error the
+// fleet, if there is one, must be closed.
+func newFleet(ctx context.Context, s setup, servers int) (*fleet, error) {
+	dir, err := os.MkdirTemp("", "leslie-faults-")
+	if err != nil {
+		return nil, err
+	}
+	f := &fleet{dir: dir, leslie: filepath.Join(dir, "leslie"), home: filepath.Join(dir, "home"), scratch: filepath.Join(dir, "scratch")}
+	for i := range s.copies {
+		f.copies = append(f.copies, filepath.Join(dir, fmt.Sprintf("m%d", i+1)))
+	}
+	kept := filepath.Join(dir, "servers")
+	for _, d := range append([]string{f.home, f.scratch, kept}, f.copies...) {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			return f, err
+		}
+	}
+	if err := harness.CopyOrBuild(s.leslie, f.leslie); err != nil {
+		return f, err
+	}
+	program, err := filepath.Abs(s.server)
+	if err != nil {
+		return f, err
+	}
+	starting, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	options := cluster.Options{Binary: program, Dir: kept, Size: servers, Disks: s.disks && servers > 1}
+	if servers == 1 {
+		options.Change = func(config string) string { return clusterBlock().ReplaceAllString(config, "") }
+	}
+	if f.servers, err = cluster.Start(starting, options); err != nil {
+		return f, err
+	}
+	return f, f.connect()
+}
+
+// clusterBlock finds what a server that is alone has not.
+func clusterBlock() *regexp.Regexp { return regexp.MustCompile(`(?ms)^cluster \{.*?^\}\n`) }
+
+// connect makes the project in the first copy, and connects the others.
+func (f *fleet) connect() error {
+	for _, argv := range [][]string{{"init", "--here"}, {"objective", "create", "Goal", "--id", "goal"}} {
+		if o := f.call(0, argv, "", nil); !o.OK() {
+			return fmt.Errorf("leslie %s: %s", argv, o.Text())
+		}
+	}
+	o := f.as("admin", 0, []string{"remote", "init", strings.Join(f.servers.URLs(), ",")}, "", nil)
+	if !o.OK() {
+		return fmt.Errorf("leslie remote init: %s", o.Text())
+	}
+	var made struct{ URL, Project string }
+	o.Into(&made)
+	f.url, f.project, f.stream = made.URL, made.Project, "LESLIE_"+made.Project
+	for i := range f.copies[1:] {
+		if o := f.call(i+1, []string{"connect", f.url}, "", nil); !o.OK() {
+			return fmt.Errorf("leslie connect: %s", o.Text())
+		}
+	}
+	return nil
+}
+
+// close ends the servers, and removes everything or says where it is.
+func (f *fleet) close(remove bool, out io.Writer) {
+	if f.servers != nil {
+		if err := f.servers.Close(); err != nil {
+			fmt.Fprintln(out, "the servers:", err)
+		}
+	}
+	if remove {
+		_ = os.RemoveAll(f.dir)
+	} else {
+		fmt.Fprintln(out, "everything is in", f.dir)
+	}
+}
+
+// call runs leslie in a copy; started, if not nil, may kill it.
+func (f *fleet) call(at int, argv []string, stdin string, started func(*os.Process, <-chan struct{})) harness.Outcome {
+	return f.as("writer", at, argv, stdin, started)
+}
+
+// as is call with the credentials of a role.
+func (f *fleet) as(role string, at int, argv []string, stdin string, started func(*os.Process, <-chan struct{})) harness.Outcome {
+	return harness.Call{
+		Program: f.leslie, Argv: argv, Dir: f.copies[at], Env: f.environment(role), Stdin: stdin,
+		Attr: &syscall.SysProcAttr{Setpgid: true}, Limit: callTimeout, Started: started,
+	}.Run()
+}
+
+func (f *fleet) environment(role string) []string {
+	return append(harness.Environment(f.home, f.scratch), "LESLIE_REMOTE_CREDS="+f.servers.Credentials(role))
+}
+
+// folder returns the folder of a thread in a copy.
+func (f *fleet) folder(at int, thread string) string {
+	return filepath.Join(f.copies[at], ".leslie", "threads", thread)
+}
+
+// operation is an operation of a project's history.
+type operation struct {
+	Seq       int64     `json:"seq"`
+	ID        string    `json:"id"`
+	Time      time.Time `json:"time"`
+	Actor     string    `json:"actor"`
+	Command   string    `json:"command"`
+	RequestID string    `json:"requestId"`
+	Changes   []struct {
+		Record string          `json:"record"`
+		After  json.RawMessage `json:"after"`
+		Same   []string        `json:"same"` // members that are as they were
+	} `json:"changes"`
+}
+
+// contents is what a copy has.
+type contents struct {
+	records    map[string]string
+	operations []operation
+}
+
+// read reads a copy: its records and its history, as leslie export writes them.
+func (f *fleet) read(at int) (c contents, err error) {
+	o := f.call(at, []string{"export", "--offline"}, "", nil)
+	if o.Status != 0 {
+		return c, fmt.Errorf("leslie export in %s: %d %s", filepath.Base(f.copies[at]), o.Status, o.Stderr)
+	}
+	c.records = map[string]string{}
+	for raw := range strings.Lines(string(o.Stdout)) {
+		var line struct {
+			Record    string
+			Value     json.RawMessage
+			Operation *operation
+		}
+		if err := json.Unmarshal([]byte(raw), &line); err != nil {
+			return c, fmt.Errorf("leslie export wrote %.200q", raw)
+		}
+		switch {
+		case line.Operation != nil:
+			c.operations = append(c.operations, *line.Operation)
+		case line.Record != "":
+			c.records[line.Record] = string(line.Value)
+		}
+	}
+	return c, nil
+}
