@@ -34,6 +34,13 @@ func urlOperand(needed bool) operand {
 	return operand{value: &value{shown: "URL", check: fits}, optional: !needed}
 }
 
+// checkURL adds the faults of the operand, if it is there.
+func checkURL(c *call, faults func(app.Names) []app.Fault) {
+	if c.operand(0) != "" {
+		c.checkRequest(faults, map[string]string{"URL": "URL"})
+	}
+}
+
 func remoteInitCommand() *command {
 	return &command{
 		name: "remote init", summary: "make the project's log on a remote, so that other machines can work on it", writes: true, notBatchable: true,
@@ -42,7 +49,9 @@ func remoteInitCommand() *command {
 		example:  "leslie remote init nats://one.example.com,two.example.com,three.example.com",
 		operands: []operand{urlOperand(true)},
 		run: func(c *call) (Data, error) {
-			return runUseCase(c, app.RemoteInit, app.RemoteInitRequest{URL: c.operand(0)}, func(d *app.RemoteInitResult) Data { return remoteInitText{d} })
+			in := app.RemoteInitRequest{URL: c.operand(0)}
+			checkURL(c, in.Faults)
+			return runUseCase(c, app.RemoteInit, in, func(d *app.RemoteInitResult) Data { return remoteInitText{d} })
 		},
 	}
 }
@@ -122,7 +131,9 @@ func remoteCheckCommand() *command {
 		example:  "leslie remote check nats://one.example.com",
 		operands: []operand{urlOperand(false)},
 		run: func(c *call) (Data, error) {
-			return runUseCase(c, app.RemoteCheck, app.RemoteCheckRequest{URL: c.operand(0)}, func(d *app.RemoteCheckResult) Data { return remoteCheckText{d} })
+			in := app.RemoteCheckRequest{URL: c.operand(0)}
+			checkURL(c, in.Faults)
+			return runUseCase(c, app.RemoteCheck, in, func(d *app.RemoteCheckResult) Data { return remoteCheckText{d} })
 		},
 	}
 }
@@ -165,7 +176,7 @@ func connectCommand() *command {
 		operands: []operand{urlOperand(true)},
 		run: func(c *call) (Data, error) {
 			in := app.ConnectRequest{Dir: c.who.dir, URL: c.operand(0)}
-			c.checkRequest(in.Faults, nil)
+			checkURL(c, in.Faults)
 			if err := c.usage(); err != nil {
 				return nil, err
 			}

@@ -289,7 +289,10 @@ func Connect(ctx context.Context, env Environment, caller Caller, r Request, in 
 	}
 	asking, cancel := env.timeout(ctx, remoteFor)
 	defer cancel()
-	if _, err := link.Ledger.Head(asking); err != nil {
+	if _, err := link.Ledger.Head(asking); errors.Is(err, ledger.ErrMissing) {
+		return nil, nil, codes.InvalidArgument.Wrap(err, fact.Of("reason", "there is no project "+remote.Project+" on that remote")).
+			WithHint("Take the address that leslie remote status shows on a machine that has the project").WithNext("leslie help connect")
+	} else if err != nil {
 		return nil, nil, remoteFailed(ctx, err)
 	}
 	st, _, notes, err := store.Create(ctx, store.Wait{Timeout: r.LockTimeout, Notify: r.Waiting}, p.root, p.storeOptions())
@@ -451,6 +454,14 @@ type RemoteCheckRequest struct {
 type RemoteCheckResult struct {
 	Fine bool `json:"fine"`
 	ledger.Report
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteCheckRequest) Faults(name Names) []Fault {
+	if in.URL == "" {
+		return nil
+	}
+	return urlFaults(name, in.URL)
 }
 
 // RemoteCheck reads the settings of the project's servers, or of those of the request.
