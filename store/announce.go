@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"leslie/codes"
@@ -31,6 +32,15 @@ var errStale = errors.New("files were fetched")
 func (s *Store) updateLinked(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (c Commit, err error) {
 	begun, confirmed, late := s.now(), false, 0
 	defer func() { c.Warnings.Add(s.opts.Link.notes()...) }()
+	done := func() {}
+	defer func() { done() }()
+	call.announced = func() { done() } // what follows is this machine's own affair
+	if s.busy(now) {
+		if done, now, err = s.inTurn(ctx, now, call); err != nil {
+			return Commit{}, err
+		}
+		late = 2
+	}
 	for {
 		c, err = s.attempt(ctx, now, call, fn)
 		switch {
@@ -44,11 +54,10 @@ func (s *Store) updateLinked(ctx context.Context, now *loaded, call Call, fn fun
 				return Commit{}, outdone(late, s.now().Sub(begun))
 			}
 			if late == 2 {
-				done, err := s.opts.Link.Ledger.Turn(ctx)
-				if err != nil {
-					return Commit{}, remoteError(ctx, err, call.Stamp.Operation)
+				if done, now, err = s.inTurn(ctx, now, call); err != nil {
+					return Commit{}, err
 				}
-				defer done()
+				continue
 			}
 		case confirmed || err == nil && (c.Changed || c.Replay != nil) || codes.Has(err, codes.OutcomeUnknown):
 			return c, err
@@ -73,6 +82,29 @@ func (s *Store) updateLinked(ctx context.Context, now *loaded, call Call, fn fun
 			return Commit{}, diverged("it refuses what would follow revision " + strconv.Itoa(int(before)))
 		}
 	}
+}
+
+// busyFor is how recently another machine wrote where many write.
+const busyFor = 250 * time.Millisecond
+
+// busy reports whether another machine wrote just now. Then whoever writes waits for a turn
+// at once: those who only take one when they were too late lose against those who are not.
+func (s *Store) busy(now *loaded) bool {
+	op := now.Operation
+	return op != nil && op.Machine != "" && op.Machine != s.opts.Link.Machine && s.now().Add(s.opts.Link.Skew()).Sub(op.Time) < busyFor
+}
+
+// inTurn waits for the turn and adds what came meanwhile. done is never nil.
+func (s *Store) inTurn(ctx context.Context, now *loaded, call Call) (done func(), fresh *loaded, err error) {
+	if s.opts.Link.Offline {
+		return func() {}, now, nil
+	}
+	done, err = s.opts.Link.Ledger.Turn(ctx)
+	if err != nil {
+		return func() {}, now, remoteError(ctx, err, call.Stamp.Operation)
+	}
+	fresh, err = s.catchUp(ctx, now)
+	return sync.OnceFunc(done), fresh, err
 }
 
 // outdone is T501 for a call that was too late for too long.

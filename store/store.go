@@ -179,6 +179,8 @@ type Call struct {
 	// that it concerns, whether it changes them or not; PublishAll those of these, too.
 	Publish    bool
 	PublishAll []thread.ThreadID
+	// announced, if not nil, is called when the log has the operation.
+	announced func()
 
 	files []thread.ThreadID // whose files are read under the lock: see Settled
 }

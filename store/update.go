@@ -81,7 +81,13 @@ func (s *Store) attempt(ctx context.Context, now *loaded, call Call, fn func(*th
 	if !st.Changed() {
 		return s.unchanged(now, nil, nil)
 	}
-	c, err := s.commit(ctx, now, next(call, st, out), s.announce)
+	c, err := s.commit(ctx, now, next(call, st, out), func(ctx context.Context, now *loaded, next *statefile.Image) error {
+		err := s.announce(ctx, now, next)
+		if err == nil && call.announced != nil {
+			call.announced()
+		}
+		return err
+	})
 	if err == nil {
 		s.keepLists(&c.Warnings, published)
 	}

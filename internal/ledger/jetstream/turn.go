@@ -28,25 +28,33 @@ const (
 // order of requests.
 func (l *log) Turn(ctx context.Context) (done func(), err error) {
 	for {
-		token, err := l.awaitTurn(ctx, l.exists(l.names.turn))
+		nc, err := l.connected(ctx)
+		if err != nil {
+			return nil, err
+		}
+		token, err := l.awaitTurn(ctx, nc, l.exists(l.names.turn))
 		switch {
 		case err != nil:
 			return nil, err
 		case token != nil:
-			// Who gives it back does not wait for an answer: without one it ends by itself.
-			return sync.OnceFunc(func() { _ = token.Respond([]byte("-NAK")) }), nil
+			return sync.OnceFunc(func() { giveBack(nc, token) }), nil
 		case !pause(ctx):
 			return nil, silence(ctx, ledger.ErrUnreachable)
 		}
 	}
 }
 
-// awaitTurn asks for the token until it comes; nil if the connection breaks before.
-func (l *log) awaitTurn(ctx context.Context, why func(context.Context) error) (*nats.Msg, error) {
-	nc, err := l.connected(ctx)
-	if err != nil {
-		return nil, err
+// giveBack ends a turn, and waits until the server has read so: the process may end now,
+// and what is then still in a buffer is lost. All others would wait until the turn ends by
+// itself.
+func giveBack(nc *nats.Conn, token *nats.Msg) {
+	if token.Respond([]byte("-NAK")) == nil {
+		_ = nc.FlushTimeout(answerWithin)
 	}
+}
+
+// awaitTurn asks for the token until it comes; nil if the connection breaks before.
+func (l *log) awaitTurn(ctx context.Context, nc *nats.Conn, why func(context.Context) error) (*nats.Msg, error) {
 	subject := "$JS.API.CONSUMER.MSG.NEXT." + l.names.turn + "." + turnConsumer
 	request := fmt.Appendf(nil, `{"batch":1,"expires":%d,"idle_heartbeat":%d}`, turnRequest, heartbeat)
 	watched, stop := l.watch(ctx, subject)

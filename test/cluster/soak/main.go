@@ -32,7 +32,7 @@ func main() {
 	flag.IntVar(&s.copies, "copies", 8, "the number of machines")
 	flag.IntVar(&s.workers, "workers", 12, "the number of parallel processes")
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()%1_000_000), "the random seed; it does not determine the order of the processes")
-	flag.StringVar(&s.only, "only", "", "only rounds of the `fault` with this name")
+	flag.StringVar(&s.only, "only", "", "only rounds of the `fault`, or the measurement, with this name")
 	flag.BoolVar(&s.disks, "disks", os.Geteuid() == 0, "give each server a disk of its own, for power cuts (root)")
 	flag.BoolVar(&s.keep, "keep", false, "keep the copies; after a violation they are always kept")
 	kills := flag.Bool("kills", false, "kill leslie at each of its steps, with one server")

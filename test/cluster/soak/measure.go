@@ -39,7 +39,7 @@ func measureAll(ctx context.Context, s setup, short bool, out io.Writer) (kept b
 		s.copies = crowd
 		f, err := newFleet(ctx, s, servers)
 		if err == nil {
-			m := measuring{ctx: ctx, fleet: f, out: out, short: short}
+			m := measuring{ctx: ctx, fleet: f, out: out, short: short, only: s.only}
 			err = m.all(servers)
 		}
 		if f != nil {
@@ -57,20 +57,26 @@ type measuring struct {
 	ctx   context.Context
 	out   io.Writer
 	short bool
+	only  string
 }
 
 func (m *measuring) all(servers int) error {
 	fmt.Fprintf(m.out, "%d server(s), %d replica(s):\n", servers, servers)
-	if err := m.writes(); err != nil {
+	if err := m.fill(func(argv []string, stdin string) harness.Outcome { return m.call(1, argv, stdin, nil) }); err != nil {
 		return err
 	}
-	if err := m.together(); err != nil {
-		return err
+	for _, what := range []struct {
+		name    string
+		measure func() error
+	}{{"writes", m.writes}, {"together", m.together}, {"trips", m.trips}, {"clones", m.clones}} {
+		if m.only != "" && m.only != what.name {
+			continue
+		}
+		if err := what.measure(); err != nil {
+			return err
+		}
 	}
-	if err := m.trips(); err != nil {
-		return err
-	}
-	return m.clones()
+	return nil
 }
 
 // fill makes a thousand threads with one batch.
@@ -104,9 +110,6 @@ func (m *measuring) writes() error {
 	if err := m.fill(own); err != nil {
 		return err
 	}
-	if err := m.fill(connected); err != nil {
-		return err
-	}
 	var times [2][]time.Duration
 	for i := range measuredWrites {
 		for kind, run := range []func([]string, string) harness.Outcome{own, connected} {
@@ -131,7 +134,6 @@ func (m *measuring) together() error {
 	if m.short {
 		length /= 3
 	}
-	until := time.Now().Add(length)
 	var going sync.WaitGroup
 	for i := range m.copies {
 		if o := m.call(i, []string{"status"}, "", nil); !o.OK() {
@@ -139,6 +141,7 @@ func (m *measuring) together() error {
 		}
 	}
 	begun := time.Now()
+	until := begun.Add(length)
 	for i := range m.copies {
 		going.Go(func() {
 			for n := 0; time.Now().Before(until); n++ {
