@@ -282,7 +282,7 @@ func (s *Store) adopt(ctx context.Context, now *loaded, all []journal.Entry) (*l
 	var answers []journal.Answer
 	for i, e := range all {
 		own := localSteps(e)
-		steps = append(steps, own...)
+		steps = append(withoutGone(steps, own), own...)
 		if i == last {
 			break
 		}
@@ -357,6 +357,16 @@ func localSteps(e journal.Entry) (steps []thread.Step) {
 		}
 	}
 	return slices.DeleteFunc(steps, func(step thread.Step) bool { return !filework.Proper(step) })
+}
+
+// withoutGone leaves out of earlier steps those at places that later ones remove: once the
+// folder is gone nothing in it can be made durable.
+func withoutGone(steps, later []thread.Step) []thread.Step {
+	return slices.DeleteFunc(steps, func(step thread.Step) bool {
+		return slices.ContainsFunc(later, func(gone thread.Step) bool {
+			return gone.Do == thread.StepRemove && (step.To == gone.To || strings.HasPrefix(step.To, gone.To+"/"))
+		})
+	})
 }
 
 // makeLine is the log's line for an operation, and the content of its body, if that is a

@@ -631,3 +631,69 @@ func TestWhoeverWaitsIsToldOfOtherMachines(t *testing.T) {
 	}
 	requireAlike(t, a, b)
 }
+
+// A thread that was made, got a message and was undone before a copy caught up leaves
+// nothing to do there.
+func TestAThreadThatCameAndWentLeavesNothingToDo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	spawnThread(t, a, "t1", false)
+	for _, step := range []thread.Step{{Do: thread.StepAppend, To: "threads/t1/.meta/messages.jsonl", Line: `{}`}, {Do: thread.StepRemove, To: "threads/t1"}} {
+		_, err := a.Update(context.Background(), callNamed("obj-"+string(step.Do)), func(st *thread.State) (Outcome, error) {
+			if step.Do == thread.StepRemove {
+				st.Threads.Delete("t1")
+			}
+			st.Plan(step)
+			return create("obj-" + string(step.Do))(st)
+		})
+		require.NoError(t, err)
+	}
+	add(t, a, "obj-last")
+	made, err := b.Update(context.Background(), callNamed("obj-b"), create("obj-b"))
+	require.NoError(t, err)
+	assert.Empty(t, made.Warnings)
+	assert.NoFileExists(t, b.Path("threads/t1"))
+	requireAlike(t, a, b)
+}
+
+// turns counts who waits for a turn.
+type turns struct {
+	ledger.Ledger
+	taken, given int
+}
+
+func (l *turns) Turn(ctx context.Context) (func(), error) {
+	l.taken++
+	done, err := l.Ledger.Turn(ctx)
+	return func() { l.given++; done() }, err
+}
+
+// Where another machine wrote just now, whoever writes waits for a turn at once, and gives
+// it back when the log has the operation; where nobody did, nobody waits.
+func TestATurnIsTakenWhereOthersWrite(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	add(t, a, "obj-a")
+	for _, kind := range []struct {
+		name   string
+		later  time.Duration
+		wanted int
+	}{{"at-once", busyFor / 2, 1}, {"own", busyFor / 2, 0}, {"later", busyFor, 0}} {
+		if kind.name == "later" {
+			add(t, a, "obj-again")
+		}
+		l := c.link(t, "b")
+		counted := &turns{Ledger: l.Ledger}
+		l.Ledger = counted
+		s := with(b, Options{Link: l, Now: func() time.Time { return noon.Add(kind.later) }})
+		refresh(t, b)
+		made, err := s.Update(context.Background(), callNamed("obj-"+kind.name), create("obj-"+kind.name))
+		require.NoError(t, err)
+		require.True(t, made.Changed)
+		assert.Equal(t, kind.wanted, counted.taken, kind.name)
+		assert.Equal(t, kind.wanted, counted.given, kind.name)
+	}
+	requireAlike(t, a, b)
+}

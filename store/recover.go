@@ -299,7 +299,7 @@ func (s *Store) rollForward(m statefile.Image) (*rolled, error) {
 		if op.Chain == "" {
 			out.fromLog, steps = false, nil
 		}
-		op.Pending = append(steps, op.Pending...)
+		op.Pending = append(withoutGone(steps, op.Pending), op.Pending...)
 		if out.Image, err = out.Image.Apply(op); err != nil {
 			break // what cannot be applied is not whole, and ends the roll
 		}
