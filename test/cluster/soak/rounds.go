@@ -81,8 +81,8 @@ func leaderKilled(ctx context.Context, r *run, _ *rand.Rand) error {
 	}
 	begun := time.Now()
 	for n := 0; ; n++ {
-		o := r.call(n%len(r.copies), []string{"inject", "first-0", "--type", "data", "--content", "still there", "--as", "user", "--actor", "probe",
-			"--request-id", fmt.Sprintf("probe-%d", begun.UnixNano())}, "", nil)
+		id := fmt.Sprintf("probe-%d", begun.UnixNano())
+		o := r.call(n%len(r.copies), []string{"objective", "create", "Still there", "--id", id, "--as", "user", "--actor", "probe", "--request-id", id}, "", nil)
 		took := time.Since(begun)
 		switch {
 		case o.Code() != "" && o.Code() != "T510" && o.Code() != "T511" && o.Code() != "T501":
