@@ -19,6 +19,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/external"
+	"leslie/test/harness"
 )
 
 // script returns a job that runs a shell script.
@@ -78,7 +79,7 @@ func TestACommandThatCannotBeStartedIsT701(t *testing.T) {
 	plain := filepath.Join(dir, "plain")
 	require.NoError(t, os.WriteFile(plain, []byte("#!/bin/sh\nexit 0\n"), 0o644))
 	noProgram := filepath.Join(dir, "no-program")
-	require.NoError(t, os.WriteFile(noProgram, []byte("no program\n"), 0o755))
+	harness.WriteProgram(t, noProgram, "no program\n")
 	for command, reason := range map[string]string{
 		filepath.Join(dir, "none") + " --now": "no such file",
 		"leslie-has-no-such-agent":            "executable file not found",
