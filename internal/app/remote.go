@@ -20,8 +20,7 @@ import (
 // This file has what a person does with the log of a project on several machines: make it,
 // connect another machine, look at it, and leave it.
 
-// prefixProject begins the ids of projects, prefixMachine stands before what is random in
-// the name of a machine.
+// prefixProject begins the ids of projects.
 const prefixProject = "proj-"
 
 // remoteFor is how long whoever makes or checks a log waits for the servers.

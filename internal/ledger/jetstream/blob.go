@@ -75,16 +75,8 @@ func (l *log) publish(ctx context.Context, msg *nats.Msg, stream string) error {
 		if err != nil {
 			return unlessLost(sent, err)
 		}
-		refusal, err := decode(answer.Data, nil)
-		switch {
-		case err != nil:
+		if again, err := taken(ctx, answer.Data, nil); !again {
 			return err
-		case refusal == nil:
-			return nil
-		case !refusal.passing():
-			return refusal.wrapped()
-		case !pause(ctx):
-			return failure(silence(ctx, ledger.ErrUnreachable), refusal)
 		}
 	}
 }

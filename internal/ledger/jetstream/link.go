@@ -293,18 +293,24 @@ func (l *link) api(ctx context.Context, what string, request, response any) erro
 		if err != nil {
 			return err
 		}
-		refusal, err := decode(answer.Data, response)
-		switch {
-		case err != nil:
+		if again, err := taken(ctx, answer.Data, response); !again {
 			return err
-		case refusal == nil:
-			return nil
-		case !refusal.passing():
-			return refusal.wrapped()
-		case !pause(ctx):
-			return failure(silence(ctx, ledger.ErrUnreachable), refusal)
 		}
 	}
+}
+
+// taken reads an answer. again says, after a pause, that the same request can succeed now.
+func taken(ctx context.Context, data []byte, response any) (again bool, err error) {
+	refusal, err := decode(data, response)
+	switch {
+	case err != nil || refusal == nil:
+		return false, err
+	case !refusal.passing():
+		return false, refusal.wrapped()
+	case !pause(ctx):
+		return false, failure(silence(ctx, ledger.ErrUnreachable), refusal)
+	}
+	return true, nil
 }
 
 // decode reads an answer, or the error that it is.
