@@ -29,15 +29,41 @@ var errStale = errors.New("files were fetched")
 // updateLinked is Update for a connected project: the rules run on what this machine knows,
 // and again if another machine came first. Neither a refusal nor "nothing to change" is
 // answered before the log was asked. The caller holds the lock.
-func (s *Store) updateLinked(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (c Commit, err error) {
+func (s *Store) updateLinked(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
+	c, now, err := s.compete(ctx, now, call, fn)
+	if len(now.ahead) > 0 && !c.Changed { // else it is on disk with the operation
+		known, failed := s.adopt(ctx, now)
+		c.Warnings.Add(known.warnings...)
+		if err == nil {
+			err = failed
+		}
+	}
+	c.Warnings.Add(s.opts.Link.notes()...)
+	return c, err
+}
+
+// compete makes an operation that the log has, or finds out why there is none; fresh is
+// what is known of the log then, perhaps in memory alone.
+func (s *Store) compete(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (c Commit, fresh *loaded, err error) {
 	begun, confirmed, late := s.now(), false, 0
-	defer func() { c.Warnings.Add(s.opts.Link.notes()...) }()
 	done := func() {}
 	defer func() { done() }()
 	call.announced = func() { done() } // what follows is this machine's own affair
+	look := s.lookAhead
+	if len(call.files) > 0 {
+		look = s.catchUp
+	}
+	turn := func() (err error) {
+		if !s.opts.Link.Offline {
+			if done, err = s.inTurn(ctx, call); err == nil {
+				now, err = look(ctx, now)
+			}
+		}
+		return err
+	}
 	if s.busy(now) {
-		if done, now, err = s.inTurn(ctx, now, call); err != nil {
-			return Commit{}, err
+		if err := turn(); err != nil {
+			return Commit{}, now, err
 		}
 		late = 2
 	}
@@ -45,47 +71,45 @@ func (s *Store) updateLinked(ctx context.Context, now *loaded, call Call, fn fun
 		c, err = s.attempt(ctx, now, call, fn)
 		switch {
 		case errors.Is(err, errStale):
-			if now, err = s.loadToWrite(); err != nil {
-				return Commit{}, err
-			}
 			continue
 		case errors.Is(err, errBehind):
-			if late++; s.now().Sub(begun) > compete {
-				return Commit{}, outdone(late, s.now().Sub(begun))
+			if late++; s.now().Sub(begun) > competeFor {
+				return Commit{}, now, outdone(late, s.now().Sub(begun))
 			}
 			if late == 2 {
-				if done, now, err = s.inTurn(ctx, now, call); err != nil {
-					return Commit{}, err
+				if err := turn(); err != nil {
+					return Commit{}, now, err
 				}
 				continue
 			}
 		case confirmed || err == nil && (c.Changed || c.Replay != nil) || codes.Has(err, codes.OutcomeUnknown):
-			return c, err
+			return c, now, err
 		default:
 			more, failed := s.behind(ctx, now)
 			if confirmed = true; failed != nil {
-				return Commit{Warnings: now.warnings}, failed
+				return Commit{Warnings: now.warnings}, now, failed
 			}
 			if !more {
-				return c, err
+				return c, now, err
 			}
 		}
 		confirmed = true
 		before := now.Revision
-		if now, err = s.catchUp(ctx, now); err != nil {
-			return Commit{}, err
+		if now, err = look(ctx, now); err != nil {
+			return Commit{}, now, err
 		}
 		if now.Revision == before { // and yet an operation was refused
 			if _, err := s.behind(ctx, now); err != nil {
-				return Commit{}, err
+				return Commit{}, now, err
 			}
-			return Commit{}, diverged("it refuses what would follow revision " + strconv.Itoa(int(before)))
+			return Commit{}, now, diverged("it refuses what would follow revision " + strconv.Itoa(int(before)))
 		}
 	}
 }
 
-// busyFor is how recently another machine wrote where many write.
-const busyFor = 250 * time.Millisecond
+// busyFor is how recently another machine wrote where many write: longer than a writer needs
+// from reading the log to appending where the machine is busy, too.
+const busyFor = time.Second
 
 // busy reports whether another machine wrote just now. Then whoever writes waits for a turn
 // at once: those who only take one when they were too late lose against those who are not.
@@ -94,17 +118,13 @@ func (s *Store) busy(now *loaded) bool {
 	return op != nil && op.Machine != "" && op.Machine != s.opts.Link.Machine && s.now().Add(s.opts.Link.Skew()).Sub(op.Time) < busyFor
 }
 
-// inTurn waits for the turn and adds what came meanwhile. done is never nil.
-func (s *Store) inTurn(ctx context.Context, now *loaded, call Call) (done func(), fresh *loaded, err error) {
-	if s.opts.Link.Offline {
-		return func() {}, now, nil
-	}
+// inTurn waits for the turn. done is never nil.
+func (s *Store) inTurn(ctx context.Context, call Call) (done func(), err error) {
 	done, err = s.opts.Link.Ledger.Turn(ctx)
 	if err != nil {
-		return func() {}, now, remoteError(ctx, err, call.Stamp.Operation)
+		return func() {}, remoteError(ctx, err, call.Stamp.Operation)
 	}
-	fresh, err = s.catchUp(ctx, now)
-	return sync.OnceFunc(done), fresh, err
+	return sync.OnceFunc(done), nil
 }
 
 // outdone is T501 for a call that was too late for too long.
@@ -113,9 +133,9 @@ func outdone(attempts int, waited time.Duration) error {
 		WithHint("Other machines write without a pause; try again")
 }
 
-// announce adds the operation of next to the log. Errors: errBehind; T402, T505, T510,
+// announce adds the operation of next, with its steps, to the log. Errors: errBehind; T402, T505, T510,
 // T511, T904.
-func (s *Store) announce(ctx context.Context, now *loaded, next *statefile.Image) error {
+func (s *Store) announce(ctx context.Context, now *loaded, next *statefile.Image, steps []thread.Step) error {
 	l, op := s.opts.Link, next.Operation
 	if l == nil {
 		return nil
@@ -130,10 +150,6 @@ func (s *Store) announce(ctx context.Context, now *loaded, next *statefile.Image
 	e, err := op.All()
 	if err != nil {
 		return err
-	}
-	var steps []thread.Step
-	if next.Pending != nil {
-		steps = next.Pending.Steps
 	}
 	line, body, err := makeLine(e, steps, chain, l.Machine)
 	if err != nil {

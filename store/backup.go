@@ -37,7 +37,7 @@ func (s *Store) rotate(now *loaded) error {
 // keepBefore keeps the last state of the previous format version, once. Errors: T505,
 // T509.
 func (s *Store) keepBefore(now *loaded) error {
-	if now.Image.Version != statefile.VersionBefore || exists(s.Path(UpgradedFile)) {
+	if now.kept().Version != statefile.VersionBefore || exists(s.Path(UpgradedFile)) {
 		return nil
 	}
 	data := now.data
@@ -105,7 +105,7 @@ func (s *Store) secondPlace(now *loaded) error {
 	if whole, err := s.backupIsWhole(); whole || err != nil {
 		return err
 	}
-	data, err := now.Image.Encode()
+	data, err := now.kept().Encode()
 	if err != nil {
 		return err
 	}

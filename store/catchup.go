@@ -30,6 +30,10 @@ import (
 // this machine. So the journal may be ahead of the state of a connected project: a reader
 // rolls it forward and has nothing to warn of, because the log has all of it.
 //
+// Whoever is going to append leaves them in memory until the log has the own operation:
+// nothing that follows from the log has to be on this disk before that, and the less is done
+// between reading the log's end and appending, the less often another machine is first.
+//
 // Each line of the log has the hash of the one before, and the operation keeps the hash
 // of its own line (thread.Operation.Chain). A log that is no continuation of what this
 // machine knows is refused (T512).
@@ -117,6 +121,18 @@ func diverged(reason string) error { return codes.RemoteDiverged.New(fact.Of("re
 // catchUp adds what the log has behind the loaded state, and returns the new one. The
 // caller holds the lock. Errors: T402, T505, T510, T512, T904.
 func (s *Store) catchUp(ctx context.Context, now *loaded) (*loaded, error) {
+	now, err := s.lookAhead(ctx, now)
+	if err == nil {
+		now, err = s.adopt(ctx, now)
+	}
+	return now, err
+}
+
+// lookAhead is catchUp that leaves new operations in memory, as far as the rules need them
+// nowhere else: whoever is going to append competes with other machines, and the log has
+// them anyway. They go to the disk with the operation that is made (commit), or without
+// one (adopt). Errors: as catchUp.
+func (s *Store) lookAhead(ctx context.Context, now *loaded) (*loaded, error) {
 	now, err := s.sameLog(ctx, now)
 	if err != nil {
 		return now, remoteError(ctx, err, "")
@@ -126,10 +142,16 @@ func (s *Store) catchUp(ctx context.Context, now *loaded) (*loaded, error) {
 		return now, err
 	}
 	var some []journal.Entry
-	take := func() (err error) {
-		if len(some) > 0 {
-			now, err = s.adopt(ctx, now, some)
-			some = nil
+	take := func() error {
+		if len(some) == 0 {
+			return nil
+		}
+		next, err := now.after(some)
+		if some = nil; err != nil {
+			return err
+		}
+		if now = next; len(now.ahead) >= linesAtOnce || slices.ContainsFunc(now.ahead, neededOnDisk) {
+			now, err = s.adopt(ctx, now)
 		}
 		return err
 	}
@@ -163,6 +185,10 @@ func (s *Store) otherLog() bool {
 func (s *Store) sameLog(ctx context.Context, now *loaded) (*loaded, error) {
 	if !s.otherLog() {
 		return now, nil
+	}
+	now, err := s.adopt(ctx, now)
+	if err != nil {
+		return now, err
 	}
 	if now.Operation != nil && now.Operation.Chain != "" {
 		line, err := s.lineAt(ctx, now.Revision)
@@ -268,51 +294,43 @@ func (s *Store) lineAt(ctx context.Context, at thread.Revision) (found ledger.Li
 	return found, err
 }
 
-// adopt makes operations of the log part of the copy. The caller holds the lock. Errors:
-// T505, T512 for one that cannot be applied.
-func (s *Store) adopt(ctx context.Context, now *loaded, all []journal.Entry) (*loaded, error) {
-	last := len(all) - 1
-	image, err := imageAfter(now.Image, all)
+// neededOnDisk reports whether what the rules read besides the state shows an operation:
+// threads' folders, and the archive.
+func neededOnDisk(e journal.Entry) bool {
+	return len(e.Archived) > 0 || slices.ContainsFunc(localSteps(e), func(step thread.Step) bool {
+		return step.Do != thread.StepMakeDir && step.Do != thread.StepAppend
+	})
+}
+
+// after is what was loaded with more operations of the log, in memory. Errors: T512 for one
+// that cannot be applied.
+func (l *loaded) after(more []journal.Entry) (*loaded, error) {
+	image, err := imageAfter(l.Image, more)
 	if err != nil {
-		return now, err
+		return nil, err
 	}
-	var lines [][]byte
-	var left []archive.Line
-	var steps []thread.Step
-	var answers []journal.Answer
-	for i, e := range all {
-		own := localSteps(e)
-		steps = append(withoutGone(steps, own), own...)
-		if i == last {
-			break
-		}
-		e.Pending = nil
-		line, err := (&journal.Operation{Entry: e}).Line(own)
-		if err != nil {
-			return now, err
-		}
-		lines = append(lines, line)
-		left = append(left, archive.LinesOf(e.Archived, e.Seq)...)
-		if e.RequestID != "" && !journal.Forgotten(e.Time, s.now()) {
-			answers = append(answers, journal.AnswerOf(e))
-		}
+	next := *l
+	next.onDisk, next.ahead = l.kept(), append(slices.Clip(l.ahead), more...)
+	next.Image = image.Follow(l.Image)
+	next.Quarantined = l.Quarantined
+	return &next, nil
+}
+
+// adopt makes the operations that are only in memory part of the copy. The caller holds the
+// lock. Errors: T505.
+func (s *Store) adopt(ctx context.Context, now *loaded) (*loaded, error) {
+	if len(now.ahead) == 0 {
+		return now, nil
 	}
-	if err := s.appendArchive(left); err != nil {
-		return now, err
+	before, image, last := *now, now.Image, len(now.ahead)-1
+	before.ahead = now.ahead[:last]
+	if last == 0 {
+		before.Image = now.onDisk
 	}
-	// Before the state: nobody asks for the answers of operations that it is behind.
-	if err := s.writeAnswers(answers...); err != nil {
-		return now, err
+	if own := localSteps(now.ahead[last]); len(own) > 0 {
+		image.Pending = &thread.Pending{Operation: image.Operation.ID, Steps: own}
 	}
-	if len(lines) > 0 {
-		if err := s.disk.AppendLines(JournalFile, lines...); err != nil {
-			return now, err
-		}
-	}
-	if image.Pending = nil; len(steps) > 0 {
-		image.Pending = &thread.Pending{Operation: all[last].ID, Steps: steps}
-	}
-	done, err := s.commit(context.WithoutCancel(ctx), now, image, nil)
+	done, err := s.commit(context.WithoutCancel(ctx), &before, image, nil)
 	if err != nil {
 		return now, err
 	}
@@ -322,6 +340,47 @@ func (s *Store) adopt(ctx context.Context, now *loaded, all []journal.Entry) (*l
 	}
 	fresh.warnings.Add(done.Warnings...)
 	return fresh, s.settle(fresh, "")
+}
+
+// keepAhead puts the operations on disk that are only in memory, but for the state: their
+// records in the archive, and their answers before the state, since nobody asks for the
+// answers of operations that it is behind. Errors: T505.
+func (s *Store) keepAhead(now *loaded) error {
+	var lines [][]byte
+	var left []archive.Line
+	var answers []journal.Answer
+	for _, e := range now.ahead {
+		own := localSteps(e)
+		e.Pending = nil
+		line, err := (&journal.Operation{Entry: e}).Line(own)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+		left = append(left, archive.LinesOf(e.Archived, e.Seq)...)
+		if e.RequestID != "" && !journal.Forgotten(e.Time, s.now()) {
+			answers = append(answers, journal.AnswerOf(e))
+		}
+	}
+	if err := s.appendArchive(left); err != nil {
+		return err
+	}
+	if err := s.writeAnswers(answers...); err != nil {
+		return err
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return s.disk.AppendLines(JournalFile, lines...)
+}
+
+// stepsAfter are the steps of an operation, behind those of operations from the log.
+func stepsAfter(ahead []journal.Entry, own []thread.Step) (steps []thread.Step) {
+	for _, e := range ahead {
+		more := localSteps(e)
+		steps = append(withoutGone(steps, more), more...)
+	}
+	return append(withoutGone(steps, own), own...)
 }
 
 // imageAfter is an image after operations of the log. Errors: T512.

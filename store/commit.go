@@ -94,10 +94,18 @@ func (s *Store) leftTemporary() ([]string, error) {
 }
 
 // commit makes next the store's state and then settles it. announce, if not nil, is called
-// when nothing else can prevent that but the disk: after it the operation stands, whatever
-// becomes of this copy.
-func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image, announce func(context.Context, *loaded, *statefile.Image) error) (made Commit, err error) {
+// with the operation's own steps when nothing else can prevent that but the disk: after it
+// the operation stands, whatever becomes of this copy. Operations that were only in memory
+// go to the disk with it.
+func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image, announce func(context.Context, *loaded, *statefile.Image, []thread.Step) error) (made Commit, err error) {
 	var w filework.Work
+	var own []thread.Step
+	if next.Pending != nil {
+		own = next.Pending.Steps
+	}
+	if steps := stepsAfter(now.ahead, own); len(steps) > len(own) {
+		next.Pending = &thread.Pending{Operation: next.Operation.ID, Steps: steps}
+	}
 	if next.Pending != nil {
 		if w, err = filework.Open(s.disk); err != nil {
 			return Commit{}, s.disk.WriteFailed(err)
@@ -123,12 +131,15 @@ func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image, a
 		return Commit{}, codes.Interrupted.Wrap(context.Cause(ctx))
 	}
 	if announce != nil {
-		if err := announce(ctx, now, &next); err != nil {
+		if err := announce(ctx, now, &next, own); err != nil {
 			return Commit{}, err
 		}
 	}
 	c := Commit{Revision: next.Revision, Changed: true, Operation: next.Operation.ID, Warnings: now.warnings}
-	if err := s.swap(now, next); err != nil {
+	if err = s.keepAhead(now); err == nil {
+		err = s.swap(now, next)
+	}
+	if err != nil {
 		if announce == nil || next.Operation.Chain == "" {
 			return Commit{}, err
 		}
@@ -142,7 +153,7 @@ func (s *Store) commit(ctx context.Context, now *loaded, next statefile.Image, a
 // swap replaces the state file by next: a durable temporary file, then the old state
 // as backup, then the rename. Errors: T505, T509, and then nothing has changed.
 func (s *Store) swap(now *loaded, next statefile.Image) error {
-	parts, err := next.EncodeFrom(now.Image)
+	parts, err := next.EncodeFrom(now.kept())
 	if err != nil {
 		return err
 	}

@@ -41,9 +41,9 @@ const (
 	askFor = 2 * time.Second
 	// appendFor is how long it waits for the engine's word on an operation.
 	appendFor = 20 * time.Second
-	// compete is how long operations of other machines may come first before the call
+	// competeFor is how long operations of other machines may come first before the call
 	// gives up.
-	compete = 30 * time.Second
+	competeFor = 30 * time.Second
 	// clocksDiffer is from when on a clock is said to be wrong.
 	clocksDiffer = 2 * time.Second
 )

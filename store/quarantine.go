@@ -43,7 +43,7 @@ func (s *Store) retry(now *loaded) error {
 // keepQuarantine puts a state on disk whose quarantined steps are others than they
 // were, at its own revision. Errors: T505, T509.
 func (s *Store) keepQuarantine(now *loaded) error {
-	if !now.requarantined && !now.recovered() {
+	if !now.requarantined && !now.recovered() || len(now.ahead) > 0 { // which adopt stores
 		return nil
 	}
 	return s.swap(now, now.Image)

@@ -39,9 +39,22 @@ type loaded struct {
 	requarantined bool
 	noTail        error // T509: a reader of a whole state can do without
 	warnings      warnings.List
+
+	// ahead are operations of a project's log that the image has and the disk does not
+	// yet; then onDisk is the image that the disk has: see lookAhead.
+	ahead  []journal.Entry
+	onDisk statefile.Image
 }
 
 func (l *loaded) recovered() bool { return l.file == nil }
+
+// kept is the image that the disk has.
+func (l *loaded) kept() statefile.Image {
+	if len(l.ahead) > 0 {
+		return l.onDisk
+	}
+	return l.Image
+}
 
 // load finds the store's state. Errors: T502, T506, T509. It returns a whole state
 // even if the journal cannot be read; loadToWrite requires both.

@@ -52,11 +52,11 @@ func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
 }
 
 // answered returns the commit of the call that first had this request id.
-func (s *Store) answered(call Call, last *journal.Operation) (*Commit, error) {
+func (s *Store) answered(call Call, last *journal.Operation, ahead ...journal.Entry) (*Commit, error) {
 	if call.Request == "" {
 		return nil, nil
 	}
-	a, err := s.answerTo(call.Request, last)
+	a, err := s.answerTo(call.Request, last, ahead...)
 	if err != nil || a == nil || journal.Forgotten(a.Time, s.now()) {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given j
 
 // answerTo finds the answer in the state's own operation or in its file; nil if there
 // is none. For a damaged file it searches the journal.
-func (s *Store) answerTo(id string, last *journal.Operation) (a *journal.Answer, err error) {
+func (s *Store) answerTo(id string, last *journal.Operation, ahead ...journal.Entry) (a *journal.Answer, err error) {
 	take := func(e journal.Entry) {
 		found := journal.AnswerOf(e)
 		a = &found
@@ -105,6 +105,12 @@ func (s *Store) answerTo(id string, last *journal.Operation) (a *journal.Answer,
 		e, err := last.All()
 		take(e)
 		return a, err
+	}
+	for _, e := range ahead {
+		if e.RequestID == id {
+			take(e)
+			return a, nil
+		}
 	}
 	kept, err := s.readAnswer(requestFile(id))
 	var d saferoot.Damage

@@ -57,7 +57,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 // attempt runs the rules on what was loaded and commits their changes. In a connected
 // project it may fail with errBehind or errStale; then nothing has changed.
 func (s *Store) attempt(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
-	if c, err := s.answered(call, now.Operation); c != nil || err != nil {
+	if c, err := s.answered(call, now.Operation, now.ahead...); c != nil || err != nil {
 		return s.unchanged(now, c, err)
 	}
 	if err := now.heldBack(threadRecords(call.files)...); err != nil {
@@ -81,8 +81,8 @@ func (s *Store) attempt(ctx context.Context, now *loaded, call Call, fn func(*th
 	if !st.Changed() {
 		return s.unchanged(now, nil, nil)
 	}
-	c, err := s.commit(ctx, now, next(call, st, out), func(ctx context.Context, now *loaded, next *statefile.Image) error {
-		err := s.announce(ctx, now, next)
+	c, err := s.commit(ctx, now, next(call, st, out), func(ctx context.Context, now *loaded, next *statefile.Image, steps []thread.Step) error {
+		err := s.announce(ctx, now, next, steps)
 		if err == nil && call.announced != nil {
 			call.announced()
 		}

@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/codes"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file tests writing to a project on several machines when others have written before:
+// what they did goes to the disk together with the own operation, once the log has that.
+
+// othersWrite makes three operations on a machine: one with a request id, a thread, and a
+// message to it.
+func othersWrite(t *testing.T, s *Store) (request Call) {
+	t.Helper()
+	request = callNamed("obj-theirs")
+	request.Request = "try-theirs"
+	_, err := s.Update(context.Background(), request, create("obj-theirs"))
+	require.NoError(t, err)
+	spawnThread(t, s, "t1", false)
+	message := thread.Step{Do: thread.StepAppend, To: "threads/t1/.meta/messages.jsonl", Line: `{"text":"hello"}`}
+	_, err = s.Update(context.Background(), callNamed("obj-message"), func(st *thread.State) (Outcome, error) {
+		st.Plan(message)
+		return create("obj-message")(st)
+	})
+	require.NoError(t, err)
+	return request
+}
+
+func TestTheLogHasAnOperationBeforeAnythingIsWritten(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	othersWrite(t, a)
+	var order []string
+	c.engine.After = func(call, _ string) error {
+		if call == "append" {
+			order = append(order, call)
+		}
+		return nil
+	}
+	s := with(b, Options{Link: c.link(t, "b"), Before: func(a Action, path string) error {
+		if order = append(order, "disk"); strings.HasSuffix(path, StateFile) && a == ActRename {
+			order = append(order, "state")
+		}
+		return nil
+	}})
+	made, err := s.Update(context.Background(), callNamed("obj-own"), create("obj-own"))
+	require.NoError(t, err)
+	assert.Empty(t, made.Warnings)
+	assert.Equal(t, "append", order[0])
+	assert.Equal(t, 1, count(order, "append"))
+	assert.Equal(t, 1, count(order, "state"), "one new state has all of it")
+	c.engine.After = nil
+	assert.Equal(t, `{"text":"hello"}`, strings.TrimSpace(readFile(t, b, "t1", ".meta/messages.jsonl")))
+	h, err := b.History(context.Background(), HistoryQuery{})
+	require.NoError(t, err)
+	assert.Len(t, h.Operations, 4)
+	requireAlike(t, a, b)
+}
+
+func count(all []string, one string) (n int) {
+	for _, x := range all {
+		if x == one {
+			n++
+		}
+	}
+	return n
+}
+
+// What a call is refused because of, or finds nothing to change because of, is on disk when
+// it answers.
+func TestWhatARefusalRestsOnIsOnDisk(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]func(*thread.State) (Outcome, error){
+		"refused":           func(*thread.State) (Outcome, error) { return Outcome{}, codes.ObjectiveNotFound.New() },
+		"nothing to change": func(*thread.State) (Outcome, error) { return Outcome{}, nil },
+	} {
+		c := newCluster(t)
+		a, b := c.machine(t, "a"), c.machine(t, "b")
+		othersWrite(t, a)
+		made, err := b.Update(context.Background(), callNamed("obj-own"), rule)
+		assert.Equal(t, name == "refused", codes.Has(err, codes.ObjectiveNotFound))
+		_, view, failed := seen(b)
+		require.NoError(t, failed)
+		assert.Equal(t, thread.Revision(3), view.Revision, name)
+		if err == nil {
+			assert.Equal(t, view.Revision, made.Revision, name)
+		}
+		requireAlike(t, a, b)
+	}
+}
+
+// A request that another machine answered is answered before it is on this disk, too.
+func TestARequestIsKnownBeforeItIsOnDisk(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	request := othersWrite(t, a)
+	request.Stamp.Operation = "op-again"
+	again, err := b.Update(context.Background(), request, create("obj-again"))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"objectiveId":"obj-theirs"}`, string(again.Replay))
+	assert.True(t, hasWarning(again.Warnings, warnings.RequestReplayed))
+	requireAlike(t, a, b)
+}
+
+// A writer that is killed at any step, or whose disk fails at one, leaves a copy that
+// agrees with the log, and readers see a beginning of the log at each step.
+func TestAWriterBehindOthersIsKilledAtAnyStep(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{true, false} {
+		for step := 1; ; step++ {
+			c := newCluster(t)
+			a, b := c.machine(t, "a"), c.machine(t, "b")
+			theirs := othersWrite(t, a)
+			n := 0
+			s := with(b, Options{Link: c.link(t, "b"), Before: func(Action, string) error {
+				beginsLikeTheLog(t, b)
+				if n++; n == step || killed && n > step {
+					return errors.New("fails")
+				}
+				return nil
+			}})
+			own := callNamed("obj-own")
+			own.Request = "try-own"
+			made, err := s.Update(context.Background(), own, create("obj-own"))
+			whole := with(b, Options{Link: c.link(t, "b")})
+			beginsLikeTheLog(t, whole)
+			for _, call := range []Call{theirs, own} {
+				call.Stamp.Operation = "op-again"
+				again, failed := whole.Update(context.Background(), call, create("obj-again"))
+				require.NoError(t, failed, "step %d", step)
+				assert.Equal(t, err == nil && made.Changed || call.Request != "try-own", again.Replay != nil, "step %d", step)
+			}
+			assert.Equal(t, `{"text":"hello"}`, strings.TrimSpace(readFile(t, b, "t1", ".meta/messages.jsonl")), "step %d", step)
+			requireAlike(t, a, whole)
+			if step > n {
+				assert.Greater(t, n, 15, "steps were counted")
+				break
+			}
+		}
+	}
+}
+
+// beginsLikeTheLog checks that a reader sees a state that the log went through.
+func beginsLikeTheLog(t *testing.T, s *Store) {
+	t.Helper()
+	found, view, err := seen(s)
+	require.NoError(t, err)
+	assert.False(t, hasWarning(view.Warnings, warnings.Recovered))
+	all := [][]string{nil, {"obj-theirs"}, {"obj-theirs", "ship"}, {"obj-message", "obj-theirs", "ship"}, {"obj-message", "obj-own", "obj-theirs", "ship"}}
+	require.Less(t, int(view.Revision), len(all))
+	assert.True(t, slices.Equal(all[view.Revision], found), "%d: %q", view.Revision, found)
+}
+
+// What rules look up outside the state is on disk when they run: the archive, and folders
+// that others removed.
+func TestWhatRulesReadOutsideTheStateIsOnDisk(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	spawnThread(t, a, "t1", false)
+	b := c.machine(t, "b")
+	writeFile(t, b, "t1", "plan.md", "1\n")
+	_, err := a.Update(context.Background(), callNamed("obj-gone"), func(st *thread.State) (Outcome, error) {
+		st.Threads.Delete("t1")
+		st.Plan(thread.Step{Do: thread.StepRemove, To: "threads/t1"})
+		return create("obj-gone")(st)
+	})
+	require.NoError(t, err)
+	gone := false
+	_, err = b.Update(context.Background(), callNamed("obj-b"), func(st *thread.State) (Outcome, error) {
+		gone = !exists(b.Path("threads/t1"))
+		return create("obj-b")(st)
+	})
+	require.NoError(t, err)
+	assert.True(t, gone, "when the rule ran for the last time")
+	requireAlike(t, a, b)
+}
+
+// Whoever is too late several times has all that came first in the end.
+func TestWhoeverIsLateSeveralTimesHasAllThatCameFirst(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	othersWrite(t, a)
+	ran := 0
+	made, err := b.Update(context.Background(), callNamed("obj-own"), func(st *thread.State) (Outcome, error) {
+		if ran++; ran <= 3 { // each time another machine is faster
+			add(t, a, "obj-fast-"+string(rune('a'+ran)))
+		}
+		return create("obj-own")(st)
+	})
+	require.NoError(t, err)
+	assert.Equal(t, thread.Revision(7), made.Revision)
+	text, err := json.Marshal(made.Warnings)
+	require.NoError(t, err)
+	assert.Equal(t, "null", string(text))
+	requireAlike(t, a, b)
+}
+
+// Files that another machine published go to the folder of a thread that is not on disk yet.
+func TestFilesOfAThreadThatIsInMemoryAreFetched(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	spawnThread(t, a, "t1", false)
+	writeFile(t, a, "t1", "plan.md", "1\n")
+	publishFiles(t, a, "t1", "first")
+	call := callNamed("obj-b")
+	call.PublishAll = []thread.ThreadID{"t1"}
+	_, err := b.Update(context.Background(), call, create("obj-b"))
+	require.NoError(t, err)
+	assert.Equal(t, "1\n", readFile(t, b, "t1", "plan.md"))
+	requireAlike(t, a, b)
+	assert.Empty(t, fetch(t, b, "t1"))
+}
