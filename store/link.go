@@ -175,8 +175,7 @@ func remoteError(ctx context.Context, err error, op thread.OperationID) error {
 	case ctx.Err() != nil:
 		return codes.Interrupted.Wrap(context.Cause(ctx))
 	case errors.Is(err, ledger.ErrDenied):
-		return codes.PermissionDenied.Wrap(err, fact.Of("capability", "this on the project's remote")).
-			WithHint("Ask who runs the remote for credentials that allow it, and name their file in LESLIE_REMOTE_CREDS").WithNext("leslie remote status")
+		return Denied(err).WithNext("leslie remote status")
 	case errors.Is(err, ledger.ErrFull):
 		return codes.WriteFailed.Wrap(err, fact.Of("path", "the project's remote"), reason).WithNext("leslie remote status")
 	case errors.Is(err, ledger.ErrMissing):
@@ -185,6 +184,16 @@ func remoteError(ctx context.Context, err error, op thread.OperationID) error {
 		return codes.RemoteDiverged.Wrap(err, reason)
 	}
 	return codes.RemoteUnreachable.Wrap(err, reason)
+}
+
+// Denied is T402 for what the log's engine does not allow, without a next line.
+func Denied(err error) *codes.Error {
+	what, hint := "this on the project's remote", "Ask who runs the remote for credentials that allow it, and name their file in LESLIE_REMOTE_CREDS"
+	if errors.As(err, new(*ledger.LoginError)) {
+		what = "connecting to the project's remote"
+		hint = "The credentials are wrong, have expired or were revoked: ask who runs the remote for others, and name their file in LESLIE_REMOTE_CREDS"
+	}
+	return codes.PermissionDenied.Wrap(err, fact.Of("capability", what), fact.Of("reason", err.Error())).WithHint(hint)
 }
 
 // reasonOf is an error in one line.

@@ -146,11 +146,11 @@ func scriptText(workDir string) (string, error) {
 // that has the logs of projects on several machines.
 func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 	e := &ts.Value(scriptKey{}).(*scriptFacts).engine
-	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|ahead D|lost PROJECT|cut PROJECT N")
+	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|stranger|ahead D|lost PROJECT|cut PROJECT N")
 	e.Before, e.After = nil, nil
-	fails := func(err error) func(string, string) error {
+	fails := func(err error, only ...string) func(string, string) error {
 		return func(call, _ string) error {
-			if call == "append" || errors.Is(err, ledger.ErrUnreachable) {
+			if len(only) == 0 || slices.Contains(only, call) {
 				return err
 			}
 			return nil
@@ -165,9 +165,11 @@ func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 	case args[0] == "unreachable":
 		e.Before = fails(ledger.ErrUnreachable)
 	case args[0] == "silent": // what is appended stands, and nobody hears of it
-		e.After = fails(ledger.ErrUnknown)
+		e.After = fails(ledger.ErrUnknown, "append")
 	case args[0] == "denies":
-		e.Before = fails(ledger.ErrDenied)
+		e.Before = fails(ledger.ErrDenied, "append")
+	case args[0] == "stranger": // to the engine is who asks
+		e.Before = fails(&ledger.LoginError{Cause: errors.New("none")})
 	case args[0] == "lost" && len(args) == 2:
 		e.Drop(args[1])
 	case args[0] == "cut" && len(args) == 3:

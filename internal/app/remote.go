@@ -139,7 +139,7 @@ func (e Environment) makeLog(ctx context.Context, remote store.Remote) (*store.L
 	return l, report, err
 }
 
-// remoteFailed is the coded error of an engine that a person set out to use.
+// remoteFailed is the coded error of an engine that an administrator set out to use.
 func remoteFailed(ctx context.Context, err error) error {
 	var settings *ledger.SettingsError
 	switch {
@@ -148,8 +148,11 @@ func remoteFailed(ctx context.Context, err error) error {
 	case errors.As(err, &settings):
 		return unfit(settings.Report)
 	case errors.Is(err, ledger.ErrDenied):
-		return codes.PermissionDenied.Wrap(err, fact.Of("capability", "this on the remote")).
-			WithHint("It takes an administrator's credentials: name their file in LESLIE_REMOTE_CREDS").WithNext("leslie help remote")
+		denied := store.Denied(err).WithNext("leslie help remote")
+		if !errors.As(err, new(*ledger.LoginError)) {
+			denied = denied.WithHint("It takes an administrator's credentials: name their file in LESLIE_REMOTE_CREDS")
+		}
+		return denied
 	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, ledger.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
 		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", err.Error())).WithHint("Check the address, and that the servers run").WithNext("leslie help remote")
 	case errors.Is(err, ledger.ErrFull):
@@ -288,10 +291,13 @@ func Connect(ctx context.Context, env Environment, caller Caller, r Request, in 
 	}
 	asking, cancel := env.timeout(ctx, remoteFor)
 	defer cancel()
-	if _, err := link.Ledger.Head(asking); errors.Is(err, ledger.ErrMissing) {
+	switch _, err := link.Ledger.Head(asking); {
+	case errors.Is(err, ledger.ErrMissing):
 		return nil, nil, codes.InvalidArgument.Wrap(err, fact.Of("reason", "there is no project "+remote.Project+" on that remote")).
 			WithHint("Take the address that leslie remote status shows on a machine that has the project").WithNext("leslie help connect")
-	} else if err != nil {
+	case errors.Is(err, ledger.ErrDenied):
+		return nil, nil, store.Denied(err).WithNext("leslie help connect")
+	case err != nil:
 		return nil, nil, remoteFailed(ctx, err)
 	}
 	st, _, notes, err := store.Create(ctx, store.Wait{Timeout: r.LockTimeout, Notify: r.Waiting}, p.root, p.storeOptions())

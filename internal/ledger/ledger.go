@@ -46,7 +46,7 @@ var (
 	ErrUnreachable = errors.New("the ledger cannot be reached")
 	// ErrUnknown: the line was sent, and nobody said what became of it.
 	ErrUnknown = errors.New("nobody said what became of the line")
-	// ErrDenied: the credentials do not allow it, or there are none.
+	// ErrDenied: the credentials do not allow it.
 	ErrDenied = errors.New("the ledger does not allow it")
 	// ErrFull: the engine has no room. Nothing was stored.
 	ErrFull = errors.New("the ledger is full")
@@ -55,6 +55,23 @@ var (
 	// ErrGap: lines that must be there cannot be read from any replica.
 	ErrGap = errors.New("lines are missing")
 )
+
+// LoginError is an ErrDenied of an engine that accepts the caller's credentials for nothing
+// at all: they are wrong, have expired or were revoked, or there are none.
+type LoginError struct {
+	Cause error // which credentials, and what the engine says
+}
+
+// Error repeats what the engine says.
+func (e *LoginError) Error() string {
+	return "the ledger does not accept the credentials: " + e.Cause.Error()
+}
+
+// Is reports whether it is of a kind: ErrDenied.
+func (e *LoginError) Is(target error) bool { return target == ErrDenied }
+
+// Unwrap returns the cause.
+func (e *LoginError) Unwrap() error { return e.Cause }
 
 // Ledger is the log of one project, and the content that its operations rely on. It is
 // safe for concurrent use by many goroutines. A call ends with its context; nothing else

@@ -107,7 +107,7 @@ func allowances() []allowance {
 // testModules returns what tests of every package may import in addition. A test may also
 // use a module of any row, to act as another process or to parse an answer.
 func testModules() []string {
-	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "github.com/gdamore/tcell/v3", "go.yaml.in/yaml/v3", "github.com/nats-io/nats-server/v2"}
+	return []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "github.com/creack/pty", "github.com/gdamore/tcell/v3", "go.yaml.in/yaml/v3", "github.com/nats-io/jwt/v2", "github.com/nats-io/nats-server/v2"}
 }
 
 // whyNotPackage returns why only packages whose row names a package may import it.

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -127,6 +129,43 @@ func credentialsIn(data []byte) (nats.Option, error) {
 		return nil, errors.New("it has neither a JWT with a seed, a seed, a line user:password, nor an object with them")
 	}
 	return nats.UserInfo(user, password), nil
+}
+
+// described says which credentials a server did not accept, since the server does not say
+// what is wrong with them.
+func described(path string) string {
+	if path == "" {
+		return "there are none"
+	}
+	text := "those in " + path
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return text
+	}
+	if until := validUntil(data); !until.IsZero() {
+		text += ", which are valid until " + until.Format(time.RFC3339)
+	}
+	return text
+}
+
+// validUntil returns when a user's JWT ends, zero if it does not end or there is none.
+func validUntil(data []byte) (until time.Time) {
+	token, err := nkeys.ParseDecoratedJWT(data)
+	if err != nil {
+		return until
+	}
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return until
+	}
+	var claims struct {
+		Expires int64 `json:"exp"`
+	}
+	content, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(content, &claims) != nil || claims.Expires == 0 {
+		return until
+	}
+	return time.Unix(claims.Expires, 0).UTC()
 }
 
 func nkey(seed []byte) (nats.Option, error) {

@@ -71,20 +71,24 @@ func (l *link) check(ctx context.Context) (ledger.Report, error) {
 	if err != nil {
 		return ledger.Report{}, err
 	}
-	found, why := l.askAll(ctx, nc)
-	if ctx.Err() != nil {
+	found, why, err := l.askAll(ctx, nc)
+	switch {
+	case ctx.Err() != nil:
 		return ledger.Report{}, silence(ctx, ledger.ErrUnreachable)
+	case err != nil:
+		return ledger.Report{}, err
 	}
 	return report(found, why, nc.MaxPayload()), nil
 }
 
-// askAll returns what the servers answer that have JetStream, and why nothing came.
-func (l *link) askAll(ctx context.Context, nc *nats.Conn) (found []server, why string) {
+// askAll returns what the servers answer that have JetStream, and why nothing came. Errors:
+// ErrDenied.
+func (l *link) askAll(ctx context.Context, nc *nats.Conn) (found []server, why string, err error) {
 	watched, stop := l.watch(ctx, askServers)
 	defer stop()
 	answers, err := subscribe(nc, askServers, nil)
 	if err != nil {
-		return nil, err.Error()
+		return nil, err.Error(), nil
 	}
 	defer func() { _ = answers.Unsubscribe() }()
 	for size := 1; len(found) < size; {
@@ -93,11 +97,11 @@ func (l *link) askAll(ctx context.Context, nc *nats.Conn) (found []server, why s
 		cancel()
 		switch {
 		case errors.Is(context.Cause(watched), ledger.ErrDenied):
-			return nil, "these credentials may not publish to " + askServers
+			return nil, "", context.Cause(watched)
 		case err != nil:
-			return found, "not every server answered"
+			return found, "not every server answered", nil
 		case status(m) != "":
-			return nil, "the account does not import " + askServers
+			return nil, "the account does not import " + askServers, nil
 		}
 		var s server
 		if json.Unmarshal(m.Data, &s) == nil && !s.Data.Disabled {
@@ -105,7 +109,7 @@ func (l *link) askAll(ctx context.Context, nc *nats.Conn) (found []server, why s
 			size = max(size, s.Data.Meta.Size)
 		}
 	}
-	return found, ""
+	return found, "", nil
 }
 
 // report judges what the servers answered.

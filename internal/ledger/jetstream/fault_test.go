@@ -131,6 +131,7 @@ func TestCredentialsThatNobodyKnowsAreDenied(t *testing.T) {
 		l, err := jetstream.Engine{}.Open(at)
 		require.NoError(t, err)
 		_, err = l.Head(ledgertest.Soon(t))
+		require.ErrorAs(t, err, new(*ledger.LoginError), "%q", creds)
 		require.ErrorIs(t, err, ledger.ErrDenied, "%q", creds)
 		require.NoError(t, l.Close())
 	}

@@ -27,8 +27,9 @@ const (
 // link is a connection that is made when it is used first, and again when it has ended.
 // It is safe for concurrent use.
 type link struct {
-	servers string
-	opts    []nats.Option
+	servers     string
+	opts        []nats.Option
+	credentials string // the file that they are from, "" for none
 
 	mu      sync.Mutex
 	nc      *nats.Conn
@@ -58,12 +59,12 @@ func newLink(at ledger.Address) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &link{servers: servers, opts: opts, watches: map[*watch]bool{}}, nil
+	return &link{servers: servers, opts: opts, credentials: at.Credentials, watches: map[*watch]bool{}}, nil
 }
 
 // alone returns a link to one server, with the same credentials.
 func (l *link) alone(server string) *link {
-	return &link{servers: server, opts: l.opts, watches: map[*watch]bool{}}
+	return &link{servers: server, opts: l.opts, credentials: l.credentials, watches: map[*watch]bool{}}
 }
 
 // connected returns the connection. Where none is, it tries each server once.
@@ -102,7 +103,7 @@ func (l *link) connect(d *dialing) {
 	l.dial = nil
 	switch {
 	case err != nil:
-		d.err = connectError(err)
+		d.err = l.connectError(err)
 	case l.closed:
 		nc.Close()
 		d.err = failure(ledger.ErrUnreachable, errors.New("the ledger was closed"))
@@ -111,10 +112,10 @@ func (l *link) connect(d *dialing) {
 	}
 }
 
-func connectError(err error) error {
+func (l *link) connectError(err error) error {
 	for _, e := range []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired} {
 		if errors.Is(err, e) {
-			return failure(ledger.ErrDenied, err)
+			return &ledger.LoginError{Cause: fmt.Errorf("%s: %w", described(l.credentials), err)}
 		}
 	}
 	return failure(ledger.ErrUnreachable, err)

@@ -20,8 +20,11 @@ func raw(t *testing.T, at ledger.Address) *nats.Conn {
 	secret, err := os.ReadFile(at.Credentials)
 	require.NoError(t, err)
 	user, password, ok := strings.Cut(strings.TrimSpace(string(secret)), ":")
-	require.True(t, ok)
-	nc, err := nats.Connect(strings.Join(at.URLs, ","), nats.UserInfo(user, password), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	who := nats.UserInfo(user, password)
+	if !ok {
+		who = nats.UserCredentials(at.Credentials)
+	}
+	nc, err := nats.Connect(strings.Join(at.URLs, ","), who, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc

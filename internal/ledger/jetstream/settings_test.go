@@ -26,7 +26,6 @@ func TestSettingsThatLoseLinesAreRefused(t *testing.T) {
 	}{
 		"sync interval":  {"  sync_interval: always\n", "", "sync_interval", "2m0s", "sync_interval: always"},
 		"not imported":   {`{ service: { account: SYS, subject: "$SYS.REQ.SERVER.PING.JSZ" } }`, "", "settings", "unreadable", "imports:"},
-		"not permitted":  {`, "$SYS.REQ.SERVER.PING.JSZ" ]`, "]", "settings", "unreadable", "imports:"},
 		"small messages": {"server_name:", "max_payload: 500KB\nserver_name:", "max_payload", "512000", "max_payload"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +50,17 @@ func TestSettingsThatLoseLinesAreRefused(t *testing.T) {
 			_, err = ledgertest.Opened(t, s, s.Writer).Head(ledgertest.Soon(t))
 			require.ErrorIs(t, err, ledger.ErrMissing, "nothing was made")
 		})
+	}
+}
+
+func TestSettingsAreForAdministrators(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, nil)
+	s := n.setup(t, "p")
+	for _, at := range []ledger.Address{s.Reader, s.Writer} {
+		_, err := s.Engine.Check(ledgertest.Soon(t), at)
+		require.ErrorIs(t, err, ledger.ErrDenied)
+		require.NotErrorAs(t, err, new(*ledger.LoginError))
 	}
 }
 
