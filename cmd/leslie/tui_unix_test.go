@@ -73,7 +73,7 @@ func TestAPersonWorksFromTheScreen(t *testing.T) {
 	s.waitFor("Enter goes back")
 	s.send("\r")
 	s.shows("waiting for you")
-	s.send("c")
+	s.send("\t/child\rc") // from the thread that is merged, too
 	s.waitFor("[?]:")
 	s.send("no\r")
 	s.waitFor("[q]uit [?]:")
@@ -81,6 +81,7 @@ func TestAPersonWorksFromTheScreen(t *testing.T) {
 	s.waitFor("Enter goes back")
 	s.send("\r")
 	s.shows("nothing")
+	s.send("/\x15\r")
 	merged, err := os.ReadFile(filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
 	require.NoError(t, err)
 	assert.Equal(t, "theirs\n", string(merged))
@@ -103,6 +104,21 @@ func TestAPersonWorksFromTheScreen(t *testing.T) {
 	b.must(t, "context", "later", "--thread", "later", "--as", "agent", "--actor", "bot")
 	assert.Contains(t, b.out.String(), "use tabs")
 	s.gone("1 new")
+
+	// A key for what is done every day, and a line that is typed again, with the selected thread.
+	s.send("D")
+	s.shows("y does it")
+	s.send("y")
+	s.shows("active -> completed")
+	s.send(":status lat\t\r")
+	s.waitFor("Enter goes back")
+	s.send("\r")
+	s.shows("waiting for you")
+	s.send(":\x1b[A\r")
+	s.waitFor("status: completed")
+	s.waitFor("Enter goes back")
+	s.send("\r")
+	s.shows("waiting for you")
 
 	s.send("q")
 	assert.Zero(t, s.wait())

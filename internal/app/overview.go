@@ -20,6 +20,8 @@ type OverviewResult struct {
 	Waiting    []WaitingItem
 	// WaitingMore is how many more wait than are listed.
 	WaitingMore int
+	// Sources are the threads that pending merges take from, by the merge's id.
+	Sources map[string][]thread.ThreadID
 }
 
 // OverviewObjective is an objective in an overview.
@@ -55,6 +57,10 @@ func Overview(c *Call, _ OverviewRequest) (*OverviewResult, error) {
 			}
 		}
 		d.Threads = overviewThreads(c, s, page.Threads)
+		d.Sources = map[string][]thread.ThreadID{}
+		for _, m := range s.MergesOf("") {
+			d.Sources[string(m.ID)] = m.Sources
+		}
 		waiting = newWaitingList(c, s)
 		return nil
 	})

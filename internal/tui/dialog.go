@@ -24,6 +24,10 @@ type dialog struct {
 	hands bool
 	// whole: what is typed is a whole line of leslie, which gets the terminal.
 	whole bool
+	about string // whole: the id that tab types
+	back  int    // whole: how many lines back the one is that is shown
+	// opens: the line's answer has the whole screen.
+	opens bool
 }
 
 // newNotice tells something.
@@ -56,10 +60,38 @@ func newText(title, text, label string, width int, line func(typed string) []str
 }
 
 // newTyped asks for a line of leslie.
-func newTyped(width int) *dialog {
-	d := newText("a line of leslie", "help shows all commands; spawn --help explains one.", "leslie", width, nil)
-	d.whole = true
+func (m *Model) newTyped() *dialog {
+	text := "help shows all commands; spawn --help explains one."
+	about := m.selectedID()
+	if about != "" {
+		text += " tab types " + about + "."
+	}
+	if len(m.typed) > 0 {
+		text += " up brings back what was typed before."
+	}
+	d := newText("a line of leslie", text, "leslie", m.width, nil)
+	d.whole, d.about = true, about
 	return d
+}
+
+// newSearch asks for words, and what is found has the screen.
+func (m *Model) newSearch() *dialog {
+	d := newText("search", "In titles, intents, artifacts and history of threads that are not archived.", "words", m.width, func(typed string) []string {
+		return []string{"search", "--", typed}
+	})
+	d.opens = true
+	return d
+}
+
+// recall puts a line that was typed before in place of what is typed: by one further back,
+// or forward.
+func (m *Model) recall(by int) {
+	d := m.dialog
+	d.back = max(min(d.back+by, len(m.typed)), 0)
+	d.input.set("")
+	if d.back > 0 {
+		d.input.set(m.typed[len(m.typed)-d.back])
+	}
 }
 
 func (d *dialog) setBody(text string, width int) {
@@ -98,6 +130,12 @@ func (m *Model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
 	case key == "esc" || key == "ctrl+c":
 		m.dialog = nil
 		return nil
+	case d.whole && (key == "up" || key == "down"):
+		m.recall(map[string]int{"up": 1, "down": -1}[key])
+		return nil
+	case d.whole && key == "tab":
+		d.input.complete(d.about)
+		return nil
 	case key == "pgdown" || key == "down":
 		d.top = min(d.top+max(m.dialogRows(), 1), max(len(d.body)-m.dialogRows(), 0))
 		return nil
@@ -111,6 +149,7 @@ func (m *Model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		if d.whole {
 			m.dialog = nil
+			m.typed = append(m.typed, typed)
 			return m.give(m.desk.Type(typed))
 		}
 		return m.agreed(d.line(typed))
@@ -129,10 +168,13 @@ func (m *Model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
 
 // agreed does what a dialog asked about.
 func (m *Model) agreed(line []string) tea.Cmd {
-	hands := m.dialog.hands
+	d := m.dialog
 	m.dialog = nil
-	if hands {
+	switch {
+	case d.hands:
 		return m.hand(line...)
+	case d.opens:
+		return m.open("leslie "+strings.Join(line, " "), line...)
 	}
 	return m.carryOut(line...)
 }

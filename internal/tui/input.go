@@ -34,6 +34,19 @@ func (in *input) put(text string) {
 	in.at += len(clean)
 }
 
+// complete types a word: the rest of it, if it has been begun.
+func (in *input) complete(word string) {
+	before := string(in.text[:in.at])
+	begun := before[strings.LastIndexAny(before, " =,")+1:]
+	switch {
+	case word == "":
+	case strings.HasPrefix(word, begun):
+		in.put(strings.TrimPrefix(word, begun) + " ")
+	default:
+		in.put(" " + word + " ")
+	}
+}
+
 // update handles a key or a paste.
 func (in *input) update(msg tea.Msg) {
 	switch msg := msg.(type) {

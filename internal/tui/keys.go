@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"leslie/internal/app"
+	"leslie/thread"
 )
 
 // helpText says what the keys do.
@@ -15,22 +16,22 @@ const helpText = `Moving
   up down j k pgup pgdn home end   move in the part that has the focus
   tab, shift+tab                   tree, details, what waits
   left right h l                   fold and unfold; in the details another tab
-  1 to 8                           a tab of the details
-  enter                            in the tree: go to the details
+  1 to 8    context, artifacts, diff, transcript, history, merges, code, status
   /                                filter by ids, titles, states; esc ends that
-
 What waits
   a, d                             approve, deny: you are asked for a reason
   enter                            answer, go on with a merge, resume
-
 The selected thread
-  i    tell its agent something    m    merge it into its parent
-  s r  suspend, resume it          c    resolve conflicts, one by one
+  n    a new thread below it       C    claim it for you
+  i    tell its agent something    D    it is done
   R    run its agent               x    stop its run
-  n    a new thread below it       v    comments on its files
+  s r  suspend, resume it          v    comments on its files
+  m    merge it into its parent    V    comment on lines of a file
+  c    resolve conflicts of it     ctrl+l   read its files again
 
   N    a new objective             g    the graph
-  u    undo your last operation    :    any other line of leslie
+  S    search                      u    undo your last operation
+  :    any other line of leslie; tab types the id of the selected thread
   ?    this help                   q    leave: nothing that runs is ended
 What destroys asks first. Each key carries out a command, which is named.
 `
@@ -100,6 +101,9 @@ func (m *Model) moved(key string) (cmd tea.Cmd, known bool) {
 		m.focus = onTree
 	case "/":
 		m.filters, m.focus = true, onTree
+	case "ctrl+l":
+		m.details.stale = true
+		return tea.Batch(m.load(), m.look()), true
 	case "?":
 		m.page = &page{title: "leslie tui", lines: linesOf(helpText)}
 	case "left", "h", "right", "l":
@@ -202,7 +206,7 @@ func (m *Model) waits(kinds ...app.WaitingKind) *app.WaitingItem {
 	t := m.thread()
 	var found *app.WaitingItem
 	for i := range items {
-		if t != nil && items[i].ThreadID == t.ThreadID && slices.Contains(kinds, items[i].Kind) {
+		if t != nil && m.concerns(items[i], t.ThreadID) && slices.Contains(kinds, items[i].Kind) {
 			if found != nil {
 				return nil
 			}
@@ -210,6 +214,12 @@ func (m *Model) waits(kinds ...app.WaitingKind) *app.WaitingItem {
 		}
 	}
 	return found
+}
+
+// concerns reports whether an item is about a thread: a merge is about those that it takes
+// from as well.
+func (m *Model) concerns(item app.WaitingItem, id thread.ThreadID) bool {
+	return item.ThreadID == id || slices.Contains(m.overview.Sources[item.ID], id)
 }
 
 // acted handles the keys that do something. All of them open a dialog first, or change
@@ -230,7 +240,9 @@ func (m *Model) acted(key string) tea.Cmd {
 	case "enter":
 		return m.entered()
 	case ":":
-		return m.ask(newTyped(m.width))
+		return m.ask(m.newTyped())
+	case "S":
+		return m.ask(m.newSearch())
 	case "n", "N":
 		return m.begin(key == "n")
 	}
@@ -240,23 +252,32 @@ func (m *Model) acted(key string) tea.Cmd {
 	}
 	switch key {
 	case "i":
-		return m.ask(newText("tell the agent of "+t, "It gets the text with its next context.", "text", m.width, func(typed string) []string {
+		return m.ask(newText("tell the agent of "+m.name(t), "It gets the text with its next context.", "text", m.width, func(typed string) []string {
 			return []string{"inject", t, "--content=" + typed}
 		}))
 	case "s":
-		return m.ask(newQuestion("suspend "+t, "", "reason", m.width, false, func(typed string) []string {
+		return m.ask(newQuestion("suspend "+m.name(t), "", optional, m.width, false, func(typed string) []string {
 			return withReason([]string{"suspend", t}, typed)
 		}))
 	case "r":
-		return m.ask(newQuestion("resume "+t, "", "reason", m.width, false, func(typed string) []string {
+		return m.ask(newQuestion("resume "+m.name(t), "", optional, m.width, false, func(typed string) []string {
 			return withReason([]string{"resume", t}, typed)
 		}))
 	case "x":
-		return m.ask(newConfirmation("stop the run of "+t+"?", "Its agent is ended when its turn has ended. What it did stays.", m.width, "run", "stop", t))
+		return m.ask(newConfirmation("stop the run of "+m.name(t)+"?", "Its agent is ended when its turn has ended. What it did stays.", m.width, "run", "stop", t))
 	case "R":
-		return m.ask(newConfirmation("run the agent of "+t+"?", "It works in the background; x stops it, and tab 4 shows what it does.", m.width, "run", t, "--detach"))
+		return m.ask(newConfirmation("run the agent of "+m.name(t)+"?", "It works in the background; x stops it, and tab 4 shows what it does.", m.width, "run", t, "--detach"))
 	case "v":
-		return m.open("comments on "+t, "comments", t)
+		return m.open("comments on "+m.name(t), "comments", t)
+	case "V":
+		return m.ask(newText("comment on "+m.name(t), "Its file, the lines and the text: plan.md:3 Name it, or plan.md:3-5 Name it, or code:main.go:7 Name it.", "comment", m.width, func(typed string) []string {
+			where, text, _ := strings.Cut(typed, " ")
+			return []string{"comment", t, where, "--", strings.TrimSpace(text)}
+		}))
+	case "C":
+		return m.carryOut("claim", t)
+	case "D":
+		return m.ask(newConfirmation("is "+m.name(t)+" done?", "It is completed, and what depends on it is ready.", m.width, "done", t))
 	case "m":
 		return m.merge(t)
 	case "c":
@@ -273,7 +294,7 @@ func (m *Model) begin(aThread bool) tea.Cmd {
 		r := m.rows[i]
 		above = r.key
 		if r.thread != nil {
-			line, title = []string{"spawn", "--parent=" + string(r.thread.ThreadID)}, "a new thread below "+string(r.thread.ThreadID)
+			line, title = []string{"spawn", "--parent=" + string(r.thread.ThreadID)}, "a new thread below "+m.name(string(r.thread.ThreadID))
 		} else {
 			line, title = []string{"spawn", "--objective=" + string(r.objective.ID)}, "a new thread of "+string(r.objective.ID)
 		}
@@ -323,10 +344,13 @@ func (m *Model) decide(approve bool) tea.Cmd {
 		verb = "approve"
 	}
 	id := item.ID
-	return m.ask(newQuestion(verb+" "+id+" of "+string(item.ThreadID)+"?", "reading...", "reason (may be empty)", m.width, false, func(typed string) []string {
+	return m.ask(newQuestion(verb+" "+id+" of "+m.name(string(item.ThreadID))+"?", "reading...", optional, m.width, false, func(typed string) []string {
 		return withReason([]string{verb, id}, typed)
 	}), "show", id)
 }
+
+// optional asks for a reason that may be left out.
+const optional = "reason (may be empty)"
 
 func withReason(line []string, reason string) []string {
 	if reason == "" {
@@ -349,7 +373,7 @@ func (m *Model) entered() tea.Cmd {
 	case app.WaitingApproval:
 		return m.decide(true)
 	case app.WaitingQuestion:
-		return m.ask(newQuestion("answer "+item.ID+" of "+string(item.ThreadID), item.Title, "answer", m.width, true, func(typed string) []string {
+		return m.ask(newQuestion("answer "+item.ID+" of "+m.name(string(item.ThreadID)), item.Title, "answer", m.width, true, func(typed string) []string {
 			return []string{"answer", item.ID, "--", typed}
 		}), "show", item.ID)
 	case app.WaitingMerge:
@@ -357,14 +381,14 @@ func (m *Model) entered() tea.Cmd {
 	case app.WaitingUnmerged:
 		return m.merge(string(item.ThreadID))
 	}
-	return m.ask(newConfirmation("resume "+string(item.ThreadID)+"?", item.Title, m.width, "resume", string(item.ThreadID)), "status", string(item.ThreadID))
+	return m.ask(newConfirmation("resume "+m.name(string(item.ThreadID))+"?", item.Title, m.width, "resume", string(item.ThreadID)), "status", string(item.ThreadID))
 }
 
 // merge asks whether to merge a thread into its parent, and shows what would happen.
 func (m *Model) merge(id string) tea.Cmd {
 	i := slices.IndexFunc(m.overview.Threads, func(t app.OverviewThread) bool { return string(t.ThreadID) == id })
 	if i < 0 || m.overview.Threads[i].ParentID == nil {
-		m.said = id + " has no parent to be merged into"
+		m.said = m.name(id) + " has no parent to be merged into; : merge " + id + " INTO merges it into another"
 		return nil
 	}
 	line := []string{"merge", id, string(*m.overview.Threads[i].ParentID)}
@@ -373,11 +397,11 @@ func (m *Model) merge(id string) tea.Cmd {
 	return m.ask(d, append(slices.Clone(line), "--dry-run")...)
 }
 
-// conflicts has the questions of the pending merge into the selected thread asked.
+// conflicts has the questions of the pending merge of the selected thread asked.
 func (m *Model) conflicts() tea.Cmd {
 	item := m.waits(app.WaitingMerge)
 	if item == nil {
-		m.said = "no merge into it is pending: tab leads to what waits"
+		m.said = "no merge of it is pending, or several: tab leads to what waits"
 		return nil
 	}
 	return m.hand("merge", "continue", item.ID)

@@ -45,8 +45,9 @@ type Model struct {
 	selected string // the key of the selected row
 	top      int    // the first row that is shown
 	folded   map[string]bool
-	input    input // the filter
-	filters  bool  // the filter is being typed
+	input    input    // the filter
+	typed    []string // the lines of leslie that a person has typed, the newest last
+	filters  bool     // the filter is being typed
 
 	focus    focus
 	tab      int
@@ -155,6 +156,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.dialog = newNotice("leslie "+strings.Join(msg.line, " "), msg.answer.Text, m.width)
 		}
 		return m, tea.Batch(m.load(), m.arm())
+	case tea.FocusMsg: // files may have been written in the meantime, which the watch does not tell
+		m.details.stale = true
+		return m, tea.Batch(m.load(), m.look())
 	case handedMsg:
 		m.details.stale = true
 		return m, tea.Batch(m.load(), m.look())
@@ -228,6 +232,13 @@ func (m *Model) arrange() {
 	}
 	at := max(m.at(), 0)
 	m.rows = tree(m.overview, m.folded, m.input.value())
+	if filter := strings.ToLower(m.input.value()); m.filters && filter != "" {
+		if i := m.at(); i < 0 || !m.rows[i].matches(filter) { // not what is only above a match
+			if i = slices.IndexFunc(m.rows, func(r row) bool { return r.matches(filter) }); i >= 0 {
+				m.selected = m.rows[i].key
+			}
+		}
+	}
 	if m.at() < 0 {
 		m.selected = ""
 		if len(m.rows) > 0 {
@@ -250,6 +261,30 @@ func (m *Model) thread() *app.OverviewThread {
 	return nil
 }
 
+// selectedID is the id of what the keys are about: of an objective, or of a thread.
+func (m *Model) selectedID() string {
+	if t := m.about(); t != "" {
+		return t
+	}
+	if i := m.at(); i >= 0 {
+		return string(m.rows[i].objective.ID)
+	}
+	return ""
+}
+
+// name is what a person knows a thread by.
+func (m *Model) name(id string) string {
+	if m.overview != nil {
+		for i := range m.overview.Threads {
+			if t := &m.overview.Threads[i]; string(t.ThreadID) == id {
+				name, _ := names(t)
+				return name
+			}
+		}
+	}
+	return id
+}
+
 // scroll moves the tree so that the selected row is shown.
 func (m *Model) scroll() {
 	rows := m.treeRows()
@@ -270,10 +305,13 @@ func (m *Model) look() tea.Cmd {
 		return follow
 	}
 	m.details.busy, m.details.stale = true, false
-	width := m.detailsWidth()
+	width, lacks := m.detailsWidth(), ""
+	if m.thread() != nil {
+		lacks = tabs()[m.tab].lacks
+	}
 	return tea.Batch(follow, func() tea.Msg {
 		if line == nil {
-			return detailsMsg{about: about}
+			return detailsMsg{about: about, text: lacks}
 		}
 		return detailsMsg{about: about, text: m.desk.Show(m.ctx, width, line...).Text}
 	})
@@ -289,6 +327,9 @@ func (m *Model) line() (line []string, about string) {
 	about = fmt.Sprint(r.key, " ", m.tab, " ", m.detailsWidth())
 	if r.thread == nil {
 		return []string{"objective", "status", string(r.objective.ID)}, about
+	}
+	if tabs()[m.tab].lacks != "" && r.thread.Code == nil {
+		return nil, about
 	}
 	return tabs()[m.tab].line(string(r.thread.ThreadID)), about
 }

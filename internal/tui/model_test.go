@@ -66,7 +66,13 @@ func newRig(t *testing.T, width, height int) *rig {
 			r.handed = append(r.handed, "typed: "+text)
 			return nil
 		},
-		Follow: func(_ context.Context, _ thread.ThreadID, changed func()) error { r.followed <- changed; return nil },
+		Follow: func(_ context.Context, _ thread.ThreadID, changed func()) error {
+			select {
+			case r.followed <- changed:
+			default: // nobody counts so many
+			}
+			return nil
+		},
 	})
 	r.tick = func(_ time.Duration, at func(time.Time) tea.Msg) tea.Cmd {
 		return func() tea.Msg { return at(time.Time{}) }
@@ -79,7 +85,7 @@ func newRig(t *testing.T, width, height int) *rig {
 // shows reports whether a line changes nothing.
 func shows(line []string) bool {
 	switch line[0] {
-	case "context", "artifacts", "diff", "transcript", "history", "code", "status", "show", "graph", "comments":
+	case "context", "artifacts", "diff", "transcript", "history", "code", "status", "show", "graph", "comments", "search":
 		return true
 	case "objective":
 		return line[1] == "status"
@@ -113,6 +119,7 @@ func team() *app.OverviewResult {
 			{Kind: app.WaitingQuestion, ID: "q-1", ThreadID: "docs", Title: "Which port?", Next: "leslie questions"},
 			{Kind: app.WaitingMerge, ID: "merge-1", ThreadID: "main", Title: "docs into main", Next: "leslie merge continue merge-1"},
 		},
+		Sources: map[string][]thread.ThreadID{"merge-1": {"docs"}},
 	}
 }
 
@@ -388,7 +395,7 @@ func TestAThreadIsBegunBelowTheSelectedOne(t *testing.T) {
 	r.release()
 	assert.Equal(t, []string{"spawn --objective=ship -- Write it", "spawn --parent=main -- --part"}, r.lines)
 	assert.Equal(t, "t:thread-k3v7q2ma", r.selected, "it is selected, also below what was folded")
-	assert.Contains(t, r.frame(), "▌       A part  thr", "a title says more than an id that nobody chose")
+	assert.Contains(t, r.frame(), "▌       A part       running", "a title says more than an id that nobody chose, and a part of that says nothing")
 
 	r.overview = &app.OverviewResult{}
 	r.message(changedMsg{})
@@ -412,6 +419,116 @@ func TestAnyLineIsTyped(t *testing.T) {
 	r.press("enter")
 	assert.Equal(t, []string{"typed: spawn --code 'a b'"}, r.handed)
 	assert.Nil(t, r.dialog)
+}
+
+func TestALineIsTypedWithWhatIsSelectedAndAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	typed := func() string { return strings.TrimPrefix(r.handed[len(r.handed)-1], "typed: ") }
+	for _, c := range []struct{ before, line string }{
+		{"claim ", "claim lexer"}, {"claim", "claim lexer"}, {"claim le", "claim lexer"}, {"spawn --parent=", "spawn --parent=lexer"}, {"spawn --ref main,", "spawn --ref main,lexer"},
+	} {
+		r.press("home", "down", "down", ":")
+		r.types(c.before)
+		r.press("tab", "enter")
+		assert.Equal(t, c.line, typed())
+	}
+	r.press("home", ":", "tab", "enter")
+	assert.Equal(t, "ship", typed(), "an objective has an id as well")
+
+	r.press(":", "up", "up", "up", "down", "x", "enter")
+	assert.Equal(t, "spawn --ref main,lexerx", typed(), "a line that failed is not typed twice")
+	r.press(":")
+	for range 10 {
+		r.press("up")
+	}
+	r.press("enter")
+	assert.Equal(t, "claim lexer", typed(), "the oldest one")
+	r.press(":", "up", "down", "down", "enter")
+	assert.NotNil(t, r.dialog, "what is behind the newest one is empty")
+
+	r = newRig(t, 100, 30)
+	r.overview = &app.OverviewResult{}
+	r.message(changedMsg{})
+	r.press(":", "tab", "up", "down", "enter")
+	assert.Empty(t, r.handed)
+}
+
+func TestEverydayWorkHasKeys(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("down", "down", "D", "y")
+	assert.Empty(t, r.lines, "the second key was in flight")
+	r.arm()
+	r.press("y", "C", "V")
+	r.types("plan.md:3-5  --name it")
+	r.press("enter", "V")
+	r.types("plan.md:3")
+	r.press("enter")
+	assert.Equal(t, []string{"done lexer", "claim lexer", "comment lexer plan.md:3-5 -- --name it", "comment lexer plan.md:3 -- "}, r.lines)
+
+	r.answers["search -- --two words"] = Answer{"found it\n", true}
+	r.press("S")
+	r.types("--two words")
+	r.press("enter")
+	require.NotNil(t, r.page, "what is found has the screen")
+	assert.Contains(t, r.frame(), "found it")
+	r.press("esc")
+	assert.NotContains(t, r.frame(), "found it")
+}
+
+func TestAPendingMergeIsFoundFromItsSourceToo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("down", "down", "down", "c")
+	assert.Equal(t, []string{"merge continue merge-1"}, r.handed)
+	r.press("up", "c")
+	assert.Len(t, r.handed, 1, "another thread has nothing to do with it")
+	assert.Contains(t, r.frame(), "no merge of it is pending")
+}
+
+func TestARowSaysWhatMattersFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	made := thread.ThreadID("thread-k3v7q2ma")
+	t2 := &r.overview.Threads[2]
+	t2.ThreadID, t2.Title, t2.Unread, t2.BlockedBy = made, "Write the manual of the parser", 0, []thread.ThreadID{"thread-4e55raz6"}
+	r.overview.Threads[1].Run, r.overview.Threads[1].Status = nil, thread.Suspended
+	r.overview.Threads[1].Claim, r.overview.Threads[1].Unread = &app.ClaimRecord{Holder: "somebody"}, 2
+	r.overview.Waiting[1].ThreadID = made
+	r.overview.Waiting[2].Title, r.overview.Sources["merge-1"] = "thread-k3v7q2ma into main, queued", []thread.ThreadID{made}
+	r.message(changedMsg{})
+	assert.Contains(t, r.frame(), "Write the manual of the… blocked", "no id takes room that nobody chose")
+	assert.Contains(t, r.frame(), "2 new suspended", "and not who had claimed it")
+	assert.Contains(t, r.frame(), "question  Write the manual of the parser  Which port?", "what waits has the names of the tree")
+	assert.Contains(t, r.frame(), "merge  Write the manual of the parser into main, queued")
+	r.press("end", "up", "up", "n")
+	assert.Contains(t, r.frame(), "a new thread below Write the manual of the parser")
+}
+
+func TestWhereThereIsNothingTheScreenSaysHowToBegin(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 80, 24)
+	r.press("down", "down", "7")
+	assert.Contains(t, r.frame(), "No code. leslie spawn --code", "and no error")
+	r.overview.Threads[1].Code = &app.CodeRecord{}
+	r.message(changedMsg{})
+	assert.Contains(t, r.frame(), "code lexer in 41 cells")
+	r.overview = &app.OverviewResult{}
+	r.message(changedMsg{})
+	assert.Contains(t, r.frame(), "N begins an objective")
+}
+
+func TestFilesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	assert.True(t, r.View().ReportFocus)
+	for name, msg := range map[string]tea.Msg{"a person comes back from an editor": tea.FocusMsg{}, "a key": tea.KeyPressMsg{Code: 'l', Mod: tea.ModCtrl}} {
+		r.press("home", "down", "down", "2")
+		r.answers["artifacts lexer --limit 0"] = Answer{name + "\n", true}
+		r.message(msg)
+		assert.Contains(t, r.frame(), name)
+	}
 }
 
 func TestTheHelpFits(t *testing.T) {
@@ -471,6 +588,7 @@ func TestTheTreeIsFilteredAndFolded(t *testing.T) {
 	r.press("/")
 	r.types("LEX")
 	assert.Equal(t, []string{"o:ship", "t:main", "t:lexer"}, keys(r), "with what is above it")
+	assert.Equal(t, "t:lexer", r.selected, "what is filtered for, and not what is above it")
 	assert.False(t, r.quit)
 	r.message(tea.KeyPressMsg{Code: 'j', Mod: tea.ModCtrl})
 	r.press("q")

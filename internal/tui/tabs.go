@@ -4,7 +4,8 @@ package tui
 type tab struct {
 	name   string
 	line   func(id string) []string
-	newest bool // it grows at its end, which is shown
+	newest bool   // it grows at its end, which is shown
+	lacks  string // what a thread without code shows instead
 }
 
 // tabs are the views, in their order.
@@ -16,7 +17,7 @@ func tabs() []tab {
 		{name: "transcript", line: func(id string) []string { return []string{"transcript", id, "--limit", "200"} }, newest: true},
 		{name: "history", line: func(id string) []string { return []string{"history", "--thread", id, "--limit", "200"} }},
 		{name: "merges", line: func(id string) []string { return []string{"merge", "list", "--thread", id} }},
-		{name: "code", line: func(id string) []string { return []string{"code", id} }},
+		{name: "code", line: func(id string) []string { return []string{"code", id} }, lacks: "No code. leslie spawn --code gives a new thread a branch and a worktree."},
 		{name: "status", line: func(id string) []string { return []string{"status", id} }},
 	}
 }

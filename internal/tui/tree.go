@@ -115,16 +115,34 @@ func (r row) draw(width int, colours bool, s signs, folded bool) string {
 		left = append(left, screen.Bold(cmp.Or(r.objective.Title, string(r.objective.ID))))
 		return screen.Row(width, colours, left, []screen.Cell{screen.Objective(r.objective.Status)})
 	}
-	t := r.thread
-	name, more := string(t.ThreadID), t.Title
-	if strings.HasPrefix(name, "thread-") && more != "" { // leslie has made it up: the title says more
-		name, more = more, name
-	}
+	name, more := names(r.thread)
 	left = append(left, screen.Text(name))
 	if more != "" {
 		left = append(left, screen.Faint("  "+more))
 	}
-	return screen.Row(width, colours, left, r.state())
+	state := r.state()
+	if madeUp(r.thread.ThreadID) && more != "" && length(left)+length(state)+1 > width { // a part of such an id says nothing
+		left = left[:len(left)-1]
+	}
+	return screen.Row(width, colours, left, state)
+}
+
+// madeUp reports whether leslie has chosen an id, and not a person.
+func madeUp(id thread.ThreadID) bool { return strings.HasPrefix(string(id), "thread-") }
+
+// names is what a person knows a thread by, and what else it is called.
+func names(t *app.OverviewThread) (name, more string) {
+	if madeUp(t.ThreadID) && t.Title != "" {
+		return t.Title, string(t.ThreadID)
+	}
+	return string(t.ThreadID), t.Title
+}
+
+func length(cells []screen.Cell) (n int) {
+	for _, c := range cells {
+		n += screen.Width(c.Text)
+	}
+	return n
 }
 
 // state says how a thread is, and who works on it.
@@ -147,10 +165,15 @@ func (r row) state() []screen.Cell {
 		add(screen.Good(runWord(run)))
 	case run != nil && run.RunID != "":
 		add(screen.Faint("run " + string(run.Stop)))
+	case t.Status == thread.Suspended: // that is what matters
 	case t.Claim != nil:
 		add(screen.Faint("@" + t.Claim.Holder))
 	case len(t.BlockedBy) > 0:
-		add(screen.Faint("after " + string(t.BlockedBy[0])))
+		if id := t.BlockedBy[0]; madeUp(id) {
+			add(screen.Faint("blocked")) // the title needs the room
+		} else {
+			add(screen.Faint("after " + string(id)))
+		}
 	}
 	switch {
 	case t.Status == thread.WaitingHuman:

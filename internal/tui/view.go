@@ -7,7 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"leslie/internal/app"
 	"leslie/internal/screen"
+	"leslie/thread"
 )
 
 // This file draws the screen. From the top: one line about the project; the tree and, beside
@@ -65,6 +67,7 @@ func (m *Model) dialogRows() int {
 func (m *Model) View() tea.View {
 	v := tea.NewView(strings.Join(m.lines(), "\n"))
 	v.AltScreen, v.MouseMode, v.WindowTitle = true, tea.MouseModeCellMotion, "leslie"
+	v.ReportFocus = true // a person comes back from an editor
 	return v
 }
 
@@ -155,7 +158,7 @@ func (m *Model) nothing() string {
 	if m.input.value() != "" {
 		return "nothing matches"
 	}
-	return "no threads: leslie spawn TEXT"
+	return "no threads: N begins an objective"
 }
 
 // chosen draws the selected line of a part: in reverse if the part has the focus.
@@ -197,16 +200,30 @@ func (m *Model) tabsLine() string {
 		names = append(names, name)
 	}
 	line := strings.Join(names, "  ")
-	if screen.Width(line) > m.detailsWidth() { // the names of the others have no room
-		names = names[:0]
+	if screen.Width(line) > m.detailsWidth() {
+		return m.shortTabs()
+	}
+	return line
+}
+
+// shortTabs is the line of tabs where the names of the others have no room: their first
+// letters, or their numbers.
+func (m *Model) shortTabs() (line string) {
+	for letters := 4; letters != 1; letters-- {
+		var names []string
 		for i, t := range tabs() {
 			name := fmt.Sprint(i + 1)
-			if i == m.tab {
+			switch {
+			case i == m.tab:
 				name = m.label(name+" "+t.name, m.focus == onDetails)
+			case letters > 2:
+				name += " " + t.name[:min(letters, len(t.name))]
 			}
 			names = append(names, name)
 		}
-		line = strings.Join(names, " ")
+		if line = strings.Join(names, " "); screen.Width(line) <= m.detailsWidth() {
+			break
+		}
 	}
 	return line
 }
@@ -246,15 +263,48 @@ func (m *Model) waitingLines() []string {
 		if i == m.waiting && m.focus == onWaiting {
 			mark = m.desk.signs().mark + " "
 		}
-		left := []screen.Cell{screen.Waiting(string(item.Kind)), screen.Text("  " + string(item.ThreadID) + "  "), screen.Text(item.Title)}
-		line := mark + screen.Row(max(m.width-2, 1), m.desk.Colours, left, []screen.Cell{screen.Faint(item.Next)})
+		left := []screen.Cell{screen.Waiting(string(item.Kind)), screen.Text("  " + m.concern(item))}
+		line := mark + screen.Row(max(m.width-2, 1), m.desk.Colours, left, []screen.Cell{screen.Faint(does(item.Kind))})
 		out = append(out, m.chosen(line, i == m.waiting, m.focus == onWaiting))
 	}
 	return out
 }
 
+// concern says what waits, and of which thread, by the names that the tree has.
+func (m *Model) concern(item app.WaitingItem) string {
+	title := item.Title
+	for _, id := range append([]thread.ThreadID{item.ThreadID}, m.overview.Sources[item.ID]...) {
+		if madeUp(id) {
+			title = strings.ReplaceAll(title, string(id), m.name(string(id)))
+		}
+	}
+	if name := m.name(string(item.ThreadID)); item.Kind != app.WaitingMerge && name != title { // a merge names its target itself
+		return screen.Cut(name, max(m.width/3, 1)) + "  " + title
+	}
+	return title
+}
+
+// does says which keys decide what waits.
+func does(kind app.WaitingKind) string {
+	switch kind {
+	case app.WaitingApproval:
+		return "a approve  d deny"
+	case app.WaitingQuestion:
+		return "enter answer"
+	case app.WaitingMerge:
+		return "enter go on"
+	case app.WaitingUnmerged:
+		return "enter merge"
+	}
+	return "enter resume"
+}
+
 func (m *Model) foot() string {
-	text := screen.Faint("? help  / filter  tab focus  enter answer  a approve  d deny  i tell  m merge  R run  n new  u undo  : any line  q quit")
+	keys := "? help  q quit  / filter  : any line  n new  i tell  R run  D done  m merge  u undo  S search  tab focus"
+	if len(m.waitingItems()) > 0 {
+		keys = "? help  q quit  tab what waits  enter answer  a approve  d deny  / filter  : any line  n new  R run  D done  m merge"
+	}
+	text := screen.Faint(keys)
 	switch {
 	case m.busy != "":
 		text = screen.Text(m.busy + " ...")
