@@ -73,7 +73,7 @@ func processEnv() env {
 		stdin:   os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
 		columns: terminalColumns, rows: terminalRows,
-		dir: dir, home: home, cache: cache, engine: jetstream.Engine{}, host: hostName, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
+		dir: dir, home: home, cache: cache, engine: jetstream.Engine{Getenv: os.Getenv}, host: hostName, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
 		ready: readyProcess,
 		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
 	}

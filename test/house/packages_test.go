@@ -29,7 +29,7 @@ func allowances() []allowance {
 		{dir: "internal/search"},
 		{dir: "internal/ledger"},
 		{dir: "internal/ledger/ledgertest", packages: []string{"internal/ledger"}, modules: []string{"github.com/stretchr/testify"}},
-		{dir: "internal/ledger/jetstream", packages: []string{"internal/ledger"}, modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"}},
+		{dir: "internal/ledger/jetstream", packages: []string{"internal/ledger"}, modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "golang.org/x/net"}},
 		{dir: "internal/retry", packages: []string{"codes", "internal/fact"}},
 		{dir: "internal/atomicfile", modules: []string{"github.com/google/renameio/v2"}},
 		{dir: "thread", packages: []string{"codes", "internal/fact", "warnings", "internal/nearest"}},
@@ -184,6 +184,7 @@ func whyNotModule(path string) string {
 		"github.com/charmbracelet/x/ansi":        "internal/tui alone cuts and wraps what is coloured already",
 		"github.com/nats-io/nats.go":             "internal/ledger/jetstream alone speaks to NATS",
 		"github.com/nats-io/nkeys":               "internal/ledger/jetstream alone knows who asks",
+		"golang.org/x/net":                       "internal/ledger/jetstream alone opens connections, and so needs proxies",
 		"github.com/xrash/smetrics":              "one package decides which names are near each other",
 	})
 }

@@ -181,7 +181,7 @@ func nkey(seed []byte) (nats.Option, error) {
 }
 
 // options returns the servers of an address, and how a connection to them is made.
-func options(at ledger.Address) (servers string, opts []nats.Option, err error) {
+func (e Engine) options(at ledger.Address) (servers string, opts []nats.Option, err error) {
 	servers, err = serverURLs(at.URLs)
 	if err != nil {
 		return "", nil, err
@@ -203,5 +203,12 @@ func options(at ledger.Address) (servers string, opts []nats.Option, err error) 
 		// counts on it any more.
 		nats.ReconnectBufSize(-1),
 	)
+	if strings.HasPrefix(servers, "ws") && e.Getenv != nil {
+		through := dialer{scheme: "http", proxy: proxies(e.Getenv)}
+		if strings.Contains(servers, "wss://") {
+			through.scheme = "https"
+		}
+		opts = append(opts, nats.SetCustomDialer(through), nats.SkipHostLookup())
+	}
 	return servers, opts, nil
 }

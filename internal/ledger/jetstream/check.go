@@ -57,8 +57,8 @@ type server struct {
 }
 
 // Check asks every server for its settings.
-func (Engine) Check(ctx context.Context, at ledger.Address) (ledger.Report, error) {
-	link, err := newLink(at)
+func (e Engine) Check(ctx context.Context, at ledger.Address) (ledger.Report, error) {
+	link, err := e.newLink(at)
 	if err != nil {
 		return ledger.Report{}, err
 	}

@@ -88,7 +88,7 @@ func (c config) differs(have config) string {
 
 // Create makes the streams, the consumer that gives the turn, and its token.
 func (e Engine) Create(ctx context.Context, at ledger.Address) error {
-	l, err := open(at)
+	l, err := e.open(at)
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,8 @@ type watch struct {
 // errLost says that the connection broke: the answers to what was sent before are lost.
 var errLost = errors.New("the connection broke")
 
-func newLink(at ledger.Address) (*link, error) {
-	servers, opts, err := options(at)
+func (e Engine) newLink(at ledger.Address) (*link, error) {
+	servers, opts, err := e.options(at)
 	if err != nil {
 		return nil, err
 	}

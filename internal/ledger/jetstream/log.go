@@ -12,7 +12,11 @@ import (
 )
 
 // Engine is NATS JetStream, on servers that an address names.
-type Engine struct{}
+type Engine struct {
+	// Getenv, if not nil, reads the variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY, which
+	// say through which proxy servers are reached by websocket.
+	Getenv func(string) string
+}
 
 // errDamaged says that a copy of a message is not what was stored. It is as good as none.
 var errDamaged = errors.New("it is damaged")
@@ -45,20 +49,20 @@ func (l *log) knownID(seq int64) string {
 }
 
 // Open reads the address and the credentials. It connects when the log is used first.
-func (Engine) Open(at ledger.Address) (ledger.Ledger, error) {
-	l, err := open(at)
+func (e Engine) Open(at ledger.Address) (ledger.Ledger, error) {
+	l, err := e.open(at)
 	if err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-func open(at ledger.Address) (*log, error) {
+func (e Engine) open(at ledger.Address) (*log, error) {
 	n, err := namesOf(at.Project)
 	if err != nil {
 		return nil, err
 	}
-	link, err := newLink(at)
+	link, err := e.newLink(at)
 	if err != nil {
 		return nil, err
 	}
