@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/internal/ledger"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -225,4 +226,79 @@ func TestFilesOfAThreadThatIsInMemoryAreFetched(t *testing.T) {
 	assert.Equal(t, "1\n", readFile(t, b, "t1", "plan.md"))
 	requireAlike(t, a, b)
 	assert.Empty(t, fetch(t, b, "t1"))
+}
+
+// A rule that looks for the answer of a request sees what is only in memory, too.
+func TestARuleSeesAnswersThatAreInMemory(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a, b := c.machine(t, "a"), c.machine(t, "b")
+	request := othersWrite(t, a)
+	answered := false
+	_, err := b.Update(context.Background(), callNamed("obj-own"), func(st *thread.State) (Outcome, error) {
+		first, err := b.Answered(context.Background(), request)
+		answered = first != nil
+		if err != nil {
+			return Outcome{}, err
+		}
+		return create("obj-own")(st)
+	})
+	require.NoError(t, err)
+	assert.True(t, answered, "when the rule ran for the last time")
+	first, err := b.Answered(context.Background(), request)
+	require.NoError(t, err)
+	assert.NotNil(t, first, "it is on disk")
+}
+
+// Ask says where the log ends: Update begins there, and nothing is on this disk before the
+// log has the operation. A Refresh in between uses the same answer.
+func TestAskedUpdateBeginsWhereTheLogEnds(t *testing.T) {
+	t.Parallel()
+	for _, refreshed := range []bool{false, true} {
+		c := newCluster(t)
+		a, b := c.machine(t, "a"), c.machine(t, "b")
+		othersWrite(t, a)
+		l := c.link(t, "b")
+		counted := &turns{Ledger: l.Ledger}
+		l.Ledger = counted
+		calls := map[string]int{}
+		c.engine.After = func(call, _ string) error { calls[call]++; return nil }
+		s := with(b, Options{Link: l})
+		before := listing(t, s)
+		require.NoError(t, s.Ask(context.Background()))
+		assert.Equal(t, before, listing(t, s))
+		if refreshed {
+			refresh(t, s)
+		}
+		ran := 0
+		made, err := s.Update(context.Background(), callNamed("obj-own"), func(st *thread.State) (Outcome, error) {
+			ran++
+			return create("obj-own")(st)
+		})
+		require.NoError(t, err)
+		assert.Equal(t, thread.Revision(4), made.Revision)
+		assert.Equal(t, 1, ran, "on the log's end at once")
+		assert.Equal(t, 1, calls["head"])
+		assert.Equal(t, 1, counted.taken, "another machine wrote just now")
+		c.engine.After = nil
+		requireAlike(t, a, b)
+	}
+}
+
+// An answer that did not come is not waited for twice.
+func TestARemoteThatIsSilentIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	add(t, a, "obj-1")
+	asked := 0
+	c.engine.Before = func(call, _ string) error {
+		if asked++; call != "head" {
+			t.Error(call)
+		}
+		return ledger.ErrUnreachable
+	}
+	requireCode(t, codes.RemoteUnreachable, a.Ask(context.Background()))
+	assert.True(t, hasWarning(refresh(t, a), warnings.CacheOld))
+	assert.Equal(t, 1, asked)
 }

@@ -11,6 +11,7 @@ import (
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
 	"leslie/store/internal/content"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
@@ -61,11 +62,15 @@ func (s *Store) compete(ctx context.Context, now *loaded, call Call, fn func(*th
 		}
 		return err
 	}
-	if s.busy(now) {
-		if err := turn(); err != nil {
-			return Commit{}, now, err
-		}
-		late = 2
+	asked := s.asked.Swap(nil)
+	behind := asked != nil && asked.err == nil && thread.Revision(asked.Seq) > now.Revision
+	if behind && asked.Now.Sub(asked.At) < busyFor || !behind && s.busy(now) {
+		err, late = turn(), 2
+	} else if behind {
+		now, err = look(ctx, now)
+	}
+	if err != nil {
+		return Commit{}, now, err
 	}
 	for {
 		c, err = s.attempt(ctx, now, call, fn)
@@ -107,15 +112,27 @@ func (s *Store) compete(ctx context.Context, now *loaded, call Call, fn func(*th
 	}
 }
 
-// busyFor is how recently another machine wrote where many write: longer than a writer needs
-// from reading the log to appending where the machine is busy, too.
-const busyFor = time.Second
+// Many machines write where another one's operation is among the last few, and not older
+// than busyFor, which counts from before it waited for its turn.
+const (
+	busyFor   = 2 * time.Second
+	busyAmong = 8
+)
 
 // busy reports whether another machine wrote just now. Then whoever writes waits for a turn
-// at once: those who only take one when they were too late lose against those who are not.
-func (s *Store) busy(now *loaded) bool {
-	op := now.Operation
-	return op != nil && op.Machine != "" && op.Machine != s.opts.Link.Machine && s.now().Add(s.opts.Link.Skew()).Sub(op.Time) < busyFor
+// at once: those who only take one when they were too late lose against those who are not,
+// and who wrote last would be first again.
+func (s *Store) busy(now *loaded) (busy bool) {
+	at, left := s.now().Add(s.opts.Link.Skew()), busyAmong
+	another := func(e journal.Entry) (more bool) {
+		left--
+		busy = e.Machine != "" && e.Machine != s.opts.Link.Machine && at.Sub(e.Time) < busyFor
+		return !busy && left > 0
+	}
+	if op := now.Operation; op != nil && at.Sub(op.Time) < busyFor && another(op.Entry) {
+		_ = s.inJournal(func(j journal.File) error { return j.Newest(another) })
+	}
+	return busy
 }
 
 // inTurn waits for the turn. done is never nil.

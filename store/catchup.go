@@ -57,6 +57,25 @@ func sumOfLine(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Ask learns where the log ends and what time it is there, for a call that is going to
+// write: Update reads what is new itself, where Refresh would put it on disk first. Errors:
+// T402, T510, T512, T904.
+func (s *Store) Ask(ctx context.Context) error {
+	l := s.opts.Link
+	if l == nil || l.following.Load() > 0 {
+		return nil
+	}
+	head, err := l.head(ctx, s.now)
+	s.asked.Store(&end{head, err})
+	return remoteError(ctx, err, "")
+}
+
+// end is where a log ends, or why that is not known.
+type end struct {
+	ledger.Head
+	err error
+}
+
 // Refresh brings the copy up to date before it is read. If the log's engine does not
 // answer within two seconds, or the copy cannot be written, the copy stays as it is, and
 // W508 says so. Another process or goroutine that follows the log makes it needless.
@@ -90,13 +109,18 @@ func (s *Store) Refresh(ctx context.Context) (warnings.List, error) {
 	return l.notes(), err
 }
 
-// behind reports whether the log goes on behind what was loaded. Errors: T402, T510, T512.
+// behind reports whether the log goes on behind what was loaded, by what Ask was told just
+// now or else by asking. Errors: T402, T510, T512.
 func (s *Store) behind(ctx context.Context, now *loaded) (bool, error) {
-	head, err := s.opts.Link.head(ctx, s.now)
-	if err != nil {
-		return false, remoteError(ctx, err, "")
+	asked := s.asked.Swap(nil)
+	if asked == nil {
+		head, err := s.opts.Link.head(ctx, s.now)
+		asked = &end{head, err}
 	}
-	more, err := continues(now, head)
+	if asked.err != nil {
+		return false, remoteError(ctx, asked.err, "")
+	}
+	more, err := continues(now, asked.Head)
 	return more || err == nil && s.otherLog(), err
 }
 

@@ -32,7 +32,8 @@ import (
 const forgetEvery = 64 // revisions between two looks for old answers
 
 // Answered checks without the lock whether the call's request was answered before; it
-// returns nil if not, or if the call has no id. Update checks again under the lock.
+// returns nil if not, or if the call has no id. Update checks again under the lock, and a
+// rule may, too.
 // Errors: T903 if the id belongs to another call, T509.
 func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
 	if call.Request == "" {
@@ -52,11 +53,11 @@ func (s *Store) Answered(ctx context.Context, call Call) (*Commit, error) {
 }
 
 // answered returns the commit of the call that first had this request id.
-func (s *Store) answered(call Call, last *journal.Operation, ahead ...journal.Entry) (*Commit, error) {
+func (s *Store) answered(call Call, last *journal.Operation) (*Commit, error) {
 	if call.Request == "" {
 		return nil, nil
 	}
-	a, err := s.answerTo(call.Request, last, ahead...)
+	a, err := s.answerTo(call.Request, last)
 	if err != nil || a == nil || journal.Forgotten(a.Time, s.now()) {
 		return nil, err
 	}
@@ -94,9 +95,9 @@ func (s *Store) Keep(ctx context.Context, call Call, at thread.Revision, given j
 	})
 }
 
-// answerTo finds the answer in the state's own operation or in its file; nil if there
-// is none. For a damaged file it searches the journal.
-func (s *Store) answerTo(id string, last *journal.Operation, ahead ...journal.Entry) (a *journal.Answer, err error) {
+// answerTo finds the answer in the state's own operation, in those that are in memory, or in
+// its file; nil if there is none. For a damaged file it searches the journal.
+func (s *Store) answerTo(id string, last *journal.Operation) (a *journal.Answer, err error) {
 	take := func(e journal.Entry) {
 		found := journal.AnswerOf(e)
 		a = &found
@@ -106,10 +107,12 @@ func (s *Store) answerTo(id string, last *journal.Operation, ahead ...journal.En
 		take(e)
 		return a, err
 	}
-	for _, e := range ahead {
-		if e.RequestID == id {
-			take(e)
-			return a, nil
+	if ahead := s.ahead.Load(); ahead != nil {
+		for _, e := range *ahead {
+			if e.RequestID == id {
+				take(e)
+				return a, nil
+			}
 		}
 	}
 	kept, err := s.readAnswer(requestFile(id))

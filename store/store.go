@@ -10,6 +10,7 @@ import (
 	"leslie/internal/retry"
 	"leslie/store/internal/content"
 	"leslie/store/internal/filework"
+	"leslie/store/internal/journal"
 	"leslie/store/internal/logfile"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
@@ -118,6 +119,8 @@ type Store struct {
 	opts   Options
 	disk   saferoot.Disk
 	recent atomic.Pointer[lately]
+	asked  atomic.Pointer[end]             // what Ask was told, until it is used
+	ahead  atomic.Pointer[[]journal.Entry] // what rules that run know and the disk does not: see lookAhead
 }
 
 // Open returns the store of the project at root. It reads nothing yet.

@@ -57,7 +57,9 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 // attempt runs the rules on what was loaded and commits their changes. In a connected
 // project it may fail with errBehind or errStale; then nothing has changed.
 func (s *Store) attempt(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
-	if c, err := s.answered(call, now.Operation, now.ahead...); c != nil || err != nil {
+	s.ahead.Store(&now.ahead)
+	defer s.ahead.Store(nil)
+	if c, err := s.answered(call, now.Operation); c != nil || err != nil {
 		return s.unchanged(now, c, err)
 	}
 	if err := now.heldBack(threadRecords(call.files)...); err != nil {

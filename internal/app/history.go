@@ -64,6 +64,9 @@ func History(c *Call, in HistoryRequest) (*HistoryResult, error) {
 	if q.Thread, err = filterThread(c, in.Thread); err != nil {
 		return nil, err
 	}
+	if err := refresh(c); err != nil {
+		return nil, err
+	}
 	h, err := c.store.History(c.ctx, q)
 	if err != nil {
 		return nil, err

@@ -69,13 +69,24 @@ func unusable(err error) error {
 		WithHint("Correct the address, or the file of credentials that LESLIE_REMOTE_CREDS names").WithNext("leslie help remote")
 }
 
+// askLog learns what time it is at the log, and where it ends, once for each call. What writes
+// needs no more: Store.Update reads what is new. Errors: T402, T510, T904.
+func askLog(c *Call) error {
+	if c.project.link == nil || c.asked || c.draft != nil {
+		return nil
+	}
+	c.asked = true
+	return c.store.Ask(c.ctx)
+}
+
 // refresh brings this machine's copy up to date, once for each call: unless somebody
-// follows the log. Errors: T402, T512, T904.
+// follows the log. Whatever looks at the store before it writes calls it. Errors: T402, T512,
+// T904.
 func refresh(c *Call) error {
 	if c.project.link == nil || c.refreshed || c.draft != nil {
 		return nil
 	}
-	c.refreshed = true
+	c.asked, c.refreshed = true, true
 	notes, err := c.store.Refresh(c.ctx)
 	c.storeWarnings.Add(notes...)
 	return err

@@ -141,7 +141,8 @@ type Call struct {
 	reversal      thread.Reversal
 	note          string        // what the log says of a call that worked
 	looked        bool          // a State was read
-	refreshed     bool          // the log of a project on several machines was asked
+	asked         bool          // the log of a project on several machines was asked
+	refreshed     bool          // and what it has is here
 	unread        thread.Unread // of the thread for which the caller speaks
 	notices       warnings.List // see Notices
 	waiting       []WaitingItem // see Waiting
@@ -190,7 +191,7 @@ func (c *Call) now() time.Time { return clock(c).UTC().Truncate(time.Millisecond
 // operation returns the stamp of this call's operation; a call has one stamp.
 func (c *Call) operation() thread.Stamp {
 	if c.stamp == nil {
-		_ = refresh(c) // for the time; whoever reads or writes is told what is wrong
+		_ = askLog(c) // for the time; whoever reads or writes is told what is wrong
 		c.stamp = &thread.Stamp{
 			Operation: c.project.newOperation(),
 			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Speaks: thread.ThreadID(c.caller.Thread),

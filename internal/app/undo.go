@@ -205,6 +205,9 @@ func (u *undoing) conflict(reason string) *codes.Error {
 // came after it. Only a shortened id requires reading the whole journal. Errors: T112,
 // T105.
 func findOperation(c *Call, arg string) (thread.Operation, *walk, error) {
+	if err := refresh(c); err != nil {
+		return thread.Operation{}, nil, err
+	}
 	var found []thread.Operation
 	w := newWalk(c)
 	op, ok, err := c.store.FindOperation(c.ctx, func(op thread.Operation) bool {

@@ -74,6 +74,9 @@ func (w *walk) isPending(id thread.MergeID) bool {
 // back walks until one of the caller's operations, or something that undid one, is found.
 // Errors: those of reading.
 func (w *walk) back(found func() bool) error {
+	if err := refresh(w.c); err != nil {
+		return err
+	}
 	actor, err := fact.JSON(w.c.caller.Actor)
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ var errOverdue = errors.New("a deadline has passed")
 // person and speaks for a thread that the mistake limit suspended may not change
 // anything (T103). A change extends the claims under which the caller works.
 func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
-	if err := refresh(c); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
+	if err := askLog(c); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
 		return store.Commit{}, err
 	}
 	call.Publish = call.Publish || handsOn(call.Command)
@@ -169,6 +169,9 @@ func prolongClaims(s *thread.State, changes []thread.Change, about thread.Thread
 func answered[T any](c *Call) (data *T, ok bool, err error) {
 	if c.request.ID == "" || c.draft != nil {
 		return nil, false, nil
+	}
+	if err := refresh(c); err != nil {
+		return nil, false, err
 	}
 	commit, err := c.store.Answered(c.ctx, c.storeCall())
 	if err != nil || commit == nil {

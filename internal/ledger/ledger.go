@@ -30,6 +30,7 @@ type Line struct {
 type Head struct {
 	Seq int64     // of the last line; 0 if there is none
 	ID  string    // of the last line; "" if there is none
+	At  time.Time // when the engine got that; zero if there is none
 	Now time.Time // the engine's clock, when it answered
 	// Log tells one log of a project from another that was made in its place, "" if the
 	// engine does not say it.

@@ -128,7 +128,7 @@ func (l *log) Head(ctx context.Context) (ledger.Head, error) {
 		return ledger.Head{}, f.err
 	}
 	l.know(f.line)
-	return ledger.Head{Seq: f.line.Seq, ID: f.line.ID, Now: i.Time, Log: i.Created}, nil
+	return ledger.Head{Seq: f.line.Seq, ID: f.line.ID, At: f.line.Time, Now: i.Time, Log: i.Created}, nil
 }
 
 // stored returns a line that the stream's leader has. ErrMissing if it has no such line, or

@@ -283,6 +283,7 @@ func reading(t *testing.T, s Setup) {
 			assert.Failf(t, "the engine's clock went back", "line %d", got[i].Seq)
 		}
 	}
+	assert.True(t, h.At.Equal(got[len(got)-1].Time), "the time of the last line")
 	assert.False(t, h.Now.Before(got[len(got)-1].Time), "the engine's clock is behind its last line")
 }
 

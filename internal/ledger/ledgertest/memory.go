@@ -127,7 +127,7 @@ func (l memoryLedger) Head(ctx context.Context) (h ledger.Head, err error) {
 	err = l.with(ctx, "head", func(log *memoryLog) error {
 		h = ledger.Head{Seq: int64(len(log.lines)), Now: l.now(), Log: log.name}
 		if h.Seq > 0 {
-			h.ID = log.lines[h.Seq-1].ID
+			h.ID, h.At = log.lines[h.Seq-1].ID, log.lines[h.Seq-1].Time
 		}
 		return nil
 	})
