@@ -61,7 +61,7 @@ func fileDiffText(p *page, f app.FileDiff) {
 	}
 	p.content(bold, "--- "+endOfName(from), "+++ "+endOfName(to))
 	for _, h := range f.Hunks {
-		p.content(cyan, h.Header())
+		p.content(blue, h.Header())
 		for _, line := range h.Lines {
 			p.content(map[byte]string{'-': red, '+': green}[line[0]], line)
 		}

@@ -44,7 +44,7 @@ func TestContentIsSafeAtATerminalAndUnchangedElsewhere(t *testing.T) {
 	assert.Equal(t, line+"\n", pipe.String(), "no colour, no escape")
 	coloured := &page{terminal: true, coloured: true}
 	coloured.content(green, "+x")
-	assert.Equal(t, "\x1b[32m+x\x1b[0m\n", coloured.String())
+	assert.Equal(t, "\x1b[38;5;29m+x\x1b[0m\n", coloured.String())
 }
 
 // FuzzEscape: nothing that controls a terminal remains, and plain text is unchanged.

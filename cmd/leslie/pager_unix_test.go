@@ -62,7 +62,7 @@ func TestALongAnswerIsShownInAPager(t *testing.T) {
 		shown, err := os.ReadFile(kept)
 		require.NoError(t, err)
 		assert.Equal(t, 33, strings.Count(string(shown), "\n"), name)
-		assert.Contains(t, string(shown), "\x1b[2mTHREAD\x1b[0m", "%s: with colours", name)
+		assert.Contains(t, string(shown), "\x1b[38;5;243mTHREAD\x1b[0m", "%s: with colours", name)
 		assert.NotContains(t, strings.Join(s.lines(), "\n"), "t000", "%s: not printed twice", name)
 		require.NoError(t, os.Remove(kept))
 	}

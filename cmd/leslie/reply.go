@@ -231,7 +231,7 @@ func (c rendering) textNotes(told warnings.List, failure *codes.Error) {
 	paint := c.painter()
 	var b strings.Builder
 	for _, w := range told {
-		b.WriteString(c.notice("warning", yellow, string(w.Code), w.Message, pairs(w.Context)))
+		b.WriteString(c.notice("warning", bold, string(w.Code), w.Message, pairs(w.Context)))
 	}
 	if left := c.leftPending(failure); left != "" {
 		b.WriteString(strings.Join(rowsOf(left, c.env.columns()), "\n") + "\n")
@@ -316,12 +316,11 @@ func pairs(l fact.List) string { return string(l.AppendLogfmt(nil)) }
 
 // Colours, as a terminal knows them.
 const (
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-	cyan   = "36"
-	bold   = "1"
-	dim    = "2"
+	red   = screen.SGRRed
+	green = screen.SGRGreen
+	blue  = screen.SGRBlue
+	dim   = screen.SGRGrey
+	bold  = "1"
 )
 
 // colours reports whether a stream gets colours.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,8 @@ import (
 	"github.com/gdamore/tcell/v3/vt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/internal/screen"
 )
 
 // terminal is a person's terminal: it runs leslie on a pseudo-terminal, one process after
@@ -219,9 +222,9 @@ func styleName(s vt.Style) string {
 			words = append(words, attr.name)
 		}
 	}
-	palette := []string{"black", "red", "green", "yellow", "blue", "magenta", "cyan"} // 7 is the default
-	for i, name := range palette {
-		if s.Fg() == color.PaletteColor(i) {
+	for sgr, name := range map[string]string{red: "red", green: "green", blue: "blue", screen.SGRMagenta: "magenta", dim: "dim"} {
+		index, err := strconv.Atoi(strings.TrimPrefix(sgr, "38;5;"))
+		if err == nil && s.Fg() == color.PaletteColor(index) {
 			words = append(words, name)
 		}
 	}

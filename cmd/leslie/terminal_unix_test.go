@@ -84,7 +84,7 @@ func TestJSONIsIndentedOnATerminalAndCompactElsewhere(t *testing.T) {
 
 func TestColourOnlyOnATerminal(t *testing.T) {
 	t.Parallel()
-	const colour = "\x1b[31merror\x1b[0m"
+	const colour = "\x1b[38;5;131merror\x1b[0m"
 	tests := []struct {
 		name     string
 		terminal bool
@@ -127,8 +127,8 @@ func TestADiffIsColouredAndHarmlessOnATerminalOnly(t *testing.T) {
 	b.write(t, ".leslie/threads/part/new.md", "\tone\x1b[2J\n")
 	shown, status := onTerminal(t, b, nil, "diff", "part", "--", "new.md")
 	assert.Zero(t, status)
-	assert.Contains(t, shown, "\x1b[36m@@ -0,0 +1 @@\x1b[0m\n")
-	assert.Contains(t, shown, "\x1b[32m+\tone\\x1b[2J\x1b[0m\n", "tabs stay, escapes do not")
+	assert.Contains(t, shown, "\x1b[38;5;63m@@ -0,0 +1 @@\x1b[0m\n")
+	assert.Contains(t, shown, "\x1b[38;5;29m+\tone\\x1b[2J\x1b[0m\n", "tabs stay, escapes do not")
 	plain, _ := onTerminal(t, b, []string{"NO_COLOR=1"}, "diff", "part", "--", "new.md")
 	assert.Contains(t, plain, "\n+\tone\\x1b[2J\n")
 	piped, err := process(t, b, nil, "diff", "part", "--", "new.md").Output()

@@ -152,7 +152,7 @@ func (d *drawing) common(text string) {
 }
 
 // sideStyle is the style of what a side changed.
-func sideStyle(i int) style { return []style{green, magenta, cyan}[min(i, 2)] }
+func sideStyle(i int) style { return []style{green, magenta, blue}[min(i, 2)] }
 
 // sides draws the sides, with the base after the first.
 func (d *drawing) sides() {

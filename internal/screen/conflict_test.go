@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -163,24 +162,4 @@ func TestCommonLinesCannotBeTakenForASide(t *testing.T) {
 	lines := v.Draw().Lines
 	assert.Contains(t, lines, "  │ same")
 	assert.Contains(t, lines, "  > same")
-}
-
-// TestColoursAreReadableOnLightAndDark: yellow, white and blue cannot be read on one of the
-// two; all others, bold and dim can, in the palettes that terminals have.
-func TestColoursAreReadableOnLightAndDark(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("testdata/*.golden")
-	require.NoError(t, err)
-	seen := map[string]bool{}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for _, found := range regexp.MustCompile(`␛\[([0-9;]*)m`).FindAllStringSubmatch(string(raw), -1) {
-			for code := range strings.SplitSeq(found[1], ";") {
-				seen[code] = true
-				assert.Contains(t, []string{"0", "1", "2", "31", "32", "35", "36"}, code, file)
-			}
-		}
-	}
-	assert.True(t, seen["1"] && seen["2"] && seen["32"], "%v", seen)
 }

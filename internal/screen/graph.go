@@ -282,7 +282,7 @@ func statusStyle(t graph.Thread) style {
 	case t.Missing():
 		return red
 	case t.Ready:
-		return cyan
+		return blue
 	}
 	return Status(t.Status).style
 }

@@ -14,7 +14,7 @@ func TestANoticeIsThePublishedLine(t *testing.T) {
 	n.Width = 30
 	assert.Equal(t, []string{`error code=T101 msg="Thread`, `  'x\x1b' not \"found\"."`, `  threadId=x nearest=y`}, n.Draw())
 	n.Colours = true
-	assert.Equal(t, "\x1b[31merror\x1b[0m\x1b[2m code=T101 msg=\"\x1b[0m\x1b[1mThread \x1b[0m", n.Draw()[0], "the message stands out")
+	assert.Equal(t, "\x1b[38;5;131merror\x1b[0m\x1b[38;5;243m code=T101 msg=\"\x1b[0m\x1b[1mThread \x1b[0m", n.Draw()[0], "the message stands out")
 }
 
 func TestWordsAreNotBroken(t *testing.T) {

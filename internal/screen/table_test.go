@@ -122,7 +122,7 @@ func TestColoursDoNotChangeTheWidthOfATable(t *testing.T) {
 	}
 	bare, coloured := table.Draw(30, false), table.Draw(30, true)
 	for i := range coloured {
-		without := strings.NewReplacer("\x1b[2m", "", "\x1b[32m", "", "\x1b[1m", "", "\x1b[0m", "").Replace(coloured[i])
+		without := strings.NewReplacer("\x1b[38;5;243m", "", "\x1b[38;5;29m", "", "\x1b[1m", "", "\x1b[0m", "").Replace(coloured[i])
 		assert.Equal(t, bare[i], without)
 	}
 	assert.Contains(t, coloured[3], "\x1b[1mwaiting_human\x1b[0m")

@@ -15,16 +15,15 @@ import (
 // style is how a terminal shows a text: the parameters of SGR, "" for plain.
 type style string
 
-// The styles. Only the eight basic colours, bold and dim: they are readable on a light
-// and on a dark background.
+// The styles.
 const (
 	plain   style = ""
 	bold    style = "1"
-	dim     style = "2"
-	red     style = "31"
-	green   style = "32"
-	magenta style = "35"
-	cyan    style = "36"
+	dim     style = SGRGrey
+	red     style = SGRRed
+	green   style = SGRGreen
+	magenta style = SGRMagenta
+	blue    style = SGRBlue
 )
 
 // strong is a style in bold.

@@ -506,6 +506,16 @@ func TestARowSaysWhatMattersFirst(t *testing.T) {
 	assert.Contains(t, r.frame(), "a new thread below Write the manual of the parser")
 }
 
+func TestTheSelectedRowHasNoColours(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.desk.Colours = true
+	r.press("down", "down")
+	lines := strings.Split(r.frame(), "\n")
+	assert.Contains(t, lines[1], "\x1b[1m", "the others have theirs")
+	assert.Regexp(t, "^\x1b\\[7m[^\x1b]*\x1b\\[0m │", lines[3], "reversed they would have another contrast")
+}
+
 func TestWhereThereIsNothingTheScreenSaysHowToBegin(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 80, 24)

@@ -161,12 +161,13 @@ func (m *Model) nothing() string {
 	return "no threads: N begins an objective"
 }
 
-// chosen draws the selected line of a part: in reverse if the part has the focus.
+// chosen draws the selected line of a part: in reverse if the part has the focus, without
+// colours, whose contrast would be another one there.
 func (m *Model) chosen(text string, selected, focused bool) string {
 	if !selected || !focused {
 		return text
 	}
-	return "\x1b[7m" + strings.ReplaceAll(text, "\x1b[0m", "\x1b[0;7m") + "\x1b[0m"
+	return "\x1b[7m" + ansi.Strip(text) + "\x1b[0m"
 }
 
 // detailsLines are the tabs, and the part of the details that is shown.
@@ -195,7 +196,7 @@ func (m *Model) tabsLine() string {
 		case i == m.tab:
 			name = m.label(name, m.focus == onDetails)
 		case m.desk.Colours:
-			name = "\x1b[2m" + name + "\x1b[0m"
+			name = "\x1b[" + screen.SGRGrey + "m" + name + "\x1b[0m"
 		}
 		names = append(names, name)
 	}
