@@ -1,28 +1,21 @@
 package jetstream_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/jetstream"
 	"leslie/internal/ledger/ledgertest"
+	"leslie/test/cluster"
 )
 
 // certificate and key are files of a server on this machine, which this process trusts.
@@ -34,36 +27,12 @@ func TestMain(m *testing.M) {
 		log.Fatal(err)
 	}
 	certificate, key = filepath.Join(dir, "crt"), filepath.Join(dir, "key")
-	if err := errors.Join(makeCertificate(), os.Setenv("SSL_CERT_FILE", certificate)); err != nil {
+	if err := errors.Join(cluster.MakeCertificate(certificate, key, farHost), os.Setenv("SSL_CERT_FILE", certificate)); err != nil {
 		log.Fatal(err)
 	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
-}
-
-func makeCertificate() error {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames: []string{farHost},
-		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		return err
-	}
-	secret, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		return err
-	}
-	write := func(path, kind string, data []byte) error {
-		return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600)
-	}
-	return errors.Join(write(certificate, "CERTIFICATE", public), write(key, "EC PRIVATE KEY", secret))
 }
 
 // needsTLS skips where the system alone says whom it trusts.
@@ -76,9 +45,7 @@ func needsTLS(t *testing.T) {
 
 // withTLS takes the comment signs off the file's lines about TLS.
 func withTLS(config string) string {
-	config = strings.NewReplacer("#tls {", "tls {", "#  cert_file", "  cert_file", "#  key_file", "  key_file", "\n#}", "\n}").Replace(config)
-	config = strings.ReplaceAll(config, "/etc/nats/server.crt", filepath.ToSlash(certificate))
-	return strings.ReplaceAll(config, "/etc/nats/server.key", filepath.ToSlash(key))
+	return cluster.WithTLS(config, certificate, key)
 }
 
 func TestServersAreReachedInEachWay(t *testing.T) {

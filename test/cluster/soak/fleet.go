@@ -32,6 +32,7 @@ type fleet struct {
 	url, project      string
 	stream            string // that has the log
 	copies            []string
+	certificate       string // of the servers
 }
 
 // newFleet starts servers and connects copies with a new project. After an error the
@@ -61,8 +62,18 @@ func newFleet(ctx context.Context, s setup, servers int) (*fleet, error) {
 	starting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	options := cluster.Options{Binary: program, Dir: kept, Size: servers, Disks: s.disks && servers > 1}
-	if servers == 1 {
-		options.Change = func(config string) string { return clusterBlock().ReplaceAllString(config, "") }
+	options.Change = func(config string) string {
+		if servers == 1 {
+			config = clusterBlock().ReplaceAllString(config, "")
+		}
+		if s.tls {
+			config = cluster.WithTLS(config, f.certificate, filepath.Join(kept, "key")) + "\nallow_non_tls: true\n"
+		}
+		return config
+	}
+	f.certificate = filepath.Join(kept, "certificate")
+	if err := cluster.MakeCertificate(f.certificate, filepath.Join(kept, "key")); err != nil {
+		return f, err
 	}
 	if f.servers, err = cluster.Start(starting, options); err != nil {
 		return f, err
@@ -123,7 +134,7 @@ func (f *fleet) as(role string, at int, argv []string, stdin string, started fun
 }
 
 func (f *fleet) environment(role string) []string {
-	return append(harness.Environment(f.home, f.scratch), "LESLIE_REMOTE_CREDS="+f.servers.Credentials(role))
+	return append(harness.Environment(f.home, f.scratch), "LESLIE_REMOTE_CREDS="+f.servers.Credentials(role), "SSL_CERT_FILE="+f.certificate)
 }
 
 // folder returns the folder of a thread in a copy.

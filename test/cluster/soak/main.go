@@ -22,6 +22,7 @@ type setup struct {
 	seed            uint64
 	only            string
 	disks, keep     bool
+	tls             bool // servers that offer TLS
 }
 
 func main() {

@@ -36,7 +36,7 @@ const (
 // measureAll measures on one server and on three.
 func measureAll(ctx context.Context, s setup, short bool, out io.Writer) (kept bool, err error) {
 	for _, servers := range []int{1, 3} {
-		s.copies = crowd
+		s.copies, s.tls = crowd, true
 		f, err := newFleet(ctx, s, servers)
 		if err == nil {
 			m := measuring{ctx: ctx, fleet: f, out: out, short: short, only: s.only}
@@ -162,8 +162,6 @@ func (m *measuring) together() error {
 
 // trips counts round trips of a write: how much longer it takes behind a way that is long.
 func (m *measuring) trips() error {
-	var times [2]time.Duration
-	const delay = 100 * time.Millisecond
 	at := len(m.copies) - 1
 	name := filepath.Join(m.copies[at], ".leslie", "remote.json")
 	was, err := os.ReadFile(name)
@@ -171,33 +169,47 @@ func (m *measuring) trips() error {
 		return err
 	}
 	defer func() { _ = os.WriteFile(name, was, 0o644) }()
-	for i, d := range []time.Duration{0, delay} {
-		url, stop, err := far(strings.TrimPrefix(m.servers.URLs()[0], "nats://"), d)
+	for _, scheme := range []string{"nats", "tls"} {
+		const delay = 100 * time.Millisecond
+		near, err := m.behind(at, name, scheme, 0)
 		if err != nil {
 			return err
 		}
-		data, _ := json.Marshal(map[string]string{"url": url, "project": m.project})
-		if err := os.WriteFile(name, data, 0o644); err != nil {
+		away, err := m.behind(at, name, scheme, delay)
+		if err != nil {
 			return err
 		}
-		var all []time.Duration
-		for n := range 7 {
-			o := m.call(at, []string{"spawn", "--intent", "Far", "--objective", "goal", "--id", fmt.Sprintf("far-%d-%d", i, n)}, "", nil)
-			if !o.OK() {
-				return fmt.Errorf("leslie spawn: %s", o.Text())
-			}
-			all = append(all, o.End.Sub(o.Begin))
-		}
-		stop()
-		times[i] = slices.Min(all)
+		// To the proxy it is no way: what TCP takes is added.
+		fmt.Fprintf(m.out, "  a write by %s takes %.1f round trips\n", scheme, 1+float64(away-near)/float64(2*delay))
 	}
-	// To the proxy it is no way: what TCP takes is added.
-	fmt.Fprintf(m.out, "  a write takes %.1f round trips\n", 1+float64(times[1]-times[0])/float64(2*delay))
 	return nil
 }
 
+// behind returns the shortest time of a write in a copy whose way to a server takes a time in each
+// direction. name is the file that says where the server is.
+func (m *measuring) behind(at int, name, scheme string, delay time.Duration) (time.Duration, error) {
+	address, stop, err := far(strings.TrimPrefix(m.servers.URLs()[0], "nats://"), delay)
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	data, _ := json.Marshal(map[string]string{"url": scheme + "://" + address, "project": m.project})
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		return 0, err
+	}
+	var all []time.Duration
+	for range 7 {
+		o := m.call(at, []string{"spawn", "--intent", "Far", "--objective", "goal"}, "", nil)
+		if !o.OK() {
+			return 0, fmt.Errorf("leslie spawn: %s", o.Text())
+		}
+		all = append(all, o.End.Sub(o.Begin))
+	}
+	return slices.Min(all), nil
+}
+
 // far listens where a server is reached by a way that takes a time in each direction.
-func far(server string, delay time.Duration) (url string, stop func(), err error) {
+func far(server string, delay time.Duration) (address string, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -217,7 +229,7 @@ func far(server string, delay time.Duration) (url string, stop func(), err error
 			go carry(here, there, delay)
 		}
 	}()
-	return "nats://" + l.Addr().String(), func() { _ = l.Close() }, nil
+	return l.Addr().String(), func() { _ = l.Close() }, nil
 }
 
 func carry(to, from net.Conn, delay time.Duration) {
