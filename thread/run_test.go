@@ -204,3 +204,14 @@ func TestARunBelongsToItsMachine(t *testing.T) {
 	_, err = w.ChangeRun("it", "one", at(late), func(*thread.Run) {})
 	assert.True(t, codes.Has(err, codes.InvalidArgument), "the process on the laptop finds out: %v", err)
 }
+
+func TestARunIsWrittenAsItIs(t *testing.T) {
+	t.Parallel()
+	was := thread.Thread{Run: []thread.Run{{Agent: "a", Reason: "2 < 3 && done", Unknown: `,"newer":1`}}}
+	data, err := thread.Encode(was)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"reason":"2 < 3 && done"`)
+	var is thread.Thread
+	require.NoError(t, thread.Decode(data, &is))
+	assert.Equal(t, was, is)
+}
