@@ -52,6 +52,9 @@ func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
 		return m.filterKey(msg)
 	}
 	if cmd, known := m.moved(key); known {
+		if !m.failed {
+			m.said = "" // it was about what has been left
+		}
 		return cmd
 	}
 	return m.acted(key)
@@ -248,6 +251,7 @@ func (m *Model) acted(key string) tea.Cmd {
 	}
 	t := m.about()
 	if t == "" {
+		m.said = key + " does nothing where no thread is selected; ? shows the keys"
 		return nil
 	}
 	switch key {
@@ -268,7 +272,7 @@ func (m *Model) acted(key string) tea.Cmd {
 	case "R":
 		return m.ask(newConfirmation("run the agent of "+m.name(t)+"?", "It works in the background; x stops it, and tab 4 shows what it does.", m.width, "run", t, "--detach"))
 	case "v":
-		return m.open("comments on "+m.name(t), "comments", t)
+		return m.open("comments on "+m.name(t)+": V writes one, : comment resolve ID settles one", "comments", t)
 	case "V":
 		return m.ask(newText("comment on "+m.name(t), "Its file, the lines and the text: plan.md:3 Name it, or plan.md:3-5 Name it, or code:main.go:7 Name it.", "comment", m.width, func(typed string) []string {
 			where, text, _ := strings.Cut(typed, " ")
@@ -282,6 +286,8 @@ func (m *Model) acted(key string) tea.Cmd {
 		return m.merge(t)
 	case "c":
 		return m.conflicts()
+	default:
+		m.said = key + " is no key here; ? shows the keys"
 	}
 	return nil
 }

@@ -506,6 +506,19 @@ func TestARowSaysWhatMattersFirst(t *testing.T) {
 	assert.Contains(t, r.frame(), "a new thread below Write the manual of the parser")
 }
 
+func TestAKeyThatDoesNothingSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.press("s")
+	assert.Contains(t, r.frame(), "s does nothing where no thread is selected; ? shows the keys", "an objective is")
+	r.press("down")
+	assert.NotContains(t, r.frame(), "? shows the keys", "it is about the key before")
+	r.press("e")
+	assert.Contains(t, r.frame(), "e is no key here; ? shows the keys")
+	r.press("v")
+	assert.Contains(t, r.frame(), "V writes one, : comment resolve ID settles one")
+}
+
 func TestTheSelectedRowHasNoColours(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, 30)
