@@ -132,7 +132,7 @@ func (l *log) makeTurn(ctx context.Context, replicas int) error {
 		"stream_name": l.names.turn,
 		"config": map[string]any{
 			"name": turnConsumer, "durable_name": turnConsumer,
-			"deliver_policy": "all", "ack_policy": "explicit", "ack_wait": turnFor,
+			"deliver_policy": "all", "ack_policy": "explicit", "ack_wait": silentFor,
 			"max_ack_pending": 1, "max_deliver": -1, "max_waiting": 4096,
 			"mem_storage": true, "num_replicas": replicas,
 		},

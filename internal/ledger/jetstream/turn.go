@@ -12,12 +12,16 @@ import (
 	"leslie/internal/ledger"
 )
 
-// The turn's consumer, and how long it keeps the token for who has got it, and a request
-// for who waits.
+// The turn's consumer, and how long it keeps a request for who waits.
 const (
 	turnConsumer = "turn"
-	turnFor      = 5 * time.Second
 	turnRequest  = time.Minute
+	// Who has the token says so, for turnFor at most; the next one gets it when that was
+	// not heard for silentFor. All others wait so long when its holder is gone, and also
+	// when somebody was killed who waited: a server that gives out the token does not
+	// know whether who waits at another server is still there.
+	turnFor   = 5 * time.Second
+	silentFor = time.Second
 	// A server says this often that it still knows a request; who hears nothing for
 	// longer asks again.
 	heartbeat = 2 * time.Second
@@ -37,11 +41,34 @@ func (l *log) Turn(ctx context.Context) (done func(), err error) {
 		case err != nil:
 			return nil, err
 		case token != nil:
-			return sync.OnceFunc(func() { giveBack(nc, token) }), nil
+			return hold(ctx, nc, token), nil
 		case !pause(ctx):
 			return nil, silence(ctx, ledger.ErrUnreachable)
 		}
 	}
+}
+
+// hold says that somebody has the token, until done is called or the context ends.
+func hold(ctx context.Context, nc *nats.Conn, token *nats.Msg) (done func()) {
+	ctx, stop := context.WithTimeout(ctx, turnFor)
+	var saying sync.WaitGroup
+	saying.Go(func() {
+		again := time.NewTicker(silentFor / 3)
+		defer again.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again.C:
+				_ = token.Respond([]byte("+WPI"))
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		stop()
+		saying.Wait()
+		giveBack(nc, token)
+	})
 }
 
 // giveBack ends a turn, and waits until the server has read so: the process may end now,

@@ -1,0 +1,61 @@
+package jetstream_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"leslie/internal/ledger/ledgertest"
+)
+
+// goneWithin is how long others wait at most for a turn that is nobody's any more.
+const goneWithin = 3 * time.Second
+
+// A turn stays its holder's for longer than the server waits for a word, and ends soon once
+// the holder is gone.
+func TestATurnEndsSoonWhenItsHolderIsGone(t *testing.T) {
+	t.Parallel()
+	s := startNode(t, nil).setup(t, "turns")
+	holder, other := ledgertest.Created(t, s), ledgertest.Opened(t, s, s.Writer)
+	_, err := holder.Turn(ledgertest.Soon(t))
+	require.NoError(t, err)
+	short, cancel := context.WithTimeout(t.Context(), goneWithin)
+	defer cancel()
+	_, err = other.Turn(short)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	begun := time.Now()
+	require.NoError(t, holder.Close())
+	done, err := other.Turn(ledgertest.Soon(t))
+	require.NoError(t, err)
+	assert.Less(t, time.Since(begun), goneWithin)
+	done()
+}
+
+// A server gives the turn to who waits at another server, even if nobody is there any more.
+func TestATurnOfNobodyEndsSoon(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, false)
+	s := clusterSetup(c, "turns")
+	l := ledgertest.Created(t, s)
+	for _, url := range c.URLs() {
+		done, err := l.Turn(ledgertest.Soon(t))
+		require.NoError(t, err)
+		at := s.Writer
+		at.URLs = []string{url}
+		waiter := ledgertest.Opened(t, s, at)
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err = waiter.Turn(short)
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoError(t, waiter.Close())
+		begun := time.Now()
+		done()
+		done, err = l.Turn(ledgertest.Soon(t))
+		require.NoError(t, err)
+		assert.Less(t, time.Since(begun), goneWithin, "the waiter was at %s", url)
+		done()
+	}
+}
