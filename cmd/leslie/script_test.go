@@ -16,7 +16,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v3"
@@ -37,6 +39,8 @@ import (
 //	yaml ...              the same for YAML
 //	keep VAR FIELD        puts a field of stdout's document into a variable
 //	follow                runs the first next line of the last answer: it exits 0
+//	appears FILE [REGEXP] waits until there is such a file (a pattern of path/filepath's
+//	                      Glob) with the text
 //	snapshot DIR          notes every path and byte below DIR, but for the log
 //	unchanged DIR         compares with that
 //	repeat VAR N TEXT     puts N times TEXT into a variable; \n is a newline
@@ -56,7 +60,7 @@ func TestScripts(t *testing.T) {
 		Setup:              setUpScript,
 		Condition:          scriptCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow,
+			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow, "appears": scriptAppears,
 			"snapshot": scriptSnapshot, "unchanged": scriptUnchanged, "repeat": scriptRepeat, "fill": scriptFill,
 			"leslie": scriptLeslie, "hold": scriptHold, "free": scriptFree, "nobody": scriptNobody, "engine": scriptEngine,
 		},
@@ -234,6 +238,33 @@ func scriptFollow(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Logf("[follow] %s", line)
 	if got := statusOf(ts, ts.Exec("sh", "-c", line)); got != 0 {
 		ts.Fatalf("%s: exit status %d", line, got)
+	}
+}
+
+// scriptAppears waits for a file's text. The folder is watched before it is read, so that
+// nothing is missed.
+func scriptAppears(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && (len(args) == 1 || len(args) == 2), "appears FILE [REGEXP]")
+	pattern, text := ts.MkAbs(args[0]), regexp.MustCompile(`(?s)`+strings.Join(args[1:], ""))
+	watcher, err := fsnotify.NewWatcher()
+	ts.Check(err)
+	defer watcher.Close()
+	ts.Check(watcher.Add(filepath.Dir(pattern)))
+	for {
+		found, err := filepath.Glob(pattern)
+		ts.Check(err)
+		for _, name := range found {
+			if data, err := os.ReadFile(name); err == nil && text.Match(data) {
+				return
+			}
+		}
+		select {
+		case <-watcher.Events:
+		case err := <-watcher.Errors:
+			ts.Check(err)
+		case <-time.After(time.Minute):
+			ts.Fatalf("%s has not appeared", strings.Join(args, " with "))
+		}
 	}
 }
 
