@@ -123,6 +123,9 @@ func (c *call) failure(err error) *codes.Error {
 		err = c.asUsageError(e, "request-id")
 	}
 	e := app.Failed(err, c.operation(), c.op != nil && c.op.Changed())
+	if line := repeatLine(c); line != "" && e.Code() == codes.OutcomeUnknown {
+		e = e.WithNext(line)
+	}
 	var next []string
 	for _, line := range e.Next() { // after the operation, which a next line may name
 		next = append(next, rendering{c}.callerLine(places{c}.inLine(line)))
@@ -137,6 +140,20 @@ func (c *call) failure(err error) *codes.Error {
 		}
 	}
 	return e
+}
+
+// repeatLine is the call's line again, which its --request-id makes safe: "" if it has none,
+// or if it would need the same standard input.
+func repeatLine(c *call) string {
+	given := slices.Clone(c.line.operands)
+	for _, f := range c.line.flags {
+		given = append(given, f.text)
+	}
+	fromStdin := slices.Contains(given, "-") || c.line.cmd != nil && c.line.cmd.name == "batch" && len(c.line.operands) == 0
+	if c.line.cmd == nil || c.text("request-id") == "" || fromStdin {
+		return ""
+	}
+	return c.ownLine()
 }
 
 // callerLine returns a command for this caller to run unchanged: with the call's -C,

@@ -139,6 +139,8 @@ func (w *worker) check(row row, argv []string, o harness.Outcome) {
 		problem = "internal error text"
 	case o.Code() != "" && (strings.Contains(fatal, o.Code()) || !strings.Contains(row.may+away, o.Code())):
 		problem = "unexpected error"
+	case o.Code() == "T511" && !unknown(argv, o):
+		problem = "it does not say that the outcome is unknown, or not how to find out"
 	case o.Doc != nil:
 		for _, warning := range o.Doc.Warnings {
 			if strings.Contains(fatal, warning.Code) {
@@ -149,6 +151,16 @@ func (w *worker) check(row row, argv []string, o harness.Outcome) {
 	if problem != "" {
 		w.violate("leslie %s: %s\n    %s", strings.Join(argv, " "), problem, o.Text())
 	}
+}
+
+// unknown reports whether T511 says that nobody knows whether something changed, and that
+// the same line with its request id finds out, unless it had content that is gone.
+func unknown(argv []string, o harness.Outcome) bool {
+	changed, there := o.Doc.Error.Details["changed"]
+	id := slices.Index(argv, "--request-id") + 1
+	again := id == 0 || slices.Contains(argv, "-") ||
+		slices.ContainsFunc(o.Doc.Error.Next, func(line string) bool { return strings.Contains(line, "--request-id "+argv[id]) })
+	return there && changed == nil && again
 }
 
 // learn notes what an attempt says about a request; again: it has to be repeated.
