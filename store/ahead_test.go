@@ -302,3 +302,32 @@ func TestARemoteThatIsSilentIsAskedOnce(t *testing.T) {
 	assert.True(t, hasWarning(refresh(t, a), warnings.CacheOld))
 	assert.Equal(t, 1, asked)
 }
+
+// Lines of many messages are on disk together: one after the other each waits for the disk.
+func TestLinesOfManyMessagesAreMadeDurableTogether(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	a := c.machine(t, "a")
+	ids := []string{"t1", "t2", "t3"}
+	for _, id := range ids {
+		spawnThread(t, a, id, false)
+	}
+	b := c.machine(t, "b")
+	for _, id := range ids {
+		_, err := a.Update(context.Background(), callNamed("obj-"+id), func(st *thread.State) (Outcome, error) {
+			st.Plan(thread.Step{Do: thread.StepAppend, To: "threads/" + id + "/.meta/messages.jsonl", Line: `{}`})
+			return create("obj-" + id)(st)
+		})
+		require.NoError(t, err)
+	}
+	var lines []string
+	s := with(b, Options{Link: c.link(t, "b"), Before: func(a Action, path string) error {
+		if strings.HasSuffix(path, "messages.jsonl") && a != ActCreate {
+			lines = append(lines, string(a))
+		}
+		return nil
+	}})
+	refresh(t, s)
+	assert.Equal(t, []string{"write", "write", "write", "fsync", "fsync", "fsync"}, lines)
+	requireAlike(t, a, b)
+}

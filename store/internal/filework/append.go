@@ -98,7 +98,7 @@ func holdsLine(r io.Reader, line string) (bool, error) {
 	}
 }
 
-// appendLine appends the line durably. Errors: T505, T507.
+// appendLine appends the line; Sync makes it durable. Errors: T505, T507.
 func (w Work) appendLine(step thread.Step) error {
 	if err := w.Ensure(path.Dir(step.To)); err != nil {
 		return err
@@ -116,12 +116,16 @@ func (w Work) addLine(step thread.Step) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	w.Touch(path.Dir(step.To))
 	if _, err = w.Disk().Extend(f, at, [][]byte{[]byte(step.Line)}); err != nil {
+		_ = f.Close()
 		return err
 	}
-	return w.syncLine(step.To, f)
+	w.Appended(step.To, f)
+	if w.Full() {
+		return w.SyncFiles()
+	}
+	return nil
 }
 
 // syncLines makes an existing line durable, because its writer may have died before
@@ -132,9 +136,5 @@ func (w Work) syncLines(rel string) error {
 		return nil
 	}
 	defer f.Close()
-	return w.syncLine(rel, f)
-}
-
-func (w Work) syncLine(rel string, f *os.File) error {
 	return w.Disk().Step(saferoot.ActSync, w.Path(rel), f.Sync)
 }

@@ -232,6 +232,9 @@ func (w Work) carry(p *thread.Pending, i int) error {
 	case thread.StepReplace, thread.StepDelete:
 		return w.replace(p, i)
 	}
+	if err := w.SyncFiles(); err != nil { // some systems move no folder that has an open file
+		return err
+	}
 	if err := w.displace(step.To, displacedAt(p, i)); err != nil {
 		return err
 	}

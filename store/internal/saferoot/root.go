@@ -30,6 +30,7 @@ type Root struct {
 type fresh struct {
 	rel  string
 	file *os.File
+	old  bool // it was there before, and stays if it cannot be made durable
 }
 
 const (
@@ -254,9 +255,12 @@ func (r *Root) WriteFile(rel string, perm fs.FileMode, in io.Reader) (size int64
 		_ = r.Remove(rel)
 		return 0, CannotWrite(rel, err)
 	}
-	r.fresh = append(r.fresh, fresh{rel, out})
+	r.fresh = append(r.fresh, fresh{rel, out, false})
 	return size, nil
 }
+
+// Appended has Sync make what was appended to a file durable, and close it.
+func (r *Root) Appended(rel string, f *os.File) { r.fresh = append(r.fresh, fresh{rel, f, true}) }
 
 // Full reports whether so many files were written that SyncFiles is due.
 func (r *Root) Full() bool { return len(r.fresh) >= manyFresh }
@@ -272,7 +276,9 @@ func (r *Root) SyncFiles() error {
 	}
 	return r.waitFor(all, func(i int) {
 		_ = files[i].file.Close()
-		_ = r.Remove(files[i].rel)
+		if !files[i].old {
+			_ = r.Remove(files[i].rel)
+		}
 	})
 }
 
