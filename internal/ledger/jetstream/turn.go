@@ -26,22 +26,32 @@ const (
 	// longer asks again.
 	heartbeat = 2 * time.Second
 	quietFor  = 5 * time.Second
+	// Who hears nothing for this long gives up. Servers take up to 8 s to elect a leader.
+	unheardFor = 12 * time.Second
 )
 
 // Turn asks the consumer for its only message, which it gives to one at a time, in the
 // order of requests.
 func (l *log) Turn(ctx context.Context) (done func(), err error) {
+	waiting, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	unheard := time.AfterFunc(unheardFor, func() {
+		end(failure(ledger.ErrUnreachable, errors.New("no server says whose turn it is")))
+	})
+	defer unheard.Stop()
 	for {
-		nc, err := l.connected(ctx)
-		if err != nil {
-			return nil, err
+		nc, err := l.connected(waiting)
+		var token *nats.Msg
+		if err == nil {
+			token, err = l.awaitTurn(waiting, nc, l.exists(l.names.turn), func() { unheard.Reset(unheardFor) })
 		}
-		token, err := l.awaitTurn(ctx, nc, l.exists(l.names.turn))
 		switch {
-		case err != nil:
-			return nil, err
 		case token != nil:
 			return hold(ctx, nc, token), nil
+		case ctx.Err() == nil && waiting.Err() != nil:
+			return nil, context.Cause(waiting)
+		case err != nil:
+			return nil, err
 		case !pause(ctx):
 			return nil, silence(ctx, ledger.ErrUnreachable)
 		}
@@ -80,8 +90,9 @@ func giveBack(nc *nats.Conn, token *nats.Msg) {
 	}
 }
 
-// awaitTurn asks for the token until it comes; nil if the connection breaks before.
-func (l *log) awaitTurn(ctx context.Context, nc *nats.Conn, why func(context.Context) error) (*nats.Msg, error) {
+// awaitTurn asks for the token until it comes; nil if the connection breaks before. heard is
+// told that a server knows the request.
+func (l *log) awaitTurn(ctx context.Context, nc *nats.Conn, why func(context.Context) error, heard func()) (*nats.Msg, error) {
 	subject := "$JS.API.CONSUMER.MSG.NEXT." + l.names.turn + "." + turnConsumer
 	request := fmt.Appendf(nil, `{"batch":1,"expires":%d,"idle_heartbeat":%d}`, turnRequest, heartbeat)
 	watched, stop := l.watch(ctx, subject)
@@ -98,6 +109,7 @@ func (l *log) awaitTurn(ctx context.Context, nc *nats.Conn, why func(context.Con
 		cancel()
 		switch {
 		case err == nil && status(m) == "100": // the request is still known
+			heard()
 			continue
 		case err == nil && status(m) == "":
 			return m, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/internal/ledger"
 	"leslie/internal/ledger/ledgertest"
 )
 
@@ -58,4 +59,25 @@ func TestATurnOfNobodyEndsSoon(t *testing.T) {
 		assert.Less(t, time.Since(begun), goneWithin, "the waiter was at %s", url)
 		done()
 	}
+}
+
+// Whoever waits for a turn is told when the servers say nothing more: they could wait for good.
+func TestWaitingForATurnEndsWhenNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, nil)
+	s := n.setup(t, "turns")
+	holder := ledgertest.Created(t, s)
+	p := startProxy(t, n.port)
+	far := n.setup(t, "turns", p.url("nats"))
+	waiter := ledgertest.Opened(t, far, far.Writer)
+	_, err := waiter.Head(ledgertest.Soon(t))
+	require.NoError(t, err)
+	_, err = holder.Turn(ledgertest.Soon(t))
+	require.NoError(t, err)
+	p.deaf.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*ledgertest.Within)
+	defer cancel()
+	_, err = waiter.Turn(ctx)
+	require.ErrorIs(t, err, ledger.ErrUnreachable)
+	require.NoError(t, ctx.Err())
 }
