@@ -25,7 +25,7 @@ type fault struct {
 }
 
 func faults(disks bool) []fault {
-	all := []fault{{"leader", leaderKilled}, {"all", allKilled}, {"stopped", leaderStopped}, {"random", randomKills}, {"bit", bitFlipped}}
+	all := []fault{{"leader", leaderKilled}, {"all", allKilled}, {"stopped", leaderStopped}, {"still", allStopped}, {"random", randomKills}, {"bit", bitFlipped}}
 	if disks {
 		all = append(all, fault{"power", powerCut})
 	}
@@ -115,6 +115,41 @@ func leaderStopped(ctx context.Context, r *run, dice *rand.Rand) error {
 	}
 	time.Sleep(time.Duration(1+dice.IntN(8)) * time.Second)
 	return r.servers.Resume(i)
+}
+
+// answerFor is how long leslie waits for what became of an operation that was sent.
+const answerFor = 20 * time.Second
+
+// allStopped stops all servers, the leader last: it still tells where the log ends, and
+// cannot confirm what it is sent. It takes so long that who has sent an operation is told that
+// nobody knows what became of it (T511), and who waits for a turn that there is none (T510).
+func allStopped(ctx context.Context, r *run, dice *rand.Rand) error {
+	leader, err := r.leader(ctx)
+	if err != nil {
+		return err
+	}
+	order := []int{}
+	for i := range r.servers.Size() {
+		if i != leader {
+			order = append(order, i)
+		}
+	}
+	for _, i := range order {
+		if err := r.servers.Pause(i); err != nil {
+			return err
+		}
+	}
+	time.Sleep(3 * time.Second)
+	if err := r.servers.Pause(leader); err != nil {
+		return err
+	}
+	time.Sleep(answerFor)
+	for _, i := range dice.Perm(r.servers.Size()) {
+		if err := r.servers.Resume(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func randomKills(_ context.Context, r *run, dice *rand.Rand) error {
