@@ -96,18 +96,15 @@ func engine(variables map[string]string) ledger.Engine {
 	return jetstream.Engine{Getenv: func(name string) string { return variables[name] }}
 }
 
-// secured is a server with websocket and TLS.
-func secured(t *testing.T) *node {
-	t.Helper()
-	return startNode(t, func(config string) string {
-		return strings.Replace(config, "  no_tls: true\n", fmt.Sprintf("  tls { cert_file: %q, key_file: %q }\n", certificate, key), 1)
-	})
+// websocketTLS has the server end TLS for websockets.
+func websocketTLS(config string) string {
+	return strings.Replace(config, "  no_tls: true\n", fmt.Sprintf("  tls { cert_file: %q, key_file: %q }\n", certificate, key), 1)
 }
 
 func TestServersAreReachedThroughAProxy(t *testing.T) {
 	t.Parallel()
 	needsTLS(t)
-	n := secured(t)
+	n := startNode(t, websocketTLS)
 	for name, c := range map[string]struct {
 		secure             bool
 		variable, password string

@@ -192,6 +192,7 @@ func TestAConnectionAndAWriteTakeSixRoundTrips(t *testing.T) {
 	}{
 		{"nats", nil, 5},
 		{"tls", withTLS, 6},
+		{"wss", websocketTLS, 7},
 	} {
 		t.Run(kind.scheme, func(t *testing.T) {
 			t.Parallel()
@@ -199,9 +200,13 @@ func TestAConnectionAndAWriteTakeSixRoundTrips(t *testing.T) {
 				needsTLS(t)
 			}
 			n := startNode(t, kind.change)
-			s := n.setup(t, "p", fmt.Sprintf("%s://127.0.0.1:%d", kind.scheme, n.port))
+			port := n.port
+			if kind.scheme == "wss" {
+				port = n.websocketPort(t)
+			}
+			s := n.setup(t, "p", fmt.Sprintf("%s://127.0.0.1:%d", kind.scheme, port))
 			ledgertest.Created(t, s)
-			p := startProxy(t, n.port)
+			p := startProxy(t, port)
 			p.delay = 200 * time.Millisecond
 			trips := 100.0
 			for i := range 3 { // the shortest: the machine may have other work

@@ -54,7 +54,7 @@ func TestServersAreReachedInEachWay(t *testing.T) {
 	plain := startNode(t, nil)
 	secure := startNode(t, withTLS)
 	wss := startNode(t, func(config string) string {
-		return strings.Replace(withTLS(config), "  no_tls: true\n", fmt.Sprintf("  tls { cert_file: %q, key_file: %q }\n", certificate, key), 1)
+		return websocketTLS(withTLS(config))
 	})
 	nobody := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	for name, ways := range map[string]struct {
