@@ -37,7 +37,7 @@ type threadInfo struct {
 }
 
 // scenarioPrefixes are the prefixes of the scenarios' threads, which the rows do not use.
-const scenarioPrefixes = "group- rollback- undo-"
+const scenarioPrefixes = "group- rollback- branch- undo-"
 
 func openToRows(id string) bool {
 	first, _, _ := strings.Cut(id, "-")

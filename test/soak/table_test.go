@@ -64,7 +64,7 @@ func TestEveryRowDrawsALineOfItsCommand(t *testing.T) {
 
 func TestTheSnapshotHasNoThreadsOfScenarios(t *testing.T) {
 	t.Parallel()
-	sc, err := snapshotOf([]byte(`{"threads":{"a":{"status":"active","checkpoints":[{"checkpointId":"ckpt-1"}]},"group-1-0":{},"rollback-00-1":{},"undo-00-1":{}},
+	sc, err := snapshotOf([]byte(`{"threads":{"a":{"status":"active","checkpoints":[{"checkpointId":"ckpt-1"}]},"group-1-0":{},"rollback-00-1":{},"branch-00-1-1":{},"undo-00-1":{}},
 		"objectives":{"scenarios":{},"goal":{}},"merges":{"merge-1":{"target":"group-1-0"},"merge-2":{"target":"a"}},
 		"approvals":{"appr-1":{"status":"open"},"appr-2":{"status":"denied"}}}`))
 	require.NoError(t, err)
