@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod house whole race fuzz short bench micro oracle bytes histories torture soak faults cluster machines ledger agents docs man install dist clean
+.PHONY: build help demo test check fmt vet lint mod source whole next race fuzz short bench micro oracle bytes histories torture soak faults cluster machines ledger agents docs man install dist clean
 
 # Without -trimpath, which "make dist" has: so it shares compiled packages with the tests.
 # Copied, the program lies in the system's cache in larger pieces than the linker leaves
@@ -38,9 +38,9 @@ demo: build ## build leslie and play a whole piece of work with it
 # -short: random walks, kills and rounds are a sample; "make whole" has them all.
 # GOGC saves collections that memory for two test processes makes needless. "make vet" vets.
 test: ## run every test; needs nothing but Go
-	CGO_ENABLED=0 GOGC=400 $(GO) test $(TAGS) -vet=off -short -parallel $(PARALLEL) -timeout 15m ./...
+	CGO_ENABLED=0 GOGC=400 $(GO) test $(TAGS) -vet=off -short -parallel $(PARALLEL) -timeout 30m ./...
 
-check: fmt vet lint mod house whole race fuzz short ## everything that a change must pass beyond the tests
+check: fmt vet lint mod source race fuzz short ## everything that a change must pass beyond the tests
 	@echo "check: all passed"
 
 fmt: ## refuse files that gofmt would change
@@ -53,7 +53,7 @@ vet: ## vet the source for linux, darwin and windows
 		echo "== go vet for $$os"; \
 		CGO_ENABLED=0 GOOS=$$os $(GO) vet $(TAGS) ./... || exit 1; \
 	done
-	@echo "== go vet without the build tags"; CGO_ENABLED=0 $(GO) vet -tags= ./cmd/leslie
+	@echo "== go vet without the build tags"; CGO_ENABLED=0 $(GO) vet -tags= ./cmd/leslie/...
 
 lint: ## run staticcheck as pinned in tools/go.mod
 	@echo "== staticcheck"; CGO_ENABLED=0 $(STATICCHECK) $(TAGS) ./...
@@ -61,39 +61,51 @@ lint: ## run staticcheck as pinned in tools/go.mod
 mod: ## refuse a go.mod that names more or less than the source uses
 	@echo "== go mod tidy"; $(GO) mod tidy -diff && $(GO) -C tools mod tidy -diff
 
-house: ## check the rules over the source and the documents that repeat it
-	@echo "== house rules"; CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 ./test/house
+source: ## check the rules over the source and the documents that repeat it
+	@echo "== rules over the source"; CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 ./test/source
 
-whole: ## run whole what "make test" samples, and every script's calls as processes
+# Before a release, and after a change of merging, storing or recovery. It is no part of
+# "make check": alone it takes longer than everything else there.
+whole: ## run whole what "make test" samples, and every script's calls as processes (an hour)
 	@echo "== samples as a whole"; \
-	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 30m ./cmd/leslie ./internal/git ./merge ./store ./thread ./test/proctest
+	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 120m ./cmd/leslie ./internal/git ./merge ./store ./thread ./test/proctest
+
+next: ## run what the errors of all scripts say is next, each on a copy of the script's folder (minutes)
+	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_NEXT=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 60m -run TestScripts ./cmd/leslie
 
 # A process with the race detector sleeps a second before it ends unless it is
-# told not to; the tests start many. The test that is left out has one goroutine and
-# took minutes.
+# told not to; the tests start many. What is left out took minutes and has one goroutine: a
+# test of pairs of damages, and sweeps that kill one process after another.
 race: ## run the tests of leslie's packages with the race detector; needs gcc
 	@echo "== race detector"; \
 	packages=$$($(GO) list ./... | grep -v '^leslie/test/') || exit 1; \
-	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -vet=off -race -short -skip '^TestTwoDamagesAtOnce$$' -parallel $(PARALLEL) -timeout 30m $$packages
+	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 $(GO) test $(TAGS) -vet=off -race -short -skip '^TestTwoDamagesAtOnce$$|^TestScripts$$/killed_at_any_git_call' -parallel $(PARALLEL) -timeout 30m $$packages
 
+# The tests of a package are built once for all of its targets, with the instrumentation
+# that -fuzz asks for, and run as "go test" runs them.
 fuzz: ## fuzz every fuzz target for a few seconds
 	@echo "== fuzz"; \
-	listed=$$($(GO) test $(TAGS) -list '^Fuzz' ./...) || { echo "$$listed"; exit 1; }; \
-	targets=$$(echo "$$listed" | awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" names[i]; n = 0 }'); \
-	set -- $$targets; \
-	if [ $$# -eq 0 ]; then echo "no fuzz targets"; exit 0; fi; \
-	each=$$(($(FUZZ_TOTAL) / $$#)); \
+	export CGO_ENABLED=0; \
+	cache="$$($(GO) env GOCACHE)/fuzz" && module=$$($(GO) list -m) || exit 1; \
+	found=$$(find . -name '*_test.go' -exec grep -H '^func Fuzz' {} +); \
+	if [ -z "$$found" ]; then echo "no fuzz targets"; exit 0; fi; \
+	each=$$(($(FUZZ_TOTAL) / $$(echo "$$found" | wc -l))); \
 	if [ $$each -gt $(FUZZ_EACH) ]; then each=$(FUZZ_EACH); fi; \
 	if [ $$each -lt 1 ]; then each=1; fi; \
-	for target do \
-		echo "$${target%%:*} $${target##*:} for $${each}s"; \
-		out=$$($(GO) test $(TAGS) -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime "$${each}s" -fuzzminimizetime $(FUZZ_SHORTEN)s "$${target%%:*}" 2>&1) && { echo "$$out"; continue; }; \
-		echo "$$out"; \
-		case "$$out" in \
-		*"Failing input"*) exit 1 ;; \
-		*"context deadline exceeded"*) echo "(its time ran out while a worker was at it; no input failed)" ;; \
-		*) exit 1 ;; \
-		esac; \
+	test="$$PWD/bin/fuzz.test"; \
+	for dir in $$(echo "$$found" | sed 's,^\./,,; s,/[^/]*_test\.go:.*,,' | sort -u); do \
+		$(GO) test $(TAGS) -vet=off -c -fuzz . -ldflags '-s -w' -o "$$test" "./$$dir" || exit 1; \
+		targets=$$(cd "$$dir" && "$$test" -test.list '^Fuzz') || { echo "$$targets"; exit 1; }; \
+		for target in $$targets; do \
+			echo "$$module/$$dir $$target for $${each}s"; \
+			out=$$(cd "$$dir" && "$$test" -test.paniconexit0 -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime "$${each}s" -test.fuzzminimizetime $(FUZZ_SHORTEN)s -test.fuzzcachedir "$$cache/$$module/$$dir" 2>&1) && { echo "$$out"; continue; }; \
+			echo "$$out"; \
+			case "$$out" in \
+			*"Failing input"*) exit 1 ;; \
+			*"context deadline exceeded"*) echo "(its time ran out while a worker was at it; no input failed)" ;; \
+			*) exit 1 ;; \
+			esac; \
+		done; \
 	done
 
 # BENCH=-short for a look; BENCH="-only sizes -runs 11" and the like: go run ./test/bench -help
@@ -124,10 +136,10 @@ histories: ## compare merges in the histories of HISTORIES with git merge; needs
 	CGO_ENABLED=0 LESLIE_HISTORIES="$(HISTORIES)" LESLIE_HISTORY_MERGES=$(MERGES) $(GO) test $(TAGS) ./internal/git -count=1 -timeout 60m -v -run TestHistorical
 
 torture: build ## kill and fail the binary at every call of the system that it makes; needs Linux and strace
-	$(GO) run $(TAGS) ./test/torture -leslie bin/leslie
+	$(GO) run $(TAGS) ./test/lab/torture -leslie bin/leslie
 
 soak: build ## 16 processes of random commands and kills for five minutes, against a model (SOAK="-for 1h")
-	CGO_ENABLED=0 $(GO) run $(TAGS) ./test/soak -leslie bin/leslie $(SOAK)
+	CGO_ENABLED=0 $(GO) run $(TAGS) ./test/lab/soak -leslie bin/leslie $(SOAK)
 
 bin/nats-server: tools/go.mod
 	@cd tools && CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -o ../bin/nats-server github.com/nats-io/nats-server/v2
@@ -141,7 +153,7 @@ machines: build bin/nats-server ## play one project on two machines and three se
 
 # As root it also cuts the servers' power. FAULTS="-kills", "-measure", "-short", "-only leader".
 faults: build bin/nats-server ## one project on eight machines, while its three NATS servers are killed, stopped and damaged (half an hour); needs Linux
-	@CGO_ENABLED=0 $(GO) build $(TAGS) -o bin/faults ./test/cluster/soak; \
+	@CGO_ENABLED=0 $(GO) build $(TAGS) -o bin/faults ./test/lab/faults; \
 	if [ -n "$(FAULTS)" ]; then bin/faults -leslie bin/leslie $(FAULTS); else bin/faults -leslie bin/leslie && bin/faults -leslie bin/leslie -kills; fi
 
 # As root on Linux LESLIE_NATS_DISKS=1 adds power cuts.
@@ -154,11 +166,11 @@ agents: build ## run six real agents in pinned versions against a fake model; ne
 	LESLIE_AGENTS="$$PWD/bin/leslie" LESLIE_AGENTS_ONLY="$(AGENTS)" CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 -v -parallel 2 -timeout 60m -run TestRealAgents ./test/agents
 
 short: build ## a sample of torture, and half a minute of soak
-	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/torture -leslie bin/leslie -short -seed 1
-	@echo "== soak, half a minute"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/soak -leslie bin/leslie -short
+	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/lab/torture -leslie bin/leslie -short -seed 1
+	@echo "== soak, half a minute"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/lab/soak -leslie bin/leslie -short
 
 docs: ## write docs/codes.md anew from the code tables
-	CGO_ENABLED=0 $(GO) test $(TAGS) ./test/house -count=1 -run Codes -update
+	CGO_ENABLED=0 $(GO) test $(TAGS) ./test/source -count=1 -run Codes -update
 
 # The version and the time of what is made for others: those of the commit, so that two
 # runs make the same. SOURCE_DATE_EPOCH names another time.
@@ -177,9 +189,9 @@ install: man ## install binary, manual and completions below PREFIX (/usr/local)
 	put() { cp "$$2" "$$3.new"; chmod "$$1" "$$3.new"; mv -f "$$3.new" "$$3"; }; \
 	put 755 bin/leslie "$$to/bin/leslie"; \
 	for page in bin/man/man1/*.1; do put 644 "$$page" "$$share/man/man1/$${page##*/}"; done; \
-	put 644 cmd/leslie/completion/leslie.bash "$$share/bash-completion/completions/leslie"; \
-	put 644 cmd/leslie/completion/leslie.zsh "$$share/zsh/site-functions/_leslie"; \
-	put 644 cmd/leslie/completion/leslie.fish "$$share/fish/vendor_completions.d/leslie.fish"; \
+	put 644 cmd/leslie/internal/cli/completion/leslie.bash "$$share/bash-completion/completions/leslie"; \
+	put 644 cmd/leslie/internal/cli/completion/leslie.zsh "$$share/zsh/site-functions/_leslie"; \
+	put 644 cmd/leslie/internal/cli/completion/leslie.fish "$$share/fish/vendor_completions.d/leslie.fish"; \
 	echo "installed below $$to"
 
 dist: build ## write archives for six systems, with manual and completions, and SHA256SUMS to bin/dist

@@ -28,6 +28,7 @@ const (
 	OperationNotFound  Code = "T112"
 	UnreadMessages     Code = "T113"
 	AcceptanceFailed   Code = "T114"
+	CodeUnfinished     Code = "T117"
 )
 
 // T2xx: references.
@@ -57,6 +58,7 @@ const (
 	QuestionAnswered Code = "T406"
 	CommentNotFound  Code = "T407"
 	CommentsOpen     Code = "T408"
+	SourceUnread     Code = "T409"
 )
 
 // T5xx: storage.
@@ -73,6 +75,7 @@ const (
 	RemoteUnreachable  Code = "T510"
 	OutcomeUnknown     Code = "T511"
 	RemoteDiverged     Code = "T512"
+	RemoteDamaged      Code = "T513"
 )
 
 // T6xx: objectives.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"leslie/internal/fact"
 )
 
 // WriteMarkdown writes the table as Markdown for docs/codes.md: an overview under
@@ -15,11 +13,11 @@ import (
 func WriteMarkdown(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("## Errors\n\n")
-	b.WriteString("| code | kind | message | exit status | recoverable | retryable |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| code | kind | message | exit status | recoverable | retryable | counted |\n|---|---|---|---|---|---|---|\n")
 	for _, e := range table {
-		fmt.Fprintf(&b, "| [%s](#%s) | `%s` | %s | %d | %s | %s |\n",
-			e.Code, strings.ToLower(string(e.Code)), e.Kind, cell(e.named(e.Template)),
-			e.Code.ExitStatus(), yes(e.Recoverable), yes(e.Retryable))
+		fmt.Fprintf(&b, "| [%s](#%s) | `%s` | %s | %d | %s | %s | %s |\n",
+			e.Code, strings.ToLower(string(e.Code)), e.Kind, cell(e.Shown().Template),
+			e.Code.ExitStatus(), yes(e.Recoverable), yes(e.Retryable), yes(!e.Expected))
 	}
 	for _, e := range table {
 		e.writeSection(&b)
@@ -29,13 +27,14 @@ func WriteMarkdown(w io.Writer) error {
 }
 
 func (e Entry) writeSection(b *bytes.Buffer) {
+	e = e.Shown()
 	fmt.Fprintf(b, "\n### %s\n\n%s: `%s`, exit status %d.\n", e.Code, e.Title, e.Kind, e.Code.ExitStatus())
-	fmt.Fprintf(b, "\n> %s\n", e.named(e.Message(nil)))
+	fmt.Fprintf(b, "\n> %s\n", e.Message(nil))
 	b.WriteString("\nCauses:\n\n")
 	for _, cause := range e.Causes {
 		fmt.Fprintf(b, "- %s\n", cause)
 	}
-	fmt.Fprintf(b, "\nWhat to do: %s.\n", e.named(e.Hint))
+	fmt.Fprintf(b, "\nWhat to do: %s.\n", e.Hint)
 	fmt.Fprintf(b, "\nNext: %s\n", e.nextText())
 	if e.Retryable {
 		fmt.Fprintf(b, "\nRetry after: `retryAfterMs` in the details, %d unless the call knows better.\n", e.RetryAfterMs)
@@ -49,19 +48,11 @@ func (e Entry) writeSection(b *bytes.Buffer) {
 func (e Entry) nextText() string {
 	switch {
 	case e.Next != "":
-		return "`" + e.named(e.Next) + "`"
+		return "`" + e.Next + "`"
 	case e.NoNext != "":
 		return "none. " + e.NoNext
 	}
 	return "depends on the call."
-}
-
-// named replaces {id} by the detail key that readers find in the details.
-func (e Entry) named(template string) string {
-	if e.Subject == "" {
-		return template
-	}
-	return fact.New(fact.Of("id", "{"+e.Subject+"}")).Fill(template)
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

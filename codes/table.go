@@ -23,6 +23,8 @@ type Entry struct {
 	Template, Subject string
 	// One is the template where the detail Counted is 1; "" if it is the same.
 	One, Counted string
+	// None is the whole message where the detail Counted is 0; "" if it is the same.
+	None string
 	// Placeholder is the {name} that Subject fills if it is not {id}.
 	Placeholder string
 	// Explanation follows the template in the message; one or two sentences.
@@ -38,6 +40,10 @@ type Entry struct {
 	// Recoverable: the caller can continue without a person. Retryable: the same
 	// call may succeed later.
 	Recoverable, Retryable bool
+	// Expected: a caller that does nothing wrong meets it (the end of a wait, a conflict,
+	// a failing check, a denial, a lock), so it does not count towards the mistake limit.
+	// Every other code does.
+	Expected bool
 	// RetryAfterMs is how many milliseconds the caller of a Retryable code should let
 	// pass, unless the error says it better.
 	RetryAfterMs int64
@@ -85,7 +91,10 @@ func (e Entry) Details() []string {
 // explanation as its own sentence.
 func (e Entry) Message(facts fact.List) string {
 	template := e.Template
-	if e.One != "" && facts.Text(e.Counted) == "1" {
+	switch count := facts.Text(e.Counted); {
+	case e.None != "" && count == "0":
+		return e.withID(facts).Fill(e.None)
+	case e.One != "" && count == "1":
 		template = e.One
 	}
 	msg := strings.TrimSuffix(e.withID(facts).Fill(template), ": ")
@@ -128,6 +137,18 @@ func (e Entry) withID(facts fact.List) fact.List {
 		return facts
 	}
 	return facts.With(fact.Of(e.placeholder(), v))
+}
+
+// Shown returns the row as people read it: its templates name the detail keys that fill
+// them, {threadId} and not {id}.
+func (e Entry) Shown() Entry {
+	if e.Subject == "" {
+		return e
+	}
+	key := fact.New(fact.Of(e.placeholder(), "{"+e.Subject+"}"))
+	e.Template, e.Hint, e.Next = key.Fill(e.Template), key.Fill(e.Hint), key.Fill(e.Next)
+	e.Subject, e.Placeholder = "", ""
+	return e
 }
 
 func (e Entry) placeholder() string {

@@ -35,7 +35,7 @@ var table = [...]Entry{
 		Example:     "leslie resume thread-xyz",
 	},
 	{
-		Code: MistakeLimit, Name: "MistakeLimit", Kind: "mistake_limit",
+		Code: MistakeLimit, Name: "MistakeLimit", Kind: "mistake_limit", Expected: true,
 		Title:    "Mistake limit reached",
 		Template: "Thread '{id}' was suspended after {count} failed commands in a row", Subject: "threadId",
 		Explanation: "Only a person can resume it.",
@@ -51,9 +51,12 @@ var table = [...]Entry{
 		Code: AmbiguousID, Name: "AmbiguousID", Kind: "ambiguous_id",
 		Title:       "Ambiguous id",
 		Template:    "'{prefix}' matches {count} ids",
+		One:         "'{prefix}' matches 1 id",
+		Counted:     "count",
 		Explanation: "None was chosen.",
 		Causes: []string{
 			"The shortened id matches several records; a new record can make a prefix ambiguous at any time.",
+			"It ends with '-', '_' or '.', as thread-$ID does if ID is empty: such a text stands for no id, even if it matches one.",
 		},
 		Hint:        "Use more characters",
 		Recoverable: true,
@@ -63,10 +66,11 @@ var table = [...]Entry{
 		Code: AlreadyExists, Name: "AlreadyExists", Kind: "already_exists",
 		Title:       "Id already exists",
 		Template:    "'{id}' already exists",
-		Explanation: "Ids are never reused.",
+		Explanation: "What is there was not replaced.",
 		Causes: []string{
 			"The same command was run twice; --request-id makes it safe to repeat.",
-			"Another session used the id first, or an archived thread has it.",
+			"Another session used the id first, or an archived thread has it: ids are never reused.",
+			"A file, or a checkpoint of the thread, has this name.",
 		},
 		Hint:        "Use another id",
 		Next:        "leslie status {id}",
@@ -87,7 +91,7 @@ var table = [...]Entry{
 		Example:     `leslie inject thread-xyz --type data --content "Use port 8080"`,
 	},
 	{
-		Code: Claimed, Name: "Claimed", Kind: "claimed",
+		Code: Claimed, Name: "Claimed", Kind: "claimed", Expected: true,
 		Title:    "Thread claimed",
 		Template: "Thread '{id}' is claimed by {holder} until {until}", Subject: "threadId",
 		Explanation: "The claim expires then unless its holder renews it.",
@@ -101,7 +105,7 @@ var table = [...]Entry{
 		Example: "leslie claim thread-xyz",
 	},
 	{
-		Code: WaitTimeout, Name: "WaitTimeout", Kind: "wait_timeout",
+		Code: WaitTimeout, Name: "WaitTimeout", Kind: "wait_timeout", Expected: true,
 		Title:       "Wait timed out",
 		Template:    "Nothing happened within {duration}",
 		Explanation: "Only the wait ended.",
@@ -133,6 +137,7 @@ var table = [...]Entry{
 		Code: CheckpointNotFound, Name: "CheckpointNotFound", Kind: "checkpoint_not_found",
 		Title:    "Checkpoint not found",
 		Template: "Checkpoint '{id}' not found", Subject: "checkpointId",
+		Counted: "count", None: "Nothing is kept of turn {turn} of '{threadId}'.",
 		Explanation: "A thread can roll back only to its own checkpoints.",
 		Causes: []string{
 			"The id or the name was mistyped.",
@@ -147,6 +152,7 @@ var table = [...]Entry{
 		Code: OperationNotFound, Name: "OperationNotFound", Kind: "operation_not_found",
 		Title:    "Operation not found",
 		Template: "Operation '{id}' not found", Subject: "operationId",
+		Counted: "count", None: "There is no operation of yours to {action}.",
 		Explanation: "The journal has no operation with that ID.",
 		Causes: []string{
 			"The id was mistyped, or belongs to another project.",
@@ -158,7 +164,7 @@ var table = [...]Entry{
 		Example:     "leslie undo op-k3v7q2ma",
 	},
 	{
-		Code: UnreadMessages, Name: "UnreadMessages", Kind: "unread_messages",
+		Code: UnreadMessages, Name: "UnreadMessages", Kind: "unread_messages", Expected: true,
 		Title:    "Unread messages",
 		Template: "Thread '{id}' has {count} unread messages", Subject: "threadId",
 		One: "Thread '{id}' has 1 unread message", Counted: "count",
@@ -173,16 +179,31 @@ var table = [...]Entry{
 		Example:     "leslie done thread-xyz",
 	},
 	{
-		Code: AcceptanceFailed, Name: "AcceptanceFailed", Kind: "acceptance_failed",
+		Code: AcceptanceFailed, Name: "AcceptanceFailed", Kind: "acceptance_failed", Expected: true,
 		Title:       "Acceptance failed",
 		Template:    "The check '{check}' of thread '{threadId}' did not succeed: {reason}",
-		Explanation: "Nothing was changed. The check has to succeed before an agent completes the thread.",
+		Explanation: "Nothing was changed. An agent's done and the landing of a queue need it to succeed.",
 		Causes: []string{
-			"The check ended with an error, took too long, or could not be started; details.output has the end of what it printed.",
+			"The check ended with an error, took too long, or could not be started; details.command is what ran, details.output the end of what it printed, and status and context show both.",
 			"No configuration that you trust has the check any more.",
 		},
 		Hint:        "Correct the code in the thread's worktree, then complete the thread again",
 		Next:        "leslie status {threadId}",
+		Recoverable: true,
+		Example:     "leslie done thread-xyz",
+	},
+	{
+		Code: CodeUnfinished, Name: "CodeUnfinished", Kind: "code_unfinished", Expected: true,
+		Title:    "Code not committed",
+		Template: "The code of thread '{id}' is not finished: {reason}", Subject: "threadId",
+		Explanation: "Nothing was changed. A merge brings what is committed on the thread's branch, so an agent completes the thread when its work is there.",
+		Causes: []string{
+			"Files in the thread's worktree were changed or added, and not committed.",
+			"The work was committed on another branch, perhaps in another folder.",
+			"The thread had nothing to change.",
+		},
+		Hint:        "Commit the work in the thread's worktree, then complete the thread again",
+		Next:        "leslie code {threadId}",
 		Recoverable: true,
 		Example:     "leslie done thread-xyz",
 	},
@@ -247,10 +268,11 @@ var table = [...]Entry{
 
 	// T3xx: merges.
 	{
-		Code: MergeConflict, Name: "MergeConflict", Kind: "merge_conflict",
+		Code: MergeConflict, Name: "MergeConflict", Kind: "merge_conflict", Expected: true,
 		Title:    "Merge conflict",
 		Template: "Merge conflict: {count} conflicts unresolved",
 		One:      "Merge conflict: 1 conflict unresolved", Counted: "count",
+		None:        "Merge conflict: every conflict has a decision, and the merge waits to be applied",
 		Explanation: "All sides are kept until somebody decides.",
 		Causes: []string{
 			"Two threads changed the same lines of an artifact.",
@@ -263,7 +285,7 @@ var table = [...]Entry{
 		Example:     "leslie merge --sources thread-abc,thread-def --target main",
 	},
 	{
-		Code: MergeValidation, Name: "MergeValidation", Kind: "merge_validation",
+		Code: MergeValidation, Name: "MergeValidation", Kind: "merge_validation", Expected: true,
 		Title:       "Merge validation failed",
 		Template:    "Merge validation failed: {reason}",
 		Explanation: "Nothing was applied to the target.",
@@ -291,7 +313,7 @@ var table = [...]Entry{
 		Example:     "leslie merge status merge-k3v7q2ma",
 	},
 	{
-		Code: MergeStale, Name: "MergeStale", Kind: "merge_stale",
+		Code: MergeStale, Name: "MergeStale", Kind: "merge_stale", Expected: true,
 		Title:       "Merge out of date",
 		Template:    "'{target}' changed since the merge was planned",
 		Explanation: "Nothing was applied; all decisions so far are kept.",
@@ -309,7 +331,7 @@ var table = [...]Entry{
 		Template: "'{target}' already has the pending merge '{id}'", Subject: "mergeId",
 		Explanation: "A thread can have one pending merge at a time, beside its queue.",
 		Causes: []string{
-			"An earlier merge into the same thread is waiting for decisions.",
+			"Another merge into the same thread is waiting for decisions, or the same one with another scope or other options.",
 			"A queued merge is landing, or was killed while it landed: merge land finishes it.",
 			"The same sources are queued to be merged in another way.",
 		},
@@ -321,7 +343,7 @@ var table = [...]Entry{
 
 	// T4xx: transfers and approvals.
 	{
-		Code: ApprovalTimeout, Name: "ApprovalTimeout", Kind: "approval_timeout",
+		Code: ApprovalTimeout, Name: "ApprovalTimeout", Kind: "approval_timeout", Expected: true,
 		Title:       "Approval timeout",
 		Template:    "Approval timeout after {duration}",
 		Explanation: "The request stays open and can still be decided.",
@@ -334,7 +356,7 @@ var table = [...]Entry{
 		Example: "leslie transfer thread-xyz --direction request_approval --scope deploy --timeout 10m --wait",
 	},
 	{
-		Code: PermissionDenied, Name: "PermissionDenied", Kind: "permission_denied",
+		Code: PermissionDenied, Name: "PermissionDenied", Kind: "permission_denied", Expected: true,
 		Title:    "Permission denied",
 		Template: "Permission denied for {operation}",
 		Subject:  "capability", Placeholder: "operation",
@@ -362,7 +384,7 @@ var table = [...]Entry{
 		Example:     "leslie approve appr-k3v7q2ma",
 	},
 	{
-		Code: ApprovalDenied, Name: "ApprovalDenied", Kind: "approval_denied",
+		Code: ApprovalDenied, Name: "ApprovalDenied", Kind: "approval_denied", Expected: true,
 		Title:    "Approval denied",
 		Template: "{operation} was denied by {actor}: {reason}",
 		Subject:  "capability", Placeholder: "operation",
@@ -417,7 +439,7 @@ var table = [...]Entry{
 		Example:     "leslie comment resolve c-k3v7q2ma",
 	},
 	{
-		Code: CommentsOpen, Name: "CommentsOpen", Kind: "comments_open",
+		Code: CommentsOpen, Name: "CommentsOpen", Kind: "comments_open", Expected: true,
 		Title:    "Comments open",
 		Template: "Thread '{id}' has {count} open comments", Subject: "threadId",
 		Explanation: "Somebody has remarked on what would be merged, and nobody has resolved it. Nothing was merged; a merge that is queued stays queued.",
@@ -430,10 +452,25 @@ var table = [...]Entry{
 		Recoverable: true,
 		Example:     "leslie merge --sources thread-abc --target main",
 	},
+	{
+		Code: SourceUnread, Name: "SourceUnread", Kind: "source_unread", Expected: true,
+		Title:    "Constraints not read",
+		Template: "The agent of '{id}' has not read {count} messages that are constraints or immediate", Subject: "threadId",
+		One: "The agent of '{id}' has not read 1 message that is a constraint or immediate", Counted: "count",
+		Explanation: "What would be merged was made without them. Nothing was merged; a merge that is queued stays queued.",
+		Causes: []string{
+			"The messages came after the agent had last run leslie context.",
+			"The agent is gone, and somebody else completed its thread.",
+		},
+		Hint:        "Let its agent read them and act on them, then merge again; --unread leave merges all the same",
+		Next:        "leslie status {threadId}",
+		Recoverable: true,
+		Example:     "leslie merge --sources thread-abc --target main",
+	},
 
 	// T5xx: storage.
 	{
-		Code: LockFailed, Name: "LockFailed", Kind: "lock_failed",
+		Code: LockFailed, Name: "LockFailed", Kind: "lock_failed", Expected: true,
 		Title:    "File lock failed",
 		Template: "File lock failed after {attempts} attempts",
 		One:      "File lock failed after 1 attempt", Counted: "attempts",
@@ -462,7 +499,7 @@ var table = [...]Entry{
 		Example:     "leslie list",
 	},
 	{
-		Code: StaleRevision, Name: "StaleRevision", Kind: "stale_revision",
+		Code: StaleRevision, Name: "StaleRevision", Kind: "stale_revision", Expected: true,
 		Title:       "Stale revision",
 		Template:    "'{id}' changed at revision {actual}, after {expected}",
 		Explanation: "The newer state was kept and nothing was changed.",
@@ -556,7 +593,7 @@ var table = [...]Entry{
 		Example: "leslie list",
 	},
 	{
-		Code: RemoteUnreachable, Name: "RemoteUnreachable", Kind: "remote_unreachable",
+		Code: RemoteUnreachable, Name: "RemoteUnreachable", Kind: "remote_unreachable", Expected: true,
 		Title:       "Remote unreachable",
 		Template:    "The remote of this project cannot be reached: {reason}",
 		Explanation: "Nothing was changed: a project on several machines is written only with its remote.",
@@ -571,7 +608,7 @@ var table = [...]Entry{
 		Example: "leslie done thread-xyz",
 	},
 	{
-		Code: OutcomeUnknown, Name: "OutcomeUnknown", Kind: "outcome_unknown",
+		Code: OutcomeUnknown, Name: "OutcomeUnknown", Kind: "outcome_unknown", Expected: true,
 		Title:       "Outcome unknown",
 		Template:    "The remote did not say what became of operation '{operationId}'",
 		Explanation: "It was sent, and may stand. The next call that reaches the remote finds out before it does anything else.",
@@ -597,6 +634,19 @@ var table = [...]Entry{
 		Hint:    "Ask a person to compare leslie remote status on all machines; the machine that knows most can restore the log",
 		Next:    "leslie remote status",
 		Example: "leslie status",
+	},
+	{
+		Code: RemoteDamaged, Name: "RemoteDamaged", Kind: "remote_damaged",
+		Title:       "Remote damaged",
+		Template:    "The remote's log is damaged: {reason}",
+		Explanation: "Nothing was changed, neither here nor there.",
+		Causes: []string{
+			"A disk of the servers has changed a byte, and no other server has a whole copy.",
+			"Somebody wrote into the log past leslie.",
+		},
+		Hint:    "leslie remote check names what is damaged. A person runs leslie remote restore on a machine that has all operations, or the content; it stores them anew",
+		Next:    "leslie remote status",
+		Example: "leslie connect nats://one.example.com/proj-k3v7q2ma",
 	},
 
 	// T6xx: objectives.
@@ -667,7 +717,7 @@ var table = [...]Entry{
 			"The agent lost its own connection to a service.",
 		},
 		Hint:        "The agent is started again",
-		NoNext:      "leslie restarts the agent automatically; if that does not help, repeat the call.",
+		Next:        "leslie agents",
 		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: `leslie merge --sources thread-abc --target main --agent "resolver --merge"`,
 	},
@@ -681,7 +731,7 @@ var table = [...]Entry{
 			"The agent is waiting for something that never happens.",
 		},
 		Hint:        "Retry with a longer timeout",
-		NoNext:      "Repeat your call with a longer timeout; only you know how long.",
+		Next:        "leslie agents",
 		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: `leslie merge --sources thread-abc --target main --agent "resolver --merge" --agent-timeout 30s`,
 	},
@@ -699,7 +749,7 @@ var table = [...]Entry{
 		Example: "leslie agents --check claude",
 	},
 	{
-		Code: AgentLimited, Name: "AgentLimited", Kind: "agent_limited",
+		Code: AgentLimited, Name: "AgentLimited", Kind: "agent_limited", Expected: true,
 		Title:       "Agent's own limit reached",
 		Template:    "Agent '{agent}' may use nothing more until {until}",
 		Explanation: "Its provider limits what it may use. The run is parked, and its session can go on.",
@@ -713,7 +763,7 @@ var table = [...]Entry{
 		Example: "leslie run thread-abc --agent claude",
 	},
 	{
-		Code: RunBudget, Name: "RunBudget", Kind: "run_budget",
+		Code: RunBudget, Name: "RunBudget", Kind: "run_budget", Expected: true,
 		Title:       "Limit of a run reached",
 		Template:    "The run of '{threadId}' reached its limit: {reason}",
 		Explanation: "Its agent was ended after a turn. What it did stands, and its session can go on.",
@@ -724,7 +774,7 @@ var table = [...]Entry{
 		Example:     "leslie run thread-abc --turns 5",
 	},
 	{
-		Code: RunUnfinished, Name: "RunUnfinished", Kind: "run_unfinished",
+		Code: RunUnfinished, Name: "RunUnfinished", Kind: "run_unfinished", Expected: true,
 		Title:       "Run ended before its thread",
 		Template:    "The run of '{threadId}' ended, and the thread is not done: {reason}",
 		Explanation: "Its agent was ended. What it did stands, and its session can go on.",
@@ -784,7 +834,7 @@ var table = [...]Entry{
 		Example:     "leslie spawn --code --branch main --intent \"Add a health check\"",
 	},
 	{
-		Code: Uncommitted, Name: "Uncommitted", Kind: "uncommitted",
+		Code: Uncommitted, Name: "Uncommitted", Kind: "uncommitted", Expected: true,
 		Title:    "Uncommitted work",
 		Template: "Thread '{id}' has {count} uncommitted files", Subject: "threadId",
 		One: "Thread '{id}' has 1 uncommitted file", Counted: "count",
@@ -798,7 +848,7 @@ var table = [...]Entry{
 		Example:     "leslie merge --sources thread-abc --target main",
 	},
 	{
-		Code: WorktreeBusy, Name: "WorktreeBusy", Kind: "worktree_busy",
+		Code: WorktreeBusy, Name: "WorktreeBusy", Kind: "worktree_busy", Expected: true,
 		Title:       "Worktree busy",
 		Template:    "{what} is in progress in {path}",
 		Explanation: "Nothing was changed.",
@@ -812,7 +862,7 @@ var table = [...]Entry{
 		Example:     "leslie code remove thread-abc",
 	},
 	{
-		Code: LandingBlocked, Name: "LandingBlocked", Kind: "landing_blocked",
+		Code: LandingBlocked, Name: "LandingBlocked", Kind: "landing_blocked", Expected: true,
 		Title:       "Landing blocked",
 		Template:    "The merge cannot land on {branch}: {reason}",
 		Explanation: "Neither the branch nor the files in its worktree were changed.",
@@ -844,10 +894,12 @@ var table = [...]Entry{
 		Template:    "{path} names a program in {key} that git would run",
 		Explanation: "Nothing was run and nothing was changed.",
 		Causes: []string{
-			"The repository's own configuration has a filter or a merge driver. It may have come with somebody else's copy of the project.",
+			"The repository's own configuration has a filter or a merge driver, or a program that git-lfs would run. It may have come with somebody else's " +
+				"copy of the project.",
+			"It has changed since you trusted it.",
 		},
-		Hint:        "Look at it; list the project under trust in your own configuration if it may run",
-		Next:        "leslie help configuration",
+		Hint:        "Look at it; a person lets it run by leslie config trust",
+		Next:        "leslie config trust",
 		Recoverable: true,
 		Example:     "leslie spawn --code --intent \"Add a health check\"",
 	},
@@ -891,7 +943,7 @@ var table = [...]Entry{
 		Example:     "leslie spawn",
 	},
 	{
-		Code: Interrupted, Name: "Interrupted", Kind: "interrupted",
+		Code: Interrupted, Name: "Interrupted", Kind: "interrupted", Expected: true,
 		Title:       "Interrupted",
 		Template:    "Interrupted",
 		Explanation: "The call ended before its work was done.",
@@ -900,7 +952,6 @@ var table = [...]Entry{
 			"The caller's own time limit was reached.",
 		},
 		Hint:        "Nothing was changed",
-		NoNext:      "Nothing needs repair: repeat the call when you are ready.",
 		Recoverable: true, Retryable: true, RetryAfterMs: 1_000,
 		Example: "leslie wait thread-xyz",
 	},

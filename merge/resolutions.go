@@ -32,7 +32,7 @@ const maxResolutions = 4 * maxBytes
 // of the file. Accept checks whether a conflict exists and a choice fits it.
 func ParseResolutions(data []byte) ([]Resolution, error) {
 	if len(data) > maxResolutions {
-		return nil, fmt.Errorf("it is longer than %d bytes", maxResolutions)
+		return nil, fmt.Errorf("it is longer than %d MiB", maxResolutions>>20)
 	}
 	if !utf8.Valid(data) {
 		return nil, errors.New("it is not UTF-8")

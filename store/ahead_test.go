@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -13,6 +13,9 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/ledger"
+	"leslie/store"
+	"leslie/store/internal/saferoot"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -22,17 +25,17 @@ import (
 
 // othersWrite makes three operations on a machine: one with a request id, a thread, and a
 // message to it.
-func othersWrite(t *testing.T, s *Store) (request Call) {
+func othersWrite(t *testing.T, s *store.Store) (request store.Call) {
 	t.Helper()
-	request = callNamed("obj-theirs")
+	request = teststore.CallNamed("obj-theirs")
 	request.Request = "try-theirs"
-	_, err := s.Update(context.Background(), request, create("obj-theirs"))
+	_, err := s.Update(context.Background(), request, teststore.Create("obj-theirs"))
 	require.NoError(t, err)
-	spawnThread(t, s, "t1", false)
+	spawnThread(t, s, "t1")
 	message := thread.Step{Do: thread.StepAppend, To: "threads/t1/.meta/messages.jsonl", Line: `{"text":"hello"}`}
-	_, err = s.Update(context.Background(), callNamed("obj-message"), func(st *thread.State) (Outcome, error) {
+	_, err = s.Update(context.Background(), teststore.CallNamed("obj-message"), func(st *thread.State) (store.Outcome, error) {
 		st.Plan(message)
-		return create("obj-message")(st)
+		return teststore.Create("obj-message")(st)
 	})
 	require.NoError(t, err)
 	return request
@@ -50,13 +53,13 @@ func TestTheLogHasAnOperationBeforeAnythingIsWritten(t *testing.T) {
 		}
 		return nil
 	}
-	s := with(b, Options{Link: c.link(t, "b"), Before: func(a Action, path string) error {
-		if order = append(order, "disk"); strings.HasSuffix(path, StateFile) && a == ActRename {
+	s := teststore.With(b, store.Options{Link: c.link(t, "b"), Before: func(a store.Action, path string) error {
+		if order = append(order, "disk"); strings.HasSuffix(path, store.StateFile) && a == store.ActRename {
 			order = append(order, "state")
 		}
 		return nil
 	}})
-	made, err := s.Update(context.Background(), callNamed("obj-own"), create("obj-own"))
+	made, err := s.Update(context.Background(), teststore.CallNamed("obj-own"), teststore.Create("obj-own"))
 	require.NoError(t, err)
 	assert.Empty(t, made.Warnings)
 	assert.Equal(t, "append", order[0])
@@ -64,7 +67,7 @@ func TestTheLogHasAnOperationBeforeAnythingIsWritten(t *testing.T) {
 	assert.Equal(t, 1, count(order, "state"), "one new state has all of it")
 	c.engine.After = nil
 	assert.Equal(t, `{"text":"hello"}`, strings.TrimSpace(readFile(t, b, "t1", ".meta/messages.jsonl")))
-	h, err := b.History(context.Background(), HistoryQuery{})
+	h, err := b.History(context.Background(), store.HistoryQuery{})
 	require.NoError(t, err)
 	assert.Len(t, h.Operations, 4)
 	requireAlike(t, a, b)
@@ -83,16 +86,16 @@ func count(all []string, one string) (n int) {
 // it answers.
 func TestWhatARefusalRestsOnIsOnDisk(t *testing.T) {
 	t.Parallel()
-	for name, rule := range map[string]func(*thread.State) (Outcome, error){
-		"refused":           func(*thread.State) (Outcome, error) { return Outcome{}, codes.ObjectiveNotFound.New() },
-		"nothing to change": func(*thread.State) (Outcome, error) { return Outcome{}, nil },
+	for name, rule := range map[string]func(*thread.State) (store.Outcome, error){
+		"refused":           func(*thread.State) (store.Outcome, error) { return store.Outcome{}, codes.ObjectiveNotFound.New() },
+		"nothing to change": func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil },
 	} {
 		c := newCluster(t)
 		a, b := c.machine(t, "a"), c.machine(t, "b")
 		othersWrite(t, a)
-		made, err := b.Update(context.Background(), callNamed("obj-own"), rule)
+		made, err := b.Update(context.Background(), teststore.CallNamed("obj-own"), rule)
 		assert.Equal(t, name == "refused", codes.Has(err, codes.ObjectiveNotFound))
-		_, view, failed := seen(b)
+		_, view, failed := teststore.Seen(b)
 		require.NoError(t, failed)
 		assert.Equal(t, thread.Revision(3), view.Revision, name)
 		if err == nil {
@@ -109,10 +112,10 @@ func TestARequestIsKnownBeforeItIsOnDisk(t *testing.T) {
 	a, b := c.machine(t, "a"), c.machine(t, "b")
 	request := othersWrite(t, a)
 	request.Stamp.Operation = "op-again"
-	again, err := b.Update(context.Background(), request, create("obj-again"))
+	again, err := b.Update(context.Background(), request, teststore.Create("obj-again"))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"objectiveId":"obj-theirs"}`, string(again.Replay))
-	assert.True(t, hasWarning(again.Warnings, warnings.RequestReplayed))
+	assert.True(t, teststore.HasWarning(again.Warnings, warnings.RequestReplayed))
 	requireAlike(t, a, b)
 }
 
@@ -126,21 +129,21 @@ func TestAWriterBehindOthersIsKilledAtAnyStep(t *testing.T) {
 			a, b := c.machine(t, "a"), c.machine(t, "b")
 			theirs := othersWrite(t, a)
 			n := 0
-			s := with(b, Options{Link: c.link(t, "b"), Before: func(Action, string) error {
+			s := teststore.With(b, store.Options{Link: c.link(t, "b"), Before: func(store.Action, string) error {
 				beginsLikeTheLog(t, b)
 				if n++; n == step || killed && n > step {
 					return errors.New("fails")
 				}
 				return nil
 			}})
-			own := callNamed("obj-own")
+			own := teststore.CallNamed("obj-own")
 			own.Request = "try-own"
-			made, err := s.Update(context.Background(), own, create("obj-own"))
-			whole := with(b, Options{Link: c.link(t, "b")})
+			made, err := s.Update(context.Background(), own, teststore.Create("obj-own"))
+			whole := teststore.With(b, store.Options{Link: c.link(t, "b")})
 			beginsLikeTheLog(t, whole)
-			for _, call := range []Call{theirs, own} {
+			for _, call := range []store.Call{theirs, own} {
 				call.Stamp.Operation = "op-again"
-				again, failed := whole.Update(context.Background(), call, create("obj-again"))
+				again, failed := whole.Update(context.Background(), call, teststore.Create("obj-again"))
 				require.NoError(t, failed, "step %d", step)
 				assert.Equal(t, err == nil && made.Changed || call.Request != "try-own", again.Replay != nil, "step %d", step)
 			}
@@ -155,11 +158,11 @@ func TestAWriterBehindOthersIsKilledAtAnyStep(t *testing.T) {
 }
 
 // beginsLikeTheLog checks that a reader sees a state that the log went through.
-func beginsLikeTheLog(t *testing.T, s *Store) {
+func beginsLikeTheLog(t *testing.T, s *store.Store) {
 	t.Helper()
-	found, view, err := seen(s)
+	found, view, err := teststore.Seen(s)
 	require.NoError(t, err)
-	assert.False(t, hasWarning(view.Warnings, warnings.Recovered))
+	assert.False(t, teststore.HasWarning(view.Warnings, warnings.Recovered))
 	all := [][]string{nil, {"obj-theirs"}, {"obj-theirs", "ship"}, {"obj-message", "obj-theirs", "ship"}, {"obj-message", "obj-own", "obj-theirs", "ship"}}
 	require.Less(t, int(view.Revision), len(all))
 	assert.True(t, slices.Equal(all[view.Revision], found), "%d: %q", view.Revision, found)
@@ -171,19 +174,19 @@ func TestWhatRulesReadOutsideTheStateIsOnDisk(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	a := c.machine(t, "a")
-	spawnThread(t, a, "t1", false)
+	spawnThread(t, a, "t1")
 	b := c.machine(t, "b")
 	writeFile(t, b, "t1", "plan.md", "1\n")
-	_, err := a.Update(context.Background(), callNamed("obj-gone"), func(st *thread.State) (Outcome, error) {
+	_, err := a.Update(context.Background(), teststore.CallNamed("obj-gone"), func(st *thread.State) (store.Outcome, error) {
 		st.Threads.Delete("t1")
 		st.Plan(thread.Step{Do: thread.StepRemove, To: "threads/t1"})
-		return create("obj-gone")(st)
+		return teststore.Create("obj-gone")(st)
 	})
 	require.NoError(t, err)
 	gone := false
-	_, err = b.Update(context.Background(), callNamed("obj-b"), func(st *thread.State) (Outcome, error) {
-		gone = !exists(b.Path("threads/t1"))
-		return create("obj-b")(st)
+	_, err = b.Update(context.Background(), teststore.CallNamed("obj-b"), func(st *thread.State) (store.Outcome, error) {
+		gone = !saferoot.Exists(b.Path("threads/t1"))
+		return teststore.Create("obj-b")(st)
 	})
 	require.NoError(t, err)
 	assert.True(t, gone, "when the rule ran for the last time")
@@ -197,11 +200,11 @@ func TestWhoeverIsLateSeveralTimesHasAllThatCameFirst(t *testing.T) {
 	a, b := c.machine(t, "a"), c.machine(t, "b")
 	othersWrite(t, a)
 	ran := 0
-	made, err := b.Update(context.Background(), callNamed("obj-own"), func(st *thread.State) (Outcome, error) {
+	made, err := b.Update(context.Background(), teststore.CallNamed("obj-own"), func(st *thread.State) (store.Outcome, error) {
 		if ran++; ran <= 3 { // each time another machine is faster
-			add(t, a, "obj-fast-"+string(rune('a'+ran)))
+			teststore.Add(t, a, "obj-fast-"+string(rune('a'+ran)))
 		}
-		return create("obj-own")(st)
+		return teststore.Create("obj-own")(st)
 	})
 	require.NoError(t, err)
 	assert.Equal(t, thread.Revision(7), made.Revision)
@@ -216,35 +219,29 @@ func TestFilesOfAThreadThatIsInMemoryAreFetched(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	a, b := c.machine(t, "a"), c.machine(t, "b")
-	spawnThread(t, a, "t1", false)
+	spawnThread(t, a, "t1")
 	writeFile(t, a, "t1", "plan.md", "1\n")
 	publishFiles(t, a, "t1", "first")
-	call := callNamed("obj-b")
+	call := teststore.CallNamed("obj-b")
 	call.PublishAll = []thread.ThreadID{"t1"}
-	_, err := b.Update(context.Background(), call, create("obj-b"))
+	_, err := b.Update(context.Background(), call, teststore.Create("obj-b"))
 	require.NoError(t, err)
 	assert.Equal(t, "1\n", readFile(t, b, "t1", "plan.md"))
 	requireAlike(t, a, b)
 	assert.Empty(t, fetch(t, b, "t1"))
 }
 
-// A rule that looks for the answer of a request sees what is only in memory, too.
-func TestARuleSeesAnswersThatAreInMemory(t *testing.T) {
+// An answer that is only in memory counts for the first of several operations, too.
+func TestNothingIsDoneForARequestThatIsAnsweredInMemory(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	a, b := c.machine(t, "a"), c.machine(t, "b")
 	request := othersWrite(t, a)
-	answered := false
-	_, err := b.Update(context.Background(), callNamed("obj-own"), func(st *thread.State) (Outcome, error) {
-		first, err := b.Answered(context.Background(), request)
-		answered = first != nil
-		if err != nil {
-			return Outcome{}, err
-		}
-		return create("obj-own")(st)
-	})
-	require.NoError(t, err)
-	assert.True(t, answered, "when the rule ran for the last time")
+	call := teststore.CallNamed("obj-own")
+	call.Unless = &request
+	made, err := b.Update(context.Background(), call, teststore.Create("obj-own"))
+	require.ErrorIs(t, err, store.ErrAnswered)
+	assert.False(t, made.Changed)
 	first, err := b.Answered(context.Background(), request)
 	require.NoError(t, err)
 	assert.NotNil(t, first, "it is on disk")
@@ -263,17 +260,21 @@ func TestAskedUpdateBeginsWhereTheLogEnds(t *testing.T) {
 		l.Ledger = counted
 		calls := map[string]int{}
 		c.engine.After = func(call, _ string) error { calls[call]++; return nil }
-		s := with(b, Options{Link: l})
-		before := listing(t, s)
-		require.NoError(t, s.Ask(context.Background()))
-		assert.Equal(t, before, listing(t, s))
+		s := teststore.With(b, store.Options{Link: l})
+		before := teststore.Listing(t, s)
+		end, err := s.Ask(context.Background())
+		require.NoError(t, err)
+		assert.Equal(t, before, teststore.Listing(t, s))
 		if refreshed {
-			refresh(t, s)
+			_, err := s.Refresh(context.Background(), end)
+			require.NoError(t, err)
 		}
 		ran := 0
-		made, err := s.Update(context.Background(), callNamed("obj-own"), func(st *thread.State) (Outcome, error) {
+		call := teststore.CallNamed("obj-own")
+		call.LogEnd = end
+		made, err := s.Update(context.Background(), call, func(st *thread.State) (store.Outcome, error) {
 			ran++
-			return create("obj-own")(st)
+			return teststore.Create("obj-own")(st)
 		})
 		require.NoError(t, err)
 		assert.Equal(t, thread.Revision(4), made.Revision)
@@ -290,7 +291,7 @@ func TestARemoteThatIsSilentIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	a := c.machine(t, "a")
-	add(t, a, "obj-1")
+	teststore.Add(t, a, "obj-1")
 	asked := 0
 	c.engine.Before = func(call, _ string) error {
 		if asked++; call != "head" {
@@ -298,8 +299,11 @@ func TestARemoteThatIsSilentIsAskedOnce(t *testing.T) {
 		}
 		return ledger.ErrUnreachable
 	}
-	requireCode(t, codes.RemoteUnreachable, a.Ask(context.Background()))
-	assert.True(t, hasWarning(refresh(t, a), warnings.CacheOld))
+	end, err := a.Ask(context.Background())
+	teststore.RequireCode(t, codes.RemoteUnreachable, err)
+	notes, err := a.Refresh(context.Background(), end)
+	require.NoError(t, err)
+	assert.True(t, teststore.HasWarning(notes, warnings.CacheOld))
 	assert.Equal(t, 1, asked)
 }
 
@@ -310,19 +314,19 @@ func TestLinesOfManyMessagesAreMadeDurableTogether(t *testing.T) {
 	a := c.machine(t, "a")
 	ids := []string{"t1", "t2", "t3"}
 	for _, id := range ids {
-		spawnThread(t, a, id, false)
+		spawnThread(t, a, id)
 	}
 	b := c.machine(t, "b")
 	for _, id := range ids {
-		_, err := a.Update(context.Background(), callNamed("obj-"+id), func(st *thread.State) (Outcome, error) {
+		_, err := a.Update(context.Background(), teststore.CallNamed("obj-"+id), func(st *thread.State) (store.Outcome, error) {
 			st.Plan(thread.Step{Do: thread.StepAppend, To: "threads/" + id + "/.meta/messages.jsonl", Line: `{}`})
-			return create("obj-" + id)(st)
+			return teststore.Create("obj-" + id)(st)
 		})
 		require.NoError(t, err)
 	}
 	var lines []string
-	s := with(b, Options{Link: c.link(t, "b"), Before: func(a Action, path string) error {
-		if strings.HasSuffix(path, "messages.jsonl") && a != ActCreate {
+	s := teststore.With(b, store.Options{Link: c.link(t, "b"), Before: func(a store.Action, path string) error {
+		if strings.HasSuffix(path, "messages.jsonl") && a != store.ActCreate {
 			lines = append(lines, string(a))
 		}
 		return nil

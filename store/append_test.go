@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -22,25 +24,25 @@ const (
 	newLine  = `{"content":"new, with a \n in it"}`
 )
 
-func prepareNoted(t testing.TB, s *Store) {
-	prepareThread(t, s)
+func prepareNoted(t testing.TB, s *store.Store) {
+	teststore.PrepareThread(t, s)
 	require.NoError(t, os.Mkdir(s.Path("threads/thread-old/.meta"), 0o755))
-	put(t, s, noted, []byte(notedOld))
+	teststore.Put(t, s, noted, []byte(notedOld))
 }
 
-func runNote(dir string, opts Options) error { return noting(dir, opts, "obj-new", newLine) }
+func runNote(dir string, opts store.Options) error { return noting(dir, opts, "obj-new", newLine) }
 
-func noting(dir string, opts Options, objective, line string) error {
-	_, err := runWith(dir, opts, callNamed("note"), func(st *thread.State) (Outcome, error) {
+func noting(dir string, opts store.Options, objective, line string) error {
+	_, err := teststore.RunWith(dir, opts, teststore.CallNamed("note"), func(st *thread.State) (store.Outcome, error) {
 		st.Plan(thread.Step{Do: thread.StepAppend, To: noted, Line: line})
-		return create(objective)(st)
+		return teststore.Create(objective)(st)
 	})
 	return err
 }
 
 // afterNote checks the file whose text was old before.
-func afterNote(old string) func(testing.TB, *Store, bool) {
-	return func(t testing.TB, s *Store, whole bool) {
+func afterNote(old string) func(testing.TB, *store.Store, bool) {
+	return func(t testing.TB, s *store.Store, whole bool) {
 		want := old
 		if whole && old != "" {
 			want += "\n"
@@ -59,28 +61,28 @@ func afterNote(old string) func(testing.TB, *Store, bool) {
 }
 
 // prepareHalfNoted leaves the note as a kill behind the rename does.
-func prepareHalfNoted(t testing.TB, s *Store) {
+func prepareHalfNoted(t testing.TB, s *store.Store) {
 	prepareNoted(t, s)
 	committed := false
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
 		if committed {
 			return syscall.EIO
 		}
-		committed = a == ActRename && path == s.Path(StateFile)
+		committed = a == store.ActRename && path == s.Path(store.StateFile)
 		return nil
 	}}
-	require.ErrorIs(t, noting(s.Root(), opts, "obj-half", newLine), errUnsettled)
+	require.ErrorIs(t, noting(s.Root(), opts, "obj-half", newLine), teststore.ErrUnsettled)
 }
 
 func TestALineIsAddedOnceWhateverADeadWriterLeft(t *testing.T) {
 	t.Parallel()
 	whole := "{\"content\":\"old\"}\n" + newLine + "\n"
 	for cut := len("{\"content\":\"old\"}\n"); cut <= len(whole); cut++ {
-		s := newStore(t, Options{})
+		s := teststore.New(t, store.Options{})
 		prepareHalfNoted(t, s)
-		put(t, s, noted, []byte(whole[:cut]))
-		add(t, s, "obj-then")
-		lines := strings.Split(strings.TrimSuffix(string(read(t, s, noted)), "\n"), "\n")
+		teststore.Put(t, s, noted, []byte(whole[:cut]))
+		teststore.Add(t, s, "obj-then")
+		lines := strings.Split(strings.TrimSuffix(string(teststore.Read(t, s, noted)), "\n"), "\n")
 		n := 0
 		for _, line := range lines {
 			if line == newLine {
@@ -99,82 +101,82 @@ func TestAFileThatCannotTakeALineIsToldBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		code codes.Code
-		make func(t *testing.T, s *Store, outside string) error
+		make func(t *testing.T, s *store.Store, outside string) error
 	}{
-		"a folder in its place": {codes.WriteFailed, func(_ *testing.T, s *Store, _ string) error { return os.MkdirAll(s.Path(noted), 0o755) }},
-		"a link in its place": {codes.WriteFailed, func(t *testing.T, s *Store, outside string) error {
+		"a folder in its place": {codes.WriteFailed, func(_ *testing.T, s *store.Store, _ string) error { return os.MkdirAll(s.Path(noted), 0o755) }},
+		"a link in its place": {codes.WriteFailed, func(t *testing.T, s *store.Store, outside string) error {
 			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(noted)), 0o755))
 			return os.Symlink(filepath.Join(outside, "f"), s.Path(noted))
 		}},
-		"a link inside, in its place": {codes.WriteFailed, func(t *testing.T, s *Store, _ string) error {
-			put(t, s, "threads/thread-old/plan.md", []byte("the plan\n"))
+		"a link inside, in its place": {codes.WriteFailed, func(t *testing.T, s *store.Store, _ string) error {
+			teststore.Put(t, s, "threads/thread-old/plan.md", []byte("the plan\n"))
 			require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(noted)), 0o755))
 			return os.Symlink("../plan.md", s.Path(noted))
 		}},
-		"a link for its folder": {codes.UnsafePath, func(_ *testing.T, s *Store, outside string) error {
+		"a link for its folder": {codes.UnsafePath, func(_ *testing.T, s *store.Store, outside string) error {
 			return os.Symlink(outside, filepath.Dir(s.Path(noted)))
 		}},
-		"a file for its folder": {codes.WriteFailed, func(_ *testing.T, s *Store, _ string) error {
+		"a file for its folder": {codes.WriteFailed, func(_ *testing.T, s *store.Store, _ string) error {
 			return os.WriteFile(filepath.Dir(s.Path(noted)), nil, 0o600)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, outside := newStore(t, Options{}), t.TempDir()
-			add(t, s, names(2)...)
-			prepareThread(t, s)
+			s, outside := teststore.New(t, store.Options{}), t.TempDir()
+			teststore.Add(t, s, teststore.Names(2)...)
+			teststore.PrepareThread(t, s)
 			require.NoError(t, tt.make(t, s, outside))
-			before := listing(t, s)
-			err := runNote(s.Root(), Options{Now: clock})
-			requireCode(t, tt.code, err)
+			before := teststore.Listing(t, s)
+			err := runNote(s.Root(), store.Options{Now: teststore.Clock})
+			teststore.RequireCode(t, tt.code, err)
 			assert.Contains(t, err.Error(), ".leslie/threads/thread-old/.meta")
-			assert.Equal(t, before, listing(t, s))
+			assert.Equal(t, before, teststore.Listing(t, s))
 			entries, err := os.ReadDir(outside)
 			require.NoError(t, err)
 			assert.Empty(t, entries)
-			add(t, s, "obj-then")
+			teststore.Add(t, s, "obj-then")
 		})
 	}
 }
 
 func TestALineIsNotAddedThroughALinkThatComesLate(t *testing.T) {
 	t.Parallel()
-	s, outside := newStore(t, Options{}), t.TempDir()
-	add(t, s, names(2)...)
+	s, outside := teststore.New(t, store.Options{}), t.TempDir()
+	teststore.Add(t, s, teststore.Names(2)...)
 	prepareNoted(t, s)
 	target := filepath.Join(outside, "f")
 	require.NoError(t, os.WriteFile(target, []byte("theirs"), 0o600))
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		if a == ActRename && path == s.Path(StateFile) {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
+		if a == store.ActRename && path == s.Path(store.StateFile) {
 			require.NoError(t, os.Remove(s.Path(noted)))
 			require.NoError(t, os.Symlink(target, s.Path(noted)))
 		}
 		return nil
 	}}
-	require.ErrorIs(t, runNote(s.Root(), opts), errUnsettled)
+	require.ErrorIs(t, runNote(s.Root(), opts), teststore.ErrUnsettled)
 	raw, err := os.ReadFile(target)
 	require.NoError(t, err)
 	assert.Equal(t, "theirs", string(raw))
 
-	add(t, s, "obj-between")
+	teststore.Add(t, s, "obj-between")
 	raw, err = os.ReadFile(target)
 	require.NoError(t, err)
 	assert.Equal(t, "theirs", string(raw), "who writes something else is not held up, and writes through nothing")
 	require.NoError(t, os.Remove(s.Path(noted)))
-	add(t, s, "obj-then")
-	assert.Equal(t, newLine+"\n", string(read(t, s, noted)), "out of the way, it is added by the next writer")
+	teststore.Add(t, s, "obj-then")
+	assert.Equal(t, newLine+"\n", string(teststore.Read(t, s, noted)), "out of the way, it is added by the next writer")
 }
 
 // The writer may have died between its write and its fsync.
 func TestALineThatIsFoundIsPutOnDisk(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
 	prepareHalfNoted(t, s)
-	put(t, s, noted, []byte(newLine+"\n"))
+	teststore.Put(t, s, noted, []byte(newLine+"\n"))
 	synced := false
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		synced = synced || a == ActSync && path == s.Path(noted)
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
+		synced = synced || a == store.ActSync && path == s.Path(noted)
 		return nil
 	}}
 	require.NoError(t, runPlain(s.Root(), opts))
@@ -183,9 +185,9 @@ func TestALineThatIsFoundIsPutOnDisk(t *testing.T) {
 
 func TestAnAppendStaysInAThreadAndIsOneLine(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, "obj-a")
-	before := listing(t, s)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, "obj-a")
+	before := teststore.Listing(t, s)
 	for _, step := range []thread.Step{
 		{Do: thread.StepAppend, To: noted},
 		{Do: thread.StepAppend, To: noted, Line: "two\nlines"},
@@ -193,33 +195,34 @@ func TestAnAppendStaysInAThreadAndIsOneLine(t *testing.T) {
 		{Do: thread.StepAppend, To: noted, Line: "x", From: "tmp/op/x"},
 		{Do: thread.StepAppend, To: "threads/x", Line: "x"},
 		{Do: thread.StepAppend, To: "threads/../x/y", Line: "x"},
-		{Do: thread.StepAppend, To: "threads/x/../../" + JournalFile, Line: "x"},
-		{Do: thread.StepAppend, To: JournalFile, Line: "x"},
+		{Do: thread.StepAppend, To: "threads/x/../../" + store.JournalFile, Line: "x"},
+		{Do: thread.StepAppend, To: store.JournalFile, Line: "x"},
 		{Do: thread.StepAppend, To: "merges/m/x", Line: "x"},
 		{Do: thread.StepAppend, To: "/threads/x/y", Line: "x"},
 	} {
-		_, err := s.Update(context.Background(), callNamed("x"), func(st *thread.State) (Outcome, error) {
+		_, err := s.Update(context.Background(), teststore.CallNamed("x"), func(st *thread.State) (store.Outcome, error) {
 			st.Plan(step)
-			return Outcome{}, nil
+			return store.Outcome{}, nil
 		})
-		requireCode(t, codes.Internal, err)
-		assert.Equal(t, before, listing(t, s), "%+v", step)
+		teststore.RequireCode(t, codes.Internal, err)
+		assert.Equal(t, before, teststore.Listing(t, s), "%+v", step)
 	}
 }
 
 func TestSeveralLinesOfOneOperationComeInOrder(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	c, err := s.Update(context.Background(), callNamed("x"), func(st *thread.State) (Outcome, error) {
+	s := teststore.New(t, store.Options{})
+	c, err := s.Update(context.Background(), teststore.CallNamed("x"), func(st *thread.State) (store.Outcome, error) {
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/thread-old"})
 		for _, line := range []string{"a", "b", "a", "c"} {
 			st.Plan(thread.Step{Do: thread.StepAppend, To: noted, Line: line})
 		}
-		return create("obj-a")(st)
+		return teststore.Create("obj-a")(st)
 	})
 	require.NoError(t, err)
-	assert.False(t, hasWarning(c.Warnings, warnings.NotSettled))
-	assert.Equal(t, "a\nb\nc\n", string(read(t, s, noted)), "a line that is there is there")
-	_, view, err := seen(s)
+	assert.False(t, teststore.HasWarning(c.Warnings, warnings.NotSettled))
+	assert.Equal(t, "a\nb\nc\n", string(teststore.Read(t, s, noted)), "a line that is there is there")
+	_, view, err := teststore.Seen(s)
 	require.NoError(t, err)
 	assert.Empty(t, view.Undone)
 }

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package store
+package store_test
 
 import (
 	"os"
@@ -12,20 +12,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/internal/teststore"
 )
 
 func TestAPipeInPlaceOfLinesHangsNobody(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
-	prepareThread(t, s)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
+	teststore.PrepareThread(t, s)
 	require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(noted)), 0o755))
 	mkfifo(t, s.Path(noted))
 	reader, err := os.OpenFile(s.Path(noted), os.O_RDWR|syscall.O_NONBLOCK, 0) // so that a writer may come in
 	require.NoError(t, err)
 	defer reader.Close()
-	before := read(t, s, StateFile)
-	requireCode(t, codes.WriteFailed, runNote(s.Root(), Options{Now: clock}))
-	assert.Equal(t, before, read(t, s, StateFile))
-	add(t, s, "obj-then")
+	before := teststore.Read(t, s, store.StateFile)
+	teststore.RequireCode(t, codes.WriteFailed, runNote(s.Root(), store.Options{Now: teststore.Clock}))
+	assert.Equal(t, before, teststore.Read(t, s, store.StateFile))
+	teststore.Add(t, s, "obj-then")
 }

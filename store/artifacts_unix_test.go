@@ -1,6 +1,6 @@
 //go:build !windows
 
-package store
+package store_test
 
 import (
 	"context"
@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/scope"
+	"leslie/store"
 	"leslie/store/internal/storetest"
 )
 
 func TestHostileNamesAreReportedAsTheyAre(t *testing.T) {
 	t.Parallel()
-	s := treeStore(t, Options{})
+	s := treeStore(t, store.Options{})
 	odd := []string{"a\nb", "esc\x1b[31m", "-rf", " ", "ünï", `back\slash`, "{a,b}", "[x]", "tab\there"}
 	for _, name := range odd {
 		storetest.PutFile(t, s, "threads/a/"+name, name)
@@ -30,7 +31,7 @@ func TestHostileNamesAreReportedAsTheyAre(t *testing.T) {
 	require.NoError(t, err)
 	assert.ElementsMatch(t, append([]string{"\xff\xfe"}, odd...), entryPaths(got))
 	for _, e := range got {
-		assert.Equal(t, e.Path == "\xff\xfe", e.Type == TypeOther, "%q", e.Path)
+		assert.Equal(t, e.Path == "\xff\xfe", e.Type == store.TypeOther, "%q", e.Path)
 	}
 
 	st, err := s.Stage("op-1")

@@ -13,6 +13,8 @@ import (
 	"leslie/internal/ledger"
 	"leslie/store/internal/content"
 	"leslie/store/internal/journal"
+	"leslie/store/internal/state"
+	"leslie/store/replica"
 	"leslie/thread"
 )
 
@@ -23,7 +25,7 @@ import (
 const startedFile = RemoteDir + "/started.json"
 
 // Started reads which log this store has begun to fill, nil if none. Errors: as ReadRemote.
-func (s *Store) Started() (*Remote, error) {
+func (s *Store) Started() (*replica.Remote, error) {
 	data, err := os.ReadFile(s.Path(startedFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -31,8 +33,8 @@ func (s *Store) Started() (*Remote, error) {
 	if err != nil {
 		return nil, s.disk.ReadFailed(err)
 	}
-	r, ok := decodeRemote(data)
-	if !ok {
+	r, faults := replica.Decode(data)
+	if len(faults) > 0 {
 		return nil, nil
 	}
 	return &r, nil
@@ -45,20 +47,20 @@ func (s *Store) Started() (*Remote, error) {
 //
 // Errors: T503 if the log has other operations; T502 if the journal does not have all of
 // its own; T402, T501, T505, T509, T510, T904.
-func (s *Store) Fill(ctx context.Context, wait Wait, l *Link, progress func(done, all int)) error {
-	now, unlock, err := s.beginWrite(ctx, wait, "")
+func (s *Store) Fill(ctx context.Context, wait Wait, l *replica.Link, progress func(done, all int)) error {
+	now, w, err := s.files.BeginWrite(ctx, wait, "")
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer w.Unlock()
 	if err := s.writeRemote(startedFile, l); err != nil {
 		return err
 	}
 	if err := s.fillBlobs(ctx, l); err != nil {
-		return remoteError(ctx, err, "")
+		return replica.Error(ctx, err, "")
 	}
-	if err := s.fillLines(ctx, now, l, progress); err != nil {
-		return remoteError(ctx, err, "")
+	if err := s.fillLines(ctx, w, now, l, progress); err != nil {
+		return replica.Error(ctx, err, "")
 	}
 	if err := s.writeRemote(RemoteFile, l); err != nil {
 		return err
@@ -67,7 +69,7 @@ func (s *Store) Fill(ctx context.Context, wait Wait, l *Link, progress func(done
 }
 
 // fillBlobs uploads all blobs.
-func (s *Store) fillBlobs(ctx context.Context, l *Link) error {
+func (s *Store) fillBlobs(ctx context.Context, l *replica.Link) error {
 	up := upload{store: s, link: l, ctx: ctx, known: map[thread.BlobID]bool{}}
 	base, err := s.disk.OpenBase()
 	if err != nil {
@@ -92,15 +94,15 @@ func (s *Store) fillBlobs(ctx context.Context, l *Link) error {
 }
 
 // fillLines appends the operations that the log lacks.
-func (s *Store) fillLines(ctx context.Context, now *loaded, l *Link, progress func(done, all int)) error {
-	head, err := l.head(ctx, s.now)
+func (s *Store) fillLines(ctx context.Context, w *state.Writer, now *state.Loaded, l *replica.Link, progress func(done, all int)) error {
+	head, err := l.Head(ctx, s.now)
 	if err != nil {
 		return err
 	}
 	if thread.Revision(head.Seq) > now.Revision {
 		return otherHistory(head, now.Revision)
 	}
-	chain, last := sumOfLine([]byte(l.Remote.Project)), ""
+	chain, last := replica.Sum([]byte(l.Remote.Project)), ""
 	var some []ledger.Line
 	size, at := 0, thread.Revision(0)
 	send := func() error {
@@ -122,16 +124,16 @@ func (s *Store) fillLines(ctx context.Context, now *loaded, l *Link, progress fu
 				WithHint("Begin a new store and spawn what goes on").WithNext("leslie doctor")
 		}
 		at = e.Seq
-		line, body, err := makeLine(e, nil, chain, l.Machine)
+		line, body, err := replica.MakeLine(e, nil, chain, l.Machine)
 		if err != nil {
 			return err
 		}
 		if body != nil {
-			if err := l.Ledger.PutBlob(ctx, string(content.IDOf(body)), body); err != nil {
+			if err := l.Ledger.RenewBlob(ctx, string(content.IDOf(body)), body); err != nil {
 				return err
 			}
 		}
-		chain = sumOfLine(line.Data)
+		chain = replica.Sum(line.Data)
 		if int64(at) <= head.Seq {
 			if last = line.ID; int64(at) == head.Seq && head.ID != line.ID {
 				return otherHistory(head, now.Revision)
@@ -148,9 +150,9 @@ func (s *Store) fillLines(ctx context.Context, now *loaded, l *Link, progress fu
 		err = send()
 	}
 	if err == nil && now.Operation != nil {
-		_, err = s.rechain(now, chain)
+		_, err = w.Rechain(now, chain)
 	}
-	if log, _ := l.log.Load().(string); err == nil && log != "" {
+	if log := l.Log(); err == nil && log != "" {
 		err = s.disk.Replace(logFile, []byte(log))
 	}
 	return err
@@ -162,9 +164,9 @@ func otherHistory(head ledger.Head, own thread.Revision) error {
 
 // eachOperation calls fn with all operations of the journal, oldest first, and the
 // state's own.
-func (s *Store) eachOperation(ctx context.Context, now *loaded, fn func(journal.Entry) error) error {
+func (s *Store) eachOperation(ctx context.Context, now *state.Loaded, fn func(journal.Entry) error) error {
 	var lines [][]byte
-	err := s.inJournal(func(j journal.File) (err error) {
+	err := s.files.InJournal(func(j journal.File) (err error) {
 		lines, err = j.Lines(ctx, now.Revision+1)
 		return err
 	})
@@ -193,22 +195,33 @@ func (s *Store) eachOperation(ctx context.Context, now *loaded, fn func(journal.
 }
 
 // Connect makes an empty store the copy of a log; Refresh fills it. Errors: T505.
-func (s *Store) Connect(ctx context.Context, wait Wait, l *Link) error {
-	unlock, err := s.lock(ctx, wait)
+func (s *Store) Connect(ctx context.Context, wait Wait, l *replica.Link) error {
+	w, err := s.files.Lock(ctx, wait)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer w.Unlock()
 	return s.writeRemote(RemoteFile, l)
+}
+
+// Discard takes back a store that Create has made, and that nobody uses yet. Errors: T501,
+// T505, T904.
+func (s *Store) Discard(ctx context.Context) error {
+	w, err := s.files.Lock(ctx, Wait{})
+	if err != nil {
+		return err
+	}
+	defer w.Unlock()
+	return s.disk.WriteFailed(s.disk.RemoveAll(s.Path(".")))
 }
 
 // Leave makes the copy a store of its own. Errors: T501, T505, T904.
 func (s *Store) Leave(ctx context.Context, wait Wait) error {
-	unlock, err := s.lock(ctx, wait)
+	w, err := s.files.Lock(ctx, wait)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer w.Unlock()
 	if err := s.disk.Remove(s.Path(RemoteFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s.disk.WriteFailed(err)
 	}
@@ -216,7 +229,7 @@ func (s *Store) Leave(ctx context.Context, wait Wait) error {
 }
 
 // writeRemote writes where the log is, and the name of this machine's copy.
-func (s *Store) writeRemote(name string, l *Link) error {
+func (s *Store) writeRemote(name string, l *replica.Link) error {
 	root, err := s.disk.Open()
 	if err != nil {
 		return s.disk.WriteFailed(err)
@@ -228,7 +241,7 @@ func (s *Store) writeRemote(name string, l *Link) error {
 	if err := s.disk.Replace(machineFile, []byte(l.Machine)); err != nil {
 		return err
 	}
-	data, err := encodeRemote(l.Remote)
+	data, err := l.Remote.Encode()
 	if err == nil {
 		err = s.disk.Replace(name, data)
 	}

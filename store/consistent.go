@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/internal/fact"
 	"leslie/store/internal/filework"
+	"leslie/store/internal/scan"
+	"leslie/store/internal/state"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
@@ -38,32 +39,32 @@ const (
 	lookAgain   = time.Millisecond
 )
 
-// Consistent runs read, which may read the State and files of these threads and may
+// ReadConsistent runs read, which may read the State and files of these threads and may
 // run several times, so that it sees the file work of an operation completely or not
 // at all. It takes no lock and changes nothing. It waits 20 ms for steps that a dead
 // process left and returns them as W507; it waits up to two seconds for a running
 // process. Inside read and inside the function of an Update, read files directly: a
-// second Consistent or Settled is not needed there, and a Settled could wait for its
+// second ReadConsistent is not needed there, and a ReadConsistentToWrite could wait for its
 // own lock. Errors: read's, T904.
-func (s *Store) Consistent(ctx context.Context, ids []thread.ThreadID, read func() error) (warnings.List, error) {
-	return s.consistent(ctx, ids, read, nil)
+func (s *Store) ReadConsistent(ctx context.Context, ids []thread.ThreadID, read func() error) (warnings.List, error) {
+	return s.readConsistent(ctx, ids, read, nil)
 }
 
-// Settled is Consistent for a caller that is going to write. It first carries out the
+// ReadConsistentToWrite is ReadConsistent for a caller that is going to write. It first carries out the
 // steps that a dead process left, as any writer does, and if operations keep arriving
 // it runs read under the lock: read never sees file work half done. The warnings
 // include those of the work carried out. Errors: read's; T501, T502, T505, T506, T509
 // of carrying it out; T507 if it cannot be carried out for now; T904.
-func (s *Store) Settled(ctx context.Context, wait Wait, ids []thread.ThreadID, read func() error) (warnings.List, error) {
-	return s.consistent(ctx, ids, read, func() (warnings.List, error) {
+func (s *Store) ReadConsistentToWrite(ctx context.Context, wait Wait, ids []thread.ThreadID, read func() error) (warnings.List, error) {
+	return s.readConsistent(ctx, ids, read, func() (warnings.List, error) {
 		c, err := s.Update(ctx, Call{Wait: wait, files: ids}, func(*thread.State) (Outcome, error) { return Outcome{}, read() })
 		return c.Warnings, err
 	})
 }
 
-// consistent reads without the lock. locked, if not nil, carries out pending steps and
+// readConsistent reads without the lock. locked, if not nil, carries out pending steps and
 // reads under the lock.
-func (s *Store) consistent(ctx context.Context, ids []thread.ThreadID, read func() error, locked func() (warnings.List, error)) (warnings.List, error) {
+func (s *Store) readConsistent(ctx context.Context, ids []thread.ThreadID, read func() error, locked func() (warnings.List, error)) (warnings.List, error) {
 	var last error
 	for range looks {
 		at, err := s.observe(ids)
@@ -97,29 +98,22 @@ type observed struct {
 	held  []thread.Pending // and earlier ones, whose steps nobody can carry out for now
 }
 
-// lately is the last loaded state, with its file at that time, whole or not.
-type lately struct {
-	file    fs.FileInfo
-	image   statefile.Image
-	settled bool
-}
-
 // observe loads the state, which is nearly always the last loaded one.
 func (s *Store) observe(ids []thread.ThreadID) (observed, error) {
 	m := observed{ids: ids}
 	m.file, _ = os.Lstat(s.Path(StateFile))
-	if last := s.recent.Load(); last != nil && unwritten(last.file, m.file) {
-		p := last.image.Pending
-		m.image = last.image
-		if len(m.image.Quarantined) == 0 && (last.settled || p == nil || !slices.ContainsFunc(p.Steps, m.moved)) {
+	if last := s.files.Last(); last != nil && unwritten(last.File, m.file) {
+		p := last.Image.Pending
+		m.image = last.Image
+		if len(m.image.Quarantined) == 0 && (last.StepsDone || p == nil || !slices.ContainsFunc(p.Steps, m.moved)) {
 			return m, nil
 		}
 	}
-	now, err := s.load()
+	now, err := s.files.Load()
 	if err != nil {
 		return observed{}, err
 	}
-	if m.image = now.Image; !now.settled {
+	if m.image = now.Image; !now.StepsDone {
 		m.owed = m.movedBy(filework.Undone(s.disk, now.Pending))
 	}
 	for _, q := range m.image.Quarantined {
@@ -138,18 +132,21 @@ func (m observed) lacking() warnings.List {
 	}
 	var out warnings.List
 	for _, p := range all {
-		out = append(out, filesPending(p))
+		out = append(out, state.FilesPending(p))
 	}
 	return out
 }
 
-// filesPending is W507 for steps that are not done.
-func filesPending(p thread.Pending) warnings.Warning {
-	paths := make([]string, len(p.Steps))
-	for i, step := range p.Steps {
-		paths[i] = step.To
+// FolderPending reports whether the folder of a thread is missing only because an operation
+// has not put it in place yet. It reads the state.
+func (s *Store) FolderPending(id thread.ThreadID) bool {
+	m, err := s.observe([]thread.ThreadID{id})
+	if err != nil {
+		return false
 	}
-	return warnings.FilesPending.NewOfPaths(paths, nil, fact.Of("operationId", p.Operation))
+	places := func(step thread.Step) bool { return step.To == scan.Place(id, "") }
+	return slices.ContainsFunc(m.owed, places) ||
+		slices.ContainsFunc(m.held, func(p thread.Pending) bool { return slices.ContainsFunc(p.Steps, places) })
 }
 
 // movedBy returns the steps that move files of these threads.
@@ -175,7 +172,7 @@ func (s *Store) sameAsObserved(m observed) bool {
 	if unwritten(file, m.file) {
 		return true
 	}
-	now, err := s.load()
+	now, err := s.files.Load()
 	if err != nil {
 		return false
 	}
@@ -189,9 +186,9 @@ func about(id thread.ThreadID, all thread.Records) (records [][]byte) {
 	if own, there := thread.LineOf(all[thread.TableThreads], string(id)); there {
 		records = append(records, own.JSON)
 	}
-	from := []byte(`"from":"` + string(id) + `"`)
+	own := `"` + string(id) + `"`
 	for _, ref := range all[thread.TableReferences] {
-		if bytes.Contains(ref.JSON, from) {
+		if from, _ := thread.MemberOf(ref.JSON, "from"); string(from) == own {
 			records = append(records, ref.JSON)
 		}
 	}

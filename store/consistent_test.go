@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -17,8 +17,10 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store"
 	"leslie/store/internal/filework"
 	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -28,20 +30,18 @@ import (
 
 const oldThread thread.ThreadID = "thread-old"
 
-type files = map[string]string
-
-func beforeWork() files {
-	return files{"plan.md": "old", "gone.md": "gone", "moves/a.md": "moved", "stays.md": "stays"}
+func beforeWork() map[string]string {
+	return map[string]string{"plan.md": "old", "gone.md": "gone", "moves/a.md": "moved", "stays.md": "stays"}
 }
 
-func behindWork() files {
-	return files{"plan.md": "new", "fresh.md": "fresh", "moved/a.md": "moved", "stays.md": "stays"}
+func behindWork() map[string]string {
+	return map[string]string{"plan.md": "new", "fresh.md": "fresh", "moved/a.md": "moved", "stays.md": "stays"}
 }
 
 // working carries the operation out, which changes the thread's record too.
-func working(s *Store, opts Options, name string) error {
-	call := callNamed(name)
-	stage, err := Open(s.Root(), opts).Stage(call.Stamp.Operation)
+func working(s *store.Store, opts store.Options, name string) error {
+	call := teststore.CallNamed(name)
+	stage, err := store.Open(s.Root(), opts).Stage(call.Stamp.Operation)
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func working(s *Store, opts Options, name string) error {
 			return err
 		}
 	}
-	call.Staged = []*Stage{stage}
-	at := ThreadsDir + "/" + string(oldThread) + "/"
-	_, err = runWith(s.Root(), opts, call, func(st *thread.State) (Outcome, error) {
+	call.Staged = []*store.Stage{stage}
+	at := store.ThreadsDir + "/" + string(oldThread) + "/"
+	_, err = teststore.RunWith(s.Root(), opts, call, func(st *thread.State) (store.Outcome, error) {
 		t, err := st.Thread(string(oldThread))
 		t.Title = name
 		st.Threads.Put(t)
@@ -64,28 +64,28 @@ func working(s *Store, opts Options, name string) error {
 			thread.Step{Do: thread.StepDelete, To: at + "moves/a.md", Expect: storetest.Sum("moved")},
 			thread.Step{Do: thread.StepDelete, To: at + "gone.md", Expect: storetest.Sum("gone")},
 		)
-		return Outcome{Thread: oldThread}, err
+		return store.Outcome{Thread: oldThread}, err
 	})
 	return err
 }
 
-func workStore(t *testing.T) *Store {
-	s := newStore(t, Options{})
-	add(t, s, names(1)...)
-	prepareThread(t, s)
-	save(t, s, beforeWork())
+func workStore(t *testing.T) *store.Store {
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(1)...)
+	teststore.PrepareThread(t, s)
+	teststore.Save(t, s, beforeWork())
 	return s
 }
 
 // contents are the thread's files as a reader of the store sees them.
-func contents(s *Store) (files, error) {
+func contents(s *store.Store) (map[string]string, error) {
 	out, _, err := contentsWarned(s)
 	return out, err
 }
 
 // contentsWarned is contents with the warnings of the reading.
-func contentsWarned(s *Store) (out files, warned warnings.List, err error) {
-	warned, err = s.Consistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
+func contentsWarned(s *store.Store) (out map[string]string, warned warnings.List, err error) {
+	warned, err = s.ReadConsistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
 		out, err = listed(s)
 		return err
 	})
@@ -93,11 +93,11 @@ func contentsWarned(s *Store) (out files, warned warnings.List, err error) {
 }
 
 // listed are the thread's files as they lie there.
-func listed(s *Store) (files, error) {
-	out := files{}
+func listed(s *store.Store) (map[string]string, error) {
+	out := map[string]string{}
 	entries, err := s.Artifacts(oldThread)
 	for _, e := range entries {
-		if e.Type != TypeFile {
+		if e.Type != store.TypeFile {
 			continue
 		}
 		text, readErr := s.ReadArtifact(oldThread, e.Path)
@@ -107,18 +107,18 @@ func listed(s *Store) (files, error) {
 }
 
 // snapped are the thread's files as a snapshot holds them.
-func snapped(s *Store) (files, error) {
+func snapped(s *store.Store) (map[string]string, error) {
 	stage, err := s.Stage(thread.OperationID("op-" + rand.Text()))
 	if err != nil {
 		return nil, err
 	}
 	defer stage.Discard()
-	var m Manifest
-	_, err = s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
+	var m store.Manifest
+	_, err = s.ReadConsistentToWrite(context.Background(), store.Wait{}, []thread.ThreadID{oldThread}, func() error {
 		m, _, err = stage.Snapshot(context.Background(), oldThread, scope.Set{})
 		return err
 	})
-	out := files{}
+	out := map[string]string{}
 	for _, f := range m {
 		text, readErr := stage.Blob(f.SHA256)
 		out[f.Path], err = string(text), errors.Join(err, readErr)
@@ -127,23 +127,23 @@ func snapped(s *Store) (files, error) {
 }
 
 // readers are the ways to read.
-func readers() map[string]func(*Store) (files, error) {
-	return map[string]func(*Store) (files, error){"a reader": contents, "a snapshot": snapped}
+func readers() map[string]func(*store.Store) (map[string]string, error) {
+	return map[string]func(*store.Store) (map[string]string, error){"a reader": contents, "a snapshot": snapped}
 }
 
 // seenBeside has somebody read in front of every step of the operation. The step
 // is made when the reading is over, or when its reader evidently waits for it.
-func seenBeside(s *Store, read func(*Store) (files, error)) (seen []files, err error) {
+func seenBeside(s *store.Store, read func(*store.Store) (map[string]string, error)) (seen []map[string]string, err error) {
 	type look struct {
-		got files
+		got map[string]string
 		err error
 	}
 	var open []chan look
-	opts := Options{Now: clock, Before: func(Action, string) error {
+	opts := store.Options{Now: teststore.Clock, Before: func(store.Action, string) error {
 		done := make(chan look, 1)
 		open = append(open, done)
 		go func() {
-			got, err := read(Open(s.Root(), Options{Now: clock}))
+			got, err := read(store.Open(s.Root(), store.Options{Now: teststore.Clock}))
 			done <- look{got, err}
 		}()
 		select {
@@ -185,19 +185,19 @@ func TestFileWorkIsSeenWholeOrNotAtAll(t *testing.T) {
 
 // cutOffWork leaves the operation as a kill behind its commit does, after so many
 // steps more.
-func cutOffWork(t *testing.T, s *Store, more int) {
+func cutOffWork(t *testing.T, s *store.Store, more int) {
 	committed := false
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
 		if committed {
 			more--
 		}
 		if committed && more < 0 {
 			return syscall.EIO
 		}
-		committed = committed || a == ActRename && path == s.Path(StateFile)
+		committed = committed || a == store.ActRename && path == s.Path(store.StateFile)
 		return nil
 	}}
-	require.ErrorIs(t, working(s, opts, "work"), errUnsettled)
+	require.ErrorIs(t, working(s, opts, "work"), teststore.ErrUnsettled)
 }
 
 func TestASnapshotFirstSeesThroughWhatADeadProcessLeft(t *testing.T) {
@@ -215,14 +215,14 @@ func TestAReaderChangesNothingOfWhatADeadProcessLeft(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
 	cutOffWork(t, s, 1)
-	was := listing(t, s)
-	_, told, err := contentsWarned(Open(s.Root(), Options{Now: clock}))
+	was := teststore.Listing(t, s)
+	_, told, err := contentsWarned(store.Open(s.Root(), store.Options{Now: teststore.Clock}))
 	require.NoError(t, err)
-	assert.Equal(t, was, listing(t, s))
+	assert.Equal(t, was, teststore.Listing(t, s))
 	require.Len(t, told, 1)
 	assert.Equal(t, warnings.FilesPending, told[0].Code)
 	paths, _ := told[0].Context.Get("paths")
-	assert.Equal(t, []string{inThread + "plan.md", inThread + "fresh.md", inThread + "moved/a.md", inThread + "moves/a.md", inThread + "gone.md"}, paths)
+	assert.Equal(t, []string{teststore.InThread + "plan.md", teststore.InThread + "fresh.md", teststore.InThread + "moved/a.md", teststore.InThread + "moves/a.md", teststore.InThread + "gone.md"}, paths)
 	assert.Equal(t, "op-work", told[0].Context.Text("operationId"))
 	view, err := s.View(context.Background(), func(*thread.State) error { return nil })
 	require.NoError(t, err)
@@ -235,21 +235,21 @@ func TestAReaderWaitsForALivingProcess(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
 	var told warnings.List
-	var got files
+	var got map[string]string
 	var readErr error
 	done := make(chan struct{})
 	committed, begun := false, false
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		committed = committed || a == ActRename && path == s.Path(StateFile)
-		if a == ActLink && committed && !begun {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
+		committed = committed || a == store.ActRename && path == s.Path(store.StateFile)
+		if a == store.ActLink && committed && !begun {
 			begun = true
 			go func() {
 				defer close(done)
-				got, told, readErr = contentsWarned(Open(s.Root(), Options{Now: clock}))
+				got, told, readErr = contentsWarned(store.Open(s.Root(), store.Options{Now: teststore.Clock}))
 			}()
 			select {
 			case <-done:
-			case <-time.After(5 * deadAfter):
+			case <-time.After(5 * store.DeadAfter):
 			}
 		}
 		return nil
@@ -268,57 +268,57 @@ func TestAReaderWhoIsInterruptedDoesNotWait(t *testing.T) {
 	cutOffWork(t, s, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := s.Consistent(ctx, []thread.ThreadID{oldThread}, func() error { return nil })
+	_, err := s.ReadConsistent(ctx, []thread.ThreadID{oldThread}, func() error { return nil })
 	storetest.WantCode(t, err, codes.Interrupted)
 }
 
 // retitle touches the thread from another process's store.
-func retitle(s *Store, lockTimeout time.Duration) error {
-	call := callNamed("touch-" + rand.Text())
+func retitle(s *store.Store, lockTimeout time.Duration) error {
+	call := teststore.CallNamed("touch-" + rand.Text())
 	call.Wait.Timeout = lockTimeout
-	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+	_, err := store.Open(s.Root(), store.Options{Now: teststore.Clock}).Update(context.Background(), call, func(st *thread.State) (store.Outcome, error) {
 		t, err := st.Thread(string(oldThread))
 		t.Title += "x"
 		st.Threads.Put(t)
-		return Outcome{}, err
+		return store.Outcome{}, err
 	})
 	return err
 }
 
 // refer gives the thread a reference.
-func refer(s *Store, _ time.Duration) error {
+func refer(s *store.Store, _ time.Duration) error {
 	id := rand.Text()
-	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), callNamed("refer-"+id), func(st *thread.State) (Outcome, error) {
-		st.References.Put(thread.Reference{ID: thread.ReferenceID("ref-" + id), From: oldThread, Target: "thread-none", TakenAt: noon})
-		return Outcome{}, nil
+	_, err := store.Open(s.Root(), store.Options{Now: teststore.Clock}).Update(context.Background(), teststore.CallNamed("refer-"+id), func(st *thread.State) (store.Outcome, error) {
+		st.References.Put(thread.Reference{ID: thread.ReferenceID("ref-" + id), From: oldThread, Target: "thread-none", TakenAt: teststore.Clock()})
+		return store.Outcome{}, nil
 	})
 	return err
 }
 
-func elsewhere(s *Store, _ time.Duration) error {
+func elsewhere(s *store.Store, _ time.Duration) error {
 	name := rand.Text()
-	_, err := Open(s.Root(), Options{Now: clock}).Update(context.Background(), callNamed(name), create("obj-"+name))
+	_, err := store.Open(s.Root(), store.Options{Now: teststore.Clock}).Update(context.Background(), teststore.CallNamed(name), teststore.Create("obj-"+name))
 	return err
 }
 
 func TestReadingIsRepeatedWhenTheThreadWasTouched(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		operation   func(*Store, time.Duration) error
+		operation   func(*store.Store, time.Duration) error
 		times, want int
 	}{
 		"not":                    {retitle, 0, 1},
 		"not, but others were":   {elsewhere, 1, 1},
 		"once":                   {retitle, 1, 2},
 		"once, by a reference":   {refer, 1, 2},
-		"more often than it may": {retitle, looks, looks + 1},
+		"more often than it may": {retitle, store.Looks, store.Looks + 1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := workStore(t)
 			runs := 0
-			_, err := s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
+			_, err := s.ReadConsistentToWrite(context.Background(), store.Wait{}, []thread.ThreadID{oldThread}, func() error {
 				if runs++; runs > c.times {
 					return nil
 				}
@@ -335,13 +335,13 @@ func TestWhoIsOvertakenTooOftenReadsUnderTheLock(t *testing.T) {
 	s := workStore(t)
 	runs := 0
 	var last error
-	_, err := s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
+	_, err := s.ReadConsistentToWrite(context.Background(), store.Wait{}, []thread.ThreadID{oldThread}, func() error {
 		runs++
 		last = retitle(s, time.Millisecond)
 		return nil
 	})
 	require.NoError(t, err)
-	assert.Equal(t, looks+1, runs)
+	assert.Equal(t, store.Looks+1, runs)
 	storetest.WantCode(t, last, codes.LockFailed)
 }
 
@@ -349,39 +349,39 @@ func TestAReaderWhoIsOvertakenTooOftenTakesWhatItHas(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
 	runs := 0
-	_, err := s.Consistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
+	_, err := s.ReadConsistent(context.Background(), []thread.ThreadID{oldThread}, func() error {
 		runs++
 		return retitle(s, 0)
 	})
 	require.NoError(t, err)
-	assert.Equal(t, looks, runs)
+	assert.Equal(t, store.Looks, runs)
 }
 
 func TestWhatAWriterSawThroughIsTold(t *testing.T) {
 	t.Parallel()
-	s := Open(workStore(t).Root(), Options{Now: clock})
+	s := store.Open(workStore(t).Root(), store.Options{Now: teststore.Clock})
 	runs := 0
-	told, err := s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
-		if runs++; runs > looks {
+	told, err := s.ReadConsistentToWrite(context.Background(), store.Wait{}, []thread.ThreadID{oldThread}, func() error {
+		if runs++; runs > store.Looks {
 			return nil
 		}
 		err := retitle(s, 0)
-		if runs == looks {
-			err = errors.Join(err, os.WriteFile(s.Path(StateFile), []byte("damaged"), 0o644))
+		if runs == store.Looks {
+			err = errors.Join(err, os.WriteFile(s.Path(store.StateFile), []byte("damaged"), 0o644))
 		}
 		return err
 	})
 	require.NoError(t, err)
-	require.Equal(t, looks+1, runs)
+	require.Equal(t, store.Looks+1, runs)
 	require.Len(t, told, 1)
 	assert.Equal(t, warnings.Recovered, told[0].Code)
-	assert.Empty(t, add(t, s, "obj-later").Warnings, "it is told once")
+	assert.Empty(t, teststore.Add(t, s, "obj-later").Warnings, "it is told once")
 }
 
 func TestFilesOfAStoreThatCannotBeReadAreReadAllTheSame(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
-	for _, name := range []string{StateFile, BackupFile, JournalFile} {
+	for _, name := range []string{store.StateFile, store.BackupFile, store.JournalFile} {
 		require.NoError(t, os.WriteFile(s.Path(name), []byte("damaged"), 0o644))
 	}
 	got, err := contents(s)
@@ -396,11 +396,11 @@ func TestFilesOfAStoreThatCannotBeReadAreReadAllTheSame(t *testing.T) {
 func TestNobodyWritesWhatWasReadWhileTheStoreCouldNotBe(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
-	for _, name := range []string{StateFile, BackupFile, JournalFile} {
+	for _, name := range []string{store.StateFile, store.BackupFile, store.JournalFile} {
 		require.NoError(t, os.WriteFile(s.Path(name), []byte("damaged"), 0o644))
 	}
 	read := false
-	_, err := s.Settled(t.Context(), Wait{}, []thread.ThreadID{oldThread}, func() error { read = true; return nil })
+	_, err := s.ReadConsistentToWrite(t.Context(), store.Wait{}, []thread.ThreadID{oldThread}, func() error { read = true; return nil })
 	assert.True(t, codes.Has(err, codes.ParseError), "%v", err)
 	assert.False(t, read)
 }
@@ -409,9 +409,9 @@ func TestOnlyWorkThatSomebodyStillDoesIsWaitedForLong(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
 	var during []bool
-	opts := Options{Now: clock, Before: func(a Action, _ string) error {
-		if a == ActLink { // files come into place
-			during = append(during, filework.Held(s.disk, "op-work"))
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, _ string) error {
+		if a == store.ActLink { // files come into place
+			during = append(during, filework.Held(s.Files().Disk, "op-work"))
 		}
 		return nil
 	}}
@@ -420,28 +420,8 @@ func TestOnlyWorkThatSomebodyStillDoesIsWaitedForLong(t *testing.T) {
 	assert.NotContains(t, during, false)
 	s = workStore(t)
 	cutOffWork(t, s, 1)
-	assert.False(t, filework.Held(s.disk, "op-work"))
-	assert.False(t, filework.Held(s.disk, "op-none"))
-}
-
-func TestStepsThatAReaderOfFilesNeedNotWaitFor(t *testing.T) {
-	t.Parallel()
-	at := observed{ids: []thread.ThreadID{"a", "b"}}
-	for to, do := range map[string]thread.StepKind{
-		"threads/a":                                  thread.StepMakeDir, // empty, or not there: no artifacts
-		"threads/a/.meta/injections.jsonl":           thread.StepAppend,  // in the record, too
-		"threads/other/plan.md":                      thread.StepReplace,
-		"threads/ab/plan.md":                         thread.StepReplace,
-		"merges/merge-1/" + "work/threads/a/plan.md": thread.StepPlace,
-	} {
-		assert.False(t, at.moved(thread.Step{Do: do, To: to}), to)
-	}
-	for to, do := range map[string]thread.StepKind{
-		"threads/a": thread.StepPlace, "threads/b": thread.StepRemove, "threads/b/design/a.md": thread.StepReplace,
-		"threads/a/plan.md": thread.StepDelete, "threads/a/context/inherited/ref-1": thread.StepPlace,
-	} {
-		assert.True(t, at.moved(thread.Step{Do: do, To: to}), to)
-	}
+	assert.False(t, filework.Held(s.Files().Disk, "op-work"))
+	assert.False(t, filework.Held(s.Files().Disk, "op-none"))
 }
 
 // A state that is older than the journal is rolled forward, with the steps that the
@@ -449,28 +429,28 @@ func TestStepsThatAReaderOfFilesNeedNotWaitFor(t *testing.T) {
 func TestASnapshotSeesThroughWhatTheJournalNamesAsUndone(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
-	was := read(t, s, StateFile)
-	at := InheritedDir + "/ref-1"
-	failed := func(a Action, place string) error {
-		if a == ActRename && strings.HasSuffix(place, "/ref-1") {
+	was := teststore.Read(t, s, store.StateFile)
+	at := store.InheritedDir + "/ref-1"
+	failed := func(a store.Action, place string) error {
+		if a == store.ActRename && strings.HasSuffix(place, "/ref-1") {
 			return syscall.EIO
 		}
 		return nil
 	}
-	require.ErrorIs(t, staging(s.Root(), Options{Now: clock, Before: failed}, "add", "obj-new", func(stage *Stage) error {
+	require.ErrorIs(t, teststore.Staging(s.Root(), store.Options{Now: teststore.Clock, Before: failed}, "add", "obj-new", func(stage *store.Stage) error {
 		return stage.Write("copy/plan.md", []byte("copied"), false)
-	}, func(stage *Stage) []thread.Step {
+	}, func(stage *store.Stage) []thread.Step {
 		return []thread.Step{
-			{Do: thread.StepMakeDir, To: inThread + InheritedDir},
-			{Do: thread.StepPlace, From: stage.Rel("copy"), To: inThread + at},
+			{Do: thread.StepMakeDir, To: teststore.InThread + store.InheritedDir},
+			{Do: thread.StepPlace, From: stage.Rel("copy"), To: teststore.InThread + at},
 		}
-	}), errUnsettled)
-	require.NoError(t, os.WriteFile(s.Path(StateFile), was, 0o644))
-	s = Open(s.Root(), Options{Now: clock})
+	}), teststore.ErrUnsettled)
+	require.NoError(t, os.WriteFile(s.Path(store.StateFile), was, 0o644))
+	s = store.Open(s.Root(), store.Options{Now: teststore.Clock})
 	_, err := s.View(context.Background(), func(*thread.State) error { return nil }) // as a command begins
 	require.NoError(t, err)
-	_, err = s.Settled(context.Background(), Wait{}, []thread.ThreadID{oldThread}, func() error {
-		_, err := os.Stat(s.Path(inThread + at + "/plan.md"))
+	_, err = s.ReadConsistentToWrite(context.Background(), store.Wait{}, []thread.ThreadID{oldThread}, func() error {
+		_, err := os.Stat(s.Path(teststore.InThread + at + "/plan.md"))
 		return err
 	})
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -13,7 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store"
+	"leslie/store/internal/content"
+	"leslie/store/internal/saferoot"
 	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 )
 
@@ -22,9 +26,9 @@ import (
 // machine; times do, and are measured by make bench.
 
 // traced is a store that notes its steps as "action place".
-func traced(s *Store) (noting *Store, steps *[]string) {
+func traced(s *store.Store) (noting *store.Store, steps *[]string) {
 	steps = &[]string{}
-	return with(s, Options{Before: func(a Action, path string) error {
+	return teststore.With(s, store.Options{Before: func(a store.Action, path string) error {
 		rel, err := filepath.Rel(s.Path("."), path)
 		*steps = append(*steps, string(a)+" "+filepath.ToSlash(rel))
 		return err
@@ -32,11 +36,11 @@ func traced(s *Store) (noting *Store, steps *[]string) {
 }
 
 // makingThread is a rule that makes a thread and its folder.
-func makingThread(id string) func(*thread.State) (Outcome, error) {
-	return func(st *thread.State) (Outcome, error) {
-		st.Threads.Put(thread.Thread{ID: thread.ThreadID(id), ObjectiveID: "obj-a", Status: thread.Active, Created: thread.Attribution{At: noon}, Updated: noon})
+func makingThread(id string) func(*thread.State) (store.Outcome, error) {
+	return func(st *thread.State) (store.Outcome, error) {
+		st.Threads.Put(thread.Thread{ID: thread.ThreadID(id), ObjectiveID: "obj-a", Status: thread.Active, Created: thread.Attribution{At: teststore.Clock()}, Updated: teststore.Clock()})
 		st.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/" + id})
-		return Outcome{Thread: thread.ThreadID(id)}, nil
+		return store.Outcome{Thread: thread.ThreadID(id)}, nil
 	}
 }
 
@@ -58,35 +62,35 @@ func onDisk(folders ...string) []string {
 
 func TestWhatAWriteDoesToTheDisk(t *testing.T) {
 	t.Parallel()
-	origin := newStore(t, Options{})
-	add(t, origin, "obj-a", "obj-b")
+	origin := teststore.New(t, store.Options{})
+	teststore.Add(t, origin, "obj-a", "obj-b")
 	s, steps := traced(origin)
-	update := func(name string, fn func(*thread.State) (Outcome, error)) []string {
+	update := func(name string, fn func(*thread.State) (store.Outcome, error)) []string {
 		*steps = nil
-		_, err := s.Update(context.Background(), callNamed(name), fn)
+		_, err := s.Update(context.Background(), teststore.CallNamed(name), fn)
 		require.NoError(t, err)
 		return *steps
 	}
 	plain := slices.Concat(statePut(), linePut(), onDisk())
-	assert.Equal(t, plain, update("obj-c", create("obj-c")), "a change of records: the disk is waited for twice")
+	assert.Equal(t, plain, update("obj-c", teststore.Create("obj-c")), "a change of records: the disk is waited for twice")
 
 	folder := slices.Concat(statePut(), []string{"mkdir threads/thread-x"}, linePut(), onDisk("fsync-dir threads"))
 	assert.Equal(t, folder, update("thread-x", makingThread("thread-x")), "a new thread: no more waits")
 	again := slices.Concat([]string{"mkdir threads/thread-x", "fsync-dir threads", "fsync-dir ."}, plain)
-	assert.Equal(t, again, update("obj-d", create("obj-d")), "the folder is on disk before the state that names it as undone goes")
-	assert.Equal(t, plain, update("obj-e", create("obj-e")), "once")
+	assert.Equal(t, again, update("obj-d", teststore.Create("obj-d")), "the folder is on disk before the state that names it as undone goes")
+	assert.Equal(t, plain, update("obj-e", teststore.Create("obj-e")), "once")
 
-	assert.Empty(t, update("nothing", func(*thread.State) (Outcome, error) { return Outcome{}, nil }), "nothing changes")
+	assert.Empty(t, update("nothing", func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil }), "nothing changes")
 }
 
 // What a call has staged is on disk before the lock is taken, and a blob has its name
 // then.
 func TestWhatIsStagedIsOnDiskBeforeTheCommit(t *testing.T) {
 	t.Parallel()
-	origin := newStore(t, Options{})
-	add(t, origin, "obj-a")
+	origin := teststore.New(t, store.Options{})
+	teststore.Add(t, origin, "obj-a")
 	s, steps := traced(origin)
-	_, err := s.Update(context.Background(), callNamed("thread-x"), makingThread("thread-x"))
+	_, err := s.Update(context.Background(), teststore.CallNamed("thread-x"), makingThread("thread-x"))
 	require.NoError(t, err)
 	*steps = nil
 	keep := func(op thread.OperationID, text string) []string {
@@ -96,11 +100,11 @@ func TestWhatIsStagedIsOnDiskBeforeTheCommit(t *testing.T) {
 		_, err = stage.Put([]byte(text))
 		require.NoError(t, err)
 		require.NoError(t, stage.Write("copy/plan.md", []byte(text), false))
-		call := callNamed(string(op))
-		call.Stamp.Operation, call.Staged = op, []*Stage{stage}
-		_, err = s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+		call := teststore.CallNamed(string(op))
+		call.Stamp.Operation, call.Staged = op, []*store.Stage{stage}
+		_, err = s.Update(context.Background(), call, func(st *thread.State) (store.Outcome, error) {
 			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("copy"), To: "threads/thread-x/" + string(op)})
-			return create("obj-" + string(op))(st)
+			return teststore.Create("obj-" + string(op))(st)
 		})
 		require.NoError(t, err)
 		require.NoError(t, stage.Close())
@@ -113,8 +117,8 @@ func TestWhatIsStagedIsOnDiskBeforeTheCommit(t *testing.T) {
 		return i
 	}
 	small := keep("op-small", "kept")
-	blob := blobPath(storetest.Sum("kept"))
-	commit := before(small, "rename "+StateFile)
+	blob := content.Path(storetest.Sum("kept"))
+	commit := before(small, "rename "+store.StateFile)
 	for _, step := range []string{
 		"fsync tmp/op-small/blob-1", "fsync tmp/op-small/copy/plan.md", "rename " + blob, "fsync-dir " + path.Dir(blob), "fsync-dir blobs/sha256",
 		"fsync-dir blobs", "fsync-dir tmp/op-small/copy", "fsync-dir tmp/op-small", "fsync-dir tmp", "fsync-dir .",
@@ -130,14 +134,14 @@ func TestWhatIsStagedIsOnDiskBeforeTheCommit(t *testing.T) {
 // names.
 func TestAThousandThreadsCostOneCommit(t *testing.T) {
 	t.Parallel()
-	origin := newStore(t, Options{})
-	add(t, origin, "obj-a")
+	origin := teststore.New(t, store.Options{})
+	teststore.Add(t, origin, "obj-a")
 	s, steps := traced(origin)
-	_, err := s.Update(context.Background(), callNamed("many"), func(st *thread.State) (Outcome, error) {
+	_, err := s.Update(context.Background(), teststore.CallNamed("many"), func(st *thread.State) (store.Outcome, error) {
 		for i := range 1_000 {
 			_, _ = makingThread(fmt.Sprintf("thread-%04d", i))(st)
 		}
-		return Outcome{}, nil
+		return store.Outcome{}, nil
 	})
 	require.NoError(t, err)
 	count := map[string]int{}
@@ -149,7 +153,7 @@ func TestAThousandThreadsCostOneCommit(t *testing.T) {
 	assert.Equal(t, 2, count["fsync-dir"], "the store's folder, that of the threads")
 	assert.Equal(t, 2, count["rename"])
 	assert.Equal(t, 1_000, count["mkdir"])
-	entries, err := os.ReadDir(s.Path(ThreadsDir))
+	entries, err := os.ReadDir(s.Path(store.ThreadsDir))
 	require.NoError(t, err)
 	assert.Len(t, entries, 1_000, "each folder is there when Update returns")
 }
@@ -157,14 +161,14 @@ func TestAThousandThreadsCostOneCommit(t *testing.T) {
 // What a write adds to the disk is the state once and its line once.
 func TestWhatAWriteWrites(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(300)...)
-	before := len(read(t, s, JournalFile))
-	archive := exists(s.Path(ArchiveFile))
-	add(t, s, "obj-one-more")
-	line := len(read(t, s, JournalFile)) - before
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(300)...)
+	before := len(teststore.Read(t, s, store.JournalFile))
+	archive := saferoot.Exists(s.Path(store.ArchiveFile))
+	teststore.Add(t, s, "obj-one-more")
+	line := len(teststore.Read(t, s, store.JournalFile)) - before
 	assert.Less(t, line, 700, "one operation")
-	assert.Equal(t, archive, exists(s.Path(ArchiveFile)))
-	state, backup := len(read(t, s, StateFile)), len(read(t, s, BackupFile))
+	assert.Equal(t, archive, saferoot.Exists(s.Path(store.ArchiveFile)))
+	state, backup := len(teststore.Read(t, s, store.StateFile)), len(teststore.Read(t, s, store.BackupFile))
 	assert.InDelta(t, state, backup, 700, "the history is not in the state")
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -19,8 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -32,9 +34,9 @@ import (
 // scenario is one thing that happens to a store.
 type scenario struct {
 	// prepare brings a store of two objectives to where run begins.
-	prepare func(testing.TB, *Store)
+	prepare func(testing.TB, *store.Store)
 	// run is what is disturbed; it may run in another process.
-	run func(dir string, opts Options) error
+	run func(dir string, opts store.Options) error
 	// stride, when not 0, is for one of very many steps: it is killed at every
 	// stride-th from a random one on (LESLIE_EVERY_STEP=1: at each), and not
 	// failed there as well.
@@ -43,7 +45,7 @@ type scenario struct {
 	damaged bool
 	// after checks what run is to have done beside the new objective; whole says
 	// whether the change stands.
-	after func(t testing.TB, s *Store, whole bool)
+	after func(t testing.TB, s *store.Store, whole bool)
 }
 
 func scenarios() map[string]scenario {
@@ -53,17 +55,17 @@ func scenarios() map[string]scenario {
 		"an answer without an operation":    {run: runUnchanged, after: afterUnchanged},
 		"an update behind an unsettled one": {prepare: prepareUnsettled, run: runPlain, after: afterUnsettled},
 		"a recovery":                        {prepare: prepareDamaged, run: runPlain, damaged: true, after: afterDamaged},
-		"one inode for state and backup":    {prepare: prepareOneInode, run: runPlain},
-		"an archived thread":                {prepare: prepareThread, run: runArchive, after: afterArchive},
-		"files put into place":              {prepare: prepareFiles, run: runPlace, after: afterPlace},
-		"content kept and placed":           {prepare: prepareThread, run: runKeep, after: afterKeep},
+		"one inode for state and backup":    {prepare: teststore.PrepareOneInode, run: runPlain},
+		"an archived thread":                {prepare: teststore.PrepareThread, run: runArchive, after: afterArchive},
+		"files put into place":              {prepare: teststore.PrepareFiles, run: teststore.RunPlace, after: afterPlace},
+		"content kept and placed":           {prepare: teststore.PrepareThread, run: runKeep, after: afterKeep},
 		"files behind an unsettled update":  {prepare: prepareHalfPlaced, run: runPlain, after: afterHalfPlaced},
 		"files exchanged":                   exchangeScenario(9),
 		"fifty files exchanged":             sampled(exchangeScenario(50), 10),
 		"a line added":                      {prepare: prepareNoted, run: runNote, after: afterNote(notedOld)},
-		"the first line of a file":          {prepare: prepareThread, run: runNote, after: afterNote("")},
-		"a line behind an unsettled update": {prepare: prepareHalfNoted, run: runPlain, after: func(t testing.TB, s *Store, _ bool) { afterNote(notedOld)(t, s, true) }},
-		"exchanges behind an unsettled one": {prepare: prepareHalfExchanged, run: runPlain, after: func(t testing.TB, s *Store, _ bool) { afterExchange(t, s, true) }},
+		"the first line of a file":          {prepare: teststore.PrepareThread, run: runNote, after: afterNote("")},
+		"a line behind an unsettled update": {prepare: prepareHalfNoted, run: runPlain, after: func(t testing.TB, s *store.Store, _ bool) { afterNote(notedOld)(t, s, true) }},
+		"exchanges behind an unsettled one": {prepare: prepareHalfExchanged, run: runPlain, after: func(t testing.TB, s *store.Store, _ bool) { afterExchange(t, s, true) }},
 	}
 }
 
@@ -92,55 +94,44 @@ func (sc scenario) chosen(n int) iter.Seq[int] {
 	}
 }
 
-func runPlain(dir string, opts Options) error {
-	_, err := runWith(dir, opts, callNamed("obj-new"), create("obj-new"))
+func runPlain(dir string, opts store.Options) error {
+	_, err := teststore.RunWith(dir, opts, teststore.CallNamed("obj-new"), teststore.Create("obj-new"))
 	return err
 }
 
-func runWith(dir string, opts Options, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
-	c, err := Open(dir, opts).Update(context.Background(), call, fn)
-	if err == nil && hasWarning(c.Warnings, warnings.NotSettled) {
-		err = errUnsettled
-	}
-	return c, err
-}
-
-// errUnsettled is how a run says that it succeeded with W505.
-var errUnsettled = errors.New("not settled")
-
-func requested() Call {
-	call := callNamed("obj-new")
+func requested() store.Call {
+	call := teststore.CallNamed("obj-new")
 	call.Request = "try/1"
 	return call
 }
 
-func runRequest(dir string, opts Options) error {
-	_, err := runWith(dir, opts, requested(), create("obj-new"))
+func runRequest(dir string, opts store.Options) error {
+	_, err := teststore.RunWith(dir, opts, requested(), teststore.Create("obj-new"))
 	return err
 }
 
 // afterRequest makes the call again: it is answered from what is kept, or makes
 // the change if the first one did not.
-func afterRequest(t testing.TB, s *Store, whole bool) {
-	c, err := s.Update(context.Background(), requested(), create("obj-new"))
+func afterRequest(t testing.TB, s *store.Store, whole bool) {
+	c, err := s.Update(context.Background(), requested(), teststore.Create("obj-new"))
 	require.NoError(t, err)
 	assert.Equal(t, whole, !c.Changed)
 	if whole {
 		assert.JSONEq(t, `{"objectiveId":"obj-new"}`, string(c.Replay))
 		assert.Equal(t, thread.Revision(3), c.Revision)
-		assert.True(t, hasWarning(c.Warnings, warnings.RequestReplayed))
+		assert.True(t, teststore.HasWarning(c.Warnings, warnings.RequestReplayed))
 	}
 }
 
-func unchanged() Call {
-	call := callNamed("nothing")
+func unchanged() store.Call {
+	call := teststore.CallNamed("nothing")
 	call.Request = "try/2"
 	return call
 }
 
 // runUnchanged is a call that had nothing to change, then an update.
-func runUnchanged(dir string, opts Options) error {
-	if err := Open(dir, opts).Keep(context.Background(), unchanged(), 2, json.RawMessage(`{"changed":false}`)); err != nil {
+func runUnchanged(dir string, opts store.Options) error {
+	if err := store.Open(dir, opts).Keep(context.Background(), unchanged(), 2, json.RawMessage(`{"changed":false}`)); err != nil {
 		return err
 	}
 	return runPlain(dir, opts)
@@ -148,7 +139,7 @@ func runUnchanged(dir string, opts Options) error {
 
 // afterUnchanged: the answer is there from the first one on, and a second changes
 // nothing about it.
-func afterUnchanged(t testing.TB, s *Store, whole bool) {
+func afterUnchanged(t testing.TB, s *store.Store, whole bool) {
 	c, err := s.Answered(context.Background(), unchanged())
 	require.NoError(t, err)
 	answered := c != nil
@@ -162,25 +153,22 @@ func afterUnchanged(t testing.TB, s *Store, whole bool) {
 	assert.Empty(t, c.Operation)
 }
 
-// oldTemp is a temporary file that a dead process left.
-const oldTemp = "." + StateFile + "5577006791947779410"
-
 // prepareUnsettled leaves a state whose operation is neither in the journal nor
 // answered, as a kill behind the rename does.
-func prepareUnsettled(t testing.TB, s *Store) {
-	journal := read(t, s, JournalFile)
-	call := callNamed("obj-owed")
+func prepareUnsettled(t testing.TB, s *store.Store) {
+	journal := teststore.Read(t, s, store.JournalFile)
+	call := teststore.CallNamed("obj-owed")
 	call.Request = "owed"
-	_, err := s.Update(context.Background(), call, create("obj-owed"))
+	_, err := s.Update(context.Background(), call, teststore.Create("obj-owed"))
 	require.NoError(t, err)
-	put(t, s, JournalFile, journal)
-	require.NoError(t, os.RemoveAll(s.Path(RequestsDir)))
-	require.NoError(t, os.WriteFile(s.Path(oldTemp), []byte("torn"), 0o600))
-	require.NoError(t, os.Link(s.Path(StateFile), s.Path(backupTemp)))
+	teststore.Put(t, s, store.JournalFile, journal)
+	require.NoError(t, os.RemoveAll(s.Path(store.RequestsDir)))
+	require.NoError(t, os.WriteFile(s.Path(teststore.OldTemp), []byte("torn"), 0o600))
+	require.NoError(t, os.Link(s.Path(store.StateFile), s.Path(store.BackupFile+".tmp")))
 }
 
-func afterUnsettled(t testing.TB, s *Store, _ bool) {
-	call := callNamed("obj-owed")
+func afterUnsettled(t testing.TB, s *store.Store, _ bool) {
+	call := teststore.CallNamed("obj-owed")
 	call.Request = "owed"
 	c, err := s.Answered(context.Background(), call)
 	require.NoError(t, err)
@@ -188,48 +176,26 @@ func afterUnsettled(t testing.TB, s *Store, _ bool) {
 	assert.JSONEq(t, `{"objectiveId":"obj-owed"}`, string(c.Replay))
 }
 
-func prepareDamaged(t testing.TB, s *Store) {
-	data := read(t, s, StateFile)
-	put(t, s, StateFile, data[:len(data)/2])
+func prepareDamaged(t testing.TB, s *store.Store) {
+	data := teststore.Read(t, s, store.StateFile)
+	teststore.Put(t, s, store.StateFile, data[:len(data)/2])
 }
 
-func afterDamaged(t testing.TB, s *Store, _ bool) {
+func afterDamaged(t testing.TB, s *store.Store, _ bool) {
 	found := 0
-	for name := range listing(t, s) {
-		if strings.HasPrefix(name, StateFile+saferoot.AsideMark) {
+	for name := range teststore.Listing(t, s) {
+		if strings.HasPrefix(name, store.StateFile+saferoot.AsideMark) {
 			found++
 		}
 	}
 	assert.Equal(t, 1, found, "the damaged file is kept")
 }
 
-func prepareOneInode(t testing.TB, s *Store) {
-	require.NoError(t, os.Remove(s.Path(BackupFile)))
-	require.NoError(t, os.Link(s.Path(StateFile), s.Path(BackupFile)))
+func runArchive(dir string, opts store.Options) error {
+	return teststore.Archiving(dir, opts, "obj-new")
 }
 
-func prepareThread(t testing.TB, s *Store) {
-	call := callNamed("spawn")
-	_, err := s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
-		st.Threads.Put(thread.Thread{ID: "thread-old", ObjectiveID: "obj-0000", Status: thread.Completed, Created: thread.Attribution{At: noon}, Updated: noon})
-		st.Plan(thread.Step{Do: thread.StepMakeDir, To: "threads/thread-old"})
-		return Outcome{}, nil
-	})
-	require.NoError(t, err)
-}
-
-func runArchive(dir string, opts Options) error { return archiving(dir, opts, "obj-new") }
-
-func archiving(dir string, opts Options, objective string) error {
-	_, err := runWith(dir, opts, callNamed("archive"), func(st *thread.State) (Outcome, error) {
-		_, err := st.Lifecycle("thread-old", thread.Archive, "", thread.Stamp{Time: noon, As: thread.User})
-		_, _ = create(objective)(st)
-		return Outcome{Thread: "thread-old"}, err
-	})
-	return err
-}
-
-func afterArchive(t testing.TB, s *Store, whole bool) {
+func afterArchive(t testing.TB, s *store.Store, whole bool) {
 	_, err := s.View(context.Background(), func(st *thread.State) error {
 		_, live := st.Threads.Get("thread-old")
 		assert.Equal(t, whole, !live)
@@ -241,54 +207,13 @@ func afterArchive(t testing.TB, s *Store, whole bool) {
 	require.NoError(t, err)
 }
 
-func prepareFiles(t testing.TB, s *Store) {
-	prepareThread(t, s)
-	put(t, s, "threads/thread-old/plan.md", []byte("old plan"))
-	put(t, s, "threads/thread-old/gone.md", []byte("to be removed"))
-}
-
-// runPlace replaces one file, adds a folder, and removes a file.
-func runPlace(dir string, opts Options) error { return placing(dir, opts, "obj-new") }
-
-func placing(dir string, opts Options, objective string) error {
-	return staging(dir, opts, "place", objective, func(stage *Stage) error {
-		return errors.Join(stage.Write("a", []byte("new plan"), false), stage.Write("dir/b", []byte("new file"), false))
-	}, func(stage *Stage) []thread.Step {
-		return []thread.Step{
-			{Do: thread.StepMakeDir, To: "threads/thread-old/discuss"},
-			{Do: thread.StepPlace, From: stage.Rel("a"), To: "threads/thread-old/plan.md"},
-			{Do: thread.StepPlace, From: stage.Rel("dir"), To: "threads/thread-old/design"},
-			{Do: thread.StepRemove, To: "threads/thread-old/gone.md"},
-		}
-	})
-}
-
-// staging makes an objective by an operation with staged files.
-func staging(dir string, opts Options, name, objective string, fill func(*Stage) error, steps func(*Stage) []thread.Step) error {
-	call := callNamed(name)
-	stage, err := Open(dir, opts).Stage(call.Stamp.Operation)
-	if err != nil {
-		return err
-	}
-	defer stage.Close()
-	if err := fill(stage); err != nil {
-		return err
-	}
-	call.Staged = []*Stage{stage}
-	_, err = runWith(dir, opts, call, func(st *thread.State) (Outcome, error) {
-		st.Plan(steps(stage)...)
-		return create(objective)(st)
-	})
-	return err
-}
-
 // runKeep keeps a text as a blob and puts a folder with it into place, as a
 // reference does.
-func runKeep(dir string, opts Options) error {
-	return staging(dir, opts, "keep", "obj-new", func(stage *Stage) error {
+func runKeep(dir string, opts store.Options) error {
+	return teststore.Staging(dir, opts, "keep", "obj-new", func(stage *store.Stage) error {
 		_, err := stage.Put([]byte("kept"))
 		return errors.Join(err, stage.Write("copy/plan.md", []byte("kept"), false))
-	}, func(stage *Stage) []thread.Step {
+	}, func(stage *store.Stage) []thread.Step {
 		return []thread.Step{
 			{Do: thread.StepMakeDir, To: "threads/thread-old/context"},
 			{Do: thread.StepPlace, From: stage.Rel("copy"), To: "threads/thread-old/context/copy"},
@@ -296,7 +221,7 @@ func runKeep(dir string, opts Options) error {
 	})
 }
 
-func afterKeep(t testing.TB, s *Store, whole bool) {
+func afterKeep(t testing.TB, s *store.Store, whole bool) {
 	text, err := s.ReadArtifact("thread-old", "context/copy/plan.md")
 	if !whole {
 		require.ErrorIs(t, err, fs.ErrNotExist)
@@ -309,14 +234,14 @@ func afterKeep(t testing.TB, s *Store, whole bool) {
 	assert.Equal(t, "kept", string(kept))
 }
 
-func afterPlace(t testing.TB, s *Store, whole bool) {
+func afterPlace(t testing.TB, s *store.Store, whole bool) {
 	want := map[string]string{"plan.md": "old plan", "gone.md": "to be removed"}
 	if whole {
 		want = map[string]string{"plan.md": "new plan", "design/b": "new file"}
 	}
 	got := map[string]string{}
 	blobs := []string{}
-	for name, content := range listing(t, s) {
+	for name, content := range teststore.Listing(t, s) {
 		if rest, ok := strings.CutPrefix(name, "threads/thread-old/"); ok && content[0] != 'd' {
 			got[rest] = content
 		}
@@ -332,25 +257,25 @@ func afterPlace(t testing.TB, s *Store, whole bool) {
 }
 
 // prepareHalfPlaced leaves an update of files as a kill behind the rename does.
-func prepareHalfPlaced(t testing.TB, s *Store) {
-	prepareFiles(t, s)
+func prepareHalfPlaced(t testing.TB, s *store.Store) {
+	teststore.PrepareFiles(t, s)
 	committed := false
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
 		if committed {
 			return syscall.EIO
 		}
-		committed = a == ActRename && path == s.Path(StateFile)
+		committed = a == store.ActRename && path == s.Path(store.StateFile)
 		return nil
 	}}
-	require.ErrorIs(t, placing(s.Root(), opts, "obj-half"), errUnsettled)
+	require.ErrorIs(t, teststore.Placing(s.Root(), opts, "obj-half"), teststore.ErrUnsettled)
 }
 
-func afterHalfPlaced(t testing.TB, s *Store, _ bool) { afterPlace(t, s, true) }
+func afterHalfPlaced(t testing.TB, s *store.Store, _ bool) { afterPlace(t, s, true) }
 
 // prepared makes the store in which a scenario begins.
-func (sc scenario) prepared(t testing.TB) *Store {
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
+func (sc scenario) prepared(t testing.TB) *store.Store {
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
 	if sc.prepare != nil {
 		sc.prepare(t, s)
 	}
@@ -358,18 +283,18 @@ func (sc scenario) prepared(t testing.TB) *Store {
 }
 
 // steps counts what an undisturbed run does to the disk.
-func (sc scenario) steps(t testing.TB, origin *Store) (n int) {
-	s := copyStore(t, origin)
-	require.NoError(t, sc.run(s.Root(), Options{Now: clock, Before: func(Action, string) error { n++; return nil }}))
+func (sc scenario) steps(t testing.TB, origin *store.Store) (n int) {
+	s := teststore.Copy(t, origin)
+	require.NoError(t, sc.run(s.Root(), store.Options{Now: teststore.Clock, Before: func(store.Action, string) error { n++; return nil }}))
 	return n
 }
 
 // survived checks a store after a disturbance: it is as before or as after the
 // change, a reader is not warned, the next write works, nothing temporary is
 // left, and the journal has no gap.
-func (sc scenario) survived(t testing.TB, s *Store, before []string) (whole bool) {
+func (sc scenario) survived(t testing.TB, s *store.Store, before []string) (whole bool) {
 	t.Helper()
-	got, view, err := seen(s)
+	got, view, err := teststore.Seen(s)
 	require.NoError(t, err)
 	whole = slices.Contains(got, "obj-new")
 	want := slices.Clone(before)
@@ -381,10 +306,10 @@ func (sc scenario) survived(t testing.TB, s *Store, before []string) (whole bool
 	if !sc.damaged || whole {
 		assert.Empty(t, view.Warnings)
 	}
-	c, err := s.Update(context.Background(), callNamed("obj-then"), create("obj-then"))
+	c, err := s.Update(context.Background(), teststore.CallNamed("obj-then"), teststore.Create("obj-then"))
 	require.NoError(t, err)
 	assert.Equal(t, view.Revision+1, c.Revision)
-	requireTidy(t, s)
+	teststore.RequireTidy(t, s)
 	requireNoGap(t, s)
 	if sc.after != nil {
 		sc.after(t, s, whole)
@@ -392,15 +317,15 @@ func (sc scenario) survived(t testing.TB, s *Store, before []string) (whole bool
 	return whole
 }
 
-func requireNoGap(t testing.TB, s *Store) {
+func requireNoGap(t testing.TB, s *store.Store) {
 	t.Helper()
-	h, err := s.History(context.Background(), HistoryQuery{})
+	h, err := s.History(context.Background(), store.HistoryQuery{})
 	require.NoError(t, err)
 	for i, op := range h.Operations {
 		require.Equal(t, h.Revision-thread.Revision(i), op.Seq)
 	}
 	require.Equal(t, thread.Revision(len(h.Operations)), h.Revision)
-	for line := range bytes.Lines(read(t, s, JournalFile)) {
+	for line := range bytes.Lines(teststore.Read(t, s, store.JournalFile)) {
 		assert.True(t, json.Valid(line), "%s", line)
 	}
 }
@@ -416,8 +341,8 @@ func TestAKillAtAnyStepLeavesTheStateBeforeOrAfter(t *testing.T) {
 			var wholes, kills int
 			for i := range sc.chosen(n) {
 				kills++
-				s := copyStore(t, origin)
-				before, _, err := seen(s)
+				s := teststore.Copy(t, origin)
+				before, _, err := teststore.Seen(s)
 				require.NoError(t, err)
 				err = child(t, "crash", s.Root(), fmt.Sprintf("%s:%d", name, i)).Run()
 				require.ErrorContains(t, err, "killed", "step %d of %d", i, n)
@@ -446,22 +371,22 @@ func TestAStepThatFailsIsToldAndLeavesTheStateBeforeOrAfter(t *testing.T) {
 				origin := sc.prepared(t)
 				n := sc.steps(t, origin)
 				for i := range sc.chosen(n) {
-					s := copyStore(t, origin)
-					before, _, err := seen(s)
+					s := teststore.Copy(t, origin)
+					before, _, err := teststore.Seen(s)
 					require.NoError(t, err)
-					state := read(t, s, StateFile)
+					state := teststore.Read(t, s, store.StateFile)
 					var failed string
-					err = sc.run(s.Root(), Options{Now: clock, Before: firstOf(&failed, failing(i, lasting, errno))})
+					err = sc.run(s.Root(), store.Options{Now: teststore.Clock, Before: firstOf(&failed, teststore.Failing(i, lasting, errno))})
 					if strings.HasPrefix(failed, "fsync") {
 						require.Error(t, err, "%s failed, and nobody was told", failed)
 					}
-					if err != nil && !errors.Is(err, errUnsettled) {
-						requireCode(t, codes.WriteFailed, err)
+					if err != nil && !errors.Is(err, teststore.ErrUnsettled) {
+						teststore.RequireCode(t, codes.WriteFailed, err)
 						require.ErrorIs(t, err, errno)
-						assert.Equal(t, string(state), string(read(t, s, StateFile)), "nothing was changed")
+						assert.Equal(t, string(state), string(teststore.Read(t, s, store.StateFile)), "nothing was changed")
 					}
 					whole := sc.survived(t, s, before)
-					assert.Equal(t, err == nil || errors.Is(err, errUnsettled), whole, "success means that the change stands: %v", err)
+					assert.Equal(t, err == nil || errors.Is(err, teststore.ErrUnsettled), whole, "success means that the change stands: %v", err)
 					require.False(t, t.Failed(), "step %d of %d", i, n)
 				}
 			})
@@ -470,22 +395,12 @@ func TestAStepThatFailsIsToldAndLeavesTheStateBeforeOrAfter(t *testing.T) {
 }
 
 // firstOf keeps the first step that fails.
-func firstOf(failed *string, before func(Action, string) error) func(Action, string) error {
-	return func(a Action, path string) error {
+func firstOf(failed *string, before func(store.Action, string) error) func(store.Action, string) error {
+	return func(a store.Action, path string) error {
 		err := before(a, path)
 		if err != nil && *failed == "" {
 			*failed = string(a) + " " + path
 		}
 		return err
-	}
-}
-
-func failing(at int, lasting bool, err error) func(Action, string) error {
-	n := 0
-	return func(Action, string) error {
-		if n++; n == at || lasting && n > at {
-			return err
-		}
-		return nil
 	}
 }

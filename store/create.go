@@ -9,6 +9,8 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/store/internal/saferoot"
+	"leslie/store/internal/state"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
@@ -40,18 +42,18 @@ func Create(ctx context.Context, wait Wait, dir string, opts Options) (st *Store
 		return nil, false, nil, err
 	}
 	s := Open(root, opts)
-	if err := s.refuseForeign(); err != nil {
+	if err := s.files.RefuseForeign(); err != nil {
 		return nil, false, nil, err
 	}
 	if err := s.makeFolder(); err != nil {
 		return nil, false, nil, s.disk.WriteFailed(err)
 	}
-	unlock, err := s.lock(ctx, wait)
+	w, err := s.files.Lock(ctx, wait)
 	if err != nil {
 		return nil, false, nil, err
 	}
-	defer unlock()
-	created, err = s.fill(&notes)
+	defer w.Unlock()
+	created, err = s.fill(w, &notes)
 	return s, created, notes, err
 }
 
@@ -69,17 +71,17 @@ func (s *Store) makeFolder() error {
 }
 
 // fill creates what an incomplete store lacks.
-func (s *Store) fill(notes *warnings.List) (created bool, err error) {
-	main := s.readState(StateFile)
-	if main.err == nil {
-		return s.completeBackup(main)
+func (s *Store) fill(w *state.Writer, notes *warnings.List) (created bool, err error) {
+	main := s.files.ReadState(StateFile)
+	if main.Err == nil {
+		return s.completeBackup(w, main)
 	}
 	for _, name := range []string{StateFile, BackupFile, JournalFile, ArchiveFile} {
-		if exists(s.Path(name)) {
+		if saferoot.Exists(s.Path(name)) {
 			return false, nil
 		}
 	}
-	if err := s.dropTemporary(); err != nil {
+	if err := w.DropTemporary(); err != nil {
 		return false, err
 	}
 	if err := s.disk.WriteFailed(s.furnish()); err != nil {
@@ -92,31 +94,31 @@ func (s *Store) fill(notes *warnings.List) (created bool, err error) {
 	if err := s.disk.Replace(StateFile, data); err != nil {
 		return false, err
 	}
-	s.settled(notes, "making the backup", s.disk.Replace(BackupFile, data))
-	s.settled(notes, "making the new store durable", errors.Join(s.disk.SyncDir(s.Path(".")), s.disk.SyncDir(s.disk.Project)))
+	w.DoneOrWarn(notes, "making the backup", s.disk.Replace(BackupFile, data))
+	w.DoneOrWarn(notes, "making the new store durable", errors.Join(s.disk.SyncDir(s.Path(".")), s.disk.SyncDir(s.disk.Project)))
 	return true, nil
 }
 
 // completeBackup adds the backup that an interrupted creation left out, if the store
 // has no operations yet.
-func (s *Store) completeBackup(main found) (created bool, err error) {
-	if main.Revision != 0 || exists(s.Path(BackupFile)) {
+func (s *Store) completeBackup(w *state.Writer, main state.Found) (created bool, err error) {
+	if main.Revision != 0 || saferoot.Exists(s.Path(BackupFile)) {
 		return false, nil
 	}
-	if err := s.dropTemporary(); err != nil {
+	if err := w.DropTemporary(); err != nil {
 		return false, err
 	}
-	return true, s.disk.Replace(BackupFile, main.data)
+	return true, s.disk.Replace(BackupFile, main.Data)
 }
 
 // furnish creates the files next to the state.
 func (s *Store) furnish() error {
-	if !exists(s.Path(".gitignore")) {
+	if !saferoot.Exists(s.Path(".gitignore")) {
 		if err := s.disk.Replace(".gitignore", []byte(gitignore)); err != nil {
 			return err
 		}
 	}
-	if exists(s.Path(ThreadsDir)) {
+	if saferoot.Exists(s.Path(ThreadsDir)) {
 		return nil
 	}
 	return s.disk.Mkdir(s.Path(ThreadsDir))

@@ -53,7 +53,7 @@ func (c *Cursor) At() thread.Revision { return c.journal.At }
 // from its end to the cursor if the position has to be found. Errors: T502, T506,
 // T509, T904.
 func (c *Cursor) Read(ctx context.Context, upTo thread.Revision, each func(thread.Operation) error) (warnings.List, error) {
-	now, err := c.store.load()
+	now, err := c.store.files.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -68,19 +68,19 @@ func (c *Cursor) Read(ctx context.Context, upTo thread.Revision, each func(threa
 		return ended
 	}
 	if now.Revision > c.journal.At {
-		err := c.store.inJournal(func(j journal.File) error { return c.journal.Read(ctx, j, upTo, give) })
+		err := c.store.files.InJournal(func(j journal.File) error { return c.journal.Read(ctx, j, upTo, give) })
 		if ended != nil || err != nil {
-			return now.warnings, cmp.Or(ended, err)
+			return now.Warnings, cmp.Or(ended, err)
 		}
 	}
 	last := now.Operation
 	if last == nil || last.Seq <= c.journal.At || upTo != 0 && last.Seq > upTo {
-		return now.warnings, nil
+		return now.Warnings, nil
 	}
 	own, err := last.All()
 	if err != nil {
-		return now.warnings, err
+		return now.Warnings, err
 	}
 	c.journal.Pass(own.Seq)
-	return now.warnings, give(own.Operation)
+	return now.Warnings, give(own.Operation)
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -15,16 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 )
 
 // hearing is what a cursor told: numbers, and a lost range as its negated ends.
 type hearing struct {
-	*Cursor
+	*store.Cursor
 	seqs []int
 }
 
-func cursorOf(s *Store, q CursorQuery) *hearing {
+func cursorOf(s *store.Store, q store.CursorQuery) *hearing {
 	c := &hearing{}
 	q.Lost = func(from, to thread.Revision) { c.seqs = append(c.seqs, -int(from), -int(to)) }
 	c.Cursor = s.Cursor(q)
@@ -44,55 +46,55 @@ func (c *hearing) more(t *testing.T, upTo thread.Revision) []int {
 }
 
 // journalLines are the journal's lines with their newlines.
-func journalLines(t *testing.T, s *Store) [][]byte {
+func journalLines(t *testing.T, s *store.Store) [][]byte {
 	t.Helper()
-	return slices.Collect(bytes.Lines(read(t, s, JournalFile)))
+	return slices.Collect(bytes.Lines(teststore.Read(t, s, store.JournalFile)))
 }
 
 func TestACursorTellsEachOperationOnceOldestFirst(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	c := cursorOf(s, CursorQuery{})
+	s := teststore.New(t, store.Options{})
+	c := cursorOf(s, store.CursorQuery{})
 	assert.Empty(t, c.more(t, 0), "nothing has happened")
-	add(t, s, "a", "b", "c")
+	teststore.Add(t, s, "a", "b", "c")
 	assert.Equal(t, []int{1, 2}, c.more(t, 2))
 	assert.Equal(t, thread.Revision(2), c.At())
 	assert.Equal(t, []int{3}, c.more(t, 0))
 	assert.Empty(t, c.more(t, 0))
-	add(t, s, "d", "e")
+	teststore.Add(t, s, "d", "e")
 	assert.Equal(t, []int{4, 5}, c.more(t, 0))
-	assert.Equal(t, []int{3, 4, 5}, cursorOf(s, CursorQuery{Since: 2}).more(t, 0), "resumed by its number alone")
-	assert.Empty(t, cursorOf(s, CursorQuery{Since: 5}).more(t, 0))
+	assert.Equal(t, []int{3, 4, 5}, cursorOf(s, store.CursorQuery{Since: 2}).more(t, 0), "resumed by its number alone")
+	assert.Empty(t, cursorOf(s, store.CursorQuery{Since: 5}).more(t, 0))
 }
 
 func TestACursorTellsTheStatesOwnOperationBeforeTheJournalHasIt(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, "a", "b", "c")
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, "a", "b", "c")
 	lines := journalLines(t, s)
-	put(t, s, JournalFile, bytes.Join(lines[:2], nil))
-	c := cursorOf(s, CursorQuery{})
+	teststore.Put(t, s, store.JournalFile, bytes.Join(lines[:2], nil))
+	c := cursorOf(s, store.CursorQuery{})
 	assert.Equal(t, []int{1, 2, 3}, c.more(t, 0))
-	assert.Empty(t, cursorOf(s, CursorQuery{Since: 1}).more(t, 1))
-	add(t, s, "d") // appends both lines
+	assert.Empty(t, cursorOf(s, store.CursorQuery{Since: 1}).more(t, 1))
+	teststore.Add(t, s, "d") // appends both lines
 	assert.Equal(t, []int{4}, c.more(t, 0))
 }
 
 func TestACursorTellsOnlyWhatConcernsAThread(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, "a")
-	prepareThread(t, s) // 2
-	add(t, s, "not-thread-old", "b")
-	c := cursorOf(s, CursorQuery{Thread: "thread-old"})
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, "a")
+	teststore.PrepareThread(t, s) // 2
+	teststore.Add(t, s, "not-thread-old", "b")
+	c := cursorOf(s, store.CursorQuery{Thread: "thread-old"})
 	assert.Equal(t, []int{2}, c.more(t, 0))
 	assert.Equal(t, thread.Revision(4), c.At())
 }
 
 func TestACursorTellsWhatTheJournalLost(t *testing.T) {
 	t.Parallel()
-	origin := newStore(t, Options{})
-	add(t, origin, names(6)...)
+	origin := teststore.New(t, store.Options{})
+	teststore.Add(t, origin, teststore.Names(6)...)
 	lines := journalLines(t, origin)
 	damaged := bytes.Clone(lines[2])
 	damaged[30] ^= 1
@@ -113,53 +115,53 @@ func TestACursorTellsWhatTheJournalLost(t *testing.T) {
 		"a torn last line":     {append(slices.Clone(lines[:5]), lines[5][:40]), []int{1, 2, 3, 4, 5, 6}},
 	}
 	for name, c := range cases {
-		s := copyStore(t, origin)
-		put(t, s, JournalFile, bytes.Join(c.journal, nil))
-		assert.Equal(t, c.want, cursorOf(s, CursorQuery{}).more(t, 0), name)
+		s := teststore.Copy(t, origin)
+		teststore.Put(t, s, store.JournalFile, bytes.Join(c.journal, nil))
+		assert.Equal(t, c.want, cursorOf(s, store.CursorQuery{}).more(t, 0), name)
 	}
-	s := copyStore(t, origin)
-	require.NoError(t, os.Remove(s.Path(JournalFile)))
-	require.NoError(t, os.Mkdir(s.Path(JournalFile), 0o755))
-	assert.Equal(t, []int{-3, -5, 6}, cursorOf(s, CursorQuery{Since: 2}).more(t, 0), "a folder in the journal's place")
+	s := teststore.Copy(t, origin)
+	require.NoError(t, os.Remove(s.Path(store.JournalFile)))
+	require.NoError(t, os.Mkdir(s.Path(store.JournalFile), 0o755))
+	assert.Equal(t, []int{-3, -5, 6}, cursorOf(s, store.CursorQuery{Since: 2}).more(t, 0), "a folder in the journal's place")
 }
 
 // A line that its writer is not done with is neither lost nor told.
 func TestACursorWaitsForTheRestOfALine(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(3)...)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(3)...)
 	lines := journalLines(t, s)
-	put(t, s, JournalFile, bytes.Join([][]byte{lines[0], lines[1], lines[2][:50]}, nil))
-	c := cursorOf(s, CursorQuery{})
+	teststore.Put(t, s, store.JournalFile, bytes.Join([][]byte{lines[0], lines[1], lines[2][:50]}, nil))
+	c := cursorOf(s, store.CursorQuery{})
 	assert.Equal(t, []int{1, 2}, c.more(t, 2))
-	put(t, s, JournalFile, bytes.Join(lines, nil))
-	add(t, s, "later")
+	teststore.Put(t, s, store.JournalFile, bytes.Join(lines, nil))
+	teststore.Add(t, s, "later")
 	assert.Equal(t, []int{3, 4}, c.more(t, 0))
 }
 
 func TestACursorFindsItsPlaceInAnotherJournal(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(3)...)
-	journal := read(t, s, JournalFile)
-	put(t, s, JournalFile, append([]byte(strings.Repeat("noise", len(journal)/7)+"\n"), journal...))
-	c := cursorOf(s, CursorQuery{})
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(3)...)
+	journal := teststore.Read(t, s, store.JournalFile)
+	teststore.Put(t, s, store.JournalFile, append([]byte(strings.Repeat("noise", len(journal)/7)+"\n"), journal...))
+	c := cursorOf(s, store.CursorQuery{})
 	assert.Equal(t, []int{1, 2, 3}, c.more(t, 0))
-	add(t, s, "d", "e", "f")
+	teststore.Add(t, s, "d", "e", "f")
 	lines := journalLines(t, s)
-	require.NoError(t, os.Rename(s.Path(JournalFile), s.Path("aside")))
-	put(t, s, JournalFile, bytes.Join(lines[1:], nil)) // another file
+	require.NoError(t, os.Rename(s.Path(store.JournalFile), s.Path("aside")))
+	teststore.Put(t, s, store.JournalFile, bytes.Join(lines[1:], nil)) // another file
 	assert.Equal(t, []int{4, 5, 6}, c.more(t, 0))
-	add(t, s, "g", "h")
-	put(t, s, JournalFile, bytes.Join(journalLines(t, s)[5:], nil)) // the same file, shorter
+	teststore.Add(t, s, "g", "h")
+	teststore.Put(t, s, store.JournalFile, bytes.Join(journalLines(t, s)[5:], nil)) // the same file, shorter
 	assert.Equal(t, []int{7, 8}, c.more(t, 0))
 }
 
 func TestAnErrorOfTheListenerEndsTheReading(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(4)...)
-	c, enough := s.Cursor(CursorQuery{}), errors.New("enough")
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(4)...)
+	c, enough := s.Cursor(store.CursorQuery{}), errors.New("enough")
 	for want := range 4 {
 		_, err := c.Read(context.Background(), 0, func(op thread.Operation) error {
 			assert.Equal(t, want+1, int(op.Seq))
@@ -169,27 +171,27 @@ func TestAnErrorOfTheListenerEndsTheReading(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := s.Cursor(CursorQuery{}).Read(ctx, 0, func(thread.Operation) error { return nil })
-	requireCode(t, codes.Interrupted, err)
+	_, err := s.Cursor(store.CursorQuery{}).Read(ctx, 0, func(thread.Operation) error { return nil })
+	teststore.RequireCode(t, codes.Interrupted, err)
 }
 
 func TestACursorMissesNothingWhileEightWrite(t *testing.T) {
 	t.Parallel()
 	const writers, each = 8, 25
-	s := newStore(t, Options{})
-	w := s.Watch(StateFile)
+	s := teststore.New(t, store.Options{})
+	w := s.Watch(store.StateFile)
 	defer w.Close()
 	var all sync.WaitGroup
 	for i := range writers {
 		all.Go(func() {
 			for n := range each {
 				name := fmt.Sprintf("obj-%d-%d", i, n)
-				_, err := s.Update(context.Background(), callNamed(name), create(name))
+				_, err := s.Update(context.Background(), teststore.CallNamed(name), teststore.Create(name))
 				assert.NoError(t, err)
 			}
 		})
 	}
-	c, ids := s.Cursor(CursorQuery{}), map[thread.OperationID]bool{}
+	c, ids := s.Cursor(store.CursorQuery{}), map[thread.OperationID]bool{}
 	for next := 1; next <= writers*each; {
 		found, err := c.Read(context.Background(), 0, func(op thread.Operation) error {
 			assert.Equal(t, next, int(op.Seq))
@@ -209,12 +211,12 @@ func TestACursorMissesNothingWhileEightWrite(t *testing.T) {
 
 func TestFindingAnOperationReadsNoFurtherThanItLies(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(5)...)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(5)...)
 	lines := journalLines(t, s)
 	for _, behind := range []bool{false, true} {
 		if behind { // the state's own operation is not in the file yet
-			put(t, s, JournalFile, bytes.Join(lines[:4], nil))
+			teststore.Put(t, s, store.JournalFile, bytes.Join(lines[:4], nil))
 		}
 		var asked []int
 		op, ok, err := s.FindOperation(context.Background(), func(op thread.Operation) bool {
@@ -226,7 +228,7 @@ func TestFindingAnOperationReadsNoFurtherThanItLies(t *testing.T) {
 		assert.Equal(t, thread.Revision(3), op.Seq)
 		assert.Equal(t, []int{5, 4, 3}, asked)
 	}
-	put(t, s, JournalFile, bytes.Join(lines, nil))
+	teststore.Put(t, s, store.JournalFile, bytes.Join(lines, nil))
 	var asked []int
 	_, ok, err := s.FindOperation(context.Background(), func(op thread.Operation) bool {
 		asked = append(asked, int(op.Seq))
@@ -242,9 +244,9 @@ func TestFindingAnOperationReadsNoFurtherThanItLies(t *testing.T) {
 func FuzzCursor(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5}, uint8(0))
 	f.Add([]byte{0, 1, 1, 0x82, 2, 0x45, 5, 3}, uint8(2))
-	s := newStore(f, Options{})
-	add(f, s, names(6)...)
-	lines := slices.Collect(bytes.Lines(read(f, s, JournalFile)))
+	s := teststore.New(f, store.Options{})
+	teststore.Add(f, s, teststore.Names(6)...)
+	lines := slices.Collect(bytes.Lines(teststore.Read(f, s, store.JournalFile)))
 	f.Fuzz(func(t *testing.T, picks []byte, since uint8) {
 		var journal []byte
 		for _, p := range picks {
@@ -257,10 +259,10 @@ func FuzzCursor(f *testing.F) {
 			}
 			journal = append(journal, line...)
 		}
-		put(t, s, JournalFile, journal)
+		teststore.Put(t, s, store.JournalFile, journal)
 		from := thread.Revision(since % 7)
 		want := from + 1
-		c := s.Cursor(CursorQuery{Since: from, Lost: func(a, b thread.Revision) {
+		c := s.Cursor(store.CursorQuery{Since: from, Lost: func(a, b thread.Revision) {
 			assert.Equal(t, want, a)
 			assert.GreaterOrEqual(t, b, a)
 			want = b + 1

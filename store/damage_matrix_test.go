@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -12,6 +12,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/store"
+	"leslie/store/internal/teststore"
 )
 
 // This file cuts each file by which a store survives at every byte, and changes
@@ -79,9 +82,9 @@ func (b *bench) judgeOne(t testing.TB, name string) (kind string) {
 	got := b.judge(t)
 	want := outcome{kind: same, revision: b.last()}
 	switch {
-	case name == StateFile:
+	case name == store.StateFile:
 		want.kind, want.lost = recovered, "nothing"
-	case name == ArchiveFile && got.kind == recovered: // a line that no archived record needs is not missed
+	case name == store.ArchiveFile && got.kind == recovered: // a line that no archived record needs is not missed
 		want.kind, want.archive = recovered, "nothing"
 	}
 	require.Equal(t, want, got)
@@ -118,24 +121,24 @@ func TestEveryByteOfEveryFile(t *testing.T) {
 }
 
 // wholly are the damages of a file that no byte tells.
-func wholly(w *world, name string) map[string]func(t testing.TB, s *Store) {
-	remove := func(t testing.TB, s *Store) { require.NoError(t, os.RemoveAll(s.Path(name))) }
-	out := map[string]func(testing.TB, *Store){
+func wholly(w *world, name string) map[string]func(t testing.TB, s *store.Store) {
+	remove := func(t testing.TB, s *store.Store) { require.NoError(t, os.RemoveAll(s.Path(name))) }
+	out := map[string]func(testing.TB, *store.Store){
 		"gone":    remove,
-		"emptied": func(t testing.TB, s *Store) { put(t, s, name, nil) },
-		"a folder": func(t testing.TB, s *Store) {
+		"emptied": func(t testing.TB, s *store.Store) { teststore.Put(t, s, name, nil) },
+		"a folder": func(t testing.TB, s *store.Store) {
 			remove(t, s)
 			require.NoError(t, os.MkdirAll(s.Path(name+"/inside"), 0o755))
 		},
-		"a link": func(t testing.TB, s *Store) {
+		"a link": func(t testing.TB, s *store.Store) {
 			remove(t, s)
-			require.NoError(t, os.Symlink(LockFile, s.Path(name)))
+			require.NoError(t, os.Symlink(store.LockFile, s.Path(name)))
 		},
-		"zeros": func(t testing.TB, s *Store) { put(t, s, name, make([]byte, len(w.now().files[name]))) },
+		"zeros": func(t testing.TB, s *store.Store) { teststore.Put(t, s, name, make([]byte, len(w.now().files[name]))) },
 	}
 	for rev, then := range w.past {
 		if text, ok := then.files[name]; ok && text != w.now().files[name] {
-			out[fmt.Sprintf("as at revision %d", rev)] = func(t testing.TB, s *Store) { put(t, s, name, []byte(text)) }
+			out[fmt.Sprintf("as at revision %d", rev)] = func(t testing.TB, s *store.Store) { teststore.Put(t, s, name, []byte(text)) }
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -16,6 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/internal/content"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -98,7 +101,11 @@ func TestTwoDamagesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	seed := fromEnv(t, "LESLIE_DAMAGE_SEED", 1)
-	pairs := fromEnv(t, "LESLIE_DAMAGE_PAIRS", 150)
+	usual := uint64(150)
+	if testing.Short() {
+		usual = 40
+	}
+	pairs := fromEnv(t, "LESLIE_DAMAGE_PAIRS", usual)
 	const parts = 4
 	counts := make([]tally, parts)
 	t.Run("pairs", func(t *testing.T) {
@@ -133,17 +140,17 @@ func (b *bench) pair(t testing.TB, seed, n uint64) (kind string) {
 	is := func(names ...string) bool { return slices.Equal(harmed, names) }
 	switch {
 	case got.kind == refused:
-		require.True(t, is(StateFile, BackupFile), "only without state and backup nothing can be read")
+		require.True(t, is(store.StateFile, store.BackupFile), "only without state and backup nothing can be read")
 	case got.kind == strange:
 		require.Fail(t, "no two damages make it another program's")
 	case got.revision < b.last():
-		require.True(t, is(JournalFile, StateFile), "an operation that is in two places survives")
+		require.True(t, is(store.JournalFile, store.StateFile), "an operation that is in two places survives")
 	}
 	if got.kind == older {
 		require.Equal(t, b.last()-1, got.revision, "what was read is the backup as well")
 	}
 	if got.archive != "" && got.archive != "nothing" {
-		require.True(t, is(ArchiveFile, JournalFile), "an archived record that is in two places survives")
+		require.True(t, is(store.ArchiveFile, store.JournalFile), "an archived record that is in two places survives")
 	}
 	if got.kind == refused || got.kind == strange {
 		b.restore(t)
@@ -159,12 +166,12 @@ func (b *bench) pair(t testing.TB, seed, n uint64) (kind string) {
 func (b *bench) judgeBlobs(t testing.TB, harmed []string) {
 	t.Helper()
 	for _, name := range b.deep {
-		if !strings.HasPrefix(name, blobsRoot+"/") {
+		if !strings.HasPrefix(name, content.Sums+"/") {
 			continue
 		}
 		data, err := b.Blob(thread.BlobID(path.Base(path.Dir(name)) + path.Base(name)))
 		if err != nil {
-			requireCode(t, codes.ReadFailed, err)
+			teststore.RequireCode(t, codes.ReadFailed, err)
 			require.Contains(t, harmed, name)
 			continue
 		}
@@ -176,15 +183,15 @@ func (b *bench) judgeBlobs(t testing.TB, harmed []string) {
 // carried out again.
 func (b *bench) judgeRequest(t testing.TB, got outcome) {
 	t.Helper()
-	call := callNamed("request")
+	call := teststore.CallNamed("request")
 	call.Request = "try/1"
 	_, asked := b.past[got.revision].live["objectives/asked"]
 	c, err := b.Update(context.Background(), call, under(objective("asked"), call))
 	if err != nil {
 		require.True(t, asked)
-		requireCode(t, codes.AlreadyExists, err)
+		teststore.RequireCode(t, codes.AlreadyExists, err)
 		return
 	}
 	require.Equal(t, c.Changed, !asked)
-	require.Equal(t, asked, hasWarning(c.Warnings, warnings.RequestReplayed))
+	require.Equal(t, asked, teststore.HasWarning(c.Warnings, warnings.RequestReplayed))
 }

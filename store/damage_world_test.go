@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -15,9 +15,11 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/scope"
+	"leslie/store"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
 	"leslie/store/internal/statefile"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -27,7 +29,7 @@ import (
 
 // world is a small store with everything that a store can hold.
 type world struct {
-	*Store
+	*store.Store
 	past []instant // by revision
 }
 
@@ -44,7 +46,9 @@ type sight struct {
 }
 
 // vital are the files that are damaged.
-func vital() []string { return []string{StateFile, BackupFile, JournalFile, ArchiveFile} }
+func vital() []string {
+	return []string{store.StateFile, store.BackupFile, store.JournalFile, store.ArchiveFile}
+}
 
 type ruleOf func(st *thread.State, stamp thread.Stamp) error
 
@@ -53,22 +57,22 @@ type ruleOf func(st *thread.State, stamp thread.Stamp) error
 // archived threads (one with a reference of its own), a merge with what it
 // replaced, and a request.
 func newWorld(t testing.TB) *world {
-	w := &world{Store: newStore(t, Options{})}
+	w := &world{Store: teststore.New(t, store.Options{})}
 	w.remember(t)
 	w.update(t, "ship", objective("ship"))
 	w.update(t, "later", objective("later"))
 	w.update(t, "main", spawning("main", ""))
-	put(t, w.Store, "threads/main/plan.md", []byte("- [ ] lexer\n"))
+	teststore.Put(t, w.Store, "threads/main/plan.md", []byte("- [ ] lexer\n"))
 	w.inherit(t, "lexer", "main")
 	w.update(t, "notes", spawning("notes", ""))
-	put(t, w.Store, "threads/notes/design.md", []byte("# Design\n"))
+	teststore.Put(t, w.Store, "threads/notes/design.md", []byte("# Design\n"))
 	w.freeze(t, "ref-a", "lexer", "notes")
 	w.update(t, "live", referring(thread.NewReference{ID: "ref-b", From: "main", Target: "lexer", Binding: thread.Live}))
 	w.update(t, "first", spawning("first", "main"))
 	w.freeze(t, "ref-c", "first", "main")
 	w.update(t, "first-done", acting("first", thread.Done))
 	w.update(t, "first-gone", acting("first", thread.Archive))
-	put(t, w.Store, "threads/lexer/plan.md", []byte("- [x] lexer\n"))
+	teststore.Put(t, w.Store, "threads/lexer/plan.md", []byte("- [x] lexer\n"))
 	w.merge(t, "lexer", "main")
 	w.update(t, "second", spawning("second", ""))
 	w.update(t, "second-done", acting("second", thread.Cancel))
@@ -90,7 +94,7 @@ func spawning(id thread.ThreadID, parent string) ruleOf {
 	return func(st *thread.State, stamp thread.Stamp) error {
 		in := thread.NewThread{ID: id, Objective: "ship", Parent: parent, Title: "The " + string(id), Intent: "Do it", Executor: thread.ByAgent}
 		_, err := st.Spawn(in, stamp)
-		st.Plan(thread.Step{Do: thread.StepMakeDir, To: ThreadsDir + "/" + string(id)})
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: store.ThreadsDir + "/" + string(id)})
 		return err
 	}
 }
@@ -109,15 +113,15 @@ func acting(id string, action thread.Action) ruleOf {
 	}
 }
 
-func under(rule ruleOf, call Call) func(*thread.State) (Outcome, error) {
-	return func(st *thread.State) (Outcome, error) {
-		return Outcome{Answer: json.RawMessage(`{"data":{}}`)}, rule(st, call.Stamp)
+func under(rule ruleOf, call store.Call) func(*thread.State) (store.Outcome, error) {
+	return func(st *thread.State) (store.Outcome, error) {
+		return store.Outcome{Answer: json.RawMessage(`{"data":{}}`)}, rule(st, call.Stamp)
 	}
 }
 
 func (w *world) update(t testing.TB, name string, rule ruleOf) {
 	t.Helper()
-	call := callNamed(name)
+	call := teststore.CallNamed(name)
 	if name == "request" {
 		call.Request = "try/1"
 	}
@@ -131,9 +135,9 @@ func (w *world) update(t testing.TB, name string, rule ruleOf) {
 func (w *world) request(t testing.TB) { w.update(t, "request", objective("asked")) }
 
 // staged runs a rule whose files wait in a stage; prepare fills it.
-func (w *world) staged(t testing.TB, name string, prepare func(*Stage) ruleOf) {
+func (w *world) staged(t testing.TB, name string, prepare func(*store.Stage) ruleOf) {
 	t.Helper()
-	stage, err := w.Stage(callNamed(name).Stamp.Operation)
+	stage, err := w.Stage(teststore.CallNamed(name).Stamp.Operation)
 	require.NoError(t, err)
 	rule := prepare(stage)
 	require.NoError(t, stage.Sync())
@@ -141,7 +145,7 @@ func (w *world) staged(t testing.TB, name string, prepare func(*Stage) ruleOf) {
 	require.NoError(t, stage.Close())
 }
 
-func (w *world) snapshot(t testing.TB, stage *Stage, id thread.ThreadID) (Manifest, thread.BlobID) {
+func (w *world) snapshot(t testing.TB, stage *store.Stage, id thread.ThreadID) (store.Manifest, thread.BlobID) {
 	t.Helper()
 	m, _, err := stage.Snapshot(context.Background(), id, scope.Set{})
 	require.NoError(t, err)
@@ -151,25 +155,25 @@ func (w *world) snapshot(t testing.TB, stage *Stage, id thread.ThreadID) (Manife
 }
 
 func (w *world) inherit(t testing.TB, id, parent thread.ThreadID) {
-	w.staged(t, string(id), func(stage *Stage) ruleOf {
+	w.staged(t, string(id), func(stage *store.Stage) ruleOf {
 		m, blob := w.snapshot(t, stage, parent)
 		require.NoError(t, stage.Materialize(context.Background(), m, "folder", false))
 		return func(st *thread.State, stamp thread.Stamp) error {
 			in := thread.NewThread{ID: id, Parent: string(parent), Title: "The " + string(id), Intent: "Do it", Inherit: thread.InheritFull, Shared: blob}
 			_, err := st.Spawn(in, stamp)
-			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("folder"), To: ThreadsDir + "/" + string(id)})
+			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("folder"), To: store.ThreadsDir + "/" + string(id)})
 			return err
 		}
 	})
 }
 
 func (w *world) freeze(t testing.TB, id thread.ReferenceID, from, target thread.ThreadID) {
-	w.staged(t, string(id), func(stage *Stage) ruleOf {
+	w.staged(t, string(id), func(stage *store.Stage) ruleOf {
 		m, blob := w.snapshot(t, stage, target)
 		require.NoError(t, stage.Materialize(context.Background(), m, "frozen", true))
 		return func(st *thread.State, stamp thread.Stamp) error {
 			content := thread.Content{Manifest: blob, Files: len(m)}
-			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("frozen"), To: scan.Place(from, InheritedDir+"/"+string(id))})
+			st.Plan(thread.Step{Do: thread.StepPlace, From: stage.Rel("frozen"), To: scan.Place(from, store.InheritedDir+"/"+string(id))})
 			return referring(thread.NewReference{ID: id, From: string(from), Target: string(target), Binding: thread.Frozen, Content: content})(st, stamp)
 		}
 	})
@@ -178,7 +182,7 @@ func (w *world) freeze(t testing.TB, id thread.ReferenceID, from, target thread.
 // merge brings the source's plan into the target, as the command does: what it
 // replaces and what both share from now on lie in blobs.
 func (w *world) merge(t testing.TB, source, target thread.ThreadID) {
-	w.staged(t, "merge", func(stage *Stage) ruleOf {
+	w.staged(t, "merge", func(stage *store.Stage) ruleOf {
 		was, _ := w.snapshot(t, stage, target)
 		brought, shared := w.snapshot(t, stage, source)
 		undo, err := json.Marshal([]map[string]any{{"path": "plan.md", "before": was[0].SHA256, "after": brought[0].SHA256}})
@@ -202,7 +206,7 @@ func (w *world) remember(t testing.TB) {
 			m.files[name] = string(data)
 		}
 	}
-	var view View
+	var view store.View
 	var err error
 	m.sight, view, err = look(w.Store)
 	require.NoError(t, err)
@@ -216,7 +220,7 @@ func (w *world) last() thread.Revision { return thread.Revision(len(w.past) - 1)
 func (w *world) now() instant { return w.past[w.last()] }
 
 // look reads everything, what is archived too.
-func look(s *Store) (sight, View, error) {
+func look(s *store.Store) (sight, store.View, error) {
 	seen := sight{live: map[string]string{}, archived: map[string]string{}}
 	view, err := s.View(context.Background(), func(st *thread.State) error {
 		for _, table := range thread.Tables() {
@@ -268,11 +272,11 @@ type bench struct {
 }
 
 func (w *world) bench(t testing.TB) *bench {
-	b := &bench{world: &world{Store: copyStore(t, w.Store), past: w.past}}
-	for name := range listing(t, b.Store) {
+	b := &bench{world: &world{Store: teststore.Copy(t, w.Store), past: w.past}}
+	for name := range teststore.Listing(t, b.Store) {
 		info, err := os.Lstat(b.Path(name))
 		require.NoError(t, err)
-		if info.Mode().IsRegular() && (strings.HasPrefix(name, BlobsDir+"/") || strings.HasPrefix(name, RequestsDir+"/")) {
+		if info.Mode().IsRegular() && (strings.HasPrefix(name, store.BlobsDir+"/") || strings.HasPrefix(name, store.RequestsDir+"/")) {
 			b.deep = append(b.deep, name)
 		}
 	}
@@ -304,7 +308,7 @@ func (b *bench) all(t testing.TB) map[string]string {
 		}
 		out[name] = info.Mode().Type().String()
 		if info.Mode().IsRegular() {
-			out[name] = string(read(t, b.Store, name))
+			out[name] = string(teststore.Read(t, b.Store, name))
 		}
 	}
 	return out
@@ -333,7 +337,7 @@ func (b *bench) write(t testing.TB, name, content string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(b.Path(name)))
 	require.NoError(t, os.MkdirAll(filepath.Dir(b.Path(name)), 0o755))
-	put(t, b.Store, name, []byte(content))
+	teststore.Put(t, b.Store, name, []byte(content))
 }
 
 // asides are the names that were set aside, without their times.
@@ -353,7 +357,7 @@ func (b *bench) asides(t testing.TB) (names []string) {
 // "" when there is none.
 func recoveredFrom(list warnings.List, name string) (lost string) {
 	for _, w := range list {
-		if w.Code == warnings.Recovered && w.Context.Text("path") == Dir+"/"+name {
+		if w.Code == warnings.Recovered && w.Context.Text("path") == store.Dir+"/"+name {
 			return w.Context.Text("lost")
 		}
 	}
@@ -397,13 +401,13 @@ func (b *bench) judge(t testing.TB) outcome {
 	require.Equal(t, then.live, seen.live, "what is read is the store at revision %d", view.Revision)
 	out := outcome{revision: view.Revision, archive: b.judgeArchive(t, then, seen, view)}
 	broken := b.notWhole(t, then)
-	call := callNamed("after")
+	call := teststore.CallNamed("after")
 	c, err := b.Update(context.Background(), call, under(after, call))
 	require.NoError(t, err)
 	require.True(t, c.Changed)
 	require.Equal(t, view.Revision+1, c.Revision, "the write stands on what was read")
-	out.lost = recoveredFrom(view.Warnings, StateFile)
-	require.Equal(t, out.lost, recoveredFrom(c.Warnings, StateFile), "a writer is told what a reader is told")
+	out.lost = recoveredFrom(view.Warnings, store.StateFile)
+	require.Equal(t, out.lost, recoveredFrom(c.Warnings, store.StateFile), "a writer is told what a reader is told")
 	require.Equal(t, broken, b.asides(t), "what was not whole is moved aside, and nothing else")
 	b.judgeAfter(t, then, seen)
 	out.kind = b.kindOf(t, out)
@@ -430,11 +434,11 @@ func (b *bench) judgeRefusal(t testing.TB, err error, before map[string]string) 
 	if codes.Has(err, codes.UnsupportedVersion) {
 		kind = strange
 	} else {
-		requireCode(t, codes.ParseError, err)
+		teststore.RequireCode(t, codes.ParseError, err)
 	}
-	call := callNamed("after")
+	call := teststore.CallNamed("after")
 	_, again := b.Update(context.Background(), call, under(after, call))
-	require.Equal(t, codes.Of(err).Code(), requireCode(t, codes.Of(err).Code(), again).Code())
+	require.Equal(t, codes.Of(err).Code(), teststore.RequireCode(t, codes.Of(err).Code(), again).Code())
 	requireSame(t, before, b.all(t), "what cannot be read is left alone")
 	return outcome{kind: kind}
 }
@@ -450,9 +454,9 @@ func requireSame(t testing.TB, want, got map[string]string, why string) {
 }
 
 // judgeArchive: every archived record is there, or W502 says that some are not.
-func (b *bench) judgeArchive(t testing.TB, then instant, seen sight, view View) (lost string) {
+func (b *bench) judgeArchive(t testing.TB, then instant, seen sight, view store.View) (lost string) {
 	t.Helper()
-	lost = recoveredFrom(view.Warnings, ArchiveFile)
+	lost = recoveredFrom(view.Warnings, store.ArchiveFile)
 	if lost == "" || lost == "nothing" {
 		require.Equal(t, then.archived, seen.archived, "archived records are there, or W502 says that they are not")
 		return lost
@@ -470,11 +474,11 @@ func (b *bench) notWhole(t testing.TB, then instant) (names []string) {
 	t.Helper()
 	for _, name := range vital() {
 		info, err := os.Lstat(b.Path(name))
-		if err != nil || name == ArchiveFile && then.live["threads/ripe"] == "" {
+		if err != nil || name == store.ArchiveFile && then.live["threads/ripe"] == "" {
 			continue
 		}
-		state := name == StateFile || name == BackupFile
-		if !info.Mode().IsRegular() || state && !entireState(read(t, b.Store, name)) {
+		state := name == store.StateFile || name == store.BackupFile
+		if !info.Mode().IsRegular() || state && !entireState(teststore.Read(t, b.Store, name)) {
 			names = append(names, name)
 		}
 	}
@@ -492,7 +496,7 @@ func (b *bench) judgeAfter(t testing.TB, then instant, seen sight) {
 	t.Helper()
 	now, view, err := look(b.Store)
 	require.NoError(t, err)
-	require.Empty(t, recoveredFrom(view.Warnings, StateFile), "a write repairs")
+	require.Empty(t, recoveredFrom(view.Warnings, store.StateFile), "a write repairs")
 	require.Contains(t, now.live, "objectives/after")
 	delete(now.live, "objectives/after")
 	was := maps.Clone(then.live)
@@ -505,8 +509,8 @@ func (b *bench) judgeAfter(t testing.TB, then instant, seen sight) {
 	for record, text := range seen.archived {
 		require.Equal(t, text, now.archived[record], "an archived record that could be read before")
 	}
-	require.True(t, entireState(read(t, b.Store, StateFile)))
-	require.True(t, entireState(read(t, b.Store, BackupFile)), "the backup is whole behind a write")
+	require.True(t, entireState(teststore.Read(t, b.Store, store.StateFile)))
+	require.True(t, entireState(teststore.Read(t, b.Store, store.BackupFile)), "the backup is whole behind a write")
 }
 
 // kindOf sorts an outcome, and asserts that what is lost is told.

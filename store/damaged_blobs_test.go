@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 )
 
@@ -72,7 +74,7 @@ func (b *bench) readers(t testing.TB, id thread.BlobID) map[string]error {
 		if err != nil {
 			continue
 		}
-		if !slices.ContainsFunc(m, func(f FileAt) bool { return f.SHA256 == id }) {
+		if !slices.ContainsFunc(m, func(f store.FileAt) bool { return f.SHA256 == id }) {
 			continue
 		}
 		stage, err := b.Stage("op-reader")
@@ -109,8 +111,8 @@ func TestEveryByteOfEveryBlob(t *testing.T) {
 					b.write(t, blobPath(id), string(harmed))
 					before := b.all(t)
 					for reader, err := range b.readers(t, id) {
-						requireCode(t, codes.ReadFailed, err)
-						require.True(t, IsDamaged(err), reader)
+						teststore.RequireCode(t, codes.ReadFailed, err)
+						require.True(t, store.IsDamaged(err), reader)
 						asked[reader] = true
 					}
 					requireSame(t, before, b.all(t), "a reader changes nothing")
@@ -146,7 +148,7 @@ func TestWhatIsDisplacedIsKeptThoughADamagedBlobHasItsName(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := treeStore(t, Options{})
+			s := treeStore(t, store.Options{})
 			id, err := stored(t, s, content)
 			require.NoError(t, err)
 			name := s.Path(blobPath(id))

@@ -3,6 +3,7 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"leslie/codes"
@@ -28,13 +29,67 @@ import (
 func Find(start string, opts Options) (*Store, error) {
 	dir, err := physical(start)
 	if err != nil {
-		return nil, codes.NotInitialized.Wrap(err, fact.Of("dir", start), fact.Of("searched", []string{start}))
+		return nil, folderGone(start, codes.NotInitialized.Wrap(err, fact.Of("dir", start), fact.Of("searched", []string{start})))
 	}
 	w := walk{home: opts.Home, start: dir}
 	if root := w.up(); root != "" {
 		return Open(root, opts), nil
 	}
-	return nil, codes.NotInitialized.New(fact.Of("dir", dir), fact.Of("searched", w.searched))
+	none := codes.NotInitialized.New(fact.Of("dir", dir), fact.Of("searched", w.searched))
+	if w.atHome {
+		none = none.WithHint("The store of the home folder is used only where LESLIE_CONFIG or XDG_CONFIG_HOME names another place for your own " +
+			"configuration, which " + Dir + " in the home folder has otherwise").WithNext("leslie help configuration")
+	} else if repo, ok := pointer(w.gitFile, "gitdir:"); ok && !saferoot.Exists(repo) {
+		none = none.WithHint("This is a worktree of the repository " + repo + ", which is not there. If the project was moved, go where it is: leslie code repair " +
+			"finds its worktrees").WithNext("leslie help code")
+	} else if sign := w.sign(); sign != "" {
+		none = none.WithHint("A store was here: " + sign + ". Bring its folder " + Dir + " back from a copy, or work where it is. " +
+			"In another copy of the project a person decides which store it has").WithNext("leslie help store")
+	}
+	return nil, none
+}
+
+// folderGone says of a folder that is not there what it was, if that can be told.
+func folderGone(dir string, none *codes.Error) *codes.Error {
+	if saferoot.Exists(dir) && dir != "." {
+		return none
+	}
+	hint := "The folder in which you are was removed. Go to the project"
+	for up := filepath.Dir(dir); up != filepath.Dir(up); up = filepath.Dir(up) {
+		if project, ok := strings.CutSuffix(up, ".worktrees"); ok && Holds(project) {
+			hint += " in " + project + "; leslie code shows there which threads have lost their worktree, and leslie code restore ID makes one again"
+			break
+		}
+	}
+	return none.WithHint(hint).WithNext("leslie help code")
+}
+
+// sign says what shows that one of the searched folders had a store, "" if nothing does.
+func (w *walk) sign() string {
+	for _, dir := range w.searched {
+		if sameFolder(dir, w.home) {
+			continue
+		}
+		if file := filepath.Join(dir, "AGENTS.md"); fileHas(file, "<!-- leslie:begin") {
+			return file + " has the block of leslie"
+		}
+		if git := filepath.Join(dir, ".git"); saferoot.Exists(filepath.Join(git, "refs", "leslie")) || fileHas(filepath.Join(git, "packed-refs"), " refs/leslie/") {
+			return git + " has refs of leslie"
+		}
+	}
+	return ""
+}
+
+// fileHas reports whether a file of a usual size has a text.
+func fileHas(path, text string) bool {
+	f, info, err := saferoot.OpenRegular(path)
+	if err != nil || info.Size() > 1<<24 {
+		return false
+	}
+	defer f.Close()
+	data := make([]byte, info.Size())
+	_, err = f.ReadAt(data, 0)
+	return err == nil && strings.Contains(string(data), text)
 }
 
 // physical is the folder without links, so that the way up is the real one.
@@ -51,6 +106,7 @@ type walk struct {
 	home     string
 	start    string
 	searched []string
+	atHome   bool   // the home folder, which is not searched, has a store
 	gitFile  string // the nearest .git, "" before one was seen
 }
 
@@ -63,7 +119,7 @@ func (w *walk) up() (root string) {
 		if w.has(dir) {
 			return dir
 		}
-		if git := filepath.Join(dir, ".git"); w.gitFile == "" && exists(git) {
+		if git := filepath.Join(dir, ".git"); w.gitFile == "" && saferoot.Exists(git) {
 			w.gitFile = git
 			if root := w.mainWorktree(dir); root != "" {
 				return root
@@ -79,19 +135,24 @@ func (w *walk) up() (root string) {
 func (w *walk) has(dir string) bool {
 	w.searched = append(w.searched, dir)
 	if sameFolder(dir, w.home) {
+		w.atHome = Holds(dir)
 		return false
 	}
-	place := filepath.Join(dir, Dir)
-	info, err := os.Lstat(place)
-	if err != nil || !info.IsDir() || dir != w.start && !trusted(info) {
-		return false
-	}
-	for _, name := range []string{StateFile, BackupFile, LockFile} {
-		if exists(filepath.Join(place, name)) {
-			return true
-		}
-	}
-	return false
+	info, err := os.Lstat(filepath.Join(dir, Dir))
+	return err == nil && (dir == w.start || trusted(info)) && holds(dir, info)
+}
+
+// Holds reports whether a folder has a store.
+func Holds(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, Dir))
+	return err == nil && holds(dir, info)
+}
+
+// holds is Holds for a folder in which something with this info has the name of a store.
+func holds(dir string, info os.FileInfo) bool {
+	return info.IsDir() && slices.ContainsFunc([]string{StateFile, BackupFile, LockFile}, func(name string) bool {
+		return saferoot.Exists(filepath.Join(dir, Dir, name))
+	})
 }
 
 // mainWorktree looks in the main worktree of the linked one at top, for the store of a

@@ -10,8 +10,8 @@
 //   - Whole: a state file whose checksum matches. Anything else (torn, edited, empty,
 //     missing, a folder) is not whole.
 //   - The commit is the rename of a new state over the old one.
-//   - Settled: everything after the commit is done, too (folder, files, journal,
-//     answer). The next writer finishes a commit that is not settled.
+//   - Finished: everything after the commit is done, too (folder, files, journal,
+//     answer). The next writer finishes a commit that is not finished.
 //   - A stage is a folder in tmp/ in which files wait for their operation; steps
 //     rename them into place. Pending are the steps of the operation that created the
 //     state.
@@ -52,7 +52,7 @@
 //  9. Append the operation to the journal; fsync. Write the request's answer.
 //
 // If an operation creates only a few folders, or nothing, the fsyncs of 7 to 9 run
-// together at the end (settleAtOnce). The journal's line then contains the steps, and
+// together at the end (finishAtOnce). The journal's line then contains the steps, and
 // the next write syncs their folders again before its own commit.
 //
 // A failure in 1 to 6, or of the rename, is T505 and changes nothing. A later failure
@@ -68,7 +68,7 @@
 // and 9, and each part of it can be repeated without effect. So a reader sees the
 // state before or after, never anything between, and learns what is not in place yet
 // (View.Undone). Threads' files are behind the state between 7 and 8, so read both in
-// Consistent, or in Settled if you are going to write.
+// ReadConsistent, or in ReadConsistentToWrite if you are going to write.
 //
 // A power cut can undo only what no fsync followed. The state's bytes are on disk
 // before its name, its name before anything is displaced, and the answer comes after
@@ -85,12 +85,13 @@
 //
 // # Where to start reading
 //
-// store.go (the types), update.go and view.go (writing and reading), commit.go (the
-// replacement of the state), recover.go (choosing the store's state), then one topic
-// per file: lock, backup, journal, cursor, watch, archive, requests, quarantine,
-// consistent, doctor with its check_*.go, repair. Below are packages: internal/saferoot
-// (opening files, steps on the disk), internal/content (blobs), internal/scan
-// (artifacts), internal/filework (stages, carrying out steps), internal/statefile,
-// internal/journal and internal/archive (the forms of these files), internal/jsonl,
-// internal/logfile, internal/lockfile. docs/store.md describes the format of every file.
+// store.go (the types), update.go and view.go (writing and reading), then package
+// internal/state: its load.go chooses the store's state, commit.go replaces it, pending.go
+// finishes what a dead process left. The other files here have one topic each: history,
+// cursor, watch, requests, consistent, export. Package doctor checks and repairs a store.
+// Below are packages: internal/saferoot (opening files, steps on the disk), internal/content
+// (blobs), internal/scan (artifacts), internal/filework (stages, carrying out steps),
+// internal/statefile, internal/journal and internal/archive (the forms of these files),
+// internal/jsonl, internal/logfile, internal/lockfile. docs/store.md describes the format of
+// every file.
 package store

@@ -27,22 +27,22 @@ func (s *Store) EditFile(ctx context.Context, wait Wait, name string, edit func(
 	if _, same, err := s.edited(name, edit); same || err != nil {
 		return false, nil, err
 	}
-	unlock, err := s.lock(ctx, wait)
+	w, err := s.files.Lock(ctx, wait)
 	if err != nil {
 		return false, nil, err
 	}
-	defer unlock()
+	defer w.Unlock()
 	file, same, err := s.edited(name, edit) // somebody may have saved it meanwhile
 	if same || err != nil {
 		return false, nil, err
 	}
-	if err := s.dropTemporary(); err != nil {
+	if err := w.DropTemporary(); err != nil {
 		return false, nil, err
 	}
 	if err := s.disk.WriteFailed(s.disk.ReplaceWith(file)); err != nil {
 		return false, nil, err
 	}
-	s.settled(&notes, "making "+name+" durable", s.disk.SyncDir(filepath.Dir(file.Path)))
+	w.DoneOrWarn(&notes, "making "+name+" durable", s.disk.SyncDir(filepath.Dir(file.Path)))
 	return true, notes, nil
 }
 

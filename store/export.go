@@ -19,10 +19,10 @@ import (
 	"leslie/internal/fact"
 	"leslie/store/internal/archive"
 	"leslie/store/internal/content"
-	"leslie/store/internal/filework"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/jsonl"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/state"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 	"leslie/warnings"
@@ -52,7 +52,7 @@ var ErrNotEmpty = errors.New("the store is not empty")
 // Dump returns the store's records and lines at one revision. Damaged lines are left out.
 // Errors: T502, T506, T509, T904.
 func (s *Store) Dump(ctx context.Context) (Dump, warnings.List, error) {
-	now, err := s.load()
+	now, err := s.files.Load()
 	if err != nil {
 		return Dump{}, nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Store) Dump(ctx context.Context) (Dump, warnings.List, error) {
 	}
 	data, _, err := saferoot.ReadUpTo(s.Path(ArchiveFile), 1<<40)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Dump{}, now.warnings, s.disk.ReadFailed(err)
+		return Dump{}, now.Warnings, s.disk.ReadFailed(err)
 	}
 	for line := range bytes.Lines(data) {
 		if line = bytes.TrimSuffix(line, []byte("\n")); jsonl.Intact(line) {
@@ -70,23 +70,22 @@ func (s *Store) Dump(ctx context.Context) (Dump, warnings.List, error) {
 		}
 	}
 	d.Operations, err = s.journalLines(ctx, now)
-	return d, now.warnings, err
+	return d, now.Warnings, err
 }
 
 // journalLines returns the lines of the journal, and the state's own operation if the
 // journal lacks it.
-func (s *Store) journalLines(ctx context.Context, now *loaded) (lines [][]byte, err error) {
-	j, err := s.openJournal()
-	if err != nil {
-		return nil, err
-	}
-	defer j.Close()
+func (s *Store) journalLines(ctx context.Context, now *state.Loaded) (lines [][]byte, err error) {
 	before := now.Revision + 1
-	if now.Operation != nil && now.tail < now.Revision {
+	if now.Operation != nil && now.Tail < now.Revision {
 		before = now.Revision
 	}
-	if lines, err = j.Lines(ctx, before); err != nil || before > now.Revision {
-		return lines, s.disk.ReadFailed(err)
+	err = s.files.InJournal(func(j journal.File) error {
+		lines, err = j.Lines(ctx, before)
+		return err
+	})
+	if err != nil || before > now.Revision {
+		return lines, err
 	}
 	own, err := now.Operation.Line(nil)
 	return append(lines, own), err
@@ -165,7 +164,7 @@ func rawFiles(ctx context.Context, folder *os.Root, place, rel string, fn func(R
 		f := RawFile{Path: path.Join(place, in)}
 		switch {
 		case !utf8.ValidString(name):
-			f.Path, f.Other = strings.ToValidUTF8(f.Path, "?"), true
+			f.Other = true
 		case info.IsDir():
 			below, err := rawFiles(ctx, folder, place, in, fn)
 			if err != nil || below > 0 {
@@ -211,7 +210,7 @@ func (s *Store) Restore(ctx context.Context, wait Wait, stage *Stage, d Dump, ke
 	if err != nil {
 		return Commit{}, err
 	}
-	if now, err := s.load(); err == nil && (s.connected() || !s.neverWritten(now)) { // nothing is staged for it
+	if now, err := s.files.Load(); err == nil && (s.files.Connected() || !s.neverWritten(now)) { // nothing is staged for it
 		return Commit{}, ErrNotEmpty
 	}
 	for _, f := range []struct {
@@ -232,90 +231,25 @@ func (s *Store) Restore(ctx context.Context, wait Wait, stage *Stage, d Dump, ke
 	if err := stage.Sync(); err != nil {
 		return Commit{}, err
 	}
-	now, unlock, err := s.beginWrite(ctx, wait, stage.Operation())
+	now, w, err := s.files.BeginWrite(ctx, wait, stage.Operation())
 	if err != nil {
 		return Commit{}, err
 	}
-	defer unlock()
+	defer w.Unlock()
 	if !s.neverWritten(now) {
 		return Commit{}, ErrNotEmpty
 	}
-	return s.putRestored(ctx, now, next, kept)
-}
-
-// putRestored commits a restored state.
-func (s *Store) putRestored(ctx context.Context, now *loaded, next statefile.Image, kept map[thread.OperationID][]byte) (Commit, error) {
-	w, err := filework.Open(s.disk)
+	notes, err := w.Restore(ctx, now, next, kept)
 	if err != nil {
-		return Commit{}, s.disk.WriteFailed(err)
-	}
-	defer w.Close()
-	if err := w.Prepare(next.Pending); err != nil {
 		return Commit{}, err
 	}
-	for op, list := range kept { // of blobs, which harm nobody without the state
-		if err := s.putKept(w, op, list); err != nil {
-			return Commit{}, err
-		}
-	}
-	if err := interrupted(ctx); err != nil {
-		return Commit{}, err
-	}
-	if err := s.swap(now, next); err != nil {
-		return Commit{}, err
-	}
-	c := Commit{Revision: next.Revision, Changed: true, Warnings: now.warnings}
-	durable := s.settled(&c.Warnings, durableState, s.disk.SyncDir(s.Path(".")))
-	if next.Pending != nil {
-		s.placed(&c.Warnings, next.Pending, w.CarryOut(next.Pending, durable && w.Reach(ThreadsDir) == nil))
-	}
-	s.settled(&c.Warnings, keptAnswer, s.keepAnswers())
-	return c, nil
-}
-
-func (s *Store) putKept(w filework.Work, op thread.OperationID, list []byte) error {
-	if !saferoot.SingleName(string(op)) {
-		return codes.UnsafePath.New(fact.Of("path", content.Kept+"/"+string(op)))
-	}
-	if err := w.Ensure(content.Kept); err != nil {
-		return err
-	}
-	if err := w.Sync(); err != nil {
-		return err
-	}
-	if err := s.disk.Replace(path.Join(content.Kept, string(op)), list); err != nil {
-		return err
-	}
-	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(content.Kept)))
-}
-
-// keepAnswers writes the answers of requests that are still remembered.
-func (s *Store) keepAnswers() error {
-	j, err := s.openJournal()
-	if err != nil {
-		return err
-	}
-	defer j.Close()
-	var owing []journal.Answer
-	err = j.Newest(func(e journal.Entry) bool {
-		forgotten := journal.Forgotten(e.Time, s.now())
-		if !forgotten && e.RequestID != "" {
-			owing = append(owing, journal.AnswerOf(e))
-		}
-		return !forgotten
-	})
-	for _, a := range slices.Backward(owing) {
-		if err == nil {
-			err = s.writeAnswer(a)
-		}
-	}
-	return err
+	return Commit{Revision: next.Revision, Changed: true, Warnings: notes}, nil
 }
 
 // neverWritten reports whether nothing was ever written to the store.
-func (s *Store) neverWritten(now *loaded) bool {
+func (s *Store) neverWritten(now *state.Loaded) bool {
 	names, _ := os.ReadDir(s.Path(ThreadsDir))
-	return now.Revision == 0 && now.Operation == nil && len(names) == 0 && !exists(s.Path(JournalFile)) && !exists(s.Path(ArchiveFile))
+	return now.Revision == 0 && now.Operation == nil && len(names) == 0 && !saferoot.Exists(s.Path(JournalFile)) && !saferoot.Exists(s.Path(ArchiveFile))
 }
 
 // image is the state that a dump describes. Errors: T502, T506.
@@ -387,20 +321,6 @@ func ThreadsOf(line []byte) ([]thread.ThreadID, error) {
 		}
 	}
 	return slices.Sorted(maps.Keys(ids)), nil
-}
-
-// tailNow is the newest operation that the journal knows by now.
-func (s *Store) tailNow(before thread.Revision) thread.Revision {
-	j, err := s.openJournal()
-	if err != nil {
-		return before
-	}
-	defer j.Close()
-	end, err := j.Tail()
-	if err != nil {
-		return before
-	}
-	return end.Newest
 }
 
 func interrupted(ctx context.Context) error {

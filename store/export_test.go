@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -11,28 +11,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/doctor"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
 
 // dumped is a store with an archived thread and a file, and what it gives to restore.
-func dumped(t *testing.T) (d Dump, revision thread.Revision) {
+func dumped(t *testing.T) (d store.Dump, revision thread.Revision) {
 	t.Helper()
 	s := newStoreAt(t, t.TempDir())
-	mustUpdate(t, s, create("goal"))
-	mustUpdate(t, s, func(st *thread.State) (Outcome, error) {
+	mustUpdate(t, s, teststore.Create("goal"))
+	mustUpdate(t, s, func(st *thread.State) (store.Outcome, error) {
 		for _, id := range []thread.ThreadID{"cold", "warm"} {
-			if _, err := st.Spawn(thread.NewThread{ID: id, Title: "T", Intent: "I", Executor: thread.ByAgent, Inherit: thread.InheritNone}, callNamed("x").Stamp); err != nil {
-				return Outcome{}, err
+			if _, err := st.Spawn(thread.NewThread{ID: id, Title: "T", Intent: "I", Executor: thread.ByAgent, Inherit: thread.InheritNone}, teststore.CallNamed("x").Stamp); err != nil {
+				return store.Outcome{}, err
 			}
 			st.Plan(thread.Step{Do: thread.StepMakeDir, To: folderOf(id)})
 		}
-		return Outcome{Thread: "warm"}, nil
+		return store.Outcome{Thread: "warm"}, nil
 	})
 	for _, action := range []thread.Action{thread.Done, thread.Archive} {
-		mustUpdate(t, s, func(st *thread.State) (Outcome, error) {
-			_, err := st.Lifecycle("cold", action, "", callNamed("x").Stamp)
-			return Outcome{Thread: "cold"}, err
+		mustUpdate(t, s, func(st *thread.State) (store.Outcome, error) {
+			_, err := st.Lifecycle("cold", action, "", teststore.CallNamed("x").Stamp)
+			return store.Outcome{Thread: "cold"}, err
 		})
 	}
 	d, notes, err := s.Dump(context.Background())
@@ -43,35 +46,35 @@ func dumped(t *testing.T) (d Dump, revision thread.Revision) {
 	return d, d.Revision
 }
 
-func folderOf(id thread.ThreadID) string { return ThreadsDir + "/" + string(id) }
+func folderOf(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
 
-func newStoreAt(t *testing.T, dir string) *Store {
+func newStoreAt(t *testing.T, dir string) *store.Store {
 	t.Helper()
-	s, _, _, err := Create(context.Background(), Wait{}, dir, Options{})
+	s, _, _, err := store.Create(context.Background(), store.Wait{}, dir, store.Options{})
 	require.NoError(t, err)
 	return s
 }
 
-func mustUpdate(t *testing.T, s *Store, fn func(*thread.State) (Outcome, error)) {
+func mustUpdate(t *testing.T, s *store.Store, fn func(*thread.State) (store.Outcome, error)) {
 	t.Helper()
-	_, err := s.Update(context.Background(), callNamed("op"), fn)
+	_, err := s.Update(context.Background(), teststore.CallNamed("op"), fn)
 	require.NoError(t, err)
 }
 
 // restoreInto restores a dump with one file for each thread.
-func restoreInto(s *Store, d Dump) (Commit, error) {
+func restoreInto(s *store.Store, d store.Dump) (store.Commit, error) {
 	stage, err := s.Stage("op-restore")
 	if err != nil {
-		return Commit{}, err
+		return store.Commit{}, err
 	}
 	var steps []thread.Step
 	for _, id := range []thread.ThreadID{"cold", "warm"} {
 		if err := stage.Write(folderOf(id)+"/plan.md", []byte("plan\n"), false); err != nil {
-			return Commit{}, errors.Join(err, stage.Discard())
+			return store.Commit{}, errors.Join(err, stage.Discard())
 		}
 		steps = append(steps, thread.Step{Do: thread.StepPlace, From: stage.Rel(folderOf(id)), To: folderOf(id)})
 	}
-	c, err := s.Restore(context.Background(), Wait{}, stage, d, nil, steps)
+	c, err := s.Restore(context.Background(), store.Wait{}, stage, d, nil, steps)
 	if err != nil {
 		return c, errors.Join(err, stage.Discard())
 	}
@@ -89,7 +92,7 @@ func TestARestoreIsWholeOrAbsent(t *testing.T) {
 		require.Less(t, n, 500)
 		s := newStoreAt(t, t.TempDir())
 		step := 0
-		dying := Open(s.Root(), Options{Before: func(Action, string) error {
+		dying := store.Open(s.Root(), store.Options{Before: func(store.Action, string) error {
 			if step++; step >= n {
 				return dead
 			}
@@ -100,7 +103,7 @@ func TestARestoreIsWholeOrAbsent(t *testing.T) {
 		if lacking := checkUnfinished(t, s, revision, n); lacking {
 			warned++
 		}
-		mustUpdate(t, s, create("later"))
+		mustUpdate(t, s, teststore.Create("later"))
 		seen[checkRestored(t, s, revision, n)]++
 	}
 	assert.Greater(t, seen[false], 5, "failures before the commit")
@@ -110,9 +113,9 @@ func TestARestoreIsWholeOrAbsent(t *testing.T) {
 
 // checkUnfinished reads a store that a dying process left: whoever finds the restored
 // state without its whole history, or its archive, is warned.
-func checkUnfinished(t *testing.T, s *Store, revision thread.Revision, n int) (lacking bool) {
+func checkUnfinished(t *testing.T, s *store.Store, revision thread.Revision, n int) (lacking bool) {
 	t.Helper()
-	h, err := s.History(context.Background(), HistoryQuery{})
+	h, err := s.History(context.Background(), store.HistoryQuery{})
 	require.NoError(t, err)
 	var archived error
 	view, err := s.View(context.Background(), func(st *thread.State) error { _, archived = st.Thread("cold"); return nil })
@@ -128,9 +131,9 @@ func checkUnfinished(t *testing.T, s *Store, revision thread.Revision, n int) (l
 	return lacking
 }
 
-func checkRestored(t *testing.T, s *Store, revision thread.Revision, n int) (whole bool) {
+func checkRestored(t *testing.T, s *store.Store, revision thread.Revision, n int) (whole bool) {
 	t.Helper()
-	h, err := s.History(context.Background(), HistoryQuery{})
+	h, err := s.History(context.Background(), store.HistoryQuery{})
 	require.NoError(t, err)
 	_, statErr := os.Stat(s.Path("threads/cold/plan.md"))
 	_, statErr2 := os.Stat(s.Path("threads/warm/plan.md"))
@@ -146,7 +149,7 @@ func checkRestored(t *testing.T, s *Store, revision thread.Revision, n int) (who
 		_, err := s.View(context.Background(), func(st *thread.State) error { _, err := st.Thread("cold"); return err })
 		assert.NoError(t, err, "step %d: the archive is there", n)
 	}
-	report, err := s.Diagnose(context.Background())
+	report, err := doctor.Doctor{Store: s}.Diagnose(context.Background())
 	require.NoError(t, err)
 	for _, f := range report.Findings {
 		assert.True(t, f.Info, "step %d: %+v", n, f)
@@ -157,14 +160,14 @@ func checkRestored(t *testing.T, s *Store, revision thread.Revision, n int) (who
 func TestRestoreRefusesWhatDoesNotFitTogether(t *testing.T) {
 	t.Parallel()
 	d, _ := dumped(t)
-	for name, edit := range map[string]func(*Dump){
-		"a damaged operation": func(d *Dump) { d.Operations = append([][]byte{[]byte("{}")}, d.Operations[1:]...) },
-		"operations out of order": func(d *Dump) {
+	for name, edit := range map[string]func(*store.Dump){
+		"a damaged operation": func(d *store.Dump) { d.Operations = append([][]byte{[]byte("{}")}, d.Operations[1:]...) },
+		"operations out of order": func(d *store.Dump) {
 			d.Operations = [][]byte{d.Operations[1], d.Operations[0], d.Operations[2], d.Operations[3]}
 		},
-		"no last operation": func(d *Dump) { d.Operations = d.Operations[:3] },
-		"a damaged archive": func(d *Dump) { d.Archive = [][]byte{[]byte("{}")} },
-		"a record over two lines": func(d *Dump) {
+		"no last operation": func(d *store.Dump) { d.Operations = d.Operations[:3] },
+		"a damaged archive": func(d *store.Dump) { d.Archive = [][]byte{[]byte("{}")} },
+		"a record over two lines": func(d *store.Dump) {
 			d.Records = thread.Records{thread.TableObjectives: {{ID: "goal", JSON: []byte("{\n}")}}}
 		},
 	} {
@@ -175,12 +178,12 @@ func TestRestoreRefusesWhatDoesNotFitTogether(t *testing.T) {
 			s := newStoreAt(t, t.TempDir())
 			_, err := restoreInto(s, bad)
 			require.True(t, codes.Has(err, codes.ParseError), "%v", err)
-			mustUpdate(t, s, create("later"))
+			mustUpdate(t, s, teststore.Create("later"))
 			checkRestored(t, s, 0, 0)
 		})
 	}
 	s := newStoreAt(t, t.TempDir())
-	mustUpdate(t, s, create("taken"))
+	mustUpdate(t, s, teststore.Create("taken"))
 	_, err := restoreInto(s, d)
-	require.ErrorIs(t, err, ErrNotEmpty)
+	require.ErrorIs(t, err, store.ErrNotEmpty)
 }

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -16,6 +15,8 @@ import (
 	"leslie/store/internal/filework"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
+	"leslie/store/internal/state"
+	"leslie/store/replica"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -25,22 +26,19 @@ import (
 // tells what was changed here since: that is never overwritten. Where others have changed
 // the same file, their version is put beside it.
 
-// blobFor is how long content may take.
-const blobFor = 60 * time.Second
-
 // fetchBlob returns content that this machine does not have, and keeps it.
 func (s *Store) fetchBlob(sum string) ([]byte, error) {
 	if s.opts.Link.Offline {
-		return nil, remoteError(s.opts.Context, offline{}, "")
+		return nil, replica.Error(s.opts.Context, replica.Offline{}, "")
 	}
-	ctx, cancel := context.WithTimeout(s.opts.Context, blobFor)
+	ctx, cancel := context.WithTimeout(s.opts.Context, replica.BlobFor)
 	defer cancel()
 	data, err := s.opts.Link.Ledger.GetBlob(ctx, sum)
-	if errors.Is(err, ledger.ErrMissing) {
-		return nil, fs.ErrNotExist
+	if errors.Is(err, ledger.ErrMissing) { // and it is not here
+		return nil, codes.RemoteDamaged.Wrap(fs.ErrNotExist, fact.Of("reason", "no server has the content "+sum))
 	}
 	if err != nil {
-		return nil, remoteError(ctx, err, "")
+		return nil, replica.Error(ctx, err, "")
 	}
 	_ = content.Store(s.disk, data) // else it is fetched again
 	return data, nil
@@ -53,7 +51,7 @@ func (s *Store) Fetch(ctx context.Context, wait Wait, ids ...thread.ThreadID) (n
 	if s.opts.Link == nil {
 		return nil, nil
 	}
-	now, err := s.load()
+	now, err := s.files.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +62,11 @@ func (s *Store) Fetch(ctx context.Context, wait Wait, ids ...thread.ThreadID) (n
 	if ids = slices.DeleteFunc(slices.Clone(ids), func(id thread.ThreadID) bool { return !lacking(id) }); len(ids) == 0 {
 		return nil, nil
 	}
-	now, unlock, err := s.beginWrite(ctx, wait, "")
+	now, w, err := s.files.BeginWrite(ctx, wait, "")
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer w.Unlock()
 	for _, id := range ids {
 		_, kept, err := s.fetchFiles(ctx, now, id)
 		if err != nil {
@@ -89,25 +87,25 @@ type wanted struct {
 }
 
 // lacking reports whether a thread's folder lacks what others published, or a frozen copy.
-func (s *Store) lacking(now *loaded, id thread.ThreadID) (w wanted, lacks bool, err error) {
+func (s *Store) lacking(now *state.Loaded, id thread.ThreadID) (w wanted, lacks bool, err error) {
 	line, there := thread.LineOf(now.Records[thread.TableThreads], string(id))
 	if !there || !saferoot.SingleName(string(id)) {
 		return w, false, nil
 	}
-	st := s.state(now)
+	st := s.files.State(now)
 	t, _ := st.Threads.Peek(line.ID)
 	if t.Published != nil {
-		if w.have, _, err = s.readList(id); err != nil {
+		if w.have, _, err = replica.ReadList(s.disk, id); err != nil {
 			return w, false, err
 		}
-		name, _, err := plain(w.have)
+		name, _, err := w.have.Plain()
 		if err != nil {
 			return w, false, err
 		}
 		w.files = name != t.Published.Manifest
 	}
 	for _, ref := range st.ReferencesFrom(id) {
-		if ref.Manifest != "" && !exists(s.Path(scan.Place(id, path.Join(InheritedDir, string(ref.ID))))) {
+		if ref.Manifest != "" && !saferoot.Exists(s.Path(scan.Place(id, path.Join(InheritedDir, string(ref.ID))))) {
 			w.copies = append(w.copies, ref)
 		}
 	}
@@ -117,12 +115,16 @@ func (s *Store) lacking(now *loaded, id thread.ThreadID) (w wanted, lacks bool, 
 // fetchFiles brings a thread's files and frozen copies here; kept are files that stay as
 // they are although others changed them too. The caller holds the lock. Errors: T505,
 // T507, T509, T510.
-func (s *Store) fetchFiles(ctx context.Context, now *loaded, id thread.ThreadID) (fetched bool, kept []string, err error) {
+func (s *Store) fetchFiles(ctx context.Context, now *state.Loaded, id thread.ThreadID) (fetched bool, kept []string, err error) {
 	w, lacks, err := s.lacking(now, id)
 	if !lacks || err != nil {
 		return false, nil, err
 	}
-	t, _ := s.state(now).Threads.Peek(string(id))
+	_, known := thread.LineOf(now.Kept().Records[thread.TableThreads], string(id))
+	if known && !saferoot.Exists(s.Path(scan.Place(id, ""))) {
+		return false, nil, nil // a part of its files would say that the others were deleted
+	}
+	t, _ := s.files.State(now).Threads.Peek(string(id))
 	name := "files"
 	if w.files {
 		if w.want, err = s.Manifest(t.Published.Manifest); err != nil {
@@ -136,6 +138,9 @@ func (s *Store) fetchFiles(ctx context.Context, now *loaded, id thread.ThreadID)
 	}
 	defer func() { _ = stage.Discard() }()
 	f := fetching{store: s, ctx: ctx, stage: stage, id: id}
+	if !known { // its beginning is in memory only
+		f.steps = append(f.steps, thread.Step{Do: thread.StepMakeDir, To: scan.Place(id, "")})
+	}
 	if err := f.plan(w); err != nil {
 		return false, nil, err
 	}
@@ -146,7 +151,7 @@ func (s *Store) fetchFiles(ctx context.Context, now *loaded, id thread.ThreadID)
 		return false, nil, err
 	}
 	if w.files {
-		err = s.keepList(id, w.want)
+		err = replica.KeepList(s.disk, id, w.want)
 	}
 	return true, f.kept, err
 }
@@ -162,7 +167,6 @@ type fetching struct {
 }
 
 func (f *fetching) plan(w wanted) error {
-	f.steps = append(f.steps, thread.Step{Do: thread.StepMakeDir, To: scan.Place(f.id, "")})
 	base, err := f.store.disk.OpenBase()
 	if err != nil {
 		return f.store.disk.ReadFailed(err)

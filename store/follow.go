@@ -66,7 +66,7 @@ func (s *Store) followLog(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	grown := make(chan struct{}, 1)
-	now, err := s.load()
+	now, err := s.files.Load()
 	if err != nil {
 		return
 	}
@@ -80,11 +80,10 @@ func (s *Store) followLog(ctx context.Context) {
 			return nil
 		})
 	}()
-	if _, err := s.Refresh(ctx); err != nil {
+	if _, err := s.Refresh(ctx, nil); err != nil {
 		return
 	}
-	l.following.Add(1)
-	defer l.following.Add(-1)
+	defer l.Follow()()
 	for range grown {
 		if lockfile.Sleep(ctx, gather) != nil {
 			return
@@ -97,11 +96,11 @@ func (s *Store) followLog(ctx context.Context) {
 
 // takeNew adds to the copy what the log has.
 func (s *Store) takeNew(ctx context.Context) error {
-	now, unlock, err := s.beginWrite(ctx, Wait{}, "")
+	now, w, err := s.files.BeginWrite(ctx, Wait{}, "")
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	_, err = s.catchUp(ctx, now)
+	defer w.Unlock()
+	_, err = s.catchUp(ctx, w, now)
 	return err
 }

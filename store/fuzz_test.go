@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -14,10 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
 	"leslie/store/internal/content"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/jsonl"
+	"leslie/store/internal/state"
 	"leslie/store/internal/statefile"
+	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 )
 
@@ -51,7 +55,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte("{}\n{}\n\n{"), uint16(30_000))
 	f.Add([]byte(`{"seq":2,"changes":[{"record":"threads/a","after":{"threadId":"b"}}],"pending":[{}],"archived":[{}]}`), uint16(700))
 	f.Add([]byte(`{"seq":-1}`), uint16(2))
-	for line := range strings.Lines(newWorld(f).now().files[JournalFile]) {
+	for line := range strings.Lines(newWorld(f).now().files[store.JournalFile]) {
 		f.Add([]byte(line), uint16(100))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, times uint16) {
@@ -108,12 +112,12 @@ func readsBack(t *testing.T, line []byte) {
 // between those that are left, the journal makes up for them.
 func FuzzArchive(f *testing.F) {
 	w := newWorld(f)
-	lines := strings.SplitAfter(strings.TrimSuffix(w.now().files[ArchiveFile], "\n"), "\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(w.now().files[store.ArchiveFile], "\n"), "\n")
 	f.Add([]byte("torn"), uint8(0))
 	f.Add([]byte("\n\n"), uint8(0b101))
 	f.Add([]byte(strings.Replace(lines[0], `"threads/first"`, `"threads/lexer"`, 1)), uint8(0b111))
 	f.Add([]byte(`{"record":"","value":null,"seq":-1,"left":9,"sum":"crc32c:00000000"}`), uint8(0b11))
-	now, err := w.load()
+	now, err := w.Files().Load()
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, junk []byte, kept uint8) {
 		var archive []byte
@@ -124,25 +128,26 @@ func FuzzArchive(f *testing.F) {
 			}
 		}
 		archive = append(archive, junk...)
-		require.NoError(t, os.WriteFile(w.Path(ArchiveFile), archive, 0o644))
-		once := *now
-		cold := &archiveSource{store: w.Store, now: &once}
+		require.NoError(t, os.WriteFile(w.Path(store.ArchiveFile), archive, 0o644))
+		left := 0
 		for _, table := range thread.Tables() {
-			found, err := cold.Archived(table)
+			once := *now
+			found, err := w.Files().Archived(&once, table)
 			require.NoError(t, err)
+			left += len(found)
+			require.Contains(t, []string{"", "nothing"}, recoveredFrom(once.Warnings, store.ArchiveFile))
 			for _, line := range found {
 				require.Equal(t, w.now().archived[table+"/"+line.ID], string(line.JSON))
 			}
 		}
-		require.Len(t, slices.Concat(cold.tables[thread.TableThreads], cold.tables[thread.TableReferences]), len(lines))
-		require.Contains(t, []string{"", "nothing"}, recoveredFrom(once.warnings, ArchiveFile))
+		require.Equal(t, len(lines), left)
 	})
 }
 
 // FuzzManifest: a list of files that is taken names only places inside the folder
 // that it is written to, and reads back as it was.
 func FuzzManifest(f *testing.F) {
-	m := Manifest{{Path: "a.md", SHA256: hashOf("a"), Size: 1, ModTime: noon.Add(time.Nanosecond)}, {Path: "b/c.md", SHA256: hashOf("b"), Size: 2, Executable: true}}
+	m := store.Manifest{{Path: "a.md", SHA256: storetest.Sum("a"), Size: 1, ModTime: teststore.Clock().Add(time.Nanosecond)}, {Path: "b/c.md", SHA256: storetest.Sum("b"), Size: 2, Executable: true}}
 	data, err := m.Encode()
 	require.NoError(f, err)
 	f.Add(data)
@@ -178,12 +183,12 @@ func FuzzManifest(f *testing.F) {
 // carried out again.
 func FuzzAnswer(f *testing.F) {
 	w := newWorld(f)
-	name := requestFile("try/1")
-	whole := read(f, w.Store, name)
+	name := state.AnswerFile("try/1")
+	whole := teststore.Read(f, w.Store, name)
 	for _, seed := range [][]byte{whole, nil, {'{'}, bytes.Replace(whole, []byte("try/1"), []byte("try/2"), 1), bytes.Replace(whole, []byte("2026"), []byte("2016"), 1)} {
 		f.Add(seed)
 	}
-	call := callNamed("request")
+	call := teststore.CallNamed("request")
 	call.Request = "try/1"
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, data := range [][]byte{data, sealedAgain(data)} {
@@ -211,11 +216,11 @@ func FuzzAnswer(f *testing.F) {
 // leaves the files alone; a writer gets the same, and what it wrote is read
 // without a warning.
 func FuzzLoad(f *testing.F) {
-	s := newStore(f, Options{})
-	add(f, s, names(2)...)
-	before := read(f, s, StateFile)
-	add(f, s, "obj-x")
-	state, backup, journal := read(f, s, StateFile), read(f, s, BackupFile), read(f, s, JournalFile)
+	s := teststore.New(f, store.Options{})
+	teststore.Add(f, s, teststore.Names(2)...)
+	before := teststore.Read(f, s, store.StateFile)
+	teststore.Add(f, s, "obj-x")
+	state, backup, journal := teststore.Read(f, s, store.StateFile), teststore.Read(f, s, store.BackupFile), teststore.Read(f, s, store.JournalFile)
 	f.Add(state, backup, journal)
 	f.Add([]byte("{"), backup, journal)
 	f.Add([]byte("{"), []byte("{}"), journal)
@@ -232,24 +237,24 @@ func FuzzLoad(f *testing.F) {
 
 func loads(t *testing.T, b *bench, state, backup, journal []byte) {
 	b.restore(t)
-	for name, data := range map[string][]byte{StateFile: state, BackupFile: backup, JournalFile: journal} {
-		put(t, b.Store, name, data)
+	for name, data := range map[string][]byte{store.StateFile: state, store.BackupFile: backup, store.JournalFile: journal} {
+		teststore.Put(t, b.Store, name, data)
 	}
 	before := b.all(t)
-	seen := func() (view View, lines []thread.Line, err error) {
+	seen := func() (view store.View, lines []thread.Line, err error) {
 		view, err = b.View(context.Background(), func(st *thread.State) error { lines = st.Lines(thread.TableReferences); return nil })
 		return view, lines, err
 	}
 	view, was, err := seen()
 	requireSame(t, before, b.all(t), "a read changes nothing")
-	call := callNamed("after")
-	_, again := b.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+	call := teststore.CallNamed("after")
+	_, again := b.Update(context.Background(), call, func(st *thread.State) (store.Outcome, error) {
 		st.Approvals.Put(thread.Approval{ID: "appr-after"})
-		return Outcome{}, nil
+		return store.Outcome{}, nil
 	})
 	if err != nil {
 		require.True(t, codes.Has(err, codes.ParseError) || codes.Has(err, codes.UnsupportedVersion), "%v", err)
-		require.Equal(t, codes.Of(err).Code(), requireCode(t, codes.Of(err).Code(), again).Code())
+		require.Equal(t, codes.Of(err).Code(), teststore.RequireCode(t, codes.Of(err).Code(), again).Code())
 		requireSame(t, before, b.all(t), "what cannot be read is left alone")
 		return
 	}

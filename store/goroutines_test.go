@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store"
 	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 )
 
@@ -19,8 +21,8 @@ func TestAWriterIsProtectedWhileAnotherGoroutineReads(t *testing.T) {
 	t.Parallel()
 	s := workStore(t)
 	cutOffWork(t, s, 1)
-	_, err := s.Consistent(context.Background(), []thread.ThreadID{"thread-other"}, func() error {
-		got := make(chan files, 1)
+	_, err := s.ReadConsistent(context.Background(), []thread.ThreadID{"thread-other"}, func() error {
+		got := make(chan map[string]string, 1)
 		go func() {
 			seen, err := snapped(s)
 			assert.NoError(t, err)
@@ -33,8 +35,8 @@ func TestAWriterIsProtectedWhileAnotherGoroutineReads(t *testing.T) {
 }
 
 // pair replaces two files of the thread by the same text.
-func pair(s *Store, round int) error {
-	call := callNamed(fmt.Sprintf("pair-%d", round))
+func pair(s *store.Store, round int) error {
+	call := teststore.CallNamed(fmt.Sprintf("pair-%d", round))
 	stage, err := s.Stage(call.Stamp.Operation)
 	if err != nil {
 		return err
@@ -46,21 +48,21 @@ func pair(s *Store, round int) error {
 		if err := stage.Write(name, []byte(text), false); err != nil {
 			return err
 		}
-		steps = append(steps, thread.Step{Do: thread.StepReplace, From: stage.Rel(name), To: inThread + name, Expect: storetest.Sum(was)})
+		steps = append(steps, thread.Step{Do: thread.StepReplace, From: stage.Rel(name), To: teststore.InThread + name, Expect: storetest.Sum(was)})
 	}
-	call.Staged = []*Stage{stage}
-	_, err = s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+	call.Staged = []*store.Stage{stage}
+	_, err = s.Update(context.Background(), call, func(st *thread.State) (store.Outcome, error) {
 		t, err := st.Thread(string(oldThread))
 		t.Title = text
 		st.Threads.Put(t)
 		st.Plan(steps...)
-		return Outcome{Thread: oldThread}, err
+		return store.Outcome{Thread: oldThread}, err
 	})
 	return err
 }
 
 // sameText reports a reading in which the two files differ.
-func sameText(got files) error {
+func sameText(got map[string]string) error {
 	if got["a.md"] != got["b.md"] || got["a.md"] == "" {
 		return fmt.Errorf("a.md holds %q and b.md %q", got["a.md"], got["b.md"])
 	}
@@ -71,7 +73,7 @@ func TestOneStoreServesManyGoroutines(t *testing.T) {
 	t.Parallel()
 	const rounds, readers = 12, 8
 	s := workStore(t)
-	save(t, s, files{"a.md": "0", "b.md": "0"})
+	teststore.Save(t, s, map[string]string{"a.md": "0", "b.md": "0"})
 	ctx := context.Background()
 	uses := []func() error{
 		func() error {
@@ -92,7 +94,7 @@ func TestOneStoreServesManyGoroutines(t *testing.T) {
 		},
 		func() error { _, err := contents(s); return err },
 		func() error {
-			_, err := s.Settled(ctx, Wait{}, []thread.ThreadID{oldThread}, func() error {
+			_, err := s.ReadConsistentToWrite(ctx, store.Wait{}, []thread.ThreadID{oldThread}, func() error {
 				got, err := listed(s)
 				if err != nil {
 					return err

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"leslie/store"
+	"leslie/store/internal/teststore"
 	"leslie/test/harness"
 )
 
@@ -54,10 +56,10 @@ func child(t testing.TB, part, dir, arg string) *exec.Cmd {
 
 // writeMany makes ten updates; arg names the process.
 func writeMany(dir, arg string) error {
-	s := Open(dir, Options{})
+	s := store.Open(dir, store.Options{})
 	for i := range 10 {
 		name := fmt.Sprintf("obj-%s-%d", arg, i)
-		if _, err := s.Update(context.Background(), callNamed(name), create(name)); err != nil {
+		if _, err := s.Update(context.Background(), teststore.CallNamed(name), teststore.Create(name)); err != nil {
 			return err
 		}
 	}
@@ -72,7 +74,7 @@ func crashAt(dir, arg string) error {
 		return err
 	}
 	n := 0
-	opts := Options{Now: clock, Before: func(Action, string) error {
+	opts := store.Options{Now: teststore.Clock, Before: func(store.Action, string) error {
 		if n++; n == number {
 			return kill()
 		}

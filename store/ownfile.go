@@ -18,12 +18,13 @@ import (
 	"leslie/store/internal/saferoot"
 )
 
-// This file changes the user's configuration, which lies in no store.
+// This file changes small files that belong to no state: the user's configuration, and what
+// is known of agents (LimitsFile).
 
-// OwnLock is the lock file beside the user's configuration.
+// OwnLock is the lock file beside such a file.
 const OwnLock = "config.lock"
 
-// EditOwn changes a file of the user's own folder of leslie, under a lock in that folder.
+// EditOwn changes a file under a lock in its folder.
 // edit receives the content, nil if there is no such file, and returns the new one. A
 // new file gets perm, an old one keeps its permissions; a link is followed. Nobody reads
 // half of it. If undurable is set, the file is replaced, and a power cut may undo that.

@@ -8,16 +8,16 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
+	"leslie/store/internal/state"
+	"leslie/store/replica"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -39,14 +39,14 @@ type published struct {
 // publish adds to a State what the operation takes along of threads' files, and uploads
 // that and whatever else its records name. Errors: errStale after files of these threads
 // were fetched that other machines had published; T402, T505, T508, T509, T510, T904.
-func (s *Store) publish(ctx context.Context, now *loaded, call Call, st *thread.State, out Outcome) (all []published, err error) {
+func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *thread.State) (all []published, err error) {
 	if s.opts.Link == nil {
 		return nil, nil
 	}
 	if s.opts.Link.Offline {
-		return nil, remoteError(ctx, offline{}, call.Stamp.Operation)
+		return nil, replica.Error(ctx, replica.Offline{}, call.Stamp.Operation)
 	}
-	ids := touched(call, st, out)
+	ids := touched(call, st)
 	for _, id := range ids {
 		fetched, _, err := s.fetchFiles(ctx, now, id)
 		if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) publish(ctx context.Context, now *loaded, call Call, st *thread.
 		if err != nil {
 			return nil, err
 		}
-		name, data, err := plain(one.list)
+		name, data, err := one.list.Plain()
 		if err != nil {
 			return nil, err
 		}
@@ -83,17 +83,15 @@ func (s *Store) publish(ctx context.Context, now *loaded, call Call, st *thread.
 			return nil, err
 		}
 	}
-	return all, remoteError(ctx, unsent(up.wait()), call.Stamp.Operation)
+	return all, replica.Error(ctx, replica.Unsent(up.wait()), call.Stamp.Operation)
 }
 
-// touched are the threads whose files an operation takes along, in order.
-func touched(call Call, st *thread.State, out Outcome) []thread.ThreadID {
+// touched are the threads whose files an operation takes along, in order: those that it
+// hands on, and those whose files it changes.
+func touched(call Call, st *thread.State) []thread.ThreadID {
 	found := map[thread.ThreadID]bool{}
-	for _, id := range call.PublishAll {
+	for _, id := range slices.Concat(call.PublishAll, thread.HandedOn(st.Changes())) {
 		found[id] = true
-	}
-	if call.Publish && out.Thread != "" {
-		found[out.Thread] = true
 	}
 	for _, step := range st.Planned() {
 		if id, rel, ok := splitPlace(step.To); ok && (rel == "" && step.Do != thread.StepMakeDir || rel != "" && !ownPlace(rel)) {
@@ -116,26 +114,15 @@ func ownPlace(rel string) bool {
 	return scan.Own(top)
 }
 
-// plain is a list of files without what only this machine knows, as it is published, and
-// its name.
-func plain(m content.Manifest) (thread.BlobID, []byte, error) {
-	m = slices.Clone(m)
-	for i := range m {
-		m[i].ModTime, m[i].ChangeTime = time.Time{}, time.Time{}
-	}
-	data, err := m.Encode()
-	return content.IDOf(data), data, err
-}
-
 // filesAfter lists a thread's files as they are after the steps of an operation, and
 // uploads those that the log does not have.
 func (s *Store) filesAfter(up *upload, t thread.Thread, steps []thread.Step, st *thread.State) (published, error) {
-	was, err := s.listOf(t.ID)
+	was, err := replica.ListOf(s.disk, t.ID)
 	if err != nil {
 		return published{}, err
 	}
 	up.have(was)
-	if parent, err := s.listOf(t.ParentID); err == nil && t.ParentID != "" {
+	if parent, err := replica.ListOf(s.disk, t.ParentID); err == nil && t.ParentID != "" {
 		up.have(parent)
 	}
 	at, after := scan.Place(t.ID, ""), map[string]*thread.Step{}
@@ -145,8 +132,8 @@ func (s *Store) filesAfter(up *upload, t thread.Thread, steps []thread.Step, st 
 		case !ok || id != t.ID || rel != "" && ownPlace(rel):
 		case rel == "" && step.Do == thread.StepPlace:
 			at = step.From
-		case rel == "" && step.Do == thread.StepRemove:
-			at = ""
+		case rel == "" && (step.Do == thread.StepRemove || step.Do == thread.StepMakeDir):
+			at = "" // it goes, or it begins
 		case step.Do == thread.StepReplace, step.Do == thread.StepDelete:
 			after[rel] = &steps[i]
 		}
@@ -196,6 +183,9 @@ func (s *Store) eachFile(at string, fn func(*os.Root, scan.Entry) error) error {
 	}
 	root, err := s.disk.OpenFolder(at)
 	if errors.Is(err, fs.ErrNotExist) {
+		if id, rel, own := splitPlace(at); own && rel == "" {
+			return scan.FolderMissing(id, err)
+		}
 		return nil
 	}
 	if err != nil {
@@ -215,7 +205,7 @@ func (s *Store) eachFile(at string, fn func(*os.Root, scan.Entry) error) error {
 // several at once.
 type upload struct {
 	store *Store
-	link  *Link
+	link  *replica.Link
 	ctx   context.Context
 	known map[thread.BlobID]bool // what the log has, or gets from here
 
@@ -363,52 +353,9 @@ func (u *upload) blob(id thread.BlobID, list bool) error {
 // hashes finds names of blobs in a list.
 func hashes() *regexp.Regexp { return regexp.MustCompile(`\b[0-9a-f]{64}\b`) }
 
-// listOf is the list of a thread's files that this machine published or fetched last, empty
-// if there is none. Errors: T509.
-func (s *Store) listOf(id thread.ThreadID) (content.Manifest, error) {
-	m, _, err := s.readList(id)
-	return m, err
-}
-
-// readList is listOf; known is false if there is none. A damaged list is none: files are
-// then compared with nothing, and none is overwritten.
-func (s *Store) readList(id thread.ThreadID) (m content.Manifest, known bool, err error) {
-	if !saferoot.SingleName(string(id)) {
-		return nil, false, nil
-	}
-	data, _, err := saferoot.ReadRegular(s.Path(path.Join(filesDir, string(id))))
-	var d saferoot.Damage
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &d) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, s.disk.ReadFailed(err)
-	}
-	m, err = content.Decode(data)
-	return m, err == nil, nil
-}
-
 // keepLists notes which files were published.
-func (s *Store) keepLists(notes *warnings.List, all []published) {
+func (s *Store) keepLists(w *state.Writer, notes *warnings.List, all []published) {
 	for _, one := range all {
-		s.settled(notes, listOfFiles, s.keepList(one.id, one.list))
+		w.DoneOrWarn(notes, "noting which files were published", replica.KeepList(s.disk, one.id, one.list))
 	}
-}
-
-// keepList notes the list of files that a thread's folder has in common with the log.
-// Errors: T505.
-func (s *Store) keepList(id thread.ThreadID, m content.Manifest) error {
-	data, err := m.Encode()
-	if err != nil {
-		return err
-	}
-	root, err := s.disk.Open()
-	if err != nil {
-		return s.disk.WriteFailed(err)
-	}
-	defer root.Close()
-	if err := root.Ensure(filesDir); err != nil {
-		return err
-	}
-	return s.disk.Replace(path.Join(filesDir, string(id)), data)
 }

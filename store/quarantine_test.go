@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/doctor"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -22,11 +25,11 @@ import (
 
 // heldUp is a store in which a merge into thread-old was cut off at its 7th file and
 // whose folder is now a link; whole puts the folder back.
-func heldUp(t testing.TB) (s *Store, all []exchanged, whole func()) {
+func heldUp(t testing.TB) (s *store.Store, all []exchanged, whole func()) {
 	t.Helper()
-	s = exchangeStore(t)
+	s = teststore.ExchangeStore(t)
 	all = manyExchanged()
-	save(t, s, withVersion(all, before))
+	teststore.Save(t, s, withVersion(all, before))
 	cutOffAt(t, s, 7, all...)
 	folder, away := s.Path("threads/thread-old"), filepath.Join(t.TempDir(), "away")
 	require.NoError(t, os.Rename(folder, away))
@@ -38,120 +41,131 @@ func heldUp(t testing.TB) (s *Store, all []exchanged, whole func()) {
 }
 
 // retitled writes to a thread.
-func retitled(s *Store, id thread.ThreadID, title string) error {
-	call := callNamed(title)
-	_, err := s.Update(context.Background(), call, func(st *thread.State) (Outcome, error) {
+func retitled(s *store.Store, id thread.ThreadID, title string) error {
+	call := teststore.CallNamed(title)
+	_, err := s.Update(context.Background(), call, func(st *thread.State) (store.Outcome, error) {
 		th, there := st.Threads.Get(string(id))
 		if !there {
 			th.ID, th.ObjectiveID = id, "obj-0000"
 		}
 		th.Title = title
 		st.Threads.Put(th)
-		return Outcome{Thread: id}, nil
+		return store.Outcome{Thread: id}, nil
 	})
 	return err
 }
 
-func reading(s *Store, id thread.ThreadID) (warnings.List, error) {
-	return s.Consistent(context.Background(), []thread.ThreadID{id}, func() error { return nil })
+func reading(s *store.Store, id thread.ThreadID) (warnings.List, error) {
+	return s.ReadConsistent(context.Background(), []thread.ThreadID{id}, func() error { return nil })
 }
 
 func TestOneThreadsPlaceHoldsUpNoOtherWriter(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, all, whole := heldUp(t)
-	add(t, s, "obj-a", "obj-b")
+	teststore.Add(t, s, "obj-a", "obj-b")
 	require.NoError(t, retitled(s, "thread-other", "Another"))
 
-	state := string(read(t, s, StateFile))
+	state := string(teststore.Read(t, s, store.StateFile))
 	assert.Contains(t, state, `"quarantined":[{"record":"threads/thread-old","operationId":"op-exchange",`)
 	err := retitled(s, "thread-old", "Not now")
-	e := requireCode(t, codes.UnsafePath, err)
+	e := teststore.RequireCode(t, codes.UnsafePath, err)
 	assert.Equal(t, "thread-old", e.Facts().Text("threadId"))
 	assert.Equal(t, "op-exchange", e.Facts().Text("operationId"))
-	_, err = s.Update(ctx, callNamed("plans"), func(st *thread.State) (Outcome, error) {
-		st.Plan(thread.Step{Do: thread.StepMakeDir, To: inThread + "x"})
-		return create("obj-c")(st)
+	_, err = s.Update(ctx, teststore.CallNamed("plans"), func(st *thread.State) (store.Outcome, error) {
+		st.Plan(thread.Step{Do: thread.StepMakeDir, To: teststore.InThread + "x"})
+		return teststore.Create("obj-c")(st)
 	})
-	requireCode(t, codes.UnsafePath, err)
-	assert.Equal(t, state, string(read(t, s, StateFile)), "what is refused changes nothing")
+	teststore.RequireCode(t, codes.UnsafePath, err)
+	_, err = s.Update(ctx, teststore.CallNamed("done"), func(st *thread.State) (store.Outcome, error) { // of several threads
+		for _, id := range []string{"thread-other", "thread-old"} {
+			th, _ := st.Threads.Get(id)
+			th.Title = "Together"
+			st.Threads.Put(th)
+		}
+		return store.Outcome{}, nil
+	})
+	teststore.RequireCode(t, codes.UnsafePath, err)
+	assert.Equal(t, state, string(teststore.Read(t, s, store.StateFile)), "what is refused changes nothing")
 
 	told, err := reading(s, "thread-old")
 	require.NoError(t, err)
-	require.True(t, hasWarning(told, warnings.FilesPending), "%v", told)
+	require.True(t, teststore.HasWarning(told, warnings.FilesPending), "%v", told)
 	assert.Equal(t, "op-exchange", told[0].Context.Text("operationId"))
 	told, err = reading(s, "thread-other")
 	require.NoError(t, err)
 	assert.Empty(t, told)
-	_, err = s.Settled(ctx, Wait{}, []thread.ThreadID{"thread-old"}, func() error { t.Error("half done files were planned on"); return nil })
-	requireCode(t, codes.UnsafePath, err)
-	_, view, err := seen(s)
+	_, err = s.ReadConsistentToWrite(ctx, store.Wait{}, []thread.ThreadID{"thread-old"}, func() error { t.Error("half done files were planned on"); return nil })
+	teststore.RequireCode(t, codes.UnsafePath, err)
+	_, view, err := teststore.Seen(s)
 	require.NoError(t, err)
 	assert.Len(t, view.Undone, 10, "behind a link nothing is known to be done")
 
-	r, err := s.Repair(ctx, repairCall())
+	r, err := doctor.Doctor{Store: s}.Repair(ctx, teststore.RepairCall())
 	require.NoError(t, err)
 	assert.False(t, r.After.Healthy)
 	assert.Equal(t, "T507", r.After.Findings[0].Code)
 	assert.False(t, r.After.Findings[0].Repairable, "not before the place is whole")
 
 	whole()
-	d, err := s.Diagnose(ctx)
+	d, err := doctor.Doctor{Store: s}.Diagnose(ctx)
 	require.NoError(t, err)
 	require.NotEmpty(t, d.Findings)
 	assert.True(t, d.Findings[0].Repairable)
-	r, err = s.Repair(ctx, repairCall())
+	r, err = doctor.Doctor{Store: s}.Repair(ctx, teststore.RepairCall())
 	require.NoError(t, err)
 	assert.Empty(t, r.After.Findings)
 	assert.Equal(t, withVersion(all, behind), held(t, s))
-	assert.Contains(t, string(read(t, s, StateFile)), `"quarantined":[]`)
+	assert.Contains(t, string(teststore.Read(t, s, store.StateFile)), `"quarantined":[]`)
 	require.NoError(t, retitled(s, "thread-old", "Now"))
-	requireTidy(t, s)
+	teststore.RequireTidy(t, s)
 	requireNoGap(t, s)
 }
 
 func TestAWriterPutsWhatWasHeldUpIntoPlace(t *testing.T) {
 	t.Parallel()
 	s, all, whole := heldUp(t)
-	add(t, s, "obj-a")
+	teststore.Add(t, s, "obj-a")
 	whole()
 	require.NoError(t, retitled(s, "thread-old", "Now"), "the very write finds the place whole")
 	assert.Equal(t, withVersion(all, behind), held(t, s))
 	for _, x := range all {
 		assert.Contains(t, kept(t, s), x.from, "what was displaced is a blob")
 	}
-	add(t, s, "obj-b")
-	requireTidy(t, s)
+	teststore.Add(t, s, "obj-b")
+	teststore.RequireTidy(t, s)
 }
 
 // Whatever is lost of the state's files, the steps are not.
 func TestQuarantinedStepsAreNeverDropped(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(t testing.TB, s *Store){
-		"nothing":             func(testing.TB, *Store) {},
-		"the state":           func(t testing.TB, s *Store) { put(t, s, StateFile, []byte("{")) },
-		"the state, replaced": func(t testing.TB, s *Store) { put(t, s, StateFile, read(t, s, BackupFile)) },
-		"the backup":          func(t testing.TB, s *Store) { put(t, s, BackupFile, []byte("{")) },
-		"both": func(t testing.TB, s *Store) {
-			put(t, s, StateFile, []byte("{"))
-			put(t, s, BackupFile, nil)
-			_, err := s.Repair(context.Background(), repairCall())
+	for name, lose := range map[string]func(t testing.TB, s *store.Store){
+		"nothing":   func(testing.TB, *store.Store) {},
+		"the state": func(t testing.TB, s *store.Store) { teststore.Put(t, s, store.StateFile, []byte("{")) },
+		"the state, replaced": func(t testing.TB, s *store.Store) {
+			teststore.Put(t, s, store.StateFile, teststore.Read(t, s, store.BackupFile))
+		},
+		"the backup": func(t testing.TB, s *store.Store) { teststore.Put(t, s, store.BackupFile, []byte("{")) },
+		"both": func(t testing.TB, s *store.Store) {
+			teststore.Put(t, s, store.StateFile, []byte("{"))
+			teststore.Put(t, s, store.BackupFile, nil)
+			_, err := doctor.Doctor{Store: s}.Repair(context.Background(), teststore.RepairCall())
 			require.NoError(t, err)
 		},
 	} {
 		for writes := 1; writes < 4; writes++ { // before the first, the journal has no line of it
 			s, all, whole := heldUp(t)
-			add(t, s, names(9)[2:2+writes]...)
+			teststore.Add(t, s, teststore.Names(9)[2:2+writes]...)
 			lose(t, s)
 			told, err := reading(s, "thread-old")
 			require.NoError(t, err)
-			assert.True(t, hasWarning(told, warnings.FilesPending), "%s, %d: %v", name, writes, told)
-			add(t, s, "obj-next")
+			assert.True(t, teststore.HasWarning(told, warnings.FilesPending), "%s, %d: %v", name, writes, told)
+			teststore.Add(t, s, "obj-next")
 			whole()
-			add(t, s, "obj-then")
+			teststore.Add(t, s, "obj-then")
 			assert.Equal(t, withVersion(all, behind), held(t, s), "%s, %d", name, writes)
-			add(t, s, "obj-last")
-			requireTidy(t, s)
+			teststore.Add(t, s, "obj-last")
+			teststore.RequireTidy(t, s)
 		}
 	}
 }
@@ -159,29 +173,33 @@ func TestQuarantinedStepsAreNeverDropped(t *testing.T) {
 // A writer that quarantines, and one that resolves, may fail or die at any step.
 func TestAQuarantineThatIsCutOffLosesNothing(t *testing.T) {
 	t.Parallel()
+	each := 1
+	if testing.Short() {
+		each = 4
+	}
 	for _, resolves := range []bool{false, true} {
-		for cut := 1; ; cut++ {
+		for cut := 1; ; cut += each {
 			s, all, whole := heldUp(t)
 			if resolves {
-				add(t, s, "obj-a")
+				teststore.Add(t, s, "obj-a")
 				whole()
 			}
 			n := 0
-			opts := Options{Now: clock, Before: func(Action, string) error {
+			opts := store.Options{Now: teststore.Clock, Before: func(store.Action, string) error {
 				if n++; n >= cut {
 					return syscall.EIO
 				}
 				return nil
 			}}
-			_, err := runWith(s.Root(), opts, callNamed("obj-new"), create("obj-new"))
-			add(t, s, "obj-next")
+			_, err := teststore.RunWith(s.Root(), opts, teststore.CallNamed("obj-new"), teststore.Create("obj-new"))
+			teststore.Add(t, s, "obj-next")
 			if !resolves {
 				whole()
 			}
-			add(t, s, "obj-then")
+			teststore.Add(t, s, "obj-then")
 			require.Equal(t, withVersion(all, behind), held(t, s), "cut off at %d", cut)
-			add(t, s, "obj-last")
-			requireTidy(t, s)
+			teststore.Add(t, s, "obj-last")
+			teststore.RequireTidy(t, s)
 			if err == nil {
 				require.Greater(t, cut, 8)
 				break
@@ -193,19 +211,23 @@ func TestAQuarantineThatIsCutOffLosesNothing(t *testing.T) {
 // Steps of other threads in the same operation are carried out.
 func TestTheOtherThreadsOfAnOperationAreServed(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
+	s := teststore.ExchangeStore(t)
 	require.NoError(t, os.Symlink(t.TempDir(), s.Path("threads/evil")))
-	_, err := s.Update(context.Background(), callNamed("op-many"), func(st *thread.State) (Outcome, error) {
+	require.NoError(t, os.Mkdir(s.Path("threads/good"), 0o755))
+	_, err := s.Update(context.Background(), teststore.CallNamed("op-many"), func(st *thread.State) (store.Outcome, error) {
 		for _, to := range []string{"threads/evil/a", "threads/good/a", "threads/evil/b"} {
 			st.Plan(thread.Step{Do: thread.StepMakeDir, To: to})
 		}
-		return create("obj-a")(st)
+		return teststore.Create("obj-a")(st)
 	})
 	require.NoError(t, err)
-	add(t, s, "obj-b")
+	teststore.Add(t, s, "obj-b")
 	assert.DirExists(t, s.Path("threads/good/a"))
 	require.NoError(t, os.Remove(s.Path("threads/evil")))
-	add(t, s, "obj-c")
+	teststore.Add(t, s, "obj-c")
+	assert.NoDirExists(t, s.Path("threads/evil"), "a missing folder is not made anew")
+	require.NoError(t, os.Mkdir(s.Path("threads/evil"), 0o755))
+	teststore.Add(t, s, "obj-d")
 	assert.DirExists(t, s.Path("threads/evil/a"))
 	assert.DirExists(t, s.Path("threads/evil/b"))
 }
@@ -213,10 +235,10 @@ func TestTheOtherThreadsOfAnOperationAreServed(t *testing.T) {
 // A name that becomes too long by a suffix is cut short; nothing is held up.
 func TestALongNameGetsAMarkThatFits(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
+	s := teststore.ExchangeStore(t)
 	long := strings.Repeat("ä", 124) // 248 bytes
-	save(t, s, files{long: "saved"})
-	_, err := exchanging(s.Root(), s.opts, "obj-new", exchanged{long, "old", "new"})
+	teststore.Save(t, s, map[string]string{long: "saved"})
+	_, err := exchanging(s.Root(), teststore.OptionsOf(s), "obj-new", exchanged{long, "old", "new"})
 	require.NoError(t, err)
 	got := held(t, s)
 	assert.Len(t, got, 2)
@@ -228,15 +250,15 @@ func TestALongNameGetsAMarkThatFits(t *testing.T) {
 		assert.LessOrEqual(t, len(name), 255)
 		assert.True(t, utf8.ValidString(name), name)
 	}
-	add(t, s, "obj-next")
-	requireTidy(t, s)
+	teststore.Add(t, s, "obj-next")
+	teststore.RequireTidy(t, s)
 }
 
 func TestANameThatNoFileSystemTakesHoldsUpItsThreadOnly(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
-	_, err := exchanging(s.Root(), s.opts, "obj-new", exchanged{strings.Repeat("n", 300) + "/plan.md", "", "new"})
-	require.ErrorIs(t, err, errUnsettled)
-	add(t, s, "obj-next")
-	requireCode(t, codes.UnsafePath, retitled(s, "thread-old", "Not now"))
+	s := teststore.ExchangeStore(t)
+	_, err := exchanging(s.Root(), teststore.OptionsOf(s), "obj-new", exchanged{strings.Repeat("n", 300) + "/plan.md", "", "new"})
+	require.ErrorIs(t, err, teststore.ErrUnsettled)
+	teststore.Add(t, s, "obj-next")
+	teststore.RequireCode(t, codes.UnsafePath, retitled(s, "thread-old", "Not now"))
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -14,9 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/doctor"
 	"leslie/store/internal/jsonl"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/statefile"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -54,17 +57,17 @@ func damages(data []byte) map[string]func(t testing.TB, path string) {
 
 func TestADamagedStateIsReadWithoutLossAndLeftAlone(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(3)...)
-	whole := read(t, s, StateFile)
-	backup := read(t, s, BackupFile)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(3)...)
+	whole := teststore.Read(t, s, store.StateFile)
+	backup := teststore.Read(t, s, store.BackupFile)
 	for name, damage := range damages(whole) {
-		require.NoError(t, os.RemoveAll(s.Path(StateFile)))
-		put(t, s, StateFile, whole)
-		damage(t, s.Path(StateFile))
-		got, view, err := seen(s)
+		require.NoError(t, os.RemoveAll(s.Path(store.StateFile)))
+		teststore.Put(t, s, store.StateFile, whole)
+		damage(t, s.Path(store.StateFile))
+		got, view, err := teststore.Seen(s)
 		require.NoError(t, err, name)
-		require.Equal(t, names(3), got, name)
+		require.Equal(t, teststore.Names(3), got, name)
 		require.Equal(t, thread.Revision(3), view.Revision, name)
 		require.Len(t, view.Warnings, 1, name)
 		context := view.Warnings[0].Context
@@ -72,112 +75,117 @@ func TestADamagedStateIsReadWithoutLossAndLeftAlone(t *testing.T) {
 		require.Equal(t, "nothing", context.Text("lost"), name)
 		require.Equal(t, "1", context.Text("replayed"), name)
 	}
-	assert.Equal(t, backup, read(t, s, BackupFile))
-	for name := range listing(t, s) {
+	assert.Equal(t, backup, teststore.Read(t, s, store.BackupFile))
+	for name := range teststore.Listing(t, s) {
 		assert.NotContains(t, name, saferoot.AsideMark, "a reader leaves the files alone")
 	}
 }
 
 func TestADamagedStateIsRepairedByTheNextWriteWithoutLoss(t *testing.T) {
 	t.Parallel()
-	origin := newStore(t, Options{})
-	add(t, origin, names(2)...)
-	whole := read(t, origin, StateFile)
-	backup := read(t, origin, BackupFile)
-	journal := read(t, origin, JournalFile)
+	origin := teststore.New(t, store.Options{})
+	teststore.Add(t, origin, teststore.Names(2)...)
+	whole := teststore.Read(t, origin, store.StateFile)
+	backup := teststore.Read(t, origin, store.BackupFile)
+	journal := teststore.Read(t, origin, store.JournalFile)
 	all := damages(whole)
 	order := slices.Sorted(maps.Keys(all))
 	for part := range 4 {
 		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
 			t.Parallel()
-			s := copyStore(t, origin)
+			s := teststore.Copy(t, origin)
 			for n, name := range order {
 				if n%4 != part || strings.HasSuffix(name, "0x20") || strings.HasSuffix(name, "0x1") {
 					continue
 				}
-				require.NoError(t, os.RemoveAll(s.Path(StateFile)))
-				put(t, s, StateFile, whole)
-				put(t, s, JournalFile, journal)
-				all[name](t, s.Path(StateFile))
-				c, err := s.Update(context.Background(), callNamed("obj-new"), create("obj-new"))
+				require.NoError(t, os.RemoveAll(s.Path(store.StateFile)))
+				teststore.Put(t, s, store.StateFile, whole)
+				teststore.Put(t, s, store.JournalFile, journal)
+				all[name](t, s.Path(store.StateFile))
+				c, err := s.Update(context.Background(), teststore.CallNamed("obj-new"), teststore.Create("obj-new"))
 				require.NoError(t, err, name)
-				require.True(t, hasWarning(c.Warnings, warnings.Recovered), name)
-				requireHolds(t, s, append(names(2), "obj-new"), false)
-				require.Equal(t, backup, read(t, s, BackupFile), "%s: the good backup is left alone", name)
+				require.True(t, teststore.HasWarning(c.Warnings, warnings.Recovered), name)
+				teststore.RequireHolds(t, s, append(teststore.Names(2), "obj-new"), false)
+				require.Equal(t, backup, teststore.Read(t, s, store.BackupFile), "%s: the good backup is left alone", name)
 			}
-			requireTidy(t, s)
+			teststore.RequireTidy(t, s)
 		})
 	}
 }
 
 func TestARecoveredStateIsRepairedByAWriterThatChangesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(3)...)
-	put(t, s, StateFile, []byte("{"))
-	c, err := s.Update(context.Background(), callNamed("x"), func(*thread.State) (Outcome, error) { return Outcome{}, nil })
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(3)...)
+	teststore.Put(t, s, store.StateFile, []byte("{"))
+	c, err := s.Update(context.Background(), teststore.CallNamed("x"), func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil })
 	require.NoError(t, err)
 	assert.False(t, c.Changed)
-	assert.True(t, hasWarning(c.Warnings, warnings.Recovered))
-	requireHolds(t, s, names(3), false)
-	assert.Equal(t, "{", string(read(t, s, StateFile+saferoot.AsideMark+"20260209T120000Z")))
+	assert.True(t, teststore.HasWarning(c.Warnings, warnings.Recovered))
+	teststore.RequireHolds(t, s, teststore.Names(3), false)
+	assert.Equal(t, "{", string(teststore.Read(t, s, store.StateFile+saferoot.AsideMark+"20260209T120000Z")))
 	requireNoGap(t, s)
 }
 
 func TestAStateThatIsOlderThanTheJournalIsRolledForward(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(3)...)
-	old := read(t, s, StateFile)
-	add(t, s, "obj-x", "obj-y", "obj-z")
-	put(t, s, StateFile, old)
-	want := append(names(3), "obj-x", "obj-y", "obj-z")
-	view := requireHolds(t, s, want, true)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(3)...)
+	old := teststore.Read(t, s, store.StateFile)
+	teststore.Add(t, s, "obj-x", "obj-y", "obj-z")
+	teststore.Put(t, s, store.StateFile, old)
+	want := append(teststore.Names(3), "obj-x", "obj-y", "obj-z")
+	view := teststore.RequireHolds(t, s, want, true)
 	assert.Equal(t, "it is older than the journal", view.Warnings[0].Context.Text("reason"))
 	assert.Equal(t, thread.Revision(6), view.Revision)
-	add(t, s, "obj-zz")
-	requireHolds(t, s, append(want, "obj-zz"), false)
+	teststore.Add(t, s, "obj-zz")
+	teststore.RequireHolds(t, s, append(want, "obj-zz"), false)
 	requireNoGap(t, s)
-	for name := range listing(t, s) {
+	for name := range teststore.Listing(t, s) {
 		assert.NotContains(t, name, saferoot.AsideMark, "a whole file is not set aside")
 	}
 }
 
 func TestWhenTheNewestOperationIsOnlyInTheLostStateTheWarningSaysSo(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
-	journal := read(t, s, JournalFile)
-	add(t, s, "obj-unsettled")
-	put(t, s, JournalFile, journal)
-	put(t, s, StateFile, nil)
-	view := requireHolds(t, s, names(2), true)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
+	journal := teststore.Read(t, s, store.JournalFile)
+	teststore.Add(t, s, "obj-unsettled")
+	teststore.Put(t, s, store.JournalFile, journal)
+	teststore.Put(t, s, store.StateFile, nil)
+	view := teststore.RequireHolds(t, s, teststore.Names(2), true)
 	assert.Equal(t, "nothing that was acknowledged, unless the journal lost it too", view.Warnings[0].Context.Text("lost"))
 }
 
 // lostOf is what W502 for the state says of what is lost.
-func lostOf(t *testing.T, s *Store) (lost string, rev thread.Revision) {
+func lostOf(t *testing.T, s *store.Store) (lost string, rev thread.Revision) {
 	t.Helper()
-	_, view, err := seen(s)
+	_, view, err := teststore.Seen(s)
 	require.NoError(t, err)
-	return recoveredFrom(view.Warnings, StateFile), view.Revision
+	return recoveredFrom(view.Warnings, store.StateFile), view.Revision
 }
 
 func TestWhatIsLostIsToldByAllThatSpeaksOfIt(t *testing.T) {
 	t.Parallel()
-	origin := newStore(t, Options{})
+	origin := teststore.New(t, store.Options{})
 	var states, journals [][]byte
-	for _, name := range names(6) {
-		add(t, origin, name)
-		states, journals = append(states, read(t, origin, StateFile)), append(journals, read(t, origin, JournalFile))
+	for _, name := range teststore.Names(6) {
+		teststore.Add(t, origin, name)
+		states, journals = append(states, teststore.Read(t, origin, store.StateFile)), append(journals, teststore.Read(t, origin, store.JournalFile))
 	}
-	state := func(data []byte) func(*Store) { return func(s *Store) { put(t, s, StateFile, data) } }
-	journal := func(data []byte) func(*Store) { return func(s *Store) { put(t, s, JournalFile, data) } }
+	state := func(data []byte) func(*store.Store) {
+		return func(s *store.Store) { teststore.Put(t, s, store.StateFile, data) }
+	}
+	journal := func(data []byte) func(*store.Store) {
+		return func(s *store.Store) { teststore.Put(t, s, store.JournalFile, data) }
+	}
 	torn := func(n int) []byte { return journals[n][:len(journals[n])-20] }
 	const unless = "nothing that was acknowledged, unless the journal lost it too"
+	const none = "nothing: that line is none of an operation"
 	sixth := "the operation of revision 6, which is not complete in the journal"
 	for name, c := range map[string]struct {
-		state, journal func(*Store)
+		state, journal func(*store.Store)
 		lost           string
 		revision       thread.Revision
 	}{
@@ -186,21 +194,21 @@ func TestWhatIsLostIsToldByAllThatSpeaksOfIt(t *testing.T) {
 		"a damaged line at the journal's end":                 {state(nil), journal(torn(5)), sixth, 5},
 		"nothing":                                             {state(nil), journal(journals[4]), unless, 5},
 		"nothing, and the journal is shorter":                 {state(nil), journal(journals[1]), unless, 5},
-		"a line that is no operation at the journal's end":    {state(states[5]), journal(append(slices.Clone(journals[5]), "scribble\n"...)), noOperation, 6},
-		"a line that is no operation, and a backup behind it": {state(states[4]), journal(append(slices.Clone(journals[4]), "scribble"...)), noOperation, 5},
+		"a line that is no operation at the journal's end":    {state(states[5]), journal(append(slices.Clone(journals[5]), "scribble\n"...)), none, 6},
+		"a line that is no operation, and a backup behind it": {state(states[4]), journal(append(slices.Clone(journals[4]), "scribble"...)), none, 5},
 		"a state older than the journal's damaged end":        {state(states[4]), journal(torn(5)), sixth, 5},
 		"a state older than its backup":                       {state(states[1]), journal(journals[2]), unless, 5},
 		"a state older than its backup, no journal":           {state(states[1]), journal(nil), unless, 5},
 		"a state older than its backup, its line damaged":     {state(states[1]), journal(torn(5)), sixth, 5},
 		"a state older than the journal":                      {state(states[1]), journal(journals[5]), "nothing", 6},
 	} {
-		s := copyStore(t, origin)
+		s := teststore.Copy(t, origin)
 		c.state(s)
 		c.journal(s)
 		lost, revision := lostOf(t, s)
 		assert.Equal(t, c.lost, lost, name)
 		assert.Equal(t, c.revision, revision, name)
-		add(t, s, "obj-then")
+		teststore.Add(t, s, "obj-then")
 		lost, revision = lostOf(t, s)
 		assert.Empty(t, lost, "%s: told until somebody writes", name)
 		assert.Equal(t, c.revision+1, revision, name)
@@ -216,69 +224,69 @@ func TestABackupThatIsNotWholeIsMovedAsideAndNeverBelieved(t *testing.T) {
 		"empty":                "",
 		"somebody's own notes": "hello\n",
 	} {
-		s := newStore(t, Options{})
-		add(t, s, names(3)...)
-		put(t, s, BackupFile, []byte(text))
-		requireHolds(t, s, names(3), false)
-		add(t, s, "obj-x")
-		requireHolds(t, s, append(names(3), "obj-x"), false)
-		assert.Equal(t, text, string(read(t, s, BackupFile+saferoot.AsideMark+"20260209T120000Z")), name)
-		assert.True(t, entireState(read(t, s, BackupFile)), name)
+		s := teststore.New(t, store.Options{})
+		teststore.Add(t, s, teststore.Names(3)...)
+		teststore.Put(t, s, store.BackupFile, []byte(text))
+		teststore.RequireHolds(t, s, teststore.Names(3), false)
+		teststore.Add(t, s, "obj-x")
+		teststore.RequireHolds(t, s, append(teststore.Names(3), "obj-x"), false)
+		assert.Equal(t, text, string(teststore.Read(t, s, store.BackupFile+saferoot.AsideMark+"20260209T120000Z")), name)
+		assert.True(t, entireState(teststore.Read(t, s, store.BackupFile)), name)
 	}
 }
 
 func TestARecoveryLeavesAWholeBackupBehindWhateverWasThere(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
-	old := read(t, s, StateFile)
-	add(t, s, "obj-x")
-	put(t, s, StateFile, old)
-	put(t, s, BackupFile, []byte("{"))
-	add(t, s, "obj-y")
-	put(t, s, StateFile, nil)
-	requireHolds(t, s, append(names(2), "obj-x", "obj-y"), true)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
+	old := teststore.Read(t, s, store.StateFile)
+	teststore.Add(t, s, "obj-x")
+	teststore.Put(t, s, store.StateFile, old)
+	teststore.Put(t, s, store.BackupFile, []byte("{"))
+	teststore.Add(t, s, "obj-y")
+	teststore.Put(t, s, store.StateFile, nil)
+	teststore.RequireHolds(t, s, append(teststore.Names(2), "obj-x", "obj-y"), true)
 }
 
 func TestADamagedLineEndsTheRollAndTheWarningSaysWhatIsLost(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
-	backup := read(t, s, BackupFile) // revision 1
-	add(t, s, "obj-3", "obj-4")
-	journal := read(t, s, JournalFile)
-	put(t, s, BackupFile, backup)
-	put(t, s, StateFile, nil)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
+	backup := teststore.Read(t, s, store.BackupFile) // revision 1
+	teststore.Add(t, s, "obj-3", "obj-4")
+	journal := teststore.Read(t, s, store.JournalFile)
+	teststore.Put(t, s, store.BackupFile, backup)
+	teststore.Put(t, s, store.StateFile, nil)
 	at := bytes.Index(journal, []byte(`"seq":3`))
 	journal[at] ^= 1
-	put(t, s, JournalFile, journal)
-	view := requireHolds(t, s, names(2), true)
+	teststore.Put(t, s, store.JournalFile, journal)
+	view := teststore.RequireHolds(t, s, teststore.Names(2), true)
 	assert.Contains(t, view.Warnings[0].Context.Text("lost"), "from revision 3 to 4")
 }
 
 func TestWhenNeitherFileIsWholeEverythingKnownIsTold(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(3)...)
-	put(t, s, StateFile, []byte("{"))
-	put(t, s, BackupFile, nil)
-	before := listing(t, s)
-	_, _, err := seen(s)
-	e := requireCode(t, codes.ParseError, err)
-	assert.Equal(t, "it is not valid JSON", e.Facts().Text("main"))
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(3)...)
+	teststore.Put(t, s, store.StateFile, []byte("{"))
+	teststore.Put(t, s, store.BackupFile, nil)
+	before := teststore.Listing(t, s)
+	_, _, err := teststore.Seen(s)
+	e := teststore.RequireCode(t, codes.ParseError, err)
+	assert.Equal(t, "it is not valid JSON (line 1, column 2)", e.Facts().Text("main"))
 	assert.Equal(t, "it is empty", e.Facts().Text("backup"))
 	assert.Equal(t, "it has 3 operations, from revision 1 to 3", e.Facts().Text("journal"))
 	options, _ := e.Facts().Get("options")
-	assert.Equal(t, []string{"leslie doctor", "leslie doctor --repair"}, commands(options.([]Option)))
-	_, err = s.Update(context.Background(), callNamed("x"), create("x"))
-	requireCode(t, codes.ParseError, err)
-	_, created, _, err := Create(context.Background(), Wait{}, s.Root(), Options{})
+	assert.Equal(t, []string{"leslie doctor", "leslie doctor --repair"}, commands(options.([]store.Option)))
+	_, err = s.Update(context.Background(), teststore.CallNamed("x"), teststore.Create("x"))
+	teststore.RequireCode(t, codes.ParseError, err)
+	_, created, _, err := store.Create(context.Background(), store.Wait{}, s.Root(), store.Options{})
 	require.NoError(t, err)
 	assert.False(t, created)
-	assert.Equal(t, before, listing(t, s), "nothing is written over what cannot be read")
+	assert.Equal(t, before, teststore.Listing(t, s), "nothing is written over what cannot be read")
 }
 
-func commands(options []Option) (out []string) {
+func commands(options []store.Option) (out []string) {
 	for _, o := range options {
 		out = append(out, o.Command)
 	}
@@ -294,49 +302,49 @@ func TestTheStateOfAnotherEditionIsNotTouched(t *testing.T) {
 	}
 	for name, c := range cases {
 		root := t.TempDir()
-		require.NoError(t, os.Mkdir(root+"/"+Dir, 0o755))
-		s := Open(root, Options{})
-		put(t, s, StateFile, []byte(c.text))
-		before := listing(t, s)
-		_, _, err := seen(s)
-		e := requireCode(t, codes.UnsupportedVersion, err)
+		require.NoError(t, os.Mkdir(root+"/"+store.Dir, 0o755))
+		s := store.Open(root, store.Options{})
+		teststore.Put(t, s, store.StateFile, []byte(c.text))
+		before := teststore.Listing(t, s)
+		_, _, err := teststore.Seen(s)
+		e := teststore.RequireCode(t, codes.UnsupportedVersion, err)
 		assert.Equal(t, c.writer, e.Facts().Text("writer"), name)
-		assert.Equal(t, ".leslie/"+StateFile, e.Facts().Text("path"))
-		_, err = s.Update(context.Background(), callNamed("x"), create("x"))
-		requireCode(t, codes.UnsupportedVersion, err)
-		_, _, _, err = Create(context.Background(), Wait{}, root, Options{})
-		requireCode(t, codes.UnsupportedVersion, err)
-		assert.Equal(t, before, listing(t, s), "%s: not even a lock is made", name)
+		assert.Equal(t, ".leslie/"+store.StateFile, e.Facts().Text("path"))
+		_, err = s.Update(context.Background(), teststore.CallNamed("x"), teststore.Create("x"))
+		teststore.RequireCode(t, codes.UnsupportedVersion, err)
+		_, _, _, err = store.Create(context.Background(), store.Wait{}, root, store.Options{})
+		teststore.RequireCode(t, codes.UnsupportedVersion, err)
+		assert.Equal(t, before, teststore.Listing(t, s), "%s: not even a lock is made", name)
 	}
 }
 
 func TestANewerVersionWithAFittingChecksumIsNotTouchedButADamagedDigitIs(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
-	newer := bytes.Replace(read(t, s, StateFile), []byte(`"3.0"`), []byte(`"4.0"`), 1)
-	put(t, s, StateFile, newer)
-	requireHolds(t, s, names(2), true)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
+	newer := bytes.Replace(teststore.Read(t, s, store.StateFile), []byte(`"3.0"`), []byte(`"4.0"`), 1)
+	teststore.Put(t, s, store.StateFile, newer)
+	teststore.RequireHolds(t, s, teststore.Names(2), true)
 	at := bytes.Index(newer, []byte(jsonl.SumPrefix)) + len(jsonl.SumPrefix)
 	copy(newer[at:], jsonl.Checksum(newer[:at], newer[at+8:])[len(jsonl.SumPrefix):])
-	put(t, s, StateFile, newer)
-	_, _, err := seen(s)
-	e := requireCode(t, codes.UnsupportedVersion, err)
+	teststore.Put(t, s, store.StateFile, newer)
+	_, _, err := teststore.Seen(s)
+	e := teststore.RequireCode(t, codes.UnsupportedVersion, err)
 	assert.Equal(t, "another edition of leslie (version 4.0)", e.Facts().Text("writer"))
 }
 
 func TestTheJournalStartsOnANewLineBehindATornTail(t *testing.T) {
 	t.Parallel()
-	origin := newStore(t, Options{})
-	add(t, origin, names(2)...)
-	journal := read(t, origin, JournalFile)
+	origin := teststore.New(t, store.Options{})
+	teststore.Add(t, origin, teststore.Names(2)...)
+	journal := teststore.Read(t, origin, store.JournalFile)
 	second := bytes.IndexByte(journal, '\n') + 1
 	for cut := second; cut < len(journal); cut += 7 {
-		s := copyStore(t, origin)
-		put(t, s, JournalFile, journal[:cut])
-		requireHolds(t, s, names(2), false)
-		add(t, s, "obj-new")
-		h, err := s.History(context.Background(), HistoryQuery{})
+		s := teststore.Copy(t, origin)
+		teststore.Put(t, s, store.JournalFile, journal[:cut])
+		teststore.RequireHolds(t, s, teststore.Names(2), false)
+		teststore.Add(t, s, "obj-new")
+		h, err := s.History(context.Background(), store.HistoryQuery{})
 		require.NoError(t, err)
 		require.Len(t, h.Operations, 3, "cut at %d", cut)
 		assert.Equal(t, thread.OperationID("op-obj-0001"), h.Operations[1].ID)
@@ -345,70 +353,70 @@ func TestTheJournalStartsOnANewLineBehindATornTail(t *testing.T) {
 
 func TestBackupAndStateNeverShareAnInode(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	two := func() bool {
-		a, errA := os.Stat(s.Path(StateFile))
-		b, errB := os.Stat(s.Path(BackupFile))
+		a, errA := os.Stat(s.Path(store.StateFile))
+		b, errB := os.Stat(s.Path(store.BackupFile))
 		require.NoError(t, errA)
 		require.NoError(t, errB)
 		return !os.SameFile(a, b)
 	}
 	assert.True(t, two(), "in a new store")
-	add(t, s, names(2)...)
+	teststore.Add(t, s, teststore.Names(2)...)
 	assert.True(t, two())
-	require.NoError(t, os.Remove(s.Path(BackupFile)))
-	require.NoError(t, os.Link(s.Path(StateFile), s.Path(BackupFile)))
-	_, err := s.Update(context.Background(), callNamed("x"), func(*thread.State) (Outcome, error) { return Outcome{}, nil })
+	require.NoError(t, os.Remove(s.Path(store.BackupFile)))
+	require.NoError(t, os.Link(s.Path(store.StateFile), s.Path(store.BackupFile)))
+	_, err := s.Update(context.Background(), teststore.CallNamed("x"), func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil })
 	require.NoError(t, err)
 	assert.True(t, two(), "made two by a writer that changes nothing else")
-	requireHolds(t, s, names(2), false)
+	teststore.RequireHolds(t, s, teststore.Names(2), false)
 }
 
 func TestAFileSystemWithoutLinksGetsACopyAsBackup(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	s = with(s, Options{Before: func(a Action, _ string) error {
-		if a == ActLink {
+	s := teststore.New(t, store.Options{})
+	s = teststore.With(s, store.Options{Before: func(a store.Action, _ string) error {
+		if a == store.ActLink {
 			return os.ErrInvalid
 		}
 		return nil
 	}})
-	add(t, s, names(3)...)
-	m, err := statefile.Decode(read(t, s, BackupFile))
+	teststore.Add(t, s, teststore.Names(3)...)
+	m, err := statefile.Decode(teststore.Read(t, s, store.BackupFile))
 	require.NoError(t, err)
 	assert.Equal(t, thread.Revision(2), m.Revision)
-	requireTidy(t, s)
+	teststore.RequireTidy(t, s)
 }
 
 func TestABackupThatIsAFolderIsMovedAside(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	require.NoError(t, os.Remove(s.Path(BackupFile)))
-	require.NoError(t, os.MkdirAll(s.Path(BackupFile+"/inside"), 0o755))
-	add(t, s, "obj-a")
-	assert.DirExists(t, s.Path(BackupFile+saferoot.AsideMark+"20260209T120000Z/inside"))
+	s := teststore.New(t, store.Options{})
+	require.NoError(t, os.Remove(s.Path(store.BackupFile)))
+	require.NoError(t, os.MkdirAll(s.Path(store.BackupFile+"/inside"), 0o755))
+	teststore.Add(t, s, "obj-a")
+	assert.DirExists(t, s.Path(store.BackupFile+saferoot.AsideMark+"20260209T120000Z/inside"))
 }
 
 // What nobody wrote is not read: the memory for it would be the end of the process.
 func TestAFileThatIsAbsurdlyLargeIsDamaged(t *testing.T) {
 	t.Parallel()
 	const absurd = 20 << 30
-	for _, name := range []string{StateFile, BackupFile} {
-		s := newStore(t, Options{})
-		add(t, s, names(2)...)
+	for _, name := range []string{store.StateFile, store.BackupFile} {
+		s := teststore.New(t, store.Options{})
+		teststore.Add(t, s, teststore.Names(2)...)
 		require.NoError(t, os.Truncate(s.Path(name), absurd)) // a hole: nothing is written
-		requireHolds(t, s, names(2), name == StateFile)
-		add(t, s, "obj-next")
-		requireHolds(t, s, append(names(2), "obj-next"), false)
+		teststore.RequireHolds(t, s, teststore.Names(2), name == store.StateFile)
+		teststore.Add(t, s, "obj-next")
+		teststore.RequireHolds(t, s, append(teststore.Names(2), "obj-next"), false)
 	}
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
-	require.NoError(t, os.Truncate(s.Path(StateFile), absurd))
-	require.NoError(t, os.Truncate(s.Path(BackupFile), absurd))
-	_, _, err := seen(s)
-	requireCode(t, codes.ParseError, err)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
+	require.NoError(t, os.Truncate(s.Path(store.StateFile), absurd))
+	require.NoError(t, os.Truncate(s.Path(store.BackupFile), absurd))
+	_, _, err := teststore.Seen(s)
+	teststore.RequireCode(t, codes.ParseError, err)
 	assert.Equal(t, "it is larger than 1 GiB", codes.Of(err).Facts().Text("main"))
-	_, err = s.Repair(t.Context(), repairCall())
+	_, err = doctor.Doctor{Store: s}.Repair(t.Context(), teststore.RepairCall())
 	require.NoError(t, err)
-	requireHolds(t, s, names(2), false)
+	teststore.RequireHolds(t, s, teststore.Names(2), false)
 }

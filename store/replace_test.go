@@ -1,9 +1,7 @@
-package store
+package store_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -24,59 +25,49 @@ import (
 // This file tests that what a merge brings takes the place of what was planned
 // on and of nothing else, at whatever moment somebody saves.
 
-const (
-	inThread = "threads/thread-old/"
-	mark     = ".merge-op-exchange"
-)
-
-func hashOf(content string) thread.BlobID {
-	sum := sha256.Sum256([]byte(content))
-	return thread.BlobID(hex.EncodeToString(sum[:]))
-}
-
 // exchanged is one change of a file: from what it is planned on to what it becomes,
 // "" for no file.
 type exchanged struct{ path, from, to string }
 
 // exchanging makes one operation of these changes.
-func exchanging(dir string, opts Options, objective string, all ...exchanged) (Commit, error) {
-	s := Open(dir, opts)
-	call := callNamed("exchange")
+func exchanging(dir string, opts store.Options, objective string, all ...exchanged) (store.Commit, error) {
+	s := store.Open(dir, opts)
+	call := teststore.CallNamed("exchange")
 	stage, err := s.Stage(call.Stamp.Operation)
 	if err != nil {
-		return Commit{}, err
+		return store.Commit{}, err
 	}
 	defer stage.Close()
 	var steps []thread.Step
 	for i, x := range all {
-		step := thread.Step{Do: thread.StepDelete, To: inThread + x.path}
+		step := thread.Step{Do: thread.StepDelete, To: teststore.InThread + x.path}
 		if x.from != "" {
-			step.Expect = hashOf(x.from)
+			step.Expect = storetest.Sum(x.from)
 		}
 		if x.to != "" {
 			name := fmt.Sprint("result/", i)
 			if err := stage.Write(name, []byte(x.to), false); err != nil {
-				return Commit{}, err
+				return store.Commit{}, err
 			}
 			step.Do, step.From = thread.StepReplace, stage.Rel(name)
 		}
 		steps = append(steps, step)
 	}
 	if err := stage.Sync(); err != nil {
-		return Commit{}, err
+		return store.Commit{}, err
 	}
-	return runWith(dir, opts, call, func(st *thread.State) (Outcome, error) {
+	return teststore.RunWith(dir, opts, call, func(st *thread.State) (store.Outcome, error) {
 		st.Plan(steps...)
-		return create(objective)(st)
+		return teststore.Create(objective)(st)
 	})
 }
 
 // held are the thread's files and what else stands there.
-func held(t testing.TB, s *Store) map[string]string {
+func held(t testing.TB, s *store.Store) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for name, content := range listing(t, s) {
-		rest, ok := strings.CutPrefix(filepath.ToSlash(name), inThread)
+	for name, content := range teststore.Listing(t, s) {
+		rest, ok := strings.CutPrefix(filepath.ToSlash(name), teststore.InThread)
 		if info, err := os.Lstat(s.Path(name)); ok && err == nil && !info.IsDir() {
 			out[rest] = content
 		}
@@ -85,10 +76,10 @@ func held(t testing.TB, s *Store) map[string]string {
 }
 
 // kept are the contents of the blobs.
-func kept(t testing.TB, s *Store) []string {
+func kept(t testing.TB, s *store.Store) []string {
 	t.Helper()
 	out := []string{}
-	for name, content := range listing(t, s) {
+	for name, content := range teststore.Listing(t, s) {
 		if info, err := os.Lstat(s.Path(name)); err == nil && info.Mode().IsRegular() && strings.HasPrefix(filepath.ToSlash(name), blobsRoot+"/") {
 			out = append(out, content)
 		}
@@ -97,67 +88,50 @@ func kept(t testing.TB, s *Store) []string {
 	return out
 }
 
-func save(t testing.TB, s *Store, files map[string]string) {
-	t.Helper()
-	for name, content := range files {
-		to := s.Path(inThread + name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
-		require.NoError(t, os.WriteFile(to, []byte(content), 0o644))
-	}
-}
-
-func exchangeStore(t testing.TB) *Store {
-	t.Helper()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
-	prepareThread(t, s)
-	return s
-}
-
 func TestAFileIsExchangedWhenItIsWhatWasPlannedOn(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name       string
-		there      files
+		there      map[string]string
 		x          exchanged
-		want       files
+		want       map[string]string
 		keptAsBlob []string
 	}{
-		{"replaced", files{"plan.md": "old"}, exchanged{"plan.md", "old", "new"}, files{"plan.md": "new"}, []string{"old"}},
-		{"deleted", files{"plan.md": "old", "other.md": "o"}, exchanged{"plan.md", "old", ""}, files{"other.md": "o"}, []string{"old"}},
-		{"new", nil, exchanged{"plan.md", "", "new"}, files{"plan.md": "new"}, nil},
-		{"new, in folders that are made", nil, exchanged{"design/api/v1.md", "", "new"}, files{"design/api/v1.md": "new"}, nil},
-		{"deleted already", nil, exchanged{"plan.md", "old", ""}, files{}, nil},
-		{"replaced by what it is", files{"plan.md": "old"}, exchanged{"plan.md", "old", "old"}, files{"plan.md": "old"}, []string{"old"}},
+		{"replaced", map[string]string{"plan.md": "old"}, exchanged{"plan.md", "old", "new"}, map[string]string{"plan.md": "new"}, []string{"old"}},
+		{"deleted", map[string]string{"plan.md": "old", "other.md": "o"}, exchanged{"plan.md", "old", ""}, map[string]string{"other.md": "o"}, []string{"old"}},
+		{"new", nil, exchanged{"plan.md", "", "new"}, map[string]string{"plan.md": "new"}, nil},
+		{"new, in folders that are made", nil, exchanged{"design/api/v1.md", "", "new"}, map[string]string{"design/api/v1.md": "new"}, nil},
+		{"deleted already", nil, exchanged{"plan.md", "old", ""}, map[string]string{}, nil},
+		{"replaced by what it is", map[string]string{"plan.md": "old"}, exchanged{"plan.md", "old", "old"}, map[string]string{"plan.md": "old"}, []string{"old"}},
 
-		{"changed since", files{"plan.md": "saved"}, exchanged{"plan.md", "old", "new"}, files{"plan.md": "saved", "plan.md" + mark: "new"}, nil},
-		{"made since", files{"plan.md": "saved"}, exchanged{"plan.md", "", "new"}, files{"plan.md": "saved", "plan.md" + mark: "new"}, nil},
-		{"gone since", nil, exchanged{"plan.md", "old", "new"}, files{"plan.md" + mark: "new"}, nil},
-		{"gone since with its folder", nil, exchanged{"design/api.md", "old", "new"}, files{"design/api.md" + mark: "new"}, nil},
-		{"to be deleted and changed since", files{"plan.md": "saved"}, exchanged{"plan.md", "old", ""}, files{"plan.md": "saved"}, nil},
-		{"beside a file of the same mark", files{"plan.md": "saved", "plan.md" + mark: "theirs"}, exchanged{"plan.md", "old", "new"},
-			files{"plan.md": "saved", "plan.md" + mark: "theirs", "plan.md" + mark + "+": "new"}, nil},
-		{"a file in place of its folder", files{"design": "saved"}, exchanged{"design/api/v1.md", "", "new"},
-			files{"design": "saved", "design" + mark + "/api/v1.md": "new"}, nil},
-		{"a folder in its place", files{"plan.md/part": "saved"}, exchanged{"plan.md", "old", "new"},
-			files{"plan.md/part": "saved", "plan.md" + mark: "new"}, nil},
-		{"a folder in place of what is to be deleted", files{"plan.md/part": "saved"}, exchanged{"plan.md", "old", ""}, files{"plan.md/part": "saved"}, nil},
+		{"changed since", map[string]string{"plan.md": "saved"}, exchanged{"plan.md", "old", "new"}, map[string]string{"plan.md": "saved", "plan.md" + mark: "new"}, nil},
+		{"made since", map[string]string{"plan.md": "saved"}, exchanged{"plan.md", "", "new"}, map[string]string{"plan.md": "saved", "plan.md" + mark: "new"}, nil},
+		{"gone since", nil, exchanged{"plan.md", "old", "new"}, map[string]string{"plan.md" + mark: "new"}, nil},
+		{"gone since with its folder", nil, exchanged{"design/api.md", "old", "new"}, map[string]string{"design/api.md" + mark: "new"}, nil},
+		{"to be deleted and changed since", map[string]string{"plan.md": "saved"}, exchanged{"plan.md", "old", ""}, map[string]string{"plan.md": "saved"}, nil},
+		{"beside a file of the same mark", map[string]string{"plan.md": "saved", "plan.md" + mark: "theirs"}, exchanged{"plan.md", "old", "new"},
+			map[string]string{"plan.md": "saved", "plan.md" + mark: "theirs", "plan.md" + mark + "+": "new"}, nil},
+		{"a file in place of its folder", map[string]string{"design": "saved"}, exchanged{"design/api/v1.md", "", "new"},
+			map[string]string{"design": "saved", "design" + mark + "/api/v1.md": "new"}, nil},
+		{"a folder in its place", map[string]string{"plan.md/part": "saved"}, exchanged{"plan.md", "old", "new"},
+			map[string]string{"plan.md/part": "saved", "plan.md" + mark: "new"}, nil},
+		{"a folder in place of what is to be deleted", map[string]string{"plan.md/part": "saved"}, exchanged{"plan.md", "old", ""}, map[string]string{"plan.md/part": "saved"}, nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := exchangeStore(t)
-			save(t, s, c.there)
-			_, err := exchanging(s.Root(), s.opts, "obj-new", c.x)
+			s := teststore.ExchangeStore(t)
+			teststore.Save(t, s, c.there)
+			_, err := exchanging(s.Root(), teststore.OptionsOf(s), "obj-new", c.x)
 			require.NoError(t, err, "it is settled whatever stands there")
 			assert.Equal(t, c.want, held(t, s))
 			assert.ElementsMatch(t, c.keptAsBlob, kept(t, s), "what was displaced is a blob")
-			requireTidy(t, s)
+			teststore.RequireTidy(t, s)
 
 			// The steps stay in the state: the next writer does them again.
-			save(t, s, files{"plan.md.later": "later"})
+			teststore.Save(t, s, map[string]string{"plan.md.later": "later"})
 			c.want["plan.md.later"] = "later"
-			add(t, s, "obj-next")
+			teststore.Add(t, s, "obj-next")
 			assert.Equal(t, c.want, held(t, s), "done twice")
 			assert.ElementsMatch(t, c.keptAsBlob, kept(t, s))
 		})
@@ -166,32 +140,32 @@ func TestAFileIsExchangedWhenItIsWhatWasPlannedOn(t *testing.T) {
 
 // A moment is a step of the exchange, at which somebody saves.
 type moment struct {
-	action Action
-	path   func(s *Store) string
+	action store.Action
+	path   func(s *store.Store) string
 }
 
 func moments() map[string]moment {
-	shelved := func(s *Store) string { return s.Path(TmpDir + "/op-exchange.displaced/0") }
-	placed := func(s *Store) string { return s.Path(inThread + "plan.md") }
+	shelved := func(s *store.Store) string { return s.Path(store.TmpDir + "/op-exchange.displaced/0") }
+	placed := func(s *store.Store) string { return s.Path(teststore.InThread + "plan.md") }
 	return map[string]moment{
-		"between the look and the move":  {ActRename, shelved},
-		"between the move and the place": {ActLink, placed},
+		"between the look and the move":  {store.ActRename, shelved},
+		"between the move and the place": {store.ActLink, placed},
 	}
 }
 
 // agentSaves is how an agent's tool saves: a file of its own, then a rename.
-func agentSaves(s *Store, content string) error {
+func agentSaves(s *store.Store, content string) error {
 	temp := filepath.Join(filepath.Dir(s.Path("")), "agents-own")
 	if err := os.WriteFile(temp, []byte(content), 0o644); err != nil {
 		return err
 	}
-	return os.Rename(temp, s.Path(inThread+"plan.md"))
+	return os.Rename(temp, s.Path(teststore.InThread+"plan.md"))
 }
 
 // saving is a hook that saves once, in front of the moment's step.
-func (m moment) saving(s *Store, content string) (hook func(Action, string) error, happened *bool) {
+func (m moment) saving(s *store.Store, content string) (hook func(store.Action, string) error, happened *bool) {
 	happened = new(bool)
-	return func(a Action, path string) error {
+	return func(a store.Action, path string) error {
 		if *happened || a != m.action || path != m.path(s) {
 			return nil
 		}
@@ -206,12 +180,12 @@ func TestASaveInTheMomentOfTheExchangeIsNeverLost(t *testing.T) {
 		for _, to := range []string{"new", ""} {
 			t.Run(fmt.Sprintf("%s, to become %q", name, to), func(t *testing.T) {
 				t.Parallel()
-				s := exchangeStore(t)
-				save(t, s, map[string]string{"plan.md": "old"})
+				s := teststore.ExchangeStore(t)
+				teststore.Save(t, s, map[string]string{"plan.md": "old"})
 				hook, happened := m.saving(s, "saved")
-				_, err := exchanging(s.Root(), Options{Now: clock, Before: hook}, "obj-new", exchanged{"plan.md", "old", to})
+				_, err := exchanging(s.Root(), store.Options{Now: teststore.Clock, Before: hook}, "obj-new", exchanged{"plan.md", "old", to})
 				require.NoError(t, err)
-				if to == "" && m.action == ActLink {
+				if to == "" && m.action == store.ActLink {
 					assert.False(t, *happened, "a delete places nothing")
 					return
 				}
@@ -221,9 +195,9 @@ func TestASaveInTheMomentOfTheExchangeIsNeverLost(t *testing.T) {
 					want["plan.md"+mark] = "new"
 				}
 				assert.Equal(t, want, held(t, s), "what was saved stays, what was merged lies beside it")
-				add(t, s, "obj-next")
+				teststore.Add(t, s, "obj-next")
 				assert.Equal(t, want, held(t, s))
-				requireTidy(t, s)
+				teststore.RequireTidy(t, s)
 			})
 		}
 	}
@@ -231,18 +205,18 @@ func TestASaveInTheMomentOfTheExchangeIsNeverLost(t *testing.T) {
 
 func TestASaveOverAPutBackFileStays(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
-	save(t, s, map[string]string{"plan.md": "old"})
+	s := teststore.ExchangeStore(t)
+	teststore.Save(t, s, map[string]string{"plan.md": "old"})
 	first, happened := moments()["between the look and the move"].saving(s, "saved")
 	second := false
-	hook := func(a Action, path string) error {
-		if *happened && !second && a == ActLink && path == s.Path(inThread+"plan.md") {
+	hook := func(a store.Action, path string) error {
+		if *happened && !second && a == store.ActLink && path == s.Path(teststore.InThread+"plan.md") {
 			second = true
 			return agentSaves(s, "saved again")
 		}
 		return first(a, path)
 	}
-	_, err := exchanging(s.Root(), Options{Now: clock, Before: hook}, "obj-new", exchanged{"plan.md", "old", "new"})
+	_, err := exchanging(s.Root(), store.Options{Now: teststore.Clock, Before: hook}, "obj-new", exchanged{"plan.md", "old", "new"})
 	require.NoError(t, err)
 	require.True(t, second)
 	assert.Equal(t, map[string]string{"plan.md": "saved again", "plan.md" + mark: "new"}, held(t, s))
@@ -255,17 +229,17 @@ func TestASaveIsNotLostThoughTheExchangeIsCutOff(t *testing.T) {
 	t.Parallel()
 	for name, m := range moments() {
 		for _, to := range []string{"new", ""} {
-			if to == "" && m.action == ActLink {
+			if to == "" && m.action == store.ActLink {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, to become %q", name, to), func(t *testing.T) {
 				t.Parallel()
 				for cutAt := 0; ; cutAt++ {
-					s := exchangeStore(t)
-					save(t, s, map[string]string{"plan.md": "old"})
+					s := teststore.ExchangeStore(t)
+					teststore.Save(t, s, map[string]string{"plan.md": "old"})
 					hook, happened := m.saving(s, "saved")
 					behind := -1
-					opts := Options{Now: clock, Before: func(a Action, path string) error {
+					opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
 						err := hook(a, path)
 						if *happened {
 							behind++
@@ -277,7 +251,7 @@ func TestASaveIsNotLostThoughTheExchangeIsCutOff(t *testing.T) {
 					}}
 					_, err := exchanging(s.Root(), opts, "obj-new", exchanged{"plan.md", "old", to})
 					require.True(t, *happened)
-					add(t, s, "obj-next")
+					teststore.Add(t, s, "obj-next")
 					got := held(t, s)
 					assert.Equal(t, "saved", got["plan.md"], "cut %d steps behind the save", cutAt)
 					delete(got, "plan.md")
@@ -290,12 +264,12 @@ func TestASaveIsNotLostThoughTheExchangeIsCutOff(t *testing.T) {
 					} else {
 						assert.Empty(t, rest)
 					}
-					requireTidy(t, s)
+					teststore.RequireTidy(t, s)
 					if err == nil {
 						require.Greater(t, cutAt, 3)
 						return
 					}
-					require.ErrorIs(t, err, errUnsettled)
+					require.ErrorIs(t, err, teststore.ErrUnsettled)
 				}
 			})
 		}
@@ -305,11 +279,11 @@ func TestASaveIsNotLostThoughTheExchangeIsCutOff(t *testing.T) {
 // Where there are no hard links the file is renamed into place, behind a look.
 func TestASaveIsNotLostWithoutHardLinks(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
-	save(t, s, map[string]string{"plan.md": "old"})
+	s := teststore.ExchangeStore(t)
+	teststore.Save(t, s, map[string]string{"plan.md": "old"})
 	hook, happened := moments()["between the move and the place"].saving(s, "saved")
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		if err := hook(a, path); err != nil || a != ActLink {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
+		if err := hook(a, path); err != nil || a != store.ActLink {
 			return err
 		}
 		return syscall.EPERM
@@ -322,10 +296,10 @@ func TestASaveIsNotLostWithoutHardLinks(t *testing.T) {
 
 func TestAFileIsExchangedWithoutHardLinks(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
-	save(t, s, map[string]string{"plan.md": "old", "gone.md": "gone", "moved.md": "changed"})
-	opts := Options{Now: clock, Before: func(a Action, _ string) error {
-		if a == ActLink {
+	s := teststore.ExchangeStore(t)
+	teststore.Save(t, s, map[string]string{"plan.md": "old", "gone.md": "gone", "moved.md": "changed"})
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, _ string) error {
+		if a == store.ActLink {
 			return syscall.EPERM
 		}
 		return nil
@@ -335,7 +309,7 @@ func TestAFileIsExchangedWithoutHardLinks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"plan.md": "new", "add.md": "added", "moved.md": "changed", "moved.md" + mark: "n"}, held(t, s))
 	assert.Equal(t, []string{"gone", "old"}, kept(t, s))
-	requireTidy(t, s)
+	teststore.RequireTidy(t, s)
 }
 
 // The scenarios below are killed and failed at every step by crash_test.go.
@@ -364,27 +338,27 @@ func exchangesOf(n int) (all []exchanged, before, after map[string]string) {
 	return all, before, after
 }
 
-func prepareExchange(t testing.TB, s *Store) { exchangeScenario(9).prepare(t, s) }
+func prepareExchange(t testing.TB, s *store.Store) { exchangeScenario(9).prepare(t, s) }
 
-func afterExchange(t testing.TB, s *Store, whole bool) { afterExchangeOf(9, t, s, whole) }
+func afterExchange(t testing.TB, s *store.Store, whole bool) { afterExchangeOf(9, t, s, whole) }
 
 // exchangeScenario exchanges n files.
 func exchangeScenario(n int) scenario {
 	all, before, _ := exchangesOf(n)
 	return scenario{
-		prepare: func(t testing.TB, s *Store) {
-			prepareThread(t, s)
-			save(t, s, before)
+		prepare: func(t testing.TB, s *store.Store) {
+			teststore.PrepareThread(t, s)
+			teststore.Save(t, s, before)
 		},
-		run: func(dir string, opts Options) error {
+		run: func(dir string, opts store.Options) error {
 			_, err := exchanging(dir, opts, "obj-new", all...)
 			return err
 		},
-		after: func(t testing.TB, s *Store, whole bool) { afterExchangeOf(n, t, s, whole) },
+		after: func(t testing.TB, s *store.Store, whole bool) { afterExchangeOf(n, t, s, whole) },
 	}
 }
 
-func afterExchangeOf(n int, t testing.TB, s *Store, whole bool) {
+func afterExchangeOf(n int, t testing.TB, s *store.Store, whole bool) {
 	all, before, after := exchangesOf(n)
 	if !whole {
 		assert.Equal(t, before, held(t, s), "wholly old")
@@ -401,58 +375,58 @@ func afterExchangeOf(n int, t testing.TB, s *Store, whole bool) {
 
 // prepareHalfExchanged leaves an exchange as a kill in the middle of its steps
 // does.
-func prepareHalfExchanged(t testing.TB, s *Store) {
+func prepareHalfExchanged(t testing.TB, s *store.Store) {
 	prepareExchange(t, s)
 	all, _, _ := exchanges()
 	hit := false
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		hit = hit || a == ActLink && path == s.Path(inThread+"part/2.md") // it lies on its shelf
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
+		hit = hit || a == store.ActLink && path == s.Path(teststore.InThread+"part/2.md") // it lies on its shelf
 		if hit {
 			return syscall.EIO
 		}
 		return nil
 	}}
 	_, err := exchanging(s.Root(), opts, "obj-half", all...)
-	require.ErrorIs(t, err, errUnsettled)
+	require.ErrorIs(t, err, teststore.ErrUnsettled)
 	require.True(t, hit)
 }
 
 func TestAnUnsettledExchangeIsToldAndRolledForward(t *testing.T) {
 	t.Parallel()
 	all, _, _ := exchanges()
-	s := newStore(t, Options{})
-	add(t, s, names(2)...)
+	s := teststore.New(t, store.Options{})
+	teststore.Add(t, s, teststore.Names(2)...)
 	prepareExchange(t, s)
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		if a == ActRename && path == s.Path(TmpDir+"/op-exchange.displaced/1") {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
+		if a == store.ActRename && path == s.Path(store.TmpDir+"/op-exchange.displaced/1") {
 			return syscall.EIO
 		}
 		return nil
 	}}
 	_, err := exchanging(s.Root(), opts, "obj-half", all...)
-	require.ErrorIs(t, err, errUnsettled)
-	_, view, err := seen(s)
+	require.ErrorIs(t, err, teststore.ErrUnsettled)
+	_, view, err := teststore.Seen(s)
 	require.NoError(t, err)
 	assert.NotEmpty(t, view.Undone, "a reader is told")
 	assert.Empty(t, view.Warnings)
-	c, err := s.Update(context.Background(), callNamed("next"), create("obj-next"))
+	c, err := s.Update(context.Background(), teststore.CallNamed("next"), teststore.Create("obj-next"))
 	require.NoError(t, err)
-	assert.False(t, hasWarning(c.Warnings, warnings.NotSettled))
+	assert.False(t, teststore.HasWarning(c.Warnings, warnings.NotSettled))
 	afterExchange(t, s, true)
-	requireTidy(t, s)
+	teststore.RequireTidy(t, s)
 }
 
 func TestTheWorkOfAMergeIsReadAndNothingElse(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
+	s := teststore.ExchangeStore(t)
 	require.NoError(t, os.MkdirAll(s.Path("merges/merge-1/work/design"), 0o755))
-	put(t, s, "merges/merge-1/work/design/api.md", []byte("<<<<<<<"))
-	put(t, s, "merges/merge-1/other", []byte("other"))
-	require.NoError(t, os.Symlink(s.Path(StateFile), s.Path("merges/merge-1/work/link")))
-	require.NoError(t, os.MkdirAll(s.Path("threads/work"), 0o755))
-	put(t, s, "threads/work/plan.md", []byte("a thread's"))
-	put(t, s, "merges/merge-1/work/big", nil)
-	require.NoError(t, os.Truncate(s.Path("merges/merge-1/work/big"), MaxFile+1))
+	teststore.Put(t, s, "merges/merge-1/work/design/api.md", []byte("<<<<<<<"))
+	teststore.Put(t, s, "merges/merge-1/other", []byte("other"))
+	require.NoError(t, os.Symlink(s.Path(store.StateFile), s.Path("merges/merge-1/work/link")))
+	require.NoError(t, os.MkdirAll(s.Path("threads/elsewhere"), 0o755))
+	teststore.Put(t, s, "threads/elsewhere/plan.md", []byte("a thread's"))
+	teststore.Put(t, s, "merges/merge-1/work/big", nil)
+	require.NoError(t, os.Truncate(s.Path("merges/merge-1/work/big"), store.MaxFile+1))
 
 	got, err := s.ReadWork("merge-1", "design/api.md")
 	require.NoError(t, err)
@@ -474,12 +448,12 @@ func TestTheWorkOfAMergeIsReadAndNothingElse(t *testing.T) {
 	for _, c := range cases {
 		got, err := s.ReadWork(thread.MergeID(c.id), c.path)
 		assert.Empty(t, got, "%s %s", c.id, c.path)
-		requireCode(t, c.code, err)
+		teststore.RequireCode(t, c.code, err)
 	}
 	require.NoError(t, os.RemoveAll(s.Path("merges/merge-1/work")))
-	require.NoError(t, os.Symlink("../../threads/work", s.Path("merges/merge-1/work")))
+	require.NoError(t, os.Symlink("../../threads/elsewhere", s.Path("merges/merge-1/work")))
 	_, err = s.ReadWork("merge-1", "plan.md")
-	requireCode(t, codes.UnsafePath, err)
+	teststore.RequireCode(t, codes.UnsafePath, err)
 }
 
 // The steps of an operation stay in the state until the next one. What somebody
@@ -493,14 +467,17 @@ func TestAFolderThatIsGoneOrReplacedStopsNoWriter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := exchangeStore(t)
-			save(t, s, map[string]string{"design/api.md": "old", "design/gone.md": "gone"})
-			_, err := exchanging(s.Root(), s.opts, "obj-new", exchanged{"design/api.md", "old", "new"}, exchanged{"design/gone.md", "gone", ""})
+			s := teststore.ExchangeStore(t)
+			teststore.Save(t, s, map[string]string{"design/api.md": "old", "design/gone.md": "gone"})
+			_, err := exchanging(s.Root(), teststore.OptionsOf(s), "obj-new", exchanged{"design/api.md", "old", "new"}, exchanged{"design/gone.md", "gone", ""})
 			require.NoError(t, err)
-			require.NoError(t, after(s.Path(inThread+"design")))
-			_, err = s.Update(context.Background(), callNamed("next"), create("obj-next"))
+			require.NoError(t, after(s.Path(teststore.InThread+"design")))
+			_, err = s.Update(context.Background(), teststore.CallNamed("next"), teststore.Create("obj-next"))
 			require.NoError(t, err)
-			requireTidy(t, s)
+			teststore.RequireTidy(t, s)
 		})
 	}
 }
+
+// mark is in the name under which the newer of two versions is put beside the other.
+const mark = ".merge-op-exchange"

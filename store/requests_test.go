@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -11,7 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
+	"leslie/store/doctor"
 	"leslie/store/internal/journal"
+	"leslie/store/internal/saferoot"
+	"leslie/store/internal/state"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -19,53 +24,53 @@ import (
 // week is how long an answer is kept.
 const week = 7 * 24 * time.Hour
 
-func request(t testing.TB, s *Store, id, name string) Commit {
+func request(t testing.TB, s *store.Store, id, name string) store.Commit {
 	t.Helper()
-	call := callNamed(name)
+	call := teststore.CallNamed(name)
 	call.Request = id
-	c, err := s.Update(context.Background(), call, create(name))
+	c, err := s.Update(context.Background(), call, teststore.Create(name))
 	require.NoError(t, err)
 	return c
 }
 
 func TestARequestIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	first := request(t, s, "id", "obj-a")
 	assert.True(t, first.Changed)
-	add(t, s, "obj-b")
-	before := listing(t, s)
+	teststore.Add(t, s, "obj-b")
+	before := teststore.Listing(t, s)
 	again := request(t, s, "id", "obj-a")
 	assert.False(t, again.Changed)
 	assert.JSONEq(t, `{"objectiveId":"obj-a"}`, string(again.Replay))
 	assert.Equal(t, first.Operation, again.Operation)
-	assert.True(t, hasWarning(again.Warnings, warnings.RequestReplayed))
-	assert.Equal(t, before, listing(t, s))
+	assert.True(t, teststore.HasWarning(again.Warnings, warnings.RequestReplayed))
+	assert.Equal(t, before, teststore.Listing(t, s))
 }
 
 func TestARequestIdBelongsToOneCall(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	request(t, s, "id", "obj-a")
-	call := callNamed("obj-b")
+	call := teststore.CallNamed("obj-b")
 	call.Request = "id"
-	_, err := s.Update(context.Background(), call, create("obj-b"))
-	e := requireCode(t, codes.InvalidArgument, err)
+	_, err := s.Update(context.Background(), call, teststore.Create("obj-b"))
+	e := teststore.RequireCode(t, codes.InvalidArgument, err)
 	assert.Equal(t, "id", e.Facts().Text("requestId"))
 	_, err = s.Answered(context.Background(), call)
-	requireCode(t, codes.InvalidArgument, err)
+	teststore.RequireCode(t, codes.InvalidArgument, err)
 }
 
 func TestTheEarlyLookSeesAnAnswerThatHasNoFileYet(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	call := callNamed("obj-a")
+	s := teststore.New(t, store.Options{})
+	call := teststore.CallNamed("obj-a")
 	call.Request = "id"
 	c, err := s.Answered(context.Background(), call)
 	require.NoError(t, err)
 	assert.Nil(t, c)
 	request(t, s, "id", "obj-a")
-	require.NoError(t, os.RemoveAll(s.Path(RequestsDir)))
+	require.NoError(t, os.RemoveAll(s.Path(store.RequestsDir)))
 	c, err = s.Answered(context.Background(), call)
 	require.NoError(t, err)
 	require.NotNil(t, c)
@@ -74,10 +79,10 @@ func TestTheEarlyLookSeesAnAnswerThatHasNoFileYet(t *testing.T) {
 
 func TestADamagedAnswerDoesNotMakeACallRunTwice(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	request(t, s, "id", "obj-a")
-	add(t, s, "obj-b")
-	put(t, s, requestFile("id"), []byte("{"))
+	teststore.Add(t, s, "obj-b")
+	teststore.Put(t, s, state.AnswerFile("id"), []byte("{"))
 	again := request(t, s, "id", "obj-a")
 	assert.False(t, again.Changed)
 	assert.Equal(t, thread.OperationID("op-obj-a"), again.Operation)
@@ -85,35 +90,35 @@ func TestADamagedAnswerDoesNotMakeACallRunTwice(t *testing.T) {
 
 func TestAnAnswerIsForgottenAfterAWeek(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	request(t, s, "id", "obj-a")
-	later := with(s, Options{Now: func() time.Time { return noon.Add(week + time.Second) }})
-	call := callNamed("obj-b")
+	later := teststore.With(s, store.Options{Now: func() time.Time { return teststore.Clock().Add(week + time.Second) }})
+	call := teststore.CallNamed("obj-b")
 	call.Request = "id"
-	c, err := later.Update(context.Background(), call, create("obj-b"))
+	c, err := later.Update(context.Background(), call, teststore.Create("obj-b"))
 	require.NoError(t, err)
 	assert.True(t, c.Changed)
 }
 
 func TestOldAnswersAreRemovedNowAndThen(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	request(t, s, "old", "obj-old")
 	request(t, s, "young", "obj-young")
-	require.NoError(t, os.Chtimes(s.Path(requestFile("old")), noon.Add(-week-time.Hour), noon.Add(-week-time.Hour)))
-	require.NoError(t, os.Chtimes(s.Path(requestFile("young")), noon, noon))
-	for i, name := range names(forgetEvery) {
-		assert.Equal(t, i < forgetEvery-2, exists(s.Path(requestFile("old"))), "revision %d", i+2)
-		add(t, s, name)
+	require.NoError(t, os.Chtimes(s.Path(state.AnswerFile("old")), teststore.Clock().Add(-week-time.Hour), teststore.Clock().Add(-week-time.Hour)))
+	require.NoError(t, os.Chtimes(s.Path(state.AnswerFile("young")), teststore.Clock(), teststore.Clock()))
+	for i, name := range teststore.Names(64) {
+		assert.Equal(t, i < 64-2, saferoot.Exists(s.Path(state.AnswerFile("old"))), "revision %d", i+2)
+		teststore.Add(t, s, name)
 	}
-	assert.True(t, exists(s.Path(requestFile("young"))))
+	assert.True(t, saferoot.Exists(s.Path(state.AnswerFile("young"))))
 }
 
 func TestARequestIdOfAnyBytesIsKept(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	for _, id := range []string{"../../x", "a/b", "\x00\n", "ü", "-", string(make([]byte, 5000))} {
-		name := "obj-" + string(requestFile(id)[9:20])
+		name := "obj-" + string(state.AnswerFile(id)[9:20])
 		first := request(t, s, id, name)
 		again := request(t, s, id, name)
 		assert.True(t, first.Changed)
@@ -133,23 +138,23 @@ func TestTheDigestDoesNotDependOnSpaces(t *testing.T) {
 // that tells of files which are not there yet: only a writer may repeat it.
 func TestTheEarlyLookKeepsSilentWhileFilesAreMissing(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	call := callNamed("obj-a")
+	s := teststore.New(t, store.Options{})
+	call := teststore.CallNamed("obj-a")
 	call.Request = "id"
-	folder := thread.Step{Do: thread.StepMakeDir, To: ThreadsDir + "/made"}
-	rule := func(st *thread.State) (Outcome, error) {
+	folder := thread.Step{Do: thread.StepMakeDir, To: store.ThreadsDir + "/made"}
+	rule := func(st *thread.State) (store.Outcome, error) {
 		st.Plan(folder)
-		return create("obj-a")(st)
+		return teststore.Create("obj-a")(st)
 	}
-	broken := Open(s.Root(), Options{Before: func(a Action, path string) error {
-		if a == ActMkdir {
+	broken := store.Open(s.Root(), store.Options{Before: func(a store.Action, path string) error {
+		if a == store.ActMkdir {
 			return os.ErrPermission
 		}
 		return nil
 	}})
 	first, err := broken.Update(context.Background(), call, rule)
 	require.NoError(t, err)
-	require.True(t, hasWarning(first.Warnings, warnings.NotSettled))
+	require.True(t, teststore.HasWarning(first.Warnings, warnings.NotSettled))
 
 	early, err := s.Answered(context.Background(), call)
 	require.NoError(t, err)
@@ -162,23 +167,23 @@ func TestTheEarlyLookKeepsSilentWhileFilesAreMissing(t *testing.T) {
 
 func TestAnAnswerWithoutAnOperationBelongsToOneCall(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
+	s := teststore.New(t, store.Options{})
 	request(t, s, "id", "obj-a")
-	before := listing(t, s)
-	same, other := callNamed("obj-a"), callNamed("obj-b")
+	before := teststore.Listing(t, s)
+	same, other := teststore.CallNamed("obj-a"), teststore.CallNamed("obj-b")
 	same.Request, other.Request = "id", "id"
 	require.NoError(t, s.Keep(context.Background(), same, 1, json.RawMessage(`{"objectiveId":"late"}`)))
-	requireCode(t, codes.InvalidArgument, s.Keep(context.Background(), other, 1, json.RawMessage(`{}`)))
-	assert.Equal(t, before, listing(t, s), "the first answer stands")
+	teststore.RequireCode(t, codes.InvalidArgument, s.Keep(context.Background(), other, 1, json.RawMessage(`{}`)))
+	assert.Equal(t, before, teststore.Listing(t, s), "the first answer stands")
 }
 
 func TestAnAnswerWithoutAnOperationLeavesAStoreHealthy(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	call := callNamed("obj-a")
+	s := teststore.New(t, store.Options{})
+	call := teststore.CallNamed("obj-a")
 	call.Request = "id"
 	require.NoError(t, s.Keep(context.Background(), call, 0, json.RawMessage(`{}`)))
-	d, err := s.Diagnose(context.Background())
+	d, err := doctor.Doctor{Store: s}.Diagnose(context.Background())
 	require.NoError(t, err)
 	assert.True(t, d.Healthy, "%v", d.Findings)
 }

@@ -69,6 +69,10 @@ func (s *Store) RunsFolder(id thread.ThreadID) (dir string, err error) {
 	return dir, nil
 }
 
+// LimitsFile is the file with the agents that may use nothing more for now, in the folder
+// of no thread (see RunsFolder).
+func (s *Store) LimitsFile() string { return s.Path(path.Join(RunsDir, loopLock, "limits.json")) }
+
 func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release func(), err error) {
 	if dir, err = s.RunsFolder(thread.ThreadID(name)); err != nil {
 		return "", nil, err
@@ -114,7 +118,7 @@ func (s *Store) runsHeld(of string) (bool, error) {
 		return false, s.disk.ReadFailed(err)
 	}
 	lock := flock.New(name, flock.SetFlag(os.O_RDWR|saferoot.OpenFlags))
-	got, err := lockfile.Try(lock.TryLock)
+	got, err := lockfile.Try(lock.TryRLock) // shared: others who ask at the same time do not hold it
 	if err != nil {
 		return false, s.disk.ReadFailed(err)
 	}
@@ -122,4 +126,10 @@ func (s *Store) runsHeld(of string) (bool, error) {
 		_ = lockfile.Release(lock)
 	}
 	return !got, nil
+}
+
+// RunHeardOf returns when a run last wrote to a file in the folder of its thread, the zero
+// time if it has not.
+func (s *Store) RunHeardOf(id thread.ThreadID, name string) time.Time {
+	return s.disk.ChangedAt(path.Join(RunsDir, string(id), name))
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -10,26 +10,30 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store"
+	"leslie/store/doctor"
 	"leslie/store/internal/jsonl"
 	"leslie/store/internal/scan"
+	"leslie/store/internal/state"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 )
 
 // wordy is a store whose thread has an intent of 60 KB and was suspended and resumed
 // thirty times, with the operation that spawned it.
-func wordy(t testing.TB) (s *Store, spawn Call) {
+func wordy(t testing.TB) (s *store.Store, spawn store.Call) {
 	t.Helper()
-	s = newStore(t, Options{})
-	add(t, s, "obj-a")
+	s = teststore.New(t, store.Options{})
+	teststore.Add(t, s, "obj-a")
 	intent := strings.Repeat("Say \"it\" at <length>. ", 60<<10/22)
-	spawn = callNamed("spawn")
+	spawn = teststore.CallNamed("spawn")
 	var err error
 	spawn.Params, err = jsonl.Marshal(map[string]string{"id": "wordy", "intent": intent})
 	require.NoError(t, err)
 	spawn.Request = "try/1"
-	rule := func(act func(*thread.State) error) func(*thread.State) (Outcome, error) {
-		return func(st *thread.State) (Outcome, error) {
-			return Outcome{Thread: "wordy", Answer: json.RawMessage(`{"data":1}`)}, act(st)
+	rule := func(act func(*thread.State) error) func(*thread.State) (store.Outcome, error) {
+		return func(st *thread.State) (store.Outcome, error) {
+			return store.Outcome{Thread: "wordy", Answer: json.RawMessage(`{"data":1}`)}, act(st)
 		}
 	}
 	_, err = s.Update(context.Background(), spawn, rule(func(st *thread.State) error {
@@ -40,7 +44,7 @@ func wordy(t testing.TB) (s *Store, spawn Call) {
 	require.NoError(t, err)
 	for i := range 60 {
 		action := []thread.Action{thread.Suspend, thread.Resume}[i%2]
-		call := callNamed(fmt.Sprint("act-", i))
+		call := teststore.CallNamed(fmt.Sprint("act-", i))
 		_, err := s.Update(context.Background(), call, rule(func(st *thread.State) error {
 			_, err := st.Lifecycle("wordy", action, fmt.Sprint("reason ", i), call.Stamp)
 			return err
@@ -55,10 +59,10 @@ func TestALongIntentIsWrittenOnce(t *testing.T) {
 	s, _ := wordy(t)
 	text := "Say \\\"it\\\" at <length>. Say"
 	const one = 60 << 10 / 22
-	lines := strings.Count(string(read(t, s, JournalFile)), text)
+	lines := strings.Count(string(teststore.Read(t, s, store.JournalFile)), text)
 	assert.LessOrEqual(t, lines, one, "in the journal")
-	assert.LessOrEqual(t, strings.Count(string(read(t, s, StateFile)), text), one, "and in the state")
-	assert.Less(t, len(read(t, s, JournalFile)), 160<<10)
+	assert.LessOrEqual(t, strings.Count(string(teststore.Read(t, s, store.StateFile)), text), one, "and in the state")
+	assert.Less(t, len(teststore.Read(t, s, store.JournalFile)), 160<<10)
 }
 
 // What is left out of the journal is given back wherever the journal is needed.
@@ -67,41 +71,41 @@ func TestSlimLinesGiveEverythingBack(t *testing.T) {
 	ctx := context.Background()
 	origin, spawn := wordy(t)
 	records := recordsOfState(t, origin)
-	for name, lose := range map[string]func(s *Store){
-		"the state": func(s *Store) { put(t, s, StateFile, []byte("{")) },
-		"both, and it is rebuilt": func(s *Store) {
-			put(t, s, StateFile, []byte("{"))
-			put(t, s, BackupFile, []byte("{"))
-			_, err := s.Repair(ctx, repairCall())
+	for name, lose := range map[string]func(s *store.Store){
+		"the state": func(s *store.Store) { teststore.Put(t, s, store.StateFile, []byte("{")) },
+		"both, and it is rebuilt": func(s *store.Store) {
+			teststore.Put(t, s, store.StateFile, []byte("{"))
+			teststore.Put(t, s, store.BackupFile, []byte("{"))
+			_, err := doctor.Doctor{Store: s}.Repair(ctx, teststore.RepairCall())
 			require.NoError(t, err)
 		},
 	} {
-		s := copyStore(t, origin)
+		s := teststore.Copy(t, origin)
 		lose(s)
 		assert.Equal(t, records, recordsOfState(t, s), name)
-		add(t, s, "obj-next")
-		d, err := s.Diagnose(ctx)
+		teststore.Add(t, s, "obj-next")
+		d, err := doctor.Doctor{Store: s}.Diagnose(ctx)
 		require.NoError(t, err)
 		assert.True(t, d.Healthy, "%s: %v", name, d.Findings)
 	}
 
-	h, err := origin.History(ctx, HistoryQuery{})
+	h, err := origin.History(ctx, store.HistoryQuery{})
 	require.NoError(t, err)
 	first := h.Operations[len(h.Operations)-2]
 	assert.Equal(t, string(spawn.Params), string(first.Params))
 	c, err := origin.Answered(ctx, spawn)
 	require.NoError(t, err, "the call is known by its parameters")
 	require.NotNil(t, c)
-	put(t, origin, requestFile("try/1"), []byte("{"))
+	teststore.Put(t, origin, state.AnswerFile("try/1"), []byte("{"))
 	c, err = origin.Answered(ctx, spawn)
 	require.NoError(t, err, "from the journal, too")
 	require.NotNil(t, c)
 	assert.JSONEq(t, `{"data":1}`, string(c.Replay))
 
-	undo := callNamed("undo")
-	_, err = origin.Update(ctx, undo, func(st *thread.State) (Outcome, error) {
+	undo := teststore.CallNamed("undo")
+	_, err = origin.Update(ctx, undo, func(st *thread.State) (store.Outcome, error) {
 		_, err := st.Invert(h.Operations[0], undo.Stamp)
-		return Outcome{Thread: "wordy"}, err
+		return store.Outcome{Thread: "wordy"}, err
 	})
 	require.NoError(t, err)
 	var th thread.Thread

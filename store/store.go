@@ -4,16 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"leslie/internal/retry"
 	"leslie/store/internal/content"
 	"leslie/store/internal/filework"
-	"leslie/store/internal/journal"
 	"leslie/store/internal/logfile"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
+	"leslie/store/internal/state"
+	"leslie/store/replica"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -21,18 +21,19 @@ import (
 // Names inside the store's folder.
 const (
 	Dir          = saferoot.Folder
-	StateFile    = "thread_relations.json"
-	BackupFile   = StateFile + ".bak"
-	LockFile     = StateFile + ".lock"
-	UpgradedFile = StateFile + ".v2" // the last state of the version before
-	JournalFile  = "operations.jsonl"
-	ArchiveFile  = "archive.jsonl"
+	StateFile    = state.StateFile
+	BackupFile   = state.BackupFile
+	LockFile     = state.LockFile
+	UpgradedFile = state.UpgradedFile // the last state of the version before
+	JournalFile  = state.JournalFile
+	ArchiveFile  = state.ArchiveFile
 	ThreadsDir   = scan.Threads
-	RequestsDir  = "requests"
+	RequestsDir  = state.RequestsDir
 	TmpDir       = content.Tmp
 	BlobsDir     = content.Folder
 	MergesDir    = scan.Merges
 	LogsDir      = logfile.Folder
+	HeardDir     = logfile.HeardDir
 	ConfigFile   = "config.json"
 	InheritedDir = scan.Inherited // under a thread's folder
 	MetaDir      = scan.Meta      // under a thread's folder
@@ -51,22 +52,14 @@ type Options struct {
 	// Home is the caller's home folder: its .leslie is the user's configuration and
 	// never counts as a store.
 	Home string
-	// Progress, if not nil, is called with how far a check of the whole store is.
-	Progress func(Progress)
 	// Context is that of the call for which the store is open: asking the log of a project
 	// on several machines ends with it. It is needed with Link alone.
 	Context context.Context
 	// Link, if not nil, is the connection to the log of a project on several machines.
-	Link *Link
+	Link *replica.Link
 	// Before is called before every step that changes the disk, with its action and
 	// absolute path; its error fails the step. For tests.
 	Before func(Action, string) error
-}
-
-// Progress is how far something is: Done of Total equal shares, or nobody knows for 0.
-type Progress struct {
-	What        string
-	Done, Total int
 }
 
 // Action is the kind of a step that changes the disk.
@@ -116,11 +109,9 @@ func IsDamaged(err error) bool { return errors.Is(err, content.ErrDamaged) }
 type Store struct {
 	artifacts // and blobs: what reads them
 	logs
-	opts   Options
-	disk   saferoot.Disk
-	recent atomic.Pointer[lately]
-	asked  atomic.Pointer[end]             // what Ask was told, until it is used
-	ahead  atomic.Pointer[[]journal.Entry] // what rules that run know and the disk does not: see lookAhead
+	opts  Options
+	disk  saferoot.Disk
+	files *state.Files
 }
 
 // Open returns the store of the project at root. It reads nothing yet.
@@ -130,12 +121,19 @@ func Open(root string, opts Options) *Store {
 	if opts.Link != nil {
 		s.disk.Elsewhere = s.fetchBlob
 	}
+	s.files = &state.Files{Disk: s.disk, Policy: opts.Lock, Jitter: opts.Jitter, Linked: opts.Link != nil}
 	s.artifacts, s.logs = scan.On(s.disk), logfile.On(s.disk, LockFile)
 	return s
 }
 
 // Root is the absolute path of the project.
 func (s *Store) Root() string { return s.disk.Project }
+
+// Files are the files by which the store survives, for packages below this one.
+func (s *Store) Files() *state.Files { return s.files }
+
+// Link is the connection to the log of a project on several machines, nil if there is none.
+func (s *Store) Link() *replica.Link { return s.opts.Link }
 
 // Stage creates the operation's staging folder and holds it until Close or Discard.
 // Errors: T505; T507 if a link is in place of a folder.
@@ -151,12 +149,10 @@ func (s *Store) Path(rel string) string {
 
 // Wait says how long a call waits for the store's lock. The zero value means the whole
 // schedule of Options.Lock.
-type Wait struct {
-	// Timeout, when positive, shortens the schedule.
-	Timeout time.Duration
-	// Notify, if not nil, is called once after a wait of one second.
-	Notify func(path string)
-}
+type Wait = state.Wait
+
+// Option is one thing that can be done when neither the state nor its backup is whole.
+type Option = state.Option
 
 // Call describes the command of an operation: what the journal records, and the
 // caller's conditions for the commit.
@@ -175,17 +171,22 @@ type Call struct {
 	// before the lock is taken.
 	Staged []*Stage
 
-	// Reversal is of an undo or a redo.
-	Reversal thread.Reversal
+	// Continues: see thread.Operation.
+	Continues thread.OperationID
 
-	// Publish: in a connected project the operation takes along the files of the thread
-	// that it concerns, whether it changes them or not; PublishAll those of these, too.
-	Publish    bool
+	// Unless, if not nil, is a call that may have its answer by now: then Update fails with
+	// ErrAnswered and changes nothing. It is for the first of several operations of a request.
+	Unless *Call
+	// LogEnd, if not nil, is what Ask was told for this call.
+	LogEnd *LogEnd
+
+	// PublishAll: in a connected project the operation takes along the files of these
+	// threads, too, whether it changes them or not.
 	PublishAll []thread.ThreadID
 	// announced, if not nil, is called when the log has the operation.
 	announced func()
 
-	files []thread.ThreadID // whose files are read under the lock: see Settled
+	files []thread.ThreadID // whose files are read under the lock: see ReadConsistentToWrite
 }
 
 // Outcome is what a rule function returns besides the changed State.

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -10,7 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/store"
+	"leslie/store/doctor"
 	"leslie/store/internal/filework"
+	"leslie/store/internal/storetest"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 )
 
@@ -25,8 +29,8 @@ func manyExchanged() (all []exchanged) {
 	return all
 }
 
-func withVersion(all []exchanged, of func(exchanged) string) files {
-	out := files{}
+func withVersion(all []exchanged, of func(exchanged) string) map[string]string {
+	out := map[string]string{}
 	for _, x := range all {
 		if of(x) != "" {
 			out[x.path] = of(x)
@@ -41,7 +45,7 @@ func behind(x exchanged) string { return x.to }
 
 // cutOffAt makes an exchange, as a merge does, whose process dies before its n-th
 // link: each link puts one file in its place.
-func cutOffAt(t testing.TB, s *Store, n int, all ...exchanged) {
+func cutOffAt(t testing.TB, s *store.Store, n int, all ...exchanged) {
 	t.Helper()
 	stage, err := s.Stage("op-exchange")
 	require.NoError(t, err)
@@ -51,17 +55,17 @@ func cutOffAt(t testing.TB, s *Store, n int, all ...exchanged) {
 		require.NoError(t, stage.Write(name, []byte(x.to), false))
 		content, err := stage.Put([]byte(x.to))
 		require.NoError(t, err)
-		step := thread.Step{Do: thread.StepReplace, From: stage.Rel(name), To: inThread + x.path, Content: content}
+		step := thread.Step{Do: thread.StepReplace, From: stage.Rel(name), To: teststore.InThread + x.path, Content: content}
 		if x.from != "" {
-			step.Expect = hashOf(x.from)
+			step.Expect = storetest.Sum(x.from)
 		}
 		steps = append(steps, step)
 	}
 	require.NoError(t, stage.Sync())
 	links, committed := 0, false
-	opts := Options{Now: clock, Before: func(a Action, path string) error {
-		committed = committed || a == ActRename && path == s.Path(StateFile)
-		if committed && a == ActLink {
+	opts := store.Options{Now: teststore.Clock, Before: func(a store.Action, path string) error {
+		committed = committed || a == store.ActRename && path == s.Path(store.StateFile)
+		if committed && a == store.ActLink {
 			links++
 		}
 		if links >= n {
@@ -69,11 +73,11 @@ func cutOffAt(t testing.TB, s *Store, n int, all ...exchanged) {
 		}
 		return nil
 	}}
-	_, err = runWith(s.Root(), opts, callNamed("exchange"), func(st *thread.State) (Outcome, error) {
+	_, err = teststore.RunWith(s.Root(), opts, teststore.CallNamed("exchange"), func(st *thread.State) (store.Outcome, error) {
 		st.Plan(steps...)
-		return create("obj-new")(st)
+		return teststore.Create("obj-new")(st)
 	})
-	require.ErrorIs(t, err, errUnsettled)
+	require.ErrorIs(t, err, teststore.ErrUnsettled)
 	require.NoError(t, stage.Close())
 }
 
@@ -84,30 +88,30 @@ func TestRepairNeverHalfAppliesAnOperation(t *testing.T) {
 	for _, n := range []int{1, 7, 10} {
 		t.Run(fmt.Sprint("killed at file ", n), func(t *testing.T) {
 			t.Parallel()
-			s := exchangeStore(t)
+			s := teststore.ExchangeStore(t)
 			all := manyExchanged()
-			save(t, s, withVersion(all, before))
+			teststore.Save(t, s, withVersion(all, before))
 			cutOffAt(t, s, n, all...)
 
 			folder := s.Path("threads/thread-old")
 			away := t.TempDir() + "/away"
 			require.NoError(t, os.Rename(folder, away))
 			require.NoError(t, os.Symlink(away, folder))
-			r, err := s.Repair(context.Background(), repairCall())
+			r, err := doctor.Doctor{Store: s}.Repair(context.Background(), teststore.RepairCall())
 			if err == nil {
 				assert.False(t, r.After.Healthy, "files are missing: %v", r.After.Findings)
 			}
 			require.NoError(t, os.Remove(folder))
 			require.NoError(t, os.Rename(away, folder))
 
-			_, err = s.Repair(context.Background(), repairCall())
+			_, err = doctor.Doctor{Store: s}.Repair(context.Background(), teststore.RepairCall())
 			require.NoError(t, err)
 			assert.Equal(t, withVersion(all, behind), held(t, s), "all of it is in place")
-			d, err := s.Diagnose(context.Background())
+			d, err := doctor.Doctor{Store: s}.Diagnose(context.Background())
 			require.NoError(t, err)
 			assert.Empty(t, d.Findings)
-			add(t, s, "obj-next")
-			requireTidy(t, s)
+			teststore.Add(t, s, "obj-next")
+			teststore.RequireTidy(t, s)
 		})
 	}
 }
@@ -115,65 +119,70 @@ func TestRepairNeverHalfAppliesAnOperation(t *testing.T) {
 // The staged files are gone, by whatever hand: what the places hold says what was done.
 func TestAFileIsInPlaceWhenItHasTheContent(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
+	s := teststore.ExchangeStore(t)
 	all := manyExchanged()
-	save(t, s, withVersion(all, before))
+	teststore.Save(t, s, withVersion(all, before))
 	cutOffAt(t, s, 7, all...)
-	require.NoError(t, os.RemoveAll(s.Path(TmpDir)))
+	require.NoError(t, os.RemoveAll(s.Path(store.TmpDir)))
 
-	_, view, err := seen(s)
+	_, view, err := teststore.Seen(s)
 	require.NoError(t, err)
 	var undone []string
 	for _, step := range view.Undone {
 		undone = append(undone, step.To)
 	}
-	assert.Equal(t, []string{inThread + "file-6.md", inThread + "file-7.md", inThread + "file-8.md", inThread + "file-9.md"}, undone)
-	add(t, s, "obj-next")
+	assert.Equal(t, []string{teststore.InThread + "file-6.md", teststore.InThread + "file-7.md", teststore.InThread + "file-8.md", teststore.InThread + "file-9.md"}, undone)
+	teststore.Add(t, s, "obj-next")
 	want := withVersion(all, behind)
 	delete(want, "file-6.md") // it was displaced, and where it lay is gone as well
 	want["file-6.md"+mark] = "new 6"
 	assert.Equal(t, want, held(t, s))
-	requireTidy(t, s)
+	teststore.RequireTidy(t, s)
 }
 
 // What somebody saved in the meantime is theirs, also where the staged file is gone.
 func TestASavedFileStaysWhereTheStagedOneIsGone(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
+	s := teststore.ExchangeStore(t)
 	all := manyExchanged()
-	save(t, s, withVersion(all, before))
+	teststore.Save(t, s, withVersion(all, before))
 	cutOffAt(t, s, 7, all...)
-	require.NoError(t, os.RemoveAll(s.Path(TmpDir)))
-	save(t, s, files{"file-8.md": "saved"})
+	require.NoError(t, os.RemoveAll(s.Path(store.TmpDir)))
+	teststore.Save(t, s, map[string]string{"file-8.md": "saved"})
 
-	add(t, s, "obj-next")
+	teststore.Add(t, s, "obj-next")
 	want := withVersion(all, behind)
 	want["file-8.md"] = "saved"
 	delete(want, "file-6.md") // it was displaced, and where it lay is gone as well
 	want["file-6.md"+mark] = "new 6"
 	assert.Equal(t, want, held(t, s))
-	add(t, s, "obj-third")
+	teststore.Add(t, s, "obj-third")
 	assert.Equal(t, want, held(t, s))
 }
 
 func TestASweepLeavesAPendingOperationAlone(t *testing.T) {
 	t.Parallel()
-	s := exchangeStore(t)
+	s := teststore.ExchangeStore(t)
 	all := manyExchanged()
-	save(t, s, withVersion(all, before))
+	teststore.Save(t, s, withVersion(all, before))
 	cutOffAt(t, s, 7, all...)
-	was := listing(t, s)
-	m := &repairRun{store: s, ctx: context.Background(), call: repairCall(), seen: newMemory()}
-	require.NoError(t, m.sweep())
+	was := teststore.Listing(t, s)
+	w, err := s.Files().Lock(context.Background(), store.Wait{})
+	require.NoError(t, err)
+	now, err := w.Load()
+	require.NoError(t, err)
+	require.NoError(t, w.DropTemporary())
+	require.NoError(t, filework.SweepStages(w.Disk, w.Unfinished(now)...))
+	w.Unlock()
 	for name := range was {
 		_, err := os.Lstat(s.Path(name))
 		assert.NoError(t, err)
 	}
-	_, _, err := seen(s)
+	_, _, err = teststore.Seen(s)
 	require.NoError(t, err)
-	add(t, s, "obj-next")
+	teststore.Add(t, s, "obj-next")
 	assert.Equal(t, withVersion(all, behind), held(t, s))
 	var unused thread.OperationID
-	require.NoError(t, filework.SweepStages(s.disk, unused))
-	requireTidy(t, s)
+	require.NoError(t, filework.SweepStages(s.Files().Disk, unused))
+	teststore.RequireTidy(t, s)
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/store"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/teststore"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -21,7 +23,7 @@ import (
 // unknown, and unknown is neither there nor gone.
 
 // giveAway makes everything of a store nobody's, whom permissions bind.
-func giveAway(t *testing.T, s *Store) {
+func giveAway(t *testing.T, s *store.Store) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return
@@ -45,21 +47,21 @@ func TestStepsThatCannotBeLookedAtAreNotTakenForDone(t *testing.T) {
 	t.Parallel()
 	for name, sc := range map[string]scenario{
 		"placed":    {prepare: prepareHalfPlaced, after: afterHalfPlaced},
-		"exchanged": {prepare: prepareHalfExchanged, after: func(t testing.TB, s *Store, _ bool) { afterExchange(t, s, true) }},
+		"exchanged": {prepare: prepareHalfExchanged, after: func(t testing.TB, s *store.Store, _ bool) { afterExchange(t, s, true) }},
 	} {
 		s := sc.prepared(t)
 		giveAway(t, s)
-		open := unsearchable(t, s.Path(TmpDir))
-		asNobody(t, s, func() {
-			_, err := s.Update(context.Background(), callNamed("obj-early"), create("obj-early"))
+		open := unsearchable(t, s.Path(store.TmpDir))
+		teststore.AsNobody(t, s, func() {
+			_, err := s.Update(context.Background(), teststore.CallNamed("obj-early"), teststore.Create("obj-early"))
 			assert.True(t, codes.Has(err, codes.ReadFailed), "%s: %v", name, err)
 			view, err := s.View(context.Background(), func(*thread.State) error { return nil })
 			assert.NoError(t, err)
 			assert.NotEmpty(t, view.Undone, "%s: a reader is told", name)
 		})
 		open()
-		asNobody(t, s, func() {
-			_, err := s.Update(context.Background(), callNamed("obj-then"), create("obj-then"))
+		teststore.AsNobody(t, s, func() {
+			_, err := s.Update(context.Background(), teststore.CallNamed("obj-then"), teststore.Create("obj-then"))
 			assert.NoError(t, err, name)
 		})
 		sc.after(t, s, true)
@@ -68,26 +70,26 @@ func TestStepsThatCannotBeLookedAtAreNotTakenForDone(t *testing.T) {
 
 func TestWhatWasDisplacedAndCannotBeReadIsMovedAsideAndBlocksNobody(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	prepareThread(t, s)
-	put(t, s, "threads/thread-old/closed/x.md", []byte("precious"))
+	s := teststore.New(t, store.Options{})
+	teststore.PrepareThread(t, s)
+	teststore.Put(t, s, "threads/thread-old/closed/x.md", []byte("precious"))
 	giveAway(t, s)
 	unsearchable(t, s.Path("threads/thread-old/closed"))
-	write := func(id thread.ObjectiveID, steps ...thread.Step) (c Commit) {
-		asNobody(t, s, func() {
+	write := func(id thread.ObjectiveID, steps ...thread.Step) (c store.Commit) {
+		teststore.AsNobody(t, s, func() {
 			var err error
-			c, err = s.Update(context.Background(), callNamed(string(id)), func(st *thread.State) (Outcome, error) {
+			c, err = s.Update(context.Background(), teststore.CallNamed(string(id)), func(st *thread.State) (store.Outcome, error) {
 				st.Plan(steps...)
-				return create(string(id))(st)
+				return teststore.Create(string(id))(st)
 			})
 			assert.NoError(t, err, "%s", id)
 		})
 		return c
 	}
 	c := write("obj-a", thread.Step{Do: thread.StepRemove, To: "threads/thread-old/closed"})
-	assert.True(t, hasWarning(c.Warnings, warnings.NotSettled), "it is told at once")
+	assert.True(t, teststore.HasWarning(c.Warnings, warnings.NotSettled), "it is told at once")
 	c = write("obj-b")
-	require.True(t, hasWarning(c.Warnings, warnings.NotSettled))
+	require.True(t, teststore.HasWarning(c.Warnings, warnings.NotSettled))
 	assert.Contains(t, c.Warnings[0].Message, "displaced.set-aside-", "who mends it is told where it is")
 	assert.Empty(t, write("obj-c").Warnings, "and once")
 
@@ -98,18 +100,18 @@ func TestWhatWasDisplacedAndCannotBeReadIsMovedAsideAndBlocksNobody(t *testing.T
 	text, err := os.ReadFile(filepath.Join(aside[0], "0", "x.md"))
 	require.NoError(t, err)
 	assert.Equal(t, "precious", string(text), "nothing was deleted that is no blob")
-	requireTidy(t, s)
+	teststore.RequireTidy(t, s)
 	requireNoGap(t, s)
 }
 
 func TestAFileThatCannotBeReadIsNotTakenForChanged(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	prepareThread(t, s)
-	put(t, s, "threads/thread-old/design/a.md", []byte("a"))
+	s := teststore.New(t, store.Options{})
+	teststore.PrepareThread(t, s)
+	teststore.Put(t, s, "threads/thread-old/design/a.md", []byte("a"))
 	giveAway(t, s)
 	unsearchable(t, s.Path("threads/thread-old/design"))
-	asNobody(t, s, func() {
+	teststore.AsNobody(t, s, func() {
 		moved, err := s.Unmoved("thread-old", map[string]thread.BlobID{"design/a.md": thread.BlobID(strings.Repeat("0", 64))})
 		assert.True(t, codes.Has(err, codes.ReadFailed), "%v %v", moved, err)
 	})
@@ -117,8 +119,8 @@ func TestAFileThatCannotBeReadIsNotTakenForChanged(t *testing.T) {
 
 func TestAThreadThatCannotBeLookedAtIsNotMissing(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, Options{})
-	prepareThread(t, s)
+	s := teststore.New(t, store.Options{})
+	teststore.PrepareThread(t, s)
 	there, err := s.HasThread("thread-old")
 	require.NoError(t, err)
 	require.True(t, there)
@@ -126,8 +128,8 @@ func TestAThreadThatCannotBeLookedAtIsNotMissing(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, there)
 	giveAway(t, s)
-	unsearchable(t, s.Path(ThreadsDir))
-	asNobody(t, s, func() {
+	unsearchable(t, s.Path(store.ThreadsDir))
+	teststore.AsNobody(t, s, func() {
 		_, err := s.HasThread("thread-old")
 		assert.True(t, codes.Has(err, codes.ReadFailed), "%v", err)
 	})

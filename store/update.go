@@ -3,12 +3,11 @@ package store
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 
 	"leslie/codes"
 	"leslie/store/internal/journal"
-	"leslie/store/internal/saferoot"
+	"leslie/store/internal/state"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
@@ -30,9 +29,9 @@ import (
 // and T108 of fn, but not over an id that does not exist); T505 if a write before the
 // commit failed, and then nothing has changed; T903 for a request id that belongs to
 // another call; T904 if ctx ends before the commit. From the commit on ctx is ignored
-// and nothing fails: what could not be settled is W505.
+// and nothing fails: what could not be finished is W505.
 func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
-	if err := s.refuseForeign(); err != nil {
+	if err := s.files.RefuseForeign(); err != nil {
 		return Commit{}, err
 	}
 	for _, stage := range call.Staged {
@@ -43,57 +42,65 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 	if err := s.mustBeLinked(); err != nil {
 		return Commit{}, err
 	}
-	now, unlock, err := s.beginWrite(ctx, call.Wait, call.Stamp.Operation)
+	now, w, err := s.files.BeginWrite(ctx, call.Wait, call.Stamp.Operation)
 	if err != nil {
 		return Commit{}, err
 	}
-	defer unlock()
+	defer w.Unlock()
 	if s.opts.Link != nil {
-		return s.updateLinked(ctx, now, call, fn)
+		return s.updateLinked(ctx, w, now, call, fn)
 	}
-	return s.attempt(ctx, now, call, fn)
+	return s.attempt(ctx, w, now, call, fn)
 }
 
 // attempt runs the rules on what was loaded and commits their changes. In a connected
-// project it may fail with errBehind or errStale; then nothing has changed.
-func (s *Store) attempt(ctx context.Context, now *loaded, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
-	s.ahead.Store(&now.ahead)
-	defer s.ahead.Store(nil)
-	if c, err := s.answered(call, now.Operation); c != nil || err != nil {
-		return s.unchanged(now, c, err)
+// project it may fail with replica.ErrBehind or errStale; then nothing has changed.
+func (s *Store) attempt(ctx context.Context, w *state.Writer, now *state.Loaded, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
+	if c, err := s.answered(call, now.Operation, now.Ahead); c != nil || err != nil {
+		return s.unchanged(w, now, c, err)
 	}
-	if err := now.heldBack(threadRecords(call.files)...); err != nil {
-		return Commit{Warnings: now.warnings}, err
+	if call.Unless != nil {
+		switch c, err := s.answered(*call.Unless, now.Operation, now.Ahead); {
+		case err != nil:
+			return Commit{Warnings: now.Warnings}, err
+		case c != nil:
+			return Commit{Warnings: now.Warnings}, ErrAnswered
+		}
 	}
-	st := s.state(now)
+	if err := now.HeldBack(threadRecords(call.files)...); err != nil {
+		return Commit{Warnings: now.Warnings}, err
+	}
+	st := s.files.State(now)
 	out, err := fn(st)
 	if err == nil && st.Changed() {
-		err = now.heldBack(written(call, st, out)...)
+		err = now.HeldBack(written(st, out)...)
 	}
 	if err := verdict(ctx, call, st, err); err != nil {
-		return Commit{Warnings: now.warnings}, err
+		return Commit{Warnings: now.Warnings}, err
 	}
 	if !st.Changed() && len(call.PublishAll) == 0 {
-		return s.unchanged(now, nil, nil)
+		return s.unchanged(w, now, nil, nil)
 	}
-	published, err := s.publish(ctx, now, call, st, out)
+	published, err := s.publish(ctx, now, call, st)
 	if err != nil {
-		return Commit{Warnings: now.warnings}, err
+		return Commit{Warnings: now.Warnings}, err
 	}
 	if !st.Changed() {
-		return s.unchanged(now, nil, nil)
+		return s.unchanged(w, now, nil, nil)
 	}
-	c, err := s.commit(ctx, now, next(call, st, out), func(ctx context.Context, now *loaded, next *statefile.Image, steps []thread.Step) error {
-		err := s.announce(ctx, now, next, steps)
+	made := call.Image(st, out)
+	notes, err := w.Commit(ctx, now, made, func(ctx context.Context, now *state.Loaded, next *statefile.Image, steps []thread.Step) error {
+		err := s.opts.Link.Announce(ctx, now, next, steps)
 		if err == nil && call.announced != nil {
 			call.announced()
 		}
 		return err
 	})
-	if err == nil {
-		s.keepLists(&c.Warnings, published)
+	if err != nil {
+		return Commit{}, err
 	}
-	return c, err
+	s.keepLists(w, &notes, published)
+	return Commit{Revision: made.Revision, Changed: true, Operation: made.Operation.ID, Warnings: notes}, nil
 }
 
 // verdict returns the error of a call whose rules ran.
@@ -127,21 +134,12 @@ func ended(err error) error {
 	return err
 }
 
-// next returns the image that an operation creates.
-func next(call Call, st *thread.State, out Outcome) statefile.Image {
-	op := thread.Operation{
-		Seq:       st.Revision + 1,
-		ID:        call.Stamp.Operation,
-		Time:      call.Stamp.Time,
-		As:        call.Stamp.As,
-		Actor:     call.Stamp.Actor,
-		Command:   call.Command,
-		ThreadID:  out.Thread,
-		Params:    call.Params,
-		RequestID: call.Request,
-		Reversal:  call.Reversal,
-		Changes:   st.Changes(),
-	}
+// Image is the image that the operation of this call creates.
+func (call Call) Image(st *thread.State, out Outcome) statefile.Image {
+	op := st.Operation()
+	op.ID, op.Time, op.As, op.Actor = call.Stamp.Operation, call.Stamp.Time, call.Stamp.As, call.Stamp.Actor
+	op.Command, op.Params, op.RequestID, op.Continues = call.Command, call.Params, call.Request, call.Continues
+	op.ThreadID = out.Thread
 	e := journal.Entry{Operation: op, Archived: st.ArchivedNow(), Pending: st.Planned()}
 	if call.Request != "" {
 		e.Answer = out.Answer
@@ -152,59 +150,16 @@ func next(call Call, st *thread.State, out Outcome) statefile.Image {
 
 // unchanged ends an Update that has nothing to commit: a recovered state, or one with
 // other quarantined steps, is stored at its own revision.
-func (s *Store) unchanged(now *loaded, c *Commit, err error) (Commit, error) {
+func (s *Store) unchanged(w *state.Writer, now *state.Loaded, c *Commit, err error) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	if err := s.keepQuarantine(now); err != nil {
+	if err := w.KeepQuarantine(now); err != nil {
 		return Commit{}, err
 	}
 	if c == nil {
 		c = &Commit{Revision: now.Revision}
 	}
-	c.Warnings = append(now.warnings, c.Warnings...)
+	c.Warnings = append(now.Warnings, c.Warnings...)
 	return *c, nil
-}
-
-// refuseForeign checks, before anything is touched, whether the state belongs to
-// another program: then not even a lock file is created. Errors: T506, T509.
-func (s *Store) refuseForeign() error {
-	if s.looksOurs() {
-		return nil
-	}
-	main := s.readState(StateFile)
-	if !main.usable() {
-		return s.refuse(StateFile, main.err)
-	}
-	return nil
-}
-
-// looksOurs reads only the first bytes.
-func (s *Store) looksOurs() bool {
-	f, _, err := saferoot.OpenRegular(s.Path(StateFile))
-	if err != nil {
-		return errors.Is(err, os.ErrNotExist)
-	}
-	defer f.Close()
-	head := make([]byte, statefile.HeadSize)
-	n, _ := f.ReadAt(head, 0)
-	return statefile.Known(head[:n])
-}
-
-// beginWrite takes the lock, loads the state and finishes what an earlier process left.
-// Errors: those of lock and settle, T502, T506, T509; then the lock is free again.
-func (s *Store) beginWrite(ctx context.Context, wait Wait, own thread.OperationID) (now *loaded, unlock func(), err error) {
-	unlock, err = s.lock(ctx, wait)
-	if err != nil {
-		return nil, nil, err
-	}
-	now, err = s.loadToWrite()
-	if err == nil {
-		err = s.settle(now, own)
-	}
-	if err != nil {
-		unlock()
-		return nil, nil, err
-	}
-	return now, unlock, nil
 }

@@ -18,17 +18,11 @@ func (s *Store) View(ctx context.Context, fn func(*thread.State) error) (View, e
 	if ctx.Err() != nil {
 		return View{}, codes.Interrupted.Wrap(context.Cause(ctx))
 	}
-	now, err := s.load()
+	now, err := s.files.Load()
 	if err != nil {
 		return View{}, err
 	}
-	undone := s.undoneOf(now)
-	err = ended(fn(s.state(now))) // which may find that the archive lacks records
-	return View{Revision: now.Revision, Warnings: now.warnings, Undone: undone}, err
-}
-
-// state returns a fresh State of what was loaded; changing it does not affect the
-// loaded records.
-func (s *Store) state(now *loaded) *thread.State {
-	return thread.NewState(now.Revision, now.Records, &archiveSource{store: s, now: now})
+	undone := s.files.Undone(now)
+	err = ended(fn(s.files.State(now))) // which may find that the archive lacks records
+	return View{Revision: now.Revision, Warnings: now.Warnings, Undone: undone}, err
 }

@@ -91,7 +91,7 @@ func (s *State) adoptable(in Adoption) error {
 	}
 	checks := []error{
 		newIDs(in.Objectives, taken(TableObjectives)),
-		newIDs(in.Threads, func(id string) (bool, error) { return s.Exists(ThreadID(id)), nil }),
+		newIDs(in.Threads, func(id string) (bool, error) { return s.alike(ThreadID(id)) != "", nil }),
 		newIDs(in.References, taken(TableReferences)),
 		newIDs(in.Approvals, taken(TableApprovals)),
 		newIDs(in.Merges, taken(TableMerges)),
@@ -125,7 +125,7 @@ func newIDs[R record[R]](all []R, taken func(string) (bool, error)) error {
 	for _, r := range all {
 		id := r.recordID()
 		if !ValidID(id) {
-			return codes.InvalidArgument.New(fact.Of("reason", "'"+id+"' is no id (a letter or digit, then letters, digits, '-', '_'; at most 64)"), fact.Of("id", id))
+			return codes.InvalidArgument.New(fact.Of("reason", "'"+id+"' is no id ("+IDForm+")"), fact.Of("id", id))
 		}
 		if err := ReservedName(id); err != nil {
 			return err
@@ -134,10 +134,11 @@ func newIDs[R record[R]](all []R, taken func(string) (bool, error)) error {
 		if err != nil {
 			return err
 		}
-		if seen[id] || known {
+		folded := strings.ToLower(id)
+		if seen[folded] || known {
 			return codes.AlreadyExists.New(fact.Of("id", id)).WithNext("leslie list --all")
 		}
-		seen[id] = true
+		seen[folded] = true
 	}
 	return nil
 }

@@ -91,6 +91,38 @@ func (s *State) given(to, from ThreadID) []Common {
 	return newestFirst(out)
 }
 
+// RecordedOf returns the lists of files that records have of a thread, newest first: what
+// it published, its checkpoints, what it had in common with other threads, and what
+// references froze of it.
+func (s *State) RecordedOf(t Thread) (lists []BlobID) {
+	if t.Published != nil {
+		lists = append(lists, t.Published.Manifest)
+	}
+	var all []Common
+	for _, c := range t.Checkpoints {
+		all = append(all, Common{Manifest: c.Manifest, At: c.At})
+	}
+	for _, share := range t.Shared {
+		all = append(all, Common{Manifest: share.Manifest, At: share.At})
+	}
+	for other := range s.Threads.All() {
+		for _, share := range other.Shared {
+			if share.With == t.ID {
+				all = append(all, Common{Manifest: share.Manifest, At: share.At})
+			}
+		}
+	}
+	for ref := range s.References.All() {
+		if ref.Target == t.ID && ref.Manifest != "" {
+			all = append(all, Common{Manifest: ref.Manifest, At: ref.Revision})
+		}
+	}
+	for _, c := range newestFirst(all) {
+		lists = append(lists, c.Manifest)
+	}
+	return lists
+}
+
 func newestFirst(all []Common) []Common {
 	slices.SortStableFunc(all, func(x, y Common) int { return cmp.Compare(y.At, x.At) })
 	return all

@@ -117,18 +117,20 @@ func (t Thread) CheckpointOf(arg string) (Checkpoint, error) {
 			short = append(short, c)
 		}
 	}
-	switch len(short) {
-	case 1:
+	switch {
+	case unique(arg, len(short)):
 		return short[0], nil
-	case 0:
+	case len(short) == 0:
 		return Checkpoint{}, t.noCheckpoint(arg)
 	}
 	var ids []CheckpointID
+	var listed []codes.Candidate
 	for _, c := range short[:min(len(short), MaxCandidates)] {
 		ids = append(ids, c.ID)
+		listed = append(listed, codes.Candidate{ID: string(c.ID), Label: shortLabel(c.Name)})
 	}
-	return Checkpoint{}, codes.AmbiguousID.New(fact.Of("prefix", arg), fact.Of("count", len(short)),
-		fact.Of("candidates", ids), fact.Of("threadId", t.ID)).WithNext("leslie status " + string(t.ID))
+	return Checkpoint{}, Ambiguous(arg, len(short), ids).With(fact.Of("threadId", t.ID)).
+		WithNext("leslie status "+string(t.ID)).WithCandidates(len(short), listed...)
 }
 
 func (t Thread) noCheckpoint(arg string) error {

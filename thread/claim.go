@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"slices"
 	"time"
 
 	"leslie/codes"
@@ -29,49 +30,119 @@ func (t Thread) heldByOther(stamp Stamp) *Claim {
 	return nil
 }
 
+// heldBy reports whether an actor has the claim that is valid at a time.
+func (t Thread) heldBy(actor string, now time.Time) bool {
+	held := t.Held(now)
+	return held != nil && held.Holder == actor
+}
+
+// ClaimedBy returns the threads that are not terminated and whose last claim is that of an
+// actor, also if it has expired, in the order of a list.
+func (s *State) ClaimedBy(actor string) []Thread {
+	return inListOrder(s.Threads.where(`"claim":{`, func(t Thread) bool {
+		return t.Claim != nil && t.Claim.Holder == actor && !t.Status.Terminated()
+	}))
+}
+
+// HeldBy returns the threads that an actor holds at a time, in the order of a list.
+func (s *State) HeldBy(actor string, now time.Time) []Thread {
+	return slices.DeleteFunc(s.ClaimedBy(actor), func(t Thread) bool { return !t.heldBy(actor, now) })
+}
+
+// AlsoHeld returns the active threads that the actor holds, apart from one, "" for none, and
+// from those above it, of which it is a part.
+func (s *State) AlsoHeld(id ThreadID, stamp Stamp) (held []ThreadID) {
+	above := map[ThreadID]bool{}
+	for id != "" && !above[id] {
+		above[id] = true
+		t, _ := s.Threads.Peek(string(id))
+		id = t.ParentID
+	}
+	for _, t := range s.ClaimedBy(stamp.Actor) {
+		if t.Status == Active && t.Held(stamp.Time) != nil && !above[t.ID] {
+			held = append(held, t.ID)
+		}
+	}
+	return held
+}
+
 // Claim makes the actor the holder of a thread for d, or extends the actor's own
-// claim. Errors: T101, T105, T107 if the thread is terminated, T108.
+// claim. Errors: T101, T105, T107 if the thread is terminated, T108, T402 for an agent if
+// its executor is a person.
 func (s *State) Claim(arg string, d time.Duration, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {
 		return Thread{}, err
 	}
 	if held := t.heldByOther(stamp); held != nil {
-		return Thread{}, claimed(t, held, stamp.Time)
+		return Thread{}, s.claimed(t, held, stamp)
+	}
+	if err := mayWork(t, "claiming", stamp); err != nil {
+		return Thread{}, err
 	}
 	return s.hold(t, d, stamp), nil
 }
 
-// ClaimNext claims the first ready thread for one of these executors; nil means any
-// executor. ok is false if there is none. Errors: those of List.
-func (s *State) ClaimNext(d time.Duration, executors []Executor, stamp Stamp) (t Thread, ok bool, err error) {
-	if executors == nil {
-		executors = []Executor{""}
+// How a claim ended that did not end with its thread.
+const (
+	howTaken    = "taken over"
+	howReleased = "released"
+)
+
+// TakeOver is Claim, also of a thread that somebody else holds: a person, and whoever holds
+// a claim on a thread above, may take it over as it is. The former holder is told by whom and
+// why (W112). from is the claim that this ended, nil if there was none. Errors: those of
+// Claim, T108 for anybody else.
+func (s *State) TakeOver(arg, reason string, d time.Duration, stamp Stamp) (t Thread, from *Claim, err error) {
+	if t, err = s.LiveThread(arg); err != nil {
+		return Thread{}, nil, err
 	}
-	var firsts []Thread
-	for _, e := range executors {
-		page, err := s.First(Filter{Ready: true, Now: stamp.Time, Executor: e}, 1)
-		if err != nil {
-			return Thread{}, false, err
-		}
-		firsts = append(firsts, page.Threads...)
+	from = t.heldByOther(stamp)
+	if from != nil && !stamp.ByPerson() && !s.leads(t, stamp) {
+		err := codes.Of(s.claimed(t, from, stamp))
+		return Thread{}, nil, err.WithHint("A person may take it over, and whoever holds a thread above it. Take other work or wait")
 	}
-	if len(firsts) == 0 {
-		return Thread{}, false, nil
+	if err := mayWork(t, "claiming", stamp); err != nil {
+		return Thread{}, nil, err
 	}
-	return s.hold(inListOrder(firsts)[0], d, stamp), true, nil
+	t.endedClaim(howTaken, reason, stamp)
+	return s.hold(t, d, stamp), from, nil
+}
+
+// mayWork keeps an agent from what only the executor of a thread does if that is a person.
+// Errors: T402.
+func mayWork(t Thread, what string, stamp Stamp) error {
+	if stamp.As != Agent || t.Executor != ByHuman {
+		return nil
+	}
+	return codes.PermissionDenied.New(fact.Of("capability", what+" a thread whose executor is a person"), fact.Of("threadId", t.ID)).
+		WithHint("A person does it, or hands it to an agent: leslie transfer " + string(t.ID) + " --direction handoff --to agent").
+		WithNext("leslie list --ready --executor agent")
+}
+
+// ClaimNext claims the first ready thread of an executor, "" for anybody's. ok is false if
+// there is none. Errors: those of List.
+func (s *State) ClaimNext(d time.Duration, executor Executor, stamp Stamp) (t Thread, ok bool, err error) {
+	page, err := s.First(Filter{Ready: true, Now: stamp.Time, Executor: executor}, 1)
+	if err != nil || len(page.Threads) == 0 {
+		return Thread{}, false, err
+	}
+	return s.hold(page.Threads[0], d, stamp), true, nil
 }
 
 // Renew extends the actor's claim by its original duration. It also renews an
 // expired claim if nobody else has claimed the thread. Errors: T101, T105, T107,
-// T108, T903 if the actor has no claim.
+// T108, T903 if the actor has no claim, T402 for an agent if its executor is a person.
 func (s *State) Renew(arg string, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {
 		return Thread{}, err
 	}
 	if held := t.heldByOther(stamp); held != nil {
-		return Thread{}, claimed(t, held, stamp.Time)
+		return Thread{}, s.claimed(t, held, stamp)
+	}
+	if err := mayWork(t, "renewing the claim of", stamp); err != nil {
+		return Thread{}, err
 	}
 	if t.Claim == nil || t.Claim.Holder != stamp.Actor {
 		return Thread{}, codes.InvalidArgument.New(
@@ -81,9 +152,9 @@ func (s *State) Renew(arg string, stamp Stamp) (Thread, error) {
 	return s.hold(t, t.Claim.For, stamp), nil
 }
 
-// Release ends a claim: the holder's own, or any claim if a person asks. A thread
-// without a claim is not changed. Errors: T101, T105, T108.
-func (s *State) Release(arg string, stamp Stamp) (Thread, error) {
+// Release ends a claim: the holder's own, or any claim if a person asks, of which the holder
+// is told (W112). A thread without a claim is not changed. Errors: T101, T105, T108.
+func (s *State) Release(arg, reason string, stamp Stamp) (Thread, error) {
 	t, err := s.Thread(arg)
 	if err != nil {
 		return Thread{}, err
@@ -91,10 +162,11 @@ func (s *State) Release(arg string, stamp Stamp) (Thread, error) {
 	held := t.heldByOther(stamp)
 	switch {
 	case held != nil && !stamp.ByPerson():
-		return Thread{}, claimed(t, held, stamp.Time)
+		return Thread{}, s.claimed(t, held, stamp)
 	case held == nil && (t.Claim == nil || t.Claim.Holder != stamp.Actor):
 		return t, nil // no claim, or an expired one of another actor
 	}
+	t.endedClaim(howReleased, reason, stamp)
 	t.Claim = nil
 	return s.Threads.Put(t), nil
 }
@@ -134,7 +206,20 @@ func (s *State) hold(t Thread, d time.Duration, stamp Stamp) Thread {
 	return s.Threads.Put(t)
 }
 
-func claimed(t Thread, held *Claim, now time.Time) error {
-	return codes.Claimed.New(fact.Of("threadId", t.ID), fact.Of("holder", held.Holder), fact.Of("until", held.Until),
-		fact.Ms("retryAfter", held.Until.Sub(now)))
+// claimed is T108 for an actor: with how its own claim ended, if somebody took the thread
+// over, or with how it may take it over itself.
+func (s *State) claimed(t Thread, held *Claim, stamp Stamp) error {
+	err := codes.Claimed.New(fact.Of("threadId", t.ID), fact.Of("holder", held.Holder), fact.Of("until", held.Until),
+		fact.Ms("retryAfter", held.Until.Sub(stamp.Time)))
+	if was := t.AtWork(stamp.Time); was != nil && was.Holder == stamp.Actor {
+		err = err.With(fact.Of("how", was.How), fact.Of("endedBy", was.Ended.Actor), fact.Of("endedAt", was.Ended.At))
+		if was.Reason != "" {
+			err = err.With(fact.Of("endReason", was.Reason))
+		}
+		return err.WithHint("Your claim has ended: " + was.Said() + ". Stop working on the thread and take other work")
+	}
+	if stamp.ByPerson() || s.leads(t, stamp) {
+		return err.WithHint("Wait, or take it over with all that is done: leslie claim " + string(t.ID) + " --take-over --reason TEXT")
+	}
+	return err
 }

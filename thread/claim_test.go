@@ -50,7 +50,7 @@ func TestAClaimExcludesOthersUntilItExpires(t *testing.T) {
 	rules := map[string]func(thread.Stamp) error{
 		"claim":   func(s thread.Stamp) error { _, err := w.Claim("it", time.Hour, s); return err },
 		"renew":   func(s thread.Stamp) error { _, err := w.Renew("it", s); return err },
-		"release": func(s thread.Stamp) error { _, err := w.Release("it", s); return err },
+		"release": func(s thread.Stamp) error { _, err := w.Release("it", "", s); return err },
 	}
 	for name, rule := range rules {
 		e := failed(t, rule(w.by("eve", 59*time.Minute)), codes.Claimed, map[string]any{
@@ -112,20 +112,20 @@ func TestAClaimIsReleasedByItsHolderOrAPerson(t *testing.T) {
 	} {
 		w := standing(t, thread.Active)
 		w.claimedBy("bob", 0)
-		th, err := w.Release("it", stamp)
+		th, err := w.Release("it", "", stamp)
 		require.NoError(t, err, name)
 		assert.Nil(t, th.Claim, name)
 		assert.NotEmpty(t, w.Changes(), name)
 	}
 	for _, status := range thread.Statuses() {
 		w := standing(t, status)
-		_, err := w.Release("it", person)
+		_, err := w.Release("it", "", person)
 		require.NoError(t, err, "%s", status)
 		assert.Empty(t, w.Changes(), "nobody has claimed it")
 	}
 	w := standing(t, thread.Active)
 	w.claimedBy("bob", 0)
-	_, err := w.Release("it", w.by("eve", time.Hour))
+	_, err := w.Release("it", "", w.by("eve", time.Hour))
 	require.NoError(t, err)
 	assert.Empty(t, w.Changes(), "another's that has run out counts for nothing")
 }
@@ -184,9 +184,9 @@ func TestTheNextThreadIsTheFirstThatIsReady(t *testing.T) {
 	require.NoError(t, err)
 	w.commit()
 
-	agents := []thread.Executor{thread.ByAgent}
-	next := func(actor string, executors []thread.Executor, after time.Duration) string {
-		th, ok, err := w.ClaimNext(time.Hour, executors, w.by(actor, after))
+	agents, anybody := thread.ByAgent, thread.Executor("")
+	next := func(actor string, executor thread.Executor, after time.Duration) string {
+		th, ok, err := w.ClaimNext(time.Hour, executor, w.by(actor, after))
 		require.NoError(t, err)
 		assert.Equal(t, ok, len(w.Changes()) > 0)
 		if ok {
@@ -198,8 +198,8 @@ func TestTheNextThreadIsTheFirstThatIsReady(t *testing.T) {
 	assert.Equal(t, "first", next("bob", agents, 0))
 	assert.Equal(t, "second", next("bob", agents, 0), "one's own is taken, too")
 	assert.Empty(t, next("bob", agents, 0), "what is for people, suspended or waits is left")
-	assert.Equal(t, "person", next("kim", nil, 0))
-	assert.Empty(t, next("kim", nil, 0))
+	assert.Equal(t, "person", next("kim", anybody, 0))
+	assert.Empty(t, next("kim", anybody, 0))
 	assert.Equal(t, "first", next("eve", agents, time.Hour), "a claim that has run out is none")
 
 	ready, err := w.List(thread.Filter{Ready: true, Now: noon.Add(59 * time.Minute)})
@@ -208,4 +208,77 @@ func TestTheNextThreadIsTheFirstThatIsReady(t *testing.T) {
 	ready, err = w.List(thread.Filter{Ready: true, Now: noon.Add(time.Hour)})
 	require.NoError(t, err)
 	assert.Equal(t, []thread.ThreadID{"second", "person"}, ids(ready))
+}
+
+func TestAPersonAndTheLeadTakeAThreadOverAndTheHolderIsTold(t *testing.T) {
+	t.Parallel()
+	lead := thread.Stamp{Time: noon, As: thread.Agent, Actor: "lead"}
+	for name, tt := range map[string]struct {
+		by      thread.Stamp
+		refused bool
+	}{
+		"a person":             {thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}, false},
+		"the lead":             {lead, false},
+		"another agent":        {thread.Stamp{Time: noon, As: thread.Agent, Actor: "eve"}, true},
+		"a person in an agent": {thread.Stamp{Time: noon, As: thread.User, Actor: "eve", Doubted: true}, true},
+		"the system":           {thread.Stamp{Time: noon, As: thread.System, Actor: "eve"}, true},
+	} {
+		w := withThreads(t, "above", "other")
+		w.spawned(thread.NewThread{ID: "it", Title: "It", Intent: "it", Parent: "above", Executor: thread.ByAgent, Inherit: thread.InheritNone})
+		_, err := w.Claim("above", time.Hour, lead)
+		require.NoError(t, err)
+		bob := thread.Stamp{Time: noon, As: thread.Agent, Actor: "bob"}
+		_, err = w.Claim("it", time.Hour, bob)
+		require.NoError(t, err)
+		w.commit()
+		th, from, err := w.TakeOver("it", "bob is gone", 2*time.Hour, tt.by)
+		if tt.refused {
+			failed(t, err, codes.Claimed, nil)
+			assert.Empty(t, w.Changes(), name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Equal(t, "bob", from.Holder, name)
+		assert.Equal(t, tt.by.Actor, th.Claim.Holder, name)
+		told, ended := th.Ending("bob", noon)
+		require.True(t, ended, name)
+		assert.Equal(t, "bob is gone", told.Context.Text("reason"), name)
+		_, ended = th.Ending(tt.by.Actor, noon)
+		assert.False(t, ended, name)
+		assert.Equal(t, []thread.ThreadID{"it"}, ids(w.FormerlyHeldBy("bob")), name)
+
+		// Its claim is somebody else's now, and what it tries says why.
+		_, err = w.RespectClaim("it", bob)
+		failed(t, err, codes.Claimed, map[string]any{"endReason": "bob is gone", "endedBy": tt.by.Actor})
+		_, err = w.Renew("it", bob)
+		failed(t, err, codes.Claimed, map[string]any{"endReason": "bob is gone"})
+
+		// Once the new holder has ended the thread, nobody is told anything there any more.
+		_, err = w.Lifecycle("it", thread.Done, "", tt.by)
+		require.NoError(t, err, name)
+		_, _, err = w.Inject(thread.NewInjection{ID: "inj-1", Thread: "it", Type: thread.InjectData, Urgency: thread.NextStep, Content: "x"}, lead)
+		failed(t, err, codes.NotWritable, nil)
+	}
+}
+
+func TestTakingOverWhatNobodyHoldsIsClaimingIt(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "it")
+	th, from, err := w.TakeOver("it", "why", time.Hour, thread.Stamp{Time: noon, As: thread.Agent, Actor: "eve"})
+	require.NoError(t, err)
+	assert.Nil(t, from)
+	assert.Equal(t, "eve", th.Claim.Holder)
+	assert.Empty(t, th.Former)
+}
+
+func TestAPersonsReleaseOfAnothersClaimIsTold(t *testing.T) {
+	t.Parallel()
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	th, err := w.Release("it", "take the other one", thread.Stamp{Time: noon, As: thread.User, Actor: "kim"})
+	require.NoError(t, err)
+	told, ended := th.Ending("bob", noon)
+	require.True(t, ended)
+	assert.Equal(t, "released", told.Context.Text("how"))
+	assert.Equal(t, "take the other one", told.Context.Text("reason"))
 }

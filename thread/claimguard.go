@@ -27,7 +27,7 @@ func (s *State) RespectClaim(arg string, stamp Stamp) (warnings.List, error) {
 		return warnings.List{warnings.ClaimedByOther.New(
 			fact.Of("threadId", t.ID), fact.Of("holder", held.Holder), fact.Of("until", held.Until))}, nil
 	}
-	return nil, claimed(t, held, stamp.Time)
+	return nil, s.claimed(t, held, stamp)
 }
 
 // RespectClaims is RespectClaim for every thread that an operation concerns and that

@@ -45,8 +45,12 @@ type Code struct {
 	// the thread; Evidence has how they ended when one did.
 	Accept   []string       `json:"accept,omitempty"`
 	Evidence []CodeEvidence `json:"evidence,omitempty"`
+	// Checks has how each check ended where the branch begins, and when it last ran.
+	Checks []CodeEvidence `json:"checks,omitempty"`
+	// Left says what was not committed when the thread was completed, nil for nothing.
+	Left *CodeLeft `json:"left,omitempty"`
 	// Overlaps has the threads whose code conflicts with this one's.
-	Overlaps []CodeOverlap `json:"overlaps,omitempty"`
+	Overlaps []Overlap `json:"overlaps,omitempty"`
 	// Rolling is set while the work in the worktree is exchanged, Rolled says what the last
 	// rollback exchanged.
 	Rolling *CodeRolled `json:"rolling,omitempty"`
@@ -108,6 +112,8 @@ type CodeRemoval struct {
 	Rescue string `json:"rescue,omitempty"`
 	// Ref keeps the commits.
 	Ref string `json:"ref,omitempty"`
+	// Landed: what the branch had was elsewhere, so that it was deleted with the worktree.
+	Landed bool `json:"landed,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -115,9 +121,10 @@ type CodeRemoval struct {
 // CodeLanded says that the code was merged into another thread's branch.
 type CodeLanded struct {
 	Into   ThreadID  `json:"into"`
-	Tip    string    `json:"tip"`    // of the thread's branch then
-	Commit string    `json:"commit"` // of the merge
-	How    string    `json:"how"`    // LandedMerge or LandedSquash
+	Tip    string    `json:"tip"`              // of the thread's branch then
+	Commit string    `json:"commit"`           // of the merge
+	How    string    `json:"how"`              // LandedMerge or LandedSquash
+	Pulled bool      `json:"pulled,omitempty"` // by a thread below this one, or one that depends on it
 	At     time.Time `json:"at"`
 
 	Unknown Unknown `json:"-"`
@@ -137,13 +144,26 @@ func BaseRef(id ThreadID, n int) string {
 
 // CodeEvidence says how a check of the code ended.
 type CodeEvidence struct {
-	Check string `json:"check"`
+	Check   string `json:"check"`
+	Command string `json:"command,omitempty"` // "" in records of earlier versions
+	// Begin: it ran where the branch begins.
+	Begin bool `json:"begin,omitempty"`
 	// Tree is git's id of what was checked, uncommitted files included; "" if that changed
 	// while the check ran.
-	Tree string    `json:"tree,omitempty"`
-	Exit int       `json:"exit"`           // its exit status
-	Tail string    `json:"tail,omitempty"` // the end of its output
-	At   time.Time `json:"at"`
+	Tree string `json:"tree,omitempty"`
+	Exit int    `json:"exit"` // its exit status
+	// Reason says why it did not succeed, "" if it did.
+	Reason string    `json:"reason,omitempty"`
+	Tail   string    `json:"tail,omitempty"` // the end of its output
+	At     time.Time `json:"at"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// CodeLeft says that a thread was completed although its branch has not all of its work.
+type CodeLeft struct {
+	Uncommitted int  `json:"uncommitted,omitempty"` // how many files or folders
+	NoCommits   bool `json:"noCommits,omitempty"`   // the branch is where it began
 
 	Unknown Unknown `json:"-"`
 }
@@ -169,7 +189,8 @@ func (t Thread) OwnedCode() *Code {
 // Spent reports whether a removed worktree kept nothing that is not merged: its branch has
 // landed or never had a commit of its own, and nothing was uncommitted.
 func (c *Code) Spent() bool {
-	return c.State == CodeRemoved && c.Removed != nil && c.Removed.Rescue == "" && (c.Removed.Tip == c.Start || c.LandedAt(c.Removed.Tip))
+	r := c.Removed
+	return c.State == CodeRemoved && r != nil && r.Rescue == "" && (r.Tip == c.Start || r.Landed || c.LandedAt(r.Tip))
 }
 
 // living reports whether its branch and folder are in use.
@@ -201,6 +222,16 @@ func (s *State) OwnCode(arg string, in ...CodeState) (Thread, error) {
 		return Thread{}, NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
 	}
 	return t, nil
+}
+
+// Unmade returns T802 for a thread whose code is still being made: nobody can work on it.
+func (t Thread) Unmade() error {
+	if code := t.OwnedCode(); code == nil || code.State != CodeMaking {
+		return nil
+	}
+	return NoCode(t.ID, "its worktree is still being made").
+		WithHint("Wait until the call that makes it has ended; if that was killed, leslie code setup "+string(t.ID)+" finishes it").
+		WithNext("leslie code "+string(t.ID), "leslie list --ready")
 }
 
 // NoCode is T802.
@@ -261,7 +292,7 @@ func (s *State) give(t *Thread, code Code) error {
 func (s *State) Rehome(was, t Thread, found *Code, stamp Stamp) (Thread, error) {
 	own := was.OwnedCode()
 	switch {
-	case own == nil && found == nil, own != nil && t.Branch == was.Branch && t.Worktree == was.Worktree:
+	case own == nil && found == nil, own != nil && t.Branch == was.Branch && t.Worktree == was.Worktree && (found == nil || found.Admin == own.Admin):
 		return t, nil
 	case own == nil:
 		for _, o := range s.ThreadsWithCode() {
@@ -278,7 +309,8 @@ func (s *State) Rehome(was, t Thread, found *Code, stamp Stamp) (Thread, error) 
 		t.Code = slices.Clone(t.Code)
 		t.Code[0].State = CodeReady
 	case own.Made != CodeMade{}:
-		return Thread{}, FolderTaken(t.Worktree, "thread '"+string(t.ID)+"' has the branch '"+was.Branch+"' in "+was.Worktree+", which leslie made").WithNext("leslie code " + string(t.ID))
+		return Thread{}, FolderTaken(t.Worktree, "thread '"+string(t.ID)+"' has the branch '"+was.Branch+"' in "+was.Worktree+", which leslie made").
+			WithHint("If that worktree was moved, leslie code repair " + t.Worktree + " records where it is").WithNext("leslie code " + string(t.ID))
 	case found == nil:
 		t.Code = nil
 	default:

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// CodeOverlap has paths in which the code of a thread and that of another conflict, and of
-// which both were told.
-type CodeOverlap struct {
+// Overlap has paths in which the code, or the artifacts, of a thread and of another conflict,
+// and of which both were told.
+type Overlap struct {
 	With  ThreadID `json:"with"`
 	Paths []string `json:"paths"`
 
@@ -32,25 +32,50 @@ func (s *State) NoteOverlap(own, other ThreadID, paths []string) (fresh bool) {
 	if mine.OwnedCode() == nil || t.OwnedCode() == nil {
 		return false
 	}
-	known, told := mine.OwnedCode().toldOf(other), slices.Clone(t.OwnedCode().toldOf(own))
+	overlaps, fresh := withOverlap(t.OwnedCode().Overlaps, mine.OwnedCode().Overlaps, own, other, paths)
+	if fresh {
+		t.Code = slices.Clone(t.Code)
+		t.Code[0].Overlaps = overlaps
+		s.Threads.Put(t)
+	}
+	return fresh
+}
+
+// NoteArtifactOverlap is NoteOverlap for artifacts.
+func (s *State) NoteArtifactOverlap(own, other ThreadID, paths []string) (fresh bool) {
+	mine, _ := s.Threads.Get(string(own))
+	t, there := s.Threads.Get(string(other))
+	if !there {
+		return false
+	}
+	overlaps, fresh := withOverlap(t.Overlaps, mine.Overlaps, own, other, paths)
+	if fresh {
+		t.Overlaps = overlaps
+		s.Threads.Put(t)
+	}
+	return fresh
+}
+
+// withOverlap adds to what the other thread was told of own the paths that neither knows;
+// fresh is false if there are none.
+func withOverlap(theirs, mine []Overlap, own, other ThreadID, paths []string) (all []Overlap, fresh bool) {
+	known, told := toldOf(mine, other), slices.Clone(toldOf(theirs, own))
 	for _, path := range paths {
 		path = strings.ToValidUTF8(path, "\uFFFD") // as a record keeps it
 		if !slices.Contains(known, path) && !slices.Contains(told, path) && len(known)+len(told) < maxOverlapPaths {
 			told, fresh = append(told, path), true
 		}
 	}
-	if fresh {
-		others := slices.DeleteFunc(slices.Clone(t.Code[0].Overlaps), func(o CodeOverlap) bool { return o.With == own })
-		others = append(others, CodeOverlap{With: own, Paths: told})
-		t.Code = slices.Clone(t.Code)
-		t.Code[0].Overlaps = others[max(0, len(others)-maxOverlaps):]
-		s.Threads.Put(t)
+	if !fresh {
+		return theirs, false
 	}
-	return fresh
+	all = slices.DeleteFunc(slices.Clone(theirs), func(o Overlap) bool { return o.With == own })
+	all = append(all, Overlap{With: own, Paths: told})
+	return all[max(0, len(all)-maxOverlaps):], true
 }
 
-func (c *Code) toldOf(with ThreadID) []string {
-	for _, o := range c.Overlaps {
+func toldOf(all []Overlap, with ThreadID) []string {
+	for _, o := range all {
 		if o.With == with {
 			return o.Paths
 		}
@@ -58,13 +83,14 @@ func (c *Code) toldOf(with ThreadID) []string {
 	return nil
 }
 
-// keepOverlaps returns a thread's code with the overlaps that it has now: no undo makes
-// untold what was told.
+// keepOverlaps returns a thread's code with the overlaps and the results of checks that it
+// has now: no undo makes untold what was told, nor unknown what is known.
 func keepOverlaps(code, now json.RawMessage) json.RawMessage {
 	all := listOf[Code](code)
 	if len(all) == 0 || Absent(now) {
 		return code
 	}
-	all[0].Overlaps = soleCode(now).Overlaps
+	is := soleCode(now)
+	all[0].Overlaps, all[0].Checks = is.Overlaps, is.Checks
 	return encode(all)
 }

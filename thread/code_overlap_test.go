@@ -48,8 +48,8 @@ func TestAPairIsToldOfEachConflictOnceWhicheverSideLooks(t *testing.T) {
 	assert.False(t, w.overlap("a", "b", "\xff"), "a record keeps it as text")
 	assert.False(t, w.overlap("a", "notes", "x"), "it owns no code")
 	assert.False(t, w.overlap("a", "gone", "x"))
-	assert.Equal(t, []thread.CodeOverlap{{With: "b", Paths: []string{"y"}}}, w.get("a").OwnedCode().Overlaps)
-	assert.Equal(t, []thread.CodeOverlap{{With: "a", Paths: []string{"x", "\uFFFD"}}}, w.get("b").OwnedCode().Overlaps)
+	assert.Equal(t, []thread.Overlap{{With: "b", Paths: []string{"y"}}}, w.get("a").OwnedCode().Overlaps)
+	assert.Equal(t, []thread.Overlap{{With: "a", Paths: []string{"x", "\uFFFD"}}}, w.get("b").OwnedCode().Overlaps)
 }
 
 func TestWhatIsRememberedOfConflictsIsBounded(t *testing.T) {

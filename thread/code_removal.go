@@ -48,10 +48,20 @@ func (s *State) RestoreCode(id ThreadID, admin string, stamp Stamp) (Thread, err
 	return s.ChangeCode(string(id), nil, stamp, func(t *Thread, _ *Code) { t.Code = given })
 }
 
-// LandedAt reports whether code was merged elsewhere with its branch at a commit.
+// MoveCode records where a thread's code is after it was moved: its repository, the
+// worktree's folder in it, and the worktree. A lost worktree is there again only after
+// RestoreCode. Errors: those of ChangeCode.
+func (s *State) MoveCode(id ThreadID, repo, admin, worktree string, stamp Stamp) (Thread, error) {
+	return s.ChangeCode(string(id), nil, stamp, func(t *Thread, c *Code) {
+		c.Repo, c.Admin, t.Worktree = repo, admin, worktree
+	})
+}
+
+// LandedAt reports whether code was merged elsewhere with its branch at a commit. What a
+// thread that builds on it only took over, as with leslie pull, has not landed.
 func (c *Code) LandedAt(tip string) bool {
 	for _, l := range c.Landed {
-		if l.Tip == tip {
+		if l.Tip == tip && !l.Pulled {
 			return true
 		}
 	}

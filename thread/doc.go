@@ -6,15 +6,10 @@
 // operation, when, by whom), and returns the changed record or a coded error. The
 // caller must discard the State of a rule that failed; the store does so.
 //
-// Terms:
+// Terms, beside those of docs/glossary.md:
 //
-//   - An objective is a goal. A thread is one unit of work under one objective; it
-//     has a parent if it was spawned from another thread.
-//   - A reference gives a thread read-only access to another thread's artifacts:
-//     frozen (a snapshot taken at that moment) or live (the current files).
 //   - A record is one objective, thread, reference, approval or merge. It is stored
 //     as one line of JSON and has the revision of its last change.
-//   - An operation is one recorded change of the store; its number is the revision.
 //   - A change is one record before and after an operation. The list of changes is
 //     everything that an operation did: the journal keeps it, recovery replays it.
 //   - The archive has the records of archived threads, which the State does not

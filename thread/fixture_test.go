@@ -40,6 +40,15 @@ type archive struct {
 
 func (a *archive) Exists(id thread.ThreadID) bool { return a.taken[id] }
 
+func (a *archive) Alike(id thread.ThreadID) thread.ThreadID {
+	for name := range a.taken {
+		if strings.EqualFold(string(name), string(id)) {
+			return name
+		}
+	}
+	return ""
+}
+
 func (a *archive) Archived(table string) ([]thread.Line, error) {
 	a.reads++
 	return a.lines[table], a.err

@@ -23,6 +23,9 @@ type Rule string
 const (
 	Auto         Rule = "auto"
 	RequireHuman Rule = "require_human"
+	// OwnWorktree, which is no rule of a configuration, gives the capability to a thread that
+	// owns code: leslie sends its agent to its worktree. For others it is RequireHuman.
+	OwnWorktree Rule = "worktree"
 )
 
 // Capabilities that leslie itself checks.
@@ -39,7 +42,7 @@ type Policy map[string]Rule
 func DefaultPolicy() Policy {
 	return Policy{
 		"read": Auto, "search": Auto, "analyze": Auto, "test_run": Auto, ResolveConflict: Auto,
-		"code_edit": RequireHuman, "delete_file": RequireHuman, "execute_command": RequireHuman,
+		"code_edit": OwnWorktree, "delete_file": OwnWorktree, "execute_command": OwnWorktree,
 		ApproveMerge: RequireHuman, "deploy": RequireHuman,
 	}
 }
@@ -54,9 +57,21 @@ func (p Policy) Capabilities() []string {
 	return names
 }
 
+// gives returns why the policy gives a thread a capability, nil if it does not. Without a
+// thread it is what every thread has.
+func (p Policy) gives(t *Thread, capability string) *Permission {
+	switch rule := p[capability]; {
+	case rule == Auto:
+		return &Permission{By: "policy"}
+	case rule == OwnWorktree && t != nil && !t.Status.Terminated() && t.OwnedCode() != nil && t.OwnedCode().State == CodeReady:
+		return &Permission{By: string(OwnWorktree)}
+	}
+	return nil
+}
+
 // Permission says why a thread has a capability.
 type Permission struct {
-	By    string     `json:"by"` // policy, delegation, approval
+	By    string     `json:"by"` // policy, worktree, delegation, approval
 	Grant ApprovalID `json:"approvalId,omitempty"`
 	Until *time.Time `json:"until,omitempty"`
 }
@@ -65,8 +80,8 @@ type Permission struct {
 // the policy counts. A terminated thread has no grants. Errors: T402, T101, T105.
 func (s *State) Can(arg, capability string, p Policy, now time.Time) (Permission, error) {
 	if arg == "" {
-		if p[capability] == Auto {
-			return Permission{By: "policy"}, nil
+		if why := p.gives(nil, capability); why != nil {
+			return *why, nil
 		}
 		return Permission{}, codes.PermissionDenied.New(fact.Of("capability", capability)).
 			WithHint("Request it for a thread with leslie transfer; a person decides").WithNext("leslie list")
@@ -75,8 +90,8 @@ func (s *State) Can(arg, capability string, p Policy, now time.Time) (Permission
 	if err != nil {
 		return Permission{}, err
 	}
-	if p[capability] == Auto {
-		return Permission{By: "policy"}, nil
+	if why := p.gives(&t, capability); why != nil {
+		return *why, nil
 	}
 	if g, ok := s.grantOf(t.ID, capability, now); ok && !t.Status.Terminated() {
 		return g.permission(), nil
@@ -121,10 +136,8 @@ func (s *State) Standings(t *Thread, p Policy, now time.Time) (out []Standing) {
 		grants = s.ApprovalsOf(t.ID)
 	}
 	for _, name := range p.Capabilities() {
-		at := Standing{Capability: name}
-		if g, ok := bestGrant(grants, name, now); p[name] == Auto {
-			at.Why = &Permission{By: "policy"}
-		} else if ok {
+		at := Standing{Capability: name, Why: p.gives(t, name)}
+		if g, ok := bestGrant(grants, name, now); ok && at.Why == nil {
 			why := g.permission()
 			at.Why = &why
 		}
@@ -250,7 +263,7 @@ func byAge(grants []Approval) []Approval {
 func (s *State) Approval(arg string) (Approval, error) {
 	return find(arg, PrefixApproval, &s.Approvals, s.archiveLines(TableApprovals, func() bool { return true }),
 		func(near string) error {
-			err := codes.ApprovalNotFound.New(fact.Of("approvalId", arg))
+			err := ofThread(s, codes.ApprovalNotFound.New(fact.Of("approvalId", arg)), arg, "request", s.OpenRequests)
 			if near != "" {
 				err = err.With(fact.Of("nearest", near))
 			}
@@ -303,6 +316,7 @@ func (s *State) Request(in NewGrant, stamp Stamp) (Approval, Thread, error) {
 	if g.Fallback == "" {
 		g.Fallback = Block
 	}
+	s.ofRun = s.ofRun || in.Tool != nil
 	if same, ok := s.openAlready(g, stamp.Time); ok {
 		return same, t, nil
 	}
@@ -328,6 +342,7 @@ func (s *State) UseTool(id ThreadID, digest string, stamp Stamp) bool {
 		if g.Tool != nil && g.Tool.Digest == digest && g.EffectiveAt(stamp.Time).Status == GrantApproved {
 			g.Until = &stamp.Time
 			s.Approvals.Put(g)
+			s.ofRun = true
 			return true
 		}
 	}
@@ -441,7 +456,7 @@ func (s *State) DecideGrant(arg string, d GrantDecision, reason string, stamp St
 		return Approval{}, Thread{}, codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("approvalId", g.ID)).
 			WithHint("The thread has ended, and its grants with it")
 	}
-	g = s.settleGrant(g, to, reason, Attribution{At: stamp.Time, As: stamp.Authority(), Actor: stamp.Actor})
+	g = s.closeGrant(g, to, reason, Attribution{At: stamp.Time, As: stamp.Authority(), Actor: stamp.Actor})
 	return g, s.resumeIfUnblocked(g.ThreadID, stamp.Time), nil
 }
 
@@ -455,7 +470,8 @@ func (s *State) mayWithdraw(g Approval, stamp Stamp) bool {
 	}
 	t, live := s.Threads.Peek(string(g.ThreadID))
 	own, speaks := s.Speaker(string(stamp.Speaks))
-	return live && (g.Created.Actor == stamp.Actor || s.leads(t, stamp) || speaks && own.ID == t.ID && t.heldByOther(stamp) == nil)
+	return live && (g.Created.Actor == stamp.Actor || s.leads(t, stamp) || t.heldBy(stamp.Actor, stamp.Time) ||
+		speaks && own.ID == t.ID && t.heldByOther(stamp) == nil)
 }
 
 // withdrawal returns the lines with which an agent may take back what a thread waits
@@ -477,7 +493,7 @@ func onlyPeople(g Approval, d GrantDecision) error {
 		WithNext("leslie approvals")
 }
 
-func (s *State) settleGrant(g Approval, to GrantStatus, reason string, by Attribution) Approval {
+func (s *State) closeGrant(g Approval, to GrantStatus, reason string, by Attribution) Approval {
 	g.Status, g.Verdict, g.Decided = to, reason, &by
 	return s.Approvals.Put(g)
 }
@@ -498,7 +514,7 @@ func (s *State) withdrawOpen(id ThreadID, only MergeID, why string, by Attributi
 	for _, g := range s.OpenRequests(id) {
 		if only == "" || g.MergeID == only {
 			ended = append(ended, g.ID)
-			s.settleGrant(g, GrantWithdrawn, why, by)
+			s.closeGrant(g, GrantWithdrawn, why, by)
 		}
 	}
 	return ended
@@ -532,7 +548,7 @@ func (s *State) Expire(stamp Stamp) (about ThreadID) {
 		if g.Fallback == AutoApprove {
 			to = GrantApproved
 		}
-		s.settleGrant(g, to, "no decision before the deadline", Attribution{At: *g.Deadline, As: System, Actor: stamp.Actor})
+		s.closeGrant(g, to, "no decision before the deadline", Attribution{At: *g.Deadline, As: System, Actor: stamp.Actor})
 		s.resumeIfUnblocked(g.ThreadID, *g.Deadline)
 		about = g.ThreadID
 	}

@@ -25,19 +25,30 @@ const (
 // MaxID is the length limit of an id that a caller chooses, in characters.
 const MaxID = 64
 
-// minPrefix is how many characters a shortened id must have if it does not begin with
-// the prefix of its kind.
+// minPrefix is how many characters a shortened id must have, but for the prefix of a kind
+// that is shorter.
 const minPrefix = 3
 
-// ValidID reports whether id is valid: a letter or digit, then letters, digits, '-'
-// and '_', at most MaxID characters. A valid id is safe as a file name and in a
-// shell.
+// IDForm says what ValidID takes.
+const IDForm = "a letter or digit, then letters, digits, '-', '_' and single '.' within; at most 64"
+
+// ValidID reports whether id is valid: a letter or digit, then letters, digits, '-', '_' and
+// '.', at most MaxID characters. A '.' is neither last nor next to another, and the id does
+// not end with ".lock", which git refuses in names of branches. A valid id is safe as a file
+// name and in a shell.
 func ValidID(id string) bool {
-	if id == "" || len(id) > MaxID {
+	return ValidName(strings.ReplaceAll(id, ".", "-")) &&
+		!strings.HasSuffix(id, ".") && !strings.Contains(id, "..") && !strings.HasSuffix(strings.ToLower(id), ".lock")
+}
+
+// ValidName reports whether a name of an agent, a check or a capability is valid: a letter
+// or digit, then letters, digits, '-' and '_', at most MaxID characters.
+func ValidName(name string) bool {
+	if name == "" || len(name) > MaxID {
 		return false
 	}
-	for i := range len(id) {
-		c := id[i]
+	for i := range len(name) {
+		c := name[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !letter && (i == 0 || c != '-' && c != '_') {
 			return false
@@ -46,10 +57,16 @@ func ValidID(id string) bool {
 	return true
 }
 
-// ReservedName returns T903 for a new id that Windows keeps for a device: no folder can have
-// it there, and a store may be copied from one system to another.
+// ReservedName returns T903 for a new id that no folder can have everywhere: Windows keeps
+// some for devices, whatever follows a '.', and leslie keeps those of folders that it sets
+// aside. A store may be copied from one system to another.
 func ReservedName(id string) error {
-	name := strings.ToLower(id)
+	folded := strings.ToLower(id)
+	name, _, _ := strings.Cut(folded, ".")
+	if strings.Contains(folded, ".leslie-") || strings.Contains(folded, ".set-aside-") {
+		reason := "the id '" + id + "' is what leslie calls a folder that it sets aside; choose another"
+		return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("id", id))
+	}
 	device := slices.Contains([]string{"con", "prn", "aux", "nul"}, name)
 	numbered := len(name) == 4 && (name[:3] == "com" || name[:3] == "lpt") && name[3] >= '1' && name[3] <= '9'
 	if !device && !numbered {
@@ -108,6 +125,33 @@ func (s *State) Exists(id ThreadID) bool {
 	return s.source != nil && ValidID(string(id)) && s.source.Exists(id)
 }
 
+// alike returns the id of a thread or a folder that has this id, or differs from it in upper
+// and lower case only: not every system keeps such folders apart. "" is none.
+func (s *State) alike(id ThreadID) ThreadID {
+	if s.Exists(id) {
+		return id
+	}
+	if generated(string(id)) {
+		return ""
+	}
+	for _, line := range s.Threads.Lines() {
+		if strings.EqualFold(line.ID, string(id)) {
+			return ThreadID(line.ID)
+		}
+	}
+	if s.source == nil {
+		return ""
+	}
+	return s.source.Alike(id)
+}
+
+// generated reports whether an id is of the form that leslie generates: nobody else takes
+// such a name.
+func generated(id string) bool {
+	random, is := strings.CutPrefix(id, PrefixThread)
+	return is && len(random) == 8 && random == strings.ToLower(random)
+}
+
 func threadNotFound(id, near string) error {
 	err := codes.ThreadNotFound.New(fact.Of("threadId", id))
 	if near != "" {
@@ -117,7 +161,10 @@ func threadNotFound(id, near string) error {
 }
 
 func notWritable(t Thread) error {
-	err := codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status))
+	err := endedFacts(codes.NotWritable.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status)), t)
+	if t.Status == Cancelled && t.Ended != nil {
+		return err.WithHint(t.otherWork())
+	}
 	if _, ok := t.Status.After(Reopen); ok {
 		return err.WithHint("Reopen it with leslie reopen " + string(t.ID) + ", or spawn another")
 	}
@@ -187,13 +234,13 @@ func find[R record[R]](arg, kind string, t *Table[R], archive lineSource, missin
 			return t.archived(line), nil
 		}
 	}
-	if len(arg) >= minPrefix {
+	if len(arg) >= minPrefix || arg == kind {
 		ids := slices.DeleteFunc(t.withPrefix(arg), func(id string) bool { return !shortens(arg, id, kind) })
-		if len(ids) == 1 {
+		if unique(arg, len(ids)) {
 			r, _ := t.Get(ids[0])
 			return r, nil
 		}
-		if len(ids) > 1 {
+		if len(ids) > 0 {
 			return none, ambiguous(arg, kind, ids, candidates(ids, t.Peek))
 		}
 		if err := look(); err != nil {
@@ -204,11 +251,11 @@ func find[R record[R]](arg, kind string, t *Table[R], archive lineSource, missin
 				ids = append(ids, line.ID)
 			}
 		}
-		if len(ids) == 1 {
+		if unique(arg, len(ids)) {
 			line, _ := LineOf(archived, ids[0])
 			return t.archived(line), nil
 		}
-		if len(ids) > 1 {
+		if len(ids) > 0 {
 			return none, ambiguous(arg, kind, ids, candidates(ids, func(id string) (R, bool) {
 				line, ok := LineOf(archived, id)
 				return t.archived(line), ok
@@ -218,18 +265,18 @@ func find[R record[R]](arg, kind string, t *Table[R], archive lineSource, missin
 	return none, missing(nearestID(arg, kind, t.ids()))
 }
 
-// shortens reports whether arg is a prefix of id that may stand for it: the prefix of
-// its kind and something of its own, or at least minPrefix characters. A part of the
-// prefix of the kind is none, because all ids of a kind have it.
+// shortens reports whether arg is a prefix of id that may stand for it: at least minPrefix
+// characters, or the prefix of its kind.
 func shortens(arg, id, kind string) bool {
-	switch {
-	case !strings.HasPrefix(id, arg):
-		return false
-	case strings.HasPrefix(id, kind):
-		return len(arg) > len(kind)
-	}
-	return len(arg) >= minPrefix
+	return strings.HasPrefix(id, arg) && (len(arg) >= minPrefix || arg == kind)
 }
+
+// unique reports whether arg may stand for the id that it shortens if it shortens this many.
+func unique(arg string, ids int) bool { return ids == 1 && !CutOff(arg) }
+
+// CutOff reports whether arg ends with a separator of ids, as "thread-$X" does if the shell
+// has no X. It shortens no id, however few begin with it: nobody may have meant that one.
+func CutOff(arg string) bool { return strings.TrimRight(arg, "-_.") != arg }
 
 // nearestID returns the id most similar to arg, or "" if none is close. The prefix
 // of the kind does not count as similarity.
@@ -285,6 +332,36 @@ func ambiguous(prefix, kind string, ids []string, listed []codes.Candidate) erro
 	case PrefixComment:
 		next = "leslie comments --all"
 	}
-	return codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", len(ids)), fact.Of("candidates", shown)).
-		WithNext(next).WithCandidates(len(ids), listed...)
+	return Ambiguous(prefix, len(ids), shown).WithNext(next).WithCandidates(len(ids), listed...)
+}
+
+// Ambiguous returns T105 for a shortened id that stands for none of the count ids that
+// begin with it. shown are the first of them.
+func Ambiguous[ID ~string](prefix string, count int, shown []ID) *codes.Error {
+	err := codes.AmbiguousID.New(fact.Of("prefix", prefix), fact.Of("count", count), fact.Of("candidates", shown))
+	if CutOff(prefix) {
+		err = err.WithHint("Nothing follows '" + prefix + "', so it shortens no id; check for a variable that is empty, and use more characters")
+	}
+	return err
+}
+
+// ofThread names in an error about a record that is not there what the caller may mean
+// where arg is the id of a thread: its open ones. Whatever decides takes the id of what is
+// decided.
+func ofThread[R record[R]](s *State, err *codes.Error, arg, what string, open func(ThreadID) []R) *codes.Error {
+	t, missing := s.Thread(arg)
+	if missing != nil {
+		return err
+	}
+	all := open(t.ID)
+	if len(all) == 0 {
+		return err.WithHint(arg + " is a thread, and has no open " + what)
+	}
+	first := Candidates(all[:min(len(all), MaxCandidates)])
+	ids := make([]string, len(first))
+	for i, one := range first {
+		ids[i] = one.ID
+	}
+	return err.With(fact.Of("candidates", ids)).WithCandidates(len(all), first...).
+		WithHint(arg + " is a thread: give the id of its " + what + ", " + strings.Join(ids, " or "))
 }

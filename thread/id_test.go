@@ -20,7 +20,7 @@ func TestAnIDIsALetterOrDigitAndThenPlainCharacters(t *testing.T) {
 	}{
 		{"a", true}, {"0", true}, {"Z", true}, {"main", true}, {"thread-a1b2c3d4", true}, {"a_b-C9", true},
 		{strings.Repeat("a", thread.MaxID), true}, {strings.Repeat("a", thread.MaxID+1), false},
-		{"", false}, {"-a", false}, {"_a", false}, {"a b", false}, {"a/b", false}, {"..", false}, {"a.b", false},
+		{"", false}, {"-a", false}, {"_a", false}, {"a b", false}, {"a/b", false}, {"..", false}, {".", false}, {"a.b", true}, {"bd-a3f8.1.2", true}, {".a", false}, {"a.", false}, {"a..b", false}, {"a.lock", false}, {"a.LOCK", false}, {"a.lock.b", true},
 		{"a\n", false}, {"a\x00", false}, {"$(a)", false}, {"é", false}, {"aé", false}, {"a\xff", false}, {"a;b", false},
 	}
 	for _, c := range cases {
@@ -29,12 +29,13 @@ func TestAnIDIsALetterOrDigitAndThenPlainCharacters(t *testing.T) {
 }
 
 func FuzzValidID(f *testing.F) {
-	said := regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\z`)
-	for _, id := range []string{"", "main", "thread-a1b2c3d4", "-a", "a/../b", "a\n", "\xff", strings.Repeat("x", 65)} {
+	said := regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*\z`)
+	locked := regexp.MustCompile(`(?i)\.lock\z`)
+	for _, id := range []string{"", "main", "thread-a1b2c3d4", "-a", "a/../b", "a.b", "a.lock", "a..b", "a\n", "\xff", strings.Repeat("x", 65)} {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		if got, want := thread.ValidID(id), said.MatchString(id); got != want {
+		if got, want := thread.ValidID(id), said.MatchString(id) && !locked.MatchString(id) && len(id) <= thread.MaxID; got != want {
 			t.Errorf("ValidID(%q) is %v, the contract's alphabet says %v", id, got, want)
 		}
 	})
@@ -64,7 +65,7 @@ func TestAThreadIsFoundByItsIDOrAUniquePrefix(t *testing.T) {
 		{"an exact archived id before a live one that it is a prefix of", "thread-bbbb", "thread-bbbb"},
 		{"a prefix with the kind spelled out", "thread-bbbb1", "thread-bbbb1111"},
 		{"a prefix with one character beyond the kind's own", "thread-d", "thread-dddd1111"},
-		{"a prefix of an id of its own", "main-", "main-line"},
+		{"a prefix of an id of its own", "main-l", "main-line"},
 		{"a prefix of 3 characters", "twi", "twin-live"},
 		{"a prefix of 4 characters", "olde", "older-than-old"},
 		{"an archived id", "thread-dddd1111", "thread-dddd1111"},
@@ -84,29 +85,70 @@ func TestAPrefixThatIsTooShortFindsNothing(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "thread-aaaa1111", "alone")
 	w.tied("ref-aaaa1111", "alone", "thread-aaaa1111")
-	for _, arg := range []string{"t", "thre", "thread", "thread-", "al", "x"} {
+	for _, arg := range []string{"t", "th", "al", "x"} {
 		_, err := w.Thread(arg)
 		failed(t, err, codes.ThreadNotFound, map[string]any{"threadId": arg})
 	}
-	for _, arg := range []string{"obj", "obj-"} {
+	for _, arg := range []string{"ob", "oh"} {
 		_, err := w.Objective(arg)
 		failed(t, err, codes.ObjectiveNotFound, map[string]any{"objectiveId": arg})
 	}
-	for _, arg := range []string{"re", "ref", "ref-"} {
-		_, err := w.Reference(arg)
-		failed(t, err, codes.ReferenceNotFound, map[string]any{"refId": arg})
-	}
+	_, err := w.Reference("re")
+	failed(t, err, codes.ReferenceNotFound, map[string]any{"refId": "re"})
 }
 
-func TestAShortenedArchivedThreadIsStillRefusedWhenTooShort(t *testing.T) {
+func TestThePrefixOfAKindMeansTheOnlyOneThereIs(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "thread-aaaa1111", "alone")
+	w.tied("ref-aaaa1111", "alone", "thread-aaaa1111")
+	for _, arg := range []string{"thr", "thread", "thread-a"} {
+		th, err := w.Thread(arg)
+		require.NoError(t, err, arg)
+		assert.Equal(t, thread.ThreadID("thread-aaaa1111"), th.ID)
+	}
+	for _, arg := range []string{"ref", "ref-a"} {
+		ref, err := w.Reference(arg)
+		require.NoError(t, err, arg)
+		assert.Equal(t, thread.ReferenceID("ref-aaaa1111"), ref.ID)
+	}
+	w = withThreads(t, "thread-aaaa1111", "thread-bbbb1111")
+	_, err := w.Thread("thread")
+	failed(t, err, codes.AmbiguousID, map[string]any{"prefix": "thread", "count": 2, "candidates": []string{"thread-aaaa1111", "thread-bbbb1111"}})
+}
+
+func TestAnArchivedThreadIsFoundByAPrefix(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "thread-aaaa1111")
 	w.moved("thread-aaaa1111", thread.Done, thread.Archive)
-	_, err := w.Thread("thread-")
-	failed(t, err, codes.ThreadNotFound, nil)
-	th, err := w.Thread("thread-a")
-	require.NoError(t, err)
-	assert.Equal(t, thread.Archived, th.Status)
+	for _, arg := range []string{"thread", "thread-a"} {
+		th, err := w.Thread(arg)
+		require.NoError(t, err)
+		assert.Equal(t, thread.Archived, th.Status)
+	}
+}
+
+func TestAnIDThatEndsWithASeparatorStandsForNothing(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "thread-aaaa1111", "my_part.two", "sub-")
+	w.tied("ref-aaaa1111", "sub-", "my_part.two")
+	for arg, only := range map[string]string{"thread-": "thread-aaaa1111", "my_": "my_part.two", "my_part.": "my_part.two"} {
+		_, err := w.Thread(arg)
+		failed(t, err, codes.AmbiguousID, map[string]any{"prefix": arg, "count": 1, "candidates": []string{only}})
+		assert.Contains(t, codes.Of(err).Hint(), "variable that is empty")
+		_, speaks := w.Speaker(arg)
+		assert.False(t, speaks, arg)
+	}
+	_, err := w.Reference("ref-")
+	failed(t, err, codes.AmbiguousID, map[string]any{"count": 1})
+	_, err = w.Thread("none-")
+	failed(t, err, codes.ThreadNotFound, map[string]any{"threadId": "none-"})
+	th, err := w.Thread("sub-")
+	require.NoError(t, err, "an exact id always wins")
+	assert.Equal(t, thread.ThreadID("sub-"), th.ID)
+
+	w.moved("thread-aaaa1111", thread.Done, thread.Archive)
+	_, err = w.Thread("thread-")
+	failed(t, err, codes.AmbiguousID, map[string]any{"count": 1})
 }
 
 func TestAnAmbiguousPrefixNamesTheCandidates(t *testing.T) {

@@ -35,9 +35,12 @@ type NewInjection struct {
 }
 
 // Inject adds an injection to a thread. Errors: T101, T105, T107 if the thread is
-// terminated, T508 if it has too many unseen injections.
+// terminated and nobody whose claim ended with it can still be at work, T508 if it has too many unseen injections.
 func (s *State) Inject(in NewInjection, stamp Stamp) (Injection, Thread, error) {
-	t, err := s.LiveThread(in.Thread)
+	t, err := s.Thread(in.Thread)
+	if err == nil && t.Status.Terminated() && (t.Status == Archived || !t.atWorkWhenEnded(stamp.Time)) {
+		err = notWritable(t)
+	}
 	if err != nil {
 		return Injection{}, Thread{}, err
 	}
@@ -87,8 +90,8 @@ func (t Thread) SeenConstraints() []Injection {
 
 // See marks these injections as seen by the thread's agent and drops their content,
 // of a constraint only what is beyond its first MaxConstraint characters.
-// Seen and unknown injections, and archived threads, are not changed. Errors: T101,
-// T105.
+// Seen and unknown injections, and archived threads, are not changed. The thread keeps its
+// revision: whoever has read them may change what they read. Errors: T101, T105.
 func (s *State) See(arg string, ids []InjectionID, stamp Stamp) (Thread, error) {
 	t, err := s.Thread(arg)
 	if err != nil || t.Status == Archived {
@@ -102,7 +105,7 @@ func (s *State) See(arg string, ids []InjectionID, stamp Stamp) (Thread, error) 
 		}
 	}
 	t.Injections = withoutOldSeen(all)
-	return s.Threads.Put(t), nil
+	return s.Threads.Note(t), nil
 }
 
 // afterSeen returns what the record keeps of a seen injection's content.
@@ -191,9 +194,9 @@ func (s *State) injection(arg, about string) (Thread, int, error) {
 		}
 	}
 	switch {
-	case len(ids) == 1:
+	case unique(arg, len(ids)):
 		return in, at, nil
-	case len(ids) > 1:
+	case len(ids) > 0:
 		return Thread{}, 0, codes.Of(ambiguous(arg, PrefixInjection, ids, nil)).WithNext("leslie status " + string(in.ID))
 	}
 	err := codes.InvalidArgument.New(fact.Of("reason", "there is no injection '"+arg+"' that can be withdrawn"), fact.Of("injectionId", arg)).

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"slices"
 
 	"leslie/codes"
@@ -124,7 +125,8 @@ type Transition struct {
 //
 // Errors: T101, T105, T102 (details: from, to, current, allowed), also for archiving
 // while leslie has a worktree for the thread; T402 if anyone
-// but a person resumes a thread that waits for a person; T103 if anyone but a
+// but a person resumes a thread that waits for a person, or if an agent completes one
+// whose executor is a person; T103 if anyone but a
 // person resumes a thread that the mistake limit suspended; T402 and T603 for a
 // thread that the actor may not reopen.
 func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp) (Transition, error) {
@@ -147,6 +149,11 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	}
 	if t.Mistakes != nil && action == Resume && !stamp.ByPerson() {
 		return Transition{}, mayNotContinue(t, stamp)
+	}
+	if action == Done && to != t.Status {
+		if err := mayWork(t, "completing", stamp); err != nil {
+			return Transition{}, err
+		}
 	}
 	if action == Reopen {
 		if err := s.mayReopen(t, stamp); err != nil {
@@ -176,12 +183,42 @@ func (s *State) Lifecycle(arg string, action Action, reason string, stamp Stamp)
 	if to != Suspended {
 		t.Mistakes = nil
 	}
-	if to.Terminated() {
-		t.Claim = nil
+	if action == Reopen {
+		t.Reopened = &Reopening{Revision: s.Revision + 1, At: stamp.Time, As: stamp.As, Actor: stamp.Actor, Reason: reason}
+	}
+	switch {
+	case !to.Terminated():
+		t.Ended, t.Successor = nil, ""
+	case !done.From.Terminated():
+		t.endedClaim(string(to), reason, stamp)
+		t.Claim, t.Ended = nil, &Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
 	}
 	if to == Archived {
 		done.Thread = s.archive(t)
 	} else {
+		done.Thread = s.Threads.Put(t)
+	}
+	return done, nil
+}
+
+// Replace cancels a thread in whose place another one goes on. Errors: those of Lifecycle;
+// T101 and T105 for the other thread, T903 if it is the same.
+func (s *State) Replace(arg, successor, reason string, stamp Stamp) (Transition, error) {
+	next, err := s.Thread(successor)
+	if err != nil {
+		return Transition{}, err
+	}
+	if t, err := s.Thread(arg); err != nil || t.ID == next.ID {
+		return Transition{}, cmp.Or(err, error(codes.InvalidArgument.New(
+			fact.Of("reason", "'"+string(next.ID)+"' cannot replace itself"), fact.Of("threadId", next.ID))))
+	}
+	done, err := s.Lifecycle(arg, Cancel, reason, stamp)
+	if err != nil {
+		return Transition{}, err
+	}
+	if done.Thread.Successor != next.ID {
+		t := done.Thread
+		t.Successor = next.ID
 		done.Thread = s.Threads.Put(t)
 	}
 	return done, nil
@@ -195,11 +232,18 @@ func (s *State) notAllowed(t Thread, action Action, stamp Stamp) *codes.Error {
 	if !stamp.ByPerson() && (t.Status == WaitingHuman || t.Mistakes != nil) {
 		allowed = slices.DeleteFunc(allowed, func(a Action) bool { return a == Resume })
 	}
+	if !stamp.ByPerson() && t.EndedByOther(stamp.Actor) {
+		allowed = slices.DeleteFunc(allowed, func(a Action) bool { return a == Reopen })
+	}
 	err := codes.InvalidTransition.New(
 		fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", action.goal()),
 		fact.Of("current", t.Status), fact.Of("action", action), fact.Of("allowed", names(allowed)))
+	err = endedFacts(err, t)
 	if lines := s.withdrawal(t, stamp); lines != "" {
 		return err.WithHint("Thread is in " + string(t.Status) + " state; to take the request back: " + lines)
+	}
+	if !stamp.ByPerson() && t.EndedByOther(stamp.Actor) {
+		return err.WithHint(t.otherWork())
 	}
 	if _, ok := t.Status.After(Reopen); ok {
 		return err.WithHint("Thread is in " + string(t.Status) + " state; leslie reopen " + string(t.ID) + " makes it active again")

@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"bytes"
 	"slices"
 	"time"
 )
@@ -13,8 +12,9 @@ type Filter struct {
 	Parent    ThreadID
 	Tag       string
 	Executor  Executor
-	// Ready selects threads that can be claimed at the time Now: active, unclaimed,
-	// and every dependency terminated.
+	// Holder selects threads whose claim this actor has at the time Now.
+	Holder string
+	// Ready selects threads that can be claimed at the time Now: see Readiness.
 	Ready bool
 	Now   time.Time
 	// Runs leaves out threads whose agent is not to be started without anybody asking for
@@ -35,6 +35,9 @@ const (
 	// ByUrgency has first what waits for somebody (waiting_human, suspended), then what is
 	// active, then what has ended, and in each the latest change first.
 	ByUrgency Order = "urgency"
+	// ByTurn is the order in which ready threads are claimed. Lists of what is ready have it
+	// whatever they ask for.
+	ByTurn Order = "turn"
 )
 
 // urgency is the place of a status in the order ByUrgency.
@@ -66,48 +69,15 @@ func (s *State) ThreadLines(archived bool) ([]Line, error) {
 	return slices.Concat(live, rest), err
 }
 
-func (s *State) passes(f Filter, t Thread) bool {
+func (f Filter) passes(t Thread, r *Readiness) bool {
 	return (f.Status == "" || t.Status == f.Status) &&
 		(f.Objective == "" || t.ObjectiveID == f.Objective) &&
 		(f.Parent == "" || t.ParentID == f.Parent) &&
 		(f.Tag == "" || slices.Contains(t.Tags, f.Tag)) &&
 		(f.Executor == "" || t.Executor == f.Executor) &&
-		(!f.Ready || s.Ready(t, f.Now)) &&
+		(f.Holder == "" || t.heldBy(f.Holder, f.Now)) &&
+		(!f.Ready || r.Ready(t, f.Now)) &&
 		(!f.Runs || t.RunsAgain())
-}
-
-// Ready reports whether the thread is active and unclaimed at this time, and all its
-// dependencies are terminated.
-func (s *State) Ready(t Thread, now time.Time) bool {
-	if t.Status != Active || t.Held(now) != nil {
-		return false
-	}
-	for _, id := range t.DependsOn {
-		if !s.StatusOf(id).Terminated() {
-			return false
-		}
-	}
-	return true
-}
-
-// ReadyFor is Ready for an actor, whose own claim is no obstacle.
-func (s *State) ReadyFor(t Thread, now time.Time, actor string) bool {
-	if held := t.Held(now); held != nil && held.Holder == actor {
-		t.Claim = nil
-	}
-	return s.Ready(t, now)
-}
-
-// MadeReady returns the threads that are ready because a thread has terminated: those
-// that depend on it, ordered as in a list.
-func (s *State) MadeReady(ended Thread, now time.Time) []ThreadID {
-	ready := []ThreadID{}
-	for _, id := range s.RelationsOf(ended).DependedOnBy {
-		if t, ok := s.Threads.Peek(string(id)); ok && s.Ready(t, now) {
-			ready = append(ready, id)
-		}
-	}
-	return ready
 }
 
 // AnyActive reports whether a thread is active.
@@ -135,9 +105,8 @@ func (s *State) Resumable(t Thread) bool {
 // that cannot be read counts as empty.
 func (s *State) hadChild(id ThreadID) bool {
 	lines, _ := s.archivedLines(TableThreads)
-	return slices.ContainsFunc(lines, func(l Line) bool {
-		return bytes.Contains(l.JSON, []byte(`"parentId":"`+string(id)+`"`))
-	})
+	parent := textMember{"parentId", string(id), pattern("parentId", string(id))}
+	return slices.ContainsFunc(lines, func(l Line) bool { return parent.in(l.JSON) })
 }
 
 // StatusOf returns the status of a thread that a record names. A thread that is not

@@ -101,3 +101,69 @@ func TestRelationsAreChildrenAndDependenciesBothWays(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, thread.Relations{Children: []thread.ThreadID{}, DependsOn: []thread.ThreadID{}, DependedOnBy: []thread.ThreadID{}}, w.RelationsOf(alone))
 }
+
+func TestWhatAThreadAboveWaitsForHoldsAThreadBack(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		threads []thread.NewThread
+		deps    map[string][]string // added when all threads are there
+		held    map[string][]thread.Hold
+	}{
+		"what the parent and its parent wait for": {
+			threads: []thread.NewThread{{ID: "x"}, {ID: "a", DependsOn: []string{"x"}}, {ID: "b", Parent: "a"}, {ID: "c", Parent: "b", DependsOn: []string{"x"}}},
+			held: map[string][]thread.Hold{
+				"a": {{On: "x", Status: thread.Active, Of: "a"}}, "b": {{On: "x", Status: thread.Active, Of: "a"}},
+				"c": {{On: "x", Status: thread.Active, Of: "c"}, {On: "x", Status: thread.Active, Of: "a"}},
+			},
+		},
+		"not what is below the parent": {
+			threads: []thread.NewThread{{ID: "a"}, {ID: "b", Parent: "a"}, {ID: "c", Parent: "b"}, {ID: "d", Parent: "a"}},
+			deps:    map[string][]string{"a": {"c"}},
+			held:    map[string][]thread.Hold{"a": {{On: "c", Status: thread.Active, Of: "a"}}},
+		},
+		"not what waits for the thread, or for one above it": {
+			threads: []thread.NewThread{{ID: "a"}, {ID: "b", Parent: "a"}, {ID: "c", Parent: "b"}, {ID: "d", Parent: "a"}, {ID: "y", DependsOn: []string{"b"}}, {ID: "x", DependsOn: []string{"y"}}},
+			deps:    map[string][]string{"a": {"x"}},
+			held: map[string][]thread.Hold{
+				"a": {{On: "x", Status: thread.Active, Of: "a"}}, "d": {{On: "x", Status: thread.Active, Of: "a"}},
+				"x": {{On: "y", Status: thread.Active, Of: "x"}}, "y": {{On: "b", Status: thread.Active, Of: "y"}},
+			},
+		},
+		"not what waits for it by a child": {
+			threads: []thread.NewThread{{ID: "a"}, {ID: "b", Parent: "a"}, {ID: "d", Parent: "a"}, {ID: "x"}, {ID: "y", Parent: "x", DependsOn: []string{"b"}}},
+			deps:    map[string][]string{"a": {"x"}},
+			held: map[string][]thread.Hold{
+				"a": {{On: "x", Status: thread.Active, Of: "a"}}, "d": {{On: "x", Status: thread.Active, Of: "a"}}, "y": {{On: "b", Status: thread.Active, Of: "y"}},
+			},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			w.objective("obj-one")
+			for _, n := range tt.threads {
+				w.spawned(n)
+			}
+			for id, on := range tt.deps {
+				_, err := w.Edit(id, thread.Edit{AddDepends: on}, w.stamp(thread.User))
+				require.NoError(t, err)
+				w.commit()
+			}
+			held, ready := map[string][]thread.Hold{}, []thread.ThreadID{}
+			for _, n := range tt.threads {
+				th, err := w.Thread(string(n.ID))
+				require.NoError(t, err)
+				if holds := w.Readiness().Holds(th); len(holds) > 0 {
+					held[string(n.ID)] = holds
+				} else {
+					ready = append(ready, n.ID)
+				}
+			}
+			assert.Equal(t, tt.held, held)
+			listed, err := w.List(thread.Filter{Ready: true, Now: noon})
+			require.NoError(t, err)
+			assert.Equal(t, ready, ids(listed), "the list says the same")
+		})
+	}
+}

@@ -16,6 +16,10 @@ const PrefixMerge = "merge-"
 type MergeParties struct {
 	Target  Thread
 	Sources []Thread
+	// Branch is where the code of the sources lands, "" for nowhere. Elsewhere says of each
+	// source with code that does not land there why: see LandsIn.
+	Branch    string
+	Elsewhere map[ThreadID]string
 }
 
 // Parties finds the threads of a merge and checks that they may be merged. Errors:
@@ -43,6 +47,7 @@ func (s *State) Parties(target string, sources []string) (MergeParties, error) {
 		}
 		p.Sources = append(p.Sources, t)
 	}
+	s.place(&p)
 	return p, nil
 }
 
@@ -61,6 +66,7 @@ func (s *State) PartiesOf(m Merge) (MergeParties, error) {
 		}
 		p.Sources = append(p.Sources, t)
 	}
+	s.place(&p)
 	return p, nil
 }
 

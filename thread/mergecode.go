@@ -2,6 +2,7 @@ package thread
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -9,6 +10,8 @@ import (
 type MergeCode struct {
 	// Only says that only "code" or only "artifacts" is merged; "" for both.
 	Only string `json:"only,omitempty"`
+	// WithScope: code is merged although the merge has a Scope, which selects artifacts.
+	WithScope bool `json:"withScope,omitempty"`
 	// Squash: the merge commit has only the target's commit as its parent.
 	Squash bool `json:"squash,omitempty"`
 	// Planned: there was code to merge when the merge was recorded, so it is not applied
@@ -23,6 +26,118 @@ type MergeCode struct {
 	Landed bool `json:"landed,omitempty"`
 
 	Unknown Unknown `json:"-"`
+}
+
+// TakesCode reports whether a merge is of code, too, where both threads own some.
+func (m Merge) TakesCode() bool {
+	switch code := m.code(); code.Only {
+	case "":
+		return len(m.Scope) == 0 || code.WithScope
+	default:
+		return code.Only == "code"
+	}
+}
+
+// place says where the code of a merge's sources lands.
+func (s *State) place(p *MergeParties) {
+	if p.Target.OwnedCode() != nil {
+		p.Branch = p.Target.Branch
+		return
+	}
+	first := ThreadID("")
+	for _, t := range p.Sources {
+		if t.OwnedCode() == nil {
+			continue
+		}
+		branch, why := s.begunFrom(p.Target, t)
+		switch {
+		case why != "":
+		case p.Branch == "":
+			p.Branch, first = branch, t.ID
+		case branch != p.Branch:
+			why = "it began at " + branch + ", and that of '" + string(first) + "' at " + p.Branch + ": merge them one after the other"
+		}
+		if why != "" {
+			if p.Elsewhere == nil {
+				p.Elsewhere = map[ThreadID]string{}
+			}
+			p.Elsewhere[t.ID] = why
+		}
+	}
+}
+
+// LandsIn returns the branch in which the code of a thread lands: that of its parent's code,
+// else the one from which it began. "" for none.
+func (s *State) LandsIn(t Thread) string {
+	if t.OwnedCode() == nil {
+		return ""
+	}
+	parent, _ := s.Threads.Peek(string(t.ParentID))
+	if parent.OwnedCode() != nil {
+		return parent.Branch
+	}
+	branch, _ := s.begunFrom(parent, t)
+	return branch
+}
+
+// LandsBeside is LandsIn for a thread that goes on and whose code lands in a branch that its
+// parent does not own: "" otherwise.
+func (s *State) LandsBeside(t Thread) string {
+	if parent, _ := s.Threads.Peek(string(t.ParentID)); parent.OwnedCode() != nil || t.Status.Terminated() {
+		return ""
+	}
+	return s.LandsIn(t)
+}
+
+// begunFrom returns the branch into which the code of a thread lands when the thread is
+// merged into one that owns none: that from which it began. why says why there is none.
+func (s *State) begunFrom(target, t Thread) (branch, why string) {
+	branch, local := strings.CutPrefix(t.OwnedCode().Target, "refs/heads/")
+	switch {
+	case !local:
+		return "", "it did not begin at a branch of this repository"
+	case s.Readiness().isBelow(target.ID, t.ID):
+		return "", "'" + string(target.ID) + "' is below '" + string(t.ID) + "'"
+	}
+	for _, o := range s.ThreadsWithCode() {
+		if o.ID != t.ID && o.Branch == branch && o.OwnedCode().living() {
+			return "", "it began at " + branch + ", the branch of '" + string(o.ID) + "': merge it into that"
+		}
+	}
+	return branch, ""
+}
+
+// CodeOrigin says where commits of a thread's branch may come from.
+type CodeOrigin struct {
+	// TakenOver has the merges that brought it code of threads which are not below it.
+	TakenOver []CodeLanded
+	Below     []Thread // those with code below it
+	Others    []Thread // those with code that are not
+}
+
+// CodeOrigins returns where commits of the branches of threads may come from.
+func (s *State) CodeOrigins(of []Thread) []CodeOrigin {
+	out, tree, all := make([]CodeOrigin, len(of)), s.Readiness(), s.ThreadsWithCode()
+	for _, t := range all {
+		var above []ThreadID
+		for id := t.ParentID; id != ""; id = tree.parentOf(id) {
+			above = append(above, id)
+		}
+		for i, o := range of {
+			switch {
+			case slices.Contains(above, o.ID):
+				out[i].Below = append(out[i].Below, t)
+			case t.ID != o.ID:
+				out[i].Others = append(out[i].Others, t)
+				for _, l := range t.OwnedCode().Landed {
+					if l.Into == o.ID {
+						out[i].TakenOver = append(out[i].TakenOver, l)
+					}
+				}
+			}
+		}
+	}
+	return out
 }
 
 // CodeLanding is a branch that is to move to a merge commit. The ref
@@ -85,6 +200,7 @@ func (c *Code) TakenBack(tip string) bool {
 // RecordLanding records with each source of a landing that its code is in the target's
 // branch. A source that is gone is passed over.
 func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, stamp Stamp) error {
+	into, _ := s.Threads.Get(string(target))
 	for _, source := range landing.Sources {
 		t, ok := s.Threads.Get(string(source.ThreadID))
 		if !ok || t.OwnedCode() == nil {
@@ -94,7 +210,10 @@ func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, 
 		if base := t.Code[0].Base; base != nil && base.Target == "refs/heads/"+landing.Branch {
 			t.Code[0].Base = nil
 		}
-		t.Code[0].Landed = append(slices.Clone(t.Code[0].Landed), CodeLanded{Into: target, Tip: source.Tip, Commit: landing.New, How: how, At: stamp.Time})
+		t.Code[0].Landed = append(slices.Clone(t.Code[0].Landed), CodeLanded{
+			Into: target, Tip: source.Tip, Commit: landing.New, How: how, At: stamp.Time,
+			Pulled: slices.Contains(into.DependsOn, t.ID) || s.Readiness().isBelow(target, t.ID),
+		})
 		t.Updated = stamp.Time
 		s.Threads.Put(t)
 	}

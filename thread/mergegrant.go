@@ -72,7 +72,7 @@ func (s *State) AskMerge(m Merge, in NewGrant, stamp Stamp) (g Approval, old *Ap
 		return Approval{}, nil, err
 	}
 	if old != nil && old.Status != GrantDenied {
-		s.settleGrant(*old, GrantWithdrawn, "what the merge would do has changed", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
+		s.closeGrant(*old, GrantWithdrawn, "what the merge would do has changed", Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor})
 	}
 	return g, old, nil
 }

@@ -39,7 +39,8 @@ type Refused struct {
 func (m Merge) Landing() bool { return m.Code != nil && m.Code.Landing != nil }
 
 // QueueMerge records a merge at the end of the queue of its target. The same merge queued
-// again keeps its place and its id; it takes uncommitted work if either says so. Errors: those of Parties; T305 if the same sources are
+// again keeps its place and its id; it takes uncommitted work,
+// and leaves messages unread, if either says so. Errors: those of Parties; T305 if the same sources are
 // queued to be merged in another way.
 func (s *State) QueueMerge(m Merge, stamp Stamp) (Merge, error) {
 	if _, err := s.Parties(string(m.Target), names(m.Sources)); err != nil {
@@ -57,6 +58,9 @@ func (s *State) QueueMerge(m Merge, stamp Stamp) (Merge, error) {
 			if code := old.code(); m.code().Uncommitted != "" {
 				code.Uncommitted = m.code().Uncommitted
 				old.Code = &code
+			}
+			if m.Unread != "" {
+				old.Unread = m.Unread
 			}
 			return s.Merges.Put(old), nil
 		}
@@ -78,7 +82,7 @@ func (m Merge) again() Merge {
 
 // sameWork reports whether two merges bring the same into the same thread.
 func (m Merge) sameWork(o Merge) bool {
-	return m.Target == o.Target && slices.Equal(m.Sources, o.Sources) && slices.Equal(m.Scope, o.Scope) && m.code().Only == o.code().Only
+	return m.Target == o.Target && slices.Equal(m.Sources, o.Sources) && slices.Equal(m.Scope, o.Scope) && m.code().Only == o.code().Only && m.code().WithScope == o.code().WithScope
 }
 
 // sameWay reports whether two merges are carried out in the same way.

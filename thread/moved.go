@@ -54,6 +54,27 @@ func (s *State) BuiltOn(t Thread) []BuiltOn {
 	return out
 }
 
+// CodeBuiltOn returns the threads on whose code that of a thread builds: its parent, and
+// its completed dependencies.
+func (s *State) CodeBuiltOn(t Thread) (out []Thread) {
+	if t.OwnedCode() == nil || t.Status.Terminated() {
+		return nil
+	}
+	for _, id := range sortedSet(append(slices.Clone(t.DependsOn), t.ParentID)) {
+		from, ok := s.Threads.Peek(string(id))
+		if ok && id != t.ID && from.OwnedCode() != nil && (from.Status == Completed || id == t.ParentID && !from.Status.Terminated()) {
+			out = append(out, from)
+		}
+	}
+	return out
+}
+
+// CodeBehind returns W809: another thread, or a branch, has commits that the thread lacks;
+// next brings them.
+func (t Thread) CodeBehind(from string, commits int, next string) warnings.Warning {
+	return warnings.CodeBehind.New(fact.Of("threadId", t.ID), fact.Of("from", from), fact.Of("count", commits), fact.Of("next", next))
+}
+
 // InheritedScope returns the patterns of the artifacts that a thread inherited from its
 // parent if that were not all, otherwise nil.
 func (t Thread) InheritedScope() []string {
@@ -83,5 +104,10 @@ func (t Thread) movedAfter(at Revision, except ThreadID) bool {
 // MovedOn returns W205: what a thread builds on has changed since.
 func (t Thread) MovedOn(from ThreadID) warnings.Warning {
 	return warnings.BaseMoved.New(fact.Of("threadId", t.ID), fact.Of("from", from),
-		fact.Of("next", "leslie pull "+string(t.ID)+" --from "+string(from)))
+		fact.Of("next", t.PullLine(from)))
+}
+
+// PullLine is the command that brings a thread what another one has.
+func (t Thread) PullLine(from ThreadID) string {
+	return "leslie pull " + string(t.ID) + " --from " + string(from)
 }

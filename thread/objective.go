@@ -2,6 +2,7 @@ package thread
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"leslie/codes"
@@ -28,9 +29,11 @@ type NewObjective struct {
 
 // CreateObjective creates an objective. Errors: T106; T903 for a reserved id.
 func (s *State) CreateObjective(in NewObjective, stamp Stamp) (Objective, error) {
-	if _, ok := s.Objectives.Get(string(in.ID)); ok {
-		return Objective{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).
-			WithNext("leslie objective status " + string(in.ID))
+	for _, line := range s.Objectives.Lines() {
+		if strings.EqualFold(line.ID, string(in.ID)) {
+			return Objective{}, codes.AlreadyExists.New(fact.Of("id", ObjectiveID(line.ID))).
+				WithNext("leslie objective status " + line.ID)
+		}
 	}
 	if err := ReservedName(string(in.ID)); err != nil {
 		return Objective{}, err
@@ -82,7 +85,7 @@ func (s *State) AllCounts() (of map[ObjectiveID]Counts, all Counts) {
 		of[o.ID] = counts
 	}
 	for _, line := range s.Threads.Lines() {
-		id, ok := field(line.JSON, []byte(`objectiveId":"`))
+		id, ok := field(line.JSON, "objectiveId")
 		if !ok {
 			id = []byte(decode[Thread](line.JSON).ObjectiveID)
 		}
@@ -175,7 +178,7 @@ func whichObjective(open []Objective) error {
 		ids = append(ids, o.ID)
 	}
 	return codes.InvalidArgument.New(
-		fact.Of("reason", "several objectives are open: choose one with --objective"),
+		fact.Of("reason", "several objectives are not marked done: choose one with --objective"),
 		fact.Of("count", len(open)), fact.Of("candidates", ids)).
 		WithHint("Repeat the call with --objective and one of the candidates").
 		WithNext("leslie objective list").WithCandidates(len(open), Candidates(open[:min(len(open), MaxCandidates)])...)

@@ -22,7 +22,11 @@ type Page struct {
 // number. Errors: those of reading the archive.
 func (s *State) First(f Filter, limit int) (Page, error) {
 	matcher := s.match(f)
-	page := &beginning{limit: limit, order: f.Order}
+	order := f.Order
+	if f.Ready {
+		order = ByTurn
+	}
+	page := &beginning{limit: limit, order: order}
 	for _, line := range s.Threads.Lines() {
 		if matcher.passes(line, func() Thread { t, _ := s.Threads.Peek(line.ID); return t }) {
 			page.add(line)
@@ -45,17 +49,17 @@ func (s *State) First(f Filter, limit int) (Page, error) {
 // match decides from a line's bytes whether a thread matches a filter, as far as the
 // bytes are conclusive.
 type match struct {
-	state    *State
-	filter   Filter
-	patterns [][]byte // the line must contain each of them
-	enough   bool     // a line that contains all patterns matches
+	ready   *Readiness
+	filter  Filter
+	members []textMember // the line must have each of them
+	enough  bool         // a line that has all of them matches
 }
 
 func (s *State) match(f Filter) match {
-	out := match{state: s, filter: f, enough: f.Tag == ""}
+	out := match{ready: s.Readiness(), filter: f, enough: f.Tag == "" && f.Holder == ""}
 	add := func(key, value string) {
 		if value != "" {
-			out.patterns = append(out.patterns, pattern(key, value))
+			out.members = append(out.members, textMember{key, value, pattern(key, value)})
 		}
 	}
 	add("status", string(f.Status))
@@ -69,47 +73,43 @@ func (s *State) match(f Filter) match {
 }
 
 func (f match) passes(line Line, whole func() Thread) bool {
-	for _, p := range f.patterns {
-		if !bytes.Contains(line.JSON, p) {
+	for _, m := range f.members {
+		if !m.in(line.JSON) {
 			return false
 		}
 	}
+	if f.filter.Holder != "" && !bytes.Contains(line.JSON, []byte(`"claim":{`)) {
+		return false
+	}
 	ready := true
 	if f.filter.Ready {
-		if bytes.Contains(line.JSON, []byte(`claim":{`)) {
-			return f.state.passes(f.filter, whole()) // it may have expired
+		var ok bool
+		if ready, ok = f.ready.free(line); !ok {
+			return f.filter.passes(whole(), f.ready)
 		}
-		ready = f.state.needsNothing(line.JSON)
 	}
 	if f.filter.Runs && bytes.Contains(line.JSON, []byte(`"run":[`)) {
-		return f.state.passes(f.filter, whole())
+		return f.filter.passes(whole(), f.ready)
 	}
 	if f.enough || !ready {
 		return ready
 	}
-	return f.state.passes(f.filter, whole())
+	return f.filter.passes(whole(), f.ready)
 }
 
-// needsNothing reports whether all dependencies in a thread's line are terminated.
-// The ids are quoted strings without escapes.
-func (s *State) needsNothing(line []byte) bool {
-	const key = `dependsOn":[`
-	i := bytes.Index(line, []byte(key))
-	if i < 0 {
-		return true
+// textMember is a member of a record whose value is a text without escapes.
+type textMember struct {
+	key, value string
+	pattern    []byte
+}
+
+// in reports whether a record has the member.
+func (m textMember) in(line []byte) bool {
+	if !bytes.Contains(line, m.pattern) {
+		return false
 	}
-	rest := line[i+len(key):]
-	for len(rest) > 0 && rest[0] == '"' {
-		end := bytes.IndexByte(rest[1:], '"') + 1
-		if end < 1 {
-			return false
-		}
-		if on, there := s.Threads.line(rest[1:end]); there && !statusIn(on).Terminated() {
-			return false
-		}
-		rest = bytes.TrimPrefix(rest[end+1:], []byte(","))
-	}
-	return true
+	text, ok := field(line, m.key)
+	return ok && string(text) == m.value
 }
 
 // beginning collects the first lines of a list.
@@ -118,14 +118,15 @@ type beginning struct {
 	order Order
 	total int
 	first []listed // ordered, once there are limit of them
-	// newest was created last. The order ByUrgency would hide it behind many that wait.
+	// newest was created last. The order ByUrgency would hide it behind many that have changed
+	// since; it takes the last place, but never that of one that waits.
 	newest listed
 }
 
 // listed is a line with its sort keys.
 type listed struct {
 	line    Line
-	urgency int // 0 in other orders
+	urgency int // of the order ByUrgency, or in the order ByTurn the priority; 0 in others
 	created moment
 	changed moment // only for the order ByUrgency
 }
@@ -142,6 +143,9 @@ func newBeginning(limit int) *beginning { return &beginning{limit: limit} }
 func (b *beginning) add(line Line) {
 	b.total++
 	l := listed{line: line, created: createdOf(line)}
+	if b.order == ByTurn {
+		l.urgency = int(priorityOf(line))
+	}
 	if b.order == ByUrgency {
 		l.urgency, l.changed = statusIn(line.JSON).urgency(), changedOf(line)
 		if b.total == 1 || l.newer(b.newest) {
@@ -164,8 +168,9 @@ func (b *beginning) add(line Line) {
 
 func (b *beginning) result(s *State) Page {
 	isNewest := func(l listed) bool { return l.line.ID == b.newest.line.ID }
-	if b.order == ByUrgency && len(b.first) < b.total && !slices.ContainsFunc(b.first, isNewest) {
-		b.first[len(b.first)-1] = b.newest
+	cut := b.order == ByUrgency && len(b.first) < b.total
+	if last := len(b.first) - 1; cut && b.first[last].urgency > 0 && !slices.ContainsFunc(b.first, isNewest) {
+		b.first[last] = b.newest
 	}
 	slices.SortFunc(b.first, listed.compare)
 	page := Page{Threads: make([]Thread, len(b.first)), Total: b.total}
@@ -179,8 +184,8 @@ func (b *beginning) result(s *State) Page {
 	return page
 }
 
-// compare compares by urgency and the latest change, which are the same for all in other
-// orders, then by creation time, then id.
+// compare compares by urgency or priority and the latest change, which are the same for all
+// in other orders, then by creation time, then id.
 func (l listed) compare(o listed) int {
 	c := cmp.Compare(l.urgency, o.urgency)
 	if c == 0 {
@@ -199,6 +204,13 @@ func (l listed) compare(o listed) int {
 func (l listed) newer(o listed) bool {
 	c := l.created.compare(o.created)
 	return c > 0 || c == 0 && l.line.ID > o.line.ID
+}
+
+func priorityOf(line Line) Priority {
+	if !bytes.Contains(line.JSON, []byte(`"priority":`)) {
+		return NormalPriority
+	}
+	return decode[Thread](line.JSON).Priority.Level()
 }
 
 func createdOf(line Line) moment {

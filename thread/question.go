@@ -135,7 +135,8 @@ func commaQuoted(choice string) string {
 }
 
 // chosen returns the choice that an answer names: by its text, by its text as context
-// shows it, or by its number from 1. A choice whose text is a number comes before it.
+// shows it, by its number from 1, or by its text whatever the case of its letters, if only one has it. A
+// choice whose text is a number comes before it.
 func (q Question) chosen(given string) (choice string, offered bool) {
 	for _, spelled := range []func(string) string{
 		func(choice string) string { return choice },
@@ -148,7 +149,16 @@ func (q Question) chosen(given string) (choice string, offered bool) {
 	if n, err := strconv.Atoi(given); err == nil && n >= 1 && n <= len(q.Choices) {
 		return q.Choices[n-1], true
 	}
-	return "", false
+	for _, one := range q.Choices {
+		if !strings.EqualFold(one, given) {
+			continue
+		}
+		if offered {
+			return "", false // it could mean two
+		}
+		choice, offered = one, true
+	}
+	return choice, offered
 }
 
 // NewAnswer has the parameters of an answer. Message is the id of the injection by
@@ -157,9 +167,8 @@ type NewAnswer struct {
 	Question string
 	Text     string
 	Choice   bool // Text names one of the question's choices (see chosen)
-	// Offered: the choices were shown with their numbers, so Text is one of them if it
-	// names one.
-	Offered bool
+	// Other: Text is none of the choices that were offered, and is not meant to be.
+	Other   bool
 	Message InjectionID
 }
 
@@ -181,10 +190,8 @@ func (s *State) Answer(in NewAnswer, stamp Stamp) (Question, Injection, error) {
 		return Question{}, Injection{}, codes.QuestionAnswered.New(fact.Of("questionId", q.ID), fact.Of("threadId", q.ThreadID),
 			fact.Of("actor", q.Answered.Actor))
 	}
-	if choice, offered := q.chosen(in.Text); offered && (in.Choice || in.Offered) {
-		in.Text = choice
-	} else if in.Choice {
-		return Question{}, Injection{}, q.notOffered(in.Text)
+	if in.Text, err = q.Means(in); err != nil {
+		return Question{}, Injection{}, err
 	}
 	t, live := s.Threads.Get(string(q.ThreadID))
 	if !live {
@@ -201,9 +208,23 @@ func (s *State) Answer(in NewAnswer, stamp Stamp) (Question, Injection, error) {
 	return s.Questions.Put(q), i, nil
 }
 
+// Means returns the answer that a text stands for: one of the choices, if there are any.
+// Errors: T903 for a choice that was not offered.
+func (q Question) Means(in NewAnswer) (string, error) {
+	switch choice, offered := q.chosen(in.Text); {
+	case in.Other || !in.Choice && len(q.Choices) == 0:
+		return in.Text, nil
+	case offered:
+		return choice, nil
+	}
+	return "", q.notOffered(in.Text)
+}
+
 func (q Question) notOffered(choice string) error {
 	reason := "the question '" + string(q.ID) + "' offers no choices; answer with a text"
+	hint := "Answer it with leslie answer " + string(q.ID) + " TEXT"
 	if len(q.Choices) > 0 {
+		hint = "Choose one, or its number; leslie answer " + string(q.ID) + " TEXT --other gives another answer"
 		offered := make([]string, len(q.Choices))
 		for i, choice := range q.Choices {
 			offered[i] = commaQuoted(choice)
@@ -211,7 +232,7 @@ func (q Question) notOffered(choice string) error {
 		reason = "'" + choice + "' was not offered: choose " + strings.Join(offered, ", ")
 	}
 	return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("questionId", q.ID), fact.Of("allowed", append([]string{}, q.Choices...))).
-		WithNext("leslie questions")
+		WithHint(hint).WithNext("leslie questions")
 }
 
 // Question returns the question that arg names, also one of an archived thread.
@@ -219,7 +240,7 @@ func (q Question) notOffered(choice string) error {
 func (s *State) Question(arg string) (Question, error) {
 	return find(arg, PrefixQuestion, &s.Questions, s.archiveLines(TableQuestions, func() bool { return true }),
 		func(near string) error {
-			err := codes.QuestionNotFound.New(fact.Of("questionId", arg))
+			err := ofThread(s, codes.QuestionNotFound.New(fact.Of("questionId", arg)), arg, "question", s.OpenQuestions)
 			if near != "" {
 				err = err.With(fact.Of("nearest", near))
 			}

@@ -119,9 +119,11 @@ type Thread struct {
 	Intent      string      `json:"intent"`
 	Status      Status      `json:"status"`
 	Executor    Executor    `json:"executor"`
-	Tags        []string    `json:"tags,omitempty"`
-	DependsOn   []ThreadID  `json:"dependsOn,omitempty"`
-	Branch      string      `json:"branch,omitempty"`
+	// Priority is nil for NormalPriority: use Priority.Level.
+	Priority  *Priority  `json:"priority,omitempty"`
+	Tags      []string   `json:"tags,omitempty"`
+	DependsOn []ThreadID `json:"dependsOn,omitempty"`
+	Branch    string     `json:"branch,omitempty"`
 	// Worktree is the folder of the thread's code: relative to the project's root
 	// if it is inside it, otherwise absolute.
 	Worktree string          `json:"worktree,omitempty"`
@@ -134,6 +136,12 @@ type Thread struct {
 	Injections  []Injection  `json:"injections,omitempty"`
 	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
 	Reason      string       `json:"reason,omitempty"` // of the last change of status or executor
+	// Ended says who completed or cancelled it, and when; nil while it has not ended.
+	Ended *Attribution `json:"ended,omitempty"`
+	// Successor is the thread that takes its place, "" for none or while it has not ended.
+	Successor ThreadID `json:"successor,omitempty"`
+	// Former has the last claim that somebody else than its holder has ended.
+	Former rare[FormerClaim] `json:"former,omitempty"`
 	// Mistakes is set while the thread is suspended by the mistake limit.
 	Mistakes *Mistakes `json:"mistakes,omitempty"`
 	// Reopened says how the thread last came back after it had been terminated.
@@ -143,6 +151,8 @@ type Thread struct {
 	Code     rare[Code]  `json:"code,omitempty"`
 	// Run has the newest run of the thread's agent, if leslie has started one.
 	Run rare[Run] `json:"run,omitempty"`
+	// Overlaps has artifacts in which it conflicts with others, of which both were told.
+	Overlaps rare[Overlap] `json:"overlaps,omitempty"`
 	// Published, in a project on several machines, is what the other machines have of
 	// the thread's files.
 	Published *Published `json:"published,omitempty"`
@@ -177,6 +187,18 @@ type Claim struct {
 	// For is the requested duration in nanoseconds; the holder's own writes extend
 	// the claim by it.
 	For time.Duration `json:"for"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// FormerClaim is a claim that somebody else than its holder has ended. Until it would have
+// expired its holder may still be at work, and is told.
+type FormerClaim struct {
+	Holder string      `json:"holder"`
+	Until  time.Time   `json:"until"` // when it would have expired
+	How    string      `json:"how"`   // completed, cancelled, released, taken over
+	Ended  Attribution `json:"ended"`
+	Reason string      `json:"reason,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -245,12 +267,13 @@ type Mistakes struct {
 	Unknown Unknown `json:"-"`
 }
 
-// Reopening says by which operation, when and by whom a terminated thread came back.
+// Reopening says by which operation, when, by whom and why a terminated thread came back.
 type Reopening struct {
 	Revision Revision  `json:"revision"`
 	At       time.Time `json:"at"`
 	As       ActorKind `json:"as"`
 	Actor    string    `json:"actor"`
+	Reason   string    `json:"reason,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -414,6 +437,9 @@ type Merge struct {
 	Work map[string]BlobID `json:"work,omitempty"`
 	// RequireApproval: a person has to approve the merge before it is applied.
 	RequireApproval bool `json:"requireApproval,omitempty"`
+	// Unread is "leave" if the merge is applied although the agents of its sources have not
+	// read constraints or immediate messages; "" if it is refused.
+	Unread string `json:"unread,omitempty"`
 	// Code says what the merge does with code; nil: with both, as it comes.
 	Code *MergeCode `json:"code,omitempty"`
 	// Queued is its place in the queue of the target; nil for a merge that is carried out

@@ -9,7 +9,8 @@ import (
 
 // This file says which threads had ended and have not any more, and who builds on them:
 // a wait for their end was met, and its result no longer holds. It does not matter how
-// a thread came back (reopen, undo): its status says that it did.
+// a thread came back (reopen, undo): its status says that it did. A thread that was
+// cancelled meets the wait as well, and has no result.
 
 // NoteReopened records, at the end of an operation, which threads it has made active
 // or suspended again that were terminated before.
@@ -20,14 +21,18 @@ func (s *State) NoteReopened(stamp Stamp) {
 		}
 		t, _ := s.Threads.Peek(strings.TrimPrefix(c.Record, TableThreads+"/"))
 		if !t.Status.Terminated() {
-			t.Reopened = &Reopening{Revision: s.Revision + 1, At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+			now := Reopening{Revision: s.Revision + 1, At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+			if t.Reopened != nil && t.Reopened.At.Equal(stamp.Time) { // by Lifecycle
+				now.Reason = t.Reopened.Reason
+			}
+			t.Reopened = &now
 			s.Threads.Put(t)
 		}
 	}
 }
 
-// back returns how a thread that is not terminated came back, nil if it never ended.
-func (t Thread) back() *Reopening {
+// Back returns how a thread that is not terminated came back, nil if it never ended.
+func (t Thread) Back() *Reopening {
 	if t.Status.Terminated() {
 		return nil
 	}
@@ -41,7 +46,7 @@ func (s *State) ReopenedBelow(t Thread) []Thread {
 	met := map[ThreadID]bool{}
 	add := func(id ThreadID, before func(*Reopening) bool) {
 		on, _ := s.Threads.Peek(string(id))
-		if back := on.back(); back != nil && before(back) && !met[id] {
+		if back := on.Back(); back != nil && before(back) && !met[id] {
 			met[id], out = true, append(out, on)
 		}
 	}
@@ -60,8 +65,20 @@ func (s *State) ReopenedBelow(t Thread) []Thread {
 func ReopenedAmong(threads []Thread) warnings.List {
 	var all warnings.List
 	for _, t := range threads {
-		if back := t.back(); back != nil {
+		if back := t.Back(); back != nil {
 			all.Add(warnings.Reopened.New(fact.Of("threadId", t.ID), fact.Of("actor", back.Actor), fact.Of("at", back.At)))
+		}
+	}
+	return all
+}
+
+// CancelledBelow returns W115 for each of these dependencies of a thread that was
+// cancelled, none if the thread has ended itself.
+func (s *State) CancelledBelow(t Thread, dependencies []ThreadID) warnings.List {
+	var all warnings.List
+	for _, id := range dependencies {
+		if s.StatusOf(id) == Cancelled && !t.Status.Terminated() {
+			all.Add(warnings.DependencyCancelled.New(fact.Of("threadId", t.ID), fact.Of("cancelled", id)))
 		}
 	}
 	return all

@@ -171,7 +171,7 @@ func (p *player) rule() error {
 	case 18:
 		id := p.any(thread.TableThreads)
 		if p.r.IntN(3) == 0 {
-			_, err := p.Release(id, stamp)
+			_, err := p.Release(id, "", stamp)
 			return err
 		}
 		_, err := p.Claim(id, time.Hour, stamp)

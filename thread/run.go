@@ -207,6 +207,9 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	if err := s.Limited(string(t.ID)); err != nil {
 		return Thread{}, err
 	}
+	if err := t.Unmade(); err != nil {
+		return Thread{}, err
+	}
 	if s.Wakes(t) {
 		t.Status, t.Reason = Active, ""
 	}
@@ -216,11 +219,11 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	holder := stamp
 	holder.As, holder.Actor = Agent, RunHolder(t.ID)
 	if held := t.heldByOther(holder); held != nil {
-		return Thread{}, claimed(t, held, stamp.Time)
+		return Thread{}, s.claimed(t, held, stamp)
 	}
 	was := t.LastRun()
 	if t.RunsElsewhere(in.Machine, stamp.Time) {
-		return Thread{}, claimed(t, t.Held(stamp.Time), stamp.Time)
+		return Thread{}, s.claimed(t, t.Held(stamp.Time), stamp)
 	}
 	moves := was != nil && was.Machine != "" && was.Machine != in.Machine
 	// An agent keeps its sessions where it ran. And a process that is still alive there
@@ -235,6 +238,7 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	}
 	run.Agent, run.Dir, run.Machine, run.Phase = in.Agent, in.Dir, in.Machine, RunStarting
 	run.Attempts++
+	s.ofRun = true
 	t = s.hold(t, RunClaim, holder)
 	return s.putRun(t, run, stamp), nil
 }
@@ -313,7 +317,7 @@ func (s *State) suspendedBy(t Thread, stamp Stamp) Thread {
 }
 
 // RunsAgain reports whether a thread's agent may be started without anybody asking for
-// it: its last run did not end in vain, or the thread has changed since, or got a message.
+// it: its last run was not stopped and did not fail, or the thread has changed since, or got a message.
 func (t Thread) RunsAgain() bool {
 	run := t.LastRun()
 	if run == nil || run.Phase != RunEnded || run.Stop == RunDone || run.EndedAt == nil || t.Updated.After(*run.EndedAt) {
@@ -327,9 +331,10 @@ func notRunnable(t Thread) error {
 	err := codes.InvalidTransition.New(fact.Of("threadId", t.ID), fact.Of("from", t.Status), fact.Of("to", "running"), fact.Of("current", t.Status))
 	switch {
 	case t.Status == Suspended:
-		return err.WithHint("Resume the thread, then run it").WithNext("leslie resume " + string(t.ID))
+		return err.WithHint("Resume the thread with leslie resume " + string(t.ID) + ", then run it").WithNext("leslie status " + string(t.ID))
 	case t.Executor != ByAgent:
-		return err.WithHint("A person works on it; hand it to an agent first").WithNext("leslie transfer " + string(t.ID) + " --direction handoff --to agent")
+		return err.WithHint("A person works on it, who hands it to an agent first: leslie transfer " + string(t.ID) + " --direction handoff --to agent").
+			WithNext("leslie status " + string(t.ID))
 	}
 	return err.WithHint("It waits for a person's decision").WithNext("leslie approvals")
 }
@@ -348,6 +353,7 @@ func (s *State) ChangeRun(arg string, id RunID, stamp Stamp, change func(*Run)) 
 	}
 	next := *run
 	change(&next)
+	s.ofRun = true
 	return s.putRun(t, next, stamp), nil
 }
 
@@ -358,6 +364,7 @@ func (s *State) StopRun(arg string, now bool, stamp Stamp) (Thread, error) {
 	if err != nil || t.LastRun() == nil || t.LastRun().Phase == RunEnded || t.Status == Archived {
 		return t, err
 	}
+	s.ofRun = true
 	next := *t.LastRun()
 	if !next.Going() {
 		next.Phase, next.Stop, next.Reason, next.EndedAt, next.NotBefore = RunEnded, RunStopped, "somebody stopped it ("+stamp.Actor+")", &stamp.Time, nil

@@ -160,7 +160,7 @@ func TestARunHasItsClaimAgainAfterTheMachineSlept(t *testing.T) {
 	assert.Equal(t, thread.RunHolder("it"), claim().Holder)
 	assert.Equal(t, thread.Agent, claim().As)
 	assert.Equal(t, began, claim().At)
-	_, err = w.Release("it", who)
+	_, err = w.Release("it", "", who)
 	require.NoError(t, err)
 	w.ProlongRun("it", who)
 	assert.Nil(t, claim(), "who releases it takes it away")
@@ -214,4 +214,25 @@ func TestARunIsWrittenAsItIs(t *testing.T) {
 	var is thread.Thread
 	require.NoError(t, thread.Decode(data, &is))
 	assert.Equal(t, was, is)
+}
+
+// What a run records is known by what the rules say of it, also in a batch; in journals from
+// before that, by the command.
+func TestAnOperationOfARunSaysSoAndIsNotUndone(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.objective("ship")
+	w.threads("it")
+	who := thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}
+	assert.False(t, w.Operation().OfRun)
+	line := w.Fork()
+	_, err := line.BeginRun("it", thread.NewRun{ID: "one", Agent: "a", Dir: "/p"}, who)
+	require.NoError(t, err)
+	assert.True(t, line.Operation().OfRun)
+	assert.True(t, line.Fork().Operation().OfRun, "the next line of a batch")
+	for _, op := range []thread.Operation{{Command: "batch", OfRun: true}, {Command: "run"}, {Command: "run turn"}} {
+		_, err := w.Invert(op, who)
+		require.True(t, codes.Has(err, codes.UndoConflict), "%v", err)
+		assert.Equal(t, "it records what happened in a run", codes.Of(err).Facts().Text("reason"))
+	}
 }

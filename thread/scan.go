@@ -6,14 +6,12 @@ import (
 	"leslie/codes"
 )
 
-// This file reads single fields of a record without decoding it, so that a rule that
-// needs one field of ten thousand records decodes only the few that matter.
+// This file reads single members of a record without decoding it, so that a rule that
+// needs one member of ten thousand records decodes only the few that matter.
 //
-// This is correct because encode writes records without spaces and escapes every
-// quote in a text. The bytes status":" with unescaped quotes can therefore only be
-// the end of a key, and if no other key of the record's type ends like that, they
-// occur once in its line. scan_internal_test.go checks that for all types, and
-// compares every result with the decoded record.
+// Bytes alone never decide: a later version may add members to a record whose own parts
+// are named like those of this one. What a line has to contain is searched for first,
+// because that is quick; MemberOf then says whether it is there.
 //
 // Search patterns never start with a quote: package bytes jumps between occurrences
 // of the first byte, which is fast only if that byte is rare.
@@ -35,25 +33,33 @@ func needle(text string) []byte {
 	return []byte(text)
 }
 
-// field returns the text value of a key. mark has the bytes after the key's first
-// quote up to the opening quote of the value. ok is false if there is no such key or
+// field returns the text value of a member. ok is false if there is no such member or
 // the value contains an escape: then the record has to be decoded.
-func field(line, mark []byte) (text []byte, ok bool) {
-	i := bytes.Index(line, mark)
-	if i < 0 {
+func field(line []byte, key string) (text []byte, ok bool) {
+	value, _ := MemberOf(line, key)
+	return textOf(value)
+}
+
+// textOf returns a text as a record has it; ok is false if it is none, or has an escape.
+func textOf(value []byte) (text []byte, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' || bytes.IndexByte(value, '\\') >= 0 {
 		return nil, false
 	}
-	rest := line[i+len(mark):]
-	end := bytes.IndexByte(rest, '"')
-	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
-		return nil, false
+	return value[1 : len(value)-1], true
+}
+
+// holds reports whether a member of a record is an object: a part that it may lack.
+func holds(line []byte, key string) bool {
+	if !bytes.Contains(line, []byte(key+`":{`)) {
+		return false
 	}
-	return rest[:end], true
+	value, ok := MemberOf(line, key)
+	return ok && value[0] == '{'
 }
 
 // statusIn returns the status in a thread's line.
 func statusIn(line []byte) Status {
-	word, ok := field(line, []byte(`status":"`))
+	word, ok := field(line, "status")
 	if !ok {
 		return decode[Thread](line).Status
 	}
@@ -72,7 +78,7 @@ func (s *State) ThreadCandidates() []codes.Candidate {
 	out := make([]codes.Candidate, len(lines))
 	for i, line := range lines {
 		out[i].ID = line.ID
-		if title, ok := field(line.JSON, []byte(`title":"`)); ok {
+		if title, ok := field(line.JSON, "title"); ok {
 			out[i].Label = shortLabel(string(title))
 		} else {
 			out[i].Label = decode[Thread](line.JSON).label()
@@ -83,7 +89,7 @@ func (s *State) ThreadCandidates() []codes.Candidate {
 
 // isOf reports whether a thread's line names this objective as its own.
 func isOf(line []byte, id ObjectiveID) bool {
-	text, ok := field(line, []byte(`objectiveId":"`))
+	text, ok := field(line, "objectiveId")
 	if !ok {
 		return decode[Thread](line).ObjectiveID == id
 	}
@@ -92,8 +98,8 @@ func isOf(line []byte, id ObjectiveID) bool {
 
 // endsOf returns the two threads of a reference's line.
 func (s *State) endsOf(line Line) (from, target ThreadID) {
-	a, okA := field(line.JSON, []byte(`from":"`))
-	b, okB := field(line.JSON, []byte(`target":"`))
+	a, okA := field(line.JSON, "from")
+	b, okB := field(line.JSON, "target")
 	if okA && okB {
 		return ThreadID(a), ThreadID(b)
 	}
@@ -102,25 +108,17 @@ func (s *State) endsOf(line Line) (from, target ThreadID) {
 }
 
 // createdIn returns the creation time in a thread's line as text that sorts like
-// times: RFC 3339 in UTC without the Z, fractions without trailing zeros. Parts of a
-// thread have creation times too, so the last one counts: the thread's own is near
-// the end of the line.
+// times: RFC 3339 in UTC without the Z, fractions without trailing zeros.
 func createdIn(line []byte) (at []byte, ok bool) {
-	const key, value = `"created":`, `{"at":"`
-	i := lastBrace(line) - len(key)
-	if i < 0 || !bytes.HasPrefix(line[i:], []byte(key+value)) {
-		i = bytes.LastIndex(line, []byte(key+value))
-	}
-	if i >= 0 {
-		at, ok = field(line[i+len(key):], []byte(value))
-	}
-	return sortable(at, ok)
+	created, _ := lateMemberOf(line, "created")
+	return sortable(field(created, "at"))
 }
 
 // changedIn returns the time of the last change in a thread's line, in the form of
 // createdIn.
 func changedIn(line []byte) (at []byte, ok bool) {
-	return sortable(field(line, []byte(`updatedAt":"`)))
+	updated, _ := lateMemberOf(line, "updatedAt")
+	return sortable(textOf(updated))
 }
 
 // sortable returns a time as text that sorts like times; ok is false for another form.
@@ -128,15 +126,4 @@ func sortable(at []byte, ok bool) ([]byte, bool) {
 	const seconds = len("2006-01-02T15:04:05")
 	at, utc := bytes.CutSuffix(at, []byte("Z"))
 	return at, ok && utc && len(at) >= seconds && (len(at) == seconds || at[seconds] == '.')
-}
-
-// lastBrace returns the index of the last opening brace near the end, or -1.
-func lastBrace(line []byte) int {
-	const near = 256
-	at := max(0, len(line)-near)
-	last := -1
-	for i := bytes.IndexByte(line[at:], '{'); i >= 0; i = bytes.IndexByte(line[at:], '{') {
-		last, at = at+i, at+i+1
-	}
-	return last
 }

@@ -7,39 +7,17 @@ import (
 	"leslie/internal/fact"
 )
 
-// NewThread has the parameters of a new thread. Ids of other records may be
-// shortened; ID is the full id of the new thread.
-type NewThread struct {
-	ID        ThreadID
-	Objective string // "" for the parent's or the only open one
-	Parent    string // "" for none
-	Title     string
-	Intent    string
-	Executor  Executor
-	Tags      []string
-	DependsOn []string
-	Branch    string
-	Worktree  string
-	Inherit   Inherit
-	// Shared is the manifest of the files copied from the parent, "" for none;
-	// Scope is the requested scope, nil for everything.
-	Shared BlobID
-	Scope  []string
-	// Code is what the thread will own, nil for nothing.
-	Code *Code
-}
-
 // Spawn creates a thread. It does not start anyone. Errors: T106 if the id is taken,
 // T101 and T105 for the parent and the dependencies, T107 if the parent is
 // terminated, T903 for a reserved id, T803 for code that another thread has, and those
 // of choosing the objective (T601, T603, T903).
 func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
-	if s.Exists(in.ID) {
-		next := "leslie status " + string(in.ID)
-		if _, err := s.Thread(string(in.ID)); err != nil {
+	if taken := s.alike(in.ID); taken != "" {
+		next := "leslie status " + string(taken)
+		if _, err := s.Thread(string(taken)); err != nil {
 			next = "leslie list --all" // a folder without a record
 		}
-		return Thread{}, codes.AlreadyExists.New(fact.Of("id", in.ID)).WithNext(next)
+		return Thread{}, codes.AlreadyExists.New(fact.Of("id", taken)).WithNext(next)
 	}
 	if err := ReservedName(string(in.ID)); err != nil {
 		return Thread{}, err
@@ -47,11 +25,7 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	if slices.Contains(commandWords(), string(in.ID)) {
 		return Thread{}, codes.InvalidArgument.New(fact.Of("reason", "the id '"+string(in.ID)+"' is a word of the command leslie code; choose another"), fact.Of("id", in.ID))
 	}
-	t := Thread{
-		ID: in.ID, Title: in.Title, Intent: in.Intent, Status: Active, Executor: in.Executor,
-		Tags: sortedSet(in.Tags), Branch: in.Branch, Worktree: in.Worktree, Inherit: in.Inherit,
-		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, Updated: stamp.Time,
-	}
+	t := in.thread(stamp)
 	parent, err := s.parentOf(in.Parent)
 	if err != nil {
 		return Thread{}, err

@@ -14,7 +14,8 @@ type Stalled struct {
 	// is terminated.
 	Suspended, Resumable Page
 	// Unmerged threads are completed, and their parent, which is not terminated, has not
-	// merged them since. Whether they have anything to merge only their files can say.
+	// merged them since, nor is a merge of them into it queued or pending. Whether they have
+	// anything to merge only their files can say.
 	Unmerged Page
 }
 
@@ -23,6 +24,7 @@ type Stalled struct {
 func (s *State) StalledThreads(limit int) Stalled {
 	var suspended, completed []Line
 	parents := map[string]bool{} // of any child: whether one of them is not terminated
+	merging := s.merging()
 	for _, line := range s.Threads.Lines() {
 		status := statusIn(line.JSON)
 		parent, child := parentIn(line)
@@ -32,14 +34,14 @@ func (s *State) StalledThreads(limit int) Stalled {
 		switch {
 		case status == Suspended:
 			suspended = append(suspended, line)
-		case status == Completed && child && s.unmerged(line, parent):
+		case status == Completed && child && !merging[mergeOf{ThreadID(line.ID), ThreadID(parent)}] && s.unmerged(line, parent):
 			completed = append(completed, line)
 		}
 	}
 	waiting, resumable, unmerged := newBeginning(limit), newBeginning(limit), newBeginning(limit)
 	for _, line := range suspended {
 		busy, has := parents[line.ID]
-		if has && !busy && !bytes.Contains(line.JSON, []byte(`mistakes":{`)) {
+		if has && !busy && !holds(line.JSON, "mistakes") {
 			resumable.add(line)
 		} else {
 			waiting.add(line)
@@ -52,7 +54,7 @@ func (s *State) StalledThreads(limit int) Stalled {
 }
 
 // parentIn returns the parent in a thread's line.
-func parentIn(line Line) (parent []byte, ok bool) { return field(line.JSON, []byte(`parentId":"`)) }
+func parentIn(line Line) (parent []byte, ok bool) { return field(line.JSON, "parentId") }
 
 // unmerged reports whether a completed thread's parent could still merge it, as far as
 // the records say.
@@ -77,11 +79,28 @@ func (t Thread) mergedSince(from Thread) bool {
 	})
 }
 
+// mergeOf is a source and the target that it is merged into.
+type mergeOf struct{ source, target ThreadID }
+
+// merging has what is being merged: queued, or pending.
+func (s *State) merging() map[mergeOf]bool {
+	all := map[mergeOf]bool{}
+	for m := range s.Merges.All() {
+		for _, source := range m.Sources {
+			all[mergeOf{source, m.Target}] = true
+		}
+	}
+	return all
+}
+
 // UnmergedChildren returns the completed ones of these children that their parent has
-// not merged since: see Stalled.
+// not merged since, and is not merging: see Stalled.
 func (s *State) UnmergedChildren(parent Thread, children []Thread) []Thread {
 	if parent.Status.Terminated() {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(children), func(t Thread) bool { return t.Status != Completed || parent.mergedSince(t) })
+	merging := s.merging()
+	return slices.DeleteFunc(slices.Clone(children), func(t Thread) bool {
+		return t.Status != Completed || merging[mergeOf{t.ID, parent.ID}] || parent.mergedSince(t)
+	})
 }

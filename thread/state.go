@@ -33,6 +33,12 @@ type Operation struct {
 	Params    json.RawMessage `json:"params,omitempty"`
 	RequestID string          `json:"requestId,omitempty"`
 	Reversal
+	// OfRun: the operation records what happened in a run.
+	OfRun bool `json:"ofRun,omitempty"`
+	// Continues is the operation before this one of the same call, if the two are one to
+	// whoever called: the worktree of a new thread and its thread, the end of a merge and
+	// the landing of its code. "" for most.
+	Continues OperationID `json:"continues,omitempty"`
 	// Chain, in a project on several machines, is the SHA-256 of the operation's line in
 	// the project's log, and Machine the one that made it; "" for other projects.
 	Chain   string   `json:"chain,omitempty"`
@@ -45,6 +51,9 @@ type Operation struct {
 type ArchiveSource interface {
 	// Exists reports whether a thread with this id ever had a folder.
 	Exists(id ThreadID) bool
+	// Alike returns the id of a thread that ever had a folder and that differs from this
+	// valid one in upper and lower case only, "" if none is known.
+	Alike(id ThreadID) ThreadID
 	// Archived returns the archived records of a table as lines ordered by id.
 	// Errors: T502, T509.
 	Archived(table string) ([]Line, error)
@@ -68,6 +77,8 @@ type State struct {
 	source   ArchiveSource
 	steps    []Step
 	archived []Change
+	reversal Reversal
+	ofRun    bool
 }
 
 // Records has the lines of each table, ordered by id.
@@ -89,7 +100,10 @@ func NewState(rev Revision, records Records, source ArchiveSource) *State {
 
 // Fork returns a copy of the State that can be changed independently.
 func (s *State) Fork() *State {
-	out := &State{Revision: s.Revision, source: s.source, steps: slices.Clone(s.steps), archived: slices.Clone(s.archived)}
+	out := &State{
+		Revision: s.Revision, source: s.source, steps: slices.Clone(s.steps), archived: slices.Clone(s.archived),
+		reversal: s.reversal, ofRun: s.ofRun,
+	}
 	next := func() Revision { return out.Revision + 1 }
 	out.Objectives, out.Threads, out.References = s.Objectives.fork(next), s.Threads.fork(next), s.References.fork(next)
 	out.Approvals, out.Merges = s.Approvals.fork(next), s.Merges.fork(next)
@@ -195,6 +209,15 @@ func (s *State) Plan(steps ...Step) { s.steps = append(s.steps, steps...) }
 
 // Planned returns the steps added by Plan.
 func (s *State) Planned() []Step { return s.steps }
+
+// Reverse says that this operation is an undo or a redo, and of what.
+func (s *State) Reverse(what Reversal) { s.reversal = what }
+
+// Operation returns what the rules say of this operation: its number, what it changes, what
+// it reverses, and whether it is of a run. A batch is all that one of its lines is.
+func (s *State) Operation() Operation {
+	return Operation{Seq: s.Revision + 1, Changes: s.Changes(), Reversal: s.reversal, OfRun: s.ofRun}
+}
 
 // Edits returns a counter that increases with each change of a record and each step.
 func (s *State) Edits() int {

@@ -148,6 +148,17 @@ func (t *Table[R]) Put(r R) R {
 	return s.value
 }
 
+// Note stores a record that exists, with the revision that it has: a change of which
+// nobody needs to learn before their own, see State.Stale.
+func (t *Table[R]) Note(r R) R {
+	s := t.slot(r.recordID())
+	if now := encode(r.withRevision(s.value.revision())); !bytes.Equal(now, s.now) {
+		s.value, s.now = r.withRevision(s.value.revision()), now
+		t.edits++
+	}
+	return s.value
+}
+
 // Delete removes a record from the State.
 func (t *Table[R]) Delete(id string) {
 	if s := t.slot(id); s != nil && s.now != nil {

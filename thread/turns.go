@@ -61,6 +61,7 @@ func (s *State) KeepTurn(in NewCheckpoint, stamp Stamp) (Thread, error) {
 		Created: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}, At: s.Revision + 1,
 	})
 	t.Updated = stamp.Time
+	s.ofRun = true
 	return s.Threads.Put(t), nil
 }
 
@@ -75,7 +76,7 @@ func (t Thread) TurnOf(turn int) (Checkpoint, error) {
 			kept = append(kept, c.Turn)
 		}
 	}
-	err := codes.CheckpointNotFound.New(fact.Of("checkpointId", fmt.Sprintf("of turn %d", turn)), fact.Of("threadId", t.ID))
+	err := codes.CheckpointNotFound.New(fact.Of("turn", turn), fact.Of("count", 0), fact.Of("threadId", t.ID))
 	if len(kept) == 0 {
 		return Checkpoint{}, err.WithHint("No turn of this thread is kept: leslie run keeps them").WithNext("leslie checkpoint list " + string(t.ID))
 	}

@@ -29,9 +29,15 @@ type Reversal struct {
 	Files []Replaced `json:"files,omitempty"`
 }
 
-// Steps reports whether the operation is an undo or a redo. Versions before this one
-// did not record what an undo reversed.
+// Steps reports whether the operation is an undo or a redo. Older journals do not say
+// what an undo reversed.
 func (op Operation) Steps() bool { return op.Undoes != "" || op.Command == "undo" }
+
+// ofRun reports whether the operation records what happened in a run. Older journals say so
+// only by the command.
+func (op Operation) ofRun() bool {
+	return op.OfRun || op.Command == "run" || strings.HasPrefix(op.Command, "run ")
+}
 
 // Inversion is the result of an undo: the records that it changed, and what the
 // caller has to do with files.
@@ -107,14 +113,14 @@ func (v *inverting) run() error {
 	if err := v.allowed(); err != nil {
 		return err
 	}
-	if !v.failed && (v.op.Command == "run" || strings.HasPrefix(v.op.Command, "run ")) {
+	if !v.failed && v.op.ofRun() {
 		return v.conflict("it records what happened in a run").
 			WithHint("leslie rollback goes back to the end of a turn, leslie run stop stops the run").WithNext("leslie help rollback")
 	}
 	if err := v.changes(); err != nil {
 		return err
 	}
-	v.settleWaiting()
+	v.updateWaiting()
 	v.out.Changes = v.s.Changes()
 	if len(v.out.Changes) == 0 {
 		return v.conflict("it changed nothing that can be undone")
@@ -346,9 +352,9 @@ func (v *inverting) approval(c Change, id string) error {
 	return takeBack(v, &v.s.Approvals, c, id)
 }
 
-// settleWaiting sets the status of the threads that the undo touched: they wait for
+// updateWaiting sets the status of the threads that the undo touched: they wait for
 // a person exactly if they have an open request.
-func (v *inverting) settleWaiting() {
+func (v *inverting) updateWaiting() {
 	changed := v.s.Changes()
 	for _, id := range v.touched() {
 		t, ok := v.s.Threads.Get(string(id))

@@ -655,7 +655,7 @@ func TestAClaimIsUndoneWhileItsHolderIsTheSame(t *testing.T) {
 	require.NotNil(t, w.get("it").Claim)
 	assert.Equal(t, "one", w.get("it").Claim.Holder)
 
-	release := w.did(thread.Agent, "release", func(stamp thread.Stamp) error { stamp.Actor = "one"; _, err := w.Release("it", stamp); return err })
+	release := w.did(thread.Agent, "release", func(stamp thread.Stamp) error { stamp.Actor = "one"; _, err := w.Release("it", "", stamp); return err })
 	other := claiming(w, "two", time.Hour)
 	w.refused(thread.Agent, release, "claim of thread 'it' was changed since")
 	w.refused(thread.Agent, op, "claim of thread 'it' was changed since")
@@ -775,7 +775,8 @@ func TestAnUnreadableArchiveIsReported(t *testing.T) {
 
 func TestAnOperationsIDMayBeShortened(t *testing.T) {
 	t.Parallel()
-	for arg, want := range map[string]bool{"op-abcdefgh": true, "op-a": true, "op-": false, "abcd": false, "op-abce": false} {
+	for arg, want := range map[string]bool{"op-abcdefgh": true, "op-a": true, "op-": true, // matches, and names nothing (CutOff)
+		"op": false, "abcd": false, "op-abce": false} {
 		assert.Equal(t, want, thread.ShortensOperation(arg, "op-abcdefgh"), arg)
 	}
 }

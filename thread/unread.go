@@ -37,6 +37,15 @@ func (s *State) UnreadOf(t Thread) Unread {
 	return u
 }
 
+// Without counts what waits apart from one unseen message.
+func (u Unread) Without(i Injection) Unread {
+	u.Count--
+	if i.Urgency == Immediate {
+		u.Immediate--
+	}
+	return u
+}
+
 // Warning returns W105 for a thread's unread messages; ok is false if there are none.
 func (u Unread) Warning(id ThreadID) (w warnings.Warning, ok bool) {
 	return warnings.MessagesWaiting.New(fact.Of("threadId", id), fact.Of("count", u.Count), fact.Of("immediate", u.Immediate)), u.Count > 0
@@ -63,6 +72,25 @@ func (u Unread) Refusal(id ThreadID) error {
 	return err.WithNext("leslie comments " + string(id))
 }
 
+// HaveRead returns T409 for the first of these threads whose own agent has not seen a
+// constraint, or a message that was to be considered at once; nil if there is none. A
+// thread whose executor is a person has no agent that would see them.
+func (s *State) HaveRead(threads []ThreadID) error {
+	for _, id := range threads {
+		t, _ := s.Threads.Peek(string(id))
+		count := 0
+		for _, i := range t.Unseen() {
+			if i.Type == InjectConstraint || i.Urgency == Immediate {
+				count++
+			}
+		}
+		if count > 0 && t.Executor != ByHuman {
+			return codes.SourceUnread.New(fact.Of("threadId", id), fact.Of("count", count))
+		}
+	}
+	return nil
+}
+
 // Speaker returns the thread of the State for which a caller speaks who names it by its
 // id or a unique prefix. A rule that asks does not rely on the thread (see Stale).
 func (s *State) Speaker(arg string) (Thread, bool) {
@@ -70,7 +98,7 @@ func (s *State) Speaker(arg string) (Thread, bool) {
 		return t, ok
 	}
 	ids := slices.DeleteFunc(s.Threads.withPrefix(arg), func(id string) bool { return !shortens(arg, id, PrefixThread) })
-	if len(ids) != 1 {
+	if !unique(arg, len(ids)) {
 		return Thread{}, false
 	}
 	return s.Threads.Peek(ids[0])

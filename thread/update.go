@@ -7,14 +7,6 @@ import (
 	"leslie/internal/fact"
 )
 
-// Edit has the requested changes of a thread. A nil field is not changed.
-type Edit struct {
-	Title, Intent          *string
-	AddTags, DropTags      []string
-	AddDepends, DropDepend []string
-	Branch, Worktree       *string
-}
-
 // Edit changes a thread's own fields. Errors: T101, T105, T107 for an archived
 // thread, T201 if the dependencies would form a cycle.
 func (s *State) Edit(arg string, in Edit, stamp Stamp) (Thread, error) {
@@ -26,19 +18,7 @@ func (s *State) Edit(arg string, in Edit, stamp Stamp) (Thread, error) {
 		return Thread{}, notWritable(t)
 	}
 	was := t
-	if in.Title != nil {
-		t.Title = *in.Title
-	}
-	if in.Intent != nil {
-		t.Intent = *in.Intent
-	}
-	if in.Branch != nil {
-		t.Branch = *in.Branch
-	}
-	if in.Worktree != nil {
-		t.Worktree = *in.Worktree
-	}
-	t.Tags = edited(t.Tags, in.AddTags, in.DropTags)
+	in.apply(&t)
 	if t.DependsOn, err = s.editedDepends(t, in); err != nil {
 		return Thread{}, err
 	}

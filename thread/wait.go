@@ -16,7 +16,7 @@ const (
 	UntilAny      Until = "any"      // an operation concerns one of them
 	UntilChildren Until = "children" // all children of each are terminated
 	UntilDecision Until = "decision" // none of them has an open request
-	UntilReady    Until = "ready"    // each is active, its dependencies terminated, and no other holds it
+	UntilReady    Until = "ready"    // each is active, nothing holds it back, and no other has claimed it
 )
 
 // NeedsThread reports whether a wait without threads is one for the thread that the
@@ -67,20 +67,16 @@ type Nothing string
 const (
 	NothingInTime Nothing = "timeout"             // no thread became ready in time
 	NothingLeft   Nothing = "objective_completed" // every objective is completed
-	NothingActive Nothing = "nothing_active"      // no thread is active
+	NothingActive Nothing = "nothing_active"      // no thread is active, and the caller does not wait
 )
 
-// NothingComes returns why no thread will become ready before somebody creates, resumes
-// or reopens one; ok is false if a thread is active, or if an objective still gets its
-// first threads.
+// NothingComes returns why no thread will become ready; ok is false if one is active or an
+// objective is open, because its threads may be created, resumed or approved meanwhile.
 func (s *State) NothingComes() (why Nothing, ok bool) {
 	if s.AnyActive() {
 		return "", false
 	}
-	of, counts := s.AllCounts()
-	if counts[Suspended]+counts[WaitingHuman] > 0 {
-		return NothingActive, true
-	}
+	of, _ := s.AllCounts()
 	for o := range s.Objectives.All() {
 		if o.Status(of[o.ID]) == ObjectiveActive {
 			return "", false

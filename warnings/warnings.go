@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"leslie/internal/fact"
 )
@@ -16,47 +18,57 @@ type Code string
 
 // The W codes.
 const (
-	ThreadSuspended  Code = "W103"
-	RepeatedFailure  Code = "W104"
-	MessagesWaiting  Code = "W105"
-	ClaimedByOther   Code = "W106"
-	ChildrenActive   Code = "W107"
-	Reopened         Code = "W108"
-	MergesOpen       Code = "W109"
-	TargetUnresolved Code = "W202"
-	ReferenceStale   Code = "W203"
-	SkippedFiles     Code = "W204"
-	BaseMoved        Code = "W205"
-	AutoResolved     Code = "W301"
-	AgentDeclined    Code = "W303"
-	UntrustedCommand Code = "W305"
-	FallbackUsed     Code = "W401"
-	ArtifactsChanged Code = "W402"
-	Recovered        Code = "W502"
-	LogUnwritable    Code = "W503"
-	NotSettled       Code = "W505"
-	OperationsLost   Code = "W506"
-	FilesPending     Code = "W507"
-	CacheOld         Code = "W508"
-	LocalEditsKept   Code = "W509"
-	ClockDiffers     Code = "W510"
-	BranchNotPushed  Code = "W511"
-	ReplicaGap       Code = "W512"
-	SingleServer     Code = "W513"
-	SessionLost      Code = "W701"
-	AgentJunk        Code = "W702"
-	LeftoversEnded   Code = "W703"
-	AgentLacks       Code = "W704"
-	TurnNotKept      Code = "W705"
-	BaseBehind       Code = "W801"
-	UncommittedLeft  Code = "W802"
-	HistoryRewritten Code = "W803"
-	Rescued          Code = "W804"
-	NotCopied        Code = "W805"
-	Submodules       Code = "W806"
-	IgnoredDropped   Code = "W807"
-	CodeOverlap      Code = "W808"
-	RequestReplayed  Code = "W901"
+	ThreadSuspended     Code = "W103"
+	RepeatedFailure     Code = "W104"
+	MessagesWaiting     Code = "W105"
+	ClaimedByOther      Code = "W106"
+	ChildrenActive      Code = "W107"
+	Reopened            Code = "W108"
+	MergesOpen          Code = "W109"
+	ArtifactOverlap     Code = "W110"
+	ClaimEnded          Code = "W112"
+	DependencyCancelled Code = "W115"
+	TargetUnresolved    Code = "W202"
+	ReferenceStale      Code = "W203"
+	SkippedFiles        Code = "W204"
+	BaseMoved           Code = "W205"
+	AutoResolved        Code = "W301"
+	AgentDeclined       Code = "W303"
+	UntrustedCommand    Code = "W305"
+	FallbackUsed        Code = "W401"
+	ArtifactsChanged    Code = "W402"
+	Recovered           Code = "W502"
+	LogUnwritable       Code = "W503"
+	NotSettled          Code = "W505"
+	OperationsLost      Code = "W506"
+	FilesPending        Code = "W507"
+	CacheOld            Code = "W508"
+	LocalEditsKept      Code = "W509"
+	ClockDiffers        Code = "W510"
+	BranchNotPushed     Code = "W511"
+	ReplicaGap          Code = "W512"
+	SingleServer        Code = "W513"
+	FolderMissing       Code = "W514"
+	NamesNotUTF8        Code = "W515"
+	StoreTracked        Code = "W516"
+	BadConfiguration    Code = "W517"
+	SessionLost         Code = "W701"
+	AgentJunk           Code = "W702"
+	LeftoversEnded      Code = "W703"
+	AgentLacks          Code = "W704"
+	TurnNotKept         Code = "W705"
+	BaseBehind          Code = "W801"
+	UncommittedLeft     Code = "W802"
+	HistoryRewritten    Code = "W803"
+	Rescued             Code = "W804"
+	NotCopied           Code = "W805"
+	Submodules          Code = "W806"
+	IgnoredDropped      Code = "W807"
+	CodeOverlap         Code = "W808"
+	CodeBehind          Code = "W809"
+	CodeUnfinished      Code = "W810"
+	CheckFailsAtBegin   Code = "W811"
+	RequestReplayed     Code = "W901"
 )
 
 // Warning is one thing that the caller should know. Its Context is part of the
@@ -106,6 +118,46 @@ func (c Code) NewOfPaths(paths []string, filling fact.List, facts ...fact.Fact) 
 		facts = append(facts, fact.Of("total", len(paths)), fact.Of("truncated", true))
 	}
 	return c.NewFilled(filling.With(fact.Of("n", len(paths))), facts...)
+}
+
+// LeftOut returns what says that these entries were left out: W515 for names that are not
+// UTF-8, with their other bytes as \xHH, W204 for what is no regular file.
+func LeftOut(paths []string) (out List) {
+	irregular, names := SplitLeftOut(paths)
+	if len(irregular) > 0 {
+		out = append(out, SkippedFiles.NewOfPaths(irregular, nil))
+	}
+	if len(names) > 0 {
+		out = append(out, NamesNotUTF8.NewOfPaths(names, nil))
+	}
+	return out
+}
+
+// SplitLeftOut returns the paths of LeftOut by what is wrong with them.
+func SplitLeftOut(paths []string) (irregular, names []string) {
+	for _, path := range paths {
+		if utf8.ValidString(path) {
+			irregular = append(irregular, path)
+		} else {
+			names = append(names, escaped(path))
+		}
+	}
+	return irregular, names
+}
+
+// escaped is a name with the bytes that are not UTF-8 as \xHH.
+func escaped(name string) string {
+	var out strings.Builder
+	for len(name) > 0 {
+		r, n := utf8.DecodeRuneInString(name)
+		if r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&out, `\x%02x`, name[0])
+		} else {
+			out.WriteString(name[:n])
+		}
+		name = name[n:]
+	}
+	return out.String()
 }
 
 // List has warnings in the order in which they arose, each only once: two

@@ -19,8 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
 	"leslie/codes"
-	"leslie/internal/app"
+	"leslie/internal/app/threads"
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
 )
@@ -51,10 +53,12 @@ func examples() map[string]example {
 		"code remove":       {line("code remove coded"), line("code remove main")},
 		"code restore":      {line("code restore coded"), line("code restore main")},
 		"code prune":        {line("code prune"), nil},
+		"code repair":       {line("code repair"), line("code repair nowhere")},
 		"agents":            {line("agents"), line("agents nobody")},
 		"config path":       {line("config path"), nil},
 		"config show":       {line("config show"), nil},
 		"config init":       {line("config init"), nil},
+		"config trust":      {line("config trust"), nil},
 		"run":               {line("run runs"), line("run nope-nope")},
 		"run list":          {line("run list"), nil},
 		"run stop":          {line("run stop main"), line("run stop nope-nope")},
@@ -147,7 +151,7 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	b = newProject(t)
 	switch name {
 	case "mcp":
-		b.stdin = strings.NewReader("{}\n") // which is answered, although it asks for nothing
+		b.Stdin = strings.NewReader("{}\n") // which is answered, although it asks for nothing
 	case "reference show", "reference refresh", "reference remove":
 		b.must(t, "reference", "--from", "part", "--target", "main", "--binding", "live", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["refId"].(string)
@@ -155,12 +159,12 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 	case "remote restore", "remote leave", "publish":
 		b.must(t, "remote", "init", "memory://one")
 	case "connect":
-		require.NoError(t, b.engine.Create(context.Background(), ledger.Address{Project: "proj-one"}))
+		require.NoError(t, b.Engine.Create(context.Background(), ledger.Address{Project: "proj-one"}))
 	case "renew", "release":
 		b.must(t, "claim", "main")
 	case "hook stop": // which says nothing otherwise
 		b.must(t, "inject", "main", "--type", "data", "--content", "x")
-	case "code setup", "code remove", "code restore":
+	case "code setup", "code remove", "code restore", "code repair":
 		b.repository(t)
 		b.must(t, "spawn", "--code", "--intent", "x", "--id", "coded")
 		if name == "code restore" {
@@ -206,7 +210,7 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		}
 	case "merge-file":
 		b.write(t, "plan.md", "plan\n")
-		ref = filepath.Join(b.dir, "plan.md")
+		ref = filepath.Join(b.Dir, "plan.md")
 	case "rollback":
 		b.must(t, "checkpoint", "main", "--name", "first")
 		b.write(t, ".leslie/threads/main/plan.md", "main\n")
@@ -217,7 +221,7 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 			b.must(t, "undo")
 		}
 	case "init":
-		require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie")))
+		require.NoError(t, os.RemoveAll(filepath.Join(b.Dir, ".leslie")))
 	}
 	return b, ref
 }
@@ -239,8 +243,8 @@ func (b *bench) agents(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	bin := filepath.Join(b.home, "bin")
-	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o755))
+	bin := filepath.Join(b.Home, "bin")
+	require.NoError(t, os.MkdirAll(filepath.Join(b.Home, ".leslie"), 0o755))
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	for _, name := range []string{"leslie", "fake-agent"} {
 		require.NoError(t, os.Symlink(self, filepath.Join(bin, name)))
@@ -249,7 +253,7 @@ func (b *bench) agents(t *testing.T) {
 		"fake": map[string]any{"command": []string{filepath.Join(bin, "fake-agent")}, "env": map[string]string{"PATH": bin + ":/usr/bin:/bin", "FAKE_SESSION": "s"}},
 	}}})
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), config, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(b.Home, ".leslie", "config.json"), config, 0o600))
 }
 
 func withRef(argv []string, ref string) []string {
@@ -265,21 +269,21 @@ func withRef(argv []string, ref string) []string {
 func TestEveryCommandHasExamples(t *testing.T) {
 	t.Parallel()
 	var names []string
-	for _, cmd := range commands() {
-		names = append(names, cmd.name)
+	for _, cmd := range commands().All() {
+		names = append(names, cmd.Name)
 	}
 	assert.ElementsMatch(t, names, slices.Collect(maps.Keys(examples())))
 }
 
 // assertAnswer asserts what must be true of every answer in JSON.
-func assertAnswer(t *testing.T, cmd *command, a answer, status int, raw string) {
+func assertAnswer(t *testing.T, cmd *cli.Command, a answer, status int, raw string) {
 	t.Helper()
 	if *a.Success != (status == 0) || *a.Success != (a.Error == nil) {
 		t.Fatalf("success, no error and exit status 0 go together: status %d, %s", status, raw)
 	}
 	if a.Error == nil {
 		require.NotNil(t, a.Data, "a success has data: %s", raw)
-		if cmd.writes {
+		if cmd.Writes {
 			assert.IsType(t, true, a.Data["changed"], "the data of a writing command says whether something changed: %s", raw)
 		}
 		return
@@ -296,15 +300,15 @@ func assertAnswer(t *testing.T, cmd *command, a answer, status int, raw string) 
 	require.NotNil(t, e.Retryable)
 	assert.Equal(t, entry.Recoverable, *e.Recoverable)
 	assert.Equal(t, entry.Retryable, *e.Retryable)
-	assert.Equal(t, cmd.name, e.Details["operation"], "%s", raw)
+	assert.Equal(t, cmd.Name, e.Details["operation"], "%s", raw)
 	assert.Equal(t, false, e.Details["changed"], "%s", raw)
 	assert.LessOrEqual(t, len(e.Next), 3)
 }
 
 func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		ex := examples()[cmd.name]
+	for _, cmd := range commands().All() {
+		ex := examples()[cmd.Name]
 		tests := map[string][]string{
 			"works": ex.works, "fails": ex.fails,
 			"bad flag":     append(slices.Clone(ex.works), "--no-such-flag"),
@@ -315,17 +319,17 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 			"too much":     append(slices.Clone(ex.works), "one", "two", "three"),
 			"empty folder": append(slices.Clone(ex.works), "-C", "empty"),
 		}
-		if cmd.name == "search" { // it takes any number of words
+		if cmd.Name == "search" { // it takes any number of words
 			delete(tests, "too much")
 		}
 		for name, argv := range tests {
 			if argv == nil {
 				continue
 			}
-			t.Run(cmd.name+"/"+name, func(t *testing.T) {
+			t.Run(cmd.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				b, ref := readyFor(t, cmd.name)
-				outside := filepath.Join(filepath.Dir(b.dir), "empty")
+				b, ref := readyFor(t, cmd.Name)
+				outside := filepath.Join(filepath.Dir(b.Dir), "empty")
 				require.NoError(t, os.Mkdir(outside, 0o755))
 				for i, arg := range argv {
 					if arg == "empty" {
@@ -333,11 +337,11 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 					}
 				}
 				argv := append(withRef(argv, ref), "--format", "json")
-				before := tree(t, b.dir)
+				before := tree(t, b.Dir)
 				status := b.leslie(argv...)
 				raw := b.out.String()
 				if status != 0 {
-					assert.Equal(t, before, tree(t, b.dir), "a command that fails has changed nothing")
+					assert.Equal(t, before, tree(t, b.Dir), "a command that fails has changed nothing")
 				}
 				said, silent := &b.out, &b.err
 				if streams(argv) {
@@ -357,8 +361,8 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 				}
 				assertAnswer(t, cmd, a, status, raw)
 				wants := map[string]bool{
-					"works": cmd.name != "tui", "fails": false, "bad flag": false, "bad format": false, "bad help": false,
-					"no value": false, "too much": false, "empty folder": slices.Contains(needNoStore(), cmd.name),
+					"works": cmd.Name != "tui", "fails": false, "bad flag": false, "bad format": false, "bad help": false,
+					"no value": false, "too much": false, "empty folder": slices.Contains(needNoStore(), cmd.Name),
 				}
 				assert.Equal(t, wants[name], *a.Success, "%s\n%s", strings.Join(argv, " "), raw)
 				if name == "empty folder" && !*a.Success {
@@ -375,7 +379,7 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 // streams reports whether a line's answer is a stream: without an envelope on stdout, and
 // with its error on stderr.
 func streams(argv []string) bool {
-	return rendering{&call{given: given{line: lint(commands(), argv)}}}.streams()
+	return (&cli.Call{Given: cli.Given{Line: cli.Lint(commands().All(), argv)}}).Streams()
 }
 
 // assertStream asserts what must be true of every successful stream in JSON.
@@ -423,17 +427,17 @@ func tree(t *testing.T, dir string) map[string]string {
 
 func TestInTextModeOnlyTheAnswerIsOnStdout(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		t.Run(cmd.name, func(t *testing.T) {
+	for _, cmd := range commands().All() {
+		t.Run(cmd.Name, func(t *testing.T) {
 			t.Parallel()
-			b, ref := readyFor(t, cmd.name)
-			ex := examples()[cmd.name]
+			b, ref := readyFor(t, cmd.Name)
+			ex := examples()[cmd.Name]
 			if ex.fails != nil {
 				require.NotZero(t, b.leslie(withRef(ex.fails, ref)...))
 				assert.Empty(t, b.out.String())
 				assert.Regexp(t, `^error code=T\d{3} msg="`, b.err.String())
 			}
-			if cmd.name == "tui" || cmd.name == "connect" { // which works in a folder that is no project
+			if cmd.Name == "tui" || cmd.Name == "connect" { // which works in a folder that is no project
 				return
 			}
 			require.Zero(t, b.leslie(withRef(ex.works, ref)...), b.err.String())
@@ -447,20 +451,20 @@ func TestInTextModeOnlyTheAnswerIsOnStdout(t *testing.T) {
 // TestJSONAndYAMLSayTheSame runs each line twice, in two equal projects.
 func TestJSONAndYAMLSayTheSame(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		ex := examples()[cmd.name]
+	for _, cmd := range commands().All() {
+		ex := examples()[cmd.Name]
 		for name, argv := range map[string][]string{"works": ex.works, "fails": ex.fails} {
-			if argv == nil || cmd.name == "export" { // whose answer is a file, whatever the format
+			if argv == nil || cmd.Name == "export" { // whose answer is a file, whatever the format
 				continue
 			}
-			t.Run(cmd.name+"/"+name, func(t *testing.T) {
+			t.Run(cmd.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				var docs [2][]any
 				var roots [2]string
 				for i, format := range []string{"json", "yaml"} {
-					b, ref := readyFor(t, cmd.name)
+					b, ref := readyFor(t, cmd.Name)
 					b.leslie(append(withRef(argv, ref), "--format", format)...)
-					roots[i] = b.dir
+					roots[i] = b.Dir
 					said := b.out.Bytes()
 					if len(said) == 0 && streams(argv) {
 						said = b.err.Bytes()
@@ -512,7 +516,7 @@ func FuzzYAML(f *testing.F) {
 		require.NoError(t, err)
 		var fromJSON, fromYAML any
 		require.NoError(t, json.Unmarshal(raw, &fromJSON))
-		require.NoError(t, yaml.Unmarshal(toYAML(raw), &fromYAML), "%s", toYAML(raw))
+		require.NoError(t, yaml.Unmarshal(cli.ToYAML(raw), &fromYAML), "%s", cli.ToYAML(raw))
 		a, err := fact.JSON(fromJSON)
 		require.NoError(t, err)
 		b, err := fact.JSON(fromYAML)
@@ -549,7 +553,7 @@ func TestSpecimens(t *testing.T) {
 			if tt.status != 0 || tt.stream == "out" {
 				assert.Empty(t, silent.String())
 			}
-			golden(t, tt.golden, strings.ReplaceAll(said.String(), filepath.Dir(b.dir), "ROOT"))
+			golden(t, tt.golden, strings.ReplaceAll(said.String(), filepath.Dir(b.Dir), "ROOT"))
 		})
 	}
 }
@@ -557,7 +561,7 @@ func TestSpecimens(t *testing.T) {
 // broken is a command whose answer panics in one place.
 type broken struct{ onText, onJSON string }
 
-func (d *broken) Text(*page) {
+func (d *broken) Text(*page.Page) {
 	if d.onText != "" {
 		panic(d.onText)
 	}
@@ -570,15 +574,15 @@ func (d *broken) MarshalJSON() ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-func breakingCommands() []*command {
+func breakingCommands() []*cli.Command {
 	coded := codes.ReadFailed.New(fact.Of("path", "x"), fact.Of("reason", "y"))
-	return []*command{
-		{name: "run", run: func(*call) (Data, error) { panic("boom") }},
-		{name: "nil", run: func(c *call) (Data, error) { return nil, c.params["x"].(error) }},
-		{name: "coded", run: func(*call) (Data, error) { panic(coded) }},
-		{name: "text", run: func(*call) (Data, error) { return &broken{onText: "boom"}, nil }},
-		{name: "json", run: func(*call) (Data, error) { return &broken{onJSON: "boom"}, nil }},
-		{name: "unknown", run: func(*call) (Data, error) { return nil, errors.New("never heard of") }},
+	return []*cli.Command{
+		{Name: "run", Run: func(*cli.Call) (cli.Data, error) { panic("boom") }},
+		{Name: "nil", Run: func(c *cli.Call) (cli.Data, error) { return nil, c.Params["x"].(error) }},
+		{Name: "coded", Run: func(*cli.Call) (cli.Data, error) { panic(coded) }},
+		{Name: "text", Run: func(*cli.Call) (cli.Data, error) { return &broken{onText: "boom"}, nil }},
+		{Name: "json", Run: func(*cli.Call) (cli.Data, error) { return &broken{onJSON: "boom"}, nil }},
+		{Name: "unknown", Run: func(*cli.Call) (cli.Data, error) { return nil, errors.New("never heard of") }},
 	}
 }
 
@@ -614,7 +618,7 @@ func TestPanicIsT901InTheAskedFormat(t *testing.T) {
 			assert.Equal(t, tt.code, a.Error.Code)
 			assert.Equal(t, tt.command, a.Error.Details["operation"])
 			assert.Equal(t, false, a.Error.Details["changed"])
-			log, err := os.ReadFile(filepath.Join(b.dir, ".leslie/logs/leslie.log"))
+			log, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/logs/leslie.log"))
 			require.NoError(t, err)
 			assert.Contains(t, string(log), "level=error code="+tt.code)
 		})
@@ -625,37 +629,37 @@ func TestPanicIsT901InTheAskedFormat(t *testing.T) {
 // call.
 func TestPanicBehindTheCommitSaysThatSomethingChanged(t *testing.T) {
 	t.Parallel()
-	late := &command{name: "late", writes: true, run: func(c *call) (Data, error) {
-		_, err := useCase(c, app.CreateObjective, app.CreateObjectiveRequest{ID: "late", Title: "x"})
+	late := &cli.Command{Name: "late", Writes: true, Run: func(c *cli.Call) (cli.Data, error) {
+		_, err := cli.UseCase(c, threads.CreateObjective, threads.CreateObjectiveRequest{ID: "late", Title: "x"})
 		require.NoError(t, err)
 		panic("boom")
 	}}
 	b := newProject(t)
-	assert.Equal(t, 1, b.perform(context.Background(), []*command{late}, "late", "--format", "json"))
+	assert.Equal(t, 1, b.perform(context.Background(), []*cli.Command{late}, "late", "--format", "json"))
 	assert.Equal(t, true, document(t, b.out.Bytes()).Error.Details["changed"])
 	b.must(t, "objective", "status", "late")
 }
 
 func TestAnInterruptedCallIsT904AndHasChangedNothing(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		if slices.Contains(needNoStore(), cmd.name) {
+	for _, cmd := range commands().All() {
+		if slices.Contains(needNoStore(), cmd.Name) {
 			continue
 		}
-		t.Run(cmd.name, func(t *testing.T) {
+		t.Run(cmd.Name, func(t *testing.T) {
 			t.Parallel()
-			b, ref := readyFor(t, cmd.name)
-			before, err := os.ReadFile(filepath.Join(b.dir, ".leslie/thread_relations.json"))
+			b, ref := readyFor(t, cmd.Name)
+			before, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/thread_relations.json"))
 			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			status := b.perform(ctx, commands(), append(withRef(examples()[cmd.name].works, ref), "--format", "json")...)
+			status := b.perform(ctx, commands().All(), append(withRef(examples()[cmd.Name].works, ref), "--format", "json")...)
 			a := spoken(t, b)
 			require.NotNil(t, a.Error, "%s", &b.out)
 			assert.Equal(t, "T904", a.Error.Code)
 			assert.Equal(t, 130, status)
 			assertAnswer(t, cmd, a, status, b.out.String())
-			after, err := os.ReadFile(filepath.Join(b.dir, ".leslie/thread_relations.json"))
+			after, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/thread_relations.json"))
 			require.NoError(t, err)
 			assert.Equal(t, string(before), string(after))
 		})
@@ -670,12 +674,12 @@ func TestAnInterruptEndsTheWaitForStandardInput(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	defer w.Close()
-	b.stdin = readerFunc(func(p []byte) (int, error) {
+	b.Stdin = readerFunc(func(p []byte) (int, error) {
 		cancel() // the call waits for input
 		return r.Read(p)
 	})
 	status := make(chan int, 1)
-	go func() { status <- b.perform(ctx, commands(), "spawn", "--intent", "-") }()
+	go func() { status <- b.perform(ctx, commands().All(), "spawn", "--intent", "-") }()
 	select {
 	case got := <-status:
 		assert.Equal(t, 130, got)
@@ -692,15 +696,15 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // TestNextLinesRunAsPrinted runs the first next line of every failing example.
 func TestNextLinesRunAsPrinted(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		ex := examples()[cmd.name]
+	for _, cmd := range commands().All() {
+		ex := examples()[cmd.Name]
 		for name, argv := range map[string][]string{"fails": ex.fails, "bad flag": append(slices.Clone(ex.works), "--no-such-flag")} {
 			if argv == nil {
 				continue
 			}
-			t.Run(cmd.name+"/"+name, func(t *testing.T) {
+			t.Run(cmd.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				b, ref := readyFor(t, cmd.name)
+				b, ref := readyFor(t, cmd.Name)
 				b.leslie(append(withRef(argv, ref), "--format", "json")...)
 				next := spoken(t, b).Error.Next
 				require.NotEmpty(t, next)
@@ -735,7 +739,7 @@ func TestContextBlockHasAtMost9500Characters(t *testing.T) {
 func TestNextLinesNeverSpeakWithTheTerminal(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	require.NoError(t, os.Mkdir(filepath.Join(b.dir, "a\x1b[2J"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(b.Dir, "a\x1b[2J"), 0o755))
 	assert.Equal(t, 11, b.leslie("-C", "a\x1b[2J", "status", "thread-xyz"))
 	assert.NotContains(t, b.err.String(), "\x1b")
 	assert.Equal(t, 11, b.leslie("-C", "a\x1b[2J", "status", "thread-xyz", "--format", "json"))

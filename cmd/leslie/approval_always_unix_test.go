@@ -37,7 +37,7 @@ func asksForCalls(t *testing.T, command string) *bench {
 
 func ownConfig(t *testing.T, b *bench) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.home, ".leslie", "config.json"))
+	text, err := os.ReadFile(filepath.Join(b.Home, ".leslie", "config.json"))
 	require.NoError(t, err)
 	return string(text)
 }

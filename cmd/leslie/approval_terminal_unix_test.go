@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -134,7 +135,7 @@ func requestedMerge(t *testing.T) *bench {
 	b.write(t, ".leslie/threads/child/plan.md", "one\ntwo of child\nthree\nfour\n")
 	b.write(t, ".leslie/threads/child/logo.png", "\x00child")
 	b.write(t, ".leslie/threads/child/計画.md", "計画\n")
-	require.NoError(t, os.Remove(filepath.Join(b.dir, ".leslie/threads/child/old.md")))
+	require.NoError(t, os.Remove(filepath.Join(b.Dir, ".leslie/threads/child/old.md")))
 	require.Equal(t, 14, b.leslie("merge", "--sources", "child", "--target", "main", "--require-approval", "--as", "agent", "--actor", "bot"), &b.err)
 	b.asks(t, "child", "deploy", "--reason", "Ship 1.2 before the weekend, because everybody waits for the names")
 	return b
@@ -197,8 +198,8 @@ func TestToGoThroughTakesNoFlagForOneOperation(t *testing.T) {
 	b.asks(t, "main", "deploy")
 	shown, status := typing(t, b, nil, []string{"approve"}, "approve", "--request-id", "r", "--expect-revision", "9", "--apply")
 	assert.Equal(t, 2, status, shown)
-	assert.Contains(t, shown, "--request-id cannot be used without an id")
-	assert.Contains(t, shown, "--apply cannot be used without an id")
+	assert.Contains(t, shown, "--request-id cannot be used without the id of a request")
+	assert.Contains(t, shown, "--apply cannot be used without the id of a request")
 	assert.Equal(t, map[string]string{"deploy": "open"}, b.verdicts(t))
 }
 
@@ -266,7 +267,7 @@ func TestNobodyIsAskedToApproveWhereNobodyIsThere(t *testing.T) {
 			b.write(t, ".leslie/threads/part/plan.md", "part\n")
 			run(tt.merge, "merge", "--sources", "part", "--target", "main", "--require-approval")
 			assert.Equal(t, "open", b.verdicts(t)["approve_merge"])
-			assert.NoFileExists(t, filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+			assert.NoFileExists(t, filepath.Join(b.Dir, ".leslie/threads/main/plan.md"))
 		})
 	}
 }
@@ -303,7 +304,7 @@ func TestThePersonAtTheTerminalApprovesAMergeThereAndThen(t *testing.T) {
 				assert.Contains(t, shown, askApply)
 				assert.Contains(t, shown, "  add  plan.md  taken\n", "what it would do is shown")
 				assert.Equal(t, map[string]string{"approve_merge": tt.verdict}, b.verdicts(t))
-				plan := filepath.Join(b.dir, ".leslie/threads/main/plan.md")
+				plan := filepath.Join(b.Dir, ".leslie/threads/main/plan.md")
 				if tt.merged {
 					assert.FileExists(t, plan)
 				} else {
@@ -333,13 +334,13 @@ func TestNoAgentIsOfferedWhereConflictsAreAPersons(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
 	b.write(t, ".leslie/config.json", `{"policy": {"resolve_conflict": "require_human"}}`)
-	agent := script(t, b, "agent", "touch "+filepath.Join(b.home, "ran")+"\n"+bothSides)
+	agent := script(t, b, "agent", "touch "+filepath.Join(b.Home, "ran")+"\n"+bothSides)
 	shown, status := typing(t, b, []string{noColours}, []string{"agent", "ours", "theirs", "yes"}, "merge", "--sources", "child", "--target", "main", "--agent", agent)
 	assert.Zero(t, status, shown)
 	assert.NotContains(t, shown, askAllow)
 	assert.Contains(t, shown, askChoice)
 	assert.NotContains(t, shown, askAgent, "nor does the menu offer it")
-	assert.NoFileExists(t, filepath.Join(b.home, "ran"))
+	assert.NoFileExists(t, filepath.Join(b.Home, "ran"))
 	assert.Equal(t, "one\ntwo of main\nthree\nfour of child\nfive\n", planOf(t, b))
 }
 
@@ -425,7 +426,7 @@ func TestAMergeThatSomebodyDeniedMeanwhileIsNotApplied(t *testing.T) {
 	assert.Equal(t, 11, status, shown)
 	assert.Contains(t, shown, "code=T102")
 	assert.Equal(t, map[string]string{"approve_merge": "denied: faster"}, b.verdicts(t))
-	assert.NoFileExists(t, filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+	assert.NoFileExists(t, filepath.Join(b.Dir, ".leslie/threads/main/plan.md"))
 }
 
 func TestAnInterruptDecidesNothing(t *testing.T) {
@@ -450,7 +451,7 @@ func TestAnInterruptDecidesNothing(t *testing.T) {
 			for scope, verdict := range b.verdicts(t) {
 				assert.Equal(t, "open", verdict, scope)
 			}
-			assert.NoFileExists(t, filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+			assert.NoFileExists(t, filepath.Join(b.Dir, ".leslie/threads/main/plan.md"))
 		})
 	}
 }
@@ -469,4 +470,46 @@ func TestAPersonWhoWaitsIsToldForWhat(t *testing.T) {
 	shown, status := d.end()
 	assert.Equal(t, 14, status, shown)
 	assert.Contains(t, shown, "deploy was denied by kim: no")
+}
+
+// With the id of a request, approve and deny decide; with that of a thread they show its
+// open requests and ask, and touch no other.
+func TestApproveAndDenyAskWithoutTheIDOfARequest(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"approve", "deny"} {
+		for name, operands := range map[string][]string{"no id": nil, "a thread": {"main"}} {
+			t.Run(command+" with "+name, func(t *testing.T) {
+				t.Parallel()
+				b := newProject(t)
+				b.must(t, "transfer", "main", "--scope", "deploy")
+				shown, status := typing(t, b, []string{noColours}, []string{"quit"}, append([]string{command}, operands...)...)
+				assert.Zero(t, status, shown)
+				assert.Contains(t, shown, "Your decision?")
+				assert.Contains(t, shown, "1 still open; run leslie "+command+" again")
+				b.must(t, "transfer", "part", "--scope", "deploy")
+				lines := []string{"deny", "no", "quit"}
+				shown, status = typing(t, b, []string{noColours}, lines, append([]string{command}, operands...)...)
+				assert.Zero(t, status, shown)
+				b.must(t, "status", "part", "--format", "json")
+				assert.Contains(t, b.out.String(), `"status":"waiting_human"`, "the other thread still waits")
+			})
+		}
+	}
+}
+
+// Whatever is typed as the number of a choice is one that was offered.
+func TestANumberThatWasNotOfferedIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.must(t, "ask", "main", "--question", "Which?", "--choice", "red", "--choice", "blue", "--format", "json")
+	id := regexp.MustCompile("q-[0-9a-z]+").FindString(b.out.String())
+	for _, number := range []string{"3", "0", "17"} {
+		shown, status := typing(t, b, []string{noColours}, nil, "answer", id, number)
+		assert.Equal(t, 2, status, shown)
+		assert.Contains(t, shown, "was not offered: choose red, blue")
+	}
+	shown, status := typing(t, b, []string{noColours}, nil, "answer", id, "2")
+	assert.Zero(t, status, shown)
+	b.must(t, "questions", "--all", "--format", "json")
+	assert.Contains(t, b.out.String(), `"answer":"blue"`)
 }

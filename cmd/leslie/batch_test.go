@@ -21,9 +21,9 @@ func TestABatchRunsItsRulesAgainOnlyWhereSomebodyWroteMeanwhile(t *testing.T) {
 			t.Parallel()
 			b := newProject(t)
 			other := newBench(t)
-			other.dir = b.dir
-			drawn, count := 0, b.newID
-			b.newID = func(prefix string) string {
+			other.Dir = b.Dir
+			drawn, count := 0, b.NewID
+			b.NewID = func(prefix string) string {
 				if prefix == "thread-" {
 					if drawn++; drawn == 2 && meanwhile {
 						other.must(t, "spawn", "--objective", "ship", "--intent", "Meanwhile", "--id", "meanwhile")
@@ -31,7 +31,7 @@ func TestABatchRunsItsRulesAgainOnlyWhereSomebodyWroteMeanwhile(t *testing.T) {
 				}
 				return count(prefix)
 			}
-			b.stdin = strings.NewReader(lines)
+			b.Stdin = strings.NewReader(lines)
 			b.must(t, "batch", "--format", "json")
 			items, _ := document(t, b.out.Bytes()).Data["items"].([]any)
 			require.Len(t, items, 3)
@@ -39,7 +39,7 @@ func TestABatchRunsItsRulesAgainOnlyWhereSomebodyWroteMeanwhile(t *testing.T) {
 			for _, item := range items {
 				id, _ := item.(map[string]any)["data"].(map[string]any)["threadId"].(string)
 				want = append(want, id)
-				assert.DirExists(t, b.dir+"/.leslie/threads/"+id)
+				assert.DirExists(t, b.Dir+"/.leslie/threads/"+id)
 			}
 			if meanwhile {
 				want = append(want, "meanwhile")

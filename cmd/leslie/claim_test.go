@@ -13,7 +13,7 @@ import (
 
 // at sets the clock to a time after the bench's noon.
 func (b *bench) at(after time.Duration) {
-	b.now = func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC).Add(after) }
+	b.Now = func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC).Add(after) }
 }
 
 // held returns who has claimed main until when, or "".
@@ -111,8 +111,8 @@ func TestHowLongAClaimHoldsIsConfigured(t *testing.T) {
 	assert.Equal(t, "2026-02-09T17:00:00Z", until())
 	b.write(t, ".leslie/config.json", `{"claimFor": "40m"}`)
 	assert.Equal(t, "2026-02-09T16:40:00Z", until())
-	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), []byte(`{"claimFor": "30m"}`), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(b.Home, ".leslie"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(b.Home, ".leslie", "config.json"), []byte(`{"claimFor": "30m"}`), 0o600))
 	assert.Equal(t, "2026-02-09T16:30:00Z", until(), "the user's own stands over the project's")
 	assert.Equal(t, "2026-02-09T18:00:00Z", until("--for", "2h"))
 }

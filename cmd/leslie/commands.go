@@ -1,179 +1,127 @@
 package main
 
 import (
-	"slices"
-	"strings"
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/codecmd"
+	"leslie/cmd/leslie/internal/decidecmd"
+	"leslie/cmd/leslie/internal/historycmd"
+	"leslie/cmd/leslie/internal/mergecmd"
+	"leslie/cmd/leslie/internal/projectcmd"
+	"leslie/cmd/leslie/internal/runcmd"
+	"leslie/cmd/leslie/internal/screencmd"
+	"leslie/cmd/leslie/internal/threadcmd"
+	"leslie/cmd/leslie/internal/toolcmd"
+	"leslie/cmd/leslie/internal/viewcmd"
 )
 
-// maker makes one command. Making all of them takes as long as reading a small store,
-// so a line that begins with its command's name gets only that one.
-type maker struct {
-	name string
-	make func() *command
-}
-
-// makers are all commands by name, in the order of help.
-func makers() []maker {
-	return append(remoteMakers(), []maker{
-		{"init", initCommand},
-		{"setup", setupCommand},
-		{"objective create", objectiveCreateCommand},
-		{"objective list", objectiveListCommand},
-		{"objective status", objectiveStatusCommand},
-		{"objective done", objectiveDoneCommand},
-		{"spawn", spawnCommand},
-		{"update", updateCommand},
-		{"code", codeCommand},
-		{"code list", codeListCommand},
-		{"code setup", codeSetupCommand},
-		{"code remove", codeRemoveCommand},
-		{"code restore", codeRestoreCommand},
-		{"code prune", codePruneCommand},
-		{"list", listCommand},
-		{"status", statusCommand},
-		{"search", searchCommand},
-		{"graph", graphCommand},
-		{"report", reportCommand},
-		{"artifacts", artifactsCommand},
-		{"diff", diffCommand},
-		{"show", showCommand},
-		{"context", contextCommand},
-		{"reference", referenceCommand},
-		{"reference list", referenceListCommand},
-		{"reference show", referenceShowCommand},
-		{"reference refresh", referenceRefreshCommand},
-		{"reference remove", referenceRemoveCommand},
-		{"lifecycle", lifecycleCommand},
-		{"done", doneCommand},
-		{"cancel", cancelCommand},
-		{"suspend", suspendCommand},
-		{"resume", resumeCommand},
-		{"archive", archiveCommand},
-		{"reopen", reopenCommand},
-		{"claim", claimCommand},
-		{"renew", renewCommand},
-		{"release", releaseCommand},
-		{"inject", injectCommand},
-		{"merge", mergeCommand},
-		{"merge list", mergeListCommand},
-		{"merge status", mergeStatusCommand},
-		{"merge resolve", mergeResolveCommand},
-		{"merge continue", mergeContinueCommand},
-		{"merge abort", mergeAbortCommand},
-		{"merge land", mergeLandCommand},
-		{"pull", pullCommand},
-		{"merge-file", mergeFileCommand},
-		{"transfer", transferCommand},
-		{"approvals", approvalsCommand},
-		{"approve", approveCommand},
-		{"deny", denyCommand},
-		{"revoke", revokeCommand},
-		{"ask", askCommand},
-		{"answer", answerCommand},
-		{"questions", questionsCommand},
-		{"comment", commentCommand},
-		{"comment resolve", commentResolveCommand},
-		{"comments", commentsCommand},
-		{"review", reviewCommand},
-		{"can", canCommand},
-		{"history", historyCommand},
-		{"observe", observeCommand},
-		{"wait", waitCommand},
-		{"undo", undoCommand},
-		{"redo", redoCommand},
-		{"checkpoint", checkpointCommand},
-		{"checkpoint list", checkpointListCommand},
-		{"rollback", rollbackCommand},
-		{"batch", batchCommand},
-		{"import", importCommand},
-		{"export", exportCommand},
-		{"logs", logsCommand},
-		{"stats", statsCommand},
-		{"run", runCommand},
-		{"run list", runListCommand},
-		{"run stop", runStopCommand},
-		{"run log", runLogCommand},
-		{"transcript", transcriptCommand},
-		{"agents", agentsCommand},
-		{"config path", configPathCommand},
-		{"config show", configShowCommand},
-		{"config init", configInitCommand},
-		{"mcp", mcpCommand},
-		{"hook start", hookStartCommand},
-		{"hook stop", hookStopCommand},
-		{"tui", tuiCommand},
-		{"doctor", doctorCommand},
-		{"completion", completionCommand},
-		{"explain", explainCommand},
-		{"version", versionCommand},
+// commands are all commands of leslie, in the order of help.
+func commands() cli.CommandTable {
+	return append(machineCommands(), cli.CommandTable{
+		{Name: "init", Make: projectcmd.Init},
+		{Name: "setup", Make: projectcmd.Setup},
+		{Name: "objective create", Make: threadcmd.ObjectiveCreate},
+		{Name: "objective list", Make: threadcmd.ObjectiveList},
+		{Name: "objective status", Make: threadcmd.ObjectiveStatus},
+		{Name: "objective done", Make: threadcmd.ObjectiveDone},
+		{Name: "spawn", Alias: "new", Make: threadcmd.Spawn},
+		{Name: "update", Make: threadcmd.Update},
+		{Name: "code", Make: codecmd.Code},
+		{Name: "code list", Make: codecmd.CodeList},
+		{Name: "code setup", Make: codecmd.CodeSetup},
+		{Name: "code remove", Make: codecmd.CodeRemove},
+		{Name: "code restore", Make: codecmd.CodeRestore},
+		{Name: "code repair", Make: codecmd.CodeRepair},
+		{Name: "code prune", Make: codecmd.CodePrune},
+		{Name: "list", Alias: "ls", Make: threadcmd.List},
+		{Name: "status", Make: threadcmd.Status},
+		{Name: "search", Make: viewcmd.Search},
+		{Name: "graph", Make: viewcmd.Graph},
+		{Name: "report", Make: viewcmd.Report},
+		{Name: "artifacts", Make: threadcmd.Artifacts},
+		{Name: "diff", Make: mergecmd.Diff},
+		{Name: "show", Make: viewcmd.Show},
+		{Name: "context", Make: threadcmd.Context},
+		{Name: "reference", Make: threadcmd.Reference},
+		{Name: "reference list", Make: threadcmd.ReferenceList},
+		{Name: "reference show", Make: threadcmd.ReferenceShow},
+		{Name: "reference refresh", Make: threadcmd.ReferenceRefresh},
+		{Name: "reference remove", Make: threadcmd.ReferenceRemove},
+		{Name: "lifecycle", Make: threadcmd.Lifecycle},
+		{Name: "done", Make: threadcmd.Done},
+		{Name: "cancel", Make: threadcmd.Cancel},
+		{Name: "suspend", Make: threadcmd.Suspend},
+		{Name: "resume", Make: threadcmd.Resume},
+		{Name: "archive", Make: threadcmd.Archive},
+		{Name: "reopen", Make: threadcmd.Reopen},
+		{Name: "claim", Make: threadcmd.Claim},
+		{Name: "renew", Make: threadcmd.Renew},
+		{Name: "release", Make: threadcmd.Release},
+		{Name: "inject", Make: threadcmd.Inject},
+		{Name: "merge", Make: mergecmd.Merge},
+		{Name: "merge list", Make: mergecmd.MergeList},
+		{Name: "merge status", Make: mergecmd.MergeStatus},
+		{Name: "merge resolve", Make: mergecmd.MergeResolve},
+		{Name: "merge continue", Make: mergecmd.MergeContinue},
+		{Name: "merge abort", Make: mergecmd.MergeAbort},
+		{Name: "merge land", Make: mergecmd.MergeLand},
+		{Name: "pull", Make: mergecmd.Pull},
+		{Name: "merge-file", Make: mergecmd.MergeFile},
+		{Name: "transfer", Make: threadcmd.Transfer},
+		{Name: "approvals", Make: decidecmd.Approvals},
+		{Name: "approve", Make: decidecmd.Approve},
+		{Name: "deny", Make: decidecmd.Deny},
+		{Name: "revoke", Make: decidecmd.Revoke},
+		{Name: "ask", Make: decidecmd.Ask},
+		{Name: "answer", Make: decidecmd.Answer},
+		{Name: "questions", Make: decidecmd.Questions},
+		{Name: "comment", Make: threadcmd.Comment},
+		{Name: "comment resolve", Make: threadcmd.CommentResolve},
+		{Name: "comments", Make: threadcmd.Comments},
+		{Name: "review", Make: threadcmd.Review},
+		{Name: "can", Make: threadcmd.Can},
+		{Name: "history", Alias: "log", Make: historycmd.History},
+		{Name: "observe", Make: viewcmd.Observe},
+		{Name: "wait", Make: threadcmd.Wait},
+		{Name: "undo", Make: historycmd.Undo},
+		{Name: "redo", Make: historycmd.Redo},
+		{Name: "checkpoint", Make: threadcmd.Checkpoint},
+		{Name: "checkpoint list", Make: threadcmd.CheckpointList},
+		{Name: "rollback", Make: historycmd.Rollback},
+		{Name: "batch", Make: cli.Batch},
+		{Name: "import", Make: projectcmd.Import},
+		{Name: "export", Make: projectcmd.Export},
+		{Name: "logs", Make: historycmd.Logs},
+		{Name: "stats", Make: historycmd.Stats},
+		{Name: "run", Make: runcmd.Run},
+		{Name: "run list", Make: runcmd.RunList},
+		{Name: "run stop", Make: runcmd.RunStop},
+		{Name: "run log", Make: runcmd.RunLog},
+		{Name: "transcript", Make: runcmd.Transcript},
+		{Name: "agents", Make: runcmd.Agents},
+		{Name: "config path", Make: projectcmd.ConfigPath},
+		{Name: "config show", Make: projectcmd.ConfigShow},
+		{Name: "config trust", Make: projectcmd.ConfigTrust},
+		{Name: "config init", Make: projectcmd.ConfigInit},
+		{Name: "mcp", Make: toolcmd.Mcp},
+		{Name: "hook start", Make: toolcmd.HookStart},
+		{Name: "hook stop", Make: toolcmd.HookStop},
+		{Name: "tui", Make: screencmd.Tui},
+		{Name: "doctor", Make: projectcmd.Doctor},
+		{Name: "completion", Make: cli.Completion},
+		{Name: "explain", Make: viewcmd.Explain},
+		{Name: "version", Make: cli.Version},
 	}...)
 }
 
-// aliases are short names of commands. Only lint knows them: answers, the journal and
-// request ids have the command's own name.
-func aliases() map[string]string {
-	return map[string]string{"ls": "list", "log": "history", "new": "spawn"}
-}
-
-// ownName is the name of the command that a word names, the word itself if it is no
-// alias.
-func ownName(word string) string {
-	if name, ok := aliases()[word]; ok {
-		return name
+// machineCommands are those about projects on several machines.
+func machineCommands() cli.CommandTable {
+	return cli.CommandTable{
+		{Name: "remote init", Make: projectcmd.RemoteInit},
+		{Name: "remote status", Make: projectcmd.RemoteStatus},
+		{Name: "remote check", Make: projectcmd.RemoteCheck},
+		{Name: "remote restore", Make: projectcmd.RemoteRestore},
+		{Name: "remote leave", Make: projectcmd.RemoteLeave},
+		{Name: "connect", Make: projectcmd.Connect},
+		{Name: "publish", Make: projectcmd.Publish},
 	}
-	return word
 }
-
-// aliasOf is the short name of a command, "" if it has none.
-func aliasOf(name string) string {
-	for alias, of := range aliases() {
-		if of == name {
-			return alias
-		}
-	}
-	return ""
-}
-
-// commands is the table of all commands.
-func commands() []*command {
-	all := make([]*command, 0, 64)
-	for _, m := range makers() {
-		all = append(all, m.make())
-	}
-	return all
-}
-
-// commandsFor are the commands that lint needs for a line: only the line's own if it
-// begins with the name of its command and has no fault and no word that only the flags of
-// other commands could explain, else all. Lint's result is the same either way.
-func commandsFor(argv []string) []*command {
-	if len(argv) == 1 && argv[0] == "--version" {
-		return nil
-	}
-	if cmd := begun(argv); cmd != nil {
-		own := []*command{cmd}
-		l := lint(own, argv)
-		others := l.help || l.last != nil || len(l.faults) > 0 || slices.ContainsFunc(l.flags, func(f setFlag) bool { return strings.HasPrefix(f.text, "--") })
-		if l.cmd == cmd && !others {
-			return own
-		}
-	}
-	return commands()
-}
-
-// begun returns the command whose name a line begins with, or nil.
-func begun(argv []string) *command {
-	for words := min(len(argv), 2); words > 0; words-- {
-		name := ownName(strings.Join(argv[:words], " "))
-		for _, m := range makers() {
-			if m.name == name {
-				return m.make()
-			}
-		}
-	}
-	return nil
-}
-
-// threadOperand is the operand of commands on one thread. If it is missing, it is the
-// thread that the call speaks for.
-func threadOperand() operand { return operand{value: anID("ID", threadIDs), speaks: true} }

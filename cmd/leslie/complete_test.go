@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/cmd/leslie/internal/cli"
 )
 
 // offered returns the completions after these words.
 func (b *bench) offered(t *testing.T, words ...string) []string {
 	t.Helper()
-	require.Zero(t, b.leslie(append(slices.Clone(words), completionFlag)...), "%q %s%s", words, &b.out, &b.err)
+	require.Zero(t, b.leslie(append(slices.Clone(words), cli.CompletionFlag)...), "%q %s%s", words, &b.out, &b.err)
 	assert.Empty(t, b.err.String(), "nobody reads stderr there")
 	return strings.Fields(b.out.String())
 }
@@ -50,8 +52,8 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 		assert.Equal(t, strings.Fields(tt.offered), b.offered(t, strings.Fields(tt.words)...), "leslie %s", tt.words)
 	}
 	var top []string
-	for _, cmd := range commands() {
-		top = append(top, cmd.path()[0])
+	for _, cmd := range commands().All() {
+		top = append(top, cmd.Path()[0])
 	}
 	slices.Sort(top)
 	top = append(slices.Compact(top), "help", "ls", "log", "new")
@@ -64,14 +66,14 @@ func TestCompletionHasLabelsForAShellThatAsks(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
 	b.must(t, "spawn", "--title", "Bell \a and tab \t", "--intent", "x", "--id", "odd")
-	b.env.getenv = func(key string) string { return map[string]string{"LESLIE_COMPLETION": "labels"}[key] }
-	require.Zero(t, b.leslie("status", completionFlag))
+	b.Env.Getenv = func(key string) string { return map[string]string{"LESLIE_COMPLETION": "labels"}[key] }
+	require.Zero(t, b.leslie("status", cli.CompletionFlag))
 	assert.Contains(t, b.out.String(), "odd\tBell \\a and tab")
 	b.out.Reset()
-	require.Zero(t, b.leslie("objective", completionFlag))
+	require.Zero(t, b.leslie("objective", cli.CompletionFlag))
 	assert.Contains(t, b.out.String(), "list\t")
 	b.out.Reset()
-	require.Zero(t, b.leslie(completionFlag))
+	require.Zero(t, b.leslie(cli.CompletionFlag))
 	assert.Contains(t, b.out.String(), "objective\tcreate, list, status, done\n")
 	assert.Contains(t, b.out.String(), "ls\tlist threads")
 }
@@ -81,13 +83,13 @@ func TestCompletionHasLabelsForAShellThatAsks(t *testing.T) {
 func TestCompletionOffersTheFlagsOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	for _, cmd := range commands() {
+	for _, cmd := range commands().All() {
 		var want []string
-		for _, o := range shownOptions(cmd.allFlags()) {
+		for _, o := range cli.ShownOptions(cmd.AllFlags()) {
 			want = append(want, "--"+o.Name)
 		}
-		assert.ElementsMatch(t, want, b.offered(t, append(cmd.path(), "--")...), cmd.name)
-		assert.ElementsMatch(t, want, b.offered(t, append(cmd.path(), "-")...), cmd.name)
+		assert.ElementsMatch(t, want, b.offered(t, append(cmd.Path(), "--")...), cmd.Name)
+		assert.ElementsMatch(t, want, b.offered(t, append(cmd.Path(), "-")...), cmd.Name)
 	}
 	left := b.offered(t, "spawn", "--intent", "x", "--tag", "a", "--t")
 	assert.NotContains(t, left, "--intent")
@@ -108,17 +110,17 @@ func TestCompletionNeverFailsAndChangesNothing(t *testing.T) {
 
 	b := newProject(t)
 	b.vars["LESLIE_FORMAT"], b.vars["LESLIE_THREAD"], b.vars["CLAUDECODE"] = "xml", "../x", "1"
-	before := tree(t, b.dir)
+	before := tree(t, b.Dir)
 	for _, words := range []string{
 		"spawn --intent x", "spawn --nope", "spawn --inherit som --intent x", "done main", "done a/b c d", "lst", "--help", "spawn --help",
 		"--version", "objective lst", "observe", "logs --follow", "batch", "doctor --repair", "init", "undo", "redo", "--dir nowhere status",
 	} {
 		b.offered(t, strings.Fields(words)...)
 	}
-	assert.Equal(t, before, tree(t, b.dir))
+	assert.Equal(t, before, tree(t, b.Dir))
 	assert.NotContains(t, b.offered(t, "status"), "{", "a list is no document, whatever the environment says")
 	assert.Contains(t, b.offered(t, "status"), "main")
 
-	b.leslie("status", "--", "main", completionFlag)
+	b.leslie("status", "--", "main", cli.CompletionFlag)
 	assert.Contains(t, b.err.String(), "code=T903", "behind -- it is an operand")
 }

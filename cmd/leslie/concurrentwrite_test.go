@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"leslie/internal/app"
+	"leslie/internal/app/artifacts"
 	"leslie/thread"
 )
 
@@ -19,13 +19,13 @@ import (
 
 // meanwhile lets another process act before the n-th id of a kind is generated.
 func (b *bench) meanwhile(prefix string, n int, act func(other *bench)) {
-	own := b.newID
-	b.newID = func(p string) string {
+	own := b.NewID
+	b.NewID = func(p string) string {
 		if p == prefix {
 			if n--; n == 0 {
-				other := &bench{env: b.env, vars: b.vars}
-				other.stdout, other.stderr = &other.out, &other.err
-				other.newID = func(p string) string {
+				other := &bench{Env: b.Env, vars: b.vars}
+				other.Stdout, other.Stderr = &other.out, &other.err
+				other.NewID = func(p string) string {
 					other.ids++
 					return fmt.Sprintf("%sother%03d", p, other.ids)
 				}
@@ -44,7 +44,7 @@ func TestACopyOfAThreadThatWasTakenBackMeanwhileIsNotKept(t *testing.T) {
 	b.meanwhile(thread.PrefixReference, 2, func(other *bench) { other.must(t, "undo") })
 	b.must(t, "spawn", "--intent", "Read both", "--id", "new", "--objective", "ship", "--ref", "gone", "--ref", "main", "--format", "json")
 	var answer struct {
-		Data     struct{ References []app.ReferenceRecord }
+		Data     struct{ References []artifacts.ReferenceRecord }
 		Warnings []struct{ Code string }
 	}
 	require.NoError(t, json.Unmarshal(b.out.Bytes(), &answer))
@@ -54,7 +54,7 @@ func TestACopyOfAThreadThatWasTakenBackMeanwhileIsNotKept(t *testing.T) {
 	assert.True(t, there.TargetResolved)
 	require.Len(t, answer.Warnings, 1)
 	assert.Equal(t, "W202", answer.Warnings[0].Code)
-	inherited, err := os.ReadDir(filepath.Join(b.dir, ".leslie/threads/new/context/inherited"))
+	inherited, err := os.ReadDir(filepath.Join(b.Dir, ".leslie/threads/new/context/inherited"))
 	require.NoError(t, err)
 	require.Len(t, inherited, 1)
 	assert.Equal(t, string(there.RefID), inherited[0].Name())
@@ -78,7 +78,7 @@ func TestAShortenedIDMeansWhatItMeantWhenItWasCopied(t *testing.T) {
 	var answer struct {
 		Data struct {
 			ParentID   thread.ThreadID
-			References []app.ReferenceRecord
+			References []artifacts.ReferenceRecord
 		}
 	}
 	require.NoError(t, json.Unmarshal(b.out.Bytes(), &answer))
@@ -100,7 +100,7 @@ func TestACheckpointHoldsWhatWasMergedBeforeIt(t *testing.T) {
 	})
 	b.must(t, "checkpoint", "main", "--name", "late")
 	b.must(t, "rollback", "main", "--to", "early")
-	require.NoFileExists(t, filepath.Join(b.dir, ".leslie/threads/main/more.md"))
+	require.NoFileExists(t, filepath.Join(b.Dir, ".leslie/threads/main/more.md"))
 	b.must(t, "rollback", "main", "--to", "late")
-	assert.FileExists(t, filepath.Join(b.dir, ".leslie/threads/main/more.md"))
+	assert.FileExists(t, filepath.Join(b.Dir, ".leslie/threads/main/more.md"))
 }

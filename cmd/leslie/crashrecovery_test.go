@@ -32,7 +32,7 @@ func workOf(t *testing.T) *bench {
 	b.must(t, "spawn", "--intent", "Child", "--id", "child", "--parent", "parent", "--inherit", "full")
 	b.write(t, ".leslie/threads/child/plan.md", "one\ntwo\nthree\nfour\n")
 	b.write(t, ".leslie/threads/child/new.md", "new\n")
-	require.NoError(t, os.Remove(filepath.Join(b.dir, ".leslie/threads/child/notes/a.md")))
+	require.NoError(t, os.Remove(filepath.Join(b.Dir, ".leslie/threads/child/notes/a.md")))
 	return b
 }
 
@@ -91,8 +91,8 @@ func TestWhatADeadProcessLeftUndoneIsNotTakenForDeleted(t *testing.T) {
 						require.Contains(t, []int{0, 11, 13}, status, "leslie %s\n%s", line, answer)
 					}
 					b.must(t, "objective", "create", "Another") // where nothing was to be written
-					ends[i] = tree(t, filepath.Join(b.dir, store.Dir, store.ThreadsDir))
-					ends[i]["the answer"] = strings.ReplaceAll(answer, b.dir, "PROJECT")
+					ends[i] = tree(t, filepath.Join(b.Dir, store.Dir, store.ThreadsDir))
+					ends[i]["the answer"] = strings.ReplaceAll(answer, b.Dir, "PROJECT")
 				}
 				assert.Equal(t, ends[0], ends[1])
 			})
@@ -122,14 +122,14 @@ func TestWhoLooksBehindADeadProcessIsToldWhatIsNotInPlace(t *testing.T) {
 					b.must(t, strings.Fields(cut)...)
 				}
 				b.takeBackFileWork(t)
-				was := tree(t, filepath.Join(b.dir, store.Dir))
+				was := tree(t, filepath.Join(b.Dir, store.Dir))
 				delete(was, store.LogsDir+"/leslie.log")
 				found := b.pendingFiles(t, line)
 				require.NotNil(t, found)
 				if c.paths != nil {
 					assert.Equal(t, c.paths, found)
 				}
-				is := tree(t, filepath.Join(b.dir, store.Dir))
+				is := tree(t, filepath.Join(b.Dir, store.Dir))
 				delete(is, store.LogsDir+"/leslie.log") // which tells of warnings
 				assert.Equal(t, was, is)
 
@@ -168,7 +168,7 @@ func (b *bench) pendingFiles(t *testing.T, line string) []string {
 // back, and the journal lacks the line.
 func (b *bench) takeBackFileWork(t *testing.T) {
 	t.Helper()
-	at := func(rel string) string { return filepath.Join(b.dir, store.Dir, filepath.FromSlash(rel)) }
+	at := func(rel string) string { return filepath.Join(b.Dir, store.Dir, filepath.FromSlash(rel)) }
 	raw, err := os.ReadFile(at(store.StateFile))
 	require.NoError(t, err)
 	var state struct {
@@ -180,7 +180,7 @@ func (b *bench) takeBackFileWork(t *testing.T) {
 	require.NoError(t, json.Unmarshal(raw, &state))
 	require.NotEmpty(t, state.Pending.Steps)
 	blob := func(id thread.BlobID) []byte {
-		data, err := store.Open(b.dir, store.Options{}).Blob(id)
+		data, err := store.Open(b.Dir, store.Options{}).Blob(id)
 		require.NoError(t, err)
 		return data
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
-	"io"
 	"os"
 	"os/user"
 	"runtime"
@@ -15,67 +15,28 @@ import (
 
 	"golang.org/x/term"
 
-	"leslie/internal/app"
-	"leslie/internal/ledger"
+	"leslie/cmd/leslie/internal/cli"
 	"leslie/internal/ledger/jetstream"
 )
 
-// env has everything that a call takes from the process. Nothing below run reads a
-// global, so a test provides its own.
-type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	// Which of the three streams is a terminal.
-	stdinTTY, stdoutTTY, stderrTTY bool
-	// columns returns the width of the terminal in cells, rows its height in lines; 0 if it
-	// is unknown.
-	columns, rows func() int
-
-	program string // the path of leslie itself, "" when unknown
-
-	dir  string // the working folder, absolute
-	home string // the user's home folder, "" when unknown
-	// cache is the user's folder for what may be lost, "" when unknown.
-	cache string
-	// engine opens the logs of projects on several machines; host is this machine's name.
-	engine ledger.Engine
-	host   func() string
-	// login looks up the user's login name, "" if unknown.
-	login func() string
-	// session derives a name for the agent whose process called this one, "" if there
-	// is none to derive.
-	session func() string
-	getenv  func(string) string
-	// environ returns the whole environment, for a started program.
-	environ func() []string
-	now     func() time.Time
-	// withTimeout returns a context with a timeout: context.WithTimeout.
-	withTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
-	// newID returns an id of a kind: its prefix and 8 random base32 characters.
-	newID func(prefix string) string
-	// jitter returns a random duration in (0, max].
-	jitter func(max time.Duration) time.Duration
-	// ready prepares the process for a command, which may be one that writes; nil if
-	// the process is not leslie's own.
-	ready func(writes, lasts bool)
-}
-
-func processEnv() env {
+func processEnv() cli.Env {
 	dir, err := os.Getwd()
 	if err != nil {
-		dir = "."
+		dir = cmp.Or(os.Getenv("PWD"), ".") // removed: its name says what it was
 	}
 	home, _ := os.UserHomeDir()
 	cache, _ := os.UserCacheDir()
 	program, _ := os.Executable()
-	return env{
-		program: program,
-		stdin:   os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		stdinTTY: isTerminal(os.Stdin), stdoutTTY: isTerminal(os.Stdout), stderrTTY: isTerminal(os.Stderr),
-		columns: terminalColumns, rows: terminalRows,
-		dir: dir, home: home, cache: cache, engine: jetstream.Engine{Getenv: os.Getenv}, host: hostName, login: loginName, session: callersSession, getenv: os.Getenv, environ: os.Environ,
-		ready: readyProcess,
-		now:   time.Now, withTimeout: context.WithTimeout, newID: randomID, jitter: randomDuration,
+	return cli.Env{
+		Version: version, Commands: commands(),
+		Program: program,
+		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		StdinTTY: isTerminal(os.Stdin), StdoutTTY: isTerminal(os.Stdout), StderrTTY: isTerminal(os.Stderr),
+		Columns: terminalColumns, Rows: terminalRows,
+		Dir: dir, Home: home, Cache: cache, Engine: jetstream.Engine{Getenv: os.Getenv}, Host: hostName,
+		Login: loginName, Session: callersSession, Getenv: os.Getenv, Environ: os.Environ,
+		Ready: readyProcess,
+		Now:   time.Now, WithTimeout: context.WithTimeout, NewID: randomID, Jitter: randomDuration,
 	}
 }
 
@@ -115,14 +76,6 @@ func hostName() string {
 	return name
 }
 
-// credentials is the path of the file with the user's credentials for remotes, "" for none.
-func (e env) credentials() string {
-	if name := e.getenv("LESLIE_REMOTE_CREDS"); name != "" {
-		return name
-	}
-	return app.CredentialsFile(e.home)
-}
-
 func loginName() string {
 	for _, key := range []string{"LOGNAME", "USER", "USERNAME"} {
 		if name := os.Getenv(key); name != "" {
@@ -135,7 +88,7 @@ func loginName() string {
 	return ""
 }
 
-func callersSession() string { return derivedActor(os.DirFS("/proc"), os.Getppid()) }
+func callersSession() string { return cli.DerivedActor(os.DirFS("/proc"), os.Getppid()) }
 
 func randomID(prefix string) string {
 	var b [5]byte

@@ -2,7 +2,9 @@
 
 package main
 
-import "leslie/test/fakeagent"
+import (
+	"leslie/test/fakeagent"
+)
 
 // fakeAgent is a coding agent without a model.
 func fakeAgent() { fakeagent.Main() }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"leslie/cmd/leslie/internal/cli"
 )
 
 // FuzzReorder: wherever flags are before "--", the line means the same: the command, its
@@ -21,48 +23,48 @@ func FuzzReorder(f *testing.F) {
 			f.Add(s, seed)
 		}
 	}
-	all := commands()
+	all := commands().All()
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		written := strings.Split(text, "\n")
-		l := lint(all, written)
-		alone := lint(commandsFor(written), written)
+		l := cli.Lint(all, written)
+		alone := cli.Lint(commands().NeededFor(written), written)
 		require.Equal(t, plainLine(l), plainLine(alone), "%q", written)
-		if l.cmd == nil || len(l.faults) > 0 || l.asks() {
+		if l.Cmd == nil || len(l.Faults) > 0 || l.Asks() {
 			return
 		}
 		argv := shuffled(l, rand.New(rand.NewPCG(seed, 0)))
-		require.Empty(t, lint(all, argv).faults, "%q", argv)
-		require.Equal(t, l.reading(), readBy(all, argv), "%q", argv)
+		require.Empty(t, cli.Lint(all, argv).Faults, "%q", argv)
+		require.Equal(t, readingOf(l), readBy(all, argv), "%q", argv)
 	})
 }
 
 // plainLine is a line without pointers.
-func plainLine(l line) any {
+func plainLine(l cli.Line) any {
 	name := ""
-	if l.cmd != nil {
-		name = l.cmd.name
+	if l.Cmd != nil {
+		name = l.Cmd.Name
 	}
-	return []any{name, l.group, valuesOf(l), l.operands, l.help, l.version, l.last, l.faults}
+	return []any{name, l.Group, valuesOf(l), l.Operands, l.Help, l.Version, l.Last, l.Faults}
 }
 
 // shuffled returns a line with its flags between its words, in order. Operands that look
 // like flags are after "--", with all that follow them.
-func shuffled(l line, r *rand.Rand) (argv []string) {
-	words, behind := l.cmd.path(), []string(nil)
-	for i, o := range l.operands {
-		if isFlag(o) {
-			behind = append([]string{"--"}, l.operands[i:]...)
+func shuffled(l cli.Line, r *rand.Rand) (argv []string) {
+	words, behind := l.Cmd.Path(), []string(nil)
+	for i, o := range l.Operands {
+		if cli.IsFlag(o) {
+			behind = append([]string{"--"}, l.Operands[i:]...)
 			break
 		}
 		words = append(words, o)
 	}
-	flags := l.flags
+	flags := l.Flags
 	for len(words)+len(flags) > 0 {
 		if len(flags) == 0 || len(words) > 0 && r.IntN(2) == 0 {
 			argv, words = append(argv, words[0]), words[1:]
 			continue
 		}
-		name, value := "--"+flags[0].Name, flags[0].text
+		name, value := "--"+flags[0].Name, flags[0].Text
 		switch {
 		case !flags[0].TakesValue() && value == "true" && r.IntN(2) == 0:
 			argv = append(argv, name)
@@ -76,9 +78,9 @@ func shuffled(l line, r *rand.Rand) (argv []string) {
 	return append(argv, behind...)
 }
 
-func valuesOf(l line) (out []string) {
-	for _, f := range l.flags {
-		out = append(out, f.Name+"="+f.text)
+func valuesOf(l cli.Line) (out []string) {
+	for _, f := range l.Flags {
+		out = append(out, f.Name+"="+f.Text)
 	}
 	return out
 }

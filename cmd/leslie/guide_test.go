@@ -9,38 +9,41 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/guide"
 )
 
 func TestTheBlockIsShort(t *testing.T) {
 	t.Parallel()
-	block := guide(commands())
+	block := guide.Block(commands().All())
 	assert.LessOrEqual(t, strings.Count(block, "\n"), 110)
 	assert.Less(t, len(block), 9000, "every agent pays for it in every session")
 	for _, name := range []string{"claim", "context", "inject", "wait", "transfer", "can", "merge", "undo", "done"} {
-		assert.NotEmpty(t, named(commands(), name).hint, "the block does not show %s to agents", name)
+		assert.NotEmpty(t, cli.Named(commands().All(), name).Hint, "the block does not show %s to agents", name)
 	}
 }
 
 // Each hint has one of the topics, and is for its own command.
 func TestEveryHintIsALineOfItsCommand(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		if cmd.hint == (hint{}) {
+	for _, cmd := range commands().All() {
+		if cmd.Hint == (cli.Hint{}) {
 			continue
 		}
-		assert.Contains(t, topics(), cmd.hint.when, cmd.name)
-		l := lint(commands(), strings.Fields(cmd.hint.line))
-		assert.Empty(t, l.faults, "leslie %s", cmd.hint.line)
-		require.NotNil(t, l.cmd, "leslie %s", cmd.hint.line)
-		assert.Equal(t, cmd.name, l.cmd.name)
+		assert.Contains(t, cli.Topics(), cmd.Hint.When, cmd.Name)
+		l := cli.Lint(commands().All(), strings.Fields(cmd.Hint.Line))
+		assert.Empty(t, l.Faults, "leslie %s", cmd.Hint.Line)
+		require.NotNil(t, l.Cmd, "leslie %s", cmd.Hint.Line)
+		assert.Equal(t, cmd.Name, l.Cmd.Name)
 	}
 }
 
 // The guide shows no former command, and shows new ones without a change here.
 func TestTheBlockIsMadeFromTheTable(t *testing.T) {
 	t.Parallel()
-	all := []*command{{name: "dance", summary: "move about", hint: hint{sharing, "dance ID --fast"}}, {name: "hide", summary: "stay away"}}
-	block := guide(all)
+	all := []*cli.Command{{Name: "dance", Summary: "move about", Hint: cli.Hint{When: cli.Sharing, Line: "dance ID --fast"}}, {Name: "hide", Summary: "stay away"}}
+	block := guide.Block(all)
 	assert.Contains(t, block, "\nShare:\n- `leslie dance ID --fast`: move about\n")
 	assert.NotContains(t, block, "stay away")
 	assert.NotContains(t, block, "Merge:")
@@ -53,36 +56,36 @@ func requireCommands(t *testing.T, text string) {
 	lines := regexp.MustCompile("(?m)`leslie ([^`]+)`|^  leslie ([^:]+):").FindAllStringSubmatch(text, -1)
 	require.NotEmpty(t, lines)
 	for _, m := range lines {
-		l := lint(commands(), strings.Fields(m[1]+m[2]))
-		if l.help {
+		l := cli.Lint(commands().All(), strings.Fields(m[1]+m[2]))
+		if l.Help {
 			continue
 		}
-		require.NotNil(t, l.cmd, "there is no command: leslie %s", m[1]+m[2])
-		assert.Empty(t, l.faults, "leslie %s", m[1]+m[2])
+		require.NotNil(t, l.Cmd, "there is no command: leslie %s", m[1]+m[2])
+		assert.Empty(t, l.Faults, "leslie %s", m[1]+m[2])
 	}
 }
 
 func TestEveryCommandThatTheBlockNamesIsThere(t *testing.T) {
 	t.Parallel()
-	requireCommands(t, guide(commands()))
+	requireCommands(t, guide.Block(commands().All()))
 }
 
 // FuzzWithGuide: whatever AGENTS.md contains, text outside the block stays byte for byte,
 // the result has a current block, and a second run changes nothing.
 func FuzzWithGuide(f *testing.F) {
-	block := guide(commands())
+	block := guide.Block(commands().All())
 	for _, s := range []string{
 		"", "\n", "\r\n", " ", "text", "text\n", "text\r", "text\r\nmore\r\n", "a\r\nb\n", block, "x\n" + block + "\ny", strings.ReplaceAll(block, "\n", "\r\n"),
-		guideBegin, guideEnd, guideBegin + guideEnd, guideEnd + guideBegin, guideBegin + guideBegin + "x" + guideEnd,
-		"a" + guideBegin + " v0 -->\r\nold\r\n" + guideEnd + "b", oldBegin + oldEnd, oldBegin, oldEnd + oldBegin, "x" + oldBegin + "y\r\n" + oldEnd + "z",
-		oldBegin + ">" + oldEnd + "\n" + block, block + "\n" + oldBegin + " v=1>" + oldEnd, oldBegin + oldEnd + "a" + oldBegin + oldEnd,
-		oldBegin + guideBegin + oldEnd + guideEnd, guideBegin + oldBegin + guideEnd + oldEnd, block + block, block + guideBegin, guideBegin + "\n" + block, "\xff\xfe", "\ufefftext",
+		guide.GuideBegin, guide.GuideEnd, guide.GuideBegin + guide.GuideEnd, guide.GuideEnd + guide.GuideBegin, guide.GuideBegin + guide.GuideBegin + "x" + guide.GuideEnd,
+		"a" + guide.GuideBegin + " v0 -->\r\nold\r\n" + guide.GuideEnd + "b", guide.OldBegin + guide.OldEnd, guide.OldBegin, guide.OldEnd + guide.OldBegin, "x" + guide.OldBegin + "y\r\n" + guide.OldEnd + "z",
+		guide.OldBegin + ">" + guide.OldEnd + "\n" + block, block + "\n" + guide.OldBegin + " v=1>" + guide.OldEnd, guide.OldBegin + guide.OldEnd + "a" + guide.OldBegin + guide.OldEnd,
+		guide.OldBegin + guide.GuideBegin + guide.OldEnd + guide.GuideEnd, guide.GuideBegin + guide.OldBegin + guide.GuideEnd + guide.OldEnd, block + block, block + guide.GuideBegin, guide.GuideBegin + "\n" + block, "\xff\xfe", "\ufefftext",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, old []byte) {
 		was := bytes.Clone(old)
-		out := withGuide(old, commands())
+		out := guide.Update(old, commands().All())
 		require.Equal(t, was, old, "the text that was read is left alone")
 		fresh := []byte(block)
 		at := bytes.Index(out, fresh)
@@ -94,7 +97,7 @@ func FuzzWithGuide(f *testing.F) {
 		if !explains(old, out, fresh) && !explains(stripped(old), out, fresh) {
 			t.Fatalf("%q became %q: text outside the block was touched", old, out)
 		}
-		require.Equal(t, string(out), string(withGuide(out, commands())), "a second run changes nothing")
+		require.Equal(t, string(out), string(guide.Update(out, commands().All())), "a second run changes nothing")
 	})
 }
 
@@ -115,7 +118,7 @@ func explains(old, out, fresh []byte) bool {
 			continue
 		}
 		gone := string(old[len(before) : len(old)-len(after)])
-		for _, marks := range [][2]string{{guideBegin, guideEnd}, {oldBegin, oldEnd}} {
+		for _, marks := range [][2]string{{guide.GuideBegin, guide.GuideEnd}, {guide.OldBegin, guide.OldEnd}} {
 			if strings.HasPrefix(gone, marks[0]) && strings.HasSuffix(gone, marks[1]) && strings.Count(gone, marks[0]) == 1 && strings.Count(gone, marks[1]) == 1 {
 				return true
 			}
@@ -127,20 +130,20 @@ func explains(old, out, fresh []byte) bool {
 // stripped is a text without the blocks of the Node edition that stand outside of one of
 // this edition, or behind another of their own.
 func stripped(old []byte) []byte {
-	at, end, ok := findBlock(old, guideBegin, guideEnd)
+	at, end, ok := guide.FindBlock(old, guide.GuideBegin, guide.GuideEnd)
 	if !ok {
-		at, end, ok = findBlock(old, oldBegin, oldEnd)
+		at, end, ok = guide.FindBlock(old, guide.OldBegin, guide.OldEnd)
 	}
 	if !ok {
 		return old
 	}
-	return slices.Concat(withoutOld(old[:at]), old[at:end], withoutOld(old[end:]))
+	return slices.Concat(guide.WithoutOld(old[:at]), old[at:end], guide.WithoutOld(old[end:]))
 }
 
 func TestABlockOfTheNodeEditionIsReplacedWhereverItStands(t *testing.T) {
 	t.Parallel()
 	theirs := "<leslie_system_guide version=\"2.0.0\" description=\"Usage\">\nleslie spawn\n</leslie_system_guide>"
-	block := guide(commands())
+	block := guide.Block(commands().All())
 	for old, want := range map[string]string{
 		"# Mine\n\n" + theirs + "\n\nmore\n":                "# Mine\n\n" + block + "\n\nmore\n",
 		theirs + "\ntext\n" + block + "\n":                  "\ntext\n" + block + "\n",
@@ -148,7 +151,7 @@ func TestABlockOfTheNodeEditionIsReplacedWhereverItStands(t *testing.T) {
 		theirs + "\n" + theirs + "\n":                       block + "\n\n",
 		"text about <leslie_system_guide version=1> only\n": "text about <leslie_system_guide version=1> only\n\n" + block + "\n",
 	} {
-		assert.Equal(t, want, string(withGuide([]byte(old), commands())))
+		assert.Equal(t, want, string(guide.Update([]byte(old), commands().All())))
 	}
 }
 
@@ -157,7 +160,7 @@ func onlyNewlines(b []byte) bool { return len(bytes.Trim(b, "\r\n")) == 0 }
 // A child must know that the plan that it inherited is not its own.
 func TestTheBlockSaysWhoseAnInheritedPlanIs(t *testing.T) {
 	t.Parallel()
-	block := guide(commands())
+	block := guide.Block(commands().All())
 	assert.Contains(t, block, "An inherited `plan.md` or `progress.md` is its author's")
 	assert.Contains(t, block, "`plan-ID.md`")
 	assert.Contains(t, block, "`leslie reference refresh REF`")

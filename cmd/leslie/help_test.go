@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"leslie/cmd/leslie/internal/cli"
 )
 
 // People read help on narrow screens; only examples may be wider.
@@ -13,8 +15,8 @@ func TestHelpFitsAScreen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	topics := [][]string{{}, {"objective"}, {"help", "commands"}}
-	for _, cmd := range commands() {
-		topics = append(topics, cmd.path())
+	for _, cmd := range commands().All() {
+		topics = append(topics, cmd.Path())
 	}
 	for _, topic := range topics {
 		b.must(t, append(slices.Clone(topic), "--help")...)
@@ -22,7 +24,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		for line := range strings.Lines(b.out.String()) {
 			line = strings.TrimSuffix(line, "\n")
 			copied := strings.HasPrefix(line, "Example: ") || strings.HasPrefix(line, "  git config ")
-			assert.True(t, copied || len([]rune(line)) <= helpWidth, "leslie help %q: %q", topic, line)
+			assert.True(t, copied || len([]rune(line)) <= cli.HelpWidth, "leslie help %q: %q", topic, line)
 			assert.Equal(t, strings.TrimRight(line, " "), line, "leslie help %q", topic)
 		}
 	}
@@ -32,11 +34,11 @@ func TestHelpFitsAScreen(t *testing.T) {
 // example.
 func TestTheUsageHintIsOneLine(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		hint := cmd.usageHint()
-		assert.NotContains(t, hint, "\n", cmd.name)
-		assert.Less(t, len(hint), 200, cmd.name)
-		assert.Contains(t, hint, cmd.example)
+	for _, cmd := range commands().All() {
+		hint := cmd.UsageHint()
+		assert.NotContains(t, hint, "\n", cmd.Name)
+		assert.Less(t, len(hint), 200, cmd.Name)
+		assert.Contains(t, hint, cmd.Example)
 	}
 }
 
@@ -48,24 +50,24 @@ func TestHelpHasNoMoreLinesThanAScreen(t *testing.T) {
 	lines := func(args ...string) (n int) {
 		b.must(t, args...)
 		for line := range strings.Lines(b.out.String()) {
-			n += max(1, (len([]rune(strings.TrimSuffix(line, "\n")))+helpWidth-1)/helpWidth)
+			n += max(1, (len([]rune(strings.TrimSuffix(line, "\n")))+cli.HelpWidth-1)/cli.HelpWidth)
 		}
 		return n
 	}
 	assert.LessOrEqual(t, lines("help"), 23)
-	for _, cmd := range commands() {
-		assert.LessOrEqual(t, lines(append(cmd.path(), "--help")...), 30, cmd.name)
+	for _, cmd := range commands().All() {
+		assert.LessOrEqual(t, lines(append(cmd.Path(), "--help")...), 30, cmd.Name)
 	}
 }
 
 func TestEveryCommandIsInOneGroupOfTheHelp(t *testing.T) {
 	t.Parallel()
 	var grouped, names []string
-	for _, g := range helpGroups() {
-		grouped = append(grouped, strings.Fields(g.names)...)
+	for _, g := range cli.HelpGroups() {
+		grouped = append(grouped, strings.Fields(g.Names)...)
 	}
-	for _, cmd := range commands() {
-		names = append(names, cmd.path()[0])
+	for _, cmd := range commands().All() {
+		names = append(names, cmd.Path()[0])
 	}
 	slices.Sort(names)
 	assert.ElementsMatch(t, slices.Compact(names), grouped)

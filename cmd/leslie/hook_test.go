@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"leslie/cmd/leslie/internal/threadcmd"
 )
 
 // The agent waits for a hook: one whose input does not end must not hold it up.
@@ -16,13 +18,13 @@ func TestAHookGivesUpAndSaysNothing(t *testing.T) {
 	for _, name := range []string{"start", "stop"} {
 		b := newProject(t)
 		var limit time.Duration
-		b.env.withTimeout = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+		b.Env.WithTimeout = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 			limit = d
 			return context.WithTimeout(ctx, time.Millisecond)
 		}
 		in, end := io.Pipe()
 		t.Cleanup(func() { _ = end.Close() })
-		b.env.stdin = in
+		b.Env.Stdin = in
 		assert.Equal(t, 0, b.leslie("hook", name, "--thread", "main"))
 		assert.Empty(t, b.out.String())
 		assert.Equal(t, 2*time.Second, limit)
@@ -37,6 +39,6 @@ func TestWhatASessionHearsFirstHasAtMostTenThousandCharacters(t *testing.T) {
 		b.must(t, "inject", "main", "--type", "data", "--content", strings.Repeat("a", 4000))
 	}
 	b.must(t, "hook", "start", "--thread", "main", "--for", "opencode")
-	assert.Greater(t, width(b.out.String()), 7000)
-	assert.LessOrEqual(t, width(b.out.String()), 10000)
+	assert.Greater(t, threadcmd.Width(b.out.String()), 7000)
+	assert.LessOrEqual(t, threadcmd.Width(b.out.String()), 10000)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"leslie/cmd/leslie/internal/cli"
 )
 
 // TestAPersonIsToldOnceWhatBeganToWait: after any command at their terminal, and never
@@ -20,8 +22,8 @@ func TestAPersonIsToldOnceWhatBeganToWait(t *testing.T) {
 		shown, status := onTerminal(t, b, env, args...)
 		assert.Zero(t, status, shown)
 		lines := strings.Split(strings.TrimSpace(shown), "\n")
-		if last := lines[len(lines)-1]; strings.HasPrefix(last, "\x1b["+dim+"m") {
-			return strings.TrimSuffix(strings.TrimPrefix(last, "\x1b["+dim+"m"), "\x1b[0m")
+		if last := lines[len(lines)-1]; strings.HasPrefix(last, "\x1b["+cli.Dim+"m") {
+			return strings.TrimSuffix(strings.TrimPrefix(last, "\x1b["+cli.Dim+"m"), "\x1b[0m")
 		}
 		return nothing
 	}
@@ -40,7 +42,7 @@ func TestAPersonIsToldOnceWhatBeganToWait(t *testing.T) {
 	b.asks(t, "part", "code_edit")
 	shown, _ := onTerminal(t, b, nil, "status")
 	assert.Contains(t, shown, "code_edit")
-	assert.NotContains(t, shown, "\x1b["+dim+"m", "the list itself says it")
+	assert.NotContains(t, shown, "\x1b["+cli.Dim+"m", "the list itself says it")
 	assert.Equal(t, nothing, told(nil, "list"), "it was in the list")
 
 	assert.Equal(t, nothing, told(nil, "ask", "main", "--question", "Mine?"), "the person's own question")

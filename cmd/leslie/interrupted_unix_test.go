@@ -28,10 +28,10 @@ func assertTellsWhatStands(t *testing.T, shown string) {
 // running starts a merge whose agent waits, and returns when the agent runs.
 func running(t *testing.T, b *bench, args ...string) (end func(os.Signal) (answer, int)) {
 	t.Helper()
-	fifo := filepath.Join(b.home, "fifo")
+	fifo := filepath.Join(b.Home, "fifo")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	agent := script(t, b, "agent", "echo > "+fifo+"\nread forever < "+fifo+"\n")
-	cmd := process(t, b, []string{"TMPDIR=" + b.home}, append(args, "--agent", agent, "--format", "json")...)
+	cmd := process(t, b, []string{"TMPDIR=" + b.Home}, append(args, "--agent", agent, "--format", "json")...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	require.NoError(t, cmd.Start())
@@ -55,7 +55,7 @@ func TestAnInterruptedMergeNamesTheMergeThatStands(t *testing.T) {
 	assert.Equal(t, true, a.Error.Details["changed"])
 	assert.NotContains(t, a.Error.Message+a.Error.Hint, "changed")
 	assert.Contains(t, a.Error.Hint, "stays pending")
-	assert.False(t, *a.Error.Retryable, "it would meet its own merge: T305")
+	assert.False(t, *a.Error.Retryable, "a call that has written is not told to be repeated")
 	id, _ := a.Error.Details["mergeId"].(string)
 	require.NotEmpty(t, id)
 	assert.Equal(t, []string{"leslie merge status " + id, "leslie merge continue " + id}, a.Error.Next)
@@ -132,7 +132,7 @@ func TestAnInterruptedWaitForADecisionSaysThatTheRequestStands(t *testing.T) {
 func editing(t *testing.T, editor string) (d *dialogue, b *bench, temp string) {
 	t.Helper()
 	b = diverged(t)
-	temp = filepath.Join(b.home, "temp")
+	temp = filepath.Join(b.Home, "temp")
 	require.NoError(t, os.Mkdir(temp, 0o755))
 	env := []string{noColours, "TMPDIR=" + temp, "EDITOR=" + script(t, b, "editor", editor)}
 	d = converseIn(t, b, env, "merge", "--sources", "child", "--target", "main")
@@ -211,7 +211,7 @@ read line
 func TestAMergeUnderNohupOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
-	fifo := filepath.Join(b.home, "fifo")
+	fifo := filepath.Join(b.Home, "fifo")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	agent := script(t, b, "agent", "echo > "+fifo+"\nread line < "+fifo+"\n"+bothSides)
 	cmd := process(t, b, nil, "merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first", "--agent", agent)

@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/runcmd"
 )
 
 func TestLint(t *testing.T) {
@@ -57,7 +60,15 @@ func TestLint(t *testing.T) {
 		{"an unknown flag takes the value that was meant for another", "--formt json list", "list", "", "", "--formt"},
 		{"a flag of another command takes its value along", "status --intent x main", "status", "", "main", "--intent"},
 		{"a line that begins with a bad flag names its command", "--intnt x done y", "done", "", "y", "--intnt"},
-		{"an unknown flag that means no other takes none", "status --zzz main", "status", "", "main", "--zzz"},
+		{"what follows an unknown flag may be an operand", "status --zzz main", "status", "", "", "--zzz"},
+		{"a word behind an unknown flag may be its value", "spawn --prio 2 --intent x", "spawn", "intent=x", "", "--prio"},
+		{"or an operand", "objective done --zzz ship", "objective done", "", "", "--zzz"},
+		{"in front of the command, too", "--prio 2 spawn --intent x", "spawn", "intent=x", "", "--prio"},
+		{"a command is never the value of a flag", "--prio spawn --intent x", "spawn", "intent=x", "", "--prio"},
+		{"a subcommand neither", "objective --foo list", "objective list", "", "", "--foo"},
+		{"a switch of another command with a value", "spawn --ready yes --intent x", "spawn", "intent=x", "", "--ready"},
+		{"several unknown flags with values", "spawn --prio 2 --deep 3 --intent x", "spawn", "intent=x", "", "--prio --deep"},
+		{"a surplus operand is a fault all the same", "list --prio 2 3", "list", "", "3", "--prio operand"},
 		{"a group alone", "objective", "", "", "", "subcommand"},
 		{"an unknown subcommand of a group", "objective lst", "", "", "", "subcommand"},
 		{"an unknown subcommand of a command", "reference lst", "", "", "", "subcommand"},
@@ -87,23 +98,23 @@ func TestLint(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := lint(commands(), strings.Fields(tt.argv))
+			l := cli.Lint(commands().All(), strings.Fields(tt.argv))
 			name, flags, fields := "", []string{}, []string{}
-			if l.cmd != nil {
-				name = l.cmd.name
+			if l.Cmd != nil {
+				name = l.Cmd.Name
 			}
-			for _, f := range l.flags {
-				flags = append(flags, f.Name+"="+f.text)
+			for _, f := range l.Flags {
+				flags = append(flags, f.Name+"="+f.Text)
 			}
-			for _, f := range l.faults {
+			for _, f := range l.Faults {
 				fields = append(fields, f.Field)
 			}
 			assert.Equal(t, tt.command, name)
 			assert.Equal(t, tt.flags, strings.Join(flags, " "))
-			assert.Equal(t, tt.operands, strings.Join(l.operands, " "))
+			assert.Equal(t, tt.operands, strings.Join(l.Operands, " "))
 			assert.Equal(t, tt.fields, strings.Join(fields, " "))
-			if l.cmd != nil && len(l.faults) == 0 && !l.asks() {
-				assert.Equal(t, l.reading(), readBy(commands(), strings.Fields(tt.argv)), "the library reads it the same")
+			if l.Cmd != nil && len(l.Faults) == 0 && !l.Asks() {
+				assert.Equal(t, readingOf(l), readBy(commands().All(), strings.Fields(tt.argv)), "the library reads it the same")
 			}
 		})
 	}
@@ -113,26 +124,26 @@ func TestLint(t *testing.T) {
 // line: all lines mean the same.
 func TestFlagsMayStandAnywhere(t *testing.T) {
 	t.Parallel()
-	all := commands()
+	all := commands().All()
 	for _, cmd := range all {
-		line := cmd.path()
-		for _, o := range cmd.operands {
-			if !o.dashed && o.sets == "" {
-				line = append(line, cmp.Or(strings.Join(o.value.words[:min(1, len(o.value.words))], ""), "operand"))
+		line := cmd.Path()
+		for _, o := range cmd.Operands {
+			if !o.Dashed && o.Sets == "" {
+				line = append(line, cmp.Or(strings.Join(o.Value.Words[:min(1, len(o.Value.Words))], ""), "operand"))
 			}
 		}
-		for _, o := range shownOptions(cmd.allFlags()) {
+		for _, o := range cli.ShownOptions(cmd.AllFlags()) {
 			if o.Name == "help" || o.Name == "version" {
 				continue
 			}
-			value, flag := validText(t, o.value()), []string{"--" + o.Name}
+			value, flag := validText(t, o.Typed()), []string{"--" + o.Name}
 			if o.TakesValue() {
 				flag = append(flag, value)
 			}
 			for at := range len(line) + 1 {
 				argv := slices.Insert(slices.Clone(line), at, flag...)
-				assert.Empty(t, lint(all, argv).faults, "%s at %d of %v", flag, at, line)
-				want := reading{cmd.name, []string{o.Name + "=" + value}, line[len(cmd.path()):]}
+				assert.Empty(t, cli.Lint(all, argv).Faults, "%s at %d of %v", flag, at, line)
+				want := reading{cmd.Name, []string{o.Name + "=" + value}, line[len(cmd.Path()):]}
 				assert.Equal(t, want, readBy(all, argv), "%q", argv)
 			}
 		}
@@ -144,9 +155,9 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	t.Parallel()
 	takes := map[string]bool{}
-	for _, cmd := range commands() {
-		for _, o := range options(cmd.allFlags()) {
-			if unclear(o.Name) {
+	for _, cmd := range commands().All() {
+		for _, o := range cli.Options(cmd.AllFlags()) {
+			if cli.Unclear(o.Name) {
 				continue
 			}
 			was, known := takes[o.Name]
@@ -157,14 +168,14 @@ func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 }
 
 // validText returns a text that a value accepts.
-func validText(t *testing.T, v *value) string {
+func validText(t *testing.T, v *cli.Value) string {
 	t.Helper()
-	for _, text := range append(slices.Clone(v.words), "true", "some text", "some-id", "7", "90s", "-x", "claude", "titles", "T101", "run-a1b2") {
-		if v.fault("", text) == nil {
+	for _, text := range append(slices.Clone(v.Words), "true", "some text", "some-id", "7", "90s", "-x", "claude", "titles", "T101", "run-a1b2") {
+		if v.Fault("", text) == nil {
 			return text
 		}
 	}
-	t.Fatalf("no text is one for %s", v.shown)
+	t.Fatalf("no text is one for %s", v.Shown)
 	return ""
 }
 
@@ -172,39 +183,39 @@ func validText(t *testing.T, v *value) string {
 func TestValuesOfEveryKind(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		value     *value
+		value     *cli.Value
 		good, bad []string
 	}{
-		{anyText("T"), []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
-		{texts("T"), []string{"a,b"}, []string{""}},
-		{oneOf("one", "two"), []string{"one"}, []string{"", "One", "on", "one "}},
-		{anID("ID", threadIDs), []string{"a", "7", "thread-x_Y", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a/b", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
-		{someIDs("ID,...", threadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
-		{scopes("P,..."), []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
-		{aCount("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
-		{aNumber("N"), []string{"1", "7"}, []string{"", "0", "-1", "1.5", "x"}},
-		{aDuration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
-		{edits("+T|-T"), []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
-		{aRun(), []string{"run-a1b2", "run-"}, []string{"", "a1b2", "run-a/b", "run- x"}},
-		{aCapability(), []string{"code_edit", "git-push"}, []string{"", " ", "a b", "a,b", "-x"}},
-		{capabilities(), []string{"deploy", "deploy,code_edit"}, []string{"", "deploy,", ",deploy", "a,,b", "a, b"}},
+		{cli.AnyText("T"), []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
+		{cli.Texts("T"), []string{"a,b"}, []string{""}},
+		{cli.OneOf("one", "two"), []string{"one"}, []string{"", "One", "on", "one "}},
+		{cli.AnID("ID", cli.ThreadIDs), []string{"a", "7", "thread-x_Y", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a/b", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
+		{cli.SomeIDs("ID,...", cli.ThreadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
+		{cli.Scopes("P,..."), []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
+		{cli.ACount("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
+		{cli.ANumber("N"), []string{"1", "7"}, []string{"", "0", "-1", "1.5", "x"}},
+		{cli.ADuration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
+		{cli.Edits("+T|-T", cli.TagNames), []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
+		{runcmd.ARun(), []string{"run-a1b2", "run-"}, []string{"", "a1b2", "run-a/b", "run- x"}},
+		{cli.ACapability(), []string{"code_edit", "git-push"}, []string{"", " ", "a b", "a,b", "-x"}},
+		{cli.Capabilities(), []string{"deploy", "deploy,code_edit"}, []string{"", "deploy,", ",deploy", "a,,b", "a, b"}},
 	}
 	for _, tt := range tests {
 		for _, text := range tt.good {
-			assert.Nil(t, tt.value.fault("--flag", text), "%s takes %q", tt.value.shown, text)
+			assert.Nil(t, tt.value.Fault("--flag", text), "%s takes %q", tt.value.Shown, text)
 			fresh := *tt.value
 			require.NoError(t, fresh.Set(text))
-			assert.Equal(t, []string{text}, fresh.given)
+			assert.Equal(t, []string{text}, fresh.Given)
 		}
 		for _, text := range tt.bad {
-			f := tt.value.fault("--flag", text)
-			if assert.NotNil(t, f, "%s refuses %q", tt.value.shown, text) {
+			f := tt.value.Fault("--flag", text)
+			if assert.NotNil(t, f, "%s refuses %q", tt.value.Shown, text) {
 				assert.Equal(t, "--flag", f.Field)
 				assert.Contains(t, f.Problem, "--flag ")
 			}
 			fresh := *tt.value
 			require.Error(t, fresh.Set(text))
-			assert.Empty(t, fresh.given)
+			assert.Empty(t, fresh.Given)
 		}
 	}
 }
@@ -212,41 +223,41 @@ func TestValuesOfEveryKind(t *testing.T) {
 // FuzzLint: no line makes lint panic, no operand is lost or moved, and the library reads
 // a line without faults as lint does.
 func FuzzLint(f *testing.F) {
-	for _, cmd := range commands() {
-		f.Add(strings.ReplaceAll(cmd.name+" a --format json", " ", "\n"))
-		for _, o := range options(cmd.allFlags()) {
-			f.Add(strings.ReplaceAll(cmd.name, " ", "\n") + "\n--" + o.Name + "\nx\n--" + o.Name + "=y")
+	for _, cmd := range commands().All() {
+		f.Add(strings.ReplaceAll(cmd.Name+" a --format json", " ", "\n"))
+		for _, o := range cli.Options(cmd.AllFlags()) {
+			f.Add(strings.ReplaceAll(cmd.Name, " ", "\n") + "\n--" + o.Name + "\nx\n--" + o.Name + "=y")
 		}
 	}
 	for _, s := range []string{"", "-", "--", "---", "=", "--=", "-=", "-C", "--\n--\n-C", "help\nhelp", "--help=false", "-h=true", "status\n-1", "objective\n--\ncreate", "spawn\n--\n00", "merge\na\n--\nb\nc", "\x00", "--format", "objective list"} {
 		f.Add(s)
 	}
-	all := commands()
+	all := commands().All()
 	f.Fuzz(func(t *testing.T, text string) {
 		argv := strings.Split(text, "\n")
-		l := lint(all, argv)
-		if !inOrder(l.operands, argv) && !respelled(l.operands, argv) {
-			t.Fatalf("operands %q are not those of %q in order", l.operands, argv)
+		l := cli.Lint(all, argv)
+		if !inOrder(l.Operands, argv) && !respelled(l.Operands, argv) {
+			t.Fatalf("operands %q are not those of %q in order", l.Operands, argv)
 		}
-		if at := slices.Index(argv, "--"); at >= 0 && l.cmd != nil && len(l.faults) == 0 {
+		if at := slices.Index(argv, "--"); at >= 0 && l.Cmd != nil && len(l.Faults) == 0 {
 			behind := argv[at+1:]
-			ends := len(l.operands) >= len(behind) && slices.Equal(l.operands[len(l.operands)-len(behind):], behind)
+			ends := len(l.Operands) >= len(behind) && slices.Equal(l.Operands[len(l.Operands)-len(behind):], behind)
 			if !ends && !becameFlags(l, behind) {
-				t.Fatalf("operands %q do not end with what stands behind -- in %q", l.operands, argv)
+				t.Fatalf("operands %q do not end with what stands behind -- in %q", l.Operands, argv)
 			}
 		}
-		if l.cmd == nil || len(l.faults) > 0 || l.asks() {
+		if l.Cmd == nil || len(l.Faults) > 0 || l.Asks() {
 			return
 		}
-		require.Equal(t, l.reading(), readBy(all, argv), "the library reads %q otherwise", argv)
+		require.Equal(t, readingOf(l), readBy(all, argv), "the library reads %q otherwise", argv)
 	})
 }
 
 // becameFlags reports whether every operand is, or is in, the value of a flag for which it
 // is short: spawn TEXT is spawn --intent TEXT.
-func becameFlags(l line, operands []string) bool {
+func becameFlags(l cli.Line, operands []string) bool {
 	return !slices.ContainsFunc(operands, func(operand string) bool {
-		return !slices.ContainsFunc(l.flags, func(f setFlag) bool { return strings.Contains(f.text, operand) })
+		return !slices.ContainsFunc(l.Flags, func(f cli.SetFlag) bool { return strings.Contains(f.Text, operand) })
 	})
 }
 
@@ -272,13 +283,13 @@ func respelled(parts, whole []string) bool {
 
 func TestACommandIsMadeByItsName(t *testing.T) {
 	t.Parallel()
-	for _, m := range makers() {
-		assert.Equal(t, m.name, m.make().name)
+	for _, m := range commands() {
+		assert.Equal(t, m.Name, m.Make().Name)
 	}
-	assert.Len(t, commandsFor([]string{"spawn", "--intent", "x"}), 1)
-	assert.Len(t, commandsFor([]string{"merge", "list"}), 1)
-	assert.Nil(t, commandsFor([]string{"--version"}))
+	assert.Len(t, commands().NeededFor([]string{"spawn", "--intent", "x"}), 1)
+	assert.Len(t, commands().NeededFor([]string{"merge", "list"}), 1)
+	assert.Nil(t, commands().NeededFor([]string{"--version"}))
 	for _, argv := range [][]string{nil, {"lst"}, {"merge", "lst"}, {"spawn", "--nope"}, {"spawn", "--intent", "--approver"}, {"help", "spawn"}, {"spawn", "--help"}} {
-		assert.Len(t, commandsFor(argv), len(makers()), "%q", argv)
+		assert.Len(t, commands().NeededFor(argv), len(commands()), "%q", argv)
 	}
 }

@@ -18,8 +18,8 @@ import (
 func newBusyProject(t *testing.T) *bench {
 	t.Helper()
 	b := newProject(t)
-	now := b.now()
-	b.env.now = func() time.Time { return now }
+	now := b.Now()
+	b.Env.Now = func() time.Time { return now }
 	later := func(d time.Duration, args ...string) {
 		now = now.Add(d)
 		b.must(t, args...)
@@ -158,8 +158,8 @@ func TestAPersonSeesFirstWhatWaitsAndLastWhatEnded(t *testing.T) {
 func TestTheNewestThreadIsOnTheFirstScreen(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	now := b.now()
-	b.env.now = func() time.Time { now = now.Add(time.Second); return now }
+	now := b.Now()
+	b.Env.Now = func() time.Time { now = now.Add(time.Second); return now }
 	var lines strings.Builder
 	for i := range 198 {
 		fmt.Fprintf(&lines, `["spawn", "--intent", "Thread %d", "--id", "t%03d"]`+"\n", i, i)
@@ -181,7 +181,15 @@ func TestTheNewestThreadIsOnTheFirstScreen(t *testing.T) {
 	lines200 := s.lines()
 	ids := shownThreads(lines200)
 	assert.Len(t, ids, 50)
-	assert.Equal(t, "newest", ids[49])
+	assert.NotContains(t, ids, "newest", "60 wait, and they come first")
+	for _, limit := range []string{"1", "2", "59", "60"} {
+		s.clear()
+		s.run("list", "--limit", limit)
+		assert.NotContains(t, shownThreads(s.lines()), "newest", "--limit %s", limit)
+	}
+	s.clear()
+	s.run("list", "--limit", "61")
+	assert.Contains(t, shownThreads(s.lines()), "newest")
 	assert.Contains(t, lines200, "(50 of 201 shown; --limit 0 shows all)")
 	s.clear()
 	s.run("list", "--limit", "3", "--status", "active")

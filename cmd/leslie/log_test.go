@@ -14,7 +14,7 @@ func TestLogLinesCannotBeForged(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
 	b.leslie("status", "main", "--actor", "x\ntime=2026-01-01T00:00:00Z level=error \x1b[2J", "-C", ".", "--bogus=\n1")
-	raw, err := os.ReadFile(filepath.Join(b.dir, ".leslie/logs/leslie.log"))
+	raw, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/logs/leslie.log"))
 	require.NoError(t, err)
 	assert.Equal(t, 1, strings.Count(string(raw), "\n"))
 	assert.NotContains(t, string(raw), "\x1b")
@@ -29,7 +29,7 @@ func TestALogLineStaysShort(t *testing.T) {
 		b.leslie("status", "nobody", "--actor", long, "--bogus="+long, "--format", "json")
 	}
 	assert.Contains(t, b.out.String(), `"W104"`, "a caller's own lines are known by a long name, too")
-	raw, err := os.ReadFile(filepath.Join(b.dir, ".leslie/logs/leslie.log"))
+	raw, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/logs/leslie.log"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(raw)) {
 		assert.Less(t, len(line), 32<<10)
@@ -52,7 +52,7 @@ func TestAnswersLogTheirThread(t *testing.T) {
 			t.Parallel()
 			b := newProject(t)
 			b.leslie(strings.Fields(tt.argv)...)
-			raw, err := os.ReadFile(filepath.Join(b.dir, ".leslie/logs/leslie.log"))
+			raw, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/logs/leslie.log"))
 			require.NoError(t, err)
 			assert.Contains(t, string(raw), "time=2026-02-09T16:00:00Z "+tt.want+" msg=")
 		})

@@ -3,10 +3,12 @@ package main
 import (
 	"os"
 	"runtime"
+
+	"leslie/cmd/leslie/internal/cli"
 )
 
 // version is set when a release is built (-ldflags "-X main.version=...").
-var version = unversioned
+var version = cli.Unversioned
 
 func main() {
 	// Do this first of all, on the process's first thread: the system calls of a command
@@ -17,12 +19,12 @@ func main() {
 }
 
 // runProcess runs the process's own call and returns its exit status.
-func runProcess(e env) int {
-	ctx := &interruptible{}
-	if len(os.Args) == 3 && os.Args[1] == notifyWord {
-		_, _ = superviseNotification(ctx, e, os.Args[2], notifyTimeout)
+func runProcess(e cli.Env) int {
+	ctx := &cli.Interruptible{}
+	if len(os.Args) == 3 && os.Args[1] == cli.NotifyWord {
+		_, _ = cli.SuperviseNotification(ctx, e, os.Args[2], cli.NotifyTimeout)
 		return 0
 	}
-	defer ctx.release()
-	return run(ctx, os.Args[1:], e)
+	defer ctx.Release()
+	return cli.Run(ctx, os.Args[1:], e)
 }

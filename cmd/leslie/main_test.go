@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/cmd/leslie/internal/cli"
 	"leslie/internal/ledger/ledgertest"
 	"leslie/test/harness"
 )
@@ -31,7 +33,7 @@ var update = flag.Bool("update", false, "refresh scripts and golden files")
 func TestMain(m *testing.M) {
 	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "leslie" {
 		runtime.LockOSThread() // as main does
-		os.Exit(runProcess(atTestClock(processEnv())))
+		os.Exit(runProcess(atTestClock(notingWaits(processEnv()))))
 	}
 	testscript.Main(cleaning{m}, map[string]func(){"as-nobody": asNobody, "fake-agent": fakeAgent})
 }
@@ -45,16 +47,40 @@ const testClock = "LESLIE_TEST_CLOCK"
 const testStep = "LESLIE_TEST_STEP"
 
 // atTestClock returns the environment of a process whose clock starts at testClock.
-func atTestClock(e env) env {
-	start, err := time.Parse(time.RFC3339, e.getenv(testClock))
+func atTestClock(e cli.Env) cli.Env {
+	start, err := time.Parse(time.RFC3339, e.Getenv(testClock))
 	if err != nil {
 		return e
 	}
 	began := time.Now()
-	e.now = func() time.Time { return start.Add(time.Since(began)) }
-	if step, err := time.ParseDuration(e.getenv(testStep)); err == nil {
+	e.Now = func() time.Time { return start.Add(time.Since(began)) }
+	if step, err := time.ParseDuration(e.Getenv(testStep)); err == nil {
 		var looks atomic.Int64
-		e.now = func() time.Time { return start.Add(time.Duration(looks.Add(1)) * step) }
+		e.Now = func() time.Time { return start.Add(time.Duration(looks.Add(1)) * step) }
+	}
+	return e
+}
+
+// testWaits is the environment variable with the file to which a process adds how long it
+// would wait between two tries of an agent, instead of waiting.
+const testWaits = "LESLIE_TEST_WAITS"
+
+// schedule is what testWaits has after the ten tries of one agent.
+const schedule = "100ms\n200ms\n400ms\n800ms\n1.6s\n3.2s\n5s\n5s\n5s\n"
+
+// notingWaits returns the environment of a process that waits as testWaits says.
+func notingWaits(e cli.Env) cli.Env {
+	path := e.Getenv(testWaits)
+	if path == "" {
+		return e
+	}
+	e.Retry.Wait = func(ctx context.Context, d time.Duration) error {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(f, d)
+		return errors.Join(ctx.Err(), err, f.Close())
 	}
 	return e
 }
@@ -82,7 +108,7 @@ func (c cleaning) Run() int {
 // bench is a project folder and an environment for calls in this process: the clock does
 // not move and ids count up.
 type bench struct {
-	env
+	cli.Env
 	vars     map[string]string
 	out, err bytes.Buffer
 	ids      int
@@ -93,27 +119,28 @@ func newBench(t *testing.T) *bench {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	b := &bench{vars: map[string]string{}}
-	b.env = env{
-		stdin: strings.NewReader(""), stdout: &b.out, stderr: &b.err,
-		columns: func() int { return 80 }, rows: func() int { return 24 },
-		dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"),
-		login: func() string { return "kim" }, session: func() string { return "" },
-		getenv: func(key string) string { return b.vars[key] }, environ: os.Environ,
-		jitter:      func(limit time.Duration) time.Duration { return limit },
-		now:         func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
-		withTimeout: context.WithTimeout, engine: &ledgertest.Memory{Replicas: 3}, host: func() string { return "laptop" },
-		newID: func(prefix string) string {
+	b.Env = cli.Env{
+		Version: cli.Unversioned, Commands: commands(),
+		Stdin: strings.NewReader(""), Stdout: &b.out, Stderr: &b.err,
+		Columns: func() int { return 80 }, Rows: func() int { return 24 },
+		Dir: filepath.Join(root, "project"), Home: filepath.Join(root, "home"),
+		Login: func() string { return "kim" }, Session: func() string { return "" },
+		Getenv: func(key string) string { return b.vars[key] }, Environ: os.Environ,
+		Jitter:      func(limit time.Duration) time.Duration { return limit },
+		Now:         func() time.Time { return time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC) },
+		WithTimeout: context.WithTimeout, Engine: &ledgertest.Memory{Replicas: 3}, Host: func() string { return "laptop" },
+		NewID: func(prefix string) string {
 			b.ids++
 			return prefix + fmt.Sprintf("%08d", b.ids)
 		},
 	}
-	require.NoError(t, os.Mkdir(b.dir, 0o755))
-	require.NoError(t, os.Mkdir(b.home, 0o755))
+	require.NoError(t, os.Mkdir(b.Dir, 0o755))
+	require.NoError(t, os.Mkdir(b.Home, 0o755))
 	return b
 }
 
 // memory is the engine of the bench's logs.
-func (b *bench) memory() *ledgertest.Memory { return b.engine.(*ledgertest.Memory) }
+func (b *bench) memory() *ledgertest.Memory { return b.Engine.(*ledgertest.Memory) }
 
 // newProject returns a bench with a store, the objective ship and the threads main and
 // part, a child of main. The store is made once and copied, so a test takes only the time
@@ -121,7 +148,7 @@ func (b *bench) memory() *ledgertest.Memory { return b.engine.(*ledgertest.Memor
 func newProject(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
-	require.NoError(t, os.CopyFS(b.dir, os.DirFS(project(t))))
+	require.NoError(t, os.CopyFS(b.Dir, os.DirFS(project(t))))
 	b.ids = 100
 	return b
 }
@@ -136,7 +163,7 @@ func project(t *testing.T) string {
 		dir, err := os.MkdirTemp("", "leslie-project")
 		require.NoError(t, err)
 		b := newBench(t)
-		b.dir, projectDir = dir, dir
+		b.Dir, projectDir = dir, dir
 		b.must(t, "init")
 		b.must(t, "objective", "create", "Ship it", "--id", "ship")
 		b.must(t, "spawn", "--intent", "Write the parser", "--id", "main")
@@ -148,13 +175,13 @@ func project(t *testing.T) string {
 
 // leslie runs one call and returns its exit status; out and err have its output.
 func (b *bench) leslie(args ...string) int {
-	return b.perform(context.Background(), commands(), args...)
+	return b.perform(context.Background(), commands().All(), args...)
 }
 
-func (b *bench) perform(ctx context.Context, all []*command, args ...string) int {
+func (b *bench) perform(ctx context.Context, all []*cli.Command, args ...string) int {
 	b.out.Reset()
 	b.err.Reset()
-	return perform(ctx, all, args, b.env)
+	return cli.Perform(ctx, all, args, b.Env)
 }
 
 func (b *bench) must(t *testing.T, args ...string) {
@@ -164,10 +191,10 @@ func (b *bench) must(t *testing.T, args ...string) {
 
 func (b *bench) write(t *testing.T, path, content string) {
 	t.Helper()
-	path = filepath.Join(b.dir, path)
+	path = filepath.Join(b.Dir, path)
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
-	require.NoError(t, os.Chtimes(path, b.now(), b.now()))
+	require.NoError(t, os.Chtimes(path, b.Now(), b.Now()))
 }
 
 // answer is an envelope as a caller reads it.

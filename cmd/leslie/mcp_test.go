@@ -9,6 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/internal/external"
 )
 
 // connect runs leslie mcp in this process, and returns a client of it.
@@ -16,11 +19,11 @@ func (b *bench) connect(t *testing.T, args ...string) *mcp.ClientSession {
 	t.Helper()
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
-	e := b.env
-	e.stdin, e.stdout = serverIn, serverOut
+	e := b.Env
+	e.Stdin, e.Stdout = serverIn, serverOut
 	status := make(chan int, 1)
 	go func() {
-		status <- perform(context.Background(), commands(), append([]string{"mcp"}, args...), e)
+		status <- cli.Perform(context.Background(), commands().All(), append([]string{"mcp"}, args...), e)
 		_ = serverOut.Close()
 	}()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -58,6 +61,7 @@ func TestAToolAnswersWithTheDataOfTheCommand(t *testing.T) {
 		{"status", nil, []string{"status"}},
 		{"status", map[string]any{"show": "threads"}, []string{"list"}},
 		{"status", map[string]any{"show": "ready"}, []string{"list", "--ready"}},
+		{"status", map[string]any{"show": "mine"}, []string{"list", "--mine"}},
 		{"diff", map[string]any{"thread": "main", "to": "part"}, []string{"diff", "main", "part"}},
 		{"wait", map[string]any{"thread": "main", "until": "ready"}, []string{"wait", "main", "--until", "ready"}},
 		{"merge", map[string]any{"sources": []string{"main"}, "thread": "part", "preview": true}, []string{"merge", "main", "part", "--dry-run"}},
@@ -117,15 +121,15 @@ func TestMcpActsForNoPerson(t *testing.T) {
 func TestCommandsOfErrorsLeadToTheStore(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	s := b.connect(t, "-C", b.dir)
+	s := b.connect(t, "-C", b.Dir)
 	next := use(t, s, "status", map[string]any{"thread": "nobody"})["error"].(map[string]any)["next"]
-	assert.Equal(t, []any{"leslie -C " + shellQuote(b.dir) + " list"}, next)
+	assert.Equal(t, []any{"leslie -C " + external.Word(b.Dir) + " list"}, next)
 }
 
 func TestNobodyTypesTheProtocol(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	b.stdinTTY = true
+	b.StdinTTY = true
 	assert.Equal(t, 2, b.leslie("mcp"))
 	assert.Empty(t, b.out.String())
 	assert.Contains(t, b.err.String(), "next: leslie help mcp")

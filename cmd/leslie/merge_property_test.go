@@ -43,7 +43,7 @@ func newWalk(t *testing.T, seed uint64) *walk {
 	return w
 }
 
-func (w *walk) folder(id string) string { return filepath.Join(w.dir, ".leslie", "threads", id) }
+func (w *walk) folder(id string) string { return filepath.Join(w.Dir, ".leslie", "threads", id) }
 
 // content returns every line of a thread's artifacts, with its file.
 func (w *walk) content(id string) map[string]bool {

@@ -31,13 +31,13 @@ func contested(t *testing.T) *bench {
 			path := filepath.Join(".leslie/threads", id, name)
 			b.write(t, path, text)
 			saved := time.Date(2026, 2, 8, 12, 0, 0, 0, time.UTC)
-			require.NoError(t, os.Chtimes(filepath.Join(b.dir, path), saved, saved))
+			require.NoError(t, os.Chtimes(filepath.Join(b.Dir, path), saved, saved))
 		}
 	}
 	put("main", base)
 	b.must(t, "spawn", "--intent", "child", "--id", "child", "--title", "Design the API of the whole thing", "--parent", "main", "--inherit", "full")
 	put("main", ours)
-	require.NoError(t, os.Remove(filepath.Join(b.dir, ".leslie/threads/main/old.md")))
+	require.NoError(t, os.Remove(filepath.Join(b.Dir, ".leslie/threads/main/old.md")))
 	put("child", theirs)
 	return b
 }
@@ -148,8 +148,8 @@ func goesOn(t *testing.T, b *bench) {
 func TestTheConfiguredAgentIsOfferedAtThePrompt(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
-	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), []byte(`{"run": {"agent": "mine", "agents": {"mine": {"command": ["no-such-agent"]}}}}`), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(b.Home, ".leslie"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(b.Home, ".leslie", "config.json"), []byte(`{"run": {"agent": "mine", "agents": {"mine": {"command": ["no-such-agent"]}}}}`), 0o600))
 	shown, status := typing(t, b, []string{noColours}, []string{"yes", "ours", "theirs", "yes"}, "merge", "--sources", "child", "--target", "main")
 	assert.Equal(t, 0, status, shown)
 	assert.Contains(t, shown, "auto-resolution?")
@@ -359,7 +359,7 @@ func TestSeveralSourcesAreNamedByTheirThreads(t *testing.T) {
 func TestWhyAnAgentFailedIsSaidOnceAndAtOnce(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
-	agent := script(t, b, "agent", `test -e `+b.home+`/again || { touch `+b.home+`/again; echo too hard >&2; exit 1; }
+	agent := script(t, b, "agent", `test -e `+b.Home+`/again || { touch `+b.Home+`/again; echo too hard >&2; exit 1; }
 `+bothSides)
 	shown, status := typing(t, b, []string{noColours}, []string{"yes", "agent", "yes"}, "merge", "--sources", "child", "--target", "main", "--agent", agent)
 	assert.Zero(t, status, shown)
@@ -425,7 +425,7 @@ func TestWhatIsLongIsShownInThePager(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
 	b.write(t, ".leslie/threads/child/new.md", strings.Repeat("a line\n", 50))
-	paged := filepath.Join(b.home, "paged")
+	paged := filepath.Join(b.Home, "paged")
 	s := openTerminal(t, b, 80, 24, noColours, "LESLIE_PAGER="+script(t, b, "pager", "cat > "+paged))
 	s.start("merge", "--sources", "child", "--target", "main")
 	for _, answer := range []string{"ours", "theirs", "diff"} {

@@ -44,7 +44,7 @@ func diverged(t *testing.T) *bench {
 
 func planOf(t *testing.T, b *bench) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+	raw, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/threads/main/plan.md"))
 	require.NoError(t, err)
 	return string(raw)
 }
@@ -52,7 +52,7 @@ func planOf(t *testing.T, b *bench) string {
 // script writes a shell script and returns the command that runs it.
 func script(t *testing.T, b *bench, name, text string) string {
 	t.Helper()
-	path := filepath.Join(b.home, name)
+	path := filepath.Join(b.Home, name)
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
 	return path
 }
@@ -133,7 +133,7 @@ func TestThePersonAtTheTerminalIsAsked(t *testing.T) {
 			if tt.agent != "" {
 				args = append(args, "--agent", script(t, b, "agent", tt.agent))
 			}
-			env := []string{noColours, "TMPDIR=" + b.home, "EDITOR=" + script(t, b, "editor", tt.editor)}
+			env := []string{noColours, "TMPDIR=" + b.Home, "EDITOR=" + script(t, b, "editor", tt.editor)}
 			lines := tt.lines
 			if tt.status == 0 {
 				lines = append(slices.Clone(lines), "yes")
@@ -193,11 +193,11 @@ func TestWhatIsNotTextIsNotEdited(t *testing.T) {
 			b.must(t, "spawn", "--intent", "child", "--id", "child", "--parent", "main", "--inherit", "full")
 			b.write(t, ".leslie/threads/main/plan.md", tt.ours)
 			if tt.theirs == "" {
-				require.NoError(t, os.Remove(filepath.Join(b.dir, ".leslie/threads/child/plan.md")))
+				require.NoError(t, os.Remove(filepath.Join(b.Dir, ".leslie/threads/child/plan.md")))
 			} else {
 				b.write(t, ".leslie/threads/child/plan.md", tt.theirs)
 			}
-			ran := filepath.Join(b.home, "ran")
+			ran := filepath.Join(b.Home, "ran")
 			shown, status := typing(t, b, []string{noColours, "EDITOR=" + script(t, b, "editor", "touch "+ran)}, tt.lines, "merge", "--sources", "child", "--target", "main")
 			assert.Equal(t, tt.status, status, shown)
 			assert.Contains(t, shown, tt.said)
@@ -219,6 +219,18 @@ func TestWhatWasAnsweredIsKept(t *testing.T) {
 	id, _ := document(t, b.out.Bytes()).Data["items"].([]any)[0].(map[string]any)["mergeId"].(string)
 	shown, status = typing(t, b, []string{noColours}, []string{"ours", "yes"}, "merge", "continue", id)
 	assert.Zero(t, status, shown)
+	assert.Equal(t, 1, strings.Count(shown, askChoice), shown)
+	assert.Equal(t, "one\ntwo of child\nthree\nfour of main\nfive\n", planOf(t, b))
+}
+
+func TestTheLineThatBeganAMergeGoesOnWithIt(t *testing.T) {
+	t.Parallel()
+	b := diverged(t)
+	_, status := typing(t, b, []string{noColours}, []string{"theirs", "quit"}, "merge", "child", "main")
+	require.Equal(t, 13, status)
+	shown, status := typing(t, b, []string{noColours}, []string{"ours", "yes"}, "merge", "child", "main")
+	assert.Zero(t, status, shown)
+	assert.Contains(t, shown, "the merge of child into main was pending: it goes on\n")
 	assert.Equal(t, 1, strings.Count(shown, askChoice), shown)
 	assert.Equal(t, "one\ntwo of child\nthree\nfour of main\nfive\n", planOf(t, b))
 }
@@ -275,17 +287,17 @@ func TestNobodyIsAskedWhereNobodyIsThere(t *testing.T) {
 func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 	t.Parallel()
 	const aLongTime = "1h" // for an agent that ends
-	tests := []struct{ name, agent, reason, limit string }{
-		{"declines", "exit 1", "it declined", aLongTime},
-		{"fails", "exit 9", "it ended with 9", aLongTime},
-		{"leaves markers", "sed '/^=======/d' \"$MERGED\" > text; cat text > \"$MERGED\"", "marker", aLongTime},
-		{"drops a side", "cat \"$REMOTE\" > \"$MERGED\"", "of main", aLongTime},
-		{"edits outside", bothSides + "sed 's/^five/FIVE/' \"$MERGED\" > text; cat text > \"$MERGED\"", "outside the conflicts", aLongTime},
-		{"writes nothing", "exit 0", "not answered", aLongTime},
-		{"empties the file", ": > \"$MERGED\"", ".", aLongTime},
-		{"is killed", "kill -9 $$", "killed", aLongTime},
-		{"asks for another try for ever", "exit 75", "75", aLongTime},
-		{"hangs", "exec sleep 1000", "no answer within", "300ms"},
+	tests := []struct{ name, agent, reason, limit, waits string }{
+		{"declines", "exit 1", "it declined", aLongTime, ""},
+		{"fails", "exit 9", "it ended with 9", aLongTime, ""},
+		{"leaves markers", "sed '/^=======/d' \"$MERGED\" > text; cat text > \"$MERGED\"", "marker", aLongTime, ""},
+		{"drops a side", "cat \"$REMOTE\" > \"$MERGED\"", "of main", aLongTime, ""},
+		{"edits outside", bothSides + "sed 's/^five/FIVE/' \"$MERGED\" > text; cat text > \"$MERGED\"", "outside the conflicts", aLongTime, ""},
+		{"writes nothing", "exit 0", "not answered", aLongTime, ""},
+		{"empties the file", ": > \"$MERGED\"", ".", aLongTime, ""},
+		{"is killed", "kill -9 $$", "killed", aLongTime, schedule},
+		{"asks for another try for ever", "exit 75", "75", aLongTime, schedule},
+		{"hangs", "exec sleep 1000", "no answer within", "300ms", ""},
 	}
 	for _, strategy := range []string{"interactive", "agent-first"} {
 		for _, tt := range tests {
@@ -293,8 +305,10 @@ func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 				t.Parallel()
 				b := diverged(t)
 				lines := map[string][]string{"interactive": {"yes", "quit"}, "agent-first": {"quit"}}[strategy]
-				before := tree(t, filepath.Join(b.dir, ".leslie/threads"))
-				shown, status := typing(t, b, []string{noColours}, lines, "merge", "--sources", "child", "--target", "main",
+				before := tree(t, filepath.Join(b.Dir, ".leslie/threads"))
+				waits := filepath.Join(b.Home, "waits")
+				env := []string{noColours, testWaits + "=" + waits}
+				shown, status := typing(t, b, env, lines, "merge", "--sources", "child", "--target", "main",
 					"--conflict-strategy", strategy, "--agent", script(t, b, "agent", tt.agent), "--agent-timeout", tt.limit)
 				assert.Equal(t, 13, status, shown)
 				at := strings.Index(shown, "the agent did not resolve plan.md: ")
@@ -303,7 +317,9 @@ func TestAnAgentThatFailsLeavesTheTarget(t *testing.T) {
 				assert.Less(t, at, strings.Index(shown, askAgent), "at once: %s", shown)
 				assert.NotContains(t, shown, "W303", "and once")
 				assert.Equal(t, 1, strings.Count(shown, askAgent), "the person is asked then: %s", shown)
-				assert.Equal(t, before, tree(t, filepath.Join(b.dir, ".leslie/threads")))
+				assert.Equal(t, before, tree(t, filepath.Join(b.Dir, ".leslie/threads")))
+				waited, _ := os.ReadFile(waits)
+				assert.Equal(t, tt.waits, string(waited))
 			})
 		}
 	}
@@ -317,7 +333,7 @@ func TestAnAgentsProcessesEndWithIt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := diverged(t)
-			fifo := filepath.Join(b.home, "fifo")
+			fifo := filepath.Join(b.Home, "fifo")
 			require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 			reader, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 			require.NoError(t, err)
@@ -375,10 +391,10 @@ func TestACallerThatIsCutOffFindsItsMergeAgain(t *testing.T) {
 				t.Skip("the tests were started without this signal, as by nohup")
 			}
 			b := diverged(t)
-			fifo := filepath.Join(b.home, "fifo")
+			fifo := filepath.Join(b.Home, "fifo")
 			require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 			agent := script(t, b, "agent", "echo $$ > "+fifo+"\nread forever < "+fifo+"\n")
-			cmd := process(t, b, []string{"TMPDIR=" + b.home}, "merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first", "--agent", agent)
+			cmd := process(t, b, []string{"TMPDIR=" + b.Home}, "merge", "--sources", "child", "--target", "main", "--conflict-strategy", "agent-first", "--agent", agent)
 			require.NoError(t, cmd.Start())
 			pid, err := os.ReadFile(fifo) // the agent runs
 			require.NoError(t, err)

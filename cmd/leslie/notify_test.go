@@ -9,19 +9,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/cmd/leslie/internal/cli"
 	"leslie/codes"
 )
 
 func TestANotificationGetsTheEventAndEndsInTime(t *testing.T) {
 	t.Parallel()
 	e := processEnv()
-	e.dir = t.TempDir()
-	e.stdin = strings.NewReader(`{"kind":"question"}`)
-	r, err := superviseNotification(context.Background(), e, "cat", time.Minute)
+	e.Dir = t.TempDir()
+	e.Stdin = strings.NewReader(`{"kind":"question"}`)
+	r, err := cli.SuperviseNotification(context.Background(), e, "cat", time.Minute)
 	require.NoError(t, err)
 	assert.Equal(t, `{"kind":"question"}`, r.Tail)
 
-	e.stdin = strings.NewReader("")
-	_, err = superviseNotification(context.Background(), e, "tail -f /dev/null", time.Millisecond)
+	e.Stdin = strings.NewReader("")
+	_, err = cli.SuperviseNotification(context.Background(), e, "tail -f /dev/null", time.Millisecond)
 	assert.True(t, codes.Has(err, codes.AgentTimeout), "%v", err)
 }

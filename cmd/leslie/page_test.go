@@ -14,6 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/external"
 	"leslie/thread"
 )
 
@@ -30,20 +33,20 @@ func TestEscape(t *testing.T) {
 		"\x7f\x00":        `\x7f\x00`,
 		"bad \xff utf-8":  "bad \uFFFD utf-8",
 	} {
-		assert.Equal(t, want, escape(in), "%q", in)
+		assert.Equal(t, want, page.Escape(in), "%q", in)
 	}
 }
 
 func TestContentIsSafeAtATerminalAndUnchangedElsewhere(t *testing.T) {
 	t.Parallel()
 	line := "+\tif \x1b[2J\r"
-	terminal, pipe := &page{terminal: true}, &page{}
-	terminal.content("", line)
-	pipe.content(green, line)
+	terminal, pipe := &page.Page{Terminal: true}, &page.Page{}
+	terminal.Content("", line)
+	pipe.Content(cli.Green, line)
 	assert.Equal(t, "+\tif \\x1b[2J\\r\n", terminal.String())
 	assert.Equal(t, line+"\n", pipe.String(), "no colour, no escape")
-	coloured := &page{terminal: true, coloured: true}
-	coloured.content(green, "+x")
+	coloured := &page.Page{Terminal: true, Coloured: true}
+	coloured.Content(cli.Green, "+x")
 	assert.Equal(t, "\x1b[38;5;29m+x\x1b[0m\n", coloured.String())
 }
 
@@ -53,11 +56,11 @@ func FuzzEscape(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		out := escape(s)
+		out := page.Escape(s)
 		require.True(t, utf8.ValidString(out))
-		require.Equal(t, -1, strings.IndexFunc(out, hidden), "%q became %q", s, out)
-		require.Equal(t, out, escape(out))
-		if utf8.ValidString(s) && strings.IndexFunc(s, hidden) < 0 {
+		require.Equal(t, -1, strings.IndexFunc(out, page.Hidden), "%q became %q", s, out)
+		require.Equal(t, out, page.Escape(out))
+		if utf8.ValidString(s) && strings.IndexFunc(s, page.Hidden) < 0 {
 			require.Equal(t, s, out)
 		}
 	})
@@ -68,13 +71,13 @@ func FuzzTextAnswers(f *testing.F) {
 	f.Add("title\x1b[2J\nerror code=T901")
 	f.Add("\xff\t\v\f\u0085")
 	f.Fuzz(func(t *testing.T, s string) {
-		p := &page{}
-		p.line("%s", s)
-		p.field("name", s)
-		p.field("name", &s)
-		p.line("%s", thread.Status(s))
-		p.line("%v %d %t", errors.New(s), 1, true)
-		p.table("A B", [][]string{{s, s}, {"x", s}})
+		p := &page.Page{}
+		p.Line("%s", s)
+		p.Field("name", s)
+		p.Field("name", &s)
+		p.Line("%s", thread.Status(s))
+		p.Line("%v %d %t", errors.New(s), 1, true)
+		p.Table("A B", [][]string{{s, s}, {"x", s}})
 		lines := strings.Split(strings.TrimSuffix(p.String(), "\n"), "\n")
 		want := 8
 		if s == "" {
@@ -82,7 +85,7 @@ func FuzzTextAnswers(f *testing.F) {
 		}
 		require.Len(t, lines, want, "%q", p.String())
 		for _, l := range lines {
-			require.Equal(t, -1, strings.IndexFunc(l, hidden), "%q", l)
+			require.Equal(t, -1, strings.IndexFunc(l, page.Hidden), "%q", l)
 		}
 	})
 }
@@ -90,11 +93,11 @@ func FuzzTextAnswers(f *testing.F) {
 func TestShellQuoteIsOneWord(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "plain", "it's", "a b", "$HOME", "`id`", "$(id)", "a\nb", `\`, `"`, "*", "~", "-x", "#x", "ü", "a;b", "!x", "=", "{a,b}"} {
-		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(s)).Output()
+		out, err := exec.Command("sh", "-c", "printf %s "+external.Word(s)).Output()
 		require.NoError(t, err)
 		assert.Equal(t, s, string(out))
 	}
-	assert.Equal(t, "p/sub-1", shellQuote("p/sub-1"), "what needs no quotes has none")
+	assert.Equal(t, "p/sub-1", external.Word("p/sub-1"), "what needs no quotes has none")
 }
 
 // Anyone who can write the state can give it a valid checksum: no value in it controls
@@ -107,7 +110,7 @@ func TestAForgedStateDoesNotSpeakWithTheTerminal(t *testing.T) {
 	b.must(t, "inject", "main", "--type", "data", "--content", "x")
 	b.must(t, "transfer", "part", "--direction", "request_approval", "--scope", "deploy")
 	b.must(t, "claim", "main")
-	path := filepath.Join(b.dir, ".leslie/thread_relations.json")
+	path := filepath.Join(b.Dir, ".leslie/thread_relations.json")
 	state, err := os.ReadFile(path)
 	require.NoError(t, err)
 	forged := string(state)
@@ -134,7 +137,7 @@ func TestAForgedStateDoesNotSpeakWithTheTerminal(t *testing.T) {
 	} {
 		b.leslie(strings.Fields(line)...)
 		for _, l := range strings.Split(b.out.String()+b.err.String(), "\n") {
-			assert.Equal(t, -1, strings.IndexFunc(l, hidden), "%s: %q", line, l)
+			assert.Equal(t, -1, strings.IndexFunc(l, page.Hidden), "%s: %q", line, l)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func newLongProject(t *testing.T) *bench {
 // line from the terminal.
 func (b *bench) fakePager(t *testing.T, then string) (command, kept string) {
 	t.Helper()
-	kept = filepath.Join(b.home, "kept")
+	kept = filepath.Join(b.Home, "kept")
 	path := script(t, b, "pager", `cat > "`+kept+`"; echo "LESS is $LESS"; read line < /dev/tty; `+then)
 	return path, kept
 }
@@ -115,7 +115,7 @@ func TestNobodyElseGetsAPager(t *testing.T) {
 func TestCtrlCInAPagerIsForThePager(t *testing.T) {
 	t.Parallel()
 	b := newLongProject(t)
-	caught := filepath.Join(b.home, "caught")
+	caught := filepath.Join(b.Home, "caught")
 	// All that has to happen after Ctrl-C is in the trap: it may run before wait begins.
 	pager := script(t, b, "pager", `trap 'touch "`+caught+`"; echo caught; kill $!; read line < /dev/tty; exit 0' INT; cat > /dev/null; sleep 1000 & echo ready; wait`)
 	s := openTerminal(t, b, 80, 24, "LESLIE_PAGER="+pager)

@@ -88,7 +88,7 @@ func TestExportAndRestoreShowTheirProgress(t *testing.T) {
 
 	other := newBench(t)
 	other.must(t, "init", "--no-agents")
-	backup, err := os.ReadFile(filepath.Join(b.dir, "backup.jsonl"))
+	backup, err := os.ReadFile(filepath.Join(b.Dir, "backup.jsonl"))
 	require.NoError(t, err)
 	other.write(t, "backup.jsonl", string(backup))
 	s = openTerminal(t, other, 80, 24, slow)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/cmd/leslie/internal/cli"
 	"leslie/codes"
 	"leslie/internal/ledger"
-	"leslie/store"
+	"leslie/store/replica"
 )
 
 // This test is the recovery loop: following an error's advice makes progress. It raises
@@ -66,7 +68,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.MergeStale:         raiseMergeStale,
 		codes.MergePending: func(t *testing.T, b *bench) {
 			pendingMergeOf(t, b)
-			b.fails("merge", "--sources", "part", "--target", "main")
+			b.fails("merge", "--sources", "part", "--target", "main", "--scope", "plan.md")
 		},
 		codes.ApprovalTimeout:  raiseApprovalTimeout,
 		codes.PermissionDenied: line("can deploy main"),
@@ -76,6 +78,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.QuestionAnswered: raiseQuestionAnswered,
 		codes.CommentNotFound:  line("comment resolve nothing"),
 		codes.CommentsOpen:     raiseCommentsOpen,
+		codes.SourceUnread:     raiseSourceUnread,
 		codes.LockFailed:       raiseLockFailed,
 		codes.ParseError:       raiseParseError,
 		codes.StaleRevision:    after("update main --tag +x")("done main --expect-revision 1"),
@@ -95,10 +98,17 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		},
 		codes.RemoteDiverged: func(t *testing.T, b *bench) {
 			b.must(t, "remote", "init", "memory://one")
-			remote, err := store.ReadRemote(b.dir)
+			remote, err := replica.Read(b.Dir)
 			require.NoError(t, err)
 			b.memory().Cut(remote.Project, 1)
 			b.fails("status")
+		},
+		codes.RemoteDamaged: func(t *testing.T, b *bench) {
+			b.must(t, "remote", "init", "memory://one")
+			remote, err := replica.Read(b.Dir)
+			require.NoError(t, err)
+			b.memory().Damage(remote.Project, 1)
+			b.fails("remote", "check")
 		},
 		codes.NotInitialized:       raiseNotInitialized,
 		codes.WriteFailed:          raiseWriteFailed,
@@ -117,6 +127,7 @@ func raisers() map[codes.Code]func(*testing.T, *bench) {
 		codes.RunBudget:            nil,
 		codes.RunUnfinished:        nil,
 		codes.AcceptanceFailed:     nil, // needs a repository, as does T804
+		codes.CodeUnfinished:       nil,
 		codes.GitUnavailable:       line("spawn --code --intent x"),
 		codes.NoCode:               line("code main"),
 		codes.BranchTaken:          raiseBranchTaken,
@@ -152,7 +163,7 @@ func raiseTargetCorrupted(t *testing.T, b *bench) {
 	b.write(t, ".leslie/threads/main/plan.md", "plan\n")
 	b.must(t, "reference", "--from", "part", "--target", "main", "--format", "json")
 	ref := document(t, b.out.Bytes()).Data["refId"].(string)
-	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie/threads/part/context/inherited", ref)))
+	require.NoError(t, os.RemoveAll(filepath.Join(b.Dir, ".leslie/threads/part/context/inherited", ref)))
 	b.fails("reference", "show", ref)
 }
 
@@ -165,19 +176,25 @@ func raiseMergeStale(t *testing.T, b *bench) {
 	b.write(t, ".leslie/threads/main/plan.md", "one\ntwo\nthree\nfour\n")
 	b.must(t, "spawn", "--intent", "x", "--id", "kid", "--parent", "main", "--inherit", "full")
 	b.write(t, ".leslie/threads/kid/plan.md", "one\ntwo\nthree\nFOUR\n")
-	plan := filepath.Join(b.dir, ".leslie/threads/main/plan.md")
+	plan := filepath.Join(b.Dir, ".leslie/threads/main/plan.md")
 	moving := "sh -c 'echo more | cat - " + plan + " > " + plan + ".new && mv " + plan + ".new " + plan + "'"
 	b.fails("merge", "--sources", "kid", "--target", "main", "--validate", moving)
 }
 
 func raiseApprovalTimeout(_ *testing.T, b *bench) {
-	b.env.now = time.Now // a deadline passes
+	b.Env.Now = time.Now // a deadline passes
 	b.fails("transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--timeout", "1ms", "--wait")
 }
 
 func raiseCommentsOpen(t *testing.T, b *bench) {
 	b.write(t, ".leslie/threads/part/plan.md", "plan\n")
 	b.must(t, "comment", "part", "plan.md:1", "Why?")
+	b.fails("merge", "--sources", "part", "--target", "main")
+}
+
+func raiseSourceUnread(t *testing.T, b *bench) {
+	b.write(t, ".leslie/threads/part/plan.md", "plan\n")
+	b.must(t, "inject", "part", "--type", "constraint", "--content", "Keep the old API")
 	b.fails("merge", "--sources", "part", "--target", "main")
 }
 
@@ -197,7 +214,7 @@ func raiseApprovalDenied(t *testing.T, b *bench) {
 }
 
 func raiseLockFailed(t *testing.T, b *bench) {
-	lock := flock.New(filepath.Join(b.dir, ".leslie/thread_relations.json.lock"))
+	lock := flock.New(filepath.Join(b.Dir, ".leslie/thread_relations.json.lock"))
 	require.NoError(t, lock.Lock())
 	t.Cleanup(func() { _ = lock.Unlock() })
 	b.fails("done", "main", "--lock-timeout", "1ms")
@@ -210,12 +227,12 @@ func raiseParseError(t *testing.T, b *bench) {
 }
 
 func raiseNotInitialized(t *testing.T, b *bench) {
-	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie")))
+	require.NoError(t, os.RemoveAll(filepath.Join(b.Dir, ".leslie")))
 	b.fails("list")
 }
 
 func raiseWriteFailed(t *testing.T, b *bench) {
-	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, ".leslie/tmp")))
+	require.NoError(t, os.RemoveAll(filepath.Join(b.Dir, ".leslie/tmp")))
 	b.write(t, ".leslie/tmp", "in the way")
 	b.fails("spawn", "--intent", "x", "--parent", "main", "--inherit", "full")
 }
@@ -227,25 +244,25 @@ func raiseUnsupportedVersion(t *testing.T, b *bench) {
 
 func raiseTooLarge(t *testing.T, b *bench) {
 	b.write(t, ".leslie/threads/main/big", "")
-	require.NoError(t, os.Truncate(filepath.Join(b.dir, ".leslie/threads/main/big"), 64<<20+1))
+	require.NoError(t, os.Truncate(filepath.Join(b.Dir, ".leslie/threads/main/big"), 64<<20+1))
 	b.fails("spawn", "--intent", "x", "--parent", "main", "--inherit", "full")
 }
 
 func raiseReadFailed(t *testing.T, b *bench) {
-	place := filepath.Join(b.dir, ".leslie/threads/main")
+	place := filepath.Join(b.Dir, ".leslie/threads/main")
 	require.NoError(t, os.RemoveAll(place))
 	b.write(t, ".leslie/threads/main", "no folder")
 	b.fails("artifacts", "main")
 }
 
 func raiseInternal(_ *testing.T, b *bench) {
-	broken := &command{name: "broken", run: func(*call) (Data, error) { panic("broken") }}
-	b.perform(context.Background(), append(commands(), broken), "broken", "--format", "json")
+	broken := &cli.Command{Name: "broken", Run: func(*cli.Call) (cli.Data, error) { panic("broken") }}
+	b.perform(context.Background(), append(commands().All(), broken), "broken", "--format", "json")
 }
 
 func raiseUnknown(_ *testing.T, b *bench) {
-	plain := &command{name: "plain", run: func(*call) (Data, error) { return nil, errors.New("no code") }}
-	b.perform(context.Background(), append(commands(), plain), "plain", "--format", "json")
+	plain := &cli.Command{Name: "plain", Run: func(*cli.Call) (cli.Data, error) { return nil, errors.New("no code") }}
+	b.perform(context.Background(), append(commands().All(), plain), "plain", "--format", "json")
 }
 
 // repository makes the project a git repository with a commit.
@@ -261,7 +278,7 @@ func (b *bench) git(t *testing.T, args ...string) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	cmd := exec.Command("git", append([]string{"-C", b.dir}, args...)...)
+	cmd := exec.Command("git", append([]string{"-C", b.Dir}, args...)...)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
@@ -275,17 +292,17 @@ func raiseBranchTaken(t *testing.T, b *bench) {
 func raiseWorktreeBusy(t *testing.T, b *bench) {
 	b.repository(t)
 	b.must(t, "spawn", "--code", "--intent", "x", "--id", "coded")
-	require.NoError(t, os.WriteFile(filepath.Join(b.dir, ".git", "worktrees", "coded", "index.lock"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(b.Dir, ".git", "worktrees", "coded", "index.lock"), nil, 0o644))
 	b.fails("code", "remove", "coded")
 }
 
 // raiseSetupFailed: the setup that fails the first time works the second time.
 func raiseSetupFailed(t *testing.T, b *bench) {
 	b.repository(t)
-	require.NoError(t, os.MkdirAll(filepath.Join(b.home, ".leslie"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(b.home, ".leslie", "config.json"), []byte(`{"code":{"setup":"mkdir once/again"}}`), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join(b.Home, ".leslie"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(b.Home, ".leslie", "config.json"), []byte(`{"code":{"setup":"mkdir once/again"}}`), 0o644))
 	b.fails("spawn", "--code", "--intent", "x", "--id", "coded")
-	require.NoError(t, os.Mkdir(filepath.Join(b.dir+".worktrees", "coded", "once"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(b.Dir+".worktrees", "coded", "once"), 0o755))
 }
 
 func raiseUntrustedGitConfig(t *testing.T, b *bench) {
@@ -297,7 +314,7 @@ func raiseUntrustedGitConfig(t *testing.T, b *bench) {
 func raiseInterrupted(_ *testing.T, b *bench) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	b.perform(ctx, commands(), "list", "--format", "json")
+	b.perform(ctx, commands().All(), "list", "--format", "json")
 }
 
 func TestWhoFollowsAnErrorGetsOn(t *testing.T) {
@@ -319,38 +336,61 @@ func TestWhoFollowsAnErrorGetsOn(t *testing.T) {
 				assert.NotEmpty(t, entry.NoNext, "a code without next says why")
 				return
 			}
+			state := filepath.Join(b.Dir, ".leslie/thread_relations.json")
 			for _, next := range a.Error.Next {
-				assertSafe(t, next)
+				assert.Empty(t, unsafe(next), next)
+				argv, err := shellquote.Split(next)
+				require.NoError(t, err)
+				cmd := cli.Lint(commands().All(), argv[1:]).Cmd
+				before, _ := os.ReadFile(state)
+				status := b.leslie(argv[1:]...)
+				if cmd != nil && cmd.Name == a.Error.Details["operation"] && status == entry.Code.ExitStatus() {
+					continue // the same call again, which may wait once more
+				}
+				if entry.Code == codes.ParseError { // doctor says what is damaged, and fails with it
+					assert.Equal(t, entry.Code.ExitStatus(), status, "%s\n%s%s", next, b.out, b.err)
+					continue
+				}
+				assert.Zero(t, status, "%s\n%s%s", next, b.out, b.err)
+				// What an operation of unknown outcome did comes from the log, and a message that is
+				// shown counts as read.
+				if cmd != nil && !cmd.Writes && !cmd.MarksSeen && entry.Code != codes.OutcomeUnknown {
+					after, _ := os.ReadFile(state)
+					assert.Equal(t, string(before), string(after), "%s changed something", next)
+				}
 			}
-			argv, err := shellquote.Split(a.Error.Next[0])
-			require.NoError(t, err)
-			require.Equal(t, "leslie", argv[0])
-			assert.Zero(t, b.leslie(argv[1:]...), "%s\n%s%s", a.Error.Next[0], b.out, b.err)
 		})
 	}
 }
 
-// assertSafe asserts that a next line reads, or is the corrected call, and never decides,
-// ends or undoes anything.
-func assertSafe(t *testing.T, next string) {
-	t.Helper()
+// unsafe returns what is wrong with a next line that does more than read, or is more than
+// the corrected call: none decides, ends or undoes anything. "" for nothing.
+func unsafe(next string) string {
 	argv, err := shellquote.Split(next)
-	require.NoError(t, err)
-	require.Equal(t, "leslie", argv[0], next)
-	l := lint(commands(), argv[1:])
-	assert.Empty(t, l.faults, "%s can be run as it stands", next)
-	assert.NotContains(t, next, "--force")
-	assert.NotContains(t, next, "--repair")
-	if l.cmd == nil || !l.cmd.writes || l.cmd.name == "doctor" { // without --repair it only looks
-		return
+	if err != nil || len(argv) == 0 || argv[0] != "leslie" {
+		return "which is no line of leslie"
+	}
+	l := cli.Lint(commands().All(), argv[1:])
+	if len(l.Faults) > 0 {
+		return fmt.Sprintf("which cannot be run as it stands: %v", l.Faults)
+	}
+	for _, insists := range []string{"--force", "--repair", "--yes"} {
+		if slices.Contains(argv, insists) {
+			return "which has " + insists
+		}
+	}
+	// Without --repair and --yes these only look.
+	if l.Cmd == nil || !l.Cmd.Writes || l.Cmd.Name == "doctor" || l.Cmd.Name == "config trust" || slices.Contains(argv, "--dry-run") || slices.Contains(argv, "--check") {
+		return ""
 	}
 	// What asks for something, begins something, or is the call put right.
-	asks := []string{"init", "transfer", "spawn", "claim", "reference", "objective create", "merge", "import", "code setup"}
-	assert.True(t, slices.Contains(asks, l.cmd.name), "%s changes or decides something", next)
-	if l.cmd.name == "merge" || l.cmd.name == "import" {
-		assert.Contains(t, argv, "--dry-run", next)
+	switch l.Cmd.Name {
+	case "init", "spawn", "claim", "reference", "objective create", "code setup":
+		return ""
+	case "transfer":
+		if slices.Contains(argv, "request_approval") {
+			return ""
+		}
 	}
-	if l.cmd.name == "transfer" {
-		assert.Contains(t, argv, "request_approval", next)
-	}
+	return "which changes or decides something"
 }

@@ -22,7 +22,7 @@ func TestARefreshOfTheSameContentChangesNothing(t *testing.T) {
 	b.write(t, ".leslie/threads/part/run.sh", "run\n")
 	b.must(t, "reference", "--from", "main", "--target", "part", "--format", "json")
 	first := b.referred(t)
-	path := filepath.Join(b.dir, ".leslie/threads/part/plan.md")
+	path := filepath.Join(b.Dir, ".leslie/threads/part/plan.md")
 	for _, ago := range []time.Duration{time.Hour, 2 * time.Hour} {
 		at := time.Now().Add(-ago)
 		require.NoError(t, os.Chtimes(path, at, at))
@@ -31,7 +31,7 @@ func TestARefreshOfTheSameContentChangesNothing(t *testing.T) {
 		assert.False(t, again.Changed)
 		assert.Equal(t, first.TakenAt, again.TakenAt)
 	}
-	require.NoError(t, os.Chmod(filepath.Join(b.dir, ".leslie/threads/part/run.sh"), 0o755))
+	require.NoError(t, os.Chmod(filepath.Join(b.Dir, ".leslie/threads/part/run.sh"), 0o755))
 	b.must(t, "reference", "refresh", string(first.RefID), "--format", "json")
 	assert.True(t, b.referred(t).Changed, "what may be run is content")
 	b.write(t, ".leslie/threads/part/plan.md", "another\n")

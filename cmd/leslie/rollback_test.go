@@ -18,14 +18,14 @@ import (
 func savesMeanwhile(t *testing.T, times int) (b *bench, saved *int) {
 	t.Helper()
 	b = newProject(t)
-	plan := filepath.Join(b.dir, ".leslie/threads/main/plan.md")
+	plan := filepath.Join(b.Dir, ".leslie/threads/main/plan.md")
 	save := func(content string) { require.NoError(t, os.WriteFile(plan, []byte(content), 0o644)) }
 	save("first\n")
 	b.must(t, "checkpoint", "main", "--name", "first")
 	save("second\n")
 	saved = new(int)
-	made := b.newID
-	b.newID = func(prefix string) string {
+	made := b.NewID
+	b.NewID = func(prefix string) string {
 		if prefix == thread.PrefixCheckpoint && *saved < times {
 			*saved++
 			save(fmt.Sprintf("saved %d times\n", *saved))
@@ -39,7 +39,7 @@ func savesMeanwhile(t *testing.T, times int) (b *bench, saved *int) {
 func TestACheckpointHoldsWhatWasSavedUnderAnOldTime(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	plan := filepath.Join(b.dir, ".leslie/threads/main/plan.md")
+	plan := filepath.Join(b.Dir, ".leslie/threads/main/plan.md")
 	save := func(content string) { b.write(t, ".leslie/threads/main/plan.md", content) }
 	save("version 1\n")
 	b.must(t, "checkpoint", "main", "--name", "a")
@@ -60,7 +60,7 @@ func TestARollbackIsPlannedAnewWhenSomebodySavesMeanwhile(t *testing.T) {
 	b, saved := savesMeanwhile(t, 2)
 	b.must(t, "rollback", "main", "--to", "first", "--format", "json")
 	assert.Equal(t, 2, *saved)
-	plan := filepath.Join(b.dir, ".leslie/threads/main/plan.md")
+	plan := filepath.Join(b.Dir, ".leslie/threads/main/plan.md")
 	got, err := os.ReadFile(plan)
 	require.NoError(t, err)
 	assert.Equal(t, "first\n", string(got))
@@ -85,11 +85,11 @@ func TestARollbackGivesUpWhenSomebodyGoesOnSaving(t *testing.T) {
 	assert.Equal(t, 3, *saved)
 	require.NotEmpty(t, a.Error.Next)
 	assert.Zero(t, b.leslie(strings.Fields(a.Error.Next[0])[1:]...))
-	got, err := os.ReadFile(filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+	got, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/threads/main/plan.md"))
 	require.NoError(t, err)
 	assert.Equal(t, "saved 3 times\n", string(got))
 	assert.Equal(t, before, b.revision(t), "nothing was recorded")
-	left, err := os.ReadDir(filepath.Join(b.dir, ".leslie/tmp"))
+	left, err := os.ReadDir(filepath.Join(b.Dir, ".leslie/tmp"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "nothing stays staged")
 }

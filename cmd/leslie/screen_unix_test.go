@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/cmd/leslie/internal/cli"
 	"leslie/internal/screen"
 )
 
@@ -59,7 +60,7 @@ func openTerminal(t *testing.T, b *bench, cols, rows int, env ...string) *termin
 }
 
 // clock is the variable that starts a process's clock at the bench's time.
-func (b *bench) clock() string { return testClock + "=" + b.now().Format(time.RFC3339) }
+func (b *bench) clock() string { return testClock + "=" + b.Now().Format(time.RFC3339) }
 
 // start starts leslie. Its output goes to the screen below what is there.
 func (s *terminal) start(args ...string) {
@@ -222,7 +223,7 @@ func styleName(s vt.Style) string {
 			words = append(words, attr.name)
 		}
 	}
-	for sgr, name := range map[string]string{red: "red", green: "green", blue: "blue", screen.SGRMagenta: "magenta", dim: "dim"} {
+	for sgr, name := range map[string]string{cli.Red: "red", cli.Green: "green", cli.Blue: "blue", screen.SGRMagenta: "magenta", cli.Dim: "dim"} {
 		index, err := strconv.Atoi(strings.TrimPrefix(sgr, "38;5;"))
 		if err == nil && s.Fg() == color.PaletteColor(index) {
 			words = append(words, name)

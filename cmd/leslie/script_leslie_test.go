@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"leslie/cmd/leslie/internal/cli"
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/ledgertest"
 	"leslie/test/harness"
@@ -20,9 +23,8 @@ import (
 
 // This file defines "leslie" in scripts: a call in the test's own process, with the
 // script's folder, environment and streams, because starting a process takes most of its
-// time. "exec leslie" is always a process. So is every call of a script that sets stdin,
-// which testscript gives only to processes, that sets PATH, or that needs a millisecond
-// between two calls. LESLIE_SCRIPT_PROCESSES=1 (make whole) makes every call a process.
+// time; "input FILE" is what it reads from standard input. "exec leslie" is always a process.
+// So is every call of a script that sets PATH, or that needs a millisecond between two calls. LESLIE_SCRIPT_PROCESSES=1 (make whole) makes every call a process.
 
 // installLeslie puts the test binary into a folder of PATH under leslie's name; called by
 // that name it acts as leslie.
@@ -47,27 +49,40 @@ func installLeslie() (dir string, err error) {
 // leslieInScript runs a call of a script and returns its exit status.
 func leslieInScript(ts *testscript.TestScript, args []string) int {
 	s := ts.Value(scriptKey{}).(*scriptFacts)
-	if s.processes {
-		return statusOf(ts, ts.Exec("leslie", args...))
+	if s.processes && s.input == nil {
+		status := statusOf(ts, ts.Exec("leslie", args...))
+		s.tryNext(ts, args, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		return status
 	}
-	e := processEnv()
-	e.stdin, e.stdout, e.stderr = strings.NewReader(""), ts.Stdout(), ts.Stderr()
-	e.stdinTTY, e.stdoutTTY, e.stderrTTY = false, false, false
-	program, err := exec.LookPath("leslie") // not the test's own binary
-	ts.Check(err)
-	e.program = program
-	e.dir, e.home = ts.MkAbs("."), ts.Getenv("HOME")
-	e.login = func() string { return ts.Getenv("LOGNAME") }
-	e.session = func() string { return "agent-script22" }
-	e.getenv = ts.Getenv
-	e.environ = func() []string { return s.environ(ts) }
-	e.ready = nil
-	e.engine, e.host = &s.engine, func() string { return "laptop" }
-	e.now = s.clock()
-	defer func() { s.ended = e.now() }()
+	var stdout, stderr bytes.Buffer
+	e := s.env(ts)
+	e.Stdout, e.Stderr = io.MultiWriter(ts.Stdout(), &stdout), io.MultiWriter(ts.Stderr(), &stderr)
+	defer func() { s.ended = e.Now() }()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	return run(ctx, args, e)
+	status := cli.Run(ctx, args, e)
+	s.tryNext(ts, args, stdout.String(), stderr.String())
+	return status
+}
+
+// env is the environment of a call in this process.
+func (s *scriptFacts) env(ts *testscript.TestScript) cli.Env {
+	e := processEnv()
+	e.Stdin = bytes.NewReader(s.input)
+	s.input = nil
+	e.StdinTTY, e.StdoutTTY, e.StderrTTY = false, false, false
+	program, err := exec.LookPath("leslie") // not the test's own binary
+	ts.Check(err)
+	e.Program = program
+	e.Dir, e.Home = ts.MkAbs("."), ts.Getenv("HOME")
+	e.Login = func() string { return ts.Getenv("LOGNAME") }
+	e.Session = func() string { return "agent-script22" }
+	e.Getenv = ts.Getenv
+	e.Environ = func() []string { return s.environ(ts) }
+	e.Ready = nil
+	e.Engine, e.Host = &s.engine, func() string { return "laptop" }
+	e.Now = s.clock()
+	return notingWaits(e)
 }
 
 // clock returns the time of a call: at least a millisecond after the call before, as
@@ -79,9 +94,11 @@ func (s *scriptFacts) clock() func() time.Time {
 
 // scriptFacts is what is known of a running script.
 type scriptFacts struct {
+	work      string    // the script's folder
 	processes bool      // every call is a process
 	variables []string  // the names of its environment
 	ended     time.Time // of the last call in this process
+	input     []byte    // what the next call reads from standard input
 	// engine has the logs of projects on several machines, for calls in this process.
 	engine ledgertest.Memory
 }
@@ -90,8 +107,8 @@ type scriptKey struct{}
 
 // newScript reads from a script's text whether it needs processes, and which variables it
 // adds to the initial ones.
-func newScript(text string, vars []string) *scriptFacts {
-	s := &scriptFacts{processes: os.Getenv("LESLIE_SCRIPT_PROCESSES") != ""}
+func newScript(work, text string, vars []string) *scriptFacts {
+	s := &scriptFacts{work: work, processes: os.Getenv("LESLIE_SCRIPT_PROCESSES") != ""}
 	for _, v := range vars {
 		name, _, _ := strings.Cut(v, "=")
 		s.variables = append(s.variables, name)
@@ -104,7 +121,7 @@ func newScript(text string, vars []string) *scriptFacts {
 		case len(words) < 2:
 		case words[0] == "engine": // which is in this process alone
 			inProcess = true
-		case words[0] == "stdin", words[0] == "ttyin", slices.Contains(words, "1ms"):
+		case words[0] == "ttyin", slices.Contains(words, "1ms"):
 			s.processes = true
 		case words[0] == "env":
 			for _, word := range words[1:] {
@@ -135,6 +152,12 @@ func scriptLeslie(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// scriptInput is the script command input: the next leslie in this process reads the file.
+func scriptInput(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 1, "input FILE")
+	ts.Value(scriptKey{}).(*scriptFacts).input = []byte(ts.ReadFile(args[0]))
+}
+
 // scriptText returns the text of the script that a folder was made for.
 func scriptText(workDir string) (string, error) {
 	name := strings.TrimPrefix(filepath.Base(workDir), "script-")
@@ -146,7 +169,7 @@ func scriptText(workDir string) (string, error) {
 // that has the logs of projects on several machines.
 func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 	e := &ts.Value(scriptKey{}).(*scriptFacts).engine
-	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|stranger|ahead D|lost PROJECT|cut PROJECT N")
+	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|stranger|ahead D|lost PROJECT|cut PROJECT N|damage PROJECT N|content")
 	e.Before, e.After = nil, nil
 	fails := func(err error, only ...string) func(string, string) error {
 		return func(call, _ string) error {
@@ -172,6 +195,12 @@ func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 		e.Before = fails(&ledger.LoginError{Cause: errors.New("none")})
 	case args[0] == "lost" && len(args) == 2:
 		e.Drop(args[1])
+	case args[0] == "damage" && len(args) == 3 && args[2] == "content":
+		e.DamageBlobs(args[1])
+	case args[0] == "damage" && len(args) == 3:
+		n, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		e.Damage(args[1], int64(n))
 	case args[0] == "cut" && len(args) == 3:
 		n, err := strconv.Atoi(args[2])
 		ts.Check(err)

@@ -32,6 +32,7 @@ import (
 // own commands a script has:
 //
 //	leslie ARG...         a call in this process (script_leslie_test.go)
+//	input FILE            what the next such call reads from standard input
 //	exits N CMD...        runs CMD, which ends with exactly this status
 //	json [FIELD [VALUE]]  stdout is one JSON document; its FIELD is VALUE, is there,
 //	                      or, after "!", is not there. a.b.0 goes down, len counts,
@@ -51,6 +52,8 @@ import (
 //	                      logs of projects on several machines (memory://...)
 //	nobody CMD...         exits 0 with CMD run as a user whom permissions bind;
 //	nobody -N CMD...      or exits N
+//
+// With LESLIE_SCRIPT_NEXT=1 the next lines of every error are run, too (script_next_test.go).
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -62,7 +65,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow, "appears": scriptAppears,
 			"snapshot": scriptSnapshot, "unchanged": scriptUnchanged, "repeat": scriptRepeat, "fill": scriptFill,
-			"leslie": scriptLeslie, "hold": scriptHold, "free": scriptFree, "nobody": scriptNobody, "engine": scriptEngine,
+			"leslie": scriptLeslie, "input": scriptInput, "hold": scriptHold, "free": scriptFree, "nobody": scriptNobody, "engine": scriptEngine,
 		},
 	})
 }
@@ -79,7 +82,7 @@ func setUpScript(e *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	e.Values[scriptKey{}] = newScript(text, e.Vars)
+	e.Values[scriptKey{}] = newScript(e.WorkDir, text, e.Vars)
 	e.Values["locks"] = map[string]*flock.Flock{}
 	e.Values["trees"] = map[string]map[string]string{}
 	return os.Mkdir(home, 0o755)
@@ -398,7 +401,6 @@ func openUp(ts *testscript.TestScript, dir string) {
 func TestEveryCodeIsShownByAScript(t *testing.T) {
 	t.Parallel()
 	absent := map[string]string{
-		"T703": "an agent that is silent for a minute: TestAnAgentThatDoesNotStartSaysWhy",
 		"T901": "a fault of leslie's own: TestPanicIsT901InTheAskedFormat", "T902": "the same",
 		"T904": "a signal: TestASignalEndsTheWaitForTheLock", "W505": "a fault of the disk behind the commit: package store",
 		"W512": "a damaged copy of several: package internal/ledger/jetstream",

@@ -44,8 +44,8 @@ func TestWhoCommitsAndWaitsHearsSignalsFromInFrontOfTheCommit(t *testing.T) {
 			b.write(t, ".leslie/threads/part/same.md", "new\n")
 			over, end := context.WithCancel(context.Background())
 			ctx := &listening{Context: over}
-			own, commits := b.newID, 0
-			b.newID = func(prefix string) string {
+			own, commits := b.NewID, 0
+			b.NewID = func(prefix string) string {
 				if prefix == c.prefix {
 					commits++
 					assert.Equal(t, c.hears, ctx.asked)
@@ -53,7 +53,7 @@ func TestWhoCommitsAndWaitsHearsSignalsFromInFrontOfTheCommit(t *testing.T) {
 				}
 				return own(prefix)
 			}
-			b.perform(ctx, commands(), c.line...)
+			b.perform(ctx, commands().All(), c.line...)
 			assert.Equal(t, 1, commits, "%s%s", &b.out, &b.err)
 		})
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/warnings"
@@ -22,15 +24,15 @@ type note struct {
 	Say string `json:"say"`
 }
 
-func (n note) Text(p *page) { p.line("says %s", n.Say) }
+func (n note) Text(p *page.Page) { p.Line("says %s", n.Say) }
 
 // streaming is a command that streams.
-func streaming(run func(c *call, emit func(Data) error) error) []*command {
-	return []*command{{name: "tell", streams: always, run: func(c *call) (Data, error) {
-		if err := c.usage(); err != nil {
+func streaming(run func(c *cli.Call, emit func(cli.Data) error) error) []*cli.Command {
+	return []*cli.Command{{Name: "tell", Streams: cli.Always, Run: func(c *cli.Call) (cli.Data, error) {
+		if err := c.Usage(); err != nil {
 			return nil, err
 		}
-		return rendering{c}.stream(func(emit func(Data) error) error { return run(c, emit) })
+		return c.Stream(func(emit func(cli.Data) error) error { return run(c, emit) })
 	}}}
 }
 
@@ -44,8 +46,8 @@ func TestAStreamIsItsObjectsAlone(t *testing.T) {
 	for format, want := range tests {
 		for _, terminal := range []bool{false, true} {
 			b := newProject(t)
-			b.stdoutTTY = terminal
-			assert.Zero(t, b.perform(context.Background(), streaming(func(_ *call, emit func(Data) error) error {
+			b.StdoutTTY = terminal
+			assert.Zero(t, b.perform(context.Background(), streaming(func(_ *cli.Call, emit func(cli.Data) error) error {
 				return errors.Join(emit(note{"one"}), emit(note{"t\nwo"}))
 			}), "tell", "--format", format))
 			assert.Equal(t, want, b.out.String())
@@ -57,15 +59,15 @@ func TestAStreamIsItsObjectsAlone(t *testing.T) {
 // both has what stdout and stderr got, in that order.
 func both(b *bench) *bytes.Buffer {
 	var all bytes.Buffer
-	b.stdout, b.stderr = io.MultiWriter(&b.out, &all), io.MultiWriter(&b.err, &all)
+	b.Stdout, b.Stderr = io.MultiWriter(&b.out, &all), io.MultiWriter(&b.err, &all)
 	return &all
 }
 
 func TestAStreamTellsWarningsWhereTheyBelongAndItsErrorAtTheEnd(t *testing.T) {
 	t.Parallel()
-	run := func(c *call, emit func(Data) error) error {
+	run := func(c *cli.Call, emit func(cli.Data) error) error {
 		require.NoError(t, emit(note{"one"}))
-		c.warnings.Add(warnings.RepeatedFailure.New(fact.Of("count", 3), fact.Of("code", "T101")))
+		c.Warnings.Add(warnings.RepeatedFailure.New(fact.Of("count", 3), fact.Of("code", "T101")))
 		require.NoError(t, emit(note{"two"}))
 		return codes.ReadFailed.New(fact.Of("path", "x"), fact.Of("reason", "y"))
 	}
@@ -88,9 +90,9 @@ func TestAStreamTellsWarningsWhereTheyBelongAndItsErrorAtTheEnd(t *testing.T) {
 
 func TestAStreamThatBreaksSaysSoOnStderr(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]func(*call, func(Data) error) error{
-		"in the command": func(_ *call, emit func(Data) error) error { _ = emit(note{"one"}); panic("boom") },
-		"in the rendering": func(_ *call, emit func(Data) error) error {
+	for name, run := range map[string]func(*cli.Call, func(cli.Data) error) error{
+		"in the command": func(_ *cli.Call, emit func(cli.Data) error) error { _ = emit(note{"one"}); panic("boom") },
+		"in the rendering": func(_ *cli.Call, emit func(cli.Data) error) error {
 			_ = emit(note{"one"})
 			return emit(&broken{onJSON: "boom"})
 		},
@@ -132,8 +134,8 @@ func TestAStreamEndsWhenItsLinesCannotBeWritten(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b, told := newProject(t), 0
-		b.stdout = &unwritable{2, tt.err}
-		status := b.perform(context.Background(), streaming(func(_ *call, emit func(Data) error) error {
+		b.Stdout = &unwritable{2, tt.err}
+		status := b.perform(context.Background(), streaming(func(_ *cli.Call, emit func(cli.Data) error) error {
 			for {
 				if err := emit(note{"again"}); err != nil {
 					return err

@@ -28,8 +28,8 @@ func process(t *testing.T, b *bench, env []string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "leslie", args...)
-	cmd.Dir = b.dir
-	cmd.Env = append([]string{"HOME=" + b.home, "LOGNAME=kim", "PATH=" + os.Getenv("PATH")}, env...)
+	cmd.Dir = b.Dir
+	cmd.Env = append([]string{"HOME=" + b.Home, "LOGNAME=kim", "PATH=" + os.Getenv("PATH")}, env...)
 	return cmd
 }
 
@@ -142,11 +142,11 @@ func TestADiffIsColouredAndHarmlessOnATerminalOnly(t *testing.T) {
 // too.
 func TestNoCommandWaitsForSomebodyWhoIsNotThere(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands() {
-		t.Run(cmd.name, func(t *testing.T) {
+	for _, cmd := range commands().All() {
+		t.Run(cmd.Name, func(t *testing.T) {
 			t.Parallel()
-			b, ref := readyFor(t, cmd.name)
-			for _, argv := range [][]string{examples()[cmd.name].fails, cmd.path(), examples()[cmd.name].works} {
+			b, ref := readyFor(t, cmd.Name)
+			for _, argv := range [][]string{examples()[cmd.Name].fails, cmd.Path(), examples()[cmd.Name].works} {
 				shown, status := onTerminal(t, b, []string{"CLAUDECODE=1"}, withRef(argv, ref)...)
 				assert.GreaterOrEqual(t, status, 0, "it did not end by itself: %s", shown)
 			}
@@ -162,7 +162,7 @@ func TestASignalEndsTheWaitForTheLock(t *testing.T) {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			b := newProject(t)
-			lock := flock.New(filepath.Join(b.dir, ".leslie/thread_relations.json.lock"))
+			lock := flock.New(filepath.Join(b.Dir, ".leslie/thread_relations.json.lock"))
 			held, err := lock.TryLock()
 			require.NoError(t, err)
 			require.True(t, held)

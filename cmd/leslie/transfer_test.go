@@ -14,7 +14,7 @@ import (
 func TestAnAgentThatDoesNotSayHowLongIsToldAfter100Seconds(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
-	b.env.withTimeout = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	b.Env.WithTimeout = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 		assert.Equal(t, 100*time.Second, d)
 		return context.WithTimeout(ctx, 50*time.Millisecond)
 	}

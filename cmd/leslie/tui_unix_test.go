@@ -40,6 +40,25 @@ func (s *terminal) gone(text string) {
 	}
 }
 
+// goBack types the Enter that a line ends with which had the terminal for itself, and waits
+// until the screen has the terminal again: what is typed before is edited by the terminal,
+// where Ctrl-U takes all of it away.
+func (s *terminal) goBack() {
+	s.t.Helper()
+	s.waitFor("Enter goes back")
+	s.send("\r")
+	for {
+		s.mu.Lock()
+		back, changed, ended := strings.Contains(string(s.written), "\x1b[?1049h"), s.changed, s.ended
+		s.mu.Unlock()
+		require.False(s.t, ended, "it ended without its screen")
+		if back {
+			return
+		}
+		<-changed
+	}
+}
+
 func TestAPersonWorksFromTheScreen(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
@@ -70,28 +89,26 @@ func TestAPersonWorksFromTheScreen(t *testing.T) {
 	s.send("c")
 	s.waitFor("[?]:")
 	s.send("\x03")
-	s.waitFor("Enter goes back")
-	s.send("\r")
+	s.goBack()
 	s.shows("waiting for you")
 	s.send("\t/child\rc") // from the thread that is merged, too
 	s.waitFor("[?]:")
 	s.send("no\r")
 	s.waitFor("[q]uit [?]:")
 	s.send("theirs\r")
-	s.waitFor("Enter goes back")
-	s.send("\r")
+	s.goBack()
 	s.shows("nothing")
 	s.send("/\x15\r")
-	merged, err := os.ReadFile(filepath.Join(b.dir, ".leslie/threads/main/plan.md"))
+	s.gone("filter: child")
+	merged, err := os.ReadFile(filepath.Join(b.Dir, ".leslie/threads/main/plan.md"))
 	require.NoError(t, err)
 	assert.Equal(t, "theirs\n", string(merged))
 
 	// A new thread, and any other line.
 	s.send("nWrite the docs\r")
-	s.shows("Write the docs")
+	s.shows("thread thread-") // its answer: what is typed shows the text before
 	s.send(":update later --title \"No longer so\"\r")
-	s.waitFor("Enter goes back")
-	s.send("\r")
+	s.goBack()
 	s.shows("No longer so")
 
 	// A message to an agent.
@@ -111,13 +128,11 @@ func TestAPersonWorksFromTheScreen(t *testing.T) {
 	s.send("y")
 	s.shows("active -> completed")
 	s.send(":status lat\t\r")
-	s.waitFor("Enter goes back")
-	s.send("\r")
+	s.goBack()
 	s.shows("waiting for you")
 	s.send(":\x1b[A\r")
-	s.waitFor("status: completed")
-	s.waitFor("Enter goes back")
-	s.send("\r")
+	s.waitFor("leslie status later")
+	s.goBack()
 	s.shows("waiting for you")
 
 	s.send("q")

@@ -7,13 +7,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/threadcmd"
 )
 
 // walking makes a bench's clock advance by a step each time it is read, so that deadlines
 // pass after a known number of looks.
 func walking(b *bench, step time.Duration) {
-	at := b.now()
-	b.env.now = func() time.Time {
+	at := b.Now()
+	b.Env.Now = func() time.Time {
 		at = at.Add(step)
 		return at
 	}
@@ -40,7 +43,7 @@ func TestADeadlineThatPassedBeforeAWaitIsNone(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
 	b.must(t, "transfer", "main", "--direction", "request_approval", "--scope", "deploy", "--timeout", "300ms", "--fallback", "skip")
-	b.env.now = func() time.Time { return time.Date(2026, 2, 9, 17, 0, 0, 0, time.UTC) }
+	b.Env.Now = func() time.Time { return time.Date(2026, 2, 9, 17, 0, 0, 0, time.UTC) }
 	require.Equal(t, 11, b.leslie("wait", "main", "--until", "any", "--timeout", "20ms", "--format", "json"))
 	a := document(t, b.out.Bytes())
 	threads, _ := a.Data["threads"].([]any)
@@ -57,10 +60,10 @@ func TestAgentsWaitAHundredSecondsAndPeopleForEver(t *testing.T) {
 				argv = append(argv, "--timeout", given)
 			}
 			b, got := newProject(t), time.Duration(-1)
-			all := commands()
+			all := commands().All()
 			for _, cmd := range all {
-				if cmd.name == "wait" {
-					cmd.run = func(c *call) (Data, error) { got = waitTimeout(c); return &versionData{}, nil }
+				if cmd.Name == "wait" {
+					cmd.Run = func(c *cli.Call) (cli.Data, error) { got = threadcmd.WaitTimeout(c); return &cli.VersionData{}, nil }
 				}
 			}
 			b.perform(context.Background(), all, argv...)

@@ -143,9 +143,10 @@ type Chunk struct {
 
 // UsageUpdate is the state of the context, and the cost of the session so far.
 type UsageUpdate struct {
-	Used int64 `json:"used"`
-	Size int64 `json:"size"`
-	Cost *Cost `json:"cost"`
+	Used int64           `json:"used"`
+	Size int64           `json:"size"`
+	Cost *Cost           `json:"cost"`
+	Meta json.RawMessage `json:"_meta"`
 }
 
 // Cost is an amount of money.

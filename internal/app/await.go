@@ -17,31 +17,33 @@ import (
 // minutes, without an answer.
 const AgentsPatience = 100 * time.Second
 
-// longestSleep limits the time between two looks, because deadlines may pass unnoticed
+// LongestSleep limits the time between two looks, because deadlines may pass unnoticed
 // if the clock is set or the machine sleeps.
-const longestSleep = time.Minute
+const LongestSleep = time.Minute
 
-// await returns when look reports done or fails. It calls look with the current State,
+// Await returns when look reports done or fails. It calls look with the current State,
 // with passed deadlines applied, at once and then after each change of the store, any
 // number of times. wake is when time alone may change the result, zero for never
-// (await itself watches for Expire). A patience above zero ends the wait with T109
+// (Await itself watches for Expire). A patience above zero ends the wait with T109
 // (details: durationMs), after a last look. Errors: those of look and of a view, T904.
-func await(c *Call, patience time.Duration, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
-	catchSignals(c)
+func Await(c *Call, patience time.Duration, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
+	CatchSignals(c)
+	c.waited = true
 	ctx, cancel := c.ctx, context.CancelFunc(func() {})
 	if patience > 0 {
-		ctx, cancel = c.project.env.timeout(c.ctx, patience)
+		ctx, cancel = c.project.env.Timeout(c.ctx, patience)
 	}
 	defer cancel()
 	w := c.store.Watch(store.StateFile) // before the first look, so that no change is missed
 	defer w.Close()
 	for {
+		hear(c)
 		last, at := ctx.Err() != nil, c.project.env.Now()
-		done, sleep := false, longestSleep
-		_, err := c.view(func(s *thread.State) (err error) {
+		done, sleep := false, LongestSleep
+		_, err := c.View(func(s *thread.State) (err error) {
 			var wake time.Time
 			done, wake, err = look(s)
-			sleep = sleepUntil(at, c.project.env.Now(), s.NextExpiry(), wake)
+			sleep = SleepUntil(at, c.project.env.Now(), s.NextExpiry(), wake)
 			return err
 		})
 		switch {
@@ -56,28 +58,28 @@ func await(c *Call, patience time.Duration, look func(s *thread.State) (done boo
 	}
 }
 
-// catchSignals makes a signal end the call with T904 from now on: a context may start to
+// CatchSignals makes a signal end the call with T904 from now on: a context may start to
 // listen only when Done is first called. A call that waits calls it at the start; a call
 // that commits and then waits calls it before the commit, so that its caller learns what
 // was recorded.
-func catchSignals(c *Call) { c.ctx.Done() }
+func CatchSignals(c *Call) { c.ctx.Done() }
 
 // Again is the key of a context's value, a <-chan struct{} that is closed when somebody who
 // has interrupted a call does it once more, because it takes too long to end. A context may do
 // without.
 type Again struct{}
 
-// interruptedAgain returns that channel, nil if there is none.
-func interruptedAgain(c *Call) <-chan struct{} {
+// InterruptedAgain returns that channel, nil if there is none.
+func InterruptedAgain(c *Call) <-chan struct{} {
 	again, _ := c.ctx.Value(Again{}).(<-chan struct{})
 	return again
 }
 
-// sleepUntil returns how long to sleep after a look that began at a time, unless the store
+// SleepUntil returns how long to sleep after a look that began at a time, unless the store
 // changes. The look has seen everything before that, except within the fraction of a
 // millisecond by which its time is truncated.
-func sleepUntil(at, now time.Time, wakes ...time.Time) time.Duration {
-	d := longestSleep
+func SleepUntil(at, now time.Time, wakes ...time.Time) time.Duration {
+	d := LongestSleep
 	for _, wake := range wakes {
 		if !wake.IsZero() && wake.After(at.Add(-time.Millisecond)) {
 			d = min(d, wake.Sub(now))

@@ -10,8 +10,8 @@ import (
 // thread, they are that thread's; ok is false if of names no thread, or a record of the
 // table itself. Errors: those of reading.
 func Candidates(c *Call, table, of string) (all []codes.Candidate, ok bool, err error) {
-	c.readOnly()
-	_, err = c.view(func(s *thread.State) error {
+	c.ReadOnly()
+	_, err = c.View(func(s *thread.State) error {
 		var id thread.ThreadID
 		all, ok = nil, of == ""
 		if of != "" {
@@ -39,8 +39,8 @@ func Candidates(c *Call, table, of string) (all []codes.Candidate, ok bool, err 
 // Named reports whether arg has the id or a prefix of a record of a table; for a question
 // also of a thread, for whose question it stands. Errors: those of reading.
 func Named(c *Call, table, arg string) (named bool, err error) {
-	c.readOnly()
-	_, err = c.view(func(s *thread.State) error {
+	c.ReadOnly()
+	_, err = c.View(func(s *thread.State) error {
 		named = isRecord(s, table, arg)
 		if !named && table == thread.TableQuestions {
 			_, err := s.Thread(arg)

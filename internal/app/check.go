@@ -18,9 +18,9 @@ import (
 
 // Limits of requests.
 const (
-	maxTitle   = 200      // characters
-	maxTag     = 100      // characters
-	maxTags    = 100      // of one request
+	MaxTitle   = 200      // characters
+	MaxTag     = 100      // characters
+	MaxTags    = 100      // of one request
 	MaxContent = 64 << 10 // bytes of an intent or an injection
 )
 
@@ -46,82 +46,86 @@ func (f Fault) Sentence() string {
 // Names returns the caller's name for a request's field; nil: the field's own name.
 type Names func(field string) string
 
-// checks collects the faults of one request.
-type checks struct {
-	name   Names
-	faults []Fault
+// Checks collects the faults of one request.
+type Checks struct {
+	Name   Names
+	Faults []Fault
 }
 
-func newChecks(name Names) *checks {
+// NewChecks begins to check a request whose fields have these names for the caller.
+func NewChecks(name Names) *Checks {
 	if name == nil {
 		name = func(field string) string { return field }
 	}
-	return &checks{name: name}
+	return &Checks{Name: name}
 }
 
-// add adds a fault; its sentence starts with the field's name.
-func (k *checks) add(field, value, format string, args ...any) {
-	k.faults = append(k.faults, Fault{Field: field, Value: value, Problem: k.name(field) + " " + fmt.Sprintf(format, args...)})
+// Add adds a fault; its sentence starts with the field's name.
+func (k *Checks) Add(field, value, format string, args ...any) {
+	k.Faults = append(k.Faults, Fault{Field: field, Value: value, Problem: k.Name(field) + " " + fmt.Sprintf(format, args...)})
 }
 
-// with adds a fault that concerns another field as well.
-func (k *checks) with(other, field, value, format string, args ...any) {
-	k.add(field, value, format, args...)
-	k.faults[len(k.faults)-1].With = other
+// With adds a fault that concerns another field as well.
+func (k *Checks) With(other, field, value, format string, args ...any) {
+	k.Add(field, value, format, args...)
+	k.Faults[len(k.Faults)-1].With = other
 }
 
-// needed adds a fault if a required field is missing.
-func (k *checks) needed(field, value string) {
+// Needed adds a fault if a required field is missing.
+func (k *Checks) Needed(field, value string) {
 	if strings.TrimSpace(value) == "" {
-		k.add(field, "", "is missing")
+		k.Add(field, "", "is missing")
 	}
 }
 
-func (k *checks) title(field, title string) {
-	if n := utf8.RuneCountInString(title); n > maxTitle {
-		k.add(field, "", "is %d characters long; at most %d", n, maxTitle)
+// Title checks a title.
+func (k *Checks) Title(field, title string) {
+	if n := utf8.RuneCountInString(title); n > MaxTitle {
+		k.Add(field, "", "is %d characters long; at most %d", n, MaxTitle)
 	}
 }
 
-func (k *checks) tags(field string, tags []string) {
-	if len(tags) > maxTags {
-		k.add(field, "", "is given %d times; at most %d", len(tags), maxTags)
+// Tags checks tags.
+func (k *Checks) Tags(field string, tags []string) {
+	if len(tags) > MaxTags {
+		k.Add(field, "", "is given %d times; at most %d", len(tags), MaxTags)
 	}
 	for _, tag := range tags {
 		switch {
 		case strings.TrimSpace(tag) == "":
-			k.add(field, tag, "is empty")
-		case utf8.RuneCountInString(tag) > maxTag:
-			k.add(field, tag, "takes at most %d characters", maxTag)
+			k.Add(field, tag, "is empty")
+		case utf8.RuneCountInString(tag) > MaxTag:
+			k.Add(field, tag, "takes at most %d characters", MaxTag)
 		}
 	}
 }
 
-func (k *checks) content(field, text string) {
-	k.needed(field, text)
+// Content checks the text of a message or comment.
+func (k *Checks) Content(field, text string) {
+	k.Needed(field, text)
 	if len(text) > MaxContent {
-		k.add(field, "", "is longer than %d KiB", MaxContent>>10)
+		k.Add(field, "", "is longer than %d KiB", MaxContent>>10)
 	}
 }
 
-// ids adds faults for texts that are neither ids nor id prefixes; "" is ignored.
-func (k *checks) ids(field string, ids ...string) {
+// Ids adds faults for texts that are neither ids nor id prefixes; "" is ignored.
+func (k *Checks) Ids(field string, ids ...string) {
 	for _, id := range ids {
 		if id != "" && !thread.ValidID(id) {
-			k.add(field, id, "must be an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %s", thread.MaxID, quoted(id))
+			k.Add(field, id, "must be an id (%s), not %s", thread.IDForm, Quoted(id))
 		}
 	}
 }
 
-// oneOf adds a fault if value is not one of the words of the field.
-func oneOf[T ~string](k *checks, field string, value T, words ...T) {
+// OneOf adds a fault if value is not one of the words of the field.
+func OneOf[T ~string](k *Checks, field string, value T, words ...T) {
 	if !slices.Contains(words, value) {
-		k.add(field, string(value), "must be %s, not %s", orList(words), strconv.Quote(string(value)))
+		k.Add(field, string(value), "must be %s, not %s", OrList(words), strconv.Quote(string(value)))
 	}
 }
 
-// refused returns T903 for faults (details: fields), nil for none.
-func refused(faults []Fault) error {
+// Refused returns T903 for faults (details: fields), nil for none.
+func Refused(faults []Fault) error {
 	if len(faults) == 0 {
 		return nil
 	}
@@ -132,10 +136,10 @@ func refused(faults []Fault) error {
 	return codes.InvalidArgument.New(fact.Of("reason", strings.Join(sentences, "; ")), fact.Of("fields", faults))
 }
 
-// orList formats words as "a, b or c".
-func orList[T ~string](words []T) string {
+// OrList reads as "a, b or c".
+func OrList[T ~string](words []T) string {
 	if len(words) < 2 {
-		return joined(words)
+		return Joined(words)
 	}
-	return joined(words[:len(words)-1]) + " or " + string(words[len(words)-1])
+	return Joined(words[:len(words)-1]) + " or " + string(words[len(words)-1])
 }

@@ -27,9 +27,12 @@ import (
 	"leslie/warnings"
 )
 
-// config is one configuration file: the project's (.leslie/config.json) or the
-// user's (~/.leslie/config.json).
-type config struct {
+// IDInBranch stands for the thread's id in code.branch.
+const IDInBranch = "{id}"
+
+// Config is one configuration file: the project's (.leslie/config.json) or the
+// user's (OwnConfig).
+type Config struct {
 	Policy       thread.Policy `json:"policy"`
 	MistakeLimit *int          `json:"mistakeLimit"`
 	ClaimFor     *string       `json:"claimFor"`
@@ -46,7 +49,7 @@ type config struct {
 	} `json:"code"`
 	Run struct {
 		Agent  *string                `json:"agent"`
-		Agents map[string]agentConfig `json:"agents"`
+		Agents map[string]AgentConfig `json:"agents"`
 		// What agents may do, and use. A project's own file can only narrow it.
 		Allow     []permit.Rule   `json:"allow"`
 		Always    []permit.Rule   `json:"always"` // only in the user's file: what approve --always added
@@ -58,176 +61,297 @@ type config struct {
 		// Fallback are the agents that go on when one may use nothing more for now.
 		Fallback []string `json:"fallback"`
 		Parallel int      `json:"parallel"`
-		MCP      bool     `json:"mcp"` // only in the user's file
+		// StartTimeout is how long an agent may be silent until its session is open.
+		StartTimeout *string `json:"startTimeout"`
+		MCP          bool    `json:"mcp"` // only in the user's file
 	} `json:"run"`
 	// Only the user's file may contain these.
-	Trust     []string `json:"trust"`
-	Notify    *string  `json:"notify"`
+	Trust     []Trust `json:"trust"`
+	Notify    *string `json:"notify"`
 	Approvals struct {
 		AgentAutoApprove bool `json:"agentAutoApprove"`
 		TrustAs          bool `json:"trustAs"`
 	} `json:"approvals"`
 }
 
-// maxConfig is the size limit of a configuration file, in bytes.
-const maxConfig = 1 << 20
+// MaxConfig is the size limit of a configuration file, in bytes.
+const MaxConfig = 1 << 20
 
-// settings combines both files; the user's overrides the project's.
-type settings struct {
-	policy           thread.Policy
-	agentAutoApprove bool   // an agent may ask with the fallback auto_approve
+// Settings combines both files; the user's overrides the project's.
+type Settings struct {
+	Policy           thread.Policy
+	AgentAutoApprove bool   // an agent may ask with the fallback auto_approve
 	notify           string // the command that tells the user what begins to wait for them
 	trustAs          bool   // who claims to be a person is one, also in an agent's environment
 	mistakeLimit     int
-	claimFor         time.Duration
+	ClaimFor         time.Duration
 	// agent, validate and validateCode are commands that may run: the user's own, or the
-	// project's if the user trusts its root. Only settingsOf sets them.
-	agent, validate, validateCode string
+	// project's if the user trusts its root. Only SettingsOf sets them.
+	Agent, Validate, ValidateCode string
 }
 
 // Defaults without configuration.
 const (
-	defaultMistakeLimit = 5
+	DefaultMistakeLimit = 5
 	defaultClaimFor     = time.Hour
 )
 
-// configs reads both files. Errors: T903 naming file and key, T509.
-func configs(c *Call) (user, project config, err error) {
-	if user, err = userConfig(c.project.env); err != nil {
+// Configs reads both files. Errors: T903 naming file and key, T509.
+func Configs(c *Call) (user, project Config, err error) {
+	if user, err = UserConfig(c.project.env); err != nil {
 		return user, project, err
 	}
-	project, err = readConfig(c.store.Path(store.ConfigFile), false)
+	project, err = ReadConfig(c.store.Path(store.ConfigFile), false)
 	return user, project, err
 }
 
-// userConfig reads the user's file. Errors: T903 naming file and key, T509.
-func userConfig(env Environment) (config, error) {
-	if env.Home == "" {
-		return config{}, nil
+// badConfigs returns W517 for each configuration file that cannot be used: who misspelt a key
+// is told by whatever they call next. What needs the configuration fails and says the same.
+// A file that cannot be read, as in a sandbox, is told by what needs it.
+func badConfigs(c *Call) (found warnings.List) {
+	_, user := UserConfig(c.project.env)
+	_, project := ReadConfig(c.store.Path(store.ConfigFile), false)
+	for _, err := range []error{user, project} {
+		if !codes.Has(err, codes.InvalidArgument) {
+			continue
+		}
+		facts := codes.Of(err).Facts()
+		fields, _ := facts.Get("fields")
+		faults, _ := fields.([]KeyFault)
+		keys := make([]string, len(faults))
+		for i, f := range faults {
+			keys[i] = f.Field
+		}
+		path := facts.Text("path")
+		reason := strings.TrimLeft(strings.TrimPrefix(facts.Text("reason"), "the configuration "+path), ":, ")
+		found.Add(warnings.BadConfiguration.New(fact.Of("path", path), fact.Of("reason", reason), fact.Of("keys", keys)))
 	}
-	return readConfig(userConfigPath(env), true)
+	return found
 }
 
-// userConfigPath is the file with the user's configuration.
-func userConfigPath(env Environment) string {
-	return filepath.Join(env.Home, store.Dir, store.ConfigFile)
+// UserConfig reads the user's file. Errors: T903 naming file and key, T509.
+func UserConfig(env Environment) (Config, error) {
+	if env.Config == "" {
+		return Config{}, nil
+	}
+	return ReadConfig(env.Config, true)
 }
 
-// configured returns the settings for a call that runs no configured command.
-func configured(c *Call) (settings, error) {
-	user, project, err := configs(c)
-	return combine(user, project), err
+// ConfigVariable names the place of the user's configuration in the environment.
+const ConfigVariable = "LESLIE_CONFIG"
+
+// OwnConfig is the file with the configuration of a user who works in dir: that which
+// LESLIE_CONFIG names, otherwise that in XDG_CONFIG_HOME/leslie, otherwise
+// ~/.leslie/config.json; "" if the home folder is unknown. A ~/.leslie/config.json that is
+// there stays the user's while there is no other, unless the home folder is a project.
+func OwnConfig(home, dir string, getenv func(string) string) string {
+	usual, xdg := "", getenv("XDG_CONFIG_HOME")
+	if home != "" {
+		usual = ProjectConfigPath(home)
+	}
+	switch named := getenv(ConfigVariable); {
+	case named != "":
+		if !filepath.IsAbs(named) {
+			named = filepath.Join(dir, named)
+		}
+		if filepath.Ext(named) == filepath.Ext(store.ConfigFile) {
+			return named
+		}
+		return filepath.Join(named, store.ConfigFile)
+	case !filepath.IsAbs(xdg):
+		return usual
+	}
+	other := filepath.Join(xdg, "leslie", store.ConfigFile)
+	if usual != "" && Exists(usual) && !Exists(other) && !store.Holds(home) {
+		return usual
+	}
+	return other
 }
 
-// settingsOf reads both files. It warns of an untrusted project's command (W305) and
+// NoProject is the home folder if it can be no project, because its .leslie has the
+// user's configuration; "" otherwise.
+func (e Environment) NoProject() string {
+	if e.Home == "" || e.Config != ProjectConfigPath(e.Home) {
+		return ""
+	}
+	return e.Home
+}
+
+// Configured returns the settings for a call that runs no configured command.
+func Configured(c *Call) (Settings, error) {
+	user, project, err := Configs(c)
+	return Combine(user, project), err
+}
+
+// SettingsOf reads both files. It warns of an untrusted project's command (W305) and
 // leaves it out. Errors: those of configs.
-func settingsOf(c *Call) (settings, error) {
-	user, project, err := configs(c)
+func SettingsOf(c *Call) (Settings, error) {
+	user, project, err := Configs(c)
 	if err != nil {
-		return settings{}, err
+		return Settings{}, err
 	}
-	choose := chooser(c, user)
-	out := combine(user, project)
-	out.agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
-	out.validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
-	out.validateCode = choose("code.validate", user.Code.Validate, project.Code.Validate)
+	choose := Chooser(c, user, project)
+	out := Combine(user, project)
+	out.Agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
+	out.Validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
+	out.ValidateCode = choose("code.validate", user.Code.Validate, project.Code.Validate)
 	return out, nil
 }
 
-// trusts reports whether the user's own file trusts a project.
-func (cfg config) trusts(root string) bool { return slices.Contains(cfg.Trust, root) }
-
-// chooser returns how a call chooses between the user's own command and the project's,
+// Chooser returns how a call chooses between the user's own command and the project's,
 // which runs only if the user trusts the project (else W305); "" for none.
-func chooser(c *Call, user config) func(key string, mine, theirs *string) string {
+func Chooser(c *Call, user, project Config) func(key string, mine, theirs *string) string {
 	return func(key string, mine, theirs *string) string {
 		switch {
 		case mine != nil:
 			return *mine
 		case theirs == nil:
 			return ""
-		case !user.trusts(c.project.root):
-			c.warn(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
+		case !user.Trusts(c.project.root, project):
+			c.Warn(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
 			return ""
 		}
 		return *theirs
 	}
 }
 
-// combine merges the files, without the commands that they name.
-func combine(user, project config) settings {
-	out := settings{
-		policy: thread.DefaultPolicy(), agentAutoApprove: user.Approvals.AgentAutoApprove, trustAs: user.Approvals.TrustAs,
-		mistakeLimit: defaultMistakeLimit, claimFor: defaultClaimFor,
+// Combine merges the files, without the commands that they name.
+func Combine(user, project Config) Settings {
+	out := Settings{
+		Policy: thread.DefaultPolicy(), AgentAutoApprove: user.Approvals.AgentAutoApprove, trustAs: user.Approvals.TrustAs,
+		mistakeLimit: DefaultMistakeLimit, ClaimFor: defaultClaimFor,
 	}
 	if user.Notify != nil {
 		out.notify = *user.Notify
 	}
-	for _, cfg := range []config{project, user} {
-		maps.Copy(out.policy, cfg.Policy)
+	for _, cfg := range []Config{project, user} {
+		maps.Copy(out.Policy, cfg.Policy)
 		if cfg.MistakeLimit != nil {
 			out.mistakeLimit = *cfg.MistakeLimit
 		}
 		if cfg.ClaimFor != nil {
-			out.claimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
+			out.ClaimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
 		}
 	}
 	return out
 }
 
-func readConfig(path string, users bool) (config, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return config{}, badConfig(path, "", "it is not a regular file")
+// ReadConfig reads one file of configuration; users says that it is the user's own. Errors: T903, T505.
+func ReadConfig(path string, users bool) (Config, error) {
+	var f *os.File
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular(): // opening a pipe would wait for a writer
+		return Config{}, BadConfig(path, "", "it is not a regular file")
+	case err == nil:
+		f, err = os.Open(path)
 	}
-	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return config{}, nil
+		return Config{}, nil
 	}
 	if err != nil {
-		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+		return Config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return config{}, badConfig(path, "", "it is not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxConfig+1))
 	if err != nil {
-		return config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+		return Config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 	}
-	if len(data) > maxConfig {
-		return config{}, badConfig(path, "", "it is larger than 1 MiB")
+	if len(data) > MaxConfig {
+		return Config{}, BadConfig(path, "", "it is larger than 1 MiB")
 	}
-	return parseConfig(path, data, users)
+	return ParseConfig(path, data, users)
 }
 
-// ownConfigFiles are the names of the user's file, for rules: as it is, and where a link
+// OwnConfigFiles are the names of the user's file, for rules: as it is, and where a link
 // leads.
-func ownConfigFiles(env Environment) []string {
-	if env.Home == "" {
+func OwnConfigFiles(env Environment) []string {
+	if env.Config == "" {
 		return nil
 	}
-	path := userConfigPath(env)
-	return []string{filepath.ToSlash(path), filepath.ToSlash(resolved(path))}
+	return []string{filepath.ToSlash(env.Config), filepath.ToSlash(Resolved(env.Config))}
 }
 
-// parseConfig parses a file strictly: an unknown key is an error, because a misspelt
-// key would otherwise be ignored silently.
-func parseConfig(path string, data []byte, users bool) (config, error) {
-	var cfg config
+// KeyFault is what is wrong with one key of a configuration.
+type KeyFault struct {
+	Field   string `json:"field"` // the key
+	Problem string `json:"problem"`
+}
+
+// maxKeyFaults is how many faults of a configuration are reported at most.
+const maxKeyFaults = 20
+
+// ParseConfig parses a file strictly: an unknown key is an error, because a misspelt
+// key would otherwise be ignored silently. The error is about the first fault, and names
+// each in its details (fields).
+func ParseConfig(path string, data []byte, users bool) (Config, error) {
+	cfg, err := parseOnce(path, data, users)
+	first := codes.Of(err)
+	if first == nil {
+		return cfg, err
+	}
+	faults, all := []KeyFault{}, first.Facts().Text("reason")
+	rest, _ := withoutComments(data)
+	for e := first; e != nil && len(faults) < maxKeyFaults; {
+		key, reason := e.Facts().Text("key"), e.Facts().Text("reason")
+		problem := strings.TrimPrefix(reason, configReason(path, key, ""))
+		if e != first {
+			all += "; key " + key + ": " + problem
+		}
+		faults = append(faults, KeyFault{key, problem})
+		var left bool
+		if rest, left = withoutKey(rest, key); !left {
+			break
+		}
+		_, err := parseOnce(path, rest, users)
+		e = codes.Of(err)
+	}
+	return cfg, first.With(fact.Of("reason", all), fact.Of("fields", faults))
+}
+
+// withoutKey is an object without one of its keys, or of those of the objects in it; ok is
+// false if it has no such key. A name in it may contain dots.
+func withoutKey(object []byte, key string) (rest []byte, ok bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil || members == nil {
+		return nil, false
+	}
+	for _, name := range SortedKeys(members) {
+		below, nested := strings.CutPrefix(key, name+".")
+		switch {
+		case name == key:
+			delete(members, name)
+		case !nested:
+			continue
+		default:
+			if inner, found := withoutKey(members[name], below); found {
+				members[name] = inner
+			} else { // it is a part of a value, such as an entry of a list
+				delete(members, name)
+			}
+		}
+		rest, err := fact.JSON(members)
+		return rest, err == nil
+	}
+	return nil, false
+}
+
+// parseOnce is ParseConfig up to the first fault.
+func parseOnce(path string, data []byte, users bool) (Config, error) {
+	var cfg Config
 	var keys map[string]json.RawMessage
 	data, err := withoutComments(data)
 	if err == nil {
 		err = json.Unmarshal(data, &keys)
 	}
 	if err != nil {
-		return cfg, badConfig(path, "", "it is not a JSON object: "+err.Error())
+		return cfg, BadConfig(path, "", "it is not a JSON object: "+err.Error())
 	}
 	if key, reason := misread(json.NewDecoder(bytes.NewReader(data)), ""); reason != "" {
 		if strings.HasPrefix(key, "policy.") {
 			return cfg, badPolicy(path, key, reason)
 		}
-		return cfg, badConfig(path, key, reason)
+		return cfg, BadConfig(path, key, reason)
 	}
 	if err := checkKeys(path, "", keys, users); err != nil {
 		return cfg, err
@@ -236,9 +360,12 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 		if raw, ok := keys[group]; ok {
 			var inner map[string]json.RawMessage
 			if err := json.Unmarshal(raw, &inner); err != nil {
-				return cfg, badConfig(path, group, "it must be an object")
+				return cfg, BadConfig(path, group, "it must be an object")
 			}
 			if err := checkKeys(path, group+".", inner, users); err != nil {
+				return cfg, err
+			}
+			if err := checkEntries(path, group, inner); err != nil {
 				return cfg, err
 			}
 		}
@@ -250,9 +377,9 @@ func parseConfig(path string, data []byte, users bool) (config, error) {
 	if err := dec.Decode(&cfg); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			return cfg, badConfig(path, kind.Field, "it must be "+wanted(kind.Type)+", not "+kind.Value)
+			return cfg, BadConfig(path, kind.Field, "it must be "+wanted(kind.Type)+", not "+kind.Value)
 		}
-		return cfg, badConfig(path, "", err.Error())
+		return cfg, BadConfig(path, "", err.Error())
 	}
 	return cfg, cfg.check(path)
 }
@@ -328,11 +455,12 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 	return "", ""
 }
 
-// configKeys returns the keys of the project's file, and those that only the user's
+// ConfigKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
-func configKeys() (both, users []string) {
+func ConfigKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
-		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel", "run.fallback"}
+		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel", "run.fallback",
+		"run.startTimeout"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
 }
 
@@ -349,12 +477,12 @@ func namesIn(group string, keys []string) []string {
 }
 
 func checkKeys(path, group string, keys map[string]json.RawMessage, users bool) error {
-	all, only := configKeys()
+	all, only := ConfigKeys()
 	if users {
 		all = append(all, only...)
 	}
 	known := namesIn(group, all)
-	for _, name := range sortedKeys(keys) {
+	for _, name := range SortedKeys(keys) {
 		if slices.Contains(known, name) {
 			continue
 		}
@@ -370,7 +498,44 @@ func checkKeys(path, group string, keys map[string]json.RawMessage, users bool) 
 		for i, k := range known {
 			allowed[i] = group + k
 		}
-		return badConfig(path, group+name, reason).With(append(facts, fact.Of("allowed", allowed))...)
+		return BadConfig(path, group+name, reason).With(append(facts, fact.Of("allowed", allowed))...)
+	}
+	return nil
+}
+
+// checkEntries checks what a group has of agents and rules, so that a bad entry is named by
+// its own key: the decoder of the whole file knows only what the entry says.
+func checkEntries(path, group string, keys map[string]json.RawMessage) error {
+	if group != "run" {
+		return nil
+	}
+	for _, name := range []string{"allow", "always", "ask", "deny"} {
+		var list []json.RawMessage
+		if json.Unmarshal(keys[name], &list) != nil {
+			continue // left out, or refused as no list
+		}
+		var problems []string
+		for _, entry := range list {
+			var kind *json.UnmarshalTypeError
+			switch err := json.Unmarshal(entry, new(permit.Rule)); {
+			case errors.As(err, &kind):
+				problems = append(problems, "a rule must be a string, not "+Cut(string(entry), 200))
+			case err != nil:
+				problems = append(problems, codes.Reason(err))
+			}
+		}
+		if len(problems) > 0 {
+			return BadConfig(path, "run."+name, strings.Join(problems, "; "))
+		}
+	}
+	var agents map[string]json.RawMessage
+	if json.Unmarshal(keys["agents"], &agents) != nil {
+		return nil
+	}
+	for _, name := range SortedKeys(agents) {
+		if key, problem := agentFault(agents[name]); problem != "" {
+			return BadConfig(path, strings.TrimSuffix("run.agents."+name+"."+key, "."), problem)
+		}
 	}
 	return nil
 }
@@ -381,31 +546,37 @@ func checkPolicy(path string, raw json.RawMessage) error {
 	if raw == nil || json.Unmarshal(raw, &entries) != nil {
 		return nil // left out, or refused as no object
 	}
-	for _, name := range sortedKeys(entries) {
-		if !thread.ValidID(name) {
-			return badConfig(path, "policy."+name, "a capability is a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
+	for _, name := range SortedKeys(entries) {
+		if !thread.ValidName(name) {
+			return BadConfig(path, "policy."+name, "a capability is a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
 		}
 		var rule thread.Rule
 		if err := json.Unmarshal(entries[name], &rule); err != nil || rule != thread.Auto && rule != thread.RequireHuman {
-			return badPolicy(path, "policy."+name, "it must be auto or require_human, not "+cut(string(entries[name]), 200))
+			return badPolicy(path, "policy."+name, "it must be auto or require_human, not "+Cut(string(entries[name]), 200))
 		}
 	}
 	return nil
 }
 
-// badPolicy is badConfig for the value of a policy entry, with the allowed ones.
+// badPolicy is BadConfig for the value of a policy entry, with the allowed ones.
 func badPolicy(path, key, reason string) error {
 	allowed := []string{string(thread.Auto), string(thread.RequireHuman)}
-	return badConfig(path, key, reason).With(fact.Of("allowed", allowed)).WithHint("Correct the file: the value of " + key + " is " + strings.Join(allowed, " or "))
+	return BadConfig(path, key, reason).With(fact.Of("allowed", allowed)).WithHint("Correct the file: the value of " + key + " is " + strings.Join(allowed, " or "))
 }
 
-func (cfg config) check(path string) error {
+func (cfg Config) check(path string) error {
 	if cfg.MistakeLimit != nil && *cfg.MistakeLimit < 1 {
-		return badConfig(path, "mistakeLimit", "it must be at least 1")
+		return BadConfig(path, "mistakeLimit", "it must be at least 1")
 	}
-	if cfg.ClaimFor != nil {
-		if d, err := time.ParseDuration(*cfg.ClaimFor); err != nil || d <= 0 {
-			return badConfig(path, "claimFor", "it must be a duration such as 1h, not "+quoted(*cfg.ClaimFor))
+	for _, d := range []struct {
+		key, like string
+		value     *string
+	}{{"claimFor", "1h", cfg.ClaimFor}, {"run.startTimeout", "90s", cfg.Run.StartTimeout}} {
+		if d.value == nil {
+			continue
+		}
+		if long, err := time.ParseDuration(*d.value); err != nil || long <= 0 {
+			return BadConfig(path, d.key, "it must be a duration such as "+d.like+", not "+Quoted(*d.value))
 		}
 	}
 	for _, c := range []struct {
@@ -416,53 +587,89 @@ func (cfg config) check(path string) error {
 			continue
 		}
 		if _, err := external.Split(*c.command); err != nil {
-			return badConfig(path, c.key, "it must be a command, quoted as for a shell, not "+quoted(*c.command))
+			return BadConfig(path, c.key, "it must be a command, quoted as for a shell, not "+Quoted(*c.command))
 		}
 	}
-	for _, name := range sortedKeys(cfg.Code.Checks) {
+	for _, name := range SortedKeys(cfg.Code.Checks) {
 		key := "code.checks." + name
-		if !thread.ValidID(name) {
-			return badConfig(path, key, "a check is named by a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
+		if !thread.ValidName(name) {
+			return BadConfig(path, key, "a check is named by a letter or digit, then letters, digits, '-', '_'; at most "+strconv.Itoa(thread.MaxID))
 		}
 		if _, err := external.Split(cfg.Code.Checks[name]); err != nil {
-			return badConfig(path, key, "it must be a command, quoted as for a shell, not "+quoted(cfg.Code.Checks[name]))
+			return BadConfig(path, key, "it must be a command, quoted as for a shell, not "+Quoted(cfg.Code.Checks[name]))
 		}
 	}
 	if err := cfg.checkAgents(path); err != nil {
 		return err
 	}
 	if v := cfg.Run.Default; v != nil && *v != permit.Allow && *v != permit.Ask && *v != permit.Deny {
-		return badConfig(path, "run.default", "it must be allow, ask or deny, not "+quoted(string(*v)))
+		return BadConfig(path, "run.default", "it must be allow, ask or deny, not "+Quoted(string(*v)))
 	}
 	if cfg.Run.MaxTokens < 0 {
-		return badConfig(path, "run.maxTokens", "it must not be negative")
+		return BadConfig(path, "run.maxTokens", "it must not be negative")
 	}
 	if cfg.Run.Parallel < 0 {
-		return badConfig(path, "run.parallel", "it must not be negative")
+		return BadConfig(path, "run.parallel", "it must not be negative")
 	}
 	if cfg.Run.MaxCost < 0 {
-		return badConfig(path, "run.maxCost", "it must not be negative")
+		return BadConfig(path, "run.maxCost", "it must not be negative")
 	}
-	if b := cfg.Code.Branch; b != nil && strings.Count(*b, idInBranch) != 1 {
-		return badConfig(path, "code.branch", "it must contain "+idInBranch+" once, not "+quoted(*b))
+	if b := cfg.Code.Branch; b != nil && strings.Count(*b, IDInBranch) != 1 {
+		return BadConfig(path, "code.branch", "it must contain "+IDInBranch+" once, not "+Quoted(*b))
 	}
 	if cfg.Code.Dir != nil && *cfg.Code.Dir == "" {
-		return badConfig(path, "code.dir", "it must not be empty")
+		return BadConfig(path, "code.dir", "it must not be empty")
 	}
-	for _, root := range cfg.Trust {
-		if !filepath.IsAbs(root) {
-			return badConfig(path, "trust", "it must list absolute paths of projects, not "+quoted(root))
+	for _, t := range cfg.Trust {
+		if problem := t.check(); problem != "" {
+			return BadConfig(path, "trust", problem)
 		}
 	}
 	return nil
 }
 
-func badConfig(path, key, reason string) *codes.Error {
-	what := path
+// configReason says what is wrong with a key of a configuration, or with all of it for "".
+func configReason(path, key, reason string) string {
 	if key != "" {
-		what += ", key " + key
+		path += ", key " + key
 	}
-	both, users := configKeys()
-	return codes.InvalidArgument.New(fact.Of("reason", "the configuration "+what+": "+strings.TrimSpace(reason)), fact.Of("path", path), fact.Of("key", key)).
-		WithHint("Correct the file. Its keys: " + strings.Join(both, ", ") + "; only in the user's own file: " + strings.Join(users, ", ")).WithNext("leslie help")
+	return "the configuration " + path + ": " + strings.TrimSpace(reason)
+}
+
+// BadConfig is T903 for a key of a file.
+func BadConfig(path, key, reason string) *codes.Error {
+	both, users := ConfigKeys()
+	return codes.InvalidArgument.New(fact.Of("reason", configReason(path, key, reason)), fact.Of("path", path), fact.Of("key", key)).
+		WithHint("Correct the file. Its keys: " + strings.Join(both, ", ") + "; only in the user's own file: " + strings.Join(users, ", ")).WithNext("leslie config path")
+}
+
+// OwnConfigPerm are the permissions of the user's configuration: it may hold keys.
+const OwnConfigPerm = 0o600
+
+// OwnUndurable warns of a file whose replacement a power cut may undo.
+func OwnUndurable(path string, err error) (notes warnings.List) {
+	if err != nil {
+		notes.Add(warnings.NotSettled.New(fact.Of("what", "making "+path+" durable"), fact.Of("reason", codes.Reason(err))))
+	}
+	return notes
+}
+
+// ProjectConfigPath is the configuration of the project in a folder.
+func ProjectConfigPath(root string) string { return filepath.Join(root, store.Dir, store.ConfigFile) }
+
+// DefaultParallel is how many agents run at once if nobody says.
+const DefaultParallel = 2
+
+// MayChangeOwn refuses an agent that wants to change the user's own configuration.
+// Errors: T402, those of the user's configuration of leslie.
+func MayChangeOwn(env Environment, caller Caller) error {
+	own, err := UserConfig(env)
+	if err != nil {
+		return err
+	}
+	if caller.As.Person() && (!caller.InAgent || own.Approvals.TrustAs) {
+		return nil
+	}
+	return codes.PermissionDenied.New(fact.Of("capability", "changing a person's own configuration")).
+		WithHint("A person runs it in a terminal of their own; --dry-run shows what it would change").WithNext("leslie setup --check --scope user")
 }

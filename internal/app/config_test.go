@@ -20,7 +20,7 @@ func TestThePageOfTheConfigurationHasEveryKey(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
 	require.NoError(t, err)
-	both, users := configKeys()
+	both, users := ConfigKeys()
 	for _, key := range slices.Concat(both, users) {
 		where := "both"
 		if slices.Contains(users, key) {
@@ -42,7 +42,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(s), false)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, users bool) {
-		cfg, err := parseConfig("config.json", slices.Clone(data), users)
+		cfg, err := ParseConfig("config.json", slices.Clone(data), users)
 		if err != nil {
 			require.True(t, codes.Has(err, codes.InvalidArgument), "%v", err)
 			return

@@ -1,10 +1,10 @@
-// Package app implements leslie's use cases without a command line: one function per
-// use case, which the command line, a terminal UI, a server or a test calls in the
-// same way.
+// Package app has what all of leslie's use cases share. The use cases are in the packages
+// below it, without a command line: one function each, which the command line, a terminal
+// UI, a server or a test calls in the same way.
 //
 //	project, err := app.Open(dir, environment)            // T504
 //	call := project.Call(ctx, caller, app.Request{})      // one use case, one Call
-//	spawned, err := app.Spawn(call, app.SpawnRequest{Intent: "Design the API", Objective: "ship"})
+//	spawned, err := threads.Spawn(call, threads.SpawnRequest{Intent: "Design the API", Objective: "ship"})
 //	call.Warnings()                                       // warnings for the caller
 //
 // A use case takes a request and returns a result: structs with JSON tags, no flags,

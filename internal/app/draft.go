@@ -1,11 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -36,7 +39,7 @@ type BatchRequest struct {
 	// DryRun: run the lines without changing anything.
 	DryRun bool
 	// unnumbered: the caller knows nothing of lines (several.go).
-	unnumbered bool
+	Unnumbered bool
 }
 
 // BatchItem is the result of one line.
@@ -75,11 +78,11 @@ type LineError struct {
 // failing line, with its number (details: line) and every failing line (details:
 // errors); those of a write.
 func Batch(c *Call, in BatchRequest) (*BatchResult, error) {
-	b := &batch{c: c, unnumbered: in.unnumbered}
+	b := &batch{c: c, unnumbered: in.Unnumbered}
 	for _, l := range in.Lines {
 		b.lines = append(b.lines, &batchLine{BatchLine: l})
 	}
-	if first, ok, err := answered[BatchResult](c); ok || err != nil {
+	if first, ok, err := Answered[BatchResult](c); ok || err != nil {
 		return first, err
 	}
 	defer b.endStages()
@@ -91,8 +94,13 @@ func Batch(c *Call, in BatchRequest) (*BatchResult, error) {
 		d.DryRun = true
 		return d, nil
 	}
-	data, err := write(c, b.rule)
+	data, err := Write(c, b.rule)
 	b.stands = err == nil
+	for _, l := range b.lines {
+		if err == nil && l.call != nil && l.call.after != nil {
+			l.call.after(c)
+		}
+	}
 	return data, err
 }
 
@@ -143,14 +151,42 @@ type draft struct {
 	again   func(*thread.State, thread.Stamp) error // of the line that runs
 }
 
-// begins reports whether the batch itself creates the thread, so that it has no folder
+// InBatch reports whether the call is a line of a batch.
+func (c *Call) InBatch() bool { return c.draft != nil }
+
+// AfterBatch leaves something to do once all lines of the batch are committed.
+func (c *Call) AfterBatch(do func(*Call)) { c.after = do }
+
+// BeginsThread reports whether the batch that the call is a line of itself creates the thread, so
+// that it has no folder yet.
+func (c *Call) BeginsThread(id thread.ThreadID) bool { return c.draft.beginsThread(id) }
+
+// ToCome returns nil in place of T202 for the folder of a thread that the batch itself
+// creates. Errors: T203 for patterns, and err.
+func (c *Call) ToCome(id thread.ThreadID, set scope.Set, err error) error {
+	return c.draft.toCome(id, set, err)
+}
+
+// beginsThread reports whether the batch itself creates the thread, so that it has no folder
 // yet.
-func (d *draft) begins(id thread.ThreadID) bool {
+func (d *draft) beginsThread(id thread.ThreadID) bool {
 	if d == nil {
 		return false
 	}
 	t, ok := d.state.Threads.Peek(string(id))
 	return ok && t.Revision > d.state.Revision
+}
+
+// toCome returns nil in place of T202 for the folder of a thread that the batch itself
+// creates: it has no files yet. Others keep their error. Errors: T203 for patterns.
+func (d *draft) toCome(id thread.ThreadID, set scope.Set, err error) error {
+	if !codes.Has(err, codes.TargetCorrupted) || !d.beginsThread(id) {
+		return err
+	}
+	if none := set.Unmatched(nil); len(none) > 0 {
+		return codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", id), fact.Of("paths", none))
+	}
+	return nil
 }
 
 // rehearse runs a rule on the draft and keeps it for another run under the lock, which
@@ -159,7 +195,7 @@ func rehearse[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 	kept := len(c.warnings)
 	run := func(s *thread.State, stamp thread.Stamp) (*T, error) {
 		before := s.Edits()
-		c.warnings = c.warnings[:kept]
+		c.WarnAnew(kept)
 		d, id, err := do(s, stamp)
 		if err != nil {
 			return nil, err
@@ -170,7 +206,7 @@ func rehearse[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 		}
 		return d, nil
 	}
-	first, err := run(c.draft.state, c.operation())
+	first, err := run(c.draft.state, c.Operation())
 	c.draft.again = func(s *thread.State, stamp thread.Stamp) error {
 		c.covered = true // it runs under the lock
 		defer func() { c.covered = false }()
@@ -192,7 +228,7 @@ func (b *batch) rehearse() error {
 	var failed []LineError
 	var first error
 	for i, l := range b.lines {
-		progress(b.c, Progress{What: "running the lines", Done: int64(i), Total: int64(len(b.lines))})
+		Report(b.c, Progress{What: "running the lines", Done: int64(i), Total: int64(len(b.lines))})
 		err := b.run(l)
 		if err == nil {
 			continue
@@ -201,7 +237,7 @@ func (b *batch) rehearse() error {
 			return err
 		}
 		if first == nil {
-			first = b.at(l, err)
+			first = b.at(l, b.standing(err))
 		}
 		failed = append(failed, LineError{l.Number, codes.Of(err).Code(), err.Error()})
 		if l.again = nil; len(failed) == maxLineErrors {
@@ -217,6 +253,32 @@ func (b *batch) rehearse() error {
 	return codes.Of(first).With(fact.Of("errors", failed))
 }
 
+// standing drops the next lines that name what only the batch makes: it is not there, because
+// the batch does nothing.
+func (b *batch) standing(err error) error {
+	e := codes.Of(err)
+	if e == nil {
+		return err
+	}
+	next := e.Next()
+	_, err = b.c.View(func(s *thread.State) error {
+		next = slices.DeleteFunc(next, func(line string) bool {
+			return slices.ContainsFunc(strings.Fields(line), func(word string) bool {
+				_, drafted := b.draft.state.Threads.Peek(word)
+				_, stands := s.Threads.Peek(word)
+				_, objective := b.draft.state.Objectives.Peek(word)
+				_, there := s.Objectives.Peek(word)
+				return drafted && !stands || objective && !there
+			})
+		})
+		return nil
+	})
+	if len(next) == 0 {
+		next = []string{"leslie help batch"}
+	}
+	return cmp.Or(err, error(e.WithNext(next...)))
+}
+
 // aboutLine reports whether an error concerns the line, not the store.
 func aboutLine(err error) bool {
 	e := codes.Of(err)
@@ -227,7 +289,7 @@ func aboutLine(err error) bool {
 // open creates a fresh draft.
 func (b *batch) open() error {
 	b.draft = &draft{}
-	_, err := b.c.view(func(s *thread.State) error {
+	_, err := b.c.View(func(s *thread.State) error {
 		b.draft.state, b.draft.expired = s, s.Edits() > 0
 		return nil
 	})
@@ -248,7 +310,7 @@ func (b *batch) reopen(until *batchLine) error {
 		if l.again == nil {
 			continue
 		}
-		if err := l.again(b.draft.state, b.c.operation()); err != nil {
+		if err := l.again(b.draft.state, b.c.Operation()); err != nil {
 			return err
 		}
 	}
@@ -261,7 +323,7 @@ func (b *batch) run(l *batchLine) error {
 	request.ID, request.Expect, request.ReadOnly, request.Progress = "", nil, false, nil
 	l.call = b.c.project.Call(b.c.ctx, l.Caller, request)
 	l.call.draft, b.draft.again = b.draft, nil
-	stamp := b.c.operation()
+	stamp := b.c.Operation()
 	stamp.Operation = thread.OperationID(b.c.project.env.NewID(thread.PrefixOperation))
 	l.call.stamp = &stamp
 	data, err := l.Do(l.call)
@@ -284,7 +346,7 @@ func (b *batch) keepStages() {
 func (b *batch) endStages() {
 	b.keepStages()
 	for _, stage := range b.stages {
-		b.c.endStage(stage, b.stands)
+		b.c.EndStage(stage, b.stands)
 	}
 }
 
@@ -318,7 +380,7 @@ func (b *batch) data() *BatchResult {
 	d := &BatchResult{Revision: b.draft.state.Revision}
 	for _, l := range b.lines {
 		d.Items.Items = append(d.Items.Items, BatchItem{l.Number, l.data})
-		b.c.warn(slices.Clone(l.call.warnings)...)
+		b.c.Warn(slices.Clone(l.call.warnings)...)
 	}
 	d.Total = len(d.Items.Items)
 	return d

@@ -28,8 +28,8 @@ const (
 
 // Titles of log lines that are neither errors nor warnings.
 const (
-	noteRecovered = "Recovered" // a caller's command worked after it had failed
-	noteResumed   = "Resumed"   // a person resumed a thread
+	NoteRecovered = "Recovered" // a caller's command worked after it had failed
+	NoteResumed   = "Resumed"   // a person resumed a thread
 	noteUnchanged = "Unchanged" // a caller's write had nothing to change
 )
 
@@ -40,32 +40,22 @@ func (c *Call) Finish(failure *codes.Error) {
 	if c.draft != nil {
 		return
 	}
+	hear(c)
+	c.toldConfig = c.toldConfig || failure != nil && failure.Facts().Text("key") != ""
 	trackFailures(c, failure)
 	logCall(c, failure)
-}
-
-// mistaken reports whether a failure counts towards the mistake limit, because the
-// caller did something wrong. What a caller has to expect does not count: the end of a
-// wait, a conflict, messages that arrived, a denial (also by can), a lock.
-func mistaken(code codes.Code) bool {
-	switch code {
-	case codes.ThreadNotFound, codes.InvalidTransition, codes.AmbiguousID, codes.AlreadyExists, codes.NotWritable,
-		codes.MergeNotFound, codes.ApprovalNotFound, codes.QuestionNotFound, codes.InvalidArgument:
-		return true
-	}
-	return code[:2] == "T2" || code[:2] == "T6"
 }
 
 // trackFailures compares the result of a call with the caller's last ones, and may
 // suspend the thread that the caller speaks for. A success ends a row of failures; for
 // a call that only reads this matters only if the mistake limit applies.
 func trackFailures(c *Call, failure *codes.Error) {
-	limited := c.caller.Thread != "" && !byPerson(c)
+	limited := c.caller.Thread != "" && !ByPerson(c)
 	if failure == nil {
 		if c.note == "" && (limited || !c.request.ReadOnly) && failedLast(c) {
-			c.note = noteRecovered
+			c.note = NoteRecovered
 		}
-		if c.note == "" && !c.request.ReadOnly && !c.changed && !c.replayed && c.revision != nil {
+		if c.note == "" && !c.waited && !c.request.ReadOnly && !c.changed && !c.replayed && c.revision != nil {
 			c.note = noteUnchanged
 			warnIdle(c)
 		}
@@ -73,7 +63,7 @@ func trackFailures(c *Call, failure *codes.Error) {
 	}
 	past := recentFailures(c)
 	repeated := warnRepeated(c, past, failure)
-	if !limited || !mistaken(failure.Code()) {
+	if !limited || failure.Code().Entry().Expected {
 		return
 	}
 	count, limit := 1+len(mistakesAmong(past)), mistakeLimit(c)
@@ -81,7 +71,7 @@ func trackFailures(c *Call, failure *codes.Error) {
 	case count >= limit:
 		limitMistakes(c, count, failure)
 	case count == limit-1 && !repeated:
-		c.warn(warnings.NearlyLimited(count, string(failure.Code())))
+		c.Warn(warnings.NearlyLimited(count, string(failure.Code())))
 	}
 }
 
@@ -105,7 +95,7 @@ func recentFailures(c *Call) []pastFailure { return slices.Collect(pastFailures(
 
 // pastFailures yields them from the end of the log, newest first.
 func pastFailures(c *Call) iter.Seq[pastFailure] {
-	who, resumed := brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil), []byte(noteResumed)
+	who, resumed := brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil), []byte(NoteResumed)
 	return func(yield func(pastFailure) bool) {
 		tail := bytes.TrimRight(c.store.LogTail(recentBytes), "\n")
 		anyResumed := bytes.Contains(tail, resumed)
@@ -119,12 +109,12 @@ func pastFailures(c *Call) iter.Seq[pastFailure] {
 			l, ok := fact.ParseLogfmt(string(raw))
 			switch {
 			case !ok:
-			case l.Text("msg") == noteResumed:
+			case l.Text("msg") == NoteResumed:
 				if c.caller.Thread != "" && strings.HasPrefix(l.Text("threadId"), c.caller.Thread) {
 					return
 				}
 			case l.Text("speaks") != c.caller.Thread:
-			case l.Text("msg") == noteRecovered, l.Text("msg") == noteUnchanged:
+			case l.Text("msg") == NoteRecovered, l.Text("msg") == noteUnchanged:
 				return
 			case l.Text("level") == "error":
 				if !yield(pastFailure{codes.Code(l.Text("code")), l.Text("line")}) {
@@ -161,18 +151,18 @@ func warnIdle(c *Call) {
 		return
 	} else if ok && last.Seq > since {
 		return // it did something else in between
-	} else if ok && last.Command == c.request.Command && bytes.Equal(last.Params, c.params()) {
+	} else if ok && last.Command == c.request.Command && bytes.Equal(last.Params, c.Params()) {
 		idle++
 	}
 	if count := idle + 1; count >= idleRepetitions {
 		w := warnings.RepeatedFailure.New(fact.Of("count", count))
 		w.Message = "This command changed nothing " + strconv.Itoa(count) + " times in a row. Change something before the next try"
-		c.warn(w)
+		c.Warn(w)
 	}
 }
 
 func mistakesAmong(past []pastFailure) []pastFailure {
-	return slices.DeleteFunc(slices.Clone(past), func(p pastFailure) bool { return !mistaken(p.code) })
+	return slices.DeleteFunc(slices.Clone(past), func(p pastFailure) bool { return p.code.Entry().Expected })
 }
 
 // warnRepeated adds W104 for a call that failed in the same way repeatedly, unless its
@@ -189,7 +179,7 @@ func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) bool {
 		count++
 	}
 	if count >= repetitions {
-		c.warn(warnings.RepeatedFailure.New(fact.Of("count", count), fact.Of("code", string(failure.Code()))))
+		c.Warn(warnings.RepeatedFailure.New(fact.Of("count", count), fact.Of("code", string(failure.Code()))))
 	}
 	return count >= repetitions
 }
@@ -199,7 +189,7 @@ func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) bool {
 func limitMistakes(c *Call, count int, failure *codes.Error) {
 	m := thread.Mistakes{Count: count, LastCode: string(failure.Code()), Actor: c.caller.Actor}
 	var suspended thread.Thread
-	commit, err := c.system("suspend", c.now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
+	commit, err := c.System("suspend", c.Now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
 		suspended = thread.Thread{}
 		if t, err := s.SuspendFor(c.caller.Thread, m, stamp); err == nil && len(s.Changes()) > 0 {
 			suspended = t
@@ -207,18 +197,18 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 		return suspended.ID
 	})
 	if err == nil && suspended.ID != "" {
-		c.warn(warnings.ThreadSuspended.New(fact.Of("threadId", suspended.ID), fact.Of("count", count), fact.Of("lastCode", m.LastCode)))
-		notify(c, []WaitingItem{{WaitingSuspended, string(suspended.ID), suspended.ID, suspended.Title, "leslie status " + string(suspended.ID)}})
-		c.warn(commit.Warnings...) // W505: the suspension may not be on disk
+		c.Warn(warnings.ThreadSuspended.New(fact.Of("threadId", suspended.ID), fact.Of("count", count), fact.Of("lastCode", m.LastCode)))
+		Notify(c, []WaitingItem{{WaitingSuspended, string(suspended.ID), suspended.ID, suspended.Title, "leslie status " + string(suspended.ID)}})
+		c.Warn(commit.Warnings...) // W505: the suspension may not be on disk
 	}
 }
 
 // mistakeLimit returns the configured limit; use cases that need the configuration
 // report it if it cannot be read.
 func mistakeLimit(c *Call) int {
-	set, err := configured(c)
+	set, err := Configured(c)
 	if err != nil {
-		return defaultMistakeLimit
+		return DefaultMistakeLimit
 	}
 	return set.mistakeLimit
 }

@@ -9,6 +9,7 @@ import (
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
 	"leslie/store"
+	"leslie/store/replica"
 	"leslie/thread"
 	"leslie/warnings"
 )
@@ -20,7 +21,7 @@ import (
 // connect prepares the connection to the project's log, if it has one. Nobody is asked
 // yet. Errors: T502, T509; T903 for an address or credentials that cannot be used.
 func (p *Project) connect() error {
-	remote, err := store.ReadRemote(p.root)
+	remote, err := replica.Read(p.root)
 	if remote == nil || err != nil || p.env.Engine == nil {
 		return err
 	}
@@ -28,28 +29,28 @@ func (p *Project) connect() error {
 	if err != nil {
 		return err
 	}
-	p.link, err = p.env.link(*remote, machine)
+	p.link, err = p.env.Link(*remote, machine)
 	return err
 }
 
-// link is a connection to a log.
-func (e Environment) link(remote store.Remote, machine string) (*store.Link, error) {
-	l := &store.Link{Remote: remote, Machine: machine, Offline: e.Offline}
-	at := e.address(remote.URL, remote.Project, machine)
+// Link is a connection to a log.
+func (e Environment) Link(remote replica.Remote, machine string) (*replica.Link, error) {
+	l := &replica.Link{Remote: remote, Machine: machine, Offline: e.Offline}
+	at := e.Address(remote.URL, remote.Project, machine)
 	at.Gap = l.NoteGap
 	var err error
 	l.Ledger, err = e.Engine.Open(at)
-	return l, unusable(err)
+	return l, Unusable(err)
 }
 
-// address is where a log is, and who asks.
-func (e Environment) address(url, project, name string) ledger.Address {
-	return ledger.Address{URLs: serversOf(url), Project: project, Credentials: e.Credentials, Name: name}
+// Address is where a log is, and who asks.
+func (e Environment) Address(url, project, name string) ledger.Address {
+	return ledger.Address{URLs: ServersOf(url), Project: project, Credentials: e.Credentials, Name: name}
 }
 
-// serversOf are the servers of a URL: those behind the first have its scheme if they have
+// ServersOf are the servers of a URL: those behind the first have its scheme if they have
 // none.
-func serversOf(url string) []string {
+func ServersOf(url string) []string {
 	urls := strings.Split(url, ",")
 	scheme, _, ok := strings.Cut(urls[0], "://")
 	for i, u := range urls {
@@ -60,8 +61,8 @@ func serversOf(url string) []string {
 	return urls
 }
 
-// unusable is T903 for an address, or for credentials, that cannot be used.
-func unusable(err error) error {
+// Unusable is T903 for an address, or for credentials, that cannot be used.
+func Unusable(err error) error {
 	if err == nil || codes.Of(err) != nil {
 		return err
 	}
@@ -71,40 +72,41 @@ func unusable(err error) error {
 
 // askLog learns what time it is at the log, and where it ends, once for each call. What writes
 // needs no more: Store.Update reads what is new. Errors: T402, T510, T904.
-func askLog(c *Call) error {
+func askLog(c *Call) (err error) {
 	if c.project.link == nil || c.asked || c.draft != nil {
 		return nil
 	}
 	c.asked = true
-	return c.store.Ask(c.ctx)
+	c.logEnd, err = c.store.Ask(c.ctx)
+	return err
 }
 
-// refresh brings this machine's copy up to date, once for each call: unless somebody
+// Refresh brings this machine's copy up to date, once for each call: unless somebody
 // follows the log. Whatever looks at the store before it writes calls it. Errors: T402, T512,
 // T904.
-func refresh(c *Call) error {
+func Refresh(c *Call) error {
 	if c.project.link == nil || c.refreshed || c.draft != nil {
 		return nil
 	}
 	c.asked, c.refreshed = true, true
-	notes, err := c.store.Refresh(c.ctx)
+	notes, err := c.store.Refresh(c.ctx, c.logEnd)
 	c.storeWarnings.Add(notes...)
 	return err
 }
 
-// fetch brings the files of these threads here that other machines have published. What
+// Fetch brings the files of these threads here that other machines have published. What
 // only reads goes on with what is here if that fails. Errors: those of Store.Fetch.
-func fetch(c *Call, ids ...thread.ThreadID) error {
+func Fetch(c *Call, ids ...thread.ThreadID) error {
 	if c.project.link == nil || c.draft != nil {
 		return nil
 	}
-	if err := refresh(c); err != nil {
+	if err := Refresh(c); err != nil {
 		return err
 	}
-	notes, err := c.store.Fetch(c.ctx, c.lockWait(), ids...)
+	notes, err := c.store.Fetch(c.ctx, c.LockWait(), ids...)
 	c.storeWarnings.Add(notes...)
-	if err != nil && c.request.ReadOnly && c.ctx.Err() == nil && !codes.Has(err, codes.RemoteDiverged) {
-		if codes.Has(err, codes.RemoteUnreachable) && !warned(c.storeWarnings, warnings.CacheOld) {
+	if err != nil && c.request.ReadOnly && c.ctx.Err() == nil && !codes.Has(err, codes.RemoteDiverged) && !codes.Has(err, codes.RemoteDamaged) {
+		if codes.Has(err, codes.RemoteUnreachable) && !c.StoreWarned(warnings.CacheOld) {
 			c.storeWarnings.Add(warnings.CacheOld.New(fact.Of("reason", codes.Reason(err)), fact.Of("age", "some time"), fact.Of("revision", c.revision)))
 		}
 		return nil
@@ -120,24 +122,17 @@ func answeredByLog(c *Call) {
 	}
 }
 
-func warned(all warnings.List, code warnings.Code) bool {
-	return slices.ContainsFunc(all, func(w warnings.Warning) bool { return w.Code == code })
+// StoreWarned reports whether the store has given a warning.
+func (c *Call) StoreWarned(code warnings.Code) bool {
+	return slices.ContainsFunc(c.storeWarnings, func(w warnings.Warning) bool { return w.Code == code })
 }
 
 // clock is the time of what is recorded: in a project on several machines that of its
 // log's engine.
 func clock(c *Call) time.Time { return c.project.env.Now().Add(c.project.link.Skew()) }
 
-// handsOn reports whether an operation takes the files of its thread along to other
-// machines, whether it changes them or not: somebody else may go on with them.
-func handsOn(command string) bool {
-	first, _, _ := strings.Cut(command, " ")
-	return slices.Contains([]string{"done", "lifecycle", "suspend", "cancel", "checkpoint", "merge", "pull", "reference", "spawn", "transfer", "release", "publish"}, first) ||
-		command == keepCommand || command == "run end"
-}
-
-// machine is the name of this machine's copy of the project, "" if it is on one machine.
-func (p *Project) machine() string {
+// Machine is the name of this machine's copy of the project, "" if it is on one machine.
+func (p *Project) Machine() string {
 	if p.link == nil {
 		return ""
 	}

@@ -43,7 +43,7 @@ func logCall(c *Call, failure *codes.Error) {
 	}
 	path := c.store.Path(store.LogsDir + "/leslie.log")
 	if err := c.store.AppendLog(h.lines); err != nil && !c.request.ReadOnly {
-		c.warn(warnings.LogUnwritable.New(fact.Of("path", c.store.Relative(path)), fact.Of("reason", codes.Reason(err))))
+		c.Warn(warnings.LogUnwritable.New(fact.Of("path", c.store.Relative(path)), fact.Of("reason", codes.Reason(err))))
 	}
 }
 
@@ -69,7 +69,8 @@ func DebugLine(ctx context.Context, env Environment, dir, root string, caller Ca
 }
 
 // logAttrs returns the facts of one line, without structured values: a line is for
-// reading and counting, not for parsing.
+// reading and counting, not for parsing. A fact with the name of one of a line's own keys
+// (the code that W104 warns of, the actor whom T404 names) is logged as detailNAME.
 func logAttrs(c *Call, code string, facts fact.List) []slog.Attr {
 	var attrs []slog.Attr
 	if code != "" {
@@ -82,7 +83,12 @@ func logAttrs(c *Call, code string, facts fact.List) []slog.Attr {
 		if Structured(f.Value) {
 			continue
 		}
-		attrs = append(attrs, slog.Any(f.Key, f.Value))
+		key := f.Key
+		switch key {
+		case "time", "level", "code", "msg", "speaks", "line", "as", "actor": // lines are found and counted by these
+			key = "detail" + strings.ToUpper(key[:1]) + key[1:]
+		}
+		attrs = append(attrs, slog.Any(key, f.Value))
 	}
 	if _, said := facts.Get("operation"); !said {
 		attrs = append(attrs, slog.String("operation", c.request.Command))
@@ -162,7 +168,7 @@ const maxLogged = 1000
 func brief(l fact.List) fact.List {
 	out := make(fact.List, len(l))
 	for i, f := range l {
-		out[i] = fact.Of(f.Key, cut(l.Text(f.Key), maxLogged))
+		out[i] = fact.Of(f.Key, Cut(l.Text(f.Key), maxLogged))
 	}
 	return out
 }

@@ -1,33 +1,98 @@
 package app
 
 import (
+	"reflect"
+	"slices"
+	"time"
+
+	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
 )
 
+// SeenTimeout is how long MarkSeen waits for the lock.
+const SeenTimeout = time.Second
+
+// SeenCommand is the operation by which MarkSeen records what was read.
+const SeenCommand = "seen"
+
+// ShownMessages are messages of a thread that an answer shows to the thread's own agent.
+type ShownMessages struct {
+	ThreadID   thread.ThreadID      `json:"threadId"`
+	Injections []thread.InjectionID `json:"injections"`
+}
+
+// Show notes that the answer of a call shows these messages of a thread to the thread's
+// own agent. W105 speaks of the others alone. They count as read once MarkSeen was called,
+// which is for whoever has written the whole answer.
+func Show(c *Call, t thread.Thread, shown []thread.InjectionID) {
+	if len(shown) == 0 {
+		return
+	}
+	c.shown = &ShownMessages{t.ID, shown}
+	at := slices.IndexFunc(c.unread, func(u unreadThread) bool { return u.id == t.ID })
+	for _, i := range t.Unseen() {
+		if at >= 0 && slices.Contains(shown, i.ID) {
+			c.unread[at].Unread = c.unread[at].Without(i)
+		}
+	}
+}
+
+// Shown returns the messages that the answer of a call shows, nil if it shows none.
+func Shown(c *Call) *ShownMessages { return c.shown }
+
+// InjectionsFile is the file in a thread's folder that keeps every injection.
+const InjectionsFile = store.MetaDir + "/injections.jsonl"
+
+// NewMessageID returns an id that no message has.
+func NewMessageID(c *Call, s *thread.State) thread.InjectionID {
+	return thread.InjectionID(c.NewID("", thread.PrefixInjection, s.InjectionExists))
+}
+
+// Note plans a line in the file that keeps a thread's injections.
+func Note(s *thread.State, id thread.ThreadID, line string) {
+	s.Plan(thread.Step{Do: thread.StepAppend, To: ThreadPlace(id) + "/" + InjectionsFile, Line: line})
+}
+
 // This file tells a caller who speaks for a thread which messages wait for its agent.
 
-// speakerOf returns the thread for which the caller speaks: the one that it names, or for
+// SpeakerOf returns the thread for which the caller speaks: the one that it names, or for
 // an agent that names none the one in whose worktree it works.
-func speakerOf(c *Call, s *thread.State) (thread.Thread, bool) {
+func SpeakerOf(c *Call, s *thread.State) (thread.Thread, bool) {
 	switch {
 	case c.caller.Thread != "":
 		return s.Speaker(c.caller.Thread)
 	case c.caller.As == thread.Agent && c.caller.Dir != "" && c.caller.Dir != c.project.root:
-		return s.WorktreeOwner(c.project.worktree(c.caller.Dir))
+		return s.WorktreeOwner(c.project.Worktree(c.caller.Dir))
 	}
 	return thread.Thread{}, false
 }
 
-// WorktreeThread returns the thread in whose worktree an agent works that names none, ""
-// for everybody else and everywhere else. It warns of nothing: the caller's own use case
+// spokenFor returns the threads for which the caller speaks: see SpeakerOf. An agent that
+// neither names one nor works in a worktree speaks for those that it holds.
+func spokenFor(c *Call, s *thread.State) []thread.Thread {
+	if t, ok := SpeakerOf(c, s); ok {
+		return []thread.Thread{t}
+	}
+	if c.caller.As != thread.Agent || !holds(c) {
+		return nil
+	}
+	return s.HeldBy(c.caller.Actor, c.Now())
+}
+
+// holds reports whether the caller names no thread and has claimed some on this machine: only
+// then they are looked for.
+func holds(c *Call) bool { return c.caller.Thread == "" && !c.store.HeardOf(c.caller.Actor).IsZero() }
+
+// WorktreeThread returns the thread in whose worktree a caller works that names none, ""
+// everywhere else. It warns of nothing: the caller's own use case
 // reads the store next.
 func WorktreeThread(c *Call) (id thread.ThreadID) {
-	if c.caller.Thread != "" || c.caller.As != thread.Agent || c.caller.Dir == c.project.root {
+	if c.caller.Thread != "" || c.caller.Dir == "" || c.caller.Dir == c.project.root {
 		return ""
 	}
-	_, err := c.view(func(s *thread.State) error {
-		own, _ := speakerOf(c, s)
+	_, err := c.View(func(s *thread.State) error {
+		own, _ := s.WorktreeOwner(c.project.Worktree(c.caller.Dir))
 		id = own.ID
 		return nil
 	})
@@ -37,73 +102,107 @@ func WorktreeThread(c *Call) (id thread.ThreadID) {
 	return id
 }
 
-// speaking returns a stamp that names the thread for which the caller speaks.
-func speaking(c *Call, s *thread.State, stamp thread.Stamp) thread.Stamp {
-	if own, ok := speakerOf(c, s); ok {
+// Speaking returns a stamp that names the thread for which the caller speaks.
+func Speaking(c *Call, s *thread.State, stamp thread.Stamp) thread.Stamp {
+	if own, ok := SpeakerOf(c, s); ok {
 		stamp.Speaks = own.ID
 	}
 	return stamp
 }
 
-// isOwnAgent reports whether the caller is the agent of a thread: one that speaks for it.
-func isOwnAgent(c *Call, s *thread.State, id thread.ThreadID) bool {
-	own, ok := speakerOf(c, s)
-	return ok && own.ID == id && c.caller.As == thread.Agent
+// IsOwnAgent reports whether the caller is the agent of a thread: one that speaks for it, or
+// that holds it and speaks for no other.
+func IsOwnAgent(c *Call, s *thread.State, id thread.ThreadID) bool {
+	if c.caller.As != thread.Agent {
+		return false
+	}
+	if own, ok := SpeakerOf(c, s); ok || c.caller.Thread != "" {
+		return ok && own.ID == id
+	}
+	t, _ := s.Threads.Peek(string(id))
+	held := t.Held(c.Now())
+	return held != nil && held.Holder == c.caller.Actor
 }
 
 // noteMessages remembers for Notices what waits for the caller's thread in a State.
 func noteMessages(c *Call, s *thread.State) {
-	c.looked, c.unread, c.notices = true, thread.Unread{}, nil
+	c.looked, c.unread, c.ended = true, nil, nil
 	if c.request.NoteWaiting {
 		c.waiting = waitingForPerson(c, s)
 	}
-	if t, ok := speakerOf(c, s); ok {
-		c.unread = s.UnreadOf(t)
-		if w, waits := c.unread.Warning(t.ID); waits {
-			c.notices = warnings.List{w}
+	own := spokenFor(c, s)
+	for _, t := range own {
+		c.unread = append(c.unread, unreadThread{t.ID, s.UnreadOf(t)})
+	}
+	if _, speaks := SpeakerOf(c, s); !speaks && holds(c) {
+		own = s.FormerlyHeldBy(c.caller.Actor)
+	}
+	for _, t := range own {
+		if w, ended := t.Ending(c.caller.Actor, c.Now()); ended {
+			c.ended = append(c.ended, w)
 		}
 	}
 }
 
-// Notices returns W105 if messages wait for the thread for which the caller speaks, as
-// of the State that the call last read. It is not part of the result, which may be
-// stored, and is not logged, because it comes with every call until the messages are
-// read. Call it after Finish.
-func (c *Call) Notices() warnings.List {
+// unreadThread is what waits for the agent of a thread.
+type unreadThread struct {
+	id thread.ThreadID
+	thread.Unread
+}
+
+// Notices returns W105 if messages wait for a thread for which the caller speaks, and W112
+// if somebody else has ended the caller's claim on one, as of the State that the call last
+// read, and W517 for a configuration that cannot be used, of which the call itself says
+// nothing. It is not part of the result, which may be stored, and is not logged, because it
+// comes with every call until the messages are read, and the file is mended. Call it after
+// Finish.
+func (c *Call) Notices() (all warnings.List) {
+	if !c.toldConfig {
+		all = badConfigs(c)
+	}
 	if !c.looked {
 		lookForMessages(c)
 	}
-	return c.notices
+	return append(all, notices(c)...)
+}
+
+func notices(c *Call) (all warnings.List) {
+	for _, u := range c.unread {
+		if w, waits := u.Warning(u.id); waits {
+			all = append(all, w)
+		}
+	}
+	return append(all, c.ended...)
 }
 
 // lookForMessages reads the State for Notices, if the caller may speak for a thread.
 func lookForMessages(c *Call) {
-	if c.draft == nil && (c.caller.Thread != "" || c.caller.As == thread.Agent) {
+	if c.draft == nil && (c.caller.Thread != "" || c.caller.As == thread.Agent || holds(c)) {
 		_, _ = c.store.View(c.ctx, func(s *thread.State) error { noteMessages(c, s); return nil })
 	}
 }
 
-// takeNotices returns what Notices does as of now, and nothing for what was taken last.
+// TakeNotices returns what Notices does as of now, and nothing for what was taken last.
 // What is taken does not come with Notices again.
-func takeNotices(c *Call, last *thread.Unread) (fresh warnings.List) {
+func TakeNotices(c *Call, last *warnings.List) (fresh warnings.List) {
 	lookForMessages(c)
-	if c.unread != *last {
-		fresh = c.notices
+	now := notices(c)
+	if !reflect.DeepEqual(now, *last) {
+		fresh = now
 	}
-	*last, c.notices = c.unread, nil
+	*last, c.unread, c.ended = now, nil, nil
 	return fresh
 }
 
-// messagesWait reports whether the caller is the agent of a thread and has messages to
+// MessagesWait reports whether the caller is the agent of a thread and has messages to
 // read.
-func messagesWait(c *Call, s *thread.State) bool {
-	own, ok := speakerOf(c, s)
-	return ok && c.caller.As == thread.Agent && s.UnreadOf(own).Count > 0
+func MessagesWait(c *Call, s *thread.State) bool {
+	return c.caller.As == thread.Agent && slices.ContainsFunc(spokenFor(c, s), func(own thread.Thread) bool { return s.UnreadOf(own).Count > 0 })
 }
 
-// mayFinish keeps, inside a rule, an agent from completing its thread while messages
+// MayFinish keeps, inside a rule, an agent from completing its thread while messages
 // are unread or comments open (T113); anybody else is warned (W105). Errors: T101, T105, T113.
-func mayFinish(c *Call, s *thread.State, id string) error {
+func MayFinish(c *Call, s *thread.State, id string) error {
 	t, err := s.Thread(id)
 	if err != nil || t.Status.Terminated() {
 		return err
@@ -111,10 +210,10 @@ func mayFinish(c *Call, s *thread.State, id string) error {
 	unread := s.UnreadOf(t)
 	w, waits := unread.All().Warning(t.ID)
 	switch {
-	case waits && isOwnAgent(c, s, t.ID):
+	case waits && IsOwnAgent(c, s, t.ID):
 		return unread.Refusal(t.ID)
 	case waits:
-		c.warn(w)
+		c.Warn(w)
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ type Notification struct {
 // maxNotified is how many characters of a title are told.
 const maxNotified = 200
 
-// begunToWait returns what waits for a person since these changes and did not before. A
+// BegunToWait returns what waits for a person since these changes and did not before. A
 // thread that the mistake limit suspends is told where that happens.
-func begunToWait(changes []thread.Change) []WaitingItem {
+func BegunToWait(changes []thread.Change) []WaitingItem {
 	var out []WaitingItem
 	for _, c := range changes {
 		_, waited := waitsIn(c.Record, c.Before)
@@ -39,20 +39,20 @@ func begunToWait(changes []thread.Change) []WaitingItem {
 func waitsIn(record string, value json.RawMessage) (item WaitingItem, waits bool) {
 	switch table, _, _ := strings.Cut(record, "/"); table {
 	case thread.TableApprovals:
-		g := recordIn[thread.Approval](value)
-		return waitingRequest(g), g.Status == thread.GrantOpen
+		g := RecordIn[thread.Approval](value)
+		return requestItem(g), g.Status == thread.GrantOpen
 	case thread.TableQuestions:
-		q := recordIn[thread.Question](value)
-		return waitingQuestion(q), q.Status == thread.QuestionOpen && q.To == ""
+		q := RecordIn[thread.Question](value)
+		return QuestionItem(q), q.Status == thread.QuestionOpen && q.To == ""
 	case thread.TableMerges:
-		m := recordIn[thread.Merge](value)
-		return waitingMerge(m), m.Strategy == thread.HumanOnly && (m.Queued == nil || m.Queued.Refused != nil)
+		m := RecordIn[thread.Merge](value)
+		return MergeItem(m), m.Strategy == thread.HumanOnly && (m.Queued == nil || m.Queued.Refused != nil)
 	}
 	return item, false
 }
 
-// recordIn decodes a record, empty if there is none or it cannot be read.
-func recordIn[R any](value json.RawMessage) R {
+// RecordIn decodes a record, empty if there is none or it cannot be read.
+func RecordIn[R any](value json.RawMessage) R {
 	var r, none R
 	if json.Unmarshal(value, &r) != nil {
 		return none
@@ -60,19 +60,19 @@ func recordIn[R any](value json.RawMessage) R {
 	return r
 }
 
-// notify starts the user's command for each event. Nobody waits for it, and its failure
+// Notify starts the user's command for each event. Nobody waits for it, and its failure
 // changes nothing.
-func notify(c *Call, events []WaitingItem) {
+func Notify(c *Call, events []WaitingItem) {
 	if len(events) == 0 || c.project.env.Notify == nil {
 		return
 	}
-	set, err := configured(c)
+	set, err := Configured(c)
 	if err != nil || set.notify == "" {
 		return
 	}
 	for _, e := range events {
-		e.Title = cut(e.Title, maxNotified)
-		if event, err := json.Marshal(Notification{e, c.project.root, c.now()}); err == nil {
+		e.Title = Cut(e.Title, maxNotified)
+		if event, err := json.Marshal(Notification{e, c.project.root, c.Now()}); err == nil {
 			c.project.env.Notify(set.notify, c.project.root, append(event, '\n'))
 		}
 	}

@@ -2,8 +2,6 @@ package app
 
 import (
 	"io"
-
-	"leslie/store"
 )
 
 // Progress is how far a call is that may take a while. It is a hint for people: the numbers
@@ -24,35 +22,31 @@ const (
 	CountsShares ProgressUnit = "shares"
 )
 
-// progress tells how far the call is, if anybody asked.
-func progress(c *Call, p Progress) {
+// Report tells how far the call is, if anybody asked.
+func Report(c *Call, p Progress) {
 	if c != nil && c.request.Progress != nil {
 		c.request.Progress(p)
 	}
 }
 
-// storeProgress is how the store tells how far it is, nil if nobody asked.
-func (r Request) storeProgress() func(store.Progress) {
-	if r.Progress == nil {
-		return nil
-	}
-	return func(p store.Progress) {
-		r.Progress(Progress{What: p.What, Done: int64(p.Done), Total: int64(p.Total), Unit: CountsShares})
-	}
+// ReportCheck tells how far a check of the whole store is, in equal shares, if anybody asked.
+func (c *Call) ReportCheck(what string, done, total int) {
+	Report(c, Progress{What: what, Done: int64(done), Total: int64(total), Unit: CountsShares})
 }
 
-// telling is a reader that tells how much of it was read.
-type telling struct {
+// Telling is a reader that tells how much of it was read.
+type Telling struct {
 	io.Reader
-	c    *Call
-	what string
+	C    *Call
+	What string
 	done int64
-	size int64 // 0 if nobody knows it
+	Size int64 // 0 if nobody knows it
 }
 
-func (r *telling) Read(b []byte) (int, error) {
+// Read reads, and tells how far.
+func (r *Telling) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.done += int64(n)
-	progress(r.c, Progress{What: r.what, Done: r.done, Total: r.size, Unit: CountsBytes})
+	Report(r.C, Progress{What: r.What, Done: r.done, Total: r.Size, Unit: CountsBytes})
 	return n, err
 }

@@ -3,14 +3,34 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
+	"strings"
 	"time"
 
-	"leslie/internal/fact"
 	"leslie/internal/ledger"
+	"leslie/internal/retry"
 	"leslie/store"
+	"leslie/store/replica"
 	"leslie/thread"
 	"leslie/warnings"
 )
+
+// Environ is the environment of started programs.
+func Environ(c *Call) []string {
+	if c.project.env.Environ == nil {
+		return nil
+	}
+	return c.project.env.Environ()
+}
+
+// cleanupTime is how long what a failed call has begun may take to be taken back.
+const cleanupTime = 20 * time.Second
+
+// Cleaning returns a context for taking back what a call has begun, also if the call's
+// own has ended.
+func Cleaning(c *Call) (context.Context, context.CancelFunc) {
+	return c.project.env.Timeout(context.WithoutCancel(c.ctx), cleanupTime)
+}
 
 // Environment has what use cases need from the process, as values.
 type Environment struct {
@@ -20,6 +40,8 @@ type Environment struct {
 	NewID func(prefix string) string
 	// Jitter returns a random duration in (0, most].
 	Jitter func(most time.Duration) time.Duration
+	// Retry is the schedule of the lock and of agents; its zero value is retry.Default().
+	Retry retry.Policy
 	// WithTimeout returns a context with a timeout; nil: context.WithTimeout.
 	WithTimeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// Engine opens the logs of projects on several machines; nil: there are none.
@@ -30,8 +52,10 @@ type Environment struct {
 	Host func() string
 	// Offline: no log is asked, and so nothing can be written that has one.
 	Offline bool
-	// Home is the user's home folder with their configuration, "" if unknown.
+	// Home is the user's home folder, "" if unknown.
 	Home string
+	// Config is the file with the user's configuration (OwnConfig), "" if unknown.
+	Config string
 	// Program is leslie's own executable, absolute, and Version its version; "" if unknown.
 	Program, Version string
 	// Environ returns the environment for started programs (agents, validators).
@@ -41,8 +65,8 @@ type Environment struct {
 	Notify func(command, dir string, event []byte)
 }
 
-// timeout returns a context that ends after a duration.
-func (e Environment) timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// Timeout returns a context that ends after a duration.
+func (e Environment) Timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if e.WithTimeout == nil {
 		return context.WithTimeout(ctx, d)
 	}
@@ -54,14 +78,14 @@ func (e Environment) timeout(ctx context.Context, d time.Duration) (context.Cont
 type Project struct {
 	root string
 	env  Environment
-	link *store.Link // of a project on several machines
+	link *replica.Link // of a project on several machines
 }
 
 // Open finds the project of dir: see store.Find. Errors: T504 with the searched
 // places.
 func Open(dir string, env Environment) (*Project, error) {
 	p := &Project{env: env}
-	st, err := store.Find(dir, p.storeOptions())
+	st, err := store.Find(dir, p.StoreOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +93,21 @@ func Open(dir string, env Environment) (*Project, error) {
 	return p, p.connect()
 }
 
+// NewProject is the project in a folder, absolute, where a store is or will be.
+func NewProject(env Environment, root string) *Project { return &Project{env: env, root: root} }
+
 // Root is the project's folder, absolute.
 func (p *Project) Root() string { return p.root }
 
-func (p *Project) storeOptions() store.Options {
-	return store.Options{Jitter: p.env.Jitter, Now: p.env.Now, Home: p.env.Home, Link: p.link}
+// Environment is what the project's calls get from outside.
+func (p *Project) Environment() *Environment { return &p.env }
+
+// Link is the project's connection with other machines, nil on one alone.
+func (p *Project) Link() *replica.Link { return p.link }
+
+// StoreOptions are what the project's stores are opened with.
+func (p *Project) StoreOptions() store.Options {
+	return store.Options{Lock: p.env.Retry, Jitter: p.env.Jitter, Now: p.env.Now, Home: p.env.NoProject(), Link: p.link}
 }
 
 // Caller is who acts.
@@ -136,28 +170,54 @@ type Call struct {
 	target        thread.ThreadID // the thread that the call concerns, for the log
 	changed       bool
 	replayed      bool
-	draft         *draft         // of the batch that this call is a line of
-	staged        []*store.Stage // what the operation relies on
-	reversal      thread.Reversal
-	note          string        // what the log says of a call that worked
-	looked        bool          // a State was read
-	asked         bool          // the log of a project on several machines was asked
-	refreshed     bool          // and what it has is here
-	unread        thread.Unread // of the thread for which the caller speaks
-	notices       warnings.List // see Notices
-	waiting       []WaitingItem // see Waiting
+	draft         *draft             // of the batch that this call is a line of
+	staged        []*store.Stage     // what the operation relies on
+	unless        *store.Call        // see UnlessAnswered
+	last          thread.OperationID // what the call has recorded
+	continues     thread.OperationID // see GoOn
+	note          string             // what the log says of a call that worked
+	looked        bool               // a State was read
+	toldConfig    bool               // the call itself says what is wrong with the configuration
+	asked         bool               // the log of a project on several machines was asked
+	logEnd        *store.LogEnd      // and where it ended
+	refreshed     bool               // and what it has is here
+	unread        []unreadThread     // of the threads for which the caller speaks
+	ended         warnings.List      // of claims of the caller: see Notices
+	shown         *ShownMessages     // see Show
+	waiting       []WaitingItem      // see Waiting
 	ownWaiting    map[string]bool
+	after         func(*Call) // what a line of a batch leaves to do once all of it is committed
+	// waited: the call has waited for something, so that calling again is what it is for.
+	waited bool
 }
 
 // Call starts one use case.
 func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
-	opts := p.storeOptions()
-	opts.Progress, opts.Context = r.storeProgress(), ctx
+	opts := p.StoreOptions()
+	opts.Context = ctx
 	return &Call{
 		ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread),
 		store: store.Open(p.root, opts),
 	}
 }
+
+// Context is that of the caller.
+func (c *Call) Context() context.Context { return c.ctx }
+
+// Project is where the call works.
+func (c *Call) Project() *Project { return c.project }
+
+// Store is the call's own handle of the store.
+func (c *Call) Store() *store.Store { return c.store }
+
+// SetStore gives the call another handle of the same store.
+func (c *Call) SetStore(st *store.Store) { c.store = st }
+
+// Caller is who called.
+func (c *Call) Caller() Caller { return c.caller }
+
+// Request has what all calls have in common. A use case may change it for what it does next.
+func (c *Call) Request() *Request { return &c.request }
 
 // Root is the project's folder, absolute.
 func (c *Call) Root() string { return c.project.root }
@@ -179,25 +239,93 @@ func (c *Call) Changed() bool { return c.changed }
 // Target returns the thread that the call concerns, "" for none.
 func (c *Call) Target() thread.ThreadID { return c.target }
 
-// Warn adds warnings from the caller of the use case.
-func (c *Call) Warn(w ...warnings.Warning) { c.warn(w...) }
+// SetTarget names the thread that the call concerns.
+func (c *Call) SetTarget(id thread.ThreadID) { c.target = id }
 
-// warn adds a warning.
-func (c *Call) warn(w ...warnings.Warning) { c.warnings.Add(w...) }
+// SetRevision names the store's revision of the result.
+func (c *Call) SetRevision(r *thread.Revision) { c.revision = r }
 
-// now returns the time as in records: milliseconds, UTC.
-func (c *Call) now() time.Time { return clock(c).UTC().Truncate(time.Millisecond) }
+// SetChanged says whether the call committed a change.
+func (c *Call) SetChanged(changed bool) { c.changed = changed }
 
-// operation returns the stamp of this call's operation; a call has one stamp.
-func (c *Call) operation() thread.Stamp {
+// SetNote sets what the log says of a call that worked.
+func (c *Call) SetNote(note string) { c.note = note }
+
+// Replayed reports whether the result is that of an earlier call with the same request id.
+func (c *Call) Replayed() bool { return c.replayed }
+
+// Continues is the operation that the call's next one is a part of, "" for none: see GoOn.
+func (c *Call) Continues() thread.OperationID { return c.continues }
+
+// SetContinues names that operation.
+func (c *Call) SetContinues(op thread.OperationID) { c.continues = op }
+
+// Warn adds a warning.
+func (c *Call) Warn(w ...warnings.Warning) { c.warnings.Add(w...) }
+
+// WarnAnew forgets all warnings but the first: what gave the others runs again.
+func (c *Call) WarnAnew(first int) { c.warnings = c.warnings[:first] }
+
+// Outlast lets the call go on although its caller has gone, waiting for the lock no longer
+// than patience.
+func (c *Call) Outlast(patience time.Duration) {
+	c.ctx = context.WithoutCancel(c.ctx)
+	c.request.LockTimeout, c.request.Waiting = patience, nil
+}
+
+// Join continues with the project on several machines that link has.
+func (c *Call) Join(link *replica.Link) {
+	c.project.link, c.changed = link, true
+	opts := c.project.StoreOptions()
+	opts.Context = c.ctx
+	c.SetStore(store.Open(c.project.root, opts))
+}
+
+// Now returns the time as in records: milliseconds, UTC.
+func (c *Call) Now() time.Time { return clock(c).UTC().Truncate(time.Millisecond) }
+
+// Operation returns the stamp of this call's operation; a call has one stamp.
+func (c *Call) Operation() thread.Stamp {
 	if c.stamp == nil {
 		_ = askLog(c) // for the time; whoever reads or writes is told what is wrong
 		c.stamp = &thread.Stamp{
 			Operation: c.project.newOperation(),
-			Time:      c.now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: doubted(c), Speaks: thread.ThreadID(c.caller.Thread),
+			Time:      c.Now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: Doubted(c), Speaks: thread.ThreadID(c.caller.Thread),
 		}
 	}
 	return *c.stamp
+}
+
+// ReadHere lets the call read what is on this machine, without asking the project's log.
+func (c *Call) ReadHere() { c.refreshed = true }
+
+// TellsOfConfiguration says that the call itself tells what is wrong with the configuration.
+func (c *Call) TellsOfConfiguration() { c.toldConfig = true }
+
+// UnlessAnswered makes the call's operations fail with store.ErrAnswered once the request of
+// whole, which is the call with all its operations, has its answer; nil ends that.
+func (c *Call) UnlessAnswered(whole *store.Call) { c.unless = whole }
+
+// NewOperation lets what the call writes next be an operation of its own, with a time of its
+// own.
+func (c *Call) NewOperation() { c.stamp, c.staged = nil, nil }
+
+// Include takes over what another call of the same line has done, and its warnings.
+func (c *Call) Include(other *Call) {
+	c.revision, c.changed = other.revision, c.changed || other.changed
+	c.Warn(other.warnings...)
+}
+
+// Wrote notes an operation that the call has made beside its own, with its warnings.
+func (c *Call) Wrote(commit store.Commit) {
+	c.revision, c.changed = &commit.Revision, c.changed || commit.Changed
+	c.Warn(commit.Warnings...)
+}
+
+// GoOn lets the next operation of the call have a stamp of its own, and be one with the
+// last one to whoever called.
+func GoOn(c *Call) {
+	c.continues, c.stamp = c.last, nil
 }
 
 // newOperation returns an id for an operation: a longer one where other machines make some
@@ -210,21 +338,21 @@ func (p *Project) newOperation() thread.OperationID {
 	return thread.OperationID(id)
 }
 
-// doubted reports whether the caller claims to be a person in an agent's environment,
+// Doubted reports whether the caller claims to be a person in an agent's environment,
 // and the user's own configuration does not trust that there.
-func doubted(c *Call) bool {
+func Doubted(c *Call) bool {
 	if !c.caller.InAgent || !c.caller.As.Person() {
 		return false
 	}
-	set, err := configured(c)
+	set, err := Configured(c)
 	return err != nil || !set.trustAs
 }
 
-// byPerson reports whether the caller has a person's authority.
-func byPerson(c *Call) bool { return c.caller.As.Person() && !doubted(c) }
+// ByPerson reports whether the caller has a person's authority.
+func ByPerson(c *Call) bool { return c.caller.As.Person() && !Doubted(c) }
 
-// newID returns the wanted id, otherwise a fresh one that is not taken.
-func (c *Call) newID(wanted, prefix string, taken func(string) bool) string {
+// NewID returns the wanted id, otherwise a fresh one that is not taken.
+func (c *Call) NewID(wanted, prefix string, taken func(string) bool) string {
 	if wanted != "" {
 		return wanted
 	}
@@ -235,8 +363,8 @@ func (c *Call) newID(wanted, prefix string, taken func(string) bool) string {
 	}
 }
 
-// threadOr returns the named thread, otherwise the one that the caller speaks for.
-func (c *Call) threadOr(id string) string {
+// ThreadOr returns the named thread, otherwise the one that the caller speaks for.
+func (c *Call) ThreadOr(id string) string {
 	if id == "" {
 		id = c.caller.Thread
 	}
@@ -244,9 +372,27 @@ func (c *Call) threadOr(id string) string {
 	return id
 }
 
-// warnSkipped adds W204 for entries that are not regular files.
-func (c *Call) warnSkipped(paths []string) {
-	if len(paths) > 0 {
-		c.warn(warnings.SkippedFiles.NewOfPaths(paths, fact.List(nil)))
+// WarnSkipped adds W204 for entries that are not regular files, and W515 for names that
+// are not UTF-8.
+func (c *Call) WarnSkipped(paths []string) { c.Warn(warnings.LeftOut(paths)...) }
+
+// Worktree returns a folder as stored in a thread: relative to the project's root if
+// it is inside it, otherwise absolute.
+func (p *Project) Worktree(dir string) string {
+	if dir == "" {
+		return ""
 	}
+	dir = p.Absolute(dir)
+	if rel, err := filepath.Rel(p.root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return filepath.ToSlash(rel)
+	}
+	return dir
+}
+
+// Absolute returns a folder, absolute or from the project's root, as an absolute one.
+func (p *Project) Absolute(dir string) string {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.root, dir)
+	}
+	return filepath.Clean(dir)
 }

@@ -1,66 +1,74 @@
 package app
 
 import (
+	"errors"
+
 	"leslie/store"
 	"leslie/thread"
 	"leslie/warnings"
 )
 
-// systemActor is the actor of operations by leslie itself.
-const systemActor = "leslie"
+// SystemActor is the actor of operations by leslie itself.
+const SystemActor = "leslie"
 
-// readOnly marks the call as one that changes nothing, even if it finds unfinished
+// ReadOnly marks the call as one that changes nothing, even if it finds unfinished
 // work. Every use case that only reads calls it first.
-func (c *Call) readOnly() { c.request.ReadOnly = true }
+func (c *Call) ReadOnly() { c.request.ReadOnly = true }
 
-// view reads the current State with passed deadlines applied. A line of a batch sees
+// View reads the current State with passed deadlines applied. A line of a batch sees
 // the effects of the lines before it. Errors: fn's, and those of Store.View.
-func (c *Call) view(fn func(s *thread.State) error) (store.View, error) {
+func (c *Call) View(fn func(s *thread.State) error) (store.View, error) {
 	if c.draft != nil {
 		return store.View{Revision: c.draft.state.Revision}, fn(c.draft.state.Fork())
 	}
-	if err := refresh(c); err != nil {
+	if err := Refresh(c); err != nil {
 		return store.View{}, err
 	}
 	v, err := c.store.View(c.ctx, func(s *thread.State) error {
-		if now := c.now(); s.Overdue(now) {
-			s.Expire(thread.Stamp{Time: now, As: thread.System, Actor: systemActor})
+		if now := c.Now(); s.Overdue(now) {
+			s.Expire(thread.Stamp{Time: now, As: thread.System, Actor: SystemActor})
 		}
 		noteMessages(c, s)
 		return fn(s)
 	})
-	c.warn(v.Warnings...)
+	c.Warn(v.Warnings...)
 	if err == nil {
 		c.revision = &v.Revision
 	}
 	return v, err
 }
 
-// settled runs read, which reads these threads' files and perhaps the State, so that it
+// ReadConsistent runs read, which reads these threads' files and perhaps the State, so that it
 // sees no operation's file work half done. A call that is going to write first finishes
 // what a killed process left; one that only reads changes nothing. read may run again,
-// and its earlier warnings are then dropped. A call of settled inside read, or inside a
+// and its earlier warnings are then dropped. A call of it inside read, or inside a
 // rule under the lock, just runs its function.
-func (c *Call) settled(read func() error, ids ...thread.ThreadID) (err error) {
+func (c *Call) ReadConsistent(read func() error, ids ...thread.ThreadID) (err error) {
 	if c.covered {
 		return read()
 	}
-	if err := fetch(c, ids...); err != nil {
+	if err := Fetch(c, ids...); err != nil {
 		return err
 	}
 	c.covered = true
 	defer func() { c.covered = false }()
 	kept := len(c.warnings)
 	again := func() error {
-		c.warnings = c.warnings[:kept]
+		c.WarnAnew(kept)
 		return read()
 	}
 	var found warnings.List
 	if c.request.ReadOnly {
-		found, err = c.store.Consistent(c.ctx, ids, again)
+		found, err = c.store.ReadConsistent(c.ctx, ids, again)
 	} else {
-		found, err = c.store.Settled(c.ctx, c.lockWait(), ids, again)
+		found, err = c.store.ReadConsistentToWrite(c.ctx, c.LockWait(), ids, again)
 	}
 	c.storeWarnings.Add(found...)
 	return err
 }
+
+// Attempts is how often something is planned if the files keep changing.
+const Attempts = 3
+
+// ErrMoved says that files have changed since planning.
+var ErrMoved = errors.New("the files changed since that was planned")

@@ -1,11 +1,67 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"leslie/codes"
+	"leslie/store"
 	"leslie/thread"
 )
+
+// ApprovalsOf returns the grants of a thread, live or archived.
+func ApprovalsOf(s *thread.State, t thread.Thread) ([]thread.Approval, error) {
+	if t.Status == thread.Archived {
+		return s.ArchivedApprovals(t.ID)
+	}
+	return s.ApprovalsOf(t.ID), nil
+}
+
+// This file has what all use cases about code share: the project's repository, the
+// folders of worktrees, and who works on a thread's worktree.
+
+// CodeRecord is what is recorded of a thread's code. Its branch and its worktree are the
+// thread's.
+type CodeRecord struct {
+	State thread.CodeState `json:"state"`
+	// Target is the branch from which it started, null if it was a commit.
+	Target *string             `json:"target"`
+	Start  string              `json:"start"`
+	Slot   int                 `json:"slot,omitempty"`
+	Landed []thread.CodeLanded `json:"landed,omitempty"`
+	// Accept has the checks that an agent's done runs, Evidence how they ended; only a
+	// thread's status has that.
+	Accept   []string              `json:"accept,omitempty"`
+	Evidence []thread.CodeEvidence `json:"evidence,omitempty"`
+	// Checks has how the checks ended where the branch begins, and when they last ran; only
+	// a thread's status has them.
+	Checks []thread.CodeEvidence `json:"checks,omitempty"`
+	// Left says what was not committed when the thread was completed.
+	Left *thread.CodeLeft `json:"left,omitempty"`
+}
+
+// CodeOf returns what is recorded of a thread's code, nil for none.
+func CodeOf(t thread.Thread) *CodeRecord {
+	c := t.OwnedCode()
+	if c == nil {
+		return nil
+	}
+	return &CodeRecord{
+		State: c.State, Target: OrNull(BranchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed, Accept: c.Accept,
+		Left: c.Left,
+	}
+}
+
+// BranchOf is a ref's name as people write it.
+func BranchOf(ref string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/"} {
+		if name, ok := strings.CutPrefix(ref, prefix); ok {
+			return name
+		}
+	}
+	return ref
+}
 
 // This file defines records as results show them.
 
@@ -15,40 +71,78 @@ type Actor struct {
 	Actor string           `json:"actor"`
 }
 
-func actorOf(by thread.Attribution) Actor { return Actor{As: by.As, Actor: by.Actor} }
+// ActorOf is who did something, as an answer shows it.
+func ActorOf(by thread.Attribution) Actor { return Actor{As: by.As, Actor: by.Actor} }
 
 // ThreadRecord has a thread's own fields.
 type ThreadRecord struct {
-	ThreadID    thread.ThreadID    `json:"threadId"`
-	Title       string             `json:"title"`
-	Intent      string             `json:"intent"`
-	Status      thread.Status      `json:"status"`
-	Reason      string             `json:"reason,omitempty"`
-	Executor    thread.Executor    `json:"executor"`
-	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
-	ParentID    *thread.ThreadID   `json:"parentId"`
-	Tags        []string           `json:"tags"`
-	DependsOn   []thread.ThreadID  `json:"dependsOn"`
-	Branch      *string            `json:"branch"`
-	Worktree    *string            `json:"worktree"`
-	Code        *CodeRecord        `json:"code,omitempty"`
-	Inherit     thread.Inherit     `json:"inherit"`
-	Path        string             `json:"path"` // its folder, from the project's root
-	Dir         string             `json:"dir"`  // its folder, absolute
-	CreatedAt   time.Time          `json:"createdAt"`
-	CreatedBy   Actor              `json:"createdBy"`
-	UpdatedAt   time.Time          `json:"updatedAt"`
-	Revision    thread.Revision    `json:"revision"`
+	ThreadID    thread.ThreadID     `json:"threadId"`
+	Title       string              `json:"title"`
+	Intent      string              `json:"intent"`
+	Status      thread.Status       `json:"status"`
+	Reason      string              `json:"reason,omitempty"`
+	Ended       *thread.Attribution `json:"ended,omitempty"` // who completed or cancelled it
+	Successor   thread.ThreadID     `json:"successor,omitempty"`
+	Executor    thread.Executor     `json:"executor"`
+	Priority    thread.Priority     `json:"priority"`
+	ObjectiveID thread.ObjectiveID  `json:"objectiveId"`
+	ParentID    *thread.ThreadID    `json:"parentId"`
+	Tags        []string            `json:"tags"`
+	DependsOn   []thread.ThreadID   `json:"dependsOn"`
+	Branch      *string             `json:"branch"`
+	Worktree    *string             `json:"worktree"`
+	Code        *CodeRecord         `json:"code,omitempty"`
+	Inherit     thread.Inherit      `json:"inherit"`
+	Path        string              `json:"path"` // its folder, from the project's root
+	Dir         string              `json:"dir"`  // its folder, absolute
+	CreatedAt   time.Time           `json:"createdAt"`
+	CreatedBy   Actor               `json:"createdBy"`
+	UpdatedAt   time.Time           `json:"updatedAt"`
+	Revision    thread.Revision     `json:"revision"`
 }
 
-func threadOf(c *Call, t thread.Thread) ThreadRecord {
+// ThreadOf is a thread as an answer shows it.
+func ThreadOf(c *Call, t thread.Thread) ThreadRecord {
 	return ThreadRecord{
-		ThreadID: t.ID, Title: t.Title, Intent: t.Intent, Status: t.Status, Reason: t.Reason, Executor: t.Executor,
-		ObjectiveID: t.ObjectiveID, ParentID: orNull(t.ParentID), Tags: append([]string{}, t.Tags...),
-		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Branch: orNull(t.Branch), Worktree: orNull(t.Worktree), Code: codeOf(t),
-		Inherit: t.Inherit, Path: threadPath(t.ID), Dir: absolute(c, threadPath(t.ID)), CreatedAt: t.Created.At,
-		CreatedBy: actorOf(t.Created), UpdatedAt: t.Updated, Revision: t.Revision,
+		ThreadID: t.ID, Title: t.Title, Intent: t.Intent, Status: t.Status, Reason: t.Reason, Ended: t.Ended, Successor: t.Successor, Executor: t.Executor, Priority: t.Priority.Level(),
+		ObjectiveID: t.ObjectiveID, ParentID: OrNull(t.ParentID), Tags: append([]string{}, t.Tags...),
+		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Branch: OrNull(t.Branch), Worktree: OrNull(t.Worktree), Code: CodeOf(t),
+		Inherit: t.Inherit, Path: ThreadPath(t.ID), Dir: Absolute(c, ThreadPath(t.ID)), CreatedAt: t.Created.At,
+		CreatedBy: ActorOf(t.Created), UpdatedAt: t.Updated, Revision: t.Revision,
 	}
+}
+
+// ThreadItem is a thread in a list.
+type ThreadItem struct {
+	ThreadID    thread.ThreadID    `json:"threadId"`
+	Title       string             `json:"title"`
+	Status      thread.Status      `json:"status"`
+	Executor    thread.Executor    `json:"executor"`
+	Priority    thread.Priority    `json:"priority"`
+	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
+	ParentID    *thread.ThreadID   `json:"parentId"`
+	DependsOn   []thread.ThreadID  `json:"dependsOn"`
+	Claim       *ClaimRecord       `json:"claim"`
+	Tags        []string           `json:"tags"`
+	Code        *CodeRecord        `json:"code,omitempty"`
+	UpdatedAt   time.Time          `json:"updatedAt"`
+	// Run is the newest run of its agent, if leslie has started one.
+	Run *RunRecord `json:"run,omitempty"`
+	// Depth, in a tree, is the number of its ancestors in the list.
+	Depth *int `json:"depth,omitempty"`
+}
+
+// ThreadItemOf is a thread as a list shows it.
+func ThreadItemOf(c *Call, t thread.Thread) ThreadItem {
+	item := ThreadItem{
+		ThreadID: t.ID, Title: t.Title, Status: t.Status, Executor: t.Executor, Priority: t.Priority.Level(), ObjectiveID: t.ObjectiveID, ParentID: OrNull(t.ParentID),
+		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Claim: CurrentClaim(c, t), Tags: append([]string{}, t.Tags...), Code: CodeOf(t), UpdatedAt: t.Updated,
+	}
+	if run := t.LastRun(); run != nil {
+		r := RunOf(*run)
+		item.Run = &r
+	}
+	return item
 }
 
 // ObjectiveRecord is one objective with the counts of its threads.
@@ -64,7 +158,8 @@ type ObjectiveRecord struct {
 	Revision thread.Revision   `json:"revision"`
 }
 
-func objectiveOf(s *thread.State, o thread.Objective) ObjectiveRecord {
+// ObjectiveOf is an objective as an answer shows it.
+func ObjectiveOf(s *thread.State, o thread.Objective) ObjectiveRecord {
 	counts := s.CountsOf(o)
 	return ObjectiveRecord{
 		ObjectiveID: o.ID, Title: o.Title, Status: o.Status(counts), CreatedAt: o.CreatedAt, DoneAt: o.DoneAt,
@@ -94,23 +189,23 @@ type ApprovalRecord struct {
 	Revision   thread.Revision    `json:"revision"`
 }
 
-// approvalOf returns a grant as of now. A call of a tool uses its approval up: that is not
+// ApprovalOf returns a grant as of now. A call of a tool uses its approval up: that is not
 // withdrawn, and what the person decided stays to be read.
-func approvalOf(g thread.Approval, now time.Time) ApprovalRecord {
+func ApprovalOf(g thread.Approval, now time.Time) ApprovalRecord {
 	switch {
 	case g.Tool == nil:
 		g = g.EffectiveAt(now)
 	case g.Tool.Command != "" || len(g.Tool.Paths) > 0:
-		g.Reason = told(g.Tool, "") // all of it: what was recorded as the reason is the beginning
+		g.Reason = ToolLine(g.Tool, "") // all of it: what was recorded as the reason is the beginning
 	}
 	d := ApprovalRecord{
 		ApprovalID: g.ID, ThreadID: g.ThreadID, Kind: g.Kind, Scope: g.Scope, Reason: g.Reason, Status: g.Status,
-		Deadline: g.Deadline, Late: g.Status == thread.GrantOpen && g.Late(now), Fallback: orNull(g.Fallback), Until: g.Until,
-		MergeID: orNull(g.MergeID), CreatedAt: g.Created.At, CreatedBy: actorOf(g.Created),
+		Deadline: g.Deadline, Late: g.Status == thread.GrantOpen && g.Late(now), Fallback: OrNull(g.Fallback), Until: g.Until,
+		MergeID: OrNull(g.MergeID), CreatedAt: g.Created.At, CreatedBy: ActorOf(g.Created),
 		Verdict: g.Verdict, Tool: g.Tool, Revision: g.Revision,
 	}
 	if g.Decided != nil {
-		by := actorOf(*g.Decided)
+		by := ActorOf(*g.Decided)
 		d.DecidedAt, d.DecidedBy = &g.Decided.At, &by
 	}
 	return d
@@ -130,15 +225,16 @@ type InjectionRecord struct {
 	SeenBy      *Actor               `json:"seenBy"`
 }
 
-func injectionsOf(t thread.Thread) []InjectionRecord {
+// InjectionsOf are a thread's messages as an answer shows them.
+func InjectionsOf(t thread.Thread) []InjectionRecord {
 	out := []InjectionRecord{}
 	for _, i := range t.Injections {
 		d := InjectionRecord{
 			InjectionID: i.ID, Type: i.Type, Urgency: i.Urgency, Content: i.Content, Cut: i.Cut,
-			CreatedAt: i.Created.At, CreatedBy: actorOf(i.Created),
+			CreatedAt: i.Created.At, CreatedBy: ActorOf(i.Created),
 		}
 		if i.Seen != nil {
-			by := actorOf(*i.Seen)
+			by := ActorOf(*i.Seen)
 			d.SeenAt, d.SeenBy = &i.Seen.At, &by
 		}
 		out = append(out, d)
@@ -160,21 +256,22 @@ type CheckpointItem struct {
 	Work string `json:"work,omitempty"`
 }
 
-// checkpointsOf returns the checkpoints of turns, or the others.
-func checkpointsOf(t thread.Thread, turns bool) []CheckpointItem {
+// CheckpointsOf returns the checkpoints of turns, or the others.
+func CheckpointsOf(t thread.Thread, turns bool) []CheckpointItem {
 	out := []CheckpointItem{}
 	for _, c := range t.Checkpoints {
 		if (c.Turn > 0) == turns {
-			out = append(out, checkpointItem(c))
+			out = append(out, CheckpointItemOf(c))
 		}
 	}
 	return out
 }
 
-func checkpointItem(c thread.Checkpoint) CheckpointItem {
+// CheckpointItemOf is a checkpoint as an answer shows it.
+func CheckpointItemOf(c thread.Checkpoint) CheckpointItem {
 	return CheckpointItem{
-		CheckpointID: c.ID, Name: orNull(c.Name), Files: c.Files, Automatic: c.Automatic(),
-		CreatedAt: c.Created.At, CreatedBy: actorOf(c.Created), Turn: c.Turn, Work: c.Work,
+		CheckpointID: c.ID, Name: OrNull(c.Name), Files: c.Files, Automatic: c.Automatic(),
+		CreatedAt: c.Created.At, CreatedBy: ActorOf(c.Created), Turn: c.Turn, Work: c.Work,
 	}
 }
 
@@ -183,19 +280,62 @@ type ClaimRecord struct {
 	Holder string           `json:"holder"`
 	As     thread.ActorKind `json:"as"`
 	Until  time.Time        `json:"until"`
+	// HeardAt is when the holder was last heard of, and Silent how long ago that is.
+	HeardAt time.Time     `json:"heardAt"`
+	Silent  time.Duration `json:"-"`
 }
 
-// currentClaim returns the claim that is valid now, nil for none.
-func currentClaim(t thread.Thread, now time.Time) *ClaimRecord {
-	c := t.Held(now)
-	if c == nil {
+// Heard returns when the holder was last heard of, and when that was asked.
+func (d *ClaimRecord) Heard() (at, asked time.Time) { return d.HeardAt, d.HeardAt.Add(d.Silent) }
+
+// CurrentClaim returns the claim that is valid now, nil for none.
+func CurrentClaim(c *Call, t thread.Thread) *ClaimRecord {
+	held := t.Held(c.Now())
+	if held == nil {
 		return nil
 	}
-	return &ClaimRecord{Holder: c.Holder, As: c.As, Until: c.Until}
+	d := &ClaimRecord{Holder: held.Holder, As: held.As, Until: held.Until, HeardAt: heardOf(c, t, held)}
+	d.Silent = c.Now().Sub(d.HeardAt)
+	return d
 }
 
-// firstLine returns the beginning of a text as a title.
-func firstLine(text string) string {
+// FirstLine returns the beginning of a text as a title.
+func FirstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return cut(strings.TrimSpace(line), maxTitle)
+	return Cut(strings.TrimSpace(line), MaxTitle)
+}
+
+// RunRecord is the newest run of a thread.
+type RunRecord struct {
+	RunID     thread.RunID `json:"runId"`
+	Agent     string       `json:"agent"`
+	Version   string       `json:"agentVersion,omitempty"`
+	SessionID string       `json:"sessionId,omitempty"`
+	// Machine is the one on which it is, in a project on several.
+	Machine   string          `json:"machine,omitempty"`
+	Phase     thread.RunPhase `json:"phase"`
+	Stop      thread.RunEnd   `json:"stop,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Code      codes.Code      `json:"code,omitempty"`
+	Turns     int             `json:"turns"`
+	Attempts  int             `json:"attempts"`
+	Used      thread.Use      `json:"used"`
+	StartedAt time.Time       `json:"startedAt"`
+	EndedAt   *time.Time      `json:"endedAt"`
+	// NotBefore is when leslie run --next goes on with a run whose agent reached its own
+	// limit.
+	NotBefore *time.Time `json:"notBefore,omitempty"`
+}
+
+// RunOf is a run as an answer shows it.
+func RunOf(r thread.Run) RunRecord {
+	return RunRecord{
+		RunID: r.ID, Agent: r.Agent, Version: r.AgentVersion, SessionID: r.SessionID, Machine: r.Machine, Phase: r.Phase, Stop: r.Stop, Reason: r.Reason, Code: r.Code,
+		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt, NotBefore: r.NotBefore,
+	}
+}
+
+// FilesOf leaves out folders, because their files imply them.
+func FilesOf(entries []store.Entry) []store.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Type == store.TypeFolder })
 }

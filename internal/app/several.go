@@ -27,7 +27,7 @@ type OperandError struct {
 // Errors: that of the first thread that is refused (details: errors has all of them), and
 // those of a write.
 func Several[T any](c *Call, threads []string, one func(c *Call, id string) (*T, error)) (*SeveralResult[T], error) {
-	in := BatchRequest{unnumbered: true}
+	in := BatchRequest{Unnumbered: true}
 	for i, id := range threads {
 		in.Lines = append(in.Lines, BatchLine{Number: i + 1, Caller: c.caller, Do: func(line *Call) (any, error) { return one(line, id) }})
 	}

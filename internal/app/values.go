@@ -3,16 +3,106 @@ package app
 import (
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"leslie/codes"
+	"leslie/internal/permit"
 	"leslie/store"
 	"leslie/thread"
 )
+
+// Matchable returns the paths of entries in the form that a scope matches.
+func Matchable(entries []store.Entry) []string {
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = e.Path
+		if e.Type == store.TypeFolder {
+			paths[i] += "/"
+		}
+	}
+	return paths
+}
+
+// CutBytes returns at most limit bytes of a text, cut between characters.
+func CutBytes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "")
+}
+
+// Exists reports whether there is something at a path.
+func Exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// Deref is what an optional text says, "" for nothing.
+func Deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// Narrower reports whether a verdict allows less than another.
+func Narrower(a, b permit.Verdict) bool {
+	order := map[permit.Verdict]int{permit.Allow: 0, permit.Ask: 1, permit.Deny: 2}
+	return order[a] > order[b]
+}
+
+// Earlier is the earlier of two times; the zero time is none.
+func Earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Resolved returns a path with the links in it resolved, as far as it exists: a link to
+// what does not exist yet leads there, too.
+func Resolved(name string) string {
+	rest := ""
+	for links := 0; ; {
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if to, err := os.Readlink(name); err == nil && links < maxLinks {
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(name), to)
+			}
+			name, links = to, links+1
+			continue
+		}
+		parent := filepath.Dir(name)
+		if parent == name {
+			return filepath.Join(name, rest)
+		}
+		name, rest = parent, filepath.Join(filepath.Base(name), rest)
+	}
+}
+
+// maxLinks is how many links in a row are followed.
+const maxLinks = 40
+
+// ToolLine is a call in a line, for a person.
+func ToolLine(t *thread.ToolCall, title string) string {
+	switch {
+	case t.Command != "":
+		return t.Tool + ": " + t.Command
+	case len(t.Paths) > 0:
+		return t.Tool + ": " + strings.Join(t.Paths, ", ")
+	case title != "":
+		return t.Tool + ": " + title
+	}
+	return t.Tool
+}
 
 // This file has small values that several use cases share.
 
@@ -35,9 +125,9 @@ func First[T any](all []T, limit int) Items[T] {
 	return Items[T]{Items: append([]T{}, shown...), Total: len(all), Truncated: len(shown) < len(all)}
 }
 
-// converted cuts a list of records, oldest first, to the first limit of them, or to the
+// Converted cuts a list of records, oldest first, to the first limit of them, or to the
 // newest, and converts them; 0 keeps all.
-func converted[R, T any](all []R, limit int, newest bool, of func(R) T) Items[T] {
+func Converted[R, T any](all []R, limit int, newest bool, of func(R) T) Items[T] {
 	shown := First(all, limit)
 	if newest {
 		shown.Items = all[len(all)-len(shown.Items):]
@@ -49,16 +139,16 @@ func converted[R, T any](all []R, limit int, newest bool, of func(R) T) Items[T]
 	return out
 }
 
-// orNull returns nil for an empty text, so that JSON has null.
-func orNull[T ~string](v T) *T {
+// OrNull returns nil for an empty text, so that JSON has null.
+func OrNull[T ~string](v T) *T {
 	if v == "" {
 		return nil
 	}
 	return &v
 }
 
-// joined formats values as "a, b".
-func joined[T ~string](values []T) string {
+// Joined formats values as "a, b".
+func Joined[T ~string](values []T) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = string(v)
@@ -66,8 +156,8 @@ func joined[T ~string](values []T) string {
 	return strings.Join(parts, ", ")
 }
 
-// cut shortens a text to n characters, the last one then "…".
-func cut(text string, n int) string {
+// Cut shortens a text to n characters, the last one then "…".
+func Cut(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
@@ -88,24 +178,26 @@ const StoreFolder = store.Dir
 // StatePath is the path of the state file relative to the project's root.
 const StatePath = store.Dir + "/" + store.StateFile
 
-// absolute returns a place in the project, given from its root, as an absolute path of
+// Absolute returns a place in the project, given from its root, as an absolute path of
 // the system.
-func absolute(c *Call, path string) string {
+func Absolute(c *Call, path string) string {
 	return filepath.Join(c.project.root, filepath.FromSlash(path))
 }
 
-// threadPath returns a thread's folder relative to the project's root.
-func threadPath(id thread.ThreadID) string { return store.Dir + "/" + threadPlace(id) }
+// ThreadPath returns a thread's folder relative to the project's root.
+func ThreadPath(id thread.ThreadID) string { return store.Dir + "/" + ThreadPlace(id) }
 
-// threadPlace returns a thread's folder relative to the store's.
-func threadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
+// ThreadPlace returns a thread's folder relative to the store's.
+func ThreadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
 
-// isMissing reports whether an error says that a thread does not exist.
-func isMissing(err error) bool { return codes.Has(err, codes.ThreadNotFound) }
+// IsMissing reports whether an error says that a thread does not exist.
+func IsMissing(err error) bool { return codes.Has(err, codes.ThreadNotFound) }
 
-// leadsOut reports whether an error is about a path that leads outside.
-func leadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
+// LeadsOut reports whether an error is about a path that leads outside.
+func LeadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
 
-func quoted(s string) string { return strconv.Quote(s) }
+// Quoted is a text in quotation marks.
+func Quoted(s string) string { return strconv.Quote(s) }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// SortedKeys are the keys of a map in order.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

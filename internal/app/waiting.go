@@ -1,12 +1,9 @@
 package app
 
 import (
-	"context"
 	"slices"
 	"strings"
 
-	"leslie/codes"
-	"leslie/internal/scope"
 	"leslie/thread"
 )
 
@@ -26,7 +23,8 @@ const (
 	WaitingResume    WaitingKind = "resume"    // suspended, and every child is terminated
 	WaitingSuspended WaitingKind = "suspended" // until somebody resumes it
 	WaitingUnmerged  WaitingKind = "unmerged"  // completed, and its parent has not merged it
-	WaitingRun       WaitingKind = "run"       // it ended in vain; only notify tells of it
+	WaitingRun       WaitingKind = "run"       // it failed or was stopped; only notify tells of it
+	HeldClaim        WaitingKind = "claim"     // a thread that the caller has claimed: see Held
 )
 
 // WaitingKinds are the kinds of a list.
@@ -43,21 +41,21 @@ type WaitingItem struct {
 	Next     string          `json:"next"` // the command that goes on with it, or shows it
 }
 
-// waitingList has what waits for the caller of a summary.
-type waitingList struct {
-	c     *Call
-	items []WaitingItem
-	more  map[WaitingKind]int // so many wait beyond those that are listed
+// WaitingList has what waits for the caller of a summary.
+type WaitingList struct {
+	C     *Call
+	Items []WaitingItem
+	More  map[WaitingKind]int // so many wait beyond those that are listed
 	// unmerged has what the listed completed threads are compared with.
-	unmerged map[thread.ThreadID]comparedVersions
+	Unmerged map[thread.ThreadID]ComparedVersions
 }
 
-// comparedVersions are a thread's files, and what it and its parent had in common.
-type comparedVersions struct{ base, current Version }
+// ComparedVersions are a thread's files, and what it and its parent had in common.
+type ComparedVersions struct{ Base, Current Version }
 
-// newWaitingList collects what the State knows. Each source adds its own kind.
-func newWaitingList(c *Call, s *thread.State) *waitingList {
-	w := &waitingList{c: c, items: []WaitingItem{}, more: map[WaitingKind]int{}}
+// NewWaitingList collects what the State knows. Each source adds its own kind.
+func NewWaitingList(c *Call, s *thread.State) *WaitingList {
+	w := &WaitingList{C: c, Items: []WaitingItem{}, More: map[WaitingKind]int{}}
 	for _, source := range []func(*thread.State){w.approvals, w.questions, w.merges, w.stalled} {
 		source(s)
 	}
@@ -67,7 +65,7 @@ func newWaitingList(c *Call, s *thread.State) *waitingList {
 // waitingForPerson returns what a person has to decide or to continue, as far as the
 // State knows.
 func waitingForPerson(c *Call, s *thread.State) []WaitingItem {
-	return slices.DeleteFunc(newWaitingList(c, s).items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged })
+	return slices.DeleteFunc(NewWaitingList(c, s).Items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged })
 }
 
 // newlyWaiting returns the ids of the items that another list does not have.
@@ -91,68 +89,77 @@ func Waiting(c *Call) (items []WaitingItem, own map[string]bool, ok bool) {
 }
 
 // add adds an item if its kind has not too many of them.
-func (w *waitingList) add(n int, item WaitingItem) {
+func (w *WaitingList) add(n int, item WaitingItem) {
 	if n >= maxWaiting {
-		w.more[item.Kind]++
+		w.More[item.Kind]++
 		return
 	}
-	w.items = append(w.items, item)
+	w.Items = append(w.Items, item)
 }
 
-func (w *waitingList) approvals(s *thread.State) {
-	decides := byPerson(w.c)
+func (w *WaitingList) approvals(s *thread.State) {
+	decides := ByPerson(w.C)
 	for n, g := range s.OpenRequests("") {
-		item := waitingRequest(g)
-		if !decides {
-			item.Next = "leslie wait " + string(g.ThreadID) + " --until decision"
+		if decides {
+			w.add(n, requestItem(g))
+		} else {
+			w.add(n, AskedRequest(g))
 		}
-		w.add(n, item)
 	}
 }
 
-// waitingRequest is a request that waits for a person.
-func waitingRequest(g thread.Approval) WaitingItem {
-	title := joined(g.Scope)
+// AskedRequest is a request as whoever waits for its decision sees it.
+func AskedRequest(g thread.Approval) WaitingItem {
+	item := requestItem(g)
+	item.Next = "leslie wait " + string(g.ThreadID) + " --until decision"
+	return item
+}
+
+// requestItem is a request that waits for a person.
+func requestItem(g thread.Approval) WaitingItem {
+	title := Joined(g.Scope)
 	if g.Reason != "" {
-		title += ": " + firstLine(g.Reason)
+		title += ": " + FirstLine(g.Reason)
 	}
 	return WaitingItem{WaitingApproval, string(g.ID), g.ThreadID, title, "leslie approve " + string(g.ID)}
 }
 
 // questions adds those that a person was asked.
-func (w *waitingList) questions(s *thread.State) {
+func (w *WaitingList) questions(s *thread.State) {
 	n := 0
 	for _, q := range s.OpenQuestions("") {
 		if q.To == "" {
-			w.add(n, waitingQuestion(q))
+			w.add(n, QuestionItem(q))
 			n++
 		}
 	}
 }
 
-func waitingQuestion(q thread.Question) WaitingItem {
-	return WaitingItem{WaitingQuestion, string(q.ID), q.ThreadID, firstLine(q.Text), "leslie questions"}
+// QuestionItem is a question that waits for an answer.
+func QuestionItem(q thread.Question) WaitingItem {
+	return WaitingItem{WaitingQuestion, string(q.ID), q.ThreadID, FirstLine(q.Text), "leslie questions"}
 }
 
-func (w *waitingList) merges(s *thread.State) {
+func (w *WaitingList) merges(s *thread.State) {
 	for n, m := range s.MergesOf("") {
-		w.add(n, waitingMerge(m))
+		w.add(n, MergeItem(m))
 	}
 }
 
-func waitingMerge(m thread.Merge) WaitingItem {
-	item := WaitingItem{WaitingMerge, string(m.ID), m.Target, joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)}
+// MergeItem is a merge that waits for decisions.
+func MergeItem(m thread.Merge) WaitingItem {
+	item := WaitingItem{WaitingMerge, string(m.ID), m.Target, Joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)}
 	if m.Queued != nil {
 		item.Title += ", queued"
 	}
 	if m.Queued != nil && m.Queued.Refused == nil {
-		item.Next = goesOn(m)
+		item.Next = GoesOn(m)
 	}
 	return item
 }
 
-// goesOn is the command that goes on with a pending merge.
-func goesOn(m thread.Merge) string {
+// GoesOn is the command that goes on with a pending merge.
+func GoesOn(m thread.Merge) string {
 	if m.Queued != nil && m.Queued.Refused == nil {
 		return "leslie merge land " + string(m.Target)
 	}
@@ -160,77 +167,30 @@ func goesOn(m thread.Merge) string {
 }
 
 // stalled adds the threads with which nobody goes on.
-func (w *waitingList) stalled(s *thread.State) {
+func (w *WaitingList) stalled(s *thread.State) {
 	found := s.StalledThreads(maxWaiting)
 	list := func(kind WaitingKind, page thread.Page, next func(thread.Thread) string) {
 		for n, t := range page.Threads {
 			w.add(n, WaitingItem{kind, string(t.ID), t.ID, t.Title, next(t)})
 		}
 		if more := page.Total - len(page.Threads); more > 0 {
-			w.more[kind] = more
+			w.More[kind] = more
 		}
 	}
 	list(WaitingResume, found.Resumable, func(t thread.Thread) string { return "leslie resume " + string(t.ID) })
 	list(WaitingSuspended, found.Suspended, func(t thread.Thread) string { return "leslie status " + string(t.ID) })
-	list(WaitingUnmerged, found.Unmerged, func(t thread.Thread) string { return mergeLine(t.ParentID, t.ID) })
-	w.unmerged = map[thread.ThreadID]comparedVersions{}
+	list(WaitingUnmerged, found.Unmerged, func(t thread.Thread) string { return MergeLine(t.ParentID, t.ID) })
+	w.Unmerged = map[thread.ThreadID]ComparedVersions{}
 	for _, t := range found.Unmerged.Threads {
-		w.unmerged[t.ID] = comparedVersions{base: baseVersion(s, t), current: currentVersion(t.ID)}
+		w.Unmerged[t.ID] = ComparedVersions{Base: BaseOf(s, t), Current: CurrentOf(t.ID)}
 	}
 }
 
-// mergeLine is the command that merges threads into another.
-func mergeLine(target thread.ThreadID, sources ...thread.ThreadID) string {
+// MergeLine is the command that merges threads into another.
+func MergeLine(target thread.ThreadID, sources ...thread.ThreadID) string {
 	names := make([]string, len(sources))
 	for i, id := range sources {
 		names[i] = string(id)
 	}
 	return "leslie merge --sources " + strings.Join(names, ",") + " --target " + string(target)
-}
-
-// dropIdle removes the listed threads that have nothing to merge: their files are those
-// that they and their parent had in common. A thread that cannot be read stays, because
-// the merge will say why. Errors: T904.
-func (w *waitingList) dropIdle() error {
-	if len(w.unmerged) == 0 {
-		return nil
-	}
-	ids := make([]thread.ThreadID, 0, len(w.unmerged))
-	for id := range w.unmerged {
-		ids = append(ids, id)
-	}
-	idle := map[thread.ThreadID]bool{}
-	err := w.c.settled(func() error {
-		for id, v := range w.unmerged {
-			if w.c.ctx.Err() != nil {
-				return codes.Interrupted.Wrap(context.Cause(w.c.ctx))
-			}
-			differs, err := differ(w.c, v.base, v.current)
-			idle[id] = err == nil && !differs
-		}
-		return nil
-	}, ids...)
-	w.items = slices.DeleteFunc(w.items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged && idle[item.ThreadID] })
-	return err
-}
-
-// differ reports whether two versions differ. Errors: those of reading.
-func differ(c *Call, a, b Version) (bool, error) {
-	was, err := readVersion(c, a, scope.Set{})
-	if err != nil {
-		return false, err
-	}
-	is, err := readVersion(c, b, scope.Set{})
-	if err != nil || len(was.files) != len(is.files) {
-		return true, err
-	}
-	if err := hashDoubtful(c, was, is); err != nil {
-		return false, err
-	}
-	for path, f := range is.files {
-		if old, both := was.files[path]; !both || !f.sameAs(old) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -15,6 +15,9 @@ import (
 	"leslie/warnings"
 )
 
+// ImportedCheckpoint is the name of the checkpoint with the artifacts that an import brought.
+const ImportedCheckpoint = "import"
+
 // Change is embedded in the result of every use case that writes.
 type Change struct {
 	Changed bool `json:"changed"`
@@ -39,20 +42,20 @@ type keptAnswer[T any] struct {
 	Warnings warnings.List `json:"warnings,omitempty"`
 }
 
-// write changes the store by one rule. The result and the warnings are those of the
+// Write changes the store by one rule. The result and the warnings are those of the
 // committed run. Errors: the rule's, and the store's (T501, T502, T503, T505, T506,
 // T509, T904).
-func write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
+func Write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 	if c.draft != nil {
 		return rehearse[T, P](c, do)
 	}
-	if first, ok, err := answered[T](c); ok || err != nil {
+	if first, ok, err := Answered[T](c); ok || err != nil {
 		return first, err
 	}
 	var data *T
-	call, kept := c.storeCall(), len(c.warnings)
-	commit, err := c.update(call, func(s *thread.State) (store.Outcome, error) {
-		c.warnings = c.warnings[:kept]
+	call, kept := c.StoreCall(), len(c.warnings)
+	commit, err := c.Update(call, func(s *thread.State) (store.Outcome, error) {
+		c.WarnAnew(kept)
 		d, id, err := do(s, call.Stamp)
 		if err != nil {
 			return store.Outcome{}, err
@@ -69,32 +72,32 @@ func write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 		return out, err
 	})
 	if err != nil {
-		c.warnings = c.warnings[:kept]
-		c.warn(commit.Warnings...)
+		c.WarnAnew(kept)
+		c.Warn(commit.Warnings...)
 		return nil, err
 	}
 	c.changed = c.changed || commit.Changed
-	if data, err = committed(c, commit, data); err != nil {
+	if data, err = Committed(c, commit, data); err != nil {
 		return nil, err
 	}
-	return data, c.keepUnchanged(data)
+	return data, c.KeepUnchanged(data)
 }
 
 // errOverdue says that the effect of a passed deadline is not recorded yet.
 var errOverdue = errors.New("a deadline has passed")
 
-// update is the only way in which use cases change the store. It first records the
+// Update is the only way in which use cases change the store. It first records the
 // effect of passed deadlines, as an operation of the system. A caller that is not a
 // person and speaks for a thread that the mistake limit suspended may not change
 // anything (T103). A change extends the claims under which the caller works.
-func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
+func (c *Call) Update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
 	if err := askLog(c); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
 		return store.Commit{}, err
 	}
-	call.Publish = call.Publish || handsOn(call.Command)
 	earlier := c.ownWaiting // of the call's operations before this one
 	for {
 		var begun []WaitingItem
+		var holders []string
 		commit, err := c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
 			c.covered = true
 			defer func() { c.covered = false }()
@@ -112,8 +115,9 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			if err == nil {
 				s.NoteReopened(call.Stamp)
 				changes := s.Changes()
-				begun = begunToWait(changes)
-				prolongClaims(s, changes, out.Thread, call)
+				begun = BegunToWait(changes)
+				ProlongClaims(s, changes, out.Thread, call)
+				holders = newHolders(c, s, s.Changes())
 				noteMessages(c, s)
 				c.ownWaiting = newlyWaiting(waited, c.waiting)
 				maps.Copy(c.ownWaiting, earlier)
@@ -123,30 +127,34 @@ func (c *Call) update(call store.Call, fn func(*thread.State) (store.Outcome, er
 		if !errors.Is(err, errOverdue) {
 			answeredByLog(c)
 			if commit.Changed {
-				notify(c, begun)
+				c.last = commit.Operation
+				Notify(c, begun)
+				for _, holder := range holders {
+					c.store.HearHolder(holder, c.Now())
+				}
 			}
-			return commit, err
+			return commit, sayingHeard(c, err)
 		}
-		if _, err := c.system("lapse", call.Stamp.Time, (*thread.State).Expire); err != nil {
+		if _, err := c.System("lapse", call.Stamp.Time, (*thread.State).Expire); err != nil {
 			return store.Commit{}, err
 		}
 	}
 }
 
-// system records an operation of leslie itself.
-func (c *Call) system(command string, at time.Time, do func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
-	call := store.Call{Wait: c.lockWait(), Command: command, Stamp: thread.Stamp{
-		Operation: c.project.newOperation(), Time: at, As: thread.System, Actor: systemActor,
-	}, Publish: handsOn(command)}
+// System records an operation of leslie itself.
+func (c *Call) System(command string, at time.Time, do func(*thread.State, thread.Stamp) thread.ThreadID) (store.Commit, error) {
+	call := store.Call{Wait: c.LockWait(), Command: command, Stamp: thread.Stamp{
+		Operation: c.project.newOperation(), Time: at, As: thread.System, Actor: SystemActor,
+	}}
 	return c.store.Update(c.ctx, call, func(s *thread.State) (store.Outcome, error) {
 		return store.Outcome{Thread: do(s, call.Stamp)}, nil
 	})
 }
 
-// prolongClaims extends the caller's claims on the threads that an operation concerns,
+// ProlongClaims extends the caller's claims on the threads that an operation concerns,
 // in the same operation. It never makes Request.Expect fail: it skips a thread that is
 // newer and not changed otherwise.
-func prolongClaims(s *thread.State, changes []thread.Change, about thread.ThreadID, call store.Call) {
+func ProlongClaims(s *thread.State, changes []thread.Change, about thread.ThreadID, call store.Call) {
 	ids := []thread.ThreadID{about}
 	for _, c := range changes {
 		if id, ok := strings.CutPrefix(c.Record, thread.TableThreads+"/"); ok {
@@ -164,26 +172,26 @@ func prolongClaims(s *thread.State, changes []thread.Change, about thread.Thread
 	}
 }
 
-// answered returns the result that this call's request id already got. A use case that
+// Answered returns the result that this call's request id already got. A use case that
 // reads files before it writes calls it first.
-func answered[T any](c *Call) (data *T, ok bool, err error) {
+func Answered[T any](c *Call) (data *T, ok bool, err error) {
 	if c.request.ID == "" || c.draft != nil {
 		return nil, false, nil
 	}
-	if err := refresh(c); err != nil {
+	if err := Refresh(c); err != nil {
 		return nil, false, err
 	}
-	commit, err := c.store.Answered(c.ctx, c.storeCall())
+	commit, err := c.store.Answered(c.ctx, c.StoreCall())
 	if err != nil || commit == nil {
 		return nil, false, err
 	}
-	data, err = committed[T](c, *commit, nil)
+	data, err = Committed[T](c, *commit, nil)
 	return data, err == nil, err
 }
 
-// keepUnchanged stores the result of a request that changed nothing, because no
+// KeepUnchanged stores the result of a request that changed nothing, because no
 // operation has it. Errors: those of Store.Keep.
-func (c *Call) keepUnchanged(data any) error {
+func (c *Call) KeepUnchanged(data any) error {
 	if c.request.ID == "" || c.changed || c.replayed || c.draft != nil || c.revision == nil {
 		return nil
 	}
@@ -191,10 +199,11 @@ func (c *Call) keepUnchanged(data any) error {
 	if err != nil {
 		return err
 	}
-	return c.store.Keep(c.ctx, c.storeCall(), *c.revision, answer)
+	return c.store.Keep(c.ctx, c.StoreCall(), *c.revision, answer)
 }
 
-func committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
+// Committed takes over what a commit of the call's own operation says. Errors: those of reading a kept answer.
+func Committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
 	c.revision = &commit.Revision
 	if commit.Replay != nil {
 		var first keptAnswer[*T]
@@ -204,33 +213,36 @@ func committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
 		data = first.Data
 		c.warnings, c.replayed = first.Warnings, true
 	}
-	c.warn(commit.Warnings...)
+	c.Warn(commit.Warnings...)
 	return data, nil
 }
 
-func (c *Call) storeCall() store.Call {
+// StoreCall is what the store is told of the call.
+func (c *Call) StoreCall() store.Call {
 	call := store.Call{
-		Wait: c.lockWait(), Stamp: c.operation(), Command: c.request.Command, Params: c.params(), Request: c.request.ID, Expect: c.request.Expect,
+		Wait: c.LockWait(), Stamp: c.Operation(), Command: c.request.Command, Params: c.Params(), Request: c.request.ID, Expect: c.request.Expect,
 	}
-	call.Staged, call.Reversal = c.staged, c.reversal
+	call.Staged, call.Continues = c.staged, c.continues
+	call.Unless, call.LogEnd = c.unless, c.logEnd
 	return call
 }
 
-func (c *Call) lockWait() store.Wait {
+// LockWait is how the call waits for the lock.
+func (c *Call) LockWait() store.Wait {
 	return store.Wait{Timeout: c.request.LockTimeout, Notify: c.request.Waiting}
 }
 
-// params returns the call's parameters as in the journal.
-func (c *Call) params() json.RawMessage {
+// Params returns the call's parameters as in the journal.
+func (c *Call) Params() json.RawMessage {
 	if c.request.Params == nil {
 		return json.RawMessage("{}")
 	}
 	return c.request.Params()
 }
 
-// relyOn makes the content of a stage durable before the operation is recorded:
+// RelyOn makes the content of a stage durable before the operation is recorded:
 // concurrently with it, or at once for a line of a batch, which may have many.
-func (c *Call) relyOn(stage *store.Stage) error {
+func (c *Call) RelyOn(stage *store.Stage) error {
 	if c.draft != nil {
 		return stage.Sync()
 	}
@@ -240,9 +252,12 @@ func (c *Call) relyOn(stage *store.Stage) error {
 	return nil
 }
 
-// endStage ends a stage, if there is one: files that a committed operation still has
+// DropStages forgets what the last operation relied on.
+func (c *Call) DropStages() { c.staged = nil }
+
+// EndStage ends a stage, if there is one: files that a committed operation still has
 // to place stay, all others are removed.
-func (c *Call) endStage(stage *store.Stage, stands bool) {
+func (c *Call) EndStage(stage *store.Stage, stands bool) {
 	switch {
 	case stage == nil:
 	case c.draft != nil: // the line may still be part of the operation

@@ -17,7 +17,7 @@ const MaxInput = 8 << 10
 // program cannot be started.
 func Start(argv []string, dir string, env []string, input []byte) error {
 	if len(input) > MaxInput {
-		return codes.TooLarge.New(fact.Of("what", "the input of "+argv[0]), fact.Of("limit", MaxInput))
+		return codes.TooLarge.New(fact.Of("what", "the input of "+argv[0]), fact.Of("limit", "8 KiB"))
 	}
 	unavailable := func(err error) error {
 		return codes.AgentUnavailable.Wrap(err, fact.Of("command", argv[0]), fact.Of("reason", plain(err)))

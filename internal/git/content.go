@@ -21,7 +21,7 @@ func (w Worktree) Content(ctx context.Context) (tree string, err error) {
 	if err != nil {
 		return "", err
 	}
-	changed, err := w.run(ctx, command{options: append(filters, "--no-optional-locks"), args: []string{
+	changed, err := w.run(ctx, command{options: []string{"--no-optional-locks"}, with: filters, args: []string{
 		"ls-files", "-z", "--modified", "--others", "--exclude-standard", "--full-name",
 	}})
 	if err != nil {
@@ -52,12 +52,12 @@ func (w Worktree) Content(ctx context.Context) (tree string, err error) {
 		if update.paths == "" {
 			continue
 		}
-		if _, err := w.run(ctx, command{options: filters, env: private, stdin: []byte(update.paths), args: args}); err != nil {
+		if _, err := w.run(ctx, command{with: filters, env: private, stdin: []byte(update.paths), args: args}); err != nil {
 			return "", broken(err)
 		}
 	}
 	// It reads files, too: those as old as the index.
-	out, err := w.run(ctx, command{options: filters, env: private, args: []string{"write-tree"}})
+	out, err := w.run(ctx, command{with: filters, env: private, args: []string{"write-tree"}})
 	return strings.TrimSpace(string(out)), broken(err)
 }
 

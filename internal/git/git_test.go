@@ -2,12 +2,15 @@ package git_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,7 +27,7 @@ func system(t *testing.T) git.System {
 		t.Skip("git is not installed")
 	}
 	config := filepath.Join(t.TempDir(), "gitconfig")
-	require.NoError(t, os.WriteFile(config, []byte("[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644))
+	require.NoError(t, os.WriteFile(config, []byte("[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n"), 0o644))
 	return git.System{Environ: append(os.Environ(), "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1")}
 }
 
@@ -36,15 +39,53 @@ type repository struct {
 	repo *git.Repo
 }
 
+// first has the files of such a repository: git makes it once, because each process of git
+// takes longer than the copy.
+var (
+	makeFirst sync.Once
+	first     fstest.MapFS
+)
+
+// filesOf reads all files below a folder.
+func filesOf(dir string) (fstest.MapFS, error) {
+	files := fstest.MapFS{}
+	return files, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		file := &fstest.MapFile{Mode: info.Mode()}
+		if !e.IsDir() {
+			file.Data, err = os.ReadFile(path)
+		}
+		files[filepath.ToSlash(name)] = file
+		return err
+	})
+}
+
 func newRepository(t *testing.T) *repository {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	r := &repository{t: t, sys: system(t), dir: filepath.Join(dir, "project")}
 	require.NoError(t, os.Mkdir(r.dir, 0o755))
-	r.git("init", "-q")
-	r.write("a.txt", "one\n")
-	r.commit("first")
+	makeFirst.Do(func() {
+		r.git("init", "-q")
+		r.write("a.txt", "one\n")
+		r.commit("first")
+		first, err = filesOf(r.dir)
+		require.NoError(t, err)
+		require.NoError(t, os.RemoveAll(r.dir))
+	})
+	require.NoError(t, os.CopyFS(r.dir, first))
+	r.git("update-index", "--refresh") // the index knows its files by their times
 	r.repo, err = git.Open(context.Background(), r.dir, r.sys)
 	require.NoError(t, err)
 	return r
@@ -73,7 +114,19 @@ func (r *repository) commit(message string) git.Commit {
 	r.t.Helper()
 	r.git("add", "-A")
 	r.git("commit", "-q", "--allow-empty", "-m", message)
-	return git.Commit(r.git("rev-parse", "HEAD"))
+	return r.head()
+}
+
+// head returns the commit of HEAD, as git commit has written it: in the branch's own file.
+func (r *repository) head() git.Commit {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, ".git", "HEAD"))
+	require.NoError(r.t, err)
+	if ref, is := strings.CutPrefix(string(text), "ref: "); is {
+		text, err = os.ReadFile(filepath.Join(r.dir, ".git", filepath.FromSlash(strings.TrimSpace(ref))))
+		require.NoError(r.t, err)
+	}
+	return git.Commit(strings.TrimSpace(string(text)))
 }
 
 func TestARepositoryIsFoundFromAFolderInIt(t *testing.T) {

@@ -103,6 +103,9 @@ func lockedFor(admin string) string {
 	return strings.TrimSpace(string(text))
 }
 
+// InKept returns a kept worktree that is checked out.
+func (r *Repo) InKept(k Kept) Worktree { return Worktree{r, k.Dir, r.admins()[k.Dir]} }
+
 // AllKept returns the kept worktrees of an owner, by folder.
 func (r *Repo) AllKept(owner string) []Kept {
 	var all []Kept

@@ -184,15 +184,19 @@ func TestAKilledLandingIsFinishedOrTakenBack(t *testing.T) {
 	}
 	each := 1
 	if testing.Short() {
-		each = 23
+		each = 47
 	}
 	ctx := context.Background()
 	ends := map[string]int{}
+	r, l := landing(t)
+	r.write("mine.txt", "edited\n")
+	r.write("note.log", "ignored\n")
+	before, err := filesOf(r.dir)
+	require.NoError(t, err)
 	for _, call := range []string{"openat", "write", "unlink,unlinkat", "rename,renameat,renameat2,link", "mkdir,rmdir", "chmod,fchmod"} {
 		for n := 1; ; n += each {
-			r, l := landing(t)
-			r.write("mine.txt", "edited\n")
-			r.write("note.log", "ignored\n")
+			require.NoError(t, os.RemoveAll(r.dir))
+			require.NoError(t, os.CopyFS(r.dir, before))
 			killer := filepath.Join(t.TempDir(), "git")
 			harness.WriteProgram(t, killer, fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' --ff-only '*) exec strace -f -o /dev/null -e trace=%s -e inject=%s:signal=KILL:when=%d git \"$@\";; esac\nexec git \"$@\"\n", call, call, n))
 			dying := r.sys

@@ -166,12 +166,36 @@ func initializing(admin string) bool {
 
 // removeBoth removes the files of a worktree, then what git knows of it.
 func removeBoth(dir, admin string) error {
-	for _, one := range []string{dir, admin} {
-		if err := os.RemoveAll(one); err != nil {
-			return codes.WriteFailed.Wrap(err, fact.Of("path", one), fact.Of("reason", codes.Reason(err)))
-		}
+	if err := removeAll(dir); err != nil {
+		return err
 	}
-	return nil
+	return removeAll(admin)
+}
+
+// removeAll removes a folder with all that is in it, also from folders that were made
+// read-only, as caches of modules are. Error: T505, with the path that stays.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, _ error) error {
+			if e == nil || !e.IsDir() {
+				return nil
+			}
+			if info, err := e.Info(); err == nil && info.Mode().Perm()&0o700 != 0o700 {
+				_ = os.Chmod(name, info.Mode().Perm()|0o700) // what does not help shows below
+			}
+			return nil
+		})
+		err = os.RemoveAll(dir)
+	}
+	if err == nil {
+		return nil
+	}
+	path := dir
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		path = e.Path
+	}
+	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 }
 
 // Ref returns the full name of the ref that a revision names, "" if it names a commit in

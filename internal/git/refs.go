@@ -52,6 +52,13 @@ func (r *Repo) Contains(ctx context.Context, descendant, ancestor Commit) (bool,
 	return err == nil, nil
 }
 
+// SameTree reports whether two revisions have the same content; each may be a tree.
+func (r *Repo) SameTree(ctx context.Context, a, b string) (bool, error) {
+	out, err := r.at(ctx, command{args: []string{"rev-parse", a + "^{tree}", b + "^{tree}"}})
+	trees := strings.Fields(string(out))
+	return len(trees) == 2 && trees[0] == trees[1], broken(err)
+}
+
 // OnRemote reports whether a branch of a remote, as it was seen last, has a commit.
 func (r *Repo) OnRemote(ctx context.Context, c Commit) (bool, error) {
 	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", "refs/remotes/"}})
@@ -69,6 +76,50 @@ func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err er
 	}
 	left, right, _ := strings.Cut(strings.TrimSpace(string(out)), "\t")
 	return number(left), number(right), nil
+}
+
+// Only returns the commits that some commits have and none of the others, nor any of
+// these, has. A commit that is not there has nothing.
+func (r *Repo) Only(ctx context.Context, of, without []Commit) (map[Commit]bool, error) {
+	return r.only(ctx, of, without)
+}
+
+// OnlyMade is Only for what was committed on the lines that end with these commits: what a
+// merge brought is left out, the merge is not.
+func (r *Repo) OnlyMade(ctx context.Context, of, without []Commit) (map[Commit]bool, error) {
+	return r.only(ctx, of, without, "--first-parent")
+}
+
+func (r *Repo) only(ctx context.Context, of, without []Commit, options ...string) (map[Commit]bool, error) {
+	var revisions strings.Builder
+	for _, commit := range of {
+		revisions.WriteString(string(commit) + "\n")
+	}
+	for _, commit := range without {
+		revisions.WriteString("^" + string(commit) + "\n")
+	}
+	args := append([]string{"rev-list", "--ignore-missing", "--stdin"}, options...)
+	return r.commits(ctx, command{args: args, stdin: []byte(revisions.String())})
+}
+
+// FastForwards returns the commits to which merges moved a branch without a merge commit,
+// as far back as git keeps its moves.
+func (r *Repo) FastForwards(ctx context.Context, branch string) (map[Commit]bool, error) {
+	args := []string{"rev-list", "--walk-reflogs", "--grep-reflog=: Fast-forward$", "refs/heads/" + branch, "--"}
+	return r.commits(ctx, command{args: args})
+}
+
+// commits returns the commits that git prints.
+func (r *Repo) commits(ctx context.Context, c command) (map[Commit]bool, error) {
+	out, err := r.at(ctx, c)
+	if err != nil {
+		return nil, broken(err)
+	}
+	commits := map[Commit]bool{}
+	for _, line := range strings.Fields(string(out)) {
+		commits[Commit(line)] = true
+	}
+	return commits, nil
 }
 
 // Any is an old commit for UpdateRef that says: wherever it is.

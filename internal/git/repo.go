@@ -3,12 +3,8 @@ package git
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-
-	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // Repo is a repository. It is found once and then named by its folders, whatever
@@ -20,8 +16,10 @@ type Repo struct {
 	// Top is the main worktree, absolute; "" for a bare repository.
 	Top string
 	// Trust: programs that the repository's own configuration names may run, because the
-	// user trusts the project.
+	// user trusts the project, whatever they are.
 	Trust bool
+	// Seen: they may run if they are those with this Fingerprint; "" for none.
+	Seen string
 	// Driver is the one command that may merge whoever is trusted: leslie's own, if the
 	// repository's configuration names exactly it as merge.leslie.driver.
 	Driver string
@@ -100,10 +98,18 @@ func stderrOf(err error) string {
 
 // broken returns T801 for a failure that nobody expected, and other errors unchanged.
 func broken(err error) error {
-	if f, ok := err.(*failure); ok {
-		return unavailable(f, f.Error())
+	f, ok := err.(*failure)
+	if !ok {
+		return err
 	}
-	return err
+	e := unavailable(f, f.Error())
+	if name := missingProgram(f.stderr); name != "" {
+		return e.WithHint("Install " + name + ", then repeat the call; git config --show-origin --get-regexp '^filter' shows who names it")
+	}
+	if strings.Contains(f.stderr, lfsMissing) {
+		return e.WithHint("Bring the content with git lfs fetch, or leave it out with GIT_LFS_SKIP_SMUDGE=1 in the environment; then repeat the call")
+	}
+	return e
 }
 
 func exitText(status int) string {
@@ -118,85 +124,4 @@ func (r *Repo) at(ctx context.Context, c command) ([]byte, error) {
 	c.dir = r.Admin
 	c.env = append(c.env, "GIT_DIR="+r.Admin)
 	return r.system.run(ctx, c)
-}
-
-// localPrograms are the names in the repository's own configuration for which git would
-// run a program.
-type localPrograms struct {
-	filters []string // of content: clean, smudge, process
-	drivers []string // of merges
-}
-
-// programs reads the repository's own configuration, once.
-func (r *Repo) programs(ctx context.Context) (*localPrograms, error) {
-	if r.local != nil {
-		return r.local, nil
-	}
-	out, err := r.at(ctx, command{args: []string{
-		"config", "--null", "--show-scope", "--get-regexp", `^(filter\..*\.(clean|smudge|process)|merge\..*\.driver)$`,
-	}})
-	if err != nil && !exited(err, 1) { // none
-		return nil, broken(err)
-	}
-	found := &localPrograms{}
-	fields := strings.Split(string(out), "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		if scope := fields[i]; scope != "local" && scope != "worktree" {
-			continue
-		}
-		key, value, _ := strings.Cut(fields[i+1], "\n")
-		if key == "merge.leslie.driver" && value == r.Driver {
-			continue
-		}
-		name := key[strings.Index(key, ".")+1 : strings.LastIndex(key, ".")]
-		list := &found.filters
-		if strings.HasPrefix(key, "merge.") {
-			list = &found.drivers
-		}
-		if !slices.Contains(*list, name) {
-			*list = append(*list, name)
-		}
-	}
-	r.local = found
-	return found, nil
-}
-
-// withoutFilters returns the options that leave the repository's own filters out, for
-// a command that only reads; none if the repository is trusted.
-func (r *Repo) withoutFilters(ctx context.Context) ([]string, error) {
-	if r.Trust {
-		return nil, nil
-	}
-	local, err := r.programs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var options []string
-	for _, name := range local.filters {
-		for _, key := range []string{"clean=", "smudge=", "process=", "required=false"} {
-			options = append(options, "-c", "filter."+name+"."+key)
-		}
-	}
-	return options, nil
-}
-
-// CheckPrograms returns T808 if checking out or merging would run a program that the
-// repository's own configuration names, unless the repository is trusted.
-func (r *Repo) CheckPrograms(ctx context.Context) error {
-	if r.Trust {
-		return nil
-	}
-	local, err := r.programs(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range []struct {
-		kind  string
-		names []string
-	}{{"filter", local.filters}, {"merge", local.drivers}} {
-		if len(one.names) > 0 {
-			return codes.UntrustedGitConfig.New(fact.Of("key", one.kind+"."+one.names[0]), fact.Of("path", filepath.Join(r.Admin, "config")))
-		}
-	}
-	return nil
 }

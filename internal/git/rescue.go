@@ -76,8 +76,12 @@ func (w Worktree) Rescue(ctx context.Context, actor string) (Rescued, error) {
 	return out, err
 }
 
-// CheckRemovable returns T805 where Rescue would, and what it would keep, without Commit.
+// CheckRemovable returns T805 where Rescue would, and if somebody has the worktree locked,
+// and what Rescue would keep, without Commit.
 func (w Worktree) CheckRemovable(ctx context.Context) (Rescued, error) {
+	if err := w.CheckUnlocked(); err != nil {
+		return Rescued{}, err
+	}
 	s, err := w.survey(ctx, everything)
 	if err != nil {
 		return Rescued{}, err
@@ -200,6 +204,9 @@ func (s *survey) others(ctx context.Context) error {
 			}
 		}
 		return err
+	}
+	if err := s.files.readable(); err != nil {
+		return err // git would pass over what is in it
 	}
 	all, err := s.list(ctx, "--others")
 	if err != nil {
@@ -424,13 +431,13 @@ type privateIndex struct {
 	w       Worktree
 	remove  func()
 	file    string
-	options []string // git compares files that changed just now, through their filters, when it writes an index
+	filters []setting // git compares files that changed just now, through their filters, when it writes an index
 }
 
 // copyIndex copies the worktree's index, as one file and without what git remembers of
 // the folder it is in.
 func (w Worktree) copyIndex(ctx context.Context) (*privateIndex, error) {
-	options, err := w.repo.withoutFilters(ctx)
+	filters, err := w.repo.withoutFilters(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -438,7 +445,7 @@ func (w Worktree) copyIndex(ctx context.Context) (*privateIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &privateIndex{w, remove, filepath.Join(dir, "index"), options}
+	p := &privateIndex{w, remove, filepath.Join(dir, "index"), filters}
 	if err := copyIndex(filepath.Join(w.Admin, "index"), p.file); err != nil {
 		p.close()
 		return nil, err
@@ -454,7 +461,7 @@ func (p *privateIndex) close() { p.remove() }
 
 func (p *privateIndex) run(ctx context.Context, c command) ([]byte, error) {
 	c.env = append(c.env, "GIT_INDEX_FILE="+p.file)
-	c.options = append(c.options, p.options...)
+	c.with = append(c.with, p.filters...)
 	return p.w.run(ctx, c)
 }
 
@@ -597,6 +604,16 @@ func (f *folder) ownGit(name string) bool {
 		f.gits[dir] = has
 	}
 	return has
+}
+
+// readable returns T509 if a folder cannot be read: what is in it would not be kept.
+func (f *folder) readable() error {
+	return filepath.WalkDir(f.root, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return readFailed(name, err)
+		}
+		return nil
+	})
 }
 
 // filled reports whether a folder has anything.

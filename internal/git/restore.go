@@ -28,8 +28,12 @@ type Removal struct {
 func (m Removal) aside() string { return m.Dir + ".leslie-removing" }
 
 // MoveAside gives the folder another name, so that nobody who looks for it works there.
-// Errors: T805 if something has that name already; T505.
+// Errors: T805 if something has that name already, or if somebody has the worktree locked;
+// T505.
 func (m Removal) MoveAside() error {
+	if err := m.CheckUnlocked(); err != nil {
+		return err
+	}
 	if there(m.aside()) {
 		if !there(m.Dir) {
 			return nil
@@ -81,13 +85,56 @@ func (m Removal) Kept(ctx context.Context) (out Rescued, ok bool, err error) {
 	return Rescued{Commit: kept, Head: r.head, Branch: r.branch}, true, nil
 }
 
-// Delete deletes the folder that was moved aside and what git knows of it, and nothing
-// else. The work has to be kept.
-func (m Removal) Delete() error {
-	if text, err := os.ReadFile(filepath.Join(m.Admin, "gitdir")); err != nil || there(m.Dir) || strings.TrimSpace(string(text)) != filepath.Join(m.Dir, ".git") {
-		return removeBoth(m.aside(), m.aside()) // another worktree has that place by now
+// Detach takes the folder that was moved aside out of the repository: it gets another name
+// again, under which anybody may delete it, and git forgets it. The work has to be kept.
+func (m Removal) Detach() error {
+	if there(m.aside()) {
+		to := m.leftover()
+		for n := 2; there(to); n++ {
+			to = m.leftover() + "-" + strconv.Itoa(n)
+		}
+		if err := rename(m.aside(), to); err != nil {
+			return err
+		}
 	}
-	return removeBoth(m.aside(), m.Admin)
+	if there(m.Dir) || placeOf(m.Admin) != m.Dir || m.Restored() || m.Remaking() {
+		return nil // another worktree has that place by now
+	}
+	return removeAll(m.Admin)
+}
+
+// leftover is where a folder is whose work is kept, until it is deleted.
+func (m Removal) leftover() string { return m.Dir + ".leslie-removed" }
+
+// Leftovers returns the folders of removed worktrees that could not be deleted: what was in
+// them is kept.
+func (m Removal) Leftovers() (left []string) {
+	all, _ := os.ReadDir(filepath.Dir(m.Dir))
+	for _, e := range all {
+		name, _, _ := strings.Cut(e.Name(), ".leslie-removed")
+		if name != e.Name() && name == filepath.Base(m.Dir) {
+			left = append(left, filepath.Join(filepath.Dir(m.Dir), e.Name()))
+		}
+	}
+	return left
+}
+
+// Delete detaches the folder and deletes it. Error: T505; the same call again finishes it.
+func (m Removal) Delete() error {
+	if err := m.Detach(); err != nil {
+		return err
+	}
+	return m.DeleteLeft()
+}
+
+// DeleteLeft deletes what Detach left. Error: T505.
+func (m Removal) DeleteLeft() error {
+	for _, dir := range m.Leftovers() {
+		if err := removeAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Drop deletes a branch that is at a commit and checked out nowhere; it reports whether
@@ -149,10 +196,14 @@ func (w Worktree) Remaking() bool {
 
 // Remake gives a worktree whose folder is gone its files again, as they are in its index:
 // what was staged comes back, what was not is lost with the folder. It finishes what an
-// earlier Remake left. Errors: T803 if something else is in the folder, T808.
+// earlier Remake left. Errors: T803 if something else is in the folder, T805 if somebody has
+// it locked, T808.
 func (w Worktree) Remake(ctx context.Context) error {
 	if there(w.Dir) && !w.Remaking() {
 		return folderTaken(w.Dir, "it exists")
+	}
+	if err := w.CheckUnlocked(); err != nil {
+		return err // its folder may be on a disk that is away
 	}
 	if err := w.repo.CheckPrograms(ctx); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +24,13 @@ type System struct {
 	Environ []string
 
 	durable bool // what it writes is on disk when it ends
+	// without are settings of every run: programs of the repository's own that git-lfs would
+	// run to download, left out.
+	without []setting
 }
+
+// setting is a key of git's configuration with a value for one run.
+type setting struct{ key, value string }
 
 // failure is an exit of git that a caller may expect.
 type failure struct {
@@ -65,6 +73,7 @@ type command struct {
 	env     []string // beside that of every run
 	stdin   []byte
 	options []string // before the command's name
+	with    []setting
 	args    []string
 	files   []*os.File // that git inherits
 }
@@ -82,7 +91,7 @@ func (s System) run(ctx context.Context, c command) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, program, append(append(options, c.options...), c.args...)...)
 	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.dir, append(s.environ(), c.env...), waitAfterStop
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.dir, slices.Concat(s.environ(), c.env, settingsAsEnv(slices.Concat(s.without, c.with))), waitAfterStop
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.stdin), &stdout, &stderr
 	cmd.ExtraFiles = c.files
 	external.StopAsGroup(cmd)
@@ -112,6 +121,29 @@ func safeOptions() []string {
 	}
 }
 
+// settingsAsEnv names settings in the environment, where a key may have any character.
+func settingsAsEnv(all []setting) []string {
+	if len(all) == 0 {
+		return nil
+	}
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}
+	for i, s := range all {
+		n := strconv.Itoa(i)
+		env = append(env, "GIT_CONFIG_KEY_"+n+"="+s.key, "GIT_CONFIG_VALUE_"+n+"="+s.value)
+	}
+	return env
+}
+
+// value returns a variable of the process, "" if it has none of the name.
+func (s System) value(name string) (value string) {
+	for _, entry := range s.Environ {
+		if text, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = text
+		}
+	}
+	return value
+}
+
 // environ is the process's environment without what directs git elsewhere. What names
 // the user and the user's own configuration stays.
 func (s System) environ() []string {
@@ -127,21 +159,56 @@ func (s System) environ() []string {
 
 func kept(name string) bool {
 	switch name {
-	case "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH":
+	case "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH", "GIT_LFS_SKIP_SMUDGE":
 		return true
 	}
 	return strings.HasPrefix(name, "GIT_AUTHOR_") || strings.HasPrefix(name, "GIT_COMMITTER_")
 }
 
+// lfsMissing begins what git-lfs says of content that is neither here nor can be fetched.
+const lfsMissing = "Error downloading object: "
+
 // lastLine is the line that says why git failed: the last one of an error, else the last.
 func lastLine(stderr string) string {
+	if name := missingProgram(stderr); name != "" {
+		return "the program " + name + ", which git's configuration names, is not installed"
+	}
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	prefixes := []string{"fatal: ", "error: "}
+	if strings.Contains(stderr, lfsMissing) {
+		prefixes = []string{lfsMissing}
+	}
 	for _, line := range lines {
-		for _, prefix := range []string{"fatal: ", "error: "} {
+		for _, prefix := range prefixes {
 			if text, ok := strings.CutPrefix(line, prefix); ok {
+				if prefix == lfsMissing {
+					text = "git-lfs has no content of " + text
+				}
 				return strings.ToValidUTF8(strings.TrimSpace(text), "?")
 			}
 		}
 	}
 	return strings.ToValidUTF8(strings.TrimSpace(lines[len(lines)-1]), "?")
+}
+
+// missingProgram returns the program that the shell of git's filters did not find ("LINE: 1:
+// NAME: not found"), "" if that was not it.
+func missingProgram(stderr string) string {
+	for line := range strings.Lines(stderr) {
+		line, ok := strings.CutSuffix(strings.TrimSpace(line), "not found")
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "command "), ": ")
+		at := strings.LastIndex(line, ": ")
+		if !ok || at < 1 || line[at-1] < '0' || line[at-1] > '9' {
+			continue
+		}
+		if name := line[at+2:]; name != "" && !strings.ContainsFunc(name, odd) {
+			return name
+		}
+	}
+	return ""
+}
+
+// odd reports whether a rune is in no usual name of a program.
+func odd(r rune) bool {
+	return r <= ' ' || r > '~' || strings.ContainsRune("'\"`$&|;<>()*?[]{}~!#\\", r)
 }

@@ -132,10 +132,60 @@ func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 	return broken(err)
 }
 
-// undoing is the file that says, while a git moves a worktree back, from where and to where.
+// LandAgain lands what was taken back by a Reset. It waits for another landing. Errors:
+// ErrMoved if the branch is not where it was before the landing, or git has the commit no
+// longer; T805, T806, T808.
+func (r *Repo) LandAgain(ctx context.Context, l Landing) error {
+	lock, err := r.awaitLanding(ctx)
+	if err != nil {
+		return err
+	}
+	defer release(lock)
+	if has, err := r.CanLandAgain(ctx, l); err != nil || has {
+		return err
+	}
+	at, err := r.checkedOut(ctx, l)
+	if err != nil {
+		return err
+	}
+	if at == nil {
+		return r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.New, l.Old, "leslie: redo")
+	}
+	if err := at.CheckIdle(); err != nil {
+		return err
+	}
+	done, err := at.resume(ctx, l, lock)
+	if err != nil || done {
+		return err
+	}
+	if err = at.forward(ctx, l, lock); !killed(err) && ctx.Err() == nil {
+		_ = os.Remove(at.undoing())
+	}
+	return err
+}
+
+// CanLandAgain returns nil if LandAgain finds the branch and the commit, and reports whether
+// the branch has it already. Errors: ErrMoved if not.
+func (r *Repo) CanLandAgain(ctx context.Context, l Landing) (has bool, err error) {
+	there, err := r.Resolve(ctx, string(l.New))
+	if err != nil {
+		return false, err
+	}
+	tip, err := r.Branch(ctx, l.Branch)
+	switch {
+	case err != nil:
+		return false, err
+	case there == "" || tip != l.Old && tip != l.New:
+		return false, ErrMoved
+	}
+	return tip == l.New, nil
+}
+
+// undoing is the file that says, while a git moves a worktree back or forward again, from
+// where and to where.
 func (w Worktree) undoing() string { return filepath.Join(w.Admin, "leslie-undo") }
 
-// resume goes on with moving a worktree back if the git that did so was killed, and reports
+// resume goes on with moving a worktree if the git that did so was killed, and reports
 // whether that is done. Otherwise it notes that this begins.
 func (w Worktree) resume(ctx context.Context, back Landing, lock *os.File) (done bool, err error) {
 	note := string(back.Old) + " " + string(back.New)

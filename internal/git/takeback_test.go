@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,6 +76,66 @@ func TestALandingIsTakenBack(t *testing.T) {
 				assert.Equal(t, at, r.tip("main"), "it is reverted once")
 			} else {
 				assert.Equal(t, l.Old, r.tip("main"))
+			}
+		})
+	}
+}
+
+func TestALandingThatWasTakenBackLandsAgain(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		before func(r *repository, l git.Landing)
+		err    func(error) bool
+	}{
+		"nothing came since": {},
+		"it is there":        {before: func(r *repository, l git.Landing) { r.git("merge", "-q", "--ff-only", string(l.New)) }},
+		"checked out nowhere": {before: func(r *repository, _ git.Landing) {
+			r.git("checkout", "-q", "--detach")
+		}},
+		"a git that did so was killed": {before: func(r *repository, l git.Landing) {
+			r.write("a.txt", "two\n") // half of it
+			require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, ".git", "leslie-undo"), []byte(string(l.Old)+" "+string(l.New)), 0o644))
+		}},
+		"under local work": {
+			before: func(r *repository, _ git.Landing) { r.write("a.txt", "edited\n") },
+			err:    func(err error) bool { return codes.Has(err, codes.LandingBlocked) },
+		},
+		"the branch went on": {
+			before: func(r *repository, _ git.Landing) { r.git("commit", "-q", "--allow-empty", "-m", "later") },
+			err:    func(err error) bool { return errors.Is(err, git.ErrMoved) },
+		},
+		"git has the commit no longer": {
+			before: func(r *repository, _ git.Landing) {
+				r.git("reflog", "expire", "--expire=all", "--all")
+				r.git("gc", "-q", "--prune=now")
+			},
+			err: func(err error) bool { return errors.Is(err, git.ErrMoved) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, l := landing(t)
+			r.git("branch", "-q", "-D", "work")
+			require.NoError(t, r.repo.Land(ctx, l))
+			_, err := r.repo.TakeBack(ctx, l, "Revert it", "bot")
+			require.NoError(t, err)
+			if c.before != nil {
+				c.before(r, l)
+			}
+			was, files := r.tip("main"), r.files()
+			err = r.repo.LandAgain(ctx, l)
+			if c.err != nil {
+				require.True(t, c.err(err), "%v", err)
+				assert.Equal(t, was, r.tip("main"))
+				assert.Equal(t, files, r.files())
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, l.New, r.tip("main"))
+			assert.NoFileExists(t, filepath.Join(r.dir, ".git", "leslie-undo"))
+			if name != "checked out nowhere" {
+				assert.Empty(t, r.untrimmed(r.dir, "status", "--porcelain"))
 			}
 		})
 	}

@@ -34,6 +34,37 @@ func (w Worktree) run(ctx context.Context, c command) ([]byte, error) {
 	return w.repo.system.run(ctx, c)
 }
 
+// Standing returns the repository's worktree to which a folder belongs, the main one for
+// a folder elsewhere.
+func (r *Repo) Standing(ctx context.Context, dir string) (Worktree, error) {
+	main := r.Worktree(r.Top, r.Admin)
+	if dir == "" {
+		return main, nil
+	}
+	out, err := r.system.run(ctx, command{dir: dir, args: []string{
+		"rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-toplevel",
+	}})
+	if err != nil {
+		if exited(err, 128) {
+			return main, nil // in no worktree, or in a folder that is gone
+		}
+		return main, broken(err)
+	}
+	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
+	if len(lines) != 3 || filepath.Clean(lines[0]) != r.Admin {
+		return main, nil
+	}
+	return r.Worktree(filepath.FromSlash(lines[2]), filepath.Clean(lines[1])), nil
+}
+
+// Head is the revision by which the repository names what the worktree has checked out.
+func (w Worktree) Head() string {
+	if w.Admin == w.repo.Admin {
+		return "HEAD"
+	}
+	return "worktrees/" + filepath.Base(w.Admin) + "/HEAD"
+}
+
 // Listed is a worktree as git lists it.
 type Listed struct {
 	Worktree
@@ -160,11 +191,11 @@ func (s Status) Clean() bool { return len(s.Dirty) == 0 && len(s.Untracked) == 0
 // Status reads what is uncommitted. It takes no lock and runs no filter of the
 // repository's own.
 func (w Worktree) Status(ctx context.Context) (Status, error) {
-	options, err := w.repo.withoutFilters(ctx)
+	filters, err := w.repo.withoutFilters(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	out, err := w.run(ctx, command{options: append(options, "--no-optional-locks"), args: []string{
+	out, err := w.run(ctx, command{options: []string{"--no-optional-locks"}, with: filters, args: []string{
 		"status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty", "--untracked-files=normal", "--no-renames",
 	}})
 	if err != nil {
@@ -221,6 +252,29 @@ func (w Worktree) Busy() string {
 		}
 	}
 	return ""
+}
+
+// lockedByOther is what somebody has the worktree locked for (git worktree lock), and
+// whether they have; a lock that leslie's own work left is none.
+func (w Worktree) lockedByOther() (reason string, locked bool) {
+	if _, err := os.Lstat(filepath.Join(w.Admin, "locked")); err != nil {
+		return "", false
+	}
+	reason = lockedFor(w.Admin)
+	return reason, reason != restoring && !strings.HasPrefix(reason, restored)
+}
+
+// CheckUnlocked returns T805 if somebody has the worktree locked: it is theirs.
+func (w Worktree) CheckUnlocked() error {
+	reason, locked := w.lockedByOther()
+	if !locked {
+		return nil
+	}
+	what := "A lock (somebody has it locked with git worktree lock)"
+	if reason != "" {
+		what = "A lock (git worktree lock, reason: " + reason + ")"
+	}
+	return w.busy(what).WithHint("Leave it to whoever locked it; if nobody needs the lock: git worktree unlock " + w.Dir)
 }
 
 // CheckIdle returns T805 if something is in progress in the worktree.

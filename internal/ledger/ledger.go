@@ -53,8 +53,10 @@ var (
 	ErrFull = errors.New("the ledger is full")
 	// ErrMissing: there is no such log or blob.
 	ErrMissing = errors.New("it is not in the ledger")
-	// ErrGap: lines that must be there cannot be read from any replica.
-	ErrGap = errors.New("lines are missing")
+	// ErrSealed: the log is going to be made anew, and takes no line until it is.
+	ErrSealed = errors.New("the log is being made anew, and takes no operation meanwhile")
+	// ErrGap: what must be there is damaged or missing in every replica.
+	ErrGap = errors.New("no server has it whole")
 )
 
 // LoginError is an ErrDenied of an engine that accepts the caller's credentials for nothing
@@ -85,7 +87,8 @@ type Ledger interface {
 	// Append adds a line at line.Seq, behind the line with the id last ("" for the
 	// first line). It either appends exactly this line or fails. A line whose answer is
 	// lost is sent again: appending the same line twice has the effect of once. Errors:
-	// ErrConflict, ErrUnreachable, ErrUnknown, ErrDenied, ErrFull, ErrMissing.
+	// ErrConflict, ErrUnreachable, ErrUnknown, ErrDenied, ErrFull, ErrMissing,
+	// ErrSealed.
 	Append(ctx context.Context, last string, line Line) error
 
 	// AppendAll adds many lines that follow each other, as Append does, but faster: for
@@ -111,6 +114,10 @@ type Ledger interface {
 	// there yet: all of it or nothing. Errors: ErrUnreachable, ErrUnknown, ErrDenied,
 	// ErrFull.
 	PutBlob(ctx context.Context, sha256 string, data []byte) error
+
+	// RenewBlob is PutBlob that stores all of the content again where it is there, for
+	// content that is damaged. Errors: as PutBlob.
+	RenewBlob(ctx context.Context, sha256 string, data []byte) error
 
 	// GetBlob returns content that matches its SHA-256. Errors: ErrMissing, ErrGap if it
 	// is there but damaged, ErrUnreachable, ErrDenied.
@@ -188,9 +195,16 @@ type Engine interface {
 	// cannot be understood or read.
 	Open(at Address) (Ledger, error)
 	// Create makes what the log of a project needs, if it is not there yet, with the
-	// credentials of an administrator. Errors: ErrUnreachable, ErrDenied, ErrFull, and
-	// those of Open.
+	// credentials of an administrator. Errors: ErrUnreachable, ErrDenied, ErrFull,
+	// ErrSealed, and those of Open.
 	Create(ctx context.Context, at Address) error
+	// Seal ends a project's log for good, with the credentials of an administrator, and
+	// returns the place of its last line: nobody appends to it from then on. Sealing it
+	// again does no harm. Errors: as Create, ErrMissing.
+	Seal(ctx context.Context, at Address) (last int64, err error)
+	// Discard deletes the lines of a sealed log, with the credentials of an administrator;
+	// Create makes the log anew then. Its content stays. Errors: as Create, ErrMissing.
+	Discard(ctx context.Context, at Address) error
 	// Check reads the engine's settings. A server whose settings cannot be read is in
 	// the report. Errors: ErrUnreachable, ErrDenied, those of Open.
 	Check(ctx context.Context, at Address) (Report, error)

@@ -12,8 +12,9 @@ import (
 // This file writes rules for a call that has been decided.
 
 // Exactly returns the narrowest rules that allow a call: a command with exactly these
-// words for each in the line, a file for each path, or a tool of an MCP server. Rules that
-// ask or deny come before them (see Decide). Errors: T903 for what no such rule allows.
+// words for each in the line, a file for each path, or a tool of an MCP server. Paths in a
+// folder of the thread's own are named from there. Rules that ask or deny come before them
+// (see Decide). Errors: T903 for what no such rule allows.
 func Exactly(c Call) ([]Rule, error) {
 	cannot := func(reason string) ([]Rule, error) {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", reason))
@@ -34,6 +35,9 @@ func Exactly(c Call) ([]Rule, error) {
 			}
 			words := make([]string, len(cmd))
 			for i, w := range cmd {
+				if c.Own {
+					w.text = fromFolder(w.text, c.Dir)
+				}
 				words[i] = external.Word(w.text)
 			}
 			texts = append(texts, Bash+"("+strings.Join(words, " ")+")")
@@ -46,7 +50,11 @@ func Exactly(c Call) ([]Rule, error) {
 			if c.Tool == Edit && ofGit(p.Real) {
 				return cannot("no rule about a file allows an edit in .git")
 			}
-			texts = append(texts, c.Tool+"("+literally(p.Real)+")")
+			name := p.Real
+			if c.Own {
+				name = fromFolder(name, c.Dir)
+			}
+			texts = append(texts, c.Tool+"("+literally(name)+")")
 		}
 	case isMCP(c.Tool):
 		texts = append(texts, c.Tool)

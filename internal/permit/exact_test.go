@@ -41,6 +41,46 @@ func TestExactRulesAllowTheCallAndLittleElse(t *testing.T) {
 	assert.NotEqual(t, Allow, Rules{Allow: rules}.Decide(Call{Tool: Edit, Paths: []Path{file("/p/x.go")}, Dir: "/p"}).Verdict)
 }
 
+func TestExactRulesAboutTheThreadsOwnFolderHoldInTheNextOne(t *testing.T) {
+	t.Parallel()
+	const dir, next = "/w/p.worktrees/[1] a", "/w/p.worktrees/2"
+	tests := []struct {
+		call  Call
+		rules []string
+		same  Call // in the next folder
+		other Call // there, too
+	}{
+		{
+			Call{Tool: Edit, Paths: []Path{file(dir + "/src/[x].go")}}, []string{"Edit(./src/[[]x].go)"},
+			Call{Tool: Edit, Paths: []Path{file(next + "/src/[x].go")}}, Call{Tool: Edit, Paths: []Path{file(dir + "/src/[x].go")}},
+		},
+		{
+			Call{Tool: Read, Paths: []Path{file("/etc/hosts"), file(dir)}}, []string{"Read(/etc/hosts)", "Read(.)"},
+			Call{Tool: Read, Paths: []Path{file("/etc/hosts"), file(next)}}, Call{Tool: Read, Paths: []Path{file(dir)}},
+		},
+		{
+			Call{Tool: Bash, Command: "cd '" + dir + "' && go test -o='" + dir + "/out' ./..."}, []string{"Bash(cd .)", "Bash(go test -o=./out ./...)"},
+			Call{Tool: Bash, Command: "cd " + next + " && go test -o=" + next + "/out ./..."}, Call{Tool: Bash, Command: "cd '" + dir + "'"},
+		},
+		{
+			Call{Tool: Bash, Command: "cat '" + dir + "/../2/x'"}, []string{"Bash(cat '" + dir + "/../2/x')"},
+			Call{Tool: Bash, Command: "cat '" + dir + "/../2/x'"}, Call{Tool: Bash, Command: "cat ./../2/x"},
+		},
+	}
+	for _, test := range tests {
+		test.call.Dir, test.call.Own = dir, true
+		test.same.Dir, test.other.Dir = next, next
+		assert.Equal(t, test.rules, exactly(t, test.call))
+		rules, err := Exactly(test.call)
+		require.NoError(t, err)
+		assert.Equal(t, Allow, Rules{Allow: rules}.Decide(test.same).Verdict, "%+v", test.same)
+		assert.NotEqual(t, Allow, Rules{Allow: rules}.Decide(test.other).Verdict, "%+v", test.other)
+	}
+	rule, err := Parse("Bash(rm ./x)")
+	require.NoError(t, err)
+	assert.Equal(t, Deny, Rules{Deny: []Rule{rule}}.Decide(Call{Tool: Bash, Command: "rm -f " + next + "/x", Dir: next}).Verdict)
+}
+
 func TestWhatNoExactRuleAllowsIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{

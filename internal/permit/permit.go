@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -39,6 +40,8 @@ type Call struct {
 	Cut     bool   // Command is only its beginning
 	Paths   []Path // of Edit and Read
 	Dir     string // the working folder, absolute, its links resolved
+	// Own: the folder is the thread's own, and that of another thread is as good.
+	Own bool
 }
 
 // Path is a file that a call names, absolute: as it was named, and with its links
@@ -121,7 +124,7 @@ func Parse(text string) (Rule, error) {
 			return bad("names another user's folder")
 		}
 		r.path = of
-		if _, err := r.matcher("/", "/"); err != nil {
+		if _, err := r.matcher("/d", "/h"); err != nil {
 			return bad("is no valid path: " + err.Error())
 		}
 		return r, nil
@@ -230,7 +233,9 @@ func ofGit(name string) bool {
 // touches reports whether a rule matches any part of a call.
 func (rs Rules) touches(r Rule, c Call, line shellLine) bool {
 	if c.Tool == Bash {
-		return slices.ContainsFunc(line.commands, func(cmd command) bool { return cmd.runs(r.words, r.exactly) })
+		return slices.ContainsFunc(line.commands, func(cmd command) bool {
+			return cmd.runs(r.words, r.exactly) || cmd.within(c.Dir).runs(r.words, r.exactly)
+		})
 	}
 	return slices.ContainsFunc(c.Paths, func(p Path) bool {
 		return r.covers(p.Named, c.Dir, rs.Home) || r.covers(p.Real, c.Dir, rs.Home)
@@ -250,7 +255,11 @@ func (rs Rules) allows(c Call, line shellLine) bool {
 			return false
 		}
 		for _, cmd := range line.commands {
-			if cmd.names() || !some(func(r Rule) bool { return cmd.starts(r.words, r.exactly) }) {
+			local := cmd.within(c.Dir)
+			matches := func(r Rule) bool {
+				return cmd.starts(r.words, r.exactly) || local.starts(r.words, r.exactly)
+			}
+			if cmd.names() || !some(matches) {
 				return false
 			}
 		}
@@ -267,11 +276,11 @@ func (rs Rules) allows(c Call, line shellLine) bool {
 }
 
 // builtIn has the rules that no configuration changes: an agent neither decides what a
-// person is asked, nor passes for one, nor edits leslie's records. It says why a call is
+// person is asked, nor passes for one, nor edits or deletes leslie's records. It says why a call is
 // denied, "" if it is not.
 func (rs Rules) builtIn(c Call, line shellLine) string {
 	for _, cmd := range line.commands {
-		if reason := cmd.decides(); reason != "" {
+		if reason := cmp.Or(cmd.decides(), cmd.wipes()); reason != "" {
 			return reason
 		}
 	}

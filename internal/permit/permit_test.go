@@ -137,6 +137,23 @@ func TestNoAgentDecidesForAPerson(t *testing.T) {
 	assert.Equal(t, permit.Deny, rs.Decide(linked).Verdict)
 }
 
+func TestNoAgentHasGitTakeTheStoreAway(t *testing.T) {
+	t.Parallel()
+	rs := rules(t, nil, nil, []string{"*"})
+	rs.Default = permit.Allow
+	for line, want := range map[string]permit.Verdict{
+		"git clean -fdx": permit.Deny, "git clean -xdf": permit.Deny, "git clean -ffdx": permit.Deny, "git clean -f -d -x": permit.Deny,
+		"git -C . clean -x": permit.Deny, "git clean -X": permit.Deny, "git clean -fdX .": permit.Deny, "sh -c 'git clean -fdx'": permit.Deny,
+		"cd .. && /usr/bin/git clean -fdx": permit.Deny, "env A=1 git -c clean.requireForce=false clean -x": permit.Deny, "git clean -fxe build": permit.Deny,
+		"git stash --all": permit.Deny, "git stash -a": permit.Deny, "git stash push -ua -m x": permit.Deny, "git stash save --al": permit.Deny,
+		"git clean -fd": permit.Allow, "git clean -n -x": permit.Allow, "git clean --dry-run -x": permit.Allow, "git clean -fe x": permit.Allow, "git clean -fd -- -x": permit.Allow,
+		"git stash": permit.Allow, "git stash -u": permit.Allow, "git stash push -m all": permit.Allow, "git stash apply": permit.Allow,
+		"git commit -m clean -x": permit.Allow, "echo git clean -x": permit.Allow, "make clean -x": permit.Allow,
+	} {
+		assert.Equal(t, want, rs.Decide(bash(line)).Verdict, "%q", line)
+	}
+}
+
 func TestFilesAreSelectedFromTheWorkingFolder(t *testing.T) {
 	t.Parallel()
 	rs := rules(t, []string{"Read(./.env)", "Read(~/.ssh)"}, []string{"Edit(./go.mod)"}, []string{"Read", "Edit(./**)", "Edit(/tmp/x*)", "Write(notes/*.md)"})

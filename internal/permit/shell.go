@@ -257,6 +257,36 @@ func (cmd command) starts(words []string, exactly bool) bool {
 	return true
 }
 
+// within returns the command with the paths in a folder named from there.
+func (cmd command) within(dir string) command {
+	out := slices.Clone(cmd)
+	for i := range out {
+		out[i].text = fromFolder(out[i].text, dir)
+	}
+	return out
+}
+
+// fromFolder returns a word that is a path in a folder, or an option with one, named from
+// the folder; any other word unchanged.
+func fromFolder(text, dir string) string {
+	if !path.IsAbs(dir) || dir == "/" {
+		return text
+	}
+	option, name := "", text
+	if !strings.HasPrefix(text, "/") {
+		at := strings.Index(text, "=/")
+		if at < 0 {
+			return text
+		}
+		option, name = text[:at+1], text[at+1:]
+	}
+	rest, inside := strings.CutPrefix(name, dir)
+	if !inside || rest != "" && rest[0] != '/' || slices.Contains(strings.Split(rest, "/"), "..") {
+		return text
+	}
+	return option + "." + rest
+}
+
 // runs reports whether a command runs what the words name, also where options come
 // between them, or where another program starts it.
 func (cmd command) runs(words []string, exactly bool) bool {
@@ -381,6 +411,57 @@ func (cmd command) decides() string {
 		}
 	}
 	return ""
+}
+
+// wipes says why a command is denied to every agent that would have git delete or put away
+// what it ignores, and so the store, "" for any other.
+func (cmd command) wipes() string {
+	for _, c := range cmd.programs() {
+		switch {
+		case c.has([]string{"git", "clean"}, false):
+			options := c.optionsOf("clean")
+			if strings.ContainsAny(options.short, "xX") && !strings.Contains(options.short, "n") && !options.has("--dry-run") {
+				return "git clean -x deletes what git ignores, the project's store " + storeName + " too; name the folders to delete instead"
+			}
+		case c.has([]string{"git", "stash"}, false):
+			if options := c.optionsOf("stash"); strings.Contains(options.short, "a") || options.has("--all") {
+				return "git stash --all puts away what git ignores, the project's store " + storeName + " too; use git stash -u"
+			}
+		}
+	}
+	return ""
+}
+
+// storeName is the folder of a project that has its records.
+const storeName = ".leslie"
+
+// options are those behind a command's name: the letters of short ones without their
+// values, and the long ones.
+type options struct {
+	short string
+	long  []string
+}
+
+// has reports whether a long option is there, shortened or whole.
+func (o options) has(name string) bool {
+	return slices.ContainsFunc(o.long, func(w string) bool { return len(w) > len("--n") && strings.HasPrefix(name, w) })
+}
+
+func (cmd command) optionsOf(name string) (o options) {
+	at := slices.IndexFunc(cmd, func(w word) bool { return w.text == name })
+	for _, w := range cmd[at+1:] {
+		switch letters, short := strings.CutPrefix(w.text, "-"); {
+		case w.text == "--":
+			return o
+		case strings.HasPrefix(w.text, "--"):
+			o.long = append(o.long, w.text)
+		case short:
+			letters, _, _ = strings.Cut(letters, "e") // -e PATTERN
+			letters, _, _ = strings.Cut(letters, "m") // -m TEXT
+			o.short += letters
+		}
+	}
+	return o
 }
 
 // names reports whether a command calls leslie and names a command that leslie is to run.

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/app"
+	"leslie/internal/app/history"
+	"leslie/internal/app/views"
 	"leslie/internal/graph"
 	"leslie/thread"
 )
@@ -142,7 +144,7 @@ func (b *browser) eval(expression string) any {
 }
 
 // open opens a report and waits until it is loaded.
-func (b *browser) open(r *app.ReportResult) {
+func (b *browser) open(r *views.ReportResult) {
 	b.t.Helper()
 	path := filepath.Join(b.t.TempDir(), "report.html")
 	require.NoError(b.t, os.WriteFile(path, []byte(written(b.t, r)), 0o600))
@@ -295,18 +297,18 @@ func jsString(t *testing.T, text string) string {
 }
 
 // showcase is a day of a small project.
-func showcase() *app.ReportResult {
+func showcase() *views.ReportResult {
 	hour := func(h float64) time.Time { return at(0).Add(time.Duration(h * float64(time.Hour))) }
-	r := &app.ReportResult{Project: "payments", At: hour(8), Revision: 214, Stats: &app.StatsResult{}}
+	r := &views.ReportResult{Project: "payments", At: hour(8), Revision: 214, Stats: &history.StatsResult{}}
 	r.Graph.Objectives = []graph.Objective{{ID: "ship", Title: "Ship the payments API", Status: thread.ObjectiveActive}, {ID: "docs", Title: "Documentation", Status: thread.ObjectiveActive}}
 	add := func(objective, parent, id, title string, status thread.Status, cost float64, changes ...any) {
 		r.Graph.Threads = append(r.Graph.Threads, graph.Thread{ID: thread.ThreadID(id), ObjectiveID: thread.ObjectiveID(objective), Title: title, Status: status})
 		if parent != "" {
 			r.Graph.Edges = append(r.Graph.Edges, graph.Edge{Kind: graph.Parent, From: thread.ThreadID(id), To: thread.ThreadID(parent)})
 		}
-		own := app.ReportThread{ThreadID: thread.ThreadID(id), CreatedAt: hour(changes[0].(float64))}
+		own := views.ReportThread{ThreadID: thread.ThreadID(id), CreatedAt: hour(changes[0].(float64))}
 		for i := 0; i+2 < len(changes); i += 2 {
-			own.Spans = append(own.Spans, app.ReportSpan{Status: changes[i+1].(thread.Status), From: hour(changes[i].(float64)), To: hour(changes[i+2].(float64))})
+			own.Spans = append(own.Spans, views.ReportSpan{Status: changes[i+1].(thread.Status), From: hour(changes[i].(float64)), To: hour(changes[i+2].(float64))})
 		}
 		if cost > 0 {
 			tokens := int64(cost * 61_000)

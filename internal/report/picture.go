@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"leslie/internal/app"
 	"leslie/internal/graph"
 	"leslie/thread"
 )
@@ -70,7 +71,7 @@ func draw(g graph.Graph) picture {
 		}
 		title := "Threads elsewhere"
 		if group.Objective != nil {
-			title = cut(group.Objective.Title, 80)
+			title = app.Cut(group.Objective.Title, 80)
 		}
 		l.Headings = append(l.Headings, heading{l.next + 16, title})
 		l.next += headingHeight

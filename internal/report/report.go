@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"leslie/internal/app"
+	"leslie/internal/app/views"
 	"leslie/internal/graph"
 	"leslie/thread"
 )
@@ -42,7 +43,7 @@ const (
 )
 
 // Write writes the page. version is leslie's own.
-func Write(w io.Writer, r *app.ReportResult, version string) error {
+func Write(w io.Writer, r *views.ReportResult, version string) error {
 	p, err := pageOf(r, version)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func Write(w io.Writer, r *app.ReportResult, version string) error {
 
 // page is what the template shows.
 type page struct {
-	*app.ReportResult
+	*views.ReportResult
 	Policy, Title, Version string
 	Style                  template.CSS
 	Script                 template.JS
@@ -83,7 +84,7 @@ type page struct {
 
 type section struct{ ID, Name string }
 
-func pageOf(r *app.ReportResult, version string) (*page, error) {
+func pageOf(r *views.ReportResult, version string) (*page, error) {
 	style, err := files.ReadFile("page.css")
 	if err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ const deepest = 6
 
 // threads fills the table of threads: children behind their parents.
 func (p *page) threads() {
-	times := map[thread.ThreadID]app.ReportThread{}
+	times := map[thread.ThreadID]views.ReportThread{}
 	p.From = p.At
 	for _, t := range p.ReportResult.Threads {
 		times[t.ThreadID] = t
@@ -200,7 +201,7 @@ func (p *page) threads() {
 }
 
 // spans returns a thread's times as parts of a bar, and their sums in words.
-func (p *page) spans(t app.ReportThread) (bar []share, words string) {
+func (p *page) spans(t views.ReportThread) (bar []share, words string) {
 	all := p.At.Sub(p.From).Seconds()
 	sums := map[thread.Status]time.Duration{}
 	for _, s := range t.Spans {
@@ -248,12 +249,12 @@ func relation(e graph.Edge) string {
 
 // mergeRow is a merge with who decided what.
 type mergeRow struct {
-	app.ReportMerge
+	views.ReportMerge
 	Decided []string
 }
 
 // decided counts the decisions of a merge by who made them and what they chose.
-func decided(m app.ReportMerge) (out []string) {
+func decided(m views.ReportMerge) (out []string) {
 	type key struct{ take, how, actor string }
 	counts := map[key]int{}
 	var order []key
@@ -314,7 +315,7 @@ func (p *page) history() {
 		if len(p.Operations) == most {
 			break
 		}
-		row := operationRow{Seq: op.Seq, Time: seconds(op.Time), By: op.Actor, Command: op.Command, Params: cut(string(op.Params), longest), Undone: op.UndoneBy != ""}
+		row := operationRow{Seq: op.Seq, Time: seconds(op.Time), By: op.Actor, Command: op.Command, Params: app.Cut(string(op.Params), longest), Undone: op.UndoneBy != ""}
 		if op.As != thread.User {
 			row.By += " (" + string(op.As) + ")"
 		}
@@ -402,16 +403,4 @@ func duration(d time.Duration) string {
 // decimal is a number with at most two digits behind the point.
 func decimal(n float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(n, 'f', 2, 64), "0"), ".")
-}
-
-// cut shortens a text to n characters, the last one then "…".
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	runes := []rune(text)
-	if len(runes) <= n {
-		return text
-	}
-	return string(runes[:n-1]) + "…"
 }

@@ -20,6 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/app"
+	"leslie/internal/app/decisions"
+	"leslie/internal/app/history"
+	"leslie/internal/app/views"
 	"leslie/internal/graph"
 	"leslie/internal/report"
 	"leslie/thread"
@@ -32,14 +35,14 @@ func at(minutes int) time.Time {
 func known(n int64) *int64 { return &n }
 
 // sample has something in every section. Its texts from outside are text, or begin so.
-func sample(text string) *app.ReportResult {
+func sample(text string) *views.ReportResult {
 	id := thread.ThreadID(text)
 	params, _ := json.Marshal(map[string]string{"title": text})
 	since := "2026-03-01T12:00:00Z"
 	kim, when := app.Actor{As: thread.User, Actor: text}, at(40)
 	use := thread.Use{Input: known(1200), Output: known(34), Cost: []thread.Cost{{Amount: 1.5, Currency: text}}}
 	runs := &thread.RunTotals{Runs: 2, Turns: 5, Used: use, Agents: []thread.AgentTotals{{Agent: text, Runs: 2, Turns: 5, Used: use}}}
-	return &app.ReportResult{
+	return &views.ReportResult{
 		Project: text, At: at(60), Revision: 9,
 		Objectives: []app.ObjectiveRecord{{ObjectiveID: "ship", Title: text, Status: thread.ObjectiveActive, CreatedAt: at(0), Threads: thread.Counts{thread.Active: 3, thread.Suspended: 1}, Runs: runs}},
 		Graph: graph.Graph{
@@ -56,14 +59,14 @@ func sample(text string) *app.ReportResult {
 				{Kind: graph.Reference, From: "main", To: thread.ThreadID(text + "-gone"), Binding: thread.Frozen, Unresolved: true},
 			},
 		},
-		Threads: []app.ReportThread{
-			{ThreadID: "main", CreatedAt: at(0), Spans: []app.ReportSpan{{Status: thread.Active, From: at(0), To: at(60)}}, Runs: runs},
-			{ThreadID: id, CreatedAt: at(15), Spans: []app.ReportSpan{{Status: thread.Active, From: at(15), To: at(30)}, {Status: thread.Suspended, From: at(30), To: at(60)}}},
+		Threads: []views.ReportThread{
+			{ThreadID: "main", CreatedAt: at(0), Spans: []views.ReportSpan{{Status: thread.Active, From: at(0), To: at(60)}}, Runs: runs},
+			{ThreadID: id, CreatedAt: at(15), Spans: []views.ReportSpan{{Status: thread.Active, From: at(15), To: at(30)}, {Status: thread.Suspended, From: at(30), To: at(60)}}},
 			{ThreadID: "docs", CreatedAt: at(20)},
 		},
-		Merges: []app.ReportMerge{{
-			Seq: 4, At: at(35), By: kim, MergeID: thread.MergeID(text), Target: "main", Sources: []thread.ThreadID{id}, Status: app.MergeMade,
-			Decisions: []app.ReportDecision{
+		Merges: []views.ReportMerge{{
+			Seq: 4, At: at(35), By: kim, MergeID: thread.MergeID(text), Target: "main", Sources: []thread.ThreadID{id}, Status: views.MergeMade,
+			Decisions: []views.ReportDecision{
 				{About: "a", Decision: thread.Decision{Take: "theirs", How: "user", Actor: text}}, {About: "b", Decision: thread.Decision{Take: "theirs", How: "user", Actor: text}},
 				{About: "c", Decision: thread.Decision{Take: "text", How: "agent", Actor: text}},
 			},
@@ -72,9 +75,9 @@ func sample(text string) *app.ReportResult {
 			ThreadID: id, Scope: []string{text, "deploy"}, Reason: text, Status: thread.GrantApproved, CreatedAt: at(10), CreatedBy: app.Actor{As: thread.Agent, Actor: text},
 			DecidedAt: &when, DecidedBy: &kim, Verdict: text, Tool: &thread.ToolCall{Command: text},
 		}},
-		Questions: []app.QuestionRecord{{ThreadID: id, To: text, Question: text, Status: thread.QuestionAnswered, Answer: &text, CreatedAt: at(11), CreatedBy: kim, AnsweredAt: &when, AnsweredBy: &kim}},
-		Stats: &app.StatsResult{Since: &since, Errors: 3, Codes: []app.CodeStats{
-			{Code: "T101", Kind: "thread_not_found", Count: 3, Recovered: 1, Calls: &app.RecoveryCalls{Median: 2, Max: 4}}, {Code: "T903", Kind: text, Count: 1},
+		Questions: []decisions.QuestionRecord{{ThreadID: id, To: text, Question: text, Status: thread.QuestionAnswered, Answer: &text, CreatedAt: at(11), CreatedBy: kim, AnsweredAt: &when, AnsweredBy: &kim}},
+		Stats: &history.StatsResult{Since: &since, Errors: 3, Codes: []history.CodeStats{
+			{Code: "T101", Kind: "thread_not_found", Count: 3, Recovered: 1, Calls: &history.RecoveryCalls{Median: 2, Max: 4}}, {Code: "T903", Kind: text, Count: 1},
 		}},
 		Runs: runs,
 		History: []app.OperationRecord{
@@ -84,7 +87,7 @@ func sample(text string) *app.ReportResult {
 	}
 }
 
-func written(t testing.TB, r *app.ReportResult) string {
+func written(t testing.TB, r *views.ReportResult) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, report.Write(&b, r, "v1"))
@@ -117,7 +120,7 @@ func TestAReportHasAllSections(t *testing.T) {
 
 func TestAnEmptyProjectHasAReport(t *testing.T) {
 	t.Parallel()
-	page := written(t, &app.ReportResult{Project: "empty", At: at(0), Stats: &app.StatsResult{}})
+	page := written(t, &views.ReportResult{Project: "empty", At: at(0), Stats: &history.StatsResult{}})
 	for _, want := range []string{
 		"There are no objectives.", "There are no threads.", "Nothing was merged.", "Nobody asked for an approval.", "Nobody asked a question.",
 		"The log has no errors and no warnings.", "leslie has run no agents.", "0 operations",
@@ -275,7 +278,7 @@ func TestColoursHaveContrast(t *testing.T) {
 }
 
 // large is a report about many threads and operations.
-func large(threads, operations int) *app.ReportResult {
+func large(threads, operations int) *views.ReportResult {
 	r := sample("part")
 	r.Graph.Threads, r.Graph.Edges, r.Threads, r.History = nil, nil, nil, nil
 	for i := range threads {
@@ -287,9 +290,9 @@ func large(threads, operations int) *app.ReportResult {
 		if i > 0 {
 			r.Graph.Edges = append(r.Graph.Edges, graph.Edge{Kind: graph.Reference, From: id, To: thread.ThreadID(fmt.Sprintf("t%d", i-1)), Binding: thread.Frozen, Stale: i % 3})
 		}
-		times := app.ReportThread{ThreadID: id, CreatedAt: at(0)}
+		times := views.ReportThread{ThreadID: id, CreatedAt: at(0)}
 		for n := range 6 {
-			times.Spans = append(times.Spans, app.ReportSpan{Status: []thread.Status{thread.Active, thread.Suspended}[n%2], From: at(10 * n), To: at(10*n + 10)})
+			times.Spans = append(times.Spans, views.ReportSpan{Status: []thread.Status{thread.Active, thread.Suspended}[n%2], From: at(10 * n), To: at(10*n + 10)})
 		}
 		r.Threads = append(r.Threads, times)
 	}

@@ -29,7 +29,7 @@ const PlaceVariable = "LESLIE_DIR"
 
 // Times limits how long an agent may take. Zero means the value that is named.
 type Times struct {
-	Start  time.Duration // from its start to an open session: a minute
+	Start  time.Duration // without a sign of life, until its session is open: a minute
 	Cancel time.Duration // to end a turn that is cancelled: ten seconds
 	End    time.Duration // for each step of ending it: three seconds
 	Replay time.Duration // without an update after a session was loaded: a fifth of a second
@@ -87,37 +87,65 @@ type Agent struct {
 	tail       *tail
 }
 
+// DefaultStart is Times.Start if nobody says.
+const DefaultStart = time.Minute
+
+// mostStarts is how many times Times.Start an agent may take in all that gives signs of life.
+const mostStarts = 10
+
 // Start starts an agent and opens a session. Errors: T701 if it cannot be started, T702
 // if it ends or answers with an error, T703 if it takes too long, T704 if nobody is logged
 // in, T904 if ctx ends. Nothing of it is left then.
 func Start(ctx context.Context, spec Spec) (*Agent, error) {
-	a, err := launch(context.WithoutCancel(ctx), spec)
-	if err != nil {
-		return nil, err
+	limit := cmp.Or(spec.Times.Start, DefaultStart)
+	all, end := context.WithTimeout(ctx, mostStarts*limit)
+	defer end()
+	opening, stop := context.WithCancelCause(all)
+	silence := time.AfterFunc(limit, func() { stop(context.DeadlineExceeded) })
+	defer silence.Stop()
+	heard := func() {
+		if opening.Err() == nil {
+			silence.Reset(limit)
+		}
 	}
-	limit := cmp.Or(spec.Times.Start, time.Minute)
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err = a.open(limited); err != nil {
-		a.End()
-		return nil, a.explain(ctx, err, limit)
+	a, err := launch(context.WithoutCancel(ctx), spec, heard)
+	if err == nil {
+		err = a.open(opening)
 	}
-	return a, nil
+	late := context.Cause(opening)
+	stop(nil)
+	switch {
+	case err == nil || a == nil:
+		return a, err
+	case late != nil:
+		err = late
+	}
+	a.End()
+	return nil, a.explain(ctx, err, limit)
 }
 
-// launch starts the process and reads its streams.
-func launch(life context.Context, spec Spec) (*Agent, error) {
-	unavailable := func(err error) error {
-		reason := err.Error()
-		if e := new(exec.Error); errors.As(err, &e) {
-			reason = e.Err.Error()
-		}
-		return codes.AgentUnavailable.Wrap(err, fact.Of("command", spec.Argv[0]), fact.Of("reason", reason))
+// noting is a stream that tells when something comes.
+type noting struct {
+	io.Reader
+	heard func()
+}
+
+// Read implements io.Reader.
+func (n noting) Read(p []byte) (int, error) {
+	count, err := n.Reader.Read(p)
+	if count > 0 {
+		n.heard()
 	}
+	return count, err
+}
+
+// launch starts the process and reads its streams. heard is called with each sign of life.
+func launch(life context.Context, spec Spec, heard func()) (*Agent, error) {
+	unavailable := func(err error) error { return unavailable(spec.Argv[0], err) }
 	a := &Agent{spec: spec, life: life, exited: make(chan struct{}), closed: make(chan struct{}), complained: make(chan struct{}), tail: &tail{also: spec.Stderr}}
-	name, err := LookIn(spec.Env, spec.Argv[0])
+	name, err := Program(spec.Env, spec.Argv[0])
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, err
 	}
 	a.cmd = exec.Command(name, spec.Argv[1:]...)
 	a.cmd.Args[0] = spec.Argv[0]
@@ -146,13 +174,13 @@ func launch(life context.Context, spec Spec) (*Agent, error) {
 		return nil, unavailable(err)
 	}
 	a.replay = &replayed{Handler: spec.Handler}
-	a.conn = acp.NewConn(outRead, stdin, a.replay)
+	a.conn = acp.NewConn(noting{outRead, heard}, stdin, a.replay)
 	go func() {
 		_ = a.conn.Serve(life)
 		close(a.closed)
 	}()
 	go func() {
-		_, _ = io.Copy(a.tail, errRead)
+		_, _ = io.Copy(a.tail, noting{errRead, heard})
 		close(a.complained)
 	}()
 	go func() {
@@ -385,6 +413,24 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.TrimSpace(strings.ToValidUTF8(string(t.last), "?"))
+}
+
+// unavailable is T701 for a program that cannot be started.
+func unavailable(program string, err error) error {
+	reason := err.Error()
+	if e := new(exec.Error); errors.As(err, &e) {
+		reason = e.Err.Error()
+	}
+	return codes.AgentUnavailable.Wrap(err, fact.Of("command", program), fact.Of("reason", reason))
+}
+
+// Program finds an agent's program. Errors: T701.
+func Program(env []string, program string) (string, error) {
+	name, err := LookIn(env, program)
+	if err != nil {
+		return "", unavailable(program, err)
+	}
+	return name, nil
 }
 
 // LookIn finds a program as the agent's own environment would.

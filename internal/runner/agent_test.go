@@ -213,6 +213,20 @@ func TestAnAgentThatDoesNotStartSaysWhy(t *testing.T) {
 	assert.True(t, codes.Has(err, codes.Interrupted), "%v", err)
 }
 
+func TestTheTimeToStartIsCountedFromTheLastSignOfLife(t *testing.T) {
+	t.Parallel()
+	s, _ := spec(t, "warming")
+	s.Times.Start = 1900 * time.Millisecond // less than what it takes
+	a, err := runner.Start(t.Context(), s)
+	require.NoError(t, err)
+	a.End()
+	s, _ = spec(t, "slow")
+	s.Times.Start = 300 * time.Millisecond
+	_, err = runner.Start(t.Context(), s)
+	require.True(t, codes.Has(err, codes.AgentTimeout), "%v", err)
+	assert.Contains(t, err.Error(), "within 300ms")
+}
+
 func TestAnAgentThatEndsBeforeItReadsSaysSo(t *testing.T) {
 	t.Parallel()
 	for range 5 { // what it is told may reach the pipe before it closes it

@@ -11,22 +11,23 @@ type Notice struct {
 	Code    string
 	Message string
 	Facts   string // with a space before each
-	Width   int    // in cells; 0: unknown, so nothing is wrapped
 	Colours bool
 }
 
-// Draw draws the notice, wrapped between words.
-func (n Notice) Draw() []string {
+// Draw draws the notice as one line, however narrow the screen: who searches or copies it
+// from a terminal gets what is published.
+func (n Notice) Draw() string {
 	kind := bold
 	if n.Kind == "error" {
 		kind = red
 	}
 	quoted := strconv.Quote(n.Message)
 	l := line{{n.Kind, kind}, {" code=" + n.Code + ` msg="`, dim}, {quoted[1 : len(quoted)-1], bold}, {`"` + n.Facts, dim}}
-	return hanging(l, n.Width, n.Colours)
+	return l.render(n.Colours)
 }
 
-// Labelled draws a text behind a label, wrapped between words; width as in Notice.
+// Labelled draws a text behind a label, wrapped between words. The width is in cells; 0 is
+// unknown, so nothing is wrapped.
 func Labelled(label, text string, width int, colours bool) []string {
 	return hanging(line{{label, bold}, {" " + visible(text), plain}}, width, colours)
 }

@@ -10,11 +10,9 @@ import (
 func TestANoticeIsThePublishedLine(t *testing.T) {
 	t.Parallel()
 	n := Notice{Kind: "error", Code: "T101", Message: "Thread 'x\x1b' not \"found\".", Facts: " threadId=x nearest=y"}
-	assert.Equal(t, []string{`error code=T101 msg="Thread 'x\x1b' not \"found\"." threadId=x nearest=y`}, n.Draw())
-	n.Width = 30
-	assert.Equal(t, []string{`error code=T101 msg="Thread`, `  'x\x1b' not \"found\"."`, `  threadId=x nearest=y`}, n.Draw())
+	assert.Equal(t, `error code=T101 msg="Thread 'x\x1b' not \"found\"." threadId=x nearest=y`, n.Draw())
 	n.Colours = true
-	assert.Equal(t, "\x1b[38;5;131merror\x1b[0m\x1b[38;5;243m code=T101 msg=\"\x1b[0m\x1b[1mThread \x1b[0m", n.Draw()[0], "the message stands out")
+	assert.True(t, strings.HasPrefix(n.Draw(), "\x1b[38;5;131merror\x1b[0m\x1b[38;5;243m code=T101 msg=\"\x1b[0m\x1b[1mThread "), "the message stands out")
 }
 
 func TestWordsAreNotBroken(t *testing.T) {

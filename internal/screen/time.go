@@ -7,6 +7,9 @@ import (
 
 const day = 24 * time.Hour
 
+// Since says how long ago something was, or in how long it will be.
+func Since(t, now time.Time) string { return relative(t, now) }
+
 // relative says how long ago a time was, in its largest unit, or in how long it will be;
 // what is more than 60 days away is a date.
 func relative(t, now time.Time) string {

@@ -171,9 +171,10 @@ func (a *arguments) list(name string) []string { v, _ := a.values[name].([]strin
 
 func (a *arguments) on(name string) bool { v, _ := a.values[name].(bool); return v }
 
+func (a *arguments) number(name string) int { v, _ := a.values[name].(int); return v }
+
 func (a *arguments) seconds() time.Duration {
-	v, _ := a.values["seconds"].(int)
-	return time.Duration(v) * time.Second
+	return time.Duration(a.number("seconds")) * time.Second
 }
 
 // named returns the argument's name for a request's field.

@@ -6,4 +6,20 @@
 //
 // Who calls, and for which thread, is fixed when the server starts (Settings.Caller): no
 // argument of a tool names it. It knows no environment, clock or stream of the process.
+//
+// # How agents' clients call tools
+//
+// leslie mcp (cmd/leslie/internal/toolcmd/mcp.go) lends its streams to internal/toolserver. A
+// call of a tool is a call of a use case like any other: it opens the project, has a Call of
+// its own, and ends with Finish, so the log, W104 and the mistake limit see it.
+//
+//   - Who calls is fixed at the start, and always an agent (asAgent). Neither tool nor
+//     argument approves, answers for a person, or names a command to run.
+//   - Arguments are checked against one table (arguments.go), from which the schema is made.
+//     All faults are one T903, with the arguments' names.
+//   - A line that is no message is answered and passed over before the library sees it
+//     (lines.go): the library would end the connection.
+//   - Whatever waits ends when its request is cancelled, when the client closes its stream,
+//     and when the process is told to end. Nothing else runs in the background but what tells
+//     a client of changed resources (watch.go), from its first request for resources on.
 package toolserver

@@ -28,6 +28,8 @@ type lines struct {
 	out io.Writer
 	mu  sync.Mutex // of out
 
+	written func(result json.RawMessage) // is told each result that was written whole
+
 	rest  []byte // of the line that is being read
 	ended bool
 
@@ -36,7 +38,7 @@ type lines struct {
 }
 
 func newLines(in io.Reader, out io.Writer) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out, asked: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out, written: func(json.RawMessage) {}, asked: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}
 }
 
 // Write writes to the client, a whole message at a time.
@@ -48,6 +50,9 @@ func (l *lines) Write(p []byte) (int, error) {
 		if m, wrong := jsonrpc.DecodeMessage(p); wrong == nil {
 			if answer, ok := m.(*jsonrpc.Response); ok {
 				delete(l.asked, answer.ID)
+				if err == nil {
+					l.written(answer.Result)
+				}
 			}
 		}
 		select {

@@ -1,7 +1,7 @@
 package toolserver
 
 import (
-	"leslie/internal/app"
+	"leslie/internal/app/merges"
 	"leslie/internal/app/merging"
 	"leslie/merge"
 	"leslie/thread"
@@ -14,7 +14,7 @@ func mergeTool() tool {
 	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly), string(thread.Strict)}
 	return tool{
 		name: "merge", title: "Merge threads into a thread",
-		description: "Merge the artifacts and the code of threads into another. Nothing of the target changes while a conflict is open: then the merge stays pending (T301), and resolve shows and decides its conflicts.",
+		description: "Merge the artifacts and the code of threads into another. Nothing of the target changes while a conflict is open: then the merge stays pending (T301), and resolve shows and decides its conflicts; the same call again goes on with it. Code lands in the branch of the thread merged into, else in the branch from which it began, if need be after a person's approval (T402).",
 		arguments: []argument{
 			must(argument{name: "sources", kind: list, about: "the threads to merge from, in this order"}),
 			{name: "thread", kind: text, about: "the thread to merge into (default: your own)", of: "Target"},
@@ -22,20 +22,21 @@ func mergeTool() tool {
 			{name: "strategy", kind: text, oneOf: strategies, about: "who resolves conflicts"},
 			{name: "only", kind: text, oneOf: []string{merging.OnlyCode, merging.OnlyArtifacts}},
 			{name: "uncommitted", kind: text, oneOf: []string{"refuse", merging.TakeUncommitted}, about: "uncommitted code of sources (default refuse)"},
+			{name: "unread", kind: text, oneOf: []string{"refuse", merging.LeaveUnread}, about: "messages that agents of sources have not read (default refuse)"},
 			{name: "squash", kind: toggle, about: "land code with one parent"},
 			{name: "queue", kind: toggle, about: "only queue it, for leslie merge land"},
 			{name: "approval", kind: toggle, about: "apply only after a person's approval", of: "RequireApproval"},
 			{name: "preview", kind: toggle, about: "change nothing", of: "DryRun"},
 		},
 		run: func(c *call) (any, error) {
-			in := app.MergeRequest{
+			in := merges.MergeRequest{
 				Sources: c.list("sources"), Target: c.own(), Scope: c.list("scope"), Strategy: thread.Strategy(c.text("strategy")),
 				RequireApproval: c.on("approval"), DryRun: c.on("preview"), Only: c.text("only"), Squash: c.on("squash"), Queue: c.on("queue"),
-				Uncommitted: c.text("uncommitted"),
+				Uncommitted: c.text("uncommitted"), Unread: c.text("unread"),
 			}
 			c.check(in.Faults)
 			defer c.progress("merging", true)()
-			return useCase(c, "merge", in.DryRun, app.Merge, in)
+			return useCase(c, "merge", in.DryRun, merges.Merge, in)
 		},
 	}
 }
@@ -60,6 +61,7 @@ func resolveTool() tool {
 			{name: "replace", kind: toggle, about: "also replace earlier answers"},
 			{name: "reason", kind: text, about: "why"},
 			{name: "action", kind: text, oneOf: []string{doShow, doApply, doAbort}, about: "instead of a decision"},
+			{name: "unread", kind: text, oneOf: []string{"refuse", merging.LeaveUnread}, about: "with apply: as for merge"},
 		},
 		run: runResolve,
 	}
@@ -80,16 +82,19 @@ func runResolve(c *call) (any, error) {
 	if c.has("conflict") && (action == doApply || action == doAbort) {
 		c.fault("conflict", c.text("conflict"), "conflict cannot be used with action "+action)
 	}
+	if c.has("unread") && action != doApply {
+		c.fault("unread", c.text("unread"), "unread goes with action "+doApply)
+	}
 	switch {
 	case decides:
 		return decide(c, id)
 	case action == doApply:
 		defer c.progress("applying the merge", true)()
-		return useCase(c, "merge continue", false, app.MergeContinue, app.MergeContinueRequest{Merge: id})
+		return useCase(c, "merge continue", false, merges.MergeContinue, merges.MergeContinueRequest{Merge: id, Unread: c.text("unread")})
 	case action == doAbort:
-		return useCase(c, "merge abort", false, app.MergeAbort, app.MergeAbortRequest{Merge: id})
+		return useCase(c, "merge abort", false, merges.MergeAbort, merges.MergeAbortRequest{Merge: id})
 	}
-	return useCase(c, "merge status", true, app.MergeStatus, app.MergeStatusRequest{Merge: id, Conflict: c.text("conflict")})
+	return useCase(c, "merge status", true, merges.MergeStatus, merges.MergeStatusRequest{Merge: id, Conflict: c.text("conflict")})
 }
 
 // decide decides a conflict.
@@ -104,9 +109,9 @@ func decide(c *call, id string) (any, error) {
 		}
 		choice.Take, choice.Content = merge.TakeText, func() ([]byte, error) { return []byte(content), nil }
 	}
-	in := app.MergeResolveRequest{Merge: id, Choice: choice}
+	in := merges.MergeResolveRequest{Merge: id, Choice: choice}
 	if len(c.faults) == 0 {
 		c.check(in.Faults)
 	}
-	return useCase(c, "merge resolve", false, app.MergeResolve, in)
+	return useCase(c, "merge resolve", false, merges.MergeResolve, in)
 }

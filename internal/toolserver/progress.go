@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"leslie/internal/app"
+	"leslie/internal/app/views"
 )
 
 // progress tells a client that asked for it how a call goes on that may take long: at once,
@@ -44,7 +45,7 @@ func (c *call) watchOperations(ctx context.Context, to chan<- string) {
 	if err != nil {
 		return
 	}
-	_ = app.Observe(project.Call(ctx, c.Caller, app.Request{Command: "observe", ReadOnly: true}), app.ObserveRequest{Follow: true}, func(op app.OperationRecord) error {
+	_ = views.Observe(project.Call(ctx, c.Caller, app.Request{Command: "observe", ReadOnly: true}), views.ObserveRequest{Follow: true}, func(op app.OperationRecord) error {
 		message := op.Command
 		if op.ThreadID != nil {
 			message += " " + string(*op.ThreadID)

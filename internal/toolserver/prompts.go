@@ -8,6 +8,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/merges"
 	"leslie/internal/fact"
 )
 
@@ -63,7 +64,7 @@ func (s *server) resolveMerge(request context.Context, req *mcp.GetPromptRequest
 		return nil, protocolError(err, "merge status", false)
 	}
 	op := project.Call(ctx, s.Caller, app.Request{Command: "merge status", ReadOnly: true})
-	d, err := app.MergeStatus(op, app.MergeStatusRequest{Merge: req.Params.Arguments["merge"]})
+	d, err := merges.MergeStatus(op, merges.MergeStatusRequest{Merge: req.Params.Arguments["merge"]})
 	if err != nil {
 		return nil, protocolError(err, "merge status", false)
 	}

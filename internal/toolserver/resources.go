@@ -11,6 +11,9 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/artifacts"
+	"leslie/internal/app/threads"
+	"leslie/internal/app/views"
 	"leslie/internal/fact"
 	"leslie/thread"
 )
@@ -47,7 +50,7 @@ func (s *server) listThreads(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	d, err := app.List(project.Call(ctx, s.Caller, app.Request{Command: "list", ReadOnly: true}), app.ListRequest{})
+	d, err := threads.List(project.Call(ctx, s.Caller, app.Request{Command: "list", ReadOnly: true}), threads.ListRequest{})
 	if err != nil {
 		return
 	}
@@ -146,17 +149,17 @@ func (s *server) content(op *app.Call, p place) (*mcp.ResourceContents, error) {
 		_, block, err := s.Context(op, p.thread, false)
 		return &mcp.ResourceContents{MIMEType: "text/plain", Text: block}, err
 	case p.path == "":
-		d, err := app.Artifacts(op, app.ArtifactsRequest{Thread: p.thread})
+		d, err := artifacts.Artifacts(op, artifacts.ArtifactsRequest{Thread: p.thread})
 		if err != nil {
 			return nil, err
 		}
 		raw, err := fact.JSON(d)
 		return &mcp.ResourceContents{MIMEType: "application/json", Text: string(raw)}, err
 	}
-	if problem := app.FileFault(p.thread + ":" + p.path); problem != "" {
+	if problem := views.FileFault(p.thread + ":" + p.path); problem != "" {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", quoted(p.thread+":"+p.path)+" "+problem))
 	}
-	d, err := app.ShowFile(op, app.ShowFileRequest{File: p.thread + ":" + p.path})
+	d, err := views.ShowFile(op, views.ShowFileRequest{File: p.thread + ":" + p.path})
 	switch {
 	case err != nil:
 		return nil, err

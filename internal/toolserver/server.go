@@ -53,8 +53,14 @@ const instructions = `leslie splits an objective into threads of work that peopl
 // carried out have two more seconds after the client has closed in, none after ctx has
 // ended; then they are cancelled, and nothing of them is half done. Errors: those of ctx.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, settings Settings) error {
+	return newServer(ctx, settings).serve(ctx, in, out)
+}
+
+// serve is Serve.
+func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := newLines(in, out)
-	err := newServer(ctx, settings).mcp.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(lines), Writer: lines, MaxLineLength: -1})
+	lines.written = s.written
+	err := s.mcp.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(lines), Writer: lines, MaxLineLength: -1})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

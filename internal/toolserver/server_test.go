@@ -3,8 +3,10 @@ package toolserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/app"
+	"leslie/internal/app/decisions"
+	"leslie/internal/app/history"
+	"leslie/internal/app/projects"
+	"leslie/internal/app/threads"
 	"leslie/thread"
 )
 
@@ -51,12 +57,12 @@ func newBench(t *testing.T) *bench {
 		Now: time.Now, NewID: func(prefix string) string { return prefix + fmt.Sprintf("%08d", ids.Add(1)) },
 		Jitter: func(most time.Duration) time.Duration { return most }, Environ: os.Environ,
 	}
-	_, _, err = app.Init(context.Background(), b.env, b.person(), app.Request{Command: "init"}, app.InitRequest{Dir: dir})
+	_, _, err = projects.Init(context.Background(), b.env, b.person(), app.Request{Command: "init"}, projects.InitRequest{Dir: dir})
 	require.NoError(t, err)
-	_, err = app.CreateObjective(b.call(), app.CreateObjectiveRequest{ID: "ship", Title: "Ship it"})
+	_, err = threads.CreateObjective(b.call(), threads.CreateObjectiveRequest{ID: "ship", Title: "Ship it"})
 	require.NoError(t, err)
-	for _, one := range []app.SpawnRequest{{ID: "main", Intent: "Write the parser"}, {ID: "part", Intent: "Write its tests", Parent: "main"}} {
-		_, err = app.Spawn(b.call(), one)
+	for _, one := range []threads.SpawnRequest{{ID: "main", Intent: "Write the parser"}, {ID: "part", Intent: "Write its tests", Parent: "main"}} {
+		_, err = threads.Spawn(b.call(), one)
 		require.NoError(t, err)
 	}
 	return b
@@ -91,7 +97,7 @@ func (b *bench) settings() Settings {
 		Version: "1", Caller: b.caller, Open: func() (*app.Project, error) { return app.Open(b.dir, b.env) },
 		Beat: func() (<-chan time.Time, func()) { return b.beat, func() {} },
 		Context: func(op *app.Call, id string, seen bool) (any, string, error) {
-			d, err := app.Context(op, app.ContextRequest{Thread: id})
+			d, err := threads.Context(op, threads.ContextRequest{Thread: id})
 			if err != nil {
 				return nil, "", err
 			}
@@ -100,7 +106,7 @@ func (b *bench) settings() Settings {
 				shown = append(shown, i.ID)
 			}
 			if seen && d.Speaks {
-				app.MarkSeen(op, d.Thread.ID, shown)
+				app.Show(op, d.Thread, shown)
 			}
 			return map[string]any{"threadId": d.Thread.ID}, "context of " + string(d.Thread.ID), nil
 		},
@@ -111,12 +117,15 @@ func (b *bench) settings() Settings {
 func (b *bench) connect() *mcp.ClientSession {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	here, there := mcp.NewInMemoryTransports()
+	asking, asked := io.Pipe()
+	answers, answering := io.Pipe()
+	here := &mcp.IOTransport{Reader: answers, Writer: asked}
 	over := make(chan struct{})
 	b.server = newServer(ctx, b.settings())
 	go func(s *server) {
 		defer close(over)
-		_ = s.mcp.Run(ctx, there)
+		_ = s.serve(ctx, asking, answering)
+		_ = answering.Close()
 	}(b.server)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) { b.progress <- req.Params },
@@ -230,7 +239,7 @@ func TestAnAgentWorksThroughAThread(t *testing.T) {
 	asked := b.use(s, "ask", map[string]any{"thread": "docs", "question": "Which?", "choices": []string{"a", "b"}})
 	assert.Equal(t, "human", asked.all["to"])
 	assert.Equal(t, "completed", b.use(s, "done", map[string]any{"thread": "docs"}).all["status"])
-	history, err := app.History(b.call(), app.HistoryRequest{Limit: 3})
+	history, err := history.History(b.call(), history.HistoryRequest{Limit: 3})
 	require.NoError(t, err)
 	assert.Equal(t, "done", history.Items.Items[0].Command)
 	assert.Equal(t, "anna", history.Items.Items[0].Actor)
@@ -313,7 +322,7 @@ func TestWithoutAStoreEachToolAnswersT504(t *testing.T) {
 func TestMessagesAreToldWithEachAnswerUntilTheyAreRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := app.Inject(b.call(), app.InjectRequest{Thread: "main", Type: thread.InjectFeedback, Content: "Look at the tests"})
+	_, err := threads.Inject(b.call(), threads.InjectRequest{Thread: "main", Type: thread.InjectFeedback, Content: "Look at the tests"})
 	require.NoError(t, err)
 	s := b.connect()
 	assert.Equal(t, []any{"W105"}, b.use(s, "status", nil).warned())
@@ -330,10 +339,10 @@ func TestAnAgentMayNotDecideWhatAPersonDecides(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	s := b.connect()
-	_, err := app.Transfer(b.call(), app.TransferRequest{Thread: "part", Direction: app.RequestApproval, Scope: []string{"deploy"}})
+	_, err := decisions.Transfer(b.call(), decisions.TransferRequest{Thread: "part", Direction: decisions.RequestApproval, Scope: []string{"deploy"}})
 	require.NoError(t, err)
 	assert.Equal(t, "T102", b.use(s, "done", map[string]any{"thread": "part"}).code(), "it waits for a person")
-	_, err = app.Claim(b.call(), app.ClaimRequest{Thread: "main"})
+	_, err = threads.Claim(b.call(), threads.ClaimRequest{Thread: "main"})
 	require.NoError(t, err)
 	b.caller.Thread, b.caller.Actor = "", "ben"
 	assert.Equal(t, "T108", b.use(b.connect(), "done", map[string]any{"thread": "main"}).code(), "somebody else has claimed it")
@@ -343,7 +352,7 @@ func TestAnAgentMayNotDecideWhatAPersonDecides(t *testing.T) {
 func (b *bench) diverge() {
 	b.Helper()
 	b.write("main", "plan.md", "one\ntwo\nthree\n")
-	_, err := app.Spawn(b.call(), app.SpawnRequest{ID: "child", Intent: "Plan", Parent: "main", Inherit: thread.InheritFull})
+	_, err := threads.Spawn(b.call(), threads.SpawnRequest{ID: "child", Intent: "Plan", Parent: "main", Inherit: thread.InheritFull})
 	require.NoError(b, err)
 	b.write("main", "plan.md", "one\ntwo of main\nthree\n")
 	b.write("child", "plan.md", "one\ntwo of child\nthree\n")
@@ -402,7 +411,7 @@ func TestAWaitTellsHowItGoesOn(t *testing.T) {
 	b.beat <- time.Time{}
 	second := <-b.progress
 	assert.Greater(t, second.Progress, first.Progress)
-	_, err := app.Lifecycle(b.call(), app.LifecycleRequest{Thread: "part", Action: thread.Done})
+	_, err := threads.Lifecycle(b.call(), threads.LifecycleRequest{Thread: "part", Action: thread.Done})
 	require.NoError(t, err)
 	assert.Equal(t, true, (<-over).all["met"])
 }
@@ -485,11 +494,11 @@ func TestWhatChangesIsTold(t *testing.T) {
 		}, 10*time.Second, time.Millisecond)
 	}
 	heard(2)
-	_, err := app.Inject(b.call(), app.InjectRequest{Thread: "part", Type: thread.InjectFeedback, Content: "x"})
+	_, err := threads.Inject(b.call(), threads.InjectRequest{Thread: "part", Type: thread.InjectFeedback, Content: "x"})
 	require.NoError(t, err)
 	assert.Equal(t, "leslie://thread/part/context", <-b.updated)
 	require.Eventually(t, func() bool { // the library sends changes that are close together once
-		_, err := app.Spawn(b.call(), app.SpawnRequest{Intent: "x"})
+		_, err := threads.Spawn(b.call(), threads.SpawnRequest{Intent: "x"})
 		require.NoError(t, err)
 		select {
 		case <-b.relisted:
@@ -501,7 +510,7 @@ func TestWhatChangesIsTold(t *testing.T) {
 	require.NoError(t, s.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: "leslie://thread/part/context"}))
 	heard(1)
 	for _, id := range []string{"part", "main"} {
-		_, err = app.Inject(b.call(), app.InjectRequest{Thread: id, Type: thread.InjectFeedback, Content: "y"})
+		_, err = threads.Inject(b.call(), threads.InjectRequest{Thread: id, Type: thread.InjectFeedback, Content: "y"})
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "leslie://thread/main/context", <-b.updated, "not that of part")
@@ -511,7 +520,7 @@ func TestHostileTextsAreOnlyData(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	hostile := "\x1b[2J\x07\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\u2028"
-	_, err := app.Spawn(b.call(), app.SpawnRequest{ID: "bad", Intent: hostile, Title: "x\x1b[2J"})
+	_, err := threads.Spawn(b.call(), threads.SpawnRequest{ID: "bad", Intent: hostile, Title: "x\x1b[2J"})
 	require.NoError(t, err)
 	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"status","arguments":{"thread":"bad"}}}` + "\n"
@@ -559,6 +568,41 @@ func TestARequestRightBeforeTheEndIsAnswered(t *testing.T) {
 	for _, id := range []string{`"id":1,`, `"id":"s","result"`, `"id":2,"result":{}`} {
 		assert.Contains(t, all.String(), id)
 	}
+}
+
+func TestMessagesCountAsReadOnceTheAnswerIsWritten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := threads.Inject(b.call(), threads.InjectRequest{Thread: "main", Type: thread.InjectFeedback, Content: "Look at the tests"})
+	require.NoError(t, err)
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"context","arguments":{}}}` + "\n"
+	unread := func() int {
+		d, err := threads.Context(b.call(), threads.ContextRequest{Thread: "main"})
+		require.NoError(t, err)
+		return len(d.Thread.Unseen())
+	}
+	full := &fullAt{mark: `"id":"c"`}
+	_ = Serve(context.Background(), strings.NewReader(in), full, b.settings()) // what it ends with does not matter
+	assert.True(t, full.met)
+	assert.Equal(t, 1, unread())
+	require.NoError(t, Serve(context.Background(), strings.NewReader(in), make(written, 10), b.settings()))
+	assert.Zero(t, unread())
+}
+
+// fullAt is a stream that cannot take the line with a mark.
+type fullAt struct {
+	mark string
+	met  bool
+}
+
+func (f *fullAt) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), f.mark) {
+		f.met = true
+		return 0, errors.New("no space left on device")
+	}
+	return len(p), nil
 }
 
 // serve has a server read a text, and returns the first lines that it answers with.

@@ -3,7 +3,10 @@ package toolserver
 import (
 	"time"
 
-	"leslie/internal/app"
+	"leslie/internal/app/artifacts"
+	"leslie/internal/app/decisions"
+	"leslie/internal/app/merges"
+	"leslie/internal/app/threads"
 	"leslie/thread"
 )
 
@@ -27,11 +30,11 @@ func referenceTool() tool {
 						c.fault(name, "", name+" cannot be used with refresh")
 					}
 				}
-				return useCase(c, "reference refresh", false, app.RefreshReference, app.ReferenceRequest{Reference: c.text("refresh")})
+				return useCase(c, "reference refresh", false, artifacts.RefreshReference, artifacts.ReferenceRequest{Reference: c.text("refresh")})
 			}
-			in := app.CreateReferenceRequest{From: c.own(), Target: c.text("target"), Scope: c.list("scope"), Binding: thread.Binding(c.text("binding"))}
+			in := artifacts.CreateReferenceRequest{From: c.own(), Target: c.text("target"), Scope: c.list("scope"), Binding: thread.Binding(c.text("binding"))}
 			c.check(in.Faults)
-			return useCase(c, "reference", false, app.CreateReference, in)
+			return useCase(c, "reference", false, artifacts.CreateReference, in)
 		},
 	}
 }
@@ -47,9 +50,9 @@ func diffTool() tool {
 			{name: "stat", kind: toggle, about: "counts only, no lines"},
 		},
 		run: func(c *call) (any, error) {
-			in := app.DiffRequest{From: c.own(), To: c.text("to"), Scope: c.list("scope"), Stat: c.on("stat")}
+			in := merges.DiffRequest{From: c.own(), To: c.text("to"), Scope: c.list("scope"), Stat: c.on("stat")}
 			c.check(in.Faults)
-			return useCase(c, "diff", true, app.Diff, in)
+			return useCase(c, "diff", true, merges.Diff, in)
 		},
 	}
 }
@@ -65,12 +68,12 @@ func injectTool() tool {
 			{name: "urgency", kind: text, oneOf: []string{string(thread.Immediate), string(thread.NextStep)}, about: "default next_step"},
 		},
 		run: func(c *call) (any, error) {
-			in := app.InjectRequest{Thread: c.text("thread"), Type: thread.InjectionType(c.text("type")), Urgency: thread.Urgency(c.text("urgency")), Content: c.text("content")}
+			in := threads.InjectRequest{Thread: c.text("thread"), Type: thread.InjectionType(c.text("type")), Urgency: thread.Urgency(c.text("urgency")), Content: c.text("content")}
 			if in.Type == "" {
 				in.Type = thread.InjectFeedback
 			}
 			c.check(in.Faults)
-			return useCase(c, "inject", false, app.Inject, in)
+			return useCase(c, "inject", false, threads.Inject, in)
 		},
 	}
 }
@@ -87,18 +90,18 @@ func askTool() tool {
 			seconds("wait so long for the answer"),
 		},
 		run: func(c *call) (any, error) {
-			in := app.AskRequest{Thread: c.own(), To: c.text("to"), Question: c.text("question"), Choices: c.list("choices"), Wait: c.seconds() > 0, Timeout: c.seconds()}
+			in := decisions.AskRequest{Thread: c.own(), To: c.text("to"), Question: c.text("question"), Choices: c.list("choices"), Wait: c.seconds() > 0, Timeout: c.seconds()}
 			if in.To == string(thread.ByHuman) {
 				in.To = ""
 			}
 			c.check(in.Faults)
 			defer c.progress("waiting for an answer", in.Wait)()
-			return useCase(c, "ask", false, app.Ask, in)
+			return useCase(c, "ask", false, decisions.Ask, in)
 		},
 	}
 }
 
-// patience is how long wait waits if nobody says: clients give a call up after a minute.
+// patience is how long wait waits if nobody says: clients time out after a minute.
 const patience = 50 * time.Second
 
 func waitTool() tool {
@@ -121,7 +124,7 @@ func untilWords() []string {
 }
 
 func runWait(c *call) (any, error) {
-	in := app.WaitRequest{Threads: c.list("threads"), Until: thread.Until(c.text("until")), Timeout: c.seconds()}
+	in := threads.WaitRequest{Threads: c.list("threads"), Until: thread.Until(c.text("until")), Timeout: c.seconds()}
 	if in.Until == "" {
 		in.Until = thread.UntilDone
 	}
@@ -142,5 +145,5 @@ func runWait(c *call) (any, error) {
 		in.Threads = []string{c.own()}
 	}
 	defer c.progress("waiting", true)()
-	return useCase(c, "wait", true, app.Wait, in)
+	return useCase(c, "wait", true, threads.Wait, in)
 }

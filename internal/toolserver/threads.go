@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"leslie/internal/app"
+	"leslie/internal/app/threads"
 	"leslie/thread"
 )
 
@@ -15,7 +16,7 @@ func contextTool() tool {
 		arguments: []argument{about("the thread")},
 		run: func(c *call) (any, error) {
 			id := c.own()
-			op, err := c.begin("context", true)
+			op, err := c.beginOperation("context", true)
 			if err != nil {
 				return nil, err
 			}
@@ -29,18 +30,29 @@ func claimNextTool() tool {
 	return tool{
 		name: "claim_next", title: "Claim a thread to work on",
 		description: "Claim the first thread that is ready, or the one that you name, so that no other agent works on it. threadId is null when there is none; " +
-			"reason then says whether more may come (timeout) or not (objective_completed, nothing_active).",
+			"reason then says whether more may come (timeout, nothing_active: call it again with seconds) or not (objective_completed: stop). " +
+			"With take_over it takes a thread from a holder that is gone (heardAt in status and context says when it was last heard of), if you hold a thread above it.",
 		arguments: []argument{
 			{name: "thread", kind: text, about: "claim this thread instead"},
 			seconds("wait so long until one is ready"),
+			{name: "take_over", kind: toggle, about: "with thread: claim it although another agent holds it"},
+			{name: "reason", kind: text, about: "with take_over: why, which that agent is told"},
 		},
 		run: func(c *call) (any, error) {
-			in := app.ClaimRequest{Thread: c.text("thread"), Next: !c.has("thread"), Wait: c.seconds()}
+			in := threads.ClaimRequest{Thread: c.text("thread"), Next: !c.has("thread"), Wait: c.seconds(), TakeOver: c.on("take_over"), Reason: c.text("reason")}
+			switch {
+			case in.TakeOver && in.Next:
+				c.fault("thread", "", "take_over goes with thread")
+			case in.TakeOver && in.Reason == "":
+				c.fault("reason", "", "reason is missing: take_over tells whoever holds the thread why")
+			case in.Reason != "" && !in.TakeOver:
+				c.fault("reason", in.Reason, "reason goes with take_over")
+			}
 			if c.has("thread") && c.has("seconds") {
 				c.fault("seconds", "", "seconds cannot be used with thread")
 			}
 			defer c.progress("waiting for a thread that is ready", in.Wait > 0)()
-			return useCase(c, "claim", false, app.Claim, in)
+			return useCase(c, "claim", false, threads.Claim, in)
 		},
 	}
 }
@@ -60,13 +72,14 @@ func spawnTool() tool {
 			{name: "scope", kind: list, about: "paths, folders, globs"},
 			{name: "refs", kind: list, about: "threads whose artifacts it may read, as they are now"},
 			{name: "dependsOn", kind: list, about: "threads that must end first"},
+			{name: "priority", kind: number, about: "0 is claimed first, 4 last; default 2"},
 			{name: "code", kind: toggle, about: "it changes code: make a git branch and worktree"},
 			{name: "claim", kind: toggle, about: "claim it for yourself"},
 			{name: "run", kind: toggle, about: "want an agent for it"},
 			{name: "agent", kind: text, about: "with run: which agent"},
 		},
 		run: func(c *call) (any, error) {
-			in := app.SpawnRequest{
+			in := threads.SpawnRequest{
 				Intent: c.text("intent"), Title: c.text("title"), Parent: c.text("thread"), Objective: c.text("objective"), ID: c.text("id"),
 				Inherit: thread.Inherit(c.text("inherit")), Scope: c.list("scope"), Refs: c.list("refs"), DependsOn: c.list("dependsOn"),
 				Code: c.on("code"), Claim: c.on("claim"), Run: c.on("run"), Agent: c.text("agent"),
@@ -74,8 +87,11 @@ func spawnTool() tool {
 			if in.Parent == "" {
 				in.Parent = c.Caller.Thread
 			}
+			if c.has("priority") {
+				in.Priority = new(thread.Priority(c.number("priority")))
+			}
 			c.check(in.Faults)
-			return useCase(c, "spawn", false, app.Spawn, in)
+			return useCase(c, "spawn", false, threads.Spawn, in)
 		},
 	}
 }
@@ -86,16 +102,17 @@ const (
 	showSummary = "summary"
 	showThreads = "threads"
 	showReady   = "ready"
+	showMine    = "mine"
 )
 
 func statusTool() tool {
 	return tool{
 		name: "status", title: "Look at threads", reads: true,
-		description: "A thread with all its relations; or with show: a summary of the project and what waits for somebody, the list of threads, or those that are ready to be claimed.",
+		description: "A thread with all its relations; or with show: a summary of the project and what waits for somebody, the list of threads, those that are ready to be claimed, or those that you have claimed.",
 		arguments: []argument{
 			about("the thread; without one, the summary"),
-			{name: "show", kind: text, oneOf: []string{showThread, showSummary, showThreads, showReady}},
-			{name: "objective", kind: text, about: "with threads or ready: only its threads"},
+			{name: "show", kind: text, oneOf: []string{showThread, showSummary, showThreads, showReady, showMine}},
+			{name: "objective", kind: text, about: "with threads, ready or mine: only its threads"},
 		},
 		run: runStatus,
 	}
@@ -106,32 +123,34 @@ func runStatus(c *call) (any, error) {
 	if id == "" {
 		id = c.Caller.Thread
 	}
-	listing := show == showThreads || show == showReady
+	listing := show == showThreads || show == showReady || show == showMine
 	if c.has("thread") && (listing || show == showSummary) {
 		c.fault("thread", id, "thread cannot be used with show "+show)
 	}
 	if c.has("objective") && !listing {
-		c.fault("objective", c.text("objective"), "objective goes with show threads or ready")
+		c.fault("objective", c.text("objective"), "objective goes with show threads, ready or mine")
 	}
 	switch {
 	case listing:
-		in := app.ListRequest{Objective: c.text("objective"), Ready: show == showReady, Limit: app.DefaultLimit}
-		return useCase(c, "list", true, app.List, in)
+		in := threads.ListRequest{Objective: c.text("objective"), Ready: show == showReady, Mine: show == showMine, Limit: app.DefaultLimit}
+		return useCase(c, "list", true, threads.List, in)
 	case show == showSummary, show == "" && id == "":
-		return useCase(c, "status", true, app.Summary, app.SummaryRequest{})
+		return useCase(c, "status", true, threads.Summary, threads.SummaryRequest{})
 	}
-	return useCase(c, "status", true, app.ThreadStatus, app.ThreadStatusRequest{Thread: c.own()})
+	return useCase(c, "status", true, threads.ThreadStatus, threads.ThreadStatusRequest{Thread: c.own()})
 }
 
 func doneTool() tool {
 	return tool{
 		name: "done", title: "End or pause a thread",
 		description: "Complete a thread once every step of its plan is done and its children are merged. If you cannot go on, suspend it with the reason instead; cancel it if nobody needs it any more. " +
-			"Refuses (T113) while messages are unread: call context.",
+			"Refuses (T113) while messages are unread: call context; and (T117) while code is not committed on the thread's branch.",
 		arguments: []argument{
 			about("the thread"),
 			{name: "action", kind: text, oneOf: []string{string(thread.Done), string(thread.Suspend), string(thread.Cancel)}, about: "default done"},
 			{name: "reason", kind: text, about: "why, for the record"},
+			{name: "uncommitted", kind: text, oneOf: []string{threads.LeaveUncommitted}, about: "leave files of the worktree uncommitted"},
+			{name: "no_commits", kind: toggle, about: "the branch needs no commit of its own"},
 		},
 		takesBack: true,
 		run: func(c *call) (any, error) {
@@ -139,9 +158,9 @@ func doneTool() tool {
 			if action == "" {
 				action = thread.Done
 			}
-			in := app.LifecycleRequest{Thread: c.own(), Action: action, Reason: c.text("reason")}
+			in := threads.LifecycleRequest{Thread: c.own(), Action: action, Reason: c.text("reason"), Uncommitted: c.text("uncommitted"), NoCommits: c.on("no_commits")}
 			defer c.progress("checking the thread's work", action == thread.Done)()
-			return useCase(c, string(action), false, app.Lifecycle, in)
+			return useCase(c, string(action), false, threads.Lifecycle, in)
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/threads"
 	"leslie/internal/fact"
 	"leslie/warnings"
 )
@@ -79,9 +81,9 @@ func (c *call) carryOut(t tool) (data any, err error) {
 	return data, c.usageOf(c.tool, err)
 }
 
-// begin begins the use case as a command of the journal. Errors: T903 with what is wrong
+// beginOperation begins the use case as a command of the journal. Errors: T903 with what is wrong
 // with the arguments, T504.
-func (c *call) begin(command string, reads bool) (*app.Call, error) {
+func (c *call) beginOperation(command string, reads bool) (*app.Call, error) {
 	if c.op != nil {
 		return c.op, nil
 	}
@@ -128,7 +130,7 @@ func (c *call) digest() string {
 // useCase runs a use case if nothing is wrong with the arguments. Errors: T903, T504, and
 // those of the use case, which may return a result as well.
 func useCase[In, Out any](c *call, command string, reads bool, do func(*app.Call, In) (*Out, error), in In) (any, error) {
-	op, err := c.begin(command, reads)
+	op, err := c.beginOperation(command, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +191,35 @@ func (c *call) result(data any, err error) *mcp.CallToolResult {
 	if all := c.finish(failure); len(all) > 0 {
 		raw = raw.with(encoded(beside{all}))
 	}
+	var meta mcp.Meta
+	if failure == nil && c.op != nil && app.Shown(c.op) != nil {
+		meta = mcp.Meta{shownKey: app.Shown(c.op)}
+	}
 	return &mcp.CallToolResult{
+		Meta:    meta,
 		Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}, StructuredContent: raw, IsError: failure != nil,
+	}
+}
+
+// shownKey is the member of a result's _meta that names the messages which it shows.
+const shownKey = "leslie/shown"
+
+// written is told each result that the client got: the messages that it shows count as
+// read. The library does not say when that is, so the result names them.
+func (s *server) written(result json.RawMessage) {
+	if !bytes.Contains(result, []byte(shownKey)) {
+		return
+	}
+	var r struct {
+		Meta struct {
+			Shown *app.ShownMessages `json:"leslie/shown"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(result, &r) != nil || r.Meta.Shown == nil {
+		return
+	}
+	if project, err := s.Open(); err == nil {
+		threads.MarkSeen(project.Call(s.life, s.Caller, app.Request{}), r.Meta.Shown)
 	}
 }
 

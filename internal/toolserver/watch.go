@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"leslie/internal/app"
+	"leslie/internal/app/views"
 	"leslie/internal/nearest"
 	"leslie/thread"
 	"leslie/warnings"
@@ -64,7 +65,7 @@ func (s *server) watch() {
 			clear(changed)
 		}
 		op := project.Call(s.life, s.Caller, app.Request{Command: "observe", ReadOnly: true})
-		_ = app.Observe(op, app.ObserveRequest{Follow: true, Pause: pause}, func(op app.OperationRecord) error {
+		_ = views.Observe(op, views.ObserveRequest{Follow: true, Pause: pause}, func(op app.OperationRecord) error {
 			id := thread.ThreadID("")
 			if op.ThreadID != nil {
 				id = *op.ThreadID

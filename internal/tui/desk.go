@@ -5,15 +5,17 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"leslie/internal/app"
+	"leslie/internal/app/threads"
 	"leslie/thread"
 )
 
 // Desk is the project that is shown, and what can be done there. Its functions may be
 // called at the same time.
 type Desk struct {
+	// Actor is the name of the person.
+	Actor string
 	// Overview returns all that is at work.
-	Overview func(context.Context) (*app.OverviewResult, error)
+	Overview func(context.Context) (*threads.OverviewResult, error)
 	// Show carries out a line of leslie whose answer is for a terminal of so many cells.
 	Show func(ctx context.Context, width int, line ...string) Answer
 	// Hand makes a line of leslie that has the terminal for itself, with its questions.

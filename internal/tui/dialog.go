@@ -115,7 +115,7 @@ func (d *dialog) keys() string {
 	case d.input != nil:
 		return "enter sends it, esc leaves"
 	case d.line != nil:
-		return "y does it, n or esc leaves"
+		return "y does it, esc leaves"
 	}
 	return "esc or enter closes"
 }
@@ -182,8 +182,20 @@ func (m *Model) agreed(line []string) tea.Cmd {
 // page is a text that has the whole screen.
 type page struct {
 	title string
+	text  string // as it came
 	lines []string
 	top   int
+}
+
+func newPage(title, text string, width int) *page {
+	p := &page{title: title, text: text}
+	p.resize(width)
+	return p
+}
+
+func (p *page) resize(width int) {
+	p.lines = linesOf(ansi.Wrap(p.text, max(width, 1), ""))
+	p.top = 0
 }
 
 func (m *Model) pageKey(key string) {

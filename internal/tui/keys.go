@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"leslie/internal/app"
+	"leslie/internal/app/threads"
+	"leslie/internal/screen"
 	"leslie/thread"
 )
 
@@ -22,7 +24,7 @@ What waits
   a, d                             approve, deny: you are asked for a reason
   enter                            answer, go on with a merge, resume
 The selected thread
-  n    a new thread below it       C    claim it for you
+  n    a new thread below it       C    claim it, take it over
   i    tell its agent something    D    it is done
   R    run its agent               x    stop its run
   s r  suspend, resume it          v    comments on its files
@@ -108,7 +110,7 @@ func (m *Model) moved(key string) (cmd tea.Cmd, known bool) {
 		m.details.stale = true
 		return tea.Batch(m.load(), m.look()), true
 	case "?":
-		m.page = &page{title: "leslie tui", lines: linesOf(helpText)}
+		m.page = newPage("leslie tui", helpText, m.width)
 	case "left", "h", "right", "l":
 		m.sideways(key == "right" || key == "l")
 	case "up", "k":
@@ -129,23 +131,30 @@ func (m *Model) moved(key string) (cmd tea.Cmd, known bool) {
 			return nil, false
 		}
 		m.tab = n - 1
+		if m.small() {
+			m.focus = onDetails
+		}
 	}
 	return m.look(), true
 }
 
 // turn moves the focus to the next part, or to the one before.
 func (m *Model) turn(forward bool) {
-	if m.small() {
-		return
-	}
 	step := 1
 	if !forward {
 		step = 2
 	}
-	m.focus = (m.focus + focus(step)) % 3
-	if m.focus == onWaiting && len(m.waitingItems()) == 0 {
-		m.focus = (m.focus + focus(step)) % 3
+	m.focus = m.beside(step)
+}
+
+// beside is the part so many behind the one that has the focus. What waits is passed over
+// while nothing does.
+func (m *Model) beside(step int) focus {
+	next := (m.focus + focus(step)) % 3
+	if next == onWaiting && len(m.waitingItems()) == 0 {
+		next = (next + focus(step)) % 3
 	}
+	return next
 }
 
 // sideways folds and unfolds in the tree, and changes the tab elsewhere.
@@ -247,7 +256,7 @@ func (m *Model) acted(key string) tea.Cmd {
 	case "S":
 		return m.ask(m.newSearch())
 	case "n", "N":
-		return m.begin(key == "n")
+		return m.askForNew(key == "n")
 	}
 	t := m.about()
 	if t == "" {
@@ -279,7 +288,7 @@ func (m *Model) acted(key string) tea.Cmd {
 			return []string{"comment", t, where, "--", strings.TrimSpace(text)}
 		}))
 	case "C":
-		return m.carryOut("claim", t)
+		return m.claim(t)
 	case "D":
 		return m.ask(newConfirmation("is "+m.name(t)+" done?", "It is completed, and what depends on it is ready.", m.width, "done", t))
 	case "m":
@@ -292,9 +301,22 @@ func (m *Model) acted(key string) tea.Cmd {
 	return nil
 }
 
-// begin asks for a new thread below what is selected, or for an objective: also where there
+// claim claims a thread, also one that another holds who does not go on with it.
+func (m *Model) claim(id string) tea.Cmd {
+	i := slices.IndexFunc(m.overview.Threads, func(t threads.OverviewThread) bool { return string(t.ThreadID) == id })
+	if i < 0 || m.overview.Threads[i].Claim == nil || m.overview.Threads[i].Claim.Holder == m.desk.Actor {
+		return m.carryOut("claim", id)
+	}
+	held := m.overview.Threads[i].Claim
+	about := held.Holder + " holds it, last heard of " + screen.Since(held.Heard()) + ". Its files, branch and worktree stay; it is told why."
+	return m.ask(newQuestion("take "+m.name(id)+" over?", about, "reason", m.width, true, func(typed string) []string {
+		return []string{"claim", id, "--take-over", "--reason=" + typed}
+	}))
+}
+
+// askForNew asks for a new thread below what is selected, or for an objective: also where there
 // is none yet.
-func (m *Model) begin(aThread bool) tea.Cmd {
+func (m *Model) askForNew(aThread bool) tea.Cmd {
 	line, title, above := []string{"objective", "create"}, "a new objective", ""
 	if i := m.at(); aThread && i >= 0 {
 		r := m.rows[i]
@@ -369,9 +391,7 @@ func withReason(line []string, reason string) []string {
 func (m *Model) entered() tea.Cmd {
 	items := m.waitingItems()
 	if m.focus != onWaiting || m.waiting >= len(items) {
-		if !m.small() {
-			m.focus = onDetails
-		}
+		m.focus = onDetails
 		return m.look()
 	}
 	item := items[m.waiting]
@@ -392,7 +412,7 @@ func (m *Model) entered() tea.Cmd {
 
 // merge asks whether to merge a thread into its parent, and shows what would happen.
 func (m *Model) merge(id string) tea.Cmd {
-	i := slices.IndexFunc(m.overview.Threads, func(t app.OverviewThread) bool { return string(t.ThreadID) == id })
+	i := slices.IndexFunc(m.overview.Threads, func(t threads.OverviewThread) bool { return string(t.ThreadID) == id })
 	if i < 0 || m.overview.Threads[i].ParentID == nil {
 		m.said = m.name(id) + " has no parent to be merged into; : merge " + id + " INTO merges it into another"
 		return nil

@@ -10,11 +10,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"leslie/internal/app"
+	"leslie/internal/app/threads"
 	"leslie/thread"
 )
 
-// The smallest terminal that shows everything; a smaller one shows the tree alone.
+// The smallest terminal that shows everything; a smaller one shows the part that has the
+// focus.
 const (
 	enoughColumns = 80
 	enoughRows    = 24
@@ -37,9 +38,10 @@ type Model struct {
 	tick          func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
 	width, height int
 
-	overview *app.OverviewResult
+	overview *threads.OverviewResult
 	loading  bool // an overview is being read
 	stale    bool // something has changed since that began
+	aging    bool // it will be read again, because time alone changes it
 
 	rows     []row
 	selected string // the key of the selected row
@@ -77,10 +79,11 @@ type details struct {
 // The messages.
 type (
 	overviewMsg struct {
-		overview *app.OverviewResult
+		overview *threads.OverviewResult
 		err      error
 	}
 	changedMsg  struct{}
+	agedMsg     struct{}
 	entryMsg    struct{ id thread.ThreadID }
 	followedMsg struct{ id thread.ThreadID } // it has no transcript, or is shown no more
 	detailsMsg  struct {
@@ -133,8 +136,15 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.dialog != nil {
 			m.dialog.resize(m.width)
 		}
+		if m.page != nil {
+			m.page.resize(m.width)
+		}
+		m.scroll()
 		return m, m.look()
 	case changedMsg:
+		return m, m.load()
+	case agedMsg:
+		m.aging = false
 		return m, m.load()
 	case overviewMsg:
 		return m, m.loaded(msg)
@@ -171,7 +181,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.dialog.setBody(msg.text, m.width)
 		}
 	case pageMsg:
-		m.page = &page{title: msg.title, lines: linesOf(msg.text)}
+		m.page = newPage(msg.title, msg.text, m.width)
 	case armedMsg:
 		msg.dialog.armed = true
 	case tea.PasteMsg:
@@ -200,15 +210,29 @@ func (m *Model) loaded(msg overviewMsg) tea.Cmd {
 		m.waiting = max(min(m.waiting, len(m.overview.Waiting)-1), 0)
 		m.details.stale = true
 	}
-	cmds := []tea.Cmd{m.look()}
+	cmds := []tea.Cmd{m.look(), m.age()}
 	if m.stale {
 		cmds = append(cmds, m.load())
 	}
 	return tea.Batch(cmds...)
 }
 
+// ageAfter is how often the screen is read again while somebody works: who is not heard of
+// changes nothing.
+const ageAfter = time.Minute
+
+// age has the overview read again in a while if somebody holds a thread.
+func (m *Model) age() tea.Cmd {
+	held := func(t threads.OverviewThread) bool { return t.Claim != nil }
+	if m.aging || m.overview == nil || !slices.ContainsFunc(m.overview.Threads, held) {
+		return nil
+	}
+	m.aging = true
+	return m.tick(ageAfter, func(time.Time) tea.Msg { return agedMsg{} })
+}
+
 // selectNew selects what the person has just begun: the row that was not there before.
-func (m *Model) selectNew(before *app.OverviewResult) {
+func (m *Model) selectNew(before *threads.OverviewResult) {
 	if !m.begins || before == nil {
 		return
 	}
@@ -254,7 +278,7 @@ func (m *Model) at() int {
 }
 
 // thread is the selected thread, nil for none.
-func (m *Model) thread() *app.OverviewThread {
+func (m *Model) thread() *threads.OverviewThread {
 	if i := m.at(); i >= 0 {
 		return m.rows[i].thread
 	}
@@ -295,7 +319,7 @@ func (m *Model) scroll() {
 
 // look has the details read for what is selected, if they are not shown.
 func (m *Model) look() tea.Cmd {
-	if m.overview == nil || m.small() || m.width == 0 {
+	if m.overview == nil || m.width == 0 || m.small() && m.focus != onDetails {
 		return nil
 	}
 	line, about := m.line()

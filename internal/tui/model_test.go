@@ -14,10 +14,12 @@ import (
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/app"
+	"leslie/internal/app/threads"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -29,7 +31,7 @@ var update = flag.Bool("update", false, "write the golden frames")
 type rig struct {
 	*testing.T
 	*Model
-	overview *app.OverviewResult
+	overview *threads.OverviewResult
 	err      error
 	reads    int               // of the overview
 	lines    []string          // of leslie that were carried out, but for those that only show
@@ -38,6 +40,7 @@ type rig struct {
 	held     []tea.Cmd         // what is not carried out while hold
 	hold     bool
 	ticks    []tea.Msg
+	aged     []tea.Msg // what comes after a while
 	quit     bool
 	followed chan func()
 }
@@ -46,7 +49,8 @@ func newRig(t *testing.T, width, height int) *rig {
 	t.Helper()
 	r := &rig{T: t, overview: team(), answers: map[string]Answer{}, followed: make(chan func(), 100)}
 	r.Model = New(context.Background(), Desk{
-		Overview: func(context.Context) (*app.OverviewResult, error) { r.reads++; return r.overview, r.err },
+		Actor:    "ann",
+		Overview: func(context.Context) (*threads.OverviewResult, error) { r.reads++; return r.overview, r.err },
 		Show: func(_ context.Context, width int, line ...string) Answer {
 			text := strings.Join(line, " ")
 			if a, ok := r.answers[text]; ok {
@@ -96,11 +100,11 @@ func shows(line []string) bool {
 }
 
 // team is an objective with threads in different states.
-func team() *app.OverviewResult {
+func team() *threads.OverviewResult {
 	depth := func(n int) *int { return &n }
 	main := thread.ThreadID("main")
-	item := func(id, title string, status thread.Status, d int, parent *thread.ThreadID) app.OverviewThread {
-		return app.OverviewThread{ThreadItem: app.ThreadItem{ThreadID: thread.ThreadID(id), Title: title, Status: status, ObjectiveID: "ship", ParentID: parent, Depth: depth(d)}}
+	item := func(id, title string, status thread.Status, d int, parent *thread.ThreadID) threads.OverviewThread {
+		return threads.OverviewThread{ThreadItem: app.ThreadItem{ThreadID: thread.ThreadID(id), Title: title, Status: status, ObjectiveID: "ship", ParentID: parent, Depth: depth(d)}}
 	}
 	lexer := item("lexer", "Write the lexer", thread.Active, 1, &main)
 	lexer.Run = &app.RunRecord{RunID: "run-1", Agent: "claude", Phase: thread.RunRunning, Turns: 3, Used: thread.Use{Cost: []thread.Cost{{Amount: 0.42, Currency: "USD"}}}}
@@ -110,10 +114,10 @@ func team() *app.OverviewResult {
 	lead.Claim = &app.ClaimRecord{Holder: "ann"}
 	done := item("old", "An old one", thread.Completed, 0, nil)
 	done.ObjectiveID = "rest"
-	return &app.OverviewResult{
+	return &threads.OverviewResult{
 		Project: "parser", Revision: 7,
-		Objectives: []app.OverviewObjective{{ID: "ship", Title: "Ship the parser", Status: thread.ObjectiveActive}, {ID: "rest", Status: thread.ObjectiveCompleted}},
-		Threads:    []app.OverviewThread{lead, lexer, docs, done},
+		Objectives: []threads.OverviewObjective{{ID: "ship", Title: "Ship the parser", Status: thread.ObjectiveActive}, {ID: "rest", Status: thread.ObjectiveCompleted}},
+		Threads:    []threads.OverviewThread{lead, lexer, docs, done},
 		Waiting: []app.WaitingItem{
 			{Kind: app.WaitingApproval, ID: "appr-1", ThreadID: "main", Title: "deploy: ready to deploy", Next: "leslie approve appr-1"},
 			{Kind: app.WaitingQuestion, ID: "q-1", ThreadID: "docs", Title: "Which port?", Next: "leslie questions"},
@@ -142,6 +146,8 @@ func (r *rig) do(cmd tea.Cmd) {
 		r.quit = true
 	case armedMsg:
 		r.ticks = append(r.ticks, msg)
+	case agedMsg:
+		r.aged = append(r.aged, msg)
 	default:
 		if strings.HasPrefix(fmt.Sprintf("%T", msg), "tui.") {
 			r.message(msg)
@@ -224,6 +230,78 @@ func TestFrames(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(want), r.frame())
 		})
+	}
+}
+
+// At every size each part is reached, one after the other.
+func TestEachPartIsReachedAtEverySize(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{20, 5}, {40, 10}, {60, 15}, {79, 23}, {80, 23}, {79, 24}, {80, 24}, {120, 40}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, size[0], size[1])
+			r.press("down")
+			assert.Contains(t, r.frame(), "main")
+			r.press("tab")
+			assert.Contains(t, r.frame(), "context main in")
+			r.press("2")
+			assert.Contains(t, r.frame(), "artifacts main")
+			r.press("tab")
+			assert.Contains(t, r.frame(), "approval")
+			r.press("down", "enter")
+			assert.Contains(t, r.frame(), "answer q-1")
+			r.arm()
+			r.types("80")
+			r.press("enter")
+			assert.Equal(t, []string{"answer q-1 -- 80"}, r.lines)
+			r.press("tab")
+			assert.Contains(t, r.frame(), "Ship the")
+			r.press("enter")
+			assert.Equal(t, onDetails, r.focus)
+			r.press("esc", "?")
+			for range 60 {
+				r.press("pgdown")
+			}
+			assert.Contains(t, r.frame(), "named.", "the end of the help is reached")
+			r.press("esc")
+			r.message(tea.WindowSizeMsg{Width: 120, Height: 40})
+			r.message(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			assert.Contains(t, r.frame(), "Ship the", "after another size, too")
+		})
+	}
+}
+
+// The last line names no key that does nothing where the person is.
+func TestTheLastLineNamesOnlyKeysThatDoSomething(t *testing.T) {
+	t.Parallel()
+	at := map[string][]string{
+		"objective": nil, "thread": {"down"}, "child": {"down", "down"}, "details": {"down", "enter"}, "details of an objective": {"enter"},
+		"approval": {"tab", "tab"}, "question": {"tab", "tab", "down"}, "merge": {"tab", "tab", "down", "down"},
+	}
+	for _, size := range [][2]int{{20, 5}, {40, 10}, {60, 15}, {79, 23}, {80, 24}, {120, 40}, {200, 50}} {
+		for name, keys := range at {
+			t.Run(fmt.Sprint(size, name), func(t *testing.T) {
+				t.Parallel()
+				start := func() *rig {
+					r := newRig(t, size[0], size[1])
+					r.press(keys...)
+					return r
+				}
+				named := strings.Split(strings.TrimSpace(ansi.Strip(start().foot())), "  ")
+				assert.Contains(t, strings.Join(named, " "), "tab", "the next part is reached")
+				for _, one := range named {
+					r := start()
+					before := r.frame()
+					key, _, _ := strings.Cut(one, " ")
+					if key == "1" {
+						key = "3" // of the tabs, another than the one that is shown
+					}
+					r.press(key)
+					assert.True(t, r.quit || len(r.handed) > 0 || r.frame() != before, "%s does something", one)
+					assert.NotRegexp(t, "does nothing|is no key|no approval|no merge|has no parent|…", r.foot(), one)
+				}
+			})
+		}
 	}
 }
 
@@ -391,13 +469,13 @@ func TestAThreadIsBegunBelowTheSelectedOne(t *testing.T) {
 	r.overview = team()
 	fresh := r.overview.Threads[1]
 	fresh.ThreadID, fresh.Title = "thread-k3v7q2ma", "A part"
-	r.overview.Threads = append(r.overview.Threads[:1:1], append([]app.OverviewThread{fresh}, r.overview.Threads[1:]...)...)
+	r.overview.Threads = append(r.overview.Threads[:1:1], append([]threads.OverviewThread{fresh}, r.overview.Threads[1:]...)...)
 	r.release()
 	assert.Equal(t, []string{"spawn --objective=ship -- Write it", "spawn --parent=main -- --part"}, r.lines)
 	assert.Equal(t, "t:thread-k3v7q2ma", r.selected, "it is selected, also below what was folded")
 	assert.Contains(t, r.frame(), "▌       A part       running", "a title says more than an id that nobody chose, and a part of that says nothing")
 
-	r.overview = &app.OverviewResult{}
+	r.overview = &threads.OverviewResult{}
 	r.message(changedMsg{})
 	r.press("n")
 	r.types("Ship")
@@ -448,7 +526,7 @@ func TestALineIsTypedWithWhatIsSelectedAndAgain(t *testing.T) {
 	assert.NotNil(t, r.dialog, "what is behind the newest one is empty")
 
 	r = newRig(t, 100, 30)
-	r.overview = &app.OverviewResult{}
+	r.overview = &threads.OverviewResult{}
 	r.message(changedMsg{})
 	r.press(":", "tab", "up", "down", "enter")
 	assert.Empty(t, r.handed)
@@ -537,7 +615,7 @@ func TestWhereThereIsNothingTheScreenSaysHowToBegin(t *testing.T) {
 	r.overview.Threads[1].Code = &app.CodeRecord{}
 	r.message(changedMsg{})
 	assert.Contains(t, r.frame(), "code lexer in 41 cells")
-	r.overview = &app.OverviewResult{}
+	r.overview = &threads.OverviewResult{}
 	r.message(changedMsg{})
 	assert.Contains(t, r.frame(), "N begins an objective")
 }
@@ -592,7 +670,7 @@ func TestTheSelectedThreadStaysSelected(t *testing.T) {
 	r.overview.Threads = r.overview.Threads[:1]
 	r.message(changedMsg{})
 	assert.NotEmpty(t, r.selected, "the next one, where it is gone itself")
-	r.overview = &app.OverviewResult{}
+	r.overview = &threads.OverviewResult{}
 	r.message(changedMsg{})
 	assert.Contains(t, r.frame(), "no threads")
 	r.press("i", "m", "x", "a", "enter", "down", "left")
@@ -737,9 +815,9 @@ func TestALineIsEdited(t *testing.T) {
 
 // BenchmarkKey is what a key takes until the screen is drawn, with 1,000 threads.
 func BenchmarkKey(b *testing.B) {
-	overview := &app.OverviewResult{Objectives: []app.OverviewObjective{{ID: "ship", Title: "Ship"}}}
+	overview := &threads.OverviewResult{Objectives: []threads.OverviewObjective{{ID: "ship", Title: "Ship"}}}
 	for i := range 1000 {
-		overview.Threads = append(overview.Threads, app.OverviewThread{ThreadItem: app.ThreadItem{
+		overview.Threads = append(overview.Threads, threads.OverviewThread{ThreadItem: app.ThreadItem{
 			ThreadID: thread.ThreadID(fmt.Sprint("thread-", i)), Title: "Write a part of it", Status: thread.Active, ObjectiveID: "ship",
 		}})
 	}
@@ -754,4 +832,31 @@ func BenchmarkKey(b *testing.B) {
 		n++
 	}
 	b.ReportMetric(float64(time.Since(began).Microseconds())/float64(n)/1000, "ms/key")
+}
+
+func TestAHolderThatIsNotHeardOfIsShownAndItsThreadTakenOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	require.Len(t, r.aged, 1, "somebody holds a thread")
+	silent := team()
+	heard := time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC)
+	silent.Threads[2].BlockedBy = nil
+	silent.Threads[2].Claim = &app.ClaimRecord{Holder: "worker", HeardAt: heard, Silent: 42 * time.Minute}
+	r.overview = silent
+	r.message(r.aged[0]) // nothing was recorded: time alone has passed
+	assert.Contains(t, r.View().Content, "42 min ago @")
+	assert.Len(t, r.aged, 2, "and so on")
+
+	r.press("down", "down", "down")
+	require.Equal(t, thread.ThreadID("docs"), r.thread().ThreadID)
+	r.press("C")
+	assert.Contains(t, r.View().Content, "worker holds it, last heard of 42 min ago")
+	r.arm()
+	r.press("enter")
+	assert.Empty(t, r.lines, "the holder is told why")
+	r.types("it is gone")
+	r.press("enter")
+	assert.Equal(t, []string{"claim docs --take-over --reason=it is gone"}, r.lines)
+	r.press("up", "up", "C")
+	assert.Equal(t, "claim main", r.lines[1], "one's own claim is extended")
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"leslie/internal/app"
+	"leslie/internal/app/threads"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -14,8 +16,8 @@ import (
 type row struct {
 	key       string // o: and t: with the id
 	depth     int
-	objective *app.OverviewObjective
-	thread    *app.OverviewThread
+	objective *threads.OverviewObjective
+	thread    *threads.OverviewThread
 	parent    string // the key of the row that it is below
 	folds     bool   // others are below it
 }
@@ -39,8 +41,8 @@ func (r row) matches(filter string) bool {
 
 // tree returns the rows of an overview: under each objective its threads. With a filter only
 // what matches stays, with what is above it, and nothing is folded.
-func tree(d *app.OverviewResult, folded map[string]bool, filter string) []row {
-	of := map[thread.ObjectiveID][]*app.OverviewThread{}
+func tree(d *threads.OverviewResult, folded map[string]bool, filter string) []row {
+	of := map[thread.ObjectiveID][]*threads.OverviewThread{}
 	for i := range d.Threads {
 		t := &d.Threads[i]
 		of[t.ObjectiveID] = append(of[t.ObjectiveID], t)
@@ -131,7 +133,7 @@ func (r row) draw(width int, colours bool, s signs, folded bool) string {
 func madeUp(id thread.ThreadID) bool { return strings.HasPrefix(string(id), "thread-") }
 
 // names is what a person knows a thread by, and what else it is called.
-func names(t *app.OverviewThread) (name, more string) {
+func names(t *threads.OverviewThread) (name, more string) {
 	if madeUp(t.ThreadID) && t.Title != "" {
 		return t.Title, string(t.ThreadID)
 	}
@@ -158,15 +160,22 @@ func (r row) state() []screen.Cell {
 	if t.Unread > 0 {
 		add(screen.Bold(fmt.Sprintf("%d new", t.Unread)))
 	}
+	addSilence := func() {
+		if t.Claim != nil && t.Claim.Silent >= time.Minute { // who works is heard of more often
+			add(screen.Faint(screen.Since(t.Claim.Heard())))
+		}
+	}
 	ended := t.Status.Terminated()
 	switch run := t.Run; {
 	case ended:
 	case run != nil && run.RunID != "" && run.Phase != thread.RunEnded:
+		addSilence()
 		add(screen.Good(runWord(run)))
 	case run != nil && run.RunID != "":
 		add(screen.Faint("run " + string(run.Stop)))
 	case t.Status == thread.Suspended: // that is what matters
 	case t.Claim != nil:
+		addSilence() // before the name, which may be cut
 		add(screen.Faint("@" + t.Claim.Holder))
 	case len(t.BlockedBy) > 0:
 		if id := t.BlockedBy[0]; madeUp(id) {

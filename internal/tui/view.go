@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,7 +15,8 @@ import (
 
 // This file draws the screen. From the top: one line about the project; the tree and, beside
 // it, the tabs and the details; what waits; one line that says what was done, or which keys
-// there are. A dialog lies over the lower part.
+// there are. A dialog lies over the lower part. On a small terminal the part that has the
+// focus has the room of all three.
 
 func (m *Model) small() bool { return m.width < enoughColumns || m.height < enoughRows }
 
@@ -25,18 +27,28 @@ func (m *Model) treeWidth() int {
 	return min(max(m.width*2/5, 36), 72)
 }
 
-func (m *Model) detailsWidth() int { return max(m.width-m.treeWidth()-3, 1) }
+func (m *Model) detailsWidth() int {
+	if m.small() {
+		return max(m.width, 1)
+	}
+	return max(m.width-m.treeWidth()-3, 1)
+}
 
 // waitingRows is how many lines what waits has, with its title.
 func (m *Model) waitingRows() int {
 	if m.small() {
-		return 0
+		return max(m.height-2, 1)
 	}
 	return 1 + max(min(len(m.waitingItems()), max(m.height/5, 3)), 1)
 }
 
 // treeRows is how many rows of the tree are shown.
-func (m *Model) treeRows() int { return max(m.height-2-m.waitingRows(), 1) }
+func (m *Model) treeRows() int {
+	if m.small() {
+		return max(m.height-2, 1)
+	}
+	return max(m.height-2-m.waitingRows(), 1)
+}
 
 func (m *Model) detailsRows() int { return max(m.treeRows()-1, 1) }
 
@@ -80,8 +92,7 @@ func (m *Model) lines() []string {
 	if m.page != nil {
 		out = m.pageLines()
 	} else {
-		out = append([]string{m.head()}, m.middle()...)
-		out = append(out, m.waitingLines()...)
+		out = append([]string{m.head()}, m.parts()...)
 		out = append(out, m.foot())
 	}
 	for len(out) < m.height {
@@ -105,9 +116,14 @@ func (m *Model) head() string {
 	var right []screen.Cell
 	if m.overview != nil {
 		left = append(left, screen.Faint(m.overview.Project))
-		right = append(right, screen.Faint(threads(len(m.overview.Threads))))
-		if n := len(m.overview.Waiting) + m.overview.WaitingMore; n > 0 {
-			right = append(right, screen.Bold(fmt.Sprintf(", %d waiting", n)))
+		n := len(m.overview.Waiting) + m.overview.WaitingMore
+		switch {
+		case n > 0 && m.small():
+			right = append(right, screen.Bold(fmt.Sprintf("%d waiting", n)))
+		case n > 0:
+			right = append(right, screen.Faint(countThreads(len(m.overview.Threads))), screen.Bold(fmt.Sprintf(", %d waiting", n)))
+		default:
+			right = append(right, screen.Faint(countThreads(len(m.overview.Threads))))
 		}
 	} else {
 		left = append(left, screen.Faint("reading..."))
@@ -121,18 +137,36 @@ func (m *Model) head() string {
 	return screen.Row(m.width, m.desk.Colours, left, right)
 }
 
-func threads(n int) string {
+func countThreads(n int) string {
 	if n == 1 {
 		return "1 thread"
 	}
 	return fmt.Sprint(n, " threads")
 }
 
+// parts are the tree, the details and what waits; on a small terminal the one that has the
+// focus.
+func (m *Model) parts() []string {
+	switch {
+	case !m.small():
+		return append(m.middle(), m.waitingLines()...)
+	case m.focus == onDetails:
+		return m.detailsLines()
+	case m.focus == onWaiting:
+		out := m.waitingLines()
+		return append(out, make([]string, max(m.waitingRows()-len(out), 0))...)
+	}
+	return m.middle()
+}
+
 // middle is the tree, and beside it the details.
 func (m *Model) middle() []string {
 	s, width := m.desk.signs(), m.treeWidth()
 	out := make([]string, m.treeRows())
-	right := m.detailsLines()
+	var right []string
+	if !m.small() {
+		right = m.detailsLines()
+	}
 	for i := range out {
 		text := strings.Repeat(" ", max(width, 0))
 		if at := m.top + i; at < len(m.rows) {
@@ -173,9 +207,6 @@ func (m *Model) chosen(text string, selected, focused bool) string {
 // detailsLines are the tabs, and the part of the details that is shown.
 func (m *Model) detailsLines() []string {
 	out := make([]string, m.treeRows())
-	if m.small() {
-		return out
-	}
 	out[0] = m.tabsLine()
 	for i := range m.detailsRows() {
 		if at := m.details.top + i; at < len(m.details.lines) && i+1 < len(out) {
@@ -249,10 +280,7 @@ func (m *Model) rule(title string, focused bool) string {
 }
 
 func (m *Model) waitingLines() []string {
-	if m.small() {
-		return nil
-	}
-	items, rows := m.waitingItems(), m.waitingRows()-1
+	items, rows := m.waitingItems(), max(m.waitingRows()-1, 1)
 	out := []string{m.rule("waiting for you", m.focus == onWaiting)}
 	if len(items) == 0 {
 		return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint("  nothing")}, nil))
@@ -300,12 +328,9 @@ func does(kind app.WaitingKind) string {
 	return "enter resume"
 }
 
+// foot says what was done, or which keys there are: as many as have room.
 func (m *Model) foot() string {
-	keys := "? help  q quit  / filter  : any line  n new  i tell  R run  D done  m merge  u undo  S search  tab focus"
-	if len(m.waitingItems()) > 0 {
-		keys = "? help  q quit  tab what waits  enter answer  a approve  d deny  / filter  : any line  n new  R run  D done  m merge"
-	}
-	text := screen.Faint(keys)
+	text := screen.Faint(fitting(m.keys(), m.width))
 	switch {
 	case m.busy != "":
 		text = screen.Text(m.busy + " ...")
@@ -315,6 +340,46 @@ func (m *Model) foot() string {
 		text = screen.Text(ansi.Strip(m.said))
 	}
 	return screen.Row(m.width, m.desk.Colours, []screen.Cell{text}, nil)
+}
+
+// fitting joins as many keys as a line has room for.
+func fitting(keys []string, width int) string {
+	line := keys[0]
+	for _, key := range keys[1:] {
+		if screen.Width(line)+2+screen.Width(key) > width {
+			break
+		}
+		line += "  " + key
+	}
+	return line
+}
+
+// keys are those that do something where the person is now, what is wanted most first.
+func (m *Model) keys() []string {
+	keys := []string{"tab " + []string{"tree", "details", "what waits"}[m.beside(1)], "? help", "q quit"}
+	if m.focus == onWaiting {
+		if items := m.waitingItems(); m.waiting < len(items) {
+			keys = slices.Insert(keys, 1, strings.Split(does(items[m.waiting].Kind), "  ")...)
+		}
+		return append(keys, ": any line", "S search", "u undo")
+	}
+	if m.waits(app.WaitingApproval) != nil {
+		keys = append(keys, "a approve", "d deny")
+	}
+	if m.waits(app.WaitingMerge) != nil {
+		keys = append(keys, "c conflicts")
+	}
+	if m.focus == onDetails && m.thread() != nil {
+		keys = append(keys, "1 to 8 tabs")
+	}
+	keys = append(keys, "/ filter", ": any line", "n new")
+	if t := m.thread(); t != nil {
+		keys = append(keys, "i tell", "R run", "D done")
+		if t.ParentID != nil {
+			keys = append(keys, "m merge")
+		}
+	}
+	return append(keys, "u undo", "S search", "N objective", "g graph")
 }
 
 func (m *Model) dialogLines() []string {
@@ -331,6 +396,9 @@ func (m *Model) dialogLines() []string {
 	keys := d.keys()
 	if len(d.body) > rows {
 		keys += fmt.Sprintf(", pgdown shows more (%d of %d lines)", min(d.top+rows, len(d.body)), len(d.body))
+	}
+	if screen.Width(keys) > m.width { // the first words say what each does, its keys are enough
+		keys = strings.NewReplacer(" sends it", "", " leaves", "", " does it", "", " closes", "", " shows more", "").Replace(keys)
 	}
 	return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint(keys)}, nil))
 }
@@ -370,7 +438,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 func (m *Model) under(x, y int) focus {
 	switch {
 	case m.small():
-		return onTree
+		return m.focus
 	case y > m.treeRows():
 		return onWaiting
 	case x > m.treeWidth():
@@ -400,11 +468,14 @@ func (m *Model) clicked(msg tea.MouseClickMsg) tea.Cmd {
 		}
 	case onDetails:
 		if msg.Y == 1 {
-			m.clickedTab(msg.X - m.treeWidth() - 3)
+			m.clickedTab(msg.X - (m.width - m.detailsWidth()))
 		}
 	case onWaiting:
-		rows := m.waitingRows() - 1
-		if at := max(m.waiting-rows+1, 0) + msg.Y - m.treeRows() - 2; at >= 0 && at < len(m.waitingItems()) {
+		rows, above := max(m.waitingRows()-1, 1), m.treeRows()+2
+		if m.small() {
+			above = 2
+		}
+		if at := max(m.waiting-rows+1, 0) + msg.Y - above; at >= 0 && at < len(m.waitingItems()) {
 			m.waiting = at
 		}
 	}

@@ -68,7 +68,7 @@ func (j job) common() ([]file, error) {
 		}
 	}
 	for shell, name := range map[string]string{"bash": "leslie.bash", "zsh": "_leslie", "fish": "leslie.fish"} {
-		script, err := os.ReadFile("cmd/leslie/completion/leslie." + shell)
+		script, err := os.ReadFile("cmd/leslie/internal/cli/completion/leslie." + shell)
 		if err != nil {
 			return nil, err
 		}

@@ -71,6 +71,16 @@ func (j job) manual(h help) []file {
 // first is the first word of a command, the name of its page.
 func (c command) first() string { return strings.Fields(c.Name)[0] }
 
+// groups are the headings of the commands, each once.
+func (h help) groups() (out []string) {
+	for _, c := range h.Commands {
+		if !slices.Contains(out, c.Group) {
+			out = append(out, c.Group)
+		}
+	}
+	return out
+}
+
 // overview is leslie(1).
 func (j job) overview(h help) string {
 	var m man
@@ -85,14 +95,14 @@ func (j job) overview(h help) string {
 		"merge them back, and may have code in worktrees of their own. People and coding agents use the same commands under the same rules. " +
 		"All state is in the folder .leslie of a project: no daemon, no network.\n" +
 		"leslie help COMMAND has the text of a command's page, leslie help TOPIC a document, leslie explain CODE what an error means.")
-	group := ""
 	m.section("COMMANDS")
-	for _, c := range h.Commands {
-		if c.Group != group {
-			group = c.Group
-			m.subsection(group)
+	for _, group := range h.groups() {
+		m.subsection(group)
+		for _, c := range h.Commands {
+			if c.Group == group {
+				m.tagged("\\fB"+text(c.Name)+"\\fR", c.Summary)
+			}
 		}
-		m.tagged("\\fB"+text(c.Name)+"\\fR", c.Summary)
 	}
 	m.section("FLAGS OF EVERY COMMAND")
 	m.paragraphs("They may stand anywhere on the line.")

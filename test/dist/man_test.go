@@ -56,6 +56,16 @@ func TestTheManualHasEveryCommand(t *testing.T) {
 		assert.NotRegexp(t, `^ `, s.meaning, "exit status %d needs a meaning", s.status)
 	}
 
+	for name, page := range pages {
+		seen := map[string]bool{}
+		for _, line := range strings.Split(page, "\n") {
+			if strings.HasPrefix(line, ".SH ") || strings.HasPrefix(line, ".SS ") {
+				assert.False(t, seen[line], "%s has the heading %q twice", name, line)
+				seen[line] = true
+			}
+		}
+	}
+
 	const name = "leslie-checkpoint.1"
 	golden := filepath.Join("testdata", name)
 	if *update {

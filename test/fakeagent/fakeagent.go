@@ -9,12 +9,14 @@
 //	TOOL[[name {}]]  starts the first server of tools that it was given, calls one, and says the answer
 //	TALK[[n tag]]    says n words, a message each, that begin with the tag
 //	USAGE[[in out cost]]  says what the turn used
+//	META[[{}]]       says that in the _meta of an update of its usage
 //	JUNK[[n]]        prints n lines that are no messages
 //	HUGE[[]]         prints a line that is too long
 //	ODD[[]]          sends an update and a request that no client knows
 //	FILE[[path]]     wants the client to write a file and to read it, and says the answers
 //	LATE[[command]]  asks for a command after it has ended its turn, and says so before
 //	STOP[[n]]        ends the turn
+//	SAYS[[text]]     says the text
 //	LIMIT[[text]]    ends the turn with an error that has the text
 //	HANG[[]]         ends the turn only when it is cancelled
 //	DEAF[[]]         does not read any more
@@ -27,12 +29,14 @@
 // to each prompt. FAKE_LOG names a file that gets each prompt as it came, a line of JSON. The variable FAKE has words that change the agent:
 // auth (it wants a login), noload (it cannot open sessions again), slow (it never
 // answers initialize), fail (it ends at once), old (another version of the protocol),
-// modes (it has the modes auto and default), replay (it cannot resume, and repeats a
+// warming (it prints ten lines to its error output before it answers initialize, one each
+// 200 ms), modes (it has the modes auto and default), replay (it cannot resume, and repeats a
 // session that it loads after it has answered), mute (it does not say that a call begins
 // which it has asked about), quota (it says what a turn used in _meta alone), rich (it has no limits),
 // terse (it asks with the beginning of a call, and has said all of it before), quotes
 // (it asks with a command as a word for a shell, and has said it as it is before), spent
-// (a process of it that finds something done may use nothing more), hostile
+// (a process of it that finds something done may use nothing more), wordless (it sends no
+// updates: the end of its turns is all that it says), hostile
 // (all that it says of itself, and of what it does, has Hostile in it).
 package fakeagent
 
@@ -50,6 +54,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 type message struct {
@@ -111,7 +116,7 @@ func Main() {
 		a.serve(m)
 		select {
 		case <-a.deaf:
-			select {}
+			time.Sleep(time.Hour) // select {} would end it: no goroutine is left that could wake it
 		default:
 		}
 	}
@@ -138,6 +143,12 @@ func (a *agent) serve(m message) {
 	case "initialize":
 		if is("slow") {
 			return
+		}
+		for i := range 10 {
+			if is("warming") {
+				fmt.Fprintln(os.Stderr, "fake agent: starts server", i)
+				time.Sleep(200 * time.Millisecond)
+			}
 		}
 		version, can := 1, `{"loadSession":true,"sessionCapabilities":{"resume":{},"close":{},"additionalDirectories":{}}}`
 		if is("old") {
@@ -208,6 +219,9 @@ func (a *agent) reply(m message, result string) {
 }
 
 func (a *agent) update(update map[string]any) {
+	if is("wordless") {
+		return
+	}
 	params, _ := json.Marshal(map[string]any{"sessionId": a.session, "update": update})
 	a.send(message{Method: "session/update", Params: params})
 }
@@ -261,6 +275,8 @@ func (a *agent) turn(m message, text string) {
 				amount, _ := strconv.ParseFloat(f[2], 64)
 				a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": map[string]any{"amount": amount, "currency": "USD" + hostile()}})
 			}
+		case "SAYS":
+			a.say(what)
 		case "LATE":
 			late = what
 		case "HANG":
@@ -312,6 +328,8 @@ func (a *agent) do(what, arg string) (cancelled bool) {
 		for i := range n {
 			a.say(fmt.Sprintf("%sword-%d ", tag, i))
 		}
+	case "META":
+		a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "_meta": json.RawMessage(arg)})
 	case "JUNK":
 		n, _ := strconv.Atoi(arg)
 		for i := range n {
@@ -482,6 +500,10 @@ func (a *agent) first(what string) bool {
 	if strings.Contains(string(done), line) {
 		return false
 	}
-	_ = os.WriteFile(name, append(done, line...), 0o600)
+	// Appended, what was there stays although the agent is killed meanwhile.
+	if f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_, _ = f.WriteString(line)
+		_ = f.Close()
+	}
 	return true
 }

@@ -7,7 +7,7 @@ import (
 
 // This file puts temporary folders into memory. Most tests write thousands of
 // small files and fsync each of them; on a disk that is most of their time and
-// shows nothing: what is on disk when is tested by traces (test/torture) and by
+// shows nothing: what is on disk when is tested by traces (test/lab/torture) and by
 // counted calls (test/proctest). A test that does want a real disk asks DiskDir.
 
 // diskVariable names the folder for temporary files that the process was started

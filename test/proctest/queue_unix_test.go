@@ -44,10 +44,12 @@ func TestAKilledMergeLandIsFinishedByTheNext(t *testing.T) {
 	t.Parallel()
 	each := orInShort(1, 9)
 	kills := 0
+	r := newRepository(t)
+	r.ok("merge", "--sources", "api", "--target", "lead", "--queue")
+	again := r.again()
 	for _, when := range []string{"before", "after"} {
 		for n := 1; ; n += each {
-			r := newRepository(t)
-			r.ok("merge", "--sources", "api", "--target", "lead", "--queue")
+			again()
 			killed := r.killed(n, when, "merge", "land", "lead")
 			what := fmt.Sprint(when, " git ", n)
 			r.ok("merge", "land", "lead")
@@ -282,7 +284,7 @@ func (c *queueing) killSome(stop <-chan struct{}, parts []float64) error {
 func TestCommitsThatAreQueuedWhileTheQueueLandsAreNotLost(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
-	c := &queueing{repository: newRepository(t), agents: 4, rounds: orInShort(20, 5), refused: map[string]int{}}
+	c := &queueing{repository: newRepository(t), agents: orInShort(4, 3), rounds: orInShort(20, 3), refused: map[string]int{}}
 	lead := filepath.Join(c.worktrees, "lead")
 	c.git(lead, "checkout", "-q", "b.txt")
 	var lines []string

@@ -25,20 +25,32 @@ import (
 // more than they should.
 
 // withAgent configures the agent: words change it, and does is added to each of its prompts.
-func (p *project) withAgent(words, does string) {
+// The folder has what it has done.
+func (p *project) withAgent(words, does string) (state string) {
 	p.t.Helper()
+	state = p.t.TempDir()
 	self, err := os.Executable()
 	require.NoError(p.t, err)
 	config, err := json.Marshal(map[string]any{"run": map[string]any{
 		"agent": "fake", "allow": []string{"Bash(true:*)"},
 		"agents": map[string]any{"fake": map[string]any{
 			"command": []string{self},
-			"env":     map[string]string{"PROCTEST_AGENT": "1", "FAKE": words, "FAKE_STATE": p.t.TempDir(), "FAKE_PROMPT": does},
+			"env":     map[string]string{"PROCTEST_AGENT": "1", "FAKE": words, "FAKE_STATE": state, "FAKE_PROMPT": does},
 		}},
 	}})
 	require.NoError(p.t, err)
 	require.NoError(p.t, os.MkdirAll(filepath.Join(p.home, ".leslie"), 0o755))
 	require.NoError(p.t, os.WriteFile(filepath.Join(p.home, ".leslie", "config.json"), config, 0o600))
+	return state
+}
+
+// did reports whether the agent has begun something, "" for nothing: it does not do it again.
+func did(state, what string) bool {
+	sessions, _ := filepath.Glob(filepath.Join(state, "*"))
+	return what == "" || slices.ContainsFunc(sessions, func(name string) bool {
+		done, _ := os.ReadFile(name)
+		return bytes.Contains(done, []byte(what))
+	})
 }
 
 // processes returns the processes of a thread's agent.
@@ -149,6 +161,7 @@ func TestARunThatIsKilledInAPhaseGoesOn(t *testing.T) {
 	for _, c := range []struct {
 		phase       string
 		words, does string
+		did         string // what its agent has begun in that phase
 		spawn       []string
 		run         []string
 		status      string // of the thread in that phase
@@ -159,7 +172,7 @@ func TestARunThatIsKilledInAPhaseGoesOn(t *testing.T) {
 			after: func(p *project) { p.ok("done", "first") }, again: next},
 		{phase: "starting", words: "slow", does: "RUN[[leslie done]]", run: []string{"run", "work"}, status: "active",
 			after: func(p *project) { p.withAgent("", "RUN[[leslie done]]") }, again: []string{"run", "work"}},
-		{phase: "running", does: "HANG[[]] RUN[[leslie done]]", run: []string{"run", "work"}, status: "active", again: next},
+		{phase: "running", does: "HANG[[]] RUN[[leslie done]]", did: "HANG", run: []string{"run", "work"}, status: "active", again: next},
 		{phase: "asking", does: "ASK[[touch asked]] RUN[[leslie done]]", run: []string{"run", "work"}, status: "waiting_human",
 			after: func(p *project) { p.ok("approve", p.open("approvals", "approvalId")) }, again: []string{"run", "work", "--fresh"}},
 		{phase: "parked", does: asks, run: []string{"run", "--next"}, status: "active",
@@ -169,13 +182,13 @@ func TestARunThatIsKilledInAPhaseGoesOn(t *testing.T) {
 		t.Run(c.phase, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t)
-			p.withAgent(c.words, c.does)
+			state := p.withAgent(c.words, c.does)
 			p.ok("spawn", "--intent", "First", "--id", "first", "--executor", "human")
 			p.ok(slices.Concat([]string{"spawn", "--intent", "Work", "--id", "work"}, c.spawn)...)
 			call := p.start(c.run...)
 			recorded := map[string]string{"asking": "running", "ending": "running"}[c.phase]
 			require.Eventually(t, func() bool {
-				return p.phase("work") == cmp.Or(recorded, c.phase) && p.threads()["work"] == c.status
+				return p.phase("work") == cmp.Or(recorded, c.phase) && p.threads()["work"] == c.status && did(state, c.did)
 			}, 30*time.Second, 20*time.Millisecond)
 			require.NoError(t, call.Process.Kill())
 			_ = call.Wait()

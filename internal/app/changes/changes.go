@@ -62,7 +62,7 @@ func (cs Set) Inverse() Set {
 }
 
 // Moved returns the sorted paths whose content is not what the set was planned on.
-// Call it under the lock, or in a settled read. Errors: T507, T509.
+// Call it under the lock, or in ReadConsistent. Errors: T507, T509.
 func (cs Set) Moved(st Files) ([]string, error) {
 	planned := map[string]thread.BlobID{}
 	for _, f := range cs.Files {

@@ -1,10 +1,12 @@
 package importing
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,7 +21,9 @@ import (
 //	beads                                     leslie
 //	title, description, design, acceptance    title, intent
 //	criteria, notes
-//	labels, issue_type, priority              tags: label, type:T, priority:N
+//	priority                                  priority; one in words is a tag: priority:high
+//	labels, issue_type                        tags: label, type:T
+//	comments                                  an artifact, comments/ID.md
 //	blocks, waits-for                         dependencies
 //	parent-child                              the parent
 //	open, in_progress, hooked, pinned         active
@@ -27,6 +31,9 @@ import (
 //	deferred                                  suspended
 //	closed                                    completed
 //	tombstone                                 nothing: the issue was deleted
+//
+// A line with another _type than issue, or with neither an id nor a title, is no issue: it
+// is noted and passed over.
 
 // beadsIssue has the fields that map, or that a note speaks of. The line itself is kept.
 type beadsIssue struct {
@@ -37,7 +44,7 @@ type beadsIssue struct {
 	Acceptance  string            `json:"acceptance_criteria"`
 	Notes       string            `json:"notes"`
 	Status      string            `json:"status"`
-	Priority    *int              `json:"priority"`
+	Priority    json.RawMessage   `json:"priority"` // 1, "1" or "P1"
 	Type        string            `json:"issue_type"`
 	Assignee    string            `json:"assignee"`
 	CreatedBy   string            `json:"created_by"`
@@ -45,7 +52,7 @@ type beadsIssue struct {
 	UpdatedAt   string            `json:"updated_at"`
 	ClosedAt    string            `json:"closed_at"`
 	CloseReason string            `json:"close_reason"`
-	Labels      []string          `json:"labels"`
+	Labels      json.RawMessage   `json:"labels"` // a list, or a text
 	Depends     []beadsDependency `json:"dependencies"`
 	Comments    []json.RawMessage `json:"comments"`
 
@@ -72,11 +79,16 @@ func ReadBeads(r io.Reader, from string, now time.Time) (*Source, error) {
 	var issues []beadsIssue
 	var ids []string
 	known := map[string]string{} // the status of each issue
+	passed := &Source{}
 	err := Lines(r, from, MaxLine, func(number int, line []byte) error {
 		at := fmt.Sprintf("%s, line %d", from, number)
-		issue, err := readIssue(at, line)
+		issue, what, err := readIssue(at, line)
 		if err != nil {
 			return err
+		}
+		if what != "" {
+			passed.note("line", at, "%s: not imported", what)
+			return nil
 		}
 		if _, twice := known[issue.ID]; twice {
 			return codes.AlreadyExists.New(fact.Of("id", issue.ID), fact.Of("path", from), fact.Of("line", number)).
@@ -93,7 +105,7 @@ func ReadBeads(r io.Reader, from string, now time.Time) (*Source, error) {
 		return nil, broken(from, "it holds no issue")
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return known[id] == "tombstone" })
-	b := &beads{Source: &Source{}, from: from, now: now, known: known, ids: newIDs(ids)}
+	b := &beads{Source: passed, from: from, now: now, known: known, ids: newIDs(ids)}
 	b.Renamed = b.ids.renamed(ids)
 	for _, issue := range issues {
 		if err := b.issue(issue); err != nil {
@@ -103,21 +115,47 @@ func ReadBeads(r io.Reader, from string, now time.Time) (*Source, error) {
 	return b.Source, nil
 }
 
-func readIssue(at string, line []byte) (issue beadsIssue, err error) {
+// readIssue reads a line. what is what the line is if it is no issue.
+func readIssue(at string, line []byte) (issue beadsIssue, what string, err error) {
 	if err := text(at, line); err != nil {
-		return issue, err
+		return issue, "", err
 	}
-	if _, err := object(at, line); err != nil {
-		return issue, err
+	members, err := object(at, line)
+	if err != nil {
+		return issue, "", err
+	}
+	if what := notIssue(members); what != "" {
+		return issue, what, nil
 	}
 	if err := json.Unmarshal(line, &issue); err != nil {
-		return issue, broken(at, err.Error())
+		return issue, "", broken(at, err.Error())
 	}
 	if strings.TrimSpace(issue.ID) == "" || strings.TrimSpace(issue.Title) == "" {
-		return issue, broken(at, "an issue needs an id and a title")
+		return issue, "", broken(at, "an issue needs an id and a title")
 	}
 	issue.line = slices.Clone(line)
-	return issue, nil
+	return issue, "", nil
+}
+
+// notIssue says what a line is that is no issue, "" for one that is.
+func notIssue(members []member) string {
+	named := false
+	for _, m := range members {
+		switch m.name {
+		case "_type":
+			var kind string
+			if json.Unmarshal(m.value, &kind) == nil && kind != "" && kind != "issue" {
+				kind, _ = cutText(kind, 100)
+				return "no issue but a " + kind
+			}
+		case "id", "title":
+			named = true
+		}
+	}
+	if named {
+		return ""
+	}
+	return "no issue, for it has no id and no title"
 }
 
 // beads is one reading.
@@ -136,7 +174,7 @@ func (b *beads) record(issue beadsIssue) string {
 
 func (b *beads) issue(in beadsIssue) error {
 	if in.Status == "tombstone" {
-		b.note(in.ID, "the issue was deleted (tombstone): not imported")
+		b.note("deleted", in.ID, "the issue was deleted (tombstone): not imported")
 		return nil
 	}
 	created, err := stampOf(b.from+", "+in.ID, in.CreatedAt, b.now)
@@ -156,14 +194,18 @@ func (b *beads) issue(in beadsIssue) error {
 		Created: thread.Attribution{At: created, As: thread.User, Actor: by},
 	}
 	t.Title, t.Intent = b.titleOf(in), b.intentOf(in)
-	t.Tags = b.tagsOf(in)
+	word := ""
+	t.Priority, word = priorityOf(in.Priority)
+	t.Tags = b.tagsOf(in, word)
 	open := b.relations(in, &t)
 	b.statusOf(in, &t, open)
 	if in.Assignee != "" {
-		b.note(b.record(in), "assignee %s: claims are leases that expire; claim the thread again", in.Assignee)
+		b.note("assignee", b.record(in), "assignee %s: claims are leases that expire; claim the thread again", in.Assignee)
 	}
 	if len(in.Comments) > 0 {
-		b.note(b.record(in), "comments (%d): kept in %s/issue.json", len(in.Comments), KeptDir)
+		name := commentsFile(t.ID)
+		b.note("comments", b.record(in), "comments (%d): in %s", len(in.Comments), name)
+		b.Artifacts = append(b.Artifacts, KeptFile{Thread: t.ID, Path: name, Data: commentsOf(in)})
 	}
 	b.Threads = append(b.Threads, t)
 	b.keep(t.ID, "issue.json", append(in.line, '\n'))
@@ -173,7 +215,7 @@ func (b *beads) issue(in beadsIssue) error {
 func (b *beads) titleOf(in beadsIssue) string {
 	title, cut := cutText(strings.TrimSpace(strings.ReplaceAll(in.Title, "\n", " ")), maxTitle)
 	if cut {
-		b.note(b.record(in), "the title is cut at %d characters: all of it is in %s/issue.json", maxTitle, KeptDir)
+		b.note("cut", b.record(in), "the title is cut at %d characters: all of it is in %s/issue.json", maxTitle, KeptDir)
 	}
 	return title
 }
@@ -196,20 +238,87 @@ func (b *beads) intentOf(in beadsIssue) string {
 	intent := strings.Join(parts, "\n\n")
 	if len(intent) > maxIntent {
 		intent = strings.ToValidUTF8(intent[:maxIntent], "")
-		b.note(b.record(in), "the text is cut at %d KiB: all of it is in %s/issue.json", maxIntent>>10, KeptDir)
+		b.note("cut", b.record(in), "the text is cut at %d KiB: all of it is in %s/issue.json", maxIntent>>10, KeptDir)
 	}
 	return intent
 }
 
-func (b *beads) tagsOf(in beadsIssue) []string {
-	tags := slices.Clone(in.Labels)
+func (b *beads) tagsOf(in beadsIssue, priority string) []string {
+	var tags []string
+	var label string
+	switch {
+	case json.Unmarshal(in.Labels, &tags) == nil:
+	case json.Unmarshal(in.Labels, &label) == nil:
+		tags = strings.FieldsFunc(label, func(r rune) bool { return r == ',' || r == ' ' })
+	case len(in.Labels) > 0:
+		b.note("tag", b.record(in), "labels: kept in %s/issue.json", KeptDir)
+	}
 	if in.Type != "" {
 		tags = append(tags, "type:"+in.Type)
 	}
-	if in.Priority != nil {
-		tags = append(tags, fmt.Sprintf("priority:%d", *in.Priority))
+	if priority != "" {
+		tags = append(tags, "priority:"+priority)
 	}
 	return cleanTags(b.Source, b.record(in), tags)
+}
+
+// priorityOf returns the priority of 1, 1.0, "1" and "P1"; nil and the word itself for one that
+// leslie does not have.
+func priorityOf(raw json.RawMessage) (p *thread.Priority, word string) {
+	var n float64
+	switch {
+	case json.Unmarshal(raw, &word) == nil: // so is null, and empty
+		word = strings.TrimSpace(word)
+		digits := word
+		if len(word) > 1 {
+			digits = strings.TrimPrefix(strings.TrimPrefix(word, "P"), "p")
+		}
+		var err error
+		if n, err = strconv.ParseFloat(digits, 64); err != nil {
+			return nil, word
+		}
+	case json.Unmarshal(raw, &n) == nil:
+		word = strconv.FormatFloat(n, 'f', -1, 64)
+	default:
+		return nil, ""
+	}
+	level := thread.Priority(n)
+	switch {
+	case float64(level) != n, level < thread.HighestPriority, level > thread.LowestPriority:
+		return nil, word
+	case level == thread.NormalPriority:
+		return nil, ""
+	}
+	return &level, ""
+}
+
+// commentsFile is the artifact with an issue's comments. Its name has the thread's id, so
+// that a merge brings it beside those of other threads.
+func commentsFile(id thread.ThreadID) string { return "comments/" + string(id) + ".md" }
+
+// commentsOf is the text of an issue's comments, in their order.
+func commentsOf(in beadsIssue) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Comments on %s\n", in.ID)
+	for _, raw := range in.Comments {
+		var c struct {
+			Author string `json:"author"`
+			Text   string `json:"text"`
+			At     string `json:"created_at"`
+		}
+		if json.Unmarshal(raw, &c) != nil || strings.TrimSpace(c.Text) == "" {
+			var words string
+			if c.Text = string(raw); json.Unmarshal(raw, &words) == nil {
+				c.Text = words
+			}
+		}
+		head := strings.Join(strings.Fields(c.Author+" "+c.At), " ")
+		if head == "" {
+			head = "somebody"
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", head, strings.TrimRight(c.Text, "\n"))
+	}
+	return b.Bytes()
 }
 
 // cleanTags returns tags as records have them: sorted, none twice, none too long.
@@ -219,7 +328,7 @@ func cleanTags(s *Source, record string, tags []string) []string {
 		switch {
 		case strings.TrimSpace(tag) == "":
 		case utf8.RuneCountInString(tag) > maxTag:
-			s.note(record, "a tag of more than %d characters", maxTag)
+			s.note("tag", record, "a tag of more than %d characters", maxTag)
 		default:
 			out = append(out, tag)
 		}
@@ -233,21 +342,21 @@ func cleanTags(s *Source, record string, tags []string) []string {
 func (b *beads) relations(in beadsIssue, t *thread.Thread) (open bool) {
 	for _, d := range in.Depends {
 		if d.Issue != "" && d.Issue != in.ID {
-			b.note(b.record(in), "a dependency of another issue (%s)", d.Issue)
+			b.note("dependency", b.record(in), "a dependency of another issue (%s)", d.Issue)
 			continue
 		}
 		status, known := b.known[d.On]
 		on := b.ids.thread(d.On)
 		switch {
 		case !known || status == "tombstone":
-			b.note(b.record(in), "%s %s: there is no such issue", d.Type, d.On)
+			b.note("dependency", b.record(in), "%s %s: there is no such issue", d.Type, d.On)
 		case d.Type == "parent-child" && t.ParentID == "":
 			t.ParentID = on
 		case d.Type == "blocks" || d.Type == "waits-for" || d.Type == "":
 			t.DependsOn = append(t.DependsOn, on)
 			open = open || status != "closed"
 		default:
-			b.note(b.record(in), "%s %s", d.Type, on)
+			b.note("dependency", b.record(in), "%s %s", d.Type, on)
 		}
 	}
 	slices.Sort(t.DependsOn)
@@ -268,7 +377,7 @@ func (b *beads) statusOf(in beadsIssue, t *thread.Thread, open bool) {
 	case "closed":
 		t.Status, t.Reason = thread.Completed, in.CloseReason
 	default:
-		b.note(b.record(in), "the status %s: active", in.Status)
+		b.note("status", b.record(in), "the status %s: active", in.Status)
 	}
 }
 

@@ -20,7 +20,7 @@ type idMap struct {
 func newIDs(ids []string) *idMap {
 	m := &idMap{to: map[string]string{}, taken: map[string]bool{}}
 	for _, id := range ids {
-		if usable(id) {
+		if usable(id) && !m.taken[strings.ToLower(id)] {
 			m.to[id], m.taken[strings.ToLower(id)] = id, true
 		}
 	}
@@ -47,13 +47,17 @@ func usable(id string) bool { return thread.ValidID(id) && thread.ReservedName(i
 func inAlphabet(id string) string {
 	var b strings.Builder
 	for _, r := range id {
-		valid := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+		valid := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 		if !valid {
 			r = '-'
 		}
 		b.WriteRune(r)
 	}
-	out := strings.TrimLeft(b.String(), "-_")
+	out := b.String()
+	for strings.Contains(out, "..") {
+		out = strings.ReplaceAll(out, "..", ".")
+	}
+	out = strings.TrimRight(strings.TrimLeft(out, "-_."), ".")
 	if out == "" {
 		out = "id"
 	}

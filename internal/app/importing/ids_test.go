@@ -23,8 +23,8 @@ func TestIDsStayApart(t *testing.T) {
 		assert.False(t, twice, "%q and %q both became %q", id, other, to)
 		seen[strings.ToLower(to)] = id
 	}
-	for _, same := range []string{"a-b", "ok", "a-b-2"} {
+	for _, same := range []string{"a.b", "a-b", "ok", "a-b-2"} {
 		assert.Equal(t, same, m.to[same])
 	}
-	assert.Len(t, m.renamed(ids), len(ids)-3)
+	assert.Len(t, m.renamed(ids), len(ids)-4)
 }

@@ -30,6 +30,9 @@ func Lines(r io.Reader, from string, limit int, fn func(number int, line []byte)
 		if len(long) > 0 {
 			line = append(long, part...)
 		}
+		if number == 1 {
+			line = withoutMark(line)
+		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			if err := fn(number, line); err != nil {
 				return err

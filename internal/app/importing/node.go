@@ -131,6 +131,7 @@ func (n *node) readFile(name string) ([]byte, error) {
 	case len(data) > MaxJSON:
 		return nil, tooLong(name, "128 MiB")
 	}
+	data = withoutMark(data)
 	return data, text(name, data)
 }
 
@@ -264,7 +265,7 @@ func (n *node) finishObjectives() {
 	for i, o := range n.Objectives {
 		if o.DoneAt != nil && open[o.ID] {
 			n.Objectives[i].DoneAt = nil
-			n.note(thread.TableObjectives+"/"+string(o.ID), "completed, although threads of it are not terminated: active")
+			n.note("status", thread.TableObjectives+"/"+string(o.ID), "completed, although threads of it are not terminated: active")
 		}
 	}
 }
@@ -298,11 +299,11 @@ func (n *node) thread(m member) error {
 	if t.Executor = thread.Executor(in.Executor); t.Executor != thread.ByHuman && t.Executor != thread.ByAgent {
 		t.Executor = thread.ByAgent
 		if in.Executor != "" {
-			n.note(record, "the executor %s: agent", in.Executor)
+			n.note("executor", record, "the executor %s: agent", in.Executor)
 		}
 	}
 	if in.SessionID != "" {
-		n.note(record, "the session %s: kept in %s/thread.json", in.SessionID, KeptDir)
+		n.note("session", record, "the session %s: kept in %s/thread.json", in.SessionID, KeptDir)
 	}
 	n.spawned(m.name, &t)
 	if err := n.related(m.name, in, &t); err != nil {
@@ -321,7 +322,7 @@ func (n *node) thread(m member) error {
 		}
 	}
 	if injected > 0 {
-		n.note(record, "injections (%d): kept in %s/operations.jsonl; inject again what still holds", injected, KeptDir)
+		n.note("injections", record, "injections (%d): kept in %s/operations.jsonl; inject again what still holds", injected, KeptDir)
 	}
 	return n.folder(m.name, in, t.ID)
 }
@@ -370,7 +371,7 @@ func (n *node) related(id string, in nodeThread, t *thread.Thread) error {
 		switch to, known := n.ids.to[on]; {
 		case thread.ThreadID(to) == t.ParentID || slices.Contains(of.ReferencesTo, on):
 		case !known:
-			n.note(record, "depends_on %s: there is no such thread", on)
+			n.note("dependency", record, "depends_on %s: there is no such thread", on)
 		case to == string(t.ID):
 			return selfCycle(t.ID)
 		default:
@@ -466,7 +467,7 @@ func (n *node) status(id string, in nodeThread, t *thread.Thread) error {
 		return n.waits(id, t)
 	case slices.Contains(thread.Statuses(), t.Status):
 	default:
-		n.note(record, "the status %s: active", in.Status)
+		n.note("status", record, "the status %s: active", in.Status)
 		t.Status = thread.Active
 	}
 	return nil
@@ -493,7 +494,7 @@ func (n *node) waits(id string, t *thread.Thread) error {
 		return nil
 	}
 	t.Status = thread.Active
-	n.note(thread.TableThreads+"/"+string(t.ID), "it waits for a person, and nothing says for what: active")
+	n.note("status", thread.TableThreads+"/"+string(t.ID), "it waits for a person, and nothing says for what: active")
 	return nil
 }
 

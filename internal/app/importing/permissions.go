@@ -24,6 +24,7 @@ type Permissions struct {
 // ReadPermissions reads a permission file. Errors: T502, T106 for a member that occurs
 // twice.
 func ReadPermissions(from string, data []byte) (*Permissions, []Note, error) {
+	data = withoutMark(data)
 	if err := text(from, data); err != nil {
 		return nil, nil, err
 	}
@@ -45,7 +46,7 @@ func ReadPermissions(from string, data []byte) (*Permissions, []Note, error) {
 				return nil, nil, err
 			}
 		default:
-			s.note(PermissionsFile, "%s has no place in leslie's rules", m.name)
+			s.note("rule", PermissionsFile, "%s has no place in leslie's rules", m.name)
 		}
 	}
 	return p, s.Unmapped, nil
@@ -60,7 +61,7 @@ func (p *Permissions) fallback(s *Source, verdict string) {
 	case "confirm", "ask":
 		p.Default = "ask"
 	default:
-		s.note(PermissionsFile, "default %s: leslie asks a person about what no rule names", verdict)
+		s.note("rule", PermissionsFile, "default %s: leslie asks a person about what no rule names", verdict)
 	}
 }
 
@@ -72,7 +73,7 @@ func (p *Permissions) bash(s *Source, from string, raw json.RawMessage) error {
 	for _, list := range lists {
 		to := map[string]*[]string{"deny": &p.Deny, "confirm": &p.Ask, "ask": &p.Ask, "allow": &p.Allow}[list.name]
 		if to == nil {
-			s.note(PermissionsFile, "bash.%s has no place in leslie's rules", list.name)
+			s.note("rule", PermissionsFile, "bash.%s has no place in leslie's rules", list.name)
 			continue
 		}
 		var patterns []string
@@ -84,7 +85,7 @@ func (p *Permissions) bash(s *Source, from string, raw json.RawMessage) error {
 				*to = append(*to, rule)
 				continue
 			}
-			s.note(PermissionsFile, "bash.%s %s: leslie's rules name words, and this is more", list.name, pattern)
+			s.note("rule", PermissionsFile, "bash.%s %s: leslie's rules name words, and this is more", list.name, pattern)
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -45,6 +45,8 @@ type Source struct {
 	// Kept are files for a thread's folder that the source has in another form: the
 	// original records, old operations.
 	Kept []KeptFile
+	// Artifacts are files that become artifacts of a thread.
+	Artifacts []KeptFile
 	// Renamed are ids that had characters outside leslie's alphabet, or were the same
 	// without them.
 	Renamed []Renamed
@@ -85,6 +87,7 @@ type Renamed struct {
 
 // Note says what does not map.
 type Note struct {
+	Kind   string `json:"kind"`   // what many may be of: assignee, comments, dependency and so on
 	Record string `json:"record"` // TABLE/ID, or a file
 	What   string `json:"what"`
 }
@@ -94,8 +97,8 @@ type Note struct {
 const KeptDir = ".meta/imported"
 
 // note adds to Unmapped.
-func (s *Source) note(record, format string, args ...any) {
-	s.Unmapped = append(s.Unmapped, Note{Record: record, What: fmt.Sprintf(format, args...)})
+func (s *Source) note(kind, record, format string, args ...any) {
+	s.Unmapped = append(s.Unmapped, Note{Kind: kind, Record: record, What: fmt.Sprintf(format, args...)})
 }
 
 func (s *Source) keep(id thread.ThreadID, name string, data []byte) {
@@ -113,6 +116,9 @@ func tooLong(what, limit string) *codes.Error {
 		WithHint("Nothing was imported. Split the input").WithNext("leslie help import")
 }
 
+// withoutMark returns input without the mark with which some programs begin UTF-8.
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
+
 // text checks that input is UTF-8: decoding JSON would silently replace what is not.
 func text(from string, data []byte) error {
 	if !utf8.Valid(data) {
@@ -121,25 +127,49 @@ func text(from string, data []byte) error {
 	return nil
 }
 
+// notJSON says where a text stops being JSON, and why.
+func notJSON(text []byte, err error) string {
+	why := "it is not valid JSON"
+	at := fact.Where(text, err)
+	if !bytes.Contains(text, []byte("\n")) { // whoever names the text has its line
+		at = strings.TrimPrefix(at, "line 1, ")
+	}
+	if at != "" {
+		why += " (" + at + ")"
+	}
+	return why + ": " + err.Error()
+}
+
+// Spread is T502 for a file of lines that begins with an object over several lines.
+func Spread(from string, data []byte) error {
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return broken(from, notJSON(data, err))
+	}
+	return broken(from, "it is one object over several lines, and a file of issues has one object in each line")
+}
+
 // object decodes the members of a JSON object in their order. Errors: T502, T106 for a
 // member that occurs twice.
 func object(from string, data []byte) ([]member, error) {
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		return nil, broken(from, notJSON(data, err))
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
-	open, err := dec.Token()
-	if err != nil || open != json.Delim('{') {
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, broken(from, "it is not a JSON object")
 	}
 	var out []member
 	seen := map[string]bool{}
 	for dec.More() {
 		key, err := dec.Token()
-		name, ok := key.(string)
-		if err != nil || !ok {
-			return nil, broken(from, fmt.Sprintf("a member has no name: %v", err))
+		if err != nil {
+			return nil, broken(from, err.Error())
 		}
+		name, _ := key.(string) // as in all valid JSON
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, broken(from, fmt.Sprintf("member %q: %v", name, err))
+			return nil, broken(from, err.Error())
 		}
 		if seen[name] {
 			return nil, codes.AlreadyExists.New(fact.Of("id", name), fact.Of("path", from)).
@@ -147,12 +177,6 @@ func object(from string, data []byte) ([]member, error) {
 		}
 		seen[name] = true
 		out = append(out, member{name, value})
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, broken(from, err.Error())
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, broken(from, "something follows the JSON object")
 	}
 	return out, nil
 }

@@ -29,7 +29,7 @@ const agentAttempts = 2
 // Agent resolves conflicts: a command, or a coding agent.
 type Agent struct {
 	// Ask has it do the task that a folder holds, and prompt.md there describes. Errors:
-	// T701 to T704, T903 for a command line that cannot be split, T904.
+	// T701 to T705, T903 for a command line that cannot be split, T904.
 	Ask func(ctx context.Context, dir string) (external.Result, error)
 	// Folder returns the folder in which those of tasks are made; nil: that of the system.
 	Folder func() (string, error)
@@ -67,7 +67,7 @@ const declinedPrefix = "it declined"
 // T904, and those of Answer.
 func (s *Session) AskAgent(path string) error {
 	if s.call.Agent == nil {
-		s.declinedBy(path, "no agent is configured")
+		s.declinedBy(Decline{Path: path, Reason: "no agent is configured"})
 		return nil
 	}
 	may, err := s.mayResolve()
@@ -75,10 +75,10 @@ func (s *Session) AskAgent(path string) error {
 		return err
 	}
 	if !may {
-		s.declinedBy(path, leftToPeople)
+		s.declinedBy(Decline{Path: path, Reason: leftToPeople})
 		return nil
 	}
-	reason := ""
+	reason, attempts := "", 0
 	for range agentAttempts {
 		f, ok := s.file(path)
 		if !ok || f.Open == 0 {
@@ -86,7 +86,8 @@ func (s *Session) AskAgent(path string) error {
 		}
 		task := agentTask{session: s, file: f, open: s.Open(path), earlier: reason}
 		answers, refused, err := task.attempt()
-		if err != nil {
+		attempts = task.attempts
+		if s.unreached = err != nil; err != nil {
 			if reason, err = unavailable(err); err != nil {
 				return err
 			}
@@ -100,17 +101,17 @@ func (s *Session) AskAgent(path string) error {
 			break
 		}
 	}
-	s.declinedBy(path, reason)
-	return s.settle(&answering{Session: s, declined: map[string]string{path: reason}})
+	s.declinedBy(Decline{Path: path, Reason: reason, Attempts: attempts})
+	return s.recordAnswers(&answering{Session: s, declined: map[string]string{path: reason}})
 }
 
 func (s *Session) answeredByAgent(path string, answers []Answer) error {
 	late, err := s.Answer(answers...)
 	if late {
-		s.declinedBy(path, "it was decided in the meantime")
+		s.declinedBy(Decline{Path: path, Reason: "it was decided in the meantime"})
 	}
 	if codes.Has(err, codes.PermissionDenied) { // it was taken back meanwhile
-		s.declinedBy(path, leftToPeople)
+		s.declinedBy(Decline{Path: path, Reason: leftToPeople})
 		return nil
 	}
 	return err
@@ -119,7 +120,10 @@ func (s *Session) answeredByAgent(path string, answers []Answer) error {
 // unavailable turns the failure of an agent that gave no answer into a reason. Every
 // other failure, including an interrupt by the caller, stays an error.
 func unavailable(err error) (reason string, stop error) {
-	for _, code := range []codes.Code{codes.AgentUnavailable, codes.AgentConnection, codes.AgentTimeout, codes.AgentLogin, codes.InvalidArgument} {
+	for _, code := range []codes.Code{
+		codes.AgentUnavailable, codes.AgentConnection, codes.AgentTimeout, codes.AgentLogin, codes.AgentLimited,
+		codes.InvalidArgument,
+	} {
 		if codes.Has(err, code) {
 			return err.Error(), nil
 		}
@@ -134,6 +138,8 @@ type agentTask struct {
 	open    []merge.Conflict
 	given   []byte // what it gets as merged
 	earlier string // why its first answer was refused
+	// attempts is how often the agent was given it.
+	attempts int
 }
 
 // attempt runs the agent once. refused says why its answer was not accepted.
@@ -152,8 +158,13 @@ func (t *agentTask) attempt() (out []Answer, refused string, err error) {
 		return nil, "", err
 	}
 	var result external.Result
-	err = retry.Retry(c.Context, agentRetry(), func(ctx context.Context, _ int) error {
+	policy := c.Retry
+	if t.session.unreached { // it was given all of its tries with another file
+		policy.MaxAttempts = 1
+	}
+	err = retry.Retry(c.Context, policy, func(ctx context.Context, attempt int) error {
 		var err error
+		t.attempts = attempt
 		result, err = c.Agent.Ask(ctx, dir)
 		if err == nil && result.Verdict == external.TryAgain {
 			err = codes.AgentConnection.New(fact.Of("reason", "it asked to be tried again (exit status 75)"))
@@ -171,11 +182,6 @@ func (t *agentTask) attempt() (out []Answer, refused string, err error) {
 	}
 	out, refused = t.judge(dir)
 	return out, refused, nil
-}
-
-// agentRetry restarts an agent whose connection was lost: twice, quickly.
-func agentRetry() retry.Policy {
-	return retry.Policy{MaxAttempts: 3, InitialDelay: 100 * time.Millisecond, MaxDelay: time.Second, Multiplier: 2, Retryable: []codes.Code{codes.AgentConnection}}
 }
 
 func lastLine(tail string) string {

@@ -42,12 +42,12 @@ func recordOf(d merge.Decision) thread.Decision {
 // thread.State.Decide; those of a write.
 func (s *Session) Answer(answers ...Answer) (late bool, err error) {
 	a := &answering{Session: s, answers: answers, asked: true, known: maps.Clone(s.record.Decisions)}
-	err = s.settle(a)
+	err = s.recordAnswers(a)
 	return a.late, err
 }
 
-// settle records answers as their own operation and plans again.
-func (s *Session) settle(a *answering) error {
+// recordAnswers records answers as their own operation and plans again.
+func (s *Session) recordAnswers(a *answering) error {
 	if err := a.rehearse(); err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (a *application) keepBefore(f changes.File) error {
 // errMoved if they have changed since planning.
 func (a *application) keepSource(source *party) (thread.BlobID, error) {
 	var now store.Manifest
-	err := a.call.Settled(func() (err error) {
+	err := a.call.ReadConsistent(func() (err error) {
 		now, _, err = a.stage.Snapshot(a.call.Context, source.ID, source.set)
 		return err
 	}, source.ID)

@@ -135,7 +135,7 @@ type consent struct {
 // denied.
 func (s *Session) consent() (*consent, error) {
 	c := &consent{Session: s}
-	if !s.record.RequireApproval || codeRecord(s.Planning).Landed { // which was allowed
+	if !needsApproval(s.Planning) || codeRecord(s.Planning).Landed { // which was allowed
 		return c, nil
 	}
 	c.list = s.planList()
@@ -168,8 +168,20 @@ func (c *consent) given(st *thread.State, at time.Time) error {
 	if c.idle() || codeRecord(c.Planning).Landed {
 		return nil
 	}
-	return st.MayMerge(c.record, c.digest, c.call.Policy, at)
+	m := c.record
+	m.RequireApproval = needsApproval(c.Planning)
+	err := st.MayMerge(m, c.digest, c.call.Policy, at)
+	if e := codes.Of(err); c.moves != "" && codes.Has(err, codes.PermissionDenied) {
+		return e.With(fact.Of("branch", c.inputs.code.branch), fact.Of("worktree", c.moves)).
+			WithHint("It moves " + c.inputs.code.branch + ", which is checked out in " + c.moves + ". " + e.Hint())
+	}
+	return err
 }
+
+// needsApproval reports whether a person has to approve the merge before it is applied:
+// somebody said so, or it moves a branch that a worktree has checked out which is not the
+// target's.
+func needsApproval(p *Planning) bool { return p.record.RequireApproval || p.moves != "" }
 
 // request opens the request about the plan, together with the merge if that is not
 // recorded yet, or finds the existing one. W402 names what has changed since an
@@ -184,6 +196,9 @@ func (c *consent) request() (g thread.Approval, denied, err error) {
 	ask := func(st *thread.State, stamp thread.Stamp) error {
 		id := thread.ApprovalID(c.call.NewID(thread.PrefixApproval, taken(&st.Approvals)))
 		in := thread.NewGrant{ID: id, Plan: c.digest, Reason: "merge of " + joined(c.record.Sources) + " into " + string(c.record.Target) + ", changing " + many(len(c.list), "file")}
+		if c.moves != "" {
+			in.Reason += "; the branch " + c.inputs.code.branch + ", which is checked out in " + c.moves + ", moves"
+		}
 		if g, old, err = st.AskMerge(c.record, in, stamp); err == nil {
 			denied = c.given(st, stamp.Time)
 		}

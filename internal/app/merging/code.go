@@ -91,24 +91,27 @@ func ownsCode(t thread.Thread) bool {
 // taken, T805, T808; T802 if
 // only code is to be merged and a thread has none.
 func gatherCode(p *Planning, found parties) (*codeInputs, error) {
-	only := codeRecord(p).Only
-	landed, err := settleLanding(p, found.Target)
-	if err != nil || landed || only == OnlyArtifacts || only == "" && len(p.record.Scope) > 0 {
+	landed, err := repairLanding(p, found.Target)
+	if err != nil || landed || !p.record.TakesCode() {
 		return nil, err
 	}
 	if err := codeReady(p, found.MergeParties); err != nil {
 		return nil, err
 	}
-	sources := slices.DeleteFunc(slices.Clone(found.Sources), func(t thread.Thread) bool { return !ownsCode(t) })
-	if !ownsCode(found.Target) || len(sources) == 0 {
+	if !bringsCode(p.record, found.MergeParties) {
 		return nil, nil
 	}
-	repo, err := p.call.Repository(found.Target)
+	sources := slices.DeleteFunc(slices.Clone(found.Sources), func(t thread.Thread) bool { return !ownsCode(t) })
+	owner := found.Target
+	if owner.OwnedCode() == nil {
+		owner = sources[0]
+	}
+	repo, err := p.call.Repository(owner)
 	if err != nil {
 		return nil, err
 	}
 	in := &codeInputs{
-		ctx: p.call.Context, repo: repo, branch: found.Target.Branch, target: party{Thread: found.Target},
+		ctx: p.call.Context, repo: repo, branch: found.Branch, target: party{Thread: found.Target},
 		merges: map[[2]git.Commit]git.Merge{}, bases: map[thread.ThreadID]git.Commit{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{}, other: map[string]string{},
 		changed: map[string][]PlannedFile{},
 	}
@@ -116,7 +119,12 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.tip, err = in.tipOf(found.Target, worktrees); err != nil {
+	if owner.ID == found.Target.ID {
+		in.tip, err = in.tipOf(owner, worktrees)
+	} else {
+		in.tip, err = in.tipOfBegun(owner)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == in.branch && !w.Missing }); i >= 0 {
@@ -129,6 +137,9 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	}
 	if len(in.sources) == 0 {
 		return nil, nil
+	}
+	if in.in != nil && owner.ID != found.Target.ID {
+		p.moves = in.in.Dir
 	}
 	in.reader = p.inputs.reader
 	return in, nil
@@ -148,8 +159,19 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 		if i < 0 {
 			return "", gone.WithHint("Name its branch of now with " + now + "B")
 		}
-		err = gone.WithHint("Its worktree has '"+worktrees[i].Branch+"' checked out; if that is the branch, record it").
-			WithNext(now+worktrees[i].Branch, "leslie code "+string(t.ID))
+		err = gone.WithHint("Its worktree has '" + worktrees[i].Branch + "' checked out; if that is the branch, record it: " + now + worktrees[i].Branch).
+			WithNext("leslie code " + string(t.ID))
+	}
+	return tip, err
+}
+
+// tipOfBegun returns the commit of the branch from which a source began. Errors: T802.
+func (in *codeInputs) tipOfBegun(source thread.Thread) (git.Commit, error) {
+	tip, err := in.repo.Branch(in.ctx, in.branch)
+	if err == nil && tip == "" {
+		err = thread.NoCode(source.ID, "the branch from which it began, '"+in.branch+"', is gone").
+			WithHint("Merge it into a thread with code, give " + string(in.target.ID) + " a worktree (leslie update " + string(in.target.ID) +
+				" --worktree DIR), or merge without code: --only artifacts").WithNext("leslie code " + string(source.ID))
 	}
 	return tip, err
 }

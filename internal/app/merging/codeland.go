@@ -21,7 +21,7 @@ import (
 //	B        the merge's own operation records that it has landed, with the artifacts
 //
 // A process may die anywhere. Whoever loads the merge next looks whether the branch has
-// the commit (settleLanding): then only B is left; otherwise what git left half done is
+// the commit (repairLanding): then only B is left; otherwise what git left half done is
 // taken back, and the merge is planned again.
 
 // CodeResult says what a merge does with code.
@@ -34,6 +34,9 @@ type CodeResult struct {
 	// Landed: the branch has it.
 	Landed bool `json:"landed"`
 	Files  int  `json:"files"` // that change, while no conflict is open
+	// Worktree has the branch checked out and is not the target's: it moves along once a
+	// person has agreed. "" for none, and after the landing.
+	Worktree string `json:"worktree,omitempty"`
 	// Taken has the uncommitted work that this call has committed.
 	Taken []TakenCode `json:"taken,omitempty"`
 }
@@ -55,7 +58,7 @@ func codeResult(p *Planning) *CodeResult {
 	case p.inputs == nil || p.inputs.code == nil:
 		return nil
 	}
-	return &CodeResult{Branch: p.inputs.code.branch, Old: string(p.inputs.code.tip), Files: len(p.planned.code.changes), Taken: p.taken}
+	return &CodeResult{Branch: p.inputs.code.branch, Old: string(p.inputs.code.tip), Files: len(p.planned.code.changes), Worktree: p.moves, Taken: p.taken}
 }
 
 // land makes the merge commit and moves the target's branch to it. Until the session ends,
@@ -95,6 +98,7 @@ func (a *application) land() error {
 	if err := a.recordLanding(landing); err != nil {
 		return err
 	}
+	a.call.GoOn()
 	err = in.repo.Land(a.call.Context, git.Landing{Branch: landing.Branch, Old: git.Commit(landing.Old), New: git.Commit(landing.New)})
 	if err != nil {
 		return a.notLanded(codeMoved(err))
@@ -133,7 +137,8 @@ func (a *application) notLanded(err error) error {
 		a.forgetLanding()
 	}
 	if e := codes.Of(err); e != nil && !codes.Has(err, codes.Interrupted) {
-		return e.With(fact.Of("mergeId", a.record.ID)).WithNext("leslie merge continue " + string(a.record.ID))
+		return e.With(fact.Of("mergeId", a.record.ID)).WithNext("leslie merge status " + string(a.record.ID)).
+			WithHint(e.Hint() + ": leslie merge continue " + string(a.record.ID))
 	}
 	return err
 }
@@ -280,9 +285,9 @@ func dropPending(s *Session) {
 // dropTime is how long removing a ref may take.
 const dropTime = 5 * time.Second
 
-// settleLanding reports whether the code of the merge has landed. A caller that goes on
+// repairLanding reports whether the code of the merge has landed. A caller that goes on
 // with the merge has what a killed landing left taken back. Errors: T801, T805.
-func settleLanding(p *Planning, target thread.Thread) (landed bool, err error) {
+func repairLanding(p *Planning, target thread.Thread) (landed bool, err error) {
 	code := codeRecord(p)
 	if code.Landing == nil || code.Landed {
 		return code.Landed, nil
@@ -319,12 +324,12 @@ func notLanded(c Call, id string) error {
 		return err
 	}
 	p := &Planning{call: c, record: rec, recorded: true}
-	landed, err := settleLanding(p, target)
+	landed, err := repairLanding(p, target)
 	if err != nil || !landed {
 		return err
 	}
 	return codes.InvalidArgument.New(fact.Of("reason", "the code of merge '"+string(rec.ID)+"' has landed as "+rec.Code.Landing.New), fact.Of("mergeId", rec.ID)).
-		WithHint("Finish it; then it can be undone").WithNext("leslie merge continue " + string(rec.ID))
+		WithHint("Finish it with leslie merge continue " + string(rec.ID) + "; then it can be undone").WithNext("leslie merge status " + string(rec.ID))
 }
 
 // codeMoved is errMoved if a branch is not where it was when it was planned.

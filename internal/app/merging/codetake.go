@@ -2,7 +2,6 @@ package merging
 
 import (
 	"context"
-	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -28,22 +27,14 @@ type TakenCode struct {
 func uncommitted(p *Planning, id thread.ThreadID, dir string, paths []string) error {
 	err := codes.Uncommitted.New(fact.Of("id", id), fact.Of("count", len(paths)), fact.Of("paths", paths[:min(len(paths), maxUncommitted)]),
 		fact.Of("path", dir), fact.Of("threadId", id))
-	queued := p.record.Queued != nil
-	if p.recorded && !queued {
-		return err.WithHint("Commit them in its worktree, then continue the merge; or abort it and merge again with --uncommitted take").
-			WithNext("leslie merge abort " + string(p.record.ID))
+	if p.recorded && p.record.Queued == nil {
+		return err.WithHint("Commit them in its worktree, then continue the merge; or leslie merge abort "+string(p.record.ID)+", and merge again with --uncommitted take").
+			WithNext("leslie code "+string(id), "leslie merge status "+string(p.record.ID))
 	}
-	line := "leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target) + " --uncommitted take"
-	if only := codeRecord(p).Only; only != "" {
-		line += " --only " + only
+	if p.record.Queued != nil {
+		err = err.WithHint("Commit them in its worktree, or queue the merge again with --uncommitted take")
 	}
-	if codeRecord(p).Squash {
-		line += " --squash"
-	}
-	if queued {
-		line += " --queue"
-	}
-	return err.WithNext(line, "leslie code "+string(id))
+	return err.WithNext(preview(p, TakeUncommitted), "leslie code "+string(id))
 }
 
 // CheckLandings returns T805 if a landing on a branch was interrupted: the files in its
@@ -60,7 +51,7 @@ func CheckLandings(ctx context.Context, repo *git.Repo, landings []thread.Merge,
 		}
 		if !landed {
 			return codes.WorktreeBusy.New(fact.Of("path", dir), fact.Of("what", "The landing of merge '"+string(m.ID)+"'"), fact.Of("threadId", m.Target)).
-				WithNext("leslie merge continue " + string(m.ID))
+				WithHint("Finish it with leslie merge continue " + string(m.ID) + ", then repeat the call").WithNext("leslie merge status " + string(m.ID))
 		}
 	}
 	return nil

@@ -19,19 +19,20 @@ func codeReady(p *Planning, found thread.MergeParties) error {
 	if code.Only == OnlyCode || code.Planned {
 		return haveCode(p, found)
 	}
-	if found.Target.OwnedCode() == nil || p.looking {
+	if found.Target.OwnedCode() == nil && found.Branch == "" || p.looking {
 		return nil
 	}
 	return present(p, found)
 }
 
-// haveCode returns T802 unless the target and a source own code.
+// haveCode returns T802 unless a source owns code, and there is a branch in which that of
+// all sources lands.
 func haveCode(p *Planning, found thread.MergeParties) error {
-	if err := present(p, found); err != nil || p.looking {
-		return err
+	if p.looking {
+		return nil
 	}
-	if found.Target.OwnedCode() == nil {
-		return thread.NoCode(found.Target.ID, "the merge is one of code")
+	if err := present(p, found); err != nil {
+		return err
 	}
 	if !slices.ContainsFunc(found.Sources, func(t thread.Thread) bool { return t.OwnedCode() != nil }) {
 		return thread.NoCode(found.Sources[0].ID, "the merge is one of code")
@@ -39,9 +40,28 @@ func haveCode(p *Planning, found thread.MergeParties) error {
 	return nil
 }
 
-// present returns T802 for a thread with code that has no worktree now. A source that kept
-// nothing when it was removed is passed over.
+// whereLands returns T802 for a source whose code does not land where that of the others
+// does, or nowhere.
+func whereLands(p *Planning, found thread.MergeParties) error {
+	for _, t := range found.Sources {
+		if why := found.Elsewhere[t.ID]; why != "" && !t.OwnedCode().Spent() {
+			err := thread.NoCode(found.Target.ID, "the code of '"+string(t.ID)+"' does not land there, because "+why)
+			if p.recorded {
+				return err.WithHint("Give " + string(found.Target.ID) + " a branch (leslie update " + string(found.Target.ID) + " --worktree DIR), or abort the merge").
+					WithNext("leslie merge status " + string(p.record.ID))
+			}
+			return err.WithHint("Or merge without code: --only artifacts").WithNext("leslie code " + string(t.ID))
+		}
+	}
+	return nil
+}
+
+// present returns T802 for code that lands nowhere, and for a thread with code that has no
+// worktree now. A source that kept nothing when it was removed is passed over.
 func present(p *Planning, found thread.MergeParties) error {
+	if err := whereLands(p, found); err != nil {
+		return err
+	}
 	for _, t := range threadsOf(found) {
 		c := t.OwnedCode()
 		if c == nil || p.looking || ownsCode(t) {
@@ -57,18 +77,19 @@ func present(p *Planning, found thread.MergeParties) error {
 
 // bringsCode reports whether there is code to merge.
 func bringsCode(m thread.Merge, found thread.MergeParties) bool {
-	return (m.Code == nil || m.Code.Only != OnlyArtifacts) && len(m.Scope) == 0 && ownsCode(found.Target) && slices.ContainsFunc(found.Sources, ownsCode)
+	return m.TakesCode() && found.Branch != "" && (found.Target.OwnedCode() == nil || ownsCode(found.Target)) &&
+		slices.ContainsFunc(found.Sources, ownsCode)
 }
 
 // away is T802 for a thread whose worktree is in some state.
 func away(p *Planning, t thread.Thread, state thread.CodeState) error {
-	next := []string{"leslie code " + string(t.ID)}
+	back, next := "Bring it back", []string{"leslie code " + string(t.ID)}
 	if state == thread.CodeRemoved || state == thread.CodeLost {
-		next[0] = "leslie code restore " + string(t.ID)
+		back += " with leslie code restore " + string(t.ID)
 	}
-	hint := "Bring it back, or merge without code: --only artifacts"
+	hint := back + ", or merge without code: --only artifacts"
 	if p.recorded {
-		hint, next = "Bring it back, or abort the merge", append(next, "leslie merge status "+string(p.record.ID))
+		hint, next = back+", or abort the merge", append(next, "leslie merge status "+string(p.record.ID))
 	}
 	return thread.NoCode(t.ID, "its worktree is "+string(state)).WithHint(hint).WithNext(next...)
 }
@@ -89,7 +110,8 @@ func lookable(t thread.Thread, w git.Listed) (bool, error) {
 		return true, nil
 	}
 	if w.Admin == t.OwnedCode().Admin {
-		return false, thread.NoCode(t.ID, "its worktree is lost").WithHint("Bring it back, then repeat the call").WithNext("leslie code restore " + string(t.ID))
+		return false, thread.NoCode(t.ID, "its worktree is lost").WithHint("Bring it back with leslie code restore " + string(t.ID) + ", then repeat the call").
+			WithNext("leslie code " + string(t.ID))
 	}
 	return false, nil
 }
@@ -117,15 +139,18 @@ func (in *codeInputs) elsewhere(t thread.Thread, w git.Listed, tip git.Commit, c
 		WithNext("leslie code " + string(t.ID))
 }
 
-// codeLeft returns the sources whose code is not merged because the target owns none.
-func codeLeft(p *Planning) (left []thread.ThreadID) {
-	if p.inputs == nil || codeRecord(p).Only != "" || len(p.record.Scope) > 0 || p.inputs.target.OwnedCode() != nil {
-		return nil
+// codeLeft returns the sources whose code is not merged because it lands nowhere, and why.
+func codeLeft(p *Planning) (left []thread.ThreadID, why map[thread.ThreadID]string) {
+	if p.inputs == nil || codeRecord(p).Only != "" || !p.record.TakesCode() {
+		return nil, nil
 	}
 	for _, t := range p.inputs.sources {
-		if t.OwnedCode() != nil {
+		if p.elsewhere[t.ID] != "" && !t.OwnedCode().Spent() {
 			left = append(left, t.ID)
 		}
 	}
-	return left
+	if left != nil {
+		why = p.elsewhere
+	}
+	return left, why
 }

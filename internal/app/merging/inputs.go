@@ -216,9 +216,7 @@ func (p *party) read(c Call, reader *treeReader, set scope.Set) (missed []string
 	p.set = set
 	var skipped []string
 	p.manifest, skipped, err = reader.list(c.Context, p.ID, set)
-	if len(skipped) > 0 {
-		c.Warn(warnings.SkippedFiles.NewOfPaths(skipped, nil))
-	}
+	c.Warn(warnings.LeftOut(skipped)...)
 	p.others = map[string]bool{}
 	for _, path := range skipped {
 		p.others[path] = true

@@ -330,7 +330,7 @@ func (s *Session) TakeEdited() error {
 	}
 	if out := w.answers(true); len(out) > 0 {
 		a := &answering{Session: s, answers: out, asked: true, known: maps.Clone(s.record.Decisions), work: w, edits: true}
-		err = s.settle(a)
+		err = s.recordAnswers(a)
 	}
 	return err
 }

@@ -20,20 +20,29 @@ type Planning struct {
 	record thread.Merge
 	// recorded: the merge is pending in the store. looking: it is only inspected.
 	recorded, looking bool
-	set               scope.Set
-	inputs            *mergeInputs
-	plan              *merge.Plan // planned.all
-	planned           planned
-	texts             map[thread.BlobID][]byte // of decisions that this session took
-	landedFiles       int                      // how many files of code have landed
-	taken             []TakenCode              // that this session has committed
-	approval          *Approval                // as it was when the State was last looked at
-	reused            int                      // decisions of an undone merge that this new one takes over
-	outdated          []string                 // edited marker files that do not fit what the sides are now
+	// resumed: it was pending, and the line that began it was repeated.
+	resumed     bool
+	set         scope.Set
+	inputs      *mergeInputs
+	plan        *merge.Plan // planned.all
+	planned     planned
+	texts       map[thread.BlobID][]byte // of decisions that this session took
+	landedFiles int                      // how many files of code have landed
+	taken       []TakenCode              // that this session has committed
+	approval    *Approval                // as it was when the State was last looked at
+	reused      int                      // decisions of an undone merge that this new one takes over
+	outdated    []string                 // edited marker files that do not fit what the sides are now
+	// moves is the worktree that moves along because it has the branch checked out into which
+	// the code lands, which is not that of the target; "" for none. A person agrees to that.
+	moves string
+	// elsewhere is thread.MergeParties.Elsewhere.
+	elsewhere map[thread.ThreadID]string
 	// asked: the person was asked. moved and declines are news for the person.
 	asked    bool
 	moved    []thread.ThreadID
 	declines []Decline
+	// unreached: the agent could not be reached with the last file.
+	unreached bool
 }
 
 // tries is how often a merge is planned if its inputs keep changing.
@@ -46,11 +55,14 @@ func newPlanning(c Call, r Request) *Planning {
 	p := &Planning{call: c, set: r.Scope, texts: map[thread.BlobID][]byte{}, record: thread.Merge{
 		Strategy: r.Strategy, Scope: r.Scope.Strings(), Validate: r.Validate, RequireApproval: r.RequireApproval,
 	}}
+	if r.Unread == LeaveUnread {
+		p.record.Unread = r.Unread
+	}
 	if p.record.Strategy == "" {
 		p.record.Strategy = thread.Interactive
 	}
-	if r.Only != "" || r.Squash || r.Uncommitted == TakeUncommitted {
-		p.record.Code = &thread.MergeCode{Only: r.Only, Squash: r.Squash}
+	if r.Only != "" || r.WithScope || r.Squash || r.Uncommitted == TakeUncommitted {
+		p.record.Code = &thread.MergeCode{Only: r.Only, WithScope: r.WithScope, Squash: r.Squash}
 		if r.Uncommitted == TakeUncommitted {
 			p.record.Code.Uncommitted = r.Uncommitted
 		}
@@ -58,8 +70,8 @@ func newPlanning(c Call, r Request) *Planning {
 	return p
 }
 
-// begin finds the threads that the request names.
-func (p *Planning) begin(r Request) error {
+// findParties finds the threads that the request names.
+func (p *Planning) findParties(r Request) error {
 	return p.call.View(func(st *thread.State) error {
 		found, err := st.Parties(r.Target, r.Sources)
 		if err != nil {
@@ -85,7 +97,7 @@ func (p *Planning) respectClaim(st *thread.State) error {
 // agents save, and plans.
 func (p *Planning) load() error {
 	for range tries {
-		err := p.call.Settled(p.read, append(slices.Clone(p.record.Sources), p.record.Target)...)
+		err := p.call.ReadConsistent(p.read, append(slices.Clone(p.record.Sources), p.record.Target)...)
 		if !errors.Is(err, errMoved) {
 			return err
 		}
@@ -104,6 +116,7 @@ func (p *Planning) read() error {
 	if codeRecord(p).Only == OnlyCode {
 		p.inputs.sources, p.inputs.input.Sources = nil, nil
 	}
+	p.moves, p.elsewhere = "", found.Elsewhere
 	if p.inputs.code, err = gatherCode(p, found); err != nil {
 		return err
 	}

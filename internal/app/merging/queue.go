@@ -43,10 +43,10 @@ func Queue(c Call, r Request) (*Result, error) {
 	})
 }
 
-// Settle takes back what a killed landing of a merge has left half done. It leaves one that
+// RepairKilledLanding takes back what a killed landing of a merge has left half done. It leaves one that
 // goes on, and one that has landed, to whoever continues the merge. Errors: T801.
-func Settle(c Call, m thread.Merge, target thread.Thread) error {
-	_, err := settleLanding(&Planning{call: c, record: m, recorded: true}, target)
+func RepairKilledLanding(c Call, m thread.Merge, target thread.Thread) error {
+	_, err := repairLanding(&Planning{call: c, record: m, recorded: true}, target)
 	if codes.Has(err, codes.WorktreeBusy) {
 		return nil
 	}

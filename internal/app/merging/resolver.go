@@ -41,7 +41,11 @@ func leftBy(err error) error {
 }
 
 // Decline says why the agent did not resolve a path.
-type Decline struct{ Path, Reason string }
+// Attempts is how often it was given the path, 0 if it was not.
+type Decline struct {
+	Path, Reason string
+	Attempts     int
+}
 
 // resolvers returns the resolvers in order. This is the only place that knows what a
 // strategy means.
@@ -74,7 +78,7 @@ func review(s *Session) error {
 			decided++
 		}
 	}
-	if s.call.Person == nil || s.record.RequireApproval || decided < 2 && s.reused == 0 {
+	if s.call.Person == nil || needsApproval(s.Planning) || decided < 2 && s.reused == 0 {
 		return nil
 	}
 	s.asked = true
@@ -119,7 +123,10 @@ type agentFirst struct{}
 // Resolve implements Resolver.
 func (agentFirst) Resolve(_ context.Context, s *Session) error {
 	if s.call.Agent == nil {
-		s.declinedBy("every conflict", "no agent is configured: say --agent, or set merge.agent or run.agent in your own configuration")
+		s.declinedBy(Decline{
+			Path:   "every conflict",
+			Reason: "no agent is configured: say --agent, or set merge.agent or run.agent in your own configuration",
+		})
 		return nil
 	}
 	for _, f := range s.plan.Files {
@@ -134,12 +141,12 @@ func (agentFirst) Resolve(_ context.Context, s *Session) error {
 
 // declinedBy reports that the agent did not resolve a path: to the person, if one can be
 // asked, who may ask again.
-func (p *Planning) declinedBy(path, reason string) {
+func (p *Planning) declinedBy(d Decline) {
 	if p.call.Person != nil {
-		p.declines = append(p.declines, Decline{path, reason})
+		p.declines = append(p.declines, d)
 		return
 	}
-	warnDeclined(p, path, reason)
+	warnDeclined(p, d)
 }
 
 // Declines returns why the agent did not resolve paths, each reason once. What nobody
@@ -159,6 +166,10 @@ func (s View) Moved() []thread.ThreadID {
 }
 
 // warnDeclined is W303.
-func warnDeclined(p *Planning, path, reason string) {
-	p.call.Warn(warnings.AgentDeclined.New(fact.Of("path", path), fact.Of("reason", reason)))
+func warnDeclined(p *Planning, d Decline) {
+	facts := []fact.Fact{fact.Of("path", d.Path), fact.Of("reason", d.Reason)}
+	if d.Attempts > 0 {
+		facts = append(facts, fact.Of("attempts", d.Attempts))
+	}
+	p.call.Warn(warnings.AgentDeclined.New(facts...))
 }

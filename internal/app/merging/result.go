@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,14 +51,21 @@ type Result struct {
 	Refused *thread.Refused `json:"refused,omitempty"`
 	// Replaced is the number of earlier decisions that a choice replaced.
 	Replaced int `json:"replaced,omitempty"`
+	// Resumed: the merge was pending, and the line that began it was repeated.
+	Resumed bool `json:"resumed,omitempty"`
 	// Reused is the number of decisions that a new merge took over from an undone one.
 	Reused int `json:"reused,omitempty"`
 	// Report says what became of each source's lines, once the result is known.
 	Report []merge.Contribution `json:"report,omitempty"`
 	// Code says what the merge does with code, nil where it has none.
 	Code *CodeResult `json:"code,omitempty"`
-	// CodeLeft has the sources whose code is not merged because the target owns none.
-	CodeLeft []thread.ThreadID `json:"codeLeft,omitempty"`
+	// CodeLeft has the sources whose code is not merged because the target owns none and
+	// there is no other branch in which it lands; CodeLeftReasons says why.
+	CodeLeft        []thread.ThreadID          `json:"codeLeft,omitempty"`
+	CodeLeftReasons map[thread.ThreadID]string `json:"codeLeftReasons,omitempty"`
+	// CodeBehind has the sources, or the branch in which the target's code lands, with commits
+	// that the target lacks, if the merge found nothing else to do.
+	CodeBehind []string `json:"codeBehind,omitempty"`
 	// Next has the line that goes on, if a pending merge was changed.
 	Next    []string `json:"next,omitempty"`
 	Changed bool     `json:"changed"`
@@ -136,7 +144,7 @@ func refusedOf(m thread.Merge) *thread.Refused {
 func (p *Planning) Result(status Status) *Result {
 	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy, Scope: p.record.Scope,
 		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: p.record.Declined,
-		RequireApproval: p.record.RequireApproval, Approval: p.approval, Reused: p.reused}
+		RequireApproval: needsApproval(p), Approval: p.approval, Reused: p.reused, Resumed: p.resumed}
 	if id := p.record.ID; id != "" {
 		r.MergeID = &id
 	}
@@ -148,7 +156,8 @@ func (p *Planning) Result(status Status) *Result {
 		r.Unresolved = p.plan.Open()
 		r.Resolved = len(p.plan.Conflicts) - r.Unresolved
 	}
-	r.Code, r.CodeLeft = codeResult(p), codeLeft(p)
+	r.Code = codeResult(p)
+	r.CodeLeft, r.CodeLeftReasons = codeLeft(p)
 	if p.recorded && status == Pending {
 		for path := range p.record.Work {
 			r.Work = append(r.Work, workPath(p.record.ID, path))
@@ -227,6 +236,28 @@ func listed(all []merge.Conflict) (out []merge.Conflict, truncated bool) {
 	return out, truncated
 }
 
+// preview is the line that shows what the merge would do.
+func preview(p *Planning, uncommitted string) string {
+	code := codeRecord(p)
+	line := "leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target)
+	switch {
+	case code.WithScope:
+		line = "leslie pull " + string(p.record.Target) + " --from " + string(p.record.Sources[0])
+	case len(p.record.Scope) > 0:
+		line += " --scope " + external.Word(strings.Join(p.record.Scope, ","))
+	}
+	if code.Only != "" {
+		line += " --only " + code.Only
+	}
+	if uncommitted != "" {
+		line += " --uncommitted " + uncommitted
+	}
+	if p.record.Unread == LeaveUnread && !code.WithScope {
+		line += " --unread " + LeaveUnread
+	}
+	return line + " --dry-run"
+}
+
 // conflictError returns T301 with the open conflicts.
 func (p *Planning) conflictError() error {
 	open, truncated := listed(p.Open(""))
@@ -247,8 +278,8 @@ func (p *Planning) conflictError() error {
 		err = err.WithCause(ErrLeft)
 	}
 	if !p.recorded {
-		return err.WithHint("Use --conflict-strategy interactive, agent-first or human, which keep the merge until it is resolved").
-			WithNext("leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target) + " --dry-run")
+		return err.WithHint("Use --conflict-strategy or resolve manually: interactive, agent-first and human keep the merge until it is resolved (" + pathsOf(p.Open("")) + ")").
+			WithNext(preview(p, codeRecord(p).Uncommitted))
 	}
 	id := string(p.record.ID)
 	if total == 0 && p.reused == 0 {
@@ -257,16 +288,31 @@ func (p *Planning) conflictError() error {
 	if len(p.outdated) > 0 {
 		path := p.outdated[0]
 		return err.With(fact.Of("outdated", p.outdated)).
-			WithHint("A side changed "+path+" after its file with markers was written, in lines that you edited: resolve its conflicts one by one, or use your file with --file "+workPath(p.record.ID, path)).
-			WithNext("leslie merge status "+id, "leslie merge resolve "+id+" "+external.Word(path)+" --file "+external.Word(workPath(p.record.ID, path)))
+			WithHint("A side changed "+path+" after its file with markers was written, in lines that you edited: resolve its conflicts one by one, or use your file: leslie merge resolve "+id+" "+external.Word(path)+" --file "+external.Word(workPath(p.record.ID, path))).
+			WithNext("leslie merge status "+id, "leslie merge list")
 	}
 	if total == 0 {
 		return err.WithHint("Every conflict has its decision from the merge that was undone: apply them with leslie merge continue "+id+
 			", decide again with leslie merge resolve "+id+" CONFLICT --take SIDE, or drop them with leslie merge abort "+id).
 			WithNext("leslie merge status "+id, "leslie merge list")
 	}
-	return err.WithHint("Resolve each with leslie merge resolve "+id+" CONFLICT "+p.ways()+", then leslie merge continue "+id).
+	return err.WithHint("Use --conflict-strategy or resolve manually: leslie merge resolve "+id+" CONFLICT "+p.ways()+", then leslie merge continue "+id).
 		WithNext("leslie merge status "+id, "leslie merge list")
+}
+
+// pathsOf lists the first paths of conflicts.
+func pathsOf(conflicts []merge.Conflict) string {
+	const few = 5
+	var paths []string
+	for _, c := range conflicts {
+		if !slices.Contains(paths, c.Path) {
+			paths = append(paths, c.Path)
+		}
+	}
+	if more := len(paths) - few; more > 0 {
+		return strings.Join(paths[:few], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(paths, ", ")
 }
 
 // ways lists the choices that every open conflict allows, and the files with markers

@@ -9,6 +9,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/git"
+	"leslie/internal/retry"
 	"leslie/internal/scope"
 	"leslie/merge"
 	"leslie/store"
@@ -20,12 +21,14 @@ import (
 type Operations interface {
 	// View reads the current State.
 	View(read func(s *thread.State) error) error
-	// Settled runs read, which reads these threads' files and perhaps the State, so
+	// ReadConsistent runs read, which reads these threads' files and perhaps the State, so
 	// that it sees no operation's file work half done. read may run again.
-	Settled(read func() error, ids ...thread.ThreadID) error
+	ReadConsistent(read func() error, ids ...thread.ThreadID) error
 	// Update records one operation during a merge. prepare, if not nil, stages what
 	// the operation relies on. rule may run again.
 	Update(about thread.ThreadID, prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) error) error
+	// GoOn lets the next operation be one with the last one to whoever called.
+	GoOn()
 	// Commit records the operation whose result is the use case's.
 	Commit(prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) (*Result, thread.ThreadID, error)) (*Result, error)
 	// Changed reports whether an operation changed anything.
@@ -71,9 +74,10 @@ type Call struct {
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.
 	Policy thread.Policy
-	// Agent may be asked, nil for none. Timeout limits the validators, and Environ is their
-	// environment.
+	// Agent may be asked, nil for none; Retry is how one that cannot be reached is asked
+	// again. Timeout limits the validators, and Environ is their environment.
 	Agent    *Agent
+	Retry    retry.Policy
 	Validate Validators
 	Timeout  time.Duration
 	Environ  func() []string
@@ -115,8 +119,10 @@ type Request struct {
 	Validate        string          // kept with a pending merge, which is not applied without
 	RequireApproval bool
 	Only            string // OnlyCode, OnlyArtifacts, or "" for both
+	WithScope       bool   // merge code although Scope selects artifacts
 	Squash          bool   // of code: see thread.MergeCode
 	Uncommitted     string // of the sources' code: TakeUncommitted, else it is refused
+	Unread          string // of what the sources' agents were told: LeaveUnread, else it is refused
 }
 
 // Session is one merge in progress: it asks, records and applies what is planned.
@@ -129,7 +135,7 @@ type Session struct {
 // T507, T508, T509, T903.
 func Preview(c Call, r Request) (*Session, error) {
 	s := &Session{Planning: newPlanning(c, r)}
-	if err := s.begin(r); err != nil {
+	if err := s.findParties(r); err != nil {
 		return nil, err
 	}
 	return s, s.load()
@@ -185,7 +191,7 @@ func (s *Session) Finish() (*Result, error) {
 	defer releaseLanding(s)
 	result, err := s.finish()
 	for _, d := range s.View().Declines() {
-		warnDeclined(s.Planning, d.Path, d.Reason)
+		warnDeclined(s.Planning, d)
 	}
 	return result, s.stillPending(err)
 }

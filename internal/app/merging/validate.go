@@ -22,7 +22,7 @@ type validation struct{ *Planning }
 
 // run runs the validators on a copy of the target's artifacts with the result in place,
 // and on the merged code where the merge brings some. A merge that was started with a
-// validator is not applied without it. Errors: T302 with the end of the output, T701; for
+// validator is not applied without it. Errors: T302 with the end of the output; for
 // code also T803, T805, T808.
 func (v *validation) run() error {
 	code, landed := v.inputs.code != nil, codeRecord(v.Planning).Landed
@@ -60,7 +60,7 @@ func (v *validation) run() error {
 
 // copied returns a new folder with the target's future artifacts.
 func (v *validation) copied() (dir string, err error) {
-	err = v.call.Settled(func() (err error) {
+	err = v.call.ReadConsistent(func() (err error) {
 		_ = os.RemoveAll(dir) // an operation came while it was filled
 		if dir, err = os.MkdirTemp("", "leslie-validate-"); err != nil {
 			return cannotWrite(os.TempDir(), err)
@@ -107,6 +107,8 @@ func (v *validation) command(job external.Job) error {
 	switch {
 	case codes.Has(err, codes.AgentTimeout):
 		return v.invalid("the validator gave no answer within "+job.Timeout.String(), result.Tail)
+	case codes.Has(err, codes.AgentUnavailable):
+		return v.invalid("the validator could not be started: "+codes.Reason(err), "")
 	case codes.Has(err, codes.AgentConnection):
 		return v.invalid("the validator was ended: "+codes.Reason(err), result.Tail)
 	case err != nil:

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -42,14 +44,18 @@ func (l *log) PutBlob(ctx context.Context, sum string, data []byte) error {
 	if err := checkHash(sum); err != nil {
 		return err
 	}
-	if hashOf(data) != sum {
-		return errors.New("the content is not that of its name")
-	}
-	size := strconv.Itoa(len(data))
-	if there, err := l.direct(ctx, l.blob+sum); err == nil && string(there) == size {
+	if there, err := l.direct(ctx, l.blob+sum); err == nil && string(there) == strconv.Itoa(len(data)) {
 		return nil
 	} else if err != nil && !errors.Is(err, ledger.ErrMissing) {
 		return err
+	}
+	return l.RenewBlob(ctx, sum, data)
+}
+
+// RenewBlob is PutBlob without a look at what is there.
+func (l *log) RenewBlob(ctx context.Context, sum string, data []byte) error {
+	if hashOf(data) != sum {
+		return errors.New("the content is not that of its name")
 	}
 	err := eachPart(partCount(len(data)), func(i int) error {
 		return l.put(ctx, l.partSubject(sum, i), data[i*partBytes:min(len(data), (i+1)*partBytes)])
@@ -57,11 +63,30 @@ func (l *log) PutBlob(ctx context.Context, sum string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return l.put(ctx, l.blob+sum, []byte(size))
+	return l.put(ctx, l.blob+sum, []byte(strconv.Itoa(len(data))))
 }
 
-// put stores a message of the blobs' stream.
+// unconfirmedFor is how long a message goes without a confirmation until it is read.
+const unconfirmedFor = 5 * time.Second
+
+// put stores a message of the blobs' stream. In place of a message that is damaged server
+// 2.15.2 stores it and never confirms it, since it cannot remove the other: reading tells.
 func (l *log) put(ctx context.Context, subject string, data []byte) error {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, unconfirmedFor)
+		err := l.putOnce(waiting, subject, data)
+		silent := waiting.Err() != nil
+		cancel()
+		if err == nil || !silent || ctx.Err() != nil {
+			return err
+		}
+		if there, _, failed := l.blobMessage(ctx, subject); failed == nil && bytes.Equal(there, data) {
+			return nil
+		}
+	}
+}
+
+func (l *log) putOnce(ctx context.Context, subject string, data []byte) error {
 	return l.publish(ctx, &nats.Msg{Subject: subject, Data: data, Header: nats.Header{
 		nats.ExpectedStreamHdr: {l.names.blobs},
 		sealHeader:             {seal(subject, data)},

@@ -33,6 +33,7 @@ type config struct {
 	DenyDelete  bool          `json:"deny_delete"`
 	DenyPurge   bool          `json:"deny_purge"`
 	AllowDirect bool          `json:"allow_direct"`
+	Sealed      bool          `json:"sealed,omitempty"` // it takes no message any more
 	Republish   *republish    `json:"republish,omitempty"`
 }
 
@@ -108,6 +109,43 @@ func (e Engine) Create(ctx context.Context, at ledger.Address) error {
 	return l.makeTurn(ctx, report.Replicas)
 }
 
+// Seal changes the stream so that it takes no message any more. Its leader answers when it
+// does so itself, and then says where it ends.
+func (e Engine) Seal(ctx context.Context, at ledger.Address) (last int64, err error) {
+	l, err := e.open(at)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.close() }()
+	var have struct {
+		Config map[string]any `json:"config"`
+	}
+	if err := l.api(ctx, "STREAM.INFO."+l.names.log, struct{}{}, &have); err != nil {
+		return 0, err
+	}
+	if sealed, _ := have.Config["sealed"].(bool); !sealed {
+		have.Config["sealed"] = true
+		if err := l.api(ctx, "STREAM.UPDATE."+l.names.log, have.Config, nil); err != nil {
+			return 0, err
+		}
+	}
+	i, err := l.info(ctx, l.names.log)
+	if err == nil && !i.Config.Sealed {
+		err = failure(ledger.ErrUnreachable, errors.New("the server that leads the log has not sealed it yet"))
+	}
+	return i.State.Last, err
+}
+
+// Discard deletes the stream with the lines.
+func (e Engine) Discard(ctx context.Context, at ledger.Address) error {
+	l, err := e.open(at)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.close() }()
+	return l.api(ctx, "STREAM.DELETE."+l.names.log, struct{}{}, nil)
+}
+
 // stream makes a stream if it is not there.
 func (l *log) stream(ctx context.Context, c config) error {
 	err := l.api(ctx, "STREAM.CREATE."+c.Name, c, nil)
@@ -118,6 +156,9 @@ func (l *log) stream(ctx context.Context, c config) error {
 	i, err := l.info(ctx, c.Name)
 	if err != nil {
 		return err
+	}
+	if i.Config.Sealed {
+		return ledger.ErrSealed
 	}
 	if differs := c.differs(i.Config); differs != "" {
 		return fmt.Errorf("stream %s is there and differs in %s", c.Name, differs)

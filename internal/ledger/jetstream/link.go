@@ -264,7 +264,7 @@ func (e *apiError) kind() error {
 	case codeNoStream, codeNoMessage, codeWrongStream:
 		return ledger.ErrMissing
 	case codeSealed:
-		return ledger.ErrDenied
+		return ledger.ErrSealed
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -169,7 +170,7 @@ func (l *log) line(ctx context.Context, seq int64) (ledger.Line, error) {
 	case err == nil:
 		l.gap(seq - 1)
 	case errors.Is(err, ledger.ErrMissing):
-		err = failure(ledger.ErrGap, err)
+		err = fmt.Errorf("line %d of the log is damaged or missing: %w", seq, ledger.ErrGap)
 	}
 	return line, err
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -40,9 +41,12 @@ const turnFor = 5 * time.Second
 type memoryLog struct {
 	name  string // which of the project's logs it is
 	lines []ledger.Line
-	blobs map[string][]byte
-	grown chan struct{} // closed when a line is appended
-	turn  chan struct{}
+	blobs map[string][]byte // nil: damaged
+	// damaged are the places whose lines cannot be read any more.
+	damaged map[int64]bool
+	sealed  bool          // it takes no line
+	grown   chan struct{} // closed when a line is appended
+	turn    chan struct{}
 }
 
 // Create makes the log of a project.
@@ -55,7 +59,9 @@ func (m *Memory) Create(ctx context.Context, at ledger.Address) error {
 	if m.logs == nil {
 		m.logs = map[string]*memoryLog{}
 	}
-	if m.logs[at.Project] == nil {
+	if l := m.logs[at.Project]; l != nil && l.sealed {
+		return ledger.ErrSealed
+	} else if l == nil {
 		m.made++
 		m.logs[at.Project] = &memoryLog{name: strconv.Itoa(m.made), blobs: map[string][]byte{}, grown: make(chan struct{}), turn: make(chan struct{}, 1)}
 	}
@@ -85,6 +91,52 @@ func (m *Memory) Cut(project string, at int64) {
 	defer m.mu.Unlock()
 	l := m.logs[project]
 	l.lines = slices.Clone(l.lines[:at])
+}
+
+// Damage makes a line of a log unreadable.
+func (m *Memory) Damage(project string, at int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.logs[project]
+	if l.damaged == nil {
+		l.damaged = map[int64]bool{}
+	}
+	l.damaged[at] = true
+}
+
+// DamageBlobs makes all content of a log unreadable, until it is stored anew.
+func (m *Memory) DamageBlobs(project string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for sum := range m.logs[project].blobs {
+		m.logs[project].blobs[sum] = nil
+	}
+}
+
+// unreadable is the error for a line that is damaged, nil for others.
+func (log *memoryLog) unreadable(at int64) error {
+	if log.damaged[at] {
+		return fmt.Errorf("line %d of the log is damaged or missing: %w", at, ledger.ErrGap)
+	}
+	return nil
+}
+
+// Seal ends a log.
+func (m *Memory) Seal(ctx context.Context, at ledger.Address) (last int64, err error) {
+	err = memoryLedger{m, at.Project}.with(ctx, "seal", func(log *memoryLog) error {
+		log.sealed, last = true, int64(len(log.lines))
+		return nil
+	})
+	return last, err
+}
+
+// Discard deletes the lines of a log.
+func (m *Memory) Discard(ctx context.Context, at ledger.Address) error {
+	return memoryLedger{m, at.Project}.with(ctx, "discard", func(log *memoryLog) error {
+		m.made++
+		log.name, log.lines, log.damaged, log.sealed = strconv.Itoa(m.made), nil, nil, false
+		return nil
+	})
 }
 
 type memoryLedger struct {
@@ -129,7 +181,7 @@ func (l memoryLedger) Head(ctx context.Context) (h ledger.Head, err error) {
 		if h.Seq > 0 {
 			h.ID, h.At = log.lines[h.Seq-1].ID, log.lines[h.Seq-1].Time
 		}
-		return nil
+		return log.unreadable(h.Seq)
 	})
 	return h, err
 }
@@ -149,6 +201,9 @@ func (log *memoryLog) append(last string, line ledger.Line, now time.Time) error
 	was := ""
 	if at > 0 {
 		was = log.lines[at-1].ID
+	}
+	if log.sealed {
+		return ledger.ErrSealed
 	}
 	if line.Seq != at+1 || last != was {
 		return ledger.ErrConflict
@@ -173,10 +228,13 @@ func (l memoryLedger) AppendAll(ctx context.Context, last string, lines []ledger
 // from returns the lines behind a place, and what is closed when more come.
 func (l memoryLedger) from(ctx context.Context, seq int64) (lines []ledger.Line, grown <-chan struct{}, err error) {
 	err = l.with(ctx, "after", func(log *memoryLog) error {
-		if seq < int64(len(log.lines)) {
-			lines = log.lines[seq:]
-		}
 		grown = log.grown
+		for at := seq; at < int64(len(log.lines)); at++ {
+			if err := log.unreadable(at + 1); err != nil {
+				return err
+			}
+			lines = append(lines, log.lines[at])
+		}
 		return nil
 	})
 	return lines, grown, err
@@ -184,9 +242,9 @@ func (l memoryLedger) from(ctx context.Context, seq int64) (lines []ledger.Line,
 
 func (l memoryLedger) After(ctx context.Context, seq int64, each func(ledger.Line) error) error {
 	lines, _, err := l.from(ctx, seq)
-	for _, line := range lines {
-		if err == nil {
-			err = each(line)
+	for _, line := range lines { // those in front of a damaged one as well
+		if err := each(line); err != nil {
+			return err
 		}
 	}
 	return err
@@ -231,11 +289,21 @@ func (l memoryLedger) Turn(ctx context.Context) (done func(), err error) {
 }
 
 func (l memoryLedger) PutBlob(ctx context.Context, sum string, data []byte) error {
+	return l.putBlob(ctx, sum, data, false)
+}
+
+func (l memoryLedger) RenewBlob(ctx context.Context, sum string, data []byte) error {
+	return l.putBlob(ctx, sum, data, true)
+}
+
+func (l memoryLedger) putBlob(ctx context.Context, sum string, data []byte, renew bool) error {
 	if is := sha256.Sum256(data); hex.EncodeToString(is[:]) != sum {
 		return errors.New("the content is not that of its name")
 	}
 	return l.with(ctx, "put", func(log *memoryLog) error {
-		log.blobs[sum] = slices.Clone(data)
+		if _, there := log.blobs[sum]; !there || renew {
+			log.blobs[sum] = append([]byte{}, data...)
+		}
 		return nil
 	})
 }
@@ -245,6 +313,9 @@ func (l memoryLedger) GetBlob(ctx context.Context, sum string) (data []byte, err
 		found, ok := log.blobs[sum]
 		if !ok {
 			return ledger.ErrMissing
+		}
+		if found == nil {
+			return fmt.Errorf("the content %s is damaged: %w", sum, ledger.ErrGap)
 		}
 		data = found
 		return nil

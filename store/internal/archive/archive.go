@@ -250,3 +250,11 @@ func (r *Records) restore(lines []Line) (missing []Line) {
 	}
 	return missing
 }
+
+// DamagedLines says how many lines of a file are damaged.
+func DamagedLines(lines int) string {
+	if lines == 1 {
+		return "1 line is damaged"
+	}
+	return fmt.Sprintf("%d lines are damaged", lines)
+}

@@ -109,3 +109,14 @@ func (m Manifest) valid() bool {
 	}
 	return true
 }
+
+// Plain is the list without what only this machine knows, as it is published, and
+// its name.
+func (m Manifest) Plain() (thread.BlobID, []byte, error) {
+	m = slices.Clone(m)
+	for i := range m {
+		m[i].ModTime, m[i].ChangeTime = time.Time{}, time.Time{}
+	}
+	data, err := m.Encode()
+	return IDOf(data), data, err
+}

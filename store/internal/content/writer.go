@@ -80,7 +80,7 @@ func (w *Writer) present(id thread.BlobID, size int64) bool {
 }
 
 // rely makes sure that the name of an existing blob is durable after the folders are
-// settled, because another process may just have stored it.
+// synced, because another process may just have stored it.
 func (w *Writer) rely(id thread.BlobID) error {
 	dir := path.Dir(Path(id))
 	if err := w.Ensure(dir); err != nil {

@@ -75,6 +75,8 @@ func (w Work) carryParts(p *thread.Pending) (done *thread.Pending, left []thread
 func whyNot(err error) string {
 	if e := codes.Of(err); e != nil && e.Code() == codes.UnsafePath {
 		return e.Facts().Text("path") + " is a link"
+	} else if codes.Has(err, codes.TargetCorrupted) {
+		return e.Facts().Text("path") + " is missing"
 	}
 	return saferoot.Cause(err).Error()
 }

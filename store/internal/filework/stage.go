@@ -214,9 +214,9 @@ func (st *Stage) Write(to string, data []byte, executable bool) error {
 // Snapshot stores the thread's files within the scope as blobs and returns what it
 // read, and the paths that it skipped because they are not regular files. Artifacts
 // may be saved in the meantime: each file is stored as read, and one that vanishes
-// counts as absent. A thread without a folder has no files. Call it inside Settled.
+// counts as absent. Call it inside ReadConsistentToWrite.
 //
-// Errors: T203 (path, threadId, paths) for patterns that match nothing; T507 for a
+// Errors: T202 if the folder is missing; T203 for patterns that match nothing; T507 for a
 // pattern that names something through a link, or if a link is in place of the
 // thread's folder; T508 for a file over content.MaxFile or more than MaxFiles; T505, T509,
 // T904.

@@ -79,6 +79,42 @@ func (w Work) Prepare(p *thread.Pending) error {
 	return w.Sync()
 }
 
+// CheckFolders refuses steps that would make a thread's folder anew to put something into
+// it: one that is missing is damage, and as an empty one it would pass for a thread whose
+// files were deleted. all are the steps of the operation, own those that it may be refused
+// for; some of all may make the folder. Errors: T202, T509.
+func (w Work) CheckFolders(all, own []thread.Step) error {
+	known := map[string]bool{}
+	for _, step := range all {
+		known[step.To] = step.Do == thread.StepMakeDir || step.Do == thread.StepPlace
+	}
+	for _, step := range own {
+		if known[RecordOf(step.To)] {
+			continue
+		}
+		if err := w.folderThere(step); err != nil {
+			return err
+		}
+		known[RecordOf(step.To)] = true
+	}
+	return nil
+}
+
+// folderThere refuses a step that puts something into the folder of a thread that is
+// missing. Errors: T202, T509.
+func (w Work) folderThere(step thread.Step) error {
+	home := RecordOf(step.To)
+	id, ofThread := strings.CutPrefix(home, scan.Threads+"/")
+	if !ofThread || home == step.To || step.Do == thread.StepRemove || step.Do == thread.StepDelete {
+		return nil
+	}
+	there, err := w.Exists(home)
+	if err == nil && !there {
+		err = scan.FolderMissing(thread.ThreadID(id), fs.ErrNotExist)
+	}
+	return err
+}
+
 // staged refuses a step that has nothing to place. Errors: T509, T901.
 func (w Work) staged(step thread.Step) error {
 	if step.Do != thread.StepPlace && step.Do != thread.StepReplace {
@@ -210,6 +246,9 @@ func (w Work) carry(p *thread.Pending, i int) error {
 		return stray(step)
 	}
 	if step.Do == thread.StepMakeDir {
+		if err := w.folderThere(step); err != nil {
+			return err
+		}
 		return w.makeFolder(step.To)
 	}
 	done, err := w.done(p, i)
@@ -224,6 +263,9 @@ func (w Work) carry(p *thread.Pending, i int) error {
 		return nil
 	}
 	if err := w.CheckHome(step); err != nil {
+		return err
+	}
+	if err := w.folderThere(step); err != nil {
 		return err
 	}
 	switch step.Do {

@@ -129,9 +129,9 @@ func (f File) After(rev thread.Revision) (ops []Entry, newest thread.Revision, e
 // Tail is the end of a journal.
 type Tail struct {
 	Newest thread.Revision // of the last intact line; 0: there is none
-	// Settled: the newest operation's steps were done, and on disk, when its line was
+	// StepsDone: the newest operation's steps were done, and on disk, when its line was
 	// written: it has none.
-	Settled bool
+	StepsDone bool
 	// Torn: a damaged line follows. Begun: it may be of an operation. An operation
 	// whose line could not be finished is in the state, so a state that is not newer than
 	// Newest has lost one; what else stands there never was an operation.
@@ -172,7 +172,11 @@ func begun(line []byte) bool {
 }
 
 func tailOf(seq thread.Revision, line []byte) Tail {
-	return Tail{Newest: seq, Settled: !bytes.Contains(line, []byte(`"pending":[`))}
+	pending := bytes.Contains(line, []byte(`"pending":[`)) // of the operation, or only in a part of it
+	if pending {
+		_, pending = thread.MemberOf(line, "pending")
+	}
+	return Tail{Newest: seq, StepsDone: !pending}
 }
 
 // last is the last line if it is whole within the last few kilobytes, as most are; nil
@@ -196,7 +200,7 @@ func (f File) TailAt(o *Operation) (Tail, error) {
 	if !f.endsWith(o) {
 		return f.Tail()
 	}
-	return Tail{Newest: o.Seq, Settled: true}, nil
+	return Tail{Newest: o.Seq, StepsDone: true}, nil
 }
 
 func (f File) endsWith(o *Operation) bool {

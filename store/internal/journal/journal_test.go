@@ -79,13 +79,16 @@ func TestTheTailIsTheLastIntactLine(t *testing.T) {
 	pending := operation(3)
 	withSteps, err := pending.Line([]thread.Step{{Do: thread.StepMakeDir, To: "threads/a"}})
 	require.NoError(t, err)
+	later := operation(4) // of a version whose records have parts named like the line's
+	later.Changes[0].After = []byte(`{"objectiveId":"obj-4","review":{"pending":[{"do":"x"}]}}`)
 	for text, want := range map[string]Tail{
-		lines(t, 1, 2):                            {Newest: 2, Settled: true},
-		lines(t, 1, 2) + "torn":                   {Newest: 2, Settled: true, Torn: true},
+		lines(t, 1, 2):                            {Newest: 2, StepsDone: true},
+		lines(t, 1, 2) + "torn":                   {Newest: 2, StepsDone: true, Torn: true},
 		lines(t, 1, 2) + string(withSteps) + "\n": {Newest: 3},
-		"torn\n": {Torn: true},
-		lines(t, 1, 2) + strings.Repeat("x", 9<<10):      {Newest: 2, Settled: true, Torn: true},
-		lines(t, 1) + strings.Repeat("\n", 9<<10) + "\n": {Newest: 1, Settled: true},
+		"torn\n":                        {Torn: true},
+		lines(t, 1, 2) + line(t, later): {Newest: 4, StepsDone: true},
+		lines(t, 1, 2) + strings.Repeat("x", 9<<10):      {Newest: 2, StepsDone: true, Torn: true},
+		lines(t, 1) + strings.Repeat("\n", 9<<10) + "\n": {Newest: 1, StepsDone: true},
 	} {
 		end, err := open(t, text).Tail()
 		require.NoError(t, err)
@@ -112,10 +115,10 @@ func TestALargeOperationIsDecodedForWhoAsks(t *testing.T) {
 	whole := lines(t, 1) + line(t, big)
 	end, err := open(t, whole).TailAt(read)
 	require.NoError(t, err)
-	assert.Equal(t, Tail{Newest: 2, Settled: true}, end)
+	assert.Equal(t, Tail{Newest: 2, StepsDone: true}, end)
 	end, err = open(t, whole[:len(whole)-9]+"00000000\"}\n").TailAt(read)
 	require.NoError(t, err)
-	assert.Equal(t, Tail{Newest: 1, Settled: true, Torn: true, Begun: true}, end, "its sum does not match")
+	assert.Equal(t, Tail{Newest: 1, StepsDone: true, Torn: true, Begun: true}, end, "its sum does not match")
 }
 
 func TestOperationsAfterARevisionEndAtTheFirstGap(t *testing.T) {

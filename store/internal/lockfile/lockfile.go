@@ -29,6 +29,7 @@ const (
 
 // Request says how a lock is waited for.
 type Request struct {
+	// Policy is the schedule; a wait in it is always for the lock, whatever its Wait is.
 	Policy retry.Policy
 	// Timeout, when positive, shortens the schedule.
 	Timeout time.Duration

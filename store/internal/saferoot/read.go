@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"leslie/store/internal/buffer"
 )
@@ -71,4 +72,31 @@ func ReadUpTo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 		err = nil // shorter than it was a moment ago: its checksum will tell
 	}
 	return data[:n], info, err
+}
+
+// Exists reports whether something has a name, also a link that leads nowhere.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// IsFolder reports whether a real folder has a name.
+func IsFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// Irregular reports whether a name exists and is not a regular file.
+func Irregular(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && !info.Mode().IsRegular()
+}
+
+// ChangedAt is when a regular file of the store was changed last, the zero time if there is
+// none.
+func (d Disk) ChangedAt(rel string) (at time.Time) {
+	if info, err := os.Lstat(d.Path(rel)); err == nil && info.Mode().IsRegular() {
+		at = info.ModTime().UTC()
+	}
+	return at
 }

@@ -39,10 +39,10 @@ type Artifacts struct {
 func On(disk saferoot.Disk) Artifacts { return Artifacts{content.On(disk), disk} }
 
 // Artifacts lists the thread's artifacts sorted by path, of any number and size. Like
-// everything that reads a thread's files, call it inside Consistent, Settled or
-// Update, so that no operation is seen half done. A thread without a folder has none.
-// Names are unmodified: they may contain control characters. Errors: T507 if a link is
-// in place of the thread's folder, T509, T904.
+// everything that reads a thread's files, call it inside ReadConsistent, ReadConsistentToWrite or
+// Update, so that no operation is seen half done. Names are unmodified: they may contain
+// control characters. Errors: T202 if the thread's folder is missing, T507 if a link is in
+// its place, T509, T904.
 func (a Artifacts) Artifacts(id thread.ThreadID) ([]Entry, error) {
 	return a.ArtifactsIn(id, scope.Set{})
 }
@@ -65,7 +65,7 @@ func (a Artifacts) HashedIn(ctx context.Context, id thread.ThreadID, set scope.S
 }
 
 // Hash returns the thread's entries, which were listed in the same Consistent or
-// Settled, with SHA256 set for files, and with the size and times of what was read. A
+// ReadConsistentToWrite, with SHA256 set for files, and with the size and times of what was read. A
 // file that is gone is left out, one that became something else is TypeOther, one
 // larger than content.MaxFile has no hash. Errors: T507, T509, T904.
 func (a Artifacts) Hash(ctx context.Context, id thread.ThreadID, entries []Entry) ([]Entry, error) {
@@ -102,13 +102,9 @@ func (a Artifacts) CheckPath(id thread.ThreadID, name string) error {
 	return err
 }
 
-// inThread opens a thread's folder and calls do; a thread without a folder has no
-// entries.
+// inThread opens a thread's folder and calls do. Errors: those of openThread and do.
 func (a Artifacts) inThread(id thread.ThreadID, do func(*os.Root) ([]Entry, error)) ([]Entry, error) {
 	root, err := a.openThread(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, saferoot.CannotRead(Place(id, ""), err)
 	}
@@ -116,13 +112,29 @@ func (a Artifacts) inThread(id thread.ThreadID, do func(*os.Root) ([]Entry, erro
 	return do(root)
 }
 
-// openThread opens a thread's folder. An id that is not a single name is T507: such a
-// thread cannot exist.
+// openThread opens a thread's folder. Every thread has one from its beginning, so a
+// missing folder is damage and never a thread without artifacts: who took it for one
+// would delete everywhere what the thread shares with others. Errors: T202 with
+// fs.ErrNotExist in its chain if it is missing; T507 for an id that is not a single name,
+// because such a thread cannot exist.
 func (a Artifacts) openThread(id thread.ThreadID) (*os.Root, error) {
 	if !saferoot.SingleName(string(id)) {
 		return nil, codes.UnsafePath.New(fact.Of("path", string(id)), fact.Of("threadId", id))
 	}
-	return a.disk.OpenFolder(Place(id, ""))
+	root, err := a.disk.OpenFolder(Place(id, ""))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, FolderMissing(id, err)
+	}
+	return root, err
+}
+
+// FolderMissing returns T202 for a thread whose folder is not there.
+func FolderMissing(id thread.ThreadID, cause error) error {
+	at := saferoot.Shown(Place(id, ""))
+	return codes.TargetCorrupted.Wrap(cause, fact.Of("target", id), fact.Of("threadId", id), fact.Of("path", at),
+		fact.Of("reason", "the folder of its artifacts is missing")).
+		WithHint("The folder " + at + " is missing: put it back, or restore what is recorded of it with leslie doctor --repair").
+		WithNext("leslie doctor")
 }
 
 // Place is a place in a thread's folder, relative to the store's folder.
@@ -190,8 +202,8 @@ func (a Artifacts) CheckFrozen(ctx context.Context, ref thread.Reference) (entri
 
 // Compare returns the paths at which the thread's files differ from the
 // manifest within the scope, in order: new, gone, or with other content or
-// executable bit. The manifest was taken with the same scope. A thread without
-// a folder has no files. Errors: T507, T509, T904.
+// executable bit. The manifest was taken with the same scope. Errors: T202, T507, T509,
+// T904.
 func (a Artifacts) Compare(ctx context.Context, id thread.ThreadID, m content.Manifest, set scope.Set) ([]string, error) {
 	entries, err := a.ArtifactsIn(id, set)
 	if err != nil {
@@ -261,7 +273,7 @@ func (a Artifacts) withCopies(given content.Manifest, refs []thread.Reference) (
 }
 
 // Unmoved returns the thread's files whose content is not the planned one ("" for no
-// file). Call it under the lock, or in Settled. Errors: T507, T509.
+// file). Call it under the lock, or in ReadConsistentToWrite. Errors: T507, T509.
 func (a Artifacts) Unmoved(id thread.ThreadID, planned map[string]thread.BlobID) (moved []string, err error) {
 	root, err := a.openThread(id)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -38,7 +38,7 @@ type comparison struct {
 	doubtful []Entry         // files that only their content can tell
 }
 
-// look settles what can be settled without reading the file.
+// look decides what can be decided without reading the file.
 func (c *comparison) look(e Entry) {
 	if e.Type != TypeFile {
 		return

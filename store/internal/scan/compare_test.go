@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/codes"
 	"leslie/internal/scope"
 	"leslie/store/internal/content"
 	"leslie/store/internal/storetest"
@@ -59,7 +60,8 @@ func TestWhatDiffersFromASnapshotIsNamed(t *testing.T) {
 	assert.Equal(t, []string{"gone.md", "grown.md", "mode.sh", "new/n.md", "rewritten.md", "sub/folder.md"}, changedIn(t, s, m))
 
 	require.NoError(t, os.RemoveAll(s.Path("threads/a")))
-	assert.Equal(t, m.Paths(), changedIn(t, s, m))
+	_, err := s.Compare(context.Background(), "a", m, scope.Set{})
+	storetest.WantCode(t, err, codes.TargetCorrupted)
 }
 
 func TestOnlyWhatTheScopeMeansIsCompared(t *testing.T) {

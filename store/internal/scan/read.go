@@ -14,7 +14,7 @@ import (
 	"leslie/thread"
 )
 
-// This file reads single files. Each must be listed in the same Consistent or Settled.
+// This file reads single files. Each must be listed in the same ReadConsistent or ReadConsistentToWrite.
 
 // OpenArtifact opens one of the thread's files, to be read piece by piece, however large
 // it is. Errors: T507, T509 with fs.ErrNotExist in its chain where there is none.

@@ -23,12 +23,12 @@ import (
 // Snapshot stores the thread's files within the scope as blobs and returns what it
 // read, and the paths that it skipped because they are not regular files. Artifacts
 // may be saved in the meantime: each file is stored as read, and one that vanishes
-// counts as absent. A thread without a folder has no files. since is a time of the file
-// system's clock before the snapshot. Call it inside Settled.
+// counts as absent. since is a time of the file system's clock before the snapshot. Call it
+// inside ReadConsistentToWrite.
 //
-// Errors: T203 (path, threadId, paths) for patterns that match nothing; T507 for a
-// pattern that names something through a link, or if a link is in place of the
-// thread's folder; T508 for a file over content.MaxFile or more than MaxFiles; T505, T509,
+// Errors: T202 if the thread's folder is missing; T203 (path, threadId, paths) for
+// patterns that match nothing; T507 for a pattern that names something through a link, or
+// if a link is in place of the thread's folder; T508 for a file over content.MaxFile or more than MaxFiles; T505, T509,
 // T904.
 func Snapshot(ctx context.Context, a Artifacts, id thread.ThreadID, set scope.Set, since time.Time, to *content.Writer) (m content.Manifest, skipped []string, err error) {
 	for _, name := range set.Exact() {
@@ -38,9 +38,6 @@ func Snapshot(ctx context.Context, a Artifacts, id thread.ThreadID, set scope.Se
 	}
 	at := Place(id, "")
 	folder, err := a.openThread(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return content.Manifest{}, nil, unmatched(id, set, nil)
-	}
 	if err != nil {
 		return nil, nil, saferoot.CannotRead(at, err)
 	}

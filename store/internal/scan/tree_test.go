@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,14 +37,16 @@ func TestArtifactsAreListedByPathWithoutWhatIsLesliesOwn(t *testing.T) {
 	assert.False(t, got[2].ModTime.IsZero())
 }
 
-func TestAThreadWithoutAFolderHasNoArtifacts(t *testing.T) {
+func TestAMissingFolderIsNoThreadWithoutArtifacts(t *testing.T) {
 	t.Parallel()
 	s := treeStore(t)
 	for _, s := range []testStore{s, storeIn(t.TempDir())} {
 		got, err := s.Artifacts("nobody")
-		require.NoError(t, err)
+		facts := storetest.WantCode(t, err, codes.TargetCorrupted).Facts()
+		assert.Equal(t, ".leslie/threads/nobody", facts.Text("path"))
+		require.ErrorIs(t, err, fs.ErrNotExist)
 		assert.Empty(t, got)
-		require.NoError(t, s.CheckPath("nobody", "plan.md"))
+		storetest.WantCode(t, s.CheckPath("nobody", "plan.md"), codes.TargetCorrupted)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"leslie/internal/fact"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/jsonl"
 	"leslie/thread"
@@ -235,9 +236,11 @@ func readOperation(line []byte) (*journal.Operation, bool) {
 
 // readQuarantined reads the quarantined steps, and the unknown lines in front of them.
 func (m *Image) readQuarantined(data []byte, version string) (rest []byte, ok bool) {
-	at := bytes.Index(data, []byte(keyQuarantined))
-	if at < 0 || at > 0 && (data[at-1] != '\n' || version == Version) {
-		return nil, false
+	at := 0
+	if !bytes.HasPrefix(data, []byte(keyQuarantined)) { // it is behind lines that only a later version has
+		if at = bytes.Index(data, []byte("\n"+keyQuarantined)) + 1; at == 0 || version == Version {
+			return nil, false
+		}
 	}
 	line, rest := cutLine(data[at:])
 	line, ended := bytes.CutSuffix(line, []byte(","))
@@ -272,6 +275,9 @@ func whoWrote(data []byte) error {
 		Operations json.RawMessage `json:"operations"`
 	}
 	if err := json.Unmarshal(data, &probe); err != nil {
+		if at := fact.Where(data, err); at != "" {
+			return Damage("it is not valid JSON (" + at + ")")
+		}
 		return Damage("it is not valid JSON")
 	}
 	version := string(bytes.Trim(probe.Version, `"`))

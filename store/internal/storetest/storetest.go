@@ -45,7 +45,7 @@ func Sum(content string) thread.BlobID {
 }
 
 // Scope parses patterns.
-func Scope(t *testing.T, patterns ...string) scope.Set {
+func Scope(t testing.TB, patterns ...string) scope.Set {
 	t.Helper()
 	set, err := scope.Parse(patterns)
 	require.NoError(t, err)

@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"leslie/cmd/leslie/internal/page"
+	"leslie/docs"
+	"leslie/internal/app"
+	"leslie/internal/nearest"
+)
+
+// VersionData is the answer of leslie version.
+type VersionData struct {
+	Version string `json:"version"`
+}
+
+// Unversioned is the version of a build without one.
+const Unversioned = "dev"
+
+// versionOf returns the version given to the build, otherwise the one that go install
+// knows: the module's, or the commit's.
+func versionOf(given string, build func() (*debug.BuildInfo, bool)) string {
+	if given != Unversioned {
+		return given
+	}
+	if info, ok := build(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return Unversioned
+}
+
+// Version is the command leslie version.
+func Version() *Command {
+	return &Command{
+		Name: "version", Summary: "show leslie's version", Example: "leslie version",
+		Run: func(c *Call) (Data, error) {
+			if err := c.Usage(); err != nil {
+				return nil, err
+			}
+			return ownVersion(c.Env), nil
+		},
+	}
+}
+
+func ownVersion(e Env) *VersionData {
+	return &VersionData{Version: versionOf(e.Version, debug.ReadBuildInfo)}
+}
+
+// Text is the version in one line.
+func (d *VersionData) Text(p *page.Page) { p.Line("leslie %s", d.Version) }
+
+// HelpWidth is the number of columns of help, on a narrower terminal of a person fewer.
+const HelpWidth = 80
+
+// helpPage lays help out for a number of columns.
+type helpPage struct{ width int }
+
+func (c *Call) helpPage() helpPage {
+	columns := c.Env.Columns()
+	if columns == 0 || !c.PersonReads(c.Env.StdoutTTY) {
+		columns = HelpWidth
+	}
+	return helpPage{min(columns, HelpWidth)}
+}
+
+// The help templates. rows aligns names and texts, fill wraps paragraphs.
+const (
+	overviewHelp = `{{fill "leslie splits an objective into threads of work that people and agents share."}}
+
+{{fill "Usage: leslie [flags] COMMAND [SUBCOMMAND] [flags] [operands]"}}
+
+{{rows .Commands}}
+First steps:
+  leslie init
+  leslie objective create TITLE
+  leslie spawn TEXT
+
+{{fill "More: leslie help COMMAND; leslie help commands for all of them, and the flags of every command; leslie help topics for documents; leslie explain CODE."}}
+`
+	commandsHelp = `{{.Detail}}Flags of every command, anywhere on the line:
+{{rows .Global}}
+Flags of every command that writes:
+{{rows .Write}}`
+
+	topicsHelp = `Documents, in the form of Markdown: leslie help TOPIC
+
+{{rows .Commands}}`
+
+	groupHelp = `Usage: leslie {{.Name}} SUBCOMMAND [flags] [operands]
+
+{{rows .Commands}}`
+
+	commandHelp = `{{fill .Summary}}
+
+Usage: {{.Usage}}{{with .Alias}}  (alias: leslie {{.}}){{end}}
+{{with .Detail}}
+{{fill .}}
+{{end}}{{with .Own}}
+Flags:
+{{rows .}}{{end}}{{with .Write}}
+{{fill (printf "Also %s (leslie help commands)" (names .))}}
+{{end}}{{with .Commands}}
+{{subcommands .}}
+{{end}}{{if not .Write}}
+{{end}}Example: {{.Example}}
+`
+)
+
+// helpTopic is the data of a help template.
+type helpTopic struct {
+	Name, Summary, Usage, Detail, Example, Alias string
+
+	Commands           []helpRow
+	About              []*Command // for the answer in JSON
+	Own, Write, Global []helpRow
+}
+
+// helpRow is a command or a flag with its text.
+type helpRow struct{ name, usage string }
+
+// showHelp answers --help, help, and leslie alone.
+func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
+	c.readFlags(cc)
+	c.Faults = slices.DeleteFunc(c.Faults, func(f Fault) bool { return f.Field == "subcommand" && f.Value == "" })
+	if err := c.lineUsage(); err != nil {
+		return err
+	}
+	topic := ownName(all, strings.Join(cc.Args().Slice(), " "))
+	cmd, subs := Named(all, topic), within(all, topic)
+	text, document := docs.Text(topic)
+	document = document && c.Line.Cmd == nil // help TOPIC, not COMMAND --help
+	switch {
+	case cc.NArg() == 0 || topic == "help":
+		c.showTemplate(cc, overviewHelp, helpTopic{Commands: groupRows()})
+	case topic == "commands":
+		c.showTemplate(cc, commandsHelp, helpTopic{Detail: c.helpPage().grouped(all), About: all,
+			Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
+	case cmd != nil:
+		c.showTemplate(cc, commandHelp, helpTopic{
+			Summary: cmd.Summary, Usage: wrapped(strings.Fields(cmd.UsageLine(true)), c.helpPage().width-len("Usage: "),
+				"       "), Detail: cmd.Detail, Example: cmd.Example, Alias: cmd.alias,
+			Own: flagRows(cmd.Flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
+			About: append([]*Command{cmd}, subs...),
+		})
+	case len(subs) > 0:
+		c.showTemplate(cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs), About: subs})
+	case topic == "topics":
+		c.showTemplate(cc, topicsHelp, helpTopic{Commands: documentRows()})
+	case document:
+		c.data = &helpData{}
+	default:
+		c.Faults = append(c.Faults, Fault{Field: "command", Value: topic,
+			Problem: "there is no command or topic " + strconv.Quote(topic),
+			Nearest: nearest.Name(topic, helpTopics(all))})
+		return c.Usage()
+	}
+	if shown, ok := c.data.(*helpData); ok && document {
+		if shown.Help != "" {
+			shown.Help += "\n"
+		}
+		shown.Help += text
+	}
+	return nil
+}
+
+// documentRows are the topics of the project's documents.
+func documentRows() (out []helpRow) {
+	for _, t := range docs.Topics() {
+		out = append(out, helpRow{t.Name, t.Title})
+	}
+	return out
+}
+
+// showTemplate executes a template with the library's help printer. What it prints becomes the
+// call's answer.
+func (c *Call) showTemplate(cc *urfave.Context, template string, topic helpTopic) {
+	page := c.helpPage()
+	urfave.HelpPrinterCustom(cc.App.Writer, template, topic, map[string]any{
+		"rows":        page.rows,
+		"fill":        page.filled,
+		"names":       flagNames,
+		"subcommands": page.subcommandLine,
+	})
+	d := &helpData{Help: c.Printed.String(), Commands: helpOfCommands(topic.About)}
+	if len(topic.Global) > 0 {
+		d.Flags, d.WriteFlags = helpOfFlags(globalFlags()), helpOfFlags(writeFlags())
+	}
+	c.data = d
+}
+
+// helpTopics are the topics of help: groups, commands and documents.
+func helpTopics(all []*Command) []string {
+	names := topNames(all)
+	for _, cmd := range all {
+		names = append(names, cmd.Name)
+	}
+	for _, t := range docs.Topics() {
+		names = append(names, t.Name)
+	}
+	return append(names, "topics", "commands")
+}
+
+// within are the commands of a group.
+func within(all []*Command, group string) []*Command {
+	return slices.DeleteFunc(slices.Clone(all), func(cmd *Command) bool {
+		path := cmd.Path()
+		return len(path) != 2 || path[0] != group
+	})
+}
+
+func commandRows(all []*Command) (out []helpRow) {
+	for _, cmd := range all {
+		out = append(out, helpRow{cmd.Name, cmd.Summary})
+	}
+	return out
+}
+
+func flagRows(flags []Flag) (out []helpRow) {
+	for _, o := range ShownOptions(flags) {
+		name, usage, _ := strings.Cut(o.String(), "\t")
+		out = append(out, helpRow{name, usage})
+	}
+	return out
+}
+
+// flagNames are the names of flags as a sentence has them.
+func flagNames(flags []helpRow) string {
+	var names []string
+	for _, r := range flags {
+		name, _, _ := strings.Cut(r.name, " ")
+		names = append(names, name)
+	}
+	return app.Joined(names)
+}
+
+// subcommandLine names the subcommands of a command.
+func (h helpPage) subcommandLine(all []helpRow) string {
+	var names []string
+	for _, r := range all {
+		_, second, _ := strings.Cut(r.name, " ")
+		names = append(names, second)
+	}
+	return h.filled("Subcommands: " + app.Joined(names))
+}
+
+// rows aligns names and texts and wraps the texts. A name that is much longer than the
+// others gets a line of its own.
+func (h helpPage) rows(all []helpRow) string {
+	const widest = 30
+	width := 0
+	for _, r := range all {
+		if len(r.name) <= widest {
+			width = max(width, len(r.name))
+		}
+	}
+	var b strings.Builder
+	indent := strings.Repeat(" ", width+4)
+	for _, r := range all {
+		name := "  " + r.name
+		if len(r.name) > width {
+			b.WriteString(name + "\n")
+			name = ""
+		}
+		fmt.Fprintf(&b, "%-*s%s\n", len(indent), name, wrapped(strings.Fields(r.usage), h.width-len(indent), indent))
+	}
+	return b.String()
+}
+
+// filled wraps the lines of a text. It does not wrap indented lines: they are examples to
+// copy.
+func (h helpPage) filled(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, " ") {
+			lines[i] = wrapped(strings.Fields(line), h.width, "")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wrapped arranges words in lines of the given width and indents all lines but the
+// first.
+func wrapped(words []string, width int, indent string) string {
+	var b strings.Builder
+	used := 0
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case used+1+len(w) > width:
+			b.WriteString("\n" + indent)
+			used = 0
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(w)
+		used += len(w)
+	}
+	return b.String()
+}

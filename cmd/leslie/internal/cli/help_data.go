@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"leslie/cmd/leslie/internal/page"
+)
+
+// This file describes commands in the JSON of help, for manuals, editors and agents. The
+// texts are those of the help's text.
+
+// helpData is the answer of help.
+type helpData struct {
+	Help string `json:"help"`
+	// Commands are those that the help is about: a command with its subcommands, or all.
+	Commands []helpOfCommand `json:"commands,omitempty"`
+	// Flags and WriteFlags are the flags of every command, and of every command that
+	// writes; only with all commands.
+	Flags      []helpOfFlag `json:"flags,omitempty"`
+	WriteFlags []helpOfFlag `json:"writeFlags,omitempty"`
+}
+
+// helpOfCommand is a command.
+type helpOfCommand struct {
+	Name    string       `json:"name"`
+	Group   string       `json:"group"` // the heading under which help lists it
+	Alias   string       `json:"alias,omitempty"`
+	Summary string       `json:"summary"`
+	Usage   string       `json:"usage"`
+	Detail  string       `json:"detail,omitempty"` // indented lines are examples
+	Example string       `json:"example"`
+	Flags   []helpOfFlag `json:"flags"`
+	// WriteFlags are the names of the flags of commands that write, as far as it has them.
+	WriteFlags []string `json:"writeFlags"`
+}
+
+// helpOfFlag is a flag.
+type helpOfFlag struct {
+	Name  string   `json:"name"`
+	Short string   `json:"short,omitempty"` // its name of one letter
+	Value string   `json:"value,omitempty"` // what help calls it; "" for a switch
+	Usage string   `json:"usage"`
+	Env   []string `json:"env,omitempty"`
+}
+
+func (d *helpData) Text(p *page.Page) { p.B.WriteString(d.Help) }
+
+func helpOfCommands(all []*Command) (out []helpOfCommand) {
+	for _, cmd := range all {
+		one := helpOfCommand{
+			Name: cmd.Name, Alias: cmd.alias, Summary: cmd.Summary, Usage: cmd.UsageLine(true), Detail: cmd.Detail,
+			Example: cmd.Example,
+			Flags:   helpOfFlags(cmd.Flags), WriteFlags: []string{},
+		}
+		for _, g := range HelpGroups() {
+			if slices.Contains(strings.Fields(g.Names), cmd.Path()[0]) {
+				one.Group = g.title
+			}
+		}
+		for _, o := range ShownOptions(cmd.writeFlags(writeFlags())) {
+			one.WriteFlags = append(one.WriteFlags, o.Name)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func helpOfFlags(flags []Flag) []helpOfFlag {
+	out := []helpOfFlag{}
+	for _, o := range ShownOptions(flags) {
+		out = append(out, helpOfFlag{Name: o.Name, Short: strings.Join(o.names[1:], ""), Value: o.Typed().Shown,
+			Usage: o.Usage, Env: o.EnvVars})
+	}
+	return out
+}

@@ -1,0 +1,163 @@
+package codecmd
+
+import (
+	"strconv"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+type codeText struct{ *code.ListResult }
+
+func (d codeText) Text(p *page.Page) {
+	commits := func(n *int) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.Itoa(*n)
+	}
+	page.TableOf(p, d.Items.Items, []page.Column[code.Item]{
+		{Column: screen.Column{Name: "THREAD"},
+			Cell: page.Text(func(i code.Item) thread.ThreadID { return i.ThreadID })},
+		{Column: screen.Column{Name: "STATE"}, Cell: page.Text(codeWords)},
+		{Column: screen.Column{Name: "BRANCH", Shrinks: true}, Cell: page.Text(codeBranch)},
+		{Column: screen.Column{Name: "TARGET", Goes: 3, Shrinks: true},
+			Cell: page.Text(func(i code.Item) string { return page.OrZero(i.Target) }), Used: true},
+		{Column: screen.Column{Name: "AHEAD"}, Cell: page.Text(func(i code.Item) string { return commits(i.Ahead) }),
+			Used: true},
+		{Column: screen.Column{Name: "BEHIND"}, Cell: page.Text(func(i code.Item) string { return commits(i.Behind) }),
+			Used: true},
+		{Column: screen.Column{Name: "CONFLICTS"}, Cell: page.Text(codeConflicts), Used: true},
+		{Column: screen.Column{Name: "CHANGED"}, Cell: page.Text(func(i code.Item) string { return commits(i.Dirty) }),
+			Used: true},
+		{Column: screen.Column{Name: "NEW"}, Cell: page.Text(func(i code.Item) string { return commits(i.Untracked) }),
+			Used: true},
+		{Column: screen.Column{Name: "HEAD", Goes: 1},
+			Cell: page.Text(func(i code.Item) string { return short(i.Head) }), Used: true},
+		{Column: screen.Column{Name: "WORKTREE", Goes: 2, Shrinks: true, CutStart: true},
+			Cell: page.Text(func(i code.Item) string { return i.Worktree })},
+	})
+	for _, i := range d.Items.Items {
+		if i.Moved != "" {
+			p.Line("%s: %s", i.ThreadID, i.Moved)
+		}
+	}
+	if d.Total == 0 {
+		p.Line("no thread owns code; leslie spawn --code makes one that does")
+	}
+}
+
+// codeWords is the state of a thread's code in words.
+func codeWords(i code.Item) string {
+	switch {
+	case page.OrZero(i.Busy) != "":
+		return *i.Busy
+	case page.OrZero(i.Landed) && i.State == thread.CodeReady:
+		return "landed"
+	}
+	return string(i.State)
+}
+
+// codeConflicts is the number of paths in which a thread's code conflicts with its target.
+func codeConflicts(i code.Item) string {
+	if i.Conflicts == nil || len(*i.Conflicts) == 0 {
+		return ""
+	}
+	return strconv.Itoa(len(*i.Conflicts))
+}
+
+type codePairsText struct{ *code.PairsResult }
+
+func (d codePairsText) Text(p *page.Page) {
+	for _, pair := range d.Items.Items {
+		p.Line("%s and %s conflict in %s", pair.Threads[0], pair.Threads[1], app.Joined(pair.Paths))
+	}
+	if d.Total == 0 && d.Complete {
+		p.Line("no two threads' code conflicts")
+	}
+	if !d.Complete {
+		p.Line("not every pair could be compared")
+	}
+	p.Field("order", app.Joined(d.Order))
+}
+
+// codeBranch is a thread's branch, and what its worktree has checked out instead.
+func codeBranch(i code.Item) string {
+	switch {
+	case i.CheckedOut == nil:
+		return i.Branch
+	case *i.CheckedOut == "":
+		return i.Branch + " (detached)"
+	}
+	return i.Branch + " (" + *i.CheckedOut + ")"
+}
+
+// short is the beginning of a commit's id.
+func short(commit *string) string {
+	text := page.OrZero(commit)
+	return text[:min(len(text), 8)]
+}
+
+// Code is the command leslie code.
+func Code() *cli.Command {
+	return &cli.Command{
+		Name: "code", Summary: "show branches and worktrees of threads that own code: what is committed and what is " +
+			"not",
+		Hint: cli.Hint{When: cli.Watching, Line: "code ID"},
+		Detail: "CHANGED and NEW are files that are not committed. Without ids: all threads that own code (leslie " +
+			"spawn --code).",
+		Example:  "leslie code thread-a1b2c3d4",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
+		Flags: []cli.Flag{cli.Toggle("pairs",
+			"which threads' code conflicts with which, and an order to merge them")}, Run: runCode,
+	}
+}
+
+// CodeList is for those who expect it beside the other lists.
+func CodeList() *cli.Command {
+	cmd := Code()
+	cmd.Name, cmd.Summary, cmd.Hint, cmd.Example = "code list", "the same as leslie code", cli.Hint{},
+		"leslie code list"
+	return cmd
+}
+
+func runCode(c *cli.Call) (cli.Data, error) {
+	in := code.ListRequest{Threads: c.Flags.Args().Slice()}
+	if c.On("pairs") {
+		return cli.RunUseCase(c, code.Pairs, in, func(d *code.PairsResult) cli.Data { return codePairsText{d} })
+	}
+	data, err := cli.RunUseCase(c, code.List, in, func(d *code.ListResult) cli.Data { return codeText{d} })
+	return data, c.MeantSubcommand(err, "code", in.Threads...)
+}
+
+type codeSetupText struct{ *code.SetupResult }
+
+func (d codeSetupText) Text(p *page.Page) {
+	if !d.Changed {
+		p.Line("nothing changed")
+	}
+	p.Line("code of %s  %s", d.ThreadID, d.State)
+	p.Field("branch", d.Branch)
+	p.Field("worktree", d.Worktree)
+	if d.Setup != nil {
+		p.Field("setup", "ended with status "+strconv.Itoa(d.Setup.Exit))
+	}
+}
+
+// CodeSetup is the command leslie code setup.
+func CodeSetup() *cli.Command {
+	return &cli.Command{
+		Name: "code setup", Summary: "make a thread's worktree ready: finish it, copy what .worktreeinclude names, " +
+			"run code.setup", Writes: true, NotBatchable: true,
+		Example: "leslie code setup thread-a1b2c3d4", Operands: []cli.Operand{cli.ThreadOperand()}, Run: runCodeSetup,
+	}
+}
+
+func runCodeSetup(c *cli.Call) (cli.Data, error) {
+	return cli.RunUseCase(c, code.Setup, code.SetupRequest{Thread: c.TargetThread()},
+		func(d *code.SetupResult) cli.Data { return codeSetupText{d} })
+}

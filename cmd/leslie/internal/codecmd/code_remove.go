@@ -1,0 +1,144 @@
+package codecmd
+
+import (
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app/code"
+	"leslie/thread"
+)
+
+type codeRemoveText struct{ *code.RemoveResult }
+
+func (d codeRemoveText) Text(p *page.Page) {
+	switch {
+	case d.State == nil:
+		p.Line("%s no longer owns its worktree, which leslie did not make and leaves where it is", d.ThreadID)
+	case *d.State == thread.CodeLost:
+		p.Line("code of %s  lost: its folder is not there, and nothing could be kept", d.ThreadID)
+	default:
+		p.Line("code of %s  removed", d.ThreadID)
+	}
+	p.Field("worktree", d.Worktree)
+	branch := d.Branch
+	if !d.BranchKept {
+		branch += " (deleted: its commits are elsewhere)"
+	}
+	p.Field("branch", branch)
+	if d.Rescue != nil {
+		p.Field("kept in", d.Rescue.Ref)
+	}
+}
+
+// CodeRemove is the command leslie code remove.
+func CodeRemove() *cli.Command {
+	return &cli.Command{
+		Name: "code remove", Summary: "remove a thread's worktree; what is not committed is kept", Writes: true,
+		NotBatchable: true,
+		Detail: "The branch stays, unless leslie made it and it has landed. leslie code restore brings everything " +
+			"back. A worktree that leslie did not make stays where it is; the thread only no longer owns it.",
+		Example:  "leslie code remove thread-a1b2c3d4",
+		Operands: []cli.Operand{cli.ThreadOperand()}, Run: runCodeRemove,
+	}
+}
+
+func runCodeRemove(c *cli.Call) (cli.Data, error) {
+	return cli.RunUseCase(c, code.Remove, code.RemoveRequest{Thread: c.TargetThread()},
+		func(d *code.RemoveResult) cli.Data { return codeRemoveText{d} })
+}
+
+type codeRestoreText struct{ *code.RestoreResult }
+
+func (d codeRestoreText) Text(p *page.Page) {
+	if !d.Changed {
+		p.Line("nothing changed")
+	}
+	p.Line("code of %s  %s", d.ThreadID, d.State)
+	p.Field("worktree", d.Worktree)
+	p.Field("branch", d.Branch)
+	p.Field("with the work of", d.Rescued)
+}
+
+// CodeRestore is the command leslie code restore.
+func CodeRestore() *cli.Command {
+	return &cli.Command{
+		Name: "code restore", Summary: "bring a thread's worktree back, with what was not committed", Writes: true,
+		NotBatchable: true,
+		Example:      "leslie code restore thread-a1b2c3d4", Operands: []cli.Operand{cli.ThreadOperand()},
+		Run: runCodeRestore,
+	}
+}
+
+func runCodeRestore(c *cli.Call) (cli.Data, error) {
+	return cli.RunUseCase(c, code.Restore, code.RestoreRequest{Thread: c.TargetThread()},
+		func(d *code.RestoreResult) cli.Data { return codeRestoreText{d} })
+}
+
+type codeRepairText struct{ *code.RepairResult }
+
+func (d codeRepairText) Text(p *page.Page) {
+	for _, r := range d.Repaired {
+		p.Line("found %s  %s", r.ThreadID, r.Worktree)
+	}
+	for _, l := range d.Left {
+		p.Line("left %s  %s", l.ThreadID, l.Reason)
+	}
+	if len(d.Repaired)+len(d.Left) == 0 {
+		p.Line("every worktree is where it was")
+	}
+}
+
+// CodeRepair is the command leslie code repair.
+func CodeRepair() *cli.Command {
+	return &cli.Command{
+		Name: "code repair", Summary: "find worktrees again after the project or they were moved, as git worktree " +
+			"repair does", Writes: true, NotBatchable: true,
+		Detail: "DIR is where a worktree is now. It is found without where it was, beside that, and in the same " +
+			"place from the moved project. A copy of the project never takes the worktrees of the project that it " +
+			"was copied from.",
+		Example: "leslie code repair", Operands: []cli.Operand{{Value: cli.AnyText("DIR"), Optional: true, Many: true}},
+		Run: runCodeRepair,
+	}
+}
+
+func runCodeRepair(c *cli.Call) (cli.Data, error) {
+	in := code.RepairRequest{}
+	for _, dir := range c.Flags.Args().Slice() {
+		in.Folders = append(in.Folders, c.FromDir(dir))
+	}
+	return cli.RunUseCase(c, code.Repair, in, func(d *code.RepairResult) cli.Data { return codeRepairText{d} })
+}
+
+type codePruneText struct{ *code.PruneResult }
+
+func (d codePruneText) Text(p *page.Page) {
+	verb := "removed"
+	if d.DryRun {
+		verb = "would remove"
+	}
+	for _, r := range d.Removed {
+		p.Line("%s %s  %s", verb, r.ThreadID, r.Worktree)
+	}
+	for _, l := range d.Left {
+		p.Line("left %s  %s", l.ThreadID, l.Reason)
+	}
+	if len(d.Removed)+len(d.Left) == 0 {
+		p.Line("no thread has a worktree")
+	}
+}
+
+// CodePrune is the command leslie code prune.
+func CodePrune() *cli.Command {
+	return &cli.Command{
+		Name: "code prune", Summary: "remove the worktrees of ended threads whose code has landed", Writes: true,
+		Unrecorded: true,
+		Detail:     "Only where nothing is left uncommitted. The others stay, with the reason.",
+		Example:    "leslie code prune --dry-run",
+		Flags:      []cli.Flag{cli.Toggle("dry-run", "show what would be removed without changing anything")},
+		Run:        runCodePrune,
+	}
+}
+
+func runCodePrune(c *cli.Call) (cli.Data, error) {
+	return cli.RunUseCase(c, code.Prune, code.PruneRequest{DryRun: c.On("dry-run")},
+		func(d *code.PruneResult) cli.Data { return codePruneText{d} })
+}

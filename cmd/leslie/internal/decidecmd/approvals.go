@@ -1,0 +1,98 @@
+package decidecmd
+
+import (
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/decisions"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+// This file lists grants: open requests and decided ones, and what has changed in a
+// thread since its request.
+
+// approvalsText has what waits for a person.
+type approvalsText struct {
+	*decisions.ListApprovalsResult
+	all bool
+}
+
+func (d approvalsText) Text(p *page.Page) {
+	if p.Width > 0 {
+		d.table(p)
+	} else {
+		for _, a := range d.Items.Items {
+			page.ApprovalText(p, a)
+		}
+	}
+	p.Rest(len(d.Items.Items), d.Total)
+	for _, t := range d.Suspended {
+		p.Line("thread %s  suspended by the mistake limit: %d failed commands in a row by %s, last %s", t.ThreadID,
+			t.Count, t.Actor, t.LastCode)
+	}
+	switch {
+	case len(d.Items.Items)+len(d.Suspended) > 0:
+	case d.all:
+		p.Line("no approvals yet")
+	default:
+		p.Line("no open requests")
+	}
+}
+
+// table is the list for a person at a terminal.
+func (d approvalsText) table(p *page.Page) {
+	deadline := func(a app.ApprovalRecord) screen.Cell {
+		cell := p.When(a.Deadline)
+		if a.Deadline != nil && a.Status == thread.GrantOpen {
+			cell.Text += ", then " + string(*a.Fallback)
+		}
+		return cell
+	}
+	status := func(a app.ApprovalRecord) screen.Cell {
+		if !d.all {
+			return screen.Cell{}
+		}
+		return screen.Grant(a.Status)
+	}
+	page.TableOf(p, d.Items.Items, []page.Column[app.ApprovalRecord]{
+		{Column: screen.Column{Name: "APPROVAL"},
+			Cell: page.Text(func(a app.ApprovalRecord) thread.ApprovalID { return a.ApprovalID })},
+		{Column: screen.Column{Name: "THREAD"},
+			Cell: page.Text(func(a app.ApprovalRecord) thread.ThreadID { return a.ThreadID })},
+		{Column: screen.Column{Name: "STATUS"}, Cell: status, Used: true},
+		{Column: screen.Column{Name: "SCOPE", Shrinks: true},
+			Cell: page.Text(func(a app.ApprovalRecord) string { return app.Joined(a.Scope) })},
+		{Column: screen.Column{Name: "MERGE", Goes: 1},
+			Cell: page.Text(func(a app.ApprovalRecord) thread.MergeID { return page.OrZero(a.MergeID) }), Used: true},
+		{Column: screen.Column{Name: "ASKED", Goes: 2},
+			Cell: func(a app.ApprovalRecord) screen.Cell { return p.When(&a.CreatedAt) }},
+		{Column: screen.Column{Name: "DEADLINE", Goes: 4}, Cell: deadline, Used: true},
+		{Column: screen.Column{Name: "UNTIL", Goes: 3},
+			Cell: func(a app.ApprovalRecord) screen.Cell { return p.When(a.Until) }, Used: true},
+		{Column: screen.Column{Name: "REASON", Shrinks: true},
+			Cell: page.Text(func(a app.ApprovalRecord) string { return a.Reason }), Used: true},
+	})
+}
+
+// Approvals is the command leslie approvals.
+func Approvals() *cli.Command {
+	return &cli.Command{
+		Name: "approvals", Summary: "list the requests that wait for a person's decision",
+		Hint: cli.Hint{When: cli.Asking, Line: "approvals"},
+		Detail: "--all includes decided requests, delegations and requests of archived threads. If there are more " +
+			"than --limit, the newest are shown.",
+		Example: "leslie approvals",
+		Flags: []cli.Flag{
+			cli.Toggle("all", "include decided requests and delegations"),
+			cli.LimitFlag(), cli.TimeFlag(),
+		},
+		Run: runApprovals,
+	}
+}
+
+func runApprovals(c *cli.Call) (cli.Data, error) {
+	in := decisions.ListApprovalsRequest{All: c.On("all"), Limit: c.Count("limit", app.DefaultLimit)}
+	return cli.RunUseCase(c, decisions.ListApprovals, in,
+		func(d *decisions.ListApprovalsResult) cli.Data { return approvalsText{d, in.All} })
+}

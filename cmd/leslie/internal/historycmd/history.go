@@ -1,0 +1,101 @@
+package historycmd
+
+import (
+	"strconv"
+	"time"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/history"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+// OperationText is the text form of an operation.
+type OperationText struct{ app.OperationRecord }
+
+// Text is the operation as one line of a stream.
+func (d OperationText) Text(p *page.Page) {
+	about := "-"
+	if d.ThreadID != nil {
+		about = string(*d.ThreadID)
+	}
+	p.Line("%d  %s  %s  %s %s  %s  %s", int64(d.Seq), d.Time.Format(time.RFC3339), string(d.OperationID), string(d.As),
+		d.Actor, d.Command, about)
+}
+
+type historyText struct {
+	*history.HistoryResult
+	// marked: a person at a terminal reads it, and is told what is undone.
+	marked bool
+}
+
+func (d historyText) Text(p *page.Page) {
+	page.TableOf(p, d.Items.Items, []page.Column[app.OperationRecord]{
+		{Column: screen.Column{Name: "SEQ"},
+			Cell: page.Text(func(op app.OperationRecord) string { return strconv.FormatInt(int64(op.Seq), 10) })},
+		{Column: screen.Column{Name: "OPERATION"},
+			Cell: page.Text(func(op app.OperationRecord) thread.OperationID { return op.OperationID })},
+		{Column: screen.Column{Name: "TIME"},
+			Cell: func(op app.OperationRecord) screen.Cell { return p.When(&op.Time) }},
+		{Column: screen.Column{Name: "AS", Goes: 1},
+			Cell: page.Text(func(op app.OperationRecord) thread.ActorKind { return op.As })},
+		{Column: screen.Column{Name: "ACTOR", Goes: 2, Shrinks: true},
+			Cell: page.Text(func(op app.OperationRecord) string { return op.Actor })},
+		{Column: screen.Column{Name: "COMMAND"}, Cell: d.command},
+		{Column: screen.Column{Name: "THREAD", Shrinks: true},
+			Cell: page.Text(func(op app.OperationRecord) thread.ThreadID { return page.OrZero(op.ThreadID) })},
+	})
+	p.Rest(len(d.Items.Items), d.Total)
+	if d.Total == 0 {
+		p.Line("no operations")
+	}
+	if d.marked && d.Undo != "" {
+		p.Line("leslie undo takes back %s", d.Undo)
+	}
+	if d.marked && d.Redo != "" {
+		p.Line("leslie redo brings back %s", d.Redo)
+	}
+}
+
+// command is an operation's command. A person is told what it did to others; an operation
+// that is undone stands back.
+func (d historyText) command(op app.OperationRecord) screen.Cell {
+	switch {
+	case !d.marked:
+	case op.UndoneBy != "":
+		return screen.Faint(op.Command + " (undone)")
+	case op.Redoes != "":
+		return screen.Text(op.Command + " " + string(op.Redoes))
+	case op.Undoes != "":
+		return screen.Text(op.Command + " " + string(op.Undoes))
+	}
+	return screen.Text(op.Command)
+}
+
+// History is the command leslie history.
+func History() *cli.Command {
+	return &cli.Command{
+		Name: "history", Summary: "list operations, newest first",
+		Detail: "Here --thread is a filter: only operations on that thread. To get the next page, pass the last " +
+			"seq of this page as --before.",
+		Example: "leslie history --limit 10",
+		Flags: []cli.Flag{
+			cli.LimitFlag(), cli.TimeFlag(),
+			cli.NewFlag("since", cli.ACount("REV"), "only operations after this revision"),
+			cli.NewFlag("before", cli.ACount("REV"), "only operations before this revision"),
+		},
+		Run: runHistory,
+	}
+}
+
+func runHistory(c *cli.Call) (cli.Data, error) {
+	in := history.HistoryRequest{
+		Thread: c.Text("thread"), // LESLIE_THREAD is not a filter
+		Since:  thread.Revision(c.Count("since", 0)), Before: c.RevisionOf("before"),
+		Limit: c.Count("limit", app.DefaultLimit),
+	}
+	return cli.RunUseCase(c, history.History, in,
+		func(d *history.HistoryResult) cli.Data { return historyText{d, c.PersonReads(c.Env.StdoutTTY)} })
+}

@@ -1,0 +1,31 @@
+package page
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"leslie/thread"
+)
+
+// CountsText formats counts as "2 active, 1 completed".
+func CountsText(counts thread.Counts) string {
+	var parts []string
+	for _, status := range thread.Statuses() {
+		if n := counts[status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Many formats a count with a word whose plural ends in s.
+func Many(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}

@@ -1,0 +1,4 @@
+// Package page has what text answers are made of: lines, fields, tables and the text form of
+// records that several commands show. What comes from outside is escaped, so that no title
+// and no content can move a cursor, forge a line or speak with the terminal.
+package page

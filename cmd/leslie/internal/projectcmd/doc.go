@@ -1,0 +1,3 @@
+// Package projectcmd has the commands about a project as a whole: init, setup, configuration,
+// import and export, other machines, doctor.
+package projectcmd

@@ -1,0 +1,275 @@
+package projectcmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/projects"
+)
+
+// This file implements the commands about projects on several machines.
+
+type remoteInitText struct{ *projects.RemoteInitResult }
+
+func (d remoteInitText) Text(p *page.Page) {
+	p.Line("remote %s  %s", d.Project, page.Many(d.Operations, "operation"))
+	p.Field("replicas", d.Replicas)
+	p.Line("next: leslie connect %s", d.URL)
+}
+
+func urlOperand(needed bool) cli.Operand {
+	return cli.Operand{Value: &cli.Value{Shown: "URL", Check: cli.Fits}, Optional: !needed}
+}
+
+// checkURL adds the faults of the operand, if it is there.
+func checkURL(c *cli.Call, faults func(app.Names) []app.Fault) {
+	if c.Operand(0) != "" {
+		c.CheckRequest(faults, map[string]string{"URL": "URL"})
+	}
+}
+
+// RemoteInit is the command leslie remote init.
+func RemoteInit() *cli.Command {
+	return &cli.Command{
+		Name: "remote init", Summary: "make the project's log on a remote, so that other machines can work on it",
+		Writes: true, NotBatchable: true,
+		Detail: "Uploads the whole history and the artifacts of all threads to NATS JetStream servers, and connects " +
+			"this store. Other machines then run leslie connect with the URL that this prints. Before anything is " +
+			"uploaded, the settings of the servers are checked. Run it again if it was interrupted.",
+		Example:  "leslie remote init nats://one.example.com,two.example.com,three.example.com",
+		Operands: []cli.Operand{urlOperand(true)},
+		Run: func(c *cli.Call) (cli.Data, error) {
+			in := projects.RemoteInitRequest{URL: c.Operand(0)}
+			checkURL(c, in.Faults)
+			return cli.RunUseCase(c, projects.RemoteInit, in,
+				func(d *projects.RemoteInitResult) cli.Data { return remoteInitText{d} })
+		},
+	}
+}
+
+type remoteRestoreText struct{ *projects.RemoteRestoreResult }
+
+func (d remoteRestoreText) Text(p *page.Page) {
+	remoteInitText{&d.RemoteInitResult}.Text(p)
+	if d.Renewed > 0 {
+		p.Field("content stored again", d.Renewed)
+	}
+	for _, c := range d.Damaged {
+		p.Field("still damaged, and not on this machine", c.What)
+	}
+}
+
+// RemoteRestore is the command leslie remote restore.
+func RemoteRestore() *cli.Command {
+	return &cli.Command{
+		Name: "remote restore", Summary: "make the project's log anew from this machine's copy", Writes: true,
+		NotBatchable: true,
+		Detail: "For servers that have lost the log, went back to an older one, or have it or content damaged " +
+			"(T513): what this machine has of that content is stored again. Compare leslie remote status on all " +
+			"machines first, and run this where the revision is greatest: operations that only other machines know " +
+			"are refused there from then on (T512).",
+		Example: "leslie remote restore",
+		Run: func(c *cli.Call) (cli.Data, error) {
+			return cli.RunUseCase(c, projects.RemoteRestore, projects.RemoteRestoreRequest{},
+				func(d *projects.RemoteRestoreResult) cli.Data { return remoteRestoreText{d} })
+		},
+	}
+}
+
+type remoteStatusText struct{ *projects.RemoteStatusResult }
+
+func (d remoteStatusText) Text(p *page.Page) {
+	if !d.Connected {
+		p.Line("the project is on this machine alone; leslie remote init URL makes it one of several machines")
+		return
+	}
+	p.Line("remote %s", *d.URL)
+	p.Field("machine", *d.Machine)
+	p.Field("revision", d.Revision)
+	switch {
+	case d.Damaged:
+		p.Field("damaged", d.Reason)
+	case d.Diverged:
+		p.Field("diverged", d.Reason)
+	case !d.Reachable:
+		p.Field("unreachable", d.Reason)
+	case *d.Lag > 0:
+		p.Field("behind", page.Many(*d.Lag, "operation"))
+	default:
+		p.Field("behind", "nothing")
+	}
+	var rows [][]string
+	for _, m := range d.Machines {
+		name := m.Name
+		if m.Own {
+			name += " (this one)"
+		}
+		rows = append(rows, []string{name, strconv.Itoa(m.Operations), strconv.Itoa(int(m.Seq)), p.At(m.Last)})
+	}
+	p.Table("MACHINE OPERATIONS NEWEST AT", rows)
+}
+
+// RemoteStatus is the command leslie remote status.
+func RemoteStatus() *cli.Command {
+	return &cli.Command{
+		Name:    "remote status",
+		Summary: "show where the project's log is, how far behind this machine is, and who writes",
+		Example: "leslie remote status",
+		Run: func(c *cli.Call) (cli.Data, error) {
+			return cli.RunUseCase(c, projects.RemoteStatus, projects.RemoteStatusRequest{},
+				func(d *projects.RemoteStatusResult) cli.Data { return remoteStatusText{d} })
+		},
+	}
+}
+
+type remoteCheckText struct{ *projects.RemoteCheckResult }
+
+func (d remoteCheckText) Text(p *page.Page) {
+	p.Line("%s, %s of each log", page.Many(d.Servers, "server"), page.Many(d.Replicas, "replica"))
+	var rows [][]string
+	for _, s := range d.Settings {
+		verdict := "fine"
+		if !s.Fine {
+			verdict = "wanted: " + s.Wanted
+		}
+		rows = append(rows, []string{s.Server, s.What, s.Found, verdict})
+	}
+	p.Table("SERVER SETTING FOUND VERDICT", rows)
+	switch {
+	case d.Log == nil:
+	case len(d.Log.Damaged) == 0:
+		p.Field("log", page.Many(int(d.Log.Lines), "line")+", each of them whole")
+	default:
+		p.Field("log", page.Many(int(d.Log.Lines), "line")+", damaged: "+strings.Trim(fmt.Sprint(d.Log.Damaged), "[]"))
+	}
+	if d.Content == nil {
+		return
+	}
+	if len(d.Content.Damaged) == 0 {
+		p.Field("content", page.Many(d.Content.Blobs, "blob")+", each of them whole")
+	}
+	for _, one := range d.Content.Damaged {
+		where := "not on this machine"
+		if one.Here {
+			where = "whole on this machine"
+		}
+		p.Field("damaged content", one.What+" ("+where+")")
+	}
+}
+
+// IsPartialResult: what was found is shown, too.
+func (d remoteCheckText) IsPartialResult() {}
+
+// RemoteCheck is the command leslie remote check.
+func RemoteCheck() *cli.Command {
+	return &cli.Command{
+		Name: "remote check", Summary: "check how the servers of a remote are set up, and the project's log",
+		Detail: "Without URL those of the project, every line of its log and all content: T513 names what no server " +
+			"has whole. Settings with which a power cut could lose what was acknowledged are refused (T402), with " +
+			"the lines to add.",
+		Example:  "leslie remote check nats://one.example.com",
+		Operands: []cli.Operand{urlOperand(false)},
+		Run: func(c *cli.Call) (cli.Data, error) {
+			in := projects.RemoteCheckRequest{URL: c.Operand(0)}
+			checkURL(c, in.Faults)
+			d, err := cli.UseCase(c, projects.RemoteCheck, in)
+			if d == nil {
+				return nil, err
+			}
+			return remoteCheckText{d}, err
+		},
+	}
+}
+
+type remoteLeaveText struct{ *projects.RemoteLeaveResult }
+
+func (d remoteLeaveText) Text(p *page.Page) {
+	if !d.Changed {
+		p.Line("nothing to do: the project is on this machine alone")
+		return
+	}
+	p.Line("left %s: this store is one of its own now", d.URL)
+}
+
+// RemoteLeave is the command leslie remote leave.
+func RemoteLeave() *cli.Command {
+	return &cli.Command{
+		Name: "remote leave", Summary: "make this machine's copy a store of its own", Writes: true, NotBatchable: true,
+		Detail: "Brings all published artifacts here first. The log and the other machines stay as they are, and " +
+			"see nothing of what is done here from then on.",
+		Example: "leslie remote leave",
+		Run: func(c *cli.Call) (cli.Data, error) {
+			return cli.RunUseCase(c, projects.RemoteLeave, projects.RemoteLeaveRequest{},
+				func(d *projects.RemoteLeaveResult) cli.Data { return remoteLeaveText{d} })
+		},
+	}
+}
+
+type connectText struct{ *projects.ConnectResult }
+
+func (d connectText) Text(p *page.Page) {
+	p.Line("connected %s/%s to %s at revision %d: %s", d.Root, app.StoreFolder, d.Project, d.Revision,
+		page.Many(d.Threads, "thread"))
+	p.Field("machine", d.Machine)
+	p.Line("next: leslie list")
+}
+
+// Connect is the command leslie connect.
+func Connect() *cli.Command {
+	return &cli.Command{
+		Name: "connect", Summary: "make this folder a copy of a project that other machines work on", Writes: true,
+		Unrecorded: true,
+		Detail: "URL is what leslie remote init and leslie remote status show. The folder gets a store with the " +
+			"whole history; artifacts come when you look at a thread. Credentials are in ~/.leslie/remote.creds, or " +
+			"in the file that LESLIE_REMOTE_CREDS names. Run it again if it was interrupted.",
+		Example:  "leslie connect nats://one.example.com/proj-k3v7q2ma",
+		Operands: []cli.Operand{urlOperand(true)},
+		Run: func(c *cli.Call) (cli.Data, error) {
+			in := projects.ConnectRequest{Dir: c.Who.Dir, URL: c.Operand(0)}
+			checkURL(c, in.Faults)
+			if err := c.Usage(); err != nil {
+				return nil, err
+			}
+			op, d, err := projects.Connect(c.Ctx, c.Environment(), c.Caller(), c.Request(), in)
+			c.Op = op
+			if d == nil {
+				return nil, err
+			}
+			return connectText{d}, err
+		},
+	}
+}
+
+type publishText struct{ *projects.PublishResult }
+
+func (d publishText) Text(p *page.Page) {
+	if len(d.Threads) == 0 {
+		p.Line("nothing to publish: other machines have all of it")
+		return
+	}
+	for _, t := range d.Threads {
+		p.Line("published %s: %s", fmt.Sprint(t.ThreadID), page.Many(t.Files, "file"))
+	}
+}
+
+// Publish is the command leslie publish.
+func Publish() *cli.Command {
+	return &cli.Command{
+		Name: "publish", Summary: "take the artifacts of threads to the other machines now", Writes: true,
+		NotBatchable: true,
+		Hint:         cli.Hint{When: cli.Sharing, Line: "publish ID"},
+		Detail: "In a project on several machines artifacts go along with what hands work on: done, checkpoint, " +
+			"merge, reference, spawn, transfer, release, suspend. This is for in between. Without ID it publishes " +
+			"all threads whose artifacts have changed here.",
+		Example:  "leslie publish thread-a1b2c3d4",
+		Operands: []cli.Operand{cli.Operand{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
+		Run: func(c *cli.Call) (cli.Data, error) {
+			return cli.RunUseCase(c, projects.Publish, projects.PublishRequest{Thread: c.Operand(0)},
+				func(d *projects.PublishResult) cli.Data { return publishText{d} })
+		},
+	}
+}

@@ -1,0 +1,73 @@
+package runcmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app/agents"
+	"leslie/internal/screen"
+)
+
+type agentsText struct{ *agents.AgentsResult }
+
+func (d agentsText) Text(p *page.Page) {
+	page.TableOf(p, d.Items, []page.Column[agents.AgentItem]{
+		{Column: screen.Column{Name: "AGENT"}, Cell: page.Text(agentName)},
+		{Column: screen.Column{Name: "STATE", Shrinks: true}, Cell: page.Text(agentState)},
+		{Column: screen.Column{Name: "MODE", Goes: 2},
+			Cell: page.Text(func(i agents.AgentItem) string { return page.OrZero(i.Mode) }), Used: true},
+		{Column: screen.Column{Name: "COMMAND", Goes: 1, Shrinks: true},
+			Cell: page.Text(func(i agents.AgentItem) string { return strings.Join(i.Command, " ") })},
+	})
+}
+
+// agentName marks the agent that runs when no other is named.
+func agentName(i agents.AgentItem) string {
+	if i.Default {
+		return i.Name + " (default)"
+	}
+	return i.Name
+}
+
+// agentState says whether an agent can be started.
+func agentState(i agents.AgentItem) string {
+	switch {
+	case i.Check != nil && i.Check.OK:
+		state := strings.TrimSpace(fmt.Sprintf("%s %s", i.Check.Agent, i.Check.Version))
+		if !i.Check.ModeSet {
+			state += ", has no mode " + *i.Mode
+		}
+		return fmt.Sprintf("%s, ready in %d ms", state, i.Check.Ms)
+	case i.Check != nil:
+		return string(i.Check.Code) + ": " + i.Check.Message
+	case i.Program == nil && i.Package != "":
+		return "not installed (npm install -g " + i.Package + ")"
+	case i.Program == nil:
+		return "not found"
+	}
+	if i.LimitedUntil != nil {
+		return "installed, may use nothing more until " + i.LimitedUntil.Format(time.RFC3339)
+	}
+	return "installed"
+}
+
+// Agents is the command leslie agents.
+func Agents() *cli.Command {
+	return &cli.Command{
+		Name: "agents", Summary: "list the coding agents that leslie can start, and check that they do",
+		Detail: "--check starts each that is installed, opens a session and ends it; no prompt is sent, so it costs " +
+			"nothing. With a NAME, a failure is an error. Your own configuration names others (run.agents), and the " +
+			"one to run (run.agent).",
+		Example:  "leslie agents --check",
+		Operands: []cli.Operand{{Value: cli.AnyText("NAME").Offering(cli.AgentNames), Optional: true}},
+		Flags:    []cli.Flag{cli.Toggle("check", "start each one, open a session and end it")}, Run: runAgents,
+	}
+}
+
+func runAgents(c *cli.Call) (cli.Data, error) {
+	return cli.RunUseCase(c, agents.Agents, agents.AgentsRequest{Name: c.Operand(0), Check: c.On("check")},
+		func(d *agents.AgentsResult) cli.Data { return agentsText{d} })
+}

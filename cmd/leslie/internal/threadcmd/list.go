@@ -1,0 +1,94 @@
+package threadcmd
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/threads"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+type listText struct {
+	*threads.ListResult
+	tree bool
+}
+
+func (d listText) Text(p *page.Page) {
+	columns := threadColumns(p)
+	if d.tree {
+		columns = slices.DeleteFunc(columns,
+			func(col page.Column[app.ThreadItem]) bool { return col.Name == "PARENT" })
+	}
+	page.TableOf(p, d.Items.Items, columns)
+	p.Rest(len(d.Items.Items), d.Total)
+	if d.Total == 0 {
+		p.Line("no threads match")
+	}
+}
+
+// silence says how long ago the holder of a claim was last heard of, behind a comma; "" where
+// that is not worth a word.
+func silence(claim *app.ClaimRecord) string {
+	if claim == nil || claim.Silent < time.Minute {
+		return ""
+	}
+	return ", " + heardText(claim)
+}
+
+// heardText says how long ago the holder of a claim was last heard of.
+func heardText(claim *app.ClaimRecord) string {
+	return "last heard of " + screen.Since(claim.Heard())
+}
+
+func statusWords() []string {
+	var words []string
+	for _, s := range thread.Statuses() {
+		words = append(words, string(s))
+	}
+	return words
+}
+
+// List is the command leslie list.
+func List() *cli.Command {
+	return &cli.Command{
+		Name: "list", Summary: "list threads", Example: "leslie list --ready",
+		Detail: "CLAIM has who holds a thread, and how long ago the holder was last heard of if that is a minute or " +
+			"more (at a terminal: ten minutes); with --time the column HEARD has it, in JSON heardAt.",
+		Hint: cli.Hint{When: cli.Starting, Line: "list --ready"},
+		Flags: []cli.Flag{
+			cli.NewFlag("status",
+				cli.OneOf(statusWords()...).As("S").Formerly(map[string]string{"blocked": "suspended"}),
+				"only threads with this status: "+strings.Join(statusWords(), ", ")),
+			cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "only threads of this objective"),
+			cli.NewFlag("parent", cli.AnID("ID", cli.ThreadIDs), "only children of this thread"),
+			cli.NewFlag("tag", cli.AnyText("T").Offering(cli.TagNames), "only threads with this tag"),
+			cli.NewFlag("executor", cli.OneOf(executorWords()...), "only threads for this executor"),
+			cli.Toggle("ready", "only ready threads: active, unclaimed, nothing they wait for"),
+			cli.Toggle("mine", "only threads that you have claimed"),
+			cli.Toggle("all", "include archived threads"),
+			cli.Toggle("tree", "children below their parents"),
+			cli.LimitFlag(), cli.TimeFlag(),
+		},
+		Run: runList,
+	}
+}
+
+func runList(c *cli.Call) (cli.Data, error) {
+	in := threads.ListRequest{
+		Status: thread.Status(c.Text("status")), Objective: c.Text("objective"), Parent: c.Text("parent"),
+		Tag:      c.Text("tag"),
+		Executor: thread.Executor(c.Text("executor")), Ready: c.On("ready"), Mine: c.On("mine"), All: c.On("all"),
+		Tree:  c.On("tree"),
+		Limit: c.Count("limit", app.DefaultLimit),
+	}
+	c.CheckRequest(in.Faults, nil)
+	if c.PersonReads(c.Env.StdoutTTY) {
+		in.Order = thread.ByUrgency
+	}
+	return cli.RunUseCase(c, threads.List, in, func(d *threads.ListResult) cli.Data { return listText{d, in.Tree} })
+}

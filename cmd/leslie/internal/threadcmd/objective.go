@@ -1,0 +1,116 @@
+package threadcmd
+
+import (
+	"time"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/threads"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+// objectiveText is one objective.
+type objectiveText struct{ app.ObjectiveRecord }
+
+func (d objectiveText) Text(p *page.Page) {
+	p.Line("objective %s  %s", d.ObjectiveID, d.Status)
+	p.Field("title", d.Title)
+	p.Field("created", d.CreatedAt.Format(time.RFC3339))
+	if d.DoneAt != nil {
+		p.Field("done", d.DoneAt.Format(time.RFC3339))
+	}
+	p.Field("threads", page.CountsText(d.Threads))
+	if d.Runs != nil {
+		p.Field("runs", page.TotalsText(d.Runs))
+	}
+}
+
+type objectiveWrittenText struct{ *threads.ObjectiveResult }
+
+func (d objectiveWrittenText) Text(p *page.Page) { objectiveText{d.ObjectiveRecord}.Text(p) }
+
+func objectiveWritten(d *threads.ObjectiveResult) cli.Data { return objectiveWrittenText{d} }
+
+// ObjectiveCreate is the command leslie objective create.
+func ObjectiveCreate() *cli.Command {
+	return &cli.Command{
+		Name: "objective create", Summary: "create an objective: a goal that threads work for", Writes: true,
+		Hint:     cli.Hint{When: cli.Starting, Line: "objective create TITLE"},
+		Example:  `leslie objective create "Ship the parser"`,
+		Operands: []cli.Operand{{Value: cli.AnyText("TITLE")}},
+		Flags: []cli.Flag{cli.NewFlag("id", cli.AnID("ID", cli.OtherIDs), "use this id instead of a random one"),
+			cli.FormerOperand("title")},
+		Run: runObjectiveCreate,
+	}
+}
+
+func runObjectiveCreate(c *cli.Call) (cli.Data, error) {
+	in := threads.CreateObjectiveRequest{Title: c.Operand(0), ID: c.Text("id")}
+	c.CheckRequest(in.Faults, map[string]string{"Title": "TITLE"})
+	return cli.RunUseCase(c, threads.CreateObjective, in, objectiveWritten)
+}
+
+type objectiveListText struct{ *threads.ListObjectivesResult }
+
+func (d objectiveListText) Text(p *page.Page) {
+	page.TableOf(p, d.Items.Items, []page.Column[app.ObjectiveRecord]{
+		{Column: screen.Column{Name: "OBJECTIVE"},
+			Cell: page.Text(func(o app.ObjectiveRecord) thread.ObjectiveID { return o.ObjectiveID })},
+		{Column: screen.Column{Name: "STATUS"},
+			Cell: func(o app.ObjectiveRecord) screen.Cell { return screen.Objective(o.Status) }},
+		{Column: screen.Column{Name: "THREADS", Goes: 1, Shrinks: true},
+			Cell: page.Text(func(o app.ObjectiveRecord) string { return page.CountsText(o.Threads) })},
+		{Column: screen.Column{Name: "TITLE", Shrinks: true},
+			Cell: page.Text(func(o app.ObjectiveRecord) string { return o.Title })},
+	})
+	p.Rest(len(d.Items.Items), d.Total)
+	if d.Total == 0 {
+		p.Line("no objectives yet; create one with: leslie objective create TITLE")
+	}
+}
+
+// ObjectiveList is the command leslie objective list.
+func ObjectiveList() *cli.Command {
+	return &cli.Command{
+		Name: "objective list", Summary: "list the objectives", Example: "leslie objective list",
+		Flags: []cli.Flag{cli.LimitFlag()}, Run: runObjectiveList,
+	}
+}
+
+func runObjectiveList(c *cli.Call) (cli.Data, error) {
+	in := threads.ListObjectivesRequest{Limit: c.Count("limit", app.DefaultLimit)}
+	return cli.RunUseCase(c, threads.ListObjectives, in,
+		func(d *threads.ListObjectivesResult) cli.Data { return objectiveListText{d} })
+}
+
+// ObjectiveStatus is the command leslie objective status.
+func ObjectiveStatus() *cli.Command {
+	return &cli.Command{
+		Name: "objective status", Summary: "show one objective", Example: "leslie objective status obj-a1b2c3d4",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ObjectiveIDs), Meant: true}},
+		Flags:    []cli.Flag{cli.FormerOperand("id")}, Run: runObjectiveStatus,
+	}
+}
+
+func runObjectiveStatus(c *cli.Call) (cli.Data, error) {
+	in := threads.ObjectiveRequest{Objective: c.MeantRecord(cli.ObjectiveIDs)}
+	return cli.RunUseCase(c, threads.ShowObjective, in,
+		func(d *app.ObjectiveRecord) cli.Data { return objectiveText{*d} })
+}
+
+// ObjectiveDone is the command leslie objective done.
+func ObjectiveDone() *cli.Command {
+	return &cli.Command{
+		Name: "objective done", Summary: "mark an objective done", Writes: true,
+		Detail:   "All its threads must be completed, cancelled or archived.",
+		Example:  "leslie objective done obj-a1b2c3d4",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ObjectiveIDs), Meant: true}}, Run: runObjectiveDone,
+	}
+}
+
+func runObjectiveDone(c *cli.Call) (cli.Data, error) {
+	return cli.RunUseCase(c, threads.FinishObjective,
+		threads.ObjectiveRequest{Objective: c.MeantRecord(cli.ObjectiveIDs)}, objectiveWritten)
+}

@@ -1,0 +1,214 @@
+package threadcmd
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/mergecmd"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/threads"
+	"leslie/internal/screen"
+	"leslie/thread"
+)
+
+type summaryText struct {
+	*threads.SummaryResult
+	agent bool // the caller is an agent, for whom most of it does not wait
+}
+
+// ListsWaiting marks the answer: it has everything that waits for a person.
+func (summaryText) ListsWaiting() {}
+
+func (d summaryText) Text(p *page.Page) {
+	p.Field("root", d.Root)
+	p.Field("revision", int64(d.Revision))
+	p.Field("objectives", strconv.Itoa(d.Objectives[thread.ObjectiveActive])+" active, "+
+		strconv.Itoa(d.Objectives[thread.ObjectiveCompleted])+" completed")
+	p.Wrapped("threads: " + page.CountsText(d.Threads))
+	p.Field("references", d.References)
+	if len(d.Pending) > 0 {
+		p.Line("pending: %s of a process that died; the next writing command carries them out",
+			page.Many(len(d.Pending), "file change"))
+	}
+	heldText(p, d.Held)
+	waitingText(p, d.SummaryResult, d.agent)
+}
+
+// heldText lists what the caller holds.
+func heldText(p *page.Page, held []app.WaitingItem) {
+	if len(held) > 0 {
+		p.Line("you hold:")
+		waitingTable(p, held)
+	}
+}
+
+// waitingTable lists things with the command that goes on with each.
+func waitingTable(p *page.Page, items []app.WaitingItem) {
+	page.TableOf(p, items, []page.Column[app.WaitingItem]{
+		{Cell: func(w app.WaitingItem) screen.Cell { return screen.Waiting("  " + string(w.Kind)) }},
+		{Cell: page.Text(func(w app.WaitingItem) string { return w.ID })},
+		{Column: screen.Column{Shrinks: true}, Cell: page.Text(cli.WaitingWords), Most: 60},
+		{Column: screen.Column{Below: true}, Cell: page.Text(func(w app.WaitingItem) string { return w.Next })},
+	})
+}
+
+// waitingText lists what waits for somebody.
+func waitingText(p *page.Page, d *threads.SummaryResult, agent bool) {
+	items := slices.DeleteFunc(slices.Clone(d.Waiting), func(w app.WaitingItem) bool {
+		return slices.ContainsFunc(d.Held, func(h app.WaitingItem) bool { return h.ID == w.ID && h.Kind == w.Kind })
+	})
+	if len(items) == 0 {
+		return
+	}
+	if agent {
+		p.Line("waiting:")
+	} else {
+		p.Line("waiting for you:")
+	}
+	waitingTable(p, items)
+	for _, kind := range app.WaitingKinds() {
+		if more := d.WaitingMore[kind]; more > 0 {
+			p.Line("  %s  %d more", string(kind), more)
+		}
+	}
+}
+
+// StatusText is the text form of a thread and what is about it.
+type StatusText struct{ *threads.ThreadStatusResult }
+
+// Text renders the thread, then what is running, merged, and waiting.
+func (d StatusText) Text(p *page.Page) {
+	threadText(p, d.ThreadRecord)
+	if d.Mistakes != nil {
+		p.Line("suspended by the mistake limit: %d failed commands in a row by %s, last %s; a person has to resume it",
+			d.Mistakes.Count, d.Mistakes.Actor, d.Mistakes.LastCode)
+	}
+	if d.Wakeable {
+		p.Line("wakeable: every child is terminated; leslie resume %s continues it", d.ThreadID)
+	}
+	for _, h := range d.HeldBack {
+		because := ""
+		if h.Of != d.ThreadID {
+			because = ", on which " + string(h.Of) + " depends"
+		}
+		p.Line("held back by %s (%s)%s", string(h.On), string(h.Status), because)
+	}
+	if d.Claim != nil {
+		p.Line("claimed by %s until %s, %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339), heardText(d.Claim))
+	}
+	if d.Former != nil && d.Ended == nil {
+		p.Line("%s", d.Former.Said())
+	}
+	if d.Run != nil {
+		p.Field("run", d.Run.Agent+", "+page.RunEnding(*d.Run)+page.Behind(", ", page.TotalsText(d.Runs)))
+	}
+	for _, a := range d.Approvals {
+		page.ApprovalText(p, a)
+	}
+	for _, i := range d.Injections {
+		page.InjectionText(p, i)
+	}
+	for _, ck := range d.Checkpoints {
+		why := ""
+		if ck.Automatic {
+			why = ", before a rollback"
+		}
+		p.Line("checkpoint %s  %s  %s%s", ck.CheckpointID, ck.CreatedAt.Format(time.RFC3339),
+			page.Many(ck.Files, "file"), why)
+		p.Field("  name", ck.Name)
+	}
+	p.Field("children", app.Joined(d.Relations.Children))
+	p.Field("depended on by", app.Joined(d.Relations.DependedOnBy))
+	for _, ref := range d.References {
+		state := ""
+		if !ref.TargetResolved {
+			state = ", unresolved"
+		} else if len(ref.Stale) > 0 {
+			state = ", changed since: " + app.Joined(ref.Stale)
+		}
+		p.Line("reference %s -> %s  %s, %s%s", ref.RefID, ref.Target, ref.Binding, page.Many(ref.Files, "file"), state)
+	}
+	for _, ref := range d.ReferencedBy {
+		p.Line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
+	}
+	for _, m := range d.Merges {
+		p.Line("merge %s of %s into %s %s", m.MergeID, app.Joined(m.Sources), m.Target, mergecmd.PendingText(m))
+	}
+	p.Field("artifacts", d.Artifacts.Total)
+	for _, a := range d.Artifacts.Items {
+		size := ""
+		if a.Size != nil {
+			size = "  " + page.Many(int(*a.Size), "byte")
+		}
+		p.Line("  %s%s", a.Path, size)
+	}
+	if d.Artifacts.Truncated {
+		p.Line("  (%d of %d shown; leslie artifacts %s --limit 0 shows all)", len(d.Artifacts.Items), d.Artifacts.Total,
+			d.ThreadID)
+	}
+}
+
+// Status is the command leslie status.
+func Status() *cli.Command {
+	return &cli.Command{
+		Name: "status", Summary: "show a thread, or without an id a summary of the store and what waits for you",
+		Detail:   "In a thread's worktree, without an id, it shows a person that thread.",
+		Hint:     cli.Hint{When: cli.Watching, Line: "status ID"},
+		Example:  "leslie status thread-a1b2c3d4",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}}, NamesThread: true,
+		Run: runStatus,
+	}
+}
+
+func runStatus(c *cli.Call) (cli.Data, error) {
+	id := c.Operand(0)
+	if id == "" && c.Who.Thread == "" && c.Who.As != thread.Agent {
+		id = c.WorktreeThread()
+	}
+	if id != "" {
+		return cli.RunUseCase(c, threads.ThreadStatus, threads.ThreadStatusRequest{Thread: id},
+			func(d *threads.ThreadStatusResult) cli.Data { return StatusText{d} })
+	}
+	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{},
+		func(d *threads.SummaryResult) cli.Data { return summaryText{d, c.Who.As == thread.Agent} })
+}
+
+// acceptanceText renders the checks that a thread's code has to pass.
+func acceptanceText(p *page.Page, code *app.CodeRecord) {
+	if code == nil {
+		return
+	}
+	p.Field("accept", app.Joined(code.Accept))
+	if left := code.Left; left != nil {
+		if left.Uncommitted > 0 {
+			p.Line("completed with %s not committed", page.Many(left.Uncommitted, "file"))
+		}
+		if left.NoCommits {
+			p.Line("completed without a commit of its own")
+		}
+	}
+	for _, e := range code.Evidence {
+		of := "what changed meanwhile"
+		if e.Tree != "" {
+			of = "tree " + app.Cut(e.Tree, 13)
+		}
+		p.Line("check %s  succeeded with %s, %s", e.Check, of, p.At(e.At))
+	}
+	for _, e := range (&thread.Code{Accept: code.Accept, Checks: code.Checks}).FailedChecks() {
+		p.Line("check %s  %s, %s: %s", e.Check, failedText(e), p.At(e.At), e.Command)
+		for _, line := range e.LastLines() {
+			p.Line("  %s", line)
+		}
+	}
+}
+
+// failedText says how a check failed.
+func failedText(e thread.CodeEvidence) string {
+	if e.Begin {
+		return "fails already where the branch begins (" + e.Reason + ")"
+	}
+	return "failed (" + e.Reason + ")"
+}

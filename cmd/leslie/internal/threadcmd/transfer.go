@@ -1,0 +1,82 @@
+package threadcmd
+
+import (
+	"time"
+
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/decisions"
+	"leslie/thread"
+)
+
+// This file implements transfer: a thread requests capabilities from a person,
+// receives some, or gets another executor.
+
+type transferText struct{ *decisions.TransferResult }
+
+func (d transferText) Text(p *page.Page) {
+	if d.ApprovalID == nil {
+		p.Line("thread %s  %s, executor: %s", d.ThreadID, d.ThreadStatus, string(d.Executor))
+		return
+	}
+	if !d.Changed {
+		p.Line("nothing changed")
+	}
+	p.Line("approval %s  %s  %s", *d.ApprovalID, string(*d.Status), app.Joined(d.Scope))
+	if d.Deadline != nil {
+		p.Line("deadline: %s, then %s", d.Deadline.Format(time.RFC3339), string(*d.Fallback))
+	}
+	if d.Until != nil {
+		p.Field("until", d.Until.Format(time.RFC3339))
+	}
+	p.Line("thread %s  %s", d.ThreadID, d.ThreadStatus)
+	if *d.Status == thread.GrantOpen {
+		p.Line("a person decides: leslie approve %s, or leslie deny %s", *d.ApprovalID, *d.ApprovalID)
+		p.Line("the thread waits until then; leslie revoke %s takes the request back", *d.ApprovalID)
+	}
+}
+
+// Transfer is the command leslie transfer.
+func Transfer() *cli.Command {
+	directions := []string{string(decisions.RequestApproval), string(decisions.Delegate), string(decisions.HandOff)}
+	fallbacks := []string{string(thread.Block), string(thread.Skip), string(thread.AutoApprove)}
+	return &cli.Command{
+		Name: "transfer", Summary: "request or delegate capabilities, or hand a thread over", Writes: true,
+		Hint: cli.Hint{When: cli.Asking, Line: "transfer ID --direction request_approval --scope CAPABILITY"},
+		Detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback " +
+			"applies: block (default) leaves the request open, skip ends it without a grant, auto_approve grants " +
+			"it. delegate grants the capabilities at once, until --timeout. handoff makes --to the executor. The " +
+			"same request again is the open one. --wait returns after the decision: approved 0, denied T404, no " +
+			"decision in time T401, for an agent also as soon as messages wait for the thread that it speaks for.",
+		Example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
+		Operands: []cli.Operand{cli.ThreadOperand()},
+		Flags: []cli.Flag{
+			cli.NewFlag("direction", cli.OneOf(directions...), "what to do (default request_approval)"),
+			cli.NewFlag("scope", cli.Capabilities(), "the capabilities, such as code_edit or deploy"),
+			cli.NewFlag("to", cli.OneOf(executorWords()...),
+				"who decides (human), gets the capabilities (agent), or takes over"),
+			cli.ReasonFlag(),
+			cli.NewFlag("timeout", cli.ADuration(),
+				"how long to wait for the decision, or how long a delegation lasts"),
+			cli.NewFlag("fallback", cli.OneOf(fallbacks...), "what happens without a decision in time"),
+			cli.Toggle("wait", "return after the decision"),
+			cli.Formerly("target", "to"),
+		},
+		Run: runTransfer,
+	}
+}
+
+func runTransfer(c *cli.Call) (cli.Data, error) {
+	in := decisions.TransferRequest{
+		Direction: decisions.Direction(c.TextOr("direction", string(decisions.RequestApproval))),
+		Thread:    c.TargetThread(), Scope: c.Parts("scope"), To: thread.Executor(c.Text("to")),
+		Reason: c.Text("reason"), Fallback: thread.Fallback(c.Text("fallback")), Wait: c.On("wait"),
+		Waiting: func(id thread.ApprovalID) { c.SayWaiting(id) },
+	}
+	in.Timeout, _ = time.ParseDuration(c.Text("timeout")) // checked with the line
+	c.CheckRequest(in.Faults, nil)
+	data, err := cli.RunUseCase(c, decisions.Transfer, in,
+		func(d *decisions.TransferResult) cli.Data { return transferText{d} })
+	return data, c.UsageOf(err, nil)
+}

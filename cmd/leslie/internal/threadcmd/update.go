@@ -1,0 +1,51 @@
+package threadcmd
+
+import (
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
+	"leslie/internal/app/threads"
+)
+
+type updateText struct{ *threads.UpdateResult }
+
+func (d updateText) Text(p *page.Page) {
+	if !d.Changed {
+		p.Line("nothing changed")
+	}
+	threadText(p, d.ThreadRecord)
+}
+
+// Update is the command leslie update.
+func Update() *cli.Command {
+	return &cli.Command{
+		Name: "update", Summary: "change a thread's title, intent, tags, dependencies, branch or worktree",
+		Writes: true,
+		Detail: "--branch \"\" and --worktree \"\" clear the field. With a new intent, a title that was the first " +
+			"line of the old one becomes the first line of the new one.",
+		Example:  "leslie update thread-a1b2c3d4 --tag +api --depends-on +thread-e5f6g7h8",
+		Operands: []cli.Operand{cli.ThreadOperand()},
+		Flags:    updateFlags(),
+		Run:      runUpdate,
+	}
+}
+
+func runUpdate(c *cli.Call) (cli.Data, error) {
+	in := updateRequest(c)
+	c.CheckRequest(in.Faults, map[string]string{"AddTags": "--tag", "AddDepends": "--depends-on"})
+	var flags []string
+	said := false
+	for _, f := range updateFlags() {
+		name := f.Names()[0]
+		flags, said = append(flags, "--"+name), said || c.Has(name) || c.Faulty(name)
+	}
+	if !said {
+		c.Fault("flags", "", "say what is to change: "+app.OrList(flags))
+	}
+	if in.Intent != nil && len(c.Faults) == 0 { // else standard input is left unread
+		text := c.ReadContent("intent", app.MaxContent)
+		in.Intent = &text
+	}
+	data, err := cli.RunUseCase(c, threads.Update, in, func(d *threads.UpdateResult) cli.Data { return updateText{d} })
+	return data, c.UsageOf(c.AsUsageError(err, "depends-on"), nil)
+}

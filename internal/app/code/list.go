@@ -1,0 +1,317 @@
+package code
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file looks at the code of threads. It is the only command that asks git how a
+// worktree stands: the others show what is recorded.
+
+// ListRequest names threads that own code; none means all.
+type ListRequest struct {
+	Threads []string
+}
+
+// ListResult has the code of threads, ordered as in a list.
+type ListResult struct{ app.Items[Item] }
+
+// Item is a thread's code as git sees it. A member that is nil is not known: the time
+// was up, or the folder cannot be read.
+type Item struct {
+	ThreadID thread.ThreadID  `json:"threadId"`
+	State    thread.CodeState `json:"state"` // lost: its worktree is not there
+	Branch   string           `json:"branch"`
+	Worktree string           `json:"worktree"` // absolute
+	// CheckedOut is what the worktree has checked out if it is not the thread's branch, ""
+	// for a detached head.
+	CheckedOut *string `json:"checkedOut,omitempty"`
+	Head       *string `json:"head,omitempty"`
+	Target     *string `json:"target"` // the branch from which it started, null for a commit
+	// Ahead is how many commits of its own it has that the target has not: what it took over
+	// from threads that are not below it does not count, nor what a merge by hand brought of
+	// their branches and those from which they started. Behind is how many the target has
+	// that it has not.
+	Ahead  *int `json:"ahead,omitempty"`
+	Behind *int `json:"behind,omitempty"`
+	// Dirty and Untracked are numbers of paths that are not committed.
+	Dirty     *int    `json:"dirty,omitempty"`
+	Untracked *int    `json:"untracked,omitempty"`
+	Busy      *string `json:"busy,omitempty"` // what is in progress, "" for nothing
+	// Conflicts has the paths in which a merge into the target would conflict now.
+	Conflicts *[]string `json:"conflicts,omitempty"`
+	// Landed: the target has all that is committed, as commits or only what they change (a
+	// squash), or leslie has merged it into a branch of a thread that does not build on it.
+	Landed *bool `json:"landed,omitempty"`
+	// Moved says that somebody moved the worktree or its repository, and which line records
+	// where it is.
+	Moved string `json:"moved,omitempty"`
+
+	owner  thread.Thread
+	origin thread.CodeOrigin
+	beyond int // how many commits it has that the target has not, whoever made them
+}
+
+const (
+	// codeTime is how long Code looks at worktrees at most.
+	codeTime = 10 * time.Second
+	// codeAtOnce is how many programs of git run at once.
+	codeAtOnce = 4
+)
+
+// List looks at the code of threads. Errors: T101, T105, T802 for a thread without code,
+// T801, those of reading.
+func List(c *app.Call, in ListRequest) (*ListResult, error) {
+	c.ReadOnly()
+	var owners []thread.Thread
+	var origins []thread.CodeOrigin
+	_, err := c.View(func(s *thread.State) error {
+		if owners = nil; len(in.Threads) == 0 {
+			owners = s.ThreadsWithCode()
+		}
+		for _, id := range in.Threads {
+			t, err := s.OwnCode(id)
+			if err != nil {
+				return err
+			}
+			owners = append(owners, t)
+		}
+		origins = s.CodeOrigins(owners)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	items := make([]Item, len(owners))
+	for i, t := range owners {
+		items[i] = itemOf(c, t)
+		items[i].origin = origins[i]
+	}
+	if len(items) > 0 {
+		if err := lookAtCode(c, items); err != nil {
+			return nil, err
+		}
+	}
+	return &ListResult{app.Items[Item]{Items: items, Total: len(items)}}, nil
+}
+
+// itemOf returns what is recorded of a thread's code.
+func itemOf(c *app.Call, t thread.Thread) Item {
+	return Item{
+		ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: WorktreeDir(c, t),
+		Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), owner: t,
+	}
+}
+
+// lookAtCode asks git about all items. The end of codeTime is no error: what is not
+// known then is left out.
+func lookAtCode(c *app.Call, items []Item) error {
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := c.Project().Environment().Timeout(c.Context(), codeTime)
+	defer cancel()
+	refs := map[string]bool{}
+	for _, item := range items {
+		addRefs(refs, append(slices.Concat(item.origin.Below, item.origin.Others), item.owner))
+	}
+	tips, err := repo.Tips(ctx, slices.Sorted(maps.Keys(refs)))
+	if err == nil {
+		err = repo.ReadPrograms(ctx)
+	}
+	if err != nil {
+		return unlessLate(c, err)
+	}
+	failed := make([]error, len(items))
+	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips) })
+	for _, err := range failed {
+		if err := unlessLate(c, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRefs adds the branches of threads, and those from which they started.
+func addRefs(refs map[string]bool, threads []thread.Thread) {
+	for _, t := range threads {
+		refs["refs/heads/"+t.Branch] = true
+		if target := t.OwnedCode().Target; target != "" {
+			refs[target] = true
+		}
+	}
+}
+
+// SeveralAtOnce calls do with each number below n, for codeAtOnce of them at a time.
+func SeveralAtOnce(n int, do func(i int)) {
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	for range min(codeAtOnce, n) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// unlessLate drops the end of the look's own time, and what makes a single worktree
+// unreadable; the call's own end stays an error.
+func unlessLate(c *app.Call, err error) error {
+	if c.Context().Err() != nil || !codes.Has(err, codes.Interrupted) && !codes.Has(err, codes.GitUnavailable) {
+		return err
+	}
+	return nil
+}
+
+// look asks git about one worktree.
+func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips map[string]git.Commit) error {
+	code := item.owner.OwnedCode()
+	if code.Repo != repo.Admin || Missing(item.Worktree) {
+		item.Moved = MovedCode(c, repo, item.owner)
+	}
+	if code.Repo != repo.Admin {
+		if item.Moved != "" && code.State == thread.CodeReady {
+			item.State = thread.CodeLost
+		}
+		return nil
+	}
+	head := tips["refs/heads/"+item.Branch]
+	if code.State == thread.CodeReady || code.State == thread.CodeLost {
+		if Missing(item.Worktree) || Missing(code.Admin) {
+			item.State = thread.CodeLost
+		} else {
+			w := repo.Worktree(item.Worktree, code.Admin)
+			busy := w.Busy()
+			item.State, item.Busy = thread.CodeReady, &busy
+			status, err := w.Status(ctx)
+			if err != nil {
+				return err
+			}
+			head = status.Head
+			dirty, untracked := len(status.Dirty), len(status.Untracked)
+			item.Dirty, item.Untracked = &dirty, &untracked
+			if status.Branch != item.Branch {
+				item.CheckedOut = &status.Branch
+			}
+		}
+	}
+	if head == "" {
+		return nil
+	}
+	text := string(head)
+	item.Head = &text
+	return item.compare(ctx, repo, head, tips)
+}
+
+// compare counts what the code and its target have that the other has not.
+func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, tips map[string]git.Commit) error {
+	code := item.owner.OwnedCode()
+	target := tips[code.Target]
+	if target == "" {
+		return nil
+	}
+	ahead, behind := 0, 0
+	if target != head {
+		var err error
+		if ahead, behind, err = repo.Count(ctx, head, target); err != nil {
+			return err
+		}
+	}
+	landed := ahead == 0 && string(head) != code.Start && !code.TakenBack(string(head)) || code.LandedAt(string(head))
+	item.beyond = ahead
+	own, err := item.own(ctx, repo, head, tips)
+	if err != nil {
+		return err
+	}
+	item.Ahead, item.Behind, item.Landed = &own, &behind, &landed
+	if landed {
+		return nil
+	}
+	return item.predict(ctx, repo, head, target)
+}
+
+// own counts the commits that the code has beyond its target and that no merge from a
+// thread which is not below it brought. Git does not say on which branch a commit was made:
+// its own are those that no other branch has, and else those on its own line of first
+// parents or on that of a thread below it.
+func (item *Item) own(ctx context.Context, repo *git.Repo, head git.Commit, tips map[string]git.Commit) (int, error) {
+	if item.beyond == 0 {
+		return 0, nil
+	}
+	of, without := []git.Commit{head}, []git.Commit{tips[item.owner.OwnedCode().Target]}
+	for _, l := range item.origin.TakenOver {
+		without = append(without, git.Commit(l.Tip))
+	}
+	own, err := repo.Only(ctx, of, slices.Concat(without, item.others(tips)))
+	if err == nil && len(own) < item.beyond {
+		err = item.addMade(ctx, repo, of, without, tips, own)
+	}
+	for _, l := range item.origin.TakenOver {
+		delete(own, git.Commit(l.Commit))
+	}
+	return len(own), err
+}
+
+// others returns the tips of the branches that bring what is not the thread's own.
+func (item *Item) others(tips map[string]git.Commit) (commits []git.Commit) {
+	refs := map[string]bool{}
+	addRefs(refs, item.origin.Others)
+	for _, t := range append(slices.Clone(item.origin.Below), item.owner) {
+		delete(refs, "refs/heads/"+t.Branch)
+	}
+	for ref := range refs {
+		if tip := tips[ref]; tip != "" {
+			commits = append(commits, tip)
+		}
+	}
+	return commits
+}
+
+// addMade adds the commits that others have too, but that were made by the thread or one
+// below it. What a fast-forward brought was not.
+func (item *Item) addMade(ctx context.Context, repo *git.Repo, of, without []git.Commit, tips map[string]git.Commit,
+	own map[git.Commit]bool,
+) error {
+	all, err := repo.Only(ctx, of, without)
+	if err != nil {
+		return err
+	}
+	moved, err := repo.FastForwards(ctx, item.Branch)
+	if err != nil {
+		return err
+	}
+	for _, t := range item.origin.Below {
+		if tip := tips["refs/heads/"+t.Branch]; tip != "" {
+			of = append(of, tip)
+		}
+		for _, l := range t.OwnedCode().Landed {
+			of = append(of, git.Commit(l.Tip))
+		}
+	}
+	made, err := repo.OnlyMade(ctx, of, slices.AppendSeq(without, maps.Keys(moved)))
+	for commit := range made {
+		if all[commit] {
+			own[commit] = true
+		}
+	}
+	return err
+}
+
+// Missing reports whether a folder is not there, or not a folder.
+func Missing(dir string) bool {
+	info, err := os.Stat(dir)
+	return err != nil || !info.IsDir()
+}

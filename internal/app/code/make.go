@@ -1,0 +1,23 @@
+package code
+
+import (
+	"leslie/internal/app"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// MakeCode makes the worktree of a thread, and the ref that keeps what its branch begins
+// with. Errors: those of git.Repo.Make.
+func MakeCode(c *app.Call, repo *git.Repo, id thread.ThreadID, code thread.Code, making git.Making) (git.Worktree, error) {
+	if base := code.Base; base != nil {
+		if err := repo.UpdateRef(c.Context(), thread.BaseRef(id, 0), git.Commit(base.Commit), git.Any, "leslie: spawn"); err != nil {
+			return git.Worktree{}, err
+		}
+	}
+	return repo.Make(c.Context(), making)
+}
+
+// MakingOf is what git makes for a thread.
+func MakingOf(c *app.Call, t thread.Thread) git.Making {
+	return git.Making{Dir: WorktreeDir(c, t), Branch: t.Branch, Start: git.Commit(t.OwnedCode().Start)}
+}

@@ -1,0 +1,138 @@
+package code
+
+import (
+	"cmp"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// PruneRequest removes worktrees that nobody needs any more.
+type PruneRequest struct {
+	DryRun bool
+}
+
+// PruneResult says what was, or would be, removed, and what stays.
+type PruneResult struct {
+	DryRun  bool         `json:"dryRun"`
+	Removed []PrunedCode `json:"removed"`
+	Left    []LeftCode   `json:"left"`
+	app.Change
+}
+
+// PrunedCode is the code of a thread whose worktree is removed. Branch is "" for the one in
+// which merges into the thread are validated.
+type PrunedCode struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Branch   string          `json:"branch"`
+	Worktree string          `json:"worktree"`
+}
+
+// LeftCode is the code of a thread whose worktree stays, and why.
+type LeftCode struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Worktree string          `json:"worktree"`
+	Reason   string          `json:"reason"`
+}
+
+// Prune removes the worktrees of threads that are terminated, whose code has landed,
+// and that have nothing that is not committed; each as CodeRemove does, in an operation of
+// its own. What cannot be removed is left, with the reason. The worktrees in which merges
+// are validated go with their threads. Errors: T801, T904, those of
+// reading.
+func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
+	if in.DryRun {
+		c.ReadOnly()
+	}
+	d := &PruneResult{DryRun: in.DryRun, Removed: []PrunedCode{}, Left: []LeftCode{}}
+	var owners []thread.Thread
+	_, err := c.View(func(s *thread.State) error {
+		owners = s.ThreadsWithCode()
+		return nil
+	})
+	if err != nil || len(owners) == 0 {
+		return d, err
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range owners {
+		if t.OwnedCode().State == thread.CodeRemoved {
+			continue
+		}
+		reason, err := whyLeft(c, repo, t)
+		if err == nil && reason == "" && !in.DryRun {
+			reason, err = prune(c, t)
+			d.Changed = d.Changed || reason == ""
+		}
+		switch {
+		case err != nil:
+			return d, err
+		case reason != "":
+			d.Left = append(d.Left, LeftCode{t.ID, WorktreeDir(c, t), reason})
+		default:
+			d.Removed = append(d.Removed, PrunedCode{t.ID, t.Branch, WorktreeDir(c, t)})
+		}
+	}
+	err = d.pruneValidations(c, repo)
+	c.SetChanged(d.Changed)
+	return d, err
+}
+
+// prune removes one worktree. What refuses that is the reason why it stays; the end of
+// the call is an error.
+func prune(c *app.Call, t thread.Thread) (reason string, err error) {
+	remove := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "code remove", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID)})
+	c.Warn(remove.Warnings()...)
+	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
+		return e.Error(), nil
+	}
+	return "", err
+}
+
+// whyLeft says why a worktree is not pruned, "" if it may be.
+func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
+	code := t.OwnedCode()
+	switch {
+	case !t.Status.Terminated():
+		return "the thread is " + string(t.Status), nil
+	case code.State != thread.CodeReady:
+		return "the worktree is " + string(code.State), nil
+	case !code.Made.Worktree:
+		return "leslie did not make it", nil
+	case code.Repo != repo.Admin:
+		return "it is in the repository " + code.Repo, nil
+	case Missing(WorktreeDir(c, t)) || Missing(code.Admin):
+		return "its folder is not there", nil
+	}
+	tip, err := repo.Branch(c.Context(), t.Branch)
+	if err != nil {
+		return "", err
+	}
+	if tip == "" {
+		return "its branch is gone", nil
+	}
+	has, err := hasLanded(c.Context(), repo, t, tip)
+	if err != nil {
+		return "", err
+	}
+	if !has || code.TakenBack(string(tip)) {
+		return "its code has not landed in " + cmp.Or(app.BranchOf(code.Target), "another branch"), nil
+	}
+	found, err := repo.Worktree(WorktreeDir(c, t), code.Admin).CheckRemovable(c.Context())
+	switch e := codes.Of(err); {
+	case e != nil && e.Code() == codes.Interrupted:
+		return "", err
+	case e != nil:
+		return e.Error(), nil
+	case found.Changed+found.Untracked > 0:
+		return "it has work that is not committed", nil
+	case found.Head != tip:
+		return "it has something else checked out than its branch", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,295 @@
+package code
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file removes the worktrees of threads, and loses no work.
+//
+//	check   what would be lost is refused; nothing is changed
+//	op 1    "removing", with the ref that will keep the work
+//	aside   the folder gets another name beside it, so that nobody works there
+//	keep    a commit of everything that is not committed, and the ref: the point of no return
+//	detach  the repository forgets the folder, which gets the name of one that may go
+//	delete  the folder, and the branch if it has landed
+//	op 2    "removed"; its answer is the request's
+//
+// An error up to "keep" takes everything back. Where the process was killed, or the folder
+// cannot be deleted, the thread stays "removing": the same command, or doctor --repair, goes
+// on from what it finds, and code restore brings the worktree back.
+
+// RemoveRequest names a thread that owns code.
+type RemoveRequest struct {
+	Thread string // "": the thread that the caller speaks for
+}
+
+// RemoveResult says what is left of a thread's code.
+type RemoveResult struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	// State is removed; lost if the folder was not there; null if leslie had not made the
+	// worktree, which stays and is no longer the thread's.
+	State    *thread.CodeState `json:"state"`
+	Branch   string            `json:"branch"`
+	Worktree string            `json:"worktree"` // absolute
+	// BranchKept: the branch is still there.
+	BranchKept bool `json:"branchKept"`
+	// Rescue is what keeps work that was not committed, absent if there was none.
+	Rescue   *RescuedWork    `json:"rescue,omitempty"`
+	Revision thread.Revision `json:"revision"`
+	app.Change
+}
+
+// RescuedWork is a commit of work that was not committed.
+type RescuedWork struct {
+	Ref    string     `json:"ref"`
+	Commit git.Commit `json:"commit"`
+	// Changed, Untracked and Ignored are numbers of files; they are not known, and zero,
+	// where the removal goes on after its process was killed.
+	Changed   int `json:"changed"`
+	Untracked int `json:"untracked"`
+	Ignored   int `json:"ignored"`
+}
+
+// codeRemoval is one removal.
+type codeRemoval struct {
+	c       *app.Call
+	repo    *git.Repo
+	t       thread.Thread
+	removal git.Removal
+}
+
+// Remove removes the worktree of a thread and keeps what is not committed. The branch
+// stays unless leslie made it and it has landed. A worktree that leslie did not make stays;
+// the thread only no longer owns it. Errors: T101, T105; T801; T802 for a thread that owns
+// no worktree; T805 if something is in progress in it, or if it has repositories of its
+// own; T108 for another's claim, and those of a write.
+func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
+	if first, ok, err := app.Answered[RemoveResult](c); ok || err != nil {
+		return first, err
+	}
+	m := &codeRemoval{c: c}
+	t, err := OwnCode(c, c.ThreadOr(in.Thread), thread.CodeReady, thread.CodeRemoving, thread.CodeLost)
+	if err != nil {
+		return nil, err
+	}
+	release, err := HoldCode(c, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if m.t, err = OwnCode(c, string(t.ID), thread.CodeReady, thread.CodeRemoving, thread.CodeLost); err != nil {
+		return nil, err // somebody else has removed it meanwhile
+	}
+	if !m.t.OwnedCode().Made.Worktree {
+		return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) { return s.ForgetCode(m.t.ID, stamp) }, git.Rescued{}, true)
+	}
+	if m.repo, err = QuietRepo(c, m.t); err != nil {
+		return nil, err
+	}
+	m.removal = git.Removal{Worktree: m.repo.Worktree(WorktreeDir(c, m.t), m.t.OwnedCode().Admin)}
+	return m.run()
+}
+
+// OwnCode returns a thread that owns code in one of some states. Errors: T101, T105, T802,
+// those of reading.
+func OwnCode(c *app.Call, id string, in ...thread.CodeState) (t thread.Thread, err error) {
+	_, err = c.View(func(s *thread.State) (err error) {
+		t, err = s.OwnCode(id, in...)
+		return err
+	})
+	return t, err
+}
+
+func (m *codeRemoval) run() (*RemoveResult, error) {
+	code := m.t.OwnedCode()
+	if code.State == thread.CodeRemoving {
+		m.removal.Ref = code.Removed.Ref
+		kept, ok, err := m.removal.Kept(m.c.Context())
+		switch {
+		case err != nil:
+			return nil, err
+		case ok:
+			return m.finish(kept)
+		}
+	}
+	if m.removal.Gone() {
+		return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) { return s.LoseCode(m.t.ID, stamp) }, git.Rescued{}, true)
+	}
+	if code.State != thread.CodeRemoving {
+		if err := m.beginRemoval(); err != nil {
+			return nil, err
+		}
+	}
+	kept, err := m.keep()
+	if err != nil {
+		return nil, m.takeBack(err)
+	}
+	return m.finish(kept)
+}
+
+// beginRemoval checks what can be checked and records that the worktree is being removed.
+func (m *codeRemoval) beginRemoval() (err error) {
+	if _, err := m.removal.CheckRemovable(m.c.Context()); err != nil {
+		return OfThread(err, m.t.ID)
+	}
+	if m.removal.Ref, err = m.repo.FreeRescue(m.c.Context(), string(m.t.ID)); err != nil {
+		return err
+	}
+	return m.between(m.c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+		if err := app.RespectClaim(m.c, s, string(m.t.ID), stamp); err != nil {
+			return thread.Thread{}, err
+		}
+		if m.t.OwnedCode().State == thread.CodeLost { // its folder is there again
+			if _, err := s.RestoreCode(m.t.ID, m.t.OwnedCode().Admin, stamp); err != nil {
+				return thread.Thread{}, err
+			}
+		}
+		return s.BeginCodeRemoval(m.t.ID, m.removal.Ref, stamp)
+	})
+}
+
+// between records an operation that is not the answer of the caller's request.
+func (m *codeRemoval) between(c *app.Call, do func(*thread.State, thread.Stamp) (thread.Thread, error)) error {
+	request := c.Request().ID
+	c.Request().ID = ""
+	_, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RemoveResult, thread.ThreadID, error) {
+		t, err := do(s, stamp)
+		return &RemoveResult{}, t.ID, err
+	})
+	app.GoOn(c)
+	c.Request().ID, c.Request().Expect = request, nil
+	return err
+}
+
+// keep moves the folder aside and keeps its work.
+func (m *codeRemoval) keep() (git.Rescued, error) {
+	if err := m.removal.MoveAside(); err != nil {
+		return git.Rescued{}, err
+	}
+	return m.removal.Keep(m.c.Context(), m.c.Caller().Actor)
+}
+
+// takeBack takes back what was begun, and returns why. If that fails, too, the thread
+// stays as it is, for the next call to go on with.
+func (m *codeRemoval) takeBack(why error) error {
+	ctx, cancel := app.Cleaning(m.c)
+	defer cancel()
+	if _, kept, err := m.removal.Kept(ctx); err != nil || kept {
+		return m.halfDone(why)
+	}
+	if err := m.removal.MoveBack(); err != nil {
+		return m.halfDone(why)
+	}
+	back := m.c.Project().Call(ctx, m.c.Caller(), app.Request{Command: "code remove", LockTimeout: m.c.Request().LockTimeout, Params: m.c.Request().Params})
+	back.SetContinues(m.c.Continues())
+	err := m.between(back, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+		return s.EndCodeRemoval(m.t.ID, nil, stamp)
+	})
+	if err != nil {
+		return m.halfDone(why)
+	}
+	m.c.SetChanged(false)
+	return OfThread(why, m.t.ID)
+}
+
+// halfDone says of an error that the removal has begun, and what ends it.
+func (m *codeRemoval) halfDone(why error) error {
+	e := codes.Of(why)
+	if e == nil {
+		return why
+	}
+	return e.With(fact.Of("changed", true), fact.Of("threadId", m.t.ID)).WithNext("leslie code remove " + string(m.t.ID)).
+		WithHint("The removal has begun, and nothing is lost: the same line again finishes it, and leslie code restore " + string(m.t.ID) + " brings the worktree back")
+}
+
+// OfThread adds the thread to T805.
+func OfThread(err error, id thread.ThreadID) error {
+	if e := codes.Of(err); e != nil && e.Code() == codes.WorktreeBusy {
+		return e.With(fact.Of("threadId", id))
+	}
+	return err
+}
+
+// finish deletes what is kept and records it.
+func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
+	ctx := m.c.Context()
+	if err := m.removal.Delete(); err != nil {
+		return nil, m.halfDone(err)
+	}
+	if dir := filepath.Dir(m.removal.Dir); dir == m.repo.Top+".worktrees" {
+		_ = os.Remove(dir) // if it is empty
+	}
+	tip, err := m.repo.Branch(ctx, m.t.Branch)
+	if err != nil {
+		return nil, err
+	}
+	how := &thread.CodeRemoval{At: m.c.Now(), Tip: string(tip), Rescue: string(kept.Commit), Ref: m.removal.Ref}
+	branchKept := tip != ""
+	if tip == "" { // somebody, or this removal before its process was killed, has deleted it
+		how.Tip = string(kept.Head)
+	} else if has, err := m.needless(ctx, tip); err == nil && has && tip == kept.Head {
+		how.Landed = true
+		gone, err := m.repo.Drop(ctx, m.t.Branch, tip)
+		if err != nil {
+			return nil, err
+		}
+		branchKept = !gone
+	}
+	if branchKept && kept.Commit == "" {
+		how.Ref = ""
+	}
+	d, err := m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+		return s.EndCodeRemoval(m.t.ID, how, stamp)
+	}, kept, branchKept)
+	if err == nil && how.Ref == "" {
+		_ = m.repo.UpdateRef(ctx, m.removal.Ref, "", kept.Head, "leslie: nothing to keep") // doctor finds it if it stays
+	}
+	return d, err
+}
+
+// needless reports whether the branch may be deleted: leslie made it, and it has landed. One
+// without a commit of its own stays while its thread may go on.
+func (m *codeRemoval) needless(ctx context.Context, tip git.Commit) (bool, error) {
+	code := m.t.OwnedCode()
+	if !code.Made.Branch || string(tip) == code.Start && !m.t.Status.Terminated() {
+		return false, nil
+	}
+	return hasLanded(ctx, m.repo, m.t, tip)
+}
+
+// end records how the removal has ended, and is the answer of the request.
+func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, error), kept git.Rescued, branchKept bool) (*RemoveResult, error) {
+	c := m.c
+	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RemoveResult, thread.ThreadID, error) {
+		if m.t.OwnedCode().State != thread.CodeRemoving && m.removal.Ref == "" { // the first operation
+			if err := app.RespectClaim(c, s, string(m.t.ID), stamp); err != nil {
+				return nil, "", err
+			}
+		}
+		t, err := do(s, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		d := &RemoveResult{ThreadID: t.ID, Branch: t.Branch, Worktree: WorktreeDir(c, t), BranchKept: branchKept, Revision: t.Revision}
+		if code := t.OwnedCode(); code != nil {
+			d.State = &code.State
+		}
+		if kept.Commit != "" {
+			d.Rescue = &RescuedWork{m.removal.Ref, kept.Commit, kept.Changed, kept.Untracked, kept.Ignored}
+			c.Warn(warnings.Rescued.New(fact.Of("threadId", t.ID), fact.Of("ref", m.removal.Ref), fact.Of("commit", kept.Commit)))
+		}
+		if len(kept.Dropped) > 0 {
+			c.Warn(warnings.IgnoredDropped.NewOfPaths(kept.Dropped, fact.List(nil), fact.Of("threadId", t.ID)))
+		}
+		return d, t.ID, nil
+	})
+}

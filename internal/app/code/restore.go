@@ -1,0 +1,204 @@
+package code
+
+import (
+	"cmp"
+	"os"
+
+	"leslie/internal/app"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// RestoreRequest names a thread whose worktree was removed or is lost.
+type RestoreRequest struct {
+	Thread string // "": the thread that the caller speaks for
+}
+
+// RestoreResult is a worktree that is there again.
+type RestoreResult struct {
+	ThreadID thread.ThreadID  `json:"threadId"`
+	State    thread.CodeState `json:"state"`
+	Branch   string           `json:"branch"`
+	Worktree string           `json:"worktree"` // absolute
+	// Rescued is the commit whose work is in it again, absent for none.
+	Rescued  string          `json:"rescued,omitempty"`
+	Revision thread.Revision `json:"revision"`
+	app.Change
+}
+
+// codeRestore is one restoration. All of git's work is done before its only operation;
+// until that, git has the worktree locked, and the same call repeated begins again.
+type codeRestore struct {
+	c        *app.Call
+	repo     *git.Repo
+	t        thread.Thread
+	worktree git.Worktree
+	// made: something was made again that no record calls lost, or a removal was ended.
+	made bool
+}
+
+// Restore brings a removed worktree back, on its branch, with what was not committed.
+// A lost one becomes ready again if its folder is there; otherwise it gets its files from
+// the index, or from the branch. One whose removal did not end is brought back whatever
+// prevents its end. Errors: T101, T105; T801; T802; T803 if the folder or the
+// branch is taken, or has moved so that the kept work does not fit; T805; T808; T108 for
+// another's claim, and those of a write.
+func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
+	if first, ok, err := app.Answered[RestoreResult](c); ok || err != nil {
+		return first, err
+	}
+	states := []thread.CodeState{thread.CodeReady, thread.CodeRemoved, thread.CodeLost}
+	t, err := OwnCode(c, c.ThreadOr(in.Thread), append(states, thread.CodeRemoving)...)
+	if err != nil {
+		return nil, err
+	}
+	release, err := HoldCode(c, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	m := &codeRestore{c: c}
+	if m.made, err = endRemoval(c, t.ID); err != nil {
+		return nil, err
+	}
+	_, err = c.View(func(s *thread.State) (err error) {
+		if m.t, err = s.OwnCode(string(t.ID), states...); err == nil {
+			if err = app.RespectClaim(c, s, string(t.ID), c.Operation()); err == nil {
+				_, err = s.RestoreCode(t.ID, m.t.OwnedCode().Admin, c.Operation()) // what it refuses is refused before git is asked
+			}
+		}
+		return err
+	})
+	if err == nil {
+		m.repo, err = QuietRepo(c, m.t)
+	}
+	if err == nil {
+		err = m.bring()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.record()
+}
+
+// bring makes git's worktree.
+func (m *codeRestore) bring() (err error) {
+	ctx, code, dir := m.c.Context(), m.t.OwnedCode(), WorktreeDir(m.c, m.t)
+	m.worktree = m.repo.Worktree(dir, code.Admin)
+	if code.State == thread.CodeRemoved {
+		x := git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: git.Commit(code.Removed.Tip), Rescue: git.Commit(code.Removed.Rescue)}
+		if m.worktree, err = m.repo.Restore(ctx, x); err != nil {
+			return err
+		}
+		return m.branch(x.Tip)
+	}
+	_, here := os.Lstat(dir)
+	_, known := os.Lstat(code.Admin)
+	switch {
+	case known == nil && m.worktree.Elsewhere() != "":
+		return thread.FolderTaken(dir, "git has this worktree in "+m.worktree.Elsewhere()).
+			WithHint("Record where it is with leslie code repair, or leslie update " + string(m.t.ID) + " --worktree " + m.worktree.Elsewhere()).WithNext("leslie code " + string(m.t.ID))
+	case known == nil && here != nil && MovedCode(m.c, m.repo, m.t) != "":
+		return thread.FolderTaken(dir, MovedCode(m.c, m.repo, m.t)).WithHint("leslie code repair records where it is").WithNext("leslie code " + string(m.t.ID))
+	case known == nil && (here != nil || m.worktree.Remaking()):
+		m.made = true
+		return m.worktree.Remake(ctx)
+	case known == nil:
+		linked, err := m.worktree.Relink()
+		m.made = m.made || linked
+		return err
+	}
+	tip, err := m.repo.Branch(ctx, m.t.Branch)
+	if err != nil {
+		return err
+	}
+	if tip == "" {
+		return thread.NoCode(m.t.ID, "its worktree and its branch '"+m.t.Branch+"' are gone")
+	}
+	m.worktree, err = m.repo.Restore(ctx, git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: tip})
+	return err
+}
+
+// branch makes the thread's branch again if the removal deleted it and the worktree has
+// another one checked out.
+func (m *codeRestore) branch(tip git.Commit) error {
+	now, err := m.repo.Branch(m.c.Context(), m.t.Branch)
+	if err != nil || now != "" || tip == "" {
+		return err
+	}
+	return m.repo.UpdateRef(m.c.Context(), "refs/heads/"+m.t.Branch, tip, "", "leslie: restore")
+}
+
+// record records that the worktree is there.
+func (m *codeRestore) record() (*RestoreResult, error) {
+	c, removed := m.c, m.t.OwnedCode().Removed
+	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RestoreResult, thread.ThreadID, error) {
+		t, err := s.RestoreCode(m.t.ID, m.worktree.Admin, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		d := &RestoreResult{ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir, Revision: t.Revision}
+		if removed != nil {
+			d.Rescued = removed.Rescue
+		}
+		return d, t.ID, nil
+	})
+	if err != nil {
+		return nil, err // the same call repeated finds the worktree whole
+	}
+	if m.made {
+		d.SetChanged(true)
+	}
+	_ = m.worktree.Unlock() // doctor finds what stays
+	if removed != nil && removed.Ref != "" {
+		if at, err := m.repo.Resolve(c.Context(), removed.Ref); err == nil && at != "" {
+			_ = m.repo.UpdateRef(c.Context(), removed.Ref, "", at, "leslie: restored")
+		}
+	}
+	return d, nil
+}
+
+// endRemoval ends the removal of a worktree that did not end, as far as git and the records
+// are concerned, and reports whether there was one: either its work is kept, and it is
+// removed, whether its folder can be deleted or not; or it has its folder again. Errors:
+// those of a removal.
+func endRemoval(c *app.Call, id thread.ThreadID) (ended bool, err error) {
+	m := &codeRemoval{c: c}
+	_, err = c.View(func(s *thread.State) (err error) {
+		if m.t, err = s.OwnCode(string(id)); err == nil {
+			err = app.RespectClaim(c, s, string(id), c.Operation())
+		}
+		return err
+	})
+	if err != nil || m.t.OwnedCode().State != thread.CodeRemoving {
+		return false, err
+	}
+	if m.repo, err = QuietRepo(c, m.t); err != nil {
+		return false, err
+	}
+	code := m.t.OwnedCode()
+	m.removal = git.Removal{Worktree: m.repo.Worktree(WorktreeDir(c, m.t), code.Admin), Ref: code.Removed.Ref}
+	kept, ok, err := m.removal.Kept(c.Context())
+	var how *thread.CodeRemoval
+	switch {
+	case err != nil:
+		return false, err
+	case ok:
+		if err := m.removal.Detach(); err != nil {
+			return false, m.halfDone(err)
+		}
+		_ = m.removal.DeleteLeft() // doctor finds what stays
+		tip, err := m.repo.Branch(c.Context(), m.t.Branch)
+		if err != nil {
+			return false, err
+		}
+		how = &thread.CodeRemoval{At: c.Now(), Tip: string(cmp.Or(tip, kept.Head)), Rescue: string(kept.Commit), Ref: m.removal.Ref}
+	default:
+		if err := m.removal.MoveBack(); err != nil {
+			return false, m.halfDone(err)
+		}
+	}
+	return true, m.between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+		return s.EndCodeRemoval(id, how, stamp)
+	})
+}

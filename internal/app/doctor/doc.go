@@ -1,0 +1,2 @@
+// Package doctor checks a project and repairs it.
+package doctor

@@ -1,8 +1,0 @@
-//go:build !windows
-
-package app
-
-import "leslie/test/fakeagent"
-
-// fakeAgent is a coding agent without a model.
-func fakeAgent() { fakeagent.Main() }

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/transcript"
+	"leslie/thread"
+)
+
+// This file says when whoever holds a thread was last heard of: with a call, whatever it did,
+// in a run with what its agent said, or by what has changed of the thread's artifacts and in
+// git. One that is gone can so be told from one that works.
+
+// hear notes that the caller is there.
+func hear(c *Call) { c.store.Hear(c.caller.Actor, c.Now()) }
+
+// newHolders returns who got or extended a claim by an operation of the caller, for itself
+// or for a run.
+func newHolders(c *Call, s *thread.State, changes []thread.Change) (holders []string) {
+	for _, change := range changes {
+		id, ok := strings.CutPrefix(change.Record, thread.TableThreads+"/")
+		if !ok {
+			continue
+		}
+		was, _ := thread.MemberOf(change.Before, "claim")
+		is, _ := thread.MemberOf(change.After, "claim")
+		t, _ := s.Threads.Peek(id)
+		if t.Claim == nil || bytes.Equal(was, is) {
+			continue
+		}
+		if holder := t.Claim.Holder; holder == c.caller.Actor || holder == thread.RunHolder(t.ID) {
+			holders = append(holders, holder)
+		}
+	}
+	return holders
+}
+
+// heardOf returns when the holder of a thread's claim was last heard of; claiming counts.
+func heardOf(c *Call, t thread.Thread, held *thread.Claim) time.Time {
+	at := held.At
+	later := func(sign time.Time) {
+		if sign.After(at) {
+			at = sign
+		}
+	}
+	later(c.store.HeardOf(held.Holder))
+	later(Worked(c, t))
+	if held.Holder == thread.RunHolder(t.ID) {
+		later(held.Until.Add(-held.For)) // its process extended it
+		later(c.store.RunHeardOf(t.ID, transcript.Name))
+	}
+	if now := c.Now(); at.After(now) {
+		return now
+	}
+	return at.UTC().Truncate(time.Millisecond)
+}
+
+// Worked returns when the folder of a thread's artifacts, or what git keeps of its worktree,
+// last changed, as far as a few files say; the zero time for none that is there.
+func Worked(c *Call, t thread.Thread) (at time.Time) {
+	signs := []string{Absolute(c, ThreadPath(t.ID))}
+	if code := t.OwnedCode(); code != nil && code.State == thread.CodeReady && code.Admin != "" {
+		for _, name := range []string{"index", "HEAD", "logs/HEAD", "COMMIT_EDITMSG"} {
+			signs = append(signs, filepath.Join(code.Admin, name))
+		}
+	}
+	for _, path := range signs {
+		if info, err := os.Lstat(path); err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+	}
+	return at
+}
+
+// sayingHeard adds to T108 when the holder was last heard of.
+func sayingHeard(c *Call, err error) error {
+	e := codes.Of(err)
+	if e == nil || e.Code() != codes.Claimed {
+		return err
+	}
+	id := e.Facts().Text("threadId")
+	_, looked := c.store.View(c.ctx, func(s *thread.State) error {
+		t, _ := s.Threads.Peek(id)
+		if held := t.Held(c.Now()); held != nil {
+			e = e.With(fact.Of("heardAt", heardOf(c, t, held)))
+		}
+		return nil
+	})
+	if looked != nil {
+		return err
+	}
+	return e
+}

@@ -1,0 +1,209 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file takes back code that a merge has landed, before its records are: an undo that
+// is interrupted in between is finished by the same undo.
+
+// UndoneCode says what became of landed code.
+type UndoneCode struct {
+	Branch string `json:"branch"`
+	Commit string `json:"commit"` // of the merge
+	// How is reset, revert, or gone if the branch did not have the commit any more; landed
+	// for a redo; restored for a rollback, with the commit where the branch is now.
+	How string `json:"how"`
+	// MergeAgain is the line that brings the code again, if a redo would not.
+	MergeAgain string `json:"mergeAgain,omitempty"`
+}
+
+// How code was taken back.
+const (
+	CodeRestored = "restored"
+	CodeReset    = git.Reset
+	CodeReverted = git.Reverted
+	CodeGone     = git.Gone
+	CodeLanded   = "landed"
+)
+
+// landedBy returns the merge with which the operation landed code; nil for none.
+func landedBy(op thread.Operation) *thread.Merge {
+	for _, change := range op.Changes {
+		if id, ok := strings.CutPrefix(change.Record, thread.TableMerges+"/"); ok && id != "" && thread.Absent(change.After) {
+			var m thread.Merge
+			if json.Unmarshal(change.Before, &m) == nil && m.Code != nil && m.Code.Landing != nil && landedIn(op, m.Code.Landing.New) {
+				return &m
+			}
+		}
+	}
+	return nil
+}
+
+// landedAgain is the line that makes such a merge anew.
+func landedAgain(m thread.Merge) string {
+	line := app.MergeLine(m.Target, m.Sources...)
+	if m.Code.Only != "" {
+		line += " --only " + m.Code.Only
+	}
+	if m.Code.Squash {
+		line += " --squash"
+	}
+	return line
+}
+
+// landedIn reports whether the operation records that a commit has landed, or takes that
+// back.
+func landedIn(op thread.Operation, commit string) bool {
+	for _, change := range op.Changes {
+		if !strings.HasPrefix(change.Record, thread.TableThreads+"/") {
+			continue
+		}
+		var before, after thread.Thread
+		_, _ = json.Unmarshal(change.Before, &before), json.Unmarshal(change.After, &after)
+		if landed(before, commit) != landed(after, commit) {
+			return true
+		}
+	}
+	return false
+}
+
+func landed(t thread.Thread, commit string) bool {
+	if t.OwnedCode() == nil {
+		return false
+	}
+	for _, l := range t.OwnedCode().Landed {
+		if l.Commit == commit {
+			return true
+		}
+	}
+	return false
+}
+
+// takeBackCode takes landed code back, or lands it again for a redo, or with a dry run says
+// how. Errors: T110 where local work or later commits are in the way; T805, T808, T801.
+func (u *Undoing) takeBackCode() error {
+	if id, rolled, back := thread.RolledIn(u.op); rolled != nil {
+		if back {
+			return u.conflict("its code was exchanged").WithHint("Roll back again: leslie rollback " + string(id) + " --turn " + strconv.Itoa(rolled.Turn))
+		}
+		return u.takeBackRoll(id, *rolled)
+	}
+	m := landedBy(u.op)
+	switch {
+	case m != nil:
+	case u.op.Undoes != "" && landedBy(u.first) != nil:
+		return u.landAgain(*landedBy(u.first))
+	default:
+		return nil
+	}
+	repo, err := code.OpenRepo(u.c)
+	if err != nil {
+		return err
+	}
+	l := m.Code.Landing
+	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)}
+	how := ""
+	if u.dryRun {
+		how, _, err = repo.Back(u.c.Context(), landing)
+	} else {
+		how, err = repo.TakeBack(u.c.Context(), landing, "Revert the merge "+l.New+"\n\nUndone with leslie.", u.c.Caller().Actor)
+	}
+	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
+		paths, _ := e.Facts().Get("paths")
+		return u.conflict("its code cannot be taken back from " + l.Branch + ": " + e.Facts().Text("reason")).
+			With(fact.Of("paths", paths)).WithHint("Commit or move these files, or revert " + l.New + " with git, then undo again")
+	}
+	if errors.Is(err, git.ErrMoved) {
+		return u.conflict(l.Branch + " gets commits all the time").WithHint("Undo again")
+	}
+	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how}
+	if how != CodeReset {
+		u.result.Code.MergeAgain = landedAgain(*m)
+	}
+	if err == nil && how == git.Reverted && !u.dryRun {
+		err = u.findBases(repo, *l)
+	}
+	return err
+}
+
+// landAgain lands code that an undo has taken back, or with a dry run says whether it could.
+// Errors: T110 if the branch has moved since, or local work is in the way; T805, T808, T801.
+func (u *Undoing) landAgain(m thread.Merge) error {
+	l := m.Code.Landing
+	repo, err := code.OpenRepo(u.c)
+	if err != nil {
+		return err
+	}
+	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)}
+	if u.dryRun {
+		_, err = repo.CanLandAgain(u.c.Context(), landing)
+	} else {
+		err = repo.LandAgain(u.c.Context(), landing)
+	}
+	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
+		paths, _ := e.Facts().Get("paths")
+		return u.conflict("its code cannot land in " + l.Branch + " again: " + e.Facts().Text("reason")).
+			With(fact.Of("paths", paths)).WithHint("Commit or move these files, then redo again")
+	}
+	if errors.Is(err, git.ErrMoved) {
+		return u.conflict(l.Branch + " is not where the merge found it, or git no longer has the merge's commit").
+			WithHint("Merge again: " + landedAgain(m))
+	}
+	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: CodeLanded}
+	return err
+}
+
+// findBases finds, for each source of a landing that was reverted, the base with which a
+// later merge brings it again: git has the source's commits in the target, and would bring
+// nothing.
+func (u *Undoing) findBases(repo *git.Repo, l thread.CodeLanding) error {
+	ctx := u.c.Context()
+	target, err := repo.Branch(ctx, l.Branch)
+	if err != nil {
+		return err
+	}
+	u.bases = map[thread.ThreadID]thread.CodeBase{}
+	for _, source := range l.Sources {
+		t, found := thread.Thread{}, false
+		if _, err := u.c.View(func(s *thread.State) error { t, found = s.Threads.Get(string(source.ThreadID)); return nil }); err != nil {
+			return err
+		}
+		if !found || t.OwnedCode() == nil {
+			continue
+		}
+		has, err := repo.Contains(ctx, git.Commit(l.New), git.Commit(source.Tip))
+		if err != nil {
+			return err
+		}
+		tip, err := repo.Branch(ctx, t.Branch)
+		if err != nil {
+			return err
+		}
+		if !has || tip == "" { // a squash
+			continue
+		}
+		base := git.Commit(source.Base)
+		if base == "" {
+			if base, err = repo.MergeBase(ctx, git.Commit(l.Old), git.Commit(source.Tip)); err != nil {
+				return err
+			}
+		}
+		now, err := repo.MergeBase(ctx, target, tip)
+		if err != nil {
+			return err
+		}
+		u.bases[t.ID] = thread.CodeBase{MergeBase: string(now), Commit: string(base), Target: "refs/heads/" + l.Branch}
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package merges
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/artifacts"
+	"leslie/internal/app/merging"
+	"leslie/internal/fact"
+	"leslie/internal/scope"
+	"leslie/merge"
+	"leslie/thread"
+)
+
+// DiffRequest compares two versions of artifacts.
+type DiffRequest struct {
+	// From and To are versions: ID, ID@CHECKPOINT, ID@base or a pending merge's id.
+	// Without To, a thread is compared with what it inherited, a checkpoint or base with
+	// the thread's current files, and a merge with its target. The default of From is the
+	// thread that the caller speaks for.
+	From, To string
+	Scope    []string // paths, folders, globs; nil: all
+	Stat     bool     // only counts, no hunks
+}
+
+// Faults returns what is wrong with the request.
+func (in DiffRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	k.Version("From", in.From)
+	k.Version("To", in.To)
+	return k.Faults
+}
+
+// DiffResult is what differs between two versions.
+type DiffResult struct {
+	From    app.Version `json:"from"`
+	To      app.Version `json:"to"`
+	Files   []FileDiff  `json:"files"`
+	Added   int         `json:"added"` // lines
+	Removed int         `json:"removed"`
+}
+
+// FileChange says how a file differs.
+type FileChange string
+
+// The changes of files. ModeFile: only the executable bit differs; ConflictFile: nothing
+// differs yet, because a conflict about the whole file waits for a decision.
+const (
+	AddedFile    FileChange = "added"
+	DeletedFile  FileChange = "deleted"
+	ModifiedFile FileChange = "modified"
+	ModeFile     FileChange = "mode"
+	ConflictFile FileChange = "conflict"
+)
+
+// FileDiff is what differs in one file.
+type FileDiff struct {
+	Path   string     `json:"path"`
+	Change FileChange `json:"change"`
+	From   *DiffFile  `json:"from"` // null: no such file
+	To     *DiffFile  `json:"to"`
+	// Binary: it is not text; TooLarge: it is longer than leslie compares line by line
+	// (8 MiB, 200,000 lines). Such a file has no hunks.
+	Binary   bool `json:"binary,omitempty"`
+	TooLarge bool `json:"tooLarge,omitempty"`
+	// Conflicts is the number of open conflicts of a merge in the file.
+	Conflicts int              `json:"conflicts,omitempty"`
+	Added     int              `json:"added"`
+	Removed   int              `json:"removed"`
+	Hunks     []merge.DiffHunk `json:"hunks,omitempty"`
+}
+
+// DiffFile is a file of a version.
+type DiffFile struct {
+	Size       int64 `json:"size"`
+	Executable bool  `json:"executable"`
+}
+
+// Diff compares two versions of artifacts; W204 for entries that are not regular files,
+// which it leaves out. Errors: T903, T101, T105, T111, T303; T203 for a pattern that
+// matches in neither version, T507, T508, those of reading.
+func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
+	c.ReadOnly()
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	d := &DiffResult{}
+	if err := d.find(c, in); err != nil {
+		return nil, err
+	}
+	set, err := artifacts.ScopeIn(in.Scope, d.To.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	for range app.Attempts {
+		err = c.ReadConsistent(func() error { return d.read(c, set, in.Stat) }, slices.Concat(d.From.Parties, d.To.Parties)...)
+		if !errors.Is(err, app.ErrMoved) {
+			break
+		}
+	}
+	if errors.Is(err, app.ErrMoved) {
+		err = codes.ReadFailed.New(fact.Of("path", app.ThreadPath(d.To.ThreadID)), fact.Of("reason", "its artifacts kept changing"), fact.Of("threadId", d.To.ThreadID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// find finds the two versions.
+func (d *DiffResult) find(c *app.Call, in DiffRequest) error {
+	named := in.From
+	if named == "" {
+		named = c.ThreadOr("")
+	}
+	_, err := c.View(func(s *thread.State) (err error) {
+		if d.From, err = app.FindVersion(s, named); err != nil {
+			return err
+		}
+		c.SetTarget(d.From.ThreadID)
+		switch {
+		case in.To != "":
+			d.To, err = app.FindVersion(s, in.To)
+		case d.From.Kind == app.CurrentVersion:
+			d.To = d.From
+			d.From, err = app.InheritedOf(s, d.To.ThreadID)
+		case d.From.Kind == app.MergeVersion:
+			d.To = d.From
+			d.From, err = app.FindVersion(s, string(d.To.ThreadID))
+		default:
+			d.To, err = app.FindVersion(s, string(d.From.ThreadID))
+		}
+		return err
+	})
+	return err
+}
+
+// read reads both versions and compares them.
+func (d *DiffResult) read(c *app.Call, set scope.Set, stat bool) error {
+	from, err := ReadVersion(c, d.From, set)
+	if err != nil {
+		return err
+	}
+	to, err := ReadVersion(c, d.To, set)
+	if err != nil {
+		return err
+	}
+	if none := set.Unmatched(slices.Concat(from.matched, to.matched)); len(none) > 0 {
+		return codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", d.To.ThreadID), fact.Of("paths", none))
+	}
+	if err := HashDoubtful(c, from, to); err != nil {
+		return err
+	}
+	skipped := slices.Concat(from.skipped, to.skipped)
+	slices.Sort(skipped)
+	c.WarnSkipped(slices.Compact(skipped))
+	d.Files, d.Added, d.Removed = []FileDiff{}, 0, 0
+	paths := slices.Collect(maps.Keys(from.Files))
+	for path := range to.Files {
+		if _, both := from.Files[path]; !both {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		if c.Context().Err() != nil {
+			return codes.Interrupted.Wrap(context.Cause(c.Context()))
+		}
+		if err := d.compare(c, path, from.Files, to.Files, stat); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare adds what differs at a path.
+func (d *DiffResult) compare(c *app.Call, path string, from, to map[string]versionFile, stat bool) error {
+	a, was := from[path]
+	b, is := to[path]
+	f := FileDiff{Path: path, Conflicts: b.conflicts, From: diffFile(a, was), To: diffFile(b, is)}
+	same := was && is && sameContent(a, b)
+	switch {
+	case !was && b.current == nil && b.Hash == "": // only a conflict about it
+		f.Change, f.To, same = ConflictFile, nil, true
+	case !was:
+		f.Change = AddedFile
+	case !is:
+		f.Change = DeletedFile
+	case !same:
+		f.Change = ModifiedFile
+	case a.Executable != b.Executable:
+		f.Change = ModeFile
+	case b.conflicts > 0:
+		f.Change = ConflictFile
+	default:
+		return nil
+	}
+	if !same {
+		if err := f.lines(c, a, b, stat); err != nil {
+			return err
+		}
+	}
+	d.Files, d.Added, d.Removed = append(d.Files, f), d.Added+f.Added, d.Removed+f.Removed
+	return nil
+}
+
+func diffFile(f versionFile, there bool) *DiffFile {
+	if !there {
+		return nil
+	}
+	return &DiffFile{Size: f.Size, Executable: f.Executable}
+}
+
+// lines compares two files line by line.
+func (f *FileDiff) lines(c *app.Call, a, b versionFile, stat bool) error {
+	var texts [2][]byte
+	for i, side := range []versionFile{a, b} {
+		if there := []*DiffFile{f.From, f.To}[i]; there == nil {
+			continue
+		}
+		if side.Size > merge.MaxText {
+			f.TooLarge = true
+			return nil
+		}
+		text, err := side.Content(c, f.Path)
+		if err != nil {
+			return err
+		}
+		texts[i] = text
+	}
+	f.Compare(texts[0], texts[1], stat)
+	return nil
+}
+
+// Compare compares two texts line by line.
+func (f *FileDiff) Compare(from, to []byte, stat bool) {
+	switch {
+	case merge.Binary(from) || merge.Binary(to):
+		f.Binary = true
+		return
+	case merge.TooLargeToDiff(from) || merge.TooLargeToDiff(to):
+		f.TooLarge = true
+		return
+	}
+	around := merge.DiffContext
+	if stat {
+		around = 0
+	}
+	hunks := merge.Diff(from, to, around)
+	for _, h := range hunks {
+		added, removed := h.Changed()
+		f.Added, f.Removed = f.Added+added, f.Removed+removed
+	}
+	if !stat {
+		f.Hunks = hunks
+	}
+}
+
+// MergeDiff returns what a merge without open conflicts would change in its target.
+// Errors: T507, T508, T509.
+func MergeDiff(s *merging.Session) ([]FileDiff, error) {
+	var out []FileDiff
+	for _, c := range s.View().Files() {
+		f := FileDiff{Path: c.Path, Change: ModifiedFile, From: mergedFile(c.Before), To: mergedFile(c.After)}
+		switch {
+		case c.Idle():
+			continue
+		case f.From == nil:
+			f.Change = AddedFile
+		case f.To == nil:
+			f.Change = DeletedFile
+		case c.Before.Hash == c.After.Hash:
+			f.Change = ModeFile
+		}
+		if max(c.Before.Size, c.After.Size) > merge.MaxText {
+			f.TooLarge = true
+		} else if f.Change != ModeFile {
+			before, after, err := s.View().Contents(c)
+			if err != nil {
+				return nil, err
+			}
+			f.Compare(before, after, false)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func mergedFile(f merge.File) *DiffFile {
+	if !f.There() {
+		return nil
+	}
+	return &DiffFile{Size: f.Size, Executable: f.Executable}
+}

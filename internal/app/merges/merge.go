@@ -1,0 +1,563 @@
+package merges
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/app/merging"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/internal/scope"
+	"leslie/merge"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file has the use cases of merging; package merging implements the merge.
+
+// MergeResult is a merge as all use cases return it.
+type MergeResult = merging.Result
+
+// MergeMeans has the people and commands that a merge may use. A command that the caller
+// names runs; a command in a state or in a project's configuration does not.
+type MergeMeans struct {
+	// Agent is the name of an agent (see Agents), else a command, like Validate: split by
+	// shell quoting rules and run without a shell; "" means the user's configuration.
+	// Timeout limits each; 0 means five minutes, and thirty for a validator of code.
+	Agent, Validate string
+	Timeout         time.Duration
+	// Person resolves conflicts, and Approver decides whether to apply a merge that
+	// needs approval; nil if nobody can be asked.
+	Person   merging.Person
+	Approver merging.Approver
+}
+
+// faults adds faults for commands that cannot be split into words.
+func (in MergeMeans) faults(k *app.Checks) {
+	for _, one := range [][2]string{{"Agent", in.Agent}, {"Validate", in.Validate}} {
+		if _, err := external.Split(one[1]); err != nil && one[1] != "" {
+			k.Add(one[0], one[1], "cannot be split into words")
+		}
+	}
+	if in.Timeout < 0 {
+		k.Add("Timeout", in.Timeout.String(), "must not be negative")
+	}
+}
+
+// defaultMergeTimeout is how long an agent or a validator may take.
+const defaultMergeTimeout = 300 * time.Second
+
+// MergeRequest starts a merge.
+type MergeRequest struct {
+	Sources  []string
+	Target   string
+	Scope    []string        // patterns; empty: everything
+	Strategy thread.Strategy // "": interactive
+	// RequireApproval: a person has to approve the merge before it is applied.
+	RequireApproval bool
+	// DryRun: show what would happen without changing anything.
+	DryRun bool
+	// Only: merge only the artifacts, or only the code; "": both, but only artifacts with a
+	// Scope. Squash: the merge commit has only the target's commit as its parent.
+	Only   string
+	Squash bool
+	// Queue: only record the merge, at the end of the target's queue; MergeLand carries it
+	// out.
+	Queue bool
+	// Uncommitted work of the sources: merging.TakeUncommitted commits it on their branches;
+	// "" or refuse is T804.
+	Uncommitted string
+	// Unread messages of the sources' agents: merging.LeaveUnread merges although there are
+	// constraints or immediate ones among them; "" or refuse is T409.
+	Unread string
+	MergeMeans
+	// withScope: code is merged with a Scope, too.
+	withScope bool
+}
+
+// refuse is the default of MergeRequest.Uncommitted and MergeRequest.Unread.
+const refuse = "refuse"
+
+// Faults returns what is wrong with the request.
+func (in MergeRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	k.Needed("Target", in.Target)
+	if len(in.Sources) == 0 {
+		k.Add("Sources", "", "is missing")
+	}
+	k.Ids("Sources", in.Sources...)
+	k.Ids("Target", in.Target)
+	for i, source := range in.Sources {
+		switch {
+		case source == in.Target:
+			k.Add("Sources", source, "names the target: a thread cannot be merged into itself")
+		case slices.Contains(in.Sources[:i], source):
+			k.Add("Sources", source, "names %s twice", app.Quoted(source))
+		}
+	}
+	in.howFaults(k)
+	return k.Faults
+}
+
+// howFaults adds faults of everything but the threads.
+func (in MergeRequest) howFaults(k *app.Checks) {
+	if in.Strategy != "" {
+		app.OneOf(k, "Strategy", in.Strategy, thread.Interactive, thread.AgentFirst, thread.HumanOnly, thread.Strict)
+	}
+	if in.Only != "" {
+		app.OneOf(k, "Only", in.Only, merging.OnlyCode, merging.OnlyArtifacts)
+	}
+	if in.Uncommitted != "" {
+		app.OneOf(k, "Uncommitted", in.Uncommitted, refuse, merging.TakeUncommitted)
+	}
+	if in.Unread != "" {
+		app.OneOf(k, "Unread", in.Unread, refuse, merging.LeaveUnread)
+	}
+	if in.Only == merging.OnlyCode && len(in.Scope) > 0 {
+		k.With("Scope", "Only", in.Only, "goes without %s: it selects artifacts", k.Name("Scope"))
+	}
+	if in.Queue {
+		in.queueFaults(k)
+	}
+	in.faults(k)
+}
+
+// Merge merges the artifacts of threads into one of them, and their code where both own
+// some; or it only records that, in the target's queue. If such a merge is pending, it goes
+// on with that. Errors: T101, T105, T107,
+// T203, T305, T507, T508, T509, T903; T301 while a conflict is open, T302, T304, T402,
+// T404; those of a write. With T301, T402 and T404 it also returns the result of the
+// pending merge.
+func Merge(c *app.Call, in MergeRequest) (*MergeResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	set, err := scope.Parse(in.Scope)
+	if err != nil {
+		return nil, codes.Of(err).With(fact.Of("threadId", in.Target))
+	}
+	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+		return first, err
+	}
+	conf, err := app.SettingsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	request := merging.Request{
+		Target: in.Target, Sources: in.Sources, Scope: set, Strategy: in.Strategy, Validate: in.Validate, RequireApproval: in.RequireApproval,
+		Only: in.Only, Squash: in.Squash, Uncommitted: in.Uncommitted, Unread: in.Unread,
+		WithScope: in.withScope && in.Only == "" && len(in.Scope) > 0,
+	}
+	if in.Queue {
+		if err := checkQueued(c, in); err != nil {
+			return nil, err
+		}
+		return merging.Queue(MergeCall(c, in.MergeMeans, conf), request)
+	}
+	for kept := len(c.Warnings()); ; c.WarnAnew(kept) {
+		result, err := in.carryOut(c, request, conf)
+		if !codes.Has(err, codes.MergePending) {
+			return result, err
+		}
+		about := codes.Of(err).Facts()
+		if !in.DryRun {
+			ended, waitErr := awaitLanding(c, thread.ThreadID(about.Text("target")), about.Text("mergeId"))
+			switch {
+			case waitErr != nil:
+				return nil, waitErr
+			case ended:
+				continue
+			}
+		}
+		result, err = in.resume(c, request, conf, codes.Of(err))
+		if !codes.Has(err, codes.MergeNotFound) { // which ended meanwhile
+			return result, err
+		}
+	}
+}
+
+// resume goes on with the pending merge that T305 names if it is the one that is asked for.
+// Errors: T305 if it is not; those of MergeContinue.
+func (in MergeRequest) resume(c *app.Call, request merging.Request, conf app.Settings, pending *codes.Error) (*MergeResult, error) {
+	id := pending.Facts().Text("mergeId")
+	same, differing, err := merging.Resumes(MergeCall(c, in.MergeMeans, conf), id, request)
+	switch {
+	case err != nil:
+		return nil, err
+	case !same:
+		return nil, pending
+	case len(differing) > 0:
+		return nil, pending.With(fact.Of("differing", differing)).
+			WithHint("It was begun with other options (" + strings.Join(differing, ", ") + "): go on with it as it is (leslie merge continue " + id +
+				"), or abort it (leslie merge abort " + id + ") and merge again")
+	}
+	return MergeContinueRequest{Merge: id, DryRun: in.DryRun, Unread: in.Unread, MergeMeans: in.MergeMeans, resumed: true}.carryOut(c, conf)
+}
+
+func (in MergeRequest) carryOut(c *app.Call, request merging.Request, conf app.Settings) (*MergeResult, error) {
+	begin := merging.Start
+	if in.DryRun {
+		begin = merging.Preview
+	}
+	call := MergeCall(c, in.MergeMeans, conf)
+	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	call.Agent = agent
+	s, err := begin(call, request)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.DryRun:
+		return s.Planned()
+	}
+	return finishMerge(c, s)
+}
+
+// landingPatience is how long a call waits for another one that lands a merge.
+const landingPatience = 30 * time.Second
+
+// holdLanding waits until no other call lands a merge into a thread. Errors: T805, T904,
+// those of a write.
+func holdLanding(c *app.Call, target thread.ThreadID) (release func(), err error) {
+	if release, err = code.AwaitHold(c, "land-"+string(target), landingPatience); errors.Is(err, code.ErrHeld) {
+		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another merge"), fact.Of("path", "the branch of '"+string(target)+"'"), fact.Of("threadId", target)).
+			WithHint("Wait until it has ended, then repeat the call").WithNext("leslie merge list")
+	}
+	return release, err
+}
+
+// awaitLanding waits while another call lands a merge into a thread, and reports whether a
+// pending merge has ended then, or has gone back to the queue. Errors: those of holdLanding
+// and of a view.
+func awaitLanding(c *app.Call, target thread.ThreadID, pending string) (ended bool, err error) {
+	release, err := holdLanding(c, target)
+	if err != nil {
+		return false, err
+	}
+	release()
+	_, err = c.View(func(s *thread.State) error {
+		_, err := s.Merge(pending)
+		ended = err != nil || s.NoPendingMerge(target) == nil
+		return nil
+	})
+	return ended, err
+}
+
+// finishMerge asks and applies. A merge with nothing to do is not an operation; its
+// result is still stored for a request id.
+func finishMerge(c *app.Call, s *merging.Session) (*MergeResult, error) {
+	result, err := s.Finish()
+	if err == nil {
+		err = c.KeepUnchanged(result)
+	}
+	if err == nil {
+		warnUnpushed(c, result)
+		noteLacked(c, result)
+	}
+	return result, err
+}
+
+// warnUnpushed warns, in a project on several machines, of a branch with landed code that
+// no remote of git has (W511).
+func warnUnpushed(c *app.Call, d *MergeResult) {
+	if c.Project().Link() == nil || d == nil || d.Code == nil || !d.Code.Landed || d.Code.Commit == nil {
+		return
+	}
+	repo, err := code.OpenRepo(c)
+	if err != nil {
+		return
+	}
+	if pushed, err := repo.OnRemote(c.Context(), git.Commit(*d.Code.Commit)); err == nil && !pushed {
+		c.Warn(warnings.BranchNotPushed.New(fact.Of("branch", d.Code.Branch), fact.Of("commit", *d.Code.Commit)))
+	}
+}
+
+// MergeListRequest lists pending merges.
+type MergeListRequest struct {
+	Limit int // 0: all
+}
+
+// MergeListResult has the pending merges.
+type MergeListResult struct{ app.Items[merging.Item] }
+
+// MergeList lists pending merges. Errors: those of a view.
+func MergeList(c *app.Call, in MergeListRequest) (*MergeListResult, error) {
+	var all []merging.Item
+	if _, err := c.View(func(s *thread.State) error { all = merging.Pendings(s, ""); return nil }); err != nil {
+		return nil, err
+	}
+	return &MergeListResult{app.First(all, in.Limit)}, nil
+}
+
+// MergeStatusRequest names a pending merge.
+type MergeStatusRequest struct {
+	Merge string
+	// Conflict is a conflict's id, the beginning of one, or a path; "" for all.
+	Conflict string
+}
+
+// MergeStatus shows a pending merge as of now, with its conflicts in full. Errors: T303,
+// T105, T903 for a conflict that it does not have, and those of planning it.
+func MergeStatus(c *app.Call, in MergeStatusRequest) (*MergeResult, error) {
+	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), in.Merge)
+	if err != nil {
+		return nil, err
+	}
+	result := s.Result(merging.Pending)
+	if in.Conflict != "" {
+		result.Conflicts, err = s.Only(in.Conflict)
+	}
+	return result, err
+}
+
+// MergeResolveRequest decides a part of a pending merge.
+type MergeResolveRequest struct {
+	Merge          string
+	merging.Choice // with Additions, Take is merge.TakeBoth
+}
+
+// Faults returns what is wrong with the request.
+func (in MergeResolveRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	k.Needed("Merge", in.Merge)
+	k.Needed("Take", in.Take)
+	if in.Take == merge.TakeText && (in.Content == nil || in.About == "") {
+		k.Add("Take", in.Take, "needs a content, and the path or conflict that it is for")
+	}
+	return k.Faults
+}
+
+// MergeResolve records a decision. Errors: T303, T105, T402, T903, those of planning
+// the merge, and of a write.
+func MergeResolve(c *app.Call, in MergeResolveRequest) (*MergeResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+		return first, err
+	}
+	conf, err := app.Configured(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := merging.Load(MergeCall(c, MergeMeans{}, conf), in.Merge)
+	if err != nil {
+		return nil, err
+	}
+	return s.Choose(in.Choice)
+}
+
+// MergeContinueRequest continues a pending merge.
+type MergeContinueRequest struct {
+	Merge string
+	// DryRun: show what would happen without changing anything.
+	DryRun bool
+	// Unread is as in MergeRequest, and holds for the merge from then on.
+	Unread string
+	MergeMeans
+	resumed bool // by the line that began it
+}
+
+// Faults returns what is wrong with the request.
+func (in MergeContinueRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	k.Needed("Merge", in.Merge)
+	if in.Unread != "" {
+		app.OneOf(k, "Unread", in.Unread, refuse, merging.LeaveUnread)
+	}
+	in.faults(k)
+	return k.Faults
+}
+
+// MergeContinue takes decisions from the edited files with markers, asks about the
+// rest, and applies the merge if nothing is open. Errors: T303 and those of Merge.
+func MergeContinue(c *app.Call, in MergeContinueRequest) (*MergeResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+		return first, err
+	}
+	conf, err := app.SettingsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return in.carryOut(c, conf)
+}
+
+func (in MergeContinueRequest) carryOut(c *app.Call, conf app.Settings) (*MergeResult, error) {
+	call := MergeCall(c, in.MergeMeans, conf)
+	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	call.Agent = agent
+	load := merging.Load
+	if in.resumed {
+		load = merging.Resume
+	}
+	s, err := load(call, in.Merge)
+	if err != nil {
+		return nil, err
+	}
+	if in.DryRun {
+		if s, err = s.Edited(); err != nil {
+			return nil, err
+		}
+		return s.Planned()
+	}
+	if in.Unread == merging.LeaveUnread {
+		if err := merging.IgnoreUnread(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.TakeEdited(); err != nil {
+		return nil, err
+	}
+	return finishMerge(c, s)
+}
+
+// MergeAbortRequest names a pending merge.
+type MergeAbortRequest struct{ Merge string }
+
+// MergeAbort removes a pending merge; its target does not change. Errors: T303, T105,
+// and those of a write.
+func MergeAbort(c *app.Call, in MergeAbortRequest) (*MergeResult, error) {
+	return merging.Abort(MergeCall(c, MergeMeans{}, app.Settings{}), in.Merge)
+}
+
+// MergePlan returns what the merge of a request would do. Errors: T509.
+func MergePlan(c *app.Call, g thread.Approval) ([]merging.PlannedFile, error) {
+	return merging.ReadPlan(c.Store(), g.Plan)
+}
+
+// MergeChanged returns the paths for which a merge would now do something else than
+// the request says. Errors: T509, and those of planning the merge.
+func MergeChanged(c *app.Call, g thread.Approval) ([]string, error) {
+	return merging.Differing(MergeCall(c, MergeMeans{}, app.Settings{}), g)
+}
+
+// MergeCall returns the call in the form that a merge session needs.
+func MergeCall(c *app.Call, means MergeMeans, conf app.Settings) merging.Call {
+	return merging.Call{
+		Context: c.Context(), Operations: mergeOperations{c}, Files: c.Store(), As: c.Caller().As, Actor: c.Caller().Actor, Doubted: app.Doubted(c), Now: c.Now, Root: c.Project().Root(),
+		NewID:  func(prefix string, taken func(string) bool) string { return c.NewID("", prefix, taken) },
+		Policy: conf.Policy, Retry: c.Project().Environment().Retry,
+		Timeout: cmp.Or(means.Timeout, defaultMergeTimeout), Environ: c.Project().Environment().Environ,
+		Validate: merging.Validators{
+			Named: means.Validate, Artifacts: conf.Validate, Code: conf.ValidateCode, CodeTimeout: cmp.Or(means.Timeout, code.CodeValidateTime),
+		},
+		CheckOut: func(target thread.Thread, repo *git.Repo, commit git.Commit) (*merging.Place, func(), error) {
+			return code.CheckOut(c, target, repo, commit)
+		},
+		Person: means.Person, Approver: means.Approver,
+		Repository: oneRepo(c), HoldLanding: func(target thread.ThreadID) (func(), error) { return holdLanding(c, target) },
+	}
+}
+
+// oneRepo finds the repository of a thread's code once; all threads of a merge have the
+// same.
+func oneRepo(c *app.Call) func(thread.Thread) (*git.Repo, error) {
+	var found *git.Repo
+	return func(t thread.Thread) (repo *git.Repo, err error) {
+		switch {
+		case t.OwnedCode() == nil:
+			return code.OpenRepo(c)
+		case found == nil || found.Admin != t.OwnedCode().Repo:
+			found, err = code.RepoOf(c, t)
+		}
+		return found, err
+	}
+}
+
+// mergeOperations implements merging.Operations for a call.
+type mergeOperations struct{ c *app.Call }
+
+// View implements merging.Operations.
+func (o mergeOperations) View(read func(*thread.State) error) error {
+	_, err := o.c.View(read)
+	return err
+}
+
+// ReadConsistent implements merging.Operations.
+func (o mergeOperations) ReadConsistent(read func() error, ids ...thread.ThreadID) error {
+	return o.c.ReadConsistent(read, ids...)
+}
+
+// Update implements merging.Operations. A merge may take several operations, each with
+// its own stamp; only the last one stores the answer of a request.
+func (o mergeOperations) Update(about thread.ThreadID, prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) error) error {
+	c := o.c
+	stage, err := o.stage(prepare)
+	if err != nil {
+		return err
+	}
+	call := c.StoreCall()
+	call.Request = ""
+	commit, err := c.Update(call, func(s *thread.State) (store.Outcome, error) {
+		return store.Outcome{Thread: about}, rule(s, call.Stamp)
+	})
+	c.EndStage(stage, err == nil)
+	if err != nil {
+		c.Warn(commit.Warnings...)
+		return err
+	}
+	c.Wrote(commit)
+	if c.Continues() != "" { // all that follows is one as well
+		app.GoOn(c)
+	}
+	c.NewOperation()
+	return nil
+}
+
+// Commit implements merging.Operations.
+func (o mergeOperations) Commit(prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) (*MergeResult, thread.ThreadID, error)) (*MergeResult, error) {
+	stage, err := o.stage(prepare)
+	if err != nil {
+		return nil, err
+	}
+	result, err := app.Write(o.c, rule)
+	o.c.EndStage(stage, err == nil)
+	o.c.DropStages()
+	return result, err
+}
+
+// stage returns the files that an operation relies on, nil for none.
+func (o mergeOperations) stage(prepare func(*store.Stage) error) (*store.Stage, error) {
+	if prepare == nil {
+		return nil, nil
+	}
+	stage, err := o.c.Store().Stage(o.c.Operation().Operation)
+	if err != nil {
+		return nil, err
+	}
+	if err = prepare(stage); err == nil {
+		err = o.c.RelyOn(stage)
+	}
+	if err != nil {
+		o.c.EndStage(stage, false)
+		return nil, err
+	}
+	return stage, nil
+}
+
+// GoOn implements merging.Operations.
+func (o mergeOperations) GoOn() { app.GoOn(o.c) }
+
+// Changed implements merging.Operations.
+func (o mergeOperations) Changed() bool { return o.c.Changed() }
+
+// Warn implements merging.Operations.
+func (o mergeOperations) Warn(found ...warnings.Warning) { o.c.Warn(found...) }

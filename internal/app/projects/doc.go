@@ -1,0 +1,3 @@
+// Package projects makes projects and takes them elsewhere: init, setup, import, export, and
+// sharing one between machines.
+package projects

@@ -1,0 +1,778 @@
+package projects
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/fact"
+	"leslie/internal/ledger"
+	"leslie/store"
+	"leslie/store/doctor"
+	"leslie/store/replica"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file has what a person does with the log of a project on several machines: make it,
+// connect another machine, look at it, and leave it.
+
+// prefixProject begins the ids of projects.
+const prefixProject = "proj-"
+
+// remoteFor is how long whoever makes or checks a log waits for the servers.
+const remoteFor = 30 * time.Second
+
+// RemoteInitRequest makes the project's store the log of a project on several machines.
+type RemoteInitRequest struct {
+	URL string // of one server or several, separated by commas
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteInitRequest) Faults(name app.Names) []app.Fault { return urlFaults(name, in.URL) }
+
+func urlFaults(name app.Names, url string) []app.Fault {
+	k := app.NewChecks(name)
+	switch {
+	case url == "":
+		k.Add("URL", url, "is missing")
+	case strings.Contains(strings.TrimSuffix(url, "/"), "@"):
+		k.Add("URL", "", "has credentials in it: write them into a file of your own and name it in LESLIE_REMOTE_CREDS")
+	}
+	return k.Faults
+}
+
+// RemoteInitResult is the log that was made.
+type RemoteInitResult struct {
+	Project string `json:"project"`
+	// URL is the address with which other machines connect.
+	URL        string `json:"url"`
+	Replicas   int    `json:"replicas"`
+	Operations int    `json:"operations"`
+	app.Change
+}
+
+// RemoteInit makes a log on the servers of the request, uploads all that the store has,
+// and connects the store. Interrupted, it goes on when it is called again. W513 warns of
+// a single server. Errors: T106 if the project has a log, T402 for servers that are not set
+// up for it or not allowed, T502, T505, T510, T512, T903.
+func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if c.Project().Link() != nil {
+		return nil, alreadyConnected(c.Project().Link().Remote)
+	}
+	servers := strings.Join(app.ServersOf(strings.TrimSuffix(in.URL, "/")), ",")
+	remote := replica.Remote{URL: servers, Project: c.Project().Environment().NewID(prefixProject)}
+	if begun, err := c.Store().Started(); err != nil {
+		return nil, err
+	} else if begun != nil && begun.URL == servers {
+		remote = *begun
+	}
+	l, report, err := makeLog(*c.Project().Environment(), c.Context(), remote)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Store().Fill(c.Context(), c.LockWait(), l, uploading(c)); err != nil {
+		return nil, err
+	}
+	c.Join(l)
+	if report.Replicas < 2 {
+		c.Warn(warnings.SingleServer.New(fact.Of("url", servers)))
+	}
+	published, err := publishAll(c)
+	if err != nil {
+		return nil, err
+	}
+	return &RemoteInitResult{Project: remote.Project, URL: connectURL(remote), Replicas: report.Replicas, Operations: int(published), Change: app.Change{Changed: true}}, nil
+}
+
+// uploading tells how many operations are in the log.
+func uploading(c *app.Call) func(done, all int) {
+	return func(done, all int) {
+		app.Report(c, app.Progress{What: "uploading", Done: int64(done), Total: int64(all)})
+	}
+}
+
+// alreadyConnected is T106 for a project that has a log.
+func alreadyConnected(r replica.Remote) error {
+	return codes.AlreadyExists.New(fact.Of("id", r.Project)).
+		WithHint("The project has a remote already: " + connectURL(r)).WithNext("leslie remote status")
+}
+
+// connectURL is the address with which a machine connects.
+func connectURL(r replica.Remote) string {
+	urls := strings.Split(r.URL, ",")
+	scheme, _, _ := strings.Cut(urls[0], "://")
+	for i, u := range urls[1:] {
+		urls[i+1] = strings.TrimPrefix(u, scheme+"://")
+	}
+	return strings.Join(urls, ",") + "/" + r.Project
+}
+
+// makeLog makes what the log of a project needs, and opens it.
+func makeLog(e app.Environment, ctx context.Context, remote replica.Remote) (*replica.Link, ledger.Report, error) {
+	making, cancel := e.Timeout(ctx, remoteFor)
+	defer cancel()
+	at := e.Address(remote.URL, remote.Project, "")
+	report, err := e.Engine.Check(making, at)
+	if err == nil && !report.Fine() {
+		return nil, report, unfit(report)
+	}
+	if err == nil {
+		err = e.Engine.Create(making, at)
+	}
+	if err != nil {
+		return nil, report, remoteFailed(ctx, err)
+	}
+	l, err := e.Link(remote, machineName(e))
+	return l, report, err
+}
+
+// remoteFailed is the coded error of an engine that an administrator set out to use.
+func remoteFailed(ctx context.Context, err error) error {
+	var settings *ledger.SettingsError
+	switch {
+	case ctx.Err() != nil:
+		return codes.Interrupted.Wrap(context.Cause(ctx))
+	case errors.As(err, &settings):
+		return unfit(settings.Report)
+	case errors.Is(err, ledger.ErrDenied):
+		denied := replica.Denied(err).WithNext("leslie help remote")
+		if !errors.As(err, new(*ledger.LoginError)) {
+			denied = denied.WithHint("It takes an administrator's credentials: name their file in LESLIE_REMOTE_CREDS")
+		}
+		return denied
+	case errors.Is(err, ledger.ErrSealed):
+		return replica.Sealed(err)
+	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, ledger.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
+		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", err.Error())).WithHint("Check the address, and that the servers run").WithNext("leslie help remote")
+	case errors.Is(err, ledger.ErrFull):
+		return codes.WriteFailed.Wrap(err, fact.Of("path", "the remote"), fact.Of("reason", err.Error()))
+	case errors.Is(err, ledger.ErrGap):
+		return codes.RemoteDamaged.Wrap(err, fact.Of("reason", err.Error()))
+	case errors.Is(err, ledger.ErrMissing):
+		return codes.RemoteDiverged.Wrap(err, fact.Of("reason", "there is no log of this project"))
+	}
+	return app.Unusable(err)
+}
+
+// unfit is T402 for servers whose settings could lose what they acknowledged.
+func unfit(report ledger.Report) error {
+	var wrong []string
+	lines := map[string]bool{}
+	for _, s := range report.Settings {
+		if !s.Fine {
+			text := s.What + " is " + s.Found + ", not " + s.Wanted
+			if s.Server != "" {
+				text = s.Server + ": " + text
+			}
+			wrong = append(wrong, text)
+			lines[s.Lines] = true
+		}
+	}
+	delete(lines, "")
+	hint := "Change the servers' configuration as docs/machines.md shows it"
+	if len(lines) > 0 {
+		hint = "Add to the servers' configuration: " + strings.Join(app.SortedKeys(lines), "; ")
+	}
+	if report.Servers == 0 {
+		wrong = append(wrong, "no server said how it is set up")
+	}
+	return codes.PermissionDenied.New(fact.Of("capability", "keeping a log on these servers"), fact.Of("reason", strings.Join(wrong, "; "))).
+		WithHint(hint).WithNext("leslie help remote")
+}
+
+// machineName is a new name for this machine's copy: the host's, and something random.
+func machineName(e app.Environment) string {
+	host := ""
+	if e.Host != nil {
+		host, _, _ = strings.Cut(e.Host(), ".")
+	}
+	host = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(host))
+	if host == "" {
+		host = "machine"
+	}
+	return e.NewID(host[:min(len(host), 24)] + "-")
+}
+
+// publishAll publishes the files of all threads, and returns the revision.
+func publishAll(c *app.Call) (thread.Revision, error) {
+	var ids []thread.ThreadID
+	rev := thread.Revision(0)
+	if _, err := c.View(func(s *thread.State) error {
+		rev = s.Revision
+		for t := range s.Threads.All() {
+			ids = append(ids, t.ID)
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	commit, err := c.Update(publishCall(c, ids), func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil })
+	if err != nil {
+		return rev, err
+	}
+	return commit.Revision, nil
+}
+
+// publishCall is the operation that only takes files along.
+func publishCall(c *app.Call, ids []thread.ThreadID) store.Call {
+	call := c.StoreCall()
+	call.PublishAll = ids
+	return call
+}
+
+// ConnectRequest makes a folder the copy of a project on several machines.
+type ConnectRequest struct {
+	Dir string // absolute
+	URL string // with the project's id behind the last slash
+}
+
+// Faults returns what is wrong with the request.
+func (in ConnectRequest) Faults(name app.Names) []app.Fault {
+	if faults := urlFaults(name, in.URL); len(faults) > 0 {
+		return faults
+	}
+	if _, ok := splitURL(in.URL); !ok {
+		k := app.NewChecks(name)
+		k.Add("URL", in.URL, "does not end with the project's id, as leslie remote init and leslie remote status show it")
+		return k.Faults
+	}
+	return nil
+}
+
+// splitURL splits an address into the servers and the project's id.
+func splitURL(url string) (r replica.Remote, ok bool) {
+	at := strings.LastIndex(url, "/")
+	if at < 1 || url[at-1] == '/' || at == len(url)-1 {
+		return r, false
+	}
+	r = replica.Remote{URL: strings.Join(app.ServersOf(url[:at]), ","), Project: url[at+1:]}
+	return r, strings.HasPrefix(r.Project, prefixProject)
+}
+
+// ConnectResult is the copy that was made.
+type ConnectResult struct {
+	Root     string          `json:"root"`
+	Project  string          `json:"project"`
+	Machine  string          `json:"machine"`
+	Revision thread.Revision `json:"revision"`
+	Threads  int             `json:"threads"`
+	app.Change
+}
+
+// Connect makes a store in a folder that has none, as the copy of a log, and brings it up
+// to date. Interrupted, it goes on when it is called again. Errors: T106 if the folder is
+// in a project, T402, T505, T507, T510, T512, T903.
+func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.Request, in ConnectRequest) (*app.Call, *ConnectResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, nil, err
+	}
+	remote, _ := splitURL(in.URL)
+	p := app.NewProject(env, in.Dir)
+	link, err := env.Link(remote, machineName(env))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := mayConnect(p, remote); err != nil {
+		return nil, nil, err
+	}
+	asking, cancel := env.Timeout(ctx, remoteFor)
+	defer cancel()
+	switch _, err := link.Ledger.Head(asking); {
+	case errors.Is(err, ledger.ErrMissing):
+		return nil, nil, codes.InvalidArgument.Wrap(err, fact.Of("reason", "there is no project "+remote.Project+" on that remote")).
+			WithHint("Take the address that leslie remote status shows on a machine that has the project").WithNext("leslie help connect")
+	case errors.Is(err, ledger.ErrDenied):
+		return nil, nil, replica.Denied(err).WithNext("leslie help connect")
+	case err != nil:
+		return nil, nil, remoteFailed(ctx, err)
+	}
+	st, created, notes, err := store.Create(ctx, store.Wait{Timeout: r.LockTimeout, Notify: r.Waiting}, p.Root(), p.StoreOptions())
+	if err != nil {
+		return nil, nil, withoutStore(p, err)
+	}
+	p = app.NewProject(env, st.Root())
+	c, d, err := copyFrom(p, ctx, st, link, caller, r, in)
+	if created && err != nil && !codes.Has(err, codes.Interrupted) && !codes.Has(err, codes.RemoteUnreachable) {
+		if failed := st.Discard(ctx); failed != nil { // the same line could not go on with it
+			return nil, nil, failed
+		}
+		if e := codes.Of(err); e != nil {
+			err = e.WithNext("leslie help connect")
+		}
+		return nil, nil, err
+	}
+	if c != nil {
+		c.Warn(notes...)
+	}
+	return c, d, err
+}
+
+// copyFrom connects a store to a log and brings it up to date. Errors: as Connect.
+func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replica.Link, caller app.Caller, r app.Request, in ConnectRequest) (*app.Call, *ConnectResult, error) {
+	known, err := replica.Read(p.Root())
+	if err != nil {
+		return nil, nil, err
+	} else if known == nil {
+		if err := st.Connect(ctx, store.Wait{Timeout: r.LockTimeout}, link); err != nil {
+			return nil, nil, err
+		}
+	} else if link.Machine, err = st.Machine(); err != nil {
+		return nil, nil, err
+	}
+	c := p.Call(ctx, caller, r)
+	c.Join(link)
+	d := &ConnectResult{Root: p.Root(), Project: link.Remote.Project, Machine: link.Machine, Change: app.Change{Changed: true}}
+	v, err := c.View(func(s *thread.State) error {
+		d.Threads = s.Threads.Len()
+		return nil
+	})
+	if err == nil && c.StoreWarned(warnings.CacheOld) {
+		err = codes.RemoteUnreachable.New(fact.Of("reason", "the connection broke while the project came")).
+			WithHint("Go on with the same line").WithNext("leslie connect " + in.URL)
+	}
+	d.Revision = v.Revision
+	return c, d, err
+}
+
+// mayConnect refuses a folder that is in a project, unless it is a copy that was begun.
+// Errors: T106, T502, T509.
+func mayConnect(p *app.Project, remote replica.Remote) error {
+	st, err := store.Find(p.Root(), p.StoreOptions())
+	if err != nil {
+		if codes.Has(err, codes.NotInitialized) {
+			return nil
+		}
+		return err
+	}
+	known, err := replica.Read(st.Root())
+	switch {
+	case err != nil:
+		return err
+	case known != nil && *known == remote && sameFolder(st.Root(), p.Root()):
+		return nil
+	case known == nil && sameFolder(st.Root(), p.Root()) && st.Untouched():
+		return nil
+	}
+	shown := filepath.ToSlash(filepath.Join(st.Root(), store.Dir))
+	return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
+		WithHint("A copy needs a folder without a store: make one beside it").WithNext("leslie help connect")
+}
+
+// RemoteStatusRequest asks how this machine's copy stands.
+type RemoteStatusRequest struct{}
+
+// RemoteStatusResult is how this machine's copy stands.
+type RemoteStatusResult struct {
+	Connected bool    `json:"connected"`
+	Project   *string `json:"project"`
+	URL       *string `json:"url"` // with which machines connect
+	Machine   *string `json:"machine"`
+	// Revision is what this machine knows, Head the log's end, nil if nobody answered; Lag
+	// is how many operations this machine is behind.
+	Revision thread.Revision  `json:"revision"`
+	Head     *thread.Revision `json:"head"`
+	Lag      *int             `json:"lag"`
+	// Reachable: the log's engine answered; Reason says why not, or, of one that Diverged,
+	// how its log differs from what this machine knows.
+	Reachable bool   `json:"reachable"`
+	Diverged  bool   `json:"diverged,omitempty"`
+	Damaged   bool   `json:"damaged,omitempty"` // its last line cannot be read
+	Reason    string `json:"reason,omitempty"`
+	// Machines are those that made the last operations, the latest first.
+	Machines []RemoteMachine `json:"machines"`
+}
+
+// RemoteMachine is a machine that has written.
+type RemoteMachine struct {
+	Name string          `json:"name"`
+	Own  bool            `json:"own"`
+	Last time.Time       `json:"last"` // its newest operation
+	Seq  thread.Revision `json:"seq"`
+	// Operations is how many of the last operations are its own.
+	Operations int `json:"operations"`
+}
+
+// machinesOf is how many of the last operations are looked at for machines.
+const machinesOf = 1000
+
+// RemoteStatus says how this machine's copy stands. It brings nothing up to date. Errors:
+// those of reading.
+func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, error) {
+	c.ReadOnly()
+	d := &RemoteStatusResult{Machines: []RemoteMachine{}}
+	l := c.Project().Link()
+	c.ReadHere()
+	v, err := c.Store().View(c.Context(), func(*thread.State) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	d.Revision = v.Revision
+	c.SetRevision(&v.Revision)
+	c.Warn(v.Warnings...)
+	if l == nil {
+		return d, nil
+	}
+	url := connectURL(l.Remote)
+	d.Connected, d.Project, d.URL, d.Machine = true, &l.Remote.Project, &url, &l.Machine
+	if err := d.ask(c); err != nil {
+		d.Reason = codes.Reason(err)
+		d.Diverged, d.Damaged = codes.Has(err, codes.RemoteDiverged), codes.Has(err, codes.RemoteDamaged)
+	}
+	return d, d.machines(c)
+}
+
+// ask looks at the log's end.
+func (d *RemoteStatusResult) ask(c *app.Call) error {
+	head, notes, err := c.Store().Head(c.Context())
+	c.Warn(notes...)
+	if err != nil {
+		return err
+	}
+	lag := int(head - d.Revision)
+	d.Reachable, d.Head, d.Lag = true, &head, &lag
+	return nil
+}
+
+// machines collects who wrote last.
+func (d *RemoteStatusResult) machines(c *app.Call) error {
+	h, err := c.Store().History(c.Context(), store.HistoryQuery{Limit: machinesOf})
+	if err != nil {
+		return err
+	}
+	at := map[string]int{}
+	for _, op := range h.Operations {
+		if op.Machine == "" {
+			continue
+		}
+		i, known := at[op.Machine]
+		if !known {
+			i = len(d.Machines)
+			at[op.Machine] = i
+			d.Machines = append(d.Machines, RemoteMachine{Name: op.Machine, Own: op.Machine == *d.Machine, Last: op.Time, Seq: op.Seq})
+		}
+		d.Machines[i].Operations++
+	}
+	return nil
+}
+
+// RemoteCheckRequest asks how servers are set up.
+type RemoteCheckRequest struct {
+	URL string // "": those of the project
+}
+
+// RemoteCheckResult is how servers are set up.
+type RemoteCheckResult struct {
+	Fine bool `json:"fine"`
+	// Log is how the project's log is, nil where a URL names servers alone.
+	Log *doctor.LogCheck `json:"log"`
+	// Content is how what the log keeps besides its lines is, nil where Log is.
+	Content *doctor.ContentCheck `json:"content"`
+	ledger.Report
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteCheckRequest) Faults(name app.Names) []app.Fault {
+	if in.URL == "" {
+		return nil
+	}
+	return urlFaults(name, in.URL)
+}
+
+// RemoteCheck reads the settings of the project's servers, or of those of the request, and
+// of the project every line of its log and all content. Errors: T402 if the settings are not
+// what a log needs, T513 if lines or content cannot be read, both with the result; T510, T903.
+func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error) {
+	c.ReadOnly()
+	c.ReadHere()
+	url := in.URL
+	if url == "" && c.Project().Link() != nil {
+		url = c.Project().Link().Remote.URL
+	}
+	if err := app.Refused(urlFaults(nil, url)); err != nil {
+		return nil, err
+	}
+	project := ""
+	if c.Project().Link() != nil {
+		project = c.Project().Link().Remote.Project
+	}
+	checking, cancel := c.Project().Environment().Timeout(c.Context(), remoteFor)
+	defer cancel()
+	report, err := c.Project().Environment().Engine.Check(checking, c.Project().Environment().Address(url, project, ""))
+	if err != nil {
+		return nil, remoteFailed(c.Context(), err)
+	}
+	d := &RemoteCheckResult{Fine: report.Fine(), Report: report}
+	if c.Project().Link() != nil && in.URL == "" {
+		lines, content, err := ReadRemote(c)
+		if err != nil {
+			return nil, err
+		}
+		d.Log, d.Content, d.Fine = &lines, &content, d.Fine && len(lines.Damaged)+len(content.Damaged) == 0
+	}
+	switch {
+	case !report.Fine():
+		return d, unfit(report)
+	case d.Fine:
+		return d, nil
+	case len(d.Log.Damaged) > 0:
+		return d, d.Log.Err()
+	}
+	return d, d.Content.Err()
+}
+
+// Doctor checks the store of a call, which reports how far that is.
+func Doctor(c *app.Call) doctor.Doctor {
+	return doctor.Doctor{Store: c.Store(), Progress: c.ReportCheck}
+}
+
+// ReadRemote reads all that the project's log has: only that shows what a disk of the
+// servers has damaged. Errors: T402, T510, T512, those of loading.
+func ReadRemote(c *app.Call) (lines doctor.LogCheck, content doctor.ContentCheck, err error) {
+	if lines, err = Doctor(c).CheckLog(c.Context()); err == nil {
+		content, err = Doctor(c).CheckContent(c.Context())
+	}
+	return lines, content, err
+}
+
+// RemoteLeaveRequest makes a copy a store of its own.
+type RemoteLeaveRequest struct{}
+
+// RemoteLeaveResult is what the copy was of.
+type RemoteLeaveResult struct {
+	Project string `json:"project"`
+	URL     string `json:"url"`
+	app.Change
+}
+
+// RemoteLeave brings all published files here and makes the copy a store of its own, which
+// the other machines do not see any more. Errors: T510 if that is not possible now, T501,
+// T505.
+func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) {
+	l := c.Project().Link()
+	if l == nil {
+		return &RemoteLeaveResult{}, nil
+	}
+	var ids []thread.ThreadID
+	if _, err := c.View(func(s *thread.State) error {
+		for t := range s.Threads.All() {
+			ids = append(ids, t.ID)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if c.StoreWarned(warnings.CacheOld) {
+		return nil, codes.RemoteUnreachable.New(fact.Of("reason", "what other machines have is not all here yet"))
+	}
+	if err := app.Fetch(c, ids...); err != nil {
+		return nil, err
+	}
+	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
+		return nil, err
+	}
+	c.SetChanged(true)
+	return &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Change: app.Change{Changed: true}}, nil
+}
+
+// RemoteRestoreRequest makes the project's log anew from this machine's copy.
+type RemoteRestoreRequest struct{}
+
+// RemoteRestoreResult is the log that was made, or left as it was.
+type RemoteRestoreResult struct {
+	RemoteInitResult
+	// Renewed is how much damaged content was stored again.
+	Renewed int `json:"renewed"`
+	// Damaged is content that stays damaged, since this machine does not have it.
+	Damaged []doctor.DamagedContent `json:"damaged"`
+}
+
+// RemoteRestore uploads this machine's copy as the log of the same project, whose servers
+// have lost it, know less, or have it damaged. A person decides that: what only other
+// machines know is lost to those that come after. Errors: T402 for anybody else, T513 if
+// the log is damaged and goes on behind what this machine has, and as RemoteInit. Damaged
+// content is stored again as far as this machine has it.
+func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, error) {
+	l := c.Project().Link()
+	if l == nil {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
+	}
+	if !app.ByPerson(c) {
+		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).WithNext("leslie remote status")
+	}
+	made, report, err := makeLog(*c.Project().Environment(), c.Context(), l.Remote)
+	sealed := errors.Is(err, ledger.ErrSealed) // a restore was interrupted
+	if err != nil && !sealed {
+		return nil, err
+	}
+	again, err := discardDamaged(c, sealed)
+	if again {
+		made, report, err = makeLog(*c.Project().Environment(), c.Context(), l.Remote)
+	}
+	if err != nil {
+		return nil, err
+	}
+	made.Machine = l.Machine
+	c.ReadHere()
+	_, _ = c.Store().Refresh(c.Context(), nil) // what the log has behind this machine's copy stays
+	if err := c.Store().Fill(c.Context(), c.LockWait(), made, uploading(c)); err != nil {
+		return nil, err
+	}
+	c.Join(made)
+	renewed, err := Doctor(c).RenewContent(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	at, err := publishAll(c)
+	if err != nil && !codes.Has(err, codes.RemoteDamaged) { // of content that this machine does not have
+		return nil, err
+	}
+	left, err := Doctor(c).CheckContent(c.Context())
+	return &RemoteRestoreResult{
+		RemoteInitResult: RemoteInitResult{
+			Project: l.Remote.Project, URL: connectURL(l.Remote), Replicas: report.Replicas, Operations: int(at), Change: app.Change{Changed: true},
+		},
+		Renewed: renewed, Damaged: left.Damaged,
+	}, err
+}
+
+// discardDamaged discards a log of which lines cannot be read, or that is sealed: servers
+// replace no line. This machine must have all that it has, with what others append until it
+// is sealed. Interrupted behind that, the log is one that takes no operation, or that the
+// servers have lost, and restoring it goes on. Errors: T513, those of makeLog.
+func discardDamaged(c *app.Call, sealed bool) (discarded bool, err error) {
+	found, err := Doctor(c).CheckLog(c.Context())
+	if err != nil || len(found.Damaged) == 0 && !sealed {
+		return false, err
+	}
+	if err := knowsAll(c, found.Lines); err != nil {
+		return false, err
+	}
+	remote := c.Project().Link().Remote
+	at := c.Project().Environment().Address(remote.URL, remote.Project, "")
+	making, cancel := c.Project().Environment().Timeout(c.Context(), remoteFor)
+	defer cancel()
+	last, err := c.Project().Environment().Engine.Seal(making, at)
+	if err != nil {
+		return false, remoteFailed(c.Context(), err)
+	}
+	if err := knowsAll(c, last); err != nil {
+		return false, err
+	}
+	if err := c.Project().Environment().Engine.Discard(making, at); err != nil {
+		return false, remoteFailed(c.Context(), err)
+	}
+	return true, nil
+}
+
+// knowsAll refuses a machine that does not have all operations up to a place of the log,
+// after it has read what can be read. Errors: T513.
+func knowsAll(c *app.Call, last int64) error {
+	_, _ = c.Store().Refresh(c.Context(), nil)
+	v, err := c.Store().View(c.Context(), func(*thread.State) error { return nil })
+	if err != nil || last <= int64(v.Revision) {
+		return err
+	}
+	has, knows := strconv.FormatInt(last, 10), strconv.Itoa(int(v.Revision))
+	return codes.RemoteDamaged.New(fact.Of("reason", "it has "+has+" operations, and this machine knows "+knows)).
+		WithHint("Restore it on a machine that knows all; leslie remote status shows what each knows")
+}
+
+// PublishRequest takes the files of threads to the other machines.
+type PublishRequest struct {
+	Thread string // "": all threads whose files have changed here
+}
+
+// PublishResult is what was published.
+type PublishResult struct {
+	Threads []PublishedThread `json:"threads"`
+	app.Change
+}
+
+// PublishedThread is one thread whose files were published.
+type PublishedThread struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Files    int             `json:"files"`
+}
+
+// Publish takes the files of a thread, or of all, to the other machines as they are here.
+// Errors: T101, T105, T402, T510, T903 if the project has no log; those of a write.
+func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
+	if c.Project().Link() == nil {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project is on this machine alone, and its files are in place")).
+			WithHint("leslie remote init URL makes it one of several machines").WithNext("leslie help remote")
+	}
+	var ids []thread.ThreadID
+	if _, err := c.View(func(s *thread.State) error {
+		if in.Thread != "" {
+			t, err := s.LiveThread(in.Thread)
+			c.SetTarget(t.ID)
+			ids = append(ids, t.ID)
+			return err
+		}
+		for t := range s.Threads.All() {
+			ids = append(ids, t.ID)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var before map[thread.ThreadID]thread.BlobID
+	d := &PublishResult{Threads: []PublishedThread{}}
+	commit, err := c.Update(publishCall(c, ids), func(s *thread.State) (store.Outcome, error) {
+		before = map[thread.ThreadID]thread.BlobID{}
+		for _, id := range ids {
+			if t, ok := s.Threads.Peek(string(id)); ok && t.Published != nil {
+				before[id] = t.Published.Manifest
+			}
+		}
+		return store.Outcome{Thread: c.Target()}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Wrote(commit)
+	d.Changed = commit.Changed
+	_, err = c.View(func(s *thread.State) error {
+		for _, id := range ids {
+			if t, ok := s.Threads.Peek(string(id)); ok && t.Published != nil && t.Published.Manifest != before[id] {
+				d.Threads = append(d.Threads, PublishedThread{ThreadID: id, Files: t.Published.Files})
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(d.Threads, func(a, b PublishedThread) int { return strings.Compare(string(a.ThreadID), string(b.ThreadID)) })
+	return d, err
+}
+
+// CredentialsFile is where a user's credentials for remotes are, if nothing else is said:
+// beside the user's configuration, or in ~/.leslie; "" if there are none.
+func CredentialsFile(home, config string) string {
+	var folders []string
+	if config != "" {
+		folders = append(folders, filepath.Dir(config))
+	}
+	if home != "" {
+		folders = append(folders, filepath.Join(home, store.Dir))
+	}
+	for _, folder := range slices.Compact(folders) {
+		if name := filepath.Join(folder, "remote.creds"); app.Exists(name) {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,403 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/acp"
+	"leslie/internal/app"
+	"leslie/internal/app/agents"
+	"leslie/internal/permit"
+	"leslie/internal/transcript"
+	"leslie/thread"
+)
+
+// runHandler implements acp.Handler for a run. Its methods are safe for use by the
+// goroutines of a connection.
+type runHandler struct {
+	s    *supervisor
+	dir  string // the folder of the agent, its links resolved
+	mu   sync.Mutex
+	seen sync.WaitGroup
+
+	turn   context.Context
+	cancel context.CancelCauseFunc // of the turn
+	first  func()                  // called at the turn's first update
+
+	last     time.Time // the last sign of life
+	calls    map[string]acp.ToolCall
+	asking   int
+	refusals []string
+	parked   thread.ApprovalID // what nobody decided in time
+	junk     int
+
+	usage json.RawMessage // _meta of the last update of usage that has a time
+	words string          // the end of what the agent said in the turn, since its last call of a tool
+
+	resumed  bool
+	before   []thread.Cost // of what the session may tell again
+	earlier  []thread.Cost // of this run, before this process
+	reported *acp.Cost
+
+	about RunEvent // what all events have, as of the last operation
+}
+
+func newRunHandler(s *supervisor) *runHandler {
+	h := &runHandler{s: s, dir: app.Resolved(s.dir), turn: s.c.Context()}
+	h.recorded(s.run)
+	return h
+}
+
+// recorded is called when an operation has changed the run.
+func (h *runHandler) recorded(run thread.Run) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.about = RunEvent{ThreadID: h.s.id, RunID: run.ID, Agent: run.Agent, Used: run.Used}
+}
+
+// opened is called when a session is open; used is what the run has cost by then.
+func (h *runHandler) opened(used []thread.Cost, resumed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls, h.earlier, h.reported, h.resumed, h.usage = map[string]acp.ToolCall{}, used, nil, resumed, nil
+	if b := h.s.run.Before; b != nil {
+		h.before = b.Used.Cost
+	}
+}
+
+// beginTurn begins a turn.
+func (h *runHandler) beginTurn(turn context.Context, cancel context.CancelCauseFunc, first func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turn, h.cancel, h.first, h.last, h.words = turn, cancel, first, h.now(), ""
+}
+
+func (h *runHandler) now() time.Time { return h.s.c.Now() }
+
+// ended ends a turn, and adds up what it used.
+func (h *runHandler) ended(u *acp.Usage, run *thread.Run) {
+	h.seen.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.calls)
+	if u != nil {
+		run.Used = run.Used.Plus(thread.Use{Input: u.Input, Output: u.Output, CachedRead: u.CachedRead, CachedWrite: u.CachedWrite, Thought: u.Thought})
+	}
+	if h.reported != nil {
+		run.Used.Cost = h.costs(*h.reported)
+	}
+}
+
+// costs is what the run has cost, given what the agent said last of its session. A
+// session that was opened again may go on counting, or begin anew.
+func (h *runHandler) costs(said acp.Cost) []thread.Cost {
+	of := func(all []thread.Cost) float64 {
+		for _, c := range all {
+			if c.Currency == said.Currency {
+				return c.Amount
+			}
+		}
+		return 0
+	}
+	own := of(h.earlier) + said.Amount
+	if before := of(h.before); h.resumed && said.Amount >= before+of(h.earlier) {
+		own = said.Amount - before
+	}
+	return thread.PlusCost(h.earlier, thread.Cost{Amount: own - of(h.earlier), Currency: said.Currency})
+}
+
+// silence returns when to look again, and why the turn is to be cancelled because nothing
+// was heard of the agent.
+func (h *runHandler) silence(now time.Time, times runTimes) (sleep time.Duration, cause error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	limit := times.silent
+	if len(h.calls) > 0 {
+		limit = times.tool
+	}
+	left := limit - now.Sub(h.last)
+	if h.asking > 0 {
+		left = limit
+	}
+	if left <= 0 {
+		return 0, agents.ErrRunSilent
+	}
+	return min(left, app.LongestSleep), nil
+}
+
+func (h *runHandler) junkLines() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.junk
+	h.junk = 0
+	return n
+}
+
+func (h *runHandler) parkedFor() thread.ApprovalID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.parked
+}
+
+// refuse keeps a sentence for the agent's next turn.
+func (h *runHandler) refuse(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refusals = append(h.refusals, text)
+}
+
+func (h *runHandler) takeRefusals() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.refusals
+	h.refusals = nil
+	return out
+}
+
+// tell tells who looks on.
+func (h *runHandler) tell(e RunEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e.At, e.ThreadID, e.RunID, e.Agent, e.Used = h.now(), h.about.ThreadID, h.about.RunID, h.about.Agent, h.about.Used
+	h.s.in.Event(e)
+}
+
+// heard notes a sign of life. The first of a turn says that the agent has read its text.
+func (h *runHandler) heard() {
+	h.mu.Lock()
+	h.last = h.now()
+	first := h.first
+	h.first = nil
+	h.mu.Unlock()
+	if first != nil {
+		h.seen.Go(first)
+	}
+}
+
+// Update implements acp.Handler.
+func (h *runHandler) Update(kind string, raw json.RawMessage) {
+	h.heard()
+	switch kind {
+	case acp.UpdateMessage, acp.UpdateThought:
+		var c acp.Chunk
+		if json.Unmarshal(raw, &c) == nil && c.Content.Type == "text" {
+			as := transcript.Text
+			if kind == acp.UpdateThought {
+				as = transcript.Thought
+			}
+			h.s.log.Text(as, c.Content.Text)
+			h.mu.Lock()
+			h.words += c.Content.Text
+			h.words = h.words[max(0, len(h.words)-mostLimitWords):]
+			h.mu.Unlock()
+			h.s.event(as, c.Content.Text)
+			return
+		}
+	case acp.UpdateTool, acp.UpdateToolNow:
+		var call acp.ToolCall
+		if json.Unmarshal(raw, &call) == nil && call.ID != "" {
+			h.noteCall(call, kind == acp.UpdateTool)
+			h.s.log.Put(transcript.Tool, raw)
+			return
+		}
+	case acp.UpdateUsage:
+		var u acp.UsageUpdate
+		if json.Unmarshal(raw, &u) == nil {
+			h.noteUsage(u)
+		}
+		h.s.log.Put(transcript.Usage, raw)
+		return
+	}
+	h.s.log.Put(transcript.Update, raw)
+}
+
+// noteUsage keeps what the agent says of its use.
+func (h *runHandler) noteUsage(u acp.UsageUpdate) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if u.Cost != nil && u.Cost.Amount >= 0 {
+		h.reported = u.Cost
+	}
+	if len(agents.LimitsIn(u.Meta, h.now())) > 0 {
+		h.usage = u.Meta
+	}
+}
+
+// mostLimitWords is how much of what an agent says in a turn is looked through for a limit.
+const mostLimitWords = 2 << 10
+
+// limits is what the agent has said of its limits.
+func (h *runHandler) limits() agents.LimitSaid {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return agents.LimitSaid{Usage: h.usage, Words: h.words}
+}
+
+// noteCall keeps a call of a tool while it goes on.
+func (h *runHandler) noteCall(call acp.ToolCall, begins bool) {
+	h.mu.Lock()
+	merged := agents.Updated(h.calls[call.ID], call)
+	if begins {
+		h.words = ""
+	}
+	if merged.Status == "completed" || merged.Status == "failed" {
+		delete(h.calls, call.ID)
+	} else {
+		h.calls[call.ID] = merged
+	}
+	h.mu.Unlock()
+	if begins || call.Status == "failed" {
+		kind := "tool"
+		if call.Status == "failed" {
+			kind = "tool failed"
+		}
+		h.s.event(kind, merged.Title)
+	}
+}
+
+// Junk implements acp.Handler.
+func (h *runHandler) Junk(line []byte, size int) {
+	h.s.log.Put(transcript.Junk, map[string]any{"line": string(line), "size": size})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.junk++
+	if h.junk == agents.MostJunk && h.cancel != nil {
+		h.cancel(agents.ErrRunJunk)
+	}
+}
+
+// Refused implements acp.Handler.
+func (h *runHandler) Refused(method string) {
+	h.s.log.Put(transcript.Refused, map[string]string{"method": method})
+}
+
+// Permission implements acp.Handler.
+func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) acp.PermissionOutcome {
+	h.mu.Lock()
+	h.last = h.now()
+	before := h.calls[r.ToolCall.ID]
+	call := before.Merge(r.ToolCall)
+	h.asking++
+	turn := h.turn
+	h.mu.Unlock()
+	ctx, over := context.WithCancel(ctx)
+	defer context.AfterFunc(turn, over)() // a turn that is cancelled asks no more
+	defer over()
+	defer func() {
+		h.mu.Lock()
+		h.asking--
+		h.last = h.now()
+		h.mu.Unlock()
+	}()
+	p, d := agents.Decide(h.s.rules, before, r.ToolCall, h.dir)
+	input := []byte(call.RawInput)
+	if p.Cut {
+		input = []byte(call.ID)
+	}
+	record := agents.CallRecord(p, input)
+	line := app.ToolLine(record, call.Title)
+	if d.Verdict == permit.Ask {
+		switch h.s.in.Ask {
+		case AskAllow:
+			d = permit.Decision{Verdict: permit.Allow, Reason: "whoever started the run allows what the rules ask about"}
+		case AskDeny:
+			d = permit.Decision{Verdict: permit.Deny, Reason: d.Reason + ", and nobody is asked"}
+		default:
+			d = h.askPerson(ctx, record, line)
+		}
+	}
+	h.s.log.Put(transcript.Permission, map[string]any{"call": record, "title": call.Title, "verdict": d.Verdict, "reason": d.Reason})
+	switch d.Verdict {
+	case permit.Allow:
+		h.allowed(call)
+		return r.Choose(acp.AllowOnce)
+	case permit.Deny:
+		h.s.event("denied", line)
+		h.refuse("This was not allowed: " + app.Cut(line, 500) + " (" + d.Reason + ")")
+		return r.Choose(acp.RejectOnce)
+	}
+	return acp.Cancelled() // the turn ends
+}
+
+// allowed keeps a call that goes on now: some agents say of calls that they begin only by
+// asking about them.
+func (h *runHandler) allowed(call acp.ToolCall) {
+	h.mu.Lock()
+	_, known := h.calls[call.ID]
+	h.mu.Unlock()
+	if !known {
+		h.noteCall(call, true)
+	}
+}
+
+// mostAsked is how long a call may be that a person is asked about, in bytes. It stays in the
+// records of the project.
+const mostAsked = 64 << 10
+
+// askPerson asks a person whether a call is allowed, and waits for the answer. An answer
+// that came after an earlier wait had ended counts for the next equal call. The verdict
+// stays Ask if nobody answers, or ctx ends.
+func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line string) permit.Decision {
+	if len(line) > mostAsked {
+		return permit.Decision{Verdict: permit.Deny, Reason: "it is too long for a person to read: write what it needs into files first"}
+	}
+	c := h.s.call(ctx, "run ask")
+	asked, err := app.Write(c, func(st *thread.State, stamp thread.Stamp) (*toolAnswer, thread.ThreadID, error) {
+		if st.UseTool(h.s.id, tool.Digest, stamp) {
+			return &toolAnswer{used: true}, h.s.id, nil
+		}
+		g, t, err := st.Request(thread.NewGrant{
+			ID: app.NewApprovalID(c, st), Thread: string(h.s.id), Scope: []string{"tool"}, Reason: app.Cut(line, 2000), Tool: tool,
+		}, stamp)
+		return &toolAnswer{id: g.ID}, t.ID, err
+	})
+	switch {
+	case err != nil:
+		return permit.Decision{Verdict: permit.Deny, Reason: "nobody could be asked: " + err.Error()}
+	case asked.used:
+		return permit.Decision{Verdict: permit.Allow, Reason: "a person has allowed it"}
+	}
+	h.s.event("ask", string(asked.id)+": "+line)
+	var g thread.Approval
+	err = app.Await(c, h.s.in.times.asking, func(st *thread.State) (_ bool, _ time.Time, err error) {
+		g, err = st.Approval(string(asked.id))
+		return err == nil && g.Status != thread.GrantOpen, time.Time{}, err
+	})
+	switch {
+	case codes.Has(err, codes.WaitTimeout):
+		h.park(asked.id)
+		return permit.Decision{Verdict: permit.Ask, Reason: "nobody decided in time"}
+	case err != nil:
+		return permit.Decision{Verdict: permit.Ask, Reason: err.Error()}
+	case g.Status != thread.GrantApproved:
+		return permit.Decision{Verdict: permit.Deny, Reason: "a person said no: " + g.Verdict}
+	}
+	use := h.s.call(ctx, "run ask")
+	_, err = app.Write(use, func(st *thread.State, stamp thread.Stamp) (*toolAnswer, thread.ThreadID, error) {
+		return &toolAnswer{used: st.UseTool(h.s.id, tool.Digest, stamp)}, h.s.id, nil
+	})
+	if err != nil {
+		return permit.Decision{Verdict: permit.Deny, Reason: "the decision could not be recorded as used: " + err.Error()}
+	}
+	return permit.Decision{Verdict: permit.Allow, Reason: "a person allowed it"}
+}
+
+// park ends the turn because somebody has to decide first.
+func (h *runHandler) park(about thread.ApprovalID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.parked = about
+	if h.cancel != nil {
+		h.cancel(agents.ErrRunParks)
+	}
+}
+
+// toolAnswer is what asking about a call comes to.
+type toolAnswer struct {
+	id   thread.ApprovalID
+	used bool
+	app.Change
+}

@@ -1,0 +1,115 @@
+package runs
+
+import (
+	"errors"
+	"time"
+
+	"leslie/internal/acp"
+	"leslie/internal/app"
+	"leslie/internal/app/agents"
+	"leslie/internal/transcript"
+	"leslie/thread"
+)
+
+// limit goes on after an error that says that the agent may use nothing more for now; see
+// withoutAgent. limited is false for other errors.
+func (s *supervisor) limit(err error) (e *runEnd, limited bool) {
+	if !meetsLimit(s, err) {
+		return nil, false
+	}
+	return withoutAgent(s, err), true
+}
+
+// meetsLimit reports whether an error says that the agent may use nothing more for now, and
+// notes it for all runs.
+func meetsLimit(s *supervisor, err error) bool {
+	until, limited := s.handler.limits().Limit(err, s.c.Project().Environment().Now())
+	if limited {
+		s.exhausted[s.profile.Name] = agents.NoteLimit(s.c, s.profile.Name, until, s.id, s.run.Limits)
+	}
+	return limited
+}
+
+// saidLimit is the error of a turn that the agent ended as if all was well, although its last
+// words are that nothing is left to use and the thread goes on; nil for other turns.
+func saidLimit(s *supervisor) error {
+	words, limited := s.handler.limits().Alone(s.c.Project().Environment().Now())
+	if !limited {
+		return nil
+	}
+	if e, _, err := s.finished(); err != nil || e != nil {
+		return nil
+	}
+	return &acp.Error{Message: words}
+}
+
+// limitKnown returns the end of the run, or nil where another agent goes on, if it is known
+// that the agent may use nothing more for now. A person who runs the thread that met the
+// limit has it tried again.
+func limitKnown(s *supervisor) (e *runEnd, limited bool) {
+	s.noted = agents.LimitsOf(s.c)[s.profile.Name]
+	first := s.turns == 0 && len(s.exhausted) == 0
+	again := first && s.noted.ThreadID == s.id && app.ByPerson(s.c) && !s.in.scheduled
+	if again || !s.noted.Until.After(s.c.Now()) {
+		return nil, false
+	}
+	s.exhausted[s.profile.Name] = s.noted.Until
+	until := s.noted.Until.Format(time.RFC3339)
+	return withoutAgent(s, errors.New("it may use nothing more until "+until+", as '"+string(s.noted.ThreadID)+"' was told")), true
+}
+
+// withoutAgent goes on without the agent, which may use nothing more for now: with the next one
+// of the configuration that may, or else it returns the end of the run, which is parked.
+func withoutAgent(s *supervisor, why error) *runEnd {
+	for {
+		s.stopAgent()
+		s.log.Put(transcript.Error, transcript.Words{Text: why.Error()})
+		next, found, err := agents.NextAgent(s.c, s.exhausted)
+		if err != nil {
+			end := s.failed(err)
+			return &end
+		}
+		if !found {
+			end := pauses(s, why)
+			return &end
+		}
+		s.event("limit", s.profile.Name+" may use nothing more for now; "+next.Name+" goes on")
+		said, _ := transcript.Tail(s.folder, tailBytes)
+		s.instead = "You go on in place of another agent, " + s.profile.Name + ", which may use nothing more for now."
+		if said != "" {
+			s.instead += " It ended with these words:\n\n" + said
+		}
+		s.profile = next
+		s.noted = agents.LimitsOf(s.c)[next.Name]
+		s.deaths, s.nudges = 0, 0
+		if err = s.record("run fallback", func(r *thread.Run) {
+			r.ReplaceAgent(next.Name)
+			r.Attempts++
+		}); err == nil {
+			err = s.start()
+		}
+		if err == nil {
+			s.blank = true
+			return nil
+		}
+		if !meetsLimit(s, err) {
+			s.stopAgent()
+			end := s.failed(err)
+			return &end
+		}
+		why = err
+	}
+}
+
+// pauses is the end of a run whose agents may use nothing more until the first of their
+// limits is over.
+func pauses(s *supervisor, why error) runEnd {
+	var until time.Time
+	for _, end := range s.exhausted {
+		until = app.Earlier(until, end)
+	}
+	return runEnd{
+		stop: thread.RunLimited, reason: s.profile.Name + " may use nothing more until " + until.Format(time.RFC3339), notBefore: &until,
+		err: agents.LimitedUntil(s.c, s.id, s.profile.Name, until, why),
+	}
+}

@@ -1,0 +1,223 @@
+package runs
+
+import (
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/fact"
+	"leslie/internal/runner"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file lists runs and stops them.
+
+// RunListRequest lists the newest run of each thread.
+type RunListRequest struct {
+	All bool // also those that have ended
+}
+
+// RunListResult has runs, in the order of their threads in a list.
+type RunListResult struct {
+	app.Items[RunItem]
+	// Loop: a process starts the agents of whatever is ready.
+	Loop bool `json:"loop"`
+}
+
+// RunItem is the newest run of a thread.
+type RunItem struct {
+	ThreadID     thread.ThreadID `json:"threadId"`
+	Title        string          `json:"title"`
+	ThreadStatus thread.Status   `json:"threadStatus"`
+	app.RunRecord
+	// Alive: a process runs it now. One that should and does not was killed.
+	Alive bool `json:"alive"`
+}
+
+// RunList lists runs. Errors: T509, those of a view.
+func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
+	c.ReadOnly()
+	var found []thread.Thread
+	_, err := c.View(func(s *thread.State) error {
+		found = s.ThreadsWithRun()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &RunListResult{}
+	d.Items.Items = []RunItem{}
+	for _, t := range found {
+		run := t.LastRun()
+		alive, err := runAlive(c, t)
+		if err != nil {
+			return nil, err
+		}
+		if in.All || alive || run.Phase != thread.RunEnded {
+			d.Items.Items = append(d.Items.Items, RunItem{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: app.RunOf(*run), Alive: alive})
+		}
+	}
+	d.Total = len(d.Items.Items)
+	d.Loop, _, err = c.Store().LoopHeld()
+	return d, err
+}
+
+// runAlive reports whether a process runs a thread's agent now: on this machine, as its
+// lock shows, or on another. Errors: T509.
+func runAlive(c *app.Call, t thread.Thread) (bool, error) {
+	if run := t.LastRun(); run.Going() && run.Machine != "" && run.Machine != c.Project().Machine() {
+		return t.RunsElsewhere(c.Project().Machine(), c.Now()), nil
+	}
+	return c.Store().RunHeld(t.ID)
+}
+
+// runAliveNow is runAlive for a thread as it is recorded now.
+func runAliveNow(c *app.Call, id thread.ThreadID) (alive bool, err error) {
+	var t thread.Thread
+	if c.Project().Link() == nil {
+		return c.Store().RunHeld(id)
+	}
+	if _, err := c.View(func(s *thread.State) (err error) {
+		t, err = s.Thread(string(id))
+		return err
+	}); err != nil {
+		return false, err
+	}
+	return runAlive(c, t)
+}
+
+// RunStopRequest stops the run of a thread.
+type RunStopRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	// Now ends the agent without letting it end its turn.
+	Now bool
+	// Patience is how long to wait for the end; 0: stopPatience.
+	Patience time.Duration
+}
+
+// stopPatience is how long RunStop waits: an agent may take a while to end its turn.
+const stopPatience = 30 * time.Second
+
+// RunStop asks the process of a run to stop, and waits until it has. A run whose process
+// was killed is recorded as stopped. Errors: T101, T105, T109 if it still runs,
+// T509, T904, those of a write.
+func RunStop(c *app.Call, in RunStopRequest) (*RunResult, error) {
+	app.CatchSignals(c)
+	if in.Patience == 0 {
+		in.Patience = stopPatience
+	}
+	id := c.ThreadOr(in.Thread)
+	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+		t, err := s.StopRun(id, in.Now, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return stoppedRun(t), t.ID, nil
+	})
+	if err != nil || d.Phase == thread.RunEnded || d.Phase == thread.RunParked || d.RunID == "" {
+		return d, err
+	}
+	err = awaitRelease(c, in.Patience, func() (bool, error) { return runAliveNow(c, d.ThreadID) })
+	if codes.Has(err, codes.WaitTimeout) {
+		err = codes.Of(err).With(fact.Of("threadId", d.ThreadID)).WithHint("It will stop when its agent has ended its turn; --now does not wait for that").
+			WithNext("leslie run list")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, release, err := c.Store().HoldRun(c.Context(), d.ThreadID); err == nil { // else another process runs it by now
+		defer release()
+		runner.EndLeftovers(runMarks(c, d.RunID))
+	}
+	ended := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "run stop", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	out, err := app.Write(ended, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+		t, err := s.Thread(string(d.ThreadID))
+		if err == nil && t.LastRun().Going() && t.LastRun().ID == d.RunID {
+			t, err = s.EndRun(string(d.ThreadID), d.RunID, stamp, func(r *thread.Run) {
+				if r.Stop, r.Reason = thread.RunStopped, "its process was killed"; t.Status == thread.Completed {
+					r.Stop, r.Reason = thread.RunDone, ""
+				}
+			})
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		return stoppedRun(t), t.ID, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.SetRevision(ended.Revision())
+	out.SetChanged(true)
+	return out, nil
+}
+
+// releasePoll is how often a lock that was asked for is looked at.
+const releasePoll = 100 * time.Millisecond
+
+// awaitRelease waits until a lock is free. Errors: T109, T904, those of held.
+func awaitRelease(c *app.Call, patience time.Duration, held func() (bool, error)) error {
+	ctx, cancel := c.Project().Environment().Timeout(c.Context(), patience)
+	defer cancel()
+	w := c.Store().Watch(store.StateFile)
+	defer w.Close()
+	for {
+		still, err := held()
+		switch {
+		case err != nil || !still:
+			return err
+		case c.Context().Err() == nil && ctx.Err() != nil:
+			return codes.WaitTimeout.New(fact.Of("duration", patience), fact.Ms("duration", patience))
+		}
+		if err := w.Next(ctx, releasePoll); err != nil && c.Context().Err() != nil {
+			return err
+		}
+	}
+}
+
+func stoppedRun(t thread.Thread) *RunResult {
+	d := &RunResult{ThreadID: t.ID, ThreadStatus: t.Status}
+	if run := t.LastRun(); run != nil {
+		d.RunRecord = app.RunOf(*run)
+	}
+	return d
+}
+
+// StopLoopRequest stops the process that starts the agents of whatever is ready.
+type StopLoopRequest struct {
+	// Patience is how long to wait for its end; 0: stopPatience.
+	Patience time.Duration
+}
+
+// StopLoopResult says whether there was such a process.
+type StopLoopResult struct{ app.Change }
+
+// StopLoop sends that process a signal, by which its agents end their turns and their
+// runs are parked, and waits until it has ended. Errors: T109 if it still runs, T509,
+// T904.
+func StopLoop(c *app.Call, in StopLoopRequest) (*StopLoopResult, error) {
+	app.CatchSignals(c)
+	if in.Patience == 0 {
+		in.Patience = stopPatience
+	}
+	d := &StopLoopResult{}
+	held, _, err := c.Store().LoopHeld()
+	if err != nil || !held {
+		return d, err
+	}
+	asked := 0
+	err = awaitRelease(c, in.Patience, func() (bool, error) {
+		held, pid, err := c.Store().LoopHeld()
+		if held && pid != asked { // it may have the lock, and its id not be there yet
+			runner.Ask(pid)
+			asked = pid
+		}
+		return held, err
+	})
+	if codes.Has(err, codes.WaitTimeout) {
+		err = codes.Of(err).WithHint("It will stop when its agents have ended their turns").WithNext("leslie run list", "leslie run stop --loop")
+	}
+	d.SetChanged(err == nil)
+	return d, err
+}

@@ -1,0 +1,417 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/agents"
+	"leslie/internal/fact"
+	"leslie/internal/retry"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file runs the agents of whatever is ready: one process, several runs side by side.
+// It sleeps until the store changes. All that it knows is in the store, so that it can be
+// killed at any point and started again.
+
+// RunLoopRequest runs the agents of all threads that are ready, and of those that become
+// ready.
+type RunLoopRequest struct {
+	Run       RunRequest // what holds for every run; its Thread is not used
+	Parallel  int        // how many agents at once; 0: what the configuration says, or 2
+	UntilIdle bool       // end when nothing runs, and nothing will without somebody's doing
+	Objective string     // "": all
+}
+
+// RunLoopResult has the runs that ended or were parked, in the order of their ends.
+type RunLoopResult struct {
+	app.Items[RunItem]
+	app.Change
+}
+
+// Faults returns what is wrong with the request.
+func (in RunLoopRequest) Faults(name app.Names) []app.Fault {
+	faults := in.Run.Faults(name)
+	if in.Parallel < 0 {
+		k := app.NewChecks(name)
+		k.Add("Parallel", strconv.Itoa(in.Parallel), "must not be negative")
+		faults = append(faults, k.Faults...)
+	}
+	return faults
+}
+
+// skipFor is how long a thread is left alone whose agent could not be started, unless the
+// thread changes.
+const skipFor = time.Minute
+
+// mostRunnable is how many threads are looked at in one go.
+const mostRunnable = 64
+
+// runLoop starts the agents of what is ready.
+type runLoop struct {
+	c         *app.Call
+	in        RunLoopRequest
+	objective thread.ObjectiveID
+	life      context.Context // of the runs
+	agent     string          // the one that is configured
+
+	mu      sync.Mutex
+	going   map[thread.ThreadID]bool
+	skipped map[thread.ThreadID]skippedThread
+	broken  map[string]error // agents that cannot be started
+	refused error            // of the first thread that has no agent which leslie knows
+	ended   []RunItem
+	wake    context.CancelFunc // ends the loop's sleep
+	quiet   bool               // it was said that nothing runs
+}
+
+// skippedThread is left alone until it changes, or a time has passed. waits says that somebody
+// has to do something first, if only to its configuration: that time brings nothing by itself.
+type skippedThread struct {
+	revision thread.Revision
+	until    time.Time
+	waits    bool
+}
+
+// RunLoop runs the agents of what is ready: first those whose process was killed, then
+// those that were parked and can go on, then threads that their agents suspended and that
+// can go on, then those for which somebody wants a run, then those that claim --next
+// would give an agent. A thread whose last run failed or was stopped is run again when it has
+// changed. Errors: T108 if another process does this, T402, T509, T601, T603, T903; T701
+// and T704 if nothing can be run because of its agent; T707 at the end of UntilIdle if a
+// thread that was run is not done, T903 if one has no agent that leslie knows; T904; those of a view. A result accompanies all errors
+// after the start.
+func RunLoop(c *app.Call, in RunLoopRequest) (*RunLoopResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if err := mayAllowAll(c, in.Run.Ask); err != nil {
+		return nil, err
+	}
+	app.CatchSignals(c)
+	l := &runLoop{
+		c: c, in: in, life: c.Context(), going: map[thread.ThreadID]bool{}, skipped: map[thread.ThreadID]skippedThread{}, broken: map[string]error{},
+	}
+	if err := l.prepare(); err != nil {
+		return nil, err
+	}
+	_, release, err := c.Store().HoldLoop(c.Context())
+	if errors.Is(err, fs.ErrExist) {
+		return nil, loopsAlready(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	err = l.loop()
+	return l.result(), err
+}
+
+// mayAllowAll refuses an agent that wants all calls of its agents allowed. Errors: T402.
+func mayAllowAll(c *app.Call, ask AskMode) error {
+	if ask == AskAllow && !app.ByPerson(c) {
+		return codes.PermissionDenied.New(fact.Of("capability", "running an agent whose every call is allowed")).
+			WithHint("Leave --ask out: a person decides what the rules ask about").WithNext("leslie agents")
+	}
+	return nil
+}
+
+func loopsAlready(c *app.Call) error {
+	return codes.Claimed.New(fact.Of("threadId", "run --next"), fact.Of("holder", "another process"), fact.Of("until", c.Now().Add(thread.RunClaim))).
+		WithHint("Another process starts the agents of whatever is ready; one is enough (leslie run stop --loop stops it)").WithNext("leslie run list")
+}
+
+// prepare finds out what is to be run, and with what. Errors: T509, T601, T603, T903.
+func (l *runLoop) prepare() error {
+	all, chosen, err := agents.Profiles(l.c)
+	if err != nil {
+		return err
+	}
+	l.agent = chosen
+	if l.in.Run.Agent != "" {
+		l.agent = l.in.Run.Agent
+	}
+	if l.agent != "" {
+		if _, err := agents.AgentNamed(all, l.agent); err != nil {
+			return err
+		}
+	}
+	if l.in.Parallel == 0 {
+		user, project, err := app.Configs(l.c)
+		if err != nil {
+			return err
+		}
+		if l.in.Parallel = lower(user.Run.Parallel, project.Run.Parallel); l.in.Parallel == 0 {
+			l.in.Parallel = app.DefaultParallel
+		}
+	}
+	_, err = l.c.View(func(s *thread.State) error {
+		if l.in.Objective == "" {
+			return nil
+		}
+		o, err := s.Objective(l.in.Objective)
+		l.objective = o.ID
+		return err
+	})
+	return err
+}
+
+// loop starts runs until nothing is left, or the call's context ends.
+func (l *runLoop) loop() error {
+	var runs sync.WaitGroup
+	defer runs.Wait()
+	w := l.c.Store().Watch(store.StateFile)
+	defer w.Close()
+	for {
+		asleep, wake := context.WithCancel(l.c.Context())
+		l.mu.Lock()
+		l.wake = wake
+		l.mu.Unlock()
+		next, at, err := l.look()
+		if err != nil || l.c.Context().Err() != nil {
+			wake()
+			runs.Wait()
+			if l.c.Context().Err() != nil {
+				err = codes.Interrupted.Wrap(context.Cause(l.c.Context()))
+			}
+			return err
+		}
+		for _, r := range next {
+			runs.Go(func() { l.run(r) })
+		}
+		if l.idle(at) {
+			wake()
+			return l.outcome()
+		}
+		l.sayIdle(at)
+		_ = w.Next(asleep, app.SleepUntil(l.c.Project().Environment().Now(), l.c.Project().Environment().Now(), at))
+		wake()
+	}
+}
+
+// runnable is a thread whose agent is to be started.
+type runnable struct {
+	id    thread.ThreadID
+	agent string // "": the one that is configured
+	turns int    // of its run so far
+}
+
+// look returns what is to be started now, and marks it as going; at is when time alone
+// will change that, zero for never. Errors: those of a view.
+func (l *runLoop) look() (next []runnable, at time.Time, err error) {
+	var found []thread.Thread
+	err = retry.Retry(l.c.Context(), l.c.Project().Environment().Retry, func(context.Context, int) error {
+		c := l.c.Project().Call(l.c.Context(), l.c.Caller(), app.Request{Command: "run"})
+		_, err := c.View(func(s *thread.State) (err error) {
+			found, at, err = l.candidates(s, c.Now())
+			return err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, at, err
+	}
+	limits := agents.LimitsOf(l.c)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.c.Now()
+	for _, t := range found {
+		skip, skips := l.skipped[t.ID]
+		switch {
+		case len(l.going) >= l.in.Parallel:
+			return next, at, nil
+		case l.going[t.ID]:
+			continue
+		case skips && skip.revision == t.Revision && now.Before(skip.until):
+			if !skip.waits {
+				at = app.Earlier(at, skip.until)
+			}
+			continue
+		}
+		r := runnable{id: t.ID, agent: l.agentOf(t)}
+		if run := t.LastRun(); run != nil {
+			if r.turns = run.Turns; run.Phase == thread.RunParked && run.Machine != "" && run.Machine != l.c.Project().Machine() {
+				continue // the loop of that machine goes on with it, in the agent's own session
+			}
+			if run.Going() {
+				if alive, err := runAlive(l.c, t); err != nil || alive {
+					continue // another process has it
+				}
+			}
+		}
+		if l.broken[r.agent] != nil {
+			continue
+		}
+		if end := agents.LimitedNow(l.c, limits, r.agent); !end.IsZero() && !t.Status.Terminated() {
+			at = app.Earlier(at, end)
+			continue
+		}
+		delete(l.skipped, t.ID)
+		l.going[t.ID] = true
+		next = append(next, r)
+	}
+	return next, at, nil
+}
+
+// agentOf is the agent that a thread is to be run with: the one that is named, that of its
+// last run, or the one that is configured.
+func (l *runLoop) agentOf(t thread.Thread) string {
+	last := ""
+	if run := t.LastRun(); run != nil {
+		last = run.Agent
+	}
+	return cmp.Or(l.in.Run.Agent, last, l.agent)
+}
+
+// candidates returns the threads whose agents could be started, the most urgent first,
+// and when time alone will change that.
+func (l *runLoop) candidates(s *thread.State, now time.Time) (found []thread.Thread, at time.Time, err error) {
+	wanted := func(t thread.Thread) bool {
+		code := t.OwnedCode()
+		return (l.objective == "" || t.ObjectiveID == l.objective) && t.Executor == thread.ByAgent && (code == nil || code.State == thread.CodeReady)
+	}
+	var parked, wakes, asked []thread.Thread
+	for _, t := range s.ThreadsInPhase(thread.RunStarting, thread.RunRunning, thread.RunParked, thread.RunWanted) {
+		run := t.LastRun()
+		switch {
+		case !wanted(t) || t.Status.Terminated() && !run.Going():
+		case run.Going() && (t.Status == thread.Active || t.Status.Terminated()):
+			found = append(found, t)
+		case run.NotBefore != nil && now.Before(*run.NotBefore):
+			at = app.Earlier(at, *run.NotBefore)
+		case s.Wakes(t):
+			wakes = append(wakes, t)
+		case !s.Ready(t, now):
+		case run.Phase == thread.RunWanted:
+			asked = append(asked, t)
+		case s.UnreadOf(t).Count > 0 || endedBy(s, t) == nil:
+			parked = append(parked, t)
+		}
+	}
+	if expiry := s.NextExpiry(); !expiry.IsZero() {
+		at = app.Earlier(at, expiry)
+	}
+	found = slices.Concat(found, parked, wakes, asked)
+	page, err := s.First(thread.Filter{Ready: true, Runs: true, Now: now, Executor: thread.ByAgent, Objective: l.objective}, mostRunnable)
+	for _, t := range page.Threads {
+		if run := t.LastRun(); wanted(t) && (run == nil || run.Phase == thread.RunEnded) {
+			found = append(found, t)
+		}
+	}
+	return found, at, err
+}
+
+// run runs one thread, and notes how its run ended.
+func (l *runLoop) run(r runnable) {
+	in := l.in.Run
+	in.Thread, in.Agent, in.scheduled = string(r.id), r.agent, true
+	if l.in.Run.Event != nil {
+		in.Event = func(e RunEvent) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.in.Run.Event(e)
+		}
+	}
+	c := l.c.Project().Call(l.life, l.c.Caller(), app.Request{Command: "run", LockTimeout: l.c.Request().LockTimeout, Waiting: l.c.Request().Waiting})
+	d, err := Run(c, in)
+	var revision thread.Revision
+	var title string
+	_, _ = l.c.Project().Call(context.WithoutCancel(l.life), l.c.Caller(), app.Request{Command: "run"}).View(func(s *thread.State) error {
+		t, err := s.Thread(string(r.id))
+		revision, title = t.Revision, t.Title
+		return err
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.c.Warn(c.Warnings()...)
+	if d == nil || d.Turns == r.turns { // it would come to the same at once
+		waits := codes.Has(err, codes.InvalidArgument)
+		if waits && l.refused == nil {
+			l.refused = err
+		}
+		l.skipped[r.id] = skippedThread{revision, l.c.Now().Add(skipFor), waits}
+	}
+	if codes.Has(err, codes.AgentUnavailable) || codes.Has(err, codes.AgentLogin) {
+		l.broken[r.agent] = err
+	}
+	if d != nil {
+		l.c.SetChanged(true)
+		l.ended = append(l.ended, RunItem{ThreadID: d.ThreadID, Title: title, ThreadStatus: d.ThreadStatus, RunRecord: d.RunRecord})
+	}
+	delete(l.going, r.id)
+	l.wake()
+}
+
+// idle reports whether nothing runs and nothing will: in a loop that ends then, unless
+// time will bring something, and in every loop without an agent that can be started.
+func (l *runLoop) idle(at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.going) == 0 && (len(l.broken) > 0 && l.broken[l.agent] != nil || l.in.UntilIdle && at.IsZero())
+}
+
+// sayIdle says once that nothing runs now.
+func (l *runLoop) sayIdle(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	idle := len(l.going) == 0
+	if idle && !l.quiet && l.in.Run.Event != nil {
+		text := "nothing is ready to run; this goes on when something is"
+		if !at.IsZero() {
+			text += ", or at " + at.Format(time.RFC3339)
+		}
+		l.in.Run.Event(RunEvent{At: l.c.Now(), Kind: "idle", Text: text})
+	}
+	l.quiet = idle
+}
+
+// outcome is the error of a loop that has nothing left to do.
+func (l *runLoop) outcome() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.broken[l.agent]; err != nil {
+		return err
+	}
+	last := map[thread.ThreadID]int{}
+	for n, i := range l.ended {
+		last[i.ThreadID] = n
+	}
+	var left []string
+	var first RunItem
+	for n, i := range l.ended {
+		if last[i.ThreadID] != n || i.ThreadStatus == thread.Completed {
+			continue
+		}
+		if len(left) == 0 {
+			first = i
+		}
+		left = append(left, string(i.ThreadID)+" ("+string(i.Stop)+after(": ", i.Reason)+")")
+	}
+	if len(left) == 0 {
+		return l.refused
+	}
+	reason := strconv.Itoa(len(left)) + " of " + strconv.Itoa(len(last)) + " threads are not done: " + app.Cut(strings.Join(left, ", "), 500)
+	return codes.RunUnfinished.New(fact.Of("threadId", first.ThreadID), fact.Of("reason", reason), fact.Of("runId", first.RunID), fact.Of("stop", first.Stop)).
+		WithHint("See what each waits for").WithNext("leslie run list", "leslie status "+string(first.ThreadID))
+}
+
+func (l *runLoop) result() *RunLoopResult {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := &RunLoopResult{Items: app.Items[RunItem]{Items: l.ended, Total: len(l.ended)}}
+	if d.Items.Items == nil {
+		d.Items.Items = []RunItem{}
+	}
+	d.SetChanged(len(l.ended) > 0)
+	return d
+}

@@ -1,0 +1,3 @@
+// Package threads has the use cases about threads: objectives, spawn, claim, lifecycle, list,
+// status, context, messages, comments, waiting.
+package threads

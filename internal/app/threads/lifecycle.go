@@ -1,0 +1,174 @@
+package threads
+
+import (
+	"errors"
+
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/fact"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// LifecycleRequest changes a thread's status.
+type LifecycleRequest struct {
+	Thread string // "": the thread that the caller speaks for
+	Action thread.Action
+	Reason string
+	// Successor is the thread that takes the place of one that is cancelled; "": none.
+	Successor string
+	// Uncommitted is LeaveUncommitted if an agent completes a thread although files in its
+	// worktree are not committed, and NoCommits if it does without a commit on its branch.
+	Uncommitted string
+	NoCommits   bool
+}
+
+// LifecycleResult has the status of the thread and of its objective.
+type LifecycleResult struct {
+	ThreadID  thread.ThreadID    `json:"threadId"`
+	From      thread.Status      `json:"from"`
+	Status    thread.Status      `json:"status"`
+	Reason    string             `json:"reason,omitempty"`
+	Successor thread.ThreadID    `json:"successor,omitempty"`
+	Objective LifecycleObjective `json:"objective"`
+	// Ready has the threads that are ready because this one has terminated; absent if it
+	// has not.
+	Ready []thread.ThreadID `json:"ready,omitzero"`
+	// Withdrawn has the open requests that ended with the thread's wait, and Unanswered
+	// the questions that nobody will be shown any more because the thread ended.
+	Withdrawn  []thread.ApprovalID `json:"withdrawn,omitempty"`
+	Unanswered []thread.QuestionID `json:"unanswered,omitempty"`
+	// Code is the worktree that leslie made and that stays although the thread has ended,
+	// absolute; absent for none.
+	Code string `json:"code,omitempty"`
+	// LandsIn is the branch in which the code of a completed thread lands, while none of it
+	// has landed; "" for none. Parent is the thread's.
+	LandsIn  string          `json:"landsIn,omitempty"`
+	Parent   thread.ThreadID `json:"-"`
+	Revision thread.Revision `json:"revision"`
+	app.Change
+}
+
+// LifecycleObjective is the objective of a thread whose status changed.
+type LifecycleObjective struct {
+	ObjectiveID thread.ObjectiveID     `json:"objectiveId"`
+	Status      thread.ObjectiveStatus `json:"status"`
+}
+
+// Lifecycle changes a thread's status. Before an agent completes a thread, its checks run
+// (SpawnRequest.Accept), and afterwards it and others whose code conflicts are told (W808).
+// Siblings of a completed thread that changed the same lines of an artifact are told (W110).
+// Errors: T101, T102, T103, T105, T108, T113, T402, those of a
+// write; T117 for code that is not committed; T114 for a check, and T801, T802 if there is no worktree to run it in.
+func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
+	in.Thread = c.ThreadOr(in.Thread)
+	var found code.Accepted
+	left, err := uncommitted(c, in)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		d, err := changeStatus(c, in, found, left)
+		var first *code.NotChecked
+		if errors.As(err, &first) && !found.Covers(first.Thread.ID, first.Thread.OwnedCode().Accept) {
+			if found, err = code.Accept(c, first.Thread); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err == nil && d.Changed && d.Status == thread.Active && app.ByPerson(c) {
+			c.SetNote(app.NoteResumed)
+		}
+		return d, err
+	}
+}
+
+// changeStatus changes a thread's status, given what its checks found and what is not
+// committed.
+func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left leftBehind) (*LifecycleResult, error) {
+	id := in.Thread
+	var ended []code.Item
+	completed := false
+	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
+		ended, completed = nil, false
+		if err := app.RespectClaim(c, s, id, stamp); err != nil {
+			return nil, "", err
+		}
+		if in.Action == thread.Done {
+			if err := app.MayFinish(c, s, id); err != nil {
+				return nil, "", err
+			}
+			if err := left.record(c, s, in, stamp); err != nil {
+				return nil, "", err
+			}
+			if err := found.Record(s, id, stamp); err != nil {
+				return nil, "", err
+			}
+		}
+		done, err := thread.Transition{}, error(nil)
+		if in.Successor != "" && in.Action == thread.Cancel {
+			done, err = s.Replace(id, in.Successor, in.Reason, app.Speaking(c, s, stamp))
+		} else {
+			done, err = s.Lifecycle(id, in.Action, in.Reason, app.Speaking(c, s, stamp))
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		t := done.Thread
+		if t.Status.Terminated() && t.Status != done.From {
+			warnOpenChildren(c, s, t)
+			warnOpenMerges(c, s, t)
+		}
+		d := &LifecycleResult{ThreadID: t.ID, From: done.From, Status: t.Status, Reason: t.Reason, Successor: t.Successor, Withdrawn: done.Withdrawn, Revision: t.Revision}
+		d.Objective.ObjectiveID = t.ObjectiveID
+		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
+			d.Objective.Status = o.Status(s.CountsOf(o))
+		}
+		completed = in.Action == thread.Done && t.Status != done.From
+		if completed && !stamp.ByPerson() {
+			ended = code.WithCode(c, s, t)
+		}
+		if t.Status.Terminated() && !done.From.Terminated() {
+			d.Ready = s.MadeReady(t, stamp.Time)
+			if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeReady {
+				if owned.Made.Worktree {
+					d.Code = code.WorktreeDir(c, t)
+				}
+				if t.Status == thread.Completed && len(owned.Landed) == 0 {
+					d.LandsIn, d.Parent = s.LandsIn(t), t.ParentID
+				}
+			}
+			for _, q := range s.OpenQuestions(t.ID) {
+				d.Unanswered = append(d.Unanswered, q.ID)
+			}
+		}
+		return d, t.ID, nil
+	})
+	if err == nil {
+		code.TellOverlaps(c, ended)
+		if completed {
+			TellArtifactOverlaps(c, d.ThreadID)
+		}
+	}
+	return d, err
+}
+
+// warnOpenChildren adds W107 for a thread that ended before its children.
+func warnOpenChildren(c *app.Call, s *thread.State, t thread.Thread) {
+	if open := s.OpenChildren(t.ID); len(open) > 0 {
+		c.Warn(warnings.ChildrenActive.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("count", len(open)), fact.Of("children", open[:min(len(open), thread.MaxCandidates)])))
+	}
+}
+
+// warnOpenMerges adds W109 for a thread that ended while merges into it are pending.
+func warnOpenMerges(c *app.Call, s *thread.State, t thread.Thread) {
+	var open []thread.MergeID
+	for _, m := range s.MergesOf(t.ID) {
+		if m.Target == t.ID {
+			open = append(open, m.ID)
+		}
+	}
+	if len(open) > 0 {
+		c.Warn(warnings.MergesOpen.New(fact.Of("threadId", t.ID), fact.Of("status", t.Status), fact.Of("count", len(open)), fact.Of("merges", open[:min(len(open), thread.MaxCandidates)])))
+	}
+}

@@ -1,0 +1,106 @@
+package threads
+
+import (
+	"leslie/internal/app"
+	"leslie/thread"
+)
+
+// This file handles objectives: goals that threads work for.
+
+// CreateObjectiveRequest creates an objective.
+type CreateObjectiveRequest struct {
+	Title string
+	ID    string // "" for a random one
+}
+
+// Faults returns what is wrong with the request.
+func (in CreateObjectiveRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	k.Needed("Title", in.Title)
+	k.Title("Title", in.Title)
+	k.Ids("ID", in.ID)
+	return k.Faults
+}
+
+// ObjectiveResult is an objective after a change.
+type ObjectiveResult struct {
+	app.ObjectiveRecord
+	app.Change
+}
+
+// CreateObjective creates an objective. Errors: T903, T106 if the id is taken, and
+// those of a write.
+func CreateObjective(c *app.Call, in CreateObjectiveRequest) (*ObjectiveResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ObjectiveResult, thread.ThreadID, error) {
+		id := c.NewID(in.ID, thread.PrefixObjective, func(id string) bool {
+			_, taken := s.Objectives.Peek(id)
+			return taken
+		})
+		o, err := s.CreateObjective(thread.NewObjective{ID: thread.ObjectiveID(id), Title: in.Title}, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return &ObjectiveResult{ObjectiveRecord: app.ObjectiveOf(s, o)}, "", nil
+	})
+}
+
+// ListObjectivesRequest lists objectives.
+type ListObjectivesRequest struct {
+	Limit int // 0: all
+}
+
+// ListObjectivesResult has the objectives in order.
+type ListObjectivesResult struct{ app.Items[app.ObjectiveRecord] }
+
+// ListObjectives lists the objectives. Errors: those of reading.
+func ListObjectives(c *app.Call, in ListObjectivesRequest) (*ListObjectivesResult, error) {
+	c.ReadOnly()
+	var all []app.ObjectiveRecord
+	_, err := c.View(func(s *thread.State) error {
+		all = nil
+		for _, o := range s.ObjectivesInOrder() {
+			all = append(all, app.ObjectiveOf(s, o))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ListObjectivesResult{app.First(all, in.Limit)}, nil
+}
+
+// ObjectiveRequest names an objective by its id or a prefix of it.
+type ObjectiveRequest struct {
+	Objective string
+}
+
+// ShowObjective returns one objective. Errors: T601, T105, those of reading.
+func ShowObjective(c *app.Call, in ObjectiveRequest) (*app.ObjectiveRecord, error) {
+	c.ReadOnly()
+	d := &app.ObjectiveRecord{}
+	_, err := c.View(func(s *thread.State) error {
+		o, err := s.Objective(in.Objective)
+		*d = app.ObjectiveOf(s, o)
+		d.Runs = s.SumOfRuns(o.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// FinishObjective marks an objective done. Errors: T601, T105, T602 while a thread
+// of it is not terminated, and those of a write.
+func FinishObjective(c *app.Call, in ObjectiveRequest) (*ObjectiveResult, error) {
+	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ObjectiveResult, thread.ThreadID, error) {
+		o, err := s.FinishObjective(in.Objective, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return &ObjectiveResult{ObjectiveRecord: app.ObjectiveOf(s, o)}, "", nil
+	})
+}

@@ -1,0 +1,157 @@
+package threads
+
+import (
+	"leslie/internal/app"
+	"leslie/internal/app/artifacts"
+	"leslie/internal/app/code"
+	"leslie/internal/app/merging"
+	"leslie/thread"
+)
+
+// SummaryRequest asks for a summary of the store.
+type SummaryRequest struct{}
+
+// SummaryResult is a summary of the store.
+type SummaryResult struct {
+	Root       string                         `json:"root"`
+	Revision   thread.Revision                `json:"revision"`
+	Objectives map[thread.ObjectiveStatus]int `json:"objectives"`
+	Threads    thread.Counts                  `json:"threads"`
+	References int                            `json:"references"`
+	Pending    []thread.Step                  `json:"pending"`
+	// Waiting is what waits for somebody, at most ten of a kind; WaitingMore is how many
+	// further ones of a kind there are.
+	Waiting     []app.WaitingItem       `json:"waiting"`
+	WaitingMore map[app.WaitingKind]int `json:"waitingMore,omitempty"`
+	// Held is what the caller holds.
+	Held []app.WaitingItem `json:"held,omitempty"`
+}
+
+// Summary counts the records of the store, and lists what waits for somebody. Errors:
+// those of reading.
+func Summary(c *app.Call, _ SummaryRequest) (*SummaryResult, error) {
+	c.ReadOnly()
+	d := &SummaryResult{Root: c.Project().Root()}
+	var waiting *app.WaitingList
+	v, err := c.View(func(s *thread.State) error {
+		d.Objectives = map[thread.ObjectiveStatus]int{}
+		counts, all := s.AllCounts()
+		for _, o := range s.ObjectivesInOrder() {
+			d.Objectives[o.Status(counts[o.ID])]++
+		}
+		d.Threads, d.References = all, s.References.Len()
+		waiting, d.Held = app.NewWaitingList(c, s), heldBy(c, s)
+		return nil
+	})
+	if err == nil {
+		err = dropIdle(waiting)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.Waiting, d.WaitingMore = waiting.Items, waiting.More
+	if app.ByPerson(c) {
+		if w, tracked := code.StoreTracked(c); tracked {
+			c.Warn(w)
+		}
+	}
+	d.Revision, d.Pending = v.Revision, append([]thread.Step{}, v.Undone...)
+	return d, nil
+}
+
+// ThreadStatusRequest names a thread by its id or a prefix of it.
+type ThreadStatusRequest struct {
+	Thread string // "": the thread that the caller speaks for
+}
+
+// ThreadStatusResult is one thread with all its relations.
+type ThreadStatusResult struct {
+	app.ThreadRecord
+	Relations thread.Relations `json:"relations"`
+	// HeldBack says why it is not ready: what it, or a thread above it, waits for.
+	HeldBack     []thread.Hold                 `json:"heldBack,omitempty"`
+	References   []artifacts.ReferenceRecord   `json:"references"`
+	ReferencedBy []ReferencedBy                `json:"referencedBy"`
+	Artifacts    app.Items[artifacts.Artifact] `json:"artifacts"`
+	Approvals    []app.ApprovalRecord          `json:"approvals"`
+	Merges       []merging.Item                `json:"merges"`
+	Injections   []app.InjectionRecord         `json:"injections"`
+	Checkpoints  []app.CheckpointItem          `json:"checkpoints"`
+	Claim        *app.ClaimRecord              `json:"claim"`
+	// Former is the claim that somebody else took over or ended, while its holder may still
+	// be at work.
+	Former   *thread.FormerClaim `json:"former,omitempty"`
+	Mistakes *thread.Mistakes    `json:"mistakes"`
+	// Wakeable: it is suspended, and all its children are terminated.
+	Wakeable bool `json:"wakeable"`
+	// Run is the newest run of its agent, if leslie has started one, and Runs what all have used.
+	Run  *app.RunRecord    `json:"run,omitempty"`
+	Runs *thread.RunTotals `json:"runs,omitempty"`
+}
+
+// ReferencedBy is a reference to a thread, as that thread's status shows it.
+type ReferencedBy struct {
+	RefID   thread.ReferenceID `json:"refId"`
+	From    thread.ThreadID    `json:"from"`
+	Binding thread.Binding     `json:"binding"`
+}
+
+// ThreadStatus returns one thread with all its relations; W203 for references whose
+// targets have changed. Errors: T101, T105, those of reading.
+func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, error) {
+	c.ReadOnly()
+	id := in.Thread
+	if id == "" {
+		id = c.ThreadOr("")
+	}
+	d := &ThreadStatusResult{References: []artifacts.ReferenceRecord{}}
+	var refs []thread.Reference
+	_, err := c.View(func(s *thread.State) error {
+		t, err := s.Thread(id)
+		if err != nil {
+			return err
+		}
+		d.ThreadRecord, d.Relations = app.ThreadOf(c, t), s.RelationsOf(t)
+		if code := t.OwnedCode(); code != nil {
+			d.Code.Evidence, d.Code.Checks = code.Evidence, code.Checks
+		}
+		if !t.Status.Terminated() {
+			d.HeldBack = s.Readiness().Holds(t)
+		}
+		d.ReferencedBy = []ReferencedBy{}
+		for _, ref := range s.ReferencesTo(t.ID) {
+			d.ReferencedBy = append(d.ReferencedBy, ReferencedBy{ref.ID, ref.From, ref.Binding})
+		}
+		d.Merges = merging.Pendings(s, t.ID)
+		now := c.Now()
+		grants, err := app.ApprovalsOf(s, t)
+		if err != nil {
+			return err
+		}
+		d.Approvals = []app.ApprovalRecord{}
+		for _, g := range grants {
+			d.Approvals = append(d.Approvals, app.ApprovalOf(g, now))
+		}
+		d.Injections, d.Checkpoints = app.InjectionsOf(t), app.CheckpointsOf(t, false)
+		d.Former = t.AtWork(now)
+		d.Claim, d.Mistakes, d.Wakeable = app.CurrentClaim(c, t), t.Mistakes, s.Resumable(t)
+		if run := t.LastRun(); run != nil {
+			r := app.RunOf(*run)
+			d.Run, d.Runs = &r, thread.RunsOf(t)
+		}
+		refs, err = artifacts.ReferencesFrom(s, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs {
+		d.References = append(d.References, artifacts.ComparedReference(c, ref))
+	}
+	entries, _, err := artifacts.ShownArtifacts(c, d.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	d.Artifacts = app.First(artifacts.ArtifactsOf(app.FilesOf(entries)), app.DefaultLimit)
+	return d, nil
+}

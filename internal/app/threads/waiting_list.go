@@ -1,0 +1,67 @@
+package threads
+
+import (
+	"context"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/merges"
+	"leslie/internal/scope"
+	"leslie/thread"
+)
+
+// AgentFolder is the folder in which a thread's agent works.
+func AgentFolder(c *app.Call, t thread.Thread) string {
+	if code := contextCode(c, t); code != nil && code.State == thread.CodeReady {
+		return code.Folder
+	}
+	return c.Project().Root()
+}
+
+// dropIdle removes the listed threads that have nothing to merge: their files are those
+// that they and their parent had in common. A thread that cannot be read stays, because
+// the merge will say why. Errors: T904.
+func dropIdle(w *app.WaitingList) error {
+	if len(w.Unmerged) == 0 {
+		return nil
+	}
+	ids := make([]thread.ThreadID, 0, len(w.Unmerged))
+	for id := range w.Unmerged {
+		ids = append(ids, id)
+	}
+	idle := map[thread.ThreadID]bool{}
+	err := w.C.ReadConsistent(func() error {
+		for id, v := range w.Unmerged {
+			if w.C.Context().Err() != nil {
+				return codes.Interrupted.Wrap(context.Cause(w.C.Context()))
+			}
+			differs, err := differ(w.C, v.Base, v.Current)
+			idle[id] = err == nil && !differs
+		}
+		return nil
+	}, ids...)
+	w.Items = slices.DeleteFunc(w.Items, func(item app.WaitingItem) bool { return item.Kind == app.WaitingUnmerged && idle[item.ThreadID] })
+	return err
+}
+
+// differ reports whether two versions differ. Errors: those of reading.
+func differ(c *app.Call, a, b app.Version) (bool, error) {
+	was, err := merges.ReadVersion(c, a, scope.Set{})
+	if err != nil {
+		return false, err
+	}
+	is, err := merges.ReadVersion(c, b, scope.Set{})
+	if err != nil || len(was.Files) != len(is.Files) {
+		return true, err
+	}
+	if err := merges.HashDoubtful(c, was, is); err != nil {
+		return false, err
+	}
+	for path, f := range is.Files {
+		if old, both := was.Files[path]; !both || !f.SameAs(old) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

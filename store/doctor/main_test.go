@@ -1,0 +1,15 @@
+package doctor
+
+import (
+	"os"
+	"testing"
+
+	"leslie/test/harness"
+)
+
+func TestMain(m *testing.M) {
+	if err := harness.UseMemory(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}

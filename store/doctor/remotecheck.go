@@ -1,0 +1,304 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/ledger"
+	"leslie/store/internal/content"
+	"leslie/store/internal/saferoot"
+	"leslie/store/replica"
+	"leslie/thread"
+)
+
+// This file reads everything that the log of a connected project has, lines and content,
+// since only reading shows what a disk of the servers has damaged; and stores damaged
+// content again that this machine has.
+
+// checkFor is how long reading the lines of a log may take.
+const checkFor = 5 * time.Minute
+
+// LogCheck is how the lines of a project's log are.
+type LogCheck struct {
+	Lines int64 `json:"lines"` // up to which the log goes
+	// Damaged are the places of lines that no server has as they were appended, or whose
+	// operation's content nobody has; the first of them, if they are many.
+	Damaged []int64 `json:"damaged"`
+}
+
+// mostDamaged is how many damaged lines are named.
+const mostDamaged = 20
+
+// Err returns T513 for a log with damaged lines.
+func (c LogCheck) Err() error {
+	places := make([]string, len(c.Damaged))
+	for i, at := range c.Damaged {
+		places[i] = strconv.FormatInt(at, 10)
+	}
+	what := "line " + places[0] + " of the log is damaged or missing"
+	if len(places) > 1 {
+		what = "lines " + strings.Join(places, ", ") + " of the log are damaged or missing"
+	}
+	return codes.RemoteDamaged.New(fact.Of("reason", what+": "+ledger.ErrGap.Error()), fact.Of("lines", c.Damaged))
+}
+
+// CheckLog reads the whole log of a connected project. Errors: T402, T510, T512, T904.
+func (d Doctor) CheckLog(ctx context.Context) (LogCheck, error) {
+	found := LogCheck{Damaged: []int64{}}
+	if _, err := d.Store.Link().Head(ctx, d.Store.Files().Now); errors.Is(err, ledger.ErrUnreachable) {
+		return found, replica.Error(ctx, err, "")
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkFor)
+	defer cancel()
+	l := d.Store.Link().Ledger
+	bad := func(at int64) {
+		if len(found.Damaged) < mostDamaged {
+			found.Damaged = append(found.Damaged, at)
+		}
+		found.Lines = at
+	}
+	for {
+		err := l.After(ctx, found.Lines, func(line ledger.Line) error {
+			switch whole, err := d.wholeLine(ctx, line); {
+			case err != nil:
+				return err
+			case !whole:
+				bad(line.Seq)
+			}
+			found.Lines = line.Seq
+			return nil
+		})
+		if !errors.Is(err, ledger.ErrGap) {
+			return found, replica.Error(ctx, err, "")
+		}
+		bad(found.Lines + 1)
+	}
+}
+
+// wholeLine reports whether a line names the operation that it has, and that can be read.
+// Errors: those of the ledger.
+func (d Doctor) wholeLine(ctx context.Context, line ledger.Line) (bool, error) {
+	text, whole := replica.ReadLine(line)
+	if !whole || text.Body == "" {
+		return whole, nil
+	}
+	_, bad, err := d.Store.Link().Blob(ctx, thread.BlobID(text.Body))
+	return !bad && err == nil, err
+}
+
+// ContentCheck is how the content is that a project's log keeps besides its lines.
+type ContentCheck struct {
+	// Blobs is how many there are that records, or lists among them, name.
+	Blobs int `json:"blobs"`
+	// Damaged are those that no server has as they were stored, in the order of their names;
+	// the first of them, if they are many.
+	Damaged []DamagedContent `json:"damaged"`
+}
+
+// DamagedContent is content that no server has as it was stored.
+type DamagedContent struct {
+	SHA256 thread.BlobID `json:"sha256"`
+	What   string        `json:"what"` // what names it, for people
+	// Here: this machine has it, so that it can be stored again from here.
+	Here bool `json:"here"`
+}
+
+// Err returns T513 for a log with damaged content.
+func (c ContentCheck) Err() error {
+	what := make([]string, len(c.Damaged))
+	for i, d := range c.Damaged {
+		what[i] = d.What
+	}
+	return codes.RemoteDamaged.New(fact.Of("reason", "content is damaged or missing: "+strings.Join(what, "; ")), fact.Of("content", c.Damaged))
+}
+
+// CheckContent reads all content that this machine's records name in the log of a connected
+// project. Errors: those of loading, T402, T510, T904.
+func (d Doctor) CheckContent(ctx context.Context) (ContentCheck, error) {
+	found := ContentCheck{Damaged: []DamagedContent{}}
+	look, err := d.lookAtContent(ctx)
+	if err != nil {
+		return found, err
+	}
+	found.Blobs = len(look.asked)
+	for _, id := range slices.Sorted(maps.Keys(look.bad)) {
+		if len(found.Damaged) == mostDamaged {
+			break
+		}
+		_, here := look.own(id)
+		found.Damaged = append(found.Damaged, DamagedContent{SHA256: id, What: look.bad[id].by.By, Here: here})
+	}
+	return found, nil
+}
+
+// RenewContent stores the damaged content of the log again that this machine has, and
+// returns how much that was. Errors: as CheckContent, T505.
+func (d Doctor) RenewContent(ctx context.Context) (renewed int, err error) {
+	look, err := d.lookAtContent(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for id := range look.bad {
+		data, here := look.own(id)
+		if !here {
+			continue
+		}
+		if err := d.Store.Link().Ledger.RenewBlob(ctx, string(id), data); err != nil {
+			return renewed, replica.Error(ctx, err, "")
+		}
+		renewed++
+	}
+	return renewed, nil
+}
+
+// readers is how much content of the log is read at once.
+const readers = 8
+
+// contentLook is one look at all content.
+type contentLook struct {
+	x     *examination // for the records, and for finding content on this machine
+	asked map[thread.BlobID]bool
+
+	mu    sync.Mutex
+	bad   map[thread.BlobID]*badBlob
+	lists map[thread.BlobID][]byte // of published files, as this machine can make them
+}
+
+// lookAtContent reads all content that records name: lists first, then what they name, some
+// at once.
+func (d Doctor) lookAtContent(ctx context.Context) (*contentLook, error) {
+	x := d.newExamination(ctx, newMemory())
+	if x.cause != nil {
+		return nil, x.cause
+	}
+	for _, read := range []func() error{x.journal, x.archive, x.decodeRecords} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	l := &contentLook{x: x, asked: map[thread.BlobID]bool{}, bad: map[thread.BlobID]*badBlob{}, lists: map[thread.BlobID][]byte{}}
+	var files []namedBlob
+	for _, b := range x.records.blobs {
+		inner, err := l.list(b)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, inner...)
+	}
+	if err := l.readAll(files); err != nil {
+		return nil, err
+	}
+	return l, l.findOwn()
+}
+
+// list returns the content that a record names, itself or in a list. A list that is damaged
+// in the log is read on this machine.
+func (l *contentLook) list(b namedBlob) (inner []namedBlob, err error) {
+	if b.Kind == thread.BlobContent {
+		return []namedBlob{b}, nil
+	}
+	data, err := l.read(b)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		data, _ = l.own(b.ID)
+	}
+	named, _ := namedIn(b, data)
+	for _, one := range named {
+		inner = append(inner, one.namedBlob)
+	}
+	return inner, nil
+}
+
+// read reads a blob of the log, once: no data if it was read before, or is damaged.
+func (l *contentLook) read(b namedBlob) (data []byte, err error) {
+	l.mu.Lock()
+	been := l.asked[b.ID]
+	l.asked[b.ID] = true
+	l.mu.Unlock()
+	if been || !content.Valid(b.ID) {
+		return nil, nil
+	}
+	data, bad, err := l.x.Store.Link().Blob(l.x.ctx, b.ID)
+	if bad {
+		l.mu.Lock()
+		l.bad[b.ID] = &badBlob{id: b.ID, by: &b, size: -1}
+		l.mu.Unlock()
+	}
+	return data, err
+}
+
+// readAll reads blobs, some at once.
+func (l *contentLook) readAll(all []namedBlob) error {
+	errs := make([]error, readers)
+	next := make(chan namedBlob)
+	var going sync.WaitGroup
+	for i := range errs {
+		going.Go(func() {
+			for b := range next {
+				if errs[i] == nil {
+					_, errs[i] = l.read(b)
+				}
+			}
+		})
+	}
+	for i, b := range all {
+		l.x.progress("checking the remote", i, len(all))
+		next <- b
+	}
+	close(next)
+	going.Wait()
+	return errors.Join(errs...)
+}
+
+// findOwn looks where this machine has what is damaged there.
+func (l *contentLook) findOwn() error {
+	if len(l.bad) == 0 {
+		return nil
+	}
+	for _, t := range l.x.records.threads {
+		list, err := replica.ListOf(l.x.files.Disk, t.record.ID)
+		if err != nil {
+			continue
+		}
+		if name, data, err := list.Plain(); err == nil {
+			l.lists[name] = data
+		}
+	}
+	return l.x.salvage(l.bad)
+}
+
+// own is content that this machine has.
+func (l *contentLook) own(id thread.BlobID) (data []byte, here bool) {
+	base, err := l.x.files.Disk.OpenBase()
+	if err != nil {
+		return nil, false
+	}
+	defer base.Close()
+	if data, err = content.Read(base, id); err == nil {
+		return data, true
+	}
+	if data, here = l.lists[id]; here {
+		return data, true
+	}
+	if l.bad[id] == nil || l.bad[id].source == "" {
+		return nil, false
+	}
+	f, _, err := saferoot.OpenIn(base, l.bad[id].source)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	data, err = io.ReadAll(f)
+	return data, err == nil && content.IDOf(data) == id
+}

@@ -1,0 +1,85 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/internal/ledger"
+	"leslie/thread"
+)
+
+// Offline is why the log is not asked.
+type Offline struct{}
+
+// Error implements error.
+func (Offline) Error() string { return "--offline" }
+
+// Is reports that the log cannot be reached.
+func (Offline) Is(target error) bool { return target == ledger.ErrUnreachable }
+
+// Error is the coded error for one of the log's; op is the operation that was sent.
+// Coded errors stay as they are.
+func Error(ctx context.Context, err error, op thread.OperationID) error {
+	reason := fact.Of("reason", Reason(err))
+	switch {
+	case err == nil || codes.Of(err) != nil:
+		return err
+	case errors.Is(err, ledger.ErrUnknown):
+		next := "leslie history --limit 1"
+		return codes.OutcomeUnknown.Wrap(err, fact.Of("operationId", op), fact.Of("changed", nil)).WithNext(next)
+	case ctx.Err() != nil:
+		return codes.Interrupted.Wrap(context.Cause(ctx))
+	case errors.Is(err, ledger.ErrDenied):
+		return Denied(err).WithNext("leslie remote status")
+	case errors.Is(err, ledger.ErrFull):
+		return codes.WriteFailed.Wrap(err, fact.Of("path", "the project's remote"), reason).WithNext("leslie remote status")
+	case errors.Is(err, ledger.ErrSealed):
+		return Sealed(err)
+	case errors.Is(err, ledger.ErrGap):
+		return codes.RemoteDamaged.Wrap(err, reason)
+	case errors.Is(err, ledger.ErrMissing):
+		return codes.RemoteDiverged.Wrap(err, fact.Of("reason", "there is no log of this project"))
+	}
+	return codes.RemoteUnreachable.Wrap(err, reason)
+}
+
+// Sealed is T510 for a log that leslie remote restore has begun to make anew.
+func Sealed(err error) *codes.Error {
+	return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", ledger.ErrSealed.Error())).
+		WithHint("Write again when it is done. If leslie remote restore was interrupted, a person runs it again on the same machine")
+}
+
+// Denied is T402 for what the log's engine does not allow, without a next line.
+func Denied(err error) *codes.Error {
+	what, hint := "this on the project's remote", "Ask who runs the remote for credentials that allow it, and name their file in LESLIE_REMOTE_CREDS"
+	if errors.As(err, new(*ledger.LoginError)) {
+		what = "connecting to the project's remote"
+		hint = "The credentials are wrong, have expired or were revoked: ask who runs the remote for others, and name their file in LESLIE_REMOTE_CREDS"
+	}
+	return codes.PermissionDenied.Wrap(err, fact.Of("capability", what), fact.Of("reason", err.Error())).WithHint(hint)
+}
+
+// Reason is an error in one line.
+func Reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e := codes.Of(err); e != nil && e.Facts().Text("reason") != "" {
+		return e.Facts().Text("reason")
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer within " + AskFor.String()
+	}
+	return err.Error()
+}
+
+// Diverged is T512.
+func Diverged(reason string) error { return codes.RemoteDiverged.New(fact.Of("reason", reason)) }
+
+// DamagedLine is T513 for a line that no machine can have written so.
+func DamagedLine(seq int64) error {
+	return codes.RemoteDamaged.New(fact.Of("reason", fmt.Sprintf("line %d of the log is not what was appended", seq)))
+}

@@ -1,0 +1,105 @@
+package thread
+
+import (
+	"time"
+
+	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/warnings"
+)
+
+// This file says by whom, when and why a thread was ended, and whose claim that ended.
+
+// endedClaim remembers the claim of somebody else that the actor ends, if it is valid.
+func (t *Thread) endedClaim(how, reason string, stamp Stamp) {
+	if held := t.heldByOther(stamp); held != nil {
+		t.Former = []FormerClaim{{
+			Holder: held.Holder, Until: held.Until, How: how, Reason: reason, Ended: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor},
+		}}
+	}
+}
+
+// atWorkWhenEnded reports whether somebody may still be at work on a thread that another
+// has ended.
+func (t Thread) atWorkWhenEnded(now time.Time) bool {
+	was := t.AtWork(now)
+	return was != nil && was.How != howTaken && was.How != howReleased
+}
+
+// AtWork returns the claim that somebody ended while its holder was at work, nil for none,
+// and once it would have expired.
+func (t Thread) AtWork(now time.Time) *FormerClaim {
+	if len(t.Former) == 0 || !now.Before(t.Former[0].Until) {
+		return nil
+	}
+	return &t.Former[0]
+}
+
+// FormerlyHeldBy returns the threads whose last claim that somebody ended was an actor's.
+func (s *State) FormerlyHeldBy(actor string) []Thread {
+	return inListOrder(s.Threads.where(`"former":[`, func(t Thread) bool { return len(t.Former) > 0 && t.Former[0].Holder == actor }))
+}
+
+// Said says how the claim ended: "taken over from b by ann (user) at TIME: why".
+func (was FormerClaim) Said() string {
+	text := was.How + " from " + was.Holder + " by " + was.Ended.Actor + " (" + string(was.Ended.As) + ") at " + was.Ended.At.Format(time.RFC3339)
+	if was.Reason != "" {
+		text += ": " + was.Reason
+	}
+	return text
+}
+
+// Ending returns W112 for the actor whose claim on a thread somebody else has ended; ok is
+// false for anybody else.
+func (t Thread) Ending(actor string, now time.Time) (w warnings.Warning, ok bool) {
+	was := t.AtWork(now)
+	if was == nil || was.Holder != actor || t.heldBy(actor, now) {
+		return w, false
+	}
+	facts := []fact.Fact{fact.Of("threadId", t.ID), fact.Of("how", was.How), fact.Of("by", was.Ended.Actor), fact.Of("at", was.Ended.At)}
+	if was.Reason != "" {
+		facts = append(facts, fact.Of("reason", was.Reason))
+	}
+	if t.Successor != "" {
+		facts = append(facts, fact.Of("successor", t.Successor))
+	}
+	return warnings.ClaimEnded.New(facts...), true
+}
+
+// EndedBy says how a thread ended, "" if that is not recorded.
+func (t Thread) EndedBy() string {
+	if t.Ended == nil {
+		return ""
+	}
+	text := string(t.Status) + " by " + t.Ended.Actor + " (" + string(t.Ended.As) + ") at " + t.Ended.At.Format(time.RFC3339)
+	if t.Reason != "" {
+		text += ": " + t.Reason
+	}
+	if t.Successor != "" {
+		text += "; " + string(t.Successor) + " replaces it"
+	}
+	return text
+}
+
+// EndedByOther reports whether somebody else than the actor ended the thread.
+func (t Thread) EndedByOther(actor string) bool { return t.Ended != nil && t.Ended.Actor != actor }
+
+// otherWork is the advice for somebody whose thread another has ended.
+func (t Thread) otherWork() string {
+	return "It was " + t.EndedBy() + ". Take other work, or ask whoever ended it"
+}
+
+// endedFacts adds to an error how a thread ended.
+func endedFacts(err *codes.Error, t Thread) *codes.Error {
+	if t.Ended == nil {
+		return err
+	}
+	err = err.With(fact.Of("endedBy", t.Ended.Actor), fact.Of("endedAs", t.Ended.As), fact.Of("endedAt", t.Ended.At))
+	if t.Reason != "" {
+		err = err.With(fact.Of("endReason", t.Reason))
+	}
+	if t.Successor != "" {
+		err = err.With(fact.Of("successor", t.Successor))
+	}
+	return err
+}
