@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test check fmt vet lint mod source whole next race fuzz short bench micro oracle bytes histories torture soak faults cluster machines ledger agents docs man install dist clean
+.PHONY: build help demo test lint check fmt vet staticcheck mod source whole next race fuzz short bench micro oracle bytes histories torture soak faults cluster machines ledger agents docs man install dist clean
 
 # Without -trimpath, which "make dist" has: so it shares compiled packages with the tests.
 # Copied, the program lies in the system's cache in larger pieces than the linker leaves
@@ -40,8 +40,15 @@ demo: build ## build leslie and play a whole piece of work with it
 test: ## run every test; needs nothing but Go
 	CGO_ENABLED=0 GOGC=400 $(GO) test $(TAGS) -vet=off -short -parallel $(PARALLEL) -timeout 30m ./...
 
-check: fmt vet lint mod source race fuzz short ## everything that a change must pass beyond the tests
-	@echo "check: all passed"
+lint: fmt vet staticcheck mod source ## what every change must pass beyond the tests (minutes)
+
+CHECKS = lint race fuzz short next whole
+check: ## what takes longer, before a release or a large change: the race detector, fuzzing, kills, samples as a whole (two hours)
+	@times=; for part in $(CHECKS); do \
+		began=$$(date +%s); \
+		$(MAKE) $$part || { echo "check: $$part failed;$$times"; exit 1; }; \
+		times="$$times $$part $$(($$(date +%s) - began)) s,"; \
+	done; echo "check: all passed;$${times%,}"
 
 fmt: ## refuse files that gofmt would change
 	@echo "== gofmt"; \
@@ -55,7 +62,7 @@ vet: ## vet the source for linux, darwin and windows
 	done
 	@echo "== go vet without the build tags"; CGO_ENABLED=0 $(GO) vet -tags= ./cmd/leslie/...
 
-lint: ## run staticcheck as pinned in tools/go.mod
+staticcheck: ## run staticcheck as pinned in tools/go.mod
 	@echo "== staticcheck"; CGO_ENABLED=0 $(STATICCHECK) $(TAGS) ./...
 
 mod: ## refuse a go.mod that names more or less than the source uses
@@ -64,13 +71,12 @@ mod: ## refuse a go.mod that names more or less than the source uses
 source: ## check the rules over the source and the documents that repeat it
 	@echo "== rules over the source"; CGO_ENABLED=0 $(GO) test $(TAGS) -count=1 ./test/source
 
-# Before a release, and after a change of merging, storing or recovery. It is no part of
-# "make check": alone it takes longer than everything else there.
 whole: ## run whole what "make test" samples, and every script's calls as processes (an hour)
 	@echo "== samples as a whole"; \
 	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 120m ./cmd/leslie ./internal/git ./merge ./store ./thread ./test/proctest
 
 next: ## run what the errors of all scripts say is next, each on a copy of the script's folder (minutes)
+	@echo "== next lines of all scripts"; \
 	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_NEXT=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 60m -run TestScripts ./cmd/leslie
 
 # A process with the race detector sleeps a second before it ends unless it is

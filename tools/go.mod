@@ -1,4 +1,4 @@
-// The module of other programs: the linters that "make check" runs, and the NATS server that
+// The module of other programs: the linters that "make lint" runs, and the NATS server that
 // "make cluster" runs, are pinned here and stay out of the program that users get.
 module leslie/tools
 
