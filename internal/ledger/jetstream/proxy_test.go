@@ -21,13 +21,17 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns []net.Conn
+	// answered: what was said last came from the server. asked: how often a client said
+	// something first or after the server did.
+	answered bool
+	asked    int
 }
 
 func startProxy(t *testing.T, port int) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &proxy{listener: l, target: fmt.Sprintf("127.0.0.1:%d", port)}
+	p := &proxy{listener: l, target: fmt.Sprintf("127.0.0.1:%d", port), answered: true}
 	t.Cleanup(func() { _ = l.Close(); p.cut() })
 	go p.serve()
 	return p
@@ -51,8 +55,8 @@ func (p *proxy) serve() {
 		p.mu.Lock()
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
-		go p.pass(server, client, func() bool { return false })
-		go p.pass(client, server, p.deaf.Load)
+		go p.pass(server, client, false)
+		go p.pass(client, server, true)
 	}
 }
 
@@ -66,6 +70,26 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
+// said notes who speaks.
+func (p *proxy) said(byServer bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answered && !byServer {
+		p.asked++
+	}
+	p.answered = byServer
+}
+
+// timesAsked returns how often clients spoke after the server since it was last called, and
+// takes what comes next for the first word.
+func (p *proxy) timesAsked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.asked
+	p.asked, p.answered = 0, true
+	return n
+}
+
 // piece is what arrives, and when it goes on.
 type piece struct {
 	data []byte
@@ -73,7 +97,7 @@ type piece struct {
 }
 
 // pass copies from one connection to the other, after the delay.
-func (p *proxy) pass(to, from net.Conn, drop func() bool) {
+func (p *proxy) pass(to, from net.Conn, byServer bool) {
 	pieces := make(chan piece, 10_000)
 	go func() {
 		for piece := range pieces {
@@ -88,7 +112,8 @@ func (p *proxy) pass(to, from net.Conn, drop func() bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		if n > 0 && !drop() {
+		if n > 0 && !(byServer && p.deaf.Load()) {
+			p.said(byServer)
 			pieces <- piece{append([]byte(nil), buffer[:n]...), time.Now().Add(p.delay)}
 		}
 		if err != nil {
