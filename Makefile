@@ -18,7 +18,7 @@ MERGES = 200
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build help demo test lint check fmt vet staticcheck mod source whole next race fuzz short bench micro oracle bytes histories torture soak faults cluster machines ledger agents docs man install dist clean
+.PHONY: build help demo test stress lint check fmt vet staticcheck mod source whole next race fuzz short bench micro oracle bytes histories torture soak faults cluster machines ledger agents docs man install dist clean
 
 # Without -trimpath, which "make dist" has: so it shares compiled packages with the tests.
 # Copied, the program lies in the system's cache in larger pieces than the linker leaves
@@ -30,7 +30,7 @@ build: ## build bin/leslie (the default)
 	cp bin/leslie bin/leslie.copy && mv bin/leslie.copy bin/leslie
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' Makefile
 
 demo: build ## build leslie and play a whole piece of work with it
 	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/demo -leslie bin/leslie
@@ -39,6 +39,10 @@ demo: build ## build leslie and play a whole piece of work with it
 # GOGC saves collections that memory for two test processes makes needless. "make vet" vets.
 test: ## run every test; needs nothing but Go
 	CGO_ENABLED=0 GOGC=400 $(GO) test $(TAGS) -vet=off -short -parallel $(PARALLEL) -timeout 30m ./...
+
+# STRESS="-only busy" and the like: go run ./test/stress -help
+stress: ## run every test beside other work, on one processor, in other places, as nobody; a line a round (ten minutes)
+	@CGO_ENABLED=0 GOGC=400 $(GO) run $(TAGS) ./test/stress $(STRESS) -- $(TAGS) -vet=off -short -parallel $(PARALLEL) -timeout 30m ./...
 
 lint: fmt vet staticcheck mod source ## what every change must pass beyond the tests (minutes)
 
@@ -73,7 +77,7 @@ source: ## check the rules over the source and the documents that repeat it
 
 whole: ## run whole what "make test" samples, and every script's calls as processes (an hour)
 	@echo "== samples as a whole"; \
-	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 120m ./cmd/leslie ./internal/git ./merge ./store ./thread ./test/proctest
+	CGO_ENABLED=0 GOGC=400 LESLIE_SCRIPT_PROCESSES=1 $(GO) test $(TAGS) -vet=off -parallel $(PARALLEL) -timeout 120m ./cmd/leslie ./internal/git ./merge ./store/... ./thread ./test/proctest
 
 next: ## run what the errors of all scripts say is next, each on a copy of the script's folder (minutes)
 	@echo "== next lines of all scripts"; \

@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	harness.UsualUmask()
 	if err := harness.UseMemory(); err != nil {
 		panic(err)
 	}

@@ -89,6 +89,7 @@ func notingWaits(e cli.Env) cli.Env {
 type cleaning struct{ *testing.M }
 
 func (c cleaning) Run() int {
+	harness.UsualUmask()
 	if err := harness.UseMemory(); err != nil {
 		panic(err)
 	}

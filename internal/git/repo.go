@@ -103,7 +103,7 @@ func broken(err error) error {
 		return err
 	}
 	e := unavailable(f, f.Error())
-	if name := missingProgram(f.stderr); name != "" {
+	if name, _ := missingProgram(f.stderr); name != "" {
 		return e.WithHint("Install " + name + ", then repeat the call; git config --show-origin --get-regexp '^filter' shows who names it")
 	}
 	if strings.Contains(f.stderr, lfsMissing) {

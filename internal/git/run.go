@@ -170,8 +170,12 @@ const lfsMissing = "Error downloading object: "
 
 // lastLine is the line that says why git failed: the last one of an error, else the last.
 func lastLine(stderr string) string {
-	if name := missingProgram(stderr); name != "" {
-		return "the program " + name + ", which git's configuration names, is not installed"
+	if name, denied := missingProgram(stderr); name != "" {
+		reason := "the program " + name + ", which git's configuration names, is not installed"
+		if denied {
+			reason += ", or may not be run"
+		}
+		return reason
 	}
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	prefixes := []string{"fatal: ", "error: "}
@@ -192,20 +196,26 @@ func lastLine(stderr string) string {
 }
 
 // missingProgram returns the program that the shell of git's filters did not find ("LINE: 1:
-// NAME: not found"), "" if that was not it.
-func missingProgram(stderr string) string {
+// NAME: not found"), "" if that was not it. denied says that the shell was not allowed to run
+// it, or to look into a folder of PATH.
+func missingProgram(stderr string) (name string, denied bool) {
 	for line := range strings.Lines(stderr) {
-		line, ok := strings.CutSuffix(strings.TrimSpace(line), "not found")
+		line = strings.TrimSpace(line)
+		line, ok := strings.CutSuffix(line, "not found")
+		if !ok {
+			line, ok = strings.CutSuffix(line, "Permission denied")
+			denied = ok
+		}
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "command "), ": ")
 		at := strings.LastIndex(line, ": ")
 		if !ok || at < 1 || line[at-1] < '0' || line[at-1] > '9' {
 			continue
 		}
 		if name := line[at+2:]; name != "" && !strings.ContainsFunc(name, odd) {
-			return name
+			return name, denied
 		}
 	}
-	return ""
+	return "", false
 }
 
 // odd reports whether a rune is in no usual name of a program.

@@ -8,6 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	harness.UsualUmask()
 	if err := harness.UseMemory(); err != nil {
 		panic(err)
 	}

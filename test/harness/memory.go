@@ -28,6 +28,10 @@ func UseMemory() error {
 	return os.Setenv("TMPDIR", dir)
 }
 
+// UsualUmask lets other users read what the tests of a process make, for TestMain: some look at
+// it as another user than root, and some compare permissions.
+func UsualUmask() { setUmask(0o022) }
+
 // DiskDir is a temporary folder where the process's temporary files were before
 // UseMemory: a disk, unless whoever started the tests said otherwise.
 func DiskDir(t testing.TB) string {

@@ -132,6 +132,7 @@ func allowances() []allowance {
 		{dir: "test/lab", packages: []string{"test/harness"}},
 		{dir: "test/lab/torture", packages: []string{"test/lab", "test/harness", "test/fakeagent"}},
 		{dir: "test/lab/soak", packages: []string{"test/lab", "test/harness"}},
+		{dir: "test/stress", modules: []string{"golang.org/x/sys"}},
 		{dir: "test/proctest", packages: []string{"test/harness"}},
 		{dir: "test/source", packages: []string{"codes", "warnings"}},
 	}
@@ -219,6 +220,7 @@ func whyNotPackage(dir string) string {
 		"test/bench":                     "it measures the binary from outside",
 		"test/demo":                      "the demo uses the binary as a user would",
 		"test/lab":                       "it tests the shipped binary from outside",
+		"test/stress":                    "it runs the tests from outside",
 		"test/proctest":                  "it tests the binary from outside, as processes",
 		"test/source":                    "the rules about the source are not part of the product",
 	})
@@ -267,14 +269,14 @@ type closedStd struct {
 func closedStds() []closedStd {
 	commands := []string{"cmd/leslie/internal/page", "cmd/leslie/internal/cli", "cmd/leslie/internal/guide", "cmd/leslie/internal/codecmd", "cmd/leslie/internal/historycmd", "cmd/leslie/internal/mergecmd", "cmd/leslie/internal/decidecmd", "cmd/leslie/internal/threadcmd", "cmd/leslie/internal/viewcmd", "cmd/leslie/internal/runcmd", "cmd/leslie/internal/projectcmd", "cmd/leslie/internal/toolcmd", "cmd/leslie/internal/screencmd"}
 	useCases := []string{"internal/app/agents", "internal/app/config", "internal/app/code", "internal/app/artifacts", "internal/app/history", "internal/app/merges", "internal/app/threads", "internal/app/runs", "internal/app/decisions", "internal/app/views", "internal/app/projects", "internal/app/doctor"}
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/state", "store/internal/storetest", "store/internal/teststore", "store/doctor", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/source", "internal/app/apptest"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/state", "store/internal/storetest", "store/internal/teststore", "store/doctor", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/source", "test/stress", "internal/app/apptest"}
 	files = append(append(files, useCases...), commands...)
-	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/cluster/demo"}
+	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/stress"}
 	runs = append(runs, commands...)
 	speaks := []string{"cmd/leslie", "cmd/leslie/internal/cli", "test/bench"}
 	return []closedStd{
 		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
-		{"os/signal", append(slices.Clone(speaks), "test/lab/soak", "test/lab/faults", "test/cluster/run"), "signals end a call's context in main"},
+		{"os/signal", append(slices.Clone(speaks), "test/lab/soak", "test/lab/faults", "test/cluster/run", "test/stress"), "signals end a call's context in main"},
 		{"os/user", speaks, "pass the user as a value"},
 		{"os", append(slices.Clone(files), "internal/external", "internal/ledger/jetstream"), "this package is pure: only the store and transcripts use files, only the command line the environment"},
 		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
