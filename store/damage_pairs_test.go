@@ -103,7 +103,7 @@ func TestTwoDamagesAtOnce(t *testing.T) {
 	seed := fromEnv(t, "LESLIE_DAMAGE_SEED", 1)
 	usual := uint64(150)
 	if testing.Short() {
-		usual = 40
+		usual = 10
 	}
 	pairs := fromEnv(t, "LESLIE_DAMAGE_PAIRS", usual)
 	const parts = 4

@@ -42,6 +42,8 @@ import (
 //	follow                runs the first next line of the last answer: it exits 0
 //	appears FILE [REGEXP] waits until there is such a file (a pattern of path/filepath's
 //	                      Glob) with the text
+//	tick                  waits until what is written from then on is seen to be later: a
+//	                      file's time is that of the last tick of the kernel's clock
 //	snapshot DIR          notes every path and byte below DIR, but for the log
 //	unchanged DIR         compares with that
 //	repeat VAR N TEXT     puts N times TEXT into a variable; \n is a newline
@@ -63,7 +65,7 @@ func TestScripts(t *testing.T) {
 		Setup:              setUpScript,
 		Condition:          scriptCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow, "appears": scriptAppears,
+			"exits": scriptExits, "json": scriptJSON, "yaml": scriptYAML, "keep": scriptKeep, "follow": scriptFollow, "appears": scriptAppears, "tick": scriptTick,
 			"snapshot": scriptSnapshot, "unchanged": scriptUnchanged, "repeat": scriptRepeat, "fill": scriptFill,
 			"leslie": scriptLeslie, "input": scriptInput, "hold": scriptHold, "free": scriptFree, "nobody": scriptNobody, "engine": scriptEngine,
 		},
@@ -267,6 +269,20 @@ func scriptAppears(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 		case <-time.After(time.Minute):
 			ts.Fatalf("%s has not appeared", strings.Join(args, " with "))
+		}
+	}
+}
+
+func scriptTick(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, !neg && len(args) == 0, "tick")
+	name, until := filepath.Join(ts.Getenv("WORK"), ".tick"), time.Now().Add(2*time.Millisecond) // a call's clock may be one ahead
+	for {
+		ts.Check(os.WriteFile(name, nil, 0o644))
+		info, err := os.Stat(name)
+		ts.Check(err)
+		ts.Check(os.Remove(name))
+		if info.ModTime().After(until) {
+			return
 		}
 	}
 }

@@ -142,7 +142,11 @@ func documents(t *testing.T) []string {
 		case d.IsDir():
 			return enter(name)
 		case strings.HasSuffix(name, ".md"):
-			out = append(out, relative(t, name))
+			rel, err := relative(name)
+			if err != nil {
+				return err
+			}
+			out = append(out, rel)
 		}
 		return nil
 	})

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,9 +49,16 @@ type tree struct {
 	defs  map[*ast.Ident]types.Object
 }
 
-// projectTree parses every Go file of the project's module.
+// projectTree returns every Go file of the project's module, parsed once for all tests.
 func projectTree(t *testing.T) *tree {
 	t.Helper()
+	tr, err := parsedProject()
+	require.NoError(t, err)
+	require.NotEmpty(t, tr.files, "the project has Go files")
+	return tr
+}
+
+var parsedProject = sync.OnceValues(func() (*tree, error) {
 	sources := map[string]string{}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -64,14 +72,19 @@ func projectTree(t *testing.T) *tree {
 			if err != nil {
 				return err
 			}
-			sources[relative(t, name)] = string(text)
+			rel, err := relative(name)
+			if err != nil {
+				return err
+			}
+			sources[rel] = string(text)
 		}
 		return nil
 	})
-	require.NoError(t, err)
-	require.NotEmpty(t, sources, "the project has Go files")
-	return parseTree(t, sources)
-}
+	if err != nil {
+		return nil, err
+	}
+	return parse(sources)
+})
 
 // enter skips what the go command skips: hidden folders, testdata, and other modules.
 func enter(name string) error {
@@ -88,21 +101,27 @@ func enter(name string) error {
 	return nil
 }
 
-func relative(t *testing.T, name string) string {
-	t.Helper()
+func relative(name string) (string, error) {
 	rel, err := filepath.Rel(root, name)
-	require.NoError(t, err)
-	return filepath.ToSlash(rel)
+	return filepath.ToSlash(rel), err
 }
 
-// parseTree parses sources by path.
+// parseTree parses the sources of a sample, by path.
 func parseTree(t *testing.T, sources map[string]string) *tree {
 	t.Helper()
+	tr, err := parse(sources)
+	require.NoError(t, err)
+	return tr
+}
+
+func parse(sources map[string]string) (*tree, error) {
 	tr := &tree{fset: token.NewFileSet(), uses: map[*ast.Ident]types.Object{}, defs: map[*ast.Ident]types.Object{}}
 	packages := map[string][]*ast.File{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		parsed, err := parser.ParseFile(tr.fset, name, sources[name], parser.ParseComments|parser.SkipObjectResolution)
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 		dir := path.Dir(name)
 		tr.files = append(tr.files, &file{path: name, dir: dir, isTest: strings.HasSuffix(name, "_test.go"), ast: parsed, tree: tr})
 		key := dir + " " + parsed.Name.Name
@@ -114,7 +133,7 @@ func parseTree(t *testing.T, sources map[string]string) *tree {
 		// several operating systems define a name twice.
 		_, _ = config.Check(key, tr.fset, files, &types.Info{Uses: tr.uses, Defs: tr.defs})
 	}
-	return tr
+	return tr, nil
 }
 
 type noImports struct{}

@@ -149,6 +149,9 @@ func TestAFileOverTheLimitIsT508BeforeAnythingIsStored(t *testing.T) {
 
 func TestMoreFilesThanASnapshotMayHoldAreT508AndAScopeHelps(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the files alone take seconds: make whole")
+	}
 	s := treeStore(t, Options{})
 	storetest.PutFile(t, s, "threads/a/plan.md", "plan")
 	require.NoError(t, os.Mkdir(s.Path("threads/a/many"), 0o755))
