@@ -16,7 +16,7 @@ import (
 // KeptTurns is how many turns are kept of a thread, the newest.
 const KeptTurns = 20
 
-// CodeRolled says which kept work in a worktree was exchanged for which.
+// CodeRolled says which saved work in a worktree was exchanged for which.
 type CodeRolled struct {
 	Turn int    `json:"turn"`
 	Ref  string `json:"ref"`  // keeps From

@@ -282,7 +282,7 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	assert.True(t, codes.Has(err, codes.BranchTaken), "%v", err)
 	_, err = repo.Restore(ctx, git.Restoring{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "b", Tip: tip})
 	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
-	own := git.Kept{Dir: filepath.Join(filepath.Dir(r.dir), "k"), Owner: "leslie"}
+	own := git.PrivateWorktree{Dir: filepath.Join(filepath.Dir(r.dir), "k"), Owner: "leslie"}
 	err = repo.CheckOut(ctx, own, tip)
 	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
 	assert.NoDirExists(t, own.Dir)

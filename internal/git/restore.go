@@ -52,9 +52,9 @@ func (m Removal) MoveBack() error { return rename(m.aside(), m.Dir) }
 // Gone reports whether the folder is under neither of its names.
 func (m Removal) Gone() bool { return !there(m.Dir) && !there(m.aside()) }
 
-// Keep makes the rescue of the folder that was moved aside, and the ref, which is the
+// RescueWork makes the rescue of the folder that was moved aside, and the ref, which is the
 // head's commit if there is nothing more. Errors: those of Rescue.
-func (m Removal) Keep(ctx context.Context, actor string) (Rescued, error) {
+func (m Removal) RescueWork(ctx context.Context, actor string) (Rescued, error) {
 	w := m.Worktree
 	w.Dir = m.aside()
 	out, err := w.Rescue(ctx, actor)
@@ -68,9 +68,9 @@ func (m Removal) Keep(ctx context.Context, actor string) (Rescued, error) {
 	return out, m.repo.durable().UpdateRef(ctx, m.Ref, to, "", "leslie: rescue")
 }
 
-// Kept returns what the ref keeps, as far as it can be known afterwards; ok is false if
+// Rescued returns what the ref keeps, as far as it can be known afterwards; ok is false if
 // there is no ref.
-func (m Removal) Kept(ctx context.Context) (out Rescued, ok bool, err error) {
+func (m Removal) Rescued(ctx context.Context) (out Rescued, ok bool, err error) {
 	kept, err := m.repo.Resolve(ctx, m.Ref)
 	if err != nil || kept == "" {
 		return Rescued{}, false, err

@@ -14,21 +14,21 @@ import (
 )
 
 // This file keeps the work in a worktree as it is at a moment, and brings it back in
-// place. A kept work is a commit in the shape of a rescue, without what git ignores and
+// place. A saved work is a commit in the shape of a rescue, without what git ignores and
 // without repositories within: bringing it back does not touch those.
 
-// Work is the commit of a kept work.
+// Work is the work in a worktree, saved as a commit.
 type Work struct {
 	Commit Commit
 	Head   Commit // its first parent: the head of the worktree then
 	Branch string // "" if the head was detached
 }
 
-// Keep makes a commit of the work: what is committed, staged, changed and new. It changes
+// SaveWork makes a commit of the work: what is committed, staged, changed and new. It changes
 // neither the worktree nor its index, and no ref. The objects are on disk if they have to
 // last whatever happens (durable); else as those of git are. Errors: T805 if something is
 // in progress there.
-func (w Worktree) Keep(ctx context.Context, actor string, durable bool) (Work, error) {
+func (w Worktree) SaveWork(ctx context.Context, actor string, durable bool) (Work, error) {
 	if durable {
 		w.repo = w.repo.durable()
 	}
@@ -41,17 +41,17 @@ func (w Worktree) Keep(ctx context.Context, actor string, durable bool) (Work, e
 	return out, err
 }
 
-// KeepDurably is Keep for work that is changed next: it is on disk, under a ref that does
+// SaveWorkAs is SaveWork for work that is changed next: it is on disk, under a ref that does
 // not exist yet.
-func (w Worktree) KeepDurably(ctx context.Context, actor, ref string) (Work, error) {
-	work, err := w.Keep(ctx, actor, true)
+func (w Worktree) SaveWorkAs(ctx context.Context, actor, ref string) (Work, error) {
+	work, err := w.SaveWork(ctx, actor, true)
 	if err == nil {
 		err = w.repo.durable().UpdateRef(ctx, ref, work.Commit, "", "leslie: kept")
 	}
 	return work, err
 }
 
-// SameWork reports whether two kept works are equal: head, index and files.
+// SameWork reports whether two saved works are equal: head, index and files.
 func (r *Repo) SameWork(ctx context.Context, a, b Commit) (bool, error) {
 	if a == "" || b == "" {
 		return false, nil
@@ -63,14 +63,14 @@ func (r *Repo) SameWork(ctx context.Context, a, b Commit) (bool, error) {
 		}
 	}
 	out, err := r.at(ctx, command{args: args})
-	if exited(err, 128) { // one is gone, or is no kept work
+	if exited(err, 128) { // one is gone, or is no saved work
 		return false, nil
 	}
 	parts := strings.Fields(string(out))
 	return err == nil && len(parts) == 8 && slices.Equal(parts[:4], parts[4:]), broken(err)
 }
 
-// stored is a kept work with its files.
+// stored is a saved work with its files.
 type stored struct {
 	rescue
 	files     map[string]Blob // tracked or not, by path
@@ -79,7 +79,7 @@ type stored struct {
 	indexTree string
 }
 
-// readWork reads a kept work. Errors: T801 if it is gone.
+// readWork reads a saved work. Errors: T801 if it is gone.
 func (r *Repo) readWork(ctx context.Context, c Commit) (*stored, error) {
 	kept, err := r.readRescue(ctx, c)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Repo) readWork(ctx context.Context, c Commit) (*stored, error) {
 	return s, err
 }
 
-// Strangers returns the paths of a kept work whose files are in neither of two others:
+// Strangers returns the paths of a saved work whose files are in neither of two others:
 // somebody else wrote them.
 func (r *Repo) Strangers(ctx context.Context, of, a, b Commit) ([]string, error) {
 	var all [3]*stored
@@ -138,7 +138,7 @@ func (r *Repo) Strangers(ctx context.Context, of, a, b Commit) ([]string, error)
 type Exchange struct {
 	Worktree
 	Branch   string
-	From, To Commit // kept works: what is there, and what is to be there
+	From, To Commit // saved work: what is there, and what is to be there
 
 	from, to *stored
 	checked  [2]Commit // what has been checked
@@ -303,7 +303,7 @@ func (x *Exchange) Run(ctx context.Context) error {
 	return err
 }
 
-// Refs of kept work: that of turns by thread and turn, and what a rollback, or its undo,
+// Refs of saved work: that of turns by thread and turn, and what a rollback, or its undo,
 // exchanged.
 const (
 	turnRefs    = "refs/leslie/turn/"

@@ -21,7 +21,7 @@ import (
 // keep keeps the work in the worktree.
 func (r *removing) keep() git.Work {
 	r.t.Helper()
-	work, err := r.tree.Keep(context.Background(), "ann", false)
+	work, err := r.tree.SaveWork(context.Background(), "ann", false)
 	require.NoError(r.t, err)
 	return work
 }
@@ -143,7 +143,7 @@ func TestAnExchangeOverwritesNothingThatIsNotKept(t *testing.T) {
 	err := r.exchange(r.keep(), one)
 	assert.True(t, codes.Has(err, codes.WorktreeBusy), "%v", err)
 	r.sh("git checkout -q leslie/x; git merge --no-commit -q --no-ff other || true; touch $(git rev-parse --git-dir)/index.lock")
-	_, err = r.tree.Keep(context.Background(), "ann", false)
+	_, err = r.tree.SaveWork(context.Background(), "ann", false)
 	assert.True(t, codes.Has(err, codes.WorktreeBusy), "%v", err)
 }
 
@@ -159,7 +159,7 @@ func TestAnExchangeLeavesOtherRepositories(t *testing.T) {
 	assert.DirExists(t, filepath.Join(r.tree.Dir, "n", ".git"))
 }
 
-// TestRandomWorkIsExchanged is the property of kept work: back and forth, the same status
+// TestRandomWorkIsExchanged is the property of saved work: back and forth, the same status
 // and the same bytes, also if the exchange ended somewhere in the middle.
 func TestRandomWorkIsExchanged(t *testing.T) {
 	t.Parallel()

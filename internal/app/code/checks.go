@@ -197,15 +197,15 @@ func (k *checking) known(c *app.Call, names []string) (all bool) {
 // CopyIncluded; T807.
 func (k *checking) elsewhere(c *app.Call) (at *checking, remove func(), err error) {
 	t, repo := k.t, k.repo
-	kept, release, err := checkOutKept(c, t.ID, repo, git.Commit(t.OwnedCode().Start))
+	kept, release, err := checkOutPrivate(c, t.ID, repo, git.Commit(t.OwnedCode().Start))
 	if err != nil {
 		return nil, nil, err
 	}
 	remove = func() {
-		_ = repo.DropKept(kept) // code prune removes one that stays
+		_ = repo.RemovePrivate(kept) // code prune removes one that stays
 		release()
 	}
-	at = &checking{t: t, commands: k.commands, repo: repo, worktree: repo.InKept(kept), folder: WorkFolder(c, repo.Top, kept.Dir)}
+	at = &checking{t: t, commands: k.commands, repo: repo, worktree: repo.InPrivate(kept), folder: WorkFolder(c, repo.Top, kept.Dir)}
 	if err = CopyIncluded(c, repo, kept.Dir); err == nil {
 		up := SetUp{C: c, ID: t.ID, Dir: kept.Dir, Folder: at.folder, Slot: t.OwnedCode().Slot}
 		err = up.again()

@@ -113,7 +113,7 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 	code := m.t.OwnedCode()
 	if code.State == thread.CodeRemoving {
 		m.removal.Ref = code.Removed.Ref
-		kept, ok, err := m.removal.Kept(m.c.Context())
+		kept, ok, err := m.removal.Rescued(m.c.Context())
 		switch {
 		case err != nil:
 			return nil, err
@@ -175,7 +175,7 @@ func (m *codeRemoval) keep() (git.Rescued, error) {
 	if err := m.removal.MoveAside(); err != nil {
 		return git.Rescued{}, err
 	}
-	return m.removal.Keep(m.c.Context(), m.c.Caller().Actor)
+	return m.removal.RescueWork(m.c.Context(), m.c.Caller().Actor)
 }
 
 // takeBack takes back what was begun, and returns why. If that fails, too, the thread
@@ -183,7 +183,7 @@ func (m *codeRemoval) keep() (git.Rescued, error) {
 func (m *codeRemoval) takeBack(why error) error {
 	ctx, cancel := app.Cleaning(m.c)
 	defer cancel()
-	if _, kept, err := m.removal.Kept(ctx); err != nil || kept {
+	if _, kept, err := m.removal.Rescued(ctx); err != nil || kept {
 		return m.halfDone(why)
 	}
 	if err := m.removal.MoveBack(); err != nil {

@@ -41,7 +41,7 @@ type codeRestore struct {
 // A lost one becomes ready again if its folder is there; otherwise it gets its files from
 // the index, or from the branch. One whose removal did not end is brought back whatever
 // prevents its end. Errors: T101, T105; T801; T802; T803 if the folder or the
-// branch is taken, or has moved so that the kept work does not fit; T805; T808; T108 for
+// branch is taken, or has moved so that the rescued work does not fit; T805; T808; T108 for
 // another's claim, and those of a write.
 func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 	if first, ok, err := app.Answered[RestoreResult](c); ok || err != nil {
@@ -178,7 +178,7 @@ func endRemoval(c *app.Call, id thread.ThreadID) (ended bool, err error) {
 	}
 	code := m.t.OwnedCode()
 	m.removal = git.Removal{Worktree: m.repo.Worktree(WorktreeDir(c, m.t), code.Admin), Ref: code.Removed.Ref}
-	kept, ok, err := m.removal.Kept(c.Context())
+	kept, ok, err := m.removal.Rescued(c.Context())
 	var how *thread.CodeRemoval
 	switch {
 	case err != nil:

@@ -28,18 +28,18 @@ func validatesFor(c *app.Call) string {
 	return "leslie validates merges in it, for " + strings.Join(strings.Fields(c.Project().Root()), " ")
 }
 
-// CheckOut checks merged code out in the kept worktree of the target; nobody else may until
+// CheckOut checks merged code out in the private worktree of the target; nobody else may until
 // release is called. Errors: T505; T803 if the folder is somebody else's; T805 while another
 // call validates there; T808; T509 and T903 for the configuration.
 func CheckOut(c *app.Call, target thread.Thread, repo *git.Repo, commit git.Commit) (place *merging.Place, release func(), err error) {
-	kept, release, err := checkOutKept(c, target.ID, repo, commit)
+	kept, release, err := checkOutPrivate(c, target.ID, repo, commit)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &merging.Place{Dir: WorkFolder(c, repo.Top, kept.Dir), Environ: placeEnviron(c, target.ID)}, release, nil
 }
 
-func checkOutKept(c *app.Call, id thread.ThreadID, repo *git.Repo, commit git.Commit) (kept git.Kept, release func(), err error) {
+func checkOutPrivate(c *app.Call, id thread.ThreadID, repo *git.Repo, commit git.Commit) (kept git.PrivateWorktree, release func(), err error) {
 	names, err := NamesOfCode(c, repo)
 	if err != nil {
 		return kept, nil, err
@@ -48,7 +48,7 @@ func checkOutKept(c *app.Call, id thread.ThreadID, repo *git.Repo, commit git.Co
 	if err != nil {
 		return kept, nil, err
 	}
-	kept = git.Kept{Dir: filepath.Join(dir, validatePrefix+string(id)), Owner: validatesFor(c)}
+	kept = git.PrivateWorktree{Dir: filepath.Join(dir, validatePrefix+string(id)), Owner: validatesFor(c)}
 	if release, err = holdValidation(c, id, kept.Dir); err != nil {
 		return kept, nil, err
 	}
@@ -59,7 +59,7 @@ func checkOutKept(c *app.Call, id thread.ThreadID, repo *git.Repo, commit git.Co
 	return kept, release, nil
 }
 
-// holdValidation holds a kept worktree: see AwaitHold. Errors: T805, T904, those of store.Stage.
+// holdValidation holds a private worktree: see AwaitHold. Errors: T805, T904, those of store.Stage.
 func holdValidation(c *app.Call, id thread.ThreadID, dir string) (release func(), err error) {
 	if release, err = AwaitHold(c, "validate-"+string(id), codePatience); errors.Is(err, ErrHeld) {
 		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another validation"), fact.Of("path", dir), fact.Of("threadId", id)).
@@ -68,10 +68,10 @@ func holdValidation(c *app.Call, id thread.ThreadID, dir string) (release func()
 	return release, err
 }
 
-// pruneValidations removes the kept worktrees of threads into which nothing is merged any
+// pruneValidations removes the private worktrees of threads into which nothing is merged any
 // more. Errors: T505, T904.
 func (d *PruneResult) pruneValidations(c *app.Call, repo *git.Repo) error {
-	for _, kept := range repo.AllKept(validatesFor(c)) {
+	for _, kept := range repo.PrivateWorktrees(validatesFor(c)) {
 		id := thread.ThreadID(strings.TrimPrefix(filepath.Base(kept.Dir), validatePrefix))
 		var target thread.Thread
 		if _, err := c.View(func(s *thread.State) error { target, _ = s.Threads.Peek(string(id)); return nil }); err != nil {
@@ -89,7 +89,7 @@ func (d *PruneResult) pruneValidations(c *app.Call, repo *git.Repo) error {
 				d.Left = append(d.Left, LeftCode{id, kept.Dir, err.Error()})
 				continue
 			case err == nil:
-				err = repo.DropKept(kept)
+				err = repo.RemovePrivate(kept)
 				release()
 				if codes.Has(err, codes.WriteFailed) { // the others go all the same
 					d.Left, d.Changed = append(d.Left, LeftCode{id, kept.Dir, err.Error()}), true

@@ -103,7 +103,7 @@ func (r *CodeRoll) beginExchange(to git.Commit, turn int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if r.was, err = r.x.KeepDurably(c.Context(), c.Caller().Actor, ref); err != nil {
+	if r.was, err = r.x.SaveWorkAs(c.Context(), c.Caller().Actor, ref); err != nil {
 		return false, code.OfThread(err, r.ID)
 	}
 	r.x.From, r.x.To = r.was.Commit, to
@@ -184,7 +184,7 @@ func revertRolling(c *app.Call, id thread.ThreadID) error {
 	if err != nil {
 		return err
 	}
-	now, err := x.KeepDurably(c.Context(), c.Caller().Actor, ref)
+	now, err := x.SaveWorkAs(c.Context(), c.Caller().Actor, ref)
 	if err != nil {
 		return code.OfThread(err, id)
 	}

@@ -48,7 +48,7 @@
 //   - What a turn leaves (run_keep.go): a checkpoint with the number of the turn, and a commit
 //     of the work in the worktree (internal/git/work.go, the shape of a rescue without what
 //     git ignores). Unchanged work is the same commit. A rollback (rollback_turn.go) exchanges
-//     kept work in place, between two operations; in between the code is rolling, and whoever
+//     saved work in place, between two operations; in between the code is rolling, and whoever
 //     comes next brings back what was there. Its undo is the exchange backwards. Keeping a
 //     turn takes 137 to 271 ms for a worktree of 2,000 files on two cores at load 6 (260 to
 //     816 ms at load 20), of which comparing with the turn before and writing the ref take 5

@@ -122,7 +122,7 @@ func (k *turnKeeper) keepCode() error {
 	if err != nil {
 		return err
 	}
-	w, err := repo.Worktree(code.WorktreeDir(c, k.t), k.t.OwnedCode().Admin).Keep(c.Context(), "", false)
+	w, err := repo.Worktree(code.WorktreeDir(c, k.t), k.t.OwnedCode().Admin).SaveWork(c.Context(), "", false)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (k *turnKeeper) keepCode() error {
 	return err
 }
 
-// moved reports whether the head is another one than that of a kept work.
+// moved reports whether the head is another one than that of a saved work.
 func (k *turnKeeper) moved(ctx context.Context, repo *git.Repo, last git.Commit, now git.Work) (bool, error) {
 	if last == "" {
 		return string(now.Head) != k.t.OwnedCode().Start, nil

@@ -66,12 +66,10 @@ func withoutAgent(s *supervisor, why error) *runEnd {
 		s.log.Put(transcript.Error, transcript.Words{Text: why.Error()})
 		next, found, err := agents.NextAgent(s.c, s.exhausted)
 		if err != nil {
-			end := s.failed(err)
-			return &end
+			return s.failed(err)
 		}
 		if !found {
-			end := pauses(s, why)
-			return &end
+			return pauses(s, why)
 		}
 		s.event("limit", s.profile.Name+" may use nothing more for now; "+next.Name+" goes on")
 		said, _ := transcript.Tail(s.folder, tailBytes)
@@ -94,8 +92,7 @@ func withoutAgent(s *supervisor, why error) *runEnd {
 		}
 		if !meetsLimit(s, err) {
 			s.stopAgent()
-			end := s.failed(err)
-			return &end
+			return s.failed(err)
 		}
 		why = err
 	}
@@ -103,12 +100,12 @@ func withoutAgent(s *supervisor, why error) *runEnd {
 
 // pauses is the end of a run whose agents may use nothing more until the first of their
 // limits is over.
-func pauses(s *supervisor, why error) runEnd {
+func pauses(s *supervisor, why error) *runEnd {
 	var until time.Time
 	for _, end := range s.exhausted {
 		until = app.Earlier(until, end)
 	}
-	return runEnd{
+	return &runEnd{
 		stop: thread.RunLimited, reason: s.profile.Name + " may use nothing more until " + until.Format(time.RFC3339), notBefore: &until,
 		err: agents.LimitedUntil(s.c, s.id, s.profile.Name, until, why),
 	}

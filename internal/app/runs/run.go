@@ -173,7 +173,7 @@ func finishKilled(c *app.Call, in RunRequest, refusal error) (*RunResult, error)
 	s.unkept(err)
 	e, _, err := s.finished()
 	if err == nil {
-		err = s.end(*e)
+		err = s.end(e)
 	}
 	return s.result(), err
 }
@@ -346,12 +346,12 @@ type runEnd struct {
 	notBefore *time.Time
 }
 
-func endOf(stop thread.RunEnd, err error) runEnd {
-	return runEnd{stop: stop, reason: err.Error(), err: err}
+func endOf(stop thread.RunEnd, err error) *runEnd {
+	return &runEnd{stop: stop, reason: err.Error(), err: err}
 }
 
 // end records how the run ends, and returns the caller's error.
-func (s *supervisor) end(e runEnd) error {
+func (s *supervisor) end(e *runEnd) error {
 	limitsUntold(s)
 	ctx, cancel := app.Cleaning(s.c)
 	defer cancel()
@@ -402,7 +402,7 @@ func (s *supervisor) end(e runEnd) error {
 
 // unfinished is T707 for a run that ended before its thread was done. It says what lets
 // the run go on; its next line only shows something.
-func unfinished(s *supervisor, e runEnd) error {
+func unfinished(s *supervisor, e *runEnd) error {
 	id := string(s.id)
 	hint, next := e.hint, e.next
 	switch {

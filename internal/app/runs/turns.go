@@ -102,10 +102,10 @@ func (s *supervisor) supervise() error {
 		runner.EndLeftovers(runMarks(s.c, s.run.ID))
 	}
 	if reason := s.limits.reached(0, s.run.Used); reason != "" {
-		return s.end(runEnd{stop: thread.RunBudget, reason: reason})
+		return s.end(&runEnd{stop: thread.RunBudget, reason: reason})
 	}
 	if e := s.launch(); e != nil {
-		return s.end(*e)
+		return s.end(e)
 	}
 	s.blank = false
 	text, shown, err := s.opening(again)
@@ -116,7 +116,7 @@ func (s *supervisor) supervise() error {
 		}
 		if e != nil {
 			s.stopAgent()
-			return s.end(*e)
+			return s.end(e)
 		}
 	}
 	s.stopAgent()
@@ -124,7 +124,7 @@ func (s *supervisor) supervise() error {
 }
 
 // failed is the end of a run by an error.
-func (s *supervisor) failed(err error) runEnd {
+func (s *supervisor) failed(err error) *runEnd {
 	stop := thread.RunFailed
 	if codes.Has(err, codes.Interrupted) {
 		stop = thread.RunInterrupted
@@ -146,12 +146,10 @@ func (s *supervisor) launch() *runEnd {
 	if e := endedMeanwhile(s); e != nil {
 		return e
 	}
-	e, limited := s.limit(err)
-	if !limited {
-		failed := s.failed(err)
-		e = &failed
+	if e, limited := s.limit(err); limited {
+		return e
 	}
-	return e
+	return s.failed(err)
 }
 
 // start starts the agent and records its session. A connection that is lost is tried
@@ -433,9 +431,24 @@ func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (sleep ti
 	return sleep, cause
 }
 
-// judge records the end of a turn, and says whether it ends the run. An agent that died
-// is started again. The transcript has the end after the state: the other way round, a run
-// that is killed in between would begin a turn again that had ended.
+// judge records the end of a turn, and says how the run ends because of it, nil if it goes
+// on. The first line that fits holds:
+//
+//	why the turn ended                          the run
+//	a signal                                    ends: interrupted
+//	somebody stopped the run                    ends: stopped
+//	its thread has another run or holder        ends: failed, T108
+//	the agent said nothing that can be read     ends: failed, T703
+//	its end could not be recorded               ends: failed
+//	an error or silence, and a limit is met     goes on with the next agent, or is parked (limit)
+//	an error or silence                         goes on with the agent started again, at most
+//	                                            len(restart) times in a row; then failed
+//	a message interrupted it                    goes on; the agent is told so
+//	a decision that did not come in time        ends: waits
+//	the agent ended it, or its thread ended     goes on to next, which looks at the thread
+//
+// The transcript has the end after the state: the other way round, a run that is killed in
+// between would begin a turn again that had ended.
 func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	if err == nil && cause == nil {
 		err = saidLimit(s)
@@ -455,18 +468,15 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	silent := errors.Is(cause, agents.ErrRunSilent) || end.StopReason == "" && errors.Is(cause, agents.ErrRunUrgent)
 	switch {
 	case s.c.Context().Err() != nil:
-		e := s.interrupted()
-		return &e
+		return s.interrupted()
 	case errors.Is(cause, agents.ErrRunStopped):
 		return stoppedBy(s.run.Asked)
 	case errors.Is(cause, agents.ErrRunLost):
 		return &runEnd{stop: thread.RunFailed, reason: agents.ErrRunLost.Error(), err: lostThread(s)}
 	case errors.Is(cause, agents.ErrRunJunk):
-		e := endOf(thread.RunFailed, codes.AgentConnection.New(fact.Of("reason", agents.ErrRunJunk.Error())))
-		return &e
+		return endOf(thread.RunFailed, codes.AgentConnection.New(fact.Of("reason", agents.ErrRunJunk.Error())))
 	case failed != nil:
-		e := s.failed(failed)
-		return &e
+		return s.failed(failed)
 	case cause == nil && err != nil, silent:
 		if e, limited := s.limit(err); limited {
 			return e
@@ -519,8 +529,7 @@ func (s *supervisor) restart(why error) *runEnd {
 		return e
 	}
 	if s.deaths >= len(s.in.times.restart) {
-		e := s.failed(why)
-		return &e
+		return s.failed(why)
 	}
 	s.log.Put(transcript.Error, transcript.Words{Text: why.Error()})
 	s.event("restart", why.Error())
@@ -529,8 +538,7 @@ func (s *supervisor) restart(why error) *runEnd {
 	}
 	s.deaths++
 	if err := s.record("run again", func(r *thread.Run) { r.Attempts++ }); err != nil {
-		e := s.failed(err)
-		return &e
+		return s.failed(err)
 	}
 	before := s.profile.Name
 	if e := s.launch(); e != nil || s.profile.Name != before {
@@ -554,14 +562,13 @@ func (s *supervisor) pause(d time.Duration) *runEnd {
 		_ = w.Next(ctx, app.LongestSleep)
 	}
 	if s.c.Context().Err() != nil {
-		e := s.interrupted()
-		return &e
+		return s.interrupted()
 	}
 	return nil
 }
 
-func (s *supervisor) interrupted() runEnd {
-	return runEnd{stop: thread.RunInterrupted, reason: "its process got a signal", err: codes.Interrupted.Wrap(context.Cause(s.c.Context()))}
+func (s *supervisor) interrupted() *runEnd {
+	return &runEnd{stop: thread.RunInterrupted, reason: "its process got a signal", err: codes.Interrupted.Wrap(context.Cause(s.c.Context()))}
 }
 
 // event tells who looks on what happens.

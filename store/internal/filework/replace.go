@@ -16,9 +16,27 @@ import (
 // time. It touches only files that still have the planned content; they are displaced
 // first and become blobs. A file saved in the meantime stays, and its replacement is
 // put next to it: nothing that anybody wrote is lost.
+//
+// A process may die at any point, so which names exist says what has happened. "planned" is a
+// file with the content that the step expects, "other" one with any other, "-" none; a delete
+// has no staged file and ends where one would be placed.
+//
+//	staged  target   displaced  what happened                          what replace does
+//	yes     planned  -          nothing                                displaces the target, places the staged file
+//	yes     -        -          the step expects no file               places the staged file
+//	yes     -        -          somebody deleted it since the plan     puts the staged file beside it
+//	yes     other    -          somebody saved since the plan          puts the staged file beside it
+//	yes     -        planned    a kill after the first move            places the staged file
+//	yes     any      other      a save fell between look and move      puts the displaced file back, the staged one beside it
+//	yes     the new  planned    a kill after the second move           nothing: the staged name goes last
+//	yes     other    planned    a save fell between the two moves      puts the staged file beside it
+//	-       the new  any        all of it                              nothing
+//	-       planned  any        somebody removed the staged file       writes it again from its blob, begins anew
+//
+// When all steps of an operation are done and on disk, what they displaced becomes blobs, and
+// the folder that had it is renamed once and removed (displaced.go).
 
-// replace carries out a replace or a delete, or the rest of an interrupted one: an
-// existing displaced file shows that the check was made.
+// replace carries out a replace or a delete, or the rest of an interrupted one.
 func (w Work) replace(p *thread.Pending, i int) error {
 	step, aside := p.Steps[i], displacedAt(p, i)
 	if err := w.restage(step); err != nil {

@@ -29,7 +29,7 @@ func TestAKeptWorktreeHasTheCommitAndWhatGitIgnores(t *testing.T) {
 	r.write("a.txt", "two\n")
 	r.write("b/c.txt", "new\n")
 	second := r.commit("second")
-	k := git.Kept{Dir: filepath.Join(filepath.Dir(r.dir), "w", ".kept"), Owner: "leslie keeps it"}
+	k := git.PrivateWorktree{Dir: filepath.Join(filepath.Dir(r.dir), "w", ".kept"), Owner: "leslie keeps it"}
 	require.NoError(t, r.repo.CheckOut(ctx, k, first))
 	assert.Equal(t, "one\n", readText(t, k.Dir, "a.txt"))
 
@@ -57,8 +57,8 @@ func TestAKeptWorktreeHasTheCommitAndWhatGitIgnores(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(k.Dir, "inner"))
 
 	// What a kill leaves does not hinder the next; what is damaged is made again.
-	all := r.repo.AllKept("leslie keeps it")
-	require.Equal(t, []git.Kept{k}, all)
+	all := r.repo.PrivateWorktrees("leslie keeps it")
+	require.Equal(t, []git.PrivateWorktree{k}, all)
 	admin := r.in(k.Dir, "rev-parse", "--absolute-git-dir")
 	for name, damage := range map[string]func(){
 		"lock":  func() { require.NoError(t, os.WriteFile(filepath.Join(admin, "index.lock"), nil, 0o644)) },
@@ -79,9 +79,9 @@ func TestAKeptWorktreeHasTheCommitAndWhatGitIgnores(t *testing.T) {
 	}
 	assert.Equal(t, "two\n", readText(t, r.dir, "a.txt"), "nothing was done elsewhere")
 	mess()
-	require.NoError(t, r.repo.DropKept(k))
+	require.NoError(t, r.repo.RemovePrivate(k))
 	assert.NoDirExists(t, k.Dir)
-	assert.Empty(t, r.repo.AllKept("leslie keeps it"))
+	assert.Empty(t, r.repo.PrivateWorktrees("leslie keeps it"))
 }
 
 func TestAKeptWorktreeIsNeverSomebodyElsesFolder(t *testing.T) {
@@ -90,23 +90,23 @@ func TestAKeptWorktreeIsNeverSomebodyElsesFolder(t *testing.T) {
 	r := newRepository(t)
 	tip := r.commit("second")
 	dir := filepath.Join(filepath.Dir(r.dir), "w")
-	taken := func(k git.Kept) {
+	taken := func(k git.PrivateWorktree) {
 		t.Helper()
 		err := r.repo.CheckOut(ctx, k, tip)
 		assert.True(t, codes.Has(err, codes.BranchTaken), "%v", err)
-		err = r.repo.DropKept(k)
+		err = r.repo.RemovePrivate(k)
 		assert.True(t, codes.Has(err, codes.BranchTaken), "%v", err)
 	}
-	plain := git.Kept{Dir: filepath.Join(dir, "plain"), Owner: "leslie keeps it"}
+	plain := git.PrivateWorktree{Dir: filepath.Join(dir, "plain"), Owner: "leslie keeps it"}
 	require.NoError(t, os.MkdirAll(plain.Dir, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(plain.Dir, "mine"), nil, 0o644))
 	taken(plain)
 	assert.FileExists(t, filepath.Join(plain.Dir, "mine"))
-	link := git.Kept{Dir: filepath.Join(dir, "link"), Owner: "leslie keeps it"}
+	link := git.PrivateWorktree{Dir: filepath.Join(dir, "link"), Owner: "leslie keeps it"}
 	require.NoError(t, os.Symlink(plain.Dir, link.Dir))
 	taken(link)
-	assert.Empty(t, r.repo.AllKept("leslie keeps it"))
-	worktree := git.Kept{Dir: filepath.Join(dir, "worktree"), Owner: "leslie keeps it"}
+	assert.Empty(t, r.repo.PrivateWorktrees("leslie keeps it"))
+	worktree := git.PrivateWorktree{Dir: filepath.Join(dir, "worktree"), Owner: "leslie keeps it"}
 	r.git("worktree", "add", "-q", "--detach", worktree.Dir)
 	require.NoError(t, os.WriteFile(filepath.Join(worktree.Dir, "mine"), nil, 0o644))
 	taken(worktree)

@@ -16,32 +16,32 @@ import (
 // other: what git ignores stays from one to the next, so that builds are fast. git has
 // such a worktree locked, with a reason that says whose it is.
 
-// Kept is a worktree that leslie keeps for itself.
-type Kept struct {
+// PrivateWorktree is a worktree that leslie keeps for itself.
+type PrivateWorktree struct {
 	Dir string // absolute
 	// Owner is the reason for which git has the worktree locked, one line. Folders with
 	// another one belong to somebody else.
 	Owner string
 }
 
-// CheckOut checks a commit out in a kept worktree, detached, and makes that where it is not
+// CheckOut checks a commit out in a private worktree, detached, and makes that where it is not
 // there or damaged. Whatever somebody did there is undone, but files that git ignores stay.
 // The caller sees to it that nobody else uses the worktree. Errors: T803 if the folder is
 // somebody else's, T805 if the git of a killed process goes on there, T808, T505.
-func (r *Repo) CheckOut(ctx context.Context, k Kept, commit Commit) error {
+func (r *Repo) CheckOut(ctx context.Context, p PrivateWorktree, commit Commit) error {
 	if err := r.CheckPrograms(ctx); err != nil {
 		return err
 	}
-	lock, err := occupy(ctx, k.Dir)
+	lock, err := occupy(ctx, p.Dir)
 	if err != nil {
 		return err
 	}
-	admin, known := r.admins()[k.Dir]
-	if known && lockedFor(admin) != k.Owner {
+	admin, known := r.admins()[p.Dir]
+	if known && lockedFor(admin) != p.Owner {
 		release(lock)
-		return folderTaken(k.Dir, "git knows a worktree there that leslie did not make for this")
+		return folderTaken(p.Dir, "git knows a worktree there that leslie did not make for this")
 	}
-	ready := known && r.again(ctx, Worktree{r, k.Dir, admin}, commit, lock)
+	ready := known && r.again(ctx, Worktree{r, p.Dir, admin}, commit, lock)
 	release(lock)
 	switch {
 	case ready:
@@ -49,22 +49,22 @@ func (r *Repo) CheckOut(ctx context.Context, k Kept, commit Commit) error {
 	case ctx.Err() != nil:
 		return codes.Interrupted.Wrap(context.Cause(ctx))
 	case known:
-		if err := removeBoth(k.Dir, admin); err != nil {
+		if err := removeBoth(p.Dir, admin); err != nil {
 			return err
 		}
 	}
-	info, err := os.Lstat(k.Dir)
-	if err == nil && info.IsDir() && os.Remove(k.Dir) == nil { // git makes it before it tells where
+	info, err := os.Lstat(p.Dir)
+	if err == nil && info.IsDir() && os.Remove(p.Dir) == nil { // git makes it before it tells where
 		err = fs.ErrNotExist
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return folderTaken(k.Dir, "it exists, and leslie did not make it").WithHint("Move it away; leslie makes it again")
+		return folderTaken(p.Dir, "it exists, and leslie did not make it").WithHint("Move it away; leslie makes it again")
 	}
-	_, err = r.add(ctx, k.Dir, "--detach", "--lock", "--reason", k.Owner, "--", k.Dir, string(commit))
+	_, err = r.add(ctx, p.Dir, "--detach", "--lock", "--reason", p.Owner, "--", p.Dir, string(commit))
 	return err
 }
 
-// again checks a commit out in a kept worktree that is there, and reports whether it could.
+// again checks a commit out in a private worktree that is there, and reports whether it could.
 func (r *Repo) again(ctx context.Context, w Worktree, commit Commit, lock *os.File) bool {
 	if info, err := os.Lstat(w.Dir); err != nil || !info.IsDir() || w.points() != w.Admin {
 		return false
@@ -103,29 +103,29 @@ func lockedFor(admin string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// InKept returns a kept worktree that is checked out.
-func (r *Repo) InKept(k Kept) Worktree { return Worktree{r, k.Dir, r.admins()[k.Dir]} }
+// InPrivate returns a private worktree that is checked out.
+func (r *Repo) InPrivate(p PrivateWorktree) Worktree { return Worktree{r, p.Dir, r.admins()[p.Dir]} }
 
-// AllKept returns the kept worktrees of an owner, by folder.
-func (r *Repo) AllKept(owner string) []Kept {
-	var all []Kept
+// PrivateWorktrees returns the private worktrees of an owner, by folder.
+func (r *Repo) PrivateWorktrees(owner string) []PrivateWorktree {
+	var all []PrivateWorktree
 	for dir, admin := range r.admins() {
 		if lockedFor(admin) == owner {
-			all = append(all, Kept{dir, owner})
+			all = append(all, PrivateWorktree{dir, owner})
 		}
 	}
-	slices.SortFunc(all, func(a, b Kept) int { return strings.Compare(a.Dir, b.Dir) })
+	slices.SortFunc(all, func(a, b PrivateWorktree) int { return strings.Compare(a.Dir, b.Dir) })
 	return all
 }
 
-// DropKept removes a kept worktree with all that is in it. Errors: T803 if it is somebody else's,
+// RemovePrivate removes a private worktree with all that is in it. Errors: T803 if it is somebody else's,
 // T505.
-func (r *Repo) DropKept(k Kept) error {
-	admin, known := r.admins()[k.Dir]
-	if !known || lockedFor(admin) != k.Owner {
-		return folderTaken(k.Dir, "leslie did not make it for this")
+func (r *Repo) RemovePrivate(p PrivateWorktree) error {
+	admin, known := r.admins()[p.Dir]
+	if !known || lockedFor(admin) != p.Owner {
+		return folderTaken(p.Dir, "leslie did not make it for this")
 	}
-	return removeBoth(k.Dir, admin)
+	return removeBoth(p.Dir, admin)
 }
 
 // WithoutRepository returns an environment without the variables that say which repository
