@@ -631,7 +631,7 @@ var table = [...]Entry{
 			"The log was restored from another machine that knew less.",
 			"The address leads to another project's log.",
 		},
-		Hint:    "Ask a person to compare leslie remote status on all machines; the machine that knows most can restore the log",
+		Hint:    "Ask a person to compare leslie remote status on all machines; leslie remote restore on the one that knows most makes the log whole again",
 		Next:    "leslie remote status",
 		Example: "leslie status",
 	},

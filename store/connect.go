@@ -93,7 +93,9 @@ func (s *Store) fillBlobs(ctx context.Context, l *replica.Link) error {
 	return errors.Join(err, up.wait())
 }
 
-// fillLines appends the operations that the log lacks.
+// fillLines appends the operations that the log lacks. Lines that are there stay: the next
+// one has the hash of the last of them as it is there, which names another machine than this
+// one would.
 func (s *Store) fillLines(ctx context.Context, w *state.Writer, now *state.Loaded, l *replica.Link, progress func(done, all int)) error {
 	head, err := l.Head(ctx, s.now)
 	if err != nil {
@@ -103,6 +105,13 @@ func (s *Store) fillLines(ctx context.Context, w *state.Writer, now *state.Loade
 		return otherHistory(head, now.Revision)
 	}
 	chain, last := replica.Sum([]byte(l.Remote.Project)), ""
+	if head.Seq > 0 {
+		line, err := l.LineAt(ctx, thread.Revision(head.Seq))
+		if err != nil {
+			return err
+		}
+		chain, last = replica.Sum(line.Data), line.ID
+	}
 	var some []ledger.Line
 	size, at := 0, thread.Revision(0)
 	send := func() error {
@@ -124,6 +133,15 @@ func (s *Store) fillLines(ctx context.Context, w *state.Writer, now *state.Loade
 				WithHint("Begin a new store and spawn what goes on").WithNext("leslie doctor")
 		}
 		at = e.Seq
+		if int64(at) < head.Seq {
+			return nil
+		}
+		if int64(at) == head.Seq {
+			if string(e.ID) != head.ID {
+				return otherHistory(head, now.Revision)
+			}
+			return nil
+		}
 		line, body, err := replica.MakeLine(e, nil, chain, l.Machine)
 		if err != nil {
 			return err
@@ -134,12 +152,6 @@ func (s *Store) fillLines(ctx context.Context, w *state.Writer, now *state.Loade
 			}
 		}
 		chain = replica.Sum(line.Data)
-		if int64(at) <= head.Seq {
-			if last = line.ID; int64(at) == head.Seq && head.ID != line.ID {
-				return otherHistory(head, now.Revision)
-			}
-			return nil
-		}
 		some = append(some, line)
 		if size += len(line.Data); len(some) == linesAtOnce || size > 16<<20 {
 			return send()

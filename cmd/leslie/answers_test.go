@@ -25,6 +25,7 @@ import (
 	"leslie/internal/app/threads"
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
+	"leslie/store/replica"
 )
 
 // These tests check what must be true of every command's answer.
@@ -158,6 +159,11 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.write(t, ".leslie/threads/main/new.md", "new")
 	case "remote restore", "remote leave", "publish":
 		b.must(t, "remote", "init", "memory://one")
+		if name == "remote restore" {
+			remote, err := replica.Read(b.Dir)
+			require.NoError(t, err)
+			b.memory().Drop(remote.Project)
+		}
 	case "connect":
 		require.NoError(t, b.Engine.Create(context.Background(), ledger.Address{Project: "proj-one"}))
 	case "renew", "release":

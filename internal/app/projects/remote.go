@@ -1,8 +1,10 @@
 package projects
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -602,10 +604,12 @@ type RemoteRestoreResult struct {
 }
 
 // RemoteRestore uploads this machine's copy as the log of the same project, whose servers
-// have lost it, know less, or have it damaged. A person decides that: what only other
-// machines know is lost to those that come after. Errors: T402 for anybody else, T513 if
-// the log is damaged and goes on behind what this machine has, and as RemoteInit. Damaged
-// content is stored again as far as this machine has it.
+// have lost it, know less, or have it damaged. A log that is there is never replaced: what it
+// lacks is appended where it has the beginning of what this machine knows. A person decides
+// that: what only other machines know is lost to those that come after. Damaged content is
+// stored again as far as this machine has it. Errors: T402 for anybody else; T106 if the log
+// has all that this machine knows, and its content; T512 if it has other operations; T513 if
+// it is damaged and goes on behind what this machine has; and as RemoteInit.
 func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, error) {
 	l := c.Project().Link()
 	if l == nil {
@@ -628,7 +632,9 @@ func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, e
 	}
 	made.Machine = l.Machine
 	c.ReadHere()
-	_, _ = c.Store().Refresh(c.Context(), nil) // what the log has behind this machine's copy stays
+	if err := mayRestore(c); err != nil {
+		return nil, err
+	}
 	if err := c.Store().Fill(c.Context(), c.LockWait(), made, uploading(c)); err != nil {
 		return nil, err
 	}
@@ -648,6 +654,33 @@ func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, e
 		},
 		Renewed: renewed, Damaged: left.Damaged,
 	}, err
+}
+
+// mayRestore brings what the log has behind this machine's copy here, and refuses a log that
+// has nothing to be restored: it knows all that this machine knows, or something else, and
+// its content is whole. Errors: T106, T512, T513, those of the log.
+func mayRestore(c *app.Call) error {
+	_, refreshed := c.Store().Refresh(c.Context(), nil)
+	v, err := c.Store().View(c.Context(), func(*thread.State) error { return nil })
+	if err != nil {
+		return err
+	}
+	head, _, err := c.Store().Head(c.Context())
+	switch {
+	case codes.Has(err, codes.RemoteDiverged) && head < v.Revision:
+		return nil // none, or one that ends too early
+	case err != nil:
+		return err
+	case head > v.Revision:
+		return cmp.Or(refreshed, replica.Diverged(fmt.Sprintf("it has %d operations, and this machine knows %d", head, v.Revision)))
+	}
+	content, err := Doctor(c).CheckContent(c.Context())
+	if err != nil || len(content.Damaged) > 0 {
+		return err
+	}
+	return codes.AlreadyExists.New(fact.Of("id", c.Project().Link().Remote.Project)).
+		WithHint(fmt.Sprintf("The log is there, with all %d operations that this machine knows and their content: there is nothing to restore", v.Revision)).
+		WithNext("leslie remote status")
 }
 
 // discardDamaged discards a log of which lines cannot be read, or that is sealed: servers

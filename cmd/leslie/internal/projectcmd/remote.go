@@ -70,8 +70,8 @@ func RemoteRestore() *cli.Command {
 		NotBatchable: true,
 		Detail: "For servers that have lost the log, went back to an older one, or have it or content damaged " +
 			"(T513): what this machine has of that content is stored again. Compare leslie remote status on all " +
-			"machines first, and run this where the revision is greatest: operations that only other machines know " +
-			"are refused there from then on (T512).",
+			"machines first, and run this where the revision is greatest. A log that is there is never replaced: a " +
+			"machine that knows more appends what is missing, as long as nobody has written anything else.",
 		Example: "leslie remote restore",
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return cli.RunUseCase(c, projects.RemoteRestore, projects.RemoteRestoreRequest{},
