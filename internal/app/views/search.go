@@ -225,8 +225,34 @@ func (s *searching) intents() error {
 	})
 }
 
+// bring brings the files here that other machines have published; threads whose files cannot
+// be had whole are named. Errors: T402, T512, T904.
+func (s *searching) bring() error {
+	ids := make([]thread.ThreadID, len(s.lines))
+	for i, line := range s.lines {
+		ids[i] = thread.ThreadID(line.ID)
+	}
+	err := app.Fetch(s.c, ids...)
+	if !codes.Has(err, codes.RemoteDamaged) {
+		return err
+	}
+	for _, id := range ids {
+		err := app.Fetch(s.c, id)
+		if err != nil && !codes.Has(err, codes.RemoteDamaged) {
+			return err
+		}
+		if err != nil {
+			s.unread = append(s.unread, notRead(s.c, id, "", err))
+		}
+	}
+	return nil
+}
+
 // artifacts searches the files of all threads, several threads at once.
 func (s *searching) artifacts() error {
+	if err := s.bring(); err != nil {
+		return err
+	}
 	return s.severalAtOnce("searching artifacts", s.lines, func(searcher *search.Searcher, id thread.ThreadID) error {
 		var hits []SearchHit
 		var unread []SearchUnread
@@ -271,7 +297,7 @@ func inFile(searcher *search.Searcher, rel string, content io.Reader) (*SearchHi
 	return &SearchHit{In: InArtifacts, Path: strings.ToValidUTF8(rel, "\uFFFD"), Line: f.Line, Text: f.Text, closeness: f.Closeness}, nil
 }
 
-// code.SeveralAtOnce calls do for each thread, for several at a time. What one of them cannot
+// severalAtOnce calls do for each thread, for several at a time. What one of them cannot
 // read is no error. Errors: T904.
 func (s *searching) severalAtOnce(what string, lines []thread.Line, do func(*search.Searcher, thread.ThreadID) error) error {
 	searchers := sync.Pool{New: func() any { return s.words.Searcher() }}
