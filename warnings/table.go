@@ -403,7 +403,7 @@ var table = [...]Entry{
 		Template: "'{threadId}' lacks {count} commits of '{from}'. {next} brings them",
 		One:      "'{threadId}' lacks 1 commit of '{from}'. {next} brings it", Counted: "count",
 		Context:     []string{"threadId", "from", "count", "next"},
-		Explanation: "Both threads own code, and the thread builds on the other one, or a merge of artifacts alone found nothing to do.",
+		Explanation: "Both threads own code, and the thread builds on the other one, or a merge of artifacts alone found nothing to do. Or somebody has pushed to the thread's branch, as it was fetched last; leslie never fetches.",
 		Hint:        "Pull the commits before the two differ more",
 	},
 	{
@@ -421,6 +421,15 @@ var table = [...]Entry{
 		Context:     []string{"threadId", "check", "reason", "command", "output"},
 		Explanation: "Whatever the thread's agent does, its done is T114 until the check succeeds.",
 		Hint:        "Correct the command in the configuration, or what it checks, or spawn the thread without it",
+	},
+	{
+		Code: UpstreamMerged, Name: "UpstreamMerged", Kind: "upstream_merged",
+		Title:    "Upstream merged",
+		Template: "{count} commits of '{upstream}' were merged that '{branch}' lacks",
+		One:      "1 commit of '{upstream}' was merged that '{branch}' lacks", Counted: "count",
+		Context:     []string{"threadId", "branch", "upstream", "count"},
+		Explanation: "Somebody has pushed to the thread's branch, as it was fetched last, and the branch here can be moved forward to that. The branch itself stays where it is.",
+		Hint:        "Look at what was merged; git pull --ff-only in the worktree brings it there",
 	},
 	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",

@@ -68,6 +68,7 @@ const (
 	CodeBehind          Code = "W809"
 	CodeUnfinished      Code = "W810"
 	CheckFailsAtBegin   Code = "W811"
+	UpstreamMerged      Code = "W812"
 	RequestReplayed     Code = "W901"
 )
 

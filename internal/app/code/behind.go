@@ -1,8 +1,11 @@
 package code
 
 import (
+	"context"
+
 	"leslie/internal/app"
 	"leslie/internal/external"
+	"leslie/internal/git"
 	"leslie/thread"
 )
 
@@ -17,11 +20,12 @@ type ContextBehind struct {
 	Next    string `json:"next"`
 }
 
-// CodeBehind counts the commits of other threads that a thread lacks, and those of the branch
-// in which its code lands ("" if that is a thread's), and adds W809.
+// CodeBehind counts the commits of other threads that a thread lacks, those that others have
+// pushed to its branch, as far as they were fetched, and those of the branch in which its code
+// lands ("" if that is a thread's), and adds W809.
 func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) (out []ContextBehind) {
 	code := t.OwnedCode()
-	if code == nil || code.State != thread.CodeReady || len(others) == 0 && lands == "" {
+	if code == nil || code.State != thread.CodeReady {
 		return nil
 	}
 	ctx, repo, cancel := Briefly(c)
@@ -42,13 +46,18 @@ func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands stri
 		}
 	}
 	if lands != "" {
-		sources = append(sources, source{lands, "git -C " + external.Word(WorktreeDir(c, t)) + " merge " + external.Word(lands), &thread.Code{}})
+		sources = append(sources, source{lands, mergeLine(c, t, lands), &thread.Code{}})
 		refs = append(refs, "refs/heads/"+lands)
 	}
 	tips, err := repo.Tips(ctx, refs)
 	own := tips[refs[0]]
 	if err != nil || own == "" {
 		return nil
+	}
+	if u, ahead := pushed(ctx, repo, t, own); ahead {
+		next := mergeLine(c, t, u.Name)
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, next))
+		out = append(out, ContextBehind{u.Name, u.Ahead, next})
 	}
 	for i, s := range sources {
 		theirs := tips[refs[i+1]]
@@ -65,4 +74,27 @@ func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands stri
 		}
 	}
 	return out
+}
+
+// mergeLine merges a branch in a thread's worktree.
+func mergeLine(c *app.Call, t thread.Thread, branch string) string {
+	return "git -C " + external.Word(WorktreeDir(c, t)) + " merge " + external.Word(branch)
+}
+
+// pushed returns what others have pushed to a thread's branch beyond its tip, as far as it was
+// fetched; false where there is nothing, or git cannot say it.
+func pushed(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit) (git.Upstream, bool) {
+	all, err := repo.Upstreams(ctx, t.Branch)
+	if err != nil {
+		return git.Upstream{}, false
+	}
+	u, ahead, err := repo.Ahead(ctx, all, t.Branch, tip, t.OwnedCode().Target)
+	return u, ahead && err == nil
+}
+
+// WarnOfPushed adds W809 if others have pushed to a thread's branch what is not here.
+func WarnOfPushed(ctx context.Context, c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit) {
+	if u, ahead := pushed(ctx, repo, t, tip); ahead {
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, mergeLine(c, t, u.Name)))
+	}
 }

@@ -50,6 +50,9 @@ type Item struct {
 	Busy      *string `json:"busy,omitempty"` // what is in progress, "" for nothing
 	// Conflicts has the paths in which a merge into the target would conflict now.
 	Conflicts *[]string `json:"conflicts,omitempty"`
+	// Pushed is the upstream of the branch that has commits which the branch lacks, as it was
+	// fetched last.
+	Pushed *PushedCode `json:"pushed,omitempty"`
 	// Landed: the target has all that is committed, as commits or only what they change (a
 	// squash), or leslie has merged it into a branch of a thread that does not build on it.
 	Landed *bool `json:"landed,omitempty"`
@@ -60,6 +63,12 @@ type Item struct {
 	owner  thread.Thread
 	origin thread.CodeOrigin
 	beyond int // how many commits it has that the target has not, whoever made them
+}
+
+// PushedCode is what others have pushed to a branch.
+type PushedCode struct {
+	Upstream string `json:"upstream"` // "origin/leslie/health"
+	Commits  int    `json:"commits"`
 }
 
 const (
@@ -127,6 +136,10 @@ func lookAtCode(c *app.Call, items []Item) error {
 		addRefs(refs, append(slices.Concat(item.origin.Below, item.origin.Others), item.owner))
 	}
 	tips, err := repo.Tips(ctx, slices.Sorted(maps.Keys(refs)))
+	var upstreams git.Upstreams
+	if err == nil {
+		upstreams, err = repo.Upstreams(ctx, branchesOf(items)...)
+	}
 	if err == nil {
 		err = repo.ReadPrograms(ctx)
 	}
@@ -134,13 +147,20 @@ func lookAtCode(c *app.Call, items []Item) error {
 		return unlessLate(c, err)
 	}
 	failed := make([]error, len(items))
-	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips) })
+	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips, upstreams) })
 	for _, err := range failed {
 		if err := unlessLate(c, err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func branchesOf(items []Item) (branches []string) {
+	for _, item := range items {
+		branches = append(branches, item.Branch)
+	}
+	return branches
 }
 
 // addRefs adds the branches of threads, and those from which they started.
@@ -177,7 +197,7 @@ func unlessLate(c *app.Call, err error) error {
 }
 
 // look asks git about one worktree.
-func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips map[string]git.Commit) error {
+func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips map[string]git.Commit, upstreams git.Upstreams) error {
 	code := item.owner.OwnedCode()
 	if code.Repo != repo.Admin || Missing(item.Worktree) {
 		item.Moved = MovedCode(c, repo, item.owner)
@@ -213,7 +233,18 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	}
 	text := string(head)
 	item.Head = &text
-	return item.compare(ctx, repo, head, tips)
+	u, ahead, err := repo.Ahead(ctx, upstreams, item.Branch, head, code.Target)
+	if err != nil {
+		return err
+	}
+	if err := item.compare(ctx, repo, head, tips); err != nil || !ahead {
+		return err
+	}
+	item.Pushed = &PushedCode{u.Name, u.Ahead}
+	if item.Landed != nil && *item.Landed {
+		*item.Landed, err = hasLanded(ctx, repo, item.owner, u.Commit)
+	}
+	return err
 }
 
 // compare counts what the code and its target have that the other has not.

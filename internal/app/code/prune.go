@@ -123,6 +123,11 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	if !has || code.TakenBack(string(tip)) {
 		return "its code has not landed in " + cmp.Or(app.BranchOf(code.Target), "another branch"), nil
 	}
+	if u, ahead := pushed(c.Context(), repo, t, tip); ahead {
+		if has, err := hasLanded(c.Context(), repo, t, u.Commit); err != nil || !has {
+			return u.Name + " is ahead of its branch, and that has not landed", err
+		}
+	}
 	found, err := repo.Worktree(WorktreeDir(c, t), code.Admin).CheckRemovable(c.Context())
 	switch e := codes.Of(err); {
 	case e != nil && e.Code() == codes.Interrupted:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/merge"
@@ -214,6 +215,9 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 			return uncommitted(p, t.ID, w.Dir, paths)
 		}
 	}
+	if err := in.addPushed(p, &source, worktrees); err != nil {
+		return err
+	}
 	has, err := in.repo.Contains(in.ctx, in.tip, source.tip)
 	if err == nil && has { // unless what it brought was reverted
 		var base git.Commit
@@ -225,6 +229,39 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 	}
 	in.sources = append(in.sources, source)
 	return in.warnRewritten(p, source)
+}
+
+// addPushed adds what others have pushed to a source's branch, as far as it was fetched, if the
+// branch can be moved forward to it. Otherwise it says that this stays out. What others have
+// pushed to the branch of the target's parent lands there, not here.
+func (in *codeInputs) addPushed(p *Planning, source *codeSource, worktrees []git.Listed) error {
+	if source.ID == in.target.ParentID {
+		return nil
+	}
+	all, err := in.repo.Upstreams(in.ctx, source.Branch)
+	if err != nil {
+		return err
+	}
+	u, ahead, err := in.repo.Ahead(in.ctx, all, source.Branch, source.tip, source.OwnedCode().Target)
+	if err != nil || !ahead {
+		return err
+	}
+	forward := u.Behind == 0 && source.taken == nil
+	if forward {
+		source.tip = u.Commit
+	}
+	switch {
+	case p.looking:
+	case forward:
+		p.call.Warn(warnings.UpstreamMerged.New(fact.Of("threadId", source.ID), fact.Of("branch", source.Branch), fact.Of("upstream", u.Name), fact.Of("count", u.Ahead)))
+	default:
+		next := "git merge " + external.Word(u.Name) + " on " + source.Branch
+		if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == source.Branch && !w.Missing }); i >= 0 {
+			next = "git -C " + external.Word(worktrees[i].Dir) + " merge " + external.Word(u.Name)
+		}
+		p.call.Warn(source.CodeBehind(u.Name, u.Ahead, next))
+	}
+	return nil
 }
 
 // warnRewritten warns of a source whose branch has lost what was merged into the target:

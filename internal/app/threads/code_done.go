@@ -58,6 +58,7 @@ func uncommitted(c *app.Call, in LifecycleRequest) (found leftBehind, err error)
 	if err != nil {
 		return found, c.Context().Err()
 	}
+	code.WarnOfPushed(ctx, c, repo, t, tips[refs[0]])
 	found.thread = t.ID
 	found.left.Uncommitted = len(status.Dirty) + len(status.Untracked)
 	found.left.NoCommits = string(tips[refs[0]]) == owned.Start && len(owned.Landed) == 0

@@ -42,6 +42,9 @@ func (d codeText) Text(p *page.Page) {
 			Cell: page.Text(func(i code.Item) string { return i.Worktree })},
 	})
 	for _, i := range d.Items.Items {
+		if i.Pushed != nil {
+			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Many(i.Pushed.Commits, "commit"), i.Branch)
+		}
 		if i.Moved != "" {
 			p.Line("%s: %s", i.ThreadID, i.Moved)
 		}
