@@ -206,6 +206,19 @@ func (s *State) hold(t Thread, d time.Duration, stamp Stamp) Thread {
 	return s.Threads.Put(t)
 }
 
+// NameHolders gives the holders of all claims other names. Who holds a thread stays the same.
+func (s *State) NameHolders(name func(string) string) {
+	for t := range s.Threads.All() {
+		if t.Claim == nil || name(t.Claim.Holder) == t.Claim.Holder {
+			continue
+		}
+		c := *t.Claim
+		c.Holder = name(c.Holder)
+		t.Claim = &c
+		s.Threads.Put(t)
+	}
+}
+
 // claimed is T108 for an actor: with how its own claim ended, if somebody took the thread
 // over, or with how it may take it over itself.
 func (s *State) claimed(t Thread, held *Claim, stamp Stamp) error {

@@ -177,7 +177,12 @@ func (t Thread) RunsElsewhere(machine string, now time.Time) bool {
 }
 
 // RunHolder is the name under which the agent of a thread's run holds the thread.
-func RunHolder(id ThreadID) string { return "run:" + string(id) }
+func RunHolder(id ThreadID) string { return runHolders + string(id) }
+
+const runHolders = "run:"
+
+// IsRunHolder reports whether a name is that of a run's agent.
+func IsRunHolder(name string) bool { return strings.HasPrefix(name, runHolders) }
 
 // RunClaim is how long the claim of a run lasts.
 const RunClaim = 15 * time.Minute

@@ -131,6 +131,18 @@ func (c *Call) StoreWarned(code warnings.Code) bool {
 // log's engine.
 func clock(c *Call) time.Time { return c.project.env.Now().Add(c.project.link.Skew()) }
 
+// NameHere is the name of an actor on this machine: in a project on several machines two of
+// one name are two actors, so a name there ends with its machine ("kim@laptop-a1b2c3d4"). What
+// leslie does itself, and the runs of threads, which are recorded with their machine, keep
+// their names.
+func (p *Project) NameHere(actor string) string {
+	at := "@" + p.Machine()
+	if at == "@" || actor == "" || actor == SystemActor || thread.IsRunHolder(actor) || strings.HasSuffix(actor, at) {
+		return actor
+	}
+	return actor + at
+}
+
 // Machine is the name of this machine's copy of the project, "" if it is on one machine.
 func (p *Project) Machine() string {
 	if p.link == nil {

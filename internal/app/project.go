@@ -195,6 +195,7 @@ type Call struct {
 func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
 	opts := p.StoreOptions()
 	opts.Context = ctx
+	caller.Actor = p.NameHere(caller.Actor)
 	return &Call{
 		ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread),
 		store: store.Open(p.root, opts),
@@ -276,6 +277,7 @@ func (c *Call) Outlast(patience time.Duration) {
 // Join continues with the project on several machines that link has.
 func (c *Call) Join(link *replica.Link) {
 	c.project.link, c.changed = link, true
+	c.caller.Actor = c.project.NameHere(c.caller.Actor)
 	opts := c.project.StoreOptions()
 	opts.Context = c.ctx
 	c.SetStore(store.Open(c.project.root, opts))

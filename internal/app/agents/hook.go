@@ -22,8 +22,10 @@ type SessionResult struct {
 // these names. Errors: those of reading.
 func Session(c *app.Call, actors []string) (*SessionResult, error) {
 	c.ReadOnly()
-	for _, actor := range actors {
-		c.Store().Hear(actor, c.Now())
+	actors = slices.Clone(actors)
+	for i, actor := range actors {
+		actors[i] = c.Project().NameHere(actor)
+		c.Store().Hear(actors[i], c.Now())
 	}
 	d := &SessionResult{}
 	_, err := c.View(func(s *thread.State) error {

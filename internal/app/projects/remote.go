@@ -89,7 +89,7 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 	if report.Replicas < 2 {
 		c.Warn(warnings.SingleServer.New(fact.Of("url", servers)))
 	}
-	published, err := publishAll(c)
+	published, err := publishAll(c, func(s *thread.State) { s.NameHolders(c.Project().NameHere) })
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +210,9 @@ func machineName(e app.Environment) string {
 	return e.NewID(host[:min(len(host), 24)] + "-")
 }
 
-// publishAll publishes the files of all threads, and returns the revision.
-func publishAll(c *app.Call) (thread.Revision, error) {
+// publishAll publishes the files of all threads, together with a change of the state (nil for
+// none), and returns the revision.
+func publishAll(c *app.Call, change func(*thread.State)) (thread.Revision, error) {
 	var ids []thread.ThreadID
 	rev := thread.Revision(0)
 	if _, err := c.View(func(s *thread.State) error {
@@ -223,7 +224,12 @@ func publishAll(c *app.Call) (thread.Revision, error) {
 	}); err != nil {
 		return 0, err
 	}
-	commit, err := c.Update(publishCall(c, ids), func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil })
+	commit, err := c.Update(publishCall(c, ids), func(s *thread.State) (store.Outcome, error) {
+		if change != nil {
+			change(s)
+		}
+		return store.Outcome{}, nil
+	})
 	if err != nil {
 		return rev, err
 	}
@@ -643,7 +649,7 @@ func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, e
 	if err != nil {
 		return nil, err
 	}
-	at, err := publishAll(c)
+	at, err := publishAll(c, nil)
 	if err != nil && !codes.Has(err, codes.RemoteDamaged) { // of content that this machine does not have
 		return nil, err
 	}

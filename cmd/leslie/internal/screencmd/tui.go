@@ -76,7 +76,7 @@ type desk struct {
 
 func (d desk) functions() tui.Desk {
 	return tui.Desk{
-		Actor: d.Who.Actor,
+		Actor: d.project.NameHere(d.Who.Actor),
 		Overview: func(ctx context.Context) (*threads.OverviewResult, error) {
 			return threads.Overview(d.project.Call(ctx, d.Caller(), looking()), threads.OverviewRequest{})
 		},
