@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -93,6 +94,9 @@ func (s *State) LandsBeside(t Thread) string {
 // merged into one that owns none: that from which it began. why says why there is none.
 func (s *State) begunFrom(target, t Thread) (branch, why string) {
 	branch, local := strings.CutPrefix(t.OwnedCode().Target, "refs/heads/")
+	if upstream, is := strings.CutPrefix(branch, "refs/remotes/"); is { // origin/main: in main
+		_, branch, local = strings.Cut(upstream, "/")
+	}
 	switch {
 	case !local:
 		return "", "it did not begin at a branch of this repository"
@@ -143,10 +147,13 @@ func (s *State) CodeOrigins(of []Thread) []CodeOrigin {
 // CodeLanding is a branch that is to move to a merge commit. The ref
 // refs/leslie/pending/TARGET keeps the commit until the merge has ended.
 type CodeLanding struct {
-	Branch string    `json:"branch"`
-	Old    string    `json:"old"`
-	New    string    `json:"new"`
-	At     time.Time `json:"at"`
+	Branch string `json:"branch"`
+	Old    string `json:"old"`
+	New    string `json:"new"`
+	// Onto is the commit of the branch's upstream to which it moves forward first, "" if it
+	// does not: what the landing brings is what New has beyond it.
+	Onto string    `json:"onto,omitempty"`
+	At   time.Time `json:"at"`
 	// Sources are the threads whose code it brings.
 	Sources []CodeLandingSource `json:"sources"`
 
@@ -219,3 +226,6 @@ func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, 
 	}
 	return nil
 }
+
+// Base returns the commit on which the sources' changes are.
+func (l CodeLanding) Base() string { return cmp.Or(l.Onto, l.Old) }

@@ -24,6 +24,9 @@ import (
 type Landing struct {
 	Branch   string
 	Old, New Commit
+	// Onto is a commit between the two, "" for Old: what leads to it is not taken back once
+	// the branch has gone on.
+	Onto Commit
 }
 
 // landingLock is the file that a landing locks, in the repository.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -72,7 +73,7 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 	case how == Reset:
 		return how, r.reset(ctx, l, lock)
 	}
-	m, err := r.MergeTree(ctx, nil, l.New, tip, l.Old)
+	m, err := r.MergeTree(ctx, nil, l.New, tip, cmp.Or(l.Onto, l.Old))
 	if err != nil {
 		return how, err
 	}

@@ -112,7 +112,7 @@ func (u *Undoing) takeBackCode() error {
 		return err
 	}
 	l := m.Code.Landing
-	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)}
+	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New), Onto: git.Commit(l.Onto)}
 	how := ""
 	if u.dryRun {
 		how, _, err = repo.Back(u.c.Context(), landing)
@@ -195,7 +195,7 @@ func (u *Undoing) findBases(repo *git.Repo, l thread.CodeLanding) error {
 		}
 		base := git.Commit(source.Base)
 		if base == "" {
-			if base, err = repo.MergeBase(ctx, git.Commit(l.Old), git.Commit(source.Tip)); err != nil {
+			if base, err = repo.MergeBase(ctx, git.Commit(l.Base()), git.Commit(source.Tip)); err != nil {
 				return err
 			}
 		}

@@ -39,10 +39,14 @@ type codeInputs struct {
 	branch  string
 	in      *git.Worktree // that has the branch checked out; nil for none
 	target  party
-	tip     git.Commit
+	was     git.Commit // the tip of the branch
+	tip     git.Commit // on which the merge is made: was, or a commit of the upstream behind that
+	forward *CodeForward
+	squash  bool
 	sources []codeSource
 	merges  map[[2]git.Commit]git.Merge
 	bases   map[thread.ThreadID]git.Commit // that take the place of git's merge base
+	began   map[thread.ThreadID]git.Commit // of the upstream, with which a source began
 	joined  map[[3]string]git.Commit       // by tree and parents
 	blobs   map[versionKey]git.Blob
 	hashes  map[string]string // by object, as the plan has it
@@ -113,7 +117,7 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	}
 	in := &codeInputs{
 		ctx: p.call.Context, repo: repo, branch: found.Branch, target: party{Thread: found.Target},
-		merges: map[[2]git.Commit]git.Merge{}, bases: map[thread.ThreadID]git.Commit{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{}, other: map[string]string{},
+		merges: map[[2]git.Commit]git.Merge{}, bases: map[thread.ThreadID]git.Commit{}, began: map[thread.ThreadID]git.Commit{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{}, other: map[string]string{},
 		changed: map[string][]PlannedFile{},
 	}
 	worktrees, err := repo.Worktrees(in.ctx)
@@ -131,10 +135,14 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == in.branch && !w.Missing }); i >= 0 {
 		in.in = &worktrees[i].Worktree
 	}
+	in.was, in.squash = in.tip, codeRecord(p).Squash
 	for _, t := range sources {
 		if err := in.add(p, t, worktrees); err != nil {
 			return nil, err
 		}
+	}
+	if err := in.moveForward(p); err != nil {
+		return nil, err
 	}
 	if len(in.sources) == 0 {
 		return nil, nil
@@ -264,6 +272,70 @@ func (in *codeInputs) addPushed(p *Planning, source *codeSource, worktrees []git
 	return nil
 }
 
+// moveForward lets a branch that is behind its upstream, as it was fetched last, move forward
+// to the newest commit there that a source has: else a merge would bring the commits of others
+// as the source's, and a squash make one commit of them. A branch that has commits of its own
+// stays where it is, and a squash leaves those of others out.
+func (in *codeInputs) moveForward(p *Planning) error {
+	if len(in.sources) == 0 {
+		return nil
+	}
+	all, err := in.repo.Upstreams(in.ctx, in.branch)
+	if err != nil {
+		return err
+	}
+	u, ahead, err := in.repo.Ahead(in.ctx, all, in.branch, in.was, "")
+	if err != nil || !ahead {
+		return err
+	}
+	for _, s := range in.sources {
+		common, err := in.repo.MergeBase(in.ctx, u.Commit, s.tip)
+		if err != nil {
+			return err
+		}
+		if has, err := in.repo.Contains(in.ctx, in.was, common); err != nil || has {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		in.began[s.ID] = common
+		if further, err := in.repo.Contains(in.ctx, common, in.tip); err != nil {
+			return err
+		} else if further {
+			in.tip = common
+		}
+	}
+	switch {
+	case in.tip != in.was:
+		_, commits, err := in.repo.Count(in.ctx, in.was, in.tip)
+		if err != nil {
+			return err
+		}
+		in.forward = &CodeForward{u.Name, commits}
+		return in.dropLanded()
+	case len(in.began) > 0 && !p.looking:
+		p.call.Warn(in.target.CodeBehind(u.Name, u.Ahead, "git merge "+external.Word(u.Name)+" on "+in.branch))
+	}
+	return nil
+}
+
+// dropLanded drops the sources that have no commits beyond where the branch moves.
+func (in *codeInputs) dropLanded() error {
+	for i := 0; i < len(in.sources); {
+		has, err := in.repo.Contains(in.ctx, in.tip, in.sources[i].tip)
+		if err != nil {
+			return err
+		}
+		if has {
+			in.sources = slices.Delete(in.sources, i, i+1)
+			continue
+		}
+		i++
+	}
+	return nil
+}
+
 // warnRewritten warns of a source whose branch has lost what was merged into the target:
 // neither that tip nor the merge itself is in it.
 func (in *codeInputs) warnRewritten(p *Planning, source codeSource) error {
@@ -332,6 +404,9 @@ func (in *codeInputs) merged(ours git.Commit, source codeSource) (git.Merge, err
 	base, err := CodeBase(in.ctx, in.repo, source.OwnedCode(), in.branch, ours, source.tip)
 	if err != nil {
 		return git.Merge{}, err
+	}
+	if base == "" && in.squash { // the commits of others that it began with are not its own
+		base = in.began[source.ID]
 	}
 	in.bases[source.ID] = base
 	m, err := in.repo.MergeTree(in.ctx, in.in, base, ours, source.tip)

@@ -34,11 +34,20 @@ type CodeResult struct {
 	// Landed: the branch has it.
 	Landed bool `json:"landed"`
 	Files  int  `json:"files"` // that change, while no conflict is open
+	// Forward says that the branch moves forward to commits of its upstream first, which the
+	// sources began with; nil if it does not.
+	Forward *CodeForward `json:"forward,omitempty"`
 	// Worktree has the branch checked out and is not the target's: it moves along once a
 	// person has agreed. "" for none, and after the landing.
 	Worktree string `json:"worktree,omitempty"`
 	// Taken has the uncommitted work that this call has committed.
 	Taken []TakenCode `json:"taken,omitempty"`
+}
+
+// CodeForward is how far a branch moves forward to its upstream.
+type CodeForward struct {
+	Upstream string `json:"upstream"`
+	Commits  int    `json:"commits"`
 }
 
 // codeRecord is what the merge's record says of code.
@@ -54,11 +63,16 @@ func codeResult(p *Planning) *CodeResult {
 	c := codeRecord(p)
 	switch {
 	case c.Landed:
-		return &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles, Taken: p.taken}
+		d := &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles, Taken: p.taken}
+		if p.inputs != nil && p.inputs.code != nil {
+			d.Forward = p.inputs.code.forward
+		}
+		return d
 	case p.inputs == nil || p.inputs.code == nil:
 		return nil
 	}
-	return &CodeResult{Branch: p.inputs.code.branch, Old: string(p.inputs.code.tip), Files: len(p.planned.code.changes), Worktree: p.moves, Taken: p.taken}
+	in := p.inputs.code
+	return &CodeResult{Branch: in.branch, Old: string(in.was), Forward: in.forward, Files: len(p.planned.code.changes), Worktree: p.moves, Taken: p.taken}
 }
 
 // land makes the merge commit and moves the target's branch to it. Until the session ends,
@@ -162,7 +176,10 @@ func (a *application) forgetLanding() {
 // commitCode makes the merge commit.
 func (a *application) commitCode() (thread.CodeLanding, error) {
 	in := a.inputs.code
-	landing := thread.CodeLanding{Branch: in.branch, Old: string(in.tip), At: a.call.Now()}
+	landing := thread.CodeLanding{Branch: in.branch, Old: string(in.was), At: a.call.Now()}
+	if in.was != in.tip {
+		landing.Onto = string(in.tip)
+	}
 	var names []string
 	for _, s := range in.sources {
 		landing.Sources = append(landing.Sources, thread.CodeLandingSource{ThreadID: s.ID, Tip: string(s.tip), Base: string(in.bases[s.ID])})
@@ -304,7 +321,7 @@ func repairLanding(p *Planning, target thread.Thread) (landed bool, err error) {
 	if landed, err = look(p.call.Context, l); err != nil || !landed {
 		return false, err
 	}
-	changed, err := repo.Changes(p.call.Context, code.Landing.Old, code.Landing.New)
+	changed, err := repo.Changes(p.call.Context, code.Landing.Base(), code.Landing.New)
 	noteLanded(p, len(changed))
 	return true, err
 }

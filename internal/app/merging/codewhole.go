@@ -19,8 +19,11 @@ func codeReady(p *Planning, found thread.MergeParties) error {
 	if code.Only == OnlyCode || code.Planned {
 		return haveCode(p, found)
 	}
-	if found.Target.OwnedCode() == nil && found.Branch == "" || p.looking {
+	switch {
+	case p.looking:
 		return nil
+	case found.Target.OwnedCode() == nil && found.Branch == "":
+		return landsNowhere(p, found)
 	}
 	return present(p, found)
 }
@@ -40,6 +43,63 @@ func haveCode(p *Planning, found thread.MergeParties) error {
 	return nil
 }
 
+// landsNowhere returns T802 for a source that has code to merge, none of which lands anywhere.
+// What a thread builds on does not land in it.
+func landsNowhere(p *Planning, found thread.MergeParties) error {
+	for _, t := range found.Sources {
+		if found.Elsewhere[t.ID] == "" || t.ID == found.Target.ParentID || slices.Contains(found.Target.DependsOn, t.ID) {
+			continue
+		}
+		outstanding, err := hasCodeToMerge(p, t)
+		if err != nil {
+			return err
+		}
+		if outstanding {
+			return whereLands(p, found)
+		}
+	}
+	return nil
+}
+
+// hasCodeToMerge reports whether a thread has committed or changed anything that has not
+// landed where it began.
+func hasCodeToMerge(p *Planning, t thread.Thread) (bool, error) {
+	owned := t.OwnedCode()
+	if owned.State != thread.CodeReady {
+		return !owned.Spent(), nil
+	}
+	repo, err := p.call.Repository(t)
+	if err != nil {
+		return false, err
+	}
+	tip, err := repo.Branch(p.call.Context, t.Branch)
+	if err != nil || tip == "" {
+		return true, err
+	}
+	if string(tip) != owned.Start && (!owned.LandedAt(string(tip)) || owned.TakenBack(string(tip))) {
+		target, err := repo.Resolve(p.call.Context, owned.Target)
+		if err != nil || target == "" {
+			return true, err
+		}
+		if has, err := repo.Contains(p.call.Context, target, tip); err != nil || !has {
+			return true, err
+		}
+	}
+	worktrees, err := repo.Worktrees(p.call.Context)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range worktrees {
+		if !worksIn(t, w) || w.Missing {
+			continue
+		}
+		if status, err := w.Status(p.call.Context); err != nil || !status.Clean() {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
 // whereLands returns T802 for a source whose code does not land where that of the others
 // does, or nowhere.
 func whereLands(p *Planning, found thread.MergeParties) error {
@@ -50,7 +110,7 @@ func whereLands(p *Planning, found thread.MergeParties) error {
 				return err.WithHint("Give " + string(found.Target.ID) + " a branch (leslie update " + string(found.Target.ID) + " --worktree DIR), or abort the merge").
 					WithNext("leslie merge status " + string(p.record.ID))
 			}
-			return err.WithHint("Or merge without code: --only artifacts").WithNext("leslie code " + string(t.ID))
+			return err.WithHint("Give " + string(found.Target.ID) + " a branch (leslie update " + string(found.Target.ID) + " --worktree DIR), or merge without code: --only artifacts").WithNext("leslie code " + string(t.ID))
 		}
 	}
 	return nil

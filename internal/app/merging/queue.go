@@ -13,6 +13,9 @@ import (
 // T903, and those of a write.
 func Queue(c Call, r Request) (*Result, error) {
 	rec := newPlanning(c, r).record
+	if err := queuesCode(c, r, rec); err != nil {
+		return nil, err
+	}
 	return c.Commit(nil, func(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
 		found, err := st.Parties(r.Target, r.Sources)
 		if err != nil {
@@ -41,6 +44,20 @@ func Queue(c Call, r Request) (*Result, error) {
 		result.Next = []string{"leslie merge land " + string(next.Target)}
 		return result, next.Target, nil
 	})
+}
+
+// queuesCode refuses to queue a merge that would leave code out. Errors: T802; what is wrong
+// with the threads is left to the rule.
+func queuesCode(c Call, r Request, rec thread.Merge) error {
+	var found thread.MergeParties
+	err := c.View(func(st *thread.State) (err error) {
+		found, err = st.Parties(r.Target, r.Sources)
+		return err
+	})
+	if err != nil || !rec.TakesCode() || found.Target.OwnedCode() != nil || found.Branch != "" {
+		return nil //nolint:nilerr // the rule says it
+	}
+	return landsNowhere(&Planning{call: c, record: rec}, found)
 }
 
 // RepairKilledLanding takes back what a killed landing of a merge has left half done. It leaves one that

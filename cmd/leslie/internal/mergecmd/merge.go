@@ -117,6 +117,10 @@ func landingText(p *page.Page, d *merging.CodeResult) {
 				one.Commit[:12])
 		}
 	}
+	if d != nil && d.Forward != nil {
+		p.Line("code: %s moves forward to %s first, by %s", d.Branch, d.Forward.Upstream,
+			page.Many(d.Forward.Commits, "commit"))
+	}
 	switch {
 	case d == nil:
 	case d.Landed:
