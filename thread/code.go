@@ -35,6 +35,9 @@ type Code struct {
 	Slot int `json:"slot,omitempty"`
 	// Made says what leslie made, and may therefore remove.
 	Made CodeMade `json:"made"`
+	// ForAgents: a person has handed the thread to agents although leslie did not make its
+	// worktree. See PersonsCheckout.
+	ForAgents bool `json:"forAgents,omitempty"`
 	// Call identifies the call that makes it, until it is made: the same call repeated
 	// goes on with it.
 	Call    string       `json:"call,omitempty"`
@@ -184,6 +187,14 @@ func (t Thread) OwnedCode() *Code {
 		return nil
 	}
 	return &t.Code[0]
+}
+
+// PersonsCheckout reports whether a thread's worktree is one that leslie did not make, so that
+// a person works there: no agent is offered the thread, or started there, unless somebody
+// names it, or a person has handed it to agents.
+func (t Thread) PersonsCheckout() bool {
+	code := t.OwnedCode()
+	return t.Executor == ByAgent && code != nil && code.State == CodeReady && !code.Made.Worktree && !code.ForAgents
 }
 
 // Spent reports whether a removed worktree kept nothing that is not merged: its branch has

@@ -386,12 +386,21 @@ func (s *State) grant(in NewGrant, t Thread, kind GrantKind, status GrantStatus,
 	}
 }
 
-// HandOff changes the thread's executor and ends a claim on the thread.
-// Errors: T101, T105, T107.
+// HandOff changes the thread's executor and ends a claim on the thread. A person who hands it
+// to agents says that they may work in its worktree, whoever made that. Errors: T101, T105,
+// T107.
 func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
-	if err != nil || t.Executor == to {
+	if err != nil {
 		return t, err
+	}
+	invites := to == ByAgent && stamp.ByPerson() && t.OwnedCode() != nil && !t.OwnedCode().Made.Worktree
+	if t.Executor == to && (!invites || t.OwnedCode().ForAgents) {
+		return t, nil
+	}
+	if code := t.OwnedCode(); code != nil && code.ForAgents != invites {
+		t.Code = slices.Clone(t.Code)
+		t.Code[0].ForAgents = invites
 	}
 	t.Executor, t.Claim, t.Updated = to, nil, stamp.Time
 	if reason != "" {

@@ -36,13 +36,13 @@ func (s *State) Readiness() *Readiness {
 	return &Readiness{state: s, above: map[ThreadID][]Hold{}, needs: map[Hold]map[ThreadID]bool{}}
 }
 
-// Ready reports whether a thread can be claimed at this time: it is active and unclaimed,
-// nothing holds it back, and its code is not still being made.
+// Ready reports whether a thread can be offered at this time: it is active and unclaimed,
+// nothing holds it back, its code is not still being made, and a person does not work there.
 func (r *Readiness) Ready(t Thread, now time.Time) bool {
 	if t.Status != Active || t.Held(now) != nil {
 		return false
 	}
-	if t.Unmade() != nil {
+	if t.Unmade() != nil || t.PersonsCheckout() {
 		return false
 	}
 	return len(r.Holds(t)) == 0
@@ -53,7 +53,7 @@ func (r *Readiness) Holds(t Thread) []Hold { return r.holds(t.ID, t.ParentID, t.
 
 // free is Ready for an active thread's line; ok is false if the record has to be decoded.
 func (r *Readiness) free(line Line) (ready, ok bool) {
-	if holds(line.JSON, "claim") || bytes.Contains(line.JSON, pattern("state", string(CodeMaking))) {
+	if holds(line.JSON, "claim") || bytes.Contains(line.JSON, []byte(`"code":[`)) {
 		return false, false
 	}
 	return len(r.holdsLine(line)) == 0, true

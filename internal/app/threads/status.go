@@ -69,7 +69,10 @@ type ThreadStatusResult struct {
 	app.ThreadRecord
 	Relations thread.Relations `json:"relations"`
 	// HeldBack says why it is not ready: what it, or a thread above it, waits for.
-	HeldBack     []thread.Hold                 `json:"heldBack,omitempty"`
+	HeldBack []thread.Hold `json:"heldBack,omitempty"`
+	// PersonsCheckout: leslie did not make its worktree, so no agent is offered the thread.
+	PersonsCheckout bool `json:"personsCheckout,omitempty"`
+
 	References   []artifacts.ReferenceRecord   `json:"references"`
 	ReferencedBy []ReferencedBy                `json:"referencedBy"`
 	Artifacts    app.Items[artifacts.Artifact] `json:"artifacts"`
@@ -116,7 +119,7 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 			d.Code.Evidence, d.Code.Checks = code.Evidence, code.Checks
 		}
 		if !t.Status.Terminated() {
-			d.HeldBack = s.Readiness().Holds(t)
+			d.HeldBack, d.PersonsCheckout = s.Readiness().Holds(t), t.PersonsCheckout()
 		}
 		d.ReferencedBy = []ReferencedBy{}
 		for _, ref := range s.ReferencesTo(t.ID) {

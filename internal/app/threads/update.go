@@ -11,6 +11,8 @@ import (
 // UpdateResult is the thread after the change.
 type UpdateResult struct {
 	app.ThreadRecord
+	// PersonsCheckout: leslie did not make its worktree, so no agent is offered the thread.
+	PersonsCheckout bool `json:"personsCheckout,omitempty"`
 	app.Change
 }
 
@@ -58,6 +60,6 @@ func Update(c *app.Call, in UpdateRequest) (*UpdateResult, error) {
 			return slices.Contains(was.DependsOn, id)
 		})
 		c.Warn(s.CancelledBelow(t, added)...)
-		return &UpdateResult{ThreadRecord: app.ThreadOf(c, t)}, t.ID, nil
+		return &UpdateResult{ThreadRecord: app.ThreadOf(c, t), PersonsCheckout: t.PersonsCheckout()}, t.ID, nil
 	})
 }

@@ -96,6 +96,9 @@ func (d StatusText) Text(p *page.Page) {
 		}
 		p.Line("held back by %s (%s)%s", string(h.On), string(h.Status), because)
 	}
+	if d.PersonsCheckout {
+		personsCheckout(p, d.ThreadID)
+	}
 	if d.Claim != nil {
 		p.Line("claimed by %s until %s, %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339), heardText(d.Claim))
 	}

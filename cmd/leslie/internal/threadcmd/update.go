@@ -5,6 +5,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/threads"
+	"leslie/thread"
 )
 
 type updateText struct{ *threads.UpdateResult }
@@ -14,6 +15,15 @@ func (d updateText) Text(p *page.Page) {
 		p.Line("nothing changed")
 	}
 	threadText(p, d.ThreadRecord)
+	if d.PersonsCheckout {
+		personsCheckout(p, d.ThreadID)
+	}
+}
+
+// personsCheckout says why no agent works in a worktree by itself.
+func personsCheckout(p *page.Page, id thread.ThreadID) {
+	p.Line("leslie did not make its worktree, so no agent is offered it or started there: " +
+		"leslie transfer " + string(id) + " --direction handoff --to agent says that agents may")
 }
 
 // Update is the command leslie update.
