@@ -766,7 +766,7 @@ var table = [...]Entry{
 		Code: RunBudget, Name: "RunBudget", Kind: "run_budget", Expected: true,
 		Title:       "Limit of a run reached",
 		Template:    "The run of '{threadId}' reached its limit: {reason}",
-		Explanation: "Its agent was ended after a turn. What it did stands, and its session can go on.",
+		Explanation: "Its agent was ended. What it did stands, and its session can go on.",
 		Causes:      []string{"The turns, tokens or cost that the run may use were used up."},
 		Hint:        "Look at what it did, then run it again with a higher limit",
 		Recoverable: true,

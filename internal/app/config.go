@@ -58,6 +58,9 @@ type Config struct {
 		Default   *permit.Verdict `json:"default"`
 		MaxTokens int64           `json:"maxTokens"`
 		MaxCost   float64         `json:"maxCost"`
+		// MaxTime is how long a run may work, MaxTurnTime how long one turn of it.
+		MaxTime     *string `json:"maxTime"`
+		MaxTurnTime *string `json:"maxTurnTime"`
 		// Fallback are the agents that go on when one may use nothing more for now.
 		Fallback []string `json:"fallback"`
 		Parallel int      `json:"parallel"`
@@ -459,7 +462,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // file may contain. A key in a group is prefixed with the group's name.
 func ConfigKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
-		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.parallel", "run.fallback",
+		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
 		"run.startTimeout"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
 }
@@ -571,7 +574,8 @@ func (cfg Config) check(path string) error {
 	for _, d := range []struct {
 		key, like string
 		value     *string
-	}{{"claimFor", "1h", cfg.ClaimFor}, {"run.startTimeout", "90s", cfg.Run.StartTimeout}} {
+	}{{"claimFor", "1h", cfg.ClaimFor}, {"run.startTimeout", "90s", cfg.Run.StartTimeout}, {"run.maxTime", "2h", cfg.Run.MaxTime},
+		{"run.maxTurnTime", "30m", cfg.Run.MaxTurnTime}} {
 		if d.value == nil {
 			continue
 		}

@@ -18,6 +18,7 @@
 //	STOP[[n]]        ends the turn
 //	SAYS[[text]]     says the text
 //	LIMIT[[text]]    ends the turn with an error that has the text
+//	SPENDS[[in cost]] says again and again what it has used, that much more each time, until it is cancelled
 //	HANG[[]]         ends the turn only when it is cancelled
 //	DEAF[[]]         does not read any more
 //	LEAVE[[]]        leaves a process behind, in a session of its own
@@ -275,6 +276,8 @@ func (a *agent) turn(m message, text string) {
 				amount, _ := strconv.ParseFloat(f[2], 64)
 				a.update(map[string]any{"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": map[string]any{"amount": amount, "currency": "USD" + hostile()}})
 			}
+		case "SPENDS":
+			stop = a.spends(what)
 		case "SAYS":
 			a.say(what)
 		case "LATE":
@@ -296,6 +299,21 @@ func (a *agent) turn(m message, text string) {
 	if late != "" {
 		a.say("late: " + late + " ")
 		a.do("ASK", late)
+	}
+}
+
+// spends says what it uses until the turn is cancelled.
+func (a *agent) spends(each string) (stop string) {
+	var tokens int
+	var cost float64
+	_, _ = fmt.Sscan(each, &tokens, &cost)
+	for n := 1; ; n++ {
+		a.update(map[string]any{"sessionUpdate": "usage_update", "used": n * tokens, "size": 1000000, "cost": map[string]any{"amount": float64(n) * cost, "currency": "USD"}})
+		select {
+		case <-a.cancelled:
+			return "cancelled"
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
 }
 

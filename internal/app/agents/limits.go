@@ -71,5 +71,6 @@ var (
 	ErrRunOver    = errors.New("the thread had ended, and the turn went on")
 	ErrRunSilent  = errors.New("the agent gave no sign of life")
 	ErrRunParks   = errors.New("nobody decided in time")
+	ErrRunSpent   = errors.New("it has used what it may")
 	ErrRunJunk    = errors.New("the agent printed too many lines that are no messages")
 )

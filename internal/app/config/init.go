@@ -178,9 +178,11 @@ func configTemplate() []string {
     // "startTimeout": "1m",
     // Agents also get leslie's tools, by the Model Context Protocol: leslie help mcp.
     // "mcp": true,
-    // A run ends after a turn by which it has used so much.
+    // A run ends, in the middle of a turn too, when it has used so much.
     // "maxTokens": 2000000,
     // "maxCost": 5.0,
+    // "maxTime": "2h",
+    // "maxTurnTime": "30m",
   },
 
   // Projects whose commands may run, by their absolute paths, or as leslie config trust

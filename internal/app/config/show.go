@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -197,7 +198,7 @@ func (l *configList) key(key string) {
 	case "run.ask", "run.deny":
 		l.choose(key, l.mine[key], nil, nil)
 		l.further(key, true)
-	case "run.default", "run.maxTokens", "run.maxCost", "run.parallel":
+	case "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel":
 		l.narrowest(key)
 	default:
 		l.choose(key, l.mine[key], l.theirs[key], configBuiltIn()[key])
@@ -244,6 +245,11 @@ func (l *configList) narrowest(key string) {
 		less = !limited || a < b
 	case string:
 		b, set := mine.(string)
+		if d, err := time.ParseDuration(a); err == nil {
+			own, _ := time.ParseDuration(b)
+			less = !set || d < own
+			break
+		}
 		less = !set && permit.Verdict(a) != permit.Allow || set && app.Narrower(permit.Verdict(a), permit.Verdict(b))
 	}
 	if less {

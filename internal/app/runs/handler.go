@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,6 +43,11 @@ type runHandler struct {
 	before   []thread.Cost // of what the session may tell again
 	earlier  []thread.Cost // of this run, before this process
 	reported *acp.Cost
+	used     thread.Use // when the turn began
+	context  int64      // tokens that the agent has read in the turn at least: those of its context
+	began    time.Time  // the turn
+	told     time.Time  // when it was last recorded what the turn has cost so far
+	spent    string     // which limit the turn has reached
 
 	about RunEvent // what all events have, as of the last operation
 }
@@ -73,6 +80,65 @@ func (h *runHandler) beginTurn(turn context.Context, cancel context.CancelCauseF
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turn, h.cancel, h.first, h.last, h.words = turn, cancel, first, h.now(), ""
+	h.used, h.context, h.began, h.spent = h.s.run.Used, 0, h.last, ""
+}
+
+func (h *runHandler) turnBegan() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.began
+}
+
+// soFar is what the run has used, as far as the agent says it during a turn. The caller holds
+// the lock.
+func (h *runHandler) soFar() thread.Use {
+	used := h.used
+	if h.reported != nil {
+		used.Cost = h.costs(*h.reported)
+	}
+	if h.context > 0 {
+		used = used.Plus(thread.Use{Input: &h.context})
+	}
+	return used
+}
+
+// costsMore reports whether the turn has cost what is not recorded yet, what the run has cost
+// by then, and when to look again: soon for the first time, then every so long.
+func (h *runHandler) costsMore(now time.Time, every time.Duration) (more bool, cost []thread.Cost, again time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.told.IsZero() && now.Sub(h.began) < time.Minute {
+		again = time.Second
+	}
+	cost, again = h.about.Used.Cost, cmp.Or(again, every)
+	if h.reported == nil || now.Sub(h.told) < every {
+		return false, cost, again
+	}
+	if is := h.costs(*h.reported); !slices.Equal(is, cost) {
+		h.told = now
+		return true, is, every
+	}
+	return false, cost, again
+}
+
+// spend ends the turn because a limit is reached.
+func (h *runHandler) spend(limit string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spendLocked(limit)
+}
+
+func (h *runHandler) spendLocked(limit string) {
+	if h.spent == "" && h.cancel != nil {
+		h.spent = limit
+		h.cancel(agents.ErrRunSpent)
+	}
+}
+
+func (h *runHandler) spentFor() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.spent
 }
 
 func (h *runHandler) now() time.Time { return h.s.c.Now() }
@@ -214,7 +280,7 @@ func (h *runHandler) Update(kind string, raw json.RawMessage) {
 	h.s.log.Put(transcript.Update, raw)
 }
 
-// noteUsage keeps what the agent says of its use.
+// noteUsage keeps what the agent says of its use, and ends the turn at a limit.
 func (h *runHandler) noteUsage(u acp.UsageUpdate) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -223,6 +289,10 @@ func (h *runHandler) noteUsage(u acp.UsageUpdate) {
 	}
 	if len(agents.LimitsIn(u.Meta, h.now())) > 0 {
 		h.usage = u.Meta
+	}
+	h.context = max(h.context, u.Used)
+	if reached := h.s.limits.reached(0, h.soFar()); reached != "" {
+		h.spendLocked(reached)
 	}
 }
 

@@ -53,9 +53,11 @@ type RunRequest struct {
 	Turns  int    // 0: DefaultTurns
 	Mode   *string
 	Ask    AskMode // "": AskPerson
-	// MaxTokens and MaxCost limit what the run may use; 0: what the configuration says.
+	// MaxTokens and MaxCost limit what the run may use, MaxTime how long it may work in this
+	// call; 0: what the configuration says.
 	MaxTokens int64
 	MaxCost   float64
+	MaxTime   time.Duration
 	// Guide is what an agent has to know of leslie. Context renders the context of the
 	// thread for somebody who works in a folder, and says which messages it shows.
 	Guide   string
@@ -90,6 +92,9 @@ func (in RunRequest) Faults(name app.Names) []app.Fault {
 	}
 	if in.MaxCost < 0 || math.IsNaN(in.MaxCost) || math.IsInf(in.MaxCost, 0) {
 		k.Add("MaxCost", "", "must be an amount")
+	}
+	if in.MaxTime < 0 {
+		k.Add("MaxTime", in.MaxTime.String(), "must not be negative")
 	}
 	return k.Faults
 }
@@ -235,7 +240,9 @@ type runLimits struct {
 	turns  int
 	tokens int64
 	cost   float64
-	tools  bool // leslie's own, by a server that the agent starts
+	time   time.Duration // of this call
+	turn   time.Duration // of one turn
+	tools  bool          // leslie's own, by a server that the agent starts
 }
 
 // RunRules combines the rules of the user, of the project, and those that hold for
@@ -264,7 +271,7 @@ func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLim
 	if rules.Default == permit.Allow && user.Run.Default == nil {
 		rules.Default = permit.Ask // only the user widens
 	}
-	limits := runLimits{turns: in.Turns, tokens: in.MaxTokens, cost: in.MaxCost, tools: user.Run.MCP}
+	limits := runLimits{turns: in.Turns, tokens: in.MaxTokens, cost: in.MaxCost, time: in.MaxTime, tools: user.Run.MCP}
 	if limits.turns == 0 {
 		limits.turns = DefaultTurns
 	}
@@ -274,11 +281,21 @@ func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLim
 	if limits.cost == 0 {
 		limits.cost = lower(user.Run.MaxCost, project.Run.MaxCost)
 	}
+	if limits.time == 0 {
+		limits.time = lower(duration(user.Run.MaxTime), duration(project.Run.MaxTime))
+	}
+	limits.turn = lower(duration(user.Run.MaxTurnTime), duration(project.Run.MaxTurnTime))
 	return rules, limits, nil
 }
 
+// duration is one of a configuration that was checked; 0 for none.
+func duration(text *string) time.Duration {
+	d, _ := time.ParseDuration(app.Deref(text))
+	return d
+}
+
 // lower returns the lower of two limits; 0 is none.
-func lower[N int | int64 | float64](a, b N) N {
+func lower[N int | int64 | float64 | time.Duration](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}

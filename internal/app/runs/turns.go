@@ -35,6 +35,7 @@ type runTimes struct {
 	tool    time.Duration   // the same while a tool runs: an hour
 	asking  time.Duration   // for a person's decision: 10 minutes
 	finish  time.Duration   // for the turn in which the thread was ended: a minute
+	usage   time.Duration   // between two records of what a turn has cost so far: 15 seconds
 	restart []time.Duration // before an agent that died in a turn is started again
 }
 
@@ -48,6 +49,7 @@ func (t runTimes) filled() runTimes {
 	or(&t.tool, time.Hour)
 	or(&t.asking, 10*time.Minute)
 	or(&t.finish, time.Minute)
+	or(&t.usage, 15*time.Second)
 	if t.restart == nil {
 		t.restart = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute}
 	}
@@ -75,6 +77,7 @@ type supervisor struct {
 	folder  string // of the transcript
 	errors  *errorLog
 	woke    string // why it goes on with what was parked, for the agent
+	began   time.Time
 
 	handler *runHandler
 	agent   *runner.Agent
@@ -94,7 +97,7 @@ type supervisor struct {
 
 // supervise runs the agent to its end.
 func (s *supervisor) supervise() error {
-	s.in.times = s.in.times.filled()
+	s.in.times, s.began = s.in.times.filled(), s.c.Now()
 	s.handler, s.exhausted = newRunHandler(s), map[string]time.Time{}
 	s.told, s.refused = map[thread.InjectionID]bool{}, map[string]bool{}
 	again := s.run.Turns > 0 || s.run.SessionID != ""
@@ -391,7 +394,12 @@ func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (sleep ti
 	if cause != nil {
 		return 0, cause
 	}
-	renew := false
+	left, cause := s.timeLeft(now)
+	if cause != nil {
+		return 0, cause
+	}
+	renew, used, again := s.handler.costsMore(now, s.in.times.usage)
+	sleep = min(sleep, left, again)
 	_, err := c.View(func(st *thread.State) error {
 		t, err := st.Thread(string(s.id))
 		if err != nil {
@@ -421,14 +429,35 @@ func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (sleep ti
 		}):
 			cause = agents.ErrRunUrgent
 		default:
-			renew = held == nil || held.Until.Sub(now) < thread.RunClaim/2
+			renew = renew || held == nil || held.Until.Sub(now) < thread.RunClaim/2
 		}
 		return nil
 	})
-	if err == nil && renew {
-		_ = s.record("run claim", func(*thread.Run) {})
+	if err == nil && cause == nil && renew {
+		_ = s.record("run claim", func(r *thread.Run) { r.Used.Cost = used })
 	}
 	return sleep, cause
+}
+
+// timeLeft returns how long the turn may go on, and the cause that ends it if that is over.
+func (s *supervisor) timeLeft(now time.Time) (left time.Duration, cause error) {
+	left = app.LongestSleep
+	for _, l := range []struct {
+		limit time.Duration
+		since time.Time
+		what  string
+	}{{s.limits.time, s.began, "it has worked for "}, {s.limits.turn, s.handler.turnBegan(), "its turn has taken "}} {
+		if l.limit == 0 {
+			continue
+		}
+		over := l.limit - now.Sub(l.since)
+		if over <= 0 {
+			s.handler.spend(l.what + l.limit.String())
+			return 0, agents.ErrRunSpent
+		}
+		left = min(left, over)
+	}
+	return left, nil
 }
 
 // judge records the end of a turn, and says how the run ends because of it, nil if it goes
@@ -438,6 +467,7 @@ func (s *supervisor) look(shown []thread.InjectionID, over *time.Time) (sleep ti
 //	a signal                                    ends: interrupted
 //	somebody stopped the run                    ends: stopped
 //	its thread has another run or holder        ends: failed, T108
+//	a limit of what the run may use is reached  ends: budget, T706
 //	the agent said nothing that can be read     ends: failed, T703
 //	its end could not be recorded               ends: failed
 //	an error or silence, and a limit is met     goes on with the next agent, or is parked (limit)
@@ -473,6 +503,8 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 		return stoppedBy(s.run.Asked)
 	case errors.Is(cause, agents.ErrRunLost):
 		return &runEnd{stop: thread.RunFailed, reason: agents.ErrRunLost.Error(), err: lostThread(s)}
+	case errors.Is(cause, agents.ErrRunSpent):
+		return &runEnd{stop: thread.RunBudget, reason: s.handler.spentFor()}
 	case errors.Is(cause, agents.ErrRunJunk):
 		return endOf(thread.RunFailed, codes.AgentConnection.New(fact.Of("reason", agents.ErrRunJunk.Error())))
 	case failed != nil:
@@ -647,6 +679,9 @@ func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd,
 	}
 	if reason := s.limits.reached(s.turns, s.run.Used); reason != "" {
 		return "", nil, &runEnd{stop: thread.RunBudget, reason: reason}, nil
+	}
+	if l := s.limits.time; l > 0 && s.c.Now().Sub(s.began) >= l {
+		return "", nil, &runEnd{stop: thread.RunBudget, reason: "it has worked for " + l.String()}, nil
 	}
 	parts := s.handler.takeRefusals()
 	cut, news := s.cut, s.news

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/guide"
@@ -55,6 +56,7 @@ func Run() *cli.Command {
 			cli.NewFlag("mode", cli.AnyText("MODE"), "the agent's own mode of asking"),
 			cli.NewFlag("max-tokens", cli.ANumber("N"), "end a run that has used N tokens"),
 			cli.NewFlag("max-cost", cli.AnAmount(), "end a run that has cost that much"),
+			cli.NewFlag("max-time", cli.ADuration(), "end a run that has worked for so long"),
 			cli.Toggle("follow", "print what it says and does"),
 			cli.Toggle("detach", "go on in the background (leslie run list)"),
 		},
@@ -73,6 +75,7 @@ func runRun(c *cli.Call) (cli.Data, error) {
 		},
 	}
 	in.MaxCost, _ = strconv.ParseFloat(c.Text("max-cost"), 64) // checked with the line
+	in.MaxTime, _ = time.ParseDuration(c.Text("max-time"))
 	in.Mode = c.Optional("mode")
 	defer followRun(c, &in)()
 	if c.Has("new") || c.Faulty("new") {
