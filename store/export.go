@@ -117,6 +117,27 @@ func (s *Store) Kept(ctx context.Context, fn func(op thread.OperationID, list []
 	})
 }
 
+// Displaced returns the list of what an operation displaced and no list of its own names, by
+// places in the store's folder; empty if there is none. Errors: T509.
+func (s *Store) Displaced(op thread.OperationID) (Manifest, error) {
+	if !saferoot.SingleName(string(op)) {
+		return nil, nil
+	}
+	data, _, err := saferoot.ReadRegular(s.Path(content.Kept + "/" + string(op)))
+	var damage saferoot.Damage
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.disk.ReadFailed(err)
+	}
+	m, err := content.Decode(data)
+	if err != nil {
+		return nil, nil //nolint:nilerr // damaged: doctor tells
+	}
+	return m, nil
+}
+
 // RawFile is what lies in the store's folder, with leslie's own files.
 type RawFile struct {
 	Path       string // from the store's folder

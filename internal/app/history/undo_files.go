@@ -218,14 +218,27 @@ func inTheWay(back []changes.File, moved []string, entries []store.Entry) (out [
 	return out
 }
 
-// remakeFolders stages the folders of restored threads, with what they inherited when
-// they were spawned.
+// remakeFolders stages the folders of restored threads: as the undo found them that removed
+// them, or else with what they inherited when they were spawned, or got by an import.
 func (u *Undoing) remakeFolders() error {
+	var displaced store.Manifest
+	if len(u.in.Remade) > 0 {
+		var err error
+		if displaced, err = u.c.Store().Displaced(u.op.ID); err != nil {
+			return err
+		}
+	}
 	for _, t := range u.in.Remade {
 		name := "thread/" + string(t.ID)
-		filled := false
+		had := below(displaced, app.ThreadPlace(t.ID))
+		filled := len(had) > 0
+		if filled {
+			if err := u.stage.Materialize(u.c.Context(), had, name, false); err != nil {
+				return err
+			}
+		}
 		for _, share := range t.Shared {
-			if share.How == "spawn" {
+			if share.How == "spawn" && len(had) == 0 {
 				if err := u.materialize(share.Manifest, name, false); err != nil {
 					return err
 				}
@@ -256,6 +269,20 @@ func (u *Undoing) remakeFolders() error {
 		u.steps = append(u.steps, step)
 	}
 	return nil
+}
+
+// below returns the files of a list that are in a thread's folder, by their paths in it, without
+// the copies of references.
+func below(all store.Manifest, folder string) (out store.Manifest) {
+	for _, f := range all {
+		rel, in := strings.CutPrefix(f.Path, folder+"/")
+		if !in || strings.HasPrefix(rel, store.InheritedDir+"/") {
+			continue
+		}
+		f.Path = rel
+		out = append(out, f)
+	}
+	return out
 }
 
 // putBackCopies stages the frozen copies of references whose threads kept their
