@@ -57,7 +57,8 @@ func resolveTool() tool {
 			must(argument{name: "merge", kind: text, about: "its id"}),
 			{name: "conflict", kind: text, about: "a conflict's id, or a path for all of its conflicts (default: every open one)"},
 			{name: "take", kind: text, oneOf: takes},
-			{name: "content", kind: text, about: "instead of take: the text for the conflict"},
+			{name: "content", kind: text, about: "instead of take: the text for the conflict, without the lines around it"},
+			{name: "whole", kind: toggle, about: "content is the whole file at the path"},
 			{name: "replace", kind: toggle, about: "also replace earlier answers"},
 			{name: "reason", kind: text, about: "why"},
 			{name: "action", kind: text, oneOf: []string{doShow, doApply, doAbort}, about: "instead of a decision"},
@@ -70,7 +71,7 @@ func resolveTool() tool {
 func runResolve(c *call) (any, error) {
 	id, action := c.text("merge"), c.text("action")
 	decides := c.has("take") || c.has("content")
-	for _, name := range []string{"take", "content", "replace", "reason"} {
+	for _, name := range []string{"take", "content", "whole", "replace", "reason"} {
 		switch {
 		case !c.has(name):
 		case action != "":
@@ -107,7 +108,11 @@ func decide(c *call, id string) (any, error) {
 		if choice.About == "" {
 			c.fault("conflict", "", "conflict is missing: content needs the conflict or the path that it is for")
 		}
+		choice.Whole = c.on("whole")
 		choice.Take, choice.Content = merge.TakeText, func() ([]byte, error) { return []byte(content), nil }
+	}
+	if c.has("whole") && c.has("take") {
+		c.fault("whole", "", "whole goes with content")
 	}
 	in := merges.MergeResolveRequest{Merge: id, Choice: choice}
 	if len(c.faults) == 0 {

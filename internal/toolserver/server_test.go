@@ -382,6 +382,46 @@ func TestAMergeIsResolvedAndApplied(t *testing.T) {
 	assert.Equal(t, "T303", b.use(s, "resolve", map[string]any{"merge": id}).code())
 }
 
+func TestATextForAConflictNeverReplacesTheFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.write("main", "plan.md", "# Plan\none\n\ntwo\n\nthree\nend\n")
+	_, err := threads.Spawn(b.call(), threads.SpawnRequest{ID: "child", Intent: "Plan", Parent: "main", Inherit: thread.InheritFull})
+	require.NoError(t, err)
+	b.write("main", "plan.md", "# Plan\none of main\n\ntwo\n\nthree of main\nend\n")
+	b.write("child", "plan.md", "# Plan\none of child\n\ntwo\n\nthree of child\nend\n")
+	s := b.connect()
+	merged := b.use(s, "merge", map[string]any{"sources": []string{"child"}})
+	id := merged.error["details"].(map[string]any)["mergeId"].(string)
+	refused := b.use(s, "resolve", map[string]any{"merge": id, "conflict": "plan.md", "content": "one of both\n"})
+	assert.Equal(t, "T903", refused.code(), "%v", refused.all)
+	assert.Contains(t, refused.error["message"], "has 2 conflicts, and the content is for one")
+	open := b.use(s, "resolve", map[string]any{"merge": id})
+	first := open.all["conflicts"].([]any)[0].(map[string]any)["conflictId"]
+	require.Nil(t, b.use(s, "resolve", map[string]any{"merge": id, "conflict": first, "content": "one of both\n"}).error)
+	require.Nil(t, b.use(s, "resolve", map[string]any{"merge": id, "take": "ours"}).error)
+	require.Nil(t, b.use(s, "resolve", map[string]any{"merge": id, "action": "apply"}).error)
+	assert.Equal(t, "# Plan\none of both\n\ntwo\n\nthree of main\nend\n", b.read("main", "plan.md"))
+}
+
+func TestAPathWithOneConflictTakesItsText(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.diverge()
+	s := b.connect()
+	merged := b.use(s, "merge", map[string]any{"sources": []string{"child"}})
+	id := merged.error["details"].(map[string]any)["mergeId"].(string)
+	require.Nil(t, b.use(s, "resolve", map[string]any{"merge": id, "conflict": "plan.md", "content": "two of both\n"}).error)
+	whole := b.use(s, "resolve", map[string]any{"merge": id, "conflict": "plan.md", "content": "all of it\n", "whole": true, "replace": true})
+	require.Nil(t, whole.error, "%v", whole.all)
+	lost := whole.all["lost"].([]any)[0].(map[string]any)
+	assert.EqualValues(t, 3, lost["lines"])
+	assert.Equal(t, []any{"one", "two of main", "three"}, lost["text"])
+	require.Nil(t, b.use(s, "resolve", map[string]any{"merge": id, "conflict": "plan.md", "content": "two of both\n", "replace": true}).error)
+	require.Nil(t, b.use(s, "resolve", map[string]any{"merge": id, "action": "apply"}).error)
+	assert.Equal(t, "one\ntwo of both\nthree\n", b.read("main", "plan.md"))
+}
+
 func TestAMergeIsAborted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

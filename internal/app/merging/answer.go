@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leslie/codes"
@@ -244,6 +245,52 @@ type Choice struct {
 	// Content returns the text if Take is merge.TakeText. It is called only once the
 	// merge is known.
 	Content func() ([]byte, error)
+	// Whole: the content is that of the whole file at the path. Otherwise it is the text for
+	// a conflict, and a path with several needs one of them to be named.
+	Whole bool
+}
+
+// LostLines are lines of the target that a given content of a whole file lacks.
+type LostLines struct {
+	Path  string   `json:"path"`
+	Lines int      `json:"lines"`
+	Text  []string `json:"text"` // the first of them
+}
+
+// maxLost is how many lost lines of a file are listed.
+const maxLost = 10
+
+// lostBy returns what the answers take out of the target's files beyond what is in conflict.
+func (s *Session) lostBy(answers []Answer) (all []LostLines, err error) {
+	for _, one := range answers {
+		f, planned := s.file(one.About)
+		partly := slices.ContainsFunc(s.plan.Conflicts, func(c merge.Conflict) bool { return c.Path == one.About && !c.Whole() })
+		if one.Decision.Take != merge.TakeText || !planned || !partly || !f.Before.There() {
+			continue
+		}
+		before, err := s.inputs.reader.content(f.Before.Hash)
+		if err != nil {
+			return nil, err
+		}
+		has := map[string]int{}
+		for line := range strings.Lines(string(one.Decision.Text)) {
+			has[strings.TrimRight(line, "\r\n")]++
+		}
+		lost := LostLines{Path: one.About, Text: []string{}}
+		for line := range strings.Lines(string(before)) {
+			line = strings.TrimRight(line, "\r\n")
+			if has[line]--; has[line] >= 0 {
+				continue
+			}
+			if lost.Lines++; lost.Lines <= maxLost {
+				lost.Text = append(lost.Text, line)
+			}
+		}
+		if lost.Lines > 0 {
+			all = append(all, lost)
+		}
+	}
+	return all, nil
 }
 
 // Choose records a choice as the use case's own operation. Errors: those of Answer,
@@ -281,6 +328,10 @@ func (s *Session) Choose(c Choice) (*Result, error) {
 	if err := a.follow(); err != nil {
 		return nil, err
 	}
+	lost, err := s.lostBy(answers)
+	if err != nil {
+		return nil, err
+	}
 	return s.call.Commit(a.prepare(), func(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
 		if err := a.rule(st, stamp); err != nil {
 			return nil, "", err
@@ -289,7 +340,7 @@ func (s *Session) Choose(c Choice) (*Result, error) {
 			return nil, "", err
 		}
 		r := s.decided(a.about)
-		r.Replaced = a.replaced
+		r.Replaced, r.Lost = a.replaced, lost
 		return r, s.record.Target, nil
 	})
 }
@@ -362,6 +413,13 @@ func (c choosing) answers() ([]Answer, error) {
 		}
 	}
 	named, path := len(found) == 1 && c.About != found[0].Path, c.About != ""
+	if c.Take == merge.TakeText && !named && !c.Whole && !found[0].Whole() {
+		if len(found) > 1 {
+			return nil, c.noChoice(quoted(c.About) + " has " + strconv.Itoa(len(found)) + " conflicts, and the content is for one").
+				WithHint("Name the CONFLICT that it is for, or say that it is the whole file")
+		}
+		named = true
+	}
 	whole := path && !named && (c.Take == merge.TakeText || c.Take == merge.TakeDelete)
 	switch {
 	case named && path:

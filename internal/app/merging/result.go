@@ -49,6 +49,8 @@ type Result struct {
 	Approval        *Approval `json:"approval,omitempty"`
 	// Refused says why a queued merge has not landed when somebody last tried.
 	Refused *thread.Refused `json:"refused,omitempty"`
+	// Lost has the lines of the target that a content given for a whole file lacks.
+	Lost []LostLines `json:"lost,omitempty"`
 	// Replaced is the number of earlier decisions that a choice replaced.
 	Replaced int `json:"replaced,omitempty"`
 	// Resumed: the merge was pending, and the line that began it was repeated.

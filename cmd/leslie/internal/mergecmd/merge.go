@@ -65,6 +65,15 @@ func (d MergeText) Text(p *page.Page) {
 	if d.Replaced > 0 {
 		p.Line("replaced %s", page.Many(d.Replaced, "earlier answer"))
 	}
+	for _, l := range d.Lost {
+		p.Line("%s loses %s of %s:", l.Path, page.Many(l.Lines, "line"), d.Target)
+		for _, line := range l.Text {
+			p.Line("  - %s", line)
+		}
+		if more := l.Lines - len(l.Text); more > 0 {
+			p.Line("  and %s", page.Many(more, "other line"))
+		}
+	}
 	if d.Resolved+d.Unresolved > 0 {
 		p.Line("conflicts: %d resolved, %d unresolved", d.Resolved, d.Unresolved)
 	}

@@ -131,7 +131,7 @@ func runMergeResolve(c *cli.Call) (cli.Data, error) {
 		in.Additions, in.Take = true, merge.TakeBoth
 	}
 	if c.Has("file") {
-		in.Take = merge.TakeText
+		in.Take, in.Whole = merge.TakeText, true
 		in.Content = func() ([]byte, error) { return readFile(c, c.Text("file")) }
 	}
 	return runMerging(c, merges.MergeResolve, in)
