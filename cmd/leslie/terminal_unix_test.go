@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,15 +39,40 @@ func process(t *testing.T, b *bench, env []string, args ...string) *exec.Cmd {
 func onTerminal(t *testing.T, b *bench, env []string, args ...string) (string, int) {
 	t.Helper()
 	cmd := process(t, b, env, args...)
-	terminal, err := pty.Start(cmd)
+	terminal, tty, err := pty.Open()
 	require.NoError(t, err)
 	defer terminal.Close()
+	name := tty.Name()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, cmd.Start())
+	require.NoError(t, tty.Close())
 	var out bytes.Buffer
-	// Linux answers EIO once the last process has left the terminal.
-	if _, err := io.Copy(&out, terminal); err != nil && !errors.Is(err, syscall.EIO) {
-		require.NoError(t, err)
+	copied := make(chan error, 1)
+	go func() { _, err := io.Copy(&out, terminal); copied <- err }()
+	status := exitStatus(t, cmd.Wait())
+	select {
+	case err := <-copied: // Linux answers EIO once the last process has left the terminal
+		if err != nil && !errors.Is(err, syscall.EIO) {
+			require.NoError(t, err)
+		}
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "a process stayed on the terminal", "leslie %s ended with %d; still there: %v", strings.Join(args, " "), status, processesWith(name))
 	}
-	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, cmd.Wait())
+	return strings.ReplaceAll(out.String(), "\r\n", "\n"), status
+}
+
+// processesWith returns the command lines of the processes that have a file open, as far as
+// the system says.
+func processesWith(name string) (lines []string) {
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && to == name {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "cmdline"))
+			lines = append(lines, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return slices.Compact(lines)
 }
 
 // interrupt types Ctrl-C. A terminal sends the signal first and then drops unread output,
