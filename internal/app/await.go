@@ -26,8 +26,8 @@ const LongestSleep = time.Minute
 // number of times. wake is when time alone may change the result, zero for never
 // (Await itself watches for Expire). A patience above zero ends the wait with T109
 // (details: durationMs), after a last look. Errors: those of look and of a view, T904.
-func Await(c *Call, patience time.Duration, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
-	CatchSignals(c)
+func (c *Call) Await(patience time.Duration, look func(s *thread.State) (done bool, wake time.Time, err error)) error {
+	c.CatchSignals()
 	c.waited = true
 	ctx, cancel := c.ctx, context.CancelFunc(func() {})
 	if patience > 0 {
@@ -62,7 +62,7 @@ func Await(c *Call, patience time.Duration, look func(s *thread.State) (done boo
 // listen only when Done is first called. A call that waits calls it at the start; a call
 // that commits and then waits calls it before the commit, so that its caller learns what
 // was recorded.
-func CatchSignals(c *Call) { c.ctx.Done() }
+func (c *Call) CatchSignals() { c.ctx.Done() }
 
 // Again is the key of a context's value, a <-chan struct{} that is closed when somebody who
 // has interrupted a call does it once more, because it takes too long to end. A context may do
@@ -70,7 +70,7 @@ func CatchSignals(c *Call) { c.ctx.Done() }
 type Again struct{}
 
 // InterruptedAgain returns that channel, nil if there is none.
-func InterruptedAgain(c *Call) <-chan struct{} {
+func (c *Call) InterruptedAgain() <-chan struct{} {
 	again, _ := c.ctx.Value(Again{}).(<-chan struct{})
 	return again
 }

@@ -9,7 +9,7 @@ import (
 // merges, open requests, open questions, or objectives that are not done. With of, a
 // thread, they are that thread's; ok is false if of names no thread, or a record of the
 // table itself. Errors: those of reading.
-func Candidates(c *Call, table, of string) (all []codes.Candidate, ok bool, err error) {
+func (c *Call) Candidates(table, of string) (all []codes.Candidate, ok bool, err error) {
 	c.ReadOnly()
 	_, err = c.View(func(s *thread.State) error {
 		var id thread.ThreadID
@@ -38,7 +38,7 @@ func Candidates(c *Call, table, of string) (all []codes.Candidate, ok bool, err 
 
 // Named reports whether arg has the id or a prefix of a record of a table; for a question
 // also of a thread, for whose question it stands. Errors: those of reading.
-func Named(c *Call, table, arg string) (named bool, err error) {
+func (c *Call) Named(table, arg string) (named bool, err error) {
 	c.ReadOnly()
 	_, err = c.View(func(s *thread.State) error {
 		named = isRecord(s, table, arg)

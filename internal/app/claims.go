@@ -8,14 +8,14 @@ import (
 
 // RespectClaim applies, inside a rule, the rule about threads that somebody else has
 // claimed: see thread.State.RespectClaim. Errors: T101, T105, T108.
-func RespectClaim(c *Call, s *thread.State, id string, stamp thread.Stamp) error {
+func (c *Call) RespectClaim(s *thread.State, id string, stamp thread.Stamp) error {
 	found, err := s.RespectClaim(id, stamp)
 	c.Warn(found...)
 	return err
 }
 
 // RunsAlready is T108 for a thread that another process runs.
-func RunsAlready(c *Call, id thread.ThreadID) error {
+func (c *Call) RunsAlready(id thread.ThreadID) error {
 	until := c.Now().Add(thread.RunClaim)
 	_, _ = c.View(func(s *thread.State) error {
 		if t, err := s.Thread(string(id)); err == nil && t.Claim != nil {

@@ -100,7 +100,7 @@ const (
 )
 
 // Configs reads both files. Errors: T903 naming file and key, T509.
-func Configs(c *Call) (user, project Config, err error) {
+func (c *Call) Configs() (user, project Config, err error) {
 	if user, err = UserConfig(c.project.env); err != nil {
 		return user, project, err
 	}
@@ -181,19 +181,19 @@ func (e Environment) NoProject() string {
 }
 
 // Configured returns the settings for a call that runs no configured command.
-func Configured(c *Call) (Settings, error) {
-	user, project, err := Configs(c)
+func (c *Call) Configured() (Settings, error) {
+	user, project, err := c.Configs()
 	return Combine(user, project), err
 }
 
-// SettingsOf reads both files. It warns of an untrusted project's command (W305) and
+// Settings reads both files. It warns of an untrusted project's command (W305) and
 // leaves it out. Errors: those of configs.
-func SettingsOf(c *Call) (Settings, error) {
-	user, project, err := Configs(c)
+func (c *Call) Settings() (Settings, error) {
+	user, project, err := c.Configs()
 	if err != nil {
 		return Settings{}, err
 	}
-	choose := Chooser(c, user, project)
+	choose := c.Chooser(user, project)
 	out := Combine(user, project)
 	out.Agent = choose("merge.agent", user.Merge.Agent, project.Merge.Agent)
 	out.Validate = choose("merge.validate", user.Merge.Validate, project.Merge.Validate)
@@ -203,7 +203,7 @@ func SettingsOf(c *Call) (Settings, error) {
 
 // Chooser returns how a call chooses between the user's own command and the project's,
 // which runs only if the user trusts the project (else W305); "" for none.
-func Chooser(c *Call, user, project Config) func(key string, mine, theirs *string) string {
+func (c *Call) Chooser(user, project Config) func(key string, mine, theirs *string) string {
 	return func(key string, mine, theirs *string) string {
 		switch {
 		case mine != nil:

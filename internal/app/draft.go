@@ -228,7 +228,7 @@ func (b *batch) rehearse() error {
 	var failed []LineError
 	var first error
 	for i, l := range b.lines {
-		Report(b.c, Progress{What: "running the lines", Done: int64(i), Total: int64(len(b.lines))})
+		b.c.Report(Progress{What: "running the lines", Done: int64(i), Total: int64(len(b.lines))})
 		err := b.run(l)
 		if err == nil {
 			continue

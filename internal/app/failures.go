@@ -50,7 +50,7 @@ func (c *Call) Finish(failure *codes.Error) {
 // suspend the thread that the caller speaks for. A success ends a row of failures; for
 // a call that only reads this matters only if the mistake limit applies.
 func trackFailures(c *Call, failure *codes.Error) {
-	limited := c.caller.Thread != "" && !ByPerson(c)
+	limited := c.caller.Thread != "" && !c.ByPerson()
 	if failure == nil {
 		if c.note == "" && (limited || !c.request.ReadOnly) && failedLast(c) {
 			c.note = NoteRecovered
@@ -198,7 +198,7 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 	})
 	if err == nil && suspended.ID != "" {
 		c.Warn(warnings.ThreadSuspended.New(fact.Of("threadId", suspended.ID), fact.Of("count", count), fact.Of("lastCode", m.LastCode)))
-		Notify(c, []WaitingItem{{WaitingSuspended, string(suspended.ID), suspended.ID, suspended.Title, "leslie status " + string(suspended.ID)}})
+		c.Notify([]WaitingItem{{WaitingSuspended, string(suspended.ID), suspended.ID, suspended.Title, "leslie status " + string(suspended.ID)}})
 		c.Warn(commit.Warnings...) // W505: the suspension may not be on disk
 	}
 }
@@ -206,7 +206,7 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 // mistakeLimit returns the configured limit; use cases that need the configuration
 // report it if it cannot be read.
 func mistakeLimit(c *Call) int {
-	set, err := Configured(c)
+	set, err := c.Configured()
 	if err != nil {
 		return DefaultMistakeLimit
 	}

@@ -50,7 +50,7 @@ func heardOf(c *Call, t thread.Thread, held *thread.Claim) time.Time {
 		}
 	}
 	later(c.store.HeardOf(held.Holder))
-	later(Worked(c, t))
+	later(c.Worked(t))
 	if held.Holder == thread.RunHolder(t.ID) {
 		later(held.Until.Add(-held.For)) // its process extended it
 		later(c.store.RunHeardOf(t.ID, transcript.Name))
@@ -63,8 +63,8 @@ func heardOf(c *Call, t thread.Thread, held *thread.Claim) time.Time {
 
 // Worked returns when the folder of a thread's artifacts, or what git keeps of its worktree,
 // last changed, as far as a few files say; the zero time for none that is there.
-func Worked(c *Call, t thread.Thread) (at time.Time) {
-	signs := []string{Absolute(c, ThreadPath(t.ID))}
+func (c *Call) Worked(t thread.Thread) (at time.Time) {
+	signs := []string{c.Absolute(ThreadPath(t.ID))}
 	if code := t.OwnedCode(); code != nil && code.State == thread.CodeReady && code.Admin != "" {
 		for _, name := range []string{"index", "HEAD", "logs/HEAD", "COMMIT_EDITMSG"} {
 			signs = append(signs, filepath.Join(code.Admin, name))

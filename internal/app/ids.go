@@ -5,7 +5,7 @@ import (
 )
 
 // NewCheckpointID returns an id that no checkpoint of a thread has.
-func NewCheckpointID(c *Call, t thread.Thread) thread.CheckpointID {
+func (c *Call) NewCheckpointID(t thread.Thread) thread.CheckpointID {
 	return thread.CheckpointID(c.NewID("", thread.PrefixCheckpoint, func(id string) bool {
 		_, err := t.CheckpointOf(id)
 		return err == nil
@@ -13,7 +13,7 @@ func NewCheckpointID(c *Call, t thread.Thread) thread.CheckpointID {
 }
 
 // NewApprovalID returns an id that no approval has.
-func NewApprovalID(c *Call, s *thread.State) thread.ApprovalID {
+func (c *Call) NewApprovalID(s *thread.State) thread.ApprovalID {
 	return thread.ApprovalID(c.NewID("", thread.PrefixApproval, func(id string) bool {
 		_, taken := s.Approvals.Peek(id)
 		return taken

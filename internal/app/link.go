@@ -84,7 +84,7 @@ func askLog(c *Call) (err error) {
 // Refresh brings this machine's copy up to date, once for each call: unless somebody
 // follows the log. Whatever looks at the store before it writes calls it. Errors: T402, T512,
 // T904.
-func Refresh(c *Call) error {
+func (c *Call) Refresh() error {
 	if c.project.link == nil || c.refreshed || c.draft != nil {
 		return nil
 	}
@@ -96,11 +96,11 @@ func Refresh(c *Call) error {
 
 // Fetch brings the files of these threads here that other machines have published. What
 // only reads goes on with what is here if that fails. Errors: those of Store.Fetch.
-func Fetch(c *Call, ids ...thread.ThreadID) error {
+func (c *Call) Fetch(ids ...thread.ThreadID) error {
 	if c.project.link == nil || c.draft != nil {
 		return nil
 	}
-	if err := Refresh(c); err != nil {
+	if err := c.Refresh(); err != nil {
 		return err
 	}
 	notes, err := c.store.Fetch(c.ctx, c.LockWait(), ids...)

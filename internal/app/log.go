@@ -49,7 +49,7 @@ func logCall(c *Call, failure *codes.Error) {
 
 // LogFailure appends one more error to the log: a bug in leslie that appeared while
 // the result was shown.
-func LogFailure(c *Call, failure *codes.Error) {
+func (c *Call) LogFailure(failure *codes.Error) {
 	h := &logHandler{now: c.project.env.Now}
 	slog.New(h).LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, logAttrs(c, string(failure.Code()), failure.Facts())...)
 	_ = c.store.AppendLog(h.lines)

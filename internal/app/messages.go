@@ -25,7 +25,7 @@ type ShownMessages struct {
 // Show notes that the answer of a call shows these messages of a thread to the thread's
 // own agent. W105 speaks of the others alone. They count as read once MarkSeen was called,
 // which is for whoever has written the whole answer.
-func Show(c *Call, t thread.Thread, shown []thread.InjectionID) {
+func (c *Call) Show(t thread.Thread, shown []thread.InjectionID) {
 	if len(shown) == 0 {
 		return
 	}
@@ -39,13 +39,13 @@ func Show(c *Call, t thread.Thread, shown []thread.InjectionID) {
 }
 
 // Shown returns the messages that the answer of a call shows, nil if it shows none.
-func Shown(c *Call) *ShownMessages { return c.shown }
+func (c *Call) Shown() *ShownMessages { return c.shown }
 
 // InjectionsFile is the file in a thread's folder that keeps every injection.
 const InjectionsFile = store.MetaDir + "/injections.jsonl"
 
 // NewMessageID returns an id that no message has.
-func NewMessageID(c *Call, s *thread.State) thread.InjectionID {
+func (c *Call) NewMessageID(s *thread.State) thread.InjectionID {
 	return thread.InjectionID(c.NewID("", thread.PrefixInjection, s.InjectionExists))
 }
 
@@ -58,7 +58,7 @@ func Note(s *thread.State, id thread.ThreadID, line string) {
 
 // SpeakerOf returns the thread for which the caller speaks: the one that it names, or for
 // an agent that names none the one in whose worktree it works.
-func SpeakerOf(c *Call, s *thread.State) (thread.Thread, bool) {
+func (c *Call) SpeakerOf(s *thread.State) (thread.Thread, bool) {
 	switch {
 	case c.caller.Thread != "":
 		return s.Speaker(c.caller.Thread)
@@ -71,7 +71,7 @@ func SpeakerOf(c *Call, s *thread.State) (thread.Thread, bool) {
 // spokenFor returns the threads for which the caller speaks: see SpeakerOf. An agent that
 // neither names one nor works in a worktree speaks for those that it holds.
 func spokenFor(c *Call, s *thread.State) []thread.Thread {
-	if t, ok := SpeakerOf(c, s); ok {
+	if t, ok := c.SpeakerOf(s); ok {
 		return []thread.Thread{t}
 	}
 	if c.caller.As != thread.Agent || !holds(c) {
@@ -87,7 +87,7 @@ func holds(c *Call) bool { return c.caller.Thread == "" && !c.store.HeardOf(c.ca
 // WorktreeThread returns the thread in whose worktree a caller works that names none, ""
 // everywhere else. It warns of nothing: the caller's own use case
 // reads the store next.
-func WorktreeThread(c *Call) (id thread.ThreadID) {
+func (c *Call) WorktreeThread() (id thread.ThreadID) {
 	if c.caller.Thread != "" || c.caller.Dir == "" || c.caller.Dir == c.project.root {
 		return ""
 	}
@@ -103,8 +103,8 @@ func WorktreeThread(c *Call) (id thread.ThreadID) {
 }
 
 // Speaking returns a stamp that names the thread for which the caller speaks.
-func Speaking(c *Call, s *thread.State, stamp thread.Stamp) thread.Stamp {
-	if own, ok := SpeakerOf(c, s); ok {
+func (c *Call) Speaking(s *thread.State, stamp thread.Stamp) thread.Stamp {
+	if own, ok := c.SpeakerOf(s); ok {
 		stamp.Speaks = own.ID
 	}
 	return stamp
@@ -112,11 +112,11 @@ func Speaking(c *Call, s *thread.State, stamp thread.Stamp) thread.Stamp {
 
 // IsOwnAgent reports whether the caller is the agent of a thread: one that speaks for it, or
 // that holds it and speaks for no other.
-func IsOwnAgent(c *Call, s *thread.State, id thread.ThreadID) bool {
+func (c *Call) IsOwnAgent(s *thread.State, id thread.ThreadID) bool {
 	if c.caller.As != thread.Agent {
 		return false
 	}
-	if own, ok := SpeakerOf(c, s); ok || c.caller.Thread != "" {
+	if own, ok := c.SpeakerOf(s); ok || c.caller.Thread != "" {
 		return ok && own.ID == id
 	}
 	t, _ := s.Threads.Peek(string(id))
@@ -134,7 +134,7 @@ func noteMessages(c *Call, s *thread.State) {
 	for _, t := range own {
 		c.unread = append(c.unread, unreadThread{t.ID, s.UnreadOf(t)})
 	}
-	if _, speaks := SpeakerOf(c, s); !speaks && holds(c) {
+	if _, speaks := c.SpeakerOf(s); !speaks && holds(c) {
 		own = s.FormerlyHeldBy(c.caller.Actor)
 	}
 	for _, t := range own {
@@ -184,7 +184,7 @@ func lookForMessages(c *Call) {
 
 // TakeNotices returns what Notices does as of now, and nothing for what was taken last.
 // What is taken does not come with Notices again.
-func TakeNotices(c *Call, last *warnings.List) (fresh warnings.List) {
+func (c *Call) TakeNotices(last *warnings.List) (fresh warnings.List) {
 	lookForMessages(c)
 	now := notices(c)
 	if !reflect.DeepEqual(now, *last) {
@@ -196,13 +196,13 @@ func TakeNotices(c *Call, last *warnings.List) (fresh warnings.List) {
 
 // MessagesWait reports whether the caller is the agent of a thread and has messages to
 // read.
-func MessagesWait(c *Call, s *thread.State) bool {
+func (c *Call) MessagesWait(s *thread.State) bool {
 	return c.caller.As == thread.Agent && slices.ContainsFunc(spokenFor(c, s), func(own thread.Thread) bool { return s.UnreadOf(own).Count > 0 })
 }
 
 // MayFinish keeps, inside a rule, an agent from completing its thread while messages
 // are unread or comments open (T113); anybody else is warned (W105). Errors: T101, T105, T113.
-func MayFinish(c *Call, s *thread.State, id string) error {
+func (c *Call) MayFinish(s *thread.State, id string) error {
 	t, err := s.Thread(id)
 	if err != nil || t.Status.Terminated() {
 		return err
@@ -210,7 +210,7 @@ func MayFinish(c *Call, s *thread.State, id string) error {
 	unread := s.UnreadOf(t)
 	w, waits := unread.All().Warning(t.ID)
 	switch {
-	case waits && IsOwnAgent(c, s, t.ID):
+	case waits && c.IsOwnAgent(s, t.ID):
 		return unread.Refusal(t.ID)
 	case waits:
 		c.Warn(w)

@@ -62,11 +62,11 @@ func RecordIn[R any](value json.RawMessage) R {
 
 // Notify starts the user's command for each event. Nobody waits for it, and its failure
 // changes nothing.
-func Notify(c *Call, events []WaitingItem) {
+func (c *Call) Notify(events []WaitingItem) {
 	if len(events) == 0 || c.project.env.Notify == nil {
 		return
 	}
-	set, err := Configured(c)
+	set, err := c.Configured()
 	if err != nil || set.notify == "" {
 		return
 	}

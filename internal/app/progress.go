@@ -23,7 +23,7 @@ const (
 )
 
 // Report tells how far the call is, if anybody asked.
-func Report(c *Call, p Progress) {
+func (c *Call) Report(p Progress) {
 	if c != nil && c.request.Progress != nil {
 		c.request.Progress(p)
 	}
@@ -31,7 +31,7 @@ func Report(c *Call, p Progress) {
 
 // ReportCheck tells how far a check of the whole store is, in equal shares, if anybody asked.
 func (c *Call) ReportCheck(what string, done, total int) {
-	Report(c, Progress{What: what, Done: int64(done), Total: int64(total), Unit: CountsShares})
+	c.Report(Progress{What: what, Done: int64(done), Total: int64(total), Unit: CountsShares})
 }
 
 // Telling is a reader that tells how much of it was read.
@@ -47,6 +47,6 @@ type Telling struct {
 func (r *Telling) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.done += int64(n)
-	Report(r.C, Progress{What: r.What, Done: r.done, Total: r.Size, Unit: CountsBytes})
+	r.C.Report(Progress{What: r.What, Done: r.done, Total: r.Size, Unit: CountsBytes})
 	return n, err
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Environ is the environment of started programs.
-func Environ(c *Call) []string {
+func (c *Call) Environ() []string {
 	if c.project.env.Environ == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ const cleanupTime = 20 * time.Second
 
 // Cleaning returns a context for taking back what a call has begun, also if the call's
 // own has ended.
-func Cleaning(c *Call) (context.Context, context.CancelFunc) {
+func (c *Call) Cleaning() (context.Context, context.CancelFunc) {
 	return c.project.env.Timeout(context.WithoutCancel(c.ctx), cleanupTime)
 }
 
@@ -292,7 +292,7 @@ func (c *Call) Operation() thread.Stamp {
 		_ = askLog(c) // for the time; whoever reads or writes is told what is wrong
 		c.stamp = &thread.Stamp{
 			Operation: c.project.newOperation(),
-			Time:      c.Now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: Doubted(c), Speaks: thread.ThreadID(c.caller.Thread),
+			Time:      c.Now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: c.Doubted(), Speaks: thread.ThreadID(c.caller.Thread),
 		}
 	}
 	return *c.stamp
@@ -326,7 +326,7 @@ func (c *Call) Wrote(commit store.Commit) {
 
 // GoOn lets the next operation of the call have a stamp of its own, and be one with the
 // last one to whoever called.
-func GoOn(c *Call) {
+func (c *Call) GoOn() {
 	c.continues, c.stamp = c.last, nil
 }
 
@@ -342,16 +342,16 @@ func (p *Project) newOperation() thread.OperationID {
 
 // Doubted reports whether the caller claims to be a person in an agent's environment,
 // and the user's own configuration does not trust that there.
-func Doubted(c *Call) bool {
+func (c *Call) Doubted() bool {
 	if !c.caller.InAgent || !c.caller.As.Person() {
 		return false
 	}
-	set, err := Configured(c)
+	set, err := c.Configured()
 	return err != nil || !set.trustAs
 }
 
 // ByPerson reports whether the caller has a person's authority.
-func ByPerson(c *Call) bool { return c.caller.As.Person() && !Doubted(c) }
+func (c *Call) ByPerson() bool { return c.caller.As.Person() && !c.Doubted() }
 
 // NewID returns the wanted id, otherwise a fresh one that is not taken.
 func (c *Call) NewID(wanted, prefix string, taken func(string) bool) string {

@@ -21,7 +21,7 @@ func (c *Call) View(fn func(s *thread.State) error) (store.View, error) {
 	if c.draft != nil {
 		return store.View{Revision: c.draft.state.Revision}, fn(c.draft.state.Fork())
 	}
-	if err := Refresh(c); err != nil {
+	if err := c.Refresh(); err != nil {
 		return store.View{}, err
 	}
 	v, err := c.store.View(c.ctx, func(s *thread.State) error {
@@ -47,7 +47,7 @@ func (c *Call) ReadConsistent(read func() error, ids ...thread.ThreadID) (err er
 	if c.covered {
 		return read()
 	}
-	if err := Fetch(c, ids...); err != nil {
+	if err := c.Fetch(ids...); err != nil {
 		return err
 	}
 	c.covered = true

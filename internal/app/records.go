@@ -107,7 +107,7 @@ func ThreadOf(c *Call, t thread.Thread) ThreadRecord {
 		ThreadID: t.ID, Title: t.Title, Intent: t.Intent, Status: t.Status, Reason: t.Reason, Ended: t.Ended, Successor: t.Successor, Executor: t.Executor, Priority: t.Priority.Level(),
 		ObjectiveID: t.ObjectiveID, ParentID: OrNull(t.ParentID), Tags: append([]string{}, t.Tags...),
 		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Branch: OrNull(t.Branch), Worktree: OrNull(t.Worktree), Code: CodeOf(t),
-		Inherit: t.Inherit, Path: ThreadPath(t.ID), Dir: Absolute(c, ThreadPath(t.ID)), CreatedAt: t.Created.At,
+		Inherit: t.Inherit, Path: ThreadPath(t.ID), Dir: c.Absolute(ThreadPath(t.ID)), CreatedAt: t.Created.At,
 		CreatedBy: ActorOf(t.Created), UpdatedAt: t.Updated, Revision: t.Revision,
 	}
 }

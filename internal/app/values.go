@@ -180,7 +180,7 @@ const StatePath = store.Dir + "/" + store.StateFile
 
 // Absolute returns a place in the project, given from its root, as an absolute path of
 // the system.
-func Absolute(c *Call, path string) string {
+func (c *Call) Absolute(path string) string {
 	return filepath.Join(c.project.root, filepath.FromSlash(path))
 }
 

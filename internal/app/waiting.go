@@ -84,7 +84,7 @@ func newlyWaiting(before, now []WaitingItem) map[string]bool {
 // most ten of a kind, without the merges that could be made. own has the ids of what
 // began to wait through this call. ok is false if the call read no State, or if
 // Request.NoteWaiting is not set.
-func Waiting(c *Call) (items []WaitingItem, own map[string]bool, ok bool) {
+func (c *Call) Waiting() (items []WaitingItem, own map[string]bool, ok bool) {
 	return c.waiting, c.ownWaiting, c.looked && c.request.NoteWaiting
 }
 
@@ -98,7 +98,7 @@ func (w *WaitingList) add(n int, item WaitingItem) {
 }
 
 func (w *WaitingList) approvals(s *thread.State) {
-	decides := ByPerson(w.C)
+	decides := w.C.ByPerson()
 	for n, g := range s.OpenRequests("") {
 		if decides {
 			w.add(n, requestItem(g))

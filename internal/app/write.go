@@ -128,7 +128,7 @@ func (c *Call) Update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			answeredByLog(c)
 			if commit.Changed {
 				c.last = commit.Operation
-				Notify(c, begun)
+				c.Notify(begun)
 				for _, holder := range holders {
 					c.store.HearHolder(holder, c.Now())
 				}
@@ -178,7 +178,7 @@ func Answered[T any](c *Call) (data *T, ok bool, err error) {
 	if c.request.ID == "" || c.draft != nil {
 		return nil, false, nil
 	}
-	if err := Refresh(c); err != nil {
+	if err := c.Refresh(); err != nil {
 		return nil, false, err
 	}
 	commit, err := c.store.Answered(c.ctx, c.StoreCall())

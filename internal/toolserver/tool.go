@@ -150,7 +150,7 @@ func (c *call) own() string {
 	}
 	if id == "" {
 		if project, err := c.Open(); err == nil {
-			id = string(app.WorktreeThread(project.Call(c.ctx, c.Caller, app.Request{})))
+			id = string(project.Call(c.ctx, c.Caller, app.Request{}).WorktreeThread())
 		}
 	}
 	if id == "" && !c.faulty("thread") {
@@ -192,8 +192,8 @@ func (c *call) result(data any, err error) *mcp.CallToolResult {
 		raw = raw.with(encoded(beside{all}))
 	}
 	var meta mcp.Meta
-	if failure == nil && c.op != nil && app.Shown(c.op) != nil {
-		meta = mcp.Meta{shownKey: app.Shown(c.op)}
+	if failure == nil && c.op != nil && c.op.Shown() != nil {
+		meta = mcp.Meta{shownKey: c.op.Shown()}
 	}
 	return &mcp.CallToolResult{
 		Meta:    meta,

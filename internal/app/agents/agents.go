@@ -23,12 +23,12 @@ import (
 // Profiles returns every agent that can be started, by name, and the name of the one that
 // runs when none is named. A project's agents need the user's trust (W305).
 func Profiles(c *app.Call) (all []app.AgentProfile, chosen string, err error) {
-	user, project, err := app.Configs(c)
+	user, project, err := c.Configs()
 	if err != nil {
 		return nil, "", err
 	}
 	theirs := project.Run.Agents
-	if asked := "project"; len(theirs) > 0 && app.Chooser(c, user, project)("run.agents", nil, &asked) == "" {
+	if asked := "project"; len(theirs) > 0 && c.Chooser(user, project)("run.agents", nil, &asked) == "" {
 		theirs = nil
 	}
 	for _, name := range []*string{project.Run.Agent, user.Run.Agent} {
@@ -78,7 +78,7 @@ func CombineAgents(mine, theirs map[string]app.AgentConfig) []app.AgentProfile {
 // adds, and nothing else of the caller's.
 func AgentEnviron(c *app.Call, p app.AgentProfile) []string {
 	own := map[string]string{}
-	for _, entry := range app.Environ(c) {
+	for _, entry := range c.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		if passedOn(name) {
 			own[name] = value
@@ -232,7 +232,7 @@ func StartAgent(ctx context.Context, p app.AgentProfile, spec runner.Spec) (*run
 // StartTimeout is how long an agent may be silent until its session is open. Errors: those of
 // configs.
 func StartTimeout(c *app.Call) (time.Duration, error) {
-	user, project, err := app.Configs(c)
+	user, project, err := c.Configs()
 	text := cmp.Or(app.Deref(user.Run.StartTimeout), app.Deref(project.Run.StartTimeout))
 	if err != nil || text == "" {
 		return runner.DefaultStart, err

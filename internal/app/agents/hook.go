@@ -33,7 +33,7 @@ func Session(c *app.Call, actors []string) (*SessionResult, error) {
 		if err != nil {
 			return err
 		}
-		own, speaks := app.SpeakerOf(c, s)
+		own, speaks := c.SpeakerOf(s)
 		ready := s.Readiness()
 		held := 0
 		d.Active, d.Ready = len(active.Threads), 0

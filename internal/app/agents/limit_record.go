@@ -112,7 +112,7 @@ func ForgetLimit(c *app.Call, known AgentLimit) {
 }
 
 func changeLimits(c *app.Call, change func(map[string]AgentLimit)) {
-	ctx, cancel := app.Cleaning(c)
+	ctx, cancel := c.Cleaning()
 	defer cancel()
 	_, err := c.Store().RunsFolder("")
 	if err == nil {

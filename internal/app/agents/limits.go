@@ -29,7 +29,7 @@ func limitPauses() []time.Duration {
 // NextAgent returns the first agent of run.fallback that may still be used. Errors: those
 // of configs, T903 for one that is not there.
 func NextAgent(c *app.Call, exhausted map[string]time.Time) (next app.AgentProfile, found bool, err error) {
-	user, project, err := app.Configs(c)
+	user, project, err := c.Configs()
 	if err != nil {
 		return next, false, err
 	}

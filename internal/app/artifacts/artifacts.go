@@ -83,7 +83,7 @@ func Artifacts(c *app.Call, in ArtifactsRequest) (*ArtifactsResult, error) {
 		return nil, err
 	}
 	warnUnnamed(c, hashed)
-	return &ArtifactsResult{ThreadID: t.ID, Folder: app.ThreadPath(t.ID), Dir: app.Absolute(c, app.ThreadPath(t.ID)),
+	return &ArtifactsResult{ThreadID: t.ID, Folder: app.ThreadPath(t.ID), Dir: c.Absolute(app.ThreadPath(t.ID)),
 		Items: app.Items[Artifact]{Items: ArtifactsOf(hashed), Total: shown.Total, Truncated: shown.Truncated}}, nil
 }
 

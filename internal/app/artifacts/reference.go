@@ -42,7 +42,7 @@ func ReferenceOf(c *app.Call, ref thread.Reference) ReferenceRecord {
 		if ref.Binding == thread.Frozen {
 			path = store.Dir + "/" + FrozenPlace(ref.From, ref.ID)
 		}
-		d.LocalPath, d.Dir = &path, new(app.Absolute(c, path))
+		d.LocalPath, d.Dir = &path, new(c.Absolute(path))
 	}
 	return d
 }

@@ -26,7 +26,7 @@ const acceptTime = 30 * time.Minute
 // may not because only the project has them and the user does not trust it. Errors: T509,
 // T903 for the configuration.
 func ChecksOf(c *app.Call) (may map[string]string, untrusted []string, err error) {
-	user, project, err := app.Configs(c)
+	user, project, err := c.Configs()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,7 +164,7 @@ func ending(output string) string {
 
 // placeEnviron is the environment of a program that works on a thread's code.
 func placeEnviron(c *app.Call, id thread.ThreadID) []string {
-	return append(git.WithoutRepository(app.Environ(c)), "LESLIE_THREAD="+string(id), "LESLIE_ROOT="+c.Project().Root())
+	return append(git.WithoutRepository(c.Environ()), "LESLIE_THREAD="+string(id), "LESLIE_ROOT="+c.Project().Root())
 }
 
 // slotEnviron is placeEnviron in the thread's own worktree.

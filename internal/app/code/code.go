@@ -19,11 +19,11 @@ import (
 
 // OpenRepo finds the project's repository. Errors: T801, T509 for the configuration.
 func OpenRepo(c *app.Call) (*git.Repo, error) {
-	user, _, err := app.Configs(c)
+	user, _, err := c.Configs()
 	if err != nil {
 		return nil, err
 	}
-	repo, err := git.Open(c.Context(), c.Project().Root(), git.System{Environ: app.Environ(c)})
+	repo, err := git.Open(c.Context(), c.Project().Root(), git.System{Environ: c.Environ()})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func WorktreeDir(c *app.Call, t thread.Thread) string {
 	if dir := filepath.FromSlash(t.Worktree); filepath.IsAbs(dir) || dir == "" {
 		return dir
 	}
-	return app.Absolute(c, t.Worktree)
+	return c.Absolute(t.Worktree)
 }
 
 // WorkFolder is where the thread's agent works: the project's folder in its worktree. top
@@ -96,7 +96,7 @@ type Names struct{ Branch, dir string }
 // NamesOfCode reads the configuration. A project's own file may choose a folder only
 // beside the repository or in it. Errors: T903, T509.
 func NamesOfCode(c *app.Call, repo *git.Repo) (Names, error) {
-	user, project, err := app.Configs(c)
+	user, project, err := c.Configs()
 	if err != nil {
 		return Names{}, err
 	}

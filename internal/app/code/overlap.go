@@ -78,7 +78,7 @@ func TellBoth(
 				continue
 			}
 			i, t, err := s.Inject(thread.NewInjection{
-				ID: app.NewMessageID(tell, s), Thread: string(o.With), Type: thread.InjectData, Urgency: thread.NextStep,
+				ID: tell.NewMessageID(s), Thread: string(o.With), Type: thread.InjectData, Urgency: thread.NextStep,
 				Content: message(own, o.With, o.Paths),
 			}, stamp)
 			if there, _ := tell.Store().HasThread(o.With); err == nil && there { // it has not ended

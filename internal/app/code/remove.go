@@ -145,7 +145,7 @@ func (m *codeRemoval) beginRemoval() (err error) {
 		return err
 	}
 	return m.between(m.c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
-		if err := app.RespectClaim(m.c, s, string(m.t.ID), stamp); err != nil {
+		if err := m.c.RespectClaim(s, string(m.t.ID), stamp); err != nil {
 			return thread.Thread{}, err
 		}
 		if m.t.OwnedCode().State == thread.CodeLost { // its folder is there again
@@ -165,7 +165,7 @@ func (m *codeRemoval) between(c *app.Call, do func(*thread.State, thread.Stamp) 
 		t, err := do(s, stamp)
 		return &RemoveResult{}, t.ID, err
 	})
-	app.GoOn(c)
+	c.GoOn()
 	c.Request().ID, c.Request().Expect = request, nil
 	return err
 }
@@ -181,7 +181,7 @@ func (m *codeRemoval) keep() (git.Rescued, error) {
 // takeBack takes back what was begun, and returns why. If that fails, too, the thread
 // stays as it is, for the next call to go on with.
 func (m *codeRemoval) takeBack(why error) error {
-	ctx, cancel := app.Cleaning(m.c)
+	ctx, cancel := m.c.Cleaning()
 	defer cancel()
 	if _, kept, err := m.removal.Rescued(ctx); err != nil || kept {
 		return m.halfDone(why)
@@ -271,7 +271,7 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 	c := m.c
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RemoveResult, thread.ThreadID, error) {
 		if m.t.OwnedCode().State != thread.CodeRemoving && m.removal.Ref == "" { // the first operation
-			if err := app.RespectClaim(c, s, string(m.t.ID), stamp); err != nil {
+			if err := c.RespectClaim(s, string(m.t.ID), stamp); err != nil {
 				return nil, "", err
 			}
 		}

@@ -63,7 +63,7 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 	}
 	_, err = c.View(func(s *thread.State) (err error) {
 		if m.t, err = s.OwnCode(string(t.ID), states...); err == nil {
-			if err = app.RespectClaim(c, s, string(t.ID), c.Operation()); err == nil {
+			if err = c.RespectClaim(s, string(t.ID), c.Operation()); err == nil {
 				_, err = s.RestoreCode(t.ID, m.t.OwnedCode().Admin, c.Operation()) // what it refuses is refused before git is asked
 			}
 		}
@@ -166,7 +166,7 @@ func endRemoval(c *app.Call, id thread.ThreadID) (ended bool, err error) {
 	m := &codeRemoval{c: c}
 	_, err = c.View(func(s *thread.State) (err error) {
 		if m.t, err = s.OwnCode(string(id)); err == nil {
-			err = app.RespectClaim(c, s, string(id), c.Operation())
+			err = c.RespectClaim(s, string(id), c.Operation())
 		}
 		return err
 	})

@@ -85,7 +85,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 		}
 	}
 	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*SetupResult, thread.ThreadID, error) {
-		if err := app.RespectClaim(c, s, string(t.ID), stamp); err != nil {
+		if err := c.RespectClaim(s, string(t.ID), stamp); err != nil {
 			return nil, "", err
 		}
 		t, err := s.ChangeCode(string(t.ID), allowed, stamp, func(_ *thread.Thread, code *thread.Code) {
@@ -152,11 +152,11 @@ func (u SetUp) Run() (*SetupOutcome, thread.Revision, error) {
 
 // command is the configured one, "" for none. Errors: T903, T509.
 func (u SetUp) command() (string, error) {
-	user, project, err := app.Configs(u.C)
+	user, project, err := u.C.Configs()
 	if err != nil {
 		return "", err
 	}
-	return app.Chooser(u.C, user, project)("code.setup", user.Code.Setup, project.Code.Setup), nil
+	return u.C.Chooser(user, project)("code.setup", user.Code.Setup, project.Code.Setup), nil
 }
 
 func (u SetUp) execute(command string) (external.Result, error) {
@@ -180,7 +180,7 @@ func (u SetUp) again() error {
 // record records how the command ended, as an operation without an answer of its own.
 func (u SetUp) record(outcome *SetupOutcome) (thread.Revision, error) {
 	c := u.C
-	app.GoOn(c)
+	c.GoOn()
 	c.Request().Expect = nil
 	call := c.StoreCall()
 	call.Request = ""

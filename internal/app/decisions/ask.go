@@ -115,14 +115,14 @@ func Ask(c *app.Call, in AskRequest) (*QuestionResult, error) {
 	}
 	id := c.ThreadOr(in.Thread)
 	if in.Wait {
-		app.CatchSignals(c)
+		c.CatchSignals()
 	}
 	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*QuestionResult, thread.ThreadID, error) {
 		if err := mayAskFor(c, s, id, stamp); err != nil {
 			return nil, "", err
 		}
 		q, told, err := s.Ask(thread.NewQuestion{
-			ID: newQuestionID(c, s), Thread: id, To: in.To, Text: in.Question, Choices: in.Choices, Message: app.NewMessageID(c, s),
+			ID: newQuestionID(c, s), Thread: id, To: in.To, Text: in.Question, Choices: in.Choices, Message: c.NewMessageID(s),
 		}, stamp)
 		if err != nil {
 			return nil, "", err
@@ -143,7 +143,7 @@ func Ask(c *app.Call, in AskRequest) (*QuestionResult, error) {
 // T105, T108.
 func mayAskFor(c *app.Call, s *thread.State, id string, stamp thread.Stamp) error {
 	t, err := s.Thread(id)
-	if err != nil || app.IsOwnAgent(c, s, t.ID) {
+	if err != nil || c.IsOwnAgent(s, t.ID) {
 		return err
 	}
 	if _, err = s.RespectClaim(id, stamp); err == nil {
@@ -176,12 +176,12 @@ func awaitAnswer(c *app.Call, d *QuestionResult, in AskRequest) (*QuestionResult
 	var asker thread.Thread
 	var open, own, messages bool
 	var again string
-	err := app.Await(c, patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
+	err := c.Await(patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
 		q, err = s.Question(string(d.QuestionID))
 		open = err == nil && q.Status == thread.QuestionOpen
-		own = err == nil && app.IsOwnAgent(c, s, q.ThreadID)
+		own = err == nil && c.IsOwnAgent(s, q.ThreadID)
 		asker, _ = s.Threads.Peek(string(q.ThreadID))
-		messages, again = open && app.MessagesWait(c, s), waitForAnswer(q, own, s.Revision)
+		messages, again = open && c.MessagesWait(s), waitForAnswer(q, own, s.Revision)
 		return !open || messages, time.Time{}, err
 	})
 	switch {
@@ -196,7 +196,7 @@ func awaitAnswer(c *app.Call, d *QuestionResult, in AskRequest) (*QuestionResult
 		return nil, err
 	}
 	if own && !messages {
-		app.Show(c, asker, []thread.InjectionID{q.Message})
+		c.Show(asker, []thread.InjectionID{q.Message})
 	}
 	met := !open
 	d = &QuestionResult{QuestionRecord: QuestionOf(q), Met: &met, Messages: messages}
@@ -260,7 +260,7 @@ func (in AnswerRequest) given() thread.NewAnswer {
 func giveAnswer(c *app.Call, in AnswerRequest) (*QuestionResult, error) {
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*QuestionResult, thread.ThreadID, error) {
 		answer := in.given()
-		answer.Message = app.NewMessageID(c, s)
+		answer.Message = c.NewMessageID(s)
 		q, told, err := s.Answer(answer, stamp)
 		if err != nil {
 			return nil, "", err

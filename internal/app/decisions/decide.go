@@ -86,7 +86,7 @@ func decidable(c *app.Call, arg string, d thread.GrantDecision) (g thread.Approv
 		if g, err = s.Approval(arg); err != nil {
 			return err
 		}
-		_, _, err = s.DecideGrant(arg, d, "", app.Speaking(c, s, c.Operation()))
+		_, _, err = s.DecideGrant(arg, d, "", c.Speaking(s, c.Operation()))
 		return err
 	})
 	return g, err
@@ -98,7 +98,7 @@ func decideGrant(c *app.Call, id thread.ApprovalID, d thread.GrantDecision, reas
 		c.NewOperation()
 	}
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*DecideResult, thread.ThreadID, error) {
-		g, t, err := s.DecideGrant(string(id), d, reason, app.Speaking(c, s, stamp))
+		g, t, err := s.DecideGrant(string(id), d, reason, c.Speaking(s, stamp))
 		if err != nil {
 			return nil, "", err
 		}

@@ -139,7 +139,7 @@ func Transfer(c *app.Call, in TransferRequest) (*TransferResult, error) {
 		return first, nil
 	}
 	in.Thread = c.ThreadOr(in.Thread)
-	set, err := app.Configured(c)
+	set, err := c.Configured()
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func Transfer(c *app.Call, in TransferRequest) (*TransferResult, error) {
 		return delegate(c, in, set.Policy)
 	}
 	if in.Wait {
-		app.CatchSignals(c)
+		c.CatchSignals()
 	}
 	data, err := requestApproval(c, in, set.AgentAutoApprove)
 	if err != nil || !in.Wait {
@@ -179,7 +179,7 @@ func handOff(c *app.Call, in TransferRequest) (*TransferResult, error) {
 func delegate(c *app.Call, in TransferRequest, p thread.Policy) (*TransferResult, error) {
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
 		grant := in.grant()
-		grant.ID = app.NewApprovalID(c, s)
+		grant.ID = c.NewApprovalID(s)
 		g, t, err := s.Delegate(grant, p, stamp)
 		if err != nil {
 			return nil, "", err
@@ -212,7 +212,7 @@ func requestApproval(c *app.Call, in TransferRequest, agentAutoApprove bool) (*T
 	if err == nil {
 		data, err = app.Write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
 			grant := grant
-			grant.ID = app.NewApprovalID(c, s)
+			grant.ID = c.NewApprovalID(s)
 			g, t, err := s.Request(grant, stamp)
 			if err != nil {
 				return nil, "", err
@@ -269,11 +269,11 @@ func awaitDecision(c *app.Call, d *TransferResult, waiting func(thread.ApprovalI
 	}
 	var g thread.Approval
 	begun, messages := c.Now(), false
-	err := app.Await(c, patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
+	err := c.Await(patience, func(s *thread.State) (_ bool, _ time.Time, err error) {
 		g, err = d.look(s)
 		open := err == nil && g.Status == thread.GrantOpen
 		late := open && g.Deadline != nil && g.Late(c.Now())
-		messages = open && !late && app.MessagesWait(c, s)
+		messages = open && !late && c.MessagesWait(s)
 		if !open || g.Deadline == nil {
 			return !open || messages, time.Time{}, err
 		}

@@ -36,7 +36,7 @@ func History(c *app.Call, in HistoryRequest) (*HistoryResult, error) {
 	if q.Thread, err = filterThread(c, in.Thread); err != nil {
 		return nil, err
 	}
-	if err := app.Refresh(c); err != nil {
+	if err := c.Refresh(); err != nil {
 		return nil, err
 	}
 	h, err := c.Store().History(c.Context(), q)

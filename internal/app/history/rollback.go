@@ -221,7 +221,7 @@ func (r *rolling) unobstructed() error {
 
 // rule is the rollback, under the lock.
 func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*RollbackResult, thread.ThreadID, error) {
-	if err := app.RespectClaim(r.c, s, string(r.id), stamp); err != nil {
+	if err := r.c.RespectClaim(s, string(r.id), stamp); err != nil {
 		return nil, "", err
 	}
 	t, err := s.LiveThread(string(r.id))
@@ -231,7 +231,7 @@ func (r *rolling) rule(s *thread.State, stamp thread.Stamp) (*RollbackResult, th
 	if _, err := t.CheckpointOf(string(r.to.ID)); err != nil {
 		return nil, "", err
 	}
-	id := app.NewCheckpointID(r.c, t)
+	id := r.c.NewCheckpointID(t)
 	moved, err := r.c.Store().Compare(r.c.Context(), r.id, r.now, scope.Set{})
 	switch {
 	case err != nil:

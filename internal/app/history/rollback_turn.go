@@ -56,7 +56,7 @@ func (r *CodeRoll) Hold(t thread.Thread) error {
 	if t.LastRun() != nil {
 		_, release, err := c.Store().HoldRun(c.Context(), t.ID)
 		if errors.Is(err, fs.ErrExist) {
-			return app.RunsAlready(c, t.ID)
+			return c.RunsAlready(t.ID)
 		}
 		if err != nil {
 			return err
@@ -134,7 +134,7 @@ func (r *CodeRoll) exchange() error { return code.OfThread(r.x.Run(r.C.Context()
 // back brings back what was there, after an error, which it returns. If that fails, too,
 // the thread stays as it is, for the next call.
 func (r *CodeRoll) back(why error) error {
-	ctx, cancel := app.Cleaning(r.C)
+	ctx, cancel := r.C.Cleaning()
 	defer cancel()
 	c := r.C.Project().Call(ctx, r.C.Caller(), app.Request{Command: rollingCommand, LockTimeout: r.C.Request().LockTimeout})
 	if err := revertRolling(c, r.ID); err != nil {

@@ -222,7 +222,7 @@ func (u *Undoing) conflict(reason string) *codes.Error {
 // came after it. Only a shortened id requires reading the whole journal. Errors: T112,
 // T105.
 func FindOperation(c *app.Call, arg string) (thread.Operation, *walk, error) {
-	if err := app.Refresh(c); err != nil {
+	if err := c.Refresh(); err != nil {
 		return thread.Operation{}, nil, err
 	}
 	var found []thread.Operation

@@ -75,7 +75,7 @@ func (w *walk) isPending(id thread.MergeID) bool {
 // back walks until one of the caller's operations, or something that undid one, is found.
 // Errors: those of reading.
 func (w *walk) back(found func() bool) error {
-	if err := app.Refresh(w.c); err != nil {
+	if err := w.c.Refresh(); err != nil {
 		return err
 	}
 	actor, err := fact.JSON(w.c.Caller().Actor)

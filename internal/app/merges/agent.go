@@ -34,7 +34,7 @@ import (
 // ends it. Anything else is a command. Errors: T903 and T509 for the configuration.
 func mergeAgent(c *app.Call, means MergeMeans, conf app.Settings) (agent *merging.Agent, end func(), err error) {
 	end = func() {}
-	user, project, err := app.Configs(c)
+	user, project, err := c.Configs()
 	if err != nil {
 		return nil, end, err
 	}

@@ -147,7 +147,7 @@ func Merge(c *app.Call, in MergeRequest) (*MergeResult, error) {
 	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}
-	conf, err := app.SettingsOf(c)
+	conf, err := c.Settings()
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +347,7 @@ func MergeResolve(c *app.Call, in MergeResolveRequest) (*MergeResult, error) {
 	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}
-	conf, err := app.Configured(c)
+	conf, err := c.Configured()
 	if err != nil {
 		return nil, err
 	}
@@ -389,7 +389,7 @@ func MergeContinue(c *app.Call, in MergeContinueRequest) (*MergeResult, error) {
 	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
 		return first, err
 	}
-	conf, err := app.SettingsOf(c)
+	conf, err := c.Settings()
 	if err != nil {
 		return nil, err
 	}
@@ -452,7 +452,7 @@ func MergeChanged(c *app.Call, g thread.Approval) ([]string, error) {
 // MergeCall returns the call in the form that a merge session needs.
 func MergeCall(c *app.Call, means MergeMeans, conf app.Settings) merging.Call {
 	return merging.Call{
-		Context: c.Context(), Operations: mergeOperations{c}, Files: c.Store(), As: c.Caller().As, Actor: c.Caller().Actor, Doubted: app.Doubted(c), Now: c.Now, Root: c.Project().Root(),
+		Context: c.Context(), Operations: mergeOperations{c}, Files: c.Store(), As: c.Caller().As, Actor: c.Caller().Actor, Doubted: c.Doubted(), Now: c.Now, Root: c.Project().Root(),
 		NewID:  func(prefix string, taken func(string) bool) string { return c.NewID("", prefix, taken) },
 		Policy: conf.Policy, Retry: c.Project().Environment().Retry,
 		Timeout: cmp.Or(means.Timeout, defaultMergeTimeout), Environ: c.Project().Environment().Environ,
@@ -516,7 +516,7 @@ func (o mergeOperations) Update(about thread.ThreadID, prepare func(*store.Stage
 	}
 	c.Wrote(commit)
 	if c.Continues() != "" { // all that follows is one as well
-		app.GoOn(c)
+		c.GoOn()
 	}
 	c.NewOperation()
 	return nil
@@ -554,7 +554,7 @@ func (o mergeOperations) stage(prepare func(*store.Stage) error) (*store.Stage, 
 }
 
 // GoOn implements merging.Operations.
-func (o mergeOperations) GoOn() { app.GoOn(o.c) }
+func (o mergeOperations) GoOn() { o.c.GoOn() }
 
 // Changed implements merging.Operations.
 func (o mergeOperations) Changed() bool { return o.c.Changed() }

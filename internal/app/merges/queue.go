@@ -82,7 +82,7 @@ func MergeLand(c *app.Call, in MergeLandRequest) (*MergeLandResult, error) {
 	if err := app.Refused(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	conf, err := app.SettingsOf(c)
+	conf, err := c.Settings()
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func checkQueued(c *app.Call, in MergeRequest) error {
 				code.WarnBegin(c, t.ID, *e)
 			}
 		}
-		if app.ByPerson(c) {
+		if c.ByPerson() {
 			continue
 		}
 		if err := code.CheckOnce(c, t); err != nil {

@@ -93,7 +93,7 @@ func (x *exporter) read() (err error) {
 		homes = append(homes, store.MergesDir+"/"+m.ID)
 	}
 	for i, home := range homes {
-		app.Report(x.c, app.Progress{What: "reading files", Done: int64(i), Total: int64(len(homes))})
+		x.c.Report(app.Progress{What: "reading files", Done: int64(i), Total: int64(len(homes))})
 		err := x.c.Store().RawFiles(x.c.Context(), home, func(f store.RawFile) error {
 			if f.Other {
 				x.skipped = append(x.skipped, f.Path)
@@ -144,7 +144,7 @@ func (x *exporter) write(to io.Writer) error {
 	blobs := map[string]bool{}
 	err = x.c.Store().Blobs(x.c.Context(), func(id thread.BlobID, content []byte) error {
 		blobs[string(id)] = true
-		app.Report(x.c, app.Progress{What: "writing blobs", Done: int64(len(blobs))})
+		x.c.Report(app.Progress{What: "writing blobs", Done: int64(len(blobs))})
 		return w.Blob(string(id), content)
 	})
 	if err != nil {
@@ -155,7 +155,7 @@ func (x *exporter) write(to io.Writer) error {
 		return err
 	}
 	for i, f := range x.files {
-		app.Report(x.c, app.Progress{What: "writing files", Done: int64(i), Total: int64(len(x.files))})
+		x.c.Report(app.Progress{What: "writing files", Done: int64(i), Total: int64(len(x.files))})
 		out := importing.File{Path: f.Path, Folder: f.Folder, Executable: f.Executable, ReadOnly: f.ReadOnly, Content: f.Content}
 		if sum := sha256.Sum256(f.Content); !f.Folder && blobs[hex.EncodeToString(sum[:])] {
 			out.Blob = hex.EncodeToString(sum[:])
@@ -337,7 +337,7 @@ func (r *restorer) run(in ImportRequest, from string, input io.Reader) (*ImportR
 		})
 		return d, err
 	}
-	app.Report(r.c, app.Progress{What: "writing"})
+	r.c.Report(app.Progress{What: "writing"})
 	if r.c.Request().ID == "" && r.c.Request().Expect == nil {
 		commit, err := r.c.Store().Restore(r.c.Context(), r.c.LockWait(), r.stage, r.dump, r.kept, r.steps())
 		if err == nil {

@@ -271,7 +271,7 @@ func (im *importer) fill() error {
 		}
 	}
 	for i, f := range im.source.Folders {
-		app.Report(im.c, app.Progress{What: "copying folders", Done: int64(i), Total: int64(len(im.source.Folders))})
+		im.c.Report(app.Progress{What: "copying folders", Done: int64(i), Total: int64(len(im.source.Folders))})
 		err := im.read(f.From, f.Skip, func(rel string, data []byte, executable bool) error {
 			return im.write(f.Thread, path.Join(f.To, rel), data, executable)
 		})
@@ -321,7 +321,7 @@ func (im *importer) checkpoints() error {
 			return err
 		}
 		t.Checkpoints = append(t.Checkpoints, thread.Checkpoint{
-			ID: app.NewCheckpointID(im.c, *t), Name: app.ImportedCheckpoint, Manifest: list, Files: len(m),
+			ID: im.c.NewCheckpointID(*t), Name: app.ImportedCheckpoint, Manifest: list, Files: len(m),
 			Created: thread.Attribution{At: now, As: im.c.Caller().As, Actor: im.c.Caller().Actor},
 		})
 	}

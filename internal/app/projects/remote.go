@@ -99,7 +99,7 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 // uploading tells how many operations are in the log.
 func uploading(c *app.Call) func(done, all int) {
 	return func(done, all int) {
-		app.Report(c, app.Progress{What: "uploading", Done: int64(done), Total: int64(all)})
+		c.Report(app.Progress{What: "uploading", Done: int64(done), Total: int64(all)})
 	}
 }
 
@@ -587,7 +587,7 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	if c.StoreWarned(warnings.CacheOld) {
 		return nil, codes.RemoteUnreachable.New(fact.Of("reason", "what other machines have is not all here yet"))
 	}
-	if err := app.Fetch(c, ids...); err != nil {
+	if err := c.Fetch(ids...); err != nil {
 		return nil, err
 	}
 	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
@@ -621,7 +621,7 @@ func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, e
 	if l == nil {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
 	}
-	if !app.ByPerson(c) {
+	if !c.ByPerson() {
 		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).WithNext("leslie remote status")
 	}
 	made, report, err := makeLog(*c.Project().Environment(), c.Context(), l.Remote)

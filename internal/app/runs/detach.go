@@ -50,7 +50,7 @@ const startPatience = 30 * time.Second
 // returns them before the first turn, T701 if leslie cannot be started, T707 if it ended
 // before it began a run, T903, T904.
 func Detach(c *app.Call, in DetachRequest) (*DetachResult, error) {
-	app.CatchSignals(c)
+	c.CatchSignals()
 	d := &DetachResult{}
 	began, err := before(c, in)
 	if err != nil {
@@ -86,7 +86,7 @@ func Detach(c *app.Call, in DetachRequest) (*DetachResult, error) {
 // detachedEnviron is the caller's environment without what makes a process part of an
 // agent's run: it goes on after that has ended.
 func detachedEnviron(c *app.Call) []string {
-	return slices.DeleteFunc(app.Environ(c), func(entry string) bool {
+	return slices.DeleteFunc(c.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "LESLIE_RUN=") || strings.HasPrefix(entry, "LESLIE_THREAD=")
 	})
 }
@@ -118,7 +118,7 @@ func before(c *app.Call, in DetachRequest) (*detached, error) {
 	b.id, b.agent, b.runs[t.ID] = t.ID, s.profile.Name, runBefore(t)
 	held, err := runAliveNow(c, b.id)
 	if held {
-		err = app.RunsAlready(c, b.id)
+		err = c.RunsAlready(b.id)
 	}
 	if err == nil {
 		err = agents.Installed(c, s.profile)

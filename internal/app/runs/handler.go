@@ -420,7 +420,7 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 			return &toolAnswer{used: true}, h.s.id, nil
 		}
 		g, t, err := st.Request(thread.NewGrant{
-			ID: app.NewApprovalID(c, st), Thread: string(h.s.id), Scope: []string{"tool"}, Reason: app.Cut(line, 2000), Tool: tool,
+			ID: c.NewApprovalID(st), Thread: string(h.s.id), Scope: []string{"tool"}, Reason: app.Cut(line, 2000), Tool: tool,
 		}, stamp)
 		return &toolAnswer{id: g.ID}, t.ID, err
 	})
@@ -432,7 +432,7 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 	}
 	h.s.event("ask", string(asked.id)+": "+line)
 	var g thread.Approval
-	err = app.Await(c, h.s.in.times.asking, func(st *thread.State) (_ bool, _ time.Time, err error) {
+	err = c.Await(h.s.in.times.asking, func(st *thread.State) (_ bool, _ time.Time, err error) {
 		g, err = st.Approval(string(asked.id))
 		return err == nil && g.Status != thread.GrantOpen, time.Time{}, err
 	})

@@ -28,7 +28,7 @@ func turnNumber(s *supervisor) int { return s.run.TurnsBefore() + s.run.Turns + 
 // keepTurn keeps what the turn has left that has just been recorded.
 func keepTurn(s *supervisor) {
 	turn := turnNumber(s) - 1
-	ctx, cancel := app.Cleaning(s.c) // also of a turn that a signal has ended
+	ctx, cancel := s.c.Cleaning() // also of a turn that a signal has ended
 	defer cancel()
 	k := turnKeeper{c: s.c.Project().Call(ctx, app.Caller{As: thread.System, Actor: app.SystemActor, Dir: s.dir}, app.Request{Command: keepCommand}), id: s.id, turn: turn}
 	err := k.keep()
@@ -100,7 +100,7 @@ func (k *turnKeeper) keep() error {
 		return err
 	}
 	_, err = app.Write(c, func(st *thread.State, stamp thread.Stamp) (*artifacts.CheckpointResult, thread.ThreadID, error) {
-		k.made = app.NewCheckpointID(c, k.t)
+		k.made = c.NewCheckpointID(k.t)
 		t, err := st.KeepTurn(thread.NewCheckpoint{
 			ID: k.made, Thread: string(k.id), Manifest: snap.Manifest, Files: len(snap.Held), Turn: k.turn, Work: k.work,
 		}, stamp)

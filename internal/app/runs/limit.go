@@ -49,7 +49,7 @@ func saidLimit(s *supervisor) error {
 func limitKnown(s *supervisor) (e *runEnd, limited bool) {
 	s.noted = agents.LimitsOf(s.c)[s.profile.Name]
 	first := s.turns == 0 && len(s.exhausted) == 0
-	again := first && s.noted.ThreadID == s.id && app.ByPerson(s.c) && !s.in.scheduled
+	again := first && s.noted.ThreadID == s.id && s.c.ByPerson() && !s.in.scheduled
 	if again || !s.noted.Until.After(s.c.Now()) {
 		return nil, false
 	}

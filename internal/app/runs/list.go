@@ -103,7 +103,7 @@ const stopPatience = 30 * time.Second
 // was killed is recorded as stopped. Errors: T101, T105, T109 if it still runs,
 // T509, T904, those of a write.
 func RunStop(c *app.Call, in RunStopRequest) (*RunResult, error) {
-	app.CatchSignals(c)
+	c.CatchSignals()
 	if in.Patience == 0 {
 		in.Patience = stopPatience
 	}
@@ -197,7 +197,7 @@ type StopLoopResult struct{ app.Change }
 // runs are parked, and waits until it has ended. Errors: T109 if it still runs, T509,
 // T904.
 func StopLoop(c *app.Call, in StopLoopRequest) (*StopLoopResult, error) {
-	app.CatchSignals(c)
+	c.CatchSignals()
 	if in.Patience == 0 {
 		in.Patience = stopPatience
 	}

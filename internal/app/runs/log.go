@@ -32,7 +32,7 @@ func RunLog(c *app.Call, in TranscriptRequest) (*RunLogResult, error) {
 // with each new one, until the call's context ends. An error of emit ends it and is
 // returned. Errors: those of Transcript, T904.
 func FollowTranscript(c *app.Call, in TranscriptRequest, emit func(TranscriptEntry) error) error {
-	app.CatchSignals(c)
+	c.CatchSignals()
 	head, q, err := transcriptOf(c, in)
 	if err != nil {
 		return err

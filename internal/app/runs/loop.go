@@ -98,7 +98,7 @@ func RunLoop(c *app.Call, in RunLoopRequest) (*RunLoopResult, error) {
 	if err := mayAllowAll(c, in.Run.Ask); err != nil {
 		return nil, err
 	}
-	app.CatchSignals(c)
+	c.CatchSignals()
 	l := &runLoop{
 		c: c, in: in, life: c.Context(), going: map[thread.ThreadID]bool{}, skipped: map[thread.ThreadID]skippedThread{}, broken: map[string]error{},
 	}
@@ -119,7 +119,7 @@ func RunLoop(c *app.Call, in RunLoopRequest) (*RunLoopResult, error) {
 
 // mayAllowAll refuses an agent that wants all calls of its agents allowed. Errors: T402.
 func mayAllowAll(c *app.Call, ask AskMode) error {
-	if ask == AskAllow && !app.ByPerson(c) {
+	if ask == AskAllow && !c.ByPerson() {
 		return codes.PermissionDenied.New(fact.Of("capability", "running an agent whose every call is allowed")).
 			WithHint("Leave --ask out: a person decides what the rules ask about").WithNext("leslie agents")
 	}
@@ -147,7 +147,7 @@ func (l *runLoop) prepare() error {
 		}
 	}
 	if l.in.Parallel == 0 {
-		user, project, err := app.Configs(l.c)
+		user, project, err := l.c.Configs()
 		if err != nil {
 			return err
 		}

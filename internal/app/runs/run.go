@@ -119,7 +119,7 @@ func Run(c *app.Call, in RunRequest) (*RunResult, error) {
 	if err := mayAllowAll(c, in.Ask); err != nil {
 		return nil, err
 	}
-	app.CatchSignals(c)
+	c.CatchSignals()
 	s, err := prepareRun(c, in)
 	if codes.Has(err, codes.NotWritable) {
 		return finishKilled(c, in, err)
@@ -129,7 +129,7 @@ func Run(c *app.Call, in RunRequest) (*RunResult, error) {
 	}
 	folder, release, err := c.Store().HoldRun(c.Context(), s.id)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, app.RunsAlready(c, s.id)
+		return nil, c.RunsAlready(s.id)
 	}
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func finishKilled(c *app.Call, in RunRequest, refusal error) (*RunResult, error)
 	}
 	folder, release, err := c.Store().HoldRun(c.Context(), t.ID)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, app.RunsAlready(c, t.ID)
+		return nil, c.RunsAlready(t.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ type runLimits struct {
 // RunRules combines the rules of the user, of the project, and those that hold for
 // everybody. What a project allows counts only if the user trusts it (W305).
 func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLimits, error) {
-	user, project, err := app.Configs(c)
+	user, project, err := c.Configs()
 	if err != nil {
 		return permit.Rules{}, runLimits{}, err
 	}
@@ -260,7 +260,7 @@ func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLim
 		rules.Allow = defaultAllow(c, t)
 	}
 	rules.Allow = slices.Concat(rules.Allow, user.Run.Always)
-	if theirs := "project"; len(project.Run.Allow) > 0 && app.Chooser(c, user, project)("run.allow", nil, &theirs) != "" {
+	if theirs := "project"; len(project.Run.Allow) > 0 && c.Chooser(user, project)("run.allow", nil, &theirs) != "" {
 		rules.Allow = slices.Concat(rules.Allow, project.Run.Allow)
 	}
 	for _, verdict := range []*permit.Verdict{user.Run.Default, project.Run.Default} {
@@ -307,7 +307,7 @@ func lower[N int | int64 | float64 | time.Duration](a, b N) N {
 // worktree of their own.
 func defaultAllow(c *app.Call, t thread.Thread) []permit.Rule {
 	texts := []string{"Bash(leslie:*)", toolRule, "Read(./**)"}
-	own := filepath.ToSlash(app.Resolved(app.Absolute(c, app.ThreadPath(t.ID))))
+	own := filepath.ToSlash(app.Resolved(c.Absolute(app.ThreadPath(t.ID))))
 	if !strings.ContainsAny(own, "*?[]()") { // its name would be a pattern
 		texts = append(texts, "Read("+own+"/**)", "Edit("+own+"/**)")
 	}
@@ -370,7 +370,7 @@ func endOf(stop thread.RunEnd, err error) *runEnd {
 // end records how the run ends, and returns the caller's error.
 func (s *supervisor) end(e *runEnd) error {
 	limitsUntold(s)
-	ctx, cancel := app.Cleaning(s.c)
+	ctx, cancel := s.c.Cleaning()
 	defer cancel()
 	c := s.call(ctx, "run end")
 	var needs []app.WaitingItem
@@ -394,7 +394,7 @@ func (s *supervisor) end(e *runEnd) error {
 		return s.id
 	})
 	if err == nil {
-		app.Notify(c, needs)
+		c.Notify(needs)
 		s.c.SetRevision(&commit.Revision)
 	}
 	if s.handler != nil {

@@ -162,7 +162,7 @@ func (s *supervisor) start() error {
 	spec := runner.Spec{
 		Argv: s.profile.Command, Dir: s.dir, Env: s.environ(), Client: acp.Implementation{Name: "leslie", Version: s.c.Project().Environment().Version},
 		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.Mode, Times: s.in.times.agent, Stderr: s.errors, Servers: toolServers(s),
-		Hurry: app.InterruptedAgain(s.c),
+		Hurry: s.c.InterruptedAgain(),
 	}
 	if s.dir != s.c.Project().Root() {
 		spec.Folders = []string{filepath.Dir(s.c.Store().Path("x"))}

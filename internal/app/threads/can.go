@@ -28,7 +28,7 @@ type CanResult struct {
 // unknown capability, T101, T105, T509 for the configuration, those of reading.
 func Can(c *app.Call, in CanRequest) (*CanResult, error) {
 	c.ReadOnly()
-	set, err := app.Configured(c)
+	set, err := c.Configured()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ type ListCapabilitiesResult struct {
 // T101, T105, T903 and T509 for the configuration, those of reading.
 func ListCapabilities(c *app.Call, in ListCapabilitiesRequest) (*ListCapabilitiesResult, error) {
 	c.ReadOnly()
-	set, err := app.Configured(c)
+	set, err := c.Configured()
 	if err != nil {
 		return nil, err
 	}

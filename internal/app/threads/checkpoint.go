@@ -57,11 +57,11 @@ func checkpoint(c *app.Call, id, name string, exact bool) (*artifacts.Checkpoint
 				return nil, "", cmp.Or(err, app.ErrMoved)
 			}
 		}
-		if err := app.RespectClaim(c, s, string(t.ID), stamp); err != nil {
+		if err := c.RespectClaim(s, string(t.ID), stamp); err != nil {
 			return nil, "", err
 		}
 		ck, t, err := s.Checkpoint(thread.NewCheckpoint{
-			ID: app.NewCheckpointID(c, t), Thread: string(t.ID), Name: name, Manifest: snap.Manifest, Files: len(snap.Held),
+			ID: c.NewCheckpointID(t), Thread: string(t.ID), Name: name, Manifest: snap.Manifest, Files: len(snap.Held),
 		}, stamp)
 		if err != nil {
 			return nil, "", err

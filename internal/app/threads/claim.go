@@ -143,7 +143,7 @@ func claimDuration(c *app.Call, wanted bool, d time.Duration) (time.Duration, er
 	if !wanted || d > 0 {
 		return d, nil
 	}
-	set, err := app.Configured(c)
+	set, err := c.Configured()
 	return set.ClaimFor, err
 }
 

@@ -48,7 +48,7 @@ func claimWhenReady(c *app.Call, patience, d time.Duration) (*ClaimResult, error
 // awaitReady returns "" when a thread is ready that the caller may claim, and else why
 // there is none. Errors: those of a view, T904.
 func awaitReady(c *app.Call, patience time.Duration) (why thread.Nothing, err error) {
-	err = app.Await(c, patience, func(s *thread.State) (done bool, wake time.Time, err error) {
+	err = c.Await(patience, func(s *thread.State) (done bool, wake time.Time, err error) {
 		why = ""
 		page, err := s.First(thread.Filter{Ready: true, Now: c.Now(), Executor: claimable(c.Caller().As)}, 1)
 		if err != nil || len(page.Threads) > 0 {

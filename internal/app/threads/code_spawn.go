@@ -130,7 +130,7 @@ func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 		return nil, m.takeBack(err, !m.resumed)
 	}
 	if !m.resumed {
-		app.GoOn(c)
+		c.GoOn()
 	}
 	c.Request().Expect = nil
 	d, err = app.Write(c, func(s *thread.State, stamp thread.Stamp) (*SpawnResult, thread.ThreadID, error) {
@@ -169,7 +169,7 @@ func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 // the next call to go on with.
 func (m *codeSpawn) takeBack(why error, finished bool) error {
 	c := m.c
-	ctx, cancel := app.Cleaning(c)
+	ctx, cancel := c.Cleaning()
 	defer cancel()
 	e := codes.Of(why)
 	if e == nil {

@@ -64,7 +64,7 @@ func ReviewComments(c *app.Call, in ReviewCommentsRequest) (*ReviewCommentsResul
 			return &d, t.ID, nil
 		}
 		i, err := s.SendComments(t.ID, sent, thread.NewInjection{
-			ID: app.NewMessageID(c, s), Thread: string(t.ID), Type: thread.InjectFeedback, Urgency: thread.NextStep, Content: d.Message,
+			ID: c.NewMessageID(s), Thread: string(t.ID), Type: thread.InjectFeedback, Urgency: thread.NextStep, Content: d.Message,
 		}, stamp)
 		if err != nil {
 			return nil, "", err

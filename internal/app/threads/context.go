@@ -183,7 +183,7 @@ func (d *ContextResult) gather(c *app.Call, s *thread.State, id string) error {
 	}
 	c.Warn(thread.ReopenedAmong(s.ReopenedBelow(t))...)
 	c.Warn(s.CancelledBelow(t, t.DependsOn)...)
-	d.Speaks = app.IsOwnAgent(c, s, t.ID)
+	d.Speaks = c.IsOwnAgent(s, t.ID)
 	d.EndedByOther = c.Caller().As == thread.Agent && t.EndedByOther(c.Caller().Actor) && (d.Speaks || t.Status == thread.Cancelled)
 	return nil
 }

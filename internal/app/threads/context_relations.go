@@ -112,7 +112,7 @@ const maxCompared = 50
 // merge.
 func (r *ContextRelations) relate(c *app.Call, s *thread.State, t thread.Thread, p thread.Policy) (compare []app.ComparedVersions) {
 	now := c.Now()
-	r.Dir = app.Absolute(c, app.ThreadPath(t.ID))
+	r.Dir = c.Absolute(app.ThreadPath(t.ID))
 	relations := s.RelationsOf(t)
 	var children []thread.Thread
 	r.Children = []ContextChild{}
@@ -228,7 +228,7 @@ func (r *ContextRelations) changedLive(c *app.Call, refs []ContextReference) {
 // policyOf returns what the configuration allows, nothing if it cannot be used: context
 // answers in any case, and every command that needs it says what is wrong with it.
 func policyOf(c *app.Call) thread.Policy {
-	set, err := app.Configured(c)
+	set, err := c.Configured()
 	if err != nil {
 		return nil
 	}

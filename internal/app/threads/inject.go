@@ -61,7 +61,7 @@ func Inject(c *app.Call, in InjectRequest) (*InjectResult, error) {
 	id := c.ThreadOr(in.Thread)
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*InjectResult, thread.ThreadID, error) {
 		i, t, err := s.Inject(thread.NewInjection{
-			ID:     app.NewMessageID(c, s),
+			ID:     c.NewMessageID(s),
 			Thread: id, Type: in.Type, Urgency: in.Urgency, Content: in.Content,
 		}, stamp)
 		if err != nil {

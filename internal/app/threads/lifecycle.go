@@ -76,7 +76,7 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 			}
 			continue
 		}
-		if err == nil && d.Changed && d.Status == thread.Active && app.ByPerson(c) {
+		if err == nil && d.Changed && d.Status == thread.Active && c.ByPerson() {
 			c.SetNote(app.NoteResumed)
 		}
 		return d, err
@@ -91,11 +91,11 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 	completed := false
 	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
 		ended, completed = nil, false
-		if err := app.RespectClaim(c, s, id, stamp); err != nil {
+		if err := c.RespectClaim(s, id, stamp); err != nil {
 			return nil, "", err
 		}
 		if in.Action == thread.Done {
-			if err := app.MayFinish(c, s, id); err != nil {
+			if err := c.MayFinish(s, id); err != nil {
 				return nil, "", err
 			}
 			if err := left.record(c, s, in, stamp); err != nil {
@@ -107,9 +107,9 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 		}
 		done, err := thread.Transition{}, error(nil)
 		if in.Successor != "" && in.Action == thread.Cancel {
-			done, err = s.Replace(id, in.Successor, in.Reason, app.Speaking(c, s, stamp))
+			done, err = s.Replace(id, in.Successor, in.Reason, c.Speaking(s, stamp))
 		} else {
-			done, err = s.Lifecycle(id, in.Action, in.Reason, app.Speaking(c, s, stamp))
+			done, err = s.Lifecycle(id, in.Action, in.Reason, c.Speaking(s, stamp))
 		}
 		if err != nil {
 			return nil, "", err

@@ -42,7 +42,7 @@ type WantedRun struct {
 func newSpawnResult(c *app.Call, t thread.Thread) *SpawnResult {
 	return &SpawnResult{
 		ThreadID: t.ID, ParentID: app.OrNull(t.ParentID), ObjectiveID: t.ObjectiveID, Status: t.Status, Title: t.Title,
-		Path: app.ThreadPath(t.ID), Dir: app.Absolute(c, app.ThreadPath(t.ID)), Revision: t.Revision, References: []artifacts.ReferenceRecord{},
+		Path: app.ThreadPath(t.ID), Dir: c.Absolute(app.ThreadPath(t.ID)), Revision: t.Revision, References: []artifacts.ReferenceRecord{},
 		Inherited: Inherited{Mode: t.Inherit},
 	}
 }

@@ -50,7 +50,7 @@ func Summary(c *app.Call, _ SummaryRequest) (*SummaryResult, error) {
 		return nil, err
 	}
 	d.Waiting, d.WaitingMore = waiting.Items, waiting.More
-	if app.ByPerson(c) {
+	if c.ByPerson() {
 		if w, tracked := code.StoreTracked(c); tracked {
 			c.Warn(w)
 		}

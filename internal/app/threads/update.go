@@ -37,7 +37,7 @@ func Update(c *app.Call, in UpdateRequest) (*UpdateResult, error) {
 		return nil, err
 	}
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*UpdateResult, thread.ThreadID, error) {
-		if err := app.RespectClaim(c, s, id, stamp); err != nil {
+		if err := c.RespectClaim(s, id, stamp); err != nil {
 			return nil, "", err
 		}
 		edit := edit

@@ -86,7 +86,7 @@ func Wait(c *app.Call, in WaitRequest) (*WaitResult, error) {
 	}
 	w := &waiting{WaitRequest: in, c: c, touched: map[thread.ThreadID]bool{}}
 	w.seen.Items = []app.OperationRecord{}
-	err := app.Await(c, in.Timeout, w.look)
+	err := c.Await(in.Timeout, w.look)
 	switch {
 	case err == nil:
 		return &w.data, nil
@@ -149,7 +149,7 @@ func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
 		w.data.Operations = &w.seen
 		all = w.any
 	}
-	w.data.Met, w.data.Messages = all, !all && app.MessagesWait(w.c, s)
+	w.data.Met, w.data.Messages = all, !all && w.c.MessagesWait(s)
 	return all || w.data.Messages, wake, nil
 }
 
@@ -189,7 +189,7 @@ func (w *waiting) findStart(s *thread.State) error {
 			return NotAhead(since, s.Revision)
 		}
 	}
-	own, _ := app.SpeakerOf(w.c, s)
+	own, _ := w.c.SpeakerOf(s)
 	w.own, w.began = own.ID, since
 	w.cursor = w.c.Store().Cursor(store.CursorQuery{Since: since, Lost: LostOperations(w.c)})
 	w.lapsed = records(s.Changes())

@@ -25,7 +25,7 @@ func TestAwaitLooksOnceMoreWhenTheTimeIsUp(t *testing.T) {
 		ctx, timeIsUp = context.WithCancel(ctx)
 		return ctx, timeIsUp
 	}
-	err := app.Await(b.Person(), 20*time.Millisecond, func(*thread.State) (bool, time.Time, error) {
+	err := b.Person().Await(20*time.Millisecond, func(*thread.State) (bool, time.Time, error) {
 		if looks++; looks == 1 {
 			timeIsUp()
 		}
@@ -41,7 +41,7 @@ func TestAwaitLooksOnceMoreWhenTheTimeIsUp(t *testing.T) {
 func TestAwaitSeesWhatHappensWhileItLooks(t *testing.T) {
 	t.Parallel()
 	b, looks := apptest.New(t), 0
-	err := app.Await(b.Person(), 20*time.Second, func(*thread.State) (bool, time.Time, error) {
+	err := b.Person().Await(20*time.Second, func(*thread.State) (bool, time.Time, error) {
 		if looks++; looks == 1 {
 			_, err := threads.Lifecycle(b.Person(), threads.LifecycleRequest{Thread: "part", Action: thread.Done})
 			require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestAwaitLooksAgainWhenTimeAloneChangesSomething(t *testing.T) {
 		return at
 	}
 	c, due := b.Person(), b.Now().Add(15*time.Millisecond)
-	err := app.Await(c, 0, func(*thread.State) (bool, time.Time, error) {
+	err := c.Await(0, func(*thread.State) (bool, time.Time, error) {
 		looks++
 		return !c.Now().Before(due), due, nil
 	})
@@ -72,7 +72,7 @@ func TestAwaitLooksAgainWhenTimeAloneChangesSomething(t *testing.T) {
 func TestAwaitEndsWithTheErrorOfALook(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	err := app.Await(apptest.New(t).Person(), 0, func(*thread.State) (bool, time.Time, error) { return true, time.Time{}, broken })
+	err := apptest.New(t).Person().Await(0, func(*thread.State) (bool, time.Time, error) { return true, time.Time{}, broken })
 	assert.ErrorIs(t, err, broken)
 }
 

@@ -52,7 +52,7 @@ func Observe(c *app.Call, in ObserveRequest, emit func(app.OperationRecord) erro
 			return err
 		}
 		if in.Pause != nil {
-			in.Pause(app.TakeNotices(c, &told))
+			in.Pause(c.TakeNotices(&told))
 		}
 		if err := w.Next(c.Context(), 0); err != nil {
 			return err

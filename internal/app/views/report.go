@@ -93,7 +93,7 @@ type ReportDecision struct {
 func Report(c *app.Call, in ReportRequest) (*ReportResult, error) {
 	c.ReadOnly()
 	r := &reporting{c: c, in: in, d: &ReportResult{Project: filepath.Base(c.Project().Root()), At: c.Now()}}
-	app.Report(c, app.Progress{What: "reading the state"})
+	c.Report(app.Progress{What: "reading the state"})
 	if _, err := c.View(r.state); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func Report(c *app.Call, in ReportRequest) (*ReportResult, error) {
 	if err := r.history(); err != nil {
 		return nil, err
 	}
-	app.Report(c, app.Progress{What: "reading the log"})
+	c.Report(app.Progress{What: "reading the log"})
 	t := history.NewTally()
 	if err := t.Read(c.Store().Log(c.Context())); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ const restsAfterReport = 4
 // somebody records; several may count as one. An error of emit ends it and is returned.
 // Errors: those of Report, T904 when the call's context ends.
 func WatchReport(c *app.Call, in ReportRequest, emit func(*ReportResult) error) error {
-	app.CatchSignals(c)
+	c.CatchSignals()
 	w := c.Store().Watch(store.StateFile) // before the first look, so that no operation is missed
 	defer w.Close()
 	for {
@@ -218,7 +218,7 @@ func (r *reporting) history() error {
 	r.now, r.pending = map[thread.ThreadID]ReportSpan{}, map[thread.MergeID]thread.Merge{}
 	cursor := r.c.Store().Cursor(store.CursorQuery{Lost: threads.LostOperations(r.c)})
 	found, err := cursor.Read(r.c.Context(), r.d.Revision, func(op thread.Operation) error {
-		app.Report(r.c, app.Progress{What: "reading the history", Done: int64(op.Seq), Total: int64(r.d.Revision)})
+		r.c.Report(app.Progress{What: "reading the history", Done: int64(op.Seq), Total: int64(r.d.Revision)})
 		r.operation(op)
 		return nil
 	})

@@ -232,12 +232,12 @@ func (s *searching) bring() error {
 	for i, line := range s.lines {
 		ids[i] = thread.ThreadID(line.ID)
 	}
-	err := app.Fetch(s.c, ids...)
+	err := s.c.Fetch(ids...)
 	if !codes.Has(err, codes.RemoteDamaged) {
 		return err
 	}
 	for _, id := range ids {
-		err := app.Fetch(s.c, id)
+		err := s.c.Fetch(id)
 		if err != nil && !codes.Has(err, codes.RemoteDamaged) {
 			return err
 		}
@@ -306,7 +306,7 @@ func (s *searching) severalAtOnce(what string, lines []thread.Line, do func(*sea
 	begin := func() {
 		counting.Lock()
 		defer counting.Unlock()
-		app.Report(s.c, app.Progress{What: what, Done: begun, Total: int64(len(lines))})
+		s.c.Report(app.Progress{What: what, Done: begun, Total: int64(len(lines))})
 		begun++
 	}
 	code.SeveralAtOnce(len(lines), func(i int) {
@@ -331,7 +331,7 @@ func (s *searching) severalAtOnce(what string, lines []thread.Line, do func(*sea
 
 // history searches the operations; each belongs to the thread that it is about.
 func (s *searching) history() error {
-	app.Report(s.c, app.Progress{What: "searching the history"})
+	s.c.Report(app.Progress{What: "searching the history"})
 	searcher := s.words.Searcher()
 	cursor := s.c.Store().Cursor(store.CursorQuery{Want: searcher.JSON})
 	found, err := cursor.Read(s.c.Context(), 0, func(op thread.Operation) error {

@@ -379,7 +379,7 @@ func (c *Call) WorktreeThread() string {
 	if err != nil {
 		return ""
 	}
-	return string(app.WorktreeThread(project.Call(c.Ctx, c.Caller(), app.Request{})))
+	return string(project.Call(c.Ctx, c.Caller(), app.Request{}).WorktreeThread())
 }
 
 // SayWaiting tells the person at the terminal which decision the call waits for.

@@ -24,7 +24,7 @@ func (c *Call) news(answer Data) string {
 	if c.Op == nil || c.Env.Cache == "" {
 		return ""
 	}
-	items, own, ok := app.Waiting(c.Op)
+	items, own, ok := c.Op.Waiting()
 	if !ok {
 		return ""
 	}

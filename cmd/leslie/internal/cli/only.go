@@ -144,7 +144,7 @@ func (c *Call) NamesRecord(kind IDKind, operand string) bool {
 	if err != nil {
 		return true
 	}
-	named, err := app.Named(project.Call(c.Ctx, c.Caller(), app.Request{}), string(kind), operand)
+	named, err := project.Call(c.Ctx, c.Caller(), app.Request{}).Named(string(kind), operand)
 	return named || err != nil
 }
 
@@ -177,7 +177,7 @@ func (c *Call) CandidatesFor(kind IDKind, of string) (all []codes.Candidate, ok 
 	if err != nil {
 		return nil, false
 	}
-	all, ok, err = app.Candidates(project.Call(c.Ctx, c.Caller(), app.Request{}), string(kind), of)
+	all, ok, err = project.Call(c.Ctx, c.Caller(), app.Request{}).Candidates(string(kind), of)
 	return all, ok && err == nil
 }
 

@@ -96,7 +96,7 @@ func (c *Call) reply(data Data, err error) int {
 	case failure != nil:
 		return failure.Code().ExitStatus()
 	case err == nil && c.Op != nil:
-		threads.MarkSeen(c.Op, app.Shown(c.Op))
+		threads.MarkSeen(c.Op, c.Op.Shown())
 	case err != nil && !errors.Is(err, io.ErrClosedPipe):
 		fmt.Fprintf(c.Env.Stderr, "leslie: the answer could not be written: %v\n", err)
 		return codes.WriteFailed.ExitStatus()
@@ -110,7 +110,7 @@ func (c *Call) rendered(data Data, failure *codes.Error) (answer []byte, told *c
 		if r := recover(); r != nil {
 			told = c.failure(c.recovered(r))
 			if c.Op != nil {
-				app.LogFailure(c.Op, told)
+				c.Op.LogFailure(told)
 			}
 			answer = c.render(nil, told)
 		}
