@@ -37,7 +37,7 @@ func (c *Call) Await(patience time.Duration, look func(s *thread.State) (done bo
 	w := c.store.Watch(store.StateFile) // before the first look, so that no change is missed
 	defer w.Close()
 	for {
-		hear(c)
+		c.hear()
 		last, at := ctx.Err() != nil, c.project.env.Now()
 		done, sleep := false, LongestSleep
 		_, err := c.View(func(s *thread.State) (err error) {

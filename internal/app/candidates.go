@@ -36,9 +36,9 @@ func (c *Call) Candidates(table, of string) (all []codes.Candidate, ok bool, err
 	return all, ok, err
 }
 
-// Named reports whether arg has the id or a prefix of a record of a table; for a question
+// NamesRecord reports whether arg has the id or a prefix of a record of a table; for a question
 // also of a thread, for whose question it stands. Errors: those of reading.
-func (c *Call) Named(table, arg string) (named bool, err error) {
+func (c *Call) NamesRecord(table, arg string) (named bool, err error) {
 	c.ReadOnly()
 	_, err = c.View(func(s *thread.State) error {
 		named = isRecord(s, table, arg)

@@ -111,7 +111,7 @@ func (c *Call) Configs() (user, project Config, err error) {
 // badConfigs returns W517 for each configuration file that cannot be used: who misspelt a key
 // is told by whatever they call next. What needs the configuration fails and says the same.
 // A file that cannot be read, as in a sandbox, is told by what needs it.
-func badConfigs(c *Call) (found warnings.List) {
+func (c *Call) badConfigs() (found warnings.List) {
 	_, user := UserConfig(c.project.env)
 	_, project := ReadConfig(c.store.Path(store.ConfigFile), false)
 	for _, err := range []error{user, project} {

@@ -40,44 +40,44 @@ func (c *Call) Finish(failure *codes.Error) {
 	if c.draft != nil {
 		return
 	}
-	hear(c)
+	c.hear()
 	c.toldConfig = c.toldConfig || failure != nil && failure.Facts().Text("key") != ""
-	trackFailures(c, failure)
-	logCall(c, failure)
+	c.trackFailures(failure)
+	c.logCall(failure)
 }
 
 // trackFailures compares the result of a call with the caller's last ones, and may
 // suspend the thread that the caller speaks for. A success ends a row of failures; for
 // a call that only reads this matters only if the mistake limit applies.
-func trackFailures(c *Call, failure *codes.Error) {
+func (c *Call) trackFailures(failure *codes.Error) {
 	limited := c.caller.Thread != "" && !c.ByPerson()
 	if failure == nil {
-		if c.note == "" && (limited || !c.request.ReadOnly) && failedLast(c) {
+		if c.note == "" && (limited || !c.request.ReadOnly) && c.failedLast() {
 			c.note = NoteRecovered
 		}
 		if c.note == "" && !c.waited && !c.request.ReadOnly && !c.changed && !c.replayed && c.revision != nil {
 			c.note = noteUnchanged
-			warnIdle(c)
+			c.warnIdle()
 		}
 		return
 	}
-	past := recentFailures(c)
-	repeated := warnRepeated(c, past, failure)
+	past := c.recentFailures()
+	repeated := c.warnRepeated(past, failure)
 	if !limited || failure.Code().Entry().Expected {
 		return
 	}
-	count, limit := 1+len(mistakesAmong(past)), mistakeLimit(c)
+	count, limit := 1+len(mistakesAmong(past)), c.mistakeLimit()
 	switch {
 	case count >= limit:
-		limitMistakes(c, count, failure)
+		c.limitMistakes(count, failure)
 	case count == limit-1 && !repeated:
 		c.Warn(warnings.NearlyLimited(count, string(failure.Code())))
 	}
 }
 
 // failedLast reports whether the caller has failed since its last success.
-func failedLast(c *Call) bool {
-	for range pastFailures(c) {
+func (c *Call) failedLast() bool {
+	for range c.pastFailures() {
 		return true
 	}
 	return false
@@ -91,10 +91,10 @@ type pastFailure struct {
 
 // recentFailures returns the caller's failed calls since its last success, newest
 // first.
-func recentFailures(c *Call) []pastFailure { return slices.Collect(pastFailures(c)) }
+func (c *Call) recentFailures() []pastFailure { return slices.Collect(c.pastFailures()) }
 
 // pastFailures yields them from the end of the log, newest first.
-func pastFailures(c *Call) iter.Seq[pastFailure] {
+func (c *Call) pastFailures() iter.Seq[pastFailure] {
 	who, resumed := brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil), []byte(NoteResumed)
 	return func(yield func(pastFailure) bool) {
 		tail := bytes.TrimRight(c.store.LogTail(recentBytes), "\n")
@@ -129,7 +129,7 @@ func pastFailures(c *Call) iter.Seq[pastFailure] {
 // has the calls without effect; whether the caller did something else in between, and
 // whether the first of them had an effect, is in the journal, which is read only if the
 // log has nearly enough of them.
-func warnIdle(c *Call) {
+func (c *Call) warnIdle() {
 	idle, since := 0, *c.revision
 	who := brief(fact.List{fact.Of("as", c.caller.As), fact.Of("actor", c.caller.Actor)}).AppendLogfmt(nil)
 	lines := bytes.Split(bytes.TrimRight(c.store.LogTail(recentBytes), "\n"), []byte("\n"))
@@ -167,7 +167,7 @@ func mistakesAmong(past []pastFailure) []pastFailure {
 
 // warnRepeated adds W104 for a call that failed in the same way repeatedly, unless its
 // code is retryable, or the call is can, which hooks repeat. It reports whether it did.
-func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) bool {
+func (c *Call) warnRepeated(past []pastFailure, failure *codes.Error) bool {
 	if failure.Code().Entry().Retryable || c.request.Command == "can" {
 		return false
 	}
@@ -186,7 +186,7 @@ func warnRepeated(c *Call, past []pastFailure, failure *codes.Error) bool {
 
 // limitMistakes suspends the thread, as an operation of the
 // system. The call keeps its own code.
-func limitMistakes(c *Call, count int, failure *codes.Error) {
+func (c *Call) limitMistakes(count int, failure *codes.Error) {
 	m := thread.Mistakes{Count: count, LastCode: string(failure.Code()), Actor: c.caller.Actor}
 	var suspended thread.Thread
 	commit, err := c.System("suspend", c.Now(), func(s *thread.State, stamp thread.Stamp) thread.ThreadID {
@@ -205,7 +205,7 @@ func limitMistakes(c *Call, count int, failure *codes.Error) {
 
 // mistakeLimit returns the configured limit; use cases that need the configuration
 // report it if it cannot be read.
-func mistakeLimit(c *Call) int {
+func (c *Call) mistakeLimit() int {
 	set, err := c.Configured()
 	if err != nil {
 		return DefaultMistakeLimit

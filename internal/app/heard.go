@@ -18,11 +18,11 @@ import (
 // git. One that is gone can so be told from one that works.
 
 // hear notes that the caller is there.
-func hear(c *Call) { c.store.Hear(c.caller.Actor, c.Now()) }
+func (c *Call) hear() { c.store.Hear(c.caller.Actor, c.Now()) }
 
 // newHolders returns who got or extended a claim by an operation of the caller, for itself
 // or for a run.
-func newHolders(c *Call, s *thread.State, changes []thread.Change) (holders []string) {
+func (c *Call) newHolders(s *thread.State, changes []thread.Change) (holders []string) {
 	for _, change := range changes {
 		id, ok := strings.CutPrefix(change.Record, thread.TableThreads+"/")
 		if !ok {
@@ -42,7 +42,7 @@ func newHolders(c *Call, s *thread.State, changes []thread.Change) (holders []st
 }
 
 // heardOf returns when the holder of a thread's claim was last heard of; claiming counts.
-func heardOf(c *Call, t thread.Thread, held *thread.Claim) time.Time {
+func (c *Call) heardOf(t thread.Thread, held *thread.Claim) time.Time {
 	at := held.At
 	later := func(sign time.Time) {
 		if sign.After(at) {
@@ -79,7 +79,7 @@ func (c *Call) Worked(t thread.Thread) (at time.Time) {
 }
 
 // sayingHeard adds to T108 when the holder was last heard of.
-func sayingHeard(c *Call, err error) error {
+func (c *Call) sayingHeard(err error) error {
 	e := codes.Of(err)
 	if e == nil || e.Code() != codes.Claimed {
 		return err
@@ -88,7 +88,7 @@ func sayingHeard(c *Call, err error) error {
 	_, looked := c.store.View(c.ctx, func(s *thread.State) error {
 		t, _ := s.Threads.Peek(id)
 		if held := t.Held(c.Now()); held != nil {
-			e = e.With(fact.Of("heardAt", heardOf(c, t, held)))
+			e = e.With(fact.Of("heardAt", c.heardOf(t, held)))
 		}
 		return nil
 	})

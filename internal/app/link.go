@@ -72,7 +72,7 @@ func Unusable(err error) error {
 
 // askLog learns what time it is at the log, and where it ends, once for each call. What writes
 // needs no more: Store.Update reads what is new. Errors: T402, T510, T904.
-func askLog(c *Call) (err error) {
+func (c *Call) askLog() (err error) {
 	if c.project.link == nil || c.asked || c.draft != nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (c *Call) Fetch(ids ...thread.ThreadID) error {
 
 // answeredByLog drops W508 of a call that wrote, or was refused, with the log's word after
 // all: what it says is not old.
-func answeredByLog(c *Call) {
+func (c *Call) answeredByLog() {
 	if c.project.link != nil {
 		c.storeWarnings = slices.DeleteFunc(c.storeWarnings, func(w warnings.Warning) bool { return w.Code == warnings.CacheOld })
 	}

@@ -21,7 +21,7 @@ import (
 // without lock or fsync. A call without either writes nothing. If the log cannot be
 // written, a reading call is silent and a writing call adds W503. leslie never logs to
 // another program's store.
-func logCall(c *Call, failure *codes.Error) {
+func (c *Call) logCall(failure *codes.Error) {
 	all := c.Warnings()
 	if failure == nil && len(all) == 0 && c.note == "" || failure != nil && failure.Code() == codes.UnsupportedVersion {
 		return
@@ -29,17 +29,17 @@ func logCall(c *Call, failure *codes.Error) {
 	h := &logHandler{now: c.project.env.Now}
 	logger := slog.New(h)
 	for _, w := range all {
-		logger.LogAttrs(c.ctx, slog.LevelWarn, w.Code.Entry().Title, logAttrs(c, string(w.Code), w.Context)...)
+		logger.LogAttrs(c.ctx, slog.LevelWarn, w.Code.Entry().Title, c.logAttrs(string(w.Code), w.Context)...)
 	}
 	if failure != nil {
-		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, logAttrs(c, string(failure.Code()), failure.Facts())...)
+		logger.LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, c.logAttrs(string(failure.Code()), failure.Facts())...)
 	}
 	if c.note != "" {
 		var facts fact.List
 		if c.note == noteUnchanged {
 			facts = fact.New(fact.Of("revision", *c.revision))
 		}
-		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, logAttrs(c, "", facts)...)
+		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, c.logAttrs("", facts)...)
 	}
 	path := c.store.Path(store.LogsDir + "/leslie.log")
 	if err := c.store.AppendLog(h.lines); err != nil && !c.request.ReadOnly {
@@ -51,7 +51,7 @@ func logCall(c *Call, failure *codes.Error) {
 // the result was shown.
 func (c *Call) LogFailure(failure *codes.Error) {
 	h := &logHandler{now: c.project.env.Now}
-	slog.New(h).LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, logAttrs(c, string(failure.Code()), failure.Facts())...)
+	slog.New(h).LogAttrs(c.ctx, slog.LevelError, failure.Code().Entry().Title, c.logAttrs(string(failure.Code()), failure.Facts())...)
 	_ = c.store.AppendLog(h.lines)
 }
 
@@ -64,14 +64,14 @@ func DebugLine(ctx context.Context, env Environment, dir, root string, caller Ca
 	if root != "" {
 		attrs = append(attrs, slog.String("root", root))
 	}
-	slog.New(h).LogAttrs(ctx, slog.LevelDebug, "Call", append(attrs, logAttrs(c, "", nil)...)...)
+	slog.New(h).LogAttrs(ctx, slog.LevelDebug, "Call", append(attrs, c.logAttrs("", nil)...)...)
 	return h.lines
 }
 
 // logAttrs returns the facts of one line, without structured values: a line is for
 // reading and counting, not for parsing. A fact with the name of one of a line's own keys
 // (the code that W104 warns of, the actor whom T404 names) is logged as detailNAME.
-func logAttrs(c *Call, code string, facts fact.List) []slog.Attr {
+func (c *Call) logAttrs(code string, facts fact.List) []slog.Attr {
 	var attrs []slog.Attr
 	if code != "" {
 		attrs = append(attrs, slog.String("code", code))

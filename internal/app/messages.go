@@ -22,10 +22,10 @@ type ShownMessages struct {
 	Injections []thread.InjectionID `json:"injections"`
 }
 
-// Show notes that the answer of a call shows these messages of a thread to the thread's
+// WillShow notes that the answer of a call shows these messages of a thread to the thread's
 // own agent. W105 speaks of the others alone. They count as read once MarkSeen was called,
 // which is for whoever has written the whole answer.
-func (c *Call) Show(t thread.Thread, shown []thread.InjectionID) {
+func (c *Call) WillShow(t thread.Thread, shown []thread.InjectionID) {
 	if len(shown) == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func (c *Call) SpeakerOf(s *thread.State) (thread.Thread, bool) {
 
 // spokenFor returns the threads for which the caller speaks: see SpeakerOf. An agent that
 // neither names one nor works in a worktree speaks for those that it holds.
-func spokenFor(c *Call, s *thread.State) []thread.Thread {
+func (c *Call) spokenFor(s *thread.State) []thread.Thread {
 	if t, ok := c.SpeakerOf(s); ok {
 		return []thread.Thread{t}
 	}
@@ -125,12 +125,12 @@ func (c *Call) IsOwnAgent(s *thread.State, id thread.ThreadID) bool {
 }
 
 // noteMessages remembers for Notices what waits for the caller's thread in a State.
-func noteMessages(c *Call, s *thread.State) {
+func (c *Call) noteMessages(s *thread.State) {
 	c.looked, c.unread, c.ended = true, nil, nil
 	if c.request.NoteWaiting {
-		c.waiting = waitingForPerson(c, s)
+		c.waiting = c.waitingForPerson(s)
 	}
-	own := spokenFor(c, s)
+	own := c.spokenFor(s)
 	for _, t := range own {
 		c.unread = append(c.unread, unreadThread{t.ID, s.UnreadOf(t)})
 	}
@@ -158,10 +158,10 @@ type unreadThread struct {
 // Finish.
 func (c *Call) Notices() (all warnings.List) {
 	if !c.toldConfig {
-		all = badConfigs(c)
+		all = c.badConfigs()
 	}
 	if !c.looked {
-		lookForMessages(c)
+		c.lookForMessages()
 	}
 	return append(all, notices(c)...)
 }
@@ -176,16 +176,16 @@ func notices(c *Call) (all warnings.List) {
 }
 
 // lookForMessages reads the State for Notices, if the caller may speak for a thread.
-func lookForMessages(c *Call) {
+func (c *Call) lookForMessages() {
 	if c.draft == nil && (c.caller.Thread != "" || c.caller.As == thread.Agent || holds(c)) {
-		_, _ = c.store.View(c.ctx, func(s *thread.State) error { noteMessages(c, s); return nil })
+		_, _ = c.store.View(c.ctx, func(s *thread.State) error { c.noteMessages(s); return nil })
 	}
 }
 
 // TakeNotices returns what Notices does as of now, and nothing for what was taken last.
 // What is taken does not come with Notices again.
 func (c *Call) TakeNotices(last *warnings.List) (fresh warnings.List) {
-	lookForMessages(c)
+	c.lookForMessages()
 	now := notices(c)
 	if !reflect.DeepEqual(now, *last) {
 		fresh = now
@@ -197,7 +197,7 @@ func (c *Call) TakeNotices(last *warnings.List) (fresh warnings.List) {
 // MessagesWait reports whether the caller is the agent of a thread and has messages to
 // read.
 func (c *Call) MessagesWait(s *thread.State) bool {
-	return c.caller.As == thread.Agent && slices.ContainsFunc(spokenFor(c, s), func(own thread.Thread) bool { return s.UnreadOf(own).Count > 0 })
+	return c.caller.As == thread.Agent && slices.ContainsFunc(c.spokenFor(s), func(own thread.Thread) bool { return s.UnreadOf(own).Count > 0 })
 }
 
 // MayFinish keeps, inside a rule, an agent from completing its thread while messages

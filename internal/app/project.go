@@ -183,7 +183,7 @@ type Call struct {
 	refreshed     bool               // and what it has is here
 	unread        []unreadThread     // of the threads for which the caller speaks
 	ended         warnings.List      // of claims of the caller: see Notices
-	shown         *ShownMessages     // see Show
+	shown         *ShownMessages     // see WillShow
 	waiting       []WaitingItem      // see Waiting
 	ownWaiting    map[string]bool
 	after         func(*Call) // what a line of a batch leaves to do once all of it is committed
@@ -289,7 +289,7 @@ func (c *Call) Now() time.Time { return clock(c).UTC().Truncate(time.Millisecond
 // Operation returns the stamp of this call's operation; a call has one stamp.
 func (c *Call) Operation() thread.Stamp {
 	if c.stamp == nil {
-		_ = askLog(c) // for the time; whoever reads or writes is told what is wrong
+		_ = c.askLog() // for the time; whoever reads or writes is told what is wrong
 		c.stamp = &thread.Stamp{
 			Operation: c.project.newOperation(),
 			Time:      c.Now(), As: c.caller.As, Actor: c.caller.Actor, Doubted: c.Doubted(), Speaks: thread.ThreadID(c.caller.Thread),

@@ -28,7 +28,7 @@ func (c *Call) View(fn func(s *thread.State) error) (store.View, error) {
 		if now := c.Now(); s.Overdue(now) {
 			s.Expire(thread.Stamp{Time: now, As: thread.System, Actor: SystemActor})
 		}
-		noteMessages(c, s)
+		c.noteMessages(s)
 		return fn(s)
 	})
 	c.Warn(v.Warnings...)

@@ -294,7 +294,7 @@ func CurrentClaim(c *Call, t thread.Thread) *ClaimRecord {
 	if held == nil {
 		return nil
 	}
-	d := &ClaimRecord{Holder: held.Holder, As: held.As, Until: held.Until, HeardAt: heardOf(c, t, held)}
+	d := &ClaimRecord{Holder: held.Holder, As: held.As, Until: held.Until, HeardAt: c.heardOf(t, held)}
 	d.Silent = c.Now().Sub(d.HeardAt)
 	return d
 }

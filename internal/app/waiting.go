@@ -64,7 +64,7 @@ func NewWaitingList(c *Call, s *thread.State) *WaitingList {
 
 // waitingForPerson returns what a person has to decide or to continue, as far as the
 // State knows.
-func waitingForPerson(c *Call, s *thread.State) []WaitingItem {
+func (c *Call) waitingForPerson(s *thread.State) []WaitingItem {
 	return slices.DeleteFunc(NewWaitingList(c, s).Items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged })
 }
 

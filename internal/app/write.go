@@ -91,7 +91,7 @@ var errOverdue = errors.New("a deadline has passed")
 // person and speaks for a thread that the mistake limit suspended may not change
 // anything (T103). A change extends the claims under which the caller works.
 func (c *Call) Update(call store.Call, fn func(*thread.State) (store.Outcome, error)) (store.Commit, error) {
-	if err := askLog(c); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
+	if err := c.askLog(); err != nil && !codes.Has(err, codes.RemoteUnreachable) {
 		return store.Commit{}, err
 	}
 	earlier := c.ownWaiting // of the call's operations before this one
@@ -104,7 +104,7 @@ func (c *Call) Update(call store.Call, fn func(*thread.State) (store.Outcome, er
 			if s.Overdue(call.Stamp.Time) {
 				return store.Outcome{}, errOverdue
 			}
-			noteMessages(c, s)
+			c.noteMessages(s)
 			waited := c.waiting
 			if !call.Stamp.ByPerson() && c.caller.Thread != "" {
 				if err := s.Limited(c.caller.Thread); err != nil {
@@ -117,15 +117,15 @@ func (c *Call) Update(call store.Call, fn func(*thread.State) (store.Outcome, er
 				changes := s.Changes()
 				begun = BegunToWait(changes)
 				ProlongClaims(s, changes, out.Thread, call)
-				holders = newHolders(c, s, s.Changes())
-				noteMessages(c, s)
+				holders = c.newHolders(s, s.Changes())
+				c.noteMessages(s)
 				c.ownWaiting = newlyWaiting(waited, c.waiting)
 				maps.Copy(c.ownWaiting, earlier)
 			}
 			return out, err
 		})
 		if !errors.Is(err, errOverdue) {
-			answeredByLog(c)
+			c.answeredByLog()
 			if commit.Changed {
 				c.last = commit.Operation
 				c.Notify(begun)
@@ -133,7 +133,7 @@ func (c *Call) Update(call store.Call, fn func(*thread.State) (store.Outcome, er
 					c.store.HearHolder(holder, c.Now())
 				}
 			}
-			return commit, sayingHeard(c, err)
+			return commit, c.sayingHeard(err)
 		}
 		if _, err := c.System("lapse", call.Stamp.Time, (*thread.State).Expire); err != nil {
 			return store.Commit{}, err

@@ -106,7 +106,7 @@ func (b *bench) settings() Settings {
 				shown = append(shown, i.ID)
 			}
 			if seen && d.Speaks {
-				op.Show(d.Thread, shown)
+				op.WillShow(d.Thread, shown)
 			}
 			return map[string]any{"threadId": d.Thread.ID}, "context of " + string(d.Thread.ID), nil
 		},

@@ -196,7 +196,7 @@ func awaitAnswer(c *app.Call, d *QuestionResult, in AskRequest) (*QuestionResult
 		return nil, err
 	}
 	if own && !messages {
-		c.Show(asker, []thread.InjectionID{q.Message})
+		c.WillShow(asker, []thread.InjectionID{q.Message})
 	}
 	met := !open
 	d = &QuestionResult{QuestionRecord: QuestionOf(q), Met: &met, Messages: messages}

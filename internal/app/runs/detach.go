@@ -111,7 +111,7 @@ func before(c *app.Call, in DetachRequest) (*detached, error) {
 		return b, b.beforeLoop(c, *in.Loop)
 	}
 	s := &supervisor{c: c, in: RunRequest{Thread: in.Thread, Agent: in.Agent}}
-	t, err := chooseRun(s)
+	t, err := s.chooseRun()
 	if err != nil {
 		return b, err
 	}

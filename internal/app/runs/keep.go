@@ -23,11 +23,11 @@ const keepCommand = "run keep"
 
 // turnNumber is the number of the next turn, or of the one that goes on: turns count
 // through all runs of a thread.
-func turnNumber(s *supervisor) int { return s.run.TurnsBefore() + s.run.Turns + 1 }
+func (s *supervisor) turnNumber() int { return s.run.TurnsBefore() + s.run.Turns + 1 }
 
 // keepTurn keeps what the turn has left that has just been recorded.
-func keepTurn(s *supervisor) {
-	turn := turnNumber(s) - 1
+func (s *supervisor) keepTurn() {
+	turn := s.turnNumber() - 1
 	ctx, cancel := s.c.Cleaning() // also of a turn that a signal has ended
 	defer cancel()
 	k := turnKeeper{c: s.c.Project().Call(ctx, app.Caller{As: thread.System, Actor: app.SystemActor, Dir: s.dir}, app.Request{Command: keepCommand}), id: s.id, turn: turn}
@@ -43,13 +43,13 @@ func keepTurn(s *supervisor) {
 	}
 	s.log.Put(transcript.Kept, map[string]string{"checkpointId": string(k.made), "work": k.work})
 	if s.c.Context().Err() == nil {
-		tellRunOverlaps(s, k)
+		s.tellRunOverlaps(k)
 	}
 }
 
 // tellRunOverlaps tells the agent and others whose code conflicts since its last commits, or
 // who changed the same lines of an artifact.
-func tellRunOverlaps(s *supervisor, k turnKeeper) {
+func (s *supervisor) tellRunOverlaps(k turnKeeper) {
 	c := s.call(s.c.Context(), code.OverlapCommand)
 	var others []code.Item
 	if _, err := c.View(func(st *thread.State) error {

@@ -14,15 +14,15 @@ import (
 // limit goes on after an error that says that the agent may use nothing more for now; see
 // withoutAgent. limited is false for other errors.
 func (s *supervisor) limit(err error) (e *runEnd, limited bool) {
-	if !meetsLimit(s, err) {
+	if !s.meetsLimit(err) {
 		return nil, false
 	}
-	return withoutAgent(s, err), true
+	return s.withoutAgent(err), true
 }
 
 // meetsLimit reports whether an error says that the agent may use nothing more for now, and
 // notes it for all runs.
-func meetsLimit(s *supervisor, err error) bool {
+func (s *supervisor) meetsLimit(err error) bool {
 	until, limited := s.handler.limits().Limit(err, s.c.Project().Environment().Now())
 	if limited {
 		s.exhausted[s.profile.Name] = agents.NoteLimit(s.c, s.profile.Name, until, s.id, s.run.Limits)
@@ -32,7 +32,7 @@ func meetsLimit(s *supervisor, err error) bool {
 
 // saidLimit is the error of a turn that the agent ended as if all was well, although its last
 // words are that nothing is left to use and the thread goes on; nil for other turns.
-func saidLimit(s *supervisor) error {
+func (s *supervisor) saidLimit() error {
 	words, limited := s.handler.limits().Alone(s.c.Project().Environment().Now())
 	if !limited {
 		return nil
@@ -46,7 +46,7 @@ func saidLimit(s *supervisor) error {
 // limitKnown returns the end of the run, or nil where another agent goes on, if it is known
 // that the agent may use nothing more for now. A person who runs the thread that met the
 // limit has it tried again.
-func limitKnown(s *supervisor) (e *runEnd, limited bool) {
+func (s *supervisor) limitKnown() (e *runEnd, limited bool) {
 	s.noted = agents.LimitsOf(s.c)[s.profile.Name]
 	first := s.turns == 0 && len(s.exhausted) == 0
 	again := first && s.noted.ThreadID == s.id && s.c.ByPerson() && !s.in.scheduled
@@ -55,12 +55,12 @@ func limitKnown(s *supervisor) (e *runEnd, limited bool) {
 	}
 	s.exhausted[s.profile.Name] = s.noted.Until
 	until := s.noted.Until.Format(time.RFC3339)
-	return withoutAgent(s, errors.New("it may use nothing more until "+until+", as '"+string(s.noted.ThreadID)+"' was told")), true
+	return s.withoutAgent(errors.New("it may use nothing more until " + until + ", as '" + string(s.noted.ThreadID) + "' was told")), true
 }
 
 // withoutAgent goes on without the agent, which may use nothing more for now: with the next one
 // of the configuration that may, or else it returns the end of the run, which is parked.
-func withoutAgent(s *supervisor, why error) *runEnd {
+func (s *supervisor) withoutAgent(why error) *runEnd {
 	for {
 		s.stopAgent()
 		s.log.Put(transcript.Error, transcript.Words{Text: why.Error()})
@@ -69,7 +69,7 @@ func withoutAgent(s *supervisor, why error) *runEnd {
 			return s.failed(err)
 		}
 		if !found {
-			return pauses(s, why)
+			return s.pauses(why)
 		}
 		s.event("limit", s.profile.Name+" may use nothing more for now; "+next.Name+" goes on")
 		said, _ := transcript.Tail(s.folder, tailBytes)
@@ -90,7 +90,7 @@ func withoutAgent(s *supervisor, why error) *runEnd {
 			s.blank = true
 			return nil
 		}
-		if !meetsLimit(s, err) {
+		if !s.meetsLimit(err) {
 			s.stopAgent()
 			return s.failed(err)
 		}
@@ -100,7 +100,7 @@ func withoutAgent(s *supervisor, why error) *runEnd {
 
 // pauses is the end of a run whose agents may use nothing more until the first of their
 // limits is over.
-func pauses(s *supervisor, why error) *runEnd {
+func (s *supervisor) pauses(why error) *runEnd {
 	var until time.Time
 	for _, end := range s.exhausted {
 		until = app.Earlier(until, end)

@@ -191,7 +191,7 @@ func runMarks(c *app.Call, id thread.RunID) []string {
 // prepareRun finds out what is to be run. It changes nothing.
 func prepareRun(c *app.Call, in RunRequest) (*supervisor, error) {
 	s := &supervisor{c: c, in: in}
-	t, err := chooseRun(s)
+	t, err := s.chooseRun()
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func prepareRun(c *app.Call, in RunRequest) (*supervisor, error) {
 
 // chooseRun finds the thread and the agent that are to be run. Errors: those of a view, T101,
 // T105, T107, T509, T903.
-func chooseRun(s *supervisor) (t thread.Thread, err error) {
+func (s *supervisor) chooseRun() (t thread.Thread, err error) {
 	c, in := s.c, s.in
 	all, chosen, err := agents.Profiles(c)
 	if err != nil {
@@ -369,7 +369,7 @@ func endOf(stop thread.RunEnd, err error) *runEnd {
 
 // end records how the run ends, and returns the caller's error.
 func (s *supervisor) end(e *runEnd) error {
-	limitsUntold(s)
+	s.limitsUntold()
 	ctx, cancel := s.c.Cleaning()
 	defer cancel()
 	c := s.call(ctx, "run end")
@@ -414,12 +414,12 @@ func (s *supervisor) end(e *runEnd) error {
 	case e.stop == thread.RunBudget:
 		return codes.RunBudget.New(fact.Of("threadId", s.id), fact.Of("reason", e.reason), fact.Of("runId", s.run.ID))
 	}
-	return unfinished(s, e)
+	return s.unfinished(e)
 }
 
 // unfinished is T707 for a run that ended before its thread was done. It says what lets
 // the run go on; its next line only shows something.
-func unfinished(s *supervisor, e *runEnd) error {
+func (s *supervisor) unfinished(e *runEnd) error {
 	id := string(s.id)
 	hint, next := e.hint, e.next
 	switch {

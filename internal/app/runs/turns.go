@@ -138,7 +138,7 @@ func (s *supervisor) failed(err error) *runEnd {
 // launch starts the agent, or the next one of the configuration if it may use nothing more
 // for now.
 func (s *supervisor) launch() *runEnd {
-	if e, limited := limitKnown(s); limited {
+	if e, limited := s.limitKnown(); limited {
 		return e
 	}
 	err := s.start()
@@ -146,7 +146,7 @@ func (s *supervisor) launch() *runEnd {
 		return nil
 	}
 	s.stopAgent()
-	if e := endedMeanwhile(s); e != nil {
+	if e := s.endedMeanwhile(); e != nil {
 		return e
 	}
 	if e, limited := s.limit(err); limited {
@@ -161,14 +161,14 @@ func (s *supervisor) start() error {
 	s.errors = openErrorLog(s.folder)
 	spec := runner.Spec{
 		Argv: s.profile.Command, Dir: s.dir, Env: s.environ(), Client: acp.Implementation{Name: "leslie", Version: s.c.Project().Environment().Version},
-		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.Mode, Times: s.in.times.agent, Stderr: s.errors, Servers: toolServers(s),
+		Handler: s.handler, Session: s.run.SessionID, Mode: s.profile.Mode, Times: s.in.times.agent, Stderr: s.errors, Servers: s.toolServers(),
 		Hurry: s.c.InterruptedAgain(),
 	}
 	if s.dir != s.c.Project().Root() {
 		spec.Folders = []string{filepath.Dir(s.c.Store().Path("x"))}
 	}
 	var spent error // seconds do not help an agent that may use nothing more
-	starting, over := whileItGoesOn(s)
+	starting, over := s.whileItGoesOn()
 	defer over()
 	err := retry.Retry(starting, s.c.Project().Environment().Retry, func(ctx context.Context, _ int) (err error) {
 		s.agent, err = agents.StartAgent(ctx, s.profile, spec)
@@ -185,7 +185,7 @@ func (s *supervisor) start() error {
 	}
 	s.blank = s.agent.Lost != nil
 	if s.agent.ModeUnknown {
-		lacks(s, "has no mode "+app.Quoted(s.profile.Mode))
+		s.lacks("has no mode " + app.Quoted(s.profile.Mode))
 	}
 	version := ""
 	if info := s.agent.About.Info; info != nil {
@@ -209,13 +209,13 @@ func startedInVain(err error) error {
 
 // whileItGoesOn returns a context that ends when the thread has ended, or somebody stops the
 // run.
-func whileItGoesOn(s *supervisor) (ctx context.Context, over func()) {
+func (s *supervisor) whileItGoesOn() (ctx context.Context, over func()) {
 	ctx, cancel := context.WithCancelCause(s.c.Context())
 	go func() {
 		w := s.c.Store().Watch(store.StateFile)
 		defer w.Close()
 		for ctx.Err() == nil {
-			if endedMeanwhile(s) != nil {
+			if s.endedMeanwhile() != nil {
 				cancel(agents.ErrRunStopped)
 				return
 			}
@@ -227,7 +227,7 @@ func whileItGoesOn(s *supervisor) (ctx context.Context, over func()) {
 
 // endedMeanwhile returns how the run ends because its thread has ended or was suspended, or
 // somebody stops it, while its agent is started; nil if it goes on.
-func endedMeanwhile(s *supervisor) (e *runEnd) {
+func (s *supervisor) endedMeanwhile() (e *runEnd) {
 	c := s.call(s.c.Context(), "run")
 	_, _ = c.View(func(st *thread.State) error {
 		t, err := st.Thread(string(s.id))
@@ -252,11 +252,11 @@ func (s *supervisor) unkept(err error) {
 
 // environ is the environment of the agent.
 func (s *supervisor) environ() []string {
-	return slices.Concat(agents.AgentEnviron(s.c, s.profile), speaksFor(s))
+	return slices.Concat(agents.AgentEnviron(s.c, s.profile), s.speaksFor())
 }
 
 // speaksFor says to leslie's own calls for which run and thread they speak.
-func speaksFor(s *supervisor) []string {
+func (s *supervisor) speaksFor() []string {
 	return append(runMarks(s.c, s.run.ID), "LESLIE_THREAD="+string(s.id), "LESLIE_AS=agent", "LESLIE_ACTOR="+thread.RunHolder(s.id))
 }
 
@@ -268,12 +268,12 @@ const (
 
 // toolServers are the servers of tools that the agent starts: leslie mcp, if the user wants
 // it. The variables are named because not every agent gives its own to what it starts.
-func toolServers(s *supervisor) []acp.MCPServer {
+func (s *supervisor) toolServers() []acp.MCPServer {
 	if !s.limits.tools || s.c.Project().Environment().Program == "" {
 		return nil
 	}
 	var env []acp.EnvVar
-	for _, entry := range speaksFor(s) {
+	for _, entry := range s.speaksFor() {
 		name, v, _ := strings.Cut(entry, "=")
 		env = append(env, acp.EnvVar{Name: name, Value: v})
 	}
@@ -281,20 +281,20 @@ func toolServers(s *supervisor) []acp.MCPServer {
 }
 
 // lacks says what the agent of a run does not have (W704).
-func lacks(s *supervisor, what string) {
+func (s *supervisor) lacks(what string) {
 	s.c.Warn(warnings.AgentLacks.New(fact.Of("threadId", s.id), fact.Of("lacks", what)))
 }
 
 // limitsUntold says which limits did not hold because the agent does not tell what it uses.
-func limitsUntold(s *supervisor) {
+func (s *supervisor) limitsUntold() {
 	if s.turns == 0 {
 		return
 	}
 	if _, known := s.run.Used.Tokens(); !known && s.limits.tokens > 0 {
-		lacks(s, "does not tell how many tokens it uses: their limit did not hold")
+		s.lacks("does not tell how many tokens it uses: their limit did not hold")
 	}
 	if len(s.run.Used.Cost) == 0 && s.limits.cost > 0 {
-		lacks(s, "does not tell what it costs: the limit of cost did not hold")
+		s.lacks("does not tell what it costs: the limit of cost did not hold")
 	}
 }
 
@@ -337,7 +337,7 @@ func (s *supervisor) stopAgent() {
 // is nil if it goes on.
 func (s *supervisor) turn(text string, shown []thread.InjectionID) *runEnd {
 	s.turns++
-	s.log.Turn(turnNumber(s))
+	s.log.Turn(s.turnNumber())
 	s.log.Put(transcript.Prompt, transcript.Words{Text: text})
 	s.event("turn", "")
 	prompting, cancel := context.WithCancelCause(s.c.Context())
@@ -481,7 +481,7 @@ func (s *supervisor) timeLeft(now time.Time) (left time.Duration, cause error) {
 // between would begin a turn again that had ended.
 func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	if err == nil && cause == nil {
-		err = saidLimit(s)
+		err = s.saidLimit()
 	}
 	used, turns := s.run.Used, s.run.Turns+1
 	failed := s.record("run turn", func(r *thread.Run) {
@@ -492,7 +492,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	})
 	s.log.Put(transcript.End, map[string]string{"stopReason": end.StopReason})
 	if failed == nil && !errors.Is(cause, agents.ErrRunLost) {
-		keepTurn(s)
+		s.keepTurn()
 	}
 	s.unkept(s.log.Flush())
 	silent := errors.Is(cause, agents.ErrRunSilent) || end.StopReason == "" && errors.Is(cause, agents.ErrRunUrgent)
@@ -502,7 +502,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	case errors.Is(cause, agents.ErrRunStopped):
 		return stoppedBy(s.run.Asked)
 	case errors.Is(cause, agents.ErrRunLost):
-		return &runEnd{stop: thread.RunFailed, reason: agents.ErrRunLost.Error(), err: lostThread(s)}
+		return &runEnd{stop: thread.RunFailed, reason: agents.ErrRunLost.Error(), err: s.lostThread()}
 	case errors.Is(cause, agents.ErrRunSpent):
 		return &runEnd{stop: thread.RunBudget, reason: s.handler.spentFor()}
 	case errors.Is(cause, agents.ErrRunJunk):
@@ -534,7 +534,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 }
 
 // lostThread is T108 for a run whose thread is somebody else's now.
-func lostThread(s *supervisor) error {
+func (s *supervisor) lostThread() error {
 	var held *thread.Claim
 	hint := "The run ended; what its agent did stands"
 	c := s.call(context.WithoutCancel(s.c.Context()), "run")
@@ -606,7 +606,7 @@ func (s *supervisor) interrupted() *runEnd {
 // event tells who looks on what happens.
 func (s *supervisor) event(kind, text string) {
 	if s.in.Event != nil {
-		s.handler.tell(RunEvent{Turn: turnNumber(s), Kind: kind, Text: text})
+		s.handler.tell(RunEvent{Turn: s.turnNumber(), Kind: kind, Text: text})
 	}
 }
 

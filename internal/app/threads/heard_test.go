@@ -157,7 +157,7 @@ func TestWhoHoldsAThreadIsItsAgentWithoutNamingIt(t *testing.T) {
 	d, err = Context(c, ContextRequest{Thread: "part"})
 	require.NoError(t, err)
 	require.True(t, d.Speaks)
-	c.Show(d.Thread, []thread.InjectionID{d.Thread.Unseen()[0].ID})
+	c.WillShow(d.Thread, []thread.InjectionID{d.Thread.Unseen()[0].ID})
 	assert.Len(t, c.Notices(), 1, "the other one's message waits")
 	MarkSeen(c, c.Shown())
 	_, err = Lifecycle(b.Agent("w"), LifecycleRequest{Thread: "part", Action: thread.Done})

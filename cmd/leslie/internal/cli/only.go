@@ -144,7 +144,7 @@ func (c *Call) NamesRecord(kind IDKind, operand string) bool {
 	if err != nil {
 		return true
 	}
-	named, err := project.Call(c.Ctx, c.Caller(), app.Request{}).Named(string(kind), operand)
+	named, err := project.Call(c.Ctx, c.Caller(), app.Request{}).NamesRecord(string(kind), operand)
 	return named || err != nil
 }
 

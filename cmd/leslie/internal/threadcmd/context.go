@@ -88,7 +88,7 @@ func runContext(c *cli.Call) (cli.Data, error) {
 	}
 	data, shown := ShownContext(c, d)
 	if d.Speaks {
-		c.Op.Show(d.Thread, shown)
+		c.Op.WillShow(d.Thread, shown)
 	}
 	return data, nil
 }

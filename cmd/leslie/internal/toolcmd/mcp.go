@@ -91,7 +91,7 @@ func toolContext(c *cli.Call, op *app.Call, id string, seen bool) (any, string, 
 	}
 	data, shown := threadcmd.ShownContext(toolCall(c, op), d)
 	if seen && d.Speaks {
-		op.Show(d.Thread, shown)
+		op.WillShow(d.Thread, shown)
 	}
 	return data, data.Context, nil
 }
