@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -348,6 +347,7 @@ func TestNoAgentIsOfferedWhereConflictsAreAPersons(t *testing.T) {
 type dialogue struct {
 	t        *testing.T
 	cmd      *exec.Cmd
+	wait     func() error // for it
 	terminal *os.File
 	shown    strings.Builder
 }
@@ -360,9 +360,7 @@ func converse(t *testing.T, b *bench, args ...string) *dialogue {
 func converseIn(t *testing.T, b *bench, env []string, args ...string) *dialogue {
 	t.Helper()
 	d := &dialogue{t: t, cmd: process(t, b, env, args...)}
-	var err error
-	d.terminal, err = pty.Start(d.cmd)
-	require.NoError(t, err)
+	d.terminal, d.wait = startOnTerminal(t, d.cmd, nil)
 	t.Cleanup(func() { _ = d.terminal.Close() })
 	return d
 }
@@ -389,7 +387,7 @@ func (d *dialogue) end() (shown string, status int) {
 	if _, err := io.Copy(&d.shown, d.terminal); err != nil && !errors.Is(err, syscall.EIO) {
 		require.NoError(d.t, err)
 	}
-	return strings.ReplaceAll(d.shown.String(), "\r\n", "\n"), exitStatus(d.t, d.cmd.Wait())
+	return strings.ReplaceAll(d.shown.String(), "\r\n", "\n"), exitStatus(d.t, d.wait())
 }
 
 func TestADecisionThatSomebodyElseTookMeanwhileStands(t *testing.T) {

@@ -52,7 +52,7 @@ func TestShellsCompleteLines(t *testing.T) {
 			s.send("\x15leslie status par\t\t")
 			s.waitFor("Write the parser")
 			s.send("\x15exit\r")
-			require.NoError(t, s.cmd.Wait())
+			require.NoError(t, s.waits())
 		})
 	}
 }

@@ -37,7 +37,7 @@ func TestAnEditorHasTheTerminalWhileTheAnswerGoesToAFile(t *testing.T) {
 	s.send("ours\r")
 	s.waitFor(askReview)
 	s.send("yes\r")
-	assert.NoError(t, s.cmd.Wait())
+	assert.NoError(t, s.waits())
 	assert.Equal(t, "one\nedited\nthree\nfour of main\nfive\n", planOf(t, b))
 }
 
@@ -66,7 +66,7 @@ func TestPersonsEditInTheirEditor(t *testing.T) {
 			written, _, _ := s.look()
 			assert.NotContains(t, written, "did not finish")
 			s.send("quit\r")
-			assert.Error(t, s.cmd.Wait())
+			assert.Error(t, s.waits())
 		})
 	}
 }

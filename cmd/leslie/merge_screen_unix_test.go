@@ -197,7 +197,7 @@ func TestAKillAtAnyPromptOfAMergeLosesNothing(t *testing.T) {
 			t.Parallel()
 			d, b := atPrompt(t, name)
 			require.NoError(t, d.cmd.Process.Signal(syscall.SIGKILL))
-			_, _ = d.cmd.Process.Wait()
+			_ = d.wait()
 			goesOn(t, b)
 		})
 	}

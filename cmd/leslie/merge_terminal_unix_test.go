@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -65,17 +64,16 @@ const noColours = "NO_COLOR=1"
 func typing(t *testing.T, b *bench, env, lines []string, args ...string) (shown string, status int) {
 	t.Helper()
 	cmd := process(t, b, env, args...)
-	terminal, err := pty.Start(cmd)
-	require.NoError(t, err)
+	terminal, wait := startOnTerminal(t, cmd, nil)
 	defer terminal.Close()
-	_, err = io.WriteString(terminal, strings.Join(append(lines, ""), "\n"))
+	_, err := io.WriteString(terminal, strings.Join(append(lines, ""), "\n"))
 	require.NoError(t, err)
 	var out bytes.Buffer
 	// Linux answers EIO once the last process has left the terminal.
 	if _, err := io.Copy(&out, terminal); err != nil && !errors.Is(err, syscall.EIO) {
 		require.NoError(t, err)
 	}
-	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, cmd.Wait())
+	return strings.ReplaceAll(out.String(), "\r\n", "\n"), exitStatus(t, wait())
 }
 
 // Questions as the terminal shows them.
@@ -356,8 +354,7 @@ func TestAnInterruptEndsTheWaitForAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := diverged(t)
 	cmd := process(t, b, []string{noColours}, "merge", "--sources", "child", "--target", "main")
-	terminal, err := pty.Start(cmd)
-	require.NoError(t, err)
+	terminal, wait := startOnTerminal(t, cmd, nil)
 	defer terminal.Close()
 	var shown strings.Builder
 	typed := false
@@ -372,7 +369,7 @@ func TestAnInterruptEndsTheWaitForAnAnswer(t *testing.T) {
 			break
 		}
 	}
-	assert.Equal(t, 130, exitStatus(t, cmd.Wait()), shown.String())
+	assert.Equal(t, 130, exitStatus(t, wait()), shown.String())
 	assert.Contains(t, shown.String(), "interrupted; the merge is left pending; go on with leslie merge continue merge-")
 	assert.NotContains(t, shown.String(), "error")
 	assert.Equal(t, mergeOurs, planOf(t, b))

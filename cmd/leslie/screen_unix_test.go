@@ -34,8 +34,8 @@ type terminal struct {
 	size   pty.Winsize
 	screen vt.MockTerm
 
-	cmd  *exec.Cmd
-	keys *os.File // what the person types goes there
+	waits func() error // for the process
+	keys  *os.File     // what the person types goes there
 
 	mu      sync.Mutex
 	written []byte        // by the process since the last send
@@ -71,10 +71,8 @@ func (s *terminal) start(args ...string) {
 // startProcess starts another program like that.
 func (s *terminal) startProcess(cmd *exec.Cmd) {
 	s.t.Helper()
-	s.cmd = cmd
-	keys, err := pty.StartWithSize(s.cmd, &s.size)
-	require.NoError(s.t, err)
-	s.keys, s.written, s.changed, s.ended = keys, nil, make(chan struct{}), false
+	s.keys, s.waits = startOnTerminal(s.t, cmd, &s.size)
+	s.written, s.changed, s.ended = nil, make(chan struct{}), false
 	go s.show()
 }
 
@@ -148,7 +146,7 @@ func (s *terminal) wait() int {
 	for _, changed, ended := s.look(); !ended; _, changed, ended = s.look() {
 		<-changed
 	}
-	status := exitStatus(s.t, s.cmd.Wait())
+	status := exitStatus(s.t, s.waits())
 	require.NoError(s.t, s.keys.Close())
 	return status
 }

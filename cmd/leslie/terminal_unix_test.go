@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -39,18 +40,13 @@ func process(t *testing.T, b *bench, env []string, args ...string) *exec.Cmd {
 func onTerminal(t *testing.T, b *bench, env []string, args ...string) (string, int) {
 	t.Helper()
 	cmd := process(t, b, env, args...)
-	terminal, tty, err := pty.Open()
-	require.NoError(t, err)
+	terminal, wait := startOnTerminal(t, cmd, nil)
 	defer terminal.Close()
-	name := tty.Name()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(t, cmd.Start())
-	require.NoError(t, tty.Close())
+	name := cmd.Stdout.(*os.File).Name()
 	var out bytes.Buffer
 	copied := make(chan error, 1)
 	go func() { _, err := io.Copy(&out, terminal); copied <- err }()
-	status := exitStatus(t, cmd.Wait())
+	status := exitStatus(t, wait())
 	select {
 	case err := <-copied: // Linux answers EIO once the last process has left the terminal
 		if err != nil && !errors.Is(err, syscall.EIO) {
@@ -60,6 +56,30 @@ func onTerminal(t *testing.T, b *bench, env []string, args ...string) (string, i
 		require.Fail(t, "a process stayed on the terminal", "leslie %s ended with %d; still there: %v", strings.Join(args, " "), status, processesWith(name))
 	}
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), status
+}
+
+// startOnTerminal starts a process on a new pseudo-terminal, nil for one without a size, and
+// returns what somebody who sits there has, and what waits for the process. The terminal is
+// held until the process has ended and closed then, so that a reader gets the end from that:
+// once Linux did not tell the end to a reader when the process itself was the last to close
+// it, and the reader waited for ever.
+func startOnTerminal(t *testing.T, cmd *exec.Cmd, size *pty.Winsize) (terminal *os.File, wait func() error) {
+	t.Helper()
+	terminal, tty, err := pty.Open()
+	require.NoError(t, err)
+	if size != nil {
+		require.NoError(t, pty.Setsize(terminal, size))
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() {
+		err := cmd.Wait()
+		_ = tty.Close()
+		ended <- err
+	}()
+	return terminal, sync.OnceValue(func() error { return <-ended })
 }
 
 // processesWith returns the command lines of the processes that have a file open, as far as
