@@ -138,6 +138,8 @@ func PlaceOfCode(c *app.Call, repo *git.Repo, t thread.Thread, folders []string)
 		return place, problem
 	case !place.Moved && (!Missing(dir) || Missing(code.Admin)):
 		return codePlace{}, "" // it is where it was, or lost for good
+	case !place.Moved && code.State == thread.CodeRemoving:
+		return codePlace{}, "" // its removal has moved it aside, and goes on when it is called again
 	}
 	for _, one := range slices.Concat(folders, likelyPlaces(c, repo, t)) {
 		if place.IsAt(one, code.Admin) {
