@@ -77,6 +77,15 @@ func (r *Repo) Upstreams(ctx context.Context, branches ...string) (Upstreams, er
 	return all, err
 }
 
+// AheadOf is Ahead for one branch.
+func (r *Repo) AheadOf(ctx context.Context, branch string, tip Commit, begun string) (found Upstream, ok bool, err error) {
+	all, err := r.Upstreams(ctx, branch)
+	if err != nil {
+		return found, false, err
+	}
+	return r.Ahead(ctx, all, branch, tip, begun)
+}
+
 // Ahead returns the upstream that is furthest ahead of a branch with its tip; ok is false if
 // none is. begun is the ref from which the branch began, "" for none: what others do there is
 // not the branch's.

@@ -84,11 +84,7 @@ func mergeLine(c *app.Call, t thread.Thread, branch string) string {
 // pushed returns what others have pushed to a thread's branch beyond its tip, as far as it was
 // fetched; false where there is nothing, or git cannot say it.
 func pushed(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit) (git.Upstream, bool) {
-	all, err := repo.Upstreams(ctx, t.Branch)
-	if err != nil {
-		return git.Upstream{}, false
-	}
-	u, ahead, err := repo.Ahead(ctx, all, t.Branch, tip, t.OwnedCode().Target)
+	u, ahead, err := repo.AheadOf(ctx, t.Branch, tip, t.OwnedCode().Target)
 	return u, ahead && err == nil
 }
 

@@ -246,11 +246,7 @@ func (in *codeInputs) addPushed(p *Planning, source *codeSource, worktrees []git
 	if source.ID == in.target.ParentID {
 		return nil
 	}
-	all, err := in.repo.Upstreams(in.ctx, source.Branch)
-	if err != nil {
-		return err
-	}
-	u, ahead, err := in.repo.Ahead(in.ctx, all, source.Branch, source.tip, source.OwnedCode().Target)
+	u, ahead, err := in.repo.AheadOf(in.ctx, source.Branch, source.tip, source.OwnedCode().Target)
 	if err != nil || !ahead {
 		return err
 	}
@@ -280,11 +276,7 @@ func (in *codeInputs) moveForward(p *Planning) error {
 	if len(in.sources) == 0 {
 		return nil
 	}
-	all, err := in.repo.Upstreams(in.ctx, in.branch)
-	if err != nil {
-		return err
-	}
-	u, ahead, err := in.repo.Ahead(in.ctx, all, in.branch, in.was, "")
+	u, ahead, err := in.repo.AheadOf(in.ctx, in.branch, in.was, "")
 	if err != nil || !ahead {
 		return err
 	}

@@ -26,9 +26,9 @@ type Planning struct {
 	inputs      *mergeInputs
 	plan        *merge.Plan // planned.all
 	planned     planned
-	texts       map[thread.BlobID][]byte // of decisions that this session took
+	texts       map[thread.BlobID][]byte // of decisions taken since it was loaded
 	landedFiles int                      // how many files of code have landed
-	taken       []TakenCode              // that this session has committed
+	taken       []TakenCode              // that was committed since then
 	approval    *Approval                // as it was when the State was last looked at
 	reused      int                      // decisions of an undone merge that this new one takes over
 	outdated    []string                 // edited marker files that do not fit what the sides are now
