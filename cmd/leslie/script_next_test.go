@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,8 +26,8 @@ import (
 // (unsafe). Each runs as its caller would run it, on a copy of the script's folders. That
 // takes minutes: LESLIE_SCRIPT_NEXT=1 (make next) does it.
 //
-// Left out are the errors of "exec leslie", and what fails while a process of the script
-// runs in the background, which would write to the copy.
+// Left out are the errors of "exec leslie", and what fails while another process works in
+// the script's folders, which would write to the copy or find its folder moved.
 
 // answeredError is what an answer says of its error.
 type answeredError struct {
@@ -59,10 +60,10 @@ var triedNext sync.Map
 
 // tryNext runs the next lines of a call that failed.
 func (s *scriptFacts) tryNext(ts *testscript.TestScript, args []string, stdout, stderr string) {
-	if os.Getenv("LESLIE_SCRIPT_NEXT") == "" || len(ts.BackgroundCmds()) > 0 {
+	failed := errorOf(stdout, stderr)
+	if os.Getenv("LESLIE_SCRIPT_NEXT") == "" || len(failed.Next) == 0 || len(ts.BackgroundCmds()) > 0 || othersWork(s.folders(ts)) {
 		return
 	}
-	failed := errorOf(stdout, stderr)
 	for _, next := range failed.Next {
 		what := string(failed.Code) + ": " + next
 		if _, known := triedNext.LoadOrStore(what, true); known {
@@ -142,24 +143,33 @@ func (s *scriptFacts) callOnCopy(ts *testscript.TestScript, argv []string) (stat
 	return status, out.String(), err.String()
 }
 
-// onCopy puts a copy in the place of the script's folder and of those beside it that have
-// its worktrees, whose paths git and the store know, and returns what puts them back.
+// folders are the script's folder and those beside it that have its worktrees.
+func (s *scriptFacts) folders(ts *testscript.TestScript) []string {
+	beside, err := filepath.Glob(s.work + ".*")
+	ts.Check(err)
+	return append(beside, s.work)
+}
+
+// within reports whether a path is one of these folders or lies in one.
+func within(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(dir string) bool {
+		return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
+	})
+}
+
+// onCopy puts a copy in the place of the script's folders, whose paths git and the store
+// know, and returns what puts them back.
 func (s *scriptFacts) onCopy(ts *testscript.TestScript) (back func()) {
 	aside := filepath.Join(filepath.Dir(s.work), "aside")
 	ts.Check(os.MkdirAll(aside, 0o755))
-	folders := func() []string {
-		beside, err := filepath.Glob(s.work + ".*")
-		ts.Check(err)
-		return append(beside, s.work)
-	}
-	moved := folders()
+	moved := s.folders(ts)
 	for _, dir := range moved {
 		kept := filepath.Join(aside, filepath.Base(dir))
 		ts.Check(os.Rename(dir, kept))
 		ts.Check(exec.Command("cp", "-a", kept, dir).Run())
 	}
 	return func() {
-		for _, dir := range folders() {
+		for _, dir := range s.folders(ts) {
 			_ = exec.Command("chmod", "-R", "u+rwX", dir).Run()
 			ts.Check(os.RemoveAll(dir))
 		}
