@@ -17,27 +17,37 @@ import (
 // Content returns the tree that a worktree would have if all that git does not ignore
 // were committed. Nothing is written in the repository, nor is a filter of its own run.
 func (w Worktree) Content(ctx context.Context) (tree string, err error) {
+	err = w.withContent(ctx, func(found string, _ []string) error {
+		tree = found
+		return nil
+	})
+	return tree, err
+}
+
+// withContent calls use with the tree of Content, and with the environment in which git finds
+// its objects.
+func (w Worktree) withContent(ctx context.Context, use func(tree string, private []string) error) error {
 	filters, err := w.repo.withoutFilters(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	changed, err := w.run(ctx, command{options: []string{"--no-optional-locks"}, with: filters, args: []string{
 		"ls-files", "-z", "--modified", "--others", "--exclude-standard", "--full-name",
 	}})
 	if err != nil {
-		return "", broken(err)
+		return broken(err)
 	}
 	dir, remove, err := w.repo.scratch()
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer remove()
 	index, objects := filepath.Join(dir, "index"), filepath.Join(dir, "objects")
 	if err := os.Mkdir(objects, 0o700); err != nil {
-		return "", codes.WriteFailed.Wrap(err, fact.Of("path", objects), fact.Of("reason", codes.Reason(err)))
+		return codes.WriteFailed.Wrap(err, fact.Of("path", objects), fact.Of("reason", codes.Reason(err)))
 	}
 	if err := copyIndex(filepath.Join(w.Admin, "index"), index); err != nil {
-		return "", err
+		return err
 	}
 	paths, gone := w.sorted(string(changed))
 	private := []string{
@@ -53,12 +63,15 @@ func (w Worktree) Content(ctx context.Context) (tree string, err error) {
 			continue
 		}
 		if _, err := w.run(ctx, command{with: filters, env: private, stdin: []byte(update.paths), args: args}); err != nil {
-			return "", broken(err)
+			return broken(err)
 		}
 	}
 	// It reads files, too: those as old as the index.
 	out, err := w.run(ctx, command{with: filters, env: private, args: []string{"write-tree"}})
-	return strings.TrimSpace(string(out)), broken(err)
+	if err != nil {
+		return broken(err)
+	}
+	return use(strings.TrimSpace(string(out)), private)
 }
 
 // sorted tells the paths of files, and of submodules, from those in whose place a folder

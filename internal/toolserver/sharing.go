@@ -41,16 +41,17 @@ func referenceTool() tool {
 
 func diffTool() tool {
 	return tool{
-		name: "diff", title: "Compare artifacts", reads: true,
-		description: "What differs between two versions of artifacts. A version is a thread, a checkpoint, a pending merge (what it would change), or THREAD@CHECKPOINT. Without to, a thread is compared with what it inherited.",
+		name: "diff", title: "Show what a thread changed", reads: true,
+		description: "What a thread changed: its code (landed, committed, not committed; compared with the branch in which it lands), then its artifacts, compared with what it inherited. Other versions have artifacts only: a checkpoint, a pending merge (what it would change), THREAD@CHECKPOINT; with to, any two are compared.",
 		arguments: []argument{
 			{name: "thread", kind: text, about: "the first version (default: your own thread)", of: "From"},
 			{name: "to", kind: text, about: "the second"},
-			{name: "scope", kind: list, about: "only these: paths, folders, globs"},
+			{name: "scope", kind: list, about: "only these: paths, folders, globs of artifacts; code:PATH of the code"},
+			{name: "only", kind: text, oneOf: []string{string(merges.OnlyCode), string(merges.OnlyArtifacts)}, about: "default both"},
 			{name: "stat", kind: toggle, about: "counts only, no lines"},
 		},
 		run: func(c *call) (any, error) {
-			in := merges.DiffRequest{From: c.own(), To: c.text("to"), Scope: c.list("scope"), Stat: c.on("stat")}
+			in := merges.DiffRequest{From: c.own(), To: c.text("to"), Scope: c.list("scope"), Only: merges.DiffOnly(c.text("only")), Stat: c.on("stat")}
 			c.check(in.Faults)
 			return useCase(c, "diff", true, merges.Diff, in)
 		},

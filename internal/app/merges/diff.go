@@ -5,10 +5,12 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/artifacts"
+	"leslie/internal/app/code"
 	"leslie/internal/app/merging"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
@@ -23,25 +25,62 @@ type DiffRequest struct {
 	// the thread's current files, and a merge with its target. The default of From is the
 	// thread that the caller speaks for.
 	From, To string
-	Scope    []string // paths, folders, globs; nil: all
-	Stat     bool     // only counts, no hunks
+	// Scope has paths, folders, globs of artifacts, and those of the code as code:PATH; nil:
+	// all. With patterns of one kind only, only that kind is compared.
+	Scope []string
+	Only  DiffOnly // "": artifacts, and the code of a thread that owns some
+	Stat  bool     // only counts, no lines
 }
+
+// DiffOnly is what is compared alone.
+type DiffOnly string
+
+// What may be compared alone.
+const (
+	OnlyCode      DiffOnly = "code"
+	OnlyArtifacts DiffOnly = "artifacts"
+)
 
 // Faults returns what is wrong with the request.
 func (in DiffRequest) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	k.Version("From", in.From)
 	k.Version("To", in.To)
+	ofCode, artifacts := in.scopes()
+	switch {
+	case in.Only == OnlyArtifacts && len(ofCode) > 0:
+		k.Add("Scope", thread.CodePrefix+ofCode[0], "%s names code, and only artifacts are compared", thread.CodePrefix+ofCode[0])
+	case in.Only == OnlyCode && len(artifacts) > 0:
+		k.Add("Scope", artifacts[0], "%s names an artifact, and only code is compared: write %s", artifacts[0], thread.CodePrefix+artifacts[0])
+	}
+	if in.To != "" && (in.Only == OnlyCode || len(ofCode) > 0) {
+		k.Add("To", in.To, "code is compared with the branch in which it lands, so one thread is named alone")
+	}
 	return k.Faults
+}
+
+// scopes tells the patterns of code, without the prefix, from those of artifacts.
+func (in DiffRequest) scopes() (ofCode, artifacts []string) {
+	for _, text := range in.Scope {
+		if path, ok := strings.CutPrefix(text, thread.CodePrefix); ok {
+			ofCode = append(ofCode, path)
+		} else {
+			artifacts = append(artifacts, text)
+		}
+	}
+	return ofCode, artifacts
 }
 
 // DiffResult is what differs between two versions.
 type DiffResult struct {
-	From    app.Version `json:"from"`
-	To      app.Version `json:"to"`
-	Files   []FileDiff  `json:"files"`
-	Added   int         `json:"added"` // lines
-	Removed int         `json:"removed"`
+	From app.Version `json:"from"`
+	To   app.Version `json:"to"`
+	// Code is what a thread changed in the code that it owns; null where there is none, or
+	// only artifacts are compared.
+	Code    *code.Changes `json:"code"`
+	Files   []FileDiff    `json:"files"` // artifacts, null if only code is compared
+	Added   int           `json:"added"` // lines of them
+	Removed int           `json:"removed"`
 }
 
 // FileChange says how a file differs.
@@ -80,19 +119,30 @@ type DiffFile struct {
 	Executable bool  `json:"executable"`
 }
 
-// Diff compares two versions of artifacts; W204 for entries that are not regular files,
-// which it leaves out. Errors: T903, T101, T105, T111, T303; T203 for a pattern that
-// matches in neither version, T507, T508, those of reading.
+// Diff compares two versions of artifacts and, where a thread that owns code is named alone,
+// its code with its target. W204 for entries that are not regular files, which it leaves out.
+// Errors: T903, T101, T105, T111, T303; T203 for a pattern that matches in neither version,
+// T507, T508, T801, T802, those of reading.
 func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 	c.ReadOnly()
 	if err := app.Refused(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	d := &DiffResult{}
-	if err := d.find(c, in); err != nil {
+	owner, err := d.find(c, in)
+	if err != nil {
 		return nil, err
 	}
-	set, err := artifacts.ScopeIn(in.Scope, d.To.ThreadID)
+	ofCode, patterns := in.scopes()
+	if in.Only != OnlyArtifacts && (len(ofCode) > 0 || len(patterns) == 0) {
+		if err := d.addCode(c, in, owner, ofCode); err != nil {
+			return nil, err
+		}
+	}
+	if in.Only == OnlyCode || len(patterns) == 0 && len(ofCode) > 0 {
+		return d, nil
+	}
+	set, err := artifacts.ScopeIn(patterns, d.To.ThreadID)
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +161,52 @@ func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 	return d, nil
 }
 
-// find finds the two versions.
-func (d *DiffResult) find(c *app.Call, in DiffRequest) error {
+// addCode adds what a thread changed in its code. A thread without code has none, unless it
+// was asked for: T802.
+func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, patterns []string) error {
+	switch asked := in.Only == OnlyCode || len(patterns) > 0; {
+	case asked && owner.ID == "":
+		return codes.InvalidArgument.New(fact.Of("reason", "the code of a thread is compared as it is now, so the thread's id is named alone, not "+in.From))
+	case asked && owner.OwnedCode() == nil:
+		return thread.NoCode(d.To.ThreadID, "it was spawned without --code")
+	case owner.OwnedCode() == nil, !asked && owner.Unmade() != nil:
+		return nil
+	}
+	set, err := artifacts.ScopeIn(patterns, owner.ID)
+	if err != nil {
+		return err
+	}
+	d.Code, err = code.ChangesOf(c, owner, !in.Stat)
+	if err != nil || set.Everything() {
+		return err
+	}
+	paths := d.Code.Only(set.Match)
+	if len(set.Unmatched(withAllFolders(paths))) == 0 {
+		return nil
+	}
+	there, err := d.Code.Paths(c, owner)
+	if err != nil {
+		return err
+	}
+	if none := set.Unmatched(withAllFolders(append(paths, there...))); len(none) > 0 {
+		for i := range none {
+			none[i] = thread.CodePrefix + none[i]
+		}
+		return codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", owner.ID), fact.Of("paths", none)).
+			WithHint("After code: stands a path from the top of the repository; see which files of the code changed").
+			WithNext("leslie diff " + string(owner.ID) + " --code --stat")
+	}
+	return nil
+}
+
+// find finds the two versions, and the thread if its current version was named alone.
+func (d *DiffResult) find(c *app.Call, in DiffRequest) (owner thread.Thread, err error) {
 	named := in.From
 	if named == "" {
 		named = c.ThreadOr("")
 	}
-	_, err := c.View(func(s *thread.State) (err error) {
+	_, err = c.View(func(s *thread.State) (err error) {
+		owner = thread.Thread{}
 		if d.From, err = app.FindVersion(s, named); err != nil {
 			return err
 		}
@@ -127,6 +216,7 @@ func (d *DiffResult) find(c *app.Call, in DiffRequest) error {
 			d.To, err = app.FindVersion(s, in.To)
 		case d.From.Kind == app.CurrentVersion:
 			d.To = d.From
+			owner, _ = s.Threads.Get(string(d.To.ThreadID))
 			d.From, err = app.InheritedOf(s, d.To.ThreadID)
 		case d.From.Kind == app.MergeVersion:
 			d.To = d.From
@@ -136,7 +226,7 @@ func (d *DiffResult) find(c *app.Call, in DiffRequest) error {
 		}
 		return err
 	})
-	return err
+	return owner, err
 }
 
 // read reads both versions and compares them.

@@ -75,6 +75,14 @@ func withFolders(path string) []string {
 	return out
 }
 
+// withAllFolders is withFolders of several paths.
+func withAllFolders(paths []string) (all []string) {
+	for _, path := range paths {
+		all = append(all, withFolders(path)...)
+	}
+	return all
+}
+
 func currentTree(c *app.Call, id thread.ThreadID, set scope.Set) (VersionTree, error) {
 	tree := VersionTree{Files: map[string]versionFile{}}
 	for _, path := range set.Exact() {

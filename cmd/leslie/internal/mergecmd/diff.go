@@ -7,8 +7,10 @@ import (
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/app/merges"
 	"leslie/internal/scope"
+	"leslie/thread"
 )
 
 // diffText is a diff in the unified format of git, so that git apply and patch read it.
@@ -18,15 +20,89 @@ type diffText struct {
 }
 
 func (d diffText) Text(p *page.Page) {
+	if d.Code != nil {
+		d.codeText(p)
+	}
+	if d.Files == nil { // they were not compared
+		return
+	}
 	switch {
+	case d.Code != nil && len(d.Files) == 0:
+		p.Line("\nartifacts: no changes")
 	case len(d.Files) == 0:
 		p.Line("no differences between %s and %s", d.From.String(), d.To.String())
-	case d.stat:
-		d.statText(p)
-	default:
-		for _, f := range d.Files {
-			FileDiffText(p, f)
+	case d.Code != nil:
+		p.Line("\nartifacts: %s", sizeOf(len(d.Files), d.Added, d.Removed))
+	}
+	if d.stat {
+		statText(p, artifactStats(d.Files))
+		return
+	}
+	for _, f := range d.Files {
+		FileDiffText(p, f)
+	}
+}
+
+// codeText is what a thread changed in its code: a line for each part, then its files as git
+// writes them.
+func (d diffText) codeText(p *page.Page) {
+	for i, part := range d.Code.Parts {
+		gap := ""
+		if i > 0 {
+			gap = "\n"
 		}
+		p.Line(gap+"%s: %s", partName(d.Code, part), sizeOf(len(part.Files), part.Added, part.Removed))
+		if d.stat {
+			statText(p, codeStats(part.Files))
+			continue
+		}
+		for _, f := range part.Files {
+			patchText(p, f.Patch)
+		}
+	}
+	if len(d.Code.Parts) == 0 {
+		p.Line("the code on %s has no changes", d.Code.Branch)
+	}
+}
+
+// partName says where a part of a thread's code is.
+func partName(c *code.Changes, part code.Part) string {
+	switch part.Kind {
+	case code.LandedPart:
+		return "code that landed in " + part.Into + " with " + (*part.To)[:12]
+	case code.UncommittedPart:
+		return "code not committed in " + c.Worktree
+	}
+	since := part.From[:12]
+	if c.Target != nil {
+		since = *c.Target
+	}
+	name := "code committed on " + c.Branch + " since " + since
+	if part.Commits > 0 { // none, if the target took back what it had
+		name += ", " + page.Many(part.Commits, "commit")
+	}
+	return name
+}
+
+// sizeOf says how much changed: "3 files +40 -2".
+func sizeOf(files, added, removed int) string {
+	return page.Many(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
+}
+
+// patchText writes a file's part of git's output.
+func patchText(p *page.Page, patch string) {
+	inHunk := false
+	for line := range strings.SplitSeq(strings.TrimSuffix(patch, "\n"), "\n") {
+		colour := cli.Bold
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			inHunk = false
+		case strings.HasPrefix(line, "@@"):
+			inHunk, colour = true, cli.Blue
+		case inHunk && line != "":
+			colour = map[byte]string{'-': cli.Red, '+': cli.Green}[line[0]]
+		}
+		p.Content(colour, line)
 	}
 }
 
@@ -121,31 +197,76 @@ func endOfName(name string) string {
 // maxBar is how many signs a bar of --stat has.
 const maxBar = 40
 
-// statText is how many lines differ in each file.
-func (d diffText) statText(p *page.Page) {
-	width, most := 0, 1
-	for _, f := range d.Files {
-		width, most = max(width, len([]rune(page.Escape(f.Path)))), max(most, f.Added+f.Removed)
-	}
-	for _, f := range d.Files {
-		name := page.Escape(f.Path)
-		p.Line("%s%s | %s", page.Styled(name), page.Styled(strings.Repeat(" ", width-len([]rune(name)))),
-			page.Styled(d.statOf(p, f, most)))
-	}
-	p.Line("%s changed, %s added, %s removed", page.Many(len(d.Files), "file"), page.Many(d.Added, "line"),
-		page.Many(d.Removed, "line"))
+// fileStat is a file in --stat.
+type fileStat struct {
+	name           string
+	added, removed int
+	note           string // what there is to say of a file without lines, or beside them
+	lines          bool
 }
 
-func (d diffText) statOf(p *page.Page, f merges.FileDiff, most int) string {
-	switch {
-	case f.Change == merges.ConflictFile:
-		return "conflict about the whole file"
-	case f.Binary:
-		return "binary, " + string(f.Change)
-	case f.TooLarge:
-		return "too large to compare line by line, " + string(f.Change)
-	case f.Change == merges.ModeFile:
-		return "mode " + GitMode(f.From) + " -> " + GitMode(f.To)
+func artifactStats(files []merges.FileDiff) (all []fileStat) {
+	for _, f := range files {
+		s := fileStat{name: f.Path, added: f.Added, removed: f.Removed}
+		switch {
+		case f.Change == merges.ConflictFile:
+			s.note = "conflict about the whole file"
+		case f.Binary:
+			s.note = "binary, " + string(f.Change)
+		case f.TooLarge:
+			s.note = "too large to compare line by line, " + string(f.Change)
+		case f.Change == merges.ModeFile:
+			s.note = "mode " + GitMode(f.From) + " -> " + GitMode(f.To)
+		default:
+			s.lines = true
+			if f.Change != merges.ModifiedFile {
+				s.note = " (" + string(f.Change) + ")"
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func codeStats(files []code.File) (all []fileStat) {
+	for _, f := range files {
+		s := fileStat{name: f.Path, added: f.Added, removed: f.Removed, lines: !f.Binary}
+		switch {
+		case f.Binary:
+			s.note = "binary, " + string(f.Change)
+		case f.Was != "":
+			s.note = " (renamed from " + f.Was + ")"
+		case f.Change != code.ModifiedFile:
+			s.note = " (" + string(f.Change) + ")"
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// statText is how many lines differ in each file, nothing for none.
+func statText(p *page.Page, files []fileStat) {
+	if len(files) == 0 {
+		return
+	}
+	width, most, added, removed := 0, 1, 0, 0
+	for _, f := range files {
+		width, most = max(width, len([]rune(page.Escape(f.name)))), max(most, f.added+f.removed)
+		added, removed = added+f.added, removed+f.removed
+	}
+	for _, f := range files {
+		name := page.Escape(f.name)
+		p.Line("%s%s | %s", page.Styled(name), page.Styled(strings.Repeat(" ", width-len([]rune(name)))),
+			page.Styled(f.text(p, most)))
+	}
+	p.Line("%s changed, %s added, %s removed", page.Many(len(files), "file"), page.Many(added, "line"),
+		page.Many(removed, "line"))
+}
+
+func (f fileStat) text(p *page.Page, most int) string {
+	note := page.Escape(f.note)
+	if !f.lines {
+		return note
 	}
 	bar := func(colour, sign string, n int) string {
 		signs := n
@@ -158,36 +279,44 @@ func (d diffText) statOf(p *page.Page, f merges.FileDiff, most int) string {
 		}
 		return text
 	}
-	out := strconv.Itoa(f.Added+f.Removed) + " " + bar(cli.Green, "+", f.Added) + bar(cli.Red, "-", f.Removed)
-	if f.Change != merges.ModifiedFile {
-		out += " (" + string(f.Change) + ")"
-	}
-	return out
+	return strconv.Itoa(f.added+f.removed) + " " + bar(cli.Green, "+", f.added) + bar(cli.Red, "-", f.removed) + note
 }
 
 // Diff is the command leslie diff.
 func Diff() *cli.Command {
 	return &cli.Command{
-		Name: "diff", Summary: "show what differs between two versions of artifacts",
+		Name: "diff", Summary: "show what a thread changed: its code, then its artifacts",
 		Hint: cli.Hint{When: cli.Sharing, Line: "diff ID"},
-		Detail: "A version is ID (the thread's current files), ID@CHECKPOINT (by id or name), ID@base (what the " +
-			"thread last had in common with its parent), or the id of a pending MERGE (its target as the merge " +
-			"would leave it; open conflicts are between markers). A alone is compared as you would expect: a thread " +
-			"with what it inherited, a checkpoint or base with the thread's current files, a merge with its target. " +
-			"PATHs are files, folders and globs. Exit status 0, with or without differences.",
-		Example: "leslie diff thread-a1b2c3d4@base -- plan.md",
+		Detail: "A thread alone: its code as git diff TARGET...BRANCH shows it, what is not committed, what has " +
+			"landed; then its artifacts, compared with what it inherited. " +
+			"Other versions are of artifacts: ID@CHECKPOINT (by id or name) and ID@base (what the " +
+			"thread last had in common with its parent), compared with the thread's current files; the id of a " +
+			"pending MERGE (its target as the merge would leave it, open conflicts between markers), compared with the target; or any A with any B. " +
+			"PATHs are files, folders and globs of artifacts; code:PATH is one of the code. Exit status 0, with or without differences.",
+		Example: "leslie diff thread-a1b2c3d4 -- code:cmd/main.go",
 		Operands: []cli.Operand{
 			{Value: cli.AVersion("A"), Optional: true}, {Value: cli.AVersion("B"), Optional: true},
 			{Value: cli.AnyText("PATH").Offering(cli.FileNames), Optional: true, Many: true, Dashed: true},
 		},
-		Flags: []cli.Flag{cli.Toggle("stat", "show only how many lines differ in each file")},
-		Run:   runDiff,
+		Flags: []cli.Flag{
+			cli.Toggle("stat", "show only how many lines differ in each file"),
+			cli.Toggle("code", "show only the code"), cli.Toggle("artifacts", "show only the artifacts"),
+		},
+		Run: runDiff,
 	}
 }
 
 func runDiff(c *cli.Call) (cli.Data, error) {
 	versions, paths := c.Line.Operands[:c.Line.Named], c.Line.Operands[c.Line.Named:]
 	in := merges.DiffRequest{Scope: paths, Stat: c.On("stat")}
+	switch {
+	case c.On("code") && c.On("artifacts"):
+		c.Fault("--code", "", "--code cannot be used with --artifacts")
+	case c.On("code"):
+		in.Only = merges.OnlyCode
+	case c.On("artifacts"):
+		in.Only = merges.OnlyArtifacts
+	}
 	switch {
 	case len(versions) > 0:
 		in.From = versions[0]
@@ -198,7 +327,7 @@ func runDiff(c *cli.Call) (cli.Data, error) {
 		in.To = versions[1]
 	}
 	for _, path := range paths {
-		if _, err := scope.Parse([]string{path}); err != nil && !app.LeadsOut(err) {
+		if _, err := scope.Parse([]string{strings.TrimPrefix(path, thread.CodePrefix)}); err != nil && !app.LeadsOut(err) {
 			c.Fault("PATH", path, "PATH must be a path, folder or glob: "+err.Error())
 		}
 	}

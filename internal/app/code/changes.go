@@ -1,0 +1,275 @@
+package code
+
+import (
+	"cmp"
+	"context"
+
+	"leslie/internal/app"
+	"leslie/internal/app/merging"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file says what a thread changed in its code.
+
+// Changes is what a thread changed in its code. A part without a file is left out.
+type Changes struct {
+	Branch   string  `json:"branch"`
+	Target   *string `json:"target"` // the branch from which it began, null for a commit
+	Worktree string  `json:"worktree"`
+	Parts    []Part  `json:"parts"`
+
+	head git.Commit
+}
+
+// PartKind says how far a part of the changes is.
+type PartKind string
+
+// The kinds of parts, in their order.
+const (
+	LandedPart      PartKind = "landed"
+	CommittedPart   PartKind = "committed"
+	UncommittedPart PartKind = "uncommitted"
+)
+
+// Part is a part of a thread's changes.
+type Part struct {
+	Kind PartKind `json:"kind"`
+	// From and To are the compared commits. To is what landed them in Into, the thread of a
+	// merge or the branch of one by hand; it is null for what is not committed.
+	From string  `json:"from"`
+	To   *string `json:"to"`
+	Into string  `json:"into,omitempty"`
+	// Commits is how many commits a committed part has that the target lacks.
+	Commits int    `json:"commits,omitempty"`
+	Files   []File `json:"files"`
+	Added   int    `json:"added"` // lines
+	Removed int    `json:"removed"`
+}
+
+// FileChange says how a file of the code differs.
+type FileChange string
+
+// The changes of files. ModeFile: only the executable bit differs; TypeFile: a file became a
+// link or a submodule, or the other way round.
+const (
+	AddedFile    FileChange = "added"
+	DeletedFile  FileChange = "deleted"
+	ModifiedFile FileChange = "modified"
+	RenamedFile  FileChange = "renamed"
+	ModeFile     FileChange = "mode"
+	TypeFile     FileChange = "type"
+)
+
+// File is a changed file of the code.
+type File struct {
+	Path    string     `json:"path"` // from the top of the repository
+	Was     string     `json:"was,omitempty"`
+	Change  FileChange `json:"change"`
+	Binary  bool       `json:"binary,omitempty"`
+	Added   int        `json:"added"`
+	Removed int        `json:"removed"`
+	Patch   string     `json:"patch,omitempty"` // as git writes it
+}
+
+// ChangesOf asks git what a thread that owns code changed: what has landed of it, what its
+// branch has beyond that and its target, as git diff TARGET...BRANCH shows it, and what is not
+// committed in its worktree. Without patches the files have only counts. Errors: T801, T802
+// while the worktree is being made, T509, T904.
+func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
+	if err := t.Unmade(); err != nil {
+		return nil, err
+	}
+	repo, err := RepoOf(c, t)
+	if err != nil {
+		return nil, err
+	}
+	d := &Changes{Branch: t.Branch, Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), Worktree: WorktreeDir(c, t), Parts: []Part{}}
+	target, err := d.find(c.Context(), repo, t)
+	if err != nil {
+		return nil, err
+	}
+	l := changesLook{c.Context(), repo, t, d, patches}
+	for _, part := range []func(target git.Commit) error{l.landed, l.committed, l.uncommitted} {
+		if err := part(target); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// find finds the tip of the branch, or what it was when it was removed, and that of its
+// target; "" for a branch that is gone.
+func (d *Changes) find(ctx context.Context, repo *git.Repo, t thread.Thread) (target git.Commit, err error) {
+	code, own := t.OwnedCode(), "refs/heads/"+t.Branch
+	refs := []string{own}
+	if code.Target != "" {
+		refs = append(refs, code.Target)
+	}
+	tips, err := repo.Tips(ctx, refs)
+	if err != nil {
+		return "", err
+	}
+	if d.head = tips[own]; d.head == "" && code.Removed != nil {
+		d.head, err = repo.Resolve(ctx, code.Removed.Tip)
+	}
+	return tips[code.Target], err
+}
+
+// changesLook collects the parts of a thread's changes.
+type changesLook struct {
+	ctx     context.Context
+	repo    *git.Repo
+	owner   thread.Thread
+	found   *Changes
+	patches bool
+}
+
+// add adds what differs between two commits, if anything does.
+func (l changesLook) add(part Part, from, to git.Commit) error {
+	files, err := l.repo.Diff(l.ctx, string(from), string(to), l.patches)
+	if err != nil {
+		return err
+	}
+	text := string(to)
+	part.From, part.To = string(from), &text
+	l.addFiles(part, files)
+	return nil
+}
+
+func (l changesLook) addFiles(part Part, files []git.FileDiff) {
+	for _, f := range files {
+		part.Files = append(part.Files, File{f.Path, f.Was, changeOf(f), f.Binary, f.Added, f.Removed, f.Patch})
+		part.Added, part.Removed = part.Added+f.Added, part.Removed+f.Removed
+	}
+	if len(files) > 0 {
+		l.found.Parts = append(l.found.Parts, part)
+	}
+}
+
+func changeOf(f git.FileDiff) FileChange {
+	switch {
+	case f.Was != "":
+		return RenamedFile
+	case !f.Old.There():
+		return AddedFile
+	case !f.New.There():
+		return DeletedFile
+	case f.Old.File() != f.New.File() || f.Old.Submodule() != f.New.Submodule():
+		return TypeFile
+	case f.Old.Object == f.New.Object:
+		return ModeFile
+	}
+	return ModifiedFile
+}
+
+// landed adds what each merge of leslie brought; where there was none, what one by hand did.
+func (l changesLook) landed(target git.Commit) error {
+	code, found := l.owner.OwnedCode(), false
+	for _, landing := range code.Landed {
+		commit, err := l.repo.Resolve(l.ctx, landing.Commit)
+		if err != nil {
+			return err
+		}
+		if landing.Pulled || commit == "" {
+			continue
+		}
+		found = true
+		if err := l.add(Part{Kind: LandedPart, Into: string(landing.Into)}, commit+"^1", commit); err != nil {
+			return err
+		}
+	}
+	head := l.found.head
+	if found || head == "" || target == "" || string(head) == code.Start {
+		return nil
+	}
+	if has, err := l.repo.Contains(l.ctx, target, head); err != nil || !has {
+		return err
+	}
+	from, to := git.Commit(code.Start), head
+	merge, err := l.repo.MergeThatBrought(l.ctx, head, target)
+	if err != nil {
+		return err
+	}
+	if merge != "" {
+		from, to = merge+"^1", merge
+	}
+	return l.add(Part{Kind: LandedPart, Into: *l.found.Target}, from, to)
+}
+
+// committed adds what the branch has beyond its target.
+func (l changesLook) committed(target git.Commit) (err error) {
+	code, head := l.owner.OwnedCode(), l.found.head
+	if head == "" || head == target {
+		return nil
+	}
+	part := Part{Kind: CommittedPart}
+	base := git.Commit(code.Start)
+	if target != "" {
+		if part.Commits, _, err = l.repo.Count(l.ctx, head, target); err != nil {
+			return err
+		}
+		recorded, err := merging.CodeBase(l.ctx, l.repo, code, app.BranchOf(code.Target), target, head)
+		if err != nil {
+			return err
+		}
+		common, err := l.repo.MergeBase(l.ctx, target, head)
+		if err != nil {
+			return err
+		}
+		base = cmp.Or(recorded, common, base)
+	}
+	return l.add(part, base, head)
+}
+
+// uncommitted adds what is not committed in the worktree.
+func (l changesLook) uncommitted(git.Commit) error {
+	code := l.owner.OwnedCode()
+	if code.State != thread.CodeReady || Missing(l.found.Worktree) || Missing(code.Admin) {
+		return nil
+	}
+	w := l.repo.Worktree(l.found.Worktree, code.Admin)
+	if status, err := w.Status(l.ctx); err != nil || status.Clean() {
+		return err
+	}
+	files, err := w.Uncommitted(l.ctx, l.patches)
+	if err != nil {
+		return err
+	}
+	l.addFiles(Part{Kind: UncommittedPart, From: string(l.found.head)}, files)
+	return nil
+}
+
+// Only leaves the files that match, under their path or the one before, and returns the paths
+// from which the patterns that match nothing are told.
+func (d *Changes) Only(match func(path string) bool) (paths []string) {
+	parts := []Part{}
+	for _, p := range d.Parts {
+		all := p.Files
+		p.Files, p.Added, p.Removed = nil, 0, 0
+		for _, f := range all {
+			if !match(f.Path) && (f.Was == "" || !match(f.Was)) {
+				continue
+			}
+			paths = append(paths, f.Path)
+			if f.Was != "" {
+				paths = append(paths, f.Was)
+			}
+			p.Files, p.Added, p.Removed = append(p.Files, f), p.Added+f.Added, p.Removed+f.Removed
+		}
+		if len(p.Files) > 0 {
+			parts = append(parts, p)
+		}
+	}
+	d.Parts = parts
+	return paths
+}
+
+// Paths returns the paths of all files of the thread's branch. Errors: those of ChangesOf.
+func (d *Changes) Paths(c *app.Call, t thread.Thread) ([]string, error) {
+	repo, err := RepoOf(c, t)
+	if err != nil || d.head == "" {
+		return nil, err
+	}
+	return repo.Paths(c.Context(), string(d.head))
+}
