@@ -53,6 +53,17 @@ func CodeOf(t thread.Thread) *CodeRecord {
 	}
 }
 
+// CodeAmount says how much a thread changed in its code.
+type CodeAmount struct {
+	Commits int `json:"commits"` // its own that the target lacks
+	// Files, Added and Removed are how many files and lines those change.
+	Files       int  `json:"files"`
+	Added       int  `json:"added"`
+	Removed     int  `json:"removed"`
+	Uncommitted int  `json:"uncommitted"` // files that are changed, or new and not ignored
+	Landed      bool `json:"landed"`
+}
+
 // BranchOf is a ref's name as people write it.
 func BranchOf(ref string) string {
 	for _, prefix := range []string{"refs/heads/", "refs/remotes/"} {

@@ -137,13 +137,18 @@ func (l changesLook) add(part Part, from, to git.Commit) error {
 	return nil
 }
 
+// addFiles adds a part that has files.
 func (l changesLook) addFiles(part Part, files []git.FileDiff) {
-	for _, f := range files {
-		part.Files = append(part.Files, File{f.Path, f.Was, changeOf(f), f.Binary, f.Added, f.Removed, f.Patch})
-		part.Added, part.Removed = part.Added+f.Added, part.Removed+f.Removed
-	}
 	if len(files) > 0 {
+		part.addFiles(files)
 		l.found.Parts = append(l.found.Parts, part)
+	}
+}
+
+func (p *Part) addFiles(files []git.FileDiff) {
+	for _, f := range files {
+		p.Files = append(p.Files, File{f.Path, f.Was, changeOf(f), f.Binary, f.Added, f.Removed, f.Patch})
+		p.Added, p.Removed = p.Added+f.Added, p.Removed+f.Removed
 	}
 }
 
@@ -199,27 +204,36 @@ func (l changesLook) landed(target git.Commit) error {
 
 // committed adds what the branch has beyond its target.
 func (l changesLook) committed(target git.Commit) (err error) {
-	code, head := l.owner.OwnedCode(), l.found.head
+	head := l.found.head
 	if head == "" || head == target {
 		return nil
 	}
 	part := Part{Kind: CommittedPart}
-	base := git.Commit(code.Start)
 	if target != "" {
 		if part.Commits, _, err = l.repo.Count(l.ctx, head, target); err != nil {
 			return err
 		}
-		recorded, err := merging.CodeBase(l.ctx, l.repo, code, app.BranchOf(code.Target), target, head)
-		if err != nil {
-			return err
-		}
-		common, err := l.repo.MergeBase(l.ctx, target, head)
-		if err != nil {
-			return err
-		}
-		base = cmp.Or(recorded, common, base)
+	}
+	base, err := baseOf(l.ctx, l.repo, l.owner, head, target)
+	if err != nil {
+		return err
 	}
 	return l.add(part, base, head)
+}
+
+// baseOf is the commit since which a thread's code has what its target lacks: the base of a
+// merge, or where the branch began if the target is gone ("").
+func baseOf(ctx context.Context, repo *git.Repo, t thread.Thread, head, target git.Commit) (git.Commit, error) {
+	code := t.OwnedCode()
+	if target == "" {
+		return git.Commit(code.Start), nil
+	}
+	recorded, err := merging.CodeBase(ctx, repo, code, app.BranchOf(code.Target), target, head)
+	if err != nil || recorded != "" {
+		return recorded, err
+	}
+	common, err := repo.MergeBase(ctx, target, head)
+	return cmp.Or(common, git.Commit(code.Start)), err
 }
 
 // uncommitted adds what is not committed in the worktree.
@@ -272,4 +286,24 @@ func (d *Changes) Paths(c *app.Call, t thread.Thread) ([]string, error) {
 		return nil, err
 	}
 	return repo.Paths(c.Context(), string(d.head))
+}
+
+// AmountOf asks git how much a thread changed in its code; nil if git cannot say that within
+// OverlapTime.
+func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount {
+	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+	defer cancel()
+	d, err := List(c.Project().Call(ctx, c.Caller(), app.Request{}), ListRequest{Threads: []string{string(id)}})
+	if err != nil {
+		return nil
+	}
+	item := d.Items.Items[0]
+	if item.Ahead == nil || item.Files == nil {
+		return nil
+	}
+	out := app.CodeAmount{Commits: *item.Ahead, Files: *item.Files, Added: *item.Added, Removed: *item.Removed, Landed: item.Landed != nil && *item.Landed}
+	if item.Dirty != nil {
+		out.Uncommitted = *item.Dirty + *item.Untracked
+	}
+	return &out
 }

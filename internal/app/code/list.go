@@ -44,6 +44,11 @@ type Item struct {
 	// that it has not.
 	Ahead  *int `json:"ahead,omitempty"`
 	Behind *int `json:"behind,omitempty"`
+	// Files, Added and Removed are how many files and lines that changes: the committed part of
+	// Changes.
+	Files   *int `json:"files,omitempty"`
+	Added   *int `json:"added,omitempty"`
+	Removed *int `json:"removed,omitempty"`
 	// Dirty and Untracked are numbers of paths that are not committed.
 	Dirty     *int    `json:"dirty,omitempty"`
 	Untracked *int    `json:"untracked,omitempty"`
@@ -268,10 +273,29 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 		return err
 	}
 	item.Ahead, item.Behind, item.Landed = &own, &behind, &landed
-	if landed {
-		return nil
+	if err := item.measure(ctx, repo, head, target); err != nil || landed {
+		return err
 	}
 	return item.predict(ctx, repo, head, target)
+}
+
+// measure counts the files and lines that the code changes beyond its target.
+func (item *Item) measure(ctx context.Context, repo *git.Repo, head, target git.Commit) error {
+	var part Part
+	if item.beyond > 0 {
+		base, err := baseOf(ctx, repo, item.owner, head, target)
+		if err != nil {
+			return err
+		}
+		files, err := repo.Diff(ctx, string(base), string(head), false)
+		if err != nil {
+			return err
+		}
+		part.addFiles(files)
+	}
+	files := len(part.Files)
+	item.Files, item.Added, item.Removed = &files, &part.Added, &part.Removed
+	return nil
 }
 
 // own counts the commits that the code has beyond its target and that no merge from a

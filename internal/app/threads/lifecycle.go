@@ -43,8 +43,11 @@ type LifecycleResult struct {
 	Code string `json:"code,omitempty"`
 	// LandsIn is the branch in which the code of a completed thread lands, while none of it
 	// has landed; "" for none. Parent is the thread's.
-	LandsIn  string          `json:"landsIn,omitempty"`
-	Parent   thread.ThreadID `json:"-"`
+	LandsIn string          `json:"landsIn,omitempty"`
+	Parent  thread.ThreadID `json:"-"`
+	// Changes is how much a completed thread changed in its code; nil if it owns none, or git
+	// cannot say it.
+	Changes  *app.CodeAmount `json:"changes,omitempty"`
 	Revision thread.Revision `json:"revision"`
 	app.Change
 }
@@ -88,7 +91,7 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left leftBehind) (*LifecycleResult, error) {
 	id := in.Thread
 	var ended []code.Item
-	completed := false
+	completed, owner := false, false
 	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
 		ended, completed = nil, false
 		if err := c.RespectClaim(s, id, stamp); err != nil {
@@ -124,7 +127,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 			d.Objective.Status = o.Status(s.CountsOf(o))
 		}
-		completed = in.Action == thread.Done && t.Status != done.From
+		completed, owner = in.Action == thread.Done && t.Status != done.From, t.OwnedCode() != nil
 		if completed && !stamp.ByPerson() {
 			ended = code.WithCode(c, s, t)
 		}
@@ -148,6 +151,9 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 		code.TellOverlaps(c, ended)
 		if completed {
 			TellArtifactOverlaps(c, d.ThreadID)
+			if owner && !c.InBatch() {
+				d.Changes = code.AmountOf(c, d.ThreadID)
+			}
 		}
 	}
 	return d, err

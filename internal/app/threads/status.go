@@ -70,6 +70,8 @@ type ThreadStatusResult struct {
 	Relations thread.Relations `json:"relations"`
 	// HeldBack says why it is not ready: what it, or a thread above it, waits for.
 	HeldBack []thread.Hold `json:"heldBack,omitempty"`
+	// Changes is how much it changed in its code; nil if it owns none, or git cannot say it.
+	Changes *app.CodeAmount `json:"changes,omitempty"`
 	// PersonsCheckout: leslie did not make its worktree, so no agent is offered the thread.
 	PersonsCheckout bool `json:"personsCheckout,omitempty"`
 
@@ -115,8 +117,8 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 			return err
 		}
 		d.ThreadRecord, d.Relations = app.ThreadOf(c, t), s.RelationsOf(t)
-		if code := t.OwnedCode(); code != nil {
-			d.Code.Evidence, d.Code.Checks = code.Evidence, code.Checks
+		if owned := t.OwnedCode(); owned != nil {
+			d.Code.Evidence, d.Code.Checks = owned.Evidence, owned.Checks
 		}
 		if !t.Status.Terminated() {
 			d.HeldBack, d.PersonsCheckout = s.Readiness().Holds(t), t.PersonsCheckout()
@@ -156,5 +158,8 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 		return nil, err
 	}
 	d.Artifacts = app.First(artifacts.ArtifactsOf(app.FilesOf(entries)), app.DefaultLimit)
+	if d.Code != nil {
+		d.Changes = code.AmountOf(c, d.ThreadID)
+	}
 	return d, nil
 }

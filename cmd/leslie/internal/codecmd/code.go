@@ -31,6 +31,7 @@ func (d codeText) Text(p *page.Page) {
 			Used: true},
 		{Column: screen.Column{Name: "BEHIND"}, Cell: page.Text(func(i code.Item) string { return commits(i.Behind) }),
 			Used: true},
+		{Column: screen.Column{Name: "LINES", Goes: 4}, Cell: page.Text(codeLines), Used: true},
 		{Column: screen.Column{Name: "CONFLICTS"}, Cell: page.Text(codeConflicts), Used: true},
 		{Column: screen.Column{Name: "CHANGED"}, Cell: page.Text(func(i code.Item) string { return commits(i.Dirty) }),
 			Used: true},
@@ -63,6 +64,14 @@ func codeWords(i code.Item) string {
 		return "landed"
 	}
 	return string(i.State)
+}
+
+// codeLines is how many lines a thread's commits change.
+func codeLines(i code.Item) string {
+	if i.Files == nil || *i.Files == 0 {
+		return ""
+	}
+	return "+" + strconv.Itoa(*i.Added) + " -" + strconv.Itoa(*i.Removed)
 }
 
 // codeConflicts is the number of paths in which a thread's code conflicts with its target.

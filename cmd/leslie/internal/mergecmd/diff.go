@@ -32,7 +32,7 @@ func (d diffText) Text(p *page.Page) {
 	case len(d.Files) == 0:
 		p.Line("no differences between %s and %s", d.From.String(), d.To.String())
 	case d.Code != nil:
-		p.Line("\nartifacts: %s", sizeOf(len(d.Files), d.Added, d.Removed))
+		p.Line("\nartifacts: %s", page.SizeText(len(d.Files), d.Added, d.Removed))
 	}
 	if d.stat {
 		statText(p, artifactStats(d.Files))
@@ -51,7 +51,7 @@ func (d diffText) codeText(p *page.Page) {
 		if i > 0 {
 			gap = "\n"
 		}
-		p.Line(gap+"%s: %s", partName(d.Code, part), sizeOf(len(part.Files), part.Added, part.Removed))
+		p.Line(gap+"%s: %s", partName(d.Code, part), page.SizeText(len(part.Files), part.Added, part.Removed))
 		if d.stat {
 			statText(p, codeStats(part.Files))
 			continue
@@ -82,11 +82,6 @@ func partName(c *code.Changes, part code.Part) string {
 		name += ", " + page.Many(part.Commits, "commit")
 	}
 	return name
-}
-
-// sizeOf says how much changed: "3 files +40 -2".
-func sizeOf(files, added, removed int) string {
-	return page.Many(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
 }
 
 // patchText writes a file's part of git's output.

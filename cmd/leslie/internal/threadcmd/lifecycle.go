@@ -22,6 +22,9 @@ func (d lifecycleText) Text(p *page.Page) {
 	p.Field("ready now", app.Joined(d.Ready))
 	p.Field("withdrawn without a decision", app.Joined(d.Withdrawn))
 	p.Field("closed without an answer", app.Joined(d.Unanswered))
+	if d.Changes != nil {
+		p.Field("its code", page.ChangesText(d.Changes)+" (leslie diff "+string(d.ThreadID)+")")
+	}
 	if d.LandsIn != "" {
 		p.Field("its code lands in", d.LandsIn+" (leslie merge --sources "+string(d.ThreadID)+" --target "+
 			string(cmp.Or(d.Parent, "TARGET"))+")")

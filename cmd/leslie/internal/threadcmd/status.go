@@ -82,6 +82,7 @@ type StatusText struct{ *threads.ThreadStatusResult }
 // Text renders the thread, then what is running, merged, and waiting.
 func (d StatusText) Text(p *page.Page) {
 	threadText(p, d.ThreadRecord)
+	p.Field("changes", page.ChangesText(d.Changes))
 	if d.Mistakes != nil {
 		p.Line("suspended by the mistake limit: %d failed commands in a row by %s, last %s; a person has to resume it",
 			d.Mistakes.Count, d.Mistakes.Actor, d.Mistakes.LastCode)

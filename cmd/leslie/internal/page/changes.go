@@ -1,0 +1,39 @@
+package page
+
+import (
+	"strconv"
+
+	"leslie/internal/app"
+)
+
+// ChangesText says how much a thread changed in its code: "2 commits, 3 files +40 -2, 1 file not
+// committed, not landed". It is nil for what is not known: "".
+func ChangesText(a *app.CodeAmount) string {
+	if a == nil {
+		return ""
+	}
+	var text string
+	switch {
+	case a.Commits > 0:
+		text = Many(a.Commits, "commit") + ", " + SizeText(a.Files, a.Added, a.Removed)
+	case a.Landed:
+		text = "landed"
+	default:
+		text = "no commit yet"
+	}
+	if a.Uncommitted > 0 {
+		text += ", " + Many(a.Uncommitted, "file") + " not committed"
+	}
+	switch {
+	case a.Commits > 0 && a.Landed:
+		text += ", landed"
+	case a.Commits > 0:
+		text += ", not landed"
+	}
+	return text
+}
+
+// SizeText is a number of files and of their lines: "3 files +40 -2".
+func SizeText(files, added, removed int) string {
+	return Many(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
+}
