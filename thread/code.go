@@ -121,9 +121,11 @@ type CodeRemoval struct {
 	Unknown Unknown `json:"-"`
 }
 
-// CodeLanded says that the code was merged into another thread's branch.
+// CodeLanded says that the code was merged into another thread's branch, or landed on a branch
+// of no thread.
 type CodeLanded struct {
-	Into   ThreadID  `json:"into"`
+	Into   ThreadID  `json:"into,omitempty"`   // "" for a branch of no thread:
+	Onto   string    `json:"onto,omitempty"`   // its name
 	Tip    string    `json:"tip"`              // of the thread's branch then
 	Commit string    `json:"commit"`           // of the merge
 	How    string    `json:"how"`              // LandedMerge or LandedSquash
@@ -353,6 +355,9 @@ func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessag
 	if !bytes.Equal(encode(was.Rolled), encode(is.Rolled)) { // whoever undoes it has exchanged the work
 		return rolledBack(was, is, now)
 	}
+	if back, ok := landedBack(before, after, now); ok {
+		return back, true, nil
+	}
 	if was.State == is.State && was.Made == is.Made || was.Made == is.Made && is.Made == (CodeMade{}) {
 		if bytes.Equal(encode(was.Base), encode(is.Base)) { // it did not concern the base
 			before = sameBase(before, now)
@@ -363,6 +368,25 @@ func (v *inverting) codeBack(before, after, now json.RawMessage) (json.RawMessag
 		return nil, false, v.codeConflict().WithHint("leslie code restore brings the worktree back, with what was not committed")
 	}
 	return nil, false, v.codeConflict()
+}
+
+// landedBack takes a landing out of a thread's code whose worktree was removed since, or
+// brought back; ok is false if that is not all that happened. The landing must be the last one.
+func landedBack(before, after, now json.RawMessage) (back json.RawMessage, ok bool) {
+	was, is, at := listOf[Code](before), listOf[Code](after), listOf[Code](now)
+	if len(was) == 0 || len(is) == 0 || len(at) == 0 || len(is[0].Landed) <= len(was[0].Landed) || !bytes.Equal(encode(is[0].Landed), encode(at[0].Landed)) {
+		return nil, false
+	}
+	expected := is[0]
+	expected.State, expected.Admin, expected.Removed, expected.Slot, expected.Base = at[0].State, at[0].Admin, at[0].Removed, at[0].Slot, at[0].Base
+	if !bytes.Equal(encode(expected), encode(at[0])) {
+		return nil, false
+	}
+	at[0].Landed = was[0].Landed
+	if !bytes.Equal(encode(was[0].Base), encode(is[0].Base)) {
+		at[0].Base = was[0].Base
+	}
+	return encode(at), true
 }
 
 // sameBase returns a thread's code with the recorded base of another version: whoever

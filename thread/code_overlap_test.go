@@ -78,7 +78,9 @@ func TestAMergeOfCodeIsUndoneAlsoIfItsSourceWasToldOfAConflictSince(t *testing.T
 	w := withThreads(t, "a", "b")
 	w.coding("a", "b")
 	landing := thread.CodeLanding{New: "2", Sources: []thread.CodeLandingSource{{ThreadID: "b", Tip: "1"}}}
-	op := w.did(thread.User, "merge", func(stamp thread.Stamp) error { return w.RecordLanding("a", landing, "merge", stamp) })
+	op := w.did(thread.User, "merge", func(stamp thread.Stamp) error {
+		return w.RecordLanding(thread.Merge{Target: "a"}, landing, "merge", stamp)
+	})
 	require.True(t, w.overlap("a", "b", "x"))
 	_, undo := w.undone(thread.User, op)
 	assert.Empty(t, w.get("b").OwnedCode().Landed)

@@ -32,6 +32,7 @@ const (
 const (
 	ResolveConflict = "resolve_conflict" // an agent resolves a merge conflict
 	ApproveMerge    = "approve_merge"    // deciding that a merge may be applied
+	Land            = "land"             // an agent lands code on a branch of no thread
 )
 
 // Policy says for each capability whether every thread has it or a person has to
@@ -43,7 +44,7 @@ func DefaultPolicy() Policy {
 	return Policy{
 		"read": Auto, "search": Auto, "analyze": Auto, "test_run": Auto, ResolveConflict: Auto,
 		"code_edit": OwnWorktree, "delete_file": OwnWorktree, "execute_command": OwnWorktree,
-		ApproveMerge: RequireHuman, "deploy": RequireHuman,
+		ApproveMerge: RequireHuman, Land: RequireHuman, "deploy": RequireHuman,
 	}
 }
 

@@ -89,7 +89,7 @@ func TestTheDefaultPolicyIsThePublishedOne(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")
 	auto := []string{"read", "search", "analyze", "test_run", "resolve_conflict"}
-	human := []string{"code_edit", "delete_file", "execute_command", "approve_merge", "deploy"}
+	human := []string{"code_edit", "delete_file", "execute_command", "approve_merge", "deploy", "land"}
 	assert.ElementsMatch(t, slices.Concat(auto, human), thread.DefaultPolicy().Capabilities())
 	for _, id := range []string{"", "it"} {
 		for _, name := range auto {

@@ -18,7 +18,7 @@ func (o Objective) label() string { return shortLabel(o.Title) }
 func (ref Reference) label() string {
 	return shortLabel(string(ref.From) + " -> " + string(ref.Target))
 }
-func (m Merge) label() string   { return shortLabel("into " + string(m.Target)) }
+func (m Merge) label() string   { return shortLabel("into " + m.Into()) }
 func (c Comment) label() string { return shortLabel(string(c.ThreadID) + " " + c.Path + ": " + c.Text) }
 
 func (a Approval) label() string {

@@ -51,6 +51,32 @@ func (s *State) Parties(target string, sources []string) (MergeParties, error) {
 	return p, nil
 }
 
+// LandingParties is Parties for the code of one thread that lands on a branch of no thread. The
+// thread may have ended. Errors: T101, T105, T107 for an archived one.
+func (s *State) LandingParties(arg, onto string) (MergeParties, error) {
+	t, err := s.Thread(arg)
+	if err == nil && t.Status == Archived {
+		err = notWritable(t)
+	}
+	return MergeParties{Target: t, Sources: []Thread{t}, Branch: onto}, err
+}
+
+// PartiesFor is Parties, or LandingParties, for a merge as it is recorded.
+func (s *State) PartiesFor(m Merge) (MergeParties, error) {
+	if m.Onto != "" {
+		return s.LandingParties(string(m.Target), m.Onto)
+	}
+	return s.Parties(string(m.Target), names(m.Sources))
+}
+
+// Into names where a merge goes: its target, or the branch on which a thread's code lands.
+func (m Merge) Into() string {
+	if m.Onto != "" {
+		return m.Onto
+	}
+	return string(m.Target)
+}
+
 // PartiesOf finds the threads of a pending merge, whatever their status is now: a
 // merge can always be inspected and aborted. Errors: T101.
 func (s *State) PartiesOf(m Merge) (MergeParties, error) {
@@ -66,7 +92,9 @@ func (s *State) PartiesOf(m Merge) (MergeParties, error) {
 		}
 		p.Sources = append(p.Sources, t)
 	}
-	s.place(&p)
+	if p.Branch = m.Onto; m.Onto == "" {
+		s.place(&p)
+	}
 	return p, nil
 }
 
@@ -106,18 +134,23 @@ func (s *State) NoPendingMerge(target ThreadID) error {
 
 // BeginMerge records a merge as pending. Errors: T305, and those of Parties.
 func (s *State) BeginMerge(m Merge, stamp Stamp) (Merge, error) {
-	if _, err := s.Parties(string(m.Target), names(m.Sources)); err != nil {
+	if _, err := s.PartiesFor(m); err != nil {
 		return Merge{}, err
 	}
 	if err := s.NoPendingMerge(m.Target); err != nil {
 		return Merge{}, err
 	}
-	if t, _ := s.Threads.Get(string(m.Target)); t.Undone.is(m.Sources) { // the merge has its decisions from here on
+	s.forgetUndone(m) // the merge has its decisions from here on
+	m.Created = Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
+	return s.Merges.Put(m), nil
+}
+
+// forgetUndone forgets the undone merge that is tried again.
+func (s *State) forgetUndone(m Merge) {
+	if t, _ := s.Threads.Get(string(m.Target)); t.Undone.is(m.Sources) {
 		t.Undone = nil
 		s.Threads.Put(t)
 	}
-	m.Created = Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}
-	return s.Merges.Put(m), nil
 }
 
 // is reports whether these are the sources of the undone merge, in any order.
@@ -223,6 +256,10 @@ func (s *State) EndMerge(arg, why string, stamp Stamp) (Merge, error) {
 	s.Merges.Delete(string(m.ID))
 	return m, nil
 }
+
+// RecordLanded ends, with its code landed, a merge onto a branch of no thread: see RecordMerge
+// for the others.
+func (s *State) RecordLanded(m Merge) { s.forgetUndone(m) }
 
 // RecordMerge records what a merge brought into its target: for each source, the
 // content that both now share. A new share replaces older ones that it covers,

@@ -15,6 +15,9 @@ type MergeCode struct {
 	WithScope bool `json:"withScope,omitempty"`
 	// Squash: the merge commit has only the target's commit as its parent.
 	Squash bool `json:"squash,omitempty"`
+	// Message is that of the commit that lands the code of one thread on a branch of no thread;
+	// "": from the thread.
+	Message string `json:"message,omitempty"`
 	// Planned: there was code to merge when the merge was recorded, so it is not applied
 	// without code.
 	Planned bool `json:"planned,omitempty"`
@@ -81,6 +84,31 @@ func (s *State) LandsIn(t Thread) string {
 	return branch
 }
 
+// BegunFrom returns the branch of this repository from which the code of a thread began, also
+// where that was its upstream (main for origin/main); "" for none.
+func (t Thread) BegunFrom() string {
+	code := t.OwnedCode()
+	if code == nil {
+		return ""
+	}
+	if upstream, is := strings.CutPrefix(code.Target, "refs/remotes/"); is {
+		_, branch, _ := strings.Cut(upstream, "/")
+		return branch
+	}
+	branch, _ := strings.CutPrefix(code.Target, "refs/heads/")
+	return branch
+}
+
+// BranchOwner returns the thread that goes on and whose code has a branch.
+func (s *State) BranchOwner(branch string) (owner Thread, ok bool) {
+	for _, t := range s.ThreadsWithCode() {
+		if t.Branch == branch && t.OwnedCode().living() && !t.Status.Terminated() {
+			return t, true
+		}
+	}
+	return Thread{}, false
+}
+
 // LandsBeside is LandsIn for a thread that goes on and whose code lands in a branch that its
 // parent does not own: "" otherwise.
 func (s *State) LandsBeside(t Thread) string {
@@ -93,20 +121,14 @@ func (s *State) LandsBeside(t Thread) string {
 // begunFrom returns the branch into which the code of a thread lands when the thread is
 // merged into one that owns none: that from which it began. why says why there is none.
 func (s *State) begunFrom(target, t Thread) (branch, why string) {
-	branch, local := strings.CutPrefix(t.OwnedCode().Target, "refs/heads/")
-	if upstream, is := strings.CutPrefix(branch, "refs/remotes/"); is { // origin/main: in main
-		_, branch, local = strings.Cut(upstream, "/")
-	}
-	switch {
-	case !local:
+	switch branch = t.BegunFrom(); {
+	case branch == "":
 		return "", "it did not begin at a branch of this repository"
 	case s.Readiness().isBelow(target.ID, t.ID):
 		return "", "'" + string(target.ID) + "' is below '" + string(t.ID) + "'"
 	}
-	for _, o := range s.ThreadsWithCode() {
-		if o.ID != t.ID && o.Branch == branch && o.OwnedCode().living() {
-			return "", "it began at " + branch + ", the branch of '" + string(o.ID) + "': merge it into that"
-		}
+	if o, ok := s.BranchOwner(branch); ok && o.ID != t.ID {
+		return "", "it began at " + branch + ", the branch of '" + string(o.ID) + "': merge it into that"
 	}
 	return branch, ""
 }
@@ -204,10 +226,13 @@ func (c *Code) TakenBack(tip string) bool {
 	return c.Base != nil && !c.Base.Inherited && c.Base.Target == c.Target && c.Base.MergeBase == tip
 }
 
-// RecordLanding records with each source of a landing that its code is in the target's
-// branch. A source that is gone is passed over.
-func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, stamp Stamp) error {
-	into, _ := s.Threads.Get(string(target))
+// RecordLanding records with each source of a merge's landing that its code is in the target's
+// branch, or in the one on which it lands. A source that is gone is passed over.
+func (s *State) RecordLanding(m Merge, landing CodeLanding, how string, stamp Stamp) error {
+	var into Thread
+	if m.Onto == "" {
+		into, _ = s.Threads.Get(string(m.Target))
+	}
 	for _, source := range landing.Sources {
 		t, ok := s.Threads.Get(string(source.ThreadID))
 		if !ok || t.OwnedCode() == nil {
@@ -218,8 +243,8 @@ func (s *State) RecordLanding(target ThreadID, landing CodeLanding, how string, 
 			t.Code[0].Base = nil
 		}
 		t.Code[0].Landed = append(slices.Clone(t.Code[0].Landed), CodeLanded{
-			Into: target, Tip: source.Tip, Commit: landing.New, How: how, At: stamp.Time,
-			Pulled: slices.Contains(into.DependsOn, t.ID) || s.Readiness().isBelow(target, t.ID),
+			Into: into.ID, Onto: m.Onto, Tip: source.Tip, Commit: landing.New, How: how, At: stamp.Time,
+			Pulled: slices.Contains(into.DependsOn, t.ID) || into.ID != "" && s.Readiness().isBelow(into.ID, t.ID),
 		})
 		t.Updated = stamp.Time
 		s.Threads.Put(t)

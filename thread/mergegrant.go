@@ -21,6 +21,14 @@ func (s *State) MergeApproval(m Merge) (newest Approval, ok bool) {
 	return newest, ok
 }
 
+// Approved is the capability with which a merge needs nobody's approval.
+func (m Merge) Approved() string {
+	if m.Onto != "" {
+		return Land
+	}
+	return ApproveMerge
+}
+
 // MayMerge checks whether a merge may be applied as planned: it needs no approval,
 // or the policy or a grant gives its target the capability, or a person approved
 // this plan. Errors: T404 if a person denied this plan, otherwise T402, with
@@ -29,7 +37,7 @@ func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 	if !m.RequireApproval {
 		return nil
 	}
-	_, denied := s.Can(string(m.Target), ApproveMerge, p, now)
+	_, denied := s.Can(string(m.Target), m.Approved(), p, now)
 	if denied == nil || !codes.Has(denied, codes.PermissionDenied) {
 		return denied
 	}
@@ -48,7 +56,7 @@ func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 }
 
 func unapproved(m Merge) *codes.Error {
-	return codes.PermissionDenied.New(fact.Of("capability", ApproveMerge), fact.Of("threadId", m.Target), fact.Of("mergeId", m.ID)).
+	return codes.PermissionDenied.New(fact.Of("capability", m.Approved()), fact.Of("threadId", m.Target), fact.Of("mergeId", m.ID)).
 		WithHint("A person decides: request approval with leslie merge continue " + string(m.ID)).
 		WithNext("leslie merge status " + string(m.ID))
 }
@@ -67,7 +75,7 @@ func (s *State) AskMerge(m Merge, in NewGrant, stamp Stamp) (g Approval, old *Ap
 		}
 		old = &was
 	}
-	in.Thread, in.MergeID, in.Scope = string(m.Target), m.ID, []string{ApproveMerge}
+	in.Thread, in.MergeID, in.Scope = string(m.Target), m.ID, []string{m.Approved()}
 	if g, _, err = s.Request(in, stamp); err != nil {
 		return Approval{}, nil, err
 	}

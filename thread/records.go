@@ -420,11 +420,14 @@ const (
 // computes the plan again whenever it needs it, from the threads' current content
 // and the decisions so far.
 type Merge struct {
-	ID       MergeID    `json:"mergeId"`
-	Target   ThreadID   `json:"target"`
-	Sources  []ThreadID `json:"sources"`
-	Scope    []string   `json:"scope,omitempty"`
-	Strategy Strategy   `json:"strategy"`
+	ID      MergeID    `json:"mergeId"`
+	Target  ThreadID   `json:"target"`
+	Sources []ThreadID `json:"sources"`
+	// Onto is the branch, of no thread, on which the code of a thread lands: that thread is
+	// both Target and the only source. "" for a merge into a thread.
+	Onto     string   `json:"onto,omitempty"`
+	Scope    []string `json:"scope,omitempty"`
+	Strategy Strategy `json:"strategy"`
 	// Validate is the validator requested with the merge. leslie never runs it from
 	// here, because a state file may come from a stranger.
 	Validate string `json:"validate,omitempty"`

@@ -148,7 +148,7 @@ func (w *WaitingList) merges(s *thread.State) {
 
 // MergeItem is a merge that waits for decisions.
 func MergeItem(m thread.Merge) WaitingItem {
-	item := WaitingItem{WaitingMerge, string(m.ID), m.Target, Joined(m.Sources) + " into " + string(m.Target), "leslie merge status " + string(m.ID)}
+	item := WaitingItem{WaitingMerge, string(m.ID), m.Target, Joined(m.Sources) + " into " + m.Into(), "leslie merge status " + string(m.ID)}
 	if m.Queued != nil {
 		item.Title += ", queued"
 	}

@@ -37,6 +37,9 @@ const (
 
 func withNoCheckout(f *Fixture) { f.Git(lead, "checkout", "-q", "--detach") }
 
+// withBranchNowhere: a branch that no worktree has checked out.
+func withBranchNowhere(f *Fixture) { f.Git(".", "branch", "release") }
+
 func withQueueOfCode(f *Fixture) {
 	f.Ok("spawn --code --id docs --intent Docs --parent lead")
 	f.Put(docs+"/docs.txt", "docs\n")

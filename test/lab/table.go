@@ -260,6 +260,11 @@ func mergeCommands() []Command {
 				{Name: "merge-code-nowhere", Argv: "merge --sources api --target lead",
 					Prepare: withNoCheckout, Again: goOnMerging},
 			}},
+		{Name: "land", Why: inGit, Many: true, NoBatch: true,
+			Git: []GitRow{
+				{Name: "land", Argv: "land api --onto main"},
+				{Name: "land-nowhere", Argv: "land api --onto release --squash", Prepare: withBranchNowhere},
+			}},
 		{Name: "merge list", Weight: 1, Reads: true, Draw: fixed("merge list")},
 		{Name: "merge status", Weight: 2, Reads: true, May: thread + "T303", Draw: ofMerge("merge status")},
 		{Name: "merge resolve", Weight: 5, NoBatch: true, May: thread + "T303 T304 T402 T903 T108",

@@ -180,7 +180,7 @@ func (l changesLook) landed(target git.Commit) error {
 			continue
 		}
 		found = true
-		if err := l.add(Part{Kind: LandedPart, Into: string(landing.Into)}, commit+"^1", commit); err != nil {
+		if err := l.add(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto)}, commit+"^1", commit); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,11 @@ package code
 
 import (
 	"cmp"
+	"path/filepath"
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/external"
 	"leslie/internal/git"
 	"leslie/thread"
 )
@@ -92,6 +94,31 @@ func prune(c *app.Call, t thread.Thread) (reason string, err error) {
 		return e.Error(), nil
 	}
 	return "", err
+}
+
+// RemoveLanded removes the worktree of a thread, and the branch that leslie made, as Prune
+// does; nil if it is removed already. Where it stays, why says the reason and nothing is changed. Errors: T801, T904, those of reading.
+func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why string, err error) {
+	t, err := OwnCode(c, string(id))
+	if err != nil || t.OwnedCode().State == thread.CodeRemoved {
+		return nil, "", err
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return nil, "", err
+	}
+	if why, err = whyLeft(c, repo, t); err != nil || why != "" {
+		return nil, why, err
+	}
+	dir := WorktreeDir(c, t)
+	if rel, err := filepath.Rel(dir, c.Caller().Dir); err == nil && filepath.IsLocal(rel) {
+		return nil, "you stand in its worktree (cd " + external.Word(repo.Top) + ", then leslie code remove " + string(id) + ")", nil
+	}
+	removed, err = Remove(c, RemoveRequest{Thread: string(id)})
+	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
+		return nil, e.Error(), nil
+	}
+	return removed, "", err
 }
 
 // whyLeft says why a worktree is not pruned, "" if it may be.

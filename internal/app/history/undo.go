@@ -61,7 +61,7 @@ func Undo(c *app.Call, in UndoRequest) (*UndoResult, error) {
 			return nil, err
 		}
 		data, err := NewUndoing(c, op, in.DryRun).Run()
-		return data, tellWhich(op, err)
+		return data, tellWhich(c, op, err)
 	}
 	named, w, err := FindOperation(c, in.Operation)
 	op := named
@@ -111,15 +111,18 @@ func Redo(c *app.Call, in RedoRequest) (*UndoResult, error) {
 	}
 	u.result.Command = u.first.Command
 	data, err := u.Run()
-	return data, tellWhich(undo, err)
+	return data, tellWhich(c, undo, err)
 }
 
 // tellWhich adds to a T110 which operation leslie chose.
-func tellWhich(op thread.Operation, err error) error {
+func tellWhich(c *app.Call, op thread.Operation, err error) error {
 	if !codes.Has(err, codes.UndoConflict) {
 		return err
 	}
 	e := codes.Of(err)
+	if landing := landingBefore(c, op); landing != "" {
+		e = e.WithHint("leslie undo " + string(landing) + " takes back the landing after which it was removed; " + e.Hint())
+	}
 	next := e.Next()
 	if history := "leslie history"; !slices.Contains(next, history) {
 		next = append(next, history)

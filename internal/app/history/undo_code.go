@@ -9,6 +9,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/code"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/thread"
@@ -26,6 +27,8 @@ type UndoneCode struct {
 	How string `json:"how"`
 	// MergeAgain is the line that brings the code again, if a redo would not.
 	MergeAgain string `json:"mergeAgain,omitempty"`
+	// Restore has the lines that bring back worktrees which were removed since.
+	Restore []string `json:"restore,omitempty"`
 }
 
 // How code was taken back.
@@ -50,8 +53,30 @@ func landedBy(op thread.Operation) *thread.Merge {
 	return nil
 }
 
+// landingBefore returns the newest landing of a thread's code before an operation that removed
+// its worktree, "" for none.
+func landingBefore(c *app.Call, op thread.Operation) thread.OperationID {
+	if op.Command != "code remove" || op.ThreadID == "" {
+		return ""
+	}
+	found, ok, err := c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
+		return o.Seq < op.Seq && o.Concerns(op.ThreadID) && landedBy(o) != nil
+	}, string(op.ThreadID))
+	if err != nil || !ok {
+		return ""
+	}
+	return found.ID
+}
+
 // landedAgain is the line that makes such a merge anew.
 func landedAgain(m thread.Merge) string {
+	if m.Onto != "" {
+		line := "leslie land " + string(m.Target) + " --onto " + external.Word(m.Onto)
+		if m.Code.Squash {
+			line += " --squash"
+		}
+		return line
+	}
 	line := app.MergeLine(m.Target, m.Sources...)
 	if m.Code.Only != "" {
 		line += " --only " + m.Code.Only
@@ -128,6 +153,9 @@ func (u *Undoing) takeBackCode() error {
 		return u.conflict(l.Branch + " gets commits all the time").WithHint("Undo again")
 	}
 	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how}
+	if err == nil {
+		u.result.Code.Restore, err = u.removedSince(*l)
+	}
 	if how != CodeReset {
 		u.result.Code.MergeAgain = landedAgain(*m)
 	}
@@ -135,6 +163,21 @@ func (u *Undoing) takeBackCode() error {
 		err = u.findBases(repo, *l)
 	}
 	return err
+}
+
+// removedSince returns the lines that bring back the worktrees of a landing's sources which were
+// removed since. Errors: those of a view.
+func (u *Undoing) removedSince(l thread.CodeLanding) (lines []string, err error) {
+	_, err = u.c.View(func(s *thread.State) error {
+		lines = nil
+		for _, source := range l.Sources {
+			if t, _ := s.Threads.Peek(string(source.ThreadID)); t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeRemoved {
+				lines = append(lines, "leslie code restore "+string(t.ID))
+			}
+		}
+		return nil
+	})
+	return lines, err
 }
 
 // landAgain lands code that an undo has taken back, or with a dry run says whether it could.
@@ -189,6 +232,12 @@ func (u *Undoing) findBases(repo *git.Repo, l thread.CodeLanding) error {
 		tip, err := repo.Branch(ctx, t.Branch)
 		if err != nil {
 			return err
+		}
+		if removed := t.OwnedCode().Removed; tip == "" && removed != nil { // what code restore brings back
+			tip, err = repo.Resolve(ctx, removed.Tip)
+			if err != nil {
+				return err
+			}
 		}
 		if !has || tip == "" { // a squash
 			continue

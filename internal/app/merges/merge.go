@@ -103,12 +103,12 @@ func (in MergeRequest) Faults(name app.Names) []app.Fault {
 			k.Add("Sources", source, "names %s twice", app.Quoted(source))
 		}
 	}
-	in.howFaults(k)
+	in.HowFaults(k)
 	return k.Faults
 }
 
-// howFaults adds faults of everything but the threads.
-func (in MergeRequest) howFaults(k *app.Checks) {
+// HowFaults adds faults of everything but the threads.
+func (in MergeRequest) HowFaults(k *app.Checks) {
 	if in.Strategy != "" {
 		app.OneOf(k, "Strategy", in.Strategy, thread.Interactive, thread.AgentFirst, thread.HumanOnly, thread.Strict)
 	}
@@ -162,6 +162,28 @@ func Merge(c *app.Call, in MergeRequest) (*MergeResult, error) {
 		}
 		return merging.Queue(MergeCall(c, in.MergeMeans, conf), request)
 	}
+	return in.beginOrResume(c, request, conf)
+}
+
+// LandOnto lands the code of the only source on a branch of no thread, as the merge of a
+// request, with a message of its own for the commit ("": from the thread). Errors: those of
+// Merge.
+func LandOnto(c *app.Call, in MergeRequest, branch, message string) (*MergeResult, error) {
+	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+		return first, err
+	}
+	conf, err := c.Settings()
+	if err != nil {
+		return nil, err
+	}
+	return in.beginOrResume(c, merging.Request{
+		Target: in.Sources[0], Sources: in.Sources, Onto: branch, Message: message, Strategy: in.Strategy, Validate: in.Validate,
+		RequireApproval: in.RequireApproval, Only: merging.OnlyCode, Squash: in.Squash, Uncommitted: in.Uncommitted, Unread: in.Unread,
+	}, conf)
+}
+
+// beginOrResume carries a merge out, or goes on with it if it is pending.
+func (in MergeRequest) beginOrResume(c *app.Call, request merging.Request, conf app.Settings) (*MergeResult, error) {
 	for kept := len(c.Warnings()); ; c.WarnAnew(kept) {
 		result, err := in.carryOut(c, request, conf)
 		if !codes.Has(err, codes.MergePending) {

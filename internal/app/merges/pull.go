@@ -42,7 +42,7 @@ func (in PullRequest) merge() MergeRequest {
 // Faults returns what is wrong with the request, apart from its threads.
 func (in PullRequest) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
-	in.merge().howFaults(k)
+	in.merge().HowFaults(k)
 	return k.Faults
 }
 

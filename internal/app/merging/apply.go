@@ -182,7 +182,9 @@ func (a *application) rule(st *thread.State, stamp thread.Stamp) (*Result, threa
 	if len(moved) > 0 {
 		return nil, "", errMoved
 	}
-	if _, err := st.RecordMerge(a.record.Target, a.shares, stamp); err != nil {
+	if a.record.Onto != "" {
+		st.RecordLanded(a.record)
+	} else if _, err := st.RecordMerge(a.record.Target, a.shares, stamp); err != nil {
 		return nil, "", err
 	}
 	if err := a.recordLanded(st, stamp); err != nil {

@@ -39,6 +39,7 @@ type codeInputs struct {
 	branch  string
 	in      *git.Worktree // that has the branch checked out; nil for none
 	target  party
+	into    string     // the target, or the branch on which a thread's code lands
 	was     git.Commit // the tip of the branch
 	tip     git.Commit // on which the merge is made: was, or a commit of the upstream behind that
 	forward *CodeForward
@@ -116,7 +117,7 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 		return nil, err
 	}
 	in := &codeInputs{
-		ctx: p.call.Context, repo: repo, branch: found.Branch, target: party{Thread: found.Target},
+		ctx: p.call.Context, repo: repo, branch: found.Branch, target: party{Thread: found.Target}, into: p.record.Into(),
 		merges: map[[2]git.Commit]git.Merge{}, bases: map[thread.ThreadID]git.Commit{}, began: map[thread.ThreadID]git.Commit{}, joined: map[[3]string]git.Commit{}, blobs: map[versionKey]git.Blob{}, hashes: map[string]string{}, other: map[string]string{},
 		changed: map[string][]PlannedFile{},
 	}
@@ -124,10 +125,10 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if owner.ID == found.Target.ID {
+	if owner.ID == found.Target.ID && p.record.Onto == "" {
 		in.tip, err = in.tipOf(owner, worktrees)
 	} else {
-		in.tip, err = in.tipOfBegun(owner)
+		in.tip, err = in.tipOfBranch(owner)
 	}
 	if err != nil {
 		return nil, err
@@ -174,15 +175,19 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 	return tip, err
 }
 
-// tipOfBegun returns the commit of the branch from which a source began. Errors: T802.
-func (in *codeInputs) tipOfBegun(source thread.Thread) (git.Commit, error) {
+// tipOfBranch returns the commit of a branch, of no thread, in which a source lands. Errors: T802.
+func (in *codeInputs) tipOfBranch(source thread.Thread) (git.Commit, error) {
 	tip, err := in.repo.Branch(in.ctx, in.branch)
-	if err == nil && tip == "" {
-		err = thread.NoCode(source.ID, "the branch from which it began, '"+in.branch+"', is gone").
-			WithHint("Merge it into a thread with code, give " + string(in.target.ID) + " a worktree (leslie update " + string(in.target.ID) +
-				" --worktree DIR), or merge without code: --only artifacts").WithNext("leslie code " + string(source.ID))
+	switch {
+	case err != nil || tip != "":
+		return tip, err
+	case in.into == in.branch:
+		return "", thread.NoCode(source.ID, "there is no branch '"+in.branch+"' with a commit on which it could land").
+			WithHint("Name another branch: leslie land " + string(source.ID) + " --onto BRANCH").WithNext("leslie code " + string(source.ID))
 	}
-	return tip, err
+	return "", thread.NoCode(source.ID, "the branch from which it began, '"+in.branch+"', is gone").
+		WithHint("Merge it into a thread with code, give " + in.into + " a worktree (leslie update " + in.into +
+			" --worktree DIR), or merge without code: --only artifacts").WithNext("leslie code " + string(source.ID))
 }
 
 // add adds a source that has commits which the target lacks. Uncommitted work is taken or
@@ -333,7 +338,7 @@ func (in *codeInputs) dropLanded() error {
 func (in *codeInputs) warnRewritten(p *Planning, source codeSource) error {
 	landed := source.OwnedCode().Landed
 	for i := len(landed) - 1; i >= 0 && !p.looking; i-- {
-		if landed[i].Into != in.target.ID {
+		if string(landed[i].Into) != in.into && landed[i].Onto != in.into {
 			continue
 		}
 		for _, commit := range []string{landed[i].Tip, landed[i].Commit} {
@@ -341,7 +346,7 @@ func (in *codeInputs) warnRewritten(p *Planning, source codeSource) error {
 				return err
 			}
 		}
-		p.call.Warn(warnings.HistoryRewritten.New(fact.Of("threadId", source.ID), fact.Of("branch", source.Branch), fact.Of("commit", landed[i].Tip), fact.Of("into", in.target.ID)))
+		p.call.Warn(warnings.HistoryRewritten.New(fact.Of("threadId", source.ID), fact.Of("branch", source.Branch), fact.Of("commit", landed[i].Tip), fact.Of("into", in.into)))
 		break
 	}
 	return nil
@@ -479,7 +484,7 @@ func (in *codeInputs) file(b git.Blob) merge.File {
 // merges them: neither lists nor tables have rules of their own.
 func (in *codeInputs) conflicts(source codeSource, m git.Merge, decisions map[string]merge.Decision) (*merge.Plan, error) {
 	input := merge.Input{
-		Target: string(in.target.ID), Tree: merge.Tree{Files: map[string]merge.File{}}, Read: in.reader.read, Decisions: decisions, Contested: map[string]string{},
+		Target: in.into, Tree: merge.Tree{Files: map[string]merge.File{}}, Read: in.reader.read, Decisions: decisions, Contested: map[string]string{},
 	}
 	theirs, bases := map[string]merge.File{}, map[string]merge.File{}
 	for _, u := range m.Unmerged {

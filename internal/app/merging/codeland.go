@@ -34,6 +34,8 @@ type CodeResult struct {
 	// Landed: the branch has it.
 	Landed bool `json:"landed"`
 	Files  int  `json:"files"` // that change, while no conflict is open
+	// Squash: the commit has only the target's as its parent.
+	Squash bool `json:"squash,omitempty"`
 	// Forward says that the branch moves forward to commits of its upstream first, which the
 	// sources began with; nil if it does not.
 	Forward *CodeForward `json:"forward,omitempty"`
@@ -63,7 +65,7 @@ func codeResult(p *Planning) *CodeResult {
 	c := codeRecord(p)
 	switch {
 	case c.Landed:
-		d := &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles, Taken: p.taken}
+		d := &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles, Squash: c.Squash, Taken: p.taken}
 		if p.inputs != nil && p.inputs.code != nil {
 			d.Forward = p.inputs.code.forward
 		}
@@ -72,7 +74,7 @@ func codeResult(p *Planning) *CodeResult {
 		return nil
 	}
 	in := p.inputs.code
-	return &CodeResult{Branch: in.branch, Old: string(in.was), Forward: in.forward, Files: len(p.planned.code.changes), Worktree: p.moves, Taken: p.taken}
+	return &CodeResult{Branch: in.branch, Old: string(in.was), Forward: in.forward, Files: len(p.planned.code.changes), Squash: c.Squash, Worktree: p.moves, Taken: p.taken}
 }
 
 // land makes the merge commit and moves the target's branch to it. Until the session ends,
@@ -180,19 +182,35 @@ func (a *application) commitCode() (thread.CodeLanding, error) {
 	if in.was != in.tip {
 		landing.Onto = string(in.tip)
 	}
-	var names []string
 	for _, s := range in.sources {
 		landing.Sources = append(landing.Sources, thread.CodeLandingSource{ThreadID: s.ID, Tip: string(s.tip), Base: string(in.bases[s.ID])})
-		names = append(names, string(s.ID))
 	}
-	message := "Merge " + strings.Join(names, ", ") + " into " + string(a.record.Target) + "\n\n"
-	for _, s := range in.sources {
-		message += string(s.ID) + ": " + s.Title + "\n"
-	}
-	message += "\nLeslie-Merge: " + string(a.record.ID)
-	commit, err := in.commit(a.planned.code.tree, codeRecord(a.Planning).Squash, message, a.call.Actor)
+	commit, err := in.commit(a.planned.code.tree, codeRecord(a.Planning).Squash, in.message(a.record), a.call.Actor)
 	landing.New = string(commit)
 	return landing, err
+}
+
+// message is that of the merge commit. Where the code of one thread lands on a branch of no
+// thread, it is about the thread.
+func (in *codeInputs) message(m thread.Merge) (text string) {
+	if m.Onto == "" {
+		var names []string
+		for _, s := range in.sources {
+			names = append(names, string(s.ID))
+			text += string(s.ID) + ": " + s.Title + "\n"
+		}
+		return "Merge " + strings.Join(names, ", ") + " into " + string(m.Target) + "\n\n" + text + "\nLeslie-Merge: " + string(m.ID)
+	}
+	t := in.sources[0]
+	switch {
+	case m.Code.Message != "":
+		text = strings.TrimSpace(m.Code.Message)
+	case strings.TrimSpace(t.Intent) == t.Title:
+		text = t.Title
+	default:
+		text = t.Title + "\n\n" + strings.TrimSpace(t.Intent)
+	}
+	return text + "\n\nThread: " + string(t.ID) + "\nLeslie-Merge: " + string(m.ID)
 }
 
 // commit makes a commit of the merged tree on top of the target, and of the sources unless
@@ -278,7 +296,7 @@ func (a *application) recordLanded(st *thread.State, stamp thread.Stamp) error {
 	if code.Squash {
 		how = thread.LandedSquash
 	}
-	return st.RecordLanding(a.record.Target, *code.Landing, how, stamp)
+	return st.RecordLanding(a.record, *code.Landing, how, stamp)
 }
 
 // pendingRef keeps the commit of a merge into a thread until the merge has ended, or the

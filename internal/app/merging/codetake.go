@@ -34,7 +34,7 @@ func uncommitted(p *Planning, id thread.ThreadID, dir string, paths []string) er
 	if p.record.Queued != nil {
 		err = err.WithHint("Commit them in its worktree, or queue the merge again with --uncommitted take")
 	}
-	return err.WithNext(preview(p, TakeUncommitted), "leslie code "+string(id))
+	return err.WithNext("leslie diff "+string(id)+" --code", preview(p, TakeUncommitted))
 }
 
 // CheckLandings returns T805 if a landing on a branch was interrupted: the files in its
@@ -66,7 +66,7 @@ func (in *codeInputs) take(p *Planning, source *codeSource, w git.Worktree) erro
 	if err := CheckLandings(in.ctx, in.repo, landings, source.Branch, w.Dir); err != nil {
 		return err
 	}
-	message := "Uncommitted work of " + string(source.ID) + "\n\nleslie committed it to merge it into " + string(p.record.Target) + "."
+	message := "Uncommitted work of " + string(source.ID) + "\n\nleslie committed it to merge it into " + p.record.Into() + "."
 	taken, err := w.Take(in.ctx, message, p.call.Actor)
 	if err == nil && taken.Commit != "" {
 		source.tip, source.taken = taken.Commit, &taken

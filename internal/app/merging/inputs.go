@@ -153,6 +153,11 @@ func (in *mergeInputs) plan(decisions map[string]merge.Decision) (out planned, e
 	return out, err
 }
 
+// withoutArtifacts is gather for a landing on a branch of no thread, which has no artifacts.
+func withoutArtifacts(c Call, p parties) *mergeInputs {
+	return &mergeInputs{target: party{Thread: p.Target}, reader: newTreeReader(c.Files), input: merge.Input{Target: string(p.Target.ID)}}
+}
+
 // gather reads the threads and their bases. Errors: T203 for a pattern that matches in
 // none of them, unless the patterns are what the target inherited; T507, T508, T509.
 func gather(c Call, p parties, set scope.Set) (*mergeInputs, error) {

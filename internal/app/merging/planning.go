@@ -53,7 +53,7 @@ var errMoved = errors.New("the files changed since the merge was planned")
 
 func newPlanning(c Call, r Request) *Planning {
 	p := &Planning{call: c, set: r.Scope, texts: map[thread.BlobID][]byte{}, record: thread.Merge{
-		Strategy: r.Strategy, Scope: r.Scope.Strings(), Validate: r.Validate, RequireApproval: r.RequireApproval,
+		Strategy: r.Strategy, Onto: r.Onto, Scope: r.Scope.Strings(), Validate: r.Validate, RequireApproval: r.RequireApproval,
 	}}
 	if r.Unread == LeaveUnread {
 		p.record.Unread = r.Unread
@@ -61,8 +61,8 @@ func newPlanning(c Call, r Request) *Planning {
 	if p.record.Strategy == "" {
 		p.record.Strategy = thread.Interactive
 	}
-	if r.Only != "" || r.WithScope || r.Squash || r.Uncommitted == TakeUncommitted {
-		p.record.Code = &thread.MergeCode{Only: r.Only, WithScope: r.WithScope, Squash: r.Squash}
+	if r.Only != "" || r.WithScope || r.Squash || r.Message != "" || r.Uncommitted == TakeUncommitted {
+		p.record.Code = &thread.MergeCode{Only: r.Only, WithScope: r.WithScope, Squash: r.Squash, Message: r.Message}
 		if r.Uncommitted == TakeUncommitted {
 			p.record.Code.Uncommitted = r.Uncommitted
 		}
@@ -70,10 +70,18 @@ func newPlanning(c Call, r Request) *Planning {
 	return p
 }
 
+// parties finds the threads that the request names.
+func (r Request) parties(st *thread.State) (thread.MergeParties, error) {
+	if r.Onto != "" {
+		return st.LandingParties(r.Target, r.Onto)
+	}
+	return st.Parties(r.Target, r.Sources)
+}
+
 // findParties finds the threads that the request names.
 func (p *Planning) findParties(r Request) error {
 	return p.call.View(func(st *thread.State) error {
-		found, err := st.Parties(r.Target, r.Sources)
+		found, err := r.parties(st)
 		if err != nil {
 			return err
 		}
@@ -110,7 +118,9 @@ func (p *Planning) read() error {
 	if err != nil {
 		return err
 	}
-	if p.inputs, err = gather(p.call, found, p.set); err != nil {
+	if p.record.Onto != "" {
+		p.inputs = withoutArtifacts(p.call, found)
+	} else if p.inputs, err = gather(p.call, found, p.set); err != nil {
 		return err
 	}
 	if codeRecord(p).Only == OnlyCode {
@@ -177,7 +187,7 @@ func (p *Planning) parties(st *thread.State) (thread.MergeParties, error) {
 	if p.looking {
 		return st.PartiesOf(p.record)
 	}
-	return st.Parties(string(p.record.Target), namesOf(p.record.Sources))
+	return st.PartiesFor(p.record)
 }
 
 // replan plans from what is loaded and the recorded decisions.

@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -30,9 +31,11 @@ const (
 
 // Result is a merge as all use cases return it.
 type Result struct {
-	MergeID    *thread.MergeID   `json:"mergeId"`
-	Status     Status            `json:"status"`
-	Target     thread.ThreadID   `json:"target"`
+	MergeID *thread.MergeID `json:"mergeId"`
+	Status  Status          `json:"status"`
+	Target  thread.ThreadID `json:"target"`
+	// Onto is the branch, of no thread, on which the target's own code lands; see thread.Merge.
+	Onto       string            `json:"onto,omitempty"`
 	Sources    []thread.ThreadID `json:"sources"`
 	Strategy   thread.Strategy   `json:"strategy"`
 	Scope      []string          `json:"scope,omitempty"` // nothing for all artifacts
@@ -73,6 +76,9 @@ type Result struct {
 	Changed bool     `json:"changed"`
 }
 
+// Into names where the merge goes: its target, or the branch on which that lands.
+func (r *Result) Into() string { return cmp.Or(r.Onto, string(r.Target)) }
+
 // SetChanged is called after the operation.
 func (r *Result) SetChanged(changed bool) { r.Changed = changed }
 
@@ -101,6 +107,7 @@ func ApprovalOf(s *thread.State, m thread.Merge) *Approval {
 type Item struct {
 	MergeID   thread.MergeID    `json:"mergeId"`
 	Target    thread.ThreadID   `json:"target"`
+	Onto      string            `json:"onto,omitempty"` // as in Result
 	Sources   []thread.ThreadID `json:"sources"`
 	Strategy  thread.Strategy   `json:"strategy"`
 	Decided   int               `json:"decided"`
@@ -127,7 +134,7 @@ func Pendings(s *thread.State, id thread.ThreadID) []Item {
 		out = append(out, Item{
 			Queued: m.Queued != nil, Refused: refusedOf(m),
 			RequireApproval: m.RequireApproval, Approval: ApprovalOf(s, m),
-			MergeID: m.ID, Target: m.Target, Sources: m.Sources, Strategy: m.Strategy, Decided: len(m.Decisions),
+			MergeID: m.ID, Target: m.Target, Onto: m.Onto, Sources: m.Sources, Strategy: m.Strategy, Decided: len(m.Decisions),
 			CreatedAt: m.Created.At, CreatedBy: Actor{As: m.Created.As, Actor: m.Created.Actor},
 		})
 	}
@@ -144,7 +151,7 @@ func refusedOf(m thread.Merge) *thread.Refused {
 
 // Result returns the current merge. One that is pending in a queue is queued.
 func (p *Planning) Result(status Status) *Result {
-	r := &Result{Status: status, Target: p.record.Target, Sources: p.record.Sources, Strategy: p.record.Strategy, Scope: p.record.Scope,
+	r := &Result{Status: status, Target: p.record.Target, Onto: p.record.Onto, Sources: p.record.Sources, Strategy: p.record.Strategy, Scope: p.record.Scope,
 		Files: []File{}, Conflicts: []merge.Conflict{}, Declined: p.record.Declined,
 		RequireApproval: needsApproval(p), Approval: p.approval, Reused: p.reused, Resumed: p.resumed}
 	if id := p.record.ID; id != "" {
@@ -243,12 +250,14 @@ func preview(p *Planning, uncommitted string) string {
 	code := codeRecord(p)
 	line := "leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target)
 	switch {
+	case p.record.Onto != "":
+		line = "leslie land " + string(p.record.Target) + " --onto " + external.Word(p.record.Onto)
 	case code.WithScope:
 		line = "leslie pull " + string(p.record.Target) + " --from " + string(p.record.Sources[0])
 	case len(p.record.Scope) > 0:
 		line += " --scope " + external.Word(strings.Join(p.record.Scope, ","))
 	}
-	if code.Only != "" {
+	if code.Only != "" && p.record.Onto == "" {
 		line += " --only " + code.Only
 	}
 	if uncommitted != "" {

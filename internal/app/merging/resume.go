@@ -18,11 +18,11 @@ func Resumes(c Call, id string, r Request) (same bool, differing []string, err e
 		if err != nil {
 			return err
 		}
-		found, err := st.Parties(r.Target, r.Sources)
+		found, err := r.parties(st)
 		if err != nil {
 			return err
 		}
-		same = m.Target == found.Target.ID && len(m.Sources) == len(found.Sources) && !slices.ContainsFunc(found.Sources, func(t thread.Thread) bool {
+		same = m.Target == found.Target.ID && m.Onto == r.Onto && len(m.Sources) == len(found.Sources) && !slices.ContainsFunc(found.Sources, func(t thread.Thread) bool {
 			return !slices.Contains(m.Sources, t.ID)
 		})
 		differing = differingOptions(m, r)
@@ -40,6 +40,7 @@ func differingOptions(m thread.Merge, r Request) (out []string) {
 		{"scope", !slices.Equal(m.Scope, r.Scope.Strings()) || code.WithScope != r.WithScope},
 		{"only", code.Only != r.Only},
 		{"squash", r.Squash && !code.Squash},
+		{"message", r.Message != "" && r.Message != code.Message},
 		{"strategy", r.Strategy != "" && r.Strategy != m.Strategy},
 		{"uncommitted", r.Uncommitted == TakeUncommitted && code.Uncommitted != r.Uncommitted},
 		{"approval", r.RequireApproval && !m.RequireApproval},

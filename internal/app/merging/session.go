@@ -114,6 +114,8 @@ func (c Call) stamp() thread.Stamp {
 type Request struct {
 	Target          string
 	Sources         []string
+	Onto            string // the branch, of no thread, on which the code of Target lands; see thread.Merge
+	Message         string // of the commit that lands it; "": from the thread
 	Scope           scope.Set
 	Strategy        thread.Strategy // "": interactive
 	Validate        string          // kept with a pending merge, which is not applied without

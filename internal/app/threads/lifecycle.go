@@ -42,9 +42,8 @@ type LifecycleResult struct {
 	// absolute; absent for none.
 	Code string `json:"code,omitempty"`
 	// LandsIn is the branch in which the code of a completed thread lands, while none of it
-	// has landed; "" for none. Parent is the thread's.
-	LandsIn string          `json:"landsIn,omitempty"`
-	Parent  thread.ThreadID `json:"-"`
+	// has landed; "" for none.
+	LandsIn string `json:"landsIn,omitempty"`
 	// Changes is how much a completed thread changed in its code; nil if it owns none, or git
 	// cannot say it.
 	Changes  *app.CodeAmount `json:"changes,omitempty"`
@@ -138,7 +137,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 					d.Code = code.WorktreeDir(c, t)
 				}
 				if t.Status == thread.Completed && len(owned.Landed) == 0 {
-					d.LandsIn, d.Parent = s.LandsIn(t), t.ParentID
+					d.LandsIn = s.LandsIn(t)
 				}
 			}
 			for _, q := range s.OpenQuestions(t.ID) {

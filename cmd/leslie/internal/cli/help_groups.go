@@ -21,7 +21,7 @@ func HelpGroups() []helpGroup {
 		{"Work", "claim renew release wait run agents mcp hook"},
 		{"Share", "reference inject comment comments review publish remote"},
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
-		{"Merge", "merge pull merge-file"},
+		{"Merge", "land merge pull merge-file"},
 		{"Finish", "done cancel suspend resume archive reopen lifecycle"},
 		{"Go back", "undo redo checkpoint rollback"},
 		{"Help", "config completion doctor explain version"},

@@ -34,6 +34,9 @@ func (d undoText) Text(p *page.Page) {
 			history.CodeGone: "no longer has", history.CodeLanded: "is again at",
 			history.CodeRestored: "has its files again, at"}[d.Code.How]
 		p.Line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:12])
+		for _, line := range d.Code.Restore {
+			p.Line("  its worktree was removed since, and this brings it back: %s", line)
+		}
 		if d.Code.MergeAgain != "" {
 			p.Line("  leslie redo will not bring it again, but this will: %s", d.Code.MergeAgain)
 		}

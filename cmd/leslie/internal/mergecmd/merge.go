@@ -37,16 +37,16 @@ func (d MergeText) Text(p *page.Page) {
 			p.Line("no artifacts to merge: %s already has those of %s; it lacks commits of %s", d.Target,
 				app.Joined(d.Sources), strings.Join(d.CodeBehind, ", "))
 		} else {
-			p.Line("nothing to do: %s already has all %s of %s", d.Target, what, app.Joined(d.Sources))
+			p.Line("nothing to do: %s already has all %s of %s", d.Into(), what, app.Joined(d.Sources))
 		}
 		d.left(p)
 		d.limit(p)
 		return
 	case merging.Aborted:
-		p.Line("merge%s aborted; %s is unchanged", name, d.Target)
+		p.Line("merge%s aborted; %s is unchanged", name, d.Into())
 		return
 	}
-	p.Line("merge%s of %s into %s  %s", name, app.Joined(d.Sources), d.Target, string(d.Status))
+	p.Line("merge%s of %s into %s  %s", name, app.Joined(d.Sources), d.Into(), string(d.Status))
 	d.limit(p)
 	d.left(p)
 	if d.Next == nil { // the answer to a choice is about that
@@ -126,18 +126,25 @@ func landingText(p *page.Page, d *merging.CodeResult) {
 				one.Commit[:12])
 		}
 	}
-	if d != nil && d.Forward != nil {
-		p.Line("code: %s moves forward to %s first, by %s", d.Branch, d.Forward.Upstream,
-			page.Many(d.Forward.Commits, "commit"))
+	if d == nil {
+		return
 	}
+	forwardText(p, d)
 	switch {
-	case d == nil:
 	case d.Landed:
 		p.Line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], page.Many(d.Files, "file"))
 	case d.Files > 0:
 		p.Line("code: merges into %s%s, changes %s", d.Branch, movesText(d), page.Many(d.Files, "file"))
 	default:
 		p.Line("code: merges into %s%s", d.Branch, movesText(d))
+	}
+}
+
+// forwardText says that the branch moves forward to its upstream first.
+func forwardText(p *page.Page, d *merging.CodeResult) {
+	if d.Forward != nil {
+		p.Line("code: %s moves forward to %s first, by %s", d.Branch, d.Forward.Upstream,
+			page.Many(d.Forward.Commits, "commit"))
 	}
 }
 

@@ -2,6 +2,7 @@ package mergecmd
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func (d mergeListText) Text(p *page.Page) {
 		{Column: screen.Column{Name: "MERGE"},
 			Cell: page.Text(func(m merging.Item) thread.MergeID { return m.MergeID })},
 		{Column: screen.Column{Name: "TARGET"},
-			Cell: page.Text(func(m merging.Item) thread.ThreadID { return m.Target })},
+			Cell: page.Text(func(m merging.Item) string { return cmp.Or(m.Onto, string(m.Target)) })},
 		{Column: screen.Column{Name: "SOURCES", Shrinks: true},
 			Cell: page.Text(func(m merging.Item) string { return app.Joined(m.Sources) })},
 		{Column: screen.Column{Name: "STRATEGY", Goes: 1},

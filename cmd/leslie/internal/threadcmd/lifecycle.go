@@ -1,8 +1,6 @@
 package threadcmd
 
 import (
-	"cmp"
-
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
@@ -26,8 +24,7 @@ func (d lifecycleText) Text(p *page.Page) {
 		p.Field("its code", page.ChangesText(d.Changes)+" (leslie diff "+string(d.ThreadID)+")")
 	}
 	if d.LandsIn != "" {
-		p.Field("its code lands in", d.LandsIn+" (leslie merge --sources "+string(d.ThreadID)+" --target "+
-			string(cmp.Or(d.Parent, "TARGET"))+")")
+		p.Field("its code lands in", d.LandsIn+" (leslie land "+string(d.ThreadID)+")")
 	}
 	if d.Code != "" {
 		p.Field("its worktree stays", d.Code+" (leslie code remove "+string(d.ThreadID)+" keeps what is not committed)")

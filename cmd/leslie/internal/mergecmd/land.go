@@ -1,0 +1,128 @@
+package mergecmd
+
+import (
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app/landing"
+	"leslie/internal/app/merging"
+	"leslie/thread"
+)
+
+// landText is the code of threads as it landed, or would.
+type landText struct{ *landing.Result }
+
+func (landText) IsPartialResult() {}
+
+func (d landText) Text(p *page.Page) {
+	for _, i := range d.Items {
+		landedText(p, i)
+	}
+	if len(d.Items) == 0 {
+		p.Line("nothing is ready to land: no completed thread has code that has not landed")
+	}
+}
+
+func landedText(p *page.Page, i *landing.Item) {
+	switch {
+	case i.Error != nil:
+		p.Line("%s did not land: %s %s", i.ThreadID, i.Error.Code, i.Error.Message)
+		for _, next := range i.Error.Next {
+			p.Line("  next: %s", next)
+		}
+		return
+	case i.Status == merging.NothingToDo && i.Changes != nil && !i.Changes.Landed:
+		p.Line("nothing to land: %s has no commit that %s lacks", i.ThreadID, i.Branch)
+	case i.Status == merging.NothingToDo:
+		p.Line("nothing to land: %s already has all that %s has committed", i.Branch, i.ThreadID)
+	case i.Status == merging.Merged:
+		p.Line("landed %s on %s: %s %s%s", i.ThreadID, i.Branch, commitWord(i), (*i.Commit)[:12], amountText(i))
+	case i.Status == merging.Planned:
+		p.Line("would land %s on %s: %s%s%s", i.ThreadID, i.Branch, commitWord(i), amountText(i), openText(i))
+	default:
+		MergeText{MergeResult: i.Merge}.Text(p)
+	}
+	if i.Merge != nil && i.Merge.Code != nil {
+		forwardText(p, i.Merge.Code)
+	}
+	if i.Completed {
+		p.Line("completed %s", i.ThreadID)
+	}
+	switch {
+	case i.Removed != nil && i.Removed.Branch != "":
+		p.Line("removed its worktree and its branch %s", i.Removed.Branch)
+	case i.Removed != nil:
+		p.Line("removed its worktree; its branch stays")
+	case i.Kept != "":
+		p.Line("kept its worktree and its branch: %s", i.Kept)
+	}
+	p.Field("undo", i.Undo)
+}
+
+// commitWord is what a landing puts on the branch.
+func commitWord(i *landing.Item) string {
+	if i.Squash {
+		return "one commit"
+	}
+	return "merge commit"
+}
+
+// amountText is how much lands, behind a comma.
+func amountText(i *landing.Item) string {
+	if i.Changes == nil || i.Changes.Commits == 0 {
+		return ""
+	}
+	return ", " + page.Many(i.Changes.Commits, "commit") + ", " + page.SizeText(i.Changes.Files, i.Changes.Added, i.Changes.Removed)
+}
+
+func openText(i *landing.Item) string {
+	if i.Merge.Unresolved == 0 {
+		return ""
+	}
+	return "; " + page.Many(i.Merge.Unresolved, "conflict") + " to resolve first"
+}
+
+// Land is the command leslie land.
+func Land() *cli.Command {
+	strategies := []string{string(thread.Interactive), string(thread.AgentFirst), string(thread.HumanOnly),
+		string(thread.Strict)}
+	return &cli.Command{
+		Name: "land", Summary: "bring the code of a thread to the branch from which it began", Writes: true,
+		NotBatchable: true,
+		Hint:         cli.Hint{When: cli.Bringing, Line: "land ID"},
+		Detail: "A worktree that has the branch checked out moves along; nothing is fetched or pushed. A thread that has the " +
+			"branch gets the artifacts, too. A conflict leaves the landing pending (T301): resolve it, then the same line " +
+			"again. Then the thread is completed, and its worktree and the branch that leslie made go. An agent needs the " +
+			"capability land, or a person's approval.",
+		Example:  "leslie land thread-a1b2c3d4",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
+		Flags: append([]cli.Flag{
+			cli.Toggle("ready", "all that is completed, passes its checks and has not landed"),
+			cli.NewFlag("onto", cli.AnyText("B"), "another branch"),
+			cli.Toggle("squash", "make one ordinary commit of it, not a merge commit"),
+			cli.NewFlag("message", cli.AnyText("M"), "of the commit (default: title and intent)"),
+			cli.Toggle("keep", "leave thread, worktree and branch as they are"),
+			cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "uncommitted files (default refuse)"),
+			unreadFlag(),
+			cli.NewFlag("conflict-strategy", cli.OneOf(strategies...), "who resolves conflicts"),
+			cli.Toggle("dry-run", "show what would happen without changing anything"),
+		}, commitFlags()...),
+		Run: runLand,
+	}
+}
+
+func runLand(c *cli.Call) (cli.Data, error) {
+	in := landing.Request{
+		Threads: c.Flags.Args().Slice(), Ready: c.On("ready"), Onto: c.Text("onto"), Squash: c.On("squash"),
+		Message: c.Text("message"), Keep: c.On("keep"), DryRun: c.On("dry-run"), Uncommitted: c.Text("uncommitted"),
+		Unread: c.Text("unread"), Strategy: thread.Strategy(c.Text("conflict-strategy")), MergeMeans: mergeMeans(c),
+	}
+	if len(in.Threads) == 0 && !in.Ready {
+		in.Threads = []string{c.TargetThread()}
+	}
+	c.CheckRequest(in.Faults, map[string]string{"Threads": "ID", "Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
+	result, err := cli.UseCase(c, landing.Land, in)
+	if result == nil {
+		return nil, err
+	}
+	return landText{result}, err
+}

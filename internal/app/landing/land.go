@@ -1,0 +1,343 @@
+// Package landing brings the code of threads to the branch on which it belongs, with what
+// follows: the thread is completed, its worktree and its branch go.
+package landing
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/app/merges"
+	"leslie/internal/app/merging"
+	"leslie/internal/app/threads"
+	"leslie/internal/fact"
+	"leslie/thread"
+)
+
+// Request lands the code of threads.
+type Request struct {
+	Threads []string
+	// Ready: in place of Threads, all that are completed, pass their checks and have not
+	// landed, in the order with the fewest conflicts.
+	Ready bool
+	// Onto is the branch; "": that of the parent's code, else the one from which the code
+	// began. A branch of a thread gets the artifacts, too.
+	Onto string
+	// Squash: the branch gets one ordinary commit, not a merge commit.
+	Squash  bool
+	Message string // of the commit; "": title and intent of the thread
+	// Keep: the thread stays as it is, with its worktree and its branch.
+	Keep   bool
+	DryRun bool // show what would happen without changing anything
+	// Strategy, Uncommitted and Unread are those of merges.MergeRequest.
+	Strategy            thread.Strategy
+	Uncommitted, Unread string
+	merges.MergeMeans
+}
+
+// Faults returns what is wrong with the request.
+func (in Request) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	k.Ids("Threads", in.Threads...)
+	switch {
+	case len(in.Threads) == 0 && !in.Ready:
+		k.Add("Threads", "", "is missing")
+	case len(in.Threads) > 0 && in.Ready:
+		k.With("Threads", "Ready", "", "goes without %s: it names all that is ready", k.Name("Threads"))
+	}
+	for i, id := range in.Threads {
+		if slices.Contains(in.Threads[:i], id) {
+			k.Add("Threads", id, "names %s twice", app.Quoted(id))
+		}
+	}
+	if in.Message != "" && strings.TrimSpace(in.Message) == "" {
+		k.Add("Message", in.Message, "is empty")
+	}
+	of := merges.MergeRequest{Strategy: in.Strategy, Uncommitted: in.Uncommitted, Unread: in.Unread, MergeMeans: in.MergeMeans}
+	of.HowFaults(k)
+	return k.Faults
+}
+
+// Result has what became of each thread, in the order in which they landed.
+type Result struct {
+	DryRun bool    `json:"dryRun"`
+	Items  []*Item `json:"items"`
+	app.Change
+}
+
+// Item is the landing of one thread.
+type Item struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Branch   string          `json:"branch"` // on which it lands
+	// Target is the thread that has the branch, and gets the artifacts; null for none.
+	Target *thread.ThreadID `json:"target"`
+	Status merging.Status   `json:"status"`
+	Squash bool             `json:"squash,omitempty"`
+	Commit *string          `json:"commit"` // on the branch, null before it has landed
+	// Changes is how much the thread changed; nil if git cannot say it.
+	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// Completed: the thread is, by this call.
+	Completed bool `json:"completed,omitempty"`
+	// Removed is what went afterwards; Kept says why something stays.
+	Removed *RemovedCode `json:"removed,omitempty"`
+	Kept    string       `json:"kept,omitempty"`
+	// Undo is the line that takes the landing back.
+	Undo string `json:"undo,omitempty"`
+	// Error says why it has not landed, if several were to.
+	Error *merges.NotLanded `json:"error,omitempty"`
+	// Merge is the merge in full.
+	Merge *merges.MergeResult `json:"merge,omitempty"`
+}
+
+// RemovedCode is what a landing removes.
+type RemovedCode struct {
+	Worktree string `json:"worktree"`
+	Branch   string `json:"branch,omitempty"` // "" if it stays
+}
+
+// Land lands the code of threads, each in operations of its own: where one cannot land, the
+// rest goes on. A line that is repeated goes on with the merge that is pending. Errors: T101,
+// T105, T107, T802 for a thread whose code has no branch on which it could land, T402 for an
+// agent that may not; those of merges.Merge. A result accompanies the error of a merge that is
+// pending, and that of the first of several.
+func Land(c *app.Call, in Request) (*Result, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	if in.DryRun {
+		c.ReadOnly()
+	}
+	d := &Result{DryRun: in.DryRun, Items: []*Item{}}
+	ids := in.Threads
+	if in.Ready {
+		var err error
+		if ids, err = ready(c); err != nil {
+			return nil, err
+		}
+	}
+	var all []landsAt
+	for _, id := range ids { // before anything lands
+		at, err := place(c, id, in.Onto)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, at)
+	}
+	var first error
+	for _, at := range all {
+		one := c.Project().Call(c.Context(), c.Caller(), requestOf(c, len(ids) == 1))
+		item, err := land(one, at, in)
+		c.Include(one)
+		if len(ids) == 1 {
+			if item == nil {
+				return nil, err
+			}
+			d.Items, d.Changed = append(d.Items, item), one.Changed()
+			return d, err
+		}
+		if e := codes.Of(err); e != nil {
+			if item == nil {
+				item = &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), Status: merging.Pending}
+			}
+			item.Error = &merges.NotLanded{Code: e.Code(), Message: e.Error(), Next: append([]string{}, e.Next()...)}
+			first = cmp.Or(first, err)
+		}
+		d.Items, d.Changed = append(d.Items, item), d.Changed || one.Changed()
+		if codes.Has(err, codes.Interrupted) {
+			break
+		}
+	}
+	return d, first
+}
+
+// requestOf is the request of a call that lands one thread. Only that of a line with one thread
+// has the line's request id: its answer is the line's.
+func requestOf(c *app.Call, sole bool) app.Request {
+	r := *c.Request()
+	if !sole {
+		r.ID, r.Expect = "", nil
+	}
+	return r
+}
+
+// land lands one thread.
+func land(c *app.Call, at landsAt, in Request) (*Item, error) {
+	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), Squash: in.Squash, Changes: code.AmountOf(c, at.thread.ID)}
+	result, err := merge(c, at, in)
+	if result != nil {
+		item.Status, item.Merge = result.Status, result
+		if result.Code != nil {
+			item.Commit, item.Squash = result.Code.Commit, result.Code.Squash
+		}
+	}
+	if err != nil {
+		if result == nil {
+			item = nil
+		}
+		return item, err
+	}
+	hasLanded := result.Status == merging.NothingToDo && item.Changes != nil && item.Changes.Landed
+	if result.Status == merging.Merged {
+		item.Undo = "leslie undo " + string(c.Operation().Operation)
+		hasLanded = true
+	}
+	if hasLanded && !in.Keep && !in.DryRun {
+		follow(c, at.thread.ID, item)
+	}
+	return item, nil
+}
+
+// landsAt is where the code of a thread lands.
+type landsAt struct {
+	thread thread.Thread
+	branch string
+	owner  thread.ThreadID // has the branch; "" for none
+}
+
+// place finds where the code of a thread lands. Errors: T101, T105, T107, T802, T903.
+func place(c *app.Call, id, onto string) (at landsAt, err error) {
+	_, err = c.View(func(s *thread.State) error {
+		at = landsAt{}
+		if at.thread, err = s.OwnCode(id); err != nil {
+			return err
+		}
+		parent, _ := s.Threads.Peek(string(at.thread.ParentID))
+		switch at.branch = strings.TrimPrefix(onto, "refs/heads/"); {
+		case at.branch == at.thread.Branch:
+			return codes.InvalidArgument.New(fact.Of("reason", "'"+at.branch+"' is the branch of '"+string(at.thread.ID)+"' itself"), fact.Of("threadId", at.thread.ID))
+		case onto != "":
+		case parent.OwnedCode() != nil && parent.OwnedCode().State != thread.CodeRemoved:
+			at.branch = parent.Branch
+		case parent.OwnedCode() != nil: // it has landed itself
+			at.branch = parent.BegunFrom()
+		default:
+			at.branch = at.thread.BegunFrom()
+		}
+		if at.branch == "" {
+			return thread.NoCode(at.thread.ID, "it did not begin at a branch").
+				WithHint("Name the branch on which it lands: leslie land " + string(at.thread.ID) + " --onto BRANCH").WithNext("leslie code " + string(at.thread.ID))
+		}
+		if owner, ok := s.BranchOwner(at.branch); ok {
+			at.owner = owner.ID
+		}
+		return nil
+	})
+	c.SetTarget(at.thread.ID)
+	if err == nil {
+		err = mayLand(c, at)
+	}
+	return at, err
+}
+
+// mayLand refuses an agent that may not land on a branch of no thread, where it cannot ask for
+// it: a thread that has ended asks for nothing. Errors: T402.
+func mayLand(c *app.Call, at landsAt) error {
+	if c.ByPerson() || at.owner != "" || !at.thread.Status.Terminated() {
+		return nil
+	}
+	conf, err := c.Settings()
+	if err != nil {
+		return err
+	}
+	_, err = c.View(func(s *thread.State) error {
+		_, err := s.Can(string(at.thread.ID), thread.Land, conf.Policy, c.Now())
+		return err
+	})
+	if e := codes.Of(err); e != nil {
+		return e.WithHint("A person decides: ask one to run leslie land "+string(at.thread.ID)).WithNext("leslie diff "+string(at.thread.ID)+" --code", "leslie can "+thread.Land)
+	}
+	return err
+}
+
+// merge carries the landing out.
+func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
+	m := merges.MergeRequest{
+		Sources: []string{string(at.thread.ID)}, Target: string(at.owner), Strategy: in.Strategy, DryRun: in.DryRun, Squash: in.Squash,
+		Uncommitted: in.Uncommitted, Unread: in.Unread, MergeMeans: in.MergeMeans,
+	}
+	if at.owner != "" {
+		return merges.Merge(c, m)
+	}
+	// A person who lands has decided it; an agent needs the capability, or asks for approval.
+	m.RequireApproval = !c.ByPerson()
+	return merges.LandOnto(c, m, at.branch, in.Message)
+}
+
+// follow completes a thread whose code has landed, and removes its worktree and the branch that
+// leslie made, where nothing of it is lost.
+func follow(c *app.Call, id thread.ThreadID, item *Item) {
+	if why := complete(c, id, item); why != "" {
+		item.Kept = why
+		return
+	}
+	next := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "code remove", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	removed, why, err := code.RemoveLanded(next, id)
+	c.Include(next)
+	switch {
+	case err != nil:
+		item.Kept = err.Error()
+		return
+	case removed == nil:
+		item.Kept = why
+		return
+	}
+	item.Removed = &RemovedCode{Worktree: removed.Worktree}
+	if !removed.BranchKept {
+		item.Removed.Branch = removed.Branch
+	}
+}
+
+// complete completes a thread that goes on. why says why it does not.
+func complete(c *app.Call, id thread.ThreadID, item *Item) (why string) {
+	var t thread.Thread
+	open := 0
+	if _, err := c.View(func(s *thread.State) (err error) {
+		t, err = s.Thread(string(id))
+		open = len(s.OpenChildren(id))
+		return err
+	}); err != nil {
+		return err.Error()
+	}
+	switch {
+	case t.Status.Terminated():
+		return ""
+	case open > 0:
+		return string(id) + " is " + string(t.Status) + ", with threads below it that are not completed"
+	}
+	done := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "done", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	_, err := threads.Lifecycle(done, threads.LifecycleRequest{Thread: string(id), Action: thread.Done})
+	c.Include(done)
+	if err != nil {
+		return string(id) + " is not completed: " + err.Error()
+	}
+	item.Completed = true
+	return ""
+}
+
+// ready returns the threads that are completed, pass their checks and have not landed, in the
+// order with the fewest conflicts. Errors: those of code.Pairs.
+func ready(c *app.Call) (ids []string, err error) {
+	var done []string
+	if _, err := c.View(func(s *thread.State) error {
+		done = nil
+		for _, t := range s.ThreadsWithCode() {
+			if t.Status == thread.Completed && t.OwnedCode().State == thread.CodeReady && t.OwnedCode().Made.Branch && len(t.OwnedCode().FailedChecks()) == 0 {
+				done = append(done, string(t.ID))
+			}
+		}
+		return nil
+	}); err != nil || len(done) == 0 {
+		return nil, err
+	}
+	pairs, err := code.Pairs(c, code.ListRequest{Threads: done})
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range pairs.Order {
+		ids = append(ids, string(id))
+	}
+	return ids, nil
+}
