@@ -35,16 +35,19 @@ func (p *Priority) recorded() *Priority {
 type NewThread struct {
 	ID        ThreadID
 	Objective string // "" for the parent's or the only open one
-	Parent    string // "" for none
-	Title     string
-	Intent    string
-	Executor  Executor
-	Priority  *Priority // nil: NormalPriority
-	Tags      []string
-	DependsOn []string
-	Branch    string
-	Worktree  string
-	Inherit   Inherit
+	// NewObjective is the id of the objective that is made, with the thread's title, if none is
+	// open; "": that is refused.
+	NewObjective ObjectiveID
+	Parent       string // "" for none
+	Title        string
+	Intent       string
+	Executor     Executor
+	Priority     *Priority // nil: NormalPriority
+	Tags         []string
+	DependsOn    []string
+	Branch       string
+	Worktree     string
+	Inherit      Inherit
 	// Shared is the manifest of the files copied from the parent, "" for none;
 	// Scope is the requested scope, nil for everything.
 	Shared BlobID

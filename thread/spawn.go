@@ -34,6 +34,9 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 		return Thread{}, err
 	}
 	o, err := s.openObjective(in.Objective, parent)
+	if in.Objective == "" && parent == nil && in.NewObjective != "" && len(s.OpenObjectives()) == 0 {
+		o, err = s.CreateObjective(NewObjective{ID: in.NewObjective, Title: in.Title}, stamp)
+	}
 	if err != nil {
 		return Thread{}, err
 	}

@@ -342,7 +342,7 @@ var table = [...]Entry{
 		Title:    "Uncommitted work left",
 		Template: "{count} files in {path} are not committed; the new worktree does not have them",
 		One:      "1 file in {path} is not committed; the new worktree does not have it", Counted: "count",
-		Context:     []string{"path", "count"},
+		Context:     []string{"path", "count", "paths"},
 		Explanation: "A new branch starts at what is committed.",
 		Hint:        "Commit there first if the new thread needs it, or spawn with --uncommitted take",
 	},

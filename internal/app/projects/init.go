@@ -10,6 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -71,6 +72,8 @@ type InitResult struct {
 	Root       string  `json:"root"`
 	Created    bool    `json:"created"`
 	AgentsFile *string `json:"agentsFile"` // null without a Guide
+	// Repository: the project is in a git repository, whose worktrees have what is committed.
+	Repository bool `json:"repository,omitempty"`
 	// Imports are agents' own files that import AgentsFile.
 	Imports []string `json:"imports,omitempty"`
 	app.Change
@@ -103,7 +106,10 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 	if err := recognizeStore(c, created); err != nil {
 		return c, nil, err
 	}
-	d := &InitResult{Root: p.Root(), Created: created, Change: app.Change{Changed: created}}
+	d := &InitResult{
+		Root: p.Root(), Created: created, Change: app.Change{Changed: created},
+		Repository: app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")),
+	}
 	if in.Guide == nil {
 		return c, d, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"leslie/codes"
@@ -294,6 +295,7 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	_, err = c.View(func(s *thread.State) error {
 		n := in.newThread()
 		n.ID = thread.ThreadID(c.NewID(in.ID, thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) }))
+		in.nameObjective(c, s, &n)
 		t, err := s.Spawn(n, c.Operation()) // on what was read: whatever it refuses is refused before git is asked
 		m.id, parent.ID = t.ID, t.ParentID
 		if t.ParentID != "" {
@@ -404,8 +406,8 @@ func (m *codeSpawn) uncommitted(in *SpawnRequest, parent thread.Thread) error {
 		return m.take(dir, admin, parent)
 	}
 	status, err := m.repo.Worktree(dir, admin).Status(m.c.Context())
-	if n := len(status.Dirty) + len(status.Untracked); err == nil && n > 0 {
-		m.c.Warn(warnings.UncommittedLeft.New(fact.Of("path", dir), fact.Of("count", n)))
+	if paths := slices.Concat(status.Dirty, status.Untracked); err == nil && len(paths) > 0 {
+		m.c.Warn(warnings.UncommittedLeft.NewOfPaths(paths, nil, fact.Of("path", dir), fact.Of("count", len(paths))))
 	}
 	return err
 }

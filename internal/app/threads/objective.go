@@ -35,16 +35,20 @@ func CreateObjective(c *app.Call, in CreateObjectiveRequest) (*ObjectiveResult, 
 		return nil, err
 	}
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ObjectiveResult, thread.ThreadID, error) {
-		id := c.NewID(in.ID, thread.PrefixObjective, func(id string) bool {
-			_, taken := s.Objectives.Peek(id)
-			return taken
-		})
-		o, err := s.CreateObjective(thread.NewObjective{ID: thread.ObjectiveID(id), Title: in.Title}, stamp)
+		o, err := s.CreateObjective(thread.NewObjective{ID: newObjectiveID(c, s, in.ID), Title: in.Title}, stamp)
 		if err != nil {
 			return nil, "", err
 		}
 		return &ObjectiveResult{ObjectiveRecord: app.ObjectiveOf(s, o)}, "", nil
 	})
+}
+
+// newObjectiveID returns the wanted id of a new objective, "" for one that is not taken.
+func newObjectiveID(c *app.Call, s *thread.State, wanted string) thread.ObjectiveID {
+	return thread.ObjectiveID(c.NewID(wanted, thread.PrefixObjective, func(id string) bool {
+		_, taken := s.Objectives.Peek(id)
+		return taken
+	}))
 }
 
 // ListObjectivesRequest lists objectives.

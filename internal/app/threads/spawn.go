@@ -16,19 +16,21 @@ import (
 
 // SpawnResult is the new thread.
 type SpawnResult struct {
-	ThreadID    thread.ThreadID             `json:"threadId"`
-	ParentID    *thread.ThreadID            `json:"parentId"`
-	ObjectiveID thread.ObjectiveID          `json:"objectiveId"`
-	Status      thread.Status               `json:"status"`
-	Title       string                      `json:"title"`
-	Path        string                      `json:"path"` // its folder, from the project's root
-	Dir         string                      `json:"dir"`  // its folder, absolute
-	Inherited   Inherited                   `json:"inherited"`
-	References  []artifacts.ReferenceRecord `json:"references"`
-	Claim       *app.ClaimRecord            `json:"claim,omitempty"`
-	Code        *SpawnedCode                `json:"code,omitempty"`
-	Run         *WantedRun                  `json:"run,omitempty"`
-	Revision    thread.Revision             `json:"revision"`
+	ThreadID    thread.ThreadID    `json:"threadId"`
+	ParentID    *thread.ThreadID   `json:"parentId"`
+	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
+	// ObjectiveMade: none was open, so the objective was made for the thread, with its title.
+	ObjectiveMade bool                        `json:"objectiveMade,omitempty"`
+	Status        thread.Status               `json:"status"`
+	Title         string                      `json:"title"`
+	Path          string                      `json:"path"` // its folder, from the project's root
+	Dir           string                      `json:"dir"`  // its folder, absolute
+	Inherited     Inherited                   `json:"inherited"`
+	References    []artifacts.ReferenceRecord `json:"references"`
+	Claim         *app.ClaimRecord            `json:"claim,omitempty"`
+	Code          *SpawnedCode                `json:"code,omitempty"`
+	Run           *WantedRun                  `json:"run,omitempty"`
+	Revision      thread.Revision             `json:"revision"`
 	app.Change
 }
 
@@ -54,7 +56,8 @@ type Inherited struct {
 	Files int            `json:"files"`
 }
 
-// Spawn creates a thread of work and its folder; it starts nobody. Errors: T903, T106
+// Spawn creates a thread of work and its folder, and an objective if none is open; it starts
+// nobody. Errors: T903, T106
 // if the id is taken, T101 and T105 for the parent, references and dependencies, T107
 // if the parent is terminated, T203, T507, T508 for inherited files, T601, T603 for
 // the objective, T509 for the configuration of a claim, and those of a write. With Code
@@ -239,6 +242,13 @@ func once(refs []string, targets map[string]thread.ThreadID) []string {
 	})
 }
 
+// nameObjective names the objective that is made if none is open.
+func (in SpawnRequest) nameObjective(c *app.Call, s *thread.State, n *thread.NewThread) {
+	if in.Objective == "" && in.Parent == "" && len(s.OpenObjectives()) == 0 {
+		n.NewObjective = newObjectiveID(c, s, "")
+	}
+}
+
 // spawn is the rule, under the lock.
 func (in SpawnRequest) spawn(c *app.Call, s *thread.State, stamp thread.Stamp, f *newFolder, m *codeSpawn) (*SpawnResult, thread.ThreadID, error) {
 	n := in.newThread()
@@ -253,12 +263,14 @@ func (in SpawnRequest) spawn(c *app.Call, s *thread.State, stamp thread.Stamp, f
 	if f.parent != "" {
 		n.Parent = string(f.parent)
 	}
+	in.nameObjective(c, s, &n)
 	t, err := s.Spawn(n, stamp)
 	if err != nil {
 		return nil, "", err
 	}
 	c.Warn(s.CancelledBelow(t, t.DependsOn)...)
 	d := newSpawnResult(c, t)
+	d.ObjectiveMade = t.ObjectiveID == n.NewObjective
 	if in.Run {
 		if _, err := s.WantRun(string(t.ID), in.Agent, stamp); err != nil {
 			return nil, "", err

@@ -78,8 +78,8 @@ const (
 {{rows .Commands}}
 First steps:
   leslie init
-  leslie objective create TITLE
-  leslie spawn TEXT
+  leslie spawn --code TEXT
+  leslie diff ID; leslie land ID
 
 {{fill "More: leslie help COMMAND; leslie help commands for all of them, and the flags of every command; leslie help topics for documents; leslie explain CODE."}}
 `

@@ -21,13 +21,20 @@ func (d initText) Text(p *page.Page) {
 		return
 	}
 	if d.AgentsFile != nil {
-		p.Line("%s tells agents how to use leslie", *d.AgentsFile)
+		commit := ""
+		if d.Repository {
+			commit = "; commit it, so that worktrees have it"
+		}
+		p.Line("%s tells agents how to use leslie%s", *d.AgentsFile, commit)
 	}
 	for _, name := range d.Imports {
 		p.Line("%s imports %s", name, projects.AgentsFile)
 	}
-	if d.Created {
-		p.Line("next: leslie objective create TITLE")
+	switch {
+	case d.Created && d.Repository:
+		p.Line("next: leslie spawn --code TEXT")
+	case d.Created:
+		p.Line("next: leslie spawn TEXT")
 	}
 }
 

@@ -16,7 +16,11 @@ type spawnText struct{ *threads.SpawnResult }
 func (d spawnText) Text(p *page.Page) {
 	p.Line("thread %s  %s", d.ThreadID, d.Status)
 	p.Field("title", d.Title)
-	p.Field("objective", string(d.ObjectiveID))
+	if d.ObjectiveMade {
+		p.Field("objective", string(d.ObjectiveID)+" (made, with this title: none was open)")
+	} else {
+		p.Field("objective", string(d.ObjectiveID))
+	}
 	p.Field("parent", d.ParentID)
 	if d.Inherited.Mode != thread.InheritNone {
 		p.Field("inherited", page.Many(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
