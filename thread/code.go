@@ -127,18 +127,20 @@ type CodeLanded struct {
 	Into   ThreadID  `json:"into,omitempty"`   // "" for a branch of no thread:
 	Onto   string    `json:"onto,omitempty"`   // its name
 	Tip    string    `json:"tip"`              // of the thread's branch then
-	Commit string    `json:"commit"`           // of the merge
-	How    string    `json:"how"`              // LandedMerge or LandedSquash
+	From   string    `json:"from,omitempty"`   // the commit on which it landed
+	Commit string    `json:"commit"`           // of the merge, or the last one
+	How    string    `json:"how"`              // LandedMerge, LandedSquash or LandedRebase
 	Pulled bool      `json:"pulled,omitempty"` // by a thread below this one, or one that depends on it
 	At     time.Time `json:"at"`
 
 	Unknown Unknown `json:"-"`
 }
 
-// How code was merged: with its commits, or without.
+// How code was merged: with its commits, as one commit, or as a copy of each.
 const (
 	LandedMerge  = "merge"
 	LandedSquash = "squash"
+	LandedRebase = "rebase"
 )
 
 // BaseRef is the ref that keeps a base of later merges of a thread's code: 0 is what its

@@ -15,6 +15,8 @@ type MergeCode struct {
 	WithScope bool `json:"withScope,omitempty"`
 	// Squash: the merge commit has only the target's commit as its parent.
 	Squash bool `json:"squash,omitempty"`
+	// Rebase: the target gets the source's own commits, one by one; there is one source.
+	Rebase bool `json:"rebase,omitempty"`
 	// Message is that of the commit that lands the code of one thread on a branch of no thread;
 	// "": from the thread.
 	Message string `json:"message,omitempty"`
@@ -30,6 +32,17 @@ type MergeCode struct {
 	Landed bool `json:"landed,omitempty"`
 
 	Unknown Unknown `json:"-"`
+}
+
+// How says how the code lands: LandedMerge, LandedSquash or LandedRebase.
+func (c MergeCode) How() string {
+	switch {
+	case c.Rebase:
+		return LandedRebase
+	case c.Squash:
+		return LandedSquash
+	}
+	return LandedMerge
 }
 
 // TakesCode reports whether a merge is of code, too, where both threads own some.
@@ -107,6 +120,17 @@ func (s *State) BranchOwner(branch string) (owner Thread, ok bool) {
 		}
 	}
 	return Thread{}, false
+}
+
+// ToLand returns the completed threads whose code has not landed, as far as it is recorded, and
+// that no merge has as its source, ordered as in a list.
+func (s *State) ToLand() []Thread {
+	return slices.DeleteFunc(s.ThreadsWithCode(), func(t Thread) bool {
+		code := t.OwnedCode()
+		return t.Status != Completed || code.State != CodeReady || !code.Made.Branch || code.Left != nil && code.Left.NoCommits ||
+			slices.ContainsFunc(code.Landed, func(l CodeLanded) bool { return !l.Pulled }) ||
+			slices.ContainsFunc(s.MergesOf(t.ID), func(m Merge) bool { return slices.Contains(m.Sources, t.ID) })
+	})
 }
 
 // LandsBeside is LandsIn for a thread that goes on and whose code lands in a branch that its
@@ -243,7 +267,7 @@ func (s *State) RecordLanding(m Merge, landing CodeLanding, how string, stamp St
 			t.Code[0].Base = nil
 		}
 		t.Code[0].Landed = append(slices.Clone(t.Code[0].Landed), CodeLanded{
-			Into: into.ID, Onto: m.Onto, Tip: source.Tip, Commit: landing.New, How: how, At: stamp.Time,
+			Into: into.ID, Onto: m.Onto, Tip: source.Tip, From: landing.Base(), Commit: landing.New, How: how, At: stamp.Time,
 			Pulled: slices.Contains(into.DependsOn, t.ID) || into.ID != "" && s.Readiness().isBelow(into.ID, t.ID),
 		})
 		t.Updated = stamp.Time

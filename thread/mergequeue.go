@@ -87,7 +87,7 @@ func (m Merge) sameWork(o Merge) bool {
 
 // sameWay reports whether two merges are carried out in the same way.
 func (m Merge) sameWay(o Merge) bool {
-	return m.Strategy == o.Strategy && m.Validate == o.Validate && m.RequireApproval == o.RequireApproval && m.code().Squash == o.code().Squash
+	return m.Strategy == o.Strategy && m.Validate == o.Validate && m.RequireApproval == o.RequireApproval && m.code().How() == o.code().How()
 }
 
 // code is what the merge does with code, without a landing.

@@ -91,6 +91,7 @@ func examples() map[string]example {
 		"release":           {line("release main"), line("release nope-nope")},
 		"inject":            {line("inject main --type data --content x"), line("inject nope-nope --type data --content x")},
 		"merge":             {line("merge --sources part --target main"), line("merge --sources nope-nope --target main")},
+		"drop":              {line("drop coded --yes"), line("drop nope-nope --yes")},
 		"land":              {line("land coded"), line("land nope-nope")},
 		"merge list":        {line("merge list"), nil},
 		"merge status":      {line("merge status ref-live"), line("merge status nope-nope")},
@@ -171,7 +172,7 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.must(t, "claim", "main")
 	case "hook stop": // which says nothing otherwise
 		b.must(t, "inject", "main", "--type", "data", "--content", "x")
-	case "code setup", "code remove", "code restore", "code repair", "land":
+	case "code setup", "code remove", "code restore", "code repair", "land", "drop":
 		b.repository(t)
 		b.must(t, "spawn", "--code", "--intent", "x", "--id", "coded")
 		if name == "code restore" {

@@ -64,6 +64,7 @@ func commands() cli.CommandTable {
 		{Name: "merge continue", Make: mergecmd.MergeContinue},
 		{Name: "merge abort", Make: mergecmd.MergeAbort},
 		{Name: "merge land", Make: mergecmd.MergeLand},
+		{Name: "drop", Make: mergecmd.Drop},
 		{Name: "land", Make: mergecmd.Land},
 		{Name: "pull", Make: mergecmd.Pull},
 		{Name: "merge-file", Make: mergecmd.MergeFile},

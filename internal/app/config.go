@@ -46,6 +46,7 @@ type Config struct {
 		Setup    *string           `json:"setup"`
 		Validate *string           `json:"validate"`
 		Checks   map[string]string `json:"checks"`
+		Land     *string           `json:"land"`
 	} `json:"code"`
 	Run struct {
 		Agent  *string                `json:"agent"`
@@ -91,6 +92,7 @@ type Settings struct {
 	// agent, validate and validateCode are commands that may run: the user's own, or the
 	// project's if the user trusts its root. Only SettingsOf sets them.
 	Agent, Validate, ValidateCode string
+	Land                          string // how land lands code; "": as without configuration
 }
 
 // Defaults without configuration.
@@ -231,6 +233,9 @@ func Combine(user, project Config) Settings {
 		maps.Copy(out.Policy, cfg.Policy)
 		if cfg.MistakeLimit != nil {
 			out.mistakeLimit = *cfg.MistakeLimit
+		}
+		if cfg.Code.Land != nil {
+			out.Land = *cfg.Code.Land
 		}
 		if cfg.ClaimFor != nil {
 			out.ClaimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
@@ -461,7 +466,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // ConfigKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func ConfigKeys() (both, users []string) {
-	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "run.agent", "run.agents",
+	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "run.agent", "run.agents",
 		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
 		"run.startTimeout"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
@@ -620,6 +625,9 @@ func (cfg Config) check(path string) error {
 	}
 	if b := cfg.Code.Branch; b != nil && strings.Count(*b, IDInBranch) != 1 {
 		return BadConfig(path, "code.branch", "it must contain "+IDInBranch+" once, not "+Quoted(*b))
+	}
+	if how := cfg.Code.Land; how != nil && !slices.Contains([]string{thread.LandedMerge, thread.LandedSquash, thread.LandedRebase}, *how) {
+		return BadConfig(path, "code.land", "it must be merge, squash or rebase, not "+Quoted(*how))
 	}
 	if cfg.Code.Dir != nil && *cfg.Code.Dir == "" {
 		return BadConfig(path, "code.dir", "it must not be empty")

@@ -23,13 +23,14 @@ const (
 	WaitingResume    WaitingKind = "resume"    // suspended, and every child is terminated
 	WaitingSuspended WaitingKind = "suspended" // until somebody resumes it
 	WaitingUnmerged  WaitingKind = "unmerged"  // completed, and its parent has not merged it
+	WaitingLand      WaitingKind = "land"      // completed, and its code has not landed
 	WaitingRun       WaitingKind = "run"       // it failed or was stopped; only notify tells of it
 	HeldClaim        WaitingKind = "claim"     // a thread that the caller has claimed: see Held
 )
 
 // WaitingKinds are the kinds of a list.
 func WaitingKinds() []WaitingKind {
-	return []WaitingKind{WaitingApproval, WaitingQuestion, WaitingMerge, WaitingResume, WaitingSuspended, WaitingUnmerged}
+	return []WaitingKind{WaitingApproval, WaitingQuestion, WaitingMerge, WaitingResume, WaitingSuspended, WaitingUnmerged, WaitingLand}
 }
 
 // WaitingItem is one thing that waits for somebody.
@@ -56,7 +57,7 @@ type ComparedVersions struct{ Base, Current Version }
 // NewWaitingList collects what the State knows. Each source adds its own kind.
 func NewWaitingList(c *Call, s *thread.State) *WaitingList {
 	w := &WaitingList{C: c, Items: []WaitingItem{}, More: map[WaitingKind]int{}}
-	for _, source := range []func(*thread.State){w.approvals, w.questions, w.merges, w.stalled} {
+	for _, source := range []func(*thread.State){w.approvals, w.questions, w.merges, w.stalled, w.toLand} {
 		source(s)
 	}
 	return w
@@ -65,7 +66,7 @@ func NewWaitingList(c *Call, s *thread.State) *WaitingList {
 // waitingForPerson returns what a person has to decide or to continue, as far as the
 // State knows.
 func (c *Call) waitingForPerson(s *thread.State) []WaitingItem {
-	return slices.DeleteFunc(NewWaitingList(c, s).Items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged })
+	return slices.DeleteFunc(NewWaitingList(c, s).Items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged || item.Kind == WaitingLand })
 }
 
 // newlyWaiting returns the ids of the items that another list does not have.
@@ -183,6 +184,17 @@ func (w *WaitingList) stalled(s *thread.State) {
 	w.Unmerged = map[thread.ThreadID]ComparedVersions{}
 	for _, t := range found.Unmerged.Threads {
 		w.Unmerged[t.ID] = ComparedVersions{Base: BaseOf(s, t), Current: CurrentOf(t.ID)}
+	}
+}
+
+// toLand adds the threads whose code can land. Where that brings their artifacts, too, they are
+// not listed as unmerged.
+func (w *WaitingList) toLand(s *thread.State) {
+	for n, t := range s.ToLand() {
+		w.add(n, WaitingItem{WaitingLand, string(t.ID), t.ID, t.Title, "leslie land " + string(t.ID)})
+		if parent, _ := s.Threads.Peek(string(t.ParentID)); parent.OwnedCode() != nil {
+			w.Items = slices.DeleteFunc(w.Items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged && item.ThreadID == t.ID })
+		}
 	}
 }
 

@@ -250,11 +250,16 @@ func (r *Repo) withIndex(ctx context.Context, tree string, fn func(*index) error
 // CommitTree makes a commit. Its author is who git says it is; where git knows nobody,
 // the actor with an address that leads nowhere.
 func (r *Repo) CommitTree(ctx context.Context, tree string, parents []Commit, message, actor string) (Commit, error) {
+	return r.commitTree(ctx, tree, parents, message, actor)
+}
+
+// commitTree is CommitTree with variables for git, such as who the author is.
+func (r *Repo) commitTree(ctx context.Context, tree string, parents []Commit, message, actor string, env ...string) (Commit, error) {
 	args := []string{"commit-tree", tree}
 	for _, p := range parents {
 		args = append(args, "-p", string(p))
 	}
-	c := command{args: args, stdin: []byte(message + "\n")}
+	c := command{args: args, stdin: []byte(message + "\n"), env: env}
 	out, err := r.at(ctx, c)
 	if exited(err, 128) && strings.Contains(stderrOf(err), "empty ident name") || strings.Contains(stderrOf(err), "tell me who you are") {
 		for _, role := range []string{"AUTHOR", "COMMITTER"} {

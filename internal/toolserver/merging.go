@@ -1,13 +1,14 @@
 package toolserver
 
 import (
+	"leslie/internal/app/landing"
 	"leslie/internal/app/merges"
 	"leslie/internal/app/merging"
 	"leslie/merge"
 	"leslie/thread"
 )
 
-// This file has the tools for merging: merge and resolve. Neither takes a command to run:
+// This file has the tools for merging: land, merge and resolve. Neither takes a command to run:
 // what runs is what the user's own configuration names.
 
 func mergeTool() tool {
@@ -37,6 +38,36 @@ func mergeTool() tool {
 			c.check(in.Faults)
 			defer c.progress("merging", true)()
 			return useCase(c, "merge", in.DryRun, merges.Merge, in)
+		},
+	}
+}
+
+func landTool() tool {
+	hows := []string{thread.LandedMerge, thread.LandedSquash, thread.LandedRebase}
+	return tool{
+		name: "land", title: "Land the code of threads",
+		description: "Bring the code of threads to the branch from which each began, or that of its parent's code: each in an operation of its own. A person has to agree (T402) unless the policy lets agents land. A conflict leaves the landing pending (T301): resolve it, then the same call again. Afterwards the thread is completed, and its worktree and branch are removed.",
+		arguments: []argument{
+			{name: "threads", kind: list, about: "default: your own thread"},
+			{name: "onto", kind: text, about: "another branch"},
+			{name: "how", kind: text, oneOf: hows, about: "a merge commit, one commit, or the thread's own commits on top (default as configured, else merge)"},
+			{name: "message", kind: text, about: "of the commit (default: the thread's title and intent)"},
+			{name: "keep", kind: toggle, about: "leave the thread, its worktree and its branch as they are"},
+			{name: "uncommitted", kind: text, oneOf: []string{"refuse", merging.TakeUncommitted}, about: "uncommitted code (default refuse)"},
+			{name: "unread", kind: text, oneOf: []string{"refuse", merging.LeaveUnread}, about: "messages that their agents have not read (default refuse)"},
+			{name: "preview", kind: toggle, about: "change nothing", of: "DryRun"},
+		},
+		run: func(c *call) (any, error) {
+			in := landing.Request{
+				Threads: c.list("threads"), Onto: c.text("onto"), How: c.text("how"), Message: c.text("message"), Keep: c.on("keep"), DryRun: c.on("preview"),
+				Uncommitted: c.text("uncommitted"), Unread: c.text("unread"),
+			}
+			if own := c.own(); len(in.Threads) == 0 && own != "" {
+				in.Threads = []string{own}
+			}
+			c.check(in.Faults)
+			defer c.progress("landing", true)()
+			return useCase(c, "land", in.DryRun, landing.Land, in)
 		},
 	}
 }

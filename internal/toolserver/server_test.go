@@ -183,7 +183,7 @@ func (b *bench) answer(res *mcp.CallToolResult) answer {
 func TestTheToolsAreFewAndShort(t *testing.T) {
 	t.Parallel()
 	all := tools()
-	assert.LessOrEqual(t, len(all), 12)
+	assert.LessOrEqual(t, len(all), 13)
 	length := 0
 	for _, tool := range all {
 		length += len(tool.description)
@@ -306,7 +306,7 @@ func TestWithoutAStoreEachToolAnswersT504(t *testing.T) {
 	s := b.connect()
 	for name, args := range map[string]map[string]any{
 		"context": nil, "claim_next": nil, "spawn": {"intent": "x"}, "status": nil, "reference": {"target": "x"}, "diff": nil, "inject": {"thread": "x", "content": "x"},
-		"ask": {"question": "x"}, "wait": nil, "merge": {"sources": []string{"x"}}, "resolve": {"merge": "x"}, "done": nil,
+		"ask": {"question": "x"}, "wait": nil, "land": {"threads": []string{"x"}}, "merge": {"sources": []string{"x"}}, "resolve": {"merge": "x"}, "done": nil,
 	} {
 		a := b.use(s, name, args)
 		assert.Equal(t, "T504", a.code(), "%s", name)

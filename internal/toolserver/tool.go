@@ -30,7 +30,7 @@ type tool struct {
 func tools() []tool {
 	return []tool{
 		contextTool(), claimNextTool(), spawnTool(), statusTool(), referenceTool(), diffTool(),
-		injectTool(), askTool(), waitTool(), mergeTool(), resolveTool(), doneTool(),
+		injectTool(), askTool(), waitTool(), landTool(), mergeTool(), resolveTool(), doneTool(),
 	}
 }
 

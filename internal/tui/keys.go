@@ -406,8 +406,17 @@ func (m *Model) entered() tea.Cmd {
 		return m.conflicts()
 	case app.WaitingUnmerged:
 		return m.merge(string(item.ThreadID))
+	case app.WaitingLand:
+		return m.land(string(item.ThreadID))
 	}
 	return m.ask(newConfirmation("resume "+m.name(string(item.ThreadID))+"?", item.Title, m.width, "resume", string(item.ThreadID)), "status", string(item.ThreadID))
+}
+
+// land asks whether to land the code of a thread, and shows what it changed.
+func (m *Model) land(id string) tea.Cmd {
+	d := newConfirmation("leslie land "+id+"?", "reading...", m.width, "land", id)
+	d.hands = true // it may ask about conflicts
+	return m.ask(d, "diff", id)
 }
 
 // merge asks whether to merge a thread into its parent, and shows what would happen.

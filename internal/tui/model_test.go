@@ -565,6 +565,21 @@ func TestAPendingMergeIsFoundFromItsSourceToo(t *testing.T) {
 	assert.Contains(t, r.frame(), "no merge of it is pending")
 }
 
+func TestCodeThatWaitsIsLandedFromTheList(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, 30)
+	r.overview.Waiting = []app.WaitingItem{{Kind: app.WaitingLand, ID: "old", ThreadID: "old", Title: "An old one", Next: "leslie land old"}}
+	r.message(changedMsg{})
+	r.press("tab", "tab")
+	assert.Contains(t, r.frame(), "enter land")
+	r.press("enter")
+	assert.Contains(t, r.frame(), "leslie land old?")
+	assert.Contains(t, r.frame(), "diff old", "it shows what the thread changed")
+	r.arm()
+	r.press("y")
+	assert.Equal(t, []string{"land old"}, r.handed)
+}
+
 func TestARowSaysWhatMattersFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, 30)

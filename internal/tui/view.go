@@ -324,6 +324,8 @@ func does(kind app.WaitingKind) string {
 		return "enter go on"
 	case app.WaitingUnmerged:
 		return "enter merge"
+	case app.WaitingLand:
+		return "enter land"
 	}
 	return "enter resume"
 }

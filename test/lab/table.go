@@ -263,8 +263,11 @@ func mergeCommands() []Command {
 		{Name: "land", Why: inGit, Many: true, NoBatch: true,
 			Git: []GitRow{
 				{Name: "land", Argv: "land api --onto main"},
+				{Name: "land-rebase", Argv: "land api --onto main --rebase"},
 				{Name: "land-nowhere", Argv: "land api --onto release --squash", Prepare: withBranchNowhere},
 			}},
+		{Name: "drop", Why: inGit, Many: true, NoBatch: true,
+			Git: []GitRow{{Name: "drop", Argv: "drop api --yes", Prepare: withLocalWork}}},
 		{Name: "merge list", Weight: 1, Reads: true, Draw: fixed("merge list")},
 		{Name: "merge status", Weight: 2, Reads: true, May: thread + "T303", Draw: ofMerge("merge status")},
 		{Name: "merge resolve", Weight: 5, NoBatch: true, May: thread + "T303 T304 T402 T903 T108",

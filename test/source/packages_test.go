@@ -84,7 +84,7 @@ func allowances() []allowance {
 		{dir: "internal/app/merges", packages: []string{"internal/app/merging", "internal/app", "internal/app/agents", "internal/app/code", "internal/app/artifacts", "codes", "internal/acp", "internal/external", "internal/fact", "internal/git", "internal/permit", "internal/runner", "internal/scope", "merge", "store", "thread", "warnings"}},
 		{dir: "internal/app/threads", packages: []string{"internal/app/merging", "internal/app", "internal/app/agents", "internal/app/code", "internal/app/artifacts", "internal/app/history", "internal/app/merges", "codes", "internal/fact", "internal/git", "internal/nearest", "internal/scope", "merge", "store", "thread", "warnings"}},
 		{dir: "internal/app/runs", packages: []string{"internal/app", "internal/app/agents", "internal/app/code", "internal/app/artifacts", "internal/app/history", "internal/app/threads", "codes", "internal/acp", "internal/external", "internal/fact", "internal/git", "internal/nearest", "internal/permit", "internal/retry", "internal/runner", "internal/transcript", "store", "thread", "warnings"}},
-		{dir: "internal/app/landing", packages: []string{"internal/app", "internal/app/code", "internal/app/merges", "internal/app/merging", "internal/app/threads", "codes", "internal/fact", "thread"}},
+		{dir: "internal/app/landing", packages: []string{"internal/app", "internal/app/code", "internal/app/merges", "internal/app/merging", "internal/app/threads", "internal/app/runs", "codes", "internal/fact", "thread"}},
 		{dir: "internal/app/decisions", packages: []string{"internal/app/merging", "internal/app", "internal/app/config", "internal/app/merges", "internal/app/threads", "internal/app/runs", "codes", "internal/fact", "internal/permit", "internal/scope", "store", "thread", "warnings"}},
 		{dir: "internal/app/views", packages: []string{"internal/app/changes", "internal/app", "internal/app/agents", "internal/app/code", "internal/app/artifacts", "internal/app/history", "internal/app/merges", "internal/app/threads", "internal/app/runs", "internal/app/decisions", "codes", "internal/external", "internal/fact", "internal/graph", "internal/scope", "internal/search", "internal/transcript", "merge", "store", "thread", "warnings"}},
 		{dir: "internal/app/projects", packages: []string{"internal/app/importing", "internal/app", "internal/app/code", "internal/app/artifacts", "internal/app/merges", "codes", "internal/fact", "internal/git", "internal/ledger", "internal/setup", "store", "store/doctor", "store/replica", "thread", "warnings"}},
@@ -92,7 +92,7 @@ func allowances() []allowance {
 		{dir: "internal/app/apptest", packages: []string{"internal/app", "store", "thread"}, modules: []string{"github.com/stretchr/testify"}},
 		{
 			dir:      "internal/toolserver",
-			packages: []string{"internal/app", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "thread", "merge", "internal/app/artifacts", "internal/app/merges", "internal/app/threads", "internal/app/decisions", "internal/app/views"},
+			packages: []string{"internal/app", "internal/app/merging", "internal/fact", "codes", "warnings", "internal/nearest", "thread", "merge", "internal/app/artifacts", "internal/app/landing", "internal/app/merges", "internal/app/threads", "internal/app/decisions", "internal/app/views"},
 			modules:  []string{"github.com/modelcontextprotocol/go-sdk"},
 		},
 		{

@@ -180,7 +180,8 @@ func (l changesLook) landed(target git.Commit) error {
 			continue
 		}
 		found = true
-		if err := l.add(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto)}, commit+"^1", commit); err != nil {
+		from := cmp.Or(git.Commit(landing.From), commit+"^1") // as earlier versions recorded it
+		if err := l.add(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto)}, from, commit); err != nil {
 			return err
 		}
 	}
@@ -291,19 +292,39 @@ func (d *Changes) Paths(c *app.Call, t thread.Thread) ([]string, error) {
 // AmountOf asks git how much a thread changed in its code; nil if git cannot say that within
 // OverlapTime.
 func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount {
-	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
-	defer cancel()
-	d, err := List(c.Project().Call(ctx, c.Caller(), app.Request{}), ListRequest{Threads: []string{string(id)}})
-	if err != nil {
+	items := soon(c, []string{string(id)})
+	if len(items) == 0 || items[0].Ahead == nil || items[0].Files == nil {
 		return nil
 	}
-	item := d.Items.Items[0]
-	if item.Ahead == nil || item.Files == nil {
-		return nil
-	}
+	item := items[0]
 	out := app.CodeAmount{Commits: *item.Ahead, Files: *item.Files, Added: *item.Added, Removed: *item.Removed, Landed: item.Landed != nil && *item.Landed}
 	if item.Dirty != nil {
 		out.Uncommitted = *item.Dirty + *item.Untracked
 	}
 	return &out
+}
+
+// Landed returns those threads that have no commit which has not landed, as far as git says it
+// within OverlapTime.
+func Landed(c *app.Call, ids []string) (landed []thread.ThreadID) {
+	for _, item := range soon(c, ids) {
+		if item.Ahead != nil && (*item.Ahead == 0 || item.Landed != nil && *item.Landed) {
+			landed = append(landed, item.ThreadID)
+		}
+	}
+	return landed
+}
+
+// soon is List of some threads within OverlapTime; nil if git cannot say it.
+func soon(c *app.Call, ids []string) []Item {
+	if len(ids) == 0 {
+		return nil
+	}
+	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+	defer cancel()
+	d, err := List(c.Project().Call(ctx, c.Caller(), app.Request{}), ListRequest{Threads: ids})
+	if err != nil {
+		return nil
+	}
+	return d.Items.Items
 }

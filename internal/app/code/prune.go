@@ -107,8 +107,10 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 	if err != nil {
 		return nil, "", err
 	}
-	if why, err = whyLeft(c, repo, t); err != nil || why != "" {
-		return nil, why, err
+	if t.OwnedCode().State != thread.CodeRemoving { // what a killed call has begun is finished
+		if why, err = whyLeft(c, repo, t); err != nil || why != "" {
+			return nil, why, err
+		}
 	}
 	dir := WorktreeDir(c, t)
 	if rel, err := filepath.Rel(dir, c.Caller().Dir); err == nil && filepath.IsLocal(rel) {

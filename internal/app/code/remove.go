@@ -30,6 +30,9 @@ import (
 // RemoveRequest names a thread that owns code.
 type RemoveRequest struct {
 	Thread string // "": the thread that the caller speaks for
+	// DropBranch: the branch that leslie made goes, too, if nobody else has it checked out. The ref
+	// of the removal keeps its commits.
+	DropBranch bool
 }
 
 // RemoveResult says what is left of a thread's code.
@@ -43,7 +46,10 @@ type RemoveResult struct {
 	// BranchKept: the branch is still there.
 	BranchKept bool `json:"branchKept"`
 	// Rescue is what keeps work that was not committed, absent if there was none.
-	Rescue   *RescuedWork    `json:"rescue,omitempty"`
+	Rescue *RescuedWork `json:"rescue,omitempty"`
+	// Ref keeps the commits of the branch and what was not committed; "" if the branch is still
+	// there and has all of it.
+	Ref      string          `json:"ref,omitempty"`
 	Revision thread.Revision `json:"revision"`
 	app.Change
 }
@@ -65,6 +71,7 @@ type codeRemoval struct {
 	repo    *git.Repo
 	t       thread.Thread
 	removal git.Removal
+	drops   bool // see RemoveRequest.DropBranch
 }
 
 // Remove removes the worktree of a thread and keeps what is not committed. The branch
@@ -76,7 +83,7 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	if first, ok, err := app.Answered[RemoveResult](c); ok || err != nil {
 		return first, err
 	}
-	m := &codeRemoval{c: c}
+	m := &codeRemoval{c: c, drops: in.DropBranch}
 	t, err := OwnCode(c, c.ThreadOr(in.Thread), thread.CodeReady, thread.CodeRemoving, thread.CodeLost)
 	if err != nil {
 		return nil, err
@@ -236,8 +243,8 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 	branchKept := tip != ""
 	if tip == "" { // somebody, or this removal before its process was killed, has deleted it
 		how.Tip = string(kept.Head)
-	} else if has, err := m.needless(ctx, tip); err == nil && has && tip == kept.Head {
-		how.Landed = true
+	} else if has, err := m.needless(ctx, tip); err == nil && (has || m.drops && m.t.OwnedCode().Made.Branch) && tip == kept.Head {
+		how.Landed = has
 		gone, err := m.repo.Drop(ctx, m.t.Branch, tip)
 		if err != nil {
 			return nil, err
@@ -282,6 +289,9 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 		d := &RemoveResult{ThreadID: t.ID, Branch: t.Branch, Worktree: WorktreeDir(c, t), BranchKept: branchKept, Revision: t.Revision}
 		if code := t.OwnedCode(); code != nil {
 			d.State = &code.State
+			if code.Removed != nil {
+				d.Ref = code.Removed.Ref
+			}
 		}
 		if kept.Commit != "" {
 			d.Rescue = &RescuedWork{m.removal.Ref, kept.Commit, kept.Changed, kept.Untracked, kept.Ignored}

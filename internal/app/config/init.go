@@ -202,6 +202,7 @@ func configTemplate() []string {
   //   "setup": "make deps",
   //   "validate": "make test",
   //   "checks": {"test": "make test"},
+  //   "land": "merge",
   // },
 
   // What agents may decide: leslie help capabilities.

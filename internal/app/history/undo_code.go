@@ -71,11 +71,7 @@ func landingBefore(c *app.Call, op thread.Operation) thread.OperationID {
 // landedAgain is the line that makes such a merge anew.
 func landedAgain(m thread.Merge) string {
 	if m.Onto != "" {
-		line := "leslie land " + string(m.Target) + " --onto " + external.Word(m.Onto)
-		if m.Code.Squash {
-			line += " --squash"
-		}
-		return line
+		return "leslie land " + string(m.Target) + " --onto " + external.Word(m.Onto) + " --" + m.Code.How()
 	}
 	line := app.MergeLine(m.Target, m.Sources...)
 	if m.Code.Only != "" {

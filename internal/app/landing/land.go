@@ -1,5 +1,3 @@
-// Package landing brings the code of threads to the branch on which it belongs, with what
-// follows: the thread is completed, its worktree and its branch go.
 package landing
 
 import (
@@ -26,8 +24,10 @@ type Request struct {
 	// Onto is the branch; "": that of the parent's code, else the one from which the code
 	// began. A branch of a thread gets the artifacts, too.
 	Onto string
-	// Squash: the branch gets one ordinary commit, not a merge commit.
-	Squash  bool
+	// How is what the branch gets: thread.LandedMerge, a merge commit; thread.LandedSquash, one
+	// ordinary commit; thread.LandedRebase, the thread's own commits on top. "": what code.land
+	// of the configuration says, else a merge commit.
+	How     string
 	Message string // of the commit; "": title and intent of the thread
 	// Keep: the thread stays as it is, with its worktree and its branch.
 	Keep   bool
@@ -53,6 +53,12 @@ func (in Request) Faults(name app.Names) []app.Fault {
 			k.Add("Threads", id, "names %s twice", app.Quoted(id))
 		}
 	}
+	if in.How != "" {
+		app.OneOf(k, "How", in.How, thread.LandedMerge, thread.LandedSquash, thread.LandedRebase)
+	}
+	if in.How == thread.LandedRebase && in.Message != "" {
+		k.With("How", "Message", in.Message, "goes without %s: each commit keeps its own", k.Name("How"))
+	}
 	if in.Message != "" && strings.TrimSpace(in.Message) == "" {
 		k.Add("Message", in.Message, "is empty")
 	}
@@ -75,8 +81,8 @@ type Item struct {
 	// Target is the thread that has the branch, and gets the artifacts; null for none.
 	Target *thread.ThreadID `json:"target"`
 	Status merging.Status   `json:"status"`
-	Squash bool             `json:"squash,omitempty"`
-	Commit *string          `json:"commit"` // on the branch, null before it has landed
+	How    string           `json:"how"`    // merge, squash or rebase
+	Commit *string          `json:"commit"` // on the branch, of a rebase the last; null before it has landed
 	// Changes is how much the thread changed; nil if git cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
 	// Completed: the thread is, by this call.
@@ -110,10 +116,17 @@ func Land(c *app.Call, in Request) (*Result, error) {
 	if in.DryRun {
 		c.ReadOnly()
 	}
+	conf, err := c.Configured()
+	if err != nil {
+		return nil, err
+	}
+	in.How = cmp.Or(in.How, conf.Land, thread.LandedMerge)
+	if err := app.Refused(in.Faults(nil)); err != nil { // of a message, with what is configured
+		return nil, err
+	}
 	d := &Result{DryRun: in.DryRun, Items: []*Item{}}
 	ids := in.Threads
 	if in.Ready {
-		var err error
 		if ids, err = ready(c); err != nil {
 			return nil, err
 		}
@@ -165,12 +178,12 @@ func requestOf(c *app.Call, sole bool) app.Request {
 
 // land lands one thread.
 func land(c *app.Call, at landsAt, in Request) (*Item, error) {
-	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), Squash: in.Squash, Changes: code.AmountOf(c, at.thread.ID)}
+	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), How: in.How, Changes: code.AmountOf(c, at.thread.ID)}
 	result, err := merge(c, at, in)
 	if result != nil {
 		item.Status, item.Merge = result.Status, result
 		if result.Code != nil {
-			item.Commit, item.Squash = result.Code.Commit, result.Code.Squash
+			item.Commit, item.How = result.Code.Commit, result.Code.How
 		}
 	}
 	if err != nil {
@@ -179,10 +192,12 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 		}
 		return item, err
 	}
-	hasLanded := result.Status == merging.NothingToDo && item.Changes != nil && item.Changes.Landed
+	hasLanded := result.Status == merging.NothingToDo &&
+		(item.Changes != nil && item.Changes.Landed || at.thread.OwnedCode().State == thread.CodeRemoving)
 	if result.Status == merging.Merged {
-		item.Undo = "leslie undo " + string(c.Operation().Operation)
-		hasLanded = true
+		if hasLanded = true; !c.Replayed() {
+			item.Undo = "leslie undo " + string(c.Operation().Operation)
+		}
 	}
 	if hasLanded && !in.Keep && !in.DryRun {
 		follow(c, at.thread.ID, item)
@@ -255,7 +270,7 @@ func mayLand(c *app.Call, at landsAt) error {
 // merge carries the landing out.
 func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 	m := merges.MergeRequest{
-		Sources: []string{string(at.thread.ID)}, Target: string(at.owner), Strategy: in.Strategy, DryRun: in.DryRun, Squash: in.Squash,
+		Sources: []string{string(at.thread.ID)}, Target: string(at.owner), Strategy: in.Strategy, DryRun: in.DryRun, Squash: in.How == thread.LandedSquash, Rebase: in.How == thread.LandedRebase,
 		Uncommitted: in.Uncommitted, Unread: in.Unread, MergeMeans: in.MergeMeans,
 	}
 	if at.owner != "" {

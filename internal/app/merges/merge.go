@@ -69,6 +69,8 @@ type MergeRequest struct {
 	// Scope. Squash: the merge commit has only the target's commit as its parent.
 	Only   string
 	Squash bool
+	// Rebase: the target's branch gets the commits of the only source, one by one.
+	Rebase bool
 	// Queue: only record the merge, at the end of the target's queue; MergeLand carries it
 	// out.
 	Queue bool
@@ -153,7 +155,7 @@ func Merge(c *app.Call, in MergeRequest) (*MergeResult, error) {
 	}
 	request := merging.Request{
 		Target: in.Target, Sources: in.Sources, Scope: set, Strategy: in.Strategy, Validate: in.Validate, RequireApproval: in.RequireApproval,
-		Only: in.Only, Squash: in.Squash, Uncommitted: in.Uncommitted, Unread: in.Unread,
+		Only: in.Only, Squash: in.Squash, Rebase: in.Rebase, Uncommitted: in.Uncommitted, Unread: in.Unread,
 		WithScope: in.withScope && in.Only == "" && len(in.Scope) > 0,
 	}
 	if in.Queue {
@@ -162,7 +164,24 @@ func Merge(c *app.Call, in MergeRequest) (*MergeResult, error) {
 		}
 		return merging.Queue(MergeCall(c, in.MergeMeans, conf), request)
 	}
-	return in.beginOrResume(c, request, conf)
+	result, err := in.beginOrResume(c, request, conf)
+	return result, in.meantBranch(c, err)
+}
+
+// meantBranch says how code lands on a branch, if a merge names one in place of its target.
+func (in MergeRequest) meantBranch(c *app.Call, err error) error {
+	if !codes.Has(err, codes.ThreadNotFound) || codes.Of(err).Facts().Text("threadId") != in.Target {
+		return err
+	}
+	repo, openErr := code.OpenRepo(c)
+	if openErr != nil {
+		return err
+	}
+	if tip, gitErr := repo.Branch(c.Context(), in.Target); gitErr != nil || tip == "" {
+		return err
+	}
+	line := "leslie land " + strings.Join(in.Sources, " ") + " --onto " + external.Word(in.Target)
+	return codes.Of(err).WithHint("'" + in.Target + "' is a branch of no thread: " + line + " lands code there").WithNext(line + " --dry-run")
 }
 
 // LandOnto lands the code of the only source on a branch of no thread, as the merge of a
@@ -178,7 +197,7 @@ func LandOnto(c *app.Call, in MergeRequest, branch, message string) (*MergeResul
 	}
 	return in.beginOrResume(c, merging.Request{
 		Target: in.Sources[0], Sources: in.Sources, Onto: branch, Message: message, Strategy: in.Strategy, Validate: in.Validate,
-		RequireApproval: in.RequireApproval, Only: merging.OnlyCode, Squash: in.Squash, Uncommitted: in.Uncommitted, Unread: in.Unread,
+		RequireApproval: in.RequireApproval, Only: merging.OnlyCode, Squash: in.Squash, Rebase: in.Rebase, Uncommitted: in.Uncommitted, Unread: in.Unread,
 	}, conf)
 }
 

@@ -43,8 +43,10 @@ type codeInputs struct {
 	was     git.Commit // the tip of the branch
 	tip     git.Commit // on which the merge is made: was, or a commit of the upstream behind that
 	forward *CodeForward
-	squash  bool
+	how     string // thread.LandedMerge, thread.LandedSquash or thread.LandedRebase
 	sources []codeSource
+	// picks has, for a rebase, the commits of the only source that land one by one.
+	picks   []codeSource
 	merges  map[[2]git.Commit]git.Merge
 	bases   map[thread.ThreadID]git.Commit // that take the place of git's merge base
 	began   map[thread.ThreadID]git.Commit // of the upstream, with which a source began
@@ -62,6 +64,7 @@ type codeSource struct {
 	tip git.Commit
 	// taken is the tip if that is not yet on the branch: its uncommitted work.
 	taken *git.Taken
+	base  git.Commit // of a commit that lands alone: the one before it
 }
 
 // versionKey is a file as the plan names it.
@@ -74,6 +77,8 @@ type versionKey struct {
 type codePlan struct {
 	// tree is the result; "" while a conflict is open.
 	tree string
+	// onto is the commit on which the last source was merged.
+	onto git.Commit
 	// changes is what it changes in the target, once there is a tree.
 	changes []PlannedFile
 	// unmerged has what git could not merge, by the plan's path, of the source that came
@@ -136,7 +141,7 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == in.branch && !w.Missing }); i >= 0 {
 		in.in = &worktrees[i].Worktree
 	}
-	in.was, in.squash = in.tip, codeRecord(p).Squash
+	in.was, in.how = in.tip, codeRecord(p).How()
 	for _, t := range sources {
 		if err := in.add(p, t, worktrees); err != nil {
 			return nil, err
@@ -144,6 +149,11 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	}
 	if err := in.moveForward(p); err != nil {
 		return nil, err
+	}
+	if in.how == thread.LandedRebase && len(in.sources) > 0 {
+		if err := in.pick(); err != nil {
+			return nil, err
+		}
 	}
 	if len(in.sources) == 0 {
 		return nil, nil
@@ -197,7 +207,7 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 	if err != nil {
 		return err
 	}
-	source := codeSource{party{Thread: t}, tip, nil}
+	source := codeSource{party: party{Thread: t}, tip: tip}
 	for _, w := range worktrees {
 		if p.looking || !worksIn(t, w) {
 			continue
@@ -232,13 +242,17 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 		return err
 	}
 	has, err := in.repo.Contains(in.ctx, in.tip, source.tip)
-	if err == nil && has { // unless what it brought was reverted
-		var base git.Commit
-		base, err = CodeBase(in.ctx, in.repo, t.OwnedCode(), in.branch, in.tip, source.tip)
-		has = base == ""
-	}
-	if err != nil || has {
+	if err != nil {
 		return err
+	}
+	base, err := CodeBase(in.ctx, in.repo, t.OwnedCode(), in.branch, in.tip, source.tip)
+	switch {
+	case err != nil:
+		return err
+	case has && base == "": // unless what it brought was reverted
+		return nil
+	case base == source.tip: // it has landed without its commits
+		return nil
 	}
 	in.sources = append(in.sources, source)
 	return in.warnRewritten(p, source)
@@ -317,6 +331,26 @@ func (in *codeInputs) moveForward(p *Planning) error {
 	return nil
 }
 
+// pick finds the commits of the only source that land one by one: its own that are no merges.
+// Without one there is nothing to merge.
+func (in *codeInputs) pick() error {
+	source := in.sources[0]
+	since, err := CodeBase(in.ctx, in.repo, source.OwnedCode(), in.branch, in.tip, source.tip)
+	if err != nil {
+		return err
+	}
+	commits, err := in.repo.Line(in.ctx, cmp.Or(since, in.tip), source.tip)
+	for _, c := range commits {
+		one := source
+		one.tip, one.base, one.Title = c.Commit, c.Parent, string(c.Commit)[:12]+" "+c.Subject
+		in.picks = append(in.picks, one)
+	}
+	if len(commits) == 0 {
+		in.sources = nil
+	}
+	return err
+}
+
 // dropLanded drops the sources that have no commits beyond where the branch moves.
 func (in *codeInputs) dropLanded() error {
 	for i := 0; i < len(in.sources); {
@@ -359,8 +393,11 @@ const maxUncommitted = 20
 // conflict: what comes after it depends on the answers.
 func (in *codeInputs) plan(decisions map[string]merge.Decision) (files []merge.Change, conflicts []merge.Conflict, made *codePlan, err error) {
 	made = &codePlan{unmerged: map[string]unmergedCode{}}
-	now, tree := in.tip, ""
-	for i, source := range in.sources {
+	now, tree, steps := in.tip, "", in.sources
+	if in.how == thread.LandedRebase {
+		steps = in.picks
+	}
+	for i, source := range steps {
 		merged, err := in.merged(now, source)
 		if err != nil {
 			return nil, nil, nil, err
@@ -382,13 +419,13 @@ func (in *codeInputs) plan(decisions map[string]merge.Decision) (files []merge.C
 		if tree, err = in.resolved(merged, plan); err != nil {
 			return nil, nil, nil, err
 		}
-		if i < len(in.sources)-1 {
-			if now, err = in.join(tree, now, source.tip); err != nil {
+		if i < len(steps)-1 {
+			if now, err = in.join(tree, now, source); err != nil {
 				return nil, nil, nil, err
 			}
 		}
 	}
-	made.tree = tree
+	made.tree, made.onto = tree, now
 	made.changes, err = in.changes(tree)
 	return files, conflicts, made, err
 }
@@ -398,14 +435,19 @@ func (in *codeInputs) merged(ours git.Commit, source codeSource) (git.Merge, err
 	if m, known := in.merges[key]; known {
 		return m, nil
 	}
-	base, err := CodeBase(in.ctx, in.repo, source.OwnedCode(), in.branch, ours, source.tip)
+	base, err := source.base, error(nil)
+	if in.how != thread.LandedRebase {
+		base, err = CodeBase(in.ctx, in.repo, source.OwnedCode(), in.branch, ours, source.tip)
+	}
 	if err != nil {
 		return git.Merge{}, err
 	}
-	if base == "" && in.squash { // the commits of others that it began with are not its own
+	if base == "" && in.how == thread.LandedSquash { // the commits of others that it began with are not its own
 		base = in.began[source.ID]
 	}
-	in.bases[source.ID] = base
+	if in.how != thread.LandedRebase {
+		in.bases[source.ID] = base
+	}
 	m, err := in.repo.MergeTree(in.ctx, in.in, base, ours, source.tip)
 	if err == nil {
 		err = in.read(m)
@@ -416,13 +458,18 @@ func (in *codeInputs) merged(ours git.Commit, source codeSource) (git.Merge, err
 	return m, err
 }
 
-// join returns a commit of what is merged so far, as the base of the next source.
-func (in *codeInputs) join(tree string, a, b git.Commit) (git.Commit, error) {
-	key := [3]string{tree, string(a), string(b)}
+// join returns a commit of what is merged so far, on which the next source is merged: of a
+// rebase a copy of the source's commit, or the same one again if that brings nothing.
+func (in *codeInputs) join(tree string, onto git.Commit, source codeSource) (c git.Commit, err error) {
+	key := [3]string{tree, string(onto), string(source.tip)}
 	if c, known := in.joined[key]; known {
 		return c, nil
 	}
-	c, err := in.repo.CommitTree(in.ctx, tree, []git.Commit{a, b}, "leslie: between two sources", "leslie")
+	if in.how == thread.LandedRebase {
+		c, err = in.repo.Copy(in.ctx, source.tip, tree, onto)
+	} else {
+		c, err = in.repo.CommitTree(in.ctx, tree, []git.Commit{onto, source.tip}, "leslie: between two sources", "leslie")
+	}
 	if err == nil {
 		in.joined[key] = c
 	}

@@ -45,10 +45,11 @@ func continues(ctx context.Context, repo *git.Repo, tip git.Commit, commit strin
 	return repo.Contains(ctx, tip, at)
 }
 
-// lastSquash is the last landing without the commits of the branch, nil if there is none.
+// lastSquash is the last landing without the commits of the branch themselves, nil if there is
+// none.
 func lastSquash(code *thread.Code) (last *thread.CodeLanded) {
 	for i := range code.Landed {
-		if code.Landed[i].How == thread.LandedSquash {
+		if how := code.Landed[i].How; how == thread.LandedSquash || how == thread.LandedRebase {
 			last = &code.Landed[i]
 		}
 	}

@@ -32,10 +32,9 @@ type CodeResult struct {
 	// Commit is the merge commit, null before there is one.
 	Commit *string `json:"commit"`
 	// Landed: the branch has it.
-	Landed bool `json:"landed"`
-	Files  int  `json:"files"` // that change, while no conflict is open
-	// Squash: the commit has only the target's as its parent.
-	Squash bool `json:"squash,omitempty"`
+	Landed bool   `json:"landed"`
+	Files  int    `json:"files"` // that change, while no conflict is open
+	How    string `json:"how"`   // merge, squash or rebase
 	// Forward says that the branch moves forward to commits of its upstream first, which the
 	// sources began with; nil if it does not.
 	Forward *CodeForward `json:"forward,omitempty"`
@@ -65,7 +64,7 @@ func codeResult(p *Planning) *CodeResult {
 	c := codeRecord(p)
 	switch {
 	case c.Landed:
-		d := &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles, Squash: c.Squash, Taken: p.taken}
+		d := &CodeResult{Branch: c.Landing.Branch, Old: c.Landing.Old, Commit: &c.Landing.New, Landed: true, Files: p.landedFiles, How: c.How(), Taken: p.taken}
 		if p.inputs != nil && p.inputs.code != nil {
 			d.Forward = p.inputs.code.forward
 		}
@@ -74,7 +73,7 @@ func codeResult(p *Planning) *CodeResult {
 		return nil
 	}
 	in := p.inputs.code
-	return &CodeResult{Branch: in.branch, Old: string(in.was), Forward: in.forward, Files: len(p.planned.code.changes), Squash: c.Squash, Worktree: p.moves, Taken: p.taken}
+	return &CodeResult{Branch: in.branch, Old: string(in.was), Forward: in.forward, Files: len(p.planned.code.changes), How: c.How(), Worktree: p.moves, Taken: p.taken}
 }
 
 // land makes the merge commit and moves the target's branch to it. Until the session ends,
@@ -185,7 +184,7 @@ func (a *application) commitCode() (thread.CodeLanding, error) {
 	for _, s := range in.sources {
 		landing.Sources = append(landing.Sources, thread.CodeLandingSource{ThreadID: s.ID, Tip: string(s.tip), Base: string(in.bases[s.ID])})
 	}
-	commit, err := in.commit(a.planned.code.tree, codeRecord(a.Planning).Squash, in.message(a.record), a.call.Actor)
+	commit, err := in.commit(a.planned.code, in.message(a.record), a.call.Actor)
 	landing.New = string(commit)
 	return landing, err
 }
@@ -214,15 +213,18 @@ func (in *codeInputs) message(m thread.Merge) (text string) {
 }
 
 // commit makes a commit of the merged tree on top of the target, and of the sources unless
-// squash.
-func (in *codeInputs) commit(tree string, squash bool, message, actor string) (git.Commit, error) {
+// their commits are left out. Of a rebase it is the last copy, with its own message.
+func (in *codeInputs) commit(made *codePlan, message, actor string) (git.Commit, error) {
+	if in.how == thread.LandedRebase {
+		return in.join(made.tree, made.onto, in.picks[len(in.picks)-1])
+	}
 	parents := []git.Commit{in.tip}
 	for _, s := range in.sources {
-		if !squash {
+		if in.how == thread.LandedMerge {
 			parents = append(parents, s.tip)
 		}
 	}
-	return in.repo.CommitTree(in.ctx, tree, parents, message, actor)
+	return in.repo.CommitTree(in.ctx, made.tree, parents, message, actor)
 }
 
 // keepBases keeps the bases that no branch need have, for a merge after an undo.
@@ -292,11 +294,7 @@ func (a *application) recordLanded(st *thread.State, stamp thread.Stamp) error {
 	if !code.Landed {
 		return nil
 	}
-	how := thread.LandedMerge
-	if code.Squash {
-		how = thread.LandedSquash
-	}
-	return st.RecordLanding(a.record, *code.Landing, how, stamp)
+	return st.RecordLanding(a.record, *code.Landing, code.How(), stamp)
 }
 
 // pendingRef keeps the commit of a merge into a thread until the merge has ended, or the

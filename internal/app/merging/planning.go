@@ -61,8 +61,8 @@ func newPlanning(c Call, r Request) *Planning {
 	if p.record.Strategy == "" {
 		p.record.Strategy = thread.Interactive
 	}
-	if r.Only != "" || r.WithScope || r.Squash || r.Message != "" || r.Uncommitted == TakeUncommitted {
-		p.record.Code = &thread.MergeCode{Only: r.Only, WithScope: r.WithScope, Squash: r.Squash, Message: r.Message}
+	if r.Only != "" || r.WithScope || r.Squash || r.Rebase || r.Message != "" || r.Uncommitted == TakeUncommitted {
+		p.record.Code = &thread.MergeCode{Only: r.Only, WithScope: r.WithScope, Squash: r.Squash, Rebase: r.Rebase, Message: r.Message}
 		if r.Uncommitted == TakeUncommitted {
 			p.record.Code.Uncommitted = r.Uncommitted
 		}

@@ -40,6 +40,7 @@ func differingOptions(m thread.Merge, r Request) (out []string) {
 		{"scope", !slices.Equal(m.Scope, r.Scope.Strings()) || code.WithScope != r.WithScope},
 		{"only", code.Only != r.Only},
 		{"squash", r.Squash && !code.Squash},
+		{"rebase", r.Rebase && !code.Rebase},
 		{"message", r.Message != "" && r.Message != code.Message},
 		{"strategy", r.Strategy != "" && r.Strategy != m.Strategy},
 		{"uncommitted", r.Uncommitted == TakeUncommitted && code.Uncommitted != r.Uncommitted},

@@ -122,7 +122,7 @@ type Request struct {
 	RequireApproval bool
 	Only            string // OnlyCode, OnlyArtifacts, or "" for both
 	WithScope       bool   // merge code although Scope selects artifacts
-	Squash          bool   // of code: see thread.MergeCode
+	Squash, Rebase  bool   // of code: see thread.MergeCode
 	Uncommitted     string // of the sources' code: TakeUncommitted, else it is refused
 	Unread          string // of what the sources' agents were told: LeaveUnread, else it is refused
 }

@@ -80,7 +80,7 @@ func (v *validation) code(command, artifacts string) error {
 	}
 	var commit git.Commit
 	if in := v.inputs.code; in != nil {
-		commit, err = in.commit(v.planned.code.tree, codeRecord(v.Planning).Squash, "Merge into "+string(target.ID)+", to be validated", v.call.Actor)
+		commit, err = in.commit(v.planned.code, "Merge into "+v.record.Into()+", to be validated", v.call.Actor)
 	} else {
 		commit = git.Commit(codeRecord(v.Planning).Landing.New)
 	}

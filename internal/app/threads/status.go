@@ -49,6 +49,7 @@ func Summary(c *app.Call, _ SummaryRequest) (*SummaryResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	dropLanded(waiting)
 	d.Waiting, d.WaitingMore = waiting.Items, waiting.More
 	if c.ByPerson() {
 		if w, tracked := code.StoreTracked(c); tracked {

@@ -6,6 +6,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/app/merges"
 	"leslie/internal/scope"
 	"leslie/thread"
@@ -13,8 +14,8 @@ import (
 
 // AgentFolder is the folder in which a thread's agent works.
 func AgentFolder(c *app.Call, t thread.Thread) string {
-	if code := contextCode(c, t); code != nil && code.State == thread.CodeReady {
-		return code.Folder
+	if owned := contextCode(c, t); owned != nil && owned.State == thread.CodeReady {
+		return owned.Folder
 	}
 	return c.Project().Root()
 }
@@ -43,6 +44,22 @@ func dropIdle(w *app.WaitingList) error {
 	}, ids...)
 	w.Items = slices.DeleteFunc(w.Items, func(item app.WaitingItem) bool { return item.Kind == app.WaitingUnmerged && idle[item.ThreadID] })
 	return err
+}
+
+// dropLanded removes the listed threads whose code has landed without leslie, or that have none
+// of their own; what git cannot say soon stays.
+func dropLanded(w *app.WaitingList) {
+	var ids []string
+	for _, item := range w.Items {
+		if item.Kind == app.WaitingLand {
+			ids = append(ids, item.ID)
+		}
+	}
+	landed := map[string]bool{}
+	for _, id := range code.Landed(w.C, ids) {
+		landed[string(id)] = true
+	}
+	w.Items = slices.DeleteFunc(w.Items, func(item app.WaitingItem) bool { return item.Kind == app.WaitingLand && landed[item.ID] })
 }
 
 // differ reports whether two versions differ. Errors: those of reading.

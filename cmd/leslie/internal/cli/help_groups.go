@@ -22,7 +22,7 @@ func HelpGroups() []helpGroup {
 		{"Share", "reference inject comment comments review publish remote"},
 		{"Decide", "transfer approvals approve deny revoke can ask answer questions"},
 		{"Merge", "land merge pull merge-file"},
-		{"Finish", "done cancel suspend resume archive reopen lifecycle"},
+		{"Finish", "done drop cancel suspend resume archive reopen lifecycle"},
 		{"Go back", "undo redo checkpoint rollback"},
 		{"Help", "config completion doctor explain version"},
 	}

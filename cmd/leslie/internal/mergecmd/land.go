@@ -1,6 +1,8 @@
 package mergecmd
 
 import (
+	"strings"
+
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/landing"
@@ -37,7 +39,7 @@ func landedText(p *page.Page, i *landing.Item) {
 	case i.Status == merging.Merged:
 		p.Line("landed %s on %s: %s %s%s", i.ThreadID, i.Branch, commitWord(i), (*i.Commit)[:12], amountText(i))
 	case i.Status == merging.Planned:
-		p.Line("would land %s on %s: %s%s%s", i.ThreadID, i.Branch, commitWord(i), amountText(i), openText(i))
+		p.Line("would land %s on %s: %s%s%s", i.ThreadID, i.Branch, strings.TrimSuffix(commitWord(i), ", up to"), amountText(i), openText(i))
 	default:
 		MergeText{MergeResult: i.Merge}.Text(p)
 	}
@@ -60,8 +62,11 @@ func landedText(p *page.Page, i *landing.Item) {
 
 // commitWord is what a landing puts on the branch.
 func commitWord(i *landing.Item) string {
-	if i.Squash {
+	switch i.How {
+	case thread.LandedSquash:
 		return "one commit"
+	case thread.LandedRebase:
+		return "its commits, up to"
 	}
 	return "merge commit"
 }
@@ -89,16 +94,18 @@ func Land() *cli.Command {
 		Name: "land", Summary: "bring the code of a thread to the branch from which it began", Writes: true,
 		NotBatchable: true,
 		Hint:         cli.Hint{When: cli.Bringing, Line: "land ID"},
-		Detail: "A worktree that has the branch checked out moves along; nothing is fetched or pushed. A thread that has the " +
-			"branch gets the artifacts, too. A conflict leaves the landing pending (T301): resolve it, then the same line " +
-			"again. Then the thread is completed, and its worktree and the branch that leslie made go. An agent needs the " +
-			"capability land, or a person's approval.",
+		Detail: "A worktree that has the branch checked out moves along; a thread that has it gets the artifacts, too. " +
+			"A conflict leaves the landing pending (T301): resolve it, then the same line again. Then the thread is " +
+			"completed, and its worktree and the branch that leslie made go. An agent needs the capability land, or a " +
+			"person's approval.",
 		Example:  "leslie land thread-a1b2c3d4",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: append([]cli.Flag{
-			cli.Toggle("ready", "all that is completed, passes its checks and has not landed"),
+			cli.Toggle("ready", "all that is completed and passes its checks"),
 			cli.NewFlag("onto", cli.AnyText("B"), "another branch"),
-			cli.Toggle("squash", "make one ordinary commit of it, not a merge commit"),
+			cli.Toggle("merge", "make a merge commit (default: code.land, else this)"),
+			cli.Toggle("squash", "make one ordinary commit of it"),
+			cli.Toggle("rebase", "put its own commits on top of the branch"),
 			cli.NewFlag("message", cli.AnyText("M"), "of the commit (default: title and intent)"),
 			cli.Toggle("keep", "leave thread, worktree and branch as they are"),
 			cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "uncommitted files (default refuse)"),
@@ -112,9 +119,18 @@ func Land() *cli.Command {
 
 func runLand(c *cli.Call) (cli.Data, error) {
 	in := landing.Request{
-		Threads: c.Flags.Args().Slice(), Ready: c.On("ready"), Onto: c.Text("onto"), Squash: c.On("squash"),
+		Threads: c.Flags.Args().Slice(), Ready: c.On("ready"), Onto: c.Text("onto"),
 		Message: c.Text("message"), Keep: c.On("keep"), DryRun: c.On("dry-run"), Uncommitted: c.Text("uncommitted"),
 		Unread: c.Text("unread"), Strategy: thread.Strategy(c.Text("conflict-strategy")), MergeMeans: mergeMeans(c),
+	}
+	for _, how := range []string{thread.LandedMerge, thread.LandedSquash, thread.LandedRebase} {
+		switch {
+		case !c.On(how):
+		case in.How != "":
+			c.Fault("--"+how, "", "--"+how+" cannot be used with --"+in.How)
+		default:
+			in.How = how
+		}
 	}
 	if len(in.Threads) == 0 && !in.Ready {
 		in.Threads = []string{c.TargetThread()}

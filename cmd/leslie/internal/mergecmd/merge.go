@@ -270,7 +270,7 @@ func commitFlags() []cli.Flag {
 		cli.NewFlag("agent", cli.AnyText("NAME|CMD").Offering(cli.AgentNames), "the agent or command that resolves"),
 		cli.NewFlag("agent-timeout", cli.ADuration(), "how long the agent may take per file (default 300s)"),
 		cli.NewFlag("validate", cli.AnyText("CMD"),
-			"a command that must succeed in a copy of the target with the result"),
+			"a command that must succeed on the result"),
 	}
 }
 

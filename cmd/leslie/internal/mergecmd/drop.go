@@ -1,0 +1,107 @@
+package mergecmd
+
+import (
+	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app/landing"
+	"leslie/internal/screen"
+)
+
+// dropText is what went, or would go.
+type dropText struct {
+	*landing.DropResult
+	seen bool // the person has seen what would go
+}
+
+func (d dropText) Text(p *page.Page) {
+	for _, i := range d.Items {
+		switch {
+		case d.Dropped:
+			droppedText(p, i)
+		case !d.seen:
+			p.Line("%s", wouldDrop(i))
+		}
+	}
+	if !d.Dropped {
+		p.Line("nothing was changed; --yes drops it")
+	}
+}
+
+func droppedText(p *page.Page, i *landing.DroppedItem) {
+	if len(i.Back) == 0 {
+		p.Line("nothing to drop: %s is %s", i.ThreadID, i.Status)
+		return
+	}
+	p.Line("dropped %s", i.ThreadID)
+	if i.Ref != "" {
+		p.Line("  kept what is on no other branch as %s", i.Ref)
+	}
+	if i.Kept != "" {
+		p.Line("  left: %s", i.Kept)
+	}
+	for _, line := range i.Back {
+		p.Line("  to bring it back: %s", line)
+	}
+}
+
+// wouldDrop says what would go with a thread.
+func wouldDrop(i *landing.DroppedItem) string {
+	text := string(i.ThreadID) + "  " + i.Title + ": " + string(i.Status)
+	if i.Running {
+		text += ", its agent runs"
+	}
+	if changes := page.ChangesText(i.Changes); changes != "" {
+		text += "; " + changes
+	}
+	if i.Worktree != nil {
+		text += "; its worktree " + *i.Worktree + " and its branch " + page.OrZero(i.Branch) + " go"
+	}
+	return text
+}
+
+// Drop is the command leslie drop.
+func Drop() *cli.Command {
+	return &cli.Command{
+		Name: "drop", Summary: "throw threads away: cancel and archive them, remove their worktrees and branches",
+		Writes: true, NotBatchable: true, Unrecorded: true,
+		Hint: cli.Hint{When: cli.Ending, Line: "drop ID --yes"},
+		Detail: "It shows what would go, and asks you; --yes asks nobody. A run is stopped. The worktree and the branch that " +
+			"leslie made go; a ref, named in the answer, keeps what is on no other branch, and the answer has the lines that " +
+			"bring it back. Artifacts stay in the archive. An agent may drop what it spawned or holds.",
+		Example:  "leslie drop thread-a1b2c3d4",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Many: true}},
+		Flags:    []cli.Flag{cli.Toggle("yes", "drop without asking")},
+		Run:      runDrop,
+	}
+}
+
+func runDrop(c *cli.Call) (cli.Data, error) {
+	in := landing.DropRequest{Threads: c.Flags.Args().Slice(), Yes: c.On("yes")}
+	c.CheckRequest(in.Faults, map[string]string{"Threads": "ID"})
+	d, err := cli.UseCase(c, landing.Drop, in)
+	if err != nil {
+		return nil, err
+	}
+	shown := dropText{DropResult: d}
+	if in.Yes || !c.CanPrompt() {
+		return shown, nil
+	}
+	p := c.Prompt()
+	for _, i := range d.Items {
+		p.Say("%s", wouldDrop(i))
+	}
+	answer, ok := p.Pick(cli.Menu{Question: "Drop it?", Choices: []screen.Choice{
+		{Word: WordYes, Key: "y", About: "throw it away; the answer says how to bring it back"},
+		{Word: WordNo, Key: "n", About: "leave everything as it is"},
+	}})
+	if !ok {
+		return shown, c.Interrupted()
+	}
+	if shown.seen = true; answer == WordYes {
+		in.Yes = true
+		if shown.DropResult, err = cli.UseCase(c, landing.Drop, in); err != nil {
+			return nil, err
+		}
+	}
+	return shown, nil
+}

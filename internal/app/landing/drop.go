@@ -1,0 +1,202 @@
+package landing
+
+import (
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/app/runs"
+	"leslie/internal/app/threads"
+	"leslie/internal/fact"
+	"leslie/thread"
+)
+
+// DropRequest throws threads away.
+type DropRequest struct {
+	Threads []string
+	Yes     bool // do it; otherwise the answer says what would go
+}
+
+// Faults returns what is wrong with the request.
+func (in DropRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	k.Ids("Threads", in.Threads...)
+	if len(in.Threads) == 0 {
+		k.Add("Threads", "", "is missing")
+	}
+	return k.Faults
+}
+
+// DropResult says what went, or would go.
+type DropResult struct {
+	Dropped bool           `json:"dropped"`
+	Items   []*DroppedItem `json:"items"`
+	app.Change
+}
+
+// DroppedItem is a thread that is thrown away.
+type DroppedItem struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Title    string          `json:"title"`
+	Status   thread.Status   `json:"status"` // before
+	// Running: an agent runs on it, and is stopped.
+	Running  bool    `json:"running,omitempty"`
+	Branch   *string `json:"branch"`   // of its code, null for none
+	Worktree *string `json:"worktree"` // that leslie made, and removes
+	// Changes is how much of its code would be lost elsewhere; nil if git cannot say it.
+	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// Ref keeps the commits of the branch and what was not committed.
+	Ref string `json:"ref,omitempty"`
+	// Kept says why its worktree or branch stays.
+	Kept string `json:"kept,omitempty"`
+	// Back has the lines that bring it back, in their order.
+	Back []string `json:"back,omitempty"`
+}
+
+// Drop throws threads away: it stops the run of each, cancels it, removes its worktree and the
+// branch that leslie made, and archives it. A ref keeps what is on no other branch. Repeated, it
+// finishes what a killed call has begun. Errors: T101, T105, T402 for an agent that neither
+// spawned nor holds a thread; T903 for a thread with others below it that go on and are not
+// dropped; those of stopping a run, of code.Remove and of a write: then what the answer names is
+// gone.
+func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
+	if err := app.Refused(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	d := &DropResult{Items: []*DroppedItem{}}
+	if !in.Yes {
+		c.ReadOnly()
+	}
+	all, err := dropped(c, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		item := &DroppedItem{ThreadID: t.ID, Title: t.Title, Status: t.Status, Running: t.LastRun().Going()}
+		if owned := t.OwnedCode(); owned != nil {
+			item.Branch = app.OrNull(t.Branch)
+			if owned.Made.Worktree && owned.State != thread.CodeRemoved {
+				item.Worktree = app.OrNull(code.WorktreeDir(c, t))
+			}
+			item.Changes = code.AmountOf(c, t.ID)
+		}
+		d.Items = append(d.Items, item)
+	}
+	if !in.Yes {
+		return d, nil
+	}
+	for i, t := range all {
+		err := drop(c, t, d.Items[i])
+		d.Changed = d.Changed || c.Changed()
+		if err != nil {
+			return nil, err
+		}
+	}
+	d.Dropped = true
+	return d, nil
+}
+
+// dropped finds the threads, those below others first. Errors: see Drop.
+func dropped(c *app.Call, in DropRequest) (all []thread.Thread, err error) {
+	_, err = c.View(func(s *thread.State) error {
+		all = nil
+		for _, id := range in.Threads {
+			t, err := s.Thread(id)
+			if err == nil {
+				err = s.MayDrop(t, c.Speaking(s, c.Operation()))
+			}
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == t.ID }) {
+				all = append(all, t)
+			}
+		}
+		for _, t := range all {
+			open := slices.DeleteFunc(s.OpenChildren(t.ID), func(id thread.ThreadID) bool {
+				return slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == id })
+			})
+			if len(open) > 0 {
+				return codes.InvalidArgument.New(fact.Of("reason", "threads below '"+string(t.ID)+"' go on: "+app.Joined(open)), fact.Of("threadId", t.ID), fact.Of("children", open)).
+					WithHint("Drop them too, by naming them first").WithNext("leslie list --tree")
+			}
+		}
+		slices.SortStableFunc(all, func(a, b thread.Thread) int { return depth(s, b) - depth(s, a) })
+		return nil
+	})
+	return all, err
+}
+
+// depth is how many threads are above a thread.
+func depth(s *thread.State, t thread.Thread) (n int) {
+	for t.ParentID != "" {
+		n++
+		t, _ = s.Threads.Peek(string(t.ParentID))
+	}
+	return n
+}
+
+// drop throws one thread away.
+func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
+	// Each step is an operation of its own. back is the line that takes it back, if that succeeds.
+	step := func(command, back string, do func(*app.Call) error) error {
+		call := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: command, LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+		err := do(call)
+		c.Include(call)
+		if err == nil && back == "" {
+			back = "leslie undo " + string(call.Operation().Operation)
+		}
+		if err == nil {
+			item.Back = append([]string{back}, item.Back...)
+		}
+		return err
+	}
+	lifecycle := func(action thread.Action, back string) error {
+		return step(string(action), back, func(call *app.Call) error {
+			_, err := threads.Lifecycle(call, threads.LifecycleRequest{Thread: string(t.ID), Action: action, Reason: "dropped"})
+			return err
+		})
+	}
+	id := string(t.ID)
+	if item.Running {
+		if err := step("run stop", "leslie run "+id, func(call *app.Call) error {
+			_, err := runs.RunStop(call, runs.RunStopRequest{Thread: id, Now: true})
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if !t.Status.Terminated() {
+		if err := lifecycle(thread.Cancel, "leslie reopen "+id); err != nil {
+			return err
+		}
+	}
+	if owned := t.OwnedCode(); owned != nil && owned.State != thread.CodeRemoved && owned.State != thread.CodeLost {
+		if err := step("code remove", "leslie code restore "+id, func(call *app.Call) error { return item.removeCode(call, t) }); err != nil {
+			return err
+		}
+	}
+	if t.Status != thread.Archived {
+		if err := lifecycle(thread.Archive, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeCode removes the worktree and the branch that leslie made.
+func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) error {
+	removed, err := code.Remove(c, code.RemoveRequest{Thread: string(t.ID), DropBranch: true})
+	if err != nil {
+		return err
+	}
+	item.Ref = removed.Ref
+	switch {
+	case removed.State == nil:
+		item.Kept = "leslie did not make its worktree and its branch"
+	case removed.BranchKept:
+		item.Kept = "the branch " + removed.Branch + ", which leslie did not make or somebody else has checked out"
+	}
+	return nil
+}
