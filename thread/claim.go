@@ -234,5 +234,6 @@ func (s *State) claimed(t Thread, held *Claim, stamp Stamp) error {
 	if stamp.ByPerson() || s.leads(t, stamp) {
 		return err.WithHint("Wait, or take it over with all that is done: leslie claim " + string(t.ID) + " --take-over --reason TEXT")
 	}
-	return err
+	return err.WithHint("Take other work or wait; " + held.Holder + " gives it back with leslie release " + string(t.ID) +
+		", and a person takes it over with leslie claim " + string(t.ID) + " --take-over --reason TEXT")
 }

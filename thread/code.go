@@ -385,6 +385,11 @@ func landedBack(before, after, now json.RawMessage) (back json.RawMessage, ok bo
 		return nil, false
 	}
 	at[0].Landed = was[0].Landed
+	if r := at[0].Removed; r != nil && r.Landed && !at[0].LandedAt(r.Tip) { // what was removed is nowhere else any more
+		removed := *r
+		removed.Landed = false
+		at[0].Removed = &removed
+	}
 	if !bytes.Equal(encode(was[0].Base), encode(is[0].Base)) {
 		at[0].Base = was[0].Base
 	}

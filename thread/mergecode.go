@@ -123,11 +123,13 @@ func (s *State) BranchOwner(branch string) (owner Thread, ok bool) {
 }
 
 // ToLand returns the completed threads whose code has not landed, as far as it is recorded, and
-// that no merge has as its source, ordered as in a list.
+// that no merge has as its source, ordered as in a list. Where the worktree was removed, code
+// restore comes first.
 func (s *State) ToLand() []Thread {
 	return slices.DeleteFunc(s.ThreadsWithCode(), func(t Thread) bool {
 		code := t.OwnedCode()
-		return t.Status != Completed || code.State != CodeReady || !code.Made.Branch || code.Left != nil && code.Left.NoCommits ||
+		here := code.State == CodeReady || code.State == CodeRemoved && !code.Spent()
+		return t.Status != Completed || !here || !code.Made.Branch || code.Left != nil && code.Left.NoCommits ||
 			slices.ContainsFunc(code.Landed, func(l CodeLanded) bool { return !l.Pulled }) ||
 			slices.ContainsFunc(s.MergesOf(t.ID), func(m Merge) bool { return slices.Contains(m.Sources, t.ID) })
 	})

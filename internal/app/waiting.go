@@ -191,7 +191,11 @@ func (w *WaitingList) stalled(s *thread.State) {
 // not listed as unmerged.
 func (w *WaitingList) toLand(s *thread.State) {
 	for n, t := range s.ToLand() {
-		w.add(n, WaitingItem{WaitingLand, string(t.ID), t.ID, t.Title, "leslie land " + string(t.ID)})
+		next := "leslie land " + string(t.ID)
+		if t.OwnedCode().State == thread.CodeRemoved {
+			next = "leslie code restore " + string(t.ID)
+		}
+		w.add(n, WaitingItem{WaitingLand, string(t.ID), t.ID, t.Title, next})
 		if parent, _ := s.Threads.Peek(string(t.ParentID)); parent.OwnedCode() != nil {
 			w.Items = slices.DeleteFunc(w.Items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged && item.ThreadID == t.ID })
 		}

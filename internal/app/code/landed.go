@@ -10,13 +10,12 @@ import (
 	"leslie/thread"
 )
 
-// This file decides whether code has landed. The content decides: a squash on a forge or by
-// a person leaves no commit of the branch in its target, and yet merging the branch there
-// would change nothing.
+// This file decides whether code has landed. The content decides: a squash or a rebase on a forge
+// or by a person leaves no commit of the branch in its target.
 
 // hasLanded reports whether what a branch brings is also elsewhere: merged by leslie, or in
-// the branch from which it started, as commits or only as content. False where git cannot
-// say it.
+// the branch from which it started or an upstream of that, as it was fetched last: as commits, or
+// only as content. False where git cannot say it.
 func hasLanded(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit) (bool, error) {
 	code := t.OwnedCode()
 	if code.LandedAt(string(tip)) || code.Target == "" {
@@ -30,10 +29,37 @@ func hasLanded(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Com
 		return has, err
 	}
 	found, err := mergeOf(ctx, repo, nil, code, tip, app.BranchOf(code.Target), target)
+	if err == nil && !found.nothing {
+		found.nothing, err = broughtTo(ctx, repo, t, tip, target)
+	}
 	if codes.Has(err, codes.UntrustedGitConfig) || codes.Has(err, codes.GitUnavailable) {
 		return false, nil
 	}
 	return found.nothing, err
+}
+
+// broughtTo reports whether commits of a branch's target, or of the target's upstreams, bring what
+// the branch brings, although a merge would still change something: because the same lines were
+// changed again since, or it was only fetched.
+func broughtTo(ctx context.Context, repo *git.Repo, t thread.Thread, tip, target git.Commit) (bool, error) {
+	if brought, err := repo.Brought(ctx, tip, target); err != nil || brought {
+		return brought, err
+	}
+	branch := app.BranchOf(t.OwnedCode().Target)
+	upstreams, err := repo.Upstreams(ctx, branch)
+	for _, upstream := range upstreams[branch] {
+		if err != nil || upstream == "" || upstream == target {
+			continue
+		}
+		has, containsErr := repo.Contains(ctx, upstream, tip)
+		if containsErr != nil || has {
+			return has, containsErr
+		}
+		if has, err = repo.Brought(ctx, tip, upstream); err == nil && has {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // landed is hasLanded of an item with a head, false for what is not known.

@@ -143,6 +143,9 @@ func (item *Item) predict(ctx context.Context, repo *git.Repo, head, target git.
 	case item.beyond > 0:
 		found.nothing, err = repo.SameTree(ctx, string(head), string(target))
 	}
+	if err == nil && item.beyond > 0 && !found.nothing && !code.TakenBack(string(head)) {
+		found.nothing, err = broughtTo(ctx, repo, item.owner, head, target)
+	}
 	if codes.Has(err, codes.UntrustedGitConfig) {
 		return nil
 	}

@@ -13,7 +13,8 @@ import (
 
 // UndoRequest undoes one operation.
 type UndoRequest struct {
-	// Operation is its id or a prefix of it; "": the caller's newest one that is not undone.
+	// Operation is its id or a prefix of it; "": the caller's newest one that is not undone, and
+	// where that removed the worktree of code that had landed, the landing.
 	Operation string
 	DryRun    bool // only say what would be done
 }
@@ -57,11 +58,14 @@ func Undo(c *app.Call, in UndoRequest) (*UndoResult, error) {
 	}
 	if in.Operation == "" {
 		op, err := ownToUndo(c)
+		if err == nil {
+			op, err = withLanding(c, op)
+		}
 		if err != nil {
 			return nil, err
 		}
 		data, err := NewUndoing(c, op, in.DryRun).Run()
-		return data, tellWhich(c, op, err)
+		return data, tellWhich(op, err)
 	}
 	named, w, err := FindOperation(c, in.Operation)
 	op := named
@@ -111,18 +115,15 @@ func Redo(c *app.Call, in RedoRequest) (*UndoResult, error) {
 	}
 	u.result.Command = u.first.Command
 	data, err := u.Run()
-	return data, tellWhich(c, undo, err)
+	return data, tellWhich(undo, err)
 }
 
 // tellWhich adds to a T110 which operation leslie chose.
-func tellWhich(c *app.Call, op thread.Operation, err error) error {
+func tellWhich(op thread.Operation, err error) error {
 	if !codes.Has(err, codes.UndoConflict) {
 		return err
 	}
 	e := codes.Of(err)
-	if landing := landingBefore(c, op); landing != "" {
-		e = e.WithHint("leslie undo " + string(landing) + " takes back the landing after which it was removed; " + e.Hint())
-	}
 	next := e.Next()
 	if history := "leslie history"; !slices.Contains(next, history) {
 		next = append(next, history)

@@ -53,19 +53,21 @@ func landedBy(op thread.Operation) *thread.Merge {
 	return nil
 }
 
-// landingBefore returns the newest landing of a thread's code before an operation that removed
-// its worktree, "" for none.
-func landingBefore(c *app.Call, op thread.Operation) thread.OperationID {
+// withLanding returns the landing after which an operation removed the thread's worktree, which
+// itself cannot be undone; the operation where there is none. Errors: T509.
+func withLanding(c *app.Call, op thread.Operation) (thread.Operation, error) {
 	if op.Command != "code remove" || op.ThreadID == "" {
-		return ""
+		return op, nil
 	}
+	undone := map[thread.OperationID]bool{}
 	found, ok, err := c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
-		return o.Seq < op.Seq && o.Concerns(op.ThreadID) && landedBy(o) != nil
+		undone[o.Undoes] = true
+		return o.Seq < op.Seq && o.Actor == op.Actor && o.Concerns(op.ThreadID) && landedBy(o) != nil && !undone[o.ID]
 	}, string(op.ThreadID))
 	if err != nil || !ok {
-		return ""
+		return op, err
 	}
-	return found.ID
+	return found, nil
 }
 
 // landedAgain is the line that makes such a merge anew.

@@ -216,8 +216,9 @@ func (d *DiffResult) find(c *app.Call, in DiffRequest) (owner thread.Thread, err
 			d.To, err = app.FindVersion(s, in.To)
 		case d.From.Kind == app.CurrentVersion:
 			d.To = d.From
-			owner, _ = s.Threads.Get(string(d.To.ThreadID))
-			d.From, err = app.InheritedOf(s, d.To.ThreadID)
+			if owner, err = s.Thread(string(d.To.ThreadID)); err == nil {
+				d.From, err = app.InheritedOf(s, d.To.ThreadID)
+			}
 		case d.From.Kind == app.MergeVersion:
 			d.To = d.From
 			d.From, err = app.FindVersion(s, string(d.To.ThreadID))

@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"leslie/codes"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/merge"
 	"leslie/store"
@@ -435,7 +437,7 @@ func (c choosing) answers() ([]Answer, error) {
 		} else if path {
 			reason = "every conflict of " + quoted(c.About) + " is resolved already"
 		}
-		return nil, c.noChoice(reason).WithHint("Pass --all to replace earlier answers, or name a CONFLICT")
+		return nil, c.noChoice(reason).WithHint("To replace the answer: leslie merge resolve " + string(c.record.ID) + " " + external.Word(found[0].Path) + " --take " + cmp.Or(c.Take, "SIDE") + " --all, or name a CONFLICT")
 	}
 	return answers(open...), nil
 }

@@ -127,7 +127,8 @@ func present(p *Planning, found thread.MergeParties) error {
 		if c == nil || p.looking || ownsCode(t) {
 			continue
 		}
-		if t.ID != found.Target.ID && c.Spent() || t.ID == found.Target.ID && !slices.ContainsFunc(found.Sources, ownsCode) {
+		switch source := t.ID != found.Target.ID || p.record.Onto != ""; {
+		case source && c.Spent(), p.record.Onto != "" && c.State == thread.CodeRemoving, !source && !slices.ContainsFunc(found.Sources, ownsCode):
 			continue
 		}
 		return away(p, t, c.State)
@@ -148,6 +149,9 @@ func away(p *Planning, t thread.Thread, state thread.CodeState) error {
 		back += " with leslie code restore " + string(t.ID)
 	}
 	hint := back + ", or merge without code: --only artifacts"
+	if p.record.Onto != "" {
+		hint, next = back+", then land it again", []string{"leslie code restore " + string(t.ID)}
+	}
 	if p.recorded {
 		hint, next = back+", or abort the merge", append(next, "leslie merge status "+string(p.record.ID))
 	}

@@ -64,6 +64,9 @@ func (s View) Titles() map[string]string {
 // Target returns the thread into which the session merges.
 func (s View) Target() thread.ThreadID { return s.record.Target }
 
+// Into names where the merge goes: the target, or the branch on which that lands.
+func (s View) Into() string { return s.record.Into() }
+
 // Sources returns the threads from which the session merges, in the order of the merge.
 func (s View) Sources() []thread.ThreadID { return s.record.Sources }
 

@@ -277,7 +277,7 @@ func (p *Planning) conflictError() error {
 	if p.recorded {
 		facts = append(facts, fact.Of("mergeId", p.record.ID))
 	}
-	facts = append(facts, fact.Of("target", p.record.Target), fact.Of("conflicts", open), fact.Of("total", total), fact.Of("truncated", truncated))
+	facts = append(facts, fact.Of("target", p.record.Into()), fact.Of("conflicts", open), fact.Of("total", total), fact.Of("truncated", truncated))
 	if p.reused > 0 {
 		facts = append(facts, fact.Of("reused", p.reused))
 	}
@@ -304,11 +304,16 @@ func (p *Planning) conflictError() error {
 	}
 	if total == 0 {
 		return err.WithHint("Every conflict has its decision from the merge that was undone: apply them with leslie merge continue "+id+
-			", decide again with leslie merge resolve "+id+" CONFLICT --take SIDE, or drop them with leslie merge abort "+id).
+			", decide again with leslie merge resolve "+id+" "+external.Word(p.plan.Conflicts[0].Path)+" --take SIDE --all, or drop them with leslie merge abort "+id).
 			WithNext("leslie merge status "+id, "leslie merge list")
 	}
-	return err.WithHint("Use --conflict-strategy or resolve manually: leslie merge resolve "+id+" CONFLICT "+p.ways()+", then leslie merge continue "+id).
-		WithNext("leslie merge status "+id, "leslie merge list")
+	goOn, next := "leslie merge continue "+id, "leslie merge list"
+	if p.record.Onto != "" {
+		goOn = "leslie land " + string(p.record.Target)
+		next = goOn
+	}
+	return err.WithHint("Use --conflict-strategy or resolve manually: leslie merge resolve "+id+" CONFLICT "+p.ways()+", then "+goOn).
+		WithNext("leslie merge status "+id, next)
 }
 
 // pathsOf lists the first paths of conflicts.

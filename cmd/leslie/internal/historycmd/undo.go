@@ -35,7 +35,7 @@ func (d undoText) Text(p *page.Page) {
 			history.CodeRestored: "has its files again, at"}[d.Code.How]
 		p.Line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:12])
 		for _, line := range d.Code.Restore {
-			p.Line("  its worktree was removed since, and this brings it back: %s", line)
+			p.Line("  its worktree was removed since; before it can land again: %s", line)
 		}
 		if d.Code.MergeAgain != "" {
 			p.Line("  leslie redo will not bring it again, but this will: %s", d.Code.MergeAgain)

@@ -1,6 +1,8 @@
 package mergecmd
 
 import (
+	"strings"
+
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/landing"
@@ -39,9 +41,7 @@ func droppedText(p *page.Page, i *landing.DroppedItem) {
 	if i.Kept != "" {
 		p.Line("  left: %s", i.Kept)
 	}
-	for _, line := range i.Back {
-		p.Line("  to bring it back: %s", line)
-	}
+	p.Line("  to bring it back: %s", strings.Join(i.Back, " && "))
 }
 
 // wouldDrop says what would go with a thread.

@@ -44,7 +44,7 @@ func landedText(p *page.Page, i *landing.Item) {
 		MergeText{MergeResult: i.Merge}.Text(p)
 	}
 	if i.Merge != nil && i.Merge.Code != nil {
-		forwardText(p, i.Merge.Code)
+		beforehandText(p, i.Merge.Code)
 	}
 	if i.Completed {
 		p.Line("completed %s", i.ThreadID)
@@ -73,10 +73,17 @@ func commitWord(i *landing.Item) string {
 
 // amountText is how much lands, behind a comma.
 func amountText(i *landing.Item) string {
-	if i.Changes == nil || i.Changes.Commits == 0 {
+	if i.Changes == nil {
 		return ""
 	}
-	return ", " + page.Many(i.Changes.Commits, "commit") + ", " + page.SizeText(i.Changes.Files, i.Changes.Added, i.Changes.Removed)
+	text := ""
+	if i.Changes.Commits > 0 {
+		text = ", " + page.Many(i.Changes.Commits, "commit") + ", " + page.SizeText(i.Changes.Files, i.Changes.Added, i.Changes.Removed)
+	}
+	if i.Changes.Uncommitted > 0 {
+		text += ", and " + page.Many(i.Changes.Uncommitted, "file") + " committed for it"
+	}
+	return text
 }
 
 func openText(i *landing.Item) string {

@@ -120,16 +120,10 @@ func (d MergeText) left(p *page.Page) {
 
 // landingText says what the merge does with code, or did.
 func landingText(p *page.Page, d *merging.CodeResult) {
-	if d != nil {
-		for _, one := range d.Taken {
-			p.Line("code: committed %s of %s as %s", page.Many(one.Files, "uncommitted file"), one.ThreadID,
-				one.Commit[:12])
-		}
-	}
 	if d == nil {
 		return
 	}
-	forwardText(p, d)
+	beforehandText(p, d)
 	switch {
 	case d.Landed:
 		p.Line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], page.Many(d.Files, "file"))
@@ -140,8 +134,13 @@ func landingText(p *page.Page, d *merging.CodeResult) {
 	}
 }
 
-// forwardText says that the branch moves forward to its upstream first.
-func forwardText(p *page.Page, d *merging.CodeResult) {
+// beforehandText says what is committed, and how far the branch moves forward to its upstream,
+// before the code lands.
+func beforehandText(p *page.Page, d *merging.CodeResult) {
+	for _, one := range d.Taken {
+		p.Line("code: committed %s of %s as %s", page.Many(one.Files, "uncommitted file"), one.ThreadID,
+			one.Commit[:12])
+	}
 	if d.Forward != nil {
 		p.Line("code: %s moves forward to %s first, by %s", d.Branch, d.Forward.Upstream,
 			page.Many(d.Forward.Commits, "commit"))

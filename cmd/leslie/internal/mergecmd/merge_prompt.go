@@ -53,7 +53,7 @@ func (p *mergePrompt) begin(s *merging.Session) (err error) {
 			}
 		}
 		if s.View().Resumed() {
-			p.Say("the merge of %s into %s was pending: it goes on", app.Joined(s.View().Sources()), s.View().Target())
+			p.Say("the merge of %s into %s was pending: it goes on", app.Joined(s.View().Sources()), s.View().Into())
 		}
 	}
 	p.agent, p.first, err = s.CanAskAgent()
