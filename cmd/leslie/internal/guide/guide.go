@@ -15,7 +15,7 @@ import (
 
 // guideVersion is the version of the block's wording. Increase it when agents should
 // read the block again.
-const guideVersion = 11
+const guideVersion = 12
 
 // What encloses the block.
 const (
@@ -68,7 +68,8 @@ How to work:
   ` + "`progress.md`" + `, to its thread with ` + "`leslie inject`" + `, or into a new thread; other threads' artifacts are for reading.
 - A thread that changes code gets a branch and a worktree with ` + "`leslie spawn --code`" + `. If ` + "`leslie context`" + ` has a line ` + "`code:`" + `,
   work only in the folder that it names and commit there. ` + "`git stash`" + ` is one list for all worktrees, so yours may be taken by others:
-  commit instead. Never run ` + "`git clean -x`" + ` or ` + "`git stash --all`" + `: they take ` + "`.leslie/`" + `, the work of every thread, away. ` + "`leslie merge --sources ID --target PARENT --queue`" + ` hands finished work over.
+  commit instead. Never run ` + "`git clean -x`" + ` or ` + "`git stash --all`" + `: they take ` + "`.leslie/`" + `, the work of every thread, away. ` + "`leslie merge --sources ID --target PARENT --queue`" + ` hands finished work over;
+  ` + "`leslie diff ID`" + ` shows what a thread changed, and ` + "`leslie land ID`" + ` brings it to the branch from which it began, if you may.
 - Do not guess what a person should decide: request approval and say what you need. If you cannot go on, write why into
   ` + "`progress.md`" + ` and suspend the thread with that reason.
 - If you lead and the holder of a thread below yours is gone (` + "`leslie context`" + ` says when it was last heard of), go on with what is

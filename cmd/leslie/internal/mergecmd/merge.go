@@ -1,6 +1,7 @@
 package mergecmd
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/merges"
 	"leslie/internal/app/merging"
+	"leslie/internal/external"
 	"leslie/merge"
 	"leslie/thread"
 )
@@ -17,6 +19,7 @@ import (
 type MergeText struct {
 	*merges.MergeResult
 	whole bool // conflicts with all of their lines
+	goOn  bool // say how it goes on
 	// limited: its scope is what the target inherited, because the caller named none.
 	limited bool
 }
@@ -107,6 +110,28 @@ func (d MergeText) Text(p *page.Page) {
 		p.Line("the agent did not resolve %s: %s", path, d.Declined[path])
 	}
 	p.Field("approval", requestText(d.Approval, d.RequireApproval && d.Status == merging.Pending))
+	if d.goOn && d.Status == merging.Pending && d.Unresolved > 0 {
+		d.howItGoesOn(p)
+	}
+}
+
+// howItGoesOn names the lines that decide what is open, and the one that applies the merge then.
+func (d MergeText) howItGoesOn(p *page.Page) {
+	open := slices.IndexFunc(d.Conflicts, func(c merge.Conflict) bool { return c.Status == merge.Unresolved })
+	if open < 0 {
+		return
+	}
+	then, id := "leslie merge continue "+string(*d.MergeID), string(*d.MergeID)
+	if d.Onto != "" {
+		then = "leslie land " + string(d.Target)
+	}
+	edit := ""
+	if len(d.Work) > 0 {
+		edit = ", or edit " + p.Place(d.Work[0])
+	}
+	p.Line("decide: leslie merge resolve %s %s --take SIDE (%s)%s", id, external.Word(d.Conflicts[open].Path),
+		app.Joined(d.Conflicts[open].Takes()), edit)
+	p.Line("then: %s", then)
 }
 
 // left says whose code is not merged, and how it could be.

@@ -86,7 +86,7 @@ func runMergeStatus(c *cli.Call) (cli.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return MergeText{MergeResult: result, whole: in.Conflict != ""}, nil
+	return MergeText{MergeResult: result, whole: in.Conflict != "", goOn: in.Conflict == ""}, nil
 }
 
 // MergeResolve is the command leslie merge resolve.
