@@ -293,8 +293,13 @@ func (p *Planning) conflictError() error {
 			WithNext(preview(p, codeRecord(p).Uncommitted))
 	}
 	id := string(p.record.ID)
+	goOn, next := "leslie merge continue "+id, "leslie merge list"
+	if p.record.Onto != "" {
+		goOn = "leslie land " + string(p.record.Target)
+		next = goOn
+	}
 	if total == 0 && p.reused == 0 {
-		return err.WithHint("Every conflict is decided: leslie merge continue " + id + " applies the merge").WithNext("leslie merge status " + id)
+		return err.WithHint("Every conflict is decided: " + goOn + " applies the merge").WithNext("leslie merge status " + id)
 	}
 	if len(p.outdated) > 0 {
 		path := p.outdated[0]
@@ -303,14 +308,9 @@ func (p *Planning) conflictError() error {
 			WithNext("leslie merge status "+id, "leslie merge list")
 	}
 	if total == 0 {
-		return err.WithHint("Every conflict has its decision from the merge that was undone: apply them with leslie merge continue "+id+
+		return err.WithHint("Every conflict has its decision from the merge that was undone: apply them with "+goOn+
 			", decide again with leslie merge resolve "+id+" "+external.Word(p.plan.Conflicts[0].Path)+" --take SIDE --all, or drop them with leslie merge abort "+id).
-			WithNext("leslie merge status "+id, "leslie merge list")
-	}
-	goOn, next := "leslie merge continue "+id, "leslie merge list"
-	if p.record.Onto != "" {
-		goOn = "leslie land " + string(p.record.Target)
-		next = goOn
+			WithNext("leslie merge status "+id, next)
 	}
 	return err.WithHint("Use --conflict-strategy or resolve manually: leslie merge resolve "+id+" CONFLICT "+p.ways()+", then "+goOn).
 		WithNext("leslie merge status "+id, next)

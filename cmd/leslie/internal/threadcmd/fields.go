@@ -1,6 +1,7 @@
 package threadcmd
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,19 +221,35 @@ func threadText(p *page.Page, d app.ThreadRecord) {
 	p.Field("tags", app.Joined(d.Tags))
 	p.Field("depends on", app.Joined(d.DependsOn))
 	p.Field("branch", d.Branch)
-	p.Field("worktree", d.Worktree)
+	if d.Code == nil || d.Code.State != thread.CodeRemoved {
+		p.Field("worktree", d.Worktree)
+	}
 	if d.Code != nil {
-		from := d.Code.Start
-		if d.Code.Target != nil {
-			from = *d.Code.Target
-		}
-		p.Field("code", string(d.Code.State)+", from "+from)
+		codeFields(p, d.Code)
 	}
 	acceptanceText(p, d.Code)
 	p.Field("path", p.Place(d.Path))
 	p.Field("created", d.CreatedAt.Format(time.RFC3339)+" by "+d.CreatedBy.Actor+" ("+string(d.CreatedBy.As)+")")
 	p.Field("updated", d.UpdatedAt.Format(time.RFC3339))
 	p.Field("revision", int64(d.Revision))
+}
+
+// codeFields says how a thread's code stands, as it is recorded.
+func codeFields(p *page.Page, c *app.CodeRecord) {
+	from := c.Start
+	if c.Target != nil {
+		from = *c.Target
+	}
+	state := string(c.State)
+	if c.State == thread.CodeRemoved {
+		state = "its worktree was removed"
+	}
+	p.Field("code", state+", from "+from)
+	for _, l := range c.Landed {
+		if !l.Pulled {
+			p.Field("landed", "in "+cmp.Or(string(l.Into), l.Onto)+" as "+l.Commit[:min(12, len(l.Commit))]+" ("+l.How+")")
+		}
+	}
 }
 
 // contextFields renders fields of a thread for its agent.
