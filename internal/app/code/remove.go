@@ -243,8 +243,8 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 	branchKept := tip != ""
 	if tip == "" { // somebody, or this removal before its process was killed, has deleted it
 		how.Tip = string(kept.Head)
-	} else if has, err := m.needless(ctx, tip); err == nil && (has || m.drops && m.t.OwnedCode().Made.Branch) && tip == kept.Head {
-		how.Landed = has
+	} else if has, err := m.needless(ctx, tip); (err == nil && has || m.drops && m.t.OwnedCode().Made.Branch) && tip == kept.Head {
+		how.Landed = err == nil && has
 		gone, err := m.repo.Drop(ctx, m.t.Branch, tip)
 		if err != nil {
 			return nil, err
@@ -302,4 +302,51 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 		}
 		return d, t.ID, nil
 	})
+}
+
+// DropBranch deletes the branch of a thread whose worktree was removed, if leslie made it and no
+// worktree has it checked out, and returns the ref that keeps its commits; "" if there is no such
+// branch. Repeated, it finishes what a killed call has begun. Errors: T101, T105, T801, T802, those
+// of a write.
+func DropBranch(c *app.Call, id thread.ThreadID) (ref string, err error) {
+	t, err := OwnCode(c, string(id), thread.CodeRemoved)
+	if err != nil || !t.OwnedCode().Made.Branch {
+		return "", err
+	}
+	repo, err := QuietRepo(c, t)
+	if err != nil {
+		return "", err
+	}
+	tip, err := repo.Branch(c.Context(), t.Branch)
+	if err != nil || tip == "" {
+		return "", err
+	}
+	ref = t.OwnedCode().Removed.Ref
+	kept, has := git.Commit(""), false
+	if ref != "" {
+		if kept, err = repo.Resolve(c.Context(), ref); err == nil && kept != "" {
+			has, err = repo.Contains(c.Context(), kept, tip)
+		}
+	}
+	if err == nil && (ref == "" || kept != "" && !has) {
+		ref, err = repo.FreeRescue(c.Context(), string(id))
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RemoveResult, thread.ThreadID, error) {
+		t, err := s.ChangeCode(string(id), []thread.CodeState{thread.CodeRemoved}, stamp, func(_ *thread.Thread, code *thread.Code) {
+			removed := *code.Removed
+			removed.Tip, removed.Ref = string(tip), ref
+			code.Removed = &removed
+		})
+		return &RemoveResult{}, t.ID, err
+	})
+	if err == nil && !has {
+		err = repo.UpdateRef(c.Context(), ref, tip, "", "leslie: dropped")
+	}
+	if err == nil {
+		_, err = repo.Drop(c.Context(), t.Branch, tip)
+	}
+	return ref, err
 }

@@ -177,6 +177,17 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 			return err
 		}
 	}
+	if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeRemoved && t.Status != thread.Archived {
+		call := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "code remove", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+		ref, err := code.DropBranch(call, t.ID)
+		c.Include(call)
+		if err != nil {
+			return err
+		}
+		if item.Ref = ref; ref != "" {
+			item.Back = append([]string{"leslie code restore " + id}, item.Back...)
+		}
+	}
 	if t.Status != thread.Archived {
 		if err := lifecycle(thread.Archive, ""); err != nil {
 			return err
