@@ -312,6 +312,11 @@ func (c *Call) UnlessAnswered(whole *store.Call) { c.unless = whole }
 // own.
 func (c *Call) NewOperation() { c.stamp, c.staged = nil, nil }
 
+// Beside returns a call for another operation of the same line, as a command of its own.
+func (c *Call) Beside(command string) *Call {
+	return c.project.Call(c.ctx, c.caller, Request{Command: command, LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
+}
+
 // Include takes over what another call of the same line has done, and its warnings.
 func (c *Call) Include(other *Call) {
 	c.revision, c.changed = other.revision, c.changed || other.changed

@@ -87,7 +87,7 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 // prune removes one worktree. What refuses that is the reason why it stays; the end of
 // the call is an error.
 func prune(c *app.Call, t thread.Thread) (reason string, err error) {
-	remove := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "code remove", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	remove := c.Beside("code remove")
 	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID)})
 	c.Warn(remove.Warnings()...)
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {

@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"slices"
 
 	"leslie/codes"
@@ -137,77 +138,73 @@ func depth(s *thread.State, t thread.Thread) (n int) {
 	return n
 }
 
-// drop throws one thread away.
+// drop throws one thread away, each step in an operation of its own.
 func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
-	// Each step is an operation of its own. back is the line that takes it back, if that succeeds.
-	step := func(command, back string, do func(*app.Call) error) error {
-		call := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: command, LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
-		err := do(call)
-		c.Include(call)
-		if err == nil && back == "" {
-			back = "leslie undo " + string(call.Operation().Operation)
-		}
-		if err == nil {
-			item.Back = append([]string{back}, item.Back...)
-		}
-		return err
+	id, steps := string(t.ID), []dropStep{}
+	lifecycle := func(action thread.Action, back string) dropStep {
+		return dropStep{string(action), func(call *app.Call) (string, error) {
+			_, err := threads.Lifecycle(call, threads.LifecycleRequest{Thread: id, Action: action, Reason: "dropped"})
+			return cmp.Or(back, "leslie undo "+string(call.Operation().Operation)), err
+		}}
 	}
-	lifecycle := func(action thread.Action, back string) error {
-		return step(string(action), back, func(call *app.Call) error {
-			_, err := threads.Lifecycle(call, threads.LifecycleRequest{Thread: string(t.ID), Action: action, Reason: "dropped"})
-			return err
-		})
-	}
-	id := string(t.ID)
 	if item.Running {
-		if err := step("run stop", "leslie run "+id, func(call *app.Call) error {
+		steps = append(steps, dropStep{"run stop", func(call *app.Call) (string, error) {
 			_, err := runs.RunStop(call, runs.RunStopRequest{Thread: id, Now: true})
-			return err
-		}); err != nil {
-			return err
-		}
+			return "leslie run " + id, err
+		}})
 	}
 	if !t.Status.Terminated() {
-		if err := lifecycle(thread.Cancel, "leslie reopen "+id); err != nil {
-			return err
-		}
+		steps = append(steps, lifecycle(thread.Cancel, "leslie reopen "+id))
 	}
-	if owned := t.OwnedCode(); owned != nil && owned.State != thread.CodeRemoved && owned.State != thread.CodeLost {
-		if err := step("code remove", "leslie code restore "+id, func(call *app.Call) error { return item.removeCode(call, t) }); err != nil {
-			return err
-		}
+	if t.OwnedCode() != nil && t.Status != thread.Archived {
+		steps = append(steps, dropStep{"code remove", func(call *app.Call) (string, error) { return item.removeCode(call, t) }})
 	}
-	if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeRemoved && t.Status != thread.Archived {
-		call := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "code remove", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
-		ref, err := code.DropBranch(call, t.ID)
+	if t.Status != thread.Archived {
+		steps = append(steps, lifecycle(thread.Archive, ""))
+	}
+	for _, s := range steps {
+		call := c.Beside(s.command)
+		back, err := s.do(call)
 		c.Include(call)
 		if err != nil {
 			return err
 		}
-		if item.Ref = ref; ref != "" {
-			item.Back = append([]string{"leslie code restore " + id}, item.Back...)
-		}
-	}
-	if t.Status != thread.Archived {
-		if err := lifecycle(thread.Archive, ""); err != nil {
-			return err
+		if back != "" {
+			item.Back = append([]string{back}, item.Back...)
 		}
 	}
 	return nil
 }
 
-// removeCode removes the worktree and the branch that leslie made.
-func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) error {
-	removed, err := code.Remove(c, code.RemoveRequest{Thread: string(t.ID), DropBranch: true})
-	if err != nil {
-		return err
+// dropStep is one operation of a drop. do returns the line that takes it back, "" if it did
+// nothing.
+type dropStep struct {
+	command string
+	do      func(*app.Call) (back string, err error)
+}
+
+// removeCode removes the worktree and the branch that leslie made, or what is left of them.
+func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (back string, err error) {
+	restore := "leslie code restore " + string(t.ID)
+	switch t.OwnedCode().State {
+	case thread.CodeLost:
+		return "", nil
+	case thread.CodeRemoved:
+		if item.Ref, err = code.DropBranch(c, t.ID); err != nil || item.Ref == "" {
+			return "", err
+		}
+		return restore, nil
 	}
-	item.Ref = removed.Ref
+	removed, err := code.Remove(c, code.RemoveRequest{Thread: string(t.ID), DropBranch: true})
 	switch {
+	case err != nil:
+		return "", err
 	case removed.State == nil:
 		item.Kept = "leslie did not make its worktree and its branch"
+		return "", nil
 	case removed.BranchKept:
 		item.Kept = "the branch " + removed.Branch + ", which leslie did not make or somebody else has checked out"
 	}
-	return nil
+	item.Ref = removed.Ref
+	return restore, nil
 }

@@ -288,7 +288,7 @@ func follow(c *app.Call, id thread.ThreadID, item *Item) {
 		item.Kept = why
 		return
 	}
-	next := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "code remove", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	next := c.Beside("code remove")
 	removed, why, err := code.RemoveLanded(next, id)
 	c.Include(next)
 	switch {
@@ -322,7 +322,7 @@ func complete(c *app.Call, id thread.ThreadID, item *Item) (why string) {
 	case open > 0:
 		return string(id) + " is " + string(t.Status) + ", with threads below it that are not completed"
 	}
-	done := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "done", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	done := c.Beside("done")
 	_, err := threads.Lifecycle(done, threads.LifecycleRequest{Thread: string(id), Action: thread.Done})
 	c.Include(done)
 	if err != nil {

@@ -130,7 +130,7 @@ func RunStop(c *app.Call, in RunStopRequest) (*RunResult, error) {
 		defer release()
 		runner.EndLeftovers(runMarks(c, d.RunID))
 	}
-	ended := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "run stop", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting})
+	ended := c.Beside("run stop")
 	out, err := app.Write(ended, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
 		t, err := s.Thread(string(d.ThreadID))
 		if err == nil && t.LastRun().Going() && t.LastRun().ID == d.RunID {

@@ -41,7 +41,7 @@ func NewWork(c *app.Call, in NewWorkRequest) (*NewWorkResult, error) {
 		return nil, err
 	}
 	d := &NewWorkResult{}
-	made := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "spawn", LockTimeout: c.Request().LockTimeout, Waiting: c.Request().Waiting}) // the run is an operation of its own
+	made := c.Beside("spawn") // the run is an operation of its own
 	_, err = app.Batch(made, app.BatchRequest{Unnumbered: true, Lines: []app.BatchLine{
 		{Number: 1, Caller: c.Caller(), Do: func(line *app.Call) (any, error) {
 			o, err := threads.CreateObjective(line, threads.CreateObjectiveRequest{Title: app.FirstLine(in.Text)})
