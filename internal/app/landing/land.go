@@ -134,6 +134,10 @@ func Land(c *app.Call, in Request) (*Result, error) {
 	var all []landsAt
 	for _, id := range ids { // before anything lands
 		at, err := place(c, id, in.Onto)
+		if err == nil && at.owner != "" && in.Message != "" {
+			err = codes.InvalidArgument.New(fact.Of("reason", "'"+string(at.owner)+"' has the branch "+at.branch+", and a merge into a thread has a message of its own"),
+				fact.Of("threadId", at.thread.ID)).WithHint("Land it without a message")
+		}
 		if err != nil {
 			return nil, err
 		}
